@@ -42,9 +42,9 @@ func JudgeClearedPair(pair *wire.ClearedPair, list *ofac.Index, now engine.Time)
 	return ""
 }
 
-// find returns the entries of a list that are cleared for a name, and when the first of
+// findEntries returns the entries of a list that are cleared for a name, and when the first of
 // those clearings lapses (0: never).
-func (p *clearedPairs) find(name string, list *ofac.Index, now engine.Time) (uids []uint32, until engine.Time) {
+func (p *clearedPairs) findEntries(name string, list *ofac.Index, now engine.Time) (uids []uint32, until engine.Time) {
 	if len(p.byName) == 0 || name == "" {
 		return nil, 0
 	}
@@ -67,7 +67,7 @@ func (j *Judge) lookUpCleared(list *ofac.Index) {
 		return
 	}
 	find := func(name string) []uint32 {
-		uids, until := j.Terms.cleared.find(name, list, f.Now)
+		uids, until := j.Terms.cleared.findEntries(name, list, f.Now)
 		if until != 0 && (f.ClearedUntil == 0 || until < f.ClearedUntil) {
 			f.ClearedUntil = until
 		}

@@ -73,7 +73,7 @@ func TestClearedPairIsVoid(t *testing.T) {
 			settings := *n.settings
 			settings.Index, settings.Cleared = 2, []*wire.ClearedPair{pair}
 			n.settings = &settings
-			uids, until := judges.Now().cleared.find("Lazarus  GROUPE", c.list, testNow)
+			uids, until := judges.Now().cleared.findEntries("Lazarus  GROUPE", c.list, testNow)
 			question := &MatchQuestion{Name: "Lazarus Groupe"}
 			var judge Judge
 			defer judge.Reset()

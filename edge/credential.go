@@ -231,8 +231,8 @@ func (i *issuance) refusedBy(policy *engine.Policy) *Refusal {
 	return refused
 }
 
-// write adds the findings to a fragment.
-func (i *issuance) write(m *strictjson.Members, settings uint64) {
+// writeFindings adds the findings to a fragment.
+func (i *issuance) writeFindings(m *strictjson.Members, settings uint64) {
 	m.Text("ofacAtIssuance", clearOrMatch(i.matched()))
 	m.Uint("listVersion", settings)
 	if len(i.Evidence) > 0 {
@@ -244,16 +244,16 @@ func (i *issuance) write(m *strictjson.Members, settings uint64) {
 func (i *issuance) Warnings() []strictjson.Members {
 	switch {
 	case i.walletMatched:
-		return []strictjson.Members{warning("operator_sanctions_match", "the operator's wallet is on the sanctions list: every payment will be blocked", "R3_OPERATOR_OFAC_ISSUANCE")}
+		return []strictjson.Members{makeWarning("operator_sanctions_match", "the operator's wallet is on the sanctions list: every payment will be blocked", "R3_OPERATOR_OFAC_ISSUANCE")}
 	case i.NameMatched:
-		return []strictjson.Members{warning("operator_sanctions_match", "the operator's legal name is on the sanctions list: every payment will be blocked", "R5_OPERATOR_NAME_OFAC")}
+		return []strictjson.Members{makeWarning("operator_sanctions_match", "the operator's legal name is on the sanctions list: every payment will be blocked", "R5_OPERATOR_NAME_OFAC")}
 	case i.possible:
-		return []strictjson.Members{warning("operator_possible_match", "the operator's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
+		return []strictjson.Members{makeWarning("operator_possible_match", "the operator's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
 	}
 	return nil
 }
 
-func warning(code, message, rule string) strictjson.Members {
+func makeWarning(code, message, rule string) strictjson.Members {
 	var m strictjson.Members
 	m.Text("code", code)
 	m.Text("message", message)

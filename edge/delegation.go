@@ -23,9 +23,9 @@ func (in *Delegation) Read(j *Judge, f *strictjson.Fields) error {
 	in.now = j.shared.deps.Published.LogTime()
 	in.Profile.AgentName = f.RequiredName("agentName")
 	in.operator = f.Name("operatorLegalName")
-	in.agentType(f, false)
+	in.readAgentType(f, false)
 	in.Profile.Purpose = f.Text("purpose", engine.TextMax)
-	in.common(f, in.now)
+	in.readCommon(f, in.now)
 	in.expires, _ = f.Instant("expiresAt")
 	if in.expires != 0 && in.expires <= in.now {
 		f.Invalid("expiresAt", "must be in the future")
@@ -39,12 +39,12 @@ func (in *Delegation) Read(j *Judge, f *strictjson.Fields) error {
 		return err
 	}
 	var err error
-	in.Parent, err = in.parentSlot(j, f, parent, token)
+	in.Parent, err = in.findParent(j, f, parent, token)
 	return err
 }
 
-// parentSlot finds the parent by id, by its token, or by both when they agree.
-func (in *Delegation) parentSlot(j *Judge, f *strictjson.Fields, id, token string) (engine.AgentSlot, error) {
+// findParent finds the parent by id, by its token, or by both when they agree.
+func (in *Delegation) findParent(j *Judge, f *strictjson.Fields, id, token string) (engine.AgentSlot, error) {
 	var slot engine.AgentSlot
 	if f.Get("parentToken") != nil {
 		claims, state, err := j.Claims(token)
@@ -75,7 +75,7 @@ func (in *Delegation) parentSlot(j *Judge, f *strictjson.Fields, id, token strin
 func (in *Delegation) Build(j *Judge) (any, error) {
 	parent, err := j.KnownAgent(j.Terms.AgentID(in.Parent))
 	if err != nil {
-		return nil, changeable(err)
+		return nil, markChangeable(err)
 	}
 	if parent.Depth >= engine.DepthMax {
 		return nil, refuse("delegation_depth_exceeded", "delegation goes at most three levels deep")
@@ -87,17 +87,17 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := in.tokenCurrent(j, parent); err != nil {
-		return nil, changeable(err)
+	if err := in.checkToken(j, parent); err != nil {
+		return nil, markChangeable(err)
 	}
 	child := Registration{Profile: in.Profile}
 	p := &child.Profile
-	granted, wider := engine.Narrow(grantOf(chain), in.asked())
+	granted, wider := engine.Narrow(grantOf(chain), in.askedGrant())
 	if len(wider) > 0 {
-		return nil, changeable(widening(wider))
+		return nil, markChangeable(refuseWidening(wider))
 	}
 	p.Parent, p.Type = parent.Slot, granted.Type
-	p.PolicyJSON, p.Policy = inherit(in.Profile.PolicyJSON, &in.Profile.Policy, &granted.Policy), granted.Policy
+	p.PolicyJSON, p.Policy = inheritPolicy(in.Profile.PolicyJSON, &in.Profile.Policy, &granted.Policy), granted.Policy
 	p.OperatorLegalName, p.OperatorWallet = parent.OperatorLegalName, parent.OperatorWallet
 	p.EINSealed, p.EINMasked = parent.EINSealed, parent.EINMasked
 	body, err := child.Register(j)
@@ -112,9 +112,9 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	return record, nil
 }
 
-// tokenCurrent refuses a parent's token that is past its time or superseded; an
+// checkToken refuses a parent's token that is past its time or superseded; an
 // expired parent by id is refused by the log.
-func (in *Delegation) tokenCurrent(j *Judge, parent *engine.AgentProfile) error {
+func (in *Delegation) checkToken(j *Judge, parent *engine.AgentProfile) error {
 	if in.token.kind == 0 {
 		return nil
 	}
@@ -138,8 +138,8 @@ func (in *Delegation) tokenCurrent(j *Judge, parent *engine.AgentProfile) error 
 	return standsInWay("parent_not_active", "the parent's token was superseded", state)
 }
 
-// asked is what the body asks for, as a grant.
-func (in *Delegation) asked() *engine.Grant {
+// askedGrant returns what the body asks for, as a grant.
+func (in *Delegation) askedGrant() *engine.Grant {
 	p := &in.Profile
 	return &engine.Grant{
 		Policy: p.Policy, Type: p.Type, ExpiresAt: in.expires, Hours: p.Settings.Hours,
@@ -168,8 +168,8 @@ func grantOf(chain []*engine.AgentProfile) *engine.Grant {
 	return grant
 }
 
-// widening is the 422 that names every field in which a child asked for more.
-func widening(wider []engine.Widening) *Refusal {
+// refuseWidening names every field in which a child asked for more than its parent has.
+func refuseWidening(wider []engine.Widening) *Refusal {
 	e := refuse("policy_widening", wider[0].Param+" is wider than the parent's")
 	e.Param = wider[0].Param
 	for _, w := range wider {
@@ -181,9 +181,9 @@ func widening(wider []engine.Widening) *Refusal {
 	return e
 }
 
-// inherit completes a child's spendPolicy document with what it inherits: its
+// inheritPolicy completes a child's spendPolicy document with what it inherits: its
 // own members as it sent them, in its order, then those it left out.
-func inherit(own []byte, asked, granted *engine.SpendPolicy) []byte {
+func inheritPolicy(own []byte, asked, granted *engine.SpendPolicy) []byte {
 	rest := *granted
 	if asked.MaxSingle != engine.NoLimit {
 		rest.MaxSingle = engine.NoLimit

@@ -33,7 +33,7 @@ const (
 	rungUnjudged  = "notJudged"
 )
 
-func (x *ladder) outcome(rule *engine.Rule) string {
+func (x *ladder) outcomeOf(rule *engine.Rule) string {
 	bit := uint32(1) << rule.ID
 	switch {
 	case x.decision.Rule == rule.ID:
@@ -50,8 +50,8 @@ func (x *ladder) outcome(rule *engine.Rule) string {
 	return rungPassed
 }
 
-// write adds the rungs.
-func (x *ladder) write(m *strictjson.Members) {
+// writeRungs adds the rungs.
+func (x *ladder) writeRungs(m *strictjson.Members) {
 	rungs := make([]strictjson.Members, len(x.rules.Rules))
 	for i := range x.rules.Rules {
 		rule := &x.rules.Rules[i]
@@ -59,7 +59,7 @@ func (x *ladder) write(m *strictjson.Members) {
 		r.Text("rule", rule.Code)
 		r.Int("number", int64(rule.ID))
 		r.Text("verdict", rule.Verdict.String())
-		outcome := x.outcome(rule)
+		outcome := x.outcomeOf(rule)
 		r.Text("outcome", outcome)
 		if outcome == rungDecided {
 			r.Text("reason", x.reason())
@@ -67,7 +67,7 @@ func (x *ladder) write(m *strictjson.Members) {
 		r.Text("trigger", rule.Trigger)
 		if x.known {
 			var values strictjson.Members
-			x.values(rule.ID, &values)
+			x.writeValues(rule.ID, &values)
 			if len(values) > 0 {
 				r.Object("values", values)
 			}
@@ -76,18 +76,18 @@ func (x *ladder) write(m *strictjson.Members) {
 	m.List("ladder", rungs)
 }
 
-// values writes what a rule compares.
-func (x *ladder) values(id engine.RuleID, m *strictjson.Members) {
+// writeValues writes what a rule compares.
+func (x *ladder) writeValues(id engine.RuleID, m *strictjson.Members) {
 	f := x.facts
 	switch id {
 	case engine.RuleChain:
 		m.TextOrNull("chain", f.Request.Chain)
-		x.allowed(m, func(p *engine.SpendPolicy) ([]string, bool) {
+		x.writeAllowed(m, func(p *engine.SpendPolicy) ([]string, bool) {
 			return allowedWords([]engine.Chain{engine.ChainETH, engine.ChainBASE, engine.ChainSOL, engine.ChainACH, engine.ChainWIRE, engine.ChainSWIFT}, p.Chains), p.ChainsSet
 		})
 	case engine.RuleSingleLimit:
 		m.USD("amount", f.Request.Amount)
-		x.limits(m, func(p *engine.SpendPolicy) engine.USD { return p.MaxSingle })
+		x.writeLimits(m, func(p *engine.SpendPolicy) engine.USD { return p.MaxSingle })
 	case engine.RuleWhitelist:
 		m.Bool("whitelistInForce", x.whitelisted)
 	case engine.RuleMixer:
@@ -100,7 +100,7 @@ func (x *ladder) values(id engine.RuleID, m *strictjson.Members) {
 		}
 	case engine.RuleRail:
 		m.TextOrNull("rail", f.Request.Rail)
-		x.allowed(m, func(p *engine.SpendPolicy) ([]string, bool) {
+		x.writeAllowed(m, func(p *engine.SpendPolicy) ([]string, bool) {
 			return allowedWords([]engine.Rail{engine.RailUSDC, engine.RailACH, engine.RailWIRE, engine.RailSWIFT, engine.RailIBAN}, p.Rails), p.RailsSet
 		})
 	case engine.RuleRailChain:
@@ -110,12 +110,12 @@ func (x *ladder) values(id engine.RuleID, m *strictjson.Members) {
 		m.TextOrNull("cpType", f.Request.Type)
 	default:
 		if x.moment != nil {
-			x.liveValues(id, m)
+			x.writeLiveValues(id, m)
 		}
 	}
 }
 
-func (x *ladder) liveValues(id engine.RuleID, m *strictjson.Members) {
+func (x *ladder) writeLiveValues(id engine.RuleID, m *strictjson.Members) {
 	o := x.moment
 	switch id {
 	case engine.RuleCredentialStatus:
@@ -129,7 +129,7 @@ func (x *ladder) liveValues(id engine.RuleID, m *strictjson.Members) {
 			m.Time("flaggedFrom", o.Levels[0].Row.OwnershipFrom)
 		}
 	case engine.RuleDailyLimit:
-		x.spending(m)
+		x.writeSpending(m)
 	case engine.RuleFleetLimit:
 		if o.Fleet != nil {
 			m.USD("spentUSDC", o.Fleet.Spend.On(o.Now.Day()))
@@ -155,8 +155,8 @@ func (x *ladder) liveValues(id engine.RuleID, m *strictjson.Members) {
 	}
 }
 
-// limits writes a limit at every level that has one, own level first.
-func (x *ladder) limits(m *strictjson.Members, of func(*engine.SpendPolicy) engine.USD) {
+// writeLimits writes a limit at every level that has one, own level first.
+func (x *ladder) writeLimits(m *strictjson.Members, of func(*engine.SpendPolicy) engine.USD) {
 	var items []strictjson.Members
 	for i := range x.facts.ChainSize {
 		if limit := of(&x.facts.Chain[i].Policy); limit != engine.NoLimit {
@@ -183,8 +183,8 @@ func allowedWords[T interface {
 	return words
 }
 
-// allowed writes what is allowed at every level that says so, own level first.
-func (x *ladder) allowed(m *strictjson.Members, of func(p *engine.SpendPolicy) (words []string, set bool)) {
+// writeAllowed writes what is allowed at every level that says so, own level first.
+func (x *ladder) writeAllowed(m *strictjson.Members, of func(p *engine.SpendPolicy) (words []string, set bool)) {
 	var items []strictjson.Members
 	for level := range x.facts.ChainSize {
 		if words, set := of(&x.facts.Chain[level].Policy); set {
@@ -199,7 +199,7 @@ func (x *ladder) allowed(m *strictjson.Members, of func(p *engine.SpendPolicy) (
 	}
 }
 
-func (x *ladder) spending(m *strictjson.Members) {
+func (x *ladder) writeSpending(m *strictjson.Members) {
 	o := x.moment
 	items := make([]strictjson.Members, o.LevelCount)
 	for i := range o.LevelCount {
@@ -227,7 +227,7 @@ func (x *ladder) reason() string { return x.rules.Reason(x.decision.Rule, x.deci
 func (j *Judge) DryRun(m *strictjson.Members) error {
 	looker := lookers.Get().(*engine.Looker)
 	defer lookers.Put(looker)
-	list, moment, err := j.forecast(looker)
+	list, moment, err := j.judgeForecast(looker)
 	if err != nil {
 		return err
 	}
@@ -254,8 +254,8 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 	m.Texts("triggered", x.rules.Codes(x.decision.Triggered))
 	m.Texts("shadow", x.rules.Codes(x.decision.Shadow))
 	j.writeMatches(m, list)
-	s.parties(m, list)
-	x.write(m)
+	s.writeMatchedParties(m, list)
+	x.writeRungs(m)
 	if warnings := s.warnings(); len(warnings) > 0 {
 		m.List("warnings", warnings)
 	}
@@ -282,10 +282,10 @@ func writeForecast(m *strictjson.Members, j *Judge, d *engine.Decision) {
 	}
 }
 
-// forecast judges what cannot change and reads what can from a view with the same
+// judgeForecast judges what cannot change and reads what can from a view with the same
 // basis, as Apply would find it; a credential that is no good (R1) has no moment.
 // The matches in the facts live in the looker.
-func (j *Judge) forecast(looker *engine.Looker) (*ofac.Index, *engine.Moment, error) {
+func (j *Judge) judgeForecast(looker *engine.Looker) (*ofac.Index, *engine.Moment, error) {
 	s := &j.screen
 	for try := 0; ; try++ {
 		list, err := j.ActiveList()

@@ -303,3 +303,20 @@ func TestReplayWithoutAList(t *testing.T) {
 	require.Error(t, j.Explain(&registered, &m))
 	require.Error(t, j.Replay(&registered, &m))
 }
+
+// A user credential that stands for no agent has no credential status, no chain and no limits.
+func TestLadderWithoutAnAgent(t *testing.T) {
+	w := edgetest.New(t)
+	_, person := newUser(t, w)
+	said := dryRun(t, w, edgetest.Admin(), payment(person, `,"chain":"BASE"`))
+	l := w.Screened(edgetest.Admin(), payment(person, `,"chain":"BASE"`))
+	for _, v := range []*fastjson.Value{said, explained(t, w, &l)} {
+		require.Equal(t, "decided", string(rung(v, 24).GetStringBytes("outcome")))
+		require.False(t, rung(v, 2).Exists("values", "credentialStatus"), rung(v, 2))
+		require.False(t, rung(v, 15).Exists("values"))
+		require.False(t, rung(v, 9).Exists("values", "limits"))
+		require.Equal(t, "[]", text(rung(v, 10).Get("values", "limits")))
+		require.Equal(t, "[]", text(rung(v, 11).Get("values", "levels")))
+		require.False(t, v.Exists("agentId"))
+	}
+}

@@ -101,15 +101,15 @@ func openRecord(ctx context.Context, js *Judges, data []byte, x *leafjson.Screen
 		return err
 	}
 	var err error
-	if x.Agent, err = js.profile(ctx, x.Profile); err == nil {
-		x.Party, err = js.profile(ctx, x.User)
+	if x.Agent, err = js.readProfile(ctx, x.Profile); err == nil {
+		x.Party, err = js.readProfile(ctx, x.User)
 	}
 	return err
 }
 
-// OpenAnswer reads the record that a call has just written, judged with that profile
-// (see Agent). The leaf of it may not be here yet: what the answer shows of the agent
-// is what was judged.
+// OpenAnswer reads the record that a call has just written and that was judged with this
+// profile (see Agent). The profile's own leaf may not be here yet, so the answer shows the
+// agent from the profile.
 func (j *Judge) OpenAnswer(data []byte, agent *engine.AgentProfile) (*leafjson.Screen, error) {
 	x := &j.answer
 	if err := x.Open(data); err != nil {
@@ -129,9 +129,9 @@ type profileCache struct {
 	places [profilesMax]atomic.Pointer[leaf.Profile]
 }
 
-// profile returns the profile that a record names; nil for none. It stands in the
+// readProfile returns the profile that a record names; nil for none. It stands in the
 // log before the record and is kept as long, so it is here wherever that is.
-func (js *Judges) profile(ctx context.Context, ref leaf.Ref) (*leaf.Profile, error) {
+func (js *Judges) readProfile(ctx context.Context, ref leaf.Ref) (*leaf.Profile, error) {
 	if ref.Hash == [32]byte{} {
 		return nil, nil
 	}

@@ -38,15 +38,15 @@ func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) strictjson.Me
 	if match, listed := list.Wallet(wallet); listed && wallet != "" {
 		outcome = ofac.Listed
 		item := walletItem(&match, list)
-		who(&item, match.UID, &question.Context, list)
+		writeIdentity(&item, match.UID, &question.Context, list)
 		items = append(items, item)
 	}
 	normalised := ofac.NormaliseName(name)
 	for i := range result.Matches {
 		item := nameItem(&result.Matches[i], list)
-		who(&item, result.Matches[i].UID, &question.Context, list)
+		writeIdentity(&item, result.Matches[i].UID, &question.Context, list)
 		if question.Explain {
-			explain(&item, result.Matches[i].UID, &asked, list)
+			writeExplanation(&item, result.Matches[i].UID, &asked, list)
 		}
 		item.Bool("cleared", j.Terms.isCleared(normalised, result.Matches[i].UID, list, now))
 		items = append(items, item)
@@ -82,9 +82,9 @@ func (j *Judge) Resembles(name string, uid uint32, list *ofac.Index) (near, list
 // factsShownMax bounds what one match shows of a party; one has more than this.
 const factsShownMax = 200
 
-// who says who is meant: what OFAC tells of the party besides names, and where the
+// writeIdentity says who is meant: what OFAC tells of the party besides names, and where the
 // caller's context agrees with it or differs.
-func who(item *strictjson.Members, uid uint32, context *ofac.Context, list *ofac.Index) {
+func writeIdentity(item *strictjson.Members, uid uint32, context *ofac.Context, list *ofac.Index) {
 	entry, _ := list.Entry(uid)
 	facts := make([]strictjson.Members, 0, min(len(entry.Facts), factsShownMax))
 	for _, fact := range entry.Facts[:min(len(entry.Facts), factsShownMax)] {
@@ -105,8 +105,8 @@ func who(item *strictjson.Members, uid uint32, context *ofac.Context, list *ofac
 	item.Texts("context", words)
 }
 
-// explain says why a name matches, on one line and pair by pair.
-func explain(item *strictjson.Members, uid uint32, asked *ofac.Query, list *ofac.Index) {
+// writeExplanation says why a name matches, on one line and pair by pair.
+func writeExplanation(item *strictjson.Members, uid uint32, asked *ofac.Query, list *ofac.Index) {
 	scratch := scratches.Get().(*ofac.Scratch)
 	defer scratches.Put(scratch)
 	explanation, ok := list.Explain(uid, asked, scratch)

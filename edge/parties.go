@@ -69,8 +69,8 @@ func (js *Judges) Parties(l *Leaf, m *strictjson.Members) {
 // scoreOne is a whole score.
 const scoreOne = 10_000
 
-// parties is Parties of what is judged now.
-func (s *screening) parties(m *strictjson.Members, list *ofac.Index) {
+// writeMatchedParties does for the call that is judged now what Parties does for a record.
+func (s *screening) writeMatchedParties(m *strictjson.Members, list *ofac.Index) {
 	f := &s.facts
 	if f.Token != engine.TokenGood {
 		return
@@ -134,7 +134,7 @@ func writeParties(all []meant, list *ofac.Index, m *strictjson.Members) {
 			item.Text("list", ListName(entry.Lists))
 			item.Texts("programs", entry.Programs)
 		}
-		who(&item, party.uid, &context, list)
+		writeIdentity(&item, party.uid, &context, list)
 		items = append(items, item)
 	}
 	m.List("parties", items)

@@ -105,11 +105,11 @@ func (j *Judge) Recorded(fragment strictjson.Members, filters ...uint64) (wire.C
 // Common is what every caller-made record carries: the fragment copied into the
 // leaf, the filter keys it can be found by, the caller's Idempotency-Key.
 func (j *Judge) Common(fragment strictjson.Members, filters ...uint64) wire.Common {
-	return wire.Common{Idem: j.call.Idem, Key: j.key(), Fragment: fragment, Filters: filters}
+	return wire.Common{Idem: j.call.Idem, Key: j.keyOf(), Fragment: fragment, Filters: filters}
 }
 
-// key is what the log holds a record to; nil for the node itself.
-func (j *Judge) key() *wire.KeyRef {
+// keyOf returns the API key that the log holds a record to; nil for the node itself.
+func (j *Judge) keyOf() *wire.KeyRef {
 	if j.call.Caller == nil || j.call.Caller.Key == (wire.KeyRef{}) {
 		return nil
 	}

@@ -71,7 +71,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 		// R1 stands alone: nobody is named but in the evidence, and the basis rests on nobody's revision.
 		s.record.Agent, s.record.User, s.record.Basis.Revs = 0, 0, 0
 	}
-	j.filters()
+	j.makeFilters()
 	f := &s.members
 	*f = leaf.Fragment{}
 	nameOrigin(j, f)
@@ -139,7 +139,7 @@ func nameFound(facts *engine.Facts, f *leaf.Fragment, list *ofac.Index) {
 	if facts.Token != engine.TokenGood {
 		return
 	}
-	items, truncated := matches(facts, list)
+	items, truncated := listMatches(facts, list)
 	if len(items) > 0 {
 		f.Set(leaf.TagMatches, strictjson.AppendList(nil, items))
 	}
@@ -209,8 +209,8 @@ func ListSource(info *wire.ListInfo) string {
 	return "kv:live"
 }
 
-// filters makes the keys that the record can be found by.
-func (j *Judge) filters() {
+// makeFilters makes the keys that the record can be found by.
+func (j *Judge) makeFilters() {
 	s := &j.screen
 	f := &s.facts
 	s.keys = s.keys[:0]
@@ -265,7 +265,7 @@ func (j *Judge) writeMatches(m *strictjson.Members, list *ofac.Index) {
 	if j.screen.facts.Token != engine.TokenGood {
 		return
 	}
-	items, truncated := matches(&j.screen.facts, list)
+	items, truncated := listMatches(&j.screen.facts, list)
 	if len(items) > 0 {
 		m.List("matches", items)
 	}
@@ -274,8 +274,8 @@ func (j *Judge) writeMatches(m *strictjson.Members, list *ofac.Index) {
 	}
 }
 
-// matches lists what was found, within a bound; true means that some is left out.
-func matches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members, truncated bool) {
+// listMatches lists what was found, within a bound; true means that some is left out.
+func listMatches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members, truncated bool) {
 	size := 0
 	add := func(item strictjson.Members) {
 		if size += len(item); size <= matchesBytesMax {

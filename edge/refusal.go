@@ -64,8 +64,8 @@ func foreignOperator() *Refusal {
 	return refuse("forbidden", "the operator is outside of this key's scope")
 }
 
-// changeable marks a refusal as resting on what can change; other errors stay.
-func changeable(err error) error {
+// markChangeable marks a refusal as resting on what can change; other errors stay.
+func markChangeable(err error) error {
 	if r := (*Refusal)(nil); errors.As(err, &r) {
 		r.Changeable = true
 	}

@@ -22,11 +22,11 @@ type Registration struct {
 // Read reads the body of a new agent, within the caller's scope.
 func (in *Registration) Read(j *Judge, f *strictjson.Fields) error {
 	in.Profile.AgentName = f.RequiredName("agentName")
-	in.agentType(f, true)
+	in.readAgentType(f, true)
 	in.Profile.OperatorLegalName = f.RequiredName("operatorLegalName")
-	in.operator(f)
+	in.readOperator(f)
 	in.Profile.Purpose = f.RequiredText("purpose", engine.TextMax)
-	in.common(f, j.shared.deps.Published.LogTime())
+	in.readCommon(f, j.shared.deps.Published.LogTime())
 	in.fleet = f.Text("fleetId", engine.FieldMax)
 	if err := f.Err(); err != nil {
 		return err
@@ -41,11 +41,11 @@ func (in *Registration) Read(j *Judge, f *strictjson.Fields) error {
 		}
 		in.Profile.Fleet = fleet.Slot
 	}
-	return in.seal(j)
+	return in.sealEIN(j)
 }
 
-// agentType reads agentType.
-func (in *Registration) agentType(f *strictjson.Fields, required bool) {
+// readAgentType reads agentType.
+func (in *Registration) readAgentType(f *strictjson.Fields, required bool) {
 	read := f.OneOf
 	if required {
 		read = f.RequiredOneOf
@@ -53,8 +53,8 @@ func (in *Registration) agentType(f *strictjson.Fields, required bool) {
 	in.Profile.Type, _ = engine.ParseAgentType(read("agentType", "autonomous", "supervised"))
 }
 
-// operator reads what names and identifies the operator besides its legal name.
-func (in *Registration) operator(f *strictjson.Fields) {
+// readOperator reads what names and identifies the operator besides its legal name.
+func (in *Registration) readOperator(f *strictjson.Fields) {
 	if name := in.Profile.OperatorLegalName; name != "" && OperatorKey(name) == "" {
 		f.Invalid("operatorLegalName", "must have letters or digits")
 	}
@@ -82,8 +82,8 @@ func validWallet(text string) bool {
 	return engine.ValidWallet(text)
 }
 
-// common reads what every kind of registration may carry.
-func (in *Registration) common(f *strictjson.Fields, now engine.Time) {
+// readCommon reads what every kind of registration may carry.
+func (in *Registration) readCommon(f *strictjson.Fields, now engine.Time) {
 	in.Profile.AgentFramework = f.Text("agentFramework", engine.FieldMax)
 	in.Profile.Model = f.Text("underlyingModel", engine.FieldMax)
 	in.Profile.PolicyJSON, in.Profile.Policy = readSpendPolicy(f, "spendPolicy")
@@ -105,8 +105,8 @@ func validEIN(text string) bool {
 	return digits == 9 && (len(text) == 9 || text[2] == '-')
 }
 
-// seal encrypts the EIN: nothing but the last four digits stays readable.
-func (in *Registration) seal(j *Judge) error {
+// sealEIN encrypts the EIN: nothing but the last four digits stays readable.
+func (in *Registration) sealEIN(j *Judge) error {
 	if in.ein == "" {
 		return nil
 	}
@@ -137,12 +137,12 @@ func (in *Registration) Register(j *Judge) (any, error) {
 	record := &wire.Register{Profile: p, OperatorKey: OperatorKey(p.OperatorLegalName), Basis: j.Terms.basis()}
 	var m strictjson.Members
 	writeProfile(&m, &p)
-	found.write(&m, j.Terms.Settings.ListVersion)
+	found.writeFindings(&m, j.Terms.Settings.ListVersion)
 	above, err := VelocityAbove(j, &p)
 	if err != nil {
 		return nil, err
 	}
-	advice := append(in.advice(j, &p), WriteEffectiveVelocity(&m, p.Settings.Velocity, above...)...)
+	advice := append(in.giveAdvice(j, &p), WriteEffectiveVelocity(&m, p.Settings.Velocity, above...)...)
 	m.List("warnings", append(found.Warnings(), advice...))
 	record.Common, err = j.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 	return record, err
@@ -162,27 +162,27 @@ func (t *Terms) trialCredential(p *engine.AgentProfile) *credential.Credential {
 func (j *Judge) attemptNote(p *engine.AgentProfile, found *issuance) *wire.Note {
 	var m strictjson.Members
 	writeProfile(&m, p)
-	found.write(&m, j.Terms.Settings.ListVersion)
+	found.writeFindings(&m, j.Terms.Settings.ListVersion)
 	j.Actor(&m)
 	return &wire.Note{
 		Event:  "agent.refused",
-		Common: wire.Common{Key: j.key(), Fragment: m, Filters: []uint64{engine.FilterKey(engine.FilterOperator, OperatorKey(p.OperatorLegalName))}},
+		Common: wire.Common{Key: j.keyOf(), Fragment: m, Filters: []uint64{engine.FilterKey(engine.FilterOperator, OperatorKey(p.OperatorLegalName))}},
 	}
 }
 
-// advice is what the caller should know besides the list's findings.
-func (in *Registration) advice(j *Judge, p *engine.AgentProfile) []strictjson.Members {
+// giveAdvice returns what the caller should know besides the list's findings.
+func (in *Registration) giveAdvice(j *Judge, p *engine.AgentProfile) []strictjson.Members {
 	var items []strictjson.Members
 	if p.Parent == 0 && p.OperatorWallet == "" {
-		items = append(items, warning("operator_wallet_missing", "operatorWallet is needed for crypto flows", ""))
+		items = append(items, makeWarning("operator_wallet_missing", "operatorWallet is needed for crypto flows", ""))
 	}
 	if p.Parent == 0 && len(p.EINSealed) == 0 {
-		items = append(items, warning("operator_ein_missing", "operatorEIN is needed for bank and ACH flows", ""))
+		items = append(items, makeWarning("operator_ein_missing", "operatorEIN is needed for bank and ACH flows", ""))
 	}
 	policy := j.Terms.Settings.Policy
 	if p.Type == engine.Autonomous && !policy.IssuanceAttests {
 		above := string(engine.AppendUSD(nil, policy.AttestationAbove))
-		items = append(items, warning("attestation_required", "attest this agent before payments above "+above+" USD", "R22_ATTESTATION_STALE"))
+		items = append(items, makeWarning("attestation_required", "attest this agent before payments above "+above+" USD", "R22_ATTESTATION_STALE"))
 	}
 	return items
 }

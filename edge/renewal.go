@@ -34,7 +34,7 @@ func (in *Reissue) Read(j *Judge, f *strictjson.Fields, current *engine.AgentPro
 	if in.has.operator {
 		in.Profile.OperatorLegalName = f.RequiredName("operatorLegalName")
 	}
-	in.operator(f)
+	in.readOperator(f)
 	if current.Parent != 0 && (in.has.operator || in.has.wallet || in.has.ein) {
 		f.Invalid("operatorLegalName", "of a delegate is its parent's: re-issue the root")
 	}
@@ -51,7 +51,7 @@ func (in *Reissue) Read(j *Judge, f *strictjson.Fields, current *engine.AgentPro
 	if in.has.operator && !j.call.Caller.Covers(in.Profile.OperatorLegalName) {
 		return foreignOperator()
 	}
-	return in.seal(j)
+	return in.sealEIN(j)
 }
 
 // Build makes the whole new profile from the current revision.
@@ -61,7 +61,7 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 		return nil, err
 	}
 	next := *old
-	if err := in.apply(j, &next, old); err != nil {
+	if err := in.applyChanges(j, &next, old); err != nil {
 		return nil, err
 	}
 	if err := j.canSign(j.Terms.trialCredential(&next)); err != nil {
@@ -76,11 +76,11 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 		return nil, refused
 	}
 	if old.WalletMatched && engine.CanonicalWallet(old.OperatorWallet) != engine.CanonicalWallet(next.OperatorWallet) && !j.call.Caller.Officer() {
-		return nil, changeable(refuse("forbidden",
+		return nil, markChangeable(refuse("forbidden",
 			"the operator's wallet was on the sanctions list at issuance: another takes a key of the institution with the role policy"))
 	}
 	next.WalletMatched, next.NameMatched = found.walletMatched, found.NameMatched
-	plain, err := in.plain(j, old, &next)
+	plain, err := in.isPlain(j, old, &next)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	}
 	var m strictjson.Members
 	writeProfile(&m, &next)
-	found.write(&m, record.List)
+	found.writeFindings(&m, record.List)
 	m.Bool("plain", plain)
 	m.TextOrNull("reason", in.reason)
 	m.TextOrNull("actor", in.actor)
@@ -101,15 +101,15 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	advice := append(in.advice(j, &next), WriteEffectiveVelocity(&m, next.Settings.Velocity, above...)...)
+	advice := append(in.giveAdvice(j, &next), WriteEffectiveVelocity(&m, next.Settings.Velocity, above...)...)
 	m.List("warnings", append(found.Warnings(), advice...))
 	record.Common, err = j.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 	return record, err
 }
 
-// apply brings what the body changes into the profile. The new baseline of the
+// applyChanges brings what the body changes into the profile. The new baseline of the
 // model is the one given, else the one reported last (decision 38).
-func (in *Reissue) apply(j *Judge, next, old *engine.AgentProfile) error {
+func (in *Reissue) applyChanges(j *Judge, next, old *engine.AgentProfile) error {
 	if in.has.name {
 		next.AgentName = in.Profile.AgentName
 	}
@@ -142,12 +142,12 @@ func (in *Reissue) apply(j *Judge, next, old *engine.AgentProfile) error {
 	if old.Parent == 0 {
 		return nil
 	}
-	return in.narrow(j, next)
+	return in.narrowPolicy(j, next)
 }
 
-// narrow holds a delegate's new policy against its parent's of today, and takes
+// narrowPolicy holds a delegate's new policy against its parent's of today, and takes
 // over the parent's operator, which may be another one by now.
-func (in *Reissue) narrow(j *Judge, next *engine.AgentProfile) error {
+func (in *Reissue) narrowPolicy(j *Judge, next *engine.AgentProfile) error {
 	parent, err := j.agentProfile(next.Parent)
 	if err != nil {
 		return err
@@ -163,19 +163,19 @@ func (in *Reissue) narrow(j *Judge, next *engine.AgentProfile) error {
 	}
 	granted, wider := engine.Narrow(grantOf(chain), &asked)
 	if len(wider) > 0 {
-		return changeable(widening(wider))
+		return markChangeable(refuseWidening(wider))
 	}
 	if in.has.policy {
-		next.PolicyJSON, next.Policy = inherit(own, &asked.Policy, &granted.Policy), granted.Policy
+		next.PolicyJSON, next.Policy = inheritPolicy(own, &asked.Policy, &granted.Policy), granted.Policy
 	}
 	next.OperatorLegalName, next.OperatorWallet = parent.OperatorLegalName, parent.OperatorWallet
 	next.EINSealed, next.EINMasked = parent.EINSealed, parent.EINMasked
 	return nil
 }
 
-// plain tells a renewal from a change: the same operator, wallet, policy, model
+// isPlain tells a renewal from a change: the same operator, wallet, policy, model
 // and name.
-func (in *Reissue) plain(j *Judge, old, next *engine.AgentProfile) (bool, error) {
+func (in *Reissue) isPlain(j *Judge, old, next *engine.AgentProfile) (bool, error) {
 	same := OperatorKey(old.OperatorLegalName) == OperatorKey(next.OperatorLegalName) &&
 		old.OperatorLegalName == next.OperatorLegalName && old.AgentName == next.AgentName &&
 		engine.CanonicalWallet(old.OperatorWallet) == engine.CanonicalWallet(next.OperatorWallet) &&

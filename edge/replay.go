@@ -24,21 +24,21 @@ type rebuilt struct {
 
 // Explain writes the ladder of a screening record as it was judged.
 func (j *Judge) Explain(l *Leaf, m *strictjson.Members) error {
-	x, err := j.rebuild(l)
+	x, err := j.rebuildDecision(l)
 	if err != nil {
 		return err
 	}
 	x.decision, x.mask = x.Recorded, x.Record.StaticMask|x.Recorded.Triggered|x.Recorded.Shadow
 	l.CopyTo(m, "txnId", "verdict", "rule", "reason", "screenedAt", "ruleSet", "policyVersion", "listVersion", "credentialStatus", "matches")
 	j.shared.Parties(l, m)
-	x.write(m)
+	x.writeRungs(m)
 	return nil
 }
 
 // Replay judges a screening record again from what it holds, and writes whether the
 // same came of it.
 func (j *Judge) Replay(l *Leaf, m *strictjson.Members) error {
-	x, err := j.rebuild(l)
+	x, err := j.rebuildDecision(l)
 	if err != nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func decisionMembers(rules *engine.RuleSet, verdict, rule, reason string, d *eng
 	return m
 }
 
-// rebuild reads a record's decision and, as far as it holds them, its inputs.
-func (j *Judge) rebuild(l *Leaf) (*rebuilt, error) {
+// rebuildDecision reads a record's decision and, as far as it holds them, its inputs.
+func (j *Judge) rebuildDecision(l *Leaf) (*rebuilt, error) {
 	if l.Record == nil {
 		return nil, fmt.Errorf("leaf %d: %w", l.Index, leaf.ErrForm)
 	}

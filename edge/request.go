@@ -66,14 +66,14 @@ func (j *Judge) Read() error {
 	if s.reference = f.Text("paymentRef", referenceMax); f.Given("paymentRef") && !SoundReference(s.reference) {
 		f.Invalid("paymentRef", "must be 1 to 128 printable ASCII characters")
 	}
-	s.token, s.userToken = borrowed(f.Loose("token")), borrowed(f.Loose("userToken")) // Anything but a string is a malformed credential (R1), not an error.
+	s.token, s.userToken = borrowText(f.Loose("token")), borrowText(f.Loose("userToken")) // Anything but a string is a malformed credential (R1), not an error.
 	s.userGiven = f.Given("userToken")
 	return f.Err()
 }
 
-// borrowed is a text that is the body's own memory: good until the call ends, for what
-// compares and hashes alone.
-func borrowed(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
+// borrowText returns a text that shares the body's memory. It is good until the call ends, and
+// only to be compared and hashed.
+func borrowText(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 // missingMember says that a member is missing, and as what it was perhaps sent.
 func missingMember(name string, strangers []strictjson.Stranger) *Refusal {

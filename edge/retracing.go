@@ -26,7 +26,7 @@ func (js *Judges) Retracing() retrace.Sources {
 			return referenceKey(js.Now().owners.byKey[keyID], text)
 		},
 		Cleared: func(name string, list *ofac.Index) []uint32 {
-			uids, _ := js.Now().cleared.find(name, list, js.deps.Published.LogTime())
+			uids, _ := js.Now().cleared.findEntries(name, list, js.deps.Published.LogTime())
 			return uids
 		},
 	}

@@ -46,10 +46,10 @@ func (js *Judges) Now() *Terms {
 	if current != nil && current.Settings == settings {
 		return current
 	}
-	return js.rebuild(settings)
+	return js.rebuildTerms(settings)
 }
 
-func (js *Judges) rebuild(settings *fsm.Settings) *Terms {
+func (js *Judges) rebuildTerms(settings *fsm.Settings) *Terms {
 	js.mutex.Lock()
 	defer js.mutex.Unlock()
 	before := js.terms.Load()
@@ -69,7 +69,7 @@ func (js *Judges) rebuild(settings *fsm.Settings) *Terms {
 	if settings.Genesis != nil && (next.IDs == nil || len(before.Settings.Epochs) != len(settings.Epochs)) {
 		next.IDs = fsm.NewIDs(settings.Genesis.IDKey, settings.Epochs...)
 	}
-	if settings.Genesis != nil && (next.Signing == nil || !next.Signing.of(settings)) {
+	if settings.Genesis != nil && (next.Signing == nil || !next.Signing.madeOf(settings)) {
 		next.Signing = js.openSigningKeys(settings)
 		if next.Signing.Err != nil {
 			js.deps.Logger.Error("signing keys", "error", next.Signing.Err)
@@ -85,7 +85,7 @@ func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
 	if err := js.deps.Secrets.Check(settings.Genesis.SecretCheck); err != nil {
 		s.Err = err
 	}
-	if err := s.publish(settings.SigningKeys); err != nil {
+	if err := s.publishKeys(settings.SigningKeys); err != nil {
 		s.Err = err
 		return s
 	}
@@ -103,14 +103,14 @@ func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
 	return s
 }
 
-// of tells whether they were made of these settings. The genesis is replaced where what it
-// holds sealed is sealed anew.
-func (s *signingKeys) of(settings *fsm.Settings) bool {
+// madeOf tells whether the keys were made of these settings. A genesis is replaced by another
+// when the secrets in it are sealed anew.
+func (s *signingKeys) madeOf(settings *fsm.Settings) bool {
 	return s.genesis == settings.Genesis && slices.Equal(s.source, settings.SigningKeys)
 }
 
-// publish makes the key set that verifies tokens and the bytes of the JWKS.
-func (s *signingKeys) publish(keys []*wire.SigningKey) error {
+// publishKeys makes the key set that verifies tokens and the bytes of the JWKS.
+func (s *signingKeys) publishKeys(keys []*wire.SigningKey) error {
 	public := make([]credential.PublicKey, 0, len(keys))
 	for _, key := range keys {
 		state := credential.KeyActive

@@ -32,13 +32,13 @@ func newTokenCache(max int) *tokenCache {
 	return &tokenCache{places: make([]atomic.Pointer[cachedToken], max)}
 }
 
-func (t *tokenCache) place(hash *[32]byte) *atomic.Pointer[cachedToken] {
+func (t *tokenCache) placeOf(hash *[32]byte) *atomic.Pointer[cachedToken] {
 	at := uint32(hash[0]) | uint32(hash[1])<<8 | uint32(hash[2])<<16 | uint32(hash[3])<<24
 	return &t.places[int(at)&(len(t.places)-1)]
 }
 
-func (t *tokenCache) find(hash *[32]byte, keys *credential.KeySet) (credentialClaims, bool) {
-	entry := t.place(hash).Load()
+func (t *tokenCache) findClaims(hash *[32]byte, keys *credential.KeySet) (credentialClaims, bool) {
+	entry := t.placeOf(hash).Load()
 	if entry == nil || entry.keys != keys || entry.hash != *hash {
 		tokenMisses.Inc()
 		return credentialClaims{}, false
@@ -47,8 +47,8 @@ func (t *tokenCache) find(hash *[32]byte, keys *credential.KeySet) (credentialCl
 	return entry.claims, true
 }
 
-func (t *tokenCache) put(hash *[32]byte, keys *credential.KeySet, claims credentialClaims) {
-	if t.place(hash).Swap(&cachedToken{hash: *hash, keys: keys, claims: claims}) == nil {
+func (t *tokenCache) keepClaims(hash *[32]byte, keys *credential.KeySet, claims credentialClaims) {
+	if t.placeOf(hash).Swap(&cachedToken{hash: *hash, keys: keys, claims: claims}) == nil {
 		t.used.Add(1)
 	}
 }
@@ -74,10 +74,10 @@ type recentToken struct {
 
 func newRecentTokens() *recentTokens { return &recentTokens{seed: maphash.MakeSeed()} }
 
-func (t *recentTokens) hash(text string) uint64 { return maphash.String(t.seed, text) }
+func (t *recentTokens) hashText(text string) uint64 { return maphash.String(t.seed, text) }
 
-// find returns the claims of a token of this text and no other, verified with these keys.
-func (t *recentTokens) find(hash uint64, text string, keys *credential.KeySet) (credentialClaims, bool) {
+// findClaims returns the claims of a token of this text and no other, verified with these keys.
+func (t *recentTokens) findClaims(hash uint64, text string, keys *credential.KeySet) (credentialClaims, bool) {
 	entry := t.places[hash%recentTokensMax].Load()
 	if entry == nil || entry.hash != hash || entry.keys != keys || entry.text != text {
 		return credentialClaims{}, false
@@ -86,7 +86,7 @@ func (t *recentTokens) find(hash uint64, text string, keys *credential.KeySet) (
 	return entry.claims, true
 }
 
-func (t *recentTokens) put(hash uint64, entry *recentToken) {
+func (t *recentTokens) keepToken(hash uint64, entry *recentToken) {
 	t.places[hash%recentTokensMax].Store(entry)
 }
 
@@ -133,13 +133,13 @@ func (j *Judge) claimsHere(text string) (claims credentialClaims, state engine.T
 		return credentialClaims{}, engine.TokenMalformed, false
 	}
 	keys := j.Terms.Signing.Verify
-	short := j.shared.recent.hash(raw)
-	claims, known := j.shared.recent.find(short, raw, keys)
+	short := j.shared.recent.hashText(raw)
+	claims, known := j.shared.recent.findClaims(short, raw, keys)
 	if !known {
 		if claims, state = knownToken(j, raw, keys); state != engine.TokenGood {
 			return credentialClaims{}, state, state == engine.TokenUnknownKey
 		}
-		j.shared.recent.put(short, &recentToken{hash: short, text: strings.Clone(raw), keys: keys, claims: claims})
+		j.shared.recent.keepToken(short, &recentToken{hash: short, text: strings.Clone(raw), keys: keys, claims: claims})
 	}
 	if claims.begins > j.shared.deps.Published.LogTime()+engine.ClockSkewAllowed {
 		return credentialClaims{}, engine.TokenMalformed, true
@@ -153,14 +153,14 @@ func (j *Judge) claimsHere(text string) (claims credentialClaims, state engine.T
 // knownToken finds a token in the cache, or verifies it and puts it there.
 func knownToken(j *Judge, raw string, keys *credential.KeySet) (credentialClaims, engine.TokenState) {
 	hash := sha256.Sum256(unsafe.Slice(unsafe.StringData(raw), len(raw))) // Only read: spares a copy of the token.
-	claims, known := j.shared.tokens.find(&hash, keys)
+	claims, known := j.shared.tokens.findClaims(&hash, keys)
 	if known {
 		return claims, engine.TokenGood
 	}
 	claims, state := j.Terms.verifyToken(strings.Clone(raw))
 	switch state {
 	case engine.TokenGood:
-		j.shared.tokens.put(&hash, keys, claims)
+		j.shared.tokens.keepClaims(&hash, keys, claims)
 	case engine.TokenSignature:
 		forgedTotal.Inc()
 	}

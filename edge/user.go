@@ -113,7 +113,7 @@ func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
 	}
 	var m strictjson.Members
 	j.Terms.writeUser(&m, &profile)
-	found.write(&m, j.Terms.Settings.ListVersion)
+	found.writeFindings(&m, j.Terms.Settings.ListVersion)
 	m.List("warnings", found.userWarnings())
 	record.Common, err = j.Recorded(m, j.Terms.userFilters(&profile)...)
 	return record, err
@@ -143,9 +143,9 @@ func (t *Terms) writeUser(m *strictjson.Members, p *engine.UserProfile) {
 func (i *issuance) userWarnings() []strictjson.Members {
 	switch {
 	case i.NameMatched:
-		return []strictjson.Members{warning("user_sanctions_match", "the person's legal name is on the sanctions list", "")}
+		return []strictjson.Members{makeWarning("user_sanctions_match", "the person's legal name is on the sanctions list", "")}
 	case i.possible:
-		return []strictjson.Members{warning("user_possible_match", "the person's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
+		return []strictjson.Members{makeWarning("user_possible_match", "the person's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
 	}
 	return nil
 }
@@ -155,9 +155,9 @@ func (i *issuance) userWarnings() []strictjson.Members {
 func attemptedUser(j *Judge, profile *engine.UserProfile, found *issuance) *wire.Note {
 	var m strictjson.Members
 	j.Terms.writeUser(&m, profile)
-	found.write(&m, j.Terms.Settings.ListVersion)
+	found.writeFindings(&m, j.Terms.Settings.ListVersion)
 	j.Actor(&m)
-	return &wire.Note{Event: "user.refused", Common: wire.Common{Key: j.key(), Fragment: m, Filters: j.Terms.userFilters(profile)}}
+	return &wire.Note{Event: "user.refused", Common: wire.Common{Key: j.keyOf(), Fragment: m, Filters: j.Terms.userFilters(profile)}}
 }
 
 // UserReissue is the body of a user's re-issue.
@@ -181,7 +181,7 @@ func (in *UserReissue) Read(f *strictjson.Fields, current *engine.UserProfile) e
 func (in *UserReissue) Build(j *Judge) (any, error) {
 	current := j.shared.deps.Published.User(in.slot)
 	if current == nil {
-		return nil, changeable(notKnown("no such user, or past its 31 days"))
+		return nil, markChangeable(notKnown("no such user, or past its 31 days"))
 	}
 	if err := j.canSign(j.Terms.trialUser(current)); err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (in *UserReissue) Build(j *Judge) (any, error) {
 	record := &wire.UserReissue{User: current.Slot, BaseRev: current.Rev, Overlap: in.overlap, NameMatched: found.NameMatched}
 	var m strictjson.Members
 	j.Terms.writeUser(&m, current)
-	found.write(&m, j.Terms.Settings.ListVersion)
+	found.writeFindings(&m, j.Terms.Settings.ListVersion)
 	m.TextOrNull("reason", in.reason)
 	m.TextOrNull("actor", in.actor)
 	m.List("warnings", found.userWarnings())

@@ -37,7 +37,7 @@ func WriteEffectiveVelocity(m *strictjson.Members, own *engine.Velocity, above .
 		}
 		effective.Uint(bound.name, uint64(bound.holds))
 		if bound.holds < bound.set {
-			said := warning("velocity_not_effective", "velocity."+bound.name+" "+strconv.FormatUint(uint64(bound.set), 10)+
+			said := makeWarning("velocity_not_effective", "velocity."+bound.name+" "+strconv.FormatUint(uint64(bound.set), 10)+
 				" never comes into force: a stricter setting above it holds, "+strconv.FormatUint(uint64(bound.holds), 10), "R16_VELOCITY_FLAG")
 			said.Text("param", "velocity."+bound.name)
 			warnings = append(warnings, said)

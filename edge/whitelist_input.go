@@ -15,7 +15,7 @@ func ReadWhitelist(f *strictjson.Fields, name string, old *engine.Whitelist) *en
 	inner, ok := f.Nested(name)
 	if !ok {
 		if f.Has(name) && f.Get(name) == nil {
-			return emptied(old)
+			return emptyWhitelist(old)
 		}
 		return old
 	}
@@ -36,7 +36,7 @@ func ReadWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whit
 		entries = append(entries, ReadWhitelistEntry(&inner))
 	})
 	kinds, said := readKinds(f)
-	next := replaced(old, mode != "off", entries)
+	next := replaceEntries(old, mode != "off", entries)
 	switch present := next.Present(); {
 	case said && present&^kinds != 0:
 		f.Invalid("kinds", "must name the kinds of all entries")
@@ -82,7 +82,7 @@ func kindTexts(list *engine.Whitelist) []string {
 // ReadWhitelistEntry reads one approved counterparty: a wallet or a name.
 func ReadWhitelistEntry(f *strictjson.Fields) engine.WhitelistEntry {
 	wallet, name := f.Text("wallet", engine.FieldMax), f.Name("name")
-	hasWallet, hasName := given(f, "wallet"), given(f, "name")
+	hasWallet, hasName := isGiven(f, "wallet"), isGiven(f, "name")
 	switch {
 	case !hasWallet && !hasName:
 		f.Missing("wallet")
@@ -98,8 +98,8 @@ func ReadWhitelistEntry(f *strictjson.Fields) engine.WhitelistEntry {
 	return entry
 }
 
-// given tells whether a member says anything, be it wrong or too long.
-func given(f *strictjson.Fields, name string) bool {
+// isGiven tells whether a member says anything, even if that is wrong or too long.
+func isGiven(f *strictjson.Fields, name string) bool {
 	v := f.Get(name)
 	return v != nil && (v.Type() != fastjson.TypeString || len(v.GetStringBytes()) > 0)
 }
@@ -111,9 +111,9 @@ func whichOf(wallet string) string {
 	return "name"
 }
 
-// replaced is a whitelist of these entries alone, as the successor of old: no id
-// that old has now is given again.
-func replaced(old *engine.Whitelist, enforce bool, entries []engine.WhitelistEntry) *engine.Whitelist {
+// replaceEntries returns the whitelist that follows old and has these entries alone. None of
+// them gets an id that old has now.
+func replaceEntries(old *engine.Whitelist, enforce bool, entries []engine.WhitelistEntry) *engine.Whitelist {
 	last, rev := uint32(0), uint32(0)
 	if old != nil {
 		rev = old.Rev
@@ -128,13 +128,13 @@ func replaced(old *engine.Whitelist, enforce bool, entries []engine.WhitelistEnt
 	return next
 }
 
-// emptied is the whitelist that an agent has after its list was taken away: off
-// and empty, so that its version still rises.
-func emptied(old *engine.Whitelist) *engine.Whitelist {
+// emptyWhitelist returns the whitelist of an agent whose list was taken away. It is off and
+// empty, and not nil, so that its version rises.
+func emptyWhitelist(old *engine.Whitelist) *engine.Whitelist {
 	if old == nil {
 		return nil
 	}
-	return replaced(old, false, nil)
+	return replaceEntries(old, false, nil)
 }
 
 // WhitelistVersion is a whitelist's ETag: 1 before the first was ever set.

@@ -25,8 +25,8 @@ type subject struct {
 	user     string
 }
 
-// about finds out whether the caller may know of a leaf, and whose affair it is.
-func (r *Reader) about(o *origin, l *edge.Leaf, keys []uint64) (subject, error) {
+// findSubject finds out whether the caller may know of a leaf, and whose affair it is.
+func (r *Reader) findSubject(o *origin, l *edge.Leaf, keys []uint64) (subject, error) {
 	switch o.audience {
 	case ofPayment, ofDesk:
 		return r.aboutPayment(o, l)
@@ -45,7 +45,7 @@ func (r *Reader) aboutPayment(o *origin, l *edge.Leaf) (subject, error) {
 		return subject{}, nil
 	}
 	if l.Kind() == "screen" {
-		return r.recorded(l), nil
+		return r.subjectOf(l), nil
 	}
 	for _, name := range []string{"reviewedLeaf", "screenedLeaf"} {
 		if !l.Has(name) {
@@ -59,12 +59,12 @@ func (r *Reader) aboutPayment(o *origin, l *edge.Leaf) (subject, error) {
 			return subject{}, err
 		}
 		defer r.judge.DropLeaf()
-		return r.recorded(&record), nil
+		return r.subjectOf(&record), nil
 	}
 	return subject{admitted: r.caller.Operator == "" && r.caller.SeesAll()}, nil
 }
 
-func (r *Reader) recorded(record *edge.Leaf) subject {
+func (r *Reader) subjectOf(record *edge.Leaf) subject {
 	return subject{
 		admitted: r.judge.Terms.MayRead(r.caller, record),
 		operator: record.Text("operatorLegalName"), agent: record.Text("agentId"), user: record.Text("userId"),

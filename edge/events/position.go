@@ -20,20 +20,20 @@ const numbersMax = 16
 func ParsePosition(text string) (Position, bool) {
 	rest, id := strings.CutPrefix(text, "evt_")
 	if !id {
-		last, ok := index(rest)
+		last, ok := readIndex(rest)
 		return Position{Leaf: last + 1}, ok
 	}
 	leaf, n, found := strings.Cut(rest, "_")
-	last, ok := index(leaf)
-	number, numbered := index(n)
+	last, ok := readIndex(leaf)
+	number, numbered := readIndex(n)
 	if !found || !ok || !numbered || number >= numbersMax {
 		return Position{}, false
 	}
 	return Position{Leaf: last, Skip: int(number) + 1}, true
 }
 
-// index reads a number as we write it: no sign, no zero in front.
-func index(text string) (uint64, bool) {
+// readIndex reads a number as we write it: no sign, no zero in front.
+func readIndex(text string) (uint64, bool) {
 	n, err := strconv.ParseUint(text, 10, 62)
 	return n, err == nil && strconv.FormatUint(n, 10) == text
 }

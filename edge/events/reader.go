@@ -52,8 +52,8 @@ func NewReader(judge *edge.Judge, caller *edge.Caller, published edge.Published,
 // For makes the reader go on with the rights that the caller has now.
 func (r *Reader) For(caller *edge.Caller) { r.caller = caller }
 
-// For whom a reader reads may see what a receiver of theirs must not: Walled keeps what
-// tells of suspicion from it.
+// Walled has the reader tell nothing of suspicion. A caller may see what the receiver of its
+// webhook must not.
 func (r *Reader) Walled(on bool) { r.walled = on }
 
 // Oldest is the position of the first leaf that events are told of now.
@@ -79,7 +79,7 @@ func (r *Reader) Page(at Position, limit, examine int, visit func(*Event) bool) 
 		at.Leaf = index
 		more := true
 		if !r.passesOver(stored.Data) {
-			failed = r.leaf(&at, index, stored, func(e *Event) bool {
+			failed = r.tellLeaf(&at, index, stored, func(e *Event) bool {
 				given++
 				more = visit(e) && given < limit
 				return more
@@ -111,7 +111,7 @@ func (r *Reader) Walk(q audit.Query, visit func(*Event) bool) (audit.Page, error
 	page, err := r.store.Scan(q, func(index uint64, stored audit.Leaf) bool {
 		more := true
 		if !r.passesOver(stored.Data) {
-			failed = r.leaf(&Position{Leaf: index}, index, stored, func(e *Event) bool {
+			failed = r.tellLeaf(&Position{Leaf: index}, index, stored, func(e *Event) bool {
 				more = visit(e)
 				return false
 			})
@@ -140,8 +140,8 @@ func (r *Reader) passesOver(data []byte) bool {
 	return false
 }
 
-// leaf gives the events of one leaf and moves at behind each.
-func (r *Reader) leaf(at *Position, index uint64, stored audit.Leaf, visit func(*Event) bool) error {
+// tellLeaf gives the events of one leaf to visit, and moves at behind each.
+func (r *Reader) tellLeaf(at *Position, index uint64, stored audit.Leaf, visit func(*Event) bool) error {
 	l, err := r.judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
 	if err != nil {
 		return err
@@ -154,11 +154,11 @@ func (r *Reader) leaf(at *Position, index uint64, stored audit.Leaf, visit func(
 	var about *subject
 	for n := at.Skip; n < len(o.types); n++ {
 		name := o.types[n]
-		if !r.wanted[name] || !applies(&l, name) || behindWall(&l, name) && (r.walled || !r.caller.SeesAll()) {
+		if !r.wanted[name] || !appliesTo(&l, name) || behindWall(&l, name) && (r.walled || !r.caller.SeesAll()) {
 			continue
 		}
 		if about == nil {
-			found, err := r.about(o, &l, stored.Keys)
+			found, err := r.findSubject(o, &l, stored.Keys)
 			if err != nil {
 				return fmt.Errorf("events of leaf %d: %w", index, err)
 			}
@@ -171,7 +171,7 @@ func (r *Reader) leaf(at *Position, index uint64, stored audit.Leaf, visit func(
 		if o.audience == ofInstitution {
 			e.Webhook, e.About = l.Text("webhookId"), l.Number("seq")
 		}
-		r.write(&e, o, &l, about, engine.Time(stored.Time))
+		r.writeEnvelope(&e, o, &l, about, engine.Time(stored.Time))
 		at.Skip = n + 1
 		if !visit(&e) {
 			return nil
@@ -180,8 +180,8 @@ func (r *Reader) leaf(at *Position, index uint64, stored audit.Leaf, visit func(
 	return nil
 }
 
-// write renders the envelope of an event.
-func (r *Reader) write(e *Event, o *origin, l *edge.Leaf, about *subject, at engine.Time) {
+// writeEnvelope renders the envelope of an event.
+func (r *Reader) writeEnvelope(e *Event, o *origin, l *edge.Leaf, about *subject, at engine.Time) {
 	m := r.body[:0]
 	m.Text("id", e.ID)
 	m.Uint("seq", e.Seq)

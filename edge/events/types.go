@@ -176,15 +176,15 @@ func originOf(l *edge.Leaf) *origin {
 	return origins[kind]
 }
 
-// applies reports whether this leaf is an event of that type, one of its origin's.
-func applies(l *edge.Leaf, name string) bool {
+// appliesTo reports whether this leaf is an event of that type, one of its origin's.
+func appliesTo(l *edge.Leaf, name string) bool {
 	switch name {
 	case "screen.proceed", "screen.review", "screen.block", "screen.unknown":
 		return name == "screen."+strings.ToLower(l.Text("verdict"))
 	case "fleet.limit_80":
-		return passes(l, 4)
+		return passesMark(l, 4)
 	case "fleet.limit_100":
-		return passes(l, 5)
+		return passesMark(l, 5)
 	case "review.escalated", "sar.opened":
 		return l.Text("disposition") == "ESCALATE_SAR"
 	case "hold.late":
@@ -199,9 +199,9 @@ func applies(l *edge.Leaf, name string) bool {
 	return true
 }
 
-// passes reports whether a PROCEED took its fleet's day from below so many fifths of
-// the daily limit to them or beyond.
-func passes(l *edge.Leaf, fifths engine.USD) bool {
+// passesMark reports whether a PROCEED took what its fleet spent today from below so many
+// fifths of the daily limit to that mark or above it.
+func passesMark(l *edge.Leaf, fifths engine.USD) bool {
 	x := l.Record
 	if x == nil || !x.Judged || !x.InFleet || x.Verdict != engine.Proceed || x.Agent == nil || x.Agent.Fleet == nil {
 		return false

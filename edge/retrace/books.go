@@ -58,8 +58,8 @@ func newBooks() *books {
 	}
 }
 
-// turn begins a day.
-func (b *books) turn(day engine.Day) {
+// beginDay drops the differences of the day before, if this is a later one.
+func (b *books) beginDay(day engine.Day) {
 	if day > b.day {
 		b.day = day
 		clear(b.agents)
@@ -67,15 +67,16 @@ func (b *books) turn(day engine.Day) {
 	}
 }
 
-// correct brings the counters and the reference of a case to what they would have been.
-func (b *books) correct(c *Case, reference engine.ReferenceKey) {
+// correctCounters sets the counters and the reference of a case to what they would have been
+// under the terms that are tried.
+func (b *books) correctCounters(c *Case, reference engine.ReferenceKey) {
 	day := c.Moment.Now.Day()
-	b.turn(day)
+	b.beginDay(day)
 	for i := range c.Moment.LevelCount {
-		shift(&c.rows[i].Spend, day, b.agents[c.Facts.Chain[i].Slot])
+		shiftCounter(&c.rows[i].Spend, day, b.agents[c.Facts.Chain[i].Slot])
 	}
 	if c.Moment.Fleet != nil && c.Facts.Fleet != nil {
-		shift(&c.fleet.Spend, day, b.fleets[c.Facts.Fleet.Slot])
+		shiftCounter(&c.fleet.Spend, day, b.fleets[c.Facts.Fleet.Slot])
 	}
 	if c.Record.Used {
 		if by := b.changed[c.Record.UsedBy]; by != nil && !by.proceeds {
@@ -87,15 +88,15 @@ func (b *books) correct(c *Case, reference engine.ReferenceKey) {
 	}
 }
 
-// shift moves a counter: what is spent and what is held weigh alike.
-func shift(s *engine.Spend, day engine.Day, by engine.USD) {
+// shiftCounter moves a counter: what is spent and what is held weigh alike.
+func shiftCounter(s *engine.Spend, day engine.Day, by engine.USD) {
 	if by != 0 {
-		*s = engine.Spend{Day: day, Spent: max(moved(s.Counted(day), by), 0)}
+		*s = engine.Spend{Day: day, Spent: max(addBounded(s.Counted(day), by), 0)}
 	}
 }
 
-// moved adds a difference, which may be negative, without wrapping.
-func moved(amount, by engine.USD) engine.USD {
+// addBounded adds a difference, which may be negative, without wrapping.
+func addBounded(amount, by engine.USD) engine.USD {
 	switch {
 	case by > 0 && amount > math.MaxInt64-by:
 		return math.MaxInt64
@@ -105,9 +106,9 @@ func moved(amount, by engine.USD) engine.USD {
 	return amount + by
 }
 
-// book keeps what became of a case. Only what counts in one world alone, or may come to
+// keepOutcome keeps what became of a case. Only what counts in one world alone, or may come to
 // when an officer decides, is remembered.
-func (b *books) book(c *Case, d *engine.Decision, reference engine.ReferenceKey) {
+func (b *books) keepOutcome(c *Case, d *engine.Decision, reference engine.ReferenceKey) {
 	was, now := c.Recorded.Verdict == engine.Proceed, d.Verdict == engine.Proceed
 	if was == now && (c.Recorded.Verdict != engine.Review || d.Verdict == engine.Review) {
 		return
@@ -122,29 +123,30 @@ func (b *books) book(c *Case, d *engine.Decision, reference engine.ReferenceKey)
 	day := c.Moment.Now.Day()
 	if was {
 		ch.was = counted{day, ch.amount}
-		b.add(ch, day, -ch.amount)
+		b.addDifference(ch, day, -ch.amount)
 	}
 	if now {
 		ch.now = counted{day, ch.amount}
-		b.add(ch, day, ch.amount)
+		b.addDifference(ch, day, ch.amount)
 		if reference != (engine.ReferenceKey{}) && len(b.used) < changesMax {
 			ch.reference = reference
 			b.used[reference] = use{c.Record.Leaf, c.Moment.Now}
 		}
 	}
 	if len(b.changed) >= changesMax {
-		b.forget(day)
+		b.dropSettled(day)
 	}
 	b.changed[c.Record.Leaf] = ch
 }
 
-// forget drops the payments that hardly anything can come of any more: decided, and
-// older than the longest hold. Where that makes no room it drops all, and says so.
-func (b *books) forget(today engine.Day) {
+// dropSettled drops the payments that are decided and older than the longest hold: hardly
+// anything can become of them. Where that makes too little room it drops every payment, and
+// notes in full that counters are not exact.
+func (b *books) dropSettled(today engine.Day) {
 	const settledBy = engine.Day(engine.HoldMost/engine.DayLength) + 1
 	for record, ch := range b.changed {
 		if !ch.undecided && max(ch.was.day, ch.now.day)+settledBy < today {
-			b.drop(record, ch)
+			b.dropChange(record, ch)
 		}
 	}
 	if len(b.changed) >= changesMax/2 { // Else the next call would look at all of them again.
@@ -154,78 +156,79 @@ func (b *books) forget(today engine.Day) {
 	}
 }
 
-func (b *books) drop(record uint64, ch *change) {
+func (b *books) dropChange(record uint64, ch *change) {
 	delete(b.changed, record)
 	if b.used[ch.reference].leaf == record {
 		delete(b.used, ch.reference)
 	}
 }
 
-// add moves the differences of a payment's counters, where they are of today.
-func (b *books) add(ch *change, day engine.Day, amount engine.USD) {
+// addDifference moves the differences of a payment's counters, where they are of today.
+func (b *books) addDifference(ch *change, day engine.Day, amount engine.USD) {
 	if day != b.day || amount == 0 {
 		return
 	}
 	for _, slot := range ch.agents[:ch.levels] {
-		b.agents[slot] = moved(b.agents[slot], amount)
+		b.agents[slot] = addBounded(b.agents[slot], amount)
 	}
 	if ch.fleet != 0 {
-		b.fleets[ch.fleet] = moved(b.fleets[ch.fleet], amount)
+		b.fleets[ch.fleet] = addBounded(b.fleets[ch.fleet], amount)
 	}
 }
 
-// approved follows an officer's approval: history counts the payment from then on.
-func (b *books) approved(record uint64, at engine.Time) {
-	b.turn(at.Day())
+// followApproval follows an officer's approval: history counts the payment from then on.
+func (b *books) followApproval(record uint64, at engine.Time) {
+	b.beginDay(at.Day())
 	if ch := b.changed[record]; ch != nil && !ch.settled {
 		ch.was, ch.undecided = counted{at.Day(), ch.amount}, false
-		b.add(ch, at.Day(), -ch.amount)
+		b.addDifference(ch, at.Day(), -ch.amount)
 	}
 }
 
-// refused follows an officer's refusal: nothing will come of the payment in history.
-func (b *books) refused(record uint64) {
+// followRefusal follows an officer's refusal: nothing will come of the payment in history.
+func (b *books) followRefusal(record uint64) {
 	if ch := b.changed[record]; ch != nil {
 		if ch.undecided = false; !ch.proceeds {
-			b.drop(record, ch)
+			b.dropChange(record, ch)
 		}
 	}
 }
 
-// released follows a payment that ended without being made.
-func (b *books) released(record uint64, at engine.Time) {
-	b.turn(at.Day())
+// followRelease follows a payment that ended and was not made.
+func (b *books) followRelease(record uint64, at engine.Time) {
+	b.beginDay(at.Day())
 	ch := b.changed[record]
 	if ch == nil {
 		return
 	}
-	b.add(ch, ch.was.day, ch.was.amount)
-	b.add(ch, ch.now.day, -ch.now.amount)
+	b.addDifference(ch, ch.was.day, ch.was.amount)
+	b.addDifference(ch, ch.now.day, -ch.now.amount)
 	ch.was.amount, ch.now.amount = 0, 0
 	if b.used[ch.reference].leaf == record {
 		delete(b.used, ch.reference)
 	}
 }
 
-// settled follows a payment that was made, of amount where before was counted.
-func (b *books) settled(record uint64, at engine.Time, amount, before engine.USD) {
-	b.turn(at.Day())
+// followSettlement follows a payment that was made: amount was paid, and the log had counted
+// before until then.
+func (b *books) followSettlement(record uint64, at engine.Time, amount, before engine.USD) {
+	b.beginDay(at.Day())
 	ch := b.changed[record]
 	if ch == nil {
 		return
 	}
 	ch.settled = true
 	paid := min(amount, ch.was.amount)
-	b.add(ch, ch.was.day, ch.was.amount-paid)
+	b.addDifference(ch, ch.was.day, ch.was.amount-paid)
 	ch.was.amount = paid
 	more := -max(amount-before, 0)
 	if ch.proceeds {
 		more += max(amount-ch.now.amount, 0)
 		paid = min(amount, ch.now.amount)
-		b.add(ch, ch.now.day, paid-ch.now.amount)
+		b.addDifference(ch, ch.now.day, paid-ch.now.amount)
 		ch.now.amount = paid
 	}
-	b.add(ch, at.Day(), more)
+	b.addDifference(ch, at.Day(), more)
 }
 
 // bands count what R25 counts, under a policy with another band or window than the one
@@ -243,12 +246,12 @@ type bandKey struct {
 // bandsMax bounds the pairs that are counted: 150 bytes each.
 const bandsMax = 131_072
 
-// count counts one call of a pair and returns how many stand in the window.
-func (b *bands) count(key bandKey, now, window engine.Time) uint8 {
+// countCall counts one call of a pair and returns how many stand in the window.
+func (b *bands) countCall(key bandKey, now, window engine.Time) uint8 {
 	row := b.rows[key]
 	if row == nil {
 		if len(b.rows) >= bandsMax {
-			b.forget(now, window)
+			b.dropExpired(now, window)
 		}
 		row = new(engine.BandRow)
 		b.rows[key] = row
@@ -256,8 +259,9 @@ func (b *bands) count(key bandKey, now, window engine.Time) uint8 {
 	return row.Add(now, window)
 }
 
-// forget drops the pairs that do not count any more; where all do, all of them, and says so.
-func (b *bands) forget(now, window engine.Time) {
+// dropExpired drops the pairs whose calls have all left the window. Where that makes too little
+// room it drops every pair, and notes in full that counts are not exact.
+func (b *bands) dropExpired(now, window engine.Time) {
 	for key, row := range b.rows {
 		if row.Newest()+window <= now {
 			delete(b.rows, key)
@@ -269,14 +273,14 @@ func (b *bands) forget(now, window engine.Time) {
 	}
 }
 
-// see counts a call, if it is one to be counted, and tells the case the count under the
+// countCase counts a call, if it is one to be counted, and tells the case the count under the
 // policy: the record's own where that was counted in the same band and window.
-func (b *bands) see(c *Case, policy *engine.Policy) {
+func (b *bands) countCase(c *Case, policy *engine.Policy) {
 	recorded := c.Moment.Structuring
 	c.Moment.Structuring = 0
 	if party := c.request.Party(); party != (engine.PartyKey{}) && policy.InBand(c.Moment.Amount) && c.Facts.ChainSize > 0 {
 		root := c.Facts.Chain[c.Facts.ChainSize-1].Slot
-		c.Moment.Structuring = b.count(bandKey{root, party}, c.Moment.Now, policy.StructuringWindow)
+		c.Moment.Structuring = b.countCall(bandKey{root, party}, c.Moment.Now, policy.StructuringWindow)
 	}
 	if sameBand(c.Policy, policy) {
 		c.Moment.Structuring = recorded

@@ -23,8 +23,8 @@ func caseOf(leaf uint64, at engine.Time, was engine.Verdict) *Case {
 }
 
 func booked(b *books, leaf uint64, at engine.Time, was, now engine.Verdict) {
-	b.turn(at.Day())
-	b.book(caseOf(leaf, at, was), &engine.Decision{Verdict: now}, engine.ReferenceKey{byte(leaf), byte(leaf >> 8), byte(leaf >> 16), 1})
+	b.beginDay(at.Day())
+	b.keepOutcome(caseOf(leaf, at, was), &engine.Decision{Verdict: now}, engine.ReferenceKey{byte(leaf), byte(leaf >> 8), byte(leaf >> 16), 1})
 }
 
 // What is remembered of payments is bounded: what nothing can come of any more makes room, and
@@ -32,7 +32,7 @@ func booked(b *books, leaf uint64, at engine.Time, was, now engine.Verdict) {
 func TestBooksAreBounded(t *testing.T) {
 	filled := func(ch *change) *books {
 		b := newBooks()
-		b.turn(today.Day())
+		b.beginDay(today.Day())
 		for i := range uint64(changesMax) {
 			b.changed[i] = ch
 		}
@@ -75,13 +75,13 @@ func TestBooksRememberReviews(t *testing.T) {
 	booked(b, 5, today, engine.Review, engine.Block)
 	booked(b, 6, today, engine.Review, engine.Proceed)
 	require.Equal(t, engine.USD(engine.Dollar), b.agents[1], "of the one that proceeds now")
-	b.approved(4, today)
+	b.followApproval(4, today)
 	require.Zero(t, b.agents[1], "history has counted one, too")
-	b.refused(5)
-	b.refused(6)
+	b.followRefusal(5)
+	b.followRefusal(6)
 	require.NotContains(t, b.changed, uint64(5), "nothing will come of it")
 	require.Contains(t, b.changed, uint64(6))
-	b.approved(99, today+engine.DayLength)
+	b.followApproval(99, today+engine.DayLength)
 	require.Empty(t, b.agents, "a day begins anew")
 }
 
@@ -91,15 +91,15 @@ func TestCountersAreBounded(t *testing.T) {
 		{1, 2, 3}, {3, -1, 2}, {math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64 - 1, 1, math.MaxInt64}, {math.MinInt64, -1, math.MinInt64}, {math.MinInt64 + 1, -1, math.MinInt64},
 		{math.MaxInt64, -1, math.MaxInt64 - 1},
 	} {
-		require.Equal(t, c.want, moved(c.amount, c.by), "%+v", c)
+		require.Equal(t, c.want, addBounded(c.amount, c.by), "%+v", c)
 	}
 	s := engine.Spend{Day: 5, Spent: 3}
-	shift(&s, 5, -4)
+	shiftCounter(&s, 5, -4)
 	require.Zero(t, s.Counted(5))
 	s = engine.Spend{Day: 5, Spent: 3, Held: 2}
-	shift(&s, 5, 0)
+	shiftCounter(&s, 5, 0)
 	require.Equal(t, engine.USD(2), s.Held, "nothing to move")
-	shift(&s, 5, 1)
+	shiftCounter(&s, 5, 1)
 	require.Equal(t, engine.Spend{Day: 5, Spent: 6}, s, "what is spent and what is held weigh alike")
 }
 
@@ -114,12 +114,12 @@ func TestBandsAreBounded(t *testing.T) {
 		}
 	}
 	fill(engine.Hour)
-	require.Equal(t, uint8(2), b.count(bandKey{root: 7}, today, engine.Hour))
-	b.count(bandKey{root: bandsMax}, today+engine.Hour, engine.Hour)
+	require.Equal(t, uint8(2), b.countCall(bandKey{root: 7}, today, engine.Hour))
+	b.countCall(bandKey{root: bandsMax}, today+engine.Hour, engine.Hour)
 	require.False(t, b.full)
 	require.Len(t, b.rows, 1, "what had left the window made room")
 	fill(2 * engine.Hour)
-	b.count(bandKey{root: bandsMax + 1}, today+engine.Hour, 2*engine.Hour)
+	b.countCall(bandKey{root: bandsMax + 1}, today+engine.Hour, 2*engine.Hour)
 	require.True(t, b.full)
 	require.Len(t, b.rows, 1)
 }
@@ -145,17 +145,17 @@ func TestSameBand(t *testing.T) {
 func TestSeen(t *testing.T) {
 	var s seen
 	policy := new(engine.Policy)
-	s.under(basis{policy: policy})
+	s.useBasis(basis{policy: policy})
 	asked := party{name: "a", kind: "b", wallet: "c"}
-	s.add(asked)
-	require.True(t, s.clear(asked))
+	s.addParty(asked)
+	require.True(t, s.leadsToNobody(asked))
 	for _, other := range []party{{name: "ab", wallet: "c"}, {name: "a", kind: "bc"}, {name: "a", kind: "b", wallet: "c", cons: true}, {kind: "a", wallet: "b"}, {}} {
-		require.False(t, s.clear(other), "%+v", other)
+		require.False(t, s.leadsToNobody(other), "%+v", other)
 	}
-	s.under(basis{policy: policy})
-	require.True(t, s.clear(asked))
-	s.under(basis{policy: new(engine.Policy)})
-	require.False(t, s.clear(asked), "another policy may find them")
+	s.useBasis(basis{policy: policy})
+	require.True(t, s.leadsToNobody(asked))
+	s.useBasis(basis{policy: new(engine.Policy)})
+	require.False(t, s.leadsToNobody(asked), "another policy may find them")
 }
 
 // A tally is bounded: of agents it says that there were more, of alike examples it keeps the first.
@@ -166,7 +166,7 @@ func TestTallyIsBounded(t *testing.T) {
 	for i := range examplesAlike + 1 {
 		c := caseOf(uint64(i), today+engine.Time(i)*engine.DayLength, engine.Review)
 		c.Record.At = c.Moment.Now
-		tally.note(c, &Outcome{Decision: engine.Decision{Verdict: engine.Block}}, false)
+		tally.noteCase(c, &Outcome{Decision: engine.Decision{Verdict: engine.Block}}, false)
 	}
 	require.Len(t, tally.examples, examplesAlike)
 	for i := range agentsMax {
@@ -174,11 +174,11 @@ func TestTallyIsBounded(t *testing.T) {
 	}
 	c := caseOf(99, today, engine.Review)
 	c.Known, c.Facts.Chain[0] = true, &engine.AgentProfile{Slot: 5}
-	tally.note(c, &Outcome{Decision: c.Recorded}, false)
+	tally.noteCase(c, &Outcome{Decision: c.Recorded}, false)
 	require.True(t, tally.more)
 	require.False(t, tally.agents[5])
 	for i := range daysMax + 9 {
-		tally.review(engine.Day(i), true, true)
+		tally.countReview(engine.Day(i), true, true)
 	}
 	require.LessOrEqual(t, len(tally.days), daysMax)
 }

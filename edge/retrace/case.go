@@ -64,7 +64,7 @@ func (c *Case) Open(x *leafjson.Screen) {
 // readRequest reads the members of the call that the record keeps, each as it was sent.
 func (c *Case) readRequest() {
 	x := c.Record
-	text := func(t leaf.Tag) string { return literal(x.Edge.Get(t)) }
+	text := func(t leaf.Tag) string { return readText(x.Edge.Get(t)) }
 	c.request = engine.Request{
 		AmountText: string(x.Edge.Get(leaf.TagAmount)), Chain: text(leaf.TagChain), Rail: text(leaf.TagRail), Wallet: text(leaf.TagWallet),
 		Name: text(leaf.TagName), Type: text(leaf.TagPartyType), Protocol: text(leaf.TagProtocol), Model: text(leaf.TagModel),
@@ -80,8 +80,8 @@ func (c *Case) readRequest() {
 	}
 }
 
-// literal is the text of a JSON string; "" for any other value, as a call is read.
-func literal(raw []byte) (text string) {
+// readText returns the text of a JSON string, and "" for any other value: a call is read the same way.
+func readText(raw []byte) (text string) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
 	}
@@ -111,19 +111,19 @@ func (c *Case) readProfiles() {
 	}
 	f.Policy = c.Policy
 	f.UserOnly = f.User != nil && f.ChainSize == 0
-	f.ChainBad = c.flag(leafjson.FlagChainBad)
-	c.Whitelisted = c.flag(leafjson.FlagWhitelist)
-	f.OperatorCleared = c.cleared(leaf.TagOperatorOK)
-	f.UserCleared = c.cleared(leaf.TagUserOK)
-	f.PartyCleared = c.cleared(leaf.TagPartyOK)
+	f.ChainBad = c.hasFlag(leafjson.FlagChainBad)
+	c.Whitelisted = c.hasFlag(leafjson.FlagWhitelist)
+	f.OperatorCleared = c.readCleared(leaf.TagOperatorOK)
+	f.UserCleared = c.readCleared(leaf.TagUserOK)
+	f.PartyCleared = c.readCleared(leaf.TagPartyOK)
 }
 
-func (c *Case) flag(bit byte) bool {
+func (c *Case) hasFlag(bit byte) bool {
 	flags := c.Record.Edge.Get(leaf.TagFlags)
 	return len(flags) == 1 && flags[0]&bit != 0
 }
 
-func (c *Case) cleared(t leaf.Tag) (uids []uint32) {
+func (c *Case) readCleared(t leaf.Tag) (uids []uint32) {
 	data := c.Record.Edge.Get(t)
 	for i := 0; i+4 <= len(data); i += 4 {
 		uids = append(uids, binary.LittleEndian.Uint32(data[i:]))
@@ -187,11 +187,11 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 	hits := c.Rules.JudgeStatic(f)
 	if list == nil {
 		for _, id := range listRules {
-			c.assume(&out, &hits, id)
+			c.assumeRule(&out, &hits, id)
 		}
 	}
 	if c.Whitelisted {
-		c.assume(&out, &hits, engine.RuleWhitelist) // Profiles in the log leave whitelists out.
+		c.assumeRule(&out, &hits, engine.RuleWhitelist) // Profiles in the log leave whitelists out.
 	}
 	live := c.Rules.JudgeLive(&c.Moment)
 	hits.Merge(&live)
@@ -199,8 +199,8 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 	return out
 }
 
-// assume takes one rule's hit from the record.
-func (c *Case) assume(out *Outcome, hits *engine.Hits, id engine.RuleID) {
+// assumeRule takes from the record whether one rule fired.
+func (c *Case) assumeRule(out *Outcome, hits *engine.Hits, id engine.RuleID) {
 	out.Assumed = append(out.Assumed, id)
 	hits.Mask &^= 1 << id
 	hits.Subs[id] = 0

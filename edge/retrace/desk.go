@@ -149,35 +149,35 @@ func (d *Desk) Start(order Order) (*Job, error) {
 		first: d.history.FindTime(int64(order.From - order.Terms.WarmUp() - engine.Millisecond)),
 	}
 	job.next, job.last = job.first, max(job.first, d.history.FindTime(int64(order.To+engine.Millisecond)))
-	d.keep(job)
-	d.begin(ctx, job, nil)
+	d.keepJob(job)
+	d.beginJob(ctx, job, nil)
 	return job, nil
 }
 
-// begin runs a job. before, if any, goes first, in the job's own time. Under mu.
-func (d *Desk) begin(ctx context.Context, job *Job, before func(context.Context) error) {
+// beginJob runs a job. before, if any, goes first, in the job's own time. Under mu.
+func (d *Desk) beginJob(ctx context.Context, job *Job, before func(context.Context) error) {
 	walk := Walk{History: d.history, Fetch: d.fetch, Rest: d.rest, Next: job.first}
 	d.jobs = append(d.jobs, job)
-	d.forget(job.Order.Kind)
+	d.dropOldest(job.Order.Kind)
 	d.running.Go(func() {
-		d.run(ctx, job, func() error {
+		d.runJob(ctx, job, func() error {
 			if before != nil {
 				if err := before(ctx); err != nil {
 					return err
 				}
 			}
-			return d.walk(ctx, job, &walk)
+			return d.walkLeaves(ctx, job, &walk)
 		})
 	})
 }
 
-// forget drops the oldest jobs that have ended, beyond those that are kept. Under mu.
-func (d *Desk) forget(kind Kind) {
+// dropOldest drops the oldest jobs that have ended, beyond those that are kept. Under mu.
+func (d *Desk) dropOldest(kind Kind) {
 	ended := 0
 	for i := len(d.jobs) - 1; i >= 0; i-- {
 		if job := d.jobs[i]; job.Order.Kind == kind && job.stateNow() != Running {
 			if ended++; ended > FinishedKept {
-				d.drop(job)
+				d.dropJob(job)
 				d.jobs = slices.Delete(d.jobs, i, i+1)
 			}
 		}
@@ -221,17 +221,17 @@ func (d *Desk) Stop(job *Job) {
 	}
 }
 
-// run is a job's goroutine.
-func (d *Desk) run(ctx context.Context, job *Job, work func() error) {
+// runJob is the goroutine of a job: it does the work and notes how it ended.
+func (d *Desk) runJob(ctx context.Context, job *Job, work func() error) {
 	defer job.stop()
-	if cut := job.ended(work(), d.ctx.Err() != nil, d.logTime()); !cut {
-		d.keep(job)
+	if cut := job.endWith(work(), d.ctx.Err() != nil, d.logTime()); !cut {
+		d.keepJob(job)
 	}
 }
 
-// ended says what became of a job whose work is over. cut: the node goes down, and the
-// job goes on when it is back, if it can.
-func (j *Job) ended(err error, down bool, at engine.Time) (cut bool) {
+// endWith notes what became of a job whose work is over. cut says that the node goes down: the
+// job goes on when the node is back, if it can.
+func (j *Job) endWith(err error, down bool, at engine.Time) (cut bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.state != Running {
@@ -252,8 +252,8 @@ func (j *Job) ended(err error, down bool, at engine.Time) (cut bool) {
 	return false
 }
 
-// walk goes over the job's leaves, those of a shadow as they come.
-func (d *Desk) walk(ctx context.Context, job *Job, walk *Walk) error {
+// walkLeaves goes over the job's leaves, those of a shadow as they come.
+func (d *Desk) walkLeaves(ctx context.Context, job *Job, walk *Walk) error {
 	to := job.last
 	for ctx.Err() == nil {
 		if job.Order.Kind == Shadow {
@@ -269,13 +269,13 @@ func (d *Desk) walk(ctx context.Context, job *Job, walk *Walk) error {
 		case passed && (job.Order.Kind == Backtest || d.logTime() >= job.Order.To):
 			return nil
 		case passed:
-			d.wait(ctx)
+			d.waitForMore(ctx)
 		}
 	}
 	return ctx.Err()
 }
 
-func (d *Desk) wait(ctx context.Context) {
+func (d *Desk) waitForMore(ctx context.Context) {
 	timer := time.NewTimer(followEvery)
 	defer timer.Stop()
 	select {

@@ -66,13 +66,13 @@ func NewRetro(cluster Cluster, history History, fetch func(context.Context, uint
 		cluster: cluster, walk: Walk{History: history, Fetch: fetch, Rest: walkRest}, sources: sources, log: log, leaves: retroRecords,
 		cancel: func() {}, now: engine.NewLooker(), before: engine.NewLooker(), patience: retroPatience,
 	}
-	r.walk.Lost = r.unread
+	r.walk.Lost = r.judgeUnread
 	return r
 }
 
-// unread judges what could not be read at the walk's place. It is tried again: a node that
-// is away comes back. What stays unread is passed over, and said.
-func (r *Retro) unread(why error) error {
+// judgeUnread decides about a record that could not be read at the walk's place. An error has it
+// tried again: a node that is away may come back. Once patience is over it is passed over, and logged.
+func (r *Retro) judgeUnread(why error) error {
 	now := time.Now()
 	if r.stuck.IsZero() || r.stuckAt != r.walk.Next {
 		r.stuckAt, r.stuck = r.walk.Next, now
@@ -117,7 +117,7 @@ func (r *Retro) run(ctx context.Context) {
 			}
 		}
 		if r.cluster.Role() != "leader" {
-			r.seen.forget()
+			r.seen.dropAll()
 		}
 	}
 }
@@ -130,23 +130,23 @@ func (r *Retro) Step(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	if run := s.Retro; run != nil && run.EndedAt == 0 {
-		return true, r.advance(ctx, s, run)
+		return true, r.advanceRun(ctx, s, run)
 	}
 	covered := s.ListVersion - 1 // Before the first run: nothing was looked for, and the newest list alone is.
 	if s.Retro != nil && s.Retro.Covered != 0 {
 		covered = s.Retro.Covered
 	}
 	if covered == 0 || covered >= s.ListVersion {
-		r.seen.forget()
+		r.seen.dropAll()
 		return false, nil // Who was recorded or registered under the first list was screened against it.
 	}
 	from := max(s.List.ActivatedAt-engine.Retention, 0)
-	return true, r.propose(ctx, &wire.Retro{Op: wire.RetroBegin, Run: wire.RetroRun{
+	return true, r.proposeRecord(ctx, &wire.Retro{Op: wire.RetroBegin, Run: wire.RetroRun{
 		List: s.ListVersion, Against: covered, From: from, Leaf: r.walk.History.FindTime(int64(from)),
 	}})
 }
 
-func (r *Retro) propose(ctx context.Context, record *wire.Retro) error {
+func (r *Retro) proposeRecord(ctx context.Context, record *wire.Retro) error {
 	ctx, cancel := context.WithTimeout(ctx, retroTimeout)
 	defer cancel()
 	result, err := r.cluster.Propose(ctx, wire.KindRetro, wire.Encode(record))
@@ -162,26 +162,26 @@ func (r *Retro) propose(ctx context.Context, record *wire.Retro) error {
 // lists are the two that are compared; before is nil where all of the list is looked for.
 type lists struct{ now, before *ofac.Index }
 
-// advance looks at the next parties, and when there are none left at the next records,
+// advanceRun looks at the next parties, and when there are none left at the next records,
 // and tells the log.
-func (r *Retro) advance(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) error {
-	compared, err := r.open(ctx, s, run)
+func (r *Retro) advanceRun(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) error {
+	compared, err := r.openLists(ctx, s, run)
 	if err != nil {
 		return err
 	}
-	r.seen.under(basis{compared, s.Policy})
+	r.seen.useBasis(basis{compared, s.Policy})
 	next := *run
 	record := &wire.Retro{Op: wire.RetroAdvance}
 	view, err := r.cluster.View(ctx, 0)
 	if err != nil {
 		return fmt.Errorf("retro-screening: %w", err)
 	}
-	left, err := r.parties(ctx, view, s.Policy, &compared, &next, &record.Hits)
+	left, err := r.lookAtParties(ctx, view, s.Policy, &compared, &next, &record.Hits)
 	if err != nil {
 		return err
 	}
 	if !left {
-		if left, err = r.records(ctx, s.Policy, &compared, &next, &record.Hits); err != nil {
+		if left, err = r.lookAtRecords(ctx, s.Policy, &compared, &next, &record.Hits); err != nil {
 			return err
 		}
 	}
@@ -189,11 +189,11 @@ func (r *Retro) advance(ctx context.Context, s *fsm.Settings, run *wire.RetroRun
 		record.Op = wire.RetroEnd
 	}
 	record.Run = next
-	return r.propose(ctx, record)
+	return r.proposeRecord(ctx, record)
 }
 
-// open opens the two lists with the tables of the matcher in force.
-func (r *Retro) open(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) (compared lists, err error) {
+// openLists opens the two lists with the tables of the matcher in force.
+func (r *Retro) openLists(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) (compared lists, err error) {
 	for _, info := range s.History {
 		list := &compared.now
 		switch info.Version {
@@ -213,9 +213,9 @@ func (r *Retro) open(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) (
 	return compared, nil
 }
 
-// parties looks at operators, agents and users, a bounded number; left tells whether
+// lookAtParties looks at operators, agents and users, a bounded number; left tells whether
 // there are more of them.
-func (r *Retro) parties(ctx context.Context, view *fsm.View, policy *engine.Policy, compared *lists, next *wire.RetroRun, hits *[]wire.RetroHit) (left bool, err error) {
+func (r *Retro) lookAtParties(ctx context.Context, view *fsm.View, policy *engine.Policy, compared *lists, next *wire.RetroRun, hits *[]wire.RetroHit) (left bool, err error) {
 	_, users := view.UserSlots()
 	kinds := []struct {
 		at   *uint32
@@ -234,7 +234,7 @@ func (r *Retro) parties(ctx context.Context, view *fsm.View, policy *engine.Poli
 				return true, nil
 			}
 			if looked++; looked%(retroSlots/retroParts) == 0 {
-				if err := r.walk.rest(ctx, began); err != nil {
+				if err := r.walk.restAfter(ctx, began); err != nil {
 					return true, err
 				}
 				began = time.Now()
@@ -242,12 +242,12 @@ func (r *Retro) parties(ctx context.Context, view *fsm.View, policy *engine.Poli
 			f, target := kind.look(*kind.at)
 			f.Policy = policy
 			if f.ChainSize > 0 {
-				f.OperatorCleared = r.cleared(f.Chain[0].OperatorLegalName, compared)
+				f.OperatorCleared = r.clearedEntries(f.Chain[0].OperatorLegalName, compared)
 			}
 			if f.User != nil {
-				f.UserCleared = r.cleared(f.User.LegalName, compared)
+				f.UserCleared = r.clearedEntries(f.User.LegalName, compared)
 			}
-			if hit, found := r.look(&f, compared); found {
+			if hit, found := r.askLists(&f, compared); found {
 				hit.Target, hit.Slot = target, *kind.at
 				*hits = append(*hits, hit)
 			}
@@ -256,9 +256,9 @@ func (r *Retro) parties(ctx context.Context, view *fsm.View, policy *engine.Poli
 	return false, nil
 }
 
-// cleared are the entries that an officer cleared for a name, as of today: what she has
-// looked at is no alert again.
-func (r *Retro) cleared(name string, compared *lists) []uint32 {
+// clearedEntries returns the entries that an officer has cleared for a name by today: what was
+// looked at once is no alert again.
+func (r *Retro) clearedEntries(name string, compared *lists) []uint32 {
 	if name == "" {
 		return nil
 	}
@@ -290,13 +290,13 @@ func userFacts(view *fsm.View, slot uint32) (f engine.Facts) {
 	return f
 }
 
-// records looks at the counterparties of the next records; left tells whether there are more.
-func (r *Retro) records(ctx context.Context, policy *engine.Policy, compared *lists, next *wire.RetroRun, hits *[]wire.RetroHit) (left bool, err error) {
+// lookAtRecords looks at the counterparties of the next records; left tells whether there are more.
+func (r *Retro) lookAtRecords(ctx context.Context, policy *engine.Policy, compared *lists, next *wire.RetroRun, hits *[]wire.RetroHit) (left bool, err error) {
 	r.walk.Next = next.Leaf
 	defer func() { next.Leaf = r.walk.Next }()
 	for r.walk.Next < next.Leaf+r.leaves && len(*hits) < wire.RetroHitsMost {
 		passed, err := r.walk.Step(ctx, next.Until, func(ctx context.Context, data []byte, _ []uint64) error {
-			return r.record(ctx, data, next, policy, compared, hits)
+			return r.lookAtRecord(ctx, data, next, policy, compared, hits)
 		})
 		if err != nil || passed {
 			return false, err
@@ -305,7 +305,7 @@ func (r *Retro) records(ctx context.Context, policy *engine.Policy, compared *li
 	return true, nil
 }
 
-func (r *Retro) record(ctx context.Context, data []byte, run *wire.RetroRun, policy *engine.Policy, compared *lists, hits *[]wire.RetroHit) error {
+func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRun, policy *engine.Policy, compared *lists, hits *[]wire.RetroHit) error {
 	if leaf.FormOf(data) != leaf.FormScreen {
 		return nil
 	}
@@ -314,7 +314,7 @@ func (r *Retro) record(ctx context.Context, data []byte, run *wire.RetroRun, pol
 		return ctx.Err()
 	}
 	if err != nil {
-		return r.unread(err)
+		return r.judgeUnread(err)
 	}
 	if !run.Asked && x.ListVersion >= run.List {
 		return nil // It was judged with the list.
@@ -325,17 +325,17 @@ func (r *Retro) record(ctx context.Context, data []byte, run *wire.RetroRun, pol
 		return nil
 	}
 	party := partyOf(c)
-	if r.seen.clear(party) {
+	if r.seen.leadsToNobody(party) {
 		return nil
 	}
 	r.asked++
 	runtime.Gosched() // A call that waits for a core waits for one name at most.
 	r.payer.Policy.CONS = party.cons
-	f := engine.Facts{Request: &c.request, Policy: policy, ChainSize: 1, PartyCleared: r.cleared(c.request.Name, compared)}
+	f := engine.Facts{Request: &c.request, Policy: policy, ChainSize: 1, PartyCleared: r.clearedEntries(c.request.Name, compared)}
 	f.Chain[0] = &r.payer
-	hit, found := r.look(&f, compared)
+	hit, found := r.askLists(&f, compared)
 	if !found && f.PartyCleared == nil { // A clearing can be taken back meanwhile.
-		r.seen.add(party)
+		r.seen.addParty(party)
 	}
 	if found {
 		hit.Leaf, hit.At, hit.Amount, hit.Verdict = x.Leaf, x.At, c.request.Amount, x.Verdict
@@ -349,9 +349,9 @@ func (r *Retro) record(ctx context.Context, data []byte, run *wire.RetroRun, pol
 // nobody is a request without a counterparty.
 var nobody engine.Request
 
-// look asks the list, and where it finds somebody the list before: what that one said
-// already is left out.
-func (r *Retro) look(f *engine.Facts, compared *lists) (hit wire.RetroHit, found bool) {
+// askLists asks the list. Where it finds somebody it asks the list before, and leaves out what
+// that one said already.
+func (r *Retro) askLists(f *engine.Facts, compared *lists) (hit wire.RetroHit, found bool) {
 	if f.Request == nil {
 		f.Request = &nobody
 	}

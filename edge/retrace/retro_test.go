@@ -309,3 +309,22 @@ func TestRetroAsksAsThePayerDoes(t *testing.T) {
 	require.Equal(t, []hit{{cons.Text("txnId"), `[900001]`}}, hits(t, w))
 	require.Equal(t, 2, r.Asked(), "the third payment asks what the first one asked")
 }
+
+// Somebody may ask for a list to be looked for again: then also whom the list itself was asked
+// about is told. It covers no list, so the next one that is activated is looked for as ever.
+func TestRetroThatWasAskedFor(t *testing.T) {
+	w := edgetest.New(t)
+	_, token := w.Registered("")
+	pay := func(name string) string {
+		l := w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"`+name+`"}`)
+		return l.Text("txnId")
+	}
+	blocked, paid := pay("Usama bin Ladin"), pay("PAPER TIGER HOLDING")
+	w.Must(wire.KindRetro, &wire.Retro{Op: wire.RetroBegin, Run: wire.RetroRun{List: 1, Asked: true}})
+	screenPast(t, leading(w))
+	require.Equal(t, []hit{{blocked, `[6365]`}}, hits(t, w))
+	require.Zero(t, w.Settings().Retro.Covered)
+	w.Activate(added(w, "PAPER TIGER HOLDING"))
+	screenPast(t, leading(w))
+	require.Equal(t, []hit{{blocked, `[6365]`}, {paid, `[900001]`}}, hits(t, w))
+}

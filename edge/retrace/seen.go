@@ -52,23 +52,23 @@ func (p *party) key() (key [16]byte) {
 	return key
 }
 
-// under drops what was remembered under another basis.
-func (s *seen) under(b basis) {
+// useBasis makes a basis the current one, and drops what was remembered under another.
+func (s *seen) useBasis(b basis) {
 	if s.basis != b {
-		s.forget()
+		s.dropAll()
 		s.basis = b
 	}
 }
 
-// forget drops everything, lists included.
-func (s *seen) forget() { *s = seen{} }
+// dropAll drops everything, lists included.
+func (s *seen) dropAll() { *s = seen{} }
 
-func (s *seen) clear(p party) bool {
+func (s *seen) leadsToNobody(p party) bool {
 	_, known := s.parties[p.key()]
 	return known
 }
 
-func (s *seen) add(p party) {
+func (s *seen) addParty(p party) {
 	if s.parties == nil || len(s.parties) >= seenMost {
 		s.parties = map[[16]byte]struct{}{}
 	}

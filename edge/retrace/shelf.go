@@ -57,8 +57,8 @@ func (s *shown) write(m *strictjson.Members, whole bool) {
 	*m = append(*m, body[1:len(body)-1]...)
 }
 
-// keep puts a job on the shelf as it is now.
-func (d *Desk) keep(job *Job) {
+// keepJob puts a job on the shelf as it is now.
+func (d *Desk) keepJob(job *Job) {
 	if d.shelf == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (j *Job) document() *document {
 	return doc
 }
 
-func (d *Desk) drop(job *Job) {
+func (d *Desk) dropJob(job *Job) {
 	if d.shelf == nil {
 		return
 	}
@@ -147,13 +147,13 @@ func (d *Desk) takeUp(doc *document, terms func(context.Context, *Order) (Terms,
 	if job.state != Running {
 		stop()
 		d.jobs = append(d.jobs, job)
-		d.forget(doc.Kind)
+		d.dropOldest(doc.Kind)
 		return
 	}
 	job.trace = NewTrace(Terms{}, d.sources, order.From)
-	d.begin(ctx, job, func(ctx context.Context) (err error) {
+	d.beginJob(ctx, job, func(ctx context.Context) (err error) {
 		for d.logTime() < order.Now || d.history.Size() < doc.Last { // It comes back first.
-			if d.wait(ctx); ctx.Err() != nil {
+			if d.waitForMore(ctx); ctx.Err() != nil {
 				return ctx.Err()
 			}
 		}

@@ -80,15 +80,15 @@ func (t *Tally) Judged() (records, changed uint64) {
 	return t.Records, t.Changed
 }
 
-// count moves one of the counters of what the records do not hold.
-func (t *Tally) count(counter *uint64) {
+// countUp adds one to a counter of what the records do not hold.
+func (t *Tally) countUp(counter *uint64) {
 	t.mu.Lock()
 	*counter++
 	t.mu.Unlock()
 }
 
-// note counts one call. truncated says that its counters are not exact.
-func (t *Tally) note(c *Case, out *Outcome, truncated bool) {
+// noteCase counts one call. truncated says that its counters are not exact.
+func (t *Tally) noteCase(c *Case, out *Outcome, truncated bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.Truncated = t.Truncated || truncated
@@ -109,7 +109,7 @@ func (t *Tally) note(c *Case, out *Outcome, truncated bool) {
 		t.rules[was.Rule].lost++
 		t.rules[now.Rule].gained++
 	}
-	t.review(at.Day(), was.Verdict == engine.Review, now.Verdict == engine.Review)
+	t.countReview(at.Day(), was.Verdict == engine.Review, now.Verdict == engine.Review)
 	for _, id := range out.Assumed {
 		t.assumed[id]++
 	}
@@ -128,14 +128,14 @@ func (t *Tally) note(c *Case, out *Outcome, truncated bool) {
 		t.Officers++
 	}
 	if c.Known {
-		t.agent(c, officer || gone || t.Truncated)
+		t.noteAgent(c, officer || gone || t.Truncated)
 	}
 	if sideOf(was) != sideOf(now) {
-		t.show(c, was, now)
+		t.keepExample(c, was, now)
 	}
 }
 
-func (t *Tally) review(day engine.Day, was, now bool) {
+func (t *Tally) countReview(day engine.Day, was, now bool) {
 	counts := t.days[day]
 	if counts == nil {
 		if len(t.days) >= daysMax {
@@ -152,9 +152,9 @@ func (t *Tally) review(day engine.Day, was, now bool) {
 	}
 }
 
-// agent notes who was judged, and whether the counters of its chain rest on something
+// noteAgent notes who was judged, and whether the counters of its chain rest on something
 // that no record holds from here on.
-func (t *Tally) agent(c *Case, doubtful bool) {
+func (t *Tally) noteAgent(c *Case, doubtful bool) {
 	for i := range c.Facts.ChainSize {
 		slot := c.Facts.Chain[i].Slot
 		exact, known := t.agents[slot]
@@ -175,8 +175,8 @@ func (t *Tally) agent(c *Case, doubtful bool) {
 	}
 }
 
-// show keeps an example, the first ones of each kind.
-func (t *Tally) show(c *Case, was, now *engine.Decision) {
+// keepExample keeps a call as an example, if it is among the first of its kind.
+func (t *Tally) keepExample(c *Case, was, now *engine.Decision) {
 	kind := [2]side{sideOf(was), sideOf(now)}
 	if len(t.examples) >= examplesMax || t.alike[kind] >= examplesAlike {
 		return

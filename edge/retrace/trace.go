@@ -82,7 +82,7 @@ func (t *Trace) Take(ctx context.Context, data []byte, keys []uint64) error {
 		return t.takeRecord(ctx, data)
 	}
 	if len(data) == 0 {
-		t.count(&t.Unreadable)
+		t.countUp(&t.Unreadable)
 		return nil
 	}
 	moves := func(key uint64) bool { return slices.Contains(eventKeys, key) }
@@ -98,20 +98,20 @@ func (t *Trace) takeRecord(ctx context.Context, data []byte) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		t.count(&t.Unreadable)
+		t.countUp(&t.Unreadable)
 		return nil //nolint:nilerr // Told as a count.
 	}
 	c := &t.one
 	c.Open(x)
 	policy := t.terms.Policy
 	if c.Known && policy != nil {
-		t.bands.see(c, policy)
+		t.bands.countCase(c, policy)
 	}
 	if x.At < t.from {
 		return nil
 	}
 	if !c.Known {
-		t.note(c, &Outcome{Decision: c.Recorded}, false)
+		t.noteCase(c, &Outcome{Decision: c.Recorded}, false)
 		return nil
 	}
 	list, err := t.listOf(ctx, x)
@@ -124,13 +124,13 @@ func (t *Trace) takeRecord(ctx context.Context, data []byte) error {
 		t.ageList(c, policy)
 	}
 	reference := engine.ReferenceKey{}
-	if text := literal(x.Edge.Get(leaf.TagPayment)); text != "" {
+	if text := readText(x.Edge.Get(leaf.TagPayment)); text != "" {
 		reference = t.sources.Reference(string(x.Edge.Get(leaf.TagKey)), text)
 	}
-	t.books.correct(c, reference)
+	t.books.correctCounters(c, reference)
 	outcome := c.Judge(t.looker, list, policy)
-	t.books.book(c, &outcome.Decision, reference)
-	t.note(c, &outcome, t.books.full || t.bands.full)
+	t.books.keepOutcome(c, &outcome.Decision, reference)
+	t.noteCase(c, &outcome, t.books.full || t.bands.full)
 	return nil
 }
 
@@ -161,7 +161,7 @@ func (t *Trace) ageList(c *Case, policy *engine.Policy) {
 		c.Moment.ListStale = false
 	case was != 0 && c.Moment.ListStale && now <= was, was != 0 && !c.Moment.ListStale && now >= was:
 	default:
-		t.count(&t.ListAges)
+		t.countUp(&t.ListAges)
 	}
 }
 
@@ -182,7 +182,7 @@ func (t *Trace) takeEvent(data []byte) {
 	err := json.Unmarshal(data, &e)
 	at, timed := strictjson.ParseTime(e.Time)
 	if err != nil || !timed {
-		t.count(&t.Unreadable)
+		t.countUp(&t.Unreadable)
 		return
 	}
 	if at < t.from {
@@ -198,17 +198,17 @@ func (t *Trace) takeEvent(data []byte) {
 	switch e.Kind {
 	case "review.dispositioned":
 		if e.Disposition != "APPROVED" {
-			t.books.refused(e.Reviewed)
+			t.books.followRefusal(e.Reviewed)
 			return
 		}
-		t.books.approved(e.Reviewed, at)
+		t.books.followApproval(e.Reviewed, at)
 	case leaf.KindHoldSettled:
-		t.books.settled(e.Screened, at, dollars(e.Amount), dollars(e.Counted))
+		t.books.followSettlement(e.Screened, at, dollars(e.Amount), dollars(e.Counted))
 	case leaf.KindHoldReleased:
-		t.books.released(e.Screened, at)
+		t.books.followRelease(e.Screened, at)
 	case leaf.KindDue:
 		if e.Type == leaf.DueHold.String() {
-			t.books.released(e.Screened, at)
+			t.books.followRelease(e.Screened, at)
 		}
 	}
 }

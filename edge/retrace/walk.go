@@ -47,17 +47,17 @@ type take func(ctx context.Context, data []byte, keys []uint64) error
 // Step looks at the next leaves below to, a bundle of them (256) at most; passed says that it found none left.
 func (w *Walk) Step(ctx context.Context, to uint64, do take) (passed bool, err error) {
 	began := time.Now()
-	if passed, err = w.step(ctx, to, w.paced(ctx, &began, do)); err != nil || passed {
+	if passed, err = w.scanStep(ctx, to, w.paceStep(ctx, &began, do)); err != nil || passed {
 		return passed, err
 	}
-	return false, w.rest(ctx, began)
+	return false, w.restAfter(ctx, began)
 }
 
-// paced is do with a rest whenever it has computed for a slice.
-func (w *Walk) paced(ctx context.Context, began *time.Time, do take) take {
+// paceStep returns do with a rest before a leaf whenever a slice of computing is over.
+func (w *Walk) paceStep(ctx context.Context, began *time.Time, do take) take {
 	return func(within context.Context, data []byte, keys []uint64) error {
 		if time.Since(*began) >= walkSlice {
-			if err := w.rest(ctx, *began); err != nil {
+			if err := w.restAfter(ctx, *began); err != nil {
 				return err
 			}
 			*began = time.Now()
@@ -66,8 +66,8 @@ func (w *Walk) paced(ctx context.Context, began *time.Time, do take) take {
 	}
 }
 
-// rest rests after a step that began then.
-func (w *Walk) rest(ctx context.Context, began time.Time) error {
+// restAfter rests Rest times as long as the step took that began then, walkRestMax at most.
+func (w *Walk) restAfter(ctx context.Context, began time.Time) error {
 	if w.Rest == 0 {
 		return ctx.Err()
 	}
@@ -81,7 +81,7 @@ func (w *Walk) rest(ctx context.Context, began time.Time) error {
 	return nil
 }
 
-func (w *Walk) step(ctx context.Context, to uint64, do take) (passed bool, err error) {
+func (w *Walk) scanStep(ctx context.Context, to uint64, do take) (passed bool, err error) {
 	if w.Next >= to {
 		return true, nil
 	}
@@ -97,14 +97,14 @@ func (w *Walk) step(ctx context.Context, to uint64, do take) (passed bool, err e
 		return false, nil //nolint:nilerr // errEnough: the page was cut short.
 	}
 	if errors.Is(err, audit.ErrMissing) || errors.Is(err, audit.ErrCorrupt) {
-		return false, w.fetch(ctx, do)
+		return false, w.fetchLeaf(ctx, do)
 	}
 	return page.Done, err
 }
 
-// fetch looks at one leaf that is not whole here. One that nobody has is passed over,
+// fetchLeaf looks at one leaf that is not whole here. One that nobody has is passed over,
 // and counted by do as what it is: nothing to be read.
-func (w *Walk) fetch(ctx context.Context, do take) error {
+func (w *Walk) fetchLeaf(ctx context.Context, do take) error {
 	data, err := w.Fetch(ctx, w.Next)
 	if ctx.Err() != nil {
 		return ctx.Err()

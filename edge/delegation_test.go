@@ -241,3 +241,22 @@ func TestStatusOfACredential(t *testing.T) {
 	var m strictjson.Members
 	require.Error(t, w.Judges.Now().WriteCredential(&m, last, "no-such-key"))
 }
+
+// A child's spendPolicy says first what it said itself, then what it inherits: each member once.
+func TestInheritedPolicyDocument(t *testing.T) {
+	w := edgetest.New(t)
+	members := []string{
+		`"maxSingleTxUSDC":10`, `"dailyLimitUSDC":100`, `"allowedChains":["ETH","BASE"]`, `"allowedRails":["USDC"]`, `"counterpartyScreening":"OFAC+CONS"`, `"noMixerProtocols":true`,
+	}
+	parent, _ := w.Registered(`,"spendPolicy":{` + strings.Join(members, ",") + `}`)
+	for _, own := range members {
+		l, err := w.Delegate(edgetest.Admin(), `{"parentAgentId":"`+parent+`","agentName":"Child","spendPolicy":{`+own+`}}`)
+		require.NoError(t, err)
+		document := string(l.Raw("spendPolicy"))
+		require.True(t, strings.HasPrefix(document, `{`+own+`,`), document)
+		for _, member := range members {
+			name, _, _ := strings.Cut(member, ":")
+			require.Equal(t, 1, strings.Count(document, name), "%s in %s", name, document)
+		}
+	}
+}

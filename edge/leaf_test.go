@@ -119,6 +119,10 @@ func TestOpenings(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, id, mine.AgentID())
 	require.Equal(t, "Acme Inc", mine.OperatorLegalName())
+	unknown := w.Screened(edgetest.Admin(), payment("x", ""))
+	nobodys, err := j.OpenAnswer(unknown.Data, agentOf(t, w, id))
+	require.NoError(t, err)
+	require.Nil(t, nobodys.Agent, "nobody was judged")
 	for _, broken := range [][]byte{l.Data[:len(l.Data)-1], l.Data[:9]} {
 		_, err = j.OpenRecord(broken)
 		require.Error(t, err)

@@ -354,12 +354,13 @@ func TestEnvelope(t *testing.T) {
 	require.Equal(t, "null", created.body.Get("tenant").String())
 }
 
-// A fleet's marks are passed by the payment that takes its day from below them to them or beyond.
+// A fleet's marks are passed by the PROCEED that takes its day from below them to them or beyond;
+// a REVIEW of as much passes none.
 func TestFleetMarks(t *testing.T) {
 	w := newPast(t)
 	marks, _ := events.ParseSelection([]string{"fleet.limit_80", "fleet.limit_100"})
 	for _, c := range []struct{ amount, told string }{
-		{"5", ""}, {"2.99", ""}, {"0.01", "fleet.limit_80"}, {"0.01", ""}, {"1.98", ""}, {"0.01", "fleet.limit_100"}, {"0.01", ""},
+		{"10", ""}, {"5", ""}, {"2.99", ""}, {"0.01", "fleet.limit_80"}, {"0.01", ""}, {"1.98", ""}, {"0.01", "fleet.limit_100"}, {"0.01", ""},
 	} {
 		before := w.Store.Size()
 		w.pay(c.amount, ``)

@@ -151,6 +151,7 @@ func TestTraceIsWhatWouldHaveBeen(t *testing.T) {
 		{story{"a reference of what proceeds now is used", single, "pay 6 ref=a;pay 1 ref=a"}, standard, off(10), 2},
 		{story{"a reference of what proceeds no more is free", single, "pay 6 ref=a;pay 1 ref=a;pay 1 ref=a"}, off(10), standard, 2},
 		{story{"a reference of what was released is free", single, "pay 6 hold ref=a;release 0;pay 1 ref=a"}, off(10), standard, 1},
+		{story{"a reference of what proceeds now, and was released, is free", single, "pay 6 hold ref=a;approve 0;release 0;pay 1 ref=a"}, standard, off(10), 1},
 		{story{"references may be used again", single, "pay 1 ref=a;pay 1 ref=a"}, standard, func(p *engine.Policy) { p.ReferenceOff = true }, 1},
 		{story{"a narrower band", single, "pay 3 name=Paper;pay 3 name=Paper;pay 1 name=Paper"}, standard, func(p *engine.Policy) {
 			p.StructuringCount, p.StructuringLow, p.StructuringHigh = 2, 2*engine.Dollar, 4*engine.Dollar

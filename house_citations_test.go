@@ -140,6 +140,44 @@ func TestDocumentCitationsResolve(t *testing.T) {
 	require.Empty(t, all, "%s", strings.Join(all, "\n"))
 }
 
+var (
+	namedFile = regexp.MustCompile("`([a-z][\\w/.-]*\\.go)`")
+	namedTest = regexp.MustCompile("`((?:Test|Benchmark|Fuzz)[A-Z]\\w*)`")
+)
+
+// TestDocumentsNameFilesAndTestsThatExist: a file of Go code or a test that a document names is there.
+func TestDocumentsNameFilesAndTestsThatExist(t *testing.T) {
+	files, functions := map[string]bool{}, map[string]bool{}
+	for _, s := range sources(t) {
+		for place := s.path; ; { // A document may leave out the folders above.
+			files[place] = true
+			_, rest, found := strings.Cut(place, "/")
+			if !found {
+				break
+			}
+			place = rest
+		}
+		for _, declaration := range s.file.Decls {
+			if function, ok := declaration.(*ast.FuncDecl); ok && s.test {
+				functions[function.Name.Name] = true
+			}
+		}
+	}
+	named := 0
+	for _, path := range markdown(t) {
+		page := text(t, path)
+		for _, file := range namedFile.FindAllStringSubmatch(page, -1) {
+			named++
+			require.True(t, files[file[1]], "%s names the file %s, which is not here", path, file[1])
+		}
+		for _, test := range namedTest.FindAllStringSubmatch(page, -1) {
+			named++
+			require.True(t, functions[test[1]], "%s names %s, which is no test", path, test[1])
+		}
+	}
+	require.Greater(t, named, 300)
+}
+
 // TestDecisionsHaveStatusAndDate: each decision says its status and its date, and the index repeats both with its title.
 func TestDecisionsHaveStatusAndDate(t *testing.T) {
 	index := text(t, "docs/decisions/README.md")

@@ -124,6 +124,7 @@ var externalLaw = map[string][]string{
 	"github.com/spf13/cobra":                  {"cmd/railguard", "bench/cmd/railguard-bench"},
 	"github.com/spf13/pflag":                  {"cmd/railguard"},
 	"github.com/stretchr/testify":             {"cluster/porttest", "bench/sim", "edge/edgetest"},
+	"github.com/aclements/go-moremath":        {"bench/load"},
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
 	"github.com/chromedp/cdproto":             {}, // Tests of console alone.
 	"github.com/chromedp/chromedp":            {},

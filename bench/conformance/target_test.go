@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func (d *target) config(t *testing.T) Config {
 	if *flagOnly != "" {
 		cfg.IDs = strings.Split(*flagOnly, ",")
 	}
-	if len(d.Nodes) > 2 && canPause {
+	if len(d.Nodes) > 2 && testcluster.CanPause {
 		cfg.LoseQuorum = d.loseQuorum
 	}
 	if raw, err := exec.CommandContext(t.Context(), d.Binary, "version").Output(); err == nil {
@@ -99,19 +100,21 @@ func (d *target) followersFirst(t *testing.T) (bases []string, admin string) {
 
 // loseQuorum pauses all nodes but one.
 func (d *target) loseQuorum(context.Context) (string, func() error, error) {
-	kept := d.file.Nodes[0]
-	restore := func() (err error) {
+	signalOthers := func(signal os.Signal) (failed error) {
 		for _, node := range d.file.Nodes[1:] {
-			err = errors.Join(err, pauseProcess(node.PID, false))
+			process, err := os.FindProcess(node.PID)
+			if err == nil {
+				err = process.Signal(signal)
+			}
+			failed = errors.Join(failed, err)
 		}
-		return err
+		return failed
 	}
-	for _, node := range d.file.Nodes[1:] {
-		if err := pauseProcess(node.PID, true); err != nil {
-			return "", nil, errors.Join(err, restore())
-		}
+	restore := func() error { return signalOthers(testcluster.SignalResume) }
+	if err := signalOthers(testcluster.SignalPause); err != nil {
+		return "", nil, errors.Join(err, restore())
 	}
-	return Address(kept.HTTP), restore, nil
+	return Address(d.file.Nodes[0].HTTP), restore, nil
 }
 
 // versionWord picks the semantic version out of what `railguard version` prints.

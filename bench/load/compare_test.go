@@ -28,39 +28,7 @@ func TestMannWhitney(t *testing.T) {
 	}
 }
 
-// The exact count, by trying every order of small samples.
-func TestExactChanceAgainstCounting(t *testing.T) {
-	for m := 1; m <= 4; m++ {
-		for n := 1; n <= 4; n++ {
-			counts := make([]float64, m*n+1)
-			total := 0.0
-			for mask := range 1 << (m + n) {
-				u, seconds, firsts := 0, 0, 0
-				for bit := range m + n {
-					if mask>>bit&1 == 1 {
-						u += seconds
-						firsts++
-					} else {
-						seconds++
-					}
-				}
-				if firsts == m {
-					counts[u]++
-					total++
-				}
-			}
-			for u := range counts {
-				tail := 0.0
-				for k := 0; k <= min(u, m*n-u); k++ {
-					tail += counts[k]
-				}
-				require.InDelta(t, min(2*tail/total, 1), exactChance(m, n, u), 1e-9, "%d and %d, U=%d", m, n, u)
-			}
-		}
-	}
-}
-
-// The normal approximation takes over where counting ends.
+// Many samples are judged too, and so are values that stand in both samples.
 func TestMannWhitneyOfManySamples(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var a, b, far []float64
@@ -69,7 +37,7 @@ func TestMannWhitneyOfManySamples(t *testing.T) {
 	}
 	require.Greater(t, MannWhitney(a, b), significance)
 	require.Less(t, MannWhitney(a, far), 1e-6)
-	require.InDelta(t, MannWhitney(a[:20], b[:20]), MannWhitney(append(a[:20:20], a[19]), b[:20]), 0.2, "both ways are near each other")
+	require.InDelta(t, MannWhitney(a[:20], b[:20]), MannWhitney(append(a[:20:20], a[19]), b[:20]), 0.2, "one value twice changes little")
 }
 
 func TestCompare(t *testing.T) {

@@ -7,7 +7,8 @@
 //
 // May import: engine, engine/credential, ofac, fsm and fsm/wire (the suites in process),
 // ofac/listtest (hand-made lists), cluster/testcluster (children), hashicorp/raft with
-// two log stores (a base line), the HDR histogram.
+// two log stores (a base line), the HDR histogram,
+// go-moremath (comparing).
 // Never: any other room of the server. A cluster is a black box behind HTTP.
 //
 // Invariants

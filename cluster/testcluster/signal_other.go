@@ -10,3 +10,6 @@ var (
 	SignalResume os.Signal = os.Interrupt
 	SignalEnd    os.Signal = os.Interrupt
 )
+
+// CanPause tells that SignalPause pauses a process here.
+const CanPause = false

@@ -13,3 +13,6 @@ var (
 	SignalResume os.Signal = syscall.SIGCONT
 	SignalEnd    os.Signal = syscall.SIGTERM
 )
+
+// CanPause tells that SignalPause pauses a process here.
+const CanPause = true

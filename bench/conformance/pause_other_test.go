@@ -1,9 +1,0 @@
-//go:build !unix
-
-package conformance
-
-import "errors"
-
-const canPause = false
-
-func pauseProcess(int, bool) error { return errors.ErrUnsupported }

@@ -318,5 +318,6 @@ func TestLadderWithoutAnAgent(t *testing.T) {
 		require.Equal(t, "[]", text(rung(v, 10).Get("values", "limits")))
 		require.Equal(t, "[]", text(rung(v, 11).Get("values", "levels")))
 		require.False(t, v.Exists("agentId"))
+		require.False(t, v.Exists("warnings"))
 	}
 }

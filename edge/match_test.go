@@ -2,6 +2,7 @@ package edge_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -135,6 +136,11 @@ func TestEvidence(t *testing.T) {
 	}
 	require.Equal(t, []string{"operator listed", "counterparty listed", "operator listed", "counterparty possible"}, who)
 	require.False(t, l.Has("matchesTruncated"))
+
+	// Of a name that is longer than the matcher reads it says that there may be more.
+	_, token := w.Registered("")
+	l = w.Screened(edgetest.Admin(), payment(token, `,"cpName":"`+strings.Repeat("ab cd ", 50)+`"`))
+	require.True(t, l.Flag("matchesTruncated"))
 }
 
 // A record can be found by its agent, operator, fleet, user, wallet and counterparty.

@@ -83,7 +83,7 @@ func TestTokensThatAreNoCredential(t *testing.T) {
 	w := edgetest.New(t)
 	id, good := w.Registered("")
 	other, _ := w.Registered("")
-	_, person := newUser(t, w, id)
+	user, person := newUser(t, w, id)
 	terms := w.Judges.Now()
 	own := func(change func(*credential.Credential)) string {
 		s := terms.ProfileCredential([]*engine.AgentProfile{agentOf(t, w, id)})
@@ -141,6 +141,12 @@ func TestTokensThatAreNoCredential(t *testing.T) {
 	}
 	l := w.Screened(edgetest.Admin(), payment(good, `,"userToken":"x"`))
 	require.Equal(t, id, l.Text("agentId"), "evidence: the signature of the agent's token was good")
+	require.False(t, l.Has("userId"))
+	erased := terms.ProfileUserCredential(userOf(t, w, user))
+	erased.ID, erased.Subject = terms.IDs.CredentialID(fsm.CredentialUser, 99, 0, 1), terms.UserID(99)
+	l = w.Screened(edgetest.Admin(), payment(mint(t, w, erased, seal.FirstKID), ""))
+	require.Equal(t, terms.UserID(99), l.Text("userId"), "and of a user's who is gone")
+	require.Equal(t, "UNKNOWN", l.Text("verdict"))
 }
 
 // Only a signature that was tried and is no good counts as forged: it is who guesses that is

@@ -115,6 +115,7 @@ func TestKnownParties(t *testing.T) {
 	known, unknown := []string{"", ""}, []string{"not_found", "not_found"}
 	require.Equal(t, known, know(acme, id, fleet))
 	require.Equal(t, known, know(edgetest.Admin(), id, fleet))
+	require.Zero(t, w.Asked)
 	require.Equal(t, unknown, know(globex, id, fleet))
 	require.Equal(t, unknown, know(acme, "x", "x"))
 	require.Equal(t, unknown, know(acme, w.Judges.Now().AgentID(99), w.Judges.Now().FleetID(99)))
@@ -123,6 +124,11 @@ func TestKnownParties(t *testing.T) {
 	asked := w.Asked
 	require.Equal(t, known, know(acme, newAgent, newFleet), "registered a moment ago on another node")
 	require.Equal(t, asked+1, w.Asked)
+	w.Behind(func() { newFleet = w.NewFleet("Acme Inc", engine.Dollar) })
+	j, _ := w.Begin(acme, `{}`)
+	_, err := j.KnownFleet(newFleet)
+	require.NoError(t, err)
+	require.Equal(t, asked+2, w.Asked)
 }
 
 // What judging history again reads of a node: its records, its lists, its references and

@@ -101,7 +101,7 @@ func TestBacktest(t *testing.T) {
 		o.desk.Stop(job)
 		require.Equal(t, "done", stateOf(t, job), "what has ended cannot be stopped")
 
-		list := o.order(retrace.Backtest, edgetest.Start, o.LogTime())
+		list := o.order(retrace.Backtest, edgetest.Start, o.LogTime()+engine.Hour) // It does not wait for what is to come.
 		list.Document, list.Terms, list.ListID = nil, retrace.Terms{List: o.List()}, "snp_x"
 		job, err = o.desk.Start(list)
 		require.NoError(t, err)
@@ -251,6 +251,7 @@ func TestJobsOverARestart(t *testing.T) {
 			}
 			o.Advance(engine.Second)
 		}
+		require.Len(t, o.desk.Jobs(retrace.Backtest), retrace.FinishedKept+1, "those that had ended when the last one began, and that one")
 		job, err := o.desk.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
 		require.NoError(t, err)
 		o.pay(6)

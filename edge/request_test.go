@@ -77,6 +77,10 @@ func TestReadingARequest(t *testing.T) {
 			require.Equal(t, []string{c.code, c.param}, []string{code, param})
 		})
 	}
+	for literal, says := range map[string]string{`"1"`: "it is a string", `true`: "not a number", `-1`: "below zero"} {
+		j := w.BeginCall(w.NewCall(edgetest.Admin(), `{"token":"x","amount":`+literal+`}`))
+		require.Contains(t, refusalOf(t, j.Read()).Message, says)
+	}
 	for _, c := range []struct {
 		name string
 		ok   bool

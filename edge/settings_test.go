@@ -157,6 +157,13 @@ func TestReadingAWhitelist(t *testing.T) {
 		edge.ReadWhitelistBody(f, nil)
 		require.Equal(t, wrong, complaint(f.Err()))
 	}
+	for _, c := range []struct {
+		old  *engine.Whitelist
+		mode string
+	}{{nil, "enforce"}, {&engine.Whitelist{Enforce: true}, "enforce"}, {&engine.Whitelist{}, "off"}} {
+		next := edge.ReadWhitelistBody(fieldsOf(t, `{"entries":[{"name":"Ink"}]}`), c.old)
+		require.Equal(t, c.mode == "enforce", next.Enforce, "a mode changes by being said")
+	}
 	off := edge.ReadWhitelistBody(fieldsOf(t, `{"mode":"off","entries":[{"name":"Ink"}]}`), nil)
 	on := edge.ReadWhitelistBody(fieldsOf(t, `{"mode":"enforce","entries":[{"wallet":"0x1111111111111111111111111111111111111111"}]}`), off)
 	require.Equal(t, engine.KindWallet, on.Kinds, "the kinds of a list that was not in force are not kept")

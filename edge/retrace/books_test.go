@@ -169,6 +169,10 @@ func TestTallyIsBounded(t *testing.T) {
 		tally.noteCase(c, &Outcome{Decision: engine.Decision{Verdict: engine.Block}}, false)
 	}
 	require.Len(t, tally.examples, examplesAlike)
+	full := newTally()
+	full.examples = make([]example, examplesMax)
+	full.noteCase(one, &Outcome{Decision: engine.Decision{Verdict: engine.Block}}, false)
+	require.Len(t, full.examples, examplesMax)
 	for i := range agentsMax {
 		tally.agents[engine.AgentSlot(10+i)] = true
 	}

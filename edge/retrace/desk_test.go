@@ -280,6 +280,9 @@ func TestJobsOverARestart(t *testing.T) {
 		failed := o.desk.Job(retrace.Shadow, job.ID)
 		require.Equal(t, "failed", stateOf(t, failed))
 		require.Equal(t, retrace.ErrTermsGone.Error(), string(shown(t, failed, false).GetStringBytes("error")))
+		o.desk.Close()
+		require.Empty(t, o.resume(t, s, nil))
+		require.Equal(t, "failed", stateOf(t, o.desk.Job(retrace.Shadow, job.ID)), "it is not tried again")
 	})
 }
 

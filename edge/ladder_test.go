@@ -163,7 +163,7 @@ func TestDryRunRecordAndReplayAgree(t *testing.T) {
 			require.Equal(t, size, w.Store.Size(), "a dry run leaves nothing behind")
 			l := w.Screened(edgetest.Admin(), body)
 			require.Equal(t, c.verdict, l.Text("verdict"), string(l.Shown))
-			for _, name := range []string{"verdict", "rule", "reason", "triggered", "shadow", "policyVersion", "listVersion", "agentId", "operatorLegalName", "ofacSource", "matches"} {
+			for _, name := range []string{"verdict", "rule", "reason", "triggered", "shadow", "policyVersion", "listVersion", "agentId", "userId", "operatorLegalName", "ofacSource", "matches"} {
 				require.Equal(t, text(said.Get(name)), string(l.Raw(name)), name)
 			}
 			e := explained(t, w, &l)
@@ -307,7 +307,7 @@ func TestReplayWithoutAList(t *testing.T) {
 // A user credential that stands for no agent has no credential status, no chain and no limits.
 func TestLadderWithoutAnAgent(t *testing.T) {
 	w := edgetest.New(t)
-	_, person := newUser(t, w)
+	user, person := newUser(t, w)
 	said := dryRun(t, w, edgetest.Admin(), payment(person, `,"chain":"BASE"`))
 	l := w.Screened(edgetest.Admin(), payment(person, `,"chain":"BASE"`))
 	for _, v := range []*fastjson.Value{said, explained(t, w, &l)} {
@@ -320,4 +320,6 @@ func TestLadderWithoutAnAgent(t *testing.T) {
 		require.False(t, v.Exists("agentId"))
 		require.False(t, v.Exists("warnings"))
 	}
+	require.Equal(t, user, string(said.GetStringBytes("userId")))
+	require.Equal(t, user, l.Text("userId"))
 }

@@ -173,10 +173,15 @@ func TestRetroTellsManyHits(t *testing.T) {
 	for range many {
 		w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"PAPER TIGER HOLDING"}`)
 	}
-	w.Activate(added(w, "PAPER TIGER HOLDING"))
+	const persons = wire.RetroHitsMost + 1
+	for range persons {
+		_, err := w.RegisterUser(edgetest.Admin(), `{"legalName":"Lone Paper Person"}`)
+		require.NoError(t, err)
+	}
+	w.Activate(added(w, "PAPER TIGER HOLDING", "LONE PAPER PERSON"))
 	screenPast(t, leading(w))
 	all := hits(t, w)
-	require.Len(t, all, many)
+	require.Len(t, all, many+persons)
 	told := map[string]bool{}
 	for _, h := range all {
 		require.False(t, told[h.target])

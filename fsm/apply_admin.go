@@ -27,41 +27,22 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 	m.write(head, &wire.Common{}, "cluster.created", r)
 }
 
-// beginCluster takes over what the genesis says of ids and salts.
-func (m *core) beginCluster(b *wire.Genesis) {
-	m.ratchet = leaf.Ratchet{Key: b.SaltKey}
-	m.ratchet.Turn(m.now.Day())
-	genesis := *b
-	genesis.SaltKey = [16]byte{} // The ratchet has moved on from it, and it must not be found again.
-	m.replaceGenesis(&genesis)
-	m.beginIDs()
-}
-
-func (m *core) replaceGenesis(genesis *wire.Genesis) { m.edit().Genesis = genesis }
-
-// beginIDs makes ids of the cluster's key and of the epochs that have begun.
-func (m *core) beginIDs() {
-	if m.settings.Genesis != nil {
-		m.ids = NewIDs(m.settings.Genesis.IDKey, m.settings.Epochs...)
-	}
-}
-
 // beginPolicy begins with the policy of the genesis.
 func (m *rulebook) beginPolicy(first *engine.Policy) {
 	policy := *first
 	policy.Version = 1
-	m.edit().Policy = &policy
+	m.editSettings().Policy = &policy
 }
 
 // beginKeys begins with the keys of the genesis, and returns the one that signs.
 func (m *keys) beginKeys(b *wire.Genesis) *wire.SigningKey {
 	key := b.SigningKey
 	key.ActivateAt, key.RevokedAt = 0, 0
-	m.edit().SigningKeys = []*wire.SigningKey{&key}
+	m.editSettings().SigningKeys = []*wire.SigningKey{&key}
 	if b.APIKey != nil {
 		api := *b.APIKey
 		api.CreatedAt, api.RevokedAt, api.Rev = m.now, 0, 1
-		m.edit().Keys = []*wire.APIKey{&api}
+		m.editSettings().Keys = []*wire.APIKey{&api}
 		m.remindOfKey(0, &api)
 	}
 	return &key
@@ -69,7 +50,7 @@ func (m *keys) beginKeys(b *wire.Genesis) *wire.SigningKey {
 
 // applyPolicy replaces the institution's policy; its whitelist stays.
 func (m *rulebook) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
-	if m.settled(&b.Common, r) || !m.baseIs(b.Base, r) {
+	if m.refuseOrReplay(&b.Common, r) || !m.baseIs(b.Base, r) {
 		return
 	}
 	policy := b.Policy
@@ -83,7 +64,7 @@ func (m *rulebook) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 
 // applyWhitelist replaces the institution's whitelist.
 func (m *rulebook) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
-	if m.settled(&b.Common, r) || !m.baseIs(b.Base, r) {
+	if m.refuseOrReplay(&b.Common, r) || !m.baseIs(b.Base, r) {
 		return
 	}
 	policy := *m.settings.Policy
@@ -106,14 +87,14 @@ func (m *rulebook) baseIs(base uint64, r *wire.Result) bool {
 
 func (m *rulebook) putPolicy(policy *engine.Policy, kind string, common *wire.Common, r *wire.Result) {
 	policy.Version = m.settings.Policy.Version + 1
-	m.edit().Policy = policy
+	m.editSettings().Policy = policy
 	m.remindOfList()
 	head := number(m.head(kind), "policyVersion", int64(policy.Version))
 	m.write(head, common, kind, r)
 }
 
 func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	keys := m.settings.Keys
@@ -160,7 +141,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	} else {
 		next[at] = &changed
 	}
-	m.edit().Keys = next
+	m.editSettings().Keys = next
 	head := quoted(m.head(kind), "keyId", changed.ID)
 	head = quoted(head, "prefix", changed.Prefix)
 	m.write(head, &b.Common, kind, r)
@@ -199,7 +180,7 @@ const signingNotice = engine.DayLength
 // revocation, or without a key that signs at once, is stale: the policy's
 // version moves. A key that waits its day is known everywhere before it signs.
 func (m *keys) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	at := -1
@@ -238,7 +219,7 @@ func (m *keys) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
-	m.edit().SigningKeys = next
+	m.editSettings().SigningKeys = next
 	if b.Op == wire.SigningRevoke || b.Now { // Edges judge tokens with it: calls under way are judged again.
 		m.rulebook.movePolicy()
 	}
@@ -250,7 +231,7 @@ func (m *keys) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 // applyCleared adds or removes a cleared pair. Either changes what edges judge
 // with, so the policy's version moves.
 func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	old := m.settings.Cleared
@@ -276,9 +257,9 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	case !b.Remove:
 		pair.ID, pair.At = uint32(m.settings.Policy.Version), m.now // Each pair moves the version: no id is given twice.
 		next = append(next, &pair)
-		m.calendar.remind(pair.ExpiresAt, leaf.DueCleared, uint64(pair.ID), 0)
+		m.calendar.addReminder(pair.ExpiresAt, leaf.DueCleared, uint64(pair.ID), 0)
 	}
-	m.edit().Cleared = next
+	m.editSettings().Cleared = next
 	m.movePolicy()
 	kind := "cleared.added"
 	if b.Remove {
@@ -290,7 +271,7 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 
 // movePolicy gives the policy a new version and leaves it as it is otherwise.
 func (m *rulebook) movePolicy() {
-	s := m.edit()
+	s := m.editSettings()
 	policy := *s.Policy
 	policy.Version++
 	s.Policy = &policy
@@ -298,7 +279,7 @@ func (m *rulebook) movePolicy() {
 
 // applyClock moves the test clock forward.
 func (m *core) applyClock(b *wire.Clock, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if !m.settings.Genesis.TestClock {
@@ -309,7 +290,7 @@ func (m *core) applyClock(b *wire.Clock, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	m.edit().ClockOffset += b.Advance
+	m.editSettings().ClockOffset += b.Advance
 	m.now += b.Advance
 	r.Time = m.now
 	head := instant(m.head("clock.advanced"), "logTime", m.now)
@@ -318,7 +299,7 @@ func (m *core) applyClock(b *wire.Clock, r *wire.Result) {
 
 // applyFormat raises the format; it never falls.
 func (m *core) applyFormat(b *wire.FormatRaise, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	switch {
@@ -328,7 +309,7 @@ func (m *core) applyFormat(b *wire.FormatRaise, r *wire.Result) {
 		r.Code = wire.Unchanged
 	default:
 		m.format, m.limits = b.To, engine.LimitsOf(b.To)
-		m.edit().Format = b.To
+		m.editSettings().Format = b.To
 		head := number(m.head("format.raised"), "format", int64(b.To))
 		m.write(head, &b.Common, "format.raised", r)
 	}
@@ -337,7 +318,7 @@ func (m *core) applyFormat(b *wire.FormatRaise, r *wire.Result) {
 // applyNote writes a leaf. After the recovery of a lost majority it begins the new
 // line of history; else it changes nothing.
 func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if !eventOf(b.Event, "agent.") && !eventOf(b.Event, "user.") && b.Event != wire.EventRecovered {
@@ -355,7 +336,7 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 // superseded: no node of the cluster admits it again, and one that learns of
 // its own ends. The oldest make room.
 func (m *core) applyMember(b *wire.Member, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if b.ID == "" || len(b.ID) > m.limits.KeyIDBytes || b.Incarnation == "" || len(b.Incarnation) > m.limits.KeyIDBytes {
@@ -372,7 +353,7 @@ func (m *core) applyMember(b *wire.Member, r *wire.Result) {
 	if len(removed) >= m.limits.Removed {
 		removed = removed[1:]
 	}
-	m.edit().Removed = append(removed, &wire.Removed{ID: b.ID, Incarnation: b.Incarnation, At: m.now})
+	m.editSettings().Removed = append(removed, &wire.Removed{ID: b.ID, Incarnation: b.Incarnation, At: m.now})
 	head := quoted(m.head("cluster.member_removed"), "nodeId", b.ID)
 	head = quoted(head, "incarnation", b.Incarnation)
 	m.write(head, &b.Common, "cluster.member_removed", r)

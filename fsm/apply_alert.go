@@ -8,9 +8,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Alerts (decision 48): what is no REVIEW and wants a person. Apply opens them where it
-// sees what they are about; a person acknowledges each once, with a reason. What is the
-// same for one list, or for none, is one alert for as long as its row is kept.
+// Alerts (decision 48) tell a person of something that is no REVIEW. Apply opens an alert
+// where it sees its reason; a person acknowledges each alert once, with a reason. As long as
+// its row is kept, an alert of the same kind, subject and list is not opened again.
 
 // AlertCounts are how many alerts are open, by their kind.
 type AlertCounts [wire.AlertKinds + 1]int
@@ -46,9 +46,9 @@ func (m *desk) hasAlert(a *alarm) bool {
 	return known
 }
 
-// openAlert writes the leaf of an alert and its row. It is no alert when there is one of
-// the same kind, list and subject already: that one's leaf is returned, and false. Where as
-// many are open as may be, the leaf is written all the same.
+// openAlert writes the leaf of an alert and its row. Where an alert of the same kind, list and
+// subject exists, it returns that one's leaf and false. Where as many alerts are open as may
+// be, it writes the leaf without a row.
 func (m *desk) openAlert(a *alarm, common *wire.Common) (at uint64, opened bool) {
 	key := a.key()
 	if known, found := m.alertAt[key]; found {
@@ -92,8 +92,8 @@ func (m *desk) aboutSubject(head []byte, a *alarm) []byte {
 	return number(plain(head, "txnId", m.ids.TxnID(at)), "screenedLeaf", int64(at))
 }
 
-// roomForAlert tells whether one more may be open. Rows of acknowledged ones make room,
-// the oldest first.
+// roomForAlert tells whether one more alert may be open. It drops the oldest rows to make
+// room, as long as they are acknowledged.
 func (m *desk) roomForAlert() bool {
 	if m.alertsOpen.All() >= m.limits.Alerts {
 		return false
@@ -118,14 +118,14 @@ func (m *desk) forgetAlert() {
 
 // applyAlert opens an alert that a node found, or acknowledges one.
 func (m *desk) applyAlert(b *wire.Alert, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	switch b.Op {
 	case wire.AlertOpen:
 		m.openFound(b, r)
 	case wire.AlertAcknowledge:
-		m.acknowledge(b, r)
+		m.acknowledgeAlert(b, r)
 	default:
 		refuse(r, wire.RefusedMalformed)
 	}
@@ -142,7 +142,7 @@ func (m *desk) openFound(b *wire.Alert, r *wire.Result) {
 		return
 	}
 	r.Data = m.out.Leaves[len(m.out.Leaves)-1].Data
-	m.remember(b.Idem, at)
+	m.rememberCall(b.Idem, at)
 }
 
 // soundSubject tells whether an alert is about something that exists.
@@ -164,7 +164,7 @@ func (m *desk) soundSubject(b *wire.Alert) bool {
 	return false
 }
 
-func (m *desk) acknowledge(b *wire.Alert, r *wire.Result) {
+func (m *desk) acknowledgeAlert(b *wire.Alert, r *wire.Result) {
 	at, found := m.alertOf(b.Leaf)
 	if !found {
 		refuse(r, wire.RefusedNotFound)

@@ -10,10 +10,10 @@ import (
 )
 
 // What falls due: things that log time alone brings about and somebody should be told
-// of (decision 50). A row waits in a heap by time for its tick; what it speaks of may
-// have changed by then, so it says what must still be so (Mark), and is silent where
-// that is not. Verdicts go by the tables and never by a row here: a tick that is late,
-// or a full heap, leaves an event out or late and changes nothing else. An agent has one
+// of (decision 50). A row waits in a heap by time for its tick. What the row speaks of may
+// have changed by then: Mark says what must still hold, and where it does not, the row is
+// dropped silently. No verdict depends on a row here: when a tick is late or the heap is
+// full, an event is late or left out, and nothing else changes. An agent has one
 // row for each of its kinds, however often it is issued, attested or flagged again: nobody
 // fills the heap with what would leave out the events of others. (Where a transfer ended,
 // what waits of the attestation that ended with it stays for its 24 hours; rows of one
@@ -32,27 +32,27 @@ func (row *dueRow) before(other *dueRow) bool {
 	return row.Mark < other.Mark
 }
 
-// remind has an event told at a time to come, where there is room.
-func (m *calendar) remind(at engine.Time, kind leaf.Due, subject, mark uint64) {
+// addReminder has an event told at a later time. A full calendar leaves the reminder out.
+func (m *calendar) addReminder(at engine.Time, kind leaf.Due, subject, mark uint64) {
 	if at > m.now && m.dues.Len() < m.limits.Dues {
-		m.remindNext(at, kind, subject, mark)
+		m.addReminderNow(at, kind, subject, mark)
 	}
 }
 
-// remindNext has what follows on a row that was just taken told at its time, or by this
-// very tick where that is over: no tick may have come in between.
-func (m *calendar) remindNext(at engine.Time, kind leaf.Due, subject, mark uint64) {
+// addReminderNow adds the reminder that follows on one that was just taken. Its time may be
+// over already, because no tick came in between; then this very tick tells it.
+func (m *calendar) addReminderNow(at engine.Time, kind leaf.Due, subject, mark uint64) {
 	m.raiseDue(m.dues.Append(dueRow{At: at, Kind: uint8(kind), Subject: subject, Mark: mark}))
 }
 
-// remindOfTransfer tells when a transfer of ownership takes effect. Its row is found and
-// moved where the agent has one already: a transfer may be brought forward, ended and
-// flagged again without end.
+// remindOfTransfer adds a reminder of the time when a transfer of ownership takes effect, or
+// moves the reminder that the agent has already: a transfer may be brought forward, ended
+// and flagged again any number of times.
 func (m *calendar) remindOfTransfer(slot uint64, from engine.Time) {
 	at, waits := m.transferAt[slot]
 	switch {
 	case !waits:
-		m.remind(from, leaf.DueOwnership, slot, 0)
+		m.addReminder(from, leaf.DueOwnership, slot, 0)
 	case from > m.now: // Else what waits says nothing.
 		m.dues.Edit(at).At = from
 		m.sinkDue(m.raiseDue(at))
@@ -73,7 +73,7 @@ func (m *calendar) placeDue(at uint64) {
 	}
 }
 
-// takeDue takes the earliest row out.
+// takeDue removes the earliest row and returns it.
 func (m *calendar) takeDue() dueRow {
 	first, last := *m.dues.At(1), m.dues.Next()-1
 	if leaf.Due(first.Kind) == leaf.DueOwnership {
@@ -121,7 +121,7 @@ func (m *Machine) fallDue() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.calendar.dues.Len() > 0 && m.calendar.dues.At(1).At <= m.now; n++ {
 		row := m.calendar.takeDue()
 		if m.calendar.dues.Len() > 0 && *m.calendar.dues.At(1) == row {
-			continue // Said twice is told once.
+			continue // Two equal rows are told once.
 		}
 		switch leaf.Due(row.Kind) {
 		case leaf.DueAgentExpiring, leaf.DueAgentExpired:
@@ -142,16 +142,6 @@ func (m *Machine) fallDue() {
 	}
 }
 
-// dueHead begins the leaf of something that fell due.
-func (m *core) dueHead(row *dueRow) []byte {
-	return plain(m.head(leaf.KindDue), "type", leaf.Due(row.Kind).String())
-}
-
-func (m *core) writeDue(head []byte, keys ...uint64) {
-	filters := append(m.filters(len(keys)+1), engine.FilterKey(engine.FilterKind, leaf.KindDue))
-	m.appendLeaf(append(head, '}'), append(filters, keys...))
-}
-
 func (m *registry) writeAgentDue(head []byte, slot uint64) {
 	id := m.ids.AgentID(uint32(slot))
 	m.writeDue(plain(head, "agentId", id), engine.FilterKey(engine.FilterAgent, id))
@@ -160,7 +150,7 @@ func (m *registry) writeAgentDue(head []byte, slot uint64) {
 // remindOfAgent tells before a credential ends, and when it has.
 func (m *registry) remindOfAgent(p *engine.AgentProfile) {
 	kind, at := m.agentReminder(p)
-	m.calendar.remind(at, kind, uint64(p.Slot), uint64(p.CredentialVersion))
+	m.calendar.addReminder(at, kind, uint64(p.Slot), uint64(p.CredentialVersion))
 }
 
 // agentReminder is what is told next of a credential's end.
@@ -179,12 +169,12 @@ func (m *registry) agentDue(row *dueRow) {
 	if uint64(p.CredentialVersion) != row.Mark { // Issued again since: the one row of the agent goes on with that.
 		kind, at := m.agentReminder(p)
 		if p.ExpiresAt >= row.At { // Else, issued for a shorter time, it has a row of its own.
-			m.calendar.remindNext(at, kind, row.Subject, uint64(p.CredentialVersion))
+			m.calendar.addReminderNow(at, kind, row.Subject, uint64(p.CredentialVersion))
 		}
 		return
 	}
 	if leaf.Due(row.Kind) == leaf.DueAgentExpiring {
-		m.calendar.remindNext(p.ExpiresAt, leaf.DueAgentExpired, row.Subject, row.Mark)
+		m.calendar.addReminderNow(p.ExpiresAt, leaf.DueAgentExpired, row.Subject, row.Mark)
 	}
 	head := number(m.dueHead(row), "credentialVersion", int64(p.CredentialVersion))
 	m.writeAgentDue(instant(head, "expiresAt", p.ExpiresAt), row.Subject)
@@ -193,7 +183,7 @@ func (m *registry) agentDue(row *dueRow) {
 // remindOfAttestation tells before an attestation ends, and when it has.
 func (m *registry) remindOfAttestation(slot engine.AgentSlot) {
 	if row := m.agents.At(uint64(slot)); row.AttestedAt != 0 && (*m.profiles.At(uint64(slot))).Type == engine.Autonomous {
-		m.calendar.remind(row.AttestedAt+m.limits.AttestationValidity-m.limits.AttestationNotice, leaf.DueAttestationExpiring, uint64(slot), uint64(row.AttestedAt))
+		m.calendar.addReminder(row.AttestedAt+m.limits.AttestationValidity-m.limits.AttestationNotice, leaf.DueAttestationExpiring, uint64(slot), uint64(row.AttestedAt))
 	}
 }
 
@@ -204,11 +194,11 @@ func (m *registry) attestationDue(row *dueRow) {
 	agent := m.agents.At(row.Subject)
 	until := agent.AttestedAt + m.limits.AttestationValidity
 	if uint64(agent.AttestedAt) != row.Mark { // Attested again since: the one row of the agent goes on with that.
-		m.calendar.remindNext(until-m.limits.AttestationNotice, leaf.DueAttestationExpiring, row.Subject, uint64(agent.AttestedAt))
+		m.calendar.addReminderNow(until-m.limits.AttestationNotice, leaf.DueAttestationExpiring, row.Subject, uint64(agent.AttestedAt))
 		return
 	}
 	if leaf.Due(row.Kind) == leaf.DueAttestationExpiring {
-		m.calendar.remindNext(until, leaf.DueAttestationStale, row.Subject, row.Mark)
+		m.calendar.addReminderNow(until, leaf.DueAttestationStale, row.Subject, row.Mark)
 	}
 	if agent.Status == engine.Revoked || (*m.profiles.At(row.Subject)).ExpiresAt <= m.now {
 		return
@@ -227,7 +217,7 @@ func (m *registry) ownershipDue(row *dueRow) {
 // change meanwhile: the row holds where its time is still theirs.
 func (m *rulebook) remindOfList() {
 	if age := m.settings.Policy.ListAgeMax; m.settings.List != nil && age > 0 {
-		m.calendar.remind(m.settings.ListSynced+age, leaf.DueListStale, 0, m.settings.ListVersion)
+		m.calendar.addReminder(m.settings.ListSynced+age, leaf.DueListStale, 0, m.settings.ListVersion)
 	}
 }
 
@@ -240,7 +230,7 @@ func (m *rulebook) listDue(row *dueRow) {
 }
 
 func (m *keys) remindOfSigningKey(key *wire.SigningKey) {
-	m.calendar.remind(key.ActivateAt, leaf.DueSigningKey, engine.FilterKey(engine.FilterKind, key.KID), 0)
+	m.calendar.addReminder(key.ActivateAt, leaf.DueSigningKey, engine.FilterKey(engine.FilterKind, key.KID), 0)
 }
 
 func (m *keys) signingKeyDue(row *dueRow) {
@@ -255,7 +245,7 @@ func (m *keys) signingKeyDue(row *dueRow) {
 // remindOfKey tells before an API key ends; at is its place among the keys.
 func (m *keys) remindOfKey(at int, key *wire.APIKey) {
 	if key.ExpiresAt != 0 {
-		m.calendar.remind(key.ExpiresAt-m.limits.ExpiryNotice, leaf.DueAPIKey, uint64(at), uint64(key.ExpiresAt))
+		m.calendar.addReminder(key.ExpiresAt-m.limits.ExpiryNotice, leaf.DueAPIKey, uint64(at), uint64(key.ExpiresAt))
 	}
 }
 

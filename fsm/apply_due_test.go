@@ -180,7 +180,7 @@ func TestRowsOfTransfersAreFound(t *testing.T) {
 		case n < 4:
 			w.m.calendar.remindOfTransfer(random.Uint64N(uint64(2+i/500)), at)
 		case n == 4:
-			w.m.calendar.remind(at, leaf.DueCleared, random.Uint64N(4), 0)
+			w.m.calendar.addReminder(at, leaf.DueCleared, random.Uint64N(4), 0)
 		case w.m.calendar.dues.Len() > 0:
 			w.m.calendar.takeDue()
 		}
@@ -201,9 +201,9 @@ func TestRowsOfTransfersAreFound(t *testing.T) {
 func TestTwoRowsOfATransfer(t *testing.T) {
 	w := newWorld(t)
 	agent, _ := w.register("a")
-	w.m.calendar.remind(w.m.now+engine.Hour, leaf.DueOwnership, uint64(agent), 0)
+	w.m.calendar.addReminder(w.m.now+engine.Hour, leaf.DueOwnership, uint64(agent), 0)
 	restoredFrom(t, w.m)
-	w.m.calendar.remind(w.m.now+2*engine.Hour, leaf.DueOwnership, uint64(agent), 0)
+	w.m.calendar.addReminder(w.m.now+2*engine.Hour, leaf.DueOwnership, uint64(agent), 0)
 	var buffer bytes.Buffer
 	_, err := w.m.Freeze().WriteTo(&buffer)
 	require.NoError(t, err)
@@ -264,7 +264,7 @@ func TestDuesAreAHeap(t *testing.T) {
 	w.m.limits = &limits
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 400 {
-		w.m.calendar.remind(w.m.now+engine.Time(1+random.Int64N(50)), leaf.DueCleared, random.Uint64N(4), 0)
+		w.m.calendar.addReminder(w.m.now+engine.Time(1+random.Int64N(50)), leaf.DueCleared, random.Uint64N(4), 0)
 	}
 	require.Equal(t, limits.Dues, w.m.calendar.dues.Len())
 	restoredFrom(t, w.m)

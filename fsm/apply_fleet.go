@@ -6,7 +6,7 @@ import (
 )
 
 func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	profile := b.Profile
@@ -18,7 +18,7 @@ func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	if profile.Operator = m.operator(b.OperatorKey, profile.OperatorLegalName); profile.Operator == 0 {
+	if profile.Operator = m.enterOperator(b.OperatorKey, profile.OperatorLegalName); profile.Operator == 0 {
 		refuse(r, wire.RefusedFull)
 		return
 	}
@@ -34,7 +34,7 @@ func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
 }
 
 func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if !m.fleets.Has(uint64(b.Fleet)) {
@@ -64,7 +64,7 @@ func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 
 // applyAssign puts agents into a fleet, or takes them out, all or none.
 func (m *registry) applyAssign(b *wire.Assign, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if !m.fleets.Has(uint64(b.Fleet)) || len(b.Agents) == 0 || len(b.Agents) > m.limits.RecordTargets {

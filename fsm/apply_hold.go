@@ -20,25 +20,10 @@ func (m *ledger) paymentsFull(seconds uint32, reference engine.ReferenceKey) boo
 	return seconds != 0 && m.holds.Len() >= m.limits.Holds || reference != (engine.ReferenceKey{}) && m.referencesFull()
 }
 
-// onBooks calls change with the counters that a payment stands on: the agent's, its
-// ancestors', the fleet's.
-func (m *registry) onBooks(slot engine.AgentSlot, fleet engine.FleetSlot, change func(*engine.Spend)) {
-	for range engine.DepthMax + 1 {
-		if !m.agents.Has(uint64(slot)) {
-			break
-		}
-		change(&m.agents.Edit(uint64(slot)).Spend)
-		slot = (*m.profiles.At(uint64(slot))).Parent
-	}
-	if m.fleets.Has(uint64(fleet)) {
-		change(&m.fleets.Edit(uint64(fleet)).Spend)
-	}
-}
-
-// hold opens a hold from now on and counts it on today's date.
-func (m *ledger) hold(row holdRow, seconds uint32) {
+// openHold opens a hold from now on and counts it on today's date.
+func (m *ledger) openHold(row holdRow, seconds uint32) {
 	row.Day, row.ExpiresAt = m.now.Day(), m.now+engine.Time(seconds)*engine.Second
-	m.registry.onBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Hold(row.Day, row.Amount) })
+	m.registry.changeBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Hold(row.Day, row.Amount) })
 	m.holdAt[row.Leaf] = m.holds.Append(row)
 	m.raiseHold(m.holds.Next() - 1)
 }
@@ -47,18 +32,18 @@ func (m *ledger) hold(row holdRow, seconds uint32) {
 // leaf that is written next.
 func (m *ledger) endHold(at uint64, state HoldState) holdRow {
 	row := *m.holds.At(at)
-	m.registry.onBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Unhold(row.Day, row.Amount) })
+	m.registry.changeBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Unhold(row.Day, row.Amount) })
 	m.dropHold(at)
-	m.ended(row.Leaf, state)
+	m.noteEnding(row.Leaf, state)
 	if state != HoldSettled {
 		m.freeReference(row.Reference, row.Leaf)
 	}
 	return row
 }
 
-// ended notes how a payment ended. In a full table the oldest ending makes room: what
+// noteEnding notes how a payment ended. In a full table the oldest ending makes room: what
 // ended in the world is refused by no bound of ours.
-func (m *ledger) ended(record uint64, state HoldState) {
+func (m *ledger) noteEnding(record uint64, state HoldState) {
 	if m.outcomes.Len() >= m.limits.Outcomes {
 		m.forgetOutcome()
 		m.out.OutcomesDisplaced++
@@ -82,8 +67,8 @@ func (m *ledger) hasEnded(record uint64) bool {
 	return ended
 }
 
-// expireHolds ends holds whose time is over, the earliest first, a bounded number a
-// tick: what is left counts a little longer, and that is the safe side.
+// expireHolds ends holds whose time is over, the earliest first, a bounded number a tick. The
+// others count against limits until the next tick, which is the safe side.
 func (m *ledger) expireHolds() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.holds.Len() > 0; n++ {
 		if m.now < m.holds.At(m.holds.First()).ExpiresAt {
@@ -116,7 +101,7 @@ func (m *ledger) ofPayment(head []byte, txn string, record uint64, state HoldSta
 // applyHold settles or releases a payment. A hold whose time is over has ended, also
 // where its tick has not come yet.
 func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if b.Leaf >= m.size || b.Recorded < 0 || b.Amount < 0 || b.Verdict > engine.Unknown ||
@@ -134,7 +119,7 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 	m.releasePayment(b, r)
 }
 
-// settling is what a settle does to the books.
+// settling says what a settle found out and did to the books.
 type settling struct {
 	counted                     engine.USD // What counted of the payment until now.
 	late, notAllowed, overLimit bool
@@ -155,25 +140,25 @@ func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 		m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: b.Leaf, Later: m.size})
 	case !open && m.endingForgotten(b.Leaf): // It may count already, or have been returned: twice is the safe side.
 		s.late = true
-		m.ended(b.Leaf, HoldSettled)
+		m.noteEnding(b.Leaf, HoldSettled)
 	case open:
 		row := m.endHold(holdAt, HoldSettled)
 		s.counted = row.Amount
 		paid := min(b.Amount, row.Amount)
-		m.registry.onBooks(row.Agent, row.Fleet, func(books *engine.Spend) { books.AddOn(row.Day, paid) })
+		m.registry.changeBooks(row.Agent, row.Fleet, func(books *engine.Spend) { books.AddOn(row.Day, paid) })
 	default:
 		day, counts := m.countsOn(b)
 		if s.notAllowed = !counts; counts {
 			s.counted = b.Recorded
 			rest := max(b.Recorded-b.Amount, 0)
-			m.registry.onBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Return(day, rest) })
+			m.registry.changeBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Return(day, rest) })
 		}
-		m.ended(b.Leaf, HoldSettled)
+		m.noteEnding(b.Leaf, HoldSettled)
 	}
 	if more := b.Amount - s.counted; more > 0 {
 		s.overLimit = m.registry.overLimit(b.Agent, b.Fleet, more)
 		day := m.now.Day()
-		m.registry.onBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Add(day, more) })
+		m.registry.changeBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Add(day, more) })
 	}
 	m.useReference(b.Reference, b.Leaf)
 	m.writeSettled(b, &s, r)
@@ -221,8 +206,8 @@ func (m *ledger) writePayment(head []byte, kind, txn string, b *wire.Hold, r *wi
 	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterTxn, txn), engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
 }
 
-// countsOn returns the date on which a payment without a hold counts; false where
-// nothing of it does: it did not go through, or nobody has approved it.
+// countsOn returns the date on which a payment without a hold counts. False means that it
+// counts nowhere: it did not go through, or nobody has approved it.
 func (m *ledger) countsOn(b *wire.Hold) (engine.Day, bool) {
 	if b.Verdict == engine.Proceed {
 		return b.ScreenedAt.Day(), true
@@ -262,9 +247,9 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 			return
 		}
 		returned = b.Recorded
-		m.registry.onBooks(b.Agent, b.Fleet, func(s *engine.Spend) { s.Return(day, returned) })
+		m.registry.changeBooks(b.Agent, b.Fleet, func(s *engine.Spend) { s.Return(day, returned) })
 		m.freeReference(b.Reference, b.Leaf)
-		m.ended(b.Leaf, HoldReleased)
+		m.noteEnding(b.Leaf, HoldReleased)
 	}
 	txn := m.ids.TxnID(b.Leaf)
 	m.writePayment(m.ofPayment(m.head(leaf.KindHoldReleased), txn, b.Leaf, HoldReleased, returned), leaf.KindHoldReleased, txn, b, r)

@@ -9,7 +9,7 @@ import (
 // applyListChunk assembles a list of entities, which it never opens. One list is staged at a time: offset
 // 0 begins anew. The last chunk carries the list's description and is a leaf.
 func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	s := &m.staged
@@ -22,7 +22,7 @@ func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 		// All of it at once: growing megabytes chunk by chunk holds Apply up.
 		*s = staging{digest: b.Digest, total: b.Total, sum: sha256.New(), data: make([]byte, 0, b.Total)}
 		if len(m.settings.Staged) > 0 { // Its bytes just went.
-			m.edit().Staged = nil
+			m.editSettings().Staged = nil
 		}
 	}
 	if s.sum == nil || s.digest != b.Digest || s.total != b.Total || uint32(len(s.data)) != b.Offset {
@@ -43,7 +43,7 @@ func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 	s.whole = true
 	info := *b.Info
 	info.Size, info.StagedAt, info.ActivatedAt, info.Version = s.total, m.now, 0, 0
-	m.edit().Staged = []*wire.ListInfo{&info}
+	m.editSettings().Staged = []*wire.ListInfo{&info}
 	head := hexText(m.head("list.staged"), "listDigest", b.Digest[:])
 	head = number(head, "entries", int64(info.Entries))
 	m.write(head, &b.Common, "list.staged", r)
@@ -53,7 +53,7 @@ func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 // found current again (Refresh). The sample may serve only where the cluster
 // was bootstrapped in dev mode.
 func (m *rulebook) applyListActivate(b *wire.ListActivate, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if b.Base != 0 && b.Base != wire.ListBase(m.settings.ListVersion) {
@@ -78,11 +78,11 @@ func (m *rulebook) applyListActivate(b *wire.ListActivate, r *wire.Result) {
 		refuse(r, wire.RefusedNotDev)
 		return
 	}
-	m.activate(&info, b, r)
+	m.activateList(&info, b, r)
 }
 
-func (m *rulebook) activate(info *wire.ListInfo, b *wire.ListActivate, r *wire.Result) {
-	s := m.edit()
+func (m *rulebook) activateList(info *wire.ListInfo, b *wire.ListActivate, r *wire.Result) {
+	s := m.editSettings()
 	head := hexText(m.head("list.activated"), "listDigest", info.Digest[:])
 	if s.List != nil {
 		head = hexText(head, "previousDigest", s.List.Digest[:])
@@ -113,7 +113,7 @@ func (m *rulebook) activate(info *wire.ListInfo, b *wire.ListActivate, r *wire.R
 // before is stale from this index on. Apply knows no matcher; a node that does not carry
 // the new one gives no verdicts until it is upgraded.
 func (m *rulebook) applyMatcher(b *wire.Matcher, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	switch {
@@ -124,7 +124,7 @@ func (m *rulebook) applyMatcher(b *wire.Matcher, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	m.edit().Matcher = b.To
+	m.editSettings().Matcher = b.To
 	head := number(m.head("matcher.raised"), "matcherVersion", int64(b.To))
 	m.write(head, &b.Common, "matcher.raised", r)
 }
@@ -134,7 +134,7 @@ func (m *rulebook) refreshList(b *wire.ListActivate, r *wire.Result) {
 		refuse(r, wire.RefusedList)
 		return
 	}
-	m.edit().ListSynced = m.now
+	m.editSettings().ListSynced = m.now
 	m.remindOfList()
 	head := hexText(m.head("list.synced"), "listDigest", b.Digest[:])
 	head = number(head, "listVersion", int64(m.settings.ListVersion))

@@ -7,7 +7,7 @@ import (
 
 // applyLogKey has a new seed sign the log's checkpoints from the next leaf on.
 func (m *keys) applyLogKey(b *wire.LogKeyPut, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if len(b.Seed) == 0 || len(b.Seed) > m.limits.FieldBytes {
@@ -33,14 +33,14 @@ func (m *keys) beginLine(lineage string, seed []byte) {
 	if len(lines) >= m.limits.LogLines {
 		lines = lines[1:]
 	}
-	m.edit().LogLines = append(lines, &wire.LogLine{From: m.size + 1, At: m.now, Lineage: lineage, Seed: seed})
+	m.editSettings().LogLines = append(lines, &wire.LogLine{From: m.size + 1, At: m.now, Lineage: lineage, Seed: seed})
 }
 
 // applyRestored begins the lineage of a restored backup: a new line of the log, and an
 // epoch of ids that this leaf is the first of. Its record is applied once, by the
 // restoring, to the state out of the backup.
 func (m *Machine) applyRestored(b *wire.Restored, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if m.settings.Genesis == nil {
@@ -97,15 +97,6 @@ func (m *Machine) beginEpoch(epoch uint16, lineage string) {
 	m.keys.beginLine(lineage, m.keys.logSeed())
 	m.nameLineage(lineage)
 	m.enterEpoch(m.epochBegun(epoch, lineage))
-}
-
-func (m *core) nameLineage(lineage string) { m.edit().Lineage = lineage }
-
-// enterEpoch makes ids of an epoch from here on.
-func (m *core) enterEpoch(epoch *wire.Epoch) {
-	s := m.edit()
-	s.Epochs = append(append([]*wire.Epoch(nil), s.Epochs...), epoch)
-	m.beginIDs()
 }
 
 // epoch is the number of the epoch that ids are given out in.

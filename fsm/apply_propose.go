@@ -26,11 +26,11 @@ func personHash(by string) (hash [16]byte) {
 	return hash
 }
 
-// proposalOf finds the open proposal on a case. One whose time is over has lapsed, also
-// where its tick has not come yet.
+// proposalOf finds the open proposal on a case. A proposal whose time is over lapses here if
+// no tick has ended it yet.
 func (m *desk) proposalOf(record uint64) (at uint64, open bool) {
 	if at, open = m.proposalAt[record]; open && m.now >= m.proposals.At(at).At+m.limits.ProposalKept {
-		m.lapse(at)
+		m.lapseProposal(at)
 		return 0, false
 	}
 	return at, open
@@ -49,9 +49,10 @@ func (p *proposalRow) samePerson(by string, common *wire.Common) bool {
 	return p.By == personHash(by) || p.Key == keyRow(common)
 }
 
-// proposed decides what four eyes have to say of a disposition; false means that r is
-// decided. confirms is the leaf of the proposal that it confirms.
-func (m *desk) proposed(b *wire.Disposition, r *wire.Result) (confirms uint64, counts bool) {
+// decideFourEyes decides whether a disposition counts, or must first be confirmed by a second
+// person. Where it does not count, r is decided. confirms is the leaf of the proposal that the
+// disposition confirms, 0 where there is none.
+func (m *desk) decideFourEyes(b *wire.Disposition, r *wire.Result) (confirms uint64, counts bool) {
 	at, open := m.proposalOf(b.Leaf)
 	if !m.twoDecide(b) { // Also where the policy no longer asks for it.
 		if open {
@@ -60,7 +61,7 @@ func (m *desk) proposed(b *wire.Disposition, r *wire.Result) (confirms uint64, c
 		return 0, true
 	}
 	if !open {
-		m.propose(b, r)
+		m.openProposal(b, r)
 		return 0, false
 	}
 	row := m.proposals.At(at)
@@ -78,7 +79,7 @@ func (m *desk) proposed(b *wire.Disposition, r *wire.Result) (confirms uint64, c
 	return 0, false
 }
 
-func (m *desk) propose(b *wire.Disposition, r *wire.Result) {
+func (m *desk) openProposal(b *wire.Disposition, r *wire.Result) {
 	if m.proposals.Len() >= m.limits.Proposals {
 		refuse(r, wire.RefusedFull)
 		return
@@ -99,7 +100,7 @@ func (m *desk) aboutProposal(kind string, record uint64, disposition uint8) []by
 	return plain(number(head, "reviewedLeaf", int64(record)), "disposition", dispositionNames[disposition])
 }
 
-// closeProposal takes a proposal back; its row goes when it comes to the front.
+// closeProposal closes a proposal. Its row goes when it comes to the front of the table.
 func (m *desk) closeProposal(at uint64) {
 	row := m.proposals.Edit(at)
 	delete(m.proposalAt, row.Leaf)
@@ -109,7 +110,7 @@ func (m *desk) closeProposal(at uint64) {
 
 // applyWithdraw takes back what another person proposed.
 func (m *desk) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if b.Leaf >= m.size || b.By == "" || len(b.By) > m.limits.FieldBytes {
@@ -141,13 +142,13 @@ func (m *desk) lapseProposals() {
 			if m.now < row.At+m.limits.ProposalKept {
 				return
 			}
-			m.lapse(m.proposals.First())
+			m.lapseProposal(m.proposals.First())
 		}
 		m.proposals.DropFront()
 	}
 }
 
-func (m *desk) lapse(at uint64) {
+func (m *desk) lapseProposal(at uint64) {
 	row := *m.proposals.At(at)
 	m.closeProposal(at)
 	txn := m.ids.TxnID(row.Leaf)

@@ -7,9 +7,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// operator returns the slot of a normalised legal name, making the operator's
+// enterOperator returns the slot of a normalised legal name, making the operator's
 // row when it is new; 0 when the table is full.
-func (m *registry) operator(key, legalName string) engine.OperatorSlot {
+func (m *registry) enterOperator(key, legalName string) engine.OperatorSlot {
 	if slot, known := m.operatorByKey[key]; known {
 		return slot
 	}
@@ -23,7 +23,7 @@ func (m *registry) operator(key, legalName string) engine.OperatorSlot {
 }
 
 func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	profile := b.Profile
@@ -42,17 +42,17 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 	case m.agents.Len() >= m.limits.Agents || m.statusesFull() || signing == nil:
 		refuse(r, wire.RefusedFull)
 		return
-	case profile.Parent != 0 && !m.adopt(&profile, r):
+	case profile.Parent != 0 && !m.adoptDelegate(&profile, r):
 		return
 	}
-	if profile.Fleet != 0 && !m.joins(profile.Fleet, b.OperatorKey, profile.Parent, r) {
+	if profile.Fleet != 0 && !m.mayJoin(profile.Fleet, b.OperatorKey, profile.Parent, r) {
 		return
 	}
-	if profile.Operator = m.operator(b.OperatorKey, profile.OperatorLegalName); profile.Operator == 0 {
+	if profile.Operator = m.enterOperator(b.OperatorKey, profile.OperatorLegalName); profile.Operator == 0 {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	m.enrol(&profile, b, signing)
+	m.enrolAgent(&profile, b, signing)
 	kind := "agent.registered"
 	if profile.Parent != 0 {
 		kind = "delegate.created"
@@ -61,14 +61,14 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(profile.Slot))))
 }
 
-// adopt checks a delegate's parent and takes over what is inherited.
-func (m *registry) adopt(profile *engine.AgentProfile, r *wire.Result) bool {
+// adoptDelegate checks a delegate's parent and takes over what is inherited.
+func (m *registry) adoptDelegate(profile *engine.AgentProfile, r *wire.Result) bool {
 	if !m.agents.Has(uint64(profile.Parent)) {
 		refuse(r, wire.RefusedNotFound)
 		return false
 	}
 	parent := *m.profiles.At(uint64(profile.Parent))
-	if status := effective(m, profile.Parent); status != engine.Active {
+	if status := effectiveStatus(m, profile.Parent); status != engine.Active {
 		r.State = status
 		refuse(r, wire.RefusedParent)
 		return false
@@ -85,8 +85,8 @@ func (m *registry) adopt(profile *engine.AgentProfile, r *wire.Result) bool {
 	return true
 }
 
-// joins checks that a new root agent may join a fleet.
-func (m *registry) joins(fleet engine.FleetSlot, operatorKey string, parent engine.AgentSlot, r *wire.Result) bool {
+// mayJoin checks that a new root agent may join a fleet.
+func (m *registry) mayJoin(fleet engine.FleetSlot, operatorKey string, parent engine.AgentSlot, r *wire.Result) bool {
 	switch {
 	case parent != 0 || !m.fleets.Has(uint64(fleet)):
 		refuse(r, wire.RefusedNotFound)
@@ -100,8 +100,8 @@ func (m *registry) joins(fleet engine.FleetSlot, operatorKey string, parent engi
 	return false
 }
 
-// enrol gives a checked profile its slot and times and enters it into the tables.
-func (m *registry) enrol(profile *engine.AgentProfile, b *wire.Register, signing *wire.SigningKey) {
+// enrolAgent gives a checked profile its slot and times and enters it into the tables.
+func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, signing *wire.SigningKey) {
 	profile.Slot, profile.Rev = engine.AgentSlot(m.agents.Next()), 1
 	if profile.Parent == 0 {
 		profile.Root, profile.Depth = profile.Slot, 0
@@ -110,7 +110,7 @@ func (m *registry) enrol(profile *engine.AgentProfile, b *wire.Register, signing
 	profile.Line = profile.Line.Issued(1, m.epoch())
 	profile.TransferTo, profile.TransferInstitutions = "", false
 	profile.IssuedAt, profile.RegisteredAt = m.now, m.now
-	profile.ExpiresAt = m.expiry(profile.Parent, b.ExpiresAt)
+	profile.ExpiresAt = m.expiryOf(profile.Parent, b.ExpiresAt)
 	m.enterAgentStatus(profile, 0)
 	row := engine.AgentRow{MinVersion: 1, StatusAt: m.now}
 	if m.settings.Policy.IssuanceAttests && profile.Type == engine.Autonomous {
@@ -132,9 +132,9 @@ func (m *registry) enrol(profile *engine.AgentProfile, b *wire.Register, signing
 	m.remindOfAttestation(profile.Slot)
 }
 
-// expiry is 91 days from now, the parent's expiry or what was asked for,
-// whichever is first. Credentials carry whole seconds.
-func (m *registry) expiry(parent engine.AgentSlot, asked engine.Time) engine.Time {
+// expiryOf returns when a credential that is issued now expires: after 91 days, with the
+// parent's, or when the caller asked for, whichever is first. Credentials carry whole seconds.
+func (m *registry) expiryOf(parent engine.AgentSlot, asked engine.Time) engine.Time {
 	at := m.now + m.limits.AgentValidity
 	if parent != 0 {
 		at = min(at, (*m.profiles.At(uint64(parent))).ExpiresAt)
@@ -197,7 +197,7 @@ func (m *registry) appendChain(dst []byte, p *engine.AgentProfile) []byte {
 }
 
 func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if !m.agents.Has(uint64(b.Agent)) {
@@ -212,11 +212,11 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 		r.State = engine.Revoked
 		refuse(r, wire.RefusedTransition)
 		return
-	case row.Status == engine.Suspended && row.Institutions && !m.institutions(&b.Common):
+	case row.Status == engine.Suspended && row.Institutions && !m.isInstitutions(&b.Common):
 		r.State = engine.Suspended
 		refuse(r, wire.RefusedScope)
 		return
-	case row.OwnershipFrom != 0 && b.OperatorKey != old.TransferTo && !m.officers(&b.Common):
+	case row.OwnershipFrom != 0 && b.OperatorKey != old.TransferTo && !m.isOfficers(&b.Common):
 		refuse(r, wire.RefusedTransfer)
 		return
 	case old.Rev != b.BaseRev || b.List != m.settings.ListVersion:
@@ -225,8 +225,8 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	case signing == nil || m.statusesFull():
 		refuse(r, wire.RefusedFull)
 		return
-	case old.Parent != 0 && effective(m, old.Parent) != engine.Active:
-		r.State = effective(m, old.Parent)
+	case old.Parent != 0 && effectiveStatus(m, old.Parent) != engine.Active:
+		r.State = effectiveStatus(m, old.Parent)
 		refuse(r, wire.RefusedParent)
 		return
 	}
@@ -238,13 +238,13 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	if !m.keepIdentity(&profile, old, b.OperatorKey, r) {
 		return
 	}
-	previous := effective(m, b.Agent)
+	previous := effectiveStatus(m, b.Agent)
 	profile.CredentialVersion, profile.KeyID = old.CredentialVersion+1, signing.KID
 	profile.Line = old.Line.Issued(profile.CredentialVersion, m.epoch())
-	profile.IssuedAt, profile.ExpiresAt = m.now, m.expiry(old.Parent, 0)
+	profile.IssuedAt, profile.ExpiresAt = m.now, m.expiryOf(old.Parent, 0)
 	m.agentStatusMoved(b.Agent, old.Status, row.MinVersion)
 	m.enterAgentStatus(&profile, old.Status)
-	superseded := m.renew(b, &profile)
+	superseded := m.renewCredential(b, &profile)
 	head := m.appendCredential(m.head("agent.reissued"), &profile)
 	head = plain(head, "previousStatus", previous.String())
 	head = truth(head, "superseded", superseded)
@@ -254,13 +254,13 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	m.write(head, &b.Common, "agent.reissued", r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
 }
 
-// keepIdentity carries over what a re-issue cannot change and moves the agent to
-// its new operator's row.
+// keepIdentity carries over what a re-issue cannot change, and counts the agent for its new
+// operator.
 func (m *registry) keepIdentity(profile, old *engine.AgentProfile, operatorKey string, r *wire.Result) bool {
 	profile.Slot, profile.Rev = old.Slot, old.Rev+1
 	profile.Parent, profile.Root, profile.Depth = old.Parent, old.Root, old.Depth
 	profile.RegisteredAt, profile.Fleet = old.RegisteredAt, old.Fleet
-	if profile.Operator = m.operator(operatorKey, profile.OperatorLegalName); profile.Operator == 0 {
+	if profile.Operator = m.enterOperator(operatorKey, profile.OperatorLegalName); profile.Operator == 0 {
 		refuse(r, wire.RefusedFull)
 		return false
 	}
@@ -275,16 +275,16 @@ func (m *registry) keepIdentity(profile, old *engine.AgentProfile, operatorKey s
 	return true
 }
 
-// renew enters the new version. A plain renewal keeps older tokens good for the
+// renewCredential enters the new version. A plain renewal keeps older tokens good for the
 // overlap; anything else, and a flagged ownership, supersedes them at once.
-func (m *registry) renew(b *wire.Reissue, profile *engine.AgentProfile) (superseded bool) {
+func (m *registry) renewCredential(b *wire.Reissue, profile *engine.AgentProfile) (superseded bool) {
 	row := m.agents.Edit(uint64(b.Agent))
 	superseded = !b.Plain || row.OwnershipFrom != 0 || b.Overlap <= 0
 	overlap := b.Overlap
 	if superseded {
 		overlap = 0
 	}
-	row.MinVersion, row.OverlapUntil = m.overlap(row.MinVersion, profile.CredentialVersion, row.OverlapUntil, overlap)
+	row.MinVersion, row.OverlapUntil = m.overlapVersions(row.MinVersion, profile.CredentialVersion, row.OverlapUntil, overlap)
 	if row.OwnershipFrom != 0 {
 		row.OwnershipFrom, row.OwnershipAt, row.AttestedAt = 0, 0, 0
 	}
@@ -293,15 +293,15 @@ func (m *registry) renew(b *wire.Reissue, profile *engine.AgentProfile) (superse
 	before := (*m.profiles.At(uint64(b.Agent))).ExpiresAt
 	m.replaceProfile(profile)
 	if before <= m.now || profile.ExpiresAt < before {
-		m.remindOfAgent(profile) // Else what waits for the one before goes on with this one.
+		m.remindOfAgent(profile) // Otherwise the reminder for the previous version still fits this one.
 	}
 	return superseded
 }
 
-// overlap returns the least good version and the end of the overlap once version
+// overlapVersions returns the least good version and the end of the overlap once version
 // is issued with an overlap (0: none). Versions whose own overlap had ended stay
 // superseded: the next renewal's is not theirs.
-func (m *registry) overlap(least, version uint16, until, overlap engine.Time) (uint16, engine.Time) {
+func (m *registry) overlapVersions(least, version uint16, until, overlap engine.Time) (uint16, engine.Time) {
 	if overlap <= 0 {
 		return version, 0
 	}
@@ -319,7 +319,7 @@ func (m *registry) replaceProfile(profile *engine.AgentProfile) {
 }
 
 func (m *registry) applySettings(b *wire.Settings, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if !m.agents.Has(uint64(b.Agent)) {
@@ -360,7 +360,7 @@ func eventOf(event, subject string) bool {
 }
 
 func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if !m.agents.Has(uint64(b.Agent)) {
@@ -372,7 +372,7 @@ func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 		refuse(r, wire.RefusedNotAutonomous)
 		return
 	}
-	if status := effective(m, b.Agent); status == engine.Revoked || status == engine.Expired {
+	if status := effectiveStatus(m, b.Agent); status == engine.Revoked || status == engine.Expired {
 		r.State = status
 		refuse(r, wire.RefusedInactive)
 		return
@@ -381,7 +381,7 @@ func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 	before := row.AttestedAt
 	row.AttestedAt = m.now
 	if before == 0 || before+m.limits.AttestationValidity <= m.now {
-		m.remindOfAttestation(b.Agent) // Else what waits for the one before goes on with this one.
+		m.remindOfAttestation(b.Agent) // Otherwise the reminder for the previous attestation still fits this one.
 	}
 	kept := []engine.Attestation{{AttestedBy: b.AttestedBy, Note: b.Note, At: m.now, Leaf: m.size}}
 	if old := *m.attestations.At(uint64(b.Agent)); old != nil {

@@ -13,7 +13,7 @@ import (
 // A profile gets its next revision, so that no call that is under way with the one before
 // brings the old bytes back.
 func (m *keys) applyReseal(b *wire.Reseal, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if len(b.Values) == 0 || len(b.Values) > m.limits.RecordTargets {
@@ -84,14 +84,14 @@ func (m *keys) resealSettings(anew map[string][]byte) (changed int) {
 	for i := range keys {
 		if key := *keys[i]; replace(&key.Sealed) {
 			keys[i] = &key
-			m.edit().SigningKeys = keys
+			m.editSettings().SigningKeys = keys
 		}
 	}
 	lines := append([]*wire.LogLine(nil), was.LogLines...)
 	for i := range lines {
 		if line := *lines[i]; replace(&line.Seed) {
 			lines[i] = &line
-			m.edit().LogLines = lines
+			m.editSettings().LogLines = lines
 		}
 	}
 	hooks := append([]*wire.Webhook(nil), was.Webhooks...)
@@ -101,7 +101,7 @@ func (m *keys) resealSettings(anew map[string][]byte) (changed int) {
 		for n := range hook.Secrets {
 			if replace(&hook.Secrets[n]) {
 				hooks[i] = &hook
-				m.edit().Webhooks = hooks
+				m.editSettings().Webhooks = hooks
 			}
 		}
 	}

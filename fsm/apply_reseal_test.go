@@ -31,7 +31,7 @@ func TestReseal(t *testing.T) {
 	genesis.SecretCheck, genesis.LogSeed, genesis.SigningKey.Sealed = sealed("check"), sealed("first seed"), sealed("cc-v1")
 	first := *w.m.settings.SigningKeys[0]
 	first.Sealed = sealed("cc-v1")
-	w.m.edit().Genesis, w.m.edit().SigningKeys = &genesis, []*wire.SigningKey{&first}
+	w.m.editSettings().Genesis, w.m.editSettings().SigningKeys = &genesis, []*wire.SigningKey{&first}
 	w.do(wire.KindSigningKey, &wire.SigningKeyPut{Op: wire.SigningAdd, Now: true, Key: wire.SigningKey{KID: "cc-v2", Public: bytes.Repeat([]byte{7}, 64), Sealed: sealed("cc-v2")}})
 	w.do(wire.KindLogKey, &wire.LogKeyPut{Seed: sealed("second seed")})
 	w.do(wire.KindNote, &wire.Note{Event: wire.EventRecovered, Lineage: "abc"}) // The same seed once more.

@@ -104,7 +104,7 @@ func TestNoIDIsGivenOutTwiceAfterARecovery(t *testing.T) {
 	require.EqualValues(t, 1, (*m.registry.profiles.At(uint64(fresh))).Line.EpochOf(1))
 	comesBack(t, m)
 
-	m.edit().Epochs = append(m.edit().Epochs, make([]*wire.Epoch, m.limits.Epochs)...) // None is left:
+	m.editSettings().Epochs = append(m.editSettings().Epochs, make([]*wire.Epoch, m.limits.Epochs)...) // None is left:
 	for i := range m.settings.Epochs[1:] {
 		m.settings.Epochs[i+1] = m.settings.Epochs[0]
 	}

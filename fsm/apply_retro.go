@@ -15,7 +15,7 @@ import (
 
 // applyRetro begins a run, moves it on with what it found, or ends it. One runs at a time.
 func (m *rulebook) applyRetro(b *wire.Retro, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	switch b.Op {
@@ -52,7 +52,7 @@ func (m *rulebook) beginRetro(b *wire.Retro, r *wire.Result) {
 	if !run.Asked {
 		run.Covered = run.List
 	}
-	m.edit().Retro = run
+	m.editSettings().Retro = run
 	head := m.ofRun(m.head(leaf.KindRetroBegun), run)
 	head = truth(head, "asked", run.Asked)
 	m.write(instant(head, "from", run.From), &b.Common, leaf.KindRetroBegun, r, m.runFilter(run))
@@ -77,7 +77,7 @@ func (m *rulebook) moveRetro(b *wire.Retro, r *wire.Result) {
 	case run == nil || b.Run.Begun != run.Begun || len(b.Hits) > wire.RetroHitsMost || b.Run.Leaf > m.size:
 		refuse(r, wire.RefusedMalformed)
 		return
-	case run.EndedAt != 0 || !further(run, &b.Run, b.Op == wire.RetroEnd):
+	case run.EndedAt != 0 || !isFurther(run, &b.Run, b.Op == wire.RetroEnd):
 		r.Code = wire.Unchanged // Told already.
 		return
 	}
@@ -95,7 +95,7 @@ func (m *rulebook) moveRetro(b *wire.Retro, r *wire.Result) {
 	if b.Op == wire.RetroEnd {
 		next.EndedAt = m.now
 	}
-	m.edit().Retro = &next
+	m.editSettings().Retro = &next
 	if r.Code = wire.Unchanged; b.Op == wire.RetroEnd { // No leaf of its own but for the end.
 		head := number(m.ofRun(m.head(leaf.KindRetroEnded), &next), "hits", int64(next.Hits))
 		if next.Known > 0 {
@@ -105,9 +105,9 @@ func (m *rulebook) moveRetro(b *wire.Retro, r *wire.Result) {
 	}
 }
 
-// further tells whether a cursor is behind another one in no part, and ahead in some
-// unless it is the end's.
-func further(from, to *wire.RetroRun, end bool) bool {
+// isFurther tells whether no part of the cursor to is behind the cursor from, and some part is
+// ahead. At the end of a run no part has to be ahead.
+func isFurther(from, to *wire.RetroRun, end bool) bool {
 	if to.Operator < from.Operator || to.Agent < from.Agent || to.User < from.User || to.Leaf < from.Leaf {
 		return false
 	}
@@ -132,8 +132,8 @@ func (m *rulebook) soundHit(hit *wire.RetroHit) bool {
 	return false
 }
 
-// retroHit writes the leaf and the alert of a hit, and suspends a party where the policy
-// says so. A hit of the same list that has its alert already is counted and not told again.
+// retroHit writes the leaf and the alert of a hit, and suspends the party where the policy
+// says so. A hit that has its alert for this list already is only counted.
 func (m *rulebook) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 	at := uint64(hit.Slot)
 	if hit.Target == wire.TargetUser && !m.registry.users.Has(at) {

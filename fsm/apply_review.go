@@ -12,7 +12,7 @@ var dispositionNames = [4]string{wire.Approved: "APPROVED", wire.Rejected: "REJE
 // whether a disposition exists. An approval books the amount, today, on the
 // agent, its ancestors and the fleet of the record; it is never refused for a limit.
 func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.ledger.soundHold(b.Hold) ||
@@ -29,11 +29,11 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	confirms, counts := m.proposed(b, r)
+	confirms, counts := m.decideFourEyes(b, r)
 	if !counts {
 		return
 	}
-	over := b.Disposition == wire.Approved && m.ledger.approve(b)
+	over := b.Disposition == wire.Approved && m.ledger.bookApproval(b)
 	later := m.size
 	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Kind: b.Disposition})
 	if b.Disposition == wire.EscalateSAR {
@@ -65,41 +65,21 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	m.write(head, &b.Common, "review.dispositioned", r, engine.FilterKey(engine.FilterTxn, txn))
 }
 
-// approve counts what was approved, as spent or as held, and uses its reference. A
-// payment that was settled before anybody approved it counts already. It tells
-// whether a total is above its limit now.
-func (m *ledger) approve(b *wire.Disposition) (over bool) {
+// bookApproval books an approved payment as spent or as held, and uses its reference. A
+// payment that was settled before anybody approved it is booked already. over says that a
+// total is above its limit now.
+func (m *ledger) bookApproval(b *wire.Disposition) (over bool) {
 	if m.hasEnded(b.Leaf) || !m.registry.agents.Has(uint64(b.Agent)) {
 		return false
 	}
 	over = m.registry.overLimit(b.Agent, b.Fleet, b.Amount)
 	if b.Hold != 0 && m.holds.Len() < m.limits.Holds {
-		m.hold(holdRow{Leaf: b.Leaf, Amount: b.Amount, Reference: b.Reference, Agent: b.Agent, Fleet: b.Fleet}, b.Hold)
+		m.openHold(holdRow{Leaf: b.Leaf, Amount: b.Amount, Reference: b.Reference, Agent: b.Agent, Fleet: b.Fleet}, b.Hold)
 	} else {
-		m.registry.spend(b.Agent, b.Amount, b.Fleet)
+		m.registry.bookSpend(b.Agent, b.Amount, b.Fleet)
 	}
 	m.useReference(b.Reference, b.Leaf)
 	return over
-}
-
-// overLimit tells whether an amount lifts any counter above its limit.
-func (m *registry) overLimit(slot engine.AgentSlot, fleetSlot engine.FleetSlot, amount engine.USD) bool {
-	day := m.now.Day()
-	for range engine.DepthMax + 1 {
-		if !m.agents.Has(uint64(slot)) {
-			break
-		}
-		profile := *m.profiles.At(uint64(slot))
-		if m.agents.At(uint64(slot)).Spend.Counted(day).Plus(amount).Exceeds(profile.Policy.DailyLimit) {
-			return true
-		}
-		slot = profile.Parent
-	}
-	if !m.fleets.Has(uint64(fleetSlot)) {
-		return false
-	}
-	fleet := *m.fleetProfiles.At(uint64(fleetSlot))
-	return m.fleets.At(uint64(fleetSlot)).Spend.Counted(day).Plus(amount).Exceeds(fleet.DailyLimit)
 }
 
 // reviewAt finds the position of an open review by binary search: reviews are
@@ -164,7 +144,7 @@ func searchReviews(low, high, leaf uint64, at func(uint64) uint64) (uint64, bool
 // applyQueue claims, releases, assigns or comments an open review. A claim is
 // advisory and lapses with log time; the disposition guard stays the 409.
 func (m *desk) applyQueue(b *wire.Queue, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if len(b.Leaves) == 0 || len(b.Leaves) > m.limits.RecordTargets || len(b.Who) > m.limits.FieldBytes {
@@ -172,7 +152,7 @@ func (m *desk) applyQueue(b *wire.Queue, r *wire.Result) {
 		return
 	}
 	if b.Op == wire.QueueComment {
-		m.comment(b, r)
+		m.commentReview(b, r)
 		return
 	}
 	why := wire.RefusedNotOpen
@@ -185,7 +165,7 @@ func (m *desk) applyQueue(b *wire.Queue, r *wire.Result) {
 			why = wire.RefusedClaimed
 			continue
 		}
-		m.claim(leaf, at, b, r)
+		m.claimReview(leaf, at, b, r)
 		return
 	}
 	refuse(r, why)
@@ -196,8 +176,8 @@ func (m *desk) heldByOther(c *Claim, who string) bool {
 	return c != nil && c.Assignee != "" && c.Assignee != who && (c.LeaseUntil == 0 || m.now < c.LeaseUntil)
 }
 
-// comment adds a comment's leaf to a review, open or decided.
-func (m *desk) comment(b *wire.Queue, r *wire.Result) {
+// commentReview adds a comment's leaf to a review, open or decided.
+func (m *desk) commentReview(b *wire.Queue, r *wire.Result) {
 	leaf := b.Leaves[0]
 	at, found := searchReviews(m.reviews.First(), m.reviews.Next(), leaf, func(i uint64) uint64 { return m.reviews.At(i).Leaf })
 	if !found {
@@ -218,7 +198,7 @@ func (m *desk) comment(b *wire.Queue, r *wire.Result) {
 	m.writeQueue("review.commented", leaf, nil, b, r)
 }
 
-func (m *desk) claim(leaf, at uint64, b *wire.Queue, r *wire.Result) {
+func (m *desk) claimReview(leaf, at uint64, b *wire.Queue, r *wire.Result) {
 	claim := Claim{}
 	if old := m.reviews.At(at).Claim; old != nil {
 		claim.Comments = old.Comments

@@ -74,7 +74,7 @@ func (m *desk) sarOf(record uint64) (at uint64, found bool) {
 
 // applySAR moves a report on. Who moves it has seen the state that it moves it from.
 func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	at, found := m.sarOf(b.Leaf)

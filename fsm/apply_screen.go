@@ -22,10 +22,10 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		r.Code = wire.KeyMoved
 		return
 	}
-	if m.replay(s.Idem, r) {
+	if m.replayCall(s.Idem, r) {
 		return
 	}
-	if stale(m.registry, s) {
+	if isStale(m.registry, s) {
 		r.Code = wire.Stale
 		return
 	}
@@ -41,13 +41,13 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	observe(&m.moment, m.registry, m, s)
+	observeCall(&m.moment, m.registry, m, s)
 	usedBy, used := m.referenceUsed(s.Reference)
 	m.moment.Duplicate = used
 	live := rules.JudgeLive(&m.moment)
 	hits.Merge(&live)
 	decision := rules.Decide(&hits, m.settings.Policy)
-	m.describe(s, &decision) // Before the debit: it shows what was spent until now.
+	m.describeCall(s, &decision) // Before the debit: it shows what was spent until now.
 	m.written.Used, m.written.UsedBy = used, usedBy
 	if decision.Verdict != engine.Proceed {
 		listed := m.operatorListed(&hits) // The moment is of the rows before.
@@ -59,43 +59,22 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	}
 	fleet := m.registry.fleetOf(s.Agent)
 	if s.Hold == 0 {
-		m.registry.spend(s.Agent, s.Amount, fleet)
+		m.registry.bookSpend(s.Agent, s.Amount, fleet)
 	} else {
 		m.written.HoldUntil = m.now + engine.Time(s.Hold)*engine.Second
 	}
 	m.finishScreen(s, &decision, r)
 	if s.Hold != 0 {
-		m.hold(holdRow{Leaf: r.Leaf, Amount: s.Amount, Reference: s.Reference, Agent: s.Agent, Fleet: fleet}, s.Hold)
+		m.openHold(holdRow{Leaf: r.Leaf, Amount: s.Amount, Reference: s.Reference, Agent: s.Agent, Fleet: fleet}, s.Hold)
 	}
 	m.useReference(s.Reference, r.Leaf)
-}
-
-// fleetOf returns the fleet of an agent's root, 0 for none.
-func (m *registry) fleetOf(slot engine.AgentSlot) engine.FleetSlot {
-	root := (*m.profiles.At(uint64(slot))).Root
-	return (*m.profiles.At(uint64(root))).Fleet
-}
-
-// spend books an amount on an agent, its ancestors and a fleet, on today's date.
-func (m *registry) spend(slot engine.AgentSlot, amount engine.USD, fleet engine.FleetSlot) {
-	day := m.now.Day()
-	for range engine.DepthMax + 1 {
-		if slot == 0 {
-			break
-		}
-		m.agents.Edit(uint64(slot)).Spend.Add(day, amount)
-		slot = (*m.profiles.At(uint64(slot))).Parent
-	}
-	if fleet != 0 && m.fleets.Has(uint64(fleet)) {
-		m.fleets.Edit(uint64(fleet)).Spend.Add(day, amount)
-	}
 }
 
 // screenUnknown writes the record of a call without a usable credential.
 func (m *ledger) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result) {
 	decision := m.settings.Rules().Decide(hits, m.settings.Policy)
 	m.moment = engine.Moment{Now: m.now, ListStale: listStale(m.settings, m.now)}
-	m.describe(s, &decision)
+	m.describeCall(s, &decision)
 	m.finishScreen(s, &decision, r)
 }
 
@@ -107,7 +86,7 @@ func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result
 		filters = append(filters, ruleFilters[d.Rule])
 	}
 	m.settle(data, filters, r)
-	m.remember(s.Idem, r.Leaf)
+	m.rememberCall(s.Idem, r.Leaf)
 	if d.Verdict == engine.Review {
 		m.desk.enterReview(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule})
 	}

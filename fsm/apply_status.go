@@ -7,7 +7,7 @@ import (
 
 // applyStatus suspends, reinstates or revokes an agent, a user or an operator.
 func (m *registry) applyStatus(b *wire.Status, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	switch b.Target {
@@ -22,9 +22,9 @@ func (m *registry) applyStatus(b *wire.Status, r *wire.Result) {
 	}
 }
 
-// transition checks one step of the table of decision 35. derived is the
+// checkTransition checks one step of the table of decision 35. derived is the
 // status shown to callers, own expiry included.
-func transition(own, derived, to engine.Status, since engine.Time, r *wire.Result) bool {
+func checkTransition(own, derived, to engine.Status, since engine.Time, r *wire.Result) bool {
 	r.State = derived
 	if own == to && derived == to {
 		r.Code, r.Time = wire.Unchanged, since
@@ -45,34 +45,11 @@ func transition(own, derived, to engine.Status, since engine.Time, r *wire.Resul
 	return allowed
 }
 
-// caller returns the API key a record was admitted with; nil for the node itself
-// and the person at its own machine. The key has not moved.
-func (m *core) caller(common *wire.Common) *wire.APIKey {
-	if common.Key == nil || *common.Key == (wire.KeyRef{}) {
-		return nil
-	}
-	return m.settings.Keys[common.Key.Row-1]
-}
-
-// institutions tells whether a record comes from a key of the whole institution:
-// one without an operator's scope.
-func (m *core) institutions(common *wire.Common) bool {
-	key := m.caller(common)
-	return key == nil || key.Operator == ""
-}
-
-// officers tells the same of a key that has the role policy besides.
-func (m *core) officers(common *wire.Common) bool {
-	key := m.caller(common)
-	return key == nil || key.Operator == "" && (key.Roles == 0 || key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0)
-}
-
-// mayMove judges one change of status: transition, and who suspended. What the
-// institution suspended it alone lifts; what an operator suspended it may make its
-// own by suspending it again. institutions is the row's, and becomes what it is
-// after the change.
+// mayMove judges one change of status, by the table of transitions and by who suspended. The
+// institution alone lifts its own suspension, and it may take over an operator's by suspending
+// again. institutions says who suspended; mayMove sets it to what holds after the change.
 func (m *registry) mayMove(own, derived engine.Status, institutions *bool, b *wire.Status, since engine.Time, r *wire.Result) bool {
-	broad := m.institutions(&b.Common)
+	broad := m.isInstitutions(&b.Common)
 	suspended := own == engine.Suspended && derived == engine.Suspended
 	switch {
 	case suspended && b.To == engine.Active && *institutions && !broad:
@@ -81,7 +58,7 @@ func (m *registry) mayMove(own, derived engine.Status, institutions *bool, b *wi
 		return false
 	case suspended && b.To == engine.Suspended && broad && !*institutions:
 		r.State = derived
-	case !transition(own, derived, b.To, since, r):
+	case !checkTransition(own, derived, b.To, since, r):
 		return false
 	}
 	*institutions = broad && b.To == engine.Suspended
@@ -186,7 +163,7 @@ func (m *registry) writeStatus(kind, member, id string, previous engine.Status, 
 // applyOwnership flags an ownership transfer: R8 from its effective time until
 // the credential is re-issued. A flag can be cancelled before that.
 func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	slot := uint64(b.Agent)
@@ -205,7 +182,7 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 	case b.Cancel && row.OwnershipFrom == 0:
 		r.Code = wire.Unchanged
 		return
-	case b.Cancel && !m.officers(&b.Common):
+	case b.Cancel && !m.isOfficers(&b.Common):
 		refuse(r, wire.RefusedScope)
 		return
 	case b.Cancel:
@@ -245,15 +222,15 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 // be the one that a re-issue has to give.
 func (m *registry) mayFlag(b *wire.Ownership, flagged bool) bool {
 	profile := *m.profiles.At(uint64(b.Agent))
-	return !flagged || profile.TransferTo == b.OperatorKey || m.officers(&b.Common) ||
-		!profile.TransferInstitutions && m.institutions(&b.Common)
+	return !flagged || profile.TransferTo == b.OperatorKey || m.isOfficers(&b.Common) ||
+		!profile.TransferInstitutions && m.isInstitutions(&b.Common)
 }
 
-// noteTransfer keeps who the new operator is, for the re-issue that ends the
-// transfer; of a cancelled one nothing.
+// noteTransfer keeps who the new operator is, for the re-issue that ends the transfer. A
+// cancelled transfer leaves nothing.
 func (m *registry) noteTransfer(b *wire.Ownership) {
 	old := *m.profiles.At(uint64(b.Agent))
-	institutions := !b.Cancel && (m.institutions(&b.Common) || old.TransferTo == b.OperatorKey && old.TransferInstitutions)
+	institutions := !b.Cancel && (m.isInstitutions(&b.Common) || old.TransferTo == b.OperatorKey && old.TransferInstitutions)
 	profile := *old
 	profile.Rev++
 	profile.TransferTo, profile.TransferInstitutions = b.OperatorKey, institutions

@@ -18,7 +18,7 @@ import (
 const eventsOfLeaf = 16
 
 func (m *keys) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	if b.Op == wire.WebhookCreate {
@@ -43,7 +43,7 @@ func (m *keys) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
 		op = "changed"
 		hook.Name, hook.URL, hook.Types = b.Webhook.Name, b.Webhook.URL, b.Webhook.Types
 		hook.SARAllowed, hook.Off = b.Webhook.SARAllowed, b.Webhook.Off
-		if row, operator := m.asker(b.Key); operator == hook.Operator { // What it is told never grows by a stranger's change.
+		if row, operator := m.askerOf(b.Key); operator == hook.Operator { // What it is told never grows by a stranger's change.
 			hook.Key = row
 		}
 	case wire.WebhookRotate:
@@ -71,7 +71,7 @@ func (m *keys) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
 func (m *keys) createWebhook(b *wire.WebhookPut, r *wire.Result) {
 	hook := b.Webhook
 	hook.ID, hook.CreatedAt, hook.Rev, hook.OlderUntil, hook.Key = m.settings.WebhookNext+1, m.now, 1, 0, 0
-	hook.Key, hook.Operator = m.asker(b.Key)
+	hook.Key, hook.Operator = m.askerOf(b.Key)
 	if !m.soundWebhook(&hook) || len(hook.Secrets) != 1 {
 		refuse(r, wire.RefusedMalformed)
 		return
@@ -86,7 +86,7 @@ func (m *keys) createWebhook(b *wire.WebhookPut, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	s := m.edit()
+	s := m.editSettings()
 	s.Webhooks = append(slices.Clone(s.Webhooks), &hook)
 	s.WebhookNext = hook.ID
 	m.writeWebhook(&hook, "created", &b.Common, r)
@@ -94,8 +94,8 @@ func (m *keys) createWebhook(b *wire.WebhookPut, r *wire.Result) {
 	m.cursorAt[hook.ID] = m.cursors.Append(cursorRow{Webhook: hook.ID, Seq: m.size, At: m.now})
 }
 
-// asker is the row of the key that a record came with and its operator's scope.
-func (m *keys) asker(by *wire.KeyRef) (row uint32, operator string) {
+// askerOf is the row of the key that a record came with and its operator's scope.
+func (m *keys) askerOf(by *wire.KeyRef) (row uint32, operator string) {
 	if by == nil || by.Row == 0 {
 		return 0, "" // The node itself: the institution's.
 	}
@@ -104,7 +104,7 @@ func (m *keys) asker(by *wire.KeyRef) (row uint32, operator string) {
 
 func (m *keys) deleteWebhook(at int, b *wire.WebhookPut, r *wire.Result) {
 	hook := m.settings.Webhooks[at]
-	m.edit().Webhooks = slices.Delete(slices.Clone(m.settings.Webhooks), at, at+1)
+	m.editSettings().Webhooks = slices.Delete(slices.Clone(m.settings.Webhooks), at, at+1)
 	if row, known := m.cursorAt[hook.ID]; known {
 		if last := m.cursors.Next() - 1; row != last {
 			*m.cursors.Edit(row) = *m.cursors.At(last)
@@ -122,7 +122,7 @@ func (m *keys) deleteWebhook(at int, b *wire.WebhookPut, r *wire.Result) {
 }
 
 func (m *keys) putWebhook(at int, hook *wire.Webhook) {
-	s := m.edit()
+	s := m.editSettings()
 	s.Webhooks = slices.Clone(s.Webhooks)
 	s.Webhooks[at] = hook
 }
@@ -167,7 +167,7 @@ func (m *keys) soundWebhook(hook *wire.Webhook) bool {
 
 // applyDelivery notes how far a webhook is.
 func (m *keys) applyDelivery(b *wire.Delivery, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	at, known := m.webhookAt(b.Webhook)
@@ -188,13 +188,13 @@ func (m *keys) applyDelivery(b *wire.Delivery, r *wire.Result) {
 			row.Seq, row.N, row.At = b.Seq, b.N, m.now
 		}
 	case wire.DeliveryDead:
-		m.giveUp(key, b, r)
+		m.noteDeadLetter(key, b, r)
 	case wire.DeliverySent:
 		if row, dead := m.deadAt[key]; dead {
 			m.buryDead(row)
 		}
 	case wire.DeliveryRevived, wire.DeliveryAll:
-		m.revive(m.settings.Webhooks[at], key, b, r)
+		m.reviveDeadLetters(m.settings.Webhooks[at], key, b, r)
 	case wire.DeliveryOff:
 		if hook := *m.settings.Webhooks[at]; !hook.Off {
 			hook.Off = true
@@ -207,8 +207,8 @@ func (m *keys) applyDelivery(b *wire.Delivery, r *wire.Result) {
 	}
 }
 
-// giveUp notes a dead letter, once.
-func (m *keys) giveUp(key sendingKey, b *wire.Delivery, r *wire.Result) {
+// noteDeadLetter notes a dead letter, once.
+func (m *keys) noteDeadLetter(key sendingKey, b *wire.Delivery, r *wire.Result) {
 	if b.Attempts == 0 {
 		refuse(r, wire.RefusedMalformed)
 		return
@@ -228,8 +228,8 @@ func (m *keys) giveUp(key sendingKey, b *wire.Delivery, r *wire.Result) {
 	m.write(head, &b.Common, leaf.KindDeadLetter, r)
 }
 
-// revive has one event sent again, or all dead letters of the webhook.
-func (m *keys) revive(hook *wire.Webhook, key sendingKey, b *wire.Delivery, r *wire.Result) {
+// reviveDeadLetters has one event sent again, or all dead letters of the webhook.
+func (m *keys) reviveDeadLetters(hook *wire.Webhook, key sendingKey, b *wire.Delivery, r *wire.Result) {
 	count := 0
 	if b.Op == wire.DeliveryRevived {
 		at, known := m.deadAt[key]
@@ -272,8 +272,8 @@ func (m *keys) appendDead(row deadLetterRow) uint64 {
 	return at
 }
 
-// buriedFactor times as many rows as may hold something are kept until the empty ones
-// among them are taken out: packing is then paid for by as many additions.
+// buriedFactor times as many rows as there may be dead letters are kept before packDead
+// removes the empty ones: each packing is then paid for by as many additions.
 const buriedFactor = 2
 
 func (m *keys) buryDead(at uint64) {
@@ -309,7 +309,7 @@ func (m *keys) oldestDeadOf(operator string) uint64 {
 	return m.deadLetters.First()
 }
 
-// packDead takes the empty rows out. The others move to the front, in their order.
+// packDead removes the empty rows. The others move to the front, in their order.
 func (m *keys) packDead() {
 	to := m.deadLetters.First()
 	for i := to; i < m.deadLetters.Next(); i++ {

@@ -269,7 +269,7 @@ func TestRestoreRefusesBrokenWebhooks(t *testing.T) {
 		"twice":             func(m *Machine) { m.keys.cursors.Edit(1).Webhook = 2 },
 		"dead of nobody":    func(m *Machine) { m.keys.deadLetters.Edit(0).Webhook = 9 },
 		"dead twice":        func(m *Machine) { *m.keys.deadLetters.Edit(1) = *m.keys.deadLetters.At(0) },
-		"id of the future":  func(m *Machine) { m.edit().WebhookNext = 1 },
+		"id of the future":  func(m *Machine) { m.editSettings().WebhookNext = 1 },
 		"no secret":         func(m *Machine) { m.settings.Webhooks[0].Secrets = nil },
 		"key of the future": func(m *Machine) { m.settings.Webhooks[0].Key = 99 },
 	} {

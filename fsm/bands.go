@@ -2,9 +2,9 @@ package fsm
 
 import "railguard/engine"
 
-// R25's pairs of a root agent and a counterparty stand in a dense table, linked from
-// the one whose newest call is the oldest to the one that was called last. When the
-// table is full the oldest makes room: a pair that goes on paying stays.
+// R25's pairs of a root agent and a counterparty stand in a dense table. They are linked in
+// the order of their newest calls. When the table is full, the pair whose newest call is the
+// oldest makes room: a pair that goes on paying stays.
 
 // countBand counts one call of a pair and returns how many stand in the window.
 func (m *ledger) countBand(key structuringKey) uint8 {
@@ -24,7 +24,7 @@ func (m *ledger) countBand(key structuringKey) uint8 {
 	return m.structuring.Edit(at).Band.Add(m.now, m.settings.Policy.StructuringWindow)
 }
 
-// displaceBand makes room for a pair, and tells when the one that goes still counts.
+// displaceBand drops the oldest pair to make room, and reports it where the pair still counts.
 func (m *ledger) displaceBand() {
 	if !m.bandOver(m.structuring.At(m.bandEnds.oldest)) {
 		m.out.PairsDisplaced++
@@ -77,9 +77,9 @@ func (m *ledger) joinBands(older, newer uint64) {
 	}
 }
 
-// Agents that were screened of late have a row in a dense table, in no order; the
-// agent's own row says where. A row whose buckets have all run out says nothing that
-// the agent's row does not: it goes, and the last one moves into its place.
+// Agents that were screened of late have a row in a dense table, in no order; the agent's own
+// row says where. A row whose buckets have all run out is dropped, because it says no more
+// than the agent's own row, and the last row of the table moves into its place.
 
 // activityOf returns the row of an agent that is being screened, for changing.
 func (m *ledger) activityOf(slot engine.AgentSlot) *activityRow {
@@ -91,26 +91,10 @@ func (m *ledger) activityOf(slot engine.AgentSlot) *activityRow {
 	return m.activity.Edit(uint64(at))
 }
 
-// placeActivity tells an agent where its activity stands; 0: nowhere.
-func (m *registry) placeActivity(slot engine.AgentSlot, at uint32) {
-	m.agents.Edit(uint64(slot)).Activity = at
-}
-
-// pace counts one screened transaction of an agent and returns its pace.
-func (m *ledger) pace(slot engine.AgentSlot, now engine.Time) engine.Pace {
+// countPace counts one screened transaction of an agent and returns its pace.
+func (m *ledger) countPace(slot engine.AgentSlot, now engine.Time) engine.Pace {
 	from := m.registry.countedFrom(slot, now)
 	return m.activityOf(slot).Velocity.Add(now, from)
-}
-
-// countedFrom is the second from which on an agent's transactions are counted: that of the
-// first one.
-func (m *registry) countedFrom(slot engine.AgentSlot, now engine.Time) int64 {
-	row := m.agents.At(uint64(slot))
-	if row.CountedFrom == 0 {
-		row = m.agents.Edit(uint64(slot))
-		row.CountedFrom = engine.UnixSecond(now)
-	}
-	return row.CountedFrom
 }
 
 // sweepActivity forgets rows that have run out, a bounded number a tick, round and

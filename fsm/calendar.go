@@ -7,7 +7,7 @@ import (
 )
 
 // calendar is the part that knows what falls due, and when. All other parts may ask it to
-// remind them; Machine.fallDue tells them.
+// add a reminder; Machine.fallDue hands each reminder that is due to the part that it is for.
 type calendar struct {
 	*core
 	*calendarTables

@@ -5,8 +5,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Edges judge what they send; what stands here is what Apply itself would
-// stumble over later: in a leaf, in a row of the snapshot, in a live rule.
+// Edges judge what they send. The checks here refuse only what would break Apply later: in
+// a leaf, in a row of the snapshot, in a live rule.
 
 // fitsLeaf tells whether an edge's part of a leaf leaves room for Apply's.
 func (m *core) fitsLeaf(fragment []byte, filters []uint64) bool {

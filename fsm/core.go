@@ -8,6 +8,7 @@ import (
 	"railguard/audit/merkle"
 	"railguard/engine"
 	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
 )
 
 // core is what every part stands on: the entry that is being applied, log time, the
@@ -92,4 +93,162 @@ type idemRow struct {
 type dayRow struct {
 	Day   engine.Day
 	First uint64 // First leaf of that UTC date.
+}
+
+// beginCluster takes over what the genesis says of ids and salts.
+func (m *core) beginCluster(b *wire.Genesis) {
+	m.ratchet = leaf.Ratchet{Key: b.SaltKey}
+	m.ratchet.Turn(m.now.Day())
+	genesis := *b
+	genesis.SaltKey = [16]byte{} // The ratchet has moved on from it, and it must not be found again.
+	m.replaceGenesis(&genesis)
+	m.beginIDs()
+}
+
+func (m *core) replaceGenesis(genesis *wire.Genesis) { m.editSettings().Genesis = genesis }
+
+// beginIDs makes ids of the cluster's key and of the epochs that have begun.
+func (m *core) beginIDs() {
+	if m.settings.Genesis != nil {
+		m.ids = NewIDs(m.settings.Genesis.IDKey, m.settings.Epochs...)
+	}
+}
+
+func (m *core) nameLineage(lineage string) { m.editSettings().Lineage = lineage }
+
+// enterEpoch makes ids of an epoch from here on.
+func (m *core) enterEpoch(epoch *wire.Epoch) {
+	s := m.editSettings()
+	s.Epochs = append(append([]*wire.Epoch(nil), s.Epochs...), epoch)
+	m.beginIDs()
+}
+
+// callerKey returns the API key a record was admitted with; nil for the node itself
+// and the person at its own machine. The key has not moved.
+func (m *core) callerKey(common *wire.Common) *wire.APIKey {
+	if common.Key == nil || *common.Key == (wire.KeyRef{}) {
+		return nil
+	}
+	return m.settings.Keys[common.Key.Row-1]
+}
+
+// isInstitutions tells whether a record comes from a key of the whole institution:
+// one without an operator's scope.
+func (m *core) isInstitutions(common *wire.Common) bool {
+	key := m.callerKey(common)
+	return key == nil || key.Operator == ""
+}
+
+// isOfficers tells whether a record comes from a key of the whole institution that has the
+// role policy.
+func (m *core) isOfficers(common *wire.Common) bool {
+	key := m.callerKey(common)
+	return key == nil || key.Operator == "" && (key.Roles == 0 || key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0)
+}
+
+// expireDays moves the retention on: the leaves of a day go 90 days after its end.
+func (m *core) expireDays() {
+	for n := 0; n < m.limits.ForgottenAtOneTime && m.days.Len() > 0; n++ {
+		if m.now < (m.days.At(m.days.First())).Day.Start()+engine.DayLength+m.limits.Retention {
+			return
+		}
+		m.days.DropFront()
+		m.oldest = m.size
+		if m.days.Len() > 0 {
+			m.oldest = m.days.At(m.days.First()).First
+		}
+	}
+}
+
+// enterEntry begins an entry; out takes its effects.
+func (m *core) enterEntry(index, term uint64, out *Effects) {
+	m.index, m.term, m.out = index, term, out
+}
+
+// moveTime moves log time on to an entry's stamp; log time never goes back.
+func (m *core) moveTime(stamp engine.Time) { m.now = max(m.now, stamp+m.settings.ClockOffset) }
+
+// leaveEntry ends the entry and publishes the settings that it changed.
+func (m *core) leaveEntry() {
+	m.out.Time, m.out.Oldest = m.now, m.oldest
+	if m.edited {
+		m.edited, m.out.Settings = false, m.settings
+	}
+	m.out = nil
+}
+
+// editSettings returns settings that this entry may change.
+func (m *core) editSettings() *Settings {
+	if !m.edited {
+		clone := *m.settings
+		clone.Index = m.index
+		m.settings, m.edited = &clone, true
+	}
+	return m.settings
+}
+
+// keyMoved tells whether an API key was changed or revoked, or has expired by log time, since
+// a record was admitted with it.
+func (m *core) keyMoved(ref wire.KeyRef) bool {
+	if ref == (wire.KeyRef{}) {
+		return false // The node itself.
+	}
+	if ref.Row == 0 || uint64(ref.Row) > uint64(len(m.settings.Keys)) {
+		return true
+	}
+	key := m.settings.Keys[ref.Row-1]
+	return key.Rev != ref.Rev || key.RevokedAt != 0 || key.ExpiresAt != 0 && m.now >= key.ExpiresAt
+}
+
+// refuseOrReplay refuses a record whose API key has moved or whose part of the leaf is too
+// long, and answers again a keyed call that was made before. True means that r is decided.
+func (m *core) refuseOrReplay(common *wire.Common, r *wire.Result) bool {
+	if common.Key != nil && m.keyMoved(*common.Key) {
+		r.Code = wire.KeyMoved
+		return true
+	}
+	if !m.fitsLeaf(common.Fragment, common.Filters) {
+		refuse(r, wire.RefusedMalformed)
+		return true
+	}
+	return m.replayCall(common.Idem, r)
+}
+
+// replayCall answers a keyed call that was made before with what the first one got. True
+// means that r is decided.
+func (m *core) replayCall(idem *wire.Idem, r *wire.Result) bool {
+	if idem == nil {
+		return false
+	}
+	at, known := m.idemByKey[idem.Key]
+	if known {
+		row := m.idem.At(at)
+		r.Leaf, r.Time = row.Leaf, row.At
+		r.Code = wire.Replayed
+		if row.Body != idem.Body {
+			r.Code = wire.Conflict
+		}
+		return true
+	}
+	if m.idem.Len() >= m.limits.Idempotency && m.idem.At(m.idem.First()).At+m.limits.IdempotencyYoung > m.now {
+		refuse(r, wire.RefusedKeyTable)
+		return true
+	}
+	return false
+}
+
+// rememberCall keeps an idempotency key with the leaf its call wrote.
+func (m *core) rememberCall(idem *wire.Idem, leaf uint64) {
+	if idem == nil {
+		return
+	}
+	if m.idem.Len() >= m.limits.Idempotency {
+		m.forgetOldestKey()
+	}
+	m.idemByKey[idem.Key] = m.idem.Append(idemRow{Key: idem.Key, Body: idem.Body, Leaf: leaf, At: m.now})
+}
+
+func (m *core) forgetOldestKey() {
+	delete(m.idemByKey, m.idem.At(m.idem.First()).Key)
+	m.idem.DropFront()
 }

@@ -83,7 +83,7 @@ type codec[R any] struct {
 	read  func(*rowReader) R
 }
 
-// tableOf declares one table.
+// tableOf declares one table. What a declaration leaves out, the table does not have.
 type tableOf[R any, P pageOf[R]] struct {
 	section uint16
 	of      func(*tables) *Table[R, P]

@@ -63,9 +63,9 @@ func TestDigestSeesEveryTable(t *testing.T) {
 		"idem":        func(m *Machine) { m.idem.Edit(m.idem.First()).At++ },
 		"structuring": func(m *Machine) { m.ledger.structuring.Edit(m.ledger.structuring.First()).Band.Times[3]++ },
 		"day":         func(m *Machine) { m.days.Edit(m.days.First()).First++ },
-		"settings":    func(m *Machine) { m.edit().ListVersion++; m.edited = false },
+		"settings":    func(m *Machine) { m.editSettings().ListVersion++; m.edited = false },
 		"keys": func(m *Machine) {
-			s := m.edit()
+			s := m.editSettings()
 			s.SigningKeys = append(s.SigningKeys, s.SigningKeys[0])
 			m.edited = false
 		},

@@ -35,26 +35,12 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	r.Code = wire.Unchanged
 }
 
-// expire forgets, by log time and at every entry alike on all nodes: leaves 90 days after
-// the end of theirs first, and then what the declarations of the tables say is over.
+// expire runs at every entry. It first moves the retention of leaves on, and then forgets the
+// rows that are over by the declarations of their tables.
 func (m *Machine) expire() {
 	m.expireDays()
 	for _, table := range declaredTables {
 		table.expire(m)
-	}
-}
-
-// expireDays moves the retention on: a day's leaves go 90 days after its end.
-func (m *core) expireDays() {
-	for n := 0; n < m.limits.ForgottenAtOneTime && m.days.Len() > 0; n++ {
-		if m.now < (m.days.At(m.days.First())).Day.Start()+engine.DayLength+m.limits.Retention {
-			return
-		}
-		m.days.DropFront()
-		m.oldest = m.size
-		if m.days.Len() > 0 {
-			m.oldest = m.days.At(m.days.First()).First
-		}
 	}
 }
 
@@ -74,8 +60,8 @@ func (m *desk) forgetDisposition() {
 	m.dispositions.DropFront()
 }
 
-// sweepAttestations forgets attestations after their 25 hours, with who made them: some
-// agents a tick, round and round by log time, so that no place has to be remembered.
+// sweepAttestations forgets attestations that are 25 hours old. It looks at some agents a
+// tick, round and round; log time says at which, so no place has to be remembered.
 func (m *registry) sweepAttestations() {
 	first, count := m.attestations.First(), uint64(m.attestations.Len())
 	step := min(uint64(m.limits.ForgottenAtOneTime), count)
@@ -91,7 +77,8 @@ func (m *registry) sweepAttestations() {
 	}
 }
 
-// forgetAttestations drops those of an agent whose time is over. The newest stands first.
+// forgetAttestations drops the attestations of an agent that are too old. The newest one
+// stands first.
 func (m *registry) forgetAttestations(slot uint64) {
 	held := *m.attestations.At(slot)
 	if held == nil {
@@ -125,13 +112,13 @@ func (m *keys) retireKeys() {
 		}
 	}
 	if gone > 0 {
-		m.edit().SigningKeys = append([]*wire.SigningKey(nil), keys[gone:]...)
+		m.editSettings().SigningKeys = append([]*wire.SigningKey(nil), keys[gone:]...)
 	}
 }
 
-// Reviews that wait longer than the policy's review.sla allows are told of once, by a leaf,
-// in their order. One clock holds for all of them: a row's time is over when the time is
-// over for every row before it, so a position is all that has to be remembered.
+// A leaf tells once of each review that waits longer than the policy's review.sla allows.
+// Reviews become overdue in the order of their rows, so the state remembers one position:
+// all reviews before it have been told of.
 
 // overdueLooked is how many rows one tick looks at for each leaf it may write.
 const overdueLooked = 16

@@ -1,9 +1,12 @@
 package fsm
 
 import (
+	"crypto/sha256"
 	"strconv"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
 )
 
 // Leaves are JSON written by hand: fixed text, ids, times and integers alone.
@@ -87,4 +90,80 @@ func hexText(dst []byte, member string, data []byte) []byte {
 		dst = append(dst, hexDigits[v>>4], hexDigits[v&15])
 	}
 	return append(dst, '"')
+}
+
+// dueHead begins the leaf of something that fell due.
+func (m *core) dueHead(row *dueRow) []byte {
+	return plain(m.head(leaf.KindDue), "type", leaf.Due(row.Kind).String())
+}
+
+func (m *core) writeDue(head []byte, keys ...uint64) {
+	filters := append(m.filters(len(keys)+1), engine.FilterKey(engine.FilterKind, leaf.KindDue))
+	m.appendLeaf(append(head, '}'), append(filters, keys...))
+}
+
+// keysBlock is how many filters are allocated at once.
+const keysBlock = 1024
+
+// filters returns room for a leaf's filters, at most n. A block is never used
+// again, so a leaf may be kept.
+func (m *core) filters(n int) []uint64 {
+	if len(m.filterBlock) < n {
+		m.filterBlock = make([]uint64, max(n, keysBlock))
+	}
+	room := m.filterBlock[:0:n]
+	m.filterBlock = m.filterBlock[n:]
+	return room
+}
+
+// write ends a leaf that begin-ned with head: it appends the edge's fragment,
+// closes the object, hashes it into the frontier and reports it.
+func (m *core) write(head []byte, common *wire.Common, kind string, r *wire.Result, filters ...uint64) {
+	if len(common.Fragment) > 0 {
+		head = append(head, ',')
+		head = append(head, common.Fragment...)
+	}
+	filters = append(filters, common.Filters...)
+	filters = append(filters, engine.FilterKey(engine.FilterKind, kind))
+	m.settle(append(head, '}'), filters, r)
+	m.rememberCall(common.Idem, r.Leaf)
+}
+
+// root returns the tree head over all leaves.
+func (m *core) root() (root [32]byte) {
+	if m.size == 0 {
+		return sha256.Sum256(nil)
+	}
+	hash, err := m.frontier.GetRootHash(nil)
+	if err != nil {
+		panic("BUG: merkle root: " + err.Error())
+	}
+	copy(root[:], hash)
+	return root
+}
+
+// salt returns the salt of the next leaf.
+func (m *core) salt() [leaf.SaltSize]byte {
+	m.ratchet.Turn(m.now.Day())
+	return m.ratchet.Salt(m.size)
+}
+
+// settle ends a record that was applied: its leaf joins the log.
+func (m *core) settle(data []byte, filters []uint64, r *wire.Result) {
+	r.Code, r.Leaf, r.Data = wire.Applied, m.size, data
+	m.appendLeaf(data, filters)
+}
+
+// appendLeaf hashes a leaf into the frontier and reports it.
+func (m *core) appendLeaf(data []byte, filters []uint64) [32]byte {
+	hash := m.hash.Leaf(data)
+	if err := m.frontier.Append(hash[:], nil); err != nil {
+		panic("BUG: merkle frontier: " + err.Error())
+	}
+	if day := m.now.Day(); m.days.Len() == 0 || m.days.At(m.days.Next()-1).Day != day {
+		m.days.Append(dayRow{Day: day, First: m.size})
+	}
+	m.size++
+	m.out.Leaves = append(m.out.Leaves, Leaf{Time: m.now, Data: data, Filters: filters, Hash: hash})
+	return hash
 }

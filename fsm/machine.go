@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"crypto/sha256"
-
 	"github.com/transparency-dev/merkle/compact"
 
 	"railguard/audit/merkle"
@@ -36,7 +34,7 @@ func hashChildren(left, right []byte) []byte {
 // matcherFirst is the version of the name matcher that a new cluster begins with.
 const matcherFirst = 1
 
-// New returns the empty state: no genesis yet, nothing but that is accepted.
+// New returns the empty state. It accepts a genesis and nothing else.
 func New() *Machine {
 	m := &Machine{core: core{
 		format:    engine.Format1,
@@ -98,8 +96,8 @@ func (m *Machine) Rows() (rows int) {
 	return rows
 }
 
-// fence answers an entry whose header names another term than raft's own: the
-// proposer believed in a leader that was gone, and nothing of it happens.
+// fence answers an entry whose header names another term than raft's own: its sequencer no
+// longer led when raft took the entry, so no record of it is applied.
 func (m *Machine) fence(batch *wire.Batch) {
 	for record, ok := batch.Next(); ok; record, ok = batch.Next() {
 		m.out.Results = append(m.out.Results, wire.Result{
@@ -135,33 +133,33 @@ func (m *Machine) applyRecord(record wire.Record, r *wire.Result) {
 	case wire.KindTick:
 		m.applyTick(record.Body, r)
 	case wire.KindGenesis:
-		apply(m, record.Body, r, m.applyGenesis)
+		applyBody(m, record.Body, r, m.applyGenesis)
 	case wire.KindRegister:
-		apply(m, record.Body, r, m.registry.applyRegister)
+		applyBody(m, record.Body, r, m.registry.applyRegister)
 	case wire.KindReissue:
-		apply(m, record.Body, r, m.registry.applyReissue)
+		applyBody(m, record.Body, r, m.registry.applyReissue)
 	case wire.KindUser:
-		apply(m, record.Body, r, m.registry.applyUser)
+		applyBody(m, record.Body, r, m.registry.applyUser)
 	case wire.KindUserReissue:
-		apply(m, record.Body, r, m.registry.applyUserReissue)
+		applyBody(m, record.Body, r, m.registry.applyUserReissue)
 	case wire.KindFleet:
-		apply(m, record.Body, r, m.registry.applyFleet)
+		applyBody(m, record.Body, r, m.registry.applyFleet)
 	case wire.KindFleetUpdate:
-		apply(m, record.Body, r, m.registry.applyFleetUpdate)
+		applyBody(m, record.Body, r, m.registry.applyFleetUpdate)
 	case wire.KindAssign:
-		apply(m, record.Body, r, m.registry.applyAssign)
+		applyBody(m, record.Body, r, m.registry.applyAssign)
 	case wire.KindSettings:
-		apply(m, record.Body, r, m.registry.applySettings)
+		applyBody(m, record.Body, r, m.registry.applySettings)
 	case wire.KindAttest:
-		apply(m, record.Body, r, m.registry.applyAttest)
+		applyBody(m, record.Body, r, m.registry.applyAttest)
 	case wire.KindStatus:
-		apply(m, record.Body, r, m.registry.applyStatus)
+		applyBody(m, record.Body, r, m.registry.applyStatus)
 	case wire.KindOwnership:
-		apply(m, record.Body, r, m.registry.applyOwnership)
+		applyBody(m, record.Body, r, m.registry.applyOwnership)
 	case wire.KindDisposition:
-		apply(m, record.Body, r, m.desk.applyDisposition)
+		applyBody(m, record.Body, r, m.desk.applyDisposition)
 	case wire.KindQueue:
-		apply(m, record.Body, r, m.desk.applyQueue)
+		applyBody(m, record.Body, r, m.desk.applyQueue)
 	default:
 		m.applyAdministration(record, r)
 	}
@@ -170,58 +168,58 @@ func (m *Machine) applyRecord(record wire.Record, r *wire.Result) {
 func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 	switch record.Kind {
 	case wire.KindListChunk:
-		apply(m, record.Body, r, m.rulebook.applyListChunk)
+		applyBody(m, record.Body, r, m.rulebook.applyListChunk)
 	case wire.KindListActivate:
-		apply(m, record.Body, r, m.rulebook.applyListActivate)
+		applyBody(m, record.Body, r, m.rulebook.applyListActivate)
 	case wire.KindPolicy:
-		apply(m, record.Body, r, m.rulebook.applyPolicy)
+		applyBody(m, record.Body, r, m.rulebook.applyPolicy)
 	case wire.KindWhitelist:
-		apply(m, record.Body, r, m.rulebook.applyWhitelist)
+		applyBody(m, record.Body, r, m.rulebook.applyWhitelist)
 	case wire.KindAPIKey:
-		apply(m, record.Body, r, m.keys.applyAPIKey)
+		applyBody(m, record.Body, r, m.keys.applyAPIKey)
 	case wire.KindSigningKey:
-		apply(m, record.Body, r, m.keys.applySigningKey)
+		applyBody(m, record.Body, r, m.keys.applySigningKey)
 	case wire.KindCleared:
-		apply(m, record.Body, r, m.rulebook.applyCleared)
+		applyBody(m, record.Body, r, m.rulebook.applyCleared)
 	case wire.KindClock:
-		apply(m, record.Body, r, m.applyClock)
+		applyBody(m, record.Body, r, m.applyClock)
 	case wire.KindFormat:
-		apply(m, record.Body, r, m.applyFormat)
+		applyBody(m, record.Body, r, m.applyFormat)
 	case wire.KindNote:
-		apply(m, record.Body, r, m.applyNote)
+		applyBody(m, record.Body, r, m.applyNote)
 	case wire.KindMember:
-		apply(m, record.Body, r, m.applyMember)
+		applyBody(m, record.Body, r, m.applyMember)
 	case wire.KindLogKey:
-		apply(m, record.Body, r, m.keys.applyLogKey)
+		applyBody(m, record.Body, r, m.keys.applyLogKey)
 	case wire.KindMatcher:
-		apply(m, record.Body, r, m.rulebook.applyMatcher)
+		applyBody(m, record.Body, r, m.rulebook.applyMatcher)
 	case wire.KindHold:
-		apply(m, record.Body, r, m.ledger.applyHold)
+		applyBody(m, record.Body, r, m.ledger.applyHold)
 	case wire.KindRestored:
-		apply(m, record.Body, r, m.applyRestored)
+		applyBody(m, record.Body, r, m.applyRestored)
 	case wire.KindWithdraw:
-		apply(m, record.Body, r, m.desk.applyWithdraw)
+		applyBody(m, record.Body, r, m.desk.applyWithdraw)
 	case wire.KindAlert:
-		apply(m, record.Body, r, m.desk.applyAlert)
+		applyBody(m, record.Body, r, m.desk.applyAlert)
 	case wire.KindWebhook:
-		apply(m, record.Body, r, m.keys.applyWebhook)
+		applyBody(m, record.Body, r, m.keys.applyWebhook)
 	case wire.KindDelivery:
-		apply(m, record.Body, r, m.keys.applyDelivery)
+		applyBody(m, record.Body, r, m.keys.applyDelivery)
 	case wire.KindSAR:
-		apply(m, record.Body, r, m.desk.applySAR)
+		applyBody(m, record.Body, r, m.desk.applySAR)
 	case wire.KindRetro:
-		apply(m, record.Body, r, m.rulebook.applyRetro)
+		applyBody(m, record.Body, r, m.rulebook.applyRetro)
 	case wire.KindReseal:
-		apply(m, record.Body, r, m.keys.applyReseal)
+		applyBody(m, record.Body, r, m.keys.applyReseal)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}
 }
 
-// apply decodes a body and hands it to its function. Bytes that are no such body
-// are refused: every node refuses them alike. The bound keeps every row of the
-// snapshot, which is made of one body, within a block.
-func apply[B any](m *Machine, body []byte, r *wire.Result, do func(*B, *wire.Result)) {
+// applyBody decodes a body and hands it to its function. It refuses bytes that are no such
+// body, and so does every node. The bound on a body keeps each row of the snapshot within a
+// block, because a row is made of one body.
+func applyBody[B any](m *Machine, body []byte, r *wire.Result, do func(*B, *wire.Result)) {
 	var b B
 	if len(body) > m.limits.RecordBytes || wire.DecodeBody(body, &b) != nil {
 		r.Code, r.Refusal = wire.Refused, wire.RefusedMalformed
@@ -234,33 +232,6 @@ func refuse(r *wire.Result, why wire.Refusal) {
 	r.Code, r.Refusal = wire.Refused, why
 }
 
-// enterEntry begins an entry; out takes its effects.
-func (m *core) enterEntry(index, term uint64, out *Effects) {
-	m.index, m.term, m.out = index, term, out
-}
-
-// moveTime moves log time on to an entry's stamp; log time never goes back.
-func (m *core) moveTime(stamp engine.Time) { m.now = max(m.now, stamp+m.settings.ClockOffset) }
-
-// leaveEntry ends the entry and publishes the settings that it changed.
-func (m *core) leaveEntry() {
-	m.out.Time, m.out.Oldest = m.now, m.oldest
-	if m.edited {
-		m.edited, m.out.Settings = false, m.settings
-	}
-	m.out = nil
-}
-
-// edit returns settings that this entry may change.
-func (m *core) edit() *Settings {
-	if !m.edited {
-		clone := *m.settings
-		clone.Index = m.index
-		m.settings, m.edited = &clone, true
-	}
-	return m.settings
-}
-
 // begin empties out for a new entry, keeping its slices' memory.
 func (out *Effects) begin(index, term, firstLeaf uint64) {
 	*out = Effects{
@@ -269,110 +240,4 @@ func (out *Effects) begin(index, term, firstLeaf uint64) {
 		Agents: out.Agents[:0], Users: out.Users[:0], UsersGone: out.UsersGone[:0], Fleets: out.Fleets[:0],
 		Dispositions: out.Dispositions[:0], Comments: out.Comments[:0], Outcomes: out.Outcomes[:0], Proposals: out.Proposals[:0],
 	}
-}
-
-// keyMoved tells whether an API key is not what it was when a record was admitted
-// with it: changed, revoked, or expired by log time.
-func (m *core) keyMoved(ref wire.KeyRef) bool {
-	if ref == (wire.KeyRef{}) {
-		return false // The node itself.
-	}
-	if ref.Row == 0 || uint64(ref.Row) > uint64(len(m.settings.Keys)) {
-		return true
-	}
-	key := m.settings.Keys[ref.Row-1]
-	return key.Rev != ref.Rev || key.RevokedAt != 0 || key.ExpiresAt != 0 && m.now >= key.ExpiresAt
-}
-
-// settled decides what needs no judging; true means r is decided: a record of a
-// key that has moved, one whose part of the leaf is too long for one, and a keyed
-// call that was made before.
-func (m *core) settled(common *wire.Common, r *wire.Result) bool {
-	if common.Key != nil && m.keyMoved(*common.Key) {
-		r.Code = wire.KeyMoved
-		return true
-	}
-	if !m.fitsLeaf(common.Fragment, common.Filters) {
-		refuse(r, wire.RefusedMalformed)
-		return true
-	}
-	return m.replay(common.Idem, r)
-}
-
-// replay answers a keyed call that was made before; true means r is decided.
-func (m *core) replay(idem *wire.Idem, r *wire.Result) bool {
-	if idem == nil {
-		return false
-	}
-	at, known := m.idemByKey[idem.Key]
-	if known {
-		row := m.idem.At(at)
-		r.Leaf, r.Time = row.Leaf, row.At
-		r.Code = wire.Replayed
-		if row.Body != idem.Body {
-			r.Code = wire.Conflict
-		}
-		return true
-	}
-	if m.idem.Len() >= m.limits.Idempotency && m.idem.At(m.idem.First()).At+m.limits.IdempotencyYoung > m.now {
-		refuse(r, wire.RefusedKeyTable)
-		return true
-	}
-	return false
-}
-
-// remember keeps an idempotency key with the leaf its call wrote.
-func (m *core) remember(idem *wire.Idem, leaf uint64) {
-	if idem == nil {
-		return
-	}
-	if m.idem.Len() >= m.limits.Idempotency {
-		m.forgetOldestKey()
-	}
-	m.idemByKey[idem.Key] = m.idem.Append(idemRow{Key: idem.Key, Body: idem.Body, Leaf: leaf, At: m.now})
-}
-
-func (m *core) forgetOldestKey() {
-	delete(m.idemByKey, m.idem.At(m.idem.First()).Key)
-	m.idem.DropFront()
-}
-
-// keysBlock is how many filters are allocated at once.
-const keysBlock = 1024
-
-// filters returns room for a leaf's filters, at most n. A block is never used
-// again, so a leaf may be kept.
-func (m *core) filters(n int) []uint64 {
-	if len(m.filterBlock) < n {
-		m.filterBlock = make([]uint64, max(n, keysBlock))
-	}
-	room := m.filterBlock[:0:n]
-	m.filterBlock = m.filterBlock[n:]
-	return room
-}
-
-// write ends a leaf that begin-ned with head: it appends the edge's fragment,
-// closes the object, hashes it into the frontier and reports it.
-func (m *core) write(head []byte, common *wire.Common, kind string, r *wire.Result, filters ...uint64) {
-	if len(common.Fragment) > 0 {
-		head = append(head, ',')
-		head = append(head, common.Fragment...)
-	}
-	filters = append(filters, common.Filters...)
-	filters = append(filters, engine.FilterKey(engine.FilterKind, kind))
-	m.settle(append(head, '}'), filters, r)
-	m.remember(common.Idem, r.Leaf)
-}
-
-// root returns the tree head over all leaves.
-func (m *core) root() (root [32]byte) {
-	if m.size == 0 {
-		return sha256.Sum256(nil)
-	}
-	hash, err := m.frontier.GetRootHash(nil)
-	if err != nil {
-		panic("BUG: merkle root: " + err.Error())
-	}
-	copy(root[:], hash)
-	return root
 }

@@ -20,11 +20,11 @@ type parties interface {
 // counter tells an agent's pace with this call in it, and how many calls R25 has counted
 // of it. The ledger books both; a View only looks, and knows no R25.
 type counter interface {
-	count(now engine.Time, root engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8)
+	countCall(now engine.Time, root engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8)
 }
 
-// stale compares the record's basis with the state's own.
-func stale(from parties, s *wire.Screen) bool {
+// isStale compares the record's basis with the state's own.
+func isStale(from parties, s *wire.Screen) bool {
 	settings := from.inForce()
 	if s.Basis.List != settings.ListVersion || s.Basis.Policy != settings.Policy.Version || s.Basis.Matcher != settings.Matcher ||
 		s.Basis.Rules != settings.Rules().Number {
@@ -86,10 +86,10 @@ func partiesKnown(from parties, s *wire.Screen, hits *engine.Hits) bool {
 	return s.User == 0 || row != nil
 }
 
-// observe fills a moment with what the live rules may see of a call whose agent
+// observeCall fills a moment with what the live rules may see of a call whose agent
 // and user exist. Version 0 is a token of a signing key that was revoked: it names
 // no version that could pass R2.
-func observe(o *engine.Moment, from parties, by counter, s *wire.Screen) {
+func observeCall(o *engine.Moment, from parties, by counter, s *wire.Screen) {
 	settings, now := from.inForce(), from.logTime()
 	*o = engine.Moment{
 		Now: now, Amount: s.Amount, Policy: settings.Policy,
@@ -105,7 +105,7 @@ func observe(o *engine.Moment, from parties, by counter, s *wire.Screen) {
 	if s.Agent == 0 {
 		return
 	}
-	climb(o, from, s.Agent)
+	climbChain(o, from, s.Agent)
 	root := o.Levels[o.LevelCount-1].Profile
 	if root.Fleet != 0 {
 		row, fleet := from.fleetAt(root.Fleet)
@@ -113,14 +113,14 @@ func observe(o *engine.Moment, from parties, by counter, s *wire.Screen) {
 		o.FleetHours, o.FleetPace = fleet.Hours, fleet.Velocity
 	}
 	var pace engine.Pace
-	pace, o.Structuring = by.count(now, root.Slot, s)
+	pace, o.Structuring = by.countCall(now, root.Slot, s)
 	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute, pace.PerHour, pace.DayMeanX100
 }
 
-// climb fills in the delegation chain of an agent, own level first, and the
+// climbChain fills in the delegation chain of an agent, own level first, and the
 // operator that R2 looks at: the first suspended one of the chain, else the root's.
 // They differ when a parent was re-issued to another.
-func climb(o *engine.Moment, from parties, slot engine.AgentSlot) {
+func climbChain(o *engine.Moment, from parties, slot engine.AgentSlot) {
 	for slot != 0 && o.LevelCount < len(o.Levels) {
 		row, profile := from.agentAt(slot)
 		above := o.LevelCount > 0
@@ -135,10 +135,10 @@ func climb(o *engine.Moment, from parties, slot engine.AgentSlot) {
 	}
 }
 
-// effective returns the status of an agent's current credential, as R2 would see it.
-func effective(from parties, slot engine.AgentSlot) engine.Status {
+// effectiveStatus returns the status of an agent's current credential, as R2 would see it.
+func effectiveStatus(from parties, slot engine.AgentSlot) engine.Status {
 	o := engine.Moment{Now: from.logTime()}
-	climb(&o, from, slot)
+	climbChain(&o, from, slot)
 	own := o.Levels[0].Profile
 	o.Version, o.Expires, o.KeyRevoked = own.CredentialVersion, own.ExpiresAt, from.inForce().KeyRevoked(own.KeyID)
 	return engine.EffectiveStatus(&o)
@@ -181,8 +181,8 @@ func (m *registry) heldUser(slot uint64) (*engine.UserRow, *engine.UserProfile) 
 	return m.users.At(slot), *m.userProfiles.At(slot)
 }
 
-func (m *ledger) count(now engine.Time, root engine.AgentSlot, s *wire.Screen) (pace engine.Pace, band uint8) {
-	pace = m.pace(s.Agent, now)
+func (m *ledger) countCall(now engine.Time, root engine.AgentSlot, s *wire.Screen) (pace engine.Pace, band uint8) {
+	pace = m.countPace(s.Agent, now)
 	if s.Party != (engine.PartyKey{}) && m.settings.Policy.InBand(s.Amount) {
 		band = m.countBand(structuringKey{Root: root, Party: s.Party})
 	}
@@ -225,7 +225,7 @@ func (v *View) heldUser(slot uint64) (*engine.UserRow, *engine.UserProfile) {
 	return v.users.At(slot), *v.userProfiles.At(slot)
 }
 
-func (g *glance) count(now engine.Time, _ engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8) {
+func (g *glance) countCall(now engine.Time, _ engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8) {
 	row, from := g.velocityOf(s.Agent), g.agents.At(uint64(s.Agent)).CountedFrom
 	if from == 0 {
 		from = engine.UnixSecond(now)
@@ -239,11 +239,11 @@ func (g *glance) count(now engine.Time, _ engine.AgentSlot, s *wire.Screen) (eng
 // judge the record: its basis is another than the view's, or a party is unknown.
 func (v *View) Moment(now engine.Time, s *wire.Screen, hits *engine.Hits) (o *engine.Moment, ok bool) {
 	from := &glance{v, now}
-	if stale(from, s) || !partiesKnown(from, s, hits) {
+	if isStale(from, s) || !partiesKnown(from, s, hits) {
 		return nil, false
 	}
 	o = new(engine.Moment)
-	observe(o, from, from, s)
+	observeCall(o, from, from, s)
 	return o, true
 }
 
@@ -255,5 +255,5 @@ func (v *View) Effective(slot engine.AgentSlot) engine.Status {
 	if !v.agents.Has(uint64(slot)) {
 		return engine.Revoked
 	}
-	return effective(&glance{v, v.Time}, slot)
+	return effectiveStatus(&glance{v, v.Time}, slot)
 }

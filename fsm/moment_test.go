@@ -78,7 +78,7 @@ func TestViewsJudgeAsApplyWould(t *testing.T) {
 			hits.Merge(&live)
 			decision := engine.NewestRules.Decide(&hits, w.m.settings.Policy)
 			seen := &ledger{moment: *o, core: &core{settings: w.m.settings, now: o.Now, index: r.Index}}
-			seen.describe(s, &decision)
+			seen.describeCall(s, &decision)
 			var got leaf.Screen
 			require.NoError(t, leaf.DecodeScreen(r.Data, &got))
 			want := seen.written // But for what only a record's place gives it.

@@ -124,9 +124,9 @@ func (m *ledger) referencesFull() bool {
 	return oldest.Key != (engine.ReferenceKey{}) && oldest.At+m.limits.ReferenceYoung > m.now
 }
 
-// useReference has a record use a reference that is free. Where the table is full of
-// young ones it is not remembered: calls were refused before (paymentsFull), and what
-// comes here after the fact cannot be.
+// useReference notes that a record uses a reference, if the reference is free. A table full of
+// young references does not take it: calls were refused before (paymentsFull), but a settle
+// or an approval cannot be refused for that.
 func (m *ledger) useReference(key engine.ReferenceKey, record uint64) {
 	if _, used := m.referenceUsed(key); used || key == (engine.ReferenceKey{}) || m.referencesFull() {
 		return
@@ -167,9 +167,9 @@ func (m *ledger) forgetOutcome() {
 	m.outcomes.DropFront()
 }
 
-// endingForgotten tells whether a payment of which no ending is known may have had one
-// that a full table displaced. In one that is not full only those of records past their
-// retention are gone.
+// endingForgotten tells whether a full table may have displaced the ending of a payment, so
+// that nothing is known of it. A table that is not full has lost only the endings of records
+// past their retention.
 func (m *ledger) endingForgotten(record uint64) bool {
 	return m.outcomes.First() > 0 && m.outcomes.Len() >= m.limits.Outcomes && record < m.outcomes.At(m.outcomes.First()).Later
 }

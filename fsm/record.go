@@ -8,9 +8,9 @@ import (
 
 // Writing screening records and the profiles they refer to (fsm/leaf).
 
-// describe lays out what is known of a call before anything of it is booked: the
+// describeCall lays out what is known of a call before anything of it is booked: the
 // rows in the moment are read here for the last time.
-func (m *ledger) describe(s *wire.Screen, d *engine.Decision) {
+func (m *ledger) describeCall(s *wire.Screen, d *engine.Decision) {
 	c := &m.written
 	*c = leaf.Screen{
 		Index: m.index, At: m.now, Verdict: d.Verdict, Rule: d.Rule, Sub: d.Sub, Triggered: d.Triggered, Shadow: d.Shadow,
@@ -21,13 +21,13 @@ func (m *ledger) describe(s *wire.Screen, d *engine.Decision) {
 		c.ListDigest = m.settings.List.Digest
 	}
 	if d.Verdict != engine.Unknown {
-		m.evidence(c, s)
+		m.describeEvidence(c, s)
 	}
 }
 
-// evidence is what the live rules saw: with it and the profile the decision can
+// describeEvidence is what the live rules saw: with it and the profile the decision can
 // be made again without the state.
-func (m *ledger) evidence(c *leaf.Screen, s *wire.Screen) {
+func (m *ledger) describeEvidence(c *leaf.Screen, s *wire.Screen) {
 	o := &m.moment
 	c.Judged, c.Status, c.StaticMask, c.Amount = true, engine.EffectiveStatus(o), s.Mask, o.Amount
 	c.LevelCount = uint8(o.LevelCount)
@@ -92,15 +92,6 @@ const (
 	recordsBlock = 24 << 10
 )
 
-// nextRecord counts the record that is written next in its agent's sequence, and returns
-// its number and the leaf of the record before.
-func (m *registry) nextRecord(slot engine.AgentSlot) (sequence, previous uint64) {
-	row := m.agents.Edit(uint64(slot))
-	row.Sequence++
-	previous, row.LastLeaf = row.LastLeaf, m.size
-	return row.Sequence, previous
-}
-
 // profileOf returns the profile leaf of an agent's chain for today and writes it
 // when this is the first record since midnight or since a change.
 func (m *ledger) profileOf(slot engine.AgentSlot) leaf.Ref {
@@ -148,11 +139,6 @@ func (m *ledger) profileOfUser(slot engine.UserSlot) leaf.Ref {
 	return ref
 }
 
-// noteProfile keeps which profile leaf the day's records of a user refer to.
-func (m *registry) noteProfile(slot engine.UserSlot, use engine.ProfileUse) {
-	m.users.Edit(uint64(slot)).Judged = use
-}
-
 func (m *ledger) foldPolicy(b *engine.Basis) {
 	version := m.settings.Policy.Version
 	b.Fold(engine.RevPolicy, uint32(version>>32), uint32(version))
@@ -171,30 +157,4 @@ func (m *ledger) writeProfile(p *leaf.Profile, keys ...uint64) leaf.Ref {
 	at := m.size
 	hash := m.appendLeaf(leaf.AppendProfile(nil, p), append(append(m.filters(len(keys)+1), profileFilter), keys...))
 	return leaf.Ref{Leaf: at, Hash: hash}
-}
-
-// salt returns the salt of the next leaf.
-func (m *core) salt() [leaf.SaltSize]byte {
-	m.ratchet.Turn(m.now.Day())
-	return m.ratchet.Salt(m.size)
-}
-
-// settle ends a record that was applied: its leaf joins the log.
-func (m *core) settle(data []byte, filters []uint64, r *wire.Result) {
-	r.Code, r.Leaf, r.Data = wire.Applied, m.size, data
-	m.appendLeaf(data, filters)
-}
-
-// appendLeaf hashes a leaf into the frontier and reports it.
-func (m *core) appendLeaf(data []byte, filters []uint64) [32]byte {
-	hash := m.hash.Leaf(data)
-	if err := m.frontier.Append(hash[:], nil); err != nil {
-		panic("BUG: merkle frontier: " + err.Error())
-	}
-	if day := m.now.Day(); m.days.Len() == 0 || m.days.At(m.days.Next()-1).Day != day {
-		m.days.Append(dayRow{Day: day, First: m.size})
-	}
-	m.size++
-	m.out.Leaves = append(m.out.Leaves, Leaf{Time: m.now, Data: data, Filters: filters, Hash: hash})
-	return hash
 }

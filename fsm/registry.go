@@ -177,9 +177,9 @@ type statusRow struct {
 	Matched bool  // The sanctions list matched when it was issued.
 }
 
-// standing is what is known of changes of values. The first two are replicated, so that a
-// node that restored a state knows whether it may make the lists of the running minute out
-// of it.
+// standing says which entries may have changed what the status lists read. minute and
+// changed are replicated: by them a node that restored a state knows whether it may make the
+// lists of the running minute out of that state.
 type standing struct {
 	minute  uint64 // Log index of the entry that brought log time into the running minute.
 	changed uint64 // Of the last entry that changed a value, or may have.
@@ -204,9 +204,9 @@ func readStatusRow(r *rowReader) (row statusRow) {
 	return row
 }
 
-// Agents of one operator have the same operator, wallet, policy and key, and often
-// the same framework and model. A profile's copies of such texts are one: of ten
-// objects on the heap an agent, six go. It is memory alone, no part of the state.
+// Agents of one operator have the same operator, wallet, policy and key, and often the same
+// framework and model. Their profiles share one copy of each such text: of ten objects on
+// the heap an agent, six go. The sharer saves memory and is no part of the state.
 const (
 	sharedMax      = 16_384 // Texts that are remembered; the memory starts anew then.
 	sharedBytesMax = 1024   // Of one: longer ones stay each their own.
@@ -246,8 +246,8 @@ func (s *sharer) blob(v []byte) []byte {
 	return v
 }
 
-// agent makes a profile that nobody has seen yet share what others have; its own
-// texts become one.
+// agent makes a profile, which nobody has seen yet, share its texts with other profiles. The
+// texts that are the agent's own become one string.
 func (s *sharer) agent(p *engine.AgentProfile) {
 	p.OperatorLegalName, p.OperatorWallet, p.EINMasked = s.text(p.OperatorLegalName), s.text(p.OperatorWallet), s.text(p.EINMasked)
 	p.AgentFramework, p.Model, p.Settings.CurrentModel = s.text(p.AgentFramework), s.text(p.Model), s.text(p.Settings.CurrentModel)

@@ -18,7 +18,7 @@ import (
 // its state is not.
 func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 	settings := func(change func(*Settings)) func(*Machine) {
-		return func(m *Machine) { change(m.edit()) }
+		return func(m *Machine) { change(m.editSettings()) }
 	}
 	for name, spoil := range map[string]func(*Machine){
 		"user sweep at none":      func(m *Machine) { m.registry.userSweep = 0 },
@@ -120,7 +120,7 @@ func furnished(t testing.TB) *world {
 // TestSnapshotOfFullSettingsRestores: what the limits allow must be readable again.
 func TestSnapshotOfFullSettingsRestores(t *testing.T) {
 	w := newWorld(t)
-	s := w.m.edit()
+	s := w.m.editSettings()
 	for n := range engine.ClearedMax {
 		s.Cleared = append(s.Cleared, &wire.ClearedPair{ID: uint32(n + 1), Name: fmt.Sprint("name ", n), Reason: "a reason that is not very long, as they are", By: "officer"})
 	}

@@ -212,7 +212,7 @@ func (g *minute) value(row *statusRow) (value byte, until engine.Time, kin bool)
 	var overlap engine.Time
 	if row.Kind == CredentialAgent {
 		o := engine.Moment{Now: g.at, Version: row.Version, Expires: expires, KeyRevoked: g.keyRevoked(row.Key)}
-		climb(&o, g, engine.AgentSlot(row.Slot))
+		climbChain(&o, g, engine.AgentSlot(row.Slot))
 		status, overlap, kin = engine.EffectiveStatus(&o), o.Levels[0].Row.OverlapUntil, o.LevelCount > 1
 		for i := 1; i < o.LevelCount; i++ {
 			if end := o.Levels[i].Profile.ExpiresAt; end > g.at {

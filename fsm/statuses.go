@@ -14,8 +14,8 @@ import (
 // it that whoever remembers values learns which may have changed: it touches the page of
 // a row (Edit makes it another one), or notes that many may have.
 
-// keyMark stands for a signing key's id in a row: of 64 keys no two have the same in practice,
-// and two that had would both count as revoked.
+// keyMark stands for a signing key's id in a row. Of 64 keys no two have the same mark in
+// practice; if two had, revoking one would revoke both.
 func keyMark(kid string) uint32 { return uint32(engine.FilterKey(engine.FilterKind, kid)) }
 
 // statusesFull tells whether no version can be issued any more.
@@ -58,8 +58,8 @@ func (m *registry) agentStatusMoved(slot engine.AgentSlot, newest uint32, least 
 	}
 }
 
-// touchStatuses touches the pages of a party's versions, from the newest down to the
-// least one given.
+// touchStatuses touches the pages of a party's versions, from the newest one down to the
+// version least.
 func (m *registry) touchStatuses(newest uint32, least uint16) {
 	m.standing.changed = m.index
 	at := uint64(newest)
@@ -94,8 +94,8 @@ func (m *registry) enterMinute(before engine.Time) bool {
 	return true
 }
 
-// forgetStatuses drops the oldest positions once their versions have ended. That is told
-// a minute late: the lists of the running minute must be the same without them.
+// forgetStatuses drops the oldest positions a minute after their versions have ended: the
+// lists of the running minute must be the same with and without them.
 func (m *registry) forgetStatuses() {
 	for n := 0; n < m.limits.ForgottenAtOneTime && m.statuses.Len() > 0; n++ {
 		row := m.statuses.At(m.statuses.First())
@@ -106,8 +106,8 @@ func (m *registry) forgetStatuses() {
 	}
 }
 
-// beginStatuses leaves out what is left of the newest list: the lost machines may have
-// given its positions out, and lists after it.
+// beginStatuses skips the rest of the newest list, because the lost machines may have given
+// its positions out.
 func (m *registry) beginStatuses() uint32 {
 	next := (m.statuses.Next() + StatusListSize - 1) / StatusListSize * StatusListSize
 	placeAt(&m.statuses, next)

@@ -178,7 +178,7 @@ func requireEffective(t *testing.T, v *View, lists *Statuses) {
 	for slot := 1; slot <= v.Agents(); slot++ {
 		_, profile, _ := v.Agent(engine.AgentSlot(slot))
 		want := StatusInvalid
-		switch status := effective(at, engine.AgentSlot(slot)); {
+		switch status := effectiveStatus(at, engine.AgentSlot(slot)); {
 		case lists.At >= profile.ExpiresAt: // Suspended or not.
 		case status == engine.Suspended, status == engine.Active && (profile.WalletMatched || profile.NameMatched):
 			want = StatusSuspended

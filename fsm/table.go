@@ -16,7 +16,7 @@ import "math"
 // released: its positions stay, its memory does not.
 //
 // P is the page: how many rows are copied when one is touched. Large rows have small
-// pages (tables.go).
+// pages (declare.go).
 type Table[R any, P pageOf[R]] struct {
 	root  []*chunk[R, P]
 	owned bool   // root belongs to this epoch alone.
@@ -107,8 +107,8 @@ func (t *Table[R, P]) Append(row R) uint64 {
 	return i
 }
 
-// slot returns the writable place of position i, making what is missing and
-// cloning what is shared.
+// slot returns the place of position i for writing. It makes the chunk and the page that are
+// missing, and clones those that a frozen table shares.
 func (t *Table[R, P]) slot(i uint64) *R {
 	at := i - t.base()
 	c := t.ownChunk(at)
@@ -127,8 +127,8 @@ func (t *Table[R, P]) slot(i uint64) *R {
 	return &p.rows[at%pageRows[R, P]()]
 }
 
-// ownChunk returns the chunk that holds the row so far behind the root's first, for
-// changing.
+// ownChunk returns for changing the chunk of a row, which is given by its distance from the
+// root's first row.
 func (t *Table[R, P]) ownChunk(at uint64) *chunk[R, P] {
 	t.ownRoot()
 	number := at / chunkRows[R, P]()
@@ -174,8 +174,8 @@ func (t *Table[R, P]) DropBack() {
 	}
 }
 
-// Release gives the memory of position i's page back when every row of it that is
-// held is gone. They read as zero rows from then on.
+// Release frees the page of position i when all rows of it that are held are gone. These
+// positions read as zero rows from then on.
 func (t *Table[R, P]) Release(i uint64, gone func(*R) bool) {
 	rows := pageRows[R, P]()
 	for n := max(i/rows*rows, t.first); n < min(i/rows*rows+rows, t.next); n++ {
@@ -186,8 +186,8 @@ func (t *Table[R, P]) Release(i uint64, gone func(*R) bool) {
 	t.free(i - t.base())
 }
 
-// free drops the page of the row so far behind the root's first, and its chunk when
-// that has no other.
+// free drops the page of a row, which is given by its distance from the root's first row. A
+// chunk without pages goes too.
 func (t *Table[R, P]) free(at uint64) {
 	c := t.ownChunk(at)
 	c.pages[at%chunkRows[R, P]()/pageRows[R, P]()] = nil
@@ -199,7 +199,8 @@ func (t *Table[R, P]) free(at uint64) {
 	t.root[at/chunkRows[R, P]()] = nil
 }
 
-// skipTo leaves positions before next out: they are held, and read as zero rows.
+// skipTo makes next the position of the next Append. The positions that it leaves out are
+// held and read as zero rows.
 func (t *Table[R, P]) skipTo(next uint64) {
 	if next < t.next {
 		panic("BUG: table skips back")

@@ -11,8 +11,8 @@ import (
 
 // A user's slot is given out once; its rows are there for 31 days after the last
 // issuance. Then they go: a page of which nothing is left gives its memory back, and
-// the tables begin at the first user that is held. To whoever asks, an erased user
-// is the same row, wherever it stood.
+// the tables begin at the first user that is held. A read of an erased user returns
+// the same row whether its page still exists or not.
 
 // erasedUser is the row of a user whose 31 days are over. Not to be changed.
 var erasedUser = engine.UserRow{Purged: true}
@@ -54,8 +54,8 @@ func (m *registry) sweepUsers() {
 	}
 }
 
-// writeErased tells that a user's record is gone: from now on its credential is R2, and
-// only an issuance of a new one helps.
+// writeErased writes the leaf that says that a user's record is gone. From now on rule R2
+// blocks its credential, and only a new user record helps.
 func (m *registry) writeErased(p *engine.UserProfile) {
 	id := m.ids.UserID(uint32(p.Slot))
 	head := plain(plain(m.head(leaf.KindDue), "type", leaf.DueUserErased.String()), "userId", id)
@@ -81,8 +81,8 @@ func (m *registry) eraseUser(slot uint64) {
 	m.userSweep = max(m.userSweep, slot)
 }
 
-// userRowAt returns what is known of a user: nil where the slot was never given out,
-// no profile where it was erased.
+// userRowAt returns a user's row and profile: no row for a slot that was never given out, no
+// profile for a user that was erased.
 func userRowAt(first, next uint64, slot engine.UserSlot, held func(uint64) (*engine.UserRow, *engine.UserProfile)) (*engine.UserRow, *engine.UserProfile) {
 	if slot == 0 || uint64(slot) >= next {
 		return nil, nil
@@ -95,7 +95,8 @@ func userRowAt(first, next uint64, slot engine.UserSlot, held func(uint64) (*eng
 	return &erasedUser, nil
 }
 
-// placeAt makes a table go on at a position, with none held between; for Restore.
+// placeAt makes a position the next one of a table that Restore fills. Positions between
+// the last row and it hold no row.
 func placeAt[R any, P pageOf[R]](t *Table[R, P], position uint64) {
 	if t.Len() == 0 {
 		t.first, t.next = position, position
@@ -154,7 +155,7 @@ func (m *registry) finishUsers(next uint64) error {
 }
 
 func (m *registry) applyUser(b *wire.User, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	profile := b.Profile
@@ -223,7 +224,7 @@ func (m *registry) userHeld(slot engine.UserSlot) *engine.UserProfile {
 }
 
 func (m *registry) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
-	if m.settled(&b.Common, r) {
+	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
 	old := m.userHeld(b.User)
@@ -236,7 +237,7 @@ func (m *registry) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 		r.State = engine.Revoked
 		refuse(r, wire.RefusedTransition)
 		return
-	case m.users.At(uint64(b.User)).Status == engine.Suspended && m.users.At(uint64(b.User)).Institutions && !m.institutions(&b.Common):
+	case m.users.At(uint64(b.User)).Status == engine.Suspended && m.users.At(uint64(b.User)).Institutions && !m.isInstitutions(&b.Common):
 		r.State = engine.Suspended
 		refuse(r, wire.RefusedScope)
 		return
@@ -255,7 +256,7 @@ func (m *registry) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 	m.touchStatuses(old.Status, row.MinVersion)
 	m.enterUserStatus(&profile, old.Status)
 	row.Status, row.Institutions, row.StatusReason, row.StatusAt = engine.Active, false, 0, m.now
-	row.MinVersion, row.OverlapUntil = m.overlap(row.MinVersion, profile.CredentialVersion, row.OverlapUntil, b.Overlap)
+	row.MinVersion, row.OverlapUntil = m.overlapVersions(row.MinVersion, profile.CredentialVersion, row.OverlapUntil, b.Overlap)
 	*m.userProfiles.Edit(uint64(b.User)) = &profile
 	m.out.Users = append(m.out.Users, &profile)
 	m.writeUser("user.reissued", &profile, &b.Common, r)

@@ -132,7 +132,7 @@ func (r *reference) gatherShared(verbs []*cobra.Command) {
 }
 
 func (r *reference) writeShared() {
-	r.WriteString("\n## Flags of many verbs\n\nA verb below names such a flag without a meaning where it has this one.\n\n| flag | what it says |\n|---|---|\n")
+	r.WriteString("\n## Flags of many verbs\n\nBelow, a verb names such a flag alone, where the flag means what this table says.\n\n| flag | what it says |\n|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(r.shared)) {
 		fmt.Fprintf(r, "| `--%s` | %s |\n", name, cell(r.shared[name]))
 	}

@@ -17,7 +17,7 @@ BENCH := $(GO) -C bench test
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
 # What `make quick` tests: the rooms that decide, in their short form.
-QUICK := . ./engine/... ./fsm/... ./audit/... ./ofac ./ofac/wallet ./strictjson ./seal ./edge ./httpapi ./cmd/railguard
+QUICK := . ./engine/... ./fsm/... ./audit/... ./ofac ./ofac/wallet ./strictjson ./seal ./edge ./httpapi ./httpapi/border ./httpapi/evidence ./httpapi/rulebook ./httpapi/operations ./cmd/railguard
 # What a release holds. Nothing of the machine goes into a binary.
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 DIST    ?= dist
@@ -49,7 +49,7 @@ test: ## Run all tests, those of the benches and of the Go client too
 
 race: ## Run the tests of everything concurrent under the race detector
 	failed=; \
-	$(GO) test -race -short -timeout 20m ./audit ./httpapi ./httpapi/lanes ./httpapi/x402 ./httpapi/mcp ./httpapi/cosigning ./webhooks ./audit/watch ./audit/witness ./edge ./edge/retrace ./cluster/timing ./engine/credential ./ofac/keeper ./cluster/port ./cluster/datadir ./cluster/recovery || failed=1; \
+	$(GO) test -race -short -timeout 20m ./audit ./httpapi ./httpapi/border ./httpapi/lanes ./httpapi/x402 ./httpapi/mcp ./httpapi/cosigning ./webhooks ./audit/watch ./audit/witness ./edge ./edge/retrace ./cluster/timing ./engine/credential ./ofac/keeper ./cluster/port ./cluster/datadir ./cluster/recovery || failed=1; \
 	$(GO) test -race -short -timeout 20m -skip '$(RACE_SKIP)' ./cluster || failed=1; \
 	[ -z "$$failed" ]
 

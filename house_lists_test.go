@@ -54,7 +54,7 @@ func handbooks(t *testing.T) string {
 func TestCodesAndCallsAreDocumented(t *testing.T) {
 	api := text(t, "docs/API.md")
 	var codes []string
-	for _, match := range regexp.MustCompile(`(?m)^\t\{"([a-z0-9_]+)", \d{3}, "`).FindAllStringSubmatch(text(t, "httpapi/errors.go"), -1) {
+	for _, match := range regexp.MustCompile(`(?m)^\t\{"([a-z0-9_]+)", \d{3}, "`).FindAllStringSubmatch(text(t, "httpapi/border/errors.go"), -1) {
 		codes = append(codes, match[1])
 		require.True(t, strings.Contains(api, "`"+match[1]+"`"), "docs/API.md does not tell of the code %s", match[1])
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/fsm/wire"
+	"railguard/httpapi/casework"
 )
 
 // lateSettles brings out so many alerts: payments settled without having been allowed.
@@ -33,7 +34,7 @@ func TestAlerts(t *testing.T) {
 	require.Equal(t, txns[4], textOf(newest, "txnId"))
 	require.Equal(t, "not_allowed", textOf(newest, "kind"))
 	require.Equal(t, "open", textOf(newest, "state"))
-	require.Equal(t, alertTexts[wire.AlertNotAllowed], textOf(newest, "text"))
+	require.Equal(t, casework.AlertTexts[wire.AlertNotAllowed], textOf(newest, "text"))
 	require.Equal(t, 20, newest.GetInt("amountUSDC"))
 	paid := answer(t, n.do("auditor", "GET", "/v1/audit/"+txns[4], ""), 200)
 	require.Equal(t, textOf(paid, "agentId"), textOf(newest, "agentId"), "who paid")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/httpapi/border"
 )
 
 // Answers that the document declares and no other test brings out.
@@ -68,7 +69,7 @@ func TestAnswersWithoutAList(t *testing.T) {
 	settings := *n.settings
 	settings.List = nil
 	n.settings, n.list = &settings, nil
-	n.api.forget()
+	n.reopen(nil)
 	for _, call := range [][4]string{
 		{"operator", "POST", "/v1/agents/" + agent + "/reissue", ""},
 		{"operator", "POST", "/v1/users/" + user + "/reissue", ""},
@@ -131,9 +132,9 @@ func TestGuideHasEveryCode(t *testing.T) {
 			shown[code[1]] = row[2]
 		}
 	}
-	for _, c := range codeTable {
-		require.Contains(t, shown[c.code], strconv.Itoa(c.status), c.code)
-		delete(shown, c.code)
+	for _, c := range border.CodeTable {
+		require.Contains(t, shown[c.Code], strconv.Itoa(c.Status), c.Code)
+		delete(shown, c.Code)
 	}
 	require.Empty(t, shown, "no such codes")
 }
@@ -143,7 +144,7 @@ func TestGuideHasEveryCode(t *testing.T) {
 func TestNoAnswerIsAFault(t *testing.T) {
 	n := newTestNode(t)
 	w := httptest.NewRecorder()
-	n.api.serve(w, httptest.NewRequest("GET", "/v1/nothing", nil), &route{handle: func(*call) (Answer, error) { return Answer{}, nil }})
+	n.api.Serve(w, httptest.NewRequest("GET", "/v1/nothing", nil), &border.Route{Handle: func(*border.Request) (border.Answer, error) { return border.Answer{}, nil }})
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.Contains(t, w.Body.String(), `"error":"internal_error"`)
 }

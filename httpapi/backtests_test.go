@@ -242,7 +242,7 @@ func TestBacktestOfWhatWasLiveDiffersNowhere(t *testing.T) {
 	from := n.LogTime()
 	h := newChronicle(n, 7)
 	h.run(records)
-	n.api.jobs.SetRest(0)
+	n.api.rulebook.Jobs.SetRest(0)
 	began := time.Now()
 	report := n.backtest(`{"from":"` + from.String() + `"}`)
 	t.Logf("%d records in %s", records, time.Since(began).Round(time.Millisecond))

@@ -13,7 +13,7 @@ import (
 func BenchmarkScreenBatch(b *testing.B) {
 	n := newTestNode(b)
 	n.settings.Keys[0].Rate = -1
-	n.api.forget()
+	n.reopen(nil)
 	_, token := n.register("")
 	item := `{"token":"` + token + `","amount":12.50,"chain":"BASE","rail":"USDC","cpWallet":"0x00000000000000000000000000000000000000aa"}`
 	data := []byte(`{"payments":[` + strings.Repeat(item+",", 99) + item + `]}`)

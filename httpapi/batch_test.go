@@ -13,6 +13,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
 )
 
 func (n *testNode) batch(items ...string) *httptest.ResponseRecorder {
@@ -53,7 +54,7 @@ func TestBatchIsAsExactAsSingleCalls(t *testing.T) {
 			require.Equal(t, fmt.Sprint(want.Get(name)), fmt.Sprint(got[i].Get(name)), "%.200s", item)
 		}
 	}
-	require.Zero(t, n.api.batches.held.Load())
+	require.Zero(t, n.api.Large.Held.Load())
 }
 
 // A batch judged with what the log had left behind is judged again, as far as it needs.
@@ -104,7 +105,7 @@ func TestBatchOutcomes(t *testing.T) {
 		require.Equal(t, want.code, string(got[i].GetStringBytes("code")))
 		require.Equal(t, want.outcome, string(got[i].GetStringBytes("outcome")))
 	}
-	require.Empty(t, n.api.idempotent.running, "no key stays claimed")
+	require.Empty(t, n.api.Idempotent.Running, "no key stays claimed")
 }
 
 // A record that is in the log and cannot be read is no payment that may be made anew.
@@ -129,11 +130,11 @@ func TestBatchKeyInFlight(t *testing.T) {
 		require.Equal(t, 409, got[0].GetInt("status"))
 		require.Equal(t, "idempotency_in_flight", string(got[0].GetStringBytes("code")))
 		require.Equal(t, 200, got[1].GetInt("status"))
-		require.Len(t, n.api.idempotent.running, 1)
+		require.Len(t, n.api.Idempotent.Running, 1)
 	}
 	got := results(t, n.batch(payment(token, `,"idempotencyKey":"a"`)))
 	require.Equal(t, 200, got[0].GetInt("status"))
-	require.Empty(t, n.api.idempotent.running)
+	require.Empty(t, n.api.Idempotent.Running)
 }
 
 func TestBatchLimits(t *testing.T) {
@@ -146,13 +147,13 @@ func TestBatchLimits(t *testing.T) {
 	w = n.batch(payment("x", `,"x":"`+strings.Repeat("x", engine.BatchBodyMax)+`"`))
 	require.Equal(t, 413, w.Code)
 	require.Equal(t, size, n.index, "nothing happened")
-	require.Zero(t, n.api.batches.held.Load())
+	require.Zero(t, n.api.Large.Held.Load())
 
-	n.api.batches.held.Store(batchBytesMax)
+	n.api.Large.Held.Store(border.BatchBytesMax)
 	w = n.batch(item)
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, "none", w.Header().Get("X-Railguard-Outcome"))
-	require.EqualValues(t, batchBytesMax, n.api.batches.held.Load())
+	require.EqualValues(t, border.BatchBytesMax, n.api.Large.Held.Load())
 }
 
 // Payments count against the key's rate, not batches.
@@ -196,8 +197,8 @@ func FuzzBatchBody(f *testing.F) {
 		w := n.do("screener", "POST", "/v1/screen/batch", body)
 		require.Contains(t, []int{200, 400, 413, 422, 429}, w.Code, "%q: %s", body, w.Body)
 		require.True(t, json.Valid(w.Body.Bytes()))
-		require.Empty(t, n.api.idempotent.running)
-		require.Zero(t, n.api.batches.held.Load())
+		require.Empty(t, n.api.Idempotent.Running)
+		require.Zero(t, n.api.Large.Held.Load())
 		if w.Code != 200 {
 			return
 		}

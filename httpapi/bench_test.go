@@ -14,6 +14,7 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/httpapi/border"
 )
 
 // discard is an answer nobody reads.
@@ -37,7 +38,7 @@ func (b *body) Close() error { return nil }
 func benchmarkScreen(b *testing.B, fields string) {
 	n := newTestNode(b)
 	n.settings.Keys[0].Rate = -1
-	n.api.forget()
+	n.reopen(nil)
 	_, token := n.register("")
 	data := []byte(`{"token":"` + token + `","amount":12.50,"chain":"BASE","rail":"USDC","cpWallet":"0x00000000000000000000000000000000000000aa"` + fields + `}`)
 	var source body
@@ -71,7 +72,7 @@ func BenchmarkScreenServed(b *testing.B) {
 		"\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
-	server := NewServer(n.api.Handler(), ServerLimits{})
+	server := border.NewServer(n.api.Handler(), border.ServerLimits{})
 	go server.Serve(listener)
 	defer server.Close()
 	conn, err := net.Dial("tcp", listener.Addr().String())
@@ -95,17 +96,17 @@ func BenchmarkScreenEdge(b *testing.B) {
 	n := newTestNode(b)
 	_, token := n.register("")
 	data := []byte(`{"token":"` + token + `","amount":12.50,"chain":"BASE","rail":"USDC","cpWallet":"0x00000000000000000000000000000000000000aa"}`)
-	c := n.api.begin(&discard{header: http.Header{}}, httptest.NewRequest("POST", "/v1/screen", nil), &route{})
-	c.key = n.api.keysNow().byID["key_screener"]
-	c.asked.Caller = &c.key.Caller
-	c.asked.Body = data
+	c := n.api.Begin(&discard{header: http.Header{}}, httptest.NewRequest("POST", "/v1/screen", nil), &border.Route{})
+	c.Key = n.api.KeysNow().ByID["key_screener"]
+	c.Asked.Caller = &c.Key.Caller
+	c.Asked.Body = data
 	b.ReportAllocs()
 	for b.Loop() {
-		require.NoError(b, c.asked.Document.Read(data, engine.ScreenValuesMax))
-		if c.judge.Read() != nil {
+		require.NoError(b, c.Asked.Document.Read(data, engine.ScreenValuesMax))
+		if c.Judge.Read() != nil {
 			b.Fatal("body")
 		}
-		if _, err := c.judge.Screen(); err != nil {
+		if _, err := c.Judge.Screen(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -114,7 +115,7 @@ func BenchmarkScreenEdge(b *testing.B) {
 func BenchmarkAuditGet(b *testing.B) {
 	n := newTestNode(b)
 	n.settings.Keys[0].Rate = -1
-	n.api.forget()
+	n.reopen(nil)
 	_, token := n.register("")
 	txn := member(b, n.screen(token, "").Body.Bytes(), "txnId")
 	r := httptest.NewRequest("GET", "/v1/audit/"+txn, nil)
@@ -156,11 +157,11 @@ func BenchmarkFindKey(b *testing.B) {
 	for i := range 100 {
 		n.addKey(testKey("k"+strconv.Itoa(i)), "rg_live_k"+strconv.Itoa(i))
 	}
-	table := n.api.keysNow()
-	from := n.api.clientAddress(httptest.NewRequest("GET", "/", nil))
+	table := n.api.KeysNow()
+	from := n.api.ClientAddress(httptest.NewRequest("GET", "/", nil))
 	b.ReportAllocs()
 	for b.Loop() {
-		if table.find("rg_live_k50", engine.Time(1), from) == nil {
+		if table.Find("rg_live_k50", engine.Time(1), from) == nil {
 			b.Fatal("key")
 		}
 	}
@@ -172,7 +173,7 @@ func BenchmarkCachedToken(b *testing.B) {
 	n := newTestNode(b)
 	_, token := n.register("")
 	j := &edge.Judge{}
-	j.Begin(context.Background(), n.api.judges, new(edge.Call))
+	j.Begin(context.Background(), n.api.Judges(), new(edge.Call))
 	sent := "Bearer " + token
 	b.SetBytes(int64(len(token)))
 	b.ReportAllocs()

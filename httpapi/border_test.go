@@ -12,14 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/httpapi/border"
 )
 
 // serveNode puts a node behind a real server on loopback.
-func serveNode(t *testing.T, limits ServerLimits) (*testNode, string) {
+func serveNode(t *testing.T, limits border.ServerLimits) (*testNode, string) {
 	n := newTestNode(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := NewServer(n.api.Handler(), limits)
+	server := border.NewServer(n.api.Handler(), limits)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return n, listener.Addr().String()
@@ -43,7 +44,7 @@ func raw(t *testing.T, addr, request string) (int, string) {
 
 // What no two parties may read differently is refused (decision 61, no. 18).
 func TestSmuggling(t *testing.T) {
-	_, addr := serveNode(t, ServerLimits{})
+	_, addr := serveNode(t, border.ServerLimits{})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
 	host := "Host: x\r\n"
 	body := `{"token":"x","amount":1}`
@@ -81,7 +82,7 @@ func TestSmuggling(t *testing.T) {
 		"no body":                  {"POST /v1/screen HTTP/1.1\r\n" + host + key + "\r\n", 400},
 		"body longer than allowed": {"POST /v1/screen HTTP/1.1\r\n" + host + key + fmt.Sprintf("Content-Length: %d\r\n\r\n{", engine.ScreenBodyMax+1), 413},
 		"headers too large":        {"GET /v1/health HTTP/1.1\r\n" + host + "X-Fill: " + strings.Repeat("a", engine.HeaderMax) + "\r\n\r\n", 431},
-		"headers far too large":    {"GET /v1/health HTTP/1.1\r\n" + host + "X-Fill: " + strings.Repeat("a", 4*headerBytesHard) + "\r\n\r\n", 431},
+		"headers far too large":    {"GET /v1/health HTTP/1.1\r\n" + host + "X-Fill: " + strings.Repeat("a", 4*border.HeaderBytesHard) + "\r\n\r\n", 431},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "head of a get" {
@@ -114,30 +115,10 @@ func chunked(size int) string {
 	return sent.String() + "0\r\n\r\n"
 }
 
-// What stands in front of the API is bound as it is: behind a body in chunks, which may
-// have had a length besides, nothing more is read.
-func TestNoSecondAnswerOfGuests(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	server := NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }), ServerLimits{})
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	for _, headers := range []string{"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\n"} {
-		conn, err := net.Dial("tcp", listener.Addr().String())
-		require.NoError(t, err)
-		defer conn.Close()
-		_, err = io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: x\r\n"+headers+"\r\n2\r\n{}\r\n0\r\n\r\nGET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
-		require.NoError(t, err)
-		answer, _ := io.ReadAll(conn)
-		require.Equal(t, 1, strings.Count(string(answer), "HTTP/1.1 "), "%s", answer)
-		require.Contains(t, string(answer), "Connection: close")
-	}
-}
-
 // After a refused request nothing more is read from its connection: what follows
 // may be a request hidden in its body.
 func TestNoSecondAnswer(t *testing.T) {
-	_, addr := serveNode(t, ServerLimits{})
+	_, addr := serveNode(t, border.ServerLimits{})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
 	hidden := "GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n"
 	for name, headers := range map[string]string{
@@ -159,7 +140,7 @@ func TestNoSecondAnswer(t *testing.T) {
 
 // A body that ends early is never taken for a whole one.
 func TestTruncatedBody(t *testing.T) {
-	n, addr := serveNode(t, ServerLimits{})
+	n, addr := serveNode(t, border.ServerLimits{})
 	size := n.store.Size()
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
@@ -175,7 +156,7 @@ func TestTruncatedBody(t *testing.T) {
 
 // When the connections are used up, an idle one makes room for a caller.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
-	_, addr := serveNode(t, ServerLimits{Connections: 4})
+	_, addr := serveNode(t, border.ServerLimits{Connections: 4})
 	for range 12 {
 		conn, err := net.Dial("tcp", addr)
 		require.NoError(t, err)
@@ -199,15 +180,15 @@ func TestRequestID(t *testing.T) {
 	n := newTestNode(t)
 	for name, c := range map[string]struct{ sent, want string }{
 		"echoed":    {"abc-123", `^abc-123$`},
-		"too long":  {strings.Repeat("a", requestIDMax+1), `^req_[0-9A-HJKMNP-TV-Z]{26}$`},
+		"too long":  {strings.Repeat("a", border.RequestIDMax+1), `^req_[0-9A-HJKMNP-TV-Z]{26}$`},
 		"not plain": {"a\tb", `^req_`},
 		"none":      {"", `^req_`},
 	} {
 		w := n.do("", "GET", "/livez", "", "X-Request-Id", c.sent)
-		require.Regexp(t, c.want, w.Header().Get(headerRequest), name)
-		require.Equal(t, "n1", w.Header().Get(headerNode))
-		require.Equal(t, "leader", w.Header().Get(headerRole))
-		require.NotEmpty(t, w.Header().Get(headerIndex))
+		require.Regexp(t, c.want, w.Header().Get(border.HeaderRequest), name)
+		require.Equal(t, "n1", w.Header().Get(border.HeaderNode))
+		require.Equal(t, "leader", w.Header().Get(border.HeaderRole))
+		require.NotEmpty(t, w.Header().Get(border.HeaderIndex))
 	}
 }
 
@@ -215,12 +196,12 @@ func TestRequestID(t *testing.T) {
 // health are not.
 func TestOverload(t *testing.T) {
 	n := newTestNode(t)
-	n.api.running.Store(inFlightMax)
+	n.api.InFlight.Store(border.InFlightMax)
 	w := n.screen("x", "")
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, "overloaded", member(t, w.Body.Bytes(), "code"))
-	require.Equal(t, "none", w.Header().Get(headerOutcome))
+	require.Equal(t, "none", w.Header().Get(border.HeaderOutcome))
 	require.Equal(t, 200, n.do("", "GET", "/v1/health", "").Code)
 	require.Equal(t, 404, n.do("reviewer", "POST", "/v1/reviews/txn_zzzzzzzz", `{}`).Code)
-	require.Equal(t, int64(inFlightMax), n.api.Running())
+	require.Equal(t, int64(border.InFlightMax), n.api.Running())
 }

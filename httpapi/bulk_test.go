@@ -9,6 +9,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/httpapi/casework"
 )
 
 // cases are so many REVIEWs of one agent.
@@ -58,7 +59,7 @@ func TestBulkReview(t *testing.T) {
 	other := answer(t, n.do("reviewer", "POST", "/v1/queue/bulk", strings.Replace(body, "fourteen", "15", 1), "Idempotency-Key", "b1"), 200)
 	require.Equal(t, "idempotency_conflict", textOf(other, "results", "0", "code"))
 
-	many := make([]string, bulkMax+1)
+	many := make([]string, casework.BulkMax+1)
 	for i := range many {
 		many[i] = "txn_" + strings.Repeat("a", i+1)
 	}

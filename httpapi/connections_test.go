@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/httpapi/border"
 )
 
 // Many connections that are kept open and idle, and many that are busy: every call of
@@ -21,7 +23,7 @@ func TestManyConnections(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tls=%t", secure), func(t *testing.T) {
 			server := httptest.NewUnstartedServer(nil)
-			server.Config = NewServer(n.api.Handler(), ServerLimits{})
+			server.Config = border.NewServer(n.api.Handler(), border.ServerLimits{})
 			if server.EnableHTTP2 = secure; secure {
 				server.StartTLS()
 			} else {

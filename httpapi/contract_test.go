@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/httpapi/border"
 	"railguard/httpapi/contract"
 	"railguard/strictjson"
 )
@@ -75,10 +76,9 @@ func TestMain(m *testing.M) {
 // query parameters, members of bodies.
 func TestDocumentIsTheRouteTable(t *testing.T) {
 	n := newTestNode(t)
-	routes := map[string]route{}
-	for _, r := range n.api.publicRoutes() {
-		r.declare()
-		routes[r.method+" "+documentPath(r.path)] = r
+	routes := map[string]border.Route{}
+	for _, r := range n.publicRoutes() {
+		routes[r.Method+" "+documentPath(r.Path)] = r
 	}
 	for _, o := range held.Operations {
 		if o.Guest != "" {
@@ -88,9 +88,9 @@ func TestDocumentIsTheRouteTable(t *testing.T) {
 		r, known := routes[name]
 		require.True(t, known, "openapi.yaml has %s, the route table does not", name)
 		delete(routes, name)
-		require.Equal(t, r.scope.text(), o.Scope, "%s: x-scope", name)
-		roles := roleList(r.roles)
-		if r.roles == anyRole {
+		require.Equal(t, r.Scope.Text(), o.Scope, "%s: x-scope", name)
+		roles := border.RoleList(r.Roles)
+		if r.Roles == border.AnyRole {
 			roles = []string{"any"}
 		}
 		require.ElementsMatch(t, roles, o.Roles, "%s: x-roles", name)
@@ -105,12 +105,12 @@ func TestDocumentIsTheRouteTable(t *testing.T) {
 // documentPath is a route's path as OpenAPI writes it.
 func documentPath(path string) string { return strings.ReplaceAll(path, "...}", "}") }
 
-func requireParameters(t *testing.T, name string, r route, o *contract.Operation) {
+func requireParameters(t *testing.T, name string, r border.Route, o *contract.Operation) {
 	var want, got []string
-	if r.method == http.MethodGet || r.parameters != nil {
+	if r.Method == http.MethodGet || r.Parameters != nil {
 		want = append(want, "consistency")
 	}
-	want = append(want, r.parameters...)
+	want = append(want, r.Parameters...)
 	for _, p := range o.Query {
 		if p.Flag {
 			p.Name += "?"
@@ -120,19 +120,19 @@ func requireParameters(t *testing.T, name string, r route, o *contract.Operation
 	require.ElementsMatch(t, want, got, "%s: query parameters", name)
 }
 
-func requireMembers(t *testing.T, name string, r route, o *contract.Operation) {
-	if r.body == bodyNone {
+func requireMembers(t *testing.T, name string, r border.Route, o *contract.Operation) {
+	if r.Body == border.BodyNone {
 		require.Empty(t, o.Body.Schema, "%s takes no body", name)
 		return
 	}
 	require.NotEmpty(t, o.Body.Schema, "%s takes a body", name)
-	if r.body != bodyRaw {
-		require.Equal(t, r.body != bodyOptional, o.Body.Required, "%s: required", name)
+	if r.Body != border.BodyRaw {
+		require.Equal(t, r.Body != border.BodyOptional, o.Body.Required, "%s: required", name)
 	}
-	if r.shape == nil {
+	if r.Shape == nil {
 		return // Screening calls and policies have a rule of their own.
 	}
-	require.ElementsMatch(t, shapeNames(r.shape, ""), held.Members(o.Body.Schema), "%s: members of the body", name)
+	require.ElementsMatch(t, shapeNames(r.Shape, ""), held.Members(o.Body.Schema), "%s: members of the body", name)
 }
 
 // shapeNames are the names of a shape, those of inner objects behind a dot.

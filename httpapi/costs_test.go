@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/timing"
+	"railguard/httpapi/border"
 	"railguard/httpapi/guest"
 	"railguard/httpapi/lanes"
 )
@@ -57,13 +58,13 @@ func readCosts(t testing.TB) map[string]measured {
 }
 
 // notMeasured are kinds that no run here can tell, each with why its cost is right.
-var notMeasured = map[kind]string{
-	kindNone:   "as dear as the dearest: a route that is not in the table",
-	kindVerb:   "what operators do by hand, a few a day, bounded by the group they ask",
-	kindProbe:  "must answer whatever happens; as cheap as a 404",
-	kindEvents: "walks leaves as a search does, each counted like one of its; its waiting costs a look at a number 20 times a second",
-	kindDebug:  "the admin listener's, which is not open to callers",
-	kindWhole:  "as a list's compilation on every node, one second: a hundred times what the request itself costs here",
+var notMeasured = map[border.Kind]string{
+	border.KindNone:   "as dear as the dearest: a route that is not in the table",
+	border.KindVerb:   "what operators do by hand, a few a day, bounded by the group they ask",
+	border.KindProbe:  "must answer whatever happens; as cheap as a 404",
+	border.KindEvents: "walks leaves as a search does, each counted like one of its; its waiting costs a look at a number 20 times a second",
+	border.KindDebug:  "the admin listener's, which is not open to callers",
+	border.KindWhole:  "as a list's compilation on every node, one second: a hundred times what the request itself costs here",
 }
 
 // Every route has a kind, and so a cost and a lane; every cost rests on a measurement
@@ -71,36 +72,36 @@ var notMeasured = map[kind]string{
 func TestEveryRouteHasACostAndALane(t *testing.T) {
 	n := newTestNode(t)
 	named := map[string]bool{}
-	for _, r := range append(n.api.publicRoutes(), n.api.adminRoutes()...) {
-		at := r.method + " " + r.path
+	for _, r := range append(n.publicRoutes(), n.adminRoutes()...) {
+		at := r.Method + " " + r.Path
 		named[at] = true
-		is := chargeOf(&r)
-		require.NotEqual(t, kindNone, kindOf[at], "%s: name it in routesOf", at)
-		require.False(t, r.roles != 0 && is.cost == 0, "%s: whoever has a key pays for the call", at)
-		require.Equal(t, kindOf[at] == kindOpen || is.cost == 0, r.roles == 0, "%s: what has no key is paid for by its address", at)
+		is := border.ChargeOf(&r)
+		require.NotEqual(t, border.KindNone, border.KindOf[at], "%s: name it in routesOf", at)
+		require.False(t, r.Roles != 0 && is.Cost == 0, "%s: whoever has a key pays for the call", at)
+		require.Equal(t, border.KindOf[at] == border.KindOpen || is.Cost == 0, r.Roles == 0, "%s: what has no key is paid for by its address", at)
 	}
-	for at := range kindOf {
+	for at := range border.KindOf {
 		require.True(t, named[at], "no such route: %s", at)
 	}
 	count := 0
-	for _, routes := range routesOf {
+	for _, routes := range border.RoutesOf {
 		count += len(routes)
 	}
-	require.Len(t, kindOf, count, "a route has one kind")
+	require.Len(t, border.KindOf, count, "a route has one kind")
 	costs := readCosts(t)
-	for k := range kinds {
-		is := charges[k]
+	for k := range border.Kinds {
+		is := border.Charges[k]
 		if why := notMeasured[k]; why != "" {
-			require.NotContains(t, costs, is.name)
+			require.NotContains(t, costs, is.Name)
 			continue
 		}
-		m, known := costs[is.name]
-		require.True(t, known, "%s: not measured", is.name)
-		counted := float64(is.cost)
+		m, known := costs[is.Name]
+		require.True(t, known, "%s: not measured", is.Name)
+		counted := float64(is.Cost)
 		if m.per > 0 {
-			counted += m.ratio / m.per * float64(is.each) / 10
+			counted += m.ratio / m.per * float64(is.Each) / 10
 		}
-		require.GreaterOrEqual(t, counted*1.25, m.ratio, "%s costs more than it counts", is.name)
+		require.GreaterOrEqual(t, counted*1.25, m.ratio, "%s costs more than it counts", is.Name)
 	}
 }
 
@@ -109,21 +110,21 @@ func costTable(t testing.TB) string {
 	var page strings.Builder
 	page.WriteString(costPageHead)
 	costs := readCosts(t)
-	for k := range kinds {
-		is := charges[k]
-		if k == kindNone {
+	for k := range border.Kinds {
+		is := border.Charges[k]
+		if k == border.KindNone {
 			continue
 		}
-		counts := strconv.Itoa(is.cost)
-		if is.each != 0 {
-			counts += fmt.Sprintf(", and %.1f for each", float64(is.each)/10)
+		counts := strconv.Itoa(is.Cost)
+		if is.Each != 0 {
+			counts += fmt.Sprintf(", and %.1f for each", float64(is.Each)/10)
 		}
 		if why := notMeasured[k]; why != "" {
-			fmt.Fprintf(&page, "| %s | %s | %s | | | %s |\n", is.name, counts, is.lane.text(), why)
+			fmt.Fprintf(&page, "| %s | %s | %s | | | %s |\n", is.Name, counts, is.Lane.Text(), why)
 			continue
 		}
-		m := costs[is.name]
-		fmt.Fprintf(&page, "| %s | %s | %s | %.0f µs | %.1f | %s |\n", is.name, counts, is.lane.text(), m.micros, m.ratio, m.what)
+		m := costs[is.Name]
+		fmt.Fprintf(&page, "| %s | %s | %s | %.0f µs | %.1f | %s |\n", is.Name, counts, is.Lane.Text(), m.micros, m.ratio, m.what)
 	}
 	return page.String()
 }
@@ -151,8 +152,8 @@ func TestScansHaveALaneOfTheirOwn(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
 	ctx := context.Background()
-	for range scanPlaces() {
-		require.NoError(t, n.api.scans.Enter(ctx, "key_admin"))
+	for range border.ScanPlaces() {
+		require.NoError(t, n.api.Scans.Enter(ctx, "key_admin"))
 	}
 	for _, path := range []string{"/v1/audit?disposition=REJECTED", "/v1/queue?q=x", "/v1/agents"} {
 		w := n.do("admin", "GET", path, "", "X-Railguard-Timeout-Ms", "20")
@@ -164,11 +165,11 @@ func TestScansHaveALaneOfTheirOwn(t *testing.T) {
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, 200, n.screen(token, "").Code)
 	require.Equal(t, 200, n.do("admin", "GET", "/v1/health", "").Code)
-	for range scanPlaces() {
-		n.api.scans.Leave("key_admin")
+	for range border.ScanPlaces() {
+		n.api.Scans.Leave("key_admin")
 	}
 	require.Equal(t, 200, n.do("admin", "GET", "/v1/queue?q=x", "").Code)
-	require.NoError(t, n.api.scans.Enter(ctx, "x"), "a place is left behind by none of them")
+	require.NoError(t, n.api.Scans.Enter(ctx, "x"), "a place is left behind by none of them")
 	require.Zero(t, n.api.Running())
 }
 
@@ -183,7 +184,7 @@ func TestDearCallsMayRestAtEachStep(t *testing.T) {
 		n.register("")
 	}
 	asked := 0
-	n.api.scans.pace = timing.NewPace(1, 0, func() uint64 { asked++; return 0 }) // Slices of nothing: each step asks.
+	n.api.Scans.Pace = timing.NewPace(1, 0, func() uint64 { asked++; return 0 }) // Slices of nothing: each step asks.
 	for _, path := range []string{
 		"/v1/audit", "/v1/audit?disposition=REJECTED", "/v1/audit/export", "/v1/audit/export?format=csv", "/v1/queue?q=nothinghasit", "/v1/queue",
 		"/v1/agents", "/v1/agents?status=SUSPENDED", "/v1/activity", "/v1/events",
@@ -230,13 +231,13 @@ func TestPagesShowRecordsAsTheyAreAlone(t *testing.T) {
 // One key has so many exports at once; its third waits for a place and is told so.
 func TestStreamsHavePlaces(t *testing.T) {
 	n := newTestNode(t)
-	n.api.deadline = 20 * time.Millisecond
-	for range streamsOfOneKey {
-		require.NoError(t, n.api.streams.Enter(context.Background(), "key_auditor"))
+	n.api.Deadline = 20 * time.Millisecond
+	for range border.StreamsOfOneKey {
+		require.NoError(t, n.api.Streams.Enter(context.Background(), "key_auditor"))
 	}
 	require.Equal(t, 503, n.do("auditor", "GET", "/v1/audit/export", "").Code)
 	require.Equal(t, 200, n.do("admin", "GET", "/v1/audit/export", "").Code)
-	n.api.streams.Leave("key_auditor")
+	n.api.Streams.Leave("key_auditor")
 	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/export", "").Code)
 	require.Zero(t, n.api.Running())
 }
@@ -252,16 +253,16 @@ func TestWalksAreChargedByWhatTheyLookAt(t *testing.T) {
 		require.Equal(t, 200, n.screen(token, "").Code)
 	}
 	left := func(path string) float64 {
-		limiter := n.api.keysNow().byID[slow.ID].calls
+		limiter := n.api.KeysNow().ByID[slow.ID].Calls
 		limiter.SetBurstAt(time.Now(), 1000)
 		before := limiter.Tokens()
 		require.Equal(t, 200, n.do("slow", "GET", path, "").Code, path)
 		return before - limiter.Tokens()
 	}
-	n.api.keysNow().byID[slow.ID].calls.SetLimit(0)
-	require.InDelta(t, float64(charges[kindSearch].cost+100*charges[kindSearch].each/10), left("/v1/audit?disposition=REJECTED"), 5)
-	require.InDelta(t, float64(charges[kindSearch].cost+(50+50)*charges[kindSearch].each/10), left("/v1/audit?limit=50"), 5, "fifty are looked at, and written")
-	require.Greater(t, left("/v1/audit/export"), 100*float64(charges[kindExport].each)/10)
+	n.api.KeysNow().ByID[slow.ID].Calls.SetLimit(0)
+	require.InDelta(t, float64(border.Charges[border.KindSearch].Cost+100*border.Charges[border.KindSearch].Each/10), left("/v1/audit?disposition=REJECTED"), 5)
+	require.InDelta(t, float64(border.Charges[border.KindSearch].Cost+(50+50)*border.Charges[border.KindSearch].Each/10), left("/v1/audit?limit=50"), 5, "fifty are looked at, and written")
+	require.Greater(t, left("/v1/audit/export"), 100*float64(border.Charges[border.KindExport].Each)/10)
 }
 
 // What a guest says that it costs is charged with its call.
@@ -271,7 +272,7 @@ func TestGuestsAreCharged(t *testing.T) {
 	slow.Rate = 500
 	n.addKey(slow, testSecret("slow"))
 	require.Equal(t, 200, n.do("slow", "GET", "/v1/key", "").Code)
-	limiter := n.api.keysNow().byID[slow.ID].calls
+	limiter := n.api.KeysNow().ByID[slow.ID].Calls
 	limiter.SetLimit(0)
 	for _, extra := range []int{0, 8} {
 		before := limiter.Tokens()
@@ -280,7 +281,7 @@ func TestGuestsAreCharged(t *testing.T) {
 		w := httptest.NewRecorder()
 		n.api.Handler().ServeHTTP(w, r.WithContext(guest.Costing(r.Context(), extra)))
 		require.Equal(t, 200, w.Code)
-		require.InDelta(t, float64(charges[kindRead].cost+extra), before-limiter.Tokens(), 0.5)
+		require.InDelta(t, float64(border.Charges[border.KindRead].Cost+extra), before-limiter.Tokens(), 0.5)
 	}
 }
 
@@ -290,7 +291,7 @@ func TestKeylessCallsAreBoundedByAddress(t *testing.T) {
 	n := newTestNode(t)
 	limited := map[string]int{}
 	for _, path := range []string{"/v1/health", "/v1/agents", "/nothing", "/log/checkpoint"} {
-		n.api.addresses = lanes.NewAddresses(1, 20, 16)
+		n.api.Addresses = lanes.NewAddresses(1, 20, 16)
 		for range 25 {
 			if n.do("", "GET", path, "").Code == 429 {
 				limited[path]++

@@ -15,13 +15,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/httpapi/border"
 )
 
 var measure = flag.Bool("measure", false, "measure what calls cost and write "+costFile)
 
 // costSample is one kind of call, ready to be made again and again.
 type costSample struct {
-	kind   kind
+	kind   border.Kind
 	looked int // What a walk looks at in one call.
 	what   string
 	call   func(i int) *http.Request
@@ -54,7 +56,7 @@ func TestMeasureCosts(t *testing.T) {
 				r := s.call(next[i])
 				w := &discard{header: http.Header{}}
 				n.api.Handler().ServeHTTP(w, r)
-				require.Less(t, w.status, 300, charges[s.kind].name)
+				require.Less(t, w.status, 300, border.Charges[s.kind].Name)
 				next[i]++
 				calls++
 			}
@@ -71,7 +73,7 @@ func TestMeasureCosts(t *testing.T) {
 		if s.looked > 0 {
 			per = ratio / float64(s.looked)
 		}
-		fmt.Fprintf(&text, "%s\t%.1f\t%.2f\t%.4f\t%s\n", charges[s.kind].name, float64(best[i].Nanoseconds())/1000, ratio, per, s.what)
+		fmt.Fprintf(&text, "%s\t%.1f\t%.2f\t%.4f\t%s\n", border.Charges[s.kind].Name, float64(best[i].Nanoseconds())/1000, ratio, per, s.what)
 	}
 	require.NoError(t, os.WriteFile(costFile, []byte(text.String()), 0o644))
 }
@@ -82,7 +84,7 @@ func costSamples(t *testing.T, n *testNode) []costSample {
 	for i := range n.settings.Keys {
 		n.settings.Keys[i].Rate = -1
 	}
-	n.api.forget()
+	n.reopen(nil)
 	_, token := n.register("")
 	const leaves, agents = 5000, 600
 	ids := make([]string, agents)
@@ -104,24 +106,24 @@ func costSamples(t *testing.T, n *testNode) []costSample {
 	}
 	screening := `{"token":"` + token + `","amount":12.50,"chain":"BASE","rail":"USDC","cpWallet":"0x00000000000000000000000000000000000000aa","cpName":"Paper and Ink Trading"}`
 	return []costSample{
-		{kindScreening, 0, "POST /v1/screen with wallet and name", same("POST", "/v1/screen", screening)},
-		{kindRead, 0, "GET /v1/agents/{id}/limits", func(i int) *http.Request { return request("GET", "/v1/agents/"+ids[i%agents]+"/limits", "") }},
-		{kindCredential, 0, "GET /v1/agents/{id}", func(i int) *http.Request { return request("GET", "/v1/agents/"+ids[i%agents], "") }},
-		{kindWrite, 0, "PATCH of an agent", func(i int) *http.Request {
+		{border.KindScreening, 0, "POST /v1/screen with wallet and name", same("POST", "/v1/screen", screening)},
+		{border.KindRead, 0, "GET /v1/agents/{id}/limits", func(i int) *http.Request { return request("GET", "/v1/agents/"+ids[i%agents]+"/limits", "") }},
+		{border.KindCredential, 0, "GET /v1/agents/{id}", func(i int) *http.Request { return request("GET", "/v1/agents/"+ids[i%agents], "") }},
+		{border.KindWrite, 0, "PATCH of an agent", func(i int) *http.Request {
 			return request("PATCH", "/v1/agents/"+ids[i%agents], fmt.Sprintf(`{"velocity":{"maxPerMinute":%d},"reason":"r"}`, 1+i%1000))
 		}},
-		{kindIssue, 0, "POST /v1/agents/register", same("POST", "/v1/agents/register",
+		{border.KindIssue, 0, "POST /v1/agents/register", same("POST", "/v1/agents/register",
 			`{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Quiet Trading House","purpose":"buy"}`)},
-		{kindNames, 0, "GET /v1/match, explained", same("GET", "/v1/match?name=Quiet+Paper+and+Ink+Trading+House&explain=true", "")},
-		{kindPolicy, 0, "POST /v1/policy/validate", same("POST", "/v1/policy/validate", `{"velocity":{"maxPerMinute":700}}`)},
-		{kindPage, 0, "GET /v1/agents, 500 of them", same("GET", "/v1/agents?limit=500", "")},
-		{kindSearch, leafScanMax, "GET /v1/audit by a disposition that no record has", same("GET", "/v1/audit?disposition=REJECTED", "")},
-		{kindQueue, leaves, "GET /v1/queue by a text that no case has", same("GET", "/v1/queue?q=nothinghasit", "")},
-		{kindEvidence, 0, "POST /v1/audit/{txnId}/replay", func(i int) *http.Request { return request("POST", "/v1/audit/"+txns[i%leaves]+"/replay", "") }},
-		{kindBundle, 0, "GET /log/tile/entries/000", same("GET", "/log/tile/entries/000", "")},
-		{kindExport, leaves, "GET /v1/audit/export", same("GET", "/v1/audit/export", "")},
-		{kindDiff, 0, "GET /v1/ofac/{id}/diff of the sample with itself", same("GET", "/v1/ofac/"+listID(n)+"/diff", "")},
-		{kindOpen, 0, "GET /v1/health", same("GET", "/v1/health", "")},
+		{border.KindNames, 0, "GET /v1/match, explained", same("GET", "/v1/match?name=Quiet+Paper+and+Ink+Trading+House&explain=true", "")},
+		{border.KindPolicy, 0, "POST /v1/policy/validate", same("POST", "/v1/policy/validate", `{"velocity":{"maxPerMinute":700}}`)},
+		{border.KindPage, 0, "GET /v1/agents, 500 of them", same("GET", "/v1/agents?limit=500", "")},
+		{border.KindSearch, border.LeafScanMax, "GET /v1/audit by a disposition that no record has", same("GET", "/v1/audit?disposition=REJECTED", "")},
+		{border.KindQueue, leaves, "GET /v1/queue by a text that no case has", same("GET", "/v1/queue?q=nothinghasit", "")},
+		{border.KindEvidence, 0, "POST /v1/audit/{txnId}/replay", func(i int) *http.Request { return request("POST", "/v1/audit/"+txns[i%leaves]+"/replay", "") }},
+		{border.KindBundle, 0, "GET /log/tile/entries/000", same("GET", "/log/tile/entries/000", "")},
+		{border.KindExport, leaves, "GET /v1/audit/export", same("GET", "/v1/audit/export", "")},
+		{border.KindDiff, 0, "GET /v1/ofac/{id}/diff of the sample with itself", same("GET", "/v1/ofac/"+listID(n)+"/diff", "")},
+		{border.KindOpen, 0, "GET /v1/health", same("GET", "/v1/health", "")},
 	}
 }
 

@@ -1,16 +1,10 @@
-// Package httpapi is HTTP in, HTTP out.
+// Package httpapi is the HTTP API of a node: the border and the rooms behind it.
 //
-// Purpose: bytes to calls and back; API keys, roles, rates, deadlines, idempotency;
-// handing calls to the edge and their records to the log; rendering answers from
-// audit leaves by role; the status that each code of a refusal has.
+// Purpose: composition. New opens the rooms, each with what it needs, and gives their routes
+// and renderers to the border.
 //
-// Map: api.go is the listeners and the route tables, call.go one call on its way,
-// keys.go who calls, errors.go and answer.go what is answered, propose.go
-// the way into the log, record.go answers from leaves, batch.go many payments at once; the other files
-// are the endpoints, a noun each.
-//
-// May import: edge, strictjson, seal, engine, engine/credential, ofac, ofac/judge, fsm
-// (View, Settings), fsm/wire, audit, audit/note, cluster/report; fastjson,
-// VictoriaMetrics/metrics, golang.org/x/time/rate.
-// Never: raft, the rest of cluster, bbolt, fsm.Machine.
+// May import: httpapi/border and the rooms beside it (payments, registry, casework, evidence,
+// rulebook, operations), httpapi/cosigning, webhooks, edge/retrace, seal, engine;
+// VictoriaMetrics/metrics.
+// Never: a handler, a route, a record: they are the rooms'.
 package httpapi

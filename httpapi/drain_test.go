@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/httpapi/border"
+	"railguard/httpapi/operations"
 )
 
 // A grace makes the node unready first and serves calls meanwhile, each of which says
@@ -36,7 +39,8 @@ func TestDrainWithGrace(t *testing.T) {
 	require.Contains(t, n.do("", "GET", "/v1/health", "").Body.String(), `"draining":false`)
 	require.Empty(t, n.do("admin", "GET", "/v1/agents?limit=1", "").Header().Get("Connection"))
 	n.api.SetLeaving()
-	n.api.drainLater(time.Millisecond)
+	operations := operations.Open(operations.Deps{Operations: n, Gate: n.api, Logger: slog.New(slog.DiscardHandler)})
+	operations.DrainLater(time.Millisecond)
 	require.Eventually(t, func() bool { return n.do("admin", "GET", "/v1/agents?limit=1", "").Code == 503 }, 10*time.Second, 5*time.Millisecond)
 }
 
@@ -45,8 +49,8 @@ func TestDrainWithGrace(t *testing.T) {
 func TestReadinessIsToldOnce(t *testing.T) {
 	n := newTestNode(t)
 	var said bytes.Buffer
-	n.api.log = slog.New(slog.NewTextHandler(&said, nil))
-	before := statusTotals[503].Get()
+	n.reopen(func(d *Deps) { d.Logger = slog.New(slog.NewTextHandler(&said, nil)) })
+	before := border.StatusTotals[503].Get()
 	ask := func(path string, code int) {
 		t.Helper()
 		for range 3 {
@@ -59,7 +63,7 @@ func TestReadinessIsToldOnce(t *testing.T) {
 	ask("/readyz?exclude=drain,node", 200)
 	require.Equal(t, 200, n.do("ops", "POST", "/v1/cluster/drain", `{"drain":false}`).Code)
 	ask("/readyz", 200)
-	require.Equal(t, before, statusTotals[503].Get(), "callers were refused nothing")
+	require.Equal(t, before, border.StatusTotals[503].Get(), "callers were refused nothing")
 	require.Equal(t, 2, strings.Count(said.String(), "msg=ready"), said.String())
 	require.Equal(t, 1, strings.Count(said.String(), `msg="not ready" checks="drain draining"`), said.String())
 	require.NotContains(t, said.String(), "msg=request")

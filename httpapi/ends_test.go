@@ -12,6 +12,7 @@ import (
 
 	"railguard/audit"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
 )
 
 // TestEveryEndIsMapped: a read that ends with its time, its link or its node is a 503
@@ -39,7 +40,7 @@ func TestEveryEndIsMapped(t *testing.T) {
 			for _, path := range []string{"/v1/audit/" + txn, "/v1/audit/" + txn + "?consistency=leader"} {
 				w := n.do("auditor", "GET", path, "")
 				require.Equal(t, http.StatusServiceUnavailable, w.Code, "%s: %s", path, w.Body)
-				require.Equal(t, "none", w.Header().Get(headerOutcome))
+				require.Equal(t, "none", w.Header().Get(border.HeaderOutcome))
 				require.Equal(t, "1", w.Header().Get("Retry-After"))
 				if c.code != "" {
 					require.Equal(t, c.code, member(t, w.Body.Bytes(), "code"))
@@ -62,7 +63,7 @@ func TestStandingDispositionOrUnknown(t *testing.T) {
 	w := n.do("reviewer", "POST", path, body)
 	n.before, n.leafError = nil, nil
 	require.Equal(t, http.StatusServiceUnavailable, w.Code, w.Body)
-	require.Equal(t, "unknown", w.Header().Get(headerOutcome))
+	require.Equal(t, "unknown", w.Header().Get(border.HeaderOutcome))
 	require.Equal(t, "outcome_unknown", member(t, w.Body.Bytes(), "code"))
 
 	w = n.do("reviewer", "POST", path, body)
@@ -113,7 +114,7 @@ func TestRottenHistoryIsNotNow(t *testing.T) {
 			api.Handler().ServeHTTP(w, r)
 			require.Equal(t, http.StatusServiceUnavailable, w.Code, w.Body)
 			require.Equal(t, "overloaded", member(t, w.Body.Bytes(), "code"))
-			require.Equal(t, "none", w.Header().Get(headerOutcome))
+			require.Equal(t, "none", w.Header().Get(border.HeaderOutcome))
 			require.Equal(t, "1", w.Header().Get("Retry-After"))
 		})
 	}

@@ -18,6 +18,7 @@ import (
 	"railguard/edge/events"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
 )
 
 // told are the types of all events that a key is given, in order, over pages of two.
@@ -145,7 +146,7 @@ func TestEventEnvelope(t *testing.T) {
 		seq, number = at, int(text[2][0]-'0')
 		data, err := n.store.Leaf(uint64(at))
 		require.NoError(t, err)
-		require.Equal(t, leafHash(data), textOf(e, "leafHash"))
+		require.Equal(t, border.LeafHash(data), textOf(e, "leafHash"))
 		stored, err := n.store.Record(uint64(at))
 		require.NoError(t, err)
 		require.Equal(t, engine.Time(stored.Time).String(), textOf(e, "time"))
@@ -283,7 +284,7 @@ func TestEventStreamThatCannotBegin(t *testing.T) {
 		w := httptest.NewRecorder()
 		n.another(nil).Handler().ServeHTTP(w, r) // It knows no profile yet.
 		require.Equal(t, http.StatusServiceUnavailable, w.Code, "%s: %s", accept, w.Body)
-		require.Equal(t, "none", w.Header().Get(headerOutcome))
+		require.Equal(t, "none", w.Header().Get(border.HeaderOutcome))
 	}
 }
 
@@ -340,13 +341,13 @@ func TestAuditWaitsForTheDisposition(t *testing.T) {
 func TestEventReadersAreBounded(t *testing.T) {
 	n := newTestNode(t)
 	ctx := context.Background()
-	for range watchesOfOneKey {
-		require.NoError(t, n.api.watchers.Enter(ctx, "key_bootstrap"))
+	for range border.WatchesOfOneKey {
+		require.NoError(t, n.api.Watchers.Enter(ctx, "key_bootstrap"))
 	}
 	v := answer(t, n.do("admin", "GET", "/v1/events", ""), 503)
 	require.Equal(t, "overloaded", textOf(v, "code"))
 	answer(t, n.do("auditor", "GET", "/v1/events", ""), 200)
-	n.api.watchers.Leave("key_bootstrap")
+	n.api.Watchers.Leave("key_bootstrap")
 	for range 2 {
 		answer(t, n.do("admin", "GET", "/v1/events", ""), 200)
 	}

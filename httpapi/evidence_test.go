@@ -21,6 +21,7 @@ import (
 	"railguard/audit/proof"
 	"railguard/edge"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
 	"railguard/ofac"
 )
 
@@ -29,8 +30,8 @@ import (
 // the test have one signing key: the second is a fork, the best that a forger
 // could come by without the key itself.
 
-// evidence is what a node answers to those who take records away.
-type evidence struct {
+// takenRecords is what a node answers to those who take records away.
+type takenRecords struct {
 	keys    string
 	whole   [][]byte // Lines of an export of everything,
 	earlier [][]byte // of one that was made before,
@@ -42,14 +43,14 @@ type evidence struct {
 
 // newEvidence fills a log: screening calls of two operators, reviews, their
 // dispositions and comments. story makes it another log.
-func newEvidence(t testing.TB, story string) *evidence {
+func newEvidence(t testing.TB, story string) *takenRecords {
 	n := newTestNode(t)
 	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Operator: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
 	w := n.do("admin", "POST", "/v1/agents/register", `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Globex Ltd","purpose":"buy"}`)
 	require.Equal(t, 201, w.Code, w.Body)
 	foreign := member(t, w.Body.Bytes(), "token")
-	e := &evidence{keys: n.settings.Genesis.LogKeys}
+	e := &takenRecords{keys: n.settings.Genesis.LogKeys}
 	var reviews []string
 	for i := range 8 {
 		if i == 4 {
@@ -84,7 +85,7 @@ func linesOf(w *httptest.ResponseRecorder) [][]byte {
 	return lines[:len(lines)-1] // Nothing stands behind the last line's end.
 }
 
-func (e *evidence) examine(lines ...[]byte) (examine.Report, error) {
+func (e *takenRecords) examine(lines ...[]byte) (examine.Report, error) {
 	return examine.File(bytes.NewReader(bytes.Join(lines, nil)), examine.Options{Keys: e.keys, KeysGiven: true})
 }
 
@@ -443,7 +444,7 @@ func TestMatchesSayWhoIsMeant(t *testing.T) {
 	require.Nil(t, answer(t, n.do("screener", "GET", path, ""), 200).Get("parties"))
 	require.Nil(t, answer(t, n.do("ops", "GET", path, ""), 200).Get("parties"))
 	masked := answer(t, n.do("ops", "GET", path, ""), 200)
-	require.Equal(t, maskedText, textOf(masked, "_request", "cpDateOfBirth"))
+	require.Equal(t, border.MaskedText, textOf(masked, "_request", "cpDateOfBirth"))
 	dry := answer(t, n.do("reviewer", "POST", "/v1/screen/dry-run", body(`,"cpDateOfBirth":"23 Nov 1962"`)), 200)
 	require.Equal(t, "501", textOf(dry, "parties", "0", "uid"))
 	require.Equal(t, "date of birth agrees: 1962-11-23", textOf(dry, "parties", "0", "context", "0"))

@@ -20,6 +20,7 @@ import (
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/httpapi/evidence"
 	"railguard/seal"
 )
 
@@ -164,7 +165,7 @@ func TestAgentExports(t *testing.T) {
 	// A break is gone on with: the same file.
 	whole := d.export(t, 5, 12)
 	w := d.do("auditor", "GET", "/v1/audit/export?agentId="+d.id+"&from="+objectOf(whole[0])["from"].(string)+"&to="+objectOf(whole[0])["to"].(string), "")
-	rest := d.do("auditor", "GET", "/v1/audit/export?"+w.Header().Get(headerContinue)+"&cursor="+string(objectOf(whole[3])["index"].(json.Number)), "")
+	rest := d.do("auditor", "GET", "/v1/audit/export?"+w.Header().Get(evidence.HeaderContinue)+"&cursor="+string(objectOf(whole[3])["index"].(json.Number)), "")
 	require.Equal(t, 200, rest.Code, rest.Body)
 	joined := append(slices.Clone(linesOf(w)[:4]), linesOf(rest)...)
 	_, err = d.examine(joined)
@@ -173,7 +174,7 @@ func TestAgentExports(t *testing.T) {
 	d.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Operator: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
 	require.Equal(t, 403, d.do("scoped", "GET", "/v1/audit/export?agentId="+d.id, "").Code)
 	require.Equal(t, 400, d.do("auditor", "GET", "/v1/audit/export?agentId=agt_00000000", "").Code, "no id of ours")
-	require.Equal(t, 404, d.do("auditor", "GET", "/v1/audit/export?agentId="+d.api.judges.Now().IDs.AgentID(9999), "").Code)
+	require.Equal(t, 404, d.do("auditor", "GET", "/v1/audit/export?agentId="+d.api.Judges().Now().IDs.AgentID(9999), "").Code)
 	require.Equal(t, 400, d.do("auditor", "GET", "/v1/audit/export?format=csv&agentId="+d.id, "").Code)
 	require.Equal(t, 400, d.do("auditor", "GET", "/v1/audit/export?agentId=", "").Code)
 }

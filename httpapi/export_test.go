@@ -21,6 +21,7 @@ import (
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/httpapi/evidence"
 )
 
 // Every line of an export proves itself against the checkpoint on top.
@@ -68,17 +69,9 @@ func TestExportProvesItself(t *testing.T) {
 	rows, err := csv.NewReader(bytes.NewReader(table.Body.Bytes())).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 5)
-	require.Equal(t, csvColumns, rows[0])
+	require.Equal(t, evidence.CSVColumns, rows[0])
 	require.Equal(t, []string{"end", "3 rows"}, []string{rows[4][0], rows[4][2]}, "a table says that it is whole")
 	require.Equal(t, "'=cmd()", rows[1][15], "no formula of a caller runs in a spreadsheet")
-}
-
-func TestCSVCell(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "plain": "plain", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx", "a=b": "a=b", "'x": "'x",
-	} {
-		require.Equal(t, want, csvCell(text))
-	}
 }
 
 // An export that broke off goes on where it stopped, on any node, and what the
@@ -103,7 +96,7 @@ func TestExportGoesOn(t *testing.T) {
 		n.screen(token, "") // The log goes on meanwhile.
 		elsewhere := n.another(nil)
 		for cursor, at := range placesOf(t, whole) {
-			query := w.Header().Get(headerContinue) + "&cursor=" + strconv.FormatUint(cursor, 10)
+			query := w.Header().Get(evidence.HeaderContinue) + "&cursor=" + strconv.FormatUint(cursor, 10)
 			r := httptest.NewRequest("GET", "/v1/audit/export?"+query, nil)
 			r.Header.Set("Authorization", "Bearer "+testSecret(asked.role))
 			rest := httptest.NewRecorder()
@@ -152,7 +145,7 @@ func TestExportGoesOnOnlyAsItBegan(t *testing.T) {
 	}
 	from, to := (testStart + engine.Second).String(), (testStart + 3*engine.Second).String()
 	w := n.do("auditor", "GET", "/v1/audit/export?from="+from+"&to="+to, "")
-	began, err := url.ParseQuery(w.Header().Get(headerContinue))
+	began, err := url.ParseQuery(w.Header().Get(evidence.HeaderContinue))
 	require.NoError(t, err)
 	first, err := strconv.ParseUint(began.Get("first"), 10, 64)
 	require.NoError(t, err)
@@ -222,10 +215,10 @@ func TestExportWaitsForHistory(t *testing.T) {
 	n.screen(token, "")
 	from := (testStart + engine.Second).String()
 	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/export?from="+from, "").Code)
-	x := &exporter{c: &call{passing: passing{api: n.api}}, store: n.store, from: testStart + engine.Second, to: testStart + 2*engine.Second, end: n.store.Size()}
-	x.point = &checkpoint{size: x.end}
+	x := &evidence.Exporter{Request: n.call(), Store: n.store, From: testStart + engine.Second, To: testStart + 2*engine.Second, End: n.store.Size()}
+	x.Point = &evidence.Checkpoint{Size: x.End}
 	var refused *edge.Refusal
-	require.ErrorAs(t, x.checkEdges(), &refused, "leaf 0 is of an earlier time")
+	require.ErrorAs(t, x.CheckEdges(), &refused, "leaf 0 is of an earlier time")
 	require.Equal(t, "overloaded", refused.Code)
 	_, err := n.store.Record(n.store.Size())
 	require.ErrorIs(t, err, audit.ErrNotYet)
@@ -261,7 +254,7 @@ func TestExportEndsAtRetention(t *testing.T) {
 	n.screen(token, "")
 	lines := n.exportLines(t, "auditor", "?from=2026-01-01")
 	require.Equal(t, json.Number(strconv.FormatUint(old, 10)), objectOf(lines[0])["first"])
-	e := &evidence{keys: n.settings.Genesis.LogKeys}
+	e := &takenRecords{keys: n.settings.Genesis.LogKeys}
 	report, err := e.examine(lines...)
 	require.NoError(t, err)
 	require.Equal(t, n.store.Size()-old, uint64(report.Leaves))

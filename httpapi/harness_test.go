@@ -23,6 +23,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
 	"railguard/ofac"
 	"railguard/ofac/sample"
 	"railguard/seal"
@@ -59,6 +60,7 @@ type testNode struct {
 
 	secrets *seal.Secrets
 	api     *API
+	deps    Deps // Of api.
 
 	proposeError error                                          // Answers every proposal.
 	leafGate     chan struct{}                                  // Has every reading of a leaf wait until it is closed.
@@ -106,15 +108,14 @@ func newTestNode(t testing.TB) *testNode {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	n.store = store
-	n.api, err = New(Deps{
+	n.deps = Deps{
 		Proposer: n, Published: n, Records: n, Lists: n, Operations: n, Secrets: n.secrets,
 		Node: "n1", Version: "0.0.0-test", AdminToken: "admin-token-of-the-tests", Now: n.wallClock,
 		Backup: partsOfABackup, Webhooks: webhooks.NewSender(webhooks.SenderConfig{Secrets: n.secrets, Version: "0.0.0-test", Dev: true, Dial: dialLoopback}),
-	})
-	require.NoError(t, err)
-	t.Cleanup(n.api.Close)
+	}
+	n.reopen(nil)
 	n.must(wire.KindGenesis, n.genesis())
-	for _, role := range roleNames[:6] {
+	for _, role := range border.RoleNames[:6] {
 		n.addKey(wire.APIKey{ID: "key_" + role, Name: "test " + role, Roles: testRoles[role]}, testSecret(role))
 	}
 	n.activate(sample.Entities(), sample.Meta())
@@ -490,9 +491,3 @@ func (n *testNode) doAdmin(method, path, body string, headers ...string) *httpte
 }
 
 func testKey(name string) wire.APIKey { return wire.APIKey{ID: "key_" + name, Name: "test " + name} }
-
-// forget makes the API ask for the settings anew.
-func (a *API) forget() {
-	a.keys.Store(nil)
-	a.judges = judgesOf(a.deps)
-}

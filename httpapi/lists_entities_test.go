@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/httpapi/rulebook"
 	"railguard/ofac"
 )
 
@@ -21,7 +22,7 @@ func TestListEntities(t *testing.T) {
 	name := hex.EncodeToString(digest[:])
 	require.NoError(t, os.WriteFile(filepath.Join(folder, name+".entities"), data, 0o600))
 	require.Equal(t, 404, n.do("auditor", "GET", "/v1/ofac/"+name+"/entities", "").Code, "a server without a folder")
-	n.api = n.another(func(d *Deps) { d.ListFiles = ListsIn(folder) })
+	n.api = n.another(func(d *Deps) { d.ListFiles = rulebook.ListsIn(folder) })
 	w := n.do("auditor", "GET", "/v1/ofac/"+name+"/entities", "")
 	require.Equal(t, 200, w.Code)
 	require.Equal(t, data, w.Body.Bytes())

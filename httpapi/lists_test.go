@@ -12,6 +12,8 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/httpapi/rulebook"
 	"railguard/ofac"
 )
 
@@ -115,7 +117,7 @@ func TestUploadActivateRollback(t *testing.T) {
 
 	// A replay of the first activation answers as it did and changes nothing.
 	w := n.do("policy", "POST", "/v1/ofac/"+first+"/activate", "", "Idempotency-Key", "a")
-	require.Equal(t, "true", w.Header().Get(headerReplayed))
+	require.Equal(t, "true", w.Header().Get(border.HeaderReplayed))
 	require.Equal(t, 2, answer(t, w, 200).GetInt("listVersion"))
 	require.Equal(t, "PROCEED", screen("Umbrella Corporation"))
 
@@ -264,7 +266,7 @@ func TestUploadChecksAreNotForgotten(t *testing.T) {
 	_, token := n.registered("")
 	id := n.upload("suspicious", "2026-03-10;"+manyNames(40))
 	n.advance(engine.Hour)
-	for range leafScanMax + 1 {
+	for range border.LeafScanMax + 1 {
 		answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200)
 	}
 	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
@@ -278,8 +280,8 @@ func TestUploadChecksAreNotForgotten(t *testing.T) {
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
 
 	settings := *n.Settings()
-	c := &call{passing: passing{api: n.api}}
-	problems, err := uploadProblems(c, &wire.ListInfo{Digest: [32]byte{1}, StagedAt: settings.ListSynced})
+	c := n.call()
+	problems, err := rulebook.UploadProblems(c, &wire.ListInfo{Digest: [32]byte{1}, StagedAt: settings.ListSynced})
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	require.Contains(t, problems[0], "cannot be read")
@@ -333,20 +335,20 @@ func TestFamilyMayNotShrink(t *testing.T) {
 // One upload is read at a time: the other is told so and changes nothing.
 func TestOneUploadAtATime(t *testing.T) {
 	n := listNode(t)
-	uploading <- struct{}{}
+	rulebook.Uploading <- struct{}{}
 	v := answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name=SDN.CSV", "2026-03-10;ONE NAME"), 409)
 	require.Equal(t, "refresh_running", textOf(v, "code"))
-	<-uploading
+	<-rulebook.Uploading
 	n.upload("SDN.CSV", "2026-03-10;ONE NAME")
 }
 
 // tellingSyncer also tells how its runs went.
 type tellingSyncer struct {
 	testSyncer
-	report SyncReport
+	report rulebook.SyncReport
 }
 
-func (s *tellingSyncer) LastSync() SyncReport { return s.report }
+func (s *tellingSyncer) LastSync() rulebook.SyncReport { return s.report }
 
 func TestSyncIsTold(t *testing.T) {
 	n := newTestNode(t)
@@ -357,16 +359,16 @@ func TestSyncIsTold(t *testing.T) {
 	require.Equal(t, "null", string(sync.Get("lastTryAt").MarshalTo(nil)))
 	require.Equal(t, "null", string(sync.Get("error").MarshalTo(nil)))
 	at := time.Date(2026, 3, 10, 3, 0, 0, 0, time.UTC)
-	syncer.report = SyncReport{Source: "published", TriedAt: at.Add(time.Hour), DoneAt: at, Failure: "no origin gave the lists"}
+	syncer.report = rulebook.SyncReport{Source: "published", TriedAt: at.Add(time.Hour), DoneAt: at, Failure: "no origin gave the lists"}
 	sync = answer(t, n.do("ops", "GET", "/v1/ofac", ""), 200).Get("sync")
 	require.Equal(t, "published", textOf(sync, "source"))
 	require.Equal(t, "2026-03-10T04:00:00.000Z", textOf(sync, "lastTryAt"))
 	require.Equal(t, "2026-03-10T03:00:00.000Z", textOf(sync, "lastSuccessAt"))
 	require.Equal(t, "no origin gave the lists", textOf(sync, "error"))
-	done, failed := syncsDone.Get(), syncsFailed.Get()
-	CountSync(nil)
-	CountSync(errors.New("x"))
-	require.Equal(t, [2]uint64{done + 2, failed + 1}, [2]uint64{syncsDone.Get(), syncsFailed.Get()})
+	done, failed := rulebook.SyncsDone.Get(), rulebook.SyncsFailed.Get()
+	rulebook.CountSync(nil)
+	rulebook.CountSync(errors.New("x"))
+	require.Equal(t, [2]uint64{done + 2, failed + 1}, [2]uint64{rulebook.SyncsDone.Get(), rulebook.SyncsFailed.Get()})
 }
 
 // "The list before" is chosen once. If another one is activated meanwhile, the officer
@@ -410,7 +412,7 @@ func TestSync(t *testing.T) {
 	t.Cleanup(func() { close(hanging.release) })
 	cases := []struct {
 		name     string
-		syncer   Syncer
+		syncer   rulebook.Syncer
 		status   int
 		finished bool
 		code     string

@@ -18,7 +18,9 @@ func TestLogLevelAndRequestLine(t *testing.T) {
 	require.Equal(t, 404, n.doAdmin("GET", "/admin/log-level", "").Code, "nobody gave it a level to change")
 	var said bytes.Buffer
 	level := new(slog.LevelVar)
-	n.api.log, n.api.deps.LogLevel = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: level})), level
+	n.reopen(func(d *Deps) {
+		d.Logger, d.LogLevel = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: level})), level
+	})
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	screen := func() string {
 		said.Reset()

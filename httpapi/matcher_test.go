@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/httpapi/border"
 	"railguard/ofac"
 )
 
@@ -34,5 +35,5 @@ func TestRaiseMatcher(t *testing.T) {
 	require.EqualValues(t, 2, n.Settings().Matcher)
 	again := n.do("ops", "POST", path, `{"to":2,"reason":"release 9"}`, "Idempotency-Key", "m")
 	require.Equal(t, w.Body.String(), again.Body.String())
-	require.Equal(t, "true", again.Header().Get(headerReplayed))
+	require.Equal(t, "true", again.Header().Get(border.HeaderReplayed))
 }

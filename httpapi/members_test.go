@@ -9,6 +9,8 @@ import (
 	"github.com/valyala/fastjson"
 
 	"railguard/engine"
+	"railguard/httpapi/border"
+	"railguard/httpapi/payments"
 )
 
 // A screening call in which a known member is misspelt is refused: judged without it,
@@ -153,12 +155,12 @@ func TestLateSettleIsShownAndCounted(t *testing.T) {
 	held := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":20,"hold":{"ttlSeconds":60}}`), 200)
 	path := "/v1/transactions/" + textOf(held, "txnId")
 	answer(t, n.do("screener", "POST", path+"/release", `{"reason":"payment_failed"}`), 200)
-	before := settleMarks["late"].Get()
+	before := payments.SettleMarks["late"].Get()
 	for range 2 {
 		late := answer(t, n.do("screener", "POST", path+"/settle", `{"amount":7}`), 200)
 		require.True(t, late.GetBool("late"))
 	}
-	require.Equal(t, before+1, settleMarks["late"].Get(), "a repeated call is the same settle")
+	require.Equal(t, before+1, payments.SettleMarks["late"].Get(), "a repeated call is the same settle")
 	for _, shown := range []*fastjson.Value{
 		answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(held, "txnId"), ""), 200),
 		answer(t, n.do("auditor", "GET", "/v1/audit?verdict=PROCEED", ""), 200).Get("data", "0"),
@@ -174,22 +176,22 @@ func TestEveryWriteRefusesUnknownMembers(t *testing.T) {
 	n := newTestNode(t)
 	walked := 0
 	for _, listener := range []struct {
-		routes []route
+		routes []border.Route
 		admin  bool
-	}{{n.api.publicRoutes(), false}, {n.api.adminRoutes(), true}} {
+	}{{n.publicRoutes(), false}, {n.adminRoutes(), true}} {
 		for _, r := range listener.routes {
-			if r.body != bodyObject && r.body != bodyOptional || strings.HasPrefix(r.path, "/v1/screen") || r.path == "/v1/reviews/{txnId}" {
+			if r.Body != border.BodyObject && r.Body != border.BodyOptional || strings.HasPrefix(r.Path, "/v1/screen") || r.Path == "/v1/reviews/{txnId}" {
 				continue
 			}
 			walked++
-			path := pathValue.ReplaceAllString(r.path, "x")
+			path := pathValue.ReplaceAllString(r.Path, "x")
 			size := n.store.Size()
-			w := n.do("admin", r.method, path, `{"zzUnknown":1}`)
+			w := n.do("admin", r.Method, path, `{"zzUnknown":1}`)
 			if listener.admin {
-				w = n.doAdmin(r.method, path, `{"zzUnknown":1}`)
+				w = n.doAdmin(r.Method, path, `{"zzUnknown":1}`)
 			}
 			v := answer(t, w, 422)
-			require.Equal(t, [2]string{"unknown_field", "zzUnknown"}, [2]string{textOf(v, "code"), textOf(v, "param")}, "%s %s", r.method, path)
+			require.Equal(t, [2]string{"unknown_field", "zzUnknown"}, [2]string{textOf(v, "code"), textOf(v, "param")}, "%s %s", r.Method, path)
 			require.Equal(t, size, n.store.Size())
 		}
 	}
@@ -226,14 +228,16 @@ func TestUnknownMemberOfAReview(t *testing.T) {
 func TestTablesAreOfRoutes(t *testing.T) {
 	n := newTestNode(t)
 	known := map[string]bool{}
-	for _, r := range append(n.api.publicRoutes(), n.api.adminRoutes()...) {
-		known[r.method+" "+r.path] = true
+	for _, r := range append(n.publicRoutes(), n.adminRoutes()...) {
+		known[r.Method+" "+r.Path] = true
 	}
-	for key := range adminBodies {
-		require.True(t, known[key], key)
-	}
-	for key := range adminQueries {
-		require.True(t, known[key], key)
+	for _, room := range n.api.rooms {
+		for key := range room.Bodies {
+			require.True(t, known[key], key)
+		}
+		for key := range room.Queries {
+			require.True(t, known[key], key)
+		}
 	}
 }
 
@@ -241,13 +245,12 @@ func TestTablesAreOfRoutes(t *testing.T) {
 func TestEveryGetDeclaresItsQuery(t *testing.T) {
 	n := newTestNode(t)
 	walked := 0
-	for _, r := range n.api.publicRoutes() {
-		if r.method != http.MethodGet {
+	for _, r := range n.publicRoutes() {
+		if r.Method != http.MethodGet {
 			continue
 		}
 		walked++
-		r.declare()
-		path := pathValue.ReplaceAllString(r.path, "x")
+		path := pathValue.ReplaceAllString(r.Path, "x")
 		for query, param := range map[string]string{
 			"zzUnknown=1": "zzUnknown", "zzUnknown": "zzUnknown", "a%zz=1": "a%zz", "consistency=%zz": "consistency", "consistency=": "consistency",
 			"consistency=%20": "consistency", "consistency=local&consistency=local": "consistency", "consistency=%ff": "consistency",
@@ -256,7 +259,7 @@ func TestEveryGetDeclaresItsQuery(t *testing.T) {
 			v := answer(t, n.do("admin", "GET", path+"?"+query, ""), 400)
 			require.Equal(t, [2]string{"bad_request", param}, [2]string{textOf(v, "code"), textOf(v, "param")}, "%s?%s", path, query)
 		}
-		for _, name := range r.parameters {
+		for _, name := range r.Parameters {
 			name, flag := strings.CutSuffix(name, "?")
 			if flag {
 				continue
@@ -286,15 +289,15 @@ func TestWritesDeclareTheirQuery(t *testing.T) {
 	n := newTestNode(t)
 	before := n.index
 	walked := 0
-	for _, r := range n.api.publicRoutes() {
-		if r.method == http.MethodGet {
+	for _, r := range n.publicRoutes() {
+		if r.Method == http.MethodGet {
 			continue
 		}
 		walked++
-		path := pathValue.ReplaceAllString(r.path, "x")
+		path := pathValue.ReplaceAllString(r.Path, "x")
 		for query, param := range map[string]string{"zzUnknown=1": "zzUnknown", "zzUnknown": "zzUnknown", "a%zz=1": "a%zz", "zz=%ff": "zz"} {
-			v := answer(t, n.do("admin", r.method, path+"?"+query, "{}"), 400)
-			require.Equal(t, [2]string{"bad_request", param}, [2]string{textOf(v, "code"), textOf(v, "param")}, "%s %s?%s", r.method, path, query)
+			v := answer(t, n.do("admin", r.Method, path+"?"+query, "{}"), 400)
+			require.Equal(t, [2]string{"bad_request", param}, [2]string{textOf(v, "code"), textOf(v, "param")}, "%s %s?%s", r.Method, path, query)
 		}
 	}
 	require.Greater(t, walked, 30)

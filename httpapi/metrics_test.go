@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/httpapi/border"
 	"railguard/httpapi/exposition"
 )
 
@@ -77,8 +78,8 @@ func TestMetricsArePrometheus(t *testing.T) {
 	require.Contains(t, text, "# TYPE railguard_screen_seconds histogram\n")
 	require.Contains(t, text, "# HELP railguard_screen_total Verdicts by rule.\n")
 	require.Contains(t, text, "\nprocess_max_fds ", "how many callers it may have")
-	for _, code := range codeTable {
-		require.Contains(t, text, `railguard_http_requests_total{code="`+strconv.Itoa(code.status)+`"}`, code.code)
+	for _, code := range border.CodeTable {
+		require.Contains(t, text, `railguard_http_requests_total{code="`+strconv.Itoa(code.Status)+`"}`, code.Code)
 	}
 	sample := regexp.MustCompile(`^([a-z0-9_]+)`)
 	for line := range strings.Lines(text) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/httpapi/casework"
 )
 
 // A garbled cursor, or one of another list, is refused wherever there are pages: it
@@ -70,9 +71,9 @@ func TestQueuePagesHoldStill(t *testing.T) {
 
 // A case that waits is found however many newer ones were decided since.
 func TestOldOpenCasesAreNeverDropped(t *testing.T) {
-	before := queueScanMax
-	queueScanMax = 4
-	defer func() { queueScanMax = before }()
+	before := casework.QueueScanMax
+	casework.QueueScanMax = 4
+	defer func() { casework.QueueScanMax = before }()
 	n := newTestNode(t)
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":1}`)
 	asked := func() string {

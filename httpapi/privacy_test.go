@@ -10,6 +10,7 @@ import (
 
 	"railguard/edge"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
 )
 
 // addCaller adds a key with roles, of an operator ("" is the institution).
@@ -102,9 +103,9 @@ func TestNothingPublicCountsReviews(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0.5}`)
 	var paths []string
-	for _, r := range n.api.publicRoutes() {
-		if r.roles == 0 && !strings.Contains(r.path, "{") && !strings.HasPrefix(r.path, "/log/") {
-			paths = append(paths, r.path)
+	for _, r := range n.publicRoutes() {
+		if r.Roles == 0 && !strings.Contains(r.Path, "{") && !strings.HasPrefix(r.Path, "/log/") {
+			paths = append(paths, r.Path)
 		}
 	}
 	look := func() map[string]string {
@@ -137,7 +138,7 @@ func TestIdempotencyIsTheOwners(t *testing.T) {
 	pay := func(key string) (string, string) {
 		w := n.do(key, "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`, "Idempotency-Key", "pay-1")
 		require.Equal(t, 200, w.Code, w.Body)
-		return member(t, w.Body.Bytes(), "txnId"), w.Header().Get(headerReplayed)
+		return member(t, w.Body.Bytes(), "txnId"), w.Header().Get(border.HeaderReplayed)
 	}
 	first, _ := pay("screener")
 	again, replayed := pay("screener2")

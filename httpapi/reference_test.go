@@ -36,7 +36,7 @@ func TestFindPaymentByReference(t *testing.T) {
 
 func TestAgentsOfAnUnknownFleet(t *testing.T) {
 	n := newTestNode(t)
-	v := answer(t, n.do("operator", "GET", "/v1/agents?fleetId="+n.api.judges.Now().IDs.FleetID(7), ""), 404)
+	v := answer(t, n.do("operator", "GET", "/v1/agents?fleetId="+n.api.Judges().Now().IDs.FleetID(7), ""), 404)
 	require.Equal(t, "not_found", textOf(v, "code"))
 	answer(t, n.do("operator", "GET", "/v1/agents?fleetId=flt_none", ""), 400) // No id of ours.
 }

@@ -17,6 +17,8 @@ import (
 	"railguard/engine/credential"
 	"railguard/fsm"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/httpapi/rulebook"
 	"railguard/seal"
 	"railguard/strictjson"
 )
@@ -85,7 +87,7 @@ func TestTokenIsThePureFunctionOfTheLeaf(t *testing.T) {
 	n.api = n.another(nil)
 	again := n.do("operator", "POST", "/v1/agents/register", `{"agentName":"Bot","agentType":"autonomous","operatorLegalName":"Acme Inc","purpose":"p","spendPolicy":{"dailyLimitUSDC":1.50}}`,
 		"Idempotency-Key", "one")
-	require.Equal(t, "true", again.Header().Get(headerReplayed))
+	require.Equal(t, "true", again.Header().Get(border.HeaderReplayed))
 	require.Equal(t, w.Body.String(), again.Body.String())
 	require.Equal(t, w.Header().Get("Location"), again.Header().Get("Location"))
 	read := answer(t, n.do("operator", "GET", "/v1/agents/"+textOf(first, "agentId"), ""), 200)
@@ -124,9 +126,9 @@ func TestReplayBeatsTodaysJudgement(t *testing.T) {
 		w := n.do(call.role, call.method, call.path, call.body, "Idempotency-Key", "k-"+call.name)
 		require.Equal(t, first[call.name].Code, w.Code, "%s: %s", call.name, w.Body.String())
 		require.Equal(t, first[call.name].Body.String(), w.Body.String(), call.name)
-		require.Equal(t, "true", w.Header().Get(headerReplayed), call.name)
+		require.Equal(t, "true", w.Header().Get(border.HeaderReplayed), call.name)
 		fresh := n.do(call.role, call.method, call.path, call.body, "Idempotency-Key", "fresh-"+call.name)
-		require.Empty(t, fresh.Header().Get(headerReplayed))
+		require.Empty(t, fresh.Header().Get(border.HeaderReplayed))
 	}
 	// After the narrowing, the same delegate is wider than its parent.
 	w := n.do("operator", "POST", "/v1/delegates/create", calls[0].body, "Idempotency-Key", "late")
@@ -186,7 +188,7 @@ func TestRevisionsAreNotLost(t *testing.T) {
 	// Changed for ever: an answer, not a loop.
 	n.before = func(kind wire.Kind) {
 		if kind == wire.KindSettings {
-			slot, ok := n.api.judges.Now().ParseAgent(agent)
+			slot, ok := n.api.Judges().Now().ParseAgent(agent)
 			require.True(t, ok)
 			hook := n.before
 			n.before = nil
@@ -204,7 +206,7 @@ func TestRevisionsAreNotLost(t *testing.T) {
 func TestUnknownAgentAsksTheLeader(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.registered("")
-	slot, _ := n.api.judges.Now().ParseAgent(agent)
+	slot, _ := n.api.Judges().Now().ParseAgent(agent)
 	n.hidden[slot] = 1
 	answer(t, n.do("operator", "GET", "/v1/agents/"+agent, ""), 200)
 	n.hidden[slot] = 1
@@ -226,7 +228,7 @@ func TestNoListNoRegistration(t *testing.T) {
 	} {
 		w := n.do("operator", "POST", path, body)
 		require.Equal(t, "sanctions_data_unavailable", textOf(answer(t, w, 503), "code"), path)
-		require.Equal(t, "none", w.Header().Get(headerOutcome))
+		require.Equal(t, "none", w.Header().Get(border.HeaderOutcome))
 	}
 	require.Equal(t, `{"active":null,"staged":[],"history":[]}`, strings.Replace(n.do("ops", "GET", "/v1/ofac", "").Body.String(), historyOf(n.settings), "[]", 1))
 }
@@ -235,7 +237,7 @@ func TestNoListNoRegistration(t *testing.T) {
 func historyOf(s *fsm.Settings) string {
 	items := []string{}
 	for _, info := range s.History {
-		items = append(items, "{"+string(listMembers(info))+"}")
+		items = append(items, "{"+string(rulebook.ListMembers(info))+"}")
 	}
 	return "[" + strings.Join(items, ",") + "]"
 }
@@ -244,7 +246,7 @@ func historyOf(s *fsm.Settings) string {
 func TestRegistryLimits(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.registered("")
-	slot, _ := n.api.judges.Now().ParseAgent(agent)
+	slot, _ := n.api.Judges().Now().ParseAgent(agent)
 	for range engine.ChildrenMax {
 		profile := engine.AgentProfile{AgentName: "c", Type: engine.Supervised, OperatorLegalName: "Acme Inc", Parent: slot, Policy: engine.NoSpendPolicy()}
 		record := &wire.Register{Profile: profile, OperatorKey: edge.OperatorKey("Acme Inc")}
@@ -321,7 +323,7 @@ func TestRegistrationBounds(t *testing.T) {
 func TestEINIsSealed(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.registered(`,"operatorEIN":"12-3456789"`)
-	slot, _ := n.api.judges.Now().ParseAgent(agent)
+	slot, _ := n.api.Judges().Now().ParseAgent(agent)
 	plain, err := n.secrets.Open(seal.LabelEIN, n.Agent(slot).EINSealed)
 	require.NoError(t, err)
 	require.Equal(t, "123456789", string(plain))

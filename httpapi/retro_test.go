@@ -107,7 +107,7 @@ func TestRetroWaitsForWhatItCannotRead(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
 	paid := member(t, n.screen(token, `,"cpName":"PAPER TIGER HOLDING"`).Body.Bytes(), "txnId")
-	index, ok := n.api.judges.Now().IDs.ParseTxn(paid)
+	index, ok := n.api.Judges().Now().IDs.ParseTxn(paid)
 	require.True(t, ok)
 	n.activate(paper("PAPER TIGER HOLDING"), sample.Meta())
 	away := errors.New("no node answers")
@@ -118,7 +118,7 @@ func TestRetroWaitsForWhatItCannotRead(t *testing.T) {
 		return n.Leaf(ctx, at)
 	}
 	leading := func() *retrace.Retro {
-		r := retrace.NewRetro(n, holed{n.store, index}, fetch, n.api.judges.Retracing(), slog.New(slog.DiscardHandler))
+		r := retrace.NewRetro(n, holed{n.store, index}, fetch, n.api.Judges().Retracing(), slog.New(slog.DiscardHandler))
 		r.SetRest(0)
 		return r
 	}
@@ -363,7 +363,7 @@ func TestRetroIsRefused(t *testing.T) {
 	}
 	active := textOf(answer(t, n.do("policy", "GET", "/v1/ofac", ""), 200), "active", "snapshotId")
 	require.Equal(t, 422, n.do("policy", "POST", "/v1/ofac/retro", `{"against":"`+active+`"}`).Code)
-	for _, id := range []string{"x", "evt_aaaaaaaaaaaa", n.api.judges.Now().IDs.EventID(1)} {
+	for _, id := range []string{"x", "evt_aaaaaaaaaaaa", n.api.Judges().Now().IDs.EventID(1)} {
 		require.Equal(t, 404, n.do("policy", "GET", "/v1/ofac/retro/"+id, "").Code, id)
 	}
 }
@@ -388,7 +388,7 @@ func TestRetroRunsWhereItsNodeLeads(t *testing.T) {
 	n := newTestNode(t)
 	n.activate(paper("PAPER TIGER HOLDING"), sample.Meta())
 	cluster := &led{Cluster: n}
-	follower := retrace.NewRetro(cluster, n.store, n.Leaf, n.api.judges.Retracing(), slog.New(slog.DiscardHandler))
+	follower := retrace.NewRetro(cluster, n.store, n.Leaf, n.api.Judges().Retracing(), slog.New(slog.DiscardHandler))
 	follower.Start()
 	duty := NewRetro(n.api, n)
 	duty.Start()

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"sort"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
 )
 
 var pathValue = regexp.MustCompile(`\{[^}]*\}`)
@@ -43,18 +45,18 @@ No key, an unknown one, one that has expired, was revoked or comes from a networ
 func routeTable(n *testNode) string {
 	var page strings.Builder
 	page.WriteString(routePageHead)
-	table := func(title string, routes []route) {
+	table := func(title string, routes []border.Route) {
 		page.WriteString("## " + title + "\n\n| call | scope | roles | kind | lane |\n|---|---|---|---|---|\n")
-		sort.Slice(routes, func(i, j int) bool { return routes[i].path+" "+routes[i].method < routes[j].path+" "+routes[j].method })
+		sort.Slice(routes, func(i, j int) bool { return routes[i].Path+" "+routes[i].Method < routes[j].Path+" "+routes[j].Method })
 		for _, r := range routes {
-			who := strings.Join(roleList(r.roles), ", ")
-			if r.roles == anyRole {
+			who := strings.Join(border.RoleList(r.Roles), ", ")
+			if r.Roles == border.AnyRole {
 				who = "any"
 			}
-			page.WriteString("| " + r.method + " " + r.path + " | " + r.scope.text() + " | " + who + " | " + chargeOf(&r).name + " | " + chargeOf(&r).lane.text() + " |\n")
+			page.WriteString("| " + r.Method + " " + r.Path + " | " + r.Scope.Text() + " | " + who + " | " + border.ChargeOf(&r).Name + " | " + border.ChargeOf(&r).Lane.Text() + " |\n")
 		}
 	}
-	table("Public API", n.api.publicRoutes())
+	table("Public API", n.publicRoutes())
 	page.WriteString("\n## Guests in front of the public API\n\nEach there where its setting switches it on ([x402](x402.md), [MCP](mcp.md)). What it asks the API, it asks with the caller's key.\n\n| call | guest | scope | roles |\n|---|---|---|---|\n")
 	for _, o := range held.Operations {
 		if o.Guest != "" {
@@ -62,7 +64,7 @@ func routeTable(n *testNode) string {
 		}
 	}
 	page.WriteString("\n")
-	table("Admin listener", n.api.adminRoutes())
+	table("Admin listener", n.adminRoutes())
 	page.WriteString("\n" + costTable(n.t))
 	return page.String()
 }
@@ -81,11 +83,11 @@ func TestRouteTable(t *testing.T) {
 // A route that does not say whose affair it is, is not served.
 func TestEveryRouteDeclaresItsScope(t *testing.T) {
 	n := newTestNode(t)
-	for _, r := range append(n.api.publicRoutes(), n.api.adminRoutes()...) {
-		require.NotEqual(t, scopeNone, r.scope, "%s %s", r.method, r.path)
-		require.Equal(t, r.roles == 0, r.scope == scopePublic, "%s %s", r.method, r.path)
-		private := strings.HasPrefix(r.path, "/v1/") && r.path != "/v1/health" && r.path != "/v1/.well-known/jwks.json"
-		require.False(t, private && r.scope == scopePublic, "%s %s: only health and key set are public under /v1", r.method, r.path)
+	for _, r := range append(n.publicRoutes(), n.adminRoutes()...) {
+		require.NotEqual(t, border.ScopeNone, r.Scope, "%s %s", r.Method, r.Path)
+		require.Equal(t, r.Roles == 0, r.Scope == border.ScopePublic, "%s %s", r.Method, r.Path)
+		private := strings.HasPrefix(r.Path, "/v1/") && r.Path != "/v1/health" && r.Path != "/v1/.well-known/jwks.json"
+		require.False(t, private && r.Scope == border.ScopePublic, "%s %s: only health and key set are public under /v1", r.Method, r.Path)
 	}
 }
 
@@ -113,48 +115,48 @@ func TestEveryRouteEveryKey(t *testing.T) {
 	n.addKey(wire.APIKey{ID: "key_acme_admin", Operator: edge.OperatorKey("Acme")}, testSecret("acmeadmin"))
 	roles := map[string]uint8{"admin": wire.RoleAdmin}
 	maps.Copy(roles, testRoles)
-	for _, r := range n.api.publicRoutes() {
-		path := pathValue.ReplaceAllString(r.path, "x")
-		at := r.method + " " + r.path
-		if r.roles == 0 {
-			require.NotContains(t, []int{401, 403}, n.do("", r.method, path, "").Code, at)
+	for _, r := range n.publicRoutes() {
+		path := pathValue.ReplaceAllString(r.Path, "x")
+		at := r.Method + " " + r.Path
+		if r.Roles == 0 {
+			require.NotContains(t, []int{401, 403}, n.do("", r.Method, path, "").Code, at)
 			continue
 		}
 		for _, key := range dead {
-			require.Equal(t, 401, n.do(key, r.method, path, "").Code, "%s with the key %q", at, key)
+			require.Equal(t, 401, n.do(key, r.Method, path, "").Code, "%s with the key %q", at, key)
 		}
-		verb := r.method != http.MethodGet && strings.HasPrefix(path, "/v1/cluster/")
+		verb := r.Method != http.MethodGet && strings.HasPrefix(path, "/v1/cluster/")
 		for role, bit := range roles {
-			may := r.roles&bit != 0 || role == "admin"
+			may := r.Roles&bit != 0 || role == "admin"
 			requireLetIn(t, n, r, role, path, may, verb)
-			requireLetIn(t, n, r, "acme"+role, path, may && r.scope != scopeInstitution, verb)
+			requireLetIn(t, n, r, "acme"+role, path, may && r.Scope != border.ScopeInstitution, verb)
 		}
 	}
 }
 
-func requireLetIn(t *testing.T, n *testNode, r route, key, path string, may, verb bool) {
+func requireLetIn(t *testing.T, n *testNode, r border.Route, key, path string, may, verb bool) {
 	if may && verb {
 		return // The verbs are called in their own transcript.
 	}
-	code := n.do(key, r.method, path, "{}").Code
+	code := n.do(key, r.Method, path, "{}").Code
 	if !may {
-		require.Equal(t, 403, code, "%s %s as %s", r.method, r.path, key)
+		require.Equal(t, 403, code, "%s %s as %s", r.Method, r.Path, key)
 		return
 	}
-	require.NotContains(t, []int{401, 403, 405, 500}, code, "%s %s as %s", r.method, r.path, key)
+	require.NotContains(t, []int{401, 403, 405, 500}, code, "%s %s as %s", r.Method, r.Path, key)
 }
 
 // The admin listener knows no key with an operator's scope.
 func TestAdminListenerHasNoTenants(t *testing.T) {
 	n := newTestNode(t)
 	n.addKey(wire.APIKey{ID: "key_acme", Operator: edge.OperatorKey("Acme")}, testSecret("acme"))
-	for _, r := range n.api.adminRoutes() {
-		if r.roles == 0 {
+	for _, r := range n.adminRoutes() {
+		if r.Roles == 0 {
 			continue
 		}
-		path := pathValue.ReplaceAllString(r.path, "x")
+		path := pathValue.ReplaceAllString(r.Path, "x")
 		for _, secret := range []string{"", testSecret("acme"), testSecret("unknown")} {
-			require.Equal(t, 401, n.doAdmin(r.method, path, "{}", "Authorization", "Bearer "+secret).Code, "%s %s", r.method, r.path)
+			require.Equal(t, 401, n.doAdmin(r.Method, path, "{}", "Authorization", "Bearer "+secret).Code, "%s %s", r.Method, r.Path)
 		}
 	}
 }
@@ -178,23 +180,25 @@ func TestListenersAreApart(t *testing.T) {
 // Every code the service answers with is in the documentation.
 func TestEveryErrorCodeIsDocumented(t *testing.T) {
 	known := map[string]bool{"": true}
-	for _, entry := range codeTable {
-		require.False(t, known[entry.code], "twice: %s", entry.code)
-		known[entry.code] = true
+	for _, entry := range border.CodeTable {
+		require.False(t, known[entry.Code], "twice: %s", entry.Code)
+		known[entry.Code] = true
 	}
-	used := regexp.MustCompile(`(?:failure\([^,]+|conflict\(|unavailable\(|Code:) ?,? ?"([a-z_]+)"`)
-	files, err := os.ReadDir(".")
-	require.NoError(t, err)
+	used := regexp.MustCompile(`(?:NewError\([^,]+|[cC]onflict\(|[uU]navailable\(|Code:) ?,? ?"([a-z_]+)"`)
 	found := 0
-	for _, file := range files {
-		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
-			continue
-		}
-		data, err := os.ReadFile(file.Name())
+	for _, room := range []string{"border", "payments", "registry", "casework", "evidence", "rulebook", "operations"} {
+		files, err := filepath.Glob(room + "/*.go")
 		require.NoError(t, err)
-		for _, match := range used.FindAllStringSubmatch(string(data), -1) {
-			require.True(t, known[match[1]], "%s: %s is not in codeTable", file.Name(), match[1])
-			found++
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			data, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, match := range used.FindAllStringSubmatch(string(data), -1) {
+				require.True(t, known[match[1]], "%s: %s is not in CodeTable", file, match[1])
+				found++
+			}
 		}
 	}
 	require.Greater(t, found, 30)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/httpapi/casework"
 )
 
 // escalated is a case that was escalated, beside others of the same pair.
@@ -78,7 +79,7 @@ func TestSARTable(t *testing.T) {
 	rows, err := csv.NewReader(w.Body).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 3)
-	require.Equal(t, sarColumns, rows[0])
+	require.Equal(t, casework.SarColumns, rows[0])
 	require.Equal(t, []string{"10.5", "PROCEED", "", "", "BASE", "", `'=cmd, "a"`, ""}, rows[1][2:])
 	require.Equal(t, []string{txn, "900", "REVIEW", "R10_SINGLE_TX_LIMIT", "ESCALATE_SAR"}, append([]string{rows[2][0]}, rows[2][2:6]...))
 	answer(t, n.do("operator", "GET", "/v1/sar/"+txn+"?format=csv", ""), 403)

@@ -18,6 +18,7 @@ import (
 	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
 	"railguard/ofac"
 	"railguard/ofac/sample"
 	"railguard/seal"
@@ -81,7 +82,7 @@ func TestRejudgingIsBounded(t *testing.T) {
 	}
 	w := n.screen(token, "")
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
-	require.Equal(t, "none", w.Header().Get(headerOutcome))
+	require.Equal(t, "none", w.Header().Get(border.HeaderOutcome))
 	require.Contains(t, w.Body.String(), `"overloaded"`)
 	require.Equal(t, engine.RejudgeMax, calls)
 }
@@ -91,7 +92,7 @@ func TestRejudgingIsBounded(t *testing.T) {
 func TestAgentRegisteredElsewhere(t *testing.T) {
 	n := newTestNode(t)
 	id, token := n.register("")
-	slot, ok := n.api.judges.Now().ParseAgent(id)
+	slot, ok := n.api.Judges().Now().ParseAgent(id)
 	require.True(t, ok)
 	n.hidden[slot] = 1
 	require.Equal(t, "PROCEED null", verdict(t, n.screen(token, "")))
@@ -132,7 +133,7 @@ func TestNoListNoVerdict(t *testing.T) {
 				w := n.do("admin", "POST", path, `{"token":"`+token+`","amount":1}`)
 				require.Equal(t, http.StatusServiceUnavailable, w.Code)
 				require.Contains(t, w.Body.String(), `"sanctions_data_unavailable"`)
-				require.Equal(t, "none", w.Header().Get(headerOutcome))
+				require.Equal(t, "none", w.Header().Get(border.HeaderOutcome))
 				require.NotContains(t, w.Body.String(), "verdict\"")
 			}
 		})
@@ -181,7 +182,7 @@ func TestProposalErrors(t *testing.T) {
 			w := n.screen(token, "")
 			require.Equal(t, c.status, w.Code)
 			require.Equal(t, c.code, member(t, w.Body.Bytes(), "code"))
-			require.Equal(t, c.outcome, w.Header().Get(headerOutcome))
+			require.Equal(t, c.outcome, w.Header().Get(border.HeaderOutcome))
 			require.NotContains(t, w.Body.String(), "secret")
 			require.NotContains(t, w.Body.String(), "verdict")
 			if c.status == 503 {
@@ -196,7 +197,9 @@ func TestProposalErrors(t *testing.T) {
 func TestTokensAndNamesAreNotKept(t *testing.T) {
 	n := newTestNode(t)
 	var logged bytes.Buffer
-	n.api.log = slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	n.reopen(func(d *Deps) {
+		d.Logger = slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
 	_, token := n.register("")
 	w := n.screen(token, `,"cpName":"Secret Counterparty"`)
 	require.Equal(t, 200, w.Code)
@@ -245,7 +248,7 @@ func TestIdempotencyInFlight(t *testing.T) {
 	require.Equal(t, "idempotency_in_flight", member(t, second.Body.Bytes(), "code"))
 	require.Equal(t, "1", second.Header().Get("Retry-After"))
 	third := n.screen(token, "", "Idempotency-Key", "pay-9")
-	require.Equal(t, "true", third.Header().Get(headerReplayed))
+	require.Equal(t, "true", third.Header().Get(border.HeaderReplayed))
 	require.Equal(t, member(t, first.Body.Bytes(), "txnId"), member(t, third.Body.Bytes(), "txnId"))
 }
 
@@ -255,7 +258,7 @@ func TestUnknownThenReplay(t *testing.T) {
 	_, token := n.register("")
 	first := n.screen(token, "", "Idempotency-Key", "pay-1")
 	n.proposeError = wire.ErrUnknown
-	require.Equal(t, "unknown", n.screen(token, "", "Idempotency-Key", "pay-1").Header().Get(headerOutcome))
+	require.Equal(t, "unknown", n.screen(token, "", "Idempotency-Key", "pay-1").Header().Get(border.HeaderOutcome))
 	n.proposeError = nil
 	replay := n.screen(token, "", "Idempotency-Key", "pay-1")
 	require.Equal(t, strip(first), strip(replay))
@@ -277,7 +280,7 @@ func TestNextIsReplayed(t *testing.T) {
 	require.Equal(t, 200, first.Code, first.Body)
 	require.Equal(t, 200, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"Carla"}`).Code)
 	again := next()
-	require.Equal(t, "true", again.Header().Get(headerReplayed))
+	require.Equal(t, "true", again.Header().Get(border.HeaderReplayed))
 	require.Equal(t, first.Body.String(), again.Body.String())
 	require.Equal(t, 204, n.do("reviewer", "POST", "/v1/queue/next", `{}`, "Idempotency-Key", "lease-2").Code)
 }
@@ -310,12 +313,12 @@ func TestMinIndex(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
 	w := n.screen(token, "")
-	index := w.Header().Get(headerIndex)
+	index := w.Header().Get(border.HeaderIndex)
 	txn := member(t, w.Body.Bytes(), "txnId")
 	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/"+txn, "", "X-Railguard-Min-Index", index).Code)
 	late := n.do("auditor", "GET", "/v1/audit/"+txn, "", "X-Railguard-Min-Index", "999999")
 	require.Equal(t, 503, late.Code)
-	require.Equal(t, "none", late.Header().Get(headerOutcome))
+	require.Equal(t, "none", late.Header().Get(border.HeaderOutcome))
 	require.Equal(t, 422, n.do("auditor", "GET", "/v1/audit/"+txn, "", "X-Railguard-Min-Index", "x").Code)
 	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/"+txn+"?consistency=leader", "").Code)
 	require.Equal(t, 400, n.do("auditor", "GET", "/v1/audit/"+txn+"?consistency=maybe", "").Code)
@@ -328,7 +331,7 @@ func TestReadsWithoutALeader(t *testing.T) {
 	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
 	n.readError = wire.ErrNoLeader
 	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/"+txn, "").Code)
-	missing := n.api.judges.Now().IDs.TxnID(n.store.Size() + 5)
+	missing := n.api.Judges().Now().IDs.TxnID(n.store.Size() + 5)
 	w := n.do("auditor", "GET", "/v1/audit/"+missing, "")
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, "no_leader", member(t, w.Body.Bytes(), "code"))
@@ -343,7 +346,7 @@ func TestBeforeBootstrap(t *testing.T) {
 	settings := *n.settings
 	settings.Genesis, settings.Keys, settings.SigningKeys, settings.List = nil, nil, nil, nil
 	n.settings = &settings
-	n.api.forget()
+	n.reopen(nil)
 	for _, path := range []string{"/v1/audit", "/v1/audit/txn_00000000", "/v1/queue"} {
 		w := n.do("admin", "GET", path, "")
 		require.Equal(t, 503, w.Code, path)
@@ -372,10 +375,9 @@ func TestHealthWithoutQuorum(t *testing.T) {
 // A node with the wrong cluster secret is not ready and mints nothing.
 func TestWrongClusterSecret(t *testing.T) {
 	n := newTestNode(t)
-	n.api.deps.Secrets = seal.NewSecrets([]byte("not the cluster's secret"))
-	n.api.forget()
+	n.reopen(func(d *Deps) { d.Secrets = seal.NewSecrets([]byte("not the cluster's secret")) })
 	require.Equal(t, 503, n.do("", "GET", "/readyz", "").Code)
-	_, err := n.api.judges.Now().Signer(seal.FirstKID)
+	_, err := n.api.Judges().Now().Signer(seal.FirstKID)
 	require.Error(t, err)
 	require.Equal(t, "unavailable", member(t, n.do("", "GET", "/v1/health", "").Body.Bytes(), "signingKey"))
 	require.Equal(t, 200, n.do("", "GET", "/v1/.well-known/jwks.json", "").Code, "the public half needs no secret")
@@ -447,7 +449,7 @@ func TestAfterTheFactNothingIsCalledNone(t *testing.T) {
 		w := n.screen(token, "", "Idempotency-Key", "pay-1")
 		n.leafError = nil
 		require.Equal(t, 503, w.Code, name)
-		require.Equal(t, "unknown", w.Header().Get(headerOutcome), name)
+		require.Equal(t, "unknown", w.Header().Get(border.HeaderOutcome), name)
 		require.Contains(t, w.Body.String(), `"outcome_unknown"`, name)
 	}
 	n.before = func(kind wire.Kind) {
@@ -458,6 +460,6 @@ func TestAfterTheFactNothingIsCalledNone(t *testing.T) {
 	w := n.do("reviewer", "POST", "/v1/reviews/"+review, `{"disposition":"APPROVED","reviewedBy":"carla"}`)
 	n.before, n.leafError = nil, nil
 	require.Equal(t, 503, w.Code)
-	require.Equal(t, "unknown", w.Header().Get(headerOutcome))
+	require.Equal(t, "unknown", w.Header().Get(border.HeaderOutcome))
 	require.Equal(t, 409, n.do("reviewer", "POST", "/v1/reviews/"+review, `{"disposition":"REJECTED","reviewedBy":"dora"}`).Code, "it happened")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/fsm/wire"
+	"railguard/httpapi/operations"
 	"railguard/seal"
 	"railguard/webhooks"
 )
@@ -16,14 +17,11 @@ import (
 // had sealed, as a restart does.
 func (n *testNode) exchange(secrets *seal.Secrets) {
 	n.t.Helper()
-	deps := n.api.deps
-	deps.Secrets = secrets
-	deps.Webhooks = webhooks.NewSender(webhooks.SenderConfig{Secrets: secrets, Version: "0.0.0-test", Dev: true, Dial: dialLoopback})
-	n.api.Close()
-	api, err := New(deps)
-	require.NoError(n.t, err)
-	n.t.Cleanup(api.Close)
-	n.api, n.secrets = api, secrets
+	n.secrets = secrets
+	n.reopen(func(d *Deps) {
+		d.Secrets = secrets
+		d.Webhooks = webhooks.NewSender(webhooks.SenderConfig{Secrets: secrets, Version: "0.0.0-test", Dev: true, Dial: dialLoopback})
+	})
 }
 
 // resealed goes on, from the beginning: what is done is passed over.
@@ -46,7 +44,7 @@ func TestResealing(t *testing.T) {
 	const old, today = "a cluster secret of the tests", "the cluster secret of today"
 	genesis := *n.Settings().Genesis
 	var agents []string
-	for i := range resealStep + 60 {
+	for i := range operations.ResealStep + 60 {
 		ein := fmt.Sprintf(`,"operatorEIN":"12-%07d"`, i)
 		if i%10 == 9 {
 			ein = "" // Nothing to seal.
@@ -75,7 +73,7 @@ func TestResealing(t *testing.T) {
 	}
 	size := n.store.Size()
 	first := answer(t, n.doAdmin("POST", "/admin/cluster-secret/reseal", `{"reason":"yearly exchange","from":0}`), 200)
-	require.EqualValues(t, resealStep+1, first.GetInt("resealed"), "the genesis' signing key stands in two places")
+	require.EqualValues(t, operations.ResealStep+1, first.GetInt("resealed"), "the genesis' signing key stands in two places")
 	require.Equal(t, len(agents), first.GetInt("agents"))
 	next := first.GetInt("next")
 	require.Positive(t, next)
@@ -84,7 +82,7 @@ func TestResealing(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(data), `"reason":"yearly exchange"`)
 	told = answer(t, n.doAdmin("GET", "/admin/cluster-secret", ""), 200)
-	require.Equal(t, values-resealStep-1, told.GetInt("sealedByOlder"))
+	require.Equal(t, values-operations.ResealStep-1, told.GetInt("sealedByOlder"))
 	n.resealed()
 	told = answer(t, n.doAdmin("GET", "/admin/cluster-secret", ""), 200)
 	require.Equal(t, values, told.GetInt("values"))

@@ -19,10 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/httpapi/border"
 )
 
 func TestEntrance(t *testing.T) {
-	e := NewEntrance("1.2.3")
+	e := border.NewEntrance("1.2.3")
 	ask := func(method, path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		e.ServeHTTP(w, httptest.NewRequest(method, path, nil))
@@ -56,7 +57,7 @@ func half(t *testing.T, addr, headers string) net.Conn {
 // waits for the body: then net/http's own timeout of ten seconds would end it.
 func answers(t *testing.T, conn net.Conn) string {
 	t.Helper()
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(readTimeout/2)))
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(border.ReadTimeout/2)))
 	data, err := io.ReadAll(conn)
 	if err != nil {
 		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is held: %s", data)
@@ -70,7 +71,7 @@ func someAnswered(t *testing.T, conns []net.Conn, count int) {
 	t.Helper()
 	closed := make(chan struct{}, len(conns))
 	for _, conn := range conns {
-		require.NoError(t, conn.SetReadDeadline(time.Now().Add(readTimeout/2)))
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(border.ReadTimeout/2)))
 		go func() {
 			if _, err := io.Copy(io.Discard, conn); !errors.Is(err, os.ErrDeadlineExceeded) {
 				closed <- struct{}{}
@@ -80,7 +81,7 @@ func someAnswered(t *testing.T, conns []net.Conn, count int) {
 	for at := range count {
 		select {
 		case <-closed:
-		case <-time.After(readTimeout/2 + time.Second):
+		case <-time.After(border.ReadTimeout/2 + time.Second):
 			require.Fail(t, "held", "%d of %d connections were closed", at, count)
 		}
 	}
@@ -89,7 +90,7 @@ func someAnswered(t *testing.T, conns []net.Conn, count int) {
 // Who is answered before its body was read does not hold its connection by never
 // sending the rest.
 func TestRefusedBeforeItsBodyIsClosed(t *testing.T) {
-	_, addr := serveNode(t, ServerLimits{})
+	_, addr := serveNode(t, border.ServerLimits{})
 	for name, c := range map[string]struct{ headers, want string }{
 		"no key":     {"", "401 Unauthorized"},
 		"wrong role": {"Authorization: Bearer " + testSecret("auditor") + "\r\n", "403 Forbidden"},
@@ -109,7 +110,7 @@ func TestRefusedBeforeItsBodyIsClosed(t *testing.T) {
 // Who is answered in the midst of its body may send the rest: the connection ends
 // after it, and is not reset under the answer.
 func TestRefusedWhileItSendsReadsItsAnswer(t *testing.T) {
-	_, addr := serveNode(t, ServerLimits{})
+	_, addr := serveNode(t, border.ServerLimits{})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
 	piece := strings.Repeat("a", 100<<10)
 	for name, c := range map[string]struct {
@@ -124,7 +125,7 @@ func TestRefusedWhileItSendsReadsItsAnswer(t *testing.T) {
 			conn, err := net.Dial("tcp", addr)
 			require.NoError(t, err)
 			defer conn.Close()
-			require.NoError(t, conn.SetDeadline(time.Now().Add(readTimeout/2)))
+			require.NoError(t, conn.SetDeadline(time.Now().Add(border.ReadTimeout/2)))
 			_, err = io.WriteString(conn, "POST /v1/screen HTTP/1.1\r\nHost: x\r\n"+c.headers+"\r\n"+c.begin+piece)
 			require.NoError(t, err)
 			reader := bufio.NewReader(conn)
@@ -146,7 +147,7 @@ func TestRefusedWhileItSendsReadsItsAnswer(t *testing.T) {
 // A refused call whose body is here already keeps its connection: a caller that is
 // told to slow down need not open another.
 func TestRefusedCallKeepsItsConnection(t *testing.T) {
-	_, addr := serveNode(t, ServerLimits{})
+	_, addr := serveNode(t, border.ServerLimits{})
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	defer conn.Close()
@@ -167,12 +168,12 @@ func TestRefusedCallKeepsItsConnection(t *testing.T) {
 func TestCallsAfterARefusedOneAreNotCancelled(t *testing.T) {
 	handler := newTestNode(t).api.Handler()
 	var cancelled atomic.Int32
-	server := NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := border.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Err() != nil {
 			cancelled.Add(1)
 		}
 		handler.ServeHTTP(w, r)
-	}), ServerLimits{})
+	}), border.ServerLimits{})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() { _ = server.Serve(listener) }()
@@ -211,7 +212,7 @@ func TestCallsAfterARefusedOneAreNotCancelled(t *testing.T) {
 
 // Half-sent bodies hold no place among the calls of a node.
 func TestHalfABodyIsNoCall(t *testing.T) {
-	n, addr := serveNode(t, ServerLimits{})
+	n, addr := serveNode(t, border.ServerLimits{})
 	for range 4 {
 		half(t, addr, "Authorization: Bearer "+testSecret("screener")+"\r\n")
 	}
@@ -223,7 +224,7 @@ func TestHalfABodyIsNoCall(t *testing.T) {
 // One address has so many unfinished requests: the oldest make room for the newest,
 // and a whole request passes between them.
 func TestUnfinishedRequestsOfOneAddress(t *testing.T) {
-	_, addr := serveNode(t, ServerLimits{UnfinishedPerAddress: 4})
+	_, addr := serveNode(t, border.ServerLimits{UnfinishedPerAddress: 4})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
 	var held []net.Conn
 	for range 12 {
@@ -237,7 +238,7 @@ func TestUnfinishedRequestsOfOneAddress(t *testing.T) {
 // One address has so many connections; another's are not touched for them. A trusted
 // proxy's are not counted, the bodies that it forwards are their client's.
 func TestConnectionsOfOneAddress(t *testing.T) {
-	_, addr := serveNode(t, ServerLimits{PerAddress: 3})
+	_, addr := serveNode(t, border.ServerLimits{PerAddress: 3})
 	dial := func(from string) net.Conn {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 		conn, err := dialer.Dial("tcp", addr)
@@ -257,7 +258,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 200, response.StatusCode)
 	for _, conn := range held {
-		require.NoError(t, conn.SetReadDeadline(time.Now().Add(readHeaderTimeout/6)))
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(border.ReadHeaderTimeout/6)))
 		if _, err := conn.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			closed++
 		}
@@ -267,7 +268,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 
 func TestConnectionsBehindAProxy(t *testing.T) {
 	proxy := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	_, addr := serveNode(t, ServerLimits{PerAddress: 1, UnfinishedPerAddress: 2, TrustedProxies: proxy})
+	_, addr := serveNode(t, border.ServerLimits{PerAddress: 1, UnfinishedPerAddress: 2, TrustedProxies: proxy})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
 	var flood []net.Conn
 	for range 5 {
@@ -303,31 +304,9 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// No client is remembered that has nothing open.
-func TestClientsAreForgotten(t *testing.T) {
-	k := &connections{waiting: map[net.Conn]struct{}{}, open: map[net.Conn]*connection{}, clients: map[netip.Addr]*client{}}
-	for range 3 {
-		near, far := net.Pipe()
-		conn := addressed{near}
-		k.changed(conn, http.StateNew)
-		k.changed(conn, http.StateActive)
-		k.changed(conn, http.StateIdle)
-		require.Len(t, k.clients, 1)
-		k.changed(conn, http.StateClosed)
-		_ = far.Close()
-	}
-	require.Empty(t, k.clients)
-	require.Empty(t, k.open)
-	require.Empty(t, k.waiting)
-}
-
-type addressed struct{ net.Conn }
-
-func (addressed) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 1} }
-
 // A caller that is still writing when it is refused gets its answer, not a reset.
 func TestRefusedWhileWritingStillReads(t *testing.T) {
-	_, addr := serveNode(t, ServerLimits{UnfinishedPerAddress: 10})
+	_, addr := serveNode(t, border.ServerLimits{UnfinishedPerAddress: 10})
 	for range 5 {
 		body := strings.NewReader(strings.Repeat(" ", engine.BodyMax+1))
 		r, err := http.NewRequest("POST", "http://"+addr+"/v1/agents/register", body)
@@ -343,7 +322,7 @@ func TestRefusedWhileWritingStillReads(t *testing.T) {
 // An answer says how long it is, whoever wrote that, and is not sent in pieces: short or
 // long, with its call's body read or left.
 func TestAnswersTellTheirLength(t *testing.T) {
-	n, addr := serveNode(t, ServerLimits{})
+	n, addr := serveNode(t, border.ServerLimits{})
 	_, token := n.register("")
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
 	post := func(path, headers, body string) string {
@@ -374,7 +353,7 @@ func TestAnswersTellTheirLength(t *testing.T) {
 			require.Equal(t, test.status, response.StatusCode, string(body))
 			require.Empty(t, response.TransferEncoding)
 			require.Equal(t, []string{strconv.Itoa(len(body))}, response.Header["Content-Length"])
-			require.Equal(t, test.long, len(body) > lengthByServer, len(body))
+			require.Equal(t, test.long, len(body) > border.LengthByServer, len(body))
 		})
 	}
 }

@@ -134,7 +134,7 @@ var spoiltNot = map[string]string{
 func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	n := newTestNode(t)
 	n.api = n.another(func(d *Deps) {
-		d.LoadList, d.Sync, d.Webhooks = testLoader, &testSyncer{started: true}, n.api.deps.Webhooks
+		d.LoadList, d.Sync, d.Webhooks = testLoader, &testSyncer{started: true}, n.deps.Webhooks
 	})
 	id := func(member, path, body string) string {
 		w := n.do("admin", "POST", path, body)

@@ -12,6 +12,8 @@ import (
 
 	"railguard/edge"
 	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/httpapi/operations"
 )
 
 // tenants is a node with the data of one operator, ACME, and an admin key of
@@ -64,54 +66,54 @@ func (n *tenants) foreignBodies() map[string]string {
 }
 
 // A key of one operator gets nothing of another's, on any route: not by id, not by
-// name, not in a list. A new route of scopeOwner is walked by itself; one that
+// name, not in a list. A new route of ScopeOwner is walked by itself; one that
 // takes ids in its body needs a line above.
 func TestTenantsAreApart(t *testing.T) {
 	n := newTenants(t)
 	hook := textOf(answer(t, n.do("acme", "POST", "/v1/webhooks", hookBody), 201), "webhookId")
 	before := n.store.Size()
 	bodies := n.foreignBodies()
-	for _, r := range n.api.publicRoutes() {
-		if r.scope != scopeOwner || r.path == "/v1/webhooks" && r.method == http.MethodPost { // It names nobody: whose it is follows from the key.
+	for _, r := range n.publicRoutes() {
+		if r.Scope != border.ScopeOwner || r.Path == "/v1/webhooks" && r.Method == http.MethodPost { // It names nobody: whose it is follows from the key.
 			continue
 		}
-		path := strings.NewReplacer("{txnId}", n.txn, "{agentId}", n.agent, "{entry}", "1").Replace(r.path)
+		path := strings.NewReplacer("{txnId}", n.txn, "{agentId}", n.agent, "{entry}", "1").Replace(r.Path)
 		for prefix, id := range map[string]string{"/v1/agents/": n.agent, "/v1/fleets/": n.fleet, "/v1/users/": n.user, "/v1/webhooks/": hook} {
 			if strings.HasPrefix(path, prefix) {
 				path = strings.Replace(path, "{id}", id, 1)
 			}
 		}
-		if r.path == "/v1/transactions" {
+		if r.Path == "/v1/transactions" {
 			path += "?paymentRef=acme-1"
 		}
-		require.NotContains(t, path, "{", "%s: name what stands for it", r.path)
-		body, named := bodies[r.path]
-		require.True(t, named || r.method == http.MethodGet || r.path != path, "%s %s: give it a body that names another operator's things", r.method, r.path)
+		require.NotContains(t, path, "{", "%s: name what stands for it", r.Path)
+		body, named := bodies[r.Path]
+		require.True(t, named || r.Method == http.MethodGet || r.Path != path, "%s %s: give it a body that names another operator's things", r.Method, r.Path)
 		if !named {
 			body = "{}"
 		}
-		w := n.do("globex", r.method, path, body)
-		if r.path == path && !named { // A list: nothing of ACME's is in it.
-			require.Equal(t, 200, w.Code, "%s %s", r.method, r.path)
+		w := n.do("globex", r.Method, path, body)
+		if r.Path == path && !named { // A list: nothing of ACME's is in it.
+			require.Equal(t, 200, w.Code, "%s %s", r.Method, r.Path)
 			for _, word := range []string{"acme", n.agent, n.fleet, n.user, n.txn} {
-				require.NotContains(t, strings.ToLower(w.Body.String()), word, "%s %s", r.method, r.path)
+				require.NotContains(t, strings.ToLower(w.Body.String()), word, "%s %s", r.Method, r.Path)
 			}
 			continue
 		}
-		if r.path == "/v1/queue/next" {
+		if r.Path == "/v1/queue/next" {
 			require.Equal(t, 204, w.Code)
 			continue
 		}
-		if r.path == "/v1/screen/batch" {
+		if r.Path == "/v1/screen/batch" {
 			for _, result := range results(t, w) {
 				require.Equal(t, 403, result.GetInt("status"), "%s", result)
 			}
-		} else if r.path == "/v1/queue/bulk" {
+		} else if r.Path == "/v1/queue/bulk" {
 			require.Equal(t, []int{404}, statuses(answer(t, w, 200)))
 		} else {
-			require.Contains(t, []int{403, 404}, w.Code, "%s %s: %s", r.method, r.path, w.Body)
+			require.Contains(t, []int{403, 404}, w.Code, "%s %s: %s", r.Method, r.Path, w.Body)
 		}
-		require.NotContains(t, strings.ToLower(w.Body.String()), "acme", "%s %s", r.method, r.path)
+		require.NotContains(t, strings.ToLower(w.Body.String()), "acme", "%s %s", r.Method, r.Path)
 	}
 	require.Equal(t, before, n.store.Size(), "nothing came into the log")
 }
@@ -121,35 +123,35 @@ func TestTenantsAreApart(t *testing.T) {
 // is not confirmed.
 func TestForeignRecordsReadAsNone(t *testing.T) {
 	n := newTenants(t)
-	never := n.api.judges.Now().IDs.TxnID(n.store.Size() + 1000)
+	never := n.api.Judges().Now().IDs.TxnID(n.store.Size() + 1000)
 	walked := 0
 	told := func(method, path, body string, status int) string {
 		w := n.do("globex", method, path, body)
 		require.Equal(t, status, w.Code, "%s %s: %s", method, path, w.Body)
 		return member(t, w.Body.Bytes(), "message")
 	}
-	for _, r := range n.api.publicRoutes() {
-		if r.scope != scopeOwner || !strings.Contains(r.path, "{txnId}") {
+	for _, r := range n.publicRoutes() {
+		if r.Scope != border.ScopeOwner || !strings.Contains(r.Path, "{txnId}") {
 			continue
 		}
 		walked++
 		body := `{"reason":"r"}`
 		switch {
-		case r.path == "/v1/reviews/{txnId}":
+		case r.Path == "/v1/reviews/{txnId}":
 			body = `{"disposition":"APPROVED","reviewedBy":"me"}`
-		case strings.HasSuffix(r.path, "/comment"):
+		case strings.HasSuffix(r.Path, "/comment"):
 			body = `{"comment":"c"}`
-		case strings.HasSuffix(r.path, "/assign"), strings.HasSuffix(r.path, "/claim"):
+		case strings.HasSuffix(r.Path, "/assign"), strings.HasSuffix(r.Path, "/claim"):
 			body = `{"assignee":"me"}`
-		case strings.HasSuffix(r.path, "/settle"), strings.HasSuffix(r.path, "/replay"), strings.HasPrefix(r.path, "/v1/queue"):
+		case strings.HasSuffix(r.Path, "/settle"), strings.HasSuffix(r.Path, "/replay"), strings.HasPrefix(r.Path, "/v1/queue"):
 			body = `{}`
-		case strings.HasSuffix(r.path, "/withdraw"):
+		case strings.HasSuffix(r.Path, "/withdraw"):
 			body = `{"reviewedBy":"me"}`
 		}
-		foreign, none := strings.Replace(r.path, "{txnId}", n.txn, 1), strings.Replace(r.path, "{txnId}", never, 1)
-		require.Equal(t, told(r.method, none, body, 404), told(r.method, foreign, body, 404), r.path)
+		foreign, none := strings.Replace(r.Path, "{txnId}", n.txn, 1), strings.Replace(r.Path, "{txnId}", never, 1)
+		require.Equal(t, told(r.Method, none, body, 404), told(r.Method, foreign, body, 404), r.Path)
 		n.readError = wire.ErrNoLeader
-		require.Equal(t, told(r.method, none, body, 503), told(r.method, foreign, body, 503), r.path)
+		require.Equal(t, told(r.Method, none, body, 503), told(r.Method, foreign, body, 503), r.Path)
 		n.readError = nil
 	}
 	require.Greater(t, walked, 10)
@@ -177,7 +179,7 @@ func TestForeignUsersAreNotRecorded(t *testing.T) {
 
 // joinFails is a cluster that tells why a join failed.
 type joinFails struct {
-	Operations
+	operations.Operations
 	err error
 }
 

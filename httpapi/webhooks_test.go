@@ -119,7 +119,7 @@ func TestBadWebhooks(t *testing.T) {
 		refused(t, n.do("admin", "POST", "/v1/webhooks/whk_1/redeliver", body), 422, "invalid_field")
 	}
 	refused(t, n.do("admin", "POST", "/v1/webhooks/whk_1/redeliver", `{"eventId":"evt_99999_0"}`), 404, "not_found")
-	n.api.deps.Webhooks = nil
+	n.reopen(func(d *Deps) { d.Webhooks = nil })
 	refused(t, n.do("admin", "POST", "/v1/webhooks", hookBody), 503, "overloaded")
 }
 
@@ -149,7 +149,7 @@ func TestWebhooksOfTenants(t *testing.T) {
 // toldByWebhook are the types of all events that a webhook would be sent, and themselves.
 func (n *testNode) toldByWebhook(hook wire.Webhook) (names []string, bodies []string) {
 	for at := (events.Position{}); at.Leaf < n.store.Size(); {
-		event, next, err := n.api.hooked.Next(context.Background(), &hook, at)
+		event, next, err := n.api.evidence.Hooked.Next(context.Background(), &hook, at)
 		require.NoError(n.t, err)
 		if event != nil {
 			names, bodies = append(names, event.Type), append(bodies, string(event.Body))

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"railguard/httpapi"
+	"railguard/httpapi/border"
 	"railguard/httpapi/mcp"
 	"railguard/httpapi/x402"
 	"railguard/seal"
@@ -211,7 +211,7 @@ func (s *server) doors() (public, admin *tls.Config, err error) {
 			err = errors.Join(err, usage("certificates: %w", failed))
 			return nil
 		}
-		httpapi.ShowCertificate(name, d.left)
+		border.ShowCertificate(name, d.left)
 		return d.config()
 	}
 	public = open("public", doorFiles{cert: s.flags.tlsCert, key: s.flags.tlsKey})

@@ -23,6 +23,7 @@ import (
 	"railguard/cluster/testcluster"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
+	"railguard/httpapi/rulebook"
 	"railguard/ofac"
 	"railguard/ofac/keeper"
 	"railguard/ofac/sample"
@@ -97,7 +98,7 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	api, err := httpapi.New(httpapi.Deps{
 		Jobs:     datadir.NewShelf(filepath.Join(g.dir, id, datadir.JobFolder)),
 		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node.Neighbours(), Relay: relay{node}, Secrets: secrets,
-		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, ListFiles: httpapi.ListsIn(filepath.Join(g.dir, id, "lists")), Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
+		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, ListFiles: rulebook.ListsIn(filepath.Join(g.dir, id, "lists")), Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
 	})
 	require.NoError(g.t, err)
 	n := &groupNode{node, api, filepath.Join(g.dir, id)}

@@ -22,6 +22,7 @@ import (
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
+	"railguard/httpapi/rulebook"
 	"railguard/ofac/keeper"
 	"railguard/seal"
 	"railguard/webhooks"
@@ -91,11 +92,11 @@ func (s *server) open() error {
 	}
 	go s.checkSecret(secrets)
 	s.lists = listKeeper{keeper.New(s.node, keeper.Config{
-		Dir: f.ofacDir, Source: f.ofacSource, Every: f.ofacEvery, Dev: f.dev, Ran: httpapi.CountSync,
+		Dir: f.ofacDir, Source: f.ofacSource, Every: f.ofacEvery, Dev: f.dev, Ran: rulebook.CountSync,
 	}, s.log.Logger)}
 	s.api, err = httpapi.New(httpapi.Deps{
 		Jobs: datadir.NewShelf(filepath.Join(f.data, datadir.JobFolder)), Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node.Neighbours(), Relay: relay{s.node},
-		Backup: backup.Saver(s.node, f.data), Webhooks: s.openWebhooks(secrets), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, ListFiles: httpapi.ListsIn(filepath.Join(f.data, datadir.ListFolder)), AdminToken: token,
+		Backup: backup.Saver(s.node, f.data), Webhooks: s.openWebhooks(secrets), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, ListFiles: rulebook.ListsIn(filepath.Join(f.data, datadir.ListFolder)), AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log.Logger, LogLevel: s.log.level, TrustedProxies: trusted,
 		Witnesses: f.witness.parsed, WitnessEvery: f.witness.every,
 	})
@@ -345,7 +346,7 @@ func deadAfter(flag time.Duration) time.Duration {
 // listKeeper tells httpapi how fetching went in httpapi's words.
 type listKeeper struct{ *keeper.Keeper }
 
-func (k listKeeper) LastSync() httpapi.SyncReport { return httpapi.SyncReport(k.Keeper.LastSync()) }
+func (k listKeeper) LastSync() rulebook.SyncReport { return rulebook.SyncReport(k.Keeper.LastSync()) }
 
 // relay tells httpapi how nodes ask each other.
 type relay struct{ node *cluster.Node }

@@ -21,6 +21,7 @@ import (
 	"railguard/edge/retrace"
 	"railguard/engine"
 	"railguard/httpapi"
+	"railguard/httpapi/border"
 	"railguard/httpapi/cosigning"
 	"railguard/ofac/keeper"
 	"railguard/seal"
@@ -159,7 +160,7 @@ type server struct {
 	failed  chan error
 	closing chan struct{}
 
-	publicDoor, adminDoor *httpapi.Entrance
+	publicDoor, adminDoor *border.Entrance
 }
 
 // portTaken is the error of a listener that did not come about.
@@ -311,11 +312,11 @@ func (s *server) serveOn(public, admin net.Listener) error {
 		return err
 	}
 	proxies, _ := proxies(s.flags.trustedProxies) // Whether they can be read is told when the node is opened.
-	limits := httpapi.ServerLimits{
+	limits := border.ServerLimits{
 		Logger: s.log.Logger, PerAddress: s.flags.client.connections, UnfinishedPerAddress: s.flags.client.unfinished, TrustedProxies: proxies,
 	}
-	s.publicDoor, s.adminDoor = httpapi.NewEntrance(version), httpapi.NewEntrance(version)
-	s.public, s.admin = httpapi.NewServer(s.publicDoor, limits), httpapi.NewServer(s.adminDoor, limits)
+	s.publicDoor, s.adminDoor = border.NewEntrance(version), border.NewEntrance(version)
+	s.public, s.admin = border.NewServer(s.publicDoor, limits), border.NewServer(s.adminDoor, limits)
 	s.admin.ReadTimeout, s.admin.WriteTimeout = 10*time.Minute, 10*time.Minute // List uploads and profiles.
 	s.public.TLSConfig, s.admin.TLSConfig = publicTLS, adminTLS
 	go func() { s.failed <- ended(s.public, public) }()

@@ -1,0 +1,389 @@
+package border
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"railguard/edge"
+	"railguard/strictjson"
+)
+
+// Header names in canonical form, set without canonicalisation.
+const (
+	HeaderNode     = "X-Railguard-Node"
+	HeaderIndex    = "X-Railguard-Index"
+	HeaderRole     = "X-Railguard-Role"
+	HeaderOutcome  = "X-Railguard-Outcome"
+	HeaderRequest  = "X-Request-Id"
+	HeaderReplayed = "Idempotent-Replayed"
+)
+
+var (
+	JSONType    = []string{"application/json"}
+	problemType = []string{"application/problem+json"}
+	noSniff     = []string{"nosniff"}
+	noStore     = []string{"no-store"}
+)
+
+// LengthByServer is how long an answer may be for net/http to tell its length by itself
+// (RFC 9110, section 8.6): it holds back as much, and writes the header when the handler is
+// done. An answer to a call has eight headers then, which is what a map of Go takes without
+// a table; net/http copies it besides. Not where the body was left: its rest is waited for
+// after the answer, which goes out before.
+const LengthByServer = 2048
+
+// SetHeader sets a header of the answer.
+func (c *Request) SetHeader(name, value string) { c.w.Header().Set(name, value) }
+
+// leaveBody sees to it that nobody waits for a body that the answer does not: what is
+// here already is passed over, and the connection ends if that is not all of it.
+func (c *Request) leaveBody() {
+	if !c.bodyRead && c.r.ContentLength != 0 && c.r.Body != nil && c.r.Body != http.NoBody {
+		_ = http.NewResponseController(c.w).SetReadDeadline(time.Now()) // A writer that has none needs none.
+	}
+}
+
+// commonHeaders sets what every answer carries; length is its body's, below 0: not known.
+func (c *Request) commonHeaders(length int) {
+	c.leaveBody()
+	h := c.w.Header()
+	if c.border.leaving.Load() {
+		h.Set("Connection", "close") // The next call of this caller goes to a node that stays. HTTP/2 says GOAWAY for it.
+	}
+	index := c.Judge.Index
+	if index == 0 {
+		index = c.border.deps.Published.Applied()
+	}
+	var room [160]byte // The numbers of an answer are one piece of memory, and its values another.
+	text := strconv.AppendUint(room[:0], index, 10)
+	indexEnd := len(text)
+	if c.Commit != 0 || c.Judge.Timing != (edge.Timing{}) {
+		text = appendTiming(text, c.Judge.Timing, c.Commit)
+	}
+	timingEnd := len(text)
+	if length >= 0 {
+		text = strconv.AppendInt(text, int64(length), 10)
+	}
+	numbers := string(text)
+	values := make([]string, 0, 6)
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1:]
+	}
+	set(HeaderRequest, c.Asked.RequestID)
+	set(HeaderNode, c.border.deps.Node)
+	set(HeaderIndex, numbers[:indexEnd])
+	set(HeaderRole, c.border.role.text(c.border))
+	if timingEnd > indexEnd {
+		set("Server-Timing", numbers[indexEnd:timingEnd])
+	}
+	if length > LengthByServer || length >= 0 && !c.bodyRead {
+		set("Content-Length", numbers[timingEnd:])
+	}
+	h["X-Content-Type-Options"] = noSniff
+	if _, set := h["Cache-Control"]; !set {
+		h["Cache-Control"] = noStore
+	}
+	if c.Replayed {
+		h.Set(HeaderReplayed, "true")
+	}
+}
+
+// appendTiming writes the Server-Timing of one call, in milliseconds.
+func appendTiming(dst []byte, t edge.Timing, commit time.Duration) []byte {
+	dst = AppendMillis(append(dst, "verify;dur="...), t.Verify)
+	dst = AppendMillis(append(dst, ", rules;dur="...), t.Rules)
+	return AppendMillis(append(dst, ", commit;dur="...), commit)
+}
+
+// AppendMillis writes a duration in milliseconds with three decimals.
+func AppendMillis(dst []byte, d time.Duration) []byte {
+	micros := max(d.Microseconds(), 0)
+	dst = strconv.AppendInt(dst, micros/1000, 10)
+	rest := micros % 1000
+	if rest == 0 {
+		return dst
+	}
+	return append(dst, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+}
+
+// Answer is what a handler answers a call with, and what the border writes once the
+// handler has returned. The zero Answer is none: a handler that returns it without an
+// error has a defect, and its caller is told so by a 500.
+//
+// An Answer is a value that may hold the call's own buffers: it is good until the border
+// has written it.
+type Answer struct {
+	status      int
+	contentType []string
+	body        []byte // Whole; nil where stream or handler is set.
+	bodyless    bool   // 204 and 304.
+
+	stream  func(*Stream) error // Writes the body piece by piece.
+	handler http.HandlerFunc    // Writes all of the answer: what a library brings for the admin listener.
+}
+
+// Reply answers with m as one JSON object.
+func (c *Request) Reply(status int, m strictjson.Members) Answer {
+	c.buffer = append(c.buffer[:0], '{')
+	c.buffer = append(c.buffer, m...)
+	c.buffer = append(c.buffer, '}')
+	return Answer{status: status, contentType: JSONType, body: c.buffer}
+}
+
+// Send answers with a body that is whole.
+func (c *Request) Send(status int, contentType []string, body []byte) Answer {
+	return Answer{status: status, contentType: contentType, body: body}
+}
+
+// NoContent answers 204.
+func NoContent() Answer { return Answer{status: http.StatusNoContent, bodyless: true} }
+
+// StreamAnswer answers 200 with a body that is written piece by piece. The answer begins with
+// the first piece: an error before it is answered as that of any other call, one after it
+// breaks the connection, so that no short answer looks whole. A HEAD writes nothing of it.
+func StreamAnswer(contentType []string, write func(*Stream) error) Answer {
+	return Answer{status: http.StatusOK, contentType: contentType, stream: write}
+}
+
+// AnswerWith lets a library's handler write all of the answer.
+func AnswerWith(handler http.HandlerFunc) Answer { return Answer{handler: handler} }
+
+// AllowCaching lets an answer be kept, under its version.
+func (c *Request) AllowCaching(control, etag string) {
+	c.SetHeader("Cache-Control", control)
+	c.SetHeader("ETag", etag)
+}
+
+// NotModified answers 304.
+func NotModified() Answer { return Answer{status: http.StatusNotModified, bodyless: true} }
+
+// CallerHas tells whether the caller has this version already.
+func CallerHas(c *Request, etag string) bool {
+	for _, have := range strings.Split(c.r.Header.Get("If-None-Match"), ",") {
+		have = strings.TrimPrefix(strings.TrimSpace(have), "W/")
+		if have == etag || have == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// errNoAnswer says that a handler returned neither an answer nor an error.
+var errNoAnswer = errors.New("BUG: a handler returned no answer")
+
+// writeAnswer writes what a handler answered with.
+func (c *Request) writeAnswer(a Answer) error {
+	switch {
+	case a.handler != nil:
+		c.Status, c.wrote = http.StatusOK, true
+		a.handler(c.w, c.r)
+	case a.stream != nil:
+		return writeStream(c, a)
+	case a.status == 0:
+		return errNoAnswer
+	case a.bodyless:
+		c.writeHead(a.status, nil, -1)
+	default:
+		c.writeHead(a.status, a.contentType, len(a.body))
+		if c.r.Method != http.MethodHead {
+			_, _ = c.w.Write(a.body) // A caller that went away is no fault of ours.
+		}
+	}
+	return nil
+}
+
+// writeHead writes status and headers; length is the body's, below 0: not known.
+func (c *Request) writeHead(status int, contentType []string, length int) {
+	c.commonHeaders(length)
+	if contentType != nil {
+		c.w.Header()["Content-Type"] = contentType
+	}
+	c.Status, c.wrote = status, true
+	c.w.WriteHeader(status)
+}
+
+func writeStream(c *Request, a Answer) error {
+	s := Stream{c: c, contentType: a.contentType, control: http.NewResponseController(c.w)}
+	if c.r.Method == http.MethodHead {
+		s.Begin()
+		return nil
+	}
+	err := a.stream(&s)
+	if err != nil && c.wrote {
+		c.border.log.Warn("an answer broke off", "requestId", c.Asked.RequestID, "route", c.route.Path, "error", err)
+		panic(http.ErrAbortHandler) // The caller sees a broken stream, not a short one.
+	}
+	if err == nil {
+		s.Begin()
+	}
+	return err
+}
+
+// Stream is where an answer goes that is written piece by piece.
+type Stream struct {
+	c           *Request
+	contentType []string
+	control     *http.ResponseController
+}
+
+// Begin writes the head of the answer, once.
+func (s *Stream) Begin() {
+	if !s.c.wrote {
+		s.c.writeHead(http.StatusOK, s.contentType, -1)
+	}
+}
+
+// Begun tells whether the answer has begun.
+func (s *Stream) Begun() bool { return s.c.wrote }
+
+// Write writes a piece, which has its own time to be taken.
+func (s *Stream) Write(p []byte) (int, error) {
+	s.Begin()
+	_ = s.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout)) // A writer that has none needs none.
+	return s.c.w.Write(p)
+}
+
+// Flush sends what was written.
+func (s *Stream) Flush() error { return s.control.Flush() }
+
+// fail answers with an error in the flat shape of decision 32. An error that
+// is not ours to show becomes internal_error and a log line.
+func (c *Request) fail(err error) {
+	if c.wrote {
+		c.border.log.Error("call failed after its answer began", "requestId", c.Asked.RequestID, "error", err)
+		return
+	}
+	e := c.border.known(err, c.Happened, c.Asked.RequestID)
+	c.failHeaders(e)
+	contentType := JSONType
+	var m strictjson.Members
+	if strings.Contains(c.r.Header.Get("Accept"), "application/problem+json") {
+		contentType = problemType
+		m.Text("type", docsLink(e.Code))
+		m.Text("title", strings.ReplaceAll(e.Code, "_", " "))
+		m.Int("status", int64(e.Status))
+		m.Text("detail", e.Message)
+		m.Text("instance", "urn:railguard:request:"+c.Asked.RequestID)
+	}
+	m.Join(c.WriteError(e))
+	_ = c.writeAnswer(c.Send(e.Status, contentType, m.Body())) // It is one.
+}
+
+// known is an error as the caller may see it. happened says that a record of the call
+// is in the log: then nobody is told that nothing happened.
+func (b *Border) known(err error, happened bool, requestID string) *Error {
+	var e *Error
+	if !errors.As(err, &e) {
+		if !errors.As(endError(err), &e) {
+			internalErrorsTotal.Inc()
+			b.log.Error("call failed", "requestId", requestID, "error", err)
+			e = NewError(http.StatusInternalServerError, "internal_error", "internal error; give support the requestId")
+		}
+	}
+	if happened && (e.Status >= http.StatusInternalServerError || e.Status == http.StatusNotFound) {
+		e = afterTheFact()
+	}
+	if e.Status == http.StatusServiceUnavailable && e.Outcome == "" {
+		e.Outcome = OutcomeNone
+	}
+	return e
+}
+
+func (c *Request) failHeaders(e *Error) {
+	h := c.w.Header()
+	if e.Allow != "" {
+		h.Set("Allow", e.Allow)
+	}
+	if e.Retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(e.Retry))
+	}
+	if e.Status == http.StatusServiceUnavailable {
+		h.Set(HeaderOutcome, e.Outcome)
+	}
+	if e.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	if e.Status == http.StatusRequestEntityTooLarge {
+		h.Set("Connection", "close") // Else net/http waits for the rest of the body first.
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Del("ETag")
+	h.Del("Location")
+	h.Del("Content-Disposition")
+}
+
+func (c *Request) WriteError(e *Error) strictjson.Members {
+	var m strictjson.Members
+	m.Text("error", e.Code)
+	m.Text("code", e.Code)
+	m.Text("message", e.Message)
+	if e.Param != "" {
+		m.Text("param", e.Param)
+	}
+	if len(e.Details) > 0 {
+		details := make([]strictjson.Members, len(e.Details))
+		for i := range e.Details {
+			d := &e.Details[i]
+			details[i].Optional("param", d.Param)
+			details[i].Optional("message", d.Message)
+			details[i].Join(d.Extra)
+		}
+		m.List("details", details)
+	}
+	m.Text("requestId", c.Asked.RequestID)
+	txn := e.TxnID
+	if txn == "" {
+		txn = c.TxnID
+	}
+	m.TextOrNull("txnId", txn)
+	m.Text("docs", docsLink(e.Code))
+	m.Join(e.Extra)
+	return m
+}
+
+func docsLink(code string) string { return "/docs/errors#" + code }
+
+// logAccess writes one line a call: never a token, a key, a name or a path's
+// query. Successful calls are at debug level, since a node answers thousands a second;
+// of refused ones some a second are named, since overload must not fill the disk.
+func (b *Border) logAccess(c *Request) {
+	level := slog.LevelDebug
+	if c.Status >= http.StatusBadRequest {
+		level = slog.LevelInfo
+	}
+	if c.Status >= http.StatusInternalServerError {
+		level = slog.LevelWarn
+	}
+	if c.route != nil && c.route.charge.Name == Charges[KindProbe].Name {
+		level = slog.LevelDebug // A balancer asks twice a second: what changes is told once, by tellReadiness.
+	} else {
+		countRequest(c)
+	}
+	if !b.log.Enabled(c.r.Context(), level) {
+		return
+	}
+	if level > slog.LevelDebug && c.Status != http.StatusInternalServerError && !b.refusals.Allow() {
+		linesDropped.Inc() // The counters by status tell how many there were.
+		return
+	}
+	path, keyID := "", ""
+	if c.route != nil {
+		path = c.route.Path
+	}
+	if c.Key != nil {
+		keyID = c.Key.ID
+	}
+	b.log.LogAttrs(c.r.Context(), level, "request",
+		slog.String("method", safeMethod(c.r.Method)), slog.String("route", path), slog.Int("status", c.Status),
+		slog.Duration("took", time.Since(c.Start)), slog.String("requestId", c.Asked.RequestID),
+		slog.String("keyId", keyID), slog.String("txnId", c.TxnID), slog.String("traceId", c.Asked.Trace))
+}
+
+var TextType = []string{"text/plain; charset=utf-8"}
+
+var BytesType = []string{"application/octet-stream"}

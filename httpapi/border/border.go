@@ -1,0 +1,231 @@
+package border
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"railguard/cluster/timing"
+	"railguard/edge"
+	"railguard/fsm/wire"
+	"railguard/httpapi/description"
+	"railguard/httpapi/lanes"
+	"railguard/seal"
+	"railguard/strictjson"
+)
+
+// Deps is what the border needs from the rest of the house.
+type Deps struct {
+	Proposer  Proposer
+	Published Published
+	Records   Records
+	Secrets   *seal.Secrets
+	Role      func() string // This node's part in the group.
+
+	Node           string // Shown in X-Railguard-Node and in records.
+	Version        string // Semantic version of the binary.
+	Logger         *slog.Logger
+	TrustedProxies []netip.Prefix   // Whose X-Forwarded-For is believed.
+	WriteDeadline  time.Duration    // 0: engine.WriteDeadline.
+	AdminToken     string           // Secret that counts as an admin key on the admin listener; "": none.
+	Neighbours     Neighbours       // nil: rates hold for this node alone.
+	Now            func() time.Time // This node's clock.
+}
+
+// Border is where calls come in and go out: one for the public listener and the admin
+// listener. It is safe for concurrent use; what changes is behind atomics.
+type Border struct {
+	deps      Deps
+	log       *slog.Logger
+	Deadline  time.Duration
+	started   time.Time
+	public    *listener
+	admin     *listener
+	renderers map[string]Renderer
+
+	Scans     scans            // Turns of what computes long.
+	Streams   *lanes.Lane      // Places of what lasts long.
+	Watchers  *lanes.Lane      // Places of who waits for what comes.
+	Addresses *lanes.Addresses // Rates of callers without a key.
+
+	Share    fairShare
+	refusals *rate.Limiter // Of log lines about refused calls.
+
+	judges     *edge.Judges
+	keys       atomic.Pointer[heldKeys]
+	keysMutex  sync.Mutex // Serialises rebuilding the table; readers never take it.
+	role       nodeRole
+	InFlight   atomic.Int64  // Ordinary calls in flight.
+	leaving    atomic.Bool   // Not ready; calls are served.
+	draining   atomic.Bool   // Calls are refused.
+	drains     atomic.Uint64 // Counts the changes, so that a grace that is over changes nothing that was said since.
+	Idempotent inFlight
+	Large      largeBytes
+}
+
+// New makes a border without rooms.
+func New(deps Deps) *Border {
+	b := &Border{deps: deps, log: deps.Logger, Deadline: deps.WriteDeadline, started: time.Now()}
+	b.judges = edge.New(edge.Deps{
+		Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Node: deps.Node, Version: deps.Version, Logger: deps.Logger,
+	})
+	b.Scans.Lane = lanes.NewLane(ScanPlaces(), laneWaitingMax, scansOfOneKey)
+	b.Streams = lanes.NewLane(streamPlaces, laneWaitingMax, StreamsOfOneKey)
+	b.Watchers = lanes.NewLane(watchPlaces, laneWaitingMax, WatchesOfOneKey)
+	b.Scans.Pace = timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied)
+	b.Addresses = lanes.NewAddresses(keylessRate, BurstFactor*keylessRate, addressesKnown)
+	b.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
+	b.Idempotent.Running = make(map[[16]byte]struct{})
+	return b
+}
+
+// Room is what a room gives the border: its routes, what their bodies and queries
+// have, and how its leaves are answered with.
+type Room struct {
+	State     any // What its handlers find with Room; nil: nothing.
+	Public    []Route
+	Admin     []Route                     // On the admin listener.
+	Bodies    map[string]strictjson.Shape // Of the admin listener: members of every JSON body, by method and path.
+	Queries   map[string][]string         // Of the admin listener: parameters of a query; one that ends in ? is a flag.
+	Renderers map[string]Renderer         // By kind of leaf.
+}
+
+// Open opens both listeners with the routes of the rooms. The error says which route
+// does not say what it must.
+func (b *Border) Open(rooms []Room) error {
+	var public, admin []Route
+	b.renderers = make(map[string]Renderer)
+	for i := range rooms {
+		room := &rooms[i]
+		for kind, render := range room.Renderers {
+			if b.renderers[kind] != nil {
+				return errors.New("httpapi: two rooms render leaves of kind " + kind)
+			}
+			b.renderers[kind] = render
+		}
+		for _, group := range [][]Route{room.Public, room.Admin} {
+			for at := range group {
+				if err := room.declare(&group[at]); err != nil {
+					return err
+				}
+			}
+		}
+		public, admin = append(public, room.Public...), append(admin, room.Admin...)
+	}
+	b.public = newListener(b, public, false)
+	b.admin = newListener(b, admin, true)
+	return nil
+}
+
+// declare gives a route what its description, or a table of its room, says of it.
+func (t *Room) declare(r *Route) error {
+	key := r.Method + " " + r.Path
+	shape, told := t.Bodies[key]
+	r.room, r.Parameters, r.Shape = t.State, t.Queries[key], shape
+	if operation := description.FindOperation(r.Method, r.Path); operation != nil {
+		r.Parameters, r.Shape, told = operation.QueryNames(), shapeOf(operation.BodyMembers()), true
+	}
+	switch {
+	case r.Scope == ScopeNone || (r.Scope == ScopePublic) != (r.Roles == 0):
+		return fmt.Errorf("httpapi: %s does not say whose affair it is", key)
+	case !told && (r.Body == BodyObject || r.Body == BodyOptional):
+		return fmt.Errorf("httpapi: %s does not say which members its body has", key)
+	}
+	return nil
+}
+
+// ConcatRoutes joins the routes of a room.
+func ConcatRoutes(groups ...[]Route) []Route { return slices.Concat(groups...) }
+
+// PublicHandler serves the public API.
+func (b *Border) PublicHandler() http.Handler { return b.public }
+
+// AdminHandler serves the admin listener: metrics, profiles, keys, list
+// uploads. The public API is not on it.
+func (b *Border) AdminHandler() http.Handler { return b.admin }
+
+// Judges judge what cannot change, for all calls.
+func (b *Border) Judges() *edge.Judges { return b.judges }
+
+// IsLeader tells whether this node leads, as far as it has known for a moment.
+func (b *Border) IsLeader() bool { return b.role.text(b) == "leader" }
+
+// SetLeaving makes the node unready while calls are served as before, each on a
+// connection that ends with it: who balances load looks elsewhere meanwhile.
+func (b *Border) SetLeaving() {
+	b.drains.Add(1)
+	b.leaving.Store(true)
+}
+
+// SetDraining makes the node refuse new calls with shutting_down, or be ready and take them again.
+func (b *Border) SetDraining(on bool) {
+	b.drains.Add(1)
+	b.leaving.Store(on)
+	b.draining.Store(on)
+}
+
+// DrainLater returns what makes the node refuse new calls at the end of a grace. It does
+// nothing, and says so, if something else was said meanwhile.
+func (b *Border) DrainLater() (drain func() bool) {
+	said := b.drains.Load()
+	return func() bool {
+		if !b.drains.CompareAndSwap(said, said+1) {
+			return false
+		}
+		b.draining.Store(true)
+		return true
+	}
+}
+
+// Running returns the number of ordinary calls in flight.
+func (b *Border) Running() int64 { return b.InFlight.Load() }
+
+// BodyKind says what a route does with a request body.
+type BodyKind uint8
+
+const (
+	BodyNone     BodyKind = iota // Not read.
+	BodyObject                   // One JSON object.
+	BodyOptional                 // One JSON object or nothing.
+	BodyRaw                      // Bytes; the handler reads them.
+	BodyBatch                    // A list of screening calls; the handler takes it apart.
+)
+
+// AnyRole admits every valid key.
+const AnyRole = wire.RoleOperator | wire.RoleScreener | wire.RoleReviewer | wire.RoleAuditor |
+	wire.RolePolicy | wire.RoleOps | wire.RoleAdmin
+
+// Route is one line of the route table: the whole contract of an endpoint
+// except what it does.
+type Route struct {
+	Method string
+	Path   string // ServeMux pattern without a method.
+	Scope  Scope  // Whose affair it is.
+	Roles  uint8  // Any of them will do; admin always does. 0: public.
+	Body   BodyKind
+	Max    int64 // Body bytes; 0: engine.BodyMax.
+
+	Shape      strictjson.Shape // Members of the body; the tables of its room fill these.
+	Late       bool             // The handler asks for them itself.
+	Parameters []string         // Of the query.
+
+	charge    charge // What a call counts, and its lane; set by newListener.
+	admin     bool   // On the admin listener; set by newListener.
+	Reserved  bool   // Not counted against InFlightMax: reviews, health, cluster verbs.
+	Always    bool   // Answers before bootstrap and while draining.
+	Registers bool   // Counts against the registration rate.
+	Stream    bool   // Writes its answer piecewise: no deadline over the whole.
+
+	room any // What the calls of its room share; set by Serve.
+
+	Handle func(*Request) (Answer, error)
+}

@@ -1,0 +1,374 @@
+package border
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"railguard/cluster/timing"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/strictjson"
+)
+
+// Request is one request on its way through the border. It is pooled: nothing may
+// keep it, its body or its parsed values after the handler returned.
+type Request struct {
+	callState
+	callBuffers
+	Judge edge.Judge // Five kilobytes, which Reset makes ready where they are.
+}
+
+// callBuffers is what a call leaves to the next one: its parts are emptied and kept.
+type callBuffers struct {
+	Asked      edge.Call          // What the judge sees of the call.
+	parameters []parameter        // Of the query, as the route declares them.
+	Out        strictjson.Members // Answer under construction.
+	buffer     []byte
+}
+
+// callState is what a call has to itself: nothing of it is left when it ends.
+type callState struct {
+	border *Border
+	route  *Route
+	w      http.ResponseWriter
+	r      *http.Request
+	ctx    context.Context
+
+	Key   *Key // nil on a public route.
+	Start time.Time
+	TxnID string // For the error body and the access log.
+
+	Status   int // Of the answer; 0 until it is written.
+	Replayed bool
+	Happened bool // A record of this call, now or at its first try, is in the log.
+	wrote    bool
+	bodyRead bool          // To its end.
+	lost     bool          // Its place in the lane of scans.
+	work     timing.Work   // What it computes in a turn of the scans; paced.
+	Commit   time.Duration // What the log took; for Server-Timing and the metrics.
+	large    *largeBody    // nil for any call whose body is not large.
+	kept     Releaser      // What the handler holds until the answer is written; nil: nothing.
+	shown    *Listing      // The page it answers with; nil for any other call.
+}
+
+var calls = sync.Pool{New: func() any { return new(Request) }}
+
+// Serve runs one call: method and path are decided, the rest of the check order
+// of decision 32 is this function.
+func (b *Border) Serve(w http.ResponseWriter, r *http.Request, route *Route) {
+	c := b.Begin(w, r, route)
+	entered := false
+	defer func() {
+		p := recover()
+		if entered {
+			leaveLane(c)
+		}
+		c.endIdempotent()
+		if p != nil {
+			c.panicked(p)
+		}
+		c.finish()
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+	}()
+	cancel, err := c.admit()
+	if cancel != nil {
+		defer cancel()
+	}
+	if err == nil {
+		err = c.readBody() // Before the call counts: half a body must hold no place.
+	}
+	if err == nil {
+		err = enterLane(c)
+		entered = err == nil
+	}
+	if err == nil && !route.Late {
+		err = c.CheckMembers()
+	}
+	if err == nil {
+		err = c.beginIdempotent()
+	}
+	var answer Answer
+	if err == nil {
+		answer, err = route.Handle(c)
+	}
+	if err == nil {
+		err = c.writeAnswer(answer)
+	}
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+// refuse answers a request that belongs to no route.
+func (b *Border) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	c := b.Begin(w, r, nil)
+	if many := b.keyless(r, 1); many != nil {
+		err = many
+	}
+	c.fail(err)
+	c.finish()
+}
+
+func (b *Border) Begin(w http.ResponseWriter, r *http.Request, route *Route) *Request {
+	c := calls.Get().(*Request)
+	c.border, c.w, c.r, c.route, c.ctx = b, w, r, route, r.Context()
+	c.Start = time.Now()
+	c.Asked.RequestID = requestID(r)
+	c.Asked.Trace = TraceID(r.Header.Get("Traceparent"))
+	c.Judge.Begin(c.ctx, b.judges, &c.Asked)
+	return c
+}
+
+func (c *Request) finish() {
+	c.border.logAccess(c)
+	c.Judge.Reset()
+	if c.kept != nil {
+		c.kept.Release()
+	}
+	c.large.end()
+	c.shown.give()
+	if cap(c.Asked.Body) > bodyBufferKept || cap(c.Out) > bodyBufferKept || cap(c.buffer) > bodyBufferKept {
+		return // Let the garbage collector have a large one.
+	}
+	c.Asked.Document.Reset()
+	c.callState = callState{}
+	c.callBuffers = callBuffers{
+		Asked: edge.Call{Body: c.Asked.Body[:0], Document: c.Asked.Document},
+		Out:   c.Out[:0], buffer: c.buffer[:0], parameters: c.parameters[:0],
+	}
+	calls.Put(c)
+}
+
+// requestID echoes a caller's id that is safe to print, else makes one.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= RequestIDMax && printable(id) {
+		return id
+	}
+	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	id := [30]byte{'r', 'e', 'q', '_'}
+	n := uint64(time.Now().UnixMilli())
+	for i := 13; i > 3; i-- { // A ULID: 48 bits of time, 80 of randomness.
+		id[i] = alphabet[n&31]
+		n >>= 5
+	}
+	high, low := rand.Uint64(), rand.Uint64()
+	for i := 14; i < 22; i++ {
+		id[i] = alphabet[high&31]
+		id[i+8] = alphabet[low&31]
+		high >>= 5
+		low >>= 5
+	}
+	return string(id[:])
+}
+
+// TraceID takes the trace id out of a traceparent header (W3C Trace Context,
+// version 00: version, trace id, parent id, flags); "" for anything else.
+func TraceID(header string) string {
+	const whole, from, to = 55, 3, 35
+	if len(header) != whole || header[:from] != "00-" || header[to] != '-' || header[52] != '-' {
+		return ""
+	}
+	id := header[from:to]
+	if id == "00000000000000000000000000000000" || strings.Trim(id, "0123456789abcdef") != "" {
+		return ""
+	}
+	return id
+}
+
+func printable(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x21 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+// admit checks who calls and whether this node can answer now: bootstrap,
+// drain, key, rate, role, deadline, minimum index, consistency.
+func (c *Request) admit() (context.CancelFunc, error) {
+	b := c.border
+	if !c.route.Always {
+		if b.draining.Load() {
+			return nil, Unavailable("shutting_down", "this node is draining")
+		}
+		if c.Judge.Terms.Settings.Genesis == nil && c.route.Roles != 0 {
+			return nil, Unavailable("no_leader", "the cluster is not bootstrapped")
+		}
+	}
+	if c.route.Roles != 0 {
+		if err := c.authenticate(); err != nil {
+			return nil, err
+		}
+	} else if !c.route.admin {
+		if err := b.keyless(c.r, c.route.charge.Cost); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.readQuery(); err != nil {
+		return nil, err
+	}
+	cancel, err := c.setDeadline()
+	if err != nil {
+		return cancel, err
+	}
+	return cancel, c.waitForIndex()
+}
+
+func (c *Request) setDeadline() (context.CancelFunc, error) {
+	limit := c.border.Deadline
+	if text := c.r.Header.Get("X-Railguard-Timeout-Ms"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil || n == 0 {
+			return nil, InvalidField("X-Railguard-Timeout-Ms", "must be a whole number of milliseconds")
+		}
+		limit = min(limit, time.Duration(n)*time.Millisecond)
+	}
+	if c.route.Stream {
+		return nil, nil
+	}
+	var cancel context.CancelFunc
+	c.ctx, cancel = context.WithTimeout(c.ctx, limit)
+	c.Judge.Within(c.ctx)
+	return cancel, nil
+}
+
+// waitForIndex serves X-Railguard-Min-Index and ?consistency=leader.
+func (c *Request) waitForIndex() error {
+	if text := c.r.Header.Get("X-Railguard-Min-Index"); text != "" {
+		index, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return InvalidField("X-Railguard-Min-Index", "must be a log index")
+		}
+		if index > c.border.deps.Published.Applied() {
+			if err := c.border.deps.Records.WaitApplied(c.ctx, index); err != nil {
+				return Unavailable("overloaded", "this node has not applied that index yet")
+			}
+			c.Judge.Renew()
+		}
+	}
+	switch c.Query("consistency") {
+	case "", "local":
+		return nil
+	case "leader":
+		if c.r.Method == http.MethodPost {
+			return nil // A call that is judged asks the leader where it must.
+		}
+		return c.Judge.Confirm()
+	}
+	return BadQuery("consistency", "must be local or leader")
+}
+
+// ReadIfMatch reads If-Match as a version: 0 when absent or *.
+func (c *Request) ReadIfMatch() (uint64, error) {
+	text := strings.TrimSpace(c.r.Header.Get("If-Match"))
+	if text == "" || text == "*" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), 10, 64)
+	if err != nil || n == 0 {
+		return 0, NewError(http.StatusPreconditionFailed, "version_mismatch", "If-Match does not name the current version")
+	}
+	return n, nil
+}
+
+// readBody reads, checks and parses the body as the route wants it.
+func (c *Request) readBody() error {
+	if c.route.Body == BodyNone || c.route.Body == BodyRaw {
+		return nil
+	}
+	if c.r.ContentLength > c.route.Max {
+		return TooLarge(c.route.Max)
+	}
+	if c.route.Body == BodyBatch {
+		return readLarge(c)
+	}
+	if err := c.ReadWhole(); err != nil {
+		return err
+	}
+	if len(c.Asked.Body) == 0 && c.route.Body == BodyOptional {
+		return nil
+	}
+	return c.ParseBody()
+}
+
+// ReadWhole reads the body into c.asked.body. A read that fails is never taken for the end.
+func (c *Request) ReadWhole() error {
+	body := c.r.Body
+	if size := int(c.r.ContentLength); size >= cap(c.Asked.Body) {
+		if err := growBody(c, min(size+1, engine.BodyMax)); err != nil {
+			return err
+		}
+	}
+	for {
+		if len(c.Asked.Body) == cap(c.Asked.Body) {
+			if err := growBody(c, max(2*cap(c.Asked.Body), 4*engine.KiB)); err != nil {
+				return err
+			}
+		}
+		// Not a byte more than shows that it is too large: a reader of chunks waits until its room is full.
+		n, err := body.Read(c.Asked.Body[len(c.Asked.Body):min(cap(c.Asked.Body), int(c.route.Max)+1)])
+		c.Asked.Body = c.Asked.Body[:len(c.Asked.Body)+n]
+		switch {
+		case int64(len(c.Asked.Body)) > c.route.Max:
+			return TooLarge(c.route.Max)
+		case err == io.EOF:
+			c.bodyRead = true
+			return nil
+		case err != nil:
+			return brokenBody(err)
+		}
+	}
+}
+
+// growBody makes room for size bytes. A large body gets it as it comes, not for saying
+// that it will.
+func growBody(c *Request, size int) error {
+	if c.large != nil {
+		if err := c.large.claim(size - cap(c.Asked.Body)); err != nil {
+			return err
+		}
+	}
+	c.Asked.Body = append(make([]byte, 0, size), c.Asked.Body...)
+	return nil
+}
+
+// brokenBody says why a body could not be read to its end.
+func brokenBody(err error) *Error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return NewError(http.StatusBadRequest, "bad_request", "the body did not come in time")
+	}
+	return NewError(http.StatusBadRequest, "bad_request", "the body ended before it was whole, or is not chunked as it says")
+}
+
+func TooLarge(max int64) *Error {
+	return NewError(http.StatusRequestEntityTooLarge, "payload_too_large",
+		"the body is larger than "+strconv.FormatInt(max/engine.KiB, 10)+" KiB")
+}
+
+// ReadFields reads the top object of the body.
+func (c *Request) ReadFields() strictjson.Fields { return c.Asked.Document.Fields() }
+
+// panicked turns a panic into a 500 without a word of it in the answer.
+func (c *Request) panicked(p any) {
+	if p == http.ErrAbortHandler {
+		return
+	}
+	panicsTotal.Inc()
+	c.border.log.Error("call panicked", "requestId", c.Asked.RequestID, "panic", p, "stack", string(debug.Stack()))
+	if c.wrote {
+		return // Half an answer is out and cannot be taken back.
+	}
+	c.fail(NewError(http.StatusInternalServerError, "internal_error", "internal error"))
+}

@@ -1,0 +1,301 @@
+package border
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"railguard/audit"
+	"railguard/edge"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// Error is what a caller is told when a call does not succeed (decision 32).
+// Nothing of our insides is ever in it.
+type Error struct {
+	Status  int
+	Code    string
+	Message string
+	Param   string
+	Details []strictjson.Finding
+	Extra   strictjson.Members // Further members of the flat body: the current state of a conflict.
+	TxnID   string
+	Outcome string // Of a 503: "none" or "unknown".
+	Retry   int    // Seconds; 0 sends no Retry-After.
+	Allow   string // Of a 405.
+}
+
+func (e *Error) Error() string { return strconv.Itoa(e.Status) + " " + e.Code + ": " + e.Message }
+
+// Outcomes of a 503 (decision 31, "Deadlines and outcomes"): certainly nothing happened, or nobody knows.
+const (
+	OutcomeNone    = "none"
+	OutcomeUnknown = "unknown"
+)
+
+// codeText describes a code for the page /docs/errors.
+type codeText struct {
+	Code   string
+	Status int
+	Text   string
+}
+
+// CodeTable is every code of the service, in the order of the documentation.
+var CodeTable = []codeText{
+	{"missing_token", 400, "The body has no member token. A token that is there but not a valid credential is not an error: it gives the verdict UNKNOWN."},
+	{"invalid_json", 400, "The body is not one JSON object: broken syntax, a duplicate name, invalid UTF-8, a lone surrogate, trailing bytes, too deep, too many members or values."},
+	{"missing_amount", 400, "The body of a screening call has no member amount."},
+	{"invalid_amount", 400, "The amount is not a JSON number from 0 to 1e12."},
+	{"not_reviewable", 400, "Only a transaction whose verdict was REVIEW can be dispositioned."},
+	{"bad_request", 400, "The HTTP request itself is not acceptable: a query parameter that is unknown, unreadable, empty or has no meaning here (param names it), a duplicate Authorization, Content-Type or Host, or an absolute-form target, a body that never came whole."},
+	{"unauthorized", 401, "No API key, or not a valid one."},
+	{"forbidden", 403, "The API key is valid but lacks the role, or the operator is outside of its scope."},
+	{"not_found", 404, "No such path, or no such record, or one past its retention."},
+	{"method_not_allowed", 405, "The path exists, the method does not. See the Allow header."},
+	{"already_dispositioned", 409, "The transaction has a disposition already."},
+	{"invalid_transition", 409, "The current status does not allow this change. The body holds it."},
+	{"parent_not_active", 409, "The parent, one of its ancestors or their operator is not ACTIVE."},
+	{"already_in_fleet", 409, "The agent is in another fleet."},
+	{"idempotency_in_flight", 409, "A call with this Idempotency-Key is still running."},
+	{"claimed_by_other", 409, "Another reviewer holds the claim."},
+	{"refresh_running", 409, "A list synchronisation is running already."},
+	{"job_running", 409, "A backtest or a shadow runs on this node already, or a retro-screening on the leader: one of each at a time."},
+	{"matcher_not_ready", 409, "Not every voter answers, carries that version of the matcher and has compiled the active list for it. The message names one."},
+	{"format_not_ready", 409, "A member does not answer, or runs a release that does not know that format. The message names one."},
+	{"limit_reached", 409, "A table is full: children of one parent, agents of one fleet."},
+	{"version_mismatch", 412, "If-Match does not name the current version."},
+	{"payload_too_large", 413, "The body is larger than the limit of this path."},
+	{"invalid_field", 422, "A member has the wrong type or value (400 on a screening call)."},
+	{"missing_field", 422, "A required member is missing."},
+	{"unknown_field", 422, "The body has a member that is not known here; didYouMean names the one it is near to. On a screening call 400, and only for such a member unless strictness was asked for."},
+	{"invalid_disposition", 422, "disposition must be APPROVED, REJECTED or ESCALATE_SAR."},
+	{"policy_widening", 422, "A delegate may only narrow its parent's policy."},
+	{"delegation_depth_exceeded", 422, "A delegation chain has at most three generations below the root."},
+	{"agent_not_autonomous", 422, "Only autonomous agents are attested."},
+	{"agent_not_supervised", 422, "A user credential is for supervised agents only."},
+	{"operator_mismatch", 422, "The operators of fleet and agent, or of parent and delegate, differ."},
+	{"operator_sanctioned", 422, "The operator matches the sanctions list and this institution refuses such registrations."},
+	{"idempotency_conflict", 422, "This Idempotency-Key was used for another body."},
+	{"list_rejected", 422, "The list is empty, unreadable, older than the active one, or shrank too much."},
+	{"rate_limited", 429, "Too many calls with this key. See Retry-After."},
+	{"headers_too_large", 431, "The request's headers are larger than 16 KiB."},
+	{"internal_error", 500, "A fault of ours. Give support the requestId."},
+	{"time_not_supported", 501, "Status lists are kept of the running minute alone: the parameter time is not served."},
+	{"no_quorum", 503, "Too few nodes answer. Nothing is decided until they are back."},
+	{"no_leader", 503, "The cluster is choosing a leader."},
+	{"sanctions_data_unavailable", 503, "No published sanctions list is loaded: no verdict can be given."},
+	{"overloaded", 503, "A queue or table of this node is full, or it is fetching the history asked for from another node."},
+	{"node_away", 503, "The one node that keeps this backtest or shadow does not answer. Its jobs are there again when it is."},
+	{"storage_low", 503, "No voter's disk has room. Reads go on; writes come back by themselves when there is room."},
+	{"shutting_down", 503, "This node is going down."},
+	{"outcome_unknown", 503, "It is not known whether the call took effect. Retry with the same Idempotency-Key."},
+}
+
+func NewError(status int, code, message string) *Error {
+	return &Error{Status: status, Code: code, Message: message}
+}
+
+func NotFound(message string) *Error { return NewError(http.StatusNotFound, "not_found", message) }
+
+// InvalidField is a 422 about one parameter.
+func InvalidField(param, message string) *Error {
+	return &Error{
+		Status: http.StatusUnprocessableEntity, Code: "invalid_field", Message: param + " " + message, Param: param,
+		Details: []strictjson.Finding{{Param: param, Message: message}},
+	}
+}
+
+// BadFields is the answer for what is wrong with a body: 422, but 400 on a
+// screening call.
+func BadFields(status int, e *strictjson.InvalidBody) *Error {
+	answer := &Error{Status: status, Code: e.Code, Message: e.Error(), Param: e.Findings[0].Param, Details: e.Findings}
+	if e.Code == "unknown_field" {
+		answer.Extra = e.Findings[0].Extra
+	}
+	return answer
+}
+
+// Conflict is a 409 whose body carries the current state in extra.
+func Conflict(code, message string, extra strictjson.Members) *Error {
+	return &Error{Status: http.StatusConflict, Code: code, Message: message, Extra: extra}
+}
+
+// Unavailable is a 503 about a call that certainly did nothing.
+func Unavailable(code, message string) *Error {
+	return &Error{Status: http.StatusServiceUnavailable, Code: code, Message: message, Outcome: OutcomeNone, Retry: 1}
+}
+
+// afterTheFact stands for an error of a call that is in the log already: nobody may
+// be told that nothing happened (decision 31, "Deadlines and outcomes").
+func afterTheFact() *Error {
+	e := Unavailable("outcome_unknown", "the call took effect and its record cannot be read here now; retry with the same Idempotency-Key")
+	e.Outcome = OutcomeUnknown
+	return e
+}
+
+// ProposalError turns what a Proposer or a read of the log returned into the
+// answer of decision 32. Only wire.ErrUnknown leaves the outcome open.
+func ProposalError(err error) error {
+	var known *Error
+	var refused *edge.Refusal
+	var unread *edge.ReadError
+	var invalid *strictjson.InvalidBody
+	switch {
+	case errors.As(err, &invalid):
+		return BadFields(http.StatusUnprocessableEntity, invalid)
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &refused):
+		return answerOf(refused)
+	case errors.As(err, &unread):
+		return UnreadableError(unread.Cause)
+	case errors.Is(err, wire.ErrUnknown):
+		e := Unavailable("outcome_unknown", "the outcome is unknown; retry with the same Idempotency-Key")
+		e.Outcome = OutcomeUnknown
+		return e
+	case errors.Is(err, wire.ErrNoQuorum):
+		return Unavailable("no_quorum", "too few nodes answer")
+	case errors.Is(err, wire.ErrNoLeader):
+		return Unavailable("no_leader", "the cluster is choosing a leader")
+	case errors.Is(err, wire.ErrOverloaded):
+		return Unavailable("overloaded", "too many calls wait")
+	case errors.Is(err, wire.ErrStorageLow):
+		return Unavailable("storage_low", "the disks of the cluster are nearly full: reads go on, writes wait for room")
+	case errors.Is(err, wire.ErrShuttingDown):
+		return Unavailable("shutting_down", "this node is going down")
+	case errors.Is(err, wire.ErrTooLarge):
+		return NewError(http.StatusRequestEntityTooLarge, "payload_too_large", "the record is larger than the log takes")
+	}
+	return err
+}
+
+// endError is ProposalError for what no endpoint knew better: a call that ended with its
+// time or its node is no fault of ours, and its caller may try again, elsewhere.
+func endError(err error) error {
+	known := ProposalError(err)
+	var e *Error
+	switch {
+	case errors.As(known, &e):
+		return e
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return Unavailable("overloaded", "the call was not done in its time")
+	case errors.Is(err, audit.ErrBroken), errors.Is(err, audit.ErrClosed):
+		return Unavailable("shutting_down", "this node is going down")
+	case errors.Is(err, audit.ErrMissing), errors.Is(err, audit.ErrCorrupt):
+		return ProposalError(edge.LeafError(err))
+	}
+	return err
+}
+
+// UnreadableError is ProposalError for reads: a read has no outcome, so a deadline
+// that passed says only that the leader did not answer in time.
+func UnreadableError(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrUnknown) {
+		return Unavailable("no_quorum", "the leader did not answer in time")
+	}
+	return ProposalError(err)
+}
+
+// answerOf is how a refusal of the edge travels over HTTP: its status is its code's.
+func answerOf(r *edge.Refusal) *Error {
+	e := &Error{Status: StatusOf(r.Code), Code: r.Code, Message: r.Message, Param: r.Param, Details: r.Details, Extra: r.Extra}
+	if r.BadRequest {
+		e.Status = http.StatusBadRequest
+	}
+	if e.Status == http.StatusServiceUnavailable {
+		e.Outcome, e.Retry = OutcomeNone, 1
+	}
+	return e
+}
+
+// StatusOf is the status of a code that the table has.
+func StatusOf(code string) int {
+	for i := range CodeTable {
+		if CodeTable[i].Code == code {
+			return CodeTable[i].Status
+		}
+	}
+	return http.StatusInternalServerError
+}
+
+// RefusalOf is the common answer for a refused record. Endpoints that know more
+// about a refusal answer it themselves and leave the rest to this.
+func RefusalOf(r wire.Result) error {
+	switch r.Refusal {
+	case wire.RefusedNotFound:
+		return NotFound("no such resource")
+	case wire.RefusedTransition, wire.RefusedInactive:
+		return Conflict("invalid_transition", "the current status does not allow this", StatusMember(r))
+	case wire.RefusedDispositioned:
+		return Conflict("already_dispositioned", "a disposition was recorded already", nil)
+	case wire.RefusedInFleet:
+		return Conflict("already_in_fleet", "an agent is in another fleet", nil)
+	case wire.RefusedNotInFleet:
+		return NotFound("the agent is not in this fleet")
+	case wire.RefusedParent:
+		return Conflict("parent_not_active", "the parent is not effectively ACTIVE", StatusMember(r))
+	case wire.RefusedFull, wire.RefusedKeyTable:
+		return Unavailable("overloaded", "a table of the cluster is full")
+	case wire.RefusedClaimed:
+		return Conflict("claimed_by_other", "another reviewer holds the claim", nil)
+	case wire.RefusedVersion:
+		return VersionMismatch(r.Value)
+	case wire.RefusedNotAutonomous:
+		return NewError(http.StatusUnprocessableEntity, "agent_not_autonomous", "the agent is not autonomous")
+	case wire.RefusedOperator:
+		return NewError(http.StatusUnprocessableEntity, "operator_mismatch", "the operators differ")
+	case wire.RefusedDepth:
+		return NewError(http.StatusUnprocessableEntity, "delegation_depth_exceeded", "delegation goes at most three levels deep")
+	case wire.RefusedList:
+		return NewError(http.StatusUnprocessableEntity, "list_rejected", "the list is unknown, incomplete or not allowed")
+	case wire.RefusedExists:
+		return Conflict("invalid_transition", "it exists already", nil)
+	case wire.RefusedNotDev:
+		return NewError(http.StatusForbidden, "forbidden", "only a development cluster allows this")
+	case wire.RefusedGenesis:
+		return Unavailable("no_leader", "the cluster is not bootstrapped")
+	case wire.RefusedScope:
+		return &Error{
+			Status: http.StatusForbidden, Code: "forbidden", Extra: StatusMember(r),
+			Message: "the institution suspended it: a key with an operator's scope may not lift that",
+		}
+	case wire.RefusedTransfer:
+		return NewError(http.StatusForbidden, "forbidden", "an ownership transfer is flagged: name its new operator, or use a key of the institution with the role policy")
+	case wire.RefusedEnded:
+		return Conflict("invalid_transition", "the payment's hold was settled or has expired", nil)
+	case wire.RefusedNotHeld:
+		return Conflict("invalid_transition", "nothing of this payment counts: there is nothing to release", nil)
+	case wire.RefusedLate:
+		return Conflict("invalid_transition", "a payment without a hold can be released until the end of the next UTC day", nil)
+	case wire.RefusedProposed:
+		return Conflict("invalid_transition", "another disposition is proposed: confirm it, or withdraw it first", nil)
+	case wire.RefusedSamePerson:
+		return Conflict("invalid_transition", "another person with another API key has to confirm or withdraw what is proposed", nil)
+	case wire.RefusedNotProposed:
+		return Conflict("invalid_transition", "nothing is proposed: it was confirmed, withdrawn, or has lapsed", nil)
+	case wire.RefusedUnbuilt:
+		return errors.New("BUG: record of a later release")
+	case wire.RefusedNotOpen:
+		return Conflict("invalid_transition", "the review is not open", nil)
+	}
+	return errors.New("BUG: record refused as malformed")
+}
+
+func StatusMember(r wire.Result) strictjson.Members {
+	var m strictjson.Members
+	m.Text("credentialStatus", r.State.String())
+	return m
+}
+
+func VersionMismatch(current uint64) *Error {
+	var extra strictjson.Members
+	extra.Uint("currentVersion", current)
+	return &Error{
+		Status: http.StatusPreconditionFailed, Code: "version_mismatch",
+		Message: "If-Match does not name the current version", Extra: extra,
+	}
+}
+
+func NotBootstrapped() error { return Unavailable("no_leader", "the cluster is not bootstrapped") }

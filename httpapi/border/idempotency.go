@@ -1,0 +1,119 @@
+package border
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"sync"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// InFlight is the set of keyed calls this node is answering now. A second call
+// with the same key meanwhile gets 409; on another node the log decides.
+type inFlight struct {
+	mutex   sync.Mutex
+	Running map[[16]byte]struct{}
+}
+
+// begin claims the key; false when a call with it is running.
+func (f *inFlight) begin(key [16]byte) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if _, running := f.Running[key]; running {
+		return false
+	}
+	f.Running[key] = struct{}{}
+	return true
+}
+
+func (f *inFlight) end(key [16]byte) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	delete(f.Running, key)
+}
+
+// beginIdempotent reads the Idempotency-Key of a POST (decision 31, "Idempotency"): scope
+// owner and path, the body compared by hash. Role and scope of the key were judged
+// before: a replay is rendered with the rights of who asks now.
+func (c *Request) beginIdempotent() error {
+	if c.r.Method != http.MethodPost || c.Key == nil {
+		return nil
+	}
+	values := c.r.Header["Idempotency-Key"]
+	if len(values) == 0 {
+		return nil
+	}
+	if c.route.Body == BodyBatch {
+		e := NewError(http.StatusBadRequest, "bad_request", "a batch has no Idempotency-Key: give each payment an idempotencyKey of its own")
+		e.Param = "Idempotency-Key"
+		return e
+	}
+	value := values[0]
+	if len(values) > 1 || !KeyText(value) {
+		return InvalidField("Idempotency-Key", "must be 1 to 255 printable characters")
+	}
+	idem := c.Key.Idempotency(c.r.URL.Path, value, c.Asked.Body)
+	if !c.border.Idempotent.begin(idem.Key) {
+		return KeyInFlight("Idempotency-Key")
+	}
+	c.Asked.Idem, c.Asked.Hashed, c.Asked.IdemHash = &idem.Idem, &idem.Body, hex.EncodeToString(idem.Key[:])
+	return nil
+}
+
+// KeyText tells whether a caller's key may be one.
+func KeyText(value string) bool {
+	return value != "" && len(value) <= engine.IdempotencyKeyMax && visible(value)
+}
+
+// KeyInFlight is the 409 of a call with a key that another call has claimed.
+func KeyInFlight(name string) *Error {
+	return &Error{
+		Status: http.StatusConflict, Code: "idempotency_in_flight", Retry: 1,
+		Message: "a call with this " + name + " is still running",
+	}
+}
+
+// Idempotency is a caller's key for a path, in the scope of its owner, and what is
+// compared of the body.
+func (k *Key) Idempotency(path, value string, content []byte) *Keyed {
+	owner := "institution" // A retry may come with a newer key of the same owner.
+	if k.Owner() != "" {
+		owner = "operator " + k.Owner()
+	}
+	var room [scopeRoom]byte
+	scope := room[:0]
+	for _, part := range [...]string{"railguard idempotency", owner, path, value} {
+		scope = append(append(scope, part...), 0)
+	}
+	key, body := sha256.Sum256(scope), sha256.Sum256(content)
+	return &Keyed{wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}, body}
+}
+
+// Keyed is what a call with a key of its caller's is known by. The record of a screening
+// call names the hash of the same bytes.
+type Keyed struct {
+	wire.Idem
+	Body [sha256.Size]byte
+}
+
+// scopeRoom is more than most scopes take.
+const scopeRoom = 512
+
+func (c *Request) endIdempotent() {
+	if c.Asked.Idem != nil {
+		c.border.Idempotent.end(c.Asked.Idem.Key)
+		c.Asked.Idem = nil
+	}
+}
+
+// visible allows printable ASCII and inner spaces.
+func visible(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}

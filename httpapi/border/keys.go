@@ -1,0 +1,395 @@
+package border
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/httpapi/guest"
+	"railguard/strictjson"
+)
+
+// Key is one API key as this node uses it.
+type Key struct {
+	edge.Caller
+	networks []netip.Prefix
+	Expires  engine.Time
+	Strict   bool          // Unknown members of its screening calls are errors.
+	Limit    int           // Calls a second; for RateLimit-Limit.
+	Calls    *rate.Limiter // nil: no limit.
+	creates  *rate.Limiter // Registrations; nil: no limit.
+	Use      *keyUse       // Of calls, by cost.
+	creating *keyUse       // Of registrations.
+}
+
+// KeyTable is the immutable table of all live secrets, by their SHA-256.
+type KeyTable struct {
+	source []*wire.APIKey
+	byHash map[[32]byte]*Key
+	ByID   map[string]*Key
+}
+
+// newKeyTable builds the table. Limiters are taken over from before, so that a
+// change of one key does not give every other a fresh burst.
+func newKeyTable(keys []*wire.APIKey, before *KeyTable) *KeyTable {
+	t := &KeyTable{source: keys, byHash: make(map[[32]byte]*Key), ByID: make(map[string]*Key)}
+	for i, key := range keys {
+		if key.RevokedAt != 0 {
+			continue
+		}
+		entry := &Key{
+			Caller: edge.Caller{
+				ID: key.ID, Name: key.Name, Roles: key.Roles, Operator: key.Operator,
+				Key: wire.KeyRef{Row: uint32(i) + 1, Rev: key.Rev},
+			},
+			Expires: key.ExpiresAt, Strict: key.Strict, Use: new(keyUse), creating: new(keyUse),
+		}
+		if entry.Roles == 0 {
+			entry.Roles = wire.RoleAdmin // A key without roles is admin of its tenant.
+		}
+		entry.networks = parseNetworks(key.Networks)
+		entry.setLimits(key.Rate, before)
+		t.ByID[key.ID] = entry
+		for _, hash := range key.Hashes {
+			if len(hash) == sha256.Size {
+				t.byHash[[32]byte(hash)] = entry
+			}
+		}
+	}
+	return t
+}
+
+// heldKeys is the table that belongs to one Settings value.
+type heldKeys struct {
+	settings *fsm.Settings
+	table    *KeyTable
+}
+
+// KeysNow is the table of the settings of this moment.
+func (b *Border) KeysNow() *KeyTable {
+	settings := b.deps.Published.Settings()
+	if held := b.keys.Load(); held != nil && held.settings == settings {
+		return held.table
+	}
+	b.keysMutex.Lock()
+	defer b.keysMutex.Unlock()
+	var before *KeyTable
+	if held := b.keys.Load(); held != nil {
+		if before = held.table; held.settings == settings || held.settings.Index > settings.Index {
+			return before
+		}
+	}
+	next := before
+	if before == nil || !slices.Equal(before.source, settings.Keys) {
+		next = newKeyTable(settings.Keys, before)
+	}
+	b.keys.Store(&heldKeys{settings: settings, table: next})
+	return next
+}
+
+func (k *Key) setLimits(perSecond int32, before *KeyTable) {
+	if perSecond < 0 {
+		return
+	}
+	k.Limit = int(perSecond)
+	if perSecond == 0 {
+		k.Limit = RateDefault
+	}
+	if before != nil {
+		if old := before.ByID[k.ID]; old != nil && old.Limit == k.Limit && old.Calls != nil {
+			k.Calls, k.creates, k.Use, k.creating = old.Calls, old.creates, old.Use, old.creating
+			return
+		}
+	}
+	k.Calls = rate.NewLimiter(rate.Limit(k.Limit), BurstFactor*k.Limit)
+	k.creates = rate.NewLimiter(registrationRate, RegistrationBurst)
+}
+
+// parseNetworks reads CIDRs or single addresses. One that cannot be read admits
+// nobody: a typo must not open a key to the world.
+func parseNetworks(texts []string) []netip.Prefix {
+	var networks []netip.Prefix
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			address, err := netip.ParseAddr(text)
+			if err != nil {
+				networks = append(networks, netip.Prefix{})
+				continue
+			}
+			prefix = netip.PrefixFrom(address, address.BitLen())
+		}
+		networks = append(networks, prefix.Masked())
+	}
+	return networks
+}
+
+// nobody stands in for an unknown key, so that every failure does the same work.
+var nobody = &Key{}
+
+// Find returns the key whose secret this is, or nil. A wrong secret, an expired
+// key and a caller from a foreign network take the same path.
+func (t *KeyTable) Find(secret string, now engine.Time, from netip.Addr) *Key {
+	var room [engine.FieldMax]byte // No secret that bearer returns is longer.
+	hash := sha256.Sum256(append(room[:0], secret...))
+	key, known := t.byHash[hash]
+	if !known {
+		key = nobody
+	}
+	expired := subtle.ConstantTimeLessOrEq(boolToInt(key.Expires != 0 && key.Expires <= now), 0) == 0
+	admitted := key.admits(from)
+	if !known || expired || !admitted {
+		return nil
+	}
+	return key
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (k *Key) admits(from netip.Addr) bool {
+	if len(k.networks) == 0 {
+		return true
+	}
+	from = from.Unmap()
+	for _, network := range k.networks {
+		if network.IsValid() && network.Contains(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// bearer returns the secret of an Authorization header; the scheme's case is
+// free (RFC 9110, 11.1).
+func bearer(r *http.Request) string {
+	values := r.Header["Authorization"]
+	if len(values) != 1 {
+		return ""
+	}
+	scheme, rest, found := strings.Cut(values[0], " ")
+	secret := strings.TrimLeft(rest, " ")
+	if !found || !strings.EqualFold(scheme, "Bearer") || len(secret) > engine.FieldMax || !printable(secret) {
+		return ""
+	}
+	return secret
+}
+
+// authenticate finds the caller's key, counts the call against its rate and
+// checks its role and its scope: 401, 429, 403.
+func (c *Request) authenticate() error {
+	keys, now := c.border.KeysNow(), c.border.keyTime()
+	key := keys.Find(bearer(c.r), now, c.border.ClientAddress(c.r))
+	if c.route.admin {
+		key = c.border.adminKey(bearer(c.r), key)
+	}
+	if key == nil {
+		unauthorizedTotal.Inc()
+		if err := c.border.keyless(c.r, 1); err != nil {
+			return err
+		}
+		return unauthorized()
+	}
+	c.Key, c.Asked.Caller = key, &key.Caller
+	cost := c.route.charge.Cost + costOfBody(c.r.ContentLength) + guest.Cost(c.r.Context())
+	if key.Use != nil {
+		key.Use.asked.Add(int64(cost))
+		if c.route.Registers {
+			key.creating.asked.Add(1)
+		}
+		c.border.divideRates(keys)
+	}
+	if err := c.takeTokens(key.Calls, key.Limit, cost); err != nil {
+		return err
+	}
+	if !key.May(c.route.Roles) {
+		return Forbidden(c.route.Roles)
+	}
+	if err := c.admitScope(); err != nil {
+		return err
+	}
+	if c.route.Registers {
+		return c.takeTokens(key.creates, registrationRate, 1)
+	}
+	return nil
+}
+
+// AuthenticateAgain looks the key up once more when the log knew it to have
+// changed: the call goes on with the rights it has now, or ends.
+func (c *Request) AuthenticateAgain() error {
+	key := c.border.KeysNow().Find(bearer(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
+	if key == nil {
+		unauthorizedTotal.Inc()
+		return unauthorized()
+	}
+	c.Key, c.Asked.Caller = key, &key.Caller
+	if !key.May(c.route.Roles) {
+		return Forbidden(c.route.Roles)
+	}
+	return c.admitScope()
+}
+
+func unauthorized() *Error {
+	return NewError(http.StatusUnauthorized, "unauthorized", "a valid API key is required: Authorization: Bearer <key>")
+}
+
+// keyTime is what a key's expiry is held against. Log time stands still on a node
+// that is cut off from the others; a key must expire there too, so the later of
+// log time and this node's own clock counts.
+func (b *Border) keyTime() engine.Time {
+	return max(b.deps.Published.LogTime(), engine.Time(b.deps.Now().UnixNano()))
+}
+
+// adminKey is who acts on the admin listener: the holder of the node's admin
+// token, else an API key without an operator's scope.
+func (b *Border) adminKey(secret string, key *Key) *Key {
+	token := b.deps.AdminToken
+	given, want := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(token))
+	if subtle.ConstantTimeCompare(given[:], want[:]) == 1 && token != "" {
+		return &Key{Caller: edge.Caller{ID: "admin-token", Name: "admin token", Roles: wire.RoleAdmin}}
+	}
+	if key != nil && key.Operator != "" {
+		return nil
+	}
+	return key
+}
+
+// keyless counts a call without a key against its address.
+func (b *Border) keyless(r *http.Request, cost int) error {
+	if cost == 0 || b.Addresses.Allow(b.ClientAddress(r), cost, time.Now()) {
+		return nil
+	}
+	rateLimitedTotal.Inc()
+	return &Error{
+		Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: 1,
+		Message: "more than " + strconv.Itoa(keylessRate) + " calls a second without a key from this address",
+	}
+}
+
+// takeTokens counts a call against a rate, of which this node may have a part. No
+// call costs more than a burst: a slow key must be good for it some time.
+func (c *Request) takeTokens(limiter *rate.Limiter, whole, cost int) error {
+	if limiter == nil || limiter.AllowN(time.Now(), min(cost, limiter.Burst())) {
+		return nil
+	}
+	rateLimitedTotal.Inc()
+	perSecond := float64(limiter.Limit())
+	wait := 1
+	if perSecond > 0 && perSecond < 1 {
+		wait = int(1 / perSecond)
+	}
+	h := c.w.Header()
+	h.Set("RateLimit-Limit", strconv.Itoa(whole))
+	h.Set("RateLimit-Remaining", "0")
+	h.Set("RateLimit-Reset", strconv.Itoa(wait))
+	return &Error{
+		Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: wait,
+		Message: "more than " + strconv.Itoa(whole) + " calls a second with this key; a dear one counts as several",
+	}
+}
+
+var RoleNames = [...]string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin"}
+
+// RoleList names the roles of a mask, in the order of decision 33, "Roles".
+func RoleList(roles uint8) []string {
+	var names []string
+	for i, name := range RoleNames {
+		if roles&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// ParseRole returns the bit of a role's name, 0 for none.
+func ParseRole(name string) uint8 {
+	for i, known := range RoleNames {
+		if name == known {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+func Forbidden(roles uint8) *Error {
+	needed := strings.Join(RoleList(roles), "|")
+	var extra strictjson.Members
+	extra.Text("requiredRole", needed)
+	return &Error{
+		Status: http.StatusForbidden, Code: "forbidden", Message: "this key lacks the role " + needed,
+		Details: []strictjson.Finding{{Message: "required role", Extra: extra}}, Extra: extra,
+	}
+}
+
+// OutOfScope is the 403 of a key whose operatorScope excludes the operator.
+func OutOfScope() *Error {
+	return NewError(http.StatusForbidden, "forbidden", "the operator is outside of this key's scope")
+}
+
+// ClientAddress is who calls: the connection's address, or, when that is a
+// trusted proxy's, the last X-Forwarded-For address that is not. A hop that cannot
+// be read leaves no address: it must not pass for the proxy's own.
+func (b *Border) ClientAddress(r *http.Request) netip.Addr { return clientOf(r, b.deps.TrustedProxies) }
+
+// clientOf is ClientAddress behind these proxies.
+func clientOf(r *http.Request, proxies []netip.Prefix) netip.Addr {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	address, _ := netip.ParseAddr(host)
+	if !within(proxies, address) {
+		return address
+	}
+	forwarded := r.Header["X-Forwarded-For"]
+	if len(forwarded) == 0 {
+		return address
+	}
+	hops := strings.Split(strings.Join(forwarded, ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			return netip.Addr{}
+		}
+		address = hop
+		if !within(proxies, hop) {
+			break
+		}
+	}
+	return address
+}
+
+func within(networks []netip.Prefix, address netip.Addr) bool {
+	for _, network := range networks {
+		if network.Contains(address.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
+
+// KeyName is what a key is called; "" for one that is not known any more, or none.
+func KeyName(keys []*wire.APIKey, id string) string {
+	for _, key := range keys {
+		if key.ID == id {
+			return key.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,71 @@
+package border
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"railguard/strictjson"
+)
+
+// Releaser is what a handler holds until its answer is written.
+type Releaser interface{ Release() }
+
+// largeBytes is what large bodies take on this node, as far as they have come.
+type largeBytes struct{ Held atomic.Int64 }
+
+func (b *largeBytes) claim(size int) bool {
+	if b.Held.Add(int64(size)) <= BatchBytesMax {
+		return true
+	}
+	b.Held.Add(int64(-size))
+	return false
+}
+
+// largeBody is the room of a body that is larger than most. It is pooled, and stands in
+// the place of the call's own.
+type largeBody struct {
+	call    *Request
+	buffer  []byte
+	claimed int // Bytes of the body, as far as they have come.
+
+	ownBody     []byte // The call's own, meanwhile.
+	ownDocument strictjson.Document
+}
+
+var largePool = sync.Pool{New: func() any { return new(largeBody) }}
+
+// readLarge reads a large body.
+func readLarge(c *Request) error {
+	l := largePool.Get().(*largeBody)
+	l.call, c.large, l.ownBody, l.ownDocument = c, l, c.Asked.Body, c.Asked.Document
+	c.Asked.Body = l.buffer[:0]
+	err := l.claim(cap(c.Asked.Body))
+	if err == nil {
+		err = c.ReadWhole()
+	}
+	l.buffer = c.Asked.Body
+	return err
+}
+
+// claim counts size more bytes of the body.
+func (l *largeBody) claim(size int) error {
+	if !l.call.border.Large.claim(size) {
+		return Unavailable("overloaded", "too many batches at once on this node")
+	}
+	l.claimed += size
+	return nil
+}
+
+// end gives the room back.
+func (l *largeBody) end() {
+	if l == nil {
+		return
+	}
+	c := l.call
+	c.Asked.Body, c.Asked.Document, c.large = l.ownBody, l.ownDocument, nil
+	c.border.Large.Held.Add(int64(-l.claimed))
+	l.call, l.claimed, l.ownBody, l.ownDocument = nil, 0, nil, strictjson.Document{}
+	if cap(l.buffer) <= BatchBodyKept {
+		largePool.Put(l)
+	}
+}

@@ -1,0 +1,148 @@
+package border
+
+import (
+	"net/http"
+	"strings"
+
+	"railguard/engine"
+)
+
+// listener is one mux and its border checks.
+type listener struct {
+	border *Border
+	mux    *http.ServeMux
+	retro  *http.ServeMux // Of the paths below RetroReports.
+}
+
+// resource is all methods of one path.
+type resource struct {
+	border *Border
+	path   string
+	routes []Route
+	allow  string
+}
+
+func newListener(b *Border, routes []Route, admin bool) *listener {
+	l := &listener{border: b, mux: http.NewServeMux(), retro: http.NewServeMux()}
+	byPath := make(map[string]*resource)
+	var order []*resource
+	for _, r := range routes {
+		r.admin, r.charge = admin, ChargeOf(&r)
+		if r.Max == 0 {
+			r.Max = engine.BodyMax
+		}
+		known := byPath[r.Path]
+		if known == nil {
+			known = &resource{border: b, path: r.Path}
+			byPath[r.Path] = known
+			order = append(order, known)
+		}
+		known.routes = append(known.routes, r)
+	}
+	for _, res := range order {
+		res.allow = allowed(res.routes)
+		if strings.HasPrefix(res.path, RetroReports) {
+			l.retro.Handle(res.path, res)
+			continue
+		}
+		l.mux.Handle(res.path, res)
+	}
+	l.mux.Handle("/", &resource{border: b, path: ""})
+	l.retro.Handle("/", &resource{border: b, path: ""})
+	return l
+}
+
+func allowed(routes []Route) string {
+	var methods []string
+	for _, r := range routes {
+		methods = append(methods, r.Method)
+		if r.Method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	return strings.Join(methods, ", ")
+}
+
+// ServeHTTP refuses what no proxy and server may read in two ways, and every
+// path that is not exactly one of ours: ServeMux would answer those with a
+// redirect.
+func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := checkBorder(r); err != nil {
+		w.Header().Set("Connection", "close") // What follows on it may be read in two ways as well.
+		l.border.refuse(w, r, err)
+		return
+	}
+	if !exactPath(r) {
+		l.border.refuse(w, r, NotFound("no such path"))
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, RetroReports) {
+		if id := r.URL.Path[len(RetroReports):]; !strings.Contains(id, "/") {
+			l.retro.ServeHTTP(w, r)
+			return
+		}
+	}
+	l.mux.ServeHTTP(w, r)
+}
+
+// ServeHTTP finds the method's route and runs the call.
+func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(res.routes) == 0 {
+		res.border.refuse(w, r, NotFound("no such path"))
+		return
+	}
+	for i := range res.routes {
+		route := &res.routes[i]
+		if route.Method == r.Method || route.Method == http.MethodGet && r.Method == http.MethodHead {
+			res.border.Serve(w, r, route)
+			return
+		}
+	}
+	refused := NewError(http.StatusMethodNotAllowed, "method_not_allowed", "this path does not take "+safeMethod(r.Method))
+	refused.Allow = res.allow
+	res.border.refuse(w, r, refused)
+}
+
+func safeMethod(method string) string {
+	if len(method) > 16 {
+		return "this method"
+	}
+	return method
+}
+
+// checkBorder refuses ambiguous requests (decision 61, no. 18).
+func checkBorder(r *http.Request) error {
+	size := 0
+	for name, values := range r.Header {
+		for _, value := range values {
+			size += len(name) + len(value) + 4
+		}
+	}
+	if size > engine.HeaderMax {
+		return NewError(http.StatusRequestHeaderFieldsTooLarge, "headers_too_large", "the headers are larger than 16 KiB")
+	}
+	if r.Method == http.MethodConnect || r.RequestURI != "" && r.RequestURI[0] != '/' {
+		return NewError(http.StatusBadRequest, "bad_request", "the request target must be a path")
+	}
+	if len(r.Header["Authorization"]) > 1 || len(r.Header["Content-Type"]) > 1 || len(r.Header["Host"]) > 0 {
+		return NewError(http.StatusBadRequest, "bad_request", "a header that must be single stands twice")
+	}
+	return nil
+}
+
+// exactPath refuses escapes, doubled slashes, dot segments and trailing
+// slashes: no path of ours needs them.
+func exactPath(r *http.Request) bool {
+	path := r.URL.Path
+	if r.URL.RawPath != "" || len(path) == 0 || path[0] != '/' || len(path) > 1 && path[len(path)-1] == '/' {
+		return false
+	}
+	if strings.Contains(r.URL.EscapedPath(), "%") || strings.Contains(path, "//") {
+		return false
+	}
+	return !strings.Contains(path+"/", "/./") && !strings.Contains(path+"/", "/../")
+}
+
+// RetroReports begins the paths of reports. ServeMux cannot tell them from those of a
+// list, /v1/ofac/{id}/diff, so they stand in a mux of their own; no list has that id.
+const RetroReports = "/v1/ofac/retro/"

@@ -1,0 +1,76 @@
+package border
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"railguard/fsm"
+)
+
+// Names of the metrics of this room. They count over all
+// APIs of a process.
+const (
+	nameHTTPTotal = "railguard_http_requests_total"
+
+	NameKeyRate = "railguard_key_rate_used_ratio"
+)
+
+var (
+	panicsTotal         = metrics.NewCounter("railguard_http_panics_total")
+	internalErrorsTotal = metrics.NewCounter("railguard_http_internal_errors_total")
+	unauthorizedTotal   = metrics.NewCounter("railguard_http_unauthorized_total")
+	rateLimitedTotal    = metrics.NewCounter("railguard_http_rate_limited_total")
+	replayedTotal       = metrics.NewCounter("railguard_idempotent_replays_total")
+
+	linesDropped       = metrics.NewCounter("railguard_http_log_lines_dropped_total")
+	connectionsDropped = metrics.NewCounter("railguard_http_connections_dropped_total")
+
+	// StatusTotals counts answers by status: a fixed set, so that the hot path
+	// formats nothing.
+	StatusTotals = makeStatusTotals()
+)
+
+func makeStatusTotals() map[int]*metrics.Counter {
+	all := make(map[int]*metrics.Counter)
+	for _, status := range []int{200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 429, 431, 500, 501, 503} {
+		all[status] = metrics.NewCounter(nameHTTPTotal + `{code="` + strconv.Itoa(status) + `"}`)
+	}
+	return all
+}
+
+func countRequest(c *Request) {
+	if counter := StatusTotals[c.Status]; counter != nil {
+		counter.Inc()
+	}
+}
+
+// ShowCertificate shows how many seconds the certificate of a listener is good.
+func ShowCertificate(listener string, left func() float64) {
+	metrics.GetOrCreateGauge(`railguard_http_certificate_expires_seconds{listener="`+listener+`"}`, left)
+}
+
+// RegisterGauges registers what the border shows of itself and of the state.
+func (b *Border) RegisterGauges(set *metrics.Set) {
+	set.RegisterMetricsWriter(b.WriteKeyRates)
+	set.NewGauge(`railguard_build_info{version="`+b.deps.Version+`",go="`+runtime.Version()+`"}`, func() float64 { return 1 })
+	for i, table := range fsm.BoundedTables {
+		set.NewGauge(`railguard_state_rows_max{table="`+table+`"}`, func() float64 { return float64(b.fill(i).Most) })
+		set.NewGauge(`railguard_state_rows{table="`+table+`"}`, func() float64 { return float64(b.fill(i).Rows) })
+	}
+	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(b.InFlight.Load()) })
+	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(b.judges.TokensHeld()) })
+}
+
+// fill is how full a table of the state is; -1 of -1: not known.
+func (b *Border) fill(table int) fsm.Fill {
+	view, err := b.deps.Records.View(context.Background(), 0)
+	if err != nil {
+		return fsm.Fill{Rows: -1, Most: -1}
+	}
+	return view.Fills()[table]
+}
+
+var registrationsRefused = metrics.NewCounter("railguard_registrations_refused_total")

@@ -1,0 +1,365 @@
+package border
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"railguard/engine"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// RowScanMax is how many rows of the state one list call looks at: a filter that
+// hardly anything passes gives a short page and a cursor, never a long wait.
+const RowScanMax = 65_536
+
+// page is what a list call asks for: how many, in which order, and behind which key.
+// A cursor is the key of the last item looked at, never a count of items: what came or
+// went meanwhile moves nothing. It belongs to one list and order; one of another list,
+// or a garbled one, is refused.
+type Page struct {
+	kind      string
+	Limit     int
+	Ascending bool
+	After     []uint64 // The key; nil on the first page.
+}
+
+// ReadKeyPage reads limit, order and cursor of a list whose key has so many parts.
+func (c *Request) ReadKeyPage(kind string, parts int) (Page, error) {
+	p := Page{kind: kind, Limit: engine.PageDefault}
+	if text := c.Query("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > engine.PageMax {
+			return p, BadQuery("limit", "must be a whole number from 1 to "+strconv.Itoa(engine.PageMax))
+		}
+		p.Limit = n
+	}
+	switch c.Query("order") {
+	case "", "desc":
+	case "asc":
+		p.Ascending = true
+	default:
+		return p, BadQuery("order", "must be asc or desc")
+	}
+	if text := c.Query("cursor"); text != "" {
+		after, ok := parseCursor(p.cursorKind(), parts, text)
+		if !ok {
+			return p, NoCursor()
+		}
+		p.After = after
+	}
+	return p, nil
+}
+
+func NoCursor() *Error { return BadQuery("cursor", "is not a cursor of this list") }
+
+func (p *Page) cursorKind() string {
+	if p.Ascending {
+		return p.kind + "+"
+	}
+	return p.kind + "-"
+}
+
+// Cursor is the opaque text that goes on behind a key.
+func (p *Page) Cursor(key ...uint64) string { return writeCursor(p.cursorKind(), key...) }
+
+func writeCursor(kind string, key ...uint64) string {
+	text := []byte(kind)
+	for i, part := range key {
+		text = append(text, ":."[min(i, 1)])
+		text = strconv.AppendUint(text, part, 36)
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// parseCursor reads a cursor; false for anything but one of this kind and so many parts.
+func parseCursor(kind string, parts int, text string) ([]uint64, bool) {
+	if len(text) > engine.FieldMax {
+		return nil, false
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return nil, false
+	}
+	rest, ok := strings.CutPrefix(string(data), kind+":")
+	texts := strings.Split(rest, ".")
+	if !ok || len(texts) != parts {
+		return nil, false
+	}
+	key := make([]uint64, parts)
+	for i := range key {
+		if key[i], err = strconv.ParseUint(texts[i], 36, 64); err != nil {
+			return nil, false
+		}
+	}
+	return key, true
+}
+
+// RowPage is a page of a table of the state, whose key is a row's number from 1.
+type RowPage struct {
+	Page
+	After uint64   // The last row of the page before; 0 on the first.
+	call  *Request // Rests between rows; nil: nobody does.
+}
+
+// page reads what is asked for of a table.
+func (c *Request) ReadPage(kind string) (RowPage, error) {
+	p, err := c.ReadKeyPage(kind, 1)
+	if err != nil || p.After == nil {
+		return RowPage{Page: p, call: c}, err
+	}
+	if p.After[0] == 0 {
+		return RowPage{Page: p}, NoCursor()
+	}
+	return RowPage{Page: p, After: p.After[0], call: c}, nil
+}
+
+// Scan calls visit with the rows of a table of count rows, numbered from 1, in
+// the page's order, until visit has said "listed" often enough. It returns the
+// cursor behind the last row looked at, "" when nothing is left.
+func (p RowPage) Scan(count uint64, visit func(row uint64) (listed bool)) (next string) {
+	row, last, step := count, uint64(0), ^uint64(0)
+	if p.After != 0 && p.After <= count {
+		row = p.After - 1
+	}
+	if p.Ascending {
+		row, last, step = p.After+1, count+1, 1
+	}
+	listed := 0
+	for looked := 0; row != last; row, looked = row+step, looked+1 {
+		if listed == p.Limit || looked == RowScanMax {
+			return p.Cursor(row - step)
+		}
+		if row > count {
+			break // An ascending cursor behind the end.
+		}
+		if p.call != nil {
+			RestBetween(p.call)
+		}
+		if visit(row) {
+			listed++
+		}
+	}
+	return ""
+}
+
+// Listing is a page that is written item by item: nothing of an item is held once it
+// is written, and its room is used again. A page of 500 records is a megabyte; made
+// anew for each call, such pages are what the collector has most to do with.
+type Listing struct {
+	c     *Request
+	room  *[]byte
+	Count int
+}
+
+// pageRooms holds the room of pages that were sent, of pageRoomKept bytes at most.
+var pageRooms = sync.Pool{New: func() any { return new([]byte) }}
+
+func NewListing(c *Request) *Listing {
+	l := &Listing{c: c, room: pageRooms.Get().(*[]byte)}
+	c.shown = l
+	*l.room = append((*l.room)[:0], `{"data":[`...)
+	return l
+}
+
+// Add writes one item where it stands in the page, which after an error is to be given up.
+func (l *Listing) Add(fill func(m *strictjson.Members) error) error {
+	page := (*strictjson.Members)(l.room)
+	if l.Count > 0 {
+		*page = append(*page, ',')
+	}
+	*page = append(*page, '{')
+	err := fill(page)
+	page.End()
+	l.Count++
+	return err
+}
+
+// End answers with the page.
+func (l *Listing) End(next string) (Answer, error) {
+	m := strictjson.Members(append(*l.room, ']'))
+	listed(l.c, &m, next)
+	*l.room = append(m, '}')
+	return l.c.Send(http.StatusOK, JSONType, *l.room), nil
+}
+
+// give gives the room back once the page was written.
+func (l *Listing) give() {
+	if l != nil && l.room != nil && cap(*l.room) <= pageRoomKept {
+		pageRooms.Put(l.room)
+	}
+}
+
+// AnswerList answers with one page as of the index that the judge read its state at, or of
+// what this node has applied where it read history.
+func (c *Request) AnswerList(items []strictjson.Members, next string) (Answer, error) {
+	m := c.Out[:0]
+	m.List("data", items)
+	listed(c, &m, next)
+	c.Out = m
+	return c.Reply(http.StatusOK, m), nil
+}
+
+// listed ends the members of a page.
+func listed(c *Request, m *strictjson.Members, next string) {
+	if c.Judge.Index == 0 {
+		c.Judge.Index = c.border.deps.Published.Applied()
+	}
+	m.TextOrNull("nextCursor", next)
+	m.Uint("asOfIndex", c.Judge.Index)
+}
+
+// A parameter that is misspelt, garbled or empty would be a filter that filters
+// nothing: everything would come back, and look like the answer. So each route declares
+// its parameters, a query is read once, and what is wrong in it is 400 with its name.
+
+// parameter is one name and value of a query.
+type parameter struct{ name, value string }
+
+// BadQuery is the refusal of a query parameter.
+func BadQuery(name, message string) *Error {
+	e := NewError(http.StatusBadRequest, "bad_request", "the query parameter "+name+" "+message)
+	e.Param = name
+	return e
+}
+
+// readQuery reads the query of a call whose route is known, and refuses what that
+// route does not declare: a caller who wrote it meant something by it.
+func (c *Request) readQuery() error {
+	text := c.r.URL.RawQuery
+	if text == "" {
+		return nil
+	}
+	waits := c.route.Parameters != nil || c.route.Method == http.MethodGet // Takes consistency.
+	for pair := range strings.SplitSeq(text, "&") {
+		if pair == "" {
+			continue
+		}
+		p, err := readParameter(pair)
+		if err != nil {
+			return err
+		}
+		flag := slices.Contains(c.route.Parameters, p.name+"?")
+		switch {
+		case !flag && !(waits && p.name == "consistency") && !slices.Contains(c.route.Parameters, p.name):
+			return BadQuery(p.name, "is not known here")
+		case !flag && strings.TrimSpace(p.value) == "":
+			return BadQuery(p.name, "is empty: leave it out, or give it a value")
+		case !flag && c.HasQuery(p.name):
+			return BadQuery(p.name, "stands twice")
+		}
+		c.parameters = append(c.parameters, p)
+	}
+	return nil
+}
+
+// readParameter reads one pair: percent-encoded UTF-8 without control characters.
+func readParameter(pair string) (parameter, error) {
+	rawName, rawValue, _ := strings.Cut(pair, "=")
+	name, err := url.QueryUnescape(rawName)
+	if err != nil || !utf8.ValidString(name) || len(name) > parameterNameMax || strings.Contains(pair, ";") {
+		return parameter{}, BadQuery(strings.ToValidUTF8(rawName[:min(len(rawName), parameterNameMax)], ""), "cannot be read: it must be percent-encoded UTF-8")
+	}
+	value, err := url.QueryUnescape(rawValue)
+	if err != nil || !utf8.ValidString(value) || strings.ContainsFunc(value, isControl) {
+		return parameter{}, BadQuery(name, "cannot be read: it must be percent-encoded UTF-8")
+	}
+	return parameter{name, value}, nil
+}
+
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
+
+// Query returns a query parameter; "" when it is not given.
+func (c *Request) Query(name string) string {
+	for i := range c.parameters {
+		if c.parameters[i].name == name {
+			return c.parameters[i].value
+		}
+	}
+	return ""
+}
+
+// QueryValues are all values of a parameter that may stand more than once.
+func (c *Request) QueryValues(name string) (values []string) {
+	for _, p := range c.parameters {
+		if p.name == name {
+			values = append(values, p.value)
+		}
+	}
+	return values
+}
+
+// HasAnyQuery tells whether the call has a query.
+func (c *Request) HasAnyQuery() bool { return len(c.parameters) > 0 }
+
+func (c *Request) HasQuery(name string) bool {
+	return slices.ContainsFunc(c.parameters, func(p parameter) bool { return p.name == name })
+}
+
+// NormaliseQuery returns a query parameter in the form it is compared in. One of which
+// nothing is left would match anything, and is refused.
+func (c *Request) NormaliseQuery(name string, form func(string) string) (string, error) {
+	given := c.Query(name)
+	if given == "" {
+		return "", nil
+	}
+	text := form(given)
+	if text == "" {
+		return "", BadQuery(name, "has nothing to compare in it")
+	}
+	return text, nil
+}
+
+// PartyQuery reads a parameter that is the id of an agent or of a user.
+func PartyQuery(c *Request, name string) (string, error) {
+	id := c.Query(name)
+	_, agent := c.Judge.Terms.ParseAgent(id)
+	if _, user := c.Judge.Terms.ParseUser(id); id != "" && !agent && !user {
+		return "", BadQuery(name, "must be an agent's or a user's id")
+	}
+	return id, nil
+}
+
+func ETag(version uint64) string {
+	return `"` + UintText(version) + `"`
+}
+
+func UintText(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// TimeRange reads ?from= and ?to=; from is span before to by default.
+func TimeRange(c *Request, span engine.Time) (from, to engine.Time, err error) {
+	to = c.Published().LogTime()
+	if text := c.Query("to"); text != "" {
+		var ok bool
+		if to, ok = strictjson.ParseTime(text); !ok {
+			return 0, 0, BadQuery("to", "must be an ISO 8601 time")
+		}
+	}
+	from = max(to-span, 0)
+	if text := c.Query("from"); text != "" {
+		var ok bool
+		if from, ok = strictjson.ParseTime(text); !ok {
+			return 0, 0, BadQuery("from", "must be an ISO 8601 time")
+		}
+	}
+	if from > to {
+		return 0, 0, BadQuery("from", "must not be after to")
+	}
+	return from, to, nil
+}
+
+// ListOfVersion is a list that was activated; nil where this node has it no more.
+func ListOfVersion(c *Request, version uint64) (list *ofac.Index) {
+	for _, info := range c.Judge.Terms.Settings.History {
+		if info.Version == version {
+			list, _ = c.Published().ListByDigest(info.Digest)
+		}
+	}
+	return list
+}

@@ -1,0 +1,266 @@
+package border
+
+import (
+	"errors"
+	"net/http"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
+
+// Proposal is one record on its way to the log.
+type Proposal struct {
+	Kind wire.Kind
+
+	// Record judges and builds the record's body. It is called again when the
+	// log had moved on (a stale basis), after this node has caught up.
+	Record func() (any, error)
+
+	// Refused answers a refused record; nil, or a nil error from it, leaves it
+	// to refusal.
+	Refused func(wire.Result) error
+}
+
+// Propose puts a record into the log. The result is Applied, Unchanged or
+// Replayed; everything else is an error.
+func (c *Request) Propose(p Proposal) (wire.Result, error) {
+	for try := 0; ; try++ {
+		record, err := c.JudgeFresh(p.Record)
+		if err != nil {
+			return wire.Result{}, err
+		}
+		result, err := c.border.deps.Proposer.Propose(c.ctx, p.Kind, wire.Encode(record))
+		if err != nil {
+			return wire.Result{}, ProposalError(err)
+		}
+		c.Judge.Index = result.Index
+		switch result.Code {
+		case wire.Applied, wire.Replayed:
+			c.Happened = true
+			return result, c.AwaitApplied(p.Kind, result)
+		case wire.Unchanged:
+			return result, c.AwaitApplied(p.Kind, result)
+		case wire.Conflict:
+			return result, KeyConflict()
+		case wire.Stale:
+			if err := c.Judge.Again(try, result.Index); err != nil {
+				return result, err
+			}
+		case wire.KeyMoved:
+			if err := c.Judge.Again(try, result.Index); err != nil {
+				return result, err
+			}
+			if err := c.AuthenticateAgain(); err != nil {
+				return result, err
+			}
+		case wire.Refused:
+			return result, c.refused(p, result)
+		default:
+			return result, errors.New("BUG: result code of a proposal")
+		}
+	}
+}
+
+// JudgeFresh builds a record. What this node knows may be older than what the group
+// does: a refusal that rests on state is given only after the leader was asked, once.
+func (c *Request) JudgeFresh(build func() (any, error)) (any, error) {
+	record, err := build()
+	if err == nil || !RestsOnState(err) {
+		return record, err
+	}
+	if err := c.Judge.CatchUp(); err != nil {
+		return nil, err
+	}
+	return build()
+}
+
+// RestsOnState tells refusals that a newer state could undo from those that the call
+// itself is the reason of.
+func RestsOnState(err error) bool {
+	var here ChangeableRefusal
+	if errors.As(err, &here) {
+		return true
+	}
+	status := 0
+	var e *Error
+	var refused *edge.Refusal
+	switch {
+	case errors.As(err, &e):
+		status = e.Status
+	case errors.As(err, &refused) && refused.Changeable:
+		return true
+	case errors.As(err, &refused):
+		status = StatusOf(refused.Code)
+	}
+	return status == http.StatusNotFound || status == http.StatusConflict || status == http.StatusPreconditionFailed
+}
+
+// AwaitApplied waits until this node has applied what the call wrote, so that whatever it
+// shows and judges next includes it. Screening calls are excepted: they change what no
+// other call of the node is judged with at the edge.
+func (c *Request) AwaitApplied(kind wire.Kind, result wire.Result) error {
+	if kind == wire.KindScreen {
+		return nil
+	}
+	if result.Index > c.border.deps.Published.Applied() {
+		if err := c.border.deps.Records.WaitApplied(c.ctx, result.Index); err != nil {
+			return UnreadableError(err) // Told as what it is where the call took effect: see fail.
+		}
+	}
+	c.Judge.Renew()
+	return nil
+}
+
+func KeyConflict() *Error {
+	return NewError(http.StatusUnprocessableEntity, "idempotency_conflict", "this Idempotency-Key was used for another body")
+}
+
+func (c *Request) refused(p Proposal, result wire.Result) error {
+	if p.Refused != nil {
+		if err := p.Refused(result); err != nil {
+			return err
+		}
+	}
+	return RefusalOf(result)
+}
+
+// AnswerProposal proposes and answers with the record's leaf, rendered by its kind:
+// now, on an idempotent replay, on any node, the same bytes. unchanged answers
+// a record that had nothing to change; nil where that cannot be.
+func (c *Request) AnswerProposal(p Proposal, unchanged func(wire.Result) (Answer, error)) (Answer, error) {
+	result, err := c.Propose(p)
+	if err != nil {
+		return Answer{}, err
+	}
+	if result.Code == wire.Unchanged {
+		if unchanged == nil {
+			return Answer{}, errors.New("BUG: record changed nothing")
+		}
+		return unchanged(result)
+	}
+	l, err := c.OpenResult(result)
+	if err != nil {
+		return Answer{}, err
+	}
+	return c.AnswerLeaf(&l)
+}
+
+// OpenResult is the leaf of an applied or replayed record.
+func (c *Request) OpenResult(result wire.Result) (edge.Leaf, error) {
+	c.Happened = true
+	data := result.Data
+	if result.Code == wire.Replayed {
+		replayedTotal.Inc()
+		c.Replayed = true
+		var err error
+		if data, err = c.replayedLeaf(result); err != nil {
+			return edge.Leaf{}, err
+		}
+	}
+	return c.Judge.OpenLeaf(result.Leaf, data)
+}
+
+// replayedLeaf reads the first call's leaf. What fails here fails after the fact:
+// the caller is told that the outcome is unknown, and retries with its key.
+func (c *Request) replayedLeaf(result wire.Result) ([]byte, error) {
+	if err := c.border.deps.Records.WaitApplied(c.ctx, result.Index); err != nil {
+		return nil, UnreadableError(err)
+	}
+	data, err := c.border.deps.Records.Leaf(c.ctx, result.Leaf)
+	if err != nil {
+		return nil, edge.LeafError(err)
+	}
+	return data, nil
+}
+
+// ChangeableRefusal is a refusal by this edge that rests on something that can change: a
+// parent's policy, a list, a status. Had the call been made before with the same
+// Idempotency-Key, its first answer stands, whatever has changed since.
+type ChangeableRefusal struct{ Cause error }
+
+func (j ChangeableRefusal) Error() string { return j.Cause.Error() }
+
+// AnswerChangeable is answer for records whose making rests on changeable facts.
+func (c *Request) AnswerChangeable(p Proposal, unchanged func(wire.Result) (Answer, error)) (Answer, error) {
+	answer, err := c.AnswerProposal(p, unchanged)
+	var here ChangeableRefusal
+	if errors.As(err, &here) {
+		return c.AnswerReplay(here.Cause)
+	}
+	var refused *edge.Refusal
+	if !errors.As(err, &refused) {
+		return answer, err
+	}
+	if refused.Note != nil {
+		registrationsRefused.Inc()
+		if _, err := c.border.deps.Proposer.Propose(c.ctx, wire.KindNote, wire.Encode(refused.Note)); err != nil {
+			return Answer{}, ProposalError(err)
+		}
+	}
+	if refused.Changeable {
+		return c.AnswerReplay(err)
+	}
+	return Answer{}, err
+}
+
+// AnswerReplay answers a keyed call that was made before, else with cause. It asks
+// the log with a record that can do nothing: its basis fits no state, and the
+// key is looked at before the basis.
+func (c *Request) AnswerReplay(cause error) (Answer, error) {
+	if c.Asked.Idem == nil {
+		return Answer{}, cause
+	}
+	probe := &wire.Register{Basis: engine.Basis{List: ^uint64(0)}}
+	probe.Idem = c.Asked.Idem
+	result, err := c.border.deps.Proposer.Propose(c.ctx, wire.KindRegister, wire.Encode(probe))
+	if err != nil {
+		return Answer{}, ProposalError(err)
+	}
+	switch result.Code {
+	case wire.Replayed:
+		l, err := c.OpenResult(result)
+		if err != nil {
+			return Answer{}, err
+		}
+		return c.AnswerLeaf(&l)
+	case wire.Conflict:
+		return Answer{}, KeyConflict()
+	}
+	return Answer{}, cause
+}
+
+// ErrMoved says that a change was made from a revision the log had left behind.
+var ErrMoved = errors.New("revision moved")
+
+// AnswerRevision submits a change made from a revision, and makes it again from the
+// newer one when another change came between. A caller's own If-Match is judged
+// by build each time.
+func (c *Request) AnswerRevision(kind wire.Kind, build func() (any, error)) (Answer, error) {
+	for try := 0; ; try++ {
+		var moved uint64
+		answer, err := c.AnswerChangeable(Proposal{Kind: kind, Record: build, Refused: func(r wire.Result) error {
+			if r.Refusal == wire.RefusedVersion {
+				moved = r.Index
+				return ErrMoved
+			}
+			return nil
+		}}, nil)
+		if !errors.Is(err, ErrMoved) {
+			return answer, err
+		}
+		if err := c.Judge.Again(try, moved); err != nil {
+			return Answer{}, err
+		}
+	}
+}
+
+// PathAgent is knownAgent of the path's id.
+func (c *Request) PathAgent() (*engine.AgentProfile, error) {
+	return c.Judge.KnownAgent(c.r.PathValue("id"))
+}
+
+// PathFleet is knownFleet of the path's id.
+func (c *Request) PathFleet() (*engine.FleetProfile, error) {
+	return c.Judge.KnownFleet(c.r.PathValue("id"))
+}

@@ -1,0 +1,216 @@
+package border
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leafjson"
+	"railguard/strictjson"
+)
+
+// Every answer to a write is rendered from the leaf it wrote, and from nothing
+// else that can change: so a first answer, an idempotent replay on another node
+// and a later GET cannot differ.
+
+// Renderer writes the members of the answer that a leaf of its kind stands for.
+// It may set headers and c.status (200 by default).
+type Renderer func(c *Request, l *edge.Leaf, m *strictjson.Members) error
+
+// AnswerLeaf answers with a leaf through the renderer of its kind.
+func (c *Request) AnswerLeaf(l *edge.Leaf) (Answer, error) {
+	render := c.border.renderers[l.Kind()]
+	if render == nil {
+		return Answer{}, fmt.Errorf("BUG: no renderer for leaf kind %q", l.Kind())
+	}
+	c.Status = http.StatusOK
+	c.Out = c.Out[:0]
+	if err := render(c, l, &c.Out); err != nil {
+		c.Status = 0
+		return Answer{}, err
+	}
+	return c.Reply(c.Status, c.Out), nil
+}
+
+// What callers see of a screening record, by verdict and by role (decision
+// 43 and decision 33, "The tipping-off wall"): this file is that wall.
+
+func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) {
+	c.TxnID = x.TxnID()
+	m.Text("verdict", x.Verdict.String())
+	m.Text("txnId", c.TxnID)
+	m.TextOrNull("rule", x.Rule.Code())
+	m.Text("reason", x.Reason())
+	m.Optional("agentId", x.AgentID())
+	if x.Verdict == engine.Proceed || x.Verdict == engine.Review {
+		if x.Agent != nil {
+			m.Text("agentName", x.Agent.Agents[0].AgentName)
+			m.Text("operatorLegalName", x.Agent.Agents[0].OperatorLegalName)
+		}
+		m.Text("credentialStatus", x.Status.String())
+		m.Text("ofacSource", x.Source())
+	}
+	m.Time("screenedAt", x.At)
+	x.AppendHold(m)
+	m.Name("latencyMs")
+	*m = AppendMillis(*m, time.Since(c.Start))
+	m.Text("ruleSet", x.RuleSetName())
+	m.Uint("policyVersion", x.PolicyVersion)
+	m.Uint("listVersion", x.ListVersion)
+	m.Uint("index", x.Index)
+	if x.ListStale {
+		m.Bool("ofacStale", true)
+	}
+	if warnings := x.Warnings(); warnings != nil {
+		m.Raw("warnings", warnings)
+	}
+	if c.Key.SeesAll() {
+		x.AppendCodes(m, "triggered", x.Triggered)
+		x.AppendCodes(m, "shadow", x.Shadow)
+	}
+}
+
+// The members of a record, in the order they are shown.
+var (
+	recordMembers = leafjson.Select("verdict", "txnId", "rule", "reason", "agentId", "agentName", "agentType", "operatorLegalName",
+		"credentialStatus", "ofacSource", "screenedAt")
+	recordExtras = leafjson.Select("version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest", "matcherVersion",
+		"mixerVersion", "tzVersion", "ofacStale", "requestHash", "idempotencyKeyHash", "requestId", "traceId", "jti", "userJti",
+		"userId", "fleetId", "chain", "agentSequence", "agentPrevious", "hold", "profile", "userProfile", "warnings")
+	recordInner = leafjson.Select("triggered", "shadow", "matches", "matchesTruncated", "evidence") // Behind the wall.
+)
+
+// WriteRecord writes a screening record as the caller may see it, from the leaf itself.
+func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposition) error {
+	x := l.Record
+	if err := recordMembers.Append(x, m); err != nil {
+		return err
+	}
+	if d.Present && !c.Key.SeesAll() && d.Leaf.Text("disposition") == "ESCALATE_SAR" {
+		d = &edge.Disposition{} // As if it had none yet.
+	}
+	masked := c.Judge.Terms.Masked(c.Asked.Caller, l)
+	if d.Present && masked {
+		d.Leaf.CopyTo(m, "disposition", "reviewedAt", "sarEscalated")
+	} else if d.Present {
+		d.Leaf.CopyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
+			"overLimitApproved", "notHeld", "recheck")
+		if d.Proposed != nil {
+			m.Object("confirms", ProposalMembers(d.Proposed))
+		}
+	} else if x.Verdict == engine.Review {
+		writeProposed(m, d.Proposed)
+		m.Bool("sarEscalated", false)
+	}
+	if err := x.AppendRequest(m, masks[masked]); err != nil {
+		return err
+	}
+	if err := recordExtras.Append(x, m); err != nil {
+		return err
+	}
+	if c.Key.SeesAll() {
+		if err := recordInner.Append(x, m); err != nil {
+			return err
+		}
+	}
+	writeEndings(m, d.Payment)
+	writeLeafHash(m, l.Data)
+	if c.Key.SeesAll() && len(d.Comments) > 0 {
+		items := make([]strictjson.Members, len(d.Comments))
+		for i := range d.Comments {
+			d.Comments[i].CopyTo(&items[i], "eventId", "time", "comment", "by", "actorKeyId")
+		}
+		m.List("comments", items)
+	}
+	return nil
+}
+
+// writeProposed says what one person proposed and another has to confirm (four eyes).
+func writeProposed(m *strictjson.Members, proposal *edge.Leaf) {
+	if proposal == nil {
+		return
+	}
+	m.Null("disposition")
+	m.Object("proposed", ProposalMembers(proposal))
+}
+
+func ProposalMembers(proposal *edge.Leaf) (inner strictjson.Members) {
+	proposal.CopyTo(&inner, "disposition")
+	inner.Text("by", proposal.Text("reviewedBy"))
+	inner.Text("byKey", proposal.Text("reviewedByKey"))
+	inner.Raw("at", proposal.Raw("time"))
+	proposal.CopyTo(&inner, "lapsesAt", "notes")
+	return inner
+}
+
+// writeEndings says what became of a record's payment: how it ended, and what was settled
+// too late.
+func writeEndings(m *strictjson.Members, endings []edge.Leaf) {
+	for i, name := range []string{"payment", "lateSettlement"} {
+		if i >= len(endings) {
+			return
+		}
+		var inner strictjson.Members
+		endings[i].CopyTo(&inner, PaymentMembers...)
+		m.Object(name, inner)
+	}
+}
+
+// MaskedText stands where a name may not be read.
+const MaskedText = "***"
+
+// masks say what stands in place of a member of _request where names are masked, and
+// where they are not: who the counterparty is.
+var masks = map[bool]func(name string) string{
+	false: func(string) string { return "" },
+	true: func(name string) string {
+		switch name {
+		case "cpName", "cpDateOfBirth", "cpAddress":
+			return MaskedText
+		}
+		return ""
+	},
+}
+
+// LeafHash is the RFC 6962 leaf hash, in base64.
+func LeafHash(data []byte) string {
+	sum := MerkleLeaf(data)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func writeLeafHash(m *strictjson.Members, data []byte) {
+	sum := MerkleLeaf(data)
+	m.Name("leafHash")
+	*m = append(base64.StdEncoding.AppendEncode(append(*m, '"'), sum[:]), '"')
+}
+
+func MerkleLeaf(data []byte) [32]byte {
+	var room [2 * engine.KiB]byte // More than most leaves take.
+	return sha256.Sum256(append(append(room[:0], 0), data...))
+}
+
+// ScreenRecord loads the screening record of the path's txnId.
+func (c *Request) ScreenRecord() (edge.Leaf, error) {
+	l, err := c.Judge.Record(c.r.PathValue("txnId"))
+	if err == nil {
+		c.TxnID = l.Text("txnId")
+	}
+	return l, err
+}
+
+// CSVCell keeps a spreadsheet from running a caller's text as a formula: a cell
+// that begins like one gets an apostrophe.
+func CSVCell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// PaymentMembers are what an event about a payment says of it.
+var PaymentMembers = []string{"state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "railRef", "reason", "expiredAt", "eventId", "time"}

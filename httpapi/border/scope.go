@@ -1,0 +1,393 @@
+package border
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime"
+	"time"
+
+	"railguard/cluster/timing"
+	"railguard/httpapi/lanes"
+)
+
+// Scope says whose affair a route is: what a key with an operator's scope may do
+// with it. Every route declares one; New refuses a table with a route that does not.
+type Scope uint8
+
+const (
+	ScopeNone        Scope = iota // Not declared: no such route is served.
+	ScopePublic                   // No key. Nothing in it is any operator's.
+	ScopeReference                // Any key with the role. Published knowledge, nobody's data.
+	ScopeOwner                    // Operators' data: a key with a scope sees and changes its operator's alone.
+	ScopeInstitution              // Holds for all operators: closed to keys with a scope, whatever their roles.
+)
+
+// Text is the scope as docs/ROUTES.md tells it.
+func (s Scope) Text() string {
+	return [...]string{"", "public", "reference", "owner", "institution"}[s]
+}
+
+// admitScope keeps a key with an operator's scope from what is the institution's.
+// Within ScopeOwner the handlers judge, row by row.
+func (c *Request) admitScope() error {
+	if c.route.Scope == ScopeInstitution && c.Key.Operator != "" {
+		return NewError(http.StatusForbidden, "forbidden", "this is the whole institution's: a key with an operator's scope may not do it")
+	}
+	return nil
+}
+
+// A kind of call is what calls have in common in what they cost a node. A flood of the
+// dearest must not be worth more than a flood of the cheapest, and must not keep others
+// waiting: so each kind has a cost, and a lane.
+type Kind uint8
+
+const (
+	KindNone Kind = iota // Not in the table: as dear as the dearest, and a test names it.
+	KindScreening
+	KindRead       // Reads a row and its profile, or one leaf.
+	KindWrite      // One record in the log.
+	KindCredential // Signs a credential that stands.
+	KindIssue      // Screens a party and signs a credential.
+	KindNames      // Looks names up, or judges without a record.
+	KindPolicy     // Compiles a policy.
+	KindPage       // Walks rows of the state: a page of a list.
+	KindSearch     // Walks leaves.
+	KindQueue      // Walks open cases, and their leaves for a text.
+	KindEvidence   // Proves, explains or replays one record.
+	KindBundle     // 256 leaves as they are.
+	KindEvents     // Walks leaves, and waits for more.
+	KindExport     // Streams history with its proofs.
+	KindDiff       // Compares two lists.
+	KindWhole      // Reads or writes a list or the whole state.
+	KindVerb       // What operators do: the cluster, keys.
+	KindOpen       // Without a key: documents, checkpoints, tiles, health.
+	KindProbe      // Whether this node lives: nothing may stand in its way.
+	KindDebug      // Metrics and profiles, on the admin listener.
+	Kinds
+)
+
+// lane says what bounds how many calls of a kind run at once.
+type lane uint8
+
+const (
+	laneOrdinary lane = iota // InFlightMax of them.
+	laneReserved             // Not counted: an officer and an operator get through a flood.
+	laneScan                 // In turns: see ScanPlaces.
+	laneWatch                // So many at once, each with little to do; each step in turns.
+	laneStream               // So many at once for as long as they last; each step in turns.
+)
+
+// Text is the lane as docs/ROUTES.md tells it.
+func (l lane) Text() string {
+	return [...]string{"ordinary", "reserved", "scans", "watches", "streams"}[l]
+}
+
+// charge is what a call of a kind counts in screening calls, by what it was measured
+// to cost beside one (testdata/costs.tsv, shown in docs/ROUTES.md).
+type charge struct {
+	Name string
+	Cost int // Against its key's rate at once; where no key is, its address'.
+	Lane lane
+	Each int // Tenths more for each leaf, row or case it looked at, once they are known.
+}
+
+var Charges = [Kinds]charge{
+	KindNone:       {"not in the table", 1000, laneScan, 0},
+	KindScreening:  {"screening", 1, laneOrdinary, 0},
+	KindRead:       {"read", 1, laneOrdinary, 0},
+	KindWrite:      {"write", 1, laneOrdinary, 0},
+	KindCredential: {"credential", 4, laneOrdinary, 0},
+	KindIssue:      {"issue", 6, laneOrdinary, 0},
+	KindNames:      {"names", 5, laneOrdinary, 0},
+	KindPolicy:     {"policy", 5, laneOrdinary, 0},
+	KindPage:       {"page", 50, laneScan, 0},
+	KindSearch:     {"search", 10, laneScan, 4},
+	KindQueue:      {"queue", 10, laneScan, 7},
+	KindEvidence:   {"evidence", 5, laneScan, 0},
+	KindBundle:     {"bundle", 5, laneScan, 0},
+	KindEvents:     {"events", 10, laneWatch, 4},
+	KindExport:     {"export", 10, laneStream, 50},
+	KindDiff:       {"diff", 100, laneScan, 0},
+	KindWhole:      {"whole", 100, laneStream, 0},
+	KindVerb:       {"verb", 1, laneReserved, 0},
+	KindOpen:       {"open", 1, laneOrdinary, 0},
+	KindProbe:      {"probe", 0, laneReserved, 0},
+	KindDebug:      {"debug", 0, laneReserved, 0},
+}
+
+// RoutesOf is every route by its kind.
+var RoutesOf = [Kinds][]string{
+	KindScreening: {
+		"POST /v1/screen", "POST /v1/screen/batch",
+	},
+	KindRead: {
+		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
+		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
+		"GET /v1/backtests", "GET /v1/backtests/{id}", "GET /v1/ofac/retro", "GET /v1/policy/shadow", "GET /v1/policy/shadow/{id}",
+		"GET /v1/webhooks/{id}",
+	},
+	KindWrite: {
+		"PATCH /v1/agents/{id}", "POST /v1/agents/{id}/attest", "POST /v1/agents/{id}/model", "DELETE /v1/agents/{id}/ownership-transfer",
+		"POST /v1/agents/{id}/ownership-transfer", "POST /v1/agents/{id}/reinstate", "POST /v1/agents/{id}/revoke", "POST /v1/agents/{id}/suspend",
+		"PUT /v1/agents/{id}/whitelist", "POST /v1/agents/{id}/whitelist/entries", "DELETE /v1/agents/{id}/whitelist/entries/{entry}", "POST /v1/cleared",
+		"DELETE /v1/cleared/{id}", "PATCH /v1/fleets/{id}", "POST /v1/fleets/{id}/agents", "DELETE /v1/fleets/{id}/agents/{agentId}",
+		"PUT /v1/fleets/{id}/whitelist", "POST /v1/fleets/{id}/whitelist/entries", "DELETE /v1/fleets/{id}/whitelist/entries/{entry}",
+		"POST /v1/operators/reinstate", "POST /v1/operators/suspend", "POST /v1/queue/{txnId}/assign", "POST /v1/queue/{txnId}/claim",
+		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
+		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
+		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
+		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge", "POST /v1/sar/{txnId}/move",
+		"POST /v1/backtests/{id}/cancel", "POST /v1/policy/shadow/{id}/stop",
+		"POST /v1/webhooks", "PATCH /v1/webhooks/{id}", "DELETE /v1/webhooks/{id}", "POST /v1/webhooks/{id}/rotate-secret", "POST /v1/webhooks/{id}/redeliver",
+		"POST /v1/ofac/retro",
+	},
+	KindCredential: {"GET /v1/agents/{id}", "GET /v1/users/{id}"},
+	KindIssue: {
+		"POST /v1/agents/register", "POST /v1/agents/{id}/reissue", "POST /v1/delegates/create", "POST /v1/fleets/create", "POST /v1/users/register",
+		"POST /v1/users/{id}/reissue",
+	},
+	KindNames: {
+		"GET /v1/match", "POST /v1/reviews/{txnId}", "POST /v1/queue/bulk", "POST /v1/screen/dry-run",
+	},
+	KindPolicy: {
+		"PUT /v1/policy", "POST /v1/policy/validate",
+		"POST /v1/policy/shadow/{id}/promote",
+	},
+	KindPage: {
+		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/users", "GET /v1/policy/versions", "GET /admin/keys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
+	},
+	KindSearch: {
+		"GET /v1/activity", "GET /v1/audit", "GET /v1/sar/{txnId}",
+		"GET /v1/ofac/retro/{id}",
+	},
+	KindQueue: {
+		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/sar",
+	},
+	KindEvidence: {
+		"GET /v1/audit/{txnId}/explain", "GET /v1/audit/{txnId}/proof", "POST /v1/audit/{txnId}/replay",
+	},
+	KindBundle: {
+		"GET /log/tile/entries/{index...}",
+	},
+	KindEvents: {
+		"GET /v1/events", "POST /v1/webhooks/{id}/test",
+	},
+	KindExport: {
+		"GET /v1/audit/export",
+	},
+	KindDiff: {
+		"GET /v1/ofac/{id}/diff", "POST /v1/backtests", "POST /v1/policy/shadow",
+	},
+	KindWhole: {
+		"GET /v1/cluster/backup", "GET /v1/ofac/{id}/entities", "GET /v1/cluster/snapshot", "POST /v1/cluster/snapshot", "POST /v1/ofac/rollback", "POST /v1/ofac/sync", "POST /v1/ofac/{id}/activate",
+		"POST /v1/ofac/{id}/rollback", "POST /v1/ofac/snapshots",
+	},
+	KindVerb: {
+		"POST /v1/cluster/demote", "POST /v1/cluster/drain", "POST /v1/cluster/join", "GET /v1/cluster/leader", "GET /v1/cluster/peers",
+		"POST /v1/cluster/promote", "POST /v1/cluster/remove", "GET /v1/cluster/status", "POST /v1/cluster/matcher", "POST /v1/cluster/format", "POST /v1/cluster/transfer-leader", "POST /admin/keys",
+		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/log-key/rotate", "GET /admin/log-level", "POST /admin/log-level", "POST /admin/signing-key/rotate",
+		"GET /admin/cluster-secret", "POST /admin/cluster-secret/reseal", "GET /admin/signing-keys", "POST /admin/signing-keys/{kid}/revoke",
+	},
+	KindOpen: {
+		"GET /contexts/kya/v1", "GET /docs/errors", "GET /docs/rules", "GET /openapi.json", "GET /docs", "GET /docs/explorer.js",
+		"GET /docs/swagger-ui-bundle.js", "GET /docs/swagger-ui.css", "GET /docs/changelog.json", "GET /log/checkpoint", "GET /log/cosigned", "GET /log/keys", "GET /log/consistency/{from}/{to}", "GET /log/tile", "GET /log/tile/entries",
+		"GET /log/tile/{level}", "GET /log/tile/{level}/{index...}", "GET /v1/.well-known/jwks.json", "GET /v1/health", "GET /status-lists/{list}",
+	},
+	KindProbe: {
+		"GET /livez", "GET /readyz",
+	},
+	KindDebug: {
+		"GET /debug/pprof/allocs", "GET /debug/pprof/block", "GET /debug/pprof/cmdline", "GET /debug/pprof/goroutine", "GET /debug/pprof/heap",
+		"GET /debug/pprof/mutex", "GET /debug/pprof/profile", "GET /debug/pprof/symbol", "GET /debug/pprof/threadcreate", "GET /debug/pprof/trace",
+		"GET /metrics",
+	},
+}
+
+var KindOf = func() map[string]Kind {
+	known := make(map[string]Kind)
+	for k, routes := range RoutesOf {
+		for _, route := range routes {
+			known[route] = Kind(k)
+		}
+	}
+	return known
+}()
+
+const (
+	CostForged = 10       // A token whose signature had to be tried and was no good.
+	BodyBlock  = 16 << 10 // Each further one of a body counts one more.
+)
+
+// ChargeOf is what a call of a route counts, its body aside, and its lane.
+func ChargeOf(r *Route) charge {
+	is := Charges[KindOf[r.Method+" "+r.Path]]
+	if r.Reserved && is.Lane == laneOrdinary {
+		is.Lane = laneReserved
+	}
+	return is
+}
+
+// costOfBody is what a body costs beyond its first block. One of unknown length is
+// charged as one of the largest that calls of its kind usually have.
+func costOfBody(size int64) int {
+	if size < 0 {
+		size = 4 * BodyBlock
+	}
+	return int(min(size, 256<<20) / BodyBlock)
+}
+
+// Charge counts more against the key once it is known that the call cost more. It
+// refuses nothing: what follows waits for it. A debt is never more than a burst, or a
+// long export would shut its key out for an hour.
+func (k *Key) Charge(more int) {
+	if k.Calls == nil || more <= 0 {
+		return
+	}
+	k.Use.asked.Add(int64(more))
+	if k.Calls.Tokens() < 0 {
+		return
+	}
+	k.Calls.ReserveN(time.Now(), min(more, k.Calls.Burst()))
+}
+
+// ScreeningCost is what a payment of a batch counts.
+func ScreeningCost(size int) int { return Charges[KindScreening].Cost + costOfBody(int64(size)) }
+
+// ChargeWhole counts what a call turned out to be as a whole, less what it was charged when
+// it came.
+func ChargeWhole(c *Request, cost int) error {
+	more := cost - c.route.charge.Cost - costOfBody(c.r.ContentLength)
+	if more <= 0 || c.Key.Use == nil {
+		return nil
+	}
+	c.Key.Use.asked.Add(int64(more))
+	return c.takeTokens(c.Key.Calls, c.Key.Limit, more)
+}
+
+// ChargeCalls counts so many more calls of the route's kind.
+func ChargeCalls(c *Request, more int) { c.Key.Charge(more * c.route.charge.Cost) }
+
+// ChargeLooked charges what a walk looked at.
+func ChargeLooked(c *Request, at int) {
+	c.Key.Charge(at * c.route.charge.Each / 10)
+}
+
+// scans are the turns of dear calls, and the pace of whoever has one.
+type scans struct {
+	*lanes.Lane
+	Pace *timing.Pace
+}
+
+// ScanPlaces is how many scans compute at once on this node: half its processors, since
+// a verdict must not wait for somebody's search. A scan passes its turn on between its
+// steps, so that keys go in turns however long a walk is.
+func ScanPlaces() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// enterLane waits for the call's place in its lane. The error says that there is none;
+// without one the call must leaveLane.
+func enterLane(c *Request) error {
+	b := c.border
+	switch c.route.charge.Lane {
+	case laneReserved:
+		return nil
+	case laneScan:
+		if err := b.Scans.Enter(c.ctx, caller(c)); err != nil {
+			return noTurn(err)
+		}
+		paced(c)
+	case laneWatch:
+		if err := enterWithin(c, b.Watchers); err != nil {
+			return err
+		}
+	case laneStream:
+		if err := enterWithin(c, b.Streams); err != nil {
+			return err
+		}
+	}
+	if b.InFlight.Add(1) > InFlightMax {
+		leaveLane(c)
+		return Unavailable("overloaded", "too many calls at once on this node")
+	}
+	return nil
+}
+
+// enterWithin waits for a place no longer than a call may take.
+func enterWithin(c *Request, in *lanes.Lane) error {
+	ctx, cancel := context.WithTimeout(c.ctx, c.border.Deadline)
+	defer cancel()
+	if err := in.Enter(ctx, caller(c)); err != nil {
+		return noTurn(err)
+	}
+	return nil
+}
+
+// EnterWatch waits for a place among those who wait for what comes; LeaveWatch gives it back.
+func EnterWatch(c *Request) error { return enterWithin(c, c.border.Watchers) }
+
+func LeaveWatch(c *Request) { c.border.Watchers.Leave(caller(c)) }
+
+func leaveLane(c *Request) {
+	switch c.route.charge.Lane {
+	case laneReserved:
+		return
+	case laneScan:
+		if !c.lost {
+			c.border.Scans.Leave(caller(c))
+		}
+	case laneWatch:
+		c.border.Watchers.Leave(caller(c))
+	case laneStream:
+		c.border.Streams.Leave(caller(c))
+	}
+	c.border.InFlight.Add(-1)
+}
+
+// PassTurn lets other scans take their turn between two steps of this one.
+func PassTurn(c *Request) error {
+	if c.route.charge.Lane != laneScan {
+		return nil
+	}
+	if err := c.border.Scans.Pass(c.ctx, caller(c)); err != nil {
+		c.lost = true
+		return noTurn(err)
+	}
+	c.work = c.border.Scans.Pace.Begin()
+	return nil
+}
+
+// paced begins what a call computes in its turn: from here on it rests between slices
+// while the node is busy, before each leaf that it opens and wherever it calls rest.
+func paced(c *Request) {
+	c.work = c.border.Scans.Pace.Begin()
+	c.Judge.Between = c.work.Between
+}
+
+// RestBetween lets verdicts have the processor, between two steps of a call that is paced.
+func RestBetween(c *Request) { c.work.Between() }
+
+// TakeTurn runs one step of a stream in the lane of scans.
+func TakeTurn(c *Request, step func() error) error {
+	if err := c.border.Scans.Enter(c.ctx, caller(c)); err != nil {
+		return noTurn(err)
+	}
+	defer c.border.Scans.Leave(caller(c))
+	paced(c)
+	defer func() { c.work, c.Judge.Between = timing.Work{}, nil }()
+	return step()
+}
+
+// caller is whose calls take turns with others'.
+func caller(c *Request) string {
+	if c.Key != nil {
+		return c.Key.ID
+	}
+	return c.border.ClientAddress(c.r).String()
+}
+
+func noTurn(err error) error {
+	if errors.Is(err, lanes.ErrFull) {
+		return Unavailable("overloaded", "too many searches, exports or other long calls wait already, on this node or of this key")
+	}
+	return Unavailable("overloaded", "no turn among the searches, exports and other long calls of this node came in time")
+}

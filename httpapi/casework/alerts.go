@@ -1,0 +1,335 @@
+package casework
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// Alerts (decision 48): what is no REVIEW and wants a person. The log opens them where it
+// sees what they are about; here they are read, and acknowledged by somebody with a reason.
+// They are the institution's: who is told of one must not be whom it is about.
+
+func alertRoutes() []border.Route {
+	readers := wire.RoleReviewer | wire.RoleAuditor
+	return []border.Route{
+		{Method: http.MethodGet, Path: "/v1/alerts", Scope: border.ScopeInstitution, Roles: readers, Reserved: true, Handle: listAlerts},
+		{Method: http.MethodGet, Path: "/v1/alerts/{id}", Scope: border.ScopeInstitution, Roles: readers, Reserved: true, Handle: showAlert},
+		{Method: http.MethodPost, Path: "/v1/alerts/{id}/acknowledge", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer, Body: border.BodyObject, Reserved: true, Handle: acknowledgeAlert},
+		{Method: http.MethodPost, Path: "/v1/alerts/acknowledge", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer, Body: border.BodyObject, Reserved: true, Handle: bulkAcknowledge},
+	}
+}
+
+// AlertTexts say what an alert wants a person to look at, by its kind.
+var AlertTexts = map[uint8]string{
+	wire.AlertRetroHit:   "The active list names somebody who was paid before, or who is registered.",
+	wire.AlertLate:       "A payment was settled after its hold had ended.",
+	wire.AlertOverLimit:  "A settled amount lifted a total above its limit.",
+	wire.AlertNotAllowed: "A payment was settled that was blocked, or that waits for a disposition.",
+	wire.AlertQuarantine: "Malformed entities of the active list were put aside: nobody is screened against them.",
+	wire.AlertOperator:   "The active list names an operator who was not listed when the credential was issued.",
+}
+
+var alertStates = []string{"open", "acknowledged"}
+
+// alertFilter is which alerts a caller wants.
+type alertFilter struct {
+	state string // "": both.
+	kind  uint8  // 0: all.
+}
+
+func (f *alertFilter) passes(row *fsm.AlertRow) bool {
+	return (f.kind == 0 || row.Kind == f.kind) && (f.state == "" || f.state == alertState(row))
+}
+
+func alertState(row *fsm.AlertRow) string {
+	if row.Later != 0 {
+		return "acknowledged"
+	}
+	return "open"
+}
+
+// listAlerts is GET /v1/alerts, newest first.
+func listAlerts(c *border.Request) (border.Answer, error) {
+	f := alertFilter{state: c.Query("state")}
+	if f.state != "" && !slices.Contains(alertStates, f.state) {
+		return border.Answer{}, border.BadQuery("state", "must be open or acknowledged")
+	}
+	if text := c.Query("kind"); text != "" {
+		var known bool
+		if f.kind, known = leaf.AlertKind(text); !known {
+			return border.Answer{}, border.BadQuery("kind", "is not a kind of alert")
+		}
+	}
+	p, err := c.ReadKeyPage("alerts", 1)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	view, err := c.Judge.View()
+	if err != nil {
+		return border.Answer{}, err
+	}
+	after := ^uint64(0)
+	if p.Ascending {
+		after = 0 // The first leaf is the genesis.
+	}
+	if p.After != nil {
+		after = p.After[0]
+	}
+	var rows []fsm.AlertRow
+	looked, next := 0, ""
+	view.Alerts(after, p.Ascending, func(row fsm.AlertRow) bool {
+		if len(rows) == p.Limit || looked == border.RowScanMax {
+			next = p.Cursor(after)
+			return false
+		}
+		looked, after = looked+1, row.Leaf
+		if f.passes(&row) {
+			rows = append(rows, row)
+		}
+		return true
+	})
+	items := make([]strictjson.Members, len(rows))
+	border.ChargeLooked(c, len(items))
+	for i := range rows {
+		if err := writeAlert(c, &items[i], view, &rows[i]); err != nil {
+			return border.Answer{}, err
+		}
+	}
+	c.Judge.Index = view.Index
+	return c.AnswerList(items, next)
+}
+
+// alertRow is the alert of the path, with the state it was read in.
+func alertRow(c *border.Request) (*fsm.View, *fsm.AlertRow, error) {
+	at, ok := c.Judge.Terms.IDs.ParseAlert(c.PathValue("id"))
+	if !ok {
+		return nil, nil, noAlert()
+	}
+	for fresh := false; ; fresh = true {
+		view, err := c.Judge.View()
+		if err != nil {
+			return nil, nil, err
+		}
+		if row, found := view.Alert(at); found {
+			return view, &row, nil
+		}
+		if fresh {
+			return nil, nil, noAlert()
+		}
+		if err := c.Judge.Confirm(); err != nil { // It may have been opened elsewhere just now.
+			return nil, nil, err
+		}
+	}
+}
+
+func noAlert() *border.Error { return border.NotFound("no such alert, or past its 90 days") }
+
+// showAlert is GET /v1/alerts/{id}.
+func showAlert(c *border.Request) (border.Answer, error) {
+	view, row, err := alertRow(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	var m strictjson.Members
+	if err := writeAlert(c, &m, view, row); err != nil {
+		return border.Answer{}, err
+	}
+	c.Judge.Index = view.Index
+	return c.Reply(http.StatusOK, m), nil
+}
+
+// writeAlert writes an alert, from its leaf and the one that acknowledged it.
+func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *fsm.AlertRow) error {
+	l, err := c.Judge.LoadLeaf(row.Leaf)
+	if err != nil {
+		return err
+	}
+	defer c.Judge.DropLeaf()
+	if err := writeAlertHead(c, m, row.Kind, alertState(row), &l); err != nil {
+		return err
+	}
+	if target, slot := wire.SplitSubject(row.Subject); target == wire.TargetOperator {
+		if _, profile, known := view.Operator(engine.OperatorSlot(slot)); known {
+			m.Text("operatorLegalName", profile.LegalName)
+		}
+	}
+	if row.Later == 0 {
+		writeAcknowledged(m, nil)
+		return nil
+	}
+	done, err := c.Judge.LoadLeaf(row.Later)
+	if err != nil {
+		return err
+	}
+	defer c.Judge.DropLeaf()
+	writeAcknowledged(m, &done)
+	return nil
+}
+
+// alertMembers are what alerts are about, in the order they are shown.
+var alertMembers = []string{
+	"listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries",
+}
+
+func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
+	l.CopyTo(m, "alertId")
+	m.Text("kind", leaf.AlertName(kind))
+	m.Text("text", AlertTexts[kind])
+	m.Text("state", state)
+	m.Raw("openedAt", l.Raw("time"))
+	l.CopyTo(m, alertMembers...)
+	if l.Has("screenedLeaf") {
+		record, known, err := leafOfAlert(c, l.Number("screenedLeaf"))
+		if err != nil {
+			return err
+		}
+		if known {
+			writePaid(m, &record)
+			c.Judge.DropLeaf()
+		}
+	}
+	if !l.Has("hitLeaf") {
+		return nil
+	}
+	hit, known, err := leafOfAlert(c, l.Number("hitLeaf"))
+	if err != nil || !known {
+		return err
+	}
+	defer c.Judge.DropLeaf()
+	m.Raw("retroId", hit.Raw("retroId"))
+	m.List("named", entriesNamed(c, &hit))
+	return nil
+}
+
+// leafOfAlert reads a leaf that an alert rests on; it may be past its retention before
+// the alert is.
+func leafOfAlert(c *border.Request, index uint64) (l edge.Leaf, known bool, err error) {
+	l, err = c.Judge.LoadLeaf(index)
+	if refusal := (*edge.Refusal)(nil); errors.As(err, &refusal) && refusal.Code == "not_found" {
+		return l, false, nil
+	}
+	return l, err == nil, err
+}
+
+// writePaid writes who paid whom.
+func writePaid(m *strictjson.Members, record *edge.Leaf) {
+	record.CopyTo(m, "agentId", "agentName")
+	for _, name := range []string{"cpName", "cpWallet"} {
+		if raw := record.Raw("_request", name); raw != nil {
+			m.Raw(name, raw)
+		}
+	}
+}
+
+// entriesNamed are the entries that a retro-screening was led to, by name where this node
+// has the list.
+func entriesNamed(c *border.Request, hit *edge.Leaf) []strictjson.Members {
+	list := border.ListOfVersion(c, hit.Number("listVersion"))
+	items := []strictjson.Members{}
+	for _, v := range hit.Value.GetArray("entries") {
+		var m strictjson.Members
+		m.Text("uid", border.UintText(v.GetUint64()))
+		if list != nil {
+			if entry, known := list.Entry(uint32(v.GetUint64())); known {
+				m.Text("name", entry.Primary)
+			}
+		}
+		items = append(items, m)
+	}
+	return items
+}
+
+func writeAcknowledged(m *strictjson.Members, done *edge.Leaf) {
+	if done == nil {
+		m.Null("acknowledgedAt")
+		m.Null("acknowledgedBy")
+		m.Null("reason")
+		return
+	}
+	m.Raw("acknowledgedAt", done.Raw("time"))
+	m.Raw("acknowledgedBy", done.Raw("by"))
+	m.Raw("reason", done.Raw("reason"))
+}
+
+// acknowledgeAlert is POST /v1/alerts/{id}/acknowledge {"by","reason"}: once, for good.
+func acknowledgeAlert(c *border.Request) (border.Answer, error) {
+	at, ok := c.Judge.Terms.IDs.ParseAlert(c.PathValue("id"))
+	if !ok {
+		return border.Answer{}, noAlert()
+	}
+	f := c.ReadFields()
+	fragment := acknowledgement(c, &f)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerProposal(border.Proposal{
+		Kind: wire.KindAlert,
+		Record: func() (any, error) {
+			return &wire.Alert{Common: c.Judge.Common(fragment), Op: wire.AlertAcknowledge, Leaf: at}, nil
+		},
+		Refused: func(r wire.Result) error { return acknowledgeRefused(c, r) },
+	}, nil)
+}
+
+// acknowledgement is what a person says of an alert.
+func acknowledgement(c *border.Request, f *strictjson.Fields) (fragment strictjson.Members) {
+	fragment.Text("by", f.RequiredName("by"))
+	fragment.Text("reason", f.RequiredText("reason", engine.TextMax))
+	c.Judge.Actor(&fragment)
+	return fragment
+}
+
+// acknowledgeRefused says who was first.
+func acknowledgeRefused(c *border.Request, r wire.Result) error {
+	switch r.Refusal {
+	case wire.RefusedNotFound:
+		return noAlert()
+	case wire.RefusedTransition:
+		if err := c.Records().WaitApplied(c.Context(), r.Index); err != nil {
+			return border.UnreadableError(err)
+		}
+		done, err := c.Judge.LoadLeaf(r.Value)
+		if err != nil {
+			return err
+		}
+		var extra strictjson.Members
+		writeAcknowledged(&extra, &done)
+		return border.Conflict("invalid_transition", "the alert was acknowledged already", extra)
+	}
+	return nil
+}
+
+// renderAcknowledged answers with the alert, as it is from then on.
+func renderAcknowledged(c *border.Request, done *edge.Leaf, m *strictjson.Members) error {
+	data, err := c.Records().Leaf(c.Context(), done.Number("alertLeaf"))
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	l, err := c.Judge.OpenLeaf(done.Number("alertLeaf"), data)
+	if err != nil {
+		return err
+	}
+	kind, _ := leaf.AlertKind(done.Text("alert"))
+	if err := writeAlertHead(c, m, kind, "acknowledged", &l); err != nil {
+		return err
+	}
+	writeAcknowledged(m, done)
+	return nil
+}
+
+// alertKinds are the kinds, for the metrics.
+func alertKinds() (kinds []uint8) {
+	for kind := uint8(1); kind <= wire.AlertKinds; kind++ {
+		kinds = append(kinds, kind)
+	}
+	return kinds
+}

@@ -1,0 +1,241 @@
+package casework
+
+import (
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// Bulk calls: one decision about up to a hundred cases or alerts. Each is judged, refused
+// and answered by itself, under the four eyes and guards of a call of its own; what they
+// share is the body and the way through the log. With an Idempotency-Key each has a key of
+// its own, made of the call's and its id: what happened at the first try is not repeated,
+// what did not is made up for.
+
+const BulkMax = 100
+
+// bulkItem is one of them on its way.
+type bulkItem struct {
+	id     string
+	leaf   edge.Leaf // What is decided on, where that is a record.
+	result wire.Result
+	err    error
+}
+
+// bulk is such a call.
+type bulk struct {
+	call    *border.Request
+	kind    wire.Kind
+	items   []bulkItem
+	record  func(*bulkItem) (any, error)
+	refused func(*bulkItem, wire.Result) error // May leave it to refusal, with nil.
+}
+
+// readIDs reads the ids of a bulk call: each once.
+func readIDs(f *strictjson.Fields, name string) []bulkItem {
+	ids, given := f.Texts(name, BulkMax, engine.FieldMax)
+	if !given {
+		f.Missing(name)
+		return nil
+	}
+	if len(ids) == 0 {
+		f.Invalid(name, "must have 1 to "+strconv.Itoa(BulkMax)+" items")
+	}
+	seen := make(map[string]bool, len(ids))
+	items := make([]bulkItem, 0, len(ids))
+	for i, id := range ids {
+		if seen[id] {
+			f.Invalid(name+"["+strconv.Itoa(i)+"]", "stands twice")
+		}
+		seen[id] = true
+		items = append(items, bulkItem{id: id})
+	}
+	return items
+}
+
+// run puts the records of all items that have no error yet into the log together. It
+// charges the call for each.
+func (b *bulk) run() error {
+	c := b.call
+	border.ChargeCalls(c, len(b.items)-1)
+	whole := c.Asked.Idem
+	defer func() { c.Asked.Idem = whole }()
+	var waiting []int
+	for i := range b.items {
+		if b.items[i].err == nil {
+			waiting = append(waiting, i)
+		}
+	}
+	for try := 0; len(waiting) > 0; try++ {
+		var bodies [][]byte
+		var ready []int
+		for _, i := range waiting {
+			item := &b.items[i]
+			c.Asked.Idem = idemOf(whole, item.id)
+			record, err := c.JudgeFresh(func() (any, error) { return b.record(item) })
+			if item.err = err; err == nil {
+				bodies, ready = append(bodies, wire.Encode(record)), append(ready, i)
+			}
+		}
+		var err error
+		if waiting, err = b.propose(ready, bodies, try); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// propose gives every record that is ready its outcome, and returns those whose API key
+// has moved: they are made again.
+func (b *bulk) propose(ready []int, bodies [][]byte, try int) (moved []int, err error) {
+	c := b.call
+	if len(ready) == 0 {
+		return nil, nil
+	}
+	results, errs := c.ProposeMany(b.kind, bodies)
+	for at, i := range ready {
+		item := &b.items[i]
+		item.result = results[at]
+		c.Judge.Index = max(c.Judge.Index, item.result.Index)
+		if errs[at] != nil {
+			item.err = border.ProposalError(errs[at])
+			continue
+		}
+		switch item.result.Code {
+		case wire.Applied, wire.Replayed:
+			c.Happened = true
+		case wire.KeyMoved:
+			moved = append(moved, i)
+		case wire.Conflict:
+			item.err = border.KeyConflict()
+		case wire.Refused:
+			if item.err = b.refused(item, item.result); item.err == nil {
+				item.err = border.RefusalOf(item.result)
+			}
+		default:
+			item.err = errors.New("BUG: result code of a bulk call")
+		}
+	}
+	if len(moved) > 0 {
+		if err := c.Judge.Again(try, c.Judge.Index); err != nil {
+			return nil, err
+		}
+		return moved, c.AuthenticateAgain()
+	}
+	return nil, c.AwaitApplied(b.kind, wire.Result{Index: c.Judge.Index})
+}
+
+// idemOf is the key of one item; nil where the call has none.
+func idemOf(whole *wire.Idem, id string) *wire.Idem {
+	if whole == nil {
+		return nil
+	}
+	sum := sha256.Sum256(append(append([]byte("railguard bulk\x00"), whole.Key[:]...), id...))
+	return &wire.Idem{Key: [16]byte(sum[:16]), Body: whole.Body}
+}
+
+// answer writes what became of every item, in order; name is the member of their ids,
+// show writes what was done.
+func (b *bulk) answer(name string, show func(m *strictjson.Members, l *edge.Leaf)) (border.Answer, error) {
+	c := b.call
+	results := make([]strictjson.Members, len(b.items))
+	for i := range b.items {
+		item, m := &b.items[i], &results[i]
+		happened := item.err == nil
+		var l edge.Leaf
+		c.Replayed = false
+		if happened {
+			l, item.err = c.OpenResult(item.result)
+		}
+		if item.err != nil {
+			e := c.PublicError(item.err, happened)
+			m.Int("status", int64(e.Status))
+			if c.TxnID = item.id; name != "txnId" {
+				c.TxnID = ""
+				m.Text(name, item.id)
+			}
+			m.Join(c.WriteError(e))
+			m.Optional("outcome", e.Outcome)
+			continue
+		}
+		m.Int("status", http.StatusOK)
+		m.Text(name, item.id)
+		show(m, &l)
+		if c.Replayed {
+			m.Bool("replayed", true)
+		}
+	}
+	c.TxnID, c.Replayed = "", false
+	var m strictjson.Members
+	m.List("results", results)
+	return c.Reply(http.StatusOK, m), nil
+}
+
+// bulkReview is POST /v1/queue/bulk {"txnIds","disposition","reviewedBy","notes"}.
+func bulkReview(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	items := readIDs(&f, "txnIds")
+	request, err := readReviewRequest(c, &f)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	b := bulk{
+		call: c, kind: wire.KindDisposition, items: items,
+		record:  func(item *bulkItem) (any, error) { return dispositionRecord(c, &item.leaf, request) },
+		refused: func(item *bulkItem, r wire.Result) error { return dispositionRefused(c, &item.leaf, r) },
+	}
+	for i := range items {
+		item := &items[i]
+		if item.leaf, item.err = c.Judge.Record(item.id); item.err == nil {
+			item.err = reviewable(&item.leaf)
+		}
+		if item.err != nil {
+			item.err = border.ProposalError(item.err)
+		}
+	}
+	if err := b.run(); err != nil {
+		return border.Answer{}, err
+	}
+	return b.answer("txnId", func(m *strictjson.Members, l *edge.Leaf) {
+		if l.Kind() != "review.dispositioned" {
+			m.Null("disposition")
+			m.Object("proposed", border.ProposalMembers(l))
+			return
+		}
+		l.CopyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "overLimitApproved", "notHeld", "recheck")
+	})
+}
+
+// bulkAcknowledge is POST /v1/alerts/acknowledge {"alertIds","by","reason"}.
+func bulkAcknowledge(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	items := readIDs(&f, "alertIds")
+	fragment := acknowledgement(c, &f)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	b := bulk{
+		call: c, kind: wire.KindAlert, items: items,
+		record: func(item *bulkItem) (any, error) {
+			return &wire.Alert{Common: c.Judge.Common(fragment), Op: wire.AlertAcknowledge, Leaf: item.leaf.Index}, nil
+		},
+		refused: func(_ *bulkItem, r wire.Result) error { return acknowledgeRefused(c, r) },
+	}
+	for i := range items {
+		at, ok := c.Judge.Terms.IDs.ParseAlert(items[i].id)
+		if items[i].leaf.Index = at; !ok {
+			items[i].err = noAlert()
+		}
+	}
+	if err := b.run(); err != nil {
+		return border.Answer{}, err
+	}
+	return b.answer("alertId", func(m *strictjson.Members, l *edge.Leaf) { writeAcknowledged(m, l) })
+}

@@ -1,0 +1,473 @@
+package casework
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// The review queue (decision 48). It is read from a frozen view; claims are
+// advisory and travel through the log.
+
+func queueRoutes() []border.Route {
+	readers := wire.RoleReviewer | wire.RoleAuditor
+	post := func(path string, body border.BodyKind, handle func(*border.Request) (border.Answer, error)) border.Route {
+		return border.Route{Method: http.MethodPost, Path: path, Scope: border.ScopeOwner, Roles: wire.RoleReviewer, Body: body, Reserved: true, Handle: handle}
+	}
+	return []border.Route{
+		{Method: http.MethodGet, Path: "/v1/queue", Scope: border.ScopeOwner, Roles: readers, Reserved: true, Handle: listQueue},
+		post("/v1/queue/next", border.BodyOptional, nextReview),
+		post("/v1/queue/bulk", border.BodyObject, bulkReview),
+		post("/v1/queue/{txnId}/claim", border.BodyOptional, func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueClaim) }),
+		post("/v1/queue/{txnId}/release", border.BodyOptional, func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueRelease) }),
+		post("/v1/queue/{txnId}/assign", border.BodyObject, func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueAssign) }),
+		post("/v1/queue/{txnId}/comment", border.BodyObject, func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueComment) }),
+	}
+}
+
+// queueFilter is what a caller wants to see of the queue.
+type queueFilter struct {
+	state       string // "" is every undecided review.
+	rule        engine.RuleID
+	agent       engine.AgentSlot
+	operator    string // Normalised.
+	min, max    engine.USD
+	from, to    engine.Time
+	assignee    string
+	text        string
+	bySLA       bool // Whether slaBreached counts.
+	slaBreached bool
+	wait        engine.Time // The policy's review.sla; 0: not said.
+	sort        string
+	freeFor     string   // Only what nobody else holds; "": all.
+	skipped     []uint64 // Leaves of reviews that are passed over, at most BulkMax.
+}
+
+var queueStates = []string{"open", "claimed", "dispositioned", "escalated"}
+
+// queueItem is one row with what the list needs besides.
+type queueItem struct {
+	row       fsm.ReviewRow
+	claimed   bool
+	escalated bool
+	similar   int
+	priority  int
+}
+
+// listQueue is GET /v1/queue.
+func listQueue(c *border.Request) (border.Answer, error) {
+	filter, err := readQueueFilter(c, c.Query, border.BadQuery)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	p, err := c.ReadKeyPage("queue."+filter.sort, 2)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	view, err := c.Judge.View()
+	if err != nil {
+		return border.Answer{}, err
+	}
+	items, err := walkQueue(c, view, filter, queueOrder{by: filter.sort, ascending: p.Ascending, after: p.After, keep: p.Limit + 1})
+	if err != nil {
+		return border.Answer{}, err
+	}
+	shown := items[:min(p.Limit, len(items))]
+	countSimilar(view, shown)
+	data := make([]strictjson.Members, len(shown))
+	for i := range shown {
+		if err := writeQueueItem(c, &data[i], view, &shown[i]); err != nil {
+			return border.Answer{}, err
+		}
+	}
+	cursor := ""
+	if len(items) > len(shown) {
+		last := &shown[len(shown)-1]
+		cursor = p.Cursor(last.rank(filter.sort), last.row.Leaf)
+	}
+	c.Judge.Index = view.Index
+	return c.AnswerList(data, cursor)
+}
+
+// readQueueFilter reads the filters from the query or, for "next", from the body; bad is
+// how a filter of that place is refused.
+func readQueueFilter(c *border.Request, get func(string) string, bad func(param, message string) *border.Error) (*queueFilter, error) {
+	q := &queueFilter{state: get("state"), assignee: get("assignee"), text: strings.ToLower(get("q")), max: engine.AmountMax, sort: get("sort")}
+	if q.state != "" && !slices.Contains(queueStates, q.state) {
+		return nil, bad("state", "must be one of "+strings.Join(queueStates, ", "))
+	}
+	if q.sort != "" && q.sort != "age" && q.sort != "amount" && q.sort != "priority" {
+		return nil, bad("sort", "must be age, amount or priority")
+	}
+	if text := get("rule"); text != "" {
+		var ok bool
+		if q.rule, ok = engine.RuleByCode(text); !ok {
+			return nil, bad("rule", "must be a rule id")
+		}
+	}
+	if text := get("agentId"); text != "" {
+		var ok bool
+		if q.agent, ok = c.Judge.Terms.ParseAgent(text); !ok {
+			return nil, bad("agentId", "must be an agent id")
+		}
+	}
+	q.wait = c.Published().Settings().Policy.ReviewSLA
+	operator := get("operator")
+	if q.operator = edge.OperatorKey(operator); operator != "" && q.operator == "" {
+		return nil, bad("operator", "has nothing to compare in it")
+	}
+	if q.operator == "" {
+		q.operator = c.Key.Operator
+	} else if c.Key.Operator != "" && q.operator != c.Key.Operator {
+		return nil, border.OutOfScope()
+	}
+	switch get("slaBreached") {
+	case "":
+	case "true", "false":
+		q.bySLA, q.slaBreached = true, get("slaBreached") == "true"
+	default:
+		return nil, bad("slaBreached", "must be true or false")
+	}
+	return q, q.ranges(get, bad)
+}
+
+func (q *queueFilter) ranges(get func(string) string, bad func(param, message string) *border.Error) error {
+	for _, bound := range []struct {
+		name string
+		into *engine.USD
+	}{{"minAmount", &q.min}, {"maxAmount", &q.max}} {
+		if text := get(bound.name); text != "" {
+			amount, err := engine.ParseUSD(text)
+			if err != nil {
+				return bad(bound.name, "must be a number from 0 to 1e12")
+			}
+			*bound.into = amount
+		}
+	}
+	for _, bound := range []struct {
+		name string
+		into *engine.Time
+	}{{"from", &q.from}, {"to", &q.to}} {
+		if text := get(bound.name); text != "" {
+			at, ok := strictjson.ParseTime(text)
+			if !ok {
+				return bad(bound.name, "must be an ISO 8601 time")
+			}
+			*bound.into = at
+		}
+	}
+	return nil
+}
+
+type similarKey struct {
+	agent engine.AgentSlot
+	rule  engine.RuleID
+}
+
+// queueOrder is which items of the queue are wanted: the first so many behind a key.
+type queueOrder struct {
+	by        string
+	ascending bool
+	after     []uint64 // A rank and a leaf; nil: from the start.
+	keep      int
+}
+
+// walkQueue returns the first items of the queue in their order. Every open case is
+// looked at, however old, through the index of open ones; what only leaves know (a
+// text, decided cases) is looked for in the newest QueueScanMax alone.
+func walkQueue(c *border.Request, view *fsm.View, q *queueFilter, wanted queueOrder) ([]queueItem, error) {
+	var items []queueItem
+	seen := 0
+	var failed error
+	visit := func(row fsm.ReviewRow) bool {
+		item := queueItem{row: row, claimed: inForce(row.Claim, view.Time), priority: priority(&row)}
+		if !wanted.behind(&item) || slices.Contains(q.skipped, row.Leaf) || q.freeFor != "" && item.claimed && row.Claim.Assignee != q.freeFor {
+			return true
+		}
+		border.RestBetween(c)
+		ok, err := queueMatch(c, view, q, &item)
+		if err == nil && seen%border.ScanStep == border.ScanStep-1 {
+			err = border.PassTurn(c)
+		}
+		if err != nil {
+			failed = err
+			return false
+		}
+		if ok {
+			items = append(items, item)
+		}
+		if len(items) >= 2*wanted.keep+queueSlack {
+			items = wanted.first(items)
+		}
+		seen++
+		return seen < QueueScanMax || q.state != "dispositioned" && q.state != "escalated" && q.text == ""
+	}
+	if q.state == "dispositioned" || q.state == "escalated" {
+		view.Reviews(visit)
+	} else {
+		view.Open(visit)
+	}
+	if q.text == "" && q.state != "dispositioned" && q.state != "escalated" {
+		seen /= rowsOfOneLeaf // No leaf was read.
+	}
+	border.ChargeLooked(c, seen)
+	return wanted.first(items), failed
+}
+
+// rowsOfOneLeaf is how many rows are looked at for what reading one leaf costs.
+const rowsOfOneLeaf = 32
+
+// queueSlack is how many items beyond those wanted are held before they are sorted.
+const queueSlack = 1024
+
+// behind tells whether an item comes behind the key.
+func (o *queueOrder) behind(i *queueItem) bool {
+	return o.after == nil || order(i.rank(o.by), i.row.Leaf, o.after[0], o.after[1], o.by, o.ascending) > 0
+}
+
+// first sorts items and keeps those that are wanted.
+func (o *queueOrder) first(items []queueItem) []queueItem {
+	slices.SortFunc(items, func(a, b queueItem) int {
+		return order(a.rank(o.by), a.row.Leaf, b.rank(o.by), b.row.Leaf, o.by, o.ascending)
+	})
+	return items[:min(len(items), o.keep)]
+}
+
+// countSimilar counts the open cases of the same agent and rule, of the newest
+// similarCountMax.
+func countSimilar(view *fsm.View, items []queueItem) {
+	if len(items) == 0 {
+		return
+	}
+	similar := make(map[similarKey]int, len(items))
+	for i := range items {
+		similar[similarKey{items[i].row.Agent, items[i].row.Rule}] = 0
+	}
+	looked := 0
+	view.Open(func(row fsm.ReviewRow) bool {
+		key := similarKey{row.Agent, row.Rule}
+		if count, asked := similar[key]; asked {
+			similar[key] = count + 1
+		}
+		looked++
+		return looked < similarCountMax
+	})
+	for i := range items {
+		items[i].similar = similar[similarKey{items[i].row.Agent, items[i].row.Rule}]
+	}
+}
+
+// inForce reports whether somebody holds the review now.
+func inForce(claim *fsm.Claim, now engine.Time) bool {
+	return claim != nil && claim.Assignee != "" && (claim.LeaseUntil == 0 || now < claim.LeaseUntil)
+}
+
+// priority ranks reviews for "next": 3 where a name or a pattern may be a crime,
+// 2 where money or attestation limits were met, 1 else; one more from 10,000 USD on.
+func priority(row *fsm.ReviewRow) int {
+	rank := 1
+	switch row.Rule {
+	case 21, 25:
+		rank = 3
+	case 10, 11, 12, 16, 22:
+		rank = 2
+	}
+	if row.Amount >= 10_000*engine.Dollar {
+		rank++
+	}
+	return rank
+}
+
+// queueMatch judges one row, the cheap conditions first.
+func queueMatch(c *border.Request, view *fsm.View, q *queueFilter, item *queueItem) (bool, error) {
+	row := &item.row
+	if q.bySLA && q.slaBreached != overdue(row, q.wait, view.Time) {
+		return false, nil
+	}
+	done := row.State == fsm.ReviewDone
+	switch q.state {
+	case "":
+		if done {
+			return false, nil
+		}
+	case "open":
+		if done || item.claimed {
+			return false, nil
+		}
+	case "claimed":
+		if done || !item.claimed {
+			return false, nil
+		}
+	default:
+		if !done {
+			return false, nil
+		}
+	}
+	if q.rule != 0 && row.Rule != q.rule || q.agent != 0 && row.Agent != q.agent || row.Amount < q.min || row.Amount > q.max {
+		return false, nil
+	}
+	if row.At < q.from || q.to != 0 && row.At > q.to || q.assignee != "" && (!item.claimed || row.Claim.Assignee != q.assignee) {
+		return false, nil
+	}
+	if q.operator != "" {
+		_, profile, ok := view.Agent(row.Agent)
+		if !ok || edge.OperatorKey(profile.OperatorLegalName) != q.operator {
+			return false, nil
+		}
+	}
+	item.escalated = q.state == "escalated"
+	return queueLeafMatch(c, q, row)
+}
+
+// queueLeafMatch judges what only leaves know.
+func queueLeafMatch(c *border.Request, q *queueFilter, row *fsm.ReviewRow) (bool, error) {
+	if q.state == "escalated" || q.state == "dispositioned" {
+		d, err := c.Judge.LoadLeaf(row.Disposition)
+		if err != nil {
+			return false, err
+		}
+		defer c.Judge.DropLeaf()
+		if (d.Text("disposition") == "ESCALATE_SAR") != (q.state == "escalated") {
+			return false, nil
+		}
+	}
+	if q.text == "" {
+		return true, nil
+	}
+	l, err := c.Judge.LoadLeaf(row.Leaf)
+	if err != nil {
+		return false, err
+	}
+	defer c.Judge.DropLeaf()
+	for _, text := range []string{l.Text("agentName"), l.Text("operatorLegalName"), l.Text("_request", "cpName"),
+		l.Text("_request", "cpWallet"), l.Text("txnId"), l.Text("rule")} {
+		if strings.Contains(strings.ToLower(text), q.text) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// rank is what the queue is sorted by; it never changes while a review is open.
+func (i *queueItem) rank(by string) uint64 {
+	switch by {
+	case "amount":
+		return uint64(i.row.Amount)
+	case "priority":
+		return uint64(i.priority)
+	}
+	return i.row.Leaf
+}
+
+// order compares two keys of the queue, a rank and a leaf: the largest amount or
+// priority first, for age the oldest, else the newest; within equal ranks the oldest.
+// ascending turns the primary order around.
+func order(rankA, leafA, rankB, leafB uint64, by string, ascending bool) int {
+	primary := cmp.Compare(rankB, rankA)
+	if (by == "age") != ascending {
+		primary = -primary
+	}
+	return cmp.Or(primary, cmp.Compare(leafA, leafB))
+}
+
+// writeQueueItem writes one line of the queue.
+func writeQueueItem(c *border.Request, m *strictjson.Members, view *fsm.View, item *queueItem) error {
+	l, err := c.Judge.LoadLeaf(item.row.Leaf)
+	if err != nil {
+		return err
+	}
+	l.CopyTo(m, "txnId", "rule", "reason")
+	m.Raw("amount", l.Raw("_request", "amount"))
+	m.Raw("chain", l.Raw("_request", "chain"))
+	m.Raw("rail", l.Raw("_request", "rail"))
+	l.CopyTo(m, "agentId", "agentName", "operatorLegalName")
+	m.Raw("cpName", l.Raw("_request", "cpName"))
+	m.Raw("cpWallet", l.Raw("_request", "cpWallet"))
+	l.CopyTo(m, "screenedAt")
+	m.Int("ageSeconds", int64((view.Time-item.row.At)/engine.Second))
+	writeDue(m, &item.row, view)
+	writeClaim(m, item.row.Claim, view.Time)
+	if err := writeItemProposal(c, m, item.row.Leaf); err != nil {
+		return err
+	}
+	m.Int("priority", int64(item.priority))
+	m.Int("similarOpen", int64(item.similar))
+	m.Text("state", queueState(item))
+	c.Judge.DropLeaf()
+	return nil
+}
+
+// overdue tells whether a review waits, or waited, longer than it may.
+func overdue(row *fsm.ReviewRow, wait, now engine.Time) bool {
+	return wait != 0 && row.State == fsm.ReviewOpen && now >= row.At+wait
+}
+
+// writeDue says until when a review may wait, as the policy that is in force says.
+func writeDue(m *strictjson.Members, row *fsm.ReviewRow, view *fsm.View) {
+	wait := view.Settings().Policy.ReviewSLA
+	if wait == 0 {
+		m.Null("slaDueAt")
+	} else {
+		m.Time("slaDueAt", row.At+wait)
+	}
+	m.Bool("slaBreached", overdue(row, wait, view.Time))
+}
+
+// writeItemProposal says what one person proposed for a case; null: nothing.
+func writeItemProposal(c *border.Request, m *strictjson.Members, record uint64) error {
+	at, open := c.Published().Proposal(record)
+	if !open {
+		m.Null("proposed")
+		return nil
+	}
+	proposal, err := c.Judge.LoadLeaf(at)
+	if err != nil {
+		return err
+	}
+	defer c.Judge.DropLeaf()
+	m.Object("proposed", border.ProposalMembers(&proposal))
+	return nil
+}
+
+func queueState(item *queueItem) string {
+	switch {
+	case item.escalated:
+		return "escalated"
+	case item.row.State == fsm.ReviewDone:
+		return "dispositioned"
+	case item.claimed:
+		return "claimed"
+	}
+	return "open"
+}
+
+func writeClaim(m *strictjson.Members, claim *fsm.Claim, now engine.Time) {
+	if !inForce(claim, now) {
+		m.Null("assignee")
+		m.Null("leaseUntil")
+		m.Int("comments", int64(commentCount(claim)))
+		return
+	}
+	m.Text("assignee", claim.Assignee)
+	if claim.LeaseUntil == 0 {
+		m.Null("leaseUntil")
+	} else {
+		m.Time("leaseUntil", claim.LeaseUntil)
+	}
+	m.Int("comments", int64(commentCount(claim)))
+}
+
+func commentCount(claim *fsm.Claim) int {
+	if claim == nil {
+		return 0
+	}
+	return len(claim.Comments)
+}

@@ -1,0 +1,173 @@
+package casework
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// nextReview is POST /v1/queue/next: the log leases the first of the offered
+// reviews that nobody else holds by then. An officer passes over those that she skips.
+func nextReview(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	who := reviewer(c, &f, "assignee", "reviewedBy", "by")
+	inner, given := f.Nested("filter")
+	skipped, _ := f.Texts("skip", BulkMax, engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	filter, err := readQueueFilter(c, func(name string) string { return looseField(&inner, given, name) },
+		func(param, message string) *border.Error { return border.InvalidField("filter."+param, message) })
+	if err != nil {
+		return border.Answer{}, err
+	}
+	filter.state, filter.assignee, filter.freeFor = "", "", who
+	for _, id := range skipped { // What names no case skips none.
+		if at, known := c.Judge.Terms.IDs.ParseTxn(id); known {
+			filter.skipped = append(filter.skipped, at)
+		}
+	}
+	return answerNext(c, filter, who)
+}
+
+// looseField reads a filter member as text, whatever scalar it is.
+func looseField(f *strictjson.Fields, given bool, name string) string {
+	if !given {
+		return ""
+	}
+	v := f.Get(name)
+	if v == nil {
+		return ""
+	}
+	if text := v.GetStringBytes(); text != nil {
+		return string(text)
+	}
+	return string(strictjson.AppendValue(nil, v))
+}
+
+func answerNext(c *border.Request, filter *queueFilter, who string) (border.Answer, error) {
+	var fragment strictjson.Members
+	fragment.Text("by", who)
+	c.Judge.Actor(&fragment)
+	record := func() (any, error) {
+		view, err := c.Judge.View()
+		if err != nil {
+			return nil, err
+		}
+		items, err := walkQueue(c, view, filter, queueOrder{by: nextSort(filter.sort), keep: queueNextMax})
+		if err != nil {
+			return nil, err
+		}
+		record := &wire.Queue{Common: c.Judge.Common(fragment), Op: wire.QueueClaim, Who: who}
+		for i := range items {
+			record.Leaves = append(record.Leaves, items[i].row.Leaf)
+		}
+		if len(record.Leaves) == 0 {
+			return nil, border.ChangeableRefusal{Cause: errNothingOpen} // Unless a call with this key leased one before.
+		}
+		return record, nil
+	}
+	answer, err := c.AnswerChangeable(border.Proposal{Kind: wire.KindQueue, Record: record, Refused: nothingOpen}, nil)
+	if err == errNothingOpen {
+		return border.NoContent(), nil
+	}
+	return answer, err
+}
+
+func nextSort(by string) string {
+	if by == "" {
+		return "priority"
+	}
+	return by
+}
+
+// errNothingOpen says that there is nothing to lease: 204, no error to a caller.
+var errNothingOpen = border.NewError(http.StatusNoContent, "", "nothing open")
+
+func nothingOpen(r wire.Result) error {
+	if r.Refusal == wire.RefusedNotOpen || r.Refusal == wire.RefusedClaimed {
+		return errNothingOpen
+	}
+	return nil
+}
+
+// reviewer is who acts: as the body says under one of the names, else the key's
+// name. All of the names are read: what is wrong with one is said whichever counts.
+func reviewer(c *border.Request, f *strictjson.Fields, names ...string) string {
+	said := ""
+	for _, name := range names {
+		if text := strings.TrimSpace(f.Text(name, engine.FieldMax)); said == "" {
+			said = text
+		}
+	}
+	if said != "" {
+		return said
+	}
+	if c.Key.Name != "" {
+		return cutText(c.Key.Name)
+	}
+	return c.Key.ID
+}
+
+// queueVerb is claim, release, assign and comment of one review.
+func queueVerb(c *border.Request, op uint8) (border.Answer, error) {
+	l, err := c.ScreenRecord()
+	if err != nil {
+		return border.Answer{}, err
+	}
+	f := c.ReadFields()
+	var fragment strictjson.Members
+	record := &wire.Queue{Op: op, Leaves: []uint64{l.Index}, Who: reviewer(c, &f, "assignee", "reviewedBy", "by")}
+	switch op {
+	case wire.QueueAssign:
+		record.Who, record.Force = f.RequiredText("assignee", engine.FieldMax), true
+	case wire.QueueComment:
+		fragment.Text("comment", f.RequiredText("comment", engine.TextMax))
+	case wire.QueueRelease:
+		record.Force, _ = f.Flag("force")
+	}
+	fragment.Text("by", reviewer(c, &f, "by", "reviewedBy"))
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	c.Judge.Actor(&fragment)
+	record.Common = c.Judge.Common(fragment)
+	return c.AnswerProposal(border.Proposal{Kind: wire.KindQueue, Record: func() (any, error) { return record, nil }, Refused: queueRefused}, nil)
+}
+
+func queueRefused(r wire.Result) error {
+	if r.Refusal == wire.RefusedFull {
+		return border.Conflict("limit_reached", "a review keeps at most "+strconv.Itoa(engine.CommentsKept)+" comments", nil)
+	}
+	return nil
+}
+
+// renderQueueEvent is the answer of the queue's verbs: the event, and the record
+// it speaks of.
+func renderQueueEvent(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	c.TxnID = l.Text("txnId")
+	l.CopyTo(m, "txnId", "eventId", "time")
+	m.Text("event", l.Kind())
+	if l.Has("assignee") {
+		m.TextOrNull("assignee", l.Text("assignee"))
+	}
+	l.CopyTo(m, "leaseUntil", "comment", "by")
+	data, err := c.Records().Leaf(c.Context(), l.Number("reviewedLeaf"))
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	reviewed, err := c.Judge.OpenLeaf(l.Number("reviewedLeaf"), data)
+	if err != nil {
+		return err
+	}
+	var item strictjson.Members
+	reviewed.CopyTo(&item, "txnId", "verdict", "rule", "reason", "agentId", "agentName", "operatorLegalName", "screenedAt", "_request")
+	m.Object("item", item)
+	return nil
+}

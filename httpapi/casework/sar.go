@@ -1,0 +1,217 @@
+package casework
+
+import (
+	"net/http"
+	"strings"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// Suspicious activity reports (decision 48): what an escalation opens. The packet is
+// gathered when it is read, from the leaves alone; people move it on and file it elsewhere.
+// Reports are the institution's: whom they are about must not learn of them.
+
+func sarRoutes() []border.Route {
+	readers := wire.RoleReviewer | wire.RoleAuditor
+	return []border.Route{
+		{Method: http.MethodGet, Path: "/v1/sar", Scope: border.ScopeInstitution, Roles: readers, Reserved: true, Handle: listSARs},
+		{Method: http.MethodGet, Path: "/v1/sar/{txnId}", Scope: border.ScopeInstitution, Roles: readers, Handle: showSAR},
+		{Method: http.MethodPost, Path: "/v1/sar/{txnId}/move", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer, Body: border.BodyObject, Reserved: true, Handle: moveSAR},
+	}
+}
+
+// sarCase is one of them, as far as the state knows it.
+type sarCase struct {
+	row    fsm.SARRow
+	view   *fsm.View
+	record edge.Leaf
+}
+
+func noSAR() *border.Error {
+	return border.NotFound("no report of this transaction, or past its 90 days")
+}
+
+// loadReport finds the report of the path's transaction.
+func loadReport(c *border.Request) (*sarCase, error) {
+	l, err := c.ScreenRecord()
+	if err != nil {
+		return nil, err
+	}
+	for fresh := false; ; fresh = true {
+		view, err := c.Judge.View()
+		if err != nil {
+			return nil, err
+		}
+		if first, decided := c.Published().Disposition(l.Index); decided {
+			if row, found := view.SAR(first); found {
+				return &sarCase{row: row, view: view, record: l}, nil
+			}
+		}
+		if fresh {
+			return nil, noSAR()
+		}
+		if err := c.Judge.Confirm(); err != nil { // It may have been escalated elsewhere just now.
+			return nil, err
+		}
+	}
+}
+
+// writeSARHead writes what the state knows of a report.
+func writeSARHead(m *strictjson.Members, row *fsm.SARRow, txn string, now engine.Time, l *edge.Leaf) {
+	m.Text("txnId", txn)
+	m.Text("state", fsm.SARState(row.State))
+	m.Raw("openedAt", l.Raw("time"))
+	m.Time("dueAt", row.DueAt)
+	m.Bool("overdue", now >= row.DueAt && row.State <= wire.SARReady)
+	m.Raw("escalatedBy", l.Raw("reviewedBy"))
+}
+
+// listSARs is GET /v1/sar, newest first; ascending it is the order in which they fall due.
+func listSARs(c *border.Request) (border.Answer, error) {
+	state := uint8(0)
+	if text := c.Query("state"); text != "" {
+		var known bool
+		if state, known = fsm.ParseSARState(text); !known {
+			return border.Answer{}, border.BadQuery("state", "must be DRAFT, READY, FILED or CLOSED")
+		}
+	}
+	late := c.Query("overdue")
+	if late != "" && late != "true" && late != "false" {
+		return border.Answer{}, border.BadQuery("overdue", "must be true or false")
+	}
+	p, err := c.ReadKeyPage("sar", 1)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	view, err := c.Judge.View()
+	if err != nil {
+		return border.Answer{}, err
+	}
+	after := ^uint64(0)
+	if p.Ascending {
+		after = 0
+	}
+	if p.After != nil {
+		after = p.After[0]
+	}
+	var rows []fsm.SARRow
+	looked, next := 0, ""
+	view.SARs(after, p.Ascending, func(row fsm.SARRow) bool {
+		if len(rows) == p.Limit || looked == border.RowScanMax {
+			next = p.Cursor(after)
+			return false
+		}
+		looked, after = looked+1, row.First
+		isLate := view.Time >= row.DueAt && row.State <= wire.SARReady
+		if (state == 0 || row.State == state) && (late == "" || isLate == (late == "true")) {
+			rows = append(rows, row)
+		}
+		return true
+	})
+	border.ChargeLooked(c, len(rows))
+	items := make([]strictjson.Members, len(rows))
+	for i := range rows {
+		l, err := c.Judge.LoadLeaf(rows[i].First)
+		if err != nil {
+			return border.Answer{}, err
+		}
+		writeSARHead(&items[i], &rows[i], l.Text("txnId"), view.Time, &l)
+		c.Judge.DropLeaf()
+	}
+	c.Judge.Index = view.Index
+	return c.AnswerList(items, next)
+}
+
+// sarMove is the body of a step.
+type sarMove struct {
+	to                           uint8
+	by, reason, bsaID, narrative string
+}
+
+func readSARMove(c *border.Request) (sarMove, error) {
+	f := c.ReadFields()
+	move := sarMove{by: f.RequiredName("by"), reason: f.Text("reason", engine.TextMax), bsaID: f.Text("bsaId", engine.FieldMax), narrative: f.Text("narrative", sarNarrativeMax)}
+	word := f.OneOf("to", "DRAFT", "READY", "FILED", "CLOSED")
+	if f.Get("to") == nil {
+		f.Missing("to")
+	}
+	var known bool
+	move.to, known = fsm.ParseSARState(word)
+	if known && move.to == wire.SARFiled && strings.TrimSpace(move.bsaID) == "" {
+		f.Missing("bsaId")
+	}
+	if move.to != wire.SARFiled && move.bsaID != "" {
+		f.Invalid("bsaId", "belongs to FILED alone")
+	}
+	return move, f.Err()
+}
+
+// sarNarrativeMax leaves room for the other parts of the leaf.
+const sarNarrativeMax = 32 * engine.KiB
+
+// moveSAR is POST /v1/sar/{txnId}/move {"to","by","reason","bsaId","narrative"}.
+func moveSAR(c *border.Request) (border.Answer, error) {
+	move, err := readSARMove(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerChangeable(border.Proposal{
+		Kind: wire.KindSAR,
+		Record: func() (any, error) {
+			r, err := loadReport(c)
+			if err != nil {
+				return nil, err
+			}
+			if move.to == wire.SARClosed && r.row.State != wire.SARFiled && strings.TrimSpace(move.reason) == "" {
+				return nil, &border.Error{Status: http.StatusUnprocessableEntity, Code: "missing_field", Message: "reason is required to close a report that was not filed", Param: "reason"}
+			}
+			var fragment strictjson.Members
+			fragment.Text("by", move.by)
+			fragment.Optional("reason", move.reason)
+			fragment.Optional("bsaId", move.bsaID)
+			fragment.Optional("narrative", move.narrative)
+			c.Judge.Actor(&fragment)
+			return &wire.SAR{Common: c.Judge.Common(fragment), Leaf: r.record.Index, From: r.row.State, To: move.to}, nil
+		},
+		Refused: func(r wire.Result) error { return sarRefused(c, r) },
+	}, nil)
+}
+
+// sarRefused says where the report stands.
+func sarRefused(c *border.Request, r wire.Result) error {
+	switch r.Refusal {
+	case wire.RefusedNotFound:
+		return noSAR()
+	case wire.RefusedTransition:
+		if err := c.Records().WaitApplied(c.Context(), r.Index); err != nil {
+			return border.UnreadableError(err)
+		}
+		l, err := c.Judge.LoadLeaf(r.Value)
+		if err != nil {
+			return err
+		}
+		state := l.Text("to")
+		if state == "" {
+			state = fsm.SARState(wire.SARDraft)
+		}
+		var extra strictjson.Members
+		extra.Text("state", state)
+		return border.Conflict("invalid_transition", "a report goes from DRAFT to READY (and back), from READY to FILED, and to CLOSED; this one is "+state, extra)
+	}
+	return nil
+}
+
+// renderSARMoved answers with what the step made of the report.
+func renderSARMoved(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	c.TxnID = l.Text("txnId")
+	l.CopyTo(m, "txnId")
+	m.Text("state", l.Text("to"))
+	l.CopyTo(m, "from", "dueAt", "by", "reason", "bsaId", "eventId")
+	m.Raw("movedAt", l.Raw("time"))
+	return nil
+}

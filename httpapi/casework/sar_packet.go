@@ -1,0 +1,285 @@
+package casework
+
+import (
+	"strconv"
+	"strings"
+
+	"railguard/audit"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/httpapi/border"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// The packet of a report: everything that who writes it needs, in one answer. Its words are
+// a skeleton made by a template from what the records hold; nobody is accused by a machine.
+
+const (
+	sarSpan         = 30 * engine.DayLength // Before and after the escalated payment.
+	sarActivityMax  = 500                   // Transactions shown.
+	sarScanMax      = 8                     // Walks of LeafScanMax leaves each.
+	sarHistoryMax   = 200                   // Steps shown.
+	sarScreenFilter = "screen"
+)
+
+// activity is what the agent did with the same counterparty.
+type activity struct {
+	from, to        engine.Time
+	items           []strictjson.Members
+	first, last     engine.Time // Of the payments.
+	rows            [][]string  // What items hold, as cells of SarColumns.
+	total, paid     engine.USD
+	count, proceeds int
+	whole           bool // Nothing was left out.
+}
+
+// showSAR is GET /v1/sar/{txnId}: the packet in one of its forms (sarForms).
+func showSAR(c *border.Request) (border.Answer, error) {
+	form, known := sarForms[c.Query("format")]
+	if !known {
+		return border.Answer{}, border.BadQuery("format", "must be json, html, csv or xml")
+	}
+	r, err := loadReport(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	opened, err := c.Judge.LoadLeaf(r.row.First)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	did, err := sarActivity(c, r)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	moves, err := sarHistory(c, r)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	m := c.Out[:0]
+	writeSARHead(&m, &r.row, r.record.Text("txnId"), r.view.Time, &opened)
+	opened.CopyTo(&m, "notes")
+	narrative, bsa := "", ""
+	history := make([]strictjson.Members, len(moves))
+	for i := range moves {
+		history[i].Raw("at", moves[i].Raw("time"))
+		moves[i].CopyTo(&history[i], "from", "to", "by", "reason", "bsaId")
+		if text := moves[i].Text("narrative"); text != "" {
+			narrative = text
+		}
+		if text := moves[i].Text("bsaId"); text != "" {
+			bsa = text
+		}
+	}
+	m.TextOrNull("bsaId", bsa)
+	m.List("history", history)
+	m.Object("subject", sarSubject(&r.record))
+	m.Object("activity", did.members())
+	m.Object("evidence", sarEvidence(c, &r.record))
+	m.Bool("narrativeIsDraft", narrative == "")
+	if narrative == "" {
+		narrative = sarSkeleton(&r.record, &opened, did)
+	}
+	m.Text("narrative", narrative)
+	c.Out, c.Judge.Index = m, r.view.Index
+	return form(c, &sarPacket{members: m, record: &r.record, did: did, narrative: narrative})
+}
+
+// sarPacket is what every form of a packet is made of.
+type sarPacket struct {
+	members   strictjson.Members
+	record    *edge.Leaf
+	did       *activity
+	narrative string
+}
+
+// sarSubject is who the report is about, as the record names them.
+func sarSubject(l *edge.Leaf) (m strictjson.Members) {
+	l.CopyTo(&m, "agentId", "agentName", "agentType", "operatorLegalName", "userId", "fleetId", "chain")
+	var party strictjson.Members
+	for _, name := range []string{"cpName", "cpWallet", "cpType", "cpCountry", "cpDateOfBirth", "cpAddress"} {
+		if raw := l.Raw("_request", name); raw != nil {
+			party.Raw(name, raw)
+		}
+	}
+	m.Object("counterparty", party)
+	return m
+}
+
+// sarEvidence is why the payment was held, and against which list and policy.
+func sarEvidence(c *border.Request, l *edge.Leaf) (m strictjson.Members) {
+	l.CopyTo(&m, "rule", "reason", "triggered", "matches", "screenedAt", "listVersion", "listDigest", "policyVersion", "matcherVersion")
+	for _, name := range []string{"amount", "chain", "rail", "protocol", "paymentRef"} {
+		if raw := l.Raw("_request", name); raw != nil {
+			m.Raw(name, raw)
+		}
+	}
+	m.Text("leafHash", border.LeafHash(l.Data))
+	c.Judges().Parties(l, &m)
+	return m
+}
+
+// sarActivity walks the records of the pair, 30 days to either side.
+func sarActivity(c *border.Request, r *sarCase) (*activity, error) {
+	at := r.record.Instant("screenedAt")
+	did := &activity{from: max(at-sarSpan, 0), to: at + sarSpan, whole: true}
+	store := c.Records().Audit()
+	scan := audit.Query{
+		From: store.FindTime(int64(did.from)), To: store.FindTime(int64(did.to + engine.Millisecond)), Examine: border.LeafScanMax,
+		Keys: []uint64{engine.FilterKey(engine.FilterKind, sarScreenFilter), engine.FilterKey(engine.FilterAgent, r.record.Text("agentId"))},
+	}
+	for range sarScanMax {
+		var failed error
+		page, err := store.Scan(scan, func(index uint64, stored audit.Leaf) bool {
+			failed = did.take(c, r, index, stored.Data)
+			return failed == nil
+		})
+		border.ChargeLooked(c, page.Examined)
+		if failed != nil {
+			return nil, failed
+		}
+		if err != nil {
+			return nil, edge.LeafError(err)
+		}
+		if page.Done {
+			return did, nil
+		}
+		if err := border.PassTurn(c); err != nil {
+			return nil, err
+		}
+		scan.From = page.Next
+	}
+	did.whole = false
+	return did, nil
+}
+
+// take counts a record that is of the same agent and counterparty.
+func (a *activity) take(c *border.Request, r *sarCase, index uint64, data []byte) error {
+	l, err := c.Judge.OpenLeaf(index, append([]byte(nil), data...))
+	if err != nil {
+		return err
+	}
+	defer c.Judge.DropLeaf()
+	if l.Kind() != sarScreenFilter || l.Text("agentId") != r.record.Text("agentId") || !sameParty(&l, &r.record) {
+		return nil
+	}
+	amount, at := edge.RecordAmount(&l), l.Instant("screenedAt")
+	if a.count == 0 {
+		a.first = at
+	}
+	a.last = at
+	a.count++
+	a.total = a.total.Plus(amount)
+	if l.Text("verdict") == "PROCEED" {
+		a.proceeds++
+		a.paid = a.paid.Plus(amount)
+	}
+	if len(a.items) == sarActivityMax {
+		a.whole = false
+		return nil
+	}
+	var m strictjson.Members
+	l.CopyTo(&m, "txnId", "screenedAt", "verdict", "rule")
+	m.Raw("amount", l.Raw("_request", "amount"))
+	disposition := ""
+	if later, decided := c.Published().Disposition(index); decided {
+		d, err := c.Judge.LoadLeaf(later)
+		if err != nil {
+			return err
+		}
+		disposition = d.Text("disposition")
+		c.Judge.DropLeaf()
+	}
+	m.TextOrNull("disposition", disposition)
+	a.items = append(a.items, m)
+	a.rows = append(a.rows, []string{l.Text("txnId"), l.Text("screenedAt"), string(l.Raw("_request", "amount")), l.Text("verdict"), l.Text("rule"), disposition,
+		l.Text("_request", "chain"), l.Text("_request", "rail"), l.Text("_request", "cpName"), l.Text("_request", "cpWallet")})
+	return nil
+}
+
+// sameParty tells whether two records name one counterparty: by its wallet, else its name.
+func sameParty(a, b *edge.Leaf) bool {
+	if wallet := engine.CanonicalWallet(b.Text("_request", "cpWallet")); wallet != "" {
+		return engine.CanonicalWallet(a.Text("_request", "cpWallet")) == wallet
+	}
+	return ofac.NormaliseName(a.Text("_request", "cpName")) == ofac.NormaliseName(b.Text("_request", "cpName"))
+}
+
+func (a *activity) members() (m strictjson.Members) {
+	m.Time("from", a.from)
+	m.Time("to", a.to)
+	m.Int("count", int64(a.count))
+	m.Name("totalUSDC")
+	m = engine.AppendUSD(m, a.total)
+	m.Int("proceeded", int64(a.proceeds))
+	m.Name("proceededUSDC")
+	m = engine.AppendUSD(m, a.paid)
+	m.Bool("complete", a.whole)
+	m.List("transactions", a.items)
+	return m
+}
+
+// sarHistory are the steps that people took, oldest first.
+func sarHistory(c *border.Request, r *sarCase) (moves []edge.Leaf, err error) {
+	store := c.Records().Audit()
+	scan := audit.Query{
+		From: r.row.First, To: r.row.Later + 1, Examine: border.LeafScanMax,
+		Keys: []uint64{engine.FilterKey(engine.FilterKind, leaf.KindSARMoved), engine.FilterKey(engine.FilterTxn, r.record.Text("txnId"))},
+	}
+	for len(moves) < sarHistoryMax {
+		var failed error
+		page, err := store.Scan(scan, func(index uint64, stored audit.Leaf) bool {
+			l, err := c.Judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
+			if failed = err; err == nil && l.Kind() == leaf.KindSARMoved && l.Number("reviewedLeaf") == r.record.Index {
+				moves = append(moves, l)
+			}
+			return failed == nil && len(moves) < sarHistoryMax
+		})
+		border.ChargeLooked(c, page.Examined)
+		if failed != nil {
+			return nil, failed
+		}
+		if err != nil {
+			return nil, edge.LeafError(err)
+		}
+		if page.Done {
+			break
+		}
+		if err := border.PassTurn(c); err != nil {
+			return nil, err
+		}
+		scan.From = page.Next
+	}
+	return moves, nil
+}
+
+// sarSkeleton is what the records say, as sentences, with what people must add in brackets.
+func sarSkeleton(l, opened *edge.Leaf, did *activity) string {
+	var b strings.Builder
+	say := func(parts ...string) {
+		for _, part := range parts {
+			b.WriteString(part)
+		}
+	}
+	party := l.Text("_request", "cpName")
+	if wallet := l.Text("_request", "cpWallet"); wallet != "" {
+		party = strings.TrimSpace(party + " (wallet " + wallet + ")")
+	}
+	if party == "" {
+		party = "a counterparty that the call does not name"
+	}
+	say("On ", l.Text("screenedAt"), " the agent ", l.Text("agentName"), " (", l.Text("agentId"), ") of ", l.Text("operatorLegalName"),
+		" asked for a payment of ", string(l.Raw("_request", "amount")), " USD to ", party, ". It was held for review by ", l.Text("rule"), ": ", l.Text("reason"), "\n\n")
+	say("From ", string(did.from.AppendTime(nil)), " to ", string(did.to.AppendTime(nil)), " this agent asked for ", strconv.Itoa(did.count), " payments to the same counterparty, ",
+		string(engine.AppendUSD(nil, did.total)), " USD in all; ", strconv.Itoa(did.proceeds), " of them, ", string(engine.AppendUSD(nil, did.paid)), " USD, went ahead.")
+	if !did.whole {
+		say(" There are more than are counted here.")
+	}
+	say("\n\n", opened.Text("reviewedBy"), " escalated the case on ", opened.Text("time"), ".")
+	if notes := opened.Text("notes"); notes != "" {
+		say(" Notes: ", notes)
+	}
+	say("\n\n[Who is suspected, and of what?]\n[What was unusual, against what is usual for this customer?]\n[When and where did it happen, and how?]\n[What was done about it?]\n")
+	return b.String()
+}

@@ -1,0 +1,294 @@
+package evidence
+
+import (
+	"net/http"
+	"strings"
+
+	"railguard/audit"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// Roles that may read records at all; which ones is edge.Terms.MayRead's question.
+const auditReaders = wire.RoleScreener | wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RoleOps
+
+func auditRoutes() []border.Route {
+	return []border.Route{
+		{Method: http.MethodGet, Path: "/v1/audit", Scope: border.ScopeOwner, Roles: auditReaders, Handle: listRecords},
+		{Method: http.MethodGet, Path: "/v1/audit/export", Scope: border.ScopeOwner, Roles: wire.RoleAuditor, Stream: true, Handle: exportRecords},
+		{Method: http.MethodGet, Path: "/v1/audit/{txnId}", Scope: border.ScopeOwner, Roles: auditReaders, Handle: showRecord},
+		{Method: http.MethodGet, Path: "/v1/audit/{txnId}/proof", Scope: border.ScopeOwner, Roles: wire.RoleReviewer | wire.RoleAuditor, Handle: proveRecord},
+		{Method: http.MethodGet, Path: "/v1/audit/{txnId}/explain", Scope: border.ScopeOwner, Roles: wire.RoleReviewer | wire.RoleAuditor, Handle: explainRecord},
+		{Method: http.MethodPost, Path: "/v1/audit/{txnId}/replay", Scope: border.ScopeOwner, Roles: wire.RoleReviewer | wire.RoleAuditor, Body: border.BodyOptional, Handle: replayRecord},
+	}
+}
+
+// showRecord is GET /v1/audit/{txnId}.
+func showRecord(c *border.Request) (border.Answer, error) {
+	l, err := c.ScreenRecord()
+	if err != nil {
+		return border.Answer{}, err
+	}
+	disposition, err := c.Judge.Disposition(&l, c.Query("consistency") == "local")
+	if err != nil {
+		return border.Answer{}, err
+	}
+	if disposition, err = awaitDisposition(c, &l, disposition); err != nil {
+		return border.Answer{}, err
+	}
+	if err := c.WriteRecord(&c.Out, &l, disposition); err != nil {
+		return border.Answer{}, err
+	}
+	if c.Key.SeesAll() {
+		c.Judges().Parties(&l, &c.Out)
+	}
+	return c.Reply(http.StatusOK, c.Out), nil
+}
+
+// recordQuery is what GET /v1/audit asks for.
+type recordQuery struct {
+	from, to    engine.Time
+	keys        []uint64
+	operator    string // Normalised.
+	agent       string
+	wallet      string // Canonical.
+	name        string // Normalised.
+	verdict     string
+	rule        string
+	disposition string
+	page        border.Page // Its key: where to go on, and the range that the first call settled.
+}
+
+// dispositionFilters are the values of ?disposition=.
+var dispositionFilters = []string{"APPROVED", "REJECTED", "ESCALATE_SAR", "none"}
+
+// listRecords is GET /v1/audit. One call looks at a bounded number of leaves and
+// gives a cursor even with a short page, so that no query can hold a node.
+func listRecords(c *border.Request) (border.Answer, error) {
+	q, err := readRecordQuery(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	scan, err := scanRange(c, q)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	var failed error
+	var room edge.LeafRoom
+	seen, items := 0, border.NewListing(c)
+	page, err := c.Records().Audit().Scan(scan, func(index uint64, stored audit.Leaf) bool {
+		if seen++; seen%border.ScanStep == 0 {
+			if failed = border.PassTurn(c); failed != nil {
+				return false
+			}
+		}
+		failed = considerRecord(c, q, index, stored.Data, &room, items)
+		return failed == nil && items.Count < q.page.Limit
+	})
+	border.ChargeLooked(c, page.Examined+items.Count) // To write a record costs about what it costs to look at one.
+	if failed != nil {
+		return border.Answer{}, failed
+	}
+	if err != nil && items.Count == 0 {
+		return border.Answer{}, edge.LeafError(err)
+	}
+	cursor := ""
+	if !page.Done {
+		cursor = q.page.Cursor(page.Next, scan.From, scan.To)
+	}
+	return items.End(cursor)
+}
+
+// considerRecord judges one leaf against the query, and writes it if it is wanted:
+// filter keys are hashes and may collide, and the role's view is no key at all. Nothing
+// of the leaf is held afterwards.
+func considerRecord(c *border.Request, q *recordQuery, index uint64, data []byte, room *edge.LeafRoom, items *border.Listing) error {
+	defer edge.DropLeaves(&c.Judge, edge.LeavesHeld(&c.Judge))
+	l, err := room.Open(&c.Judge, index, data)
+	if err != nil {
+		return err
+	}
+	x := l.Record
+	if x == nil || !q.matches(x) || !q.mayShow(c, &l) || c.Judge.PastRetention(shownAt(x)) || !dispositionIs(c, q.disposition, &l) {
+		return nil
+	}
+	return items.Add(func(m *strictjson.Members) error { return recordItem(c, &l, m) })
+}
+
+// mayShow reports whether the caller may be shown a record that matches. A filter
+// by name finds none whose name is masked: it would confirm it.
+func (q *recordQuery) mayShow(c *border.Request, l *edge.Leaf) bool {
+	return c.Judge.Terms.MayRead(c.Asked.Caller, l) && (q.name == "" || !c.Judge.Terms.Masked(c.Asked.Caller, l))
+}
+
+// matches judges the record itself, before anything of it is written.
+func (q *recordQuery) matches(x *leafjson.Screen) bool {
+	if q.verdict != "" && x.Verdict.String() != q.verdict || q.rule != "" && x.Rule.Code() != q.rule {
+		return false
+	}
+	if q.agent != "" && x.AgentID() != q.agent && x.UserID() != q.agent {
+		return false
+	}
+	if q.operator != "" && edge.OperatorKey(x.OperatorLegalName()) != q.operator {
+		return false
+	}
+	if q.wallet != "" && engine.CanonicalWallet(x.RequestText(leaf.TagWallet)) != q.wallet {
+		return false
+	}
+	if q.name != "" && ofac.NormaliseName(x.RequestText(leaf.TagName)) != q.name {
+		return false
+	}
+	at := shownAt(x)
+	return at >= q.from/engine.Millisecond*engine.Millisecond && at <= q.to
+}
+
+// shownAt is when a record was made as it says itself: to the millisecond.
+func shownAt(x *leafjson.Screen) engine.Time { return x.At / engine.Millisecond * engine.Millisecond }
+
+// dispositionIs filters by disposition as this caller sees it.
+func dispositionIs(c *border.Request, want string, l *edge.Leaf) bool {
+	if want == "" {
+		return true
+	}
+	if l.Record.Verdict != engine.Review {
+		return false
+	}
+	later, decided := c.Published().Disposition(l.Index)
+	if !decided {
+		return want == "none"
+	}
+	data, err := c.Records().Leaf(c.Context(), later)
+	if err != nil {
+		return false
+	}
+	d, err := c.Judge.OpenLeaf(later, data)
+	if err != nil {
+		return false
+	}
+	defer c.Judge.DropLeaf()
+	have := d.Text("disposition")
+	if have == "ESCALATE_SAR" && !c.Key.SeesAll() {
+		have = "none"
+	}
+	return have == want
+}
+
+// recordItem writes a record as a list shows it, with what became of it as known here.
+func recordItem(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	view := &edge.Disposition{}
+	if later, decided := c.Published().Disposition(l.Index); decided {
+		data, err := c.Records().Leaf(c.Context(), later)
+		if err != nil {
+			return edge.LeafError(err)
+		}
+		if view.Leaf, err = c.Judge.OpenLeaf(later, data); err != nil {
+			return err
+		}
+		view.Present = true
+	}
+	if err := edge.LoadPayment(&c.Judge, l, view); err != nil {
+		return err
+	}
+	if err := c.Judge.LoadComments(l, view); err != nil {
+		return err
+	}
+	return c.WriteRecord(m, l, view)
+}
+
+// readRecordQuery reads the filters. A time range is always in force: the last 24
+// hours by default.
+func readRecordQuery(c *border.Request) (*recordQuery, error) {
+	q := &recordQuery{keys: []uint64{engine.FilterKey(engine.FilterKind, "screen")}}
+	var err error
+	if q.from, q.to, err = border.TimeRange(c, engine.DayLength); err != nil {
+		return nil, err
+	}
+	if q.page, err = c.ReadKeyPage("audit", 3); err != nil {
+		return nil, err
+	}
+	if q.agent, err = border.PartyQuery(c, "agentId"); err != nil {
+		return nil, err
+	}
+	if q.agent != "" {
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterAgent, q.agent))
+	}
+	if q.operator, err = c.NormaliseQuery("operator", edge.OperatorKey); err != nil {
+		return nil, err
+	}
+	if q.operator == "" {
+		q.operator = c.Key.Operator
+	}
+	if q.operator != "" {
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterOperator, q.operator))
+	}
+	if q.wallet, err = c.NormaliseQuery("wallet", engine.CanonicalWallet); err != nil {
+		return nil, err
+	}
+	if q.name, err = c.NormaliseQuery("name", ofac.NormaliseName); err != nil {
+		return nil, err
+	}
+	if q.wallet != "" {
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterWallet, q.wallet))
+	}
+	if q.name != "" && !c.Key.May(edge.ReadsNames) {
+		return nil, border.Forbidden(edge.ReadsNames)
+	}
+	if q.name != "" && c.Key.SeesAll() { // Where a scan ends must not tell of names that are not shown.
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterName, q.name))
+	}
+	return q, readVerdictFilters(c, q)
+}
+
+func readVerdictFilters(c *border.Request, q *recordQuery) error {
+	if q.verdict = c.Query("verdict"); q.verdict != "" {
+		if q.verdict != "PROCEED" && q.verdict != "REVIEW" && q.verdict != "BLOCK" && q.verdict != "UNKNOWN" {
+			return border.BadQuery("verdict", "must be PROCEED, REVIEW, BLOCK or UNKNOWN")
+		}
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterVerdict, q.verdict))
+	}
+	if text := c.Query("rule"); text != "" {
+		id, ok := engine.RuleByCode(text)
+		if !ok {
+			return border.BadQuery("rule", "must be a rule id")
+		}
+		q.rule = id.Code()
+		q.keys = append(q.keys, engine.FilterKey(engine.FilterRule, q.rule))
+	}
+	if q.disposition = c.Query("disposition"); q.disposition != "" {
+		for _, known := range dispositionFilters {
+			if q.disposition == known {
+				return nil
+			}
+		}
+		return border.BadQuery("disposition", "must be one of "+strings.Join(dispositionFilters, ", "))
+	}
+	return nil
+}
+
+// scanRange turns times into leaf indices, or goes on where a cursor left off.
+func scanRange(c *border.Request, q *recordQuery) (audit.Query, error) {
+	store := c.Records().Audit()
+	scan := audit.Query{Newest: !q.page.Ascending, Keys: q.keys, Examine: border.LeafScanMax}
+	if key := q.page.After; key != nil {
+		next := key[0]
+		if scan.From, scan.To = key[1], key[2]; next < scan.From || next > scan.To {
+			return scan, border.NoCursor()
+		}
+		if q.page.Ascending {
+			scan.From = next
+		} else {
+			scan.To = next
+		}
+		return scan, nil
+	}
+	// Leaves hold milliseconds, the store nanoseconds: a margin, cut exactly by matches.
+	scan.From = store.FindTime(int64(q.from - engine.Millisecond))
+	scan.To = store.FindTime(int64(q.to + engine.Millisecond))
+	return scan, nil
+}

@@ -1,0 +1,176 @@
+package evidence
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"railguard/audit/note"
+	"railguard/cluster/report"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/httpapi/border"
+	"railguard/httpapi/cosigning"
+)
+
+// Checkpoints that witnesses cosigned. The leader asks them (httpapi/cosigning) and
+// tells the other nodes size, time and signature lines; the rest of a checkpoint is the
+// same bytes on every node, so that any of them serves it.
+
+// cosignedPoint is the newest one that this node can serve.
+type cosignedPoint struct {
+	told  report.Cosigned
+	point Checkpoint // text: with the lines.
+	lines []string   // Those of the witnesses,
+	names []string   // and whose they are.
+}
+
+// cosignedPoints keeps it.
+type cosignedPoints struct {
+	asker *cosigning.Asker
+	mutex sync.Mutex
+	own   report.Cosigned // What this node was answered, while it led.
+	held  *cosignedPoint
+}
+
+// makeAsker makes the asker of this API's witnesses.
+func (e *Room) makeAsker() {
+	e.cosigned.asker = cosigning.New(cosigning.Config{
+		Witnesses: e.deps.Witnesses, Every: e.deps.WitnessEvery, Timeout: e.deps.WitnessTimeout,
+		Leads:   e.deps.Leads,
+		Head:    e.witnessedHead,
+		Path:    func(from, to uint64) ([][]byte, error) { return e.deps.Records.Audit().Consistency(from, to) },
+		Publish: e.publishCosigned, Count: countWitness, Logger: e.deps.Logger,
+	})
+}
+
+// Asker asks for cosignatures from its Start to its Stop.
+func (e *Room) Asker() *cosigning.Asker { return e.cosigned.asker }
+
+// witnessedHead is a checkpoint of all that this node has.
+func (e *Room) witnessedHead(ctx context.Context) (cosigning.Head, error) {
+	if e.deps.Published.Settings().Genesis == nil {
+		return cosigning.Head{}, border.NotBootstrapped()
+	}
+	view, err := e.deps.Records.View(ctx, 0)
+	if err != nil {
+		return cosigning.Head{}, err
+	}
+	cp, err := e.signed.take(e, view, 0)
+	if err != nil {
+		return cosigning.Head{}, err
+	}
+	return cosigning.Head{Size: cp.Size, Time: int64(cp.at), Signed: cp.text}, nil
+}
+
+// publishCosigned keeps what witnesses answered here, and tells the other nodes.
+func (e *Room) publishCosigned(cosigned report.Cosigned) {
+	e.cosigned.mutex.Lock()
+	e.cosigned.own = cosigned
+	e.cosigned.mutex.Unlock()
+	if e.deps.Tellers != nil {
+		e.deps.Tellers.TellCosigned(cosigned)
+	}
+}
+
+// newestCosigned returns the newest cosigned checkpoint that this node has the tree of;
+// nil: none yet.
+func (e *Room) newestCosigned(ctx context.Context) (*cosignedPoint, error) {
+	k := &e.cosigned
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	best := k.own
+	if e.deps.Tellers != nil {
+		for _, told := range e.deps.Tellers.OthersCosigned() {
+			if told.Size <= e.treeSize() && (told.Size > best.Size || told.Size == best.Size && len(told.Lines) > len(best.Lines)) {
+				best = told
+			}
+		}
+	}
+	if k.held != nil && (best.Size < k.held.told.Size || best.Size == k.held.told.Size && len(best.Lines) <= len(k.held.told.Lines)) {
+		return k.held, nil
+	}
+	if len(best.Lines) == 0 {
+		return nil, nil
+	}
+	made, err := e.makeCosigned(ctx, best)
+	if err == nil && made != nil {
+		k.held = made
+	}
+	return k.held, err
+}
+
+// makeCosigned makes the checkpoint of what was told, and drops lines that do not hold
+// under the witnesses of this node's settings, where it has any.
+func (e *Room) makeCosigned(ctx context.Context, told report.Cosigned) (*cosignedPoint, error) {
+	view, err := e.deps.Records.View(ctx, 0)
+	if err != nil || view.Size < told.Size {
+		return nil, err
+	}
+	root, err := e.deps.Records.Audit().Root(told.Size)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := e.signed.signerFor(e, view, told.Size)
+	if err != nil {
+		return nil, err
+	}
+	text := note.WithLines(signer.Sign(told.Size, root, told.Time), told.Lines...)
+	made := &cosignedPoint{told: told}
+	if keys := e.cosigned.asker.Keys(); keys != "" {
+		found, err := note.Cosignatures(text, keys)
+		if err != nil || len(found) == 0 {
+			return nil, err
+		}
+		for _, f := range found {
+			made.lines, made.names = append(made.lines, f.Line), append(made.names, f.Name)
+		}
+	} else {
+		for _, line := range told.Lines {
+			name, _, _ := strings.Cut(strings.TrimPrefix(line, "— "), " ")
+			made.lines, made.names = append(made.lines, line), append(made.names, name)
+		}
+	}
+	text = note.WithLines(signer.Sign(told.Size, root, told.Time), made.lines...)
+	made.point = Checkpoint{Size: told.Size, root: root, at: engine.Time(told.Time), text: text, signer: signer}
+	return made, nil
+}
+
+// showCosigned is GET /log/cosigned: the newest checkpoint that witnesses cosigned.
+func showCosigned(c *border.Request) (border.Answer, error) {
+	cosigned, err := evidenceOf(c).newestCosigned(c.Context())
+	if err != nil {
+		return border.Answer{}, edge.LeafError(err)
+	}
+	if cosigned == nil {
+		return border.Answer{}, border.NotFound("no checkpoint has been cosigned: no witness is configured, or none has answered yet")
+	}
+	return c.Send(http.StatusOK, border.TextType, cosigned.point.text), nil
+}
+
+// withCosignatures is a checkpoint's text, with those that its tree has.
+func (e *Room) withCosignatures(ctx context.Context, cp *Checkpoint) []byte {
+	cosigned, err := e.newestCosigned(ctx)
+	if err != nil || cosigned == nil || cosigned.point.Size != cp.Size || cosigned.point.signer != cp.signer {
+		return cp.text
+	}
+	return note.WithLines(cp.text, cosigned.lines...)
+}
+
+// LogStatus is the log in the cluster's status.
+func (e *Room) LogStatus(ctx context.Context) *report.LogStatus {
+	s := &report.LogStatus{TreeSize: e.treeSize(), Witnesses: []report.WitnessStatus{}}
+	cosigned, err := e.newestCosigned(ctx)
+	var names []string
+	if err == nil && cosigned != nil {
+		names = cosigned.names
+		s.CosignedSize, s.CosignedAt, s.Cosignatures = cosigned.point.Size, cosigned.point.at.String(), len(cosigned.names)
+	}
+	failed := e.cosigned.asker.Failures()
+	for _, name := range e.cosigned.asker.Witnesses() {
+		s.Witnesses = append(s.Witnesses, report.WitnessStatus{Name: name, Cosigned: slices.Contains(names, name), Error: failed[name]})
+	}
+	return s
+}

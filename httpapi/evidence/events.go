@@ -1,0 +1,303 @@
+package evidence
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"railguard/edge"
+	"railguard/edge/events"
+	"railguard/engine"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// Events are read off the log (edge/events): by pages with a cursor, by a call that
+// waits, or as a stream (text/event-stream). Who reads holds no state on the node; a
+// reader that lost its connection goes on with its cursor at any other.
+
+func eventRoutes() []border.Route {
+	return []border.Route{
+		{Method: http.MethodGet, Path: "/v1/events", Scope: border.ScopeOwner, Roles: border.AnyRole, Stream: true, Handle: showEvents},
+	}
+}
+
+// watch is one reader of events.
+type watch struct {
+	c      *border.Request
+	reader *events.Reader
+	at     events.Position
+	limit  int
+	until  time.Time // When the call or the stream ends.
+	items  []strictjson.Members
+	out    []byte // Of a stream: what was written since the last flush.
+}
+
+// showEvents is GET /v1/events.
+func showEvents(c *border.Request) (border.Answer, error) {
+	streams := strings.Contains(c.RequestHeader("Accept"), "text/event-stream")
+	w, err := readWatch(c, streams)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	if streams {
+		return w.stream()
+	}
+	return w.page()
+}
+
+func readWatch(c *border.Request, streams bool) (*watch, error) {
+	wanted := events.Everything
+	if text := c.Query("types"); text != "" {
+		var unknown string
+		if wanted, unknown = events.ParseSelection(strings.Split(text, ",")); unknown != "" || len(wanted) == 0 {
+			return nil, border.BadQuery("types", "must be names of types or groups, divided by commas: "+strconv.Quote(unknown)+" is none")
+		}
+	}
+	w := &watch{c: c, limit: engine.PageDefault}
+	w.reader = events.NewReader(&c.Judge, c.Asked.Caller, c.Published(), c.Records().Audit(), wanted)
+	if text := c.Query("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > engine.PageMax {
+			return nil, border.BadQuery("limit", "must be a whole number from 1 to "+strconv.Itoa(engine.PageMax))
+		}
+		w.limit = n
+	}
+	wait, err := waitOf(c)
+	if err != nil {
+		return nil, err
+	}
+	w.until = time.Now().Add(wait)
+	if streams {
+		w.until = time.Now().Add(streamLife)
+	}
+	name, after := "after", c.Query("after")
+	if last := c.RequestHeader("Last-Event-Id"); streams && last != "" {
+		name, after = "Last-Event-ID", last // The same request again, further on.
+	}
+	return w, w.begin(name, after)
+}
+
+// waitOf reads ?wait=, whole seconds.
+func waitOf(c *border.Request) (time.Duration, error) {
+	text := c.Query("wait")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || time.Duration(n)*time.Second > watchWaitMax {
+		return 0, border.BadQuery("wait", "must be a whole number of seconds from 0 to 30")
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// begin finds where to go on. A cursor that something is gone behind is refused: the
+// reader must know that it missed it.
+func (w *watch) begin(name, after string) error {
+	switch after {
+	case "":
+		w.at = w.reader.Oldest()
+		return nil
+	case "latest":
+		if err := w.confirm(); err != nil {
+			return err
+		}
+		w.at = w.reader.End()
+		return nil
+	}
+	at, ok := events.ParsePosition(after)
+	if !ok {
+		return border.BadQuery(name, "must be the id of an event, the nextCursor of a page, or latest")
+	}
+	if at.Leaf+uint64(min(at.Skip, 1)) < w.reader.Oldest().Leaf {
+		return border.BadQuery(name, "is older than the 30 days that events are told for: what came next is gone; leave it out to begin with the oldest")
+	}
+	if at.Leaf > w.reader.End().Leaf {
+		if err := w.confirm(); err != nil {
+			return err
+		}
+	}
+	if at.Leaf > w.reader.End().Leaf {
+		return border.BadQuery(name, "is beyond the end of the log")
+	}
+	w.at = at
+	return nil
+}
+
+func (w *watch) confirm() error {
+	ctx, cancel := w.c.WithDeadline()
+	defer cancel()
+	w.c.Judge.Within(ctx)
+	defer w.c.Judge.Within(w.c.Context())
+	return w.c.Judge.Confirm()
+}
+
+// step reads on, in a turn of the scans, with the rights that the key has by now.
+func (w *watch) step(limit int, visit func(*events.Event)) error {
+	c := w.c
+	if err := c.AuthenticateAgain(); err != nil {
+		return err
+	}
+	c.Judge.Renew()
+	w.reader.For(c.Asked.Caller)
+	ctx, cancel := c.WithDeadline()
+	defer cancel()
+	c.Judge.Within(ctx)
+	defer c.Judge.Within(c.Context())
+	return border.TakeTurn(c, func() error {
+		at, seen, err := w.reader.Page(w.at, limit, watchStep, func(e *events.Event) bool {
+			visit(e)
+			return true
+		})
+		w.at = at
+		border.ChargeLooked(c, seen)
+		return err
+	})
+}
+
+// page answers with what is there, or waits for something to be.
+func (w *watch) page() (border.Answer, error) {
+	c := w.c
+	border.ExtendAnswer(c, w.until)
+	for steps := 1; ; steps++ {
+		end := w.reader.End()
+		err := w.step(w.limit-len(w.items), func(e *events.Event) {
+			item := append(strictjson.Members(nil), e.Body...)
+			w.items = append(w.items, item)
+		})
+		switch {
+		case err != nil && len(w.items) == 0:
+			return border.Answer{}, err
+		case err != nil || len(w.items) == w.limit:
+			return c.AnswerList(w.items, w.at.String())
+		case w.at.Leaf < end.Leaf:
+			if steps%watchStepsMax == 0 && (len(w.items) > 0 || !time.Now().Before(w.until)) {
+				return c.AnswerList(w.items, w.at.String()) // A short page and a cursor, never a long walk.
+			}
+		case len(w.items) > 0 || !await(c, w.until, func() bool { return w.reader.End().Leaf > end.Leaf }):
+			return c.AnswerList(w.items, w.at.String())
+		}
+	}
+}
+
+// stream sends events as they come, until its time is over, the node leaves, the key
+// is none any more or the caller goes.
+func (w *watch) stream() (border.Answer, error) {
+	c := w.c
+	border.ExtendAnswer(c, w.until)
+	w.out = append(w.out, "retry: "+strconv.Itoa(streamRetryMax)+"\n\n"...)
+	preface, end := len(w.out), w.reader.End()
+	var err error
+	if !c.IsHead() {
+		if err = w.step(eventsOfStep, w.send); err != nil && len(w.out) == preface {
+			return border.Answer{}, err // Before a word is out: told as to any other call.
+		}
+	}
+	c.SetHeader("X-Accel-Buffering", "no")
+	return border.StreamAnswer(eventStreamType, func(out *border.Stream) error {
+		for time.Now().Before(w.until) && !c.IsLeaving() {
+			if errors.Join(err, w.flush(out)) != nil {
+				break // What was sent stands; the caller comes again and is told why it may not.
+			}
+			if w.at.Leaf >= end.Leaf && !w.awaitMore(end.Leaf) {
+				break
+			}
+			end = w.reader.End()
+			err = w.step(eventsOfStep, w.send)
+		}
+		return nil //nolint:nilerr // The stream has ended; what ended it is told to the next call.
+	}), nil
+}
+
+var eventStreamType = []string{"text/event-stream"}
+
+// awaitMore waits until there is more than end, and gives a sign of life where there is
+// none for long. False: the caller went.
+func (w *watch) awaitMore(end uint64) bool {
+	silence := min(time.Until(w.until), streamSilence)
+	if await(w.c, time.Now().Add(silence), func() bool { return w.reader.End().Leaf > end }) {
+		return true
+	}
+	w.out = append(w.out, ": "+w.at.String()+"\nid: "+w.at.String()+"\n\n"...)
+	return w.c.Context().Err() == nil
+}
+
+// send writes one event into the stream.
+func (w *watch) send(e *events.Event) {
+	w.out = append(append(append(w.out, "id: "...), e.ID...), "\nevent: "...)
+	w.out = append(append(append(w.out, e.Type...), "\ndata: {"...), e.Body...)
+	w.out = append(w.out, "}\n\n"...)
+}
+
+func (w *watch) flush(out *border.Stream) error {
+	_, err := out.Write(w.out)
+	w.out = w.out[:0]
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// await waits until something has come, and tells whether it has by then; not when the
+// caller goes or the node is about to.
+func await(c *border.Request, until time.Time, come func() bool) bool {
+	ticks := time.NewTicker(watchPoll)
+	defer ticks.Stop()
+	for {
+		if come() {
+			return true
+		}
+		if !time.Now().Before(until) || c.IsLeaving() {
+			return false
+		}
+		select {
+		case <-ticks.C:
+		case <-c.Context().Done():
+			return false
+		}
+	}
+}
+
+// awaitDisposition waits as long as the caller asked to for a disposition that it may
+// know of. One that it may not is none: nothing tells the two apart, not even the time.
+func awaitDisposition(c *border.Request, l *edge.Leaf, had *edge.Disposition) (*edge.Disposition, error) {
+	wait, err := waitOf(c)
+	if err != nil || wait == 0 || l.Text("verdict") != "REVIEW" || shown(c, had) {
+		return had, err
+	}
+	until := time.Now().Add(wait)
+	if err := border.EnterWatch(c); err != nil {
+		return nil, err
+	}
+	defer border.LeaveWatch(c)
+	border.ExtendAnswer(c, until)
+	hidden := had.Present
+	c.DropDeadline()
+	come := await(c, until, func() bool {
+		_, decided := c.Published().Disposition(l.Index)
+		return decided && !hidden
+	})
+	ctx, cancel := c.WithDeadline()
+	defer cancel()
+	c.Judge.Within(ctx)
+	defer c.Judge.Within(c.Context())
+	c.Judge.Renew()
+	if err := c.AuthenticateAgain(); err != nil {
+		return nil, err
+	}
+	if !c.Judge.Terms.MayRead(c.Asked.Caller, l) {
+		return nil, border.NotFound("no such transaction, or past its 90 days")
+	}
+	now, err := c.Judge.Disposition(l, true)
+	if err == nil && come && !shown(c, now) {
+		await(c, until, func() bool { return false })
+	}
+	return now, err
+}
+
+// shown reports whether the caller may know that there is a disposition.
+func shown(c *border.Request, d *edge.Disposition) bool {
+	return d.Present && (c.Key.SeesAll() || d.Leaf.Text("disposition") != "ESCALATE_SAR")
+}

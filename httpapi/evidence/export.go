@@ -1,0 +1,476 @@
+package evidence
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"hash"
+	"net/url"
+	"strconv"
+
+	"railguard/audit"
+	"railguard/audit/note"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// GET /v1/audit/export streams history with its proofs. NDJSON: a head line
+// with the signed checkpoint, one line a leaf (screens and every later event)
+// with its audit path to that checkpoint, an end line under the log's signature.
+// A range holds every leaf from first to before end; what a key of one operator
+// gets is a selection of the range, and the head says so.
+//
+// An answer that cannot be finished breaks its connection: it never looks whole.
+// The rest of one that broke is asked for with the first, from, to and treeSize
+// of its head and the index of the last leaf received as cursor. The rest has no
+// head; its end line is that of the whole, for which the leaves before the cursor
+// are read and hashed again: what is signed is what this node has seen, never
+// what a caller says it received.
+
+const (
+	exportVersion  = 1
+	HeaderContinue = "X-Railguard-Continue" // The query that goes on with this export, but for its cursor.
+)
+
+// Exporter is one running export.
+type Exporter struct {
+	Request *border.Request
+	answer  *border.Stream
+	Store   *audit.Store
+
+	From, To   engine.Time // Both inclusive, whole milliseconds.
+	first, End uint64      // The leaves of that time.
+	Point      *Checkpoint // The tree head all paths lead to; without text in a continuation.
+	cursor     uint64      // The first leaf to send.
+	continued  bool
+
+	agent  agentChain
+	csv    *csv.Writer  // nil for NDJSON.
+	out    bytes.Buffer // What was written since the last flush: nobody waits for the caller's connection within a turn.
+	line   strictjson.Members
+	buffer []byte              // Of writeLine.
+	sent   map[uint64]struct{} // Profiles, by leaf.
+	next   uint64              // The leaf that must come next.
+	leaves uint64              // Chosen so far, those before the cursor included.
+	digest hash.Hash
+}
+
+func exportRecords(c *border.Request) (border.Answer, error) {
+	x := &Exporter{Request: c, Store: c.Records().Audit(), digest: sha256.New()}
+	format := c.Query("format")
+	if format != "" && format != "ndjson" && format != "csv" {
+		return border.Answer{}, border.BadQuery("format", "must be ndjson or csv")
+	}
+	err := x.settleAgent()
+	if err != nil {
+		return border.Answer{}, err
+	}
+	if x.From, x.To, err = border.TimeRange(c, engine.Retention); err != nil {
+		return border.Answer{}, err
+	}
+	x.From, x.To = x.From/engine.Millisecond*engine.Millisecond, x.To/engine.Millisecond*engine.Millisecond
+	if c.HasQuery("cursor") || c.HasQuery("first") || c.HasQuery("treeSize") {
+		err = x.goOn()
+	} else {
+		err = x.settle()
+	}
+	if err != nil {
+		return border.Answer{}, err
+	}
+	x.begin(format == "csv")
+	return border.StreamAnswer(x.contentType(), func(out *border.Stream) error {
+		x.answer = out
+		out.Begin()
+		if err := x.run(); err != nil {
+			return fmt.Errorf("leaf %d: %w", x.next, err)
+		}
+		return nil
+	}), nil
+}
+
+// settle finds the range of leaves of a new export and a checkpoint that covers it.
+func (x *Exporter) settle() error {
+	if x.Request.Query("consistency") != "local" {
+		// What was acknowledged elsewhere must be in it; without a leader it holds
+		// what this node has, and the tree's size says how much that is.
+		x.Request.Judge.ConfirmBriefly()
+	}
+	expired := x.Request.Published().LogTime() - engine.Retention
+	x.From = max(x.From, expired/engine.Millisecond*engine.Millisecond+engine.Millisecond)
+	point, err := loadCheckpoint(x.Request, x.behind())
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	x.Point, x.End = point, min(x.behind(), point.Size)
+	x.first = min(x.Store.FindTime(int64(x.From)), x.End)
+	x.cursor = x.first
+	return x.CheckEdges()
+}
+
+// behind is the index behind the last leaf of the export's time.
+func (x *Exporter) behind() uint64 { return x.Store.FindTime(int64(x.To + engine.Millisecond)) }
+
+// goOn finds the range of an export that broke off: the same on every node.
+func (x *Exporter) goOn() error {
+	c := x.Request
+	var numbers [3]uint64
+	for i, name := range []string{"cursor", "first", "treeSize"} {
+		n, err := strconv.ParseUint(c.Query(name), 10, 62)
+		if err != nil {
+			return border.BadQuery(name, "an export goes on with the index of the last leaf received as cursor, and first, from, to and treeSize as in its head")
+		}
+		numbers[i] = n
+	}
+	x.continued, x.cursor, x.first = true, numbers[0]+1, numbers[1]
+	size := numbers[2]
+	if c.Query("from") == "" || c.Query("to") == "" {
+		return border.BadQuery("from", "an export goes on with the from and to of its head")
+	}
+	if size > x.Store.Size() {
+		if err := c.Judge.Confirm(); err != nil {
+			return err
+		}
+	}
+	if size > x.Store.Size() {
+		return border.BadQuery("treeSize", "the log is not that long")
+	}
+	x.End = min(x.behind(), size)
+	if x.first < x.Store.Oldest() {
+		return border.NotFound("that export begins with records past their 90 days; begin a new one")
+	}
+	if x.first != min(x.Store.FindTime(int64(x.From)), x.End) {
+		return border.BadQuery("first", "is not the first leaf of that time")
+	}
+	if x.cursor <= x.first || x.cursor > x.End {
+		return border.BadQuery("cursor", "is not within that export")
+	}
+	root, err := x.Store.Root(size)
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	signer, err := logSigner(c, size)
+	if err != nil {
+		return err
+	}
+	x.Point = &Checkpoint{Size: size, root: root, signer: signer}
+	return x.CheckEdges()
+}
+
+// CheckEdges makes sure that the first and the last leaf are what they were taken
+// for: where history is still being fetched, FindTime stops in front of the hole.
+func (x *Exporter) CheckEdges() error {
+	within := func(index uint64) (bool, error) {
+		leaf, err := x.Store.Record(index)
+		if err != nil {
+			return false, err
+		}
+		return leaf.Time >= int64(x.From) && leaf.Time < int64(x.To+engine.Millisecond), nil
+	}
+	want := func(index uint64, inside bool) error {
+		got, err := within(index)
+		if errors.Is(err, audit.ErrCorrupt) || err == nil && got != inside {
+			err = audit.ErrMissing
+		}
+		if err != nil {
+			return edge.LeafError(err)
+		}
+		return nil
+	}
+	if x.End < x.Point.Size {
+		if err := want(x.End, false); err != nil {
+			return err
+		}
+	}
+	if x.first == x.End {
+		return nil
+	}
+	if err := want(x.first, true); err != nil {
+		return err
+	}
+	return want(x.End-1, true)
+}
+
+// begin writes what stands before the leaves: headers of the answer, the head of the export.
+func (x *Exporter) begin(asCSV bool) {
+	c := x.Request
+	name := "railguard-audit-" + strconv.FormatUint(x.first, 10) + "-" + strconv.FormatUint(x.End, 10)
+	rest := url.Values{
+		"first": {strconv.FormatUint(x.first, 10)}, "treeSize": {strconv.FormatUint(x.Point.Size, 10)},
+		"from": {x.From.String()}, "to": {x.To.String()},
+	}
+	if x.agent.id != "" {
+		rest.Set("agentId", x.agent.id)
+		name += "-" + x.agent.id
+	}
+	if asCSV {
+		rest.Set("format", "csv")
+		c.SetHeader("Content-Disposition", `attachment; filename="`+name+`.csv"`)
+		x.csv = csv.NewWriter(&x.out)
+		x.csv.UseCRLF = true
+	} else {
+		c.SetHeader("Content-Disposition", `attachment; filename="`+name+`.ndjson"`)
+	}
+	c.SetHeader(HeaderContinue, rest.Encode())
+	if c.IsHead() || x.continued {
+		return
+	}
+	if asCSV {
+		_ = x.csv.Write(CSVColumns)
+		return
+	}
+	x.head()
+}
+
+var (
+	exportType = []string{"application/x-ndjson"}
+	tableType  = []string{"text/csv; charset=utf-8"}
+)
+
+func (x *Exporter) contentType() []string {
+	if x.csv != nil {
+		return tableType
+	}
+	return exportType
+}
+
+func (x *Exporter) head() {
+	genesis := x.Request.Judge.Terms.Settings.Genesis
+	m := &x.line
+	*m = (*m)[:0]
+	m.Text("type", "export")
+	m.Uint("version", exportVersion)
+	m.Text("clusterId", genesis.ClusterID)
+	m.Uint("treeSize", x.Point.Size)
+	m.Text("checkpoint", string(x.Point.text))
+	m.Text("keys", x.Point.signer.VerifierKeys())
+	if text, err := rotations(x.Request); err == nil && text != "" { // The signer is there: so are they.
+		m.Text("keyRotations", text)
+	}
+	m.Time("from", x.From)
+	m.Time("to", x.To)
+	m.Uint("first", x.first)
+	m.Uint("end", x.End)
+	if operator := x.Request.Key.Operator; operator != "" {
+		var selection strictjson.Members
+		selection.Text("operator", operator)
+		m.Object("selection", selection)
+	} else if x.agent.id != "" {
+		var selection strictjson.Members
+		selection.Text("agent", x.agent.id)
+		m.Object("selection", selection)
+	} else {
+		m.Null("selection")
+	}
+	_ = x.writeLine() // A caller that went away is noticed by the first flush.
+}
+
+// run writes page after page.
+func (x *Exporter) run() error {
+	x.next = x.first
+	for x.next < x.End {
+		if err := x.Request.Context().Err(); err != nil {
+			return err
+		}
+		if err := border.TakeTurn(x.Request, x.page); err != nil {
+			return err
+		}
+		if err := x.flush(); err != nil {
+			return err
+		}
+	}
+	if err := x.edges(); err != nil {
+		return err
+	}
+	if err := x.finish(); err != nil {
+		return err
+	}
+	return x.flush()
+}
+
+// page writes what follows from so many leaves.
+func (x *Exporter) page() error {
+	var failed error
+	before := x.next
+	_, err := x.Store.Scan(audit.Query{From: x.next, To: x.End, Examine: exportPageMax}, func(index uint64, stored audit.Leaf) bool {
+		failed = x.leaf(index, stored.Data)
+		return failed == nil
+	})
+	border.ChargeLooked(x.Request, int(x.next-before))
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// finish writes the end line, under the log's signature.
+func (x *Exporter) finish() error {
+	digest := [sha256.Size]byte(x.digest.Sum(nil))
+	if x.csv != nil {
+		return x.csv.Write(csvEnd(x.leaves, digest, x.Request.Key.Operator))
+	}
+	signature := x.Point.signer.SignExport(note.Export{
+		Cluster: x.Request.Judge.Terms.Settings.Genesis.ClusterID, Size: x.Point.Size, Root: x.Point.root, First: x.first, End: x.End,
+		From: x.From.String(), To: x.To.String(), Operator: x.Request.Key.Operator, Leaves: x.leaves, Digest: digest,
+		Agent: x.agent.id, Chain: x.agent.found,
+	})
+	m := &x.line
+	*m = (*m)[:0]
+	m.Text("type", "end")
+	m.Uint("first", x.first)
+	m.Uint("end", x.End)
+	m.Uint("leaves", x.leaves)
+	m.Text("digest", base64.StdEncoding.EncodeToString(digest[:]))
+	if x.agent.id != "" {
+		m.Text("before", x.agent.found.Before)
+		m.Text("after", x.agent.found.After)
+	}
+	m.Text("signature", string(signature))
+	return x.writeLine()
+}
+
+func (x *Exporter) flush() error {
+	if x.csv != nil {
+		x.csv.Flush()
+		if err := x.csv.Error(); err != nil {
+			return err
+		}
+	}
+	if _, err := x.answer.Write(x.out.Bytes()); err != nil {
+		return err
+	}
+	x.out.Reset()
+	return x.answer.Flush()
+}
+
+// leaf takes the next leaf of the range, and writes it if it is in the key's scope
+// and not before the cursor.
+func (x *Exporter) leaf(index uint64, data []byte) error {
+	if index != x.next {
+		return fmt.Errorf("leaf %d was erased meanwhile", x.next)
+	}
+	c := x.Request
+	l, err := c.Judge.OpenLeaf(index, data)
+	if err != nil {
+		return err
+	}
+	defer c.Judge.DropLeaf()
+	x.next++
+	if x.csv != nil && l.Kind() != "screen" {
+		return nil
+	}
+	if inScope, err := x.inScope(&l); err != nil || !inScope {
+		return err
+	}
+	x.agent.follow(&l)
+	x.leaves++
+	sum := border.MerkleLeaf(data)
+	x.digest.Write(binary.BigEndian.AppendUint64(nil, index))
+	x.digest.Write(sum[:])
+	known := x.known(&l)
+	if index < x.cursor {
+		return nil
+	}
+	if x.csv != nil {
+		return x.row(&l)
+	}
+	m := &x.line
+	*m = (*m)[:0]
+	m.Text("type", "leaf")
+	if err := writePath(c, m, &l, x.Point.Size); err != nil {
+		return err
+	}
+	if err := writeProfiles(c, m, &l, x.Point.Size, known); err != nil {
+		return err
+	}
+	return x.writeLine()
+}
+
+// profilesHad bounds what an export remembers of the profiles it sent; one that
+// is sent twice harms nobody.
+const profilesHad = 65_536
+
+// known says which of the profiles that a leaf names stand earlier in the export,
+// and remembers that now they do. What was sent before the cursor counts: the
+// rest of an export is the same bytes whoever sends it.
+func (x *Exporter) known(l *edge.Leaf) func(leaf.Ref) bool {
+	if leaf.FormOf(l.Data) == leaf.FormProfile {
+		x.note(l.Index)
+	}
+	var names [2]bool
+	if l.Record == nil {
+		return nil
+	}
+	for i, ref := range [...]leaf.Ref{l.Record.Profile, l.Record.User} {
+		if ref.Hash != [32]byte{} {
+			names[i] = x.note(ref.Leaf)
+		}
+	}
+	return func(ref leaf.Ref) bool {
+		return ref == l.Record.Profile && names[0] || ref == l.Record.User && names[1]
+	}
+}
+
+// note remembers a profile; true means that it was known.
+func (x *Exporter) note(index uint64) bool {
+	if _, sent := x.sent[index]; sent {
+		return true
+	}
+	if x.sent == nil || len(x.sent) >= profilesHad {
+		x.sent = map[uint64]struct{}{}
+	}
+	x.sent[index] = struct{}{}
+	return false
+}
+
+// inScope reports whether a leaf is of the key's operator: its own words, or
+// those of the record it speaks of. An event of a record that is past its 90
+// days is nobody's any more.
+func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
+	c := x.Request
+	if x.agent.id != "" {
+		return x.ofAgent(l)
+	}
+	if c.Key.Operator == "" || c.Key.Covers(l.Text("operatorLegalName")) {
+		return true, nil
+	}
+	if !l.Has("reviewedLeaf") {
+		return false, nil
+	}
+	reviewed, err := x.reviewed(l)
+	if err != nil || reviewed == nil {
+		return false, err
+	}
+	defer c.Judge.DropLeaf()
+	return c.Key.Covers(reviewed.Text("operatorLegalName")), nil
+}
+
+// reviewed opens the record that an event speaks of; nil: it is past its 90 days. The
+// caller drops it.
+func (x *Exporter) reviewed(l *edge.Leaf) (*edge.Leaf, error) {
+	index := l.Number("reviewedLeaf")
+	data, err := x.Request.Records().Leaf(x.Request.Context(), index)
+	if errors.Is(err, audit.ErrPruned) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	reviewed, err := x.Request.Judge.OpenLeaf(index, data)
+	return &reviewed, err
+}
+
+// writeLine sends x.line as one NDJSON line.
+func (x *Exporter) writeLine() error {
+	buffer := append(x.buffer[:0], '{')
+	buffer = append(append(buffer, x.line...), '}', '\n')
+	x.buffer = buffer
+	x.out.Write(buffer)
+	return nil
+}

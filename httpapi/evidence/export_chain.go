@@ -1,0 +1,214 @@
+package evidence
+
+import (
+	"errors"
+	"net/http"
+
+	"railguard/audit"
+	"railguard/audit/note"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/httpapi/border"
+)
+
+// Exports of one agent (?agentId=). Every decision about an agent names its number among
+// the agent's decisions and the leaf of the one before. So an export of a period that
+// shows them without a gap, the last one before the period and the first one after it,
+// leaves nothing out, whoever made it: the numbers say so, not our word.
+
+// agentChain is what an export of one agent has seen of its decisions.
+type agentChain struct {
+	id   string // Empty: the export is not of one agent.
+	slot engine.AgentSlot
+
+	first, last uint64 // Numbers of the decisions in the range; 0: none.
+	previous    uint64 // Leaf that the first one names, where it is not number 1.
+	found       note.Chain
+}
+
+// settleAgent reads the parameter. A key with an operator's scope cannot ask: an agent
+// may have been another operator's before, and then its numbers have gaps for that key.
+func (x *Exporter) settleAgent() error {
+	id := x.Request.Query("agentId")
+	if id == "" {
+		return nil
+	}
+	if x.Request.Key.Operator != "" {
+		return border.NewError(http.StatusForbidden, "forbidden", "an export of one agent is for keys without an operator's scope")
+	}
+	if x.Request.Query("format") == "csv" {
+		return border.BadQuery("agentId", "is for ndjson: a table has no proofs")
+	}
+	if _, agent := x.Request.Judge.Terms.ParseAgent(id); !agent {
+		return border.BadQuery("agentId", "must be an agent's id")
+	}
+	profile, err := x.Request.Judge.KnownAgent(id)
+	if err != nil {
+		return err
+	}
+	x.agent = agentChain{id: id, slot: profile.Slot}
+	return nil
+}
+
+// decides reports whether a leaf is one of the agent's decisions.
+func (a *agentChain) decides(l *edge.Leaf) bool {
+	return l.Record != nil && l.Record.Sequence > 0 && l.Record.AgentID() == a.id
+}
+
+// follow notes a decision of the range.
+func (a *agentChain) follow(l *edge.Leaf) {
+	if !a.decides(l) {
+		return
+	}
+	if a.first == 0 {
+		a.first, a.previous = l.Record.Sequence, l.Record.Previous
+	}
+	a.last = l.Record.Sequence
+}
+
+// ofAgent reports whether a leaf is in an export of one agent: its decisions, and what
+// else names it or speaks of one of them.
+func (x *Exporter) ofAgent(l *edge.Leaf) (bool, error) {
+	if l.Record != nil {
+		return x.agent.decides(l), nil
+	}
+	if l.Text("agentId") == x.agent.id {
+		return true, nil
+	}
+	if !l.Has("reviewedLeaf") {
+		return false, nil
+	}
+	reviewed, err := x.reviewed(l)
+	if err != nil || reviewed == nil {
+		return false, err
+	}
+	defer x.Request.Judge.DropLeaf()
+	return x.agent.decides(reviewed), nil
+}
+
+// edges writes the decisions on both sides of the range, and notes which are there.
+func (x *Exporter) edges() error {
+	if x.agent.id == "" {
+		return nil
+	}
+	before, after, err := x.neighbours()
+	if err != nil {
+		return err
+	}
+	chain := &x.agent.found
+	*chain = note.Chain{First: x.agent.first, Last: x.agent.last, Before: note.EdgeNone, After: note.EdgeNone}
+	for _, side := range []struct {
+		name string
+		leaf uint64
+		told *string
+	}{{"before", before, &chain.Before}, {"after", after, &chain.After}} {
+		if side.leaf == noLeaf {
+			continue
+		}
+		data, err := x.Request.Records().Leaf(x.Request.Context(), side.leaf)
+		if errors.Is(err, audit.ErrPruned) && side.name == "before" {
+			*side.told = note.EdgeErased
+			continue
+		}
+		if err != nil {
+			return edge.LeafError(err)
+		}
+		l, err := x.Request.Judge.OpenLeaf(side.leaf, data)
+		if err != nil {
+			return err
+		}
+		err = x.edgeLine(side.name, &l)
+		x.Request.Judge.DropLeaf()
+		if err != nil {
+			return err
+		}
+		*side.told = note.EdgeHere
+	}
+	return nil
+}
+
+const noLeaf = ^uint64(0)
+
+func (x *Exporter) edgeLine(kind string, l *edge.Leaf) error {
+	m := &x.line
+	*m = (*m)[:0]
+	m.Text("type", kind)
+	if err := writePath(x.Request, m, l, x.Point.Size); err != nil {
+		return err
+	}
+	if err := writeProfiles(x.Request, m, l, x.Point.Size, nil); err != nil {
+		return err
+	}
+	return x.writeLine()
+}
+
+// neighbours are the leaves of the agent's last decision before the range and of its
+// first one behind it; noLeaf: there is none.
+func (x *Exporter) neighbours() (before, after uint64, err error) {
+	before, after = noLeaf, noLeaf
+	if x.agent.first > 1 {
+		before = x.agent.previous
+	}
+	key := engine.FilterKey(engine.FilterAgent, x.agent.id)
+	for next := x.End; next < x.Point.Size && after == noLeaf; {
+		var page audit.Page
+		var failed error
+		err := border.TakeTurn(x.Request, func() (err error) {
+			page, err = x.Store.Scan(audit.Query{From: next, To: x.Point.Size, Examine: exportPageMax, Keys: []uint64{key}}, func(index uint64, stored audit.Leaf) bool {
+				l, err := x.Request.Judge.OpenLeaf(index, stored.Data)
+				if err != nil {
+					failed = err
+					return false
+				}
+				defer x.Request.Judge.DropLeaf()
+				if !x.agent.decides(&l) {
+					return true
+				}
+				if after = index; x.agent.first == 0 && l.Record.Sequence > 1 {
+					before = l.Record.Previous
+				}
+				return false
+			})
+			return err
+		})
+		if err = errors.Join(err, failed); err != nil {
+			return before, after, err
+		}
+		border.ChargeLooked(x.Request, page.Examined)
+		next = page.Next
+		if page.Done {
+			break
+		}
+	}
+	if x.agent.first == 0 && after == noLeaf {
+		before, err = x.lastBefore()
+	}
+	return before, after, err
+}
+
+// lastBefore is the agent's newest decision, where none is in the range nor behind it:
+// back from what the state says, over what came after the export's tree.
+func (x *Exporter) lastBefore() (uint64, error) {
+	view, err := x.Request.Judge.View()
+	if err != nil {
+		return noLeaf, err
+	}
+	row, _, found := view.Agent(x.agent.slot)
+	if !found || row.Sequence == 0 {
+		return noLeaf, nil
+	}
+	at := row.LastLeaf
+	for at >= x.first {
+		l, err := x.Request.Judge.LoadLeaf(at)
+		if err != nil {
+			return noLeaf, err
+		}
+		sequence, previous := l.Record.Sequence, l.Record.Previous
+		x.Request.Judge.DropLeaf()
+		if sequence <= 1 {
+			return noLeaf, nil
+		}
+		at = previous
+	}
+	return at, nil
+}

@@ -1,0 +1,78 @@
+package evidence
+
+import (
+	"encoding/hex"
+	"strconv"
+
+	"railguard/edge"
+	"railguard/httpapi/border"
+)
+
+// The table form of an export: screening records alone, with their dispositions,
+// for spreadsheets. It proves nothing; its last row says that it is whole.
+
+var CSVColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdict", "rule", "reason", "agentId", "agentName",
+	"operatorLegalName", "credentialStatus", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
+	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet"}
+
+// csvEndMark stands in the first cell of the last row.
+const csvEndMark = "end"
+
+// csvEnd is the row that says that a table is whole: the mark, a digest over the
+// index and leaf hash of each row, how many rows there are, and the operator of a
+// selection.
+func csvEnd(rows uint64, digest [32]byte, operator string) []string {
+	cells := make([]string, len(CSVColumns))
+	cells[0], cells[1], cells[2] = csvEndMark, hex.EncodeToString(digest[:]), strconv.FormatUint(rows, 10)+" rows"
+	if operator != "" {
+		cells[3] = "selection: operator " + operator
+	}
+	return cells
+}
+
+// row writes a screening record with its disposition as one line of a table.
+func (x *Exporter) row(l *edge.Leaf) error {
+	var d edge.Leaf
+	if later, ok := x.Request.Published().Disposition(l.Index); ok {
+		data, err := x.Request.Records().Leaf(x.Request.Context(), later)
+		if err != nil {
+			return err
+		}
+		if d, err = x.Request.Judge.OpenLeaf(later, data); err != nil {
+			return err
+		}
+		defer x.Request.Judge.DropLeaf()
+	}
+	cells := make([]string, 0, len(CSVColumns))
+	for _, column := range CSVColumns {
+		cells = append(cells, border.CSVCell(csvValue(column, l, &d)))
+	}
+	return x.csv.Write(cells)
+}
+
+func csvValue(column string, l, d *edge.Leaf) string {
+	switch column {
+	case "index":
+		return strconv.FormatUint(l.Index, 10)
+	case "leafHashHex": // In hex: base64 may begin with a plus sign.
+		hash := border.MerkleLeaf(l.Data)
+		return hex.EncodeToString(hash[:])
+	case "amount":
+		return string(l.Raw("_request", "amount"))
+	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol":
+		return l.Text("_request", column)
+	case "listVersion", "policyVersion":
+		return strconv.FormatUint(l.Number(column), 10)
+	case "sarEscalated":
+		if d.Value == nil {
+			return ""
+		}
+		return strconv.FormatBool(d.Flag("sarEscalated"))
+	case "disposition", "reviewedBy", "reviewedAt", "notes":
+		if d.Value == nil {
+			return ""
+		}
+		return d.Text(column)
+	}
+	return l.Text(column)
+}

@@ -1,0 +1,163 @@
+package evidence
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"railguard/audit/proof"
+	"railguard/edge"
+	"railguard/fsm/leaf"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// proveRecord is GET /v1/audit/{txnId}/proof: the stored bytes and the path
+// from them to a signed tree head.
+func proveRecord(c *border.Request) (border.Answer, error) {
+	l, err := c.ScreenRecord()
+	if err != nil {
+		return border.Answer{}, err
+	}
+	if evidenceOf(c).treeSize() <= l.Index { // The record came from a peer: wait for our own log.
+		if err := c.Judge.Confirm(); err != nil {
+			return border.Answer{}, err
+		}
+	}
+	cp, err := loadCheckpoint(c, l.Index+1)
+	if err != nil {
+		return border.Answer{}, edge.LeafError(err)
+	}
+	if cp.Size <= l.Index {
+		return border.Answer{}, border.Unavailable("overloaded", "this node is catching up; retry")
+	}
+	if strings.Contains(c.RequestHeader("Accept"), tlogProofType[0]) {
+		return sendTlogProof(c, &l, cp)
+	}
+	m := &c.Out
+	m.Text("txnId", c.TxnID)
+	if err := writeProof(c, m, &l, cp.Size); err != nil {
+		return border.Answer{}, err
+	}
+	m.Text("checkpoint", string(cp.text))
+	m.Text("keys", cp.signer.VerifierKeys())
+	if text, err := rotations(c); err != nil {
+		return border.Answer{}, err
+	} else if text != "" {
+		m.Text("keyRotations", text)
+	}
+	if later, ok := c.Published().Disposition(l.Index); ok && later < cp.Size {
+		inner, err := laterProof(c, later, cp.Size)
+		if err != nil {
+			return border.Answer{}, err
+		}
+		m.Object("disposition", inner)
+	}
+	var comments []strictjson.Members
+	for _, later := range c.Published().Comments(l.Index) {
+		if later >= cp.Size {
+			continue
+		}
+		inner, err := laterProof(c, later, cp.Size)
+		if err != nil {
+			return border.Answer{}, err
+		}
+		comments = append(comments, inner)
+	}
+	if len(comments) > 0 {
+		m.List("comments", comments)
+	}
+	return c.Reply(http.StatusOK, c.Out), nil
+}
+
+var tlogProofType = []string{"text/x.tlog-proof"}
+
+// sendTlogProof answers with the record and its proof as a C2SP tlog-proof, to the
+// newest cosigned checkpoint where that has the record.
+func sendTlogProof(c *border.Request, l *edge.Leaf, cp *Checkpoint) (border.Answer, error) {
+	text := evidenceOf(c).withCosignatures(c.Context(), cp)
+	size := cp.Size
+	if cosigned, err := evidenceOf(c).newestCosigned(c.Context()); err == nil && cosigned != nil && cosigned.point.Size > l.Index {
+		text, size = cosigned.point.text, cosigned.point.Size
+	}
+	path, err := c.Records().Audit().Inclusion(l.Index, size)
+	if err != nil {
+		return border.Answer{}, edge.LeafError(err)
+	}
+	t := proof.Tlog{Extra: l.Data, Index: l.Index, Path: path, Checkpoint: text}
+	c.SetHeader("Content-Disposition", `attachment; filename="`+c.TxnID+`.tlog-proof"`)
+	return c.Send(http.StatusOK, tlogProofType, t.Bytes()), nil
+}
+
+// laterProof is the proof of an event that speaks of the record.
+func laterProof(c *border.Request, index, size uint64) (strictjson.Members, error) {
+	l, err := c.Judge.LoadLeaf(index)
+	if err != nil {
+		return nil, err
+	}
+	var m strictjson.Members
+	err = writeProof(c, &m, &l, size)
+	return m, err
+}
+
+// writeProof writes a leaf and its audit path; of a screening record also the
+// profiles it names, with theirs.
+func writeProof(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uint64) error {
+	if err := writePath(c, m, l, size); err != nil {
+		return err
+	}
+	m.Uint("treeSize", size)
+	return writeProfiles(c, m, l, size, nil)
+}
+
+// writePath writes a leaf, its hash, its place and its audit path. An event is
+// its own text, which as a string survives every JSON library; of any other form
+// the bytes stand in base64, and beside them what they say.
+func writePath(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uint64) error {
+	path, err := c.Records().Audit().Inclusion(l.Index, size)
+	if err != nil {
+		return edge.LeafError(err)
+	}
+	m.Uint("index", l.Index)
+	m.Text("leafHash", border.LeafHash(l.Data))
+	if leaf.FormOf(l.Data) == leaf.FormEvent {
+		m.Text("leaf", string(l.Data))
+	} else {
+		m.Text("leaf", base64.StdEncoding.EncodeToString(l.Data))
+		m.Raw("record", l.Shown)
+	}
+	texts := make([]string, len(path))
+	for i, hash := range path {
+		texts[i] = base64.StdEncoding.EncodeToString(hash)
+	}
+	m.Texts("path", texts)
+	return nil
+}
+
+// writeProfiles adds the profiles that a screening record names, but for those
+// that the reader has.
+func writeProfiles(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uint64, had func(leaf.Ref) bool) error {
+	if l.Record == nil {
+		return nil
+	}
+	for _, named := range [...]struct {
+		name string
+		ref  leaf.Ref
+	}{{"profile", l.Record.Profile}, {"userProfile", l.Record.User}} {
+		if named.ref.Hash == [32]byte{} || had != nil && had(named.ref) {
+			continue
+		}
+		p, err := c.Judge.LoadLeaf(named.ref.Leaf)
+		if err != nil {
+			return err
+		}
+		var inner strictjson.Members
+		err = writePath(c, &inner, &p, size)
+		c.Judge.DropLeaf()
+		if err != nil {
+			return err
+		}
+		m.Object(named.name, inner)
+	}
+	return nil
+}

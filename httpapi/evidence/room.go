@@ -1,0 +1,106 @@
+package evidence
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"railguard/cluster/report"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/httpapi/border"
+	"railguard/httpapi/cosigning"
+	"railguard/seal"
+	"railguard/strictjson"
+	"railguard/webhooks"
+)
+
+// Deps is what the room needs from the rest of the house.
+type Deps struct {
+	Published border.Published
+	Records   border.Records
+	Secrets   *seal.Secrets
+	Judges    *edge.Judges
+	Logger    *slog.Logger
+	Leads     func() bool      // Whether this node leads.
+	Tellers   CosignedTellers  // nil: this node's cosignatures are its own.
+	Webhooks  *webhooks.Sender // nil: this node sends none.
+
+	Witnesses      []cosigning.Witness // Asked to cosign checkpoints while this node leads.
+	WitnessEvery   time.Duration       // At most so often; 0: as often as may be.
+	WitnessTimeout time.Duration       // Longest wait for one; 0: cosigning.DefaultTimeout.
+}
+
+// CosignedTellers carries from node to node what witnesses cosigned.
+type CosignedTellers interface {
+	TellCosigned(cosigned report.Cosigned) // Told to the others until another one is.
+	OthersCosigned() []report.Cosigned     // What the others told last, those that answer.
+}
+
+// Room is what calls for evidence share: the signed and cosigned checkpoints, the
+// reader of webhooks' events.
+type Room struct {
+	deps     Deps
+	signed   checkpoints
+	cosigned cosignedPoints
+	Hooked   *webhooks.Reader
+}
+
+// Open opens the room.
+func Open(deps Deps) *Room {
+	e := &Room{deps: deps}
+	e.Hooked = webhooks.NewReader(struct {
+		border.Published
+		border.Records
+	}{deps.Published, deps.Records}, deps.Judges)
+	e.makeAsker()
+	return e
+}
+
+func evidenceOf(c *border.Request) *Room { return c.Room().(*Room) }
+
+// Table is what the room gives the border.
+func (e *Room) Table() border.Room {
+	return border.Room{
+		State: e, Public: border.ConcatRoutes(auditRoutes(), logRoutes(), eventRoutes(), webhookRoutes()), Admin: logKeyRoutes(), Bodies: map[string]strictjson.Shape{"POST /admin/log-key/rotate": strictjson.Names("reason", "actor")},
+		Renderers: map[string]border.Renderer{leaf.KindWebhook: renderWebhook},
+	}
+}
+
+// RegisterGauges registers what the log and its witnesses show of themselves.
+func (e *Room) RegisterGauges(set *metrics.Set) {
+	set.NewGauge("railguard_log_witnesses", func() float64 { return float64(len(e.deps.Witnesses)) })
+	set.NewGauge("railguard_log_cosignatures", func() float64 {
+		if cosigned, err := e.newestCosigned(context.Background()); err == nil && cosigned != nil {
+			return float64(len(cosigned.names))
+		}
+		return 0
+	})
+	set.NewGauge("railguard_log_cosigned_age_seconds", func() float64 {
+		cosigned, err := e.newestCosigned(context.Background())
+		if err != nil || cosigned == nil {
+			return -1
+		}
+		if cosigned.point.Size >= e.treeSize() {
+			return 0
+		}
+		return max(0, float64(e.deps.Published.LogTime()-cosigned.point.at)/float64(engine.Second))
+	})
+	set.NewGauge("railguard_log_tree_size", func() float64 { return float64(e.treeSize()) })
+}
+
+var witnessCosigned = metrics.NewCounter(`railguard_log_witness_answers_total{outcome="cosigned"}`)
+
+var witnessFailed = metrics.NewCounter(`railguard_log_witness_answers_total{outcome="failed"}`)
+
+// countWitness counts what became of asking a witness.
+func countWitness(cosigned bool) {
+	if cosigned {
+		witnessCosigned.Inc()
+		return
+	}
+	witnessFailed.Inc()
+}

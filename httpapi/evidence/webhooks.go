@@ -1,0 +1,487 @@
+package evidence
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"railguard/edge"
+	"railguard/edge/events"
+	"railguard/engine"
+	"railguard/fsm"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/seal"
+	"railguard/strictjson"
+	"railguard/webhooks"
+)
+
+// Webhooks (decision 50): who is sent events, and what became of them. Sending is the
+// leader's (room webhooks); here they are set up and looked at, on any node.
+
+func webhookRoutes() []border.Route {
+	const keeper = wire.RoleAdmin
+	return []border.Route{
+		{Method: http.MethodPost, Path: "/v1/webhooks", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyObject, Handle: createWebhook},
+		{Method: http.MethodGet, Path: "/v1/webhooks", Scope: border.ScopeOwner, Roles: keeper, Handle: listWebhooks},
+		{Method: http.MethodGet, Path: "/v1/webhooks/{id}", Scope: border.ScopeOwner, Roles: keeper, Handle: getWebhook},
+		{Method: http.MethodPatch, Path: "/v1/webhooks/{id}", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyObject, Handle: changeWebhook},
+		{Method: http.MethodDelete, Path: "/v1/webhooks/{id}", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyOptional, Handle: deleteWebhook},
+		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/rotate-secret", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyOptional, Handle: rotateWebhook},
+		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/test", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyOptional, Stream: true, Handle: testWebhook},
+		{Method: http.MethodGet, Path: "/v1/webhooks/{id}/deliveries", Scope: border.ScopeOwner, Roles: keeper, Handle: listDeliveries},
+		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/redeliver", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyObject, Handle: redeliver},
+	}
+}
+
+// Bounds of webhooks, within the format's.
+const (
+	webhookURLMax    = 2048
+	webhookTypesMax  = 128
+	overlapDefault   = engine.DayLength
+	webhookTestLimit = 20 * time.Second
+)
+
+// knownWebhook is the path's webhook, where the caller's scope has it.
+func knownWebhook(c *border.Request) (*wire.Webhook, error) {
+	text, ok := strings.CutPrefix(c.PathValue("id"), "whk_")
+	id, err := strconv.ParseUint(text, 10, 32)
+	if !ok || err != nil || strconv.FormatUint(id, 10) != text {
+		return nil, border.NotFound("no such webhook")
+	}
+	for {
+		for _, hook := range c.Judge.Terms.Settings.Webhooks {
+			if uint64(hook.ID) == id && (c.Key.Operator == "" || hook.Operator == c.Key.Operator) {
+				return hook, nil
+			}
+		}
+		before := c.Judge.Terms
+		if err := c.Judge.CatchUp(); err != nil {
+			return nil, err
+		}
+		if c.Judge.Terms == before {
+			return nil, border.NotFound("no such webhook")
+		}
+	}
+}
+
+// sender refuses on a node that has nothing to send with.
+func sender(c *border.Request) (*webhooks.Sender, error) {
+	if s := evidenceOf(c).deps.Webhooks; s != nil {
+		return s, nil
+	}
+	return nil, border.Unavailable("overloaded", "this node sends no webhooks")
+}
+
+// readWebhook reads what a body says of a webhook into hook.
+func readWebhook(c *border.Request, f *strictjson.Fields, hook *wire.Webhook) error {
+	s, err := sender(c)
+	if err != nil {
+		return err
+	}
+	if f.Has("url") || hook.URL == "" {
+		hook.URL = f.RequiredText("url", webhookURLMax)
+		if wrong := s.Check(hook.URL); wrong != nil && hook.URL != "" {
+			f.Invalid("url", wrong.Error())
+		}
+	}
+	if f.Has("name") {
+		hook.Name = f.Text("name", engine.FieldMax)
+	}
+	if allowed, given := f.Flag("sarAllowed"); given {
+		hook.SARAllowed = allowed
+	}
+	if off, given := f.Flag("off"); given {
+		hook.Off = off
+	}
+	types, given := f.Texts("types", webhookTypesMax, engine.FieldMax)
+	if given {
+		hook.Types = types
+	}
+	if known, unknown := events.ParseSelection(hook.Types); known == nil {
+		f.Invalid("types", strconv.Quote(unknown)+" is no type of event and no group of them")
+	}
+	for _, name := range hook.Types {
+		if !hook.SARAllowed && events.TellsOfSuspicion(name) {
+			f.Invalid("types", name+" is sent only where sarAllowed is true")
+		}
+	}
+	return f.Err()
+}
+
+// recordWebhook is what the leaf says of a webhook. A URL may hold a secret of its
+// receiver's: the leaf names the host.
+func recordWebhook(c *border.Request, hook *wire.Webhook, reason string) (wire.Common, error) {
+	var m strictjson.Members
+	if at, err := url.Parse(hook.URL); err == nil && hook.URL != "" {
+		m.Text("host", at.Host)
+	}
+	m.Optional("reason", reason)
+	return c.Judge.Recorded(m)
+}
+
+// createWebhook is POST /v1/webhooks.
+func createWebhook(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	hook := wire.Webhook{}
+	key := readSecret(&f)
+	if err := readWebhook(c, &f, &hook); err != nil {
+		return border.Answer{}, err
+	}
+	sealed, err := c.Secrets().SealWebhookKey(key)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	hook.Secrets = [][]byte{sealed}
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindWebhook, Record: func() (any, error) {
+		record := &wire.WebhookPut{Op: wire.WebhookCreate, Webhook: hook}
+		record.Common, err = recordWebhook(c, &hook, "")
+		return record, err
+	}, Refused: func(r wire.Result) error {
+		if r.Refusal == wire.RefusedFull {
+			return border.Conflict("limit_reached", "there are as many webhooks as there may be", nil)
+		}
+		return nil
+	}}, nil)
+}
+
+// readSecret reads the secret that the receiver has chosen, or draws one.
+func readSecret(f *strictjson.Fields) *seal.WebhookKey {
+	text := ""
+	if f.Has("secret") {
+		text = f.Text("secret", engine.FieldMax)
+	}
+	key, err := seal.NewWebhookKey(text)
+	if err != nil {
+		f.Invalid("secret", err.Error())
+	}
+	return key
+}
+
+// changeWebhook is PATCH /v1/webhooks/{id}.
+func changeWebhook(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	reason := f.Text("reason", engine.TextMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerRevision(wire.KindWebhook, func() (any, error) {
+		hook, err := knownWebhook(c)
+		if err != nil {
+			return nil, err
+		}
+		changed, again := *hook, c.ReadFields()
+		if err := readWebhook(c, &again, &changed); err != nil {
+			return nil, err
+		}
+		record := &wire.WebhookPut{Op: wire.WebhookChange, BaseRev: hook.Rev, Webhook: changed}
+		record.Webhook.Secrets = nil
+		record.Common, err = recordWebhook(c, &changed, reason)
+		return record, err
+	})
+}
+
+// deleteWebhook is DELETE /v1/webhooks/{id}.
+func deleteWebhook(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	reason := f.Text("reason", engine.TextMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerRevision(wire.KindWebhook, func() (any, error) {
+		hook, err := knownWebhook(c)
+		if err != nil {
+			return nil, err
+		}
+		record := &wire.WebhookPut{Op: wire.WebhookDelete, BaseRev: hook.Rev, Webhook: wire.Webhook{ID: hook.ID}}
+		record.Common, err = recordWebhook(c, hook, reason)
+		return record, err
+	})
+}
+
+// rotateWebhook is POST /v1/webhooks/{id}/rotate-secret.
+func rotateWebhook(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	overlap := overlapDefault
+	if seconds, given := f.Integer("overlapSeconds", 0, int64(engine.OverlapMax/engine.Second)); given {
+		overlap = engine.Time(seconds) * engine.Second
+	}
+	reason := f.Text("reason", engine.TextMax)
+	key := readSecret(&f)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	sealed, err := c.Secrets().SealWebhookKey(key)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerRevision(wire.KindWebhook, func() (any, error) {
+		hook, err := knownWebhook(c)
+		if err != nil {
+			return nil, err
+		}
+		record := &wire.WebhookPut{Op: wire.WebhookRotate, BaseRev: hook.Rev, Overlap: overlap, Webhook: wire.Webhook{ID: hook.ID, Secrets: [][]byte{sealed}}}
+		record.Common, err = recordWebhook(c, hook, reason)
+		return record, err
+	})
+}
+
+// renderWebhook answers all that changed one. The secret is no part of the record: it is
+// shown to who set it, as long as nothing has changed since.
+func renderWebhook(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	id, op := l.Text("webhookId"), l.Text("op")
+	m.Text("webhookId", id)
+	m.Text("op", op)
+	m.Text("changedAt", l.Text("time"))
+	if op == "created" {
+		c.Status = http.StatusCreated
+	}
+	if op == "redelivered" {
+		m.Uint("count", l.Number("count"))
+		return nil
+	}
+	m.Uint("rev", l.Number("rev"))
+	l.CopyTo(m, "reason", "eventId")
+	for _, hook := range c.Judge.Terms.Settings.Webhooks {
+		if fsm.WebhookID(hook.ID) != id || uint64(hook.Rev) != l.Number("rev") {
+			continue
+		}
+		var shown strictjson.Members
+		if err := writeWebhook(c, hook, &shown); err != nil {
+			return err
+		}
+		m.Object("webhook", shown)
+		if op == "created" || op == "rotated" {
+			key, err := c.Secrets().OpenWebhookKey(hook.Secrets[0])
+			if err != nil {
+				return err
+			}
+			m.Text("secret", key.Secret())
+		}
+	}
+	return nil
+}
+
+// writeWebhook writes a webhook as it is shown: no secret.
+func writeWebhook(c *border.Request, hook *wire.Webhook, m *strictjson.Members) error {
+	m.Text("webhookId", fsm.WebhookID(hook.ID))
+	m.TextOrNull("name", hook.Name)
+	m.Text("url", hook.URL)
+	m.Texts("types", hook.Types)
+	m.Bool("sarAllowed", hook.SARAllowed)
+	settings, now := c.Judge.Terms.Settings, c.Published().LogTime()
+	state := "on"
+	if _, alive := webhooks.Owner(settings, now, hook); !alive {
+		state = "key_gone"
+	}
+	if hook.Off {
+		state = "off"
+	}
+	m.Text("state", state)
+	m.TextOrNull("operator", hook.Operator)
+	if hook.Key == 0 {
+		m.Null("keyId")
+	} else {
+		m.Text("keyId", settings.Keys[hook.Key-1].ID)
+	}
+	var publics []string
+	for i, sealed := range hook.Secrets {
+		if i > 0 && now >= hook.OlderUntil {
+			break
+		}
+		key, err := c.Secrets().OpenWebhookKey(sealed)
+		if err != nil {
+			return err
+		}
+		publics = append(publics, key.Public())
+	}
+	m.Texts("publicKeys", publics)
+	if len(publics) > 1 {
+		m.Time("olderSecretUntil", hook.OlderUntil)
+	}
+	m.Time("createdAt", hook.CreatedAt)
+	m.Uint("rev", uint64(hook.Rev))
+	return nil
+}
+
+// listWebhooks is GET /v1/webhooks.
+func listWebhooks(c *border.Request) (border.Answer, error) {
+	p, err := c.ReadPage("webhooks")
+	if err != nil {
+		return border.Answer{}, err
+	}
+	settings := c.Judge.Terms.Settings
+	var items []strictjson.Members
+	var failed error
+	next := p.Scan(uint64(settings.WebhookNext), func(row uint64) bool {
+		at, found := slices.BinarySearchFunc(settings.Webhooks, row, func(hook *wire.Webhook, row uint64) int { return int(int64(hook.ID) - int64(row)) })
+		if !found || failed != nil || c.Key.Operator != "" && settings.Webhooks[at].Operator != c.Key.Operator {
+			return false
+		}
+		var m strictjson.Members
+		failed = writeWebhook(c, settings.Webhooks[at], &m)
+		items = append(items, m)
+		return true
+	})
+	if failed != nil {
+		return border.Answer{}, failed
+	}
+	return c.AnswerList(items, next)
+}
+
+// getWebhook is GET /v1/webhooks/{id}: what it is, and how far.
+func getWebhook(c *border.Request) (border.Answer, error) {
+	hook, err := knownWebhook(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	view, err := c.Judge.View()
+	if err != nil {
+		return border.Answer{}, err
+	}
+	var m strictjson.Members
+	if err := writeWebhook(c, hook, &m); err != nil {
+		return border.Answer{}, err
+	}
+	seq, n, at, _ := view.Cursor(hook.ID)
+	m.TextOrNull("cursor", events.Position{Leaf: seq, Skip: int(n)}.String())
+	m.Time("cursorAt", at)
+	m.Uint("behindLeaves", view.Size-min(seq, view.Size))
+	dead, waiting := uint64(0), uint64(0)
+	view.Sendings(hook.ID, math.MaxUint64, func(s fsm.Sending) bool {
+		if s.Attempts == 0 {
+			waiting++
+		} else {
+			dead++
+		}
+		return true
+	})
+	m.Uint("deadLetters", dead)
+	m.Uint("redelivering", waiting)
+	m.Uint("asOfIndex", view.Index)
+	return c.Reply(http.StatusOK, m), nil
+}
+
+// listDeliveries is GET /v1/webhooks/{id}/deliveries: dead letters, and what is to be
+// sent again, newest first.
+func listDeliveries(c *border.Request) (border.Answer, error) {
+	hook, err := knownWebhook(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	p, err := c.ReadKeyPage("deliveries", 1)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	view, err := c.Judge.View()
+	if err != nil {
+		return border.Answer{}, err
+	}
+	before := uint64(math.MaxUint64)
+	if p.After != nil {
+		before = p.After[0]
+	}
+	var items []strictjson.Members
+	next := ""
+	view.Sendings(hook.ID, before, func(s fsm.Sending) bool {
+		if len(items) == p.Limit {
+			next = p.Cursor(s.Row + 1)
+			return false
+		}
+		var m strictjson.Members
+		m.Text("eventId", events.ID(s.Seq, int(s.N)))
+		m.Uint("seq", s.Seq)
+		if s.Attempts == 0 {
+			m.Text("state", "redelivering")
+		} else {
+			m.Text("state", "dead")
+			m.Uint("attempts", uint64(s.Attempts))
+			m.Uint("status", uint64(s.Status))
+		}
+		m.Time("at", s.At)
+		items = append(items, m)
+		return true
+	})
+	return c.AnswerList(items, next)
+}
+
+// redeliver is POST /v1/webhooks/{id}/redeliver {"eventId"} or {"all": true}.
+func redeliver(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	text := f.Text("eventId", engine.FieldMax)
+	all, _ := f.Flag("all")
+	if all == (text != "") {
+		f.Invalid("eventId", "name one event, or say all: true for all dead letters")
+	}
+	at, ok := events.ParsePosition(text)
+	if text != "" && (!ok || at.Skip == 0) {
+		f.Invalid("eventId", "must be the id of an event")
+	}
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindDelivery, Record: func() (any, error) {
+		hook, err := knownWebhook(c)
+		if err != nil {
+			return nil, err
+		}
+		record := &wire.Delivery{Op: wire.DeliveryAll, Webhook: hook.ID}
+		if !all {
+			event, err := evidenceOf(c).Hooked.At(c.Context(), hook, at.Leaf, at.Skip-1)
+			if err != nil {
+				return nil, err
+			}
+			if event == nil {
+				return nil, border.NotFound("no such event, past its 30 days, or none that this webhook is told")
+			}
+			record.Op, record.Seq, record.N = wire.DeliveryRevived, at.Leaf, uint8(at.Skip-1)
+		}
+		record.Common, err = recordWebhook(c, hook, "")
+		return record, err
+	}}, nil)
+}
+
+// testWebhook is POST /v1/webhooks/{id}/test: one message, now, from this node.
+func testWebhook(c *border.Request) (border.Answer, error) {
+	hook, err := knownWebhook(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	s, err := sender(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	until := time.Now().Add(webhookTestLimit)
+	border.ExtendAnswer(c, until)
+	c.DropDeadline()
+	ctx, cancel := context.WithDeadline(c.Context(), until)
+	defer cancel()
+	now := c.Published().LogTime()
+	id := "evt_test_" + newKeySuffix()
+	var m, data strictjson.Members
+	m.Time("timestamp", now)
+	m.Text("id", id)
+	m.Text("type", "webhook.test")
+	m.Time("time", now)
+	m.TextOrNull("tenant", hook.Operator)
+	data.Text("webhookId", fsm.WebhookID(hook.ID))
+	m.Object("data", data)
+	a := s.Send(ctx, hook, now, id, append(append([]byte{'{'}, m...), '}'))
+	m = c.Out[:0]
+	m.Text("eventId", id)
+	m.Bool("received", a.OK())
+	m.Uint("status", uint64(a.Status))
+	m.TextOrNull("failure", a.Failure)
+	m.Name("latencyMs")
+	m = border.AppendMillis(m, a.Took)
+	c.Out = m
+	return c.Reply(http.StatusOK, m), nil
+}
+
+// newKeySuffix is what tells one test from another.
+func newKeySuffix() string { return strings.TrimPrefix(seal.NewKeyID(), "key_") }

@@ -1,0 +1,45 @@
+package httpapi
+
+import (
+	"net/http/httptest"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/httpapi/border"
+)
+
+// reopen makes the node's API anew, as a restart does.
+func (n *testNode) reopen(change func(*Deps)) {
+	n.t.Helper()
+	if n.api != nil {
+		n.api.Close()
+	}
+	if change != nil {
+		change(&n.deps)
+	}
+	api, err := New(n.deps)
+	require.NoError(n.t, err)
+	n.t.Cleanup(api.Close)
+	n.api = api
+}
+
+// publicRoutes are the routes of all rooms on the public listener.
+func (n *testNode) publicRoutes() (all []border.Route) {
+	for _, room := range n.api.rooms {
+		all = append(all, room.Public...)
+	}
+	return all
+}
+
+// adminRoutes are those on the admin listener.
+func (n *testNode) adminRoutes() (all []border.Route) {
+	for _, room := range n.api.rooms {
+		all = append(all, room.Admin...)
+	}
+	return all
+}
+
+// Request is a call of the public API that no caller made.
+func (n *testNode) call() *border.Request {
+	return n.api.Begin(httptest.NewRecorder(), httptest.NewRequest("GET", "/v1/key", nil), &border.Route{})
+}

@@ -1,0 +1,350 @@
+package operations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// The cluster's verbs (decision 54), for keys with the role ops.
+
+func clusterRoutes() []border.Route {
+	get := func(path string, handle func(*border.Request) (border.Answer, error)) border.Route {
+		return border.Route{Method: http.MethodGet, Path: path, Scope: border.ScopeInstitution, Roles: wire.RoleOps, Reserved: true, Always: true, Handle: handle}
+	}
+	post := func(path string, body border.BodyKind, handle func(*border.Request) (border.Answer, error)) border.Route {
+		return border.Route{Method: http.MethodPost, Path: path, Scope: border.ScopeInstitution, Roles: wire.RoleOps, Body: body, Reserved: true, Always: true, Stream: true, Handle: handle}
+	}
+	keep := get("/v1/cluster/backup", saveBackup)
+	keep.Stream, keep.Roles = true, wire.RoleAdmin
+	save, take := get("/v1/cluster/snapshot", saveSnapshot), post("/v1/cluster/snapshot", border.BodyOptional, takeSnapshot)
+	save.Stream = true
+	save.Roles, take.Roles = wire.RoleAdmin, wire.RoleAdmin // The state holds everybody's data, names and addresses.
+	return []border.Route{
+		get("/v1/cluster/status", clusterStatus),
+		get("/v1/cluster/peers", clusterPeers),
+		get("/v1/cluster/leader", clusterLeader),
+		save,
+		take,
+		keep,
+		post("/v1/cluster/transfer-leader", border.BodyOptional, transferLeader),
+		post("/v1/cluster/join", border.BodyObject, joinNode),
+		post("/v1/cluster/remove", border.BodyObject, func(c *border.Request) (border.Answer, error) {
+			return takingVerb(c, operationsOf(c).deps.Operations.Remove)
+		}),
+		post("/v1/cluster/promote", border.BodyObject, func(c *border.Request) (border.Answer, error) {
+			return memberVerb(c, operationsOf(c).deps.Operations.Promote)
+		}),
+		post("/v1/cluster/demote", border.BodyObject, func(c *border.Request) (border.Answer, error) {
+			return takingVerb(c, operationsOf(c).deps.Operations.Demote)
+		}),
+		post("/v1/cluster/drain", border.BodyOptional, drain),
+		{Method: http.MethodPost, Path: "/v1/cluster/matcher", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Body: border.BodyObject, Reserved: true, Handle: raiseMatcher},
+		{Method: http.MethodPost, Path: "/v1/cluster/format", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Body: border.BodyObject, Reserved: true, Handle: raiseFormat},
+	}
+}
+
+// replyJSON answers with a value that has JSON tags: operators' shapes alone.
+func replyJSON(c *border.Request, v any) (border.Answer, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	return c.Send(http.StatusOK, border.JSONType, body), nil
+}
+
+func clusterStatus(c *border.Request) (border.Answer, error) {
+	status := operationsOf(c).deps.Operations.Status(c.Context())
+	status.Log, status.Secret = operationsOf(c).deps.LogStatus(c.Context()), secretStatus(c)
+	return replyJSON(c, status)
+}
+
+func clusterPeers(c *border.Request) (border.Answer, error) {
+	status := operationsOf(c).deps.Operations.Status(c.Context())
+	return replyJSON(c, map[string]any{"clusterId": status.ClusterID, "peers": status.Nodes})
+}
+
+// clusterLeader answers null without a leader: that is a fact, not an error.
+func clusterLeader(c *border.Request) (border.Answer, error) {
+	status := operationsOf(c).deps.Operations.Status(c.Context())
+	return replyJSON(c, map[string]any{"leader": status.Leader, "term": status.Term})
+}
+
+// operation bounds a cluster verb.
+func operation(c *border.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.Context(), operationTimeout)
+}
+
+// operationError answers for a verb that the cluster refused or could not finish.
+func operationError(err error) error {
+	known := border.ProposalError(err)
+	var e *border.Error
+	if errors.As(known, &e) {
+		return e
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		e := border.Unavailable("outcome_unknown", "the cluster did not finish in time; look at /v1/cluster/status")
+		e.Outcome = border.OutcomeUnknown
+		return e
+	}
+	// Verbs speak to operators: the reason is theirs to read.
+	return border.NewError(http.StatusUnprocessableEntity, "invalid_field", err.Error())
+}
+
+func done(c *border.Request) (border.Answer, error) {
+	c.Out.Bool("ok", true)
+	c.Out.Text("node", c.NodeName())
+	return c.Reply(http.StatusOK, c.Out), nil
+}
+
+func transferLeader(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	to := f.Text("to", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	ctx, cancel := operation(c)
+	defer cancel()
+	if err := operationsOf(c).deps.Operations.TransferLeader(ctx, to); err != nil {
+		return border.Answer{}, operationError(err)
+	}
+	return done(c)
+}
+
+func joinNode(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	id, addr := f.RequiredText("id", engine.FieldMax), f.RequiredText("addr", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	ctx, cancel := operation(c)
+	defer cancel()
+	if err := operationsOf(c).deps.Operations.Join(ctx, id, addr); err != nil {
+		return border.Answer{}, joinError(c, err)
+	}
+	return done(c)
+}
+
+// joinError answers a join that failed without a word of what came from the
+// address: who may join nodes must not be able to look at other hosts with it. The
+// node's log has the reason.
+func joinError(c *border.Request, err error) error {
+	var known *border.Error
+	if errors.As(operationError(err), &known) && known.Status == http.StatusServiceUnavailable {
+		return known
+	}
+	c.Log().Warn("join failed", "requestId", c.Asked.RequestID, "error", err)
+	return border.InvalidField("addr", "does not lead to a node that can join; this node's log says why")
+}
+
+func memberVerb(c *border.Request, verb func(ctx context.Context, id string) error) (border.Answer, error) {
+	f := c.ReadFields()
+	return runVerb(c, &f, verb)
+}
+
+// takingVerb is a verb that takes a vote: with force also where too few would be left.
+func takingVerb(c *border.Request, verb func(ctx context.Context, id string, force bool) error) (border.Answer, error) {
+	f := c.ReadFields()
+	force, _ := f.Flag("force")
+	return runVerb(c, &f, func(ctx context.Context, id string) error { return verb(ctx, id, force) })
+}
+
+func runVerb(c *border.Request, f *strictjson.Fields, verb func(ctx context.Context, id string) error) (border.Answer, error) {
+	id := f.RequiredText("id", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	ctx, cancel := operation(c)
+	defer cancel()
+	if err := verb(ctx, id); err != nil {
+		return border.Answer{}, operationError(err)
+	}
+	return done(c)
+}
+
+// drain is POST /v1/cluster/drain {"grace"?, "drain"?}: not ready, leadership handed
+// on, and after the grace new calls refused and the running ones ended. The answer to
+// one with a grace comes at its beginning. {"drain":false} takes calls again, also
+// while a grace runs.
+func drain(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	on, given := f.Flag("drain")
+	text := f.Text("grace", engine.FieldMax)
+	grace, readable := parseSpan(text)
+	if text != "" && (!readable || grace < 0 || grace > drainGraceMax) {
+		f.Invalid("grace", "must be a span such as 15s, at most 10m")
+	}
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	o := operationsOf(c)
+	if given && !on {
+		o.deps.Operations.Undrain()
+		o.deps.Gate.SetDraining(false)
+		return done(c)
+	}
+	ctx, cancel := operation(c)
+	defer cancel()
+	o.deps.Gate.SetLeaving()
+	o.deps.Operations.Leave(ctx)
+	c.Out.Bool("ok", true)
+	c.Out.Text("node", c.NodeName())
+	if grace > 0 {
+		o.DrainLater(time.Duration(grace))
+		c.Out.Int("refusesInSeconds", int64(grace/engine.Second))
+		return c.Reply(http.StatusOK, c.Out), nil
+	}
+	o.deps.Gate.SetDraining(true)
+	c.Out.Bool("idle", waitIdle(c.Context(), o.deps.Gate, drainWait))
+	if err := o.deps.Operations.Drain(ctx); err != nil {
+		return border.Answer{}, operationError(err)
+	}
+	return c.Reply(http.StatusOK, c.Out), nil
+}
+
+// DrainLater refuses calls after a grace, unless something else was said meanwhile.
+func (o *Room) DrainLater(grace time.Duration) {
+	drain := o.deps.Gate.DrainLater()
+	time.AfterFunc(grace, func() {
+		if !drain() {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), drainWait)
+		defer cancel()
+		waitIdle(ctx, o.deps.Gate, drainWait)
+		if err := o.deps.Operations.Drain(ctx); err != nil {
+			o.deps.Logger.Warn("drain", "error", err)
+		}
+	})
+}
+
+// waitIdle waits until no ordinary call runs, at most for limit.
+func waitIdle(ctx context.Context, gate Gate, limit time.Duration) bool {
+	ticker := time.NewTicker(drainPoll)
+	defer ticker.Stop()
+	end := time.Now().Add(limit)
+	for gate.Running() > 0 {
+		if time.Now().After(end) || ctx.Err() != nil {
+			return false
+		}
+		<-ticker.C
+	}
+	return true
+}
+
+func takeSnapshot(c *border.Request) (border.Answer, error) {
+	info, err := operationsOf(c).deps.Operations.Snapshot(c.Context())
+	if err != nil {
+		return border.Answer{}, operationError(err)
+	}
+	return replyJSON(c, info)
+}
+
+// saveSnapshot is GET /v1/cluster/snapshot: the newest snapshot. It holds
+// personal data; the role admin guards it.
+func saveSnapshot(c *border.Request) (border.Answer, error) {
+	c.SetHeader("Content-Disposition", `attachment; filename="railguard.snapshot"`)
+	return border.StreamAnswer(border.BytesType, func(out *border.Stream) error {
+		return operationFailed(out, operationsOf(c).deps.Operations.SaveSnapshot(c.Context(), out))
+	}), nil
+}
+
+// operationFailed is why a verb failed whose answer has not begun yet; one that has is broken off.
+func operationFailed(out *border.Stream, err error) error {
+	if err == nil || out.Begun() {
+		return err
+	}
+	return operationError(err)
+}
+
+// saveBackup is GET /v1/cluster/backup: state, history and lists, for `railguard
+// backup`, which encrypts and proves them on their way to a file.
+func saveBackup(c *border.Request) (border.Answer, error) {
+	var from uint64
+	var since int64
+	var err error
+	if text := c.Query("from"); text != "" {
+		if from, err = strconv.ParseUint(text, 10, 48); err != nil {
+			return border.Answer{}, border.BadQuery("from", "must be the index of a leaf")
+		}
+	}
+	if text := c.Query("since"); text != "" {
+		if since, err = strconv.ParseInt(text, 10, 64); err != nil || since < 0 {
+			return border.Answer{}, border.BadQuery("since", "must be nanoseconds of log time")
+		}
+	}
+	return border.StreamAnswer(tarType, func(out *border.Stream) error {
+		return operationFailed(out, operationsOf(c).deps.Backup(c.Context(), out, from, since))
+	}), nil
+}
+
+var tarType = []string{"application/x-tar"}
+
+// raiseMatcher is POST /v1/cluster/matcher: the last step of an upgrade whose binary
+// brings another matcher. Until then every node judges with the version in force; from
+// the log index of this call's record on all judge with the next one. It is refused
+// while a voter could not.
+func raiseMatcher(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	to := uint16(0)
+	if n, ok := f.Integer("to", 1, 65_535); ok {
+		to = uint16(n)
+	} else if f.Get("to") == nil {
+		f.Missing("to")
+	}
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindMatcher, Record: func() (any, error) {
+		if err := matcherProblem(c, to); err != nil {
+			return nil, border.ChangeableRefusal{Cause: err}
+		}
+		var m strictjson.Members
+		m.Uint("previousMatcherVersion", uint64(c.Judge.Terms.Settings.Matcher))
+		m.TextOrNull("reason", reason)
+		m.TextOrNull("actor", actor)
+		record := &wire.Matcher{To: to}
+		var err error
+		record.Common, err = c.Judge.Recorded(m)
+		return record, err
+	}}, func(wire.Result) (border.Answer, error) {
+		var m strictjson.Members
+		m.Uint("matcherVersion", uint64(c.Judge.Terms.Settings.Matcher))
+		m.Bool("unchanged", true)
+		return c.Reply(200, m), nil
+	})
+}
+
+// matcherProblem says why the version in force cannot become that one.
+func matcherProblem(c *border.Request, to uint16) error {
+	now := c.Judge.Terms.Settings.Matcher
+	switch {
+	case to == now:
+		return nil // The log says that nothing changes.
+	case to != now+1:
+		return border.InvalidField("to", "must be one above the version in force: see matcherVersion in /v1/cluster/status")
+	}
+	if err := operationsOf(c).deps.Operations.MatcherReady(to); err != nil {
+		return border.Conflict("matcher_not_ready", strings.TrimPrefix(err.Error(), "cluster: "), nil)
+	}
+	return nil
+}
+
+// renderMatcher answers raiseMatcher.
+func renderMatcher(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "matcherVersion", "previousMatcherVersion")
+	m.Text("raisedAt", l.Text("time"))
+	l.CopyTo(m, "reason", "actor", "eventId", "actorKeyId")
+	return nil
+}

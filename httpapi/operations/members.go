@@ -1,0 +1,36 @@
+package operations
+
+import (
+	"railguard/strictjson"
+)
+
+// What bodies and queries on the admin listener have in common.
+var (
+	whySaid   = strictjson.Names("reason", "actor")
+	profiling = []string{"debug?", "seconds?", "gc?"}
+)
+
+// operationsBodies are the members of every JSON body of the room on the admin listener, by method and path.
+var operationsBodies = map[string]strictjson.Shape{
+	"POST /admin/keys":                      strictjson.Names("name", "roles", "operator", "networks", "ips", "expires", "expiresAt", "rate", "strict"),
+	"POST /admin/keys/{id}/rotate":          whySaid,
+	"POST /admin/cluster-secret/reseal":     whySaid.With("from"),
+	"POST /admin/log-level":                 strictjson.Names("level"),
+	"POST /admin/signing-key/rotate":        strictjson.Names("emergency", "revoke", "reason"),
+	"POST /admin/signing-keys/{kid}/revoke": whySaid,
+}
+
+// operationsQueries are the parameters of the room's routes there.
+var operationsQueries = map[string][]string{
+	"GET /admin/keys":               {"limit", "cursor", "order"},
+	"GET /debug/pprof/profile":      profiling,
+	"GET /debug/pprof/trace":        profiling,
+	"GET /debug/pprof/symbol":       profiling,
+	"GET /debug/pprof/cmdline":      profiling,
+	"GET /debug/pprof/heap":         profiling,
+	"GET /debug/pprof/allocs":       profiling,
+	"GET /debug/pprof/block":        profiling,
+	"GET /debug/pprof/mutex":        profiling,
+	"GET /debug/pprof/goroutine":    profiling,
+	"GET /debug/pprof/threadcreate": profiling,
+}

@@ -1,0 +1,152 @@
+package operations
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/pprof"
+	"slices"
+	"strings"
+
+	"railguard/cluster/report"
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/httpapi/exposition"
+	"railguard/strictjson"
+)
+
+// adminRoutes are the admin listener's: no API key guards them, so that
+// listener is bound to a Unix socket or to loopback, never to the world.
+func (o *Room) adminRoutes() []border.Route {
+	plain := func(path string, handler http.HandlerFunc) border.Route {
+		return border.Route{Method: http.MethodGet, Path: path, Scope: border.ScopePublic, Always: true, Reserved: true, Stream: true, Handle: func(*border.Request) (border.Answer, error) {
+			return border.AnswerWith(handler), nil
+		}}
+	}
+	routes := []border.Route{
+		{Method: http.MethodGet, Path: "/admin/log-level", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Always: true, Handle: showLogLevel},
+		{Method: http.MethodPost, Path: "/admin/log-level", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Always: true, Body: border.BodyObject, Handle: setLogLevel},
+		plain("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+			_ = exposition.Write(w, o.deps.Gauges) // Whoever scrapes has gone.
+		}),
+		plain("/debug/pprof/profile", pprof.Profile),
+		plain("/debug/pprof/trace", pprof.Trace),
+		plain("/debug/pprof/cmdline", pprof.Cmdline),
+		plain("/debug/pprof/symbol", pprof.Symbol),
+	}
+	for _, name := range []string{"goroutine", "heap", "allocs", "block", "mutex", "threadcreate"} {
+		routes = append(routes, plain("/debug/pprof/"+name, pprof.Handler(name).ServeHTTP))
+	}
+	for _, shared := range healthRoutes() {
+		if shared.Path == "/livez" || shared.Path == "/readyz" {
+			routes = append(routes, shared)
+		}
+	}
+	return append(routes, keyRoutes()...)
+}
+
+// logLevels are the words for the levels of the log.
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+// showLogLevel is GET /admin/log-level: of this node.
+func showLogLevel(c *border.Request) (border.Answer, error) {
+	if operationsOf(c).deps.LogLevel == nil {
+		return border.Answer{}, border.NotFound("no such path")
+	}
+	c.Out.Text("node", c.NodeName())
+	c.Out.Text("level", strings.ToLower(operationsOf(c).deps.LogLevel.Level().String()))
+	return c.Reply(http.StatusOK, c.Out), nil
+}
+
+// setLogLevel is POST /admin/log-level {"level"}: of this node, until it is said anew
+// or the node ends.
+func setLogLevel(c *border.Request) (border.Answer, error) {
+	level := operationsOf(c).deps.LogLevel
+	if level == nil {
+		return border.Answer{}, border.NotFound("no such path")
+	}
+	f := c.ReadFields()
+	word := f.RequiredText("level", engine.FieldMax)
+	if word != "" && !slices.Contains(logLevels, word) {
+		f.Invalid("level", "must be debug, info, warn or error")
+	}
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	var to slog.Level
+	if err := to.UnmarshalText([]byte(word)); err != nil {
+		return border.Answer{}, err
+	}
+	level.Set(to)
+	c.Log().Warn("log level changed", "to", word, "requestId", c.Asked.RequestID) // At any level but error: who looks for lines must know.
+	return showLogLevel(c)
+}
+
+// advanceClock is POST /v1/test/clock {"advance":"25h"}: log time of a cluster
+// that was bootstrapped with a test clock goes forward, never back. Anywhere else
+// the path does not exist.
+func advanceClock(c *border.Request) (border.Answer, error) {
+	if !c.Judge.Terms.Settings.Genesis.TestClock {
+		return border.Answer{}, border.NotFound("no such path")
+	}
+	f := c.ReadFields()
+	text := f.RequiredText("advance", engine.FieldMax)
+	span, ok := parseSpan(text)
+	if text != "" && (!ok || span <= 0 || span > 1000*engine.DayLength) {
+		f.Invalid("advance", "must be a span such as 25h or 91d, at most 1000d")
+	}
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindClock, Record: func() (any, error) {
+		var m strictjson.Members
+		m.Text("advance", text)
+		record := &wire.Clock{Advance: span}
+		var err error
+		record.Common, err = c.Judge.Recorded(m)
+		return record, err
+	}, Refused: func(r wire.Result) error {
+		if r.Refusal == wire.RefusedMalformed {
+			return border.InvalidField("advance", "goes beyond what the test clock can do")
+		}
+		return nil
+	}}, nil)
+}
+
+func renderClock(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "logTime")
+	m.Text("advanced", l.Text("advance"))
+	m.Text("eventId", l.Text("eventId"))
+	return nil
+}
+
+// testClockRoute is mounted always; whether it exists is the genesis' question.
+func testClockRoute() border.Route {
+	return border.Route{Method: http.MethodPost, Path: "/v1/test/clock", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Body: border.BodyObject, Handle: advanceClock}
+}
+
+// Operations are the cluster's verbs and its state for people and load balancers.
+type Operations interface {
+	NodeID() string
+	Status(ctx context.Context) report.ClusterStatus
+	Ready(ctx context.Context, query report.ReadyQuery) report.Readiness
+	TransferLeader(ctx context.Context, to string) error
+	Leave(ctx context.Context)
+	Drain(ctx context.Context) error
+	Undrain()
+	Snapshot(ctx context.Context) (report.SnapshotInfo, error)
+	SaveSnapshot(ctx context.Context, w io.Writer) error
+	Join(ctx context.Context, id, addr string) error
+	Remove(ctx context.Context, id string, force bool) error
+	Promote(ctx context.Context, id string) error
+	Demote(ctx context.Context, id string, force bool) error
+	MatcherReady(to uint16) error // Why the matcher cannot be raised to that version; nil: it can.
+}
+
+// BackupSaver writes the parts of a backup (GET /v1/cluster/backup): history from a leaf
+// on, lists in use since a log time in nanoseconds.
+type BackupSaver func(ctx context.Context, w io.Writer, from uint64, since int64) error

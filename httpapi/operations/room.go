@@ -1,0 +1,80 @@
+package operations
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"railguard/cluster/report"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/seal"
+)
+
+// Deps is what the room needs from the rest of the house.
+type Deps struct {
+	Operations Operations
+	Secrets    *seal.Secrets
+	Logger     *slog.Logger
+	Gate       Gate
+	Gauges     *metrics.Set
+	LogStatus  func(ctx context.Context) *report.LogStatus // The log in the cluster's status.
+	Version    string
+	LogLevel   *slog.LevelVar // Of Logger, to be changed while the node runs; nil: it cannot.
+	Backup     BackupSaver    // nil: this server gives no backups.
+	Ephemeral  bool           // Throw-away development: health says so of the signing key.
+}
+
+// Gate is where calls come in: it is closed before a node goes.
+type Gate interface {
+	SetLeaving()
+	SetDraining(on bool)
+	DrainLater() (drain func() bool)
+	Running() int64
+}
+
+// Room is what calls of operators and probes share.
+type Room struct {
+	deps     Deps
+	started  time.Time
+	statuses statusTokens
+	health   healthCache
+}
+
+// Open opens the room.
+func Open(deps Deps) *Room {
+	return &Room{deps: deps, started: time.Now()}
+}
+
+func operationsOf(c *border.Request) *Room { return c.Room().(*Room) }
+
+// Table is what the room gives the border.
+func (o *Room) Table() border.Room {
+	return border.Room{
+		State: o, Public: border.ConcatRoutes(healthRoutes(), clusterRoutes(), documentRoutes(), statusListRoutes(), []border.Route{testClockRoute(), ownKeyRoute()}), Admin: o.adminRoutes(), Bodies: operationsBodies, Queries: operationsQueries,
+		Renderers: map[string]border.Renderer{"matcher.raised": renderMatcher, "format.raised": renderFormat, "clock.advanced": renderClock},
+	}
+}
+
+func ownKeyRoute() border.Route {
+	return border.Route{Method: http.MethodGet, Path: "/v1/key", Scope: border.ScopeReference, Roles: border.AnyRole, Handle: showOwnKey}
+}
+
+// keyRoutes are on the admin listener: API keys, signing keys and the cluster secret, which no
+// call of the public API issues.
+func keyRoutes() []border.Route {
+	return []border.Route{
+		{Method: http.MethodPost, Path: "/admin/keys", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyObject, Handle: createKey},
+		{Method: http.MethodGet, Path: "/admin/keys", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: listKeys},
+		{Method: http.MethodDelete, Path: "/admin/keys/{id}", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: revokeKey},
+		{Method: http.MethodPost, Path: "/admin/keys/{id}/rotate", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyOptional, Handle: rotateKey},
+		{Method: http.MethodGet, Path: "/admin/cluster-secret", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: showSecret},
+		{Method: http.MethodPost, Path: "/admin/cluster-secret/reseal", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyObject, Handle: reseal},
+		{Method: http.MethodPost, Path: "/admin/signing-key/rotate", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyOptional, Handle: rotateSigningKey},
+		{Method: http.MethodGet, Path: "/admin/signing-keys", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: listSigningKeys},
+		{Method: http.MethodPost, Path: "/admin/signing-keys/{kid}/revoke", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyObject, Handle: revokeSigningKey},
+	}
+}

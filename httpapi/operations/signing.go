@@ -1,0 +1,217 @@
+package operations
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/seal"
+	"railguard/strictjson"
+)
+
+// Signing keys (decision 56). A new key is published 24 hours before it signs;
+// in an emergency it signs at once, and the tokens of the key it replaces can be
+// made R2. Those agents are then issued anew (POST /v1/agents/{id}/reissue).
+
+// kidPrefix begins every kid of the cluster: cc-v1, cc-v2, ...
+const kidPrefix = "cc-v"
+
+// rotateSigningKey is POST /admin/signing-key/rotate {"emergency"?,"revoke"?,"reason"?}.
+func rotateSigningKey(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	emergency, _ := f.Flag("emergency")
+	revoke, reason := f.Text("revoke", engine.FieldMax), f.Text("reason", engine.TextMax)
+	if (emergency || revoke != "") && strings.TrimSpace(reason) == "" {
+		f.Missing("reason")
+	}
+	if revoke != "" && !emergency {
+		f.Invalid("revoke", "needs emergency: a key is not revoked before its successor signs")
+	}
+	if revoke != "" && findSigningKey(c, revoke) == nil {
+		if err := c.Judge.CatchUp(); err != nil {
+			return border.Answer{}, err
+		}
+	}
+	if revoke != "" && findSigningKey(c, revoke) == nil {
+		f.Invalid("revoke", "is no signing key")
+	}
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	added, err := addSigningKey(c, emergency, reason)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	var m strictjson.Members
+	added.CopyTo(&m, "kid", "activateAt")
+	m.Text("publishedAt", added.Text("time"))
+	m.Bool("emergency", emergency)
+	if revoke != "" {
+		if err := revokeKID(c, revoke, reason); err != nil {
+			return border.Answer{}, err
+		}
+		m.Text("revoked", revoke)
+	}
+	added.CopyTo(&m, "reason", "eventId")
+	return c.Reply(http.StatusCreated, m), nil
+}
+
+// findSigningKey finds a key by its kid.
+func findSigningKey(c *border.Request, kid string) *wire.SigningKey {
+	for _, key := range c.Judge.Terms.Settings.SigningKeys {
+		if key.KID == kid {
+			return key
+		}
+	}
+	return nil
+}
+
+// nextKID is one above the highest number in use: a kid names one key for ever.
+func nextKID(c *border.Request) string {
+	highest, prefix := 0, kidPrefix
+	if edge.IsSandbox(c.Judge.Terms.Settings) {
+		prefix = strings.TrimSuffix(seal.SandboxKID, "1")
+	}
+	for _, key := range c.Judge.Terms.Settings.SigningKeys {
+		if n, err := strconv.Atoi(strings.TrimPrefix(key.KID, prefix)); err == nil {
+			highest = max(highest, n)
+		}
+	}
+	return prefix + strconv.Itoa(highest+1)
+}
+
+// addSigningKey draws, seals and publishes the next key. Another rotation may
+// take the same number first; then the next one is tried.
+func addSigningKey(c *border.Request, now bool, reason string) (edge.Leaf, error) {
+	for try := 0; ; try++ {
+		key, err := seal.NewSigningKey(c.Secrets(), nextKID(c))
+		if err != nil {
+			return edge.Leaf{}, err
+		}
+		result, err := c.Propose(border.Proposal{Kind: wire.KindSigningKey, Record: func() (any, error) {
+			var m strictjson.Members
+			m.TextOrNull("reason", reason)
+			m.Bool("emergency", now)
+			record := &wire.SigningKeyPut{Op: wire.SigningAdd, Key: key, Now: now}
+			var err error
+			record.Common, err = c.Judge.Recorded(m)
+			return record, err
+		}, Refused: func(r wire.Result) error {
+			switch r.Refusal {
+			case wire.RefusedExists:
+				return border.ErrMoved
+			case wire.RefusedFull:
+				return border.Conflict("limit_reached", "there are as many signing keys as there may be", nil)
+			}
+			return nil
+		}})
+		if err == nil {
+			return c.OpenResult(result)
+		}
+		if !errors.Is(err, border.ErrMoved) {
+			return edge.Leaf{}, err
+		}
+		if err := c.Judge.Again(try, c.Judge.Index); err != nil {
+			return edge.Leaf{}, err
+		}
+	}
+}
+
+// revokeSigningKey is POST /admin/signing-keys/{kid}/revoke {"reason"}: every
+// token of the key is R2 from then on.
+func revokeSigningKey(c *border.Request) (border.Answer, error) {
+	kid := c.PathValue("kid")
+	f := c.ReadFields()
+	reason := f.RequiredText("reason", engine.TextMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	if findSigningKey(c, kid) == nil {
+		if err := c.Judge.Confirm(); err != nil {
+			return border.Answer{}, err
+		}
+	}
+	if findSigningKey(c, kid) == nil {
+		return border.Answer{}, border.NotFound("no such signing key")
+	}
+	if err := revokeKID(c, kid, reason); err != nil {
+		return border.Answer{}, err
+	}
+	var m strictjson.Members
+	m.Text("kid", kid)
+	m.Text("state", "revoked")
+	m.Text("reason", reason)
+	return c.Reply(http.StatusOK, m), nil
+}
+
+// revokeKID revokes a key unless it is the only one that can sign.
+func revokeKID(c *border.Request, kid, reason string) error {
+	if c.Judge.Index > c.Published().Applied() {
+		if err := c.Records().WaitApplied(c.Context(), c.Judge.Index); err != nil {
+			return border.UnreadableError(err)
+		}
+	}
+	c.Judge.Renew()
+	others := *c.Judge.Terms.Settings
+	others.SigningKeys = nil
+	for _, key := range c.Judge.Terms.Settings.SigningKeys {
+		if key.KID != kid {
+			others.SigningKeys = append(others.SigningKeys, key)
+		} else if key.RevokedAt != 0 {
+			return nil // It is done already.
+		}
+	}
+	if others.ActiveKey(c.Published().LogTime()) == nil {
+		return border.Conflict("invalid_transition", "it is the only key that signs: rotate with emergency first", nil)
+	}
+	_, err := c.Propose(border.Proposal{Kind: wire.KindSigningKey, Record: func() (any, error) {
+		var m strictjson.Members
+		m.Text("reason", reason)
+		record := &wire.SigningKeyPut{Op: wire.SigningRevoke, Key: wire.SigningKey{KID: kid}}
+		var err error
+		record.Common, err = c.Judge.Recorded(m)
+		record.Idem = nil // The caller's key stands for the whole call.
+		return record, err
+	}})
+	return err
+}
+
+// listSigningKeys is GET /admin/signing-keys. No private part is ever shown.
+func listSigningKeys(c *border.Request) (border.Answer, error) {
+	settings, now := c.Judge.Terms.Settings, c.Published().LogTime()
+	signing := settings.ActiveKey(now)
+	c.Judge.Index = c.Published().Applied()
+	items := []strictjson.Members{}
+	for i := len(settings.SigningKeys) - 1; i >= 0; i-- {
+		key := settings.SigningKeys[i]
+		var m strictjson.Members
+		m.Text("kid", key.KID)
+		switch {
+		case key.RevokedAt != 0:
+			m.Text("state", "revoked")
+		case key == signing:
+			m.Text("state", "signing")
+		case key.ActivateAt > now:
+			m.Text("state", "next")
+		default:
+			m.Text("state", "retired")
+		}
+		if key.ActivateAt == 0 {
+			m.Null("activateAt") // The cluster's first key signs since its birth.
+		} else {
+			m.Time("activateAt", key.ActivateAt)
+		}
+		if key.RevokedAt == 0 {
+			m.Null("revokedAt")
+		} else {
+			m.Time("revokedAt", key.RevokedAt)
+		}
+		items = append(items, m)
+	}
+	return c.AnswerList(items, "")
+}

@@ -1,0 +1,75 @@
+package operations
+
+import (
+	"fmt"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// raiseFormat is POST /v1/cluster/format: the last step of an upgrade whose binary can
+// apply a newer format. From the log index of its record on every node computes by it, and
+// there is no way back. It is refused while a member could not: that one would stop.
+func raiseFormat(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	to := engine.Format(0)
+	if n, ok := f.Integer("to", 1, 65_535); ok {
+		to = engine.Format(n)
+	} else if f.Get("to") == nil {
+		f.Missing("to")
+	}
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindFormat, Record: func() (any, error) {
+		if err := formatProblem(c, to); err != nil {
+			return nil, border.ChangeableRefusal{Cause: err}
+		}
+		var m strictjson.Members
+		m.Uint("previousFormat", uint64(c.Judge.Terms.Settings.Format))
+		m.TextOrNull("reason", reason)
+		m.TextOrNull("actor", actor)
+		record := &wire.FormatRaise{To: to}
+		var err error
+		record.Common, err = c.Judge.Recorded(m)
+		return record, err
+	}}, func(wire.Result) (border.Answer, error) {
+		var m strictjson.Members
+		m.Uint("featureLevel", uint64(c.Judge.Terms.Settings.Format))
+		m.Bool("unchanged", true)
+		return c.Reply(200, m), nil
+	})
+}
+
+// formatProblem says why the format in force cannot become that one.
+func formatProblem(c *border.Request, to engine.Format) error {
+	now := c.Judge.Terms.Settings.Format
+	switch {
+	case to == now:
+		return nil // The log says that nothing changes.
+	case to != now+1:
+		return border.InvalidField("to", "must be one above the format in force: see featureLevel in /v1/cluster/status")
+	}
+	for _, node := range operationsOf(c).deps.Operations.Status(c.Context()).Nodes {
+		switch {
+		case node.FormatMax == 0 || node.Role == "unreachable":
+			return border.Conflict("format_not_ready", fmt.Sprintf("%s does not answer: bring it back, or remove it", node.ID), nil)
+		case node.FormatMax < uint16(to):
+			return border.Conflict("format_not_ready", fmt.Sprintf("%s (release %s) knows formats up to %d and would stop: upgrade it first", node.ID, node.Version, node.FormatMax), nil)
+		}
+	}
+	return nil
+}
+
+// renderFormat answers raiseFormat.
+func renderFormat(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	m.Uint("featureLevel", l.Number("format"))
+	l.CopyTo(m, "previousFormat")
+	m.Text("raisedAt", l.Text("time"))
+	l.CopyTo(m, "reason", "actor", "eventId", "actorKeyId")
+	return nil
+}

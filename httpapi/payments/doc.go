@@ -1,0 +1,7 @@
+// Package payments screens payments over HTTP.
+//
+// Purpose: one payment, many at once, the dry run; what became of a payment afterwards.
+//
+// May import: httpapi/border, edge, strictjson, engine, fsm/leafjson, fsm/wire, cluster/timing.
+// Never: another room of the API.
+package payments

@@ -1,0 +1,245 @@
+package payments
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leafjson"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/strictjson"
+)
+
+// screenPath is where payments are screened one by one; those of a batch share its
+// scope of idempotency keys.
+const screenPath = "/v1/screen"
+
+// Table is what the room gives the border.
+func Table() border.Room {
+	return border.Room{
+		Public:    screenRoutes(),
+		Renderers: map[string]border.Renderer{"screen": renderScreen, "hold.settled": renderPayment, "hold.released": renderPayment},
+	}
+}
+
+func screenRoutes() []border.Route {
+	return []border.Route{
+		{Method: http.MethodPost, Path: screenPath, Scope: border.ScopeOwner, Roles: wire.RoleScreener, Body: border.BodyObject, Max: engine.ScreenBodyMax, Handle: screen},
+		{Method: http.MethodPost, Path: "/v1/screen/dry-run", Scope: border.ScopeOwner, Roles: wire.RolePolicy | wire.RoleReviewer | wire.RoleScreener, Body: border.BodyObject, Max: engine.ScreenBodyMax, Handle: dryRun},
+		{Method: http.MethodGet, Path: "/v1/transactions", Scope: border.ScopeOwner, Roles: wire.RoleScreener, Handle: findPayment},
+		{Method: http.MethodPost, Path: "/v1/transactions/{txnId}/settle", Scope: border.ScopeOwner, Roles: wire.RoleScreener, Body: border.BodyObject, Handle: settlePayment},
+		{Method: http.MethodPost, Path: "/v1/transactions/{txnId}/release", Scope: border.ScopeOwner, Roles: wire.RoleScreener, Body: border.BodyObject, Handle: releasePayment},
+		{Method: http.MethodPost, Path: "/v1/screen/batch", Scope: border.ScopeOwner, Roles: wire.RoleScreener, Body: border.BodyBatch, Max: engine.BatchBodyMax, Handle: screenBatch},
+	}
+}
+
+// screen is POST /v1/screen. What cannot change is judged by the edge, what can
+// change in the log.
+func screen(c *border.Request) (border.Answer, error) {
+	if err := readScreening(c); err != nil {
+		return border.Answer{}, err
+	}
+	lost, err := sandboxOutage(&c.Judge)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	began := time.Now()
+	result, err := c.Propose(border.Proposal{Kind: wire.KindScreen, Record: func() (any, error) { return c.Judge.Screen() }})
+	if err != nil {
+		return border.Answer{}, err
+	}
+	if lost && result.Code != wire.Replayed {
+		return border.Answer{}, border.ProposalError(wire.ErrUnknown)
+	}
+	if c.Judge.Forged {
+		c.Key.Charge(border.CostForged - 1)
+	}
+	c.Commit = time.Since(began) - c.Judge.Timing.Verify - c.Judge.Timing.Rules
+	record, err := resultRecord(c, result, c.Judge.Agent)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	c.Out = c.Out[:0]
+	c.WriteScreen(record, &c.Out)
+	countScreen(record.Verdict.String(), record.Rule.Code(), c.Judge.Timing, c.Commit, time.Since(c.Start))
+	return c.Reply(http.StatusOK, c.Out), nil
+}
+
+// sandboxOutage is the 503 that a sandbox was asked for; lost: the answer is, once the
+// payment is recorded.
+func sandboxOutage(judge *edge.Judge) (lost bool, err error) {
+	asked := edge.SandboxAsks(judge)
+	switch {
+	case asked == "" || border.StatusOf(asked) != http.StatusServiceUnavailable:
+		return false, nil
+	case asked == "outcome_unknown":
+		return true, nil
+	}
+	return false, border.Unavailable(asked, "the sandbox was asked for this")
+}
+
+// settlePayment is POST /v1/transactions/{txnId}/settle: what was paid. It is refused for
+// no limit; a repeated call is answered with the first one's leaf.
+func settlePayment(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	outcome := &edge.Outcome{Op: wire.HoldSettle}
+	if f.Get("amount") != nil {
+		amount, _ := f.RequiredUSD("amount")
+		outcome.Amount = &amount
+	}
+	outcome.Said.Optional("railRef", f.Text("railRef", engine.FieldMax))
+	return endPayment(c, f.Err(), outcome)
+}
+
+// releasePayment is POST /v1/transactions/{txnId}/release: the payment was not made.
+func releasePayment(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	outcome := &edge.Outcome{Op: wire.HoldRelease}
+	outcome.Said.Text("reason", f.RequiredText("reason", engine.TextMax))
+	return endPayment(c, f.Err(), outcome)
+}
+
+// findPayment is GET /v1/transactions?paymentRef=: the record that uses a reference of the
+// caller's owner, as GET /v1/audit/{txnId} shows it.
+func findPayment(c *border.Request) (border.Answer, error) {
+	reference := c.Query("paymentRef")
+	if !edge.SoundReference(reference) {
+		return border.Answer{}, border.BadQuery("paymentRef", "must be 1 to 128 printable ASCII characters")
+	}
+	l, err := edge.ReferencedRecord(&c.Judge, reference)
+	if err != nil && border.RestsOnState(err) {
+		if err = c.Judge.CatchUp(); err == nil {
+			l, err = edge.ReferencedRecord(&c.Judge, reference)
+		}
+	}
+	if err != nil {
+		return border.Answer{}, err
+	}
+	c.TxnID = l.Text("txnId")
+	d, err := c.Judge.Disposition(&l, c.Query("consistency") == "local")
+	if err != nil {
+		return border.Answer{}, err
+	}
+	if err := c.WriteRecord(&c.Out, &l, d); err != nil {
+		return border.Answer{}, err
+	}
+	return c.Reply(http.StatusOK, c.Out), nil
+}
+
+func endPayment(c *border.Request, wrong error, outcome *edge.Outcome) (border.Answer, error) {
+	l, err := edge.OwnRecord(&c.Judge, c.PathValue("txnId"))
+	if err != nil {
+		return border.Answer{}, err
+	}
+	if c.TxnID = l.Text("txnId"); wrong != nil {
+		return border.Answer{}, wrong
+	}
+	return c.AnswerProposal(border.Proposal{
+		Kind:   wire.KindHold,
+		Record: func() (any, error) { return edge.Settlement(&c.Judge, &l, outcome) },
+	}, func(r wire.Result) (border.Answer, error) {
+		data, err := c.Records().Leaf(c.Context(), r.Leaf) // This node has applied it.
+		if err != nil {
+			return border.Answer{}, edge.LeafError(err)
+		}
+		first, err := c.Judge.OpenLeaf(r.Leaf, data)
+		if err != nil {
+			return border.Answer{}, err
+		}
+		return c.AnswerLeaf(&first)
+	})
+}
+
+// renderPayment is the answer of a settle or a release.
+func renderPayment(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	c.TxnID = l.Text("txnId")
+	l.CopyTo(m, "txnId")
+	l.CopyTo(m, border.PaymentMembers...)
+	if c.Happened && !c.Replayed {
+		noteSettle(c, l)
+	}
+	return nil
+}
+
+// noteSettle counts and tells what a person must look at: a settle that was late, above a
+// limit, or not allowed.
+func noteSettle(c *border.Request, l *edge.Leaf) {
+	for mark, total := range SettleMarks {
+		if l.Flag(mark) {
+			total.Inc()
+			c.Log().Warn("a payment was settled that is "+mark, "txnId", c.TxnID, "eventId", l.Text("eventId"))
+		}
+	}
+}
+
+// resultRecord is the record that a call wrote, now or at its first try, judged with
+// that agent.
+func resultRecord(c *border.Request, result wire.Result, agent *engine.AgentProfile) (*leafjson.Screen, error) {
+	if result.Code == wire.Applied {
+		return c.Judge.OpenAnswer(result.Data, agent)
+	}
+	l, err := c.OpenResult(result)
+	if err != nil {
+		return nil, err
+	}
+	if l.Record == nil {
+		return nil, errors.New("BUG: a screening call's leaf is none")
+	}
+	return l.Record, nil
+}
+
+// readScreening reads the body of a screening call.
+func readScreening(c *border.Request) error {
+	var err error
+	if c.Asked.Strict, err = strictOf(c); err != nil {
+		return err
+	}
+	return readMembers(&c.Judge)
+}
+
+// strictOf tells whether any unknown member is to be refused: the caller or its key says so.
+func strictOf(c *border.Request) (bool, error) {
+	switch c.RequestHeader("X-Railguard-Strict") {
+	case "", "false":
+		return c.Key.Strict, nil
+	case "true":
+		return true, nil
+	}
+	e := border.NewError(http.StatusBadRequest, "bad_request", "X-Railguard-Strict must be true or false")
+	e.Param = "X-Railguard-Strict"
+	return false, e
+}
+
+// readMembers reads the members of a payment. What is wrong with them is 400, where
+// other calls say 422.
+func readMembers(judge *edge.Judge) error {
+	err := judge.Read()
+	var invalid *strictjson.InvalidBody
+	if errors.As(err, &invalid) {
+		return border.BadFields(http.StatusBadRequest, invalid)
+	}
+	return err
+}
+
+// dryRun is POST /v1/screen/dry-run: the same judgement without a record.
+func dryRun(c *border.Request) (border.Answer, error) {
+	if err := readScreening(c); err != nil {
+		return border.Answer{}, err
+	}
+	if _, err := sandboxOutage(&c.Judge); err != nil {
+		return border.Answer{}, err
+	}
+	if err := c.Judge.DryRun(&c.Out); err != nil {
+		return border.Answer{}, err
+	}
+	return c.Reply(http.StatusOK, c.Out), nil
+}
+
+// renderScreen is the answer of POST /v1/screen. A blocked party is told least.
+func renderScreen(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	c.WriteScreen(l.Record, m)
+	return nil
+}

@@ -1,0 +1,156 @@
+package rulebook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"railguard/edge/retrace"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// Backtests: what another policy or another list would have made of the calls that were
+// recorded (docs/foresight.md).
+
+const (
+	triesPolicies = wire.RolePolicy | wire.RoleReviewer
+	readsTrials   = triesPolicies | wire.RoleAuditor
+)
+
+func backtestRoutes() []border.Route {
+	return []border.Route{
+		{Method: http.MethodPost, Path: "/v1/backtests", Scope: border.ScopeInstitution, Roles: triesPolicies, Body: border.BodyObject, Handle: startBacktest},
+		{Method: http.MethodGet, Path: "/v1/backtests", Scope: border.ScopeInstitution, Roles: readsTrials, Handle: listJobs(retrace.Backtest)},
+		{Method: http.MethodGet, Path: "/v1/backtests/{id}", Scope: border.ScopeInstitution, Roles: readsTrials, Handle: showJob(retrace.Backtest)},
+		{Method: http.MethodPost, Path: "/v1/backtests/{id}/cancel", Scope: border.ScopeInstitution, Roles: triesPolicies, Body: border.BodyOptional, Handle: stopJob(retrace.Backtest)},
+	}
+}
+
+// newDesk opens the desk of the jobs that judge history again.
+func newDesk(b *Room) *retrace.Desk {
+	records, published := b.deps.Records, b.deps.Published
+	desk := retrace.NewDesk(b.deps.Node, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), published.LogTime)
+	if b.deps.Jobs != nil {
+		desk.Resume(b.deps.Jobs, b.termsAgain, func(text string, err error) { b.deps.Logger.Warn(text, "error", err) })
+	}
+	return desk
+}
+
+// termsAgain reads what a job tries that goes on after a restart of this node.
+func (b *Room) termsAgain(ctx context.Context, order *retrace.Order) (terms retrace.Terms, err error) {
+	if order.Document != nil {
+		var wrong []engine.FieldError
+		if terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From, b.deps.Published.Settings().Rules()); len(wrong) > 0 {
+			return terms, fmt.Errorf("%w: the policy is not one any more: %s %s", retrace.ErrTermsGone, wrong[0].Param, wrong[0].Message)
+		}
+	}
+	if order.ListID == "" {
+		return terms, nil
+	}
+	settings := b.deps.Published.Settings()
+	info := listNamed(settings, order.ListID)
+	if info == nil {
+		return terms, fmt.Errorf("%w: no node holds the list", retrace.ErrTermsGone)
+	}
+	if terms.List, err = b.deps.Judges.Retracing().List(ctx, info.Digest, settings.Matcher); err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: the list: %w", retrace.ErrTermsGone, err)
+	}
+	return terms, err
+}
+
+// startBacktest is POST /v1/backtests. It is answered as soon as the job runs.
+func startBacktest(c *border.Request) (border.Answer, error) {
+	order := retrace.Order{Kind: retrace.Backtest, By: c.Key.ID, Now: c.Published().LogTime()}
+	f := c.ReadFields()
+	var given bool
+	if order.From, given = f.Instant("from"); !given {
+		f.Missing("from")
+	}
+	if order.To, given = f.Instant("to"); !given {
+		order.To = order.Now
+	}
+	order.To = min(order.To, order.Now)
+	if order.From > order.To {
+		f.Invalid("from", "must not be after to, nor in the future")
+	}
+	order.From = max(order.From, order.Now-engine.Retention, 0)
+	if err := readTerms(c, &f, &order); err != nil {
+		return border.Answer{}, err
+	}
+	return startJob(c, order)
+}
+
+// readTerms reads what is to be tried: a policy, a list, or neither.
+func readTerms(c *border.Request, f *strictjson.Fields, order *retrace.Order) error {
+	if inner, given := f.Nested("policy"); given {
+		order.Document = inner.JSON()
+		if len(order.Document) > policyDocumentMax {
+			return border.TooLarge(policyDocumentMax)
+		}
+		var wrong []engine.FieldError
+		order.Terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From, c.Judge.Terms.Settings.Rules()) // Hours are compiled from the first call on.
+		inner.Report(wrong)
+	}
+	id := f.Text("listSnapshotId", engine.FieldMax)
+	if err := f.Err(); err != nil || id == "" {
+		return err
+	}
+	info, err := knownList(c, id)
+	if err != nil {
+		return border.InvalidField("listSnapshotId", "names no list that is known here")
+	}
+	order.ListID = ofac.SnapshotID(info.Digest)
+	order.Terms.List, err = openList(c, info)
+	var known *border.Error
+	if errors.As(err, &known) && known.Status == http.StatusNotFound {
+		return border.InvalidField("listSnapshotId", "names a list whose content no node that answers holds any more")
+	}
+	return err
+}
+
+func startJob(c *border.Request, order retrace.Order) (border.Answer, error) {
+	job, err := rulebookOf(c).Jobs.Start(order)
+	switch {
+	case errors.Is(err, retrace.ErrBusy):
+		return border.Answer{}, border.Conflict("job_running", "a job of this kind runs on this node already: wait for it, stop it, or ask another node", nil)
+	case err != nil:
+		return border.Answer{}, border.Unavailable("shutting_down", "this node is going down")
+	}
+	rulebookOf(c).writeJob(&c.Out, job, false)
+	return c.Reply(http.StatusAccepted, c.Out), nil
+}
+
+// listJobs is GET /v1/backtests and its like: the jobs that the nodes remember.
+func listJobs(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
+	return func(c *border.Request) (border.Answer, error) {
+		items, silent := askAllJobs(c, kind)
+		m := c.Out[:0]
+		m.List("data", items)
+		m.Texts("unreachable", silent)
+		c.Out = m
+		return c.Reply(http.StatusOK, m), nil
+	}
+}
+
+// showJob is GET /v1/backtests/{id} and its like.
+func showJob(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
+	return func(c *border.Request) (border.Answer, error) { return aboutJob(c, kind, jobShow) }
+}
+
+// stopJob ends a job; one that has ended is shown as it is.
+func stopJob(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
+	return func(c *border.Request) (border.Answer, error) { return aboutJob(c, kind, jobStop) }
+}
+
+func aboutJob(c *border.Request, kind retrace.Kind, verb string) (border.Answer, error) {
+	answer, err := askJob(c, jobQuestion{Verb: verb, Kind: kind, ID: c.PathValue("id")})
+	if err != nil {
+		return border.Answer{}, err
+	}
+	return c.Send(http.StatusOK, border.JSONType, answer), nil
+}

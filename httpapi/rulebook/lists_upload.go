@@ -1,0 +1,296 @@
+package rulebook
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/ofac"
+	"railguard/ofac/judge"
+	"railguard/strictjson"
+)
+
+// Uploading lets one upload in at a time, since each may take hundreds of MiB of
+// memory until its entities are read.
+var Uploading = make(chan struct{}, 1)
+
+// uploadList is POST /v1/ofac/snapshots on the admin listener, the way in for a
+// list where there is no network. The body is one published file as it is, its
+// name in ?name=, or a ZIP archive of several; XML is known by its content
+// without a name. The list of its entities is replicated and staged, not activated.
+func uploadList(c *border.Request) (border.Answer, error) {
+	if rulebookOf(c).deps.LoadList == nil || rulebookOf(c).deps.Lists == nil {
+		return border.Answer{}, listRejected([]string{"this node takes no list uploads"})
+	}
+	if err := border.CheckLength(c); err != nil {
+		return border.Answer{}, err
+	}
+	select {
+	case Uploading <- struct{}{}:
+		defer func() { <-Uploading }()
+	default:
+		return border.Answer{}, border.Conflict("refresh_running", "another upload is being read: one list is staged at a time", nil)
+	}
+	defer border.ExtendTime(c, listWork)()
+	body, err := border.ReadUpload(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	if len(body) == 0 {
+		return border.Answer{}, listRejected([]string{"the upload is empty"})
+	}
+	name := c.Query("name")
+	if name == "" {
+		name = "upload"
+	}
+	if len(name) > engine.FieldMax {
+		return border.Answer{}, border.BadQuery("name", "must have at most 256 bytes")
+	}
+	entities, info, found, err := rulebookOf(c).deps.LoadList(map[string][]byte{name: body})
+	if err != nil {
+		return border.Answer{}, listRejected([]string{err.Error()})
+	}
+	if len(entities) > engine.ListMax {
+		return border.Answer{}, listRejected([]string{"the list of entities is larger than 96 MiB"})
+	}
+	problems := judge.Content(&info, found)
+	return stageUpload(c, entities, info, problems, "upload")
+}
+
+// stageUpload replicates a list of entities and answers with its leaf.
+func stageUpload(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (border.Answer, error) {
+	result, err := stage(c, entities, info, problems, origin)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	l, err := c.OpenResult(result)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerLeaf(&l)
+}
+
+func stage(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (wire.Result, error) {
+	var m strictjson.Members
+	info.Size = uint32(len(entities))
+	m.Object("list", ListMembers(&info))
+	m.Texts("problems", problems)
+	m.Text("origin", origin)
+	common, err := c.Judge.Recorded(m)
+	if err != nil {
+		return wire.Result{}, err
+	}
+	common.Idem = nil // The body is no part of the key's scope on a raw route.
+	result, err := rulebookOf(c).deps.Lists.Stage(c.Context(), entities, info, common)
+	if errors.Is(err, ofac.ErrEntities) {
+		return result, listRejected([]string{err.Error()})
+	}
+	if err != nil {
+		return result, border.ProposalError(err)
+	}
+	if result.Code != wire.Applied {
+		return result, listRejected([]string{"another list was staged at the same time: try again"})
+	}
+	c.Happened = true
+	return result, c.AwaitApplied(wire.KindListChunk, result)
+}
+
+// renderStaged answers an upload.
+func renderStaged(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	c.Status = http.StatusCreated
+	for _, name := range []string{"snapshotId", "source", "sha256", "sample", "publishedAt", "families", "missing", "counts", "walletsByChain", "quarantined", "warnings", "sizeBytes"} {
+		m.Raw(name, l.Raw("list", name))
+	}
+	m.Text("stagedAt", l.Text("time"))
+	l.CopyTo(m, "problems", "eventId")
+	return nil
+}
+
+// rollbackList is POST /v1/ofac/{id}/rollback: a list of the history becomes
+// active again; without an id, the one before the active list. Its
+// entities are taken from the tables that this node has of it, whatever matcher those
+// are for, and must be the same bytes as they were.
+func rollbackList(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	a := activation{force: true, rollback: true}
+	a.reason, a.actor = f.RequiredText("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	_, _ = f.Flag("force") // Is forced in any case; what is no flag is refused all the same.
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	if replay, err := c.AnswerReplay(border.ErrMoved); err != border.ErrMoved {
+		return replay, err // Answered from the first call's leaf, or the key was used for another body.
+	}
+	defer border.ExtendTime(c, listWork)()
+	info, err := rollbackTarget(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	if c.PathValue("id") == "" {
+		a.chosenAt = c.Judge.Terms.Settings.ListVersion
+	}
+	if active := c.Judge.Terms.Settings.List; active != nil && active.Digest == info.Digest {
+		return activateAs(c, info, a)
+	}
+	list, err := openList(c, info)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	entities, err := ofac.EncodeEntities(list.Entities(), list.Meta())
+	if err != nil || ofac.Digest(entities) != info.Digest {
+		return border.Answer{}, listRejected([]string{"this version writes that list as other bytes: upload its files again"})
+	}
+	if _, err := stage(c, entities, *info, nil, "rollback"); err != nil {
+		return border.Answer{}, err
+	}
+	if err := c.Judge.Confirm(); err != nil {
+		return border.Answer{}, err
+	}
+	return activateAs(c, info, a)
+}
+
+// rollbackTarget is the list of the path, or the newest one that the active list
+// replaced. Both are asked of the newest state there is: a node that lags behind would
+// name another list, or take the target for the active one.
+func rollbackTarget(c *border.Request) (*wire.ListInfo, error) {
+	if err := c.Judge.Confirm(); err != nil {
+		return nil, err
+	}
+	if c.PathValue("id") != "" {
+		return pathList(c)
+	}
+	s := c.Judge.Terms.Settings
+	for i := len(s.History) - 1; i >= 0; i-- {
+		if s.List != nil && s.History[i].Digest != s.List.Digest {
+			return s.History[i], nil
+		}
+	}
+	return nil, border.NotFound("no earlier list")
+}
+
+// SyncReport is how the fetching of lists went on this node.
+type SyncReport struct {
+	Source  string    // "published", or the base URL of a mirror.
+	Running bool      // A run is under way.
+	TriedAt time.Time // When the last run began; zero: never.
+	DoneAt  time.Time // When the last good run ended; zero: never.
+	Failure string    // Why the last run failed; empty when it did not.
+}
+
+// syncReporter is a Syncer that tells how its runs went.
+type syncReporter interface{ LastSync() SyncReport }
+
+var (
+	SyncsDone   = metrics.NewCounter("railguard_ofac_syncs_total")
+	SyncsFailed = metrics.NewCounter("railguard_ofac_sync_failures_total")
+)
+
+// CountSync counts a run of whoever fetches lists, and its failure.
+func CountSync(err error) {
+	SyncsDone.Inc()
+	if err != nil {
+		SyncsFailed.Inc()
+	}
+}
+
+// syncMembers is the member "sync" of GET /v1/ofac: how it went on the node that was
+// asked. Fetching is the leader's work, so a follower may have nothing to tell.
+func syncMembers(c *border.Request) (strictjson.Members, bool) {
+	var m strictjson.Members
+	reporter, tells := rulebookOf(c).deps.Sync.(syncReporter)
+	if !tells {
+		return m, false
+	}
+	report := reporter.LastSync()
+	m.Text("node", c.NodeName())
+	m.TextOrNull("source", report.Source)
+	m.Bool("running", report.Running)
+	for _, moment := range []struct {
+		name string
+		at   time.Time
+	}{{"lastTryAt", report.TriedAt}, {"lastSuccessAt", report.DoneAt}} {
+		if moment.at.IsZero() {
+			m.Null(moment.name)
+		} else {
+			m.Time(moment.name, engine.Time(moment.at.UnixNano()))
+		}
+	}
+	m.TextOrNull("error", report.Failure)
+	return m, true
+}
+
+// syncQuick is how long POST /v1/ofac/sync waits for an answer of its own before
+// it says 202 and lets the run go on.
+const syncQuick = 300 * time.Millisecond
+
+// syncLists is POST /v1/ofac/sync. The run outlives the call: it ends by itself,
+// at the latest after listWork.
+func syncLists(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	syncer := rulebookOf(c).deps.Sync
+	if syncer == nil {
+		return border.Answer{}, listRejected([]string{"this node has no source to fetch lists from; upload the files instead"})
+	}
+	type outcome struct {
+		started bool
+		err     error
+	}
+	done := make(chan outcome, 1)
+	log, requestID := c.Log(), c.Asked.RequestID
+	log.Info("list sync: asked for", "requestId", requestID, "keyId", c.Key.ID, "reason", reason, "actor", actor)
+	detached := context.WithoutCancel(c.Context()) // Taken here: the call is not the goroutine's to read.
+	go func() {
+		ctx, cancel := context.WithTimeout(detached, listWork)
+		defer cancel()
+		started, err := syncer.Sync(ctx)
+		if err != nil {
+			log.Warn("list sync: the old list stays", "requestId", requestID, "error", err)
+		}
+		done <- outcome{started, err}
+	}()
+	timer := time.NewTimer(syncQuick)
+	defer timer.Stop()
+	finished := false
+	select {
+	case o := <-done:
+		if o.err != nil {
+			return border.Answer{}, listRejected([]string{o.err.Error()})
+		}
+		if !o.started {
+			return border.Answer{}, border.Conflict("refresh_running", "a list synchronisation is running already", nil)
+		}
+		finished = true
+	case <-timer.C:
+	}
+	var m strictjson.Members
+	m.Bool("started", true)
+	m.Bool("finished", finished)
+	return c.Reply(http.StatusAccepted, m), nil
+}
+
+// Lists replicates lists of entities: chunks through the log, then staged.
+type Lists interface {
+	Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
+}
+
+// Syncer fetches, compiles and stages the published list, then activates it
+// (POST /v1/ofac/sync). started is false when a run is under way already.
+type Syncer interface {
+	Sync(ctx context.Context) (started bool, err error)
+}
+
+// ListLoader compiles published files into a list (POST /v1/ofac/snapshots).
+// found is what stands against their content whatever the list replaces, in the
+// words of feed.Inspect.
+type ListLoader func(files map[string][]byte) (entities []byte, info wire.ListInfo, found []string, err error)

@@ -1,0 +1,80 @@
+package rulebook
+
+import (
+	"net/http"
+	"unicode/utf8"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/httpapi/border"
+	"railguard/ofac"
+)
+
+// matchName is GET /v1/match?name=&wallet=&cpType=: what a screening call would
+// find, without one. It changes nothing and leaves no record.
+func matchName(c *border.Request) (border.Answer, error) {
+	name, wallet := c.Query("name"), c.Query("wallet")
+	kind := ofac.PartyUnknown
+	for _, parameter := range []string{"cpType", "type"} { // One and the same.
+		if text := c.Query(parameter); text != "" {
+			said, known := engine.ParsePartyType(text)
+			if !known {
+				return border.Answer{}, border.BadQuery(parameter, "must be individual, business or exchange")
+			}
+			if kind != ofac.PartyUnknown && said != kind {
+				return border.Answer{}, border.BadQuery(parameter, "must not be another one than cpType")
+			}
+			kind = said
+		}
+	}
+	switch {
+	case name == "" && wallet == "":
+		return border.Answer{}, &border.Error{
+			Status: http.StatusUnprocessableEntity, Code: "missing_field", Param: "name",
+			Message: "name or wallet is required",
+		}
+	case utf8.RuneCountInString(name) > engine.NameRunesMax:
+		return border.Answer{}, border.BadQuery("name", "must have at most 512 characters")
+	case len(wallet) > engine.FieldMax:
+		return border.Answer{}, border.BadQuery("wallet", "must have at most 256 bytes")
+	}
+	if _, err := c.NormaliseQuery("name", ofac.NormaliseName); err != nil {
+		return border.Answer{}, err
+	}
+	if _, err := c.NormaliseQuery("wallet", engine.CanonicalWallet); err != nil {
+		return border.Answer{}, err
+	}
+	list, err := c.Judge.ActiveList()
+	if err != nil {
+		return border.Answer{}, err
+	}
+	question := edge.MatchQuestion{Name: name, Wallet: wallet, Type: kind}
+	if err := matchContext(c, &question); err != nil {
+		return border.Answer{}, err
+	}
+	m := c.Judge.Matches(&question, list)
+	return c.Reply(http.StatusOK, m), nil
+}
+
+// matchContext reads cpCountry, cpDateOfBirth, cpAddress and explain.
+func matchContext(c *border.Request, question *edge.MatchQuestion) error {
+	for _, parameter := range []struct {
+		name string
+		into *string
+	}{
+		{"cpCountry", &question.Context.Country}, {"cpDateOfBirth", &question.Context.BirthDate}, {"cpAddress", &question.Context.Address},
+	} {
+		*parameter.into = c.Query(parameter.name)
+		if !utf8.ValidString(*parameter.into) || len(*parameter.into) > engine.FieldMax {
+			return border.BadQuery(parameter.name, "must be UTF-8 of at most 256 bytes")
+		}
+	}
+	switch text := c.Query("explain"); text {
+	case "", "false":
+	case "true":
+		question.Explain = true
+	default:
+		return border.BadQuery("explain", "must be true or false")
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package rulebook
+
+import (
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"railguard/edge"
+	"railguard/edge/retrace"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+	"railguard/ofac"
+	"railguard/ofac/judge"
+)
+
+// Deps is what the room needs from the rest of the house.
+type Deps struct {
+	Published border.Published
+	Records   border.Records
+	Judges    *edge.Judges
+	Logger    *slog.Logger
+	Node      string
+	Lists     Lists
+	Sync      Syncer        // nil: this node cannot fetch lists.
+	LoadList  ListLoader    // nil: this node takes no list uploads.
+	ListFiles ListFiles     // nil: GET of a list's entities finds none.
+	Relay     Relay         // nil: this node's jobs are all there are.
+	Jobs      retrace.Shelf // nil: backtests and shadows end with the process.
+}
+
+// Room is what calls about policy and lists share: the jobs that judge history
+// again, the list that was uploaded last.
+type Room struct {
+	deps   Deps
+	Jobs   *retrace.Desk
+	upload atomic.Pointer[ofac.Index] // The newest list staged, where a call had to compile it.
+}
+
+// Open opens the room.
+func Open(deps Deps) *Room {
+	b := &Room{deps: deps}
+	b.Jobs = newDesk(b)
+	if deps.Relay != nil {
+		deps.Relay.Answer(b.answerRelayed)
+	}
+	return b
+}
+
+func rulebookOf(c *border.Request) *Room { return c.Room().(*Room) }
+
+// EndJobs ends the jobs that run beside the calls and waits for them.
+func (b *Room) EndJobs() { b.Jobs.Close() }
+
+// Table is what the room gives the border.
+func (b *Room) Table() border.Room {
+	return border.Room{
+		State: b, Public: border.ConcatRoutes(policyRoutes(), listRoutes(), matchRoutes(), backtestRoutes(), shadowRoutes(), retroRoutes()), Admin: uploadRoutes(), Queries: map[string][]string{"POST /v1/ofac/snapshots": {"name"}},
+		Renderers: map[string]border.Renderer{
+			"policy.activated": renderPolicy, "list.staged": renderStaged, "list.activated": renderActivation, "list.synced": renderSynced,
+			"cleared.added": renderCleared, "cleared.removed": renderCleared, "retro.begun": renderRetro,
+		},
+	}
+}
+
+// RegisterGauges registers how old and how whole the sanctions list is.
+func (b *Room) RegisterGauges(set *metrics.Set) {
+	published := b.deps.Published
+	set.NewGauge("railguard_ofac_age_seconds", func() float64 {
+		settings := published.Settings()
+		if settings.List == nil {
+			return -1
+		}
+		return float64(published.LogTime()-settings.ListSynced) / float64(engine.Second)
+	})
+	set.NewGauge("railguard_ofac_quarantined", func() float64 {
+		if list := published.Settings().List; list != nil {
+			return float64(list.Quarantined)
+		}
+		return 0
+	})
+	set.NewGauge("railguard_ofac_families_missing", func() float64 {
+		if list := published.Settings().List; list != nil {
+			return float64(len(judge.Missing(list)))
+		}
+		return 0
+	})
+}
+
+// NewRetro makes the duty that screens the past against lists that were activated.
+func (b *Room) NewRetro(cluster retrace.Cluster) *retrace.Retro {
+	records := b.deps.Records
+	return retrace.NewRetro(cluster, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), b.deps.Logger)
+}
+
+const listKeeper = wire.RolePolicy | wire.RoleOps
+
+func policyRoutes() []border.Route {
+	return []border.Route{
+		{Method: http.MethodGet, Path: "/v1/policy", Scope: border.ScopeInstitution, Roles: wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy, Handle: getPolicy},
+		{Method: http.MethodPut, Path: "/v1/policy", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyRaw, Handle: putPolicy},
+		{Method: http.MethodGet, Path: "/v1/policy/versions", Scope: border.ScopeInstitution, Roles: wire.RolePolicy | wire.RoleAuditor | wire.RoleReviewer, Handle: listPolicies},
+		{Method: http.MethodPost, Path: "/v1/policy/validate", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyRaw, Handle: validatePolicy},
+	}
+}
+
+func listRoutes() []border.Route {
+	return []border.Route{
+		{Method: http.MethodGet, Path: "/v1/ofac", Scope: border.ScopeInstitution, Roles: border.AnyRole, Handle: getLists},
+		{Method: http.MethodPost, Path: "/v1/ofac/sync", Scope: border.ScopeInstitution, Roles: listKeeper, Body: border.BodyOptional, Handle: syncLists},
+		{Method: http.MethodGet, Path: "/v1/ofac/{id}/diff", Scope: border.ScopeInstitution, Roles: listKeeper | wire.RoleReviewer | wire.RoleAuditor, Handle: diffLists},
+		{Method: http.MethodGet, Path: "/v1/ofac/{id}/entities", Scope: border.ScopeInstitution, Roles: wire.RoleAuditor, Stream: true, Handle: listEntities},
+		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyOptional, Handle: activateList},
+		{Method: http.MethodPost, Path: "/v1/ofac/{id}/rollback", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyObject, Stream: true, Handle: rollbackList},
+		{Method: http.MethodPost, Path: "/v1/ofac/rollback", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyObject, Stream: true, Handle: rollbackList},
+	}
+}
+
+func matchRoutes() []border.Route {
+	return []border.Route{
+		{Method: http.MethodGet, Path: "/v1/match", Scope: border.ScopeReference, Roles: wire.RoleReviewer | wire.RolePolicy | wire.RoleAuditor, Handle: matchName},
+		{Method: http.MethodGet, Path: "/v1/cleared", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy, Handle: listCleared},
+		{Method: http.MethodPost, Path: "/v1/cleared", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer, Body: border.BodyObject, Handle: clearPair},
+		{Method: http.MethodDelete, Path: "/v1/cleared/{id}", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer, Body: border.BodyOptional, Handle: removeCleared},
+	}
+}
+
+// uploadRoutes are on the admin listener: an uploaded list is larger than the public API's bodies.
+func uploadRoutes() []border.Route {
+	return []border.Route{
+		{
+			Method: http.MethodPost, Path: "/v1/ofac/snapshots", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyRaw, Max: engine.ListUploadMax,
+			Stream: true, Handle: uploadList,
+		},
+		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyOptional, Handle: activateList},
+	}
+}

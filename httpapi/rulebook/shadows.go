@@ -1,0 +1,85 @@
+package rulebook
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"railguard/edge/retrace"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/httpapi/border"
+)
+
+// Shadows: what another policy or another list makes of the calls as they come, beside
+// the verdicts that are given (docs/foresight.md).
+
+func shadowRoutes() []border.Route {
+	return []border.Route{
+		{Method: http.MethodPost, Path: "/v1/policy/shadow", Scope: border.ScopeInstitution, Roles: triesPolicies, Body: border.BodyObject, Handle: startShadow},
+		{Method: http.MethodGet, Path: "/v1/policy/shadow", Scope: border.ScopeInstitution, Roles: readsTrials, Handle: listJobs(retrace.Shadow)},
+		{Method: http.MethodGet, Path: "/v1/policy/shadow/{id}", Scope: border.ScopeInstitution, Roles: readsTrials, Handle: showJob(retrace.Shadow)},
+		{Method: http.MethodPost, Path: "/v1/policy/shadow/{id}/stop", Scope: border.ScopeInstitution, Roles: triesPolicies, Body: border.BodyOptional, Handle: stopJob(retrace.Shadow)},
+		{Method: http.MethodPost, Path: "/v1/policy/shadow/{id}/promote", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyOptional, Handle: promoteShadow},
+	}
+}
+
+// startShadow is POST /v1/policy/shadow {policy|listSnapshotId, days}.
+func startShadow(c *border.Request) (border.Answer, error) {
+	now := c.Published().LogTime()
+	order := retrace.Order{Kind: retrace.Shadow, By: c.Key.ID, Now: now, From: now}
+	f := c.ReadFields()
+	most := int64(retrace.ShadowMost / engine.DayLength)
+	days, given := f.Integer("days", 1, most)
+	if !given {
+		days = most
+	}
+	order.To = now + engine.Time(days)*engine.DayLength
+	switch policy, list := f.Has("policy"), f.Has("listSnapshotId"); {
+	case !policy && !list:
+		f.Missing("policy")
+	case policy && list:
+		f.Invalid("listSnapshotId", "is given beside policy: a shadow tries one of them")
+	}
+	if err := readTerms(c, &f, &order); err != nil {
+		return border.Answer{}, err
+	}
+	return startJob(c, order)
+}
+
+// promoteShadow is POST /v1/policy/shadow/{id}/promote {reason}: the candidate becomes the
+// policy in force, or its list the active one, by the same checks as PUT /v1/policy and the
+// activation of a list. The shadow goes on until it is stopped: it says from then on what
+// still differs.
+func promoteShadow(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	draft := policyDraft{reason: f.Text("reason", engine.TextMax)}
+	actor := f.Text("actor", engine.FieldMax)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	shown, err := askJob(c, jobQuestion{Verb: jobShow, Kind: retrace.Shadow, ID: c.PathValue("id")})
+	if err != nil {
+		return c.AnswerReplay(err)
+	}
+	var job struct {
+		Policy json.RawMessage `json:"policy"`
+		List   string          `json:"listSnapshotId"`
+	}
+	if err := json.Unmarshal(shown, &job); err != nil {
+		return border.Answer{}, err
+	}
+	if job.List != "" {
+		info, err := knownList(c, job.List)
+		if err != nil {
+			return c.AnswerReplay(err)
+		}
+		return activateAs(c, info, activation{reason: draft.reason, actor: actor})
+	}
+	draft.document = job.Policy
+	draft.policy, draft.wrong = engine.ParsePolicy(draft.document, c.Published().LogTime(), c.Judge.Terms.Settings.Rules())
+	if len(draft.wrong) > 0 {
+		f.Report(draft.wrong)
+		return border.Answer{}, f.Err()
+	}
+	return activatePolicy(c, draft, 0)
+}

@@ -17,6 +17,7 @@ import (
 
 // Of three nodes each has another end: who looks is shown which is the furthest.
 func TestInspectComparesThreeEnds(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(10)
 	near, middle, far := g.folder("n1", upTo(last-4)), g.folder("n2", upTo(last-2)), g.folder("n3", upTo(last))
@@ -59,6 +60,7 @@ func port16(id string) string { return incarnation(id)[:16] }
 
 // What is certainly committed is told apart from what may never have been.
 func TestInspectTellsWhatIsCommitted(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	g.notes(5)
 	claimed := uint64(len(g.log))
@@ -107,6 +109,7 @@ func TestInspectTellsWhatIsCommitted(t *testing.T) {
 }
 
 func TestInspectWarnsAndForbids(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(5)
 	alone := newOldGroup(t)
@@ -163,6 +166,7 @@ func otherHistory(t *testing.T, g *oldGroup, last uint64) string {
 }
 
 func TestInspectRefuses(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(5)
 	dir := g.folder("n1", upTo(last))
@@ -211,6 +215,7 @@ func TestInspectRefuses(t *testing.T) {
 
 // Damage of any file is an error that names the folder, never a fault.
 func TestInspectFindsDamage(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(5)
 	dir := g.folder("n1", extent{snapshot: 4, first: 3, last: last, written: 4})
@@ -262,6 +267,7 @@ func TestParseSurvivor(t *testing.T) {
 
 // Committed is the state without what may never have been committed.
 func TestCommitted(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(6)
 	for name, has := range map[string]extent{"with a snapshot": {snapshot: 3, last: last, written: 5}, "from the log alone": {last: last, written: 5}} {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestRecoverWritesOneMembership(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(6)
 	for name, has := range map[string]extent{
@@ -56,6 +57,7 @@ func TestRecoverWritesOneMembership(t *testing.T) {
 
 // The files that changed are kept as they were.
 func TestRecoverKeepsACopy(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	dir := g.folder("n1", upTo(g.notes(6)))
 	old := map[string][]byte{}
@@ -80,6 +82,7 @@ func TestRecoverKeepsACopy(t *testing.T) {
 // Killed after any step, the folder is refused until the same command has finished it: here
 // it is killed after each, one after the other.
 func TestRecoverGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(6)
 	dir := g.folder("n1", upTo(last))
@@ -134,6 +137,7 @@ func TestRecoverGoesOnAfterAKill(t *testing.T) {
 }
 
 func TestRecoverRefuses(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(6)
 	dir, far := g.folder("n1", upTo(last-1)), g.folder("n2", upTo(last))
@@ -178,6 +182,7 @@ func TestRecoverRefuses(t *testing.T) {
 
 // The copy of the log leaves so much space free; a byte less, and nothing is begun.
 func TestRecoverNeedsRoomForTheCopy(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(6)
 	dir := g.folder("n1", upTo(last))
@@ -224,6 +229,7 @@ func follower(t *testing.T, g *oldGroup, last uint64) (dir, from string) {
 }
 
 func TestFollowKeepsAnotherSurvivor(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(6)
 	dir, from := follower(t, g, last)
@@ -259,6 +265,7 @@ func TestFollowKeepsAnotherSurvivor(t *testing.T) {
 }
 
 func TestFollowRefuses(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(6)
 	dir, from := follower(t, g, last)
@@ -314,6 +321,7 @@ func TestFollowRefuses(t *testing.T) {
 
 // A recovery whose folder is changed by somebody else meanwhile is told so, not finished.
 func TestRecoverRefusesALogThatWentOn(t *testing.T) {
+	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(6)
 	dir := g.folder("n1", upTo(last-2))

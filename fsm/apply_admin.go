@@ -21,10 +21,7 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 	m.beginCluster(b)
 	m.rulebook.beginPolicy(&b.Policy)
 	key := m.keys.beginKeys(b)
-	head := quoted(m.head("cluster.created"), "clusterId", b.ClusterID)
-	head = truth(head, "dev", b.Dev)
-	head = plain(head, "kid", key.KID)
-	m.write(head, &wire.Common{}, "cluster.created", r)
+	m.writeEvent("cluster.created", leaf.ClusterCreated{ClusterID: b.ClusterID, Dev: b.Dev, KID: key.KID}, &wire.Common{}, r)
 }
 
 // beginPolicy begins with the policy of the genesis.
@@ -89,8 +86,7 @@ func (m *rulebook) putPolicy(policy *engine.Policy, kind string, common *wire.Co
 	policy.Version = m.settings.Policy.Version + 1
 	m.editSettings().Policy = policy
 	m.remindOfList()
-	head := number(m.head(kind), "policyVersion", int64(policy.Version))
-	m.write(head, common, kind, r)
+	m.writeEvent(kind, leaf.PolicyChanged{Version: policy.Version}, common, r)
 }
 
 func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
@@ -142,9 +138,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 		next[at] = &changed
 	}
 	m.editSettings().Keys = next
-	head := quoted(m.head(kind), "keyId", changed.ID)
-	head = quoted(head, "prefix", changed.Prefix)
-	m.write(head, &b.Common, kind, r)
+	m.writeEvent(kind, leaf.KeyChanged{ID: changed.ID, Prefix: changed.Prefix}, &b.Common, r)
 }
 
 func (m *keys) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string, wire.APIKey, wire.Refusal) {
@@ -223,9 +217,7 @@ func (m *keys) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 	if b.Op == wire.SigningRevoke || b.Now { // Edges judge tokens with it: calls under way are judged again.
 		m.rulebook.movePolicy()
 	}
-	head := quoted(m.head(kind), "kid", changed.KID)
-	head = instant(head, "activateAt", changed.ActivateAt)
-	m.write(head, &b.Common, kind, r)
+	m.writeEvent(kind, leaf.SigningKeyChanged{KID: changed.KID, ActivateAt: changed.ActivateAt}, &b.Common, r)
 }
 
 // applyCleared adds or removes a cleared pair. Either changes what edges judge
@@ -265,8 +257,7 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	if b.Remove {
 		kind = "cleared.removed"
 	}
-	head := number(m.head(kind), "clearedId", int64(pair.ID))
-	m.write(head, &b.Common, kind, r)
+	m.writeEvent(kind, leaf.PairChanged{ID: uint64(pair.ID)}, &b.Common, r)
 }
 
 // movePolicy gives the policy a new version and leaves it as it is otherwise.
@@ -293,8 +284,7 @@ func (m *core) applyClock(b *wire.Clock, r *wire.Result) {
 	m.editSettings().ClockOffset += b.Advance
 	m.now += b.Advance
 	r.Time = m.now
-	head := instant(m.head("clock.advanced"), "logTime", m.now)
-	m.write(head, &b.Common, "clock.advanced", r)
+	m.writeEvent("clock.advanced", leaf.ClockAdvanced{LogTime: m.now}, &b.Common, r)
 }
 
 // applyFormat raises the format; it never falls.
@@ -310,8 +300,7 @@ func (m *core) applyFormat(b *wire.FormatRaise, r *wire.Result) {
 	default:
 		m.format, m.limits = b.To, engine.LimitsOf(b.To)
 		m.editSettings().Format = b.To
-		head := number(m.head("format.raised"), "format", int64(b.To))
-		m.write(head, &b.Common, "format.raised", r)
+		m.writeEvent("format.raised", leaf.FormatRaised{Format: uint16(b.To)}, &b.Common, r)
 	}
 }
 
@@ -354,7 +343,5 @@ func (m *core) applyMember(b *wire.Member, r *wire.Result) {
 		removed = removed[1:]
 	}
 	m.editSettings().Removed = append(removed, &wire.Removed{ID: b.ID, Incarnation: b.Incarnation, At: m.now})
-	head := quoted(m.head("cluster.member_removed"), "nodeId", b.ID)
-	head = quoted(head, "incarnation", b.Incarnation)
-	m.write(head, &b.Common, "cluster.member_removed", r)
+	m.writeEvent("cluster.member_removed", leaf.MemberRemoved{NodeID: b.ID, Incarnation: b.Incarnation}, &b.Common, r)
 }

@@ -178,8 +178,9 @@ func (m *desk) acknowledgeAlert(b *wire.Alert, r *wire.Result) {
 	row := m.alerts.Edit(at)
 	row.Later = m.size
 	m.alertsOpen[row.Kind]--
-	head := plain(plain(m.head(leaf.KindAcknowledged), "alert", leaf.AlertName(row.Kind)), "alertId", m.ids.AlertID(row.Leaf))
-	m.write(number(head, "alertLeaf", int64(row.Leaf)), &b.Common, leaf.KindAcknowledged, r)
+	m.writeEvent(leaf.KindAcknowledged, leaf.Acknowledged{
+		Alert: leaf.AlertName(row.Kind), AlertID: m.ids.AlertID(row.Leaf), AlertLeaf: row.Leaf,
+	}, &b.Common, r)
 }
 
 // alertOf finds the row of the alert that a leaf opened.

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -26,11 +27,9 @@ func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
 	m.fleetProfiles.Append(&profile)
 	m.out.Fleets = append(m.out.Fleets, &profile)
 	id := m.ids.FleetID(uint32(profile.Slot))
-	head := plain(m.head("fleet.created"), "fleetId", id)
-	head = plain(head, "operatorId", m.ids.OperatorID(uint32(profile.Operator)))
-	head = append(name(head, "date"), '"')
-	head = append(m.now.Day().AppendDate(head), '"')
-	m.write(head, &b.Common, "fleet.created", r, engine.FilterKey(engine.FilterFleet, id))
+	m.writeEvent("fleet.created", leaf.FleetCreated{
+		FleetID: id, OperatorID: m.ids.OperatorID(uint32(profile.Operator)), Date: string(m.now.Day().AppendDate(nil)),
+	}, &b.Common, r, engine.FilterKey(engine.FilterFleet, id))
 }
 
 func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
@@ -152,17 +151,9 @@ func (m *registry) writeAssign(b *wire.Assign, r *wire.Result) {
 		kind = "fleet.removed"
 	}
 	id := m.ids.FleetID(uint32(b.Fleet))
-	head := plain(m.head(kind), "fleetId", id)
-	head = number(head, "agentCount", int64(m.fleets.At(uint64(b.Fleet)).Agents))
-	head = append(name(head, "agentIds"), '[')
-	for i, slot := range b.Agents {
-		if i > 0 {
-			head = append(head, ',')
-		}
-		head = append(head, '"')
-		head = append(head, m.ids.AgentID(uint32(slot))...)
-		head = append(head, '"')
+	event := leaf.FleetAssigned{FleetID: id, AgentCount: uint64(m.fleets.At(uint64(b.Fleet)).Agents)}
+	for _, slot := range b.Agents {
+		event.AgentIDs = append(event.AgentIDs, m.ids.AgentID(uint32(slot)))
 	}
-	head = append(head, ']')
-	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterFleet, id))
+	m.writeEvent(kind, event, &b.Common, r, engine.FilterKey(engine.FilterFleet, id))
 }

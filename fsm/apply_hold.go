@@ -81,21 +81,18 @@ func (m *ledger) expireHolds() {
 func (m *ledger) expireHold(at uint64) {
 	row := m.endHold(at, HoldExpired)
 	txn := m.ids.TxnID(row.Leaf)
-	head := plain(m.head(leaf.KindDue), "type", leaf.DueHold.String())
-	head = m.ofPayment(head, txn, row.Leaf, HoldExpired, row.Amount)
-	head = instant(head, "expiredAt", row.ExpiresAt)
-	filters := append(m.filters(3), engine.FilterKey(engine.FilterKind, leaf.KindDue), engine.FilterKey(engine.FilterTxn, txn))
+	keys := []uint64{engine.FilterKey(engine.FilterTxn, txn)}
 	if row.Agent != 0 {
-		filters = append(filters, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(row.Agent))))
+		keys = append(keys, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(row.Agent))))
 	}
-	m.appendLeaf(append(head, '}'), filters)
+	m.writeDueEvent(leaf.DueHold, leaf.HoldExpired{
+		Type: leaf.DueHold.String(), Payment: m.paymentOf(row.Leaf, HoldExpired, row.Amount), ExpiredAt: row.ExpiresAt,
+	}, keys...)
 }
 
-// ofPayment writes which payment a leaf is about, and an amount of it.
-func (m *ledger) ofPayment(head []byte, txn string, record uint64, state HoldState, amount engine.USD) []byte {
-	head = number(plain(head, "txnId", txn), "screenedLeaf", int64(record))
-	head = plain(head, "state", state.String())
-	return dollars(head, "amountUSDC", amount)
+// paymentOf says which payment a leaf is about, and an amount of it.
+func (m *ledger) paymentOf(record uint64, state HoldState, amount engine.USD) leaf.Payment {
+	return leaf.Payment{TxnID: m.ids.TxnID(record), ScreenedLeaf: record, State: state.String(), Amount: amount}
 }
 
 // applyHold settles or releases a payment. A hold whose time is over has ended, also
@@ -165,19 +162,13 @@ func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 }
 
 func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
-	txn := m.ids.TxnID(b.Leaf)
 	state := HoldSettled
 	if at, ended := m.outcomeAt[b.Leaf]; ended {
 		state = m.outcomes.At(at).State
 	}
-	head := m.ofPayment(m.head(leaf.KindHoldSettled), txn, b.Leaf, state, b.Amount)
-	head = dollars(head, "countedUSDC", s.counted)
-	for _, mark := range s.marks() {
-		if mark.set {
-			head = truth(head, mark.name, true)
-		}
-	}
-	m.writePayment(head, leaf.KindHoldSettled, txn, b, r)
+	m.writePayment(leaf.KindHoldSettled, leaf.Settled{
+		Payment: m.paymentOf(b.Leaf, state, b.Amount), Counted: s.counted, Late: s.late, OverLimit: s.overLimit, NotAllowed: s.notAllowed,
+	}, b, r)
 	for _, mark := range s.marks() {
 		if mark.set {
 			m.desk.alertPayment(mark.alert, b, r.Leaf)
@@ -185,25 +176,25 @@ func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 	}
 }
 
-// settleMark is what a person must know of a settle: a member of its leaf and an alert.
+// settleMark is what a person must know of a settle.
 type settleMark struct {
-	name  string
 	set   bool
 	alert uint8
 }
 
 func (s *settling) marks() [3]settleMark {
 	return [3]settleMark{
-		{"late", s.late, wire.AlertLate}, {"overLimit", s.overLimit, wire.AlertOverLimit}, {"notAllowed", s.notAllowed, wire.AlertNotAllowed},
+		{s.late, wire.AlertLate}, {s.overLimit, wire.AlertOverLimit}, {s.notAllowed, wire.AlertNotAllowed},
 	}
 }
 
-func (m *ledger) writePayment(head []byte, kind, txn string, b *wire.Hold, r *wire.Result) {
+func (m *ledger) writePayment(kind string, event any, b *wire.Hold, r *wire.Result) {
+	txn := engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf))
 	if b.Agent == 0 {
-		m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterTxn, txn))
+		m.writeEvent(kind, event, &b.Common, r, txn)
 		return
 	}
-	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterTxn, txn), engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+	m.writeEvent(kind, event, &b.Common, r, txn, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
 }
 
 // countsOn returns the date on which a payment without a hold counts. False means that it
@@ -251,6 +242,5 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 		m.freeReference(b.Reference, b.Leaf)
 		m.noteEnding(b.Leaf, HoldReleased)
 	}
-	txn := m.ids.TxnID(b.Leaf)
-	m.writePayment(m.ofPayment(m.head(leaf.KindHoldReleased), txn, b.Leaf, HoldReleased, returned), leaf.KindHoldReleased, txn, b, r)
+	m.writePayment(leaf.KindHoldReleased, m.paymentOf(b.Leaf, HoldReleased, returned), b, r)
 }

@@ -3,6 +3,7 @@ package fsm
 import (
 	"crypto/sha256"
 
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -44,9 +45,7 @@ func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 	info := *b.Info
 	info.Size, info.StagedAt, info.ActivatedAt, info.Version = s.total, m.now, 0, 0
 	m.editSettings().Staged = []*wire.ListInfo{&info}
-	head := hexText(m.head("list.staged"), "listDigest", b.Digest[:])
-	head = number(head, "entries", int64(info.Entries))
-	m.write(head, &b.Common, "list.staged", r)
+	m.writeEvent("list.staged", leaf.ListStaged{Digest: b.Digest, Entries: info.Entries}, &b.Common, r)
 }
 
 // applyListActivate swaps the active list at this log index, or marks it as
@@ -83,9 +82,9 @@ func (m *rulebook) applyListActivate(b *wire.ListActivate, r *wire.Result) {
 
 func (m *rulebook) activateList(info *wire.ListInfo, b *wire.ListActivate, r *wire.Result) {
 	s := m.editSettings()
-	head := hexText(m.head("list.activated"), "listDigest", info.Digest[:])
+	event := leaf.ListActivated{Digest: info.Digest, Version: s.ListVersion + 1, Entries: info.Entries, SyncedAt: m.now, Sample: info.Sample, Forced: b.Force}
 	if s.List != nil {
-		head = hexText(head, "previousDigest", s.List.Digest[:])
+		event.Previous = &s.List.Digest
 	}
 	s.ListVersion++
 	info.Version, info.ActivatedAt = s.ListVersion, m.now
@@ -98,12 +97,7 @@ func (m *rulebook) activateList(info *wire.ListInfo, b *wire.ListActivate, r *wi
 	s.History = history
 	m.listData, m.out.ListData = m.staged.data, m.staged.data
 	m.staged = staging{}
-	head = number(head, "listVersion", int64(s.ListVersion))
-	head = number(head, "entries", int64(info.Entries))
-	head = instant(head, "syncedAt", m.now)
-	head = truth(head, "sample", info.Sample)
-	head = truth(head, "forced", b.Force)
-	m.write(head, &b.Common, "list.activated", r)
+	m.writeEvent("list.activated", event, &b.Common, r)
 	if info.Quarantined > 0 {
 		m.desk.alertQuarantine(info)
 	}
@@ -125,8 +119,7 @@ func (m *rulebook) applyMatcher(b *wire.Matcher, r *wire.Result) {
 		return
 	}
 	m.editSettings().Matcher = b.To
-	head := number(m.head("matcher.raised"), "matcherVersion", int64(b.To))
-	m.write(head, &b.Common, "matcher.raised", r)
+	m.writeEvent("matcher.raised", leaf.MatcherRaised{Version: b.To}, &b.Common, r)
 }
 
 func (m *rulebook) refreshList(b *wire.ListActivate, r *wire.Result) {
@@ -136,8 +129,5 @@ func (m *rulebook) refreshList(b *wire.ListActivate, r *wire.Result) {
 	}
 	m.editSettings().ListSynced = m.now
 	m.remindOfList()
-	head := hexText(m.head("list.synced"), "listDigest", b.Digest[:])
-	head = number(head, "listVersion", int64(m.settings.ListVersion))
-	head = instant(head, "syncedAt", m.now)
-	m.write(head, &b.Common, "list.synced", r)
+	m.writeEvent("list.synced", leaf.ListSynced{Digest: b.Digest, Version: m.settings.ListVersion, SyncedAt: m.now}, &b.Common, r)
 }

@@ -15,7 +15,7 @@ func (m *keys) applyLogKey(b *wire.LogKeyPut, r *wire.Result) {
 		return
 	}
 	m.beginLine(m.settings.Lineage, b.Seed)
-	m.write(number(m.head("log.key_rotated"), "fromTreeSize", int64(m.size+1)), &b.Common, "log.key_rotated", r)
+	m.writeEvent("log.key_rotated", leaf.LogKeyRotated{FromTreeSize: m.size + 1}, &b.Common, r)
 }
 
 // logSeed is the sealed seed that signs checkpoints now.
@@ -61,10 +61,7 @@ func (m *Machine) applyRestored(b *wire.Restored, r *wire.Result) {
 		return
 	}
 	m.beginEpoch(epoch, b.Lineage)
-	head := quoted(m.head(leaf.KindClusterLineage), "lineage", b.Lineage)
-	head = quoted(head, "backup", b.Backup)
-	head = number(head, "epoch", int64(epoch))
-	m.write(head, &b.Common, leaf.KindClusterLineage, r)
+	m.writeEvent(leaf.KindClusterLineage, leaf.Restored{Lineage: b.Lineage, Backup: b.Backup, Epoch: uint64(epoch)}, &b.Common, r)
 }
 
 // applyRecovered begins the lineage of a group whose majority was lost. What the lost
@@ -83,9 +80,7 @@ func (m *Machine) applyRecovered(b *wire.Note, r *wire.Result) {
 		m.keys.beginLine(b.Lineage, m.keys.logSeed())
 		m.nameLineage(b.Lineage)
 	}
-	head := quoted(m.head(b.Event), "lineage", b.Lineage)
-	head = number(head, "epoch", int64(m.epoch()))
-	m.write(head, &b.Common, b.Event, r)
+	m.writeEvent(b.Event, leaf.Recovered{Lineage: b.Lineage, Epoch: uint64(m.epoch())}, &b.Common, r)
 }
 
 func (m *Machine) epochsFull() bool {

@@ -89,15 +89,19 @@ func (m *desk) openProposal(b *wire.Disposition, r *wire.Result) {
 	})
 	m.out.Proposals = append(m.out.Proposals, LeafLink{Leaf: b.Leaf, Later: m.size})
 	txn := m.ids.TxnID(b.Leaf)
-	head := m.aboutProposal(leaf.KindProposed, b.Leaf, b.Disposition)
-	head = instant(head, "lapsesAt", m.now+m.limits.ProposalKept)
-	m.write(head, &b.Common, leaf.KindProposed, r, engine.FilterKey(engine.FilterTxn, txn))
+	m.writeEvent(leaf.KindProposed, leaf.Proposed{
+		Reviewed: m.reviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], LapsesAt: m.now + m.limits.ProposalKept,
+	}, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))
 }
 
-// aboutProposal begins a leaf about a proposal.
-func (m *desk) aboutProposal(kind string, record uint64, disposition uint8) []byte {
-	head := plain(m.head(kind), "txnId", m.ids.TxnID(record))
-	return plain(number(head, "reviewedLeaf", int64(record)), "disposition", dispositionNames[disposition])
+// reviewed says which review a leaf is about.
+func (m *desk) reviewed(record uint64) leaf.Reviewed {
+	return leaf.Reviewed{TxnID: m.ids.TxnID(record), ReviewedLeaf: record}
+}
+
+// withdrawn is what a leaf says of a proposal that is one no more.
+func (m *desk) withdrawn(row *proposalRow) leaf.Withdrawn {
+	return leaf.Withdrawn{Reviewed: m.reviewed(row.Leaf), Disposition: dispositionNames[row.Disposition], ProposedLeaf: row.Later}
 }
 
 // closeProposal closes a proposal. Its row goes when it comes to the front of the table.
@@ -129,8 +133,7 @@ func (m *desk) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
 		return
 	}
 	m.closeProposal(at)
-	head := number(m.aboutProposal(leaf.KindWithdrawn, b.Leaf, row.Disposition), "proposedLeaf", int64(row.Later))
-	m.write(head, &b.Common, leaf.KindWithdrawn, r, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf)))
+	m.writeEvent(leaf.KindWithdrawn, m.withdrawn(&row), &b.Common, r, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf)))
 }
 
 // lapseProposals ends proposals whose day is over, the oldest first, a bounded number a
@@ -151,12 +154,8 @@ func (m *desk) lapseProposals() {
 func (m *desk) lapseProposal(at uint64) {
 	row := *m.proposals.At(at)
 	m.closeProposal(at)
-	txn := m.ids.TxnID(row.Leaf)
-	head := plain(m.head(leaf.KindDue), "type", leaf.DueProposal.String())
-	head = number(plain(head, "txnId", txn), "reviewedLeaf", int64(row.Leaf))
-	head = number(plain(head, "disposition", dispositionNames[row.Disposition]), "proposedLeaf", int64(row.Later))
-	filters := append(m.filters(2), engine.FilterKey(engine.FilterKind, leaf.KindDue), engine.FilterKey(engine.FilterTxn, txn))
-	m.appendLeaf(append(head, '}'), filters)
+	m.writeDueEvent(leaf.DueProposal, leaf.ProposalLapsed{Type: leaf.DueProposal.String(), Withdrawn: m.withdrawn(&row)},
+		engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf)))
 }
 
 // rebuildProposals finds the open proposals of a restored state and demands their order.

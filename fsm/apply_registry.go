@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -392,10 +393,9 @@ func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 		}
 	}
 	*m.attestations.Edit(uint64(b.Agent)) = &kept
-	head := plain(m.head("attestation.recorded"), "agentId", m.ids.AgentID(uint32(b.Agent)))
-	head = plain(head, "attestationId", m.ids.EventID(m.size))
-	head = instant(head, "attestedAt", m.now)
-	head = instant(head, "validUntil", m.now+m.limits.AttestationValidity)
-	head = instant(head, "recordExpiresAt", m.now+m.limits.AttestationStored)
-	m.write(head, &b.Common, "attestation.recorded", r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+	id := m.ids.AgentID(uint32(b.Agent))
+	m.writeEvent("attestation.recorded", leaf.Attested{
+		AgentID: id, AttestationID: m.ids.EventID(m.size), AttestedAt: m.now,
+		ValidUntil: m.now + m.limits.AttestationValidity, RecordExpiresAt: m.now + m.limits.AttestationStored,
+	}, &b.Common, r, engine.FilterKey(engine.FilterAgent, id))
 }

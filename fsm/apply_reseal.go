@@ -41,7 +41,7 @@ func (m *keys) applyReseal(b *wire.Reseal, r *wire.Result) {
 		r.Code = wire.Unchanged
 		return
 	}
-	m.write(number(m.head(leaf.KindResealed), "values", int64(changed)), &b.Common, leaf.KindResealed, r)
+	m.writeEvent(leaf.KindResealed, leaf.Resealed{Values: uint32(changed)}, &b.Common, r)
 }
 
 func (m *registry) resealEIN(v *wire.Resealed) bool {

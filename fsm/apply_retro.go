@@ -53,12 +53,15 @@ func (m *rulebook) beginRetro(b *wire.Retro, r *wire.Result) {
 		run.Covered = run.List
 	}
 	m.editSettings().Retro = run
-	head := m.ofRun(m.head(leaf.KindRetroBegun), run)
-	head = truth(head, "asked", run.Asked)
-	m.write(instant(head, "from", run.From), &b.Common, leaf.KindRetroBegun, r, m.runFilter(run))
+	m.writeEvent(leaf.KindRetroBegun, leaf.RetroBegun{Run: m.runOf(run), Asked: run.Asked, From: run.From}, &b.Common, r, m.runFilter(run))
 }
 
-// ofRun writes which run a leaf is of.
+// runOf says which run a leaf is of.
+func (m *rulebook) runOf(run *wire.RetroRun) leaf.Run {
+	return leaf.Run{RetroID: m.ids.EventID(run.Begun), List: uint64(run.List), Against: uint64(run.Against)}
+}
+
+// ofRun writes which run a hit's leaf is of.
 func (m *rulebook) ofRun(head []byte, run *wire.RetroRun) []byte {
 	head = plain(head, "retroId", m.ids.EventID(run.Begun))
 	head = number(head, "listVersion", int64(run.List))
@@ -97,11 +100,7 @@ func (m *rulebook) moveRetro(b *wire.Retro, r *wire.Result) {
 	}
 	m.editSettings().Retro = &next
 	if r.Code = wire.Unchanged; b.Op == wire.RetroEnd { // No leaf of its own but for the end.
-		head := number(m.ofRun(m.head(leaf.KindRetroEnded), &next), "hits", int64(next.Hits))
-		if next.Known > 0 {
-			head = number(head, "known", int64(next.Known))
-		}
-		m.write(head, &b.Common, leaf.KindRetroEnded, r, m.runFilter(&next))
+		m.writeEvent(leaf.KindRetroEnded, leaf.RetroEnded{Run: m.runOf(&next), Hits: uint64(next.Hits), Known: uint64(next.Known)}, &b.Common, r, m.runFilter(&next))
 	}
 }
 

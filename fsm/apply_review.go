@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -46,23 +47,19 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	}
 	m.out.Dispositions = append(m.out.Dispositions, LeafLink{Leaf: b.Leaf, Later: later})
 	txn := m.ids.TxnID(b.Leaf)
-	head := plain(m.head("review.dispositioned"), "txnId", txn)
-	head = number(head, "reviewedLeaf", int64(b.Leaf))
-	head = plain(head, "disposition", dispositionNames[b.Disposition])
-	head = instant(head, "reviewedAt", m.now)
-	head = truth(head, "sarEscalated", b.Disposition == wire.EscalateSAR)
-	if confirms != 0 {
-		head = number(head, "proposedLeaf", int64(confirms))
+	event := leaf.Dispositioned{
+		Reviewed: m.reviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], ReviewedAt: m.now,
+		SAREscalated: b.Disposition == wire.EscalateSAR, ProposedLeaf: confirms,
 	}
 	if b.Disposition == wire.Approved {
-		head = truth(head, "overLimitApproved", over)
+		event.OverLimitApproved = &over
 		if until, held := m.ledger.heldUntil(b.Leaf); held {
-			head = instant(head, "heldUntil", until)
-		} else if b.Hold != 0 && !m.ledger.hasEnded(b.Leaf) {
-			head = truth(head, "notHeld", true) // No room for a hold: it counts as spent.
+			event.HeldUntil = until
+		} else {
+			event.NotHeld = b.Hold != 0 && !m.ledger.hasEnded(b.Leaf)
 		}
 	}
-	m.write(head, &b.Common, "review.dispositioned", r, engine.FilterKey(engine.FilterTxn, txn))
+	m.writeEvent(leaf.KindDispositioned, event, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))
 }
 
 // bookApproval books an approved payment as spent or as held, and uses its reference. A
@@ -176,6 +173,8 @@ func (m *desk) heldByOther(c *Claim, who string) bool {
 	return c != nil && c.Assignee != "" && c.Assignee != who && (c.LeaseUntil == 0 || m.now < c.LeaseUntil)
 }
 
+const commented = leaf.KindCommented // Where leaf is an index.
+
 // commentReview adds a comment's leaf to a review, open or decided.
 func (m *desk) commentReview(b *wire.Queue, r *wire.Result) {
 	leaf := b.Leaves[0]
@@ -195,7 +194,7 @@ func (m *desk) commentReview(b *wire.Queue, r *wire.Result) {
 	claim.Comments = append(append([]uint64(nil), claim.Comments...), m.size)
 	m.reviews.Edit(at).Claim = &claim
 	m.out.Comments = append(m.out.Comments, LeafLink{Leaf: leaf, Later: m.size})
-	m.writeQueue("review.commented", leaf, nil, b, r)
+	m.writeQueue(commented, leaf, nil, b, r)
 }
 
 func (m *desk) claimReview(leaf, at uint64, b *wire.Queue, r *wire.Result) {
@@ -220,16 +219,11 @@ func (m *desk) claimReview(leaf, at uint64, b *wire.Queue, r *wire.Result) {
 	m.writeQueue(kind, leaf, &claim, b, r)
 }
 
-func (m *desk) writeQueue(kind string, leaf uint64, claim *Claim, b *wire.Queue, r *wire.Result) {
-	txn := m.ids.TxnID(leaf)
-	head := plain(m.head(kind), "txnId", txn)
-	head = number(head, "reviewedLeaf", int64(leaf))
+func (m *desk) writeQueue(kind string, record uint64, claim *Claim, b *wire.Queue, r *wire.Result) {
+	event := leaf.Claimed{Reviewed: m.reviewed(record)}
 	if claim != nil {
-		head = quoted(head, "assignee", claim.Assignee)
-		if claim.LeaseUntil != 0 {
-			head = instant(head, "leaseUntil", claim.LeaseUntil)
-		}
+		event.Assignee, event.LeaseUntil = &claim.Assignee, claim.LeaseUntil
 	}
-	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterTxn, txn))
-	r.Value = leaf
+	m.writeEvent(kind, event, &b.Common, r, engine.FilterKey(engine.FilterTxn, event.TxnID))
+	r.Value = record
 }

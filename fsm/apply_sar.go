@@ -91,9 +91,9 @@ func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
 	moved := m.sars.Edit(at)
 	moved.State, moved.Later = b.To, m.size
 	txn := m.ids.TxnID(b.Leaf)
-	head := number(plain(m.head(leaf.KindSARMoved), "txnId", txn), "reviewedLeaf", int64(b.Leaf))
-	head = plain(plain(head, "from", SARState(b.From)), "to", SARState(b.To))
-	m.write(instant(head, "dueAt", moved.DueAt), &b.Common, leaf.KindSARMoved, r, engine.FilterKey(engine.FilterTxn, txn))
+	m.writeEvent(leaf.KindSARMoved, leaf.SARMoved{
+		Reviewed: m.reviewed(b.Leaf), From: SARState(b.From), To: SARState(b.To), DueAt: moved.DueAt,
+	}, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))
 }
 
 // tellSARs writes a leaf for each report that is not filed and soon should be: once, in
@@ -113,11 +113,7 @@ func (m *desk) tellSARs() {
 }
 
 func (m *desk) writeSARDue(row *SARRow) {
-	txn := m.ids.TxnID(row.Leaf)
-	head := plain(m.head(leaf.KindDue), "type", leaf.DueSAR.String())
-	head = instant(number(plain(head, "txnId", txn), "reviewedLeaf", int64(row.Leaf)), "dueAt", row.DueAt)
-	filters := append(m.filters(2), engine.FilterKey(engine.FilterKind, leaf.KindDue), engine.FilterKey(engine.FilterTxn, txn))
-	m.appendLeaf(append(head, '}'), filters)
+	m.writeReviewDue(leaf.DueSAR, row.Leaf, row.DueAt)
 }
 
 func (m *desk) forgetSAR() { m.sars.DropFront() }

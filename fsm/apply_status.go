@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -86,7 +87,7 @@ func (m *registry) agentStatus(b *wire.Status, r *wire.Result) {
 	m.agentStatusMoved(engine.AgentSlot(b.Slot), (*m.profiles.At(slot)).Status, row.MinVersion)
 	id := m.ids.AgentID(b.Slot)
 	kind := statusKinds[b.Target][b.To]
-	m.writeStatus(kind, "agentId", id, derived, b, r, engine.FilterKey(engine.FilterAgent, id))
+	m.writeStatus(kind, id, derived, b, r, engine.FilterKey(engine.FilterAgent, id))
 }
 
 func (m *registry) userStatus(b *wire.Status, r *wire.Result) {
@@ -109,7 +110,7 @@ func (m *registry) userStatus(b *wire.Status, r *wire.Result) {
 	row.Status, row.StatusReason, row.StatusAt = b.To, b.ReasonCode, m.now
 	m.touchStatuses(profile.Status, row.MinVersion)
 	id := m.ids.UserID(b.Slot)
-	m.writeStatus(statusKinds[b.Target][b.To], "userId", id, derived, b, r, engine.FilterKey(engine.FilterAgent, id))
+	m.writeStatus(statusKinds[b.Target][b.To], id, derived, b, r, engine.FilterKey(engine.FilterAgent, id))
 }
 
 func (m *registry) operatorStatus(b *wire.Status, r *wire.Result) {
@@ -139,7 +140,7 @@ func (m *registry) operatorStatus(b *wire.Status, r *wire.Result) {
 	m.allStatusesMoved()
 	id := m.ids.OperatorID(uint32(slot))
 	r.Value = uint64(row.Agents)
-	m.writeStatus(statusKinds[b.Target][b.To], "operatorId", id, current, b, r, engine.FilterKey(engine.FilterOperator, b.OperatorKey))
+	m.writeStatus(statusKinds[b.Target][b.To], id, current, b, r, engine.FilterKey(engine.FilterOperator, b.OperatorKey))
 }
 
 var statusKinds = [4][4]string{
@@ -148,15 +149,17 @@ var statusKinds = [4][4]string{
 	wire.TargetOperator: {engine.Active: "operator.reinstated", engine.Suspended: "operator.suspended"},
 }
 
-func (m *registry) writeStatus(kind, member, id string, previous engine.Status, b *wire.Status, r *wire.Result, filter uint64) {
-	head := plain(m.head(kind), member, id)
-	head = plain(head, "previousStatus", previous.String())
-	head = plain(head, "credentialStatus", b.To.String())
-	head = instant(head, "changedAt", m.now)
-	if b.Target == wire.TargetOperator {
-		head = number(head, "agents", int64(r.Value))
+func (m *registry) writeStatus(kind, id string, previous engine.Status, b *wire.Status, r *wire.Result, filter uint64) {
+	event := leaf.StatusChanged{Previous: previous.String(), Status: b.To.String(), ChangedAt: m.now}
+	switch b.Target {
+	case wire.TargetAgent:
+		event.AgentID = id
+	case wire.TargetUser:
+		event.UserID = id
+	default:
+		event.OperatorID, event.Agents = id, &r.Value
 	}
-	m.write(head, &b.Common, kind, r, filter)
+	m.writeEvent(kind, event, &b.Common, r, filter)
 	r.State = b.To
 }
 
@@ -199,7 +202,7 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 	}
 	m.noteTransfer(b)
 	row = m.agents.Edit(slot)
-	head := plain(m.head(kind), "agentId", id)
+	event := leaf.Ownership{AgentID: id}
 	if b.Cancel {
 		row.OwnershipFrom, row.OwnershipAt = 0, 0
 	} else {
@@ -211,10 +214,9 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 		if from != before { // Else it waits already.
 			m.calendar.remindOfTransfer(slot, from)
 		}
-		head = instant(head, "flaggedAt", m.now)
-		head = instant(head, "effectiveAt", row.OwnershipFrom)
+		event.FlaggedAt, event.EffectiveAt = m.now, row.OwnershipFrom
 	}
-	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterAgent, id))
+	m.writeEvent(kind, event, &b.Common, r, engine.FilterKey(engine.FilterAgent, id))
 }
 
 // mayFlag tells whether a flag may name this operator. Once one is named, another

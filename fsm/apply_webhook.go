@@ -128,16 +128,14 @@ func (m *keys) putWebhook(at int, hook *wire.Webhook) {
 }
 
 func (m *keys) writeWebhook(hook *wire.Webhook, op string, common *wire.Common, r *wire.Result) {
-	head := plain(ofWebhook(m.head(leaf.KindWebhook), hook.ID), "op", op)
-	m.write(number(head, "rev", int64(hook.Rev)), common, leaf.KindWebhook, r)
+	rev := uint64(hook.Rev)
+	m.writeEvent(leaf.KindWebhook, leaf.WebhookChanged{WebhookID: WebhookID(hook.ID), Op: op, Rev: &rev}, common, r)
 }
 
 // WebhookID is the text of a webhook's id.
 func WebhookID(id uint32) string { return webhookPrefix + strconv.FormatUint(uint64(id), 10) }
 
 const webhookPrefix = "whk_"
-
-func ofWebhook(head []byte, id uint32) []byte { return plain(head, "webhookId", WebhookID(id)) }
 
 // webhookAt finds a webhook: they stand by their ids.
 func (m *keys) webhookAt(id uint32) (int, bool) {
@@ -222,10 +220,9 @@ func (m *keys) noteDeadLetter(key sendingKey, b *wire.Delivery, r *wire.Result) 
 	}
 	row := m.deadLetters.Edit(at)
 	row.Attempts, row.Status, row.At = b.Attempts, b.Status, m.now
-	head := ofWebhook(m.head(leaf.KindDeadLetter), key.webhook)
-	head = number(number(head, "seq", int64(key.seq)), "n", int64(key.n))
-	head = number(number(head, "attempts", int64(b.Attempts)), "status", int64(b.Status))
-	m.write(head, &b.Common, leaf.KindDeadLetter, r)
+	m.writeEvent(leaf.KindDeadLetter, leaf.DeadLetter{
+		WebhookID: WebhookID(key.webhook), Seq: uint64(key.seq), N: uint64(key.n), Attempts: uint64(b.Attempts), Status: uint64(b.Status),
+	}, &b.Common, r)
 }
 
 // reviveDeadLetters has one event sent again, or all dead letters of the webhook.
@@ -248,11 +245,12 @@ func (m *keys) reviveDeadLetters(hook *wire.Webhook, key sendingKey, b *wire.Del
 		}
 	}
 	r.Value = uint64(count)
-	head := plain(ofWebhook(m.head(leaf.KindWebhook), hook.ID), "op", "redelivered")
+	event := leaf.WebhookChanged{WebhookID: WebhookID(hook.ID), Op: "redelivered", Count: &r.Value}
 	if b.Op == wire.DeliveryRevived {
-		head = number(number(head, "seq", int64(key.seq)), "n", int64(key.n))
+		seq, n := uint64(key.seq), uint64(key.n)
+		event.Seq, event.N = &seq, &n
 	}
-	m.write(number(head, "count", int64(count)), &b.Common, leaf.KindWebhook, r)
+	m.writeEvent(leaf.KindWebhook, event, &b.Common, r)
 }
 
 // appendDead adds a row, whose leaf is written next. In a full table the oldest of the

@@ -137,17 +137,15 @@ func (m *desk) tellOverdue() {
 			break
 		}
 		if at++; row.State == ReviewOpen {
-			m.writeOverdue(row.Leaf, row.At+wait)
+			m.writeReviewDue(leaf.DueReviewSLA, row.Leaf, row.At+wait)
 			told++
 		}
 	}
 	m.overdueTold = at
 }
 
-func (m *desk) writeOverdue(record uint64, due engine.Time) {
-	txn := m.ids.TxnID(record)
-	head := plain(m.head(leaf.KindDue), "type", leaf.DueReviewSLA.String())
-	head = instant(number(plain(head, "txnId", txn), "reviewedLeaf", int64(record)), "dueAt", due)
-	filters := append(m.filters(2), engine.FilterKey(engine.FilterKind, leaf.KindDue), engine.FilterKey(engine.FilterTxn, txn))
-	m.appendLeaf(append(head, '}'), filters)
+// writeReviewDue writes that a review, or the report it led to, is due.
+func (m *desk) writeReviewDue(what leaf.Due, record uint64, due engine.Time) {
+	event := leaf.ReviewDue{Type: what.String(), Reviewed: m.reviewed(record), DueAt: due}
+	m.writeDueEvent(what, event, engine.FilterKey(engine.FilterTxn, event.TxnID))
 }

@@ -64,32 +64,13 @@ func truth(dst []byte, member string, v bool) []byte {
 	return strconv.AppendBool(name(dst, member), v)
 }
 
-// quoted writes a text that may hold anything valid UTF-8 can: JSON string
-// escapes for quotes, backslashes and control characters, nothing else.
+// quoted writes a text that may hold anything valid UTF-8 can.
 func quoted(dst []byte, member, text string) []byte {
-	dst = append(name(dst, member), '"')
-	const hexDigits = "0123456789abcdef"
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < 0x20:
-			dst = append(dst, `\u00`...)
-			dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
+	return leaf.AppendQuoted(name(dst, member), text)
 }
 
 func hexText(dst []byte, member string, data []byte) []byte {
-	dst = append(name(dst, member), '"')
-	const hexDigits = "0123456789abcdef"
-	for _, v := range data {
-		dst = append(dst, hexDigits[v>>4], hexDigits[v&15])
-	}
-	return append(dst, '"')
+	return leaf.AppendHex(name(dst, member), data)
 }
 
 // dueHead begins the leaf of something that fell due.
@@ -166,4 +147,14 @@ func (m *core) appendLeaf(data []byte, filters []uint64) [32]byte {
 	m.size++
 	m.out.Leaves = append(m.out.Leaves, Leaf{Time: m.now, Data: data, Filters: filters, Hash: hash})
 	return hash
+}
+
+// writeEvent writes the leaf of an event from its struct and what the edge sent.
+func (m *core) writeEvent(kind string, event any, common *wire.Common, r *wire.Result, filters ...uint64) {
+	m.write(leaf.AppendEvent(m.head(kind), kind, event), common, kind, r, filters...)
+}
+
+// writeDueEvent writes the leaf of what log time alone brought about.
+func (m *core) writeDueEvent(due leaf.Due, event any, keys ...uint64) {
+	m.writeDue(leaf.AppendEvent(m.head(leaf.KindDue), leaf.KindDue+":"+due.String(), event), keys...)
 }

@@ -19,16 +19,18 @@ const (
 	// due; member type says what, one of the names of dueNames.
 	KindDue = "due"
 
-	KindProposed     = "review.proposed"
-	KindWithdrawn    = "review.withdrawn" // Taken back by a person; what lapses is due.
-	KindAlertOpened  = "alert.opened"
-	KindAcknowledged = "alert.acknowledged"
-	KindSARMoved     = "sar.moved"
-	KindWebhook      = "webhook.changed" // Written: created, changed, given another secret, deleted, to be sent something again.
-	KindDeadLetter   = "webhook.dead_letter"
-	KindRetroBegun   = "retro.begun"
-	KindRetroHit     = "retro.hit"
-	KindRetroEnded   = "retro.ended"
+	KindDispositioned = "review.dispositioned"
+	KindCommented     = "review.commented"
+	KindProposed      = "review.proposed"
+	KindWithdrawn     = "review.withdrawn" // Taken back by a person; what lapses is due.
+	KindAlertOpened   = "alert.opened"
+	KindAcknowledged  = "alert.acknowledged"
+	KindSARMoved      = "sar.moved"
+	KindWebhook       = "webhook.changed" // Written: created, changed, given another secret, deleted, to be sent something again.
+	KindDeadLetter    = "webhook.dead_letter"
+	KindRetroBegun    = "retro.begun"
+	KindRetroHit      = "retro.hit"
+	KindRetroEnded    = "retro.ended"
 
 	KindResealed = "cluster.resealed" // So many values are sealed under another cluster secret.
 )

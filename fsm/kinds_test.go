@@ -1,0 +1,66 @@
+package fsm
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/fsm/leaf"
+)
+
+// unseen are kinds that random histories do not write; each has a test of its own.
+var unseen = []string{
+	"cluster.recovered", "cluster.restored", "due:hold.expired", "format.raised", "hold.released", "hold.settled", "webhook.changed", "webhook.dead_letter",
+}
+
+// Leaves of random histories bear the members of their kind's struct, in its order, behind
+// the head: none is written by hand beside it.
+func TestLeavesAreWrittenFromTheirStructs(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(2) {
+		for _, data := range history(t, seed, 2500).leaves {
+			if leaf.FormOf(data) != leaf.FormEvent {
+				continue
+			}
+			kind := between(data, `"kind":"`, `"`)
+			if kind == leaf.KindDue {
+				kind += ":" + between(data, `"type":"`, `"`)
+			}
+			known := leaf.MembersOf(kind)
+			seen[kind] = true
+			at := -1
+			for _, name := range namesOf(t, data) {
+				if place := slices.Index(known, name); place >= 0 {
+					require.Greater(t, place, at, "%s of %s", name, data)
+					at = place
+				}
+			}
+		}
+	}
+	var missing []string
+	for _, kind := range leaf.Events {
+		if !seen[kind.Name] {
+			missing = append(missing, kind.Name)
+		}
+	}
+	slices.Sort(missing)
+	require.Equal(t, unseen, missing)
+}
+
+// namesOf lists the members of a JSON object in the order in which they stand.
+func namesOf(t *testing.T, data []byte) (names []string) {
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	_, err := decoder.Token()
+	require.NoError(t, err)
+	for decoder.More() {
+		name, err := decoder.Token()
+		require.NoError(t, err)
+		names = append(names, name.(string))
+		var value json.RawMessage
+		require.NoError(t, decoder.Decode(&value))
+	}
+	return names
+}

@@ -27,7 +27,7 @@ var importLaw = map[string][]string{
 	"ofac/wallet":        {},
 	"ofac/feed":          {"ofac", "ofac/wallet"},
 	"ofac/fetch":         {"ofac/feed", "ofac"},
-	"ofac/judge":         {"engine", "fsm/wire", "ofac/feed"},
+	"ofac/judge":         {"engine", "fsm/wire", "ofac", "ofac/feed"},
 	"ofac/keeper":        {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/judge", "ofac/sample"},
 	"ofac/sample":        {"ofac"},
 	"ofac/listtest":      {}, // For tests and benches alone.

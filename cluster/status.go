@@ -16,6 +16,7 @@ import (
 	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/ofac"
 )
 
 const (
@@ -256,11 +257,10 @@ func listWarnings(list *wire.ListInfo) (warnings []string) {
 	if list == nil || list.Sample {
 		return nil
 	}
-	if list.SDN == 0 {
-		warnings = append(warnings, "the active sanctions list has no SDN list: nobody on it is found")
-	}
-	if list.CONS == 0 {
-		warnings = append(warnings, "the active sanctions list has no consolidated (non-SDN) list: nobody on it is found")
+	for source := range ofac.SourceCount {
+		if row := source.Row(); list.OfSource(row.Name).Entries == 0 {
+			warnings = append(warnings, fmt.Sprintf("the active sanctions list has no %s: nobody on it is found", row.Title))
+		}
 	}
 	if list.Quarantined > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d malformed entities were left out of the active sanctions list: `railguard ofac status` names them", list.Quarantined))

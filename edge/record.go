@@ -339,10 +339,7 @@ func nameEvidence(party string, match *ofac.Match, list *ofac.Index) strictjson.
 
 // ListName is the list an entry is shown under.
 func ListName(lists ofac.Lists) string {
-	if lists&ofac.ListSDN != 0 {
-		return "SDN"
-	}
-	return "CONS"
+	return lists.First().String()
 }
 
 // SnapshotID is the id under which people know a list.

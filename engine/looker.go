@@ -145,11 +145,11 @@ func nameHash(name string) uint64 {
 	return h
 }
 
-// listFamily is 0 when a match that blocks stands on the SDN list, else 1.
+// listFamily is 0 when a match that blocks stands on a core source, else 1.
 func listFamily(result *ofac.Result) Sub {
 	for i := range result.Matches {
 		match := &result.Matches[i]
-		if match.Outcome == ofac.Listed && match.Lists&ofac.ListSDN != 0 {
+		if match.Outcome == ofac.Listed && match.Lists.Core() {
 			return 0
 		}
 	}

@@ -163,7 +163,7 @@ func (n *testNode) activate(entities []ofac.Entity, meta ofac.Meta) {
 	counts := index.Counts()
 	info := wire.ListInfo{
 		Digest: index.Digest(), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
-		Entries: uint32(counts.Entries), SDN: uint32(counts.SDN), CONS: uint32(counts.CONS), Size: uint32(len(data)),
+		Entries: uint32(counts.Entries), SDN: uint32(counts.Lists[ofac.SDN]), CONS: uint32(counts.Lists[ofac.CONS]), Size: uint32(len(data)),
 	}
 	_, err = n.Stage(context.Background(), data, info, wire.Common{})
 	require.NoError(n.t, err)

@@ -60,7 +60,7 @@ func testLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, error
 		}
 		return entities, wire.ListInfo{
 			Digest: index.Digest(), Source: meta.Source, PublishedAt: engine.Time(meta.PublishedAt),
-			Entries: uint32(counts.Entries), SDN: uint32(counts.SDN), Names: uint32(counts.Names),
+			Entries: uint32(counts.Entries), SDN: uint32(counts.Lists[ofac.SDN]), Names: uint32(counts.Names),
 		}, problems, nil
 	}
 	return nil, wire.ListInfo{}, nil, errors.New("no files")

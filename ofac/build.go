@@ -244,11 +244,10 @@ func (b *builder) countEntries() {
 	b.counts = Counts{Entries: int(b.entityCount), Names: int(b.nameCount), Wallets: int(b.wallets.hash.keys)}
 	for i := range b.source {
 		entity := &b.source[i]
-		if entity.Lists&ListSDN != 0 {
-			b.counts.SDN++
-		}
-		if entity.Lists&ListCONS != 0 {
-			b.counts.CONS++
+		for source := range SourceCount {
+			if entity.Lists.Has(source) {
+				b.counts.Lists[source]++
+			}
 		}
 		switch entity.Type {
 		case Individual:

@@ -41,7 +41,7 @@ func TestBuildRoundTrip(t *testing.T) {
 	require.Equal(t, Digest(encoded), list.Digest())
 	require.Equal(t, MatcherVersion, list.Matcher())
 	require.Equal(t, Meta{Source: "test", PublishedAt: 1}, list.Meta())
-	require.Equal(t, Counts{Entries: 4, SDN: 4, CONS: 1, Names: 8, Wallets: 2, Individuals: 1, Entities: 1, Vessels: 1, Aircraft: 1}, list.Counts())
+	require.Equal(t, Counts{Entries: 4, Lists: [SourceCount]int{SDN: 4, CONS: 1}, Names: 8, Wallets: 2, Individuals: 1, Entities: 1, Vessels: 1, Aircraft: 1}, list.Counts())
 	require.Equal(t, fingerprint(t, list), fingerprint(t, mustBuild(t, list.Entities())))
 
 	entry, ok := list.Entry(7)

@@ -47,8 +47,10 @@ func checkEntity(entity *Entity) error {
 		return fmt.Errorf("uid zero")
 	case entity.Type < Individual || entity.Type > Aircraft:
 		return fmt.Errorf("unknown type %d", entity.Type)
-	case entity.Lists == 0 || entity.Lists&^(ListSDN|ListCONS) != 0:
+	case entity.Lists == 0 || entity.Lists&^everySource != 0:
 		return fmt.Errorf("unknown lists %d", entity.Lists)
+	case !entity.Lists.publishedBy(publisherOf(entity.UID)):
+		return fmt.Errorf("on a list of another publisher: %v", entity.Lists)
 	case len(entity.Names) == 0:
 		return fmt.Errorf("no name")
 	case len(entity.Names) > namesPerEntity:
@@ -138,7 +140,7 @@ func entityDigest(entity *Entity) uint64 {
 	}
 	number := func(n uint32) { data = binary.LittleEndian.AppendUint32(data, n) }
 	number(entity.UID)
-	data = append(data, byte(entity.Type), byte(entity.Lists))
+	data = binary.AppendUvarint(append(data, byte(entity.Type)), uint64(entity.Lists))
 	number(uint32(len(entity.Sublists)))
 	for _, s := range entity.Sublists {
 		text(s)

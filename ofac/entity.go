@@ -26,21 +26,12 @@ func (t EntityType) String() string {
 	return "Unknown"
 }
 
-// Lists is the set of list families that an entity stands on.
-type Lists uint8
-
-// The two families the service screens against (decision 44, "Both families").
-const (
-	ListSDN  Lists = 1 << 0
-	ListCONS Lists = 1 << 1
-)
-
 // Entity is one listed party as a feed parser read it. It is the input of Build
 // and the neutral form every published format is brought to.
 type Entity struct {
-	UID       uint32     // OFAC's entity id: ent_num, FixedRef, entity/@id.
+	UID       uint32     // The publisher and its number of the entity: see UID.
 	Type      EntityType // Individual, Company, Vessel or Aircraft.
-	Lists     Lists      // Families; an entity found in both files has both bits after Merge.
+	Lists     Lists      // The sources that it stands on, all of one publisher.
 	Sublists  []string   // Names of the sanctions lists as published, e.g. "SDN List", "SSI List".
 	Programs  []string   // Programme codes, e.g. "CYBER2".
 	Names     []Name     // Every name in every script, primary first.
@@ -113,7 +104,8 @@ type Address struct {
 type Meta struct {
 	Source      string // Human-readable origin, e.g. "SDN_ADVANCED 2025-11-19 + CONS_ENHANCED 2026-01-08".
 	PublishedAt int64  // The newest dataAsOf of the files, ns UTC.
-	SDNAsOf     int64  // The date of the SDN files, ns UTC; 0 where there are none, or they have no date.
-	CONSAsOf    int64  // Likewise of the consolidated (non-SDN) files.
 	Sample      bool   // True for the embedded sample only.
+
+	// AsOf is the date of each source's files, ns UTC; 0 where there are none, or they have no date.
+	AsOf [SourceCount]int64
 }

@@ -17,9 +17,11 @@ import (
 //
 //	"RGENTS" 0 version   8 bytes
 //	varint number of texts, and per text: varint length, bytes; sorted, each once
-//	the Meta: varint source, PublishedAt, SDNAsOf, CONSAsOf (zigzag), 1 byte sample
+//	the Meta: varint source, PublishedAt, the dates of SDN and CONS (zigzag), 1 byte
+//	  flags (1 sample, 2 further dates), and with further dates: varint number, and
+//	  per other source that has a date, in order: 1 byte source, date (zigzag)
 //	varint number of entities, and per entity, by uid:
-//	  varint uid less the one before, 1 byte type, 1 byte lists
+//	  varint uid less the one before, 1 byte type, varint lists (a bit for each source)
 //	  sublists, programmes: varint count, varint text each
 //	  names: varint count, and per name: varint id, alias type, script, full name,
 //	    1 byte flags (1 primary, 2 weak), varint number of parts, kind and value each
@@ -32,6 +34,7 @@ const (
 	entitiesMagic    = "RGENTS\x00\x01"
 	entitiesBytesMax = 96 << 20 // The limits table of the rulings.
 	entityTextsMax   = 1 << 23
+	datesAlways      = 2 // SDN and CONS have a date in every list, 0 if unknown.
 )
 
 // ErrEntities is wrapped by every error of DecodeEntities.
@@ -87,10 +90,8 @@ func encodeList(list []Entity, meta Meta) ([]byte, error) {
 		e.data = append(e.data, text...)
 	}
 	e.text(meta.Source)
-	for _, date := range []int64{meta.PublishedAt, meta.SDNAsOf, meta.CONSAsOf} {
-		e.data = binary.AppendVarint(e.data, date)
-	}
-	e.data = append(e.data, boolByte(meta.Sample))
+	e.data = binary.AppendVarint(e.data, meta.PublishedAt)
+	e.dates(meta.AsOf[:], meta.Sample)
 	e.number(uint64(len(list)))
 	previous := uint32(0)
 	for i := range list {
@@ -118,9 +119,29 @@ func (e *entityEncoder) list(texts []string) {
 	}
 }
 
+// dates writes the dates of the sources and, in the byte between them, the sample's flag.
+func (e *entityEncoder) dates(asOf []int64, sample bool) {
+	var others []byte
+	count := 0
+	for source, date := range asOf {
+		if source < datesAlways {
+			e.data = binary.AppendVarint(e.data, date)
+		} else if date != 0 {
+			others = binary.AppendVarint(append(others, byte(source)), date)
+			count++
+		}
+	}
+	e.data = append(e.data, boolByte(sample)|boolByte(count > 0)<<1)
+	if count > 0 {
+		e.number(uint64(count))
+		e.data = append(e.data, others...)
+	}
+}
+
 func (e *entityEncoder) entity(entity *Entity, previous uint32) {
 	e.number(uint64(entity.UID - previous))
-	e.data = append(e.data, byte(entity.Type), byte(entity.Lists))
+	e.data = append(e.data, byte(entity.Type))
+	e.number(uint64(entity.Lists))
 	e.list(entity.Sublists)
 	e.list(entity.Programs)
 	e.number(uint64(len(entity.Names)))
@@ -162,7 +183,8 @@ func DecodeEntities(data []byte) ([]Entity, Meta, error) {
 	}
 	d := entityDecoder{data: data[len(entitiesMagic):]}
 	d.readTexts()
-	meta := Meta{Source: d.text(), PublishedAt: d.signed(), SDNAsOf: d.signed(), CONSAsOf: d.signed(), Sample: d.byte(1) == 1}
+	meta := Meta{Source: d.text(), PublishedAt: d.signed()}
+	meta.Sample = d.dates(meta.AsOf[:])
 	list := make([]Entity, d.count(entitiesMax))
 	previous := uint32(0)
 	for i := range list {
@@ -273,6 +295,20 @@ func (d *entityDecoder) text() string {
 	return d.texts[at]
 }
 
+// dates reads what the encoder's dates wrote.
+func (d *entityDecoder) dates(asOf []int64) (sample bool) {
+	for source := range datesAlways {
+		asOf[source] = d.signed()
+	}
+	flags := d.byte(3)
+	if flags&2 != 0 {
+		for range d.count(len(asOf)) {
+			asOf[d.byte(byte(len(asOf)-1))] = d.signed()
+		}
+	}
+	return flags&1 != 0
+}
+
 // listOf reads a count and so many things.
 func listOf[T any](d *entityDecoder, most int, read func() T) []T {
 	var list []T
@@ -286,7 +322,7 @@ func listOf[T any](d *entityDecoder, most int, read func() T) []T {
 }
 
 func (d *entityDecoder) entity(previous uint32) Entity {
-	entity := Entity{UID: previous + d.small(), Type: EntityType(d.byte(byte(Aircraft))), Lists: Lists(d.byte(byte(ListSDN | ListCONS)))}
+	entity := Entity{UID: previous + d.small(), Type: EntityType(d.byte(byte(Aircraft))), Lists: Lists(d.small())}
 	entity.Sublists = listOf(d, itemsPerEntity, d.text)
 	entity.Programs = listOf(d, itemsPerEntity, d.text)
 	entity.Names = listOf(d, namesPerEntity, func() Name {

@@ -37,11 +37,10 @@ type Index struct {
 
 // Counts says how much a list holds.
 type Counts struct {
-	Entries     int // Distinct listed entries, SDN and others.
-	SDN         int // Entries on the SDN list.
-	CONS        int // Entries on the consolidated (non-SDN) list; some are on both.
-	Names       int // Written names of any script, weak ones included.
-	Wallets     int // Distinct digital currency addresses, canonical.
+	Entries     int              // Distinct listed entries.
+	Lists       [SourceCount]int // Entries on each source; some are on several.
+	Names       int              // Written names of any script, weak ones included.
+	Wallets     int              // Distinct digital currency addresses, canonical.
 	Individuals int
 	Entities    int
 	Vessels     int

@@ -3,7 +3,7 @@ package ofac
 import "slices"
 
 // Matches that lead to the same and score alike are ordered by evidence: first what
-// the context agrees with, then entries of the SDN list, then primary names before
+// the context agrees with, then entries of a core source, then primary names before
 // aliases, then names whose words are rare among the entries, then entries under
 // more programmes, then by id.
 // Evidence orders; it never changes what a match leads to.
@@ -11,7 +11,7 @@ import "slices"
 const (
 	agreesEvidence  = 1_000_000 // for each thing of the context that agrees
 	differsEvidence = -500_000  // and for each that differs
-	sdnEvidence     = 200_000
+	coreEvidence    = 200_000
 	primaryEvidence = 90_000
 	rareMost        = 80_000 // the weight of the name's words, at most
 	programEvidence = 10
@@ -29,8 +29,8 @@ func (x *Index) evidenceOf(h *hit, q *Query) int32 {
 			evidence += differsEvidence
 		}
 	}
-	if entity.lists&ListSDN != 0 {
-		evidence += sdnEvidence
+	if entity.lists.Core() {
+		evidence += coreEvidence
 	}
 	if x.name(h.name).flags&namePrimary != 0 {
 		evidence += primaryEvidence

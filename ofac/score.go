@@ -125,7 +125,7 @@ func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 		read := reading{forms: c.forms, dropped: kind == Individual && c.forms != 0}
 		h.outcome, h.sub = decideName(&record, kind, read, q)
 	}
-	if h.outcome == Possible && entity.lists&ListSDN == 0 && !q.NonSDNPossible {
+	if h.outcome == Possible && !entity.lists.Core() && !q.NonSDNPossible {
 		h.outcome, h.sub = Clear, SubNotSDN
 	}
 	s.hits = append(s.hits, h)

@@ -4,8 +4,8 @@ import "railguard/ofac/wallet"
 
 // WalletMatch is a listed digital currency address that a wallet string names.
 type WalletMatch struct {
-	UID     uint32 // The listed party; of several, one on the SDN before others, then the lowest id.
-	Lists   Lists  // All list families the address stands on.
+	UID     uint32 // The listed party; of several, one on a core source before others, then the lowest id.
+	Lists   Lists  // All sources that the address stands on.
 	Ticker  string // As published; it does not tell the chain.
 	Address string // As printed on the list.
 }
@@ -42,7 +42,7 @@ func (x *Index) walletKey(key []byte) (WalletMatch, bool) {
 			continue
 		}
 		entity := x.entity(record.entity)
-		if match.Lists&ListSDN == 0 && (match.Lists == 0 || entity.lists&ListSDN != 0) {
+		if !match.Lists.Core() && (match.Lists == 0 || entity.lists.Core()) {
 			match.UID, match.Ticker, match.Address = entity.uid, x.textAt(record.ticker), x.textAt(record.value)
 		}
 		match.Lists |= entity.lists

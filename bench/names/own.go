@@ -20,7 +20,7 @@ func Own(entities []ofac.Entity) *Data {
 			id := strconv.FormatUint(uint64(listed.ID), 10)
 			d.names = append(d.names, nameRow{
 				uid: entity.UID, kind: entity.Type, id: id, primary: listed.Primary, weak: listed.Weak,
-				script: listed.Script, full: listed.Full, aliasType: listed.AliasType, family: family(entity.Lists),
+				script: listed.Script, full: listed.Full, aliasType: listed.AliasType, family: entity.Lists.First().String(),
 			})
 			if !listed.Weak && listed.Script == "Latin" && entity.Type <= ofac.Company {
 				d.vary(entity.UID, listed.Full)
@@ -33,13 +33,6 @@ func Own(entities []ofac.Entity) *Data {
 		d.Negatives = append(d.Negatives, Negative{Kind: "ordinary", Query: name})
 	}
 	return d
-}
-
-func family(lists ofac.Lists) string {
-	if lists&ofac.ListSDN != 0 {
-		return "SDN"
-	}
-	return "CONS"
 }
 
 // vary adds the variants of one listed name.

@@ -142,7 +142,7 @@ func (v *Verdict) Blocked(block int32) bool {
 func (o *Outcomes) pairs(d *Data, scratch *ofac.Scratch) error {
 	entities := d.entities("full")
 	at := map[[2]string]uint32{}
-	uid := uint32(1 << 30)
+	uid := uint32(1 << 27)
 	for _, pair := range d.Pairs {
 		key := [2]string{pair.Target, pair.Schema}
 		if _, ok := at[key]; ok || pair.Target == "" {

@@ -70,7 +70,7 @@ func dumpFile(out io.Writer, path string) error {
 	}
 	meta, counts := index.Meta(), index.Counts()
 	fmt.Fprintf(out, "list of entities\ndigest    %x\nmatcher   %d\nsource    %s\nentries   %d (SDN %d, CONS %d)\nnames     %d\nwallets   %d\nbytes     %d\n",
-		index.Digest(), index.Matcher(), meta.Source, counts.Entries, counts.SDN, counts.CONS, counts.Names, counts.Wallets, data.Len())
+		index.Digest(), index.Matcher(), meta.Source, counts.Entries, counts.Lists[ofac.SDN], counts.Lists[ofac.CONS], counts.Names, counts.Wallets, data.Len())
 	return nil
 }
 

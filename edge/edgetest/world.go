@@ -229,7 +229,7 @@ func (w *World) Activate(entities []ofac.Entity) *ofac.Index {
 	list := compiled(w.T, data)
 	counts := list.Counts()
 	info := &wire.ListInfo{
-		Digest: list.Digest(), Source: sample.Source, Sample: true, Entries: uint32(counts.Entries), SDN: uint32(counts.SDN), CONS: uint32(counts.CONS), Size: uint32(len(data)),
+		Digest: list.Digest(), Source: sample.Source, Sample: true, Entries: uint32(counts.Entries), SDN: uint32(counts.Lists[ofac.SDN]), CONS: uint32(counts.Lists[ofac.CONS]), Size: uint32(len(data)),
 	}
 	_, err = w.Propose(w.T.Context(), wire.KindListChunk, wire.Encode(&wire.ListChunk{Digest: info.Digest, Total: info.Size, Data: data, Info: info}))
 	require.NoError(w.T, err)

@@ -77,11 +77,15 @@ func ListMembers(info *wire.ListInfo) strictjson.Members {
 		m.Time("activatedAt", info.ActivatedAt)
 		m.Uint("listVersion", info.Version)
 	}
+	counts.Uint("entries", uint64(info.Entries))
+	for source := range ofac.SourceCount {
+		counts.Uint(strings.ToLower(source.String()), uint64(info.OfSource(source.String()).Entries))
+	}
 	for _, part := range []struct {
 		name  string
 		count uint32
 	}{
-		{"entries", info.Entries}, {"sdn", info.SDN}, {"cons", info.CONS}, {"names", info.Names}, {"wallets", info.Wallets},
+		{"names", info.Names}, {"wallets", info.Wallets},
 		{"individuals", info.Individuals}, {"entities", info.Companies}, {"vessels", info.Vessels}, {"aircraft", info.Aircraft},
 	} {
 		counts.Uint(part.name, uint64(part.count))
@@ -92,23 +96,20 @@ func ListMembers(info *wire.ListInfo) strictjson.Members {
 	return m
 }
 
-// families tells each family's date and entries apart, which are missing, and what was
+// families tells each source's date and entries apart, which are missing, and what was
 // noticed in the files.
 func families(m *strictjson.Members, info *wire.ListInfo) {
 	var all, chains strictjson.Members
-	for _, family := range []struct {
-		name  string
-		count uint32
-		at    engine.Time
-	}{{"SDN", info.SDN, info.SDNAsOf}, {"CONS", info.CONS, info.CONSAsOf}} {
+	for source := range ofac.SourceCount {
+		held := info.OfSource(source.String())
 		var one strictjson.Members
-		one.Uint("entries", uint64(family.count))
-		if family.at == 0 {
+		one.Uint("entries", uint64(held.Entries))
+		if held.AsOf == 0 {
 			one.Null("publishedAt")
 		} else {
-			one.Time("publishedAt", family.at)
+			one.Time("publishedAt", held.AsOf)
 		}
-		all.Object(family.name, one)
+		all.Object(held.Name, one)
 	}
 	for _, chain := range info.Chains {
 		chains.Uint(chain.Chain, uint64(chain.Count))

@@ -90,9 +90,9 @@ func TestAReworderFeatureTypeIsTold(t *testing.T) {
 func TestFamiliesKeepTheirDates(t *testing.T) {
 	loaded, err := LoadDir("testdata/enhanced", nil)
 	require.NoError(t, err)
-	require.Equal(t, nanoseconds(t, "2026-02-03"), loaded.Meta.SDNAsOf)
-	require.Equal(t, nanoseconds(t, "2026-02-01"), loaded.Meta.CONSAsOf)
-	require.Equal(t, loaded.Meta.SDNAsOf, loaded.Meta.PublishedAt)
+	require.Equal(t, nanoseconds(t, "2026-02-03"), loaded.Meta.AsOf[ofac.SDN])
+	require.Equal(t, nanoseconds(t, "2026-02-01"), loaded.Meta.AsOf[ofac.CONS])
+	require.Equal(t, loaded.Meta.AsOf[ofac.SDN], loaded.Meta.PublishedAt)
 }
 
 func TestWalletsAreCountedByChain(t *testing.T) {

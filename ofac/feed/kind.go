@@ -84,14 +84,12 @@ func (k Kind) String() string {
 // label is the list a kind belongs to, as Meta.Source and messages name it.
 func (k Kind) label() string { return familyName(k.Family) + "_" + k.Format.String() }
 
+// familyName is the name of a family, which is one of OFAC's sources.
 func familyName(family ofac.Lists) string {
-	switch family {
-	case ofac.ListSDN:
-		return "SDN"
-	case ofac.ListCONS:
-		return "CONS"
+	if family == 0 {
+		return "unknown"
 	}
-	return "unknown"
+	return family.String()
 }
 
 // KindOf tells a file's kind by its name: one of OFAC's published names in any

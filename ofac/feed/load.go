@@ -409,31 +409,21 @@ func metaOf(lists ...*List) ofac.Meta {
 			meta.Source += " " + time.Unix(0, list.DataAsOf).UTC().Format(time.DateOnly)
 		}
 		meta.PublishedAt = max(meta.PublishedAt, list.DataAsOf)
-		if list.Family == ofac.ListCONS {
-			meta.CONSAsOf = list.DataAsOf
-		} else {
-			meta.SDNAsOf = list.DataAsOf
-		}
+		meta.AsOf[list.Family.First()] = list.DataAsOf
 	}
 	return meta
 }
 
-// DatesOf reads the families' dates, ns UTC at midnight, from a Meta.Source that
-// this package wrote; 0 where there is none. A list's PublishedAt is only the
-// newer of the two, and is no measure for the other.
-func DatesOf(source string) (sdn, cons int64) {
-	for part := range strings.SplitSeq(source, sourceJoint) {
-		family, _, _ := strings.Cut(part, "_")
+// DatesOf reads the sources' dates, ns UTC at midnight, from a Meta.Source that this
+// package wrote; 0 where there is none. A list's PublishedAt is only the newest of them,
+// and is no measure for the others.
+func DatesOf(text string) (dates [ofac.SourceCount]int64) {
+	for part := range strings.SplitSeq(text, sourceJoint) {
+		name, _, _ := strings.Cut(part, "_")
 		date, err := time.Parse(time.DateOnly, part[strings.LastIndexByte(part, ' ')+1:])
-		if err != nil {
-			continue
-		}
-		switch family {
-		case familyName(ofac.ListSDN):
-			sdn = date.UnixNano()
-		case familyName(ofac.ListCONS):
-			cons = date.UnixNano()
+		if source, known := ofac.SourceNamed(name); known && err == nil {
+			dates[source] = date.UnixNano()
 		}
 	}
-	return sdn, cons
+	return dates
 }

@@ -360,10 +360,8 @@ func TestDatesOf(t *testing.T) {
 		{"nothing", nil, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			gotSDN, gotCONS := DatesOf(metaOf(c.lists...).Source)
-			require.Equal(t, [2]int64{c.sdn, c.cons}, [2]int64{gotSDN, gotCONS})
+			require.Equal(t, [ofac.SourceCount]int64{ofac.SDN: c.sdn, ofac.CONS: c.cons}, DatesOf(metaOf(c.lists...).Source))
 		})
 	}
-	sdnDate, consDate := DatesOf("embedded sample of 2026-01-01 + whatever + ")
-	require.Zero(t, sdnDate+consDate)
+	require.Zero(t, DatesOf("embedded sample of 2026-01-01 + whatever + "))
 }

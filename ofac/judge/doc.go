@@ -4,6 +4,7 @@
 // to the same rules and told in the same words. It compares what the log says of
 // two lists; what a list's content showed at loading is handed in.
 //
-// May import: fsm/wire (ListInfo), ofac/feed (findings, dates of families).
+// May import: engine, fsm/wire (ListInfo), ofac (the table of sources), ofac/feed
+// (findings, dates of sources).
 // Never: state, clocks, network, disk.
 package judge

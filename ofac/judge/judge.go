@@ -7,6 +7,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/ofac"
 	"railguard/ofac/feed"
 )
 
@@ -14,7 +15,7 @@ import (
 // OFAC's lists have had more for years. There is nothing else to hold it to.
 const FirstEntriesMin = 10_000
 
-// EntitiesKeptPercentMin is how much of the active list's entries, of each family's
+// EntitiesKeptPercentMin is how much of the active list's entries, of each source's
 // and of the whole, a new list must reach.
 const EntitiesKeptPercentMin = 95
 
@@ -54,8 +55,10 @@ func judge(active, next *wire.ListInfo, found []string, switches bool) []string 
 		tell(ProblemEmpty, "the new list has no entry")
 		return problems
 	}
-	if next.SDN == 0 {
-		tell(ProblemFamilyMissing, "the new list has no SDN entries")
+	for source := range ofac.SourceCount {
+		if source.Row().Core && next.OfSource(source.String()).Entries == 0 {
+			tell(ProblemFamilyMissing, "the new list has no %s entries", source)
+		}
 	}
 	switch {
 	case !switches:
@@ -75,44 +78,35 @@ func judge(active, next *wire.ListInfo, found []string, switches bool) []string 
 	return problems
 }
 
-// Missing names the families that a published list has no entry of.
-func Missing(info *wire.ListInfo) (families []string) {
-	if info.SDN == 0 && !info.Sample {
-		families = append(families, "SDN")
+// Missing names the sources that a published list has no entry of.
+func Missing(info *wire.ListInfo) (sources []string) {
+	for source := range ofac.SourceCount {
+		if info.OfSource(source.String()).Entries == 0 && !info.Sample {
+			sources = append(sources, source.String())
+		}
 	}
-	if info.CONS == 0 && !info.Sample {
-		families = append(families, "CONS")
-	}
-	return families
+	return sources
 }
 
-// family is one of a list's families as its counts and its source describe it.
-type family struct {
-	name      string
-	had, has  uint32
-	was, date int64 // ns UTC; 0: unknown, and not compared.
-}
-
-// compare holds each family to its own date and count, and the whole to its count:
-// the newer family's date is no measure for the other.
+// compare holds each source to its own date and count, and the whole to its count: the
+// newest source's date is no measure for the others.
 func compare(active, next *wire.ListInfo, tell func(feed.ProblemCode, string, ...any)) {
-	wasSDN, wasCONS := feed.DatesOf(active.Source)
-	nextSDN, nextCONS := feed.DatesOf(next.Source)
-	for _, f := range []family{
-		{"SDN", active.SDN, next.SDN, wasSDN, nextSDN}, {"CONS", active.CONS, next.CONS, wasCONS, nextCONS},
-	} {
-		if f.has == 0 {
-			if f.had > 0 && f.name != "SDN" { // A missing SDN list is told already.
-				tell(ProblemFamilyMissing, "the active list has %d %s entries and the new one none", f.had, f.name)
+	wasDates, dates := feed.DatesOf(active.Source), feed.DatesOf(next.Source)
+	for source := range ofac.SourceCount {
+		had, has := active.OfSource(source.String()).Entries, next.OfSource(source.String()).Entries
+		if has == 0 {
+			if had > 0 && !source.Row().Core { // A missing core source is told already.
+				tell(ProblemFamilyMissing, "the active list has %d %s entries and the new one none", had, source)
 			}
 			continue
 		}
-		if f.date != 0 && f.date < f.was {
-			tell(ProblemOlder, "%s of %s would replace %s of %s", f.name, day(f.date), f.name, day(f.was))
+		if was, date := wasDates[source], dates[source]; date != 0 && date < was {
+			tell(ProblemOlder, "%s of %s would replace %s of %s", source, day(date), source, day(was))
 		}
-		compareCount(f.name, f.had, f.has, tell)
+		compareCount(source.String(), had, has, tell)
 	}
-	if wasSDN|wasCONS|nextSDN|nextCONS == 0 && next.PublishedAt != 0 && next.PublishedAt < active.PublishedAt {
+	undated := [ofac.SourceCount]int64{}
+	if wasDates == undated && dates == undated && next.PublishedAt != 0 && next.PublishedAt < active.PublishedAt {
 		tell(ProblemOlder, "a list of %s would replace one of %s", instant(next.PublishedAt), instant(active.PublishedAt))
 	}
 	compareCount("the whole list", active.Entries, next.Entries, tell)

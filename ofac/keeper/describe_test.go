@@ -87,7 +87,7 @@ func TestDescribe(t *testing.T) {
 	index, err := ofac.Compile(encoded, ofac.MatcherVersion)
 	require.NoError(t, err)
 	require.Equal(t, index.Counts(), ofac.Counts{
-		Entries: int(info.Entries), SDN: int(info.SDN), CONS: int(info.CONS), Names: int(info.Names), Wallets: int(info.Wallets),
+		Entries: int(info.Entries), Lists: [ofac.SourceCount]int{ofac.SDN: int(info.OfSource("SDN").Entries), ofac.CONS: int(info.OfSource("CONS").Entries)}, Names: int(info.Names), Wallets: int(info.Wallets),
 		Individuals: int(info.Individuals), Entities: int(info.Companies), Vessels: int(info.Vessels), Aircraft: int(info.Aircraft),
 	})
 	require.Equal(t, index.Digest(), info.Digest)

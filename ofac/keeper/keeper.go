@@ -269,16 +269,16 @@ func describe(encoded []byte) (wire.ListInfo, error) {
 	}
 	info := wire.ListInfo{
 		Digest: ofac.Digest(encoded), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
-		SDNAsOf: engine.Time(meta.SDNAsOf), CONSAsOf: engine.Time(meta.CONSAsOf), Entries: uint32(len(entities)), Size: uint32(len(encoded)),
+		Entries: uint32(len(entities)), Size: uint32(len(encoded)),
 	}
+	var entries [ofac.SourceCount]uint32
 	for i := range entities {
 		entity := &entities[i]
 		info.Names += uint32(len(entity.Names))
-		if entity.Lists&ofac.ListSDN != 0 {
-			info.SDN++
-		}
-		if entity.Lists&ofac.ListCONS != 0 {
-			info.CONS++
+		for source := range ofac.SourceCount {
+			if entity.Lists.Has(source) {
+				entries[source]++
+			}
 		}
 		switch entity.Type {
 		case ofac.Individual:
@@ -289,6 +289,11 @@ func describe(encoded []byte) (wire.ListInfo, error) {
 			info.Vessels++
 		case ofac.Aircraft:
 			info.Aircraft++
+		}
+	}
+	for source, count := range entries {
+		if count > 0 {
+			info.AddSource(wire.ListSource{Name: ofac.Source(source).String(), Entries: count, AsOf: engine.Time(meta.AsOf[source])})
 		}
 	}
 	for _, chain := range feed.CountWallets(entities) {

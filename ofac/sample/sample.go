@@ -71,14 +71,11 @@ func entityType(field string) ofac.EntityType {
 func lists(field string) ofac.Lists {
 	set := ofac.Lists(0)
 	for name := range strings.SplitSeq(field, "+") {
-		switch name {
-		case "SDN":
-			set |= ofac.ListSDN
-		case "CONS":
-			set |= ofac.ListCONS
-		default:
+		source, known := ofac.SourceNamed(name)
+		if !known {
 			panic("BUG: unknown list in sample.tsv: " + field)
 		}
+		set |= source.Set()
 	}
 	return set
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"railguard/ofac/perfect"
 	"railguard/ofac/wallet"
 )
 
@@ -178,7 +179,7 @@ func (b *builder) nameRecord(entity uint32, kind EntityType, name *Name) nameRec
 // walletPosting is one address under its canonical key.
 type walletPosting struct {
 	key     string
-	hash    hashPair
+	hash    perfect.Key
 	address uint32
 }
 
@@ -190,23 +191,23 @@ func (b *builder) fileWallets() (err error) {
 		if key == "" {
 			continue // blanks only: no query can name it
 		}
-		postings = append(postings, walletPosting{key, hashBytes([]byte(key)), uint32(i)})
+		postings = append(postings, walletPosting{key, perfect.KeyOf([]byte(key)), uint32(i)})
 	}
 	slices.SortFunc(postings, func(p, q walletPosting) int {
 		return cmp.Or(cmp.Compare(p.key, q.key), cmp.Compare(p.address, q.address))
 	})
-	keys := make([]hashPair, len(postings))
+	keys := make([]perfect.Key, len(postings))
 	values := make([]uint32, len(postings))
 	for i, posting := range postings {
 		keys[i], values[i] = posting.hash, posting.address
 	}
-	b.wallets, err = buildMultimap(keys, values)
+	b.wallets, err = perfect.BuildMultimap(keys, values)
 	return err
 }
 
 // exactKey is one form of one name; the posting is name<<4 | form.
 type exactKey struct {
-	hash    hashPair
+	hash    perfect.Key
 	posting uint32
 }
 
@@ -217,7 +218,7 @@ const exactFormBits = 4
 func (b *builder) fileForms() (err error) {
 	keys := make([]exactKey, 0, b.nameCount*4)
 	var name uint32
-	maker := formMaker{emit: func(form exactForm, key hashPair) {
+	maker := formMaker{emit: func(form exactForm, key perfect.Key) {
 		keys = append(keys, exactKey{key, name<<exactFormBits | uint32(form)})
 	}}
 	for name = range b.nameCount {
@@ -228,20 +229,20 @@ func (b *builder) fileForms() (err error) {
 		maker.listed(b.texts[record.full], b.entities[record.entity].kind)
 	}
 	slices.SortFunc(keys, pausing(b, func(p, q exactKey) int {
-		return cmp.Or(cmp.Compare(p.hash.place, q.hash.place), cmp.Compare(p.hash.print, q.hash.print), cmp.Compare(p.posting, q.posting))
+		return cmp.Or(p.hash.Compare(q.hash), cmp.Compare(p.posting, q.posting))
 	}))
-	hashes := make([]hashPair, len(keys))
+	hashes := make([]perfect.Key, len(keys))
 	postings := make([]uint32, len(keys))
 	for i, key := range keys {
 		hashes[i], postings[i] = key.hash, key.posting
 	}
-	b.forms, err = buildMultimap(hashes, postings)
+	b.forms, err = perfect.BuildMultimap(hashes, postings)
 	return err
 }
 
 // countEntries fills Counts.
 func (b *builder) countEntries() {
-	b.counts = Counts{Entries: int(b.entityCount), Names: int(b.nameCount), Wallets: int(b.wallets.hash.keys)}
+	b.counts = Counts{Entries: int(b.entityCount), Names: int(b.nameCount), Wallets: b.wallets.Count()}
 	for i := range b.source {
 		entity := &b.source[i]
 		for source := range SourceCount {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"railguard/ofac/perfect"
 )
 
 // Names stand inside other words: "LAZARUS GROUP HK", "ATTN Nicolas Maduro
@@ -157,7 +159,7 @@ func (x *Index) lookupRun(key []byte, words, all int, forms formSet, q *Query, s
 	if len(key) < containedLettersMin { // too short, and cheap to know
 		return
 	}
-	postings := x.forms.of(hashBytes(key))
+	postings := x.forms.Of(perfect.KeyOf(key))
 	for _, posting := range postings[:min(len(postings), containedHitsMax)] {
 		name := x.name(posting >> exactFormBits)
 		form := exactForm(posting & (1<<exactFormBits - 1))

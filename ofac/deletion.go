@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/bits"
 	"slices"
+
+	"railguard/ofac/perfect"
 )
 
 var errVocabulary = errors.New("too many distinct words")
@@ -117,7 +119,7 @@ func formHash(kind deletionKind, form []byte) uint64 {
 }
 
 func mixForm(kind deletionKind, sum uint64) uint64 {
-	return fold64(sum^uint64(kind)*hashOdd1, hashOdd2)
+	return perfect.Fold(sum^uint64(kind)*perfect.Odd1, perfect.Odd2)
 }
 
 // appendDeletionHashes appends the hashes of the form with each letter left out in turn.
@@ -152,7 +154,7 @@ func (b *builder) fileDeletions(v *vocabulary) {
 		if i%entriesOfStep == 0 {
 			b.pause()
 		}
-		for bucket := reduce(entry.hash, buckets); uint32(len(offsets)) <= bucket; {
+		for bucket := perfect.Reduce(entry.hash, buckets); uint32(len(offsets)) <= bucket; {
 			offsets = append(offsets, uint32(len(rows)))
 		}
 		rows = append(rows, deletionRow{entry.word<<deletionCheckBits | uint32(entry.hash)&deletionCheck, shapeOf([]byte(v.words[entry.word]))})
@@ -189,7 +191,7 @@ func (b *builder) deletionEntries(v *vocabulary) []deletionEntry {
 func (b *builder) sortDeletions(entries []deletionEntry, buckets uint32) []deletionEntry {
 	ends := make([]uint32, buckets+1)
 	for _, entry := range entries {
-		ends[reduce(entry.hash, buckets)+1]++
+		ends[perfect.Reduce(entry.hash, buckets)+1]++
 	}
 	for i := range buckets {
 		ends[i+1] += ends[i]
@@ -200,7 +202,7 @@ func (b *builder) sortDeletions(entries []deletionEntry, buckets uint32) []delet
 		if i%entriesOfStep == 0 {
 			b.pause()
 		}
-		place := &ends[reduce(entry.hash, buckets)] // Where the bucket begins, then where its next entry goes.
+		place := &ends[perfect.Reduce(entry.hash, buckets)] // Where the bucket begins, then where its next entry goes.
 		sorted[*place] = entry
 		*place++
 	}
@@ -357,7 +359,7 @@ func (c *formerLayer) append(rows []uint32, f *finder, id uint32) ([]uint32, boo
 	}
 	for _, hashes := range [...][]uint64{f.hashes, f.systems} {
 		for _, hash := range hashes {
-			if bucket := reduce(hash, c.buckets); c.changed[bucket/64]>>(bucket%64)&1 != 0 {
+			if bucket := perfect.Reduce(hash, c.buckets); c.changed[bucket/64]>>(bucket%64)&1 != 0 {
 				return rows, false
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"railguard/ofac/perfect"
 )
 
 // exact looks up every form of the query, whose words are in the scorer, among
@@ -388,7 +390,7 @@ func (x *Index) lookup(key []byte, read reading, q *Query, s *Scratch) {
 	if len(key) < 2 {
 		return
 	}
-	postings := x.forms.of(hashBytes(key))
+	postings := x.forms.Of(perfect.KeyOf(key))
 	for _, posting := range postings[:min(len(postings), exactPostingsMax)] {
 		name := x.name(posting >> exactFormBits)
 		form := exactForm(posting & (1<<exactFormBits - 1))

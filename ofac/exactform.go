@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"railguard/ofac/perfect"
 )
 
 // exactForm says which form of a listed name a key is. Lower is stronger.
@@ -38,7 +40,7 @@ type formMaker struct {
 	spans  []span
 	tokens tokenList
 	seen   []uint64 // prints of the keys already given for this name
-	emit   func(form exactForm, key hashPair)
+	emit   func(form exactForm, key perfect.Key)
 }
 
 type span struct{ start, end int }
@@ -49,11 +51,11 @@ func (m *formMaker) give(form exactForm, key []byte) {
 	if len(key) < 2 {
 		return
 	}
-	hash := hashBytes(key)
-	if slices.Contains(m.seen, hash.print) {
+	hash := perfect.KeyOf(key)
+	if slices.Contains(m.seen, hash.Print()) {
 		return
 	}
-	m.seen = append(m.seen, hash.print)
+	m.seen = append(m.seen, hash.Print())
 	m.emit(form, hash)
 }
 

@@ -3,6 +3,8 @@ package ofac
 import (
 	"crypto/sha256"
 	"encoding/hex"
+
+	"railguard/ofac/perfect"
 )
 
 // Digest is the SHA-256 of an encoded list of entities: the list's name.
@@ -27,8 +29,8 @@ type Index struct {
 	addresses   []addressRecord
 	facts       []factRecord
 
-	wallets    multimap // canonical addresses, to rows of addresses
-	forms      multimap // forms of names, to name<<4 | form
+	wallets    perfect.Multimap // canonical addresses, to rows of addresses
+	forms      perfect.Multimap // forms of names, to name<<4 | form
 	words      wordLayer
 	beginnings []beginnings // by row of the words' postings
 
@@ -68,14 +70,12 @@ func (x *Index) address(i uint32) addressRecord { return x.addresses[i] }
 func (x *Index) Size() int {
 	l, total := &x.words, len(x.text)+len(x.words.letters)+8*len(x.words.tokens)
 	for _, numbers := range [...][]uint32{
-		x.textOffsets, x.references, x.wallets.offsets, x.wallets.values, x.forms.offsets, x.forms.values,
+		x.textOffsets, x.references,
 		l.ids, l.neighbourOffsets, l.neighbourRows, l.deletionOffsets, l.postingOffsets, l.postings, l.tokenOffsets,
 	} {
 		total += 4 * len(numbers)
 	}
-	for _, hash := range [...]*perfectHash{&x.wallets.hash, &x.forms.hash, &l.hash} {
-		total += 2*len(hash.pilots) + 4*len(hash.remap) + 8*len(hash.prints)
-	}
+	total += x.wallets.Size() + x.forms.Size() + l.hash.Size()
 	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes = 40, 32, 8, 16, 12, 36, 8
 	return total + entityBytes*len(x.entities) + nameBytes*len(x.names) + partBytes*len(x.parts) + addressBytes*len(x.addresses) +
 		factBytes*len(x.facts) + wordBytes*len(l.records) + deletionBytes*len(l.deletionRows)

@@ -1,36 +1,12 @@
 package ofac
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-func TestPerfectHash(t *testing.T) {
-	for _, count := range []int{0, 1, 2, 3, 10, 1000, 20000} {
-		keys := make([]hashPair, count)
-		for i := range keys {
-			keys[i] = hashBytes(fmt.Appendf(nil, "key %d", i))
-		}
-		hash, slotOf, err := buildPerfect(keys)
-		require.NoError(t, err)
-		seen := make([]bool, count)
-		for i, key := range keys {
-			slot, ok := hash.find(key)
-			require.True(t, ok)
-			require.Equal(t, slotOf[i], slot)
-			require.False(t, seen[slot], "minimal and perfect")
-			seen[slot] = true
-		}
-		for i := range 1000 {
-			_, ok := hash.find(hashBytes(fmt.Appendf(nil, "stranger %d", i)))
-			require.False(t, ok)
-		}
-	}
-}
 
 func TestLog2FixedAgreesWithMath(t *testing.T) {
 	for _, n := range []uint32{1, 2, 3, 7, 1000, 18809, 45145, 1 << 20, math.MaxUint32} {

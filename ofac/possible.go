@@ -17,7 +17,7 @@ type queryWord struct {
 	title        bool   // does not belong to the name
 	syllable     bool   // one Chinese or Korean syllable
 	loosely      uint64 // first letters of listed words it may be paired with though no table says so
-	lostLeast    int32  // what it counts at least where it is not matched
+	minPenalty   int32  // the least that this word costs when it is unmatched
 	marked       uint32 // first letters of the listed words it is close to
 	letters      uint32 // and of those it may be paired with otherwise
 	begins       uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
@@ -350,14 +350,14 @@ func (c *scorer) bound(l *wordLayer, q *Query) {
 		}
 		c.loosely |= w.loosely
 		w.letters = uint32(w.loosely) | uint32(w.loosely>>32)
-		w.lostLeast = w.weight
+		w.minPenalty = w.weight
 		switch {
 		case c.repeats(i):
-			w.lostLeast = 0
+			w.minPenalty = 0
 		case w.title || w.payment:
-			w.lostLeast = min(w.weight, c.tuned.titleLeft)
+			w.minPenalty = min(w.weight, c.tuned.titleLeft)
 		case c.count > 2 && isPatronymic(c.text(i)):
-			w.lostLeast = w.weight * c.tuned.patronymicLeft / 100
+			w.minPenalty = w.weight * c.tuned.patronymicLeft / 100
 		}
 	}
 }
@@ -424,7 +424,7 @@ func (c *scorer) mayMean(h holder) bool {
 		if letters&w.marked != 0 {
 			seen += w.weight
 		} else if letters&w.letters == 0 {
-			lost += w.lostLeast
+			lost += w.minPenalty
 		}
 	}
 	if seen*(scoreOne/100) < c.total*(coverageSeen/100) {

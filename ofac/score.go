@@ -245,7 +245,7 @@ func (c *scorer) reaches(tokens []tokenRow) (int, bool) {
 	lost := int32(0)
 	for i := range c.count {
 		if w := &c.list[i]; reach&(1<<i) == 0 && begins&w.loosely == 0 {
-			lost += w.lostLeast
+			lost += w.minPenalty
 		}
 	}
 	share := c.tuned.surplusShare

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"railguard/ofac/perfect"
 )
 
 // Chinese names reach a list in pinyin (Zedong) or in Wade and Giles (Tse-tung,
@@ -104,7 +106,7 @@ func packed(word []byte) uint64 {
 
 // place is where a spelling stands, or would.
 func (t *syllableTable) place(spelling uint64) int {
-	at := int(spelling * hashOdd1 >> t.shift)
+	at := int(spelling * perfect.Odd1 >> t.shift)
 	for t.spellings[at] != spelling && t.spellings[at] != 0 {
 		at = (at + 1) & (len(t.spellings) - 1)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"railguard/ofac/perfect"
 )
 
 // nameTokensMax is how many words of a listed name the possible matcher knows.
@@ -271,11 +273,11 @@ func (b *builder) fileWords() error {
 		return err
 	}
 	b.fileDeletions(v)
-	l, hashes := &b.words, make([]hashPair, len(v.words))
+	l, hashes := &b.words, make([]perfect.Key, len(v.words))
 	for i, word := range v.words {
-		hashes[i] = hashBytes([]byte(word))
+		hashes[i] = perfect.KeyOf([]byte(word))
 	}
-	hash, slotOf, err := buildPerfect(hashes)
+	hash, slotOf, err := perfect.Build(hashes)
 	if err != nil {
 		return fmt.Errorf("%w: %d words", err, len(hashes))
 	}

@@ -1,6 +1,9 @@
 package ofac
 
-import "railguard/ofac/wallet"
+import (
+	"railguard/ofac/perfect"
+	"railguard/ofac/wallet"
+)
 
 // WalletMatch is a listed digital currency address that a wallet string names.
 type WalletMatch struct {
@@ -36,7 +39,7 @@ func (x *Index) walletKey(key []byte) (WalletMatch, bool) {
 	if len(key) == 0 {
 		return match, false
 	}
-	for _, posting := range x.wallets.of(hashBytes(key)) {
+	for _, posting := range x.wallets.Of(perfect.KeyOf(key)) {
 		record := x.address(posting)
 		if !x.sameWallet(key, record.value) {
 			continue

@@ -3,6 +3,8 @@ package ofac
 import (
 	"math/bits"
 	"slices"
+
+	"railguard/ofac/perfect"
 )
 
 // wordLayer is the part of an opened list that finds words and the names that
@@ -10,7 +12,7 @@ import (
 type wordLayer struct {
 	records                  []wordRecord
 	letters                  []byte // of each word its text, then its fold
-	hash                     perfectHash
+	hash                     perfect.Table
 	ids                      []uint32 // by slot of the hash
 	neighbourOffsets         []uint32
 	neighbourRows            []uint32 // word<<14 | similarity
@@ -59,7 +61,7 @@ func (l *wordLayer) wordText(id uint32) []byte {
 
 // find returns the id of a listed word.
 func (l *wordLayer) find(word []byte) (uint32, bool) {
-	slot, ok := l.hash.find(hashBytes(word))
+	slot, ok := l.hash.Find(perfect.KeyOf(word))
 	if !ok {
 		return 0, false
 	}
@@ -235,7 +237,7 @@ func (l *wordLayer) probeAll(f *finder, word *spelledWord, shapes bool) {
 
 // bucket gives the rows of the deletion table that a hash may be in.
 func (l *wordLayer) bucket(hash uint64) (first, end uint32) {
-	bucket := reduce(hash, l.buckets)
+	bucket := perfect.Reduce(hash, l.buckets)
 	if l.remainders != nil && l.remainders[bucket]>>(hash&7)&1 == 0 {
 		return 0, 0
 	}

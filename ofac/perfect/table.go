@@ -1,4 +1,4 @@
-package ofac
+package perfect
 
 import (
 	"errors"
@@ -12,7 +12,8 @@ import (
 // Slots beyond the number of keys are sent to the holes below it, so n keys
 // fill exactly n slots. Each slot keeps the key's print, so a key that is not
 // in the set is refused with one comparison.
-type perfectHash struct {
+// It is immutable once built.
+type Table struct {
 	keys, buckets, slots uint32
 	pilots               []uint16 // by bucket
 	remap                []uint32 // by slot, those beyond the number of keys
@@ -30,16 +31,16 @@ const (
 	perfectRetryLimit = 64
 )
 
-var errPerfect = errors.New("perfect hash")
+var errNoPilot = errors.New("perfect hash")
 
 // mixPilot gives the slot of a key under a pilot.
 func mixPilot(place uint64, pilot uint64, slots uint32) uint32 {
-	return reduce(fold64(place^(pilot+1)*pilotSalt, hashOdd2), slots)
+	return Reduce(Fold(place^(pilot+1)*pilotSalt, Odd2), slots)
 }
 
-// buildPerfect returns the table and, for each key, its slot. The keys' places
+// Build returns the table and, for each key, its slot. The keys' places
 // must differ. The same set of keys gives the same table in whatever order.
-func buildPerfect(keys []hashPair) (table perfectHash, slotOf []uint32, err error) {
+func Build(keys []Key) (table Table, slotOf []uint32, err error) {
 	n := uint32(len(keys))
 	buckets := n/keysPerBucket + 1
 	for retry := uint32(0); retry < perfectRetryLimit; retry++ {
@@ -49,13 +50,13 @@ func buildPerfect(keys []hashPair) (table perfectHash, slotOf []uint32, err erro
 			return table, slotOf, nil
 		}
 	}
-	return perfectHash{}, nil, err
+	return Table{}, nil, err
 }
 
-func placeKeys(keys []hashPair, buckets, slots uint32) (perfectHash, []uint32, error) {
+func placeKeys(keys []Key, buckets, slots uint32) (Table, []uint32, error) {
 	members := make([][]uint32, buckets)
 	for i, key := range keys {
-		b := reduce(fold64(key.place, bucketSalt), buckets)
+		b := Reduce(Fold(key.place, bucketSalt), buckets)
 		members[b] = append(members[b], uint32(i))
 	}
 	order := make([]uint32, buckets)
@@ -73,7 +74,7 @@ func placeKeys(keys []hashPair, buckets, slots uint32) (perfectHash, []uint32, e
 		}
 		pilot, ok := findPilot(keys, members[b], taken, slotOf, slots)
 		if !ok {
-			return perfectHash{}, nil, errPerfect
+			return Table{}, nil, errNoPilot
 		}
 		pilots[b] = pilot
 	}
@@ -81,7 +82,7 @@ func placeKeys(keys []hashPair, buckets, slots uint32) (perfectHash, []uint32, e
 }
 
 // findPilot tries pilots until all keys of the bucket fall into free slots.
-func findPilot(keys []hashPair, members []uint32, taken []bool, slotOf []uint32, slots uint32) (uint16, bool) {
+func findPilot(keys []Key, members []uint32, taken []bool, slotOf []uint32, slots uint32) (uint16, bool) {
 	for pilot := uint64(0); pilot < pilotMax; pilot++ {
 		placed := 0
 		for _, k := range members {
@@ -105,7 +106,7 @@ func findPilot(keys []hashPair, members []uint32, taken []bool, slotOf []uint32,
 
 // fillHoles sends the slots beyond the number of keys to the holes and makes the table
 // of it; slotOf is rewritten to the final slots.
-func fillHoles(keys []hashPair, pilots []uint16, taken []bool, slotOf []uint32, slots uint32) perfectHash {
+func fillHoles(keys []Key, pilots []uint16, taken []bool, slotOf []uint32, slots uint32) Table {
 	n := uint32(len(keys))
 	remap := make([]uint32, slots-n)
 	hole := uint32(0)
@@ -119,7 +120,7 @@ func fillHoles(keys []hashPair, pilots []uint16, taken []bool, slotOf []uint32, 
 		remap[slot-n] = hole
 		hole++
 	}
-	p := perfectHash{keys: n, buckets: uint32(len(pilots)), slots: slots, pilots: pilots, remap: remap, prints: make([]uint64, n)}
+	p := Table{keys: n, buckets: uint32(len(pilots)), slots: slots, pilots: pilots, remap: remap, prints: make([]uint64, n)}
 	for k, slot := range slotOf {
 		if slot >= n {
 			slot = remap[slot-n]
@@ -134,7 +135,7 @@ func fillHoles(keys []hashPair, pilots []uint16, taken []bool, slotOf []uint32, 
 // filterBitsPerKey of the filter are made for each key, rounded up to a power of two.
 const filterBitsPerKey = 8
 
-func (p *perfectHash) makeFilter() {
+func (p *Table) makeFilter() {
 	log := max(bits.Len32(p.keys*filterBitsPerKey), 6)
 	p.filter, p.filterShift = make([]uint64, 1<<(log-6)), uint8(64-log)
 	for _, print := range p.prints {
@@ -143,12 +144,12 @@ func (p *perfectHash) makeFilter() {
 	}
 }
 
-// find returns the slot of a key, false if the key is not in the set.
-func (p *perfectHash) find(key hashPair) (uint32, bool) {
+// Find returns the slot of a key, false if the key is not in the set.
+func (p *Table) Find(key Key) (uint32, bool) {
 	if bit := key.print >> p.filterShift; p.filter[bit/64]>>(bit%64)&1 == 0 {
 		return 0, false
 	}
-	bucket := reduce(fold64(key.place, bucketSalt), p.buckets)
+	bucket := Reduce(Fold(key.place, bucketSalt), p.buckets)
 	pilot := uint64(p.pilots[bucket])
 	slot := mixPilot(key.place, pilot, p.slots)
 	if slot >= p.keys {
@@ -157,26 +158,26 @@ func (p *perfectHash) find(key hashPair) (uint32, bool) {
 	return slot, p.prints[slot] == key.print
 }
 
-// multimap gives some values for each key of a set.
-type multimap struct {
-	hash    perfectHash
+// Multimap gives some values for each key of a set.
+type Multimap struct {
+	hash    Table
 	offsets []uint32 // by slot of the hash, and the end
 	values  []uint32
 }
 
-// of returns the values of a key.
-func (m *multimap) of(key hashPair) []uint32 {
-	slot, ok := m.hash.find(key)
+// Of returns the values of a key.
+func (m *Multimap) Of(key Key) []uint32 {
+	slot, ok := m.hash.Find(key)
 	if !ok {
 		return nil
 	}
 	return m.values[m.offsets[slot]:m.offsets[slot+1]]
 }
 
-// buildMultimap makes a perfect hash over the distinct keys and puts the values of each
+// BuildMultimap makes a perfect hash over the distinct keys and puts the values of each
 // in order of their slots. Equal keys must be adjacent.
-func buildMultimap(keys []hashPair, values []uint32) (multimap, error) {
-	var distinct []hashPair
+func BuildMultimap(keys []Key, values []uint32) (Multimap, error) {
+	var distinct []Key
 	var firsts []int
 	for i, key := range keys {
 		if i == 0 || key != keys[i-1] {
@@ -185,15 +186,15 @@ func buildMultimap(keys []hashPair, values []uint32) (multimap, error) {
 		}
 	}
 	firsts = append(firsts, len(keys))
-	hash, slotOf, err := buildPerfect(distinct)
+	hash, slotOf, err := Build(distinct)
 	if err != nil {
-		return multimap{}, fmt.Errorf("%w: %d keys", err, len(distinct))
+		return Multimap{}, fmt.Errorf("%w: %d keys", err, len(distinct))
 	}
 	keyAt := make([]uint32, len(distinct))
 	for k, slot := range slotOf {
 		keyAt[slot] = uint32(k)
 	}
-	m := multimap{hash: hash, offsets: make([]uint32, 0, len(distinct)+1), values: make([]uint32, 0, len(values))}
+	m := Multimap{hash: hash, offsets: make([]uint32, 0, len(distinct)+1), values: make([]uint32, 0, len(values))}
 	for _, k := range keyAt {
 		m.offsets = append(m.offsets, uint32(len(m.values)))
 		m.values = append(m.values, values[firsts[k]:firsts[k+1]]...)
@@ -201,3 +202,15 @@ func buildMultimap(keys []hashPair, values []uint32) (multimap, error) {
 	m.offsets = append(m.offsets, uint32(len(m.values)))
 	return m, nil
 }
+
+// Count is how many keys the set has.
+func (p *Table) Count() int { return int(p.keys) }
+
+// Size is how many bytes of memory the table takes.
+func (p *Table) Size() int { return 2*len(p.pilots) + 4*len(p.remap) + 8*len(p.prints) }
+
+// Count is how many keys have values.
+func (m *Multimap) Count() int { return m.hash.Count() }
+
+// Size is how many bytes of memory the map takes.
+func (m *Multimap) Size() int { return m.hash.Size() + 4*len(m.offsets) + 4*len(m.values) }

@@ -220,7 +220,7 @@ func TestReissueOfADelegate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Globex Ltd", again.Text("operatorLegalName"))
 	require.Equal(t, "0x1111111111111111111111111111111111111111", agentOf(t, w, child).OperatorWallet)
-	require.Equal(t, engine.USD(7*engine.Dollar), agentOf(t, w, child).Policy.MaxSingle, "its own policy stays")
+	require.Equal(t, 7*engine.Dollar, agentOf(t, w, child).Policy.MaxSingle, "its own policy stays")
 }
 
 // A credential's status is published where its leaf says, and where the registry says: the same.

@@ -271,7 +271,7 @@ func TestEndOfAPayment(t *testing.T) {
 		b, err := edge.Settlement(j, &l, &c.outcome)
 		require.NoError(t, err)
 		require.Equal(t, c.amount, b.Amount, c.name)
-		require.Equal(t, engine.USD(engine.Dollar), b.Recorded)
+		require.Equal(t, engine.Dollar, b.Recorded)
 		require.Equal(t, agentOf(t, w, id).Slot, b.Agent)
 		require.NotZero(t, b.Fleet)
 		require.Equal(t, engine.Proceed, b.Verdict)

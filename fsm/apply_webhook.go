@@ -221,7 +221,7 @@ func (m *keys) noteDeadLetter(key sendingKey, b *wire.Delivery, r *wire.Result) 
 	row := m.deadLetters.Edit(at)
 	row.Attempts, row.Status, row.At = b.Attempts, b.Status, m.now
 	m.writeEvent(leaf.KindDeadLetter, leaf.DeadLetter{
-		WebhookID: WebhookID(key.webhook), Seq: uint64(key.seq), N: uint64(key.n), Attempts: uint64(b.Attempts), Status: uint64(b.Status),
+		WebhookID: WebhookID(key.webhook), Seq: key.seq, N: uint64(key.n), Attempts: uint64(b.Attempts), Status: uint64(b.Status),
 	}, &b.Common, r)
 }
 
@@ -247,7 +247,7 @@ func (m *keys) reviveDeadLetters(hook *wire.Webhook, key sendingKey, b *wire.Del
 	r.Value = uint64(count)
 	event := leaf.WebhookChanged{WebhookID: WebhookID(hook.ID), Op: "redelivered", Count: &r.Value}
 	if b.Op == wire.DeliveryRevived {
-		seq, n := uint64(key.seq), uint64(key.n)
+		seq, n := key.seq, uint64(key.n)
 		event.Seq, event.N = &seq, &n
 	}
 	m.writeEvent(leaf.KindWebhook, event, &b.Common, r)

@@ -5,7 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io/fs"
+	"path/filepath"
 	"path"
 	"slices"
 	"strings"
@@ -57,10 +57,15 @@ type partLaw struct {
 func TestPartsOwnTheirFields(t *testing.T) {
 	law := &partLaw{set: token.NewFileSet(), owners: map[types.Object]string{}, writes: map[string]int{}}
 	law.info = &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}}
-	packages, err := parser.ParseDir(law.set, ".", func(file fs.FileInfo) bool { return !strings.HasSuffix(file.Name(), "_test.go") }, 0)
+	paths, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	var files []*ast.File
-	for _, file := range packages["fsm"].Files {
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(law.set, path, nil, 0)
+		require.NoError(t, err)
 		files = append(files, file)
 	}
 	checker := types.Config{Importer: law, Error: func(error) {}}

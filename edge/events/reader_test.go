@@ -138,7 +138,7 @@ func (w *past) live() {
 	w.pay("2", ``) // 80 % of the fleet's day.
 	held := w.pay("1", `,"hold":{"ttlSeconds":30}`)
 	expired := w.pay("0.5", `,"hold":{"ttlSeconds":30}`)
-	more := engine.USD(3 * engine.Dollar)
+	more := 3 * engine.Dollar
 	acme := w.callers()["acme screener"]
 	released := w.pay("0.1", `,"hold":{"ttlSeconds":30}`)
 	w.Settled(acme, &released, &edge.Outcome{Op: wire.HoldRelease, Said: strictjson.Members(`"reason":"r"`)})

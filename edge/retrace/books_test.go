@@ -74,7 +74,7 @@ func TestBooksRememberReviews(t *testing.T) {
 	booked(b, 4, today, engine.Review, engine.Block)
 	booked(b, 5, today, engine.Review, engine.Block)
 	booked(b, 6, today, engine.Review, engine.Proceed)
-	require.Equal(t, engine.USD(engine.Dollar), b.agents[1], "of the one that proceeds now")
+	require.Equal(t, engine.Dollar, b.agents[1], "of the one that proceeds now")
 	b.followApproval(4, today)
 	require.Zero(t, b.agents[1], "history has counted one, too")
 	b.followRefusal(5)

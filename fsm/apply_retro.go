@@ -58,7 +58,7 @@ func (m *rulebook) beginRetro(b *wire.Retro, r *wire.Result) {
 
 // runOf says which run a leaf is of.
 func (m *rulebook) runOf(run *wire.RetroRun) leaf.Run {
-	return leaf.Run{RetroID: m.ids.EventID(run.Begun), List: uint64(run.List), Against: run.Against}
+	return leaf.Run{RetroID: m.ids.EventID(run.Begun), List: run.List, Against: run.Against}
 }
 
 // ofRun writes which run a hit's leaf is of.
@@ -100,7 +100,7 @@ func (m *rulebook) moveRetro(b *wire.Retro, r *wire.Result) {
 	}
 	m.editSettings().Retro = &next
 	if r.Code = wire.Unchanged; b.Op == wire.RetroEnd { // No leaf of its own but for the end.
-		m.writeEvent(leaf.KindRetroEnded, leaf.RetroEnded{Run: m.runOf(&next), Hits: uint64(next.Hits), Known: next.Known}, &b.Common, r, m.runFilter(&next))
+		m.writeEvent(leaf.KindRetroEnded, leaf.RetroEnded{Run: m.runOf(&next), Hits: next.Hits, Known: next.Known}, &b.Common, r, m.runFilter(&next))
 	}
 }
 

@@ -23,7 +23,7 @@ func newDump() *cobra.Command {
 		Use: "dump PATH", Short: "Say what a file of a node holds, and whether it is whole", GroupID: "operation",
 		Long: `Read a file of a stopped node and say what it is:
   a raft snapshot (raft/snapshots/ID/state.bin): index, counts, tree head, list
-  a sanctions list (lists/DIGEST.entities, or its tables lists/DIGEST.v1): source, date, counts
+  a sanctions list (lists/DIGEST.entities): source, date, counts
   a node's audit folder (audit): every leaf read and hashed; damage is named
 
 Exit codes: 0 whole, 1 damaged, 2 not readable.`,

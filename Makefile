@@ -47,6 +47,9 @@ test: ## Run all tests, those of the benches and of the Go client too
 	(cd client && $(GO) test ./...) || failed=1; \
 	[ -z "$$failed" ]
 
+coverage: ## Hold the rooms that decide to tests of their own: 80 percent of their statements
+	.ci/coverage
+
 race: ## Run the tests of everything concurrent under the race detector
 	failed=; \
 	$(GO) test -race -short -timeout 20m ./audit ./httpapi ./httpapi/border ./httpapi/lanes ./httpapi/x402 ./httpapi/mcp ./httpapi/cosigning ./webhooks ./audit/watch ./audit/witness ./edge ./edge/retrace ./cluster/timing ./engine/credential ./ofac/keeper ./cluster/port ./cluster/datadir ./cluster/recovery || failed=1; \

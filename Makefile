@@ -12,7 +12,7 @@ PROFILE := -pgo=cmd/railguard/release.pgo
 # The benches are a module of their own: the product needs nothing of it.
 BENCH := $(GO) -C bench test
 
-.PHONY: help build build-bench run quick test race house lint fuzz walk bench soak bench-go golden golden-release conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
+.PHONY: help build build-bench run quick test coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod

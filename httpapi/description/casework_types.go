@@ -1,69 +1,10 @@
 package description
 
 type DisposedRecord struct {
-	Verdict            Verdict         `json:"verdict"`
-	TxnID              string          `json:"txnId"`
-	Rule               *RuleCode       `json:"rule"`
-	Reason             string          `json:"reason"`
-	AgentID            string          `json:"agentId,omitempty"`
-	AgentName          string          `json:"agentName,omitempty"`
-	AgentType          string          `json:"agentType,omitempty"`
-	OperatorLegalName  string          `json:"operatorLegalName,omitempty"`
-	CredentialStatus   Status          `json:"credentialStatus,omitempty"`
-	OFACSource         string          `json:"ofacSource"`
-	ScreenedAt         Time            `json:"screenedAt"`
-	Disposition        *string         `json:"disposition,omitempty"`
-	Proposed           Proposed        `json:"proposed,omitempty"`
-	ReviewedBy         string          `json:"reviewedBy,omitempty"`
-	ReviewedAt         Time            `json:"reviewedAt,omitempty"`
-	Notes              string          `json:"notes,omitempty"`
-	SAREscalated       bool            `json:"sarEscalated,omitempty"`
-	ReviewedByKey      string          `json:"reviewedByKey,omitempty"`
-	OverLimitApproved  bool            `json:"overLimitApproved,omitempty"`
-	NotHeld            bool            `json:"notHeld,omitempty" doc:"The approval found no room for a hold and counts as spent."`
-	Recheck            Free            `json:"recheck,omitempty" free:"what the same payment would be today"`
-	Request            RecordedRequest `json:"_request"`
-	Payment            Ending          `json:"payment,omitempty"`
-	LateSettlement     Ending          `json:"lateSettlement,omitempty"`
-	Version            string          `json:"version"`
-	KeyID              string          `json:"keyId"`
-	Node               string          `json:"node"`
-	Index              int64           `json:"index"`
-	RuleSet            string          `json:"ruleSet"`
-	PolicyVersion      int64           `json:"policyVersion"`
-	ListVersion        int64           `json:"listVersion"`
-	ListDigest         string          `json:"listDigest"`
-	MatcherVersion     int64           `json:"matcherVersion"`
-	MixerVersion       string          `json:"mixerVersion"`
-	TzVersion          string          `json:"tzVersion"`
-	OFACStale          bool            `json:"ofacStale,omitempty"`
-	RequestHash        string          `json:"requestHash"`
-	IdempotencyKeyHash string          `json:"idempotencyKeyHash,omitempty"`
-	RequestID          string          `json:"requestId"`
-	TraceID            string          `json:"traceId,omitempty"`
-	Jti                string          `json:"jti,omitempty"`
-	UserJti            string          `json:"userJti,omitempty"`
-	UserID             string          `json:"userId,omitempty"`
-	FleetID            string          `json:"fleetId,omitempty"`
-	Chain              []string        `json:"chain,omitempty"`
-	AgentSequence      int64           `json:"agentSequence,omitempty"`
-	AgentPrevious      int64           `json:"agentPrevious,omitempty"`
-	Hold               Hold            `json:"hold,omitempty"`
-	Profile            ProfileLeaf     `json:"profile,omitempty"`
-	UserProfile        ProfileLeaf     `json:"userProfile,omitempty"`
-	Warnings           []UnknownMember `json:"warnings,omitempty"`
-	Triggered          []RuleCode      `json:"triggered,omitempty"`
-	Shadow             []RuleCode      `json:"shadow,omitempty"`
-	Matches            []PartyMatch    `json:"matches,omitempty"`
-	MatchesTruncated   bool            `json:"matchesTruncated,omitempty"`
-	Evidence           Free            `json:"evidence,omitempty" free:"what the rules saw, as stored: docs/FORMATS.md"`
-	Parties            []Party         `json:"parties,omitempty"`
-	PartiesUnavailable *string         `json:"partiesUnavailable,omitempty"`
-	LeafHash           string          `json:"leafHash"`
-	Comments           []Comment       `json:"comments,omitempty"`
-	RuleTriggered      RuleCode        `json:"ruleTriggered,omitempty"`
-	EventID            string          `json:"eventId,omitempty"`
-	Unchanged          bool            `json:"unchanged,omitempty"`
+	judgedRecord
+	RuleTriggered RuleCode `json:"ruleTriggered,omitempty"`
+	EventID       string   `json:"eventId,omitempty"`
+	Unchanged     bool     `json:"unchanged,omitempty"`
 }
 
 type QueueItem struct {
@@ -163,15 +104,10 @@ type SARSummary struct {
 }
 
 type SARPacket struct {
-	TxnID       string   `json:"txnId"`
-	State       SARState `json:"state"`
-	OpenedAt    Time     `json:"openedAt"`
-	DueAt       Time     `json:"dueAt"`
-	Overdue     bool     `json:"overdue"`
-	EscalatedBy string   `json:"escalatedBy"`
-	Notes       string   `json:"notes,omitempty"`
-	BsaID       *string  `json:"bsaId"`
-	History     []struct {
+	SARSummary
+	Notes   string  `json:"notes,omitempty"`
+	BsaID   *string `json:"bsaId"`
+	History []struct {
 		At     Time     `json:"at"`
 		From   SARState `json:"from"`
 		To     SARState `json:"to"`

@@ -40,24 +40,13 @@ type Webhook struct {
 }
 
 type WebhookDetail struct {
-	WebhookID        string   `json:"webhookId" pattern:"^whk_[0-9]+$"`
-	Name             *string  `json:"name"`
-	URL              string   `json:"url"`
-	Types            []string `json:"types"`
-	SARAllowed       bool     `json:"sarAllowed"`
-	State            string   `json:"state" enum:"on off key_gone" doc:"key_gone: the API key whose it is is none any more; nothing is sent until another one changes it"`
-	Operator         *string  `json:"operator" doc:"whose events; null is the institution's: all"`
-	KeyID            *string  `json:"keyId" doc:"whose it is: it is told what that key may know"`
-	PublicKeys       []string `json:"publicKeys" doc:"of the v1a signatures, newest first: whpk_ and base64"`
-	OlderSecretUntil Time     `json:"olderSecretUntil,omitempty"`
-	CreatedAt        Time     `json:"createdAt"`
-	Rev              int64    `json:"rev"`
-	Cursor           *string  `json:"cursor" doc:"everything up to it was received or is a dead letter"`
-	CursorAt         Time     `json:"cursorAt"`
-	BehindLeaves     int64    `json:"behindLeaves" doc:"leaves behind the cursor; most are no events"`
-	DeadLetters      int64    `json:"deadLetters"`
-	Redelivering     int64    `json:"redelivering"`
-	AsOfIndex        int64    `json:"asOfIndex"`
+	Webhook
+	Cursor       *string `json:"cursor" doc:"everything up to it was received or is a dead letter"`
+	CursorAt     Time    `json:"cursorAt"`
+	BehindLeaves int64   `json:"behindLeaves" doc:"leaves behind the cursor; most are no events"`
+	DeadLetters  int64   `json:"deadLetters"`
+	Redelivering int64   `json:"redelivering"`
+	AsOfIndex    int64   `json:"asOfIndex"`
 }
 
 type WebhookChange struct {

@@ -59,22 +59,10 @@ type IssuedAgent struct {
 }
 
 type ReissuedAgent struct {
-	AgentID           string      `json:"agentId"`
-	Token             string      `json:"token"`
-	Credential        Credential  `json:"credential"`
-	FleetID           *string     `json:"fleetId"`
-	CredentialVersion int64       `json:"credentialVersion"`
-	PreviousStatus    Status      `json:"previousStatus"`
-	Superseded        bool        `json:"superseded"`
-	OverlapUntil      Time        `json:"overlapUntil,omitempty"`
-	ParentAgentID     string      `json:"parentAgentId,omitempty"`
-	RootAgentID       string      `json:"rootAgentId,omitempty"`
-	Depth             int64       `json:"depth,omitempty"`
-	EffectivePolicy   SpendPolicy `json:"effectivePolicy,omitempty"`
-	Warnings          []Warning   `json:"warnings"`
-	EventID           string      `json:"eventId"`
-	OperatorEIN       string      `json:"operatorEIN,omitempty"`
-	EffectiveVelocity Velocity    `json:"effectiveVelocity,omitempty"`
+	IssuedAgent
+	PreviousStatus Status `json:"previousStatus"`
+	Superseded     bool   `json:"superseded"`
+	OverlapUntil   Time   `json:"overlapUntil,omitempty"`
 }
 
 type AgentSummary struct {
@@ -107,31 +95,18 @@ type OwnershipTransfer struct {
 }
 
 type Agent struct {
-	AgentID           string       `json:"agentId"`
-	AgentName         string       `json:"agentName"`
-	AgentType         string       `json:"agentType" enum:"autonomous supervised"`
-	OperatorLegalName string       `json:"operatorLegalName"`
-	CredentialStatus  Status       `json:"credentialStatus"`
-	OwnStatus         Status       `json:"ownStatus"`
-	StatusChangedAt   Time         `json:"statusChangedAt"`
-	CredentialVersion int64        `json:"credentialVersion"`
-	IssuedAt          Time         `json:"issuedAt"`
-	ExpiresAt         Time         `json:"expiresAt"`
-	RegisteredAt      Time         `json:"registeredAt"`
-	FleetID           *string      `json:"fleetId"`
-	ParentAgentID     *string      `json:"parentAgentId"`
-	Depth             int64        `json:"depth"`
-	AgentFramework    *string      `json:"agentFramework"`
-	OperatorWallet    *string      `json:"operatorWallet"`
-	OperatorEIN       *string      `json:"operatorEIN"`
-	OperatorStatus    Status       `json:"operatorStatus"`
-	Purpose           *string      `json:"purpose"`
-	Metadata          *Free        `json:"metadata" free:"the caller's own object"`
-	UnderlyingModel   *string      `json:"underlyingModel"`
-	CurrentModel      *string      `json:"currentModel"`
-	SpendPolicy       *SpendPolicy `json:"spendPolicy"`
-	EffectivePolicy   SpendPolicy  `json:"effectivePolicy"`
-	Spend             struct {
+	AgentSummary
+	AgentFramework  *string      `json:"agentFramework"`
+	OperatorWallet  *string      `json:"operatorWallet"`
+	OperatorEIN     *string      `json:"operatorEIN"`
+	OperatorStatus  Status       `json:"operatorStatus"`
+	Purpose         *string      `json:"purpose"`
+	Metadata        *Free        `json:"metadata" free:"the caller's own object"`
+	UnderlyingModel *string      `json:"underlyingModel"`
+	CurrentModel    *string      `json:"currentModel"`
+	SpendPolicy     *SpendPolicy `json:"spendPolicy"`
+	EffectivePolicy SpendPolicy  `json:"effectivePolicy"`
+	Spend           struct {
 		Date      string `json:"date"`
 		SpentUSDC Number `json:"spentUSDC"`
 	} `json:"spend"`

@@ -154,21 +154,7 @@ type RetroPayments struct {
 }
 
 type RetroReport struct {
-	RetroID        string  `json:"retroId"`
-	ListVersion    int64   `json:"listVersion"`
-	ListSnapshotID *string `json:"listSnapshotId"`
-	Against        *string `json:"against"`
-	From           Time    `json:"from"`
-	Asked          bool    `json:"asked" doc:"By somebody; else because the list was activated."`
-	StartedAt      Time    `json:"startedAt"`
-	EndedAt        *Time   `json:"endedAt"`
-	State          string  `json:"state" enum:"running done"`
-	Hits           int64   `json:"hits"`
-	Known          int64   `json:"known" doc:"Hits that earlier runs of the same list told of: they have a leaf and an alert, and are not told again."`
-	Progress       struct {
-		Leaf  int64 `json:"leaf"`
-		Until int64 `json:"until"`
-	} `json:"progress,omitempty"`
+	RetroRun
 	All struct {
 		Text     string        `json:"text"`
 		Payments RetroPayments `json:"payments"`
@@ -343,23 +329,17 @@ type ListDiff struct {
 }
 
 type Match struct {
-	List        string   `json:"list"`
-	UID         string   `json:"uid"`
-	Name        string   `json:"name"`
-	Alias       string   `json:"alias,omitempty"`
-	Programs    []string `json:"programs"`
-	Type        string   `json:"type"`
-	Quality     string   `json:"quality,omitempty"`
-	Form        string   `json:"form,omitempty"`
-	Score       Number   `json:"score,omitempty"`
-	Strict      Number   `json:"strict,omitempty"`
-	Outcome     string   `json:"outcome"`
-	Facts       []Fact   `json:"facts"`
-	Cleared     bool     `json:"cleared,omitempty"`
-	Ticker      string   `json:"ticker,omitempty"`
-	Why         string   `json:"why,omitempty"`
-	Context     []string `json:"context,omitempty"`
-	Explanation string   `json:"explanation,omitempty"`
+	Party
+	Alias       string `json:"alias,omitempty"`
+	Quality     string `json:"quality,omitempty"`
+	Form        string `json:"form,omitempty"`
+	Score       Number `json:"score,omitempty"`
+	Strict      Number `json:"strict,omitempty"`
+	Outcome     string `json:"outcome"`
+	Cleared     bool   `json:"cleared,omitempty"`
+	Ticker      string `json:"ticker,omitempty"`
+	Why         string `json:"why,omitempty"`
+	Explanation string `json:"explanation,omitempty"`
 	Pairs       []struct {
 		Query      string `json:"query"`
 		Listed     string `json:"listed"`

@@ -36,12 +36,8 @@ type NewWhitelist struct {
 }
 
 type KeptEntry struct {
-	Wallet    *string `json:"wallet,omitempty" length:"-256"`
-	Name      *string `json:"name,omitempty" length:"-512"`
-	Label     *string `json:"label,omitempty" length:"-256"`
-	ExpiresAt *string `json:"expiresAt,omitempty" length:"10-256" format:"date-time"`
-	AddedBy   *string `json:"addedBy,omitempty" length:"-256"`
-	ID        any     `json:"id,omitempty" doc:"Ignored: entries as they were read can be sent back."`
+	NewEntry
+	ID any `json:"id,omitempty" doc:"Ignored: entries as they were read can be sent back."`
 }
 
 type Entry struct {
@@ -54,30 +50,21 @@ type Entry struct {
 }
 
 type Whitelist struct {
-	AgentID    string   `json:"agentId,omitempty"`
-	FleetID    string   `json:"fleetId,omitempty"`
-	Mode       string   `json:"mode" enum:"enforce off"`
-	Kinds      []string `json:"kinds" each:"{\"enum\": [\"wallet\", \"name\"]}"`
-	Version    int64    `json:"version"`
-	EntryCount int64    `json:"entryCount"`
-	Entries    []Entry  `json:"entries,omitempty"`
+	WhitelistSummary
+	AgentID string  `json:"agentId,omitempty"`
+	FleetID string  `json:"fleetId,omitempty"`
+	Entries []Entry `json:"entries,omitempty"`
 }
 
 type WhitelistChange struct {
-	AgentID    string   `json:"agentId,omitempty"`
-	FleetID    string   `json:"fleetId,omitempty"`
-	Mode       string   `json:"mode" enum:"enforce off"`
-	Kinds      []string `json:"kinds" each:"{\"enum\": [\"wallet\", \"name\"]}"`
-	Version    int64    `json:"version"`
-	EntryCount int64    `json:"entryCount"`
-	Entries    []Entry  `json:"entries,omitempty"`
-	Change     string   `json:"change" enum:"replaced added removed"`
-	Entry      Entry    `json:"entry,omitempty"`
-	Reason     *string  `json:"reason"`
-	Actor      *string  `json:"actor"`
-	UpdatedAt  Time     `json:"updatedAt"`
-	EventID    string   `json:"eventId,omitempty"`
-	Unchanged  bool     `json:"unchanged,omitempty"`
+	Whitelist
+	Change    string  `json:"change" enum:"replaced added removed"`
+	Entry     Entry   `json:"entry,omitempty"`
+	Reason    *string `json:"reason"`
+	Actor     *string `json:"actor"`
+	UpdatedAt Time    `json:"updatedAt"`
+	EventID   string  `json:"eventId,omitempty"`
+	Unchanged bool    `json:"unchanged,omitempty"`
 }
 
 type AgentSettings struct {
@@ -140,11 +127,7 @@ type WhitelistEdit struct {
 }
 
 type EntryEdit struct {
-	Wallet    *string `json:"wallet,omitempty" length:"-256"`
-	Name      *string `json:"name,omitempty" length:"-512"`
-	Label     *string `json:"label,omitempty" length:"-256"`
-	ExpiresAt *string `json:"expiresAt,omitempty" length:"10-256" format:"date-time"`
-	AddedBy   *string `json:"addedBy,omitempty" length:"-256"`
-	Reason    *string `json:"reason,omitempty" length:"-8192"`
-	Actor     *string `json:"actor,omitempty" length:"-256"`
+	NewEntry
+	Reason *string `json:"reason,omitempty" length:"-8192"`
+	Actor  *string `json:"actor,omitempty" length:"-256"`
 }

@@ -27,34 +27,13 @@ type Error struct {
 }
 
 type Problem struct {
-	_                struct{}      `doc:"RFC 9457, for Accept: application/problem+json, with the members of Error besides."`
-	Type             string        `json:"type"`
-	Title            string        `json:"title"`
-	Status           int64         `json:"status"`
-	Detail           string        `json:"detail"`
-	Instance         string        `json:"instance"`
-	Error            ErrorCode     `json:"error"`
-	Code             ErrorCode     `json:"code"`
-	Message          string        `json:"message"`
-	Param            string        `json:"param,omitempty"`
-	Details          []ErrorDetail `json:"details,omitempty"`
-	RequestID        string        `json:"requestId"`
-	TxnID            *string       `json:"txnId"`
-	Docs             string        `json:"docs"`
-	RequiredRole     string        `json:"requiredRole,omitempty"`
-	DidYouMean       string        `json:"didYouMean,omitempty"`
-	CredentialStatus string        `json:"credentialStatus,omitempty"`
-	CurrentVersion   int64         `json:"currentVersion,omitempty"`
-	AgentID          string        `json:"agentId,omitempty"`
-	FleetID          string        `json:"fleetId,omitempty"`
-	Disposition      string        `json:"disposition,omitempty"`
-	ReviewedAt       Time          `json:"reviewedAt,omitempty"`
-	State            string        `json:"state,omitempty"`
-	AcknowledgedAt   Time          `json:"acknowledgedAt,omitempty"`
-	AcknowledgedBy   string        `json:"acknowledgedBy,omitempty"`
-	Reason           string        `json:"reason,omitempty"`
-	ReviewedBy       string        `json:"reviewedBy,omitempty"`
-	SAREscalated     bool          `json:"sarEscalated,omitempty"`
+	_ struct{} `doc:"RFC 9457, for Accept: application/problem+json, with the members of Error besides."`
+	Error
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	Status   int64  `json:"status"`
+	Detail   string `json:"detail"`
+	Instance string `json:"instance"`
 }
 
 type UnknownMember struct {
@@ -86,26 +65,8 @@ type WhitelistSummary struct {
 }
 
 type BatchPayment struct {
-	_               struct{} `free:"as ScreeningCall"`
-	Token           any      `json:"token" doc:"The credential, bare or behind one of the words Bearer, VerifiableCredential, ProofPack, JWT. What is no valid credential gives UNKNOWN, not an error; only an absent member is one."`
-	Amount          Number   `json:"amount" range:"0-1000000000000" doc:"US dollars, exact to the micro-dollar."`
-	Chain           *string  `json:"chain,omitempty" length:"-256" doc:"ETH, BASE, SOL, ACH, WIRE, SWIFT in any letter case. Any other word is judged, not refused."`
-	Rail            *string  `json:"rail,omitempty" length:"-256" doc:"USDC, ACH, WIRE, SWIFT, IBAN in any letter case. Any other word is judged, not refused."`
-	CpWallet        *string  `json:"cpWallet,omitempty" length:"-256" doc:"The counterparty's wallet."`
-	CpName          *string  `json:"cpName,omitempty" length:"-512" doc:"The counterparty's name."`
-	CpType          *string  `json:"cpType,omitempty" length:"-256" doc:"individual, business or exchange."`
-	CpCountry       *string  `json:"cpCountry,omitempty" length:"-256" doc:"A country's name or code. Kept; orders parties, changes no verdict."`
-	CpDateOfBirth   *string  `json:"cpDateOfBirth,omitempty" length:"-256" doc:"1962-11-23, 1962-11 or 1962. Kept; changes no verdict."`
-	CpAddress       *string  `json:"cpAddress,omitempty" length:"-512" doc:"A postal address. Kept; changes no verdict."`
-	Protocol        *string  `json:"protocol,omitempty" length:"-256" doc:"Protocol or platform."`
-	UnderlyingModel *string  `json:"underlyingModel,omitempty" length:"-256" doc:"The agent's language model now."`
-	Model           *string  `json:"model,omitempty" length:"-256" doc:"Another word for underlyingModel."`
-	UserToken       any      `json:"userToken,omitempty" doc:"The user's credential, with supervised agents. Anything but a string is a malformed credential."`
-	TravelRuleRef   *string  `json:"travelRuleRef,omitempty" length:"-256" doc:"Kept in the record."`
-	Hold            *struct {
-		TtlSeconds int64 `json:"ttlSeconds" range:"30-604800"`
-	} `json:"hold,omitempty" doc:"A PROCEED is held for so long, a REVIEW from its approval on."`
-	PaymentRef     *string `json:"paymentRef,omitempty" pattern:"^[ -~]{1,128}$" doc:"Used by one payment of its owner for 30 days."`
+	_ struct{} `free:"as ScreeningCall"`
+	ScreeningCall
 	IdempotencyKey *string `json:"idempotencyKey,omitempty" pattern:"^[!-~]{1,255}$" doc:"As the header Idempotency-Key of POST /v1/screen."`
 }
 
@@ -193,7 +154,8 @@ type Comment struct {
 	ActorKeyID string  `json:"actorKeyId"`
 }
 
-type Record struct {
+// judgedRecord is what every form of a screening's record has.
+type judgedRecord struct {
 	Verdict            Verdict         `json:"verdict"`
 	TxnID              string          `json:"txnId"`
 	Rule               *RuleCode       `json:"rule"`
@@ -207,7 +169,6 @@ type Record struct {
 	ScreenedAt         Time            `json:"screenedAt"`
 	Disposition        *string         `json:"disposition,omitempty"`
 	Proposed           Proposed        `json:"proposed,omitempty"`
-	Confirms           Proposed        `json:"confirms,omitempty" doc:"the proposal that the decision confirmed; to reviewer, auditor and admin"`
 	ReviewedBy         string          `json:"reviewedBy,omitempty"`
 	ReviewedAt         Time            `json:"reviewedAt,omitempty"`
 	Notes              string          `json:"notes,omitempty"`
@@ -255,6 +216,11 @@ type Record struct {
 	PartiesUnavailable *string         `json:"partiesUnavailable,omitempty"`
 	LeafHash           string          `json:"leafHash"`
 	Comments           []Comment       `json:"comments,omitempty"`
+}
+
+type Record struct {
+	judgedRecord
+	Confirms Proposed `json:"confirms,omitempty" doc:"the proposal that the decision confirmed; to reviewer, auditor and admin"`
 }
 
 type Proposed struct {

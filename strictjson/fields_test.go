@@ -23,7 +23,10 @@ func TestFieldReaders(t *testing.T) {
 	oneOf := func(f *Fields) any { return f.OneOf("x", "a", "b") }
 	integer := func(f *Fields) any { n, _ := f.Integer("x", 1, 9); return n }
 	flag := func(f *Fields) any { value, given := f.Flag("x"); return fmt.Sprint(value, given) }
-	amount := func(f *Fields) any { amount, literal := f.RequiredUSD("x"); return fmt.Sprintf("%d %s", int64(amount), literal) }
+	amount := func(f *Fields) any {
+		amount, literal := f.RequiredUSD("x")
+		return fmt.Sprintf("%d %s", int64(amount), literal)
+	}
 	texts := func(f *Fields) any { values, given := f.Texts("x", 2, 3); return fmt.Sprint(values, given) }
 	instant := func(f *Fields) any { at, ok := f.Instant("x"); return fmt.Sprint(int64(at), ok) }
 	for _, c := range []struct {

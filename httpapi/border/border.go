@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -132,6 +133,16 @@ func (t *Room) declare(r *Route) error {
 	shape, told := t.Bodies[key]
 	r.room, r.Parameters, r.Shape = t.State, t.Queries[key], shape
 	if operation := description.FindOperation(r.Method, r.Path); operation != nil {
+		if r.Scope != ScopeNone || r.Roles != 0 {
+			return fmt.Errorf("httpapi: %s says itself whose affair it is: httpapi/description does", key)
+		}
+		r.Scope, r.Roles = scopeOf(operation.Scope), rolesOf(operation.Roles)
+		if r.Body == BodyNone && operation.Body != nil {
+			r.Body = BodyObject
+			if operation.Body.Optional {
+				r.Body = BodyOptional
+			}
+		}
 		r.Parameters, r.Shape, told = operation.QueryNames(), shapeOf(operation.BodyMembers()), true
 	}
 	switch {
@@ -141,6 +152,27 @@ func (t *Room) declare(r *Route) error {
 		return fmt.Errorf("httpapi: %s does not say which members its body has", key)
 	}
 	return nil
+}
+
+// scopeOf is a scope of the API's description.
+func scopeOf(described description.Scope) Scope {
+	for scope := ScopePublic; scope <= ScopeInstitution; scope++ {
+		if scope.Text() == string(described) {
+			return scope
+		}
+	}
+	return ScopeNone
+}
+
+// rolesOf reads names of roles with spaces between them.
+func rolesOf(names string) (roles uint8) {
+	if names == "any" {
+		return AnyRole
+	}
+	for name := range strings.FieldsSeq(names) {
+		roles |= ParseRole(name)
+	}
+	return roles
 }
 
 // ConcatRoutes joins the routes of a room.
@@ -208,11 +240,11 @@ const AnyRole = wire.RoleOperator | wire.RoleScreener | wire.RoleReviewer | wire
 // except what it does.
 type Route struct {
 	Method string
-	Path   string // ServeMux pattern without a method.
-	Scope  Scope  // Whose affair it is.
-	Roles  uint8  // Any of them will do; admin always does. 0: public.
-	Body   BodyKind
-	Max    int64 // Body bytes; 0: engine.BodyMax.
+	Path   string   // ServeMux pattern without a method.
+	Scope  Scope    // Whose affair it is. Of an operation of httpapi/description it follows from there, as Roles do.
+	Roles  uint8    // Any of them will do; admin always does. 0: public.
+	Body   BodyKind // The same, unless it is read in another way than as one JSON object.
+	Max    int64    // Body bytes; 0: engine.BodyMax.
 
 	Shape      strictjson.Shape // Members of the body; the tables of its room fill these.
 	Late       bool             // The handler asks for them itself.

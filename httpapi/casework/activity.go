@@ -8,7 +8,6 @@ import (
 	"railguard/audit"
 	"railguard/edge/events"
 	"railguard/engine"
-	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/strictjson"
 )
@@ -19,7 +18,7 @@ import (
 
 func activityRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/activity", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy, Handle: listActivity},
+		{Method: http.MethodGet, Path: "/v1/activity", Handle: listActivity},
 	}
 }
 

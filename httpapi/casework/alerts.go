@@ -19,12 +19,11 @@ import (
 // They are the institution's: who is told of one must not be whom it is about.
 
 func alertRoutes() []border.Route {
-	readers := wire.RoleReviewer | wire.RoleAuditor
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/alerts", Scope: border.ScopeInstitution, Roles: readers, Reserved: true, Handle: listAlerts},
-		{Method: http.MethodGet, Path: "/v1/alerts/{id}", Scope: border.ScopeInstitution, Roles: readers, Reserved: true, Handle: showAlert},
-		{Method: http.MethodPost, Path: "/v1/alerts/{id}/acknowledge", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer, Body: border.BodyObject, Reserved: true, Handle: acknowledgeAlert},
-		{Method: http.MethodPost, Path: "/v1/alerts/acknowledge", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer, Body: border.BodyObject, Reserved: true, Handle: bulkAcknowledge},
+		{Method: http.MethodGet, Path: "/v1/alerts", Reserved: true, Handle: listAlerts},
+		{Method: http.MethodGet, Path: "/v1/alerts/{id}", Reserved: true, Handle: showAlert},
+		{Method: http.MethodPost, Path: "/v1/alerts/{id}/acknowledge", Reserved: true, Handle: acknowledgeAlert},
+		{Method: http.MethodPost, Path: "/v1/alerts/acknowledge", Reserved: true, Handle: bulkAcknowledge},
 	}
 }
 

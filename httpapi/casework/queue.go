@@ -18,18 +18,17 @@ import (
 // advisory and travel through the log.
 
 func queueRoutes() []border.Route {
-	readers := wire.RoleReviewer | wire.RoleAuditor
-	post := func(path string, body border.BodyKind, handle func(*border.Request) (border.Answer, error)) border.Route {
-		return border.Route{Method: http.MethodPost, Path: path, Scope: border.ScopeOwner, Roles: wire.RoleReviewer, Body: body, Reserved: true, Handle: handle}
+	post := func(path string, handle func(*border.Request) (border.Answer, error)) border.Route {
+		return border.Route{Method: http.MethodPost, Path: path, Reserved: true, Handle: handle}
 	}
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/queue", Scope: border.ScopeOwner, Roles: readers, Reserved: true, Handle: listQueue},
-		post("/v1/queue/next", border.BodyOptional, nextReview),
-		post("/v1/queue/bulk", border.BodyObject, bulkReview),
-		post("/v1/queue/{txnId}/claim", border.BodyOptional, func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueClaim) }),
-		post("/v1/queue/{txnId}/release", border.BodyOptional, func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueRelease) }),
-		post("/v1/queue/{txnId}/assign", border.BodyObject, func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueAssign) }),
-		post("/v1/queue/{txnId}/comment", border.BodyObject, func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueComment) }),
+		{Method: http.MethodGet, Path: "/v1/queue", Reserved: true, Handle: listQueue},
+		post("/v1/queue/next", nextReview),
+		post("/v1/queue/bulk", bulkReview),
+		post("/v1/queue/{txnId}/claim", func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueClaim) }),
+		post("/v1/queue/{txnId}/release", func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueRelease) }),
+		post("/v1/queue/{txnId}/assign", func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueAssign) }),
+		post("/v1/queue/{txnId}/comment", func(c *border.Request) (border.Answer, error) { return queueVerb(c, wire.QueueComment) }),
 	}
 }
 

@@ -28,8 +28,8 @@ func Table() border.Room {
 
 func reviewRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodPost, Path: "/v1/reviews/{txnId}", Scope: border.ScopeOwner, Roles: wire.RoleReviewer, Body: border.BodyObject, Late: true, Reserved: true, Handle: review},
-		{Method: http.MethodPost, Path: "/v1/reviews/{txnId}/withdraw", Scope: border.ScopeOwner, Roles: wire.RoleReviewer, Body: border.BodyObject, Reserved: true, Handle: withdraw},
+		{Method: http.MethodPost, Path: "/v1/reviews/{txnId}", Late: true, Reserved: true, Handle: review},
+		{Method: http.MethodPost, Path: "/v1/reviews/{txnId}/withdraw", Reserved: true, Handle: withdraw},
 	}
 }
 

@@ -20,12 +20,12 @@ const auditReaders = wire.RoleScreener | wire.RoleOperator | wire.RoleReviewer |
 
 func auditRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/audit", Scope: border.ScopeOwner, Roles: auditReaders, Handle: listRecords},
-		{Method: http.MethodGet, Path: "/v1/audit/export", Scope: border.ScopeOwner, Roles: wire.RoleAuditor, Stream: true, Handle: exportRecords},
-		{Method: http.MethodGet, Path: "/v1/audit/{txnId}", Scope: border.ScopeOwner, Roles: auditReaders, Handle: showRecord},
-		{Method: http.MethodGet, Path: "/v1/audit/{txnId}/proof", Scope: border.ScopeOwner, Roles: wire.RoleReviewer | wire.RoleAuditor, Handle: proveRecord},
-		{Method: http.MethodGet, Path: "/v1/audit/{txnId}/explain", Scope: border.ScopeOwner, Roles: wire.RoleReviewer | wire.RoleAuditor, Handle: explainRecord},
-		{Method: http.MethodPost, Path: "/v1/audit/{txnId}/replay", Scope: border.ScopeOwner, Roles: wire.RoleReviewer | wire.RoleAuditor, Body: border.BodyOptional, Handle: replayRecord},
+		{Method: http.MethodGet, Path: "/v1/audit", Handle: listRecords},
+		{Method: http.MethodGet, Path: "/v1/audit/export", Stream: true, Handle: exportRecords},
+		{Method: http.MethodGet, Path: "/v1/audit/{txnId}", Handle: showRecord},
+		{Method: http.MethodGet, Path: "/v1/audit/{txnId}/proof", Handle: proveRecord},
+		{Method: http.MethodGet, Path: "/v1/audit/{txnId}/explain", Handle: explainRecord},
+		{Method: http.MethodPost, Path: "/v1/audit/{txnId}/replay", Handle: replayRecord},
 	}
 }
 

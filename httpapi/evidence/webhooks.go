@@ -27,15 +27,15 @@ import (
 func webhookRoutes() []border.Route {
 	const keeper = wire.RoleAdmin
 	return []border.Route{
-		{Method: http.MethodPost, Path: "/v1/webhooks", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyObject, Handle: createWebhook},
-		{Method: http.MethodGet, Path: "/v1/webhooks", Scope: border.ScopeOwner, Roles: keeper, Handle: listWebhooks},
-		{Method: http.MethodGet, Path: "/v1/webhooks/{id}", Scope: border.ScopeOwner, Roles: keeper, Handle: getWebhook},
-		{Method: http.MethodPatch, Path: "/v1/webhooks/{id}", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyObject, Handle: changeWebhook},
-		{Method: http.MethodDelete, Path: "/v1/webhooks/{id}", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyOptional, Handle: deleteWebhook},
-		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/rotate-secret", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyOptional, Handle: rotateWebhook},
-		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/test", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyOptional, Stream: true, Handle: testWebhook},
-		{Method: http.MethodGet, Path: "/v1/webhooks/{id}/deliveries", Scope: border.ScopeOwner, Roles: keeper, Handle: listDeliveries},
-		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/redeliver", Scope: border.ScopeOwner, Roles: keeper, Body: border.BodyObject, Handle: redeliver},
+		{Method: http.MethodPost, Path: "/v1/webhooks", Handle: createWebhook},
+		{Method: http.MethodGet, Path: "/v1/webhooks", Handle: listWebhooks},
+		{Method: http.MethodGet, Path: "/v1/webhooks/{id}", Handle: getWebhook},
+		{Method: http.MethodPatch, Path: "/v1/webhooks/{id}", Handle: changeWebhook},
+		{Method: http.MethodDelete, Path: "/v1/webhooks/{id}", Handle: deleteWebhook},
+		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/rotate-secret", Handle: rotateWebhook},
+		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/test", Stream: true, Handle: testWebhook},
+		{Method: http.MethodGet, Path: "/v1/webhooks/{id}/deliveries", Handle: listDeliveries},
+		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/redeliver", Handle: redeliver},
 	}
 }
 

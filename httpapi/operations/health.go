@@ -18,11 +18,11 @@ import (
 
 func healthRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/health", Scope: border.ScopePublic, Reserved: true, Always: true, Handle: health},
-		{Method: http.MethodGet, Path: "/v1/.well-known/jwks.json", Scope: border.ScopePublic, Reserved: true, Always: true, Handle: jwks},
-		{Method: http.MethodGet, Path: "/livez", Scope: border.ScopePublic, Reserved: true, Always: true, Handle: live},
-		{Method: http.MethodGet, Path: "/readyz", Scope: border.ScopePublic, Reserved: true, Always: true, Handle: ready},
-		{Method: http.MethodGet, Path: "/contexts/kya/v1", Scope: border.ScopePublic, Reserved: true, Always: true, Handle: kyaContext},
+		{Method: http.MethodGet, Path: "/v1/health", Reserved: true, Always: true, Handle: health},
+		{Method: http.MethodGet, Path: "/v1/.well-known/jwks.json", Reserved: true, Always: true, Handle: jwks},
+		{Method: http.MethodGet, Path: "/livez", Reserved: true, Always: true, Handle: live},
+		{Method: http.MethodGet, Path: "/readyz", Reserved: true, Always: true, Handle: ready},
+		{Method: http.MethodGet, Path: "/contexts/kya/v1", Reserved: true, Always: true, Handle: kyaContext},
 	}
 }
 

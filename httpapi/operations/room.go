@@ -60,7 +60,7 @@ func (o *Room) Table() border.Room {
 }
 
 func ownKeyRoute() border.Route {
-	return border.Route{Method: http.MethodGet, Path: "/v1/key", Scope: border.ScopeReference, Roles: border.AnyRole, Handle: showOwnKey}
+	return border.Route{Method: http.MethodGet, Path: "/v1/key", Handle: showOwnKey}
 }
 
 // keyRoutes are on the admin listener: API keys, signing keys and the cluster secret, which no

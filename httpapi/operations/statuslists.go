@@ -19,7 +19,7 @@ import (
 
 func statusListRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/status-lists/{list}", Scope: border.ScopePublic, Handle: showStatusList},
+		{Method: http.MethodGet, Path: "/status-lists/{list}", Handle: showStatusList},
 	}
 }
 

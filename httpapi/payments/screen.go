@@ -27,12 +27,12 @@ func Table() border.Room {
 
 func screenRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodPost, Path: screenPath, Scope: border.ScopeOwner, Roles: wire.RoleScreener, Body: border.BodyObject, Max: engine.ScreenBodyMax, Handle: screen},
-		{Method: http.MethodPost, Path: "/v1/screen/dry-run", Scope: border.ScopeOwner, Roles: wire.RolePolicy | wire.RoleReviewer | wire.RoleScreener, Body: border.BodyObject, Max: engine.ScreenBodyMax, Handle: dryRun},
-		{Method: http.MethodGet, Path: "/v1/transactions", Scope: border.ScopeOwner, Roles: wire.RoleScreener, Handle: findPayment},
-		{Method: http.MethodPost, Path: "/v1/transactions/{txnId}/settle", Scope: border.ScopeOwner, Roles: wire.RoleScreener, Body: border.BodyObject, Handle: settlePayment},
-		{Method: http.MethodPost, Path: "/v1/transactions/{txnId}/release", Scope: border.ScopeOwner, Roles: wire.RoleScreener, Body: border.BodyObject, Handle: releasePayment},
-		{Method: http.MethodPost, Path: "/v1/screen/batch", Scope: border.ScopeOwner, Roles: wire.RoleScreener, Body: border.BodyBatch, Max: engine.BatchBodyMax, Handle: screenBatch},
+		{Method: http.MethodPost, Path: screenPath, Max: engine.ScreenBodyMax, Handle: screen},
+		{Method: http.MethodPost, Path: "/v1/screen/dry-run", Max: engine.ScreenBodyMax, Handle: dryRun},
+		{Method: http.MethodGet, Path: "/v1/transactions", Handle: findPayment},
+		{Method: http.MethodPost, Path: "/v1/transactions/{txnId}/settle", Handle: settlePayment},
+		{Method: http.MethodPost, Path: "/v1/transactions/{txnId}/release", Handle: releasePayment},
+		{Method: http.MethodPost, Path: "/v1/screen/batch", Body: border.BodyBatch, Max: engine.BatchBodyMax, Handle: screenBatch},
 	}
 }
 

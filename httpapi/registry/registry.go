@@ -6,7 +6,6 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"railguard/engine"
-	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 )
 
@@ -16,26 +15,20 @@ var (
 	registeredWithMatch = metrics.NewCounter("railguard_agents_registered_with_match_total") // For an alert (decision 34).
 )
 
-const (
-	registers      = wire.RoleOperator
-	registryReader = wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy
-	settles        = wire.RoleOperator | wire.RolePolicy // May change settings; widening them is for policy.
-)
-
 func agentRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodPost, Path: "/v1/agents/register", Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Registers: true, Handle: registerAgent},
-		{Method: http.MethodPost, Path: "/v1/delegates/create", Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Registers: true, Handle: createDelegate},
-		{Method: http.MethodGet, Path: "/v1/agents", Scope: border.ScopeOwner, Roles: registryReader, Handle: listAgents},
-		{Method: http.MethodGet, Path: "/v1/agents/{id}", Scope: border.ScopeOwner, Roles: registryReader, Handle: getAgent},
-		{Method: http.MethodPatch, Path: "/v1/agents/{id}", Scope: border.ScopeOwner, Roles: settles, Body: border.BodyObject, Handle: patchAgent},
-		{Method: http.MethodGet, Path: "/v1/agents/{id}/limits", Scope: border.ScopeOwner, Roles: registryReader | wire.RoleScreener, Handle: getLimits},
-		{Method: http.MethodGet, Path: "/v1/agents/{id}/attestations", Scope: border.ScopeOwner, Roles: registryReader, Handle: listAttestations},
-		{Method: http.MethodPost, Path: "/v1/agents/{id}/attest", Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Handle: attest},
-		{Method: http.MethodPost, Path: "/v1/agents/{id}/model", Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Handle: setModel},
-		{Method: http.MethodPost, Path: "/v1/agents/{id}/reissue", Scope: border.ScopeOwner, Roles: registers, Body: border.BodyOptional, Handle: reissueAgent},
-		{Method: http.MethodPost, Path: "/v1/agents/{id}/ownership-transfer", Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Handle: flagOwnership},
-		{Method: http.MethodDelete, Path: "/v1/agents/{id}/ownership-transfer", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyOptional, Handle: cancelOwnership},
+		{Method: http.MethodPost, Path: "/v1/agents/register", Registers: true, Handle: registerAgent},
+		{Method: http.MethodPost, Path: "/v1/delegates/create", Registers: true, Handle: createDelegate},
+		{Method: http.MethodGet, Path: "/v1/agents", Handle: listAgents},
+		{Method: http.MethodGet, Path: "/v1/agents/{id}", Handle: getAgent},
+		{Method: http.MethodPatch, Path: "/v1/agents/{id}", Handle: patchAgent},
+		{Method: http.MethodGet, Path: "/v1/agents/{id}/limits", Handle: getLimits},
+		{Method: http.MethodGet, Path: "/v1/agents/{id}/attestations", Handle: listAttestations},
+		{Method: http.MethodPost, Path: "/v1/agents/{id}/attest", Handle: attest},
+		{Method: http.MethodPost, Path: "/v1/agents/{id}/model", Handle: setModel},
+		{Method: http.MethodPost, Path: "/v1/agents/{id}/reissue", Handle: reissueAgent},
+		{Method: http.MethodPost, Path: "/v1/agents/{id}/ownership-transfer", Handle: flagOwnership},
+		{Method: http.MethodDelete, Path: "/v1/agents/{id}/ownership-transfer", Handle: cancelOwnership},
 	}
 }
 
@@ -46,11 +39,11 @@ func statusRoutes() []border.Route {
 		to   engine.Status
 	}{{"suspend", engine.Suspended}, {"reinstate", engine.Active}, {"revoke", engine.Revoked}} {
 		all = append(all,
-			border.Route{Method: http.MethodPost, Path: "/v1/agents/{id}/" + verb.name, Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Handle: agentStatus(verb.to)},
-			border.Route{Method: http.MethodPost, Path: "/v1/users/{id}/" + verb.name, Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Handle: userStatus(verb.to)})
+			border.Route{Method: http.MethodPost, Path: "/v1/agents/{id}/" + verb.name, Handle: agentStatus(verb.to)},
+			border.Route{Method: http.MethodPost, Path: "/v1/users/{id}/" + verb.name, Handle: userStatus(verb.to)})
 		if verb.to != engine.Revoked {
 			all = append(all, border.Route{
-				Method: http.MethodPost, Path: "/v1/operators/" + verb.name, Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Handle: operatorChange(verb.to),
+				Method: http.MethodPost, Path: "/v1/operators/" + verb.name, Handle: operatorChange(verb.to),
 			})
 		}
 	}
@@ -59,41 +52,39 @@ func statusRoutes() []border.Route {
 
 func fleetRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodPost, Path: "/v1/fleets/create", Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Registers: true, Handle: createFleet},
-		{Method: http.MethodGet, Path: "/v1/fleets", Scope: border.ScopeOwner, Roles: registryReader, Handle: listFleets},
-		{Method: http.MethodGet, Path: "/v1/fleets/{id}", Scope: border.ScopeOwner, Roles: registryReader, Handle: getFleet},
-		{Method: http.MethodPatch, Path: "/v1/fleets/{id}", Scope: border.ScopeOwner, Roles: settles, Body: border.BodyObject, Handle: patchFleet},
-		{Method: http.MethodPost, Path: "/v1/fleets/{id}/agents", Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Handle: assignAgents},
-		{Method: http.MethodDelete, Path: "/v1/fleets/{id}/agents/{agentId}", Scope: border.ScopeOwner, Roles: registers, Handle: removeAgent},
+		{Method: http.MethodPost, Path: "/v1/fleets/create", Registers: true, Handle: createFleet},
+		{Method: http.MethodGet, Path: "/v1/fleets", Handle: listFleets},
+		{Method: http.MethodGet, Path: "/v1/fleets/{id}", Handle: getFleet},
+		{Method: http.MethodPatch, Path: "/v1/fleets/{id}", Handle: patchFleet},
+		{Method: http.MethodPost, Path: "/v1/fleets/{id}/agents", Handle: assignAgents},
+		{Method: http.MethodDelete, Path: "/v1/fleets/{id}/agents/{agentId}", Handle: removeAgent},
 	}
 }
 
 func userRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodPost, Path: "/v1/users/register", Scope: border.ScopeOwner, Roles: registers, Body: border.BodyObject, Registers: true, Handle: registerUser},
-		{Method: http.MethodGet, Path: "/v1/users", Scope: border.ScopeOwner, Roles: registryReader, Handle: listUsers},
-		{Method: http.MethodGet, Path: "/v1/users/{id}", Scope: border.ScopeOwner, Roles: registryReader, Handle: getUser},
-		{Method: http.MethodPost, Path: "/v1/users/{id}/reissue", Scope: border.ScopeOwner, Roles: registers, Body: border.BodyOptional, Handle: reissueUser},
+		{Method: http.MethodPost, Path: "/v1/users/register", Registers: true, Handle: registerUser},
+		{Method: http.MethodGet, Path: "/v1/users", Handle: listUsers},
+		{Method: http.MethodGet, Path: "/v1/users/{id}", Handle: getUser},
+		{Method: http.MethodPost, Path: "/v1/users/{id}/reissue", Handle: reissueUser},
 	}
 }
 
 func whitelistRoutes() []border.Route {
 	var all []border.Route
 	for _, place := range []struct {
-		path  string
-		scope border.Scope
-		roles uint8
-		find  placeOf
+		path string
+		find placeOf
 	}{
-		{"/v1/agents/{id}/whitelist", border.ScopeOwner, settles, agentPlace},
-		{"/v1/fleets/{id}/whitelist", border.ScopeOwner, settles, fleetPlace},
-		{"/v1/whitelist", border.ScopeInstitution, wire.RolePolicy, institutionPlace},
+		{"/v1/agents/{id}/whitelist", agentPlace},
+		{"/v1/fleets/{id}/whitelist", fleetPlace},
+		{"/v1/whitelist", institutionPlace},
 	} {
 		all = append(all,
-			border.Route{Method: http.MethodGet, Path: place.path, Scope: place.scope, Roles: registryReader, Handle: getWhitelist(place.find)},
-			border.Route{Method: http.MethodPut, Path: place.path, Scope: place.scope, Roles: place.roles, Body: border.BodyObject, Handle: putWhitelist(place.find)},
-			border.Route{Method: http.MethodPost, Path: place.path + "/entries", Scope: place.scope, Roles: place.roles, Body: border.BodyObject, Handle: addEntry(place.find)},
-			border.Route{Method: http.MethodDelete, Path: place.path + "/entries/{entry}", Scope: place.scope, Roles: place.roles, Body: border.BodyOptional, Handle: removeEntry(place.find)})
+			border.Route{Method: http.MethodGet, Path: place.path, Handle: getWhitelist(place.find)},
+			border.Route{Method: http.MethodPut, Path: place.path, Handle: putWhitelist(place.find)},
+			border.Route{Method: http.MethodPost, Path: place.path + "/entries", Handle: addEntry(place.find)},
+			border.Route{Method: http.MethodDelete, Path: place.path + "/entries/{entry}", Handle: removeEntry(place.find)})
 	}
 	return all
 }

@@ -24,10 +24,10 @@ const (
 
 func backtestRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodPost, Path: "/v1/backtests", Scope: border.ScopeInstitution, Roles: triesPolicies, Body: border.BodyObject, Handle: startBacktest},
-		{Method: http.MethodGet, Path: "/v1/backtests", Scope: border.ScopeInstitution, Roles: readsTrials, Handle: listJobs(retrace.Backtest)},
-		{Method: http.MethodGet, Path: "/v1/backtests/{id}", Scope: border.ScopeInstitution, Roles: readsTrials, Handle: showJob(retrace.Backtest)},
-		{Method: http.MethodPost, Path: "/v1/backtests/{id}/cancel", Scope: border.ScopeInstitution, Roles: triesPolicies, Body: border.BodyOptional, Handle: stopJob(retrace.Backtest)},
+		{Method: http.MethodPost, Path: "/v1/backtests", Handle: startBacktest},
+		{Method: http.MethodGet, Path: "/v1/backtests", Handle: listJobs(retrace.Backtest)},
+		{Method: http.MethodGet, Path: "/v1/backtests/{id}", Handle: showJob(retrace.Backtest)},
+		{Method: http.MethodPost, Path: "/v1/backtests/{id}/cancel", Handle: stopJob(retrace.Backtest)},
 	}
 }
 

@@ -99,31 +99,31 @@ const listKeeper = wire.RolePolicy | wire.RoleOps
 
 func policyRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/policy", Scope: border.ScopeInstitution, Roles: wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy, Handle: getPolicy},
-		{Method: http.MethodPut, Path: "/v1/policy", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyRaw, Handle: putPolicy},
-		{Method: http.MethodGet, Path: "/v1/policy/versions", Scope: border.ScopeInstitution, Roles: wire.RolePolicy | wire.RoleAuditor | wire.RoleReviewer, Handle: listPolicies},
-		{Method: http.MethodPost, Path: "/v1/policy/validate", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyRaw, Handle: validatePolicy},
+		{Method: http.MethodGet, Path: "/v1/policy", Handle: getPolicy},
+		{Method: http.MethodPut, Path: "/v1/policy", Body: border.BodyRaw, Handle: putPolicy},
+		{Method: http.MethodGet, Path: "/v1/policy/versions", Handle: listPolicies},
+		{Method: http.MethodPost, Path: "/v1/policy/validate", Body: border.BodyRaw, Handle: validatePolicy},
 	}
 }
 
 func listRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/ofac", Scope: border.ScopeInstitution, Roles: border.AnyRole, Handle: getLists},
-		{Method: http.MethodPost, Path: "/v1/ofac/sync", Scope: border.ScopeInstitution, Roles: listKeeper, Body: border.BodyOptional, Handle: syncLists},
-		{Method: http.MethodGet, Path: "/v1/ofac/{id}/diff", Scope: border.ScopeInstitution, Roles: listKeeper | wire.RoleReviewer | wire.RoleAuditor, Handle: diffLists},
-		{Method: http.MethodGet, Path: "/v1/ofac/{id}/entities", Scope: border.ScopeInstitution, Roles: wire.RoleAuditor, Stream: true, Handle: listEntities},
-		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyOptional, Handle: activateList},
-		{Method: http.MethodPost, Path: "/v1/ofac/{id}/rollback", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyObject, Stream: true, Handle: rollbackList},
-		{Method: http.MethodPost, Path: "/v1/ofac/rollback", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyObject, Stream: true, Handle: rollbackList},
+		{Method: http.MethodGet, Path: "/v1/ofac", Handle: getLists},
+		{Method: http.MethodPost, Path: "/v1/ofac/sync", Handle: syncLists},
+		{Method: http.MethodGet, Path: "/v1/ofac/{id}/diff", Handle: diffLists},
+		{Method: http.MethodGet, Path: "/v1/ofac/{id}/entities", Stream: true, Handle: listEntities},
+		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Handle: activateList},
+		{Method: http.MethodPost, Path: "/v1/ofac/{id}/rollback", Stream: true, Handle: rollbackList},
+		{Method: http.MethodPost, Path: "/v1/ofac/rollback", Stream: true, Handle: rollbackList},
 	}
 }
 
 func matchRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/match", Scope: border.ScopeReference, Roles: wire.RoleReviewer | wire.RolePolicy | wire.RoleAuditor, Handle: matchName},
-		{Method: http.MethodGet, Path: "/v1/cleared", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy, Handle: listCleared},
-		{Method: http.MethodPost, Path: "/v1/cleared", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer, Body: border.BodyObject, Handle: clearPair},
-		{Method: http.MethodDelete, Path: "/v1/cleared/{id}", Scope: border.ScopeInstitution, Roles: wire.RoleReviewer, Body: border.BodyOptional, Handle: removeCleared},
+		{Method: http.MethodGet, Path: "/v1/match", Handle: matchName},
+		{Method: http.MethodGet, Path: "/v1/cleared", Handle: listCleared},
+		{Method: http.MethodPost, Path: "/v1/cleared", Handle: clearPair},
+		{Method: http.MethodDelete, Path: "/v1/cleared/{id}", Handle: removeCleared},
 	}
 }
 
@@ -134,6 +134,6 @@ func uploadRoutes() []border.Route {
 			Method: http.MethodPost, Path: "/v1/ofac/snapshots", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyRaw, Max: engine.ListUploadMax,
 			Stream: true, Handle: uploadList,
 		},
-		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyOptional, Handle: activateList},
+		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Handle: activateList},
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"railguard/edge/retrace"
 	"railguard/engine"
-	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 )
 
@@ -15,11 +14,11 @@ import (
 
 func shadowRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodPost, Path: "/v1/policy/shadow", Scope: border.ScopeInstitution, Roles: triesPolicies, Body: border.BodyObject, Handle: startShadow},
-		{Method: http.MethodGet, Path: "/v1/policy/shadow", Scope: border.ScopeInstitution, Roles: readsTrials, Handle: listJobs(retrace.Shadow)},
-		{Method: http.MethodGet, Path: "/v1/policy/shadow/{id}", Scope: border.ScopeInstitution, Roles: readsTrials, Handle: showJob(retrace.Shadow)},
-		{Method: http.MethodPost, Path: "/v1/policy/shadow/{id}/stop", Scope: border.ScopeInstitution, Roles: triesPolicies, Body: border.BodyOptional, Handle: stopJob(retrace.Shadow)},
-		{Method: http.MethodPost, Path: "/v1/policy/shadow/{id}/promote", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyOptional, Handle: promoteShadow},
+		{Method: http.MethodPost, Path: "/v1/policy/shadow", Handle: startShadow},
+		{Method: http.MethodGet, Path: "/v1/policy/shadow", Handle: listJobs(retrace.Shadow)},
+		{Method: http.MethodGet, Path: "/v1/policy/shadow/{id}", Handle: showJob(retrace.Shadow)},
+		{Method: http.MethodPost, Path: "/v1/policy/shadow/{id}/stop", Handle: stopJob(retrace.Shadow)},
+		{Method: http.MethodPost, Path: "/v1/policy/shadow/{id}/promote", Handle: promoteShadow},
 	}
 }
 

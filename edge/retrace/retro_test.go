@@ -3,6 +3,7 @@ package retrace_test
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -273,13 +274,13 @@ func TestRetroRunsOnTheLeader(t *testing.T) {
 		_, token := w.Registered("")
 		w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"PAPER TIGER HOLDING"}`)
 		w.Activate(added(w, "PAPER TIGER HOLDING"))
-		follower := &roled{World: w, role: "follower"}
+		follower := &roled{World: w}
 		r := retrace.NewRetro(follower, w.Store, w.Leaf, w.Judges.Retracing(), slog.New(slog.DiscardHandler))
 		r.Start()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		require.Nil(t, w.Settings().Retro, "a follower looks for nobody")
-		follower.role = "leader"
+		follower.leads.Store(true)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		require.Len(t, hits(t, w), 1)
@@ -290,10 +291,15 @@ func TestRetroRunsOnTheLeader(t *testing.T) {
 // roled is a world with a role.
 type roled struct {
 	*edgetest.World
-	role string
+	leads atomic.Bool
 }
 
-func (r *roled) Role() string { return r.role }
+func (r *roled) Role() string {
+	if r.leads.Load() {
+		return "leader"
+	}
+	return "follower"
+}
 
 // Whether a payer counts possible matches of the lists beside the SDN is part of what is asked:
 // two payments to one name are two questions.

@@ -16,13 +16,13 @@ func TestRoutesFollowTheirDescription(t *testing.T) {
 	route := Route{Method: http.MethodPost, Path: "/v1/agents/{id}/reissue"}
 	require.NoError(t, room.declare(&route))
 	require.Equal(t, ScopeOwner, route.Scope)
-	require.Equal(t, uint8(wire.RoleOperator), route.Roles)
+	require.Equal(t, wire.RoleOperator, route.Roles)
 	require.Equal(t, BodyOptional, route.Body)
 	require.Contains(t, route.Shape, "overlapHours")
 
 	route = Route{Method: http.MethodGet, Path: "/v1/key"}
 	require.NoError(t, room.declare(&route))
-	require.Equal(t, uint8(AnyRole), route.Roles)
+	require.Equal(t, AnyRole, route.Roles)
 
 	route = Route{Method: http.MethodGet, Path: "/livez"}
 	require.NoError(t, room.declare(&route))

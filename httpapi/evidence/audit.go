@@ -9,14 +9,10 @@ import (
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/leafjson"
-	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/ofac"
 	"railguard/strictjson"
 )
-
-// Roles that may read records at all; which ones is edge.Terms.MayRead's question.
-const auditReaders = wire.RoleScreener | wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RoleOps
 
 func auditRoutes() []border.Route {
 	return []border.Route{

@@ -25,7 +25,6 @@ import (
 // leader's (room webhooks); here they are set up and looked at, on any node.
 
 func webhookRoutes() []border.Route {
-	const keeper = wire.RoleAdmin
 	return []border.Route{
 		{Method: http.MethodPost, Path: "/v1/webhooks", Handle: createWebhook},
 		{Method: http.MethodGet, Path: "/v1/webhooks", Handle: listWebhooks},

@@ -8,7 +8,6 @@ import (
 
 	"railguard/edge/retrace"
 	"railguard/engine"
-	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/ofac"
 	"railguard/strictjson"
@@ -16,11 +15,6 @@ import (
 
 // Backtests: what another policy or another list would have made of the calls that were
 // recorded (docs/foresight.md).
-
-const (
-	triesPolicies = wire.RolePolicy | wire.RoleReviewer
-	readsTrials   = triesPolicies | wire.RoleAuditor
-)
 
 func backtestRoutes() []border.Route {
 	return []border.Route{

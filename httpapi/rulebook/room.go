@@ -95,8 +95,6 @@ func (b *Room) NewRetro(cluster retrace.Cluster) *retrace.Retro {
 	return retrace.NewRetro(cluster, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), b.deps.Logger)
 }
 
-const listKeeper = wire.RolePolicy | wire.RoleOps
-
 func policyRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodGet, Path: "/v1/policy", Handle: getPolicy},

@@ -37,7 +37,7 @@ func TestDocumentsTypeWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, seen, 10)
+	require.GreaterOrEqual(t, seen, 8, "commands were found")
 }
 
 // TestFillFlags: a flag that was given stands; the environment fills the others.

@@ -35,7 +35,7 @@ build-bench: # Build bin/railguard-bench
 run: build ## Build and run a development cluster
 	./bin/railguard dev --nodes $(or $(NODES),3) $(ARGS)
 
-quick: ## Build, vet, house law and the short tests that matter: under 90 seconds once warm
+quick: ## Build, vet, house law and the short tests that matter: two and a half minutes on two cores, less where results are cached
 	$(GO) build ./...
 	$(GO) vet ./...
 	$(GO) test -short -timeout 5m $(QUICK)

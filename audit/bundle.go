@@ -20,20 +20,20 @@ import (
 //
 // It is immutable once made.
 type bundle struct {
-	skip     int // leaves of the bundle that are erased and stood before these
-	raw      []byte
-	start    []uint32 // of each leaf's data in raw
-	entries  int      // bytes of the entries part
-	times    []int64
-	keyStart []uint32 // into keys, one more than leaves
-	keys     []uint64
+	erasedBefore int // leaves of the bundle that are erased and stood before these
+	raw          []byte
+	start        []uint32 // of each leaf's data in raw
+	entries      int      // bytes of the entries part
+	times        []int64
+	keyStart     []uint32 // into keys, one more than leaves
+	keys         []uint64
 }
 
 var errBundle = errors.New("audit: bundle is malformed")
 
-func (b *bundle) len() int { return len(b.start) }
+func (b *bundle) leafCount() int { return len(b.start) }
 
-func (b *bundle) data(i int) []byte {
+func (b *bundle) leafData(i int) []byte {
 	end := b.entries
 	if i+1 < len(b.start) {
 		end = int(b.start[i+1]) - 2
@@ -41,15 +41,15 @@ func (b *bundle) data(i int) []byte {
 	return b.raw[b.start[i]:end:end]
 }
 
-func (b *bundle) leaf(i int) Leaf {
-	return Leaf{Time: b.times[i], Keys: b.leafKeys(i), Data: b.data(i)}
+func (b *bundle) leafAt(i int) Leaf {
+	return Leaf{Time: b.times[i], Keys: b.leafKeys(i), Data: b.leafData(i)}
 }
 
 func (b *bundle) leafKeys(i int) []uint64 {
 	return b.keys[b.keyStart[i]:b.keyStart[i+1]:b.keyStart[i+1]]
 }
 
-func (b *bundle) memory() int { return cap(b.raw) + 16*len(b.start) + 8*cap(b.keys) }
+func (b *bundle) memorySize() int { return cap(b.raw) + 16*len(b.start) + 8*cap(b.keys) }
 
 // AppendBundle writes 1 to 256 leaves in the form nodes exchange them: a uvarint,
 // how many of them at the front are erased, their hashes, and the bundle of the
@@ -86,7 +86,7 @@ func appendBundle(dst []byte, leaves []Leaf) ([]byte, error) {
 	}
 	dst = slices.Grow(dst, size)
 	for i := range leaves {
-		if err := leaves[i].check(); err != nil {
+		if err := leaves[i].checkLimits(); err != nil {
 			return dst, err
 		}
 		if leaves[i].Erased {
@@ -123,7 +123,7 @@ func ParseBundle(raw []byte, count int) ([]Leaf, error) {
 	leaves := make([]Leaf, count)
 	for i := range leaves[:gone] {
 		leaves[i] = Leaf{Hash: Hash(raw[:hashSize]), Erased: true}
-		if err := leaves[i].check(); err != nil {
+		if err := leaves[i].checkLimits(); err != nil {
 			return nil, err
 		}
 		raw = raw[hashSize:]
@@ -140,7 +140,7 @@ func ParseBundle(raw []byte, count int) ([]Leaf, error) {
 		return nil, err
 	}
 	for i := range rest {
-		rest[i] = b.leaf(i)
+		rest[i] = b.leafAt(i)
 	}
 	return leaves, nil
 }
@@ -219,27 +219,27 @@ var (
 	blocks = sync.Pool{New: func() any { return new([]byte) }} // Of S2, as long as they are needed.
 )
 
-// compress appends the packed form of raw to dst.
-func compress(dst, raw []byte) []byte {
-	room := blocks.Get().(*[]byte)
-	defer blocks.Put(room)
-	*room = s2.Encode((*room)[:cap(*room)], raw)
-	return compressor().EncodeAll(*room, dst)
+// compressBundle appends the packed form of raw to dst.
+func compressBundle(dst, raw []byte) []byte {
+	buffer := blocks.Get().(*[]byte)
+	defer blocks.Put(buffer)
+	*buffer = s2.Encode((*buffer)[:cap(*buffer)], raw)
+	return compressor().EncodeAll(*buffer, dst)
 }
 
-// decompress refuses anything that does not give exactly size bytes.
-func decompress(packed []byte, size int) ([]byte, error) {
+// decompressBundle refuses anything that does not give exactly size bytes.
+func decompressBundle(packed []byte, size int) ([]byte, error) {
 	if size > bundleRawSizeMax {
 		return nil, fmt.Errorf("bundle of %d bytes: %w", size, ErrLimit)
 	}
-	room := blocks.Get().(*[]byte)
-	defer blocks.Put(room)
+	buffer := blocks.Get().(*[]byte)
+	defer blocks.Put(buffer)
 	most := s2.MaxEncodedLen(size)
-	block, err := decompressor().DecodeAll(packed, slices.Grow((*room)[:0], most)[:0:most])
+	block, err := decompressor().DecodeAll(packed, slices.Grow((*buffer)[:0], most)[:0:most])
 	if err != nil {
 		return nil, fmt.Errorf("bundle: %w", err)
 	}
-	*room = block
+	*buffer = block
 	if n, err := s2.DecodedLen(block); err != nil || n != size {
 		return nil, errBundle
 	}

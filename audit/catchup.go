@@ -47,7 +47,7 @@ type Range struct {
 func (s *Store) Adopt(size uint64, frontier []Hash) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return err
 	}
 	if len(frontier) != bits.OnesCount64(size) || size > segmentsMax<<s.form.level {
@@ -71,10 +71,10 @@ func (s *Store) Adopt(size uint64, frontier []Hash) error {
 		}
 	}
 	if err := replaceFile(s.dir, frontierName, encodeFrontier(size, frontier)); err != nil {
-		return s.fail(err)
+		return s.markBroken(err)
 	}
 	s.mu.Lock()
-	err := s.shelf.adopt(size, frontier)
+	err := s.catalog.adoptHead(size, frontier)
 	s.mu.Unlock()
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *Store) loadAdopted() error {
 		return err
 	}
 	if size, frontier, ok := decodeFrontier(b); ok {
-		return s.shelf.adopt(size, frontier)
+		return s.catalog.adoptHead(size, frontier)
 	}
 	return nil
 }
@@ -137,9 +137,9 @@ func (s *Store) SegmentRoots(size uint64) ([]Hash, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	roots := make([]Hash, s.form.segment(size))
+	roots := make([]Hash, s.form.segmentOf(size))
 	for n := range roots {
-		if roots[n] = s.shelf.node(s.form.level, uint64(n)); roots[n] == noHash {
+		if roots[n] = s.catalog.nodeAt(s.form.level, uint64(n)); roots[n] == noHash {
 			return nil, ErrMissing
 		}
 	}
@@ -154,7 +154,7 @@ func (s *Store) ImportRoots(roots []Hash) error {
 	r := &treeReader{s: s}
 	for _, id := range compact.RangeNodes(0, uint64(len(roots)), nil) {
 		first, end := id.Coverage()
-		known, err := r.node(s.form.level+id.Level, id.Index)
+		known, err := r.readNode(s.form.level+id.Level, id.Index)
 		if err != nil {
 			return fmt.Errorf("segment roots %d to %d: %w", first, end-1, err)
 		}
@@ -165,7 +165,7 @@ func (s *Store) ImportRoots(roots []Hash) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n := range roots {
-		if err := s.shelf.setNode(s.form.level, uint64(n), roots[n]); err != nil {
+		if err := s.catalog.setNode(s.form.level, uint64(n), roots[n]); err != nil {
 			return err
 		}
 	}
@@ -178,10 +178,10 @@ func (s *Store) ImportRoots(roots []Hash) error {
 func (s *Store) Missing(limit int) []Range {
 	size, oldest := s.size.Load(), s.oldest.Load()
 	var out []Range
-	for number := uint64(0); len(out) < limit && s.form.first(number) < size; number++ {
-		first, end := s.form.first(number), s.form.first(number+1)
+	for number := uint64(0); len(out) < limit && s.form.firstLeaf(number) < size; number++ {
+		first, end := s.form.firstLeaf(number), s.form.firstLeaf(number+1)
 		s.mu.RLock()
-		t, state := s.shelf.tails[number], s.shelf.state(number)
+		t, state := s.catalog.tails[number], s.catalog.stateOf(number)
 		s.mu.RUnlock()
 		bad := s.damagedIn(first, end)
 		expired := end <= oldest
@@ -204,7 +204,7 @@ func (s *Store) missingInTail(t *tail, end uint64, bad map[uint64]bool, limit in
 		stop := min(first+bundleLeaves, end)
 		absent := bad[first/bundleLeaves]
 		for i := first; i < stop && !absent; i++ {
-			absent = !t.has(int(i - t.first))
+			absent = !t.hasLeaf(int(i - t.first))
 		}
 		switch {
 		case !absent:
@@ -250,7 +250,7 @@ func (f *SegmentFile) Close() error {
 // peer's ImportSegment. ErrMissing if this node has it not, or not sealed yet.
 func (s *Store) ExportSegment(number uint64) (*SegmentFile, error) {
 	s.mu.RLock()
-	state := s.shelf.state(number)
+	state := s.catalog.stateOf(number)
 	s.mu.RUnlock()
 	if state != slotSealed && state != slotErased {
 		return nil, ErrMissing
@@ -264,7 +264,7 @@ func (s *Store) ExportSegment(number uint64) (*SegmentFile, error) {
 		return nil, err
 	}
 	return &SegmentFile{
-		SectionReader: io.NewSectionReader(open.file, 0, open.info.size()),
+		SectionReader: io.NewSectionReader(open.file, 0, open.info.fileSize()),
 		close:         func() { s.sealed.release(open) },
 	}, nil
 }
@@ -281,11 +281,11 @@ func (s *Store) ImportSegment(number uint64, r io.Reader, size int64) error {
 	if size > segmentSizeMax || size < segmentHeaderSize+segmentTrailerSize || number >= segmentsMax {
 		return ErrLimit
 	}
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return err
 	}
 	s.mu.RLock()
-	root := s.shelf.node(s.form.level, number)
+	root := s.catalog.nodeAt(s.form.level, number)
 	s.mu.RUnlock()
 	if root == noHash {
 		return fmt.Errorf("root of segment %d: %w", number, ErrMissing)
@@ -306,7 +306,7 @@ func (s *Store) ImportSegment(number uint64, r io.Reader, size int64) error {
 	if err != nil {
 		return err
 	}
-	err = s.mayLack(number, got.kept())
+	err = s.mayLack(number, got.firstKept())
 	if got.erased != (suffix == hashSuffix) {
 		err = ErrUnproven
 	}
@@ -325,9 +325,9 @@ const receivedSuffix = ".peer" + temporarySuffix
 // isWhole reports whether a segment stands here in its final form, undamaged.
 func (s *Store) isWhole(number uint64) bool {
 	s.mu.RLock()
-	state := s.shelf.state(number)
+	state := s.catalog.stateOf(number)
 	s.mu.RUnlock()
-	return (state == slotSealed || state == slotErased) && len(s.damagedIn(s.form.first(number), s.form.first(number+1))) == 0
+	return (state == slotSealed || state == slotErased) && len(s.damagedIn(s.form.firstLeaf(number), s.form.firstLeaf(number+1))) == 0
 }
 
 // receiveSegment writes a fetched file under a temporary name, proves it and makes
@@ -346,7 +346,7 @@ func (s *Store) receiveSegment(temporary string, number uint64, root Hash, r io.
 		return nil, errors.Join(err, f.Close(), s.dir.Remove(temporary))
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return nil, s.fail(err)
+		return nil, s.markBroken(err)
 	}
 	return got, nil
 }
@@ -356,7 +356,7 @@ func (s *Store) receiveSegment(temporary string, number uint64, root Hash, r io.
 func (s *Store) fileReceived(temporary, suffix string, number uint64, got *segmentInfo) error {
 	s.filing.Lock()
 	defer s.filing.Unlock()
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return err
 	}
 	if s.isWhole(number) {
@@ -364,13 +364,13 @@ func (s *Store) fileReceived(temporary, suffix string, number uint64, got *segme
 	}
 	name := segmentName(number, suffix)
 	if err := s.dir.Rename(temporary, name); err != nil {
-		return s.fail(err)
+		return s.markBroken(err)
 	}
 	if err := syncPath(s.dir, name); err != nil {
-		return s.fail(err)
+		return s.markBroken(err)
 	}
-	leavesImported.Add(int(s.form.leaves()) - got.kept())
-	return s.install(number, got)
+	leavesImported.Add(int(s.form.leaves()) - got.firstKept())
+	return s.installSegment(number, got)
 }
 
 // importSuffix looks at the header for which of the two files it is: hashes
@@ -389,7 +389,7 @@ func (s *Store) importSuffix(number uint64, r *io.Reader) (string, error) {
 
 // mayLack refuses a segment that came without leaves that are to be kept.
 func (s *Store) mayLack(number uint64, leaves int) error {
-	if leaves > 0 && s.form.first(number)+uint64(leaves) > s.oldest.Load() {
+	if leaves > 0 && s.form.firstLeaf(number)+uint64(leaves) > s.oldest.Load() {
 		return fmt.Errorf("segment %d came without its leaves: %w", number, ErrUnproven)
 	}
 	return nil
@@ -407,7 +407,7 @@ func copyInto(f File, r io.Reader, size int64) error {
 }
 
 // provenSegment checks a fetched file through and through.
-func provenSegment(f File, form shape, number uint64, root Hash) (*segmentInfo, error) {
+func provenSegment(f File, form geometry, number uint64, root Hash) (*segmentInfo, error) {
 	open, err := readSegment(f, segmentName(number, temporarySuffix), form, number)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnproven, err)

@@ -45,10 +45,10 @@ func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]
 		return fmt.Errorf("bundle %d: %w", index, err)
 	}
 	first := index * bundleLeaves
-	number := s.form.segment(first)
+	number := s.form.segmentOf(first)
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return err
 	}
 	if first+uint64(len(leaves)) > s.size.Load() {
@@ -60,7 +60,7 @@ func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]
 	}
 	t, err := s.writeTail(number)
 	if err != nil {
-		return s.fail(err)
+		return s.markBroken(err)
 	}
 	if t == nil {
 		if s.isDamaged(first) {
@@ -73,7 +73,7 @@ func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]
 		return err
 	}
 	leavesImported.Add(len(leaves))
-	s.repaired(first, first+bundleLeaves)
+	s.forgetDamage(first, first+bundleLeaves)
 	if err := s.setRoot(t); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error 
 	}
 	hashes, hash := make([]Hash, len(leaves)), new(merkle.Hasher)
 	for i := range leaves {
-		if err := leaves[i].check(); err != nil {
+		if err := leaves[i].checkLimits(); err != nil {
 			return err
 		}
 		if i > 0 && leaves[i].Time < leaves[i-1].Time {

@@ -63,12 +63,12 @@ func testLeaves(first, count int) []Leaf {
 	return out
 }
 
-func testSegment(t testing.TB, number uint64) (*memFile, *segmentParts) {
+func testSegment(t testing.TB, number uint64) (*memFile, *segmentFooter) {
 	t.Helper()
-	form := shape{SegmentLevelMin}
+	form := geometry{SegmentLevelMin}
 	f := &memFile{}
-	parts, err := writeSegment(f, form, number, 0, func(i int) (*part, error) {
-		return newPart(testLeaves(int(form.first(number))+i*bundleLeaves, bundleLeaves), nil)
+	parts, err := writeSegment(f, form, number, 0, func(i int) (*bundleInput, error) {
+		return newBundleInput(testLeaves(int(form.firstLeaf(number))+i*bundleLeaves, bundleLeaves), nil)
 	}, &pacer{})
 	require.NoError(t, err)
 	return f, parts
@@ -113,7 +113,7 @@ func TestFrameRoundTrip(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, len(b), n)
 			require.Equal(t, uint64(7), f.index)
-			got := f.leaf(new([]uint64))
+			got := f.toLeaf(new([]uint64))
 			require.Equal(t, leaf.Time, got.Time)
 			require.Equal(t, leaf.Keys, got.Keys)
 			require.True(t, bytes.Equal(leaf.Data, got.Data))
@@ -143,14 +143,14 @@ func TestScannerFindsTheNextFrame(t *testing.T) {
 		bad := slices.Clone(file)
 		bad[starts[i]+100] ^= 1
 		scan := &frameScanner{file: &memFile{bad}, size: int64(len(bad))}
-		f, start, n, err := scan.next(starts[i])
+		f, start, n, err := scan.nextFrame(starts[i])
 		require.NoError(t, err)
 		require.Equal(t, starts[i+1], start)
 		require.Equal(t, uint64(i+1), f.index)
 		require.Positive(t, n)
 	}
 	zeros := &memFile{make([]byte, 3*scanWindow)}
-	_, _, n, err := (&frameScanner{file: zeros, size: 3 * scanWindow}).next(0)
+	_, _, n, err := (&frameScanner{file: zeros, size: 3 * scanWindow}).nextFrame(0)
 	require.NoError(t, err)
 	require.Zero(t, n)
 }
@@ -194,15 +194,15 @@ func TestBundleRoundTripAndLimits(t *testing.T) {
 	}
 	raw, err := appendBundle(nil, largest)
 	require.NoError(t, err)
-	packed := compress(nil, raw)
-	back, err := decompress(packed, len(raw))
+	packed := compressBundle(nil, raw)
+	back, err := decompressBundle(packed, len(raw))
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(raw, back))
-	_, err = decompress(packed, len(raw)-1)
+	_, err = decompressBundle(packed, len(raw)-1)
 	require.Error(t, err)
-	_, err = decompress(packed, len(raw)+1)
+	_, err = decompressBundle(packed, len(raw)+1)
 	require.Error(t, err)
-	_, err = decompress(packed, bundleRawSizeMax+1)
+	_, err = decompressBundle(packed, bundleRawSizeMax+1)
 	require.ErrorIs(t, err, ErrLimit)
 }
 
@@ -279,20 +279,20 @@ func TestGoldenFiles(t *testing.T) {
 	}
 	golden, err := os.ReadFile("testdata/segment-v1.seg")
 	require.NoError(t, err)
-	info, err := provenSegment(&memFile{golden}, shape{SegmentLevelMin}, 3, parts.info.root)
+	info, err := provenSegment(&memFile{golden}, geometry{SegmentLevelMin}, 3, parts.info.root)
 	require.NoError(t, err)
 	require.Equal(t, int64(3*512*1000), info.timeFirst)
-	open, err := readSegment(&memFile{golden}, "golden", shape{SegmentLevelMin}, 3)
+	open, err := readSegment(&memFile{golden}, "golden", geometry{SegmentLevelMin}, 3)
 	require.NoError(t, err)
-	b, err := open.bundle(1)
+	b, err := open.readBundle(1)
 	require.NoError(t, err)
-	require.Equal(t, `{"leaf":1792}`, string(b.data(0)))
+	require.Equal(t, `{"leaf":1792}`, string(b.leafData(0)))
 
 	golden, err = os.ReadFile("testdata/tail-v1.log")
 	require.NoError(t, err)
 	require.Equal(t, golden, tail, "frames are fixed to the byte")
-	tl := newTail(shape{SegmentLevelMin}, 3, &memFile{golden})
-	report, err := tl.recover(false)
+	tl := newTail(geometry{SegmentLevelMin}, 3, &memFile{golden})
+	report, err := tl.recoverFrames(false)
 	require.NoError(t, err)
 	require.Equal(t, &TailReport{File: "tail/000000003.log", Leaves: 5}, report)
 }
@@ -300,7 +300,7 @@ func TestGoldenFiles(t *testing.T) {
 // Segments that were cut (version 2) and frames of erased leaves have golden files too.
 func TestGoldenFilesOfErasure(t *testing.T) {
 	f, parts := testSegment(t, 3)
-	form := shape{SegmentLevelMin}
+	form := geometry{SegmentLevelMin}
 	whole, err := readSegment(f, "segment", form, 3)
 	require.NoError(t, err)
 	cut := &memFile{}
@@ -325,18 +325,18 @@ func TestGoldenFilesOfErasure(t *testing.T) {
 	require.Equal(t, 300, info.cut)
 	open, err := readSegment(&memFile{golden}, "golden", form, 3)
 	require.NoError(t, err)
-	_, err = open.bundle(0)
+	_, err = open.readBundle(0)
 	require.ErrorIs(t, err, ErrPruned)
-	b, err := open.bundle(1)
+	b, err := open.readBundle(1)
 	require.NoError(t, err)
-	require.Equal(t, 44, b.skip)
-	require.Equal(t, `{"leaf":1836}`, string(b.data(0)))
+	require.Equal(t, 44, b.erasedBefore)
+	require.Equal(t, `{"leaf":1836}`, string(b.leafData(0)))
 
 	golden, err = os.ReadFile("testdata/tail-v2.log")
 	require.NoError(t, err)
 	require.Equal(t, golden, tail, "frames are fixed to the byte")
 	tl := newTail(form, 3, &memFile{golden})
-	report, err := tl.recover(false)
+	report, err := tl.recoverFrames(false)
 	require.NoError(t, err)
 	require.Equal(t, &TailReport{File: "tail/000000003.log", Leaves: 5}, report)
 	require.Equal(t, 2, tl.erasedEnd())
@@ -345,22 +345,22 @@ func TestGoldenFilesOfErasure(t *testing.T) {
 
 func TestHashFileKeepsTheTree(t *testing.T) {
 	f, parts := testSegment(t, 1)
-	open, err := readSegment(f, "segment", shape{SegmentLevelMin}, 1)
+	open, err := readSegment(f, "segment", geometry{SegmentLevelMin}, 1)
 	require.NoError(t, err)
 	erased := &memFile{}
 	_, err = writeCut(erased, open, int(open.info.leaves()), func(i int) ([]Hash, error) {
-		tile, err := open.tile(i)
+		tile, err := open.readTile(i)
 		return hashesOf(tile), err
 	})
 	require.NoError(t, err)
-	info, err := provenSegment(erased, shape{SegmentLevelMin}, 1, parts.info.root)
+	info, err := provenSegment(erased, geometry{SegmentLevelMin}, 1, parts.info.root)
 	require.NoError(t, err)
 	require.True(t, info.erased)
-	hashes, err := readSegment(erased, "hashes", shape{SegmentLevelMin}, 1)
+	hashes, err := readSegment(erased, "hashes", geometry{SegmentLevelMin}, 1)
 	require.NoError(t, err)
-	_, err = hashes.bundle(0)
+	_, err = hashes.readBundle(0)
 	require.ErrorIs(t, err, ErrPruned)
-	tile, err := hashes.tile(1)
+	tile, err := hashes.readTile(1)
 	require.NoError(t, err)
 	require.Equal(t, appendHashes(nil, parts.hashes[256:]), tile)
 }
@@ -379,8 +379,8 @@ func FuzzTail(f *testing.F) {
 	f.Add(append(slices.Clone(tail[:50]), tail[60:]...))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		disk := &memFile{slices.Clone(file)}
-		first := newTail(shape{SegmentLevelMin}, 1, disk)
-		report, err := first.recover(false)
+		first := newTail(geometry{SegmentLevelMin}, 1, disk)
+		report, err := first.recoverFrames(false)
 		if err != nil {
 			return // the same leaf twice with different bytes
 		}
@@ -388,14 +388,14 @@ func FuzzTail(f *testing.F) {
 		if rest, whole := bytes.CutPrefix(disk.data, file[:kept]); !whole || len(rest) != 0 && len(rest) != frameHeaderSize {
 			t.Fatalf("%d bytes of %d, %d cut", len(disk.data), len(file), report.Cut) // A mark may be written anew.
 		}
-		second := newTail(shape{SegmentLevelMin}, 1, disk)
-		again, err := second.recover(false)
+		second := newTail(geometry{SegmentLevelMin}, 1, disk)
+		again, err := second.recoverFrames(false)
 		if err != nil || again.Cut != 0 || again.Leaves != report.Leaves {
 			t.Fatalf("recovered twice: %+v, then %+v, %v", report, again, err)
 		}
 		for k := range first.place {
-			if first.has(k) {
-				if _, err := first.frame(k); err != nil {
+			if first.hasLeaf(k) {
+				if _, err := first.readFrame(k); err != nil {
 					t.Fatalf("leaf %d: %v", k, err)
 				}
 			}
@@ -411,16 +411,16 @@ func FuzzSegment(f *testing.F) {
 	f.Add(golden)
 	f.Add(good.data[:len(good.data)-1])
 	f.Fuzz(func(t *testing.T, file []byte) {
-		_, err := provenSegment(&memFile{file}, shape{SegmentLevelMin}, 2, parts.info.root)
+		_, err := provenSegment(&memFile{file}, geometry{SegmentLevelMin}, 2, parts.info.root)
 		if err != nil {
 			return
 		}
-		open, err := readSegment(&memFile{file}, "fuzz", shape{SegmentLevelMin}, 2)
+		open, err := readSegment(&memFile{file}, "fuzz", geometry{SegmentLevelMin}, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range open.table {
-			b, err := open.bundle(i)
+			b, err := open.readBundle(i)
 			if open.info.erased {
 				return
 			}
@@ -428,7 +428,7 @@ func FuzzSegment(f *testing.F) {
 				t.Fatal(err)
 			}
 			for k, leaf := range testLeaves(2*512+i*bundleLeaves, bundleLeaves) {
-				if !bytes.Equal(b.data(k), leaf.Data) {
+				if !bytes.Equal(b.leafData(k), leaf.Data) {
 					t.Fatalf("forged leaf %d of bundle %d", k, i)
 				}
 			}
@@ -473,12 +473,12 @@ func FuzzFrontier(f *testing.F) {
 }
 
 func FuzzDecompress(f *testing.F) {
-	f.Add(compress(nil, []byte("hello hello hello")), 17)
+	f.Add(compressBundle(nil, []byte("hello hello hello")), 17)
 	f.Fuzz(func(t *testing.T, packed []byte, size int) {
 		if size < 0 || size > 1<<20 {
 			return
 		}
-		if raw, err := decompress(packed, size); err == nil && len(raw) != size {
+		if raw, err := decompressBundle(packed, size); err == nil && len(raw) != size {
 			t.Fatal(len(raw))
 		}
 	})

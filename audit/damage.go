@@ -27,8 +27,8 @@ func (s *Store) isDamaged(index uint64) bool {
 	return len(s.damaged) > 0 && s.damaged[index/bundleLeaves] != nil
 }
 
-// repaired forgets the damage in the leaves [first, end).
-func (s *Store) repaired(first, end uint64) {
+// forgetDamage forgets the damage in the leaves [first, end).
+func (s *Store) forgetDamage(first, end uint64) {
 	s.damageLock.Lock()
 	defer s.damageLock.Unlock()
 	for b := range s.damaged {

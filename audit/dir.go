@@ -59,13 +59,15 @@ func (f osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-func (d osDir) path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
+func (d osDir) fullPath(name string) string {
+	return filepath.Join(string(d), filepath.FromSlash(name))
+}
 
 func (d osDir) Create(name string) (File, error) {
-	if err := os.MkdirAll(filepath.Dir(d.path(name)), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(d.fullPath(name)), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(d.path(name), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(d.fullPath(name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -73,18 +75,18 @@ func (d osDir) Create(name string) (File, error) {
 }
 
 func (d osDir) Open(name string) (File, error) {
-	f, err := os.Open(d.path(name))
+	f, err := os.Open(d.fullPath(name))
 	if err != nil {
 		return nil, err
 	}
 	return osFile{f}, nil
 }
 
-func (d osDir) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
-func (d osDir) Remove(name string) error     { return os.Remove(d.path(name)) }
+func (d osDir) Rename(from, to string) error { return os.Rename(d.fullPath(from), d.fullPath(to)) }
+func (d osDir) Remove(name string) error     { return os.Remove(d.fullPath(name)) }
 
 func (d osDir) Sync(folder string) error {
-	f, err := os.Open(d.path(folder))
+	f, err := os.Open(d.fullPath(folder))
 	if err != nil {
 		return err
 	}
@@ -93,7 +95,7 @@ func (d osDir) Sync(folder string) error {
 }
 
 func (d osDir) List(folder string) ([]string, error) {
-	entries, err := os.ReadDir(d.path(folder))
+	entries, err := os.ReadDir(d.fullPath(folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

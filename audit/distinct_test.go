@@ -27,7 +27,7 @@ func TestDistinctKeysAreSorted(t *testing.T) {
 		}
 		given, want := slices.Clone(keys), slices.Clone(keys)
 		slices.Sort(want)
-		require.Equal(t, append([]uint64{}, slices.Compact(want)...), append([]uint64{}, distinct(keys)...))
+		require.Equal(t, append([]uint64{}, slices.Compact(want)...), append([]uint64{}, sortDistinct(keys)...))
 		require.Equal(t, given, keys, "what was given stays as it was")
 	}
 }

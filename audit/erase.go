@@ -12,12 +12,12 @@ import (
 // Damage elsewhere in the segment is carried over as it is, to be found and
 // fetched as before; where it hides the keys of a bundle, filters pass all keys.
 // tile gives the leaf hashes of a bundle.
-func writeCut(f File, old *openSegment, cut int, tile func(i int) ([]Hash, error)) (*segmentParts, error) {
+func writeCut(f File, old *openSegment, cut int, tile func(i int) ([]Hash, error)) (*segmentFooter, error) {
 	if err := f.Truncate(0); err != nil {
 		return nil, err
 	}
-	p := &segmentParts{nodes: old.nodes, info: segmentInfo{
-		shape: old.info.shape, codec: old.info.codec, first: old.info.first, cut: cut,
+	p := &segmentFooter{nodes: old.nodes, info: segmentInfo{
+		geometry: old.info.geometry, codec: old.info.codec, first: old.info.first, cut: cut,
 		timeFirst: old.info.timeFirst, timeLast: old.info.timeLast,
 	}}
 	if cut == int(old.info.leaves()) {
@@ -34,18 +34,18 @@ func writeCut(f File, old *openSegment, cut int, tile func(i int) ([]Hash, error
 		if err := p.copyTile(old, i, &e, hashes, err); err != nil {
 			return nil, err
 		}
-		if !p.info.gone(i) {
+		if !p.info.isBundleGone(i) {
 			w.write(p.copyBundle(old, i, &e))
 		}
 		p.table = append(p.table, e)
 	}
 	p.info.tableAt = w.position()
-	p.finish(w, &pacer{})
+	p.writeFooter(w, &pacer{})
 	return p, w.err
 }
 
 // copyTile takes over the leaf hashes of a bundle. A hash file needs them whole.
-func (p *segmentParts) copyTile(old *openSegment, i int, e *tableEntry, hashes []Hash, err error) error {
+func (p *segmentFooter) copyTile(old *openSegment, i int, e *tableEntry, hashes []Hash, err error) error {
 	switch {
 	case err == nil:
 		e.tileCRC = crc32.Checksum(appendHashes(make([]byte, 0, bundleLeaves*hashSize), hashes), castagnoli)
@@ -64,18 +64,18 @@ func (p *segmentParts) copyTile(old *openSegment, i int, e *tableEntry, hashes [
 // copyBundle gives the compressed bytes of a bundle's leaves that stay, and fills in
 // its row. Bytes that cannot be decoded are carried over; if some of their leaves
 // are to go, as zeros.
-func (p *segmentParts) copyBundle(old *openSegment, i int, e *tableEntry) []byte {
-	more := p.info.skipped(i) - old.info.skipped(i)
-	packed, err := old.packed(i)
+func (p *segmentFooter) copyBundle(old *openSegment, i int, e *tableEntry) []byte {
+	more := p.info.erasedInBundle(i) - old.info.erasedInBundle(i)
+	packed, err := old.readPacked(i)
 	if err == nil {
 		var b *bundle
-		if b, err = old.unpack(i, packed); err == nil && more > 0 {
-			if b, err = b.without(more); err == nil {
-				packed = compress(nil, b.raw)
+		if b, err = old.unpackBundle(i, packed); err == nil && more > 0 {
+			if b, err = b.withoutFirst(more); err == nil {
+				packed = compressBundle(nil, b.raw)
 			}
 		}
 		if err == nil {
-			p.pack(e, b, packed)
+			p.fillRow(e, b, packed)
 			return packed
 		}
 	}
@@ -89,11 +89,11 @@ func (p *segmentParts) copyBundle(old *openSegment, i int, e *tableEntry) []byte
 	return packed
 }
 
-// without returns the bundle without its first n leaves.
-func (b *bundle) without(n int) (*bundle, error) {
-	leaves := make([]Leaf, 0, b.len()-n)
-	for i := n; i < b.len(); i++ {
-		leaves = append(leaves, b.leaf(i))
+// withoutFirst returns the bundle without its first n leaves.
+func (b *bundle) withoutFirst(n int) (*bundle, error) {
+	leaves := make([]Leaf, 0, b.leafCount()-n)
+	for i := n; i < b.leafCount(); i++ {
+		leaves = append(leaves, b.leafAt(i))
 	}
 	raw, err := appendBundle(nil, leaves)
 	if err != nil {
@@ -126,21 +126,21 @@ func (s *Store) eraseTail(t *tail, cut int) error {
 		return errors.Join(err, f.Close(), s.dir.Remove(t.name+temporarySuffix))
 	}
 	if err := f.Sync(); err != nil {
-		return s.fail(errors.Join(err, f.Close()))
+		return s.markBroken(errors.Join(err, f.Close()))
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	if err := s.finishTail(fresh, t, cut, copied); err != nil {
-		return s.fail(errors.Join(err, f.Close()))
+		return s.markBroken(errors.Join(err, f.Close()))
 	}
 	fresh.full.Store(t.full.Load())
 	s.mu.Lock()
-	s.shelf.tails[t.number] = fresh
+	s.catalog.tails[t.number] = fresh
 	s.mu.Unlock()
-	s.repaired(t.first, t.first+uint64(cut))
+	s.forgetDamage(t.first, t.first+uint64(cut))
 	return t.close()
 }
 
@@ -154,7 +154,7 @@ func (s *Store) finishTail(fresh, t *tail, cut int, copied []uint64) error {
 	if err := fresh.file.Sync(); err != nil {
 		return err
 	}
-	if err := fresh.append(mark); err != nil {
+	if err := fresh.appendFrames(mark); err != nil {
 		return err
 	}
 	if err := fresh.file.Sync(); err != nil {
@@ -178,9 +178,9 @@ func (t *tail) copyFrom(old *tail, cut int, copied []uint64) error {
 	var frames []byte
 	var taken []pendingLeaf
 	flush := func() error {
-		err := t.append(frames)
+		err := t.appendFrames(frames)
 		for i := range taken {
-			t.put(taken[i].k, taken[i].place, &taken[i].hash, taken[i].time)
+			t.publishFrame(taken[i].k, taken[i].place, &taken[i].hash, taken[i].time)
 		}
 		frames, taken = frames[:0], taken[:0]
 		return err

@@ -63,7 +63,7 @@ func appendFilterOf(dst []byte, keys []uint64, pace *pacer) ([]byte, uint32) {
 	blocks := filterBlocks(len(keys))
 	words := make([]uint32, 8*int(blocks))
 	for some := range slices.Chunk(keys, filterKeysStep) {
-		pace.begin()
+		pace.beginStep()
 		for _, k := range some {
 			m := mixKey(k)
 			block := words[8*filterBlock(m, blocks):][:8]
@@ -71,7 +71,7 @@ func appendFilterOf(dst []byte, keys []uint64, pace *pacer) ([]byte, uint32) {
 				block[i] |= 1 << (uint32(m) * salt >> 27)
 			}
 		}
-		pace.end()
+		pace.endStep()
 	}
 	for len(words) > 0 {
 		page := words[:min(len(words), 8*filterPageBlocks)]
@@ -94,11 +94,11 @@ func unionOf(runs [][]uint64, pace *pacer) []uint64 {
 	for _, run := range runs {
 		total += len(run)
 	}
-	var rooms [2][]uint64 // What is merged stands in one, what comes of it in the other.
+	var buffers [2][]uint64 // What is merged stands in one, what comes of it in the other.
 	for round := 0; len(runs) > 1; round++ {
-		room := rooms[round%2][:0]
-		if room == nil {
-			room = make([]uint64, 0, total)
+		buffer := buffers[round%2][:0]
+		if buffer == nil {
+			buffer = make([]uint64, 0, total)
 		}
 		left := runs[:0]
 		for i := 0; i < len(runs); i += 2 {
@@ -106,11 +106,11 @@ func unionOf(runs [][]uint64, pace *pacer) []uint64 {
 			if i+1 < len(runs) {
 				other = runs[i+1]
 			}
-			begin := len(room)
-			room = appendUnion(room, runs[i], other, pace)
-			left = append(left, room[begin:])
+			begin := len(buffer)
+			buffer = appendUnion(buffer, runs[i], other, pace)
+			left = append(left, buffer[begin:])
 		}
-		rooms[round%2], runs = room, left
+		buffers[round%2], runs = buffer, left
 	}
 	if len(runs) == 0 {
 		return nil
@@ -122,11 +122,11 @@ func unionOf(runs [][]uint64, pace *pacer) []uint64 {
 // each filterKeysStep of it.
 func appendUnion(out, a, b []uint64, pace *pacer) []uint64 {
 	for len(a) > 0 || len(b) > 0 {
-		pace.begin()
+		pace.beginStep()
 		for range filterKeysStep {
 			switch {
 			case len(a) == 0 && len(b) == 0:
-				pace.end()
+				pace.endStep()
 				return out
 			case len(b) == 0 || len(a) > 0 && a[0] < b[0]:
 				out, a = append(out, a[0]), a[1:]
@@ -136,7 +136,7 @@ func appendUnion(out, a, b []uint64, pace *pacer) []uint64 {
 				out, a, b = append(out, a[0]), a[1:], b[1:]
 			}
 		}
-		pace.end()
+		pace.endStep()
 	}
 	return out
 }

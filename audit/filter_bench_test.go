@@ -17,7 +17,7 @@ func segmentRuns() (runs [][]uint64) {
 				keys = append(keys, random.Uint64N(1<<uint(8+8*k)))
 			}
 		}
-		runs = append(runs, distinct(keys))
+		runs = append(runs, sortDistinct(keys))
 	}
 	return runs
 }

@@ -85,20 +85,20 @@ func openFilters(d Dir, wanted func(number uint64, cut uint32) bool) *filterFile
 		case number == filterVoid:
 			f.void += p.size()
 		case wanted(uint64(number), p.cut):
-			f.drop(uint64(number)) // An earlier one.
+			f.voidRecord(uint64(number)) // An earlier one.
 			f.place[uint64(number)] = p
 		default:
-			f.wipe(p)
+			f.wipeRecord(p)
 		}
 	}
 	if err := file.Truncate(f.end); err != nil {
-		f.give()
+		f.giveUp()
 	}
 	return f
 }
 
-// give gives the cache up, and its file with it: it could keep what is erased.
-func (f *filterFile) give() {
+// giveUp gives the cache up, and its file with it: it could keep what is erased.
+func (f *filterFile) giveUp() {
 	if f.file != nil {
 		f.file.Close() // A cache: nothing can be lost.
 		_ = f.dir.Remove(filtersName)
@@ -106,10 +106,10 @@ func (f *filterFile) give() {
 	f.file, f.place, f.end, f.void = nil, nil, 0, 0
 }
 
-// ask asks a segment's filter for all keys; known is false where the file has none
+// askFilter asks a segment's filter for all keys; known is false where the file has none
 // for that segment, or a damaged one. One of before the segment was cut knows more keys
 // than it has, never fewer.
-func (f *filterFile) ask(number uint64, keys []uint64) (perhaps, known bool) {
+func (f *filterFile) askFilter(number uint64, keys []uint64) (perhaps, known bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	p, ok := f.place[number]
@@ -136,11 +136,11 @@ func (f *filterFile) ask(number uint64, keys []uint64) (perhaps, known bool) {
 	return true, true
 }
 
-// keep copies a segment's filter into the file, in place of one that is there.
-func (f *filterFile) keep(o *openSegment) {
+// keepFilter copies a segment's filter into the file, in place of one that is there.
+func (f *filterFile) keepFilter(o *openSegment) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.drop(o.number); f.file == nil || o.info.erased {
+	if f.voidRecord(o.number); f.file == nil || o.info.erased {
 		return
 	}
 	p := filterPlace{offset: f.end, cut: uint32(o.info.cut), blocks: o.info.filterBlocks}
@@ -150,50 +150,50 @@ func (f *filterFile) keep(o *openSegment) {
 		return
 	}
 	if _, err := f.file.WriteAt(record, f.end); err != nil {
-		f.give()
+		f.giveUp()
 		return
 	}
 	f.place[o.number] = p
 	f.end += p.size()
 }
 
-// forget makes a segment's record void, and the file anew where that is most of it.
-func (f *filterFile) forget(number uint64) error {
+// forgetSegment makes a segment's record void, and the file anew where that is most of it.
+func (f *filterFile) forgetSegment(number uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, ok := f.place[number]; !ok {
 		return nil
 	}
-	f.drop(number)
+	f.voidRecord(number)
 	if f.file == nil {
 		return nil
 	}
 	if f.void > filtersSlack && f.void > f.end/2 {
-		return f.rewrite()
+		return f.rewriteFile()
 	}
 	return f.file.Sync()
 }
 
-// drop makes the record of a segment void, if there is one.
-func (f *filterFile) drop(number uint64) {
+// voidRecord makes the record of a segment void, if there is one.
+func (f *filterFile) voidRecord(number uint64) {
 	if p, ok := f.place[number]; ok {
 		delete(f.place, number)
-		f.wipe(p)
+		f.wipeRecord(p)
 	}
 }
 
-// wipe overwrites a record: the keys of erased leaves can be confirmed by their bits.
-func (f *filterFile) wipe(p filterPlace) {
+// wipeRecord overwrites a record: the keys of erased leaves can be confirmed by their bits.
+func (f *filterFile) wipeRecord(p filterPlace) {
 	record := appendFilterRecord(make([]byte, 0, p.size()), filterVoid, 0, p.blocks)
 	if _, err := f.file.WriteAt(record[:p.size()], p.offset); err != nil {
-		f.give()
+		f.giveUp()
 		return
 	}
 	f.void += p.size()
 }
 
-// rewrite leaves the void records out.
-func (f *filterFile) rewrite() error {
+// rewriteFile leaves the void records out.
+func (f *filterFile) rewriteFile() error {
 	fresh, err := f.dir.Create(filtersName + temporarySuffix)
 	if err != nil {
 		return err

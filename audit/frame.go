@@ -29,7 +29,7 @@ type Leaf struct {
 	Erased bool
 }
 
-func (l *Leaf) check() error {
+func (l *Leaf) checkLimits() error {
 	if len(l.Data) > LeafSizeMax {
 		return fmt.Errorf("leaf of %d bytes: %w", len(l.Data), ErrLimit)
 	}
@@ -78,16 +78,16 @@ type frame struct {
 	data  []byte
 }
 
-// hash is that of the leaf the frame holds, or that is left of it.
-func (f *frame) hash(h *merkle.Hasher) Hash {
+// leafHash is that of the leaf the frame holds, or that is left of it.
+func (f *frame) leafHash(h *merkle.Hasher) Hash {
 	if f.kind == frameErased {
 		return Hash(f.data)
 	}
 	return h.Leaf(f.data)
 }
 
-// leaf has its keys behind those that are in keys already.
-func (f *frame) leaf(keys *[]uint64) Leaf {
+// toLeaf has its keys behind those that are in keys already.
+func (f *frame) toLeaf(keys *[]uint64) Leaf {
 	if f.kind == frameErased {
 		return Leaf{Time: f.time, Hash: Hash(f.data), Erased: true}
 	}
@@ -174,8 +174,8 @@ type frameScanner struct {
 
 const scanWindow = 1 << 20 // several times the largest frame
 
-// at returns up to n bytes of the file from an offset; fewer only at its end.
-func (s *frameScanner) at(offset int64, n int) ([]byte, error) {
+// readWindow returns up to n bytes of the file from an offset; fewer only at its end.
+func (s *frameScanner) readWindow(offset int64, n int) ([]byte, error) {
 	n = int(min(int64(n), s.size-offset))
 	if offset < s.start || offset+int64(n) > s.start+int64(len(s.window)) {
 		length := int(min(int64(scanWindow), s.size-offset))
@@ -192,11 +192,11 @@ func (s *frameScanner) at(offset int64, n int) ([]byte, error) {
 	return s.window[from : from+n], nil
 }
 
-// next returns the first whole frame at or after an offset and where it starts;
+// nextFrame returns the first whole frame at or after an offset and where it starts;
 // a size of 0 means there is none.
-func (s *frameScanner) next(offset int64) (f frame, start int64, size int, err error) {
+func (s *frameScanner) nextFrame(offset int64) (f frame, start int64, size int, err error) {
 	for offset+frameHeaderSize <= s.size {
-		b, err := s.at(offset, frameSizeMax)
+		b, err := s.readWindow(offset, frameSizeMax)
 		if err != nil {
 			return frame{}, 0, 0, err
 		}

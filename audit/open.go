@@ -34,11 +34,11 @@ func formatText(level uint) string {
 // (Adopt) and retention (Prune), and replays its log.
 //
 // Only one Store may be open on a Dir; the caller holds the lock.
-func Open(d Dir, o Options) (*Store, error) { return open(d, o, false) }
+func Open(d Dir, o Options) (*Store, error) { return openStore(d, o, false) }
 
-// lookTries bounds how often OpenReadOnly begins anew because a file was gone when
+// openTriesMax bounds how often OpenReadOnly begins anew because a file was gone when
 // its turn came.
-const lookTries = 16
+const openTriesMax = 16
 
 // OpenReadOnly looks at a folder without making, changing or removing a file in it:
 // also at that of a running node, whose lock it needs not. What is half-made is
@@ -47,8 +47,8 @@ const lookTries = 16
 // meanwhile answers like damage. Every write to the store is ErrReadOnly.
 func OpenReadOnly(d Dir, o Options) (*Store, error) {
 	for try := 1; ; try++ {
-		s, err := open(readOnlyDir{d}, o, true)
-		if err == nil || try == lookTries || !errors.Is(err, fs.ErrNotExist) {
+		s, err := openStore(readOnlyDir{d}, o, true)
+		if err == nil || try == openTriesMax || !errors.Is(err, fs.ErrNotExist) {
 			return s, err
 		}
 	}
@@ -69,7 +69,7 @@ func (readOnlyDir) Remove(string) error { return ErrReadOnly }
 // Sync implements Dir.
 func (readOnlyDir) Sync(string) error { return ErrReadOnly }
 
-func open(d Dir, o Options, readOnly bool) (*Store, error) {
+func openStore(d Dir, o Options, readOnly bool) (*Store, error) {
 	level := o.SegmentLevel
 	if level == 0 {
 		level = SegmentLevelMax
@@ -77,12 +77,12 @@ func open(d Dir, o Options, readOnly bool) (*Store, error) {
 	if level < SegmentLevelMin || level > SegmentLevelMax {
 		return nil, fmt.Errorf("segment level %d: %w", level, ErrLimit)
 	}
-	form := shape{level}
+	form := geometry{level}
 	s := &Store{
 		dir: d, form: form, inline: o.SealInline, readOnly: readOnly,
 		sealed:   newSegmentCache(d, form),
 		filters:  &filterFile{},
-		shelf:    shelf{form: form, tails: make(map[uint64]*tail)},
+		catalog:  catalog{form: form, tails: make(map[uint64]*tail)},
 		hash:     new(merkle.Hasher),
 		damaged:  make(map[uint64]*DamageError),
 		sealWake: make(chan struct{}, 1),
@@ -91,18 +91,18 @@ func open(d Dir, o Options, readOnly bool) (*Store, error) {
 	if readOnly {
 		s.broken.Store(&ErrReadOnly) // Before loading: what is full is not sealed either.
 	}
-	if err := s.load(); err != nil {
-		for _, t := range s.shelf.tails {
+	if err := s.loadFolder(); err != nil {
+		for _, t := range s.catalog.tails {
 			err = errors.Join(err, t.close())
 		}
 		s.sealed.closeAll()
 		return nil, errors.Join(err, s.filters.close())
 	}
-	go s.sealer()
+	go s.runSealer()
 	return s, nil
 }
 
-func (s *Store) load() error {
+func (s *Store) loadFolder() error {
 	if err := s.checkFormat(); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Store) load() error {
 	}
 	if !s.readOnly {
 		s.filters = openFilters(s.dir, func(number uint64, cut uint32) bool {
-			return s.shelf.state(number) == slotSealed && s.shelf.slots[number].cut == cut
+			return s.catalog.stateOf(number) == slotSealed && s.catalog.slots[number].cut == cut
 		})
 	}
 	if err := s.loadAdopted(); err != nil {
@@ -124,7 +124,7 @@ func (s *Store) load() error {
 	if err := s.loadTails(); err != nil {
 		return err
 	}
-	return s.settle()
+	return s.deriveBounds()
 }
 
 // checkFormat refuses a folder of another shape before anything is cut.
@@ -159,7 +159,7 @@ func (s *Store) checkFormat() error {
 // and finishes an erasure that a crash cut short.
 func (s *Store) segmentFiles() (map[uint64]slotState, error) {
 	found := make(map[uint64]slotState)
-	err := s.walk("", 0, func(name string) error {
+	err := s.walkFiles("", 0, func(name string) error {
 		if strings.HasSuffix(name, temporarySuffix) {
 			return s.removeLeftover(name)
 		}
@@ -185,8 +185,8 @@ func (s *Store) removeLeftover(name string) error {
 	return s.dir.Remove(name)
 }
 
-// walk visits the files under the three levels of numbered folders, in order.
-func (s *Store) walk(folder string, depth int, visit func(name string) error) error {
+// walkFiles visits the files under the three levels of numbered folders, in order.
+func (s *Store) walkFiles(folder string, depth int, visit func(name string) error) error {
 	names, err := s.dir.List(folder)
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (s *Store) walk(folder string, depth int, visit func(name string) error) er
 		case !isFolder(name):
 			err = visit(full)
 		case depth < 2 && len(name) == 4:
-			err = s.walk(full, depth+1, visit)
+			err = s.walkFiles(full, depth+1, visit)
 		}
 		if err != nil {
 			return err
@@ -220,7 +220,7 @@ func (s *Store) loadSegments(found map[uint64]slotState) error {
 		}
 	}
 	for number, state := range found {
-		slot := s.shelf.grow(number)
+		slot := s.catalog.slotFor(number)
 		slot.state = state
 		r, ok := known[number]
 		if !ok {
@@ -237,7 +237,7 @@ func (s *Store) loadSegments(found map[uint64]slotState) error {
 			s.noteIndex(&r)
 		}
 		slot.cut, slot.timeFirst, slot.timeLast = uint32(r.cut), r.timeFirst, r.timeLast
-		if err := s.shelf.setNode(s.form.level, number, r.root); err != nil {
+		if err := s.catalog.setNode(s.form.level, number, r.root); err != nil {
 			return err
 		}
 	}
@@ -261,7 +261,7 @@ func (s *Store) loadTails() error {
 		if !ok {
 			continue
 		}
-		switch s.shelf.state(number) {
+		switch s.catalog.stateOf(number) {
 		case slotErased:
 			if err := s.removeLeftover(tailName(number)); err != nil {
 				return err
@@ -284,23 +284,23 @@ func (s *Store) loadTails() error {
 		if err != nil {
 			return err
 		}
-		s.shelf.grow(number).state = slotTail
-		s.shelf.tails[number] = t
+		s.catalog.slotFor(number).state = slotTail
+		s.catalog.tails[number] = t
 		s.report.Tails = append(s.report.Tails, *report)
 	}
 	return nil
 }
 
-// settle derives size, retention and last time from what was loaded, and seals
+// deriveBounds derives size, retention and last time from what was loaded, and seals
 // what is full.
-func (s *Store) settle() error {
-	size, pruned := s.shelf.adoptedSize, true
+func (s *Store) deriveBounds() error {
+	size, pruned := s.catalog.adoptedSize, true
 	s.lastTime = math.MinInt64
-	for n := range s.shelf.slots {
-		slot := &s.shelf.slots[n]
+	for n := range s.catalog.slots {
+		slot := &s.catalog.slots[n]
 		switch slot.state {
 		case slotSealed, slotErased:
-			size = max(size, s.form.first(uint64(n)+1))
+			size = max(size, s.form.firstLeaf(uint64(n)+1))
 			s.lastTime = max(s.lastTime, slot.timeLast)
 			if slot.state == slotSealed {
 				s.report.Sealed++
@@ -308,19 +308,19 @@ func (s *Store) settle() error {
 				s.report.Erased++
 			}
 		case slotTail:
-			t := s.shelf.tails[uint64(n)]
-			size = max(size, t.extent())
+			t := s.catalog.tails[uint64(n)]
+			size = max(size, t.endIndex())
 			s.lastTime = max(s.lastTime, t.latest.Load())
 		}
 		if pruned {
 			gone := s.goneAtFront(uint64(n))
-			s.oldest.Store(s.form.first(uint64(n)) + gone)
+			s.oldest.Store(s.form.firstLeaf(uint64(n)) + gone)
 			pruned = gone == s.form.leaves()
 		}
 	}
 	s.size.Store(size)
 	s.report.Size = size
-	for _, t := range s.shelf.tails {
+	for _, t := range s.catalog.tails {
 		if err := s.setRoot(t); err != nil {
 			return err
 		}
@@ -334,14 +334,14 @@ func (s *Store) settle() error {
 // goneAtFront is how many leaves at a segment's front are erased, as far as is known
 // without opening it.
 func (s *Store) goneAtFront(number uint64) uint64 {
-	slot := &s.shelf.slots[number]
+	slot := &s.catalog.slots[number]
 	switch slot.state {
 	case slotErased:
 		return s.form.leaves()
 	case slotSealed:
 		return uint64(slot.cut)
 	case slotTail:
-		return uint64(s.shelf.tails[number].erasedEnd())
+		return uint64(s.catalog.tails[number].erasedEnd())
 	}
 	return 0
 }

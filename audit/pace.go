@@ -23,15 +23,15 @@ const (
 	restMax = 20 * time.Millisecond
 )
 
-// begin starts a step.
-func (p *pacer) begin() {
+// beginStep starts a step.
+func (p *pacer) beginStep() {
 	if p.rest > 0 {
 		p.since = time.Now()
 	}
 }
 
-// end ends a step and rests.
-func (p *pacer) end() {
+// endStep ends a step and rests.
+func (p *pacer) endStep() {
 	if p.rest > 0 && !p.urgent() {
 		time.Sleep(min(time.Duration(p.rest)*time.Since(p.since), restMax))
 	}

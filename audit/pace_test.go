@@ -11,12 +11,12 @@ import (
 )
 
 // denseSegment writes a segment of 4,096 leaves of a kilobyte that cannot be compressed.
-func denseSegment(t *testing.T, pace *pacer) (*memFile, *segmentParts, error) {
+func denseSegment(t *testing.T, pace *pacer) (*memFile, *segmentFooter, error) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	leaves := make([]Leaf, bundleLeaves)
 	f := &memFile{}
-	parts, err := writeSegment(f, shape{12}, 0, 0, func(int) (*part, error) {
+	parts, err := writeSegment(f, geometry{12}, 0, 0, func(int) (*bundleInput, error) {
 		for i := range leaves {
 			data := make([]byte, 0, 1024)
 			for len(data) < 1024 {
@@ -24,7 +24,7 @@ func denseSegment(t *testing.T, pace *pacer) (*memFile, *segmentParts, error) {
 			}
 			leaves[i] = Leaf{Time: 1, Data: data, Keys: []uint64{random.Uint64N(1000)}}
 		}
-		return newPart(leaves, nil)
+		return newBundleInput(leaves, nil)
 	}, pace)
 	return f, parts, err
 }
@@ -64,7 +64,7 @@ func TestUnionOf(t *testing.T) {
 				keys[i] = random.Uint64N(500)
 			}
 			all = append(all, keys...)
-			runs = append(runs, distinct(keys))
+			runs = append(runs, sortDistinct(keys))
 		}
 		slices.Sort(all)
 		require.Equal(t, append([]uint64{}, slices.Compact(all)...), append([]uint64{}, unionOf(runs, &pacer{})...), count)

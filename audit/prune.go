@@ -26,9 +26,9 @@ func (s *Store) Prune(oldest uint64) {
 // duty calls it at leisure: it writes and syncs a file for every segment.
 func (s *Store) Erase(before uint64, limit int) (int, error) {
 	before = min(before, s.oldest.Load())
-	numbers := s.erasable(before, limit)
+	numbers := s.segmentsToErase(before, limit)
 	for erased, number := range numbers {
-		if err := s.usable(); err != nil {
+		if err := s.checkUsable(); err != nil {
 			return erased, err
 		}
 		if err := s.eraseUpTo(number, before); err != nil {
@@ -39,17 +39,17 @@ func (s *Store) Erase(before uint64, limit int) (int, error) {
 	return len(numbers), nil
 }
 
-func (s *Store) erasable(before uint64, limit int) []uint64 {
+func (s *Store) segmentsToErase(before uint64, limit int) []uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var numbers []uint64
-	for n := range s.shelf.slots {
+	for n := range s.catalog.slots {
 		number := uint64(n)
-		if len(numbers) == limit || s.form.first(number) >= before {
+		if len(numbers) == limit || s.form.firstLeaf(number) >= before {
 			break
 		}
-		slot, cut := &s.shelf.slots[n], s.form.cut(number, before)
-		t := s.shelf.tails[number]
+		slot, cut := &s.catalog.slots[n], s.form.leavesBelow(number, before)
+		t := s.catalog.tails[number]
 		if slot.state == slotSealed && int(slot.cut) < cut || t != nil && t.hasTextBelow(cut) {
 			numbers = append(numbers, number)
 		}
@@ -59,22 +59,22 @@ func (s *Store) erasable(before uint64, limit int) []uint64 {
 
 // eraseUpTo erases the leaves of one segment that lie below an index.
 func (s *Store) eraseUpTo(number, before uint64) error {
-	cut := s.form.cut(number, before)
+	cut := s.form.leavesBelow(number, before)
 	if cut == 0 {
 		return nil
 	}
-	if t, _ := s.find(number); t != nil {
+	if t, _ := s.acquireTail(number); t != nil {
 		full := t.full.Load()
 		t.release()
 		if full { // Sealing leaves them out; where it fails, the tail is cut.
-			if err := s.seal(t, &pacer{}); errors.Is(err, ErrBroken) {
+			if err := s.sealTail(t, &pacer{}); errors.Is(err, ErrBroken) {
 				return err
 			}
 		}
 	}
 	s.filing.Lock()
 	defer s.filing.Unlock()
-	t, state := s.find(number)
+	t, state := s.acquireTail(number)
 	switch {
 	case t != nil:
 		defer t.release()
@@ -93,8 +93,8 @@ func (s *Store) eraseSealed(number uint64, cut int) error {
 	old, err := s.openSegment(number)
 	if err == nil {
 		defer s.sealed.release(old)
-		if old.info.kept() >= cut { // The index was behind the file.
-			return s.install(number, old.info)
+		if old.info.firstKept() >= cut { // The index was behind the file.
+			return s.installSegment(number, old.info)
 		}
 		err = s.replaceSegment(old, cut)
 	}
@@ -105,11 +105,11 @@ func (s *Store) eraseSealed(number uint64, cut int) error {
 		return err
 	}
 	s.mu.Lock()
-	slot := &s.shelf.slots[number]
+	slot := &s.catalog.slots[number]
 	slot.state, slot.cut = slotAbsent, 0
 	s.mu.Unlock()
-	s.sealed.forget(number)
-	s.repaired(s.form.first(number), s.form.first(number+1))
+	s.sealed.dropSegment(number)
+	s.forgetDamage(s.form.firstLeaf(number), s.form.firstLeaf(number+1))
 	return s.dir.Remove(segmentName(number, segmentSuffix))
 }
 
@@ -118,18 +118,18 @@ func (s *Store) replaceSegment(old *openSegment, cut int) error {
 	if cut == int(s.form.leaves()) {
 		suffix = hashSuffix
 	}
-	var parts *segmentParts
+	var footer *segmentFooter
 	err := s.fileSegment(old.number, suffix, func(f File) (err error) {
-		parts, err = writeCut(f, old, cut, func(i int) ([]Hash, error) {
+		footer, err = writeCut(f, old, cut, func(i int) ([]Hash, error) {
 			return s.leafHashes(old.info.first/bundleLeaves + uint64(i))
 		})
-		if err == nil && parts.info.root != old.info.root {
-			err = old.damage(0, "hashes do not lead to the segment's root")
+		if err == nil && footer.info.root != old.info.root {
+			err = old.newDamage(0, "hashes do not lead to the segment's root")
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return s.install(old.number, &parts.info)
+	return s.installSegment(old.number, &footer.info)
 }

@@ -26,8 +26,8 @@ type Query struct {
 	Examine  int      // leaves to decode at most; 0 or more than ScanLeavesMax: that
 }
 
-// Page says how far a Scan came.
-type Page struct {
+// ScanResult says how far a Scan came.
+type ScanResult struct {
 	// Next continues the scan: it is the next From, or with Newest the next To.
 	Next uint64
 	// Done: the range is exhausted.
@@ -42,9 +42,9 @@ type Page struct {
 // ErrCorrupt; the page then tells where, and a peer can go on from there.
 //
 // Keys are hashes and may collide: visit judges the leaf itself.
-func (s *Store) Scan(q Query, visit func(index uint64, leaf Leaf) bool) (Page, error) {
+func (s *Store) Scan(q Query, visit func(index uint64, leaf Leaf) bool) (ScanResult, error) {
 	if len(q.Keys) > LeafKeysMax {
-		return Page{}, ErrLimit
+		return ScanResult{}, ErrLimit
 	}
 	if q.Examine <= 0 || q.Examine > ScanLeavesMax {
 		q.Examine = ScanLeavesMax
@@ -54,12 +54,12 @@ func (s *Store) Scan(q Query, visit func(index uint64, leaf Leaf) bool) (Page, e
 	if q.Newest {
 		sc.at = q.To
 	}
-	defer sc.leave()
+	defer sc.releaseSegment()
 	var err error
-	for err == nil && q.From < q.To && !sc.done() && !sc.stopped && sc.used < q.Examine {
-		err = sc.step()
+	for err == nil && q.From < q.To && !sc.isDone() && !sc.stopped && sc.used < q.Examine {
+		err = sc.scanStep()
 	}
-	return Page{Next: sc.at, Done: q.From >= q.To || sc.done(), Examined: sc.used}, err
+	return ScanResult{Next: sc.at, Done: q.From >= q.To || sc.isDone(), Examined: sc.used}, err
 }
 
 // scanner is the state of one Scan. at is the cursor: everything before it (or,
@@ -74,30 +74,30 @@ type scanner struct {
 	open    *openSegment
 }
 
-func (c *scanner) done() bool {
+func (c *scanner) isDone() bool {
 	if c.q.Newest {
 		return c.at <= c.q.From
 	}
 	return c.at >= c.q.To
 }
 
-func (c *scanner) leave() {
+func (c *scanner) releaseSegment() {
 	if c.open != nil {
 		c.s.sealed.release(c.open)
 		c.open = nil
 	}
 }
 
-// bounds returns the part of an aligned block of leaves that is to be looked at
+// blockBounds returns the part of an aligned block of leaves that is to be looked at
 // next, which begins at the cursor.
-func (c *scanner) bounds(block uint64) (from, to uint64) {
+func (c *scanner) blockBounds(block uint64) (from, to uint64) {
 	if c.q.Newest {
 		return max(c.q.From, (c.at-1)/block*block), c.at
 	}
 	return c.at, min(c.q.To, (c.at/block+1)*block)
 }
 
-func (c *scanner) pass(from, to uint64, cost int) {
+func (c *scanner) moveCursor(from, to uint64, cost int) {
 	c.used += cost
 	if c.q.Newest {
 		c.at = max(from, c.q.From)
@@ -106,30 +106,30 @@ func (c *scanner) pass(from, to uint64, cost int) {
 	}
 }
 
-// step looks at one bundle, or passes over one bundle or segment.
-func (c *scanner) step() error {
-	from, to := c.bounds(bundleLeaves)
-	number := c.s.form.segment(from)
-	t, state := c.s.find(number)
+// scanStep looks at one bundle, or passes over one bundle or segment.
+func (c *scanner) scanStep() error {
+	from, to := c.blockBounds(bundleLeaves)
+	number := c.s.form.segmentOf(from)
+	t, state := c.s.acquireTail(number)
 	if t != nil {
-		c.leave()
+		c.releaseSegment()
 		defer t.release()
-		first := c.s.form.first(number)
-		leaves, from, to, err := c.whole(t, from-first, to-first)
+		first := c.s.form.firstLeaf(number)
+		leaves, from, to, err := c.readTailRange(t, from-first, to-first)
 		if err != nil {
 			return err
 		}
 		if leaves[0].Erased { // by a mark that was given before the last start
-			c.pass(from, to, scanBundleCost)
+			c.moveCursor(from, to, scanBundleCost)
 			return nil
 		}
-		c.look(from, to, func(i int) Leaf { return leaves[i] })
+		c.visitLeaves(from, to, func(i int) Leaf { return leaves[i] })
 		return nil
 	}
 	switch state {
 	case slotErased:
-		c.leave()
-		c.pass(c.s.form.first(number), c.s.form.first(number+1), scanSegmentCost)
+		c.releaseSegment()
+		c.moveCursor(c.s.form.firstLeaf(number), c.s.form.firstLeaf(number+1), scanSegmentCost)
 		return nil
 	case slotAbsent:
 		return ErrMissing
@@ -137,11 +137,11 @@ func (c *scanner) step() error {
 	return c.stepSealed(number, from, to)
 }
 
-// whole reads the leaves [from, to) of a tail, or as many as can be read from where the scan
+// readTailRange reads the leaves [from, to) of a tail, or as many as can be read from where the scan
 // comes to them first: what is missing or damaged behind them hides none of them. Its
 // range is of indices.
-func (c *scanner) whole(t *tail, from, to uint64) (leaves []Leaf, first, end uint64, err error) {
-	leaves, err = t.leaves(int(from), int(to), new(tailRoom))
+func (c *scanner) readTailRange(t *tail, from, to uint64) (leaves []Leaf, first, end uint64, err error) {
+	leaves, err = t.readLeaves(int(from), int(to), new(tailBuffer))
 	for err != nil {
 		err = c.s.noteDamage(err)
 		bad := from + uint64(len(leaves))
@@ -152,18 +152,18 @@ func (c *scanner) whole(t *tail, from, to uint64) (leaves []Leaf, first, end uin
 			return nil, 0, 0, err
 		}
 		from = bad + 1
-		leaves, err = t.leaves(int(from), int(to), new(tailRoom))
+		leaves, err = t.readLeaves(int(from), int(to), new(tailBuffer))
 	}
 	return leaves, t.first + from, t.first + to, nil
 }
 
 func (c *scanner) stepSealed(number, from, to uint64) error {
 	if c.open == nil || c.open.number != number {
-		c.leave()
-		perhaps, known := c.s.filters.ask(number, c.q.Keys)
+		c.releaseSegment()
+		perhaps, known := c.s.filters.askFilter(number, c.q.Keys)
 		if known && !perhaps {
-			from, to := c.bounds(c.s.form.leaves())
-			c.pass(from, to, scanFilterCost)
+			from, to := c.blockBounds(c.s.form.leaves())
+			c.moveCursor(from, to, scanFilterCost)
 			return nil
 		}
 		open, err := c.s.openSegment(number)
@@ -172,49 +172,49 @@ func (c *scanner) stepSealed(number, from, to uint64) error {
 		}
 		c.open = open
 		if !known {
-			c.s.filters.keep(open)
+			c.s.filters.keepFilter(open)
 		}
-		if !c.ask(0)(open.mayHave(c.q.Keys)) {
-			from, to := c.bounds(c.s.form.leaves())
-			c.pass(from, to, scanSegmentCost)
+		if !c.noteDamagedFilter(0)(open.mayHave(c.q.Keys)) {
+			from, to := c.blockBounds(c.s.form.leaves())
+			c.moveCursor(from, to, scanSegmentCost)
 			return nil
 		}
 	}
 	i := int(from-c.open.info.first) / bundleLeaves
-	if !c.ask(i)(c.open.bundleMayHave(i, c.q.Keys)) {
-		c.pass(from, to, scanBundleCost)
+	if !c.noteDamagedFilter(i)(c.open.bundleMayHave(i, c.q.Keys)) {
+		c.moveCursor(from, to, scanBundleCost)
 		return nil
 	}
-	b, err := c.open.bundle(i)
+	b, err := c.open.readBundle(i)
 	if errors.Is(err, ErrPruned) { // erased since the scan began
-		c.pass(from, to, scanBundleCost)
+		c.moveCursor(from, to, scanBundleCost)
 		return nil
 	}
 	if err != nil {
 		return c.s.noteDamage(err)
 	}
-	skip := int(from%bundleLeaves) - b.skip
+	skip := int(from%bundleLeaves) - b.erasedBefore
 	if skip < 0 { // as above
-		c.pass(from, to, scanBundleCost)
+		c.moveCursor(from, to, scanBundleCost)
 		return nil
 	}
-	c.look(from, to, func(k int) Leaf { return b.leaf(skip + k) })
+	c.visitLeaves(from, to, func(k int) Leaf { return b.leafAt(skip + k) })
 	return nil
 }
 
-// ask notes a damaged filter, so that the segment is replaced, and goes on: a
+// noteDamagedFilter notes a damaged filter, so that the segment is replaced, and goes on: a
 // damaged filter answers "perhaps".
-func (c *scanner) ask(bundle int) func(perhaps, sound bool) bool {
+func (c *scanner) noteDamagedFilter(bundle int) func(perhaps, sound bool) bool {
 	return func(perhaps, sound bool) bool {
 		if !sound {
-			_ = c.s.noteDamage(c.open.damage(bundle, "filter checksum"))
+			_ = c.s.noteDamage(c.open.newDamage(bundle, "filter checksum"))
 		}
 		return perhaps
 	}
 }
 
-// look visits the leaves [from, to), which lie in one bundle.
-func (c *scanner) look(from, to uint64, leaf func(i int) Leaf) {
+// visitLeaves visits the leaves [from, to), which lie in one bundle.
+func (c *scanner) visitLeaves(from, to uint64, leaf func(i int) Leaf) {
 	n := int(to - from)
 	for step := range n {
 		i := step
@@ -222,7 +222,7 @@ func (c *scanner) look(from, to uint64, leaf func(i int) Leaf) {
 			i = n - 1 - step
 		}
 		index := from + uint64(i)
-		c.pass(index, index+1, 1)
+		c.moveCursor(index, index+1, 1)
 		if l := leaf(i); hasAll(l.Keys, c.q.Keys) && !c.visit(index, l) {
 			c.stopped = true
 			return
@@ -257,39 +257,39 @@ func (s *Store) findSegment(time int64) (uint64, bool) {
 	defer s.mu.RUnlock()
 	last := func(n int) int64 { // of the nearest segment at or below n that is known
 		for ; n >= 0; n-- {
-			if t := s.shelf.tails[uint64(n)]; t != nil {
+			if t := s.catalog.tails[uint64(n)]; t != nil {
 				if latest := t.latest.Load(); latest != math.MinInt64 {
 					return latest
 				}
-			} else if s.shelf.slots[n].state != slotAbsent {
-				return s.shelf.slots[n].timeLast
+			} else if s.catalog.slots[n].state != slotAbsent {
+				return s.catalog.slots[n].timeLast
 			}
 		}
 		return math.MinInt64
 	}
-	n := sort.Search(len(s.shelf.slots), func(n int) bool { return last(n) >= time })
-	found := n < len(s.shelf.slots)
-	for n > 0 && s.incomplete(uint64(n-1)) {
+	n := sort.Search(len(s.catalog.slots), func(n int) bool { return last(n) >= time })
+	found := n < len(s.catalog.slots)
+	for n > 0 && s.isIncomplete(uint64(n-1)) {
 		n--
 		found = true
 	}
 	return uint64(n), found
 }
 
-// incomplete tells of a segment that has, or may have, leaves still to come.
+// isIncomplete tells of a segment that has, or may have, leaves still to come.
 // The caller holds mu.
-func (s *Store) incomplete(number uint64) bool {
-	t := s.shelf.tails[number]
-	return s.shelf.slots[number].state == slotAbsent || (t != nil && !t.full.Load())
+func (s *Store) isIncomplete(number uint64) bool {
+	t := s.catalog.tails[number]
+	return s.catalog.slots[number].state == slotAbsent || (t != nil && !t.full.Load())
 }
 
 func (s *Store) findInSegment(number uint64, time int64) uint64 {
-	first := s.form.first(number)
-	t, state := s.find(number)
+	first := s.form.firstLeaf(number)
+	t, state := s.acquireTail(number)
 	if t != nil {
 		defer t.release()
 		for k := len(t.times) - 1; k >= 0; k-- {
-			if t.has(k) && t.times[k] < time {
+			if t.hasLeaf(k) && t.times[k] < time {
 				return first + uint64(k) + 1
 			}
 		}
@@ -297,7 +297,7 @@ func (s *Store) findInSegment(number uint64, time int64) uint64 {
 	}
 	switch state {
 	case slotErased:
-		return s.form.first(number + 1)
+		return s.form.firstLeaf(number + 1)
 	case slotAbsent:
 		return first
 	}
@@ -308,12 +308,12 @@ func (s *Store) findInSegment(number uint64, time int64) uint64 {
 	defer s.sealed.release(open)
 	i := sort.Search(len(open.table), func(i int) bool { return open.table[i].timeLast >= time })
 	if i == len(open.table) {
-		return s.form.first(number + 1)
+		return s.form.firstLeaf(number + 1)
 	}
 	first += uint64(i) * bundleLeaves
 	b, err := s.readBundle(first / bundleLeaves)
 	if err != nil {
 		return first
 	}
-	return first + uint64(b.skip) + uint64(sort.Search(b.len(), func(k int) bool { return b.times[k] >= time }))
+	return first + uint64(b.erasedBefore) + uint64(sort.Search(b.leafCount(), func(k int) bool { return b.times[k] >= time }))
 }

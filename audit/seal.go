@@ -16,10 +16,10 @@ func (s *Store) setRoot(t *tail) error {
 	root := subtreeRoot(t.bundleRoot)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.shelf.setNode(s.form.level, t.number, root); err != nil {
+	if err := s.catalog.setNode(s.form.level, t.number, root); err != nil {
 		return err
 	}
-	slot := &s.shelf.slots[t.number]
+	slot := &s.catalog.slots[t.number]
 	slot.timeFirst, slot.timeLast = t.times[0], t.times[len(t.times)-1]
 	t.full.Store(true)
 	return nil
@@ -33,7 +33,7 @@ func (s *Store) offerSeal(t *tail) error {
 		return nil
 	}
 	if s.inline || len(s.fullTails()) > sealBacklogMax {
-		if err := s.seal(t, &pacer{}); errors.Is(err, ErrBroken) {
+		if err := s.sealTail(t, &pacer{}); errors.Is(err, ErrBroken) {
 			return err
 		}
 		return nil
@@ -50,7 +50,7 @@ func (s *Store) fullTails() []*tail {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var full []*tail
-	for _, t := range s.shelf.tails {
+	for _, t := range s.catalog.tails {
 		if t.full.Load() {
 			full = append(full, t)
 		}
@@ -59,18 +59,18 @@ func (s *Store) fullTails() []*tail {
 	return full
 }
 
-// sealer is the store's goroutine: it turns full tails into segments. A tail
+// runSealer is the store's goroutine: it turns full tails into segments. A tail
 // that cannot be sealed (a damaged frame, a full disk) stays as it is, is read as
 // before, and is tried again when the next one fills or the store is opened.
-func (s *Store) sealer() {
+func (s *Store) runSealer() {
 	defer close(s.sealDone)
 	for range s.sealWake {
 		for _, t := range s.fullTails() {
-			if s.usable() != nil {
+			if s.checkUsable() != nil {
 				break
 			}
-			pace := &pacer{rest: sealRest, urgent: s.sealingIsUrgent, sync: func(f File) error { return s.fail(f.Sync()) }}
-			_ = s.seal(t, pace) // counted and, if it matters, sticky
+			pace := &pacer{rest: sealRest, urgent: s.sealingIsUrgent, sync: func(f File) error { return s.markBroken(f.Sync()) }}
+			_ = s.sealTail(t, pace) // counted and, if it matters, sticky
 		}
 	}
 }
@@ -78,30 +78,30 @@ func (s *Store) sealer() {
 // sealingIsUrgent: another tail is full already, or the store closes.
 func (s *Store) sealingIsUrgent() bool { return s.closed.Load() || len(s.fullTails()) > 1 }
 
-// seal writes a full tail as a segment and removes the tail, in this order:
+// sealTail writes a full tail as a segment and removes the tail, in this order:
 // segment written and synced, renamed, folders synced, readers switched, tail
 // removed. At each point between, a crash leaves the tail or the segment or
 // both, and Open takes the segment.
-func (s *Store) seal(t *tail, pace *pacer) error {
+func (s *Store) sealTail(t *tail, pace *pacer) error {
 	s.filing.Lock()
 	defer s.filing.Unlock()
 	s.mu.RLock()
-	current := s.shelf.tails[t.number] == t
+	current := s.catalog.tails[t.number] == t
 	s.mu.RUnlock()
-	if !current || s.usable() != nil {
+	if !current || s.checkUsable() != nil {
 		return nil // fetched whole from a peer meanwhile, or the end is near
 	}
 	cut, suffix := s.cutOf(t), segmentSuffix
 	if cut == int(s.form.leaves()) {
 		suffix = hashSuffix
 	}
-	var parts *segmentParts
-	var room tailRoom
+	var footer *segmentFooter
+	var buffer tailBuffer
 	err := s.fileSegment(t.number, suffix, func(f File) (err error) {
-		if parts, err = writeSegment(f, s.form, t.number, cut, func(i int) (*part, error) { return t.part(i, cut, &room) }, pace); err != nil {
+		if footer, err = writeSegment(f, s.form, t.number, cut, func(i int) (*bundleInput, error) { return t.readBundleInput(i, cut, &buffer) }, pace); err != nil {
 			return err
 		}
-		if !slices.Equal(parts.nodes, t.bundleRoot) {
+		if !slices.Equal(footer.nodes, t.bundleRoot) {
 			return fmt.Errorf("BUG: segment %d sealed with another root", t.number)
 		}
 		return nil
@@ -111,13 +111,13 @@ func (s *Store) seal(t *tail, pace *pacer) error {
 		return s.noteDamage(err)
 	}
 	segmentsSealed.Inc()
-	return s.install(t.number, &parts.info)
+	return s.installSegment(t.number, &footer.info)
 }
 
 // cutOf is how many leaves at a tail's front are sealed without their bytes: those
 // past retention, and those that are erased already.
 func (s *Store) cutOf(t *tail) int {
-	return max(s.form.cut(t.number, s.oldest.Load()), t.erasedEnd())
+	return max(s.form.leavesBelow(t.number, s.oldest.Load()), t.erasedEnd())
 }
 
 // fileSegment writes a file under a temporary name, makes it durable and puts it
@@ -132,34 +132,34 @@ func (s *Store) fileSegment(number uint64, suffix string, write func(File) error
 		return errors.Join(err, f.Close(), s.dir.Remove(name+temporarySuffix))
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return s.fail(err)
+		return s.markBroken(err)
 	}
 	if err := s.dir.Rename(name+temporarySuffix, name); err != nil {
-		return s.fail(err)
+		return s.markBroken(err)
 	}
-	return s.fail(syncPath(s.dir, name))
+	return s.markBroken(syncPath(s.dir, name))
 }
 
-// install switches readers to a durable segment or hash file, notes it in the
+// installSegment switches readers to a durable segment or hash file, notes it in the
 // index, and removes the tail it replaces, if any.
-func (s *Store) install(number uint64, info *segmentInfo) error {
+func (s *Store) installSegment(number uint64, info *segmentInfo) error {
 	s.mu.Lock()
-	err := s.shelf.setNode(s.form.level, number, info.root)
+	err := s.catalog.setNode(s.form.level, number, info.root)
 	var t *tail
 	if err == nil {
-		slot := s.shelf.grow(number)
-		slot.state, slot.cut, slot.timeFirst, slot.timeLast = info.state(), uint32(info.cut), info.timeFirst, info.timeLast
-		t = s.shelf.tails[number]
-		delete(s.shelf.tails, number)
+		slot := s.catalog.slotFor(number)
+		slot.state, slot.cut, slot.timeFirst, slot.timeLast = info.finalState(), uint32(info.cut), info.timeFirst, info.timeLast
+		t = s.catalog.tails[number]
+		delete(s.catalog.tails, number)
 	}
 	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	s.sealed.forget(number)
+	s.sealed.dropSegment(number)
 	bundles := uint64(s.form.bundles())
-	s.bundles.forget(number*bundles, (number+1)*bundles)
-	s.repaired(s.form.first(number), s.form.first(number+1))
+	s.bundles.dropRange(number*bundles, (number+1)*bundles)
+	s.forgetDamage(s.form.firstLeaf(number), s.form.firstLeaf(number+1))
 	record := indexRecord{number, info.cut, info.timeFirst, info.timeLast, info.root}
 	s.noteIndex(&record)
 	if err := s.renewFilter(number, info); err != nil {
@@ -179,11 +179,11 @@ func (s *Store) install(number uint64, info *segmentInfo) error {
 
 // renewFilter has the file of all filters follow a segment that changed.
 func (s *Store) renewFilter(number uint64, info *segmentInfo) error {
-	if err := s.filters.forget(number); err != nil || info.erased {
+	if err := s.filters.forgetSegment(number); err != nil || info.erased {
 		return err
 	}
 	if open, err := s.openSegment(number); err == nil { // Else it is damaged, and a search finds that out.
-		s.filters.keep(open)
+		s.filters.keepFilter(open)
 		s.sealed.release(open)
 	}
 	return nil

@@ -45,25 +45,25 @@ var (
 	errSegment   = errors.New("segment is malformed")
 )
 
-// shape is what the height of a segment fixes.
-type shape struct{ level uint }
+// geometry is what the height of a segment fixes.
+type geometry struct{ level uint }
 
-func (s shape) leaves() uint64             { return 1 << s.level }
-func (s shape) bundles() int               { return 1 << (s.level - bundleLevel) }
-func (s shape) segment(leaf uint64) uint64 { return leaf >> s.level }
-func (s shape) first(segment uint64) uint64 {
+func (s geometry) leaves() uint64               { return 1 << s.level }
+func (s geometry) bundles() int                 { return 1 << (s.level - bundleLevel) }
+func (s geometry) segmentOf(leaf uint64) uint64 { return leaf >> s.level }
+func (s geometry) firstLeaf(segment uint64) uint64 {
 	return segment << s.level
 }
-func (s shape) place(leaf uint64) int { return int(leaf & (s.leaves() - 1)) }
+func (s geometry) placeInSegment(leaf uint64) int { return int(leaf & (s.leaves() - 1)) }
 
-// cut is how many leaves of a segment lie below an index.
-func (s shape) cut(number, before uint64) int {
-	return int(min(max(before, s.first(number))-s.first(number), s.leaves()))
+// leavesBelow is how many leaves of a segment lie below an index.
+func (s geometry) leavesBelow(number, before uint64) int {
+	return int(min(max(before, s.firstLeaf(number))-s.firstLeaf(number), s.leaves()))
 }
 
 // segmentInfo is the trailer, decoded.
 type segmentInfo struct {
-	shape
+	geometry
 	erased       bool
 	codec        byte
 	first        uint64
@@ -78,33 +78,33 @@ type segmentInfo struct {
 	cut          int // leaves erased at the front; 0 in a hash file
 }
 
-// gone tells of a bundle without any leaf.
-func (i *segmentInfo) gone(bundle int) bool {
+// isBundleGone tells of a bundle without any leaf.
+func (i *segmentInfo) isBundleGone(bundle int) bool {
 	return i.erased || (bundle+1)*bundleLeaves <= i.cut
 }
 
-// skipped is how many leaves at the front of a bundle that is not gone are.
-func (i *segmentInfo) skipped(bundle int) int {
+// erasedInBundle is how many leaves at the front of a bundle that is not gone are.
+func (i *segmentInfo) erasedInBundle(bundle int) int {
 	return max(0, i.cut-bundle*bundleLeaves)
 }
 
-// kept is the place of the first leaf that is not erased.
-func (i *segmentInfo) kept() int {
+// firstKept is the place of the first leaf that is not erased.
+func (i *segmentInfo) firstKept() int {
 	if i.erased {
 		return int(i.leaves())
 	}
 	return i.cut
 }
 
-// state is that of a segment whose file this is.
-func (i *segmentInfo) state() slotState {
+// finalState is that of a segment whose file this is.
+func (i *segmentInfo) finalState() slotState {
 	if i.erased {
 		return slotErased
 	}
 	return slotSealed
 }
 
-func (i *segmentInfo) version() uint16 {
+func (i *segmentInfo) formatVersion() uint16 {
 	if i.cut > 0 {
 		return segmentVersionCut
 	}
@@ -116,20 +116,20 @@ func (i *segmentInfo) nodesAt() int64   { return i.hashesAt() + int64(i.leaves()
 func (i *segmentInfo) filtersAt() int64 { return i.nodesAt() + int64(i.bundles()*hashSize) }
 func (i *segmentInfo) filterAt() int64  { return i.filtersAt() + i.filtersSize }
 func (i *segmentInfo) trailerAt() int64 { return i.filterAt() + filterSize(i.filterBlocks) }
-func (i *segmentInfo) size() int64      { return i.trailerAt() + segmentTrailerSize }
+func (i *segmentInfo) fileSize() int64  { return i.trailerAt() + segmentTrailerSize }
 
 func (i *segmentInfo) appendHeader(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, segmentMagic...)
-	dst = binary.LittleEndian.AppendUint16(dst, i.version())
-	dst = append(dst, i.codec, byte(i.level), i.flags(), 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint16(dst, i.formatVersion())
+	dst = append(dst, i.codec, byte(i.level), i.headerFlags(), 0, 0, 0)
 	dst = binary.LittleEndian.AppendUint64(dst, i.first)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(i.timeFirst))
 	dst = append(dst, make([]byte, segmentHeaderSize-4-(len(dst)-start))...)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
 
-func (i *segmentInfo) flags() byte {
+func (i *segmentInfo) headerFlags() byte {
 	if i.erased {
 		return flagErased
 	}
@@ -139,8 +139,8 @@ func (i *segmentInfo) flags() byte {
 func (i *segmentInfo) appendTrailer(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, trailerMagic...)
-	dst = binary.LittleEndian.AppendUint16(dst, i.version())
-	dst = append(dst, i.codec, byte(i.level), i.flags(), 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint16(dst, i.formatVersion())
+	dst = append(dst, i.codec, byte(i.level), i.headerFlags(), 0, 0, 0)
 	dst = binary.LittleEndian.AppendUint64(dst, i.first)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(i.timeFirst))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(i.timeLast))
@@ -172,7 +172,7 @@ func decodeTrailer(b []byte, fileSize int64) (*segmentInfo, error) {
 		return nil, errSegment
 	}
 	i := &segmentInfo{
-		shape:        shape{level},
+		geometry:     geometry{level},
 		codec:        b[10],
 		erased:       b[12] == flagErased,
 		first:        binary.LittleEndian.Uint64(b[16:]),
@@ -192,7 +192,7 @@ func decodeTrailer(b []byte, fileSize int64) (*segmentInfo, error) {
 		i.cut = int(cut)
 	}
 	if i.tableAt < segmentHeaderSize || i.filtersSize < 0 || i.tableAt > fileSize || i.filtersSize > fileSize ||
-		fileSize > segmentSizeMax || i.size() != fileSize || i.first&(i.leaves()-1) != 0 {
+		fileSize > segmentSizeMax || i.fileSize() != fileSize || i.first&(i.leaves()-1) != 0 {
 		return nil, errSegment
 	}
 	return i, nil
@@ -241,7 +241,7 @@ func decodeTable(b []byte, info *segmentInfo) ([]tableEntry, error) {
 			timeFirst:    int64(binary.LittleEndian.Uint64(row[32:])),
 			timeLast:     int64(binary.LittleEndian.Uint64(row[40:])),
 		}
-		if e.raw > bundleRawSizeMax || (e.packed == 0) != info.gone(i) || e.offset != at || int64(e.filterAt) != filterAt {
+		if e.raw > bundleRawSizeMax || (e.packed == 0) != info.isBundleGone(i) || e.offset != at || int64(e.filterAt) != filterAt {
 			return nil, fmt.Errorf("table row %d: %w", i, errSegment)
 		}
 		at += int64(e.packed)

@@ -56,7 +56,7 @@ func sealedCache(t *testing.T) (*segmentCache, *heldDir) {
 	}
 	require.NoError(t, s.Close())
 	clear(disk.opened)
-	return newSegmentCache(disk, shape{9}), disk
+	return newSegmentCache(disk, geometry{9}), disk
 }
 
 // TestSlowSegmentHoldsUpNoOther: while the file of one segment is being opened, others
@@ -80,7 +80,7 @@ func TestSlowSegmentHoldsUpNoOther(t *testing.T) {
 	other, err := c.acquire(1, false)
 	require.NoError(t, err)
 	c.release(other)
-	c.forget(1)
+	c.dropSegment(1)
 	close(slow.let)
 	waiting.Wait()
 	require.Zero(t, failed.Load())
@@ -99,7 +99,7 @@ func TestSegmentReplacedWhileItIsOpened(t *testing.T) {
 		got <- s
 	}()
 	<-slow.asked
-	c.forget(0)
+	c.dropSegment(0)
 	disk.mu.Lock()
 	delete(disk.held, firstSegment)
 	disk.mu.Unlock()
@@ -109,10 +109,10 @@ func TestSegmentReplacedWhileItIsOpened(t *testing.T) {
 	old := <-got
 	require.NotNil(t, old)
 	require.NotSame(t, old, later)
-	_, err = old.bundle(0)
+	_, err = old.readBundle(0)
 	require.NoError(t, err, "still readable")
 	c.release(old)
-	_, err = old.bundle(0)
+	_, err = old.readBundle(0)
 	require.Error(t, err, "closed with its last reader")
 	again, err := c.acquire(0, false)
 	require.NoError(t, err)

@@ -26,10 +26,10 @@ type openSegment struct {
 
 // loadSegment opens a file and checks everything but bundles, hashes and
 // filters, which are checked when they are read.
-func loadSegment(d Dir, name string, form shape, number uint64) (*openSegment, error) {
+func loadSegment(d Dir, name string, form geometry, number uint64) (*openSegment, error) {
 	f, err := d.Open(name)
 	if errors.Is(err, fs.ErrNotExist) { // Somebody took it away.
-		return nil, &DamageError{File: name, First: form.first(number), Last: form.first(number+1) - 1, What: "no such file"}
+		return nil, &DamageError{File: name, First: form.firstLeaf(number), Last: form.firstLeaf(number+1) - 1, What: "no such file"}
 	}
 	if err != nil {
 		return nil, err
@@ -41,14 +41,14 @@ func loadSegment(d Dir, name string, form shape, number uint64) (*openSegment, e
 	return s, nil
 }
 
-func readSegment(f File, name string, form shape, number uint64) (*openSegment, error) {
+func readSegment(f File, name string, form geometry, number uint64) (*openSegment, error) {
 	s := &openSegment{file: f, name: name, number: number}
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
 	}
 	damaged := func(err error) error {
-		return &DamageError{File: name, First: form.first(number), Last: form.first(number+1) - 1, What: err.Error()}
+		return &DamageError{File: name, First: form.firstLeaf(number), Last: form.firstLeaf(number+1) - 1, What: err.Error()}
 	}
 	if size < segmentHeaderSize+segmentTrailerSize {
 		return nil, damaged(errSegment)
@@ -60,7 +60,7 @@ func readSegment(f File, name string, form shape, number uint64) (*openSegment, 
 	if s.info, err = decodeTrailer(trailer, size); err != nil {
 		return nil, damaged(err)
 	}
-	if s.info.shape != form || s.info.first != form.first(number) {
+	if s.info.geometry != form || s.info.first != form.firstLeaf(number) {
 		return nil, damaged(errors.New("file belongs to another place"))
 	}
 	table := make([]byte, s.info.bundles()*tableEntrySize)
@@ -81,63 +81,63 @@ func readSegment(f File, name string, form shape, number uint64) (*openSegment, 
 	return s, nil
 }
 
-func (s *openSegment) damage(bundle int, what string) *DamageError {
+func (s *openSegment) newDamage(bundle int, what string) *DamageError {
 	first := s.info.first + uint64(bundle)*bundleLeaves
 	return &DamageError{File: s.name, First: first, Last: first + bundleLeaves - 1, What: what}
 }
 
-// packed reads a bundle's compressed bytes and checks them.
-func (s *openSegment) packed(i int) ([]byte, error) {
+// readPacked reads a bundle's compressed bytes and checks them.
+func (s *openSegment) readPacked(i int) ([]byte, error) {
 	e := &s.table[i]
 	b := make([]byte, e.packed)
 	if err := readFull(s.file, b, e.offset); err != nil {
-		return nil, s.damage(i, err.Error()) // an unreadable sector is damage too
+		return nil, s.newDamage(i, err.Error()) // an unreadable sector is damage too
 	}
 	if crc32.Checksum(b, castagnoli) != e.crc {
-		return b, s.damage(i, "bundle checksum")
+		return b, s.newDamage(i, "bundle checksum")
 	}
 	return b, nil
 }
 
-// bundle reads and decodes a bundle.
-func (s *openSegment) bundle(i int) (*bundle, error) {
-	if s.info.gone(i) {
+// readBundle reads and decodes a bundle.
+func (s *openSegment) readBundle(i int) (*bundle, error) {
+	if s.info.isBundleGone(i) {
 		return nil, ErrPruned
 	}
-	packed, err := s.packed(i)
+	packed, err := s.readPacked(i)
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.unpack(i, packed)
+	b, err := s.unpackBundle(i, packed)
 	if err != nil {
-		return nil, s.damage(i, err.Error())
+		return nil, s.newDamage(i, err.Error())
 	}
 	return b, nil
 }
 
-// unpack decodes the compressed bytes of a bundle that is not gone.
-func (s *openSegment) unpack(i int, packed []byte) (*bundle, error) {
-	raw, err := decompress(packed, int(s.table[i].raw))
+// unpackBundle decodes the compressed bytes of a bundle that is not gone.
+func (s *openSegment) unpackBundle(i int, packed []byte) (*bundle, error) {
+	raw, err := decompressBundle(packed, int(s.table[i].raw))
 	if err != nil {
 		return nil, err
 	}
-	skip := s.info.skipped(i)
+	skip := s.info.erasedInBundle(i)
 	b, err := decodeBundle(raw, bundleLeaves-skip)
 	if err != nil {
 		return nil, err
 	}
-	b.skip = skip
+	b.erasedBefore = skip
 	return b, nil
 }
 
-// tile reads a bundle's leaf hashes: 256 × 32 bytes, a full level-0 tile.
-func (s *openSegment) tile(i int) ([]byte, error) {
+// readTile reads a bundle's leaf hashes: 256 × 32 bytes, a full level-0 tile.
+func (s *openSegment) readTile(i int) ([]byte, error) {
 	b := make([]byte, bundleLeaves*hashSize)
 	if err := readFull(s.file, b, s.info.hashesAt()+int64(i)*int64(len(b))); err != nil {
-		return nil, s.damage(i, err.Error())
+		return nil, s.newDamage(i, err.Error())
 	}
 	if crc32.Checksum(b, castagnoli) != s.table[i].tileCRC {
-		return nil, s.damage(i, "hash checksum")
+		return nil, s.newDamage(i, "hash checksum")
 	}
 	return b, nil
 }
@@ -178,7 +178,7 @@ func (s *openSegment) askFilter(at int64, blocks uint32, keys []uint64) (perhaps
 // those who want the same file, nobody else.
 type segmentCache struct {
 	dir  Dir
-	form shape
+	form geometry
 
 	mu      sync.Mutex
 	open    map[uint64]*openSegment
@@ -193,7 +193,7 @@ type segmentOpening struct {
 	stale bool  // The file was replaced or erased meanwhile. Under the cache's lock.
 }
 
-func newSegmentCache(d Dir, form shape) *segmentCache {
+func newSegmentCache(d Dir, form geometry) *segmentCache {
 	return &segmentCache{dir: d, form: form, open: make(map[uint64]*openSegment), opening: make(map[uint64]*segmentOpening)}
 }
 
@@ -203,7 +203,7 @@ func (c *segmentCache) acquire(number uint64, erased bool) (*openSegment, error)
 		c.mu.Lock()
 		if s := c.open[number]; s != nil {
 			defer c.mu.Unlock()
-			c.use(s)
+			c.addReader(s)
 			return s, nil
 		}
 		other := c.opening[number]
@@ -219,7 +219,7 @@ func (c *segmentCache) acquire(number uint64, erased bool) (*openSegment, error)
 	mine := &segmentOpening{done: make(chan struct{})}
 	c.opening[number] = mine
 	c.mu.Unlock()
-	s, err := c.load(number, erased)
+	s, err := c.openFile(number, erased)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(mine.done)
@@ -231,14 +231,14 @@ func (c *segmentCache) acquire(number uint64, erased bool) (*openSegment, error)
 		return nil, err
 	}
 	if s.dropped = mine.stale; !mine.stale {
-		c.evict()
+		c.evictOldest()
 		c.open[number] = s
 	}
-	c.use(s)
+	c.addReader(s)
 	return s, nil
 }
 
-func (c *segmentCache) load(number uint64, erased bool) (*openSegment, error) {
+func (c *segmentCache) openFile(number uint64, erased bool) (*openSegment, error) {
 	suffix := segmentSuffix
 	if erased {
 		suffix = hashSuffix
@@ -250,8 +250,8 @@ func (c *segmentCache) load(number uint64, erased bool) (*openSegment, error) {
 	return s, nil
 }
 
-// use notes one more reader. Called with mu held.
-func (c *segmentCache) use(s *openSegment) {
+// addReader notes one more reader. Called with mu held.
+func (c *segmentCache) addReader(s *openSegment) {
 	c.clock++
 	s.used = c.clock
 	s.references++
@@ -264,9 +264,9 @@ func (c *segmentCache) release(s *openSegment) {
 	c.closeUnused(s)
 }
 
-// forget drops a segment whose file was replaced or erased; readers that hold it
+// dropSegment drops a segment whose file was replaced or erased; readers that hold it
 // finish on the old file.
-func (c *segmentCache) forget(number uint64) {
+func (c *segmentCache) dropSegment(number uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.open[number]; s != nil {
@@ -274,12 +274,12 @@ func (c *segmentCache) forget(number uint64) {
 		s.dropped = true
 		c.closeUnused(s)
 	}
-	c.overtake(number)
+	c.markStale(number)
 }
 
-// overtake lets who is opening a file finish on it alone: whoever comes from now on
+// markStale lets who is opening a file finish on it alone: whoever comes from now on
 // opens the one of now.
-func (c *segmentCache) overtake(number uint64) {
+func (c *segmentCache) markStale(number uint64) {
 	if o := c.opening[number]; o != nil {
 		o.stale = true
 		delete(c.opening, number)
@@ -292,7 +292,7 @@ func (c *segmentCache) closeUnused(s *openSegment) {
 	}
 }
 
-func (c *segmentCache) evict() {
+func (c *segmentCache) evictOldest() {
 	for len(c.open) >= openSegmentsMax {
 		var oldest *openSegment
 		for _, s := range c.open {
@@ -315,7 +315,7 @@ func (c *segmentCache) closeAll() {
 		c.closeUnused(s)
 	}
 	for number := range c.opening {
-		c.overtake(number)
+		c.markStale(number)
 	}
 }
 
@@ -332,7 +332,7 @@ type cachedBundle struct {
 	used   uint64
 }
 
-func (c *bundleCache) get(number uint64) *bundle {
+func (c *bundleCache) getBundle(number uint64) *bundle {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	held := c.held[number]
@@ -344,18 +344,18 @@ func (c *bundleCache) get(number uint64) *bundle {
 	return held.bundle
 }
 
-func (c *bundleCache) put(number uint64, b *bundle) {
+func (c *bundleCache) putBundle(number uint64, b *bundle) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.held == nil {
 		c.held = make(map[uint64]*cachedBundle)
 	}
 	if old := c.held[number]; old != nil {
-		c.size -= old.bundle.memory()
+		c.size -= old.bundle.memorySize()
 	}
 	c.clock++
 	c.held[number] = &cachedBundle{b, c.clock}
-	c.size += b.memory()
+	c.size += b.memorySize()
 	for c.size > bundleCacheMax && len(c.held) > 1 {
 		var oldest uint64
 		used := uint64(1<<64 - 1)
@@ -364,18 +364,18 @@ func (c *bundleCache) put(number uint64, b *bundle) {
 				oldest, used = n, held.used
 			}
 		}
-		c.size -= c.held[oldest].bundle.memory()
+		c.size -= c.held[oldest].bundle.memorySize()
 		delete(c.held, oldest)
 	}
 }
 
-// forget drops the bundles [first, end).
-func (c *bundleCache) forget(first, end uint64) {
+// dropRange drops the bundles [first, end).
+func (c *bundleCache) dropRange(first, end uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for n, held := range c.held {
 		if n >= first && n < end {
-			c.size -= held.bundle.memory()
+			c.size -= held.bundle.memorySize()
 			delete(c.held, n)
 		}
 	}

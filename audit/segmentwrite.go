@@ -23,11 +23,11 @@ const segmentBuffer = 1 << 20
 func (w *segmentWriter) write(b []byte) {
 	w.buffer = append(w.buffer, b...)
 	if len(w.buffer) >= segmentBuffer/2 {
-		w.flush()
+		w.flushBuffer()
 	}
 }
 
-func (w *segmentWriter) flush() {
+func (w *segmentWriter) flushBuffer() {
 	if w.err == nil && len(w.buffer) > 0 {
 		_, w.err = w.file.WriteAt(w.buffer, w.at)
 	}
@@ -35,9 +35,9 @@ func (w *segmentWriter) flush() {
 	w.buffer = w.buffer[:0]
 }
 
-// settle syncs what was written since the last time, if the pace says how: a segment of
+// syncStep syncs what was written since the last time, if the pace says how: a segment of
 // many megabytes synced at once holds up the log's syncs on the same disk.
-func (w *segmentWriter) settle(pace *pacer) {
+func (w *segmentWriter) syncStep(pace *pacer) {
 	if w.err == nil && w.at > w.synced && pace.sync != nil {
 		w.err = pace.sync(w.file)
 		w.synced = w.at
@@ -46,8 +46,8 @@ func (w *segmentWriter) settle(pace *pacer) {
 
 func (w *segmentWriter) position() int64 { return w.at + int64(len(w.buffer)) }
 
-// segmentParts is what stands behind the bundles.
-type segmentParts struct {
+// segmentFooter is what stands behind the bundles.
+type segmentFooter struct {
 	info    segmentInfo
 	table   []tableEntry
 	hashes  []Hash
@@ -57,8 +57,8 @@ type segmentParts struct {
 	unsure  bool       // a bundle's keys cannot be read: the segment's filter passes every key
 }
 
-// part is a bundle on its way into a segment.
-type part struct {
+// bundleInput is a bundle on its way into a segment.
+type bundleInput struct {
 	erased []Hash  // of the leaves at its front that are erased
 	bundle *bundle // of the others; nil: none is left
 	hashes []Hash  // of all leaves, where they are known; nil: they are computed
@@ -66,9 +66,9 @@ type part struct {
 	timeFirst, timeLast int64
 }
 
-// newPart lays a bundle out in raw, which is empty and may have room.
-func newPart(leaves []Leaf, raw []byte) (*part, error) {
-	p := &part{timeFirst: leaves[0].Time, timeLast: leaves[len(leaves)-1].Time}
+// newBundleInput lays a bundle out in raw, which is empty and may have room.
+func newBundleInput(leaves []Leaf, raw []byte) (*bundleInput, error) {
+	p := &bundleInput{timeFirst: leaves[0].Time, timeLast: leaves[len(leaves)-1].Time}
 	gone := erasedAtFront(leaves)
 	for i := range leaves[:gone] {
 		p.erased = append(p.erased, leaves[i].Hash)
@@ -84,22 +84,22 @@ func newPart(leaves []Leaf, raw []byte) (*part, error) {
 	return p, err
 }
 
-func (p *part) len() int {
+func (p *bundleInput) leafCount() int {
 	if p.bundle == nil {
 		return len(p.erased)
 	}
-	return len(p.erased) + p.bundle.len()
+	return len(p.erased) + p.bundle.leafCount()
 }
 
 // writeSegment writes a whole segment from its bundles, in order; its first cut
 // leaves are erased. The caller syncs the file and renames it into place. The file
 // depends on the leaves alone (and on the compressor's version).
-func writeSegment(f File, form shape, number uint64, cut int, source func(i int) (*part, error), pace *pacer) (*segmentParts, error) {
+func writeSegment(f File, form geometry, number uint64, cut int, source func(i int) (*bundleInput, error), pace *pacer) (*segmentFooter, error) {
 	if err := f.Truncate(0); err != nil {
 		return nil, err
 	}
-	p := &segmentParts{
-		info:   segmentInfo{shape: form, codec: codecS2InZstd, first: form.first(number)},
+	p := &segmentFooter{
+		info:   segmentInfo{geometry: form, codec: codecS2InZstd, first: form.firstLeaf(number)},
 		hashes: make([]Hash, 0, form.leaves()),
 	}
 	if p.info.cut = cut; cut == int(form.leaves()) {
@@ -109,13 +109,13 @@ func writeSegment(f File, form shape, number uint64, cut int, source func(i int)
 	hash := new(merkle.Hasher)
 	var packed []byte
 	for i := range form.bundles() {
-		pace.begin()
+		pace.beginStep()
 		b, err := source(i)
 		if err != nil {
 			return nil, err
 		}
-		if b.len() != bundleLeaves || len(b.erased) != min(p.info.skipped(i), bundleLeaves) && !p.info.gone(i) || (b.bundle == nil) != p.info.gone(i) {
-			return nil, fmt.Errorf("segment %d: bundle %d has %d leaves, %d of them erased: %w", number, i, b.len(), len(b.erased), errBundle)
+		if b.leafCount() != bundleLeaves || len(b.erased) != min(p.info.erasedInBundle(i), bundleLeaves) && !p.info.isBundleGone(i) || (b.bundle == nil) != p.info.isBundleGone(i) {
+			return nil, fmt.Errorf("segment %d: bundle %d has %d leaves, %d of them erased: %w", number, i, b.leafCount(), len(b.erased), errBundle)
 		}
 		if i == 0 {
 			p.info.timeFirst = b.timeFirst
@@ -123,19 +123,19 @@ func writeSegment(f File, form shape, number uint64, cut int, source func(i int)
 		}
 		packed = packed[:0]
 		if b.bundle != nil {
-			packed = compress(packed, b.bundle.raw)
+			packed = compressBundle(packed, b.bundle.raw)
 		}
 		p.addBundle(b, hash, packed, w.position())
 		w.write(packed)
-		w.settle(pace)
-		pace.end()
+		w.syncStep(pace)
+		pace.endStep()
 	}
 	p.info.tableAt = w.position()
-	p.finish(w, pace)
+	p.writeFooter(w, pace)
 	return p, w.err
 }
 
-func (p *segmentParts) addBundle(b *part, hash *merkle.Hasher, packed []byte, offset int64) {
+func (p *segmentFooter) addBundle(b *bundleInput, hash *merkle.Hasher, packed []byte, offset int64) {
 	switch {
 	case b.hashes != nil:
 		p.hashes = append(p.hashes, b.hashes...)
@@ -143,8 +143,8 @@ func (p *segmentParts) addBundle(b *part, hash *merkle.Hasher, packed []byte, of
 		p.hashes = append(p.hashes, b.erased...)
 	default:
 		p.hashes = append(p.hashes, b.erased...)
-		for i := range b.bundle.len() {
-			p.hashes = append(p.hashes, hash.Leaf(b.bundle.data(i)))
+		for i := range b.bundle.leafCount() {
+			p.hashes = append(p.hashes, hash.Leaf(b.bundle.leafData(i)))
 		}
 	}
 	tile := p.hashes[len(p.hashes)-bundleLeaves:]
@@ -158,23 +158,23 @@ func (p *segmentParts) addBundle(b *part, hash *merkle.Hasher, packed []byte, of
 	}
 	p.info.timeLast = e.timeLast
 	if b.bundle != nil {
-		p.pack(&e, b.bundle, packed)
+		p.fillRow(&e, b.bundle, packed)
 	}
 	p.table = append(p.table, e)
 }
 
-// pack fills in the row of a bundle that has leaves.
-func (p *segmentParts) pack(e *tableEntry, b *bundle, packed []byte) {
+// fillRow fills in the row of a bundle that has leaves.
+func (p *segmentFooter) fillRow(e *tableEntry, b *bundle, packed []byte) {
 	e.packed, e.raw, e.crc = uint32(len(packed)), uint32(len(b.raw)), crc32.Checksum(packed, castagnoli)
 	e.timeFirst = b.times[0]
-	keys := distinct(b.keys)
+	keys := sortDistinct(b.keys)
 	p.keys = append(p.keys, keys)
 	p.filters, e.filterBlocks = appendFilterOf(p.filters, keys, &pacer{})
 }
 
-// distinct returns keys sorted, each once. They are hashes: laid out by their first byte
+// sortDistinct returns keys sorted, each once. They are hashes: laid out by their first byte
 // nearly every one stands in its place.
-func distinct(keys []uint64) []uint64 {
+func sortDistinct(keys []uint64) []uint64 {
 	var ends [1 << 8]int
 	for _, k := range keys {
 		ends[k>>56]++
@@ -197,8 +197,8 @@ func distinct(keys []uint64) []uint64 {
 	return slices.Compact(sorted)
 }
 
-// finish writes everything behind the bundles.
-func (p *segmentParts) finish(w *segmentWriter, pace *pacer) {
+// writeFooter writes everything behind the bundles.
+func (p *segmentFooter) writeFooter(w *segmentWriter, pace *pacer) {
 	table := make([]byte, 0, len(p.table)*tableEntrySize)
 	for i := range p.table {
 		table = p.table[i].appendTo(table)
@@ -218,19 +218,19 @@ func (p *segmentParts) finish(w *segmentWriter, pace *pacer) {
 
 	w.write(table)
 	for i := 0; i < len(p.hashes); i += bundleLeaves {
-		pace.begin()
+		pace.beginStep()
 		w.write(appendHashes(nil, p.hashes[i:i+bundleLeaves]))
-		w.settle(pace)
-		pace.end()
+		w.syncStep(pace)
+		pace.endStep()
 	}
 	w.write(nodes)
 	w.write(p.filters)
 	w.write(filter)
 	w.write(p.info.appendTrailer(nil))
-	w.flush()
+	w.flushBuffer()
 }
 
-// indexRecord is a line of the index file: a cache of the trailers, so that
+// indexRecord is a record of the index file: a cache of the trailers, so that
 // opening a store does not open every segment.
 //
 //	0 magic "RGix"   4 crc32c u32 of bytes 8 to 64   8 segment u32   12 cut u32

@@ -28,7 +28,7 @@ type Options struct {
 // by atomic store: first a leaf's hash and time, then its place, then the size.
 type Store struct {
 	dir    Dir
-	form   shape
+	form   geometry
 	inline bool
 	// readOnly: nothing is made, cut or removed, see OpenReadOnly.
 	readOnly bool
@@ -41,8 +41,8 @@ type Store struct {
 	filters  *filterFile
 	bundles  bundleCache
 
-	mu    sync.RWMutex // guards shelf
-	shelf shelf
+	mu      sync.RWMutex // guards catalog
+	catalog catalog
 
 	writing  sync.Mutex // one writer of tails: Append, ImportBundle, marks
 	frames   []byte
@@ -92,21 +92,21 @@ func (s *Store) Oldest() uint64 { return s.oldest.Load() }
 func (s *Store) Append(first uint64, leaves []Leaf) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return err
 	}
 	if size := s.size.Load(); first > size {
 		return fmt.Errorf("append at %d, size %d: %w", first, size, ErrGap)
 	}
 	for i := range leaves {
-		if err := leaves[i].check(); err != nil {
+		if err := leaves[i].checkLimits(); err != nil {
 			return fmt.Errorf("leaf %d: %w", first+uint64(i), err)
 		}
 	}
 	for len(leaves) > 0 {
-		room := int(s.form.leaves()) - s.form.place(first)
-		part := leaves[:min(room, len(leaves))]
-		if err := s.appendTo(s.form.segment(first), first, part); err != nil {
+		space := int(s.form.leaves()) - s.form.placeInSegment(first)
+		part := leaves[:min(space, len(leaves))]
+		if err := s.appendTo(s.form.segmentOf(first), first, part); err != nil {
 			return err
 		}
 		first += uint64(len(part))
@@ -121,7 +121,7 @@ func (s *Store) appendTo(number, first uint64, leaves []Leaf) error {
 	}
 	t, err := s.writeTail(number)
 	if err != nil {
-		return s.fail(err)
+		return s.markBroken(err)
 	}
 	if t == nil {
 		return s.compareSealed(first, leaves)
@@ -146,9 +146,9 @@ func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) er
 	lastTime, size := s.lastTime, s.size.Load()
 	for i := range leaves {
 		index, leaf := first+uint64(i), &leaves[i]
-		k := s.form.place(index)
+		k := s.form.placeInSegment(index)
 		h := s.leafHash(leaf)
-		if t.has(k) {
+		if t.hasLeaf(k) {
 			if h != t.hashes[k] {
 				return fmt.Errorf("leaf %d: %w", index, ErrDiverged)
 			}
@@ -170,12 +170,12 @@ func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) er
 	if len(s.pending) == 0 {
 		return nil
 	}
-	if err := t.append(s.frames); err != nil {
-		return s.fail(err)
+	if err := t.appendFrames(s.frames); err != nil {
+		return s.markBroken(err)
 	}
 	for i := range s.pending {
 		p := &s.pending[i]
-		t.put(p.k, p.place, &p.hash, p.time)
+		t.publishFrame(p.k, p.place, &p.hash, p.time)
 	}
 	s.lastTime = lastTime
 	leavesAppended.Add(len(s.pending))
@@ -195,12 +195,12 @@ func (s *Store) leafHash(l *Leaf) Hash {
 // where needed; nil if the segment is in its final form. Writer only.
 func (s *Store) writeTail(number uint64) (*tail, error) {
 	for {
-		t, state := s.find(number)
+		t, state := s.acquireTail(number)
 		if t != nil || state == slotSealed || state == slotErased {
 			return t, nil
 		}
 		s.mu.RLock()
-		open := len(s.shelf.tails)
+		open := len(s.catalog.tails)
 		s.mu.RUnlock()
 		if open >= tailsMax {
 			return nil, fmt.Errorf("%d unsealed segments: %w", open, ErrLimit)
@@ -213,10 +213,10 @@ func (s *Store) writeTail(number uint64) (*tail, error) {
 			return nil, err
 		}
 		s.mu.Lock()
-		slot := s.shelf.grow(number)
+		slot := s.catalog.slotFor(number)
 		taken := slot.state != slotAbsent // fetched whole from a peer meanwhile
 		if !taken {
-			slot.state, s.shelf.tails[number] = slotTail, newTail(s.form, number, f)
+			slot.state, s.catalog.tails[number] = slotTail, newTail(s.form, number, f)
 		}
 		s.mu.Unlock()
 		if taken {
@@ -260,7 +260,7 @@ func (s *Store) compareSealed(first uint64, leaves []Leaf) error {
 // SyncTo makes the leaves below size durable. An error is final: the store
 // refuses to write from then on, and the caller ends the process.
 func (s *Store) SyncTo(size uint64) error {
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return err
 	}
 	if have := s.size.Load(); size > have {
@@ -269,10 +269,10 @@ func (s *Store) SyncTo(size uint64) error {
 	s.syncing.Lock()
 	defer s.syncing.Unlock()
 	for _, t := range s.tailsBelow(size) {
-		err := t.sync(s.dir, s.mark)
+		err := t.syncFile(s.dir, s.appendMark)
 		t.release()
 		if err != nil {
-			return s.fail(err)
+			return s.markBroken(err)
 		}
 	}
 	return nil
@@ -283,7 +283,7 @@ func (s *Store) tailsBelow(size uint64) []*tail {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var tails []*tail
-	for _, t := range s.shelf.tails {
+	for _, t := range s.catalog.tails {
 		if t.first < size && t.acquire() {
 			tails = append(tails, t)
 		}
@@ -291,14 +291,14 @@ func (s *Store) tailsBelow(size uint64) []*tail {
 	return tails
 }
 
-// mark appends a frame that vouches for the file's first bytes.
-func (s *Store) mark(t *tail, durable int64) error {
+// appendMark appends a frame that vouches for the file's first bytes.
+func (s *Store) appendMark(t *tail, durable int64) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return err
 	}
-	return t.append(appendFrame(nil, frameMark, s.size.Load(), &Leaf{Time: durable}))
+	return t.appendFrames(appendFrame(nil, frameMark, s.size.Load(), &Leaf{Time: durable}))
 }
 
 // Leaf returns one leaf's bytes, which the caller must not change. It answers a
@@ -317,18 +317,18 @@ func (s *Store) Record(index uint64) (Leaf, error) {
 	case index < s.oldest.Load():
 		return Leaf{}, ErrPruned
 	}
-	number := s.form.segment(index)
-	t, state := s.find(number)
+	number := s.form.segmentOf(index)
+	t, state := s.acquireTail(number)
 	if t != nil {
 		defer t.release()
-		f, err := t.frame(s.form.place(index))
+		f, err := t.readFrame(s.form.placeInSegment(index))
 		if err != nil {
 			return Leaf{}, s.noteDamage(err)
 		}
 		if f.kind == frameErased {
 			return Leaf{}, ErrPruned
 		}
-		return f.leaf(new([]uint64)), nil
+		return f.toLeaf(new([]uint64)), nil
 	}
 	switch state {
 	case slotSealed:
@@ -336,42 +336,42 @@ func (s *Store) Record(index uint64) (Leaf, error) {
 		if err != nil {
 			return Leaf{}, err
 		}
-		k := int(index%bundleLeaves) - b.skip
+		k := int(index%bundleLeaves) - b.erasedBefore
 		if k < 0 {
 			return Leaf{}, ErrPruned
 		}
-		return b.leaf(k), nil
+		return b.leafAt(k), nil
 	case slotErased:
 		return Leaf{}, ErrPruned
 	}
 	return Leaf{}, ErrMissing
 }
 
-// find returns a segment's tail, acquired, or its state if it has none.
-func (s *Store) find(number uint64) (*tail, slotState) {
+// acquireTail returns a segment's tail, acquired, or its state if it has none.
+func (s *Store) acquireTail(number uint64) (*tail, slotState) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if t := s.shelf.tails[number]; t != nil && t.acquire() {
+	if t := s.catalog.tails[number]; t != nil && t.acquire() {
 		return t, slotTail
 	}
-	return nil, s.shelf.state(number)
+	return nil, s.catalog.stateOf(number)
 }
 
 // readBundle reads a bundle of a sealed segment, through the cache.
 func (s *Store) readBundle(number uint64) (*bundle, error) {
-	if b := s.bundles.get(number); b != nil {
+	if b := s.bundles.getBundle(number); b != nil {
 		return b, nil
 	}
-	open, err := s.openSegment(s.form.segment(number * bundleLeaves))
+	open, err := s.openSegment(s.form.segmentOf(number * bundleLeaves))
 	if err != nil {
 		return nil, err
 	}
 	defer s.sealed.release(open)
-	b, err := open.bundle(s.form.place(number*bundleLeaves) / bundleLeaves)
+	b, err := open.readBundle(s.form.placeInSegment(number*bundleLeaves) / bundleLeaves)
 	if err != nil {
 		return nil, s.noteDamage(err)
 	}
-	s.bundles.put(number, b)
+	s.bundles.putBundle(number, b)
 	return b, nil
 }
 
@@ -379,14 +379,14 @@ func (s *Store) readBundle(number uint64) (*bundle, error) {
 func (s *Store) openSegment(number uint64) (*openSegment, error) {
 	for {
 		s.mu.RLock()
-		state := s.shelf.state(number)
+		state := s.catalog.stateOf(number)
 		s.mu.RUnlock()
 		open, err := s.sealed.acquire(number, state == slotErased)
 		if err == nil {
 			return open, nil
 		}
 		s.mu.RLock()
-		erased := state != slotErased && s.shelf.state(number) == slotErased
+		erased := state != slotErased && s.catalog.stateOf(number) == slotErased
 		s.mu.RUnlock()
 		if !erased { // otherwise it was erased between the look and the open
 			return nil, s.noteDamage(err)
@@ -394,7 +394,7 @@ func (s *Store) openSegment(number uint64) (*openSegment, error) {
 	}
 }
 
-func (s *Store) usable() error {
+func (s *Store) checkUsable() error {
 	if err := s.broken.Load(); err != nil {
 		return *err
 	}
@@ -404,8 +404,8 @@ func (s *Store) usable() error {
 	return nil
 }
 
-// fail makes a disk error sticky.
-func (s *Store) fail(err error) error {
+// markBroken makes a disk error sticky.
+func (s *Store) markBroken(err error) error {
 	if err == nil || errors.Is(err, ErrBroken) || errors.Is(err, ErrClosed) {
 		return err
 	}
@@ -437,7 +437,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	for _, t := range s.shelf.tails {
+	for _, t := range s.catalog.tails {
 		errs = append(errs, t.close())
 	}
 	s.sealed.closeAll()

@@ -22,7 +22,7 @@ import (
 // not change any more. A bundle's root stands in the same way behind
 // bundleDone. A repaired leaf gets a new place; its hash stays.
 type tail struct {
-	form   shape
+	form   geometry
 	number uint64
 	first  uint64
 	name   string
@@ -78,9 +78,9 @@ func framePlace(offset int64, size int, erased bool) uint64 {
 	return packPlace(offset, size)
 }
 
-func newTail(form shape, number uint64, f File) *tail {
+func newTail(form geometry, number uint64, f File) *tail {
 	t := &tail{
-		form: form, number: number, first: form.first(number), name: tailName(number), file: f,
+		form: form, number: number, first: form.firstLeaf(number), name: tailName(number), file: f,
 		place:        make([]atomic.Uint64, form.leaves()),
 		hashes:       make([]Hash, form.leaves()),
 		times:        make([]int64, form.leaves()),
@@ -129,7 +129,7 @@ func (t *tail) close() error {
 	return nil
 }
 
-func (t *tail) has(k int) bool { return t.place[k].Load() != 0 }
+func (t *tail) hasLeaf(k int) bool { return t.place[k].Load() != 0 }
 
 // hasText tells of a leaf whose bytes are there, whole or damaged.
 func (t *tail) hasText(k int) bool {
@@ -140,7 +140,7 @@ func (t *tail) hasText(k int) bool {
 // erasedEnd is the place behind the last leaf that is erased.
 func (t *tail) erasedEnd() int {
 	for k := len(t.place) - 1; k >= 0; k-- {
-		if t.has(k) && !t.hasText(k) {
+		if t.hasLeaf(k) && !t.hasText(k) {
 			return k + 1
 		}
 	}
@@ -157,9 +157,9 @@ func (t *tail) hasTextBelow(end int) bool {
 	return false
 }
 
-// put makes a written frame readable. Writer only.
-func (t *tail) put(k int, place uint64, hash *Hash, time int64) {
-	if t.has(k) { // repaired: only the place is new
+// publishFrame makes a written frame readable. Writer only.
+func (t *tail) publishFrame(k int, place uint64, hash *Hash, time int64) {
+	if t.hasLeaf(k) { // repaired: only the place is new
 		t.place[k].Store(place)
 		return
 	}
@@ -174,8 +174,8 @@ func (t *tail) put(k int, place uint64, hash *Hash, time int64) {
 	}
 }
 
-// append writes encoded frames at the end of the file. Writer only.
-func (t *tail) append(frames []byte) error {
+// appendFrames writes encoded frames at the end of the file. Writer only.
+func (t *tail) appendFrames(frames []byte) error {
 	for at := 0; at < len(frames); at += writeChunkMax {
 		part := frames[at:min(len(frames), at+writeChunkMax)]
 		if _, err := t.file.WriteAt(part, t.end+int64(at)); err != nil {
@@ -187,12 +187,12 @@ func (t *tail) append(frames []byte) error {
 	return nil
 }
 
-func (t *tail) damage(k int, what string) *DamageError {
+func (t *tail) newDamage(k int, what string) *DamageError {
 	return &DamageError{File: t.name, First: t.first + uint64(k), Last: t.first + uint64(k), What: what}
 }
 
-// frame reads one leaf's frame; the caller holds a reference.
-func (t *tail) frame(k int) (frame, error) {
+// readFrame reads one leaf's frame; the caller holds a reference.
+func (t *tail) readFrame(k int) (frame, error) {
 	place := t.place[k].Load()
 	if place == 0 {
 		return frame{}, ErrMissing
@@ -200,7 +200,7 @@ func (t *tail) frame(k int) (frame, error) {
 	offset, size := unpackPlace(place)
 	b := make([]byte, size)
 	if err := readFull(t.file, b, offset); err != nil {
-		return frame{}, t.damage(k, err.Error())
+		return frame{}, t.newDamage(k, err.Error())
 	}
 	return t.checkFrame(k, b)
 }
@@ -208,24 +208,24 @@ func (t *tail) frame(k int) (frame, error) {
 func (t *tail) checkFrame(k int, b []byte) (frame, error) {
 	f, n, ok := decodeFrame(b)
 	if !ok || n != len(b) || f.kind == frameMark || f.index != t.first+uint64(k) {
-		return frame{}, t.damage(k, "frame checksum")
+		return frame{}, t.newDamage(k, "frame checksum")
 	}
 	return f, nil
 }
 
-// tailRoom is memory for the leaves of a tail that whoever reads bundle after bundle
+// tailBuffer is memory for the leaves of a tail that whoever reads bundle after bundle
 // uses again: a page that is touched for the first time is dearer than its bytes.
-type tailRoom struct {
+type tailBuffer struct {
 	leaves []Leaf
 	frames []byte // Of this bundle so far; a block that is full is left to its leaves.
 	keys   []uint64
 	raw    []byte
 }
 
-func (r *tailRoom) reset() { r.leaves, r.frames, r.keys = r.leaves[:0], r.frames[:0], r.keys[:0] }
+func (r *tailBuffer) reset() { r.leaves, r.frames, r.keys = r.leaves[:0], r.frames[:0], r.keys[:0] }
 
-// take returns room for size bytes of frames.
-func (r *tailRoom) take(size int) []byte {
+// reserveBytes returns buffer for size bytes of frames.
+func (r *tailBuffer) reserveBytes(size int) []byte {
 	at := len(r.frames)
 	if cap(r.frames)-at < size {
 		r.frames, at = make([]byte, 0, size+size/8), 0
@@ -234,12 +234,12 @@ func (r *tailRoom) take(size int) []byte {
 	return r.frames[at : at+size : at+size]
 }
 
-// leaves reads the leaves [from, to) of the tail, erased ones too, in one read
+// readLeaves reads the leaves [from, to) of the tail, erased ones too, in one read
 // where their frames are neighbours, as they nearly always are. They are good until
-// the room is used again. The caller holds a reference.
-func (t *tail) leaves(from, to int, room *tailRoom) ([]Leaf, error) {
-	room.reset()
-	out := slices.Grow(room.leaves, to-from)
+// the buffer is used again. The caller holds a reference.
+func (t *tail) readLeaves(from, to int, buffer *tailBuffer) ([]Leaf, error) {
+	buffer.reset()
+	out := slices.Grow(buffer.leaves, to-from)
 	var run []byte
 	runAt := int64(0)
 	for k := from; k < to; k++ {
@@ -250,18 +250,18 @@ func (t *tail) leaves(from, to int, room *tailRoom) ([]Leaf, error) {
 		offset, size := unpackPlace(place)
 		if offset < runAt || offset+int64(size) > runAt+int64(len(run)) {
 			length := t.runLength(k, to, offset)
-			run, runAt = room.take(int(max(length, int64(size)))), offset
+			run, runAt = buffer.reserveBytes(int(max(length, int64(size)))), offset
 			if err := readFull(t.file, run, offset); err != nil {
-				return out, t.damage(k, err.Error())
+				return out, t.newDamage(k, err.Error())
 			}
 		}
 		f, err := t.checkFrame(k, run[offset-runAt:][:size])
 		if err != nil {
 			return out, err
 		}
-		out = append(out, f.leaf(&room.keys))
+		out = append(out, f.toLeaf(&buffer.keys))
 	}
-	room.leaves = out
+	buffer.leaves = out
 	return out, nil
 }
 
@@ -279,37 +279,37 @@ func (t *tail) runLength(k, to int, start int64) int64 {
 	return end - start
 }
 
-// part reads a complete bundle for a segment of which the first cut leaves are
-// erased: of those nothing is read. It is good until the room is used again.
-func (t *tail) part(i, cut int, room *tailRoom) (*part, error) {
+// readBundleInput reads a complete bundle for a segment of which the first cut leaves are
+// erased: of those nothing is read. It is good until the buffer is used again.
+func (t *tail) readBundleInput(i, cut int, buffer *tailBuffer) (*bundleInput, error) {
 	from, to := i*bundleLeaves, (i+1)*bundleLeaves
 	at := min(max(from, cut), to)
 	var leaves []Leaf
 	for k := from; k < at; k++ {
 		leaves = append(leaves, Leaf{Time: t.times[k], Hash: t.hashes[k], Erased: true})
 	}
-	rest, err := t.leaves(at, to, room)
+	rest, err := t.readLeaves(at, to, buffer)
 	if err != nil {
 		return nil, err
 	}
 	if len(leaves) > 0 {
 		rest = append(leaves, rest...)
 	}
-	p, err := newPart(rest, room.raw[:0])
+	p, err := newBundleInput(rest, buffer.raw[:0])
 	if err != nil {
 		return nil, err
 	}
 	if p.bundle != nil {
-		room.raw = p.bundle.raw
+		buffer.raw = p.bundle.raw
 	}
 	p.hashes = t.hashes[from:to] // Each frame's checksum has just been checked.
 	return p, nil
 }
 
-// sync makes what is written durable and writes a mark that says so: bytes
+// syncFile makes what is written durable and writes a mark that says so: bytes
 // below the mark's offset that do not read back later are damage, not a torn
 // end. mark writes the frame under the writer's lock.
-func (t *tail) sync(d Dir, mark func(t *tail, durable int64) error) error {
+func (t *tail) syncFile(d Dir, mark func(t *tail, durable int64) error) error {
 	written := t.written.Load()
 	if written == t.durable.Load() && t.nameSaved.Load() {
 		return nil
@@ -337,7 +337,7 @@ func (t *tail) sync(d Dir, mark func(t *tail, durable int64) error) error {
 // recoverTail reads a tail file after a start: it takes every whole frame, cuts
 // what a crash tore off the end, and reports what was damaged though a mark says
 // it was durable. Read-only it cuts nothing.
-func recoverTail(d Dir, form shape, number uint64, readOnly bool) (t *tail, report *TailReport, err error) {
+func recoverTail(d Dir, form geometry, number uint64, readOnly bool) (t *tail, report *TailReport, err error) {
 	take := d.Create
 	if readOnly {
 		take = d.Open
@@ -347,7 +347,7 @@ func recoverTail(d Dir, form shape, number uint64, readOnly bool) (t *tail, repo
 		return nil, nil, err
 	}
 	t = newTail(form, number, f)
-	report, err = t.recover(readOnly)
+	report, err = t.recoverFrames(readOnly)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("%s: %w", t.name, err), f.Close())
 	}
@@ -364,7 +364,7 @@ type TailReport struct {
 	Damaged int
 }
 
-func (t *tail) recover(readOnly bool) (*TailReport, error) {
+func (t *tail) recoverFrames(readOnly bool) (*TailReport, error) {
 	size, err := t.file.Size()
 	if err != nil {
 		return nil, err
@@ -378,7 +378,7 @@ func (t *tail) recover(readOnly bool) (*TailReport, error) {
 	scan := &frameScanner{file: t.file, size: size}
 	hash := new(merkle.Hasher)
 	for t.end < size {
-		f, start, n, err := scan.next(t.end)
+		f, start, n, err := scan.nextFrame(t.end)
 		if err != nil {
 			return nil, err
 		}
@@ -393,8 +393,8 @@ func (t *tail) recover(readOnly bool) (*TailReport, error) {
 			}
 		}
 		t.end = start + int64(n)
-		if f.kind != frameMark && t.form.segment(f.index) == t.number {
-			if err := t.take(&f, start, n, hash); err != nil {
+		if f.kind != frameMark && t.form.segmentOf(f.index) == t.number {
+			if err := t.publishFound(&f, start, n, hash); err != nil {
 				return nil, err
 			}
 		}
@@ -403,7 +403,7 @@ func (t *tail) recover(readOnly bool) (*TailReport, error) {
 		report.Cut = size - t.end
 	}
 	if t.end < size && !readOnly {
-		if err := t.cut(mark); err != nil {
+		if err := t.truncateTorn(mark); err != nil {
 			return nil, err
 		}
 	}
@@ -412,24 +412,24 @@ func (t *tail) recover(readOnly bool) (*TailReport, error) {
 	return report, nil
 }
 
-// take makes a frame found in the file readable.
-func (t *tail) take(f *frame, start int64, size int, hash *merkle.Hasher) error {
-	k := t.form.place(f.index)
-	h := f.hash(hash)
-	if t.has(k) && h != t.hashes[k] {
+// publishFound makes a frame found in the file readable.
+func (t *tail) publishFound(f *frame, start int64, size int, hash *merkle.Hasher) error {
+	k := t.form.placeInSegment(f.index)
+	h := f.leafHash(hash)
+	if t.hasLeaf(k) && h != t.hashes[k] {
 		return fmt.Errorf("leaf %d stands twice with different bytes: %w", f.index, ErrDiverged)
 	}
-	t.put(k, framePlace(start, size, f.kind == frameErased), &h, f.time)
+	t.publishFrame(k, framePlace(start, size, f.kind == frameErased), &h, f.time)
 	return nil
 }
 
-// cut drops what follows the last whole frame. A mark that stands behind it is
+// truncateTorn drops what follows the last whole frame. A mark that stands behind it is
 // written anew in front of the cut: without it the next start would take damage to
 // what had been durable for a torn end, and drop everything from there on.
-func (t *tail) cut(mark tailMark) error {
+func (t *tail) truncateTorn(mark tailMark) error {
 	if mark.end > t.end {
 		again := appendFrame(nil, frameMark, mark.index, &Leaf{Time: mark.durable})
-		if err := t.append(again); err != nil {
+		if err := t.appendFrames(again); err != nil {
 			return err
 		}
 		if err := t.file.Sync(); err != nil {
@@ -455,7 +455,7 @@ type tailMark struct {
 func lastMark(f File, size int64) (mark tailMark, err error) {
 	scan := &frameScanner{file: f, size: size}
 	for offset := int64(0); offset < size; {
-		frame, start, n, err := scan.next(offset)
+		frame, start, n, err := scan.nextFrame(offset)
 		if err != nil {
 			return tailMark{}, err
 		}
@@ -471,9 +471,9 @@ func lastMark(f File, size int64) (mark tailMark, err error) {
 }
 
 // end of the leaves present: one past the highest index, 0 if there is none.
-func (t *tail) extent() uint64 {
+func (t *tail) endIndex() uint64 {
 	for k := len(t.place) - 1; k >= 0; k-- {
-		if t.has(k) {
+		if t.hasLeaf(k) {
 			return t.first + uint64(k) + 1
 		}
 	}

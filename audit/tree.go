@@ -19,26 +19,26 @@ type treeReader struct {
 	nodes  []Hash
 }
 
-// node returns the hash of a complete subtree.
-func (r *treeReader) node(level uint, index uint64) (Hash, error) {
+// readNode returns the hash of a complete subtree.
+func (r *treeReader) readNode(level uint, index uint64) (Hash, error) {
 	s := r.s
 	if level >= s.form.level {
 		s.mu.RLock()
-		h := s.shelf.node(level, index)
+		h := s.catalog.nodeAt(level, index)
 		s.mu.RUnlock()
 		if h != noHash {
 			return h, nil
 		}
-		return r.derive(level, index)
+		return r.deriveNode(level, index)
 	}
-	number := s.form.segment(index << level)
-	t, state := s.find(number)
+	number := s.form.segmentOf(index << level)
+	t, state := s.acquireTail(number)
 	switch {
 	case t != nil:
 		defer t.release()
 		return r.tailNode(t, level, index)
 	case state == slotAbsent:
-		return r.adopted(level, index)
+		return r.adoptedNode(level, index)
 	case level >= bundleLevel:
 		return r.segmentNode(number, level, index)
 	}
@@ -54,14 +54,14 @@ func (r *treeReader) node(level uint, index uint64) (Hash, error) {
 	return subtreeRoot(r.tile[first : first+1<<level]), nil
 }
 
-// derive computes a node at or above segment level that is not known yet though
+// deriveNode computes a node at or above segment level that is not known yet though
 // all below it may be: behind a hole, the adopted tree head and the leaves since
 // make it up. It is kept.
-func (r *treeReader) derive(level uint, index uint64) (Hash, error) {
+func (r *treeReader) deriveNode(level uint, index uint64) (Hash, error) {
 	s := r.s
 	var h Hash
 	if level == s.form.level {
-		t, _ := s.find(index)
+		t, _ := s.acquireTail(index)
 		if t == nil {
 			return noHash, ErrMissing
 		}
@@ -71,11 +71,11 @@ func (r *treeReader) derive(level uint, index uint64) (Hash, error) {
 			return noHash, err
 		}
 	} else {
-		left, err := r.node(level-1, 2*index)
+		left, err := r.readNode(level-1, 2*index)
 		if err != nil {
 			return noHash, err
 		}
-		right, err := r.node(level-1, 2*index+1)
+		right, err := r.readNode(level-1, 2*index+1)
 		if err != nil {
 			return noHash, err
 		}
@@ -83,7 +83,7 @@ func (r *treeReader) derive(level uint, index uint64) (Hash, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return h, s.shelf.setNode(level, index, h)
+	return h, s.catalog.setNode(level, index, h)
 }
 
 func (r *treeReader) segmentNode(number uint64, level uint, index uint64) (Hash, error) {
@@ -117,13 +117,13 @@ func (r *treeReader) tailNode(t *tail, level uint, index uint64) (Hash, error) {
 	} else {
 		done := true
 		for k := first; k < first+1<<level && done; k++ {
-			done = t.has(k)
+			done = t.hasLeaf(k)
 		}
 		if done {
 			return subtreeRoot(t.hashes[first : first+1<<level]), nil
 		}
 	}
-	if h, err := r.adopted(level, index); err == nil || level == 0 {
+	if h, err := r.adoptedNode(level, index); err == nil || level == 0 {
 		return h, err
 	}
 	left, err := r.tailNode(t, level-1, 2*index)
@@ -137,10 +137,10 @@ func (r *treeReader) tailNode(t *tail, level uint, index uint64) (Hash, error) {
 	return hashChildren(&left, &right), nil
 }
 
-func (r *treeReader) adopted(level uint, index uint64) (Hash, error) {
+func (r *treeReader) adoptedNode(level uint, index uint64) (Hash, error) {
 	r.s.mu.RLock()
 	defer r.s.mu.RUnlock()
-	if h, ok := r.s.shelf.adopted[node{level, index}]; ok {
+	if h, ok := r.s.catalog.adopted[node{level, index}]; ok {
 		return h, nil
 	}
 	return noHash, ErrMissing
@@ -149,21 +149,21 @@ func (r *treeReader) adopted(level uint, index uint64) (Hash, error) {
 // leafHashes reads the leaf hashes of a sealed bundle. A damaged hash tile is
 // computed again from the leaves.
 func (s *Store) leafHashes(bundle uint64) ([]Hash, error) {
-	open, err := s.openSegment(s.form.segment(bundle * bundleLeaves))
+	open, err := s.openSegment(s.form.segmentOf(bundle * bundleLeaves))
 	if err != nil {
 		return nil, err
 	}
 	defer s.sealed.release(open)
-	i := s.form.place(bundle*bundleLeaves) / bundleLeaves
-	tile, err := open.tile(i)
+	i := s.form.placeInSegment(bundle*bundleLeaves) / bundleLeaves
+	tile, err := open.readTile(i)
 	if err == nil {
 		return hashesOf(tile), nil
 	}
-	if b, bundleErr := open.bundle(i); bundleErr == nil && b.skip == 0 {
+	if b, bundleErr := open.readBundle(i); bundleErr == nil && b.erasedBefore == 0 {
 		_ = s.noteDamage(err)
 		hashes, hash := make([]Hash, bundleLeaves), new(merkle.Hasher)
 		for k := range hashes {
-			hashes[k] = hash.Leaf(b.data(k))
+			hashes[k] = hash.Leaf(b.leafData(k))
 		}
 		if subtreeRoot(hashes) == open.nodes[i] {
 			return hashes, nil
@@ -198,18 +198,18 @@ func (s *Store) Frontier(size uint64) ([]Hash, error) {
 	if size > s.size.Load() {
 		return nil, ErrNotYet
 	}
-	hashes, err := s.hashes(compact.RangeNodes(0, size, nil))
+	hashes, err := s.readNodes(compact.RangeNodes(0, size, nil))
 	if err != nil {
 		return nil, fmt.Errorf("tree of %d leaves: %w", size, err)
 	}
 	return hashes, nil
 }
 
-func (s *Store) hashes(ids []compact.NodeID) ([]Hash, error) {
+func (s *Store) readNodes(ids []compact.NodeID) ([]Hash, error) {
 	r := &treeReader{s: s}
 	out := make([]Hash, len(ids))
 	for i, id := range ids {
-		h, err := r.node(id.Level, id.Index)
+		h, err := r.readNode(id.Level, id.Index)
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +229,7 @@ func (s *Store) Inclusion(index, size uint64) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.prove(nodes)
+	return s.proofPath(nodes)
 }
 
 // Consistency returns the consistency proof (RFC 6962, section 2.1.2) between
@@ -242,11 +242,11 @@ func (s *Store) Consistency(from, to uint64) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.prove(nodes)
+	return s.proofPath(nodes)
 }
 
-func (s *Store) prove(nodes proof.Nodes) ([][]byte, error) {
-	hashes, err := s.hashes(nodes.IDs)
+func (s *Store) proofPath(nodes proof.Nodes) ([][]byte, error) {
+	hashes, err := s.readNodes(nodes.IDs)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (s *Store) Tile(level uint, index uint64, width int) ([]byte, error) {
 	r := &treeReader{s: s}
 	tile := make([]byte, 0, width*hashSize)
 	for i := range uint64(width) {
-		h, err := r.node(8*level, first+i)
+		h, err := r.readNode(8*level, first+i)
 		if err != nil {
 			return nil, fmt.Errorf("tile %d/%d: %w", level, index, err)
 		}
@@ -317,11 +317,11 @@ func (s *Store) Bundle(index uint64, width int) ([]Leaf, error) {
 	if oldest := s.oldest.Load(); oldest > first {
 		gone = int(min(oldest-first, uint64(width)))
 	}
-	t, state := s.find(s.form.segment(first))
+	t, state := s.acquireTail(s.form.segmentOf(first))
 	switch {
 	case t != nil:
 		defer t.release()
-		return s.tailBundle(t, s.form.place(first), gone, width)
+		return s.tailBundle(t, s.form.placeInSegment(first), gone, width)
 	case state == slotSealed || state == slotErased:
 		return s.sealedBundle(index, gone, width)
 	}
@@ -331,12 +331,12 @@ func (s *Store) Bundle(index uint64, width int) ([]Leaf, error) {
 func (s *Store) tailBundle(t *tail, k, gone, width int) ([]Leaf, error) {
 	leaves := make([]Leaf, 0, width)
 	for i := k; i < k+gone; i++ {
-		if !t.has(i) {
+		if !t.hasLeaf(i) {
 			return nil, ErrMissing
 		}
 		leaves = append(leaves, Leaf{Hash: t.hashes[i], Erased: true})
 	}
-	rest, err := t.leaves(k+gone, k+width, new(tailRoom))
+	rest, err := t.readLeaves(k+gone, k+width, new(tailBuffer))
 	return append(leaves, rest...), s.noteDamage(err)
 }
 
@@ -358,11 +358,11 @@ func (s *Store) sealedBundle(index uint64, gone, width int) ([]Leaf, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.skip > gone { // Erased already, by a mark that was given before the last start.
+	if b.erasedBefore > gone { // Erased already, by a mark that was given before the last start.
 		return nil, ErrPruned
 	}
 	for k := gone; k < width; k++ {
-		leaves = append(leaves, b.leaf(k-b.skip))
+		leaves = append(leaves, b.leafAt(k-b.erasedBefore))
 	}
 	return leaves, nil
 }

@@ -31,7 +31,7 @@ func (s *Store) Verify(ctx context.Context, report func(*DamageError)) (VerifySu
 		}
 	}
 	size := s.size.Load()
-	for number := uint64(0); s.form.first(number) < size; number++ {
+	for number := uint64(0); s.form.firstLeaf(number) < size; number++ {
 		if err := ctx.Err(); err != nil {
 			return sum, err
 		}
@@ -54,14 +54,14 @@ func (s *Store) VerifySegment(number uint64, report func(*DamageError)) (next ui
 			report(d)
 		}
 	}, &pacer{rest: scrubRest, urgent: s.closed.Load})
-	if s.form.first(number+1) < s.size.Load() {
+	if s.form.firstLeaf(number+1) < s.size.Load() {
 		next = number + 1
 	}
 	return next, err
 }
 
 func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*DamageError), pace *pacer) error {
-	t, state := s.find(number)
+	t, state := s.acquireTail(number)
 	if t != nil {
 		defer t.release()
 		s.verifyTail(t, sum, found, pace)
@@ -71,29 +71,29 @@ func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*Dam
 		return nil
 	}
 	s.mu.RLock()
-	root := s.shelf.node(s.form.level, number)
+	root := s.catalog.nodeAt(s.form.level, number)
 	s.mu.RUnlock()
 	open, err := s.openSegment(number)
 	if err != nil {
-		return reported(err, found)
+		return reportDamage(err, found)
 	}
 	defer s.sealed.release(open)
 	// What the cache holds was read once; read the file again.
 	again, err := readSegment(open.file, open.name, s.form, number)
 	if err != nil {
-		return reported(err, found)
+		return reportDamage(err, found)
 	}
 	sum.Segments++
 	if !again.info.erased {
-		sum.Leaves += s.form.leaves() - uint64(again.info.kept())
+		sum.Leaves += s.form.leaves() - uint64(again.info.firstKept())
 	}
 	if root != noHash && root != again.info.root {
-		found(&DamageError{open.name, s.form.first(number), s.form.first(number+1) - 1, "segment's root differs from the tree's"})
+		found(&DamageError{open.name, s.form.firstLeaf(number), s.form.firstLeaf(number+1) - 1, "segment's root differs from the tree's"})
 	}
 	return checkSegment(again, found, pace)
 }
 
-func reported(err error, found func(*DamageError)) error {
+func reportDamage(err error, found func(*DamageError)) error {
 	if damage := asDamage(err); damage != nil {
 		found(damage)
 		return nil
@@ -102,24 +102,24 @@ func reported(err error, found func(*DamageError)) error {
 }
 
 func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError), pace *pacer) {
-	hash, room := new(merkle.Hasher), new(tailRoom)
+	hash, buffer := new(merkle.Hasher), new(tailBuffer)
 	for from := 0; from < len(t.place); from += bundleLeaves {
-		pace.begin()
-		leaves, err := t.leaves(from, from+bundleLeaves, room) // In one read, where the bundle is whole and sound.
+		pace.beginStep()
+		leaves, err := t.readLeaves(from, from+bundleLeaves, buffer) // In one read, where the bundle is whole and sound.
 		for k := range bundleLeaves {
 			if err == nil {
 				s.verifyTailLeaf(t, from+k, &leaves[k], hash, sum, found)
-			} else if t.has(from + k) {
+			} else if t.hasLeaf(from + k) {
 				s.verifyTailFrame(t, from+k, hash, sum, found)
 			}
 		}
-		pace.end()
+		pace.endStep()
 	}
 }
 
 // verifyTailFrame reads one leaf by itself.
 func (s *Store) verifyTailFrame(t *tail, k int, hash *merkle.Hasher, sum *VerifySummary, found func(*DamageError)) {
-	f, err := t.frame(k)
+	f, err := t.readFrame(k)
 	if err != nil {
 		if t.hasText(k) {
 			sum.Leaves++
@@ -127,7 +127,7 @@ func (s *Store) verifyTailFrame(t *tail, k int, hash *merkle.Hasher, sum *Verify
 		found(asDamage(err))
 		return
 	}
-	leaf := f.leaf(new([]uint64))
+	leaf := f.toLeaf(new([]uint64))
 	s.verifyTailLeaf(t, k, &leaf, hash, sum, found)
 }
 
@@ -138,7 +138,7 @@ func (s *Store) verifyTailLeaf(t *tail, k int, leaf *Leaf, hash *merkle.Hasher, 
 		have = hash.Leaf(leaf.Data)
 	}
 	if have != t.hashes[k] {
-		found(t.damage(k, "leaf hash"))
+		found(t.newDamage(k, "leaf hash"))
 	}
 }
 
@@ -163,11 +163,11 @@ func checkSegment(o *openSegment, found func(*DamageError), pace *pacer) error {
 		found(&DamageError{o.name, o.info.first, o.info.first, "header"})
 	}
 	for i := range o.table {
-		pace.begin()
-		if err := c.bundle(i); err != nil {
+		pace.beginStep()
+		if err := c.checkBundle(i); err != nil {
 			return err
 		}
-		pace.end()
+		pace.endStep()
 	}
 	if subtreeRoot(o.nodes) != o.info.root {
 		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "nodes do not lead to the segment's root"})
@@ -175,84 +175,84 @@ func checkSegment(o *openSegment, found func(*DamageError), pace *pacer) error {
 	if !o.info.erased && c.sound && c.lastTime != o.info.timeLast {
 		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "time of the last leaf"})
 	}
-	c.segmentFilter(pace)
+	c.checkSegmentFilter(pace)
 	return nil
 }
 
-// bundle checks one bundle, its leaf hashes, its node and its filter.
-func (c *segmentCheck) bundle(i int) error {
+// checkBundle checks one bundle, its leaf hashes, its node and its filter.
+func (c *segmentCheck) checkBundle(i int) error {
 	tile := make([]byte, bundleLeaves*hashSize)
 	if err := readFull(c.file, tile, c.info.hashesAt()+int64(i)*int64(len(tile))); err != nil {
-		c.found(c.damage(i, err.Error()))
+		c.found(c.newDamage(i, err.Error()))
 		return nil
 	}
 	hashes := hashesOf(tile)
 	tileSound := crc32.Checksum(tile, castagnoli) == c.table[i].tileCRC && subtreeRoot(hashes) == c.nodes[i]
 	if !tileSound {
-		c.found(c.damage(i, "leaf hashes do not lead to the bundle's node"))
+		c.found(c.newDamage(i, "leaf hashes do not lead to the bundle's node"))
 	}
-	if c.info.gone(i) {
+	if c.info.isBundleGone(i) {
 		return nil
 	}
-	packed, err := c.packed(i)
+	packed, err := c.readPacked(i)
 	if packed == nil {
 		c.sound = false
-		return reported(err, c.found)
+		return reportDamage(err, c.found)
 	}
-	b, unpackErr := c.unpack(i, packed)
+	b, unpackErr := c.unpackBundle(i, packed)
 	if unpackErr != nil {
 		c.sound = false
-		c.found(c.damage(i, unpackErr.Error()))
+		c.found(c.newDamage(i, unpackErr.Error()))
 		return nil //nolint:nilerr // Told through found.
 	}
-	if first, last := c.differing(b, hashes); tileSound && first <= last {
+	if first, last := c.differingLeaves(b, hashes); tileSound && first <= last {
 		c.sound = false
 		c.found(&DamageError{c.name, c.info.first + uint64(i*bundleLeaves+first), c.info.first + uint64(i*bundleLeaves+last), "leaf hash"})
 		return nil
 	}
 	if err != nil { // the leaves are right all the same: times, keys or padding are not
 		c.sound = false
-		c.found(c.damage(i, "bundle checksum"))
+		c.found(c.newDamage(i, "bundle checksum"))
 		return nil //nolint:nilerr // Told through found.
 	}
-	c.sideData(i, b)
+	c.checkSideData(i, b)
 	return nil
 }
 
-// differing returns the first and last leaf whose hash is not the one given.
-func (c *segmentCheck) differing(b *bundle, hashes []Hash) (first, last int) {
+// differingLeaves returns the first and last leaf whose hash is not the one given.
+func (c *segmentCheck) differingLeaves(b *bundle, hashes []Hash) (first, last int) {
 	first, last = bundleLeaves, -1
-	for k := b.skip; k < bundleLeaves; k++ {
-		if c.hash.Leaf(b.data(k-b.skip)) != hashes[k] {
+	for k := b.erasedBefore; k < bundleLeaves; k++ {
+		if c.hash.Leaf(b.leafData(k-b.erasedBefore)) != hashes[k] {
 			first, last = min(first, k), k
 		}
 	}
 	return first, last
 }
 
-// sideData checks what is not proven by the tree: times never go back and agree
+// checkSideData checks what is not proven by the tree: times never go back and agree
 // with the table, filters are those of the keys.
-func (c *segmentCheck) sideData(i int, b *bundle) {
+func (c *segmentCheck) checkSideData(i int, b *bundle) {
 	e := &c.table[i]
 	for k, time := range b.times {
 		if time < c.lastTime {
-			leaf := c.info.first + uint64(i*bundleLeaves+b.skip+k)
+			leaf := c.info.first + uint64(i*bundleLeaves+b.erasedBefore+k)
 			c.found(&DamageError{c.name, leaf, leaf, "time went back"})
 		}
 		c.lastTime = max(c.lastTime, time)
 	}
-	if b.times[0] != e.timeFirst || b.times[b.len()-1] != e.timeLast {
-		c.found(c.damage(i, "times differ from the table's"))
+	if b.times[0] != e.timeFirst || b.times[b.leafCount()-1] != e.timeLast {
+		c.found(c.newDamage(i, "times differ from the table's"))
 	}
-	keys := distinct(b.keys)
+	keys := sortDistinct(b.keys)
 	c.keys = append(c.keys, keys)
 	want, blocks := appendFilterOf(nil, keys, &pacer{})
 	if !c.filterIs(want, blocks, c.info.filtersAt()+int64(e.filterAt), e.filterBlocks) {
-		c.found(c.damage(i, "filter"))
+		c.found(c.newDamage(i, "filter"))
 	}
 }
 
-func (c *segmentCheck) segmentFilter(pace *pacer) {
+func (c *segmentCheck) checkSegmentFilter(pace *pacer) {
 	if c.info.erased || !c.sound {
 		return
 	}

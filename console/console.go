@@ -77,7 +77,7 @@ func New(config Config) (*Console, error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		return c.add(name)
+		return c.addFile(name)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("console: embedded files: %w", err)
@@ -91,7 +91,7 @@ var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-func (c *Console) add(name string) error {
+func (c *Console) addFile(name string) error {
 	data, err := web.ReadFile(name)
 	if err != nil {
 		return err
@@ -122,30 +122,30 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 	switch {
 	case r.URL.RawPath != "":
-		refuse(w, http.StatusNotFound, "not_found", "a path of the console has no escapes")
+		writeError(w, http.StatusNotFound, "not_found", "a path of the console has no escapes")
 	case below == "/session":
-		c.session(w, r)
+		c.handleSession(w, r)
 	case below == "/upload":
-		c.upload(w, r)
+		c.forwardUpload(w, r)
 	case strings.HasPrefix(below, "/api/"):
-		c.call(w, r, "/v1/"+below[len("/api/"):])
+		c.forwardCall(w, r, "/v1/"+below[len("/api/"):])
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		head.Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "pages are read, not changed")
+		writeError(w, http.StatusMethodNotAllowed, "method_not_allowed", "pages are read, not changed")
 	case below == "":
 		http.Redirect(w, r, Root+"/", http.StatusPermanentRedirect)
 	default:
-		c.serve(w, r, below)
+		c.servePage(w, r, below)
 	}
 }
 
-// serve sends an embedded file, or the one page there is: its modules read the
+// servePage sends an embedded file, or the one page there is: its modules read the
 // path and show what belongs to it, so that every view has an address.
-func (c *Console) serve(w http.ResponseWriter, r *http.Request, below string) {
+func (c *Console) servePage(w http.ResponseWriter, r *http.Request, below string) {
 	found := c.files[below]
 	if found == nil {
 		if strings.HasPrefix(below, "/web/") {
-			refuse(w, http.StatusNotFound, "not_found", "no such file")
+			writeError(w, http.StatusNotFound, "not_found", "no such file")
 			return
 		}
 		found = c.page

@@ -39,8 +39,8 @@ func (c *Console) newSession(key string) *session {
 	return &session{Key: key, Token: base64.RawURLEncoding.EncodeToString(random[:]), Born: now, Seen: now}
 }
 
-// keep seals the session into the cookie.
-func (c *Console) keep(w http.ResponseWriter, r *http.Request, s *session) error {
+// setCookie seals the session into the cookie.
+func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, s *session) error {
 	plain, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -49,13 +49,13 @@ func (c *Console) keep(w http.ResponseWriter, r *http.Request, s *session) error
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, c.cookie(r, base64.RawURLEncoding.EncodeToString(sealed)))
+	http.SetCookie(w, c.newCookie(r, base64.RawURLEncoding.EncodeToString(sealed)))
 	return nil
 }
 
-// cookie is for the console alone, and no script reads it. It has no age: it ends
+// newCookie is for the console alone, and no script reads it. It has no age: it ends
 // with the browser, or by what is sealed in it.
-func (c *Console) cookie(r *http.Request, value string) *http.Cookie {
+func (c *Console) newCookie(r *http.Request, value string) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: Root, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		// A header that anybody can send makes the cookie stricter here, never laxer.
@@ -63,15 +63,15 @@ func (c *Console) cookie(r *http.Request, value string) *http.Cookie {
 	}
 }
 
-func (c *Console) forget(w http.ResponseWriter, r *http.Request) {
-	gone := c.cookie(r, "")
+func (c *Console) clearCookie(w http.ResponseWriter, r *http.Request) {
+	gone := c.newCookie(r, "")
 	gone.MaxAge = -1
 	http.SetCookie(w, gone)
 }
 
-// opened reads the session of a request. A session that idled or lasted too long
+// openSession reads the session of a request. A session that idled or lasted too long
 // is none.
-func (c *Console) opened(r *http.Request) (*session, error) {
+func (c *Console) openSession(r *http.Request) (*session, error) {
 	cookies := r.CookiesNamed(cookieName)
 	if len(cookies) != 1 || len(cookies[0].Value) > cookieMax {
 		return nil, errNoSession

@@ -74,7 +74,7 @@ func (t *Terms) AgentCredential(l *Leaf) *credential.Credential {
 func (t *Terms) ProfileCredential(chain []*engine.AgentProfile) *credential.Credential {
 	p := chain[0]
 	s := t.newCredential(credential.KindAgent)
-	s.ID, s.Subject = t.IDs.CredentialID(kindAgent, uint32(p.Slot), p.Line.EpochOf(p.CredentialVersion), p.CredentialVersion), t.AgentID(p.Slot)
+	s.ID, s.Subject = t.IDs.CredentialID(kindAgent, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion), t.AgentID(p.Slot)
 	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
 	s.Name, s.AgentType, s.OperatorLegalName = p.AgentName, p.Type.String(), p.OperatorLegalName
 	s.SpendPolicy, s.Matched = p.PolicyJSON, p.WalletMatched || p.NameMatched
@@ -109,7 +109,7 @@ func (t *Terms) UserCredential(l *Leaf) *credential.Credential {
 // ProfileUserCredential is the same from the registry.
 func (t *Terms) ProfileUserCredential(p *engine.UserProfile) *credential.Credential {
 	s := t.newCredential(credential.KindUser)
-	s.ID, s.Subject = t.IDs.CredentialID(kindUser, uint32(p.Slot), p.Line.EpochOf(p.CredentialVersion), p.CredentialVersion), t.UserID(p.Slot)
+	s.ID, s.Subject = t.IDs.CredentialID(kindUser, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion), t.UserID(p.Slot)
 	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
 	s.Name, s.AgentType, s.OperatorLegalName = p.LegalName, engine.Supervised.String(), p.OperatorLegalName
 	s.Agents, s.Matched = t.AgentIDs(p.Agents), p.NameMatched

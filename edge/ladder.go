@@ -132,7 +132,7 @@ func (x *ladder) writeLiveValues(id engine.RuleID, m *strictjson.Members) {
 		x.writeSpending(m)
 	case engine.RuleFleetLimit:
 		if o.Fleet != nil {
-			m.USD("spentUSDC", o.Fleet.Spend.On(o.Now.Day()))
+			m.USD("spentUSDC", o.Fleet.Spend.SpentOn(o.Now.Day()))
 			m.USD("heldUSDC", o.Fleet.Spend.HeldOn(o.Now.Day()))
 			m.USD("amount", o.Amount)
 			m.USD("dailyLimitUSDC", o.FleetLimit)
@@ -205,7 +205,7 @@ func (x *ladder) writeSpending(m *strictjson.Members) {
 	for i := range o.LevelCount {
 		level := &o.Levels[i]
 		items[i].Int("level", int64(i))
-		items[i].USD("spentUSDC", level.Row.Spend.On(o.Now.Day()))
+		items[i].USD("spentUSDC", level.Row.Spend.SpentOn(o.Now.Day()))
 		items[i].USD("heldUSDC", level.Row.Spend.HeldOn(o.Now.Day()))
 		if limit := level.Profile.Policy.DailyLimit; limit != engine.NoLimit {
 			items[i].USD("dailyLimitUSDC", limit)

@@ -26,7 +26,7 @@ func readHold(raw []byte) (seconds uint32, ok bool) {
 	}
 	seconds = *hold["ttlSeconds"]
 	length := engine.Time(seconds) * engine.Second
-	return seconds, length >= engine.HoldLeast && length <= engine.HoldMost
+	return seconds, length >= engine.HoldMin && length <= engine.HoldMax
 }
 
 // SoundReference tells whether a paymentRef that was given can be one.

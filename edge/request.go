@@ -32,7 +32,7 @@ func (j *Judge) Read() error {
 	if j.call.Item {
 		shape = itemShape
 	}
-	strangers := f.Strangers(shape)
+	strangers := f.UnknownMembers(shape)
 	for _, name := range []string{"token", "amount"} {
 		if !f.Has(name) {
 			return missingMember(name, strangers)
@@ -66,7 +66,7 @@ func (j *Judge) Read() error {
 	if s.reference = f.Text("paymentRef", referenceMax); f.Given("paymentRef") && !SoundReference(s.reference) {
 		f.Invalid("paymentRef", "must be 1 to 128 printable ASCII characters")
 	}
-	s.token, s.userToken = borrowText(f.Loose("token")), borrowText(f.Loose("userToken")) // Anything but a string is a malformed credential (R1), not an error.
+	s.token, s.userToken = borrowText(f.TrimmedText("token")), borrowText(f.TrimmedText("userToken")) // Anything but a string is a malformed credential (R1), not an error.
 	s.userGiven = f.Given("userToken")
 	return f.Err()
 }
@@ -76,7 +76,7 @@ func (j *Judge) Read() error {
 func borrowText(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 // missingMember says that a member is missing, and as what it was perhaps sent.
-func missingMember(name string, strangers []strictjson.Stranger) *Refusal {
+func missingMember(name string, strangers []strictjson.UnknownMember) *Refusal {
 	r := &Refusal{Code: "missing_" + name, Message: name + " is required", Param: name}
 	for i := range strangers {
 		if strangers[i].Near == name {
@@ -91,7 +91,7 @@ func missingMember(name string, strangers []strictjson.Stranger) *Refusal {
 
 // RefuseStrangers refuses members that are near to known ones, and any unknown member
 // of a strict caller.
-func RefuseStrangers(strangers []strictjson.Stranger, strict bool) error {
+func RefuseStrangers(strangers []strictjson.UnknownMember, strict bool) error {
 	var refused *Refusal
 	for i := range strangers {
 		if strangers[i].Near == "" && !strict {
@@ -114,7 +114,7 @@ func RefuseStrangers(strangers []strictjson.Stranger, strict bool) error {
 func (s *screening) warnings() []strictjson.Members { return Warnings(s.strangers) }
 
 // Warnings name members that were taken as absent; nil when there are none.
-func Warnings(strangers []strictjson.Stranger) []strictjson.Members {
+func Warnings(strangers []strictjson.UnknownMember) []strictjson.Members {
 	if len(strangers) == 0 {
 		return nil
 	}

@@ -109,10 +109,10 @@ func TestUnknownMembers(t *testing.T) {
 	require.Equal(t, "unknown_field", code)
 	require.Equal(t, "idempotencyKey", param)
 
-	var strangers []strictjson.Stranger
+	var strangers []strictjson.UnknownMember
 	require.Nil(t, edge.Warnings(strangers))
 	for i := range 9 {
-		strangers = append(strangers, strictjson.Stranger{Param: "m" + strconv.Itoa(i)})
+		strangers = append(strangers, strictjson.UnknownMember{Param: "m" + strconv.Itoa(i)})
 	}
 	require.Len(t, edge.Warnings(strangers), 8)
 	require.Len(t, edge.Warnings(strangers[:8]), 8)

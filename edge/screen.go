@@ -37,8 +37,8 @@ type screening struct {
 	token     string // As sent, prefix and all; "" when not a string. Borrowed of the body, as userToken is.
 	userToken string
 	userGiven bool
-	context   ofac.Context          // What the call says of its counterparty besides; no rule reads it.
-	strangers []strictjson.Stranger // Unknown members that are near to none; warned of.
+	context   ofac.Context               // What the call says of its counterparty besides; no rule reads it.
+	strangers []strictjson.UnknownMember // Unknown members that are near to none; warned of.
 	agent     credentialClaims
 	user      credentialClaims
 }
@@ -148,7 +148,7 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: settings.Policy, List: list,
 	}
 	s.record = wire.Screen{
-		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.Party(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner(), s.reference),
+		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner(), s.reference),
 		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number},
 	}
 	s.agent, s.user = credentialClaims{}, credentialClaims{}

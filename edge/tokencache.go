@@ -171,15 +171,15 @@ func knownToken(j *Judge, raw string, keys *credential.KeySet) (credentialClaims
 // names. One that lost machines issued after the backup that was restored is unknown
 // here, also where a version of the same number has been issued since.
 func ofThisLine(published Published, claims *credentialClaims) bool {
-	var line *engine.CredentialLine
+	var line *engine.CredentialEpochs
 	if claims.kind == kindUser {
 		if profile := published.User(engine.UserSlot(claims.slot)); profile != nil {
-			if line = profile.Line; claims.version > profile.CredentialVersion {
+			if line = profile.Epochs; claims.version > profile.CredentialVersion {
 				return false
 			}
 		}
 	} else if profile := published.Agent(engine.AgentSlot(claims.slot)); profile != nil {
-		if line = profile.Line; claims.version > profile.CredentialVersion {
+		if line = profile.Epochs; claims.version > profile.CredentialVersion {
 			return false
 		}
 	}

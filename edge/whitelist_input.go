@@ -37,7 +37,7 @@ func ReadWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whit
 	})
 	kinds, said := readKinds(f)
 	next := replaceEntries(old, mode != "off", entries)
-	switch present := next.Present(); {
+	switch present := next.PresentKinds(); {
 	case said && present&^kinds != 0:
 		f.Invalid("kinds", "must name the kinds of all entries")
 	case said:

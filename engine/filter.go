@@ -17,8 +17,8 @@ func FilterKey(field FilterField, text string) uint64 {
 // WalletFilterKey is FilterKey of a wallet's canonical form; not ok when nothing is
 // left of it.
 func WalletFilterKey(text string) (key uint64, ok bool) {
-	var room [FieldMax]byte
-	form := appendWallet(room[:0], text)
+	var buffer [FieldMax]byte
+	form := appendWallet(buffer[:0], text)
 	return FilterKey(FilterWallet, unsafe.String(unsafe.SliceData(form), len(form))), len(form) > 0 // Only read.
 }
 

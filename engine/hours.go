@@ -13,10 +13,10 @@ const (
 // Open reports whether t lies in the operating hours. A holiday is closed all
 // day, and a window that began on one does not reach into the next morning.
 func (h *Hours) Open(t Time) bool {
-	local := floorDiv(int64(t), int64(Second)) + int64(h.offset(t))
+	local := floorDiv(int64(t), int64(Second)) + int64(h.offsetAt(t))
 	day := floorDiv(local, localDaySpan)
 	minute := uint16((local - day*localDaySpan) / 60)
-	if h.holiday(day) {
+	if h.isHoliday(day) {
 		return false
 	}
 	today := weekdayBit(day)
@@ -32,16 +32,16 @@ func (h *Hours) Open(t Time) bool {
 		if window.Days&today != 0 && minute >= window.From {
 			return true
 		}
-		if window.Days&yesterday != 0 && minute < window.To && !h.holiday(day-1) {
+		if window.Days&yesterday != 0 && minute < window.To && !h.isHoliday(day-1) {
 			return true
 		}
 	}
 	return false
 }
 
-// offset returns local time minus UTC at t, in seconds: the last transition at
+// offsetAt returns local time minus UTC at t, in seconds: the last transition at
 // or before t. The first stands for all time before the second.
-func (h *Hours) offset(t Time) int32 {
+func (h *Hours) offsetAt(t Time) int32 {
 	if len(h.Transitions) == 0 {
 		return 0
 	}
@@ -57,7 +57,7 @@ func (h *Hours) offset(t Time) int32 {
 	return h.Transitions[low].Offset
 }
 
-func (h *Hours) holiday(day int64) bool {
+func (h *Hours) isHoliday(day int64) bool {
 	low, high := 0, len(h.Holidays)
 	for low < high {
 		middle := (low + high) / 2
@@ -107,7 +107,7 @@ func (h *Hours) Within(outer *Hours) bool {
 			return false
 		}
 	}
-	inner, wider := h.week(), outer.week()
+	inner, wider := h.openMinutes(), outer.openMinutes()
 	for i := range inner {
 		if inner[i]&^wider[i] != 0 {
 			return false
@@ -120,11 +120,11 @@ func (h *Hours) Within(outer *Hours) bool {
 // on the day itself, and on the next morning as far as outer would have been
 // open there only by a window that began on the holiday.
 func (h *Hours) quietAround(day int64, outer *Hours) bool {
-	if !h.holiday(day) && h.openOn(weekdayBit(day)) {
+	if !h.isHoliday(day) && h.openOn(weekdayBit(day)) {
 		return false
 	}
 	next := weekdayBit(day + 1)
-	if h.holiday(day+1) || outer.holiday(day+1) {
+	if h.isHoliday(day+1) || outer.isHoliday(day+1) {
 		return true // The second is judged in its own turn.
 	}
 	inner, wider := h.begunOn(next), outer.begunOn(next)
@@ -167,8 +167,8 @@ func (h *Hours) begunOn(weekday uint8) (minutes [minutesOfDay/64 + 1]uint64) {
 	return minutes
 }
 
-// week returns the open minutes of a week without holidays, Monday first.
-func (h *Hours) week() (minutes [weekdaysCount*minutesOfDay/64 + 1]uint64) {
+// openMinutes returns the open minutes of a week without holidays, Monday first.
+func (h *Hours) openMinutes() (minutes [weekdaysCount*minutesOfDay/64 + 1]uint64) {
 	for _, window := range h.Windows {
 		length := (int(window.To) - int(window.From) + minutesOfDay) % minutesOfDay
 		if length == 0 {

@@ -40,33 +40,33 @@ var weekdayWords = [...]string{"MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"}
 // with the zone's transitions from now on for ten years.
 func CompileHours(document []byte, now Time) (*Hours, []FieldError) {
 	hours := &Hours{Source: slices.Clone(document), TZVersion: TZVersion}
-	var r reader
+	var r documentReader
 	windows := false
-	r.object("operatingHours", document, func(name, path string, value json.RawMessage) {
+	r.readMembers("operatingHours", document, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "timezone":
-			hours.Timezone, _ = r.text(path, value)
+			hours.Timezone, _ = r.readText(path, value)
 		case "windows":
 			windows = true
-			for i, element := range r.list(path, value, WindowsMax) {
-				hours.Windows = append(hours.Windows, r.window(elementOf(path, i), element))
+			for i, element := range r.readList(path, value, WindowsMax) {
+				hours.Windows = append(hours.Windows, r.readWindow(elementOf(path, i), element))
 			}
 		case "holidays":
-			hours.Holidays = r.holidays(path, value)
+			hours.Holidays = r.readHolidays(path, value)
 		default:
-			r.unknown(path)
+			r.addUnknown(path)
 		}
 	})
 	if r.errors == nil && !windows {
-		r.fail("operatingHours.windows", "is missing")
+		r.addError("operatingHours.windows", "is missing")
 	}
 	if r.errors == nil && len(hours.Windows) == 0 {
-		r.fail("operatingHours.windows", "must have at least one window")
+		r.addError("operatingHours.windows", "must have at least one window")
 	}
 	if r.errors == nil {
 		transitions, err := transitionsOf(hours.Timezone, now)
 		if err != nil {
-			r.fail("operatingHours.timezone", err.Error())
+			r.addError("operatingHours.timezone", err.Error())
 		}
 		hours.Transitions = transitions
 	}
@@ -76,14 +76,14 @@ func CompileHours(document []byte, now Time) (*Hours, []FieldError) {
 	return hours, nil
 }
 
-// window reads {"days":["MON"],"from":"08:00","to":"18:00"}.
-func (r *reader) window(param string, value json.RawMessage) HoursWindow {
+// readWindow reads {"days":["MON"],"from":"08:00","to":"18:00"}.
+func (r *documentReader) readWindow(param string, value json.RawMessage) HoursWindow {
 	var window HoursWindow
 	from, to := false, false
-	r.object(param, value, func(name, path string, value json.RawMessage) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "days":
-			window.Days = r.mask(path, value, func(word string) (uint8, bool) {
+			window.Days = r.readMask(path, value, func(word string) (uint8, bool) {
 				day := slices.Index(weekdayWords[:], word)
 				if day < 0 {
 					return 0, false
@@ -91,22 +91,22 @@ func (r *reader) window(param string, value json.RawMessage) HoursWindow {
 				return 1 << day, true
 			})
 		case "from":
-			window.From, from = r.clock(path, value, minutesOfDay-1), true
+			window.From, from = r.readClock(path, value, minutesOfDay-1), true
 		case "to":
-			window.To, to = r.clock(path, value, minutesOfDay), true
+			window.To, to = r.readClock(path, value, minutesOfDay), true
 		default:
-			r.unknown(path)
+			r.addUnknown(path)
 		}
 	})
 	if window.Days == 0 || !from || !to {
-		r.fail(param, "needs days, from and to")
+		r.addError(param, "needs days, from and to")
 	}
 	return window
 }
 
-// clock reads "HH:MM" into minutes of the day.
-func (r *reader) clock(param string, value json.RawMessage, most uint16) uint16 {
-	text, ok := r.text(param, value)
+// readClock reads "HH:MM" into minutes of the day.
+func (r *documentReader) readClock(param string, value json.RawMessage, most uint16) uint16 {
+	text, ok := r.readText(param, value)
 	if !ok {
 		return 0
 	}
@@ -121,21 +121,21 @@ func (r *reader) clock(param string, value json.RawMessage, most uint16) uint16 
 			return clock
 		}
 	}
-	r.fail(param, "must be a time of day, HH:MM")
+	r.addError(param, "must be a time of day, HH:MM")
 	return 0
 }
 
-func (r *reader) holidays(param string, value json.RawMessage) []Day {
+func (r *documentReader) readHolidays(param string, value json.RawMessage) []Day {
 	var days []Day
-	for i, element := range r.list(param, value, HolidaysMax) {
+	for i, element := range r.readList(param, value, HolidaysMax) {
 		path := elementOf(param, i)
-		text, ok := r.text(path, element)
+		text, ok := r.readText(path, element)
 		if !ok {
 			continue
 		}
 		date, err := time.Parse(time.DateOnly, text)
 		if err != nil || date.Unix() < 0 {
-			r.fail(path, "must be a date, YYYY-MM-DD")
+			r.addError(path, "must be a date, YYYY-MM-DD")
 			continue
 		}
 		days = append(days, Day(date.Unix()/daySeconds))
@@ -203,15 +203,15 @@ func loadZone(name string) (*time.Location, error) {
 	return nil, errNoZone
 }
 
-// duration reads "48h" or "90m".
-func (r *reader) duration(param string, value json.RawMessage, least, most Time) Time {
-	text, ok := r.text(param, value)
+// readDuration reads "48h" or "90m".
+func (r *documentReader) readDuration(param string, value json.RawMessage, least, most Time) Time {
+	text, ok := r.readText(param, value)
 	if !ok {
 		return 0
 	}
 	span, err := time.ParseDuration(text)
 	if err != nil || Time(span) < least || Time(span) > most {
-		r.fail(param, "must be a duration from "+time.Duration(least).String()+" to "+time.Duration(most).String()+", such as 24h")
+		r.addError(param, "must be a duration from "+time.Duration(least).String()+" to "+time.Duration(most).String()+", such as 24h")
 		return 0
 	}
 	return Time(span)

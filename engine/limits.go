@@ -90,8 +90,8 @@ const (
 	IdempotencyKept     = 24 * Hour
 	IdempotencyYoung    = 5 * Minute // A key younger than this is never displaced.
 	ClaimLease          = 10 * Minute
-	HoldLeast           = 30 * Second
-	HoldMost            = 7 * DayLength
+	HoldMin             = 30 * Second
+	HoldMax             = 7 * DayLength
 	ReferenceKept       = 30 * DayLength
 	OverlapDefault      = 24 * Hour
 	OverlapMax          = 168 * Hour

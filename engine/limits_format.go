@@ -8,7 +8,7 @@ package engine
 type Limits struct {
 	TableLimits
 	RowLimits
-	Spans
+	TimeLimits
 }
 
 // TableLimits bound the rows of the tables.
@@ -61,8 +61,8 @@ type RowLimits struct {
 	StatusVersions     int // Of one party, that are looked at one by one when its status changes.
 }
 
-// Spans are lengths of log time.
-type Spans struct {
+// TimeLimits are lengths of log time.
+type TimeLimits struct {
 	AgentValidity       Time
 	UserValidity        Time
 	UserStored          Time
@@ -123,7 +123,7 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		EventTypes:         128,
 		SealedBytes:        512,
 		StatusVersions:     64,
-	}, Spans{
+	}, TimeLimits{
 		AgentValidity:       91 * DayLength,
 		UserValidity:        30 * DayLength,
 		UserStored:          31 * DayLength,

@@ -25,7 +25,7 @@ var limitsGolden = map[Format]string{
 func TestLimitsOfEveryFormat(t *testing.T) {
 	for format := Format1; format <= FormatNewest; format++ {
 		text := ""
-		for _, group := range []any{LimitsOf(format).TableLimits, LimitsOf(format).RowLimits, LimitsOf(format).Spans} {
+		for _, group := range []any{LimitsOf(format).TableLimits, LimitsOf(format).RowLimits, LimitsOf(format).TimeLimits} {
 			limits := reflect.ValueOf(group)
 			for i := range limits.NumField() {
 				require.False(t, limits.Field(i).IsZero(), limits.Type().Field(i).Name)

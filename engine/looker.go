@@ -49,7 +49,7 @@ func (l *Looker) Look(f *Facts) {
 		return
 	}
 	if l.list != f.List {
-		l.forget(f.List)
+		l.forgetAnswers(f.List)
 	}
 	for i := 0; i < f.ChainSize && !f.OperatorListed; i++ {
 		if wallet := f.Chain[i].OperatorWallet; wallet != "" {
@@ -66,32 +66,32 @@ func (l *Looker) Look(f *Facts) {
 	}
 	if f.ChainSize > 0 {
 		query.Name, query.ClearedUIDs = f.Chain[0].OperatorLegalName, f.OperatorCleared
-		f.OperatorName, _ = l.screen(&query, l.operator[:])
+		f.OperatorName, _ = l.screenName(&query, l.operator[:])
 	}
 	if f.User != nil {
 		query.Name, query.Type, query.ClearedUIDs = f.User.LegalName, ofac.PartyIndividual, f.UserCleared
-		f.UserName, _ = l.screen(&query, l.user[:])
+		f.UserName, _ = l.screenName(&query, l.user[:])
 	}
 	if f.Request.Name != "" {
 		query.Name, query.ClearedUIDs = f.Request.Name, f.PartyCleared
 		query.Type, _ = ParsePartyType(f.Request.Type)
-		f.PartyName, f.PartyFilter = l.screen(&query, l.party[:])
+		f.PartyName, f.PartyFilter = l.screenName(&query, l.party[:])
 	}
-	f.lapse(f.ClearedUntil)
+	f.lowerValidUntil(f.ClearedUntil)
 }
 
-// forget drops every answer: another list may answer otherwise, and an answer
+// forgetAnswers drops every answer: another list may answer otherwise, and an answer
 // must not keep an old list in memory.
-func (l *Looker) forget(list *ofac.Index) {
+func (l *Looker) forgetAnswers(list *ofac.Index) {
 	l.list = list
 	clear(l.operator[:])
 	clear(l.user[:])
 	clear(l.party[:])
 }
 
-// screen answers from memory, else from the list; of a counterparty's name the key of
+// screenName answers from memory, else from the list; of a counterparty's name the key of
 // its normal form, too (see NameFilterKey).
-func (l *Looker) screen(query *ofac.Query, memory []answer) (ofac.Result, uint64) {
+func (l *Looker) screenName(query *ofac.Query, memory []answer) (ofac.Result, uint64) {
 	if query.Name == "" {
 		return ofac.Result{}, 0
 	}
@@ -117,8 +117,8 @@ func (l *Looker) screen(query *ofac.Query, memory []answer) (ofac.Result, uint64
 
 // NameFilterKey is FilterKey of a name's normalised form, 0 when nothing is left of it.
 func NameFilterKey(name string) uint64 {
-	var room [1024]byte
-	return nameFormKey(ofac.AppendNormalised(room[:0], name))
+	var buffer [1024]byte
+	return nameFormKey(ofac.AppendNormalised(buffer[:0], name))
 }
 
 func nameFormKey(form []byte) uint64 {

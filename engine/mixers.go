@@ -66,14 +66,14 @@ func readMixers(file string) *mixerList {
 	}
 	for i := range list.entries {
 		for _, term := range list.entries[i].Terms {
-			list.add(&list.entries[i], term)
+			list.addTerm(&list.entries[i], term)
 		}
 	}
 	return list
 }
 
-func (l *mixerList) add(mixer *Mixer, term string) {
-	key := string(squeeze(nil, term))
+func (l *mixerList) addTerm(mixer *Mixer, term string) {
+	key := string(squeezeText(nil, term))
 	match := MixerMatch{Mixer: mixer, Term: term, Unambiguous: strings.ContainsAny(term, " .")}
 	if known, twice := l.terms[key]; twice {
 		if known.Mixer != mixer {
@@ -89,8 +89,8 @@ func (l *mixerList) add(mixer *Mixer, term string) {
 // words joined ("Tornado.Cash", "TORNADO-CASH", "tornadocash" are one). It is
 // never a search inside the text: "Helix Bakery" is not Helix.
 func FindMixer(text string) (MixerMatch, bool) {
-	var room [2 * FieldMax]byte
-	key := squeeze(room[:0], text)
+	var buffer [2 * FieldMax]byte
+	key := squeezeText(buffer[:0], text)
 	if len(key) == 0 || len(key) > mixers.longest {
 		return MixerMatch{}, false
 	}
@@ -98,9 +98,9 @@ func FindMixer(text string) (MixerMatch, bool) {
 	return match, found
 }
 
-// squeeze appends the normal form of a text without its blanks, and with the
+// squeezeText appends the normal form of a text without its blanks, and with the
 // digits that stand in for letters read as letters.
-func squeeze(dst []byte, text string) []byte {
+func squeezeText(dst []byte, text string) []byte {
 	start := len(dst)
 	dst = ofac.AppendNormalised(dst, text)
 	kept := dst[:start]

@@ -97,8 +97,8 @@ func Narrow(parent, requested *Grant) (Grant, []Widening) {
 		wider = append(wider, Widening{"operatingHours", string(parent.Hours.Source), string(requested.Hours.Source)})
 	}
 	child.Whitelist = requested.Whitelist
-	if entry := requested.Whitelist.wider(parent.Whitelist); entry != nil {
-		wider = append(wider, Widening{"whitelist", "null", quoted(entry.Shown)})
+	if entry := requested.Whitelist.firstWider(parent.Whitelist); entry != nil {
+		wider = append(wider, Widening{"whitelist", "null", quoteText(entry.Shown)})
 	}
 	return child, wider
 }
@@ -132,9 +132,9 @@ func limitText(limit USD) string {
 	return string(AppendUSD(nil, limit))
 }
 
-// wider returns the first entry of w that is not on outer, or outlasts it there;
+// firstWider returns the first entry of w that is not on outer, or outlasts it there;
 // nil when there is none. A list that is not set, or not enforced, narrows nothing.
-func (w *Whitelist) wider(outer *Whitelist) *WhitelistEntry {
+func (w *Whitelist) firstWider(outer *Whitelist) *WhitelistEntry {
 	if w == nil || !w.Enforce || outer == nil || !outer.Enforce {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (w *Whitelist) wider(outer *Whitelist) *WhitelistEntry {
 		if entry.Wallet != "" {
 			of = byWallet
 		}
-		until, listed := outer.lasts(of, []byte(entry.key(of)), 0)
+		until, listed := outer.listedUntil(of, []byte(entry.textOf(of)), 0)
 		if !listed || (until != 0 && (entry.ExpiresAt == 0 || entry.ExpiresAt > until)) {
 			return entry
 		}
@@ -152,8 +152,8 @@ func (w *Whitelist) wider(outer *Whitelist) *WhitelistEntry {
 	return nil
 }
 
-// quoted returns text as a JSON string.
-func quoted(text string) string {
+// quoteText returns text as a JSON string.
+func quoteText(text string) string {
 	literal, err := json.Marshal(text)
 	if err != nil {
 		return `""`

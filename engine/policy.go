@@ -65,8 +65,8 @@ func (p *Policy) SetsRulesOf(set *RuleSet) bool {
 	return true
 }
 
-// Least is the amount from which two persons decide, above every amount where none is set.
-func (f *FourEyes) Least() USD {
+// AmountFrom is the amount from which two persons decide, above every amount where none is set.
+func (f *FourEyes) AmountFrom() USD {
 	if f.MinAmount == NoLimit {
 		return math.MaxInt64
 	}

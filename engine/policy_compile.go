@@ -29,18 +29,18 @@ import (
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
 const (
-	attestationAbove  = 10_000 * Dollar // Specification 3.3.
-	nameReviewLeast   = 7500            // Below this, alerts drown the officer (matching.md, 4).
-	structuringCount  = 5
-	structuringLow    = 9_000 * Dollar
-	structuringHigh   = 10_000 * Dollar
-	structuringWindow = 24 * Hour
-	structuringLong   = 7 * DayLength
-	listAgeLeast      = Hour
-	listAgeLong       = 30 * DayLength
-	reviewLeast       = Minute
-	reviewLong        = 30 * DayLength
-	velocityCountMax  = 1_000_000_000
+	attestationAbove     = 10_000 * Dollar // Specification 3.3.
+	nameReviewMin        = 7500            // Below this, alerts drown the officer (matching.md, 4).
+	structuringCount     = 5
+	structuringLow       = 9_000 * Dollar
+	structuringHigh      = 10_000 * Dollar
+	structuringWindow    = 24 * Hour
+	structuringWindowMax = 7 * DayLength
+	listAgeMin           = Hour
+	listAgeMax           = 30 * DayLength
+	reviewSLAMin         = Minute
+	reviewSLAMax         = 30 * DayLength
+	velocityCountMax     = 1_000_000_000
 )
 
 var modeWords = [...]string{ModeReview: "review", ModeOff: "off", ModeShadow: "shadow", ModeBlock: "block"}
@@ -69,58 +69,58 @@ func DefaultPolicy() *Policy {
 func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldError) {
 	policy := DefaultPolicy()
 	policy.Document = slices.Clone(document)
-	r := reader{rules: rules}
-	r.object("", document, func(name, path string, value json.RawMessage) {
+	r := documentReader{rules: rules}
+	r.readMembers("", document, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "rules":
-			r.modes(path, value, policy)
+			r.readModes(path, value, policy)
 		case "velocity":
-			r.velocity(path, value, &policy.Velocity)
+			r.readVelocity(path, value, &policy.Velocity)
 		case "operatingHours":
 			hours, wrong := CompileHours(value, now)
 			policy.Hours, r.errors = hours, append(r.errors, wrong...)
 		case "attestation":
-			r.attestation(path, value, policy)
+			r.readAttestation(path, value, policy)
 		case "names":
-			r.names(path, value, policy)
+			r.readNames(path, value, policy)
 		case "requireCounterparty":
-			policy.RequireParty = r.boolean(path, value)
+			policy.RequireParty = r.readBoolean(path, value)
 		case "allowedCounterpartyTypes":
-			policy.PartyTypes = r.partyTypes(path, value)
+			policy.PartyTypes = r.readPartyTypes(path, value)
 		case "counterpartyCaps":
-			r.caps(path, value, policy)
+			r.readCaps(path, value, policy)
 		case "ofac":
-			r.listAge(path, value, policy)
+			r.readListAge(path, value, policy)
 		case "structuring":
-			r.structuring(path, value, policy)
+			r.readStructuring(path, value, policy)
 		case "paymentRef":
-			r.object(path, value, func(name, path string, value json.RawMessage) {
+			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
 				if name != "once" {
-					r.unknown(path)
+					r.addUnknown(path)
 					return
 				}
-				policy.ReferenceOff = r.choice(path, value, "review", "off") == 1
+				policy.ReferenceOff = r.readChoice(path, value, "review", "off") == 1
 			})
 		case "review":
-			r.review(path, value, policy)
+			r.readReview(path, value, policy)
 		case "retro":
-			r.object(path, value, func(name, path string, value json.RawMessage) {
+			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
 				if name != "suspend" {
-					r.unknown(path)
+					r.addUnknown(path)
 					return
 				}
-				policy.RetroSuspend = r.boolean(path, value)
+				policy.RetroSuspend = r.readBoolean(path, value)
 			})
 		case "registration":
-			r.object(path, value, func(name, path string, value json.RawMessage) {
+			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
 				if name != "onMatch" {
-					r.unknown(path)
+					r.addUnknown(path)
 					return
 				}
-				policy.RefuseOnMatch = r.choice(path, value, "issue", "refuse") == 1
+				policy.RefuseOnMatch = r.readChoice(path, value, "issue", "refuse") == 1
 			})
 		default:
-			r.unknown(path)
+			r.addUnknown(path)
 		}
 	})
 	if r.errors != nil {
@@ -129,41 +129,41 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 	return policy, nil
 }
 
-func (r *reader) review(param string, value json.RawMessage, policy *Policy) {
-	r.object(param, value, func(name, path string, value json.RawMessage) {
+func (r *documentReader) readReview(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "requireNotes":
-			policy.ReviewNotes = r.boolean(path, value)
+			policy.ReviewNotes = r.readBoolean(path, value)
 		case "fourEyes":
-			policy.FourEyes = r.fourEyes(path, value)
+			policy.FourEyes = r.readFourEyes(path, value)
 		case "sla":
-			policy.ReviewSLA = r.duration(path, value, reviewLeast, reviewLong)
+			policy.ReviewSLA = r.readDuration(path, value, reviewSLAMin, reviewSLAMax)
 		default:
-			r.unknown(path)
+			r.addUnknown(path)
 		}
 	})
 }
 
-// fourEyes reads which reviews two persons decide: of an amount, or of some rules;
+// readFourEyes reads which reviews two persons decide: of an amount, or of some rules;
 // neither is every one.
-func (r *reader) fourEyes(param string, value json.RawMessage) *FourEyes {
+func (r *documentReader) readFourEyes(param string, value json.RawMessage) *FourEyes {
 	two, amount := &FourEyes{MinAmount: NoLimit}, false
-	r.object(param, value, func(name, path string, value json.RawMessage) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "minAmount":
-			two.MinAmount, amount = r.usd(path, value), true
+			two.MinAmount, amount = r.readUSD(path, value), true
 		case "rules":
-			for i, element := range r.list(path, value, len(r.rules.Rules)) {
-				word, _ := r.text(elementOf(path, i), element)
+			for i, element := range r.readList(path, value, len(r.rules.Rules)) {
+				word, _ := r.readText(elementOf(path, i), element)
 				id, known := r.rules.RuleByCode(word)
 				if !known || r.rules.Rule(id).Verdict != Review {
-					r.fail(elementOf(path, i), "is not a rule that reviews")
+					r.addError(elementOf(path, i), "is not a rule that reviews")
 					continue
 				}
 				two.Rules |= 1 << id
 			}
 		default:
-			r.unknown(path)
+			r.addUnknown(path)
 		}
 	})
 	if !amount && two.Rules == 0 {
@@ -172,85 +172,85 @@ func (r *reader) fourEyes(param string, value json.RawMessage) *FourEyes {
 	return two
 }
 
-// modes reads {"R17":"off"} or {"R17":{"mode":"off"}}; rules by short name or code.
-func (r *reader) modes(param string, value json.RawMessage, policy *Policy) {
-	r.object(param, value, func(name, path string, value json.RawMessage) {
+// readModes reads {"R17":"off"} or {"R17":{"mode":"off"}}; rules by short name or code.
+func (r *documentReader) readModes(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		id, known := r.rules.RuleByCode(name)
 		if !known {
-			r.fail(path, "is not a rule")
+			r.addError(path, "is not a rule")
 			return
 		}
 		if r.rules.Rule(id).Verdict != Review {
-			r.fail(path, "has no mode: its verdict is final")
+			r.addError(path, "has no mode: its verdict is final")
 			return
 		}
 		if len(value) > 0 && value[0] == '{' {
-			r.object(path, value, func(name, path string, value json.RawMessage) {
+			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
 				if name != "mode" {
-					r.unknown(path)
+					r.addUnknown(path)
 					return
 				}
-				policy.Modes[id] = Mode(r.choice(path, value, modeWords[:]...))
+				policy.Modes[id] = Mode(r.readChoice(path, value, modeWords[:]...))
 			})
 			return
 		}
-		policy.Modes[id] = Mode(r.choice(path, value, modeWords[:]...))
+		policy.Modes[id] = Mode(r.readChoice(path, value, modeWords[:]...))
 	})
 }
 
 // ParseVelocity compiles the velocity setting of an agent or a fleet.
 func ParseVelocity(document []byte) (*Velocity, []FieldError) {
-	var r reader
+	var r documentReader
 	setting := &Velocity{}
-	r.velocity("velocity", document, setting)
+	r.readVelocity("velocity", document, setting)
 	if r.errors != nil {
 		return nil, r.errors
 	}
 	return setting, nil
 }
 
-func (r *reader) velocity(param string, value json.RawMessage, setting *Velocity) {
-	r.object(param, value, func(name, path string, value json.RawMessage) {
+func (r *documentReader) readVelocity(param string, value json.RawMessage, setting *Velocity) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "maxPerMinute":
-			setting.MaxPerMinute = uint32(r.integer(path, value, 1, velocityCountMax))
+			setting.MaxPerMinute = uint32(r.readInteger(path, value, 1, velocityCountMax))
 		case "maxPerHour":
-			setting.MaxPerHour = uint32(r.integer(path, value, 1, velocityCountMax))
+			setting.MaxPerHour = uint32(r.readInteger(path, value, 1, velocityCountMax))
 		case "burstFactor":
-			setting.BurstFactor = uint32(r.integer(path, value, 1, velocityCountMax))
+			setting.BurstFactor = uint32(r.readInteger(path, value, 1, velocityCountMax))
 		default:
-			r.unknown(path)
+			r.addUnknown(path)
 		}
 	})
 }
 
-func (r *reader) attestation(param string, value json.RawMessage, policy *Policy) {
-	r.object(param, value, func(name, path string, value json.RawMessage) {
+func (r *documentReader) readAttestation(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "above":
-			policy.AttestationAbove = r.usd(path, value)
+			policy.AttestationAbove = r.readUSD(path, value)
 			if policy.AttestationAbove > attestationAbove {
-				r.fail(path, "may only be lowered below 10000")
+				r.addError(path, "may only be lowered below 10000")
 			}
 		case "issuanceCounts":
-			policy.IssuanceAttests = r.boolean(path, value)
+			policy.IssuanceAttests = r.readBoolean(path, value)
 		default:
-			r.unknown(path)
+			r.addUnknown(path)
 		}
 	})
 }
 
-func (r *reader) names(param string, value json.RawMessage, policy *Policy) {
-	r.object(param, value, func(name, path string, value json.RawMessage) {
+func (r *documentReader) readNames(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "review":
-			policy.NameReview = r.score(path, value, ofac.ReviewDefault)
+			policy.NameReview = r.readScore(path, value, ofac.ReviewDefault)
 		case "block":
-			policy.NameBlock = r.score(path, value, ofac.BlockDefault)
+			policy.NameBlock = r.readScore(path, value, ofac.BlockDefault)
 		case "weakAliases":
-			policy.WeakAliases = r.boolean(path, value)
+			policy.WeakAliases = r.readBoolean(path, value)
 		default:
-			r.unknown(path)
+			r.addUnknown(path)
 		}
 	})
 	review, block := policy.NameReview, policy.NameBlock
@@ -258,18 +258,18 @@ func (r *reader) names(param string, value json.RawMessage, policy *Policy) {
 		review = ofac.ReviewDefault
 	}
 	if block != 0 && block < review {
-		r.fail(param+".block", "must not be below names.review")
+		r.addError(param+".block", "must not be below names.review")
 	}
 }
 
-// score reads a decimal of at most four places, from the floor up to the
+// readScore reads a decimal of at most four places, from the floor up to the
 // default, into 1e-4: a threshold may only be tightened.
-func (r *reader) score(param string, value json.RawMessage, most int32) int32 {
+func (r *documentReader) readScore(param string, value json.RawMessage, most int32) int32 {
 	const step = Dollar / 10_000
 	amount, err := ParseUSD([]byte(value))
 	score := int32(amount / step)
-	if err != nil || amount > Dollar || amount%step != 0 || score < nameReviewLeast || score > most {
-		r.fail(param, "must be a number from "+string(AppendUSD(nil, nameReviewLeast*step))+" to "+string(AppendUSD(nil, USD(most)*step))+
+	if err != nil || amount > Dollar || amount%step != 0 || score < nameReviewMin || score > most {
+		r.addError(param, "must be a number from "+string(AppendUSD(nil, nameReviewMin*step))+" to "+string(AppendUSD(nil, USD(most)*step))+
 			" with at most four decimals")
 		return 0
 	}
@@ -278,57 +278,57 @@ func (r *reader) score(param string, value json.RawMessage, most int32) int32 {
 
 // ParsePartyTypes compiles allowedCounterpartyTypes of an agent.
 func ParsePartyTypes(document []byte) (uint8, []FieldError) {
-	var r reader
-	return r.partyTypes("allowedCounterpartyTypes", document), r.errors
+	var r documentReader
+	return r.readPartyTypes("allowedCounterpartyTypes", document), r.errors
 }
 
-func (r *reader) partyTypes(param string, value json.RawMessage) uint8 {
-	return partyTypesSet | r.mask(param, value, func(word string) (uint8, bool) {
+func (r *documentReader) readPartyTypes(param string, value json.RawMessage) uint8 {
+	return partyTypesSet | r.readMask(param, value, func(word string) (uint8, bool) {
 		party, known := ParsePartyTypeExact(word)
 		return 1 << party, known
 	})
 }
 
-func (r *reader) caps(param string, value json.RawMessage, policy *Policy) {
-	r.object(param, value, func(name, path string, value json.RawMessage) {
+func (r *documentReader) readCaps(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		party, known := ParsePartyTypeExact(name)
 		if !known {
-			r.unknown(path)
+			r.addUnknown(path)
 			return
 		}
-		policy.TypeCaps[party] = r.usd(path, value)
+		policy.TypeCaps[party] = r.readUSD(path, value)
 	})
 }
 
-func (r *reader) listAge(param string, value json.RawMessage, policy *Policy) {
-	r.object(param, value, func(name, path string, value json.RawMessage) {
+func (r *documentReader) readListAge(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "maxAge":
-			policy.ListAgeMax = r.duration(path, value, listAgeLeast, listAgeLong)
+			policy.ListAgeMax = r.readDuration(path, value, listAgeMin, listAgeMax)
 		case "onStale":
-			policy.ListStaleReview = r.choice(path, value, "keep", "review") == 1
+			policy.ListStaleReview = r.readChoice(path, value, "keep", "review") == 1
 		default:
-			r.unknown(path)
+			r.addUnknown(path)
 		}
 	})
 }
 
-func (r *reader) structuring(param string, value json.RawMessage, policy *Policy) {
-	r.object(param, value, func(name, path string, value json.RawMessage) {
+func (r *documentReader) readStructuring(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "count":
-			policy.StructuringCount = uint8(r.integer(path, value, 2, StructuringCallsMax))
+			policy.StructuringCount = uint8(r.readInteger(path, value, 2, StructuringCallsMax))
 		case "low":
-			policy.StructuringLow = r.usd(path, value)
+			policy.StructuringLow = r.readUSD(path, value)
 		case "high":
-			policy.StructuringHigh = r.usd(path, value)
+			policy.StructuringHigh = r.readUSD(path, value)
 		case "window":
-			policy.StructuringWindow = r.duration(path, value, Minute, structuringLong)
+			policy.StructuringWindow = r.readDuration(path, value, Minute, structuringWindowMax)
 		default:
-			r.unknown(path)
+			r.addUnknown(path)
 		}
 	})
 	if policy.StructuringLow >= policy.StructuringHigh {
-		r.fail(param+".low", "must be below structuring.high")
+		r.addError(param+".low", "must be below structuring.high")
 	}
 }

@@ -127,9 +127,9 @@ func TestThresholdsAtTheirBounds(t *testing.T) {
 	require.Equal(t, int32(ofac.ReviewDefault), policy.NameReview)
 	require.Equal(t, int32(ofac.BlockDefault), policy.NameBlock)
 	require.Empty(t, Widens(DefaultPolicy(), policy))
-	policy, wrong = ParsePolicy([]byte(`{"names":{"review":`+score(nameReviewLeast)+`}}`), someday, NewestRules)
+	policy, wrong = ParsePolicy([]byte(`{"names":{"review":`+score(nameReviewMin)+`}}`), someday, NewestRules)
 	require.Empty(t, wrong)
-	require.Equal(t, int32(nameReviewLeast), policy.NameReview)
+	require.Equal(t, int32(nameReviewMin), policy.NameReview)
 }
 
 func TestParsePolicyRefuses(t *testing.T) {

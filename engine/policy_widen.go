@@ -26,8 +26,8 @@ func Widens(old, new *Policy) []string {
 	note(old.Hours != nil && !new.Hours.Within(old.Hours), "operatingHours")
 	note(new.AttestationAbove > old.AttestationAbove, "attestation.above")
 	note(new.IssuanceAttests && !old.IssuanceAttests, "attestation.issuanceCounts")
-	note(threshold(new.NameReview, ofac.ReviewDefault) > threshold(old.NameReview, ofac.ReviewDefault), "names.review")
-	note(threshold(new.NameBlock, ofac.BlockDefault) > threshold(old.NameBlock, ofac.BlockDefault), "names.block")
+	note(thresholdOr(new.NameReview, ofac.ReviewDefault) > thresholdOr(old.NameReview, ofac.ReviewDefault), "names.review")
+	note(thresholdOr(new.NameBlock, ofac.BlockDefault) > thresholdOr(old.NameBlock, ofac.BlockDefault), "names.block")
 	note(old.WeakAliases && !new.WeakAliases, "names.weakAliases")
 	note(old.RequireParty && !new.RequireParty, "requireCounterparty")
 	note(old.PartyTypes != 0 && (new.PartyTypes == 0 || new.PartyTypes&^old.PartyTypes != 0), "allowedCounterpartyTypes")
@@ -52,7 +52,7 @@ func Widens(old, new *Policy) []string {
 
 // fewerEyes tells whether one person may decide what two had to.
 func fewerEyes(old, new *FourEyes) bool {
-	return old != nil && (new == nil || new.Least() > old.Least() || old.Rules&^new.Rules != 0 && new.Least() > 0)
+	return old != nil && (new == nil || new.AmountFrom() > old.AmountFrom() || old.Rules&^new.Rules != 0 && new.AmountFrom() > 0)
 }
 
 // strictness ranks modes by what they stop; a shadow stops nothing.
@@ -69,7 +69,7 @@ func strictness(mode Mode) int {
 // widerBound compares bounds of which 0 is "not set".
 func widerBound(old, new uint32) bool { return old != 0 && (new == 0 || new > old) }
 
-func threshold(set, standard int32) int32 {
+func thresholdOr(set, standard int32) int32 {
 	if set == 0 {
 		return standard
 	}
@@ -83,7 +83,7 @@ func WhitelistWidens(old, new *Whitelist) bool {
 	if old == nil || !old.Enforce {
 		return false
 	}
-	if new == nil || !new.Enforce || new.wider(old) != nil {
+	if new == nil || !new.Enforce || new.firstWider(old) != nil {
 		return true
 	}
 	return old.Kinds&^new.Kinds != 0 && len(new.Entries) > 0 // Without entries nobody is on it.

@@ -57,7 +57,7 @@ type AgentProfile struct {
 
 	Settings AgentSettings `cbor:"40,keyasint"`
 
-	Line *CredentialLine `cbor:"41,keyasint,omitempty"` // nil: all versions are of epoch 0.
+	Epochs *CredentialEpochs `cbor:"41,keyasint,omitempty"` // nil: all versions are of epoch 0.
 
 	Status uint32 `cbor:"42,keyasint,omitempty"` // Position of the current version in the status lists.
 }
@@ -70,10 +70,10 @@ type OwnershipTransfer struct {
 	TransferInstitutions bool   `cbor:"38,keyasint,omitempty"`
 }
 
-// CredentialLine says in which epochs of the log a party's credentials were issued: a
+// CredentialEpochs says in which epochs of the log a party's credentials were issued: a
 // version that the lost machines issued after the backup that was restored is not the
 // one issued here under the same number.
-type CredentialLine struct {
+type CredentialEpochs struct {
 	Epoch  uint16 `cbor:"1,keyasint"` // Of the newest version,
 	From   uint16 `cbor:"2,keyasint"` // the first version of that epoch,
 	Before uint16 `cbor:"3,keyasint"` // and the epoch of the one before it.
@@ -81,7 +81,7 @@ type CredentialLine struct {
 
 // EpochOf is the epoch that a version's credential id must name. Versions before
 // those of the two newest epochs answer as the second: they are not known any more.
-func (l *CredentialLine) EpochOf(version uint16) uint16 {
+func (l *CredentialEpochs) EpochOf(version uint16) uint16 {
 	switch {
 	case l == nil:
 		return 0
@@ -91,18 +91,18 @@ func (l *CredentialLine) EpochOf(version uint16) uint16 {
 	return l.Epoch
 }
 
-// Issued is the line when a version is issued in an epoch.
-func (l *CredentialLine) Issued(version, epoch uint16) *CredentialLine {
+// WithIssued is the line when a version is issued in an epoch.
+func (l *CredentialEpochs) WithIssued(version, epoch uint16) *CredentialEpochs {
 	before := l.EpochOf(version - 1)
 	switch {
 	case epoch == 0:
 		return nil
 	case version == 1:
-		return &CredentialLine{Epoch: epoch, From: 1, Before: epoch}
+		return &CredentialEpochs{Epoch: epoch, From: 1, Before: epoch}
 	case before == epoch:
 		return l
 	}
-	return &CredentialLine{Epoch: epoch, From: version, Before: before}
+	return &CredentialEpochs{Epoch: epoch, From: version, Before: before}
 }
 
 // AgentSettings is the registry side of an agent: not signed, changed by PATCH.
@@ -153,7 +153,7 @@ type UserProfile struct {
 	StoredUntil       Time        `cbor:"23,keyasint"` // 31 days after issuance.
 	KeyID             string      `cbor:"24,keyasint"`
 
-	Line *CredentialLine `cbor:"25,keyasint,omitempty"` // As of an agent.
+	Epochs *CredentialEpochs `cbor:"25,keyasint,omitempty"` // As of an agent.
 
 	Status uint32 `cbor:"26,keyasint,omitempty"` // As of an agent.
 }

@@ -71,25 +71,25 @@ func readObject(document []byte) ([]member, error) {
 	return members, nil
 }
 
-// reader reads values and collects what is wrong with them. A value that is
+// documentReader reads values and collects what is wrong with them. A value that is
 // wrong reads as its zero; the caller looks at errors at the end.
-type reader struct {
+type documentReader struct {
 	rules  *RuleSet // Those that a policy may speak of.
 	errors []FieldError
 }
 
-func (r *reader) fail(param, message string) {
+func (r *documentReader) addError(param, message string) {
 	r.errors = append(r.errors, FieldError{Param: param, Message: message})
 }
 
 // elementOf is the path of a list's element.
 func elementOf(param string, index int) string { return param + "[" + strconv.Itoa(index) + "]" }
 
-// object reads an object and hands its members to each, by their full path.
-func (r *reader) object(param string, document []byte, each func(name, path string, value json.RawMessage)) {
+// readMembers reads an object and hands its members to each, by their full path.
+func (r *documentReader) readMembers(param string, document []byte, each func(name, path string, value json.RawMessage)) {
 	members, err := readObject(document)
 	if err != nil {
-		r.fail(param, err.Error())
+		r.addError(param, err.Error())
 		return
 	}
 	for _, m := range members {
@@ -101,7 +101,7 @@ func (r *reader) object(param string, document []byte, each func(name, path stri
 	}
 }
 
-func (r *reader) unknown(param string) {
+func (r *documentReader) addUnknown(param string) {
 	r.errors = append(r.errors, FieldError{Param: param, Message: "is not a known member", Unknown: true})
 }
 
@@ -113,83 +113,83 @@ func WhyNotUSD(err error) string {
 	return "must be a number from 0 to 1e12"
 }
 
-func (r *reader) usd(param string, value json.RawMessage) USD {
+func (r *documentReader) readUSD(param string, value json.RawMessage) USD {
 	amount, err := ParseUSD([]byte(value))
 	if err != nil {
-		r.fail(param, WhyNotUSD(err))
+		r.addError(param, WhyNotUSD(err))
 		return 0
 	}
 	return amount
 }
 
-func (r *reader) integer(param string, value json.RawMessage, least, most int64) int64 {
+func (r *documentReader) readInteger(param string, value json.RawMessage, least, most int64) int64 {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil || n < least || n > most || value[0] == '+' {
-		r.fail(param, "must be an integer from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10))
+		r.addError(param, "must be an integer from "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10))
 		return 0
 	}
 	return n
 }
 
-func (r *reader) boolean(param string, value json.RawMessage) bool {
+func (r *documentReader) readBoolean(param string, value json.RawMessage) bool {
 	switch string(value) {
 	case "true":
 		return true
 	case "false":
 		return false
 	}
-	r.fail(param, "must be true or false")
+	r.addError(param, "must be true or false")
 	return false
 }
 
-func (r *reader) text(param string, value json.RawMessage) (string, bool) {
+func (r *documentReader) readText(param string, value json.RawMessage) (string, bool) {
 	var text string
 	if len(value) == 0 || value[0] != '"' || json.Unmarshal(value, &text) != nil {
-		r.fail(param, "must be a string")
+		r.addError(param, "must be a string")
 		return "", false
 	}
 	return text, true
 }
 
-// choice reads one of some words and returns its index.
-func (r *reader) choice(param string, value json.RawMessage, words ...string) int {
-	if text, ok := r.text(param, value); ok {
+// readChoice reads one of some words and returns its index.
+func (r *documentReader) readChoice(param string, value json.RawMessage, words ...string) int {
+	if text, ok := r.readText(param, value); ok {
 		for i, word := range words {
 			if text == word {
 				return i
 			}
 		}
-		r.fail(param, "must be one of "+strings.Join(words, ", "))
+		r.addError(param, "must be one of "+strings.Join(words, ", "))
 	}
 	return 0
 }
 
-// list reads an array of at most most elements.
-func (r *reader) list(param string, value json.RawMessage, most int) []json.RawMessage {
+// readList reads an array of at most most elements.
+func (r *documentReader) readList(param string, value json.RawMessage, most int) []json.RawMessage {
 	var elements []json.RawMessage
 	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &elements) != nil {
-		r.fail(param, "must be a list")
+		r.addError(param, "must be a list")
 		return nil
 	}
 	if len(elements) > most {
-		r.fail(param, "has "+strconv.Itoa(len(elements))+" elements, at most "+strconv.Itoa(most))
+		r.addError(param, "has "+strconv.Itoa(len(elements))+" elements, at most "+strconv.Itoa(most))
 		return nil
 	}
 	return elements
 }
 
-// mask reads a list of words into a mask of their bits.
-func (r *reader) mask(param string, value json.RawMessage, bit func(word string) (uint8, bool)) uint8 {
+// readMask reads a list of words into a mask of their bits.
+func (r *documentReader) readMask(param string, value json.RawMessage, bit func(word string) (uint8, bool)) uint8 {
 	var mask uint8
-	for i, element := range r.list(param, value, JSONMembersMax) {
+	for i, element := range r.readList(param, value, JSONMembersMax) {
 		path := elementOf(param, i)
-		word, ok := r.text(path, element)
+		word, ok := r.readText(path, element)
 		if !ok {
 			continue
 		}
 		b, known := bit(word)
 		if !known {
-			r.fail(path, "is not a known value")
+			r.addError(path, "is not a known value")
 			continue
 		}
 		mask |= b

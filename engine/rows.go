@@ -19,8 +19,8 @@ type Spend struct {
 	Held  USD
 }
 
-// On returns what was spent on day d.
-func (s *Spend) On(d Day) USD {
+// SpentOn returns what was spent on day d.
+func (s *Spend) SpentOn(d Day) USD {
 	if s.Day != d {
 		return 0
 	}
@@ -36,11 +36,11 @@ func (s *Spend) HeldOn(d Day) USD {
 }
 
 // Counted returns what counts against a limit on day d: spent and held.
-func (s *Spend) Counted(d Day) USD { return s.On(d).Plus(s.HeldOn(d)) }
+func (s *Spend) Counted(d Day) USD { return s.SpentOn(d).Plus(s.HeldOn(d)) }
 
 // Hold holds amount on day d, as Add books it.
 func (s *Spend) Hold(d Day, amount USD) {
-	s.turn(d)
+	s.startDay(d)
 	s.Held = s.Held.Plus(amount)
 }
 
@@ -66,8 +66,8 @@ func (s *Spend) Return(d Day, amount USD) {
 	}
 }
 
-// turn begins a new day from zero.
-func (s *Spend) turn(d Day) {
+// startDay begins a new day from zero.
+func (s *Spend) startDay(d Day) {
 	if d > s.Day {
 		*s = Spend{Day: d}
 	}
@@ -76,7 +76,7 @@ func (s *Spend) turn(d Day) {
 // Add books amount on day d. A new day starts from zero; an older day than the
 // one counted is booked on the counted day, so that a counter never shrinks.
 func (s *Spend) Add(d Day, amount USD) {
-	s.turn(d)
+	s.startDay(d)
 	s.Spent = s.Spent.Plus(amount)
 }
 

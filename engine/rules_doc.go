@@ -21,7 +21,7 @@ func RulesMarkdown() string {
 	b.WriteString("| order | rule | verdict | judged |\n|---|---|---|---|\n")
 	for i := range Rules {
 		rule := &Rules[i]
-		fmt.Fprintf(&b, "| %d | [%s](#%s) | %s | %s |\n", i+1, rule.Code, strings.ToLower(rule.Code), rule.Verdict, rule.where())
+		fmt.Fprintf(&b, "| %d | [%s](#%s) | %s | %s |\n", i+1, rule.Code, strings.ToLower(rule.Code), rule.Verdict, rule.judgedWhere())
 	}
 	fmt.Fprintf(&b, "| end | %s | %s | |\n\n%s: \"%s\"\n", AllClear, Proceed, AllClear, NewestRules.Clear)
 	for i := range Rules {
@@ -35,8 +35,8 @@ func RulesMarkdown() string {
 	return b.String()
 }
 
-// where names the side that judges a rule.
-func (r *Rule) where() string {
+// judgedWhere names the side that judges a rule.
+func (r *Rule) judgedWhere() string {
 	if r.Static != nil {
 		return "at the edge"
 	}

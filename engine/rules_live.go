@@ -7,7 +7,7 @@ package engine
 // credentialStatus is R2. The own credential speaks first, then its parents from
 // the nearest on, the operator, and the user credential.
 func credentialStatus(m *Moment) Sub {
-	if first, _ := m.standing(); first != 0 {
+	if first, _ := m.chainStatus(); first != 0 {
 		return first
 	}
 	return m.userStatus()
@@ -19,13 +19,13 @@ func credentialStatus(m *Moment) Sub {
 // user credentials aside. For an agent without a token in hand, Version and
 // Expires are those of its current credential.
 func EffectiveStatus(m *Moment) Status {
-	_, worst := m.standing()
+	_, worst := m.chainStatus()
 	return worst
 }
 
-// standing walks the chain once: the first thing that R2 has to tell, 0 for
+// chainStatus walks the chain once: the first thing that R2 has to tell, 0 for
 // nothing, and the worst status there is.
-func (m *Moment) standing() (first Sub, worst Status) {
+func (m *Moment) chainStatus() (first Sub, worst Status) {
 	first = m.ownStatus()
 	switch first {
 	case SubRevoked, SubSuperseded, SubKeyRevoked:
@@ -38,13 +38,13 @@ func (m *Moment) standing() (first Sub, worst Status) {
 	for i := 1; i < m.LevelCount; i++ {
 		parent := &m.Levels[i]
 		status := CredentialStatus(parent.Row.Status, parent.Profile.ExpiresAt, m.Now, parent.KeyRevoked)
-		worst = worse(worst, status)
+		worst = worseStatus(worst, status)
 		if first == 0 {
 			first = [...]Sub{Active: 0, Revoked: SubParentRevoked, Suspended: SubParentSuspend, Expired: SubParentExpired}[status]
 		}
 	}
 	if m.Operator != nil && m.Operator.Suspended {
-		worst = worse(worst, Suspended)
+		worst = worseStatus(worst, Suspended)
 		if first == 0 {
 			first = SubOperator
 		}
@@ -112,8 +112,8 @@ func (m *Moment) userStatus() Sub {
 	return 0
 }
 
-// worse orders statuses by how hard they are to cure: REVOKED, SUSPENDED, EXPIRED.
-func worse(a, b Status) Status {
+// worseStatus orders statuses by how hard they are to cure: REVOKED, SUSPENDED, EXPIRED.
+func worseStatus(a, b Status) Status {
 	rank := [...]uint8{Active: 0, Expired: 1, Suspended: 2, Revoked: 3}
 	if rank[b] > rank[a] {
 		return b
@@ -151,9 +151,9 @@ func fleetLimit(m *Moment) Sub {
 	return 1
 }
 
-// velocity is R16: the strictest setting of agent, ancestors, fleet and
+// velocityExceeded is R16: the strictest setting of agent, ancestors, fleet and
 // institution against the agent's own count.
-func velocity(m *Moment) Sub {
+func velocityExceeded(m *Moment) Sub {
 	limit := m.Policy.Velocity
 	for i := 0; i < m.LevelCount; i++ {
 		limit.Tighten(m.Levels[i].Profile.Settings.Velocity)
@@ -211,9 +211,9 @@ func attestationStale(m *Moment) Sub {
 	return 0
 }
 
-// structuring is R25. A payment reference that was used before has a switch of its own
+// structuringSuspected is R25. A payment reference that was used before has a switch of its own
 // and is told where the band has no effect.
-func structuring(m *Moment) Sub {
+func structuringSuspected(m *Moment) Sub {
 	banded := m.Policy.StructuringCount != 0 && m.Structuring >= m.Policy.StructuringCount && m.Policy.InBand(m.Amount)
 	mode := m.Policy.Modes[RuleStructuring]
 	switch {

@@ -265,7 +265,7 @@ func partyType(f *Facts) Sub {
 			return 3
 		}
 	}
-	if f.Policy.RequireParty && !f.Request.identified() {
+	if f.Policy.RequireParty && !f.Request.namesParty() {
 		return 4
 	}
 	return 0
@@ -275,9 +275,9 @@ func partyTypeAllowed(mask uint8, party PartyType) bool {
 	return mask == 0 || mask&(1<<party) != 0
 }
 
-// identified reports whether the call says who is paid: by wallet in a crypto
+// namesParty reports whether the call says who is paid: by wallet in a crypto
 // flow (specification 4.2), by wallet or name in any other.
-func (r *Request) identified() bool {
+func (r *Request) namesParty() bool {
 	if trimSpace(r.Wallet) != "" {
 		return true
 	}

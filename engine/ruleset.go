@@ -162,8 +162,8 @@ func joinRules(text string, judges map[RuleID]judge) *RuleSet {
 	if set.Clear == "" || len(set.Rules) != len(judges) {
 		panic("BUG: rule set " + set.Name + " has other rules than its judges")
 	}
-	set.static = column(set.Rules, func(r *Rule) func(*Facts) Sub { return r.Static })
-	set.live = column(set.Rules, func(r *Rule) func(*Moment) Sub { return r.Live })
+	set.static = judgesOf(set.Rules, func(r *Rule) func(*Facts) Sub { return r.Static })
+	set.live = judgesOf(set.Rules, func(r *Rule) func(*Moment) Sub { return r.Live })
 	return set
 }
 
@@ -192,8 +192,8 @@ type judgement[F any] struct {
 	judge func(*F) Sub
 }
 
-// column takes one column of the rules, empty cells left out.
-func column[F any](rules []Rule, cell func(*Rule) func(*F) Sub) (filled []judgement[F]) {
+// judgesOf takes one column of the rules, empty cells left out.
+func judgesOf[F any](rules []Rule, cell func(*Rule) func(*F) Sub) (filled []judgement[F]) {
 	for i := range rules {
 		if judge := cell(&rules[i]); judge != nil {
 			filled = append(filled, judgement[F]{rules[i].ID, judge})

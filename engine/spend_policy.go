@@ -13,31 +13,31 @@ func ParseSpendPolicy(document []byte) (SpendPolicy, []FieldError) {
 	if len(document) == 0 {
 		return policy, nil
 	}
-	var r reader
-	r.object("spendPolicy", document, func(name, path string, value json.RawMessage) {
+	var r documentReader
+	r.readMembers("spendPolicy", document, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "maxSingleTxUSDC":
-			policy.MaxSingle = r.usd(path, value)
+			policy.MaxSingle = r.readUSD(path, value)
 		case "dailyLimitUSDC":
-			policy.DailyLimit = r.usd(path, value)
+			policy.DailyLimit = r.readUSD(path, value)
 		case "allowedChains":
 			policy.ChainsSet = true
-			policy.Chains = r.mask(path, value, func(word string) (uint8, bool) {
+			policy.Chains = r.readMask(path, value, func(word string) (uint8, bool) {
 				chain, known := ParseChainExact(word)
 				return chain.Bit(), known
 			})
 		case "allowedRails":
 			policy.RailsSet = true
-			policy.Rails = r.mask(path, value, func(word string) (uint8, bool) {
+			policy.Rails = r.readMask(path, value, func(word string) (uint8, bool) {
 				rail, known := ParseRailExact(word)
 				return rail.Bit(), known
 			})
 		case "counterpartyScreening":
 			policy.ScreenSet = true
-			policy.CONS = r.choice(path, value, "OFAC", "OFAC+CONS") == 1
+			policy.CONS = r.readChoice(path, value, "OFAC", "OFAC+CONS") == 1
 		case "noMixerProtocols":
 			policy.NoMixerSet = true
-			policy.NoMixer = r.boolean(path, value)
+			policy.NoMixer = r.readBoolean(path, value)
 		}
 	})
 	if r.errors != nil {

@@ -55,10 +55,10 @@ func (p *Policy) InBand(amount USD) bool {
 	return amount >= p.StructuringLow && amount < p.StructuringHigh
 }
 
-// Party returns the key of the call's counterparty: the hash of the canonical
+// PartyKey returns the key of the call's counterparty: the hash of the canonical
 // wallet, else of the normalised name, else the zero key. Edges compute it; it
 // rides in the record.
-func (r *Request) Party() PartyKey {
+func (r *Request) PartyKey() PartyKey {
 	var buffer [2 * FieldMax]byte
 	form := append(buffer[:0], 'w')
 	form = appendWallet(form, r.Wallet)

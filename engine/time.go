@@ -20,7 +20,7 @@ func (d Day) Start() Time { return Time(d) * DayLength }
 
 // AppendDate writes the day as 2026-03-22.
 func (d Day) AppendDate(dst []byte) []byte {
-	year, month, day := civil(int64(d))
+	year, month, day := civilDate(int64(d))
 	dst = appendPadded(dst, year, 4)
 	dst = append(dst, '-')
 	dst = appendPadded(dst, month, 2)
@@ -61,9 +61,9 @@ func appendPadded(dst []byte, n int64, width int) []byte {
 	return append(dst, digits[at:]...)
 }
 
-// civil turns days since the epoch into a date of the proleptic Gregorian
+// civilDate turns days since the epoch into a date of the proleptic Gregorian
 // calendar, counting from a year that starts in March so that the leap day is last.
-func civil(days int64) (year, month, day int64) {
+func civilDate(days int64) (year, month, day int64) {
 	const cycle = 146097 // days in 400 years
 	z := days + 719468   // days since 0000-03-01
 	era := z / cycle

@@ -31,12 +31,12 @@ func (v *VelocityRow) Add(now Time, from int64) Pace {
 	if v.Second == 0 {
 		v.Second = second
 	}
-	v.advance(second)
+	v.advanceTo(second)
 	second = v.Second
 	v.Seconds[second%60] = saturate16(v.Seconds[second%60])
 	v.Minutes[second/60%60] = saturate32(v.Minutes[second/60%60])
 	v.Hours[second/3600%24] = saturate32(v.Hours[second/3600%24])
-	return v.pace(from)
+	return v.sumPace(from)
 }
 
 // Idle tells whether every bucket has run out by now: a new row counts the same.
@@ -50,12 +50,12 @@ func (v VelocityRow) Pace(now Time, from int64) Pace {
 	if v.Second == 0 {
 		return Pace{}
 	}
-	v.advance(int64(now / Second))
-	return v.pace(from)
+	v.advanceTo(int64(now / Second))
+	return v.sumPace(from)
 }
 
-// advance empties the buckets between the newest one and second.
-func (v *VelocityRow) advance(second int64) {
+// advanceTo empties the buckets between the newest one and second.
+func (v *VelocityRow) advanceTo(second int64) {
 	if second <= v.Second {
 		return
 	}
@@ -71,7 +71,7 @@ func (v *VelocityRow) advance(second int64) {
 	v.Second = second
 }
 
-func (v *VelocityRow) pace(from int64) Pace {
+func (v *VelocityRow) sumPace(from int64) Pace {
 	var minute, minuteOdd, hour, hourOdd uint64 // Two sums of each: no addition waits for the one before.
 	for i := 0; i < len(v.Seconds); i += 2 {
 		minute += uint64(v.Seconds[i])
@@ -112,13 +112,13 @@ func (v *Velocity) Tighten(other *Velocity) {
 	if other == nil {
 		return
 	}
-	v.MaxPerMinute = tighter(v.MaxPerMinute, other.MaxPerMinute)
-	v.MaxPerHour = tighter(v.MaxPerHour, other.MaxPerHour)
-	v.BurstFactor = tighter(v.BurstFactor, other.BurstFactor)
+	v.MaxPerMinute = tighterBound(v.MaxPerMinute, other.MaxPerMinute)
+	v.MaxPerHour = tighterBound(v.MaxPerHour, other.MaxPerHour)
+	v.BurstFactor = tighterBound(v.BurstFactor, other.BurstFactor)
 }
 
-// tighter returns the lower of two bounds of which 0 is "not set".
-func tighter(a, b uint32) uint32 {
+// tighterBound returns the lower of two bounds of which 0 is "not set".
+func tighterBound(a, b uint32) uint32 {
 	if a == 0 || (b != 0 && b < a) {
 		return b
 	}

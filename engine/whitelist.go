@@ -40,7 +40,7 @@ func (w *Whitelist) With(entries ...WhitelistEntry) *Whitelist {
 		last++
 		entry.ID = last
 		next.Entries = append(next.Entries, entry)
-		next.Kinds |= entry.kind()
+		next.Kinds |= entry.kindBit()
 	}
 	slices.SortFunc(next.Entries, compareEntries)
 	next.Rev++
@@ -63,15 +63,15 @@ func (w *Whitelist) Without(id uint32) (*Whitelist, bool) {
 	return &next, true
 }
 
-// Present returns the kinds that the entries are of.
-func (w *Whitelist) Present() (kinds Kinds) {
+// PresentKinds returns the kinds that the entries are of.
+func (w *Whitelist) PresentKinds() (kinds Kinds) {
 	if last := len(w.Entries) - 1; last >= 0 { // Names stand before wallets.
-		kinds = w.Entries[0].kind() | w.Entries[last].kind()
+		kinds = w.Entries[0].kindBit() | w.Entries[last].kindBit()
 	}
 	return kinds
 }
 
-func (e *WhitelistEntry) kind() Kinds {
+func (e *WhitelistEntry) kindBit() Kinds {
 	if e.Wallet != "" {
 		return KindWallet
 	}
@@ -97,8 +97,8 @@ const (
 	byWallet
 )
 
-// kind returns the entries of one kind; names stand before wallets.
-func (w *Whitelist) kind(of identifier) []WhitelistEntry {
+// entriesOf returns the entries of one kind; names stand before wallets.
+func (w *Whitelist) entriesOf(of identifier) []WhitelistEntry {
 	low, high := 0, len(w.Entries)
 	for low < high {
 		middle := (low + high) / 2
@@ -114,27 +114,27 @@ func (w *Whitelist) kind(of identifier) []WhitelistEntry {
 	return w.Entries[low:]
 }
 
-func (e *WhitelistEntry) key(of identifier) string {
+func (e *WhitelistEntry) textOf(of identifier) string {
 	if of == byName {
 		return e.Name
 	}
 	return e.Wallet
 }
 
-// lasts tells from when on the list no longer holds key: never (0, true), at an
+// listedUntil tells from when on the list no longer holds key: never (0, true), at an
 // instant, or not at all (false) because no entry that is still good has it.
-func (w *Whitelist) lasts(of identifier, key []byte, now Time) (until Time, listed bool) {
-	entries := w.kind(of)
+func (w *Whitelist) listedUntil(of identifier, key []byte, now Time) (until Time, listed bool) {
+	entries := w.entriesOf(of)
 	low, high := 0, len(entries)
 	for low < high {
 		middle := (low + high) / 2
-		if entries[middle].key(of) < string(key) {
+		if entries[middle].textOf(of) < string(key) {
 			low = middle + 1
 		} else {
 			high = middle
 		}
 	}
-	for ; low < len(entries) && entries[low].key(of) == string(key); low++ {
+	for ; low < len(entries) && entries[low].textOf(of) == string(key); low++ {
 		expires := entries[low].ExpiresAt
 		if expires == 0 {
 			return 0, true
@@ -156,39 +156,39 @@ type whitelists struct {
 	until Time // When the answers given so far may change; 0 is never.
 }
 
-func (s *whitelists) add(list *Whitelist) {
+func (s *whitelists) addList(list *Whitelist) {
 	if list != nil && list.Enforce {
 		s.lists[s.size] = list
-		s.kinds |= list.Kinds | list.Present()
+		s.kinds |= list.Kinds | list.PresentKinds()
 		s.size++
 	}
 }
 
-// whitelisted is R13. Every identifier of the call that is of a kind that any list
+// notWhitelisted is R13. Every identifier of the call that is of a kind that any list
 // in force speaks of must be on all of them, and at least one must be: so another
 // list, or a narrower one, only ever lets less through.
-func whitelisted(f *Facts) Sub {
+func notWhitelisted(f *Facts) Sub {
 	set := whitelists{now: f.Now}
 	for i := 0; i < f.ChainSize; i++ {
-		set.add(f.Chain[i].Settings.Whitelist)
+		set.addList(f.Chain[i].Settings.Whitelist)
 	}
 	if f.Fleet != nil {
-		set.add(f.Fleet.Whitelist)
+		set.addList(f.Fleet.Whitelist)
 	}
-	set.add(f.Policy.Whitelist)
+	set.addList(f.Policy.Whitelist)
 	if set.size == 0 {
 		return 0
 	}
-	var walletRoom, nameRoom [2 * FieldMax]byte
-	wallet := appendWallet(walletRoom[:0], f.Request.Wallet)
-	name := ofac.AppendNormalised(nameRoom[:0], f.Request.Name)
+	var walletBuffer, nameBuffer [2 * FieldMax]byte
+	wallet := appendWallet(walletBuffer[:0], f.Request.Wallet)
+	name := ofac.AppendNormalised(nameBuffer[:0], f.Request.Name)
 	if len(wallet) == 0 && len(name) == 0 {
 		return 2
 	}
 	byWallets := len(wallet) > 0 && set.kinds&KindWallet != 0
 	byNames := len(name) > 0 && set.kinds&KindName != 0
-	walletListed := byWallets && set.holds(byWallet, wallet)
-	nameListed := byNames && set.holds(byName, name)
+	walletListed := byWallets && set.allHold(byWallet, wallet)
+	nameListed := byNames && set.allHold(byName, name)
 	sub := Sub(0)
 	switch {
 	case !walletListed && !nameListed:
@@ -197,30 +197,30 @@ func whitelisted(f *Facts) Sub {
 		sub = 3
 	}
 	if sub == 0 { // Time takes entries away and so turns a pass into a hit, never the other way round.
-		f.lapse(set.until)
+		f.lowerValidUntil(set.until)
 	}
 	return sub
 }
 
-// holds reports whether all lists hold the key.
-func (s *whitelists) holds(of identifier, key []byte) bool {
+// allHold reports whether all lists hold the key.
+func (s *whitelists) allHold(of identifier, key []byte) bool {
 	first := Time(0)
 	for _, list := range s.lists[:s.size] {
-		until, listed := list.lasts(of, key, s.now)
+		until, listed := list.listedUntil(of, key, s.now)
 		if !listed {
 			return false
 		}
-		first = earlier(first, until)
+		first = earlierTime(first, until)
 	}
-	s.until = earlier(s.until, first)
+	s.until = earlierTime(s.until, first)
 	return true
 }
 
-// lapse notes that the judgement can change at an instant; 0 is never.
-func (f *Facts) lapse(at Time) { f.ValidUntil = earlier(f.ValidUntil, at) }
+// lowerValidUntil notes that the judgement can change at an instant; 0 is never.
+func (f *Facts) lowerValidUntil(at Time) { f.ValidUntil = earlierTime(f.ValidUntil, at) }
 
-// earlier returns the earlier of two instants of which 0 is never.
-func earlier(a, b Time) Time {
+// earlierTime returns the earlier of two instants of which 0 is never.
+func earlierTime(a, b Time) Time {
 	if a == 0 || (b != 0 && b < a) {
 		return b
 	}

@@ -72,7 +72,7 @@ func drawCall(rt *rapid.T) *Facts {
 func TestListsOnlyNarrow(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := drawCall(rt)
-		hit := whitelisted(f)
+		hit := notWhitelisted(f)
 		if hit == 0 {
 			return
 		}
@@ -88,7 +88,7 @@ func TestListsOnlyNarrow(t *testing.T) {
 				return
 			}
 		}
-		require.NotZero(rt, whitelisted(f), "from %+v to %+v", old, *at)
+		require.NotZero(rt, notWhitelisted(f), "from %+v to %+v", old, *at)
 	})
 }
 
@@ -114,7 +114,7 @@ func TestEveryListOnlyNarrows(t *testing.T) {
 		for _, f.Policy.Whitelist = range lists {
 			for _, f.Request.Wallet = range []string{"", walletA, walletB} {
 				for _, f.Request.Name = range []string{"", "Acme Ltd", "Globex"} {
-					if whitelisted(f) == 0 {
+					if notWhitelisted(f) == 0 {
 						passed++
 						continue
 					}
@@ -136,7 +136,7 @@ func requireNarrowed(t *testing.T, f *Facts, lists []*Whitelist) {
 			if old != nil && WhitelistWidens(old, next) {
 				continue
 			}
-			if *list = next; whitelisted(f) == 0 {
+			if *list = next; notWhitelisted(f) == 0 {
 				require.Fail(t, "a list widened", "%+v in place %d instead of %+v passes %q %q", next, at, old, f.Request.Wallet, f.Request.Name)
 			}
 		}
@@ -148,13 +148,13 @@ func requireNarrowed(t *testing.T, f *Facts, lists []*Whitelist) {
 func TestEntriesOfAnUnsetListChangeNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := drawCall(rt)
-		hit := whitelisted(f)
+		hit := notWhitelisted(f)
 		at := place(f, rapid.IntRange(0, places-1).Draw(rt, "place"))
 		if *at != nil && (*at).Enforce {
 			return
 		}
 		*at = (*at).With(listOf(rt, rapid.SampledFrom([]string{walletA, "Acme Ltd"}).Draw(rt, "entry")).Entries[0])
 		require.False(rt, (*at).Enforce)
-		require.Equal(rt, hit, whitelisted(f))
+		require.Equal(rt, hit, notWhitelisted(f))
 	})
 }

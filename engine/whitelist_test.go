@@ -74,7 +74,7 @@ func TestWhitelistRule(t *testing.T) {
 			if test.everywhere != nil {
 				f.Policy.Whitelist = listOf(t, test.everywhere...)
 			}
-			require.Equal(t, test.sub, whitelisted(f))
+			require.Equal(t, test.sub, notWhitelisted(f))
 			require.Zero(t, f.ValidUntil)
 		})
 	}
@@ -85,9 +85,9 @@ func TestWhitelistOff(t *testing.T) {
 	f.Policy.Whitelist = listOf(t, walletA)
 	f.Policy.Whitelist.Enforce = false
 	f.Request.Wallet = walletB
-	require.Zero(t, whitelisted(f))
+	require.Zero(t, notWhitelisted(f))
 	withParents(f, 2).Chain[2].Settings.Whitelist = listOf(t, walletA)
-	require.Equal(t, Sub(1), whitelisted(f), "a root's list holds for its delegates")
+	require.Equal(t, Sub(1), notWhitelisted(f), "a root's list holds for its delegates")
 }
 
 func TestWhitelistExpiry(t *testing.T) {
@@ -99,30 +99,30 @@ func TestWhitelistExpiry(t *testing.T) {
 	f := cleanFacts()
 	f.Request.Wallet = walletA
 	f.Chain[0].Settings.Whitelist = (&Whitelist{Enforce: true}).With(expiring(walletA, someday+Hour))
-	require.Zero(t, whitelisted(f))
+	require.Zero(t, notWhitelisted(f))
 	require.Equal(t, someday+Hour, f.ValidUntil, "the judgement lapses with the entry")
 
 	f.ValidUntil, f.Now = 0, someday+Hour
-	require.Equal(t, Sub(1), whitelisted(f), "an entry is good until its expiry, not at it")
+	require.Equal(t, Sub(1), notWhitelisted(f), "an entry is good until its expiry, not at it")
 	require.Zero(t, f.ValidUntil, "a hit does not lapse")
 
 	f.Now = someday
 	f.Policy.Whitelist = (&Whitelist{Enforce: true}).With(expiring(walletA, someday+Minute))
-	require.Zero(t, whitelisted(f))
+	require.Zero(t, notWhitelisted(f))
 	require.Equal(t, someday+Minute, f.ValidUntil, "the earliest entry")
 
 	f.ValidUntil = 0
 	f.Policy.Whitelist = (&Whitelist{Enforce: true}).With(expiring(walletA, someday+Minute), expiring(walletA, 0))
-	require.Zero(t, whitelisted(f))
+	require.Zero(t, notWhitelisted(f))
 	require.Equal(t, someday+Hour, f.ValidUntil, "of two entries for one wallet the longer holds")
 
 	f.ValidUntil, f.Policy.Whitelist = 0, nil
 	f.Request.Name = "Contoso"
 	f.Chain[0].Settings.Whitelist = (&Whitelist{Enforce: true}).With(expiring(walletA, 0), expiring("Acme Ltd", someday+Hour))
-	require.Equal(t, Sub(3), whitelisted(f))
+	require.Equal(t, Sub(3), notWhitelisted(f))
 	require.Zero(t, f.ValidUntil, "the list goes on speaking of names when its last one expires")
 	f.Now = someday + Hour
-	require.Equal(t, Sub(3), whitelisted(f))
+	require.Equal(t, Sub(3), notWhitelisted(f))
 }
 
 func TestWhitelistEdits(t *testing.T) {
@@ -190,7 +190,7 @@ func TestWhitelistAgainstSets(t *testing.T) {
 				want = 0
 			}
 		}
-		require.Equal(t, want, whitelisted(f))
+		require.Equal(t, want, notWhitelisted(f))
 	})
 }
 
@@ -225,7 +225,7 @@ func TestWhitelistWidens(t *testing.T) {
 }
 
 func TestParty(t *testing.T) {
-	key := func(wallet, name string) PartyKey { return (&Request{Wallet: wallet, Name: name}).Party() }
+	key := func(wallet, name string) PartyKey { return (&Request{Wallet: wallet, Name: name}).PartyKey() }
 	require.Equal(t, PartyKey{}, key("", ""))
 	require.Equal(t, PartyKey{}, key(" ", "--"))
 	require.Equal(t, key(walletA, "Acme"), key("0x52908400098527886e0f7030069857d2e4169ee7", "Contoso"), "the wallet speaks first")
@@ -339,7 +339,7 @@ func BenchmarkWhitelist(b *testing.B) {
 	f.Request.Wallet, f.Request.Name = list.Entries[1700].Wallet, list.Entries[500].Shown
 	b.ReportAllocs()
 	for b.Loop() {
-		if whitelisted(f) != 0 {
+		if notWhitelisted(f) != 0 {
 			b.Fatal("listed")
 		}
 	}

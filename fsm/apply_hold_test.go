@@ -37,7 +37,7 @@ func (w *world) release(b wire.Hold) wire.Result {
 func (w *world) books(slot engine.AgentSlot) [2]engine.USD {
 	row := w.m.registry.agents.At(uint64(slot))
 	day := w.m.now.Day()
-	return [2]engine.USD{row.Spend.On(day) / engine.Dollar, row.Spend.HeldOn(day) / engine.Dollar}
+	return [2]engine.USD{row.Spend.SpentOn(day) / engine.Dollar, row.Spend.HeldOn(day) / engine.Dollar}
 }
 
 func TestHoldCountsEverywhereUntilItEnds(t *testing.T) {

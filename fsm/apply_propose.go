@@ -16,7 +16,7 @@ import (
 // twoDecide tells whether a case needs two persons: its amount or its rule says so.
 func (m *desk) twoDecide(b *wire.Disposition) bool {
 	two := m.settings.Policy.FourEyes
-	return two != nil && (b.Amount >= two.Least() || two.Rules&(1<<b.Rule) != 0)
+	return two != nil && (b.Amount >= two.AmountFrom() || two.Rules&(1<<b.Rule) != 0)
 }
 
 // personHash is what is kept of who proposed.

@@ -108,7 +108,7 @@ func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, si
 		profile.Root, profile.Depth = profile.Slot, 0
 	}
 	profile.CredentialVersion, profile.KeyID = 1, signing.KID
-	profile.Line = profile.Line.Issued(1, m.epoch())
+	profile.Epochs = profile.Epochs.WithIssued(1, m.epoch())
 	profile.TransferTo, profile.TransferInstitutions = "", false
 	profile.IssuedAt, profile.RegisteredAt = m.now, m.now
 	profile.ExpiresAt = m.expiryOf(profile.Parent, b.ExpiresAt)
@@ -150,7 +150,7 @@ func (m *registry) expiryOf(parent engine.AgentSlot, asked engine.Time) engine.T
 // so that the token can be minted again from the leaf alone.
 func (m *registry) appendCredential(dst []byte, p *engine.AgentProfile) []byte {
 	dst = plain(dst, "agentId", m.ids.AgentID(uint32(p.Slot)))
-	dst = plain(dst, "credentialId", m.ids.CredentialID(CredentialAgent, uint32(p.Slot), p.Line.EpochOf(p.CredentialVersion), p.CredentialVersion))
+	dst = plain(dst, "credentialId", m.ids.CredentialID(CredentialAgent, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion))
 	dst = number(dst, "credentialVersion", int64(p.CredentialVersion))
 	dst = instant(dst, "issuedAt", p.IssuedAt)
 	dst = instant(dst, "expiresAt", p.ExpiresAt)
@@ -241,7 +241,7 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	}
 	previous := effectiveStatus(m, b.Agent)
 	profile.CredentialVersion, profile.KeyID = old.CredentialVersion+1, signing.KID
-	profile.Line = old.Line.Issued(profile.CredentialVersion, m.epoch())
+	profile.Epochs = old.Epochs.WithIssued(profile.CredentialVersion, m.epoch())
 	profile.IssuedAt, profile.ExpiresAt = m.now, m.expiryOf(old.Parent, 0)
 	m.agentStatusMoved(b.Agent, old.Status, row.MinVersion)
 	m.enterAgentStatus(&profile, old.Status)

@@ -62,7 +62,7 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 		}
 		_, ok = m.ids.ParseTxn(lostMachine.ids.TxnID(size + 1))
 		require.False(t, ok, "what the lost machines gave out is unknown")
-		line := (*m.registry.profiles.At(uint64(old))).Line
+		line := (*m.registry.profiles.At(uint64(old))).Epochs
 		require.Equal(t, number, line.EpochOf(2))
 		require.Equal(t, uint16(0), line.EpochOf(1), "the token of before the backup stays good")
 
@@ -101,7 +101,7 @@ func TestNoIDIsGivenOutTwiceAfterARecovery(t *testing.T) {
 	for _, id := range now {
 		require.NotContains(t, lost, id, "it was given out twice")
 	}
-	require.EqualValues(t, 1, (*m.registry.profiles.At(uint64(fresh))).Line.EpochOf(1))
+	require.EqualValues(t, 1, (*m.registry.profiles.At(uint64(fresh))).Epochs.EpochOf(1))
 	comesBack(t, m)
 
 	m.editSettings().Epochs = append(m.editSettings().Epochs, make([]*wire.Epoch, m.limits.Epochs)...) // None is left:
@@ -118,8 +118,8 @@ func givenOut(m *Machine, old, fresh engine.AgentSlot, from uint64) []string {
 	again := *m.registry.profiles.At(uint64(old))
 	ids := []string{
 		m.ids.AgentID(uint32(fresh)), m.ids.UserID(uint32(m.registry.users.Next())), m.ids.FleetID(uint32(m.registry.fleets.Next())), m.ids.OperatorID(uint32(m.registry.operators.Next())),
-		m.ids.CredentialID(CredentialAgent, uint32(fresh), (*m.registry.profiles.At(uint64(fresh))).Line.EpochOf(1), 1),
-		m.ids.CredentialID(CredentialAgent, uint32(old), again.Line.EpochOf(again.CredentialVersion), again.CredentialVersion),
+		m.ids.CredentialID(CredentialAgent, uint32(fresh), (*m.registry.profiles.At(uint64(fresh))).Epochs.EpochOf(1), 1),
+		m.ids.CredentialID(CredentialAgent, uint32(old), again.Epochs.EpochOf(again.CredentialVersion), again.CredentialVersion),
 	}
 	for leaf := from; leaf < m.size; leaf++ {
 		ids = append(ids, m.ids.TxnID(leaf), m.ids.EventID(leaf))

@@ -118,7 +118,7 @@ func TestDispositionsAreBounded(t *testing.T) {
 	w.now += engine.DayLength
 	two := w.screen(slot, 6)
 	require.Equal(t, wire.RefusedFull, decide(two.Leaf).Refusal)
-	require.Zero(t, w.m.registry.agents.At(uint64(slot)).Spend.On(w.m.now.Day()))
+	require.Zero(t, w.m.registry.agents.At(uint64(slot)).Spend.SpentOn(w.m.now.Day()))
 	require.Equal(t, 1, w.m.desk.openReviews)
 	w.now = start.Day().Start() + engine.DayLength + engine.Retention
 	w.tick()

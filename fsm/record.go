@@ -36,12 +36,12 @@ func (m *ledger) describeEvidence(c *leaf.Screen, s *wire.Screen) {
 		row := o.Levels[i].Row
 		c.Levels[i] = leaf.Level{
 			Status: row.Status, MinVersion: row.MinVersion, OverlapUntil: row.OverlapUntil,
-			OwnershipFrom: row.OwnershipFrom, AttestedAt: row.AttestedAt, Spent: row.Spend.On(day), Held: row.Spend.HeldOn(day),
+			OwnershipFrom: row.OwnershipFrom, AttestedAt: row.AttestedAt, Spent: row.Spend.SpentOn(day), Held: row.Spend.HeldOn(day),
 			KeyRevoked: o.Levels[i].KeyRevoked,
 		}
 	}
 	if o.Fleet != nil {
-		c.InFleet, c.FleetSpent, c.FleetHeld = true, o.Fleet.Spend.On(day), o.Fleet.Spend.HeldOn(day)
+		c.InFleet, c.FleetSpent, c.FleetHeld = true, o.Fleet.Spend.SpentOn(day), o.Fleet.Spend.HeldOn(day)
 	}
 	c.OperatorSuspended = o.Operator != nil && o.Operator.Suspended
 	if o.LevelCount > 0 && o.Version == o.Levels[0].Profile.CredentialVersion && o.Expires == o.Levels[0].Profile.ExpiresAt {

@@ -183,7 +183,7 @@ func (m *registry) applyUser(b *wire.User, r *wire.Result) {
 		return
 	}
 	profile.Slot, profile.Rev, profile.CredentialVersion = engine.UserSlot(m.users.Next()), 1, 1
-	profile.Line = profile.Line.Issued(1, m.epoch())
+	profile.Epochs = profile.Epochs.WithIssued(1, m.epoch())
 	m.dateUser(&profile, signing)
 	m.enterUserStatus(&profile, 0)
 	m.enterUser(&profile)
@@ -200,7 +200,7 @@ func (m *registry) dateUser(profile *engine.UserProfile, signing *wire.SigningKe
 func (m *registry) writeUser(kind string, p *engine.UserProfile, common *wire.Common, r *wire.Result) {
 	id := m.ids.UserID(uint32(p.Slot))
 	head := plain(m.head(kind), "userId", id)
-	head = plain(head, "credentialId", m.ids.CredentialID(CredentialUser, uint32(p.Slot), p.Line.EpochOf(p.CredentialVersion), p.CredentialVersion))
+	head = plain(head, "credentialId", m.ids.CredentialID(CredentialUser, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion))
 	head = number(head, "credentialVersion", int64(p.CredentialVersion))
 	head = instant(head, "issuedAt", p.IssuedAt)
 	head = instant(head, "expiresAt", p.ExpiresAt)
@@ -250,7 +250,7 @@ func (m *registry) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 	}
 	profile := *old
 	profile.Rev, profile.CredentialVersion, profile.NameMatched = old.Rev+1, old.CredentialVersion+1, b.NameMatched
-	profile.Line = old.Line.Issued(profile.CredentialVersion, m.epoch())
+	profile.Epochs = old.Epochs.WithIssued(profile.CredentialVersion, m.epoch())
 	m.dateUser(&profile, signing)
 	row := m.users.Edit(uint64(b.User))
 	m.touchStatuses(old.Status, row.MinVersion)

@@ -45,7 +45,7 @@ func FuzzRegister(f *testing.F) {
 		default:
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-		var g strictjson.Gate
+		var g strictjson.Validator
 		if err := g.Check(w.Body.Bytes(), engine.BodyValuesMax); err != nil {
 			t.Fatalf("%v: %s", err, w.Body)
 		}

@@ -352,7 +352,7 @@ func TestAnswersAreStrictJSON(t *testing.T) {
 			if !found || strings.HasPrefix(body, "{") {
 				continue
 			}
-			var g strictjson.Gate
+			var g strictjson.Validator
 			require.NoError(t, g.Check([]byte("{\n"+body), engine.BodyValuesMax), "%s: %s", file, block)
 			checked++
 		}

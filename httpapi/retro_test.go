@@ -89,9 +89,9 @@ type holed struct {
 	leaf uint64
 }
 
-func (h holed) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.Page, error) {
+func (h holed) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.ScanResult, error) {
 	if q.From == h.leaf {
-		return audit.Page{Next: h.leaf}, audit.ErrMissing
+		return audit.ScanResult{Next: h.leaf}, audit.ErrMissing
 	}
 	if q.From < h.leaf {
 		q.To = min(q.To, h.leaf)

@@ -22,7 +22,7 @@ func FuzzAmount(f *testing.F) {
 		n.t = t
 		body := `{"token":"x","amount":` + literal + `}`
 		w := n.do("screener", "POST", "/v1/screen", body)
-		var g strictjson.Gate
+		var g strictjson.Validator
 		if g.Check([]byte(body), engine.ScreenValuesMax) != nil {
 			require.Equal(t, 400, w.Code)
 			return

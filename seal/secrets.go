@@ -22,11 +22,11 @@ import (
 type Secrets struct {
 	cluster []byte
 	older   [][]byte
-	sealers sync.Map // By sealerOf: drawing a key costs ten times what a short value does.
+	ciphers sync.Map // By cipherID: drawing a key costs ten times what a short value does.
 }
 
-// sealerOf names a cipher: of the cluster secret (0) or an older one, for a label.
-type sealerOf struct {
+// cipherID names a cipher: of the cluster secret (0) or an older one, for a label.
+type cipherID struct {
 	secret int
 	label  string
 }
@@ -62,8 +62,8 @@ func NewSecrets(clusterSecret []byte, older ...[]byte) *Secrets {
 	return s
 }
 
-func (s *Secrets) sealer(of sealerOf) (cipher.AEAD, error) {
-	if known, ok := s.sealers.Load(of); ok {
+func (s *Secrets) cipherOf(of cipherID) (cipher.AEAD, error) {
+	if known, ok := s.ciphers.Load(of); ok {
 		return known.(cipher.AEAD), nil //nolint:forcetypeassert // Nothing else is in it.
 	}
 	secret := s.cluster
@@ -80,14 +80,14 @@ func (s *Secrets) sealer(of sealerOf) (cipher.AEAD, error) {
 	}
 	aead, err := cipher.NewGCM(block)
 	if err == nil {
-		s.sealers.Store(of, aead)
+		s.ciphers.Store(of, aead)
 	}
 	return aead, err
 }
 
 // Seal returns nonce and ciphertext of plain under label.
 func (s *Secrets) Seal(label string, plain []byte) ([]byte, error) {
-	aead, err := s.sealer(sealerOf{label: label})
+	aead, err := s.cipherOf(cipherID{label: label})
 	if err != nil {
 		return nil, err
 	}
@@ -100,22 +100,22 @@ func (s *Secrets) Seal(label string, plain []byte) ([]byte, error) {
 
 // Open reverses Seal. It fails for another label, secret or changed bytes.
 func (s *Secrets) Open(label string, sealed []byte) ([]byte, error) {
-	plain, _, err := s.open(label, sealed)
+	plain, _, err := s.openAny(label, sealed)
 	return plain, err
 }
 
-// open says besides by which secret: 0 is the cluster's, others are older.
-func (s *Secrets) open(label string, sealed []byte) (plain []byte, by int, err error) {
+// openAny says besides by which secret: 0 is the cluster's, others are older.
+func (s *Secrets) openAny(label string, sealed []byte) (plain []byte, by int, err error) {
 	for by = 0; by <= len(s.older); by++ {
-		if plain, err = s.openWith(sealerOf{by, label}, sealed); err == nil {
+		if plain, err = s.openWith(cipherID{by, label}, sealed); err == nil {
 			return plain, by, nil
 		}
 	}
 	return nil, 0, err
 }
 
-func (s *Secrets) openWith(of sealerOf, sealed []byte) ([]byte, error) {
-	aead, err := s.sealer(of)
+func (s *Secrets) openWith(of cipherID, sealed []byte) ([]byte, error) {
+	aead, err := s.cipherOf(of)
 	if err != nil {
 		return nil, err
 	}
@@ -129,13 +129,13 @@ func (s *Secrets) openWith(of sealerOf, sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// Older is how many secrets of before there are besides the cluster's.
-func (s *Secrets) Older() int { return len(s.older) }
+// OlderCount is how many secrets of before there are besides the cluster's.
+func (s *Secrets) OlderCount() int { return len(s.older) }
 
-// ByOlder tells whether an older secret sealed a value, which then has to be sealed anew
+// SealedByOlder tells whether an older secret sealed a value, which then has to be sealed anew
 // before that one may be forgotten. The error is that none of them opens it.
-func (s *Secrets) ByOlder(label string, sealed []byte) (bool, error) {
-	_, by, err := s.open(label, sealed)
+func (s *Secrets) SealedByOlder(label string, sealed []byte) (bool, error) {
+	_, by, err := s.openAny(label, sealed)
 	return by > 0, err
 }
 

@@ -8,18 +8,18 @@ import "railguard/engine"
 // none of the others. What is no JSON has no parts that could be told from each other,
 // and is refused whole. It is reused; nothing may keep what it holds after Reset.
 type Batch struct {
-	gate  Gate
-	items []batchItem
-	open  []byte // Objects and lists that skip is inside of.
-	list  bool
-	given bool
-	other []span // Members of the top object beside the list.
+	validator Validator
+	items     []batchItem
+	open      []byte // Objects and lists that skip is inside of.
+	list      bool
+	given     bool
+	other     []span // Members of the top object beside the list.
 }
 
 // batchItem is one object of the list.
 type batchItem struct {
 	start, end int // In the body.
-	from, to   int // Its members, in gate.top.
+	from, to   int // Its members, in validator.top.
 	err        error
 }
 
@@ -28,12 +28,12 @@ type batchItem struct {
 // and not kept. The error is one of this room's, for the caller to see. data must not
 // change until Reset.
 func (b *Batch) Read(data []byte, member string, itemsMax, itemValues, allValues int) error {
-	g := &b.gate
-	g.start(data, allValues+1)
+	g := &b.validator
+	g.startBody(data, allValues+1)
 	b.items, b.other, b.list, b.given = b.items[:0], b.other[:0], false, false
-	g.space()
-	if g.peek() != '{' {
-		if err := g.value(); err != nil {
+	g.skipSpace()
+	if g.nextByte() != '{' {
+		if err := g.checkValue(); err != nil {
 			return err
 		}
 		return ErrTop
@@ -41,64 +41,64 @@ func (b *Batch) Read(data []byte, member string, itemsMax, itemValues, allValues
 	g.values--
 	g.at++
 	g.depth = 1
-	g.space()
-	if g.peek() == '}' {
+	g.skipSpace()
+	if g.nextByte() == '}' {
 		g.at++
-		return g.end()
+		return g.checkEnd()
 	}
 	var seen map[string]struct{}
 	for count := 1; ; count++ {
 		if count > engine.JSONMembersMax {
 			return ErrMembers
 		}
-		if err := b.member(member, itemsMax, itemValues, &seen); err != nil {
+		if err := b.readMember(member, itemsMax, itemValues, &seen); err != nil {
 			return err
 		}
-		g.space()
-		switch g.peek() {
+		g.skipSpace()
+		switch g.nextByte() {
 		case ',':
 			g.at++
-			g.space()
+			g.skipSpace()
 		case '}':
 			g.at++
-			return g.end()
+			return g.checkEnd()
 		default:
 			return ErrSyntax
 		}
 	}
 }
 
-// member reads one member of the top object.
-func (b *Batch) member(list string, itemsMax, itemValues int, seen *map[string]struct{}) error {
-	g := &b.gate
-	member, err := g.memberName(0, seen)
+// readMember reads one member of the top object.
+func (b *Batch) readMember(list string, itemsMax, itemValues int, seen *map[string]struct{}) error {
+	g := &b.validator
+	member, err := g.checkMemberName(0, seen)
 	if err != nil {
 		return err
 	}
-	g.space()
+	g.skipSpace()
 	if string(g.names[len(g.names)-1]) != list {
 		b.other = append(b.other, member)
-		return g.value()
+		return g.checkValue()
 	}
 	b.given = true
-	if g.peek() != '[' {
-		return g.value()
+	if g.nextByte() != '[' {
+		return g.checkValue()
 	}
 	b.list = true
 	return b.readItems(itemsMax, itemValues)
 }
 
 func (b *Batch) readItems(itemsMax, itemValues int) error {
-	g := &b.gate
+	g := &b.validator
 	g.values--
 	g.at++
-	g.space()
-	if g.peek() == ']' {
+	g.skipSpace()
+	if g.nextByte() == ']' {
 		g.at++
 		return nil
 	}
 	for {
-		g.space()
+		g.skipSpace()
 		item, err := b.readItem(itemValues)
 		if err != nil {
 			return err
@@ -108,8 +108,8 @@ func (b *Batch) readItems(itemsMax, itemValues int) error {
 		} else {
 			g.top = g.top[:item.from]
 		}
-		g.space()
-		switch g.peek() {
+		g.skipSpace()
+		switch g.nextByte() {
 		case ',':
 			g.at++
 		case ']':
@@ -124,11 +124,11 @@ func (b *Batch) readItems(itemsMax, itemValues int) error {
 // readItem checks one item as if it were a body of its own. The error is the whole
 // body's; the item's own stands in it.
 func (b *Batch) readItem(itemValues int) (batchItem, error) {
-	g := &b.gate
+	g := &b.validator
 	item := batchItem{start: g.at, from: len(g.top)}
 	names, depth, left := len(g.names), g.depth, g.values
 	g.depth, g.values = 0, itemValues+1
-	if item.err = g.value(); item.err == nil && g.data[item.start] != '{' {
+	if item.err = g.checkValue(); item.err == nil && g.data[item.start] != '{' {
 		item.err = ErrTop
 	}
 	used := itemValues + 1 - g.values
@@ -138,7 +138,7 @@ func (b *Batch) readItem(itemValues int) (batchItem, error) {
 		return item, ErrSyntax
 	case item.err != nil && item.err != ErrTop:
 		g.at, g.top, g.values = item.start, g.top[:item.from], left
-		if err := b.skip(); err != nil {
+		if err := b.skipValue(); err != nil {
 			return item, err
 		}
 	case g.values < 0:
@@ -148,11 +148,11 @@ func (b *Batch) readItem(itemValues int) (batchItem, error) {
 	return item, nil
 }
 
-// skip passes over one value that is JSON by its structure, whatever else is wrong
+// skipValue passes over one value that is JSON by its structure, whatever else is wrong
 // with it: names may stand twice, strings may be no Unicode, nesting has no bound but
 // the body's size, so it does not call itself.
-func (b *Batch) skip() error {
-	g := &b.gate
+func (b *Batch) skipValue() error {
+	g := &b.validator
 	b.open = b.open[:0]
 	for {
 		if g.values--; g.values < 0 {
@@ -174,12 +174,12 @@ func (b *Batch) skip() error {
 // skipOne passes over a plain value or an empty list or object; opened says that it
 // stands now before the first value of one that is not empty.
 func (b *Batch) skipOne() (opened bool, err error) {
-	g := &b.gate
-	switch c := g.peek(); c {
+	g := &b.validator
+	switch c := g.nextByte(); c {
 	case '{', '[':
 		g.at++
-		g.space()
-		if g.peek() == closing(c) {
+		g.skipSpace()
+		if g.nextByte() == closingBracket(c) {
 			g.at++
 			return false, nil
 		}
@@ -191,29 +191,29 @@ func (b *Batch) skipOne() (opened bool, err error) {
 	case '"':
 		return false, g.skipText()
 	case 't':
-		return false, g.word("true")
+		return false, g.checkWord("true")
 	case 'f':
-		return false, g.word("false")
+		return false, g.checkWord("false")
 	case 'n':
-		return false, g.word("null")
+		return false, g.checkWord("null")
 	}
-	return false, g.number()
+	return false, g.checkNumber()
 }
 
 // skipEnds passes over what may follow a value, up to the next one; done says that the
 // value that skip began with is over.
 func (b *Batch) skipEnds() (done bool, err error) {
-	g := &b.gate
+	g := &b.validator
 	for len(b.open) > 0 {
-		g.space()
+		g.skipSpace()
 		c := b.open[len(b.open)-1]
-		switch g.peek() {
-		case closing(c):
+		switch g.nextByte() {
+		case closingBracket(c):
 			g.at++
 			b.open = b.open[:len(b.open)-1]
 		case ',':
 			g.at++
-			g.space()
+			g.skipSpace()
 			if c == '{' {
 				return false, g.skipName()
 			}
@@ -225,7 +225,7 @@ func (b *Batch) skipEnds() (done bool, err error) {
 	return true, nil
 }
 
-func closing(open byte) byte {
+func closingBracket(open byte) byte {
 	if open == '{' {
 		return '}'
 	}
@@ -233,24 +233,24 @@ func closing(open byte) byte {
 }
 
 // skipName passes over `"name" :` to the value.
-func (g *Gate) skipName() error {
-	if g.peek() != '"' {
+func (g *Validator) skipName() error {
+	if g.nextByte() != '"' {
 		return ErrSyntax
 	}
 	if err := g.skipText(); err != nil {
 		return err
 	}
-	g.space()
-	if g.peek() != ':' {
+	g.skipSpace()
+	if g.nextByte() != ':' {
 		return ErrSyntax
 	}
 	g.at++
-	g.space()
+	g.skipSpace()
 	return nil
 }
 
 // skipText passes over a string that may be no Unicode.
-func (g *Gate) skipText() error {
+func (g *Validator) skipText() error {
 	for g.at++; g.at < len(g.data); {
 		switch c := g.data[g.at]; {
 		case c == '"':
@@ -259,7 +259,7 @@ func (g *Gate) skipText() error {
 		case c < 0x20:
 			return ErrSyntax
 		case c == '\\':
-			if err := g.escape(); err != nil && err != ErrText { // A surrogate alone is passed over.
+			if err := g.checkEscape(); err != nil && err != ErrText { // A surrogate alone is passed over.
 				return err
 			}
 		default:
@@ -269,40 +269,40 @@ func (g *Gate) skipText() error {
 	return ErrSyntax
 }
 
-// Given reports whether the body has the member at all, and List whether it is a list.
-func (b *Batch) Given() bool { return b.given }
+// HasMember reports whether the body has the member at all, and List whether it is a list.
+func (b *Batch) HasMember() bool { return b.given }
 
-// List reports whether the member is a list.
-func (b *Batch) List() bool { return b.list }
+// IsList reports whether the member is a list.
+func (b *Batch) IsList() bool { return b.list }
 
 // Count is how many items the list has, at most one more than were asked for.
 func (b *Batch) Count() int { return len(b.items) }
 
 // Bytes is an item as it was sent.
-func (b *Batch) Bytes(i int) []byte { return b.gate.data[b.items[i].start:b.items[i].end] }
+func (b *Batch) Bytes(i int) []byte { return b.validator.data[b.items[i].start:b.items[i].end] }
 
 // Item is an item as a document that was checked, to be read as Spans; the error is
 // what is wrong with it.
 func (b *Batch) Item(i int) (Document, error) {
 	item := &b.items[i]
-	return Document{gate: Gate{data: b.gate.data, top: b.gate.top[item.from:item.to:item.to]}}, item.err
+	return Document{validator: Validator{data: b.validator.data, top: b.validator.top[item.from:item.to:item.to]}}, item.err
 }
 
-// Strangers are the members beside the list.
-func (b *Batch) Strangers(shape Shape) []Stranger {
-	s := Spans{gate: &Gate{data: b.gate.data, top: b.other}}
-	return s.Strangers(shape)
+// UnknownMembers are the members beside the list.
+func (b *Batch) UnknownMembers(shape Shape) []UnknownMember {
+	s := Spans{validator: &Validator{data: b.validator.data, top: b.other}}
+	return s.UnknownMembers(shape)
 }
 
 // Reset forgets what was read and keeps the room, unless it has become large.
 func (b *Batch) Reset() {
-	if cap(b.open) > bytesKept || cap(b.gate.top) > batchSpansKept {
+	if cap(b.open) > bytesKept || cap(b.validator.top) > batchSpansKept {
 		*b = Batch{}
 		return
 	}
 	clear(b.items)
-	*b = Batch{items: b.items[:0], open: b.open[:0], other: b.other[:0], gate: Gate{
-		top: b.gate.top[:0], names: b.gate.names[:0], scratch: b.gate.scratch[:0],
+	*b = Batch{items: b.items[:0], open: b.open[:0], other: b.other[:0], validator: Validator{
+		top: b.validator.top[:0], names: b.validator.names[:0], scratch: b.validator.scratch[:0],
 	}}
 }
 

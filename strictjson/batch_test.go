@@ -53,7 +53,7 @@ func TestBatchItemsStandAlone(t *testing.T) {
 				require.True(t, s.Has(name))
 				require.False(t, s.Has("a"))
 			}
-			require.Equal(t, []Stranger{{Param: "z"}}, b.Strangers(Names("payments")))
+			require.Equal(t, []UnknownMember{{Param: "z"}}, b.UnknownMembers(Names("payments")))
 		})
 	}
 }
@@ -103,8 +103,8 @@ func TestBatchBody(t *testing.T) {
 			var b Batch
 			for range 2 { // Used again, it knows nothing of before.
 				require.Equal(t, c.want, readBatch(&b, c.body))
-				require.Equal(t, c.given, b.Given())
-				require.Equal(t, c.list, b.List())
+				require.Equal(t, c.given, b.HasMember())
+				require.Equal(t, c.list, b.IsList())
 				require.Equal(t, c.count, b.Count())
 				b.Reset()
 			}
@@ -137,9 +137,9 @@ func FuzzBatch(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			require.Len(t, d.gate.top, len(alone.gate.top))
-			for _, member := range alone.gate.top {
-				name := string(alone.gate.data[member.nameStart:member.nameEnd])
+			require.Len(t, d.validator.top, len(alone.validator.top))
+			for _, member := range alone.validator.top {
+				name := string(alone.validator.data[member.nameStart:member.nameEnd])
 				require.Equal(t, alone.Raw(name), d.Raw(name))
 			}
 		}
@@ -164,10 +164,10 @@ func FuzzSpans(f *testing.F) {
 			require.Equal(t, fields.Get(name) != nil, spans.Given(name))
 			require.Equal(t, fields.Text(name, 64), spans.Text(name, 64), "%q", name)
 			require.Equal(t, fields.Name(name), spans.Name(name))
-			require.Equal(t, strings.TrimSpace(string(v.GetStringBytes())), string(spans.Loose(name)))
+			require.Equal(t, strings.TrimSpace(string(v.GetStringBytes())), string(spans.TrimmedText(name)))
 		})
 		require.Equal(t, fields.Err(), spans.Err())
 		shape := Names("a", "token", "amount")
-		require.Equal(t, read.Strangers(shape), spans.Strangers(shape))
+		require.Equal(t, read.UnknownMembers(shape), spans.UnknownMembers(shape))
 	})
 }

@@ -5,7 +5,7 @@
 // all that is wrong with them found at once; answers and the fragments of records
 // are written member by member, every string through the one escaper.
 //
-// Map: gate.go checks bytes, document.go holds one checked object, fields.go reads
+// Map: validator.go checks bytes, document.go holds one checked object, fields.go reads
 // its members, spans.go those of a body that needs no parser, batch.go a list of such
 // bodies; value.go writes a parsed value back, members.go writes new ones.
 //

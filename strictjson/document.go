@@ -10,11 +10,11 @@ import (
 // is reused; nothing may keep what it holds after reset. The zero value has read
 // nothing: its fields are all absent.
 type Document struct {
-	gate     Gate
-	parser   *fastjson.Parser // nil before the first reading, and after a large one.
-	swollen  bool             // What was read last is more than a pool should keep room for.
-	object   *fastjson.Object
-	findings findings
+	validator Validator
+	parser    *fastjson.Parser // nil before the first reading, and after a large one.
+	oversized bool             // What was read last is more than a pool should keep room for.
+	object    *fastjson.Object
+	findings  findings
 }
 
 // Room that a document keeps for the next reading: a parser never shrinks by itself.
@@ -26,8 +26,8 @@ const (
 // Read checks data, of at most so many values, and parses it. The error is one of this
 // room's, for the caller to see. data must not change until reset.
 func (d *Document) Read(data []byte, values int) error {
-	err := d.gate.Check(data, values)
-	d.swollen = d.swollen || values-d.gate.values > valuesKept || len(data) > bytesKept
+	err := d.validator.Check(data, values)
+	d.oversized = d.oversized || values-d.validator.values > valuesKept || len(data) > bytesKept
 	if err != nil {
 		return err
 	}
@@ -45,21 +45,21 @@ func (d *Document) Read(data []byte, values int) error {
 }
 
 // Raw returns a member of the object as it was sent, nil when it is absent.
-func (d *Document) Raw(name string) []byte { return d.gate.Raw(name) }
+func (d *Document) Raw(name string) []byte { return d.validator.Raw(name) }
 
 // Fields reads the members from the start: what an earlier reading found is
 // forgotten, what this one finds is collected in the document.
 func (d *Document) Fields() Fields {
 	d.findings = findings{}
-	return Fields{object: d.object, gate: &d.gate, findings: &d.findings}
+	return Fields{object: d.object, validator: &d.validator, findings: &d.findings}
 }
 
 // Reset forgets what was read and keeps the room, unless it has become large.
 func (d *Document) Reset() {
-	if d.swollen {
+	if d.oversized {
 		*d = Document{}
 		return
 	}
-	d.gate.data, d.object, d.findings = nil, nil, findings{}
-	d.gate.top, d.gate.names, d.gate.scratch = d.gate.top[:0], d.gate.names[:0], d.gate.scratch[:0]
+	d.validator.data, d.object, d.findings = nil, nil, findings{}
+	d.validator.top, d.validator.names, d.validator.scratch = d.validator.top[:0], d.validator.names[:0], d.validator.scratch[:0]
 }

@@ -17,10 +17,10 @@ import (
 // unknown members are a Shape's affair. Every string is copied out of
 // the parser. Nested objects share the findings of their parent.
 type Fields struct {
-	object   *fastjson.Object
-	gate     *Gate // Of the top object: raw literals as sent.
-	path     string
-	findings *findings
+	object    *fastjson.Object
+	validator *Validator // Of the top object: raw literals as sent.
+	path      string
+	findings  *findings
 }
 
 // Finding is what is wrong with one member.
@@ -94,15 +94,15 @@ func (f *Fields) Has(name string) bool { return f.object != nil && f.object.Get(
 
 // Text reads an optional string of at most max bytes; "" when absent.
 func (f *Fields) Text(name string, max int) string {
-	return f.bounded(name, max, func(s string) int { return len(s) }, " bytes")
+	return f.boundedText(name, max, func(s string) int { return len(s) }, " bytes")
 }
 
 // Name reads an optional name: at most engine.NameRunesMax characters.
 func (f *Fields) Name(name string) string {
-	return f.bounded(name, engine.NameRunesMax, utf8.RuneCountInString, " characters")
+	return f.boundedText(name, engine.NameRunesMax, utf8.RuneCountInString, " characters")
 }
 
-func (f *Fields) bounded(name string, max int, size func(string) int, unit string) string {
+func (f *Fields) boundedText(name string, max int, size func(string) int, unit string) string {
 	v := f.Get(name)
 	if v == nil {
 		return ""
@@ -126,15 +126,15 @@ func (f *Fields) tooLong(name string, max int, unit string) {
 
 // RequiredText reads a string that must be there and not blank.
 func (f *Fields) RequiredText(name string, max int) string {
-	return f.demand(name, f.Text(name, max))
+	return f.requireText(name, f.Text(name, max))
 }
 
 // RequiredName reads a name that must be there and not blank.
 func (f *Fields) RequiredName(name string) string {
-	return f.demand(name, f.Name(name))
+	return f.requireText(name, f.Name(name))
 }
 
-func (f *Fields) demand(name, text string) string {
+func (f *Fields) requireText(name, text string) string {
 	v := f.Get(name)
 	if v == nil {
 		f.Missing(name)
@@ -173,9 +173,9 @@ func (f *Fields) RequiredOneOf(name string, values ...string) string {
 	return f.OneOf(name, values...)
 }
 
-// usd reads an optional amount: engine.NoLimit and "" when absent, else the
+// readUSD reads an optional amount: engine.NoLimit and "" when absent, else the
 // amount and its literal as sent.
-func (f *Fields) usd(name string) (engine.USD, string) {
+func (f *Fields) readUSD(name string) (engine.USD, string) {
 	v := f.Get(name)
 	if v == nil {
 		return engine.NoLimit, ""
@@ -199,7 +199,7 @@ func (f *Fields) RequiredUSD(name string) (engine.USD, string) {
 		f.Missing(name)
 		return engine.NoLimit, ""
 	}
-	return f.usd(name)
+	return f.readUSD(name)
 }
 
 // Integer reads an optional whole number within [min, max].
@@ -280,7 +280,7 @@ func (f *Fields) Texts(name string, count, max int) (values []string, given bool
 	for i, item := range items {
 		b, err := item.StringBytes()
 		if err != nil || len(b) > max {
-			f.Invalid(element(name, i), "must be a string of at most "+strconv.Itoa(max)+" bytes")
+			f.Invalid(elementPath(name, i), "must be a string of at most "+strconv.Itoa(max)+" bytes")
 			continue
 		}
 		values = append(values, string(b))
@@ -288,8 +288,8 @@ func (f *Fields) Texts(name string, count, max int) (values []string, given bool
 	return values, true
 }
 
-// element is the path of a list's element.
-func element(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }
+// elementPath is the path of a list's element.
+func elementPath(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }
 
 // Nested reads an optional object; ok is false when it is absent or not one.
 func (f *Fields) Nested(name string) (inner Fields, ok bool) {
@@ -321,7 +321,7 @@ func (f *Fields) Items(name string, count int, read func(Fields)) (given bool) {
 		return true
 	}
 	for i, item := range list {
-		at := element(name, i)
+		at := elementPath(name, i)
 		object, err := item.Object()
 		if err != nil {
 			f.Invalid(at, "must be an object")

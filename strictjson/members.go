@@ -14,15 +14,15 @@ type Members []byte
 
 // Name begins a member whose value the caller writes next.
 func (m *Members) Name(name string) {
-	m.next()
+	m.separate()
 	*m = append(*m, '"')
 	*m = append(*m, name...) // Our own names: nothing to escape.
 	*m = append(*m, '"', ':')
 }
 
-// next parts a member from the one before. No value ends with a brace that opens: such a
+// separate parts a member from the one before. No value ends with a brace that opens: such a
 // one is Begin's.
-func (m *Members) next() {
+func (m *Members) separate() {
 	if n := len(*m); n > 0 && (*m)[n-1] != '{' {
 		*m = append(*m, ',')
 	}
@@ -141,15 +141,15 @@ func (m *Members) Object(name string, inner Members) {
 	*m = append(*m, '}')
 }
 
-// Begin begins a nested object: what follows is written into it, where it stands, up
+// BeginObject begins a nested object: what follows is written into it, where it stands, up
 // to End.
-func (m *Members) Begin(name string) {
+func (m *Members) BeginObject(name string) {
 	m.Name(name)
 	*m = append(*m, '{')
 }
 
-// End ends the object that was begun last.
-func (m *Members) End() { *m = append(*m, '}') }
+// EndObject ends the object that was begun last.
+func (m *Members) EndObject() { *m = append(*m, '}') }
 
 // List adds a list of objects.
 func (m *Members) List(name string, items []Members) {
@@ -176,7 +176,7 @@ func (m *Members) Join(inner Members) {
 	if len(inner) == 0 {
 		return
 	}
-	m.next()
+	m.separate()
 	*m = append(*m, inner...)
 }
 

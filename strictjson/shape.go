@@ -28,32 +28,32 @@ func (s Shape) With(names ...string) Shape {
 	return wider
 }
 
-// Holding is the shape with one more member, of which the shape of what it holds is known.
-func (s Shape) Holding(name string, inner Shape) Shape {
+// WithNested is the shape with one more member, of which the shape of what it holds is known.
+func (s Shape) WithNested(name string, inner Shape) Shape {
 	wider := s.With(name)
 	wider[name] = inner
 	return wider
 }
 
-// Stranger is a member that a shape does not have.
-type Stranger struct {
-	Param string // Its path; at most strangerBytes of its own name.
+// UnknownMember is a member that a shape does not have.
+type UnknownMember struct {
+	Param string // Its path; at most unknownNameBytes of its own name.
 	Near  string // The member of the shape that it is a misspelling of; "": of none.
 }
 
-// strangerBytes is how much of a name of the caller's own making is shown.
-const strangerBytes = 128
+// unknownNameBytes is how much of a name of the caller's own making is shown.
+const unknownNameBytes = 128
 
-// Strangers returns the members of the document that shape does not have, at most
+// UnknownMembers returns the members of the document that shape does not have, at most
 // FindingsMax of them, in the order in which they were sent.
-func (d *Document) Strangers(shape Shape) []Stranger {
+func (d *Document) UnknownMembers(shape Shape) []UnknownMember {
 	if d.object == nil {
 		return nil
 	}
-	return strangers(nil, "", d.object, shape)
+	return appendUnknown(nil, "", d.object, shape)
 }
 
-func strangers(found []Stranger, path string, object *fastjson.Object, shape Shape) []Stranger {
+func appendUnknown(found []UnknownMember, path string, object *fastjson.Object, shape Shape) []UnknownMember {
 	object.Visit(func(key []byte, v *fastjson.Value) {
 		if len(found) >= FindingsMax {
 			return
@@ -61,50 +61,50 @@ func strangers(found []Stranger, path string, object *fastjson.Object, shape Sha
 		inner, known := shape[string(key)]
 		if !known {
 			name := string(key)
-			found = append(found, Stranger{Param: path + shown(name), Near: shape.near(name)})
+			found = append(found, UnknownMember{Param: path + shortenName(name), Near: shape.nearestMember(name)})
 			return
 		}
 		if inner != nil {
-			found = strangersBelow(found, path+string(key), v, inner)
+			found = appendUnknownBelow(found, path+string(key), v, inner)
 		}
 	})
 	return found
 }
 
-func strangersBelow(found []Stranger, path string, v *fastjson.Value, shape Shape) []Stranger {
+func appendUnknownBelow(found []UnknownMember, path string, v *fastjson.Value, shape Shape) []UnknownMember {
 	switch v.Type() {
 	case fastjson.TypeObject:
 		object, _ := v.Object()
-		return strangers(found, path+".", object, shape)
+		return appendUnknown(found, path+".", object, shape)
 	case fastjson.TypeArray:
 		items, _ := v.Array()
 		for i, item := range items {
 			if item.Type() == fastjson.TypeObject && len(found) < FindingsMax {
-				found = strangersBelow(found, element(path, i), item, shape)
+				found = appendUnknownBelow(found, elementPath(path, i), item, shape)
 			}
 		}
 	}
 	return found
 }
 
-// shown cuts a caller's name where it gets long, between two runes.
-func shown(name string) string {
-	if len(name) <= strangerBytes {
+// shortenName cuts a caller's name where it gets long, between two runes.
+func shortenName(name string) string {
+	if len(name) <= unknownNameBytes {
 		return name
 	}
-	return strings.ToValidUTF8(name[:strangerBytes], "")
+	return strings.ToValidUTF8(name[:unknownNameBytes], "")
 }
 
-// near is the member that name misspells: the same but for letter case, _ and -, or
+// nearestMember is the member that name misspells: the same but for letter case, _ and -, or
 // one letter away where the member has nearLetters or more. "": none is near.
-func (s Shape) near(name string) string {
-	if len(name) > strangerBytes {
+func (s Shape) nearestMember(name string) string {
+	if len(name) > unknownNameBytes {
 		return ""
 	}
-	given := folded(name)
+	given := foldName(name)
 	best := ""
 	for known := range s {
-		want := folded(known)
+		want := foldName(known)
 		if slices.Equal(given, want) {
 			return known
 		}
@@ -117,7 +117,7 @@ func (s Shape) near(name string) string {
 
 const nearLetters = 5
 
-func folded(name string) []rune {
+func foldName(name string) []rune {
 	runes := make([]rune, 0, len(name))
 	for _, r := range name {
 		if r != '_' && r != '-' {
@@ -155,7 +155,7 @@ func oneEdit(a, b []rune) bool {
 // CheckShape is the error of a document with members that shape does not have; nil
 // when there are none.
 func (d *Document) CheckShape(shape Shape) error {
-	found := d.Strangers(shape)
+	found := d.UnknownMembers(shape)
 	if len(found) == 0 {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (d *Document) CheckShape(shape Shape) error {
 }
 
 // Finding tells a stranger as what is wrong with a body.
-func (s *Stranger) Finding() Finding {
+func (s *UnknownMember) Finding() Finding {
 	f := Finding{Param: s.Param, Message: "is not a known member"}
 	if s.Near != "" {
 		f.Message += ": did you mean " + s.Near + "?"

@@ -20,35 +20,35 @@ func TestNear(t *testing.T) {
 		"rails": "", "holds": "", "bold": "", "orderReference": "", "cpNames2": "", "": "", "_": "", "metadata": "",
 		strings.Repeat("_", 200) + "token": "",
 	} {
-		require.Equal(t, want, shape.near(name), "%q", name)
+		require.Equal(t, want, shape.nearestMember(name), "%q", name)
 	}
 }
 
 func TestStrangers(t *testing.T) {
 	shape := Names("reason", "metadata").
-		Holding("policy", Names("dailyLimitUSDC", "chains")).
-		Holding("entries", Names("wallet", "name"))
+		WithNested("policy", Names("dailyLimitUSDC", "chains")).
+		WithNested("entries", Names("wallet", "name"))
 	for name, c := range map[string]struct {
 		body string
-		want []Stranger
+		want []UnknownMember
 	}{
 		"none":     {`{"reason":"r","metadata":{"any":{"thing":1}},"policy":{"dailyLimitUSDC":1},"entries":[{"wallet":"w"}]}`, nil},
-		"top":      {`{"reson":"r"}`, []Stranger{{"reson", "reason"}}},
-		"nested":   {`{"policy":{"dailyLimitUSD":1,"x":2}}`, []Stranger{{"policy.dailyLimitUSD", "dailyLimitUSDC"}, {"policy.x", ""}}},
-		"in lists": {`{"entries":[{"wallet":"w"},{"walet":"w"},7]}`, []Stranger{{"entries[1].walet", "wallet"}}},
-		"no list":  {`{"entries":{"walet":"w"}}`, []Stranger{{"entries.walet", "wallet"}}},
-		"escaped":  {`{"\u0072eason":"r","re\u0061zon":1}`, []Stranger{{"reazon", "reason"}}},
-		"long":     {`{"` + strings.Repeat("é", 200) + `":1}`, []Stranger{{strings.Repeat("é", strangerBytes/2), ""}}},
+		"top":      {`{"reson":"r"}`, []UnknownMember{{"reson", "reason"}}},
+		"nested":   {`{"policy":{"dailyLimitUSD":1,"x":2}}`, []UnknownMember{{"policy.dailyLimitUSD", "dailyLimitUSDC"}, {"policy.x", ""}}},
+		"in lists": {`{"entries":[{"wallet":"w"},{"walet":"w"},7]}`, []UnknownMember{{"entries[1].walet", "wallet"}}},
+		"no list":  {`{"entries":{"walet":"w"}}`, []UnknownMember{{"entries.walet", "wallet"}}},
+		"escaped":  {`{"\u0072eason":"r","re\u0061zon":1}`, []UnknownMember{{"reazon", "reason"}}},
+		"long":     {`{"` + strings.Repeat("é", 200) + `":1}`, []UnknownMember{{strings.Repeat("é", unknownNameBytes/2), ""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var d Document
 			require.NoError(t, d.Read([]byte(c.body), engine.BodyValuesMax))
-			require.Equal(t, c.want, d.Strangers(shape))
+			require.Equal(t, c.want, d.UnknownMembers(shape))
 		})
 	}
 	var many Document
 	require.NoError(t, many.Read([]byte(wide(engine.JSONMembersMax)), engine.BodyValuesMax))
-	require.Len(t, many.Strangers(shape), FindingsMax)
+	require.Len(t, many.UnknownMembers(shape), FindingsMax)
 	var invalid *InvalidBody
 	require.True(t, errors.As(many.CheckShape(shape), &invalid))
 	require.Equal(t, "unknown_field", invalid.Code)

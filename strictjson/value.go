@@ -34,7 +34,7 @@ func AppendValue(dst []byte, v *fastjson.Value) []byte {
 // words, numbers and plain strings, which are copied as they are. The error is
 // ErrSyntax for what is no JSON.
 func AppendCompact(dst, text []byte) ([]byte, error) {
-	if plain(text) {
+	if isPlain(text) {
 		return append(dst, text...), nil
 	}
 	parser := compactParsers.Get()
@@ -51,7 +51,7 @@ func ReadText(text []byte) string {
 	if len(text) < 2 || text[0] != '"' {
 		return ""
 	}
-	if plain(text) {
+	if isPlain(text) {
 		return string(text[1 : len(text)-1])
 	}
 	parser := compactParsers.Get()
@@ -65,15 +65,15 @@ func ReadText(text []byte) string {
 
 var compactParsers fastjson.ParserPool
 
-// plain reports whether a text is a word, a number or a string that is written as it
+// isPlain reports whether a text is a word, a number or a string that is written as it
 // stands.
-func plain(text []byte) bool {
+func isPlain(text []byte) bool {
 	if len(text) == 0 {
 		return false
 	}
 	switch text[0] {
 	case '"':
-		return plainString(text)
+		return isPlainString(text)
 	case 't':
 		return string(text) == "true"
 	case 'f':
@@ -83,22 +83,22 @@ func plain(text []byte) bool {
 	}
 	for _, c := range text {
 		if c < '0' || c > '9' {
-			return plainNumber(text)
+			return isPlainNumber(text)
 		}
 	}
 	return true
 }
 
-// plainNumber is of numbers with a sign or a point, as amounts are.
-func plainNumber(text []byte) bool {
+// isPlainNumber is of numbers with a sign or a point, as amounts are.
+func isPlainNumber(text []byte) bool {
 	if text[0] == '-' {
 		text = text[1:]
 	}
 	whole, part, found := bytes.Cut(text, []byte{'.'})
-	return digits(whole) && (!found || digits(part))
+	return allDigits(whole) && (!found || allDigits(part))
 }
 
-func digits(text []byte) bool {
+func allDigits(text []byte) bool {
 	for _, c := range text {
 		if c < '0' || c > '9' {
 			return false
@@ -107,8 +107,8 @@ func digits(text []byte) bool {
 	return len(text) > 0
 }
 
-// plainString is of strings of printable ASCII that AppendQuoted does not escape.
-func plainString(text []byte) bool {
+// isPlainString is of strings of printable ASCII that AppendQuoted does not escape.
+func isPlainString(text []byte) bool {
 	last := len(text) - 1
 	if last == 0 || text[last] != '"' {
 		return false

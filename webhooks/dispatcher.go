@@ -14,14 +14,14 @@ import (
 
 // Bounds of the dispatcher.
 const (
-	pollEvery  = 50 * time.Millisecond // How soon a new event is seen.
-	askedEvery = 2 * time.Second       // How soon what is to be sent again is.
-	checkEvery = time.Second           // How soon it is seen that a key has expired.
+	pollEvery       = 50 * time.Millisecond // How soon a new event is seen.
+	redeliveryEvery = 2 * time.Second       // How soon what is to be sent again is.
+	checkEvery      = time.Second           // How soon it is seen that a key has expired.
 )
 
-// Dispatcher has a line for each webhook while its node leads. What a line has waited for
+// Dispatcher has a worker for each webhook while its node leads. What a worker has waited for
 // what it could not read ends with it: the next leader reads on another disk, asks its
-// peers anew, and waits its own unreadableMost. How long the one before waited would be
+// peers anew, and waits its own unreadableMax. How long the one before waited would be
 // no reason for it to lose an event at once that it may have in a minute.
 type Dispatcher struct {
 	node   Node
@@ -33,11 +33,11 @@ type Dispatcher struct {
 	done   sync.WaitGroup
 
 	// The dispatcher's goroutine's own.
-	lines    map[uint32]*line
-	settings *fsm.Settings // Of the lines.
-	checked  time.Time
-	asked    time.Time
-	size     uint64
+	workers             map[uint32]*worker
+	settings            *fsm.Settings // Of the workers.
+	settingsChecked     time.Time
+	redeliveriesChecked time.Time
+	size                uint64
 }
 
 // Post makes one attempt. A Sender's Send is one.
@@ -45,7 +45,7 @@ type Post func(ctx context.Context, hook *wire.Webhook, now engine.Time, id stri
 
 // New returns a dispatcher that does nothing yet.
 func New(node Node, reader *Reader, post Post, log *slog.Logger) *Dispatcher {
-	return &Dispatcher{node: node, reader: reader, post: post, every: pollEvery, log: log, cancel: func() {}, lines: make(map[uint32]*line)}
+	return &Dispatcher{node: node, reader: reader, post: post, every: pollEvery, log: log, cancel: func() {}, workers: make(map[uint32]*worker)}
 }
 
 // Start begins the dispatcher's goroutine.
@@ -53,55 +53,55 @@ func (d *Dispatcher) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	d.cancel = cancel
 	d.done.Add(1)
-	go d.run(ctx)
+	go d.runLoop(ctx)
 }
 
-// Stop ends it and its lines, and waits for them.
+// Stop ends it and its workers, and waits for them.
 func (d *Dispatcher) Stop() {
 	d.cancel()
 	d.done.Wait()
 }
 
-// run is the dispatcher's goroutine.
-func (d *Dispatcher) run(ctx context.Context) {
+// runLoop is the dispatcher's goroutine.
+func (d *Dispatcher) runLoop(ctx context.Context) {
 	defer d.done.Done()
 	ticks := time.NewTicker(d.every)
 	defer ticks.Stop()
 	for {
 		if ctx.Err() != nil || d.node.Role() != "leader" || d.node.Settings().Genesis == nil {
-			d.end()
+			d.stopWorkers()
 		} else {
-			d.look(ctx)
+			d.updateWorkers(ctx)
 		}
-		linesRunning.Store(int64(len(d.lines)))
+		workersRunning.Store(int64(len(d.workers)))
 		select {
 		case <-ticks.C:
 		case <-ctx.Done():
-			d.end()
+			d.stopWorkers()
 			return
 		}
 	}
 }
 
-// look brings the lines up to date with the settings, and wakes them for new leaves.
-func (d *Dispatcher) look(ctx context.Context) {
+// updateWorkers brings the workers up to date with the settings, and wakes them for new leaves.
+func (d *Dispatcher) updateWorkers(ctx context.Context) {
 	settings, now := d.node.Settings(), time.Now()
-	if settings != d.settings || now.Sub(d.checked) >= checkEvery {
-		if d.reconcile(ctx, settings) {
-			d.settings, d.checked = settings, now
+	if settings != d.settings || now.Sub(d.settingsChecked) >= checkEvery {
+		if d.reconcileWorkers(ctx, settings) {
+			d.settings, d.settingsChecked = settings, now
 		}
 	}
-	if now.Sub(d.asked) >= askedEvery && len(d.lines) > 0 {
-		d.asked = now
-		d.ask(ctx)
+	if now.Sub(d.redeliveriesChecked) >= redeliveryEvery && len(d.workers) > 0 {
+		d.redeliveriesChecked = now
+		d.pushRedeliveries(ctx)
 	}
 	size, furthest, stuck := d.node.Audit().Size(), uint64(0), time.Duration(0)
-	for _, l := range d.lines {
+	for _, l := range d.workers {
 		if since := l.stuck.Load(); since != 0 {
 			stuck = max(stuck, now.Sub(time.Unix(0, since)))
 		}
 		if size != d.size {
-			l.nudge()
+			l.wakeUp()
 		}
 		furthest = max(furthest, size-min(l.behind.Load(), size))
 	}
@@ -110,9 +110,9 @@ func (d *Dispatcher) look(ctx context.Context) {
 	unreadableFor.Store(int64(stuck))
 }
 
-// reconcile begins the lines that should be and ends those that should not; false: what
+// reconcileWorkers begins the workers that should be and ends those that should not; false: what
 // it needs could not be read.
-func (d *Dispatcher) reconcile(ctx context.Context, settings *fsm.Settings) bool {
+func (d *Dispatcher) reconcileWorkers(ctx context.Context, settings *fsm.Settings) bool {
 	wanted := make(map[uint32]bool, len(settings.Webhooks))
 	var view *fsm.View
 	for _, hook := range settings.Webhooks {
@@ -120,9 +120,9 @@ func (d *Dispatcher) reconcile(ctx context.Context, settings *fsm.Settings) bool
 			continue
 		}
 		wanted[hook.ID] = true
-		if l := d.lines[hook.ID]; l != nil {
+		if l := d.workers[hook.ID]; l != nil {
 			if l.hook.Swap(hook) != hook {
-				l.nudge()
+				l.wakeUp()
 			}
 			continue
 		}
@@ -136,20 +136,20 @@ func (d *Dispatcher) reconcile(ctx context.Context, settings *fsm.Settings) bool
 		if !found {
 			return false // Of a state from before it was made.
 		}
-		l := &line{
+		l := &worker{
 			node: d.node, reader: d.reader, post: d.post, warn: d.log.Warn, wake: make(chan struct{}, 1), done: make(chan struct{}),
-			at: events.Position{Leaf: seq, Skip: int(n)}, cursor: events.Position{Leaf: seq, Skip: int(n)},
+			position: events.Position{Leaf: seq, Skip: int(n)}, cursor: events.Position{Leaf: seq, Skip: int(n)},
 		}
 		l.hook.Store(hook)
 		l.behind.Store(seq)
-		d.begin(ctx, hook.ID, l)
+		d.startWorker(ctx, hook.ID, l)
 	}
-	var ended []*line
-	for id, l := range d.lines {
+	var ended []*worker
+	for id, l := range d.workers {
 		if !wanted[id] {
 			l.cancel()
 			ended = append(ended, l)
-			delete(d.lines, id)
+			delete(d.workers, id)
 		}
 	}
 	for _, l := range ended {
@@ -158,14 +158,14 @@ func (d *Dispatcher) reconcile(ctx context.Context, settings *fsm.Settings) bool
 	return true
 }
 
-func (d *Dispatcher) begin(ctx context.Context, id uint32, l *line) {
+func (d *Dispatcher) startWorker(ctx context.Context, id uint32, l *worker) {
 	ctx, l.cancel = context.WithCancel(ctx)
-	d.lines[id] = l
-	go l.run(ctx)
+	d.workers[id] = l
+	go l.runLoop(ctx)
 }
 
-// ask tells the lines what is to be sent again.
-func (d *Dispatcher) ask(ctx context.Context) {
+// pushRedeliveries tells the workers what is to be sent again.
+func (d *Dispatcher) pushRedeliveries(ctx context.Context) {
 	view, err := d.node.View(ctx, d.node.Applied())
 	if err != nil {
 		return
@@ -174,20 +174,20 @@ func (d *Dispatcher) ask(ctx context.Context) {
 	view.Asked(func(webhook uint32, seq uint64, n uint8) {
 		asked[webhook] = append(asked[webhook], events.Position{Leaf: seq, Skip: int(n)})
 	})
-	for id, l := range d.lines {
-		l.ask(view.Index, asked[id])
+	for id, l := range d.workers {
+		l.setRedeliveries(view.Index, asked[id])
 	}
 }
 
-// end ends all lines, at once, and waits for them.
-func (d *Dispatcher) end() {
-	for _, l := range d.lines {
+// stopWorkers ends all workers, at once, and waits for them.
+func (d *Dispatcher) stopWorkers() {
+	for _, l := range d.workers {
 		l.cancel()
 	}
-	for _, l := range d.lines {
+	for _, l := range d.workers {
 		<-l.done
 	}
-	clear(d.lines)
+	clear(d.workers)
 	d.settings = nil
 	leavesBehind.Store(0)
 	unreadableFor.Store(0)

@@ -118,7 +118,7 @@ func TestRetriesThenADeadLetterThenAgain(t *testing.T) {
 			settled(2 * time.Hour)
 		}
 		require.Len(t, times, attemptsMax)
-		for i, gap := range gaps {
+		for i, gap := range retryGaps {
 			require.GreaterOrEqual(t, times[i+1]-times[i], gap)
 			require.LessOrEqual(t, times[i+1]-times[i], gap+gap/10+idlePause)
 		}
@@ -162,7 +162,7 @@ func TestAReceiverThatIsAway(t *testing.T) {
 		d.every = 20 * time.Second
 		d.Start()
 		var all []string
-		for range 2 * openMax {
+		for range 2 * pendingMax {
 			all = append(all, n.event())
 		}
 		settled(24 * time.Hour)
@@ -319,7 +319,7 @@ func TestALeafThatCannotBeRead(t *testing.T) {
 		whole = n.disk.Files()
 		n.rots(before)
 		last := n.event()
-		settled(unreadableMost - time.Minute)
+		settled(unreadableMax - time.Minute)
 		require.Len(t, r.had(id), 3)
 		settled(2 * time.Minute)
 		require.Equal(t, []string{first, bad, later, last}, r.had(id))
@@ -358,7 +358,7 @@ func TestAFailedEventThatCannotBeRead(t *testing.T) {
 		}
 		require.Equal(t, good, r.had(id)[1:])
 		require.Less(t, n.cursor(id), n.store.Size()-4, "the cursor waits for what failed")
-		settled(unreadableMost + time.Minute)
+		settled(unreadableMax + time.Minute)
 		v, _ := n.View(context.Background(), 0)
 		var dead []string
 		v.Sendings(id, math.MaxUint64, func(s fsm.Sending) bool {

@@ -4,7 +4,7 @@
 // log, each event at least once, until it was received or given up; a slow or dead
 // receiver holds up nobody but itself.
 //
-// Map: dispatcher.go is the leader's duty and has a line for each webhook; line.go is
+// Map: dispatcher.go is the leader's duty and has a worker for each webhook; worker.go is
 // one webhook: where it is, what waits to be sent again, when; reading.go reads events
 // with the rights of a webhook; sender.go makes the call, to no address that is not for
 // everybody.

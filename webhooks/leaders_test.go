@@ -89,8 +89,8 @@ func TestANewLeaderWaitsADayOfItsOwn(t *testing.T) {
 					f.leads.Store(false)
 					settled(2 * time.Second)
 				}
-				leads(nodes[0], unreadableMost-time.Hour)
-				leads(nodes[1], unreadableMost-time.Hour)
+				leads(nodes[0], unreadableMax-time.Hour)
+				leads(nodes[1], unreadableMax-time.Hour)
 				require.Equal(t, []string{first}, r.had(id), "nothing is sent twice, and nothing is passed over")
 				missed := missedTotal.Get()
 				if lastReads {
@@ -99,9 +99,9 @@ func TestANewLeaderWaitsADayOfItsOwn(t *testing.T) {
 					require.Equal(t, missed, missedTotal.Get())
 					return
 				}
-				leads(nodes[2], unreadableMost-time.Minute)
+				leads(nodes[2], unreadableMax-time.Minute)
 				require.Equal(t, []string{first}, r.had(id))
-				leads(nodes[2], unreadableMost+time.Minute)
+				leads(nodes[2], unreadableMax+time.Minute)
 				require.Equal(t, []string{first, later}, r.had(id))
 				require.Equal(t, missed+1, missedTotal.Get())
 			})

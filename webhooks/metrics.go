@@ -19,10 +19,10 @@ var (
 	missedTotal    = metrics.NewCounter("railguard_webhook_missed_total")
 	attemptSeconds = timing.New("railguard_webhook_attempt_seconds", "", timing.Disk)
 
-	linesRunning, leavesBehind atomic.Int64
-	unreadableFor              atomic.Int64 // Nanoseconds.
+	workersRunning, leavesBehind atomic.Int64
+	unreadableFor                atomic.Int64 // Nanoseconds.
 
-	_ = metrics.NewGauge("railguard_webhook_lines", func() float64 { return float64(linesRunning.Load()) })
+	_ = metrics.NewGauge("railguard_webhook_lines", func() float64 { return float64(workersRunning.Load()) })
 	_ = metrics.NewGauge("railguard_webhook_behind_leaves", func() float64 { return float64(leavesBehind.Load()) })
 	_ = metrics.NewGauge("railguard_webhook_unreadable_seconds", func() float64 { return time.Duration(unreadableFor.Load()).Seconds() })
 )

@@ -30,7 +30,7 @@ type Node interface {
 
 // Bounds of reading.
 const (
-	readers    = 2    // Webhooks that read at once.
+	readersMax = 2    // Webhooks that read at once.
 	leavesStep = 4096 // Leaves in a row, before others have their turn.
 	holesMax   = 1024 // Holes in history that are looked at for the end of one.
 )
@@ -44,8 +44,8 @@ type Reader struct {
 
 // NewReader returns a reader; judges are those of its node.
 func NewReader(node History, judges *edge.Judges) *Reader {
-	r := &Reader{node: node, judges: judges, free: make(chan *edge.Judge, readers)}
-	for range readers {
+	r := &Reader{node: node, judges: judges, free: make(chan *edge.Judge, readersMax)}
+	for range readersMax {
 		r.free <- new(edge.Judge)
 	}
 	return r
@@ -90,7 +90,7 @@ func Wanted(hook *wire.Webhook) events.Selection {
 // and returns where to go on; nil: none is among the next leaves. An error says that the
 // leaf at the place returned cannot be read now.
 func (r *Reader) Next(ctx context.Context, hook *wire.Webhook, at events.Position) (*events.Event, events.Position, error) {
-	return r.read(ctx, hook, at, leavesStep)
+	return r.readEvent(ctx, hook, at, leavesStep)
 }
 
 // At finds one event of a leaf; nil: the webhook is not told of it, or not any more.
@@ -98,7 +98,7 @@ func (r *Reader) At(ctx context.Context, hook *wire.Webhook, seq uint64, n int) 
 	if seq < r.Oldest() {
 		return nil, nil
 	}
-	found, _, err := r.read(ctx, hook, events.Position{Leaf: seq, Skip: n}, 1)
+	found, _, err := r.readEvent(ctx, hook, events.Position{Leaf: seq, Skip: n}, 1)
 	if err != nil || found == nil || found.Seq != seq || found.N != n {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (r *Reader) Oldest() uint64 {
 	return r.node.Audit().FindTime(int64(r.node.LogTime() - events.Retention))
 }
 
-func (r *Reader) read(ctx context.Context, hook *wire.Webhook, at events.Position, examine int) (found *events.Event, next events.Position, err error) {
+func (r *Reader) readEvent(ctx context.Context, hook *wire.Webhook, at events.Position, examine int) (found *events.Event, next events.Position, err error) {
 	var judge *edge.Judge
 	select {
 	case judge = <-r.free:
@@ -129,7 +129,7 @@ func (r *Reader) read(ctx context.Context, hook *wire.Webhook, at events.Positio
 	reader := events.NewReader(judge, owner, r.node, r.node.Audit(), Wanted(hook))
 	reader.Walled(!hook.SARAllowed)
 	next, _, err = reader.Page(at, 1, examine, func(e *events.Event) bool {
-		if r.ofItself(judge, hook, e) {
+		if r.isAboutItself(judge, hook, e) {
 			return false
 		}
 		event := *e
@@ -162,10 +162,10 @@ func (r *Reader) readableFrom(leaf uint64) uint64 {
 	return leaf + 1
 }
 
-// ofItself keeps a webhook from being told of itself, and anybody from being told that
+// isAboutItself keeps a webhook from being told of itself, and anybody from being told that
 // the message of a dead letter became a dead letter: receivers that are all away would
 // have ever more to tell each other.
-func (r *Reader) ofItself(judge *edge.Judge, hook *wire.Webhook, e *events.Event) bool {
+func (r *Reader) isAboutItself(judge *edge.Judge, hook *wire.Webhook, e *events.Event) bool {
 	if e.Webhook == fsm.WebhookID(hook.ID) {
 		return true
 	}

@@ -24,13 +24,13 @@ import (
 
 // Bounds of one attempt.
 const (
-	attemptTimeout = 15 * time.Second
-	dialTimeout    = 5 * time.Second
-	answerMax      = 4 << 10  // Bytes of an answer that are read, so that its connection may serve again.
-	answerHeadMax  = 16 << 10 // Bytes of its headers.
-	idleTimeout    = 90 * time.Second
-	idleMost       = 256 // Connections kept for later.
-	retryAfterMax  = time.Hour
+	attemptTimeout     = 15 * time.Second
+	dialTimeout        = 5 * time.Second
+	answerMax          = 4 << 10  // Bytes of an answer that are read, so that its connection may serve again.
+	answerHeadMax      = 16 << 10 // Bytes of its headers.
+	idleTimeout        = 90 * time.Second
+	idleConnectionsMax = 256 // Connections kept for later.
+	retryAfterMax      = time.Hour
 )
 
 // Failures of an attempt that got no answer, as callers are told of them.
@@ -80,7 +80,7 @@ func NewSender(config SenderConfig) *Sender {
 	}
 	// The address is judged when it is dialled, after it was resolved: a name that
 	// changes its mind in between changes nothing.
-	dialer := &net.Dialer{Timeout: dialTimeout, Control: s.control}
+	dialer := &net.Dialer{Timeout: dialTimeout, Control: s.checkAddress}
 	dial := dialer.DialContext
 	if config.Dial != nil {
 		dial = config.Dial
@@ -89,21 +89,21 @@ func NewSender(config SenderConfig) *Sender {
 		Timeout: attemptTimeout,
 		Transport: &http.Transport{
 			Proxy: nil, DialContext: dial, TLSHandshakeTimeout: dialTimeout, TLSClientConfig: config.Roots,
-			MaxResponseHeaderBytes: answerHeadMax, MaxIdleConns: idleMost, MaxIdleConnsPerHost: 2, IdleConnTimeout: idleTimeout, ForceAttemptHTTP2: true,
+			MaxResponseHeaderBytes: answerHeadMax, MaxIdleConns: idleConnectionsMax, MaxIdleConnsPerHost: 2, IdleConnTimeout: idleTimeout, ForceAttemptHTTP2: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return s
 }
 
-func (s *Sender) control(network, address string, connection syscall.RawConn) error {
-	if at, err := netip.ParseAddrPort(address); err == nil && s.allowed(at.Addr()) {
+func (s *Sender) checkAddress(network, address string, connection syscall.RawConn) error {
+	if at, err := netip.ParseAddrPort(address); err == nil && s.isAllowed(at.Addr()) {
 		return nil
 	}
 	return s.guard.Safe(network, address, connection)
 }
 
-func (s *Sender) allowed(address netip.Addr) bool {
+func (s *Sender) isAllowed(address netip.Addr) bool {
 	for _, network := range s.config.Allow {
 		if network.Contains(address.Unmap()) {
 			return true
@@ -132,7 +132,7 @@ func (s *Sender) Check(text string) error {
 		}
 	}
 	address, err := netip.ParseAddr(u.Hostname())
-	if err == nil && !s.allowed(address) && s.guard.SafeAddr(address) != nil {
+	if err == nil && !s.isAllowed(address) && s.guard.SafeAddr(address) != nil {
 		return errors.New("must not be a private or reserved address")
 	}
 	if port := u.Port(); port != "" && port != "443" && len(s.config.Allow) == 0 {
@@ -166,14 +166,14 @@ func (s *Sender) Send(ctx context.Context, hook *wire.Webhook, now engine.Time, 
 	request.Header["webhook-signature"] = []string{strings.Join(signatures, " ")}
 	answer, err := s.client.Do(request)
 	if err != nil {
-		return Attempt{Failure: failureOf(err), Took: time.Since(begun)}
+		return Attempt{Failure: classifyFailure(err), Took: time.Since(begun)}
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, answerMax)
-	return Attempt{Status: answer.StatusCode, RetryAfter: retryAfter(answer, begun), Took: time.Since(begun)}
+	return Attempt{Status: answer.StatusCode, RetryAfter: readRetryAfter(answer, begun), Took: time.Since(begun)}
 }
 
-func failureOf(err error) string {
+func classifyFailure(err error) string {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var timeout net.Error
@@ -188,8 +188,8 @@ func failureOf(err error) string {
 	return FailedConnection
 }
 
-// retryAfter is how long a receiver that is overloaded asks to be left alone.
-func retryAfter(answer *http.Response, now time.Time) time.Duration {
+// readRetryAfter is how long a receiver that is overloaded asks to be left alone.
+func readRetryAfter(answer *http.Response, now time.Time) time.Duration {
 	switch answer.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 	default:

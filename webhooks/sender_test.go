@@ -33,18 +33,18 @@ func TestAddresses(t *testing.T) {
 		if strings.HasPrefix(address, "[") {
 			network = "tcp6"
 		}
-		require.Error(t, s.control(network, address, nil), address)
+		require.Error(t, s.checkAddress(network, address, nil), address)
 	}
-	require.Error(t, s.control("udp4", "93.184.215.14:443", nil))
-	require.NoError(t, s.control("tcp4", "93.184.215.14:443", nil))
-	require.NoError(t, s.control("tcp6", "[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:443", nil))
+	require.Error(t, s.checkAddress("udp4", "93.184.215.14:443", nil))
+	require.NoError(t, s.checkAddress("tcp4", "93.184.215.14:443", nil))
+	require.NoError(t, s.checkAddress("tcp6", "[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:443", nil))
 
 	own := NewSender(SenderConfig{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}})
-	require.NoError(t, own.control("tcp4", "10.1.2.3:8443", nil))
-	require.NoError(t, own.control("tcp6", "[::ffff:10.1.2.3]:8443", nil))
-	require.Error(t, own.control("tcp4", "10.2.2.3:443", nil))
-	require.Error(t, own.control("tcp4", "127.0.0.1:443", nil))
-	require.NoError(t, NewSender(SenderConfig{Dev: true}).control("tcp4", "127.0.0.1:9", nil))
+	require.NoError(t, own.checkAddress("tcp4", "10.1.2.3:8443", nil))
+	require.NoError(t, own.checkAddress("tcp6", "[::ffff:10.1.2.3]:8443", nil))
+	require.Error(t, own.checkAddress("tcp4", "10.2.2.3:443", nil))
+	require.Error(t, own.checkAddress("tcp4", "127.0.0.1:443", nil))
+	require.NoError(t, NewSender(SenderConfig{Dev: true}).checkAddress("tcp4", "127.0.0.1:9", nil))
 }
 
 func TestURLs(t *testing.T) {

@@ -65,14 +65,14 @@ func folderOf(name string) string {
 	return ""
 }
 
-func (d *MemDir) hook(operation, name string) error {
+func (d *MemDir) callHook(operation, name string) error {
 	if d.Hook == nil {
 		return nil
 	}
 	return d.Hook(operation, name)
 }
 
-func (d *MemDir) change(c nameChange) {
+func (d *MemDir) applyChange(c nameChange) {
 	if c.remove != "" {
 		delete(d.names, c.remove)
 	}
@@ -88,7 +88,7 @@ func (d *MemDir) Create(name string) (audit.File, error) {
 	file, exists := d.names[name]
 	d.mu.Unlock()
 	if !exists {
-		if err := d.hook("create", name); err != nil {
+		if err := d.callHook("create", name); err != nil {
 			return nil, err
 		}
 		d.mu.Lock()
@@ -100,11 +100,11 @@ func (d *MemDir) Create(name string) (audit.File, error) {
 		slices.Reverse(above)
 		for _, folder := range above {
 			if _, ok := d.names[folder]; !ok {
-				d.change(nameChange{folder: folderOf(folder), set: folder})
+				d.applyChange(nameChange{folder: folderOf(folder), set: folder})
 			}
 		}
 		file = &memFile{}
-		d.change(nameChange{folder: folderOf(name), set: name, file: file})
+		d.applyChange(nameChange{folder: folderOf(name), set: name, file: file})
 	}
 	return &memHandle{dir: d, file: file, name: name, writable: true}, nil
 }
@@ -125,7 +125,7 @@ func (d *MemDir) Rename(from, to string) error {
 	if folderOf(from) != folderOf(to) {
 		return fmt.Errorf("rename %s to %s: across folders", from, to)
 	}
-	if err := d.hook("rename", to); err != nil {
+	if err := d.callHook("rename", to); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -134,13 +134,13 @@ func (d *MemDir) Rename(from, to string) error {
 	if file == nil {
 		return fmt.Errorf("rename %s: %w", from, fs.ErrNotExist)
 	}
-	d.change(nameChange{folder: folderOf(to), remove: from, set: to, file: file})
+	d.applyChange(nameChange{folder: folderOf(to), remove: from, set: to, file: file})
 	return nil
 }
 
 // Remove implements audit.Dir.
 func (d *MemDir) Remove(name string) error {
-	if err := d.hook("remove", name); err != nil {
+	if err := d.callHook("remove", name); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -148,7 +148,7 @@ func (d *MemDir) Remove(name string) error {
 	if d.names[name] == nil {
 		return fmt.Errorf("remove %s: %w", name, fs.ErrNotExist)
 	}
-	d.change(nameChange{folder: folderOf(name), remove: name})
+	d.applyChange(nameChange{folder: folderOf(name), remove: name})
 	return nil
 }
 
@@ -157,7 +157,7 @@ func (d *MemDir) Sync(folder string) error {
 	if folder != "" {
 		folder += "/"
 	}
-	if err := d.hook("syncdir", folder); err != nil {
+	if err := d.callHook("syncdir", folder); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -233,12 +233,12 @@ func (d *MemDir) CrashClone(loss Loss, random *rand.Rand) *MemDir {
 	}
 	clone := NewMemDir()
 	for _, name := range slices.Sorted(keysOf(names)) {
-		if !reachable(names, name) {
+		if !isReachable(names, name) {
 			continue
 		}
 		file := names[name]
 		if file != nil {
-			file = file.crash(loss, random)
+			file = file.crashClone(loss, random)
 		}
 		clone.names[name], clone.durable[name] = file, file
 	}
@@ -255,7 +255,7 @@ func keysOf(names map[string]*memFile) func(yield func(string) bool) {
 	}
 }
 
-func reachable(names map[string]*memFile, name string) bool {
+func isReachable(names map[string]*memFile, name string) bool {
 	for folder := folderOf(name); folder != ""; folder = folderOf(folder) {
 		if _, ok := names[folder]; !ok {
 			return false
@@ -266,23 +266,23 @@ func reachable(names map[string]*memFile, name string) bool {
 
 const sector = 512
 
-func (f *memFile) crash(loss Loss, random *rand.Rand) *memFile {
+func (f *memFile) crashClone(loss Loss, random *rand.Rand) *memFile {
 	data := slices.Clone(f.synced)
 	switch loss {
 	case LoseNone:
 		data = slices.Clone(f.data)
 	case LoseSome:
 		for _, w := range f.writes {
-			data = w.tear(data, random)
+			data = w.tearWrite(data, random)
 		}
 	}
 	return &memFile{data: data, synced: slices.Clone(data)}
 }
 
-func (w *memWrite) tear(data []byte, random *rand.Rand) []byte {
+func (w *memWrite) tearWrite(data []byte, random *rand.Rand) []byte {
 	if w.truncate {
 		if random.IntN(2) == 0 {
-			return resize(data, w.offset)
+			return resizeData(data, w.offset)
 		}
 		return data
 	}
@@ -295,7 +295,7 @@ func (w *memWrite) tear(data []byte, random *rand.Rand) []byte {
 	return data
 }
 
-func resize(data []byte, size int64) []byte {
+func resizeData(data []byte, size int64) []byte {
 	if size <= int64(len(data)) {
 		return data[:size]
 	}
@@ -304,7 +304,7 @@ func resize(data []byte, size int64) []byte {
 
 func writeAt(data, part []byte, offset int64) []byte {
 	if end := offset + int64(len(part)); end > int64(len(data)) {
-		data = resize(data, end)
+		data = resizeData(data, end)
 	}
 	copy(data[offset:], part)
 	return data
@@ -347,7 +347,7 @@ type memHandle struct {
 	closed   bool
 }
 
-func (h *memHandle) check(write bool) error {
+func (h *memHandle) checkOpen(write bool) error {
 	if h.closed {
 		return fmt.Errorf("%s: %w", h.name, os.ErrClosed)
 	}
@@ -360,7 +360,7 @@ func (h *memHandle) check(write bool) error {
 func (h *memHandle) ReadAt(b []byte, offset int64) (int, error) {
 	h.dir.mu.Lock()
 	defer h.dir.mu.Unlock()
-	if err := h.check(false); err != nil {
+	if err := h.checkOpen(false); err != nil {
 		return 0, err
 	}
 	if offset >= int64(len(h.file.data)) {
@@ -374,12 +374,12 @@ func (h *memHandle) ReadAt(b []byte, offset int64) (int, error) {
 }
 
 func (h *memHandle) WriteAt(b []byte, offset int64) (int, error) {
-	if err := h.dir.hook("write", h.name); err != nil {
+	if err := h.dir.callHook("write", h.name); err != nil {
 		return 0, err
 	}
 	h.dir.mu.Lock()
 	defer h.dir.mu.Unlock()
-	if err := h.check(true); err != nil {
+	if err := h.checkOpen(true); err != nil {
 		return 0, err
 	}
 	h.file.data = writeAt(h.file.data, b, offset)
@@ -388,26 +388,26 @@ func (h *memHandle) WriteAt(b []byte, offset int64) (int, error) {
 }
 
 func (h *memHandle) Truncate(size int64) error {
-	if err := h.dir.hook("truncate", h.name); err != nil {
+	if err := h.dir.callHook("truncate", h.name); err != nil {
 		return err
 	}
 	h.dir.mu.Lock()
 	defer h.dir.mu.Unlock()
-	if err := h.check(true); err != nil {
+	if err := h.checkOpen(true); err != nil {
 		return err
 	}
-	h.file.data = resize(h.file.data, size)
+	h.file.data = resizeData(h.file.data, size)
 	h.file.writes = append(h.file.writes, memWrite{offset: size, truncate: true})
 	return nil
 }
 
 func (h *memHandle) Sync() error {
-	if err := h.dir.hook("sync", h.name); err != nil {
+	if err := h.dir.callHook("sync", h.name); err != nil {
 		return err
 	}
 	h.dir.mu.Lock()
 	defer h.dir.mu.Unlock()
-	if err := h.check(false); err != nil {
+	if err := h.checkOpen(false); err != nil {
 		return err
 	}
 	h.file.synced = slices.Clone(h.file.data)
@@ -418,13 +418,13 @@ func (h *memHandle) Sync() error {
 func (h *memHandle) Size() (int64, error) {
 	h.dir.mu.Lock()
 	defer h.dir.mu.Unlock()
-	return int64(len(h.file.data)), h.check(false)
+	return int64(len(h.file.data)), h.checkOpen(false)
 }
 
 func (h *memHandle) Close() error {
 	h.dir.mu.Lock()
 	defer h.dir.mu.Unlock()
-	err := h.check(false)
+	err := h.checkOpen(false)
 	h.closed = true
 	return err
 }

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write golden files that do not exist ye
 // are kept: a later release writes the same bytes for version 1. The golden files are
 // never written again.
 func TestGoldenFiles(t *testing.T) {
-	policy, err := document(engine.DefaultPolicy())
+	policy, err := renderPolicy(engine.DefaultPolicy())
 	require.NoError(t, err)
 	c := &contents{
 		report: examine.Report{
@@ -35,7 +35,7 @@ func TestGoldenFiles(t *testing.T) {
 			{Leaf: 3, Time: "2026-05-02T03:04:06.006Z", Kind: "review.dispositioned", Txn: "txn_1", Disposition: "REJECTED", Who: "carla"},
 		},
 	}
-	files, err := c.derived(1)
+	files, err := c.deriveFiles(1)
 	require.NoError(t, err)
 	for name, text := range files {
 		golden := filepath.Join("testdata", "v1", strings.ReplaceAll(name, "/", "-"))
@@ -88,17 +88,17 @@ func TestTrustedKeys(t *testing.T) {
 	}
 	a, b := signer(1), signer(2)
 	rotated := note.SizesLine(5, 1<<64-1) + b.VerifierKeys() + a.Endorse(b, 5) + note.SizesLine(0, 4) + a.VerifierKeys()
-	keys, err := trusted(rotated, "")
+	keys, err := trustedKeys(rotated, "")
 	require.NoError(t, err)
 	require.Equal(t, rotated, keys)
-	keys, err = trusted(a.VerifierKeys(), rotated)
+	keys, err = trustedKeys(a.VerifierKeys(), rotated)
 	require.NoError(t, err)
 	require.Equal(t, rotated, keys, "the given ones count")
-	keys, err = trusted(rotated, a.VerifierKeys())
+	keys, err = trustedKeys(rotated, a.VerifierKeys())
 	require.NoError(t, err)
 	require.Contains(t, keys, b.VerifierKeys())
 	for _, inside := range []string{b.VerifierKeys(), strings.Replace(rotated, a.Endorse(b, 5), "", 1), rotated + signer(3).VerifierKeys(), "", strings.TrimSuffix(a.VerifierKeys(), "\n")} {
-		_, err := trusted(inside, a.VerifierKeys())
+		_, err := trustedKeys(inside, a.VerifierKeys())
 		require.ErrorContains(t, err, KeysName, inside)
 	}
 }

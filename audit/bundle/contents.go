@@ -38,13 +38,13 @@ const (
 // it can be read.
 const versionNewest = 1
 
-// rowsShown bounds the rows of the page.
-const rowsShown = 2000
+// rowsMax bounds the rows of the page.
+const rowsMax = 2000
 
 // ErrBundle means a folder that is not what it must be; the error names the file.
 var ErrBundle = errors.New("not proven")
 
-func wrong(name, format string, args ...any) error {
+func fileError(name, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %w", ErrBundle, name, fmt.Errorf(format, args...))
 }
 
@@ -67,23 +67,23 @@ type row struct {
 	Agent, Operator, Amount, Party, Disposition, Who string
 }
 
-// read proves a folder's records and gathers what follows from them; replay is called
+// readRecords proves a folder's records and gathers what follows from them; replay is called
 // with every decision, and may be nil.
-func read(dir, keys string, replay func(*leafjson.Screen) error) (*contents, error) {
+func readRecords(dir, keys string, replay func(*leafjson.Screen) error) (*contents, error) {
 	file, err := os.Open(filepath.Join(dir, RecordsName))
 	if err != nil {
-		return nil, wrong(RecordsName, "%w", err)
+		return nil, fileError(RecordsName, "%w", err)
 	}
 	defer file.Close()
 	c := &contents{verdicts: map[string]int{}, rules: map[string]int{}, lists: map[string]int{}, policies: map[uint64][]byte{}}
 	c.report, err = examine.File(file, examine.Options{Keys: keys, KeysGiven: true, Visit: func(r *examine.Record) error {
-		return c.visit(r, replay)
+		return c.addRecord(r, replay)
 	}})
 	if err != nil {
-		return nil, wrong(RecordsName, "%w", err)
+		return nil, fileError(RecordsName, "%w", err)
 	}
 	if c.report.Kind != "export" {
-		return nil, wrong(RecordsName, "is no export")
+		return nil, fileError(RecordsName, "is no export")
 	}
 	c.signed, err = headCheckpoint(file)
 	return c, err
@@ -96,12 +96,12 @@ func headCheckpoint(file *os.File) (string, error) {
 	}
 	var head struct{ Checkpoint string }
 	if err := json.NewDecoder(file).Decode(&head); err != nil {
-		return "", wrong(RecordsName, "%w", err)
+		return "", fileError(RecordsName, "%w", err)
 	}
 	return head.Checkpoint, nil
 }
 
-func (c *contents) visit(r *examine.Record, replay func(*leafjson.Screen) error) error {
+func (c *contents) addRecord(r *examine.Record, replay func(*leafjson.Screen) error) error {
 	var extra struct {
 		Reason, OperatorLegalName, Kind string
 		Request                         struct{ CpName, CpWallet json.RawMessage } `json:"_request"`
@@ -109,10 +109,10 @@ func (c *contents) visit(r *examine.Record, replay func(*leafjson.Screen) error)
 	if err := json.Unmarshal(r.Raw, &extra); err != nil {
 		return err
 	}
-	if len(c.rows) < rowsShown {
+	if len(c.rows) < rowsMax {
 		c.rows = append(c.rows, row{
 			Leaf: r.Index, Time: r.Time, Kind: r.Kind, Txn: r.TxnID, Verdict: r.Verdict, Rule: r.Rule, Reason: extra.Reason, Agent: r.AgentName + " " + r.AgentID,
-			Operator: extra.OperatorLegalName, Amount: r.Amount, Party: literal(extra.Request.CpName) + " " + literal(extra.Request.CpWallet), Disposition: r.Disposition, Who: r.By,
+			Operator: extra.OperatorLegalName, Amount: r.Amount, Party: literalText(extra.Request.CpName) + " " + literalText(extra.Request.CpWallet), Disposition: r.Disposition, Who: r.By,
 		})
 	} else {
 		c.more++
@@ -137,7 +137,7 @@ func (c *contents) visit(r *examine.Record, replay func(*leafjson.Screen) error)
 		policy = x.Agent.Policy
 	}
 	if policy != nil && c.policies[policy.Version] == nil {
-		if c.policies[policy.Version], err = document(policy); err != nil {
+		if c.policies[policy.Version], err = renderPolicy(policy); err != nil {
 			return err
 		}
 	}
@@ -147,8 +147,8 @@ func (c *contents) visit(r *examine.Record, replay func(*leafjson.Screen) error)
 	return replay(x)
 }
 
-// literal is the text of a JSON string; of anything else, as it stands.
-func literal(raw json.RawMessage) string {
+// literalText is the text of a JSON string; of anything else, as it stands.
+func literalText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text
@@ -156,11 +156,11 @@ func literal(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// document is a policy for people: its settings as decisions were made with them, amounts
+// renderPolicy is a policy for people: its settings as decisions were made with them, amounts
 // in millionths of a dollar, times in nanoseconds, scores in ten thousandths. A setting
 // that is not set and may be left out is left out, as in the record: so a later release,
 // which knows more of them, writes the same bytes.
-func document(policy *engine.Policy) ([]byte, error) {
+func renderPolicy(policy *engine.Policy) ([]byte, error) {
 	text := fmt.Appendf(nil, "{\n  \"policyVersion\": %d", policy.Version)
 	value := reflect.ValueOf(policy).Elem()
 	for i := range value.NumField() {
@@ -170,7 +170,7 @@ func document(policy *engine.Policy) ([]byte, error) {
 		}
 		set := value.Field(i).Interface()
 		if field.Name == "Modes" {
-			set = modes(policy)
+			set = changedModes(policy)
 		}
 		setting, err := json.Marshal(set)
 		if err != nil {
@@ -182,8 +182,8 @@ func document(policy *engine.Policy) ([]byte, error) {
 	return append(text, "\n}\n"...), nil
 }
 
-// modes are those of rules that an institution set, by their codes.
-func modes(policy *engine.Policy) map[string]string {
+// changedModes are those of rules that an institution set, by their codes.
+func changedModes(policy *engine.Policy) map[string]string {
 	set := map[string]string{}
 	for i := range engine.Rules {
 		if mode := policy.Modes[engine.Rules[i].ID]; mode != engine.ModeReview {
@@ -193,7 +193,7 @@ func modes(policy *engine.Policy) map[string]string {
 	return set
 }
 
-func sorted[V any](m map[string]V) []string {
+func sortedNames[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
 	for name := range m {
 		names = append(names, name)

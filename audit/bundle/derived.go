@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// derived are the files that follow from a folder's records, by name, as a version of the
+// deriveFiles are the files that follow from a folder's records, by name, as a version of the
 // form has them.
-func (c *contents) derived(version int) (map[string][]byte, error) {
-	form, err := formOf(version)
+func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
+	form, err := readForm(version)
 	if err != nil {
 		return nil, err
 	}
@@ -17,10 +17,10 @@ func (c *contents) derived(version int) (map[string][]byte, error) {
 	for number, text := range c.policies {
 		files[fmt.Sprintf("%s/%d.json", policyFolder, number)] = text
 	}
-	if files[tableName], err = c.table(version); err != nil {
+	if files[tableName], err = c.renderTable(version); err != nil {
 		return nil, err
 	}
-	files[pageName], err = c.page(form)
+	files[pageName], err = c.renderPage(form)
 	return files, err
 }
 
@@ -33,8 +33,8 @@ func (c *contents) policyVersions() []uint64 {
 	return versions
 }
 
-// table is bundle.json: what the folder is, for programs.
-func (c *contents) table(version int) ([]byte, error) {
+// renderTable is bundle.json: what the folder is, for programs.
+func (c *contents) renderTable(version int) ([]byte, error) {
 	r := &c.report
 	text, err := json.MarshalIndent(struct {
 		Bundle    int            `json:"bundle"`

@@ -13,18 +13,18 @@ import (
 	"strings"
 )
 
-// Needs proves the records of a folder that is being made, and says which lists they were
+// RequiredLists proves the records of a folder that is being made, and says which lists they were
 // judged with (digests in hex) and the size of the tree they lead to.
-func Needs(dir string) (lists []string, size uint64, err error) {
+func RequiredLists(dir string) (lists []string, size uint64, err error) {
 	keys, err := os.ReadFile(filepath.Join(dir, KeysName))
 	if err != nil {
 		return nil, 0, err
 	}
-	c, err := read(dir, string(keys), nil)
+	c, err := readRecords(dir, string(keys), nil)
 	if err != nil {
 		return nil, 0, err
 	}
-	return sorted(c.lists), c.report.Checkpoint.Size, nil
+	return sortedNames(c.lists), c.report.Checkpoint.Size, nil
 }
 
 // Finish writes what follows from the records of a folder that has them, their keys and
@@ -34,11 +34,11 @@ func Finish(dir string) error {
 	if err != nil {
 		return err
 	}
-	c, err := read(dir, string(keys), nil)
+	c, err := readRecords(dir, string(keys), nil)
 	if err != nil {
 		return err
 	}
-	files, err := c.derived(versionNewest)
+	files, err := c.deriveFiles(versionNewest)
 	if err != nil {
 		return err
 	}
@@ -51,16 +51,16 @@ func Finish(dir string) error {
 			return err
 		}
 	}
-	sums, err := sumsOf(dir)
+	sums, err := checksumFolder(dir)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, sumsName), []byte(sums), 0o644)
 }
 
-// sumsOf is SHA256SUMS of a folder, in the order of names.
-func sumsOf(dir string) (string, error) {
-	names, err := filesOf(dir)
+// checksumFolder is SHA256SUMS of a folder, in the order of names.
+func checksumFolder(dir string) (string, error) {
+	names, err := listFiles(dir)
 	if err != nil {
 		return "", err
 	}
@@ -69,7 +69,7 @@ func sumsOf(dir string) (string, error) {
 		if name == sumsName {
 			continue
 		}
-		sum, err := sumOf(filepath.Join(dir, filepath.FromSlash(name)))
+		sum, err := checksumFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
 			return "", err
 		}
@@ -78,7 +78,7 @@ func sumsOf(dir string) (string, error) {
 	return text.String(), nil
 }
 
-func sumOf(path string) (sum string, err error) {
+func checksumFile(path string) (sum string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -89,9 +89,9 @@ func sumOf(path string) (sum string, err error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// filesOf are the files of a folder, with slashes, sorted. Anything but files and folders
+// listFiles are the files of a folder, with slashes, sorted. Anything but files and folders
 // is refused: a link would be read from elsewhere.
-func filesOf(dir string) ([]string, error) {
+func listFiles(dir string) ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -102,7 +102,7 @@ func filesOf(dir string) ([]string, error) {
 			return err
 		}
 		if !entry.Type().IsRegular() {
-			return wrong(filepath.ToSlash(name), "is no file")
+			return fileError(filepath.ToSlash(name), "is no file")
 		}
 		names = append(names, filepath.ToSlash(name))
 		return nil

@@ -23,37 +23,37 @@ const (
 
 	// A packed bundle comes from somebody else. Records and lists take a fifth to a twentieth
 	// of their room packed; what takes less than a 256th is made to fill a disk.
-	expandFree = 16 << 20 // Bytes that are not counted.
-	expandMost = 256
-	unpackStep = 1 << 20
+	expandFree     = 16 << 20 // Bytes that are not counted.
+	expandRatioMax = 256
+	unpackStep     = 1 << 20
 )
 
-// counted counts what is read of a packed bundle.
-type counted struct {
+// countingReader counts what is read of a packed bundle.
+type countingReader struct {
 	io.Reader
 	read int64
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.read += int64(n)
 	return n, err
 }
 
-// swollen says that so many bytes cannot have come of what was read.
-func (c *counted) swollen(written int64) bool {
-	return written > expandFree && written/expandMost > c.read
+// isBomb says that so many bytes cannot have come of what was read.
+func (c *countingReader) isBomb(written int64) bool {
+	return written > expandFree && written/expandRatioMax > c.read
 }
 
 // packedNames are what may stand in a packed bundle: nothing that leads out of it.
 var packedNames = regexp.MustCompile(`^(?:[A-Za-z0-9]+\.(?:ndjson|txt|json|html)|SHA256SUMS|lists/[0-9a-f]{64}\.entities|policies/[0-9]{1,20}\.json)$`)
 
-// Belongs tells whether a file of a bundle can have that name, slash-separated.
-func Belongs(name string) bool { return packedNames.MatchString(name) }
+// IsBundleFile tells whether a file of a bundle can have that name, slash-separated.
+func IsBundleFile(name string) bool { return packedNames.MatchString(name) }
 
 // Pack writes a folder as one file: equal folders are equal bytes.
 func Pack(dir string, out io.Writer) error {
-	names, err := filesOf(dir)
+	names, err := listFiles(dir)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func packFile(archive *tar.Writer, dir, name string) (err error) {
 
 // Unpack writes a packed bundle into an empty folder.
 func Unpack(in io.Reader, dir string) error {
-	packed := &counted{Reader: in}
+	packed := &countingReader{Reader: in}
 	compressed, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 	if err != nil {
 		return err
@@ -106,17 +106,17 @@ func Unpack(in io.Reader, dir string) error {
 			return fmt.Errorf("%w: not a whole packed bundle: %w", ErrBundle, err)
 		}
 		if size += header.Size; header.Typeflag != tar.TypeReg || !packedNames.MatchString(header.Name) || count == filesMax || size > sizeMax {
-			return wrong(header.Name, "does not belong to a bundle, or is too large")
+			return fileError(header.Name, "does not belong to a bundle, or is too large")
 		}
 		if err := unpackFile(archive, filepath.Join(dir, filepath.FromSlash(header.Name)), packed, &written); err != nil {
-			return wrong(header.Name, "%w", err)
+			return fileError(header.Name, "%w", err)
 		}
 	}
 }
 
-var errSwollen = errors.New("holds far more than a bundle of this size can")
+var errBomb = errors.New("holds far more than a bundle of this size can")
 
-func unpackFile(archive *tar.Reader, path string, packed *counted, written *int64) error {
+func unpackFile(archive *tar.Reader, path string, packed *countingReader, written *int64) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func unpackFile(archive *tar.Reader, path string, packed *counted, written *int6
 	for err == nil {
 		var n int64
 		n, err = io.CopyN(file, archive, unpackStep)
-		if *written += n; packed.swollen(*written) {
-			err = errSwollen
+		if *written += n; packed.isBomb(*written) {
+			err = errBomb
 		}
 	}
 	if err == io.EOF {

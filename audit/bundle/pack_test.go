@@ -35,7 +35,7 @@ func TestUnpackRefusesWhatSwells(t *testing.T) {
 	dir := t.TempDir()
 	data := packedOf(t, RecordsName, zeros{}, 64<<20)
 	require.Less(t, len(data), 64<<10)
-	require.ErrorIs(t, Unpack(bytes.NewReader(data), dir), errSwollen)
+	require.ErrorIs(t, Unpack(bytes.NewReader(data), dir), errBomb)
 	info, err := os.Stat(filepath.Join(dir, RecordsName))
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(20<<20), "it ended early")

@@ -23,8 +23,8 @@ type form struct {
 	words []byte // README.txt
 }
 
-// formOf reads the form of a version.
-func formOf(version int) (*form, error) {
+// readForm reads the form of a version.
+func readForm(version int) (*form, error) {
 	dir := fmt.Sprintf("forms/%d/", version)
 	page, err := template.ParseFS(forms, dir+pageName)
 	if err != nil {
@@ -38,9 +38,9 @@ func formOf(version int) (*form, error) {
 	return &form{page, string(style), words}, err
 }
 
-// page is index.html. Everything that a caller wrote stands in it escaped; it runs
+// renderPage is index.html. Everything that a caller wrote stands in it escaped; it runs
 // nothing and fetches nothing.
-func (c *contents) page(f *form) ([]byte, error) {
+func (c *contents) renderPage(f *form) ([]byte, error) {
 	sum := sha256.Sum256([]byte(f.style))
 	var out bytes.Buffer
 	err := f.page.Execute(&out, map[string]any{

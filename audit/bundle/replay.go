@@ -16,26 +16,26 @@ import (
 
 // Replay says what came of deciding again.
 type Replay struct {
-	Same       int            `json:"same"`       // Decided as recorded.
-	NoEvidence int            `json:"noEvidence"` // Calls without a usable credential: nothing of them is kept that could be judged.
-	NoMatcher  int            `json:"noMatcher"`  // Judged by a version of the matcher that this program does not carry: the list's rules are taken from the record.
-	Assumed    map[string]int `json:"assumed"`    // Decisions by each rule that was taken from the record, for want of what judges it.
-	Different  []string       `json:"different"`  // What came out otherwise, the first of them.
-	Others     int            `json:"differentCount"`
+	Same           int            `json:"same"`       // Decided as recorded.
+	NoEvidence     int            `json:"noEvidence"` // Calls without a usable credential: nothing of them is kept that could be judged.
+	NoMatcher      int            `json:"noMatcher"`  // Judged by a version of the matcher that this program does not carry: the list's rules are taken from the record.
+	Assumed        map[string]int `json:"assumed"`    // Decisions by each rule that was taken from the record, for want of what judges it.
+	Different      []string       `json:"different"`  // What came out otherwise, the first of them.
+	DifferentCount int            `json:"differentCount"`
 }
 
-// differencesTold bounds how many are told one by one.
-const differencesTold = 20
+// differencesMax bounds how many are told one by one.
+const differencesMax = 20
 
 // replayer decides again, record after record.
 type replayer struct {
-	dir     string
-	replay  Replay
-	current listKey // Lists are large: one is open at a time, as records of a time mostly have one.
-	index   *ofac.Index
-	gone    bool
-	looker  *engine.Looker
-	at      retrace.Case
+	dir            string
+	replay         Replay
+	current        listKey // Lists are large: one is open at a time, as records of a time mostly have one.
+	index          *ofac.Index
+	matcherMissing bool
+	looker         *engine.Looker
+	at             retrace.Case
 }
 
 type listKey struct {
@@ -43,16 +43,16 @@ type listKey struct {
 	matcher uint16
 }
 
-func (p *replayer) decide(x *leafjson.Screen) error {
+func (p *replayer) decideAgain(x *leafjson.Screen) error {
 	p.at.Open(x)
 	if !p.at.Known {
 		p.replay.NoEvidence++
 		return nil
 	}
-	if err := p.open(x); err != nil {
+	if err := p.openList(x); err != nil {
 		return err
 	}
-	if p.gone {
+	if p.matcherMissing {
 		p.replay.NoMatcher++
 	}
 	outcome := p.at.Judge(p.looker, p.index, p.at.Policy)
@@ -64,40 +64,40 @@ func (p *replayer) decide(x *leafjson.Screen) error {
 		p.replay.Same++
 		return nil
 	}
-	if p.replay.Others++; len(p.replay.Different) < differencesTold {
+	if p.replay.DifferentCount++; len(p.replay.Different) < differencesMax {
 		p.replay.Different = append(p.replay.Different, fmt.Sprintf("%s (leaf %d): recorded %s %s, decided again %s %s", x.TxnID(), x.Leaf, was.Verdict, was.Code(), is.Verdict, is.Code()))
 	}
 	return nil
 }
 
-// open makes the tables of the list that a record names.
-func (p *replayer) open(x *leafjson.Screen) error {
+// openList makes the tables of the list that a record names.
+func (p *replayer) openList(x *leafjson.Screen) error {
 	key := listKey{x.ListDigest, x.Matcher}
 	if key == p.current {
 		return nil
 	}
-	p.current, p.index, p.gone = key, nil, false
+	p.current, p.index, p.matcherMissing = key, nil, false
 	if key.digest == [32]byte{} {
 		return nil
 	}
 	name := ListFolder + "/" + hex.EncodeToString(key.digest[:]) + ListSuffix
 	encoded, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return wrong(name, "is missing")
+		return fileError(name, "is missing")
 	}
 	if err != nil {
-		return wrong(name, "%w", err)
+		return fileError(name, "%w", err)
 	}
 	if ofac.Digest(encoded) != key.digest {
-		return wrong(name, "is not the list that the records name")
+		return fileError(name, "is not the list that the records name")
 	}
 	index, err := ofac.Compile(encoded, key.matcher)
 	if errors.Is(err, ofac.ErrMatcherVersion) {
-		p.gone = true
+		p.matcherMissing = true
 		return nil
 	}
 	if err != nil {
-		return wrong(name, "%w", err)
+		return fileError(name, "%w", err)
 	}
 	p.index = index
 	return nil

@@ -45,34 +45,34 @@ func Verify(dir, keys string) (*Report, error) {
 	}
 	inside, err := os.ReadFile(filepath.Join(dir, KeysName))
 	if err != nil {
-		return nil, wrong(KeysName, "%w", err)
+		return nil, fileError(KeysName, "%w", err)
 	}
 	given := keys != ""
-	if keys, err = trusted(string(inside), keys); err != nil {
+	if keys, err = trustedKeys(string(inside), keys); err != nil {
 		return nil, err
 	}
 	p := &replayer{dir: dir, looker: engine.NewLooker(), replay: Replay{Assumed: map[string]int{}}}
-	c, err := read(dir, keys, p.decide)
+	c, err := readRecords(dir, keys, p.decideAgain)
 	if err != nil {
 		return nil, err
 	}
 	c.report.KeysGiven = given
-	if err := c.compare(dir, version); err != nil {
+	if err := c.compareFiles(dir, version); err != nil {
 		return nil, err
 	}
-	r := &Report{Export: c.report, Replay: p.replay, Lists: sorted(c.lists), Policies: c.policyVersions()}
+	r := &Report{Export: c.report, Replay: p.replay, Lists: sortedNames(c.lists), Policies: c.policyVersions()}
 	if err := r.checkLists(dir); err != nil {
 		return nil, err
 	}
-	if err := r.cosigned(dir, keys); err != nil {
+	if err := r.verifyCosigned(dir, keys); err != nil {
 		return nil, err
 	}
-	names, err := filesOf(dir)
+	names, err := listFiles(dir)
 	if err != nil {
 		return nil, err
 	}
-	if r.Files = len(names); p.replay.Others > 0 {
-		return r, wrong(RecordsName, "%d decisions come out otherwise when they are made again: %s", p.replay.Others, strings.Join(p.replay.Different, "; "))
+	if r.Files = len(names); p.replay.DifferentCount > 0 {
+		return r, fileError(RecordsName, "%d decisions come out otherwise when they are made again: %s", p.replay.DifferentCount, strings.Join(p.replay.Different, "; "))
 	}
 	return r, nil
 }
@@ -81,9 +81,9 @@ func Verify(dir, keys string) (*Report, error) {
 func checkSums(dir string) error {
 	written, err := os.ReadFile(filepath.Join(dir, sumsName))
 	if err != nil {
-		return wrong(sumsName, "%w", err)
+		return fileError(sumsName, "%w", err)
 	}
-	is, err := sumsOf(dir)
+	is, err := checksumFolder(dir)
 	if err != nil || is == string(written) {
 		return err
 	}
@@ -91,7 +91,7 @@ func checkSums(dir string) error {
 	for line := range strings.Lines(string(written)) {
 		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if !ok || want[name] != "" {
-			return wrong(sumsName, "is not a list of checksums")
+			return fileError(sumsName, "is not a list of checksums")
 		}
 		want[name] = sum
 	}
@@ -99,17 +99,17 @@ func checkSums(dir string) error {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		switch want[name] {
 		case "":
-			return wrong(name, "does not belong to this bundle: it is not in %s", sumsName)
+			return fileError(name, "does not belong to this bundle: it is not in %s", sumsName)
 		case sum:
 			delete(want, name)
 		default:
-			return wrong(name, "was changed: its checksum is another than in %s", sumsName)
+			return fileError(name, "was changed: its checksum is another than in %s", sumsName)
 		}
 	}
-	for _, name := range sorted(want) {
-		return wrong(name, "is missing")
+	for _, name := range sortedNames(want) {
+		return fileError(name, "is missing")
 	}
-	return wrong(sumsName, "was changed")
+	return fileError(sumsName, "was changed")
 }
 
 // readVersion is the version of a folder's form. A folder of a later one proves nothing to
@@ -117,11 +117,11 @@ func checkSums(dir string) error {
 func readVersion(dir string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(dir, tableName))
 	if err != nil {
-		return 0, wrong(tableName, "%w", err)
+		return 0, fileError(tableName, "%w", err)
 	}
 	var table struct{ Bundle int }
 	if err := json.Unmarshal(text, &table); err != nil || table.Bundle < 1 {
-		return 0, wrong(tableName, "says no version")
+		return 0, fileError(tableName, "says no version")
 	}
 	if table.Bundle > versionNewest {
 		return 0, fmt.Errorf("%w: a bundle of version %d; this program reads versions up to %d", examine.ErrRelease, table.Bundle, versionNewest)
@@ -129,33 +129,33 @@ func readVersion(dir string) (int, error) {
 	return table.Bundle, nil
 }
 
-// compare demands every file that follows from the records, as it must be, and no other.
+// compareFiles demands every file that follows from the records, as it must be, and no other.
 // JSON is compared by its value, pages and words by their bytes.
-func (c *contents) compare(dir string, version int) error {
-	files, err := c.derived(version)
+func (c *contents) compareFiles(dir string, version int) error {
+	files, err := c.deriveFiles(version)
 	if err != nil {
 		return err
 	}
-	for _, name := range sorted(files) {
+	for _, name := range sortedNames(files) {
 		is, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if errors.Is(err, fs.ErrNotExist) {
-			return wrong(name, "is missing")
+			return fileError(name, "is missing")
 		}
 		if err != nil {
-			return wrong(name, "%w", err)
+			return fileError(name, "%w", err)
 		}
 		if !bytes.Equal(is, files[name]) && !(strings.HasSuffix(name, ".json") && examine.SameValue(is, files[name])) {
-			return wrong(name, "is not what the records say")
+			return fileError(name, "is not what the records say")
 		}
 	}
-	names, err := filesOf(dir)
+	names, err := listFiles(dir)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		list := c.lists[strings.TrimSuffix(strings.TrimPrefix(name, ListFolder+"/"), ListSuffix)] > 0
 		if files[name] == nil && !list && name != RecordsName && name != KeysName && name != sumsName && !slices.Contains(optional, name) {
-			return wrong(name, "does not belong to this bundle")
+			return fileError(name, "does not belong to this bundle")
 		}
 	}
 	return nil
@@ -165,56 +165,56 @@ func (c *contents) compare(dir string, version int) error {
 func (r *Report) checkLists(dir string) error {
 	for _, digest := range r.Lists {
 		name := ListFolder + "/" + digest + ListSuffix
-		sum, err := sumOf(filepath.Join(dir, filepath.FromSlash(name)))
+		sum, err := checksumFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if errors.Is(err, fs.ErrNotExist) {
-			return wrong(name, "is missing")
+			return fileError(name, "is missing")
 		}
 		if err != nil {
-			return wrong(name, "%w", err)
+			return fileError(name, "%w", err)
 		}
 		if sum != digest {
-			return wrong(name, "is not the list that the records name")
+			return fileError(name, "is not the list that the records name")
 		}
 	}
 	return nil
 }
 
-// cosigned verifies the later checkpoint, that it continues the records' one, and whose
+// verifyCosigned verifies the later checkpoint, that it continues the records' one, and whose
 // signatures under it hold.
-func (r *Report) cosigned(dir, keys string) error {
+func (r *Report) verifyCosigned(dir, keys string) error {
 	signed, err := os.ReadFile(filepath.Join(dir, CosignedName))
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, name := range []string{ConsistencyName, WitnessesName} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				return wrong(name, "stands without %s", CosignedName)
+				return fileError(name, "stands without %s", CosignedName)
 			}
 		}
 		return nil
 	}
 	if err != nil {
-		return wrong(CosignedName, "%w", err)
+		return fileError(CosignedName, "%w", err)
 	}
 	point, err := note.Verify(signed, keys)
 	if err != nil {
-		return wrong(CosignedName, "%w", err)
+		return fileError(CosignedName, "%w", err)
 	}
 	was := &r.Export.Checkpoint
 	switch {
 	case point.Size < was.Size:
-		return wrong(CosignedName, "is of a smaller tree than the records'")
+		return fileError(CosignedName, "is of a smaller tree than the records'")
 	case point.Size == was.Size && point.Root != was.Root:
-		return wrong(CosignedName, "is of another tree than the records'")
+		return fileError(CosignedName, "is of another tree than the records'")
 	case point.Size > was.Size:
 		data, err := os.ReadFile(filepath.Join(dir, ConsistencyName))
 		if err != nil {
-			return wrong(ConsistencyName, "%w", err)
+			return fileError(ConsistencyName, "%w", err)
 		}
 		path, err := proof.ParseConsistency(data, was.Size, point.Size)
 		if err == nil {
 			err = proof.VerifyConsistency(was.Size, point.Size, was.Root, point.Root, path)
 		}
 		if err != nil {
-			return wrong(ConsistencyName, "%w", err)
+			return fileError(ConsistencyName, "%w", err)
 		}
 	}
 	r.Cosigned = point.Size
@@ -224,35 +224,35 @@ func (r *Report) cosigned(dir, keys string) error {
 	}
 	found, err := note.Cosignatures(signed, string(witnesses))
 	if err != nil {
-		return wrong(WitnessesName, "%w", err)
+		return fileError(WitnessesName, "%w", err)
 	}
 	for _, f := range found {
 		r.Witnesses = append(r.Witnesses, f.Name)
 	}
 	if len(found) == 0 {
-		return wrong(CosignedName, "bears no signature of the witnesses in %s", WitnessesName)
+		return fileError(CosignedName, "bears no signature of the witnesses in %s", WitnessesName)
 	}
 	return nil
 }
 
-// trusted are the keys that a folder is verified with: those given, with what they
+// trustedKeys are the keys that a folder is verified with: those given, with what they
 // endorse of the folder's, or without any the folder's. The folder may hold no others.
-func trusted(inside, given string) (string, error) {
+func trustedKeys(inside, given string) (string, error) {
 	if err := note.CheckKeys(inside); err != nil {
-		return "", wrong(KeysName, "%w", err)
+		return "", fileError(KeysName, "%w", err)
 	}
-	if given == "" || among(inside, given) {
+	if given == "" || containsAllLines(inside, given) {
 		return cmp.Or(given, inside), nil
 	}
 	keys, steps, err := note.Succession(given, inside)
-	if err != nil || len(steps) == 0 || !among(keysOnly(inside), keys) {
-		return "", wrong(KeysName, "holds keys that are not among those given, nor endorsed by them")
+	if err != nil || len(steps) == 0 || !containsAllLines(withoutComments(inside), keys) {
+		return "", fileError(KeysName, "holds keys that are not among those given, nor endorsed by them")
 	}
 	return keys, nil
 }
 
-// among tells whether every line of a file is one of another's.
-func among(inside, given string) bool {
+// containsAllLines tells whether every line of a file is one of another's.
+func containsAllLines(inside, given string) bool {
 	known := map[string]bool{}
 	for line := range strings.Lines(given) {
 		known[line] = true
@@ -265,8 +265,8 @@ func among(inside, given string) bool {
 	return true
 }
 
-// keysOnly leaves out comments.
-func keysOnly(text string) string {
+// withoutComments leaves out comments.
+func withoutComments(text string) string {
 	var keys strings.Builder
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "#") {
@@ -293,7 +293,7 @@ func (r *Report) Sentences() (shown, open []string) {
 	if r.Replay.NoMatcher > 0 {
 		open = append(open, fmt.Sprintf("of %d decisions the rules that ask the list were taken from the record: this program does not carry the version of the matcher they were judged with", r.Replay.NoMatcher))
 	}
-	for _, code := range sorted(r.Replay.Assumed) {
+	for _, code := range sortedNames(r.Replay.Assumed) {
 		open = append(open, fmt.Sprintf("in %d decisions %s was taken from the record, which does not hold what judges it", r.Replay.Assumed[code], code))
 	}
 	return shown, open

@@ -38,7 +38,7 @@ func writeText(t *testing.T, dir, name, text string) {
 
 // forge writes the checksums anew, as whoever alters a folder can.
 func forge(t *testing.T, dir string) {
-	sums, err := sumsOf(dir)
+	sums, err := checksumFolder(dir)
 	require.NoError(t, err)
 	writeText(t, dir, sumsName, sums)
 }
@@ -57,7 +57,7 @@ func TestVerifyAReleasedBundle(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, report.Export.KeysGiven)
 	require.NotZero(t, report.Replay.Same, "decisions were made again")
-	require.Zero(t, report.Replay.Others)
+	require.Zero(t, report.Replay.DifferentCount)
 	require.Equal(t, []uint64{1}, report.Policies)
 	require.Equal(t, []string{strings.TrimSuffix(filepath.Base(listOf(t, dir)), ListSuffix)}, report.Lists)
 	require.Equal(t, 9, report.Files)
@@ -69,7 +69,7 @@ func TestVerifyAReleasedBundle(t *testing.T) {
 	require.Contains(t, strings.Join(shown, "; "), "came out as recorded")
 	require.Len(t, open, len(report.Replay.Assumed)+min(report.Replay.NoEvidence, 1)+min(report.Replay.NoMatcher, 1))
 
-	lists, size, err := Needs(dir)
+	lists, size, err := RequiredLists(dir)
 	require.NoError(t, err)
 	require.Equal(t, report.Lists, lists)
 	require.Equal(t, report.Export.Checkpoint.Size, size)
@@ -82,7 +82,7 @@ func TestFinishWritesTheSameFiles(t *testing.T) {
 		writeText(t, made, name, readText(t, dir, name))
 	}
 	require.NoError(t, Finish(made))
-	names, err := filesOf(made)
+	names, err := listFiles(made)
 	require.NoError(t, err)
 	require.Len(t, names, 9)
 	report, err := Verify(made, "")
@@ -97,7 +97,7 @@ func TestFinishWritesTheSameFiles(t *testing.T) {
 	require.Error(t, Finish(t.TempDir()), "without keys")
 	for _, missing := range []string{RecordsName, KeysName} {
 		require.NoError(t, os.Remove(filepath.Join(out, missing)))
-		_, _, err = Needs(out)
+		_, _, err = RequiredLists(out)
 		require.Error(t, err)
 	}
 }

@@ -23,21 +23,21 @@ func Leaf(data []byte) Hash {
 // Hasher hashes leaf after leaf without allocating. The zero Hasher is ready; it is
 // not to be shared.
 type Hasher struct {
-	state hash.Hash
-	room  []byte // Here, so that a sum need not escape to the heap each time.
+	state  hash.Hash
+	buffer []byte // Here, so that a sum need not escape to the heap each time.
 }
 
 // Leaf returns the hash of one leaf's bytes.
 func (h *Hasher) Leaf(data []byte) (sum Hash) {
 	if h.state == nil {
-		h.state, h.room = sha256.New(), make([]byte, 1, sha256.Size)
+		h.state, h.buffer = sha256.New(), make([]byte, 1, sha256.Size)
 	}
 	h.state.Reset()
-	h.room = append(h.room[:0], leafPrefix)
-	h.state.Write(h.room)
+	h.buffer = append(h.buffer[:0], leafPrefix)
+	h.state.Write(h.buffer)
 	h.state.Write(data)
-	h.room = h.state.Sum(h.room[:0])
-	copy(sum[:], h.room)
+	h.buffer = h.state.Sum(h.buffer[:0])
+	copy(sum[:], h.buffer)
 	return sum
 }
 

@@ -42,8 +42,8 @@ type Checkpoint struct {
 	Time int64
 }
 
-// text is the part of a note that is signed.
-func (c *Checkpoint) text() []byte {
+// signedText is the part of a note that is signed.
+func (c *Checkpoint) signedText() []byte {
 	b := append([]byte(c.Origin), '\n')
 	b = strconv.AppendUint(b, c.Size, 10)
 	b = append(b, '\n')

@@ -50,13 +50,13 @@ func ParseCosigner(text string) (*Cosigner, error) {
 		return nil, malformed
 	}
 	c, err := NewCosigner(name, secret[1:])
-	if err != nil || fmt.Sprintf("%08x", keyID(name, c.public())) != id {
+	if err != nil || fmt.Sprintf("%08x", keyID(name, c.publicKey())) != id {
 		return nil, malformed
 	}
 	return c, nil
 }
 
-func (c *Cosigner) public() []byte {
+func (c *Cosigner) publicKey() []byte {
 	return append([]byte{typeCosignature}, c.key.Public().(ed25519.PublicKey)...)
 }
 
@@ -64,22 +64,22 @@ func (c *Cosigner) public() []byte {
 func (c *Cosigner) Name() string { return c.name }
 
 // VerifierKey is the public key, one line without its end.
-func (c *Cosigner) VerifierKey() string { return verifierKey(c.name, c.public()) }
+func (c *Cosigner) VerifierKey() string { return verifierKey(c.name, c.publicKey()) }
 
 // SecretKey is the secret key, one line without its end.
 func (c *Cosigner) SecretKey() string {
 	secret := append([]byte{typeCosignature}, c.key.Seed()...)
-	return fmt.Sprintf("%s%s+%08x+%s", secretMark, c.name, keyID(c.name, c.public()), base64.StdEncoding.EncodeToString(secret))
+	return fmt.Sprintf("%s%s+%08x+%s", secretMark, c.name, keyID(c.name, c.publicKey()), base64.StdEncoding.EncodeToString(secret))
 }
 
 // Cosign returns the signature line of a witness under a checkpoint; seconds are since
 // 1970. The caller has verified the checkpoint and that it continues the one before.
 func (c *Cosigner) Cosign(checkpoint *Checkpoint, seconds int64) []byte {
 	timestamp := uint64(max(0, seconds))
-	text := string(checkpoint.text())
-	message, err := sumdb.Sign(&sumdb.Note{Text: text}, &lineSigner{c.name, keyID(c.name, c.public()), func([]byte) ([]byte, error) {
+	text := string(checkpoint.signedText())
+	message, err := sumdb.Sign(&sumdb.Note{Text: text}, &lineSigner{c.name, keyID(c.name, c.publicKey()), func([]byte) ([]byte, error) {
 		line := binary.BigEndian.AppendUint64(nil, timestamp)
-		return append(line, ed25519.Sign(c.key, timed(timestamp, []byte(text)))...), nil
+		return append(line, ed25519.Sign(c.key, timedMessage(timestamp, []byte(text)))...), nil
 	}})
 	if err != nil {
 		panic("BUG: cosignature of a checked name: " + err.Error())
@@ -87,8 +87,8 @@ func (c *Cosigner) Cosign(checkpoint *Checkpoint, seconds int64) []byte {
 	return message[len(text)+1:]
 }
 
-// timed is what an Ed25519 cosigner signs: the whole text, and when.
-func timed(timestamp uint64, text []byte) []byte {
+// timedMessage is what an Ed25519 cosigner signs: the whole text, and when.
+func timedMessage(timestamp uint64, text []byte) []byte {
 	b := strconv.AppendUint([]byte("cosignature/v1\ntime "), timestamp, 10)
 	return append(append(b, '\n'), text...)
 }
@@ -148,7 +148,7 @@ func Cosignatures(signed []byte, keys string) ([]Cosignature, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, lines, err := split(signed)
+	text, lines, err := splitNote(signed)
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +172,8 @@ func Cosignatures(signed []byte, keys string) ([]Cosignature, error) {
 // signatureMark begins a signature line: an em dash and a space.
 const signatureMark = "— "
 
-// split cuts a signed note into its text and its signature lines, unverified.
-func split(signed []byte) (text []byte, lines []string, err error) {
+// splitNote cuts a signed note into its text and its signature lines, unverified.
+func splitNote(signed []byte) (text []byte, lines []string, err error) {
 	if len(signed) > CheckpointSizeMax {
 		return nil, nil, fmt.Errorf("note of %d bytes: %w", len(signed), ErrMalformed)
 	}
@@ -200,7 +200,7 @@ func readLine(line string) (name string, raw []byte, ok bool) {
 // Parse reads a signed checkpoint without verifying anybody's signature: to see whose
 // keys are to be asked. Nothing in it may be believed.
 func Parse(signed []byte) (Checkpoint, error) {
-	text, _, err := split(signed)
+	text, _, err := splitNote(signed)
 	if err != nil {
 		return Checkpoint{}, err
 	}
@@ -225,7 +225,7 @@ func (v *verifier) verifyTimed(text, signature []byte) bool {
 		return false
 	}
 	timestamp := binary.BigEndian.Uint64(signature)
-	return timestamp <= timestampMax && ed25519.Verify(v.classic, timed(timestamp, text), signature[timestampSize:])
+	return timestamp <= timestampMax && ed25519.Verify(v.classic, timedMessage(timestamp, text), signature[timestampSize:])
 }
 
 // verifyQuantum checks an ML-DSA-44 cosignature: the log's own, or a witness's.
@@ -238,5 +238,5 @@ func (v *verifier) verifyQuantum(text, signature []byte) bool {
 	if err != nil || timestamp > timestampMax {
 		return false
 	}
-	return mldsa44.Verify(v.quantum, cosigned(v.name, timestamp, &c), nil, signature[timestampSize:])
+	return mldsa44.Verify(v.quantum, cosignedMessage(v.name, timestamp, &c), nil, signature[timestampSize:])
 }

@@ -88,7 +88,7 @@ func TestCosignatures(t *testing.T) {
 	for name, line := range map[string]string{
 		"another root":       string(one.Cosign(&other, 100)),
 		"another's name":     strings.Replace(string(two.Cosign(&c, 100)), "— two ", "— one ", 1),
-		"a broken signature": "— one " + base64.StdEncoding.EncodeToString(append(binary.BigEndian.AppendUint32(nil, keyID("one", one.public())), make([]byte, 72)...)) + "\n",
+		"a broken signature": "— one " + base64.StdEncoding.EncodeToString(append(binary.BigEndian.AppendUint32(nil, keyID("one", one.publicKey())), make([]byte, 72)...)) + "\n",
 	} {
 		found, err := Cosignatures(WithLines(signed, line), keys)
 		require.NoError(t, err, name)
@@ -105,7 +105,7 @@ func TestCosignatures(t *testing.T) {
 		require.ErrorIs(t, err, ErrMalformed, bad)
 		require.ErrorIs(t, CheckCosigners(bad), ErrMalformed, bad)
 	}
-	for _, bad := range []string{"", "x", string(signed[:len(signed)-1]), string(c.text()), string(c.text()) + "\nx\n"} {
+	for _, bad := range []string{"", "x", string(signed[:len(signed)-1]), string(c.signedText()), string(c.signedText()) + "\nx\n"} {
 		_, err := Cosignatures([]byte(bad), keys)
 		require.ErrorIs(t, err, ErrMalformed, bad)
 		_, err = Parse([]byte(bad))

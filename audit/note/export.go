@@ -53,8 +53,8 @@ type Chain struct {
 	Before, After string // EdgeHere, EdgeErased or EdgeNone.
 }
 
-// text is what is signed: one form for one export. Texts stand quoted.
-func (x *Export) text() []byte {
+// signedText is what is signed: one form for one export. Texts stand quoted.
+func (x *Export) signedText() []byte {
 	selection := "everything"
 	if x.Operator != "" {
 		selection = "operator " + strconv.QuoteToASCII(x.Operator)
@@ -83,14 +83,14 @@ func (x *Export) text() []byte {
 // is the signer's. Equal exports give equal bytes.
 func (s *Signer) SignExport(x Export) []byte {
 	x.Origin = s.origin
-	text := x.text()
+	text := x.signedText()
 	message, err := sumdb.Sign(&sumdb.Note{Text: string(text)},
 		&lineSigner{s.origin, keyID(s.origin, s.classicKey()), func(text []byte) ([]byte, error) {
 			return ed25519.Sign(s.classic, text), nil
 		}},
 		&lineSigner{s.origin, keyID(s.origin, s.quantumKey()), func(text []byte) ([]byte, error) {
 			signature := make([]byte, mldsa44.SignatureSize)
-			return signature, mldsa44.SignTo(s.quantum, exportCosigned(text), nil, false, signature)
+			return signature, mldsa44.SignTo(s.quantum, exportMessage(text), nil, false, signature)
 		}})
 	if err != nil {
 		panic("BUG: export of a checked origin: " + err.Error())
@@ -98,7 +98,7 @@ func (s *Signer) SignExport(x Export) []byte {
 	return message[len(text)+1:]
 }
 
-func exportCosigned(text []byte) []byte {
+func exportMessage(text []byte) []byte {
 	return append(append([]byte{}, exportCosignLabel...), text...)
 }
 
@@ -109,13 +109,13 @@ func VerifyExport(x *Export, signatures []byte, keys string) error {
 	if len(signatures) > CheckpointSizeMax {
 		return fmt.Errorf("export signature of %d bytes: %w", len(signatures), ErrMalformed)
 	}
-	stretches, err := parseStretches(keys)
+	stretches, err := parseKeyRanges(keys)
 	if err != nil {
 		return err
 	}
 	err = fmt.Errorf("no key of the log %q: %w", x.Origin, ErrUnverified)
 	for _, s := range stretches {
-		if !s.names(x.Origin) {
+		if !s.isOfOrigin(x.Origin) {
 			continue
 		}
 		if err = s.verifyExport(x, signatures); err == nil {
@@ -125,8 +125,8 @@ func VerifyExport(x *Export, signatures []byte, keys string) error {
 	return err
 }
 
-func (s *stretch) verifyExport(x *Export, signatures []byte) error {
-	if err := s.holds(x.Size); err != nil {
+func (s *keyRange) verifyExport(x *Export, signatures []byte) error {
+	if err := s.checkSize(x.Size); err != nil {
 		return err
 	}
 	var own []sumdb.Verifier
@@ -135,12 +135,12 @@ func (s *stretch) verifyExport(x *Export, signatures []byte) error {
 			own = append(own, &exportVerifier{v})
 		}
 	}
-	signed := append(append(x.text(), '\n'), signatures...)
+	signed := append(append(x.signedText(), '\n'), signatures...)
 	opened, err := sumdb.Open(signed, sumdb.VerifierList(own...))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnverified, err)
 	}
-	if opened.Text != string(x.text()) {
+	if opened.Text != string(x.signedText()) {
 		return fmt.Errorf("export signature with an empty line: %w", ErrMalformed)
 	}
 	if len(opened.Sigs) != len(own) {
@@ -173,12 +173,12 @@ func (v *exportVerifier) Verify(text, signature []byte) bool {
 	if v.quantum == nil {
 		return len(signature) == ed25519.SignatureSize && ed25519.Verify(v.classic, text, signature)
 	}
-	return len(signature) == mldsa44.SignatureSize && mldsa44.Verify(v.quantum, exportCosigned(text), nil, signature)
+	return len(signature) == mldsa44.SignatureSize && mldsa44.Verify(v.quantum, exportMessage(text), nil, signature)
 }
 
 // CheckKeys reports what is wrong with verifier keys: no key at all, or a line
 // that is none.
 func CheckKeys(keys string) error {
-	_, err := parseStretches(keys)
+	_, err := parseKeyRanges(keys)
 	return err
 }

@@ -58,14 +58,14 @@ func TestExportLinesAreStrict(t *testing.T) {
 		"another spelling": first[:len(first)-2] + string(first[len(first)-2]+1) + first[len(first)-1:] + "\n" + second,
 		"text before":      "x\n\n" + lines,
 		"no line end":      strings.TrimSuffix(lines, "\n"),
-		"a checkpoint's":   string(s.Sign(x.Size, x.Root, noon)[len((&Checkpoint{Origin: origin, Size: x.Size, Root: x.Root}).text())+1:]),
+		"a checkpoint's":   string(s.Sign(x.Size, x.Root, noon)[len((&Checkpoint{Origin: origin, Size: x.Size, Root: x.Root}).signedText())+1:]),
 	} {
 		require.Error(t, VerifyExport(&x, []byte(altered), s.VerifierKeys()), name)
 	}
 	foreign, err := NewSigner("example.com/other", seed)
 	require.NoError(t, err)
 	require.ErrorIs(t, VerifyExport(&x, []byte(lines), foreign.VerifierKeys()), ErrUnverified)
-	_, err = Verify(append(append(x.text(), '\n'), lines...), s.VerifierKeys())
+	_, err = Verify(append(append(x.signedText(), '\n'), lines...), s.VerifierKeys())
 	require.Error(t, err, "an export's signature is none of a checkpoint")
 }
 
@@ -86,7 +86,7 @@ func TestVerifyIsStrict(t *testing.T) {
 func TestGoldenExport(t *testing.T) {
 	s, x := signer(t), anExport()
 	const name = "testdata/export-v1.txt"
-	content := string(x.text()) + "\n" + string(s.SignExport(x))
+	content := string(x.signedText()) + "\n" + string(s.SignExport(x))
 	if _, err := os.Stat(name); *update && os.IsNotExist(err) {
 		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
 	}

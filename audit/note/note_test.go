@@ -160,7 +160,7 @@ func TestEveryKeyGivenMustHaveSigned(t *testing.T) {
 func TestAnotherOriginIsRefused(t *testing.T) {
 	s := signer(t)
 	c := Checkpoint{Origin: "elsewhere.example.com", Size: 3, Root: root}
-	signed := signNote(t, s, string(c.text()))
+	signed := signNote(t, s, string(c.signedText()))
 	_, err := Verify(signed, strings.SplitAfter(s.VerifierKeys(), "\n")[0])
 	require.ErrorIs(t, err, ErrUnverified)
 }
@@ -174,7 +174,7 @@ func signNote(t testing.TB, s *Signer, text string) []byte {
 		if err != nil {
 			c = Checkpoint{Origin: s.origin}
 		}
-		return s.cosign(&c, 5)
+		return s.cosignCheckpoint(&c, 5)
 	}})
 	require.NoError(t, err)
 	return signed
@@ -183,7 +183,7 @@ func signNote(t testing.TB, s *Signer, text string) []byte {
 func TestExtensionLinesNeedAKeyThatCoversThem(t *testing.T) {
 	s := signer(t)
 	c := Checkpoint{Origin: origin, Size: 3, Root: root, Extensions: []string{"list 5", "second"}}
-	signed := signNote(t, s, string(c.text()))
+	signed := signNote(t, s, string(c.signedText()))
 	got, err := Verify(signed, s.VerifierKeys())
 	require.NoError(t, err)
 	require.Equal(t, c.Extensions, got.Extensions)
@@ -211,7 +211,7 @@ func TestTampering(t *testing.T) {
 }
 
 func TestCheckpointText(t *testing.T) {
-	good := string((&Checkpoint{Origin: origin, Size: 42, Root: root}).text())
+	good := string((&Checkpoint{Origin: origin, Size: 42, Root: root}).signedText())
 	b64 := base64.StdEncoding.EncodeToString(root[:])
 	for name, text := range map[string]string{
 		"no end of line":      strings.TrimSuffix(good, "\n"),
@@ -256,12 +256,12 @@ func TestNewSignerRefuses(t *testing.T) {
 }
 
 func FuzzCheckpointText(f *testing.F) {
-	f.Add((&Checkpoint{Origin: origin, Size: 42, Root: root, Extensions: []string{"x"}}).text())
+	f.Add((&Checkpoint{Origin: origin, Size: 42, Root: root, Extensions: []string{"x"}}).signedText())
 	f.Add([]byte("a\n1\nAAAA\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := parseText(text)
-		if err == nil && !bytes.Equal(c.text(), text) {
-			t.Fatalf("%q has another form: %q", text, c.text())
+		if err == nil && !bytes.Equal(c.signedText(), text) {
+			t.Fatalf("%q has another form: %q", text, c.signedText())
 		}
 	})
 }

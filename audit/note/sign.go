@@ -60,12 +60,12 @@ func NewSigner(origin string, seed []byte) (*Signer, error) {
 func (s *Signer) Sign(size uint64, root Hash, time int64) []byte {
 	c := Checkpoint{Origin: s.origin, Size: size, Root: root}
 	timestamp := uint64(max(0, time) / nanoseconds)
-	message, err := sumdb.Sign(&sumdb.Note{Text: string(c.text())},
+	message, err := sumdb.Sign(&sumdb.Note{Text: string(c.signedText())},
 		&lineSigner{s.origin, keyID(s.origin, s.classicKey()), func(text []byte) ([]byte, error) {
 			return ed25519.Sign(s.classic, text), nil
 		}},
 		&lineSigner{s.origin, keyID(s.origin, s.quantumKey()), func([]byte) ([]byte, error) {
-			return s.cosign(&c, timestamp)
+			return s.cosignCheckpoint(&c, timestamp)
 		}})
 	if err != nil {
 		panic("BUG: checkpoint of a checked origin: " + err.Error())
@@ -73,15 +73,15 @@ func (s *Signer) Sign(size uint64, root Hash, time int64) []byte {
 	return message
 }
 
-func (s *Signer) cosign(c *Checkpoint, timestamp uint64) ([]byte, error) {
+func (s *Signer) cosignCheckpoint(c *Checkpoint, timestamp uint64) ([]byte, error) {
 	line := make([]byte, timestampSize+mldsa44.SignatureSize)
 	binary.BigEndian.PutUint64(line, timestamp)
-	message := cosigned(s.origin, timestamp, c)
+	message := cosignedMessage(s.origin, timestamp, c)
 	return line, mldsa44.SignTo(s.quantum, message, nil, false, line[timestampSize:])
 }
 
-// cosigned is what an ML-DSA-44 cosigner signs.
-func cosigned(name string, timestamp uint64, c *Checkpoint) []byte {
+// cosignedMessage is what an ML-DSA-44 cosigner signs.
+func cosignedMessage(name string, timestamp uint64, c *Checkpoint) []byte {
 	b := append([]byte{}, cosignLabel...)
 	b = append(append(b, byte(len(name))), name...)
 	b = binary.BigEndian.AppendUint64(b, timestamp)

@@ -23,8 +23,8 @@ const (
 
 var keysCosignLabel = []byte("railguard log keys 1\n\x00")
 
-// endorsement is what the old keys sign: the new ones, and from which size on.
-func endorsement(origin string, from uint64, keys []string) []byte {
+// endorsementText is what the old keys sign: the new ones, and from which size on.
+func endorsementText(origin string, from uint64, keys []string) []byte {
 	return []byte(keysLabel + "\n" + origin + "\n" + strings.TrimPrefix(SizesLine(from, math.MaxUint64), sizesMark) + strings.Join(keys, "\n") + "\n")
 }
 
@@ -32,7 +32,7 @@ func endorsement(origin string, from uint64, keys []string) []byte {
 // that from a size of the tree on its log is signed by next. To other tools they are
 // comments.
 func (s *Signer) Endorse(next *Signer, from uint64) string {
-	text := endorsement(s.origin, from, strings.Split(strings.TrimSpace(next.VerifierKeys()), "\n"))
+	text := endorsementText(s.origin, from, strings.Split(strings.TrimSpace(next.VerifierKeys()), "\n"))
 	message, err := sumdb.Sign(&sumdb.Note{Text: string(text)},
 		&lineSigner{s.origin, keyID(s.origin, s.classicKey()), func(text []byte) ([]byte, error) {
 			return ed25519.Sign(s.classic, text), nil
@@ -62,28 +62,28 @@ type Rotation struct {
 // before. It returns the trusted keys with those added, and the steps taken; none is no
 // error. A line that is not endorsed is ErrUnverified.
 func Succession(known, listed string) (string, []Rotation, error) {
-	trusted, err := parseStretches(known)
+	trusted, err := parseKeyRanges(known)
 	if err != nil {
 		return "", nil, err
 	}
-	lines, err := parseStretches(listed)
+	lines, err := parseKeyRanges(listed)
 	if err != nil {
 		return "", nil, err
 	}
-	order := func(a, b *stretch) int { return int(min(max(int64(a.from)-int64(b.from), -1), 1)) }
+	order := func(a, b *keyRange) int { return int(min(max(int64(a.from)-int64(b.from), -1), 1)) }
 	slices.SortStableFunc(trusted, order)
 	slices.SortStableFunc(lines, order)
 	last := trusted[len(trusted)-1]
-	at := slices.IndexFunc(lines, func(s *stretch) bool { return slices.Equal(s.texts, last.texts) })
+	at := slices.IndexFunc(lines, func(s *keyRange) bool { return slices.Equal(s.texts, last.texts) })
 	if at < 0 {
 		return "", nil, fmt.Errorf("the log does not list the keys that are trusted: %w", ErrUnverified)
 	}
 	var steps []Rotation
 	for _, next := range lines[at+1:] {
-		if !next.names(last.keys[0].name) {
+		if !next.isOfOrigin(last.keys[0].name) {
 			continue
 		}
-		if next.from <= last.from || !last.endorsed(next) {
+		if next.from <= last.from || !last.endorses(next) {
 			return "", nil, fmt.Errorf("keys from size %d on are not endorsed by the ones before: %w", next.from, ErrUnverified)
 		}
 		last.to = next.from - 1
@@ -98,9 +98,9 @@ func Succession(known, listed string) (string, []Rotation, error) {
 	return text.String(), steps, nil
 }
 
-// endorsed tells whether all of a line's keys signed the next one.
-func (s *stretch) endorsed(next *stretch) bool {
-	text := endorsement(s.keys[0].name, next.from, next.texts)
+// endorses tells whether all of a line's keys signed the next one.
+func (s *keyRange) endorses(next *keyRange) bool {
+	text := endorsementText(s.keys[0].name, next.from, next.texts)
 	for _, v := range s.keys {
 		signed := slices.ContainsFunc(next.endorsements, func(line string) bool {
 			name, encoded, _ := strings.Cut(strings.TrimPrefix(line, signatureMark), " ")

@@ -35,21 +35,21 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	if len(checkpoint) > CheckpointSizeMax {
 		return Checkpoint{}, fmt.Errorf("checkpoint of %d bytes: %w", len(checkpoint), ErrMalformed)
 	}
-	stretches, err := parseStretches(keys)
+	stretches, err := parseKeyRanges(keys)
 	if err != nil {
 		return Checkpoint{}, err
 	}
 	origin, _, _ := strings.Cut(string(checkpoint), "\n")
 	told := 0 // How near the stretch came whose error is told.
 	for _, s := range stretches {
-		c, why := s.verify(checkpoint)
+		c, why := s.verifyCheckpoint(checkpoint)
 		near := 1
 		switch {
 		case why == nil:
 			return c, nil
 		case errors.Is(why, errSizes):
 			near = 3
-		case s.names(origin):
+		case s.isOfOrigin(origin):
 			near = 2
 		}
 		if near > told {
@@ -59,17 +59,17 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	return Checkpoint{}, err
 }
 
-// Names tells whether verifier keys are of a log of that name.
-func Names(keys, origin string) bool {
-	stretches, err := parseStretches(keys)
-	return err == nil && slices.ContainsFunc(stretches, func(s *stretch) bool { return s.names(origin) })
+// HasKeysOf tells whether verifier keys are of a log of that name.
+func HasKeysOf(keys, origin string) bool {
+	stretches, err := parseKeyRanges(keys)
+	return err == nil && slices.ContainsFunc(stretches, func(s *keyRange) bool { return s.isOfOrigin(origin) })
 }
 
 // errSizes: the keys signed, and do not vouch for that size.
 var errSizes = fmt.Errorf("these keys do not vouch for a tree of that size: %w", ErrUnverified)
 
-// stretch is the keys that vouch together for some sizes of a tree.
-type stretch struct {
+// keyRange is the keys that vouch together for some sizes of a tree.
+type keyRange struct {
 	from, to     uint64 // Both included.
 	keys         []*verifier
 	texts        []string // Their lines.
@@ -87,8 +87,8 @@ func SizesLine(from, to uint64) string {
 	return fmt.Sprintf("%ssizes %d to %d\n", sizesMark, from, to)
 }
 
-func parseSizes(line string) (stretch, error) {
-	s := stretch{to: math.MaxUint64}
+func parseSizes(line string) (keyRange, error) {
+	s := keyRange{to: math.MaxUint64}
 	words := strings.Fields(line)
 	malformed := fmt.Errorf("sizes of verifier keys: %w", ErrMalformed)
 	if len(words) < 4 {
@@ -105,7 +105,7 @@ func parseSizes(line string) (stretch, error) {
 	return s, nil
 }
 
-func (s *stretch) names(origin string) bool {
+func (s *keyRange) isOfOrigin(origin string) bool {
 	for _, v := range s.keys {
 		if v.name == origin {
 			return true
@@ -114,15 +114,15 @@ func (s *stretch) names(origin string) bool {
 	return false
 }
 
-// holds refuses a size that the stretch does not vouch for.
-func (s *stretch) holds(size uint64) error {
+// checkSize refuses a size that the stretch does not vouch for.
+func (s *keyRange) checkSize(size uint64) error {
 	if size < s.from || size > s.to {
 		return fmt.Errorf("%d leaves: %w", size, errSizes)
 	}
 	return nil
 }
 
-func (s *stretch) verify(checkpoint []byte) (Checkpoint, error) {
+func (s *keyRange) verifyCheckpoint(checkpoint []byte) (Checkpoint, error) {
 	list := make([]sumdb.Verifier, len(s.keys))
 	for i, v := range s.keys {
 		list[i] = v
@@ -138,15 +138,15 @@ func (s *stretch) verify(checkpoint []byte) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	if err := c.require(s.keys, opened.Sigs); err != nil {
+	if err := c.checkSignatures(s.keys, opened.Sigs); err != nil {
 		return c, err
 	}
-	return c, s.holds(c.Size)
+	return c, s.checkSize(c.Size)
 }
 
-// require holds the verified signatures to the keys that were given and takes the
+// checkSignatures holds the verified signatures to the keys that were given and takes the
 // time from the cosignature.
-func (c *Checkpoint) require(verifiers []*verifier, signatures []sumdb.Signature) error {
+func (c *Checkpoint) checkSignatures(verifiers []*verifier, signatures []sumdb.Signature) error {
 	named, classic := false, false
 	for _, v := range verifiers {
 		line := ""
@@ -193,8 +193,8 @@ type verifier struct {
 	timed   bool // A witness's Ed25519 key: it signs the time too.
 }
 
-func parseStretches(keys string) ([]*stretch, error) {
-	all := []*stretch{{to: math.MaxUint64}}
+func parseKeyRanges(keys string) ([]*keyRange, error) {
+	all := []*keyRange{{to: math.MaxUint64}}
 	count := 0
 	for line := range strings.Lines(keys) {
 		line = strings.TrimSpace(line)
@@ -224,7 +224,7 @@ func parseStretches(keys string) ([]*stretch, error) {
 		}
 		last.keys, last.texts = append(last.keys, v), append(last.texts, line)
 	}
-	all = slices.DeleteFunc(all, func(s *stretch) bool { return len(s.keys) == 0 })
+	all = slices.DeleteFunc(all, func(s *keyRange) bool { return len(s.keys) == 0 })
 	if len(all) == 0 {
 		return nil, fmt.Errorf("no verifier key: %w", ErrMalformed)
 	}

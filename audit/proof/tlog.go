@@ -49,7 +49,7 @@ func ParseTlog(data []byte) (*Tlog, error) {
 	t := &Tlog{Checkpoint: []byte(checkpoint)}
 	lines = lines[1:]
 	if encoded, has := strings.CutPrefix(lines[0], "extra "); has {
-		extra, ok := decode(encoded)
+		extra, ok := decodeDocument(encoded)
 		if !ok || len(extra) == 0 || len(extra) > extraMax || len(lines) < 2 {
 			return nil, fmt.Errorf("%w: its extra data", ErrTlog)
 		}
@@ -62,7 +62,7 @@ func ParseTlog(data []byte) (*Tlog, error) {
 	}
 	t.Index = index
 	for _, line := range lines[1:] {
-		hash, ok := decode(line)
+		hash, ok := decodeDocument(line)
 		if !ok || len(hash) != len(Hash{}) || len(t.Path) == pathMax {
 			return nil, fmt.Errorf("%w: its path", ErrTlog)
 		}
@@ -71,8 +71,8 @@ func ParseTlog(data []byte) (*Tlog, error) {
 	return t, nil
 }
 
-// decode reads base64 in its one spelling.
-func decode(text string) ([]byte, bool) {
+// decodeDocument reads base64 in its one spelling.
+func decodeDocument(text string) ([]byte, bool) {
 	data, err := base64.StdEncoding.Strict().DecodeString(text)
 	return data, err == nil && base64.StdEncoding.EncodeToString(data) == text
 }

@@ -38,23 +38,23 @@ type Source struct {
 
 // Checkpoint returns the signed tree head, unverified.
 func (s *Source) Checkpoint(ctx context.Context) ([]byte, error) {
-	return s.get(ctx, "/log/checkpoint", note.CheckpointSizeMax)
+	return s.fetchDocument(ctx, "/log/checkpoint", note.CheckpointSizeMax)
 }
 
 // Cosigned returns the newest checkpoint that witnesses cosigned, unverified.
 func (s *Source) Cosigned(ctx context.Context) ([]byte, error) {
-	return s.get(ctx, "/log/cosigned", note.CheckpointSizeMax)
+	return s.fetchDocument(ctx, "/log/cosigned", note.CheckpointSizeMax)
 }
 
 // Keys returns the log's own list of its verifier keys, unverified.
 func (s *Source) Keys(ctx context.Context) (string, error) {
-	data, err := s.get(ctx, "/log/keys", keysMax)
+	data, err := s.fetchDocument(ctx, "/log/keys", keysMax)
 	return string(data), err
 }
 
 // Consistency returns the log's own proof between two sizes, unverified.
 func (s *Source) Consistency(ctx context.Context, from, to uint64) ([][]byte, error) {
-	data, err := s.get(ctx, fmt.Sprintf("/log/consistency/%d/%d", from, to), consistencyMax)
+	data, err := s.fetchDocument(ctx, fmt.Sprintf("/log/consistency/%d/%d", from, to), consistencyMax)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Source) Consistency(ctx context.Context, from, to uint64) ([][]byte, er
 	return path, nil
 }
 
-func (s *Source) get(ctx context.Context, path string, most int64) ([]byte, error) {
+func (s *Source) fetchDocument(ctx context.Context, path string, most int64) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(s.Base, "/")+path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAway, err)

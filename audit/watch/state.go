@@ -46,7 +46,7 @@ type State struct {
 	keys   string
 	latest []byte
 	point  note.Checkpoint // What latest says.
-	grown  time.Time       // When it was taken.
+	grewAt time.Time       // When it was taken.
 }
 
 // OpenState opens or makes a folder, and locks it. keys, when not empty and not among
@@ -66,14 +66,14 @@ func OpenState(dir, keys string) (*State, error) {
 	if err := lockFile(lock); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s is in use by another watcher: %w", dir, err), s.Close())
 	}
-	if err := s.load(keys); err != nil {
+	if err := s.loadFolder(keys); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func (s *State) load(keys string) error {
-	held, err := s.read(keysName)
+func (s *State) loadFolder(keys string) error {
+	held, err := s.readFile(keysName)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *State) load(keys string) error {
 	if !given {
 		keys = s.keys
 	}
-	if s.latest, err = s.read(latestName); err != nil {
+	if s.latest, err = s.readFile(latestName); err != nil {
 		return err
 	}
 	if s.latest != nil {
@@ -107,7 +107,7 @@ func (s *State) load(keys string) error {
 	if err != nil {
 		return err
 	}
-	s.grown = info.ModTime()
+	s.grewAt = info.ModTime()
 	return nil
 }
 
@@ -135,7 +135,7 @@ func (s *State) Keys() string {
 
 // SetKeys trusts keys from now on.
 func (s *State) SetKeys(keys string) error {
-	if err := s.replace(keysName, []byte(keys)); err != nil {
+	if err := s.replaceFile(keysName, []byte(keys)); err != nil {
 		return err
 	}
 	s.mutex.Lock()
@@ -149,21 +149,21 @@ func (s *State) SetKeys(keys string) error {
 func (s *State) Latest() (point note.Checkpoint, signed []byte, taken time.Time, ok bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.point, s.latest, s.grown, s.latest != nil
+	return s.point, s.latest, s.grewAt, s.latest != nil
 }
 
-// accept keeps a checkpoint that was verified.
-func (s *State) accept(point note.Checkpoint, signed []byte, now time.Time) error {
+// acceptCheckpoint keeps a checkpoint that was verified.
+func (s *State) acceptCheckpoint(point note.Checkpoint, signed []byte, now time.Time) error {
 	entry := append(fmt.Appendf(nil, "@ %s\n", now.UTC().Format(time.RFC3339)), signed...)
-	if err := s.append(filepath.Join(historyName, now.UTC().Format(time.DateOnly)), append(entry, '\n')); err != nil {
+	if err := s.appendFile(filepath.Join(historyName, now.UTC().Format(time.DateOnly)), append(entry, '\n')); err != nil {
 		return err
 	}
-	if err := s.replace(latestName, signed); err != nil {
+	if err := s.replaceFile(latestName, signed); err != nil {
 		return err
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.latest, s.point, s.grown = signed, point, now
+	s.latest, s.point, s.grewAt = signed, point, now
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (s *State) keepAlarm(f *Finding, now time.Time) (path string, err error) {
 		fmt.Fprintf(&text, "\n----\n%s", signed)
 	}
 	name := filepath.Join(alarmsName, fmt.Sprintf("%s-%d-%s.txt", now.UTC().Format("20060102T150405Z"), len(entries), f.Kind))
-	return filepath.Join(s.dir, name), s.replace(name, []byte(text.String()))
+	return filepath.Join(s.dir, name), s.replaceFile(name, []byte(text.String()))
 }
 
 func cosignedFile(origin string) string {
@@ -188,15 +188,15 @@ func cosignedFile(origin string) string {
 }
 
 // Cosigned returns the newest checkpoint that was cosigned for an origin; nil: none.
-func (s *State) Cosigned(origin string) ([]byte, error) { return s.read(cosignedFile(origin)) }
+func (s *State) Cosigned(origin string) ([]byte, error) { return s.readFile(cosignedFile(origin)) }
 
 // SetCosigned keeps what is about to be cosigned; it is on disk when this returns.
 func (s *State) SetCosigned(origin string, signed []byte) error {
-	return s.replace(cosignedFile(origin), signed)
+	return s.replaceFile(cosignedFile(origin), signed)
 }
 
-// read returns a file; nil where there is none.
-func (s *State) read(name string) ([]byte, error) {
+// readFile returns a file; nil where there is none.
+func (s *State) readFile(name string) ([]byte, error) {
 	data, err := os.ReadFile(filepath.Join(s.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -204,8 +204,8 @@ func (s *State) read(name string) ([]byte, error) {
 	return data, err
 }
 
-// replace writes a file whole: it is the old one or the new one, whatever happens.
-func (s *State) replace(name string, data []byte) error {
+// replaceFile writes a file whole: it is the old one or the new one, whatever happens.
+func (s *State) replaceFile(name string, data []byte) error {
 	path := filepath.Join(s.dir, name)
 	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *State) replace(name string, data []byte) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-func (s *State) append(name string, data []byte) error {
+func (s *State) appendFile(name string, data []byte) error {
 	path := filepath.Join(s.dir, name)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

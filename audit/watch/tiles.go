@@ -19,8 +19,8 @@ const (
 	tileWidth  = 1 << tileLevels
 )
 
-// tiles reads nodes of one tree out of its hash tiles, each tile once.
-type tiles struct {
+// tileReader reads nodes of one tree out of its hash tiles, each tile once.
+type tileReader struct {
 	source *Source
 	size   uint64
 	held   map[string][]merkle.Hash
@@ -29,8 +29,8 @@ type tiles struct {
 // proveByTiles is a consistency proof that no server made: every hash is one of the
 // larger tree's tiles. What the tiles give must lead to both roots.
 func proveByTiles(ctx context.Context, s *Source, from, to *note.Checkpoint) ([][]byte, error) {
-	t := &tiles{source: s, size: to.Size, held: map[string][]merkle.Hash{}}
-	root, err := t.root(ctx)
+	t := &tileReader{source: s, size: to.Size, held: map[string][]merkle.Hash{}}
+	root, err := t.computeRoot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func proveByTiles(ctx context.Context, s *Source, from, to *note.Checkpoint) ([]
 	}
 	path := make([][]byte, len(nodes.IDs))
 	for i, id := range nodes.IDs {
-		hash, err := t.node(ctx, id)
+		hash, err := t.readNode(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -66,12 +66,12 @@ func hashChildren(left, right []byte) []byte {
 	return hash[:]
 }
 
-// root is that of the whole tree, by its compact range.
-func (t *tiles) root(ctx context.Context) (merkle.Hash, error) {
+// computeRoot is that of the whole tree, by its compact range.
+func (t *tileReader) computeRoot(ctx context.Context) (merkle.Hash, error) {
 	var root merkle.Hash
 	ids := compact.RangeNodes(0, t.size, nil)
 	for i := len(ids) - 1; i >= 0; i-- {
-		hash, err := t.node(ctx, ids[i])
+		hash, err := t.readNode(ctx, ids[i])
 		if err != nil {
 			return root, err
 		}
@@ -83,8 +83,8 @@ func (t *tiles) root(ctx context.Context) (merkle.Hash, error) {
 	return root, nil
 }
 
-// node is the hash of a complete subtree.
-func (t *tiles) node(ctx context.Context, id compact.NodeID) (merkle.Hash, error) {
+// readNode is the hash of a complete subtree.
+func (t *tileReader) readNode(ctx context.Context, id compact.NodeID) (merkle.Hash, error) {
 	level := id.Level / tileLevels
 	first := id.Index << (id.Level % tileLevels)
 	number := first / tileWidth
@@ -92,7 +92,7 @@ func (t *tiles) node(ctx context.Context, id compact.NodeID) (merkle.Hash, error
 	path := tilePath(level, number, width)
 	hashes, known := t.held[path]
 	if !known {
-		data, err := t.source.get(ctx, path, tileMax)
+		data, err := t.source.fetchDocument(ctx, path, tileMax)
 		if err != nil {
 			return merkle.Hash{}, err
 		}

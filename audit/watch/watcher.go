@@ -65,39 +65,39 @@ type Watcher struct {
 	sources []*Source
 	options Options
 
-	standing map[string]string // Alarms of the last step, with their files.
-	heard    time.Time         // When a checkpoint last verified.
-	compared []byte            // What was cosigned and has been found to be of the tree that is shown.
-	unshown  time.Time         // Since when the newest checkpoint has no proof; zero: it has.
+	openAlarms       map[string]string // Alarms of the last step, with their files.
+	verifiedAt       time.Time         // When a checkpoint last verified.
+	comparedCosigned []byte            // What was cosigned and has been found to be of the tree that is shown.
+	unprovenSince    time.Time         // Since when the newest checkpoint has no proof; zero: it has.
 }
 
 // New makes a watcher; now is the beginning of its patience.
 func New(state *State, sources []*Source, options Options, now time.Time) *Watcher {
-	return &Watcher{state: state, sources: sources, options: options, heard: now}
+	return &Watcher{state: state, sources: sources, options: options, verifiedAt: now}
 }
 
 // Step looks once at every address. An error is of the watcher's own folder.
 func (w *Watcher) Step(ctx context.Context, now time.Time) ([]Finding, error) {
 	var found []Finding
 	for _, source := range w.sources {
-		more, err := w.look(ctx, source, now)
+		more, err := w.checkSource(ctx, source, now)
 		if err != nil {
 			return found, err
 		}
 		found = append(found, more...)
 	}
-	found = append(found, w.patience(now)...)
+	found = append(found, w.checkDelays(now)...)
 	more, err := w.checkCosigned(ctx)
 	if err != nil {
 		return found, err
 	}
 	found = append(found, more...)
-	return found, w.keep(found, now)
+	return found, w.keepAlarms(found, now)
 }
 
-// keep writes alarms down with their evidence: one that was found the last time too
+// keepAlarms writes alarms down with their evidence: one that was found the last time too
 // stands there already.
-func (w *Watcher) keep(found []Finding, now time.Time) error {
+func (w *Watcher) keepAlarms(found []Finding, now time.Time) error {
 	standing := map[string]string{}
 	for i := range found {
 		f := &found[i]
@@ -105,7 +105,7 @@ func (w *Watcher) keep(found []Finding, now time.Time) error {
 			continue
 		}
 		name := f.Kind + " " + f.Source
-		if f.File = w.standing[name]; f.File == "" {
+		if f.File = w.openAlarms[name]; f.File == "" {
 			var err error
 			if f.File, err = w.state.keepAlarm(f, now); err != nil {
 				return err
@@ -114,17 +114,17 @@ func (w *Watcher) keep(found []Finding, now time.Time) error {
 		}
 		standing[name] = f.File
 	}
-	w.standing = standing
+	w.openAlarms = standing
 	return nil
 }
 
-// patience tells what took too long.
-func (w *Watcher) patience(now time.Time) (found []Finding) {
-	if quiet := now.Sub(w.heard); w.options.Silence > 0 && quiet > w.options.Silence {
+// checkDelays tells what took too long.
+func (w *Watcher) checkDelays(now time.Time) (found []Finding) {
+	if quiet := now.Sub(w.verifiedAt); w.options.Silence > 0 && quiet > w.options.Silence {
 		found = append(found, Finding{Kind: KindSilence, Text: fmt.Sprintf("no checkpoint that verifies for %s", quiet.Round(time.Second))})
 	}
-	if !w.unshown.IsZero() && w.options.Silence > 0 && now.Sub(w.unshown) > w.options.Silence {
-		found = append(found, Finding{Kind: KindGap, Text: fmt.Sprintf("for %s the log has not shown how its newest tree continues the last one that was verified", now.Sub(w.unshown).Round(time.Second))})
+	if !w.unprovenSince.IsZero() && w.options.Silence > 0 && now.Sub(w.unprovenSince) > w.options.Silence {
+		found = append(found, Finding{Kind: KindGap, Text: fmt.Sprintf("for %s the log has not shown how its newest tree continues the last one that was verified", now.Sub(w.unprovenSince).Round(time.Second))})
 	}
 	point, _, taken, ok := w.state.Latest()
 	if still := now.Sub(taken); ok && w.options.Stale > 0 && still > w.options.Stale {
@@ -133,8 +133,8 @@ func (w *Watcher) patience(now time.Time) (found []Finding) {
 	return found
 }
 
-// look asks one address.
-func (w *Watcher) look(ctx context.Context, source *Source, now time.Time) ([]Finding, error) {
+// checkSource asks one address.
+func (w *Watcher) checkSource(ctx context.Context, source *Source, now time.Time) ([]Finding, error) {
 	away := func(err error) []Finding {
 		return []Finding{{Kind: KindAway, Source: source.Base, Text: err.Error()}}
 	}
@@ -157,25 +157,25 @@ func (w *Watcher) look(ctx context.Context, source *Source, now time.Time) ([]Fi
 			return nil, err
 		}
 	}
-	point, found, err := w.verified(ctx, source, signed)
+	point, found, err := w.verifyCheckpoint(ctx, source, signed)
 	if err != nil || len(found) > 0 && found[len(found)-1].Alarm() || point == nil {
 		return found, err
 	}
-	w.heard = now
-	more, err := w.judge(ctx, source, point, signed, now)
+	w.verifiedAt = now
+	more, err := w.judgeCheckpoint(ctx, source, point, signed, now)
 	return append(found, more...), err
 }
 
-// verified checks who signed, and follows the log to keys that its old ones endorse.
+// verifyCheckpoint checks who signed, and follows the log to keys that its old ones endorse.
 // Without a point the last finding says why.
-func (w *Watcher) verified(ctx context.Context, source *Source, signed []byte) (*note.Checkpoint, []Finding, error) {
+func (w *Watcher) verifyCheckpoint(ctx context.Context, source *Source, signed []byte) (*note.Checkpoint, []Finding, error) {
 	point, err := note.Verify(signed, w.state.Keys())
 	if err == nil {
 		return &point, nil, nil
 	}
 	said, _ := note.Parse(signed)
 	last, kept, _, known := w.state.Latest()
-	if name := w.origin(); said.Origin != name {
+	if name := w.knownOrigin(); said.Origin != name {
 		return nil, []Finding{{
 			Kind: KindLineage, Source: source.Base, Evidence: [][]byte{kept, signed},
 			Text: fmt.Sprintf("the log calls itself %q; it was %q: a lost majority was recovered, a backup was restored, or this is another log. Compare its keys, give them, and accept the name", said.Origin, name),
@@ -202,8 +202,8 @@ func (w *Watcher) verified(ctx context.Context, source *Source, signed []byte) (
 	}}, nil
 }
 
-// origin is the name of the log that is watched.
-func (w *Watcher) origin() string {
+// knownOrigin is the name of the log that is watched.
+func (w *Watcher) knownOrigin() string {
 	if point, _, _, ok := w.state.Latest(); ok {
 		return point.Origin
 	}
@@ -216,8 +216,8 @@ func (w *Watcher) origin() string {
 	return ""
 }
 
-// judge compares a checkpoint that the log signed with the last one.
-func (w *Watcher) judge(ctx context.Context, source *Source, point *note.Checkpoint, signed []byte, now time.Time) ([]Finding, error) {
+// judgeCheckpoint compares a checkpoint that the log signed with the last one.
+func (w *Watcher) judgeCheckpoint(ctx context.Context, source *Source, point *note.Checkpoint, signed []byte, now time.Time) ([]Finding, error) {
 	last, kept, _, known := w.state.Latest()
 	finding := func(kind, format string, args ...any) []Finding {
 		f := Finding{Kind: kind, Source: source.Base, Size: point.Size, Text: fmt.Sprintf(format, args...)}
@@ -227,40 +227,40 @@ func (w *Watcher) judge(ctx context.Context, source *Source, point *note.Checkpo
 		return []Finding{f}
 	}
 	if !known {
-		return finding(KindFirst, "%s: %d leaves", point.Origin, point.Size), w.state.accept(*point, signed, now)
+		return finding(KindFirst, "%s: %d leaves", point.Origin, point.Size), w.state.acceptCheckpoint(*point, signed, now)
 	}
 	if point.Origin != last.Origin {
-		return w.move(ctx, source, point, signed, now)
+		return w.followLineage(ctx, source, point, signed, now)
 	}
 	older, newer := &last, point
 	if point.Size < last.Size {
 		older, newer = point, &last
 		if point.Time > last.Time && last.Time > 0 {
-			return finding(KindRollback, "%d leaves, signed as of %s; before, as of %s, there were %d", point.Size, clock(point.Time), clock(last.Time), last.Size), nil
+			return finding(KindRollback, "%d leaves, signed as of %s; before, as of %s, there were %d", point.Size, formatTime(point.Time), formatTime(last.Time), last.Size), nil
 		}
 	}
-	err := w.prove(ctx, source, older, newer)
+	err := w.proveConsistency(ctx, source, older, newer)
 	switch {
 	case errors.Is(err, ErrFork):
 		return finding(KindFork, "%v", err), nil
 	case point.Size < last.Size: // A server that lags may have no proof to what it has not.
 		return finding(KindBehind, "%d leaves of %d", point.Size, last.Size), nil
 	case err != nil:
-		if w.unshown.IsZero() {
-			w.unshown = now
+		if w.unprovenSince.IsZero() {
+			w.unprovenSince = now
 		}
 		return finding(KindAway, "no proof from %d to %d leaves: %v", last.Size, point.Size, err), nil
 	}
-	w.unshown = time.Time{}
+	w.unprovenSince = time.Time{}
 	if point.Size == last.Size {
 		return finding(KindSame, "%d leaves", point.Size), nil
 	}
-	return finding(KindGrown, "%d leaves, continuing %d", point.Size, last.Size), w.state.accept(*point, signed, now)
+	return finding(KindGrown, "%d leaves, continuing %d", point.Size, last.Size), w.state.acceptCheckpoint(*point, signed, now)
 }
 
-// prove asks the address first that showed a checkpoint, then the others: one that lags
+// proveConsistency asks the address first that showed a checkpoint, then the others: one that lags
 // has no proof to what it has not.
-func (w *Watcher) prove(ctx context.Context, source *Source, older, newer *note.Checkpoint) error {
+func (w *Watcher) proveConsistency(ctx context.Context, source *Source, older, newer *note.Checkpoint) error {
 	_, err := Prove(ctx, source, older, newer)
 	for _, other := range w.sources {
 		if err == nil || errors.Is(err, ErrFork) {
@@ -281,7 +281,7 @@ func (w *Watcher) checkCosigned(ctx context.Context) ([]Finding, error) {
 		return nil, nil
 	}
 	signed, err := w.state.Cosigned(last.Origin)
-	if err != nil || signed == nil || bytes.Equal(signed, w.compared) {
+	if err != nil || signed == nil || bytes.Equal(signed, w.comparedCosigned) {
 		return nil, err
 	}
 	point, err := note.Parse(signed) // It was verified before it was kept.
@@ -292,9 +292,9 @@ func (w *Watcher) checkCosigned(ctx context.Context) ([]Finding, error) {
 	if point.Size < last.Size {
 		older, newer = &point, &last
 	}
-	err = w.prove(ctx, w.sources[0], older, newer)
+	err = w.proveConsistency(ctx, w.sources[0], older, newer)
 	if err == nil {
-		w.compared = signed
+		w.comparedCosigned = signed
 	}
 	if errors.Is(err, ErrFork) {
 		return []Finding{{Kind: KindFork, Size: point.Size, Text: "what was submitted to be cosigned is not of the tree that is shown: " + err.Error(), Evidence: [][]byte{kept, signed}}}, nil
@@ -302,8 +302,8 @@ func (w *Watcher) checkCosigned(ctx context.Context) ([]Finding, error) {
 	return nil, nil
 }
 
-// move goes on under another name of the log, where the operator accepted it.
-func (w *Watcher) move(ctx context.Context, source *Source, point *note.Checkpoint, signed []byte, now time.Time) ([]Finding, error) {
+// followLineage goes on under another name of the log, where the operator accepted it.
+func (w *Watcher) followLineage(ctx context.Context, source *Source, point *note.Checkpoint, signed []byte, now time.Time) ([]Finding, error) {
 	last, kept, _, _ := w.state.Latest()
 	f := Finding{Kind: KindLineage, Source: source.Base, Size: point.Size, Evidence: [][]byte{kept, signed}}
 	if w.options.Lineage != point.Origin {
@@ -321,8 +321,8 @@ func (w *Watcher) move(ctx context.Context, source *Source, point *note.Checkpoi
 	} else {
 		f.Text += ": what was behind its end is lost or was rewritten"
 	}
-	return []Finding{f}, w.state.accept(*point, signed, now)
+	return []Finding{f}, w.state.acceptCheckpoint(*point, signed, now)
 }
 
-// clock is a signed time for people.
-func clock(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.RFC3339) }
+// formatTime is a signed time for people.
+func formatTime(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.RFC3339) }

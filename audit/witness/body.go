@@ -21,8 +21,8 @@ const (
 
 var errBody = errors.New("witness: not an add-checkpoint request")
 
-// body writes a request.
-func body(old uint64, path [][]byte, signed []byte) []byte {
+// encodeBody writes a request.
+func encodeBody(old uint64, path [][]byte, signed []byte) []byte {
 	b := append(strconv.AppendUint([]byte("old "), old, 10), '\n')
 	for _, hash := range path {
 		b = append(base64.StdEncoding.AppendEncode(b, hash), '\n')

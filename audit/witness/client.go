@@ -43,7 +43,7 @@ func (p *Peer) Ask(ctx context.Context, signed []byte, path func(from, to uint64
 		return nil, ErrAhead
 	}
 	for try := range 2 {
-		at, lines, err := p.submit(ctx, signed, point.Size, path)
+		at, lines, err := p.submitCheckpoint(ctx, signed, point.Size, path)
 		if err == nil {
 			found, err := note.Cosignatures(note.WithLines(signed, lines...), p.Keys)
 			if err != nil || len(found) == 0 {
@@ -72,7 +72,7 @@ func (e *conflictError) Error() string {
 
 func (e *conflictError) Unwrap() error { return ErrRefused }
 
-func (p *Peer) submit(ctx context.Context, signed []byte, size uint64, path func(from, to uint64) ([][]byte, error)) (uint64, []string, error) {
+func (p *Peer) submitCheckpoint(ctx context.Context, signed []byte, size uint64, path func(from, to uint64) ([][]byte, error)) (uint64, []string, error) {
 	var hashes [][]byte
 	if p.old > 0 && p.old < size {
 		var err error
@@ -80,7 +80,7 @@ func (p *Peer) submit(ctx context.Context, signed []byte, size uint64, path func
 			return 0, nil, err
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(p.URL, "/")+"/add-checkpoint", bytes.NewReader(body(p.old, hashes, signed)))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(p.URL, "/")+"/add-checkpoint", bytes.NewReader(encodeBody(p.old, hashes, signed)))
 	if err != nil {
 		return 0, nil, err
 	}

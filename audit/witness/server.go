@@ -40,7 +40,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-func refuse(status int, format string, args ...any) error {
+func newRefusal(status int, format string, args ...any) error {
 	return &refusal{status: status, text: fmt.Sprintf(format, args...) + "\n"}
 }
 
@@ -60,7 +60,7 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, "the body is too long, or never came whole", http.StatusBadRequest)
 		return
 	}
-	line, err := w.add(data)
+	line, err := w.addCheckpoint(data)
 	var refused *refusal
 	switch {
 	case err == nil:
@@ -79,35 +79,35 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// add judges a request, keeps its checkpoint and cosigns it.
-func (w *Witness) add(data []byte) ([]byte, error) {
+// addCheckpoint judges a request, keeps its checkpoint and cosigns it.
+func (w *Witness) addCheckpoint(data []byte) ([]byte, error) {
 	old, path, signed, err := parseBody(data)
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "%v", err)
+		return nil, newRefusal(http.StatusBadRequest, "%v", err)
 	}
 	said, err := note.Parse(signed)
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "%v", err)
+		return nil, newRefusal(http.StatusBadRequest, "%v", err)
 	}
 	keys := w.Store.Keys()
-	if !note.Names(keys, said.Origin) {
-		return nil, refuse(http.StatusNotFound, "not a log of this witness: %q", said.Origin)
+	if !note.HasKeysOf(keys, said.Origin) {
+		return nil, newRefusal(http.StatusNotFound, "not a log of this witness: %q", said.Origin)
 	}
 	point, err := note.Verify(signed, keys)
 	if err != nil {
-		return nil, refuse(http.StatusForbidden, "%v", err)
+		return nil, newRefusal(http.StatusForbidden, "%v", err)
 	}
 	if old > point.Size {
-		return nil, refuse(http.StatusBadRequest, "the old size is larger than the tree")
+		return nil, newRefusal(http.StatusBadRequest, "the old size is larger than the tree")
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if err := w.continues(&point, old, path); err != nil {
+	if err := w.checkContinuation(&point, old, path); err != nil {
 		return nil, err
 	}
 	if seen, _, _, ok := w.Store.Latest(); ok && seen.Origin == point.Origin && seen.Size == point.Size && seen.Root != point.Root {
 		w.Log("FORK: a checkpoint to be cosigned is not the one that the log shows", "size", point.Size, "submitted", string(signed))
-		return nil, refuse(http.StatusForbidden, "the log has shown another tree of %d leaves", point.Size)
+		return nil, newRefusal(http.StatusForbidden, "the log has shown another tree of %d leaves", point.Size)
 	}
 	if err := w.Store.SetCosigned(point.Origin, signed); err != nil {
 		return nil, err
@@ -115,9 +115,9 @@ func (w *Witness) add(data []byte) ([]byte, error) {
 	return w.Cosigner.Cosign(&point, w.Now().Unix()), nil
 }
 
-// continues demands that a checkpoint continues what was cosigned last. The caller holds
+// checkContinuation demands that a checkpoint continues what was cosigned last. The caller holds
 // the mutex.
-func (w *Witness) continues(point *note.Checkpoint, old uint64, path [][]byte) error {
+func (w *Witness) checkContinuation(point *note.Checkpoint, old uint64, path [][]byte) error {
 	kept, err := w.Store.Cosigned(point.Origin)
 	if err != nil {
 		return err
@@ -132,16 +132,16 @@ func (w *Witness) continues(point *note.Checkpoint, old uint64, path [][]byte) e
 	case old != last.Size:
 		return &refusal{status: http.StatusConflict, text: fmt.Sprintf("%d\n", last.Size), kind: sizeType}
 	case old == 0 && len(path) > 0 || old == point.Size && len(path) > 0:
-		return refuse(http.StatusUnprocessableEntity, "there is nothing to prove, and hashes")
+		return newRefusal(http.StatusUnprocessableEntity, "there is nothing to prove, and hashes")
 	case kept != nil && last.Size == point.Size && last.Root != point.Root:
 		w.Log("FORK: two trees of one size to be cosigned", "size", point.Size)
-		return refuse(http.StatusConflict, "another tree of %d leaves was cosigned", last.Size)
+		return newRefusal(http.StatusConflict, "another tree of %d leaves was cosigned", last.Size)
 	case old == 0:
 		return nil // Of the empty tree everything is a continuation.
 	}
 	if err := proof.VerifyConsistency(old, point.Size, last.Root, point.Root, path); err != nil {
 		w.Log("a checkpoint to be cosigned does not continue the last one", "from", old, "to", point.Size, "error", err)
-		return refuse(http.StatusUnprocessableEntity, "%v", err)
+		return newRefusal(http.StatusUnprocessableEntity, "%v", err)
 	}
 	return nil
 }

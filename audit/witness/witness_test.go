@@ -140,7 +140,7 @@ func TestAddCheckpoint(t *testing.T) {
 	}
 	root, err := tlog.TreeHash(20, b.tree)
 	require.NoError(t, err)
-	status, kind, text := b.post(body(0, nil, b.sign(b.tree, 20)))
+	status, kind, text := b.post(encodeBody(0, nil, b.sign(b.tree, 20)))
 	require.Equal(t, 200, status, text)
 	require.Contains(t, kind, "text/plain")
 	require.True(t, strings.HasPrefix(text, "— witness.example.org/w1 ") && strings.HasSuffix(text, "\n"), text)
@@ -152,18 +152,18 @@ func TestAddCheckpoint(t *testing.T) {
 		"not a request":             {[]byte("x"), 400, ""},
 		"size with a zero in front": {[]byte("old 020\n\n" + string(b.sign(b.tree, 21))), 400, ""},
 		"a hash that is none":       {[]byte("old 20\nxxxx\n\n" + string(b.sign(b.tree, 21))), 400, ""},
-		"64 hashes":                 {body(20, slicesOf(64), b.sign(b.tree, 21)), 400, ""},
+		"64 hashes":                 {encodeBody(20, slicesOf(64), b.sign(b.tree, 21)), 400, ""},
 		"no checkpoint":             {[]byte("old 20\n\nx"), 400, ""},
-		"old behind the tree":       {body(21, nil, b.sign(b.tree, 20)), 400, ""},
-		"another log":               {body(0, nil, stranger.Sign(20, note.Hash(root), 0)), 404, ""},
-		"not signed by the log":     {body(20, path(b.tree, 20, 21), forger.Sign(21, note.Hash(root), 0)), 403, ""},
-		"another size is cosigned":  {body(19, path(b.tree, 19, 21), b.sign(b.tree, 21)), 409, "20\n"},
-		"it does not know":          {body(0, nil, b.sign(b.tree, 21)), 409, "20\n"},
-		"two trees of one size":     {body(20, nil, b.sign(forked, 20)), 409, ""},
-		"a fork":                    {body(20, path(forked, 20, 30), b.sign(forked, 30)), 422, ""},
-		"the wrong proof":           {body(20, path(b.tree, 20, 31), b.sign(b.tree, 30)), 422, ""},
-		"no proof":                  {body(20, nil, b.sign(b.tree, 30)), 422, ""},
-		"a proof of nothing":        {body(20, path(b.tree, 20, 30), b.sign(b.tree, 20)), 422, ""},
+		"old behind the tree":       {encodeBody(21, nil, b.sign(b.tree, 20)), 400, ""},
+		"another log":               {encodeBody(0, nil, stranger.Sign(20, note.Hash(root), 0)), 404, ""},
+		"not signed by the log":     {encodeBody(20, path(b.tree, 20, 21), forger.Sign(21, note.Hash(root), 0)), 403, ""},
+		"another size is cosigned":  {encodeBody(19, path(b.tree, 19, 21), b.sign(b.tree, 21)), 409, "20\n"},
+		"it does not know":          {encodeBody(0, nil, b.sign(b.tree, 21)), 409, "20\n"},
+		"two trees of one size":     {encodeBody(20, nil, b.sign(forked, 20)), 409, ""},
+		"a fork":                    {encodeBody(20, path(forked, 20, 30), b.sign(forked, 30)), 422, ""},
+		"the wrong proof":           {encodeBody(20, path(b.tree, 20, 31), b.sign(b.tree, 30)), 422, ""},
+		"no proof":                  {encodeBody(20, nil, b.sign(b.tree, 30)), 422, ""},
+		"a proof of nothing":        {encodeBody(20, path(b.tree, 20, 30), b.sign(b.tree, 20)), 422, ""},
 	} {
 		status, kind, text := b.post(test.body)
 		require.Equal(t, test.status, status, "%s: %s", name, text)
@@ -178,7 +178,7 @@ func TestAddCheckpoint(t *testing.T) {
 		require.Equal(t, b.sign(b.tree, 20), kept, "%s: nothing changed", name)
 	}
 	require.NotEmpty(t, b.said, "forks are told")
-	status, _, _ = b.post(body(20, nil, b.sign(b.tree, 20)))
+	status, _, _ = b.post(encodeBody(20, nil, b.sign(b.tree, 20)))
 	require.Equal(t, 200, status, "the same again")
 	status, _, text = b.post(bytes.Repeat([]byte("x"), BodyMax+1))
 	require.Equal(t, 400, status, text)
@@ -232,7 +232,7 @@ func (deafStore) SetCosigned(string, []byte) error { return errors.New("no space
 func TestNothingIsSignedThatIsNotKept(t *testing.T) {
 	b := newBench(t)
 	b.witness.Store = deafStore{b.state}
-	status, _, text := b.post(body(0, nil, b.sign(b.tree, 20)))
+	status, _, text := b.post(encodeBody(0, nil, b.sign(b.tree, 20)))
 	require.Equal(t, 500, status)
 	require.NotContains(t, text, "— ")
 	require.NotContains(t, text, "space")
@@ -278,7 +278,7 @@ func FuzzBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		old, path, signed, err := parseBody(data)
 		if err == nil {
-			require.Equal(t, data, body(old, path, signed), "one form for one request")
+			require.Equal(t, data, encodeBody(old, path, signed), "one form for one request")
 		}
 	})
 }

@@ -77,7 +77,7 @@ func (b *auditBundle) run(cmd *cobra.Command) error {
 	if err := b.keep(cmd, "/log/keys", filepath.Join(dir, bundle.KeysName)); err != nil {
 		return err
 	}
-	lists, size, err := bundle.Needs(dir)
+	lists, size, err := bundle.RequiredLists(dir)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func clearBegun(dir string) error {
 			return err
 		}
 		begun := strings.TrimSuffix(strings.TrimSuffix(filepath.ToSlash(name), ".json"), ".part")
-		if !bundle.Belongs(filepath.ToSlash(name)) && !bundle.Belongs(begun) {
+		if !bundle.IsBundleFile(filepath.ToSlash(name)) && !bundle.IsBundleFile(begun) {
 			return usage("--out: %s is of no bundle that was begun: remove it, or choose another name", path)
 		}
 		return os.Remove(path)

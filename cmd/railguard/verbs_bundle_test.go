@@ -72,7 +72,7 @@ func TestBundle(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(o.ask("verify", dir, "--keys", o.keys, "-o", "json")), &report))
 	require.True(t, report.Proven)
-	require.Equal(t, [3]int{5, 1, 0}, [3]int{report.Replay.Same, report.Replay.NoEvidence, report.Replay.Others})
+	require.Equal(t, [3]int{5, 1, 0}, [3]int{report.Replay.Same, report.Replay.NoEvidence, report.Replay.DifferentCount})
 	require.Len(t, report.Lists, 1)
 	page := readFile(t, filepath.Join(dir, "index.html"))
 	require.NotContains(t, page, "<script>")

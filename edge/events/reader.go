@@ -106,7 +106,7 @@ func (r *Reader) Page(at Position, limit, examine int, visit func(*Event) bool) 
 
 // Walk gives the leaves of a query to visit as events, one for each leaf: the first of
 // its types that the reader may know of and wants. An error says that the page ends there.
-func (r *Reader) Walk(q audit.Query, visit func(*Event) bool) (audit.Page, error) {
+func (r *Reader) Walk(q audit.Query, visit func(*Event) bool) (audit.ScanResult, error) {
 	var failed error
 	page, err := r.store.Scan(q, func(index uint64, stored audit.Leaf) bool {
 		more := true

@@ -143,7 +143,7 @@ func (b *books) keepOutcome(c *Case, d *engine.Decision, reference engine.Refere
 // anything can become of them. Where that makes too little room it drops every payment, and
 // notes in full that counters are not exact.
 func (b *books) dropSettled(today engine.Day) {
-	const settledBy = engine.Day(engine.HoldMost/engine.DayLength) + 1
+	const settledBy = engine.Day(engine.HoldMax/engine.DayLength) + 1
 	for record, ch := range b.changed {
 		if !ch.undecided && max(ch.was.day, ch.now.day)+settledBy < today {
 			b.dropChange(record, ch)
@@ -278,7 +278,7 @@ func (b *bands) dropExpired(now, window engine.Time) {
 func (b *bands) countCase(c *Case, policy *engine.Policy) {
 	recorded := c.Moment.Structuring
 	c.Moment.Structuring = 0
-	if party := c.request.Party(); party != (engine.PartyKey{}) && policy.InBand(c.Moment.Amount) && c.Facts.ChainSize > 0 {
+	if party := c.request.PartyKey(); party != (engine.PartyKey{}) && policy.InBand(c.Moment.Amount) && c.Facts.ChainSize > 0 {
 		root := c.Facts.Chain[c.Facts.ChainSize-1].Slot
 		c.Moment.Structuring = b.countCall(bandKey{root, party}, c.Moment.Now, policy.StructuringWindow)
 	}

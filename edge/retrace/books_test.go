@@ -38,7 +38,7 @@ func TestBooksAreBounded(t *testing.T) {
 		}
 		return b
 	}
-	settledBy := engine.HoldMost + 2*engine.DayLength
+	settledBy := engine.HoldMax + 2*engine.DayLength
 	b := filled(&change{was: counted{today.Day(), engine.Dollar}})
 	booked(b, changesMax, today+settledBy, engine.Proceed, engine.Block)
 	require.False(t, b.full, "they were older than the longest hold")

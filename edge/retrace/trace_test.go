@@ -336,9 +336,9 @@ type holed struct {
 	why  error
 }
 
-func (h holed) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.Page, error) {
+func (h holed) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.ScanResult, error) {
 	if q.From == h.leaf {
-		return audit.Page{Next: h.leaf}, h.why
+		return audit.ScanResult{Next: h.leaf}, h.why
 	}
 	if q.From < h.leaf {
 		q.To = min(q.To, h.leaf)

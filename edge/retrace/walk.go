@@ -10,7 +10,7 @@ import (
 
 // History is a node's copy of the log. *audit.Store is one.
 type History interface {
-	Scan(q audit.Query, visit func(index uint64, leaf audit.Leaf) bool) (audit.Page, error)
+	Scan(q audit.Query, visit func(index uint64, leaf audit.Leaf) bool) (audit.ScanResult, error)
 	FindTime(nanoseconds int64) uint64
 	Size() uint64
 }

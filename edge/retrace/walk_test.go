@@ -14,15 +14,15 @@ import (
 // bundles is a history whose leaves are looked at a bundle at a time, as the store's are.
 type bundles uint64
 
-func (b bundles) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.Page, error) {
+func (b bundles) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.ScanResult, error) {
 	const bundle = 256
 	to := min(q.To, (q.From/bundle+1)*bundle)
 	for at := q.From; at < to; at++ {
 		if !visit(at, audit.Leaf{}) {
-			return audit.Page{Next: at + 1}, nil
+			return audit.ScanResult{Next: at + 1}, nil
 		}
 	}
-	return audit.Page{Next: to, Done: to == q.To}, nil
+	return audit.ScanResult{Next: to, Done: to == q.To}, nil
 }
 func (b bundles) FindTime(int64) uint64 { return 0 }
 func (b bundles) Size() uint64          { return uint64(b) }

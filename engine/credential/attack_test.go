@@ -32,7 +32,7 @@ const goodHeader = `{"alg":"ES256","kid":"cc-v1","typ":"JWT"}`
 func goodPayload(t testing.TB) string {
 	t.Helper()
 	c := agentCredential()
-	return string(c.payload(c.AppendJSON(nil)))
+	return string(c.claimSet(c.AppendJSON(nil)))
 }
 
 func TestForgeIsGoodByItself(t *testing.T) {
@@ -334,6 +334,6 @@ func FuzzClaims(f *testing.F) {
 		require.Equal(t, testIssuer, claims.Issuer)
 		require.NotEmpty(t, claims.CredentialID)
 		require.True(t, strings.HasPrefix(claims.Subject, claims.Kind.subjectPrefix()))
-		require.True(t, claims.Expires >= secondsLeast*engine.Second && claims.Expires <= secondsMost*engine.Second)
+		require.True(t, claims.Expires >= secondsMin*engine.Second && claims.Expires <= secondsMax*engine.Second)
 	})
 }

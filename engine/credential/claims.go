@@ -43,8 +43,8 @@ const (
 	typeUser       = "KYAUserCredential"
 )
 
-// types returns the type list of a kind.
-func (k Kind) types() []string {
+// typeList returns the type list of a kind.
+func (k Kind) typeList() []string {
 	switch k {
 	case KindDelegate:
 		return []string{typeCredential, typeAgent, typeDelegate}
@@ -86,8 +86,8 @@ type Claims struct {
 
 // Times a claim can have, in seconds: 2020-01-01 to 2100-01-01.
 const (
-	secondsLeast = 1_577_836_800
-	secondsMost  = 4_102_444_800
+	secondsMin = 1_577_836_800
+	secondsMax = 4_102_444_800
 )
 
 // Open is Parse and Verify in one.
@@ -104,7 +104,7 @@ func (k *KeySet) Open(raw string) (Claims, error) {
 // claims wherever both speak (VC Data Model 1.1, 6.3.1).
 // Errors: ErrKey, ErrSignature, ErrIssuer, ErrType, ErrMalformed.
 func (k *KeySet) Verify(token *Token) (Claims, error) {
-	key := k.find(token.KeyID)
+	key := k.findKey(token.KeyID)
 	if key == nil {
 		return Claims{}, fmt.Errorf("%w: %s", ErrKey, token.KeyID)
 	}
@@ -132,10 +132,10 @@ func (k *KeySet) readClaims(payload []byte) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	if err := exactNames(body); err != nil {
+	if err := checkNames(body); err != nil {
 		return Claims{}, err
 	}
-	claims := Claims{Subject: body.str("sub"), CredentialID: body.str("jti"), Issuer: body.str("iss")}
+	claims := Claims{Subject: body.stringMember("sub"), CredentialID: body.stringMember("jti"), Issuer: body.stringMember("iss")}
 	if claims.Issuer != k.issuer {
 		return Claims{}, fmt.Errorf("%w: %q", ErrIssuer, claims.Issuer)
 	}
@@ -150,24 +150,24 @@ func (k *KeySet) readClaims(payload []byte) (Claims, error) {
 			return Claims{}, err
 		}
 	}
-	credential := body.member("vc")
+	credential := body.memberValue("vc")
 	if credential == nil || credential.kind != '{' {
 		return Claims{}, fmt.Errorf("%w: no vc", ErrType)
 	}
-	if claims.Kind, err = readKind(credential.member("type")); err != nil {
+	if claims.Kind, err = readKind(credential.memberValue("type")); err != nil {
 		return Claims{}, err
 	}
 	if !strings.HasPrefix(claims.Subject, claims.Kind.subjectPrefix()) {
 		return Claims{}, fmt.Errorf("%w: %s credential of another subject", ErrType, claims.Kind)
 	}
-	return claims, claims.agree(credential)
+	return claims, claims.checkAgreement(credential)
 }
 
 // claimNames are the claims we read; none may come in another case.
 var claimNames = [...]string{"iss", "sub", "jti", "iat", "nbf", "exp", "vc"}
 
-// exactNames refuses a presentation, and names that only case tells from ours.
-func exactNames(body *value) error {
+// checkNames refuses a presentation, and names that only case tells from ours.
+func checkNames(body *value) error {
 	for i := range body.members {
 		name := body.members[i].name
 		if strings.EqualFold(name, "vp") {
@@ -185,12 +185,12 @@ func exactNames(body *value) error {
 // readSeconds reads a NumericDate that is an integer from 2020 to 2100: no
 // fraction, no exponent, no string, no sign.
 func readSeconds(body *value, name string) (engine.Time, error) {
-	date := body.member(name)
+	date := body.memberValue(name)
 	if date == nil || date.kind != '0' {
 		return 0, fmt.Errorf("%w: %s is not an integer", ErrMalformed, name)
 	}
 	seconds, err := strconv.ParseInt(date.text, 10, 64)
-	if err != nil || seconds < secondsLeast || seconds > secondsMost {
+	if err != nil || seconds < secondsMin || seconds > secondsMax {
 		return 0, fmt.Errorf("%w: %s is not a time from 2020 to 2100", ErrMalformed, name)
 	}
 	return engine.Time(seconds) * engine.Second, nil
@@ -207,7 +207,7 @@ func readKind(list *value) (Kind, error) {
 	}
 	slices.Sort(types)
 	for kind := KindAgent; kind <= KindUser; kind++ {
-		known := kind.types()
+		known := kind.typeList()
 		slices.Sort(known)
 		if slices.Equal(types, known) {
 			return kind, nil
@@ -216,18 +216,18 @@ func readKind(list *value) (Kind, error) {
 	return 0, fmt.Errorf("%w: %q", ErrType, types)
 }
 
-// agree checks that the vc member says what the claims say.
-func (c *Claims) agree(credential *value) error {
+// checkAgreement checks that the vc member says what the claims say.
+func (c *Claims) checkAgreement(credential *value) error {
 	switch {
-	case credential.str("issuer") != c.Issuer:
+	case credential.stringMember("issuer") != c.Issuer:
 		return fmt.Errorf("%w: vc.issuer is not iss", ErrMalformed)
-	case credential.str("id") != c.CredentialID:
+	case credential.stringMember("id") != c.CredentialID:
 		return fmt.Errorf("%w: vc.id is not jti", ErrMalformed)
-	case credential.str("issuanceDate") != c.NotBefore.String():
+	case credential.stringMember("issuanceDate") != c.NotBefore.String():
 		return fmt.Errorf("%w: vc.issuanceDate is not nbf", ErrMalformed)
-	case credential.str("expirationDate") != c.Expires.String():
+	case credential.stringMember("expirationDate") != c.Expires.String():
 		return fmt.Errorf("%w: vc.expirationDate is not exp", ErrMalformed)
-	case credential.member("credentialSubject").str(c.Kind.subjectMember()) != c.Subject:
+	case credential.memberValue("credentialSubject").stringMember(c.Kind.subjectMember()) != c.Subject:
 		return fmt.Errorf("%w: vc.credentialSubject is not sub", ErrMalformed)
 	}
 	return nil

@@ -74,8 +74,8 @@ func NewKeySet(issuer string, keys []PublicKey) (*KeySet, error) {
 
 var errPoint = errors.New("a public key has 64 bytes, X then Y")
 
-// find returns the key of a kid, nil when there is none.
-func (k *KeySet) find(kid string) *setKey {
+// findKey returns the key of a kid, nil when there is none.
+func (k *KeySet) findKey(kid string) *setKey {
 	at, found := slices.BinarySearchFunc(k.keys, kid, func(key setKey, kid string) int { return strings.Compare(key.ID, kid) })
 	if !found {
 		return nil

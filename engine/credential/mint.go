@@ -58,19 +58,19 @@ var (
 	errKeyCurve = errors.New("not a P-256 key")
 )
 
-// headerRoom and signatureRoom are what a token has besides its payload: header,
+// headerSize and signatureTextSize are what a token has besides its payload: header,
 // two dots, 64 bytes of signature, all in base64url.
 const (
-	headerRoom    = 120
-	signatureRoom = 88
+	headerSize        = 120
+	signatureTextSize = 88
 )
 
 // Check reports whether a credential can be minted, before anything is
 // registered: ErrTooLarge beyond engine.TokenMax, ErrContent for text that is
 // not UTF-8 or a policy that no verifier of ours would read back.
 func (c *Credential) Check() error {
-	payload := c.payload(c.AppendJSON(nil))
-	if base64.RawURLEncoding.EncodedLen(len(payload))+headerRoom+signatureRoom > engine.TokenMax {
+	payload := c.claimSet(c.AppendJSON(nil))
+	if base64.RawURLEncoding.EncodedLen(len(payload))+headerSize+signatureTextSize > engine.TokenMax {
 		return ErrTooLarge
 	}
 	if _, err := readObject(payload); err != nil {
@@ -83,11 +83,11 @@ func (c *Credential) Check() error {
 // it: the very bytes of the token's vc member. Equal input gives equal bytes.
 func Mint(c *Credential, key *ecdsa.PrivateKey, kid string) (token string, document []byte, err error) {
 	document = c.AppendJSON(nil)
-	payload := c.payload(document)
+	payload := c.claimSet(document)
 	if _, err := readObject(payload); err != nil {
 		return "", nil, fmt.Errorf("%w: %w", ErrContent, err)
 	}
-	token, err = sign(payload, key, kid, tokenType)
+	token, err = signToken(payload, key, kid, tokenType)
 	if err != nil {
 		return "", nil, err
 	}
@@ -101,9 +101,9 @@ func Mint(c *Credential, key *ecdsa.PrivateKey, kid string) (token string, docum
 // (RFC 7519 NumericDate), and the credential must say the same.
 func wholeSecond(t engine.Time) engine.Time { return t - t%engine.Second }
 
-// payload is the claim set of the JWT form of VC Data Model 1.1: the registered
+// claimSet is the claim set of the JWT form of VC Data Model 1.1: the registered
 // claims, and the whole credential as vc.
-func (c *Credential) payload(document []byte) []byte {
+func (c *Credential) claimSet(document []byte) []byte {
 	dst := append(make([]byte, 0, len(document)+512), `{"iss":`...)
 	dst = appendQuoted(dst, c.Issuer)
 	dst = append(dst, `,"sub":`...)
@@ -130,7 +130,7 @@ func (c *Credential) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `],"id":`...)
 	dst = appendQuoted(dst, c.ID)
 	dst = append(dst, `,"type":`...)
-	dst = appendList(dst, c.Kind.types())
+	dst = appendList(dst, c.Kind.typeList())
 	dst = append(dst, `,"issuer":`...)
 	dst = appendQuoted(dst, c.Issuer)
 	dst = append(dst, `,"issuanceDate":"`...)
@@ -261,8 +261,8 @@ func (s *signer) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([]byte,
 	return signature, nil
 }
 
-// sign makes a compact JWS with the header alg, kid, typ.
-func sign(payload []byte, key *ecdsa.PrivateKey, kid, typ string) (string, error) {
+// signToken makes a compact JWS with the header alg, kid, typ.
+func signToken(payload []byte, key *ecdsa.PrivateKey, kid, typ string) (string, error) {
 	if key == nil || key.Curve != elliptic.P256() {
 		return "", errKeyCurve
 	}

@@ -56,5 +56,5 @@ func MintStatusList(l *StatusList, key *ecdsa.PrivateKey, kid string) (string, e
 	dst = strconv.AppendInt(append(dst, `,"ttl":`...), int64(l.TTL/engine.Second), 10)
 	dst = strconv.AppendInt(append(dst, `,"status_list":{"bits":`...), statusBits, 10)
 	dst = append(append(append(dst, `,"lst":"`...), l.Compressed...), `"}}`...)
-	return sign(dst, key, kid, StatusListType)
+	return signToken(dst, key, kid, StatusListType)
 }

@@ -84,7 +84,7 @@ func readMembers(decoder *json.Decoder, depth int) (value, error) {
 		if err != nil || !isName {
 			return value{}, fmt.Errorf("%w: not JSON", ErrMalformed)
 		}
-		if object.member(name) != nil {
+		if object.memberValue(name) != nil {
 			return value{}, fmt.Errorf("%w: two members %q", ErrMalformed, name)
 		}
 		content, err := readValue(decoder, depth)
@@ -93,7 +93,7 @@ func readMembers(decoder *json.Decoder, depth int) (value, error) {
 		}
 		object.members = append(object.members, member{name, content})
 	}
-	return object, closing(decoder)
+	return object, readClosing(decoder)
 }
 
 func readElements(decoder *json.Decoder, depth int) (value, error) {
@@ -105,18 +105,18 @@ func readElements(decoder *json.Decoder, depth int) (value, error) {
 		}
 		list.elements = append(list.elements, element)
 	}
-	return list, closing(decoder)
+	return list, readClosing(decoder)
 }
 
-func closing(decoder *json.Decoder) error {
+func readClosing(decoder *json.Decoder) error {
 	if _, err := decoder.Token(); err != nil {
 		return fmt.Errorf("%w: not JSON", ErrMalformed)
 	}
 	return nil
 }
 
-// member returns the value of a name, letter by letter; nil when there is none.
-func (v *value) member(name string) *value {
+// memberValue returns the value of a name, letter by letter; nil when there is none.
+func (v *value) memberValue(name string) *value {
 	for i := range v.members {
 		if v.members[i].name == name {
 			return &v.members[i].value
@@ -126,11 +126,11 @@ func (v *value) member(name string) *value {
 }
 
 // text returns a string member; "" when it is missing or of another type.
-func (v *value) str(name string) string {
+func (v *value) stringMember(name string) string {
 	if v == nil {
 		return ""
 	}
-	if m := v.member(name); m != nil && m.kind == '"' {
+	if m := v.memberValue(name); m != nil && m.kind == '"' {
 		return m.text
 	}
 	return ""

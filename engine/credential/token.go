@@ -158,10 +158,10 @@ func readHeader(document []byte) (keyID string, err error) {
 			return "", fmt.Errorf("%w: header has %q", ErrMalformed, name)
 		}
 	}
-	if header.str("alg") != algorithm || header.str("typ") != tokenType {
+	if header.stringMember("alg") != algorithm || header.stringMember("typ") != tokenType {
 		return "", fmt.Errorf("%w: header is not %s and %s", ErrMalformed, algorithm, tokenType)
 	}
-	keyID = header.str("kid")
+	keyID = header.stringMember("kid")
 	if !validKeyID(keyID) {
 		return "", fmt.Errorf("%w: kid", ErrKey)
 	}

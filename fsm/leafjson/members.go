@@ -131,7 +131,7 @@ func (x *Screen) Append(m *strictjson.Members) {
 			m.Raw(of.name, x.Edge.Get(of.json))
 		}
 	}
-	m.Begin("_request")
+	m.BeginObject("_request")
 	for _, of := range requestMembers {
 		m.Raw(of.name, x.Edge.Get(of.tag))
 	}
@@ -140,7 +140,7 @@ func (x *Screen) Append(m *strictjson.Members) {
 			m.Raw(of.name, x.Edge.Get(of.tag))
 		}
 	}
-	m.End()
+	m.EndObject()
 	x.newer(m)
 }
 
@@ -190,7 +190,7 @@ func (s Selection) Append(x *Screen, m *strictjson.Members) (err error) {
 // AppendRequest adds the member _request as it is shown to who may not read some of its
 // members: hide is asked by name and gives what stands in their place, "" for what is shown.
 func (x *Screen) AppendRequest(m *strictjson.Members, hide func(name string) string) error {
-	m.Begin("_request")
+	m.BeginObject("_request")
 	show := func(of requestMember) error {
 		literal := x.Edge.Get(of.tag)
 		if instead := hide(of.name); instead != "" && len(literal) > 0 && string(literal) != "null" {
@@ -211,7 +211,7 @@ func (x *Screen) AppendRequest(m *strictjson.Members, hide func(name string) str
 			}
 		}
 	}
-	m.End()
+	m.EndObject()
 	return nil
 }
 

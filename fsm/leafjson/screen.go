@@ -56,11 +56,11 @@ func (x *Screen) AppendHold(m *strictjson.Members) {
 	if x.HoldUntil == 0 {
 		return
 	}
-	m.Begin("hold")
+	m.BeginObject("hold")
 	m.Text("state", "held")
 	m.USD("amount", x.Amount)
 	m.Time("expiresAt", x.HoldUntil)
-	m.End()
+	m.EndObject()
 }
 
 // evidence is what the live rules saw: micro-dollars, nanoseconds of log time, counts.
@@ -68,13 +68,13 @@ func (x *Screen) evidence(m *strictjson.Members) {
 	if !x.Judged {
 		return
 	}
-	m.Begin("evidence")
+	m.BeginObject("evidence")
 	m.Int("now", int64(x.At))
 	m.Int("amount", int64(x.Amount))
 	m.Uint("staticMask", uint64(x.StaticMask))
 	x.levels(m)
 	if x.InFleet {
-		m.Begin("fleet")
+		m.BeginObject("fleet")
 		if x.Agent != nil && x.Agent.Fleet != nil {
 			m.Int("limit", int64(x.Agent.Fleet.DailyLimit))
 		}
@@ -82,14 +82,14 @@ func (x *Screen) evidence(m *strictjson.Members) {
 		if x.FleetHeld != 0 {
 			m.Int("held", int64(x.FleetHeld))
 		}
-		m.End()
+		m.EndObject()
 	}
 	m.Bool("operatorSuspended", x.OperatorSuspended)
 	version, expires := x.Token()
 	m.Uint("tokenVersion", uint64(version))
 	m.Int("tokenExpires", int64(expires))
 	if x.WithUser {
-		m.Begin("user")
+		m.BeginObject("user")
 		m.Int("status", int64(x.UserSeen.Status))
 		if x.Party != nil {
 			m.Uint("version", uint64(x.Party.User.CredentialVersion))
@@ -98,7 +98,7 @@ func (x *Screen) evidence(m *strictjson.Members) {
 		m.Int("overlapUntil", int64(x.UserSeen.OverlapUntil))
 		m.Uint("tokenVersion", uint64(x.UserSeen.Version))
 		m.Int("tokenExpires", int64(x.UserSeen.Expires))
-		m.End()
+		m.EndObject()
 	}
 	m.Uint("minute", uint64(x.Minute))
 	m.Uint("hour", uint64(x.Hour))
@@ -107,7 +107,7 @@ func (x *Screen) evidence(m *strictjson.Members) {
 	if x.Used {
 		m.Uint("referenceUsedBy", x.UsedBy)
 	}
-	m.End()
+	m.EndObject()
 }
 
 // Token returns the credential version and expiry that the token claimed.
@@ -127,7 +127,7 @@ func (x *Screen) levels(m *strictjson.Members) {
 		}
 		*m = append(*m, '{')
 		x.level(int(i), m)
-		m.End()
+		m.EndObject()
 	}
 	*m = append(*m, ']')
 }
@@ -168,11 +168,11 @@ func (x *Screen) reference(m *strictjson.Members, name string, of *leaf.Ref) {
 	if !x.Judged || of.Hash == [32]byte{} {
 		return
 	}
-	m.Begin(name)
+	m.BeginObject(name)
 	m.Uint("leaf", of.Leaf)
 	m.Name("leafHash")
 	*m = append(base64.StdEncoding.AppendEncode(append(*m, '"'), of.Hash[:]), '"')
-	m.End()
+	m.EndObject()
 }
 
 // own is the agent that a record was judged with; nil without one.

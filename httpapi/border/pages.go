@@ -176,7 +176,7 @@ func (l *Listing) Add(fill func(m *strictjson.Members) error) error {
 	}
 	*page = append(*page, '{')
 	err := fill(page)
-	page.End()
+	page.EndObject()
 	l.Count++
 	return err
 }

@@ -151,7 +151,7 @@ func (x *Exporter) neighbours() (before, after uint64, err error) {
 	}
 	key := engine.FilterKey(engine.FilterAgent, x.agent.id)
 	for next := x.End; next < x.Point.Size && after == noLeaf; {
-		var page audit.Page
+		var page audit.ScanResult
 		var failed error
 		err := border.TakeTurn(x.Request, func() (err error) {
 			page, err = x.Store.Scan(audit.Query{From: next, To: x.Point.Size, Examine: exportPageMax, Keys: []uint64{key}}, func(index uint64, stored audit.Leaf) bool {

@@ -11,20 +11,20 @@ import (
 var ErrFull = errors.New("too many wait for a turn")
 
 // Lane is a number of places for dear work. Who finds none free waits, each caller in
-// a line of its own, and the lines take turns: who asks a hundred times waits longer,
+// a queue of its own, and the queues take turns: who asks a hundred times waits longer,
 // and nobody else does. It is safe for concurrent use.
 type Lane struct {
 	waitingMax, perCaller int
 
 	mutex   sync.Mutex
 	free    int
-	waiting int              // In all lines.
-	lines   map[string]*line // Of callers that hold or wait for a place.
-	next    *list.List       // Of *line: those with somebody in them, in the order of their turns.
+	waiting int                     // In all queues.
+	queues  map[string]*callerQueue // Of callers that hold or wait for a place.
+	next    *list.List              // Of *callerQueue: those with somebody in them, in the order of their turns.
 }
 
-// line is one caller's calls.
-type line struct {
+// callerQueue is one caller's calls.
+type callerQueue struct {
 	held    int       // Places and waiters.
 	waiting list.List // Of chan struct{}: closed when the turn has come.
 }
@@ -32,20 +32,20 @@ type line struct {
 // NewLane returns a lane with so many places, and bounds for those that wait in it:
 // altogether, and of one caller (those that have a place counted in).
 func NewLane(places, waitingMax, perCaller int) *Lane {
-	return &Lane{waitingMax: waitingMax, perCaller: perCaller, free: places, lines: make(map[string]*line), next: list.New()}
+	return &Lane{waitingMax: waitingMax, perCaller: perCaller, free: places, queues: make(map[string]*callerQueue), next: list.New()}
 }
 
 // Enter takes a place for caller, and waits for it until ctx ends. The error is
 // ErrFull at once, or that of ctx. Who got in must Leave.
 func (l *Lane) Enter(ctx context.Context, caller string) error {
 	l.mutex.Lock()
-	own := l.lines[caller]
+	own := l.queues[caller]
 	if own == nil {
-		own = &line{}
-		l.lines[caller] = own
+		own = &callerQueue{}
+		l.queues[caller] = own
 	}
 	if own.held >= l.perCaller || l.free == 0 && l.waiting >= l.waitingMax {
-		l.forget(caller, own)
+		l.forgetCaller(caller, own)
 		l.mutex.Unlock()
 		return ErrFull
 	}
@@ -55,11 +55,11 @@ func (l *Lane) Enter(ctx context.Context, caller string) error {
 		l.mutex.Unlock()
 		return nil
 	}
-	return l.wait(ctx, caller, own)
+	return l.waitTurn(ctx, caller, own)
 }
 
-// wait stands in line. The caller holds the mutex, which is released.
-func (l *Lane) wait(ctx context.Context, caller string, own *line) error {
+// waitTurn stands in queue. The caller holds the mutex, which is released.
+func (l *Lane) waitTurn(ctx context.Context, caller string, own *callerQueue) error {
 	turn := make(chan struct{})
 	place := own.waiting.PushBack(turn)
 	if own.waiting.Len() == 1 {
@@ -76,27 +76,27 @@ func (l *Lane) wait(ctx context.Context, caller string, own *line) error {
 	defer l.mutex.Unlock()
 	select {
 	case <-turn: // It came in the same moment, and belongs to the next.
-		l.give()
+		l.givePlace()
 	default:
 		own.waiting.Remove(place)
 		l.waiting--
 		if own.waiting.Len() == 0 {
-			l.drop(own)
+			l.removeQueue(own)
 		}
 	}
 	own.held--
-	l.forget(caller, own)
+	l.forgetCaller(caller, own)
 	return ctx.Err()
 }
 
-// Leave gives the caller's place to the line whose turn it is.
+// Leave gives the caller's place to the queue whose turn it is.
 func (l *Lane) Leave(caller string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	own := l.lines[caller]
+	own := l.queues[caller]
 	own.held--
-	l.forget(caller, own)
-	l.give()
+	l.forgetCaller(caller, own)
+	l.givePlace()
 }
 
 // Pass lets one other caller go first, if anybody waits, and waits for the next turn:
@@ -107,18 +107,18 @@ func (l *Lane) Pass(ctx context.Context, caller string) error {
 		l.mutex.Unlock()
 		return nil
 	}
-	l.give()
-	return l.wait(ctx, caller, l.lines[caller])
+	l.givePlace()
+	return l.waitTurn(ctx, caller, l.queues[caller])
 }
 
-// give hands one place on, or frees it.
-func (l *Lane) give() {
+// givePlace hands one place on, or frees it.
+func (l *Lane) givePlace() {
 	front := l.next.Front()
 	if front == nil {
 		l.free++
 		return
 	}
-	own := l.next.Remove(front).(*line)
+	own := l.next.Remove(front).(*callerQueue)
 	close(own.waiting.Remove(own.waiting.Front()).(chan struct{}))
 	l.waiting--
 	if own.waiting.Len() > 0 {
@@ -126,18 +126,18 @@ func (l *Lane) give() {
 	}
 }
 
-// drop takes a line that is empty out of the order of turns.
-func (l *Lane) drop(own *line) {
+// removeQueue takes a queue that is empty out of the order of turns.
+func (l *Lane) removeQueue(own *callerQueue) {
 	for e := l.next.Front(); e != nil; e = e.Next() {
-		if e.Value.(*line) == own {
+		if e.Value.(*callerQueue) == own {
 			l.next.Remove(e)
 			return
 		}
 	}
 }
 
-func (l *Lane) forget(caller string, own *line) {
+func (l *Lane) forgetCaller(caller string, own *callerQueue) {
 	if own.held == 0 {
-		delete(l.lines, caller)
+		delete(l.queues, caller)
 	}
 }

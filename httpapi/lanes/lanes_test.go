@@ -30,7 +30,7 @@ func TestLinesTakeTurns(t *testing.T) {
 		l.Leave("first")
 		synctest.Wait()
 		require.Equal(t, []string{"many", "few", "other", "many", "many", "many"}, order)
-		require.Empty(t, l.lines)
+		require.Empty(t, l.queues)
 		require.Equal(t, 1, l.free)
 	})
 }
@@ -59,7 +59,7 @@ func TestLongWorkPasses(t *testing.T) {
 		require.Equal(t, "a", order[1])
 		require.Equal(t, "b", order[2])
 		require.Len(t, order, 7)
-		require.Empty(t, l.lines)
+		require.Empty(t, l.queues)
 		require.Equal(t, 1, l.free)
 	})
 }
@@ -81,7 +81,7 @@ func TestLaneIsBounded(t *testing.T) {
 		synctest.Wait()
 		require.ErrorIs(t, l.Enter(ctx, "d"), ErrFull, "of all")
 		l.mutex.Lock()
-		require.Len(t, l.lines, 3)
+		require.Len(t, l.queues, 3)
 		l.mutex.Unlock()
 		time.Sleep(2 * time.Second)
 		for range 3 {
@@ -91,7 +91,7 @@ func TestLaneIsBounded(t *testing.T) {
 		require.Zero(t, l.next.Len())
 		require.NoError(t, l.Pass(ctx, "a"), "nobody waits")
 		l.Leave("a")
-		require.Empty(t, l.lines)
+		require.Empty(t, l.queues)
 		require.NoError(t, l.Enter(context.Background(), "d"))
 	})
 }

@@ -53,7 +53,7 @@ func findAmbiguity(body []byte) string {
 	if rest := bytes.TrimLeft(body, " \t\r\n"); len(rest) > 0 && rest[0] == '[' {
 		return "one message a call: batches are no part of the protocol any more"
 	}
-	var gate strictjson.Gate
+	var gate strictjson.Validator
 	if err := gate.Check(body, engine.ScreenValuesMax); err != nil {
 		return "no message of the protocol: " + err.Error()
 	}

@@ -40,10 +40,10 @@ type resealSurvey struct {
 
 // resealing counts what of a state older secrets had sealed.
 func (o *Room) resealing(view *fsm.View) *report.Resealing {
-	is := &report.Resealing{Older: o.deps.Secrets.Older(), Index: view.Index, At: view.Time.String()}
+	is := &report.Resealing{Older: o.deps.Secrets.OlderCount(), Index: view.Index, At: view.Time.String()}
 	count := func(v fsm.Sealed) {
 		is.Values++
-		switch older, err := o.deps.Secrets.ByOlder(labels[v.What], v.Data); {
+		switch older, err := o.deps.Secrets.SealedByOlder(labels[v.What], v.Data); {
 		case err != nil:
 			is.Lost++
 		case older:
@@ -66,7 +66,7 @@ func (o *Room) resealing(view *fsm.View) *report.Resealing {
 // secretStatus is the exchange in the cluster's status: nil where there is none.
 func secretStatus(c *border.Request) *report.Resealing {
 	o := operationsOf(c)
-	if o.deps.Secrets.Older() == 0 || c.Judge.Terms.Settings.Genesis == nil {
+	if o.deps.Secrets.OlderCount() == 0 || c.Judge.Terms.Settings.Genesis == nil {
 		return nil
 	}
 	o.health.survey.mutex.Lock()
@@ -158,7 +158,7 @@ const resealEnd = int64(-1)
 func sealedByOlder(c *border.Request, view *fsm.View, from int64) (values []wire.Resealed, next int64, err error) {
 	secrets, seen := c.Secrets(), make(map[string]bool)
 	take := func(v fsm.Sealed) {
-		older, failed := secrets.ByOlder(labels[v.What], v.Data)
+		older, failed := secrets.SealedByOlder(labels[v.What], v.Data)
 		if failed != nil || !older || seen[string(v.Data)] || err != nil || len(values) >= ResealStep {
 			return // What none opens is told by the survey: there is nothing to be sealed.
 		}

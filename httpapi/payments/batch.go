@@ -94,7 +94,7 @@ func screenBatch(c *border.Request) (border.Answer, error) {
 
 // open reads the body: what is wrong with it as a whole ends the call, and
 // nothing happened. It charges the payments.
-func (b *batch) open() ([]strictjson.Stranger, error) {
+func (b *batch) open() ([]strictjson.UnknownMember, error) {
 	c := b.call
 	var err error
 	if c.Asked.Strict, err = strictOf(c); err != nil {
@@ -104,14 +104,14 @@ func (b *batch) open() ([]strictjson.Stranger, error) {
 	if err := b.parsed.Read(c.Asked.Body, "payments", engine.BatchMax, engine.ScreenValuesMax, engine.BodyValuesMax); err != nil {
 		return nil, border.NewError(http.StatusBadRequest, "invalid_json", err.Error())
 	}
-	strangers := b.parsed.Strangers(batchShape)
+	strangers := b.parsed.UnknownMembers(batchShape)
 	if err := edge.RefuseStrangers(strangers, c.Asked.Strict); err != nil {
 		return nil, err
 	}
-	if !b.parsed.Given() {
+	if !b.parsed.HasMember() {
 		return nil, &border.Error{Status: http.StatusUnprocessableEntity, Code: "missing_field", Message: "payments is required", Param: "payments"}
 	}
-	if n := b.parsed.Count(); !b.parsed.List() || n == 0 || n > engine.BatchMax {
+	if n := b.parsed.Count(); !b.parsed.IsList() || n == 0 || n > engine.BatchMax {
 		return nil, border.InvalidField("payments", "must be a list of 1 to "+strconv.Itoa(engine.BatchMax)+" payments")
 	}
 	b.items = append(b.items, make([]batchItem, b.parsed.Count())...)
@@ -258,7 +258,7 @@ func (b *batch) propose(try int) {
 }
 
 // answer says what became of every payment, in order.
-func (b *batch) answer(strangers []strictjson.Stranger) border.Answer {
+func (b *batch) answer(strangers []strictjson.UnknownMember) border.Answer {
 	c := b.call
 	out := append(b.out[:0], `{"results":[`...)
 	for i := range b.items {

@@ -104,7 +104,7 @@ func agentDetails(c *border.Request, m *strictjson.Members, view *fsm.View, chai
 	writeWarnings(m, edge.WriteEffectiveVelocity(m, p.Settings.Velocity, edge.VelocityOf(view.Settings().Policy, chain, fleet)...))
 	var spend strictjson.Members
 	spend.Text("date", dateText(view.Time.Day()))
-	spend.USD("spentUSDC", row.Spend.On(view.Time.Day()))
+	spend.USD("spentUSDC", row.Spend.SpentOn(view.Time.Day()))
 	m.Object("spend", spend)
 	m.Object("attestation", attestationState(view, p, &row))
 	m.Object("ownershipTransfer", ownershipMembers(view.Time, &row))
@@ -262,7 +262,7 @@ func getLimits(c *border.Request) (border.Answer, error) {
 // does. available becomes the smallest remainder of all levels.
 func writeBudget(m *strictjson.Members, limit engine.USD, spend *engine.Spend, today engine.Day, available *engine.USD) {
 	m.Limit("dailyLimitUSDC", limit)
-	m.USD("spentUSDC", spend.On(today))
+	m.USD("spentUSDC", spend.SpentOn(today))
 	m.USD("heldUSDC", spend.HeldOn(today))
 	if limit == engine.NoLimit {
 		m.Null("remainingUSDC")

@@ -102,7 +102,7 @@ func fleetMembers(c *border.Request, view *fsm.View, slot engine.FleetSlot) stri
 	writeFleet(&m, p)
 	writeWarnings(&m, edge.WriteEffectiveVelocity(&m, p.Velocity, &view.Settings().Policy.Velocity))
 	m.Uint("agentCount", uint64(row.Agents))
-	m.USD("spentTodayUSDC", row.Spend.On(today))
+	m.USD("spentTodayUSDC", row.Spend.SpentOn(today))
 	m.USD("remainingTodayUSDC", max(p.DailyLimit-row.Spend.Counted(today), 0))
 	m.Text("date", dateText(today))
 	m.Text("operatorStatus", operatorStatus(view, p.Operator).String())

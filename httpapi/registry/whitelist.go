@@ -102,7 +102,7 @@ func addEntry(find placeOf) func(*border.Request) (border.Answer, error) {
 		entry := edge.ReadWhitelistEntry(f)
 		next := old.With(entry)
 		if !next.Enforce {
-			next.Kinds = next.Present()
+			next.Kinds = next.PresentKinds()
 		}
 		if len(next.Entries) > engine.WhitelistMax {
 			return nil, border.ChangeableRefusal{Cause: border.InvalidField("entries", "must have at most "+strconv.Itoa(engine.WhitelistMax)+" items")}

@@ -26,7 +26,7 @@ func FuzzPolicyYAML(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var g strictjson.Gate
+		var g strictjson.Validator
 		wrapped := append(append([]byte(`{"x":`), converted...), '}')
 		if err := g.Check(wrapped, engine.BodyValuesMax); err != nil && err != strictjson.ErrDepth && err != strictjson.ErrMembers {
 			t.Fatalf("%q became %q: %v", text, converted, err)

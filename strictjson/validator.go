@@ -8,7 +8,7 @@ import (
 	"railguard/engine"
 )
 
-// The gate. fastjson is lenient (it accepts leading zeros, control characters,
+// The validator. fastjson is lenient (it accepts leading zeros, control characters,
 // lone surrogates, it takes the first of two equal names) and its own validator
 // is quadratic in nesting, so every body passes this one-pass check before
 // fastjson reads it: RFC 8259 to the letter, plus what this service asks:
@@ -35,8 +35,8 @@ type span struct {
 	escaped              bool // The name holds a backslash.
 }
 
-// Gate checks one body. It is reused: slices keep their room.
-type Gate struct {
+// Validator checks one body. It is reused: slices keep their room.
+type Validator struct {
 	data    []byte
 	at      int
 	depth   int
@@ -53,44 +53,44 @@ const linearNames = 24
 // Check reports whether data is one acceptable JSON object of at most so many values,
 // and leaves the spans of its members in g.top. Objects and lists are values too; the
 // one at the top is not counted.
-func (g *Gate) Check(data []byte, values int) error {
-	g.start(data, values+1)
-	g.space()
+func (g *Validator) Check(data []byte, values int) error {
+	g.startBody(data, values+1)
+	g.skipSpace()
 	if g.at >= len(data) {
 		return ErrSyntax
 	}
 	if data[g.at] != '{' {
-		if err := g.value(); err != nil {
+		if err := g.checkValue(); err != nil {
 			return err
 		}
 		return ErrTop
 	}
-	if err := g.value(); err != nil {
+	if err := g.checkValue(); err != nil {
 		return err
 	}
-	return g.end()
+	return g.checkEnd()
 }
 
-// start makes the gate ready for a body.
-func (g *Gate) start(data []byte, values int) {
+// startBody makes the validator ready for a body.
+func (g *Validator) startBody(data []byte, values int) {
 	g.data, g.at, g.depth, g.values = data, 0, 0, values
 	g.top, g.names, g.scratch = g.top[:0], g.names[:0], g.scratch[:0]
 }
 
-// end holds that nothing but white space is left.
-func (g *Gate) end() error {
-	if g.space(); g.at != len(g.data) {
+// checkEnd holds that nothing but white space is left.
+func (g *Validator) checkEnd() error {
+	if g.skipSpace(); g.at != len(g.data) {
 		return ErrTrailing
 	}
 	return nil
 }
 
 // Raw returns the bytes of a member of the top object as sent, nil when absent.
-func (g *Gate) Raw(name string) []byte {
+func (g *Validator) Raw(name string) []byte {
 	for i := range g.top {
 		s := &g.top[i]
 		if s.escaped {
-			text, _ := unescape(nil, g.data[s.nameStart:s.nameEnd])
+			text, _ := appendUnescaped(nil, g.data[s.nameStart:s.nameEnd])
 			if string(text) != name {
 				continue
 			}
@@ -102,7 +102,7 @@ func (g *Gate) Raw(name string) []byte {
 	return nil
 }
 
-func (g *Gate) space() {
+func (g *Validator) skipSpace() {
 	for g.at < len(g.data) {
 		switch g.data[g.at] {
 		case ' ', '\t', '\n', '\r':
@@ -113,7 +113,7 @@ func (g *Gate) space() {
 	}
 }
 
-func (g *Gate) value() error {
+func (g *Validator) checkValue() error {
 	if g.at >= len(g.data) {
 		return ErrSyntax
 	}
@@ -122,24 +122,24 @@ func (g *Gate) value() error {
 	}
 	switch c := g.data[g.at]; {
 	case c == '{':
-		return g.object()
+		return g.checkObject()
 	case c == '[':
-		return g.array()
+		return g.checkArray()
 	case c == '"':
-		_, _, _, err := g.text()
+		_, _, _, err := g.scanText()
 		return err
 	case c == 't':
-		return g.word("true")
+		return g.checkWord("true")
 	case c == 'f':
-		return g.word("false")
+		return g.checkWord("false")
 	case c == 'n':
-		return g.word("null")
+		return g.checkWord("null")
 	default:
-		return g.number()
+		return g.checkNumber()
 	}
 }
 
-func (g *Gate) word(word string) error {
+func (g *Validator) checkWord(word string) error {
 	if len(g.data)-g.at < len(word) || string(g.data[g.at:g.at+len(word)]) != word {
 		return ErrSyntax
 	}
@@ -147,41 +147,41 @@ func (g *Gate) word(word string) error {
 	return nil
 }
 
-func (g *Gate) number() error {
-	if g.peek() == '-' {
+func (g *Validator) checkNumber() error {
+	if g.nextByte() == '-' {
 		g.at++
 	}
-	if g.peek() == '0' {
+	if g.nextByte() == '0' {
 		g.at++
-	} else if !g.digits() {
+	} else if !g.skipDigits() {
 		return ErrSyntax
 	}
-	if g.peek() == '.' {
+	if g.nextByte() == '.' {
 		g.at++
-		if !g.digits() {
+		if !g.skipDigits() {
 			return ErrSyntax
 		}
 	}
-	if c := g.peek(); c == 'e' || c == 'E' {
+	if c := g.nextByte(); c == 'e' || c == 'E' {
 		g.at++
-		if c := g.peek(); c == '+' || c == '-' {
+		if c := g.nextByte(); c == '+' || c == '-' {
 			g.at++
 		}
-		if !g.digits() {
+		if !g.skipDigits() {
 			return ErrSyntax
 		}
 	}
 	return nil
 }
 
-func (g *Gate) peek() byte {
+func (g *Validator) nextByte() byte {
 	if g.at < len(g.data) {
 		return g.data[g.at]
 	}
 	return 0
 }
 
-func (g *Gate) digits() bool {
+func (g *Validator) skipDigits() bool {
 	start := g.at
 	for g.at < len(g.data) && g.data[g.at] >= '0' && g.data[g.at] <= '9' {
 		g.at++
@@ -189,24 +189,24 @@ func (g *Gate) digits() bool {
 	return g.at > start
 }
 
-func (g *Gate) array() error {
+func (g *Validator) checkArray() error {
 	if g.depth++; g.depth > engine.JSONDepthMax {
 		return ErrDepth
 	}
 	g.at++
-	g.space()
-	if g.peek() == ']' {
+	g.skipSpace()
+	if g.nextByte() == ']' {
 		g.at++
 		g.depth--
 		return nil
 	}
 	for {
-		g.space()
-		if err := g.value(); err != nil {
+		g.skipSpace()
+		if err := g.checkValue(); err != nil {
 			return err
 		}
-		g.space()
-		switch g.peek() {
+		g.skipSpace()
+		switch g.nextByte() {
 		case ',':
 			g.at++
 		case ']':
@@ -219,13 +219,13 @@ func (g *Gate) array() error {
 	}
 }
 
-func (g *Gate) object() error {
+func (g *Validator) checkObject() error {
 	if g.depth++; g.depth > engine.JSONDepthMax {
 		return ErrDepth
 	}
 	g.at++
-	g.space()
-	if g.peek() == '}' {
+	g.skipSpace()
+	if g.nextByte() == '}' {
 		g.at++
 		g.depth--
 		return nil
@@ -236,24 +236,24 @@ func (g *Gate) object() error {
 		if count > engine.JSONMembersMax {
 			return ErrMembers
 		}
-		member, err := g.memberName(first, &seen)
+		member, err := g.checkMemberName(first, &seen)
 		if err != nil {
 			return err
 		}
-		g.space()
+		g.skipSpace()
 		member.valueStart = g.at
-		if err := g.value(); err != nil {
+		if err := g.checkValue(); err != nil {
 			return err
 		}
 		if g.depth == 1 {
 			member.valueEnd = g.at
 			g.top = append(g.top, member)
 		}
-		g.space()
-		switch g.peek() {
+		g.skipSpace()
+		switch g.nextByte() {
 		case ',':
 			g.at++
-			g.space()
+			g.skipSpace()
 		case '}':
 			g.at++
 			g.depth--
@@ -265,12 +265,12 @@ func (g *Gate) object() error {
 	}
 }
 
-// memberName reads `"name" :` and refuses a name that the object has already.
-func (g *Gate) memberName(first int, seen *map[string]struct{}) (span, error) {
-	if g.peek() != '"' {
+// checkMemberName reads `"name" :` and refuses a name that the object has already.
+func (g *Validator) checkMemberName(first int, seen *map[string]struct{}) (span, error) {
+	if g.nextByte() != '"' {
 		return span{}, ErrSyntax
 	}
-	start, end, escaped, err := g.text()
+	start, end, escaped, err := g.scanText()
 	if err != nil {
 		return span{}, err
 	}
@@ -278,24 +278,24 @@ func (g *Gate) memberName(first int, seen *map[string]struct{}) (span, error) {
 	if escaped {
 		mark := len(g.scratch)
 		// A grown scratch leaves older names in the older array: still valid.
-		if g.scratch, err = unescape(g.scratch, name); err != nil {
+		if g.scratch, err = appendUnescaped(g.scratch, name); err != nil {
 			return span{}, err
 		}
 		name = g.scratch[mark:]
 	}
-	if g.known(name, first, seen) {
+	if g.isDuplicate(name, first, seen) {
 		return span{}, ErrDuplicate
 	}
 	g.names = append(g.names, name)
-	g.space()
-	if g.peek() != ':' {
+	g.skipSpace()
+	if g.nextByte() != ':' {
 		return span{}, ErrSyntax
 	}
 	g.at++
 	return span{nameStart: start, nameEnd: end, escaped: escaped}, nil
 }
 
-func (g *Gate) known(name []byte, first int, seen *map[string]struct{}) bool {
+func (g *Validator) isDuplicate(name []byte, first int, seen *map[string]struct{}) bool {
 	names := g.names[first:]
 	if len(names) < linearNames {
 		for _, other := range names {
@@ -318,8 +318,8 @@ func (g *Gate) known(name []byte, first int, seen *map[string]struct{}) bool {
 	return false
 }
 
-// text reads a string literal; start and end are inside of the quotes.
-func (g *Gate) text() (start, end int, escaped bool, err error) {
+// scanText reads a string literal; start and end are inside of the quotes.
+func (g *Validator) scanText() (start, end int, escaped bool, err error) {
 	g.at++
 	start = g.at
 	for g.at < len(g.data) {
@@ -331,7 +331,7 @@ func (g *Gate) text() (start, end int, escaped bool, err error) {
 			return 0, 0, false, ErrSyntax
 		case c == '\\':
 			escaped = true
-			if err := g.escape(); err != nil {
+			if err := g.checkEscape(); err != nil {
 				return 0, 0, false, err
 			}
 		case c < utf8.RuneSelf:
@@ -347,7 +347,7 @@ func (g *Gate) text() (start, end int, escaped bool, err error) {
 	return 0, 0, false, ErrSyntax
 }
 
-func (g *Gate) escape() error {
+func (g *Validator) checkEscape() error {
 	if g.at+1 >= len(g.data) {
 		return ErrSyntax
 	}
@@ -396,8 +396,8 @@ func hexUnit(b []byte) (uint32, bool) {
 	return unit, true
 }
 
-// unescape appends the text of a string literal's inside, which text() accepted.
-func unescape(dst, literal []byte) ([]byte, error) {
+// appendUnescaped appends the text of a string literal's inside, which text() accepted.
+func appendUnescaped(dst, literal []byte) ([]byte, error) {
 	for i := 0; i < len(literal); {
 		c := literal[i]
 		if c != '\\' {

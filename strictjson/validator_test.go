@@ -59,7 +59,7 @@ func TestGate(t *testing.T) {
 		"duplicate among many":    {strings.Replace(wide(900), `"m899"`, `"m0"`, 1), ErrDuplicate},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var g Gate
+			var g Validator
 			require.ErrorIs(t, g.Check([]byte(c.body), engine.BodyValuesMax), c.want)
 			if c.want == nil {
 				require.NoError(t, g.Check([]byte(c.body), engine.BodyValuesMax), "a gate is used again")
@@ -85,14 +85,14 @@ func wide(members int) string {
 }
 
 func TestGateRaw(t *testing.T) {
-	var g Gate
+	var g Validator
 	require.NoError(t, g.Check([]byte(`{ "amount" : 1.50e1 , "cp\u004eame":"A\u0026B", "x":{"amount":2} }`), engine.BodyValuesMax))
 	require.Equal(t, "1.50e1", string(g.Raw("amount")))
 	require.Equal(t, `"A\u0026B"`, string(g.Raw("cpName")))
 	require.Nil(t, g.Raw("y"))
 }
 
-// The gate's cost is linear: the worst bodies of the largest size end at once.
+// The validator's cost is linear: the worst bodies of the largest size end at once.
 func TestGateIsLinear(t *testing.T) {
 	for name, body := range map[string]string{
 		"brackets": strings.Repeat("[", engine.BodyMax),
@@ -101,22 +101,22 @@ func TestGateIsLinear(t *testing.T) {
 		"escapes":  `{"` + strings.Repeat(`\u0061`, engine.BodyMax/6) + `":1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var g Gate
+			var g Validator
 			require.LessOrEqual(t, len(body), engine.BodyMax+64)
 			_ = g.Check([]byte(body), engine.BodyValuesMax) // Quadratic work would run into the test's own deadline.
 		})
 	}
 }
 
-// FuzzGate compares the gate with the standard library: what it accepts is
+// FuzzValidator compares the validator with the standard library: what it accepts is
 // valid JSON that both parsers read alike, and what it refuses of valid JSON it
 // refuses for one of the stricter reasons.
-func FuzzGate(f *testing.F) {
+func FuzzValidator(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":[1,2,{"b":"\u00e9"}]}`, `{"a":1,"a":2}`, `[1]`, `{"a":"\ud800"}`, `{"a":1e5}`, "{\"\xff\":1}", nest(33)} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var g Gate
+		var g Validator
 		err := g.Check(body, engine.BodyValuesMax)
 		if err == ErrSyntax || err == ErrTrailing {
 			require.False(t, json.Valid(body) && utf8.Valid(body), "refused as broken: %q", body)
@@ -164,7 +164,7 @@ func FuzzQuoted(f *testing.F) {
 
 func BenchmarkGate(b *testing.B) {
 	data := []byte(`{"token":"` + string(bytes.Repeat([]byte("a"), 900)) + `","amount":12.50,"chain":"BASE","cpName":"Paper and Ink"}`)
-	var g Gate
+	var g Validator
 	b.ReportAllocs()
 	for b.Loop() {
 		if g.Check(data, engine.BodyValuesMax) != nil {

@@ -26,9 +26,9 @@ type slot struct {
 	root      Hash // noHash until the segment is complete, or fetched
 }
 
-// shelf is the table of segments and the tree above them. Store.mu guards it.
-type shelf struct {
-	form  shape
+// catalog is the table of segments and the tree above them. Store.mu guards it.
+type catalog struct {
+	form  geometry
 	slots []slot
 	// above[k][i] is the node at level form.level+1+k and index i, noHash if
 	// not known.
@@ -40,9 +40,9 @@ type shelf struct {
 	adoptedSize uint64
 }
 
-// adopt takes the hashes of a tree head of at least one leaf: ids and hashes in the order of a
+// adoptHead takes the hashes of a tree head of at least one leaf: ids and hashes in the order of a
 // compact range.
-func (s *shelf) adopt(size uint64, frontier []Hash) error {
+func (s *catalog) adoptHead(size uint64, frontier []Hash) error {
 	below := make(map[node]Hash)
 	for i, id := range compact.RangeNodes(0, size, nil) {
 		if id.Level < s.form.level {
@@ -52,7 +52,7 @@ func (s *shelf) adopt(size uint64, frontier []Hash) error {
 		}
 	}
 	s.adopted, s.adoptedSize = below, size
-	s.grow(s.form.segment(size - 1))
+	s.slotFor(s.form.segmentOf(size - 1))
 	return nil
 }
 
@@ -61,22 +61,22 @@ type node struct {
 	index uint64
 }
 
-func (s *shelf) grow(number uint64) *slot {
+func (s *catalog) slotFor(number uint64) *slot {
 	for uint64(len(s.slots)) <= number {
 		s.slots = append(s.slots, slot{})
 	}
 	return &s.slots[number]
 }
 
-func (s *shelf) state(number uint64) slotState {
+func (s *catalog) stateOf(number uint64) slotState {
 	if number >= uint64(len(s.slots)) {
 		return slotAbsent
 	}
 	return s.slots[number].state
 }
 
-// node returns a hash at or above segment level.
-func (s *shelf) node(level uint, index uint64) Hash {
+// nodeAt returns a hash at or above segment level.
+func (s *catalog) nodeAt(level uint, index uint64) Hash {
 	if level == s.form.level {
 		if index < uint64(len(s.slots)) {
 			return s.slots[index].root
@@ -92,17 +92,17 @@ func (s *shelf) node(level uint, index uint64) Hash {
 
 // setNode records a hash at or above segment level and what follows from it
 // upwards. A hash that contradicts a known one is divergence.
-func (s *shelf) setNode(level uint, index uint64, h Hash) error {
+func (s *catalog) setNode(level uint, index uint64, h Hash) error {
 	for {
-		if known := s.node(level, index); known != noHash {
+		if known := s.nodeAt(level, index); known != noHash {
 			if known != h {
 				return fmt.Errorf("tree node %d at level %d: %w", index, level, ErrDiverged)
 			}
 		} else {
-			s.store(level, index, h)
+			s.storeNode(level, index, h)
 		}
-		sibling := s.node(level, index^1)
-		if sibling == noHash || s.node(level+1, index>>1) != noHash {
+		sibling := s.nodeAt(level, index^1)
+		if sibling == noHash || s.nodeAt(level+1, index>>1) != noHash {
 			return nil
 		}
 		if index&1 == 0 {
@@ -114,9 +114,9 @@ func (s *shelf) setNode(level uint, index uint64, h Hash) error {
 	}
 }
 
-func (s *shelf) store(level uint, index uint64, h Hash) {
+func (s *catalog) storeNode(level uint, index uint64, h Hash) {
 	if level == s.form.level {
-		s.grow(index).root = h
+		s.slotFor(index).root = h
 		return
 	}
 	k := int(level - s.form.level - 1)

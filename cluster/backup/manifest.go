@@ -10,8 +10,9 @@ import (
 	"railguard/fsm"
 )
 
-// Format is the number of the file's layout; a higher one is refused.
-const Format = 1
+// Format is the number of the file's layout; another one is refused. The drafts before
+// 0.2.0 wrote 1.
+const Format = 2
 
 // Names of the parts, in their order. History and lists have one part for each piece.
 const (

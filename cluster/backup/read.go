@@ -134,7 +134,7 @@ func (r *reader) readManifest() error {
 		return fmt.Errorf("backup: part %s: %w", partManifest, describeCut(err))
 	}
 	if m.Format != Format {
-		return fmt.Errorf("backup: the file has format %d and this binary knows %d", m.Format, Format)
+		return fmt.Errorf("backup: the file has format %d and this release reads %d: restore it with the release that wrote it", m.Format, Format)
 	}
 	sum := sha256.Sum256(data)
 	if r.sums != nil {

@@ -34,8 +34,9 @@ const (
 	JobFolder    = "jobs"
 )
 
-// Format is the layout this binary writes; a higher one is refused.
-const Format = 1
+// Format is the number of the layout that this release writes, log and snapshots
+// included. A folder of another one is refused, see CheckFormat.
+const Format = 2
 
 // Identity is node.json. The incarnation is random and made with the folder: a
 // node that comes back under its old id with an empty disk is told apart from
@@ -106,13 +107,26 @@ func (f *Folder) identify(id string) error {
 	if err := json.Unmarshal(data, &f.identity); err != nil {
 		return fmt.Errorf("cluster: %s in %s cannot be read: %w", IdentityFile, f.path, err)
 	}
-	if f.identity.Format > Format {
-		return fmt.Errorf("cluster: data folder %s has format %d and this binary knows up to %d: it was written by a newer release",
-			f.path, f.identity.Format, Format)
+	if err := CheckFormat("data folder "+f.path, f.identity.Format); err != nil {
+		return err
 	}
 	if f.identity.ID != id {
 		return fmt.Errorf("cluster: data folder %s belongs to node %q, this is node %q: start it under its own id or give it its own folder",
 			f.path, f.identity.ID, id)
+	}
+	return nil
+}
+
+// CheckFormat refuses what, a data folder or a file of one, when its format is not
+// this release's, and says what to do. The drafts before 0.2.0 wrote format 1: their
+// log has other leaves, so that a node which replayed it would differ from the others.
+func CheckFormat(what string, format int) error {
+	switch {
+	case format > Format:
+		return fmt.Errorf("cluster: %s has format %d and this release reads %d: a newer release wrote it; start the node with that release", what, format, Format)
+	case format < Format:
+		return fmt.Errorf("cluster: %s has format %d and this release reads %d: a draft before 0.2.0 wrote it, whose data are not carried over; "+
+			"start with an empty folder, and keep this one with the release that wrote it, which still reads and exports its records", what, format, Format)
 	}
 	return nil
 }

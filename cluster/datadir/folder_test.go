@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,15 +30,20 @@ func TestFolderRefuses(t *testing.T) {
 		_, err := Open(SystemDisk{}, settle(t), "n2")
 		require.ErrorContains(t, err, `belongs to node "n1"`)
 	})
-	t.Run("newer format", func(t *testing.T) {
-		dir := settle(t)
-		path := filepath.Join(dir, IdentityFile)
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), `"format": 1`, `"format": 2`, 1)), 0o600))
-		_, err = Open(SystemDisk{}, dir, "n1")
-		require.ErrorContains(t, err, "newer release")
-	})
+	for format, words := range map[int]string{Format + 1: "a newer release wrote it", Format - 1: "start with an empty folder"} {
+		t.Run(fmt.Sprintf("format %d", format), func(t *testing.T) {
+			dir := settle(t)
+			path := filepath.Join(dir, IdentityFile)
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			changed := strings.Replace(string(data), fmt.Sprintf(`"format": %d`, Format), fmt.Sprintf(`"format": %d`, format), 1)
+			require.NoError(t, os.WriteFile(path, []byte(changed), 0o600))
+			_, err = Open(SystemDisk{}, dir, "n1")
+			require.ErrorContains(t, err, words)
+			_, err = ReadIdentity(dir)
+			require.ErrorContains(t, err, words)
+		})
+	}
 	t.Run("broken identity", func(t *testing.T) {
 		dir := settle(t)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, IdentityFile), []byte("{"), 0o600))

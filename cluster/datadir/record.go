@@ -67,8 +67,8 @@ func ReadRecord(dir string) (*Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s in %s cannot be read: %w", RecoveryFile, dir, err)
 	}
-	if r.Format > Format {
-		return nil, fmt.Errorf("cluster: %s in %s has format %d and this binary knows up to %d", RecoveryFile, dir, r.Format, Format)
+	if err := CheckFormat(RecoveryFile+" in "+dir, r.Format); err != nil {
+		return nil, err
 	}
 	return r, nil
 }

@@ -44,10 +44,7 @@ func ReadIdentity(dir string) (who Identity, err error) {
 	if err != nil {
 		return who, fmt.Errorf("cluster: %s in %s cannot be read: %w", IdentityFile, dir, err)
 	}
-	if who.Format > Format {
-		return who, fmt.Errorf("cluster: data folder %s has format %d and this binary knows up to %d", dir, who.Format, Format)
-	}
-	return who, nil
+	return who, CheckFormat("data folder "+dir, who.Format)
 }
 
 // NewestSnapshot finds the one from which raft would start.

@@ -30,7 +30,7 @@ import (
 const (
 	ProtocolRaft  byte = 'R'
 	ProtocolCalls byte = 'C'
-	muxVersion    byte = 1
+	muxVersion    byte = 2 // The drafts before 0.2.0 spoke 1.
 
 	helloMax     = 4 * engine.KiB
 	frameHead    = 1 + 8

@@ -220,7 +220,10 @@ func (m *Mux) admit(raw net.Conn) (*proven, error) {
 		return nil, err
 	}
 	in.protocol = head[2]
-	if !bytes.Equal(head[:2], muxMagic) || head[3] != muxVersion || in.protocol != ProtocolRaft && in.protocol != ProtocolCalls {
+	if bytes.Equal(head[:2], muxMagic) && head[3] != muxVersion {
+		return nil, fmt.Errorf("cluster: a node speaks version %d of the protocol between nodes and this release %d: run releases that belong together", head[3], muxVersion)
+	}
+	if !bytes.Equal(head[:2], muxMagic) || in.protocol != ProtocolRaft && in.protocol != ProtocolCalls {
 		return nil, errors.New("cluster: unknown protocol on the port between nodes")
 	}
 	var h Hello

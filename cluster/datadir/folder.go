@@ -117,18 +117,21 @@ func (f *Folder) identify(id string) error {
 	return nil
 }
 
+// ErrFormat: another release wrote the folder, and this one does not read it.
+var ErrFormat = errors.New("cluster: another release wrote it")
+
 // CheckFormat refuses what, a data folder or a file of one, when its format is not
 // this release's, and says what to do. The drafts before 0.2.0 wrote format 1: their
 // log has other leaves, so that a node which replayed it would differ from the others.
 func CheckFormat(what string, format int) error {
-	switch {
-	case format > Format:
-		return fmt.Errorf("cluster: %s has format %d and this release reads %d: a newer release wrote it; start the node with that release", what, format, Format)
-	case format < Format:
-		return fmt.Errorf("cluster: %s has format %d and this release reads %d: a draft before 0.2.0 wrote it, whose data are not carried over; "+
-			"start with an empty folder, and keep this one with the release that wrote it, which still reads and exports its records", what, format, Format)
+	if format == Format {
+		return nil
 	}
-	return nil
+	do := "a newer release wrote it; start the node with that release"
+	if format < Format {
+		do = "a draft before 0.2.0 wrote it, whose data are not carried over; start with an empty folder, and keep this one with the release that wrote it, which still reads and exports its records"
+	}
+	return fmt.Errorf("%w: %s has format %d and this release reads %d: %s", ErrFormat, what, format, Format, do)
 }
 
 // settle moves a new node in.

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/datadir"
 )
 
 // diagnosis is what `railguard doctor -o json` prints.
@@ -234,7 +237,9 @@ func TestDoctorOnFoldersAndBackups(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Chmod(folder, 0o700))
 	identity := filepath.Join(folder, "node.json")
-	require.NoError(t, os.WriteFile(identity, []byte(`{"id":"n1","incarnation":"aa"}`), 0o600))
+	require.NoError(t, os.WriteFile(identity, []byte(`{"format":1,"id":"n1","incarnation":"aa"}`), 0o600))
+	require.Contains(t, diagnose("--data", folder).of(t, "folder").Do, "the release that wrote it")
+	require.NoError(t, os.WriteFile(identity, fmt.Appendf(nil, `{"format":%d,"id":"n1","incarnation":"aa"}`, datadir.Format), 0o600))
 	d := diagnose("--data", folder)
 	require.Equal(t, levelWarn, d.of(t, "folder n1").Level, "of no cluster")
 	for _, f := range d.Findings {

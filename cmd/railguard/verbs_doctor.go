@@ -206,6 +206,10 @@ func (d *doctor) folders(cmd *cobra.Command) []string {
 // folder looks at a node's folder on this machine.
 func (d *doctor) folder(path string) {
 	who, err := datadir.ReadIdentity(path)
+	if errors.Is(err, datadir.ErrFormat) {
+		d.say("folder", levelBad, "run the release that wrote it, or begin with an empty folder", "%v", err)
+		return
+	}
 	if err != nil {
 		d.say("folder", levelBad, "name a node's data folder, and run this as its owner", "%s: %v", path, err)
 		return

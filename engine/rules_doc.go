@@ -9,27 +9,24 @@ import (
 // is what runs. A test compares the two.
 func RulesMarkdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The %d rules\n\nRule set %s. Generated from `engine/rulesets` and the judges in `engine/rules_table.go`: "+
+	fmt.Fprintf(&b, "# The %d rules\n\nRule set %s. A test writes this page from `engine/rulesets` and the judges in `engine/rules_table.go`: "+
 		"`go test ./engine -run TestRulesDocument -update`.\n\n", len(Rules), NewestRules.Name)
-	b.WriteString("All rules are evaluated; the first that fired, in the order below, decides. Rows with verdict BLOCK stand " +
-		"ahead of rows with verdict REVIEW. R1 is judged alone.\n\n" +
-		"A REVIEW rule has a mode, set by the institution in `rules` of the policy document: `review` (the default), `off` " +
-		"(not judged), `shadow` (recorded without effect) or `block` (its verdict is BLOCK and it is decided ahead of every " +
+	b.WriteString("All rules are evaluated. The first that fired, in the order of this page, decides; R1 is judged alone. " +
+		"Where none fired, the verdict is PROCEED and the rule " + AllClear + ": \"" + NewestRules.Clear + "\"\n\n" +
+		"The institution sets the mode of a REVIEW rule in `rules` of the policy document: `review` (the default), `off` " +
+		"(the rule is not judged), `shadow` (it is recorded without effect) or `block` (its verdict is BLOCK, decided ahead of every " +
 		"REVIEW). UNKNOWN and BLOCK rules have no mode: they are final.\n\n" +
-		"Judged *at the edge* means: on the credential, the request, one version of the list, the policy and the profiles. " +
-		"Judged *in the log* means: on counters, statuses and log time, when the record is applied.\n\n")
-	b.WriteString("| order | rule | verdict | judged |\n|---|---|---|---|\n")
+		"A rule judged *at the edge* reads the credential, the request, one version of the list, the policy and the profiles. " +
+		"A rule judged *in the log* reads counters, statuses and log time when the record is applied.\n")
 	for i := range Rules {
 		rule := &Rules[i]
-		fmt.Fprintf(&b, "| %d | [%s](#%s) | %s | %s |\n", i+1, rule.Code, strings.ToLower(rule.Code), rule.Verdict, rule.judgedWhere())
-	}
-	fmt.Fprintf(&b, "| end | %s | %s | |\n\n%s: \"%s\"\n", AllClear, Proceed, AllClear, NewestRules.Clear)
-	for i := range Rules {
-		rule := &Rules[i]
-		fmt.Fprintf(&b, "\n## %s\n\n- Verdict: %s\n- Trigger: %s\n- Default: %s\n- Settings: %s\n- Reasons:\n",
-			rule.Code, rule.Verdict, rule.Trigger, rule.Default, rule.Params)
+		fmt.Fprintf(&b, "\n## %s\n\n%s, judged %s. %s\n\nDefault: %s.", rule.Code, rule.Verdict, rule.judgedWhere(), rule.Trigger, rule.Default)
+		if rule.Params != "none" {
+			fmt.Fprintf(&b, " Settings: %s.", rule.Params)
+		}
+		b.WriteString(" Reasons:\n\n")
 		for n, reason := range rule.Reasons {
-			fmt.Fprintf(&b, "  %d. %s\n", n+1, reason)
+			fmt.Fprintf(&b, "%d. %s\n", n+1, reason)
 		}
 	}
 	return b.String()

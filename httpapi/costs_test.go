@@ -60,11 +60,11 @@ func readCosts(t testing.TB) map[string]measured {
 // notMeasured are kinds that no run here can tell, each with why its cost is right.
 var notMeasured = map[border.Kind]string{
 	border.KindNone:   "as dear as the dearest: a route that is not in the table",
-	border.KindVerb:   "what operators do by hand, a few a day, bounded by the group they ask",
-	border.KindProbe:  "must answer whatever happens; as cheap as a 404",
-	border.KindEvents: "walks leaves as a search does, each counted like one of its; its waiting costs a look at a number 20 times a second",
-	border.KindDebug:  "the admin listener's, which is not open to callers",
-	border.KindWhole:  "as a list's compilation on every node, one second: a hundred times what the request itself costs here",
+	border.KindVerb:   "operators do it by hand, a few times a day, and the group that they ask bounds it",
+	border.KindProbe:  "must answer whatever happens, and is as cheap as a 404",
+	border.KindEvents: "walks leaves as a search does, and each counts as one of a search; a call that waits looks at a number 20 times a second",
+	border.KindDebug:  "belongs to the admin listener, which is not open to callers",
+	border.KindWhole:  "counts what a list's compilation costs every node, one second: a hundred times what the request itself costs here",
 }
 
 // Every route has a kind, and so a cost and a lane; every cost rests on a measurement
@@ -120,29 +120,35 @@ func costTable(t testing.TB) string {
 			counts += fmt.Sprintf(", and %.1f for each", float64(is.Each)/10)
 		}
 		if why := notMeasured[k]; why != "" {
-			fmt.Fprintf(&page, "| %s | %s | %s | | | %s |\n", is.Name, counts, is.Lane.Text(), why)
+			fmt.Fprintf(&page, "| %s | %s | %s | | %s |\n", is.Name, counts, is.Lane.Text(), why)
 			continue
 		}
 		m := costs[is.Name]
-		fmt.Fprintf(&page, "| %s | %s | %s | %.0f µs | %.1f | %s |\n", is.Name, counts, is.Lane.Text(), m.micros, m.ratio, m.what)
+		fmt.Fprintf(&page, "| %s | %s | %s | %.0f µs = %.1f | %s |\n", is.Name, counts, is.Lane.Text(), m.micros, m.ratio, m.what)
 	}
 	return page.String()
 }
 
 const costPageHead = `## What calls cost
 
-In screening calls, as measured beside one: processor time of the whole call within one node, without the network
-(` + "`go test ./httpapi -run MeasureCosts -measure`" + `). A call counts that much against its key's rate, a call without a key against its address
-(2,000 a second, burst twice that). A walk counts more for each leaf or case it looked at, once that is known, a search once more for each record that it returns. Each 16 KiB of a body beyond the first count one more,
-a screening call whose token had to be tried and was no good counts 10, a batch its payments, each as a call of its own. A message of [MCP](mcp.md) counts 9, and what its tool calls. No call counts more than its key's burst.
+A call is counted in screening calls, by the processor time that it takes within one node, without the network
+(` + "`go test ./httpapi -run MeasureCosts -measure`" + `). It counts that much against its key's rate; a call without a key counts against its address
+(2,000 a second, burst twice that). No call counts more than its key's burst.
 
-Lanes bound what runs at once on one node. *ordinary*: 16,384 calls. *reserved*: not counted, so that reviewers and operators get through.
-*scans*: half the processors, at least one; keys take turns, a long walk after every 1,024 leaves or cases. While a node applies entries a scan computes a
-millisecond at a time and then rests: twice as long on two processors, as long on four, half as long on eight; on an idle node it does not. *watches*: 256, of one key 32,
-and *streams*: 8, of one key 2, each step in a turn of the scans. In the last three 64 wait (8 of one key among the scans); others get 503 ` + "`overloaded`" + `.
+- A walk counts more for each leaf or case that it looked at, once that is known; a search also one for each record that it returns.
+- Each 16 KiB of a body beyond the first count one more. A screening call whose token had to be tried and was no good counts 10.
+- A batch counts its payments, each as a call of its own. A message of [MCP](mcp.md) counts 9, and what its tool calls.
 
-| kind | counts | lane | measured | in screening calls | what was measured |
-|---|---|---|---|---|---|
+Lanes bound what runs at once on one node:
+
+- *ordinary*: 16,384 calls. *reserved*: calls are not counted, so that reviewers and operators get through.
+- *scans*: half the processors, at least one. Keys take turns, a long walk after every 1,024 leaves or cases. While the node applies entries, a scan computes a
+  millisecond at a time and then rests: twice as long on two processors, as long on four, half as long on eight.
+- *watches*: 256, of one key 32. *streams*: 8, of one key 2. Each step of both takes a turn of the scans.
+- In each of the last three 64 calls may wait (8 of one key among the scans); others get 503 ` + "`overloaded`" + `.
+
+| kind | counts | lane | measured, in screening calls | what was measured |
+|---|---|---|---|---|
 `
 
 // Scans wait for one another, in turns, and verdicts for none of them: a node whose

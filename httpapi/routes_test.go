@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -25,19 +27,19 @@ const routePage = "../docs/ROUTES.md"
 
 const routePageHead = `# Who may call what
 
-Written by a test from the route table of the code, and compared with it: a route that is not here does not exist.
+A test writes this page from the route table of the code and compares the two: a route that is not here does not exist.
 
 *Scope* says whose affair a call is:
 
-- *public*: no key. Nothing in the answer is any operator's.
-- *reference*: any key with one of the roles. Published knowledge, nobody's data.
+- *public*: the call needs no key, and nothing in its answer is any operator's.
+- *reference*: published knowledge, for any key with one of the roles.
 - *owner*: operators' data. A key with an operator's scope sees and changes its own operator's alone: what is another's is
   404, or 403 where the call itself names the other operator.
-- *institution*: what holds for all operators. Closed (403) to keys with an operator's scope, whatever their roles.
+- *institution*: what holds for all operators. It is closed (403) to keys with an operator's scope, whatever their roles.
 
-One of the *roles* is enough; admin has all of them. On the admin listener a key with an operator's scope is no key (401).
-*Kind* names the kind of call by what it costs, with the *lane* it runs in: see [What calls cost](#what-calls-cost).
-No key, an unknown one, one that has expired, was revoked or comes from a network that is not its own: 401.
+One of the *roles* is enough; admin has all of them. The admin listener answers 401 to a key with an operator's scope.
+*Kind* says what the call costs and in which lane it runs: [What calls cost](#what-calls-cost). A lane behind the kind is that call's own.
+401 answers a call without a key, and one whose key is unknown, has expired, was revoked or comes from a network that is not its own.
 
 `
 
@@ -45,28 +47,43 @@ No key, an unknown one, one that has expired, was revoked or comes from a networ
 func routeTable(n *testNode) string {
 	var page strings.Builder
 	page.WriteString(routePageHead)
-	table := func(title string, routes []border.Route) {
-		page.WriteString("## " + title + "\n\n| call | scope | roles | kind | lane |\n|---|---|---|---|---|\n")
-		sort.Slice(routes, func(i, j int) bool { return routes[i].Path+" "+routes[i].Method < routes[j].Path+" "+routes[j].Method })
-		for _, r := range routes {
-			who := strings.Join(border.RoleList(r.Roles), ", ")
-			if r.Roles == border.AnyRole {
-				who = "any"
-			}
-			page.WriteString("| " + r.Method + " " + r.Path + " | " + r.Scope.Text() + " | " + who + " | " + border.ChargeOf(&r).Name + " | " + border.ChargeOf(&r).Lane.Text() + " |\n")
-		}
-	}
-	table("Public API", n.publicRoutes())
-	page.WriteString("\n## Guests in front of the public API\n\nEach there where its setting switches it on ([x402](x402.md), [MCP](mcp.md)). What it asks the API, it asks with the caller's key.\n\n| call | guest | scope | roles |\n|---|---|---|---|\n")
+	page.WriteString("## Public API\n\n" + callTable(n.publicRoutes()))
+	page.WriteString("\n## Guests in front of the public API\n\nA setting switches each on ([x402](x402.md), [MCP](mcp.md)). What a guest asks the API, it asks with the caller's key.\n\n| call | guest | scope | roles |\n|---|---|---|---|\n")
 	for _, o := range held.Operations {
 		if o.Guest != "" {
 			page.WriteString("| " + o.Method + " " + o.Path + " | " + o.Guest + " | " + o.Scope + " | " + strings.Join(o.Roles, ", ") + " |\n")
 		}
 	}
-	page.WriteString("\n")
-	table("Admin listener", n.adminRoutes())
+	page.WriteString("\n## Admin listener\n\n" + callTable(n.adminRoutes()))
 	page.WriteString("\n" + costTable(n.t))
 	return page.String()
+}
+
+// callTable has a row for all calls of one scope, roles, kind and lane. A lane is named where
+// it is not the one that the kind has by itself.
+func callTable(routes []border.Route) string {
+	sort.Slice(routes, func(i, j int) bool { return routes[i].Path+" "+routes[i].Method < routes[j].Path+" "+routes[j].Method })
+	scopes := []string{"public", "reference", "owner", "institution"}
+	calls := map[string][]string{}
+	for _, r := range routes {
+		who := strings.Join(border.RoleList(r.Roles), ", ")
+		if r.Roles == border.AnyRole {
+			who = "any"
+		}
+		charge := border.ChargeOf(&r)
+		kind := charge.Name
+		if lane := charge.Lane.Text(); lane != border.Charges[border.KindOf[r.Method+" "+r.Path]].Lane.Text() {
+			kind += ", " + lane
+		}
+		row := fmt.Sprintf("%d%s | %s | %s", slices.Index(scopes, r.Scope.Text()), r.Scope.Text(), who, kind)
+		calls[row] = append(calls[row], "`"+r.Method+" "+r.Path+"`")
+	}
+	var table strings.Builder
+	table.WriteString("| scope | roles | kind | calls |\n|---|---|---|---|\n")
+	for _, row := range slices.Sorted(maps.Keys(calls)) {
+		table.WriteString("| " + row[1:] + " | " + strings.Join(calls[row], ", ") + " |\n")
+	}
+	return table.String()
 }
 
 // The route table, as a golden file: who may call what is read in one place.

@@ -49,22 +49,21 @@ func handbooks(t *testing.T) string {
 	return all.String()
 }
 
-// Each error code of the API has its place in docs/API.md, each code that stands there is
-// one, and each call of the route table is told of.
+// Each error code of the API has its place in the table of docs/integrators.md, each code that
+// stands there is one, and each call of the route table is told of.
 func TestCodesAndCallsAreDocumented(t *testing.T) {
-	api := text(t, "docs/API.md")
+	_, table, found := strings.Cut(text(t, "docs/integrators.md"), "\n### Every code\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n## ")
 	var codes []string
 	for _, match := range regexp.MustCompile(`(?m)^\t\{"([a-z0-9_]+)", \d{3}, "`).FindAllStringSubmatch(text(t, "httpapi/border/errors.go"), -1) {
 		codes = append(codes, match[1])
-		require.True(t, strings.Contains(api, "`"+match[1]+"`"), "docs/API.md does not tell of the code %s", match[1])
+		require.True(t, strings.Contains(table, "`"+match[1]+"`"), "docs/integrators.md does not tell of the code %s", match[1])
 	}
 	require.Greater(t, len(codes), 30)
-	_, section, found := strings.Cut(api, "\n## Errors\n")
-	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n## ")
-	for _, line := range regexp.MustCompile(`(?m)^\| \d{3} \|[^|]*\|`).FindAllString(section, -1) {
-		for _, name := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(line, -1) {
-			require.Contains(t, codes, name[1], "docs/API.md tells of a code that does not exist")
+	for _, line := range regexp.MustCompile(`(?m)^\| ([^|]*) \| [^|]*\d{3}[^|]* \|`).FindAllStringSubmatch(table, -1) {
+		for _, name := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(line[1], -1) {
+			require.Contains(t, codes, name[1], "docs/integrators.md tells of a code that does not exist")
 		}
 	}
 	told := handbooks(t)

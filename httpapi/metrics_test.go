@@ -52,10 +52,10 @@ func metricNames(t *testing.T) []string {
 func TestEveryMetricIsExplained(t *testing.T) {
 	require.Equal(t, slices.Sorted(maps.Keys(exposition.Help)), metricNames(t))
 	var page strings.Builder
-	page.WriteString("# Metrics\n\n`GET /metrics` on the admin listener, in Prometheus' text format; times in seconds, sizes in bytes, counters end in `_total`.\n" +
-		"What to be alarmed by stands in [OPERATING.md](OPERATING.md#metrics). Written by `make golden`.\n\n| family | what it says |\n|---|---|\n")
+	page.WriteString("# Metrics\n\n`GET /metrics` on the admin listener gives these families in Prometheus' text format. Times are in seconds, sizes in bytes, and counters end in `_total`.\n" +
+		"[Alerts and their runbooks](RUNBOOKS.md) say what to be alarmed by. `make golden` writes this page.\n\n")
 	for _, name := range slices.Sorted(maps.Keys(exposition.Help)) {
-		page.WriteString("| `" + name + "` | " + exposition.Help[name] + " |\n")
+		page.WriteString("- `" + name + "`: " + exposition.Help[name] + "\n")
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(metricPage, []byte(page.String()), 0o644))

@@ -42,7 +42,7 @@ type Deps struct {
 	WriteDeadline  time.Duration          // 0: engine.WriteDeadline.
 	AdminToken     string                 // Secret that counts as an admin key on the admin listener; "": none.
 	Relay          rulebook.Relay         // nil: this node's jobs are all there are.
-	Jobs           retrace.Shelf          // nil: backtests and shadows end with the process.
+	Jobs           retrace.JobStore       // nil: backtests and shadows end with the process.
 	Neighbours     NodeNeighbours         // nil: rates hold for this node alone.
 	ListFiles      rulebook.ListFiles     // nil: GET of a list's entities finds none.
 	LoadList       rulebook.ListLoader    // nil: this node takes no list uploads.

@@ -293,7 +293,7 @@ func (r *restoring) writeSnapshot(view *fsm.View) error {
 		return err
 	}
 	_, nowhere := raft.NewInmemTransport("")
-	sink, err := snapshots.Create(raft.SnapshotVersionMax, view.Index, view.Term, r.members(), view.Index, nowhere)
+	sink, err := snapshots.Create(raft.SnapshotVersionMax, view.Index, view.Term, r.listMembers(), view.Index, nowhere)
 	if err != nil {
 		return fmt.Errorf("backup: snapshot: %w", err)
 	}
@@ -303,19 +303,19 @@ func (r *restoring) writeSnapshot(view *fsm.View) error {
 	return sink.Close()
 }
 
-func (r *restoring) members() raft.Configuration {
+func (r *restoring) listMembers() raft.Configuration {
 	host := r.order.Address
 	if host == "" {
 		host = r.order.ID // It tells its address when it starts.
 	}
 	return raft.Configuration{Servers: []raft.Server{{
 		Suffrage: raft.Voter, ID: raft.ServerID(r.order.ID),
-		Address: raft.ServerAddress(port.Address{Host: host, Incarnation: port.Shown(r.incarnation())}.String()),
+		Address: raft.ServerAddress(port.Address{Host: host, Incarnation: port.Shown(r.readIncarnation())}.String()),
 	}}}
 }
 
-// incarnation returns the folder's random name, which is drawn at the first call.
-func (r *restoring) incarnation() string {
+// readIncarnation returns the folder's random name, which is drawn at the first call.
+func (r *restoring) readIncarnation() string {
 	if r.drawn == "" {
 		var random [16]byte
 		rand.Read(random[:])
@@ -328,7 +328,7 @@ func (r *restoring) incarnation() string {
 // folder.
 func (r *restoring) writeIdentity(result *Restored) error {
 	who := datadir.Identity{
-		Format: datadir.Format, ID: r.order.ID, Incarnation: r.incarnation(), ClusterID: r.cluster,
+		Format: datadir.Format, ID: r.order.ID, Incarnation: r.readIncarnation(), ClusterID: r.cluster,
 		Recovery: result.Recovery + 1, Lineage: result.Lineage,
 	}
 	data, err := json.MarshalIndent(&who, "", "  ")

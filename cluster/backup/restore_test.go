@@ -131,9 +131,9 @@ func requireGroupOfOne(t *testing.T, order Order, who datadir.Identity, restored
 // A node without an address is called by its name until it tells its address.
 func TestRestoreWithoutAnAddress(t *testing.T) {
 	r := &restoring{order: Order{ID: "m1"}}
-	require.Contains(t, string(r.members().Servers[0].Address), "m1")
-	require.Equal(t, r.incarnation(), r.incarnation(), "drawn once")
-	require.NotEqual(t, r.incarnation(), (&restoring{}).incarnation())
+	require.Contains(t, string(r.listMembers().Servers[0].Address), "m1")
+	require.Equal(t, r.readIncarnation(), r.readIncarnation(), "drawn once")
+	require.NotEqual(t, r.readIncarnation(), (&restoring{}).readIncarnation())
 }
 
 // History comes from several files: a full one, and what was added since.

@@ -74,7 +74,7 @@ func catchFaults(dir string, err *error) func() {
 	}
 }
 
-func (f *stillFolder) path(name string) string { return filepath.Join(f.dir, name) }
+func (f *stillFolder) fullPath(name string) string { return filepath.Join(f.dir, name) }
 
 func (f *stillFolder) close() error {
 	var errs []error
@@ -134,7 +134,7 @@ func (f *stillFolder) eachEntry(first, last uint64, visit func(*raft.Log) error)
 	return nil
 }
 
-func (f *stillFolder) members() []datadir.Member {
+func (f *stillFolder) readMembers() []datadir.Member {
 	members := make([]datadir.Member, 0, len(f.configuration.Servers))
 	for _, server := range f.configuration.Servers {
 		address, err := port.ParseAddress(string(server.Address))

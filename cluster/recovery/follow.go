@@ -49,7 +49,7 @@ func FollowStepwise(source Source, from, clusterID string, after func(step strin
 		return report, fmt.Errorf("%w: %w", ErrOrder, err)
 	}
 	if f.lock == nil {
-		if f.lock, err = datadir.Lock(f.path(datadir.LockFile)); err != nil {
+		if f.lock, err = datadir.Lock(f.fullPath(datadir.LockFile)); err != nil {
 			return report, fmt.Errorf("cluster: %s: %w (%w)", f.dir, ErrFolderInUse, err)
 		}
 	}
@@ -107,7 +107,7 @@ func checkFollower(r *datadir.Record, f *stillFolder) error {
 			return fmt.Errorf("the folder is not the one that the group knows as %s: wipe it and let the node join anew", m.ID)
 		}
 	}
-	if _, err := os.Stat(f.path(filepath.Join(datadir.RaftFolder, datadir.LogFile))); err != nil {
+	if _, err := os.Stat(f.fullPath(filepath.Join(datadir.RaftFolder, datadir.LogFile))); err != nil {
 		return err
 	}
 	return nil

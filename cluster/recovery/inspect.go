@@ -36,7 +36,7 @@ func inspectFolder(f *stillFolder, source Source) (r *Report, err error) {
 	defer catchFaults(f.dir, &err)()
 	r = &Report{
 		Dir: f.dir, ClusterID: f.identity.ClusterID, Node: f.identity.ID, Recoveries: f.identity.Recovery,
-		Members: f.members(), FirstIndex: f.firstIndex, LastIndex: f.lastIndex, LastTerm: f.lastTerm, Term: f.term,
+		Members: f.readMembers(), FirstIndex: f.firstIndex, LastIndex: f.lastIndex, LastTerm: f.lastTerm, Term: f.term,
 		Uncertain: Uncertain{Listed: []UncertainLeaf{}}, Survivors: []datadir.Survivor{}, Warnings: []string{}, Problems: []string{},
 	}
 	if f.snapshot != nil {
@@ -101,7 +101,7 @@ func (r *Report) judgeMembers(f *stillFolder) {
 // judgeHistory applies the log to the state, in memory, and compares the leaves on disk with
 // that state.
 func (r *Report) judgeHistory(f *stillFolder) (err error) {
-	history, err := audit.OpenReadOnly(audit.OSDir(f.path(datadir.AuditFolder)), audit.Options{})
+	history, err := audit.OpenReadOnly(audit.OSDir(f.fullPath(datadir.AuditFolder)), audit.Options{})
 	if err != nil {
 		return fmt.Errorf("cluster: history: %w", err)
 	}

@@ -71,7 +71,7 @@ func (c *Recoverer) Run(source Source, order Order) (report *Report, err error) 
 		return report, fmt.Errorf("%w: this folder was about to follow the recovery of %s: finish that", ErrOrder, f.record.Node)
 	}
 	if f.lock == nil { // A folder that was copied without it.
-		if f.lock, err = datadir.Lock(f.path(datadir.LockFile)); err != nil {
+		if f.lock, err = datadir.Lock(f.fullPath(datadir.LockFile)); err != nil {
 			return report, fmt.Errorf("cluster: %s: %w (%w)", f.dir, ErrFolderInUse, err)
 		}
 	}
@@ -118,10 +118,10 @@ func (c *Recoverer) planRecovery(f *stillFolder, report *Report, order *Order) (
 
 // checkFreeSpace refuses where the disk has no room for the copy of the changed files.
 func (c *Recoverer) checkFreeSpace(f *stillFolder, plan *datadir.Record) error {
-	if _, err := os.Stat(f.path(plan.Backup)); err == nil {
+	if _, err := os.Stat(f.fullPath(plan.Backup)); err == nil {
 		return nil
 	}
-	copied, _, err := datadir.LogFiles(f.path(datadir.RaftFolder))
+	copied, _, err := datadir.LogFiles(f.fullPath(datadir.RaftFolder))
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (c *Recoverer) changeFolder(f *stillFolder, plan *datadir.Record) error {
 // copyChangedFiles copies the files that the recovery will change. The copy gets its name when it
 // is whole: where it has one, it was made before the first change.
 func (c *Recoverer) copyChangedFiles(f *stillFolder, plan *datadir.Record) error {
-	whole := f.path(plan.Backup)
+	whole := f.fullPath(plan.Backup)
 	if _, err := os.Stat(whole); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -185,7 +185,7 @@ func (c *Recoverer) copyChangedFiles(f *stillFolder, plan *datadir.Record) error
 	if err := os.Mkdir(unended, 0o700); err != nil {
 		return err
 	}
-	copied, linked, err := datadir.LogFiles(f.path(datadir.RaftFolder))
+	copied, linked, err := datadir.LogFiles(f.fullPath(datadir.RaftFolder))
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (c *Recoverer) copyChangedFiles(f *stillFolder, plan *datadir.Record) error
 			copied = append(copied, path)
 		}
 	}
-	for _, path := range append([]string{f.path(datadir.IdentityFile)}, copied...) {
+	for _, path := range append([]string{f.fullPath(datadir.IdentityFile)}, copied...) {
 		if err := copyFile(path, filepath.Join(unended, filepath.Base(path))); err != nil {
 			return err
 		}
@@ -231,7 +231,7 @@ func copyFile(from, to string) (err error) {
 // of this node alone: what a leader would have written, had it been able to. The
 // term is new, so the entry cannot be taken for one of the old group's.
 func (c *Recoverer) rewriteMembership(f *stillFolder, plan *datadir.Record) (err error) {
-	store, err := datadir.OpenLog(f.path(datadir.RaftFolder))
+	store, err := datadir.OpenLog(f.fullPath(datadir.RaftFolder))
 	if err != nil {
 		return err
 	}
@@ -337,7 +337,7 @@ func (c *Recoverer) verifyFolder(f *stillFolder, plan *datadir.Record) error {
 	if again.snapshot, err = datadir.NewestSnapshot(f.dir); err != nil {
 		return err
 	}
-	if again.store, err = datadir.OpenLogToRead(f.path(datadir.RaftFolder)); err != nil {
+	if again.store, err = datadir.OpenLogToRead(f.fullPath(datadir.RaftFolder)); err != nil {
 		return err
 	}
 	err = again.readLog()

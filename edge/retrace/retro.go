@@ -41,7 +41,7 @@ type Retro struct {
 	one         Case
 	asked       int
 	payer       engine.AgentProfile // Of a record: of all that it is, whether others than the SDN count.
-	seen        seen                // Counterparties that led to nobody.
+	seen        seenParties         // Counterparties that led to nobody.
 
 	stuckAt  uint64 // Where something could not be read,
 	stuck    time.Time
@@ -88,7 +88,7 @@ func (r *Retro) judgeUnread(why error) error {
 func (r *Retro) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
-	r.done.Go(func() { r.run(ctx) })
+	r.done.Go(func() { r.runLoop(ctx) })
 }
 
 // Stop ends it and waits for it.
@@ -97,8 +97,8 @@ func (r *Retro) Stop() {
 	r.done.Wait()
 }
 
-// run is its goroutine: whichever node leads goes on from the replicated cursor.
-func (r *Retro) run(ctx context.Context) {
+// runLoop is its goroutine: whichever node leads goes on from the replicated cursor.
+func (r *Retro) runLoop(ctx context.Context) {
 	ticker := time.NewTicker(retroEvery)
 	defer ticker.Stop()
 	for {
@@ -169,7 +169,7 @@ func (r *Retro) advanceRun(ctx context.Context, s *fsm.Settings, run *wire.Retro
 	if err != nil {
 		return err
 	}
-	r.seen.useBasis(basis{compared, s.Policy})
+	r.seen.useBasis(answerBasis{compared, s.Policy})
 	next := *run
 	record := &wire.Retro{Op: wire.RetroAdvance}
 	view, err := r.cluster.View(ctx, 0)
@@ -324,7 +324,7 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 	if c.request.Wallet == "" && c.request.Name == "" {
 		return nil
 	}
-	party := partyOf(c)
+	party := partyQueryOf(c)
 	if r.seen.leadsToNobody(party) {
 		return nil
 	}
@@ -400,7 +400,7 @@ func matchesOf(f *engine.Facts) (all []match) {
 	return all
 }
 
-// SetRest is Desk.SetRest, and SetStep how many leaves it looks at between two words to
+// SetRest is SetRest of a JobRunner, and SetStep how many leaves it looks at between two words to
 // the log. For tests and benches, before Start.
 func (r *Retro) SetRest(times int) { r.walk.Rest = times }
 

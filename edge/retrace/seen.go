@@ -6,40 +6,40 @@ import (
 	"railguard/engine"
 )
 
-// seenMost bounds how many counterparties are remembered, at some 40 bytes each.
-const seenMost = 1 << 19
+// seenMax bounds how many counterparties are remembered, at some 40 bytes each.
+const seenMax = 1 << 19
 
-// seen remembers the counterparties of a run that led to nobody, so that the many
+// seenParties remembers the counterparties of a run that led to nobody, so that the many
 // records that pay the same ones ask the list once. It is the leader's own and only
 // saves work: it is dropped when it is full, and when an answer could be another.
-type seen struct {
-	basis   basis
+type seenParties struct {
+	basis   answerBasis
 	parties map[[16]byte]struct{}
 }
 
-// basis is what an answer about a counterparty rests on, besides the counterparty.
-type basis struct {
+// answerBasis is what an answer about a counterparty rests on, besides the counterparty.
+type answerBasis struct {
 	lists  lists
 	policy *engine.Policy
 }
 
-// party is what the list is asked about a record.
-type party struct {
+// partyQuery is what the list is asked about a record.
+type partyQuery struct {
 	name, kind, wallet string
 	cons               bool // The payer counts possible matches of other lists than the SDN.
 }
 
-func partyOf(c *Case) party {
-	p := party{name: c.request.Name, kind: c.request.Type, wallet: c.request.Wallet}
+func partyQueryOf(c *Case) partyQuery {
+	p := partyQuery{name: c.request.Name, kind: c.request.Type, wallet: c.request.Wallet}
 	for i := range c.Facts.ChainSize {
 		p.cons = p.cons || c.Facts.Chain[i].Policy.CONS
 	}
 	return p
 }
 
-// key is half a SHA-256 of all that is asked: who pays under a name of their own
+// hashKey is half a SHA-256 of all that is asked: who pays under a name of their own
 // choosing must not be able to pass for another.
-func (p *party) key() (key [16]byte) {
+func (p *partyQuery) hashKey() (key [16]byte) {
 	var room [512]byte
 	data := append(room[:0], p.name...)
 	data = append(append(data, 0xff), p.kind...) // No text holds the byte 0xff.
@@ -53,7 +53,7 @@ func (p *party) key() (key [16]byte) {
 }
 
 // useBasis makes a basis the current one, and drops what was remembered under another.
-func (s *seen) useBasis(b basis) {
+func (s *seenParties) useBasis(b answerBasis) {
 	if s.basis != b {
 		s.dropAll()
 		s.basis = b
@@ -61,16 +61,16 @@ func (s *seen) useBasis(b basis) {
 }
 
 // dropAll drops everything, lists included.
-func (s *seen) dropAll() { *s = seen{} }
+func (s *seenParties) dropAll() { *s = seenParties{} }
 
-func (s *seen) leadsToNobody(p party) bool {
-	_, known := s.parties[p.key()]
+func (s *seenParties) leadsToNobody(p partyQuery) bool {
+	_, known := s.parties[p.hashKey()]
 	return known
 }
 
-func (s *seen) addParty(p party) {
-	if s.parties == nil || len(s.parties) >= seenMost {
+func (s *seenParties) addParty(p partyQuery) {
+	if s.parties == nil || len(s.parties) >= seenMax {
 		s.parties = map[[16]byte]struct{}{}
 	}
-	s.parties[p.key()] = struct{}{}
+	s.parties[p.hashKey()] = struct{}{}
 }

@@ -33,7 +33,7 @@ type Tally struct {
 	Truncated   bool   // More went another way than is remembered: counters are not exact.
 	First, Last engine.Time
 
-	matrix   [engine.Unknown + 1][engine.Unknown + 1]cell
+	matrix   [engine.Unknown + 1][engine.Unknown + 1]matrixCell
 	rules    [engine.RuleBits]ruleTally
 	assumed  [engine.RuleBits]uint64
 	days     map[engine.Day]*[2]uint64 // REVIEWs: recorded, now.
@@ -42,35 +42,35 @@ type Tally struct {
 	doubtful uint64                    // How many are not.
 	more     bool                      // More agents than are told apart.
 	examples []example
-	alike    map[[2]side]int
+	alike    map[[2]decisionKind]int
 }
 
-type cell struct {
+type matrixCell struct {
 	count  uint64
 	amount engine.USD
 }
 
 type ruleTally struct{ recorded, now, gained, lost uint64 }
 
-// side is a verdict and what decided it.
-type side struct {
+// decisionKind is a verdict and what decided it.
+type decisionKind struct {
 	verdict engine.Verdict
 	rule    engine.RuleID
 	sub     engine.Sub
 }
 
-func sideOf(d *engine.Decision) side { return side{d.Verdict, d.Rule, d.Sub} }
+func kindOfDecision(d *engine.Decision) decisionKind { return decisionKind{d.Verdict, d.Rule, d.Sub} }
 
 type example struct {
 	txn, agent string
 	at         engine.Time
 	amount     engine.USD
-	was, now   side
+	was, now   decisionKind
 	rules      *engine.RuleSet
 }
 
 func newTally() *Tally {
-	return &Tally{days: map[engine.Day]*[2]uint64{}, agents: map[engine.AgentSlot]bool{}, alike: map[[2]side]int{}}
+	return &Tally{days: map[engine.Day]*[2]uint64{}, agents: map[engine.AgentSlot]bool{}, alike: map[[2]decisionKind]int{}}
 }
 
 // Judged returns how many calls were judged, and how many of them came to another verdict.
@@ -130,7 +130,7 @@ func (t *Tally) noteCase(c *Case, out *Outcome, truncated bool) {
 	if c.Known {
 		t.noteAgent(c, officer || gone || t.Truncated)
 	}
-	if sideOf(was) != sideOf(now) {
+	if kindOfDecision(was) != kindOfDecision(now) {
 		t.keepExample(c, was, now)
 	}
 }
@@ -177,7 +177,7 @@ func (t *Tally) noteAgent(c *Case, doubtful bool) {
 
 // keepExample keeps a call as an example, if it is among the first of its kind.
 func (t *Tally) keepExample(c *Case, was, now *engine.Decision) {
-	kind := [2]side{sideOf(was), sideOf(now)}
+	kind := [2]decisionKind{kindOfDecision(was), kindOfDecision(now)}
 	if len(t.examples) >= examplesMax || t.alike[kind] >= examplesAlike {
 		return
 	}
@@ -201,7 +201,7 @@ func (t *Tally) Write(m *strictjson.Members) {
 	t.writeAssumed(m)
 	items := make([]strictjson.Members, len(t.examples))
 	for i := range t.examples {
-		t.examples[i].write(&items[i])
+		t.examples[i].writeMembers(&items[i])
 	}
 	m.List("examples", items)
 }
@@ -304,16 +304,16 @@ func (t *Tally) writeAssumed(m *strictjson.Members) {
 	m.Object("notHeld", held)
 }
 
-func (e *example) write(m *strictjson.Members) {
+func (e *example) writeMembers(m *strictjson.Members) {
 	m.Text("txnId", e.txn)
 	m.Optional("agentId", e.agent)
 	m.Time("screenedAt", e.at)
 	m.USD("amountUSDC", e.amount)
-	m.Object("recorded", e.was.members(e.rules))
-	m.Object("candidate", e.now.members(e.rules))
+	m.Object("recorded", e.was.toMembers(e.rules))
+	m.Object("candidate", e.now.toMembers(e.rules))
 }
 
-func (s side) members(rules *engine.RuleSet) (m strictjson.Members) {
+func (s decisionKind) toMembers(rules *engine.RuleSet) (m strictjson.Members) {
 	m.Text("verdict", s.verdict.String())
 	m.TextOrNull("rule", s.rule.Code())
 	m.Text("reason", rules.Reason(s.rule, s.sub))

@@ -40,7 +40,7 @@ type Trace struct {
 	sources Sources
 	from    engine.Time // Records before it warm the counts of R25 and are not judged.
 	looker  *engine.Looker
-	books   *books
+	drift   *counterDrift
 	bands   bands
 	one     Case
 
@@ -54,7 +54,7 @@ type Trace struct {
 func NewTrace(terms Terms, sources Sources, from engine.Time) *Trace {
 	return &Trace{
 		Tally: newTally(), terms: terms, sources: sources, from: from, looker: engine.NewLooker(),
-		books: newBooks(), bands: bands{rows: map[bandKey]*engine.BandRow{}},
+		drift: newCounterDrift(), bands: bands{rows: map[bandKey]*engine.BandRow{}},
 	}
 }
 
@@ -127,10 +127,10 @@ func (t *Trace) takeRecord(ctx context.Context, data []byte) error {
 	if text := readText(x.Edge.Get(leaf.TagPayment)); text != "" {
 		reference = t.sources.Reference(string(x.Edge.Get(leaf.TagKey)), text)
 	}
-	t.books.correctCounters(c, reference)
+	t.drift.correctCounters(c, reference)
 	outcome := c.Judge(t.looker, list, policy)
-	t.books.keepOutcome(c, &outcome.Decision, reference)
-	t.noteCase(c, &outcome, t.books.full || t.bands.full)
+	t.drift.keepOutcome(c, &outcome.Decision, reference)
+	t.noteCase(c, &outcome, t.drift.full || t.bands.full)
 	return nil
 }
 
@@ -198,17 +198,17 @@ func (t *Trace) takeEvent(data []byte) {
 	switch e.Kind {
 	case "review.dispositioned":
 		if e.Disposition != "APPROVED" {
-			t.books.followRefusal(e.Reviewed)
+			t.drift.followRefusal(e.Reviewed)
 			return
 		}
-		t.books.followApproval(e.Reviewed, at)
+		t.drift.followApproval(e.Reviewed, at)
 	case leaf.KindHoldSettled:
-		t.books.followSettlement(e.Screened, at, dollars(e.Amount), dollars(e.Counted))
+		t.drift.followSettlement(e.Screened, at, dollars(e.Amount), dollars(e.Counted))
 	case leaf.KindHoldReleased:
-		t.books.followRelease(e.Screened, at)
+		t.drift.followRelease(e.Screened, at)
 	case leaf.KindDue:
 		if e.Type == leaf.DueHold.String() {
-			t.books.followRelease(e.Screened, at)
+			t.drift.followRelease(e.Screened, at)
 		}
 	}
 }

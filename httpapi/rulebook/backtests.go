@@ -26,9 +26,9 @@ func backtestRoutes() []border.Route {
 }
 
 // newDesk opens the desk of the jobs that judge history again.
-func newDesk(b *Room) *retrace.Desk {
+func newDesk(b *Room) *retrace.JobRunner {
 	records, published := b.deps.Records, b.deps.Published
-	desk := retrace.NewDesk(b.deps.Node, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), published.LogTime)
+	desk := retrace.NewJobRunner(b.deps.Node, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), published.LogTime)
 	if b.deps.Jobs != nil {
 		desk.Resume(b.deps.Jobs, b.termsAgain, func(text string, err error) { b.deps.Logger.Warn(text, "error", err) })
 	}

@@ -24,18 +24,18 @@ type Deps struct {
 	Logger    *slog.Logger
 	Node      string
 	Lists     Lists
-	Sync      Syncer        // nil: this node cannot fetch lists.
-	LoadList  ListLoader    // nil: this node takes no list uploads.
-	ListFiles ListFiles     // nil: GET of a list's entities finds none.
-	Relay     Relay         // nil: this node's jobs are all there are.
-	Jobs      retrace.Shelf // nil: backtests and shadows end with the process.
+	Sync      Syncer           // nil: this node cannot fetch lists.
+	LoadList  ListLoader       // nil: this node takes no list uploads.
+	ListFiles ListFiles        // nil: GET of a list's entities finds none.
+	Relay     Relay            // nil: this node's jobs are all there are.
+	Jobs      retrace.JobStore // nil: backtests and shadows end with the process.
 }
 
 // Room is what calls about policy and lists share: the jobs that judge history
 // again, the list that was uploaded last.
 type Room struct {
 	deps   Deps
-	Jobs   *retrace.Desk
+	Jobs   *retrace.JobRunner
 	upload atomic.Pointer[ofac.Index] // The newest list staged, where a call had to compile it.
 }
 

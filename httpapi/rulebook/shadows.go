@@ -27,7 +27,7 @@ func startShadow(c *border.Request) (border.Answer, error) {
 	now := c.Published().LogTime()
 	order := retrace.Order{Kind: retrace.Shadow, By: c.Key.ID, Now: now, From: now}
 	f := c.ReadFields()
-	most := int64(retrace.ShadowMost / engine.DayLength)
+	most := int64(retrace.ShadowMax / engine.DayLength)
 	days, given := f.Integer("days", 1, most)
 	if !given {
 		days = most

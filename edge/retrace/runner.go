@@ -41,8 +41,8 @@ var stateNames = [...]string{Running: "running", Done: "done", Cancelled: "cance
 const (
 	// FinishedKept is how many jobs of a kind that have ended a node remembers.
 	FinishedKept = 16
-	// ShadowMost is how long a shadow follows the log.
-	ShadowMost = 30 * engine.DayLength
+	// ShadowMax is how long a shadow follows the log.
+	ShadowMax = 30 * engine.DayLength
 
 	followEvery = 250 * time.Millisecond
 	randomBytes = 6
@@ -74,9 +74,9 @@ type Job struct {
 
 	stop context.CancelFunc
 
-	trace *Trace // Of the run, but for its tally.
-	first uint64 // Of the leaves it looks at.
-	shown *shown // What came of a job that ended before the last restart; nil: the trace says.
+	trace       *Trace     // Of the run, but for its tally.
+	first       uint64     // Of the leaves it looks at.
+	savedResult *jobResult // What came of a job that ended before the last restart; nil: the trace says.
 
 	mu      sync.Mutex // Of what follows.
 	state   State
@@ -86,17 +86,17 @@ type Job struct {
 	endedAt engine.Time
 }
 
-// Desk runs the jobs of one node, one of a kind at a time, and remembers a few. With a
-// shelf it finds them again when the node has been restarted: see Resume.
-type Desk struct {
-	node    string
-	history History
-	fetch   func(ctx context.Context, index uint64) ([]byte, error)
-	sources Sources
-	logTime func() engine.Time
-	rest    int
-	shelf   Shelf                        // nil: jobs end with the process.
-	told    func(text string, err error) // Of what the shelf could not do.
+// JobRunner runs the jobs of one node, one of a kind at a time, and remembers a few. With a
+// store it finds them again when the node has been restarted: see Resume.
+type JobRunner struct {
+	node        string
+	history     History
+	fetch       func(ctx context.Context, index uint64) ([]byte, error)
+	sources     Sources
+	logTime     func() engine.Time
+	rest        int
+	store       JobStore                     // nil: jobs end with the process.
+	reportError func(text string, err error) // Of what the store could not do.
 
 	ctx     context.Context
 	end     context.CancelFunc
@@ -106,14 +106,14 @@ type Desk struct {
 	jobs []*Job // Oldest first.
 }
 
-// NewDesk opens the desk of a node. logTime is log time as the node knows it.
-func NewDesk(node string, history History, fetch func(context.Context, uint64) ([]byte, error), sources Sources, logTime func() engine.Time) *Desk {
+// NewJobRunner opens the runner of a node. logTime is log time as the node knows it.
+func NewJobRunner(node string, history History, fetch func(context.Context, uint64) ([]byte, error), sources Sources, logTime func() engine.Time) *JobRunner {
 	ctx, end := context.WithCancel(context.Background())
-	return &Desk{node: node, history: history, fetch: fetch, sources: sources, logTime: logTime, rest: walkRest, ctx: ctx, end: end}
+	return &JobRunner{node: node, history: history, fetch: fetch, sources: sources, logTime: logTime, rest: walkRest, ctx: ctx, end: end}
 }
 
 // Close stops every job and waits for them.
-func (d *Desk) Close() {
+func (d *JobRunner) Close() {
 	d.end()
 	d.running.Wait()
 }
@@ -128,7 +128,7 @@ func NodeOf(kind Kind, id string) string {
 }
 
 // Start begins a job.
-func (d *Desk) Start(order Order) (*Job, error) {
+func (d *JobRunner) Start(order Order) (*Job, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ctx.Err() != nil {
@@ -155,7 +155,7 @@ func (d *Desk) Start(order Order) (*Job, error) {
 }
 
 // beginJob runs a job. before, if any, goes first, in the job's own time. Under mu.
-func (d *Desk) beginJob(ctx context.Context, job *Job, before func(context.Context) error) {
+func (d *JobRunner) beginJob(ctx context.Context, job *Job, before func(context.Context) error) {
 	walk := Walk{History: d.history, Fetch: d.fetch, Rest: d.rest, Next: job.first}
 	d.jobs = append(d.jobs, job)
 	d.dropOldest(job.Order.Kind)
@@ -172,7 +172,7 @@ func (d *Desk) beginJob(ctx context.Context, job *Job, before func(context.Conte
 }
 
 // dropOldest drops the oldest jobs that have ended, beyond those that are kept. Under mu.
-func (d *Desk) dropOldest(kind Kind) {
+func (d *JobRunner) dropOldest(kind Kind) {
 	ended := 0
 	for i := len(d.jobs) - 1; i >= 0; i-- {
 		if job := d.jobs[i]; job.Order.Kind == kind && job.stateNow() != Running {
@@ -185,7 +185,7 @@ func (d *Desk) dropOldest(kind Kind) {
 }
 
 // Job returns a job of this node; nil where there is none of that id.
-func (d *Desk) Job(kind Kind, id string) *Job {
+func (d *JobRunner) Job(kind Kind, id string) *Job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, job := range d.jobs {
@@ -197,7 +197,7 @@ func (d *Desk) Job(kind Kind, id string) *Job {
 }
 
 // Jobs returns the jobs of a kind, newest first.
-func (d *Desk) Jobs(kind Kind) (jobs []*Job) {
+func (d *JobRunner) Jobs(kind Kind) (jobs []*Job) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := len(d.jobs) - 1; i >= 0; i-- {
@@ -209,7 +209,7 @@ func (d *Desk) Jobs(kind Kind) (jobs []*Job) {
 }
 
 // Stop ends a job that runs: a backtest is cancelled, a shadow is done.
-func (d *Desk) Stop(job *Job) {
+func (d *JobRunner) Stop(job *Job) {
 	job.mu.Lock()
 	defer job.mu.Unlock()
 	if job.state == Running {
@@ -222,7 +222,7 @@ func (d *Desk) Stop(job *Job) {
 }
 
 // runJob is the goroutine of a job: it does the work and notes how it ended.
-func (d *Desk) runJob(ctx context.Context, job *Job, work func() error) {
+func (d *JobRunner) runJob(ctx context.Context, job *Job, work func() error) {
 	defer job.stop()
 	if cut := job.endWith(work(), d.ctx.Err() != nil, d.logTime()); !cut {
 		d.keepJob(job)
@@ -253,7 +253,7 @@ func (j *Job) endWith(err error, down bool, at engine.Time) (cut bool) {
 }
 
 // walkLeaves goes over the job's leaves, those of a shadow as they come.
-func (d *Desk) walkLeaves(ctx context.Context, job *Job, walk *Walk) error {
+func (d *JobRunner) walkLeaves(ctx context.Context, job *Job, walk *Walk) error {
 	to := job.last
 	for ctx.Err() == nil {
 		if job.Order.Kind == Shadow {
@@ -275,7 +275,7 @@ func (d *Desk) walkLeaves(ctx context.Context, job *Job, walk *Walk) error {
 	return ctx.Err()
 }
 
-func (d *Desk) waitForMore(ctx context.Context) {
+func (d *JobRunner) waitForMore(ctx context.Context) {
 	timer := time.NewTimer(followEvery)
 	defer timer.Stop()
 	select {
@@ -295,14 +295,14 @@ func (j *Job) stateNow() State {
 func (j *Job) Write(m *strictjson.Members, whole bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.shown != nil {
-		j.shown.write(m, whole)
+	if j.savedResult != nil {
+		j.savedResult.writeMembers(m, whole)
 		return
 	}
-	j.write(m, whole)
+	j.writeMembers(m, whole)
 }
 
-func (j *Job) write(m *strictjson.Members, whole bool) {
+func (j *Job) writeMembers(m *strictjson.Members, whole bool) {
 	m.Text("id", j.ID)
 	m.Text("node", j.node)
 	m.Text("state", stateNames[j.state])
@@ -338,7 +338,7 @@ func (j *Job) write(m *strictjson.Members, whole bool) {
 
 // SetRest has the jobs that begin from now on rest so many times the length of each
 // step; 0: not at all. For tests and benches.
-func (d *Desk) SetRest(times int) {
+func (d *JobRunner) SetRest(times int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.rest = times

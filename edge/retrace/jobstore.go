@@ -12,8 +12,8 @@ import (
 	"railguard/strictjson"
 )
 
-// Shelf keeps documents over a restart of the node.
-type Shelf interface {
+// JobStore keeps documents over a restart of the node.
+type JobStore interface {
 	Put(name string, data []byte) error
 	Drop(name string) error
 	All() (map[string][]byte, error)
@@ -22,10 +22,10 @@ type Shelf interface {
 // ErrTermsGone: the policy or the list of a job that was to go on cannot be had any more.
 var ErrTermsGone = errors.New("what was to be tried cannot be had any more")
 
-// document is a job on the shelf: what was ordered, and what came of it once it has
+// savedJob is a job in the store: what was ordered, and what came of it once it has
 // ended. One that runs is done again from its first leaf on: it is a function of the
 // log, and comes to the same.
-type document struct {
+type savedJob struct {
 	Version  int             `json:"version"`
 	ID       string          `json:"id"`
 	Kind     Kind            `json:"kind"`
@@ -38,18 +38,18 @@ type document struct {
 	First    uint64          `json:"first"` // Leaf.
 	Last     uint64          `json:"last"`
 	State    State           `json:"state"`
-	Finished *shown          `json:"finished,omitempty"`
+	Finished *jobResult      `json:"finished,omitempty"`
 }
 
-const documentVersion = 1
+const savedJobVersion = 1
 
-// shown is what a job that has ended is shown as, each a JSON object.
-type shown struct {
+// jobResult is what a job that has ended is shown as, each a JSON object.
+type jobResult struct {
 	Whole json.RawMessage `json:"whole"`
 	Brief json.RawMessage `json:"brief"`
 }
 
-func (s *shown) write(m *strictjson.Members, whole bool) {
+func (s *jobResult) writeMembers(m *strictjson.Members, whole bool) {
 	body := s.Brief
 	if whole {
 		body = s.Whole
@@ -57,79 +57,79 @@ func (s *shown) write(m *strictjson.Members, whole bool) {
 	*m = append(*m, body[1:len(body)-1]...)
 }
 
-// keepJob puts a job on the shelf as it is now.
-func (d *Desk) keepJob(job *Job) {
-	if d.shelf == nil {
+// keepJob puts a job in the store as it is now.
+func (d *JobRunner) keepJob(job *Job) {
+	if d.store == nil {
 		return
 	}
-	data, err := json.Marshal(job.document())
+	data, err := json.Marshal(job.toSavedJob())
 	if err == nil {
-		err = d.shelf.Put(job.ID, data)
+		err = d.store.Put(job.ID, data)
 	}
 	if err != nil {
-		d.told("a job is kept in memory alone: a restart of this node loses it", fmt.Errorf("%s: %w", job.ID, err))
+		d.reportError("a job is kept in memory alone: a restart of this node loses it", fmt.Errorf("%s: %w", job.ID, err))
 	}
 }
 
-func (j *Job) document() *document {
+func (j *Job) toSavedJob() *savedJob {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	o := &j.Order
-	doc := &document{
-		Version: documentVersion, ID: j.ID, Kind: o.Kind, Policy: o.Document, ListID: o.ListID, From: o.From, To: o.To, By: o.By,
+	doc := &savedJob{
+		Version: savedJobVersion, ID: j.ID, Kind: o.Kind, Policy: o.Document, ListID: o.ListID, From: o.From, To: o.To, By: o.By,
 		Ordered: o.Now, First: j.first, Last: j.last, State: j.state,
 	}
 	if j.state != Running {
 		var whole, brief strictjson.Members
-		j.write(&whole, true)
-		j.write(&brief, false)
-		doc.Finished = &shown{whole.Body(), brief.Body()}
+		j.writeMembers(&whole, true)
+		j.writeMembers(&brief, false)
+		doc.Finished = &jobResult{whole.Body(), brief.Body()}
 	}
 	return doc
 }
 
-func (d *Desk) dropJob(job *Job) {
-	if d.shelf == nil {
+func (d *JobRunner) dropJob(job *Job) {
+	if d.store == nil {
 		return
 	}
-	if err := d.shelf.Drop(job.ID); err != nil {
-		d.told("a job that is forgotten stays on disk", fmt.Errorf("%s: %w", job.ID, err))
+	if err := d.store.Drop(job.ID); err != nil {
+		d.reportError("a job that is forgotten stays on disk", fmt.Errorf("%s: %w", job.ID, err))
 	}
 }
 
-// Resume has the desk keep its jobs on a shelf, and takes up those that are there. terms
-// reads what an order tries, once this node has caught up with it; told is told what
+// Resume has the runner keep its jobs in a store, and takes up those that are there. terms
+// reads what an order tries, once this node has caught up with it; reportError is called with what
 // could not be kept or taken up. Once, before Start.
-func (d *Desk) Resume(shelf Shelf, terms func(context.Context, *Order) (Terms, error), told func(text string, err error)) {
+func (d *JobRunner) Resume(store JobStore, terms func(context.Context, *Order) (Terms, error), reportError func(text string, err error)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.shelf, d.told = shelf, told
-	all, err := shelf.All()
+	d.store, d.reportError = store, reportError
+	all, err := store.All()
 	if err != nil {
-		told("jobs of before the restart cannot all be read", err)
+		reportError("jobs of before the restart cannot all be read", err)
 	}
-	var docs []*document
+	var docs []*savedJob
 	for name, data := range all {
-		if doc, err := d.readDocument(name, data); err != nil {
-			told("a job of before the restart cannot be read", fmt.Errorf("%s: %w", name, err))
+		if doc, err := d.readSavedJob(name, data); err != nil {
+			reportError("a job of before the restart cannot be read", fmt.Errorf("%s: %w", name, err))
 		} else {
 			docs = append(docs, doc)
 		}
 	}
-	slices.SortFunc(docs, func(a, b *document) int { return cmp.Or(cmp.Compare(a.Ordered, b.Ordered), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(docs, func(a, b *savedJob) int { return cmp.Or(cmp.Compare(a.Ordered, b.Ordered), cmp.Compare(a.ID, b.ID)) })
 	for _, doc := range docs {
-		d.takeUp(doc, terms)
+		d.resumeJob(doc, terms)
 	}
 }
 
-func (d *Desk) readDocument(name string, data []byte) (*document, error) {
-	doc := new(document)
+func (d *JobRunner) readSavedJob(name string, data []byte) (*savedJob, error) {
+	doc := new(savedJob)
 	if err := json.Unmarshal(data, doc); err != nil {
 		return nil, err
 	}
 	ended := doc.Finished != nil && len(doc.Finished.Whole) >= 2 && len(doc.Finished.Brief) >= 2
 	switch {
-	case doc.Version != documentVersion:
+	case doc.Version != savedJobVersion:
 		return nil, fmt.Errorf("version %d is not known", doc.Version)
 	case doc.ID != name || NodeOf(doc.Kind, name) != d.node:
 		return nil, fmt.Errorf("holds the job %q", doc.ID)
@@ -139,11 +139,11 @@ func (d *Desk) readDocument(name string, data []byte) (*document, error) {
 	return doc, nil
 }
 
-// takeUp shows a job that has ended, and does one again that ran. Under mu.
-func (d *Desk) takeUp(doc *document, terms func(context.Context, *Order) (Terms, error)) {
+// resumeJob shows a job that has ended, and does one again that ran. Under mu.
+func (d *JobRunner) resumeJob(doc *savedJob, terms func(context.Context, *Order) (Terms, error)) {
 	ctx, stop := context.WithCancel(d.ctx)
 	order := Order{Kind: doc.Kind, Document: doc.Policy, ListID: doc.ListID, From: doc.From, To: doc.To, By: doc.By, Now: doc.Ordered}
-	job := &Job{ID: doc.ID, Order: order, node: d.node, stop: stop, first: doc.First, next: doc.First, last: doc.Last, state: doc.State, shown: doc.Finished}
+	job := &Job{ID: doc.ID, Order: order, node: d.node, stop: stop, first: doc.First, next: doc.First, last: doc.Last, state: doc.State, savedResult: doc.Finished}
 	if job.state != Running {
 		stop()
 		d.jobs = append(d.jobs, job)

@@ -22,7 +22,7 @@ func caseOf(leaf uint64, at engine.Time, was engine.Verdict) *Case {
 	return c
 }
 
-func booked(b *books, leaf uint64, at engine.Time, was, now engine.Verdict) {
+func booked(b *counterDrift, leaf uint64, at engine.Time, was, now engine.Verdict) {
 	b.beginDay(at.Day())
 	b.keepOutcome(caseOf(leaf, at, was), &engine.Decision{Verdict: now}, engine.ReferenceKey{byte(leaf), byte(leaf >> 8), byte(leaf >> 16), 1})
 }
@@ -30,8 +30,8 @@ func booked(b *books, leaf uint64, at engine.Time, was, now engine.Verdict) {
 // What is remembered of payments is bounded: what nothing can come of any more makes room, and
 // where it does not, everything goes and the tally says that it is not exact.
 func TestBooksAreBounded(t *testing.T) {
-	filled := func(ch *change) *books {
-		b := newBooks()
+	filled := func(ch *divergentPayment) *counterDrift {
+		b := newCounterDrift()
 		b.beginDay(today.Day())
 		for i := range uint64(changesMax) {
 			b.changed[i] = ch
@@ -39,25 +39,25 @@ func TestBooksAreBounded(t *testing.T) {
 		return b
 	}
 	settledBy := engine.HoldMax + 2*engine.DayLength
-	b := filled(&change{was: counted{today.Day(), engine.Dollar}})
+	b := filled(&divergentPayment{was: dayAmount{today.Day(), engine.Dollar}})
 	booked(b, changesMax, today+settledBy, engine.Proceed, engine.Block)
 	require.False(t, b.full, "they were older than the longest hold")
 	require.Len(t, b.changed, 1)
 
-	for name, ch := range map[string]*change{
-		"young":   {now: counted{today.Day() + 1, engine.Dollar}},
-		"waiting": {was: counted{today.Day(), engine.Dollar}, undecided: true},
+	for name, ch := range map[string]*divergentPayment{
+		"young":   {now: dayAmount{today.Day() + 1, engine.Dollar}},
+		"waiting": {was: dayAmount{today.Day(), engine.Dollar}, undecided: true},
 	} {
 		b = filled(ch)
-		b.used[engine.ReferenceKey{9}] = use{leaf: 9}
+		b.used[engine.ReferenceKey{9}] = referenceUse{leaf: 9}
 		booked(b, changesMax, today+settledBy, engine.Proceed, engine.Block)
 		require.True(t, b.full, name)
 		require.Len(t, b.changed, 1)
 		require.Empty(t, b.used)
 	}
-	b = newBooks()
+	b = newCounterDrift()
 	for i := range changesMax {
-		b.used[engine.ReferenceKey{byte(i), byte(i >> 8), byte(i >> 16), 2}] = use{}
+		b.used[engine.ReferenceKey{byte(i), byte(i >> 8), byte(i >> 16), 2}] = referenceUse{}
 	}
 	booked(b, 1, today, engine.Block, engine.Proceed)
 	require.Len(t, b.used, changesMax, "no reference more is remembered")
@@ -66,7 +66,7 @@ func TestBooksAreBounded(t *testing.T) {
 // A REVIEW is remembered until an officer has decided it, whatever becomes of it now: an
 // approval counts in history from then on.
 func TestBooksRememberReviews(t *testing.T) {
-	b := newBooks()
+	b := newCounterDrift()
 	booked(b, 1, today, engine.Review, engine.Review)
 	booked(b, 2, today, engine.Proceed, engine.Proceed)
 	booked(b, 3, today, engine.Block, engine.Unknown)
@@ -143,18 +143,18 @@ func TestSameBand(t *testing.T) {
 // Counterparties that led to nobody are remembered for one basis, bounded, and told apart by
 // all that is asked.
 func TestSeen(t *testing.T) {
-	var s seen
+	var s seenParties
 	policy := new(engine.Policy)
-	s.useBasis(basis{policy: policy})
-	asked := party{name: "a", kind: "b", wallet: "c"}
+	s.useBasis(answerBasis{policy: policy})
+	asked := partyQuery{name: "a", kind: "b", wallet: "c"}
 	s.addParty(asked)
 	require.True(t, s.leadsToNobody(asked))
-	for _, other := range []party{{name: "ab", wallet: "c"}, {name: "a", kind: "bc"}, {name: "a", kind: "b", wallet: "c", cons: true}, {kind: "a", wallet: "b"}, {}} {
+	for _, other := range []partyQuery{{name: "ab", wallet: "c"}, {name: "a", kind: "bc"}, {name: "a", kind: "b", wallet: "c", cons: true}, {kind: "a", wallet: "b"}, {}} {
 		require.False(t, s.leadsToNobody(other), "%+v", other)
 	}
-	s.useBasis(basis{policy: policy})
+	s.useBasis(answerBasis{policy: policy})
 	require.True(t, s.leadsToNobody(asked))
-	s.useBasis(basis{policy: new(engine.Policy)})
+	s.useBasis(answerBasis{policy: new(engine.Policy)})
 	require.False(t, s.leadsToNobody(asked), "another policy may find them")
 }
 

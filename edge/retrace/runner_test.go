@@ -21,10 +21,10 @@ import (
 	"railguard/strictjson"
 )
 
-// office is a desk over a world's history, with a policy to be tried.
+// office is a runner over a world's history, with a policy to be tried.
 type office struct {
 	*edgetest.World
-	desk   *retrace.Desk
+	runner *retrace.JobRunner
 	policy *engine.Policy
 	token  string
 }
@@ -40,9 +40,9 @@ func newOffice(t *testing.T) *office {
 }
 
 func (o *office) open(t *testing.T) {
-	o.desk = retrace.NewDesk("n1", o.Store, o.Leaf, o.Judges.Retracing(), o.LogTime)
-	o.desk.SetRest(0)
-	t.Cleanup(o.desk.Close)
+	o.runner = retrace.NewJobRunner("n1", o.Store, o.Leaf, o.Judges.Retracing(), o.LogTime)
+	o.runner.SetRest(0)
+	t.Cleanup(o.runner.Close)
 }
 
 func (o *office) pay(amount int) {
@@ -76,7 +76,7 @@ func TestBacktest(t *testing.T) {
 			o.pay(6)
 			o.Advance(engine.Hour)
 		}
-		job, err := o.desk.Start(o.order(retrace.Backtest, edgetest.Start+engine.Hour, edgetest.Start+2*engine.Hour))
+		job, err := o.runner.Start(o.order(retrace.Backtest, edgetest.Start+engine.Hour, edgetest.Start+2*engine.Hour))
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, "done", stateOf(t, job))
@@ -95,15 +95,15 @@ func TestBacktest(t *testing.T) {
 		for _, id := range []string{"", "bt_", "bt_0123456789ab", "bt_0123456789ab_", "bt_0123456789abxn1", "bt_0123456789_n1"} {
 			require.Empty(t, retrace.NodeOf(retrace.Backtest, id), id)
 		}
-		require.Same(t, job, o.desk.Job(retrace.Backtest, job.ID))
-		require.Nil(t, o.desk.Job(retrace.Shadow, job.ID))
-		require.Nil(t, o.desk.Job(retrace.Backtest, "bt_x"))
-		o.desk.Stop(job)
+		require.Same(t, job, o.runner.Job(retrace.Backtest, job.ID))
+		require.Nil(t, o.runner.Job(retrace.Shadow, job.ID))
+		require.Nil(t, o.runner.Job(retrace.Backtest, "bt_x"))
+		o.runner.Stop(job)
 		require.Equal(t, "done", stateOf(t, job), "what has ended cannot be stopped")
 
 		list := o.order(retrace.Backtest, edgetest.Start, o.LogTime()+engine.Hour) // It does not wait for what is to come.
 		list.Document, list.Terms, list.ListID = nil, retrace.Terms{List: o.List()}, "snp_x"
-		job, err = o.desk.Start(list)
+		job, err = o.runner.Start(list)
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, "null", shown(t, job, true).Get("policy").String())
@@ -119,11 +119,11 @@ func TestShadow(t *testing.T) {
 		o := newOffice(t)
 		o.pay(6) // Before it began.
 		o.Advance(engine.Second)
-		job, err := o.desk.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
+		job, err := o.runner.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
 		require.NoError(t, err)
-		_, err = o.desk.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
+		_, err = o.runner.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
 		require.ErrorIs(t, err, retrace.ErrBusy)
-		_, err = o.desk.Start(o.order(retrace.Backtest, 0, o.LogTime()))
+		_, err = o.runner.Start(o.order(retrace.Backtest, 0, o.LogTime()))
 		require.NoError(t, err, "a job of another kind")
 		for n := 1; n < 4; n++ {
 			o.pay(6)
@@ -132,12 +132,12 @@ func TestShadow(t *testing.T) {
 			require.Equal(t, n, shown(t, job, false).GetInt("changed"))
 		}
 		require.Equal(t, "running", stateOf(t, job))
-		o.desk.Stop(job)
+		o.runner.Stop(job)
 		require.Equal(t, "done", stateOf(t, job), "a shadow that is stopped is done")
 		require.Equal(t, o.LogTime().String(), string(shown(t, job, false).GetStringBytes("endedAt")))
 		synctest.Wait()
 
-		job, err = o.desk.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
+		job, err = o.runner.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
 		require.NoError(t, err)
 		o.Advance(engine.Hour - engine.Millisecond)
 		time.Sleep(time.Second)
@@ -147,8 +147,8 @@ func TestShadow(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.Equal(t, "done", stateOf(t, job))
-		require.Len(t, o.desk.Jobs(retrace.Shadow), 2)
-		require.Same(t, job, o.desk.Jobs(retrace.Shadow)[0], "newest first")
+		require.Len(t, o.runner.Jobs(retrace.Shadow), 2)
+		require.Same(t, job, o.runner.Jobs(retrace.Shadow)[0], "newest first")
 	})
 }
 
@@ -158,24 +158,24 @@ func TestJobsThatEndBadly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
 		o.pay(6)
-		job, err := o.desk.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
+		job, err := o.runner.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
 		require.NoError(t, err)
-		o.desk.Close()
+		o.runner.Close()
 		require.Equal(t, "cancelled", stateOf(t, job))
 		require.Equal(t, retrace.ErrClosed.Error(), string(shown(t, job, false).GetStringBytes("error")))
-		_, err = o.desk.Start(o.order(retrace.Backtest, 0, o.LogTime()))
+		_, err = o.runner.Start(o.order(retrace.Backtest, 0, o.LogTime()))
 		require.ErrorIs(t, err, retrace.ErrClosed)
 
-		desk := retrace.NewDesk("n1", holed{o.Store, 0, errors.New("the disk")}, o.Leaf, o.Judges.Retracing(), o.LogTime)
-		defer desk.Close()
-		job, err = desk.Start(o.order(retrace.Backtest, 0, o.LogTime()))
+		runner := retrace.NewJobRunner("n1", holed{o.Store, 0, errors.New("the disk")}, o.Leaf, o.Judges.Retracing(), o.LogTime)
+		defer runner.Close()
+		job, err = runner.Start(o.order(retrace.Backtest, 0, o.LogTime()))
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Equal(t, "failed", stateOf(t, job))
 		require.Equal(t, "history could not be read: the disk", string(shown(t, job, false).GetStringBytes("error")))
 
 		gate := make(chan struct{})
-		slow := retrace.NewDesk("n1", holed{o.Store, 0, audit.ErrMissing}, func(ctx context.Context, _ uint64) ([]byte, error) {
+		slow := retrace.NewJobRunner("n1", holed{o.Store, 0, audit.ErrMissing}, func(ctx context.Context, _ uint64) ([]byte, error) {
 			select {
 			case <-gate:
 				return nil, errAway
@@ -194,14 +194,14 @@ func TestJobsThatEndBadly(t *testing.T) {
 	})
 }
 
-// shelf keeps documents in memory.
-type shelf struct {
+// store keeps documents in memory.
+type store struct {
 	mutex sync.Mutex
 	docs  map[string][]byte
 	fails error
 }
 
-func (s *shelf) Put(name string, data []byte) error {
+func (s *store) Put(name string, data []byte) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.fails == nil {
@@ -210,23 +210,23 @@ func (s *shelf) Put(name string, data []byte) error {
 	return s.fails
 }
 
-func (s *shelf) Drop(name string) error {
+func (s *store) Drop(name string) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	delete(s.docs, name)
 	return s.fails
 }
 
-func (s *shelf) All() (map[string][]byte, error) {
+func (s *store) All() (map[string][]byte, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return maps.Clone(s.docs), s.fails
 }
 
-// resume opens a desk again, as after a restart.
-func (o *office) resume(t *testing.T, s *shelf, gone error) (told []string) {
+// resume opens a runner again, as after a restart.
+func (o *office) resume(t *testing.T, s *store, gone error) (told []string) {
 	o.open(t)
-	o.desk.Resume(s, func(context.Context, *retrace.Order) (retrace.Terms, error) {
+	o.runner.Resume(s, func(context.Context, *retrace.Order) (retrace.Terms, error) {
 		return retrace.Terms{Policy: o.policy}, gone
 	},
 		func(text string, err error) { told = append(told, text+": "+err.Error()) })
@@ -237,13 +237,13 @@ func (o *office) resume(t *testing.T, s *shelf, gone error) (told []string) {
 // is done again and comes to the same.
 func TestJobsOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t), &shelf{docs: map[string][]byte{}}
+		o, s := newOffice(t), &store{docs: map[string][]byte{}}
 		require.Empty(t, o.resume(t, s, nil))
 		o.pay(6)
 		o.Advance(engine.Second)
 		var first *retrace.Job
 		for n := range retrace.FinishedKept + 2 {
-			job, err := o.desk.Start(o.order(retrace.Backtest, 0, o.LogTime()))
+			job, err := o.runner.Start(o.order(retrace.Backtest, 0, o.LogTime()))
 			require.NoError(t, err)
 			synctest.Wait()
 			if n == 2 {
@@ -251,51 +251,51 @@ func TestJobsOverARestart(t *testing.T) {
 			}
 			o.Advance(engine.Second)
 		}
-		require.Len(t, o.desk.Jobs(retrace.Backtest), retrace.FinishedKept+1, "those that had ended when the last one began, and that one")
-		job, err := o.desk.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
+		require.Len(t, o.runner.Jobs(retrace.Backtest), retrace.FinishedKept+1, "those that had ended when the last one began, and that one")
+		job, err := o.runner.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
 		require.NoError(t, err)
 		o.pay(6)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		before := shown(t, first, true).String()
-		o.desk.Close()
+		o.runner.Close()
 
 		require.Empty(t, o.resume(t, s, nil))
 		o.pay(6)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		jobs := o.desk.Jobs(retrace.Backtest)
+		jobs := o.runner.Jobs(retrace.Backtest)
 		require.Len(t, jobs, retrace.FinishedKept)
-		require.Equal(t, before, shown(t, o.desk.Job(retrace.Backtest, first.ID), true).String())
-		require.Equal(t, 1, shown(t, o.desk.Job(retrace.Backtest, first.ID), false).GetInt("changed"))
-		again := o.desk.Job(retrace.Shadow, job.ID)
+		require.Equal(t, before, shown(t, o.runner.Job(retrace.Backtest, first.ID), true).String())
+		require.Equal(t, 1, shown(t, o.runner.Job(retrace.Backtest, first.ID), false).GetInt("changed"))
+		again := o.runner.Job(retrace.Shadow, job.ID)
 		require.Equal(t, "running", stateOf(t, again))
 		require.Equal(t, 2, shown(t, again, false).GetInt("changed"), "it is done again from its first leaf on")
 		require.Len(t, s.docs, retrace.FinishedKept+1)
-		o.desk.Close()
+		o.runner.Close()
 
 		// What was to be tried cannot be had any more.
 		o.resume(t, s, retrace.ErrTermsGone)
 		synctest.Wait()
-		failed := o.desk.Job(retrace.Shadow, job.ID)
+		failed := o.runner.Job(retrace.Shadow, job.ID)
 		require.Equal(t, "failed", stateOf(t, failed))
 		require.Equal(t, retrace.ErrTermsGone.Error(), string(shown(t, failed, false).GetStringBytes("error")))
-		o.desk.Close()
+		o.runner.Close()
 		require.Empty(t, o.resume(t, s, nil))
-		require.Equal(t, "failed", stateOf(t, o.desk.Job(retrace.Shadow, job.ID)), "it is not tried again")
+		require.Equal(t, "failed", stateOf(t, o.runner.Job(retrace.Shadow, job.ID)), "it is not tried again")
 	})
 }
 
-// What stands on the shelf and is no job of this node is told, and left alone; so is what the
-// shelf cannot do.
+// What stands in the store and is no job of this node is told, and left alone; so is what the
+// store cannot do.
 func TestStrangeShelf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t), &shelf{docs: map[string][]byte{}}
+		o, s := newOffice(t), &store{docs: map[string][]byte{}}
 		o.resume(t, s, nil)
-		job, err := o.desk.Start(o.order(retrace.Backtest, 0, o.LogTime()))
+		job, err := o.runner.Start(o.order(retrace.Backtest, 0, o.LogTime()))
 		require.NoError(t, err)
 		synctest.Wait()
-		o.desk.Close()
+		o.runner.Close()
 		good := string(s.docs[job.ID])
 		for name, c := range map[string]struct{ id, doc, told string }{
 			"another name":                  {"bt_0123456789ab_n1", good, "holds the job"},
@@ -310,16 +310,16 @@ func TestStrangeShelf(t *testing.T) {
 			told := o.resume(t, s, nil)
 			require.Len(t, told, 1, name)
 			require.Contains(t, told[0], c.told, name)
-			require.Empty(t, o.desk.Jobs(retrace.Backtest), name)
+			require.Empty(t, o.runner.Jobs(retrace.Backtest), name)
 			require.Len(t, s.docs, 1)
-			o.desk.Close()
+			o.runner.Close()
 		}
 		s.fails = errors.New("the disk")
 		var told []string
 		o.open(t)
-		o.desk.Resume(s, nil, func(text string, err error) { told = append(told, text+": "+err.Error()) })
+		o.runner.Resume(s, nil, func(text string, err error) { told = append(told, text+": "+err.Error()) })
 		require.Contains(t, told[0], "cannot all be read: the disk")
-		_, err = o.desk.Start(o.order(retrace.Backtest, 0, o.LogTime()))
+		_, err = o.runner.Start(o.order(retrace.Backtest, 0, o.LogTime()))
 		require.NoError(t, err, "a job is kept in memory all the same")
 		synctest.Wait()
 		require.Contains(t, told[len(told)-1], "kept in memory alone")
@@ -329,12 +329,12 @@ func TestStrangeShelf(t *testing.T) {
 // A job of before a restart waits until this node has the log back that it began with.
 func TestJobWaitsForItsHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, s := newOffice(t), &shelf{docs: map[string][]byte{}}
+		o, s := newOffice(t), &store{docs: map[string][]byte{}}
 		o.resume(t, s, nil)
 		o.pay(6)
 		order := o.order(retrace.Backtest, 0, o.LogTime()+engine.Hour)
 		order.Now += engine.Hour // Ordered when this node's log was longer.
-		gate := retrace.NewDesk("n1", holed{o.Store, 0, audit.ErrMissing}, func(ctx context.Context, _ uint64) ([]byte, error) {
+		gate := retrace.NewJobRunner("n1", holed{o.Store, 0, audit.ErrMissing}, func(ctx context.Context, _ uint64) ([]byte, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, o.Judges.Retracing(), o.LogTime)
@@ -345,11 +345,11 @@ func TestJobWaitsForItsHistory(t *testing.T) {
 		o.resume(t, s, nil)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Equal(t, "running", stateOf(t, o.desk.Job(retrace.Backtest, job.ID)))
+		require.Equal(t, "running", stateOf(t, o.runner.Job(retrace.Backtest, job.ID)))
 		o.Advance(engine.Hour)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, "done", stateOf(t, o.desk.Job(retrace.Backtest, job.ID)))
-		require.Equal(t, 1, shown(t, o.desk.Job(retrace.Backtest, job.ID), false).GetInt("changed"))
+		require.Equal(t, "done", stateOf(t, o.runner.Job(retrace.Backtest, job.ID)))
+		require.Equal(t, 1, shown(t, o.runner.Job(retrace.Backtest, job.ID), false).GetInt("changed"))
 	})
 }

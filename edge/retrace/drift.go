@@ -6,7 +6,7 @@ import (
 	"railguard/engine"
 )
 
-// books tell how far counters are from what the records show, because payments went
+// counterDrift tells how far counters are from what the records show, because payments went
 // another way: what counts today under the terms that are tried, less what counted in
 // history. A record's evidence is what its counters were; with the difference added it
 // is what they would have been. So everything that is in the evidence (approvals, holds
@@ -14,31 +14,31 @@ import (
 // became of payments that went another way is kept here.
 //
 // Counters are of one UTC day: at midnight the differences go.
-type books struct {
+type counterDrift struct {
 	day     engine.Day
 	agents  map[engine.AgentSlot]engine.USD
 	fleets  map[engine.FleetSlot]engine.USD
-	changed map[uint64]*change          // By the leaf of the record.
-	used    map[engine.ReferenceKey]use // Of payments that proceed in this world alone.
-	full    bool                        // A payment that went another way found no room: what follows is not exact.
+	changed map[uint64]*divergentPayment         // By the leaf of the record.
+	used    map[engine.ReferenceKey]referenceUse // Of payments that proceed in this world alone.
+	full    bool                                 // A payment that went another way found no room: what follows is not exact.
 }
 
 // changesMax bounds the payments that went another way and may still be approved,
 // released or settled, and the references they used: 300 bytes each.
 const changesMax = 131_072
 
-// use is who used a payment reference, and when.
-type use struct {
+// referenceUse is who used a payment reference, and when.
+type referenceUse struct {
 	leaf uint64
 	at   engine.Time
 }
 
-// change is a payment that counts in one of the two worlds alone.
-type change struct {
+// divergentPayment is a payment that counts in one of the two worlds alone.
+type divergentPayment struct {
 	agents    [engine.DepthMax + 1]engine.AgentSlot
 	levels    int
 	fleet     engine.FleetSlot
-	was, now  counted // In history, and under the terms that are tried.
+	was, now  dayAmount // In history, and under the terms that are tried.
 	amount    engine.USD
 	proceeds  bool // Under the terms that are tried.
 	settled   bool // It was made: an approval counts nothing more.
@@ -46,20 +46,20 @@ type change struct {
 	reference engine.ReferenceKey
 }
 
-type counted struct {
+type dayAmount struct {
 	day    engine.Day
 	amount engine.USD
 }
 
-func newBooks() *books {
-	return &books{
+func newCounterDrift() *counterDrift {
+	return &counterDrift{
 		agents: map[engine.AgentSlot]engine.USD{}, fleets: map[engine.FleetSlot]engine.USD{},
-		changed: map[uint64]*change{}, used: map[engine.ReferenceKey]use{},
+		changed: map[uint64]*divergentPayment{}, used: map[engine.ReferenceKey]referenceUse{},
 	}
 }
 
 // beginDay drops the differences of the day before, if this is a later one.
-func (b *books) beginDay(day engine.Day) {
+func (b *counterDrift) beginDay(day engine.Day) {
 	if day > b.day {
 		b.day = day
 		clear(b.agents)
@@ -69,7 +69,7 @@ func (b *books) beginDay(day engine.Day) {
 
 // correctCounters sets the counters and the reference of a case to what they would have been
 // under the terms that are tried.
-func (b *books) correctCounters(c *Case, reference engine.ReferenceKey) {
+func (b *counterDrift) correctCounters(c *Case, reference engine.ReferenceKey) {
 	day := c.Moment.Now.Day()
 	b.beginDay(day)
 	for i := range c.Moment.LevelCount {
@@ -108,12 +108,12 @@ func addBounded(amount, by engine.USD) engine.USD {
 
 // keepOutcome keeps what became of a case. Only what counts in one world alone, or may come to
 // when an officer decides, is remembered.
-func (b *books) keepOutcome(c *Case, d *engine.Decision, reference engine.ReferenceKey) {
+func (b *counterDrift) keepOutcome(c *Case, d *engine.Decision, reference engine.ReferenceKey) {
 	was, now := c.Recorded.Verdict == engine.Proceed, d.Verdict == engine.Proceed
 	if was == now && (c.Recorded.Verdict != engine.Review || d.Verdict == engine.Review) {
 		return
 	}
-	ch := &change{proceeds: now, undecided: c.Recorded.Verdict == engine.Review, amount: c.Moment.Amount, levels: c.Moment.LevelCount}
+	ch := &divergentPayment{proceeds: now, undecided: c.Recorded.Verdict == engine.Review, amount: c.Moment.Amount, levels: c.Moment.LevelCount}
 	for i := range ch.levels {
 		ch.agents[i] = c.Facts.Chain[i].Slot
 	}
@@ -122,15 +122,15 @@ func (b *books) keepOutcome(c *Case, d *engine.Decision, reference engine.Refere
 	}
 	day := c.Moment.Now.Day()
 	if was {
-		ch.was = counted{day, ch.amount}
+		ch.was = dayAmount{day, ch.amount}
 		b.addDifference(ch, day, -ch.amount)
 	}
 	if now {
-		ch.now = counted{day, ch.amount}
+		ch.now = dayAmount{day, ch.amount}
 		b.addDifference(ch, day, ch.amount)
 		if reference != (engine.ReferenceKey{}) && len(b.used) < changesMax {
 			ch.reference = reference
-			b.used[reference] = use{c.Record.Leaf, c.Moment.Now}
+			b.used[reference] = referenceUse{c.Record.Leaf, c.Moment.Now}
 		}
 	}
 	if len(b.changed) >= changesMax {
@@ -142,7 +142,7 @@ func (b *books) keepOutcome(c *Case, d *engine.Decision, reference engine.Refere
 // dropSettled drops the payments that are decided and older than the longest hold: hardly
 // anything can become of them. Where that makes too little room it drops every payment, and
 // notes in full that counters are not exact.
-func (b *books) dropSettled(today engine.Day) {
+func (b *counterDrift) dropSettled(today engine.Day) {
 	const settledBy = engine.Day(engine.HoldMax/engine.DayLength) + 1
 	for record, ch := range b.changed {
 		if !ch.undecided && max(ch.was.day, ch.now.day)+settledBy < today {
@@ -156,7 +156,7 @@ func (b *books) dropSettled(today engine.Day) {
 	}
 }
 
-func (b *books) dropChange(record uint64, ch *change) {
+func (b *counterDrift) dropChange(record uint64, ch *divergentPayment) {
 	delete(b.changed, record)
 	if b.used[ch.reference].leaf == record {
 		delete(b.used, ch.reference)
@@ -164,7 +164,7 @@ func (b *books) dropChange(record uint64, ch *change) {
 }
 
 // addDifference moves the differences of a payment's counters, where they are of today.
-func (b *books) addDifference(ch *change, day engine.Day, amount engine.USD) {
+func (b *counterDrift) addDifference(ch *divergentPayment, day engine.Day, amount engine.USD) {
 	if day != b.day || amount == 0 {
 		return
 	}
@@ -177,16 +177,16 @@ func (b *books) addDifference(ch *change, day engine.Day, amount engine.USD) {
 }
 
 // followApproval follows an officer's approval: history counts the payment from then on.
-func (b *books) followApproval(record uint64, at engine.Time) {
+func (b *counterDrift) followApproval(record uint64, at engine.Time) {
 	b.beginDay(at.Day())
 	if ch := b.changed[record]; ch != nil && !ch.settled {
-		ch.was, ch.undecided = counted{at.Day(), ch.amount}, false
+		ch.was, ch.undecided = dayAmount{at.Day(), ch.amount}, false
 		b.addDifference(ch, at.Day(), -ch.amount)
 	}
 }
 
 // followRefusal follows an officer's refusal: nothing will come of the payment in history.
-func (b *books) followRefusal(record uint64) {
+func (b *counterDrift) followRefusal(record uint64) {
 	if ch := b.changed[record]; ch != nil {
 		if ch.undecided = false; !ch.proceeds {
 			b.dropChange(record, ch)
@@ -195,7 +195,7 @@ func (b *books) followRefusal(record uint64) {
 }
 
 // followRelease follows a payment that ended and was not made.
-func (b *books) followRelease(record uint64, at engine.Time) {
+func (b *counterDrift) followRelease(record uint64, at engine.Time) {
 	b.beginDay(at.Day())
 	ch := b.changed[record]
 	if ch == nil {
@@ -211,7 +211,7 @@ func (b *books) followRelease(record uint64, at engine.Time) {
 
 // followSettlement follows a payment that was made: amount was paid, and the log had counted
 // before until then.
-func (b *books) followSettlement(record uint64, at engine.Time, amount, before engine.USD) {
+func (b *counterDrift) followSettlement(record uint64, at engine.Time, amount, before engine.USD) {
 	b.beginDay(at.Day())
 	ch := b.changed[record]
 	if ch == nil {

@@ -52,8 +52,14 @@ func TestFieldsHaveFewHands(t *testing.T) {
 	}
 }
 
-// countHands maps each field, as room.Type.field, to the functions that touch it.
-func countHands(t *testing.T) map[string]map[string]bool {
+// product is what typedProduct has checked, once for all tests of the root.
+var product *typed
+
+// typedProduct checks the types of all rooms of the product, without tests and benches.
+func typedProduct(t *testing.T) *typed {
+	if product != nil {
+		return product
+	}
 	house := &typed{set: token.NewFileSet(), sources: map[string][]*ast.File{}, packages: map[string]*types.Package{}, info: map[string]*types.Info{}}
 	for _, s := range sources(t) {
 		if !s.test && !strings.HasPrefix(s.room, "bench") && s.path != "engine/format_next.go" { // Of another build.
@@ -62,10 +68,20 @@ func countHands(t *testing.T) map[string]map[string]bool {
 			house.sources[module+"/"+s.room] = append(house.sources[module+"/"+s.room], file)
 		}
 	}
+	for room := range house.sources {
+		_, err := house.Import(room)
+		require.NoError(t, err)
+	}
+	product = house
+	return house
+}
+
+// countHands maps each field, as room.Type.field, to the functions that touch it.
+func countHands(t *testing.T) map[string]map[string]bool {
+	house := typedProduct(t)
 	hands, names := map[string]map[string]bool{}, map[*types.Var]string{}
 	for room := range house.sources {
-		checked, err := house.Import(room)
-		require.NoError(t, err)
+		checked := house.packages[room]
 		for _, name := range checked.Scope().Names() {
 			if declared, ok := checked.Scope().Lookup(name).(*types.TypeName); ok && !declared.IsAlias() {
 				nameFields(names, hands, strings.TrimPrefix(room, module+"/")+"."+name, declared.Type().Underlying())

@@ -55,7 +55,7 @@ type file struct {
 type Console struct {
 	config Config
 	files  map[string]*file // By path below Root.
-	page   *file
+	index  *file            // The one page there is.
 }
 
 // New returns the API with the console in front of it.
@@ -82,7 +82,7 @@ func New(config Config) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: embedded files: %w", err)
 	}
-	c.page = c.files["/web/index.html"]
+	c.index = c.files["/web/index.html"]
 	return c, nil
 }
 
@@ -148,7 +148,7 @@ func (c *Console) servePage(w http.ResponseWriter, r *http.Request, below string
 			writeError(w, http.StatusNotFound, "not_found", "no such file")
 			return
 		}
-		found = c.page
+		found = c.index
 	}
 	head := w.Header()
 	head.Set("Content-Type", found.kind)

@@ -346,7 +346,7 @@ func TestPagesNeedNothingElse(t *testing.T) {
 			require.Equal(t, "http://www.w3.org/2000/svg", address, name)
 		}
 	}
-	page := string(d.c.page.data)
+	page := string(d.c.index.data)
 	require.NotContains(t, regexp.MustCompile(`<script[^>]*>`).ReplaceAllString(page, ""), "<style")
 	require.Regexp(t, `<script type="module" src="/console/web/app.js"></script>`, page)
 }

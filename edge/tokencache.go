@@ -171,19 +171,19 @@ func knownToken(j *Judge, raw string, keys *credential.KeySet) (credentialClaims
 // names. One that lost machines issued after the backup that was restored is unknown
 // here, also where a version of the same number has been issued since.
 func ofThisLine(published Published, claims *credentialClaims) bool {
-	var line *engine.CredentialEpochs
+	var epochs *engine.CredentialEpochs
 	if claims.kind == kindUser {
 		if profile := published.User(engine.UserSlot(claims.slot)); profile != nil {
-			if line = profile.Epochs; claims.version > profile.CredentialVersion {
+			if epochs = profile.Epochs; claims.version > profile.CredentialVersion {
 				return false
 			}
 		}
 	} else if profile := published.Agent(engine.AgentSlot(claims.slot)); profile != nil {
-		if line = profile.Epochs; claims.version > profile.CredentialVersion {
+		if epochs = profile.Epochs; claims.version > profile.CredentialVersion {
 			return false
 		}
 	}
-	return line.EpochOf(claims.version) == claims.epoch
+	return epochs.EpochOf(claims.version) == claims.epoch
 }
 
 // verifyToken verifies a token and reads whom it speaks of: the credential id

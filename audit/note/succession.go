@@ -66,20 +66,20 @@ func Succession(known, listed string) (string, []Rotation, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	lines, err := parseKeyRanges(listed)
+	listedRanges, err := parseKeyRanges(listed)
 	if err != nil {
 		return "", nil, err
 	}
 	order := func(a, b *keyRange) int { return int(min(max(int64(a.from)-int64(b.from), -1), 1)) }
 	slices.SortStableFunc(trusted, order)
-	slices.SortStableFunc(lines, order)
+	slices.SortStableFunc(listedRanges, order)
 	last := trusted[len(trusted)-1]
-	at := slices.IndexFunc(lines, func(s *keyRange) bool { return slices.Equal(s.texts, last.texts) })
+	at := slices.IndexFunc(listedRanges, func(s *keyRange) bool { return slices.Equal(s.texts, last.texts) })
 	if at < 0 {
 		return "", nil, fmt.Errorf("the log does not list the keys that are trusted: %w", ErrUnverified)
 	}
 	var steps []Rotation
-	for _, next := range lines[at+1:] {
+	for _, next := range listedRanges[at+1:] {
 		if !next.isOfOrigin(last.keys[0].name) {
 			continue
 		}

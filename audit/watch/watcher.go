@@ -98,7 +98,7 @@ func (w *Watcher) Step(ctx context.Context, now time.Time) ([]Finding, error) {
 // keepAlarms writes alarms down with their evidence: one that was found the last time too
 // stands there already.
 func (w *Watcher) keepAlarms(found []Finding, now time.Time) error {
-	standing := map[string]string{}
+	open := map[string]string{}
 	for i := range found {
 		f := &found[i]
 		if !f.Alarm() {
@@ -112,9 +112,9 @@ func (w *Watcher) keepAlarms(found []Finding, now time.Time) error {
 			}
 			f.New = true
 		}
-		standing[name] = f.File
+		open[name] = f.File
 	}
-	w.openAlarms = standing
+	w.openAlarms = open
 	return nil
 }
 

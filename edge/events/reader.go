@@ -71,7 +71,7 @@ func (r *Reader) End() Position { return Position{Leaf: r.store.Size()} }
 func (r *Reader) Page(at Position, limit, examine int, visit func(*Event) bool) (Position, int, error) {
 	var failed error
 	given, looked, before, stopped := 0, 0, at, false
-	page, err := r.store.Scan(audit.Query{From: at.Leaf, To: r.store.Size(), Examine: examine}, func(index uint64, stored audit.Leaf) bool {
+	scanned, err := r.store.Scan(audit.Query{From: at.Leaf, To: r.store.Size(), Examine: examine}, func(index uint64, stored audit.Leaf) bool {
 		if index != at.Leaf && at.Skip > 0 {
 			at.Skip = 0
 		}
@@ -98,8 +98,8 @@ func (r *Reader) Page(at Position, limit, examine int, visit func(*Event) bool) 
 	case err != nil && at == before:
 		return at, looked, edge.LeafError(err)
 	}
-	if !stopped && err == nil && page.Next > at.Leaf { // Leaves that were passed over without being looked at.
-		at = Position{Leaf: page.Next}
+	if !stopped && err == nil && scanned.Next > at.Leaf { // Leaves that were passed over without being looked at.
+		at = Position{Leaf: scanned.Next}
 	}
 	return at, looked, nil
 }
@@ -108,7 +108,7 @@ func (r *Reader) Page(at Position, limit, examine int, visit func(*Event) bool) 
 // its types that the reader may know of and wants. An error says that the page ends there.
 func (r *Reader) Walk(q audit.Query, visit func(*Event) bool) (audit.ScanResult, error) {
 	var failed error
-	page, err := r.store.Scan(q, func(index uint64, stored audit.Leaf) bool {
+	scanned, err := r.store.Scan(q, func(index uint64, stored audit.Leaf) bool {
 		more := true
 		if !r.passesOver(stored.Data) {
 			failed = r.tellLeaf(&Position{Leaf: index}, index, stored, func(e *Event) bool {
@@ -121,7 +121,7 @@ func (r *Reader) Walk(q audit.Query, visit func(*Event) bool) (audit.ScanResult,
 	if failed == nil && err != nil {
 		failed = edge.LeafError(err)
 	}
-	return page, failed
+	return scanned, failed
 }
 
 // passesOver reports whether a leaf has surely nothing for this reader: most leaves

@@ -86,20 +86,20 @@ func (w *Walk) scanStep(ctx context.Context, to uint64, do take) (passed bool, e
 		return true, nil
 	}
 	var failed error
-	page, err := w.History.Scan(audit.Query{From: w.Next, To: to, Examine: stepLeaves}, func(_ uint64, stored audit.Leaf) bool {
+	scanned, err := w.History.Scan(audit.Query{From: w.Next, To: to, Examine: stepLeaves}, func(_ uint64, stored audit.Leaf) bool {
 		failed = do(ctx, stored.Data, stored.Keys)
 		return failed == nil
 	})
 	if failed != nil && !errors.Is(failed, errEnough) {
 		return false, failed
 	}
-	if w.Next = max(page.Next, w.Next); failed != nil {
+	if w.Next = max(scanned.Next, w.Next); failed != nil {
 		return false, nil //nolint:nilerr // errEnough: the page was cut short.
 	}
 	if errors.Is(err, audit.ErrMissing) || errors.Is(err, audit.ErrCorrupt) {
 		return false, w.fetchLeaf(ctx, do)
 	}
-	return page.Done, err
+	return scanned.Done, err
 }
 
 // fetchLeaf looks at one leaf that is not whole here. One that nobody has is passed over,

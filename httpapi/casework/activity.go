@@ -72,7 +72,7 @@ func listActivity(c *border.Request) (border.Answer, error) {
 	}
 	reader := events.NewReader(&c.Judge, c.Asked.Caller, c.Published(), store, wanted)
 	items := []strictjson.Members{}
-	page, err := reader.Walk(q, func(e *events.Event) bool {
+	scanned, err := reader.Walk(q, func(e *events.Event) bool {
 		if about != "" && e.Leaf.Text("agentId") != about && e.Leaf.Text("userId") != about {
 			return true
 		}
@@ -81,13 +81,13 @@ func listActivity(c *border.Request) (border.Answer, error) {
 		}
 		return len(items) < p.Limit
 	})
-	border.ChargeLooked(c, page.Examined)
+	border.ChargeLooked(c, scanned.Examined)
 	if err != nil && len(items) == 0 {
 		return border.Answer{}, err
 	}
 	next := ""
-	if !page.Done {
-		next = p.Cursor(q.From, page.Next)
+	if !scanned.Done {
+		next = p.Cursor(q.From, scanned.Next)
 	}
 	return c.AnswerList(items, next)
 }

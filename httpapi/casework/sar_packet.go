@@ -131,24 +131,24 @@ func sarActivity(c *border.Request, r *sarCase) (*activity, error) {
 	}
 	for range sarScanMax {
 		var failed error
-		page, err := store.Scan(scan, func(index uint64, stored audit.Leaf) bool {
+		scanned, err := store.Scan(scan, func(index uint64, stored audit.Leaf) bool {
 			failed = did.take(c, r, index, stored.Data)
 			return failed == nil
 		})
-		border.ChargeLooked(c, page.Examined)
+		border.ChargeLooked(c, scanned.Examined)
 		if failed != nil {
 			return nil, failed
 		}
 		if err != nil {
 			return nil, edge.LeafError(err)
 		}
-		if page.Done {
+		if scanned.Done {
 			return did, nil
 		}
 		if err := border.PassTurn(c); err != nil {
 			return nil, err
 		}
-		scan.From = page.Next
+		scan.From = scanned.Next
 	}
 	did.whole = false
 	return did, nil
@@ -229,27 +229,27 @@ func sarHistory(c *border.Request, r *sarCase) (moves []edge.Leaf, err error) {
 	}
 	for len(moves) < sarHistoryMax {
 		var failed error
-		page, err := store.Scan(scan, func(index uint64, stored audit.Leaf) bool {
+		scanned, err := store.Scan(scan, func(index uint64, stored audit.Leaf) bool {
 			l, err := c.Judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
 			if failed = err; err == nil && l.Kind() == leaf.KindSARMoved && l.Number("reviewedLeaf") == r.record.Index {
 				moves = append(moves, l)
 			}
 			return failed == nil && len(moves) < sarHistoryMax
 		})
-		border.ChargeLooked(c, page.Examined)
+		border.ChargeLooked(c, scanned.Examined)
 		if failed != nil {
 			return nil, failed
 		}
 		if err != nil {
 			return nil, edge.LeafError(err)
 		}
-		if page.Done {
+		if scanned.Done {
 			break
 		}
 		if err := border.PassTurn(c); err != nil {
 			return nil, err
 		}
-		scan.From = page.Next
+		scan.From = scanned.Next
 	}
 	return moves, nil
 }

@@ -78,7 +78,7 @@ func listRecords(c *border.Request) (border.Answer, error) {
 	var failed error
 	var room edge.LeafRoom
 	seen, items := 0, border.NewListing(c)
-	page, err := c.Records().Audit().Scan(scan, func(index uint64, stored audit.Leaf) bool {
+	scanned, err := c.Records().Audit().Scan(scan, func(index uint64, stored audit.Leaf) bool {
 		if seen++; seen%border.ScanStep == 0 {
 			if failed = border.PassTurn(c); failed != nil {
 				return false
@@ -87,7 +87,7 @@ func listRecords(c *border.Request) (border.Answer, error) {
 		failed = considerRecord(c, q, index, stored.Data, &room, items)
 		return failed == nil && items.Count < q.page.Limit
 	})
-	border.ChargeLooked(c, page.Examined+items.Count) // To write a record costs about what it costs to look at one.
+	border.ChargeLooked(c, scanned.Examined+items.Count) // To write a record costs about what it costs to look at one.
 	if failed != nil {
 		return border.Answer{}, failed
 	}
@@ -95,8 +95,8 @@ func listRecords(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, edge.LeafError(err)
 	}
 	cursor := ""
-	if !page.Done {
-		cursor = q.page.Cursor(page.Next, scan.From, scan.To)
+	if !scanned.Done {
+		cursor = q.page.Cursor(scanned.Next, scan.From, scan.To)
 	}
 	return items.End(cursor)
 }

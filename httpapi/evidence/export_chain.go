@@ -151,10 +151,10 @@ func (x *Exporter) neighbours() (before, after uint64, err error) {
 	}
 	key := engine.FilterKey(engine.FilterAgent, x.agent.id)
 	for next := x.End; next < x.Point.Size && after == noLeaf; {
-		var page audit.ScanResult
+		var scanned audit.ScanResult
 		var failed error
 		err := border.TakeTurn(x.Request, func() (err error) {
-			page, err = x.Store.Scan(audit.Query{From: next, To: x.Point.Size, Examine: exportPageMax, Keys: []uint64{key}}, func(index uint64, stored audit.Leaf) bool {
+			scanned, err = x.Store.Scan(audit.Query{From: next, To: x.Point.Size, Examine: exportPageMax, Keys: []uint64{key}}, func(index uint64, stored audit.Leaf) bool {
 				l, err := x.Request.Judge.OpenLeaf(index, stored.Data)
 				if err != nil {
 					failed = err
@@ -174,9 +174,9 @@ func (x *Exporter) neighbours() (before, after uint64, err error) {
 		if err = errors.Join(err, failed); err != nil {
 			return before, after, err
 		}
-		border.ChargeLooked(x.Request, page.Examined)
-		next = page.Next
-		if page.Done {
+		border.ChargeLooked(x.Request, scanned.Examined)
+		next = scanned.Next
+		if scanned.Done {
 			break
 		}
 	}

@@ -53,11 +53,11 @@ func findAmbiguity(body []byte) string {
 	if rest := bytes.TrimLeft(body, " \t\r\n"); len(rest) > 0 && rest[0] == '[' {
 		return "one message a call: batches are no part of the protocol any more"
 	}
-	var gate strictjson.Validator
-	if err := gate.Check(body, engine.ScreenValuesMax); err != nil {
+	var validator strictjson.Validator
+	if err := validator.Check(body, engine.ScreenValuesMax); err != nil {
 		return "no message of the protocol: " + err.Error()
 	}
-	if id := gate.Raw("id"); id != nil && !soundID.Match(id) {
+	if id := validator.Raw("id"); id != nil && !soundID.Match(id) {
 		return "no message of the protocol: id must be a text or a whole number"
 	}
 	return ""

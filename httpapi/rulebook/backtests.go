@@ -25,14 +25,14 @@ func backtestRoutes() []border.Route {
 	}
 }
 
-// newDesk opens the desk of the jobs that judge history again.
-func newDesk(b *Room) *retrace.JobRunner {
+// newJobRunner returns the runner of the jobs that judge history again.
+func newJobRunner(b *Room) *retrace.JobRunner {
 	records, published := b.deps.Records, b.deps.Published
-	desk := retrace.NewJobRunner(b.deps.Node, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), published.LogTime)
+	runner := retrace.NewJobRunner(b.deps.Node, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), published.LogTime)
 	if b.deps.Jobs != nil {
-		desk.Resume(b.deps.Jobs, b.termsAgain, func(text string, err error) { b.deps.Logger.Warn(text, "error", err) })
+		runner.Resume(b.deps.Jobs, b.termsAgain, func(text string, err error) { b.deps.Logger.Warn(text, "error", err) })
 	}
-	return desk
+	return runner
 }
 
 // termsAgain reads what a job tries that goes on after a restart of this node.

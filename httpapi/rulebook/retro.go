@@ -156,17 +156,17 @@ func retroEnd(c *border.Request, begun *edge.Leaf) (ended *edge.Leaf, err error)
 	}
 	q := audit.Query{From: begun.Index, To: ^uint64(0), Keys: []uint64{engine.FilterKey(engine.FilterKind, leaf.KindRetroEnded), retroKey(begun)}}
 	for range retroScanLeast {
-		page, scanned := c.Records().Audit().Scan(q, func(index uint64, stored audit.Leaf) bool {
+		scanned, scanErr := c.Records().Audit().Scan(q, func(index uint64, stored audit.Leaf) bool {
 			l, opened := c.Judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
 			if err = opened; err == nil {
 				ended = &l
 			}
 			return false
 		})
-		if ended != nil || err != nil || scanned != nil || page.Done {
+		if ended != nil || err != nil || scanErr != nil || scanned.Done {
 			return ended, err
 		}
-		q.From = page.Next
+		q.From = scanned.Next
 	}
 	return nil, nil
 }
@@ -282,7 +282,7 @@ func (r *retroReport) read(c *border.Request, begun *edge.Leaf) error {
 	q := audit.Query{From: begun.Index, To: ^uint64(0), Keys: []uint64{engine.FilterKey(engine.FilterKind, leaf.KindRetroHit), retroKey(begun)}}
 	var failed error
 	for scans := 0; ; scans++ {
-		page, err := c.Records().Audit().Scan(q, func(index uint64, stored audit.Leaf) bool {
+		scanned, err := c.Records().Audit().Scan(q, func(index uint64, stored audit.Leaf) bool {
 			if r.hits++; r.hits%border.ScanStep == 0 {
 				if failed = border.PassTurn(c); failed != nil {
 					return false
@@ -296,19 +296,19 @@ func (r *retroReport) read(c *border.Request, begun *edge.Leaf) error {
 			r.add(&l)
 			return r.hits < retroHitsRead
 		})
-		border.ChargeLooked(c, page.Examined)
+		border.ChargeLooked(c, scanned.Examined)
 		switch {
 		case failed != nil:
 			return failed
 		case err != nil:
 			return edge.LeafError(err)
-		case page.Done:
+		case scanned.Done:
 			return nil
 		case r.hits >= retroHitsRead || scans == retroScanLeast:
 			r.short = true
 			return nil
 		}
-		q.From = page.Next
+		q.From = scanned.Next
 	}
 }
 

@@ -42,7 +42,7 @@ type Room struct {
 // Open opens the room.
 func Open(deps Deps) *Room {
 	b := &Room{deps: deps}
-	b.Jobs = newDesk(b)
+	b.Jobs = newJobRunner(b)
 	if deps.Relay != nil {
 		deps.Relay.Answer(b.answerRelayed)
 	}

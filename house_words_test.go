@@ -1,0 +1,120 @@
+package railguard
+
+import (
+	"go/types"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+)
+
+// word is a word of this house: the one thing it names, and the types that may bear it. An
+// entry is the beginning of room.Type, so "fsm" is every type of fsm and the rooms below it.
+type word struct {
+	means string
+	types []string
+	still []string // Types that bear it and mean something else: rename them, add none.
+}
+
+// vocabulary holds the words that used to name several things, and those that took their place.
+var vocabulary = map[string]word{
+	"birth":     {"the day on which a party was born", []string{"ofac"}, []string{"fsm.birth"}},
+	"book":      {"a counter on which an amount is booked", []string{"engine.Spend"}, []string{"cluster/port.addressBook"}},
+	"catalog":   {"the table of a store's segments and tails", []string{"audit.catalog"}, nil},
+	"desk":      {"the part of the Machine that knows what officers do", []string{"fsm.desk"}, nil},
+	"frame":     {"bytes behind their length and checksum", []string{"audit.frame"}, []string{"cluster.frame"}},
+	"gate":      {"a lock whose waiters can be called away", []string{"cluster.gate"}, []string{"httpapi/operations.Gate", "httpapi/border.Border"}},
+	"guest":     {"who calls the API from inside the process", []string{"httpapi/guest", "httpapi/mcp", "httpapi/x402", "httpapi/description.GuestError", "cmd/railguard.guestFlags"}, []string{"cluster/port.guest"}},
+	"lane":      {"places for dear work that callers take in turns", []string{"httpapi/lanes.Lane"}, []string{"cluster.lane", "cluster.linkLane", "httpapi/border.lane"}},
+	"line":      {"a text up to its end of line", []string{"audit/note.lineSigner", "audit/examine.LineError", "strictjson.Members"}, []string{"fsm/wire.LogLine", "httpapi/evidence.logLine"}},
+	"page":      {"rows that are copied on first write", []string{"fsm", "cluster.page"}, []string{"cluster/datadir.logPage", "httpapi/border.Page", "httpapi/border.RowPage", "httpapi/openapi.Page", "client.EventPage", "strictjson.Members", "cmd/railguard.call"}},
+	"room":      {"a folder of Go code with one job, and its routes", []string{"httpapi"}, []string{"edge.LeafRoom", "ofac"}},
+	"shelf":     {"the small documents of a node on its disk", []string{"cluster/datadir.Shelf"}, nil},
+	"standing":  {"which entries may have changed a status list", []string{"fsm.standing"}, nil},
+	"tail":      {"leaves that are not sealed yet", []string{"audit.tail", "audit.TailReport"}, nil},
+	"validator": {"the one-pass check of JSON", []string{"strictjson.Validator"}, nil},
+	"worker":    {"what sends to one webhook", []string{"webhooks.worker"}, nil},
+}
+
+// TestWordsMeanOneThing: no type has a word of the table in its name, and no variable, field or
+// parameter is called by it, whose type is not one that the word names.
+func TestWordsMeanOneThing(t *testing.T) {
+	house := typedProduct(t)
+	seen := map[string]bool{}
+	for room := range house.sources {
+		for _, object := range house.info[room].Defs {
+			switch object := object.(type) {
+			case *types.TypeName:
+				if _, parameter := object.Type().(*types.TypeParam); parameter {
+					continue
+				}
+				for _, part := range wordsOf(object.Name()) {
+					requireWord(t, house, part, qualifiedName(object), object, seen)
+				}
+			case *types.Var:
+				if named := nameOfType(object.Type()); named != "" {
+					requireWord(t, house, strings.ToLower(object.Name()), named, object, seen)
+				}
+			}
+		}
+	}
+	require.Len(t, seen, len(vocabulary), "a word that names nothing any more leaves the table: %v", seen)
+}
+
+// requireWord demands that a word of the table names one of its types.
+func requireWord(t *testing.T, house *typed, name, kind string, object types.Object, seen map[string]bool) {
+	for _, candidate := range []string{name, strings.TrimSuffix(name, "s"), strings.TrimSuffix(name, "ves") + "f"} {
+		w, declared := vocabulary[candidate]
+		if !declared {
+			continue
+		}
+		seen[candidate] = true
+		for _, allowed := range append(w.types[:len(w.types):len(w.types)], w.still...) {
+			if rest, found := strings.CutPrefix(kind, allowed); found && (rest == "" || rest == "s" || !unicode.IsLower(rune(rest[0]))) {
+				return
+			}
+		}
+		t.Errorf("%s: %s is a %s, but here %q is %s: take another word", house.set.Position(object.Pos()), object.Name(), kind, candidate, w.means)
+		return
+	}
+}
+
+// wordsOf splits a name in camel case into words of lower case.
+func wordsOf(name string) (parts []string) {
+	start := 0
+	for i := 1; i <= len(name); i++ {
+		if i == len(name) || unicode.IsUpper(rune(name[i])) && !unicode.IsUpper(rune(name[i-1])) {
+			parts = append(parts, strings.ToLower(name[start:i]))
+			start = i
+		}
+	}
+	return parts
+}
+
+// nameOfType is room.Type of the house's type that a type consists of; "" where it is of another kind.
+func nameOfType(kind types.Type) string {
+	switch kind := kind.(type) {
+	case *types.Pointer:
+		return nameOfType(kind.Elem())
+	case *types.Slice:
+		return nameOfType(kind.Elem())
+	case *types.Array:
+		return nameOfType(kind.Elem())
+	case *types.Map:
+		return nameOfType(kind.Elem())
+	case *types.Chan:
+		return nameOfType(kind.Elem())
+	case *types.Named:
+		return qualifiedName(kind.Obj())
+	}
+	return ""
+}
+
+// qualifiedName is room.Type of a type of the house; "" of any other.
+func qualifiedName(declared *types.TypeName) string {
+	if declared.Pkg() == nil || !strings.HasPrefix(declared.Pkg().Path(), module+"/") {
+		return ""
+	}
+	return strings.TrimPrefix(declared.Pkg().Path(), module+"/") + "." + declared.Name()
+}

@@ -210,6 +210,7 @@ func TestEveryAlertHasCases(t *testing.T) {
 }
 
 func TestPromtoolTakesTheAlerts(t *testing.T) {
+	t.Parallel()
 	tool(t, "deploy/prometheus", "promtool", "check", "rules", "alerts.yml")
 	tool(t, "deploy/prometheus", "promtool", "test", "rules", "alerts_test.yml")
 	tool(t, "deploy/prometheus", "promtool", "check", "config", "--syntax-only", "prometheus.yml")

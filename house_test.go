@@ -180,7 +180,13 @@ type source struct {
 	test  bool
 }
 
+// parsed are the sources, read once for all tests: none of them changes what it gets.
+var parsed []source
+
 func sources(t *testing.T) []source {
+	if parsed != nil {
+		return parsed
+	}
 	var all []source
 	err := filepath.WalkDir(".", func(p string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -205,6 +211,7 @@ func sources(t *testing.T) []source {
 	})
 	require.NoError(t, err)
 	require.NotEmpty(t, all)
+	parsed = all
 	return all
 }
 

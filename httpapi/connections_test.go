@@ -18,6 +18,7 @@ import (
 // the busy ones is answered, and the idle ones serve again. With TLS many calls share
 // one connection of HTTP/2.
 func TestManyConnections(t *testing.T) {
+	t.Parallel()
 	n := newTestNode(t)
 	const idle, busy, calls = 200, 50, 5
 	for _, secure := range []bool{false, true} {

@@ -302,7 +302,10 @@ func TestExportsCannotBeCut(t *testing.T) {
 	for _, lines := range [][][]byte{e.whole, e.earlier, e.part, e.scoped, fork.whole, fork.part, fork.scoped} {
 		s.pieces = append(s.pieces, lines...)
 	}
-	tried := 0
+	tried, each := 0, 1
+	if testing.Short() { // Odd and even rounds are of two kinds.
+		each = 3
+	}
 	for name, lines := range map[string][][]byte{"range": e.whole, "part": e.part, "selection": e.scoped} {
 		for _, cut := range slices.Sorted(maps.Keys(cuts)) {
 			for round := range 18 {
@@ -310,7 +313,7 @@ func TestExportsCannotBeCut(t *testing.T) {
 				if round%2 == 1 {
 					forged = recount(forged)
 				}
-				if same(forged, lines) {
+				if round%each != 0 || same(forged, lines) {
 					continue
 				}
 				tried++
@@ -319,7 +322,7 @@ func TestExportsCannotBeCut(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, tried, 1000)
+	require.Greater(t, tried, 1000/each)
 	_, err = e.examine(e.whole...)
 	require.NoError(t, err, "the untouched one still proves")
 }

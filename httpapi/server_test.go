@@ -90,6 +90,7 @@ func someAnswered(t *testing.T, conns []net.Conn, count int) {
 // Who is answered before its body was read does not hold its connection by never
 // sending the rest.
 func TestRefusedBeforeItsBodyIsClosed(t *testing.T) {
+	t.Parallel()
 	_, addr := serveNode(t, border.ServerLimits{})
 	for name, c := range map[string]struct{ headers, want string }{
 		"no key":     {"", "401 Unauthorized"},
@@ -224,6 +225,7 @@ func TestHalfABodyIsNoCall(t *testing.T) {
 // One address has so many unfinished requests: the oldest make room for the newest,
 // and a whole request passes between them.
 func TestUnfinishedRequestsOfOneAddress(t *testing.T) {
+	t.Parallel()
 	_, addr := serveNode(t, border.ServerLimits{UnfinishedPerAddress: 4})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
 	var held []net.Conn
@@ -238,6 +240,7 @@ func TestUnfinishedRequestsOfOneAddress(t *testing.T) {
 // One address has so many connections; another's are not touched for them. A trusted
 // proxy's are not counted, the bodies that it forwards are their client's.
 func TestConnectionsOfOneAddress(t *testing.T) {
+	t.Parallel()
 	_, addr := serveNode(t, border.ServerLimits{PerAddress: 3})
 	dial := func(from string) net.Conn {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -267,6 +270,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 }
 
 func TestConnectionsBehindAProxy(t *testing.T) {
+	t.Parallel()
 	proxy := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	_, addr := serveNode(t, border.ServerLimits{PerAddress: 1, UnfinishedPerAddress: 2, TrustedProxies: proxy})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"

@@ -13,6 +13,7 @@ import (
 // What is passed over because it cannot come up to the threshold must not change what
 // comes out: the same matches, scores and reasons as where every name is compared.
 func TestBoundsChangeNothing(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(21, 22))
 	t.Run("made list", func(t *testing.T) {
 		list, names := madeList(t, random, 3000)
@@ -109,6 +110,7 @@ func madeList(t *testing.T, random *rand.Rand, count int) (*Index, []string) {
 // What a name's beginning tells must pass over no name that was cut: names of the list
 // in either order at every width finds what it finds where all are read.
 func TestBeginningsPassOverNothing(t *testing.T) {
+	t.Parallel()
 	list := realList(t, "2025-11-19")
 	every := readWhole(list)
 	scratch, found := NewScratch(), 0

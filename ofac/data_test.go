@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,9 +103,17 @@ func typeNamed(word string) EntityType {
 	return Company
 }
 
-// realList compiles one golden date.
+// realLists are the golden dates that a test has compiled. Nothing changes a list.
+var realLists sync.Map
+
+// realList is one golden date, compiled once for all tests.
 func realList(t testing.TB, date string) *Index {
-	return mustBuild(t, realEntities(t, date))
+	if list, ok := realLists.Load(date); ok {
+		return list.(*Index)
+	}
+	list := mustBuild(t, realEntities(t, date))
+	realLists.Store(date, list)
+	return list
 }
 
 func mustBuild(t testing.TB, entities []Entity) *Index {

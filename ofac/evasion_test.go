@@ -137,6 +137,7 @@ func plainNames(list *Index, count int) (uids []uint32, names []string) {
 }
 
 func TestDisguisedNamesAreFound(t *testing.T) {
+	t.Parallel()
 	list, scratch := realList(t, "2025-11-19"), NewScratch()
 	uids, names := plainNames(list, 500)
 	for kind, disguise := range disguises {

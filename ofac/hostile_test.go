@@ -76,6 +76,7 @@ var cyrillic = strings.NewReplacer("SHCH", "Щ", "ZH", "Ж", "KH", "Х", "TS", "
 // Thousands of hostile disguises of listed names and wallets, others every run: at most
 // two of a hundred stay unflagged. docs/matching.md says which and why.
 func TestHostileDisguises(t *testing.T) {
+	t.Parallel()
 	seed := *hostileSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())

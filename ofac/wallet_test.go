@@ -76,8 +76,9 @@ func TestWallet(t *testing.T) {
 }
 
 // A listed wallet is one wallet in every encoding, case and scheme, and whatever a
-// wallet app or a person writes around it.
+// wallet app or a person writes around it. The short form asks for one address in four.
 func TestEveryListedWalletIsFoundInEverySpelling(t *testing.T) {
+	t.Parallel()
 	entities := realEntities(t, "2025-11-19")
 	newer := named(1, Company, ListSDN, "NEWER ADDRESSES")
 	for _, f := range readRows(t, filepath.Join(dataFolder(t), "ofac", "2026-08-22", "all_wallets.txt")) {
@@ -88,8 +89,11 @@ func TestEveryListedWalletIsFoundInEverySpelling(t *testing.T) {
 	list := mustBuild(t, append(entities, newer))
 	distinct := map[string]bool{}
 	var spellings []string
-	for _, address := range newer.Addresses {
+	for i, address := range newer.Addresses {
 		distinct[string(wallet.AppendKey(nil, address.Value))] = true
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
 		spellings = spellingsOf(spellings[:0], address.Value)
 		for _, spelling := range spellings {
 			_, ok := list.Wallet(spelling)

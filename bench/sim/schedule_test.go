@@ -67,10 +67,13 @@ func seedsToRun(t *testing.T) []uint64 {
 	return list
 }
 
-// wanted is a count from the environment, or the fallback.
+// wanted is a count from the environment, or the fallback, a tenth of it in the short form.
 func wanted(fallback int) int {
 	if n, err := strconv.Atoi(os.Getenv(seedsEnv)); err == nil {
 		return n
+	}
+	if testing.Short() {
+		return fallback / 10
 	}
 	return fallback
 }

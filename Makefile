@@ -11,8 +11,14 @@ LDFLAGS := -X main.version=$(VERSION)
 PROFILE := -pgo=cmd/railguard/release.pgo
 # The benches are a module of their own: the product needs nothing of it.
 BENCH := $(GO) -C bench test
+# Rooms whose whole form is long: faults, simulation, whole published lists. `make test` runs their short form.
+LONG := ./ofac/feed
+LONG_BENCHES := ./chaos ./sim
+OTHERS = $$($(GO) list ./... | grep -vE '/ofac/feed$$$$')
+OTHER_BENCHES = $$($(GO) -C bench list ./... | grep -vE '/(chaos|sim)$$$$')
+SIM := GOGC=800 GODEBUG=tracebacklabels=1
 
-.PHONY: help build build-bench run quick test coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
+.PHONY: help build build-bench run quick test test-all coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -35,15 +41,25 @@ build-bench: # Build bin/railguard-bench
 run: build ## Build and run a development cluster
 	./bin/railguard dev --nodes $(or $(NODES),3) $(ARGS)
 
-quick: ## Build, vet, house law and the short tests that matter: two and a half minutes on two cores, less where results are cached
+quick: ## Build, vet, house law and the short tests that matter
 	$(GO) build ./...
 	$(GO) vet ./...
 	$(GO) test -short -timeout 5m $(QUICK)
 
-test: ## Run all tests, those of the benches and of the Go client too
+test: ## Run all tests, those of the benches and of the Go client too; of the rooms in LONG and LONG_BENCHES their short form
+	failed=; \
+	$(GO) test -timeout 30m $(OTHERS) || failed=1; \
+	$(GO) test -timeout 30m -short $(LONG) || failed=1; \
+	$(BENCH) -timeout 30m $(OTHER_BENCHES) || failed=1; \
+	$(BENCH) -timeout 30m -short $(LONG_BENCHES) || failed=1; \
+	(cd client && $(GO) test ./...) || failed=1; \
+	[ -z "$$failed" ]
+
+test-all: ## Run all tests in their whole form, as CI does (SEEDS as for sim)
 	failed=; \
 	$(GO) test -timeout 30m ./... || failed=1; \
-	$(BENCH) -timeout 30m ./... || failed=1; \
+	$(BENCH) -timeout 30m $(OTHER_BENCHES) ./chaos || failed=1; \
+	$(SIM) $(if $(SEEDS),RAILGUARD_SIM_SEEDS=$(SEEDS)) $(BENCH) -timeout 30m ./sim || failed=1; \
 	(cd client && $(GO) test ./...) || failed=1; \
 	[ -z "$$failed" ]
 
@@ -52,6 +68,7 @@ coverage: ## Hold the rooms that decide to tests of their own: 80 percent of the
 
 race: ## Run the tests of everything concurrent under the race detector
 	failed=; \
+	export CGO_ENABLED=1; \
 	$(GO) test -race -short -timeout 20m ./audit ./httpapi ./httpapi/border ./httpapi/lanes ./httpapi/x402 ./httpapi/mcp ./httpapi/cosigning ./webhooks ./audit/watch ./audit/witness ./edge ./edge/retrace ./cluster/timing ./engine/credential ./ofac/keeper ./cluster/port ./cluster/datadir ./cluster/recovery || failed=1; \
 	$(GO) test -race -short -timeout 20m -skip '$(RACE_SKIP)' ./cluster || failed=1; \
 	[ -z "$$failed" ]
@@ -65,15 +82,7 @@ lint: ## Run the linters of .golangci.yml (staticcheck among them); the first ru
 	cd bench && $(GO) tool -modfile=../.ci/tools/go.mod golangci-lint run --allow-parallel-runners ./...
 
 fuzz: ## Run every fuzz target for FUZZ (10s) each
-	@for pkg in $$($(GO) list ./...) $$($(GO) -C bench list ./...); do \
-	  folder=.; case $$pkg in railguard/bench/*) folder=bench;; esac; \
-	  for name in $$($(GO) -C $$folder test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-	    echo "fuzz $$pkg $$name"; \
-	    $(GO) -C $$folder test $$pkg -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZ) -fuzzminimizetime 1s >.fuzz.out 2>&1 || \
-	      { cat .fuzz.out; grep -q 'Failing input\|panic' .fuzz.out && exit 1; \
-	        grep -q 'context deadline exceeded' .fuzz.out || exit 1; }; \
-	  done; \
-	done; rm -f .fuzz.out
+	@.ci/fuzz $(FUZZ)
 
 walk: ## Walk over the API's document: WALK (20000) calls, valid and spoilt
 	$(GO) test ./httpapi -run TestWalkOverTheDocument -count=1 -timeout 10m -args -walk=$(WALK)
@@ -100,7 +109,7 @@ names-eval: build-bench ## Measure the name matcher on labelled names
 	./bin/railguard-bench names
 
 sim: ## Run SEEDS (2000) schedules of simulated faults, and the overspend race a thousand times
-	GOGC=800 GODEBUG=tracebacklabels=1 RAILGUARD_SIM_SEEDS=$(or $(SEEDS),2000) $(BENCH) -count=1 -timeout 30m -run 'TestSchedules|TestLimit' ./sim
+	$(SIM) RAILGUARD_SIM_SEEDS=$(or $(SEEDS),2000) $(BENCH) -count=1 -timeout 30m -run 'TestSchedules|TestLimit' ./sim
 
 mutants: ## Put known defects into a copy of the tree, one at a time: each must be caught by its test (ONLY=expression)
 	$(GO) -C bench run ./mutants -only '$(ONLY)'

@@ -35,13 +35,13 @@ type catalog struct {
 	above [][]Hash
 	tails map[uint64]*tail
 	// adopted holds the nodes below segment level of the last adopted tree
-	// head, so that roots can be told while its leaves are being fetched.
+	// head, so that roots can be computed while its leaves are being fetched.
 	adopted     map[node]Hash
 	adoptedSize uint64
 }
 
-// adoptHead takes the hashes of a tree head of at least one leaf: ids and hashes in the order of a
-// compact range.
+// adoptHead records the hashes of a tree head, in the order of a compact range. size is
+// at least 1.
 func (s *catalog) adoptHead(size uint64, frontier []Hash) error {
 	below := make(map[node]Hash)
 	for i, id := range compact.RangeNodes(0, size, nil) {
@@ -75,7 +75,7 @@ func (s *catalog) stateOf(number uint64) slotState {
 	return s.slots[number].state
 }
 
-// nodeAt returns a hash at or above segment level.
+// nodeAt returns the hash of a node at or above segment level, noHash if it is not known.
 func (s *catalog) nodeAt(level uint, index uint64) Hash {
 	if level == s.form.level {
 		if index < uint64(len(s.slots)) {
@@ -90,8 +90,8 @@ func (s *catalog) nodeAt(level uint, index uint64) Hash {
 	return noHash
 }
 
-// setNode records a hash at or above segment level and what follows from it
-// upwards. A hash that contradicts a known one is divergence.
+// setNode records the hash of a node at or above segment level and the hashes above it that
+// follow. ErrDiverged: the hash contradicts a known one.
 func (s *catalog) setNode(level uint, index uint64, h Hash) error {
 	for {
 		if known := s.nodeAt(level, index); known != noHash {

@@ -32,7 +32,7 @@ type Trust struct {
 	Root Hash
 }
 
-// Range is a stretch of leaves, End excluded.
+// Range is a range of leaf indices, End excluded.
 type Range struct {
 	First, End uint64
 	// HashesOnly: the leaves are past retention, only the hash file is wanted.
@@ -113,8 +113,8 @@ func decodeFrontier(b []byte) (size uint64, frontier []Hash, ok bool) {
 	return size, hashesOf(body[16:]), true
 }
 
-// loadAdopted reads the adopted tree head. A damaged file is as none: the state
-// gives the head again.
+// loadAdopted reads the adopted tree head. It ignores a damaged file, because the caller
+// gives the head again after every start.
 func (s *Store) loadAdopted() error {
 	b, err := readFile(s.dir, frontierName, 4096)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,9 +172,9 @@ func (s *Store) ImportRoots(roots []Hash) error {
 	return nil
 }
 
-// Missing lists, lowest first, up to limit stretches that this node should have
-// and has not, or has damaged. A stretch of a whole segment is fetched by
-// ImportSegment, any other by ImportBundle.
+// Missing lists up to limit ranges of leaves that this node should have but lacks or
+// has damaged, lowest first. ImportSegment fetches a range that is a whole segment,
+// ImportBundle any other.
 func (s *Store) Missing(limit int) []Range {
 	size, oldest := s.size.Load(), s.oldest.Load()
 	var out []Range
@@ -247,7 +247,7 @@ func (f *SegmentFile) Close() error {
 }
 
 // ExportSegment opens the file of a sealed segment, or its hash file, for a
-// peer's ImportSegment. ErrMissing if this node has it not, or not sealed yet.
+// peer's ImportSegment. ErrMissing: this node lacks the segment or has not sealed it yet.
 func (s *Store) ExportSegment(number uint64) (*SegmentFile, error) {
 	s.mu.RLock()
 	state := s.catalog.stateOf(number)
@@ -255,7 +255,7 @@ func (s *Store) ExportSegment(number uint64) (*SegmentFile, error) {
 	if state != slotSealed && state != slotErased {
 		return nil, ErrMissing
 	}
-	// What is past retention is not given away, though this disk may have it still.
+	// A peer gets no leaf that is past retention, even if this disk still has it.
 	if err := s.eraseUpTo(number, s.oldest.Load()); err != nil {
 		return nil, err
 	}
@@ -270,13 +270,13 @@ func (s *Store) ExportSegment(number uint64) (*SegmentFile, error) {
 }
 
 // ImportSegment installs a file that a peer's ExportSegment gave, of size bytes.
-// Every leaf in it is hashed, and the segment's root, known from ImportRoots or
-// from before the damage, must come out (ErrUnproven). It replaces what stands
-// there. ErrMissing: the segment's root is not known yet.
+// It hashes every leaf and compares the result with the segment's root, which is known
+// from ImportRoots or from before the damage (ErrUnproven). The file replaces the one
+// that is here. ErrMissing: the segment's root is not known yet.
 //
-// Reading from the peer and proving happen beside everything else: a slow peer
-// holds up neither sealing nor appends. Different segments may come at once, of
-// which one at a time is hashed; one segment comes once at a time (ErrLimit).
+// It reads and proves without a lock, so that a slow peer delays neither sealing nor
+// appends. Several segments may be imported at once, but only one is hashed at a time.
+// A second import of the same segment is refused (ErrLimit).
 func (s *Store) ImportSegment(number uint64, r io.Reader, size int64) error {
 	if size > segmentSizeMax || size < segmentHeaderSize+segmentTrailerSize || number >= segmentsMax {
 		return ErrLimit
@@ -319,7 +319,8 @@ func (s *Store) ImportSegment(number uint64, r io.Reader, size int64) error {
 	return s.eraseUpTo(number, s.oldest.Load()) // The peer may have been behind.
 }
 
-// receivedSuffix is of files on their way in; Open removes what a crash left.
+// receivedSuffix ends the name of a file that is still being fetched. Open removes such files
+// after a crash.
 const receivedSuffix = ".peer" + temporarySuffix
 
 // isWhole reports whether a segment stands here in its final form, undamaged.
@@ -351,8 +352,8 @@ func (s *Store) receiveSegment(temporary string, number uint64, root Hash, r io.
 	return got, nil
 }
 
-// fileReceived puts a received file in its place, unless the segment has become
-// whole meanwhile.
+// fileReceived renames a received file to its final name, unless the segment has become
+// whole in the meantime.
 func (s *Store) fileReceived(temporary, suffix string, number uint64, got *segmentInfo) error {
 	s.filing.Lock()
 	defer s.filing.Unlock()
@@ -373,8 +374,8 @@ func (s *Store) fileReceived(temporary, suffix string, number uint64, got *segme
 	return s.installSegment(number, got)
 }
 
-// importSuffix looks at the header for which of the two files it is: hashes
-// alone are taken only for what is past retention.
+// importSuffix reads from the header whether the file has leaves or hashes alone. Hashes
+// alone are accepted only for a segment that is past retention.
 func (s *Store) importSuffix(number uint64, r *io.Reader) (string, error) {
 	header := make([]byte, segmentHeaderSize)
 	if _, err := io.ReadFull(*r, header); err != nil {
@@ -387,7 +388,7 @@ func (s *Store) importSuffix(number uint64, r *io.Reader) (string, error) {
 	return hashSuffix, s.mayLack(number, int(s.form.leaves()))
 }
 
-// mayLack refuses a segment that came without leaves that are to be kept.
+// mayLack refuses a segment that came without leaves which are still within retention.
 func (s *Store) mayLack(number uint64, leaves int) error {
 	if leaves > 0 && s.form.firstLeaf(number)+uint64(leaves) > s.oldest.Load() {
 		return fmt.Errorf("segment %d came without its leaves: %w", number, ErrUnproven)
@@ -406,7 +407,7 @@ func copyInto(f File, r io.Reader, size int64) error {
 	return err
 }
 
-// provenSegment checks a fetched file through and through.
+// provenSegment checks every byte of a fetched file and that it leads to root.
 func provenSegment(f File, form geometry, number uint64, root Hash) (*segmentInfo, error) {
 	open, err := readSegment(f, segmentName(number, temporarySuffix), form, number)
 	if err != nil {

@@ -80,8 +80,8 @@ func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]
 	return s.offerSeal(t)
 }
 
-// withoutErased keeps of what is past retention the hashes alone, whatever the peer
-// gave. A leaf that is not past it must be whole: the peer may be ahead.
+// withoutErased reduces leaves that are past retention to their hashes, whatever the peer
+// gave. Any other leaf must be whole (ErrMissing): a peer that is ahead may have erased it.
 func (s *Store) withoutErased(first uint64, leaves []Leaf) ([]Leaf, error) {
 	oldest := s.oldest.Load()
 	out := slices.Clone(leaves)

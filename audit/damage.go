@@ -20,7 +20,7 @@ func (s *Store) noteDamage(err error) error {
 	return err
 }
 
-// isDamaged tells whether a leaf lies in a bundle that is known to be damaged.
+// isDamaged reports whether a leaf lies in a bundle that is known to be damaged.
 func (s *Store) isDamaged(index uint64) bool {
 	s.damageLock.Lock()
 	defer s.damageLock.Unlock()

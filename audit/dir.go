@@ -114,8 +114,8 @@ func (d osDir) List(folder string) ([]string, error) {
 	return names, nil
 }
 
-// syncPath syncs the folder of a file and every folder above it: a name is only
-// as durable as the names it hangs from.
+// syncPath syncs the folder of a file and every folder above it: a file's name is durable
+// only if the names of the folders above it are.
 func syncPath(d Dir, name string) error {
 	for folder := path.Dir(name); ; folder = path.Dir(folder) {
 		if folder == "." {

@@ -5,13 +5,13 @@ import (
 	"hash/crc32"
 )
 
-// writeCut writes a segment's file anew with its first cut leaves erased: their
-// bytes gone, their keys out of the filters, its part of the tree kept. Of a
-// segment that is erased whole the hash file is what stays.
+// writeCut writes a segment's file again without its first cut leaves: it drops their
+// bytes and their filter keys and keeps their hashes. With all leaves cut it writes the
+// hash file.
 //
-// Damage elsewhere in the segment is carried over as it is, to be found and
-// fetched as before; where it hides the keys of a bundle, filters pass all keys.
-// tile gives the leaf hashes of a bundle.
+// It copies damage elsewhere in the segment as it is, so that it is found and fetched as
+// before. Where damage hides the keys of a bundle, the filters pass all keys. tile returns
+// the leaf hashes of a bundle.
 func writeCut(f File, old *openSegment, cut int, tile func(i int) ([]Hash, error)) (*segmentFooter, error) {
 	if err := f.Truncate(0); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func writeCut(f File, old *openSegment, cut int, tile func(i int) ([]Hash, error
 	return p, w.err
 }
 
-// copyTile takes over the leaf hashes of a bundle. A hash file needs them whole.
+// copyTile copies the leaf hashes of a bundle. A hash file cannot be written without them.
 func (p *segmentFooter) copyTile(old *openSegment, i int, e *tableEntry, hashes []Hash, err error) error {
 	switch {
 	case err == nil:
@@ -61,9 +61,9 @@ func (p *segmentFooter) copyTile(old *openSegment, i int, e *tableEntry, hashes 
 	return nil
 }
 
-// copyBundle gives the compressed bytes of a bundle's leaves that stay, and fills in
-// its row. Bytes that cannot be decoded are carried over; if some of their leaves
-// are to go, as zeros.
+// copyBundle returns the compressed bytes of a bundle's remaining leaves and fills in its
+// row of the table. It copies bytes that cannot be decoded; if some of their leaves must be
+// erased, it returns zeros of the same length instead.
 func (p *segmentFooter) copyBundle(old *openSegment, i int, e *tableEntry) []byte {
 	more := p.info.erasedInBundle(i) - old.info.erasedInBundle(i)
 	packed, err := old.readPacked(i)
@@ -102,11 +102,11 @@ func (b *bundle) withoutFirst(n int) (*bundle, error) {
 	return decodeBundle(raw, len(leaves))
 }
 
-// eraseTail writes a tail anew, its first cut leaves without their bytes, and
-// switches readers and the writer to the new file. What lies in the old file is
-// copied while appends go on; what came meanwhile is copied with the writer held.
-// The name changes hands only when all of it is durable, so that a crash leaves one
-// file or the other. The caller holds filing.
+// eraseTail writes a tail again without the bytes of its first cut leaves, and switches
+// readers and the writer to the new file. It copies the old file while appends go on, and
+// then, holding the writer, copies what was appended in the meantime. It renames the new
+// file only when all of it is durable, so that a crash leaves one file or the other. The
+// caller holds filing.
 func (s *Store) eraseTail(t *tail, cut int) error {
 	if !t.hasTextBelow(cut) {
 		return nil
@@ -144,8 +144,8 @@ func (s *Store) eraseTail(t *tail, cut int) error {
 	return t.close()
 }
 
-// finishTail copies what came meanwhile and makes the new file durable under the
-// tail's name.
+// finishTail copies what was appended in the meantime and makes the new file durable under
+// the tail's name.
 func (s *Store) finishTail(fresh, t *tail, cut int, copied []uint64) error {
 	if err := fresh.copyFrom(t, cut, copied); err != nil {
 		return err
@@ -171,9 +171,9 @@ func (s *Store) finishTail(fresh, t *tail, cut int, copied []uint64) error {
 	return nil
 }
 
-// copyFrom takes over the leaves whose frames in an older file are not those that
-// copied names; of the first cut leaves the hashes alone. A frame that is damaged is
-// carried over as it is. Appends to the older file may go on beside it.
+// copyFrom copies the leaves of an older file whose place differs from the one in copied,
+// and notes their places there. Of the first cut leaves it copies the hashes alone. It
+// copies a damaged frame as it is. Appends to the older file may go on at the same time.
 func (t *tail) copyFrom(old *tail, cut int, copied []uint64) error {
 	var frames []byte
 	var taken []pendingLeaf
@@ -197,7 +197,7 @@ func (t *tail) copyFrom(old *tail, cut int, copied []uint64) error {
 		} else {
 			offset, size := unpackPlace(place)
 			frames = append(frames, make([]byte, size)...)
-			_ = readFull(old.file, frames[at:], offset) //nolint:errcheck // Unreadable: zeros, which are damage as well.
+			_ = readFull(old.file, frames[at:], offset) //nolint:errcheck // Where it fails, the zeros in frames count as damage too.
 		}
 		taken = append(taken, pendingLeaf{k, framePlace(t.end+int64(at), len(frames)-at, erased), old.times[k], old.hashes[k]})
 		if len(frames) >= segmentBuffer {

@@ -25,7 +25,7 @@ var filterSalts = [8]uint32{
 	0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
 }
 
-// mixKey spreads a key's bits: the caller's keys may be poor hashes.
+// mixKey spreads a key's bits, because the caller's keys may be poor hashes.
 func mixKey(k uint64) uint64 {
 	k ^= k >> 33
 	k *= 0xff51afd7ed558ccd
@@ -55,7 +55,8 @@ func appendFilter(dst []byte, keys []uint64) ([]byte, uint32) {
 	return appendFilterOf(dst, slices.Compact(keys), &pacer{})
 }
 
-// filterKeysStep is how many keys of a filter are set between two rests: a millisecond's.
+// filterKeysStep is how many keys of a filter are set between two rests, which takes about a
+// millisecond.
 const filterKeysStep = 1 << 15
 
 // appendFilterOf is appendFilter of keys that are sorted and distinct, at a pace.
@@ -94,7 +95,7 @@ func unionOf(runs [][]uint64, pace *pacer) []uint64 {
 	for _, run := range runs {
 		total += len(run)
 	}
-	var buffers [2][]uint64 // What is merged stands in one, what comes of it in the other.
+	var buffers [2][]uint64 // Each round reads the runs from one buffer and writes them merged to the other.
 	for round := 0; len(runs) > 1; round++ {
 		buffer := buffers[round%2][:0]
 		if buffer == nil {
@@ -148,14 +149,14 @@ func appendOpenFilter(dst []byte) ([]byte, uint32) {
 	return append(dst, page...), 1
 }
 
-// filterPageOf says which bytes of a filter answer for a key.
+// filterPageOf returns which bytes of a filter hold the block of a key.
 func filterPageOf(key uint64, blocks uint32) (offset int64, size int) {
 	page := int64(filterBlock(mixKey(key), blocks) / filterPageBlocks)
 	inPage := min(filterPageBlocks, int(int64(blocks)-page*filterPageBlocks))
 	return page * filterPageSize, 4 + inPage*filterBlockSize
 }
 
-// filterHas asks one page for a key. sound is false if the page is damaged.
+// filterHas looks a key up in its page of a filter. sound is false if the page is damaged.
 func filterHas(page []byte, key uint64, blocks uint32) (perhaps, sound bool) {
 	if crc32.Checksum(page[4:], castagnoli) != binary.LittleEndian.Uint32(page) {
 		return true, false

@@ -40,7 +40,7 @@ const (
 	filterRecordSize = 24
 	filterVoid       = math.MaxUint32
 	filterBlocksMax  = 1 << 21 // 64 MiB: 65,536 leaves with 32 keys each need 98,304.
-	filtersSlack     = 1 << 20 // Void bytes that are not worth a rewrite.
+	filtersSlack     = 1 << 20 // With fewer void bytes the file is never rewritten.
 )
 
 var filterRecordMagic = []byte("RGfl")
@@ -58,8 +58,8 @@ func appendFilterRecord(dst []byte, number, cut, blocks uint32) []byte {
 	return dst
 }
 
-// openFilters reads which filters the file has. What is not a record ends it; a
-// record for which wanted says no is made void. A failure costs the cache alone.
+// openFilters reads which filters the file has, up to the first bytes that are no record. It
+// makes a record void if wanted returns false for it. If it fails, only the cache is lost.
 func openFilters(d Dir, wanted func(number uint64, cut uint32) bool) *filterFile {
 	f := &filterFile{dir: d, place: make(map[uint64]filterPlace)}
 	file, err := d.Create(filtersName)
@@ -97,7 +97,8 @@ func openFilters(d Dir, wanted func(number uint64, cut uint32) bool) *filterFile
 	return f
 }
 
-// giveUp gives the cache up, and its file with it: it could keep what is erased.
+// giveUp ends the use of the cache and removes its file, which could otherwise keep filters
+// of erased leaves.
 func (f *filterFile) giveUp() {
 	if f.file != nil {
 		f.file.Close() // A cache: nothing can be lost.
@@ -106,9 +107,9 @@ func (f *filterFile) giveUp() {
 	f.file, f.place, f.end, f.void = nil, nil, 0, 0
 }
 
-// askFilter asks a segment's filter for all keys; known is false where the file has none
-// for that segment, or a damaged one. One of before the segment was cut knows more keys
-// than it has, never fewer.
+// askFilter looks all keys up in a segment's filter. known is false if the file has no filter
+// of the segment or a damaged one. A filter from before the segment was cut holds more keys
+// than the segment, never fewer.
 func (f *filterFile) askFilter(number uint64, keys []uint64) (perhaps, known bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -136,7 +137,7 @@ func (f *filterFile) askFilter(number uint64, keys []uint64) (perhaps, known boo
 	return true, true
 }
 
-// keepFilter copies a segment's filter into the file, in place of one that is there.
+// keepFilter copies a segment's filter into the file and makes an earlier one void.
 func (f *filterFile) keepFilter(o *openSegment) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +158,7 @@ func (f *filterFile) keepFilter(o *openSegment) {
 	f.end += p.size()
 }
 
-// forgetSegment makes a segment's record void, and the file anew where that is most of it.
+// forgetSegment makes a segment's record void, and rewrites the file if most of it is void.
 func (f *filterFile) forgetSegment(number uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,7 +183,7 @@ func (f *filterFile) voidRecord(number uint64) {
 	}
 }
 
-// wipeRecord overwrites a record: the keys of erased leaves can be confirmed by their bits.
+// wipeRecord overwrites a record with zeros: its bits could confirm the keys of erased leaves.
 func (f *filterFile) wipeRecord(p filterPlace) {
 	record := appendFilterRecord(make([]byte, 0, p.size()), filterVoid, 0, p.blocks)
 	if _, err := f.file.WriteAt(record[:p.size()], p.offset); err != nil {
@@ -192,7 +193,7 @@ func (f *filterFile) wipeRecord(p filterPlace) {
 	f.void += p.size()
 }
 
-// rewriteFile leaves the void records out.
+// rewriteFile writes the file again without its void records.
 func (f *filterFile) rewriteFile() error {
 	fresh, err := f.dir.Create(filtersName + temporarySuffix)
 	if err != nil {

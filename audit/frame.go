@@ -22,7 +22,7 @@ type Leaf struct {
 	Keys []uint64
 	// Data is the leaf's bytes, at most LeafSizeMax.
 	Data []byte
-	// Hash is the leaf's hash, where it is known already; zero: the store
+	// Hash is the leaf's hash if the caller knows it; if it is zero, the store
 	// computes it.
 	Hash Hash
 	// Erased: the leaf is past its retention and Hash is all that is left of it.
@@ -78,7 +78,7 @@ type frame struct {
 	data  []byte
 }
 
-// leafHash is that of the leaf the frame holds, or that is left of it.
+// leafHash returns the hash of the frame's leaf, also of one that was erased.
 func (f *frame) leafHash(h *merkle.Hasher) Hash {
 	if f.kind == frameErased {
 		return Hash(f.data)
@@ -86,7 +86,7 @@ func (f *frame) leafHash(h *merkle.Hasher) Hash {
 	return h.Leaf(f.data)
 }
 
-// toLeaf has its keys behind those that are in keys already.
+// toLeaf returns the frame's leaf. It appends the leaf's keys to keys, which they refer to.
 func (f *frame) toLeaf(keys *[]uint64) Leaf {
 	if f.kind == frameErased {
 		return Leaf{Time: f.time, Hash: Hash(f.data), Erased: true}
@@ -103,7 +103,7 @@ func (f *frame) toLeaf(keys *[]uint64) Leaf {
 	return l
 }
 
-// appendLeafFrame writes the frame of a leaf, or of what is left of it.
+// appendLeafFrame appends the frame of a leaf, also of one that was erased.
 func appendLeafFrame(dst []byte, index uint64, l *Leaf) []byte {
 	if l.Erased {
 		return appendFrame(dst, frameErased, index, &Leaf{Time: l.Time, Data: l.Hash[:]})
@@ -146,8 +146,8 @@ func frameSize(header []byte) int {
 	return size
 }
 
-// decodeFrame reads the frame that b begins with and reports its length. It is
-// the only judge of what a whole frame is. The result refers to b.
+// decodeFrame reads the frame at the start of b and returns its length. No other function
+// decides what a whole frame is. The result refers to b.
 func decodeFrame(b []byte) (frame, int, bool) {
 	size := frameSize(b)
 	if size == 0 || size > len(b) || crc32.Checksum(b[8:size], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {

@@ -14,8 +14,8 @@ type Hash = merkle.Hash
 const hashSize = sha256.Size
 
 var (
-	hasher = rfc6962.DefaultHasher // What the library folds and proves with.
-	noHash Hash                    // stands for "not known"; no input that hashes to it is known
+	hasher = rfc6962.DefaultHasher // The hash functions that the Merkle library takes.
+	noHash Hash                    // Means "not known": no input is known that hashes to it.
 )
 
 func hashChildren(left, right *Hash) Hash { return merkle.Node(left[:], right[:]) }

@@ -36,15 +36,15 @@ func formatText(level uint) string {
 // Only one Store may be open on a Dir; the caller holds the lock.
 func Open(d Dir, o Options) (*Store, error) { return openStore(d, o, false) }
 
-// openTriesMax bounds how often OpenReadOnly begins anew because a file was gone when
-// its turn came.
+// openTriesMax bounds how often OpenReadOnly starts again because the node removed a file
+// before it was read.
 const openTriesMax = 16
 
-// OpenReadOnly looks at a folder without making, changing or removing a file in it:
-// also at that of a running node, whose lock it needs not. What is half-made is
-// passed over, and of a tail what is whole is taken: so it has what stood there at
-// one moment of the call, and not what is written later. What the node removes
-// meanwhile answers like damage. Every write to the store is ErrReadOnly.
+// OpenReadOnly opens a folder without making, changing or removing a file in it. It needs
+// no lock, so the folder may be that of a running node. It skips files that are not
+// finished and reads the whole frames of tails: the store has what was there at one moment
+// of the call. Leaves that the node removes later are reported as damaged. Every write to
+// the store is ErrReadOnly.
 func OpenReadOnly(d Dir, o Options) (*Store, error) {
 	for try := 1; ; try++ {
 		s, err := openStore(readOnlyDir{d}, o, true)
@@ -54,7 +54,7 @@ func OpenReadOnly(d Dir, o Options) (*Store, error) {
 	}
 }
 
-// readOnlyDir has nothing changed below it, whoever tries.
+// readOnlyDir refuses every change.
 type readOnlyDir struct{ Dir }
 
 // Create implements Dir.
@@ -89,7 +89,7 @@ func openStore(d Dir, o Options, readOnly bool) (*Store, error) {
 		sealDone: make(chan struct{}),
 	}
 	if readOnly {
-		s.broken.Store(&ErrReadOnly) // Before loading: what is full is not sealed either.
+		s.broken.Store(&ErrReadOnly) // Set before loading, so that full tails are not sealed.
 	}
 	if err := s.loadFolder(); err != nil {
 		for _, t := range s.catalog.tails {
@@ -177,7 +177,8 @@ func (s *Store) segmentFiles() (map[uint64]slotState, error) {
 	return found, err
 }
 
-// removeLeftover removes what a crash left. Looking on, it may be a running node's.
+// removeLeftover removes a file that a crash left. A read-only store leaves it alone: a
+// running node may be writing it.
 func (s *Store) removeLeftover(name string) error {
 	if s.readOnly {
 		return nil
@@ -206,8 +207,8 @@ func (s *Store) walkFiles(folder string, depth int, visit func(name string) erro
 	return nil
 }
 
-// loadSegments fills the table of segments from the index, and from the files
-// themselves where the index is silent.
+// loadSegments fills the catalog from the index, and from the segment files where the index
+// has no record.
 func (s *Store) loadSegments(found map[uint64]slotState) error {
 	index, err := readFile(s.dir, indexName, 1<<33)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -244,8 +245,8 @@ func (s *Store) loadSegments(found map[uint64]slotState) error {
 	return nil
 }
 
-// loadTails recovers the unsealed segments. A tail whose segment stands sealed
-// and sound is a leftover; one whose segment is damaged is its repair.
+// loadTails recovers the unsealed segments. It removes a tail whose segment is sealed and
+// sound, and keeps one whose sealed segment is damaged, which it repairs.
 func (s *Store) loadTails() error {
 	names, err := s.dir.List(tailFolder)
 	if err != nil {

@@ -3,14 +3,14 @@ package audit
 import "time"
 
 // pacer spreads background work on history over time, so that no verdict waits for
-// it: after each step it rests for a multiple of what the step took. The zero value
+// it: after each step it rests for a multiple of the step's duration. The zero value
 // does not rest.
 type pacer struct {
-	rest   int         // Times the step's length.
-	urgent func() bool // No rest now: others wait for the work, or the store closes.
+	rest   int         // How many times the step's duration it rests.
+	urgent func() bool // Reports that it must not rest: others wait for the work, or the store closes.
 	since  time.Time
 
-	sync func(File) error // What was written goes to the disk in steps; nil: all at its end.
+	sync func(File) error // Syncs a file between steps; nil: the file is synced once, at the end.
 }
 
 const (

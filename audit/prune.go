@@ -19,11 +19,11 @@ func (s *Store) Prune(oldest uint64) {
 }
 
 // Erase deletes the bytes and filter keys of all leaves below before and below
-// Oldest from up to limit segments, lowest first, wherever they stand, and keeps
-// their hashes: of a segment past retention its hash file stays, one that is past
-// it in part is cut, and a tail is written anew without them. It returns how many
-// segments it went through; fewer than limit means that nothing is left to do. A
-// duty calls it at leisure: it writes and syncs a file for every segment.
+// Oldest, and keeps their hashes. It goes through up to limit segments, lowest first: it
+// replaces one that is wholly past retention by its hash file, cuts one that is past it in
+// part, and writes a tail again without the erased leaves. It returns how many segments it
+// went through; fewer than limit means that nothing is left to do. It writes and syncs a
+// file for every segment, so no caller of the API should wait for it.
 func (s *Store) Erase(before uint64, limit int) (int, error) {
 	before = min(before, s.oldest.Load())
 	numbers := s.segmentsToErase(before, limit)
@@ -85,10 +85,10 @@ func (s *Store) eraseUpTo(number, before uint64) error {
 	return nil
 }
 
-// eraseSealed puts a segment's hash file, or the segment without its first leaves,
-// in its place and switches readers to it. Damage does not stop retention: if the
-// hashes cannot be saved the leaves go all the same, and the hashes are asked of a
-// peer. The caller holds filing.
+// eraseSealed replaces a segment by its hash file, or by the segment without its first
+// leaves, and switches readers to the new file. Damage does not stop retention: if the
+// hashes cannot be saved, the leaves are removed all the same and the hashes are fetched
+// from a peer. The caller holds filing.
 func (s *Store) eraseSealed(number uint64, cut int) error {
 	old, err := s.openSegment(number)
 	if err == nil {

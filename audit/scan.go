@@ -10,11 +10,11 @@ import (
 // ScanLeavesMax bounds the leaves one call of Scan decodes.
 const ScanLeavesMax = 1 << 17
 
-// A scan that passes over a segment or a bundle by its filter pays this much of
-// its budget of leaves.
+// What a scan deducts from its budget of leaves for a segment or a bundle that it skips
+// because of a filter.
 const (
 	scanSegmentCost = 16
-	scanFilterCost  = 1 // Passed over by the file of all filters.
+	scanFilterCost  = 1 // For a segment skipped by the file of all filters.
 	scanBundleCost  = 1
 )
 
@@ -26,7 +26,7 @@ type Query struct {
 	Examine  int      // leaves to decode at most; 0 or more than ScanLeavesMax: that
 }
 
-// ScanResult says how far a Scan came.
+// ScanResult says where a Scan stopped.
 type ScanResult struct {
 	// Next continues the scan: it is the next From, or with Newest the next To.
 	Next uint64
@@ -36,12 +36,12 @@ type ScanResult struct {
 	Examined int
 }
 
-// Scan hands the leaves of a range that have all the keys to visit, in order,
-// until visit returns false, the range ends or the budget is used. What is past
-// retention is passed over. A hole or damage ends the scan with ErrMissing or
-// ErrCorrupt; the page then tells where, and a peer can go on from there.
+// Scan calls visit, in order, with the leaves of a range that have all the keys,
+// until visit returns false, the range ends or the budget is used. It skips leaves past
+// retention. At a hole or at damage it ends with ErrMissing or ErrCorrupt; the result then
+// says where, and a peer can go on from there.
 //
-// Keys are hashes and may collide: visit judges the leaf itself.
+// Keys are hashes and may collide, so visit has to check the leaf itself.
 func (s *Store) Scan(q Query, visit func(index uint64, leaf Leaf) bool) (ScanResult, error) {
 	if len(q.Keys) > LeafKeysMax {
 		return ScanResult{}, ErrLimit
@@ -88,8 +88,7 @@ func (c *scanner) releaseSegment() {
 	}
 }
 
-// blockBounds returns the part of an aligned block of leaves that is to be looked at
-// next, which begins at the cursor.
+// blockBounds returns which leaves of the aligned block at the cursor the scan visits next.
 func (c *scanner) blockBounds(block uint64) (from, to uint64) {
 	if c.q.Newest {
 		return max(c.q.From, (c.at-1)/block*block), c.at
@@ -106,7 +105,7 @@ func (c *scanner) moveCursor(from, to uint64, cost int) {
 	}
 }
 
-// scanStep looks at one bundle, or passes over one bundle or segment.
+// scanStep visits the leaves of one bundle, or skips one bundle or segment.
 func (c *scanner) scanStep() error {
 	from, to := c.blockBounds(bundleLeaves)
 	number := c.s.form.segmentOf(from)
@@ -137,9 +136,9 @@ func (c *scanner) scanStep() error {
 	return c.stepSealed(number, from, to)
 }
 
-// readTailRange reads the leaves [from, to) of a tail, or as many as can be read from where the scan
-// comes to them first: what is missing or damaged behind them hides none of them. Its
-// range is of indices.
+// readTailRange reads the leaves [from, to) of a tail. At a missing or damaged leaf it
+// returns those that the scan reaches before it, so that damage hides no leaf in front of
+// it. first and end are indices of leaves.
 func (c *scanner) readTailRange(t *tail, from, to uint64) (leaves []Leaf, first, end uint64, err error) {
 	leaves, err = t.readLeaves(int(from), int(to), new(tailBuffer))
 	for err != nil {
@@ -202,8 +201,8 @@ func (c *scanner) stepSealed(number, from, to uint64) error {
 	return nil
 }
 
-// noteDamagedFilter notes a damaged filter, so that the segment is replaced, and goes on: a
-// damaged filter answers "perhaps".
+// noteDamagedFilter returns a function that takes a filter's answer and notes a damaged
+// filter, so that the segment is fetched again. A damaged filter answers "perhaps".
 func (c *scanner) noteDamagedFilter(bundle int) func(perhaps, sound bool) bool {
 	return func(perhaps, sound bool) bool {
 		if !sound {
@@ -276,8 +275,8 @@ func (s *Store) findSegment(time int64) (uint64, bool) {
 	return uint64(n), found
 }
 
-// isIncomplete tells of a segment that has, or may have, leaves still to come.
-// The caller holds mu.
+// isIncomplete reports whether leaves of a segment are still missing, or may be. The
+// caller holds mu.
 func (s *Store) isIncomplete(number uint64) bool {
 	t := s.catalog.tails[number]
 	return s.catalog.slots[number].state == slotAbsent || (t != nil && !t.full.Load())

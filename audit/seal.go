@@ -25,9 +25,9 @@ func (s *Store) setRoot(t *tail) error {
 	return nil
 }
 
-// offerSeal hands a full tail to the sealer. When the sealer is behind, or the
-// store seals inline, the writer seals itself, which slows appends to the speed
-// of sealing: the backlog is bounded. Only a broken disk is the appender's error.
+// offerSeal hands a full tail to the sealer. If the sealer is behind, or the store seals
+// inline, the writer seals the tail itself: that slows appends to the speed of sealing and
+// bounds the backlog. It returns an error only if the disk is broken.
 func (s *Store) offerSeal(t *tail) error {
 	if !t.full.Load() {
 		return nil
@@ -40,7 +40,7 @@ func (s *Store) offerSeal(t *tail) error {
 	}
 	select {
 	case s.sealWake <- struct{}{}:
-	default: // it is awake already and looks for every full tail
+	default: // The sealer is awake already and will look for every full tail.
 	}
 	return nil
 }
@@ -70,12 +70,12 @@ func (s *Store) runSealer() {
 				break
 			}
 			pace := &pacer{rest: sealRest, urgent: s.sealingIsUrgent, sync: func(f File) error { return s.markBroken(f.Sync()) }}
-			_ = s.sealTail(t, pace) // counted and, if it matters, sticky
+			_ = s.sealTail(t, pace) // sealTail counts the error; one of the disk breaks the store.
 		}
 	}
 }
 
-// sealingIsUrgent: another tail is full already, or the store closes.
+// sealingIsUrgent reports whether another tail is full already or the store closes.
 func (s *Store) sealingIsUrgent() bool { return s.closed.Load() || len(s.fullTails()) > 1 }
 
 // sealTail writes a full tail as a segment and removes the tail, in this order:
@@ -89,7 +89,7 @@ func (s *Store) sealTail(t *tail, pace *pacer) error {
 	current := s.catalog.tails[t.number] == t
 	s.mu.RUnlock()
 	if !current || s.checkUsable() != nil {
-		return nil // fetched whole from a peer meanwhile, or the end is near
+		return nil // The segment was fetched from a peer in the meantime, or the store ends.
 	}
 	cut, suffix := s.cutOf(t), segmentSuffix
 	if cut == int(s.form.leaves()) {
@@ -114,14 +114,14 @@ func (s *Store) sealTail(t *tail, pace *pacer) error {
 	return s.installSegment(t.number, &footer.info)
 }
 
-// cutOf is how many leaves at a tail's front are sealed without their bytes: those
+// cutOf returns how many leaves at a tail's front are sealed without their bytes: those
 // past retention, and those that are erased already.
 func (s *Store) cutOf(t *tail) int {
 	return max(s.form.leavesBelow(t.number, s.oldest.Load()), t.erasedEnd())
 }
 
-// fileSegment writes a file under a temporary name, makes it durable and puts it
-// in its place. Failing to write is an error; failing to sync is the end.
+// fileSegment writes a file under a temporary name, makes it durable and renames it. An
+// error of write leaves the store usable; any later error breaks it.
 func (s *Store) fileSegment(number uint64, suffix string, write func(File) error) error {
 	name := segmentName(number, suffix)
 	f, err := s.dir.Create(name + temporarySuffix)
@@ -165,7 +165,7 @@ func (s *Store) installSegment(number uint64, info *segmentInfo) error {
 	if err := s.renewFilter(number, info); err != nil {
 		return err
 	}
-	// Not synced: if a name comes back after a crash, Open removes it again.
+	// The removals are not synced: if a name comes back after a crash, Open removes it again.
 	if info.erased {
 		if err := s.dir.Remove(segmentName(number, segmentSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -177,12 +177,12 @@ func (s *Store) installSegment(number uint64, info *segmentInfo) error {
 	return errors.Join(t.close(), s.dir.Remove(t.name))
 }
 
-// renewFilter has the file of all filters follow a segment that changed.
+// renewFilter replaces a changed segment's filter in the file of all filters.
 func (s *Store) renewFilter(number uint64, info *segmentInfo) error {
 	if err := s.filters.forgetSegment(number); err != nil || info.erased {
 		return err
 	}
-	if open, err := s.openSegment(number); err == nil { // Else it is damaged, and a search finds that out.
+	if open, err := s.openSegment(number); err == nil { // If it is damaged, the next search reports that.
 		s.filters.keepFilter(open)
 		s.sealed.release(open)
 	}
@@ -191,8 +191,8 @@ func (s *Store) renewFilter(number uint64, info *segmentInfo) error {
 
 const indexName = "segments.idx"
 
-// noteIndex appends to the index. The index is a cache: what it lacks, Open
-// reads from the segments, so a failure here is not an error.
+// noteIndex appends to the index. The index is a cache: Open reads from the segments what
+// it lacks, so a failure here is not an error.
 func (s *Store) noteIndex(r *indexRecord) {
 	f, err := s.dir.Create(indexName)
 	if err != nil {

@@ -45,7 +45,7 @@ var (
 	errSegment   = errors.New("segment is malformed")
 )
 
-// geometry is what the height of a segment fixes.
+// geometry holds the sizes that follow from the height of a segment's subtree.
 type geometry struct{ level uint }
 
 func (s geometry) leaves() uint64               { return 1 << s.level }
@@ -78,17 +78,17 @@ type segmentInfo struct {
 	cut          int // leaves erased at the front; 0 in a hash file
 }
 
-// isBundleGone tells of a bundle without any leaf.
+// isBundleGone reports whether all leaves of a bundle are erased.
 func (i *segmentInfo) isBundleGone(bundle int) bool {
 	return i.erased || (bundle+1)*bundleLeaves <= i.cut
 }
 
-// erasedInBundle is how many leaves at the front of a bundle that is not gone are.
+// erasedInBundle returns how many leaves at a bundle's front are erased.
 func (i *segmentInfo) erasedInBundle(bundle int) int {
 	return max(0, i.cut-bundle*bundleLeaves)
 }
 
-// firstKept is the place of the first leaf that is not erased.
+// firstKept returns the place of the first leaf that is not erased.
 func (i *segmentInfo) firstKept() int {
 	if i.erased {
 		return int(i.leaves())
@@ -96,7 +96,7 @@ func (i *segmentInfo) firstKept() int {
 	return i.cut
 }
 
-// finalState is that of a segment whose file this is.
+// finalState returns the state of the segment that has this file.
 func (i *segmentInfo) finalState() slotState {
 	if i.erased {
 		return slotErased
@@ -198,7 +198,7 @@ func decodeTrailer(b []byte, fileSize int64) (*segmentInfo, error) {
 	return i, nil
 }
 
-// tableEntry says where a bundle lies and how to know it is whole.
+// tableEntry says where a bundle is in the file, and has its checksums.
 type tableEntry struct {
 	offset       int64
 	packed       uint32 // bytes in the file

@@ -28,7 +28,7 @@ type openSegment struct {
 // filters, which are checked when they are read.
 func loadSegment(d Dir, name string, form geometry, number uint64) (*openSegment, error) {
 	f, err := d.Open(name)
-	if errors.Is(err, fs.ErrNotExist) { // Somebody took it away.
+	if errors.Is(err, fs.ErrNotExist) { // A file that disappeared is damage too.
 		return nil, &DamageError{File: name, First: form.firstLeaf(number), Last: form.firstLeaf(number+1) - 1, What: "no such file"}
 	}
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *openSegment) readBundle(i int) (*bundle, error) {
 	return b, nil
 }
 
-// unpackBundle decodes the compressed bytes of a bundle that is not gone.
+// unpackBundle decodes the compressed bytes of a bundle that has leaves.
 func (s *openSegment) unpackBundle(i int, packed []byte) (*bundle, error) {
 	raw, err := decompressBundle(packed, int(s.table[i].raw))
 	if err != nil {
@@ -142,12 +142,12 @@ func (s *openSegment) readTile(i int) ([]byte, error) {
 	return b, nil
 }
 
-// mayHave asks the segment's filter for all of the keys. Damage means perhaps.
+// mayHave looks all keys up in the segment's filter. A damaged filter answers "perhaps".
 func (s *openSegment) mayHave(keys []uint64) (perhaps, sound bool) {
 	return s.askFilter(s.info.filterAt(), s.info.filterBlocks, keys)
 }
 
-// bundleMayHave asks one bundle's filter.
+// bundleMayHave looks all keys up in one bundle's filter.
 func (s *openSegment) bundleMayHave(i int, keys []uint64) (perhaps, sound bool) {
 	e := &s.table[i]
 	return s.askFilter(s.info.filtersAt()+int64(e.filterAt), e.filterBlocks, keys)
@@ -172,10 +172,10 @@ func (s *openSegment) askFilter(at int64, blocks uint32, keys []uint64) (perhaps
 	return true, sound
 }
 
-// segmentCache keeps the segments read last open, so that history of any length
-// needs a bounded number of file handles. A segment in use is never closed. Files are
-// opened outside the lock, each by one of those who ask for it: a slow disk holds up
-// those who want the same file, nobody else.
+// segmentCache keeps the segments that were read last open, so that history of any length
+// needs a bounded number of file handles. It never closes a segment in use. Of several
+// readers that want one file, the first opens it, without the lock: a slow disk delays
+// only those readers.
 type segmentCache struct {
 	dir  Dir
 	form geometry
@@ -189,8 +189,8 @@ type segmentCache struct {
 // segmentOpening is a segment on its way into the cache.
 type segmentOpening struct {
 	done  chan struct{}
-	err   error // Of whoever opened it; when done.
-	stale bool  // The file was replaced or erased meanwhile. Under the cache's lock.
+	err   error // Why it could not be opened; valid when done is closed.
+	stale bool  // The file was replaced or erased in the meantime. Guarded by the cache's lock.
 }
 
 func newSegmentCache(d Dir, form geometry) *segmentCache {
@@ -264,8 +264,8 @@ func (c *segmentCache) release(s *openSegment) {
 	c.closeUnused(s)
 }
 
-// dropSegment drops a segment whose file was replaced or erased; readers that hold it
-// finish on the old file.
+// dropSegment removes a segment whose file was replaced or erased from the cache. Readers
+// that hold it finish with the old file.
 func (c *segmentCache) dropSegment(number uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -277,8 +277,8 @@ func (c *segmentCache) dropSegment(number uint64) {
 	c.markStale(number)
 }
 
-// markStale lets who is opening a file finish on it alone: whoever comes from now on
-// opens the one of now.
+// markStale marks a file that is being opened as replaced: its opener still reads it, but
+// later readers open the new file.
 func (c *segmentCache) markStale(number uint64) {
 	if o := c.opening[number]; o != nil {
 		o.stale = true

@@ -9,11 +9,11 @@ import (
 	"railguard/audit/merkle"
 )
 
-// segmentWriter lays a segment file down in one pass.
+// segmentWriter writes a segment file in one pass.
 type segmentWriter struct {
 	file   File
 	at     int64
-	synced int64 // Where settle came to.
+	synced int64 // Bytes below it were synced by syncStep.
 	buffer []byte
 	err    error
 }
@@ -35,8 +35,8 @@ func (w *segmentWriter) flushBuffer() {
 	w.buffer = w.buffer[:0]
 }
 
-// syncStep syncs what was written since the last time, if the pace says how: a segment of
-// many megabytes synced at once holds up the log's syncs on the same disk.
+// syncStep syncs what was written since the last call, if the pacer has a sync function:
+// syncing a segment of many megabytes at once would delay the log's syncs on the same disk.
 func (w *segmentWriter) syncStep(pace *pacer) {
 	if w.err == nil && w.at > w.synced && pace.sync != nil {
 		w.err = pace.sync(w.file)
@@ -46,7 +46,7 @@ func (w *segmentWriter) syncStep(pace *pacer) {
 
 func (w *segmentWriter) position() int64 { return w.at + int64(len(w.buffer)) }
 
-// segmentFooter is what stands behind the bundles.
+// segmentFooter is everything of a segment file that follows the bundles.
 type segmentFooter struct {
 	info    segmentInfo
 	table   []tableEntry
@@ -54,10 +54,10 @@ type segmentFooter struct {
 	nodes   []Hash
 	filters []byte     // of the bundles
 	keys    [][]uint64 // of the bundles, each sorted and distinct
-	unsure  bool       // a bundle's keys cannot be read: the segment's filter passes every key
+	unsure  bool       // Some bundle's keys cannot be read, so the segment's filter passes every key.
 }
 
-// bundleInput is a bundle on its way into a segment.
+// bundleInput is what a segment file is given for one bundle.
 type bundleInput struct {
 	erased []Hash  // of the leaves at its front that are erased
 	bundle *bundle // of the others; nil: none is left
@@ -66,7 +66,8 @@ type bundleInput struct {
 	timeFirst, timeLast int64
 }
 
-// newBundleInput lays a bundle out in raw, which is empty and may have room.
+// newBundleInput encodes leaves as one bundle. It writes into raw, whose length is zero and
+// whose capacity it uses.
 func newBundleInput(leaves []Leaf, raw []byte) (*bundleInput, error) {
 	p := &bundleInput{timeFirst: leaves[0].Time, timeLast: leaves[len(leaves)-1].Time}
 	gone := erasedAtFront(leaves)
@@ -172,8 +173,8 @@ func (p *segmentFooter) fillRow(e *tableEntry, b *bundle, packed []byte) {
 	p.filters, e.filterBlocks = appendFilterOf(p.filters, keys, &pacer{})
 }
 
-// sortDistinct returns keys sorted, each once. They are hashes: laid out by their first byte
-// nearly every one stands in its place.
+// sortDistinct returns the keys sorted and without duplicates. Keys are hashes, so it first
+// distributes them by their first byte, which brings nearly every key to its place.
 func sortDistinct(keys []uint64) []uint64 {
 	var ends [1 << 8]int
 	for _, k := range keys {
@@ -197,7 +198,7 @@ func sortDistinct(keys []uint64) []uint64 {
 	return slices.Compact(sorted)
 }
 
-// writeFooter writes everything behind the bundles.
+// writeFooter writes everything that follows the bundles.
 func (p *segmentFooter) writeFooter(w *segmentWriter, pace *pacer) {
 	table := make([]byte, 0, len(p.table)*tableEntrySize)
 	for i := range p.table {

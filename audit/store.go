@@ -30,7 +30,7 @@ type Store struct {
 	dir    Dir
 	form   geometry
 	inline bool
-	// readOnly: nothing is made, cut or removed, see OpenReadOnly.
+	// readOnly says that the store changes no file, see OpenReadOnly.
 	readOnly bool
 	report   OpenReport
 	size     atomic.Uint64
@@ -51,11 +51,11 @@ type Store struct {
 	lastTime int64
 	replay   replayTile
 
-	syncing sync.Mutex // one SyncTo
-	filing  sync.Mutex // one who puts segment files in their place: sealing, importing, erasing
+	syncing sync.Mutex // Held by SyncTo.
+	filing  sync.Mutex // Held while a segment file is put in its place: by sealing, importing and erasing.
 
-	importing sync.Map   // numbers of the segments on their way in
-	proving   sync.Mutex // one of them being hashed
+	importing sync.Map   // Numbers of the segments that are being imported.
+	proving   sync.Mutex // Held while one of them is hashed.
 
 	damageLock sync.Mutex
 	damaged    map[uint64]*DamageError // by bundle
@@ -71,14 +71,14 @@ type pendingLeaf struct {
 	hash  Hash
 }
 
-// Size is the number of leaves the store knows of, holes included: the next
-// index Append takes.
+// Size returns the number of leaves that the store knows of, holes included. It is the
+// index of the next leaf to append.
 func (s *Store) Size() uint64 { return s.size.Load() }
 
 // SegmentLeaves is how many leaves a segment has.
 func (s *Store) SegmentLeaves() uint64 { return s.form.leaves() }
 
-// Oldest is the lowest index that is answered; below it is ErrPruned.
+// Oldest returns the lowest index that the store answers; below it is ErrPruned.
 func (s *Store) Oldest() uint64 { return s.oldest.Load() }
 
 // Append adds leaves at the indices first, first+1, ... It writes to the page
@@ -139,8 +139,8 @@ func (s *Store) appendTo(number, first uint64, leaves []Leaf) error {
 	return s.offerSeal(t)
 }
 
-// writeFrames writes the leaves a tail does not have and compares the others.
-// timed holds new leaves to the order of time.
+// writeFrames writes the leaves that a tail lacks and compares the others with it. If timed
+// is set, new leaves must be in the order of time.
 func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) error {
 	s.frames, s.pending = s.frames[:0], s.pending[:0]
 	lastTime, size := s.lastTime, s.size.Load()
@@ -183,7 +183,7 @@ func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) er
 	return nil
 }
 
-// leafHash is a leaf's hash, computed only where nobody did before. Writer only.
+// leafHash returns a leaf's hash and computes it only if the leaf has none. Writer only.
 func (s *Store) leafHash(l *Leaf) Hash {
 	if l.Hash != noHash {
 		return l.Hash
@@ -191,8 +191,8 @@ func (s *Store) leafHash(l *Leaf) Hash {
 	return s.hash.Leaf(l.Data)
 }
 
-// writeTail returns the tail that takes a segment's leaves, acquired and made
-// where needed; nil if the segment is in its final form. Writer only.
+// writeTail acquires the tail that takes a segment's leaves, and makes it if there is none.
+// It returns nil if the segment is in its final form. Writer only.
 func (s *Store) writeTail(number uint64) (*tail, error) {
 	for {
 		t, state := s.acquireTail(number)
@@ -214,7 +214,7 @@ func (s *Store) writeTail(number uint64) (*tail, error) {
 		}
 		s.mu.Lock()
 		slot := s.catalog.slotFor(number)
-		taken := slot.state != slotAbsent // fetched whole from a peer meanwhile
+		taken := slot.state != slotAbsent // It was fetched from a peer in the meantime.
 		if !taken {
 			slot.state, s.catalog.tails[number] = slotTail, newTail(s.form, number, f)
 		}
@@ -233,8 +233,7 @@ type replayTile struct {
 	hashes []Hash
 }
 
-// compareSealed holds a replay to leaves that are sealed, or whose hashes are
-// all that is left.
+// compareSealed compares replayed leaves with the hashes of a sealed or erased segment.
 func (s *Store) compareSealed(first uint64, leaves []Leaf) error {
 	for i := range leaves {
 		index := first + uint64(i)
@@ -291,7 +290,7 @@ func (s *Store) tailsBelow(size uint64) []*tail {
 	return tails
 }
 
-// appendMark appends a frame that vouches for the file's first bytes.
+// appendMark appends a frame which says that the file's first bytes are durable.
 func (s *Store) appendMark(t *tail, durable int64) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -347,7 +346,7 @@ func (s *Store) Record(index uint64) (Leaf, error) {
 	return Leaf{}, ErrMissing
 }
 
-// acquireTail returns a segment's tail, acquired, or its state if it has none.
+// acquireTail acquires a segment's tail; without one it returns nil and the segment's state.
 func (s *Store) acquireTail(number uint64) (*tail, slotState) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -388,7 +387,7 @@ func (s *Store) openSegment(number uint64) (*openSegment, error) {
 		s.mu.RLock()
 		erased := state != slotErased && s.catalog.stateOf(number) == slotErased
 		s.mu.RUnlock()
-		if !erased { // otherwise it was erased between the look and the open
+		if !erased { // If it was erased before it could be opened, its hash file is next.
 			return nil, s.noteDamage(err)
 		}
 	}
@@ -404,7 +403,7 @@ func (s *Store) checkUsable() error {
 	return nil
 }
 
-// markBroken makes a disk error sticky.
+// markBroken records a disk error, after which the store refuses every write.
 func (s *Store) markBroken(err error) error {
 	if err == nil || errors.Is(err, ErrBroken) || errors.Is(err, ErrClosed) {
 		return err
@@ -414,7 +413,7 @@ func (s *Store) markBroken(err error) error {
 	return err
 }
 
-// Broken is the error that ended the store's life, or nil.
+// Broken returns the error that broke the store, or nil.
 func (s *Store) Broken() error {
 	if err := s.broken.Load(); err != nil {
 		return *err

@@ -96,7 +96,7 @@ func newTail(form geometry, number uint64, f File) *tail {
 	return t
 }
 
-// acquire keeps the file open for a reader; false if it was closed meanwhile.
+// acquire keeps the file open until release. It returns false if the file is closed.
 func (t *tail) acquire() bool {
 	t.uses.Lock()
 	defer t.uses.Unlock()
@@ -131,13 +131,13 @@ func (t *tail) close() error {
 
 func (t *tail) hasLeaf(k int) bool { return t.place[k].Load() != 0 }
 
-// hasText tells of a leaf whose bytes are there, whole or damaged.
+// hasText reports whether the bytes of a leaf are in the file, whole or damaged.
 func (t *tail) hasText(k int) bool {
 	place := t.place[k].Load()
 	return place != 0 && place&placeErased == 0
 }
 
-// erasedEnd is the place behind the last leaf that is erased.
+// erasedEnd returns the place behind the last erased leaf, 0 if there is none.
 func (t *tail) erasedEnd() int {
 	for k := len(t.place) - 1; k >= 0; k-- {
 		if t.hasLeaf(k) && !t.hasText(k) {
@@ -147,7 +147,7 @@ func (t *tail) erasedEnd() int {
 	return 0
 }
 
-// hasTextBelow tells of a leaf before a place that is not erased.
+// hasTextBelow reports whether a leaf before a place has its bytes.
 func (t *tail) hasTextBelow(end int) bool {
 	for k := range end {
 		if t.hasText(k) {
@@ -213,18 +213,18 @@ func (t *tail) checkFrame(k int, b []byte) (frame, error) {
 	return f, nil
 }
 
-// tailBuffer is memory for the leaves of a tail that whoever reads bundle after bundle
-// uses again: a page that is touched for the first time is dearer than its bytes.
+// tailBuffer is memory that a reader of many bundles of a tail reuses: touching new memory
+// costs more than reading the bytes.
 type tailBuffer struct {
 	leaves []Leaf
-	frames []byte // Of this bundle so far; a block that is full is left to its leaves.
+	frames []byte // Frames of this bundle so far; a full block is left to its leaves and replaced.
 	keys   []uint64
 	raw    []byte
 }
 
 func (r *tailBuffer) reset() { r.leaves, r.frames, r.keys = r.leaves[:0], r.frames[:0], r.keys[:0] }
 
-// reserveBytes returns buffer for size bytes of frames.
+// reserveBytes returns a slice for size bytes of frames.
 func (r *tailBuffer) reserveBytes(size int) []byte {
 	at := len(r.frames)
 	if cap(r.frames)-at < size {
@@ -234,9 +234,9 @@ func (r *tailBuffer) reserveBytes(size int) []byte {
 	return r.frames[at : at+size : at+size]
 }
 
-// readLeaves reads the leaves [from, to) of the tail, erased ones too, in one read
-// where their frames are neighbours, as they nearly always are. They are good until
-// the buffer is used again. The caller holds a reference.
+// readLeaves reads the leaves [from, to) of the tail, including erased ones. It reads
+// frames that follow each other, as they nearly always do, in one read. The leaves are valid
+// until the buffer is used again. The caller holds a reference.
 func (t *tail) readLeaves(from, to int, buffer *tailBuffer) ([]Leaf, error) {
 	buffer.reset()
 	out := slices.Grow(buffer.leaves, to-from)
@@ -265,8 +265,8 @@ func (t *tail) readLeaves(from, to int, buffer *tailBuffer) ([]Leaf, error) {
 	return out, nil
 }
 
-// runLength is how many bytes from an offset belong to frames that follow each
-// other, bounded.
+// runLength returns how many bytes from an offset on belong to frames that follow each
+// other, up to about writeChunkMax.
 func (t *tail) runLength(k, to int, start int64) int64 {
 	end := start
 	for ; k < to; k++ {
@@ -279,8 +279,8 @@ func (t *tail) runLength(k, to int, start int64) int64 {
 	return end - start
 }
 
-// readBundleInput reads a complete bundle for a segment of which the first cut leaves are
-// erased: of those nothing is read. It is good until the buffer is used again.
+// readBundleInput reads a complete bundle for a segment whose first cut leaves are erased.
+// It does not read the bytes of those. The result is valid until the buffer is used again.
 func (t *tail) readBundleInput(i, cut int, buffer *tailBuffer) (*bundleInput, error) {
 	from, to := i*bundleLeaves, (i+1)*bundleLeaves
 	at := min(max(from, cut), to)
@@ -334,9 +334,9 @@ func (t *tail) syncFile(d Dir, mark func(t *tail, durable int64) error) error {
 	return nil
 }
 
-// recoverTail reads a tail file after a start: it takes every whole frame, cuts
-// what a crash tore off the end, and reports what was damaged though a mark says
-// it was durable. Read-only it cuts nothing.
+// recoverTail reads a tail file after a start: it takes every whole frame, cuts a torn end,
+// and reports damage in front of what a mark says was durable. If readOnly is set, it cuts
+// nothing.
 func recoverTail(d Dir, form geometry, number uint64, readOnly bool) (t *tail, report *TailReport, err error) {
 	take := d.Create
 	if readOnly {
@@ -384,11 +384,11 @@ func (t *tail) recoverFrames(readOnly bool) (*TailReport, error) {
 		}
 		if start > t.end || n == 0 {
 			if t.end >= durable {
-				break // torn: nothing from here on was ever promised
+				break // A torn end: nothing from here on was durable.
 			}
 			report.Damaged++
 			if n == 0 {
-				t.end = durable // the rest of what was promised is gone
+				t.end = durable // The rest of the durable bytes is lost.
 				break
 			}
 		}
@@ -412,7 +412,7 @@ func (t *tail) recoverFrames(readOnly bool) (*TailReport, error) {
 	return report, nil
 }
 
-// publishFound makes a frame found in the file readable.
+// publishFound makes a frame that was found in the file readable.
 func (t *tail) publishFound(f *frame, start int64, size int, hash *merkle.Hasher) error {
 	k := t.form.placeInSegment(f.index)
 	h := f.leafHash(hash)
@@ -423,9 +423,9 @@ func (t *tail) publishFound(f *frame, start int64, size int, hash *merkle.Hasher
 	return nil
 }
 
-// truncateTorn drops what follows the last whole frame. A mark that stands behind it is
-// written anew in front of the cut: without it the next start would take damage to
-// what had been durable for a torn end, and drop everything from there on.
+// truncateTorn cuts the file behind the last whole frame. If the mark lies behind the cut,
+// it writes the mark again in front of it: without a mark the next start would take damage
+// of durable bytes for a torn end and drop everything behind it.
 func (t *tail) truncateTorn(mark tailMark) error {
 	if mark.end > t.end {
 		again := appendFrame(nil, frameMark, mark.index, &Leaf{Time: mark.durable})
@@ -447,8 +447,8 @@ func (t *tail) truncateTorn(mark tailMark) error {
 // tailMark is what a tail file says of its own durability.
 type tailMark struct {
 	durable int64  // Bytes below it were synced.
-	index   uint64 // Leaves below it were.
-	end     int64  // Where the mark's own frame ends; 0: there is none.
+	index   uint64 // Leaves below it were synced.
+	end     int64  // Where the mark's own frame ends; 0: the file has no mark.
 }
 
 // lastMark finds the whole mark that vouches for the most bytes.
@@ -470,7 +470,7 @@ func lastMark(f File, size int64) (mark tailMark, err error) {
 	return mark, nil
 }
 
-// end of the leaves present: one past the highest index, 0 if there is none.
+// endIndex returns the index behind the highest leaf that is present, 0 if there is none.
 func (t *tail) endIndex() uint64 {
 	for k := len(t.place) - 1; k >= 0; k-- {
 		if t.hasLeaf(k) {

@@ -9,8 +9,8 @@ import (
 	"railguard/audit/merkle"
 )
 
-// treeReader reads nodes of the tree for one call and keeps the tile it read
-// last, since a proof asks the same tile several times.
+// treeReader reads nodes of the tree for one call. It keeps the tile that it read last,
+// because a proof needs the same tile several times.
 type treeReader struct {
 	s      *Store
 	bundle uint64
@@ -54,9 +54,9 @@ func (r *treeReader) readNode(level uint, index uint64) (Hash, error) {
 	return subtreeRoot(r.tile[first : first+1<<level]), nil
 }
 
-// deriveNode computes a node at or above segment level that is not known yet though
-// all below it may be: behind a hole, the adopted tree head and the leaves since
-// make it up. It is kept.
+// deriveNode computes a node at or above segment level that is not known yet, from the
+// adopted tree head and the leaves appended since. This happens behind a hole. The catalog
+// keeps the node.
 func (r *treeReader) deriveNode(level uint, index uint64) (Hash, error) {
 	s := r.s
 	var h Hash
@@ -101,8 +101,8 @@ func (r *treeReader) segmentNode(number uint64, level uint, index uint64) (Hash,
 	return subtreeRoot(r.nodes[first : first+width]), nil
 }
 
-// tailNode computes a node from what the tail has, and from the adopted tree
-// head where leaves are still being fetched.
+// tailNode computes a node from the tail's leaves and, where leaves are still being
+// fetched, from the adopted tree head.
 func (r *treeReader) tailNode(t *tail, level uint, index uint64) (Hash, error) {
 	first := int(index << level & (t.form.leaves() - 1))
 	if level >= bundleLevel {
@@ -146,8 +146,8 @@ func (r *treeReader) adoptedNode(level uint, index uint64) (Hash, error) {
 	return noHash, ErrMissing
 }
 
-// leafHashes reads the leaf hashes of a sealed bundle. A damaged hash tile is
-// computed again from the leaves.
+// leafHashes reads the leaf hashes of a sealed bundle. If they are damaged, it computes them
+// again from the leaves.
 func (s *Store) leafHashes(bundle uint64) ([]Hash, error) {
 	open, err := s.openSegment(s.form.segmentOf(bundle * bundleLeaves))
 	if err != nil {
@@ -358,7 +358,7 @@ func (s *Store) sealedBundle(index uint64, gone, width int) ([]Leaf, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.erasedBefore > gone { // Erased already, by a mark that was given before the last start.
+	if b.erasedBefore > gone { // They were erased by a Prune of before the last start.
 		return nil, ErrPruned
 	}
 	for k := gone; k < width; k++ {

@@ -17,10 +17,10 @@ type VerifySummary struct {
 	Missing  int // stretches that are not here at all
 }
 
-// Verify reads and hashes everything the store has: every leaf against its leaf
-// hash, every node up to the segment roots, filters, times and checksums. It
-// reports each damage, names the leaf where the bytes allow it, and remembers it
-// for Missing. It runs beside reads and appends; ctx stops it between segments.
+// Verify reads everything that the store has and checks every leaf against its hash, every
+// node up to the segment roots, filters, times and checksums. It reports each damage, with
+// the leaf where that can be told, and remembers it for Missing. Reads and appends go on at
+// the same time; ctx stops it between segments.
 func (s *Store) Verify(ctx context.Context, report func(*DamageError)) (VerifySummary, error) {
 	var sum VerifySummary
 	found := func(d *DamageError) {
@@ -43,9 +43,9 @@ func (s *Store) Verify(ctx context.Context, report func(*DamageError)) (VerifySu
 	return sum, nil
 }
 
-// VerifySegment is Verify for one segment, or for the tail that is to become it, in
-// steps of 256 leaves with rests between them: it is for a server that answers calls
-// meanwhile. It returns the number of the next one, 0 behind the last.
+// VerifySegment is Verify for one segment or its tail. It rests after every 256 leaves, for
+// a server that answers calls at the same time. It returns the number of the next segment, 0
+// after the last.
 func (s *Store) VerifySegment(number uint64, report func(*DamageError)) (next uint64, err error) {
 	var sum VerifySummary
 	err = s.verifySegment(number, &sum, func(d *DamageError) {
@@ -78,7 +78,7 @@ func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*Dam
 		return reportDamage(err, found)
 	}
 	defer s.sealed.release(open)
-	// What the cache holds was read once; read the file again.
+	// The cache holds what was read once; read the file again.
 	again, err := readSegment(open.file, open.name, s.form, number)
 	if err != nil {
 		return reportDamage(err, found)
@@ -210,7 +210,7 @@ func (c *segmentCheck) checkBundle(i int) error {
 		c.found(&DamageError{c.name, c.info.first + uint64(i*bundleLeaves+first), c.info.first + uint64(i*bundleLeaves+last), "leaf hash"})
 		return nil
 	}
-	if err != nil { // the leaves are right all the same: times, keys or padding are not
+	if err != nil { // The leaves are right, so times, keys or padding are damaged.
 		c.sound = false
 		c.found(c.newDamage(i, "bundle checksum"))
 		return nil //nolint:nilerr // Told through found.
@@ -219,7 +219,7 @@ func (c *segmentCheck) checkBundle(i int) error {
 	return nil
 }
 
-// differingLeaves returns the first and last leaf whose hash is not the one given.
+// differingLeaves returns the first and the last leaf whose hash differs from hashes.
 func (c *segmentCheck) differingLeaves(b *bundle, hashes []Hash) (first, last int) {
 	first, last = bundleLeaves, -1
 	for k := b.erasedBefore; k < bundleLeaves; k++ {
@@ -263,7 +263,8 @@ func (c *segmentCheck) checkSegmentFilter(pace *pacer) {
 	}
 }
 
-// filterIs compares a filter in the file. One that cannot be read is not the one wanted.
+// filterIs reports whether the file has the wanted filter. It returns false for one that
+// cannot be read.
 func (c *segmentCheck) filterIs(want []byte, wantBlocks uint32, at int64, blocks uint32) bool {
 	have := make([]byte, len(want))
 	return blocks == wantBlocks && readFull(c.file, have, at) == nil && bytes.Equal(have, want)

@@ -12,7 +12,7 @@ import (
 
 const (
 	tokenHeader = "X-Railguard-Console-Token"
-	pollHeader  = "X-Railguard-Console-Poll" // The page asks, not the person: no sign of life.
+	pollHeader  = "X-Railguard-Console-Poll" // The page calls by itself: the call does not prolong the session.
 
 	signInMax = 4 << 10 // Bytes.
 	keyMax    = 256
@@ -71,7 +71,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	c.replySession(w, s, answer)
 }
 
-// showSession tells a page that was just loaded whom it works for. Nobody is no error.
+// showSession tells a page that was just loaded who is signed in. It is no error if nobody is.
 func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 	s, err := c.openSession(r)
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *Console) replySession(w http.ResponseWriter, s *session, answer *guest.
 	})
 }
 
-// forwardCall is one call to the API in the name of the session's key. What may be done is
-// the API's affair; that the call is the page's own is ours.
+// forwardCall calls the API with the session's key. The API decides what the key may do; the
+// console checks that the call comes from its own page.
 func (c *Console) forwardCall(w http.ResponseWriter, r *http.Request, path string) {
 	if s := c.admitCall(w, r); s != nil {
 		c.config.API.ServeHTTP(w, translateCall(r, s, path, r.URL.RawQuery))
@@ -108,10 +108,9 @@ func (c *Console) forwardCall(w http.ResponseWriter, r *http.Request, path strin
 // uploadPath is where the admin listener takes a list's files.
 const uploadPath = "/v1/ofac/snapshots"
 
-// forwardUpload passes list files on to the listener that takes them, as they come: nothing is
-// kept here. That listener knows the key's role, the size and that one is read at a time;
-// what is taken is staged, and activated by another call. The type of the body is one
-// that no form of another site can send, whatever else holds such a call off.
+// forwardUpload streams list files to the listener that takes them. That listener checks the
+// key's role and the size, and reads one upload at a time; another call activates the list.
+// The body must have a content type that no form of another site can send.
 func (c *Console) forwardUpload(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodPost:
@@ -130,7 +129,8 @@ func (c *Console) forwardUpload(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admitCall returns the session of a call that is the page's own; nil: it was refused.
+// admitCall returns the session of a call from the console's own page. It refuses any other
+// call and returns nil.
 func (c *Console) admitCall(w http.ResponseWriter, r *http.Request) *session {
 	w.Header().Set("Cache-Control", "no-store")
 	if isForeign(r) {
@@ -157,7 +157,8 @@ func (c *Console) admitCall(w http.ResponseWriter, r *http.Request) *session {
 	return s
 }
 
-// translateCall is the same request to the API. Cookies stay here.
+// translateCall returns the same request for the API, with the session's key and without
+// cookies.
 func translateCall(r *http.Request, s *session, path, query string) *http.Request {
 	call := r.Clone(r.Context())
 	call.URL = &url.URL{Path: path, RawQuery: query}
@@ -187,8 +188,8 @@ func (s *session) repeatsToken(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(r.Header.Get(tokenHeader)), []byte(s.Token)) == 1
 }
 
-// isForeign reports whether a browser says that the call is not of our own pages. A
-// caller that says nothing is no browser, or an old one that the token holds off.
+// isForeign reports whether the browser says that the call comes from another site. A caller
+// that says nothing is no browser or an old one, against which the session's token helps.
 func isForeign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":

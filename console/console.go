@@ -33,7 +33,7 @@ type Config struct {
 	API     http.Handler  // The public API, which answers everything outside of Root too.
 	Secrets *seal.Secrets // Seals sessions; the same on all nodes.
 	Uploads http.Handler  // Takes list files at uploadPath, by the rules of the listener that is its own; nil: the console takes none.
-	Secure  bool          // Callers come by TLS: the cookie never travels without.
+	Secure  bool          // Callers use TLS: the cookie is sent over TLS alone.
 
 	Idle    time.Duration    // Without a call of a person a session ends; 0: 15 minutes.
 	Longest time.Duration    // Of any session; 0: 12 hours.
@@ -58,7 +58,7 @@ type Console struct {
 	index  *file            // The one page there is.
 }
 
-// New returns the API with the console in front of it.
+// New returns a handler that serves the console and passes all other calls to the API.
 func New(config Config) (*Console, error) {
 	if config.API == nil || config.Secrets == nil {
 		return nil, errors.New("console: API and secrets are required")
@@ -86,7 +86,7 @@ func New(config Config) (*Console, error) {
 	return c, nil
 }
 
-// kinds are the content types of embedded files: the machine's own table is not asked.
+// kinds are the content types of embedded files, so that they do not depend on the machine.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }

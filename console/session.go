@@ -28,7 +28,7 @@ type session struct {
 	Key   string `json:"key"`   // The API key.
 	Token string `json:"token"` // What a write must repeat in a header.
 	Born  int64  `json:"born"`  // Unix seconds.
-	Seen  int64  `json:"seen"`  // Of the last call of a person.
+	Seen  int64  `json:"seen"`  // When a person, not the page itself, last made a call.
 }
 
 // newSession begins a session for a key that the API knows.
@@ -39,7 +39,7 @@ func (c *Console) newSession(key string) *session {
 	return &session{Key: key, Token: base64.RawURLEncoding.EncodeToString(random[:]), Born: now, Seen: now}
 }
 
-// setCookie seals the session into the cookie.
+// setCookie seals the session and sends it as the cookie.
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, s *session) error {
 	plain, err := json.Marshal(s)
 	if err != nil {
@@ -69,8 +69,8 @@ func (c *Console) clearCookie(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, gone)
 }
 
-// openSession reads the session of a request. A session that idled or lasted too long
-// is none.
+// openSession reads the session of a request. A session that was idle or lasted too long is
+// an error.
 func (c *Console) openSession(r *http.Request) (*session, error) {
 	cookies := r.CookiesNamed(cookieName)
 	if len(cookies) != 1 || len(cookies[0].Value) > cookieMax {

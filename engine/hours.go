@@ -93,8 +93,8 @@ func floorDiv(a, b int64) int64 {
 
 // Within reports whether h is open only when outer is (a delegate may narrow
 // its parent's hours, never widen them: decision 40). It is exact for two
-// settings of one timezone; settings of different timezones are not compared
-// minute by minute over the years, they are said to be wider.
+// settings of one timezone. It takes a setting of another timezone for wider, without
+// comparing the two over the years.
 func (h *Hours) Within(outer *Hours) bool {
 	if outer == nil {
 		return true

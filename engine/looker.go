@@ -8,9 +8,9 @@ import (
 
 // Looker asks the list everything that the static rules need, once per call. It
 // owns scratch memory and remembers answers, so one Looker serves one call at a
-// time; the results of a call stay good until its next one. An answer is a pure
-// function of list and query, so remembering it cannot change a verdict: most
-// calls of an edge repeat an operator's name, and many a counterparty's.
+// time; the results of a call are valid until the next one. An answer is a pure
+// function of list and query, so remembering it cannot change a verdict. It saves work
+// because most calls of an edge repeat an operator's name, and many a counterparty's.
 type Looker struct {
 	scratch *ofac.Scratch
 	list    *ofac.Index // What the answers below were asked of.
@@ -21,9 +21,9 @@ type Looker struct {
 	party          [partyAnswers]answer
 }
 
-// lookerAnswers bounds the memories of operators and users, of whom a call names one
-// each; partyAnswers that of counterparties, who are many more. An answer's place is its
-// name's hash; a name that is not remembered costs twenty times one that is.
+// lookerAnswers is how many answers are remembered of operators, and of users; partyAnswers is
+// how many of counterparties, who are many more. The hash of a name chooses the place of its
+// answer. Looking a name up in the list costs twenty times as much as a remembered answer.
 const (
 	lookerAnswers = 512
 	partyAnswers  = 4096
@@ -80,7 +80,7 @@ func (l *Looker) Look(f *Facts) {
 	f.lowerValidUntil(f.ClearedUntil)
 }
 
-// forgetAnswers drops every answer: another list may answer otherwise, and an answer
+// forgetAnswers drops every answer: another list may give another one, and an answer
 // must not keep an old list in memory.
 func (l *Looker) forgetAnswers(list *ofac.Index) {
 	l.list = list

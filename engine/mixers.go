@@ -98,8 +98,8 @@ func FindMixer(text string) (MixerMatch, bool) {
 	return match, found
 }
 
-// squeezeText appends the normal form of a text without its blanks, and with the
-// digits that stand in for letters read as letters.
+// squeezeText appends the normal form of a text without blanks. It reads the digits 0 and 1
+// as the letters that they imitate.
 func squeezeText(dst []byte, text string) []byte {
 	start := len(dst)
 	dst = ofac.AppendNormalised(dst, text)

@@ -132,8 +132,8 @@ func limitText(limit USD) string {
 	return string(AppendUSD(nil, limit))
 }
 
-// firstWider returns the first entry of w that is not on outer, or outlasts it there;
-// nil when there is none. A list that is not set, or not enforced, narrows nothing.
+// firstWider returns the first entry of w that outer does not have or that lasts longer than
+// outer's; nil if there is none. A list that is not set or not enforced narrows nothing.
 func (w *Whitelist) firstWider(outer *Whitelist) *WhitelistEntry {
 	if w == nil || !w.Enforce || outer == nil || !outer.Enforce {
 		return nil

@@ -65,7 +65,8 @@ func (p *Policy) SetsRulesOf(set *RuleSet) bool {
 	return true
 }
 
-// AmountFrom is the amount from which two persons decide, above every amount where none is set.
+// AmountFrom returns the amount from which on two persons decide; if none is set, it is above
+// every amount.
 func (f *FourEyes) AmountFrom() USD {
 	if f.MinAmount == NoLimit {
 		return math.MaxInt64

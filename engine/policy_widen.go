@@ -50,12 +50,12 @@ func Widens(old, new *Policy) []string {
 	return wider
 }
 
-// fewerEyes tells whether one person may decide what two had to.
+// fewerEyes reports whether one person may now decide a review that needed two.
 func fewerEyes(old, new *FourEyes) bool {
 	return old != nil && (new == nil || new.AmountFrom() > old.AmountFrom() || old.Rules&^new.Rules != 0 && new.AmountFrom() > 0)
 }
 
-// strictness ranks modes by what they stop; a shadow stops nothing.
+// strictness ranks modes by what they stop. ModeOff and ModeShadow stop nothing.
 func strictness(mode Mode) int {
 	switch mode {
 	case ModeBlock:

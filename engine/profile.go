@@ -70,17 +70,17 @@ type OwnershipTransfer struct {
 	TransferInstitutions bool   `cbor:"38,keyasint,omitempty"`
 }
 
-// CredentialEpochs says in which epochs of the log a party's credentials were issued: a
-// version that the lost machines issued after the backup that was restored is not the
-// one issued here under the same number.
+// CredentialEpochs says in which epochs of the log a party's credentials were issued. After a
+// backup was restored, a version that the lost machines had issued later and one issued here
+// can have the same number; their epochs differ.
 type CredentialEpochs struct {
 	Epoch  uint16 `cbor:"1,keyasint"` // Of the newest version,
 	From   uint16 `cbor:"2,keyasint"` // the first version of that epoch,
 	Before uint16 `cbor:"3,keyasint"` // and the epoch of the one before it.
 }
 
-// EpochOf is the epoch that a version's credential id must name. Versions before
-// those of the two newest epochs answer as the second: they are not known any more.
+// EpochOf returns the epoch that a version's credential id must name. Only the two newest
+// epochs are kept; for any older version it returns the older of them.
 func (l *CredentialEpochs) EpochOf(version uint16) uint16 {
 	switch {
 	case l == nil:
@@ -91,7 +91,7 @@ func (l *CredentialEpochs) EpochOf(version uint16) uint16 {
 	return l.Epoch
 }
 
-// WithIssued is the line when a version is issued in an epoch.
+// WithIssued returns the epochs after a version was issued in an epoch.
 func (l *CredentialEpochs) WithIssued(version, epoch uint16) *CredentialEpochs {
 	before := l.EpochOf(version - 1)
 	switch {
@@ -186,9 +186,9 @@ type Whitelist struct {
 	Rev     uint32           `cbor:"2,keyasint"` // Its ETag.
 	Entries []WhitelistEntry `cbor:"3,keyasint"`
 
-	// Kinds are the kinds of identifier the list speaks of: of a call that names a
-	// counterparty by one of them, it must be listed. Never less than what the
-	// entries are of; what is left of it when entries go is not for them to say.
+	// Kinds are the kinds of identifier that the list decides about: a call that names
+	// its counterparty by one of them needs that identifier listed. It includes the kinds of
+	// all entries; removing entries never removes a kind.
 	Kinds Kinds `cbor:"4,keyasint,omitempty"`
 }
 

@@ -71,8 +71,8 @@ func readObject(document []byte) ([]member, error) {
 	return members, nil
 }
 
-// documentReader reads values and collects what is wrong with them. A value that is
-// wrong reads as its zero; the caller looks at errors at the end.
+// documentReader reads values and collects what is wrong with them. It returns the zero value
+// for a wrong one; the caller looks at errors at the end.
 type documentReader struct {
 	rules  *RuleSet // Those that a policy may speak of.
 	errors []FieldError
@@ -105,7 +105,7 @@ func (r *documentReader) addUnknown(param string) {
 	r.errors = append(r.errors, FieldError{Param: param, Message: "is not a known member", Unknown: true})
 }
 
-// WhyNotUSD is what is told of a literal that ParseUSD refused.
+// WhyNotUSD returns the message for a literal that ParseUSD refused.
 func WhyNotUSD(err error) string {
 	if err == ErrAmountLong {
 		return "must be written in at most 256 characters"

@@ -44,15 +44,15 @@ func (s *Spend) Hold(d Day, amount USD) {
 	s.Held = s.Held.Plus(amount)
 }
 
-// AddOn books what was held on day d. Of a day that is not counted any more nothing is.
+// AddOn books what was held on day d, unless that day is not counted any more.
 func (s *Spend) AddOn(d Day, amount USD) {
 	if s.Day == d {
 		s.Spent = s.Spent.Plus(amount)
 	}
 }
 
-// Unhold returns what was held on day d. Of a day that is not counted any more there is
-// nothing to return. A counter that was saturated does not fall below zero.
+// Unhold takes back what was held on day d, unless that day is not counted any more. A
+// counter that was saturated does not fall below zero.
 func (s *Spend) Unhold(d Day, amount USD) {
 	if s.Day == d {
 		s.Held = max(s.Held-amount, 0)
@@ -66,7 +66,7 @@ func (s *Spend) Return(d Day, amount USD) {
 	}
 }
 
-// startDay begins a new day from zero.
+// startDay sets the counter to zero if d is a later day.
 func (s *Spend) startDay(d Day) {
 	if d > s.Day {
 		*s = Spend{Day: d}

@@ -77,8 +77,8 @@ func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 		return Decision{Rule: RuleNoCredential, Verdict: Unknown, Sub: hits.Subs[RuleNoCredential], Triggered: 1 << RuleNoCredential}
 	}
 	var decision Decision
-	var behind RuleID // The first of those that are decided after all BLOCKs.
-	aged := false     // R21 counts for the list's age alone.
+	var behind RuleID // The first REVIEW; any BLOCK decides before it.
+	aged := false     // R21 is reviewed only because the list is too old.
 	for i := range s.Rules {
 		rule := &s.Rules[i]
 		if !hits.Has(rule.ID) {

@@ -15,16 +15,16 @@ func credentialStatus(m *Moment) Sub {
 
 // EffectiveStatus is the worst status of the chain: the credential itself, the key
 // that signed it, its ancestors, its operator. It is the credentialStatus of a
-// record, of GET and of listings, and other than Active exactly when R2 fires,
-// user credentials aside. For an agent without a token in hand, Version and
-// Expires are those of its current credential.
+// record, of GET and of listings. It differs from Active exactly when R2 fires for a reason
+// other than the user credential. For an agent without a token, Version and Expires are
+// those of its current credential.
 func EffectiveStatus(m *Moment) Status {
 	_, worst := m.chainStatus()
 	return worst
 }
 
-// chainStatus walks the chain once: the first thing that R2 has to tell, 0 for
-// nothing, and the worst status there is.
+// chainStatus walks the chain once. It returns the first sub-reason of R2, 0 for none, and
+// the worst status in the chain.
 func (m *Moment) chainStatus() (first Sub, worst Status) {
 	first = m.ownStatus()
 	switch first {
@@ -212,7 +212,7 @@ func attestationStale(m *Moment) Sub {
 }
 
 // structuringSuspected is R25. A payment reference that was used before has a switch of its own
-// and is told where the band has no effect.
+// (paymentRef.once); it is the reason if the band has no effect.
 func structuringSuspected(m *Moment) Sub {
 	banded := m.Policy.StructuringCount != 0 && m.Structuring >= m.Policy.StructuringCount && m.Policy.InBand(m.Amount)
 	mode := m.Policy.Modes[RuleStructuring]

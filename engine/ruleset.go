@@ -186,13 +186,14 @@ func verdictNamed(word string) Verdict {
 	panic("BUG: no verdict: " + word)
 }
 
-// judgement is the half of a row that a judge walks: rows are wide, these are not.
+// judgement is the part of a row that JudgeStatic and JudgeLive need; it is much smaller than
+// the row.
 type judgement[F any] struct {
 	id    RuleID
 	judge func(*F) Sub
 }
 
-// judgesOf takes one column of the rules, empty cells left out.
+// judgesOf returns one column of the rules without its empty cells.
 func judgesOf[F any](rules []Rule, cell func(*Rule) func(*F) Sub) (filled []judgement[F]) {
 	for i := range rules {
 		if judge := cell(&rules[i]); judge != nil {

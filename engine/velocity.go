@@ -39,13 +39,13 @@ func (v *VelocityRow) Add(now Time, from int64) Pace {
 	return v.sumPace(from)
 }
 
-// Idle tells whether every bucket has run out by now: a new row counts the same.
+// Idle reports whether every bucket is empty by now, so that a new row would count the same.
 func (v *VelocityRow) Idle(now Time) bool {
 	return UnixSecond(now)/3600-v.Second/3600 >= int64(len(v.Hours))
 }
 
-// Pace returns the pace at now without counting anything. The row is a copy: a
-// look does not move the buckets.
+// Pace returns the pace at now without counting anything. It works on a copy of the row, so
+// the buckets do not move.
 func (v VelocityRow) Pace(now Time, from int64) Pace {
 	if v.Second == 0 {
 		return Pace{}
@@ -106,8 +106,8 @@ func saturate32(n uint32) uint32 {
 
 func clamp32(n uint64) uint32 { return uint32(min(n, 1<<32-1)) }
 
-// Tighten lowers the setting to another one's wherever that is set and lower:
-// the strictest of agent, ancestors, fleet and institution holds.
+// Tighten lowers every bound of the setting to that of other, if other's is set and lower:
+// the strictest setting of agent, ancestors, fleet and institution applies.
 func (v *Velocity) Tighten(other *Velocity) {
 	if other == nil {
 		return

@@ -56,7 +56,7 @@ func (s Status) String() string {
 type RuleID uint8
 
 // RuleBits is the number of bits of a mask of rules: a rule's number is below it. It is
-// part of the layout of profiles and records; which rules there are says the rule set.
+// part of the layout of profiles and records; the rule set says which rules there are.
 const RuleBits = 32
 
 // Sub is the sub-reason of a hit: 0 is no hit, 1 the rule's plain reason, and
@@ -69,8 +69,8 @@ type Hits struct {
 	Mask uint32
 	Subs [RuleBits]Sub
 
-	// ListStale says that R21 fired because of the list's age (SubListStale), whatever
-	// else it fired for: the mode of names does not speak of that.
+	// ListStale says that R21 fired because of the list's age (SubListStale), perhaps among
+	// other reasons. The mode of R21 does not apply to it.
 	ListStale bool
 }
 

@@ -47,8 +47,8 @@ func (w *Whitelist) With(entries ...WhitelistEntry) *Whitelist {
 	return next
 }
 
-// Without returns a copy without the entry id and with Rev+1; false: there is
-// none. The kinds stay: a list that lost its last name goes on asking for names.
+// Without returns a copy without the entry id and with Rev+1, or false if there is no such
+// entry. The kinds stay: a list that lost its last name still asks for names.
 func (w *Whitelist) Without(id uint32) (*Whitelist, bool) {
 	if w == nil {
 		return nil, false
@@ -63,7 +63,7 @@ func (w *Whitelist) Without(id uint32) (*Whitelist, bool) {
 	return &next, true
 }
 
-// PresentKinds returns the kinds that the entries are of.
+// PresentKinds returns the kinds of the entries.
 func (w *Whitelist) PresentKinds() (kinds Kinds) {
 	if last := len(w.Entries) - 1; last >= 0 { // Names stand before wallets.
 		kinds = w.Entries[0].kindBit() | w.Entries[last].kindBit()
@@ -121,8 +121,8 @@ func (e *WhitelistEntry) textOf(of identifier) string {
 	return e.Wallet
 }
 
-// listedUntil tells from when on the list no longer holds key: never (0, true), at an
-// instant, or not at all (false) because no entry that is still good has it.
+// listedUntil returns the instant from which on the list no longer has key; 0 means never.
+// listed is false if no entry that is still good has it.
 func (w *Whitelist) listedUntil(of identifier, key []byte, now Time) (until Time, listed bool) {
 	entries := w.entriesOf(of)
 	low, high := 0, len(entries)
@@ -164,9 +164,9 @@ func (s *whitelists) addList(list *Whitelist) {
 	}
 }
 
-// notWhitelisted is R13. Every identifier of the call that is of a kind that any list
-// in force speaks of must be on all of them, and at least one must be: so another
-// list, or a narrower one, only ever lets less through.
+// notWhitelisted is R13. If any list in force has a kind of identifier, the call's identifier
+// of that kind must be on all lists, and at least one identifier must be on all. So a further
+// or narrower list can only let fewer calls through.
 func notWhitelisted(f *Facts) Sub {
 	set := whitelists{now: f.Now}
 	for i := 0; i < f.ChainSize; i++ {
@@ -216,7 +216,7 @@ func (s *whitelists) allHold(of identifier, key []byte) bool {
 	return true
 }
 
-// lowerValidUntil notes that the judgement can change at an instant; 0 is never.
+// lowerValidUntil notes an instant at which the judgement can change; 0 means never.
 func (f *Facts) lowerValidUntil(at Time) { f.ValidUntil = earlierTime(f.ValidUntil, at) }
 
 // earlierTime returns the earlier of two instants of which 0 is never.

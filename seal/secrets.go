@@ -17,8 +17,8 @@ import (
 // the cluster secret for each label. A value sealed under one label cannot be
 // opened under another. The cluster secret stays with each node's operator.
 //
-// Secrets of before open what they had sealed; nothing is sealed under them any more.
-// It is safe for concurrent use.
+// Older secrets open what was sealed under them, but seal nothing any more. Secrets is safe
+// for concurrent use.
 type Secrets struct {
 	cluster []byte
 	older   [][]byte
@@ -52,8 +52,8 @@ const secretCheckText = "railguard"
 
 var errSealed = errors.New("sealed value cannot be opened: another cluster secret, or damage")
 
-// NewSecrets takes the cluster secret, at least 16 bytes, shared by all nodes, and those
-// that may have sealed something besides.
+// NewSecrets takes the cluster secret, at least 16 bytes and shared by all nodes, and older
+// secrets, under which some values may still be sealed.
 func NewSecrets(clusterSecret []byte, older ...[]byte) *Secrets {
 	s := &Secrets{cluster: bytes.Clone(clusterSecret)}
 	for _, secret := range older {
@@ -104,7 +104,8 @@ func (s *Secrets) Open(label string, sealed []byte) ([]byte, error) {
 	return plain, err
 }
 
-// openAny says besides by which secret: 0 is the cluster's, others are older.
+// openAny opens a value and returns which secret sealed it: 0 is the cluster's, higher numbers
+// are older ones.
 func (s *Secrets) openAny(label string, sealed []byte) (plain []byte, by int, err error) {
 	for by = 0; by <= len(s.older); by++ {
 		if plain, err = s.openWith(cipherID{by, label}, sealed); err == nil {
@@ -129,17 +130,17 @@ func (s *Secrets) openWith(of cipherID, sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// OlderCount is how many secrets of before there are besides the cluster's.
+// OlderCount returns how many older secrets there are.
 func (s *Secrets) OlderCount() int { return len(s.older) }
 
-// SealedByOlder tells whether an older secret sealed a value, which then has to be sealed anew
-// before that one may be forgotten. The error is that none of them opens it.
+// SealedByOlder reports whether an older secret sealed a value. The value must then be sealed
+// again before that secret may be dropped. It returns an error if no secret opens the value.
 func (s *Secrets) SealedByOlder(label string, sealed []byte) (bool, error) {
 	_, by, err := s.openAny(label, sealed)
 	return by > 0, err
 }
 
-// Reseal seals under the cluster secret what an older one had sealed: in as many bytes.
+// Reseal seals a value again under the cluster secret. The result has the same length.
 func (s *Secrets) Reseal(label string, sealed []byte) ([]byte, error) {
 	plain, err := s.Open(label, sealed)
 	if err != nil {
@@ -148,8 +149,8 @@ func (s *Secrets) Reseal(label string, sealed []byte) ([]byte, error) {
 	return s.Seal(label, plain)
 }
 
-// Check tells whether this is the secret of the cluster with this sealed
-// constant (wire.Genesis.SecretCheck).
+// Check returns an error unless this is the secret under which the cluster's constant
+// (wire.Genesis.SecretCheck) was sealed.
 func (s *Secrets) Check(sealed []byte) error {
 	plain, err := s.Open(LabelCheck, sealed)
 	if err != nil {
@@ -164,7 +165,7 @@ func (s *Secrets) Check(sealed []byte) error {
 // NewAPISecret returns a fresh API key secret: rg_live_ and 28 base62 characters.
 func NewAPISecret() string { return newAPISecret("rg_live_") }
 
-// NewTestSecret returns one of a sandbox: rg_test_ and as many characters.
+// NewTestSecret returns an API key secret for a sandbox: rg_test_ and 28 base62 characters.
 func NewTestSecret() string { return newAPISecret("rg_test_") }
 
 func newAPISecret(prefix string) string {
@@ -185,7 +186,7 @@ func newAPISecret(prefix string) string {
 // KeyPrefix is the part of a secret that may be shown.
 func KeyPrefix(secret string) string { return secret[:min(len(secret), keyPrefixLength)] }
 
-// HashAPISecret is how a secret is stored.
+// HashAPISecret returns the hash of a secret, which is stored in its place.
 func HashAPISecret(secret string) []byte {
 	hash := sha256.Sum256([]byte(secret))
 	return hash[:]

@@ -2,18 +2,17 @@ package strictjson
 
 import "railguard/engine"
 
-// Batch is the room in which a body that holds a list of objects is checked in one
-// pass, each object by itself: one that is JSON and still not acceptable (a name
-// twice, nested too deeply, too many members or values, no Unicode, no object) spoils
-// none of the others. What is no JSON has no parts that could be told from each other,
-// and is refused whole. It is reused; nothing may keep what it holds after Reset.
+// Batch checks, in one pass, a body that holds a list of objects, and each object by
+// itself: one that is JSON and still not acceptable (a name twice, nested too deeply, too
+// many members or values, no Unicode, no object) does not affect the others. A body that is
+// not JSON is refused whole. A Batch is reused; nothing may keep what it holds after Reset.
 type Batch struct {
 	validator Validator
 	items     []batchItem
-	open      []byte // Objects and lists that skip is inside of.
+	open      []byte // Objects and lists that skipValue is inside of.
 	list      bool
 	given     bool
-	other     []span // Members of the top object beside the list.
+	other     []span // Members of the top object other than the list.
 }
 
 // batchItem is one object of the list.
@@ -23,10 +22,10 @@ type batchItem struct {
 	err        error
 }
 
-// Read checks data, a JSON object whose member of that name is the list. Each item may
-// have itemValues values, the whole body allValues. Beyond itemsMax items are counted
-// and not kept. The error is one of this room's, for the caller to see. data must not
-// change until Reset.
+// Read checks data, a JSON object whose list is the member named member. Each item may
+// have itemValues values, the whole body allValues. It keeps itemsMax items and one more,
+// which shows that there were too many. Its errors are those of this package and may be
+// shown to the caller. data must not change until Reset.
 func (b *Batch) Read(data []byte, member string, itemsMax, itemValues, allValues int) error {
 	g := &b.validator
 	g.startBody(data, allValues+1)
@@ -121,8 +120,8 @@ func (b *Batch) readItems(itemsMax, itemValues int) error {
 	}
 }
 
-// readItem checks one item as if it were a body of its own. The error is the whole
-// body's; the item's own stands in it.
+// readItem checks one item as if it were a body of its own. It returns an error of the
+// whole body; an error of the item alone is in the item.
 func (b *Batch) readItem(itemValues int) (batchItem, error) {
 	g := &b.validator
 	item := batchItem{start: g.at, from: len(g.top)}
@@ -148,9 +147,9 @@ func (b *Batch) readItem(itemValues int) (batchItem, error) {
 	return item, nil
 }
 
-// skipValue passes over one value that is JSON by its structure, whatever else is wrong
-// with it: names may stand twice, strings may be no Unicode, nesting has no bound but
-// the body's size, so it does not call itself.
+// skipValue passes over one value and checks its structure alone: names may repeat,
+// strings may be no Unicode, and nesting is bounded by the body's size, so the function is
+// not recursive.
 func (b *Batch) skipValue() error {
 	g := &b.validator
 	b.open = b.open[:0]
@@ -171,8 +170,8 @@ func (b *Batch) skipValue() error {
 	}
 }
 
-// skipOne passes over a plain value or an empty list or object; opened says that it
-// stands now before the first value of one that is not empty.
+// skipOne passes over a plain value or an empty list or object. Of another list or object it
+// passes over the beginning and returns true: the first value inside comes next.
 func (b *Batch) skipOne() (opened bool, err error) {
 	g := &b.validator
 	switch c := g.nextByte(); c {
@@ -200,8 +199,8 @@ func (b *Batch) skipOne() (opened bool, err error) {
 	return false, g.checkNumber()
 }
 
-// skipEnds passes over what may follow a value, up to the next one; done says that the
-// value that skip began with is over.
+// skipEnds passes over what follows a value, up to the next value. done says that the
+// value which skipValue began with has ended.
 func (b *Batch) skipEnds() (done bool, err error) {
 	g := &b.validator
 	for len(b.open) > 0 {
@@ -269,20 +268,20 @@ func (g *Validator) skipText() error {
 	return ErrSyntax
 }
 
-// HasMember reports whether the body has the member at all, and List whether it is a list.
+// HasMember reports whether the body has the member.
 func (b *Batch) HasMember() bool { return b.given }
 
 // IsList reports whether the member is a list.
 func (b *Batch) IsList() bool { return b.list }
 
-// Count is how many items the list has, at most one more than were asked for.
+// Count returns how many items the list has, at most one more than Read was to keep.
 func (b *Batch) Count() int { return len(b.items) }
 
-// Bytes is an item as it was sent.
+// Bytes returns an item as it was sent.
 func (b *Batch) Bytes(i int) []byte { return b.validator.data[b.items[i].start:b.items[i].end] }
 
-// Item is an item as a document that was checked, to be read as Spans; the error is
-// what is wrong with it.
+// Item returns an item as a checked document, which can be read as Spans, and the item's
+// error.
 func (b *Batch) Item(i int) (Document, error) {
 	item := &b.items[i]
 	return Document{validator: Validator{data: b.validator.data, top: b.validator.top[item.from:item.to:item.to]}}, item.err
@@ -294,7 +293,7 @@ func (b *Batch) UnknownMembers(shape Shape) []UnknownMember {
 	return s.UnknownMembers(shape)
 }
 
-// Reset forgets what was read and keeps the room, unless it has become large.
+// Reset forgets what was read. It keeps the memory for the next reading unless it is large.
 func (b *Batch) Reset() {
 	if cap(b.open) > bytesKept || cap(b.validator.top) > batchSpansKept {
 		*b = Batch{}
@@ -306,5 +305,5 @@ func (b *Batch) Reset() {
 	}}
 }
 
-// batchSpansKept is how many members of items a batch keeps room for.
+// batchSpansKept is how many members of items a batch keeps memory for.
 const batchSpansKept = 8192

@@ -6,9 +6,8 @@ import (
 	"railguard/engine"
 )
 
-// Document is the room in which one JSON object is checked, parsed and read. It
-// is reused; nothing may keep what it holds after reset. The zero value has read
-// nothing: its fields are all absent.
+// Document checks, parses and reads one JSON object. It is reused; nothing may keep what it
+// holds after Reset. In the zero value all members are absent.
 type Document struct {
 	validator Validator
 	parser    *fastjson.Parser // nil before the first reading, and after a large one.
@@ -17,14 +16,15 @@ type Document struct {
 	findings  findings
 }
 
-// Room that a document keeps for the next reading: a parser never shrinks by itself.
+// A document that has read more than this drops its memory, because a parser never shrinks
+// by itself.
 const (
 	valuesKept = 1024
 	bytesKept  = 64 * engine.KiB
 )
 
-// Read checks data, of at most so many values, and parses it. The error is one of this
-// room's, for the caller to see. data must not change until reset.
+// Read checks data, of at most so many values, and parses it. Its errors are those of this
+// package and may be shown to the caller. data must not change until Reset.
 func (d *Document) Read(data []byte, values int) error {
 	err := d.validator.Check(data, values)
 	d.oversized = d.oversized || values-d.validator.values > valuesKept || len(data) > bytesKept
@@ -47,14 +47,13 @@ func (d *Document) Read(data []byte, values int) error {
 // Raw returns a member of the object as it was sent, nil when it is absent.
 func (d *Document) Raw(name string) []byte { return d.validator.Raw(name) }
 
-// Fields reads the members from the start: what an earlier reading found is
-// forgotten, what this one finds is collected in the document.
+// Fields begins a reading of the members. It drops the findings of an earlier reading.
 func (d *Document) Fields() Fields {
 	d.findings = findings{}
 	return Fields{object: d.object, validator: &d.validator, findings: &d.findings}
 }
 
-// Reset forgets what was read and keeps the room, unless it has become large.
+// Reset forgets what was read. It keeps the memory for the next reading unless it is large.
 func (d *Document) Reset() {
 	if d.oversized {
 		*d = Document{}

@@ -13,9 +13,9 @@ import (
 )
 
 // Fields reads the members of one JSON object and collects what is wrong with
-// them, so that a caller learns of all mistakes at once. null counts as absent,
-// unknown members are a Shape's affair. Every string is copied out of
-// the parser. Nested objects share the findings of their parent.
+// them, so that a caller learns of all mistakes at once. null counts as absent. A Shape
+// finds unknown members. Strings are copies. Nested objects share the findings of their
+// parent.
 type Fields struct {
 	object    *fastjson.Object
 	validator *Validator // Of the top object: raw literals as sent.
@@ -33,10 +33,10 @@ type Finding struct {
 // findings is what was wrong with one body.
 type findings struct{ unknown, missing, invalid []Finding }
 
-// FindingsMax is how many findings of each kind one body is told.
+// FindingsMax bounds how many findings of each kind are reported of one body.
 const FindingsMax = 32
 
-// InvalidBody is a body that is JSON, but whose members are not as they must be.
+// InvalidBody is the error of a body that is JSON but whose members are not as they must be.
 // Code is missing_field, invalid_field or unknown_field; Findings has at least one.
 type InvalidBody struct {
 	Code     string
@@ -47,8 +47,8 @@ func (e *InvalidBody) Error() string {
 	return e.Findings[0].Param + " " + e.Findings[0].Message
 }
 
-// Err returns what was found, nil when nothing was: unknown members come before missing
-// ones, of which they may be misspellings, and those before invalid ones.
+// Err returns the findings as an error, nil without any. Unknown members come before missing
+// ones, because they may be misspellings of these, and invalid ones come last.
 func (f *Fields) Err() error {
 	if found := f.findings; len(found.unknown) > 0 {
 		return &InvalidBody{Code: "unknown_field", Findings: slices.Concat(found.unknown, found.missing, found.invalid)}
@@ -89,7 +89,7 @@ func (f *Fields) Get(name string) *fastjson.Value {
 	return v
 }
 
-// Has reports whether the member stands there at all, null included.
+// Has reports whether the object has the member, even as null.
 func (f *Fields) Has(name string) bool { return f.object != nil && f.object.Get(name) != nil }
 
 // Text reads an optional string of at most max bytes; "" when absent.
@@ -164,7 +164,7 @@ func (f *Fields) OneOf(name string, values ...string) string {
 	return ""
 }
 
-// RequiredOneOf is oneOf for a member that must be there.
+// RequiredOneOf is OneOf for a member that must be there.
 func (f *Fields) RequiredOneOf(name string, values ...string) string {
 	if f.Get(name) == nil {
 		f.Missing(name)
@@ -193,7 +193,7 @@ func (f *Fields) readUSD(name string) (engine.USD, string) {
 	return amount, literal
 }
 
-// RequiredUSD is usd for a member that must be there.
+// RequiredUSD is readUSD for a member that must be there.
 func (f *Fields) RequiredUSD(name string) (engine.USD, string) {
 	if f.Get(name) == nil {
 		f.Missing(name)
@@ -359,7 +359,8 @@ func (f *Fields) Compact(name string) []byte {
 // JSON returns the whole object without white space.
 func (f *Fields) JSON() []byte { return appendObject(nil, f.object) }
 
-// WithoutNulls is json without the members that are null.
+// WithoutNulls returns the whole object without white space and without members that are
+// null.
 func (f *Fields) WithoutNulls() []byte {
 	dst := []byte{'{'}
 	f.object.Visit(func(key []byte, v *fastjson.Value) {

@@ -16,12 +16,12 @@ type Members []byte
 func (m *Members) Name(name string) {
 	m.separate()
 	*m = append(*m, '"')
-	*m = append(*m, name...) // Our own names: nothing to escape.
+	*m = append(*m, name...) // Names are our own and need no escapes.
 	*m = append(*m, '"', ':')
 }
 
-// separate parts a member from the one before. No value ends with a brace that opens: such a
-// one is Begin's.
+// separate adds a comma unless the member is the first of its object. An opening brace at
+// the end can only come from BeginObject.
 func (m *Members) separate() {
 	if n := len(*m); n > 0 && (*m)[n-1] != '{' {
 		*m = append(*m, ',')
@@ -141,8 +141,7 @@ func (m *Members) Object(name string, inner Members) {
 	*m = append(*m, '}')
 }
 
-// BeginObject begins a nested object: what follows is written into it, where it stands, up
-// to End.
+// BeginObject begins a nested object: members added until EndObject belong to it.
 func (m *Members) BeginObject(name string) {
 	m.Name(name)
 	*m = append(*m, '{')
@@ -171,7 +170,7 @@ func AppendList(dst []byte, items []Members) []byte {
 	return append(dst, ']')
 }
 
-// Join adds members that are written already.
+// Join adds all members of inner.
 func (m *Members) Join(inner Members) {
 	if len(inner) == 0 {
 		return
@@ -188,16 +187,16 @@ func (m Members) Body() []byte {
 	return append(out, '}')
 }
 
-// Build is the Body of what fill adds, in one piece of memory where room bytes are enough
-// for it.
-func Build(room int, fill func(m *Members)) []byte {
-	return BuildIn(make([]byte, 0, room), fill)
+// Build returns the object with the members that fill adds. It allocates once if the object
+// has at most capacity bytes.
+func Build(capacity int, fill func(m *Members)) []byte {
+	return BuildIn(make([]byte, 0, capacity), fill)
 }
 
-// BuildIn is Build in room that is there already. What it returns is in that room if the
-// object fitted, and to be given as room the next time.
-func BuildIn(room []byte, fill func(m *Members)) []byte {
-	whole := append(room[:0], '{')
+// BuildIn is Build with a buffer of the caller's, which it uses if the object fits. The caller
+// may pass the result as the buffer of the next call.
+func BuildIn(buffer []byte, fill func(m *Members)) []byte {
+	whole := append(buffer[:0], '{')
 	m := Members(whole[1:1])
 	fill(&m)
 	if len(m)+2 > cap(whole) {

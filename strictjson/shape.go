@@ -8,15 +8,14 @@ import (
 	"github.com/valyala/fastjson"
 )
 
-// Shape says which members an object may have. What stands for a member is the shape
-// of the object, or of every object of the list, that it holds; nil leaves what is
-// below to whoever reads it.
+// Shape says which members an object may have. It maps a member to the shape of its value,
+// or of every object in its list; nil means that the members below are not checked.
 type Shape map[string]Shape
 
-// Names is a shape of members that have no shape of their own.
+// Names returns a shape with these members, whose values are not checked.
 func Names(names ...string) Shape { return Shape(nil).With(names...) }
 
-// With is the shape with more such members.
+// With returns the shape with further members whose values are not checked.
 func (s Shape) With(names ...string) Shape {
 	wider := make(Shape, len(s)+len(names))
 	for name, inner := range s {
@@ -28,7 +27,7 @@ func (s Shape) With(names ...string) Shape {
 	return wider
 }
 
-// WithNested is the shape with one more member, of which the shape of what it holds is known.
+// WithNested returns the shape with one more member, whose value has the shape inner.
 func (s Shape) WithNested(name string, inner Shape) Shape {
 	wider := s.With(name)
 	wider[name] = inner
@@ -37,8 +36,8 @@ func (s Shape) WithNested(name string, inner Shape) Shape {
 
 // UnknownMember is a member that a shape does not have.
 type UnknownMember struct {
-	Param string // Its path; at most unknownNameBytes of its own name.
-	Near  string // The member of the shape that it is a misspelling of; "": of none.
+	Param string // Its path, with at most unknownNameBytes of its own name.
+	Near  string // The member of the shape that it seems to misspell; "" if there is none.
 }
 
 // unknownNameBytes is how much of a name of the caller's own making is shown.
@@ -95,8 +94,8 @@ func shortenName(name string) string {
 	return strings.ToValidUTF8(name[:unknownNameBytes], "")
 }
 
-// nearestMember is the member that name misspells: the same but for letter case, _ and -, or
-// one letter away where the member has nearLetters or more. "": none is near.
+// nearestMember returns the member that name seems to misspell: they differ in letter case, _
+// and - alone, or in one letter if the member has nearLetters or more. "": there is none.
 func (s Shape) nearestMember(name string) string {
 	if len(name) > unknownNameBytes {
 		return ""
@@ -127,8 +126,8 @@ func foldName(name string) []rune {
 	return runes
 }
 
-// oneEdit tells whether a becomes b by one letter put in, left out, replaced, or
-// changed over with its neighbour.
+// oneEdit reports whether a and b differ by one letter that was inserted, deleted, replaced
+// or swapped with its neighbour.
 func oneEdit(a, b []rune) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -152,8 +151,7 @@ func oneEdit(a, b []rune) bool {
 	return at+1 < len(a) && a[at] == b[at+1] && a[at+1] == b[at] && slices.Equal(a[at+2:], b[at+2:])
 }
 
-// CheckShape is the error of a document with members that shape does not have; nil
-// when there are none.
+// CheckShape returns an error if the document has members that shape does not have.
 func (d *Document) CheckShape(shape Shape) error {
 	found := d.UnknownMembers(shape)
 	if len(found) == 0 {
@@ -166,7 +164,7 @@ func (d *Document) CheckShape(shape Shape) error {
 	return e
 }
 
-// Finding tells a stranger as what is wrong with a body.
+// Finding returns the unknown member as a finding of its body.
 func (s *UnknownMember) Finding() Finding {
 	f := Finding{Param: s.Param, Message: "is not a known member"}
 	if s.Near != "" {

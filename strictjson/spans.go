@@ -8,14 +8,14 @@ import (
 )
 
 // Spans reads the members of a body whose values are all plain (a screening call's)
-// from where the validator found them: nothing is parsed a second time. It is Fields for
-// such bodies: null counts as absent, what is wrong is collected, strings are copied.
+// where the validator found them, without parsing them again. Like Fields it takes null
+// for absent, collects what is wrong, and copies strings.
 type Spans struct {
 	validator *Validator
-	found     Fields // Of no object: for what is wrong.
+	found     Fields // It has no object and collects findings alone.
 }
 
-// Check is Read without a parser: the members can be read as Spans alone.
+// Check is Read without a parser: afterwards the members can only be read as Spans.
 func (d *Document) Check(data []byte, values int) error {
 	d.object = nil
 	err := d.validator.Check(data, values)
@@ -23,19 +23,19 @@ func (d *Document) Check(data []byte, values int) error {
 	return err
 }
 
-// Spans reads the members from the start: what an earlier reading found is forgotten.
+// Spans begins a reading of the members. It drops the findings of an earlier reading.
 func (d *Document) Spans() Spans {
 	d.findings = findings{}
 	return Spans{validator: &d.validator, found: Fields{findings: &d.findings}}
 }
 
-// Has reports whether the member stands there at all, null included.
+// Has reports whether the object has the member, even as null.
 func (s *Spans) Has(name string) bool { return s.validator.Raw(name) != nil }
 
-// Given reports whether the member stands there and is not null.
+// Given reports whether the object has the member and it is not null.
 func (s *Spans) Given(name string) bool { return s.rawValue(name) != nil }
 
-// rawValue is a member as it was sent, nil when it is absent or null.
+// rawValue returns a member as it was sent, nil when it is absent or null.
 func (s *Spans) rawValue(name string) []byte {
 	raw := s.validator.Raw(name)
 	if len(raw) > 0 && raw[0] == 'n' {
@@ -64,7 +64,8 @@ func (s *Spans) Name(name string) string {
 	return text
 }
 
-// readText is a member's string; not ok when it is absent or no string, which is noted.
+// readText returns a member's string. It is not ok when the member is absent or no string;
+// the latter is recorded as a finding.
 func (s *Spans) readText(name string) (string, bool) {
 	raw := s.rawValue(name)
 	if raw == nil {
@@ -77,7 +78,7 @@ func (s *Spans) readText(name string) (string, bool) {
 	return unquoteText(raw), true
 }
 
-// String is a member's string; not ok when it is absent or no string.
+// String returns a member's string. It is not ok when the member is absent or no string.
 func (s *Spans) String(name string) (text string, ok bool) {
 	if raw := s.rawValue(name); len(raw) > 0 && raw[0] == '"' {
 		return unquoteText(raw), true
@@ -85,8 +86,8 @@ func (s *Spans) String(name string) (text string, ok bool) {
 	return "", false
 }
 
-// TrimmedText is a member's string without the white space around it, nothing for anything
-// else. The bytes are the body's own where it has no escapes.
+// TrimmedText returns a member's string without white space around it, and nil for any other
+// value. Without escapes in the string the result refers to the body.
 func (s *Spans) TrimmedText(name string) []byte {
 	raw := s.rawValue(name)
 	if len(raw) == 0 || raw[0] != '"' {
@@ -105,7 +106,7 @@ func (s *Spans) Invalid(name, message string) { s.found.Invalid(name, message) }
 // Err returns what was found, nil when nothing was.
 func (s *Spans) Err() error { return s.found.Err() }
 
-// unquoteText is the text of a string literal that the validator accepted.
+// unquoteText returns the text of a string literal that the validator accepted.
 func unquoteText(literal []byte) string {
 	inside := literal[1 : len(literal)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
@@ -116,7 +117,7 @@ func unquoteText(literal []byte) string {
 }
 
 // UnknownMembers returns the members that shape does not have, at most FindingsMax of
-// them, in the order in which they were sent. What members hold is not looked at.
+// them, in the order in which they were sent. It does not look at their values.
 func (s *Spans) UnknownMembers(shape Shape) []UnknownMember {
 	var found []UnknownMember
 	for i := range s.validator.top {

@@ -35,7 +35,7 @@ type span struct {
 	escaped              bool // The name holds a backslash.
 }
 
-// Validator checks one body. It is reused: slices keep their room.
+// Validator checks one body. It is reused, with its slices.
 type Validator struct {
 	data    []byte
 	at      int
@@ -46,13 +46,13 @@ type Validator struct {
 	scratch []byte
 }
 
-// linearNames is how many names of one object are compared one by one; a larger
-// object gets a map, so that the pass stays linear.
+// linearNames is how many names of one object are compared one by one. A larger object
+// gets a map, so that the check stays linear.
 const linearNames = 24
 
-// Check reports whether data is one acceptable JSON object of at most so many values,
-// and leaves the spans of its members in g.top. Objects and lists are values too; the
-// one at the top is not counted.
+// Check returns an error unless data is one acceptable JSON object of at most so many values.
+// It leaves the spans of the object's members in g.top. Objects and lists count as values;
+// the one at the top does not.
 func (g *Validator) Check(data []byte, values int) error {
 	g.startBody(data, values+1)
 	g.skipSpace()
@@ -77,7 +77,7 @@ func (g *Validator) startBody(data []byte, values int) {
 	g.top, g.names, g.scratch = g.top[:0], g.names[:0], g.scratch[:0]
 }
 
-// checkEnd holds that nothing but white space is left.
+// checkEnd returns an error if anything but white space is left.
 func (g *Validator) checkEnd() error {
 	if g.skipSpace(); g.at != len(g.data) {
 		return ErrTrailing
@@ -318,7 +318,7 @@ func (g *Validator) isDuplicate(name []byte, first int, seen *map[string]struct{
 	return false
 }
 
-// scanText reads a string literal; start and end are inside of the quotes.
+// scanText checks a string literal and returns where its text begins and ends.
 func (g *Validator) scanText() (start, end int, escaped bool, err error) {
 	g.at++
 	start = g.at

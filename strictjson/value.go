@@ -30,9 +30,9 @@ func AppendValue(dst []byte, v *fastjson.Value) []byte {
 	return v.MarshalTo(dst) // Numbers, true, false, null.
 }
 
-// AppendCompact writes a JSON text as AppendValue writes it when it is parsed. Most are
-// words, numbers and plain strings, which are copied as they are. The error is
-// ErrSyntax for what is no JSON.
+// AppendCompact writes a JSON text as AppendValue writes the parsed value. Most texts are
+// words, numbers and plain strings, which it copies without parsing. ErrSyntax: the text is
+// not JSON.
 func AppendCompact(dst, text []byte) ([]byte, error) {
 	if isPlain(text) {
 		return append(dst, text...), nil
@@ -46,7 +46,7 @@ func AppendCompact(dst, text []byte) ([]byte, error) {
 	return AppendValue(dst, v), nil
 }
 
-// ReadText returns the text of a JSON string; "" of anything else.
+// ReadText returns the text of a JSON string, and "" for any other value.
 func ReadText(text []byte) string {
 	if len(text) < 2 || text[0] != '"' {
 		return ""
@@ -65,8 +65,8 @@ func ReadText(text []byte) string {
 
 var compactParsers fastjson.ParserPool
 
-// isPlain reports whether a text is a word, a number or a string that is written as it
-// stands.
+// isPlain reports whether AppendValue would write a JSON text unchanged. It knows words,
+// numbers and strings.
 func isPlain(text []byte) bool {
 	if len(text) == 0 {
 		return false
@@ -89,7 +89,8 @@ func isPlain(text []byte) bool {
 	return true
 }
 
-// isPlainNumber is of numbers with a sign or a point, as amounts are.
+// isPlainNumber reports whether text is a number that may have a sign and a point, as
+// amounts do.
 func isPlainNumber(text []byte) bool {
 	if text[0] == '-' {
 		text = text[1:]
@@ -107,7 +108,8 @@ func allDigits(text []byte) bool {
 	return len(text) > 0
 }
 
-// isPlainString is of strings of printable ASCII that AppendQuoted does not escape.
+// isPlainString reports whether text is a string of printable ASCII without characters that
+// AppendQuoted escapes.
 func isPlainString(text []byte) bool {
 	last := len(text) - 1
 	if last == 0 || text[last] != '"' {

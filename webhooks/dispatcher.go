@@ -14,33 +14,33 @@ import (
 
 // Bounds of the dispatcher.
 const (
-	pollEvery       = 50 * time.Millisecond // How soon a new event is seen.
-	redeliveryEvery = 2 * time.Second       // How soon what is to be sent again is.
-	checkEvery      = time.Second           // How soon it is seen that a key has expired.
+	pollEvery       = 50 * time.Millisecond // How often it looks for new events.
+	redeliveryEvery = 2 * time.Second       // How often it looks for requests to send an event again.
+	checkEvery      = time.Second           // How often it looks for expired keys.
 )
 
-// Dispatcher has a worker for each webhook while its node leads. What a worker has waited for
-// what it could not read ends with it: the next leader reads on another disk, asks its
-// peers anew, and waits its own unreadableMax. How long the one before waited would be
-// no reason for it to lose an event at once that it may have in a minute.
+// Dispatcher has a worker for each webhook while its node leads. How long a worker has waited
+// for a leaf that it cannot read is not handed to the next leader: that one reads from another
+// disk, asks its peers again and waits its own unreadableMax, because it may well be able to
+// read the leaf.
 type Dispatcher struct {
 	node   Node
 	reader *Reader
 	post   Post
-	every  time.Duration // pollEvery, but in tests that last for days.
+	every  time.Duration // pollEvery; longer in tests that last for days.
 	log    *slog.Logger
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	// The dispatcher's goroutine's own.
+	// The dispatcher's goroutine alone uses these.
 	workers             map[uint32]*worker
-	settings            *fsm.Settings // Of the workers.
+	settings            *fsm.Settings // The settings that the workers were made for.
 	settingsChecked     time.Time
 	redeliveriesChecked time.Time
 	size                uint64
 }
 
-// Post makes one attempt. A Sender's Send is one.
+// Post makes one attempt to send an event. Sender.Send is a Post.
 type Post func(ctx context.Context, hook *wire.Webhook, now engine.Time, id string, body []byte) Attempt
 
 // New returns a dispatcher that does nothing yet.
@@ -56,7 +56,7 @@ func (d *Dispatcher) Start() {
 	go d.runLoop(ctx)
 }
 
-// Stop ends it and its workers, and waits for them.
+// Stop ends the dispatcher and its workers, and waits for them.
 func (d *Dispatcher) Stop() {
 	d.cancel()
 	d.done.Wait()
@@ -83,7 +83,8 @@ func (d *Dispatcher) runLoop(ctx context.Context) {
 	}
 }
 
-// updateWorkers brings the workers up to date with the settings, and wakes them for new leaves.
+// updateWorkers starts and stops workers as the settings say, gives them requests for
+// redelivery, and wakes them for new leaves.
 func (d *Dispatcher) updateWorkers(ctx context.Context) {
 	settings, now := d.node.Settings(), time.Now()
 	if settings != d.settings || now.Sub(d.settingsChecked) >= checkEvery {
@@ -110,8 +111,8 @@ func (d *Dispatcher) updateWorkers(ctx context.Context) {
 	unreadableFor.Store(int64(stuck))
 }
 
-// reconcileWorkers begins the workers that should be and ends those that should not; false: what
-// it needs could not be read.
+// reconcileWorkers starts the workers that are missing and ends those whose webhook or key is
+// gone. It returns false if it could not read the state.
 func (d *Dispatcher) reconcileWorkers(ctx context.Context, settings *fsm.Settings) bool {
 	wanted := make(map[uint32]bool, len(settings.Webhooks))
 	var view *fsm.View
@@ -134,7 +135,7 @@ func (d *Dispatcher) reconcileWorkers(ctx context.Context, settings *fsm.Setting
 		}
 		seq, n, _, found := view.Cursor(hook.ID)
 		if !found {
-			return false // Of a state from before it was made.
+			return false // The view is older than the webhook.
 		}
 		l := &worker{
 			node: d.node, reader: d.reader, post: d.post, warn: d.log.Warn, wake: make(chan struct{}, 1), done: make(chan struct{}),
@@ -164,7 +165,7 @@ func (d *Dispatcher) startWorker(ctx context.Context, id uint32, l *worker) {
 	go l.runLoop(ctx)
 }
 
-// pushRedeliveries tells the workers what is to be sent again.
+// pushRedeliveries gives each worker the requests for redelivery of its webhook.
 func (d *Dispatcher) pushRedeliveries(ctx context.Context) {
 	view, err := d.node.View(ctx, d.node.Applied())
 	if err != nil {
@@ -179,7 +180,7 @@ func (d *Dispatcher) pushRedeliveries(ctx context.Context) {
 	}
 }
 
-// stopWorkers ends all workers, at once, and waits for them.
+// stopWorkers ends all workers at the same time and waits for them.
 func (d *Dispatcher) stopWorkers() {
 	for _, l := range d.workers {
 		l.cancel()

@@ -14,7 +14,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// History is what reading needs of its node.
+// History is what a Reader needs of its node.
 type History interface {
 	edge.Published
 	edge.Records
@@ -31,8 +31,8 @@ type Node interface {
 // Bounds of reading.
 const (
 	readersMax = 2    // Webhooks that read at once.
-	leavesStep = 4096 // Leaves in a row, before others have their turn.
-	holesMax   = 1024 // Holes in history that are looked at for the end of one.
+	leavesStep = 4096 // Leaves that one reading examines.
+	holesMax   = 1024 // Holes in history that are searched for the end of one.
 )
 
 // Reader reads events with the rights of a webhook. It is safe for concurrent use.
@@ -51,8 +51,9 @@ func NewReader(node History, judges *edge.Judges) *Reader {
 	return r
 }
 
-// Owner is who a webhook reads as: the API key that made it, within the operator's
-// scope that it had. false: that key is none any more, and nothing is told.
+// Owner returns the caller with whose rights a webhook reads: the API key that made it,
+// within the scope of operator that it had. It returns false if the key is revoked or expired:
+// the webhook then gets nothing.
 func Owner(settings *fsm.Settings, now engine.Time, hook *wire.Webhook) (*edge.Caller, bool) {
 	caller := &edge.Caller{ID: "webhook", Name: "webhook", Roles: wire.RoleAdmin, Operator: hook.Operator}
 	if hook.Key == 0 {
@@ -72,9 +73,9 @@ func Owner(settings *fsm.Settings, now engine.Time, hook *wire.Webhook) (*edge.C
 	return caller, true
 }
 
-// Wanted are the types that a webhook is sent. Without any named it is all but those
-// that must be: one comes with every payment, one with every message of another
-// webhook that was given up.
+// Wanted returns the types of events that a webhook is sent. A webhook that names no types
+// gets all but the two that must be named: screen.proceed, which comes with every payment, and
+// webhook.dead_letter, which comes with every event that another webhook gave up.
 func Wanted(hook *wire.Webhook) events.Selection {
 	if named, _ := events.ParseSelection(hook.Types); len(hook.Types) > 0 && named != nil {
 		return named
@@ -86,14 +87,14 @@ func Wanted(hook *wire.Webhook) events.Selection {
 	return all
 }
 
-// Next finds the first event at or behind a position that the webhook is to be told,
-// and returns where to go on; nil: none is among the next leaves. An error says that the
-// leaf at the place returned cannot be read now.
+// Next finds the first event at or after a position that the webhook is to get, and returns
+// the position to go on from. The event is nil if the next leaves hold none. With an error
+// the leaf at the returned position cannot be read now.
 func (r *Reader) Next(ctx context.Context, hook *wire.Webhook, at events.Position) (*events.Event, events.Position, error) {
 	return r.readEvent(ctx, hook, at, leavesStep)
 }
 
-// At finds one event of a leaf; nil: the webhook is not told of it, or not any more.
+// At finds one event of a leaf; nil if the webhook does not get it, or not any more.
 func (r *Reader) At(ctx context.Context, hook *wire.Webhook, seq uint64, n int) (*events.Event, error) {
 	if seq < r.Oldest() {
 		return nil, nil
@@ -105,7 +106,7 @@ func (r *Reader) At(ctx context.Context, hook *wire.Webhook, seq uint64, n int) 
 	return found, nil
 }
 
-// Oldest is the first leaf that events are told of.
+// Oldest returns the first leaf whose events are sent.
 func (r *Reader) Oldest() uint64 {
 	return r.node.Audit().FindTime(int64(r.node.LogTime() - events.Retention))
 }
@@ -143,8 +144,8 @@ func (r *Reader) readEvent(ctx context.Context, hook *wire.Webhook, at events.Po
 	return found, next, nil
 }
 
-// readableFrom is where to go on behind a leaf that this node cannot read: behind all that
-// is missing or damaged with it.
+// readableFrom returns the first leaf behind one that this node cannot read, and behind all
+// that are missing or damaged with it.
 func (r *Reader) readableFrom(leaf uint64) uint64 {
 	store := r.node.Audit()
 	_, err := store.Record(leaf)

@@ -35,11 +35,11 @@ const (
 
 // Failures of an attempt that got no answer, as callers are told of them.
 const (
-	FailedAddress    = "address_refused" // Resolved to an address that is not for everybody.
+	FailedAddress    = "address_refused" // The name resolved to an address that is not public.
 	FailedTimeout    = "timeout"
 	FailedTLS        = "tls"
 	FailedConnection = "connection"
-	FailedSecret     = "secret" // It cannot be opened: another cluster secret.
+	FailedSecret     = "secret" // The webhook's secret cannot be decrypted: the cluster secret is another one.
 )
 
 // SenderConfig says where may be called.
@@ -50,7 +50,7 @@ type SenderConfig struct {
 	Allow   []netip.Prefix // Networks that may be called although they are private.
 	Roots   *tls.Config    // Of tests; nil: the system's authorities.
 
-	// Dial is for tests; nil: the network, but for what is not for everybody.
+	// Dial replaces the dialler in tests; nil dials public addresses alone.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -78,8 +78,8 @@ func NewSender(config SenderConfig) *Sender {
 	if config.Dev {
 		s.config.Allow = append([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, config.Allow...)
 	}
-	// The address is judged when it is dialled, after it was resolved: a name that
-	// changes its mind in between changes nothing.
+	// The address is checked when it is dialled, after the name was resolved, so that a
+	// name cannot resolve to another address after the check.
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: s.checkAddress}
 	dial := dialer.DialContext
 	if config.Dial != nil {
@@ -112,8 +112,8 @@ func (s *Sender) isAllowed(address netip.Addr) bool {
 	return false
 }
 
-// Check says what is wrong with the URL of a webhook, nil where nothing is. What its
-// name leads to is judged at every call.
+// Check returns what is wrong with the URL of a webhook, or nil. The address that its name
+// resolves to is checked at every call.
 func (s *Sender) Check(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -141,7 +141,8 @@ func (s *Sender) Check(text string) error {
 	return nil
 }
 
-// Send signs one event and posts it. now is log time: until when an older secret signs.
+// Send signs one event and posts it. now is log time; it decides whether the older secret
+// still signs.
 func (s *Sender) Send(ctx context.Context, hook *wire.Webhook, now engine.Time, id string, body []byte) Attempt {
 	begun := time.Now()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.URL, bytes.NewReader(body))
@@ -188,7 +189,7 @@ func classifyFailure(err error) string {
 	return FailedConnection
 }
 
-// readRetryAfter is how long a receiver that is overloaded asks to be left alone.
+// readRetryAfter returns the pause that an overloaded receiver asks for with Retry-After.
 func readRetryAfter(answer *http.Response, now time.Time) time.Duration {
 	switch answer.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

@@ -36,8 +36,8 @@ var retryGaps = [attemptsMax - 1]time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// pendingEvent is one event that was not received yet. Its body is read again for every
-// attempt: what waits costs next to nothing.
+// pendingEvent is an event that the receiver has not taken yet. Its body is read again for
+// every attempt, so that waiting events need little memory.
 type pendingEvent struct {
 	seq          uint64
 	n            int
@@ -47,13 +47,13 @@ type pendingEvent struct {
 	isRedelivery bool      // To be sent again because somebody asked.
 }
 
-// worker sends to one webhook, one event at a time, on a goroutine of its own. Events are
-// sent in the order of the log; one that fails is tried again beside those that follow.
-// A receiver that fails is left alone for a while, longer each time.
+// worker sends to one webhook, one event at a time, on a goroutine of its own. It sends
+// events in the order of the log; one that fails is tried again between those that follow.
+// After a failure it pauses, longer each time.
 //
-// What a leader that takes over must know is the cursor: everything before it was
-// received or given up. What lies between it and this worker's position is sent again
-// by the next leader, though some of it was received: at least once.
+// The cursor is what the next leader needs: every event before it was received or given
+// up. The next leader sends the events between the cursor and this worker's position again,
+// although some were received: delivery is at least once.
 type worker struct {
 	node   Node
 	reader *Reader
@@ -85,7 +85,7 @@ type worker struct {
 	pausedUntil time.Time // No call before then.
 }
 
-// runLoop is the worker's goroutine.
+// runLoop is the worker's goroutine. It ends with ctx.
 func (l *worker) runLoop(ctx context.Context) {
 	defer close(l.done)
 	for ctx.Err() == nil {
@@ -106,10 +106,10 @@ func (l *worker) runLoop(ctx context.Context) {
 	}
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer stop()
-	l.noteCursor(last, l.hook.Load(), true) // So that the next leader repeats little.
+	l.noteCursor(last, l.hook.Load(), true) // The next leader then repeats less.
 }
 
-// wakeUp tells the worker that there may be something to do.
+// wakeUp ends the worker's waitForWork.
 func (l *worker) wakeUp() {
 	select {
 	case l.wake <- struct{}{}:
@@ -141,7 +141,7 @@ func (l *worker) waitForWork(ctx context.Context) {
 	}
 }
 
-// sendNext sends the next event; false: there is none, or it could not be read.
+// sendNext sends the next event. It returns false if there is none or it could not be read.
 func (l *worker) sendNext(ctx context.Context, hook *wire.Webhook) bool {
 	if oldest := l.reader.Oldest(); l.position.Leaf < oldest {
 		missedTotal.Inc()
@@ -163,7 +163,7 @@ func (l *worker) sendNext(ctx context.Context, hook *wire.Webhook) bool {
 		s := pendingEvent{seq: event.Seq, n: event.N}
 		if done := l.attemptSend(ctx, hook, &s, event); !done {
 			if ctx.Err() != nil {
-				return true // Not sent, as far as this node knows: the position stays.
+				return true // The attempt was cut off: the position stays.
 			}
 			l.pending = append(l.pending, s)
 		}
@@ -172,8 +172,8 @@ func (l *worker) sendNext(ctx context.Context, hook *wire.Webhook) bool {
 	return moved
 }
 
-// sendAgain sends one event whose time has come once more. One that cannot be read holds up no
-// other: it is read again later, and given up in the end.
+// sendAgain sends one failed event that is due. If the event cannot be read, it is read again
+// later and in the end given up, without delaying other events.
 func (l *worker) sendAgain(ctx context.Context, hook *wire.Webhook) bool {
 	now := time.Now()
 	i := slices.IndexFunc(l.pending, func(s pendingEvent) bool { return !now.Before(s.due) })
@@ -193,7 +193,7 @@ func (l *worker) sendAgain(ctx context.Context, hook *wire.Webhook) bool {
 		return false
 	}
 	s.unreadSince = time.Time{}
-	done := event == nil && l.noteReceived(ctx, s) // Nobody may know it any more.
+	done := event == nil && l.noteReceived(ctx, s) // The webhook may not know of it any more.
 	if event != nil {
 		done = l.attemptSend(ctx, hook, s, event)
 	}
@@ -203,7 +203,8 @@ func (l *worker) sendAgain(ctx context.Context, hook *wire.Webhook) bool {
 	return true
 }
 
-// attemptSend makes one attempt; true: the event is done with.
+// attemptSend makes one attempt. It returns true if no further attempt is needed: the event
+// was received or given up.
 func (l *worker) attemptSend(ctx context.Context, hook *wire.Webhook, s *pendingEvent, event *events.Event) bool {
 	a := l.post(ctx, hook, l.node.LogTime(), event.ID, Body(event))
 	now := time.Now()
@@ -236,7 +237,7 @@ func (l *worker) attemptSend(ctx context.Context, hook *wire.Webhook, s *pending
 	return false
 }
 
-// giveUp makes an event a dead letter; false: the log does not take it now.
+// giveUp makes an event a dead letter. It returns false if the log could not be written.
 func (l *worker) giveUp(ctx context.Context, hook *wire.Webhook, s *pendingEvent, status int) bool {
 	_, err := l.proposeDelivery(ctx, hook, &wire.Delivery{
 		Op: wire.DeliveryDead, Seq: s.seq, N: uint8(s.n), Attempts: uint8(min(max(s.attempts, 1), 255)), Status: uint16(status),
@@ -249,12 +250,13 @@ func (l *worker) giveUp(ctx context.Context, hook *wire.Webhook, s *pendingEvent
 	return true
 }
 
-// pauseAfter is how long a receiver is left alone after so many failures in a row.
+// pauseAfter returns the pause after so many failures in a row.
 func pauseAfter(failures int) time.Duration {
 	return min(time.Second<<min(failures-1, 10), pauseMax)
 }
 
-// noteReceived notes that what somebody asked for was sent.
+// noteReceived notes in the log that a requested redelivery was received. It always returns
+// true.
 func (l *worker) noteReceived(ctx context.Context, s *pendingEvent) bool {
 	if !s.isRedelivery {
 		return true
@@ -273,7 +275,8 @@ func (l *worker) proposeDelivery(ctx context.Context, hook *wire.Webhook, record
 	return l.node.Propose(ctx, wire.KindDelivery, wire.Encode(record))
 }
 
-// noteCursor writes into the log how far the webhook is, now and then.
+// noteCursor writes the webhook's cursor into the log, at most every cursorEvery unless last
+// is set.
 func (l *worker) noteCursor(ctx context.Context, hook *wire.Webhook, last bool) {
 	at := l.position
 	for _, s := range l.pending {
@@ -301,7 +304,7 @@ func isBefore(a, b events.Position) bool {
 	return a.Leaf < b.Leaf || a.Leaf == b.Leaf && a.Skip < b.Skip
 }
 
-// setRedeliveries hands over what the state at an index says is to be sent again.
+// setRedeliveries hands over the requests for redelivery that the state has at an index.
 func (l *worker) setRedeliveries(index uint64, asked []events.Position) {
 	l.mutex.Lock()
 	l.redeliveries, l.redeliveriesIndex, l.hasRedeliveries = asked, index, true
@@ -311,8 +314,8 @@ func (l *worker) setRedeliveries(index uint64, asked []events.Position) {
 	}
 }
 
-// addRedeliveries adds what is to be sent again. A state from before the last one was noted
-// as received says nothing.
+// addRedeliveries adds the requested redeliveries to the pending events. It ignores a state
+// that is older than the last redelivery noted as received.
 func (l *worker) addRedeliveries() {
 	l.mutex.Lock()
 	asked, at, has := l.redeliveries, l.redeliveriesIndex, l.hasRedeliveries
@@ -323,7 +326,7 @@ func (l *worker) addRedeliveries() {
 	}
 	for _, p := range asked {
 		if len(l.pending) >= 2*pendingMax {
-			return // The rest comes with a later state.
+			return // The others come with a later state.
 		}
 		i := slices.IndexFunc(l.pending, func(s pendingEvent) bool { return s.seq == p.Leaf && s.n == p.Skip })
 		if i < 0 {
@@ -334,8 +337,8 @@ func (l *worker) addRedeliveries() {
 	}
 }
 
-// pauseUnreadable rests after this node could not read on, at a place. What nobody could give
-// it for unreadableMax is passed over: as far as it is known to be unreadable.
+// pauseUnreadable pauses the worker after it could not read the leaf at a position. After
+// unreadableMax it skips the leaf and all leaves that are missing or damaged with it.
 func (l *worker) pauseUnreadable(ctx context.Context, hook *wire.Webhook, at events.Position, err error) {
 	if ctx.Err() != nil {
 		return
@@ -354,7 +357,7 @@ func (l *worker) pauseUnreadable(ctx context.Context, hook *wire.Webhook, at eve
 	l.warn("webhook: history that could not be read for a day is passed over; what is in it is lost to its receiver", "webhook", hook.ID, "from", at.Leaf, "to", l.position.Leaf)
 }
 
-// warnUnread says now and then that something cannot be read.
+// warnUnread logs, at most every unreadableWarnEvery, that a leaf cannot be read.
 func (l *worker) warnUnread(ctx context.Context, hook *wire.Webhook, leaf uint64, err error) {
 	if now := time.Now(); ctx.Err() == nil && now.Sub(l.warnedAt) >= unreadableWarnEvery {
 		l.warnedAt = now
@@ -362,7 +365,8 @@ func (l *worker) warnUnread(ctx context.Context, hook *wire.Webhook, leaf uint64
 	}
 }
 
-// stuckSince is since when the worker has waited for what it cannot read, 0: it does not.
+// stuckSince returns since when the worker has been unable to read some leaf, in nanoseconds; 0
+// if it can read all.
 func (l *worker) stuckSince() int64 {
 	since := l.unreadSince
 	for i := range l.pending {
@@ -376,8 +380,8 @@ func (l *worker) stuckSince() int64 {
 	return since.UnixNano()
 }
 
-// Body is what is posted: the envelope of GET /v1/events with Standard Webhooks'
-// timestamp before it.
+// Body returns the body of a delivery: the envelope of GET /v1/events, preceded by the
+// timestamp of Standard Webhooks.
 func Body(event *events.Event) []byte {
 	body := append(make([]byte, 0, len(event.Body)+64), `{"timestamp":"`...)
 	body = event.At.AppendTime(body)

@@ -21,7 +21,7 @@ const (
 	RecordsName     = "records.ndjson"   // An export, as the cluster answered it.
 	KeysName        = "keys.txt"         // The log's verifier keys.
 	CosignedName    = "cosigned.txt"     // The newest checkpoint that witnesses cosigned; optional.
-	ConsistencyName = "consistency.json" // That it continues the records' checkpoint; with it, where it is larger.
+	ConsistencyName = "consistency.json" // The proof that the cosigned checkpoint continues the records' one; present where it is larger.
 	WitnessesName   = "witnesses.txt"    // The witnesses' verifier keys; optional.
 	ListFolder      = "lists"
 	ListSuffix      = ".entities"
@@ -67,8 +67,8 @@ type row struct {
 	Agent, Operator, Amount, Party, Disposition, Who string
 }
 
-// readRecords proves a folder's records and gathers what follows from them; replay is called
-// with every decision, and may be nil.
+// readRecords proves a folder's records and collects what the derived files show. It calls
+// replay, unless that is nil, with every decision.
 func readRecords(dir, keys string, replay func(*leafjson.Screen) error) (*contents, error) {
 	file, err := os.Open(filepath.Join(dir, RecordsName))
 	if err != nil {
@@ -89,7 +89,7 @@ func readRecords(dir, keys string, replay func(*leafjson.Screen) error) (*conten
 	return c, err
 }
 
-// headCheckpoint is the signed checkpoint in an export's head, which was verified.
+// headCheckpoint returns the signed checkpoint in an export's head. The caller has verified it.
 func headCheckpoint(file *os.File) (string, error) {
 	if _, err := file.Seek(0, 0); err != nil {
 		return "", err
@@ -147,7 +147,7 @@ func (c *contents) addRecord(r *examine.Record, replay func(*leafjson.Screen) er
 	return replay(x)
 }
 
-// literalText is the text of a JSON string; of anything else, as it stands.
+// literalText returns the text of a JSON string, and any other JSON as it is written.
 func literalText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -156,10 +156,10 @@ func literalText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// renderPolicy is a policy for people: its settings as decisions were made with them, amounts
-// in millionths of a dollar, times in nanoseconds, scores in ten thousandths. A setting
-// that is not set and may be left out is left out, as in the record: so a later release,
-// which knows more of them, writes the same bytes.
+// renderPolicy writes a policy for people, with the settings that decisions were made with:
+// amounts in millionths of a dollar, times in nanoseconds, scores in ten thousandths. Like the
+// record it omits an optional setting that is not set, so that a later release with more
+// settings writes the same bytes.
 func renderPolicy(policy *engine.Policy) ([]byte, error) {
 	text := fmt.Appendf(nil, "{\n  \"policyVersion\": %d", policy.Version)
 	value := reflect.ValueOf(policy).Elem()
@@ -182,7 +182,7 @@ func renderPolicy(policy *engine.Policy) ([]byte, error) {
 	return append(text, "\n}\n"...), nil
 }
 
-// changedModes are those of rules that an institution set, by their codes.
+// changedModes returns the modes that the institution changed, by the code of the rule.
 func changedModes(policy *engine.Policy) map[string]string {
 	set := map[string]string{}
 	for i := range engine.Rules {

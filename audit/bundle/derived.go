@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// deriveFiles are the files that follow from a folder's records, by name, as a version of the
-// form has them.
+// deriveFiles returns, by name, the files that follow from a folder's records in a version of
+// the form.
 func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
 	form, err := readForm(version)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *contents) policyVersions() []uint64 {
 	return versions
 }
 
-// renderTable is bundle.json: what the folder is, for programs.
+// renderTable returns bundle.json, which describes the folder to programs.
 func (c *contents) renderTable(version int) ([]byte, error) {
 	r := &c.report
 	text, err := json.MarshalIndent(struct {

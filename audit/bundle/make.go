@@ -27,8 +27,8 @@ func RequiredLists(dir string) (lists []string, size uint64, err error) {
 	return sortedNames(c.lists), c.report.Checkpoint.Size, nil
 }
 
-// Finish writes what follows from the records of a folder that has them, their keys and
-// lists, and the checksums of all files.
+// Finish completes a folder that has its records, keys and lists: it writes the files that
+// follow from the records, and the checksums of all files.
 func Finish(dir string) error {
 	keys, err := os.ReadFile(filepath.Join(dir, KeysName))
 	if err != nil {
@@ -58,7 +58,7 @@ func Finish(dir string) error {
 	return os.WriteFile(filepath.Join(dir, sumsName), []byte(sums), 0o644)
 }
 
-// checksumFolder is SHA256SUMS of a folder, in the order of names.
+// checksumFolder returns the text of SHA256SUMS for a folder, in the order of names.
 func checksumFolder(dir string) (string, error) {
 	names, err := listFiles(dir)
 	if err != nil {
@@ -89,8 +89,8 @@ func checksumFile(path string) (sum string, err error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// listFiles are the files of a folder, with slashes, sorted. Anything but files and folders
-// is refused: a link would be read from elsewhere.
+// listFiles returns the files of a folder, sorted, with slashes in their names. It refuses
+// anything but files and folders: a link could lead out of the folder.
 func listFiles(dir string) ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -21,8 +21,8 @@ const (
 	filesMax = 10_000
 	sizeMax  = 1 << 40 // Bytes of all files.
 
-	// A packed bundle comes from somebody else. Records and lists take a fifth to a twentieth
-	// of their room packed; what takes less than a 256th is made to fill a disk.
+	// A packed bundle comes from somebody else. Packing makes records and lists five to twenty
+	// times smaller; a file that shrank more than 256 times was made to fill a disk.
 	expandFree     = 16 << 20 // Bytes that are not counted.
 	expandRatioMax = 256
 	unpackStep     = 1 << 20
@@ -40,12 +40,14 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isBomb says that so many bytes cannot have come of what was read.
+// isBomb reports whether so many unpacked bytes are far more than an honest bundle gives for
+// the packed bytes that were read.
 func (c *countingReader) isBomb(written int64) bool {
 	return written > expandFree && written/expandRatioMax > c.read
 }
 
-// packedNames are what may stand in a packed bundle: nothing that leads out of it.
+// packedNames matches the names that files of a packed bundle may have. None of them leads
+// out of the folder.
 var packedNames = regexp.MustCompile(`^(?:[A-Za-z0-9]+\.(?:ndjson|txt|json|html)|SHA256SUMS|lists/[0-9a-f]{64}\.entities|policies/[0-9]{1,20}\.json)$`)
 
 // IsBundleFile tells whether a file of a bundle can have that name, slash-separated.

@@ -9,9 +9,9 @@ import (
 	"html/template"
 )
 
-// forms are the pages and words of each version of a folder's form. A version is frozen:
-// what a release wrote by it, every later one makes again, byte by byte. Another page or
-// other words are another version.
+// forms holds the page and the README of each version of a folder's form. A version is frozen:
+// every later release must write the same bytes for it. Changing the page or the README makes
+// a new version.
 //
 //go:embed forms
 var forms embed.FS
@@ -38,8 +38,8 @@ func readForm(version int) (*form, error) {
 	return &form{page, string(style), words}, err
 }
 
-// renderPage is index.html. Everything that a caller wrote stands in it escaped; it runs
-// nothing and fetches nothing.
+// renderPage returns index.html. It escapes every text that a caller wrote. The page runs no
+// script and fetches nothing.
 func (c *contents) renderPage(f *form) ([]byte, error) {
 	sum := sha256.Sum256([]byte(f.style))
 	var out bytes.Buffer

@@ -17,21 +17,21 @@ import (
 // Replay says what came of deciding again.
 type Replay struct {
 	Same           int            `json:"same"`       // Decided as recorded.
-	NoEvidence     int            `json:"noEvidence"` // Calls without a usable credential: nothing of them is kept that could be judged.
-	NoMatcher      int            `json:"noMatcher"`  // Judged by a version of the matcher that this program does not carry: the list's rules are taken from the record.
-	Assumed        map[string]int `json:"assumed"`    // Decisions by each rule that was taken from the record, for want of what judges it.
-	Different      []string       `json:"different"`  // What came out otherwise, the first of them.
+	NoEvidence     int            `json:"noEvidence"` // Calls without a usable credential: their records hold nothing to judge.
+	NoMatcher      int            `json:"noMatcher"`  // Calls judged by a matcher that this program does not have: the outcome of the list's rules is taken from the record.
+	Assumed        map[string]int `json:"assumed"`    // By rule, how many decisions took its outcome from the record, which lacks the facts to judge it.
+	Different      []string       `json:"different"`  // The first decisions that came out differently.
 	DifferentCount int            `json:"differentCount"`
 }
 
-// differencesMax bounds how many are told one by one.
+// differencesMax bounds how many different decisions are listed one by one.
 const differencesMax = 20
 
 // replayer decides again, record after record.
 type replayer struct {
 	dir            string
 	replay         Replay
-	current        listKey // Lists are large: one is open at a time, as records of a time mostly have one.
+	current        listKey // Lists are large, and neighbouring records mostly name the same one: one is open at a time.
 	index          *ofac.Index
 	matcherMissing bool
 	looker         *engine.Looker
@@ -70,7 +70,7 @@ func (p *replayer) decideAgain(x *leafjson.Screen) error {
 	return nil
 }
 
-// openList makes the tables of the list that a record names.
+// openList reads and compiles the list that a record names, unless it is the current one.
 func (p *replayer) openList(x *leafjson.Screen) error {
 	key := listKey{x.ListDigest, x.Matcher}
 	if key == p.current {

@@ -24,17 +24,17 @@ type Report struct {
 	Replay    Replay         `json:"replay"`
 	Lists     []string       `json:"lists"` // Digests, hex.
 	Policies  []uint64       `json:"policies"`
-	Cosigned  uint64         `json:"cosignedTreeSize"` // Of the later checkpoint; 0: there is none.
-	Witnesses []string       `json:"witnesses"`        // Whose cosignatures under it hold.
+	Cosigned  uint64         `json:"cosignedTreeSize"` // Size of the cosigned checkpoint's tree; 0 without one.
+	Witnesses []string       `json:"witnesses"`        // Names of the witnesses whose cosignatures verify.
 	Files     int            `json:"files"`
 }
 
-// optional are the files that need not be there and follow from nothing.
+// optional are the files that a folder may lack and that do not follow from its records.
 var optional = []string{CosignedName, ConsistencyName, WitnessesName}
 
 // Verify proves a folder and decides everything in it again. keys are the log's verifier
-// keys, when they came another way; else those in the folder are used. The error names
-// the file; a decision that comes out otherwise is an error too.
+// keys if the caller got them another way; with "" it uses those in the folder. The error
+// names the file; a decision that comes out differently is an error too.
 func Verify(dir, keys string) (*Report, error) {
 	if err := checkSums(dir); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func Verify(dir, keys string) (*Report, error) {
 	return r, nil
 }
 
-// checkSums names the file that is not as it was written.
+// checkSums compares every file with SHA256SUMS. The error names the file that differs.
 func checkSums(dir string) error {
 	written, err := os.ReadFile(filepath.Join(dir, sumsName))
 	if err != nil {
@@ -112,8 +112,8 @@ func checkSums(dir string) error {
 	return fileError(sumsName, "was changed")
 }
 
-// readVersion is the version of a folder's form. A folder of a later one proves nothing to
-// this program, and is not wrong.
+// readVersion returns the version of a folder's form. A folder of a later version is not
+// wrong, but this program cannot read it: ErrRelease.
 func readVersion(dir string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(dir, tableName))
 	if err != nil {
@@ -129,8 +129,8 @@ func readVersion(dir string) (int, error) {
 	return table.Bundle, nil
 }
 
-// compareFiles demands every file that follows from the records, as it must be, and no other.
-// JSON is compared by its value, pages and words by their bytes.
+// compareFiles checks that every file which follows from the records has the right content, and
+// that the folder has no other file. It compares JSON by value and all else by bytes.
 func (c *contents) compareFiles(dir string, version int) error {
 	files, err := c.deriveFiles(version)
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *contents) compareFiles(dir string, version int) error {
 	return nil
 }
 
-// checkLists demands every list by which decisions were made.
+// checkLists checks that every list by which decisions were made is there and unchanged.
 func (r *Report) checkLists(dir string) error {
 	for _, digest := range r.Lists {
 		name := ListFolder + "/" + digest + ListSuffix
@@ -179,8 +179,8 @@ func (r *Report) checkLists(dir string) error {
 	return nil
 }
 
-// verifyCosigned verifies the later checkpoint, that it continues the records' one, and whose
-// signatures under it hold.
+// verifyCosigned verifies the cosigned checkpoint, if there is one: that the log signed it, that
+// it continues the records' checkpoint, and which witnesses' signatures under it are good.
 func (r *Report) verifyCosigned(dir, keys string) error {
 	signed, err := os.ReadFile(filepath.Join(dir, CosignedName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -235,8 +235,8 @@ func (r *Report) verifyCosigned(dir, keys string) error {
 	return nil
 }
 
-// trustedKeys are the keys that a folder is verified with: those given, with what they
-// endorse of the folder's, or without any the folder's. The folder may hold no others.
+// trustedKeys returns the keys to verify a folder with: the given keys and those of the folder
+// that they endorse, or the folder's own if none are given. It refuses a folder with others.
 func trustedKeys(inside, given string) (string, error) {
 	if err := note.CheckKeys(inside); err != nil {
 		return "", fileError(KeysName, "%w", err)
@@ -251,7 +251,7 @@ func trustedKeys(inside, given string) (string, error) {
 	return keys, nil
 }
 
-// containsAllLines tells whether every line of a file is one of another's.
+// containsAllLines reports whether every line of inside is also a line of given.
 func containsAllLines(inside, given string) bool {
 	known := map[string]bool{}
 	for line := range strings.Lines(given) {
@@ -276,7 +276,8 @@ func withoutComments(text string) string {
 	return keys.String()
 }
 
-// Sentences tell in words what is proven of the folder beyond its records, and what not.
+// Sentences says in words what is proven of the folder beyond its records (shown), and what the
+// reader still has to check (open).
 func (r *Report) Sentences() (shown, open []string) {
 	shown = append(shown, fmt.Sprintf("%d decisions were made again with the list and the policy in the bundle, and came out as recorded", r.Replay.Same))
 	shown = append(shown, "page, words, policies and table of contents say what the records say")

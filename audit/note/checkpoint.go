@@ -31,7 +31,7 @@ var (
 	ErrUnverified = errors.New("note: not verified")
 )
 
-// Checkpoint is what a log says of itself.
+// Checkpoint is a log's statement of its size and root.
 type Checkpoint struct {
 	Origin     string
 	Size       uint64
@@ -42,7 +42,7 @@ type Checkpoint struct {
 	Time int64
 }
 
-// signedText is the part of a note that is signed.
+// signedText returns the text of the note, which is what a log signs.
 func (c *Checkpoint) signedText() []byte {
 	b := append([]byte(c.Origin), '\n')
 	b = strconv.AppendUint(b, c.Size, 10)
@@ -87,7 +87,7 @@ func parseText(text []byte) (Checkpoint, error) {
 	return c, nil
 }
 
-// validName holds origins and key names to what a signed note can carry.
+// validName reports whether a signed note can carry a text as an origin or the name of a key.
 func validName(name string) bool {
 	return name != "" && len(name) <= OriginSizeMax && utf8.ValidString(name) &&
 		!strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '+' })

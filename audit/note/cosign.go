@@ -87,13 +87,13 @@ func (c *Cosigner) Cosign(checkpoint *Checkpoint, seconds int64) []byte {
 	return message[len(text)+1:]
 }
 
-// timedMessage is what an Ed25519 cosigner signs: the whole text, and when.
+// timedMessage returns what an Ed25519 cosigner signs: the time and the whole text.
 func timedMessage(timestamp uint64, text []byte) []byte {
 	b := strconv.AppendUint([]byte("cosignature/v1\ntime "), timestamp, 10)
 	return append(append(b, '\n'), text...)
 }
 
-// Cosignature is one that was verified.
+// Cosignature is a witness's signature that was verified.
 type Cosignature struct {
 	Name string
 	Key  string // The verifier key it was verified with.
@@ -101,8 +101,8 @@ type Cosignature struct {
 	Line string // As it stands in the note, with its end.
 }
 
-// CheckCosigners reports what is wrong with witnesses' verifier keys, one a line: none,
-// more than 32, one that is no key of a cosigner, or one twice.
+// CheckCosigners returns an error if witnesses' verifier keys, one a line, are none or more than
+// 32, or if one of them is no key of a cosigner or repeats another.
 func CheckCosigners(keys string) error {
 	_, err := parseCosigners(keys)
 	return err
@@ -140,9 +140,9 @@ func parseCosigners(keys string) ([]cosigner, error) {
 	return all, nil
 }
 
-// Cosignatures returns those of the given witnesses under a checkpoint that hold, in the
-// order of keys; whatever else stands there is passed over. Whose log it is, and that the
-// log signed it, is Verify's to say.
+// Cosignatures returns the good cosignatures of the given witnesses under a checkpoint, in the
+// order of keys, and ignores all other lines. It does not check whose log it is or that the
+// log signed: Verify does.
 func Cosignatures(signed []byte, keys string) ([]Cosignature, error) {
 	witnesses, err := parseCosigners(keys)
 	if err != nil {
@@ -172,7 +172,7 @@ func Cosignatures(signed []byte, keys string) ([]Cosignature, error) {
 // signatureMark begins a signature line: an em dash and a space.
 const signatureMark = "— "
 
-// splitNote cuts a signed note into its text and its signature lines, unverified.
+// splitNote splits a signed note into its text and its signature lines. It verifies nothing.
 func splitNote(signed []byte) (text []byte, lines []string, err error) {
 	if len(signed) > CheckpointSizeMax {
 		return nil, nil, fmt.Errorf("note of %d bytes: %w", len(signed), ErrMalformed)
@@ -190,15 +190,16 @@ func splitNote(signed []byte) (text []byte, lines []string, err error) {
 	return []byte(head + "\n"), lines, nil
 }
 
-// readLine takes a signature line apart; raw begins with the key's id.
+// readLine splits a signature line into the name and raw, which is the key's id and the
+// signature.
 func readLine(line string) (name string, raw []byte, ok bool) {
 	name, encoded, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(line, signatureMark), "\n"), " ")
 	raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	return name, raw, err == nil && len(raw) > 4 && base64.StdEncoding.EncodeToString(raw) == encoded
 }
 
-// Parse reads a signed checkpoint without verifying anybody's signature: to see whose
-// keys are to be asked. Nothing in it may be believed.
+// Parse reads a signed checkpoint without verifying a signature, so that the caller can choose
+// the keys. Nothing in it may be trusted.
 func Parse(signed []byte) (Checkpoint, error) {
 	text, _, err := splitNote(signed)
 	if err != nil {
@@ -207,8 +208,8 @@ func Parse(signed []byte) (Checkpoint, error) {
 	return parseText(text)
 }
 
-// WithLines returns a signed checkpoint with further signature lines under it; a line
-// that stands there already is not repeated.
+// WithLines returns a signed checkpoint with further signature lines, without repeating one
+// that it has already.
 func WithLines(signed []byte, lines ...string) []byte {
 	out := append([]byte(nil), signed...)
 	for _, line := range lines {

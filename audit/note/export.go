@@ -21,9 +21,9 @@ const exportLabel = "railguard export 1"
 // checkpoint's cosignature has cosignLabel.
 var exportCosignLabel = []byte("railguard export 1\n\x00")
 
-// Export is what the cluster says of one export when it is whole: which leaves of
-// which tree it holds, and by what it was selected. The tree proves every leaf;
-// this proves that nothing was taken out of a selection afterwards.
+// Export is the cluster's statement about one complete export: which leaves of which tree
+// it holds, and how they were selected. The tree proves every leaf; this statement proves
+// that no leaf was removed afterwards.
 type Export struct {
 	Origin   string
 	Cluster  string
@@ -33,18 +33,18 @@ type Export struct {
 	End      uint64 // Index behind the last one.
 	From     string // Times as its head shows them.
 	To       string
-	Operator string // Only what is of this operator; "": every leaf of the range.
-	Leaves   uint64 // How many it holds.
-	Agent    string // Only what is of this agent; "": of all.
-	Chain    Chain  // Of its decisions; with Agent alone.
+	Operator string // Only leaves of this operator; "": every leaf of the range.
+	Leaves   uint64 // How many leaves it holds.
+	Agent    string // Only leaves of this agent; "": of all agents.
+	Chain    Chain  // Which of the agent's decisions it holds; set together with Agent.
 	Digest   Hash   // SHA-256 over index (u64 big-endian) and leaf hash of each, in order.
 }
 
 // What an export of one agent has of the decision before its time, and of the one after.
 const (
-	EdgeHere   = "here"   // It stands in the export.
-	EdgeErased = "erased" // It is past its retention: it was made longer ago.
-	EdgeNone   = "none"   // There is none.
+	EdgeHere   = "here"   // The export holds the decision.
+	EdgeErased = "erased" // The decision is past its retention.
+	EdgeNone   = "none"   // There is no such decision.
 )
 
 // Chain says which of an agent's decisions an export holds, by their numbers.
@@ -53,7 +53,8 @@ type Chain struct {
 	Before, After string // EdgeHere, EdgeErased or EdgeNone.
 }
 
-// signedText is what is signed: one form for one export. Texts stand quoted.
+// signedText returns the text that is signed. Every export has exactly one such text; names in
+// it are quoted.
 func (x *Export) signedText() []byte {
 	selection := "everything"
 	if x.Operator != "" {
@@ -149,8 +150,8 @@ func (s *keyRange) verifyExport(x *Export, signatures []byte) error {
 	return checkLines(signed, opened)
 }
 
-// checkLines refuses a note that is not written as its parts are: base64 that
-// decodes to the same bytes in another spelling, and lines without a meaning.
+// checkLines refuses a note that could be written in another way with the same meaning:
+// with base64 that is not canonical, or with repeated lines.
 func checkLines(signed []byte, opened *sumdb.Note) error {
 	for _, s := range append(append([]sumdb.Signature{}, opened.Sigs...), opened.UnverifiedSigs...) {
 		raw, err := base64.StdEncoding.DecodeString(s.Base64)
@@ -176,8 +177,7 @@ func (v *exportVerifier) Verify(text, signature []byte) bool {
 	return len(signature) == mldsa44.SignatureSize && mldsa44.Verify(v.quantum, exportMessage(text), nil, signature)
 }
 
-// CheckKeys reports what is wrong with verifier keys: no key at all, or a line
-// that is none.
+// CheckKeys returns an error if verifier keys hold no key or a line that is none.
 func CheckKeys(keys string) error {
 	_, err := parseKeyRanges(keys)
 	return err

@@ -80,7 +80,7 @@ func (s *Signer) cosignCheckpoint(c *Checkpoint, timestamp uint64) ([]byte, erro
 	return line, mldsa44.SignTo(s.quantum, message, nil, false, line[timestampSize:])
 }
 
-// cosignedMessage is what an ML-DSA-44 cosigner signs.
+// cosignedMessage returns what an ML-DSA-44 cosigner signs.
 func cosignedMessage(name string, timestamp uint64, c *Checkpoint) []byte {
 	b := append([]byte{}, cosignLabel...)
 	b = append(append(b, byte(len(name))), name...)

@@ -12,9 +12,9 @@ import (
 	sumdb "golang.org/x/mod/sumdb/note"
 )
 
-// When a log goes on under new keys, the old ones sign that: whoever has the old ones
-// can go on without being told the new ones another way. A thief of the old keys could
-// sign it too; who rotates because of a theft tells verifiers the new keys himself.
+// When a log gets new keys, the old ones sign an endorsement of them: whoever trusts the old
+// keys can then trust the new ones. A thief of the old keys could sign one too, so after a
+// theft the operator must give verifiers the new keys in another way.
 
 const (
 	keysLabel    = "railguard log keys 1"
@@ -23,14 +23,14 @@ const (
 
 var keysCosignLabel = []byte("railguard log keys 1\n\x00")
 
-// endorsementText is what the old keys sign: the new ones, and from which size on.
+// endorsementText returns what the old keys sign: the new keys, and the size from which on they
+// sign.
 func endorsementText(origin string, from uint64, keys []string) []byte {
 	return []byte(keysLabel + "\n" + origin + "\n" + strings.TrimPrefix(SizesLine(from, math.MaxUint64), sizesMark) + strings.Join(keys, "\n") + "\n")
 }
 
-// Endorse returns lines for a document of verifier keys, in which this signer says
-// that from a size of the tree on its log is signed by next. To other tools they are
-// comments.
+// Endorse returns lines for a document of verifier keys. They say that next signs the log from
+// a size of the tree on. Other tools take them for comments.
 func (s *Signer) Endorse(next *Signer, from uint64) string {
 	text := endorsementText(s.origin, from, strings.Split(strings.TrimSpace(next.VerifierKeys()), "\n"))
 	message, err := sumdb.Sign(&sumdb.Note{Text: string(text)},
@@ -57,10 +57,10 @@ type Rotation struct {
 	Keys string
 }
 
-// Succession goes on from keys that are trusted along a document of the log's keys
-// (GET /log/keys), as far as each next line of the log's name is endorsed by the one
-// before. It returns the trusted keys with those added, and the steps taken; none is no
-// error. A line that is not endorsed is ErrUnverified.
+// Succession starts from trusted keys and follows a document of the log's keys
+// (GET /log/keys) as long as the keys of each range endorse those of the next. It returns the
+// trusted keys with those added, and the steps; no step is no error. A range that is not
+// endorsed is ErrUnverified.
 func Succession(known, listed string) (string, []Rotation, error) {
 	trusted, err := parseKeyRanges(known)
 	if err != nil {
@@ -98,7 +98,7 @@ func Succession(known, listed string) (string, []Rotation, error) {
 	return text.String(), steps, nil
 }
 
-// endorses tells whether all of a line's keys signed the next one.
+// endorses reports whether all keys of a range signed the endorsement of the next one.
 func (s *keyRange) endorses(next *keyRange) bool {
 	text := endorsementText(s.keys[0].name, next.from, next.texts)
 	for _, v := range s.keys {

@@ -22,15 +22,14 @@ const keysMax = 256
 const timestampMax = 1 << 62
 
 // Verify reads a signed checkpoint and checks it against verifier keys, one a
-// line (empty lines and lines that begin with # are passed over). Every key that
-// is given must have signed, and one of them must bear the log's name: who gives
-// both of a log's keys is safe if either algorithm falls, who gives one relies on
-// that one; a witness's key among them demands its cosignature. Further signatures are
-// passed over.
+// line (it ignores empty lines and lines that begin with #). Every given key must have
+// signed, and one of them must have the log's name. A caller who gives both keys of a log is
+// safe if one of the two algorithms is broken. A witness's key requires its cosignature.
+// Verify ignores further signatures.
 //
-// A log that went on under another name or with other keys lists them all, each
-// stretch behind a line that says which sizes of the tree it vouches for (SizesLine).
-// The checkpoint then needs the keys of one stretch, and a size in it.
+// A log that changed its name or its keys lists them all, in ranges: each begins with a line
+// that says which sizes of the tree its keys sign (SizesLine). The checkpoint then needs the
+// keys of one range and a size in it.
 func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	if len(checkpoint) > CheckpointSizeMax {
 		return Checkpoint{}, fmt.Errorf("checkpoint of %d bytes: %w", len(checkpoint), ErrMalformed)
@@ -40,7 +39,7 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 		return Checkpoint{}, err
 	}
 	origin, _, _ := strings.Cut(string(checkpoint), "\n")
-	told := 0 // How near the stretch came whose error is told.
+	told := 0 // How close the range came to verifying whose error is returned.
 	for _, s := range stretches {
 		c, why := s.verifyCheckpoint(checkpoint)
 		near := 1
@@ -59,16 +58,16 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	return Checkpoint{}, err
 }
 
-// HasKeysOf tells whether verifier keys are of a log of that name.
+// HasKeysOf reports whether some of the verifier keys are of a log of that name.
 func HasKeysOf(keys, origin string) bool {
 	stretches, err := parseKeyRanges(keys)
 	return err == nil && slices.ContainsFunc(stretches, func(s *keyRange) bool { return s.isOfOrigin(origin) })
 }
 
-// errSizes: the keys signed, and do not vouch for that size.
+// errSizes: the keys signed, but they do not sign trees of that size.
 var errSizes = fmt.Errorf("these keys do not vouch for a tree of that size: %w", ErrUnverified)
 
-// keyRange is the keys that vouch together for some sizes of a tree.
+// keyRange holds the keys that together sign some sizes of a tree.
 type keyRange struct {
 	from, to     uint64 // Both included.
 	keys         []*verifier
@@ -78,8 +77,9 @@ type keyRange struct {
 
 const sizesMark = "#: "
 
-// SizesLine says for which sizes of the tree the verifier keys behind it vouch, up to
-// the next such line: from and to are included; to is math.MaxUint64 where they go on.
+// SizesLine returns the line that says which sizes of the tree the verifier keys after it
+// sign, up to the next such line. from and to are included; to is math.MaxUint64 for the
+// newest keys.
 func SizesLine(from, to uint64) string {
 	if to == math.MaxUint64 {
 		return fmt.Sprintf("%ssizes %d up\n", sizesMark, from)
@@ -114,7 +114,7 @@ func (s *keyRange) isOfOrigin(origin string) bool {
 	return false
 }
 
-// checkSize refuses a size that the stretch does not vouch for.
+// checkSize returns an error for a size that is outside of the range.
 func (s *keyRange) checkSize(size uint64) error {
 	if size < s.from || size > s.to {
 		return fmt.Errorf("%d leaves: %w", size, errSizes)
@@ -144,8 +144,8 @@ func (s *keyRange) verifyCheckpoint(checkpoint []byte) (Checkpoint, error) {
 	return c, s.checkSize(c.Size)
 }
 
-// checkSignatures holds the verified signatures to the keys that were given and takes the
-// time from the cosignature.
+// checkSignatures checks that every given key made one of the verified signatures, and takes
+// the time from the cosignature.
 func (c *Checkpoint) checkSignatures(verifiers []*verifier, signatures []sumdb.Signature) error {
 	named, classic := false, false
 	for _, v := range verifiers {
@@ -161,7 +161,7 @@ func (c *Checkpoint) checkSignatures(verifiers []*verifier, signatures []sumdb.S
 		own := v.name == c.Origin && !v.timed
 		named = named || own
 		if v.timed {
-			continue // A witness that was demanded; its time is its own.
+			continue // A witness's key. The log's time is not the witness's.
 		}
 		if v.quantum == nil {
 			classic = true

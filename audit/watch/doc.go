@@ -1,10 +1,10 @@
 // Package watch follows a log from outside: it keeps every checkpoint that it was
-// shown, demands of each new one that it continues the last, and tells what a log must
-// not do: fork, go back, sign wrongly, change its name, be silent.
+// shown, checks that each new one continues the last, and reports what a log must not do:
+// fork, go back, sign wrongly, change its name, be silent.
 //
-// It trusts the verifier keys it was given, what they endorse, and its own folder;
-// nothing that a server says. Two checkpoints of one size and two roots prove to
-// anyone that the log forked, since the log signed both: they are kept.
+// It trusts the verifier keys it was given, the keys that these endorse, and its own folder;
+// it trusts nothing that a server says. It keeps two checkpoints of one size with different
+// roots, because the log signed both and so they prove to anyone that it forked.
 //
 //	source.go   a log's public documents, over HTTP
 //	tiles.go    consistency proofs out of hash tiles

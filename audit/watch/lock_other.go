@@ -4,5 +4,6 @@ package watch
 
 import "os"
 
-// lockFile: this system gives no lock; one watcher a folder is the operator's care.
+// lockFile does nothing: this system has no such lock, and the operator must see to it that a
+// folder has one watcher.
 func lockFile(*os.File) error { return nil }

@@ -14,10 +14,10 @@ import (
 )
 
 var (
-	// ErrAway: the log did not answer, or not with what was asked for. It proves
-	// nothing against it, but for how long it lasts.
+	// ErrAway: the log did not answer, or not with what was asked for. That proves
+	// nothing against the log unless it lasts.
 	ErrAway = errors.New("watch: no answer")
-	// ErrAbsent: the log answered that it has no such thing.
+	// ErrAbsent: the log answered that it does not have the document.
 	ErrAbsent = fmt.Errorf("%w: not there", ErrAway)
 	// ErrFork: the log has shown two trees of which neither continues the other.
 	ErrFork = errors.New("watch: the trees do not continue one another")
@@ -32,7 +32,7 @@ const (
 
 // Source is a log's public documents at one address.
 type Source struct {
-	Base string // URL before /log/…, without a slash at its end.
+	Base string // The part of the URL before /log/…, without a slash at its end.
 	HTTP *http.Client
 }
 
@@ -91,9 +91,9 @@ func (s *Source) fetchDocument(ctx context.Context, path string, most int64) ([]
 	return data, nil
 }
 
-// Prove demands that the tree of to continues the tree of from, which is not larger:
-// by the log's own proof, and where that is none, by one out of its tiles. It returns
-// the proof that held. ErrFork: there can be none; ErrAway: the log shows none.
+// Prove checks that the tree of to continues the tree of from, which is not larger. It takes
+// the log's own proof, and without one makes a proof from the log's tiles. It returns the
+// proof. ErrFork: there can be no proof; ErrAway: the log shows none.
 func Prove(ctx context.Context, s *Source, from, to *note.Checkpoint) ([][]byte, error) {
 	switch {
 	case from.Size == to.Size && from.Root != to.Root:

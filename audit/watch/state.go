@@ -24,7 +24,7 @@ import (
 //	DIR/alarms/TIME-N-KIND.txt what was found wrong, with the signed notes that show it
 //	DIR/cosigned/HASH         the newest checkpoint that was cosigned, by SHA-256 of the origin
 //
-// What is believed was synced before. Days that are not wanted any more may be deleted.
+// Every file is synced before its content is trusted. Old days may be deleted.
 const (
 	lockName     = "lock"
 	keysName     = "keys"
@@ -46,12 +46,11 @@ type State struct {
 	keys   string
 	latest []byte
 	point  note.Checkpoint // What latest says.
-	grewAt time.Time       // When it was taken.
+	grewAt time.Time       // When latest was accepted.
 }
 
-// OpenState opens or makes a folder, and locks it. keys, when not empty and not among
-// those that the folder holds, are trusted from now on in place of these: the
-// operator's word.
+// OpenState opens or makes a folder, and locks it. If the operator gives keys that the folder
+// does not hold, they replace the trusted keys.
 func OpenState(dir, keys string) (*State, error) {
 	for _, name := range []string{"", historyName, alarmsName, cosignedName} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
@@ -95,7 +94,7 @@ func (s *State) loadFolder(keys string) error {
 			return fmt.Errorf("%s/%s: the checkpoint kept there does not verify under the keys: %w", s.dir, latestName, err)
 		}
 	}
-	if given { // Not before they are known to be keys of this log.
+	if given { // Set only now, when the latest checkpoint has verified under them.
 		if err := s.SetKeys(keys); err != nil {
 			return err
 		}
@@ -111,8 +110,7 @@ func (s *State) loadFolder(keys string) error {
 	return nil
 }
 
-// holdsAll tells whether the keys of a folder are the given ones and those that they
-// led to.
+// holdsAll reports whether the keys of a folder include all given ones.
 func holdsAll(held, given string) bool {
 	for line := range strings.Lines(given) {
 		line = strings.TrimSpace(line)
@@ -123,17 +121,17 @@ func holdsAll(held, given string) bool {
 	return true
 }
 
-// Close gives the folder back.
+// Close unlocks the folder.
 func (s *State) Close() error { return s.lock.Close() }
 
-// Keys are the verifier keys that are trusted; "" before any were given.
+// Keys returns the trusted verifier keys; "" before any were given.
 func (s *State) Keys() string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.keys
 }
 
-// SetKeys trusts keys from now on.
+// SetKeys replaces the trusted keys.
 func (s *State) SetKeys(keys string) error {
 	if err := s.replaceFile(keysName, []byte(keys)); err != nil {
 		return err
@@ -144,8 +142,8 @@ func (s *State) SetKeys(keys string) error {
 	return nil
 }
 
-// Latest is the newest checkpoint that was verified to continue all before it, when it
-// was taken, and whether there is one.
+// Latest returns the newest checkpoint that was verified to continue all before it, and when
+// it was accepted. ok is false if there is none.
 func (s *State) Latest() (point note.Checkpoint, signed []byte, taken time.Time, ok bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -167,7 +165,7 @@ func (s *State) acceptCheckpoint(point note.Checkpoint, signed []byte, now time.
 	return nil
 }
 
-// keepAlarm writes down what was found, with its evidence.
+// keepAlarm writes an alarm and its evidence to a file.
 func (s *State) keepAlarm(f *Finding, now time.Time) (path string, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, alarmsName))
 	if err != nil || len(entries) >= alarmsMax {
@@ -190,12 +188,13 @@ func cosignedFile(origin string) string {
 // Cosigned returns the newest checkpoint that was cosigned for an origin; nil: none.
 func (s *State) Cosigned(origin string) ([]byte, error) { return s.readFile(cosignedFile(origin)) }
 
-// SetCosigned keeps what is about to be cosigned; it is on disk when this returns.
+// SetCosigned keeps the checkpoint that is about to be cosigned. It is on disk when SetCosigned
+// returns.
 func (s *State) SetCosigned(origin string, signed []byte) error {
 	return s.replaceFile(cosignedFile(origin), signed)
 }
 
-// readFile returns a file; nil where there is none.
+// readFile returns the content of a file, nil if there is none.
 func (s *State) readFile(name string) ([]byte, error) {
 	data, err := os.ReadFile(filepath.Join(s.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -204,7 +203,7 @@ func (s *State) readFile(name string) ([]byte, error) {
 	return data, err
 }
 
-// replaceFile writes a file whole: it is the old one or the new one, whatever happens.
+// replaceFile replaces a file so that a crash leaves the old or the new content.
 func (s *State) replaceFile(name string, data []byte) error {
 	path := filepath.Join(s.dir, name)
 	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

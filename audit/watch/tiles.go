@@ -19,22 +19,22 @@ const (
 	tileWidth  = 1 << tileLevels
 )
 
-// tileReader reads nodes of one tree out of its hash tiles, each tile once.
+// tileReader computes nodes of one tree from its hash tiles. It fetches each tile once.
 type tileReader struct {
 	source *Source
 	size   uint64
 	held   map[string][]merkle.Hash
 }
 
-// proveByTiles is a consistency proof that no server made: every hash is one of the
-// larger tree's tiles. What the tiles give must lead to both roots.
+// proveByTiles makes a consistency proof from the larger tree's tiles, without trusting the
+// server. The tiles must lead to both roots.
 func proveByTiles(ctx context.Context, s *Source, from, to *note.Checkpoint) ([][]byte, error) {
 	t := &tileReader{source: s, size: to.Size, held: map[string][]merkle.Hash{}}
 	root, err := t.computeRoot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if root != to.Root { // The tiles are not of the tree that was signed: they show nothing.
+	if root != to.Root { // The tiles belong to another tree than the signed one and prove nothing.
 		return nil, fmt.Errorf("%w: its tiles do not lead to the root it signed", ErrAway)
 	}
 	nodes, err := tree.Consistency(from.Size, to.Size)
@@ -66,7 +66,7 @@ func hashChildren(left, right []byte) []byte {
 	return hash[:]
 }
 
-// computeRoot is that of the whole tree, by its compact range.
+// computeRoot computes the root of the tree from its compact range.
 func (t *tileReader) computeRoot(ctx context.Context) (merkle.Hash, error) {
 	var root merkle.Hash
 	ids := compact.RangeNodes(0, t.size, nil)
@@ -83,7 +83,7 @@ func (t *tileReader) computeRoot(ctx context.Context) (merkle.Hash, error) {
 	return root, nil
 }
 
-// readNode is the hash of a complete subtree.
+// readNode returns the hash of a complete subtree.
 func (t *tileReader) readNode(ctx context.Context, id compact.NodeID) (merkle.Hash, error) {
 	level := id.Level / tileLevels
 	first := id.Index << (id.Level % tileLevels)
@@ -114,7 +114,7 @@ func (t *tileReader) readNode(ctx context.Context, id compact.NodeID) (merkle.Ha
 	return row[0], nil
 }
 
-// tilePath is where C2SP tlog-tiles puts a hash tile.
+// tilePath returns the path of a hash tile as C2SP tlog-tiles defines it.
 func tilePath(level uint, number, width uint64) string {
 	groups := []string{fmt.Sprintf("%03d", number%1000)}
 	for number /= 1000; number > 0; number /= 1000 {

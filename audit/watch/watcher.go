@@ -11,38 +11,38 @@ import (
 	"railguard/audit/note"
 )
 
-// Kinds of what a watcher finds. Those of alarms are what a log must never do, or what
-// somebody must look at.
+// Kinds of findings. An alarm is something that a log must never do or that somebody must
+// look at.
 const (
 	KindFork      = "fork"      // Alarm: two trees of which neither continues the other.
 	KindRollback  = "rollback"  // Alarm: signed later, and smaller.
 	KindSignature = "signature" // Alarm: a checkpoint that the trusted keys did not sign.
 	KindLineage   = "lineage"   // Alarm: the log goes on under another name.
-	KindGap       = "gap"       // Alarm: the log does not show how it came from one checkpoint to the next.
+	KindGap       = "gap"       // Alarm: the log gives no proof that one checkpoint continues the last.
 	KindSilence   = "silence"   // Alarm: no checkpoint that verifies for too long.
 	KindStale     = "stale"     // Alarm: the tree has not grown for too long.
 
 	KindFirst    = "first"    // The first checkpoint was taken.
 	KindGrown    = "grown"    // A new one was verified to continue the last.
 	KindSame     = "same"     // Nothing new.
-	KindBehind   = "behind"   // An older one that the last continues: a server that lags.
+	KindBehind   = "behind"   // An older checkpoint, which the last one continues: the server lags.
 	KindAway     = "away"     // No answer.
-	KindRotation = "rotation" // The log's keys were followed by others, which the old ones endorse.
-	KindMoved    = "moved"    // The operator accepted another name.
+	KindRotation = "rotation" // The log has new keys, which the old ones endorse.
+	KindMoved    = "moved"    // The log has another name, which the operator accepted.
 )
 
-// Finding is one thing that a look at the log brought.
+// Finding is one result of a Step.
 type Finding struct {
 	Kind     string
 	Text     string
 	Source   string // The address that was asked; "" for all.
-	Size     uint64 // Of the tree that was shown, where it was verified.
+	Size     uint64 // Size of the tree that was shown, if its checkpoint verified.
 	Evidence [][]byte
-	File     string // Where the evidence is kept, of an alarm.
-	New      bool   // Of an alarm: it was not found the last time.
+	File     string // The file with the evidence of an alarm.
+	New      bool   // The alarm was not found by the last Step.
 }
 
-// Alarm tells whether somebody must look.
+// Alarm reports whether the finding is an alarm.
 func (f *Finding) Alarm() bool {
 	switch f.Kind {
 	case KindFork, KindRollback, KindSignature, KindLineage, KindGap, KindSilence, KindStale:
@@ -51,15 +51,15 @@ func (f *Finding) Alarm() bool {
 	return false
 }
 
-// Options bound a watcher's patience.
+// Options say when a watcher raises an alarm.
 type Options struct {
-	Silence time.Duration // Alarm after so long without an answer that verifies, or without proof; 0: never.
-	Stale   time.Duration // Alarm after so long without growth; 0: never.
-	Lineage string        // A new name of the log that is accepted once.
+	Silence time.Duration // Alarm when no checkpoint has verified, or no proof was given, for so long; 0: never.
+	Stale   time.Duration // Alarm when the tree has not grown for so long; 0: never.
+	Lineage string        // A new name of the log, which the operator accepts.
 }
 
-// Watcher looks at a log through one or several addresses: what any of them shows must
-// be of one tree. It is used by one goroutine.
+// Watcher follows a log at one or several addresses, which must all show the same tree. One
+// goroutine uses it.
 type Watcher struct {
 	state   *State
 	sources []*Source
@@ -67,16 +67,16 @@ type Watcher struct {
 
 	openAlarms       map[string]string // Alarms of the last step, with their files.
 	verifiedAt       time.Time         // When a checkpoint last verified.
-	comparedCosigned []byte            // What was cosigned and has been found to be of the tree that is shown.
+	comparedCosigned []byte            // The cosigned checkpoint that was last found to belong to the shown tree.
 	unprovenSince    time.Time         // Since when the newest checkpoint has no proof; zero: it has.
 }
 
-// New makes a watcher; now is the beginning of its patience.
+// New returns a watcher. The delays of its options count from now.
 func New(state *State, sources []*Source, options Options, now time.Time) *Watcher {
 	return &Watcher{state: state, sources: sources, options: options, verifiedAt: now}
 }
 
-// Step looks once at every address. An error is of the watcher's own folder.
+// Step checks every address once. Its error is one of the watcher's own folder.
 func (w *Watcher) Step(ctx context.Context, now time.Time) ([]Finding, error) {
 	var found []Finding
 	for _, source := range w.sources {
@@ -95,8 +95,8 @@ func (w *Watcher) Step(ctx context.Context, now time.Time) ([]Finding, error) {
 	return found, w.keepAlarms(found, now)
 }
 
-// keepAlarms writes alarms down with their evidence: one that was found the last time too
-// stands there already.
+// keepAlarms writes each alarm with its evidence to a file, unless the last Step found and
+// wrote it.
 func (w *Watcher) keepAlarms(found []Finding, now time.Time) error {
 	open := map[string]string{}
 	for i := range found {
@@ -118,7 +118,7 @@ func (w *Watcher) keepAlarms(found []Finding, now time.Time) error {
 	return nil
 }
 
-// checkDelays tells what took too long.
+// checkDelays returns an alarm for every delay of the options that has passed.
 func (w *Watcher) checkDelays(now time.Time) (found []Finding) {
 	if quiet := now.Sub(w.verifiedAt); w.options.Silence > 0 && quiet > w.options.Silence {
 		found = append(found, Finding{Kind: KindSilence, Text: fmt.Sprintf("no checkpoint that verifies for %s", quiet.Round(time.Second))})
@@ -133,7 +133,7 @@ func (w *Watcher) checkDelays(now time.Time) (found []Finding) {
 	return found
 }
 
-// checkSource asks one address.
+// checkSource fetches the checkpoint of one address, verifies it and compares it with the last.
 func (w *Watcher) checkSource(ctx context.Context, source *Source, now time.Time) ([]Finding, error) {
 	away := func(err error) []Finding {
 		return []Finding{{Kind: KindAway, Source: source.Base, Text: err.Error()}}
@@ -142,10 +142,10 @@ func (w *Watcher) checkSource(ctx context.Context, source *Source, now time.Time
 	if err != nil {
 		return away(err), nil
 	}
-	if _, err := note.Parse(signed); err != nil { // A proxy's page, not a log's word.
+	if _, err := note.Parse(signed); err != nil { // Some proxy answered, not the log.
 		return away(err), nil
 	}
-	if w.state.Keys() == "" { // First use: what it lists is taken, and said.
+	if w.state.Keys() == "" { // At first use the keys that the log lists are trusted.
 		listed, err := source.Keys(ctx)
 		if err != nil {
 			return away(err), nil
@@ -166,8 +166,8 @@ func (w *Watcher) checkSource(ctx context.Context, source *Source, now time.Time
 	return append(found, more...), err
 }
 
-// verifyCheckpoint checks who signed, and follows the log to keys that its old ones endorse.
-// Without a point the last finding says why.
+// verifyCheckpoint checks who signed a checkpoint, and trusts new keys of the log that the old
+// ones endorse. If it returns no checkpoint, the last finding says why.
 func (w *Watcher) verifyCheckpoint(ctx context.Context, source *Source, signed []byte) (*note.Checkpoint, []Finding, error) {
 	point, err := note.Verify(signed, w.state.Keys())
 	if err == nil {
@@ -202,7 +202,7 @@ func (w *Watcher) verifyCheckpoint(ctx context.Context, source *Source, signed [
 	}}, nil
 }
 
-// knownOrigin is the name of the log that is watched.
+// knownOrigin returns the name of the watched log, "" before it is known.
 func (w *Watcher) knownOrigin() string {
 	if point, _, _, ok := w.state.Latest(); ok {
 		return point.Origin
@@ -243,7 +243,7 @@ func (w *Watcher) judgeCheckpoint(ctx context.Context, source *Source, point *no
 	switch {
 	case errors.Is(err, ErrFork):
 		return finding(KindFork, "%v", err), nil
-	case point.Size < last.Size: // A server that lags may have no proof to what it has not.
+	case point.Size < last.Size: // A server that lags cannot prove a tree that it does not have yet.
 		return finding(KindBehind, "%d leaves of %d", point.Size, last.Size), nil
 	case err != nil:
 		if w.unprovenSince.IsZero() {
@@ -258,8 +258,8 @@ func (w *Watcher) judgeCheckpoint(ctx context.Context, source *Source, point *no
 	return finding(KindGrown, "%d leaves, continuing %d", point.Size, last.Size), w.state.acceptCheckpoint(*point, signed, now)
 }
 
-// proveConsistency asks the address first that showed a checkpoint, then the others: one that lags
-// has no proof to what it has not.
+// proveConsistency asks for a proof at the address that showed the checkpoint and then at the
+// others, because a server that lags has no proof for the newest tree.
 func (w *Watcher) proveConsistency(ctx context.Context, source *Source, older, newer *note.Checkpoint) error {
 	_, err := Prove(ctx, source, older, newer)
 	for _, other := range w.sources {
@@ -273,8 +273,8 @@ func (w *Watcher) proveConsistency(ctx context.Context, source *Source, older, n
 	return err
 }
 
-// checkCosigned demands that what was cosigned here on somebody's request is of the tree
-// that was seen by looking.
+// checkCosigned checks that the checkpoint which this witness cosigned belongs to the tree that
+// the log shows.
 func (w *Watcher) checkCosigned(ctx context.Context) ([]Finding, error) {
 	last, kept, _, known := w.state.Latest()
 	if !known {
@@ -302,7 +302,8 @@ func (w *Watcher) checkCosigned(ctx context.Context) ([]Finding, error) {
 	return nil, nil
 }
 
-// followLineage goes on under another name of the log, where the operator accepted it.
+// followLineage accepts a checkpoint under another name of the log if the operator accepted
+// that name.
 func (w *Watcher) followLineage(ctx context.Context, source *Source, point *note.Checkpoint, signed []byte, now time.Time) ([]Finding, error) {
 	last, kept, _, _ := w.state.Latest()
 	f := Finding{Kind: KindLineage, Source: source.Base, Size: point.Size, Evidence: [][]byte{kept, signed}}
@@ -324,5 +325,5 @@ func (w *Watcher) followLineage(ctx context.Context, source *Source, point *note
 	return []Finding{f}, w.state.acceptCheckpoint(*point, signed, now)
 }
 
-// formatTime is a signed time for people.
+// formatTime formats a signed time for people.
 func formatTime(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.RFC3339) }

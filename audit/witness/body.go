@@ -15,7 +15,7 @@ const (
 	BodyMax = note.CheckpointSizeMax + 64*64
 	// hashesMax is the standard's bound of a proof.
 	hashesMax = 63
-	// sizeType is the type of an answer that tells the size a witness is at.
+	// sizeType is the content type of an answer that gives the size which the witness cosigned last.
 	sizeType = "text/x.tlog.size"
 )
 

@@ -19,7 +19,7 @@ const answerMax = 64 << 10
 var (
 	// ErrAhead: the witness has cosigned a larger tree; ask again with a newer checkpoint.
 	ErrAhead = errors.New("witness: is ahead of this checkpoint")
-	// ErrRefused: the witness refuses this checkpoint, or does not answer as one.
+	// ErrRefused: the witness refuses this checkpoint, or answers as no witness does.
 	ErrRefused = errors.New("witness: refused")
 )
 
@@ -29,7 +29,7 @@ type Peer struct {
 	Keys string // Verifier keys, one a line.
 	HTTP *http.Client
 
-	old uint64 // The size it is at, as far as is known.
+	old uint64 // The size that the witness cosigned last, as far as this side knows.
 }
 
 // Ask has a witness cosign a signed checkpoint. path gives the consistency proof between
@@ -63,7 +63,7 @@ func (p *Peer) Ask(ctx context.Context, signed []byte, path func(from, to uint64
 	return nil, ErrRefused
 }
 
-// conflictError says that the witness is at another size.
+// conflictError says that the witness last cosigned another size.
 type conflictError struct{ size uint64 }
 
 func (e *conflictError) Error() string {

@@ -26,12 +26,12 @@ type Witness struct {
 	Cosigner *note.Cosigner
 	Store    Store
 	Now      func() time.Time
-	Log      func(text string, args ...any) // Of refusals that somebody should look at.
+	Log      func(text string, args ...any) // Gets refusals that somebody should look at.
 
-	mutex sync.Mutex // Comparing and keeping are one step.
+	mutex sync.Mutex // Held from comparing a checkpoint until it is kept.
 }
 
-// refusal is an answer that is no cosignature.
+// refusal is the error that says why a witness does not cosign, and how it answers.
 type refusal struct {
 	status int
 	text   string
@@ -73,13 +73,13 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", refused.kind)
 		rw.WriteHeader(refused.status)
 		_, _ = io.WriteString(rw, refused.text)
-	default: // Of its own disk: nothing is signed.
+	default: // The checkpoint could not be written to disk, so it is not signed.
 		w.Log("a checkpoint could not be kept, so it is not cosigned", "error", err)
 		http.Error(rw, "this witness cannot keep what it would sign", http.StatusInternalServerError)
 	}
 }
 
-// addCheckpoint judges a request, keeps its checkpoint and cosigns it.
+// addCheckpoint checks a request, keeps its checkpoint on disk and returns the cosignature.
 func (w *Witness) addCheckpoint(data []byte) ([]byte, error) {
 	old, path, signed, err := parseBody(data)
 	if err != nil {
@@ -115,8 +115,8 @@ func (w *Witness) addCheckpoint(data []byte) ([]byte, error) {
 	return w.Cosigner.Cosign(&point, w.Now().Unix()), nil
 }
 
-// checkContinuation demands that a checkpoint continues what was cosigned last. The caller holds
-// the mutex.
+// checkContinuation checks that a checkpoint continues the one that was cosigned last. The
+// caller holds the mutex.
 func (w *Witness) checkContinuation(point *note.Checkpoint, old uint64, path [][]byte) error {
 	kept, err := w.Store.Cosigned(point.Origin)
 	if err != nil {
@@ -137,7 +137,7 @@ func (w *Witness) checkContinuation(point *note.Checkpoint, old uint64, path [][
 		w.Log("FORK: two trees of one size to be cosigned", "size", point.Size)
 		return newRefusal(http.StatusConflict, "another tree of %d leaves was cosigned", last.Size)
 	case old == 0:
-		return nil // Of the empty tree everything is a continuation.
+		return nil // Every tree continues the empty one.
 	}
 	if err := proof.VerifyConsistency(old, point.Size, last.Root, point.Root, path); err != nil {
 		w.Log("a checkpoint to be cosigned does not continue the last one", "from", old, "to", point.Size, "error", err)

@@ -94,7 +94,7 @@ func (r *restoring) takeList(name string, at time.Time, data []byte) error {
 	return os.Chtimes(filepath.Join(r.lists, name), at, at)
 }
 
-// Restore makes an empty folder that of the first node of a new lineage: the state of
+// Restore turns an empty folder into that of the first node of a new lineage: the state of
 // the last of the files, and the history of all of them, a full one first. The first
 // record of the lineage is applied here: so new ids are of a new epoch, and what has expired is
 // erased, before anything is served. node.json is written last: a

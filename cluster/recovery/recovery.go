@@ -117,7 +117,7 @@ type State struct {
 	Kept []string `json:"kept,omitempty"` // Its other members from the start.
 }
 
-// Order is two people's word.
+// Order says which recovery to make; two people confirm it.
 type Order struct {
 	ClusterID   string // Typed again, so that nobody recovers the wrong machine.
 	By, Second  string

@@ -6,14 +6,13 @@ import (
 	"railguard/engine"
 )
 
-// counterDrift tells how far counters are from what the records show, because payments went
-// another way: what counts today under the terms that are tried, less what counted in
-// history. A record's evidence is what its counters were; with the difference added it
-// is what they would have been. So everything that is in the evidence (approvals, holds
-// that ended, delegates, fleets) is followed without being done again, and only what
-// became of payments that went another way is kept here.
+// counterDrift keeps how far each counter differs from history because payments ended
+// differently under the tried terms. A record's evidence shows what its counters were; with
+// the difference added it shows what they would have been. So everything in the evidence
+// (approvals, holds that ended, delegates, fleets) need not be computed again, and only
+// payments that ended differently are kept here.
 //
-// Counters are of one UTC day: at midnight the differences go.
+// Counters belong to one UTC day: at midnight the differences are dropped.
 type counterDrift struct {
 	day     engine.Day
 	agents  map[engine.AgentSlot]engine.USD
@@ -163,7 +162,8 @@ func (b *counterDrift) dropChange(record uint64, ch *divergentPayment) {
 	}
 }
 
-// addDifference moves the differences of a payment's counters, where they are of today.
+// addDifference adds an amount to the differences of a payment's counters, if the payment
+// counts on the current day.
 func (b *counterDrift) addDifference(ch *divergentPayment, day engine.Day, amount engine.USD) {
 	if day != b.day || amount == 0 {
 		return

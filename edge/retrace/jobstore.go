@@ -19,12 +19,12 @@ type JobStore interface {
 	All() (map[string][]byte, error)
 }
 
-// ErrTermsGone: the policy or the list of a job that was to go on cannot be had any more.
+// ErrTermsGone: a job cannot go on because its policy or its list does not exist any more.
 var ErrTermsGone = errors.New("what was to be tried cannot be had any more")
 
-// savedJob is a job in the store: what was ordered, and what came of it once it has
-// ended. One that runs is done again from its first leaf on: it is a function of the
-// log, and comes to the same.
+// savedJob is a job in the store: its order and, once it has ended, its result. A job that was
+// running at a restart runs again from its first leaf on, with the same result, because it
+// depends on the log alone.
 type savedJob struct {
 	Version  int             `json:"version"`
 	ID       string          `json:"id"`
@@ -43,7 +43,7 @@ type savedJob struct {
 
 const savedJobVersion = 1
 
-// jobResult is what a job that has ended is shown as, each a JSON object.
+// jobResult holds the JSON objects that GET shows of an ended job.
 type jobResult struct {
 	Whole json.RawMessage `json:"whole"`
 	Brief json.RawMessage `json:"brief"`
@@ -57,7 +57,7 @@ func (s *jobResult) writeMembers(m *strictjson.Members, whole bool) {
 	*m = append(*m, body[1:len(body)-1]...)
 }
 
-// keepJob puts a job in the store as it is now.
+// keepJob saves a job as it is now.
 func (d *JobRunner) keepJob(job *Job) {
 	if d.store == nil {
 		return
@@ -97,9 +97,9 @@ func (d *JobRunner) dropJob(job *Job) {
 	}
 }
 
-// Resume has the runner keep its jobs in a store, and takes up those that are there. terms
-// reads what an order tries, once this node has caught up with it; reportError is called with what
-// could not be kept or taken up. Once, before Start.
+// Resume makes the runner keep its jobs in a store and resumes those in it. terms reads the
+// policy and list of an order once this node has caught up with it. reportError is called for
+// a job that could not be saved or read. Call it once, before Start.
 func (d *JobRunner) Resume(store JobStore, terms func(context.Context, *Order) (Terms, error), reportError func(text string, err error)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -139,7 +139,7 @@ func (d *JobRunner) readSavedJob(name string, data []byte) (*savedJob, error) {
 	return doc, nil
 }
 
-// resumeJob shows a job that has ended, and does one again that ran. Under mu.
+// resumeJob adds a saved job: as ended, or to be run again. The caller holds mu.
 func (d *JobRunner) resumeJob(doc *savedJob, terms func(context.Context, *Order) (Terms, error)) {
 	ctx, stop := context.WithCancel(d.ctx)
 	order := Order{Kind: doc.Kind, Document: doc.Policy, ListID: doc.ListID, From: doc.From, To: doc.To, By: doc.By, Now: doc.Ordered}

@@ -86,8 +86,8 @@ type Job struct {
 	endedAt engine.Time
 }
 
-// JobRunner runs the jobs of one node, one of a kind at a time, and remembers a few. With a
-// store it finds them again when the node has been restarted: see Resume.
+// JobRunner runs the jobs of one node, one of a kind at a time, and remembers a few that have
+// ended. With a store it finds them again after a restart of the node: see Resume.
 type JobRunner struct {
 	node        string
 	history     History
@@ -171,7 +171,8 @@ func (d *JobRunner) beginJob(ctx context.Context, job *Job, before func(context.
 	})
 }
 
-// dropOldest drops the oldest jobs that have ended, beyond those that are kept. Under mu.
+// dropOldest drops the oldest of the ended jobs if there are more than FinishedKept. The caller
+// holds mu.
 func (d *JobRunner) dropOldest(kind Kind) {
 	ended := 0
 	for i := len(d.jobs) - 1; i >= 0; i-- {
@@ -229,8 +230,8 @@ func (d *JobRunner) runJob(ctx context.Context, job *Job, work func() error) {
 	}
 }
 
-// endWith notes what became of a job whose work is over. cut says that the node goes down: the
-// job goes on when the node is back, if it can.
+// endWith notes how a job ended. It returns true if the job was cut off because the node goes
+// down: the job then goes on after the restart if it can.
 func (j *Job) endWith(err error, down bool, at engine.Time) (cut bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -290,8 +291,8 @@ func (j *Job) stateNow() State {
 	return j.state
 }
 
-// Write writes what is known of the job into m, which is empty; whole adds what came of
-// it so far. None of it waits for the run.
+// Write writes what is known of the job into m, which is empty. With whole set it adds the
+// results so far. It does not wait for the job.
 func (j *Job) Write(m *strictjson.Members, whole bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -336,8 +337,8 @@ func (j *Job) writeMembers(m *strictjson.Members, whole bool) {
 	j.trace.Write(m)
 }
 
-// SetRest has the jobs that begin from now on rest so many times the length of each
-// step; 0: not at all. For tests and benches.
+// SetRest sets how many times the duration of each step a job rests, for jobs that begin from
+// now on; 0 means no rest. Tests and benches use it.
 func (d *JobRunner) SetRest(times int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

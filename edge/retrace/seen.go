@@ -9,21 +9,21 @@ import (
 // seenMax bounds how many counterparties are remembered, at some 40 bytes each.
 const seenMax = 1 << 19
 
-// seenParties remembers the counterparties of a run that led to nobody, so that the many
-// records that pay the same ones ask the list once. It is the leader's own and only
-// saves work: it is dropped when it is full, and when an answer could be another.
+// seenParties remembers the counterparties of a run that matched nobody on the list, so that
+// many records of one counterparty ask the list once. Only the leader has it. It is emptied
+// when it is full, and when the list or the policy changes.
 type seenParties struct {
 	basis   answerBasis
 	parties map[[16]byte]struct{}
 }
 
-// answerBasis is what an answer about a counterparty rests on, besides the counterparty.
+// answerBasis holds the lists and the policy on which an answer about a counterparty depends.
 type answerBasis struct {
 	lists  lists
 	policy *engine.Policy
 }
 
-// partyQuery is what the list is asked about a record.
+// partyQuery is what the list is asked about a record's counterparty.
 type partyQuery struct {
 	name, kind, wallet string
 	cons               bool // The payer counts possible matches of other lists than the SDN.
@@ -37,8 +37,8 @@ func partyQueryOf(c *Case) partyQuery {
 	return p
 }
 
-// hashKey is half a SHA-256 of all that is asked: who pays under a name of their own
-// choosing must not be able to pass for another.
+// hashKey returns half of a SHA-256 over the query. A weaker hash would let a payer choose a
+// name that collides with another counterparty's.
 func (p *partyQuery) hashKey() (key [16]byte) {
 	var room [512]byte
 	data := append(room[:0], p.name...)

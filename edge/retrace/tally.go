@@ -17,8 +17,8 @@ const (
 	daysMax       = 128 // Retention is 90.
 )
 
-// Tally is what came of judging calls again. One goroutine counts, any may read by
-// Write and Judged.
+// Tally counts the results of judging calls again. One goroutine counts; any goroutine may
+// call Write and Judged.
 type Tally struct {
 	mu sync.Mutex // Of everything below.
 
@@ -52,7 +52,7 @@ type matrixCell struct {
 
 type ruleTally struct{ recorded, now, gained, lost uint64 }
 
-// decisionKind is a verdict and what decided it.
+// decisionKind is a verdict with the rule and the sub-reason that decided it.
 type decisionKind struct {
 	verdict engine.Verdict
 	rule    engine.RuleID
@@ -80,7 +80,7 @@ func (t *Tally) Judged() (records, changed uint64) {
 	return t.Records, t.Changed
 }
 
-// countUp adds one to a counter of what the records do not hold.
+// countUp adds one to a counter of facts that the records do not hold.
 func (t *Tally) countUp(counter *uint64) {
 	t.mu.Lock()
 	*counter++
@@ -152,8 +152,8 @@ func (t *Tally) countReview(day engine.Day, was, now bool) {
 	}
 }
 
-// noteAgent notes who was judged, and whether the counters of its chain rest on something
-// that no record holds from here on.
+// noteAgent notes the agents of a case. If doubtful is set, it notes that their counters are
+// not exact from now on.
 func (t *Tally) noteAgent(c *Case, doubtful bool) {
 	for i := range c.Facts.ChainSize {
 		slot := c.Facts.Chain[i].Slot
@@ -243,7 +243,7 @@ func (t *Tally) writeRules() []strictjson.Members {
 	return items
 }
 
-// writeReviews tells what the terms cost in officers' work.
+// writeReviews writes how many reviews the terms cause, in all and per day.
 func (t *Tally) writeReviews(m *strictjson.Members) {
 	days := make([]engine.Day, 0, len(t.days))
 	for day := range t.days {
@@ -283,7 +283,7 @@ func (t *Tally) writeAgents(m *strictjson.Members) {
 	m.Object("agents", agents)
 }
 
-// writeAssumed says what the records do not hold, and how often that mattered.
+// writeAssumed writes which facts the records do not hold, and how often that mattered.
 func (t *Tally) writeAssumed(m *strictjson.Members) {
 	var held strictjson.Members
 	rules := []strictjson.Members{}

@@ -90,7 +90,7 @@ const (
 	secondsMax = 4_102_444_800
 )
 
-// Open is Parse and Verify in one.
+// Open parses and verifies a token.
 func (k *KeySet) Open(raw string) (Claims, error) {
 	token, err := Parse(raw)
 	if err != nil {
@@ -166,7 +166,7 @@ func (k *KeySet) readClaims(payload []byte) (Claims, error) {
 // claimNames are the claims we read; none may come in another case.
 var claimNames = [...]string{"iss", "sub", "jti", "iat", "nbf", "exp", "vc"}
 
-// checkNames refuses a presentation, and names that only case tells from ours.
+// checkNames refuses a presentation, and names that differ from ours in letter case alone.
 func checkNames(body *value) error {
 	for i := range body.members {
 		name := body.members[i].name

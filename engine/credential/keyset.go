@@ -16,7 +16,7 @@ import (
 type KeyState uint8
 
 // The states. Tokens of a revoked key still verify, so that they are R2 and not
-// R1, but it is not published.
+// R1, but the key is not published.
 const (
 	KeyActive KeyState = iota
 	KeyRevoked

@@ -58,8 +58,8 @@ var (
 	errKeyCurve = errors.New("not a P-256 key")
 )
 
-// headerSize and signatureTextSize are what a token has besides its payload: header,
-// two dots, 64 bytes of signature, all in base64url.
+// headerSize and signatureTextSize bound what a token has besides its payload: the header,
+// two dots and the 64 bytes of the signature, all in base64url.
 const (
 	headerSize        = 120
 	signatureTextSize = 88
@@ -97,7 +97,7 @@ func Mint(c *Credential, key *ecdsa.PrivateKey, kid string) (token string, docum
 	return token, document, nil
 }
 
-// wholeSecond cuts the part below the second: the claims are whole seconds
+// wholeSecond rounds down to the second: the claims are whole seconds
 // (RFC 7519 NumericDate), and the credential must say the same.
 func wholeSecond(t engine.Time) engine.Time { return t - t%engine.Second }
 
@@ -228,8 +228,8 @@ func appendQuoted(dst []byte, text string) []byte {
 	return append(dst, '"')
 }
 
-// signer is a P-256 key as the JOSE library takes one whose signatures it does
-// not make itself: the library would add randomness.
+// signer signs for the JOSE library with a P-256 key, because the library's own signatures
+// would contain randomness.
 type signer struct {
 	key *ecdsa.PrivateKey
 	kid string

@@ -115,7 +115,7 @@ func readClosing(decoder *json.Decoder) error {
 	return nil
 }
 
-// memberValue returns the value of a name, letter by letter; nil when there is none.
+// memberValue returns the value of the member with exactly this name; nil when there is none.
 func (v *value) memberValue(name string) *value {
 	for i := range v.members {
 		if v.members[i].name == name {
@@ -125,7 +125,7 @@ func (v *value) memberValue(name string) *value {
 	return nil
 }
 
-// text returns a string member; "" when it is missing or of another type.
+// stringMember returns a string member; "" when it is missing or of another type.
 func (v *value) stringMember(name string) string {
 	if v == nil {
 		return ""

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Addresses is a rate for every client address. An IPv6 client is its /64. What it
-// remembers is bounded: an address that was not seen for two periods, or before so
-// many others, begins with a whole burst again. It is safe for concurrent use.
+// Addresses limits the rate of every client address; of IPv6 it takes the /64. Its memory is
+// bounded: an address that was not seen for two periods, or since many others came, begins
+// with a whole burst again. It is safe for concurrent use.
 type Addresses struct {
 	perSecond, burst int
 	most             int           // Addresses in one period.
@@ -30,7 +30,8 @@ func NewAddresses(perSecond, burst, most int) *Addresses {
 	}
 }
 
-// Allow counts a call of this cost against its address. No address at all is one, too.
+// Allow counts a call of this cost against its address and reports whether it is within the
+// rate. Calls without an address share one.
 func (a *Addresses) Allow(address netip.Addr, cost int, now time.Time) bool {
 	address = address.Unmap().WithZone("")
 	if address.Is6() {

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// ErrFull says that too many wait for a turn already, or too many of this caller.
+// ErrFull says that too many calls wait already, of all callers or of this one.
 var ErrFull = errors.New("too many wait for a turn")
 
-// Lane is a number of places for dear work. Who finds none free waits, each caller in
-// a queue of its own, and the queues take turns: who asks a hundred times waits longer,
-// and nobody else does. It is safe for concurrent use.
+// Lane is a number of places for expensive work. A call that finds no free place waits in
+// its caller's queue, and the queues take turns: a caller with a hundred calls makes only
+// itself wait longer. It is safe for concurrent use.
 type Lane struct {
 	waitingMax, perCaller int
 
@@ -29,8 +29,8 @@ type callerQueue struct {
 	waiting list.List // Of chan struct{}: closed when the turn has come.
 }
 
-// NewLane returns a lane with so many places, and bounds for those that wait in it:
-// altogether, and of one caller (those that have a place counted in).
+// NewLane returns a lane with this number of places. waitingMax bounds the calls that wait,
+// perCaller the calls of one caller that wait or have a place.
 func NewLane(places, waitingMax, perCaller int) *Lane {
 	return &Lane{waitingMax: waitingMax, perCaller: perCaller, free: places, queues: make(map[string]*callerQueue), next: list.New()}
 }
@@ -58,7 +58,8 @@ func (l *Lane) Enter(ctx context.Context, caller string) error {
 	return l.waitTurn(ctx, caller, own)
 }
 
-// waitTurn stands in queue. The caller holds the mutex, which is released.
+// waitTurn waits in the caller's queue until it is its turn or ctx ends. The mutex is held at
+// the call and released inside.
 func (l *Lane) waitTurn(ctx context.Context, caller string, own *callerQueue) error {
 	turn := make(chan struct{})
 	place := own.waiting.PushBack(turn)
@@ -75,7 +76,7 @@ func (l *Lane) waitTurn(ctx context.Context, caller string, own *callerQueue) er
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	select {
-	case <-turn: // It came in the same moment, and belongs to the next.
+	case <-turn: // The turn came at the same moment: it goes to the next call.
 		l.givePlace()
 	default:
 		own.waiting.Remove(place)
@@ -99,8 +100,8 @@ func (l *Lane) Leave(caller string) {
 	l.givePlace()
 }
 
-// Pass lets one other caller go first, if anybody waits, and waits for the next turn:
-// long work calls it between its steps. After an error the place is gone.
+// Pass gives the place to a waiting call, if there is one, and waits for the next turn. Long
+// work calls it between its steps. After an error the caller has no place any more.
 func (l *Lane) Pass(ctx context.Context, caller string) error {
 	l.mutex.Lock()
 	if l.waiting == 0 {
@@ -111,7 +112,7 @@ func (l *Lane) Pass(ctx context.Context, caller string) error {
 	return l.waitTurn(ctx, caller, l.queues[caller])
 }
 
-// givePlace hands one place on, or frees it.
+// givePlace gives one place to the next queue, or frees it if no call waits.
 func (l *Lane) givePlace() {
 	front := l.next.Front()
 	if front == nil {

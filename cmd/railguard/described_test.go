@@ -11,41 +11,65 @@ import (
 )
 
 // TestVerbsCallWhatIsDescribed: each verb of the public API calls an operation of its
-// description, sends only members that the operation takes and everything that it
-// requires, and a list offers every parameter of its query.
+// description. It offers every member of the body and every parameter of the query but
+// those that its row leaves out, under one flag each that says what it means, and
+// requires at least what the operation requires. A row names nothing that is not described.
 func TestVerbsCallWhatIsDescribed(t *testing.T) {
 	checked := 0
-	for _, v := range slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs, webhookVerbs) {
-		v.completeQuery()
-		operation := description.FindOperation(v.method, v.url)
-		if strings.HasPrefix(v.url, "/admin/") {
+	for _, row := range slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs, webhookVerbs) {
+		v := row
+		v.follow()
+		flags := map[string]bool{}
+		for _, f := range slices.Concat(v.fields, v.query) {
+			require.False(t, flags[f.flag], "railguard %s has two flags --%s: leave one of the members out", v.path, f.flag)
+			flags[f.flag] = true
+			require.NotEmpty(t, f.help, "railguard %s --%s: describe %s", v.path, f.flag, f.member())
+		}
+		if v.admin() {
 			continue
 		}
-		require.NotNil(t, operation, "railguard %s calls %s %s", v.path, v.method, v.url)
+		operation := description.FindOperation(v.method(), v.url())
+		require.NotNil(t, operation, "railguard %s calls %s", v.path, v.call)
 		checked++
-		members := operation.BodyMembers()
-		for _, f := range v.fields {
-			outer, inner, dotted := strings.Cut(f.member(), ".")
-			if members == nil {
-				continue // An open body.
-			}
-			require.Contains(t, members, outer, "railguard %s --%s", v.path, f.flag)
-			if dotted {
-				require.Contains(t, members[outer], inner, "railguard %s --%s", v.path, f.flag)
-			}
-		}
-		var offered []string
-		for _, f := range v.query {
-			offered = append(offered, f.member())
-		}
-		for _, name := range operation.QueryNames() {
-			if v.columns != nil { // A list; other verbs choose what they offer.
-				require.Contains(t, offered, strings.TrimSuffix(name, "?"), "railguard %s does not offer a parameter of %s", v.path, operation.Route)
+		known := map[string]bool{}
+		for _, side := range []struct {
+			offered   []field
+			described []description.Field
+		}{{v.fields, operation.BodyFields("spendPolicy", "hold")}, {v.query, operation.QueryFields()}} {
+			for _, member := range side.described {
+				known[member.Name] = true
+				at := slices.IndexFunc(side.offered, func(f field) bool { return f.member() == member.Name })
+				if at < 0 {
+					require.Contains(t, strings.Fields(v.omit), member.Name, "railguard %s does not offer %s", v.path, member.Name)
+					require.False(t, member.Required, "railguard %s leaves out %s, which is required", v.path, member.Name)
+					continue
+				}
+				if member.Required && !v.token {
+					require.True(t, side.offered[at].required, "railguard %s --%s", v.path, side.offered[at].flag)
+				}
 			}
 		}
-		for _, name := range offered {
-			require.Contains(t, operation.QueryNames(), name, "railguard %s", v.path)
+		for _, f := range slices.Concat(row.fields, row.query) {
+			require.True(t, known[f.member()], "railguard %s: %s is not described", v.path, f.member())
+		}
+		for _, name := range strings.Fields(v.omit) {
+			require.True(t, known[name], "railguard %s leaves out %s, which is not described", v.path, name)
+		}
+		for name := range v.preset {
+			require.True(t, known[name], "railguard %s sets %s, which is not described", v.path, name)
 		}
 	}
 	require.Greater(t, checked, 60)
+}
+
+// A list is given with commas or as JSON, also null, which takes away what is set.
+func TestListsAreGivenWithCommasOrAsJSON(t *testing.T) {
+	f := &field{flag: "party-types", kind: description.ListField}
+	for given, sent := range map[string]string{"business": `["business"]`, "a,b": `["a","b"]`, `["a,b"]`: `["a,b"]`, "null": "null"} {
+		text, err := f.encode(given)
+		require.NoError(t, err)
+		require.Equal(t, sent, text)
+	}
+	_, err := f.encode("[a")
+	require.ErrorContains(t, err, "is not a JSON list")
 }

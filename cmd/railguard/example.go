@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"railguard/httpapi/description"
 )
 
 // Every verb shows how it is called. Where the table says nothing else, the example is made
@@ -20,16 +22,16 @@ var sampleValues = map[string]string{
 	"new-operator-legal-name": `"Globex Ltd"`, "parent": "agt_rfq3ao3wofwz", "assignee": "carla", "agents": "agt_rfq3ao3wofwz", "from": "2026-03-01", "underlying-model": "model-b",
 }
 
-func sampleOf(name, kind string) string {
-	if value, known := sampleValues[name]; known && (kind != "number" || json.Valid([]byte(value))) {
+func sampleOf(name string, kind description.FieldKind) string {
+	if value, known := sampleValues[name]; known && (kind != description.NumberField || json.Valid([]byte(value))) {
 		return value
 	}
 	switch kind {
-	case "number":
+	case description.NumberField:
 		return "2"
-	case "bool", "off":
+	case description.TruthField, oppositeField:
 		return ""
-	case "json":
+	case description.JSONField:
 		return "'{}'"
 	}
 	return strings.ToUpper(name)
@@ -41,7 +43,7 @@ func (v *verb) exampleOf() string {
 		return v.example
 	}
 	line := "  railguard " + v.path
-	for _, arg := range v.args {
+	for _, arg := range v.arguments() {
 		line += " " + sampleOf(arg, "")
 	}
 	if v.loose != "" {
@@ -49,7 +51,7 @@ func (v *verb) exampleOf() string {
 	}
 	for _, list := range [][]field{v.fields, v.query} {
 		for i := range list {
-			_, preset := v.preset[list[i].flag]
+			_, preset := v.preset[list[i].member()]
 			if f := &list[i]; f.required && !preset {
 				line = strings.TrimRight(line+" --"+f.flag+" "+sampleOf(f.flag, f.kind), " ")
 			}

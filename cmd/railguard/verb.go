@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,87 +10,74 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
-	"strconv"
+	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"railguard/httpapi/description"
 )
 
-// verb is one line of the command table: a call to the service described as
-// data. What needs more than one call has a function of its own elsewhere.
+// verb is one row of the table of verbs: a call of the service described as data. Its
+// flags follow from the description of the API; the row says what differs. What needs
+// more than one call has a function of its own elsewhere.
 type verb struct {
 	path    string // "agent register": command and subcommand.
 	short   string
 	long    string
 	example string
-	group   string // Of the command; the first verb of a command decides.
-	method  string
-	url     string                                                               // {agent} takes the argument of that name.
-	args    []string                                                             // Positional arguments, each a {name} of url.
-	loose   string                                                               // Flag that one more argument may fill; "": none.
-	fields  []field                                                              // Members of the JSON body.
-	query   []field                                                              // Query parameters.
-	columns []string                                                             // Of a list.
-	admin   bool                                                                 // On the admin listener.
-	keyed   bool                                                                 // Offers --idempotency-key.
-	preset  map[string]string                                                    // Fields that the verb itself sets.
-	file    bool                                                                 // Takes a file of payments.
-	confirm string                                                               // Flag that, when set, asks for the word of the flag "revoke", or for its own name.
-	word    string                                                               // That is asked for where the flag confirm is not set; "": none is.
-	plan    func(cmd *cobra.Command, c *client, values map[string]*string) error // Says what will happen, before it is asked for a word.
-	token   bool                                                                 // Reads the credential from --token, --token-file or standard input.
-	each    bool                                                                 // The answer has an outcome for each of several: exit code 0 where all were done.
+	group   string  // Of the command; the first verb of a command decides.
+	call    string  // Method and path; each {name} of the path is an argument.
+	loose   string  // Flag that one more argument may fill; "": none.
+	fields  []field // Members of the body whose flags differ from their description; of calls that are not described, all.
+	query   []field // The same of the parameters of the query.
+	omit    string  // Names of members and parameters that are not offered, with spaces between them.
+	columns string  // Of a list, with spaces between them.
+	keyed   bool    // Offers --idempotency-key; set from the description.
+	file    bool    // Takes a file of payments.
+	confirm string  // Flag that, when set, asks for the word of the flag "revoke", or for its own name.
+	word    string  // That is asked for where the flag confirm is not set; "": none is.
+	token   bool    // Reads the credential from --token, --token-file or standard input.
+	each    bool    // The answer has an outcome for each of several: exit code 0 where all were done.
 
-	person func(out io.Writer, data []byte) error // Shows an answer to a person; nil is a table of its members.
-	form   string                                 // Query parameter that chooses the answer's form: any but json is shown as it came.
-	beside []string                               // Of what a person is shown: "name url" gives a further answer that name, "url" gives what the answer lacks.
+	preset map[string]string                                                    // Members that the verb itself sets.
+	plan   func(cmd *cobra.Command, c *client, values map[string]*string) error // Says what will happen, before it is asked for a word.
+	person func(out io.Writer, data []byte) error                               // Shows an answer to a person; nil is a table of its members.
+	form   string                                                               // Query parameter that chooses the answer's form: any but json is shown as it came.
+	beside []string                                                             // Of what a person is shown: "name url" gives a further answer that name, "url" gives what the answer lacks.
 }
 
-// field is a flag that becomes a member of the body or a query parameter.
-type field struct {
-	flag     string // The JSON name is the flag's camel case unless name is set.
-	name     string // May hold one dot: "spendPolicy.dailyLimitUSDC".
-	kind     string // "" text, "number" literal as given, "bool" (given alone: true), "off" a bool that is sent the other way round, "list" comma-separated, "json" as given, "document" a file of JSON
-	required bool
-	help     string
-}
+// method and url are those of the verb's call.
+func (v *verb) method() string { return strings.Fields(v.call)[0] }
+func (v *verb) url() string    { return strings.Fields(v.call)[1] }
 
-func (f *field) member() string {
-	if f.name != "" {
-		return f.name
+// admin reports whether the call goes to the admin listener.
+func (v *verb) admin() bool { return strings.HasPrefix(v.url(), "/admin/") }
+
+// arguments are the names of the verb's positional arguments: those of its path.
+func (v *verb) arguments() (names []string) {
+	for _, match := range pathArgument.FindAllStringSubmatch(v.call, -1) {
+		names = append(names, match[1])
 	}
-	parts := strings.Split(f.flag, "-")
-	for i := range parts[1:] {
-		parts[i+1] = strings.ToUpper(parts[i+1][:1]) + parts[i+1][1:]
-	}
-	return strings.Join(parts, "")
+	return names
 }
+
+var pathArgument = regexp.MustCompile(`\{([^}]*)\}`)
 
 // command makes the cobra command of a verb.
 func (v *verb) command() *cobra.Command {
 	c := &client{}
-	words := strings.Fields(v.path)
-	use := words[len(words)-1]
-	for _, arg := range v.args {
-		use += " " + strings.ToUpper(arg)
-	}
-	if v.loose != "" {
-		use += " [" + strings.ToUpper(v.loose) + "]"
-	}
+	names := v.arguments()
 	cmd := &cobra.Command{
-		Use: use, Short: v.short, Long: v.long, Example: v.exampleOf(),
+		Use: v.usageLine(), Short: v.short, Long: v.long, Example: v.exampleOf(),
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != len(v.args) && (v.loose == "" || len(args) != len(v.args)+1) {
-				return usage("expected %d argument(s): %s", len(v.args), strings.ToUpper(strings.Join(v.args, " ")))
+			if len(args) != len(names) && (v.loose == "" || len(args) != len(names)+1) {
+				return usage("expected %d argument(s): %s", len(names), strings.ToUpper(strings.Join(names, " ")))
 			}
 			return nil
 		},
 	}
-	c.flags(cmd, v.admin)
+	c.flags(cmd, v.admin())
 	values := v.flagValues(cmd)
 	idempotency := ""
 	if v.keyed {
@@ -114,7 +100,7 @@ func (v *verb) command() *cobra.Command {
 		file.flags(cmd)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := c.settle(cmd, v.admin); err != nil {
+		if err := c.settle(cmd, v.admin()); err != nil {
 			return err
 		}
 		if err := v.fill(args, values, tokenFile); err != nil {
@@ -141,6 +127,19 @@ func (v *verb) command() *cobra.Command {
 		return v.tell(cmd.OutOrStdout(), v.besides(cmd.Context(), c, args, data), v.output(values, c.output))
 	}
 	return cmd
+}
+
+// usageLine is the verb's last word with its arguments.
+func (v *verb) usageLine() string {
+	words := strings.Fields(v.path)
+	line := words[len(words)-1]
+	for _, name := range v.arguments() {
+		line += " " + strings.ToUpper(name)
+	}
+	if v.loose != "" {
+		line += " [" + strings.ToUpper(v.loose) + "]"
+	}
+	return line
 }
 
 // asItCame is an output beside table and json: the bytes of the answer.
@@ -187,7 +186,7 @@ func (v *verb) besides(ctx context.Context, c *client, args []string, data []byt
 
 // at is a path with the arguments of a verb in it.
 func (v *verb) at(path string, args []string) string {
-	for i, name := range v.args {
+	for i, name := range v.arguments() {
 		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(args[i]))
 	}
 	return path
@@ -227,7 +226,7 @@ func (v *verb) show(out io.Writer, data []byte, output string) error {
 	if v.person != nil && output != "json" {
 		return v.person(out, data)
 	}
-	return show(out, data, output, v.columns)
+	return show(out, data, output, strings.Fields(v.columns))
 }
 
 // fill gives values what stands in a file or as an argument.
@@ -239,11 +238,11 @@ func (v *verb) fill(args []string, values map[string]*string, tokenFile string) 
 		}
 		*values["token"] = token
 	}
-	if len(args) > len(v.args) {
+	if names := v.arguments(); len(args) > len(names) {
 		if *values[v.loose] != "" {
 			return usage("give the %s once: as an argument or with --%s", v.loose, v.loose)
 		}
-		*values[v.loose] = args[len(v.args)]
+		*values[v.loose] = args[len(names)]
 	}
 	return nil
 }
@@ -253,12 +252,12 @@ func (v *verb) flagValues(cmd *cobra.Command) map[string]*string {
 	values := map[string]*string{}
 	for _, list := range [][]field{v.fields, v.query} {
 		for i := range list {
-			if value, set := v.preset[list[i].flag]; set {
+			if value, set := v.preset[list[i].member()]; set {
 				values[list[i].flag] = &value
 				continue
 			}
 			values[list[i].flag] = cmd.Flags().String(list[i].flag, "", list[i].describe())
-			if kind := list[i].kind; kind == "bool" || kind == "off" {
+			if kind := list[i].kind; kind == description.TruthField || kind == oppositeField {
 				cmd.Flags().Lookup(list[i].flag).NoOptDefVal = "true"
 			}
 		}
@@ -320,7 +319,7 @@ func readTokenFile(path string) (string, error) {
 
 // request fills url, query and body.
 func (v *verb) request(args []string, values map[string]*string) (*call, error) {
-	path, query := v.at(v.url, args), url.Values{}
+	path, query := v.at(v.url(), args), url.Values{}
 	for i := range v.query {
 		f := &v.query[i]
 		if value := *values[f.flag]; value != "" {
@@ -330,7 +329,7 @@ func (v *verb) request(args []string, values map[string]*string) (*call, error) 
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	request := &call{method: v.method, path: path, admin: v.admin}
+	request := &call{method: v.method(), path: path, admin: v.admin()}
 	if len(v.fields) == 0 {
 		return request, nil
 	}
@@ -339,94 +338,13 @@ func (v *verb) request(args []string, values map[string]*string) (*call, error) 
 	return request, err
 }
 
-// bodyOf writes the JSON body: members in the table's order, nested ones
-// gathered under their parent, numbers exactly as given.
-func bodyOf(fields []field, values map[string]*string) ([]byte, error) {
-	type part struct{ name, text string }
-	var parts []part
-	nested := map[string][]string{}
-	for i := range fields {
-		f := &fields[i]
-		value := *values[f.flag]
-		if value == "" {
-			if f.required {
-				return nil, usage("--%s is required", f.flag)
-			}
-			continue
-		}
-		text, err := f.encode(value)
-		if err != nil {
-			return nil, err
-		}
-		outer, inner, dotted := strings.Cut(f.member(), ".")
-		if !dotted {
-			parts = append(parts, part{outer, text})
-			continue
-		}
-		if nested[outer] == nil {
-			parts = append(parts, part{outer, ""})
-		}
-		nested[outer] = append(nested[outer], fmt.Sprintf("%q:%s", inner, text))
-	}
-	var body bytes.Buffer
-	body.WriteByte('{')
-	for i, m := range parts {
-		if i > 0 {
-			body.WriteByte(',')
-		}
-		if m.text == "" {
-			m.text = "{" + strings.Join(nested[m.name], ",") + "}"
-		}
-		fmt.Fprintf(&body, "%q:%s", m.name, m.text)
-	}
-	body.WriteByte('}')
-	return body.Bytes(), nil
-}
-
-func (f *field) encode(value string) (string, error) {
-	switch f.kind {
-	case "number", "json":
-		if !json.Valid([]byte(value)) {
-			return "", usage("--%s: %q is not a %s", f.flag, value, map[string]string{"number": "number", "json": "JSON value"}[f.kind])
-		}
-		return value, nil
-	case "document":
-		data, err := os.ReadFile(value)
-		if err != nil {
-			return "", usage("--%s: %w", f.flag, err)
-		}
-		if !json.Valid(data) {
-			return "", usage("--%s: %s is not JSON", f.flag, value)
-		}
-		return string(bytes.TrimSpace(data)), nil
-	case "bool":
-		if value != "true" && value != "false" {
-			return "", usage("--%s must be true or false", f.flag)
-		}
-		return value, nil
-	case "off":
-		if value != "true" && value != "false" {
-			return "", usage("--%s must be true or false", f.flag)
-		}
-		return strconv.FormatBool(value == "false"), nil
-	case "list":
-		encoded, err := json.Marshal(strings.Split(value, ","))
-		return string(encoded), err
-	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return strings.TrimSpace(text.String()), err
-}
-
 // tree hangs verbs under their commands.
 func tree(verbs []verb, describe map[string]string) []*cobra.Command {
 	var parents []*cobra.Command
 	byName := map[string]*cobra.Command{}
 	for i := range verbs {
-		v := &verbs[i]
-		v.completeQuery()
+		v := verbs[i] // The table stays as it is written.
+		v.follow()
 		name, _, grouped := strings.Cut(v.path, " ")
 		if !grouped {
 			cmd := v.command()
@@ -443,34 +361,6 @@ func tree(verbs []verb, describe map[string]string) []*cobra.Command {
 		parent.AddCommand(v.command())
 	}
 	return parents
-}
-
-// completeQuery gives a list of the public API a flag for each parameter of its query
-// that the table does not name: a new filter needs no line here.
-func (v *verb) completeQuery() {
-	operation := description.FindOperation(v.method, v.url)
-	if operation == nil || v.columns == nil {
-		return
-	}
-	for _, name := range operation.QueryNames() {
-		if slices.ContainsFunc(v.query, func(f field) bool { return f.member() == name }) {
-			continue
-		}
-		added := field{flag: writtenWithHyphens(name), name: name, help: operation.QueryHelp(name)}
-		v.query = append(v.query, added)
-	}
-}
-
-// writtenWithHyphens turns the name of a member into the name of a flag.
-func writtenWithHyphens(name string) string {
-	var flag strings.Builder
-	for _, letter := range name {
-		if unicode.IsUpper(letter) {
-			flag.WriteByte('-')
-		}
-		flag.WriteRune(unicode.ToLower(letter))
-	}
-	return flag.String()
 }
 
 // helpOnly is what a command of subcommands does alone.

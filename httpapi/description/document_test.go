@@ -36,9 +36,30 @@ func TestDocumentIsWhole(t *testing.T) {
 	}
 }
 
-func TestQueryHelp(t *testing.T) {
-	list := FindOperation("GET", "/v1/audit")
-	require.Equal(t, "a time or a date", list.QueryHelp("from"))
-	require.Equal(t, "1 to 500, default 50", list.QueryHelp("limit"))
-	require.Empty(t, list.QueryHelp("nothing"))
+func TestFields(t *testing.T) {
+	named := func(fields []Field, name string) Field {
+		for _, field := range fields {
+			if field.Name == name {
+				return field
+			}
+		}
+		t.Fatalf("no field %s", name)
+		return Field{}
+	}
+	query := FindOperation("GET", "/v1/audit").QueryFields()
+	require.Equal(t, Field{Name: "from", Help: "a time or a date"}, named(query, "from"))
+	require.Equal(t, Field{Name: "limit", Help: "1 to 500, default 50"}, named(query, "limit"))
+	require.Equal(t, []string{"PROCEED", "REVIEW", "BLOCK", "UNKNOWN"}, named(query, "verdict").Enum)
+	require.Equal(t, TruthField, named(FindOperation("GET", "/v1/sar").QueryFields(), "overdue").Kind)
+
+	body := FindOperation("POST", "/v1/agents/register").BodyFields("spendPolicy")
+	require.Equal(t, Field{Name: "agentName", Required: true, Help: "what the agent is called"}, named(body, "agentName"))
+	require.Equal(t, Field{Name: "agentType", Required: true, Enum: []string{"autonomous", "supervised"}}, named(body, "agentType"))
+	require.Equal(t, NumberField, named(body, "spendPolicy.dailyLimitUSDC").Kind)
+	require.Equal(t, ListField, named(body, "spendPolicy.allowedChains").Kind)
+	require.Equal(t, TruthField, named(body, "spendPolicy.noMixerProtocols").Kind)
+	require.Equal(t, JSONField, named(body, "metadata").Kind)
+	// What is opened is required only where what it stands in is.
+	require.False(t, named(FindOperation("POST", "/v1/screen").BodyFields("hold"), "hold.ttlSeconds").Required)
+	require.Empty(t, FindOperation("GET", "/v1/audit").BodyFields())
 }

@@ -78,19 +78,3 @@ func (o *Operation) QueryNames() []string {
 	}
 	return names
 }
-
-// QueryHelp says in a few words what a parameter of the query does.
-func (o *Operation) QueryHelp(name string) string {
-	for _, parameter := range o.Query {
-		if parameter.Name == name {
-			return parameter.Text
-		}
-	}
-	for _, shared := range parameters {
-		if shared.Name == name {
-			text, _ := shared.Value.(Object).Get("description").(string)
-			return text
-		}
-	}
-	return ""
-}

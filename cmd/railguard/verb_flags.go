@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"railguard/httpapi/description"
+)
+
+// field is a flag that becomes a member of the body or a parameter of the query. What
+// a row leaves out follows from the description.
+type field struct {
+	flag     string // "": the short name of the member, or the member with hyphens.
+	name     string // "": the member is the flag in camel case. May hold one dot: "spendPolicy.dailyLimitUSDC".
+	kind     description.FieldKind
+	required bool
+	help     string
+}
+
+// Kinds of flags besides those of the description.
+const (
+	oppositeField description.FieldKind = "off"      // A truth that is sent the other way round.
+	documentField description.FieldKind = "document" // A file of JSON.
+)
+
+// shortFlags are the flags of members whose own names would be too long to type.
+var shortFlags = map[string]string{
+	"actor": "by", "addedBy": "by", "attestedBy": "by", "clearedBy": "by", "reviewedBy": "by",
+	"agentId": "agent", "agentIds": "agents", "eventId": "event", "fleetId": "fleet", "listSnapshotId": "list", "parentAgentId": "parent", "txnIds": "txns",
+	"allowedCounterpartyTypes": "party-types", "dailyLimitUSDC": "daily-limit", "operatingHours": "hours", "operatorEIN": "operator-ein", "overlapSeconds": "overlap",
+	"slaBreached": "overdue", "underlyingModel": "model", "url": "endpoint", "hold.ttlSeconds": "hold-seconds",
+	"spendPolicy.maxSingleTxUSDC": "max-single", "spendPolicy.dailyLimitUSDC": "daily-limit", "spendPolicy.allowedChains": "chains",
+	"spendPolicy.allowedRails": "rails", "spendPolicy.counterpartyScreening": "screening", "spendPolicy.noMixerProtocols": "no-mixers",
+}
+
+func (f *field) member() string {
+	if f.name != "" {
+		return f.name
+	}
+	parts := strings.Split(f.flag, "-")
+	for i := range parts[1:] {
+		parts[i+1] = strings.ToUpper(parts[i+1][:1]) + parts[i+1][1:]
+	}
+	return strings.Join(parts, "")
+}
+
+// follow completes the verb from the description of the API: a flag for each member of
+// the body and each parameter of the query.
+func (v *verb) follow() {
+	operation := description.FindOperation(v.method(), v.url())
+	if operation == nil {
+		return // Of the admin listener.
+	}
+	v.keyed = v.keyed || slices.Contains(strings.Fields(operation.Parameters), "idempotencyKey")
+	v.fields = v.complete(v.fields, operation.BodyFields("spendPolicy", "hold"))
+	v.query = v.complete(v.query, operation.QueryFields())
+}
+
+// complete returns a flag for each described member, in the order of the description.
+func (v *verb) complete(rows []field, described []description.Field) []field {
+	var complete []field
+	for i := range described {
+		member := &described[i]
+		if slices.Contains(strings.Fields(v.omit), member.Name) {
+			continue
+		}
+		f := field{name: member.Name}
+		if at := slices.IndexFunc(rows, func(row field) bool { return row.member() == member.Name }); at >= 0 {
+			f = rows[at]
+			f.name = member.Name
+		}
+		f.flag = cmp.Or(f.flag, shortFlags[member.Name], writtenWithHyphens(member.Name))
+		f.kind = cmp.Or(f.kind, member.Kind)
+		f.required = f.required || member.Required && !(v.token && member.Name == "token")
+		f.help = cmp.Or(f.help, listingHelp[member.Name], helpOf(member))
+		complete = append(complete, f)
+	}
+	return complete
+}
+
+// listingHelp is what the parameters of lists mean to a verb, which asks for as many
+// pages as it needs.
+var listingHelp = map[string]string{"limit": "how many (default 50)", "cursor": "go on from here", "order": "asc: oldest first"}
+
+// helpOf is the text of a described member as a flag shows it: a fragment that begins
+// small, with the words that may stand there.
+func helpOf(member *description.Field) string {
+	text := strings.TrimSuffix(member.Help, ".")
+	if len(text) > 1 && !unicode.IsUpper(rune(text[1])) {
+		text = strings.ToLower(text[:1]) + text[1:]
+	}
+	if words := member.Enum; len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) }) {
+		last := len(words) - 1
+		choice := words[last]
+		if last > 0 {
+			choice = strings.Join(words[:last], ", ") + " or " + words[last]
+		}
+		if text != "" {
+			text += ": "
+		}
+		text += choice
+	}
+	switch member.Kind {
+	case description.ListField:
+		text += "; several with commas"
+	case description.JSONField:
+		text += " (JSON)"
+	}
+	return text
+}
+
+// writtenWithHyphens turns the name of a member into the name of a flag.
+func writtenWithHyphens(name string) string {
+	var flag strings.Builder
+	for _, letter := range name {
+		if unicode.IsUpper(letter) {
+			flag.WriteByte('-')
+		}
+		flag.WriteRune(unicode.ToLower(letter))
+	}
+	return flag.String()
+}
+
+// bodyOf writes the JSON body: members in the table's order, nested ones
+// gathered under their parent, numbers exactly as given.
+func bodyOf(fields []field, values map[string]*string) ([]byte, error) {
+	type part struct{ name, text string }
+	var parts []part
+	nested := map[string][]string{}
+	for i := range fields {
+		f := &fields[i]
+		value := *values[f.flag]
+		if value == "" {
+			if f.required {
+				return nil, usage("--%s is required", f.flag)
+			}
+			continue
+		}
+		text, err := f.encode(value)
+		if err != nil {
+			return nil, err
+		}
+		outer, inner, dotted := strings.Cut(f.member(), ".")
+		if !dotted {
+			parts = append(parts, part{outer, text})
+			continue
+		}
+		if nested[outer] == nil {
+			parts = append(parts, part{outer, ""})
+		}
+		nested[outer] = append(nested[outer], fmt.Sprintf("%q:%s", inner, text))
+	}
+	var body bytes.Buffer
+	body.WriteByte('{')
+	for i, m := range parts {
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		if m.text == "" {
+			m.text = "{" + strings.Join(nested[m.name], ",") + "}"
+		}
+		fmt.Fprintf(&body, "%q:%s", m.name, m.text)
+	}
+	body.WriteByte('}')
+	return body.Bytes(), nil
+}
+
+func (f *field) encode(value string) (string, error) {
+	wanted := map[description.FieldKind]string{description.NumberField: "number", description.JSONField: "JSON value", description.ListField: "JSON list"}[f.kind]
+	switch f.kind {
+	case description.NumberField, description.JSONField:
+		if !json.Valid([]byte(value)) {
+			return "", usage("--%s: %q is not a %s", f.flag, value, wanted)
+		}
+		return value, nil
+	case documentField:
+		data, err := os.ReadFile(value)
+		if err != nil {
+			return "", usage("--%s: %w", f.flag, err)
+		}
+		if !json.Valid(data) {
+			return "", usage("--%s: %s is not JSON", f.flag, value)
+		}
+		return string(bytes.TrimSpace(data)), nil
+	case description.TruthField, oppositeField:
+		if value != "true" && value != "false" {
+			return "", usage("--%s must be true or false", f.flag)
+		}
+		return strconv.FormatBool((value == "true") == (f.kind == description.TruthField)), nil
+	case description.ListField:
+		if value == "null" || value[0] == '[' { // As JSON: null takes away what is set.
+			if !json.Valid([]byte(value)) {
+				return "", usage("--%s: %q is not a %s", f.flag, value, wanted)
+			}
+			return value, nil
+		}
+		encoded, err := json.Marshal(strings.Split(value, ","))
+		return string(encoded), err
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return strings.TrimSpace(text.String()), err
+}

@@ -69,11 +69,11 @@ var importLaw = map[string][]string{
 	"httpapi/openapi":    {"httpapi/description"},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
 	"httpapi/cosigning":  {"audit/note", "audit/witness", "cluster/report"},
-	"httpapi/border":     {"httpapi/description", "httpapi/guest", "httpapi/lanes", "edge", "cluster/report", "cluster/timing", "strictjson", "seal", "engine", "ofac", "fsm", "fsm/leafjson", "fsm/wire", "audit"},
+	"httpapi/border":     {"httpapi/description", "httpapi/guest", "httpapi/lanes", "edge", "cluster/report", "cluster/timing", "strictjson", "seal", "engine", "ofac", "fsm", "fsm/leafjson", "fsm/wire", "audit", "audit/merkle"},
 	"httpapi/payments":   {"httpapi/border", "edge", "cluster/timing", "strictjson", "engine", "fsm/leafjson", "fsm/wire"},
 	"httpapi/registry":   {"httpapi/border", "edge", "strictjson", "engine", "ofac", "fsm", "fsm/wire"},
 	"httpapi/casework":   {"httpapi/border", "edge", "edge/events", "strictjson", "engine", "ofac", "fsm", "fsm/leaf", "fsm/wire", "audit"},
-	"httpapi/evidence":   {"httpapi/border", "httpapi/cosigning", "webhooks", "edge", "edge/events", "cluster/report", "strictjson", "seal", "engine", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/note", "audit/proof"},
+	"httpapi/evidence":   {"httpapi/border", "httpapi/cosigning", "webhooks", "edge", "edge/events", "cluster/report", "strictjson", "seal", "engine", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/merkle", "audit/note", "audit/proof"},
 	"httpapi/rulebook":   {"httpapi/border", "edge", "edge/retrace", "strictjson", "engine", "ofac", "ofac/judge", "fsm", "fsm/leaf", "fsm/wire", "audit"},
 	"httpapi/operations": {"httpapi/border", "httpapi/exposition", "httpapi/openapi", "edge", "cluster/report", "strictjson", "seal", "engine", "engine/credential", "ofac/judge", "fsm", "fsm/wire"},
 	"httpapi":            {"httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/cosigning", "webhooks", "edge/retrace", "seal", "engine"},

@@ -55,7 +55,7 @@ func (b *bundle) memorySize() int { return cap(b.raw) + 16*len(b.start) + 8*cap(
 // how many of them at the front are erased, their hashes, and the bundle of the
 // others, if there are any.
 func AppendBundle(dst []byte, leaves []Leaf) ([]byte, error) {
-	if len(leaves) == 0 || len(leaves) > bundleLeaves {
+	if len(leaves) == 0 || len(leaves) > BundleLeaves {
 		return dst, fmt.Errorf("bundle of %d leaves: %w", len(leaves), ErrLimit)
 	}
 	gone := erasedAtFront(leaves)
@@ -112,7 +112,7 @@ func appendBundle(dst []byte, leaves []Leaf) ([]byte, error) {
 // ParseBundle reads what AppendBundle wrote: exactly count leaves and not a byte
 // more. The leaves refer to raw.
 func ParseBundle(raw []byte, count int) ([]Leaf, error) {
-	if count < 1 || count > bundleLeaves {
+	if count < 1 || count > BundleLeaves {
 		return nil, fmt.Errorf("bundle of %d leaves: %w", count, ErrLimit)
 	}
 	gone, n := binary.Uvarint(raw)
@@ -146,7 +146,7 @@ func ParseBundle(raw []byte, count int) ([]Leaf, error) {
 }
 
 func decodeBundle(raw []byte, count int) (*bundle, error) {
-	if count < 1 || count > bundleLeaves || len(raw) > bundleRawSizeMax {
+	if count < 1 || count > BundleLeaves || len(raw) > bundleRawSizeMax {
 		return nil, fmt.Errorf("bundle of %d leaves in %d bytes: %w", count, len(raw), ErrLimit)
 	}
 	b := &bundle{raw: raw, start: make([]uint32, count), times: make([]int64, count), keyStart: make([]uint32, count+1)}

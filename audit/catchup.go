@@ -200,9 +200,9 @@ func (s *Store) Missing(limit int) []Range {
 // missingInTail lists runs of bundles that lack a leaf or are damaged.
 func (s *Store) missingInTail(t *tail, end uint64, bad map[uint64]bool, limit int) []Range {
 	var out []Range
-	for first := t.first; first < end && limit > 0; first += bundleLeaves {
-		stop := min(first+bundleLeaves, end)
-		absent := bad[first/bundleLeaves]
+	for first := t.first; first < end && limit > 0; first += BundleLeaves {
+		stop := min(first+BundleLeaves, end)
+		absent := bad[first/BundleLeaves]
 		for i := first; i < stop && !absent; i++ {
 			absent = !t.hasLeaf(int(i - t.first))
 		}
@@ -224,7 +224,7 @@ func (s *Store) damagedIn(first, end uint64) map[uint64]bool {
 	defer s.damageLock.Unlock()
 	var bad map[uint64]bool
 	for b := range s.damaged {
-		if b*bundleLeaves >= first && b*bundleLeaves < end {
+		if b*BundleLeaves >= first && b*BundleLeaves < end {
 			if bad == nil {
 				bad = make(map[uint64]bool)
 			}
@@ -339,7 +339,7 @@ func (s *Store) receiveSegment(temporary string, number uint64, root Hash, r io.
 		return nil, err
 	}
 	if err = copyInto(f, r, size); err == nil {
-		s.proving.Lock() // Hashing takes a processor whole: never more than one.
+		s.proving.Lock() // Hashing keeps a processor busy: one import hashes at a time.
 		got, err = provenSegment(f, s.form, number, root)
 		s.proving.Unlock()
 	}

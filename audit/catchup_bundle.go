@@ -14,15 +14,15 @@ import (
 // the tree of a size: of a whole bundle the path from its node to the root, of
 // the partial bundle at the tree's end the compact range before it.
 func (s *Store) BundleProof(index uint64, width int, size uint64) ([][]byte, error) {
-	first := index * bundleLeaves
-	if width == bundleLeaves && first+bundleLeaves <= size {
+	first := index * BundleLeaves
+	if width == BundleLeaves && first+BundleLeaves <= size {
 		path, err := s.Inclusion(first, size)
 		if err != nil {
 			return nil, err
 		}
 		return path[bundleLevel:], nil // the first eight lead from the leaf to the bundle
 	}
-	if width < 1 || width > bundleLeaves || first+uint64(width) != size {
+	if width < 1 || width > BundleLeaves || first+uint64(width) != size {
 		return nil, ErrLimit
 	}
 	frontier, err := s.Frontier(first)
@@ -44,7 +44,7 @@ func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]
 	if err := proveBundle(index, leaves, trust, path); err != nil {
 		return fmt.Errorf("bundle %d: %w", index, err)
 	}
-	first := index * bundleLeaves
+	first := index * BundleLeaves
 	number := s.form.segmentOf(first)
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -73,7 +73,7 @@ func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]
 		return err
 	}
 	leavesImported.Add(len(leaves))
-	s.forgetDamage(first, first+bundleLeaves)
+	s.forgetDamage(first, first+BundleLeaves)
 	if err := s.setRoot(t); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *Store) withoutErased(first uint64, leaves []Leaf) ([]Leaf, error) {
 }
 
 func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error {
-	if len(leaves) == 0 || len(leaves) > bundleLeaves || index >= 1<<48 || len(path) > 64 {
+	if len(leaves) == 0 || len(leaves) > BundleLeaves || index >= 1<<48 || len(path) > 64 {
 		return ErrLimit
 	}
 	for _, h := range path {
@@ -123,11 +123,11 @@ func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error 
 			hashes[i] = hash.Leaf(leaves[i].Data)
 		}
 	}
-	first := index * bundleLeaves
+	first := index * BundleLeaves
 	var root []byte
 	var err error
 	switch {
-	case len(leaves) == bundleLeaves && first+bundleLeaves <= trust.Size:
+	case len(leaves) == BundleLeaves && first+BundleLeaves <= trust.Size:
 		n := subtreeRoot(hashes)
 		root, err = proof.RootFromInclusionProof(hasher, index, (trust.Size-1)>>bundleLevel+1, n[:], path)
 	case first+uint64(len(leaves)) == trust.Size:

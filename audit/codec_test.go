@@ -68,7 +68,7 @@ func testSegment(t testing.TB, number uint64) (*memFile, *segmentFooter) {
 	form := geometry{SegmentLevelMin}
 	f := &memFile{}
 	parts, err := writeSegment(f, form, number, 0, func(i int) (*bundleInput, error) {
-		return newBundleInput(testLeaves(int(form.firstLeaf(number))+i*bundleLeaves, bundleLeaves), nil)
+		return newBundleInput(testLeaves(int(form.firstLeaf(number))+i*BundleLeaves, BundleLeaves), nil)
 	}, &pacer{})
 	require.NoError(t, err)
 	return f, parts
@@ -188,7 +188,7 @@ func TestBundleRoundTripAndLimits(t *testing.T) {
 	_, err = ParseBundle(make([]byte, 4), 257)
 	require.ErrorIs(t, err, ErrLimit)
 
-	largest := make([]Leaf, bundleLeaves)
+	largest := make([]Leaf, BundleLeaves)
 	for i := range largest {
 		largest[i] = Leaf{Time: int64(i%2) << 62, Data: make([]byte, LeafSizeMax), Keys: make([]uint64, LeafKeysMax)}
 	}
@@ -304,7 +304,7 @@ func TestGoldenFilesOfErasure(t *testing.T) {
 	whole, err := readSegment(f, "segment", form, 3)
 	require.NoError(t, err)
 	cut := &memFile{}
-	_, err = writeCut(cut, whole, 300, func(i int) ([]Hash, error) { return parts.hashes[i*bundleLeaves:][:bundleLeaves], nil })
+	_, err = writeCut(cut, whole, 300, func(i int) ([]Hash, error) { return parts.hashes[i*BundleLeaves:][:BundleLeaves], nil })
 	require.NoError(t, err)
 	var tail []byte
 	for i, leaf := range testLeaves(3*512, 5) {
@@ -427,7 +427,7 @@ func FuzzSegment(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for k, leaf := range testLeaves(2*512+i*bundleLeaves, bundleLeaves) {
+			for k, leaf := range testLeaves(2*512+i*BundleLeaves, BundleLeaves) {
 				if !bytes.Equal(b.leafData(k), leaf.Data) {
 					t.Fatalf("forged leaf %d of bundle %d", k, i)
 				}

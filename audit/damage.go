@@ -11,7 +11,7 @@ func (s *Store) noteDamage(err error) error {
 	}
 	s.damageLock.Lock()
 	defer s.damageLock.Unlock()
-	for b := damage.First / bundleLeaves; b <= damage.Last/bundleLeaves && len(s.damaged) < damagedMax; b++ {
+	for b := damage.First / BundleLeaves; b <= damage.Last/BundleLeaves && len(s.damaged) < damagedMax; b++ {
 		if s.damaged[b] == nil {
 			s.damaged[b] = damage
 			damageFound.Inc()
@@ -24,7 +24,7 @@ func (s *Store) noteDamage(err error) error {
 func (s *Store) isDamaged(index uint64) bool {
 	s.damageLock.Lock()
 	defer s.damageLock.Unlock()
-	return len(s.damaged) > 0 && s.damaged[index/bundleLeaves] != nil
+	return len(s.damaged) > 0 && s.damaged[index/BundleLeaves] != nil
 }
 
 // forgetDamage forgets the damage in the leaves [first, end).
@@ -32,7 +32,7 @@ func (s *Store) forgetDamage(first, end uint64) {
 	s.damageLock.Lock()
 	defer s.damageLock.Unlock()
 	for b := range s.damaged {
-		if b*bundleLeaves >= first && b*bundleLeaves < end {
+		if b*BundleLeaves >= first && b*BundleLeaves < end {
 			delete(s.damaged, b)
 		}
 	}

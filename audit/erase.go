@@ -48,12 +48,12 @@ func writeCut(f File, old *openSegment, cut int, tile func(i int) ([]Hash, error
 func (p *segmentFooter) copyTile(old *openSegment, i int, e *tableEntry, hashes []Hash, err error) error {
 	switch {
 	case err == nil:
-		e.tileCRC = crc32.Checksum(appendHashes(make([]byte, 0, bundleLeaves*hashSize), hashes), castagnoli)
+		e.tileCRC = crc32.Checksum(appendHashes(make([]byte, 0, BundleLeaves*hashSize), hashes), castagnoli)
 	case p.info.erased:
 		return err
 	default:
 		e.tileCRC = old.table[i].tileCRC
-		tile := make([]byte, bundleLeaves*hashSize)
+		tile := make([]byte, BundleLeaves*hashSize)
 		_ = readFull(old.file, tile, old.info.hashesAt()+int64(i*len(tile))) //nolint:errcheck // Unreadable: zeros, which the checksum refuses.
 		hashes = hashesOf(tile)
 	}

@@ -12,7 +12,7 @@ func segmentRuns() (runs [][]uint64) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 256 {
 		var keys []uint64
-		for range bundleLeaves {
+		for range BundleLeaves {
 			for k := range 6 {
 				keys = append(keys, random.Uint64N(1<<uint(8+8*k)))
 			}

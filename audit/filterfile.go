@@ -21,7 +21,7 @@ import (
 // opened. Of a segment that was cut or erased the record is made void.
 type filterFile struct {
 	dir  Dir
-	file File // nil: none, every segment is opened.
+	file File // nil without a cache: then every segment is opened.
 
 	mu    sync.RWMutex
 	place map[uint64]filterPlace

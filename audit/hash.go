@@ -26,7 +26,7 @@ func subtreeRoot(hashes []Hash) Hash {
 	if len(hashes) == 1 {
 		return hashes[0]
 	}
-	var stack [bundleLeaves / 2]Hash
+	var stack [BundleLeaves / 2]Hash
 	level := stack[:]
 	if len(hashes) > 2*len(level) {
 		half := len(hashes) / 2

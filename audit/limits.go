@@ -12,8 +12,10 @@ const (
 	// SegmentLevelMin keeps two bundles in a segment, for tests and simulators.
 	SegmentLevelMin = 9
 
+	// BundleLeaves is how many neighbouring leaves are a bundle: they are compressed,
+	// served and fetched together.
+	BundleLeaves = 1 << bundleLevel
 	bundleLevel  = 8
-	bundleLeaves = 1 << bundleLevel
 
 	segmentsMax = 1_000_000_000 // three folders of three digits
 
@@ -24,5 +26,5 @@ const (
 	bundleCacheMax   = 16 << 20 // decoded bundles
 	damagedMax       = 1 << 16  // remembered damaged bundles
 	segmentSizeMax   = 1 << 33  // 2^16 leaves of 64 KiB and their footer
-	bundleRawSizeMax = bundleLeaves*(2+LeafSizeMax+10+2+8*LeafKeysMax) + 64
+	bundleRawSizeMax = BundleLeaves*(2+LeafSizeMax+10+2+8*LeafKeysMax) + 64
 )

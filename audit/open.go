@@ -227,7 +227,7 @@ func (s *Store) loadSegments(found map[uint64]slotState) error {
 		if !ok {
 			open, err := s.sealed.acquire(number, state == slotErased)
 			if errors.Is(err, ErrCorrupt) {
-				_ = s.noteDamage(err) // the rest of history is fine: serve it, fetch this
+				_ = s.noteDamage(err) // The rest of history is served; this segment is fetched.
 				continue
 			}
 			if err != nil {

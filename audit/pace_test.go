@@ -14,7 +14,7 @@ import (
 func denseSegment(t *testing.T, pace *pacer) (*memFile, *segmentFooter, error) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
-	leaves := make([]Leaf, bundleLeaves)
+	leaves := make([]Leaf, BundleLeaves)
 	f := &memFile{}
 	parts, err := writeSegment(f, geometry{12}, 0, 0, func(int) (*bundleInput, error) {
 		for i := range leaves {

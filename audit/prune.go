@@ -121,7 +121,7 @@ func (s *Store) replaceSegment(old *openSegment, cut int) error {
 	var footer *segmentFooter
 	err := s.fileSegment(old.number, suffix, func(f File) (err error) {
 		footer, err = writeCut(f, old, cut, func(i int) ([]Hash, error) {
-			return s.leafHashes(old.info.first/bundleLeaves + uint64(i))
+			return s.leafHashes(old.info.first/BundleLeaves + uint64(i))
 		})
 		if err == nil && footer.info.root != old.info.root {
 			err = old.newDamage(0, "hashes do not lead to the segment's root")

@@ -107,7 +107,7 @@ func (c *scanner) moveCursor(from, to uint64, cost int) {
 
 // scanStep visits the leaves of one bundle, or skips one bundle or segment.
 func (c *scanner) scanStep() error {
-	from, to := c.blockBounds(bundleLeaves)
+	from, to := c.blockBounds(BundleLeaves)
 	number := c.s.form.segmentOf(from)
 	t, state := c.s.acquireTail(number)
 	if t != nil {
@@ -179,7 +179,7 @@ func (c *scanner) stepSealed(number, from, to uint64) error {
 			return nil
 		}
 	}
-	i := int(from-c.open.info.first) / bundleLeaves
+	i := int(from-c.open.info.first) / BundleLeaves
 	if !c.noteDamagedFilter(i)(c.open.bundleMayHave(i, c.q.Keys)) {
 		c.moveCursor(from, to, scanBundleCost)
 		return nil
@@ -192,7 +192,7 @@ func (c *scanner) stepSealed(number, from, to uint64) error {
 	if err != nil {
 		return c.s.noteDamage(err)
 	}
-	skip := int(from%bundleLeaves) - b.erasedBefore
+	skip := int(from%BundleLeaves) - b.erasedBefore
 	if skip < 0 { // as above
 		c.moveCursor(from, to, scanBundleCost)
 		return nil
@@ -309,8 +309,8 @@ func (s *Store) findInSegment(number uint64, time int64) uint64 {
 	if i == len(open.table) {
 		return s.form.firstLeaf(number + 1)
 	}
-	first += uint64(i) * bundleLeaves
-	b, err := s.readBundle(first / bundleLeaves)
+	first += uint64(i) * BundleLeaves
+	b, err := s.readBundle(first / BundleLeaves)
 	if err != nil {
 		return first
 	}

@@ -80,12 +80,12 @@ type segmentInfo struct {
 
 // isBundleGone reports whether all leaves of a bundle are erased.
 func (i *segmentInfo) isBundleGone(bundle int) bool {
-	return i.erased || (bundle+1)*bundleLeaves <= i.cut
+	return i.erased || (bundle+1)*BundleLeaves <= i.cut
 }
 
 // erasedInBundle returns how many leaves at a bundle's front are erased.
 func (i *segmentInfo) erasedInBundle(bundle int) int {
-	return max(0, i.cut-bundle*bundleLeaves)
+	return max(0, i.cut-bundle*BundleLeaves)
 }
 
 // firstKept returns the place of the first leaf that is not erased.

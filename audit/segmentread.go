@@ -82,8 +82,8 @@ func readSegment(f File, name string, form geometry, number uint64) (*openSegmen
 }
 
 func (s *openSegment) newDamage(bundle int, what string) *DamageError {
-	first := s.info.first + uint64(bundle)*bundleLeaves
-	return &DamageError{File: s.name, First: first, Last: first + bundleLeaves - 1, What: what}
+	first := s.info.first + uint64(bundle)*BundleLeaves
+	return &DamageError{File: s.name, First: first, Last: first + BundleLeaves - 1, What: what}
 }
 
 // readPacked reads a bundle's compressed bytes and checks them.
@@ -122,7 +122,7 @@ func (s *openSegment) unpackBundle(i int, packed []byte) (*bundle, error) {
 		return nil, err
 	}
 	skip := s.info.erasedInBundle(i)
-	b, err := decodeBundle(raw, bundleLeaves-skip)
+	b, err := decodeBundle(raw, BundleLeaves-skip)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *openSegment) unpackBundle(i int, packed []byte) (*bundle, error) {
 
 // readTile reads a bundle's leaf hashes: 256 × 32 bytes, a full level-0 tile.
 func (s *openSegment) readTile(i int) ([]byte, error) {
-	b := make([]byte, bundleLeaves*hashSize)
+	b := make([]byte, BundleLeaves*hashSize)
 	if err := readFull(s.file, b, s.info.hashesAt()+int64(i)*int64(len(b))); err != nil {
 		return nil, s.newDamage(i, err.Error())
 	}

@@ -115,7 +115,7 @@ func writeSegment(f File, form geometry, number uint64, cut int, source func(i i
 		if err != nil {
 			return nil, err
 		}
-		if b.leafCount() != bundleLeaves || len(b.erased) != min(p.info.erasedInBundle(i), bundleLeaves) && !p.info.isBundleGone(i) || (b.bundle == nil) != p.info.isBundleGone(i) {
+		if b.leafCount() != BundleLeaves || len(b.erased) != min(p.info.erasedInBundle(i), BundleLeaves) && !p.info.isBundleGone(i) || (b.bundle == nil) != p.info.isBundleGone(i) {
 			return nil, fmt.Errorf("segment %d: bundle %d has %d leaves, %d of them erased: %w", number, i, b.leafCount(), len(b.erased), errBundle)
 		}
 		if i == 0 {
@@ -148,11 +148,11 @@ func (p *segmentFooter) addBundle(b *bundleInput, hash *merkle.Hasher, packed []
 			p.hashes = append(p.hashes, hash.Leaf(b.bundle.leafData(i)))
 		}
 	}
-	tile := p.hashes[len(p.hashes)-bundleLeaves:]
+	tile := p.hashes[len(p.hashes)-BundleLeaves:]
 	p.nodes = append(p.nodes, subtreeRoot(tile))
 	e := tableEntry{
 		offset:    offset,
-		tileCRC:   crc32.Checksum(appendHashes(make([]byte, 0, bundleLeaves*hashSize), tile), castagnoli),
+		tileCRC:   crc32.Checksum(appendHashes(make([]byte, 0, BundleLeaves*hashSize), tile), castagnoli),
 		filterAt:  uint32(len(p.filters)),
 		timeFirst: b.timeFirst,
 		timeLast:  b.timeLast,
@@ -218,9 +218,9 @@ func (p *segmentFooter) writeFooter(w *segmentWriter, pace *pacer) {
 	p.keys = nil
 
 	w.write(table)
-	for i := 0; i < len(p.hashes); i += bundleLeaves {
+	for i := 0; i < len(p.hashes); i += BundleLeaves {
 		pace.beginStep()
-		w.write(appendHashes(nil, p.hashes[i:i+bundleLeaves]))
+		w.write(appendHashes(nil, p.hashes[i:i+BundleLeaves]))
 		w.syncStep(pace)
 		pace.endStep()
 	}

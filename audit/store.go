@@ -237,7 +237,7 @@ type replayTile struct {
 func (s *Store) compareSealed(first uint64, leaves []Leaf) error {
 	for i := range leaves {
 		index := first + uint64(i)
-		if number := index / bundleLeaves; s.replay.hashes == nil || s.replay.bundle != number {
+		if number := index / BundleLeaves; s.replay.hashes == nil || s.replay.bundle != number {
 			hashes, err := s.leafHashes(number)
 			if errors.Is(err, ErrCorrupt) { // named and remembered; nothing left to compare with
 				continue
@@ -248,7 +248,7 @@ func (s *Store) compareSealed(first uint64, leaves []Leaf) error {
 			s.replay = replayTile{number, hashes}
 		}
 		h := s.leafHash(&leaves[i])
-		if h != s.replay.hashes[index%bundleLeaves] {
+		if h != s.replay.hashes[index%BundleLeaves] {
 			return fmt.Errorf("leaf %d: %w", index, ErrDiverged)
 		}
 		leavesReplayed.Inc()
@@ -331,11 +331,11 @@ func (s *Store) Record(index uint64) (Leaf, error) {
 	}
 	switch state {
 	case slotSealed:
-		b, err := s.readBundle(index / bundleLeaves)
+		b, err := s.readBundle(index / BundleLeaves)
 		if err != nil {
 			return Leaf{}, err
 		}
-		k := int(index%bundleLeaves) - b.erasedBefore
+		k := int(index%BundleLeaves) - b.erasedBefore
 		if k < 0 {
 			return Leaf{}, ErrPruned
 		}
@@ -361,12 +361,12 @@ func (s *Store) readBundle(number uint64) (*bundle, error) {
 	if b := s.bundles.getBundle(number); b != nil {
 		return b, nil
 	}
-	open, err := s.openSegment(s.form.segmentOf(number * bundleLeaves))
+	open, err := s.openSegment(s.form.segmentOf(number * BundleLeaves))
 	if err != nil {
 		return nil, err
 	}
 	defer s.sealed.release(open)
-	b, err := open.readBundle(s.form.placeInSegment(number*bundleLeaves) / bundleLeaves)
+	b, err := open.readBundle(s.form.placeInSegment(number*BundleLeaves) / BundleLeaves)
 	if err != nil {
 		return nil, s.noteDamage(err)
 	}

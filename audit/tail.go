@@ -91,7 +91,7 @@ func newTail(form geometry, number uint64, f File) *tail {
 	}
 	t.latest.Store(math.MinInt64)
 	for i := range t.bundleAbsent {
-		t.bundleAbsent[i] = bundleLeaves
+		t.bundleAbsent[i] = BundleLeaves
 	}
 	return t
 }
@@ -167,9 +167,9 @@ func (t *tail) publishFrame(k int, place uint64, hash *Hash, time int64) {
 	t.latest.Store(max(t.latest.Load(), time))
 	t.place[k].Store(place)
 	t.absent--
-	i := k / bundleLeaves
+	i := k / BundleLeaves
 	if t.bundleAbsent[i]--; t.bundleAbsent[i] == 0 {
-		t.bundleRoot[i] = subtreeRoot(t.hashes[i*bundleLeaves : (i+1)*bundleLeaves])
+		t.bundleRoot[i] = subtreeRoot(t.hashes[i*BundleLeaves : (i+1)*BundleLeaves])
 		t.bundleDone[i].Store(true)
 	}
 }
@@ -282,7 +282,7 @@ func (t *tail) runLength(k, to int, start int64) int64 {
 // readBundleInput reads a complete bundle for a segment whose first cut leaves are erased.
 // It does not read the bytes of those. The result is valid until the buffer is used again.
 func (t *tail) readBundleInput(i, cut int, buffer *tailBuffer) (*bundleInput, error) {
-	from, to := i*bundleLeaves, (i+1)*bundleLeaves
+	from, to := i*BundleLeaves, (i+1)*BundleLeaves
 	at := min(max(from, cut), to)
 	var leaves []Leaf
 	for k := from; k < at; k++ {

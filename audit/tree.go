@@ -42,7 +42,7 @@ func (r *treeReader) readNode(level uint, index uint64) (Hash, error) {
 	case level >= bundleLevel:
 		return r.segmentNode(number, level, index)
 	}
-	bundle := index << level / bundleLeaves
+	bundle := index << level / BundleLeaves
 	if r.tile == nil || r.bundle != bundle {
 		tile, err := s.leafHashes(bundle)
 		if err != nil {
@@ -50,7 +50,7 @@ func (r *treeReader) readNode(level uint, index uint64) (Hash, error) {
 		}
 		r.bundle, r.tile = bundle, tile
 	}
-	first := index << level % bundleLeaves
+	first := index << level % BundleLeaves
 	return subtreeRoot(r.tile[first : first+1<<level]), nil
 }
 
@@ -106,7 +106,7 @@ func (r *treeReader) segmentNode(number uint64, level uint, index uint64) (Hash,
 func (r *treeReader) tailNode(t *tail, level uint, index uint64) (Hash, error) {
 	first := int(index << level & (t.form.leaves() - 1))
 	if level >= bundleLevel {
-		from, to := first/bundleLeaves, (first+1<<level)/bundleLeaves
+		from, to := first/BundleLeaves, (first+1<<level)/BundleLeaves
 		done := true
 		for i := from; i < to && done; i++ {
 			done = t.bundleDone[i].Load()
@@ -149,19 +149,19 @@ func (r *treeReader) adoptedNode(level uint, index uint64) (Hash, error) {
 // leafHashes reads the leaf hashes of a sealed bundle. If they are damaged, it computes them
 // again from the leaves.
 func (s *Store) leafHashes(bundle uint64) ([]Hash, error) {
-	open, err := s.openSegment(s.form.segmentOf(bundle * bundleLeaves))
+	open, err := s.openSegment(s.form.segmentOf(bundle * BundleLeaves))
 	if err != nil {
 		return nil, err
 	}
 	defer s.sealed.release(open)
-	i := s.form.placeInSegment(bundle*bundleLeaves) / bundleLeaves
+	i := s.form.placeInSegment(bundle*BundleLeaves) / BundleLeaves
 	tile, err := open.readTile(i)
 	if err == nil {
 		return hashesOf(tile), nil
 	}
 	if b, bundleErr := open.readBundle(i); bundleErr == nil && b.erasedBefore == 0 {
 		_ = s.noteDamage(err)
-		hashes, hash := make([]Hash, bundleLeaves), new(merkle.Hasher)
+		hashes, hash := make([]Hash, BundleLeaves), new(merkle.Hasher)
 		for k := range hashes {
 			hashes[k] = hash.Leaf(b.leafData(k))
 		}
@@ -261,10 +261,10 @@ func (s *Store) proofPath(nodes proof.Nodes) ([][]byte, error) {
 // 256) at tree level 8×level, from 256×index on. Hash tiles give nothing away
 // and outlive their leaves.
 func (s *Store) Tile(level uint, index uint64, width int) ([]byte, error) {
-	if level > 7 || width < 1 || width > bundleLeaves || index >= 1<<(56-8*level) {
+	if level > 7 || width < 1 || width > BundleLeaves || index >= 1<<(56-8*level) {
 		return nil, ErrLimit
 	}
-	first := index * bundleLeaves
+	first := index * BundleLeaves
 	if (first+uint64(width))<<(8*level) > s.size.Load() {
 		return nil, ErrNotYet
 	}
@@ -306,10 +306,10 @@ func (s *Store) EntryBundle(index uint64, width int) ([]byte, error) {
 // keys, for a peer. Of leaves past their retention it gives the hashes alone,
 // whatever is still on this disk. The leaves must not be changed.
 func (s *Store) Bundle(index uint64, width int) ([]Leaf, error) {
-	if width < 1 || width > bundleLeaves || index >= 1<<56 {
+	if width < 1 || width > BundleLeaves || index >= 1<<56 {
 		return nil, ErrLimit
 	}
-	first := index * bundleLeaves
+	first := index * BundleLeaves
 	if first+uint64(width) > s.size.Load() {
 		return nil, ErrNotYet
 	}

@@ -103,10 +103,10 @@ func reportDamage(err error, found func(*DamageError)) error {
 
 func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError), pace *pacer) {
 	hash, buffer := new(merkle.Hasher), new(tailBuffer)
-	for from := 0; from < len(t.place); from += bundleLeaves {
+	for from := 0; from < len(t.place); from += BundleLeaves {
 		pace.beginStep()
-		leaves, err := t.readLeaves(from, from+bundleLeaves, buffer) // In one read, where the bundle is whole and sound.
-		for k := range bundleLeaves {
+		leaves, err := t.readLeaves(from, from+BundleLeaves, buffer) // In one read, where the bundle is whole and sound.
+		for k := range BundleLeaves {
 			if err == nil {
 				s.verifyTailLeaf(t, from+k, &leaves[k], hash, sum, found)
 			} else if t.hasLeaf(from + k) {
@@ -181,7 +181,7 @@ func checkSegment(o *openSegment, found func(*DamageError), pace *pacer) error {
 
 // checkBundle checks one bundle, its leaf hashes, its node and its filter.
 func (c *segmentCheck) checkBundle(i int) error {
-	tile := make([]byte, bundleLeaves*hashSize)
+	tile := make([]byte, BundleLeaves*hashSize)
 	if err := readFull(c.file, tile, c.info.hashesAt()+int64(i)*int64(len(tile))); err != nil {
 		c.found(c.newDamage(i, err.Error()))
 		return nil
@@ -207,7 +207,7 @@ func (c *segmentCheck) checkBundle(i int) error {
 	}
 	if first, last := c.differingLeaves(b, hashes); tileSound && first <= last {
 		c.sound = false
-		c.found(&DamageError{c.name, c.info.first + uint64(i*bundleLeaves+first), c.info.first + uint64(i*bundleLeaves+last), "leaf hash"})
+		c.found(&DamageError{c.name, c.info.first + uint64(i*BundleLeaves+first), c.info.first + uint64(i*BundleLeaves+last), "leaf hash"})
 		return nil
 	}
 	if err != nil { // The leaves are right, so times, keys or padding are damaged.
@@ -221,8 +221,8 @@ func (c *segmentCheck) checkBundle(i int) error {
 
 // differingLeaves returns the first and the last leaf whose hash differs from hashes.
 func (c *segmentCheck) differingLeaves(b *bundle, hashes []Hash) (first, last int) {
-	first, last = bundleLeaves, -1
-	for k := b.erasedBefore; k < bundleLeaves; k++ {
+	first, last = BundleLeaves, -1
+	for k := b.erasedBefore; k < BundleLeaves; k++ {
 		if c.hash.Leaf(b.leafData(k-b.erasedBefore)) != hashes[k] {
 			first, last = min(first, k), k
 		}
@@ -236,7 +236,7 @@ func (c *segmentCheck) checkSideData(i int, b *bundle) {
 	e := &c.table[i]
 	for k, time := range b.times {
 		if time < c.lastTime {
-			leaf := c.info.first + uint64(i*bundleLeaves+b.erasedBefore+k)
+			leaf := c.info.first + uint64(i*BundleLeaves+b.erasedBefore+k)
 			c.found(&DamageError{c.name, leaf, leaf, "time went back"})
 		}
 		c.lastTime = max(c.lastTime, time)

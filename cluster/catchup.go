@@ -27,7 +27,6 @@ import (
 // the files on their way. A peer that gives something else than the root asks for
 // is left out for that piece and another one asked.
 const (
-	bundleLeaves  = 256
 	fetchPatience = 10 * time.Second
 	leafPatience  = 500 * time.Millisecond // Of one peer, when a leaf is asked for.
 	catchUpEvery  = time.Second            // Between two looks at what is missing,
@@ -261,7 +260,7 @@ func (h *history) fetchBundles(peers []*port.Link, stretch audit.Range) error {
 		return err
 	}
 	trust := audit.Trust{Size: view.Size, Root: view.Root}
-	for first := stretch.First - stretch.First%bundleLeaves; first < min(stretch.End, view.Size); first += bundleLeaves {
+	for first := stretch.First - stretch.First%audit.BundleLeaves; first < min(stretch.End, view.Size); first += audit.BundleLeaves {
 		err := errNoPort
 		for i, l := range peers {
 			if h.life.stopped() {
@@ -280,16 +279,16 @@ func (h *history) fetchBundles(peers []*port.Link, stretch audit.Range) error {
 }
 
 func (h *history) fetchBundle(l *port.Link, first uint64, trust audit.Trust) error {
-	width := int(min(bundleLeaves, trust.Size-first))
+	width := int(min(audit.BundleLeaves, trust.Size-first))
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	defer cancel()
-	r, err := port.Ask(ctx, l, &port.BundleCall{Number: first / bundleLeaves, Width: width, Size: trust.Size})
+	r, err := port.Ask(ctx, l, &port.BundleCall{Number: first / audit.BundleLeaves, Width: width, Size: trust.Size})
 	if err != nil {
 		return err
 	}
 	leaves, err := audit.ParseBundle(r.Data, width)
 	if err == nil {
-		err = h.audit.ImportBundle(first/bundleLeaves, leaves, trust, r.Path)
+		err = h.audit.ImportBundle(first/audit.BundleLeaves, leaves, trust, r.Path)
 	}
 	if errors.Is(err, audit.ErrUnproven) {
 		piecesRefused.Inc()

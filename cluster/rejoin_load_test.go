@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/audit"
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
@@ -278,11 +279,11 @@ func requireSameHistory(t testing.TB, want, got *Node, size uint64) {
 	require.Zero(t, summary.Damaged)
 	require.Zero(t, summary.Missing)
 	require.GreaterOrEqual(t, summary.Leaves, size)
-	for first := uint64(0); first < size; first += bundleLeaves {
-		width := int(min(bundleLeaves, size-first))
-		theirs, err := want.audit.Tile(0, first/bundleLeaves, width)
+	for first := uint64(0); first < size; first += audit.BundleLeaves {
+		width := int(min(audit.BundleLeaves, size-first))
+		theirs, err := want.audit.Tile(0, first/audit.BundleLeaves, width)
 		require.NoError(t, err)
-		ours, err := got.audit.Tile(0, first/bundleLeaves, width)
+		ours, err := got.audit.Tile(0, first/audit.BundleLeaves, width)
 		require.NoError(t, err)
 		if !bytes.Equal(theirs, ours) {
 			t.Fatalf("leaf hashes from %d differ", first)

@@ -35,8 +35,8 @@ type Config struct {
 	Uploads http.Handler  // Takes list files at uploadPath, by the rules of the listener that is its own; nil: the console takes none.
 	Secure  bool          // Callers use TLS: the cookie is sent over TLS alone.
 
-	Idle    time.Duration    // Without a call of a person a session ends; 0: 15 minutes.
-	Longest time.Duration    // Of any session; 0: 12 hours.
+	Idle    time.Duration    // How long a session lasts without a call of a person; 0: 15 minutes.
+	Longest time.Duration    // How long any session lasts; 0: 12 hours.
 	Now     func() time.Time // nil: time.Now.
 }
 

@@ -17,7 +17,7 @@ const FormatNext = Format1 + 1
 // FormatNewest is the highest this binary can apply.
 const FormatNewest = FormatNext
 
-// RuleNext is the rule that the next format has more. It fires on a name that nobody bears.
+// RuleNext is the rule that the next format adds. It fires on a name that nobody has.
 const RuleNext = RuleStructuring + 1
 
 func init() {

@@ -32,7 +32,7 @@ const (
 // answer is a remembered result with matches of its own.
 type answer struct {
 	query   ofac.Query
-	name    []byte // Behind query.Name: the caller's may be used again.
+	name    []byte // Holds the bytes of query.Name, because the caller may reuse its own.
 	result  ofac.Result
 	matches []ofac.Match
 	filter  uint64 // Of the name: see NameFilterKey.

@@ -121,7 +121,7 @@ var judges2026x1 = map[RuleID]judge{
 		Default: "5 in 24 h in [9,000, 10,000); a paymentRef once", Params: "structuring.count, low, high, window; mode; paymentRef.once (review or off, apart from the mode)"},
 }
 
-// The sub-reasons that code outside the rules names.
+// The sub-reasons that have names because code outside of the rules uses them.
 const (
 	SubRevoked        Sub = 1
 	SubExpired        Sub = 2

@@ -1,12 +1,11 @@
-// Package seal keeps what is replicated but must not be read: it seals it under
-// the cluster secret, and draws what a cluster is born with.
+// Package seal encrypts replicated values that must not be read, under the cluster
+// secret, and draws the keys and secrets of a new cluster.
 //
-// Purpose: sealing and opening of signing keys, the log's seed and employer
-// numbers; API key secrets and their hashes; what webhooks are signed with; the genesis
-// of a cluster.
+// Purpose: sealing and opening signing keys, the log's seed and employer numbers; API
+// key secrets and their hashes; the keys that sign webhooks; the genesis of a cluster.
 //
-// Map: secrets.go seals, opens and draws API keys; genesis.go draws a cluster and
-// its signing keys; webhooks.go draws and uses those of webhooks. Labels are part of the format.
+// Map: secrets.go seals, opens, and draws API keys; genesis.go draws a cluster and its
+// signing keys; webhooks.go draws and uses the keys of webhooks. Labels are part of the format.
 //
 // May import: engine, fsm/wire, audit/note (the log's signer).
 // Never: net/http, files, logs, metrics.

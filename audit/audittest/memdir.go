@@ -50,7 +50,7 @@ type nameChange struct {
 	folder string
 	remove string
 	set    string
-	file   *memFile // nil with set: a folder
+	file   *memFile // What set names; nil for a folder.
 }
 
 // NewMemDir returns an empty disk.

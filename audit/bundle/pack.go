@@ -23,7 +23,7 @@ const (
 
 	// A packed bundle comes from somebody else. Packing makes records and lists five to twenty
 	// times smaller; a file that shrank more than 256 times was made to fill a disk.
-	expandFree     = 16 << 20 // Bytes that are not counted.
+	expandFree     = 16 << 20 // Up to so many unpacked bytes no ratio is demanded.
 	expandRatioMax = 256
 	unpackStep     = 1 << 20
 )

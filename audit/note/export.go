@@ -40,7 +40,8 @@ type Export struct {
 	Digest   Hash   // SHA-256 over index (u64 big-endian) and leaf hash of each, in order.
 }
 
-// What an export of one agent has of the decision before its time, and of the one after.
+// What became of the agent's decision just before the time of an export, and of the one just
+// after it.
 const (
 	EdgeHere   = "here"   // The export holds the decision.
 	EdgeErased = "erased" // The decision is past its retention.
@@ -110,12 +111,12 @@ func VerifyExport(x *Export, signatures []byte, keys string) error {
 	if len(signatures) > CheckpointSizeMax {
 		return fmt.Errorf("export signature of %d bytes: %w", len(signatures), ErrMalformed)
 	}
-	stretches, err := parseKeyRanges(keys)
+	ranges, err := parseKeyRanges(keys)
 	if err != nil {
 		return err
 	}
 	err = fmt.Errorf("no key of the log %q: %w", x.Origin, ErrUnverified)
-	for _, s := range stretches {
+	for _, s := range ranges {
 		if !s.isOfOrigin(x.Origin) {
 			continue
 		}

@@ -34,13 +34,13 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	if len(checkpoint) > CheckpointSizeMax {
 		return Checkpoint{}, fmt.Errorf("checkpoint of %d bytes: %w", len(checkpoint), ErrMalformed)
 	}
-	stretches, err := parseKeyRanges(keys)
+	ranges, err := parseKeyRanges(keys)
 	if err != nil {
 		return Checkpoint{}, err
 	}
 	origin, _, _ := strings.Cut(string(checkpoint), "\n")
 	told := 0 // How close the range came to verifying whose error is returned.
-	for _, s := range stretches {
+	for _, s := range ranges {
 		c, why := s.verifyCheckpoint(checkpoint)
 		near := 1
 		switch {
@@ -60,8 +60,8 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 
 // HasKeysOf reports whether some of the verifier keys are of a log of that name.
 func HasKeysOf(keys, origin string) bool {
-	stretches, err := parseKeyRanges(keys)
-	return err == nil && slices.ContainsFunc(stretches, func(s *keyRange) bool { return s.isOfOrigin(origin) })
+	ranges, err := parseKeyRanges(keys)
+	return err == nil && slices.ContainsFunc(ranges, func(s *keyRange) bool { return s.isOfOrigin(origin) })
 }
 
 // errSizes: the keys signed, but they do not sign trees of that size.

@@ -20,7 +20,7 @@ const extraMax = 1 << 20
 // Tlog is a C2SP tlog-proof: a leaf's path to a signed checkpoint, in one text file that
 // other tools read as well. Nothing in it is verified by reading it.
 type Tlog struct {
-	Extra      []byte // Here: the leaf itself. It is proven by being hashed, not by standing here.
+	Extra      []byte // In our proofs the leaf's bytes. Only their hash proves them.
 	Index      uint64
 	Path       [][]byte
 	Checkpoint []byte // With whatever cosignatures it has.

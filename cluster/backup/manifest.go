@@ -25,12 +25,11 @@ const (
 )
 
 const (
-	manifestMax  = 1 << 20
-	bundleLeaves = 256
-	partBytes    = 4 << 20 // Of history: a part ends with the bundle that passes it.
-	partMax      = 64 << 20
-	listMax      = 96 << 20
-	partsMax     = 1 << 20
+	manifestMax = 1 << 20
+	partBytes   = 4 << 20 // Of history: a part ends with the bundle that passes it.
+	partMax     = 64 << 20
+	listMax     = 96 << 20
+	partsMax    = 1 << 20
 )
 
 // Manifest is the first part: what the others must turn out to be.

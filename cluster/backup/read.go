@@ -225,7 +225,7 @@ func (r *reader) readHistory(from io.Reader, header *tar.Header) error {
 		if n <= 0 || size > uint64(len(data)-n) || next >= r.report.TreeSize {
 			return errors.New("a bundle is cut, or one too many")
 		}
-		leaves, err := audit.ParseBundle(data[n:n+int(size)], int(min(bundleLeaves, r.report.TreeSize-next)))
+		leaves, err := audit.ParseBundle(data[n:n+int(size)], int(min(audit.BundleLeaves, r.report.TreeSize-next)))
 		if err != nil {
 			return err
 		}

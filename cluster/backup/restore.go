@@ -26,14 +26,14 @@ import (
 // Order says onto what a backup is restored.
 type Order struct {
 	Dir     string    // The new node's data folder: empty, or Confirm is given.
-	ID      string    // Of the new node,
-	Address string    // and where its port between nodes is; "": it tells when it starts.
-	Confirm string    // The cluster's id, typed: what stands in Dir is moved aside.
-	Epoch   uint16    // Of ids; 0: the one after the backup's. Higher, where the same backup was restored before and served.
-	Now     time.Time // Log time of the new lineage begins here.
+	ID      string    // The new node's id.
+	Address string    // The address of its port between nodes; "": the node gives it when it starts.
+	Confirm string    // The cluster's id, which a person typed. With it, files in Dir are moved aside.
+	Epoch   uint16    // The epoch of new ids; 0: the one after the backup's. Give a higher one if a cluster restored from this backup has served before.
+	Now     time.Time // The log time at which the new lineage begins.
 }
 
-// Restored is what came of it.
+// Restored is the result of Restore.
 type Restored struct {
 	Report
 	Dir       string `json:"dir"`
@@ -51,8 +51,8 @@ type Restored struct {
 
 const (
 	lineageBytes = 8
-	settleTicks  = 4096 // At most so many ticks: by then everything that has expired is forgotten.
-	settleQuiet  = 16   // After so many ticks in a row that forget nothing, nothing more expires.
+	settleTicks  = 4096 // The most ticks in which everything that has expired is forgotten.
+	settleQuiet  = 16   // After so many ticks in a row that forget nothing, nothing is left to expire.
 	eraseStep    = 64   // Segments that are erased at a time.
 )
 

@@ -145,7 +145,7 @@ func TestRestoreOfSeveralFiles(t *testing.T) {
 	w.notes(300)
 	w.addList([]byte("another list"), w.now)
 	added, second := w.save(keys, first.TreeSize)
-	require.Equal(t, first.TreeSize-first.TreeSize%bundleLeaves, second.From, "a bundle is whole")
+	require.Equal(t, first.TreeSize-first.TreeSize%audit.BundleLeaves, second.From, "a bundle is whole")
 	require.Less(t, second.Leaves, second.TreeSize)
 	require.Contains(t, fmt.Sprint(second.LeftOut), fmt.Sprintf("history before leaf %d", second.From))
 	w.notes(300)

@@ -56,7 +56,7 @@ func Write(w io.Writer, s *Source) (err error) {
 	if s.From > m.TreeSize {
 		return fmt.Errorf("backup: history from leaf %d on was asked for, and the log has %d", s.From, m.TreeSize)
 	}
-	m.From = s.From - s.From%bundleLeaves
+	m.From = s.From - s.From%audit.BundleLeaves
 	frontier, err := s.History.Frontier(m.From)
 	if err != nil {
 		return fmt.Errorf("backup: history before leaf %d: %w", m.From, err)
@@ -146,8 +146,8 @@ func (w *writer) writePart(name string, size int64, at time.Time, data io.Reader
 func (w *writer) writeHistory(history History, from, size uint64) error {
 	var buffer, bundle []byte
 	for first, next := from, from; next < size; {
-		width := min(bundleLeaves, size-next)
-		leaves, err := history.Bundle(next/bundleLeaves, int(width))
+		width := min(audit.BundleLeaves, size-next)
+		leaves, err := history.Bundle(next/audit.BundleLeaves, int(width))
 		if err == nil {
 			bundle, err = audit.AppendBundle(bundle[:0], leaves)
 		}

@@ -77,7 +77,7 @@ func TestListsSince(t *testing.T) {
 // History is written in parts of bounded size.
 func TestHistoryInSeveralParts(t *testing.T) {
 	w := newWorld(t, "c-test")
-	for w.machine.Freeze().Size < 2*bundleLeaves+3 {
+	for w.machine.Freeze().Size < 2*audit.BundleLeaves+3 {
 		w.note(20_000)
 	}
 	plain := w.plain(0)
@@ -88,7 +88,7 @@ func TestHistoryInSeveralParts(t *testing.T) {
 			require.LessOrEqual(t, len(part.data), partMax)
 		}
 	}
-	require.Equal(t, []string{historyPart(0, bundleLeaves), historyPart(bundleLeaves, 2*bundleLeaves), historyPart(2*bundleLeaves, 2*bundleLeaves+3)}, names)
+	require.Equal(t, []string{historyPart(0, audit.BundleLeaves), historyPart(audit.BundleLeaves, 2*audit.BundleLeaves), historyPart(2*audit.BundleLeaves, 2*audit.BundleLeaves+3)}, names)
 	require.NoError(t, proveAll(plain))
 }
 
@@ -133,7 +133,7 @@ func TestWriteTellsWhatCannotBeReadOrWritten(t *testing.T) {
 	}
 	broken := source()
 	broken.History = brokenHistory{w.history, 1}
-	require.ErrorContains(t, Write(io.Discard, broken), fmt.Sprintf("history, leaves %d to %d", bundleLeaves, w.machine.Freeze().Size-1))
+	require.ErrorContains(t, Write(io.Discard, broken), fmt.Sprintf("history, leaves %d to %d", audit.BundleLeaves, w.machine.Freeze().Size-1))
 	broken = source()
 	broken.History = brokenHistory{w.history, 0}
 	require.ErrorContains(t, Write(io.Discard, broken), "history before leaf 0")

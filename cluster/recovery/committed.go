@@ -64,7 +64,7 @@ func Committed(dir string) (s *Still, err error) {
 	return &Still{View: view, Identity: f.identity, LastIndex: f.lastIndex, folder: f}, nil
 }
 
-// stateAt applies the log up to an entry.
+// stateAt returns the state after the entry at an index, from the snapshot and the log.
 func (f *stillFolder) stateAt(index uint64) (view *fsm.View, err error) {
 	machine, first := fsm.New(), uint64(1)
 	if f.snapshot != nil {

@@ -119,11 +119,11 @@ type State struct {
 
 // Order says which recovery to make; two people confirm it.
 type Order struct {
-	ClusterID   string // Typed again, so that nobody recovers the wrong machine.
+	ClusterID   string // A person types it, so that nobody recovers the wrong machine.
 	By, Second  string
 	Reason      string
 	ForceBehind bool
-	Keep        []string // Other survivors that stay members with their folders; Follow does their side.
+	Keep        []string // Other survivors that stay members with their folders. Follow prepares each of them.
 }
 
 const (
@@ -165,7 +165,7 @@ func (o *Order) checkAgainst(r *Report) error {
 		if kept < 0 {
 			return refuse("%s cannot be kept: it is no other member of this group", id)
 		}
-		// The furthest of all that are kept must be the one recovered: together they are a quorum.
+		// Together the kept nodes are a quorum, so the one whose log is longest must be recovered.
 		if !slices.ContainsFunc(r.Survivors, func(s datadir.Survivor) bool { return s.Node == id }) {
 			return refuse("%s cannot be kept before it is known where its log ends: name it with --compare or --peer-index", id)
 		}

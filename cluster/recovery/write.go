@@ -171,8 +171,8 @@ func (c *Recoverer) changeFolder(f *stillFolder, plan *datadir.Record) error {
 	return nil
 }
 
-// copyChangedFiles copies the files that the recovery will change. The copy gets its name when it
-// is whole: where it has one, it was made before the first change.
+// copyChangedFiles copies the files that the recovery will change. A folder of copies gets its
+// name when it is whole, so one that has the name was made before the first change.
 func (c *Recoverer) copyChangedFiles(f *stillFolder, plan *datadir.Record) error {
 	whole := f.fullPath(plan.Backup)
 	if _, err := os.Stat(whole); err == nil || !errors.Is(err, fs.ErrNotExist) {

@@ -15,14 +15,14 @@ import (
 // not for two at once; what it points to belongs to the record and to itself.
 type Case struct {
 	Record   *leafjson.Screen
-	Rules    *engine.RuleSet // That it was judged by; nil: this binary does not know it, and nothing is judged again.
+	Rules    *engine.RuleSet // The rule set that judged it; nil if this binary does not know it: then nothing is judged again.
 	Recorded engine.Decision
 	Policy   *engine.Policy // The one it was judged with; nil when it is not known.
 	Facts    engine.Facts
 	Moment   engine.Moment
-	Known    bool // Facts, Moment and Policy are there; else the record says only what came of it.
+	Known    bool // Facts, Moment and Policy are set; otherwise the record holds its outcome alone.
 
-	Whitelisted bool // A whitelist was in force. Facts do not say so: profiles in the log leave whitelists out.
+	Whitelisted bool // A whitelist was in force. Facts do not show it, because profiles in the log omit whitelists.
 
 	request  engine.Request
 	rows     [engine.DepthMax + 1]engine.AgentRow

@@ -37,11 +37,11 @@ type Retro struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	now, before *engine.Looker // At the list, and at the one before.
+	now, before *engine.Looker // They ask the activated list and the one before it.
 	one         Case
 	asked       int
-	payer       engine.AgentProfile // Of a record: of all that it is, whether others than the SDN count.
-	seen        seenParties         // Counterparties that led to nobody.
+	payer       engine.AgentProfile // Stands for a record's payer and has one setting: whether names on non-SDN lists count.
+	seen        seenParties         // Counterparties that matched nobody on the list.
 
 	stuckAt  uint64 // Where something could not be read,
 	stuck    time.Time
@@ -273,7 +273,8 @@ func operatorFacts(view *fsm.View, slot uint32) (f engine.Facts) {
 	return f
 }
 
-// agentFacts ask the list for the wallet of an agent that is not revoked or expired.
+// agentFacts returns facts to screen the operator's wallet of an agent that is not revoked or
+// expired; otherwise they have no agent.
 func agentFacts(view *fsm.View, slot uint32) (f engine.Facts) {
 	_, profile, known := view.Agent(engine.AgentSlot(slot))
 	if status := view.Effective(engine.AgentSlot(slot)); known && status != engine.Revoked && status != engine.Expired {

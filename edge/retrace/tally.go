@@ -38,9 +38,9 @@ type Tally struct {
 	assumed  [engine.RuleBits]uint64
 	days     map[engine.Day]*[2]uint64 // REVIEWs: recorded, now.
 	agents   map[engine.AgentSlot]bool // Whether its counters are exact.
-	inexact  []string                  // Ids of the first that are not.
-	doubtful uint64                    // How many are not.
-	more     bool                      // More agents than are told apart.
+	inexact  []string                  // Ids of the first agents whose counters are not exact.
+	doubtful uint64                    // How many agents have counters that are not exact.
+	more     bool                      // There were more agents than agentsMax: the others are not counted.
 	examples []example
 	alike    map[[2]decisionKind]int
 }

@@ -53,7 +53,8 @@ func (w *Walk) Step(ctx context.Context, to uint64, do take) (passed bool, err e
 	return false, w.restAfter(ctx, began)
 }
 
-// paceStep returns do with a rest before a leaf whenever a slice of computing is over.
+// paceStep returns a function that calls do, and rests before it after every walkSlice of
+// computing.
 func (w *Walk) paceStep(ctx context.Context, began *time.Time, do take) take {
 	return func(within context.Context, data []byte, keys []uint64) error {
 		if time.Since(*began) >= walkSlice {

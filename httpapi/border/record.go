@@ -1,13 +1,13 @@
 package border
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
+	"railguard/audit/merkle"
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/leafjson"
@@ -179,19 +179,14 @@ var masks = map[bool]func(name string) string{
 
 // LeafHash is the RFC 6962 leaf hash, in base64.
 func LeafHash(data []byte) string {
-	sum := MerkleLeaf(data)
+	sum := merkle.Leaf(data)
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 func writeLeafHash(m *strictjson.Members, data []byte) {
-	sum := MerkleLeaf(data)
+	sum := merkle.Leaf(data)
 	m.Name("leafHash")
 	*m = append(base64.StdEncoding.AppendEncode(append(*m, '"'), sum[:]), '"')
-}
-
-func MerkleLeaf(data []byte) [32]byte {
-	var room [2 * engine.KiB]byte // More than most leaves take.
-	return sha256.Sum256(append(append(room[:0], 0), data...))
 }
 
 // ScreenRecord loads the screening record of the path's txnId.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"railguard/audit"
+	"railguard/audit/merkle"
 	"railguard/audit/note"
 	"railguard/edge"
 	"railguard/engine"
@@ -370,7 +371,7 @@ func (x *Exporter) leaf(index uint64, data []byte) error {
 	}
 	x.agent.follow(&l)
 	x.leaves++
-	sum := border.MerkleLeaf(data)
+	sum := merkle.Leaf(data)
 	x.digest.Write(binary.BigEndian.AppendUint64(nil, index))
 	x.digest.Write(sum[:])
 	known := x.known(&l)

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"strconv"
 
+	"railguard/audit/merkle"
 	"railguard/edge"
 	"railguard/httpapi/border"
 )
@@ -55,7 +56,7 @@ func csvValue(column string, l, d *edge.Leaf) string {
 	case "index":
 		return strconv.FormatUint(l.Index, 10)
 	case "leafHashHex": // In hex: base64 may begin with a plus sign.
-		hash := border.MerkleLeaf(l.Data)
+		hash := merkle.Leaf(l.Data)
 		return hex.EncodeToString(hash[:])
 	case "amount":
 		return string(l.Raw("_request", "amount"))

@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"errors"
-
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
@@ -229,26 +227,6 @@ func (m *desk) alertOperator(slot engine.AgentSlot) {
 		kind: wire.AlertOperator, list: m.settings.ListVersion, subject: wire.AlertSubject(wire.TargetOperator, uint64(operator)),
 		about: func(head []byte) []byte { return plain(head, "agentId", m.ids.AgentID(uint32(slot))) },
 	}, &wire.Common{})
-}
-
-// rebuildAlerts finds the alerts of a restored state and demands their order.
-func (m *desk) rebuildAlerts() error {
-	after := uint64(0) // One past the leaf before.
-	for i := m.alerts.First(); i < m.alerts.Next(); i++ {
-		row := m.alerts.At(i)
-		if row.Leaf < after || row.Leaf >= m.size || row.Later != 0 && (row.Later <= row.Leaf || row.Later >= m.size) || leaf.AlertName(row.Kind) == "" {
-			return errPositions
-		}
-		after = row.Leaf + 1
-		m.alertAt[alertKey{row.List, row.Subject, row.Kind}] = i
-		if row.Later == 0 {
-			m.alertsOpen[row.Kind]++
-		}
-	}
-	if len(m.alertAt) != m.alerts.Len() || m.alertsOpen.All() > m.limits.Alerts {
-		return errors.New("alerts: two of one subject, or too many")
-	}
-	return nil
 }
 
 // AlertsOpen returns how many alerts are open, by kind.

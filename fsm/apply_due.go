@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"errors"
 	"slices"
 
 	"railguard/engine"
@@ -267,22 +266,4 @@ func (m *rulebook) clearedDue(row *dueRow) {
 		return
 	}
 	m.writeDue(instant(number(m.dueHead(row), "clearedId", int64(row.Subject)), "expiredAt", row.At))
-}
-
-// checkDues demands a heap of rows that are known, one of each transfer.
-func (m *calendar) checkDues() error {
-	transfers := 0
-	for i := m.dues.First(); i < m.dues.Next(); i++ {
-		row := m.dues.At(i)
-		if leaf.Due(row.Kind).String() == "" || i > 1 && row.before(m.dues.At(i/2)) {
-			return errors.New("dues: broken row")
-		}
-		if m.placeDue(i); leaf.Due(row.Kind) == leaf.DueOwnership {
-			transfers++
-		}
-	}
-	if len(m.transferAt) != transfers {
-		return errors.New("dues: two rows of one transfer")
-	}
-	return nil
 }

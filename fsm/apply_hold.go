@@ -171,7 +171,7 @@ func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 	}, b, r)
 	for _, mark := range s.marks() {
 		if mark.set {
-			m.desk.alertPayment(mark.alert, b, r.Leaf)
+			m.officers.alertPayment(mark.alert, b, r.Leaf)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (m *ledger) countsOn(b *wire.Hold) (engine.Day, bool) {
 		return b.ScreenedAt.Day(), true
 	}
 	if b.Verdict == engine.Review {
-		return m.desk.approvedOn(b.Leaf)
+		return m.officers.approvedOn(b.Leaf)
 	}
 	return 0, false
 }

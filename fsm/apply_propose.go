@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"crypto/sha256"
-	"errors"
 
 	"railguard/engine"
 	"railguard/fsm/leaf"
@@ -156,23 +155,4 @@ func (m *desk) lapseProposal(at uint64) {
 	m.closeProposal(at)
 	m.writeDueEvent(leaf.DueProposal, leaf.ProposalLapsed{Type: leaf.DueProposal.String(), Withdrawn: m.withdrawn(&row)},
 		engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf)))
-}
-
-// rebuildProposals finds the open proposals of a restored state and demands their order.
-func (m *desk) rebuildProposals() error {
-	open := 0
-	for i := m.proposals.First(); i < m.proposals.Next(); i++ {
-		row := m.proposals.At(i)
-		if row.Later >= m.size || row.Leaf >= row.Later || row.Disposition > wire.EscalateSAR || i > m.proposals.First() && row.At < m.proposals.At(i-1).At {
-			return errPositions
-		}
-		if row.Disposition != 0 {
-			m.proposalAt[row.Leaf] = i
-			open++
-		}
-	}
-	if open != len(m.proposalAt) {
-		return errors.New("proposals: two of one case")
-	}
-	return nil
 }

@@ -16,7 +16,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.ledger.soundHold(b.Hold) ||
+	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.payments.soundHold(b.Hold) ||
 		!m.settings.Rules().Has(b.Rule) || len(b.By) > m.limits.FieldBytes {
 		refuse(r, wire.RefusedMalformed)
 		return
@@ -34,7 +34,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if !counts {
 		return
 	}
-	over := b.Disposition == wire.Approved && m.ledger.bookApproval(b)
+	over := b.Disposition == wire.Approved && m.payments.bookApproval(b)
 	later := m.size
 	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Kind: b.Disposition})
 	if b.Disposition == wire.EscalateSAR {
@@ -53,10 +53,10 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	}
 	if b.Disposition == wire.Approved {
 		event.OverLimitApproved = &over
-		if until, held := m.ledger.heldUntil(b.Leaf); held {
+		if until, held := m.payments.heldUntil(b.Leaf); held {
 			event.HeldUntil = until
 		} else {
-			event.NotHeld = b.Hold != 0 && !m.ledger.hasEnded(b.Leaf)
+			event.NotHeld = b.Hold != 0 && !m.payments.hasEnded(b.Leaf)
 		}
 	}
 	m.writeEvent(leaf.KindDispositioned, event, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))

@@ -118,22 +118,6 @@ func (m *desk) writeSARDue(row *SARRow) {
 
 func (m *desk) forgetSAR() { m.sars.DropFront() }
 
-// checkSARs demands the order of a restored state's reports.
-func (m *desk) checkSARs() error {
-	after := uint64(0) // One past the leaf before.
-	for i := m.sars.First(); i < m.sars.Next(); i++ {
-		row := m.sars.At(i)
-		if row.First < after || row.Leaf >= row.First || row.Later < row.First || row.Later >= m.size || SARState(row.State) == "" {
-			return errPositions
-		}
-		after = row.First + 1
-	}
-	if m.sarsTold > m.sars.Next() {
-		return errPositions
-	}
-	return nil
-}
-
 // SAR returns the report that a disposition's leaf opened.
 func (v *View) SAR(first uint64) (SARRow, bool) {
 	at, found := searchReviews(v.sars.First(), v.sars.Next(), first, func(i uint64) uint64 { return v.sars.At(i).First })

@@ -53,7 +53,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		listed := m.operatorListed(&hits) // The moment is of the rows before.
 		m.finishScreen(s, &decision, r)
 		if listed {
-			m.desk.alertOperator(s.Agent)
+			m.officers.alertOperator(s.Agent)
 		}
 		return
 	}
@@ -88,7 +88,7 @@ func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result
 	m.settle(data, filters, r)
 	m.rememberCall(s.Idem, r.Leaf)
 	if d.Verdict == engine.Review {
-		m.desk.enterReview(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule})
+		m.officers.enterReview(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule})
 	}
 }
 

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 
@@ -76,13 +75,7 @@ func (m *keys) createWebhook(b *wire.WebhookPut, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	ofOperator := 0
-	for _, other := range m.settings.Webhooks {
-		if hook.Operator != "" && other.Operator == hook.Operator {
-			ofOperator++
-		}
-	}
-	if len(m.settings.Webhooks) >= m.limits.Webhooks || ofOperator >= m.limits.WebhooksOfOperator {
+	if webhookList.isFull(m.settings, m.limits, hook.Operator) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
@@ -337,43 +330,6 @@ func (m *keys) forgetDeadLetters() {
 		m.buryDead(first)
 		m.deadLetters.DropFront()
 	}
-}
-
-// checkWebhooks demands of restored webhooks what Apply demanded of them, and a cursor
-// of each.
-func (m *keys) checkWebhooks() error {
-	broken := errors.New("webhooks: broken link")
-	last := uint32(0)
-	for _, hook := range m.settings.Webhooks {
-		if hook.ID <= last || hook.ID > m.settings.WebhookNext || uint64(hook.Key) > uint64(len(m.settings.Keys)) || !m.soundWebhook(hook) {
-			return broken
-		}
-		last = hook.ID
-	}
-	for i := m.cursors.First(); i < m.cursors.Next(); i++ {
-		row := m.cursors.At(i)
-		if _, known := m.webhookAt(row.Webhook); !known || row.Seq > m.size || row.N > eventsOfLeaf {
-			return broken
-		}
-		m.cursorAt[row.Webhook] = i
-	}
-	held := 0
-	for i := m.deadLetters.First(); i < m.deadLetters.Next(); i++ {
-		row := m.deadLetters.At(i)
-		if row.Webhook == 0 {
-			continue
-		}
-		if _, known := m.webhookAt(row.Webhook); !known || row.Seq > m.size || row.N > eventsOfLeaf {
-			return broken
-		}
-		m.deadAt[sendingKey{row.Webhook, row.Seq, row.N}] = i
-		m.deadOf[row.Webhook]++
-		held++
-	}
-	if len(m.cursorAt) != m.cursors.Len() || m.cursors.Len() != len(m.settings.Webhooks) || len(m.deadAt) != held || held > m.limits.DeadLetters || m.deadLetters.Next() > m.size {
-		return broken
-	}
-	return nil
 }
 
 // Sending is one event that a webhook is to be sent again, or a dead letter.

@@ -1,10 +1,6 @@
 package fsm
 
-import (
-	"encoding/binary"
-
-	"railguard/engine"
-)
+import "railguard/engine"
 
 // calendar is the part that knows what falls due, and when. All other parts may ask it to
 // add a reminder; Machine.fallDue hands each reminder that is due to the part that it is for.
@@ -25,9 +21,9 @@ type calendarTables struct {
 
 var calendarDeclarations = []declaration{
 	&tableOf[dueRow, duePage]{
-		section: sectionDues, of: func(t *tables) *Table[dueRow, duePage] { return &t.dues },
-		codec: codec[dueRow]{appendDueRow, readDueRow}, from: 1,
-		most: func(l *engine.Limits) int { return l.Dues },
+		section: section{number: sectionDues, most: func(l *engine.Limits) int { return l.Dues }},
+		of:      func(t *tables) *Table[dueRow, duePage] { return &t.dues }, code: codeDueRow, from: 1,
+		fits: func(m *Machine) fitting[dueRow] { return m.calendar.fitsDue },
 	},
 }
 
@@ -40,11 +36,9 @@ type dueRow struct {
 	Mark    uint64 // What must still be so; else the row says nothing.
 }
 
-func appendDueRow(dst []byte, row *dueRow) []byte {
-	dst = append(binary.AppendVarint(dst, int64(row.At)), row.Kind)
-	return binary.AppendUvarint(binary.AppendUvarint(dst, row.Subject), row.Mark)
-}
-
-func readDueRow(r *rowReader) dueRow {
-	return dueRow{At: r.time(), Kind: r.byte(), Subject: r.unsigned(), Mark: r.unsigned()}
+func codeDueRow(c *coder, row *dueRow) {
+	signed(c, &row.At)
+	octet(c, &row.Kind)
+	unsigned(c, &row.Subject)
+	unsigned(c, &row.Mark)
 }

@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"encoding/binary"
-
 	"github.com/transparency-dev/merkle/compact"
 
 	"railguard/audit/merkle"
@@ -48,39 +46,29 @@ type coreTables struct {
 
 var coreDeclarations = []declaration{
 	&tableOf[idemRow, idemPage]{
-		section: sectionIdempotency, of: func(t *tables) *Table[idemRow, idemPage] { return &t.idem },
-		codec: codec[idemRow]{appendIdemRow, readIdemRow}, queue: 3,
-		most:   func(l *engine.Limits) int { return l.Idempotency },
+		section: section{number: sectionIdempotency, most: func(l *engine.Limits) int { return l.Idempotency }},
+		of:      func(t *tables) *Table[idemRow, idemPage] { return &t.idem }, code: codeIdemRow, queue: true,
+		fits:   func(m *Machine) fitting[idemRow] { return m.fitsKey },
 		over:   func(m *Machine, row *idemRow) bool { return row.At+m.limits.IdempotencyKept <= m.now },
 		forget: func(m *Machine) { m.forgetOldestKey() },
 	},
 	&tableOf[dayRow, dayPage]{
-		section: sectionDays, of: func(t *tables) *Table[dayRow, dayPage] { return &t.days },
-		codec: codec[dayRow]{appendDayRow, readDayRow}, queue: 4,
-		most: func(*engine.Limits) int { return 1 << 20 },
+		section: section{number: sectionDays, most: func(*engine.Limits) int { return 1 << 20 }},
+		of:      func(t *tables) *Table[dayRow, dayPage] { return &t.days }, code: codeDayRow, queue: true,
+		fits: func(m *Machine) fitting[dayRow] { return m.fitsDay },
 	},
 }
 
-func appendIdemRow(dst []byte, row *idemRow) []byte {
-	dst = append(dst, row.Key[:]...)
-	dst = append(dst, row.Body[:]...)
-	dst = binary.AppendUvarint(dst, row.Leaf)
-	return binary.AppendVarint(dst, int64(row.At))
+func codeIdemRow(c *coder, row *idemRow) {
+	c.raw(row.Key[:])
+	c.raw(row.Body[:])
+	unsigned(c, &row.Leaf)
+	signed(c, &row.At)
 }
 
-func readIdemRow(r *rowReader) (row idemRow) {
-	r.fill(row.Key[:])
-	r.fill(row.Body[:])
-	row.Leaf, row.At = r.unsigned(), r.time()
-	return row
-}
-
-func appendDayRow(dst []byte, row *dayRow) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(dst, uint64(row.Day)), row.First)
-}
-
-func readDayRow(r *rowReader) dayRow {
-	return dayRow{Day: engine.Day(r.unsigned()), First: r.unsigned()}
+func codeDayRow(c *coder, row *dayRow) {
+	unsigned(c, &row.Day)
+	unsigned(c, &row.First)
 }
 
 type idemRow struct {

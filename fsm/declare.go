@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"railguard/engine"
-	"railguard/fsm/wire"
 )
 
 // Each part of the state declares its tables once, beside their rows. What is done to
@@ -23,22 +22,42 @@ type tables struct {
 	keyTables
 }
 
-// declaration declares what has a section of its own in a snapshot.
+// section is what every declaration says: what has a section of its own in a snapshot.
+type section struct {
+	number uint16
+	since  engine.Format // States of older formats have nothing of it; 0: all formats have it.
+
+	most  func(*engine.Limits) int // How many rows a restored state may have.
+	sound func(*Machine) error     // What Restore demands of all rows together; nil: nothing.
+
+	// The gauge of how full it is; "": nobody meets its bound. It counts all rows and shows
+	// the bound of Restore, unless filled says otherwise.
+	shownAs string
+	filled  func(t *tables, limits *engine.Limits) (rows, most int)
+
+	summedBehind uint16 // The digest has the table right behind that section's; 0: at its own place.
+}
+
+// said gives the loops what a declaration says.
+func (s *section) said() *section { return s }
+
+// declaration declares a table, a list of the settings or a long run of bytes.
 type declaration interface {
-	number() uint16
+	said() *section
+	freeze(from, to *tables)
+	count(t *tables, s *Settings) int
 	write(b *blockWriter, t *tables, s *Settings)
-	read(s *restorer, r *rowReader, rows uint32) error
-	gauge(t *tables, s *Settings, limits *engine.Limits) (fill Fill, shown bool)
+	read(s *restorer, c *coder, rows int) error
+	check(m *Machine) error
 }
 
 // tableDeclaration declares a table.
 type tableDeclaration interface {
 	declaration
 	begin(t *tables)
-	start(t *tables, meta *snapshotMeta)
+	start(t *tables, meta *snapshotMeta) error
 	note(t *tables, meta *snapshotMeta)
-	freeze(from, to *tables)
-	count(t *tables) int
+	endAt(t *tables, meta *snapshotMeta) error
 	sum(d *Digester, dst []byte, t *tables) []byte
 	expire(m *Machine)
 }
@@ -49,135 +68,262 @@ type settingsDeclaration interface {
 	inSettings()
 }
 
-// declarations are those of all parts, in the order of their sections.
-var declarations = func() []declaration {
-	all := slices.Concat(coreDeclarations, registryDeclarations, ledgerDeclarations, deskDeclarations, calendarDeclarations, rulebookDeclarations, keyDeclarations)
-	slices.SortFunc(all, func(a, b declaration) int { return int(a.number()) - int(b.number()) })
-	return all
-}()
-
-// declaredTables are the tables among the declarations.
-var declaredTables = func() (all []tableDeclaration) {
-	for _, one := range declarations {
-		if table, is := one.(tableDeclaration); is {
-			all = append(all, table)
-		}
-	}
-	return all
-}()
-
-// declared returns the declaration of a section, nil where no part has it.
-func declared(section uint16) declaration {
-	at, found := slices.BinarySearchFunc(declarations, section, func(one declaration, section uint16) int {
-		return int(one.number()) - int(section)
-	})
-	if !found {
-		return nil
-	}
-	return declarations[at]
+// derivation declares a table that follows from others. A snapshot has nothing of it.
+type derivation interface {
+	begin(t *tables)
+	freeze(from, to *tables)
 }
 
-// codec writes and reads one row.
-type codec[R any] struct {
-	write func([]byte, *R) []byte
-	read  func(*rowReader) R
+// plan holds the declarations of all parts in the orders of the loops.
+type plan struct {
+	all    []declaration      // In the order of their sections.
+	tables []tableDeclaration // Likewise.
+	digest []tableDeclaration // In the order in which the digest has them.
+	shown  []declaration      // Those with a gauge.
+
+	derived []derivation
+}
+
+var planned = newPlan(slices.Concat(coreDeclarations, registryDeclarations, ledgerDeclarations, deskDeclarations, calendarDeclarations, rulebookDeclarations, keyDeclarations), deskDerived...)
+
+func newPlan(all []declaration, derived ...derivation) *plan {
+	p := &plan{all: all, derived: derived}
+	slices.SortFunc(p.all, func(a, b declaration) int { return int(a.said().number) - int(b.said().number) })
+	for _, one := range p.all {
+		if table, is := one.(tableDeclaration); is {
+			p.tables = append(p.tables, table)
+		}
+		if one.said().shownAs != "" {
+			p.shown = append(p.shown, one)
+		}
+	}
+	p.digest = slices.Clone(p.tables)
+	slices.SortFunc(p.digest, func(a, b tableDeclaration) int { return a.said().digestPlace() - b.said().digestPlace() })
+	return p
+}
+
+// digestPlace orders the tables of a digest.
+func (s *section) digestPlace() int {
+	if s.summedBehind != 0 {
+		return 2*int(s.summedBehind) + 1
+	}
+	return 2 * int(s.number)
+}
+
+// declared returns the declaration of a section, nil where a state of that format has none.
+func declared(number uint16, format engine.Format) declaration {
+	at, found := slices.BinarySearchFunc(planned.all, number, func(one declaration, number uint16) int {
+		return int(one.said().number) - int(number)
+	})
+	if !found || planned.all[at].said().since > format {
+		return nil
+	}
+	return planned.all[at]
 }
 
 // tableOf declares one table. What a declaration leaves out, the table does not have.
 type tableOf[R any, P pageOf[R]] struct {
-	section uint16
-	of      func(*tables) *Table[R, P]
-	codec   codec[R]
-	most    func(*engine.Limits) int // How many rows a restored state may have.
+	section
+	of   func(*tables) *Table[R, P]
+	code func(*coder, *R)
 
 	from  uint64 // The position of the first row of all.
-	queue int    // Its place, from 1 on, in snapshotMeta.Firsts; 0: its front is always at from.
+	queue bool   // Rows go at the front: a snapshot says where the table begins. Each row came with a leaf.
+	gaps  *gapsOf[R]
 
-	// stored says of a table with gaps whether a row stands in the snapshot, and placed
-	// that it stands there behind its position. readAll then reads what was written.
-	stored  func(*R) bool
-	placed  bool
-	readAll func(s *restorer, r *rowReader, rows uint32) error
+	// mark is a position up to which a tick has looked at the rows, and the member of
+	// snapshotMeta that keeps it.
+	mark func(*tables, *snapshotMeta) (held, noted *uint64)
 
-	taken func(*Machine, R) // Called with each row that Restore has read; nil: nothing to do.
+	// Restore calls taken with each row that it has read, and fits with each row of the whole
+	// state, in order and with the one before (nil: it is the first). fits enters the row into
+	// the private maps of its part, and reports whether Apply can rely on it.
+	taken func(*Machine, *R)
+	fits  func(*Machine) fitting[R]
 
 	// Expiry at every entry: the oldest row is forgotten once it is over. The oldest row
 	// of a table is the one at its front, unless oldest says otherwise.
 	over   func(*Machine, *R) bool
 	oldest func(*tables) uint64
 	forget func(*Machine)
-
-	// The gauge of how full the table is; "": nobody meets its bound. It counts all rows
-	// and shows the bound of Restore, unless filled says otherwise.
-	shownAs string
-	filled  func(t *tables, limits *engine.Limits) (rows, most int)
 }
 
-func (d *tableOf[R, P]) number() uint16 { return d.section }
+// fitting reports whether a restored row is what Apply relies on.
+type fitting[R any] func(at uint64, row, before *R) bool
+
+// gapsOf declares a table with positions that have no row.
+type gapsOf[R any] struct {
+	held  func(*R) bool               // Whether there is a row: a snapshot has no others.
+	place func(*R) uint64             // The position that a row itself tells; nil: the position stands before the row.
+	first func(*snapshotMeta) *uint64 // Keeps the first position; nil: the table begins with its first row.
+	next  func(*snapshotMeta) *uint64 // Keeps the position behind the last.
+}
 
 // begin makes the table of a new state.
-func (d *tableOf[R, P]) begin(t *tables) { d.of(t).startAt(d.from) }
-
-// start makes the empty table of a restored state begin where the snapshot says.
-func (d *tableOf[R, P]) start(t *tables, meta *snapshotMeta) {
-	if d.queue > 0 {
-		d.of(t).startAt(meta.Firsts[d.queue-1])
+func (d *tableOf[R, P]) begin(t *tables) {
+	d.of(t).startAt(d.from)
+	if d.mark != nil {
+		held, _ := d.mark(t, &snapshotMeta{})
+		*held = d.from
 	}
 }
 
-// note tells the snapshot where the table begins.
+// note tells a snapshot where the table begins and ends.
 func (d *tableOf[R, P]) note(t *tables, meta *snapshotMeta) {
-	if d.queue > 0 {
-		meta.Firsts[d.queue-1] = d.of(t).first
+	table := d.of(t)
+	if d.queue {
+		meta.Firsts = append(meta.Firsts, table.first)
 	}
+	if d.mark != nil {
+		held, noted := d.mark(t, meta)
+		*noted = *held
+	}
+	if d.gaps == nil {
+		return
+	}
+	if *d.gaps.next(meta) = table.next; d.gaps.first != nil {
+		*d.gaps.first(meta) = table.first
+	}
+}
+
+// start makes the empty table of a restored state begin where note found it.
+func (d *tableOf[R, P]) start(t *tables, meta *snapshotMeta) error {
+	first := d.from
+	if d.queue {
+		if len(meta.Firsts) == 0 || meta.Firsts[0] > meta.Size {
+			return errRow
+		}
+		first, meta.Firsts = meta.Firsts[0], meta.Firsts[1:]
+	}
+	if d.gaps != nil && d.gaps.first != nil {
+		first = *d.gaps.first(meta)
+	}
+	d.of(t).startAt(first)
+	if d.mark != nil {
+		held, noted := d.mark(t, meta)
+		*held = *noted
+	}
+	return nil
+}
+
+// endAt ends the table of a restored state where note found it.
+func (d *tableOf[R, P]) endAt(t *tables, meta *snapshotMeta) error {
+	if d.gaps == nil {
+		return nil
+	}
+	return d.goTo(d.of(t), *d.gaps.next(meta))
+}
+
+// goTo makes a position the next one of a table with gaps.
+func (d *tableOf[R, P]) goTo(table *Table[R, P], position uint64) error {
+	if position < table.Next() {
+		return errRow
+	}
+	if d.gaps.first == nil {
+		placeAt(table, position)
+	} else {
+		table.skipTo(position)
+	}
+	return nil
 }
 
 func (d *tableOf[R, P]) freeze(from, to *tables) { *d.of(to) = d.of(from).Freeze() }
 
-func (d *tableOf[R, P]) count(t *tables) int { return d.of(t).Len() }
+func (d *tableOf[R, P]) count(t *tables, _ *Settings) int { return d.of(t).Len() }
 
 func (d *tableOf[R, P]) sum(by *Digester, dst []byte, t *tables) []byte {
-	return sumTable(by, dst, d.section, d.of(t), d.codec.write)
+	return sumTable(by, dst, d.number, d.of(t), d.code)
 }
 
 // write writes the rows to a snapshot.
 func (d *tableOf[R, P]) write(b *blockWriter, t *tables, _ *Settings) {
 	table := d.of(t)
-	b.begin(d.section)
 	next := func(i uint64) uint64 { return i }
-	if d.stored != nil {
+	if d.gaps != nil {
 		next = table.skip
 	}
 	for i := next(table.First()); i < table.Next(); i = next(i + 1) {
 		row := table.At(i)
-		if d.stored != nil && !d.stored(row) {
-			continue
+		if d.gaps != nil {
+			if !d.gaps.held(row) {
+				continue
+			}
+			if d.gaps.place == nil {
+				b.data = binary.AppendUvarint(b.data, i)
+			}
 		}
-		if d.placed {
-			b.payload = binary.AppendUvarint(b.payload, i)
-		}
-		b.payload = d.codec.write(b.payload, row)
+		d.code(&b.coder, row)
 		b.row()
 	}
 }
 
 // read reads rows out of a snapshot.
-func (d *tableOf[R, P]) read(s *restorer, r *rowReader, rows uint32) error {
-	if d.readAll != nil {
-		return d.readAll(s, r, rows)
+func (d *tableOf[R, P]) read(s *restorer, c *coder, rows int) error {
+	if !s.hasRoom(&d.section, rows) {
+		return errRow
 	}
-	table, most := d.of(&s.m.tables), d.most(s.m.limits)
+	table, row := d.of(&s.m.tables), new(R)
 	for range rows {
-		row := d.codec.read(r)
-		if r.bad || table.Len() >= most {
-			return errRow
+		var none R
+		*row = none
+		if err := d.readOne(s, c, table, row); err != nil {
+			return err
 		}
 		if d.taken != nil {
 			d.taken(s.m, row)
 		}
-		table.Append(row)
+		table.Append(*row)
 	}
-	return r.end()
+	return c.end()
+}
+
+// readOne reads a row, and makes its position the next one of the table.
+func (d *tableOf[R, P]) readOne(s *restorer, c *coder, table *Table[R, P], row *R) error {
+	at := table.Next()
+	if d.gaps != nil && d.gaps.place == nil {
+		unsigned(c, &at)
+	}
+	if d.code(c, row); c.bad {
+		return errRow
+	}
+	if d.gaps == nil {
+		return nil
+	}
+	if !d.gaps.held(row) {
+		return errRow
+	}
+	if d.gaps.place != nil {
+		at = d.gaps.place(row)
+	}
+	if at >= *d.gaps.next(s.meta) {
+		return errRow
+	}
+	return d.goTo(table, at)
+}
+
+// check demands of the rows of a restored state that Apply can rely on them.
+func (d *tableOf[R, P]) check(m *Machine) error {
+	table := d.of(&m.tables)
+	if d.queue && table.Next() > m.size {
+		return errPositions
+	}
+	if d.mark != nil {
+		if held, _ := d.mark(&m.tables, &snapshotMeta{}); *held > table.Next() {
+			return errPositions
+		}
+	}
+	if d.fits == nil {
+		return nil
+	}
+	fits, before := d.fits(m), (*R)(nil)
+	for i := table.skip(table.First()); i < table.Next(); i = table.skip(i + 1) {
+		row := table.At(i)
+		if !fits(i, row, before) {
+			return misfit(uint64(i))
+		}
+		before = row
+	}
+	return nil
 }
 
 // expire forgets the oldest rows that are over, a bounded number an entry.
@@ -198,76 +344,76 @@ func (d *tableOf[R, P]) expire(m *Machine) {
 	}
 }
 
-func (d *tableOf[R, P]) gauge(t *tables, _ *Settings, limits *engine.Limits) (Fill, bool) {
-	fill := Fill{Table: d.shownAs, Rows: d.of(t).Len(), Most: d.most(limits)}
-	if d.filled != nil {
-		fill.Rows, fill.Most = d.filled(t, limits)
-	}
-	return fill, d.shownAs != ""
-}
-
-// valueCodec writes and reads pointers to immutable values: deterministic CBOR with its
-// length before it; nil is one zero byte.
-func valueCodec[V any]() codec[*V] {
-	return codec[*V]{appendValue[V], readPointer[V]}
-}
-
-func appendValue[V any](dst []byte, value **V) []byte {
-	if *value == nil {
-		return append(dst, 0)
-	}
-	data := wire.Encode(*value)
-	return append(binary.AppendUvarint(dst, uint64(len(data))), data...)
-}
-
-func readPointer[V any](r *rowReader) *V {
-	if len(r.data) > 0 && r.data[0] == 0 {
-		r.data = r.data[1:]
-		return nil
-	}
-	value := new(V)
-	readValue(r, value)
-	return value
-}
-
-// readValue reads a value that appendValue wrote.
-func readValue(r *rowReader, value any) {
-	if data := r.bytes(); !r.bad {
-		r.bad = wire.DecodeBody(data, value) != nil
-	}
-}
-
 // settingsList declares a long list of the settings. A snapshot has a row for each value.
 type settingsList[V any] struct {
-	section uint16
-	of      func(*Settings) *[]*V
-	most    func(*engine.Limits) int
-	shownAs string // The gauge of how full the list is; "": it has none.
+	section
+	of    func(*Settings) *[]*V
+	share *shareOf[V]
+	fits  func(*Machine) func(value, before *V) bool // As of tableOf.
 }
 
-func (d *settingsList[V]) number() uint16 { return d.section }
+// shareOf bounds how many values of a list are one owner's.
+type shareOf[V any] struct {
+	most  func(*engine.Limits) int
+	owner func(*V) string // "": nobody's, of which there may be any number.
+}
+
+// isFull reports whether the list has no room for another value of an owner.
+func (d *settingsList[V]) isFull(s *Settings, limits *engine.Limits, owner string) bool {
+	list := *d.of(s)
+	if len(list) >= d.most(limits) {
+		return true
+	}
+	return d.share != nil && owner != "" && d.ownedBy(list, owner) >= d.share.most(limits)
+}
+
+func (d *settingsList[V]) ownedBy(list []*V, owner string) (count int) {
+	for _, value := range list {
+		if d.share.owner(value) == owner {
+			count++
+		}
+	}
+	return count
+}
+
+// freeze does nothing: settings never change.
+func (d *settingsList[V]) freeze(_, _ *tables) {}
+
+func (d *settingsList[V]) count(_ *tables, s *Settings) int { return len(*d.of(s)) }
 
 func (d *settingsList[V]) write(b *blockWriter, _ *tables, s *Settings) {
-	b.begin(d.section)
 	for _, value := range *d.of(s) {
 		b.value(value)
 	}
 }
 
-func (d *settingsList[V]) read(s *restorer, r *rowReader, rows uint32) error {
+func (d *settingsList[V]) read(s *restorer, c *coder, rows int) error {
+	if !s.hasRoom(&d.section, rows) {
+		return errRow
+	}
 	list := d.of(s.m.settings)
 	for range rows {
 		var value *V // null stays nil.
-		if readValue(r, &value); r.bad || value == nil || len(*list) >= d.most(s.m.limits) {
+		if c.decode(&value); c.bad || value == nil {
 			return errRow
 		}
 		*list = append(*list, value)
 	}
-	return r.end()
+	return c.end()
 }
 
-func (d *settingsList[V]) gauge(_ *tables, s *Settings, limits *engine.Limits) (Fill, bool) {
-	return Fill{Table: d.shownAs, Rows: len(*d.of(s)), Most: d.most(limits)}, d.shownAs != ""
+func (d *settingsList[V]) check(m *Machine) error {
+	if d.fits == nil {
+		return nil
+	}
+	fits, before := d.fits(m), (*V)(nil)
+	for i, value := range *d.of(m.settings) {
+		if !fits(value, before) {
+			return misfit(uint64(i))
+		}
+		before = value
+	}
+	return nil
 }
 
 // inSettings tells the digest, which hashes the lists apart, that this is one.
@@ -275,32 +421,44 @@ func (d *settingsList[V]) inSettings() {}
 
 // longBytes declares a long run of bytes. A snapshot has rows of at most one block.
 type longBytes struct {
-	section uint16
-	of      func(*tables) *[]byte
+	section
+	of func(*tables) *[]byte
 }
 
-func (d *longBytes) number() uint16 { return d.section }
+// freeze gives readers the bytes so far: what is behind their length may still be written.
+func (d *longBytes) freeze(from, to *tables) { *d.of(to) = slices.Clip(*d.of(from)) }
+
+func (d *longBytes) count(*tables, *Settings) int { return 0 }
 
 func (d *longBytes) write(b *blockWriter, t *tables, _ *Settings) {
-	b.begin(d.section)
 	for data := *d.of(t); len(data) > 0; {
 		n := min(len(data), snapshotBlock)
-		b.payload = append(b.payload, data[:n]...)
+		b.data = append(b.data, data[:n]...)
 		b.row()
 		data = data[n:]
 	}
 }
 
-func (d *longBytes) read(s *restorer, r *rowReader, _ uint32) error {
+func (d *longBytes) read(s *restorer, c *coder, _ int) error {
 	run := d.of(&s.m.tables)
-	if len(*run)+len(r.data) > s.m.limits.ListBytes {
+	if len(*run)+len(c.data) > d.most(s.m.limits) {
 		return errRow
 	}
-	*run = append(*run, r.data...)
+	*run = append(*run, c.data...)
 	return nil
 }
 
-func (d *longBytes) gauge(*tables, *Settings, *engine.Limits) (Fill, bool) { return Fill{}, false }
+func (d *longBytes) check(*Machine) error { return nil }
+
+// derivedOf declares one table that follows from others.
+type derivedOf[R any, P pageOf[R]] struct {
+	of   func(*tables) *Table[R, P]
+	from func(*tables) uint64 // The position of its first row, once the tables begin that it follows from.
+}
+
+func (d *derivedOf[R, P]) begin(t *tables) { d.of(t).startAt(d.from(t)) }
+
+func (d *derivedOf[R, P]) freeze(from, to *tables) { *d.of(to) = d.of(from).Freeze() }
 
 // The pages of the tables: a few hundred bytes to one KiB, so that a freeze costs
 // little where few rows change. The digest of a state is made page by page

@@ -1,9 +1,8 @@
 package fsm
 
 import (
-	"encoding/binary"
-
 	"railguard/engine"
+	"railguard/fsm/wire"
 )
 
 // desk is the part that knows what officers do: reviews, dispositions, proposals of four
@@ -12,7 +11,7 @@ type desk struct {
 	*core
 	*deskTables
 	registry *registry
-	ledger   *ledger
+	payments paymentLedger
 
 	// Rebuilt by Restore, never iterated.
 	disposedBy map[uint64]uint64 // Position in dispositions, by the record's leaf.
@@ -20,9 +19,17 @@ type desk struct {
 	alertAt    map[alertKey]uint64
 }
 
-func newDesk(c *core, t *deskTables, registry *registry, ledger *ledger) *desk {
+// paymentLedger is what the desk asks of the ledger.
+type paymentLedger interface {
+	soundHold(seconds uint32) bool
+	bookApproval(b *wire.Disposition) (over bool)
+	heldUntil(record uint64) (until engine.Time, held bool)
+	hasEnded(record uint64) bool
+}
+
+func newDesk(c *core, t *deskTables, registry *registry, payments paymentLedger) *desk {
 	return &desk{
-		core: c, deskTables: t, registry: registry, ledger: ledger,
+		core: c, deskTables: t, registry: registry, payments: payments,
 		disposedBy: map[uint64]uint64{}, proposalAt: map[uint64]uint64{}, alertAt: map[alertKey]uint64{},
 	}
 }
@@ -45,39 +52,54 @@ type deskTables struct {
 
 var deskDeclarations = []declaration{
 	&tableOf[ReviewRow, reviewPage]{
-		section: sectionReviews, of: func(t *tables) *Table[ReviewRow, reviewPage] { return &t.reviews },
-		codec: codec[ReviewRow]{appendReviewRow, readReviewRow}, queue: 1,
-		most: func(*engine.Limits) int { return 1 << 31 }, shownAs: "open_reviews",
-		filled: func(t *tables, l *engine.Limits) (int, int) { return t.openReviews, l.OpenReviews },
+		section: section{
+			number: sectionReviews, most: func(*engine.Limits) int { return 1 << 31 }, shownAs: "open_reviews",
+			filled: func(t *tables, l *engine.Limits) (int, int) { return t.openReviews, l.OpenReviews },
+		},
+		of: func(t *tables) *Table[ReviewRow, reviewPage] { return &t.reviews }, code: codeReviewRow, queue: true,
+		mark:   func(t *tables, meta *snapshotMeta) (held, noted *uint64) { return &t.overdueTold, &meta.Overdue },
+		fits:   func(m *Machine) fitting[ReviewRow] { return m.desk.fitsReview },
 		over:   func(m *Machine, row *ReviewRow) bool { return row.Leaf < m.oldest },
 		forget: func(m *Machine) { m.desk.forgetReview() },
 	},
 	&tableOf[dispositionRow, dispositionPage]{
-		section: sectionDispositions, of: func(t *tables) *Table[dispositionRow, dispositionPage] { return &t.dispositions },
-		codec: codec[dispositionRow]{appendDispositionRow, readDispositionRow}, queue: 2,
-		most: func(*engine.Limits) int { return 1 << 31 },
+		section: section{number: sectionDispositions, most: func(*engine.Limits) int { return 1 << 31 }},
+		of:      func(t *tables) *Table[dispositionRow, dispositionPage] { return &t.dispositions }, code: codeDispositionRow, queue: true,
+		fits: func(m *Machine) fitting[dispositionRow] { return m.desk.fitsDisposition },
 		// Not before its own leaf, hence never before the leaf that it decides.
 		over:   func(m *Machine, row *dispositionRow) bool { return row.Later < m.oldest },
 		forget: func(m *Machine) { m.desk.forgetDisposition() },
 	},
 	&tableOf[proposalRow, proposalPage]{
-		section: sectionProposals, of: func(t *tables) *Table[proposalRow, proposalPage] { return &t.proposals },
-		codec: codec[proposalRow]{appendProposalRow, readProposalRow}, queue: 7,
-		most: func(l *engine.Limits) int { return l.Proposals },
+		section: section{number: sectionProposals, most: func(l *engine.Limits) int { return l.Proposals }},
+		of:      func(t *tables) *Table[proposalRow, proposalPage] { return &t.proposals }, code: codeProposalRow, queue: true,
+		fits: func(m *Machine) fitting[proposalRow] { return m.desk.fitsProposal },
 	},
 	&tableOf[AlertRow, alertPage]{
-		section: sectionAlerts, of: func(t *tables) *Table[AlertRow, alertPage] { return &t.alerts },
-		codec: codec[AlertRow]{appendAlertRow, readAlertRow}, queue: 8,
-		most:   alertRowsMax,
+		section: section{
+			number: sectionAlerts, most: alertRowsMax,
+			sound: func(m *Machine) error { return m.desk.checkAlertsOpen() },
+		},
+		of: func(t *tables) *Table[AlertRow, alertPage] { return &t.alerts }, code: codeAlertRow, queue: true,
+		fits:   func(m *Machine) fitting[AlertRow] { return m.desk.fitsAlert },
 		over:   func(m *Machine, row *AlertRow) bool { return row.Leaf < m.oldest },
 		forget: func(m *Machine) { m.desk.forgetAlert() },
 	},
 	&tableOf[SARRow, sarPage]{
-		section: sectionSARs, of: func(t *tables) *Table[SARRow, sarPage] { return &t.sars },
-		codec: codec[SARRow]{appendSARRow, readSARRow}, queue: 9,
-		most:   func(l *engine.Limits) int { return l.SARs },
+		section: section{number: sectionSARs, most: func(l *engine.Limits) int { return l.SARs }},
+		of:      func(t *tables) *Table[SARRow, sarPage] { return &t.sars }, code: codeSARRow, queue: true,
+		mark:   func(t *tables, meta *snapshotMeta) (held, noted *uint64) { return &t.sarsTold, &meta.SARsTold },
+		fits:   func(m *Machine) fitting[SARRow] { return m.desk.fitsSAR },
 		over:   func(m *Machine, row *SARRow) bool { return row.First < m.oldest },
 		forget: func(m *Machine) { m.desk.forgetSAR() },
+	},
+}
+
+// deskDerived are the tables that follow from others.
+var deskDerived = []derivation{
+	&derivedOf[uint64, openPage]{
+		of:   func(t *tables) *Table[uint64, openPage] { return &t.open },
+		from: func(t *tables) uint64 { return t.reviews.first / openWord },
 	},
 }
 
@@ -117,88 +139,71 @@ type SARRow struct {
 	State uint8
 }
 
-func appendProposalRow(dst []byte, row *proposalRow) []byte {
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, row.Leaf), row.Later)
-	dst = append(binary.AppendVarint(dst, int64(row.At)), row.By[:]...)
-	return append(binary.AppendUvarint(dst, uint64(row.Key)), row.Disposition)
+func codeProposalRow(c *coder, row *proposalRow) {
+	unsigned(c, &row.Leaf)
+	unsigned(c, &row.Later)
+	signed(c, &row.At)
+	c.raw(row.By[:])
+	unsigned(c, &row.Key)
+	octet(c, &row.Disposition)
 }
 
-func readProposalRow(r *rowReader) (row proposalRow) {
-	row.Leaf, row.Later, row.At = r.unsigned(), r.unsigned(), r.time()
-	r.fill(row.By[:])
-	row.Key, row.Disposition = uint32(r.unsigned()), r.byte()
-	return row
+func codeAlertRow(c *coder, row *AlertRow) {
+	unsigned(c, &row.Leaf)
+	signed(c, &row.At)
+	unsigned(c, &row.Subject)
+	unsigned(c, &row.List)
+	unsigned(c, &row.Later)
+	octet(c, &row.Kind)
 }
 
-func appendAlertRow(dst []byte, row *AlertRow) []byte {
-	dst = binary.AppendVarint(binary.AppendUvarint(dst, row.Leaf), int64(row.At))
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, row.Subject), row.List)
-	return append(binary.AppendUvarint(dst, row.Later), row.Kind)
+func codeSARRow(c *coder, row *SARRow) {
+	unsigned(c, &row.Leaf)
+	unsigned(c, &row.Later)
+	signed(c, &row.DueAt)
+	unsigned(c, &row.First)
+	octet(c, &row.State)
 }
 
-func readAlertRow(r *rowReader) AlertRow {
-	return AlertRow{Leaf: r.unsigned(), At: r.time(), Subject: r.unsigned(), List: r.unsigned(), Later: r.unsigned(), Kind: r.byte()}
-}
-
-func appendSARRow(dst []byte, row *SARRow) []byte {
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, row.Leaf), row.Later)
-	return append(binary.AppendUvarint(binary.AppendVarint(dst, int64(row.DueAt)), row.First), row.State)
-}
-
-func readSARRow(r *rowReader) SARRow {
-	return SARRow{Leaf: r.unsigned(), Later: r.unsigned(), DueAt: r.time(), First: r.unsigned(), State: r.byte()}
-}
-
-func appendReviewRow(dst []byte, row *ReviewRow) []byte {
-	dst = binary.AppendUvarint(dst, row.Leaf)
-	dst = binary.AppendVarint(dst, int64(row.At))
-	dst = binary.AppendVarint(dst, int64(row.Amount))
-	dst = binary.AppendUvarint(dst, uint64(row.Agent))
-	dst = append(dst, byte(row.Rule), byte(row.State), flag(row.Claim != nil))
-	dst = binary.AppendUvarint(dst, row.Disposition)
-	if row.Claim == nil {
-		return dst
+func codeReviewRow(c *coder, row *ReviewRow) {
+	unsigned(c, &row.Leaf)
+	signed(c, &row.At)
+	signed(c, &row.Amount)
+	unsigned(c, &row.Agent)
+	octet(c, &row.Rule)
+	octet(c, &row.State)
+	claimed := row.Claim != nil
+	c.flag(&claimed)
+	if unsigned(c, &row.Disposition); !claimed {
+		return
 	}
-	dst = binary.AppendUvarint(dst, uint64(len(row.Claim.Assignee)))
-	dst = append(dst, row.Claim.Assignee...)
-	dst = binary.AppendVarint(dst, int64(row.Claim.LeaseUntil))
-	dst = binary.AppendUvarint(dst, uint64(len(row.Claim.Comments)))
-	for _, leaf := range row.Claim.Comments {
-		dst = binary.AppendUvarint(dst, leaf)
+	if c.reading {
+		row.Claim = new(Claim)
 	}
-	return dst
+	codeClaim(c, row.Claim)
 }
 
-func readReviewRow(r *rowReader) ReviewRow {
-	row := ReviewRow{
-		Leaf: r.unsigned(), At: r.time(), Amount: engine.USD(r.signed()), Agent: engine.AgentSlot(r.unsigned()),
-		Rule: engine.RuleID(r.byte()), State: ReviewState(r.byte()),
+func codeClaim(c *coder, claim *Claim) {
+	c.text(&claim.Assignee)
+	signed(c, &claim.LeaseUntil)
+	count := uint64(len(claim.Comments))
+	if unsigned(c, &count); c.reading && count > 0 {
+		if count > uint64(engine.LimitsOf(engine.FormatNewest).Comments) {
+			c.fail()
+			return
+		}
+		claim.Comments = make([]uint64, count)
 	}
-	claimed := r.byte() != 0
-	row.Disposition = r.unsigned()
-	if !claimed {
-		return row
+	for i := range claim.Comments {
+		unsigned(c, &claim.Comments[i])
 	}
-	row.Claim = &Claim{Assignee: string(r.bytes()), LeaseUntil: r.time()}
-	count := r.unsigned()
-	if count > uint64(engine.LimitsOf(engine.FormatNewest).Comments) {
-		r.bad = true
-		return row
-	}
-	for range count {
-		row.Claim.Comments = append(row.Claim.Comments, r.unsigned())
-	}
-	return row
 }
 
-func appendDispositionRow(dst []byte, row *dispositionRow) []byte {
-	dst = binary.AppendUvarint(dst, row.Leaf)
-	dst = binary.AppendUvarint(dst, row.Later)
-	return append(binary.AppendVarint(dst, int64(row.At)), row.Kind)
-}
-
-func readDispositionRow(r *rowReader) dispositionRow {
-	return dispositionRow{Leaf: r.unsigned(), Later: r.unsigned(), At: r.time(), Kind: r.byte()}
+func codeDispositionRow(c *coder, row *dispositionRow) {
+	unsigned(c, &row.Leaf)
+	unsigned(c, &row.Later)
+	signed(c, &row.At)
+	octet(c, &row.Kind)
 }
 
 type dispositionRow struct {

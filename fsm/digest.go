@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"io"
-	"slices"
 )
 
 // The digest of a state is a hash over hashes of its parts:
@@ -26,12 +25,12 @@ type birth struct{ _ byte }
 // is one goroutine's.
 type Digester struct {
 	of     *birth
-	tables [sectionStatuses + 1]tableSums
+	tables map[uint16]*tableSums // By section.
 
 	settings *Settings // Of the list sums.
 	lists    [sha256.Size]byte
 	buffer   []byte // Of the tables.
-	rows     []byte // Of one page.
+	rows     coder  // Of one page.
 }
 
 // tableSums is what is remembered of one table: its chunks, from the one of number
@@ -63,7 +62,7 @@ type span struct {
 const pageSumSize = 16
 
 // NewDigester returns one that remembers nothing.
-func NewDigester() *Digester { return &Digester{} }
+func NewDigester() *Digester { return &Digester{tables: map[uint16]*tableSums{}} }
 
 // Digest is the hash over the whole state: equal on every node at one index. It is
 // made off the hot path.
@@ -73,15 +72,18 @@ func (v *View) Digest() [32]byte { return NewDigester().Digest(v) }
 // Machine is not hashed again.
 func (d *Digester) Digest(v *View) [32]byte {
 	if d.of != v.birth {
-		*d = Digester{of: v.birth}
+		*d = *NewDigester()
+		d.of = v.birth
 	}
 	sum := sha256.New()
 	b := &blockWriter{w: sum, sum: sha256.New()}
 	v.writeHead(b)
 	b.flush()
 	out := d.buffer[:0]
-	for _, table := range digestOrder {
-		out = table.sum(d, out, &v.tables)
+	for _, table := range planned.digest {
+		if v.Format >= table.said().since {
+			out = table.sum(d, out, &v.tables)
+		}
 	}
 	sum.Write(out)
 	d.buffer = out
@@ -89,27 +91,14 @@ func (d *Digester) Digest(v *View) [32]byte {
 	return [32]byte(sum.Sum(nil))
 }
 
-// digestOrder are the tables in the order in which the digest has them: by section, the
-// positions of the status lists right behind the days.
-var digestOrder = func() []tableDeclaration {
-	ordered := slices.Clone(declaredTables)
-	place := func(table tableDeclaration) int {
-		if table.number() == sectionStatuses {
-			return 2*int(sectionDays) + 1
-		}
-		return 2 * int(table.number())
-	}
-	slices.SortFunc(ordered, func(a, b tableDeclaration) int { return place(a) - place(b) })
-	return ordered
-}()
-
 // sumLists hashes what the settings hold in long lists, once for each settings, and
 // the staged bytes. Those of the active list are named by their digest.
 func (d *Digester) sumLists(v *View) []byte {
 	if d.settings != v.settings {
 		b := &blockWriter{w: io.Discard, sum: sha256.New()}
-		for _, one := range declarations {
-			if list, is := one.(settingsDeclaration); is {
+		for _, one := range planned.all {
+			if list, is := one.(settingsDeclaration); is && v.Format >= list.said().since {
+				b.begin(list.said().number)
 				list.write(b, &v.tables, v.settings)
 			}
 		}
@@ -121,7 +110,7 @@ func (d *Digester) sumLists(v *View) []byte {
 }
 
 // sumTable appends a table's part of the digest.
-func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Table[R, P], encode func([]byte, *R) []byte) []byte {
+func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Table[R, P], code func(*coder, *R)) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, section)
 	dst = binary.LittleEndian.AppendUint64(dst, f.first)
 	dst = binary.LittleEndian.AppendUint64(dst, f.next)
@@ -129,7 +118,11 @@ func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Ta
 		return dst
 	}
 	rows := chunkRows[R, P]()
-	sums := &d.tables[section]
+	sums := d.tables[section]
+	if sums == nil {
+		sums = new(tableSums)
+		d.tables[section] = sums
+	}
 	sums.fit(f.first/rows, (f.next-1)/rows+1)
 	for n := range sums.chunks {
 		c := f.root[n]
@@ -145,7 +138,7 @@ func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Ta
 		}
 		if one := sums.chunks[n]; one.held != held {
 			one.held = held
-			sumChunk(d, one, c, encode)
+			sumChunk(d, one, c, code)
 		}
 		dst = append(dst, sums.chunks[n].sum[:]...)
 	}
@@ -166,7 +159,7 @@ func (s *tableSums) fit(first, end uint64) {
 	s.chunks = s.chunks[:end-first]
 }
 
-func sumChunk[R any, P pageOf[R]](d *Digester, s *chunkSums, c *chunk[R, P], encode func([]byte, *R) []byte) {
+func sumChunk[R any, P pageOf[R]](d *Digester, s *chunkSums, c *chunk[R, P], code func(*coder, *R)) {
 	sum := sha256.New()
 	rows := int(pageRows[R, P]())
 	for n := int(s.held.from) / rows; n < (int(s.held.to)+rows-1)/rows; n++ {
@@ -178,19 +171,18 @@ func sumChunk[R any, P pageOf[R]](d *Digester, s *chunkSums, c *chunk[R, P], enc
 			*one = pageSum{}
 		case one.held != (span{p.epoch + 1, held.from, held.to}):
 			one.held = span{p.epoch + 1, held.from, held.to}
-			one.sum = sumPage(d, p, held, encode)
+			one.sum = sumPage(d, p, held, code)
 		}
 		sum.Write(one.sum[:])
 	}
 	sum.Sum(s.sum[:0])
 }
 
-func sumPage[R any, P pageOf[R]](d *Digester, p *page[R, P], held span, encode func([]byte, *R) []byte) [pageSumSize]byte {
-	rows := d.rows[:0]
+func sumPage[R any, P pageOf[R]](d *Digester, p *page[R, P], held span, code func(*coder, *R)) [pageSumSize]byte {
+	d.rows.data = d.rows.data[:0]
 	for n := held.from; n < held.to; n++ {
-		rows = encode(rows, &p.rows[n])
+		code(&d.rows, &p.rows[n])
 	}
-	d.rows = rows
-	sum := sha256.Sum256(rows)
+	sum := sha256.Sum256(d.rows.data)
 	return [pageSumSize]byte(sum[:pageSumSize])
 }

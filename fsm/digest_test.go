@@ -87,9 +87,9 @@ func TestDigestHashesWhatChanged(t *testing.T) {
 	w.screenAll(3000)
 	d := NewDigester()
 	encoded := 0
-	count := func(dst []byte, row *engine.AgentRow) []byte {
+	count := func(c *coder, row *engine.AgentRow) {
 		encoded++
-		return appendAgentRow(dst, row)
+		codeAgentRow(c, row)
 	}
 	sum := func() {
 		view := w.m.Freeze()

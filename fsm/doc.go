@@ -31,11 +31,13 @@
 // apply_admin.go has the records about the cluster itself, and those of policy and keys;
 // apply_log.go the lines of the log and the epochs of ids.
 //
-// A part declares each of its tables once, beside the rows: section, codec, bound, first
-// position, when its oldest row is over, gauge. New, Freeze, snapshot (snapshot.go), Restore
-// (restore.go), digest (digest.go), expiry and gauges are loops over these declarations
-// (declare.go). table.go is the copy-on-write table, view.go the frozen state. A new table is
-// a row, a codec, a field and a declaration in one file.
+// A part declares each of its tables once, beside the rows: section, since which format,
+// codec, bound, share per owner, first position, what Restore demands of a row, when the
+// oldest row is over, gauge. New, Freeze, snapshot (snapshot.go), Restore (restore.go), digest
+// (digest.go), expiry and gauges are loops over these declarations (declare.go). The codec of
+// a row is one function that both writes and reads it (codec.go); restore_checks.go looks at
+// restored rows. table.go is the copy-on-write table, view.go the frozen state. A new table is
+// a row, a codec, a field and a declaration in one file (TestATableIsOneDeclaration).
 //
 // Subpackages: wire are the records and their bytes, leaf the bytes of leaves, leafjson what
 // is shown of leaves.

@@ -61,30 +61,31 @@ type Effects struct {
 // Rules are those in force.
 func (s *Settings) Rules() *engine.RuleSet { return engine.RulesOf(max(s.Format, engine.Format1)) }
 
-// Settings is everything edges need besides profiles: one immutable value,
-// replaced whole.
+// Settings is everything edges need besides profiles: one immutable value, replaced whole.
+// It is also one row of a snapshot. What can be many has a section and rows of its own: a
+// row must fit a block.
 type Settings struct {
-	Index       uint64 // Log index of the last change.
-	Format      engine.Format
-	Genesis     *wire.Genesis // nil before bootstrap.
-	Policy      *engine.Policy
-	Keys        []*wire.APIKey
-	SigningKeys []*wire.SigningKey // Oldest first; the signing one is ActiveKey's.
-	Cleared     []*wire.ClearedPair
-	Matcher     uint16          // Version of the name matcher that verdicts are judged with.
-	Lineage     string          // Of the log, after a recovery or a restore; "" before any.
-	LogLines    []*wire.LogLine // Of the log's checkpoints, after the genesis's; oldest first.
-	Epochs      []*wire.Epoch   // Of ids, begun by restored backups; oldest first.
-	Removed     []*wire.Removed
-	List        *wire.ListInfo // nil: no list was ever activated.
-	ListSynced  engine.Time    // Last successful sync or import of the active list.
-	ListVersion uint64
-	Staged      []*wire.ListInfo
-	History     []*wire.ListInfo // Activations, newest last.
-	ClockOffset engine.Time      // Test clock.
-	Webhooks    []*wire.Webhook  // By id.
-	WebhookNext uint32           // The id of the one made last.
-	Retro       *wire.RetroRun   // The screening of the past that runs, or ran last; nil: none ever did.
+	Index       uint64              `cbor:"1,keyasint"` // Log index of the last change.
+	Format      engine.Format       `cbor:"-"`
+	Genesis     *wire.Genesis       `cbor:"2,keyasint,omitempty"` // nil before bootstrap.
+	Policy      *engine.Policy      `cbor:"3,keyasint"`
+	Keys        []*wire.APIKey      `cbor:"-"`
+	SigningKeys []*wire.SigningKey  `cbor:"-"` // Oldest first; the signing one is ActiveKey's.
+	Cleared     []*wire.ClearedPair `cbor:"-"`
+	Matcher     uint16              `cbor:"9,keyasint"`            // Version of the name matcher that verdicts are judged with.
+	Lineage     string              `cbor:"10,keyasint,omitempty"` // Of the log, after a recovery or a restore; "" before any.
+	LogLines    []*wire.LogLine     `cbor:"12,keyasint,omitempty"` // Of the log's checkpoints, after the genesis's; oldest first.
+	Epochs      []*wire.Epoch       `cbor:"13,keyasint,omitempty"` // Of ids, begun by restored backups; oldest first.
+	Removed     []*wire.Removed     `cbor:"11,keyasint,omitempty"`
+	List        *wire.ListInfo      `cbor:"4,keyasint,omitempty"` // nil: no list was ever activated.
+	ListSynced  engine.Time         `cbor:"5,keyasint"`           // Last successful sync or import of the active list.
+	ListVersion uint64              `cbor:"6,keyasint"`
+	Staged      []*wire.ListInfo    `cbor:"7,keyasint,omitempty"`
+	History     []*wire.ListInfo    `cbor:"-"`                     // Activations, newest last.
+	ClockOffset engine.Time         `cbor:"8,keyasint"`            // Test clock.
+	Webhooks    []*wire.Webhook     `cbor:"-"`                     // By id.
+	WebhookNext uint32              `cbor:"15,keyasint,omitempty"` // The id of the one made last.
+	Retro       *wire.RetroRun      `cbor:"14,keyasint,omitempty"` // The screening of the past that runs, or ran last; nil: none ever did.
 }
 
 // ActiveKey returns the key that signs credentials at time now: the newest one

@@ -39,7 +39,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 // rows that are over by the declarations of their tables.
 func (m *Machine) expire() {
 	m.expireDays()
-	for _, table := range declaredTables {
+	for _, table := range planned.tables {
 		table.expire(m)
 	}
 }

@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"encoding/binary"
-
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -36,28 +34,41 @@ type keyTables struct {
 	deadLetters Table[deadLetterRow, deadLetterPage]
 }
 
+// webhookList declares the webhooks.
+var webhookList = &settingsList[wire.Webhook]{
+	section: section{
+		number: sectionWebhooks, most: func(l *engine.Limits) int { return l.Webhooks },
+		sound: func(m *Machine) error { return m.keys.checkSendings() },
+	},
+	of: func(s *Settings) *[]*wire.Webhook { return &s.Webhooks },
+	share: &shareOf[wire.Webhook]{
+		most:  func(l *engine.Limits) int { return l.WebhooksOfOperator },
+		owner: func(hook *wire.Webhook) string { return hook.Operator },
+	},
+	fits: func(m *Machine) func(hook, before *wire.Webhook) bool { return m.keys.fitsWebhook },
+}
+
 var keyDeclarations = []declaration{
 	&settingsList[wire.APIKey]{
-		section: sectionAPIKeys, of: func(s *Settings) *[]*wire.APIKey { return &s.Keys },
-		most: func(l *engine.Limits) int { return l.APIKeys }, shownAs: "api_keys",
+		section: section{number: sectionAPIKeys, most: func(l *engine.Limits) int { return l.APIKeys }, shownAs: "api_keys"},
+		of:      func(s *Settings) *[]*wire.APIKey { return &s.Keys },
+		fits:    func(m *Machine) func(key, before *wire.APIKey) bool { return m.keys.fitsAPIKey },
 	},
 	&settingsList[wire.SigningKey]{
-		section: sectionSigningKeys, of: func(s *Settings) *[]*wire.SigningKey { return &s.SigningKeys },
-		most: func(l *engine.Limits) int { return l.SigningKeys }, shownAs: "signing_keys",
+		section: section{number: sectionSigningKeys, most: func(l *engine.Limits) int { return l.SigningKeys }, shownAs: "signing_keys"},
+		of:      func(s *Settings) *[]*wire.SigningKey { return &s.SigningKeys },
+		fits:    func(m *Machine) func(key, before *wire.SigningKey) bool { return m.keys.fitsSigningKey },
 	},
-	&settingsList[wire.Webhook]{
-		section: sectionWebhooks, of: func(s *Settings) *[]*wire.Webhook { return &s.Webhooks },
-		most: func(l *engine.Limits) int { return l.Webhooks },
-	},
+	webhookList,
 	&tableOf[cursorRow, cursorPage]{
-		section: sectionCursors, of: func(t *tables) *Table[cursorRow, cursorPage] { return &t.cursors },
-		codec: codec[cursorRow]{appendCursorRow, readCursorRow}, from: 1,
-		most: func(l *engine.Limits) int { return l.Webhooks },
+		section: section{number: sectionCursors, most: func(l *engine.Limits) int { return l.Webhooks }},
+		of:      func(t *tables) *Table[cursorRow, cursorPage] { return &t.cursors }, code: codeCursorRow, from: 1,
+		fits: func(m *Machine) fitting[cursorRow] { return m.keys.fitsCursor },
 	},
 	&tableOf[deadLetterRow, deadLetterPage]{
-		section: sectionDeadLetters, of: func(t *tables) *Table[deadLetterRow, deadLetterPage] { return &t.deadLetters },
-		codec: codec[deadLetterRow]{appendDeadLetterRow, readDeadLetterRow}, queue: 10,
-		most: func(l *engine.Limits) int { return l.DeadLetters * buriedFactor },
+		section: section{number: sectionDeadLetters, most: func(l *engine.Limits) int { return l.DeadLetters * buriedFactor }},
+		of:      func(t *tables) *Table[deadLetterRow, deadLetterPage] { return &t.deadLetters }, code: codeDeadLetterRow, queue: true,
+		fits: func(m *Machine) fitting[deadLetterRow] { return m.keys.fitsDeadLetter },
 	},
 }
 
@@ -86,23 +97,18 @@ type deadLetterRow struct {
 	At       engine.Time
 }
 
-func appendCursorRow(dst []byte, row *cursorRow) []byte {
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(row.Webhook)), row.Seq)
-	return binary.AppendVarint(append(dst, row.N), int64(row.At))
+func codeCursorRow(c *coder, row *cursorRow) {
+	unsigned(c, &row.Webhook)
+	unsigned(c, &row.Seq)
+	octet(c, &row.N)
+	signed(c, &row.At)
 }
 
-func readCursorRow(r *rowReader) cursorRow {
-	return cursorRow{Webhook: uint32(r.unsigned()), Seq: r.unsigned(), N: r.byte(), At: r.time()}
-}
-
-func appendDeadLetterRow(dst []byte, row *deadLetterRow) []byte {
-	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(row.Webhook)), row.Seq)
-	dst = append(dst, row.N, row.Attempts)
-	return binary.AppendVarint(binary.AppendUvarint(dst, uint64(row.Status)), int64(row.At))
-}
-
-func readDeadLetterRow(r *rowReader) deadLetterRow {
-	return deadLetterRow{
-		Webhook: uint32(r.unsigned()), Seq: r.unsigned(), N: r.byte(), Attempts: r.byte(), Status: uint16(r.unsigned()), At: r.time(),
-	}
+func codeDeadLetterRow(c *coder, row *deadLetterRow) {
+	unsigned(c, &row.Webhook)
+	unsigned(c, &row.Seq)
+	octet(c, &row.N)
+	octet(c, &row.Attempts)
+	unsigned(c, &row.Status)
+	signed(c, &row.At)
 }

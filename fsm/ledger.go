@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"encoding/binary"
-
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
@@ -14,7 +12,7 @@ type ledger struct {
 	*core
 	*ledgerTables
 	registry *registry
-	desk     *desk
+	officers officers
 
 	// Rebuilt by Restore, never iterated.
 	structuringBy map[structuringKey]uint64
@@ -27,6 +25,14 @@ type ledger struct {
 	moment      engine.Moment
 	written     leaf.Screen
 	recordBlock []byte // The block that records are cut from, up to where it is taken.
+}
+
+// officers is what the ledger asks of the desk.
+type officers interface {
+	enterReview(row ReviewRow)
+	approvedOn(record uint64) (day engine.Day, approved bool)
+	alertOperator(slot engine.AgentSlot)
+	alertPayment(kind uint8, b *wire.Hold, settled uint64)
 }
 
 func newLedger(c *core, t *ledgerTables, registry *registry) *ledger {
@@ -52,33 +58,39 @@ type ledgerTables struct {
 
 var ledgerDeclarations = []declaration{
 	&tableOf[activityRow, activityPage]{
-		section: sectionActivity, of: func(t *tables) *Table[activityRow, activityPage] { return &t.activity },
-		codec: codec[activityRow]{appendActivityRow, readActivityRow}, from: 1,
-		most: func(l *engine.Limits) int { return l.Agents },
+		section: section{
+			number: sectionActivity, most: func(l *engine.Limits) int { return l.Agents },
+			sound: func(m *Machine) error { return m.ledger.checkActivitySweep() },
+		},
+		of: func(t *tables) *Table[activityRow, activityPage] { return &t.activity }, code: codeActivityRow, from: 1,
+		mark: func(t *tables, meta *snapshotMeta) (held, noted *uint64) { return &t.activitySweep, &meta.Sweep },
+		fits: func(m *Machine) fitting[activityRow] { return m.ledger.fitsActivity },
 	},
 	&tableOf[structuringRow, structuringPage]{
-		section: sectionStructuring, of: func(t *tables) *Table[structuringRow, structuringPage] { return &t.structuring },
-		codec: codec[structuringRow]{appendStructuringRow, readStructuringRow}, from: 1,
-		most:   func(l *engine.Limits) int { return l.Structuring },
+		section: section{
+			number: sectionStructuring, most: func(l *engine.Limits) int { return l.Structuring },
+			sound: func(m *Machine) error { return m.ledger.checkBands() },
+		},
+		of: func(t *tables) *Table[structuringRow, structuringPage] { return &t.structuring }, code: codeStructuringRow, from: 1,
 		over:   func(m *Machine, row *structuringRow) bool { return m.ledger.bandOver(row) },
 		oldest: func(t *tables) uint64 { return t.bandEnds.oldest }, forget: func(m *Machine) { m.ledger.dropOldestBand() },
 	},
 	&tableOf[holdRow, holdPage]{
-		section: sectionHolds, of: func(t *tables) *Table[holdRow, holdPage] { return &t.holds },
-		codec: codec[holdRow]{appendHoldRow, readHoldRow}, from: 1,
-		most: func(l *engine.Limits) int { return l.Holds }, shownAs: "holds",
+		section: section{number: sectionHolds, most: func(l *engine.Limits) int { return l.Holds }, shownAs: "holds"},
+		of:      func(t *tables) *Table[holdRow, holdPage] { return &t.holds }, code: codeHoldRow, from: 1,
+		fits: func(m *Machine) fitting[holdRow] { return m.ledger.fitsHold },
 	},
 	&tableOf[outcomeRow, outcomePage]{
-		section: sectionOutcomes, of: func(t *tables) *Table[outcomeRow, outcomePage] { return &t.outcomes },
-		codec: codec[outcomeRow]{appendOutcomeRow, readOutcomeRow}, queue: 5,
-		most:   func(l *engine.Limits) int { return l.Outcomes },
+		section: section{number: sectionOutcomes, most: func(l *engine.Limits) int { return l.Outcomes }},
+		of:      func(t *tables) *Table[outcomeRow, outcomePage] { return &t.outcomes }, code: codeOutcomeRow, queue: true,
+		fits:   func(m *Machine) fitting[outcomeRow] { return m.ledger.fitsOutcome },
 		over:   func(m *Machine, row *outcomeRow) bool { return row.Later < m.oldest },
 		forget: func(m *Machine) { m.ledger.forgetOutcome() },
 	},
 	&tableOf[referenceRow, referencePage]{
-		section: sectionReferences, of: func(t *tables) *Table[referenceRow, referencePage] { return &t.references },
-		codec: codec[referenceRow]{appendReferenceRow, readReferenceRow}, queue: 6,
-		most:   func(l *engine.Limits) int { return l.References },
+		section: section{number: sectionReferences, most: func(l *engine.Limits) int { return l.References }},
+		of:      func(t *tables) *Table[referenceRow, referencePage] { return &t.references }, code: codeReferenceRow, queue: true,
+		fits:   func(m *Machine) fitting[referenceRow] { return m.ledger.fitsReference },
 		over:   func(m *Machine, row *referenceRow) bool { return m.ledger.referenceOver(row) },
 		forget: func(m *Machine) { m.ledger.forgetReference() },
 	},
@@ -131,133 +143,79 @@ type referenceRow struct {
 	At   engine.Time
 }
 
-func appendHoldRow(dst []byte, row *holdRow) []byte {
-	dst = binary.AppendUvarint(dst, row.Leaf)
-	dst = binary.AppendVarint(dst, int64(row.ExpiresAt))
-	dst = binary.AppendVarint(dst, int64(row.Amount))
-	dst = append(dst, row.Reference[:]...)
-	dst = binary.AppendUvarint(dst, uint64(row.Agent))
-	dst = binary.AppendUvarint(dst, uint64(row.Fleet))
-	return binary.AppendUvarint(dst, uint64(row.Day))
+func codeHoldRow(c *coder, row *holdRow) {
+	unsigned(c, &row.Leaf)
+	signed(c, &row.ExpiresAt)
+	signed(c, &row.Amount)
+	c.raw(row.Reference[:])
+	unsigned(c, &row.Agent)
+	unsigned(c, &row.Fleet)
+	unsigned(c, &row.Day)
 }
 
-func readHoldRow(r *rowReader) (row holdRow) {
-	row.Leaf, row.ExpiresAt, row.Amount = r.unsigned(), r.time(), engine.USD(r.signed())
-	r.fill(row.Reference[:])
-	row.Agent, row.Fleet, row.Day = engine.AgentSlot(r.unsigned()), engine.FleetSlot(r.unsigned()), engine.Day(r.unsigned())
-	if row.Amount < 0 {
-		r.bad = true
-	}
-	return row
+func codeOutcomeRow(c *coder, row *outcomeRow) {
+	unsigned(c, &row.Leaf)
+	unsigned(c, &row.Later)
+	unsigned(c, &row.Late)
+	signed(c, &row.At)
+	octet(c, &row.State)
 }
 
-func appendOutcomeRow(dst []byte, row *outcomeRow) []byte {
-	dst = binary.AppendUvarint(dst, row.Leaf)
-	dst = binary.AppendUvarint(dst, row.Later)
-	dst = binary.AppendUvarint(dst, row.Late)
-	return append(binary.AppendVarint(dst, int64(row.At)), byte(row.State))
+func codeReferenceRow(c *coder, row *referenceRow) {
+	c.raw(row.Key[:])
+	unsigned(c, &row.Leaf)
+	signed(c, &row.At)
 }
 
-func readOutcomeRow(r *rowReader) outcomeRow {
-	row := outcomeRow{Leaf: r.unsigned(), Later: r.unsigned(), Late: r.unsigned(), At: r.time(), State: HoldState(r.byte())}
-	if row.State == HoldOpen || row.State > HoldExpired {
-		r.bad = true
-	}
-	return row
+// codeActivityRow codes of the three rings only the buckets that counted.
+func codeActivityRow(c *coder, row *activityRow) {
+	unsigned(c, &row.Agent)
+	c.use(&row.Judged)
+	signed(c, &row.Velocity.Second)
+	codeRing(c, row.Velocity.Seconds[:])
+	codeRing(c, row.Velocity.Minutes[:])
+	codeRing(c, row.Velocity.Hours[:])
 }
 
-func appendReferenceRow(dst []byte, row *referenceRow) []byte {
-	dst = append(dst, row.Key[:]...)
-	return binary.AppendVarint(binary.AppendUvarint(dst, row.Leaf), int64(row.At))
-}
-
-func readReferenceRow(r *rowReader) (row referenceRow) {
-	r.fill(row.Key[:])
-	row.Leaf, row.At = r.unsigned(), r.time()
-	return row
-}
-
-// appendActivityRow writes of the three rings only the buckets that counted.
-func appendActivityRow(dst []byte, row *activityRow) []byte {
-	dst = binary.AppendUvarint(dst, uint64(row.Agent))
-	dst = appendUse(dst, &row.Judged)
-	dst = binary.AppendVarint(dst, row.Velocity.Second)
-	dst = appendRing(dst, row.Velocity.Seconds[:])
-	dst = appendRing(dst, row.Velocity.Minutes[:])
-	return appendRing(dst, row.Velocity.Hours[:])
-}
-
-func readActivityRow(r *rowReader) (row activityRow) {
-	row.Agent, row.Judged = engine.AgentSlot(r.unsigned()), readUse(r)
-	if row.Velocity.Second = r.signed(); row.Velocity.Second <= 0 {
-		r.bad = true
-	}
-	readRing(r, row.Velocity.Seconds[:])
-	readRing(r, row.Velocity.Minutes[:])
-	readRing(r, row.Velocity.Hours[:])
-	return row
-}
-
-// appendRing writes how many buckets are not empty, and of each how many empty ones
-// stand before it and its count.
-func appendRing[N uint16 | uint32](dst []byte, ring []N) []byte {
-	filled := 0
+// codeRing codes how many buckets are not empty, and of each how many empty ones stand
+// before it and its count.
+func codeRing[N uint16 | uint32](c *coder, ring []N) {
+	filled := byte(0)
 	for _, n := range ring {
 		if n != 0 {
 			filled++
 		}
 	}
-	dst = append(dst, byte(filled))
-	gap := byte(0)
-	for _, n := range ring {
-		if n == 0 {
+	octet(c, &filled)
+	for at := 0; filled > 0; filled-- {
+		gap := byte(0)
+		for !c.reading && ring[at+int(gap)] == 0 {
 			gap++
-			continue
 		}
-		dst = binary.AppendUvarint(append(dst, gap), uint64(n))
-		gap = 0
-	}
-	return dst
-}
-
-func readRing[N uint16 | uint32](r *rowReader, ring []N) {
-	at := 0
-	for range r.byte() {
-		at += int(r.byte())
-		n := r.unsigned()
-		if at >= len(ring) || n == 0 || uint64(N(n)) != n {
-			r.bad = true
+		octet(c, &gap)
+		if at += int(gap); at >= len(ring) {
+			c.fail()
 			return
 		}
-		ring[at] = N(n)
+		if unsigned(c, &ring[at]); ring[at] == 0 {
+			c.fail()
+			return
+		}
 		at++
 	}
 }
 
-func appendStructuringRow(dst []byte, row *structuringRow) []byte {
-	dst = binary.AppendUvarint(dst, uint64(row.Key.Root))
-	dst = append(dst, row.Key.Party[:]...)
-	dst = binary.AppendUvarint(dst, uint64(row.Older))
-	dst = binary.AppendUvarint(dst, uint64(row.Newer))
-	dst = append(dst, row.Band.Next)
-	for _, at := range row.Band.Times {
-		dst = binary.AppendVarint(dst, int64(at))
-	}
-	return dst
-}
-
-func readStructuringRow(r *rowReader) (row structuringRow) {
-	row.Key.Root = engine.AgentSlot(r.unsigned())
-	r.fill(row.Key.Party[:])
-	row.Older, row.Newer = uint32(r.unsigned()), uint32(r.unsigned())
-	row.Band.Next = r.byte()
-	if row.Band.Next >= engine.StructuringCallsMax {
-		r.bad = true
+func codeStructuringRow(c *coder, row *structuringRow) {
+	unsigned(c, &row.Key.Root)
+	c.raw(row.Key.Party[:])
+	unsigned(c, &row.Older)
+	unsigned(c, &row.Newer)
+	if octet(c, &row.Band.Next); row.Band.Next >= engine.StructuringCallsMax {
+		c.fail()
 	}
 	for i := range row.Band.Times {
-		row.Band.Times[i] = r.time()
+		signed(c, &row.Band.Times[i])
 	}
-	return row
 }
 
 // activityRow is what an agent did of late. Only agents that were screened within

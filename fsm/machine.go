@@ -50,13 +50,15 @@ func New() *Machine {
 	m.registry = newRegistry(c, &t.registryTables, m.calendar)
 	m.ledger = newLedger(c, &t.ledgerTables, m.registry)
 	m.desk = newDesk(c, &t.deskTables, m.registry, m.ledger)
-	m.ledger.desk = m.desk
+	m.ledger.officers = m.desk
 	m.rulebook = &rulebook{core: c, rulebookTables: &t.rulebookTables, calendar: m.calendar, registry: m.registry, desk: m.desk}
 	m.keys = newKeys(c, &t.keyTables, m.calendar, m.registry, m.rulebook)
-	for _, table := range declaredTables {
+	for _, table := range planned.tables {
 		table.begin(t)
 	}
-	t.userSweep, t.activitySweep = 1, 1
+	for _, table := range planned.derived {
+		table.begin(t)
+	}
 	return m
 }
 
@@ -90,8 +92,8 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 
 // Rows returns how many rows the tables hold: what a digest or a snapshot costs.
 func (m *Machine) Rows() (rows int) {
-	for _, table := range declaredTables {
-		rows += table.count(&m.tables)
+	for _, table := range planned.tables {
+		rows += table.count(&m.tables, m.settings)
 	}
 	return rows
 }

@@ -1,10 +1,6 @@
 package fsm
 
-import (
-	"errors"
-
-	"railguard/engine"
-)
+import "railguard/engine"
 
 // What became of payments: open holds, how each ended, and the payment references
 // that were used.
@@ -57,40 +53,6 @@ func (m *ledger) dropHold(at uint64) {
 		m.raiseHold(at)
 		m.sinkHold(at)
 	}
-}
-
-// rebuild fills the private maps of a restored state and demands what Apply relies on.
-func (m *ledger) rebuildPayments() error {
-	for i := m.holds.First(); i < m.holds.Next(); i++ {
-		row := m.holds.At(i)
-		if row.Leaf >= m.size || i > 1 && row.before(m.holds.At(i/2)) || row.Agent != 0 && !m.registry.agents.Has(uint64(row.Agent)) {
-			return errors.New("holds: broken row")
-		}
-		m.holdAt[row.Leaf] = i
-	}
-	after := uint64(0)
-	for i := m.outcomes.First(); i < m.outcomes.Next(); i++ {
-		row := m.outcomes.At(i)
-		if _, open := m.holdAt[row.Leaf]; open || row.Later < after || row.Later >= m.size || row.Late >= m.size || row.Leaf >= row.Later {
-			return errPositions
-		}
-		m.outcomeAt[row.Leaf], after = i, row.Later+1
-	}
-	used := 0
-	for i := m.references.First(); i < m.references.Next(); i++ {
-		row := m.references.At(i)
-		if row.Leaf >= m.size || i > m.references.First() && row.At < m.references.At(i-1).At {
-			return errPositions
-		}
-		if row.Key != (engine.ReferenceKey{}) {
-			m.referenceAt[row.Key] = i
-			used++
-		}
-	}
-	if len(m.holdAt) != m.holds.Len() || len(m.outcomeAt) != m.outcomes.Len() || len(m.referenceAt) != used {
-		return errors.New("payments: two rows of one key")
-	}
-	return nil
 }
 
 // Payment references (decision 47): the one payment that uses a reference holds it for

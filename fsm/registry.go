@@ -1,10 +1,6 @@
 package fsm
 
-import (
-	"encoding/binary"
-
-	"railguard/engine"
-)
+import "railguard/engine"
 
 // registry is the part that knows the parties: agents, users, fleets and operators, their
 // credentials, and the counters that payments stand on.
@@ -44,126 +40,113 @@ type registryTables struct {
 
 var registryDeclarations = []declaration{
 	&tableOf[engine.AgentRow, agentPage]{
-		section: sectionAgents, of: func(t *tables) *Table[engine.AgentRow, agentPage] { return &t.agents },
-		codec: codec[engine.AgentRow]{appendAgentRow, readAgentRow}, from: 1,
-		most: func(l *engine.Limits) int { return l.Agents }, shownAs: "agents",
+		section: section{number: sectionAgents, most: func(l *engine.Limits) int { return l.Agents }, shownAs: "agents", sound: func(m *Machine) error { return m.registry.checkLengths() }},
+		of:      func(t *tables) *Table[engine.AgentRow, agentPage] { return &t.agents }, code: codeAgentRow, from: 1,
 	},
 	&tableOf[*engine.AgentProfile, profilePage]{
-		section: sectionProfiles, of: func(t *tables) *Table[*engine.AgentProfile, profilePage] { return &t.profiles },
-		codec: valueCodec[engine.AgentProfile](), from: 1,
-		most: func(l *engine.Limits) int { return l.Agents },
-		taken: func(m *Machine, profile *engine.AgentProfile) {
-			if profile != nil {
-				m.registry.shared.agent(profile)
+		section: section{number: sectionProfiles, most: func(l *engine.Limits) int { return l.Agents }},
+		of:      func(t *tables) *Table[*engine.AgentProfile, profilePage] { return &t.profiles }, code: codeValue[engine.AgentProfile], from: 1,
+		taken: func(m *Machine, profile **engine.AgentProfile) {
+			if *profile != nil {
+				m.registry.shared.agent(*profile)
 			}
 		},
+		fits: func(m *Machine) fitting[*engine.AgentProfile] { return m.registry.fitsAgent },
 	},
 	&tableOf[*[]engine.Attestation, attestationPage]{
-		section: sectionAttestations, of: func(t *tables) *Table[*[]engine.Attestation, attestationPage] { return &t.attestations },
-		codec: valueCodec[[]engine.Attestation](), from: 1,
-		most: func(l *engine.Limits) int { return l.Agents },
+		section: section{number: sectionAttestations, most: func(l *engine.Limits) int { return l.Agents }},
+		of:      func(t *tables) *Table[*[]engine.Attestation, attestationPage] { return &t.attestations }, code: codeValue[[]engine.Attestation], from: 1,
 	},
 	&tableOf[engine.UserRow, userPage]{
-		section: sectionUsers, of: func(t *tables) *Table[engine.UserRow, userPage] { return &t.users },
-		codec: codec[engine.UserRow]{appendUserRow, readUserRow}, from: 1,
-		stored: func(row *engine.UserRow) bool { return *row != engine.UserRow{} }, placed: true, readAll: func(s *restorer, r *rowReader, rows uint32) error {
-			return s.m.registry.readUsers(r, rows, s.meta.UserNext)
+		section: section{
+			number: sectionUsers, most: func(l *engine.Limits) int { return l.Users }, shownAs: "users",
+			filled: func(t *tables, l *engine.Limits) (int, int) { return t.usersHeld, l.Users },
+			sound:  func(m *Machine) error { return m.registry.checkUserSweep() },
 		},
-		most: func(l *engine.Limits) int { return l.Users }, shownAs: "users",
-		filled: func(t *tables, l *engine.Limits) (int, int) { return t.usersHeld, l.Users },
+		of: func(t *tables) *Table[engine.UserRow, userPage] { return &t.users }, code: codeUserRow, from: 1,
+		gaps: &gapsOf[engine.UserRow]{held: isUser, next: func(meta *snapshotMeta) *uint64 { return &meta.UserNext }},
+		mark: func(t *tables, meta *snapshotMeta) (held, noted *uint64) { return &t.userSweep, &meta.UserSweep },
+		fits: func(m *Machine) fitting[engine.UserRow] { return m.registry.fitsUserRow },
 	},
 	&tableOf[*engine.UserProfile, userProfilePage]{
-		section: sectionUserProfiles, of: func(t *tables) *Table[*engine.UserProfile, userProfilePage] { return &t.userProfiles },
-		codec: valueCodec[engine.UserProfile](), from: 1,
-		stored: func(profile **engine.UserProfile) bool { return *profile != nil }, readAll: func(s *restorer, r *rowReader, rows uint32) error {
-			return s.m.registry.readUserProfiles(r, rows, s.meta.UserNext)
+		section: section{number: sectionUserProfiles, most: func(l *engine.Limits) int { return l.Users }},
+		of:      func(t *tables) *Table[*engine.UserProfile, userProfilePage] { return &t.userProfiles }, code: codeValue[engine.UserProfile], from: 1,
+		gaps: &gapsOf[*engine.UserProfile]{
+			held: isUserProfile, place: func(profile **engine.UserProfile) uint64 { return uint64((*profile).Slot) },
+			next: func(meta *snapshotMeta) *uint64 { return &meta.UserNext },
 		},
-		most: func(l *engine.Limits) int { return l.Users },
+		fits: func(m *Machine) fitting[*engine.UserProfile] { return m.registry.fitsUser },
 	},
 	&tableOf[engine.FleetRow, fleetPage]{
-		section: sectionFleets, of: func(t *tables) *Table[engine.FleetRow, fleetPage] { return &t.fleets },
-		codec: codec[engine.FleetRow]{appendFleetRow, readFleetRow}, from: 1,
-		most: func(l *engine.Limits) int { return l.Fleets }, shownAs: "fleets",
+		section: section{number: sectionFleets, most: func(l *engine.Limits) int { return l.Fleets }, shownAs: "fleets"},
+		of:      func(t *tables) *Table[engine.FleetRow, fleetPage] { return &t.fleets }, code: codeFleetRow, from: 1,
 	},
 	&tableOf[*engine.FleetProfile, fleetProfilePage]{
-		section: sectionFleetProfiles, of: func(t *tables) *Table[*engine.FleetProfile, fleetProfilePage] { return &t.fleetProfiles },
-		codec: valueCodec[engine.FleetProfile](), from: 1,
-		most: func(l *engine.Limits) int { return l.Fleets },
+		section: section{number: sectionFleetProfiles, most: func(l *engine.Limits) int { return l.Fleets }},
+		of:      func(t *tables) *Table[*engine.FleetProfile, fleetProfilePage] { return &t.fleetProfiles }, code: codeValue[engine.FleetProfile], from: 1,
+		fits: func(m *Machine) fitting[*engine.FleetProfile] { return m.registry.fitsFleet },
 	},
 	&tableOf[engine.OperatorRow, operatorPage]{
-		section: sectionOperators, of: func(t *tables) *Table[engine.OperatorRow, operatorPage] { return &t.operators },
-		codec: codec[engine.OperatorRow]{appendOperatorRow, readOperatorRow}, from: 1,
-		most: func(l *engine.Limits) int { return l.Operators }, shownAs: "operators",
+		section: section{number: sectionOperators, most: func(l *engine.Limits) int { return l.Operators }, shownAs: "operators"},
+		of:      func(t *tables) *Table[engine.OperatorRow, operatorPage] { return &t.operators }, code: codeOperatorRow, from: 1,
 	},
 	&tableOf[*engine.OperatorProfile, operatorProfilePage]{
-		section: sectionOperatorProfiles, of: func(t *tables) *Table[*engine.OperatorProfile, operatorProfilePage] { return &t.operatorProfiles },
-		codec: valueCodec[engine.OperatorProfile](), from: 1,
-		most: func(l *engine.Limits) int { return l.Operators },
+		section: section{number: sectionOperatorProfiles, most: func(l *engine.Limits) int { return l.Operators }},
+		of:      func(t *tables) *Table[*engine.OperatorProfile, operatorProfilePage] { return &t.operatorProfiles }, code: codeValue[engine.OperatorProfile], from: 1,
+		fits: func(m *Machine) fitting[*engine.OperatorProfile] { return m.registry.fitsOperator },
 	},
 	&tableOf[statusRow, statusPage]{
-		section: sectionStatuses, of: func(t *tables) *Table[statusRow, statusPage] { return &t.statuses },
-		codec: codec[statusRow]{appendStatusRow, readStatusRow}, from: 1,
-		stored: func(row *statusRow) bool { return row.Slot != 0 }, placed: true, readAll: func(s *restorer, r *rowReader, rows uint32) error {
-			return s.m.registry.readStatuses(r, rows, &s.meta.Statuses)
+		section: section{
+			number: sectionStatuses, most: func(l *engine.Limits) int { return l.Statuses }, shownAs: "status_entries",
+			sound: func(m *Machine) error { return m.registry.checkStatuses() }, summedBehind: sectionDays,
 		},
-		most: func(l *engine.Limits) int { return l.Statuses }, shownAs: "status_entries",
+		of: func(t *tables) *Table[statusRow, statusPage] { return &t.statuses }, code: codeStatusRow, from: 1,
+		gaps: &gapsOf[statusRow]{
+			held:  func(row *statusRow) bool { return row.Slot != 0 },
+			first: func(meta *snapshotMeta) *uint64 { return &meta.Statuses.First },
+			next:  func(meta *snapshotMeta) *uint64 { return &meta.Statuses.Next },
+		},
+		fits: func(m *Machine) fitting[statusRow] { return m.registry.fitsStatus },
 	},
 }
 
-func appendAgentRow(dst []byte, row *engine.AgentRow) []byte {
-	dst = append(dst, byte(row.Status), row.StatusReason, flag(row.Institutions))
-	dst = binary.AppendUvarint(dst, uint64(row.MinVersion))
-	dst = binary.AppendUvarint(dst, uint64(row.Children))
-	dst = binary.AppendVarint(dst, int64(row.StatusAt))
-	dst = binary.AppendVarint(dst, int64(row.OverlapUntil))
-	dst = binary.AppendVarint(dst, int64(row.OwnershipFrom))
-	dst = binary.AppendVarint(dst, int64(row.OwnershipAt))
-	dst = binary.AppendVarint(dst, int64(row.AttestedAt))
-	dst = appendSpend(dst, &row.Spend)
-	dst = binary.AppendUvarint(dst, row.Sequence)
-	dst = binary.AppendUvarint(dst, row.LastLeaf)
-	return binary.AppendVarint(dst, row.CountedFrom)
+func codeAgentRow(c *coder, row *engine.AgentRow) {
+	c.status(&row.Status)
+	octet(c, &row.StatusReason)
+	c.flag(&row.Institutions)
+	unsigned(c, &row.MinVersion)
+	unsigned(c, &row.Children)
+	signed(c, &row.StatusAt)
+	signed(c, &row.OverlapUntil)
+	signed(c, &row.OwnershipFrom)
+	signed(c, &row.OwnershipAt)
+	signed(c, &row.AttestedAt)
+	c.spend(&row.Spend)
+	unsigned(c, &row.Sequence)
+	unsigned(c, &row.LastLeaf)
+	signed(c, &row.CountedFrom)
 }
 
-func readAgentRow(r *rowReader) engine.AgentRow {
-	return engine.AgentRow{
-		Status: r.status(), StatusReason: r.byte(), Institutions: r.byte() != 0,
-		MinVersion: uint16(r.unsigned()), Children: uint16(r.unsigned()),
-		StatusAt: r.time(), OverlapUntil: r.time(), OwnershipFrom: r.time(), OwnershipAt: r.time(), AttestedAt: r.time(),
-		Spend: r.spend(), Sequence: r.unsigned(), LastLeaf: r.unsigned(), CountedFrom: r.signed(),
-	}
+func codeUserRow(c *coder, row *engine.UserRow) {
+	c.status(&row.Status)
+	octet(c, &row.StatusReason)
+	c.flag(&row.Institutions)
+	unsigned(c, &row.MinVersion)
+	signed(c, &row.StatusAt)
+	signed(c, &row.OverlapUntil)
+	c.use(&row.Judged)
 }
 
-func appendUserRow(dst []byte, row *engine.UserRow) []byte {
-	dst = append(dst, byte(row.Status), row.StatusReason, flag(row.Institutions))
-	dst = binary.AppendUvarint(dst, uint64(row.MinVersion))
-	dst = binary.AppendVarint(dst, int64(row.StatusAt))
-	dst = binary.AppendVarint(dst, int64(row.OverlapUntil))
-	return appendUse(dst, &row.Judged)
+func codeFleetRow(c *coder, row *engine.FleetRow) {
+	unsigned(c, &row.Agents)
+	c.spend(&row.Spend)
 }
 
-func readUserRow(r *rowReader) engine.UserRow {
-	return engine.UserRow{
-		Status: r.status(), StatusReason: r.byte(), Institutions: r.byte() != 0,
-		MinVersion: uint16(r.unsigned()), StatusAt: r.time(), OverlapUntil: r.time(), Judged: readUse(r),
-	}
-}
-
-func appendFleetRow(dst []byte, row *engine.FleetRow) []byte {
-	return appendSpend(binary.AppendUvarint(dst, uint64(row.Agents)), &row.Spend)
-}
-
-func readFleetRow(r *rowReader) engine.FleetRow {
-	return engine.FleetRow{Agents: uint32(r.unsigned()), Spend: r.spend()}
-}
-
-func appendOperatorRow(dst []byte, row *engine.OperatorRow) []byte {
-	dst = binary.AppendUvarint(append(dst, flag(row.Suspended), flag(row.Institutions)), uint64(row.Agents))
-	return binary.AppendVarint(dst, int64(row.StatusAt))
-}
-
-func readOperatorRow(r *rowReader) engine.OperatorRow {
-	return engine.OperatorRow{Suspended: r.byte() != 0, Institutions: r.byte() != 0, Agents: uint32(r.unsigned()), StatusAt: r.time()}
+func codeOperatorRow(c *coder, row *engine.OperatorRow) {
+	c.flag(&row.Suspended)
+	c.flag(&row.Institutions)
+	unsigned(c, &row.Agents)
+	signed(c, &row.StatusAt)
 }
 
 // statusRow is one version of a credential, at its position.
@@ -187,21 +170,14 @@ type standing struct {
 	kin     uint64 // Of the last one that may have changed those of an agent's descendants.
 }
 
-func appendStatusRow(dst []byte, row *statusRow) []byte {
-	dst = append(dst, row.Kind, flag(row.Matched))
-	for _, v := range [...]uint32{row.Slot, row.Expires, row.Older, uint32(row.Version)} {
-		dst = binary.AppendUvarint(dst, uint64(v))
-	}
-	return binary.LittleEndian.AppendUint32(dst, row.Key)
-}
-
-func readStatusRow(r *rowReader) (row statusRow) {
-	row.Kind, row.Matched = r.byte(), r.byte() != 0
-	row.Slot, row.Expires, row.Older, row.Version = uint32(r.unsigned()), uint32(r.unsigned()), uint32(r.unsigned()), uint16(r.unsigned())
-	var key [4]byte
-	r.fill(key[:])
-	row.Key = binary.LittleEndian.Uint32(key[:])
-	return row
+func codeStatusRow(c *coder, row *statusRow) {
+	octet(c, &row.Kind)
+	c.flag(&row.Matched)
+	unsigned(c, &row.Slot)
+	unsigned(c, &row.Expires)
+	unsigned(c, &row.Older)
+	unsigned(c, &row.Version)
+	fixed(c, &row.Key, 4)
 }
 
 // Agents of one operator have the same operator, wallet, policy and key, and often the same

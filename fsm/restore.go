@@ -8,7 +8,6 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/leaf"
-	"railguard/fsm/wire"
 )
 
 // restorer builds a Machine from a snapshot's blocks.
@@ -16,6 +15,7 @@ type restorer struct {
 	m    *Machine
 	meta *snapshotMeta
 	last uint16
+	rows int // Of section last, so far.
 
 	settled bool // The settings were read.
 }
@@ -25,20 +25,28 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 		section > sectionSettings && !s.settled {
 		return errors.New("out of order")
 	}
-	s.last = section
-	r := &rowReader{data: payload}
+	if section != s.last {
+		s.last, s.rows = section, 0
+	}
+	c := &coder{data: payload, reading: true}
 	switch section {
 	case sectionMeta:
 		s.meta = &snapshotMeta{}
-		return s.readMeta(r, rows)
+		return s.readMeta(c, rows)
 	case sectionSettings:
-		return s.readSettings(r, rows)
+		return s.readSettings(c, rows)
 	}
-	one := declared(section)
+	one := declared(section, s.meta.Format)
 	if one == nil {
 		return errSection
 	}
-	return one.read(s, r, rows)
+	return one.read(s, c, int(rows))
+}
+
+// hasRoom reports whether a section may have so many rows more.
+func (s *restorer) hasRoom(of *section, rows int) bool {
+	s.rows += rows
+	return s.rows <= of.most(s.m.limits)
 }
 
 // ErrNewer says that a state is of a format that this binary does not know.
@@ -48,8 +56,8 @@ var ErrNewer = errors.New("it is of a newer release: upgrade this node")
 // not fill.
 var errSection = errors.New("unknown section: upgrade this node")
 
-func (s *restorer) readMeta(r *rowReader, rows uint32) error {
-	if err := wire.DecodeBody(r.bytes(), s.meta); err != nil || rows != 1 || r.bad {
+func (s *restorer) readMeta(c *coder, rows uint32) error {
+	if c.decode(s.meta); c.bad || rows != 1 {
 		return errRow
 	}
 	meta, m := s.meta, s.m
@@ -62,15 +70,9 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	m.limits = engine.LimitsOf(meta.Format)
 	m.format, m.index, m.term, m.now = meta.Format, meta.Index, meta.Term, meta.Time
 	m.size, m.oldest = meta.Size, meta.Oldest
-	m.registry.userSweep, m.ledger.activitySweep, m.desk.overdueTold, m.desk.sarsTold = meta.UserSweep, meta.Sweep, meta.Overdue, meta.SARsTold
 	m.ratchet = leaf.Ratchet{Key: meta.SaltKey, Day: meta.SaltDay}
 	if meta.Size > txnCount || meta.Oldest > meta.Size || meta.UserNext == 0 || meta.UserNext > userSlots+1 {
 		return errRow
-	}
-	for _, first := range meta.Firsts {
-		if first > meta.Size { // Every row of these tables came with a leaf.
-			return errRow
-		}
 	}
 	for _, hash := range meta.Frontier {
 		if len(hash) != sha256.Size {
@@ -82,8 +84,8 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 		return err
 	}
 	m.frontier = frontier
-	for _, table := range declaredTables {
-		table.start(&m.tables, meta)
+	if err := s.startTables(); err != nil {
+		return err
 	}
 	if err := m.registry.startStatuses(&meta.Statuses); err != nil {
 		return err
@@ -94,9 +96,28 @@ func (s *restorer) readMeta(r *rowReader, rows uint32) error {
 	return nil
 }
 
-func (s *restorer) readSettings(r *rowReader, rows uint32) error {
-	var v snapshotSettings
-	if err := wire.DecodeBody(r.bytes(), &v); err != nil || rows != 1 || r.bad {
+// startTables makes the tables begin where the first row of the snapshot says.
+func (s *restorer) startTables() error {
+	for _, table := range planned.tables {
+		if table.said().since > s.meta.Format {
+			continue
+		}
+		if err := table.start(&s.m.tables, s.meta); err != nil {
+			return err
+		}
+	}
+	for _, table := range planned.derived {
+		table.begin(&s.m.tables)
+	}
+	if len(s.meta.Firsts) > 0 {
+		return errRow
+	}
+	return nil
+}
+
+func (s *restorer) readSettings(c *coder, rows uint32) error {
+	v := &Settings{Format: s.m.format}
+	if c.decode(v); c.bad || rows != 1 {
 		return errRow
 	}
 	if v.Policy == nil {
@@ -113,45 +134,47 @@ func (s *restorer) readSettings(r *rowReader, rows uint32) error {
 	if v.Retro != nil && (v.Retro.List > v.ListVersion || v.Retro.Against >= v.ListVersion || v.Retro.Covered > v.ListVersion) {
 		return errRow
 	}
-	s.settled = true
-	s.m.settings = &Settings{
-		Index: v.Index, Format: s.m.format, Genesis: v.Genesis, Policy: v.Policy,
-		List: v.List, ListSynced: v.ListSynced, ListVersion: v.ListVersion, Staged: v.Staged, ClockOffset: v.ClockOffset,
-		Matcher: v.Matcher, Lineage: v.Lineage, Removed: v.Removed, LogLines: v.LogLines, Epochs: v.Epochs, WebhookNext: v.WebhookNext, Retro: v.Retro,
-	}
+	s.settled, s.m.settings = true, v
 	return nil
 }
 
 // finish checks what blocks cannot check alone and rebuilds the private maps.
 func (s *restorer) finish() (*Machine, error) {
 	m := s.m
-	if s.meta == nil {
+	switch {
+	case s.meta == nil:
 		return nil, fmt.Errorf("%w: empty", ErrSnapshot)
-	}
-	if m.root() != s.meta.Root {
+	case m.root() != s.meta.Root:
 		return nil, fmt.Errorf("%w: tree head does not match its frontier", ErrSnapshot)
-	}
-	agents, fleets, operators := m.registry.agents.Len(), m.registry.fleets.Len(), m.registry.operators.Len()
-	if m.registry.profiles.Len() != agents || m.registry.attestations.Len() != agents ||
-		m.registry.fleetProfiles.Len() != fleets || m.registry.operatorProfiles.Len() != operators {
-		return nil, fmt.Errorf("%w: tables of different lengths", ErrSnapshot)
-	}
-	if err := m.registry.finishUsers(s.meta.UserNext); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
-	}
-	if !s.settled {
+	case !s.settled:
 		return nil, fmt.Errorf("%w: no settings", ErrSnapshot)
 	}
-	statuses := func() error { return m.registry.checkStatuses(s.meta.Statuses.Next) }
-	for _, check := range []func() error{
-		m.registry.checkAgents, statuses, m.ledger.checkActivity, m.ledger.checkBands, m.registry.checkLinks, m.registry.rebuildOperators, m.rebuildIdempotency, m.checkDays,
-		m.desk.rebuildReviews, m.desk.rebuildDispositions, m.keys.checkSettings, m.checkEpochs, m.rulebook.checkLists, m.desk.rebuildProposals, m.desk.rebuildAlerts, m.desk.checkSARs,
-		m.ledger.rebuildPayments, m.calendar.checkDues, m.keys.checkWebhooks,
-	} {
-		if err := check(); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	for _, table := range planned.tables {
+		if err := table.endAt(&m.tables, s.meta); err != nil {
+			return nil, fmt.Errorf("%w: section %d ends after the state: %w", ErrSnapshot, table.said().number, err)
 		}
+	}
+	for _, one := range planned.all {
+		if err := checkRows(one, m); err != nil {
+			return nil, fmt.Errorf("%w: section %d: %w", ErrSnapshot, one.said().number, err)
+		}
+	}
+	if err := m.checkEpochs(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	m.beginIDs()
 	return m, nil
 }
+
+func checkRows(one declaration, m *Machine) error {
+	if err := one.check(m); err != nil {
+		return err
+	}
+	if sound := one.said().sound; sound != nil {
+		return sound(m)
+	}
+	return nil
+}
+
+// misfit says which row is not what Apply relies on.
+func misfit(row uint64) error { return fmt.Errorf("row %d does not fit", row) }

@@ -5,48 +5,63 @@ import (
 	"crypto/sha256"
 	"errors"
 
+	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
 // What Restore demands of a state whose bytes are whole: that Apply can follow
-// every slot, position and pointer without asking.
+// every slot, position and pointer without asking. The methods named fits look at one row
+// and enter it into the private maps (declare.go).
 
 var errPositions = errors.New("positions do not fit the leaves")
 
-// checkAgents demands of every agent a chain that ends at its root.
-func (m *registry) checkAgents() error {
-	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
-		p := *m.profiles.At(i)
-		if p == nil || uint64(p.Slot) != i || !m.operators.Has(uint64(p.Operator)) || p.Fleet != 0 && !m.fleets.Has(uint64(p.Fleet)) {
-			return errors.New("agent: broken link")
-		}
-		if p.Parent == 0 {
-			if p.Root != p.Slot || p.Depth != 0 {
-				return errors.New("agent: broken chain")
-			}
-			continue
-		}
-		if uint64(p.Parent) >= i || p.Fleet != 0 { // Parents come first; their own chains were found good.
-			return errors.New("agent: broken chain")
-		}
-		if parent := *m.profiles.At(uint64(p.Parent)); p.Depth != parent.Depth+1 || p.Depth > m.limits.Depth || p.Root != parent.Root {
-			return errors.New("agent: broken chain")
-		}
+// enterOnce enters a row's position under its key, and reports whether no row had the key.
+func enterOnce[K comparable](positions map[K]uint64, key K, at uint64) bool {
+	known := len(positions)
+	positions[key] = at
+	return len(positions) > known
+}
+
+// checkLengths demands that every row of a party has a profile beside it.
+func (m *registry) checkLengths() error {
+	if m.profiles.Len() != m.agents.Len() || m.attestations.Len() != m.agents.Len() ||
+		m.fleetProfiles.Len() != m.fleets.Len() || m.operatorProfiles.Len() != m.operators.Len() {
+		return errors.New("tables of different lengths")
 	}
 	return nil
 }
 
-// checkActivity demands that every row is one agent's, and tells the agents where
-// their rows are.
-func (m *ledger) checkActivity() error {
-	for i := m.activity.First(); i < m.activity.Next(); i++ {
-		row := m.activity.At(i)
-		if !m.registry.agents.Has(uint64(row.Agent)) || m.registry.agents.At(uint64(row.Agent)).Activity != 0 || m.registry.agents.At(uint64(row.Agent)).CountedFrom <= 0 {
-			return errors.New("activity: broken link")
-		}
-		m.registry.placeActivity(row.Agent, uint32(i))
+// fitsAgent demands of every agent a chain that ends at its root.
+func (m *registry) fitsAgent(at uint64, row, _ **engine.AgentProfile) bool {
+	p := *row
+	if p == nil || uint64(p.Slot) != at || !m.operators.Has(uint64(p.Operator)) || p.Fleet != 0 && !m.fleets.Has(uint64(p.Fleet)) {
+		return false
 	}
-	if m.activitySweep < m.activity.First() || m.activitySweep > m.activity.Next() {
+	if p.Parent == 0 {
+		return p.Root == p.Slot && p.Depth == 0
+	}
+	if uint64(p.Parent) >= at || p.Fleet != 0 { // Parents come first; their own chains were found good.
+		return false
+	}
+	parent := *m.profiles.At(uint64(p.Parent))
+	return p.Depth == parent.Depth+1 && p.Depth <= m.limits.Depth && p.Root == parent.Root
+}
+
+// fitsActivity demands that every row is one agent's, and tells the agent where it is.
+func (m *ledger) fitsActivity(at uint64, row, _ *activityRow) bool {
+	if row.Velocity.Second <= 0 || !m.registry.agents.Has(uint64(row.Agent)) {
+		return false
+	}
+	if agent := m.registry.agents.At(uint64(row.Agent)); agent.Activity != 0 || agent.CountedFrom <= 0 {
+		return false
+	}
+	m.registry.placeActivity(row.Agent, uint32(at))
+	return true
+}
+
+func (m *ledger) checkActivitySweep() error {
+	if m.activitySweep < m.activity.First() {
 		return errors.New("activity sweep outside the rows")
 	}
 	return nil
@@ -74,144 +89,226 @@ func (m *ledger) checkBands() error {
 		m.structuringBy[t.At(at).Key] = at
 		count++
 	}
-	if count != t.Len() {
+	if count != t.Len() || len(m.structuringBy) != count {
 		return broken
 	}
-	return eachOnce(len(m.structuringBy), t.Len())
+	return nil
 }
 
-// checkLinks demands that every other profile stands at its slot and names slots
-// that exist.
-func (m *registry) checkLinks() error {
-	for i := m.userProfiles.skip(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skip(i + 1) {
-		p := *m.userProfiles.At(i)
-		if p == nil {
-			continue // Erased.
-		}
-		if uint64(p.Slot) != i {
-			return errors.New("user: broken link")
-		}
-		for _, slot := range p.Agents {
-			if !m.agents.Has(uint64(slot)) {
-				return errors.New("user: broken link")
-			}
+// fitsUserRow demands a profile beside every user, and counts the users.
+func (m *registry) fitsUserRow(at uint64, row, _ *engine.UserRow) bool {
+	if !isUser(row) {
+		return true
+	}
+	m.usersHeld++
+	return row.MinVersion != 0 && m.userProfiles.Has(at) && isUserProfile(m.userProfiles.At(at))
+}
+
+// fitsUser demands that a profile stands at its slot, beside a user, and names agents that
+// exist.
+func (m *registry) fitsUser(at uint64, row, _ **engine.UserProfile) bool {
+	p := *row
+	if p == nil {
+		return true // Erased.
+	}
+	if uint64(p.Slot) != at || !m.users.Has(at) || !isUser(m.users.At(at)) {
+		return false
+	}
+	for _, slot := range p.Agents {
+		if !m.agents.Has(uint64(slot)) {
+			return false
 		}
 	}
-	for i := m.fleetProfiles.First(); i < m.fleetProfiles.Next(); i++ {
-		if p := *m.fleetProfiles.At(i); p == nil || uint64(p.Slot) != i || !m.operators.Has(uint64(p.Operator)) {
-			return errors.New("fleet: broken link")
-		}
-	}
-	for i := m.operatorProfiles.First(); i < m.operatorProfiles.Next(); i++ {
-		if p := *m.operatorProfiles.At(i); p == nil || uint64(p.Slot) != i {
-			return errors.New("operator: broken link")
-		}
-	}
-	if m.userSweep < m.users.First() || m.userSweep > m.users.Next() {
+	return true
+}
+
+func (m *registry) checkUserSweep() error {
+	if m.users.First() != m.userProfiles.First() || m.userSweep < m.users.First() {
 		return errors.New("user sweep outside the users")
 	}
 	return nil
 }
 
-// rebuildOperators finds the operators by their keys.
-func (m *registry) rebuildOperators() error {
-	for i := m.operatorProfiles.First(); i < m.operatorProfiles.Next(); i++ {
-		profile := *m.operatorProfiles.At(i)
-		m.operatorByKey[profile.Key] = profile.Slot
-	}
-	return eachOnce(len(m.operatorByKey), m.operators.Len())
+func (m *registry) fitsFleet(at uint64, row, _ **engine.FleetProfile) bool {
+	p := *row
+	return p != nil && uint64(p.Slot) == at && m.operators.Has(uint64(p.Operator))
 }
 
-var errKeys = errors.New("two rows of one key")
+func (m *registry) fitsOperator(at uint64, row, _ **engine.OperatorProfile) bool {
+	p := *row
+	if p == nil || uint64(p.Slot) != at {
+		return false
+	}
+	if _, twice := m.operatorByKey[p.Key]; twice {
+		return false
+	}
+	m.operatorByKey[p.Key] = p.Slot
+	return true
+}
 
-// eachOnce fails where fewer keys were found than there are rows.
-func eachOnce(found, rows int) error {
-	if found != rows {
-		return errKeys
+// hasLeaf reports whether a leaf was written.
+func (m *core) hasLeaf(at uint64) bool { return at < m.size }
+
+func (m *core) fitsKey(at uint64, row, _ *idemRow) bool {
+	return m.hasLeaf(row.Leaf) && enterOnce(m.idemByKey, row.Key, at)
+}
+
+// fitsDay demands that days and their first leaves rise.
+func (m *core) fitsDay(_ uint64, row, before *dayRow) bool {
+	return m.hasLeaf(row.First) && (before == nil || row.Day > before.Day && row.First > before.First)
+}
+
+// fitsReview demands that reviews name leaves that were written, in their order, and finds
+// the open ones.
+func (m *desk) fitsReview(at uint64, row, before *ReviewRow) bool {
+	if !m.hasLeaf(row.Leaf) || before != nil && row.Leaf <= before.Leaf {
+		return false
+	}
+	m.openWordOf(at)
+	if row.State == ReviewOpen {
+		m.reviewOpened(at)
+	}
+	return true
+}
+
+func (m *desk) fitsDisposition(at uint64, row, before *dispositionRow) bool {
+	return m.hasLeaf(row.Later) && row.Leaf < row.Later && (before == nil || row.Later > before.Later) && enterOnce(m.disposedBy, row.Leaf, at)
+}
+
+// fitsProposal demands the order of the proposals, and of the open ones one of a case.
+func (m *desk) fitsProposal(at uint64, row, before *proposalRow) bool {
+	if !m.hasLeaf(row.Later) || row.Leaf >= row.Later || row.Disposition > wire.EscalateSAR || before != nil && row.At < before.At {
+		return false
+	}
+	return row.Disposition == 0 || enterOnce(m.proposalAt, row.Leaf, at)
+}
+
+func (m *desk) fitsAlert(at uint64, row, before *AlertRow) bool {
+	if !m.hasLeaf(row.Leaf) || before != nil && row.Leaf <= before.Leaf || row.Later != 0 && (row.Later <= row.Leaf || !m.hasLeaf(row.Later)) || leaf.AlertName(row.Kind) == "" {
+		return false
+	}
+	if row.Later == 0 {
+		m.alertsOpen[row.Kind]++
+	}
+	return enterOnce(m.alertAt, alertKey{row.List, row.Subject, row.Kind}, at)
+}
+
+func (m *desk) checkAlertsOpen() error {
+	if m.alertsOpen.All() > m.limits.Alerts {
+		return errors.New("too many alerts are open")
 	}
 	return nil
 }
 
-// rebuildIdempotency finds the idempotency keys, and demands that they name leaves.
-func (m *core) rebuildIdempotency() error {
-	if m.idem.Next() > m.size {
-		return errPositions
-	}
-	for i := m.idem.First(); i < m.idem.Next(); i++ {
-		row := m.idem.At(i)
-		if row.Leaf >= m.size {
-			return errPositions
-		}
-		m.idemByKey[row.Key] = i
-	}
-	return eachOnce(len(m.idemByKey), m.idem.Len())
+func (m *desk) fitsSAR(_ uint64, row, before *SARRow) bool {
+	return row.Leaf < row.First && row.First <= row.Later && m.hasLeaf(row.Later) && SARState(row.State) != "" && (before == nil || row.First > before.First)
 }
 
-// checkDays demands that days and their first leaves rise.
-func (m *core) checkDays() error {
-	if m.days.Next() > m.size {
-		return errPositions
+func (m *ledger) fitsHold(at uint64, row, _ *holdRow) bool {
+	return m.hasLeaf(row.Leaf) && row.Amount >= 0 && (at == 1 || !row.before(m.holds.At(at/2))) &&
+		(row.Agent == 0 || m.registry.agents.Has(uint64(row.Agent))) && enterOnce(m.holdAt, row.Leaf, at)
+}
+
+// fitsOutcome demands that a payment that has ended is not held.
+func (m *ledger) fitsOutcome(at uint64, row, before *outcomeRow) bool {
+	if _, open := m.holdAt[row.Leaf]; open || row.State == HoldOpen || row.State > HoldExpired {
+		return false
 	}
-	for i := m.days.First(); i < m.days.Next(); i++ {
-		row := m.days.At(i)
-		if row.First >= m.size || i > m.days.First() && (row.Day <= m.days.At(i-1).Day || row.First <= m.days.At(i-1).First) {
-			return errPositions
+	return row.Leaf < row.Later && m.hasLeaf(row.Later) && m.hasLeaf(row.Late) && (before == nil || row.Later > before.Later) && enterOnce(m.outcomeAt, row.Leaf, at)
+}
+
+func (m *ledger) fitsReference(at uint64, row, before *referenceRow) bool {
+	if !m.hasLeaf(row.Leaf) || before != nil && row.At < before.At {
+		return false
+	}
+	return row.Key == (engine.ReferenceKey{}) || enterOnce(m.referenceAt, row.Key, at)
+}
+
+// fitsDue demands a heap of rows that are known.
+func (m *calendar) fitsDue(at uint64, row, _ *dueRow) bool {
+	if leaf.Due(row.Kind).String() == "" || at > 1 && row.before(m.dues.At(at/2)) {
+		return false
+	}
+	return leaf.Due(row.Kind) != leaf.DueOwnership || enterOnce(m.transferAt, row.Subject, at)
+}
+
+func (m *keys) fitsAPIKey(key, _ *wire.APIKey) bool {
+	return key.RevokedAt != 0 || len(key.Hashes) > 0 && len(key.Hashes) <= 2
+}
+
+func (m *keys) fitsSigningKey(key, _ *wire.SigningKey) bool { return m.soundSigningKey(key) }
+
+func (m *keys) fitsWebhook(hook, before *wire.Webhook) bool {
+	return hook.ID > 0 && (before == nil || hook.ID > before.ID) && hook.ID <= m.settings.WebhookNext &&
+		uint64(hook.Key) <= uint64(len(m.settings.Keys)) && m.soundWebhook(hook)
+}
+
+func (m *keys) fitsCursor(at uint64, row, _ *cursorRow) bool {
+	return m.soundSending(row.Webhook, row.Seq, row.N) && enterOnce(m.cursorAt, row.Webhook, at)
+}
+
+func (m *keys) fitsDeadLetter(at uint64, row, _ *deadLetterRow) bool {
+	if row.Webhook == 0 {
+		return true
+	}
+	m.deadOf[row.Webhook]++
+	return m.soundSending(row.Webhook, row.Seq, row.N) && enterOnce(m.deadAt, sendingKey{row.Webhook, row.Seq, row.N}, at)
+}
+
+// soundSending tells whether a row is about a webhook that exists, and an event that does.
+func (m *keys) soundSending(webhook uint32, seq uint64, n uint8) bool {
+	_, known := m.webhookAt(webhook)
+	return known && seq <= m.size && n <= eventsOfLeaf
+}
+
+// checkSendings demands a cursor of each webhook, and not too many dead letters.
+func (m *keys) checkSendings() error {
+	if m.cursors.Len() != len(m.settings.Webhooks) || len(m.deadAt) > m.limits.DeadLetters {
+		return errors.New("webhooks: broken link")
+	}
+	return nil
+}
+
+// fitsStatus demands that every position names a party there is.
+func (m *registry) fitsStatus(at uint64, row, _ *statusRow) bool {
+	switch {
+	case row.Slot == 0:
+		return *row == (statusRow{})
+	case row.Version == 0 || uint64(row.Older) >= at:
+		return false
+	case row.Kind == CredentialAgent:
+		return m.agents.Has(uint64(row.Slot))
+	}
+	return row.Kind == CredentialUser && uint64(row.Slot) < m.users.Next()
+}
+
+// checkStatuses demands of every party a position that names it.
+func (m *registry) checkStatuses() error {
+	broken := errors.New("statuses: broken link")
+	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
+		p := *m.profiles.At(i)
+		if !m.statusIs(p.Status, CredentialAgent, uint32(p.Slot), p.CredentialVersion) {
+			return broken
+		}
+	}
+	for i := m.userProfiles.skip(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skip(i + 1) {
+		if p := *m.userProfiles.At(i); p != nil && !m.statusIs(p.Status, CredentialUser, uint32(p.Slot), p.CredentialVersion) {
+			return broken
 		}
 	}
 	return nil
 }
 
-// rebuildReviews finds the open reviews, and demands that reviews name leaves that were
-// written, in their order.
-func (m *desk) rebuildReviews() error {
-	if m.reviews.Next() > m.size || m.overdueTold > m.reviews.Next() {
-		return errPositions
+// statusIs tells whether a position is one version's, or was forgotten.
+func (m *registry) statusIs(position uint32, kind byte, slot uint32, version uint16) bool {
+	if position == 0 || uint64(position) < m.statuses.First() {
+		return position != 0
 	}
-	m.open.startAt(m.reviews.First() / openWord)
-	after := uint64(0) // One past the leaf before.
-	for i := m.reviews.First(); i < m.reviews.Next(); i++ {
-		row := m.reviews.At(i)
-		if row.Leaf < after || row.Leaf >= m.size {
-			return errPositions
-		}
-		after = row.Leaf + 1
-		m.openWordOf(i)
-		if row.State == ReviewOpen {
-			m.reviewOpened(i)
-		}
+	if !m.statuses.Has(uint64(position)) {
+		return false
 	}
-	return nil
-}
-
-// rebuildDispositions finds the dispositions by what they decide, and demands their order.
-func (m *desk) rebuildDispositions() error {
-	if m.dispositions.Next() > m.size {
-		return errPositions
-	}
-	after := uint64(0) // One past the leaf before.
-	for i := m.dispositions.First(); i < m.dispositions.Next(); i++ {
-		row := m.dispositions.At(i)
-		if row.Later < after || row.Later >= m.size || row.Leaf >= row.Later {
-			return errPositions
-		}
-		m.disposedBy[row.Leaf], after = i, row.Later+1
-	}
-	return eachOnce(len(m.disposedBy), m.dispositions.Len())
-}
-
-// checkSettings demands of every key what Apply demanded of it.
-func (m *keys) checkSettings() error {
-	for _, key := range m.settings.Keys {
-		if key.RevokedAt == 0 && (len(key.Hashes) == 0 || len(key.Hashes) > 2) {
-			return errors.New("API key without secrets")
-		}
-	}
-	for _, key := range m.settings.SigningKeys {
-		if !m.soundSigningKey(key) {
-			return errors.New("signing key broken")
-		}
-	}
-	return nil
+	row := m.statuses.At(uint64(position))
+	return row.Kind == kind && row.Slot == slot && row.Version == version
 }
 
 // checkEpochs demands that numbers and places of epochs rise and have begun.

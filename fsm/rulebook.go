@@ -26,15 +26,24 @@ type rulebookTables struct {
 }
 
 var rulebookDeclarations = []declaration{
-	&longBytes{sectionList, func(t *tables) *[]byte { return &t.listData }},
-	&longBytes{sectionStaged, func(t *tables) *[]byte { return &t.staged.data }},
+	&longBytes{
+		section: section{number: sectionList, most: func(l *engine.Limits) int { return l.ListBytes }},
+		of:      func(t *tables) *[]byte { return &t.listData },
+	},
+	&longBytes{
+		section: section{
+			number: sectionStaged, most: func(l *engine.Limits) int { return l.ListBytes },
+			sound: func(m *Machine) error { return m.rulebook.checkLists() },
+		},
+		of: func(t *tables) *[]byte { return &t.staged.data },
+	},
 	&settingsList[wire.ClearedPair]{
-		section: sectionCleared, of: func(s *Settings) *[]*wire.ClearedPair { return &s.Cleared },
-		most: func(l *engine.Limits) int { return l.Cleared }, shownAs: "cleared_pairs",
+		section: section{number: sectionCleared, most: func(l *engine.Limits) int { return l.Cleared }, shownAs: "cleared_pairs"},
+		of:      func(s *Settings) *[]*wire.ClearedPair { return &s.Cleared },
 	},
 	&settingsList[wire.ListInfo]{
-		section: sectionHistory, of: func(s *Settings) *[]*wire.ListInfo { return &s.History },
-		most: func(l *engine.Limits) int { return l.ListHistory },
+		section: section{number: sectionHistory, most: func(l *engine.Limits) int { return l.ListHistory }},
+		of:      func(s *Settings) *[]*wire.ListInfo { return &s.History },
 	},
 }
 
@@ -45,10 +54,4 @@ type staging struct {
 	data   []byte
 	sum    hash.Hash // Running SHA-256 of data.
 	whole  bool      // All bytes are there and the digest was right.
-}
-
-// freeze returns the staged list for readers. Its bytes only ever grow behind this
-// length, or are replaced.
-func (s *staging) freeze() staging {
-	return staging{digest: s.digest, total: s.total, data: s.data[:len(s.data):len(s.data)], whole: s.whole}
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 
 	"railguard/engine"
-	"railguard/fsm/wire"
 )
 
 // A snapshot is the whole state at one index, byte-identical on every node:
@@ -85,7 +84,7 @@ type snapshotMeta struct {
 	UserSweep uint64        `cbor:"7,keyasint"`
 	Frontier  [][]byte      `cbor:"8,keyasint"`
 	Root      [32]byte      `cbor:"9,keyasint"`
-	Firsts    [10]uint64    `cbor:"10,keyasint"` // reviews, dispositions, idempotency, days, outcomes, references, proposals, alerts, reports, dead letters
+	Firsts    []uint64      `cbor:"10,keyasint"` // Of the tables that go at the front, in the order of their sections.
 	Staged    *stagedMeta   `cbor:"11,keyasint,omitempty"`
 	SaltKey   [16]byte      `cbor:"12,keyasint"` // Of SaltDay; earlier ones cannot be made from it.
 	SaltDay   engine.Day    `cbor:"13,keyasint"`
@@ -102,26 +101,6 @@ type stagedMeta struct {
 	Whole  bool     `cbor:"3,keyasint"`
 }
 
-// snapshotSettings is the one row of sectionSettings. What can be many has a
-// section and rows of its own: a row must fit a block.
-type snapshotSettings struct {
-	Index       uint64           `cbor:"1,keyasint"`
-	Genesis     *wire.Genesis    `cbor:"2,keyasint,omitempty"`
-	Policy      *engine.Policy   `cbor:"3,keyasint"`
-	List        *wire.ListInfo   `cbor:"4,keyasint,omitempty"`
-	ListSynced  engine.Time      `cbor:"5,keyasint"`
-	ListVersion uint64           `cbor:"6,keyasint"`
-	Staged      []*wire.ListInfo `cbor:"7,keyasint,omitempty"`
-	ClockOffset engine.Time      `cbor:"8,keyasint"`
-	Matcher     uint16           `cbor:"9,keyasint"`
-	Lineage     string           `cbor:"10,keyasint,omitempty"`
-	Removed     []*wire.Removed  `cbor:"11,keyasint,omitempty"`
-	LogLines    []*wire.LogLine  `cbor:"12,keyasint,omitempty"`
-	Epochs      []*wire.Epoch    `cbor:"13,keyasint,omitempty"`
-	Retro       *wire.RetroRun   `cbor:"14,keyasint,omitempty"`
-	WebhookNext uint32           `cbor:"15,keyasint,omitempty"` // The id of the webhook made last.
-}
-
 // blockWriter cuts a section's rows into blocks.
 type blockWriter struct {
 	w       io.Writer
@@ -129,7 +108,7 @@ type blockWriter struct {
 	written int64
 	section uint16
 	rows    uint32
-	payload []byte
+	coder   // Of the rows; data is the payload.
 	err     error
 }
 
@@ -141,7 +120,7 @@ func (b *blockWriter) begin(section uint16) {
 // row ends a row whose bytes were appended to payload.
 func (b *blockWriter) row() {
 	b.rows++
-	if len(b.payload) >= snapshotBlock {
+	if len(b.data) >= snapshotBlock {
 		b.flush()
 	}
 }
@@ -158,12 +137,12 @@ func (b *blockWriter) block() {
 	head = binary.LittleEndian.AppendUint16(head, b.section)
 	head = binary.LittleEndian.AppendUint16(head, snapshotVersion)
 	head = binary.LittleEndian.AppendUint32(head, b.rows)
-	head = binary.LittleEndian.AppendUint32(head, uint32(len(b.payload)))
-	crc := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, b.payload)
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(b.data)))
+	crc := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, b.data)
 	b.write(head)
-	b.write(b.payload)
+	b.write(b.data)
 	b.write(binary.LittleEndian.AppendUint32(nil, crc))
-	b.rows, b.payload = 0, b.payload[:0]
+	b.rows, b.data = 0, b.data[:0]
 }
 
 func (b *blockWriter) write(data []byte) {
@@ -178,9 +157,7 @@ func (b *blockWriter) write(data []byte) {
 
 // value writes one CBOR row with its length before it.
 func (b *blockWriter) value(v any) {
-	data := wire.Encode(v)
-	b.payload = binary.AppendUvarint(b.payload, uint64(len(data)))
-	b.payload = append(b.payload, data...)
+	b.encode(v)
 	b.row()
 }
 
@@ -201,7 +178,13 @@ func (v *View) WriteTo(w io.Writer) (int64, error) {
 
 func (v *View) writeBlocks(b *blockWriter) {
 	v.writeHead(b)
-	for _, one := range declarations {
+	for _, one := range planned.all {
+		said := one.said()
+		if v.Format < said.since {
+			assertEmpty(one.count(&v.tables, v.settings))
+			continue
+		}
+		b.begin(said.number)
 		one.write(b, &v.tables, v.settings)
 	}
 }
@@ -210,25 +193,28 @@ func (v *View) writeBlocks(b *blockWriter) {
 func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
-		UserSweep: v.userSweep, Sweep: v.activitySweep, Overdue: v.overdueTold, SARsTold: v.sarsTold, UserNext: v.users.next, Frontier: v.frontier, Root: v.Root,
-		SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
-		Statuses: statusMeta{First: v.statuses.first, Next: v.statuses.next, Minute: v.standing.minute, Changed: v.standing.changed},
+		Frontier: v.frontier, Root: v.Root, SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
+		Statuses: statusMeta{Minute: v.standing.minute, Changed: v.standing.changed},
 	}
-	for _, table := range declaredTables {
-		table.note(&v.tables, &meta)
+	for _, table := range planned.tables {
+		if v.Format >= table.said().since {
+			table.note(&v.tables, &meta)
+		}
 	}
 	if v.staged.total > 0 {
 		meta.Staged = &stagedMeta{Digest: v.staged.digest, Total: v.staged.total, Whole: v.staged.whole}
 	}
 	b.begin(sectionMeta)
 	b.value(&meta)
-	s := v.settings
 	b.begin(sectionSettings)
-	b.value(&snapshotSettings{
-		Index: s.Index, Genesis: s.Genesis, Policy: s.Policy,
-		List: s.List, ListSynced: s.ListSynced, ListVersion: s.ListVersion, Staged: s.Staged, ClockOffset: s.ClockOffset,
-		Matcher: s.Matcher, Lineage: s.Lineage, Removed: s.Removed, LogLines: s.LogLines, Epochs: s.Epochs, WebhookNext: s.WebhookNext, Retro: s.Retro,
-	})
+	b.value(v.settings)
+}
+
+// assertEmpty stops a node whose state has rows of a format that it has not reached.
+func assertEmpty(rows int) {
+	if rows > 0 {
+		panic("BUG: rows of a newer format")
+	}
 }
 
 // Restore reads a snapshot. It returns a new Machine only if every checksum, the

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"errors"
 	"math"
 
 	"railguard/engine"
@@ -115,20 +114,6 @@ func (m *registry) beginStatuses() uint32 {
 	return uint32(next)
 }
 
-// readStatuses reads rows that say themselves which position is theirs.
-func (m *registry) readStatuses(r *rowReader, rows uint32, meta *statusMeta) error {
-	for range rows {
-		at := r.unsigned()
-		row := readStatusRow(r)
-		if r.bad || at < max(m.statuses.Next(), meta.First) || at >= meta.Next || m.statuses.Len() >= m.limits.Statuses || uint64(row.Older) >= at {
-			return errRow
-		}
-		m.statuses.skipTo(at)
-		m.statuses.Append(row)
-	}
-	return r.end()
-}
-
 // statusMeta is what a snapshot's first row tells of the positions.
 type statusMeta struct {
 	First   uint64 `cbor:"1,keyasint"`
@@ -137,61 +122,12 @@ type statusMeta struct {
 	Changed uint64 `cbor:"4,keyasint"`
 }
 
-// startStatuses makes an empty table begin where the snapshot says.
+// startStatuses takes over what the snapshot says of the positions.
 func (m *registry) startStatuses(meta *statusMeta) error {
 	if meta.First == 0 || meta.First > meta.Next || meta.Next > math.MaxUint32+1 || meta.Next-meta.First > uint64(m.limits.Statuses)+StatusListSize ||
 		meta.Minute > m.index || meta.Changed > m.index {
 		return errRow
 	}
-	m.statuses.startAt(meta.First)
 	m.standing = standing{minute: meta.Minute, changed: meta.Changed}
 	return nil
-}
-
-// checkStatuses ends the table where the snapshot says, and demands that every row names a
-// party there is, and every party a row that names it.
-func (m *registry) checkStatuses(next uint64) error {
-	broken := errors.New("statuses: broken link")
-	if next < m.statuses.Next() {
-		return broken
-	}
-	m.statuses.skipTo(next)
-	for i := m.statuses.skip(m.statuses.First()); i < m.statuses.Next(); i = m.statuses.skip(i + 1) {
-		row := m.statuses.At(i)
-		switch {
-		case row.Slot == 0:
-			if *row != (statusRow{}) {
-				return broken
-			}
-		case row.Version == 0,
-			row.Kind == CredentialAgent && !m.agents.Has(uint64(row.Slot)),
-			row.Kind == CredentialUser && uint64(row.Slot) >= m.users.Next(),
-			row.Kind != CredentialAgent && row.Kind != CredentialUser:
-			return broken
-		}
-	}
-	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
-		p := *m.profiles.At(i)
-		if !m.statusIs(p.Status, CredentialAgent, uint32(p.Slot), p.CredentialVersion) {
-			return broken
-		}
-	}
-	for i := m.userProfiles.skip(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skip(i + 1) {
-		if p := *m.userProfiles.At(i); p != nil && !m.statusIs(p.Status, CredentialUser, uint32(p.Slot), p.CredentialVersion) {
-			return broken
-		}
-	}
-	return nil
-}
-
-// statusIs tells whether a position is one version's, or was forgotten.
-func (m *registry) statusIs(position uint32, kind byte, slot uint32, version uint16) bool {
-	if position == 0 || uint64(position) < m.statuses.First() {
-		return position != 0
-	}
-	if !m.statuses.Has(uint64(position)) {
-		return false
-	}
-	row := m.statuses.At(uint64(position))
-	return row.Kind == kind && row.Slot == slot && row.Version == version
 }

@@ -11,31 +11,36 @@ import (
 
 // TestRowsOfTheDeskComeBack: their bytes are for ever, though no table has a row yet.
 func TestRowsOfTheDeskComeBack(t *testing.T) {
-	back(t, dueRow{At: -5, Kind: 3, Subject: 1 << 40, Mark: 7}, appendDueRow, readDueRow)
-	back(t, proposalRow{Leaf: 9, Later: 10, At: 11, By: [16]byte{1, 15: 2}, Key: 70_000, Disposition: 1}, appendProposalRow, readProposalRow)
-	back(t, AlertRow{Leaf: 9, At: 300, Subject: 1 << 60, List: 3, Later: 1 << 33, Kind: 2}, appendAlertRow, readAlertRow)
-	back(t, SARRow{Leaf: 1, Later: 2, DueAt: 3, First: 400, State: 4}, appendSARRow, readSARRow)
-	back(t, cursorRow{Webhook: 1000, Seq: 1 << 50, N: 3, At: 4}, appendCursorRow, readCursorRow)
-	back(t, deadLetterRow{Webhook: 7, Seq: 8, N: 1, Attempts: 10, Status: 504, At: 9}, appendDeadLetterRow, readDeadLetterRow)
-	back(t, holdRow{Leaf: 1 << 33, ExpiresAt: 5, Amount: 12_500_000, Reference: engine.ReferenceKey{1, 15: 2}, Agent: 7, Fleet: 8, Day: 20_000}, appendHoldRow, readHoldRow)
-	back(t, outcomeRow{Leaf: 1, Later: 200, Late: 3, At: -4, State: HoldReleased}, appendOutcomeRow, readOutcomeRow)
-	back(t, referenceRow{Key: engine.ReferenceKey{15: 9}, Leaf: 1 << 40, At: 77}, appendReferenceRow, readReferenceRow)
+	back(t, dueRow{At: -5, Kind: 3, Subject: 1 << 40, Mark: 7}, codeDueRow)
+	back(t, proposalRow{Leaf: 9, Later: 10, At: 11, By: [16]byte{1, 15: 2}, Key: 70_000, Disposition: 1}, codeProposalRow)
+	back(t, AlertRow{Leaf: 9, At: 300, Subject: 1 << 60, List: 3, Later: 1 << 33, Kind: 2}, codeAlertRow)
+	back(t, SARRow{Leaf: 1, Later: 2, DueAt: 3, First: 400, State: 4}, codeSARRow)
+	back(t, cursorRow{Webhook: 1000, Seq: 1 << 50, N: 3, At: 4}, codeCursorRow)
+	back(t, deadLetterRow{Webhook: 7, Seq: 8, N: 1, Attempts: 10, Status: 504, At: 9}, codeDeadLetterRow)
+	back(t, holdRow{Leaf: 1 << 33, ExpiresAt: 5, Amount: 12_500_000, Reference: engine.ReferenceKey{1, 15: 2}, Agent: 7, Fleet: 8, Day: 20_000}, codeHoldRow)
+	back(t, outcomeRow{Leaf: 1, Later: 200, Late: 3, At: -4, State: HoldReleased}, codeOutcomeRow)
+	back(t, referenceRow{Key: engine.ReferenceKey{15: 9}, Leaf: 1 << 40, At: 77}, codeReferenceRow)
 }
 
-func back[R any](t *testing.T, want R, write func([]byte, *R) []byte, read func(*rowReader) R) {
+func back[R any](t *testing.T, want R, code func(*coder, *R)) {
 	t.Helper()
 	fields := reflect.ValueOf(want)
 	for i := range fields.NumField() {
 		require.False(t, fields.Field(i).IsZero(), "%T.%s", want, fields.Type().Field(i).Name)
 	}
-	data := write(nil, &want)
-	r := &rowReader{data: data}
-	require.Equal(t, want, read(r))
-	require.False(t, r.bad)
-	require.Empty(t, r.data)
-	for cut := range data {
-		short := &rowReader{data: data[:cut]}
-		read(short)
-		require.True(t, short.bad, "%T cut at %d", want, cut)
+	var written coder
+	code(&written, &want)
+	read := func(data []byte) (R, *coder) {
+		var row R
+		c := &coder{data: data, reading: true}
+		code(c, &row)
+		return row, c
+	}
+	row, c := read(written.data)
+	require.Equal(t, want, row)
+	require.NoError(t, c.end())
+	for cut := range written.data {
+		_, c := read(written.data[:cut])
+		require.True(t, c.bad, "%T cut at %d", want, cut)
 	}
 }

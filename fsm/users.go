@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"errors"
 	"math"
 
 	"railguard/engine"
@@ -16,6 +15,12 @@ import (
 
 // erasedUser is the row of a user whose 31 days are over. Not to be changed.
 var erasedUser = engine.UserRow{Purged: true}
+
+// isUser tells whether a row is a user's; isUserProfile whether a profile is. Others stand
+// where a user was erased.
+func isUser(row *engine.UserRow) bool { return *row != engine.UserRow{} }
+
+func isUserProfile(profile **engine.UserProfile) bool { return *profile != nil }
 
 // userSlots is how many slots there are ever.
 const userSlots = math.MaxUint32
@@ -67,8 +72,8 @@ func (m *registry) writeErased(p *engine.UserProfile) {
 
 func (m *registry) eraseUser(slot uint64) {
 	*m.users.Edit(slot), *m.userProfiles.Edit(slot) = engine.UserRow{}, nil
-	m.users.Release(slot, func(row *engine.UserRow) bool { return *row == engine.UserRow{} })
-	m.userProfiles.Release(slot, func(profile **engine.UserProfile) bool { return *profile == nil })
+	m.users.Release(slot, func(row *engine.UserRow) bool { return !isUser(row) })
+	m.userProfiles.Release(slot, func(profile **engine.UserProfile) bool { return !isUserProfile(profile) })
 	m.usersHeld--
 	if slot > m.users.First() {
 		return
@@ -103,55 +108,6 @@ func placeAt[R any, P pageOf[R]](t *Table[R, P], position uint64) {
 		return
 	}
 	t.skipTo(position)
-}
-
-// readUsers reads rows that say themselves which slot is theirs.
-func (m *registry) readUsers(r *rowReader, rows uint32, end uint64) error {
-	for range rows {
-		slot := r.unsigned()
-		row := readUserRow(r)
-		if r.bad || slot < m.users.Next() || slot >= end || m.usersHeld >= m.limits.Users || row.MinVersion == 0 {
-			return errRow
-		}
-		placeAt(&m.users, slot)
-		m.users.Append(row)
-		m.usersHeld++
-	}
-	return r.end()
-}
-
-// readUserProfiles reads the profiles of the users that are held.
-func (m *registry) readUserProfiles(r *rowReader, rows uint32, end uint64) error {
-	for range rows {
-		profile := new(engine.UserProfile)
-		readValue(r, profile)
-		slot := uint64(profile.Slot)
-		if r.bad || slot < m.userProfiles.Next() || slot >= end || !m.users.Has(slot) || m.users.At(slot).MinVersion == 0 {
-			return errRow
-		}
-		placeAt(&m.userProfiles, slot)
-		m.userProfiles.Append(profile)
-	}
-	return r.end()
-}
-
-// finishUsers ends the tables of users at the next slot to be given out.
-func (m *registry) finishUsers(next uint64) error {
-	if next < m.users.Next() {
-		return errors.New("users: next slot")
-	}
-	placeAt(&m.users, next)
-	placeAt(&m.userProfiles, next)
-	count := 0
-	for i := m.userProfiles.skip(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skip(i + 1) {
-		if *m.userProfiles.At(i) != nil {
-			count++
-		}
-	}
-	if count != m.usersHeld || m.users.First() != m.userProfiles.First() {
-		return errors.New("users: rows and profiles of different slots")
-	}
-	return nil
 }
 
 func (m *registry) applyUser(b *wire.User, r *wire.Result) {

@@ -37,10 +37,12 @@ func (m *Machine) Freeze() *View {
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
 		tables:   m.tables,
 	}
-	for _, table := range declaredTables {
+	for _, one := range planned.all {
+		one.freeze(&m.tables, &v.tables)
+	}
+	for _, table := range planned.derived {
 		table.freeze(&m.tables, &v.tables)
 	}
-	v.open, v.staged = m.desk.open.Freeze(), m.rulebook.staged.freeze()
 	return v
 }
 
@@ -118,10 +120,13 @@ var BoundedTables = func() (names []string) {
 // Fills are the tables whose bound people can meet.
 func (v *View) Fills() (fills []Fill) {
 	limits := engine.LimitsOf(max(v.Format, engine.Format1))
-	for _, one := range declarations {
-		if fill, shown := one.gauge(&v.tables, v.settings, limits); shown {
-			fills = append(fills, fill)
+	for _, one := range planned.shown {
+		said := one.said()
+		fill := Fill{Table: said.shownAs, Rows: one.count(&v.tables, v.settings), Most: said.most(limits)}
+		if said.filled != nil {
+			fill.Rows, fill.Most = said.filled(&v.tables, limits)
 		}
+		fills = append(fills, fill)
 	}
 	return fills
 }

@@ -72,7 +72,7 @@ func (m *registry) applyAssign(b *wire.Assign, r *wire.Result) {
 	}
 	changed := 0
 	for i, slot := range b.Agents {
-		counts, ok := m.assignable(b, slot, b.Agents[:i], r)
+		counts, ok := m.checkAssigned(b, slot, b.Agents[:i], r)
 		if !ok {
 			return
 		}
@@ -93,8 +93,8 @@ func (m *registry) applyAssign(b *wire.Assign, r *wire.Result) {
 	m.writeAssign(b, r)
 }
 
-// assignable checks one agent of an Assign; counts says that it changes anything.
-func (m *registry) assignable(b *wire.Assign, slot engine.AgentSlot, before []engine.AgentSlot, r *wire.Result) (counts, ok bool) {
+// checkAssigned checks one agent of an Assign; counts says that it changes anything.
+func (m *registry) checkAssigned(b *wire.Assign, slot engine.AgentSlot, before []engine.AgentSlot, r *wire.Result) (counts, ok bool) {
 	if !m.agents.Has(uint64(slot)) {
 		refuse(r, wire.RefusedNotFound)
 		return false, false

@@ -169,7 +169,7 @@ func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 	m.writePayment(leaf.KindHoldSettled, leaf.Settled{
 		Payment: m.paymentOf(b.Leaf, state, b.Amount), Counted: s.counted, Late: s.late, OverLimit: s.overLimit, NotAllowed: s.notAllowed,
 	}, b, r)
-	for _, mark := range s.marks() {
+	for _, mark := range s.listMarks() {
 		if mark.set {
 			m.officers.alertPayment(mark.alert, b, r.Leaf)
 		}
@@ -182,7 +182,7 @@ type settleMark struct {
 	alert uint8
 }
 
-func (s *settling) marks() [3]settleMark {
+func (s *settling) listMarks() [3]settleMark {
 	return [3]settleMark{
 		{s.late, wire.AlertLate}, {s.overLimit, wire.AlertOverLimit}, {s.notAllowed, wire.AlertNotAllowed},
 	}

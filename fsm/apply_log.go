@@ -49,11 +49,11 @@ func (m *Machine) applyRestored(b *wire.Restored, r *wire.Result) {
 	}
 	epoch := b.Number
 	if epoch == 0 {
-		epoch = m.epoch() + 1
+		epoch = m.epochNumber() + 1
 	}
 	switch {
 	case b.Lineage == "" || len(b.Lineage) > m.limits.KeyIDBytes || len(b.Backup) > m.limits.FieldBytes,
-		epoch <= m.epoch() || epoch > epochMax:
+		epoch <= m.epochNumber() || epoch > epochMax:
 		refuse(r, wire.RefusedMalformed)
 		return
 	case m.epochsFull():
@@ -74,13 +74,13 @@ func (m *Machine) applyRecovered(b *wire.Note, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if epoch := m.epoch() + 1; m.settings.Genesis != nil && epoch <= epochMax && !m.epochsFull() {
+	if epoch := m.epochNumber() + 1; m.settings.Genesis != nil && epoch <= epochMax && !m.epochsFull() {
 		m.beginEpoch(epoch, b.Lineage)
 	} else {
 		m.keys.beginLine(b.Lineage, m.keys.logSeed())
 		m.nameLineage(b.Lineage)
 	}
-	m.writeEvent(b.Event, leaf.Recovered{Lineage: b.Lineage, Epoch: uint64(m.epoch())}, &b.Common, r)
+	m.writeEvent(b.Event, leaf.Recovered{Lineage: b.Lineage, Epoch: uint64(m.epochNumber())}, &b.Common, r)
 }
 
 func (m *Machine) epochsFull() bool {
@@ -94,8 +94,8 @@ func (m *Machine) beginEpoch(epoch uint16, lineage string) {
 	m.enterEpoch(m.epochBegun(epoch, lineage))
 }
 
-// epoch is the number of the epoch that ids are given out in.
-func (m *core) epoch() uint16 {
+// epochNumber returns the number of the epoch in which ids are given out now.
+func (m *core) epochNumber() uint16 {
 	if epochs := m.settings.Epochs; len(epochs) > 0 {
 		return epochs[len(epochs)-1].Number
 	}

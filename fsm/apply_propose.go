@@ -89,18 +89,18 @@ func (m *desk) openProposal(b *wire.Disposition, r *wire.Result) {
 	m.out.Proposals = append(m.out.Proposals, LeafLink{Leaf: b.Leaf, Later: m.size})
 	txn := m.ids.TxnID(b.Leaf)
 	m.writeEvent(leaf.KindProposed, leaf.Proposed{
-		Reviewed: m.reviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], LapsesAt: m.now + m.limits.ProposalKept,
+		Reviewed: m.describeReviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], LapsesAt: m.now + m.limits.ProposalKept,
 	}, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))
 }
 
-// reviewed says which review a leaf is about.
-func (m *desk) reviewed(record uint64) leaf.Reviewed {
+// describeReviewed says which review a leaf is about.
+func (m *desk) describeReviewed(record uint64) leaf.Reviewed {
 	return leaf.Reviewed{TxnID: m.ids.TxnID(record), ReviewedLeaf: record}
 }
 
-// withdrawn is what a leaf says of a proposal that is one no more.
-func (m *desk) withdrawn(row *proposalRow) leaf.Withdrawn {
-	return leaf.Withdrawn{Reviewed: m.reviewed(row.Leaf), Disposition: dispositionNames[row.Disposition], ProposedLeaf: row.Later}
+// describeWithdrawn returns what a leaf says of a proposal that has ended.
+func (m *desk) describeWithdrawn(row *proposalRow) leaf.Withdrawn {
+	return leaf.Withdrawn{Reviewed: m.describeReviewed(row.Leaf), Disposition: dispositionNames[row.Disposition], ProposedLeaf: row.Later}
 }
 
 // closeProposal closes a proposal. Its row goes when it comes to the front of the table.
@@ -132,7 +132,7 @@ func (m *desk) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
 		return
 	}
 	m.closeProposal(at)
-	m.writeEvent(leaf.KindWithdrawn, m.withdrawn(&row), &b.Common, r, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf)))
+	m.writeEvent(leaf.KindWithdrawn, m.describeWithdrawn(&row), &b.Common, r, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf)))
 }
 
 // lapseProposals ends proposals whose day is over, the oldest first, a bounded number a
@@ -153,6 +153,6 @@ func (m *desk) lapseProposals() {
 func (m *desk) lapseProposal(at uint64) {
 	row := *m.proposals.At(at)
 	m.closeProposal(at)
-	m.writeDueEvent(leaf.DueProposal, leaf.ProposalLapsed{Type: leaf.DueProposal.String(), Withdrawn: m.withdrawn(&row)},
+	m.writeDueEvent(leaf.DueProposal, leaf.ProposalLapsed{Type: leaf.DueProposal.String(), Withdrawn: m.describeWithdrawn(&row)},
 		engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf)))
 }

@@ -108,7 +108,7 @@ func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, si
 		profile.Root, profile.Depth = profile.Slot, 0
 	}
 	profile.CredentialVersion, profile.KeyID = 1, signing.KID
-	profile.Epochs = profile.Epochs.WithIssued(1, m.epoch())
+	profile.Epochs = profile.Epochs.WithIssued(1, m.epochNumber())
 	profile.TransferTo, profile.TransferInstitutions = "", false
 	profile.IssuedAt, profile.RegisteredAt = m.now, m.now
 	profile.ExpiresAt = m.expiryOf(profile.Parent, b.ExpiresAt)
@@ -118,7 +118,7 @@ func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, si
 		row.AttestedAt = m.now
 	}
 	m.agents.Append(row)
-	m.shared.agent(profile)
+	m.shared.shareProfile(profile)
 	m.profiles.Append(profile)
 	m.attestations.Append(nil)
 	m.operators.Edit(uint64(profile.Operator)).Agents++
@@ -241,7 +241,7 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	}
 	previous := effectiveStatus(m, b.Agent)
 	profile.CredentialVersion, profile.KeyID = old.CredentialVersion+1, signing.KID
-	profile.Epochs = old.Epochs.WithIssued(profile.CredentialVersion, m.epoch())
+	profile.Epochs = old.Epochs.WithIssued(profile.CredentialVersion, m.epochNumber())
 	profile.IssuedAt, profile.ExpiresAt = m.now, m.expiryOf(old.Parent, 0)
 	m.agentStatusMoved(b.Agent, old.Status, row.MinVersion)
 	m.enterAgentStatus(&profile, old.Status)
@@ -314,7 +314,7 @@ func (m *registry) overlapVersions(least, version uint16, until, overlap engine.
 
 // replaceProfile publishes an agent's new profile.
 func (m *registry) replaceProfile(profile *engine.AgentProfile) {
-	m.shared.agent(profile)
+	m.shared.shareProfile(profile)
 	*m.profiles.Edit(uint64(profile.Slot)) = profile
 	m.out.Agents = append(m.out.Agents, profile)
 }

@@ -50,7 +50,7 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 			body.Number = number
 		}
 		require.Equal(t, wire.Applied, w.do(wire.KindRestored, body).Code)
-		require.Equal(t, number, m.epoch())
+		require.Equal(t, number, m.epochNumber())
 		require.Equal(t, before, m.ids.TxnID(size-1), "what was given out before the backup stays")
 		leaf, ok := m.ids.ParseTxn(before)
 		require.True(t, ok)

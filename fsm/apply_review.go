@@ -48,7 +48,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	m.out.Dispositions = append(m.out.Dispositions, LeafLink{Leaf: b.Leaf, Later: later})
 	txn := m.ids.TxnID(b.Leaf)
 	event := leaf.Dispositioned{
-		Reviewed: m.reviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], ReviewedAt: m.now,
+		Reviewed: m.describeReviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], ReviewedAt: m.now,
 		SAREscalated: b.Disposition == wire.EscalateSAR, ProposedLeaf: confirms,
 	}
 	if b.Disposition == wire.Approved {
@@ -220,7 +220,7 @@ func (m *desk) claimReview(leaf, at uint64, b *wire.Queue, r *wire.Result) {
 }
 
 func (m *desk) writeQueue(kind string, record uint64, claim *Claim, b *wire.Queue, r *wire.Result) {
-	event := leaf.Claimed{Reviewed: m.reviewed(record)}
+	event := leaf.Claimed{Reviewed: m.describeReviewed(record)}
 	if claim != nil {
 		event.Assignee, event.LeaseUntil = &claim.Assignee, claim.LeaseUntil
 	}

@@ -46,14 +46,14 @@ func sarMoves(from, to uint8) bool {
 	return false
 }
 
-// unfiled tells whether a report's clock runs.
-func (r *SARRow) unfiled() bool { return r.State == wire.SARDraft || r.State == wire.SARReady }
+// isUnfiled reports whether a report still has to be filed.
+func (r *SARRow) isUnfiled() bool { return r.State == wire.SARDraft || r.State == wire.SARReady }
 
 // openSAR opens the report of an escalated record; its disposition is written next. Where
 // the table is full the oldest that needs nothing more makes room, or there is a leaf alone.
 func (m *desk) openSAR(record uint64) {
 	for m.sars.Len() >= m.limits.SARs {
-		if m.sars.At(m.sars.First()).unfiled() {
+		if m.sars.At(m.sars.First()).isUnfiled() {
 			m.out.SARsUnlisted++
 			return
 		}
@@ -92,7 +92,7 @@ func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
 	moved.State, moved.Later = b.To, m.size
 	txn := m.ids.TxnID(b.Leaf)
 	m.writeEvent(leaf.KindSARMoved, leaf.SARMoved{
-		Reviewed: m.reviewed(b.Leaf), From: SARState(b.From), To: SARState(b.To), DueAt: moved.DueAt,
+		Reviewed: m.describeReviewed(b.Leaf), From: SARState(b.From), To: SARState(b.To), DueAt: moved.DueAt,
 	}, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))
 }
 
@@ -105,7 +105,7 @@ func (m *desk) tellSARs() {
 		if m.now < row.DueAt-sarSoon {
 			break
 		}
-		if at++; row.unfiled() {
+		if at++; row.isUnfiled() {
 			m.writeSARDue(row)
 		}
 	}
@@ -147,7 +147,7 @@ func (v *View) SARs(first uint64, ascending bool, fn func(SARRow) bool) {
 // SARsOpen returns how many reports are not filed, and how many of those are late.
 func (v *View) SARsOpen() (open, late int) {
 	for i := v.sars.First(); i < v.sars.Next(); i++ {
-		if row := v.sars.At(i); row.unfiled() {
+		if row := v.sars.At(i); row.isUnfiled() {
 			open++
 			if v.Time >= row.DueAt {
 				late++

@@ -85,7 +85,7 @@ func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result
 	if d.Rule != 0 {
 		filters = append(filters, ruleFilters[d.Rule])
 	}
-	m.settle(data, filters, r)
+	m.endRecord(data, filters, r)
 	m.rememberCall(s.Idem, r.Leaf)
 	if d.Verdict == engine.Review {
 		m.officers.enterReview(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule})

@@ -37,8 +37,8 @@ type dueRow struct {
 }
 
 func codeDueRow(c *coder, row *dueRow) {
-	signed(c, &row.At)
-	octet(c, &row.Kind)
-	unsigned(c, &row.Subject)
-	unsigned(c, &row.Mark)
+	codeSigned(c, &row.At)
+	codeByte(c, &row.Kind)
+	codeUnsigned(c, &row.Subject)
+	codeUnsigned(c, &row.Mark)
 }

@@ -21,21 +21,21 @@ type coder struct {
 	bad     bool
 }
 
-// fail ends the reading. What is read afterwards is zero.
-func (c *coder) fail() { c.bad, c.data = true, nil }
+// failReading ends the reading. What is read afterwards is zero.
+func (c *coder) failReading() { c.bad, c.data = true, nil }
 
-// end fails when anything is left to read, or what was read was broken.
-func (c *coder) end() error {
+// endReading fails when anything is left to read, or what was read was broken.
+func (c *coder) endReading() error {
 	if c.bad || len(c.data) != 0 {
 		return errRow
 	}
 	return nil
 }
 
-// take returns the next n bytes, nil where fewer are left.
-func (c *coder) take(n uint64) []byte {
+// takeBytes returns the next n bytes, nil where fewer are left.
+func (c *coder) takeBytes(n uint64) []byte {
 	if n > uint64(len(c.data)) {
-		c.fail()
+		c.failReading()
 		return nil
 	}
 	taken := c.data[:n]
@@ -43,113 +43,113 @@ func (c *coder) take(n uint64) []byte {
 	return taken
 }
 
-// unsigned codes a number as a varint.
-func unsigned[N ~uint8 | ~uint16 | ~uint32 | ~uint64](c *coder, field *N) {
+// codeUnsigned codes a number as a varint.
+func codeUnsigned[N ~uint8 | ~uint16 | ~uint32 | ~uint64](c *coder, field *N) {
 	if !c.reading {
 		c.data = binary.AppendUvarint(c.data, uint64(*field))
 		return
 	}
 	v, n := binary.Uvarint(c.data)
 	if *field = N(v); n <= 0 || uint64(*field) != v {
-		c.fail()
+		c.failReading()
 		return
 	}
 	c.data = c.data[n:]
 }
 
-// signed codes a time or an amount as a varint.
-func signed[N ~int64](c *coder, field *N) {
+// codeSigned codes a time or an amount as a varint.
+func codeSigned[N ~int64](c *coder, field *N) {
 	if !c.reading {
 		c.data = binary.AppendVarint(c.data, int64(*field))
 		return
 	}
 	v, n := binary.Varint(c.data)
 	if *field = N(v); n <= 0 {
-		c.fail()
+		c.failReading()
 		return
 	}
 	c.data = c.data[n:]
 }
 
-// octet codes a number of one byte.
-func octet[N ~uint8](c *coder, field *N) {
+// codeByte codes a number of one byte.
+func codeByte[N ~uint8](c *coder, field *N) {
 	if !c.reading {
 		c.data = append(c.data, byte(*field))
-	} else if taken := c.take(1); taken != nil {
+	} else if taken := c.takeBytes(1); taken != nil {
 		*field = N(taken[0])
 	}
 }
 
-// flag codes a bool as a byte, 0 or 1.
-func (c *coder) flag(field *bool) {
+// codeFlag codes a bool as a byte, 0 or 1.
+func (c *coder) codeFlag(field *bool) {
 	var v byte
 	if *field {
 		v = 1
 	}
-	if octet(c, &v); v > 1 {
-		c.fail()
+	if codeByte(c, &v); v > 1 {
+		c.failReading()
 	}
 	if c.reading {
 		*field = v == 1
 	}
 }
 
-// raw codes bytes whose number is known.
-func (c *coder) raw(field []byte) {
+// codeRaw codes bytes whose number is known.
+func (c *coder) codeRaw(field []byte) {
 	if !c.reading {
 		c.data = append(c.data, field...)
 		return
 	}
-	copy(field, c.take(uint64(len(field))))
+	copy(field, c.takeBytes(uint64(len(field))))
 }
 
-// fixed codes a number as so many bytes, little-endian.
-func fixed[N ~uint32 | ~uint64](c *coder, field *N, size int) {
+// codeFixed codes a number as so many bytes, little-endian.
+func codeFixed[N ~uint32 | ~uint64](c *coder, field *N, size int) {
 	var bytes [8]byte
 	binary.LittleEndian.PutUint64(bytes[:], uint64(*field))
-	c.raw(bytes[:size])
+	c.codeRaw(bytes[:size])
 	if c.reading {
 		*field = N(binary.LittleEndian.Uint64(bytes[:]))
 	}
 }
 
-// bytes reads bytes behind their length.
-func (c *coder) bytes() []byte {
+// readBytes reads bytes behind their length.
+func (c *coder) readBytes() []byte {
 	var n uint64
-	unsigned(c, &n)
-	return c.take(n)
+	codeUnsigned(c, &n)
+	return c.takeBytes(n)
 }
 
-// text codes a text behind its length.
-func (c *coder) text(field *string) {
+// codeText codes a text behind its length.
+func (c *coder) codeText(field *string) {
 	if c.reading {
-		*field = string(c.bytes())
+		*field = string(c.readBytes())
 		return
 	}
 	c.data = append(binary.AppendUvarint(c.data, uint64(len(*field))), *field...)
 }
 
-// status codes a status that a row may have: EXPIRED is derived, never stored.
-func (c *coder) status(field *engine.Status) {
-	if octet(c, field); c.reading && *field > engine.Revoked {
-		c.fail()
+// codeStatus codes a status that a row may have: EXPIRED is derived, never stored.
+func (c *coder) codeStatus(field *engine.Status) {
+	if codeByte(c, field); c.reading && *field > engine.Revoked {
+		c.failReading()
 	}
 }
 
-func (c *coder) spend(s *engine.Spend) {
-	unsigned(c, &s.Day)
-	signed(c, &s.Spent)
-	signed(c, &s.Held)
+func (c *coder) codeSpend(s *engine.Spend) {
+	codeUnsigned(c, &s.Day)
+	codeSigned(c, &s.Spent)
+	codeSigned(c, &s.Held)
 }
 
-// use codes which profile leaf a day's records refer to: one byte for none.
-func (c *coder) use(use *engine.ProfileUse) {
-	if unsigned(c, &use.Day); use.Day == 0 {
+// codeUse codes which profile leaf a day's records refer to: one byte for none.
+func (c *coder) codeUse(use *engine.ProfileUse) {
+	if codeUnsigned(c, &use.Day); use.Day == 0 {
 		return
 	}
-	fixed(c, &use.Revs, 8)
-	unsigned(c, &use.Leaf)
-	c.raw(use.Hash[:])
+	codeFixed(c, &use.Revs, 8)
+	codeUnsigned(c, &use.Leaf)
+	c.codeRaw(use.Hash[:])
 }
 
 // codeValue codes a pointer to an immutable value: deterministic CBOR behind its length; nil
@@ -160,22 +160,22 @@ func codeValue[V any](c *coder, field **V) {
 		*field, c.data = nil, c.data[1:]
 	case c.reading:
 		*field = new(V)
-		c.decode(*field)
+		c.decodeValue(*field)
 	case *field == nil:
 		c.data = append(c.data, 0)
 	default:
-		c.encode(*field)
+		c.encodeValue(*field)
 	}
 }
 
-// encode writes a value as CBOR behind its length; decode reads it.
-func (c *coder) encode(value any) {
+// encodeValue writes a value as CBOR behind its length; decode reads it.
+func (c *coder) encodeValue(value any) {
 	data := wire.Encode(value)
 	c.data = append(binary.AppendUvarint(c.data, uint64(len(data))), data...)
 }
 
-func (c *coder) decode(value any) {
-	if data := c.bytes(); !c.bad && wire.DecodeBody(data, value) != nil {
-		c.fail()
+func (c *coder) decodeValue(value any) {
+	if data := c.readBytes(); !c.bad && wire.DecodeBody(data, value) != nil {
+		c.failReading()
 	}
 }

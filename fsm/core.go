@@ -60,15 +60,15 @@ var coreDeclarations = []declaration{
 }
 
 func codeIdemRow(c *coder, row *idemRow) {
-	c.raw(row.Key[:])
-	c.raw(row.Body[:])
-	unsigned(c, &row.Leaf)
-	signed(c, &row.At)
+	c.codeRaw(row.Key[:])
+	c.codeRaw(row.Body[:])
+	codeUnsigned(c, &row.Leaf)
+	codeSigned(c, &row.At)
 }
 
 func codeDayRow(c *coder, row *dayRow) {
-	unsigned(c, &row.Day)
-	unsigned(c, &row.First)
+	codeUnsigned(c, &row.Day)
+	codeUnsigned(c, &row.First)
 }
 
 type idemRow struct {

@@ -44,22 +44,22 @@ func (s *section) said() *section { return s }
 // declaration declares a table, a list of the settings or a long run of bytes.
 type declaration interface {
 	said() *section
-	freeze(from, to *tables)
-	count(t *tables, s *Settings) int
-	write(b *blockWriter, t *tables, s *Settings)
-	read(s *restorer, c *coder, rows int) error
-	check(m *Machine) error
+	freezeRows(from, to *tables)
+	countRows(t *tables, s *Settings) int
+	writeRows(b *blockWriter, t *tables, s *Settings)
+	readRows(s *restorer, c *coder, rows int) error
+	checkRows(m *Machine) error
 }
 
 // tableDeclaration declares a table.
 type tableDeclaration interface {
 	declaration
-	begin(t *tables)
-	start(t *tables, meta *snapshotMeta) error
-	note(t *tables, meta *snapshotMeta)
-	endAt(t *tables, meta *snapshotMeta) error
-	sum(d *Digester, dst []byte, t *tables) []byte
-	expire(m *Machine)
+	beginTable(t *tables)
+	startTable(t *tables, meta *snapshotMeta) error
+	noteTable(t *tables, meta *snapshotMeta)
+	endTable(t *tables, meta *snapshotMeta) error
+	sumRows(d *Digester, dst []byte, t *tables) []byte
+	expireRows(m *Machine)
 }
 
 // settingsDeclaration declares a list of the settings.
@@ -70,8 +70,8 @@ type settingsDeclaration interface {
 
 // derivation declares a table that follows from others. A snapshot has nothing of it.
 type derivation interface {
-	begin(t *tables)
-	freeze(from, to *tables)
+	beginTable(t *tables)
+	freezeRows(from, to *tables)
 }
 
 // plan holds the declarations of all parts in the orders of the loops.
@@ -110,8 +110,8 @@ func (s *section) digestPlace() int {
 	return 2 * int(s.number)
 }
 
-// declared returns the declaration of a section, nil where a state of that format has none.
-func declared(number uint16, format engine.Format) declaration {
+// findDeclaration returns the declaration of a section, nil where a state of that format has none.
+func findDeclaration(number uint16, format engine.Format) declaration {
 	at, found := slices.BinarySearchFunc(planned.all, number, func(one declaration, number uint16) int {
 		return int(one.said().number) - int(number)
 	})
@@ -159,8 +159,8 @@ type gapsOf[R any] struct {
 	next  func(*snapshotMeta) *uint64 // Keeps the position behind the last.
 }
 
-// begin makes the table of a new state.
-func (d *tableOf[R, P]) begin(t *tables) {
+// beginTable makes the table of a new state.
+func (d *tableOf[R, P]) beginTable(t *tables) {
 	d.of(t).startAt(d.from)
 	if d.mark != nil {
 		held, _ := d.mark(t, &snapshotMeta{})
@@ -168,8 +168,8 @@ func (d *tableOf[R, P]) begin(t *tables) {
 	}
 }
 
-// note tells a snapshot where the table begins and ends.
-func (d *tableOf[R, P]) note(t *tables, meta *snapshotMeta) {
+// noteTable tells a snapshot where the table begins and ends.
+func (d *tableOf[R, P]) noteTable(t *tables, meta *snapshotMeta) {
 	table := d.of(t)
 	if d.queue {
 		meta.Firsts = append(meta.Firsts, table.first)
@@ -186,8 +186,8 @@ func (d *tableOf[R, P]) note(t *tables, meta *snapshotMeta) {
 	}
 }
 
-// start makes the empty table of a restored state begin where note found it.
-func (d *tableOf[R, P]) start(t *tables, meta *snapshotMeta) error {
+// startTable makes the empty table of a restored state begin where note found it.
+func (d *tableOf[R, P]) startTable(t *tables, meta *snapshotMeta) error {
 	first := d.from
 	if d.queue {
 		if len(meta.Firsts) == 0 || meta.Firsts[0] > meta.Size {
@@ -206,8 +206,8 @@ func (d *tableOf[R, P]) start(t *tables, meta *snapshotMeta) error {
 	return nil
 }
 
-// endAt ends the table of a restored state where note found it.
-func (d *tableOf[R, P]) endAt(t *tables, meta *snapshotMeta) error {
+// endTable ends the table of a restored state where note found it.
+func (d *tableOf[R, P]) endTable(t *tables, meta *snapshotMeta) error {
 	if d.gaps == nil {
 		return nil
 	}
@@ -227,20 +227,20 @@ func (d *tableOf[R, P]) goTo(table *Table[R, P], position uint64) error {
 	return nil
 }
 
-func (d *tableOf[R, P]) freeze(from, to *tables) { *d.of(to) = d.of(from).Freeze() }
+func (d *tableOf[R, P]) freezeRows(from, to *tables) { *d.of(to) = d.of(from).Freeze() }
 
-func (d *tableOf[R, P]) count(t *tables, _ *Settings) int { return d.of(t).Len() }
+func (d *tableOf[R, P]) countRows(t *tables, _ *Settings) int { return d.of(t).Len() }
 
-func (d *tableOf[R, P]) sum(by *Digester, dst []byte, t *tables) []byte {
+func (d *tableOf[R, P]) sumRows(by *Digester, dst []byte, t *tables) []byte {
 	return sumTable(by, dst, d.number, d.of(t), d.code)
 }
 
-// write writes the rows to a snapshot.
-func (d *tableOf[R, P]) write(b *blockWriter, t *tables, _ *Settings) {
+// writeRows writes the rows to a snapshot.
+func (d *tableOf[R, P]) writeRows(b *blockWriter, t *tables, _ *Settings) {
 	table := d.of(t)
 	next := func(i uint64) uint64 { return i }
 	if d.gaps != nil {
-		next = table.skip
+		next = table.skipGaps
 	}
 	for i := next(table.First()); i < table.Next(); i = next(i + 1) {
 		row := table.At(i)
@@ -253,12 +253,12 @@ func (d *tableOf[R, P]) write(b *blockWriter, t *tables, _ *Settings) {
 			}
 		}
 		d.code(&b.coder, row)
-		b.row()
+		b.endRow()
 	}
 }
 
-// read reads rows out of a snapshot.
-func (d *tableOf[R, P]) read(s *restorer, c *coder, rows int) error {
+// readRows reads rows out of a snapshot.
+func (d *tableOf[R, P]) readRows(s *restorer, c *coder, rows int) error {
 	if !s.hasRoom(&d.section, rows) {
 		return errRow
 	}
@@ -274,14 +274,14 @@ func (d *tableOf[R, P]) read(s *restorer, c *coder, rows int) error {
 		}
 		table.Append(*row)
 	}
-	return c.end()
+	return c.endReading()
 }
 
 // readOne reads a row, and makes its position the next one of the table.
 func (d *tableOf[R, P]) readOne(s *restorer, c *coder, table *Table[R, P], row *R) error {
 	at := table.Next()
 	if d.gaps != nil && d.gaps.place == nil {
-		unsigned(c, &at)
+		codeUnsigned(c, &at)
 	}
 	if d.code(c, row); c.bad {
 		return errRow
@@ -301,8 +301,8 @@ func (d *tableOf[R, P]) readOne(s *restorer, c *coder, table *Table[R, P], row *
 	return d.goTo(table, at)
 }
 
-// check demands of the rows of a restored state that Apply can rely on them.
-func (d *tableOf[R, P]) check(m *Machine) error {
+// checkRows demands of the rows of a restored state that Apply can rely on them.
+func (d *tableOf[R, P]) checkRows(m *Machine) error {
 	table := d.of(&m.tables)
 	if d.queue && table.Next() > m.size {
 		return errPositions
@@ -316,7 +316,7 @@ func (d *tableOf[R, P]) check(m *Machine) error {
 		return nil
 	}
 	fits, before := d.fits(m), (*R)(nil)
-	for i := table.skip(table.First()); i < table.Next(); i = table.skip(i + 1) {
+	for i := table.skipGaps(table.First()); i < table.Next(); i = table.skipGaps(i + 1) {
 		row := table.At(i)
 		if !fits(i, row, before) {
 			return misfit(uint64(i))
@@ -326,8 +326,8 @@ func (d *tableOf[R, P]) check(m *Machine) error {
 	return nil
 }
 
-// expire forgets the oldest rows that are over, a bounded number an entry.
-func (d *tableOf[R, P]) expire(m *Machine) {
+// expireRows forgets the oldest rows that are over, a bounded number an entry.
+func (d *tableOf[R, P]) expireRows(m *Machine) {
 	if d.over == nil {
 		return
 	}
@@ -376,33 +376,33 @@ func (d *settingsList[V]) ownedBy(list []*V, owner string) (count int) {
 	return count
 }
 
-// freeze does nothing: settings never change.
-func (d *settingsList[V]) freeze(_, _ *tables) {}
+// freezeRows does nothing: settings never change.
+func (d *settingsList[V]) freezeRows(_, _ *tables) {}
 
-func (d *settingsList[V]) count(_ *tables, s *Settings) int { return len(*d.of(s)) }
+func (d *settingsList[V]) countRows(_ *tables, s *Settings) int { return len(*d.of(s)) }
 
-func (d *settingsList[V]) write(b *blockWriter, _ *tables, s *Settings) {
+func (d *settingsList[V]) writeRows(b *blockWriter, _ *tables, s *Settings) {
 	for _, value := range *d.of(s) {
-		b.value(value)
+		b.writeValue(value)
 	}
 }
 
-func (d *settingsList[V]) read(s *restorer, c *coder, rows int) error {
+func (d *settingsList[V]) readRows(s *restorer, c *coder, rows int) error {
 	if !s.hasRoom(&d.section, rows) {
 		return errRow
 	}
 	list := d.of(s.m.settings)
 	for range rows {
 		var value *V // null stays nil.
-		if c.decode(&value); c.bad || value == nil {
+		if c.decodeValue(&value); c.bad || value == nil {
 			return errRow
 		}
 		*list = append(*list, value)
 	}
-	return c.end()
+	return c.endReading()
 }
 
-func (d *settingsList[V]) check(m *Machine) error {
+func (d *settingsList[V]) checkRows(m *Machine) error {
 	if d.fits == nil {
 		return nil
 	}
@@ -425,21 +425,21 @@ type longBytes struct {
 	of func(*tables) *[]byte
 }
 
-// freeze gives readers the bytes so far: what is behind their length may still be written.
-func (d *longBytes) freeze(from, to *tables) { *d.of(to) = slices.Clip(*d.of(from)) }
+// freezeRows gives readers the bytes so far: what is behind their length may still be written.
+func (d *longBytes) freezeRows(from, to *tables) { *d.of(to) = slices.Clip(*d.of(from)) }
 
-func (d *longBytes) count(*tables, *Settings) int { return 0 }
+func (d *longBytes) countRows(*tables, *Settings) int { return 0 }
 
-func (d *longBytes) write(b *blockWriter, t *tables, _ *Settings) {
+func (d *longBytes) writeRows(b *blockWriter, t *tables, _ *Settings) {
 	for data := *d.of(t); len(data) > 0; {
 		n := min(len(data), snapshotBlock)
 		b.data = append(b.data, data[:n]...)
-		b.row()
+		b.endRow()
 		data = data[n:]
 	}
 }
 
-func (d *longBytes) read(s *restorer, c *coder, _ int) error {
+func (d *longBytes) readRows(s *restorer, c *coder, _ int) error {
 	run := d.of(&s.m.tables)
 	if len(*run)+len(c.data) > d.most(s.m.limits) {
 		return errRow
@@ -448,7 +448,7 @@ func (d *longBytes) read(s *restorer, c *coder, _ int) error {
 	return nil
 }
 
-func (d *longBytes) check(*Machine) error { return nil }
+func (d *longBytes) checkRows(*Machine) error { return nil }
 
 // derivedOf declares one table that follows from others.
 type derivedOf[R any, P pageOf[R]] struct {
@@ -456,9 +456,9 @@ type derivedOf[R any, P pageOf[R]] struct {
 	from func(*tables) uint64 // The position of its first row, once the tables begin that it follows from.
 }
 
-func (d *derivedOf[R, P]) begin(t *tables) { d.of(t).startAt(d.from(t)) }
+func (d *derivedOf[R, P]) beginTable(t *tables) { d.of(t).startAt(d.from(t)) }
 
-func (d *derivedOf[R, P]) freeze(from, to *tables) { *d.of(to) = d.of(from).Freeze() }
+func (d *derivedOf[R, P]) freezeRows(from, to *tables) { *d.of(to) = d.of(from).Freeze() }
 
 // The pages of the tables: a few hundred bytes to one KiB, so that a freeze costs
 // little where few rows change. The digest of a state is made page by page

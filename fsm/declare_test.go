@@ -20,8 +20,8 @@ type probeRow struct {
 type probePage = [2]probeRow
 
 func codeProbeRow(c *coder, row *probeRow) {
-	unsigned(c, &row.Leaf)
-	signed(c, &row.At)
+	codeUnsigned(c, &row.Leaf)
+	codeSigned(c, &row.At)
 }
 
 // declareProbe declares the table for one test. Its rows go after an hour, the oldest first.

@@ -140,41 +140,41 @@ type SARRow struct {
 }
 
 func codeProposalRow(c *coder, row *proposalRow) {
-	unsigned(c, &row.Leaf)
-	unsigned(c, &row.Later)
-	signed(c, &row.At)
-	c.raw(row.By[:])
-	unsigned(c, &row.Key)
-	octet(c, &row.Disposition)
+	codeUnsigned(c, &row.Leaf)
+	codeUnsigned(c, &row.Later)
+	codeSigned(c, &row.At)
+	c.codeRaw(row.By[:])
+	codeUnsigned(c, &row.Key)
+	codeByte(c, &row.Disposition)
 }
 
 func codeAlertRow(c *coder, row *AlertRow) {
-	unsigned(c, &row.Leaf)
-	signed(c, &row.At)
-	unsigned(c, &row.Subject)
-	unsigned(c, &row.List)
-	unsigned(c, &row.Later)
-	octet(c, &row.Kind)
+	codeUnsigned(c, &row.Leaf)
+	codeSigned(c, &row.At)
+	codeUnsigned(c, &row.Subject)
+	codeUnsigned(c, &row.List)
+	codeUnsigned(c, &row.Later)
+	codeByte(c, &row.Kind)
 }
 
 func codeSARRow(c *coder, row *SARRow) {
-	unsigned(c, &row.Leaf)
-	unsigned(c, &row.Later)
-	signed(c, &row.DueAt)
-	unsigned(c, &row.First)
-	octet(c, &row.State)
+	codeUnsigned(c, &row.Leaf)
+	codeUnsigned(c, &row.Later)
+	codeSigned(c, &row.DueAt)
+	codeUnsigned(c, &row.First)
+	codeByte(c, &row.State)
 }
 
 func codeReviewRow(c *coder, row *ReviewRow) {
-	unsigned(c, &row.Leaf)
-	signed(c, &row.At)
-	signed(c, &row.Amount)
-	unsigned(c, &row.Agent)
-	octet(c, &row.Rule)
-	octet(c, &row.State)
+	codeUnsigned(c, &row.Leaf)
+	codeSigned(c, &row.At)
+	codeSigned(c, &row.Amount)
+	codeUnsigned(c, &row.Agent)
+	codeByte(c, &row.Rule)
+	codeByte(c, &row.State)
 	claimed := row.Claim != nil
-	c.flag(&claimed)
-	if unsigned(c, &row.Disposition); !claimed {
+	c.codeFlag(&claimed)
+	if codeUnsigned(c, &row.Disposition); !claimed {
 		return
 	}
 	if c.reading {
@@ -184,26 +184,26 @@ func codeReviewRow(c *coder, row *ReviewRow) {
 }
 
 func codeClaim(c *coder, claim *Claim) {
-	c.text(&claim.Assignee)
-	signed(c, &claim.LeaseUntil)
+	c.codeText(&claim.Assignee)
+	codeSigned(c, &claim.LeaseUntil)
 	count := uint64(len(claim.Comments))
-	if unsigned(c, &count); c.reading && count > 0 {
+	if codeUnsigned(c, &count); c.reading && count > 0 {
 		if count > uint64(engine.LimitsOf(engine.FormatNewest).Comments) {
-			c.fail()
+			c.failReading()
 			return
 		}
 		claim.Comments = make([]uint64, count)
 	}
 	for i := range claim.Comments {
-		unsigned(c, &claim.Comments[i])
+		codeUnsigned(c, &claim.Comments[i])
 	}
 }
 
 func codeDispositionRow(c *coder, row *dispositionRow) {
-	unsigned(c, &row.Leaf)
-	unsigned(c, &row.Later)
-	signed(c, &row.At)
-	octet(c, &row.Kind)
+	codeUnsigned(c, &row.Leaf)
+	codeUnsigned(c, &row.Later)
+	codeSigned(c, &row.At)
+	codeByte(c, &row.Kind)
 }
 
 type dispositionRow struct {

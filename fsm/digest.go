@@ -78,11 +78,11 @@ func (d *Digester) Digest(v *View) [32]byte {
 	sum := sha256.New()
 	b := &blockWriter{w: sum, sum: sha256.New()}
 	v.writeHead(b)
-	b.flush()
+	b.flushBlock()
 	out := d.buffer[:0]
 	for _, table := range planned.digest {
 		if v.Format >= table.said().since {
-			out = table.sum(d, out, &v.tables)
+			out = table.sumRows(d, out, &v.tables)
 		}
 	}
 	sum.Write(out)
@@ -98,11 +98,11 @@ func (d *Digester) sumLists(v *View) []byte {
 		b := &blockWriter{w: io.Discard, sum: sha256.New()}
 		for _, one := range planned.all {
 			if list, is := one.(settingsDeclaration); is && v.Format >= list.said().since {
-				b.begin(list.said().number)
-				list.write(b, &v.tables, v.settings)
+				b.beginSection(list.said().number)
+				list.writeRows(b, &v.tables, v.settings)
 			}
 		}
-		b.flush()
+		b.flushBlock()
 		d.settings, d.lists = v.settings, [32]byte(b.sum.Sum(nil))
 	}
 	staged := sha256.Sum256(v.staged.data)
@@ -123,7 +123,7 @@ func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Ta
 		sums = new(tableSums)
 		d.tables[section] = sums
 	}
-	sums.fit(f.first/rows, (f.next-1)/rows+1)
+	sums.fitChunks(f.first/rows, (f.next-1)/rows+1)
 	for n := range sums.chunks {
 		c := f.root[n]
 		if c == nil {
@@ -145,8 +145,8 @@ func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Ta
 	return dst
 }
 
-// fit makes the sums those of chunks first to end-1.
-func (s *tableSums) fit(first, end uint64) {
+// fitChunks makes the sums those of chunks first to end-1.
+func (s *tableSums) fitChunks(first, end uint64) {
 	if first < s.first || first >= s.first+uint64(len(s.chunks)) {
 		s.first, s.chunks = first, nil
 	}

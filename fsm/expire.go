@@ -35,12 +35,12 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	r.Code = wire.Unchanged
 }
 
-// expire runs at every entry. It first moves the retention of leaves on, and then forgets the
+// expireRows runs at every entry. It first moves the retention of leaves on, and then forgets the
 // rows that are over by the declarations of their tables.
-func (m *Machine) expire() {
+func (m *Machine) expireRows() {
 	m.expireDays()
 	for _, table := range planned.tables {
-		table.expire(m)
+		table.expireRows(m)
 	}
 }
 
@@ -146,6 +146,6 @@ func (m *desk) tellOverdue() {
 
 // writeReviewDue writes that a review, or the report it led to, is due.
 func (m *desk) writeReviewDue(what leaf.Due, record uint64, due engine.Time) {
-	event := leaf.ReviewDue{Type: what.String(), Reviewed: m.reviewed(record), DueAt: due}
+	event := leaf.ReviewDue{Type: what.String(), Reviewed: m.describeReviewed(record), DueAt: due}
 	m.writeDueEvent(what, event, engine.FilterKey(engine.FilterTxn, event.TxnID))
 }

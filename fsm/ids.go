@@ -95,30 +95,30 @@ func (d *IDs) ofSlot(domain byte, slot uint32) uint64 {
 	return uint64(slot)
 }
 
-// round is the Feistel round function: SipHash of (half, domain, round).
-func (d *IDs) round(domain byte, n int, half uint64) uint64 {
+// roundOf is the Feistel round function: SipHash of (half, domain, round).
+func (d *IDs) roundOf(domain byte, n int, half uint64) uint64 {
 	var in [10]byte
 	binary.LittleEndian.PutUint64(in[:], half)
 	in[8], in[9] = domain, byte(n)
 	return siphash.Hash(d.low, d.high, in[:])
 }
 
-func (d *IDs) permute(domain byte, bits uint, value uint64) uint64 {
+func (d *IDs) permuteNumber(domain byte, bits uint, value uint64) uint64 {
 	half := bits / 2
 	mask := uint64(1)<<half - 1
 	left, right := value>>half, value&mask
 	for n := range rounds {
-		left, right = right, left^(d.round(domain, n, right)&mask)
+		left, right = right, left^(d.roundOf(domain, n, right)&mask)
 	}
 	return left<<half | right
 }
 
-func (d *IDs) invert(domain byte, bits uint, value uint64) uint64 {
+func (d *IDs) invertNumber(domain byte, bits uint, value uint64) uint64 {
 	half := bits / 2
 	mask := uint64(1)<<half - 1
 	left, right := value>>half, value&mask
 	for n := rounds - 1; n >= 0; n-- {
-		left, right = right^(d.round(domain, n, left)&mask), left
+		left, right = right^(d.roundOf(domain, n, left)&mask), left
 	}
 	return left<<half | right
 }
@@ -128,7 +128,7 @@ func (d *IDs) encode32(prefix string, domain byte, value uint64) string {
 }
 
 func (d *IDs) append32(dst []byte, prefix string, domain byte, value uint64) []byte {
-	v := d.permute(domain, agentBits, value)
+	v := d.permuteNumber(domain, agentBits, value)
 	dst = append(append(dst, prefix...), "aaaaaaaaaaaa"...)
 	for i := len(dst) - 1; i >= len(dst)-idDigits; i-- {
 		dst[i] = base32Digits[v&31]
@@ -149,7 +149,7 @@ func (d *IDs) decode32(prefix, text string, domain byte) (uint64, bool) {
 		}
 		v = v<<5 | digit
 	}
-	return d.invert(domain, agentBits, v), true
+	return d.invertNumber(domain, agentBits, v), true
 }
 
 func digit32(c byte) (uint64, bool) {
@@ -237,7 +237,7 @@ func (d *IDs) slot(prefix, text string, domain byte) (uint32, bool) {
 func (d *IDs) AppendTxnID(dst []byte, leaf uint64) []byte {
 	v := d.ofLeaf(leaf)
 	for { // Cycle walking: 62^8 fills 78 % of the 48-bit space, so 1.3 steps on average.
-		v = d.permute(domainTxn, txnBits, v)
+		v = d.permuteNumber(domainTxn, txnBits, v)
 		if v < txnCount {
 			break
 		}
@@ -273,7 +273,7 @@ func (d *IDs) ParseTxn(text string) (uint64, bool) {
 		v = v*62 + digit
 	}
 	for {
-		v = d.invert(domainTxn, txnBits, v)
+		v = d.invertNumber(domainTxn, txnBits, v)
 		if v < txnCount {
 			return d.leafOf(v)
 		}
@@ -328,14 +328,14 @@ const wideMask = uint64(1)<<(uuidBits/2) - 1
 
 func (d *IDs) permuteWide(left, right uint64) (uint64, uint64) {
 	for n := range rounds {
-		left, right = right, left^(d.round(domainCredential, n, right)&wideMask)
+		left, right = right, left^(d.roundOf(domainCredential, n, right)&wideMask)
 	}
 	return left, right
 }
 
 func (d *IDs) invertWide(left, right uint64) (uint64, uint64) {
 	for n := rounds - 1; n >= 0; n-- {
-		left, right = right^(d.round(domainCredential, n, left)&wideMask), left
+		left, right = right^(d.roundOf(domainCredential, n, left)&wideMask), left
 	}
 	return left, right
 }

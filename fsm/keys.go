@@ -98,17 +98,17 @@ type deadLetterRow struct {
 }
 
 func codeCursorRow(c *coder, row *cursorRow) {
-	unsigned(c, &row.Webhook)
-	unsigned(c, &row.Seq)
-	octet(c, &row.N)
-	signed(c, &row.At)
+	codeUnsigned(c, &row.Webhook)
+	codeUnsigned(c, &row.Seq)
+	codeByte(c, &row.N)
+	codeSigned(c, &row.At)
 }
 
 func codeDeadLetterRow(c *coder, row *deadLetterRow) {
-	unsigned(c, &row.Webhook)
-	unsigned(c, &row.Seq)
-	octet(c, &row.N)
-	octet(c, &row.Attempts)
-	unsigned(c, &row.Status)
-	signed(c, &row.At)
+	codeUnsigned(c, &row.Webhook)
+	codeUnsigned(c, &row.Seq)
+	codeByte(c, &row.N)
+	codeByte(c, &row.Attempts)
+	codeUnsigned(c, &row.Status)
+	codeSigned(c, &row.At)
 }

@@ -29,7 +29,7 @@ func (m *core) head(kind string) []byte {
 func (m *core) place(dst []byte) []byte {
 	dst = number(dst, "index", int64(m.index))
 	dst = number(dst, "leaf", int64(m.size))
-	salt := m.salt()
+	salt := m.nextSalt()
 	return hexText(dst, "salt", salt[:])
 }
 
@@ -106,12 +106,12 @@ func (m *core) write(head []byte, common *wire.Common, kind string, r *wire.Resu
 	}
 	filters = append(filters, common.Filters...)
 	filters = append(filters, engine.FilterKey(engine.FilterKind, kind))
-	m.settle(append(head, '}'), filters, r)
+	m.endRecord(append(head, '}'), filters, r)
 	m.rememberCall(common.Idem, r.Leaf)
 }
 
-// root returns the tree head over all leaves.
-func (m *core) root() (root [32]byte) {
+// treeHead returns the tree head over all leaves.
+func (m *core) treeHead() (root [32]byte) {
 	if m.size == 0 {
 		return sha256.Sum256(nil)
 	}
@@ -123,14 +123,14 @@ func (m *core) root() (root [32]byte) {
 	return root
 }
 
-// salt returns the salt of the next leaf.
-func (m *core) salt() [leaf.SaltSize]byte {
+// nextSalt returns the salt of the next leaf.
+func (m *core) nextSalt() [leaf.SaltSize]byte {
 	m.ratchet.Turn(m.now.Day())
 	return m.ratchet.Salt(m.size)
 }
 
-// settle ends a record that was applied: its leaf joins the log.
-func (m *core) settle(data []byte, filters []uint64, r *wire.Result) {
+// endRecord appends the leaf of a record that was applied, and answers the record.
+func (m *core) endRecord(data []byte, filters []uint64, r *wire.Result) {
 	r.Code, r.Leaf, r.Data = wire.Applied, m.size, data
 	m.appendLeaf(data, filters)
 }

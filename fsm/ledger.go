@@ -144,34 +144,34 @@ type referenceRow struct {
 }
 
 func codeHoldRow(c *coder, row *holdRow) {
-	unsigned(c, &row.Leaf)
-	signed(c, &row.ExpiresAt)
-	signed(c, &row.Amount)
-	c.raw(row.Reference[:])
-	unsigned(c, &row.Agent)
-	unsigned(c, &row.Fleet)
-	unsigned(c, &row.Day)
+	codeUnsigned(c, &row.Leaf)
+	codeSigned(c, &row.ExpiresAt)
+	codeSigned(c, &row.Amount)
+	c.codeRaw(row.Reference[:])
+	codeUnsigned(c, &row.Agent)
+	codeUnsigned(c, &row.Fleet)
+	codeUnsigned(c, &row.Day)
 }
 
 func codeOutcomeRow(c *coder, row *outcomeRow) {
-	unsigned(c, &row.Leaf)
-	unsigned(c, &row.Later)
-	unsigned(c, &row.Late)
-	signed(c, &row.At)
-	octet(c, &row.State)
+	codeUnsigned(c, &row.Leaf)
+	codeUnsigned(c, &row.Later)
+	codeUnsigned(c, &row.Late)
+	codeSigned(c, &row.At)
+	codeByte(c, &row.State)
 }
 
 func codeReferenceRow(c *coder, row *referenceRow) {
-	c.raw(row.Key[:])
-	unsigned(c, &row.Leaf)
-	signed(c, &row.At)
+	c.codeRaw(row.Key[:])
+	codeUnsigned(c, &row.Leaf)
+	codeSigned(c, &row.At)
 }
 
 // codeActivityRow codes of the three rings only the buckets that counted.
 func codeActivityRow(c *coder, row *activityRow) {
-	unsigned(c, &row.Agent)
-	c.use(&row.Judged)
-	signed(c, &row.Velocity.Second)
+	codeUnsigned(c, &row.Agent)
+	c.codeUse(&row.Judged)
+	codeSigned(c, &row.Velocity.Second)
 	codeRing(c, row.Velocity.Seconds[:])
 	codeRing(c, row.Velocity.Minutes[:])
 	codeRing(c, row.Velocity.Hours[:])
@@ -186,19 +186,19 @@ func codeRing[N uint16 | uint32](c *coder, ring []N) {
 			filled++
 		}
 	}
-	octet(c, &filled)
+	codeByte(c, &filled)
 	for at := 0; filled > 0; filled-- {
 		gap := byte(0)
 		for !c.reading && ring[at+int(gap)] == 0 {
 			gap++
 		}
-		octet(c, &gap)
+		codeByte(c, &gap)
 		if at += int(gap); at >= len(ring) {
-			c.fail()
+			c.failReading()
 			return
 		}
-		if unsigned(c, &ring[at]); ring[at] == 0 {
-			c.fail()
+		if codeUnsigned(c, &ring[at]); ring[at] == 0 {
+			c.failReading()
 			return
 		}
 		at++
@@ -206,15 +206,15 @@ func codeRing[N uint16 | uint32](c *coder, ring []N) {
 }
 
 func codeStructuringRow(c *coder, row *structuringRow) {
-	unsigned(c, &row.Key.Root)
-	c.raw(row.Key.Party[:])
-	unsigned(c, &row.Older)
-	unsigned(c, &row.Newer)
-	if octet(c, &row.Band.Next); row.Band.Next >= engine.StructuringCallsMax {
-		c.fail()
+	codeUnsigned(c, &row.Key.Root)
+	c.codeRaw(row.Key.Party[:])
+	codeUnsigned(c, &row.Older)
+	codeUnsigned(c, &row.Newer)
+	if codeByte(c, &row.Band.Next); row.Band.Next >= engine.StructuringCallsMax {
+		c.failReading()
 	}
 	for i := range row.Band.Times {
-		signed(c, &row.Band.Times[i])
+		codeSigned(c, &row.Band.Times[i])
 	}
 }
 

@@ -54,10 +54,10 @@ func New() *Machine {
 	m.rulebook = &rulebook{core: c, rulebookTables: &t.rulebookTables, calendar: m.calendar, registry: m.registry, desk: m.desk}
 	m.keys = newKeys(c, &t.keyTables, m.calendar, m.registry, m.rulebook)
 	for _, table := range planned.tables {
-		table.begin(t)
+		table.beginTable(t)
 	}
 	for _, table := range planned.derived {
-		table.begin(t)
+		table.beginTable(t)
 	}
 	return m
 }
@@ -67,7 +67,7 @@ func New() *Machine {
 // format can have written stop the node (Effects.Stop). out's former contents
 // are overwritten.
 func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
-	out.begin(index, term, m.size)
+	out.beginEntry(index, term, m.size)
 	batch, err := wire.Decode(entry)
 	if err != nil {
 		out.Stop = err.Error()
@@ -79,12 +79,12 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 	}
 	m.enterEntry(index, term, out)
 	if batch.Header.Term != term {
-		m.fence(&batch)
+		m.fenceEntry(&batch)
 	} else {
 		before := m.now
 		m.moveTime(batch.Header.Time)
 		m.applyRecords(&batch)
-		m.expire()
+		m.expireRows()
 		m.turnMinute(before)
 	}
 	m.leaveEntry()
@@ -93,14 +93,14 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 // Rows returns how many rows the tables hold: what a digest or a snapshot costs.
 func (m *Machine) Rows() (rows int) {
 	for _, table := range planned.tables {
-		rows += table.count(&m.tables, m.settings)
+		rows += table.countRows(&m.tables, m.settings)
 	}
 	return rows
 }
 
-// fence answers an entry whose header names another term than raft's own: its sequencer no
+// fenceEntry answers an entry whose header names another term than raft's own: its sequencer no
 // longer led when raft took the entry, so no record of it is applied.
-func (m *Machine) fence(batch *wire.Batch) {
+func (m *Machine) fenceEntry(batch *wire.Batch) {
 	for record, ok := batch.Next(); ok; record, ok = batch.Next() {
 		m.out.Results = append(m.out.Results, wire.Result{
 			Code: wire.Fenced, Origin: record.Origin, Seq: record.Seq, Index: m.index, Term: m.term,
@@ -234,8 +234,8 @@ func refuse(r *wire.Result, why wire.Refusal) {
 	r.Code, r.Refusal = wire.Refused, why
 }
 
-// begin empties out for a new entry, keeping its slices' memory.
-func (out *Effects) begin(index, term, firstLeaf uint64) {
+// beginEntry empties out for a new entry, keeping its slices' memory.
+func (out *Effects) beginEntry(index, term, firstLeaf uint64) {
 	*out = Effects{
 		Index: index, Term: term, FirstLeaf: firstLeaf,
 		Results: out.Results[:0], Leaves: out.Leaves[:0],

@@ -74,7 +74,7 @@ func (m *ledger) placeRecord(s *wire.Screen) []byte {
 			c.Sequence, c.Previous = m.registry.nextRecord(s.Agent)
 		}
 	}
-	c.Leaf, c.Salt = m.size, m.salt()
+	c.Leaf, c.Salt = m.size, m.nextSalt()
 	m.ids.putTxn(&c.Txn, m.size)
 	if cap(m.recordBlock)-len(m.recordBlock) < recordRoom+len(c.Edge) {
 		m.recordBlock = make([]byte, 0, max(recordsBlock, recordRoom+len(c.Edge)))
@@ -146,7 +146,7 @@ func (m *ledger) foldPolicy(b *engine.Basis) {
 
 func (m *ledger) newProfile() *leaf.Profile {
 	return &leaf.Profile{
-		Salt: m.salt(), Leaf: m.size, Index: m.index, At: m.now, Policy: leaf.ReducePolicy(m.settings.Policy, m.now),
+		Salt: m.nextSalt(), Leaf: m.size, Index: m.index, At: m.now, Policy: leaf.ReducePolicy(m.settings.Policy, m.now),
 	}
 }
 

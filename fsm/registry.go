@@ -48,7 +48,7 @@ var registryDeclarations = []declaration{
 		of:      func(t *tables) *Table[*engine.AgentProfile, profilePage] { return &t.profiles }, code: codeValue[engine.AgentProfile], from: 1,
 		taken: func(m *Machine, profile **engine.AgentProfile) {
 			if *profile != nil {
-				m.registry.shared.agent(*profile)
+				m.registry.shared.shareProfile(*profile)
 			}
 		},
 		fits: func(m *Machine) fitting[*engine.AgentProfile] { return m.registry.fitsAgent },
@@ -111,42 +111,42 @@ var registryDeclarations = []declaration{
 }
 
 func codeAgentRow(c *coder, row *engine.AgentRow) {
-	c.status(&row.Status)
-	octet(c, &row.StatusReason)
-	c.flag(&row.Institutions)
-	unsigned(c, &row.MinVersion)
-	unsigned(c, &row.Children)
-	signed(c, &row.StatusAt)
-	signed(c, &row.OverlapUntil)
-	signed(c, &row.OwnershipFrom)
-	signed(c, &row.OwnershipAt)
-	signed(c, &row.AttestedAt)
-	c.spend(&row.Spend)
-	unsigned(c, &row.Sequence)
-	unsigned(c, &row.LastLeaf)
-	signed(c, &row.CountedFrom)
+	c.codeStatus(&row.Status)
+	codeByte(c, &row.StatusReason)
+	c.codeFlag(&row.Institutions)
+	codeUnsigned(c, &row.MinVersion)
+	codeUnsigned(c, &row.Children)
+	codeSigned(c, &row.StatusAt)
+	codeSigned(c, &row.OverlapUntil)
+	codeSigned(c, &row.OwnershipFrom)
+	codeSigned(c, &row.OwnershipAt)
+	codeSigned(c, &row.AttestedAt)
+	c.codeSpend(&row.Spend)
+	codeUnsigned(c, &row.Sequence)
+	codeUnsigned(c, &row.LastLeaf)
+	codeSigned(c, &row.CountedFrom)
 }
 
 func codeUserRow(c *coder, row *engine.UserRow) {
-	c.status(&row.Status)
-	octet(c, &row.StatusReason)
-	c.flag(&row.Institutions)
-	unsigned(c, &row.MinVersion)
-	signed(c, &row.StatusAt)
-	signed(c, &row.OverlapUntil)
-	c.use(&row.Judged)
+	c.codeStatus(&row.Status)
+	codeByte(c, &row.StatusReason)
+	c.codeFlag(&row.Institutions)
+	codeUnsigned(c, &row.MinVersion)
+	codeSigned(c, &row.StatusAt)
+	codeSigned(c, &row.OverlapUntil)
+	c.codeUse(&row.Judged)
 }
 
 func codeFleetRow(c *coder, row *engine.FleetRow) {
-	unsigned(c, &row.Agents)
-	c.spend(&row.Spend)
+	codeUnsigned(c, &row.Agents)
+	c.codeSpend(&row.Spend)
 }
 
 func codeOperatorRow(c *coder, row *engine.OperatorRow) {
-	c.flag(&row.Suspended)
-	c.flag(&row.Institutions)
-	unsigned(c, &row.Agents)
-	signed(c, &row.StatusAt)
+	c.codeFlag(&row.Suspended)
+	c.codeFlag(&row.Institutions)
+	codeUnsigned(c, &row.Agents)
+	codeSigned(c, &row.StatusAt)
 }
 
 // statusRow is one version of a credential, at its position.
@@ -171,13 +171,13 @@ type standing struct {
 }
 
 func codeStatusRow(c *coder, row *statusRow) {
-	octet(c, &row.Kind)
-	c.flag(&row.Matched)
-	unsigned(c, &row.Slot)
-	unsigned(c, &row.Expires)
-	unsigned(c, &row.Older)
-	unsigned(c, &row.Version)
-	fixed(c, &row.Key, 4)
+	codeByte(c, &row.Kind)
+	c.codeFlag(&row.Matched)
+	codeUnsigned(c, &row.Slot)
+	codeUnsigned(c, &row.Expires)
+	codeUnsigned(c, &row.Older)
+	codeUnsigned(c, &row.Version)
+	codeFixed(c, &row.Key, 4)
 }
 
 // Agents of one operator have the same operator, wallet, policy and key, and often the same
@@ -194,7 +194,7 @@ type sharer struct {
 	blobs map[string][]byte
 }
 
-func (s *sharer) text(v string) string {
+func (s *sharer) shareText(v string) string {
 	if v == "" || len(v) > sharedBytesMax {
 		return v
 	}
@@ -208,7 +208,7 @@ func (s *sharer) text(v string) string {
 	return v
 }
 
-func (s *sharer) blob(v []byte) []byte {
+func (s *sharer) shareBlob(v []byte) []byte {
 	if len(v) == 0 || len(v) > sharedBytesMax {
 		return v
 	}
@@ -222,12 +222,12 @@ func (s *sharer) blob(v []byte) []byte {
 	return v
 }
 
-// agent makes a profile, which nobody has seen yet, share its texts with other profiles. The
+// shareProfile makes a profile, which nobody has seen yet, share its texts with other profiles. The
 // texts that are the agent's own become one string.
-func (s *sharer) agent(p *engine.AgentProfile) {
-	p.OperatorLegalName, p.OperatorWallet, p.EINMasked = s.text(p.OperatorLegalName), s.text(p.OperatorWallet), s.text(p.EINMasked)
-	p.AgentFramework, p.Model, p.Settings.CurrentModel = s.text(p.AgentFramework), s.text(p.Model), s.text(p.Settings.CurrentModel)
-	p.KeyID, p.PolicyJSON = s.text(p.KeyID), s.blob(p.PolicyJSON)
+func (s *sharer) shareProfile(p *engine.AgentProfile) {
+	p.OperatorLegalName, p.OperatorWallet, p.EINMasked = s.shareText(p.OperatorLegalName), s.shareText(p.OperatorWallet), s.shareText(p.EINMasked)
+	p.AgentFramework, p.Model, p.Settings.CurrentModel = s.shareText(p.AgentFramework), s.shareText(p.Model), s.shareText(p.Settings.CurrentModel)
+	p.KeyID, p.PolicyJSON = s.shareText(p.KeyID), s.shareBlob(p.PolicyJSON)
 	own := p.AgentName + p.Purpose
 	p.AgentName, p.Purpose = own[:len(p.AgentName)], own[len(p.AgentName):]
 }

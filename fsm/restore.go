@@ -20,7 +20,7 @@ type restorer struct {
 	settled bool // The settings were read.
 }
 
-func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
+func (s *restorer) readBlock(section uint16, rows uint32, payload []byte) error {
 	if section < s.last || (s.meta == nil) != (section == sectionMeta) || section == sectionSettings && s.settled ||
 		section > sectionSettings && !s.settled {
 		return errors.New("out of order")
@@ -36,11 +36,11 @@ func (s *restorer) block(section uint16, rows uint32, payload []byte) error {
 	case sectionSettings:
 		return s.readSettings(c, rows)
 	}
-	one := declared(section, s.meta.Format)
+	one := findDeclaration(section, s.meta.Format)
 	if one == nil {
 		return errSection
 	}
-	return one.read(s, c, int(rows))
+	return one.readRows(s, c, int(rows))
 }
 
 // hasRoom reports whether a section may have so many rows more.
@@ -57,7 +57,7 @@ var ErrNewer = errors.New("it is of a newer release: upgrade this node")
 var errSection = errors.New("unknown section: upgrade this node")
 
 func (s *restorer) readMeta(c *coder, rows uint32) error {
-	if c.decode(s.meta); c.bad || rows != 1 {
+	if c.decodeValue(s.meta); c.bad || rows != 1 {
 		return errRow
 	}
 	meta, m := s.meta, s.m
@@ -102,12 +102,12 @@ func (s *restorer) startTables() error {
 		if table.said().since > s.meta.Format {
 			continue
 		}
-		if err := table.start(&s.m.tables, s.meta); err != nil {
+		if err := table.startTable(&s.m.tables, s.meta); err != nil {
 			return err
 		}
 	}
 	for _, table := range planned.derived {
-		table.begin(&s.m.tables)
+		table.beginTable(&s.m.tables)
 	}
 	if len(s.meta.Firsts) > 0 {
 		return errRow
@@ -117,7 +117,7 @@ func (s *restorer) startTables() error {
 
 func (s *restorer) readSettings(c *coder, rows uint32) error {
 	v := &Settings{Format: s.m.format}
-	if c.decode(v); c.bad || rows != 1 {
+	if c.decodeValue(v); c.bad || rows != 1 {
 		return errRow
 	}
 	if v.Policy == nil {
@@ -138,19 +138,19 @@ func (s *restorer) readSettings(c *coder, rows uint32) error {
 	return nil
 }
 
-// finish checks what blocks cannot check alone and rebuilds the private maps.
-func (s *restorer) finish() (*Machine, error) {
+// finishRestore checks what blocks cannot check alone and rebuilds the private maps.
+func (s *restorer) finishRestore() (*Machine, error) {
 	m := s.m
 	switch {
 	case s.meta == nil:
 		return nil, fmt.Errorf("%w: empty", ErrSnapshot)
-	case m.root() != s.meta.Root:
+	case m.treeHead() != s.meta.Root:
 		return nil, fmt.Errorf("%w: tree head does not match its frontier", ErrSnapshot)
 	case !s.settled:
 		return nil, fmt.Errorf("%w: no settings", ErrSnapshot)
 	}
 	for _, table := range planned.tables {
-		if err := table.endAt(&m.tables, s.meta); err != nil {
+		if err := table.endTable(&m.tables, s.meta); err != nil {
 			return nil, fmt.Errorf("%w: section %d ends after the state: %w", ErrSnapshot, table.said().number, err)
 		}
 	}
@@ -167,7 +167,7 @@ func (s *restorer) finish() (*Machine, error) {
 }
 
 func checkRows(one declaration, m *Machine) error {
-	if err := one.check(m); err != nil {
+	if err := one.checkRows(m); err != nil {
 		return err
 	}
 	if sound := one.said().sound; sound != nil {

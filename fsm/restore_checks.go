@@ -291,7 +291,7 @@ func (m *registry) checkStatuses() error {
 			return broken
 		}
 	}
-	for i := m.userProfiles.skip(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skip(i + 1) {
+	for i := m.userProfiles.skipGaps(m.userProfiles.First()); i < m.userProfiles.Next(); i = m.userProfiles.skipGaps(i + 1) {
 		if p := *m.userProfiles.At(i); p != nil && !m.statusIs(p.Status, CredentialUser, uint32(p.Slot), p.CredentialVersion) {
 			return broken
 		}

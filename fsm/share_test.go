@@ -47,13 +47,13 @@ func TestProfilesShareTheirTexts(t *testing.T) {
 func TestSharerIsBounded(t *testing.T) {
 	var s sharer
 	for n := range sharedMax + 5 {
-		require.Equal(t, fmt.Sprint(n), s.text(fmt.Sprint(n)))
-		require.Equal(t, fmt.Sprint(n), string(s.blob(fmt.Append(nil, n))))
+		require.Equal(t, fmt.Sprint(n), s.shareText(fmt.Sprint(n)))
+		require.Equal(t, fmt.Sprint(n), string(s.shareBlob(fmt.Append(nil, n))))
 	}
 	require.Len(t, s.texts, 5)
 	require.Len(t, s.blobs, 5)
 	long := strings.Repeat("x", sharedBytesMax+1)
-	require.Equal(t, long, s.text(long))
+	require.Equal(t, long, s.shareText(long))
 	require.Len(t, s.texts, 5)
-	require.Nil(t, s.blob(nil))
+	require.Nil(t, s.shareBlob(nil))
 }

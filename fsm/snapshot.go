@@ -112,40 +112,40 @@ type blockWriter struct {
 	err     error
 }
 
-func (b *blockWriter) begin(section uint16) {
-	b.flush()
+func (b *blockWriter) beginSection(section uint16) {
+	b.flushBlock()
 	b.section = section
 }
 
-// row ends a row whose bytes were appended to payload.
-func (b *blockWriter) row() {
+// endRow ends a row whose bytes were appended to data.
+func (b *blockWriter) endRow() {
 	b.rows++
 	if len(b.data) >= snapshotBlock {
-		b.flush()
+		b.flushBlock()
 	}
 }
 
-func (b *blockWriter) flush() {
+func (b *blockWriter) flushBlock() {
 	if b.rows == 0 {
 		return
 	}
-	b.block()
+	b.writeBlock()
 }
 
-func (b *blockWriter) block() {
+func (b *blockWriter) writeBlock() {
 	head := make([]byte, 0, 12)
 	head = binary.LittleEndian.AppendUint16(head, b.section)
 	head = binary.LittleEndian.AppendUint16(head, snapshotVersion)
 	head = binary.LittleEndian.AppendUint32(head, b.rows)
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(b.data)))
 	crc := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, b.data)
-	b.write(head)
-	b.write(b.data)
-	b.write(binary.LittleEndian.AppendUint32(nil, crc))
+	b.writeBytes(head)
+	b.writeBytes(b.data)
+	b.writeBytes(binary.LittleEndian.AppendUint32(nil, crc))
 	b.rows, b.data = 0, b.data[:0]
 }
 
-func (b *blockWriter) write(data []byte) {
+func (b *blockWriter) writeBytes(data []byte) {
 	if b.err != nil {
 		return
 	}
@@ -155,20 +155,20 @@ func (b *blockWriter) write(data []byte) {
 	b.err = err
 }
 
-// value writes one CBOR row with its length before it.
-func (b *blockWriter) value(v any) {
-	b.encode(v)
-	b.row()
+// writeValue writes one CBOR row with its length before it.
+func (b *blockWriter) writeValue(v any) {
+	b.encodeValue(v)
+	b.endRow()
 }
 
 // WriteTo writes the snapshot and returns how many bytes it has.
 func (v *View) WriteTo(w io.Writer) (int64, error) {
 	b := &blockWriter{w: w, sum: sha256.New()}
-	b.write([]byte(snapshotMagic))
+	b.writeBytes([]byte(snapshotMagic))
 	v.writeBlocks(b)
-	b.flush()
+	b.flushBlock()
 	b.section = sectionEnd
-	b.block()
+	b.writeBlock()
 	if b.err != nil {
 		return b.written, b.err
 	}
@@ -181,11 +181,11 @@ func (v *View) writeBlocks(b *blockWriter) {
 	for _, one := range planned.all {
 		said := one.said()
 		if v.Format < said.since {
-			assertEmpty(one.count(&v.tables, v.settings))
+			assertEmpty(one.countRows(&v.tables, v.settings))
 			continue
 		}
-		b.begin(said.number)
-		one.write(b, &v.tables, v.settings)
+		b.beginSection(said.number)
+		one.writeRows(b, &v.tables, v.settings)
 	}
 }
 
@@ -198,16 +198,16 @@ func (v *View) writeHead(b *blockWriter) {
 	}
 	for _, table := range planned.tables {
 		if v.Format >= table.said().since {
-			table.note(&v.tables, &meta)
+			table.noteTable(&v.tables, &meta)
 		}
 	}
 	if v.staged.total > 0 {
 		meta.Staged = &stagedMeta{Digest: v.staged.digest, Total: v.staged.total, Whole: v.staged.whole}
 	}
-	b.begin(sectionMeta)
-	b.value(&meta)
-	b.begin(sectionSettings)
-	b.value(v.settings)
+	b.beginSection(sectionMeta)
+	b.writeValue(&meta)
+	b.beginSection(sectionSettings)
+	b.writeValue(v.settings)
 }
 
 // assertEmpty stops a node whose state has rows of a format that it has not reached.
@@ -235,7 +235,7 @@ func Restore(r io.Reader) (*Machine, error) {
 		if section == sectionEnd {
 			break
 		}
-		if err := restore.block(section, rows, payload); err != nil {
+		if err := restore.readBlock(section, rows, payload); err != nil {
 			return nil, fmt.Errorf("%w: section %d: %w", ErrSnapshot, section, err)
 		}
 	}
@@ -244,7 +244,7 @@ func Restore(r io.Reader) (*Machine, error) {
 	if _, err := io.ReadFull(r, trailer[:]); err != nil || !bytes.Equal(trailer[:], want) {
 		return nil, fmt.Errorf("%w: trailer does not match", ErrSnapshot)
 	}
-	return restore.finish()
+	return restore.finishRestore()
 }
 
 func readBlock(r io.Reader) (section uint16, rows uint32, payload []byte, err error) {

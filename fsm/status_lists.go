@@ -58,7 +58,7 @@ func (d *IDs) StatusEntry(position uint32) (list uint64, index uint32) {
 	const mask = uint64(1)<<half - 1
 	left, right := uint64(position)>>half&mask, uint64(position)&mask
 	for n := range rounds {
-		left, right = right, left^(d.round(domainStatus, n, page<<half|right)&mask)
+		left, right = right, left^(d.roundOf(domainStatus, n, page<<half|right)&mask)
 	}
 	return epoch*statusEpochLists + page + 1, uint32(left<<half | right)
 }
@@ -107,14 +107,14 @@ func (b *StatusBuilder) Build(v *View) *Statuses {
 	every := engine.LimitsOf(v.Format).StatusEvery
 	now := &minute{glance: glance{View: v}, at: v.Time / every * every}
 	all, kin := v.standing.wide > b.index, v.standing.kin > b.index
-	b.fit(v)
-	b.forget(v)
+	b.fitPositions(v)
+	b.forgetPositions(v)
 	b.evaluated = 0
 	for n := range b.pages {
 		page := (b.base + uint64(n)) * statusPageRows
-		held := v.statuses.span(page)
+		held := v.statuses.pageSpan(page)
 		if one := &b.pages[n]; all || one.held != held || kin && one.kin || one.until != 0 && now.at >= one.until {
-			*one = b.evaluate(now, page, held)
+			*one = b.evaluatePage(now, page, held)
 		}
 	}
 	b.index = v.Index
@@ -126,8 +126,8 @@ func (b *StatusBuilder) Build(v *View) *Statuses {
 	return out
 }
 
-// fit makes room for the positions of a view.
-func (b *StatusBuilder) fit(v *View) {
+// fitPositions makes room for the positions of a view.
+func (b *StatusBuilder) fitPositions(v *View) {
 	first, next := v.statuses.First(), v.statuses.Next()
 	lowest := first >> statusListBits << statusListBits
 	for len(b.lists) > 0 && b.lowest < lowest {
@@ -151,16 +151,16 @@ func (b *StatusBuilder) fit(v *View) {
 	}
 }
 
-// forget makes what was forgotten INVALID, in lists that have younger entries.
-func (b *StatusBuilder) forget(v *View) {
+// forgetPositions makes what was forgotten INVALID, in lists that have younger entries.
+func (b *StatusBuilder) forgetPositions(v *View) {
 	for at := max(b.first, b.lowest, 1); at < v.statuses.First(); at++ {
-		b.set(at, StatusInvalid)
+		b.setEntry(at, StatusInvalid)
 	}
 	b.first = v.statuses.First()
 }
 
-// set makes one entry read a value.
-func (b *StatusBuilder) set(position uint64, value byte) {
+// setEntry sets the value of one entry.
+func (b *StatusBuilder) setEntry(position uint64, value byte) {
 	_, index := b.ids.StatusEntry(uint32(position))
 	list := &b.lists[(position-b.lowest)/StatusListSize]
 	at, shift := index/4, index%4*2
@@ -174,14 +174,14 @@ func (b *StatusBuilder) set(position uint64, value byte) {
 	list.bits[at] = changed
 }
 
-// evaluate sets the entries of one page.
-func (b *StatusBuilder) evaluate(now *minute, page uint64, held span) heldStatuses {
+// evaluatePage sets the entries of one page.
+func (b *StatusBuilder) evaluatePage(now *minute, page uint64, held span) heldStatuses {
 	one := heldStatuses{held: held}
 	for i := page + uint64(held.from); i < page+uint64(held.to); i++ {
 		b.evaluated++
-		value, until, kin := now.value(now.statuses.At(i))
+		value, until, kin := now.readEntry(now.statuses.At(i))
 		if i != 0 {
-			b.set(i, value)
+			b.setEntry(i, value)
 		}
 		if one.kin = one.kin || kin; until != 0 && (one.until == 0 || until < one.until) {
 			one.until = until
@@ -199,10 +199,10 @@ type minute struct {
 
 func (g *minute) logTime() engine.Time { return g.at }
 
-// value is what an entry reads, until when at the latest unless something is done to the
-// party, and whether the party has ancestors. It is the effective status that rule R2 goes
-// by; what the sanctions list matched at issuance is suspended besides.
-func (g *minute) value(row *statusRow) (value byte, until engine.Time, kin bool) {
+// readEntry returns the value of an entry, how long it holds at most if nobody changes the
+// party, and whether the party has ancestors. The value follows the effective status that rule
+// R2 goes by; a credential that the sanctions list matched at issuance is suspended besides.
+func (g *minute) readEntry(row *statusRow) (value byte, until engine.Time, kin bool) {
 	expires := engine.Time(row.Expires) * engine.Second
 	if row.Slot == 0 || g.at >= expires {
 		return StatusInvalid, 0, false
@@ -246,9 +246,9 @@ func (g *minute) keyRevoked(mark uint32) bool {
 	return false
 }
 
-// span is which rows of the page of a position are held, and in which epoch they were
+// pageSpan is which rows of the page of a position are held, and in which epoch they were
 // touched last.
-func (t *Table[R, P]) span(i uint64) span {
+func (t *Table[R, P]) pageSpan(i uint64) span {
 	rows, many := pageRows[R, P](), chunkRows[R, P]()
 	base := i / rows * rows
 	held := span{from: uint16(max(t.first, base) - base), to: uint16(min(t.next, base+rows) - base)}

@@ -96,20 +96,20 @@ func (t *Table[R, P]) Edit(i uint64) *R {
 			return &p.rows[at%pageRows[R, P]()]
 		}
 	}
-	return t.slot(i)
+	return t.ownRow(i)
 }
 
 // Append adds a row and returns its position.
 func (t *Table[R, P]) Append(row R) uint64 {
 	i := t.next
 	t.next++
-	*t.slot(i) = row
+	*t.ownRow(i) = row
 	return i
 }
 
-// slot returns the place of position i for writing. It makes the chunk and the page that are
+// ownRow returns the place of position i for writing. It makes the chunk and the page that are
 // missing, and clones those that a frozen table shares.
-func (t *Table[R, P]) slot(i uint64) *R {
+func (t *Table[R, P]) ownRow(i uint64) *R {
 	at := i - t.base()
 	c := t.ownChunk(at)
 	place := &c.pages[at%chunkRows[R, P]()/pageRows[R, P]()]
@@ -166,11 +166,11 @@ func (t *Table[R, P]) DropBack() {
 		panic("BUG: drop from an empty table")
 	}
 	var none R
-	*t.slot(t.next - 1) = none // The chunk is another one now, to a frozen table and to a digest.
+	*t.ownRow(t.next - 1) = none // The chunk is another one now, to a frozen table and to a digest.
 	t.next--
 	at := t.next - t.base()
 	if at%pageRows[R, P]() == 0 {
-		t.free(at)
+		t.freePage(at)
 	}
 }
 
@@ -183,12 +183,12 @@ func (t *Table[R, P]) Release(i uint64, gone func(*R) bool) {
 			return
 		}
 	}
-	t.free(i - t.base())
+	t.freePage(i - t.base())
 }
 
-// free drops the page of a row, which is given by its distance from the root's first row. A
+// freePage drops the page of a row, which is given by its distance from the root's first row. A
 // chunk without pages goes too.
-func (t *Table[R, P]) free(at uint64) {
+func (t *Table[R, P]) freePage(at uint64) {
 	c := t.ownChunk(at)
 	c.pages[at%chunkRows[R, P]()/pageRows[R, P]()] = nil
 	for _, p := range c.pages {
@@ -215,8 +215,8 @@ func (t *Table[R, P]) skipTo(next uint64) {
 	}
 }
 
-// skip returns the first position from i on whose page is there, or the end.
-func (t *Table[R, P]) skip(i uint64) uint64 {
+// skipGaps returns the first position from i on whose page is there, or the end.
+func (t *Table[R, P]) skipGaps(i uint64) uint64 {
 	rows, many := pageRows[R, P](), chunkRows[R, P]()
 	for i < t.next {
 		at := i - t.base()

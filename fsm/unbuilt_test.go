@@ -38,7 +38,7 @@ func back[R any](t *testing.T, want R, code func(*coder, *R)) {
 	}
 	row, c := read(written.data)
 	require.Equal(t, want, row)
-	require.NoError(t, c.end())
+	require.NoError(t, c.endReading())
 	for cut := range written.data {
 		_, c := read(written.data[:cut])
 		require.True(t, c.bad, "%T cut at %d", want, cut)

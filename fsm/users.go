@@ -44,7 +44,7 @@ func (m *registry) sweepUsers() {
 		if m.userSweep >= m.users.Next() {
 			m.userSweep = m.users.First()
 		}
-		slot := m.userProfiles.skip(m.userSweep)
+		slot := m.userProfiles.skipGaps(m.userSweep)
 		if m.userSweep = slot; slot == m.users.Next() {
 			continue
 		}
@@ -79,7 +79,7 @@ func (m *registry) eraseUser(slot uint64) {
 		return
 	}
 	for slot < m.users.Next() && *m.userProfiles.At(slot) == nil {
-		slot = m.userProfiles.skip(slot + 1)
+		slot = m.userProfiles.skipGaps(slot + 1)
 	}
 	m.users.dropTo(slot)
 	m.userProfiles.dropTo(slot)
@@ -139,7 +139,7 @@ func (m *registry) applyUser(b *wire.User, r *wire.Result) {
 		return
 	}
 	profile.Slot, profile.Rev, profile.CredentialVersion = engine.UserSlot(m.users.Next()), 1, 1
-	profile.Epochs = profile.Epochs.WithIssued(1, m.epoch())
+	profile.Epochs = profile.Epochs.WithIssued(1, m.epochNumber())
 	m.dateUser(&profile, signing)
 	m.enterUserStatus(&profile, 0)
 	m.enterUser(&profile)
@@ -206,7 +206,7 @@ func (m *registry) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 	}
 	profile := *old
 	profile.Rev, profile.CredentialVersion, profile.NameMatched = old.Rev+1, old.CredentialVersion+1, b.NameMatched
-	profile.Epochs = old.Epochs.WithIssued(profile.CredentialVersion, m.epoch())
+	profile.Epochs = old.Epochs.WithIssued(profile.CredentialVersion, m.epochNumber())
 	m.dateUser(&profile, signing)
 	row := m.users.Edit(uint64(b.User))
 	m.touchStatuses(old.Status, row.MinVersion)

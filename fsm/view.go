@@ -32,16 +32,16 @@ type View struct {
 func (m *Machine) Freeze() *View {
 	v := &View{
 		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
-		Size: m.size, Root: m.root(), Oldest: m.oldest,
+		Size: m.size, Root: m.treeHead(), Oldest: m.oldest,
 		settings: m.settings, ratchet: m.ratchet, birth: m.birth,
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
 		tables:   m.tables,
 	}
 	for _, one := range planned.all {
-		one.freeze(&m.tables, &v.tables)
+		one.freezeRows(&m.tables, &v.tables)
 	}
 	for _, table := range planned.derived {
-		table.freeze(&m.tables, &v.tables)
+		table.freezeRows(&m.tables, &v.tables)
 	}
 	return v
 }
@@ -122,7 +122,7 @@ func (v *View) Fills() (fills []Fill) {
 	limits := engine.LimitsOf(max(v.Format, engine.Format1))
 	for _, one := range planned.shown {
 		said := one.said()
-		fill := Fill{Table: said.shownAs, Rows: one.count(&v.tables, v.settings), Most: said.most(limits)}
+		fill := Fill{Table: said.shownAs, Rows: one.countRows(&v.tables, v.settings), Most: said.most(limits)}
 		if said.filled != nil {
 			fill.Rows, fill.Most = said.filled(&v.tables, limits)
 		}
@@ -250,12 +250,12 @@ func (v *View) waitedSince(at engine.Time) uint64 {
 // Everything reports the whole published state, as if it had just changed: for
 // the edges of a node that started or installed a snapshot.
 func (m *Machine) Everything(out *Effects) {
-	out.begin(m.index, m.term, m.size)
+	out.beginEntry(m.index, m.term, m.size)
 	out.Time, out.Oldest = m.now, m.oldest
 	for i := m.registry.profiles.First(); i < m.registry.profiles.Next(); i++ {
 		out.Agents = append(out.Agents, *m.registry.profiles.At(i))
 	}
-	for i := m.registry.userProfiles.skip(m.registry.userProfiles.First()); i < m.registry.userProfiles.Next(); i = m.registry.userProfiles.skip(i + 1) {
+	for i := m.registry.userProfiles.skipGaps(m.registry.userProfiles.First()); i < m.registry.userProfiles.Next(); i = m.registry.userProfiles.skipGaps(i + 1) {
 		if profile := *m.registry.userProfiles.At(i); profile != nil {
 			out.Users = append(out.Users, profile)
 		}

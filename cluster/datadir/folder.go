@@ -90,16 +90,16 @@ func Open(disk Disk, dir, id string) (*Folder, error) {
 		return nil, fmt.Errorf("cluster: data folder %s is in use by another process (or cannot be locked): %w", dir, err)
 	}
 	f := &Folder{path: dir, disk: disk, lock: lock}
-	if err := f.identify(id); err != nil {
+	if err := f.identifyNode(id); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-func (f *Folder) identify(id string) error {
+func (f *Folder) identifyNode(id string) error {
 	data, err := os.ReadFile(f.Sub(IdentityFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return f.settle(id)
+		return f.moveIn(id)
 	}
 	if err != nil {
 		return fmt.Errorf("cluster: %s: %w", IdentityFile, err)
@@ -134,8 +134,8 @@ func CheckFormat(what string, format int) error {
 	return fmt.Errorf("%w: %s has format %d and this release reads %d: %s", ErrFormat, what, format, Format, do)
 }
 
-// settle moves a new node in.
-func (f *Folder) settle(id string) error {
+// moveIn makes an empty folder a new node's: it writes node.json.
+func (f *Folder) moveIn(id string) error {
 	for _, name := range []string{RaftFolder, AuditFolder} {
 		entries, err := os.ReadDir(f.Sub(name))
 		if err != nil {
@@ -150,11 +150,11 @@ func (f *Folder) settle(id string) error {
 	rand.Read(random[:])
 	f.identity = Identity{Format: Format, ID: id, Incarnation: hex.EncodeToString(random[:])}
 	f.fresh = true
-	return f.save()
+	return f.saveNode()
 }
 
-// save replaces node.json: after a crash the old or the new one stands there.
-func (f *Folder) save() error {
+// saveNode replaces node.json: after a crash the old or the new one stands there.
+func (f *Folder) saveNode() error {
 	data, err := json.MarshalIndent(&f.identity, "", "  ")
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (f *Folder) BelongTo(clusterID string) error {
 		return nil
 	case "":
 		f.identity.ClusterID = clusterID
-		return f.save()
+		return f.saveNode()
 	}
 	return fmt.Errorf("cluster: data folder %s belongs to cluster %s, and its log says %s: data of two clusters are mixed",
 		f.path, f.identity.ClusterID, clusterID)
@@ -182,7 +182,7 @@ func (f *Folder) Adopt(size uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.identity.Adopted = size
-	return f.save()
+	return f.saveNode()
 }
 
 func (f *Folder) Adopted() uint64 {
@@ -200,7 +200,7 @@ func (f *Folder) Promise(to string) error {
 		return nil
 	case "":
 		f.identity.PromisedTo = to
-		return f.save()
+		return f.saveNode()
 	}
 	return fmt.Errorf("cluster: this node has promised to form a group with %s", f.identity.PromisedTo)
 }
@@ -259,7 +259,7 @@ func (f *Folder) Inherit(recovery uint64, lineage string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.identity.Recovery, f.identity.Lineage = recovery, lineage
-	return f.save()
+	return f.saveNode()
 }
 
 // Inherit is inherit on the folder of a stopped node; it returns what stands there then.
@@ -274,7 +274,7 @@ func (f *Folder) Supersede(reason string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.identity.Superseded = reason
-	return f.save()
+	return f.saveNode()
 }
 
 // Known returns what node.json says of cluster and lineage.

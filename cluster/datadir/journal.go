@@ -56,37 +56,38 @@ type journal struct {
 // openJournal opens the files of a folder and checks every record in them.
 func openJournal(dir string, votes LogStore, write bool, room int64) (*journal, error) {
 	j := &journal{StableStore: votes, votes: votes, dir: dir, write: write, room: room}
-	if err := j.load(); err != nil {
+	if err := j.loadFiles(); err != nil {
 		return nil, errors.Join(err, j.closeSegments())
 	}
 	return j, nil
 }
 
-func (j *journal) load() (err error) {
+func (j *journal) loadFiles() (err error) {
 	var newest uint64
-	if j.first, newest, err = j.bounds(); err != nil {
+	if j.first, newest, err = j.indexBounds(); err != nil {
 		return err
 	}
-	paths, err := j.files()
+	paths, err := j.listFiles()
 	if err != nil {
 		return err
 	}
 	for i, path := range paths {
-		if err := j.take(path, i == len(paths)-1); err != nil {
+		if err := j.takeFile(path, i == len(paths)-1); err != nil {
 			return err
 		}
 	}
 	if n := len(j.segments); newest > 0 && (n == 0 || j.segments[n-1].first < newest) {
-		return spoilt("%s is missing", filepath.Join(j.dir, fmt.Sprintf(segmentName, newest)))
+		return spoiltError("%s is missing", filepath.Join(j.dir, fmt.Sprintf(segmentName, newest)))
 	}
 	if len(j.segments) > 0 && j.segments[0].first > max(j.first, 1) && newest > 0 {
-		return spoilt("entries %d to %d are missing in %s", j.first, j.segments[0].first-1, j.dir)
+		return spoiltError("entries %d to %d are missing in %s", j.first, j.segments[0].first-1, j.dir)
 	}
 	return nil
 }
 
-// files are the paths of the segments, in order. What a crash left unended goes.
-func (j *journal) files() (paths []string, err error) {
+// listFiles returns the paths of the segments in order. It deletes files that a crash left
+// unfinished.
+func (j *journal) listFiles() (paths []string, err error) {
 	names, err := os.ReadDir(j.dir)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (j *journal) files() (paths []string, err error) {
 // those that it will only ever delete.
 func LogFiles(dir string) (written, still []string, err error) {
 	j := &journal{dir: dir}
-	if still, err = j.files(); err != nil {
+	if still, err = j.listFiles(); err != nil {
 		return nil, nil, err
 	}
 	written = []string{filepath.Join(dir, LogFile)}
@@ -119,8 +120,8 @@ func LogFiles(dir string) (written, still []string, err error) {
 	return written, still, nil
 }
 
-// take opens one file, behind those before it.
-func (j *journal) take(path string, newest bool) error {
+// takeFile opens one file and puts it behind those that were opened before.
+func (j *journal) takeFile(path string, newest bool) error {
 	s, torn, err := openSegment(path, j.write)
 	if err != nil {
 		return fmt.Errorf("raft log: %w", err)
@@ -128,20 +129,20 @@ func (j *journal) take(path string, newest bool) error {
 	n := len(j.segments)
 	switch {
 	case filepath.Base(path) != fmt.Sprintf(segmentName, s.first):
-		err = spoilt("%s begins with entry %d", path, s.first)
-	case s.last() < j.first && len(s.offsets) > 0: // Cut off; a crash came before it was deleted.
+		err = spoiltError("%s begins with entry %d", path, s.first)
+	case s.lastIndex() < j.first && len(s.offsets) > 0: // Cut off; a crash came before it was deleted.
 		err = s.file.Close()
 		if j.write {
 			err = errors.Join(err, os.Remove(path))
 		}
 		return err
-	case n > 0 && s.first != j.segments[n-1].last()+1:
-		err = spoilt("%s ends with entry %d, and the next file begins with %d", j.segments[n-1].path, j.segments[n-1].last(), s.first)
+	case n > 0 && s.first != j.segments[n-1].lastIndex()+1:
+		err = spoiltError("%s ends with entry %d, and the next file begins with %d", j.segments[n-1].path, j.segments[n-1].lastIndex(), s.first)
 	case torn && !newest:
-		err = spoilt("%s is spoilt at byte %d", path, s.end)
+		err = spoiltError("%s is spoilt at byte %d", path, s.end)
 	case torn && j.write: // So that no later append runs into what is left of it.
 		old := s
-		if s, err = old.cutAt(j.dir, old.last()+1); err != nil {
+		if s, err = old.cutAt(j.dir, old.lastIndex()+1); err != nil {
 			return errors.Join(err, old.file.Close())
 		}
 		err = old.file.Close()
@@ -155,7 +156,7 @@ func (j *journal) take(path string, newest bool) error {
 	return nil
 }
 
-func (j *journal) bounds() (first, newest uint64, err error) {
+func (j *journal) indexBounds() (first, newest uint64, err error) {
 	data, err := j.Get(boundsKey)
 	if errors.Is(err, raftboltdb.ErrKeyNotFound) {
 		return 0, 0, nil
@@ -164,7 +165,7 @@ func (j *journal) bounds() (first, newest uint64, err error) {
 		return 0, 0, err
 	}
 	if len(data) != 16 {
-		return 0, 0, spoilt("%s has bounds of %d bytes", filepath.Join(j.dir, LogFile), len(data))
+		return 0, 0, spoiltError("%s has bounds of %d bytes", filepath.Join(j.dir, LogFile), len(data))
 	}
 	return binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:]), nil
 }
@@ -194,12 +195,12 @@ func (j *journal) LastIndex() (uint64, error) {
 	if j.emptyLocked() {
 		return 0, nil
 	}
-	return j.segments[len(j.segments)-1].last(), nil
+	return j.segments[len(j.segments)-1].lastIndex(), nil
 }
 
 func (j *journal) emptyLocked() bool {
 	n := len(j.segments)
-	return n == 0 || j.segments[n-1].last() < max(j.first, j.segments[0].first)
+	return n == 0 || j.segments[n-1].lastIndex() < max(j.first, j.segments[0].first)
 }
 
 // Bytes is what the entries take on the disk, those that were cut off and whose files
@@ -221,10 +222,10 @@ func (j *journal) GetLog(index uint64, log *raft.Log) error {
 		return fs.ErrClosed
 	}
 	at := sort.Search(len(j.segments), func(i int) bool { return j.segments[i].first > index }) - 1
-	if at < 0 || index < j.first || index > j.segments[at].last() {
+	if at < 0 || index < j.first || index > j.segments[at].lastIndex() {
 		return raft.ErrLogNotFound
 	}
-	return j.segments[at].read(index, log)
+	return j.segments[at].readEntry(index, log)
 }
 
 // StoreLog implements raft.LogStore.
@@ -243,7 +244,7 @@ func (j *journal) StoreLogs(logs []*raft.Log) error {
 			return fmt.Errorf("cluster: raft log: entry %d behind entry %d", log.Index, logs[max(i, 1)-1].Index)
 		}
 	}
-	s, err := j.tail(logs)
+	s, err := j.tailFor(logs)
 	if err != nil {
 		return fmt.Errorf("cluster: raft log: %w", err)
 	}
@@ -267,9 +268,9 @@ func (j *journal) StoreLogs(logs []*raft.Log) error {
 	return nil
 }
 
-// tail is the file that these entries go into: a new one, where the newest is full, old
+// tailFor is the file that these entries go into: a new one, where the newest is full, old
 // or does not end before them.
-func (j *journal) tail(logs []*raft.Log) (*segment, error) {
+func (j *journal) tailFor(logs []*raft.Log) (*segment, error) {
 	if j.closed || !j.write {
 		return nil, fs.ErrClosed
 	}
@@ -278,17 +279,17 @@ func (j *journal) tail(logs []*raft.Log) (*segment, error) {
 		if recordLength(log) > recordMax {
 			return nil, fmt.Errorf("entry %d has %d bytes", log.Index, len(log.Data))
 		}
-		need += padded(recordLength(log))
+		need += paddedSize(recordLength(log))
 	}
 	next := logs[0].Index
 	if n := len(j.segments); n > 0 {
 		s := j.segments[n-1]
 		empty := len(s.offsets) == 0
 		switch {
-		case next == s.last()+1 && s.end+need <= s.size && (empty || time.Since(s.born) < segmentAge):
+		case next == s.lastIndex()+1 && s.end+need <= s.size && (empty || time.Since(s.born) < segmentAge):
 			return s, nil
-		case next != s.last()+1 && !(empty && n == 1):
-			return nil, fmt.Errorf("entry %d behind entry %d", next, s.last())
+		case next != s.lastIndex()+1 && !(empty && n == 1):
+			return nil, fmt.Errorf("entry %d behind entry %d", next, s.lastIndex())
 		case empty: // Of another index, or too small: it makes way.
 			before := uint64(0)
 			if n > 1 {
@@ -297,16 +298,16 @@ func (j *journal) tail(logs []*raft.Log) (*segment, error) {
 			if err := j.setBounds(j.first, before); err != nil {
 				return nil, err
 			}
-			if err := j.drop(n - 1); err != nil {
+			if err := j.dropFile(n - 1); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return j.begin(next, need)
+	return j.beginFile(next, need)
 }
 
-// begin makes the newest file.
-func (j *journal) begin(next uint64, need int64) (*segment, error) {
+// beginFile makes the newest file.
+func (j *journal) beginFile(next uint64, need int64) (*segment, error) {
 	first := j.first
 	if len(j.segments) == 0 {
 		first = next // Also below what was cut off: the end of a log can be all of it.
@@ -358,7 +359,7 @@ func (j *journal) DeleteRange(low, high uint64) error {
 func (j *journal) cutFront(high uint64) error {
 	n, newest := len(j.segments), uint64(0)
 	gone := 0
-	for gone < n && j.segments[gone].last() <= high {
+	for gone < n && j.segments[gone].lastIndex() <= high {
 		gone++
 	}
 	if gone < n {
@@ -371,7 +372,7 @@ func (j *journal) cutFront(high uint64) error {
 	j.first = high + 1
 	j.mu.Unlock()
 	for range gone {
-		if err := j.drop(0); err != nil {
+		if err := j.dropFile(0); err != nil {
 			return err
 		}
 	}
@@ -390,7 +391,7 @@ func (j *journal) cutEnd(low uint64) error {
 		return err
 	}
 	for i := n - 1; i > kept; i-- {
-		if err := j.drop(i); err != nil {
+		if err := j.dropFile(i); err != nil {
 			return err
 		}
 		if err := SyncFolder(j.dir); err != nil {
@@ -398,7 +399,7 @@ func (j *journal) cutEnd(low uint64) error {
 		}
 	}
 	old := j.segments[kept]
-	if low > old.last() {
+	if low > old.lastIndex() {
 		return nil
 	}
 	shorter, err := old.cutAt(j.dir, low)
@@ -411,8 +412,8 @@ func (j *journal) cutEnd(low uint64) error {
 	return old.file.Close()
 }
 
-// drop deletes a file.
-func (j *journal) drop(at int) error {
+// dropFile deletes a file.
+func (j *journal) dropFile(at int) error {
 	s := j.segments[at]
 	j.mu.Lock()
 	j.segments = slices.Delete(j.segments, at, at+1)

@@ -283,7 +283,7 @@ func TestJournalCrashBetweenSteps(t *testing.T) {
 		dir, j := build(t)
 		require.NoError(t, j.setBounds(1, j.segments[1].first))
 		require.NoError(t, os.Remove(j.segments[len(j.segments)-1].path))
-		before := j.segments[len(j.segments)-2].last()
+		before := j.segments[len(j.segments)-2].lastIndex()
 		require.NoError(t, j.Close())
 		j = openJournalIn(t, dir)
 		bounds(t, j, 1, before)

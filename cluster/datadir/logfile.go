@@ -75,13 +75,13 @@ func checkLogFile(path string) error {
 		return fmt.Errorf("%w: %s is cut short: %d of %d bytes; %s", ErrDamaged, path, info.Size(), need, remedy)
 	}
 	if err := checkPages(file, meta); err != nil {
-		return damaged(path, err)
+		return damagedError(path, err)
 	}
 	return nil
 }
 
-// damaged names the file and says what to do.
-func damaged(path string, what any) error {
+// damagedError names the damaged file and says what to do.
+func damagedError(path string, what any) error {
 	return fmt.Errorf("%w: %s: %v; %s", ErrDamaged, path, what, remedy)
 }
 

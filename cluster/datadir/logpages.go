@@ -44,15 +44,15 @@ type logPages struct {
 func checkPages(file io.ReaderAt, meta *logMeta) error {
 	w := &logPages{file: file, meta: meta, used: make(map[uint64]bool)}
 	tables := 0
-	err := w.tree(meta.root, func(name, value []byte, table bool) error {
+	err := w.walkTree(meta.root, func(name, value []byte, table bool) error {
 		tables++
 		switch {
 		case !table:
 			return fmt.Errorf("%q is no table of a log", name)
 		case bytes.Equal(name, entryTable):
-			return w.table(value, w.entries())
+			return w.walkTable(value, w.checkEntries())
 		case bytes.Equal(name, voteTable):
-			return w.table(value, checkVote)
+			return w.walkTable(value, checkVote)
 		}
 		return fmt.Errorf("there is no table %q in a log", name)
 	})
@@ -66,8 +66,8 @@ func checkPages(file io.ReaderAt, meta *logMeta) error {
 // table, and no more than those.
 type element func(key, value []byte, table bool) error
 
-// entries checks that entries follow one another.
-func (w *logPages) entries() element {
+// checkEntries checks that entries follow one another.
+func (w *logPages) checkEntries() element {
 	var last uint64
 	return func(key, _ []byte, table bool) error {
 		if len(key) != 8 || table {
@@ -91,13 +91,13 @@ func checkVote(key, _ []byte, table bool) error {
 	return fmt.Errorf("%q is nothing that a log keeps beside its entries", key)
 }
 
-// table walks over a table, which has pages of its own or stands in its value.
-func (w *logPages) table(value []byte, found element) error {
+// walkTable walks over a table, which has pages of its own or stands in its value.
+func (w *logPages) walkTable(value []byte, found element) error {
 	if len(value) < tableHead {
 		return fmt.Errorf("a table's head has %d bytes", len(value))
 	}
 	if root := binary.NativeEndian.Uint64(value); root != 0 {
-		return w.tree(root, found)
+		return w.walkTree(root, found)
 	}
 	inside := value[tableHead:]
 	p, err := readPage(bytes.NewReader(inside), 0, int64(len(inside)))
@@ -107,12 +107,12 @@ func (w *logPages) table(value []byte, found element) error {
 	if p.flags != pageLeaf {
 		return fmt.Errorf("a small table has flags %x", p.flags)
 	}
-	return p.leaf(found, &order{})
+	return p.eachElement(found, &order{})
 }
 
-// tree walks over the pages below a root, in the order of their keys.
-func (w *logPages) tree(root uint64, found element) error {
-	return w.descend(root, found, &order{}, 0)
+// walkTree walks over the pages below a root, in the order of their keys.
+func (w *logPages) walkTree(root uint64, found element) error {
+	return w.descendTree(root, found, &order{}, 0)
 }
 
 // order is that of the keys on a walk: each is above the last one, and not below what
@@ -124,16 +124,16 @@ var (
 	errBeyond = errors.New("an element goes beyond its page")
 )
 
-func (w *logPages) descend(number uint64, found element, o *order, depth int) error {
+func (w *logPages) descendTree(number uint64, found element, o *order, depth int) error {
 	if depth == treeDepthMax {
 		return fmt.Errorf("page %d is too deep", number)
 	}
-	p, err := w.page(number)
+	p, err := w.readPage(number)
 	if err != nil {
 		return err
 	}
 	if p.flags == pageLeaf {
-		if err := p.leaf(found, o); err != nil {
+		if err := p.eachElement(found, o); err != nil {
 			return fmt.Errorf("page %d: %w", number, err)
 		}
 		return nil
@@ -142,8 +142,8 @@ func (w *logPages) descend(number uint64, found element, o *order, depth int) er
 		return fmt.Errorf("page %d leads nowhere", number)
 	}
 	for i := range p.count {
-		at, e := p.element(i)
-		key, err := p.bytes(at+int64(binary.NativeEndian.Uint32(e)), binary.NativeEndian.Uint32(e[4:]))
+		at, e := p.elementAt(i)
+		key, err := p.bytesTo(at+int64(binary.NativeEndian.Uint32(e)), binary.NativeEndian.Uint32(e[4:]))
 		if err != nil {
 			return fmt.Errorf("page %d: %w", number, err)
 		}
@@ -151,15 +151,15 @@ func (w *logPages) descend(number uint64, found element, o *order, depth int) er
 			return fmt.Errorf("page %d: %w", number, errOrder)
 		}
 		o.floor = append(o.floor[:0], key...)
-		if err := w.descend(binary.NativeEndian.Uint64(e[8:]), found, o, depth+1); err != nil {
+		if err := w.descendTree(binary.NativeEndian.Uint64(e[8:]), found, o, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// page reads a page that nothing else has led to.
-func (w *logPages) page(number uint64) (*logPage, error) {
+// readPage reads a page that nothing else has led to.
+func (w *logPages) readPage(number uint64) (*logPage, error) {
 	if number < 2 || number >= w.meta.pages {
 		return nil, fmt.Errorf("page %d of %d is none that can hold something", number, w.meta.pages)
 	}
@@ -225,13 +225,13 @@ func readPage(file io.ReaderAt, from, size int64) (*logPage, error) {
 	return p, nil
 }
 
-func (p *logPage) element(i int) (at int64, e []byte) {
+func (p *logPage) elementAt(i int) (at int64, e []byte) {
 	at = pageHead + int64(i)*pageElement
 	return at, p.head[at : at+pageElement]
 }
 
-// bytes are some of the page's, from its beginning on.
-func (p *logPage) bytes(at int64, size uint32) ([]byte, error) {
+// bytesTo returns the first bytes of the page.
+func (p *logPage) bytesTo(at int64, size uint32) ([]byte, error) {
 	switch end := at + int64(size); {
 	case end > p.size:
 		return nil, errBeyond
@@ -245,13 +245,13 @@ func (p *logPage) bytes(at int64, size uint32) ([]byte, error) {
 	return data, err
 }
 
-// leaf hands out a leaf's elements.
-func (p *logPage) leaf(found element, o *order) error {
+// eachElement hands out a leaf's elements.
+func (p *logPage) eachElement(found element, o *order) error {
 	for i := range p.count {
-		at, e := p.element(i)
+		at, e := p.elementAt(i)
 		at += int64(binary.NativeEndian.Uint32(e[4:]))
 		keySize, valueSize := binary.NativeEndian.Uint32(e[8:]), binary.NativeEndian.Uint32(e[12:])
-		key, err := p.bytes(at, keySize)
+		key, err := p.bytesTo(at, keySize)
 		if err != nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func (p *logPage) leaf(found element, o *order) error {
 		var value []byte
 		table := binary.NativeEndian.Uint32(e)&elementTable != 0
 		if table {
-			if value, err = p.bytes(at+int64(keySize), valueSize); err != nil {
+			if value, err = p.bytesTo(at+int64(keySize), valueSize); err != nil {
 				return err
 			}
 		}

@@ -56,7 +56,7 @@ func openBolt(path string, options *bbolt.Options) (LogStore, error) {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	opened := &shielded{path: path}
-	err := opened.run(func() (err error) {
+	err := opened.runShielded(func() (err error) {
 		opened.store, err = raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: options})
 		return err
 	})
@@ -113,11 +113,11 @@ func WatchFor(limit time.Duration, later func(time.Duration, func()) beatTimer, 
 	d := &Watchdog{every: max(limit/watchBeats, 1), expire: expire}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.timer = later(d.every, d.beat)
+	d.timer = later(d.every, d.beatOnce)
 	return d
 }
 
-func (d *Watchdog) beat() {
+func (d *Watchdog) beatOnce() {
 	d.mu.Lock()
 	d.beats++
 	stalled := !d.ended && d.beats >= watchBeats
@@ -149,9 +149,9 @@ func (g *Guarded) giveUp(reason string) {
 	}
 }
 
-// read runs one read. Raft panics where it cannot read what must be there: a log that is
+// runRead runs one read. Raft panics where it cannot read what must be there: a log that is
 // damaged ends this node by name before.
-func (g *Guarded) read(do func() error) error {
+func (g *Guarded) runRead(do func() error) error {
 	err := do()
 	if errors.Is(err, ErrDamaged) {
 		g.ending.Do(func() { g.giveUp(err.Error()) }) // Whoever reads beside waits for the end, too.
@@ -159,8 +159,8 @@ func (g *Guarded) read(do func() error) error {
 	return err
 }
 
-// watch runs one write under the watchdog.
-func (g *Guarded) watch(what string, write func() error) error {
+// runWatched runs one write under the watchdog.
+func (g *Guarded) runWatched(what string, write func() error) error {
 	if g.gaveUp.Load() {
 		return ErrGaveUp
 	}
@@ -190,19 +190,19 @@ func (g *Guarded) IsMonotonic() bool { return true }
 
 // FirstIndex implements raft.LogStore.
 func (g *Guarded) FirstIndex() (index uint64, err error) {
-	err = g.read(func() error { index, err = g.store.FirstIndex(); return err })
+	err = g.runRead(func() error { index, err = g.store.FirstIndex(); return err })
 	return index, err
 }
 
 // LastIndex implements raft.LogStore.
 func (g *Guarded) LastIndex() (index uint64, err error) {
-	err = g.read(func() error { index, err = g.store.LastIndex(); return err })
+	err = g.runRead(func() error { index, err = g.store.LastIndex(); return err })
 	return index, err
 }
 
 // GetLog implements raft.LogStore.
 func (g *Guarded) GetLog(index uint64, log *raft.Log) error {
-	return g.read(func() error { return g.store.GetLog(index, log) })
+	return g.runRead(func() error { return g.store.GetLog(index, log) })
 }
 
 // StoreLog implements raft.LogStore.
@@ -210,32 +210,32 @@ func (g *Guarded) StoreLog(log *raft.Log) error { return g.StoreLogs([]*raft.Log
 
 // StoreLogs implements raft.LogStore.
 func (g *Guarded) StoreLogs(logs []*raft.Log) error {
-	return g.watch("append to the log", func() error { return g.store.StoreLogs(logs) })
+	return g.runWatched("append to the log", func() error { return g.store.StoreLogs(logs) })
 }
 
 // DeleteRange implements raft.LogStore.
 func (g *Guarded) DeleteRange(low, high uint64) error {
-	return g.watch("cut of the log", func() error { return g.store.DeleteRange(low, high) })
+	return g.runWatched("cut of the log", func() error { return g.store.DeleteRange(low, high) })
 }
 
 // Set implements raft.StableStore.
 func (g *Guarded) Set(key, value []byte) error {
-	return g.watch("write of a vote", func() error { return g.store.Set(key, value) })
+	return g.runWatched("write of a vote", func() error { return g.store.Set(key, value) })
 }
 
 // SetUint64 implements raft.StableStore.
 func (g *Guarded) SetUint64(key []byte, value uint64) error {
-	return g.watch("write of the term", func() error { return g.store.SetUint64(key, value) })
+	return g.runWatched("write of the term", func() error { return g.store.SetUint64(key, value) })
 }
 
 // Get implements raft.StableStore.
 func (g *Guarded) Get(key []byte) (value []byte, err error) {
-	err = g.read(func() error { value, err = g.store.Get(key); return err })
+	err = g.runRead(func() error { value, err = g.store.Get(key); return err })
 	return value, err
 }
 
 // GetUint64 implements raft.StableStore.
 func (g *Guarded) GetUint64(key []byte) (value uint64, err error) {
-	err = g.read(func() error { value, err = g.store.GetUint64(key); return err })
+	err = g.runRead(func() error { value, err = g.store.GetUint64(key); return err })
 	return value, err
 }

@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// reserve gives a file its size and the room for it, so that an append changes nothing
+// reserveRoom gives a file its size and the room for it, so that an append changes nothing
 // of the file but its content.
-func reserve(f *os.File, size int64) error {
+func reserveRoom(f *os.File, size int64) error {
 	err := syscall.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
 		return f.Truncate(size)

@@ -55,10 +55,10 @@ type segment struct {
 	born    time.Time // When its first entry came.
 }
 
-// last is the index of the last entry; first-1 when there is none.
-func (s *segment) last() uint64 { return s.first + uint64(len(s.offsets)) - 1 }
+// lastIndex is the index of the last entry; first-1 when there is none.
+func (s *segment) lastIndex() uint64 { return s.first + uint64(len(s.offsets)) - 1 }
 
-func padded(length int64) int64 { return (length + 7) &^ 7 }
+func paddedSize(length int64) int64 { return (length + 7) &^ 7 }
 
 func recordLength(entry *raft.Log) int64 {
 	return recordHead + int64(len(entry.Extensions)) + int64(len(entry.Data))
@@ -154,7 +154,7 @@ func createSegment(dir string, first, seed uint64, size int64, born time.Time, r
 		}
 	}()
 	s.file = file
-	if err := reserve(s.file, s.size); err != nil {
+	if err := reserveRoom(s.file, s.size); err != nil {
 		return nil, fmt.Errorf("room for %s: %w", s.path, err)
 	}
 	if _, err := s.file.WriteAt(append(head, records...), 0); err != nil {
@@ -169,8 +169,8 @@ func createSegment(dir string, first, seed uint64, size int64, born time.Time, r
 	return s, SyncFolder(dir)
 }
 
-// spoilt is damage, in words.
-func spoilt(format string, args ...any) error {
+// spoiltError describes the damage.
+func spoiltError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s; %s", ErrDamaged, fmt.Sprintf(format, args...), remedy)
 }
 
@@ -201,14 +201,14 @@ func openSegment(path string, write bool) (s *segment, torn bool, err error) {
 	s.end = segmentHead
 	for record := recordAt(data, s.end, s.seed); record != nil; record = recordAt(data, s.end, s.seed) {
 		var entry raft.Log
-		if readRecord(record, &entry); entry.Index != s.last()+1 {
-			return nil, false, spoilt("%s has entry %d where %d belongs", path, entry.Index, s.last()+1)
+		if readRecord(record, &entry); entry.Index != s.lastIndex()+1 {
+			return nil, false, spoiltError("%s has entry %d where %d belongs", path, entry.Index, s.lastIndex()+1)
 		}
 		if len(s.offsets) == 0 {
 			s.born = entry.AppendedAt
 		}
 		s.offsets = append(s.offsets, uint32(s.end))
-		s.end += padded(int64(len(record)))
+		s.end += paddedSize(int64(len(record)))
 	}
 	torn, err = s.judgeRest(data)
 	return s, torn, err
@@ -224,11 +224,11 @@ func (s *segment) readHead() error {
 		return err
 	}
 	if string(head[:atFirst]) != segmentMagic || crc32.Checksum(head[:atSum], castagnoli) != order.Uint32(head[atSum:]) {
-		return spoilt("%s: no header with a right checksum in %d bytes", s.path, info.Size())
+		return spoiltError("%s: no header with a right checksum in %d bytes", s.path, info.Size())
 	}
 	s.first, s.seed, s.size = order.Uint64(head[atFirst:]), order.Uint64(head[atSeed:]), int64(order.Uint64(head[atSize:]))
 	if info.Size() < s.size {
-		return spoilt("%s is cut short: %d of %d bytes", s.path, info.Size(), s.size)
+		return spoiltError("%s is cut short: %d of %d bytes", s.path, info.Size(), s.size)
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (s *segment) readHead() error {
 // append stands behind, what is not readable before it had been acknowledged: that is
 // damage, and to go on without it would be to forget a promise.
 func (s *segment) judgeRest(data []byte) (torn bool, err error) {
-	next := s.last() + 1
+	next := s.lastIndex() + 1
 	for at := s.end; at+8 <= int64(len(data)); at += 8 {
 		if binary.LittleEndian.Uint64(data[at:]) == 0 {
 			continue
@@ -249,16 +249,16 @@ func (s *segment) judgeRest(data []byte) (torn bool, err error) {
 			continue
 		}
 		if recordAt(data, at, s.seed) != nil {
-			return true, spoilt("%s is spoilt at byte %d: entry %d cannot be read, and later ones can", s.path, s.end, next)
+			return true, spoiltError("%s is spoilt at byte %d: entry %d cannot be read, and later ones can", s.path, s.end, next)
 		}
 	}
 	return torn, nil
 }
 
-// read returns an entry of the file.
-func (s *segment) read(index uint64, into *raft.Log) error {
+// readEntry returns an entry of the file.
+func (s *segment) readEntry(index uint64, into *raft.Log) error {
 	at, end := int64(s.offsets[index-s.first]), s.end
-	if index < s.last() {
+	if index < s.lastIndex() {
 		end = int64(s.offsets[index-s.first+1])
 	}
 	data := make([]byte, end-at)
@@ -267,7 +267,7 @@ func (s *segment) read(index uint64, into *raft.Log) error {
 	}
 	record := recordAt(data, 0, s.seed)
 	if record == nil || binary.LittleEndian.Uint64(record[atIndex:]) != index {
-		return spoilt("%s is spoilt at byte %d: entry %d cannot be read", s.path, at, index)
+		return spoiltError("%s is spoilt at byte %d: entry %d cannot be read", s.path, at, index)
 	}
 	readRecord(record, into)
 	return nil
@@ -280,7 +280,7 @@ func (s *segment) cutAt(dir string, index uint64) (*segment, error) {
 	seed, records := rand.Uint64(), []byte(nil)
 	for i := range kept {
 		var entry raft.Log
-		if err := s.read(s.first+i, &entry); err != nil {
+		if err := s.readEntry(s.first+i, &entry); err != nil {
 			return nil, err
 		}
 		records = appendRecord(records, seed, entry.Index, &entry) // An append of its own each: all of it is durable.

@@ -20,13 +20,13 @@ type shielded struct {
 	broken atomic.Bool
 }
 
-func (s *shielded) run(do func() error) (err error) {
+func (s *shielded) runShielded(do func() error) (err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {
 		debug.SetPanicOnFault(before)
 		if broken := recover(); broken != nil {
 			s.broken.Store(true)
-			err = damaged(s.path, broken)
+			err = damagedError(s.path, broken)
 		}
 	}()
 	return do()
@@ -34,65 +34,65 @@ func (s *shielded) run(do func() error) (err error) {
 
 // FirstIndex implements raft.LogStore.
 func (s *shielded) FirstIndex() (index uint64, err error) {
-	err = s.run(func() error { index, err = s.store.FirstIndex(); return err })
+	err = s.runShielded(func() error { index, err = s.store.FirstIndex(); return err })
 	return index, err
 }
 
 // LastIndex implements raft.LogStore.
 func (s *shielded) LastIndex() (index uint64, err error) {
-	err = s.run(func() error { index, err = s.store.LastIndex(); return err })
+	err = s.runShielded(func() error { index, err = s.store.LastIndex(); return err })
 	return index, err
 }
 
 // GetLog implements raft.LogStore. An entry that is there and cannot be read, or is
 // another one, is damage.
 func (s *shielded) GetLog(index uint64, log *raft.Log) error {
-	err := s.run(func() error { return s.store.GetLog(index, log) })
+	err := s.runShielded(func() error { return s.store.GetLog(index, log) })
 	switch {
 	case errors.Is(err, raft.ErrLogNotFound), errors.Is(err, bolterrors.ErrDatabaseNotOpen), errors.Is(err, ErrDamaged):
 		return err
 	case err != nil:
-		return damaged(s.path, fmt.Sprintf("entry %d: %v", index, err))
+		return damagedError(s.path, fmt.Sprintf("entry %d: %v", index, err))
 	case log.Index != index:
-		return damaged(s.path, fmt.Sprintf("entry %d calls itself %d", index, log.Index))
+		return damagedError(s.path, fmt.Sprintf("entry %d calls itself %d", index, log.Index))
 	}
 	return nil
 }
 
 // StoreLog implements raft.LogStore.
 func (s *shielded) StoreLog(log *raft.Log) error {
-	return s.run(func() error { return s.store.StoreLog(log) })
+	return s.runShielded(func() error { return s.store.StoreLog(log) })
 }
 
 // StoreLogs implements raft.LogStore.
 func (s *shielded) StoreLogs(logs []*raft.Log) error {
-	return s.run(func() error { return s.store.StoreLogs(logs) })
+	return s.runShielded(func() error { return s.store.StoreLogs(logs) })
 }
 
 // DeleteRange implements raft.LogStore.
 func (s *shielded) DeleteRange(low, high uint64) error {
-	return s.run(func() error { return s.store.DeleteRange(low, high) })
+	return s.runShielded(func() error { return s.store.DeleteRange(low, high) })
 }
 
 // Set implements raft.StableStore.
 func (s *shielded) Set(key, value []byte) error {
-	return s.run(func() error { return s.store.Set(key, value) })
+	return s.runShielded(func() error { return s.store.Set(key, value) })
 }
 
 // SetUint64 implements raft.StableStore.
 func (s *shielded) SetUint64(key []byte, value uint64) error {
-	return s.run(func() error { return s.store.SetUint64(key, value) })
+	return s.runShielded(func() error { return s.store.SetUint64(key, value) })
 }
 
 // Get implements raft.StableStore.
 func (s *shielded) Get(key []byte) (value []byte, err error) {
-	err = s.run(func() error { value, err = s.store.Get(key); return err })
+	err = s.runShielded(func() error { value, err = s.store.Get(key); return err })
 	return value, err
 }
 
 // GetUint64 implements raft.StableStore.
 func (s *shielded) GetUint64(key []byte) (value uint64, err error) {
-	err = s.run(func() error { value, err = s.store.GetUint64(key); return err })
+	err = s.runShielded(func() error { value, err = s.store.GetUint64(key); return err })
 	return value, err
 }
 
@@ -101,5 +101,5 @@ func (s *shielded) Close() error {
 	if s.broken.Load() {
 		return nil
 	}
-	return s.run(s.store.Close)
+	return s.runShielded(s.store.Close)
 }

@@ -89,7 +89,7 @@ func headPages(t *testing.T, data []byte) (heads []int) {
 	w := &logPages{file: bytes.NewReader(data), meta: meta, used: map[uint64]bool{}}
 	followed := map[uint64]bool{}
 	ignore := func(_, _ []byte, _ bool) error { return nil }
-	require.NoError(t, w.tree(meta.root, func(_, value []byte, table bool) error { return w.table(value, ignore) }))
+	require.NoError(t, w.walkTree(meta.root, func(_, value []byte, table bool) error { return w.walkTable(value, ignore) }))
 	for number := uint64(2); number < meta.pages; number++ {
 		if !w.used[number] || followed[number] {
 			continue

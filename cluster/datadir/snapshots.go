@@ -35,11 +35,11 @@ func OpenSnapshots(disk Disk, dir string, logger hclog.Logger) (*Snapshots, erro
 		return nil, fmt.Errorf("cluster: snapshots: %w", err)
 	}
 	s := &Snapshots{SnapshotStore: store, Dir: filepath.Join(dir, SnapshotFolder), disk: disk}
-	return s, s.restrict()
+	return s, s.restrictRights()
 }
 
-// restrict takes every right from all but the owner.
-func (s *Snapshots) restrict() error {
+// restrictRights takes every right from all but the owner.
+func (s *Snapshots) restrictRights() error {
 	return filepath.WalkDir(s.Dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil {
 			mode := fs.FileMode(0o600)
@@ -87,8 +87,8 @@ type privateSink struct {
 	store *Snapshots
 }
 
-// file opens the file that raft's sink writes, once more.
-func (s *privateSink) file() (*os.File, error) {
+// openFile opens the file that raft's sink writes, once more.
+func (s *privateSink) openFile() (*os.File, error) {
 	return os.Open(filepath.Join(s.store.Dir, s.ID()+".tmp", "state.bin"))
 }
 
@@ -146,7 +146,7 @@ func WriteGently(sink raft.SnapshotSink, state io.WriterTo, hurry func() bool) e
 		_, err := state.WriteTo(sink)
 		return err
 	}
-	file, err := private.file()
+	file, err := private.openFile()
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func WriteGently(sink raft.SnapshotSink, state io.WriterTo, hurry func() bool) e
 // and the name of its folder, and not their names in it: without these a power cut
 // could leave an empty snapshot and a log that was cut for it.
 func (s *privateSink) Close() error {
-	if err := s.store.restrict(); err != nil {
+	if err := s.store.restrictRights(); err != nil {
 		return err
 	}
 	if err := s.SnapshotSink.Close(); err != nil {

@@ -84,8 +84,8 @@ func (a *adapter) appendLeaves(out *fsm.Effects) error {
 	if len(a.leaves) == 0 {
 		return nil
 	}
-	limit := a.stallLimit(a.replica.started.Load() && a.replica.leads())
-	dog := datadir.WatchFor(limit, nil, func() { a.life.die(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
+	limit := a.stallLimit(a.replica.started.Load() && a.replica.isLeader())
+	dog := datadir.WatchFor(limit, nil, func() { a.life.endProcess(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
 	defer dog.Stop() // A leader whose history hangs has nothing to write to its log, and would lead on (guard G4).
 	return a.audit.Append(out.FirstLeaf, a.leaves)
 }
@@ -93,7 +93,7 @@ func (a *adapter) appendLeaves(out *fsm.Effects) error {
 // haltReplica stops this node, whose state may have diverged or whose history cannot be written.
 func (a *adapter) haltReplica(reason string) error {
 	a.halted = true
-	a.life.die(reason)
+	a.life.endProcess(reason)
 	return errHalted
 }
 
@@ -137,10 +137,10 @@ type snapshot struct {
 // snapshot stands, raft may forget the entries that could write it again.
 func (s *snapshot) Persist(sink raft.SnapshotSink) error {
 	if err := s.audit.SyncTo(s.view.Size); err != nil {
-		s.life.die(fmt.Sprintf("history cannot be made durable: %v", err))
+		s.life.endProcess(fmt.Sprintf("history cannot be made durable: %v", err))
 		return errors.Join(err, sink.Cancel())
 	}
-	if err := datadir.WriteGently(sink, s.view, s.life.stopped); err != nil {
+	if err := datadir.WriteGently(sink, s.view, s.life.hasEnded); err != nil {
 		return errors.Join(fmt.Errorf("snapshot: %w", err), sink.Cancel())
 	}
 	return sink.Close()
@@ -192,8 +192,8 @@ func (a *adapter) publishEffects(out *fsm.Effects, size int) error {
 		}
 	}
 	p := a.state.published.Load()
-	p.takeEffects(out, a.lists.follow(out))
-	a.lists.settle(out)
+	p.takeEffects(out, a.lists.followEntry(out))
+	a.lists.publishReady(out)
 	live := a.replica.started.Load() && a.replica.raft.CurrentTerm() == out.Term && a.replica.raft.CommitIndex() <= out.Index
 	a.state.logTime.Store(&instant{out.Time, a.state.clock.Monotonic(), live})
 	if out.Statuses != nil {
@@ -222,9 +222,9 @@ func (a *adapter) publishRestored(out *fsm.Effects) error {
 			return err
 		}
 	}
-	p.takeEffects(out, a.lists.follow(out))
+	p.takeEffects(out, a.lists.followEntry(out))
 	a.state.published.Store(p)
-	a.lists.settle(out)
+	a.lists.publishReady(out)
 	a.state.logTime.Store(&instant{time: out.Time, at: a.state.clock.Monotonic()})
 	a.state.statuses.replaceView(out.Statuses)
 	a.state.commands.Store(out.Index)

@@ -18,12 +18,12 @@ const fetchStep = engine.MiB
 
 var errOffset = errors.New("cluster: no such place in the segment's file")
 
-// service is what this node answers its peers.
-func (n *Node) service() *port.Service {
+// answerPeers returns the calls that this node answers its peers.
+func (n *Node) answerPeers() *port.Service {
 	s := port.NewService()
 	port.HandleInOrder(s, n.arrivals.takeForwarded)
 	port.HandleInOrder(s, n.arrivals.takeGiveUp)
-	port.Handle(s, func(context.Context, string, *port.PingCall) (*port.Pong, error) { return n.pong(), nil })
+	port.Handle(s, func(context.Context, string, *port.PingCall) (*port.Pong, error) { return n.makePong(), nil })
 	port.Handle(s, func(ctx context.Context, _ string, _ *port.ReadIndexCall) (*port.ReadIndexReply, error) {
 		index, term, err := n.reads.askReadIndexHere(ctx)
 		return &port.ReadIndexReply{Index: index, Term: term}, err
@@ -80,10 +80,10 @@ func OnRelay(n *Node, do func(ctx context.Context, question []byte) []byte) {
 // Relay asks another member what OnRelay has it answer; no bytes where it answers
 // nothing. The error says that it could not be asked.
 func Relay(ctx context.Context, n *Node, to string, question []byte) ([]byte, error) {
-	if n.peers.portless() {
+	if n.peers.hasNoPort() {
 		return nil, errNoPort
 	}
-	r, err := port.Ask(ctx, n.peers.link(to, linkRelay), &port.RelayCall{Body: question})
+	r, err := port.Ask(ctx, n.peers.linkTo(to, linkRelay), &port.RelayCall{Body: question})
 	if err != nil {
 		return nil, fmt.Errorf("cluster: relay to %q: %w", to, err)
 	}
@@ -92,7 +92,7 @@ func Relay(ctx context.Context, n *Node, to string, question []byte) ([]byte, er
 
 // Others are the ids of the members but this node.
 func Others(n *Node) (ids []string) {
-	for _, id := range n.replica.others() {
+	for _, id := range n.replica.otherIDs() {
 		ids = append(ids, string(id))
 	}
 	return ids

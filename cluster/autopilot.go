@@ -24,13 +24,13 @@ const votersKept = 3
 // watchDead is a duty: it follows how long each voter has not answered, and takes
 // one vote at a time.
 func (m *membership) watchDead(now time.Time) {
-	if !m.replica.leads() || m.replica.opened.Load() == 0 {
+	if !m.replica.isLeader() || m.replica.opened.Load() == 0 {
 		m.forgetSilent()
 		return
 	}
 	voters, dead := 0, ""
 	present := map[string]bool{}
-	for _, server := range m.replica.servers() {
+	for _, server := range m.replica.listServers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
@@ -42,7 +42,7 @@ func (m *membership) watchDead(now time.Time) {
 		}
 	}
 	m.keepSilent(present)
-	answering, _ := m.peers.reachable()
+	answering, _ := m.peers.countReachable()
 	if dead == "" || m.deadAfter <= 0 || voters <= votersKept || answering < (voters-1)/2+1 {
 		return
 	}
@@ -58,10 +58,10 @@ func (m *membership) watchDead(now time.Time) {
 // retireDead takes the vote of a voter that still does not answer. It is not held
 // without one: when it answers again it gets its vote back like any other.
 func (m *membership) retireDead(ctx context.Context, id string) error {
-	if err := m.changing.enter(ctx); err != nil {
+	if err := m.changing.enterGate(ctx); err != nil {
 		return err
 	}
-	defer m.changing.leave()
+	defer m.changing.leaveGate()
 	server, known := m.replica.findServer(raft.ServerID(id))
 	if !known || server.Suffrage != raft.Voter || m.peers.isAnswering(id) || m.replica.voterCount() <= votersKept {
 		return nil
@@ -80,7 +80,7 @@ func (m *membership) retireDead(ctx context.Context, id string) error {
 func (m *membership) refuseCrowding(now time.Time) error {
 	var silent []string
 	voters, retired := 0, false
-	for _, server := range m.replica.servers() {
+	for _, server := range m.replica.listServers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
@@ -137,9 +137,9 @@ func (m *membership) forgetSilent() {
 	m.silentMu.Unlock()
 }
 
-// autopilot describes what the leader does by itself; only the leader knows who is
+// describeAutopilot describes what the leader does by itself; only the leader knows who is
 // silent.
-func (m *membership) autopilot(nodes []report.NodeStatus) report.Autopilot {
+func (m *membership) describeAutopilot(nodes []report.NodeStatus) report.Autopilot {
 	a := report.Autopilot{
 		DeadAfterSeconds: int64(m.deadAfter / time.Second), StableSeconds: int64(promoteStable / time.Second),
 		VotersKept: votersKept, Silent: []string{},
@@ -156,14 +156,14 @@ func (m *membership) autopilot(nodes []report.NodeStatus) report.Autopilot {
 
 // waitingWarnings name the nodes that have caught up and get no vote. Only the leader knows.
 func (m *membership) waitingWarnings() (warnings []string) {
-	if !m.replica.leads() {
+	if !m.replica.isLeader() {
 		return nil
 	}
 	crowded := m.refuseCrowding(time.Now())
 	if crowded == nil {
 		return nil
 	}
-	for _, server := range m.replica.servers() {
+	for _, server := range m.replica.listServers() {
 		address, err := port.ParseAddress(string(server.Address))
 		if server.Suffrage != raft.Voter && err == nil && !address.Hold && m.keepsUp(string(server.ID)) {
 			warnings = append(warnings, fmt.Sprintf("%s gets no vote: %s", server.ID, strings.TrimPrefix(crowded.Error(), "cluster: ")))

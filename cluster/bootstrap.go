@@ -47,9 +47,9 @@ type finder struct {
 	release string
 }
 
-// run is the goroutine of a node that is no member yet, or a member under another address or
+// findGroup is the goroutine of a node that is no member yet, or a member under another address or
 // incarnation.
-func (f *finder) run() {
+func (f *finder) findGroup() {
 	ticker := time.NewTicker(joinEvery)
 	defer ticker.Stop()
 	for {
@@ -59,9 +59,9 @@ func (f *finder) run() {
 		case <-ticker.C:
 		}
 		switch {
-		case f.peers.portless():
+		case f.peers.hasNoPort():
 			return
-		case len(f.replica.servers()) == 0:
+		case len(f.replica.listServers()) == 0:
 			f.formOrJoin()
 		case f.isMisplaced():
 			f.joinThrough(f.knownHosts())
@@ -81,7 +81,7 @@ func (f *finder) isMisplaced() bool {
 		}
 		return f.unreached%unreachedEvery == 1
 	}
-	if f.replica.leads() && err == nil {
+	if f.replica.isLeader() && err == nil {
 		to := f.greeter.address
 		to.Hold = known.Hold
 		if err := f.membership.addServer(f.replica.self, to, true); err != nil {
@@ -96,7 +96,7 @@ func (f *finder) isMisplaced() bool {
 // knownHosts are where the group may be: the addresses given, and the members'.
 func (f *finder) knownHosts() []string {
 	hosts := append([]string(nil), f.join...)
-	for _, server := range f.replica.servers() {
+	for _, server := range f.replica.listServers() {
 		if server.ID != f.replica.self {
 			hosts = append(hosts, port.HostOf(string(server.Address)))
 		}
@@ -139,7 +139,7 @@ func (f *finder) lookAround() map[string]*port.Pong {
 	seen := make(map[string]*port.Pong)
 	for _, host := range f.join {
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-		l := f.peers.linkTo(host)
+		l := f.peers.linkToAddress(host)
 		p, err := port.Ask(ctx, l, port.PingCall{})
 		l.Close()
 		cancel()
@@ -155,7 +155,7 @@ func (f *finder) joinThrough(hosts []string) {
 	var last error
 	for _, host := range hosts {
 		ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
-		l := f.peers.linkTo(host)
+		l := f.peers.linkToAddress(host)
 		_, last = port.Ask(ctx, l, &message)
 		l.Close()
 		cancel()
@@ -164,7 +164,7 @@ func (f *finder) joinThrough(hosts []string) {
 			f.greeter.noteUnwelcome(nil)
 			return
 		case errors.Is(last, port.ErrWentBack), errors.Is(last, port.ErrCopy), errors.Is(last, port.ErrTooOld):
-			f.life.die("this node is not taken in at " + f.greeter.address.Host + ": " + port.Plain(last.Error()))
+			f.life.endProcess("this node is not taken in at " + f.greeter.address.Host + ": " + port.Plain(last.Error()))
 			return
 		}
 	}
@@ -222,7 +222,7 @@ func (f *finder) checkSecret(p *port.Pong) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), port.CallPatience)
 	defer cancel()
-	l := f.peers.linkTo(to.Host)
+	l := f.peers.linkToAddress(to.Host)
 	defer l.Close()
 	return f.secret.checkPeer(ctx, l, p.ID, p.Incarnation)
 }
@@ -234,7 +234,7 @@ func (f *finder) askPromise(server raft.Server) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), port.CallPatience)
 	defer cancel()
-	l := f.peers.linkTo(to.Host)
+	l := f.peers.linkToAddress(to.Host)
 	defer l.Close()
 	_, err = port.Ask(ctx, l, &port.PromiseCall{ID: f.greeter.id, Incarnation: f.folder.Identity().Incarnation})
 	return err
@@ -246,9 +246,9 @@ func (f *finder) givePromise(m *port.PromiseCall) error {
 	if !f.membership.changing.tryEnter() {
 		return errors.New("cluster: this node is giving a promise just now")
 	}
-	defer f.membership.changing.leave()
+	defer f.membership.changing.leaveGate()
 	switch {
-	case len(f.replica.servers()) > 0 || f.state.Settings().Genesis != nil:
+	case len(f.replica.listServers()) > 0 || f.state.Settings().Genesis != nil:
 		return errors.New("cluster: this node is a member already")
 	case f.expect < 2:
 		return errors.New("cluster: this node does not expect to form a group")

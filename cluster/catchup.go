@@ -111,7 +111,7 @@ func (h *history) fetchPeers() []*port.Link {
 		}
 		return 0
 	}
-	members := h.replica.others()
+	members := h.replica.otherIDs()
 	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(burden(a), burden(b)) })
 	return h.peers.linksTo(members, linkFetch)
 }
@@ -135,10 +135,10 @@ func hashesTo(hashes []audit.Hash) [][]byte {
 	return data
 }
 
-// run is the goroutine that fills holes, also those that damage on the
+// fillHistory is the goroutine that fills holes, also those that damage on the
 // own disk has made. After a pass that brought nothing it waits longer each time:
 // what nobody has whole is not to be carried over the network for nothing.
-func (h *history) run() {
+func (h *history) fillHistory() {
 	pause := catchUpEvery
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -181,7 +181,7 @@ func (h *history) fillHoles() (got int, err error) {
 			return got, nil
 		}
 		came, err := h.fetchStretches(missing)
-		if got += came; h.life.stopped() || came == 0 {
+		if got += came; h.life.hasEnded() || came == 0 {
 			return got, err
 		}
 	}
@@ -208,7 +208,7 @@ func (h *history) fetchStretches(missing []audit.Range) (got int, err error) {
 		})
 	}
 	for _, stretch := range missing {
-		if h.life.stopped() || h.disk.isLow() {
+		if h.life.hasEnded() || h.disk.isLow() {
 			break
 		}
 		next <- stretch
@@ -232,7 +232,7 @@ func (h *history) fetchStretch(stretch audit.Range) error {
 	segmentLeaves := h.audit.SegmentLeaves()
 	if stretch.First%segmentLeaves == 0 && stretch.End-stretch.First == segmentLeaves {
 		for _, l := range peers {
-			if h.life.stopped() {
+			if h.life.hasEnded() {
 				return errHalted
 			}
 			if err = h.fetchSegment(l, stretch.First/segmentLeaves); err == nil {
@@ -263,7 +263,7 @@ func (h *history) fetchBundles(peers []*port.Link, stretch audit.Range) error {
 	for first := stretch.First - stretch.First%audit.BundleLeaves; first < min(stretch.End, view.Size); first += audit.BundleLeaves {
 		err := errNoPort
 		for i, l := range peers {
-			if h.life.stopped() {
+			if h.life.hasEnded() {
 				return errHalted
 			}
 			if err = h.fetchBundle(l, first, trust); err == nil {
@@ -344,7 +344,7 @@ func (h *history) fetchRoots(l *port.Link) error {
 // leafPatience.
 func (h *history) fetchLeaf(ctx context.Context, index uint64) ([]byte, error) {
 	data, err := h.audit.Leaf(index)
-	if err == nil || errors.Is(err, audit.ErrPruned) || h.peers.portless() {
+	if err == nil || errors.Is(err, audit.ErrPruned) || h.peers.hasNoPort() {
 		return data, err
 	}
 	for _, l := range h.peers.leaderFirst(linkRead) {

@@ -84,7 +84,7 @@ func (s *segmentSource) fetchOnce() error {
 
 // Read implements io.Reader.
 func (s *segmentSource) Read(p []byte) (int, error) {
-	if s.life.stopped() {
+	if s.life.hasEnded() {
 		return 0, errHalted
 	}
 	if s.piece.Len() == 0 {

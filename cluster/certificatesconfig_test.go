@@ -14,7 +14,7 @@ func TestCertificatesGoTogether(t *testing.T) {
 	good := porttest.New(t, "root", nil).Files("n1", nil)
 	base := Config{ID: "n1", DataDir: t.TempDir(), ListenCluster: "127.0.0.1:1", Certificates: good}
 	base.fillDefaults()
-	require.NoError(t, base.validate())
+	require.NoError(t, base.validateConfig())
 	for name, change := range map[string]func(*Config){
 		"go together":        func(c *Config) { c.Certificates.CA = "" },
 		"exclude each other": func(c *Config) { c.Insecure = true },

@@ -54,15 +54,15 @@ type stamper struct {
 	at    engine.Time // Monotonic instant of the last stamp.
 }
 
-// restart begins a term: stamps go on from log time, or from the wall clock where
+// restartStamps begins a term: stamps go on from log time, or from the wall clock where
 // that is later (the time nobody led).
-func (s *stamper) restart(logTime, target engine.Time) {
+func (s *stamper) restartStamps(logTime, target engine.Time) {
 	s.last = max(logTime, target)
 	s.at = s.clock.Monotonic()
 }
 
-// stamp returns the next stamp; it is never lower than the one before.
-func (s *stamper) stamp(target engine.Time) engine.Time {
+// nextStamp returns the next stamp; it is never lower than the one before.
+func (s *stamper) nextStamp(target engine.Time) engine.Time {
 	now := s.clock.Monotonic()
 	passed := max(now-s.at, 0)
 	s.at = now
@@ -112,7 +112,7 @@ func (c *clocks) tellOffset(log *slog.Logger, offset engine.Time) {
 // among them, and how many voters make a quorum.
 func (c *clocks) voterOffsets() (offsets []engine.Time, quorum int) {
 	voters := 0
-	for _, server := range c.replica.servers() {
+	for _, server := range c.replica.listServers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
@@ -157,11 +157,11 @@ func (c *clocks) logOffset() (engine.Time, bool) {
 	return c.state.rawLogTime() + passed - c.clock.Wall(), true
 }
 
-// known tells whether a new leader may begin to stamp. Without the clocks of
+// clocksKnown tells whether a new leader may begin to stamp. Without the clocks of
 // a quorum, and without entries of late to go on from, it would restart from the
 // time of the last entry and need ten times the pause to catch up: after a power
 // cut of the whole group, or at its birth, it waits for its peers' clocks instead.
-func (c *clocks) known() bool {
+func (c *clocks) clocksKnown() bool {
 	if c.replica.alone.Load() {
 		return true
 	}
@@ -174,7 +174,7 @@ func (c *clocks) known() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, server := range c.replica.servers() {
+	for _, server := range c.replica.listServers() {
 		if id := string(server.ID); server.ID != c.replica.self && server.Suffrage == raft.Voter {
 			all.Go(func() { _ = c.peers.pingNode(ctx, id) })
 		}
@@ -184,10 +184,10 @@ func (c *clocks) known() bool {
 	return ok
 }
 
-// target is where the leader's stamps lean to: its own wall clock, clamped to
+// targetTime is where the leader's stamps lean to: its own wall clock, clamped to
 // the median of a quorum's clocks. Without a quorum's clocks stamps go on by the
 // monotonic clock alone.
-func (c *clocks) target() engine.Time {
+func (c *clocks) targetTime() engine.Time {
 	wall := c.clock.Wall()
 	if c.replica.alone.Load() {
 		return wall
@@ -203,9 +203,9 @@ func (c *clocks) target() engine.Time {
 	return wall + min(max(0, median-clockClamp), median+clockClamp)
 }
 
-// offset is how far this node's wall clock is off: from the median of a
+// clockOffset is how far this node's wall clock is off: from the median of a
 // quorum's clocks, and alone from log time moved on by the monotonic clock.
-func (c *clocks) offset() engine.Time {
+func (c *clocks) clockOffset() engine.Time {
 	if c.replica.alone.Load() {
 		offset, ok := c.logOffset()
 		if !ok {

@@ -50,50 +50,50 @@ func TestStamper(t *testing.T) {
 	begin := func(logTime engine.Time) (*stamper, *handClock) {
 		c := &handClock{wall: noon}
 		s := &stamper{clock: c}
-		s.restart(logTime, c.Wall())
+		s.restartStamps(logTime, c.Wall())
 		return s, c
 	}
 	t.Run("goes with a good clock", func(t *testing.T) {
 		s, c := begin(0)
 		c.pass(3 * engine.Second)
-		require.Equal(t, noon+3*engine.Second, s.stamp(c.Wall()))
+		require.Equal(t, noon+3*engine.Second, s.nextStamp(c.Wall()))
 	})
 	t.Run("never goes back", func(t *testing.T) {
 		s, c := begin(noon + engine.Hour)
-		require.Equal(t, noon+engine.Hour, s.stamp(c.Wall()))
-		require.Equal(t, noon+engine.Hour, s.stamp(c.Wall()))
+		require.Equal(t, noon+engine.Hour, s.nextStamp(c.Wall()))
+		require.Equal(t, noon+engine.Hour, s.nextStamp(c.Wall()))
 	})
 	t.Run("behind log time it runs slow, it does not stand", func(t *testing.T) {
 		s, c := begin(noon + engine.Hour)
 		c.pass(100 * engine.Second)
-		require.Equal(t, noon+engine.Hour+90*engine.Second, s.stamp(c.Wall()))
+		require.Equal(t, noon+engine.Hour+90*engine.Second, s.nextStamp(c.Wall()))
 	})
 	t.Run("a jump forward bends by a tenth", func(t *testing.T) {
 		s, c := begin(0)
 		c.wall += engine.DayLength
-		require.Equal(t, noon, s.stamp(c.Wall()), "no time has passed")
+		require.Equal(t, noon, s.nextStamp(c.Wall()), "no time has passed")
 		c.pass(10 * engine.Second)
-		require.Equal(t, noon+11*engine.Second, s.stamp(c.Wall()))
+		require.Equal(t, noon+11*engine.Second, s.nextStamp(c.Wall()))
 	})
 	t.Run("a jump back bends by a tenth", func(t *testing.T) {
 		s, c := begin(0)
 		c.wall -= engine.DayLength
 		c.pass(10 * engine.Second)
-		require.Equal(t, noon+9*engine.Second, s.stamp(c.Wall()))
+		require.Equal(t, noon+9*engine.Second, s.nextStamp(c.Wall()))
 	})
 	t.Run("a bend ends on the target", func(t *testing.T) {
 		s, c := begin(0)
 		c.wall += engine.Second
 		for range 20 {
 			c.pass(engine.Second)
-			s.stamp(c.Wall())
+			s.nextStamp(c.Wall())
 		}
 		require.Equal(t, c.wall, s.last)
 	})
 	t.Run("a monotonic clock that stands still is harmless", func(t *testing.T) {
 		s, c := begin(0)
 		c.monotonic -= engine.Second
-		require.Equal(t, noon, s.stamp(c.Wall()))
+		require.Equal(t, noon, s.nextStamp(c.Wall()))
 	})
 }
 

@@ -158,8 +158,8 @@ func setDefault(d *time.Duration, value time.Duration) {
 	}
 }
 
-// validate refuses what cannot be meant.
-func (c *Config) validate() error {
+// validateConfig refuses what cannot be meant.
+func (c *Config) validateConfig() error {
 	if err := port.ValidID(c.ID); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (c *Config) validate() error {
 			return err
 		}
 	}
-	if err := errors.Join(c.checkCertificates(), c.reachable()); err != nil {
+	if err := errors.Join(c.checkCertificates(), c.checkReachable()); err != nil {
 		return err
 	}
 	if c.Timing.Commit < commitTimeoutMin {
@@ -192,8 +192,8 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// reachable refuses an address that peers could not dial, where there are peers.
-func (c *Config) reachable() error {
+// checkReachable refuses an address that peers could not dial, where there are peers.
+func (c *Config) checkReachable() error {
 	host, _, err := net.SplitHostPort(c.ListenCluster)
 	if c.ListenCluster == "" || c.Advertise != "" || err == nil && host != "" && !net.ParseIP(host).IsUnspecified() {
 		return nil

@@ -42,7 +42,7 @@ func (m *membership) checkReachable(ctx context.Context, id string, to port.Addr
 	case heard.wentBack(w.Incarnation, w.LastIndex):
 		return w, port.ErrWentBack
 	}
-	l := m.peers.linkTo(to.Host)
+	l := m.peers.linkToAddress(to.Host)
 	defer l.Close()
 	return w, m.secret.checkPeer(ctx, l, w.ID, w.Incarnation)
 }
@@ -76,7 +76,7 @@ func patienceOf(ctx context.Context) time.Duration {
 // if it does: the folder is an older copy.
 func (g *greeter) endOutdated(w *port.Welcome) {
 	if last := g.replica.raft.LastIndex(); last < w.Reached {
-		g.life.die(fmt.Sprintf("the data folder is an older copy: its log ends at %d and this node had applied %d (so says %s). "+
+		g.life.endProcess(fmt.Sprintf("the data folder is an older copy: its log ends at %d and this node had applied %d (so says %s). "+
 			"If folders were put back on several nodes, the others may be the older ones: look at all of them before any is wiped", last, w.Reached, w.ID))
 	}
 }
@@ -110,8 +110,8 @@ func (g *greeter) noteTrouble(host string, err error) {
 	}
 }
 
-// because is ": " and the trouble of now, or nothing.
-func (g *greeter) because() string {
+// describeTrouble returns ": " and the present trouble, or nothing where there is none.
+func (g *greeter) describeTrouble() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, t := range []*trouble{&g.trouble, &g.unwelcome} {

@@ -98,9 +98,9 @@ func TestMemberElsewhereIsUnhealthy(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
 	leader := g.leader()
-	id := string(leader.replica.others()[0])
+	id := string(leader.replica.otherIDs()[0])
 	require.Eventually(t, func() bool { return leader.Status(t.Context()).Quorum.Healthy == 3 }, 10*time.Second, 10*time.Millisecond)
-	require.NoError(t, leader.membership.changing.enter(t.Context())) // It must not be taken back at once.
+	require.NoError(t, leader.membership.changing.enterGate(t.Context())) // It must not be taken back at once.
 	to, err := leader.replica.addressOf(raft.ServerID(id))
 	require.NoError(t, err)
 	to.Host = g.host("nowhere")
@@ -113,7 +113,7 @@ func TestMemberElsewhereIsUnhealthy(t *testing.T) {
 		}
 		return false
 	}, 5*time.Second, 10*time.Millisecond)
-	leader.membership.changing.leave()
+	leader.membership.changing.leaveGate()
 	require.Eventually(t, func() bool {
 		known, err := g.leader().replica.addressOf(raft.ServerID(id))
 		return err == nil && known.Host == g.hosts[id] && g.leader().Status(t.Context()).Quorum.Healthy == 3

@@ -164,8 +164,8 @@ func (d *digester) watchEntry(a *adapter, out *fsm.Effects, before engine.Time) 
 	}
 }
 
-// run is the digester's goroutine.
-func (d *digester) run() {
+// compareDigests is the digester's goroutine.
+func (d *digester) compareDigests() {
 	parts := fsm.NewDigester()
 	for {
 		select {
@@ -196,8 +196,8 @@ func (d *digests) addDispute(in dispute) (begin bool) {
 	return begin
 }
 
-// disputes returns the disputed indices, and that of the newest own digest.
-func (d *digests) disputes() []dispute {
+// listDisputes returns the disputed indices, and that of the newest own digest.
+func (d *digests) listDisputes() []dispute {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	open := slices.Clone(d.disputed)
@@ -251,18 +251,18 @@ func (d *digester) settleDisputes() {
 
 // settleOnce reports whether the disputes are over.
 func (d *digester) settleOnce() bool {
-	for _, open := range d.disputes() {
+	for _, open := range d.listDisputes() {
 		own, against, quorum := d.countDigests(open.index)
 		switch {
 		case open.logged && d.replica.onlyVoter(): // Nobody to ask: the own log contradicts the own state.
-			d.life.die(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past. If folders were put back on the others, this one may be the only right one; else wipe it and let it join anew", open.index))
+			d.life.endProcess(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past. If folders were put back on the others, this one may be the only right one; else wipe it and let it join anew", open.index))
 			return true
 		case own >= quorum:
 			d.life.log.Error("BUG: another node's state has diverged; this one is with the majority", "index", open.index)
 			d.endDisputes()
 			return true
 		case against >= quorum:
-			d.life.die(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one. If folders were put back on the others, this one may be the only right one; else wipe it and let it join anew", open.index))
+			d.life.endProcess(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one. If folders were put back on the others, this one may be the only right one; else wipe it and let it join anew", open.index))
 			return true
 		}
 	}
@@ -274,10 +274,10 @@ func (d *digester) settleOnce() bool {
 func (d *digester) countDigests(index uint64) (own, against, quorum int) {
 	mine, known := d.digestAt(index)
 	if !known {
-		return 0, 0, len(d.replica.servers()) + 1
+		return 0, 0, len(d.replica.listServers()) + 1
 	}
 	counts, voters := map[string]int{}, 0
-	for _, server := range d.replica.servers() {
+	for _, server := range d.replica.listServers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
@@ -287,7 +287,7 @@ func (d *digester) countDigests(index uint64) (own, against, quorum int) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-		r, err := port.Ask(ctx, d.peers.link(string(server.ID), linkControl), &port.DigestCall{Index: index, Digest: mine})
+		r, err := port.Ask(ctx, d.peers.linkTo(string(server.ID), linkControl), &port.DigestCall{Index: index, Digest: mine})
 		cancel()
 		if err == nil && r.Code == 0 {
 			counts[string(r.Digest)]++

@@ -45,8 +45,8 @@ func levelOf(free, total uint64) diskLevel {
 	return diskFine
 }
 
-// run is the goroutine of the watch.
-func (d *disk) run() {
+// watchDisk is the goroutine of the watch.
+func (d *disk) watchDisk() {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	for {
@@ -78,7 +78,7 @@ func (d *disk) checkSpace() {
 	}
 	switch level {
 	case diskFull:
-		d.life.die(fmt.Sprintf("disk full: %d of %d bytes free under %s: make room, then start again", free, total, d.dir))
+		d.life.endProcess(fmt.Sprintf("disk full: %d of %d bytes free under %s: make room, then start again", free, total, d.dir))
 	case diskLow:
 		d.life.log.Error("disk nearly full: this node takes no leadership, and no writes where no voter has room", "freeBytes", free)
 	case diskWarn:
@@ -92,8 +92,8 @@ func (d *disk) checkSpace() {
 // on a disk that is nearly full, and most of all there.
 func (d *disk) hasRoomFor(bytes int64) bool { return !d.isLow() || bytes < d.spare.Load() }
 
-// measure tells metrics of it; -1: not known.
-func (d *disk) measure(g *gauges) {
+// setDiskMetrics shows the free space in the metrics; -1 means that it is not known.
+func (d *disk) setDiskMetrics(g *gauges) {
 	percent := d.percent.Load()
 	if percent < 0 {
 		g.diskFree.Set(-1)

@@ -62,13 +62,13 @@ func TestUnknownDiskIsMeasuredAsUnknown(t *testing.T) {
 	g := newGauges("unknown disk")
 	d := &disk{}
 	d.percent.Store(-1)
-	d.measure(g)
+	d.setDiskMetrics(g)
 	for _, gauge := range []*metrics.Gauge{g.diskFree, g.diskBytes, g.diskLevel} {
 		require.Equal(t, -1.0, gauge.Get())
 	}
 	d.percent.Store(8)
 	d.bytes.Store(90 << 30)
-	d.measure(g)
+	d.setDiskMetrics(g)
 	require.Equal(t, 0.08, g.diskFree.Get())
 	require.Equal(t, float64(90<<30), g.diskBytes.Get())
 	require.Zero(t, g.diskLevel.Get(), "90 GiB are room")

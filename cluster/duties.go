@@ -29,8 +29,8 @@ type duties struct {
 	measure    func(now time.Time)
 }
 
-// run is their goroutine.
-func (d *duties) run() {
+// doDuties is the goroutine of the duties.
+func (d *duties) doDuties() {
 	fast := time.NewTicker(dutyEvery)
 	slow := time.NewTicker(tickEvery)
 	defer fast.Stop()
@@ -69,7 +69,7 @@ func (d *duties) doUpkeep() {
 			d.scrubber.tellDamage()
 			d.measure(now)
 		case <-rare.C:
-			d.housekeep()
+			d.dropOldFiles()
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (d *duties) lookAtLeader() {
 // failWhenLeaderless answers what waits for a leader in vain: certainly nothing of
 // it happened, and the caller can go to another node.
 func (d *duties) failWhenLeaderless() {
-	if err := d.peers.leaderless(); err != nil {
+	if err := d.peers.leaderlessError(); err != nil {
 		d.waiters.failQueued(err)
 	}
 }
@@ -93,10 +93,10 @@ func (d *duties) failWhenLeaderless() {
 // yieldWhenLow hands leadership on while the disk is nearly full, to a voter with room:
 // where none has, leadership that goes round would help nobody.
 func (d *duties) yieldWhenLow() {
-	if !d.disk.isLow() || !d.replica.leads() || d.replica.voterCount() < 2 {
+	if !d.disk.isLow() || !d.replica.isLeader() || d.replica.voterCount() < 2 {
 		return
 	}
-	to := d.peers.roomiest()
+	to := d.peers.findRoomiest()
 	if to == "" {
 		return
 	}
@@ -110,7 +110,7 @@ func (d *duties) yieldWhenLow() {
 // askWhenLeftOut has a node that the configuration does not name any more ask the
 // others: it was removed, and perhaps not told.
 func (d *duties) askWhenLeftOut() {
-	if len(d.replica.servers()) == 0 {
+	if len(d.replica.listServers()) == 0 {
 		return
 	}
 	if _, member := d.replica.findServer(d.replica.self); !member {
@@ -118,18 +118,18 @@ func (d *duties) askWhenLeftOut() {
 	}
 }
 
-// housekeep drops what left its retention.
-func (d *duties) housekeep() {
+// dropOldFiles deletes the files whose retention has ended.
+func (d *duties) dropOldFiles() {
 	d.state.published.Load().forgetOutcomes()
 	settings := d.state.Settings()
 	if settings.List == nil {
 		return
 	}
 	now := d.state.LogTime()
-	if err := d.lists.used(settings.List.Digest, now); err != nil {
+	if err := d.lists.touchActive(settings.List.Digest, now); err != nil {
 		d.life.log.Error("list file not marked as in use", "error", err)
 	}
-	if err := d.lists.prune(settings.List.Digest, now); err != nil {
+	if err := d.lists.pruneLists(settings.List.Digest, now); err != nil {
 		d.life.log.Error("old lists not deleted", "error", err)
 	}
 }

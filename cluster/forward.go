@@ -71,7 +71,7 @@ func (f *forwarder) forwardWaiting() {
 		return
 	}
 	for len(f.slots) < cap(f.slots) {
-		if len(f.slots) > 0 && f.waiters.queued() < gatherFor {
+		if len(f.slots) > 0 && f.waiters.countQueued() < gatherFor {
 			return // send comes back here.
 		}
 		attempts := f.waiters.takeAttempts(term, engine.EntryRecordsMax-1, engine.EntryMax-entryFrame-tickSizeMax, nil)
@@ -151,7 +151,7 @@ func (f *forwarder) sendFrame(ctx context.Context, leader raft.ServerID, term, n
 	ctx, cancel := context.WithTimeout(ctx, forwardPatience)
 	defer cancel()
 	proposalsForwarded.Add(len(attempts))
-	r, err := port.Ask(ctx, f.peers.link(string(leader), linkForward), &message)
+	r, err := port.Ask(ctx, f.peers.linkTo(string(leader), linkForward), &message)
 	switch {
 	case err == nil && fate(r.Fate) == fateDone:
 		f.closeFrame(number)
@@ -193,7 +193,7 @@ func (f *forwarder) askWhatArrived(ctx context.Context, leader raft.ServerID, te
 	defer cancel()
 	upTo := f.number.Load()
 	message := port.GiveUpCall{Term: term, Number: upTo, Process: f.process}
-	r, err := port.Ask(ctx, f.peers.link(string(leader), linkForward), &message)
+	r, err := port.Ask(ctx, f.peers.linkTo(string(leader), linkForward), &message)
 	lost := f.takeArrived(err == nil && ctx.Err() == nil, upTo, r.Arrived)
 	for _, attempts := range lost {
 		f.waiters.giveBackAttempts(attempts)

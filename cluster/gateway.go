@@ -37,7 +37,7 @@ func (w *gateway) openPort(service *port.Service) (err error) {
 		w.transport, w.committed = port.LoneTransport(w.greeter.address), func(string, uint64, uint64) {}
 		return nil
 	}
-	proof, err := w.proof()
+	proof, err := w.portProof()
 	if err != nil {
 		return err
 	}
@@ -64,12 +64,13 @@ func (w *gateway) openPort(service *port.Service) (err error) {
 		})
 	transport.TellCommits(func() uint64 { return w.replica.raft.CommitIndex() })
 	w.transport, w.committed = transport, transport.Committed
-	w.door = port.Door{Arrival: w.greeter.arrival, Raft: transport.Receive, Calls: service.Serve}
+	w.door = port.Door{Arrival: w.greeter.noteArrival, Raft: transport.Receive, Calls: service.Serve}
 	return nil
 }
 
-// proof is by what nodes know each other on the port; nil: by their word.
-func (w *gateway) proof() (func() *port.Authority, error) {
+// portProof returns what nodes prove themselves with on the port; nil means that they are
+// believed without proof.
+func (w *gateway) portProof() (func() *port.Authority, error) {
 	if w.config.Insecure {
 		return nil, nil
 	}
@@ -84,7 +85,7 @@ func (w *gateway) proof() (func() *port.Authority, error) {
 	return func() *port.Authority { return drawn }, err
 }
 
-func (w *gateway) close() error {
+func (w *gateway) closeGateway() error {
 	var errs []error
 	if w.transport != nil {
 		errs = append(errs, w.transport.Close())

@@ -89,7 +89,7 @@ func (g *greeter) meetNode(host string, protocol byte, id, incarnation string, t
 	}
 	defer func() { g.noteTrouble(host, err) }()
 	heard := g.nodesHeard()
-	conn, w, err = g.mux.Dial(host, protocol, g.hello, id, incarnation, timeout)
+	conn, w, err = g.mux.Dial(host, protocol, g.greetPeer, id, incarnation, timeout)
 	if strange := g.checkWelcome(&w, err != nil); strange != nil {
 		return nil, w, errors.Join(strange, conn.Close())
 	}
@@ -100,7 +100,7 @@ func (g *greeter) meetNode(host string, protocol byte, id, incarnation string, t
 	return conn, w, err
 }
 
-func (g *greeter) hello() port.Hello {
+func (g *greeter) greetPeer() port.Hello {
 	h := port.Hello{ID: g.id, Incarnation: g.folder.Identity().Incarnation, Release: g.version}
 	if genesis := g.state.Settings().Genesis; genesis != nil {
 		h.ClusterID = genesis.ClusterID
@@ -112,9 +112,9 @@ func (g *greeter) hello() port.Hello {
 	return h
 }
 
-// arrival is called when a connection arrives at the port: what was heard of the
+// noteArrival is called when a connection arrives at the port: what was heard of the
 // peers by then is what greet holds against the dialler.
-func (g *greeter) arrival() func(port.Hello, byte) port.Welcome {
+func (g *greeter) noteArrival() func(port.Hello, byte) port.Welcome {
 	heard := g.nodesHeard()
 	return func(h port.Hello, protocol byte) port.Welcome { return g.greetNode(h, protocol, heard) }
 }
@@ -122,7 +122,7 @@ func (g *greeter) arrival() func(port.Hello, byte) port.Welcome {
 // greetNode judges who knocks: another cluster's node is sent away, and raft is not
 // spoken with a node whose data folder is not the member's.
 func (g *greeter) greetNode(h port.Hello, protocol byte, heard map[string]reached) port.Welcome {
-	own := g.hello()
+	own := g.greetPeer()
 	w := port.Welcome{
 		ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex,
 		Recovery: own.Recovery, Lineage: own.Lineage, Recorded: own.Recorded,
@@ -151,12 +151,12 @@ func (g *greeter) greetNode(h port.Hello, protocol byte, heard map[string]reache
 // checkWelcome is the dialler's side of meet. After a refusal there is nothing left
 // to be refused, but something to be learnt from it.
 func (g *greeter) checkWelcome(w *port.Welcome, refused bool) error {
-	own := g.hello()
+	own := g.greetPeer()
 	other := w.AsHello()
 	if other.ClusterID == "" || own.ClusterID == "" || other.ClusterID != own.ClusterID {
 		return nil
 	}
-	if stranger := g.lineage.meet(&own, other, port.ProtocolCalls); stranger != "" && !refused {
+	if stranger := g.lineage.judgeLineage(&own, other, port.ProtocolCalls); stranger != "" && !refused {
 		return fmt.Errorf("%w: %s", errStranger, stranger)
 	}
 	if refused && w.Removed == own.Incarnation && w.Lineage == own.Lineage {
@@ -204,14 +204,14 @@ func (g *greeter) probeFormer() error {
 
 // stillOld reports whether a node of the old group answers at an address.
 func (g *greeter) stillOld(host string) bool {
-	conn, w, err := g.mux.Dial(host, port.ProtocolCalls, g.hello, "", "", probePatience)
+	conn, w, err := g.mux.Dial(host, port.ProtocolCalls, g.greetPeer, "", "", probePatience)
 	if err == nil {
 		err = conn.Close()
 	}
 	if err != nil && w.ID == "" {
 		g.log.Info("a former member does not answer", "addr", host, "error", err)
 	}
-	own := g.hello()
+	own := g.greetPeer()
 	return w.ID != "" && w.ClusterID == own.ClusterID && w.Lineage != own.Lineage
 }
 

@@ -24,8 +24,8 @@ type toldUse struct {
 	at  time.Time
 }
 
-// lately returns what was told not long ago.
-func (u *keyUse) lately() []report.KeyUse {
+// recentUse returns the uses of keys that peers reported lately.
+func (u *keyUse) recentUse() []report.KeyUse {
 	told := u.told.Load()
 	if told == nil || time.Since(told.at) > useFresh {
 		return nil
@@ -48,7 +48,7 @@ func (b *Neighbours) TellUse(use []report.KeyUse) {
 // 1,000 seconds by key.
 func (b *Neighbours) OthersUse() map[string]uint64 {
 	sums := map[string]uint64{}
-	for _, s := range b.others() {
+	for _, s := range b.newestAnswers() {
 		for i, use := range s.pong.Use {
 			if i >= report.KeyUseMax {
 				break
@@ -68,7 +68,7 @@ func (b *Neighbours) TellCosigned(cosigned report.Cosigned) {
 
 // OthersCosigned is what the other members told of that last, those that answer.
 func (b *Neighbours) OthersCosigned() (all []report.Cosigned) {
-	for _, s := range b.others() {
+	for _, s := range b.newestAnswers() {
 		if told := s.pong.Cosigned; told != nil && told.Sound() {
 			all = append(all, *told)
 		}
@@ -76,10 +76,10 @@ func (b *Neighbours) OthersCosigned() (all []report.Cosigned) {
 	return all
 }
 
-// others are the newest answers of the members that answer.
-func (b *Neighbours) others() (answers []sample) {
+// newestAnswers returns the newest answer of each member that answers.
+func (b *Neighbours) newestAnswers() (answers []sample) {
 	n := b.node
-	for _, server := range n.replica.servers() {
+	for _, server := range n.replica.listServers() {
 		s, fresh := n.peers.freshSample(string(server.ID))
 		if server.ID != raft.ServerID(n.config.ID) && fresh && !s.silent {
 			answers = append(answers, s)

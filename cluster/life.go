@@ -24,8 +24,8 @@ func newLife(log *slog.Logger, fatal func(reason string)) *life {
 	return &life{log: log, lastly: func() {}, fatal: fatal, stop: make(chan struct{})}
 }
 
-// die ends the node's service for good and then the process.
-func (l *life) die(reason string) {
+// endProcess ends the node's service for good and then the process.
+func (l *life) endProcess(reason string) {
 	if !l.dead.CompareAndSwap(nil, &reason) {
 		return
 	}
@@ -34,8 +34,8 @@ func (l *life) die(reason string) {
 	l.fatal(reason)
 }
 
-// stopped reports whether the node was closed or died.
-func (l *life) stopped() bool {
+// hasEnded reports whether the node was closed or died.
+func (l *life) hasEnded() bool {
 	select {
 	case <-l.stop:
 		return true

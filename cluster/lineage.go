@@ -81,7 +81,7 @@ func (k *lineage) refuseStranger(own, other *port.Hello) string {
 	switch {
 	case own.Lineage == other.Lineage:
 		return ""
-	case fresh(other), fresh(own) && len(k.replica.servers()) == 0:
+	case fresh(other), fresh(own) && len(k.replica.listServers()) == 0:
 		return ""
 	case own.Recovery > other.Recovery:
 		return leftBehind(other.ID, own)
@@ -97,9 +97,9 @@ func leftBehind(id string, by *port.Hello) string {
 		by.ClusterID, id, by.Recovery, by.Lineage, id, id)
 }
 
-// meet judges another node by its lineage. A node without data takes the lineage of
+// judgeLineage judges another node by its lineage. A node without data takes the lineage of
 // the group that speaks raft with it.
-func (k *lineage) meet(own, other *port.Hello, protocol byte) string {
+func (k *lineage) judgeLineage(own, other *port.Hello, protocol byte) string {
 	stranger := k.refuseStranger(own, other)
 	switch {
 	case stranger != "":
@@ -115,7 +115,7 @@ func (k *lineage) meet(own, other *port.Hello, protocol byte) string {
 
 // refusesKin is meet at the door: true when the dialler is refused.
 func (k *lineage) refusesKin(own, h *port.Hello, protocol byte, w *port.Welcome) bool {
-	w.Refused = k.meet(own, h, protocol)
+	w.Refused = k.judgeLineage(own, h, protocol)
 	return w.Refused != ""
 }
 
@@ -138,7 +138,7 @@ func (k *lineage) yieldTo(own, other *port.Hello) {
 	if err := k.folder.Supersede(reason); err != nil {
 		k.log.Error("not written down that this node was left behind", "error", err)
 	}
-	k.life.die(reason)
+	k.life.endProcess(reason)
 }
 
 // recordRecovery writes the leaf of a recovery: the first record of the recovered
@@ -150,7 +150,7 @@ func (s *sequencer) recordRecovery(term uint64) bool {
 	}
 	note, err := noteOf(k.record)
 	if err != nil {
-		k.life.die("BUG: the leaf of the recovery cannot be made: " + err.Error())
+		k.life.endProcess("BUG: the leaf of the recovery cannot be made: " + err.Error())
 		return false
 	}
 	result, done := s.proposeOne(term, wire.KindNote, wire.Encode(note))
@@ -162,14 +162,14 @@ func (s *sequencer) recordRecovery(term uint64) bool {
 		return false
 	}
 	if result.Code != wire.Applied && result.Code != wire.Replayed {
-		k.life.die(fmt.Sprintf("the state machine refuses the leaf of the recovery (%d, %d): this node serves nothing without it", result.Code, result.Refusal))
+		k.life.endProcess(fmt.Sprintf("the state machine refuses the leaf of the recovery (%d, %d): this node serves nothing without it", result.Code, result.Refusal))
 		return false
 	}
-	return k.recorded(result.Leaf)
+	return k.noteRecorded(result.Leaf)
 }
 
-// recorded remembers that the leaf is in the log. leaf is 0 where another node wrote it.
-func (k *lineage) recorded(leaf uint64) bool {
+// noteRecorded remembers that the leaf is in the log. leaf is 0 where another node wrote it.
+func (k *lineage) noteRecorded(leaf uint64) bool {
 	if !k.waiting.Load() {
 		return true
 	}
@@ -181,7 +181,7 @@ func (k *lineage) recorded(leaf uint64) bool {
 	record := *k.record
 	record.State, record.Leaf = datadir.RecoveryRecorded, leaf
 	if err := record.Save(k.dataDir); err != nil {
-		k.life.die("disk failed: " + datadir.RecoveryFile + ": " + err.Error())
+		k.life.endProcess("disk failed: " + datadir.RecoveryFile + ": " + err.Error())
 		return false
 	}
 	k.waiting.Store(false)

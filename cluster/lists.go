@@ -79,7 +79,7 @@ func newListKeeper(dir string, matchers ofac.Matchers, l *life, s *state, p *pee
 	}
 }
 
-func (k *listKeeper) path(digest [32]byte) string {
+func (k *listKeeper) listPath(digest [32]byte) string {
 	return filepath.Join(k.dir, hex.EncodeToString(digest[:])+listSuffix)
 }
 
@@ -87,9 +87,9 @@ func (k *listKeeper) stagedPath(digest [32]byte) string {
 	return filepath.Join(k.dir, hex.EncodeToString(digest[:])+stagedSuffix)
 }
 
-// keep has a list written beside the apply goroutine. When the queue is full it is not
+// queueWrite has a list written beside the apply goroutine. When the queue is full it is not
 // written here; replays then ask a peer's copy.
-func (k *listKeeper) keep(list keptList) bool {
+func (k *listKeeper) queueWrite(list keptList) bool {
 	select {
 	case k.queue <- list:
 		return true
@@ -102,27 +102,27 @@ func (k *listKeeper) keep(list keptList) bool {
 // it becomes the active one it only gets its name: no node writes megabytes then beside
 // its log. One that does not become it is deleted a day later.
 func (k *listKeeper) keepStaged(list wantedList) {
-	if _, err := os.Stat(k.path(list.digest)); err == nil {
+	if _, err := os.Stat(k.listPath(list.digest)); err == nil {
 		return // It was active before.
 	}
-	if err := k.writeFile(k.stagedPath(list.digest), list.entities, list.at, k.life.stopped); err != nil {
+	if err := k.writeFile(k.stagedPath(list.digest), list.entities, list.at, k.life.hasEnded); err != nil {
 		k.life.log.Error("staged list not kept on disk", "error", err)
 	}
 }
 
-// write puts a list on disk that became the active one: what was written when it was
+// writeList puts a list on disk that became the active one: what was written when it was
 // staged, else anew, in steps, since the log must not wait for megabytes.
-func (k *listKeeper) write(list keptList) error {
-	if _, err := os.Stat(k.path(list.digest)); errors.Is(err, fs.ErrNotExist) {
-		err := datadir.Rename(k.dir, filepath.Base(k.stagedPath(list.digest)), filepath.Base(k.path(list.digest)))
+func (k *listKeeper) writeList(list keptList) error {
+	if _, err := os.Stat(k.listPath(list.digest)); errors.Is(err, fs.ErrNotExist) {
+		err := datadir.Rename(k.dir, filepath.Base(k.stagedPath(list.digest)), filepath.Base(k.listPath(list.digest)))
 		if err == nil {
-			return touch(k.path(list.digest), list.at)
+			return touchFile(k.listPath(list.digest), list.at)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return k.writeFile(k.path(list.digest), list.data, list.at, k.life.stopped)
+	return k.writeFile(k.listPath(list.digest), list.data, list.at, k.life.hasEnded)
 }
 
 // writeFile writes a file unless it is there, in use at log time; hurry says that it is
@@ -133,11 +133,11 @@ func (k *listKeeper) writeFile(path string, data []byte, at engine.Time, hurry f
 			return fmt.Errorf("%s: %w", filepath.Base(path), err)
 		}
 	}
-	return touch(path, at)
+	return touchFile(path, at)
 }
 
-// touch marks a file as in use at log time.
-func touch(path string, at engine.Time) error {
+// touchFile marks a file as in use at log time.
+func touchFile(path string, at engine.Time) error {
 	stamp := time.Unix(0, int64(at))
 	err := os.Chtimes(path, stamp, stamp)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -146,13 +146,13 @@ func touch(path string, at engine.Time) error {
 	return err
 }
 
-// used marks the active list as in use at log time.
-func (k *listKeeper) used(digest [32]byte, at engine.Time) error {
-	return touch(k.path(digest), at)
+// touchActive marks the active list as in use at log time.
+func (k *listKeeper) touchActive(digest [32]byte, at engine.Time) error {
+	return touchFile(k.listPath(digest), at)
 }
 
-// prune deletes lists that left their 90 days, and staged ones of yesterday.
-func (k *listKeeper) prune(active [32]byte, now engine.Time) error {
+// pruneLists deletes lists that left their 90 days, and staged ones of yesterday.
+func (k *listKeeper) pruneLists(active [32]byte, now engine.Time) error {
 	entries, err := os.ReadDir(k.dir)
 	if err != nil {
 		return err
@@ -179,8 +179,8 @@ func (k *listKeeper) prune(active [32]byte, now engine.Time) error {
 	return nil
 }
 
-// find compiles a kept list, unless its tables are still in memory.
-func (k *listKeeper) find(key tablesKey) (*ofac.Index, error) {
+// findKept compiles a kept list, unless its tables are still in memory.
+func (k *listKeeper) findKept(key tablesKey) (*ofac.Index, error) {
 	k.finding.Lock()
 	defer k.finding.Unlock()
 	for _, index := range k.open {
@@ -201,7 +201,7 @@ func (k *listKeeper) find(key tablesKey) (*ofac.Index, error) {
 
 // compileKept makes the tables of a list whose entities are on disk.
 func (k *listKeeper) compileKept(key tablesKey) (*ofac.Index, error) {
-	path := k.path(key.digest)
+	path := k.listPath(key.digest)
 	entities, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNoList
@@ -212,14 +212,14 @@ func (k *listKeeper) compileKept(key tablesKey) (*ofac.Index, error) {
 	if ofac.Digest(entities) != key.digest { // A peer's copy takes its place.
 		return nil, errors.Join(ErrNoList, errors.New("the bytes on disk are damaged"), os.Remove(path))
 	}
-	return k.compile(key, entities, nil)
+	return k.compileTables(key, entities, nil)
 }
 
-// as returns any list that was active in the last 90 days, and the one that is staged,
+// listOf returns any list that was active in the last 90 days, and the one that is staged,
 // with the tables of that version of the matcher; ErrNoList when neither this node nor
 // one that answers has it, or when the tables of the active or the staged one are not
 // made yet: whoever needs those goes to another node.
-func (k *listKeeper) as(digest [32]byte, matcher uint16) (*ofac.Index, error) {
+func (k *listKeeper) listOf(digest [32]byte, matcher uint16) (*ofac.Index, error) {
 	key := tablesKey{digest, matcher}
 	if active := k.state.List(); active != nil && keyOf(active) == key {
 		return active, nil
@@ -228,7 +228,7 @@ func (k *listKeeper) as(digest [32]byte, matcher uint16) (*ofac.Index, error) {
 		return nil, fmt.Errorf("%w %d: this node has %v", ofac.ErrMatcherVersion, matcher, []uint16(k.matchers))
 	}
 	k.mu.Lock()
-	index, coming, failed := k.readyList(key), k.wants(key), k.failed[key]
+	index, coming, failed := k.readyList(key), k.wantsTables(key), k.failed[key]
 	k.mu.Unlock()
 	switch {
 	case index != nil:
@@ -238,14 +238,14 @@ func (k *listKeeper) as(digest [32]byte, matcher uint16) (*ofac.Index, error) {
 	case coming:
 		return nil, fmt.Errorf("list %x: %w: %w", digest[:4], ErrNoList, ofac.ErrBeingCompiled)
 	}
-	index, err := k.find(key)
-	if !errors.Is(err, ErrNoList) || k.peers.portless() {
+	index, err := k.findKept(key)
+	if !errors.Is(err, ErrNoList) || k.peers.hasNoPort() {
 		return index, err
 	}
 	if err := k.fetchList(digest); err != nil {
 		return nil, err
 	}
-	return k.find(key)
+	return k.findKept(key)
 }
 
 // fetchList takes a list from a peer: this node joined after it was in use.
@@ -255,7 +255,7 @@ func (k *listKeeper) fetchList(digest [32]byte) error {
 		if err != nil || ofac.Digest(data) != digest {
 			continue
 		}
-		return k.writeFile(k.path(digest), data, k.state.LogTime(), func() bool { return true })
+		return k.writeFile(k.listPath(digest), data, k.state.LogTime(), func() bool { return true })
 	}
 	return ErrNoList
 }
@@ -284,7 +284,7 @@ func (k *listKeeper) answerList(_ context.Context, _ string, m *port.ListCall) (
 	if len(m.Digest) != sha256.Size || m.Offset < 0 {
 		return &port.ListReply{Code: port.CodeMissing}, nil
 	}
-	file, err := os.Open(k.path([32]byte(m.Digest)))
+	file, err := os.Open(k.listPath([32]byte(m.Digest)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &port.ListReply{Code: port.CodeMissing}, nil
 	}
@@ -303,17 +303,17 @@ func (k *listKeeper) answerList(_ context.Context, _ string, m *port.ListCall) (
 	return &port.ListReply{Data: data, Total: info.Size()}, nil
 }
 
-// run is the list keeper's goroutine.
-func (k *listKeeper) run() {
+// keepLists is the list keeper's goroutine.
+func (k *listKeeper) keepLists() {
 	for {
 		select {
 		case list := <-k.queue:
-			if err := k.write(list); err != nil {
+			if err := k.writeList(list); err != nil {
 				k.life.log.Error("list not kept on disk", "error", err)
 			}
 		case <-k.wake:
-			for k.prepare() {
-				if k.life.stopped() {
+			for k.prepareTables() {
+				if k.life.hasEnded() {
 					return
 				}
 			}
@@ -326,14 +326,14 @@ func (k *listKeeper) run() {
 // ListByDigest returns any list that was active in the last 90 days, with the tables of
 // the matcher in force; ErrNoList when neither this node nor one that answers has it.
 func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) {
-	return n.lists.as(digest, n.Settings().Matcher)
+	return n.lists.listOf(digest, n.Settings().Matcher)
 }
 
 // ListAs is ListByDigest with the tables of another version of the matcher: what is in
 // an old record was judged with those. ofac.ErrMatcherVersion where this binary does not
 // carry it.
 func (n *Node) ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error) {
-	return n.lists.as(digest, matcher)
+	return n.lists.listOf(digest, matcher)
 }
 
 // recordMax is the largest body of a kind.

@@ -67,7 +67,7 @@ func TestStagedListIsCompiledAhead(t *testing.T) {
 	// Another list's tables are never taken for it.
 	other := stageList(t, n, encodedList(t, "THIRD WORKS"))
 	digest = stageList(t, n, encodedList(t, "FOURTH WORKS"))
-	require.Len(t, n.lists.told(), 2, "the active and the staged one")
+	require.Len(t, n.lists.nameTables(), 2, "the active and the staged one")
 	activateList(t, n, digest)
 	require.Equal(t, digest, n.List().Digest())
 	require.NotEqual(t, other, digest)
@@ -83,12 +83,12 @@ func TestStagedListIsOnDiskAhead(t *testing.T) {
 	written, err := os.Stat(n.lists.stagedPath(digest))
 	require.NoError(t, err)
 	activateList(t, n, digest)
-	awaitFile(t, n.lists.path(digest))
-	kept, err := os.Stat(n.lists.path(digest))
+	awaitFile(t, n.lists.listPath(digest))
+	kept, err := os.Stat(n.lists.listPath(digest))
 	require.NoError(t, err)
 	require.True(t, os.SameFile(written, kept), "the very file")
 	require.NoFileExists(t, n.lists.stagedPath(digest))
-	data, err := os.ReadFile(n.lists.path(digest))
+	data, err := os.ReadFile(n.lists.listPath(digest))
 	require.NoError(t, err)
 	require.Equal(t, entities, data)
 }
@@ -106,7 +106,7 @@ func TestFormerListIsKeptUntilThePastIsScreened(t *testing.T) {
 	former, err := n.ListByDigest(first)
 	require.NoError(t, err)
 	require.Same(t, before, former)
-	require.Len(t, n.lists.told(), 1, "others wait for tables of the active and the staged list alone")
+	require.Len(t, n.lists.nameTables(), 1, "others wait for tables of the active and the staged list alone")
 
 	retro := func(op uint8, run wire.RetroRun) {
 		r := propose(t, n, wire.KindRetro, wire.Encode(&wire.Retro{Op: op, Run: run}))
@@ -143,8 +143,8 @@ func TestListNotCompiledInTime(t *testing.T) {
 	forget()
 	settings := *n.Settings()
 	settings.List = settings.Staged[0]
-	require.Nil(t, n.lists.follow(&fsm.Effects{Settings: &settings, ListData: encodedList(t, "SECOND WORKS"), Time: n.LogTime()}))
-	require.Equal(t, "the active list is being compiled", n.lists.missing(&settings))
+	require.Nil(t, n.lists.followEntry(&fsm.Effects{Settings: &settings, ListData: encodedList(t, "SECOND WORKS"), Time: n.LogTime()}))
+	require.Equal(t, "the active list is being compiled", n.lists.whyMissing(&settings))
 	_, err := n.ListByDigest(digest)
 	require.ErrorIs(t, err, ofac.ErrBeingCompiled)
 	require.Same(t, before, n.List())
@@ -189,7 +189,7 @@ func TestTablesAreMadeAtTheStart(t *testing.T) {
 				_, err := n.Snapshot(t.Context())
 				require.NoError(t, err)
 			}
-			path := n.lists.path(digest)
+			path := n.lists.listPath(digest)
 			awaitFile(t, path)
 			require.NoError(t, n.Close())
 			require.NoError(t, spoil(path))
@@ -218,7 +218,7 @@ func TestEveryNodeCompiles(t *testing.T) {
 	digest := stageList(t, g.follower(), encodedList(t, "FIRST WORKS"))
 	want := port.ListTables{Digest: digest, Matcher: ofac.MatcherVersion}
 	for id, n := range g.all() {
-		require.Contains(t, n.lists.told(), want, id)
+		require.Contains(t, n.lists.nameTables(), want, id)
 		require.Nil(t, n.List())
 	}
 	activateList(t, g.follower(), digest)
@@ -313,21 +313,21 @@ func TestListsOfAnEmptiedNode(t *testing.T) {
 	for i, digest := range digests[:2] {
 		require.Eventually(t, func() bool { // Written beside the apply goroutine, on every node.
 			for _, n := range g.all() {
-				if _, err := os.Stat(n.lists.path(digest)); err != nil {
+				if _, err := os.Stat(n.lists.listPath(digest)); err != nil {
 					return false
 				}
 			}
 			return true
 		}, 10*time.Second, 5*time.Millisecond)
 		if i == 0 {
-			require.NoError(t, os.Remove(emptied.lists.path(digest)))
+			require.NoError(t, os.Remove(emptied.lists.listPath(digest)))
 		} else {
-			require.NoError(t, os.WriteFile(emptied.lists.path(digest), []byte("not the list"), 0o600))
+			require.NoError(t, os.WriteFile(emptied.lists.listPath(digest), []byte("not the list"), 0o600))
 		}
 		list, err := emptied.ListByDigest(digest)
 		require.NoError(t, err)
 		require.Equal(t, digest, list.Digest())
-		require.FileExists(t, emptied.lists.path(digest), "kept now")
+		require.FileExists(t, emptied.lists.listPath(digest), "kept now")
 	}
 	_, err := emptied.ListByDigest([32]byte{1})
 	require.ErrorIs(t, err, ErrNoList)
@@ -338,7 +338,7 @@ func TestListsOfAnEmptiedNode(t *testing.T) {
 func rested(k *listKeeper, key tablesKey, pieces int, each func(piece int)) time.Duration {
 	applied := uint64(0)
 	k.pace = timing.NewPace(2, timing.Slice, func() uint64 { applied++; return applied })
-	began, step := time.Now(), k.restful(key)
+	began, step := time.Now(), k.restBetween(key)
 	for i := range pieces {
 		time.Sleep(timing.Slice) // Computes, in this test's time.
 		each(i)
@@ -389,10 +389,10 @@ func TestCompileRestsUnlessItIsWaitedFor(t *testing.T) {
 // there are none, without.
 func TestCompileTakesFromTheActiveList(t *testing.T) {
 	n := openAlone(t, t.TempDir())
-	require.Nil(t, n.lists.alike(ofac.MatcherVersion))
+	require.Nil(t, n.lists.similarList(ofac.MatcherVersion))
 	digest := stageList(t, n, encodedList(t, "FIRST WORKS"))
 	activateList(t, n, digest)
 	awaitList(t, n, digest)
-	require.Equal(t, n.List(), n.lists.alike(ofac.MatcherVersion))
-	require.Nil(t, n.lists.alike(ofac.MatcherVersion+1))
+	require.Equal(t, n.List(), n.lists.similarList(ofac.MatcherVersion))
+	require.Nil(t, n.lists.similarList(ofac.MatcherVersion+1))
 }

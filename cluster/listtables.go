@@ -51,10 +51,10 @@ type tablesKey struct {
 
 func keyOf(index *ofac.Index) tablesKey { return tablesKey{index.Digest(), index.Matcher()} }
 
-// follow takes an entry's lists. It returns the active list if its tables are made:
+// followEntry takes an entry's lists. It returns the active list if its tables are made:
 // nil leaves the one before published, which no verdict is given from, because the
 // settings name another. Of the apply goroutine.
-func (k *listKeeper) follow(out *fsm.Effects) *ofac.Index {
+func (k *listKeeper) followEntry(out *fsm.Effects) *ofac.Index {
 	settings := out.Settings
 	if settings == nil {
 		return nil
@@ -64,7 +64,7 @@ func (k *listKeeper) follow(out *fsm.Effects) *ofac.Index {
 	k.mu.Unlock()
 	if out.ListData != nil && settings.List != nil {
 		active = wantedList{settings.List.Digest, out.ListData, out.Time}
-		if !k.keep(keptList{digest: active.digest, data: active.entities, at: active.at}) {
+		if !k.queueWrite(keptList{digest: active.digest, data: active.entities, at: active.at}) {
 			k.life.log.Error("list not kept on disk: too many wait")
 		}
 	}
@@ -85,18 +85,18 @@ func (k *listKeeper) follow(out *fsm.Effects) *ofac.Index {
 		k.former = [32]byte{}
 	}
 	k.active, k.staged, k.matcher = active, staged, settings.Matcher
-	k.ready = slices.DeleteFunc(k.ready, func(index *ofac.Index) bool { return !k.keeps(keyOf(index)) })
+	k.ready = slices.DeleteFunc(k.ready, func(index *ofac.Index) bool { return !k.keepsTables(keyOf(index)) })
 	for key := range k.failed {
-		if !k.wants(key) {
+		if !k.wantsTables(key) {
 			delete(k.failed, key)
 		}
 	}
 	return k.readyList(tablesKey{active.digest, settings.Matcher})
 }
 
-// settle publishes what became ready while the entry was published, and has the
+// publishReady publishes what became ready while the entry was published, and has the
 // keeper's goroutine look at what is wanted now.
-func (k *listKeeper) settle(out *fsm.Effects) {
+func (k *listKeeper) publishReady(out *fsm.Effects) {
 	if out.Settings == nil {
 		return
 	}
@@ -122,13 +122,13 @@ func pastOwed(s *fsm.Settings) bool {
 	return s.Retro.EndedAt == 0 || s.Retro.Covered < s.ListVersion
 }
 
-// keeps reports whether tables that are made stay in memory. Under mu.
-func (k *listKeeper) keeps(key tablesKey) bool {
-	return k.wants(key) || key == tablesKey{k.former, k.matcher}
+// keepsTables reports whether tables that are made stay in memory. Under mu.
+func (k *listKeeper) keepsTables(key tablesKey) bool {
+	return k.wantsTables(key) || key == tablesKey{k.former, k.matcher}
 }
 
-// wants reports whether these are tables to have in memory. Under mu.
-func (k *listKeeper) wants(key tablesKey) bool {
+// wantsTables reports whether these are tables to have in memory. Under mu.
+func (k *listKeeper) wantsTables(key tablesKey) bool {
 	return key.digest != [32]byte{} && (key.digest == k.active.digest || key.digest == k.staged.digest) &&
 		(key.matcher == k.matcher || key.matcher == k.matcher+1)
 }
@@ -143,14 +143,14 @@ func (k *listKeeper) readyList(key tablesKey) *ofac.Index {
 	return nil
 }
 
-// next is what to make tables for: the version in force first.
-func (k *listKeeper) next() (wantedList, uint16, bool) {
+// nextWanted returns the list to make tables for next: the version in force comes first.
+func (k *listKeeper) nextWanted() (wantedList, uint16, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, matcher := range []uint16{k.matcher, k.matcher + 1} {
 		for _, list := range []wantedList{k.active, k.staged} {
 			key := tablesKey{list.digest, matcher}
-			if k.matchers.Carries(matcher) && k.wants(key) && k.failed[key] == nil && k.readyList(key) == nil {
+			if k.matchers.Carries(matcher) && k.wantsTables(key) && k.failed[key] == nil && k.readyList(key) == nil {
 				return list, matcher, true
 			}
 		}
@@ -158,9 +158,9 @@ func (k *listKeeper) next() (wantedList, uint16, bool) {
 	return wantedList{}, 0, false
 }
 
-// prepare makes the tables of one list that is wanted, and tells whether there was one.
-func (k *listKeeper) prepare() bool {
-	list, matcher, any := k.next()
+// prepareTables makes the tables of one list that is wanted, and tells whether there was one.
+func (k *listKeeper) prepareTables() bool {
+	list, matcher, any := k.nextWanted()
 	if !any {
 		return false
 	}
@@ -169,10 +169,10 @@ func (k *listKeeper) prepare() bool {
 	index, err := k.ahead, error(nil)
 	k.mu.Unlock()
 	if index == nil || keyOf(index) != key {
-		index, err = k.compile(key, list.entities, k.restful(key))
+		index, err = k.compileTables(key, list.entities, k.restBetween(key))
 	}
 	k.mu.Lock()
-	if !k.wants(key) {
+	if !k.wantsTables(key) {
 		k.mu.Unlock()
 		return true
 	}
@@ -192,22 +192,22 @@ func (k *listKeeper) prepare() bool {
 	return true
 }
 
-// restful is what a compile does between two pieces of its work: it rests while the node
+// restBetween is called between two pieces of the work of a compile: it rests while the node
 // is busy with verdicts, unless somebody waits for the tables.
-func (k *listKeeper) restful(key tablesKey) func() {
+func (k *listKeeper) restBetween(key tablesKey) func() {
 	began, work := time.Now(), k.pace.Begin()
 	return func() {
-		if time.Since(began) < compileRests && !k.awaited(key) {
+		if time.Since(began) < compileRests && !k.tablesAwaited(key) {
 			work.Between()
 		}
 	}
 }
 
-// awaited reports whether verdicts wait for tables: those of the active list in force, or
+// tablesAwaited reports whether verdicts wait for tables: those of the active list in force, or
 // any where the node can give none. A staged list becomes the active one in the middle of
 // its compile if somebody does not wait for its upload.
-func (k *listKeeper) awaited(key tablesKey) bool {
-	if k.life.stopped() {
+func (k *listKeeper) tablesAwaited(key tablesKey) bool {
+	if k.life.hasEnded() {
 		return true
 	}
 	k.mu.Lock()
@@ -215,9 +215,9 @@ func (k *listKeeper) awaited(key tablesKey) bool {
 	return key == tablesKey{k.active.digest, k.matcher} || k.readyList(tablesKey{k.active.digest, k.matcher}) == nil
 }
 
-// alike is a list whose tables are made for that version, the active one first: it has
+// similarList returns a list whose tables are made for that version, the active one first: it has
 // most of what the tables of another will have. Nil: none.
-func (k *listKeeper) alike(matcher uint16) *ofac.Index {
+func (k *listKeeper) similarList(matcher uint16) *ofac.Index {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, digest := range [][32]byte{k.active.digest, k.former, k.staged.digest} {
@@ -228,10 +228,10 @@ func (k *listKeeper) alike(matcher uint16) *ofac.Index {
 	return nil
 }
 
-// compile makes tables. step is called between two pieces of the work; nil: it is waited for.
-func (k *listKeeper) compile(key tablesKey, entities []byte, step func()) (*ofac.Index, error) {
+// compileTables makes tables. step is called between two pieces of the work; nil: it is waited for.
+func (k *listKeeper) compileTables(key tablesKey, entities []byte, step func()) (*ofac.Index, error) {
 	began := time.Now()
-	index, err := k.matchers.CompileWith(ofac.Help{Former: k.alike(key.matcher), Step: step}, entities, key.matcher)
+	index, err := k.matchers.CompileWith(ofac.Help{Former: k.similarList(key.matcher), Step: step}, entities, key.matcher)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (k *listKeeper) compileAhead(key tablesKey, entities []byte) error {
 	k.mu.Unlock()
 	if index == nil {
 		var err error
-		if index, err = k.compile(key, entities, nil); err != nil {
+		if index, err = k.compileTables(key, entities, nil); err != nil {
 			return fmt.Errorf("%w: it cannot be compiled: %w", ofac.ErrEntities, err)
 		}
 	}
@@ -266,21 +266,21 @@ func (k *listKeeper) keepAhead(index *ofac.Index) {
 	k.mu.Unlock()
 }
 
-// told names the tables that are made of the active and the staged list, for the others.
-func (k *listKeeper) told() []port.ListTables {
+// nameTables names the tables that are made of the active and the staged list, for the others.
+func (k *listKeeper) nameTables() []port.ListTables {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var tables []port.ListTables
 	for _, index := range k.ready {
-		if key := keyOf(index); k.wants(key) {
+		if key := keyOf(index); k.wantsTables(key) {
 			tables = append(tables, port.ListTables{Digest: key.digest, Matcher: key.matcher})
 		}
 	}
 	return tables
 }
 
-// missing says why no verdict can be given from the active list; empty: it can.
-func (k *listKeeper) missing(settings *fsm.Settings) string {
+// whyMissing says why no verdict can be given from the active list; empty: it can.
+func (k *listKeeper) whyMissing(settings *fsm.Settings) string {
 	list := k.state.List()
 	key := tablesKey{settings.List.Digest, settings.Matcher}
 	if list != nil && keyOf(list) == key {
@@ -306,7 +306,7 @@ func (k *listKeeper) awaitTables(ctx context.Context, key tablesKey) {
 		k.mu.Lock()
 		failed := k.failed[key] != nil // Elsewhere, then, too.
 		k.mu.Unlock()
-		if failed || k.everywhere(key) {
+		if failed || k.isEverywhere(key) {
 			return
 		}
 		select {
@@ -323,16 +323,16 @@ func (k *listKeeper) awaitTables(ctx context.Context, key tablesKey) {
 	}
 }
 
-// everywhere reports whether every voter that answers has made the tables.
-func (k *listKeeper) everywhere(key tablesKey) bool {
+// isEverywhere reports whether every voter that answers has made the tables.
+func (k *listKeeper) isEverywhere(key tablesKey) bool {
 	want := port.ListTables{Digest: key.digest, Matcher: key.matcher}
-	if !slices.Contains(k.told(), want) {
+	if !slices.Contains(k.nameTables(), want) {
 		return false
 	}
-	if k.peers.portless() {
+	if k.peers.hasNoPort() {
 		return true
 	}
-	for _, server := range k.peers.replica.servers() {
+	for _, server := range k.peers.replica.listServers() {
 		if server.Suffrage != raft.Voter || server.ID == k.peers.replica.self {
 			continue
 		}
@@ -349,11 +349,11 @@ func (k *listKeeper) everywhere(key tablesKey) bool {
 // not (or cannot have) those tables: its calls would be 503 until it is upgraded.
 func (n *Node) MatcherReady(to uint16) error {
 	settings := n.Settings()
-	for _, server := range n.replica.servers() {
+	for _, server := range n.replica.listServers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
-		id, carried, tables := string(server.ID), []uint16(n.lists.matchers), n.lists.told()
+		id, carried, tables := string(server.ID), []uint16(n.lists.matchers), n.lists.nameTables()
 		if server.ID != n.replica.self {
 			s, fresh := n.peers.freshSample(id)
 			if !fresh || s.silent {
@@ -380,10 +380,10 @@ func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, c
 	if len(entities) == 0 || len(entities) > engine.ListMax {
 		return wire.Result{}, fmt.Errorf("list of entities of %d bytes: %w", len(entities), wire.ErrTooLarge)
 	}
-	if err := n.lists.staging.enter(ctx); err != nil {
+	if err := n.lists.staging.enterGate(ctx); err != nil {
 		return wire.Result{}, err
 	}
-	defer n.lists.staging.leave()
+	defer n.lists.staging.leaveGate()
 	if err := n.lists.compileAhead(tablesKey{ofac.Digest(entities), n.Settings().Matcher}, entities); err != nil {
 		return wire.Result{}, err
 	}

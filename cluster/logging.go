@@ -109,33 +109,35 @@ func plainValues(args []any) []any {
 	return plain
 }
 
-func (l *raftLogger) write(level slog.Level, msg string, args []any) {
-	if level = levelOfRaft(level, msg); l.enabled(level) {
+func (l *raftLogger) writeLine(level slog.Level, msg string, args []any) {
+	if level = levelOfRaft(level, msg); l.isEnabled(level) {
 		l.to.Log(context.Background(), level, msg, plainValues(args)...)
 	}
 }
 
 // Log implements hclog.Logger.
 func (l *raftLogger) Log(level hclog.Level, msg string, args ...any) {
-	l.write(slogLevels[level], msg, args)
+	l.writeLine(slogLevels[level], msg, args)
 }
 
 func (l *raftLogger) Trace(string, ...any)          {}
-func (l *raftLogger) Debug(msg string, args ...any) { l.write(slog.LevelDebug, msg, args) }
-func (l *raftLogger) Info(msg string, args ...any)  { l.write(slog.LevelInfo, msg, args) }
-func (l *raftLogger) Warn(msg string, args ...any)  { l.write(slog.LevelWarn, msg, args) }
-func (l *raftLogger) Error(msg string, args ...any) { l.write(slog.LevelError, msg, args) }
+func (l *raftLogger) Debug(msg string, args ...any) { l.writeLine(slog.LevelDebug, msg, args) }
+func (l *raftLogger) Info(msg string, args ...any)  { l.writeLine(slog.LevelInfo, msg, args) }
+func (l *raftLogger) Warn(msg string, args ...any)  { l.writeLine(slog.LevelWarn, msg, args) }
+func (l *raftLogger) Error(msg string, args ...any) { l.writeLine(slog.LevelError, msg, args) }
 func (l *raftLogger) IsTrace() bool                 { return false }
-func (l *raftLogger) IsDebug() bool                 { return l.enabled(slog.LevelDebug) }
-func (l *raftLogger) IsInfo() bool                  { return l.enabled(slog.LevelInfo) }
-func (l *raftLogger) IsWarn() bool                  { return l.enabled(slog.LevelWarn) }
-func (l *raftLogger) IsError() bool                 { return l.enabled(slog.LevelError) }
+func (l *raftLogger) IsDebug() bool                 { return l.isEnabled(slog.LevelDebug) }
+func (l *raftLogger) IsInfo() bool                  { return l.isEnabled(slog.LevelInfo) }
+func (l *raftLogger) IsWarn() bool                  { return l.isEnabled(slog.LevelWarn) }
+func (l *raftLogger) IsError() bool                 { return l.isEnabled(slog.LevelError) }
 func (l *raftLogger) With(args ...any) hclog.Logger {
 	return &raftLogger{l.Logger, l.to.With(plainValues(args)...)}
 }
 func (l *raftLogger) Named(string) hclog.Logger      { return l }
 func (l *raftLogger) ResetNamed(string) hclog.Logger { return l }
-func (l *raftLogger) enabled(level slog.Level) bool  { return l.to.Enabled(context.Background(), level) }
+func (l *raftLogger) isEnabled(level slog.Level) bool {
+	return l.to.Enabled(context.Background(), level)
+}
 func (l *raftLogger) StandardWriter(*hclog.StandardLoggerOptions) io.Writer {
 	return io.Discard
 }

@@ -33,7 +33,7 @@ func (n *Node) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte)
 		return results, errs
 	}
 	proposals, together := n.waiters.admitMany(kind, bodies, errs)
-	limit, cancel := within(ctx, n.config.WriteDeadline)
+	limit, cancel := withinLimit(ctx, n.config.WriteDeadline)
 	defer cancel()
 	select {
 	case <-together.done:
@@ -62,17 +62,17 @@ func (w *waiters) admitMany(kind wire.Kind, bodies [][]byte, errs []error) ([]pr
 		if errs[i] != nil {
 			continue
 		}
-		if errs[i] = w.room(kind, recordFrame+len(p.body), slow); errs[i] != nil {
+		if errs[i] = w.checkRoom(kind, recordFrame+len(p.body), slow); errs[i] != nil {
 			continue
 		}
 		together.left++
-		w.enqueue(p)
+		w.enqueueRecord(p)
 	}
 	if together.left == 0 {
 		close(together.done)
 		return proposals, together
 	}
-	w.signal()
+	w.wakeOwner()
 	return proposals, together
 }
 
@@ -85,11 +85,11 @@ func (w *waiters) abandonMany(proposals []proposal, unserved error) {
 			w.dropProposal(p, unserved)
 		}
 	}
-	w.compactLane(w.lane(proposals[0].kind))
+	w.compactLane(w.laneOf(proposals[0].kind))
 }
 
-// room says why a record finds no place in the queue, or nil. Called with mu held.
-func (w *waiters) room(kind wire.Kind, size int, slow bool) error {
+// checkRoom says why a record finds no place in the queue, or nil. Called with mu held.
+func (w *waiters) checkRoom(kind wire.Kind, size int, slow bool) error {
 	countMax, bytesMax := engine.WaitingMax, engine.WaitingBytesMax
 	if kind == wire.KindScreen {
 		countMax -= countMax / reservedShare
@@ -105,10 +105,10 @@ func (w *waiters) room(kind wire.Kind, size int, slow bool) error {
 	return nil
 }
 
-// enqueue puts a record behind the others of its lane. Called with mu held.
-func (w *waiters) enqueue(p *proposal) {
+// enqueueRecord puts a record behind the others of its lane. Called with mu held.
+func (w *waiters) enqueueRecord(p *proposal) {
 	p.queued = true
 	w.count++
 	w.bytes += recordFrame + len(p.body)
-	w.lane(p.kind).push(p)
+	w.laneOf(p.kind).pushWaiter(p)
 }

@@ -42,7 +42,7 @@ func TestWaitersMany(t *testing.T) {
 	require.Equal(t, wire.Applied, proposals[0].got.result.Code)
 	require.Equal(t, wire.Stale, proposals[1].got.result.Code)
 	require.Equal(t, wire.Applied, proposals[3].got.result.Code)
-	require.Zero(t, w.waiting())
+	require.Zero(t, w.countWaiting())
 	require.Zero(t, w.bytes)
 }
 
@@ -60,7 +60,7 @@ func TestWaitersManyAbandoned(t *testing.T) {
 	require.ErrorIs(t, proposals[2].got.err, wire.ErrNoLeader)
 	require.Empty(t, takeAll(w, 3), "what was given up is not proposed")
 	w.takeApplied(3, result(w, sent[1].seq, wire.Applied, 3)) // Too late to be told.
-	require.Zero(t, w.waiting())
+	require.Zero(t, w.countWaiting())
 }
 
 // A queue that fills up turns the rest of a batch away, not what found room.
@@ -180,7 +180,7 @@ func TestGroupLosesItsLeaderMidBatch(t *testing.T) {
 // turned waits until the sequencer has looked at what waits since this call began.
 func turned(t *testing.T, n *Node) {
 	for range 3 { // The third signal is taken after the second one's turn ended.
-		n.sequencer.signal()
+		n.sequencer.wakeSequencer()
 		require.Eventually(t, func() bool { return len(n.sequencer.wake) == 0 }, 10*time.Second, time.Millisecond)
 	}
 }
@@ -199,9 +199,9 @@ func TestGathering(t *testing.T) {
 			got <- r
 		}()
 	}
-	require.Eventually(t, func() bool { return n.waiters.queued() == gatherFor-1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return n.waiters.countQueued() == gatherFor-1 }, 10*time.Second, time.Millisecond)
 	turned(t, n)
-	require.Equal(t, gatherFor-1, n.waiters.queued(), "one is missing")
+	require.Equal(t, gatherFor-1, n.waiters.countQueued(), "one is missing")
 	last := propose(t, n, wire.KindRegister, register("the last"))
 	require.Equal(t, wire.Applied, last.Code)
 	for range gatherFor - 1 {

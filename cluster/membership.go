@@ -63,7 +63,7 @@ func (m *membership) toLeader(ctx context.Context, call port.VerbCall) error {
 }
 
 func (m *membership) askLeader(ctx context.Context, call *port.VerbCall) error {
-	if m.replica.leads() {
+	if m.replica.isLeader() {
 		return m.doVerb(ctx, call)
 	}
 	leader, _ := m.replica.remoteLeader()
@@ -73,7 +73,7 @@ func (m *membership) askLeader(ctx context.Context, call *port.VerbCall) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*membershipPatience)
 	defer cancel()
 	// A lane of their own: they take their time, and a peer silent to pings is dialled anew.
-	_, err := port.Ask(ctx, m.peers.link(string(leader), linkVerb), call)
+	_, err := port.Ask(ctx, m.peers.linkTo(string(leader), linkVerb), call)
 	switch {
 	case errors.Is(err, port.ErrNotSent):
 		return fmt.Errorf("%w: %w", m.peers.noLeaderError(), err)
@@ -85,7 +85,7 @@ func (m *membership) askLeader(ctx context.Context, call *port.VerbCall) error {
 
 // doVerb is the leader's side.
 func (m *membership) doVerb(ctx context.Context, v *port.VerbCall) error {
-	if !m.replica.leads() {
+	if !m.replica.isLeader() {
 		return port.ErrNotLeader
 	}
 	switch v.Verb {
@@ -128,7 +128,7 @@ func (m *membership) addServer(id raft.ServerID, to port.Address, vote bool) err
 // vote and gets one when it has caught up. A node that comes back with an empty
 // folder loses the vote of its former self first.
 func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
-	if !m.replica.leads() {
+	if !m.replica.isLeader() {
 		return m.passOn(ctx, q)
 	}
 	if m.lineage.waiting.Load() {
@@ -153,16 +153,16 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 	if err != nil {
 		return err
 	}
-	if err := m.changing.enter(ctx); err != nil {
+	if err := m.changing.enterGate(ctx); err != nil {
 		return err
 	}
-	defer m.changing.leave()
+	defer m.changing.leaveGate()
 	server, known := m.replica.findServer(id)
 	if known && string(server.Address) != before {
 		return errors.New("cluster: its membership has just changed: try again")
 	}
 	if !known {
-		if len(m.replica.servers()) >= port.MembersMax {
+		if len(m.replica.listServers()) >= port.MembersMax {
 			return fmt.Errorf("cluster: it has %d members already", port.MembersMax)
 		}
 		m.life.log.Info("a node joins", "peer", q.ID, "addr", to.Host)
@@ -231,7 +231,7 @@ func (m *membership) passOn(ctx context.Context, q *port.JoinCall) error {
 	if leader == "" {
 		return wire.ErrNoLeader
 	}
-	_, err := port.Ask(ctx, m.peers.link(string(leader), linkControl), q)
+	_, err := port.Ask(ctx, m.peers.linkTo(string(leader), linkControl), q)
 	return err
 }
 
@@ -239,10 +239,10 @@ func (m *membership) passOn(ctx context.Context, q *port.JoinCall) error {
 // out of the configuration: a leader may remove itself, and one that dies in between
 // leaves a member that goes on as such.
 func (m *membership) removeMember(ctx context.Context, id string, force bool) error {
-	if err := m.changing.enter(ctx); err != nil {
+	if err := m.changing.enterGate(ctx); err != nil {
 		return err
 	}
-	defer m.changing.leave()
+	defer m.changing.leaveGate()
 	server, known := m.replica.findServer(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
@@ -274,7 +274,7 @@ func (m *membership) removeMember(ctx context.Context, id string, force bool) er
 func (m *membership) tellRemoved(ctx context.Context, id string, to port.Address) {
 	ctx, cancel := context.WithTimeout(ctx, removedPatience)
 	defer cancel()
-	l := m.peers.linkTo(to.Host)
+	l := m.peers.linkToAddress(to.Host)
 	defer l.Close()
 	if _, err := port.Ask(ctx, l, &port.RemovedCall{ID: id, Incarnation: to.Incarnation}); err != nil {
 		m.life.log.Warn("the removed node could not be told", "peer", id, "addr", to.Host, "error", err)
@@ -282,10 +282,10 @@ func (m *membership) tellRemoved(ctx context.Context, id string, to port.Address
 }
 
 func (m *membership) promoteMember(ctx context.Context, id string) error {
-	if err := m.changing.enter(ctx); err != nil {
+	if err := m.changing.enterGate(ctx); err != nil {
 		return err
 	}
-	defer m.changing.leave()
+	defer m.changing.leaveGate()
 	server, known := m.replica.findServer(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
@@ -310,10 +310,10 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 
 // demoteMember takes a vote and holds the node without one.
 func (m *membership) demoteMember(ctx context.Context, id string, force bool) error {
-	if err := m.changing.enter(ctx); err != nil {
+	if err := m.changing.enterGate(ctx); err != nil {
 		return err
 	}
-	defer m.changing.leave()
+	defer m.changing.leaveGate()
 	server, known := m.replica.findServer(raft.ServerID(id))
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
@@ -347,14 +347,14 @@ func (m *membership) keepsUp(id string) bool {
 // promoteCaughtUp is the leader's duty: a node without a vote that has kept up for a
 // while gets one, unless an operator holds it without or the group would hang on it.
 func (m *membership) promoteCaughtUp(now time.Time) {
-	if !m.replica.leads() || m.replica.opened.Load() == 0 {
+	if !m.replica.isLeader() || m.replica.opened.Load() == 0 {
 		m.caughtUp = nil
 		return
 	}
 	if m.caughtUp == nil {
 		m.caughtUp = make(map[string]time.Time)
 	}
-	for _, server := range m.replica.servers() {
+	for _, server := range m.replica.listServers() {
 		id := string(server.ID)
 		address, err := port.ParseAddress(string(server.Address))
 		if server.Suffrage == raft.Voter || err != nil || address.Hold || !m.keepsUp(id) {

@@ -55,7 +55,7 @@ func TestSecondNodeOfOneName(t *testing.T) {
 	require.NoError(t, err)
 	defer impostor.Close()
 	time.Sleep(4 * joinEvery)
-	require.Empty(t, impostor.replica.servers())
+	require.Empty(t, impostor.replica.listServers())
 	known, err := g.leader().replica.addressOf("n3")
 	require.NoError(t, err)
 	require.Equal(t, g.nodes["n3"].greeter.address, known)
@@ -92,7 +92,7 @@ func TestOtherClusterIsRefused(t *testing.T) {
 	err := first.Join(t.Context(), "n2", g.host("n2"))
 	require.ErrorContains(t, err, "is of cluster")
 	require.ErrorContains(t, first.Join(t.Context(), "n9", g.host("n1")), `not "n9"`)
-	require.Len(t, first.replica.servers(), 1)
+	require.Len(t, first.replica.listServers(), 1)
 }
 
 func TestVerbsOfAGroupOfOne(t *testing.T) {
@@ -114,12 +114,12 @@ func TestNoGroupOfAWrongNumber(t *testing.T) {
 	first := g.open("n1", expect(3), hosts)
 	second := g.open("n2", expect(3), hosts)
 	time.Sleep(5 * joinEvery)
-	require.Empty(t, first.replica.servers())
-	require.Empty(t, second.replica.servers())
+	require.Empty(t, first.replica.listServers())
+	require.Empty(t, second.replica.listServers())
 	third := g.open("n3", expect(2), hosts) // It expects another number.
 	time.Sleep(5 * joinEvery)
-	require.Empty(t, first.replica.servers())
-	require.Empty(t, third.replica.servers())
+	require.Empty(t, first.replica.listServers())
+	require.Empty(t, third.replica.listServers())
 	require.False(t, first.Ready(t.Context(), report.ReadyQuery{}).Ready)
 }
 

@@ -68,26 +68,26 @@ func newGauges(id string) *gauges {
 	}
 }
 
-// measure is a duty.
-func (n *Node) measure(now time.Time) {
+// setMetrics shows the state of the node in the metrics. It is a duty.
+func (n *Node) setMetrics(now time.Time) {
 	g := n.gauges
 	commit, applied := n.replica.raft.CommitIndex(), n.Applied()
-	answering, voters := n.peers.reachable()
+	answering, voters := n.peers.countReachable()
 	g.term.Set(float64(n.replica.raft.CurrentTerm()))
-	g.leads.Set(truth(n.replica.opened.Load() != 0))
+	g.leads.Set(truthGauge(n.replica.opened.Load() != 0))
 	g.commit.Set(float64(commit))
 	g.applied.Set(float64(applied))
 	g.lag.Set(float64(commit - min(applied, commit)))
 	g.snapshotIndex.Set(float64(newestSnapshot(n.snaps)))
 	g.logBytes.Set(float64(n.compaction.bytes.Load()))
-	g.waiting.Set(float64(n.waiters.waiting()))
-	n.disk.measure(g)
-	offset := n.clocks.offset()
+	g.waiting.Set(float64(n.waiters.countWaiting()))
+	n.disk.setDiskMetrics(g)
+	offset := n.clocks.clockOffset()
 	g.clockOffset.Set(float64(offset) / float64(engine.Second))
 	n.clocks.tellOffset(n.life.log, offset)
 	g.voters.Set(float64(voters))
 	g.healthy.Set(float64(answering))
-	g.historyMissing.Set(truth(n.history.busy.Load()))
+	g.historyMissing.Set(truthGauge(n.history.busy.Load()))
 	g.oldestLogAge.Set(oldestLogAge(n.store, now).Seconds())
 }
 
@@ -102,7 +102,7 @@ func oldestLogAge(store raft.LogStore, now time.Time) time.Duration {
 	return now.Sub(log.AppendedAt)
 }
 
-func truth(v bool) float64 {
+func truthGauge(v bool) float64 {
 	if v {
 		return 1
 	}

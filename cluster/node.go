@@ -71,7 +71,7 @@ const (
 func Open(config Config) (*Node, error) {
 	config.fillDefaults()
 	bridgeRaftMetrics()
-	if err := config.validate(); err != nil {
+	if err := config.validateConfig(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	n := &Node{
@@ -141,7 +141,7 @@ func (n *Node) assembleParts() {
 	}
 	n.membership = &membership{
 		life: n.life, state: n.state, replica: n.replica, lineage: n.lineage, peers: n.peers, secret: n.greeter.secret,
-		deadAfter: n.config.DeadAfter, changing: newGate(), propose: n.propose,
+		deadAfter: n.config.DeadAfter, changing: newGate(), propose: n.proposeAnyway,
 	}
 	n.finder = &finder{
 		life: n.life, folder: n.folder, state: n.state, replica: n.replica, greeter: n.greeter, peers: n.peers,
@@ -159,8 +159,8 @@ func (n *Node) assembleParts() {
 	n.assembleWay()
 	n.duties = &duties{
 		life: n.life, state: n.state, replica: n.replica, peers: n.peers, waiters: n.waiters,
-		signal: n.sequencer.signal, membership: n.membership, disk: n.disk, compaction: n.compaction, lists: n.lists,
-		scrubber: n.scrubber, askGroup: n.finder.askBeside, measure: n.measure,
+		signal: n.sequencer.wakeSequencer, membership: n.membership, disk: n.disk, compaction: n.compaction, lists: n.lists,
+		scrubber: n.scrubber, askGroup: n.finder.askBeside, measure: n.setMetrics,
 	}
 }
 
@@ -174,7 +174,7 @@ func (n *Node) assembleWay() {
 	if n.config.BootstrapExpect > 0 {
 		n.sequencer.founding = n.config.Genesis
 	}
-	n.forwarder = newForwarder(n.life, n.replica, n.peers, n.waiters, n.sequencer.signal)
+	n.forwarder = newForwarder(n.life, n.replica, n.peers, n.waiters, n.sequencer.wakeSequencer)
 	committed := func(leader string, term, index uint64) { n.gateway.committed(leader, term, index) }
 	n.forwarder.committed = committed
 	n.sequencer.forwarder = n.forwarder
@@ -194,14 +194,14 @@ func (n *Node) assembleWay() {
 
 func (n *Node) closeStores() error {
 	if n.gateway == nil {
-		return n.stores.close()
+		return n.stores.closeStores()
 	}
-	return errors.Join(n.gateway.close(), n.stores.close())
+	return errors.Join(n.gateway.closeGateway(), n.stores.closeStores())
 }
 
 // startRaft loads the state and starts the replica.
 func (n *Node) startRaft() error {
-	guarded := datadir.Guard(n.store, n.stallLimit, n.life.die)
+	guarded := datadir.Guard(n.store, n.stallLimit, n.life.endProcess)
 	cache, err := raft.NewLogCache(logCacheEntries, guarded)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (n *Node) startRaft() error {
 		}
 		n.compaction.ages.noteFound(first, sized.Bytes())
 	}
-	if err := n.gateway.openPort(n.service()); err != nil {
+	if err := n.gateway.openPort(n.answerPeers()); err != nil {
 		return err
 	}
 	if err := n.greeter.probeFormer(); err != nil {
@@ -292,16 +292,16 @@ func (n *Node) stallLimit() time.Duration {
 func (n *Node) startGoroutines() {
 	n.replica.watchLeader()
 	for _, run := range []func(){
-		n.sequencer.run, n.duties.run, n.duties.doUpkeep, n.disk.run, n.retention.run, n.scrubber.run, n.lists.run, n.digester.run,
-		n.state.statuses.run,
+		n.sequencer.sequenceRecords, n.duties.doDuties, n.duties.doUpkeep, n.disk.watchDisk, n.retention.enforceRetention, n.scrubber.scrubHistory, n.lists.keepLists, n.digester.compareDigests,
+		n.state.statuses.keepStatuses,
 	} {
 		n.life.running.Go(run)
 	}
 	n.gateway.beginServing()
-	if n.peers.portless() {
+	if n.peers.hasNoPort() {
 		return
 	}
-	for _, run := range []func(){n.peers.run, n.finder.run, n.history.run} {
+	for _, run := range []func(){n.peers.watchPeers, n.finder.findGroup, n.history.fillHistory} {
 		n.life.running.Go(run)
 	}
 }
@@ -316,8 +316,8 @@ func (n *Node) Close() error {
 		close(n.life.stop)
 		n.forwarder.followLeader("", 0)
 		waitAtMost(closePatience, n.life.running.Wait)
-		n.peers.close()
-		n.replica.unwatch()
+		n.peers.closePeers()
+		n.replica.stopWatching()
 		if shutErr := n.replica.raft.Shutdown().Error(); shutErr != nil {
 			err = fmt.Errorf("cluster: raft: %w", shutErr)
 		}
@@ -363,23 +363,23 @@ func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 	if err := n.checkServing(); err != nil {
 		return wire.Result{}, err
 	}
-	return n.propose(ctx, kind, body)
+	return n.proposeAnyway(ctx, kind, body)
 }
 
-// propose is Propose also where callers are turned away.
-func (n *Node) propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
+// proposeAnyway does what Propose does, also while callers are turned away.
+func (n *Node) proposeAnyway(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
 	p, err := n.waiters.admitRecord(kind, body)
 	if err != nil {
 		return wire.Result{}, err
 	}
-	limit, cancel := within(ctx, n.config.WriteDeadline)
+	limit, cancel := withinLimit(ctx, n.config.WriteDeadline)
 	defer cancel()
 	return n.waiters.awaitAnswer(limit, p, n.whyUnserved)
 }
 
-// within is a context that ends after limit, the given one where that ends sooner: a
+// withinLimit returns a context that ends after limit, or the given one where that ends sooner: a
 // timer less.
-func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+func withinLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if end, set := ctx.Deadline(); set && time.Until(end) <= limit {
 		return ctx, func() {}
 	}
@@ -391,7 +391,7 @@ func (n *Node) checkServing() error {
 	if n.life.dead.Load() != nil {
 		return wire.ErrShuttingDown
 	}
-	if err := n.peers.leaderless(); err != nil {
+	if err := n.peers.leaderlessError(); err != nil {
 		return err
 	}
 	if n.storageLow() {
@@ -401,7 +401,7 @@ func (n *Node) checkServing() error {
 }
 
 // storageLow reports whether no voter has room for more: all nodes see it alike.
-func (n *Node) storageLow() bool { return n.disk.isLow() && n.peers.roomiest() == "" }
+func (n *Node) storageLow() bool { return n.disk.isLow() && n.peers.findRoomiest() == "" }
 
 // whyUnserved is the error of a proposal that was still queued at its deadline: no
 // leader, one that does not answer this node, or too much to do.

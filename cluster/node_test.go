@@ -174,7 +174,7 @@ func TestAloneManyCallers(t *testing.T) {
 		seen[leaf] = true
 	}
 	require.Len(t, seen, callers*each)
-	require.Zero(t, n.waiters.waiting())
+	require.Zero(t, n.waiters.countWaiting())
 }
 
 func TestViewHoldsWhatWasApplied(t *testing.T) {

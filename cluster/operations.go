@@ -18,10 +18,10 @@ const membershipPatience = 5 * time.Second
 
 // Snapshot takes a raft snapshot now and cuts the log behind it.
 func (n *Node) Snapshot(ctx context.Context) (report.SnapshotInfo, error) {
-	if err := n.compaction.gate.enter(ctx); err != nil {
+	if err := n.compaction.gate.enterGate(ctx); err != nil {
 		return report.SnapshotInfo{}, err
 	}
-	defer n.compaction.gate.leave()
+	defer n.compaction.gate.leaveGate()
 	meta, err := n.compaction.takeSnapshot()
 	if err != nil {
 		return report.SnapshotInfo{}, fmt.Errorf("cluster: snapshot: %w", err)
@@ -69,7 +69,7 @@ func (n *Node) TransferLeader(ctx context.Context, to string) error {
 // as before, so that callers who have not looked at readiness yet lose nothing.
 func (n *Node) Leave(ctx context.Context) {
 	n.draining.Store(true)
-	if n.replica.leads() && !n.replica.alone.Load() {
+	if n.replica.isLeader() && !n.replica.alone.Load() {
 		if err := n.TransferLeader(ctx, ""); err != nil && !errors.Is(err, port.ErrNotLeader) {
 			n.life.log.Warn("draining: leadership not handed on", "error", err)
 		}
@@ -82,7 +82,7 @@ func (n *Node) Drain(ctx context.Context) error {
 	n.waiters.refuseNew(wire.ErrShuttingDown)
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
-	for n.waiters.waiting() > 0 {
+	for n.waiters.countWaiting() > 0 {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -109,7 +109,7 @@ func (n *Node) Undrain() {
 // Join takes in a node that runs and waits at a cluster address: it is asked who it
 // is, and gets a vote when it has caught up.
 func (n *Node) Join(ctx context.Context, id, addr string) error {
-	l := n.peers.linkTo(addr)
+	l := n.peers.linkToAddress(addr)
 	defer l.Close()
 	p, err := port.Ask(ctx, l, port.PingCall{})
 	if err != nil {

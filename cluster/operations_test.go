@@ -127,7 +127,7 @@ func TestJoinerMustBeReachable(t *testing.T) {
 		err := leader.membership.admitMember(t.Context(), &port.JoinCall{ID: "n4", Address: c.addr, Format: uint16(engine.FormatNewest)})
 		require.ErrorContains(t, err, c.want, name)
 	}
-	require.Len(t, leader.replica.servers(), 3)
+	require.Len(t, leader.replica.listServers(), 3)
 	g.open("n4", join(g.host("n1")))
 	require.Eventually(t, func() bool { return g.leader().Status(t.Context()).Quorum.Voters == 4 }, 20*time.Second, 20*time.Millisecond)
 }

@@ -22,7 +22,7 @@ func newPages[T any](max int) pages[T] {
 	return pages[T]{directory: make([]atomic.Pointer[page[T]], max/pageSlots+1)}
 }
 
-func (p *pages[T]) at(slot uint32) *T {
+func (p *pages[T]) profileAt(slot uint32) *T {
 	at := int(slot / pageSlots)
 	if at >= len(p.directory) {
 		return nil
@@ -34,9 +34,9 @@ func (p *pages[T]) at(slot uint32) *T {
 	return page.slots[slot%pageSlots].Load()
 }
 
-// set is for the one writer; a page of which nothing is left goes. A slot beyond the limit is ignored: the state machine
+// putProfile is for the one writer; a page of which nothing is left goes. A slot beyond the limit is ignored: the state machine
 // has refused it before.
-func (p *pages[T]) set(slot uint32, value *T) {
+func (p *pages[T]) putProfile(slot uint32, value *T) {
 	at := int(slot / pageSlots)
 	if at >= len(p.directory) {
 		return

@@ -82,11 +82,11 @@ func newPeers(l *life, clock Clock, r *replica, g *greeter) *peers {
 
 var errNoPort = errors.New("cluster: this node has no port between nodes")
 
-// portless reports whether there is nobody to be asked, for want of a port.
-func (p *peers) portless() bool { return p.greeter.mux == nil }
+// hasNoPort reports whether the node has no port and so can ask nobody.
+func (p *peers) hasNoPort() bool { return p.greeter.mux == nil }
 
-// link returns the connection to a member, dialled when it is used.
-func (p *peers) link(id string, lane linkLane) *port.Link {
+// linkTo returns the connection to a member, dialled when it is used.
+func (p *peers) linkTo(id string, lane linkLane) *port.Link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := linkKey{id, lane}
@@ -110,14 +110,14 @@ func (p *peers) link(id string, lane linkLane) *port.Link {
 	return l
 }
 
-// linkTo is a connection to an address whose node is not known yet.
-func (p *peers) linkTo(host string) *port.Link {
+// linkToAddress returns a connection to an address whose node is not known yet.
+func (p *peers) linkToAddress(host string) *port.Link {
 	return port.NewLink(func(timeout time.Duration) (net.Conn, error) {
 		return p.greeter.dialNode(host, port.ProtocolCalls, "", "", timeout)
 	})
 }
 
-func (p *peers) close() {
+func (p *peers) closePeers() {
 	p.mu.Lock()
 	p.closed = true
 	links := p.links
@@ -181,8 +181,8 @@ func (p *peers) lastSample(id string) (sample, bool) {
 	return s.seenFrom(clockBase(p.clock)), ok
 }
 
-// run is the goroutine that asks the others how they are.
-func (p *peers) run() {
+// watchPeers is the goroutine that asks the other members how they are.
+func (p *peers) watchPeers() {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
 	for {
@@ -192,7 +192,7 @@ func (p *peers) run() {
 		case <-ticker.C:
 		case <-p.pingNow:
 		}
-		members := p.replica.servers()
+		members := p.replica.listServers()
 		p.forgetMembers(members)
 		for _, member := range members {
 			if member.ID != p.replica.self {
@@ -226,7 +226,7 @@ func (p *peers) pingBeside(id string) {
 // pingNode asks one peer and keeps the answer.
 func (p *peers) pingNode(ctx context.Context, id string) error {
 	sent, wall, base := time.Now(), p.clock.Wall(), clockBase(p.clock)
-	answer, err := port.Ask(ctx, p.link(id, linkControl), port.PingCall{})
+	answer, err := port.Ask(ctx, p.linkTo(id, linkControl), port.PingCall{})
 	if err != nil {
 		p.mu.Lock()
 		if last, known := p.samples[id]; known {
@@ -238,7 +238,7 @@ func (p *peers) pingNode(ctx context.Context, id string) error {
 	}
 	trip := time.Since(sent)
 	if answer.Recorded {
-		p.greeter.lineage.recorded(0) // Another node wrote the leaf of the recovery that this one kept its folder in.
+		p.greeter.lineage.noteRecorded(0) // Another node wrote the leaf of the recovery that this one kept its folder in.
 	}
 	p.mu.Lock()
 	p.samples[id] = sample{
@@ -250,10 +250,10 @@ func (p *peers) pingNode(ctx context.Context, id string) error {
 	return nil
 }
 
-// reachable counts the voters that answered lately, this node among them, and how
+// countReachable counts the voters that answered lately, this node among them, and how
 // many there are.
-func (p *peers) reachable() (answering, voters int) {
-	for _, server := range p.replica.servers() {
+func (p *peers) countReachable() (answering, voters int) {
+	for _, server := range p.replica.listServers() {
 		if server.Suffrage != raft.Voter {
 			continue
 		}
@@ -276,11 +276,11 @@ func (p *peers) isAnswering(id string) bool {
 	return fresh && !s.silent
 }
 
-// roomiest is the other voter that answers, whose disk has room and whose log is the
+// findRoomiest returns the other voter that answers, whose disk has room and whose log is the
 // furthest; "": there is none.
-func (p *peers) roomiest() (id string) {
+func (p *peers) findRoomiest() (id string) {
 	var furthest uint64
-	for _, server := range p.replica.servers() {
+	for _, server := range p.replica.listServers() {
 		if server.Suffrage != raft.Voter || server.ID == p.replica.self {
 			continue
 		}
@@ -295,20 +295,20 @@ func (p *peers) roomiest() (id string) {
 // leaderFirst are links to the others, the leader first.
 func (p *peers) leaderFirst(lane linkLane) []*port.Link {
 	leader, _ := p.replica.remoteLeader()
-	members := p.replica.others()
-	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(truth(b == leader), truth(a == leader)) })
+	members := p.replica.otherIDs()
+	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(truthGauge(b == leader), truthGauge(a == leader)) })
 	return p.linksTo(members, lane)
 }
 
 func (p *peers) linksTo(members []raft.ServerID, lane linkLane) (links []*port.Link) {
 	for _, id := range members {
-		links = append(links, p.link(string(id), lane))
+		links = append(links, p.linkTo(string(id), lane))
 	}
 	return links
 }
 
-// leaderless is the error of a node that has been without a leader for too long.
-func (p *peers) leaderless() error {
+// leaderlessError returns the error of a node that has been without a leader for too long.
+func (p *peers) leaderlessError() error {
 	if _, _, without := p.replica.currentLeader(time.Now()); without > leaderlessMax {
 		return p.noLeaderError()
 	}
@@ -317,7 +317,7 @@ func (p *peers) leaderless() error {
 
 // noLeaderError tells a group that elects from one that cannot.
 func (p *peers) noLeaderError() error {
-	if answering, voters := p.reachable(); voters > 0 && answering < voters/2+1 {
+	if answering, voters := p.countReachable(); voters > 0 && answering < voters/2+1 {
 		return wire.ErrNoQuorum
 	}
 	return wire.ErrNoLeader

@@ -114,8 +114,8 @@ func TestReadsHaveALane(t *testing.T) {
 	g.form(3)
 	leader, follower := g.leader(), g.follower()
 	for _, n := range []*Node{leader, follower} {
-		for _, id := range n.replica.others() {
-			n.peers.link(string(id), linkControl).Close()
+		for _, id := range n.replica.otherIDs() {
+			n.peers.linkTo(string(id), linkControl).Close()
 		}
 	}
 	for _, n := range []*Node{leader, follower} {
@@ -132,16 +132,16 @@ func TestReadsEndInWordsOfTheLog(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
 	leader, follower := g.leader(), g.follower()
-	follower.peers.link(leader.NodeID(), linkConfirm).Close()
+	follower.peers.linkTo(leader.NodeID(), linkConfirm).Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err := follower.ReadIndex(ctx)
 	require.ErrorIs(t, err, wire.ErrNoLeader)
 
-	follower.peers.link(leader.NodeID(), linkVerb).Close()
+	follower.peers.linkTo(leader.NodeID(), linkVerb).Close()
 	require.ErrorIs(t, follower.Promote(t.Context(), follower.NodeID()), wire.ErrNoLeader, "certainly nothing happened")
 
-	follower.life.die("for this test")
+	follower.life.endProcess("for this test")
 	require.ErrorIs(t, follower.WaitApplied(t.Context(), 1<<60), wire.ErrShuttingDown)
 	_, err = follower.View(t.Context(), 1<<60)
 	require.ErrorIs(t, err, wire.ErrShuttingDown)

@@ -47,22 +47,22 @@ func newPublished() *published {
 // the basis it claims.
 func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 	for _, profile := range out.Agents {
-		p.agents.set(uint32(profile.Slot), profile)
+		p.agents.putProfile(uint32(profile.Slot), profile)
 	}
 	for _, profile := range out.Users {
-		p.users.set(uint32(profile.Slot), profile)
+		p.users.putProfile(uint32(profile.Slot), profile)
 	}
 	for _, slot := range out.UsersGone {
-		p.users.set(uint32(slot), nil)
+		p.users.putProfile(uint32(slot), nil)
 	}
 	for _, profile := range out.Fleets {
-		p.fleets.set(uint32(profile.Slot), profile)
+		p.fleets.putProfile(uint32(profile.Slot), profile)
 	}
 	for _, link := range out.Dispositions {
 		p.dispositions.Store(link.Leaf, link.Later)
 	}
 	for _, link := range out.Comments {
-		p.comment(link)
+		p.linkComment(link)
 	}
 	for _, link := range out.Proposals {
 		if link.Later == 0 {
@@ -72,7 +72,7 @@ func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 		}
 	}
 	for _, link := range out.Outcomes {
-		p.outcome(link)
+		p.linkOutcome(link)
 	}
 	if out.Settings != nil {
 		p.listing.Lock()
@@ -95,8 +95,8 @@ func (p *published) bringIndex(index *ofac.Index) {
 	}
 }
 
-// outcome links a payment's ending, the first of its leaves, or its late settle.
-func (p *published) outcome(link fsm.LeafLink) {
+// linkOutcome links a payment's ending, the first of its leaves, or its late settle.
+func (p *published) linkOutcome(link fsm.LeafLink) {
 	leaves := [2]uint64{link.Later}
 	if known, ok := p.outcomes.Load(link.Leaf); ok && known.([2]uint64)[0] < link.Later {
 		leaves = [2]uint64{known.([2]uint64)[0], link.Later}
@@ -104,7 +104,7 @@ func (p *published) outcome(link fsm.LeafLink) {
 	p.outcomes.Store(link.Leaf, leaves)
 }
 
-func (p *published) comment(link fsm.LeafLink) {
+func (p *published) linkComment(link fsm.LeafLink) {
 	var known []uint64
 	if value, ok := p.comments.Load(link.Leaf); ok {
 		known = value.([]uint64)
@@ -169,17 +169,17 @@ func (s *state) List() *ofac.Index { return s.published.Load().list.Load() }
 
 // Agent returns an agent's profile, nil when there is none.
 func (s *state) Agent(slot engine.AgentSlot) *engine.AgentProfile {
-	return s.published.Load().agents.at(uint32(slot))
+	return s.published.Load().agents.profileAt(uint32(slot))
 }
 
 // User returns a user's profile, nil when unknown or erased.
 func (s *state) User(slot engine.UserSlot) *engine.UserProfile {
-	return s.published.Load().users.at(uint32(slot))
+	return s.published.Load().users.profileAt(uint32(slot))
 }
 
 // Fleet returns a fleet's profile, nil when there is none.
 func (s *state) Fleet(slot engine.FleetSlot) *engine.FleetProfile {
-	return s.published.Load().fleets.at(uint32(slot))
+	return s.published.Load().fleets.profileAt(uint32(slot))
 }
 
 // Disposition returns the leaf of a review's disposition.
@@ -249,7 +249,7 @@ func (s *state) rawLogTime() engine.Time {
 }
 
 // Applied returns the applied log index.
-func (s *state) Applied() uint64 { return s.progress.reached() }
+func (s *state) Applied() uint64 { return s.progress.noteReached() }
 
 // hastenAfter is how long who waits for an index waits for it to come by itself.
 const hastenAfter = 3 * time.Millisecond
@@ -257,7 +257,7 @@ const hastenAfter = 3 * time.Millisecond
 // WaitApplied waits until index is applied here. A follower that has it in its log, and
 // has not heard that it is committed, asks.
 func (s *state) WaitApplied(ctx context.Context, index uint64) error {
-	if s.progress.reached() >= index {
+	if s.progress.noteReached() >= index {
 		return nil
 	}
 	if s.hasten != nil {
@@ -274,7 +274,7 @@ type progress struct {
 	halted error         // Set once: no move will ever come.
 }
 
-func (p *progress) reached() uint64 { return p.index.Load() }
+func (p *progress) noteReached() uint64 { return p.index.Load() }
 
 // advanceTo is called by the one writer.
 func (p *progress) advanceTo(index uint64) {
@@ -361,8 +361,8 @@ func (k *statusKeeper) replaceView(view *fsm.View) {
 	}
 }
 
-// run is the keeper's goroutine.
-func (k *statusKeeper) run() {
+// keepStatuses is the goroutine that keeps the status lists.
+func (k *statusKeeper) keepStatuses() {
 	builder := fsm.NewStatusBuilder()
 	for {
 		select {

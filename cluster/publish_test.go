@@ -32,22 +32,22 @@ func (c *jumpClock) Wall() engine.Time { return c.Clock.Wall() + engine.Time(c.b
 func TestPages(t *testing.T) {
 	p := newPages[int](3*pageSlots - 1)
 	for _, slot := range []uint32{0, 1, pageSlots - 1, pageSlots, 3*pageSlots - 1} {
-		require.Nil(t, p.at(slot))
+		require.Nil(t, p.profileAt(slot))
 		value := int(slot)
-		p.set(slot, &value)
-		require.Equal(t, value, *p.at(slot))
+		p.putProfile(slot, &value)
+		require.Equal(t, value, *p.profileAt(slot))
 	}
 	beyond := 1
-	p.set(3*pageSlots, &beyond)
-	require.Nil(t, p.at(3*pageSlots))
-	require.Nil(t, p.at(1<<31))
-	p.set(pageSlots, nil)
+	p.putProfile(3*pageSlots, &beyond)
+	require.Nil(t, p.profileAt(3*pageSlots))
+	require.Nil(t, p.profileAt(1<<31))
+	p.putProfile(pageSlots, nil)
 	require.Nil(t, p.directory[1].Load(), "nothing is left of the page")
-	p.set(pageSlots, nil)
+	p.putProfile(pageSlots, nil)
 	require.Nil(t, p.directory[1].Load())
-	p.set(0, nil)
-	p.set(0, nil)
-	require.Equal(t, 1, *p.at(1))
+	p.putProfile(0, nil)
+	p.putProfile(0, nil)
+	require.Equal(t, 1, *p.profileAt(1))
 }
 
 func TestPublishedTake(t *testing.T) {
@@ -60,9 +60,9 @@ func TestPublishedTake(t *testing.T) {
 		Dispositions: []fsm.LeafLink{{Leaf: 10, Later: 20}},
 		Comments:     []fsm.LeafLink{{Leaf: 10, Later: 21}, {Leaf: 10, Later: 22}},
 	}, nil)
-	require.Same(t, agent, p.agents.at(5))
-	require.Same(t, user, p.users.at(6))
-	require.NotNil(t, p.fleets.at(7))
+	require.Same(t, agent, p.agents.profileAt(5))
+	require.Same(t, user, p.users.profileAt(6))
+	require.NotNil(t, p.fleets.profileAt(7))
 	value, ok := p.dispositions.Load(uint64(10))
 	require.True(t, ok)
 	require.Equal(t, uint64(20), value)
@@ -70,7 +70,7 @@ func TestPublishedTake(t *testing.T) {
 	require.Equal(t, []uint64{21, 22}, comments)
 
 	p.takeEffects(&fsm.Effects{UsersGone: []engine.UserSlot{6}, Oldest: 11}, nil)
-	require.Nil(t, p.users.at(6))
+	require.Nil(t, p.users.profileAt(6))
 	p.forgetOutcomes()
 	_, ok = p.dispositions.Load(uint64(10))
 	require.False(t, ok)
@@ -81,7 +81,7 @@ func TestPublishedTake(t *testing.T) {
 func TestPublishedKeepsNewestComments(t *testing.T) {
 	p := newPublished()
 	for i := range uint64(engine.CommentsKept + 1) {
-		p.comment(fsm.LeafLink{Leaf: 1, Later: 100 + i})
+		p.linkComment(fsm.LeafLink{Leaf: 1, Later: 100 + i})
 	}
 	value, _ := p.comments.Load(uint64(1))
 	kept := value.([]uint64)
@@ -105,7 +105,7 @@ func TestProgress(t *testing.T) {
 		}
 		all.Wait()
 		p.advanceTo(3)
-		require.EqualValues(t, 9, p.reached(), "never goes back")
+		require.EqualValues(t, 9, p.noteReached(), "never goes back")
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -131,22 +131,22 @@ func TestListKeeper(t *testing.T) {
 	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil)
 	digest := func(b byte) (d [32]byte) { d[0] = b; return d }
 	const day = engine.DayLength
-	require.NoError(t, k.write(keptList{digest: digest(1), data: []byte("one"), at: 1 * day}))
-	require.NoError(t, k.write(keptList{digest: digest(2), data: []byte("two"), at: 2 * day}))
-	require.NoError(t, k.write(keptList{digest: digest(3), data: []byte("three"), at: 3 * day}))
-	require.NoError(t, k.used(digest(1), 60*day))
-	require.NoError(t, k.used(digest(9), 60*day), "a list that is not here")
+	require.NoError(t, k.writeList(keptList{digest: digest(1), data: []byte("one"), at: 1 * day}))
+	require.NoError(t, k.writeList(keptList{digest: digest(2), data: []byte("two"), at: 2 * day}))
+	require.NoError(t, k.writeList(keptList{digest: digest(3), data: []byte("three"), at: 3 * day}))
+	require.NoError(t, k.touchActive(digest(1), 60*day))
+	require.NoError(t, k.touchActive(digest(9), 60*day), "a list that is not here")
 
-	require.NoError(t, k.prune(digest(3), 2*day+listKept))
-	require.FileExists(t, k.path(digest(2)), "at its last instant")
-	require.NoError(t, k.prune(digest(3), 100*day))
-	require.FileExists(t, k.path(digest(1)), "was in use until day 60")
-	require.NoFileExists(t, k.path(digest(2)))
-	require.FileExists(t, k.path(digest(3)), "is active")
+	require.NoError(t, k.pruneLists(digest(3), 2*day+listKept))
+	require.FileExists(t, k.listPath(digest(2)), "at its last instant")
+	require.NoError(t, k.pruneLists(digest(3), 100*day))
+	require.FileExists(t, k.listPath(digest(1)), "was in use until day 60")
+	require.NoFileExists(t, k.listPath(digest(2)))
+	require.FileExists(t, k.listPath(digest(3)), "is active")
 
-	_, err := k.find(tablesKey{digest(2), 1})
+	_, err := k.findKept(tablesKey{digest(2), 1})
 	require.ErrorIs(t, err, ErrNoList)
-	_, err = k.find(tablesKey{digest(1), 1})
+	_, err = k.findKept(tablesKey{digest(1), 1})
 	require.ErrorContains(t, err, "damaged")
 }
 
@@ -158,20 +158,20 @@ func TestStagedListsArePruned(t *testing.T) {
 	digest := [32]byte{1}
 	hurry := func() bool { return true }
 	require.NoError(t, k.writeFile(k.stagedPath(digest), []byte("one"), 5*day, hurry))
-	require.NoError(t, k.prune([32]byte{9}, 6*day))
+	require.NoError(t, k.pruneLists([32]byte{9}, 6*day))
 	require.FileExists(t, k.stagedPath(digest))
-	require.NoError(t, k.prune([32]byte{9}, 6*day+1))
+	require.NoError(t, k.pruneLists([32]byte{9}, 6*day+1))
 	require.NoFileExists(t, k.stagedPath(digest))
 	require.NoError(t, k.writeFile(k.stagedPath(digest), []byte("one"), 5*day, hurry))
-	require.NoError(t, k.write(keptList{digest: digest, data: []byte("other"), at: 7 * day}))
+	require.NoError(t, k.writeList(keptList{digest: digest, data: []byte("other"), at: 7 * day}))
 	require.NoFileExists(t, k.stagedPath(digest))
-	kept, err := os.ReadFile(k.path(digest))
+	kept, err := os.ReadFile(k.listPath(digest))
 	require.NoError(t, err)
 	require.Equal(t, "one", string(kept), "renamed, not written")
 	k.keepStaged(wantedList{digest: digest, entities: []byte("one"), at: 8 * day})
 	require.NoFileExists(t, k.stagedPath(digest), "it was active before and is kept as that")
-	require.NoError(t, k.prune([32]byte{9}, 60*day))
-	require.FileExists(t, k.path(digest), "its 90 days begin when it is active")
+	require.NoError(t, k.pruneLists([32]byte{9}, 60*day))
+	require.FileExists(t, k.listPath(digest), "its 90 days begin when it is active")
 }
 
 // Files of others are left alone.
@@ -179,7 +179,7 @@ func TestPruneLeavesStrangers(t *testing.T) {
 	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil)
 	stranger := filepath.Join(k.dir, "stranger")
 	require.NoError(t, os.WriteFile(stranger, nil, 0o600))
-	require.NoError(t, k.prune([32]byte{1}, 1000*engine.DayLength))
+	require.NoError(t, k.pruneLists([32]byte{1}, 1000*engine.DayLength))
 	require.FileExists(t, stranger)
 }
 
@@ -279,7 +279,7 @@ func TestDisputesAreBounded(t *testing.T) {
 		require.False(t, d.addDispute(dispute{index, false}))
 	}
 	d.addDigest(wire.Tick{Index: 99, Digest: []byte{1}})
-	open := d.disputes()
+	open := d.listDisputes()
 	require.Len(t, open, disputesKept+1)
 	require.Equal(t, dispute{index: 99}, open[disputesKept])
 	oldest, disputed := d.inDispute()

@@ -45,8 +45,8 @@ func bridgeRaftMetrics() {
 
 const raftKeyMax = 64
 
-// dotted is raft's name for a measurement, built where it costs no allocation.
-func dotted(into []byte, key []string) []byte {
+// joinDotted joins the words of raft's name for a measurement without an allocation.
+func joinDotted(into []byte, key []string) []byte {
 	for i, part := range key {
 		if i > 0 {
 			into = append(into, '.')
@@ -59,7 +59,7 @@ func dotted(into []byte, key []string) []byte {
 // AddSample takes a duration in milliseconds.
 func (raftSink) AddSample(key []string, milliseconds float32) {
 	var buffer [raftKeyMax]byte
-	if h := raftTimings[string(dotted(buffer[:0], key))]; h != nil {
+	if h := raftTimings[string(joinDotted(buffer[:0], key))]; h != nil {
 		h.Update(float64(milliseconds) / 1000)
 	}
 }
@@ -72,7 +72,7 @@ func (s raftSink) AddSampleWithLabels(key []string, milliseconds float32, _ []ra
 // IncrCounter takes a count.
 func (raftSink) IncrCounter(key []string, by float32) {
 	var buffer [raftKeyMax]byte
-	if c := raftCounts[string(dotted(buffer[:0], key))]; c != nil {
+	if c := raftCounts[string(joinDotted(buffer[:0], key))]; c != nil {
 		c.Add(int(by))
 	}
 }

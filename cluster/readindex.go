@@ -100,7 +100,7 @@ func (r *readRounds) readRoundOnce(term uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readRoundPatience)
 	defer cancel()
 	var asked []string
-	for _, server := range r.replica.servers() {
+	for _, server := range r.replica.listServers() {
 		if server.Suffrage == raft.Voter && server.ID != r.replica.self {
 			asked = append(asked, string(server.ID))
 		}
@@ -108,7 +108,7 @@ func (r *readRounds) readRoundOnce(term uint64) (uint64, error) {
 	terms := make(chan uint64, len(asked))
 	for _, id := range asked {
 		go func() {
-			got, err := port.Ask(ctx, r.peers.link(id, linkConfirm), port.TermCall{})
+			got, err := port.Ask(ctx, r.peers.linkTo(id, linkConfirm), port.TermCall{})
 			if err != nil {
 				terms <- 0
 				return
@@ -132,7 +132,7 @@ func (r *readRounds) readRoundOnce(term uint64) (uint64, error) {
 	if agreed < quorum {
 		return 0, wire.ErrNoQuorum
 	}
-	if r.replica.raft.CurrentTerm() != term || !r.replica.leads() {
+	if r.replica.raft.CurrentTerm() != term || !r.replica.isLeader() {
 		return 0, wire.ErrNoLeader // The own voice counted for a term that is over.
 	}
 	return index, nil
@@ -141,7 +141,7 @@ func (r *readRounds) readRoundOnce(term uint64) (uint64, error) {
 // askReadIndexHere answers a peer: this node must lead.
 func (r *readRounds) askReadIndexHere(ctx context.Context) (index, of uint64, err error) {
 	term := r.replica.opened.Load()
-	if term == 0 || !r.replica.leads() {
+	if term == 0 || !r.replica.isLeader() {
 		return 0, 0, port.ErrNotLeader
 	}
 	return r.confirmedCommit(ctx, term)
@@ -170,7 +170,7 @@ func (r *readRounds) askReadIndex(ctx context.Context) (uint64, error) {
 		if err == nil {
 			return index, nil
 		}
-		if gone := r.peers.leaderless(); gone != nil {
+		if gone := r.peers.leaderlessError(); gone != nil {
 			return 0, gone
 		}
 		timer := time.NewTimer(4 * retryPause)
@@ -178,14 +178,14 @@ func (r *readRounds) askReadIndex(ctx context.Context) (uint64, error) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return 0, r.unled(err)
+			return 0, r.translateUnled(err)
 		}
 	}
 }
 
-// unled gives an error of the port, which means nothing to callers, the word of the log
+// translateUnled gives an error of the port, which means nothing to callers, the word of the log
 // for it: no leader answered.
-func (r *readRounds) unled(err error) error {
+func (r *readRounds) translateUnled(err error) error {
 	if errors.Is(err, wire.ErrNoLeader) || errors.Is(err, wire.ErrNoQuorum) || errors.Is(err, wire.ErrShuttingDown) {
 		return err
 	}
@@ -203,7 +203,7 @@ func (r *readRounds) askReadIndexOnce(ctx context.Context) (uint64, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readRoundPatience)
 	defer cancel()
-	got, err := port.Ask(ctx, r.peers.link(string(leader), linkConfirm), port.ReadIndexCall{})
+	got, err := port.Ask(ctx, r.peers.linkTo(string(leader), linkConfirm), port.ReadIndexCall{})
 	if err != nil {
 		return 0, err
 	}

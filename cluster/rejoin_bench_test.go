@@ -302,7 +302,7 @@ func (r *rejoin) follow(n, leader *Node, reader *oldReader, size uint64, start t
 }
 
 func (r *rejoin) sameHead(n, leader *Node, size uint64) bool {
-	if n.Settings().Genesis == nil || len(n.replica.servers()) == 0 {
+	if n.Settings().Genesis == nil || len(n.replica.listServers()) == 0 {
 		return false
 	}
 	view, err := n.View(context.Background(), 0)

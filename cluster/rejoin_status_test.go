@@ -21,8 +21,8 @@ func TestNotHealthyWithoutHistory(t *testing.T) {
 	require.False(t, after.Nodes[0].Healthy)
 	require.Zero(t, after.Quorum.Healthy)
 	require.Equal(t, "ok", after.Writes.State, "it takes part in the log all the same")
-	require.False(t, n.pong().Healthy)
-	require.True(t, n.pong().Missing)
+	require.False(t, n.makePong().Healthy)
+	require.True(t, n.makePong().Missing)
 }
 
 // TestStatusOfTheGroupAsItIs: a node that has not applied what the group committed knows

@@ -123,7 +123,7 @@ func (r *rejoinTest) peersOf(wiped *Node) (leader, other *Node) {
 // awaitState waits until a node has a state and knows its peers; before that it is
 // not ready.
 func (r *rejoinTest) awaitState(n *Node) {
-	require.Eventually(r, func() bool { return n.audit.Size() >= r.size && len(n.replica.servers()) == 3 }, time.Minute, 10*time.Millisecond, "snapshot not installed")
+	require.Eventually(r, func() bool { return n.audit.Size() >= r.size && len(n.replica.listServers()) == 3 }, time.Minute, 10*time.Millisecond, "snapshot not installed")
 }
 
 func (r *rejoinTest) awaitWhole(n *Node) {
@@ -180,7 +180,9 @@ func (r *rejoinTest) withoutRoom(t *testing.T) {
 		r.close(n.NodeID())
 		n = r.reopen(n.NodeID(), space)
 		r.awaitState(n)
-		require.Eventually(t, func() bool { return len(r.leader().Status(t.Context()).Nodes) == 3 && len(n.replica.servers()) == 3 }, time.Minute, 10*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return len(r.leader().Status(t.Context()).Nodes) == 3 && len(n.replica.listServers()) == 3
+		}, time.Minute, 10*time.Millisecond)
 		require.Eventually(t, func() bool { s, fresh := r.leader().peers.freshSample(n.NodeID()); return fresh && s.pong.Missing }, time.Minute, 10*time.Millisecond)
 	}
 	// It has its vote, or the leader would lose the majority with the other one.
@@ -231,7 +233,7 @@ func (r *rejoinTest) damagedPeer(t *testing.T) {
 	_, other := r.peersOf(n)
 	defer r.damage(other, 0, inFirstBundle)()
 	r.awaitState(n)
-	require.ErrorIs(t, n.history.fetchSegment(n.peers.link(other.NodeID(), linkFetch), 0), audit.ErrUnproven)
+	require.ErrorIs(t, n.history.fetchSegment(n.peers.linkTo(other.NodeID(), linkFetch), 0), audit.ErrUnproven)
 	low.Store(false)
 	r.awaitWhole(n)
 	r.awaitVote()

@@ -34,7 +34,7 @@ func (m *membership) refuseOutvoting(ctx context.Context, leaving raft.Server, f
 	}
 	var asked sync.WaitGroup
 	var stay []string
-	for _, server := range m.replica.servers() {
+	for _, server := range m.replica.listServers() {
 		if server.Suffrage != raft.Voter || server.ID == leaving.ID {
 			continue
 		}
@@ -130,5 +130,5 @@ func endRemoved(f *datadir.Folder, l *life, by string) {
 	if err := f.Supersede(reason); err != nil {
 		l.log.Error("not written down that this node was removed", "error", err)
 	}
-	l.die(reason)
+	l.endProcess(reason)
 }

@@ -39,7 +39,7 @@ func TestVotesAreNotTakenFromTheLastMajority(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
 	leader := g.leader()
-	others := leader.replica.others()
+	others := leader.replica.otherIDs()
 	dead, alive := string(others[0]), string(others[1])
 	g.close(dead)
 	err := leader.Remove(t.Context(), alive, false)
@@ -77,7 +77,7 @@ func TestRemovedNodeStaysOut(t *testing.T) {
 	g.awaitEnd(gone, "was removed")
 	g.close(gone)
 	require.Equal(t, 2, g.leader().replica.voterCount())
-	require.Len(t, g.leader().replica.servers(), 2)
+	require.Len(t, g.leader().replica.listServers(), 2)
 	propose(t, g.leader(), wire.KindRegister, register("the others go on"))
 
 	require.NoError(t, os.RemoveAll(folder))
@@ -127,7 +127,7 @@ func TestWordOfRemovalIsChecked(t *testing.T) {
 	own, err := leader.replica.addressOf(raft.ServerID(told.NodeID()))
 	require.NoError(t, err)
 	say := func(id, incarnation string) error {
-		l := leader.peers.linkTo(own.Host)
+		l := leader.peers.linkToAddress(own.Host)
 		defer l.Close()
 		_, err := port.Ask(t.Context(), l, &port.RemovedCall{ID: id, Incarnation: incarnation})
 		return err

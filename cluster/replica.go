@@ -48,17 +48,17 @@ func (r *replica) beginWith(running *raft.Raft) {
 	r.started.Store(true)
 }
 
-// servers are the members of the newest configuration; none before raft is up.
-func (r *replica) servers() []raft.Server {
+// listServers returns the members of the newest configuration; none before raft is up.
+func (r *replica) listServers() []raft.Server {
 	if !r.started.Load() {
 		return nil
 	}
 	return r.raft.GetConfiguration().Configuration().Servers
 }
 
-// others are the ids of the members but this node.
-func (r *replica) others() (ids []raft.ServerID) {
-	for _, server := range r.servers() {
+// otherIDs returns the ids of all members but this node.
+func (r *replica) otherIDs() (ids []raft.ServerID) {
+	for _, server := range r.listServers() {
 		if server.ID != r.self {
 			ids = append(ids, server.ID)
 		}
@@ -67,7 +67,7 @@ func (r *replica) others() (ids []raft.ServerID) {
 }
 
 func (r *replica) findServer(id raft.ServerID) (raft.Server, bool) {
-	for _, server := range r.servers() {
+	for _, server := range r.listServers() {
 		if server.ID == id {
 			return server, true
 		}
@@ -87,7 +87,7 @@ func (r *replica) addressOf(id raft.ServerID) (port.Address, error) {
 // onlyVoter looks at the configuration of now: alone may be older.
 func (r *replica) onlyVoter() bool {
 	voters, mine := 0, false
-	for _, server := range r.servers() {
+	for _, server := range r.listServers() {
 		if server.Suffrage == raft.Voter {
 			voters++
 			mine = mine || server.ID == r.self
@@ -96,9 +96,9 @@ func (r *replica) onlyVoter() bool {
 	return voters == 1 && mine
 }
 
-// leads reports whether this node's replica is the leader, whether or not its term is
+// isLeader reports whether this node's replica is the leader, whether or not its term is
 // open for proposals yet.
-func (r *replica) leads() bool { return r.raft.State() == raft.Leader }
+func (r *replica) isLeader() bool { return r.raft.State() == raft.Leader }
 
 // remoteLeader returns the leader and the term in which it is that, "" when there
 // is none or it is this node.
@@ -135,13 +135,13 @@ func (r *replica) watchLeader() {
 	r.raft.RegisterObserver(r.observer)
 }
 
-func (r *replica) unwatch() { r.raft.DeregisterObserver(r.observer) }
+func (r *replica) stopWatching() { r.raft.DeregisterObserver(r.observer) }
 
 // refreshLeader asks raft for the leader and the voters, and reports whether the leader changed.
 func (r *replica) refreshLeader(now time.Time) (changed bool) {
 	address, id := r.raft.LeaderWithID()
 	voters, mine := 0, false
-	for _, server := range r.servers() {
+	for _, server := range r.listServers() {
 		if server.Suffrage == raft.Voter {
 			voters++
 			mine = mine || server.ID == r.self

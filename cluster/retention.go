@@ -32,8 +32,8 @@ type retention struct {
 	compaction *compaction
 }
 
-// run is its goroutine.
-func (r *retention) run() {
+// enforceRetention is the goroutine of the retention.
+func (r *retention) enforceRetention() {
 	ticker := time.NewTicker(retainEvery)
 	defer ticker.Stop()
 	for {
@@ -93,10 +93,10 @@ func (r *retention) forgetBackups() {
 // eraseHistory deletes the leaves that are past retention, but for their hashes.
 func (r *retention) eraseHistory() {
 	oldest := r.state.published.Load().oldest.Load()
-	for !r.life.stopped() {
+	for !r.life.hasEnded() {
 		erased, err := r.audit.Erase(oldest, eraseStep)
 		if errors.Is(err, audit.ErrBroken) {
-			r.life.die(fmt.Sprintf("history past its retention cannot be deleted: %v", err))
+			r.life.endProcess(fmt.Sprintf("history past its retention cannot be deleted: %v", err))
 			return
 		}
 		if err != nil { // A full disk, a damaged file: all is tried again in a minute.

@@ -200,7 +200,7 @@ func TestErasureOnNodesThatCameAnew(t *testing.T) {
 			g.awaitReady()
 			require.Eventually(t, func() bool { return len(n.Audit().Missing(1)) == 0 && n.Audit().Size() > 600 }, time.Minute, 10*time.Millisecond)
 			require.Eventually(t, func() bool {
-				return !slices.ContainsFunc(g.leader().replica.servers(), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
+				return !slices.ContainsFunc(g.leader().replica.listServers(), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
 			}, time.Minute, 10*time.Millisecond, "the wiped one has its vote again")
 		case 60:
 			away = g.follower().NodeID()

@@ -28,11 +28,11 @@ func newScrubber(l *life, store *audit.Store, every time.Duration) *scrubber {
 // an hour. A short history is not read anew every minute for that it is short.
 const passSegments = 180
 
-// run is the goroutine that reads the own history again and again, hashes
+// scrubHistory is the goroutine that reads the own history again and again, hashes
 // included, a segment at a time: at most a few hundredths of one core, and a disk
 // that rots is found before its records are asked for. What is damaged is fetched
 // from peers (history.run). A process begins with a pass, at once.
-func (s *scrubber) run() {
+func (s *scrubber) scrubHistory() {
 	if s.every < 0 {
 		return
 	}

@@ -81,7 +81,7 @@ func TestPaceOfScrubbing(t *testing.T) {
 					return (number + 1) % c.segments, nil
 				}
 				began := time.Now()
-				go s.run()
+				go s.scrubHistory()
 				for _, at := range slices.Sorted(maps.Keys(c.wants)) {
 					time.Sleep(time.Until(began.Add(at)))
 					synctest.Wait()
@@ -137,7 +137,7 @@ func TestLogBeforeAnInstalledSnapshotGoes(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, data, 0o600))
 		store := raft.NewInmemStore()
 		require.NoError(t, store.StoreLog(&raft.Log{Index: 1, Term: 1}))
-		require.NoError(t, n.dropSupersededLog(datadir.Guard(inmemLog{store}, n.stallLimit, n.life.die), n.life.log))
+		require.NoError(t, n.dropSupersededLog(datadir.Guard(inmemLog{store}, n.stallLimit, n.life.endProcess), n.life.log))
 		last, err := store.LastIndex()
 		require.NoError(t, err)
 		require.Equal(t, uint64(1), last, "an older snapshot needs it")

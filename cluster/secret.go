@@ -29,9 +29,9 @@ type secretProver struct {
 	id, incarnation string
 }
 
-// proof answers a challenge as the node of that name and folder. It is good for no
+// proveSecret answers a challenge as the node of that name and folder. It is good for no
 // other, so nobody can have it made by a member and show it for its own.
-func (s *secretProver) proof(challenge []byte, id, incarnation string) []byte {
+func (s *secretProver) proveSecret(challenge []byte, id, incarnation string) []byte {
 	return proofBy(s.secret, challenge, id, incarnation)
 }
 
@@ -49,7 +49,7 @@ func (s *secretProver) answerChallenge(_ context.Context, _ string, q *port.Secr
 	if len(q.Challenge) != challengeSize {
 		return nil, fmt.Errorf("cluster: a challenge has %d bytes, not %d", challengeSize, len(q.Challenge))
 	}
-	return &port.SecretReply{Proof: s.proof(q.Challenge, s.id, s.incarnation)}, nil
+	return &port.SecretReply{Proof: s.proveSecret(q.Challenge, s.id, s.incarnation)}, nil
 }
 
 // checkPeer has the node at the other end of a link prove the secret.
@@ -60,7 +60,7 @@ func (s *secretProver) checkPeer(ctx context.Context, l *port.Link, id, incarnat
 	if err != nil {
 		return fmt.Errorf("cluster: node %q does not prove that it knows the cluster secret: %w", id, err)
 	}
-	proven := hmac.Equal(r.Proof, s.proof(challenge, id, incarnation))
+	proven := hmac.Equal(r.Proof, s.proveSecret(challenge, id, incarnation))
 	for _, secret := range s.also {
 		proven = proven || hmac.Equal(r.Proof, proofBy(secret, challenge, id, incarnation))
 	}

@@ -26,13 +26,13 @@ func TestWrongSecretIsNoMember(t *testing.T) {
 	})
 	require.ErrorIs(t, err, errSecret)
 	require.ErrorIs(t, leader.Join(t.Context(), "n2", g.host("n2")), errSecret)
-	require.Len(t, leader.replica.servers(), 1)
-	require.Empty(t, wrong.replica.servers())
+	require.Len(t, leader.replica.listServers(), 1)
+	require.Empty(t, wrong.replica.listServers())
 	g.close("n2")
-	require.Len(t, leader.replica.servers(), 1, "no ghost")
+	require.Len(t, leader.replica.listServers(), 1, "no ghost")
 
 	g.open("n2", join(g.host("n1")))
-	require.Eventually(t, func() bool { return len(leader.replica.servers()) == 2 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(leader.replica.listServers()) == 2 }, 20*time.Second, 10*time.Millisecond)
 }
 
 // TestWrongSecretFormsNoGroup: nodes that expect each other form no group with one that
@@ -46,7 +46,7 @@ func TestWrongSecretFormsNoGroup(t *testing.T) {
 	for _, n := range []*Node{first, second} {
 		require.Eventually(t, func() bool { return len(n.finder.lookAround()) == 1 }, 20*time.Second, 10*time.Millisecond)
 		require.ErrorIs(t, n.finder.formGroup(n.finder.lookAround()), errSecret)
-		require.Empty(t, n.replica.servers())
+		require.Empty(t, n.replica.listServers())
 	}
 	g.close("n2")
 	g.open("n2", expect(2), hosts)
@@ -60,13 +60,13 @@ func TestSecretProof(t *testing.T) {
 	challenge := make([]byte, challengeSize)
 	r, err := s.answerChallenge(context.Background(), "", &port.SecretCall{Challenge: challenge})
 	require.NoError(t, err)
-	require.Equal(t, s.proof(challenge, "n1", "aa"), r.Proof)
+	require.Equal(t, s.proveSecret(challenge, "n1", "aa"), r.Proof)
 	for _, other := range [][]byte{
-		s.proof(append([]byte{1}, challenge[1:]...), "n1", "aa"),
-		s.proof(challenge, "n2", "aa"),
-		s.proof(challenge, "n1", "ab"),
-		s.proof(challenge, "n1a", "a"),
-		(&secretProver{secret: []byte("Secret")}).proof(challenge, "n1", "aa"),
+		s.proveSecret(append([]byte{1}, challenge[1:]...), "n1", "aa"),
+		s.proveSecret(challenge, "n2", "aa"),
+		s.proveSecret(challenge, "n1", "ab"),
+		s.proveSecret(challenge, "n1a", "a"),
+		(&secretProver{secret: []byte("Secret")}).proveSecret(challenge, "n1", "aa"),
 	} {
 		require.NotEqual(t, r.Proof, other)
 	}

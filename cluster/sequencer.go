@@ -90,15 +90,15 @@ type entry struct {
 	sent   time.Time
 }
 
-func (s *sequencer) signal() {
+func (s *sequencer) wakeSequencer() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run is the sequencer's goroutine.
-func (s *sequencer) run() {
+// sequenceRecords is the sequencer's goroutine.
+func (s *sequencer) sequenceRecords() {
 	pulse := time.NewTicker(tickEvery)
 	defer pulse.Stop()
 	for {
@@ -118,7 +118,7 @@ func (s *sequencer) run() {
 // proposeWaiting proposes the records that wait, where this node leads and as long as fewer
 // entries are in flight than may be.
 func (s *sequencer) proposeWaiting() {
-	if !s.replica.leads() {
+	if !s.replica.isLeader() {
 		s.replica.opened.Store(0)
 		s.dropFrames()
 		s.forwarder.forwardWaiting()
@@ -126,7 +126,7 @@ func (s *sequencer) proposeWaiting() {
 	}
 	term := s.replica.raft.CurrentTerm()
 	if term != s.replica.opened.Load() && !s.openTerm(term) {
-		time.AfterFunc(retryPause, s.signal)
+		time.AfterFunc(retryPause, s.wakeSequencer)
 		return
 	}
 	for s.hasGathered() { // finish comes back here.
@@ -141,24 +141,24 @@ func (s *sequencer) proposeWaiting() {
 // hasGathered tells whether the records that wait, if there are any, may be proposed now.
 func (s *sequencer) hasGathered() bool {
 	inFlight := len(s.slots)
-	return inFlight == 0 || inFlight < cap(s.slots) && s.waiters.queued()+s.framedRecords() >= gatherFor
+	return inFlight == 0 || inFlight < cap(s.slots) && s.waiters.countQueued()+s.framedRecords() >= gatherFor
 }
 
 // openTerm begins a term of leadership.
 func (s *sequencer) openTerm(term uint64) bool {
 	s.replica.opened.Store(0)
 	s.dropFrames()
-	if !s.clocks.known() {
+	if !s.clocks.clocksKnown() {
 		return false
 	}
-	s.clock.restart(s.state.rawLogTime(), s.clocks.target())
+	s.clock.restartStamps(s.state.rawLogTime(), s.clocks.targetTime())
 	if !s.proposeAlone(term, wire.KindTick, nil) {
 		return false
 	}
 	if !s.proposeGenesis(term) || !s.recordRecovery(term) {
 		return false
 	}
-	s.clock.restart(max(s.clock.last, s.state.rawLogTime()), s.clocks.target())
+	s.clock.restartStamps(max(s.clock.last, s.state.rawLogTime()), s.clocks.targetTime())
 	s.replica.opened.Store(term)
 	s.tickDue = false
 	termsLed.Inc()
@@ -181,7 +181,7 @@ func (s *sequencer) proposeGenesis(term uint64) bool {
 		return false
 	}
 	if s.state.Settings().Genesis == nil {
-		s.life.die("the genesis of this cluster was refused by the state machine: it is not complete")
+		s.life.endProcess("the genesis of this cluster was refused by the state machine: it is not complete")
 		return false
 	}
 	return true
@@ -216,7 +216,7 @@ func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.R
 
 func (s *sequencer) beginEntry(term uint64, size int) *entry {
 	format := max(s.state.Settings().Format, engine.Format1)
-	header := wire.Header{Format: format, Term: term, Time: s.clock.stamp(s.clocks.target())}
+	header := wire.Header{Format: format, Term: term, Time: s.clock.nextStamp(s.clocks.targetTime())}
 	return &entry{term: term, data: wire.AppendHeader(make([]byte, 0, size+entryFrame), header)}
 }
 
@@ -284,7 +284,7 @@ func (s *sequencer) tickBody() []byte {
 
 func attemptsSize(attempts []attempt) (size int) {
 	for i := range attempts {
-		size += attempts[i].size()
+		size += attempts[i].sizeBytes()
 	}
 	return size
 }
@@ -325,7 +325,7 @@ func (s *sequencer) finishEntry(e *entry, future raft.ApplyFuture) {
 		e.dropFrames(fateUnknown)
 	}
 	<-s.slots
-	s.signal()
+	s.wakeSequencer()
 }
 
 // noteStuck ends a leader that says "leadership transfer in progress" for good
@@ -340,7 +340,7 @@ func (s *sequencer) noteStuck(err error) {
 		return
 	}
 	if time.Duration(now-s.stuck.Load()) > transferPatience {
-		s.life.die("leadership transfer does not end: restart this node")
+		s.life.endProcess("leadership transfer does not end: restart this node")
 	}
 }
 
@@ -384,7 +384,7 @@ func (s *sequencer) queueFrame(f *frame) bool {
 		s.frames = append(s.frames, f)
 	}
 	s.mu.Unlock()
-	s.signal()
+	s.wakeSequencer()
 	return !full
 }
 

@@ -52,13 +52,13 @@ func (c *compaction) takeWhenDue(now time.Time) {
 		return
 	}
 	if now.Sub(c.last) < c.policy.Interval {
-		c.gate.leave()
+		c.gate.leaveGate()
 		return
 	}
 	c.life.running.Add(1)
 	go func() {
 		defer c.life.running.Done()
-		defer c.gate.leave()
+		defer c.gate.leaveGate()
 		if _, err := c.takeSnapshot(); err != nil {
 			c.life.log.Error("snapshot not taken", "error", err)
 		}
@@ -71,7 +71,7 @@ const overdueTimes = 8
 // mayBegin reports whether it is this node's turn: writing a snapshot slows a disk down,
 // and a quorum's disks are not to be slow together.
 func (c *compaction) mayBegin() bool {
-	return turn(c.ages.latestTime(), engine.Time(c.policy.Interval), c.membersBefore(), int64(len(c.replica.servers())))
+	return isSnapshotTurn(c.ages.latestTime(), engine.Time(c.policy.Interval), c.membersBefore(), int64(len(c.replica.listServers())))
 }
 
 // bytesDue is how many bytes of log make a snapshot due. All nodes apply the same bytes, so
@@ -82,7 +82,7 @@ func (c *compaction) bytesDue() int64 {
 
 // membersBefore is how many members stand before this one in the order of ids.
 func (c *compaction) membersBefore() (before int64) {
-	for _, server := range c.replica.servers() {
+	for _, server := range c.replica.listServers() {
 		if server.ID < c.replica.self {
 			before++
 		}
@@ -96,9 +96,9 @@ func (c *compaction) takeByAge() error {
 	if !c.disk.hasRoomFor(c.size.Load()) || !c.gate.tryEnter() {
 		return nil
 	}
-	defer c.gate.leave()
+	defer c.gate.leaveGate()
 	every := max(c.policy.LogAge/snapshotsAnAge, 1)
-	turn := every / engine.Time(len(c.replica.servers())+1) * engine.Time(c.membersBefore())
+	turn := every / engine.Time(len(c.replica.listServers())+1) * engine.Time(c.membersBefore())
 	if (c.ages.latestTime()+turn)/every <= (engine.Time(c.ages.snapshot.Load())+turn)/every {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (c *compaction) countInstall(commands, index uint64) {
 	}
 	c.installs++
 	if c.installs > installsMax {
-		c.life.die("snapshots are installed again and again without progress: restart this node")
+		c.life.endProcess("snapshots are installed again and again without progress: restart this node")
 	}
 }
 
@@ -212,7 +212,7 @@ func (c *compaction) bytesMax() int64 {
 // last, where that is well behind the log's end; 0: none is. A member that never
 // answered says nothing.
 func (c *compaction) furthestBehind(last uint64) (behind uint64) {
-	for _, id := range c.replica.others() {
+	for _, id := range c.replica.otherIDs() {
 		sample, known := c.peers.lastSample(string(id))
 		if applied := sample.pong.Applied; known && applied > 0 && applied+behindMin < last && (behind == 0 || applied < behind) {
 			behind = applied
@@ -221,11 +221,11 @@ func (c *compaction) furthestBehind(last uint64) (behind uint64) {
 	return behind
 }
 
-// turn says whether a moment of log time is one at which this node may begin a snapshot:
+// isSnapshotTurn says whether a moment of log time is one at which this node may begin a snapshot:
 // the members, in the order of their ids, divide the time between two snapshots among
 // them, and each begins in the first half of its part. Where a part is shorter than two
 // looks at the clock, it is always.
-func turn(now, interval engine.Time, place, members int64) bool {
+func isSnapshotTurn(now, interval engine.Time, place, members int64) bool {
 	part := interval / engine.Time(max(members, 1))
 	if members < 2 || part < 2*engine.Time(tickEvery) {
 		return true

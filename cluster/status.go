@@ -39,7 +39,7 @@ func (n *Node) Role() string {
 	case raft.Shutdown:
 		return "stopped"
 	}
-	for _, server := range n.replica.servers() {
+	for _, server := range n.replica.listServers() {
 		if server.ID == raft.ServerID(n.config.ID) && server.Suffrage == raft.Voter {
 			return "follower"
 		}
@@ -72,7 +72,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	} else {
 		stale = n.upToDate(ctx) // Before the members are looked at.
 	}
-	s.Nodes = n.nodes(ctx, commit)
+	s.Nodes = n.listNodes(ctx, commit)
 	if address != "" {
 		s.Leader = &report.LeaderInfo{ID: string(id), Addr: port.HostOf(string(address))}
 		for _, node := range s.Nodes {
@@ -82,10 +82,10 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 		}
 	}
 	s.Quorum = quorumOf(s.Nodes)
-	s.Writes.State = n.writes(&s)
+	s.Writes.State = n.whyNoWrites(&s)
 	s.TakeDown = n.takeDown(&s, stale)
-	s.Autopilot = n.membership.autopilot(s.Nodes)
-	s.Warnings = append(append(n.warnings(), n.groupWarnings(&s)...), n.membership.waitingWarnings()...)
+	s.Autopilot = n.membership.describeAutopilot(s.Nodes)
+	s.Warnings = append(append(n.listWarnings(), n.groupWarnings(&s)...), n.membership.waitingWarnings()...)
 	return s
 }
 
@@ -113,8 +113,8 @@ const (
 	suffrageNonvoter = "nonvoter"
 )
 
-func (n *Node) writes(s *report.ClusterStatus) string {
-	answering, voters := n.peers.reachable()
+func (n *Node) whyNoWrites(s *report.ClusterStatus) string {
+	answering, voters := n.peers.countReachable()
 	switch {
 	case s.Leader == nil || answering < voters/2+1 || n.life.dead.Load() != nil:
 		return "no_quorum"
@@ -124,11 +124,11 @@ func (n *Node) writes(s *report.ClusterStatus) string {
 	return "ok"
 }
 
-// nodes lists the members; this node always stands among them.
-func (n *Node) nodes(_ context.Context, commit uint64) []report.NodeStatus {
+// listNodes lists the members; this node always stands among them.
+func (n *Node) listNodes(_ context.Context, commit uint64) []report.NodeStatus {
 	var nodes []report.NodeStatus
-	self := n.self(commit)
-	for _, server := range n.replica.servers() {
+	self := n.describeSelf(commit)
+	for _, server := range n.replica.listServers() {
 		node := self
 		if string(server.ID) != n.config.ID {
 			node = n.peerStatus(string(server.ID), commit, time.Now())
@@ -172,10 +172,10 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeSt
 	return node
 }
 
-// pong is what this node tells of itself.
-func (n *Node) pong() *port.Pong {
+// makePong returns what this node tells of itself.
+func (n *Node) makePong() *port.Pong {
 	commit := n.replica.raft.CommitIndex()
-	self := n.self(commit)
+	self := n.describeSelf(commit)
 	settings := n.Settings()
 	p := &port.Pong{
 		ID: n.config.ID, Incarnation: n.folder.Identity().Incarnation,
@@ -183,10 +183,10 @@ func (n *Node) pong() *port.Pong {
 		Applied: self.AppliedIndex, Commit: commit, Release: n.config.Version, APIAddr: n.config.APIAddr,
 		UpSince: self.UpSince, DiskFree: int32(self.DiskFreePct), ListVersion: self.ListVersion,
 		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0,
-		Healthy: self.Healthy, Member: len(n.replica.servers()) > 0 || settings.Genesis != nil,
+		Healthy: self.Healthy, Member: len(n.replica.listServers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
-		Missing: n.history.busy.Load(), Use: n.use.lately(), Cosigned: n.use.cosigned.Load(), Process: n.greeter.process, Low: n.disk.isLow(),
-		Tables: n.lists.told(), Matchers: self.Matchers,
+		Missing: n.history.busy.Load(), Use: n.use.recentUse(), Cosigned: n.use.cosigned.Load(), Process: n.greeter.process, Low: n.disk.isLow(),
+		Tables: n.lists.nameTables(), Matchers: self.Matchers,
 	}
 	if settings.Genesis != nil {
 		p.ClusterID = settings.Genesis.ClusterID
@@ -196,8 +196,8 @@ func (n *Node) pong() *port.Pong {
 	return p
 }
 
-// self is this node's own line.
-func (n *Node) self(commit uint64) report.NodeStatus {
+// describeSelf returns this node's own line in the list of nodes.
+func (n *Node) describeSelf(commit uint64) report.NodeStatus {
 	applied := n.Applied()
 	return report.NodeStatus{
 		ID: n.config.ID, Addr: n.greeter.address.Host, APIAddr: n.config.APIAddr,
@@ -206,7 +206,7 @@ func (n *Node) self(commit uint64) report.NodeStatus {
 		Healthy:      n.life.dead.Load() == nil && !n.disk.isLow() && !n.history.busy.Load() && n.checkList().OK,
 		AppliedIndex: applied, Lag: commit - min(applied, commit),
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
-		ClockSkewMs: int64(n.clocks.offset() / engine.Millisecond),
+		ClockSkewMs: int64(n.clocks.clockOffset() / engine.Millisecond),
 		DiskFreePct: int(n.disk.percent.Load()),
 		ListVersion: n.Settings().ListVersion, Matchers: n.lists.matchers, FormatMax: uint16(engine.FormatNewest),
 	}
@@ -220,8 +220,8 @@ func newestSnapshot(store raft.SnapshotStore) uint64 {
 	return metas[0].Index
 }
 
-// warnings names what an operator should look at, though the node goes on.
-func (n *Node) warnings() []string {
+// listWarnings names what an operator should look at, though the node goes on.
+func (n *Node) listWarnings() []string {
 	warnings := []string{}
 	if reason := n.life.dead.Load(); reason != nil {
 		warnings = append(warnings, "this node has stopped: "+*reason)
@@ -232,8 +232,8 @@ func (n *Node) warnings() []string {
 	case diskLow, diskFull:
 		warnings = append(warnings, fmt.Sprintf("disk nearly full, no writes here: %d%% free", n.disk.percent.Load()))
 	}
-	warnings = append(warnings, n.skewed()...)
-	if offset := n.clocks.offset(); offset > clockOffsetMax || offset < -clockOffsetMax {
+	warnings = append(warnings, n.findSkewed()...)
+	if offset := n.clocks.clockOffset(); offset > clockOffsetMax || offset < -clockOffsetMax {
 		warnings = append(warnings, fmt.Sprintf("this node's clock is %d ms off", offset/engine.Millisecond))
 	}
 	if damage := n.audit.Damage(); len(damage) > 0 {
@@ -356,10 +356,10 @@ func (n *Node) takeDown(s *report.ClusterStatus, stale error) report.TakeDown {
 	return t
 }
 
-// skewed names members whose clocks stand apart from the others'.
-func (n *Node) skewed() (named []string) {
+// findSkewed names members whose clocks stand apart from the others'.
+func (n *Node) findSkewed() (named []string) {
 	median, ok := n.clocks.medianOffset()
-	for _, server := range n.replica.servers() {
+	for _, server := range n.replica.listServers() {
 		s, fresh := n.peers.freshSample(string(server.ID))
 		if off := s.offset - median; ok && fresh && (off > clockOffsetMax || off < -clockOffsetMax) {
 			named = append(named, fmt.Sprintf("clock of %s is %d ms off", server.ID, off/engine.Millisecond))
@@ -372,7 +372,7 @@ const waitingText = "no data, no --bootstrap-expect and no --join: waiting to be
 
 // waitsToBeTold: nobody said what this node belongs to.
 func (n *Node) waitsToBeTold() bool {
-	return n.config.BootstrapExpect == 0 && len(n.config.Join) == 0 && len(n.replica.servers()) == 0
+	return n.config.BootstrapExpect == 0 && len(n.config.Join) == 0 && len(n.replica.listServers()) == 0
 }
 
 // Ready judges whether a load balancer may send calls here.
@@ -403,7 +403,7 @@ func (n *Node) checkNode() report.ReadyCheck {
 	case n.waitsToBeTold():
 		c.OK, c.Text = false, waitingText
 	case n.Settings().Genesis == nil:
-		c.OK, c.Text = false, "no state yet"+n.greeter.because()
+		c.OK, c.Text = false, "no state yet"+n.greeter.describeTrouble()
 	}
 	return c
 }
@@ -412,13 +412,13 @@ func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.
 	start := time.Now()
 	id, address, without := n.replica.currentLeader(start)
 	if address == "" {
-		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("none for %v%s", without.Round(time.Millisecond), n.greeter.because())}
+		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("none for %v%s", without.Round(time.Millisecond), n.greeter.describeTrouble())}
 	}
 	if query.Leader && string(id) != n.config.ID {
 		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("is %s, not this node", id)}
 	}
 	if err := n.reads.contactLeader(ctx); err != nil {
-		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("%s does not answer: %v%s", id, err, n.greeter.because())}
+		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("%s does not answer: %v%s", id, err, n.greeter.describeTrouble())}
 	}
 	return report.ReadyCheck{Name: "leader", OK: true, Text: fmt.Sprintf("ok (%s, %v)", id, time.Since(start).Round(time.Millisecond))}
 }
@@ -466,7 +466,7 @@ func (n *Node) checkList() report.ReadyCheck {
 	if settings.List == nil {
 		return report.ReadyCheck{Name: "ofac", OK: true, Text: "no list activated yet"}
 	}
-	if missing := n.lists.missing(settings); missing != "" {
+	if missing := n.lists.whyMissing(settings); missing != "" {
 		return report.ReadyCheck{Name: "ofac", Text: missing}
 	}
 	age := time.Duration(n.LogTime() - settings.ListSynced).Round(time.Minute)
@@ -483,7 +483,7 @@ func (n *Node) checkDiskRoom() report.ReadyCheck {
 }
 
 func (n *Node) checkClock() report.ReadyCheck {
-	offset := n.clocks.offset()
+	offset := n.clocks.clockOffset()
 	return report.ReadyCheck{
 		Name: "clock", OK: offset <= clockOffsetMax && offset >= -clockOffsetMax,
 		Text: fmt.Sprintf("%dms", offset/engine.Millisecond),

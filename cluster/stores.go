@@ -33,7 +33,7 @@ func (s *stores) openStores(config *Config, log *slog.Logger) (err error) {
 	return err
 }
 
-func (s *stores) close() error {
+func (s *stores) closeStores() error {
 	var errs []error
 	if s.store != nil {
 		errs = append(errs, s.store.Close())

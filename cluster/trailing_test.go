@@ -86,7 +86,7 @@ func TestSnapshotsTakeTurns(t *testing.T) {
 		for now := engine.Time(0); now < 10*interval; now += engine.Second {
 			at := 0
 			for place := range members {
-				if turn(now, interval, place, members) {
+				if isSnapshotTurn(now, interval, place, members) {
 					turns[place]++
 					at++
 				}
@@ -97,5 +97,5 @@ func TestSnapshotsTakeTurns(t *testing.T) {
 			require.GreaterOrEqual(t, n, 10*2)
 		}
 	}
-	require.True(t, turn(0, 2*engine.Second, 2, 3), "too short to be divided")
+	require.True(t, isSnapshotTurn(0, 2*engine.Second, 2, 3), "too short to be divided")
 }

@@ -15,15 +15,15 @@ import (
 func TestUnwelcomeIsToldOnce(t *testing.T) {
 	var said bytes.Buffer
 	g := &greeter{log: slog.New(slog.NewTextHandler(&said, nil))}
-	require.Empty(t, g.because())
+	require.Empty(t, g.describeTrouble())
 	for range 20 {
 		g.noteUnwelcome(errors.New("a node with this id is alive"))
 		g.noteTrouble("10.0.0.1:8280", nil) // That the peer answers is no welcome.
 	}
 	require.Equal(t, 1, strings.Count(said.String(), "does not take this node in yet"))
-	require.Contains(t, g.because(), "a node with this id is alive")
+	require.Contains(t, g.describeTrouble(), "a node with this id is alive")
 	g.noteUnwelcome(nil)
-	require.Empty(t, g.because())
+	require.Empty(t, g.describeTrouble())
 }
 
 // What a new group waits for is told when it changes, and not three times a second.

@@ -35,7 +35,7 @@ func (c *viewCache) dropOldViews(now time.Time) {
 	if now.Sub(c.frozen) > viewKept {
 		c.last = nil
 	}
-	c.gate.leave()
+	c.gate.leaveGate()
 }
 
 // dropViews forgets the last state: it would keep all that was replaced since.
@@ -43,7 +43,7 @@ func (c *viewCache) dropViews() {
 	c.forget.Add(1)
 	if c.gate.tryEnter() {
 		c.last = nil
-		c.gate.leave()
+		c.gate.leaveGate()
 	}
 }
 
@@ -55,10 +55,10 @@ func (s *state) View(ctx context.Context, minIndex uint64) (*fsm.View, error) {
 	}
 	wanted := s.commands.Load()
 	c := &s.views
-	if err := c.gate.enter(ctx); err != nil {
+	if err := c.gate.enterGate(ctx); err != nil {
 		return nil, err
 	}
-	defer c.gate.leave()
+	defer c.gate.leaveGate()
 	restores := c.forget.Load()
 	if c.last != nil && c.of == restores && c.last.Index >= wanted {
 		return c.last, nil
@@ -82,7 +82,7 @@ type gate chan struct{}
 
 func newGate() gate { return make(gate, 1) }
 
-func (g gate) enter(ctx context.Context) error {
+func (g gate) enterGate(ctx context.Context) error {
 	select {
 	case g <- struct{}{}:
 		return nil
@@ -100,4 +100,4 @@ func (g gate) tryEnter() bool {
 	}
 }
 
-func (g gate) leave() { <-g }
+func (g gate) leaveGate() { <-g }

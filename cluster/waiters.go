@@ -70,7 +70,7 @@ type attempt struct {
 // recordFrame is what framing adds to a record's body in an entry.
 const recordFrame = 16
 
-func (a *attempt) size() int { return recordFrame + len(a.body) }
+func (a *attempt) sizeBytes() int { return recordFrame + len(a.body) }
 
 // reservedShare of the queue is kept free of screening calls, so that reviews,
 // keys and cluster verbs get through when payments alone overload the node.
@@ -111,7 +111,7 @@ type lane struct {
 
 func (l *lane) len() int { return len(l.items) - l.head }
 
-func (l *lane) push(p *proposal) {
+func (l *lane) pushWaiter(p *proposal) {
 	if l.head > 0 && len(l.items) == cap(l.items) {
 		l.items = append(l.items[:0], l.items[l.head:]...)
 		l.head = 0
@@ -119,7 +119,7 @@ func (l *lane) push(p *proposal) {
 	l.items = append(l.items, p)
 }
 
-func (l *lane) pop() *proposal {
+func (l *lane) popWaiter() *proposal {
 	if l.len() == 0 {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (l *lane) pop() *proposal {
 	return p
 }
 
-func (l *lane) front() *proposal {
+func (l *lane) frontWaiter() *proposal {
 	if l.len() == 0 {
 		return nil
 	}
@@ -149,14 +149,14 @@ func (l *lane) pushFront(p *proposal) {
 	l.items[l.head] = p
 }
 
-func (w *waiters) lane(kind wire.Kind) *lane {
+func (w *waiters) laneOf(kind wire.Kind) *lane {
 	if kind == wire.KindScreen {
 		return &w.screens
 	}
 	return &w.urgent
 }
 
-func (w *waiters) signal() {
+func (w *waiters) wakeOwner() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -168,11 +168,11 @@ func (w *waiters) admitRecord(kind wire.Kind, body []byte) (*proposal, error) {
 	p := &proposal{kind: kind, body: body, answer: make(chan answer, 1), enqueued: w.clock.Monotonic()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.room(kind, recordFrame+len(body), kind == wire.KindScreen && w.tooSlow(p.enqueued)); err != nil {
+	if err := w.checkRoom(kind, recordFrame+len(body), kind == wire.KindScreen && w.tooSlow(p.enqueued)); err != nil {
 		return nil, err
 	}
-	w.enqueue(p)
-	w.signal()
+	w.enqueueRecord(p)
+	w.wakeOwner()
 	return p, nil
 }
 
@@ -189,7 +189,7 @@ const (
 
 // tooSlow judges by the oldest screening call that waits. Called with mu held.
 func (w *waiters) tooSlow(now engine.Time) bool {
-	oldest := w.screens.front()
+	oldest := w.screens.frontWaiter()
 	return oldest != nil && now-oldest.enqueued > queueAgeMax &&
 		now-w.taken < drainRecency && now-w.draining > drainSteady
 }
@@ -209,7 +209,7 @@ func (w *waiters) takeAttempts(term uint64, countMax, bytesMax int, into []attem
 	w.taken = now
 	for _, lane := range []*lane{&w.urgent, &w.screens} {
 		for countMax > 0 {
-			p := lane.pop()
+			p := lane.popWaiter()
 			if p == nil {
 				break
 			}
@@ -258,7 +258,7 @@ func (w *waiters) answerProposal(p *proposal, a answer) {
 func (w *waiters) requeueProposal(p *proposal) {
 	delete(w.sent, p.seq)
 	p.state = proposalQueued
-	w.lane(p.kind).pushFront(p)
+	w.laneOf(p.kind).pushFront(p)
 	recordsRetried.Inc()
 }
 
@@ -271,7 +271,7 @@ func (w *waiters) giveBackAttempts(attempts []attempt) {
 			w.requeueProposal(p)
 		}
 	}
-	w.signal()
+	w.wakeOwner()
 }
 
 // takeApplied answers proposals with the results of an entry of the own log, which is of a term.
@@ -312,7 +312,7 @@ func (w *waiters) settleResults(results []wire.Result) {
 		w.answerProposal(p, answer{result: *r})
 	}
 	if requeued {
-		w.signal()
+		w.wakeOwner()
 	}
 }
 
@@ -324,7 +324,7 @@ func (w *waiters) fenceTerm(term uint64) {
 			w.requeueProposal(p)
 		}
 	}
-	w.signal()
+	w.wakeOwner()
 }
 
 // noteJump says that a snapshot of the given term replaced part of the log: what
@@ -347,7 +347,7 @@ func (w *waiters) noteJump(term uint64) {
 func (w *waiters) abandonProposal(p *proposal, unserved error) answer {
 	w.mu.Lock()
 	w.dropProposal(p, unserved)
-	w.compactLane(w.lane(p.kind))
+	w.compactLane(w.laneOf(p.kind))
 	w.mu.Unlock()
 	return <-p.answer
 }
@@ -383,7 +383,7 @@ func (w *waiters) failQueued(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, lane := range []*lane{&w.urgent, &w.screens} {
-		for p := lane.pop(); p != nil; p = lane.pop() {
+		for p := lane.popWaiter(); p != nil; p = lane.popWaiter() {
 			if p.state == proposalQueued {
 				proposalsRefused.Inc()
 				w.answerProposal(p, answer{err: err})
@@ -411,15 +411,16 @@ func (w *waiters) endAll() {
 	}
 }
 
-// queued is how many records wait for an attempt; those given up meanwhile count.
-func (w *waiters) queued() int {
+// countQueued returns how many records wait for an attempt. Records that their callers have
+// given up count until they are taken out.
+func (w *waiters) countQueued() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.urgent.len() + w.screens.len()
 }
 
-// waiting returns how many proposals have no answer yet.
-func (w *waiters) waiting() int {
+// countWaiting returns how many proposals have no answer yet.
+func (w *waiters) countWaiting() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.count

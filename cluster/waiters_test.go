@@ -60,7 +60,7 @@ func TestWaitersOwnLogAnswers(t *testing.T) {
 	requireAnswer(t, p, wire.Applied, nil)
 	w.takeReplied(result(w, attempts[0].seq, wire.Applied, 3)) // The slower of the two ways.
 	require.Empty(t, p.answer)
-	require.Zero(t, w.waiting())
+	require.Zero(t, w.countWaiting())
 	require.Zero(t, w.bytes)
 }
 
@@ -127,7 +127,7 @@ func TestWaitersJumpIsUnknown(t *testing.T) {
 	requireAnswer(t, old, 0, wire.ErrUnknown)
 	requireNoAnswer(t, fresh)
 	requireNoAnswer(t, queued)
-	require.Equal(t, 2, w.waiting())
+	require.Equal(t, 2, w.countWaiting())
 }
 
 func TestWaitersDeadline(t *testing.T) {
@@ -141,7 +141,7 @@ func TestWaitersDeadline(t *testing.T) {
 		require.ErrorIs(t, err, wire.ErrOverloaded, "what was never sent certainly did not happen")
 		_, err = w.awaitAnswer(ctx, sent, func() error { return wire.ErrOverloaded })
 		require.ErrorIs(t, err, wire.ErrUnknown)
-		require.Zero(t, w.waiting())
+		require.Zero(t, w.countWaiting())
 		require.Empty(t, takeAll(w, 3), "nobody waits for it any more")
 	})
 }
@@ -162,7 +162,7 @@ func TestWaitersBounds(t *testing.T) {
 	_, err = w.admitRecord(wire.KindDisposition, nil)
 	require.ErrorIs(t, err, wire.ErrOverloaded)
 	w.failQueued(wire.ErrNoLeader)
-	require.Zero(t, w.waiting())
+	require.Zero(t, w.countWaiting())
 	_, err = w.admitRecord(wire.KindScreen, nil)
 	require.NoError(t, err)
 }
@@ -212,21 +212,21 @@ func TestLaneKeepsOrder(t *testing.T) {
 		items[i] = &proposal{seq: uint64(i)}
 	}
 	for _, p := range items[:600] {
-		l.push(p)
+		l.pushWaiter(p)
 	}
 	for _, p := range items[:500] {
-		require.Same(t, p, l.pop())
+		require.Same(t, p, l.popWaiter())
 	}
 	for _, p := range items[600:] {
-		l.push(p)
+		l.pushWaiter(p)
 	}
 	for i := 499; i >= 0; i-- {
 		l.pushFront(items[i])
 	}
 	for _, p := range items {
-		require.Same(t, p, l.pop())
+		require.Same(t, p, l.popWaiter())
 	}
-	require.Nil(t, l.pop())
+	require.Nil(t, l.popWaiter())
 }
 
 func TestFateOfRaftErrors(t *testing.T) {

@@ -57,11 +57,11 @@ func (c *Certificates) Check(id string, now time.Time) error {
 // Load reads the files and makes of them what node id may prove itself with; now is
 // the clock by which dates are judged, then and later.
 func (c *Certificates) Load(id string, now func() time.Time) (*Authority, error) {
-	files, err := c.read()
+	files, err := c.readFiles()
 	if err != nil {
 		return nil, err
 	}
-	return files.authority(id, now)
+	return files.makeAuthority(id, now)
 }
 
 // certificateFiles are the contents of the three files, the file names beside them.
@@ -70,11 +70,11 @@ type certificateFiles struct {
 	cert, key, ca []byte
 }
 
-func (f *certificateFiles) equal(other *certificateFiles) bool {
+func (f *certificateFiles) sameFiles(other *certificateFiles) bool {
 	return other != nil && bytes.Equal(f.cert, other.cert) && bytes.Equal(f.key, other.key) && bytes.Equal(f.ca, other.ca)
 }
 
-func (c *Certificates) read() (*certificateFiles, error) {
+func (c *Certificates) readFiles() (*certificateFiles, error) {
 	f := &certificateFiles{names: c}
 	for _, file := range []struct {
 		name string
@@ -102,9 +102,9 @@ func readBounded(name string) ([]byte, error) {
 	return data, err
 }
 
-// authority makes of the files what node id may prove itself with; now is the clock
+// makeAuthority makes of the files what node id may prove itself with; now is the clock
 // by which dates are judged, then and later.
-func (f *certificateFiles) authority(id string, now func() time.Time) (*Authority, error) {
+func (f *certificateFiles) makeAuthority(id string, now func() time.Time) (*Authority, error) {
 	pool, err := parseAuthorities(f.ca)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %s: %w", f.names.CA, err)
@@ -123,7 +123,7 @@ func (f *certificateFiles) authority(id string, now func() time.Time) (*Authorit
 		err = fmt.Errorf("it is node %q's, and this node is %q", named, id)
 	}
 	if err == nil {
-		a.until, err = a.verify(chain)
+		a.until, err = a.verifyChain(chain)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.names.Cert, err)
@@ -203,11 +203,11 @@ func OpenCertificates(files Certificates, id string, now func() time.Time, log *
 	if k.files.Every == 0 {
 		k.files.Every = certificatesEvery
 	}
-	used, err := k.files.read()
+	used, err := k.files.readFiles()
 	if err != nil {
 		return nil, err
 	}
-	a, err := used.authority(k.id, k.now)
+	a, err := used.makeAuthority(k.id, k.now)
 	if err != nil {
 		return nil, err
 	}
@@ -236,27 +236,27 @@ func (k *Keeper) Run(stop <-chan struct{}) {
 		case <-stop:
 			return
 		case <-ticker.C:
-			k.look()
+			k.lookForFiles()
 		}
 	}
 }
 
-// look takes new files into use. Bad ones change nothing. They are complained of
+// lookForFiles takes new files into use. Bad ones change nothing. They are complained of
 // when they are still bad at the next look: a certificate and its key cannot be
 // replaced in one instant.
-func (k *Keeper) look() {
+func (k *Keeper) lookForFiles() {
 	defer k.watchExpiry()
-	files, err := k.files.read()
-	if err == nil && files.equal(k.used) {
+	files, err := k.files.readFiles()
+	if err == nil && files.sameFiles(k.used) {
 		k.bad = ""
 		return
 	}
 	var a *Authority
 	if err == nil {
-		a, err = files.authority(k.id, k.now)
+		a, err = files.makeAuthority(k.id, k.now)
 	}
 	if err != nil {
-		k.complain(err.Error())
+		k.complainOnce(err.Error())
 		return
 	}
 	before := k.current.Swap(a)
@@ -268,7 +268,7 @@ func (k *Keeper) look() {
 	}
 }
 
-func (k *Keeper) complain(reason string) {
+func (k *Keeper) complainOnce(reason string) {
 	now := time.Now()
 	if k.bad == "" {
 		k.bad, k.badTold = "seen once", time.Time{}

@@ -166,11 +166,11 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 	changes := 0
 	k.changed = func() { changes++ }
 	first := k.current.Load()
-	k.look()
+	k.lookForFiles()
 	require.Same(t, first, k.current.Load())
 
 	root.Write(dir, "n1", []*porttest.Issuer{root}, nil)
-	k.look()
+	k.lookForFiles()
 	second := k.current.Load()
 	require.NotEqual(t, first.own.Certificate, second.own.Certificate)
 	require.Zero(t, changes, "the authorities are the same")
@@ -178,7 +178,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 
 	other := porttest.New(t, "other", nil)
 	root.Write(dir, "n1", []*porttest.Issuer{root, other}, nil)
-	k.look()
+	k.lookForFiles()
 	require.Equal(t, 1, changes)
 	var third *Authority
 
@@ -197,16 +197,16 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 		"foreign": func() { other.Write(dir, "n1", []*porttest.Issuer{root}, nil) },
 	} {
 		root.Write(dir, "n1", []*porttest.Issuer{root, other}, nil)
-		k.look()
+		k.lookForFiles()
 		third = k.current.Load()
 		log.Reset()
 		damage()
 		before := certificateErrors.Get()
-		k.look()
+		k.lookForFiles()
 		require.Same(t, third, k.current.Load(), name)
 		require.Empty(t, log.String(), "%s: perhaps half written", name)
-		k.look()
-		k.look()
+		k.lookForFiles()
+		k.lookForFiles()
 		require.Same(t, third, k.current.Load(), name)
 		require.Equal(t, 1, strings.Count(log.String(), "of no use"), name)
 		require.Equal(t, before+1, certificateErrors.Get(), name)
@@ -219,19 +219,19 @@ func TestCertificateExpiryIsTold(t *testing.T) {
 	shift := time.Duration(0)
 	clock := func() time.Time { return time.Now().Add(shift) }
 	k, log := keeperOf(t, root.Files("n1", porttest.Ends(until)), clock)
-	k.look()
+	k.lookForFiles()
 	require.Empty(t, log.String(), "31 days are long")
 	require.InDelta(t, 31*24*3600, k.gauge.Get(), 60)
 
 	shift = 2 * 24 * time.Hour
-	k.look()
-	k.look()
+	k.lookForFiles()
+	k.lookForFiles()
 	require.Equal(t, 1, strings.Count(log.String(), "ends soon"))
 	require.InDelta(t, 29*24*3600, k.gauge.Get(), 60)
 
 	log.Reset()
 	shift, k.expTold = 32*24*time.Hour, time.Time{}
-	k.look()
+	k.lookForFiles()
 	require.Contains(t, log.String(), "has ended")
 	require.InDelta(t, -24*3600, k.gauge.Get(), 60)
 

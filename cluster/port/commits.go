@@ -36,10 +36,10 @@ func isHeartbeat(request *raft.AppendEntriesRequest) bool {
 	return request.PrevLogEntry == 0 && request.PrevLogTerm == 0 && len(request.Entries) == 0 && request.LeaderCommitIndex == 0
 }
 
-// laden is a heartbeat with what is committed, or as it was where nothing can be said. term
+// loadHeartbeat adds to a heartbeat what is committed, where something can be said. term
 // is asked after the commit index was read: what this node knew to be committed while it
 // led the heartbeat's term is committed in the log of that leader.
-func (a *acks) laden(id raft.ServerID, request *raft.AppendEntriesRequest, term func() uint64) *raft.AppendEntriesRequest {
+func (a *acks) loadHeartbeat(id raft.ServerID, request *raft.AppendEntriesRequest, term func() uint64) *raft.AppendEntriesRequest {
 	if a.commit == nil {
 		return request
 	}
@@ -58,8 +58,8 @@ func (a *acks) laden(id raft.ServerID, request *raft.AppendEntriesRequest, term 
 	return &more
 }
 
-// answered takes a follower's answer to an append.
-func (a *acks) answered(id raft.ServerID, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) {
+// noteAnswer takes a follower's answer to an append.
+func (a *acks) noteAnswer(id raft.ServerID, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) {
 	newest := endOf(request)
 	if newest.index == 0 {
 		return
@@ -101,8 +101,8 @@ type heard struct {
 	refused uint64                // An append of our own behind this entry was refused.
 }
 
-// learn takes the peer's word: as leader of a term it knows index to be committed.
-func (h *heard) learn(term, index uint64) {
+// learnCommitted takes the peer's word: as leader of a term it knows index to be committed.
+func (h *heard) learnCommitted(term, index uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if term < h.term || term == h.term && index <= h.commit {
@@ -115,8 +115,8 @@ func (h *heard) learn(term, index uint64) {
 	}
 }
 
-// passing notes an append on its way to raft, and has it tell what is known better.
-func (h *heard) passing(request *raft.AppendEntriesRequest) {
+// notePassing notes an append on its way to raft, and has it tell what is known better.
+func (h *heard) notePassing(request *raft.AppendEntriesRequest) {
 	end := endOf(request)
 	if end.index == 0 {
 		return
@@ -135,8 +135,8 @@ func (h *heard) passing(request *raft.AppendEntriesRequest) {
 	h.told = max(h.told, request.LeaderCommitIndex)
 }
 
-// append is the peer's word as an append, behind the last one of its own.
-func (h *heard) append() (raft.RPC, bool) {
+// appendOf is the peer's word as an append, behind the last one of its own.
+func (h *heard) appendOf() (raft.RPC, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	select {

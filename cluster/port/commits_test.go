@@ -89,24 +89,24 @@ func TestLeadersWordIsAnAppend(t *testing.T) {
 	to.Committed("n1", 6, 20) // The word of another term says nothing of this one's entries.
 	require.EqualValues(t, 9, exchanged(t, from, to, entries(10, 9), true).LeaderCommitIndex)
 	in := to.inbound["n1"]
-	_, any := in.heard.append()
+	_, any := in.heard.appendOf()
 	require.False(t, any)
 }
 
 // TestLeadersWordIsNotRepeatedToWhoIsBehind: raft logs what it refuses.
 func TestLeadersWordIsNotRepeatedToWhoIsBehind(t *testing.T) {
 	h := &heard{wake: make(chan struct{}, 1)}
-	h.passing(&raft.AppendEntriesRequest{Term: 5, PrevLogEntry: 100, PrevLogTerm: 4})
-	h.learn(5, 90)
-	word, any := h.append()
+	h.notePassing(&raft.AppendEntriesRequest{Term: 5, PrevLogEntry: 100, PrevLogTerm: 4})
+	h.learnCommitted(5, 90)
+	word, any := h.appendOf()
 	require.True(t, any)
 	word.Respond(&raft.AppendEntriesResponse{Success: false}, nil)
-	h.learn(5, 95)
-	_, any = h.append()
+	h.learnCommitted(5, 95)
+	_, any = h.appendOf()
 	require.False(t, any)
-	h.passing(&raft.AppendEntriesRequest{Term: 5, PrevLogEntry: 100, PrevLogTerm: 4, Entries: []*raft.Log{{Index: 101, Term: 5}}})
-	h.learn(5, 101)
-	word, any = h.append()
+	h.notePassing(&raft.AppendEntriesRequest{Term: 5, PrevLogEntry: 100, PrevLogTerm: 4, Entries: []*raft.Log{{Index: 101, Term: 5}}})
+	h.learnCommitted(5, 101)
+	word, any = h.appendOf()
 	require.True(t, any)
 	require.EqualValues(t, 101, word.Command.(*raft.AppendEntriesRequest).LeaderCommitIndex)
 }

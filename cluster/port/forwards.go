@@ -49,8 +49,8 @@ const (
 	resultRoom = 80
 )
 
-// encode writes a frame of records.
-func (m *ForwardCall) encode() ([]byte, bool) {
+// encodeFrame writes a frame of records.
+func (m *ForwardCall) encodeFrame() ([]byte, bool) {
 	if m.Count < 0 || m.Records == nil {
 		return nil, false
 	}
@@ -60,8 +60,8 @@ func (m *ForwardCall) encode() ([]byte, bool) {
 	return appendMember(out, 5, m.Process), true
 }
 
-// encode writes what became of a frame.
-func (m *ForwardReply) encode() ([]byte, bool) {
+// encodeFrame writes what became of a frame.
+func (m *ForwardReply) encodeFrame() ([]byte, bool) {
 	room, members := callRoom, uint64(1)
 	for i := range m.Results {
 		room += resultRoom + len(m.Results[i].Data)
@@ -113,7 +113,7 @@ type plainReader struct {
 	other bool
 }
 
-func (r *plainReader) head(major byte) uint64 {
+func (r *plainReader) readHead(major byte) uint64 {
 	if len(r.data) == 0 || r.data[0]>>5 != major {
 		r.other = true
 		return 0
@@ -136,16 +136,16 @@ func (r *plainReader) head(major byte) uint64 {
 	return n
 }
 
-// bounded is a number up to most.
-func (r *plainReader) bounded(most uint64) uint64 {
-	n := r.head(cborNumber)
+// readBounded reads a number that may be as high as most.
+func (r *plainReader) readBounded(most uint64) uint64 {
+	n := r.readHead(cborNumber)
 	r.other = r.other || n > most
 	return n
 }
 
-// bytes are those of the message itself, not a copy.
-func (r *plainReader) bytes() []byte {
-	n := r.head(cborBytes)
+// readBytes reads bytes without a copy: they are those of the message.
+func (r *plainReader) readBytes() []byte {
+	n := r.readHead(cborBytes)
 	if r.other || n > uint64(len(r.data)) {
 		r.other = true
 		return nil
@@ -155,29 +155,29 @@ func (r *plainReader) bytes() []byte {
 	return out
 }
 
-// member is the number of the next member, which is to be above the one before.
-func (r *plainReader) member(before uint64) uint64 {
-	number := r.head(cborNumber)
+// readMember reads the number of the next member. Each number is above the one before.
+func (r *plainReader) readMember(before uint64) uint64 {
+	number := r.readHead(cborNumber)
 	r.other = r.other || number <= before
 	return number
 }
 
-// decode reads a frame of records; false: it is not plain.
-func (m *ForwardCall) decode(data []byte) bool {
+// decodeFrame reads a frame of records; false: it is not plain.
+func (m *ForwardCall) decodeFrame(data []byte) bool {
 	r, got := plainReader{data: data}, ForwardCall{}
 	number := uint64(0)
-	for left := r.head(cborMap); left > 0 && !r.other; left-- {
-		switch number = r.member(number); number {
+	for left := r.readHead(cborMap); left > 0 && !r.other; left-- {
+		switch number = r.readMember(number); number {
 		case 1:
-			got.Term = r.head(cborNumber)
+			got.Term = r.readHead(cborNumber)
 		case 2:
-			got.Number = r.head(cborNumber)
+			got.Number = r.readHead(cborNumber)
 		case 3:
-			got.Count = int(r.bounded(math.MaxInt32))
+			got.Count = int(r.readBounded(math.MaxInt32))
 		case 4:
-			got.Records = r.bytes()
+			got.Records = r.readBytes()
 		case 5:
-			got.Process = r.head(cborNumber)
+			got.Process = r.readHead(cborNumber)
 		default:
 			return false
 		}
@@ -192,22 +192,22 @@ func (m *ForwardCall) decode(data []byte) bool {
 // leastResult is how few bytes a result can take.
 const leastResult = 5
 
-// decode reads what became of a frame; false: it is not plain.
-func (m *ForwardReply) decode(data []byte) bool {
+// decodeFrame reads what became of a frame; false: it is not plain.
+func (m *ForwardReply) decodeFrame(data []byte) bool {
 	r, got := plainReader{data: data}, ForwardReply{}
 	number := uint64(0)
-	for left := r.head(cborMap); left > 0 && !r.other; left-- {
-		switch number = r.member(number); number {
+	for left := r.readHead(cborMap); left > 0 && !r.other; left-- {
+		switch number = r.readMember(number); number {
 		case 1:
-			got.Fate = uint8(r.bounded(math.MaxUint8))
+			got.Fate = uint8(r.readBounded(math.MaxUint8))
 		case 2:
-			count := r.head(cborList)
+			count := r.readHead(cborList)
 			if r.other || count == 0 || count > uint64(len(r.data)/leastResult) {
 				return false
 			}
 			got.Results = make([]wire.Result, count)
 			for i := range got.Results {
-				r.result(&got.Results[i])
+				r.readResult(&got.Results[i])
 			}
 		default:
 			return false
@@ -220,32 +220,32 @@ func (m *ForwardReply) decode(data []byte) bool {
 	return true
 }
 
-func (r *plainReader) result(into *wire.Result) {
+func (r *plainReader) readResult(into *wire.Result) {
 	number := uint64(0)
-	for left := r.head(cborMap); left > 0 && !r.other; left-- {
-		switch number = r.member(number); number {
+	for left := r.readHead(cborMap); left > 0 && !r.other; left-- {
+		switch number = r.readMember(number); number {
 		case 1:
-			into.Code = wire.Code(r.bounded(math.MaxUint8))
+			into.Code = wire.Code(r.readBounded(math.MaxUint8))
 		case 2:
-			into.Refusal = wire.Refusal(r.bounded(math.MaxUint8))
+			into.Refusal = wire.Refusal(r.readBounded(math.MaxUint8))
 		case 3:
-			into.Origin = uint16(r.bounded(math.MaxUint16))
+			into.Origin = uint16(r.readBounded(math.MaxUint16))
 		case 4:
-			into.Seq = r.head(cborNumber)
+			into.Seq = r.readHead(cborNumber)
 		case 5:
-			into.Index = r.head(cborNumber)
+			into.Index = r.readHead(cborNumber)
 		case 6:
-			into.Term = r.head(cborNumber)
+			into.Term = r.readHead(cborNumber)
 		case 7:
-			into.Leaf = r.head(cborNumber)
+			into.Leaf = r.readHead(cborNumber)
 		case 8:
-			into.Data = r.bytes()
+			into.Data = r.readBytes()
 		case 9:
-			into.Time = engine.Time(r.bounded(math.MaxInt64))
+			into.Time = engine.Time(r.readBounded(math.MaxInt64))
 		case 10:
-			into.State = engine.Status(r.bounded(math.MaxUint8))
+			into.State = engine.Status(r.readBounded(math.MaxUint8))
 		case 11:
-			into.Value = r.head(cborNumber)
+			into.Value = r.readHead(cborNumber)
 		default:
 			r.other = true
 		}

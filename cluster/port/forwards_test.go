@@ -36,10 +36,10 @@ func TestForwardsAreTheLibrarysBytes(t *testing.T) {
 		n := func() uint64 { return numbers[random.IntN(len(numbers))] }
 		call := &ForwardCall{Term: n(), Number: n(), Process: n(), Count: int(n() & math.MaxInt32), Records: make([]byte, random.IntN(300))}
 		want := wire.Encode(call)
-		require.Equal(t, want, encode(call), "%+v", call)
+		require.Equal(t, want, encodePayload(call), "%+v", call)
 		var gotCall, libraryCall ForwardCall
 		require.NoError(t, decodeMessage(want, &libraryCall))
-		require.True(t, gotCall.decode(want))
+		require.True(t, gotCall.decodeFrame(want))
 		require.Equal(t, libraryCall, gotCall)
 
 		reply := &ForwardReply{Fate: uint8(n())}
@@ -47,10 +47,10 @@ func TestForwardsAreTheLibrarysBytes(t *testing.T) {
 			reply.Results = append(reply.Results, someResult(random))
 		}
 		want = wire.Encode(reply)
-		require.Equal(t, want, encode(reply), "%+v", reply)
+		require.Equal(t, want, encodePayload(reply), "%+v", reply)
 		var got, library ForwardReply
 		require.NoError(t, decodeMessage(want, &library))
-		require.True(t, got.decode(want))
+		require.True(t, got.decodeFrame(want))
 		require.Equal(t, library, got)
 	}
 	for name, odd := range map[string]any{
@@ -60,28 +60,28 @@ func TestForwardsAreTheLibrarysBytes(t *testing.T) {
 		"an empty reply":      &ForwardReply{},
 		"results that are no": &ForwardReply{Results: []wire.Result{}},
 	} {
-		require.Equal(t, wire.Encode(odd), encode(odd), name)
+		require.Equal(t, wire.Encode(odd), encodePayload(odd), name)
 	}
 	var back ForwardReply
-	require.NoError(t, decode(encode(&ForwardReply{Results: []wire.Result{{Code: wire.Applied, Time: -1}}}), &back))
+	require.NoError(t, decodePayload(encodePayload(&ForwardReply{Results: []wire.Result{{Code: wire.Applied, Time: -1}}}), &back))
 	require.Equal(t, engine.Time(-1), back.Results[0].Time)
 }
 
 // Whatever bytes come: where the short way reads a message, the library reads the same.
 func FuzzForwards(f *testing.F) {
 	random := rand.New(rand.NewPCG(5, 6))
-	f.Add(encode(&ForwardCall{Term: 3, Number: 9, Process: 1 << 60, Count: 2, Records: []byte("records")}))
-	f.Add(encode(&ForwardReply{Fate: 1}))
-	f.Add(encode(&ForwardReply{Results: []wire.Result{someResult(random), someResult(random)}}))
+	f.Add(encodePayload(&ForwardCall{Term: 3, Number: 9, Process: 1 << 60, Count: 2, Records: []byte("records")}))
+	f.Add(encodePayload(&ForwardReply{Fate: 1}))
+	f.Add(encodePayload(&ForwardReply{Results: []wire.Result{someResult(random), someResult(random)}}))
 	f.Add([]byte{0xa1, 0x02, 0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}) // More results than bytes.
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var call, libraryCall ForwardCall
-		if call.decode(data) {
+		if call.decodeFrame(data) {
 			require.NoError(t, decodeMessage(data, &libraryCall))
 			require.Equal(t, fmt.Sprintf("%+v", libraryCall), fmt.Sprintf("%+v", call))
 		}
 		var reply, libraryReply ForwardReply
-		if reply.decode(data) {
+		if reply.decodeFrame(data) {
 			require.NoError(t, decodeMessage(data, &libraryReply))
 			require.Equal(t, fmt.Sprintf("%+v", libraryReply), fmt.Sprintf("%+v", reply))
 		}
@@ -95,11 +95,11 @@ func BenchmarkForwards(b *testing.B) {
 		for i := range count {
 			reply.Results = append(reply.Results, wire.Result{Code: wire.Applied, Origin: 3, Seq: 1 << 62, Index: 1 << 20, Term: 3, Leaf: 1 << 21, Data: make([]byte, 420), Time: 1 << 60, Value: uint64(i)})
 		}
-		for name, read := range map[string]func(data []byte, into *ForwardReply) error{"plain": decode[ForwardReply], "library": func(data []byte, into *ForwardReply) error { return decodeMessage(data, into) }} {
+		for name, read := range map[string]func(data []byte, into *ForwardReply) error{"plain": decodePayload[ForwardReply], "library": func(data []byte, into *ForwardReply) error { return decodeMessage(data, into) }} {
 			b.Run(fmt.Sprintf("%s/%d", name, count), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					data := encode(reply)
+					data := encodePayload(reply)
 					if name == "library" {
 						data = wire.Encode(reply)
 					}

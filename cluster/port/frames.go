@@ -96,26 +96,26 @@ func decodeMessage(data []byte, v any) error {
 	return nil
 }
 
-// encode makes a message's bytes: none of an empty one.
-func encode(message any) []byte {
+// encodePayload returns the bytes of a message: none where the message has no members.
+func encodePayload(message any) []byte {
 	if isEmpty(reflect.TypeOf(message)) {
 		return nil
 	}
-	if plain, is := message.(interface{ encode() ([]byte, bool) }); is {
-		if out, ok := plain.encode(); ok {
+	if plain, is := message.(interface{ encodeFrame() ([]byte, bool) }); is {
+		if out, ok := plain.encodeFrame(); ok {
 			return out
 		}
 	}
 	return wire.Encode(message)
 }
 
-// decode reads a message; of an empty one nothing is looked at. Bytes in it may be those
+// decodePayload reads a message. Of a message without members it reads nothing. Bytes in the message may be those
 // of the payload.
-func decode[M any](payload []byte, into *M) error {
+func decodePayload[M any](payload []byte, into *M) error {
 	if isEmpty(reflect.TypeFor[M]()) {
 		return nil
 	}
-	if plain, is := any(into).(interface{ decode(data []byte) bool }); is && plain.decode(payload) {
+	if plain, is := any(into).(interface{ decodeFrame(data []byte) bool }); is && plain.decodeFrame(payload) {
 		return nil
 	}
 	return decodeMessage(payload, into)

@@ -50,8 +50,8 @@ func newGuests(most, mostOfOne int) *guests {
 	return &guests{max: most, maxWho: mostOfOne, open: make(map[net.Conn]*guest)}
 }
 
-// add notes a connection; false once shut.
-func (a *guests) add(conn net.Conn, g *guest) bool {
+// addGuest notes a connection; false once shut.
+func (a *guests) addGuest(conn net.Conn, g *guest) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.shutUp {
@@ -89,14 +89,14 @@ func (a *guests) endOldest(who string) {
 	}
 }
 
-func (a *guests) forget(conn net.Conn) {
+func (a *guests) forgetGuest(conn net.Conn) {
 	a.mu.Lock()
 	delete(a.open, conn)
 	a.mu.Unlock()
 }
 
-// end closes the connections of which judge says so.
-func (a *guests) end(judge func(*guest) bool) {
+// endGuests closes the connections for which judge returns true.
+func (a *guests) endGuests(judge func(*guest) bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for conn, g := range a.open {
@@ -107,8 +107,8 @@ func (a *guests) end(judge func(*guest) bool) {
 	}
 }
 
-// shut closes all connections and lets no more in.
-func (a *guests) shut() {
+// shutDoor closes all connections and lets no more in.
+func (a *guests) shutDoor() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.shutUp = true
@@ -117,7 +117,7 @@ func (a *guests) shut() {
 	}
 }
 
-func (a *guests) closed() bool {
+func (a *guests) isShut() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.shutUp
@@ -147,7 +147,7 @@ type pace struct {
 	of map[string]*rate.Limiter
 }
 
-func (p *pace) allow(network string, now time.Time) bool {
+func (p *pace) allowOne(network string, now time.Time) bool {
 	limiter := p.of[network]
 	if limiter == nil {
 		if p.of == nil || len(p.of) >= networksPaced {
@@ -167,7 +167,7 @@ type refusals struct {
 	silent int
 }
 
-func (r *refusals) tell(log *slog.Logger, what string, conn net.Conn, err error) {
+func (r *refusals) tellRefusal(log *slog.Logger, what string, conn net.Conn, err error) {
 	if errors.Is(err, net.ErrClosed) { // By this node: it stops, or made room.
 		log.Debug(what, "addr", conn.RemoteAddr().String(), "error", err)
 		return

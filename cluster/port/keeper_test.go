@@ -42,11 +42,11 @@ func TestAProofTakenBackMeanwhile(t *testing.T) {
 	friend := given(t, old.Files("n2", nil), "n2")
 	chain := []*x509.Certificate{friend.own.Leaf}
 	m := &Mux{authority: func() *Authority { return after }, peers: newGuests(4, 4), dialled: newGuests(4, 4)}
-	require.False(t, m.keep(m.peers, fakeConn{from: "a"}, &proven{who: "n2", by: before, chain: chain}))
+	require.False(t, m.keepConn(m.peers, fakeConn{from: "a"}, &proven{who: "n2", by: before, chain: chain}))
 	open, _ := counted(m.peers)
 	require.Zero(t, open)
 	m.authority = func() *Authority { return before }
-	require.True(t, m.keep(m.peers, fakeConn{from: "a"}, &proven{who: "n2", by: before, chain: chain}))
+	require.True(t, m.keepConn(m.peers, fakeConn{from: "a"}, &proven{who: "n2", by: before, chain: chain}))
 }
 
 func TestKeyFileForEverybodyIsToldOf(t *testing.T) {

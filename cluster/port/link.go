@@ -66,8 +66,8 @@ type reply struct {
 	err     error
 }
 
-// current returns the open connection, dialling when there is none.
-func (l *Link) current(ctx context.Context) (*linkConn, error) {
+// currentConn returns the open connection, dialling when there is none.
+func (l *Link) currentConn(ctx context.Context) (*linkConn, error) {
 	select {
 	case l.dialing <- struct{}{}:
 		defer func() { <-l.dialing }()
@@ -103,7 +103,7 @@ func (l *Link) current(ctx context.Context) (*linkConn, error) {
 		Conn: raw, buffer: bufio.NewWriterSize(raw, linkWriteBuffer),
 		pending: make(map[uint64]chan reply), down: make(chan struct{}),
 	}
-	go l.conn.read()
+	go l.conn.readAnswers()
 	return l.conn, nil
 }
 
@@ -114,7 +114,7 @@ func (l *Link) Close() {
 	conn := l.conn
 	l.mu.Unlock()
 	if conn != nil {
-		conn.fail(net.ErrClosed)
+		conn.failConn(net.ErrClosed)
 	}
 }
 
@@ -131,34 +131,34 @@ func Ask[A any](ctx context.Context, l *Link, question Request[A]) (*A, error) {
 		defer cancel()
 	}
 	answer := new(A)
-	payload, err := l.callRaw(ctx, question.kind(*answer), encode(question))
+	payload, err := l.callRaw(ctx, question.kind(*answer), encodePayload(question))
 	if err != nil {
 		callErrors.Inc()
 		return answer, err
 	}
-	return answer, decode(payload, answer)
+	return answer, decodePayload(payload, answer)
 }
 
 func (l *Link) callRaw(ctx context.Context, kind Kind, payload []byte) ([]byte, error) {
-	conn, err := l.current(ctx)
+	conn, err := l.currentConn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
-	number, result, err := conn.begin()
+	number, result, err := conn.beginCall()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
-	if err := conn.send(kind, number, payload); err != nil {
-		conn.fail(err)
+	if err := conn.sendFrame(kind, number, payload); err != nil {
+		conn.failConn(err)
 		return nil, fmt.Errorf("%w: %w", ErrLinkDown, err)
 	}
 	select {
 	case r := <-result:
 		return r.payload, r.err
 	case <-ctx.Done():
-		silent := conn.give(number)
+		silent := conn.giveUp(number)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) && silent >= silenceMax {
-			conn.fail(errors.New("no answer in time")) // A hole in the network looks like this.
+			conn.failConn(errors.New("no answer in time")) // A hole in the network looks like this.
 		}
 		return nil, fmt.Errorf("%w: %w", ErrLinkDown, ctx.Err())
 	}
@@ -173,7 +173,7 @@ func (c *linkConn) isDown() bool {
 	}
 }
 
-func (c *linkConn) begin() (uint64, chan reply, error) {
+func (c *linkConn) beginCall() (uint64, chan reply, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -188,7 +188,7 @@ func (c *linkConn) begin() (uint64, chan reply, error) {
 	return c.next, result, nil
 }
 
-func (c *linkConn) send(kind Kind, number uint64, payload []byte) error {
+func (c *linkConn) sendFrame(kind Kind, number uint64, payload []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if err := c.SetWriteDeadline(time.Now().Add(handshakePatience)); err != nil {
@@ -201,9 +201,9 @@ func (c *linkConn) send(kind Kind, number uint64, payload []byte) error {
 	return c.buffer.Flush()
 }
 
-// give gives a call up and returns for how long the peer has owed an answer and said
+// giveUp gives a call up and returns for how long the peer has owed an answer and said
 // nothing.
-func (c *linkConn) give(number uint64) (silent time.Duration) {
+func (c *linkConn) giveUp(number uint64) (silent time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.pending, number)
@@ -213,16 +213,16 @@ func (c *linkConn) give(number uint64) (silent time.Duration) {
 	return time.Since(c.owing)
 }
 
-// heard notes that the peer said something. Called with mu held.
-func (c *linkConn) heard() {
+// noteHeard notes that the peer said something. Called with mu held.
+func (c *linkConn) noteHeard() {
 	c.owing = time.Time{}
 	if len(c.pending) > 0 {
 		c.owing = time.Now()
 	}
 }
 
-// fail closes the connection; every call that waits learns it.
-func (c *linkConn) fail(err error) {
+// failConn closes the connection; every call that waits learns it.
+func (c *linkConn) failConn(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -237,13 +237,13 @@ func (c *linkConn) fail(err error) {
 	}
 }
 
-// read is the connection's goroutine: it hands answers to who waits for them.
-func (c *linkConn) read() {
+// readAnswers is the connection's goroutine: it hands answers to who waits for them.
+func (c *linkConn) readAnswers() {
 	in := bufio.NewReaderSize(c.Conn, linkReadBuffer)
 	for {
 		kind, number, payload, err := readCall(in)
 		if err != nil {
-			c.fail(err)
+			c.failConn(err)
 			return
 		}
 		r := reply{payload: payload}
@@ -255,7 +255,7 @@ func (c *linkConn) read() {
 			delete(c.pending, number)
 			result <- r
 		}
-		c.heard()
+		c.noteHeard()
 		c.mu.Unlock()
 	}
 }

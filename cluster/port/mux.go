@@ -93,54 +93,54 @@ func (m *Mux) Addr() string { return m.listener.Addr().String() }
 func (m *Mux) Open(d Door) {
 	m.door = d
 	m.done.Add(1)
-	go m.serve()
+	go m.acceptConns()
 }
 
-// serve accepts until close.
-func (m *Mux) serve() {
+// acceptConns accepts until close.
+func (m *Mux) acceptConns() {
 	defer m.done.Done()
 	var limits pace
 	for {
 		conn, err := m.listener.Accept()
 		switch {
-		case err != nil && m.strangers.closed():
+		case err != nil && m.strangers.isShut():
 			return
 		case err != nil:
 			time.Sleep(acceptPause)
 			continue
 		}
 		network := networkOf(conn)
-		if !limits.allow(network, time.Now()) {
+		if !limits.allowOne(network, time.Now()) {
 			handshakesRefused.Inc()
 			conn.Close()
 			continue
 		}
-		if !m.strangers.add(conn, &guest{who: network}) {
+		if !m.strangers.addGuest(conn, &guest{who: network}) {
 			conn.Close()
 			continue
 		}
 		m.done.Add(1)
-		go m.receive(conn)
+		go m.receiveConn(conn)
 	}
 }
 
-// receive brings one connection through the door and to whom it wants.
-func (m *Mux) receive(raw net.Conn) {
+// receiveConn lets one connection prove itself and hands it to the service that it asks for.
+func (m *Mux) receiveConn(raw net.Conn) {
 	defer m.done.Done()
 	defer raw.Close()
-	in, err := m.admit(raw)
-	m.strangers.forget(raw)
+	in, err := m.admitConn(raw)
+	m.strangers.forgetGuest(raw)
 	if err != nil {
 		handshakesRefused.Inc()
 		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // Probes that only connect are no news, nor a peer that ends.
-			m.refusals.tell(m.log, "a connection to the port between nodes is refused", raw, err)
+			m.refusals.tellRefusal(m.log, "a connection to the port between nodes is refused", raw, err)
 		}
 		return
 	}
-	if !m.keep(m.peers, raw, in) {
+	if !m.keepConn(m.peers, raw, in) {
 		return
 	}
-	defer m.peers.forget(raw)
+	defer m.peers.forgetGuest(raw)
 	switch in.protocol {
 	case ProtocolRaft:
 		m.door.Raft(in.who, in.conn)
@@ -149,17 +149,17 @@ func (m *Mux) receive(raw net.Conn) {
 	}
 }
 
-// keep notes a proven connection, unless what proved it has been taken back since.
-func (m *Mux) keep(to *guests, raw net.Conn, p *proven) bool {
-	if !to.add(raw, &guest{who: p.who, chain: p.chain}) {
+// keepConn notes a proven connection, unless what proved it has been taken back since.
+func (m *Mux) keepConn(to *guests, raw net.Conn, p *proven) bool {
+	if !to.addGuest(raw, &guest{who: p.who, chain: p.chain}) {
 		return false
 	}
 	if m.authority == nil {
 		return true
 	}
 	if a := m.authority(); a != p.by { // proveAnew may have come by before it was noted.
-		if _, err := a.verify(p.chain); err != nil {
-			to.forget(raw)
+		if _, err := a.verifyChain(p.chain); err != nil {
+			to.forgetGuest(raw)
 			return false
 		}
 	}
@@ -172,8 +172,8 @@ func (m *Mux) keep(to *guests, raw net.Conn, p *proven) bool {
 func (m *Mux) ProveAnew() {
 	a := m.authority()
 	for _, all := range []*guests{m.peers, m.dialled} {
-		all.end(func(g *guest) bool {
-			_, err := a.verify(g.chain)
+		all.endGuests(func(g *guest) bool {
+			_, err := a.verifyChain(g.chain)
 			return err != nil
 		})
 	}
@@ -188,13 +188,13 @@ type proven struct {
 	chain    []*x509.Certificate // What it showed, the leaf first.
 }
 
-// prove does the handshake.
-func (m *Mux) prove(raw net.Conn, side func(net.Conn, *tls.Config) *tls.Conn) (*proven, error) {
+// proveConn does the TLS handshake.
+func (m *Mux) proveConn(raw net.Conn, side func(net.Conn, *tls.Config) *tls.Conn) (*proven, error) {
 	if m.authority == nil {
 		return &proven{conn: raw}, nil
 	}
 	a := m.authority()
-	secure := side(raw, a.config())
+	secure := side(raw, a.makeConfig())
 	if err := secure.HandshakeContext(context.Background()); err != nil { // raw has a deadline.
 		return nil, err
 	}
@@ -206,12 +206,12 @@ func (m *Mux) prove(raw net.Conn, side func(net.Conn, *tls.Config) *tls.Conn) (*
 	return &proven{conn: secure, who: id, by: a, chain: state.PeerCertificates}, nil
 }
 
-func (m *Mux) admit(raw net.Conn) (*proven, error) {
+func (m *Mux) admitConn(raw net.Conn) (*proven, error) {
 	if err := raw.SetDeadline(time.Now().Add(handshakePatience)); err != nil {
 		return nil, err
 	}
 	greet := m.door.Arrival()
-	in, err := m.prove(raw, tls.Server)
+	in, err := m.proveConn(raw, tls.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (m *Mux) admit(raw net.Conn) (*proven, error) {
 	if err := readSized(in.conn, &h); err != nil {
 		return nil, err
 	}
-	w := m.judge(h, in.who, in.protocol, greet)
+	w := m.judgeHello(h, in.who, in.protocol, greet)
 	if err := writeSized(in.conn, nil, &w); err != nil {
 		return nil, err
 	}
@@ -243,8 +243,8 @@ func (m *Mux) admit(raw net.Conn) (*proven, error) {
 
 var muxMagic = []byte("RG")
 
-// judge holds what a dialler says to what its certificate proves.
-func (m *Mux) judge(h Hello, proven string, protocol byte, greet func(Hello, byte) Welcome) Welcome {
+// judgeHello holds what a dialler says to what its certificate proves.
+func (m *Mux) judgeHello(h Hello, proven string, protocol byte, greet func(Hello, byte) Welcome) Welcome {
 	if m.authority != nil && h.ID != proven || ValidID(h.ID) != nil {
 		return Welcome{Refused: fmt.Sprintf("node %q is not the one its certificate names", h.ID)}
 	}
@@ -261,14 +261,14 @@ func (m *Mux) Dial(host string, protocol byte, h func() Hello, expectID, expectI
 	if err != nil {
 		return nil, Welcome{}, err
 	}
-	out, w, err := m.enter(raw, protocol, h)
+	out, w, err := m.enterConn(raw, protocol, h)
 	switch {
 	case err != nil:
 	case expectID != "" && w.ID != expectID:
 		err = fmt.Errorf("cluster: %s is node %q, not %q", host, w.ID, expectID)
 	case expectIncarnation != "" && Shown(w.Incarnation) != expectIncarnation:
 		err = fmt.Errorf("cluster: node %q at %s has another data folder than the member of that name: it must join anew", w.ID, host)
-	case !m.keep(m.dialled, raw, out):
+	case !m.keepConn(m.dialled, raw, out):
 		err = net.ErrClosed
 	default:
 		return &dialledConn{Conn: out.conn, raw: raw, of: m.dialled}, w, nil
@@ -285,19 +285,19 @@ type dialledConn struct {
 
 // Close implements net.Conn.
 func (c *dialledConn) Close() error {
-	c.of.forget(c.raw)
+	c.of.forgetGuest(c.raw)
 	return c.Conn.Close()
 }
 
-func (m *Mux) enter(raw net.Conn, protocol byte, h func() Hello) (*proven, Welcome, error) {
+func (m *Mux) enterConn(raw net.Conn, protocol byte, h func() Hello) (*proven, Welcome, error) {
 	var w Welcome
 	if err := raw.SetDeadline(time.Now().Add(handshakePatience)); err != nil {
 		return nil, w, err
 	}
-	out, err := m.prove(raw, tls.Client)
+	out, err := m.proveConn(raw, tls.Client)
 	if err != nil {
 		if err = notProven(err); errors.Is(err, ErrUnproven) { // One that is away is told by who waits for it.
-			m.refusals.tell(m.log, "a node on the port between nodes is not known for one", raw, err)
+			m.refusals.tellRefusal(m.log, "a node on the port between nodes is not known for one", raw, err)
 		}
 		return nil, w, err
 	}
@@ -308,7 +308,7 @@ func (m *Mux) enter(raw net.Conn, protocol byte, h func() Hello) (*proven, Welco
 	}
 	if err := readSized(out.conn, &w); err != nil {
 		if m.authority != nil && isAlert(err) { // TLS 1.3 tells a client afterwards.
-			m.refusals.tell(m.log, "a node does not take this node's certificate", raw, err)
+			m.refusals.tellRefusal(m.log, "a node does not take this node's certificate", raw, err)
 			err = notProven(err)
 		}
 		return nil, w, err
@@ -347,8 +347,8 @@ var ErrRefused = errors.New("cluster: refused by the peer")
 // Shut ends the port and every connection that came in through it.
 func (m *Mux) Shut() {
 	m.closing.Do(func() {
-		m.strangers.shut()
-		m.peers.shut()
+		m.strangers.shutDoor()
+		m.peers.shutDoor()
 		m.failed = m.listener.Close()
 	})
 }

@@ -97,19 +97,19 @@ func TestStrangersGetNothing(t *testing.T) {
 		silent(t, conn)
 	})
 	t.Run("another secret", func(t *testing.T) {
-		config := stranger.config()
+		config := stranger.makeConfig()
 		config.VerifyConnection = nil // It does not mind who answers.
 		conn := tls.Client(plain(t), config)
 		_, _ = conn.Write([]byte("RGC\x02"))
 		silent(t, conn)
 	})
 	t.Run("TLS 1.2", func(t *testing.T) {
-		config := friend.config()
+		config := friend.makeConfig()
 		config.MaxVersion, config.MinVersion = tls.VersionTLS12, tls.VersionTLS12
 		require.Error(t, tls.Client(plain(t), config).Handshake())
 	})
 	t.Run("a name that is not its own", func(t *testing.T) {
-		conn := tls.Client(plain(t), friend.config())
+		conn := tls.Client(plain(t), friend.makeConfig())
 		require.NoError(t, writeSized(conn, []byte("RGC\x02"), &Hello{ID: "n3", Incarnation: "x"}))
 		var w Welcome
 		require.NoError(t, readSized(conn, &w))
@@ -123,19 +123,19 @@ func TestStrangersGetNothing(t *testing.T) {
 // strangersWithTheSecret know the secret and speak nonsense.
 func strangersWithTheSecret(t *testing.T, friend *Authority, plain func(*testing.T) net.Conn, silent func(*testing.T, net.Conn)) {
 	t.Run("an unknown protocol", func(t *testing.T) {
-		conn := tls.Client(plain(t), friend.config())
+		conn := tls.Client(plain(t), friend.makeConfig())
 		_, err := conn.Write([]byte("GET "))
 		require.NoError(t, err)
 		silent(t, conn)
 	})
 	t.Run("a draft's protocol", func(t *testing.T) {
-		conn := tls.Client(plain(t), friend.config())
+		conn := tls.Client(plain(t), friend.makeConfig())
 		_, err := conn.Write([]byte("RGC\x01"))
 		require.NoError(t, err)
 		silent(t, conn)
 	})
 	t.Run("a frame too long", func(t *testing.T) {
-		conn := tls.Client(plain(t), friend.config())
+		conn := tls.Client(plain(t), friend.makeConfig())
 		require.NoError(t, writeSized(conn, []byte("RGC\x02"), &Hello{ID: "n2", Incarnation: "x"}))
 		var w Welcome
 		require.NoError(t, readSized(conn, &w))
@@ -165,7 +165,7 @@ func TestPlainTextStaysOnLoopback(t *testing.T) {
 func TestAPeerThatAnswersInAnothersName(t *testing.T) {
 	peer, err := NewAuthority(testSecret, "n2")
 	require.NoError(t, err)
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", peer.config())
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", peer.makeConfig())
 	require.NoError(t, err)
 	defer listener.Close()
 	go func() {
@@ -216,7 +216,7 @@ func TestAPeerThatEndsIsNoStranger(t *testing.T) {
 	})
 	require.NotErrorIs(t, err, ErrUnproven)
 	require.Empty(t, said)
-	said, err = met(func(conn net.Conn) { _ = tls.Server(conn, stranger.config()).Handshake() })
+	said, err = met(func(conn net.Conn) { _ = tls.Server(conn, stranger.makeConfig()).Handshake() })
 	require.ErrorIs(t, err, ErrUnproven)
 	require.Contains(t, said, "is not known for one")
 }
@@ -231,7 +231,7 @@ func TestThePortPacesItsAcceptor(t *testing.T) {
 	stream.mux = m
 	m.door.Arrival = func() func(Hello, byte) Welcome { return nil }
 	m.done.Add(1)
-	m.serve() // Until the crowd has passed.
+	m.acceptConns() // Until the crowd has passed.
 	m.done.Wait()
 	_, taken := counted(m.strangers)
 	require.GreaterOrEqual(t, taken, uint64(strangersBurst))
@@ -457,6 +457,6 @@ func TestMessagesOfTheReleaseBefore(t *testing.T) {
 		"a20401" + "054103":           &ListCall{Offset: 1, Digest: []byte{3}},
 		"a2024109" + "050a":           &ListReply{Data: []byte{9}, Total: 10},
 	} {
-		require.Equal(t, want, hex.EncodeToString(encode(message)), "%T", message)
+		require.Equal(t, want, hex.EncodeToString(encodePayload(message)), "%T", message)
 	}
 }

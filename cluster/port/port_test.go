@@ -83,7 +83,7 @@ func (w *writerOf) Write(p []byte) (int, error) { *w = append(*w, p...); return 
 
 // welcomed goes through the door and stays there.
 func (k *knocking) welcomed(t *testing.T, a *Authority, protocol byte, id string) net.Conn {
-	conn := tls.Client(k.knock(t), a.config())
+	conn := tls.Client(k.knock(t), a.makeConfig())
 	_, err := conn.Write(helloBytes(protocol, id))
 	require.NoError(t, err)
 	var w Welcome
@@ -138,7 +138,7 @@ func TestStrangersToCertificatesGetNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			config := &tls.Config{MinVersion: tls.VersionTLS13}
 			if a != nil {
-				config = a.config()
+				config = a.makeConfig()
 			}
 			config.InsecureSkipVerify, config.VerifyConnection = true, nil // It does not mind who answers.
 			turnedAway(t, tls.Client(k.knock(t), config), helloBytes(ProtocolCalls, "n2"))
@@ -146,20 +146,20 @@ func TestStrangersToCertificatesGetNothing(t *testing.T) {
 	}
 	friend := given(t, root.Files("n2", nil), "n2")
 	t.Run("a certificate without its key", func(t *testing.T) {
-		config := friend.config()
+		config := friend.makeConfig()
 		_, wrong := porttest.Sign(t, porttest.Template("n2"), nil)
 		stolen := tls.Certificate{Certificate: friend.own.Certificate, PrivateKey: wrong}
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &stolen, nil }
 		turnedAway(t, tls.Client(k.knock(t), config), helloBytes(ProtocolCalls, "n2"))
 	})
 	t.Run("TLS 1.2", func(t *testing.T) {
-		config := friend.config()
+		config := friend.makeConfig()
 		config.MinVersion, config.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
 		require.Error(t, tls.Client(k.knock(t), config).Handshake())
 	})
 	t.Run("a node's name that is not its own", func(t *testing.T) {
 		for _, protocol := range []byte{ProtocolCalls, ProtocolRaft} {
-			conn := tls.Client(k.knock(t), friend.config())
+			conn := tls.Client(k.knock(t), friend.makeConfig())
 			_, err := conn.Write(helloBytes(protocol, "n1"))
 			require.NoError(t, err)
 			var w Welcome
@@ -199,7 +199,7 @@ func TestSecretAndCertificatesDoNotMix(t *testing.T) {
 	own, err := NewAuthority(testSecret, "n1")
 	require.NoError(t, err)
 	a := given(t, porttest.New(t, "root", nil).Files("n2", nil), "n2")
-	config := a.config()
+	config := a.makeConfig()
 	config.VerifyConnection = nil
 	k := openedPort(t, own)
 	turnedAway(t, tls.Client(k.knock(t), config), helloBytes(ProtocolCalls, "n2"))
@@ -223,7 +223,7 @@ func TestAFalseServerLearnsNothing(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		config := impostor.config()
+		config := impostor.makeConfig()
 		config.VerifyConnection, config.ClientAuth = nil, tls.RequestClientCert
 		secure := tls.Server(conn, config)
 		_ = secure.Handshake()
@@ -262,12 +262,12 @@ func TestHalfOpenHandshakesAreCutOff(t *testing.T) {
 			return c
 		},
 		"no hello after the proof": func(t *testing.T) net.Conn {
-			c := tls.Client(k.knock(t), friend.config())
+			c := tls.Client(k.knock(t), friend.makeConfig())
 			require.NoError(t, c.Handshake())
 			return c
 		},
 		"half a hello": func(t *testing.T) net.Conn {
-			c := tls.Client(k.knock(t), friend.config())
+			c := tls.Client(k.knock(t), friend.makeConfig())
 			_, err := c.Write(said[:len(said)/2])
 			require.NoError(t, err)
 			return c
@@ -341,7 +341,7 @@ func TestGuestsMakeWay(t *testing.T) {
 		near, far := net.Pipe()
 		t.Cleanup(func() { near.Close(); far.Close() })
 		open[name] = near
-		require.True(t, all.add(near, &guest{who: who}))
+		require.True(t, all.addGuest(near, &guest{who: who}))
 	}
 	there := func(names ...string) {
 		t.Helper()
@@ -359,31 +359,31 @@ func TestGuestsMakeWay(t *testing.T) {
 	there("b1", "a2", "a3", "c1")
 	add("a4", "a") // Full, and a has the most.
 	there("b1", "a3", "c1", "a4")
-	all.forget(open["c1"])
+	all.forgetGuest(open["c1"])
 	add("a5", "a")
 	there("b1", "a3", "a4", "a5")
-	all.forget(open["b1"])
+	all.forgetGuest(open["b1"])
 	add("a6", "a") // One more than a may have.
 	there("a4", "a5", "a6")
-	all.end(func(g *guest) bool { return g.number%2 == 0 })
-	all.shut()
-	require.False(t, all.add(open["c1"], &guest{who: "c"}))
-	require.True(t, all.closed())
+	all.endGuests(func(g *guest) bool { return g.number%2 == 0 })
+	all.shutDoor()
+	require.False(t, all.addGuest(open["c1"], &guest{who: "c"}))
+	require.True(t, all.isShut())
 }
 
 func TestPace(t *testing.T) {
 	var p pace
 	now := time.Now()
 	for range strangersBurst {
-		require.True(t, p.allow("a", now))
+		require.True(t, p.allowOne("a", now))
 	}
-	require.False(t, p.allow("a", now))
-	require.True(t, p.allow("b", now))
+	require.False(t, p.allowOne("a", now))
+	require.True(t, p.allowOne("b", now))
 	now = now.Add(time.Second / strangersRate)
-	require.True(t, p.allow("a", now))
-	require.False(t, p.allow("a", now))
+	require.True(t, p.allowOne("a", now))
+	require.False(t, p.allowOne("a", now))
 	for i := range networksPaced {
-		require.True(t, p.allow(strconv.Itoa(i), now))
+		require.True(t, p.allowOne(strconv.Itoa(i), now))
 		require.LessOrEqual(t, len(p.of), networksPaced)
 	}
 }

@@ -22,7 +22,7 @@ type callConn struct {
 	scratch []byte
 }
 
-func (c *callConn) answer(kind Kind, number uint64, payload []byte) {
+func (c *callConn) answerCalls(kind Kind, number uint64, payload []byte) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if err := c.SetWriteDeadline(time.Now().Add(callDeadline)); err != nil {
@@ -37,10 +37,10 @@ func (c *callConn) answer(kind Kind, number uint64, payload []byte) {
 	}
 }
 
-// reply sends a message, or the error that stands for it.
-func (c *callConn) reply(number uint64, payload []byte, err error) {
+// sendReply sends a message, or the error that stands for it.
+func (c *callConn) sendReply(number uint64, payload []byte, err error) {
 	if err == nil {
-		c.answer(callReply, number, payload)
+		c.answerCalls(callReply, number, payload)
 		return
 	}
 	text := err.Error()
@@ -49,7 +49,7 @@ func (c *callConn) reply(number uint64, payload []byte, err error) {
 			text = known.Error()
 		}
 	}
-	c.answer(callFailed, number, []byte(text))
+	c.answerCalls(callFailed, number, []byte(text))
 }
 
 // Service answers what peers ask. It is filled by Handle and HandleInOrder before
@@ -73,14 +73,14 @@ func Handle[Q Request[A], A any](s *Service, do func(ctx context.Context, peer s
 	var a A
 	s.beside[q.kind(a)] = func(ctx context.Context, peer string, payload []byte) ([]byte, error) {
 		question := new(Q)
-		if err := decode(payload, question); err != nil {
+		if err := decodePayload(payload, question); err != nil {
 			return nil, err
 		}
 		answer, err := do(ctx, peer, question)
 		if err != nil {
 			return nil, err
 		}
-		return encode(answer), nil
+		return encodePayload(answer), nil
 	}
 }
 
@@ -92,16 +92,16 @@ func HandleInOrder[Q Request[A], A any](s *Service, take func(peer string, quest
 	var a A
 	s.inOrder[q.kind(a)] = func(c *callConn, number uint64, payload []byte) {
 		question := new(Q)
-		if err := decode(payload, question); err != nil {
-			c.reply(number, nil, err)
+		if err := decodePayload(payload, question); err != nil {
+			c.sendReply(number, nil, err)
 			return
 		}
 		take(c.peer, question, func(answer *A, err error) {
 			if err != nil {
-				c.reply(number, nil, err)
+				c.sendReply(number, nil, err)
 				return
 			}
-			c.reply(number, encode(answer), nil)
+			c.sendReply(number, encodePayload(answer), nil)
 		})
 	}
 }
@@ -135,11 +135,11 @@ func (s *Service) Serve(id string, conn net.Conn) {
 			defer done()
 			answer := s.beside[kind]
 			if answer == nil {
-				c.reply(number, nil, ErrUnknownCall)
+				c.sendReply(number, nil, ErrUnknownCall)
 				return
 			}
 			data, err := answer(limit, id, payload)
-			c.reply(number, data, err)
+			c.sendReply(number, data, err)
 		})
 	}
 }

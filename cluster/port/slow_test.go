@@ -149,8 +149,8 @@ func TestAppendsComeThroughASlowLink(t *testing.T) {
 func TestOneEntryAlwaysFits(t *testing.T) {
 	huge := &raft.Log{Data: make([]byte, appendBytesMax+1)}
 	small := &raft.Log{Data: make([]byte, 1024)}
-	require.Len(t, fitting([]*raft.Log{huge, huge}), 1)
-	require.Len(t, fitting([]*raft.Log{small, huge, small}), 1)
-	require.Len(t, fitting([]*raft.Log{small, small, small}), 3)
-	require.Empty(t, fitting(nil))
+	require.Len(t, fittingEntries([]*raft.Log{huge, huge}), 1)
+	require.Len(t, fittingEntries([]*raft.Log{small, huge, small}), 1)
+	require.Len(t, fittingEntries([]*raft.Log{small, small, small}), 3)
+	require.Empty(t, fittingEntries(nil))
 }

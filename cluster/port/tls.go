@@ -68,7 +68,7 @@ func NewAuthority(secret []byte, id string, also ...[]byte) (*Authority, error) 
 		}
 		a.pool.AddCert(believed)
 	}
-	a.own, err = issue(root, key, id)
+	a.own, err = issueCertificate(root, key, id)
 	return a, err
 }
 
@@ -97,8 +97,8 @@ func rootOf(secret []byte) (*x509.Certificate, ed25519.PrivateKey, error) {
 	return root, key, nil
 }
 
-// issue makes this start's certificate for the node's name.
-func issue(root *x509.Certificate, key ed25519.PrivateKey, id string) (tls.Certificate, error) {
+// issueCertificate makes a certificate for the node's name. Each start makes a new one.
+func issueCertificate(root *x509.Certificate, key ed25519.PrivateKey, id string) (tls.Certificate, error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
@@ -121,9 +121,9 @@ func issue(root *x509.Certificate, key ed25519.PrivateKey, id string) (tls.Certi
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, nil
 }
 
-// config is TLS 1.3 with both sides proven by the authority. Host names mean
+// makeConfig is TLS 1.3 with both sides proven by the authority. Host names mean
 // nothing here; who the peer is stands in its certificate's URI.
-func (a *Authority) config() *tls.Config {
+func (a *Authority) makeConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{a.own},
@@ -154,7 +154,7 @@ func (a *Authority) peerID(state tls.ConnectionState) (string, error) {
 	if len(state.PeerCertificates) == 0 || len(state.PeerCertificates) > a.chainMax {
 		return "", fmt.Errorf("cluster: peer shows %d certificates, 1 to %d are allowed", len(state.PeerCertificates), a.chainMax)
 	}
-	if _, err := a.verify(state.PeerCertificates); err != nil {
+	if _, err := a.verifyChain(state.PeerCertificates); err != nil {
 		return "", err
 	}
 	return NodeID(state.PeerCertificates[0])
@@ -163,9 +163,9 @@ func (a *Authority) peerID(state tls.ConnectionState) (string, error) {
 // nodeUsages are what a node's certificate must be good for: it dials and listens.
 var nodeUsages = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 
-// verify holds a chain, the leaf first, to the authority, and returns when the
+// verifyChain holds a chain, the leaf first, to the authority, and returns when the
 // proof ends: with the first certificate on the way up that does.
-func (a *Authority) verify(chain []*x509.Certificate) (until time.Time, err error) {
+func (a *Authority) verifyChain(chain []*x509.Certificate) (until time.Time, err error) {
 	leaf, between := chain[0], x509.NewCertPool()
 	for _, certificate := range chain[1:] {
 		between.AddCert(certificate)
@@ -175,11 +175,11 @@ func (a *Authority) verify(chain []*x509.Certificate) (until time.Time, err erro
 			Roots: a.pool, Intermediates: between, CurrentTime: a.now(), KeyUsages: []x509.ExtKeyUsage{usage},
 		})
 		if err != nil {
-			return time.Time{}, a.refusal(leaf, err)
+			return time.Time{}, a.refusalOf(leaf, err)
 		}
 		end := time.Time{}
 		for _, way := range chains {
-			if ends := earliest(way); ends.After(end) {
+			if ends := earliestEnd(way); ends.After(end) {
 				end = ends
 			}
 		}
@@ -190,7 +190,7 @@ func (a *Authority) verify(chain []*x509.Certificate) (until time.Time, err erro
 	return until, nil
 }
 
-func earliest(chain []*x509.Certificate) time.Time {
+func earliestEnd(chain []*x509.Certificate) time.Time {
 	end := chain[0].NotAfter
 	for _, certificate := range chain[1:] {
 		if certificate.NotAfter.Before(end) {
@@ -200,9 +200,9 @@ func earliest(chain []*x509.Certificate) time.Time {
 	return end
 }
 
-// refusal says why a chain proves nothing. Dates are told with this node's clock,
+// refusalOf says why a chain proves nothing. Dates are told with this node's clock,
 // which may be what is wrong.
-func (a *Authority) refusal(leaf *x509.Certificate, err error) error {
+func (a *Authority) refusalOf(leaf *x509.Certificate, err error) error {
 	var invalid x509.CertificateInvalidError
 	if errors.As(err, &invalid) {
 		switch {

@@ -175,7 +175,7 @@ func (t *PeerTransport) Committed(peer string, term, index uint64) {
 	in := t.inbound[peer]
 	t.mu.Unlock()
 	if in != nil {
-		in.heard.learn(term, index)
+		in.heard.learnCommitted(term, index)
 	}
 }
 
@@ -185,19 +185,19 @@ func (t *PeerTransport) Committed(peer string, term, index uint64) {
 // off the request, so that raft sees what was sent and sends the rest next.
 func (t *PeerTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
 	if isHeartbeat(request) {
-		request = t.acks.laden(id, request, t.term)
+		request = t.acks.loadHeartbeat(id, request, t.term)
 	}
-	request.Entries = fitting(request.Entries)
+	request.Entries = fittingEntries(request.Entries)
 	err := t.NetworkTransport.AppendEntries(id, target, request, response)
 	if err == nil {
-		t.acks.answered(id, request, response)
+		t.acks.noteAnswer(id, request, response)
 	}
 	return err
 }
 
-// fitting returns as many entries, from the first on, as one append may carry; one at
+// fittingEntries returns as many entries, from the first on, as one append may carry; one at
 // least.
-func fitting(entries []*raft.Log) []*raft.Log {
+func fittingEntries(entries []*raft.Log) []*raft.Log {
 	size := 0
 	for i, entry := range entries {
 		if size += len(entry.Data) + len(entry.Extensions); size > appendBytesMax && i > 0 {
@@ -252,11 +252,11 @@ func (t *PeerTransport) Close() error {
 
 // Receive gives a peer's connection to its transport and returns when it is done.
 func (t *PeerTransport) Receive(id string, conn net.Conn) {
-	in, err := t.of(id)
+	in, err := t.transportOf(id)
 	if err != nil {
 		return
 	}
-	defer t.release(in)
+	defer t.releasePeer(in)
 	watched := &watchedConn{Conn: conn, closed: make(chan struct{})}
 	select {
 	case in.conns <- watched:
@@ -282,9 +282,9 @@ func (c *watchedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// of returns the transport of a peer, made at its first connection, for one more
+// transportOf returns the transport of a peer, made at its first connection, for one more
 // connection.
-func (t *PeerTransport) of(id string) (*inboundRaft, error) {
+func (t *PeerTransport) transportOf(id string) (*inboundRaft, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -302,11 +302,11 @@ func (t *PeerTransport) of(id string) (*inboundRaft, error) {
 		Stream: stream, MaxPool: 0, MaxRPCsInFlight: RPCsInFlight, Timeout: RPCTimeout, Logger: t.logger,
 	})}
 	t.inbound[id] = in
-	go t.pass(id, in)
+	go t.passRPCs(id, in)
 	return in, nil
 }
 
-func (t *PeerTransport) release(in *inboundRaft) {
+func (t *PeerTransport) releasePeer(in *inboundRaft) {
 	t.mu.Lock()
 	in.users--
 	t.mu.Unlock()
@@ -326,19 +326,19 @@ func (t *PeerTransport) dropUnused() bool {
 	return false
 }
 
-// pass brings a peer's RPCs to raft's main loop, those that may be his.
-func (t *PeerTransport) pass(id string, in *inboundRaft) {
+// passRPCs hands a peer's RPCs to raft's main loop, if they may be that peer's.
+func (t *PeerTransport) passRPCs(id string, in *inboundRaft) {
 	for {
 		select {
 		case rpc := <-in.Consumer():
-			if err := t.check(id, rpc); err != nil {
+			if err := t.checkRPC(id, rpc); err != nil {
 				rpcsRefused.Inc()
 				t.logger.Error("raft message refused", "peer", id, "error", err)
 				refuseRPC(rpc, err)
 				continue
 			}
 			if request, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
-				in.heard.passing(request)
+				in.heard.notePassing(request)
 			}
 			select {
 			case t.consumer <- rpc:
@@ -346,7 +346,7 @@ func (t *PeerTransport) pass(id string, in *inboundRaft) {
 				return
 			}
 		case <-in.heard.wake:
-			rpc, ok := in.heard.append()
+			rpc, ok := in.heard.appendOf()
 			if !ok {
 				continue
 			}
@@ -370,9 +370,9 @@ func refuseRPC(rpc raft.RPC, err error) {
 	rpc.Respond(nil, err)
 }
 
-// check holds an RPC to its connection: the id it claims, and a term that elections
+// checkRPC holds an RPC to its connection: the id it claims, and a term that elections
 // can have reached.
-func (t *PeerTransport) check(id string, rpc raft.RPC) error {
+func (t *PeerTransport) checkRPC(id string, rpc raft.RPC) error {
 	headed, ok := rpc.Command.(raft.WithRPCHeader)
 	if !ok {
 		return fmt.Errorf("no header in %T", rpc.Command)

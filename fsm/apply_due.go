@@ -41,7 +41,7 @@ func (m *calendar) addReminder(at engine.Time, kind leaf.Due, subject, mark uint
 // addReminderNow adds the reminder that follows on one that was just taken. Its time may be
 // over already, because no tick came in between; then this very tick tells it.
 func (m *calendar) addReminderNow(at engine.Time, kind leaf.Due, subject, mark uint64) {
-	m.raiseDue(m.dues.Append(dueRow{At: at, Kind: uint8(kind), Subject: subject, Mark: mark}))
+	m.dueHeap.add(dueRow{At: at, Kind: uint8(kind), Subject: subject, Mark: mark})
 }
 
 // remindOfTransfer adds a reminder of the time when a transfer of ownership takes effect, or
@@ -54,65 +54,25 @@ func (m *calendar) remindOfTransfer(slot uint64, from engine.Time) {
 		m.addReminder(from, leaf.DueOwnership, slot, 0)
 	case from > m.now: // Else what waits says nothing.
 		m.dues.Edit(at).At = from
-		m.sinkDue(m.raiseDue(at))
+		m.dueHeap.settle(at)
 	}
 }
 
-func (m *calendar) swapDues(a, b uint64) {
-	one, other := *m.dues.At(a), *m.dues.At(b)
-	*m.dues.Edit(a), *m.dues.Edit(b) = other, one
-	m.placeDue(a)
-	m.placeDue(b)
-}
-
 // placeDue keeps where the row of an agent's transfer stands.
-func (m *calendar) placeDue(at uint64) {
-	if row := m.dues.At(at); leaf.Due(row.Kind) == leaf.DueOwnership {
+func (m *calendar) placeDue(row *dueRow, at uint64) {
+	if leaf.Due(row.Kind) == leaf.DueOwnership {
 		m.transferAt[row.Subject] = at
 	}
 }
 
 // takeDue removes the earliest row and returns it.
 func (m *calendar) takeDue() dueRow {
-	first, last := *m.dues.At(1), m.dues.Next()-1
+	first := *m.dues.At(1)
 	if leaf.Due(first.Kind) == leaf.DueOwnership {
 		delete(m.transferAt, first.Subject)
 	}
-	if last != 1 {
-		*m.dues.Edit(1) = *m.dues.At(last)
-		m.placeDue(1)
-	}
-	m.dues.DropBack()
-	if m.dues.Len() > 0 {
-		m.sinkDue(1)
-	}
+	m.dueHeap.drop(1)
 	return first
-}
-
-// raiseDue moves a row up to its place in the heap, and says where that is.
-func (m *calendar) raiseDue(at uint64) uint64 {
-	m.placeDue(at)
-	for ; at > 1 && m.dues.At(at).before(m.dues.At(at/2)); at /= 2 {
-		m.swapDues(at, at/2)
-	}
-	return at
-}
-
-// sinkDue moves a row down to its place.
-func (m *calendar) sinkDue(at uint64) {
-	for {
-		least := at
-		for _, child := range [2]uint64{2 * at, 2*at + 1} {
-			if m.dues.Has(child) && m.dues.At(child).before(m.dues.At(least)) {
-				least = child
-			}
-		}
-		if least == at {
-			return
-		}
-		m.swapDues(at, least)
-		at = least
-	}
 }
 
 // fallDue tells of what is due, the earliest first, a bounded number a tick.

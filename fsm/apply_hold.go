@@ -24,8 +24,7 @@ func (m *ledger) paymentsFull(seconds uint32, reference engine.ReferenceKey) boo
 func (m *ledger) openHold(row holdRow, seconds uint32) {
 	row.Day, row.ExpiresAt = m.now.Day(), m.now+engine.Time(seconds)*engine.Second
 	m.registry.changeBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Hold(row.Day, row.Amount) })
-	m.holdAt[row.Leaf] = m.holds.Append(row)
-	m.raiseHold(m.holds.Next() - 1)
+	m.holdHeap.add(row)
 }
 
 // endHold takes an open hold off the books and the table and says how it ended, in the

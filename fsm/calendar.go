@@ -7,11 +7,18 @@ import "railguard/engine"
 type calendar struct {
 	*core
 	*calendarTables
+	dueHeap    heapOf[dueRow, duePage]
 	transferAt map[uint64]uint64 // Rows of ownership transfers, by agent; rebuilt by Restore.
 }
 
 func newCalendar(c *core, t *calendarTables) *calendar {
-	return &calendar{core: c, calendarTables: t, transferAt: map[uint64]uint64{}}
+	m := &calendar{core: c, calendarTables: t, transferAt: map[uint64]uint64{}}
+	m.beginHeap()
+	return m
+}
+
+func (m *calendar) beginHeap() {
+	m.dueHeap = heapOf[dueRow, duePage]{&m.dues, (*dueRow).before, m.placeDue}
 }
 
 // calendarTables are the table of what falls due.

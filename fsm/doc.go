@@ -36,7 +36,7 @@
 // oldest row is over, gauge. New, Freeze, snapshot (snapshot.go), Restore (restore.go), digest
 // (digest.go), expiry and gauges are loops over these declarations (declare.go). The codec of
 // a row is one function that both writes and reads it (codec.go); restore_checks.go looks at
-// restored rows. table.go is the copy-on-write table, view.go the frozen state. A new table is
+// restored rows. table.go is the copy-on-write table, heap.go a table kept as a heap, view.go the frozen state. A new table is
 // a row, a codec, a field and a declaration in one file (TestATableIsOneDeclaration).
 //
 // Subpackages: wire are the records and their bytes, leaf the bytes of leaves, leafjson what

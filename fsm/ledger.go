@@ -13,6 +13,7 @@ type ledger struct {
 	*ledgerTables
 	registry *registry
 	officers officers
+	holdHeap heapOf[holdRow, holdPage]
 
 	// Rebuilt by Restore, never iterated.
 	structuringBy map[structuringKey]uint64
@@ -36,11 +37,17 @@ type officers interface {
 }
 
 func newLedger(c *core, t *ledgerTables, registry *registry) *ledger {
-	return &ledger{
+	m := &ledger{
 		core: c, ledgerTables: t, registry: registry,
 		structuringBy: map[structuringKey]uint64{}, holdAt: map[uint64]uint64{}, outcomeAt: map[uint64]uint64{},
 		referenceAt: map[engine.ReferenceKey]uint64{},
 	}
+	m.beginHeap()
+	return m
+}
+
+func (m *ledger) beginHeap() {
+	m.holdHeap = heapOf[holdRow, holdPage]{&m.holds, (*holdRow).before, m.placeHold}
 }
 
 // ledgerTables are the tables of payments: open holds, how payments ended, the payment

@@ -41,7 +41,7 @@ var mayWriteAll = map[string]string{
 }
 
 // mutating are the methods that change what they are called on.
-var mutating = []string{"Append", "Edit", "DropBack", "DropFront", "Release", "Freeze", "Turn", "dropTo", "skipTo", "startAt"}
+var mutating = []string{"Append", "Edit", "DropBack", "DropFront", "Release", "Freeze", "Turn", "dropTo", "skipTo", "startAt", "add", "drop", "settle"}
 
 // partLaw is the package as the law looks at it.
 type partLaw struct {

@@ -11,48 +11,12 @@ func (r *holdRow) before(other *holdRow) bool {
 	return r.ExpiresAt < other.ExpiresAt || r.ExpiresAt == other.ExpiresAt && r.Leaf < other.Leaf
 }
 
-func (m *ledger) raiseHold(at uint64) {
-	for ; at > 1 && m.holds.At(at).before(m.holds.At(at/2)); at /= 2 {
-		m.swapHolds(at, at/2)
-	}
-}
+func (m *ledger) placeHold(row *holdRow, at uint64) { m.holdAt[row.Leaf] = at }
 
-func (m *ledger) sinkHold(at uint64) {
-	for {
-		least := at
-		for _, child := range [2]uint64{2 * at, 2*at + 1} {
-			if m.holds.Has(child) && m.holds.At(child).before(m.holds.At(least)) {
-				least = child
-			}
-		}
-		if least == at {
-			return
-		}
-		m.swapHolds(at, least)
-		at = least
-	}
-}
-
-func (m *ledger) swapHolds(a, b uint64) {
-	one, other := *m.holds.At(a), *m.holds.At(b)
-	*m.holds.Edit(a), *m.holds.Edit(b) = other, one
-	m.holdAt[other.Leaf], m.holdAt[one.Leaf] = a, b
-}
-
-// dropHold takes a hold out; the last one takes its place and finds its own.
+// dropHold takes a hold out.
 func (m *ledger) dropHold(at uint64) {
 	delete(m.holdAt, m.holds.At(at).Leaf)
-	last := m.holds.Next() - 1
-	if at != last {
-		moved := *m.holds.At(last)
-		*m.holds.Edit(at) = moved
-		m.holdAt[moved.Leaf] = at
-	}
-	m.holds.DropBack()
-	if at != last {
-		m.raiseHold(at)
-		m.sinkHold(at)
-	}
+	m.holdHeap.drop(at)
 }
 
 // Payment references (decision 47): the one payment that uses a reference holds it for

@@ -8,7 +8,6 @@ import (
 var batchChecks = []Check{
 	{ID: "X-BATCH-1", Title: "a batch answers every payment in its place, as a call of its own would", Source: Ruling, run: checkBatch},
 	{ID: "X-BATCH-2", Title: "payments of one batch spend of the same limit one after the other", Source: Ruling, run: checkBatchSpends},
-	{ID: "X-BATCH-3", Title: "a payment's idempotencyKey makes one transaction, across batches and within one", Source: Ruling, run: checkBatchKeys},
 	{ID: "X-BATCH-4", Title: "what is wrong with a whole batch ends it and nothing happens", Source: Ruling, run: checkBatchRefused},
 }
 
@@ -63,19 +62,6 @@ func checkBatchSpends(p *probe) {
 	}
 	p.expect(proceeded == 1, "%d of three payments of 60 went through a limit of 100", proceeded)
 	p.proceeds(p.screen(g, "40"))
-}
-
-func checkBatchKeys(p *probe) {
-	g, key := p.register(policy(obj{"dailyLimitUSDC": 100})), obj{"idempotencyKey": "conf-" + randomHex(12)}
-	a := p.batch(g.payment("60", key), g.payment("60", key), g.payment("50", key))
-	txn := p.str(a, resultOf(0, "txnId"))
-	p.same(a, resultOf(1, "txnId"), txn)
-	p.same(a, resultOf(2, "code"), "idempotency_conflict")
-	again := p.batch(g.payment("60", key))
-	p.same(again, resultOf(0, "txnId"), txn)
-	p.same(again, resultOf(0, "replayed"), true)
-	p.proceeds(p.screen(g, "40"))
-	p.refused(p.post(batchPath, obj{"payments": []any{g.payment("1")}}, newKey()), 400, "bad_request")
 }
 
 func checkBatchRefused(p *probe) {

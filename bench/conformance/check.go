@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -60,13 +61,13 @@ func Checks() []Check {
 		transportChecks, errorChecks, credentialChecks, forgeryChecks,
 		screeningShapeChecks, amountChecks, sanctionsRuleChecks, spendRuleChecks,
 		contextRuleChecks, laterRuleChecks, fleetChecks, delegateChecks, userChecks,
-		statusChecks, reviewChecks, auditChecks, healthChecks,
+		reviewChecks, auditChecks, healthChecks,
 		jsonChecks, tokenChecks, statusListChecks, httpChecks, idempotencyChecks, batchChecks, registrationChecks,
 		whitelistChecks, ownershipChecks, policyChecks, queueChecks, historyChecks, evidenceChecks,
 		matchChecks, limitChecks, inputChecks, roleChecks, tenantChecks, keyChecks,
 		listSwitchChecks, clockChecks, ledgerChecks,
 	}
-	var all []Check
+	all := slices.Clone(writtenChecks)
 	for _, group := range groups {
 		all = append(all, group...)
 	}

@@ -6,14 +6,7 @@ import (
 
 var contextRuleChecks = []Check{
 	{ID: "T074", Title: "R13: only when a whitelist is set; unlisted counterparties are reviewed", Source: Literal, run: checkR13},
-	{ID: "T075", Title: "R14: a known mixer protocol, in any spelling", Source: Literal, run: checkR14},
-	{ID: "T075/us", Title: "R14 stands before R9 to R13, matches whole names alone, and cannot be switched off", Source: Ruling, run: checkR14Ruled},
-	{ID: "T076", Title: "R15: another model than at issuance; same or none is silent", Source: Literal, run: checkR15},
 	{ID: "T077", Title: "R16 and R17 exist with these ids and give REVIEW", Source: Literal, run: checkR16R17},
-	{ID: "T082", Title: "stale attestation: above 10,000 is REVIEW, exactly 10,000 passes, supervised never", Source: Literal, run: checkStale},
-	{ID: "X-R22-1", Title: "a stale attestation is R22_ATTESTATION_STALE, and never-attested is stale", Source: Ruling, run: checkStaleRule},
-	{ID: "X-R15-1", Title: "the sticky model: set, used when the call names none, cleared by the old one", Source: Ruling, run: checkStickyModel},
-	{ID: "X-R20-1", Title: "R20: counterparty type outside allowedCounterpartyTypes", Source: Ruling, run: checkR20},
 	{ID: "X-R25-1", Title: "R25: repeated amounts just under 10,000 to one counterparty", Source: Ruling, run: checkR25},
 	{ID: "X-TRIG-1", Title: "triggered lists all rules that fired, for keys that may see it", Source: Ruling, run: checkTriggered},
 }
@@ -34,52 +27,6 @@ func checkR13(p *probe) {
 	p.whitelist(named, obj{"name": cleanCounterparty})
 	p.proceeds(p.screen(named, "1", obj{"cpName": cleanCounterparty}))
 	p.verdict(p.screen(named, "1", obj{"cpName": "Another Stationery Shop"}), "REVIEW", "R13_COUNTERPARTY_WHITELIST")
-}
-
-// mixerSpellings are protocols that every mixer list knows, in careless spellings.
-var mixerSpellings = []string{
-	"Tornado Cash", "Tornado.Cash", "tornado cash", "TORNADO-CASH", "TornadoCash", "  tornado   cash ", "tornado_cash",
-	"Blender.io", "BLENDER.IO", "Sinbad.io", "ChipMixer", "Railgun",
-}
-
-func checkR14(p *probe) {
-	g := p.register(policy(obj{"noMixerProtocols": true}))
-	for _, protocol := range mixerSpellings {
-		p.verdict(p.screen(g, "1", obj{"protocol": protocol}), "BLOCK", "R14_MIXER_PROTOCOL")
-	}
-	for _, protocol := range []string{"Uniswap", "Aave", "x402", ""} {
-		p.proceeds(p.screen(g, "1", obj{"protocol": protocol}))
-	}
-}
-
-func checkR14Ruled(p *probe) {
-	narrow := policy(obj{"maxSingleTxUSDC": 10, "allowedChains": list{"BASE"}, "noMixerProtocols": false})
-	g := p.register(narrow)
-	a := p.screen(g, "50", obj{"protocol": "Tornado Cash", "chain": "ETH"})
-	p.verdict(a, "BLOCK", "R14_MIXER_PROTOCOL")
-	p.verdict(p.screen(g, "1", obj{"protocol": "Tornado Cash"}), "BLOCK", "R14_MIXER_PROTOCOL")
-	p.verdict(p.screen(p.register(), "1", obj{"protocol": "Tornado Cash"}), "BLOCK", "R14_MIXER_PROTOCOL")
-	for _, protocol := range []string{"Tornado Cashier", "not tornado cash at all", "Whirlpool Appliances"} {
-		p.proceeds(p.screen(g, "1", obj{"protocol": protocol}))
-	}
-	strict := p.register(policy(obj{"noMixerProtocols": true}))
-	p.verdict(p.screen(strict, "1", obj{"cpName": "Tornado Cash"}), "BLOCK", "R14_MIXER_PROTOCOL")
-	a = p.screen(g, "1", obj{"cpName": "Tornado Cash"})
-	p.notRule(a, "R14_MIXER_PROTOCOL")
-}
-
-func checkR15(p *probe) {
-	g := p.register(with("underlyingModel", "Model-A 1.0"))
-	p.proceeds(p.screen(g, "1"))
-	p.proceeds(p.screen(g, "1", obj{"underlyingModel": "Model-A 1.0"}))
-	p.verdict(p.screen(g, "1", obj{"underlyingModel": "Model-B 2.0"}), "REVIEW", "R15_MODEL_CHANGED")
-	if p.cfg.OnlySpec {
-		return
-	}
-	p.proceeds(p.screen(g, "1", obj{"underlyingModel": "  model-a 1.0 "}))
-	p.verdict(p.screen(g, "1", obj{"model": "Model-B 2.0"}), "REVIEW", "R15_MODEL_CHANGED")
-	none := p.register()
-	p.proceeds(p.screen(none, "1", obj{"underlyingModel": "Model-B 2.0"}))
 }
 
 // otherHours are operating hours that do not hold now: one day of the week, days away.
@@ -110,51 +57,6 @@ func checkR16R17(p *probe) {
 		obj{"days": everyDay, "from": "00:00", "to": "13:00"}, obj{"days": everyDay, "from": "13:00", "to": "00:01"},
 	}}))
 	p.proceeds(p.screen(open, "1"))
-}
-
-func checkStale(p *probe) {
-	g := p.register(autonomous)
-	p.proceeds(p.screen(g, "10000"))
-	if !p.cfg.OnlySpec { // Whether a fresh registration counts as an attestation is a ruling.
-		a := p.screen(g, "10000.000001")
-		p.expect(a.text("verdict") == "REVIEW", "10,000.000001 without attestation: %s, want REVIEW", a.text("verdict"))
-	}
-	p.attest(g)
-	p.proceeds(p.screen(g, "10000.000001"))
-	p.proceeds(p.screen(g, "250000"))
-	supervised := p.register()
-	p.proceeds(p.screen(supervised, "250000"))
-}
-
-func checkStaleRule(p *probe) {
-	g := p.register(autonomous)
-	p.verdict(p.screen(g, "10000.000001"), "REVIEW", "R22_ATTESTATION_STALE")
-	p.proceeds(p.screen(g, "10000"))
-	warnings := p.array(g.answer, "warnings")
-	p.expect(len(warnings) > 0, "the registration of an autonomous agent warns of nothing: attest before payments above 10,000")
-	p.attest(g)
-	p.proceeds(p.screen(g, "10000.01"))
-}
-
-func checkStickyModel(p *probe) {
-	g := p.register(with("underlyingModel", "model-a"))
-	p.tool(p.post("/v1/agents/"+g.id+"/model", obj{"underlyingModel": "model-b"}))
-	p.verdict(p.screen(g, "1"), "REVIEW", "R15_MODEL_CHANGED")
-	p.proceeds(p.screen(g, "1", obj{"underlyingModel": "model-a"}))
-	p.verdict(p.screen(g, "1"), "REVIEW", "R15_MODEL_CHANGED")
-	p.tool(p.post("/v1/agents/"+g.id+"/model", obj{"underlyingModel": "model-a"}))
-	p.proceeds(p.screen(g, "1"))
-	p.refused(p.post("/v1/agents/"+g.id+"/model", obj{}), 422, "missing_field")
-	p.refused(p.post("/v1/agents/agt_zzzzzzzzzzzz/model", obj{"underlyingModel": "x"}), 404, "not_found")
-}
-
-func checkR20(p *probe) {
-	g := p.register(with("allowedCounterpartyTypes", list{"business"}))
-	p.proceeds(p.screen(g, "1", obj{"cpType": "business"}))
-	p.proceeds(p.screen(g, "1"))
-	p.verdict(p.screen(g, "1", obj{"cpType": "exchange"}), "REVIEW", "R20_COUNTERPARTY_TYPE")
-	p.verdict(p.screen(g, "1", obj{"cpType": "individual"}), "REVIEW", "R20_COUNTERPARTY_TYPE")
-	p.refused(p.post("/v1/agents/register", p.registration(with("allowedCounterpartyTypes", list{"alien"}))), 422, "invalid_field")
 }
 
 func checkR25(p *probe) {

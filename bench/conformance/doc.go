@@ -5,7 +5,9 @@
 // other, keeps what it promises, statement by statement. A check passes only when it
 // made at least one demand and all its demands held; a statement whose tools the
 // target lacks (a test clock, an admin listener, a second node) is reported as
-// skipped with the reason, never as passed.
+// skipped with the reason, never as passed. Most checks are data: checks/*.txt, in the
+// language that script.go describes. What needs several nodes, faults, races, time,
+// signatures or raw sockets is Go.
 //
 // May import: the standard library, a JOSE library as the stock verifier, the Merkle
 // library to recompute proofs, audit/examine (signed checkpoints), ofac/listtest

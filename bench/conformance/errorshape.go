@@ -6,13 +6,7 @@ import (
 
 var errorChecks = []Check{
 	{ID: "T008", Title: "malformed JSON to screen gives 400 invalid_json", Source: Literal, run: checkMalformed},
-	{ID: "T008/us", Title: "duplicate member names give 400 invalid_json", Source: Ruling, run: checkDuplicates},
-	{ID: "T009", Title: "a body without token gives 400 missing_token", Source: Literal, run: checkMissingToken},
 	{ID: "T017", Title: "hostile input never gives a 500, a stack or a dead node", Source: Literal, run: checkHostile},
-	{ID: "X-ERR-1", Title: "403, 413, JSON, required, semantic, state: checked in this order", Source: Ruling, run: checkErrorOrder},
-	{ID: "X-ERR-2", Title: "Accept: application/problem+json gives the RFC 9457 form", Source: Ruling, run: checkProblem},
-	{ID: "X-ERR-3", Title: "a refused field is named in param and details", Source: Ruling, run: checkParam},
-	{ID: "X-HDR-3", Title: "X-Request-Id is echoed; node, index and timing headers are there", Source: Ruling, run: checkHeaders},
 }
 
 // malformedBodies are not JSON objects, each in its own way.
@@ -53,26 +47,6 @@ func checkMalformed(p *probe) {
 	}
 }
 
-func checkDuplicates(p *probe) {
-	g := p.register()
-	for _, body := range []string{
-		`{"token":"` + g.token + `","amount":1,"amount":2}`,
-		`{"token":"` + g.token + `","token":"x","amount":1}`,
-		`{"token":"` + g.token + `","amount":1,"am\u006funt":2}`,
-		`{"token":"` + g.token + `","amount":1,"other":{"a":1,"a":2}}`,
-		`{"token":"` + g.token + `","amount":1,"other":[{"a":1,"b":{"c":1,"c":1}}]}`,
-	} {
-		p.refused(p.post("/v1/screen", literal(body)), 400, "invalid_json")
-	}
-	p.refused(p.post("/v1/agents/register", literal(`{"agentName":"a","agentName":"b"}`)), 400, "invalid_json")
-}
-
-func checkMissingToken(p *probe) {
-	for _, body := range []string{`{}`, `{"amount":1}`, `{"Token":"x","amount":1}`, `{"amount":1,"x":{"token":"y"}}`} {
-		p.refused(p.post("/v1/screen", literal(body)), 400, "missing_token")
-	}
-}
-
 // hostilePaths are ids that no server should trip over.
 var hostilePaths = []string{
 	"/v1/audit/txn_%00%00%00%00%00%00%00%00", "/v1/audit/txn_%ff%fe%fd%fc%fb%fa%f9%f8", "/v1/audit/..%2f..%2fetc",
@@ -105,51 +79,4 @@ func checkHostile(p *probe) {
 		p.expect(a.status < 500, "GET %s: status %d", path, a.status)
 	}
 	p.str(p.status(p.get("/v1/health"), 200), "status")
-}
-
-func checkErrorOrder(p *probe) {
-	p.refused(p.post("/v1/nothing", literal("{"), anonymous), 404, "not_found")
-	p.refused(p.call("PUT", "/v1/screen", literal("{"), anonymous), 405, "method_not_allowed")
-	p.refused(p.post("/v1/agents/register", literal("{")), 400, "invalid_json")
-	a := p.post("/v1/agents/register", p.registration(with("agentType", "robot"), without("purpose")))
-	p.refused(a, 422, "missing_field")
-	p.refused(p.post("/v1/agents/register", p.registration(with("agentType", "robot"))), 422, "invalid_field")
-	p.refused(p.post("/v1/agents/agt_zzzzzzzzzzzz/attest", literal("{")), 400, "invalid_json")
-}
-
-func checkProblem(p *probe) {
-	a := p.post("/v1/screen", obj{"amount": 1}, header("Accept", problemType))
-	p.status(a, 400)
-	p.expect(strings.HasPrefix(a.header.Get("Content-Type"), problemType), "Content-Type is %q", a.header.Get("Content-Type"))
-	p.str(a, "type")
-	p.str(a, "title")
-	p.same(a, "status", 400)
-	p.same(a, "code", "missing_token")
-}
-
-func checkParam(p *probe) {
-	a := p.post("/v1/agents/register", p.registration(policy(obj{"dailyLimitUSDC": "many"})))
-	p.refused(a, 422, "invalid_field")
-	p.same(a, "param", "spendPolicy.dailyLimitUSDC")
-	p.same(a, "details.0.param", "spendPolicy.dailyLimitUSDC")
-	p.str(a, "details.0.message")
-	p.expect(strings.Contains(a.text("docs"), "invalid_field"), "docs is %q, want the code's anchor", a.text("docs"))
-	a = p.post("/v1/agents/register", p.registration(without("agentName")))
-	p.refused(a, 422, "missing_field")
-	p.same(a, "param", "agentName")
-}
-
-func checkHeaders(p *probe) {
-	g := p.register()
-	a := p.screenBody(g.payment("1"), header("X-Request-Id", "conformance-7"))
-	p.expect(a.header.Get("X-Request-Id") == "conformance-7", "X-Request-Id is %q, want the one sent", a.header.Get("X-Request-Id"))
-	for _, name := range []string{"X-Railguard-Node", "X-Railguard-Index", "X-Railguard-Role"} {
-		p.expect(a.header.Get(name) != "", "no %s header", name)
-	}
-	timing := a.header.Get("Server-Timing")
-	for _, part := range []string{"verify", "rules", "commit"} {
-		p.expect(strings.Contains(timing, part), "Server-Timing %q has no %s", timing, part)
-	}
-	bad := p.get("/v1/audit/txn_00000000", header("X-Request-Id", "conformance-8"))
-	p.same(bad, "requestId", "conformance-8")
 }

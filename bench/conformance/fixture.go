@@ -26,7 +26,6 @@ type agent struct {
 type change func(obj)
 
 func with(name string, value any) change { return func(body obj) { body[name] = value } }
-func without(name string) change         { return func(body obj) { delete(body, name) } }
 
 // policy gives the agent a spend policy.
 func policy(members obj) change { return with("spendPolicy", members) }
@@ -103,11 +102,6 @@ func orNull(rule string) string {
 
 // proceeds demands PROCEED.
 func (p *probe) proceeds(a *answer) bool { return p.verdict(a, "PROCEED", "") }
-
-// notRule demands that this rule did not decide.
-func (p *probe) notRule(a *answer, rule string) bool {
-	return p.expect(a.text("rule") != rule, "screen: %s decided and must not", rule)
-}
 
 // hasRule tells whether the rule id begins with the rule's number, e.g. "R6".
 func hasRule(a *answer, number string) bool {

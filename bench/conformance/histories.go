@@ -7,11 +7,8 @@ import (
 
 var historyChecks = []Check{
 	{ID: "X-HIS-1", Title: "GET /v1/audit filters and pages", Source: Ruling, run: checkAuditList},
-	{ID: "X-HIS-2", Title: "explain gives the ladder of a past verdict", Source: Ruling, run: checkExplain},
-	{ID: "X-HIS-3", Title: "replay of a past verdict matches, whatever changed since", Source: Ruling, run: checkReplayRecord},
 	{ID: "X-HIS-4", Title: "export as NDJSON holds every record of the time", Source: Ruling, run: checkExport},
 	{ID: "X-HIS-5", Title: "the checkpoint is public and grows", Source: Ruling, run: checkCheckpoint},
-	{ID: "X-HIS-6", Title: "consistency and minimum-index reads", Source: Ruling, run: checkConsistencyReads},
 }
 
 // allPages follows the cursors of a list to its end: a short page, even an empty one,
@@ -60,33 +57,6 @@ func checkAuditList(p *probe) {
 	}
 }
 
-func checkExplain(p *probe) {
-	g := p.register(policy(obj{"maxSingleTxUSDC": 100}))
-	txn := p.screen(g, "150").text("txnId")
-	a := p.tool(p.get("/v1/audit/" + txn + "/explain"))
-	ladder := p.array(a, "ladder")
-	p.expect(len(ladder) >= 25, "the ladder has %d rungs, want 25", len(ladder))
-	p.expect(mentions(ladder, "R10_SINGLE_TX_LIMIT"), "the ladder does not name R10_SINGLE_TX_LIMIT")
-	p.refused(p.get("/v1/audit/txn_zzzzzzzz/explain"), 404, "not_found")
-}
-
-func checkReplayRecord(p *probe) {
-	g := p.register(policy(obj{"dailyLimitUSDC": 100}))
-	txns := []string{
-		p.screen(g, "80").text("txnId"), p.screen(g, "80").text("txnId"), p.screen(g, "1", obj{"cpName": p.listedIndividual()}).text("txnId"),
-		p.screenBody(obj{"token": "garbage", "amount": 1}).text("txnId"),
-	}
-	p.setStatus("agents", g.id, "suspend") // The past is judged with its own evidence.
-	for _, txn := range txns {
-		a := p.tool(p.post("/v1/audit/"+txn+"/replay", obj{}))
-		p.same(a, "match", true)
-		p.same(a, "diff", list{})
-		p.same(a, "recorded.verdict", p.record(txn).text("verdict"))
-		p.same(a, "replayed.verdict", p.record(txn).text("verdict"))
-	}
-	p.refused(p.post("/v1/audit/txn_zzzzzzzz/replay", obj{}), 404, "not_found")
-}
-
 func checkExport(p *probe) {
 	g := p.register()
 	var txns []string
@@ -124,20 +94,4 @@ func checkCheckpoint(p *probe) {
 	p.must(ok, "the proof's checkpoint does not parse")
 	p.expect(after.origin == before.origin, "the origin changed from %q to %q", before.origin, after.origin)
 	p.expect(after.size > before.size, "the tree did not grow: %d, then %d", before.size, after.size)
-}
-
-func checkConsistencyReads(p *probe) {
-	g := p.register()
-	a := p.screen(g, "1")
-	txn, index := a.text("txnId"), a.header.Get("X-Railguard-Index")
-	p.must(index != "", "no X-Railguard-Index header")
-	for i := range p.cfg.BaseURLs {
-		for _, query := range []string{"", "?consistency=local", "?consistency=leader"} {
-			p.same(p.success(p.get("/v1/audit/"+txn+query, node(i), header("X-Railguard-Min-Index", index))), "txnId", txn)
-		}
-	}
-	a = p.get("/v1/audit/"+txn, header("X-Railguard-Min-Index", "9000000000000000000"))
-	p.expect(a.status == 503, "a minimum index in the far future: status %d, want 503", a.status)
-	a = p.get("/v1/audit/" + txn + "?consistency=sometimes")
-	p.expect(a.status >= 400 && a.status < 500, "consistency=sometimes: status %d, want a refusal", a.status)
 }

@@ -15,14 +15,10 @@ var httpChecks = []Check{
 	{ID: "X-HTTP-4", Title: "a body cut short is never processed", Source: Implied, run: checkCutBody},
 	{ID: "X-HTTP-5", Title: "HEAD, OPTIONS, TRACE and CONNECT never reach an endpoint", Source: Ruling, run: checkOddMethods},
 	{ID: "X-HTTP-6", Title: "slashes, dots, escapes and parameters in a path are not cleaned", Source: Ruling, run: checkOddPaths},
-	{ID: "X-HTTP-7", Title: "method-override headers are ignored", Source: Implied, run: checkOverride},
 	{ID: "X-HTTP-8", Title: "405 with Allow on the paths the rulings add", Source: Ruling, run: checkRuledMethods},
 	{ID: "X-HTTP-9", Title: "headers above 16 KiB are refused", Source: Ruling, run: checkLargeHeaders},
 	{ID: "X-HTTP-10", Title: "absolute-form targets, a second Host and a missing Host are refused", Source: Ruling, run: checkHosts},
 	{ID: "X-HTTP-11", Title: "a connection that stalls in its headers or body is cut", Source: Ruling, Needs: NeedSlow, run: checkStall},
-	{ID: "X-HTTP-12", Title: "internal headers on the API port change nothing", Source: Implied, run: checkInternalHeaders},
-	{ID: "X-HTTP-13", Title: "profiles and metrics are not on the API port", Source: Ruling, run: checkDebugPorts},
-	{ID: "X-HTTP-14", Title: "a key in the URL is no key", Source: Implied, run: checkKeyInURL},
 }
 
 func checkTwoKeys(p *probe) {
@@ -136,17 +132,6 @@ func checkOddPaths(p *probe) {
 	p.status(p.post("/v1/screen?", g.payment("1")), 200)
 }
 
-func checkOverride(p *probe) {
-	g := p.register()
-	for _, name := range []string{"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"} {
-		a := p.call(http.MethodGet, "/v1/screen", nil, header(name, "POST"))
-		p.refused(a, 405, "method_not_allowed")
-		a = p.post("/v1/screen", g.payment("1"), header(name, "DELETE"))
-		p.expect(a.status == 200, "POST with %s DELETE: status %d, want 200", name, a.status)
-	}
-	p.refused(p.call(http.MethodGet, "/v1/screen?_method=POST", nil), 405, "method_not_allowed")
-}
-
 // ruledPaths are the paths that the rulings add, with the methods they take.
 var ruledPaths = map[string]string{
 	"/v1/agents": "GET", "/v1/agents/agt_x": "GET PATCH", "/v1/agents/agt_x/suspend": "POST", "/v1/agents/agt_x/reinstate": "POST",
@@ -214,31 +199,4 @@ func checkStall(p *probe) {
 		p.expect(!isTimeout || !stalled.Timeout(), "a connection stalled in its %s was still open after a minute", what)
 		_ = conn.Close()
 	}
-}
-
-func checkInternalHeaders(p *probe) {
-	g := p.register(policy(obj{"maxSingleTxUSDC": 10}))
-	for _, name := range []string{"X-Fwd", "X-Forwarded", "X-Railguard-Forwarded", "X-Railguard-Internal", "X-Railguard-Role", "X-Railguard-Node", "X-Original-URL"} {
-		p.verdict(p.screenBody(g.payment("11"), header(name, "1")), "REVIEW", "R10_SINGLE_TX_LIMIT")
-		a := p.post("/v1/screen", g.payment("1"), anonymous, header(name, "admin"))
-		p.refused(a, 401, "unauthorized")
-	}
-}
-
-func checkDebugPorts(p *probe) {
-	p.register() // The port serves the API at all.
-	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/vars", "/metrics", "/admin/keys", "/v1/test/clock/", "/.git/config", "/.env"} {
-		a := p.get(path, anonymous)
-		p.expect(a.status == 404 || a.status == 401 || a.status == 405, "GET %s on the API port: status %d, want 404", path, a.status)
-	}
-}
-
-func checkKeyInURL(p *probe) {
-	for _, name := range []string{"key", "api_key", "apiKey", "access_token", "authorization"} {
-		p.refused(p.get("/v1/audit/txn_00000000?"+name+"="+p.cfg.APIKey, anonymous), 401, "unauthorized")
-	}
-	a := p.get("/v1/audit/txn_00000000", anonymous, header("X-Api-Key", p.cfg.APIKey))
-	p.refused(a, 401, "unauthorized")
-	a = p.get("/v1/audit/txn_00000000", anonymous, header("Cookie", "key="+p.cfg.APIKey))
-	p.refused(a, 401, "unauthorized")
 }

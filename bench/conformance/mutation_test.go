@@ -320,6 +320,11 @@ func TestMutations(t *testing.T) {
 		require.Fail(t, "no such check", check)
 		return Result{}
 	}
+	t.Run("the files demand something else", func(t *testing.T) {
+		cfg := target.config(t)
+		cfg.IDs, cfg.Strict = nil, true
+		writtenChecksFail(t, cfg)
+	})
 	sound := map[string]Result{}
 	for _, m := range mutations {
 		t.Run(m.check+" "+m.name, func(t *testing.T) {

@@ -3,8 +3,6 @@ package conformance
 var policyChecks = []Check{
 	{ID: "X-POL-1", Title: "GET, PUT with If-Match, versions and validate of the institution's policy", Source: Ruling, run: checkPolicyLife},
 	{ID: "X-POL-2", Title: "a widening change needs a reason; R2 to R7 have no switch", Source: Ruling, run: checkPolicyGuards},
-	{ID: "X-DRY-1", Title: "a dry run gives the ladder, no txnId, no debit, no record", Source: Ruling, run: checkDryRun},
-	{ID: "X-DRY-2", Title: "a dry run and a screening agree", Source: Ruling, run: checkDryRunAgrees},
 }
 
 // policyDocument is the institution's policy as it stands, ready to be changed and
@@ -71,34 +69,4 @@ func checkPolicyGuards(p *probe) {
 	p.expect(p.putPolicy(document, "").status == 422, "a widening without a reason: status %d, want 422", p.last.status)
 	p.unchangedPolicy(before)
 	p.refused(p.call("PUT", "/v1/policy", literal("{")), 400, "invalid_json")
-}
-
-func checkDryRun(p *probe) {
-	g := p.register(policy(obj{"dailyLimitUSDC": 100}))
-	for range 3 {
-		a := p.success(p.post("/v1/screen/dry-run", g.payment("100")))
-		p.status(a, 200)
-		p.same(a, "verdict", "PROCEED")
-		p.absent(a, "txnId")
-		ladder := p.array(a, "ladder")
-		p.expect(len(ladder) >= 25, "the ladder has %d rungs, want 25", len(ladder))
-	}
-	p.proceeds(p.screen(g, "100"))
-	p.refused(p.post("/v1/screen/dry-run", obj{"amount": 1}), 400, "missing_token")
-	p.refused(p.post("/v1/screen/dry-run", literal("{")), 400, "invalid_json")
-}
-
-func checkDryRunAgrees(p *probe) {
-	g := p.register(policy(obj{"maxSingleTxUSDC": 100, "allowedChains": list{"BASE"}}))
-	for _, body := range []obj{
-		g.payment("1"), g.payment("101"), g.payment("1", obj{"chain": "ETH"}), g.payment("1", obj{"cpWallet": p.listedWallet()}),
-		g.payment("1", obj{"protocol": "Tornado Cash"}), {"token": "garbage", "amount": 1},
-	} {
-		dry := p.success(p.post("/v1/screen/dry-run", body))
-		real := p.screenBody(body)
-		for _, member := range []string{"verdict", "rule", "reason"} {
-			value, _ := real.at(member)
-			p.same(dry, member, value)
-		}
-	}
 }

@@ -8,11 +8,8 @@ import (
 
 var roleChecks = []Check{
 	{ID: "X-ROLE-1", Title: "each role reaches its endpoints and no others: 403 forbidden with requiredRole", Source: Ruling, Needs: NeedAdmin, run: checkRoleMatrix},
-	{ID: "X-ROLE-2", Title: "403 stands after 401 and before the body", Source: Ruling, Needs: NeedAdmin, run: checkRoleOrder},
 	{ID: "X-ROLE-4", Title: "the tipping-off wall: no sign of a SAR for operator and screener", Source: Ruling, Needs: NeedAdmin, run: checkTippingOff},
-	{ID: "X-ROLE-5", Title: "triggered is shown to reviewer, auditor and admin alone", Source: Ruling, Needs: NeedAdmin, run: checkTriggeredRoles},
 	{ID: "X-ROLE-6", Title: "a key's operator scope hides the agents of others", Source: Ruling, Needs: NeedAdmin, run: checkOperatorScope},
-	{ID: "X-ROLE-7", Title: "a key without roles is an admin; reviewedByKey names the reviewer's key", Source: Ruling, Needs: NeedAdmin, run: checkPlainKey},
 	{ID: "X-ROLE-9", Title: "the admin listener asks for a key too, and shows a secret once", Source: Ruling, Needs: NeedAdmin, run: checkAdminListener},
 }
 
@@ -116,16 +113,6 @@ func roleBody(method string) any {
 	return literal("{")
 }
 
-func checkRoleOrder(p *probe) {
-	key := p.makeKey("", "screener")
-	p.refused(p.post("/v1/agents/register", literal("{"), withKey(key.secret)), 403, "forbidden")
-	p.refused(p.post("/v1/agents/register", obj{"agentName": strings.Repeat("a", 300<<10)}, withKey(key.secret)), 403, "forbidden")
-	p.refused(p.call("PUT", "/v1/agents/register", nil, withKey(key.secret)), 405, "method_not_allowed")
-	p.refused(p.post("/v1/nothing", obj{}, withKey(key.secret)), 404, "not_found")
-	p.refused(p.post("/v1/agents/register", literal("{"), withKey(key.secret+"x")), 401, "unauthorized")
-	p.refused(p.post("/v1/reviews/txn_zzzzzzzz", obj{}, withKey(key.secret)), 403, "forbidden")
-}
-
 func checkTippingOff(p *probe) {
 	screener, auditor := p.makeKey("", "screener"), p.makeKey("", "auditor")
 	for value, visible := range map[string]bool{"ESCALATE_SAR": false, "REJECTED": true} {
@@ -146,19 +133,6 @@ func checkTippingOff(p *probe) {
 	}
 }
 
-func checkTriggeredRoles(p *probe) {
-	screener := p.makeKey("", "screener")
-	g := p.register(policy(obj{"maxSingleTxUSDC": 100}))
-	a := p.screenBody(g.payment("150"), withKey(screener.secret))
-	p.verdict(a, "REVIEW", "R10_SINGLE_TX_LIMIT")
-	for _, member := range []string{"triggered", "matches", "shadow"} {
-		p.absent(a, member)
-	}
-	record := p.record(a.text("txnId"), withKey(screener.secret))
-	p.absent(record, "triggered")
-	p.expect(mentions(p.array(p.record(a.text("txnId")), "triggered"), "R10_SINGLE_TX_LIMIT"), "the admin's record lacks triggered")
-}
-
 func checkOperatorScope(p *probe) {
 	operator := p.name("Scoped Orchard Holdings")
 	key := p.makeKey(operator, "operator")
@@ -177,16 +151,6 @@ func checkOperatorScope(p *probe) {
 		p.expect(id != foreign.id, "the list of a scoped key names a foreign agent")
 	}
 	p.proceeds(p.screen(foreign, "1"))
-}
-
-func checkPlainKey(p *probe) {
-	key := p.makeKey("")
-	made := p.registered(p.post("/v1/agents/register", p.registration(policy(obj{"maxSingleTxUSDC": 100})), withKey(key.secret)))
-	txn := p.screenBody(made.payment("150"), withKey(key.secret)).text("txnId")
-	forged := obj{"disposition": "APPROVED", "reviewedBy": "officer", "reviewedByKey": "forged"}
-	p.refused(p.post("/v1/reviews/"+txn, forged, withKey(key.secret)), 422, "unknown_field")
-	a := p.status(p.post("/v1/reviews/"+txn, obj{"disposition": "APPROVED", "reviewedBy": "officer"}, withKey(key.secret)), 200)
-	p.same(a, "reviewedByKey", key.id)
 }
 
 func checkAdminListener(p *probe) {

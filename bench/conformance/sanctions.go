@@ -56,12 +56,9 @@ func (p *probe) find(kept *string, configured string, candidates []string, membe
 
 var sanctionsRuleChecks = []Check{
 	{ID: "T061", Title: "R3: operator wallet listed at issuance", Source: Literal, run: checkR3},
-	{ID: "T063", Title: "R5: operator legal name on the list", Source: Literal, run: checkR5},
 	{ID: "T064", Title: "R6: counterparty wallet on the list, in any case and on any chain", Source: Literal, run: checkR6},
 	{ID: "T065", Title: "R7: counterparty name on the list, in any spelling", Source: Literal, run: checkR7},
-	{ID: "T079", Title: "BLOCK is checked ahead of REVIEW", Source: Literal, run: checkBlockFirst},
 	{ID: "T080", Title: "R2 to R8 decide in numeric order", Source: Implied, run: checkNumericOrder},
-	{ID: "T081", Title: "a sanctions or revocation BLOCK is changed by nothing", Source: Literal, run: checkBlockFinal},
 	{ID: "X-R21-1", Title: "R21: a near name is REVIEW, an ordinary one is not", Source: Ruling, run: checkNearName},
 }
 
@@ -86,15 +83,6 @@ func checkR3(p *probe) {
 		p.same(g.answer, "credential.credentialSubject.complianceAttestation.credentialStatus", "ACTIVE")
 		p.same(g.answer, "warnings.0.code", "operator_sanctions_match")
 		p.same(g.answer, "warnings.0.rule", "R3_OPERATOR_OFAC_ISSUANCE")
-	}
-}
-
-func checkR5(p *probe) {
-	for _, name := range []string{p.listedIndividual(), p.listedCompany()} {
-		g := p.issuedToListed(with("operatorLegalName", name))
-		p.verdict(p.screen(g, "1"), "BLOCK", "R5_OPERATOR_NAME_OFAC")
-		g = p.issuedToListed(with("operatorLegalName", strings.ToLower(name)))
-		p.verdict(p.screen(g, "1"), "BLOCK", "R5_OPERATOR_NAME_OFAC")
 	}
 }
 
@@ -146,17 +134,6 @@ func checkR7(p *probe) {
 	p.proceeds(p.screen(g, "1", obj{"cpName": cleanCounterparty}))
 }
 
-func checkBlockFirst(p *probe) {
-	g := p.register(policy(obj{"maxSingleTxUSDC": 10, "dailyLimitUSDC": 10, "allowedChains": list{"BASE"}}))
-	over := obj{"chain": "ETH"}
-	p.verdict(p.screen(g, "1000", over), "REVIEW", "R9_CHAIN_POLICY")
-	p.verdict(p.screen(g, "1000", over, obj{"cpWallet": p.listedWallet()}), "BLOCK", "R6_COUNTERPARTY_WALLET_OFAC")
-	p.verdict(p.screen(g, "1000", over, obj{"cpName": p.listedIndividual()}), "BLOCK", "R7_COUNTERPARTY_NAME_OFAC")
-	if !p.cfg.OnlySpec { // Whether number 14 stands before numbers 9 to 13 is a ruling.
-		p.verdict(p.screen(g, "1000", over, obj{"protocol": "Tornado Cash"}), "BLOCK", "R14_MIXER_PROTOCOL")
-	}
-}
-
 func checkNumericOrder(p *probe) {
 	listed := obj{"cpWallet": p.listedWallet(), "cpName": p.listedIndividual()}
 	g := p.register()
@@ -170,23 +147,6 @@ func checkNumericOrder(p *probe) {
 	broken := g
 	broken.token = g.token[:len(g.token)-6]
 	p.verdict(p.screen(broken, "1", listed), "UNKNOWN", "R1_NO_CREDENTIAL")
-}
-
-func checkBlockFinal(p *probe) {
-	g := p.register()
-	wallet := p.listedWallet()
-	blocked := p.screen(g, "1", obj{"cpWallet": wallet})
-	p.verdict(blocked, "BLOCK", "R6_COUNTERPARTY_WALLET_OFAC")
-	a := p.post("/v1/reviews/"+blocked.text("txnId"), obj{"disposition": "APPROVED", "reviewedBy": "officer"})
-	p.status(a, 400)
-	p.same(p.success(p.get("/v1/audit/"+blocked.text("txnId"))), "verdict", "BLOCK")
-	revoked := p.register()
-	p.setStatus("agents", revoked.id, "revoke")
-	p.verdict(p.screen(revoked, "1"), "BLOCK", "R2_CREDENTIAL_STATUS")
-	p.tool(p.call("PUT", "/v1/agents/"+g.id+"/whitelist", obj{"mode": "enforce", "entries": list{obj{"wallet": wallet}}}))
-	p.verdict(p.screen(g, "1", obj{"cpWallet": wallet}), "BLOCK", "R6_COUNTERPARTY_WALLET_OFAC")
-	p.tool(p.call("PUT", "/v1/agents/"+revoked.id+"/whitelist", obj{"mode": "off", "entries": list{}}))
-	p.verdict(p.screen(revoked, "1"), "BLOCK", "R2_CREDENTIAL_STATUS")
 }
 
 func checkNearName(p *probe) {

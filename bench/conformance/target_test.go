@@ -21,6 +21,7 @@ var (
 	flagCalls = flag.Int("calls", distinctDefault, "screening calls of T043")
 	flagOnly  = flag.String("only", "", "comma-separated prefixes of the checks to run")
 	flagSpec  = flag.Bool("spec", false, "leave out the statements that are our rulings")
+	flagEvery = flag.Bool("every", false, "contradict every demand of the checks that are data, not one of each")
 	flagSlow  = flag.Bool("slow", false, "also run probes that wait for time-outs")
 	flagQuick = flag.Bool("latency", false, "also judge the 50 ms target; the machine must be quiet")
 )

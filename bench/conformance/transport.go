@@ -28,17 +28,9 @@ var specifiedEndpoints = []endpoint{
 var transportChecks = []Check{
 	{ID: "T001", Title: "no Authorization on a protected endpoint gives 401 unauthorized", Source: Literal, run: checkNoKey},
 	{ID: "T002", Title: "an unknown or garbled key gives 401, never 403", Source: Literal, run: checkWrongKey},
-	{ID: "T003", Title: "health answers without a key", Source: Literal, run: checkHealthPublic},
-	{ID: "T004", Title: "the JWKS answers without a key as application/json", Source: Literal, run: checkJWKSPublic},
-	{ID: "T005", Title: "health and JWKS answer when a wrong key is sent", Source: Literal, run: checkPublicIgnoresKey},
 	{ID: "T006", Title: "a wrong method on each of the ten paths gives 405 method_not_allowed", Source: Literal, run: checkMethods},
 	{ID: "T007", Title: "a wrong method on a public path without key gives 405 with Allow", Source: Implied, run: checkPublicMethods},
-	{ID: "T010", Title: "401 is decided before the body; invalid_json before missing_token", Source: Implied, run: checkOrder},
 	{ID: "T012", Title: "unknown path 404 not_found; oversized body 413 payload_too_large", Source: Ruling, run: checkUnknownAndLarge},
-	{ID: "T013", Title: "the scheme Bearer is required", Source: Literal, run: checkScheme},
-	{ID: "T013/us", Title: "the scheme name is case-insensitive", Source: Ruling, run: checkSchemeCase},
-	{ID: "T014", Title: "the API key and the credential are separate", Source: Literal, run: checkSeparate},
-	{ID: "T015", Title: "no endpoint issues API keys", Source: Literal, run: checkNoKeyIssuer},
 }
 
 func checkNoKey(p *probe) {
@@ -88,26 +80,6 @@ func swapCase(text string) string {
 	}, text)
 }
 
-func checkHealthPublic(p *probe) {
-	a := p.status(p.get("/v1/health", anonymous), 200)
-	p.str(a, "status")
-}
-
-func checkJWKSPublic(p *probe) {
-	a := p.status(p.get("/v1/.well-known/jwks.json", anonymous), 200)
-	p.expect(strings.HasPrefix(a.header.Get("Content-Type"), "application/json"),
-		"Content-Type is %q, want application/json", a.header.Get("Content-Type"))
-	p.expect(len(p.array(a, "keys")) > 0, "no key in the set")
-}
-
-func checkPublicIgnoresKey(p *probe) {
-	for _, value := range []string{"Bearer wrong", "Basic eDp5", "garbage", ""} {
-		p.str(p.status(p.get("/v1/health", authorization(value)), 200), "status")
-		keys := p.array(p.status(p.get("/v1/.well-known/jwks.json", authorization(value)), 200), "keys")
-		p.expect(len(keys) > 0, "no key in the set")
-	}
-}
-
 // Methods of the 405 matrix. HEAD and OPTIONS are left to X-HTTP-5: many servers
 // answer HEAD wherever they answer GET.
 var matrixMethods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
@@ -137,13 +109,6 @@ func checkPublicMethods(p *probe) {
 	p.expect(strings.Contains(a.header.Get("Allow"), "POST"), "PUT /v1/screen: Allow is %q, want POST in it", a.header.Get("Allow"))
 }
 
-func checkOrder(p *probe) {
-	p.refused(p.post("/v1/screen", literal("{"), withKey("wrong")), 401, "unauthorized")
-	p.refused(p.post("/v1/agents/register", literal("{"), anonymous), 401, "unauthorized")
-	p.refused(p.post("/v1/screen", literal(`{"amount":`)), 400, "invalid_json")
-	p.refused(p.post("/v1/screen", literal(`{"amount":5} x`)), 400, "invalid_json")
-}
-
 func checkUnknownAndLarge(p *probe) {
 	for _, path := range []string{"/v1/nothing", "/v1", "/v1/", "/v2/screen", "/v1/agents/agt_x/nothing", "/v1/screen/x/y"} {
 		a := p.post(path, obj{})
@@ -158,49 +123,4 @@ func checkUnknownAndLarge(p *probe) {
 	p.expect(a.status == 200, "a screening body of 60 KiB: status %d, want 200", a.status)
 	a = p.post("/v1/agents/register", obj{"agentName": filler[:200<<10]})
 	p.expect(a.status == 422, "a registration body of 200 KiB with too long a name: status %d, want 422", a.status)
-}
-
-func checkScheme(p *probe) {
-	key := p.cfg.APIKey
-	for _, value := range []string{key, "Basic " + key, "Token " + key, "ApiKey " + key, "Bearer:" + key, "Bearer" + key} {
-		a := p.post("/v1/screen", obj{"token": "x", "amount": 1}, authorization(value))
-		p.expect(a.status == 401 && a.code() == "unauthorized", "scheme of %q: got %d %q, want 401 unauthorized",
-			p.redact(value), a.status, a.code())
-	}
-}
-
-func checkSchemeCase(p *probe) {
-	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER ", "bEaReR "} {
-		a := p.post("/v1/screen", obj{"token": "x", "amount": 1}, authorization(scheme+p.cfg.APIKey))
-		p.expect(a.status == 200 && a.text("verdict") == "UNKNOWN", "scheme %q: status %d, want 200 UNKNOWN", scheme, a.status)
-	}
-}
-
-func checkSeparate(p *probe) {
-	g := p.register()
-	for _, value := range []string{"Bearer " + g.token, "VerifiableCredential " + g.token} {
-		a := p.post("/v1/screen", g.payment("1"), authorization(value))
-		p.refused(a, 401, "unauthorized")
-	}
-	a := p.screenBody(obj{"token": p.cfg.APIKey, "amount": 1})
-	p.verdict(a, "UNKNOWN", "R1_NO_CREDENTIAL")
-}
-
-func checkNoKeyIssuer(p *probe) {
-	p.register() // The key is one that may do everything else.
-	paths := []string{
-		"/v1/keys", "/v1/keys/create", "/v1/api-keys", "/v1/apikeys", "/v1/auth/token", "/v1/token", "/v1/login",
-		"/v1/admin/keys", "/v1/key/create", "/v1/oauth/token", "/v1/register", "/v1/keys/rotate",
-	}
-	for _, path := range paths {
-		for _, method := range []string{"GET", "POST"} {
-			a := p.call(method, path, obj{"name": "x", "role": "admin", "roles": list{"admin"}})
-			p.expect(!a.ok(), "%s %s: status %d, want a refusal", method, path, a.status)
-			p.expect(a.text("key") == "" && a.text("apiKey") == "", "%s %s answered with a key", method, path)
-		}
-	}
-	a := p.post("/v1/agents/register", p.registration())
-	for _, member := range []string{"key", "apiKey", "api_key", "secret"} {
-		p.absent(a, member)
-	}
 }

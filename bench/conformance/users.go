@@ -9,9 +9,6 @@ var userChecks = []Check{
 	{ID: "T099/valid", Title: "a user credential lasts 30 days", Source: Literal, run: checkUserValidity},
 	{ID: "T100", Title: "a user credential for an autonomous agent is refused", Source: Literal, run: checkUserAutonomous},
 	{ID: "X-USR-1", Title: "the user answer: 201, id, token, its own type; legalName required, userName its alias", Source: Ruling, run: checkUserShape},
-	{ID: "X-USR-2", Title: "R24: where a user credential may be used", Source: Ruling, run: checkUserContext},
-	{ID: "X-USR-3", Title: "suspended and revoked users are R2; a listed user does not pass", Source: Ruling, run: checkUserStatus},
-	{ID: "T101", Title: "attesting an autonomous agent succeeds; an unknown id is 404", Source: Literal, run: checkAttest},
 	{ID: "X-ATT-1", Title: "the attestation answer, its refusals and its list", Source: Ruling, run: checkAttestShape},
 }
 
@@ -62,44 +59,6 @@ func checkUserShape(p *probe) {
 	p.refusedAnyhow(p.post("/v1/users/register", obj{"legalName": ""}))
 	p.refusedAnyhow(p.post("/v1/users/register", obj{"legalName": "x", "agentIds": list{"agt_zzzzzzzzzzzz"}}))
 	p.refused(p.get("/v1/users/usr_zzzzzzzzzzzz"), 404, "not_found")
-}
-
-func checkUserContext(p *probe) {
-	g, other, alone := p.register(), p.register(), p.register(autonomous)
-	bound := p.str(p.user(obj{"agentIds": list{g.id}}), "token")
-	p.proceeds(p.screen(g, "1", obj{"userToken": bound}))
-	p.verdict(p.screen(other, "1", obj{"userToken": bound}), "BLOCK", "R24_USER_CREDENTIAL_CONTEXT")
-	p.verdict(p.screen(alone, "1", obj{"userToken": bound}), "BLOCK", "R24_USER_CREDENTIAL_CONTEXT")
-	p.proceeds(p.screenBody(obj{"token": bound, "amount": 1}))
-	both := p.str(p.user(obj{"agentIds": list{g.id, other.id}}), "token")
-	p.proceeds(p.screen(other, "1", obj{"userToken": both}))
-	p.verdict(p.screenBody(obj{"token": both, "amount": 1}), "BLOCK", "R24_USER_CREDENTIAL_CONTEXT")
-	free := p.str(p.user(nil), "token")
-	p.verdict(p.screenBody(obj{"token": free, "amount": 1}), "BLOCK", "R24_USER_CREDENTIAL_CONTEXT")
-}
-
-func checkUserStatus(p *probe) {
-	g := p.register()
-	a := p.user(obj{"agentIds": list{g.id}})
-	id, token := p.str(a, "userId"), p.str(a, "token")
-	p.setStatus("users", id, "suspend")
-	p.verdict(p.screen(g, "1", obj{"userToken": token}), "BLOCK", "R2_CREDENTIAL_STATUS")
-	p.setStatus("users", id, "reinstate")
-	p.proceeds(p.screen(g, "1", obj{"userToken": token}))
-	p.setStatus("users", id, "revoke")
-	p.verdict(p.screen(g, "1", obj{"userToken": token}), "BLOCK", "R2_CREDENTIAL_STATUS")
-	p.proceeds(p.screen(g, "1"))
-	listed := p.post("/v1/users/register", obj{"legalName": p.listedIndividual(), "agentIds": list{g.id}})
-	p.success(listed)
-	verdict := p.screen(g, "1", obj{"userToken": p.str(listed, "token")}).text("verdict")
-	p.expect(verdict != "PROCEED", "a listed user PROCEEDs")
-}
-
-func checkAttest(p *probe) {
-	g := p.register(autonomous)
-	p.success(p.post("/v1/agents/"+g.id+"/attest", obj{"attestedBy": "officer@example.test", "note": "seen"}))
-	a := p.post("/v1/agents/agt_zzzzzzzzzzzz/attest", obj{"attestedBy": "officer@example.test", "note": "seen"})
-	p.refused(a, 404, "not_found")
 }
 
 func checkAttestShape(p *probe) {

@@ -23,7 +23,7 @@ SIM := GOGC=800 GODEBUG=tracebacklabels=1
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
 # What `make quick` tests: the rooms that decide, in their short form.
-QUICK := . ./engine/... ./fsm/... ./audit/... ./ofac ./ofac/perfect ./ofac/wallet ./strictjson ./seal ./edge ./httpapi ./httpapi/border ./httpapi/evidence ./httpapi/rulebook ./httpapi/operations ./cmd/railguard
+QUICK := . ./engine/... ./fsm/... ./audit/... ./ofac ./ofac/list ./ofac/text ./ofac/index ./ofac/match ./ofac/perfect ./ofac/wallet ./strictjson ./seal ./edge ./httpapi ./httpapi/border ./httpapi/evidence ./httpapi/rulebook ./httpapi/operations ./cmd/railguard
 # What a release holds. Nothing of the machine goes into a binary.
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 DIST    ?= dist
@@ -94,7 +94,7 @@ soak: build ## Ten minutes at 60 % of saturation, with lists activated and snaps
 	./bin/railguard-bench --folder . --suite soak $(ARGS)
 
 bench-go: ## Run the Go benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./ofac ./fsm ./audit ./httpapi
+	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./ofac ./ofac/match ./fsm ./audit ./httpapi
 
 golden: ## Rewrite transcripts and generated documents; read the diff before you keep it
 	$(GO) test ./engine ./httpapi -update && $(GO) test ./cmd/railguard -run TestCommandReference -update

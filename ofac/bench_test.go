@@ -1,13 +1,24 @@
-package ofac
+package ofac_test
 
 import (
-	"fmt"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/ofac"
+	"railguard/ofac/listtest"
 )
+
+// mustBuild compiles entities to a list.
+func mustBuild(b *testing.B, entities []ofac.Entity) *ofac.Index {
+	list, err := ofac.Build(entities, ofac.Meta{Source: "test", PublishedAt: 1})
+	require.NoError(b, err)
+	return list
+}
 
 // BenchmarkWallet looks up a listed and an unlisted address in the real list.
 func BenchmarkWallet(b *testing.B) {
-	list := realList(b, "2025-11-19")
+	list := mustBuild(b, listtest.RealEntities(b, "2025-11-19"))
 	for name, address := range map[string]string{
 		"listed":   "0x098B716B8Aaf21512996dC57EB0615e2383E2f96",
 		"unlisted": "0x00000000219ab540356cBB839Cbe05303d7705Fa",
@@ -27,35 +38,47 @@ func BenchmarkNormalise(b *testing.B) {
 	room := make([]byte, 0, 256)
 	b.ReportAllocs()
 	for b.Loop() {
-		room = AppendNormalised(room[:0], "Acme Payments International, L.L.C.")
+		room = ofac.AppendNormalised(room[:0], "Acme Payments International, L.L.C.")
 	}
 }
 
-// numberedEntities are made-up parties whose words are near to one another by the
-// hundred: the list of the load suites, which is harder to compile than OFAC's.
-func numberedEntities(parties int) []Entity {
-	entities := make([]Entity, 0, parties)
-	for i := range parties {
-		entities = append(entities, named(uint32(800_000+i), Company, ListSDN,
-			fmt.Sprintf("QUOR%dVEN ZARB%dAL HOLDING", i*7919%parties, i), fmt.Sprintf("VELD%dAN TRADE", i)))
+// BenchmarkScreen screens names against the real list: one that is on it, one that is near,
+// ordinary ones and one of another script.
+func BenchmarkScreen(b *testing.B) {
+	list := mustBuild(b, listtest.RealEntities(b, "2025-11-19"))
+	for name, query := range map[string]string{
+		"listed":   "Nicolas Maduro Moros",
+		"near":     "Nicolaas Madurro Moros",
+		"person":   "Johanna Mitchell Anderson",
+		"company":  "Acme Payments International, L.L.C.",
+		"cyrillic": "Сергей Викторович Железняк",
+	} {
+		b.Run(name, func(b *testing.B) {
+			scratch, q := ofac.NewScratch(), ofac.Query{Name: query}
+			b.ReportAllocs()
+			for b.Loop() {
+				list.Screen(&q, scratch)
+			}
+		})
 	}
-	return entities
 }
 
 // BenchmarkCompile makes the tables of a list of full size, the real one and one of
 // numbered words: alone, and after the list before it, which had a party more and
 // another less.
 func BenchmarkCompile(b *testing.B) {
-	for name, entities := range map[string][]Entity{
-		"real":     realEntities(b, "2025-11-19"),
-		"numbered": numberedEntities(18_001),
+	for name, entities := range map[string][]ofac.Entity{
+		"real":     listtest.RealEntities(b, "2025-11-19"),
+		"numbered": listtest.NumberedEntities(18_001),
 	} {
-		data := encoded(b, entities[1:])
+		data, err := ofac.EncodeEntities(entities[1:], ofac.Meta{Source: "test", PublishedAt: 1})
+		require.NoError(b, err)
 		former := mustBuild(b, entities[:len(entities)-1])
-		for how, help := range map[string]Help{"alone": {}, "after": {Former: former}} {
+		for how, help := range map[string]ofac.Help{"alone": {}, "after": {Former: former}} {
 			b.Run(name+"/"+how, func(b *testing.B) {
 				for b.Loop() {
-					compiled(b, help, data)
+					_, err := ofac.Carried().CompileWith(help, data, ofac.MatcherVersion)
+					require.NoError(b, err)
 				}
 			})
 		}

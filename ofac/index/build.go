@@ -1,0 +1,308 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"railguard/ofac/list"
+	"railguard/ofac/perfect"
+	"railguard/ofac/text"
+	"railguard/ofac/wallet"
+)
+
+// Plan is what tables are made of.
+type Plan struct {
+	Entities []list.Entity // In canonical order.
+	Meta     list.Meta
+	Digest   [32]byte // Of the encoded entities.
+	Matcher  uint16   // The version of the matcher that will read the tables.
+	// Former are the tables of a list that was compiled before, or nil. They help only if
+	// they are of the same version.
+	Former *Tables
+	// Step, unless nil, is called between two pieces of the work; it may rest.
+	Step func()
+}
+
+// Make makes the tables of a list.
+func Make(p *Plan) (*Tables, error) {
+	b := builder{Tables: &Tables{digest: p.Digest, matcher: p.Matcher, meta: p.Meta}, source: p.Entities, step: p.Step}
+	if p.Former != nil && p.Former.matcher == p.Matcher {
+		b.former = &p.Former.Words
+	}
+	if err := b.makeTables(); err != nil {
+		return nil, err
+	}
+	return b.Tables, nil
+}
+
+// builder makes the tables of a list.
+type builder struct {
+	*Tables
+	source []list.Entity     // in canonical order
+	texts  []string          // distinct strings, sorted
+	textOf map[string]uint32 // their indices; never iterated
+	former *WordLayer        // Of Plan.Former; nil: none.
+	step   func()
+}
+
+// makeTables makes all tables.
+func (b *builder) makeTables() error {
+	b.pauseWork()
+	b.joinTexts()
+	for _, file := range []func() error{b.fileEntities, b.fileWallets, b.fileForms, b.fileWords} {
+		if err := file(); err != nil {
+			return err
+		}
+	}
+	b.noteBeginnings()
+	b.countEntries()
+	if size := b.Size(); size > compiledBytesMax {
+		return fmt.Errorf("compiled list of %d bytes, at most %d", size, compiledBytesMax)
+	}
+	return nil
+}
+
+// pauseWork lets whoever spreads the work rest.
+func (b *builder) pauseWork() {
+	if b.step != nil {
+		b.step()
+	}
+}
+
+// How much is done between two pauses: a millisecond's, or less.
+const (
+	wordsOfStep    = 16
+	entriesOfStep  = 4096
+	comparedOfStep = 4096
+)
+
+// pauseComparing is a comparison that pauses now and then: a sort has no other place for it.
+func pauseComparing[T any](b *builder, compare func(p, q T) int) func(p, q T) int {
+	if b.step == nil {
+		return compare
+	}
+	compared := 0
+	return func(p, q T) int {
+		if compared++; compared%comparedOfStep == 0 {
+			b.pauseWork()
+		}
+		return compare(p, q)
+	}
+}
+
+// joinTexts makes the table of distinct strings.
+func (b *builder) joinTexts() {
+	b.texts = list.DistinctTexts(b.source, b.meta, pauseComparing(b, strings.Compare))
+	b.textOf = make(map[string]uint32, len(b.texts))
+	var blob strings.Builder
+	for i, text := range b.texts {
+		b.textOf[text] = uint32(i)
+		b.textOffsets = append(b.textOffsets, uint32(blob.Len()))
+		blob.WriteString(text)
+	}
+	b.textOffsets = append(b.textOffsets, uint32(blob.Len()))
+	b.text = blob.String()
+}
+
+// fileEntities makes the rows of entities, names, parts, addresses and facts.
+func (b *builder) fileEntities() error {
+	for i := range b.source {
+		if i%wordsOfStep == 0 {
+			b.pauseWork()
+		}
+		entity := &b.source[i]
+		record := b.nextEntity()
+		record.UID, record.Kind, record.Lists, record.digest = entity.UID, entity.Type, entity.Lists, list.EntityDigest(entity)
+		for _, sublist := range entity.Sublists {
+			b.references = append(b.references, b.textOf[sublist])
+		}
+		record.Programs = uint32(len(b.references))
+		for _, program := range entity.Programs {
+			b.references = append(b.references, b.textOf[program])
+		}
+		for k := range entity.Names {
+			b.names = append(b.names, b.nameRecord(uint32(i), entity.Type, &entity.Names[k]))
+			for _, part := range entity.Names[k].Parts {
+				b.parts = append(b.parts, partRecord{b.textOf[part.Kind], b.textOf[part.Value]})
+			}
+		}
+		for _, address := range entity.Addresses {
+			b.addresses = append(b.addresses, addressRecord{uint32(i), b.textOf[address.Ticker], b.textOf[address.Value], address.FeatureID})
+		}
+		for _, fact := range entity.Facts {
+			b.Facts = append(b.Facts, factRecord{fact.Kind, b.textOf[fact.Label], b.textOf[fact.Value]})
+		}
+		b.entities = append(b.entities, record)
+	}
+	b.entityCount, b.NameCount = uint32(len(b.entities)), uint32(len(b.names))
+	b.entities = append(b.entities, b.nextEntity())
+	b.names = append(b.names, NameRecord{parts: uint32(len(b.parts))})
+	if b.NameCount > namesMax {
+		return fmt.Errorf("%d names, at most %d", b.NameCount, namesMax)
+	}
+	return nil
+}
+
+// nextEntity is a row whose runs begin where those of the rows so far end.
+func (b *builder) nextEntity() entityRecord {
+	references := uint32(len(b.references))
+	return entityRecord{
+		Names: uint32(len(b.names)), Sublists: references, Programs: references,
+		addresses: uint32(len(b.addresses)), Facts: uint32(len(b.Facts)),
+	}
+}
+
+// NameRecord says what the decision table needs to know of a name.
+func (b *builder) nameRecord(entity uint32, kind list.EntityType, name *list.Name) NameRecord {
+	record := NameRecord{
+		Entity: entity, Full: b.textOf[name.Full], aliasType: b.textOf[name.AliasType], script: b.textOf[name.Script], id: name.ID, parts: uint32(len(b.parts)),
+	}
+	if name.Primary {
+		record.Flags |= NamePrimary
+	}
+	if name.Weak {
+		record.Flags |= NameWeak
+	}
+	words := text.AppendWords(nil, name.Full, false)
+	var tokens text.TokenList
+	if kind == list.Individual {
+		tokens.SplitPlain(words)
+	} else {
+		tokens.Split(words)
+		record.Forms = tokens.Forms()
+	}
+	letters, count, plain := 0, 0, 0
+	for i := range tokens.Count {
+		if tokens.List[i].Form != text.FormNone {
+			continue
+		}
+		word := tokens.Word(words, i)
+		count++
+		letters += text.LetterCount(word)
+		if !text.GenericWords.Has(word) {
+			plain++
+		}
+	}
+	record.Words, record.Plain, record.Letters = uint8(min(count, 255)), uint8(min(plain, 255)), uint8(min(letters, 255))
+	return record
+}
+
+// walletPosting is one address under its canonical key.
+type walletPosting struct {
+	key     string
+	hash    perfect.Key
+	address uint32
+}
+
+// fileWallets makes the table of canonical addresses.
+func (b *builder) fileWallets() (err error) {
+	var postings []walletPosting
+	for i, record := range b.addresses {
+		key := string(wallet.AppendKey(nil, b.texts[record.value]))
+		if key == "" {
+			continue // blanks only: no query can name it
+		}
+		postings = append(postings, walletPosting{key, perfect.KeyOf([]byte(key)), uint32(i)})
+	}
+	slices.SortFunc(postings, func(p, q walletPosting) int {
+		return cmp.Or(cmp.Compare(p.key, q.key), cmp.Compare(p.address, q.address))
+	})
+	keys := make([]perfect.Key, len(postings))
+	values := make([]uint32, len(postings))
+	for i, posting := range postings {
+		keys[i], values[i] = posting.hash, posting.address
+	}
+	b.wallets, err = perfect.BuildMultimap(keys, values)
+	return err
+}
+
+// exactKey is one form of one name; the posting is name<<4 | form.
+type exactKey struct {
+	hash    perfect.Key
+	posting uint32
+}
+
+// fileForms makes the table of all forms of all names. Weak names are in it too: they
+// are evidence.
+func (b *builder) fileForms() (err error) {
+	keys := make([]exactKey, 0, b.NameCount*4)
+	var name uint32
+	maker := FormMaker{emit: func(form ExactForm, key perfect.Key) {
+		keys = append(keys, exactKey{key, name<<exactFormBits | uint32(form)})
+	}}
+	for name = range b.NameCount {
+		if name%wordsOfStep == 0 {
+			b.pauseWork()
+		}
+		record := &b.names[name]
+		maker.giveForms(b.texts[record.Full], b.entities[record.Entity].Kind)
+	}
+	slices.SortFunc(keys, pauseComparing(b, func(p, q exactKey) int {
+		return cmp.Or(p.hash.Compare(q.hash), cmp.Compare(p.posting, q.posting))
+	}))
+	hashes := make([]perfect.Key, len(keys))
+	postings := make([]uint32, len(keys))
+	for i, key := range keys {
+		hashes[i], postings[i] = key.hash, key.posting
+	}
+	b.forms, err = perfect.BuildMultimap(hashes, postings)
+	return err
+}
+
+// countEntries fills Counts.
+func (b *builder) countEntries() {
+	b.counts = Counts{Entries: int(b.entityCount), Names: int(b.NameCount), Wallets: b.wallets.Count()}
+	for i := range b.source {
+		entity := &b.source[i]
+		for source := range list.SourceCount {
+			if entity.Lists.Has(source) {
+				b.counts.Lists[source]++
+			}
+		}
+		switch entity.Type {
+		case list.Individual:
+			b.counts.Individuals++
+		case list.Company:
+			b.counts.Entities++
+		case list.Vessel:
+			b.counts.Vessels++
+		case list.Aircraft:
+			b.counts.Aircraft++
+		}
+	}
+}
+
+// beginnings are how a listed name begins in either order.
+type beginnings struct{ Listed, Turned text.Beginning }
+
+// BeginningsOf are how the names of a word begin, in the order of its postings.
+func (x *Tables) BeginningsOf(word uint32) []beginnings {
+	return x.beginnings[x.Words.postingOffsets[word]:x.Words.postingOffsets[word+1]]
+}
+
+// noteBeginnings notes for each row of the words' names how the name begins: of those
+// that hold a word of a line that may be cut, most begin otherwise.
+func (x *Tables) noteBeginnings() {
+	l, room := &x.Words, make([]byte, 0, 4*text.WordBytesMax)
+	byRow := make([]beginnings, len(l.Tokens))
+	for name := range x.NameCount {
+		row := l.tokenOffsets[name]
+		if row == l.tokenOffsets[name+1] {
+			continue
+		}
+		record := x.NameAt(name)
+		full := x.TextAt(record.Full)
+		begins := beginnings{Listed: text.ReadBeginning(full, "", room)}
+		begins.Turned = begins.Listed
+		if last, first, ok := strings.Cut(full, ","); ok && x.EntityAt(record.Entity).Kind == list.Individual {
+			begins.Turned = text.ReadBeginning(strings.TrimSpace(first), last, room)
+		}
+		byRow[row] = begins
+	}
+	x.beginnings = make([]beginnings, len(l.postings))
+	for i := range x.beginnings {
+		x.beginnings[i] = byRow[l.postings[i]]
+	}
+}

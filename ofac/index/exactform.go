@@ -1,0 +1,254 @@
+package index
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"railguard/ofac/list"
+	"railguard/ofac/perfect"
+	"railguard/ofac/text"
+)
+
+// ExactForm says which form of a listed name a key is. Lower is stronger.
+type ExactForm uint8
+
+const (
+	exactFull      ExactForm = iota // the normal form, words in listed order
+	exactFirstLast                  // of a person, first names before last names
+	ExactSorted                     // all words, sorted
+	ExactContent                    // words sorted, legal forms left out
+	ExactJoined                     // no spaces
+	exactIncumbent                  // what stays of A-Z, 0-9 and space
+	ExactTruncated                  // the first line of a payment message
+	ExactFormCount
+)
+
+// String returns the word for the form in evidence.
+func (f ExactForm) String() string {
+	return [...]string{"full", "first-last", "sorted-words", "content-words", "joined", "ascii", "truncated"}[f]
+}
+
+// SwiftLine is how many characters of a party's name a line of a SWIFT MT message holds.
+const SwiftLine = 35
+
+// FormMaker computes the forms of one name. Its buffers are reused.
+type FormMaker struct {
+	Words  []byte // folded words as written
+	Swap   []byte // first names before last names, or content words
+	Key    []byte
+	Joint  []byte // words of a run without spaces
+	Spans  []Span
+	Tokens text.TokenList
+	seen   []uint64 // prints of the keys already given for this name
+	emit   func(form ExactForm, key perfect.Key)
+}
+
+type Span struct{ Start, End int }
+
+// giveKey emits a key once per name, in its strongest form. Shorter than two
+// bytes is no key: a lone letter names nobody.
+func (m *FormMaker) giveKey(form ExactForm, key []byte) {
+	if len(key) < 2 {
+		return
+	}
+	hash := perfect.KeyOf(key)
+	if slices.Contains(m.seen, hash.Print()) {
+		return
+	}
+	m.seen = append(m.seen, hash.Print())
+	m.emit(form, hash)
+}
+
+// giveForms gives all forms of a listed name.
+func (m *FormMaker) giveForms(full string, kind list.EntityType) {
+	m.seen = m.seen[:0]
+	m.Words = text.AppendWords(m.Words[:0], full, false)
+	if kind == list.Individual {
+		m.givePerson(full)
+	} else {
+		m.giveOrganisation()
+	}
+	m.giveASCII(full)
+	if last, first, ok := strings.Cut(full, ","); ok && kind == list.Individual {
+		m.giveASCII(first + " " + last)
+		m.giveTruncated(strings.TrimSpace(first) + " " + last)
+	}
+	m.giveTruncated(full)
+}
+
+// givePerson gives the forms of an individual's name: no word of it is a legal form.
+func (m *FormMaker) givePerson(full string) {
+	m.giveKey(exactFull, m.Words)
+	last, first, ok := strings.Cut(full, ",")
+	if ok {
+		m.Swap = text.AppendWords(m.Swap[:0], first, false)
+		m.Swap = text.AppendSeparator(m.Swap, 0)
+		m.Swap = text.AppendWords(m.Swap, last, false)
+		m.Swap = bytes.TrimRight(m.Swap, " ")
+		m.giveKey(exactFirstLast, m.Swap)
+	}
+	m.Tokens.SplitPlain(m.Words)
+	m.giveKey(ExactSorted, m.Sorted(m.Words, false))
+	m.giveKey(ExactJoined, m.Joined(m.Words, false))
+	if ok {
+		m.Tokens.SplitPlain(m.Swap)
+		m.giveKey(ExactJoined, m.Joined(m.Swap, false))
+	}
+}
+
+// giveOrganisation gives the forms of any other name.
+func (m *FormMaker) giveOrganisation() {
+	m.Tokens.Split(m.Words)
+	m.Key = m.Tokens.AppendCanonical(m.Key[:0], m.Words)
+	m.giveKey(exactFull, m.Key)
+	m.giveKey(ExactSorted, m.Sorted(m.Words, false))
+	m.giveKey(ExactContent, m.Sorted(m.Words, true))
+	m.giveKey(ExactJoined, m.Joined(m.Words, false))
+	m.giveKey(ExactJoined, m.Joined(m.Words, true))
+	if m.Tokens.HasForms {
+		// In another order a legal form may not be read as one.
+		m.Tokens.SplitPlain(m.Words)
+		m.giveKey(ExactSorted, m.Sorted(m.Words, false))
+		m.giveKey(ExactJoined, m.Joined(m.Words, false))
+	}
+}
+
+// Sorted returns the tokens in byte order, parted by one space. With content,
+// legal forms are left out.
+func (m *FormMaker) Sorted(words []byte, content bool) []byte {
+	m.Spans = m.Spans[:0]
+	for i := range m.Tokens.Count {
+		if token := &m.Tokens.List[i]; !content || token.Form == text.FormNone {
+			m.Spans = append(m.Spans, Span{i, i})
+		}
+	}
+	return m.sortSpans(words)
+}
+
+// sortSpans joins the chosen tokens in byte order.
+func (m *FormMaker) sortSpans(words []byte) []byte {
+	// Insertion sort: names have few words, and it needs no closure.
+	for i := 1; i < len(m.Spans); i++ {
+		for k := i; k > 0 && bytes.Compare(m.Tokens.Spelled(words, m.Spans[k].Start), m.Tokens.Spelled(words, m.Spans[k-1].Start)) < 0; k-- {
+			m.Spans[k], m.Spans[k-1] = m.Spans[k-1], m.Spans[k]
+		}
+	}
+	m.Key = m.Key[:0]
+	for _, s := range m.Spans {
+		m.Key = text.AppendSeparator(m.Key, 0)
+		m.Key = append(m.Key, m.Tokens.Spelled(words, s.Start)...)
+	}
+	if m.Tokens.Rest > 0 {
+		m.Key = append(append(m.Key, ' '), words[m.Tokens.Rest:]...)
+	}
+	return m.Key
+}
+
+// Joined returns the tokens in order without spaces.
+func (m *FormMaker) Joined(words []byte, content bool) []byte {
+	m.Key = m.Key[:0]
+	for i := range m.Tokens.Count {
+		if !content || m.Tokens.List[i].Form == text.FormNone {
+			m.Key = append(m.Key, m.Tokens.Spelled(words, i)...)
+		}
+	}
+	for _, c := range words[m.restStart(words):] {
+		if c != ' ' {
+			m.Key = append(m.Key, c)
+		}
+	}
+	return m.Key
+}
+
+func (m *FormMaker) restStart(words []byte) int {
+	if m.Tokens.Rest > 0 {
+		return m.Tokens.Rest
+	}
+	return len(words)
+}
+
+// giveASCII gives the form that older screens compare.
+func (m *FormMaker) giveASCII(full string) {
+	if key := m.AsciiKey(full); len(key) > 0 {
+		m.giveKey(exactIncumbent, key)
+	}
+}
+
+// AsciiKey is the form in capital letters and digits alone; empty: the name has none.
+func (m *FormMaker) AsciiKey(full string) []byte {
+	m.Key = text.AppendASCII(m.Key[:0], full)
+	return m.Key
+}
+
+// giveTruncated gives the name cut to one line of a payment message.
+func (m *FormMaker) giveTruncated(full string) {
+	characters := 0
+	for i := range full {
+		if characters == SwiftLine {
+			m.Key = text.AppendWords(m.Key[:0], full[:i], false)
+			m.giveKey(ExactTruncated, m.Key)
+			return
+		}
+		characters++
+	}
+}
+
+// Untitled returns the sorted words without titles, nothing if there are none
+// or nothing else.
+func (m *FormMaker) Untitled(words []byte) []byte {
+	m.Spans = m.Spans[:0]
+	for i := range m.Tokens.Count {
+		if !text.TitleWords.Has(m.Tokens.Word(words, i)) {
+			m.Spans = append(m.Spans, Span{i, i})
+		}
+	}
+	if len(m.Spans) == m.Tokens.Count || len(m.Spans) == 0 {
+		return nil
+	}
+	return m.sortSpans(words)
+}
+
+// InsertSpan puts word k into its place among the sorted words of the run.
+func (m *FormMaker) InsertSpan(k int) {
+	m.Spans = append(m.Spans, Span{k, k})
+	word := m.Tokens.Word(m.Words, k)
+	for i := len(m.Spans) - 1; i > 0 && bytes.Compare(word, m.Tokens.Word(m.Words, m.Spans[i-1].Start)) < 0; i-- {
+		m.Spans[i], m.Spans[i-1] = m.Spans[i-1], m.Spans[i]
+	}
+}
+
+// SpanKey joins the words of the run in byte order.
+func (m *FormMaker) SpanKey() []byte {
+	m.Key = m.Key[:0]
+	for _, s := range m.Spans {
+		m.Key = text.AppendSeparator(m.Key, 0)
+		m.Key = append(m.Key, m.Tokens.Word(m.Words, s.Start)...)
+	}
+	return m.Key
+}
+
+// FatherGroup is the group of "bin".
+var FatherGroup = text.GroupOf([]byte("bin"))
+
+// IsFather reports whether the run of words that begins at word i stands behind "bin":
+// a name and bin before it make it the name of the party's father.
+func (m *FormMaker) IsFather(i int) bool {
+	return i >= 2 && text.GroupOf(m.Tokens.Word(m.Words, i-1)) == FatherGroup
+}
+
+// exactFormBits are the bits of a posting that say which form it is.
+const exactFormBits = 4
+
+// FormPosting says which form a listed name has under a key: name<<4 | form.
+type FormPosting uint32
+
+// NamesOfForm are the first names that have a key among their forms: as rows, each a
+// FormPosting.
+func (x *Tables) NamesOfForm(key []byte, most int) []uint32 {
+	rows := x.forms.Of(perfect.KeyOf(key))
+	return rows[:min(len(rows), most)]
+}
+
+func (p FormPosting) Name() uint32    { return uint32(p >> exactFormBits) }
+func (p FormPosting) Form() ExactForm { return ExactForm(p & (1<<exactFormBits - 1)) }

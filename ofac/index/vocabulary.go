@@ -1,0 +1,335 @@
+package index
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"railguard/ofac/list"
+	"railguard/ofac/perfect"
+	"railguard/ofac/text"
+)
+
+// NameTokensMax is how many words of a listed name the possible matcher knows.
+const NameTokensMax = 24
+
+// namePartKind says what a word of a person's name is.
+type namePartKind uint8
+
+const (
+	PartNone namePartKind = iota // not a person's
+	PartLast
+	PartGiven // the first word after the comma
+	partMiddle
+	PartPatronymic
+	PartHalf // the second syllable of an East Asian given name
+)
+
+// NameToken is one word of a listed name, or several neighbours written as one.
+// Weight and first letter (of the fold) are the word's, so that most names are dismissed without a
+// look at their words.
+type NameToken struct {
+	Word   uint32
+	Weight int32
+	First  uint8 // the first word covered
+	Count  uint8 // how many are covered; 1 for a word itself
+	Part   namePartKind
+	last   bool // no other word of the name follows
+	Begins uint8
+}
+
+// TokenLast marks the last word of a name, beside its part.
+const TokenLast = 0x80
+
+// BeginsInitial stands for the first letter of a word of one letter.
+const BeginsInitial = 0x3F
+
+const WeightBits = 14 // of text.ScoreOne at most
+
+// TokenRow is a NameToken in eight bytes: from the lowest bit weight, word, first, count,
+// part and TokenLast, first letter.
+type TokenRow uint64
+
+func (t *NameToken) packRow() TokenRow {
+	part := uint64(t.Part)
+	if t.last {
+		part |= TokenLast
+	}
+	return TokenRow(uint64(t.Word<<WeightBits|uint32(t.Weight)) | uint64(t.First)<<32 | uint64(t.Count)<<40 | part<<48 | uint64(t.Begins)<<56)
+}
+
+func (r TokenRow) Read() NameToken {
+	return NameToken{
+		Word: uint32(r) >> WeightBits, Weight: int32(r & (1<<WeightBits - 1)),
+		First: uint8(r >> 32), Count: uint8(r >> 40), Part: namePartKind(r >> 48 & 0x7F), last: r>>48&TokenLast != 0, Begins: uint8(r >> 56),
+	}
+}
+
+// pairLetter is what the token may be paired by though no table says so: its first letter, or
+// that it is an initial; 0: an article or a particle is not paired so.
+func (t *NameToken) pairLetter() uint8 {
+	if t.Weight <= GrammarWeight && t.Begins != BeginsInitial {
+		return 0
+	}
+	return t.Begins
+}
+
+// rawToken is a NameToken whose word is still text.
+type rawToken struct {
+	text  string
+	first uint8
+	count uint8
+	part  namePartKind
+}
+
+// vocabulary gathers the words of all strong names.
+type vocabulary struct {
+	tokens  [][]rawToken // by name; nil for weak names
+	words   []string     // sorted
+	wordOf  map[string]uint32
+	whole   []bool   // the word stands alone in some name
+	entries []uint32 // in how many entries the word stands
+}
+
+// wordsOfNames cuts every strong name into words.
+func (b *builder) wordsOfNames() *vocabulary {
+	v := &vocabulary{tokens: make([][]rawToken, b.NameCount), wordOf: map[string]uint32{}}
+	cutter := nameCutter{tokens: text.TokenList{Slips: true}}
+	for i := range b.NameCount {
+		if i%wordsOfStep == 0 {
+			b.pauseWork()
+		}
+		record := &b.names[i]
+		if record.Flags&NameWeak != 0 {
+			continue
+		}
+		v.tokens[i] = cutter.cutName(b.texts[record.Full], b.entities[record.Entity].Kind == list.Individual)
+		for _, token := range v.tokens[i] {
+			v.words = append(v.words, token.text)
+		}
+	}
+	slices.SortFunc(v.words, pauseComparing(b, strings.Compare))
+	v.words = slices.Compact(v.words)
+	for i, word := range v.words {
+		v.wordOf[word] = uint32(i)
+	}
+	v.countEntries(b)
+	return v
+}
+
+// countEntries counts the entries of each word.
+func (v *vocabulary) countEntries(b *builder) {
+	v.whole = make([]bool, len(v.words))
+	v.entries = make([]uint32, len(v.words))
+	last := make([]uint32, len(v.words)) // the entry counted last, plus one
+	for i, tokens := range v.tokens {
+		entry := b.names[i].Entity + 1
+		for _, token := range tokens {
+			id := v.wordOf[token.text]
+			v.whole[id] = v.whole[id] || token.count == 1
+			if last[id] != entry {
+				last[id] = entry
+				v.entries[id]++
+			}
+		}
+	}
+}
+
+// nameCutter cuts names into words; its buffers are reused.
+type nameCutter struct {
+	words  []byte
+	tokens text.TokenList
+}
+
+// cutName returns the content words of a listed name and the joins of neighbours.
+func (c *nameCutter) cutName(full string, person bool) []rawToken {
+	var spoken bool
+	if c.words, spoken = text.AppendKana(c.words[:0], full); !spoken {
+		c.words = text.AppendWords(c.words[:0], full, false)
+	}
+	var list []rawToken
+	if person {
+		c.tokens.SplitPlain(c.words)
+	} else {
+		c.tokens.Split(c.words)
+	}
+	lastWords := 0
+	if person {
+		lastWords = wordsBeforeComma(full)
+	}
+	for i := range c.tokens.Count {
+		if c.tokens.List[i].Form != text.FormNone || len(list) == NameTokensMax {
+			continue
+		}
+		word := c.tokens.Word(c.words, i)
+		if len(word) > text.WordBytesMax {
+			word = word[:text.WordBytesMax]
+		}
+		token := rawToken{text: string(word), first: uint8(len(list)), count: 1}
+		if person {
+			token.part = personPart(word, len(list), lastWords)
+			if n := len(list); token.part == partMiddle && n > 0 && list[n-1].part == PartGiven && text.IsSyllable(word) && text.IsSyllable([]byte(list[n-1].text)) {
+				token.part = PartHalf
+			}
+		}
+		list = append(list, token)
+	}
+	return appendJoins(list)
+}
+
+// wordsBeforeComma counts the words of the last name; 0 if there is no comma.
+func wordsBeforeComma(full string) int {
+	last, _, found := bytes.Cut([]byte(full), []byte{','})
+	if !found {
+		return 0
+	}
+	words := text.AppendWords(nil, string(last), false)
+	if len(words) == 0 {
+		return 0
+	}
+	return bytes.Count(words, []byte{' '}) + 1
+}
+
+func personPart(word []byte, position, lastWords int) namePartKind {
+	switch {
+	case lastWords == 0:
+		return partMiddle // no comma: any word may be any part
+	case position < lastWords:
+		return PartLast
+	case position == lastWords:
+		return PartGiven
+	case text.IsPatronymic(word):
+		return PartPatronymic
+	}
+	return partMiddle
+}
+
+// appendJoins adds the neighbours that are often written as one word: a short
+// part and what follows or precedes it ("al" "asad"), and three parts around an
+// article ("abd" "al" "razzak").
+func appendJoins(list []rawToken) []rawToken {
+	n := len(list)
+	for i := 0; i+1 < n; i++ {
+		a, b := list[i], list[i+1]
+		if len(a.text) > joinedPartsBytes && len(b.text) > joinedPartsBytes && !writtenAsOne(a.text, b.text) || len(a.text)+len(b.text) < 4 {
+			continue
+		}
+		list = appendJoin(list, a.text+b.text, i, 2, a.part)
+		if i+2 < n && text.IsArticle(b.text) {
+			list = appendJoin(list, a.text+b.text+list[i+2].text, i, 3, a.part)
+		}
+	}
+	return list
+}
+
+// writtenAsOne holds for the two halves of an East Asian given name and of a
+// number, whatever their length.
+func writtenAsOne(a, b string) bool {
+	return text.IsSyllable([]byte(a)) && text.IsSyllable([]byte(b)) || text.GroupOf([]byte(a+b)) != 0
+}
+
+func appendJoin(list []rawToken, written string, first, count int, part namePartKind) []rawToken {
+	if len(written) > text.WordBytesMax {
+		return list
+	}
+	return append(list, rawToken{text: written, first: uint8(first), count: uint8(count), part: part})
+}
+
+// posting says that a name, whose words begin at a row, holds a word.
+type posting struct{ word, name uint32 }
+
+// fileWords makes the tables of the possible matcher.
+func (b *builder) fileWords() error {
+	v := b.wordsOfNames()
+	if len(v.words) > vocabularyMax {
+		return errVocabulary
+	}
+	b.Words.Count = uint32(len(v.words))
+	b.describeWords(v)
+	if err := b.fileTokens(v); err != nil {
+		return err
+	}
+	b.fileDeletions(v)
+	l, hashes := &b.Words, make([]perfect.Key, len(v.words))
+	for i, word := range v.words {
+		hashes[i] = perfect.KeyOf([]byte(word))
+	}
+	hash, slotOf, err := perfect.Build(hashes)
+	if err != nil {
+		return fmt.Errorf("%w: %d words", err, len(hashes))
+	}
+	l.hash, l.ids = hash, make([]uint32, len(v.words))
+	for i, slot := range slotOf {
+		l.ids[slot] = uint32(i)
+	}
+	l.noteHolders()
+	l.noteRemainders()
+	b.findNeighbours(v)
+	return nil
+}
+
+// describeWords makes texts, folds and records of the words.
+func (b *builder) describeWords(v *vocabulary) {
+	letters, records := []byte(nil), make([]WordRecord, 0, len(v.words))
+	for i, word := range v.words {
+		if i%wordsOfStep == 0 {
+			b.pauseWork()
+		}
+		record := WordRecord{
+			letters: uint32(len(letters)), Text: uint8(len(word)), textBag: text.BagOf([]byte(word)), Group: uint16(text.GroupOf([]byte(word))),
+			Weight: uint16(WordWeight([]byte(word), v.entries[i], b.entityCount)),
+		}
+		if v.whole[i] {
+			record.Flags |= WordWhole
+		}
+		if text.IsSyllable([]byte(word)) {
+			record.Flags |= WordSyllable
+		}
+		letters = append(letters, word...)
+		letters = text.AppendSpelling(letters, []byte(word))
+		fold := letters[int(record.letters)+len(word):]
+		record.fold, record.foldBag = uint8(len(fold)), text.BagOf(fold)
+		if len(word) >= text.LooseLettersMin {
+			record.begins = fold[0]
+		}
+		records = append(records, record)
+	}
+	b.Words.records, b.Words.letters = records, letters
+}
+
+// fileTokens files the words of each name and the names of each word.
+func (b *builder) fileTokens(v *vocabulary) error {
+	offsets := []uint32{0}
+	var tokens []TokenRow
+	var postings []posting
+	for name, list := range v.tokens {
+		for i, raw := range list {
+			token := NameToken{Word: v.wordOf[raw.text], First: raw.first, Count: raw.count, Part: raw.part, last: i+1 == len(list)}
+			word := &b.Words.records[token.Word]
+			token.Weight, token.Begins = int32(word.Weight), word.begins
+			if len(raw.text) == 1 {
+				token.Begins = BeginsInitial
+			}
+			tokens = append(tokens, token.packRow())
+			postings = append(postings, posting{token.Word, offsets[name]})
+		}
+		offsets = append(offsets, uint32(len(tokens)))
+	}
+	if len(tokens) > tokenRowsMax {
+		return fmt.Errorf("%d words of names, at most %d", len(tokens), tokenRowsMax)
+	}
+	slices.SortFunc(postings, pauseComparing(b, func(p, q posting) int { return cmp.Or(cmp.Compare(p.word, q.word), cmp.Compare(p.name, q.name)) }))
+	postings = slices.Compact(postings)
+	postingOffsets, names := make([]uint32, 1, len(v.words)+1), make([]uint32, 0, len(postings))
+	for i, p := range postings {
+		names = append(names, p.name)
+		if i+1 == len(postings) || postings[i+1].word != p.word {
+			postingOffsets = append(postingOffsets, uint32(len(names)))
+		}
+	}
+	l := &b.Words
+	l.tokenOffsets, l.Tokens, l.postingOffsets, l.postings = offsets, tokens, postingOffsets, names
+	return nil
+}

@@ -1,0 +1,432 @@
+package index
+
+import (
+	"math/bits"
+	"slices"
+
+	"railguard/ofac/perfect"
+	"railguard/ofac/text"
+)
+
+// WordLayer is the part of an opened list that finds words and the names that
+// hold them.
+type WordLayer struct {
+	records                  []WordRecord
+	letters                  []byte // of each word its text, then its fold
+	hash                     perfect.Table
+	ids                      []uint32 // by slot of the hash
+	neighbourOffsets         []uint32
+	neighbourRows            []neighbourRow
+	deletionOffsets          []uint32
+	deletionRows             []deletionRow
+	postingOffsets, postings []uint32
+	tokenOffsets             []uint32
+	Tokens                   []TokenRow
+	Count                    uint32
+	buckets                  uint32
+
+	// What is noted of the tables above, to read less of them:
+	holders    []Holder // by row of the postings
+	Begins     []uint8  // by word: what its tokens say it begins with
+	remainders []uint8  // by bucket of the deletion table: a bit for each remainder of the checks in it; nil: not known
+}
+
+// neighbourRow is a neighbour in four bytes: word<<14 | similarity.
+type neighbourRow uint32
+
+const similarityBits = 14
+
+func (n neighbour) packRow() neighbourRow {
+	return neighbourRow(n.Word<<similarityBits | uint32(n.Similarity))
+}
+
+func (r neighbourRow) Read() neighbour {
+	return neighbour{uint32(r >> similarityBits), int32(r & (1<<similarityBits - 1))}
+}
+
+// neighbour is a listed word close to a word.
+type neighbour struct {
+	Word       uint32
+	Similarity int32
+}
+
+func (l *WordLayer) Word(id uint32) WordRecord { return l.records[id] }
+
+func (l *WordLayer) TextOf(w *WordRecord) []byte {
+	return l.letters[w.letters : w.letters+uint32(w.Text)]
+}
+
+func (l *WordLayer) Spelled(w *WordRecord) text.SpelledWord {
+	fold := w.letters + uint32(w.Text)
+	return text.SpelledWord{Text: l.TextOf(w), Fold: l.letters[fold : fold+uint32(w.fold)], TextBag: w.textBag, FoldBag: w.foldBag}
+}
+
+// NeighboursOf are the words close to a listed word that stands alone in some name.
+func (l *WordLayer) NeighboursOf(id uint32) []neighbourRow {
+	return l.neighbourRows[l.neighbourOffsets[id]:l.neighbourOffsets[id+1]]
+}
+
+// PostingsOf are the rows at which the names begin that hold a word.
+func (l *WordLayer) PostingsOf(id uint32) []uint32 {
+	return l.postings[l.postingOffsets[id]:l.postingOffsets[id+1]]
+}
+
+// HoldersOf are the names that hold a word, in the order of PostingsOf.
+func (l *WordLayer) HoldersOf(id uint32) []Holder {
+	return l.holders[l.postingOffsets[id]:l.postingOffsets[id+1]]
+}
+
+// TokensOf are the words of a listed name.
+func (l *WordLayer) TokensOf(name uint32) []TokenRow {
+	return l.Tokens[l.tokenOffsets[name]:l.tokenOffsets[name+1]]
+}
+
+// NameCount counts the listed names that hold a word.
+func (l *WordLayer) NameCount(id uint32) uint32 {
+	return l.postingOffsets[id+1] - l.postingOffsets[id]
+}
+
+func (l *WordLayer) WordText(id uint32) []byte {
+	record := l.Word(id)
+	return l.TextOf(&record)
+}
+
+// Find returns the id of a listed word.
+func (l *WordLayer) Find(word []byte) (uint32, bool) {
+	slot, ok := l.hash.Find(perfect.KeyOf(word))
+	if !ok {
+		return 0, false
+	}
+	id := l.ids[slot]
+	record := l.Word(id)
+	return id, string(l.TextOf(&record)) == string(word)
+}
+
+// NumberSet is a set of small numbers. Emptying it costs no more than filling it did.
+type NumberSet struct {
+	bits    []uint64
+	members []uint32
+}
+
+// Begin empties the set and makes room for numbers below n.
+func (s *NumberSet) Begin(n uint32) {
+	for _, i := range s.members {
+		s.bits[i/64] = 0
+	}
+	s.members = s.members[:0]
+	if uint32(len(s.bits)) < n/64+1 {
+		s.bits = make([]uint64, n/64+1)
+	}
+}
+
+func (s *NumberSet) Has(i uint32) bool { return s.bits[i/64]>>(i%64)&1 != 0 }
+
+// Add puts i into the set and reports whether it was not yet there.
+func (s *NumberSet) Add(i uint32) bool {
+	if s.Has(i) {
+		return false
+	}
+	s.bits[i/64] |= 1 << (i % 64)
+	s.members = append(s.members, i)
+	return true
+}
+
+// Finder compares words; its buffers are reused.
+type Finder struct {
+	seen  NumberSet
+	Room  []byte
+	group uint32 // of the word looked for
+	Bare  bool   // it is written without vowels: its consonants decide
+	// It is one Chinese or Korean syllable.
+	syllable bool
+	latin    bool // it is of ASCII letters and digits
+	found    []neighbour
+	hashes   []uint64 // of its forms
+	systems  []uint64 // of its keys in other systems of syllables
+	probes   [deletionProbesMax]probe
+	near     []uint32 // words to be compared
+	slipped  []text.Slip
+	touched  uint32 // keeps the reads that only fetch
+}
+
+// probe is a run of rows of the deletion table to be compared.
+type probe struct {
+	first, end uint32
+	check      uint32
+	spelled    bool // the form is the whole fold
+}
+
+// deletionProbesMax is how many forms one word has at most: its fold, the fold with
+// each letter left out, its letters, with each left out, and its consonants.
+const deletionProbesMax = 3 + 2*text.WordBytesMax + text.WordBytesMax
+
+// Near finds the listed words close to a word that is not listed, itself
+// excluded, best first, at most neighboursMax. The result is valid until the next call.
+func (l *WordLayer) Near(f *Finder, word *text.SpelledWord) []neighbour {
+	f.seekWord(word)
+	return l.nearSought(f, word)
+}
+
+// seekWord begins with a word: the hashes of all forms under which it is looked for.
+func (f *Finder) seekWord(word *text.SpelledWord) {
+	written, fold := word.Text, word.Fold
+	f.group, f.syllable, f.latin = text.GroupOf(written), text.IsSyllable(written), text.IsLatin(written)
+	f.systems = f.systems[:0]
+	if f.latin {
+		f.seekSyllables(written)
+	}
+	f.Room = text.AppendSkeleton(f.Room[:0], fold)
+	f.hashes = append(f.hashes[:0], text.HashForm(text.HashFold, fold))
+	if !f.latin {
+		return
+	}
+	if len(fold) >= foldDeletionMin-1 {
+		f.hashes = text.AppendDeletionHashes(f.hashes, text.HashFold, fold)
+	}
+	if len(written) >= lettersDeletionMin-1 {
+		f.hashes = append(f.hashes, text.HashForm(text.HashLetters, written))
+		f.hashes = text.AppendDeletionHashes(f.hashes, text.HashLetters, written)
+	}
+	if len(f.Room) >= consonantsMin {
+		f.hashes = append(f.hashes, text.HashForm(text.HashConsonants, f.Room))
+	}
+}
+
+// nearSought is near of the word that seek began with.
+func (l *WordLayer) nearSought(f *Finder, word *text.SpelledWord) []neighbour {
+	f.found = f.found[:0]
+	f.seen.Begin(l.Count)
+	l.probeSyllables(f, word.Text)
+	if !f.latin {
+		l.probeAll(f, word, false)
+		return f.found
+	}
+	l.probeAll(f, word, !f.Bare && !f.syllable)
+	slices.SortFunc(f.found, compareNeighbours)
+	return f.found[:min(len(f.found), neighboursMax)]
+}
+
+func compareNeighbours(a, b neighbour) int {
+	if a.Similarity != b.Similarity {
+		return int(b.Similarity - a.Similarity)
+	}
+	return int(a.Word) - int(b.Word)
+}
+
+// seekSyllables notes the word's keys in other systems of syllables.
+func (f *Finder) seekSyllables(word []byte) {
+	f.systems = f.systems[:0]
+	for i := range text.SyllableSystems {
+		system := &text.SyllableSystems[i]
+		key, count := text.AppendSyllables(f.Room[:0], word, system.Table)
+		if f.Room = key; count >= system.Least {
+			f.systems = append(f.systems, text.HashForm(system.Sought, key))
+		}
+	}
+}
+
+// SameSyllables finds the listed words that are the same syllables as a word in another
+// system. The result is valid until the next search.
+func (l *WordLayer) SameSyllables(f *Finder, word []byte) []neighbour {
+	f.found = f.found[:0]
+	f.seen.Begin(l.Count)
+	f.seekSyllables(word)
+	l.probeSyllables(f, word)
+	return f.found
+}
+
+// WordsOfFold finds the listed words that have a spelling fold, but for one word. The result
+// is valid until the next search.
+func (l *WordLayer) WordsOfFold(f *Finder, fold, except []byte) []uint32 {
+	f.near = f.near[:0]
+	hash := text.HashForm(text.HashFold, fold)
+	first, end := l.bucketOf(hash)
+	for i := first; i < end; i++ {
+		id, ok := l.filedWord(i, uint32(hash))
+		if !ok {
+			continue
+		}
+		record := l.Word(id)
+		if word := l.Spelled(&record); string(word.Fold) == string(fold) && string(word.Text) != string(except) {
+			f.near = append(f.near, id)
+		}
+	}
+	return f.near
+}
+
+// Slips are the spellings of the groups of respellings that the word sought last is one
+// edit away from. The result is valid until the next search.
+func (f *Finder) Slips(word []byte) []text.Slip {
+	f.slipped = f.slipped[:0]
+	if f.latin && !f.syllable {
+		f.slipped = text.AppendSlips(f.slipped, f.hashes, word)
+	}
+	return f.slipped
+}
+
+// probeSyllables finds the words that are the same syllables in another system.
+func (l *WordLayer) probeSyllables(f *Finder, word []byte) {
+	for _, hash := range f.systems {
+		first, end := l.bucketOf(hash)
+		for k := first; k < end; k++ {
+			if id, ok := l.filedWord(k, uint32(hash)); ok && string(l.WordText(id)) != string(word) && f.seen.Add(id) {
+				f.found = append(f.found, neighbour{id, text.SameSpelling})
+			}
+		}
+	}
+}
+
+// probeAll compares the words filed under the forms of f.hashes, of which the first
+// is the whole fold. With shapes, words whose shape tells that they are not close are
+// passed over. The tables are read in rounds, so that no read waits for the one before.
+func (l *WordLayer) probeAll(f *Finder, word *text.SpelledWord, shapes bool) {
+	count := min(len(f.hashes), len(f.probes))
+	for i, hash := range f.hashes[:count] {
+		first, end := l.bucketOf(hash)
+		f.probes[i] = probe{first, end, uint32(hash) & deletionCheck, i == 0}
+	}
+	kept := f.probes[:0]
+	for _, p := range f.probes[:count] {
+		if p.first < p.end {
+			f.touched ^= l.deletionRows[p.first].filed
+			kept = append(kept, p)
+		}
+	}
+	f.near = f.near[:0]
+	for i := range kept {
+		l.gatherWords(f, &kept[i], word, shapes)
+	}
+	for _, id := range f.near {
+		f.touched ^= l.records[id].letters
+	}
+	for _, id := range f.near {
+		f.touched ^= uint32(l.letters[l.records[id].letters])
+	}
+	for _, id := range f.near {
+		l.compareWord(f, id, word)
+	}
+}
+
+// bucketOf gives the rows of the deletion table that a hash may be in.
+func (l *WordLayer) bucketOf(hash uint64) (first, end uint32) {
+	bucket := perfect.Reduce(hash, l.buckets)
+	if l.remainders != nil && l.remainders[bucket]>>(hash&7)&1 == 0 {
+		return 0, 0
+	}
+	return l.bucketRows(bucket)
+}
+
+// bucketRows gives the rows of a bucket that are read.
+func (l *WordLayer) bucketRows(bucket uint32) (first, end uint32) {
+	first, end = l.deletionOffsets[bucket], l.deletionOffsets[bucket+1]
+	return first, min(end, first+bucketProbeMax)
+}
+
+// filedWord gives the word of a row of the deletion table; false: the row is of another form.
+func (l *WordLayer) filedWord(row, check uint32) (uint32, bool) {
+	value := l.deletionRows[row].filed
+	return value >> deletionCheckBits, value&deletionCheck == check&deletionCheck
+}
+
+// gatherWords notes the words filed under one form.
+func (l *WordLayer) gatherWords(f *Finder, p *probe, word *text.SpelledWord, shapes bool) {
+	for i := p.first; i < p.end; i++ {
+		id, ok := l.filedWord(i, p.check)
+		if !ok {
+			continue
+		}
+		if shapes && !p.spelled {
+			shape := l.deletionRows[i].shape
+			if farApart(word.TextBag.Once&shapeLetters, shape&shapeLetters, len(word.Text), int(shape>>shapeLength)) {
+				continue
+			}
+		}
+		if f.seen.Add(id) {
+			f.near = append(f.near, id)
+		}
+	}
+}
+
+// compareWord keeps a listed word that is close.
+func (l *WordLayer) compareWord(f *Finder, id uint32, word *text.SpelledWord) {
+	record := l.Word(id)
+	if text.AreStrangers(f.group, uint32(record.Group)) {
+		return
+	}
+	other := l.Spelled(&record)
+	if string(other.Text) == string(word.Text) {
+		return
+	}
+	if f.Bare && f.sameConsonants(other.Fold) {
+		f.found = append(f.found, neighbour{id, consonantsEqual})
+		return
+	}
+	sameFold := string(other.Fold) == string(word.Fold)
+	if f.syllable && record.Flags&WordSyllable != 0 && !sameFold {
+		if text.SameSyllable(word.Text, other.Text) { // PONG, Bong
+			f.found = append(f.found, neighbour{id, text.ClearlyClose})
+		}
+		return
+	}
+	if !sameFold && farApart(word.TextBag.Once, other.TextBag.Once, len(word.Text), len(other.Text)) {
+		return
+	}
+	if similarity := text.WordSimilarity(word, &other); similarity > 0 {
+		f.found = append(f.found, neighbour{id, similarity})
+	}
+}
+
+// consonantsEqual is the similarity of a word written without vowels and one
+// with the same consonants.
+const consonantsEqual = 9000
+
+// sameConsonants compares the consonants in f.room, those of the word looked
+// for, with those of a listed word.
+func (f *Finder) sameConsonants(fold []byte) bool {
+	at := 0
+	for _, c := range fold {
+		if text.IsFoldVowel(c) {
+			continue
+		}
+		if at == len(f.Room) || f.Room[at] != c {
+			return false
+		}
+		at++
+	}
+	return at == len(f.Room) && at >= consonantsMin
+}
+
+// vowelMask has the bits of the vowels in a text.LetterBag.
+const vowelMask = 1<<('a'&31) | 1<<('e'&31) | 1<<('i'&31) | 1<<('o'&31) | 1<<('u'&31)
+
+// farApart tells from lengths and sets of letters alone that two words cannot
+// be close: each letter one of them has not at all costs an edit.
+func farApart(maskA, maskB uint32, lengthA, lengthB int) bool {
+	limit := text.CostLimit(max(lengthA, lengthB))
+	if difference := int32(max(lengthA-lengthB, lengthB-lengthA)); difference > 4 || difference > limit/50+1 {
+		return true
+	}
+	onlyA, onlyB := maskA&^maskB, maskB&^maskA
+	vowels := max(bits.OnesCount32(onlyA&vowelMask), bits.OnesCount32(onlyB&vowelMask))
+	consonants := max(bits.OnesCount32(onlyA&^vowelMask), bits.OnesCount32(onlyB&^vowelMask))
+	return int32(vowels*text.CostVowels+consonants*text.CostWeak) > limit+text.CostWeak
+}
+
+// NameAt is the name whose words begin at a row of tokens.
+func (l *WordLayer) NameAt(row uint32) uint32 {
+	low, high := uint32(0), uint32(len(l.tokenOffsets)-1) // The name is the last that begins at the row: those before it have no words.
+	for low+1 < high {
+		if middle := (low + high) / 2; l.tokenOffsets[middle] <= row {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// IsWhole reports whether a word stands alone in some listed name.
+func (l *WordLayer) IsWhole(word []byte) bool {
+	id, ok := l.Find(word)
+	return ok && l.Word(id).Flags&WordWhole != 0
+}

@@ -1,0 +1,111 @@
+package list
+
+// EntityType is what kind of party a listed entry is.
+type EntityType uint8
+
+// The entity types OFAC publishes.
+const (
+	Individual EntityType = 1
+	Company    EntityType = 2 // OFAC's word is "Entity"
+	Vessel     EntityType = 3
+	Aircraft   EntityType = 4
+)
+
+// String returns OFAC's own word for the type: Individual, Entity, Vessel or Aircraft.
+func (t EntityType) String() string {
+	switch t {
+	case Individual:
+		return "Individual"
+	case Company:
+		return "Entity"
+	case Vessel:
+		return "Vessel"
+	case Aircraft:
+		return "Aircraft"
+	}
+	return "Unknown"
+}
+
+// Entity is one listed party as a feed parser read it. It is the input of Build
+// and the neutral form every published format is brought to.
+type Entity struct {
+	UID       uint32     // The publisher and its number of the entity: see UID.
+	Type      EntityType // Individual, Company, Vessel or Aircraft.
+	Lists     Lists      // The sources that it stands on, all of one publisher.
+	Sublists  []string   // Names of the sanctions lists as published, e.g. "SDN List", "SSI List".
+	Programs  []string   // Programme codes, e.g. "CYBER2".
+	Names     []Name     // Every name in every script, primary first.
+	Addresses []Address  // Digital currency addresses, as printed.
+	Facts     []Fact     // Who is meant: births, nationalities, documents, postal addresses, vessel data, remarks.
+}
+
+// Fact is one thing that OFAC says about a party besides its names: what tells a
+// listed person from another of the same name. It is shown, and never judged.
+type Fact struct {
+	Kind  FactKind
+	Label string // As published, e.g. "Birthdate", "Passport", "Vessel Flag".
+	Value string // As published; parts of one thing are joined by ", ".
+}
+
+// FactKind groups facts whatever the format calls them.
+type FactKind uint8
+
+// The kinds of facts. The numbers stand in encoded lists: never reuse one.
+const (
+	FactOther         FactKind = 0
+	FactBirthDate     FactKind = 1
+	FactBirthPlace    FactKind = 2
+	FactNationality   FactKind = 3
+	FactCitizenship   FactKind = 4
+	FactGender        FactKind = 5
+	FactDocument      FactKind = 6
+	FactPostalAddress FactKind = 7
+	FactVessel        FactKind = 8
+	FactTitle         FactKind = 9
+	FactRemark        FactKind = 10
+	factKindEnd       FactKind = 11
+)
+
+// String names the kind in words an officer reads.
+func (k FactKind) String() string {
+	if k >= factKindEnd {
+		return "unknown"
+	}
+	return [...]string{
+		"other", "date of birth", "place of birth", "nationality", "citizenship", "gender", "document", "address", "vessel", "title", "remark",
+	}[k]
+}
+
+// Name is one written form of one of an entity's names.
+type Name struct {
+	ID        uint32     // Translation id (ENHANCED), DocumentedName id (ADVANCED), alt_num (CSV; 0 for the primary name).
+	AliasType string     // "Name", "A.K.A.", "F.K.A." or "N.K.A.".
+	Primary   bool       // The entity's primary name.
+	Weak      bool       // OFAC's low-quality ("weak") alias.
+	Script    string     // "Latin", "Cyrillic", "Arabic", "Chinese Simplified", ...
+	Full      string     // formattedFullName: "LAST, First Middle" for individuals.
+	Parts     []NamePart // Typed parts where the format has them; may be empty.
+}
+
+// NamePart is one typed part of a name.
+type NamePart struct {
+	Kind  string // "Last Name", "First Name", "Middle Name", "Patronymic", "Maiden Name", "Entity Name", ...
+	Value string
+}
+
+// Address is one digital currency address of an entity.
+type Address struct {
+	Ticker    string // "XBT", "ETH", "USDT", ...: it does not tell the chain.
+	Value     string // As printed.
+	FeatureID uint32 // OFAC's feature id; 0 where the format has none (CSV).
+}
+
+// Meta describes where a compiled list comes from. It is part of the compiled bytes.
+type Meta struct {
+	Source      string // Human-readable origin, e.g. "SDN_ADVANCED 2025-11-19 + CONS_ENHANCED 2026-01-08".
+	PublishedAt int64  // The newest dataAsOf of the files, ns UTC.
+	Sample      bool   // True for the embedded sample only.
+
+	// AsOf is the date of each source's files, ns UTC; 0 where there are none, or they have no date.
+	AsOf [SourceCount]int64
+}

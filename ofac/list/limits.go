@@ -1,0 +1,11 @@
+package list
+
+// The bounds of a list. What is beyond them is refused.
+const (
+	entitiesMax     = 1 << 19 // Entities of one list; the list of 2025 has 18,809.
+	namesPerEntity  = 4096    // Names of one entity; 96 is the most seen.
+	nameBytesMax    = 4096    // One listed name; 300 is the most seen.
+	textBytesMax    = 4096    // A sublist, programme, part, ticker, address, or the source line.
+	itemsPerEntity  = 16384   // Sublists, programmes, addresses of one entity.
+	addressBytesMax = 376     // One listed address as printed.
+)

@@ -1,0 +1,105 @@
+package match
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/ofac/index"
+	"railguard/ofac/listtest"
+	"railguard/ofac/text"
+)
+
+// What is passed over because it cannot come up to the threshold must not change what
+// comes out: the same matches, scores and reasons as where every name is compared.
+func TestBoundsChangeNothing(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(21, 22))
+	t.Run("made list", func(t *testing.T) {
+		entities, names := listtest.MadeEntities(random, 3000)
+		list := mustBuild(t, entities)
+		boundsChangeNothing(t, list, names, random, 6000)
+	})
+	t.Run("real list", func(t *testing.T) {
+		list := realList(t, "2025-11-19")
+		_, names := plainNames(list, 3000)
+		boundsChangeNothing(t, list, names, random, 6000)
+	})
+}
+
+func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand.Rand, count int) {
+	ways := maps.Clone(disguises)
+	maps.Copy(ways, hostileMore)
+	kinds := slices.Sorted(maps.Keys(ways))
+	every, unbound := NewScratch(), shipped
+	every.scorer.tuned = &unbound // the same numbers, but no bound is known for them
+	scratch, other, matched := NewScratch(), NewScratch(), 0
+	read := &Index{list.WithoutNotes()}
+	for i := range count {
+		name := names[random.IntN(len(names))]
+		switch random.IntN(3) {
+		case 0:
+			name = ways[kinds[random.IntN(len(kinds))]](name, random)
+		case 1: // words of two names: what nearly matches
+			words, others := strings.Fields(name), strings.Fields(names[random.IntN(len(names))])
+			words[random.IntN(len(words))] = others[random.IntN(len(others))]
+			name = strings.Join(words, " ")
+		}
+		q := Query{Name: name, Type: PartyType(i % 4), NonSDNPossible: i%8 < 4, WeakAliases: i%16 < 8}
+		if i%5 == 0 {
+			q.Review, q.Block = reviewFloor, 8500
+		}
+		got := list.Screen(&q, scratch)
+		gotMatches := slices.Clone(got.Matches)
+		whole := read.Screen(&q, other)
+		require.Equal(t, whole.Matches, gotMatches, name)
+		require.Equal(t, whole.Truncated, got.Truncated, name)
+		want := list.Screen(&q, every)
+		if want.Truncated != got.Truncated {
+			continue // the unbound way looks at more names, and may leave off
+		}
+		require.Equal(t, want.Outcome, got.Outcome, name)
+		require.Equal(t, want.Matches, gotMatches, name)
+		matched += min(len(gotMatches), 1)
+	}
+	require.Greater(t, matched, count/4)
+}
+
+// What a name's beginning tells must pass over no name that was cut: names of the list
+// in either order at every width finds what it finds where all are read.
+func TestBeginningsPassOverNothing(t *testing.T) {
+	t.Parallel()
+	list := realList(t, "2025-11-19")
+	every := &Index{list.WithoutNotes()}
+	scratch, found := NewScratch(), 0
+	cut := func(x *Index, written string) []hit {
+		scratch.hits, scratch.scorer.words = scratch.hits[:0], text.AppendWords(scratch.scorer.words[:0], written, false)
+		x.findCutLine(written, scratch)
+		return slices.Clone(scratch.hits)
+	}
+	for name := range list.NameCount {
+		if name%8 != 0 {
+			continue // an eighth of them is enough
+		}
+		record := list.NameAt(name)
+		full := list.TextAt(record.Full)
+		texts := []string{full, strings.Replace(full, ", ", " ", 1)}
+		if last, first, ok := strings.Cut(full, ", "); ok {
+			texts = append(texts, first+" "+last)
+		}
+		text := []rune(texts[int(name)%len(texts)])
+		for width := range index.SwiftLine + 1 {
+			if lineWidths>>width&1 != 0 && width < len(text) {
+				line := string(text[:width])
+				want := cut(every, line)
+				require.Equal(t, want, cut(list, line), line)
+				found += min(len(want), 1)
+			}
+		}
+	}
+	require.Greater(t, found, 1000)
+}

@@ -1,0 +1,281 @@
+package match
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"railguard/ofac/index"
+	"railguard/ofac/list"
+	"railguard/ofac/text"
+)
+
+// Names stand inside other words: "LAZARUS GROUP HK", "ATTN Nicolas Maduro
+// Moros", "Smith or Jones". Every run of words of the query is therefore looked
+// up in the exact table as a name of its own. What is found is possible, never
+// more: the words around it may make it another party.
+
+// Bounds of the runs.
+const (
+	containedWordsMax   = 24 // Words of one run: 276 runs of two words and more for a query of 24.
+	spelledWordsMax     = 64 // Words of a run of single letters.
+	containedLettersMin = 6  // Letters a listed name needs to be found inside another,
+	containedWithForm   = 4  // and one that is found with its legal form.
+	containedHitsMax    = 1024
+
+	containedNativeMin = 5      // Characters of a name of East Asia that is one word: longer than a person's.
+	eastAsia           = 0x2E80 // Han, Kana and Hangul stand behind it.
+)
+
+// Scores of a listed name inside a longer one: they rank, and are not compared
+// with any threshold.
+const (
+	containedScore    = 9500
+	containedFloor    = 9000
+	containedPerExtra = 50 // for each word around the name
+)
+
+// findContained looks up the runs of the words in the maker, the whole aside. The words
+// are cut, with these legal forms. What it finds is possible at most.
+func (x *Index) findContained(forms text.FormSet, q *Query, s *Scratch) {
+	if q.Brief && anyBlocks(s.hits) {
+		return
+	}
+	m := &s.maker
+	if !m.Tokens.Phrases {
+		x.lookUpRuns(forms, q, s)
+		return
+	}
+	m.Tokens.Anywhere = true // what ends the listed name may stand in the midst of the query
+	m.Tokens.Split(m.Words)
+	m.Tokens.Anywhere = false
+	m.Swap = m.Tokens.AppendCanonical(m.Swap[:0], m.Words)
+	m.Tokens.SplitPlain(m.Words)
+	x.lookUpRuns(forms, q, s)
+	// Once more, legal forms in their short form.
+	if !bytes.Equal(m.Swap, m.Words) {
+		m.Words, m.Swap = m.Swap, m.Words
+		m.Tokens.SplitPlain(m.Words)
+		x.lookUpRuns(forms, q, s)
+		m.Words, m.Swap = m.Swap, m.Words
+	}
+}
+
+// lookUpRuns looks up every run as written, sorted and without spaces, and every
+// single word as a name whose spaces were left out.
+func (x *Index) lookUpRuns(forms text.FormSet, q *Query, s *Scratch) {
+	m, n, first := &s.maker, s.maker.Tokens.Count, len(s.hits)
+	for i := range n {
+		s.father = m.IsFather(i)
+		m.Spans = append(m.Spans[:0], index.Span{Start: i, End: i})
+		m.Joint = append(m.Joint[:0], m.Tokens.Word(m.Words, i)...)
+		x.lookupRun(m.Joint, 1, n, forms, q, s)
+		x.insideNative(m.Joint, n, forms, q, s)
+		letters := len(m.Joint) == 1 // the run is letters, a word each: a name spelled out
+		for k := i + 1; k < min(n, i+spelledWordsMax); k++ {
+			word := m.Tokens.Word(m.Words, k)
+			letters = letters && len(word) == 1
+			if k-i >= containedWordsMax {
+				if !letters {
+					break
+				}
+				m.Joint = append(m.Joint, word...)
+				x.lookupRun(m.Joint, k-i+1, n, forms, q, s)
+				continue
+			}
+			if len(s.hits)-first > containedHitsMax {
+				s.cut = true
+				return
+			}
+			m.InsertSpan(k)
+			m.Joint = append(m.Joint, word...)
+			if k-i+1 == n {
+				break // the whole was looked up already
+			}
+			run := m.Words[m.Tokens.List[i].Start:m.Tokens.List[k].End]
+			x.lookupRun(run, k-i+1, n, forms, q, s)
+			x.lookupRun(m.Joint, k-i+1, n, forms, q, s)
+			if sorted := m.SpanKey(); !bytes.Equal(sorted, run) {
+				x.lookupRun(sorted, k-i+1, n, forms, q, s)
+			}
+		}
+	}
+}
+
+// insideNative looks up what stands inside one word of Han, Kana or Hangul: a sentence
+// there is written without spaces.
+func (x *Index) insideNative(word []byte, all int, forms text.FormSet, q *Query, s *Scratch) {
+	if nativeLetters(word) <= containedNativeMin {
+		return
+	}
+	first := len(s.hits)
+	for i := 0; i < len(word); {
+		letters := 0
+		for k := i; k < len(word) && len(s.hits)-first <= containedHitsMax; {
+			_, size := utf8.DecodeRune(word[k:])
+			k += size
+			if letters++; letters >= containedNativeMin && k-i < len(word) {
+				x.lookupRun(word[i:k], 1, all+1, forms, q, s)
+			}
+		}
+		_, size := utf8.DecodeRune(word[i:])
+		i += size
+	}
+}
+
+// nativeLetters counts the characters of a word of Han, Kana or Hangul; 0: it is another.
+func nativeLetters(word []byte) int {
+	count := 0
+	for i := 0; i < len(word); count++ {
+		r, size := utf8.DecodeRune(word[i:])
+		if r < eastAsia || r == utf8.RuneError {
+			return 0
+		}
+		i += size
+	}
+	return count
+}
+
+// lookupRun judges the listed names that have the run of so many of all words
+// among their forms.
+func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Query, s *Scratch) {
+	if len(key) < containedLettersMin { // too short, and cheap to know
+		return
+	}
+	for _, row := range x.NamesOfForm(key, containedHitsMax) {
+		posting := index.FormPosting(row)
+		id, form := posting.Name(), posting.Form()
+		name := x.NameAt(id)
+		kind := x.EntityAt(name.Entity).Kind
+		if !x.standsAlone(id, form, &name, words, key) || kind == list.Vessel && forms != 0 {
+			continue // what has a legal form is no vessel
+		}
+		if form == index.ExactTruncated && goesOn(key, q.Name) {
+			continue
+		}
+		if s.father && kind == list.Individual && x.weightOfName(id) < shipped.commonNames {
+			continue // two common names: many fathers bear them
+		}
+		h := hit{
+			entity: name.Entity, name: id, outcome: Possible, form: uint8(form), sub: SubContained,
+			score: max(containedFloor, containedScore-containedPerExtra*int32(all-words)),
+		}
+		h.strict = h.score
+		switch {
+		case name.Flags&index.NameWeak != 0 && q.WeakAliases:
+			h.sub = SubWeakAlias
+		case name.Flags&index.NameWeak != 0:
+			h.outcome, h.sub = Clear, SubWeakAlias
+		}
+		s.hits = append(s.hits, h)
+	}
+}
+
+// goesOn reports whether a line that ends with an article was not cut there: in the query
+// a hyphen binds the article to the word behind it (… TAHA AL-MOSULI), which another
+// party has.
+func goesOn(key []byte, query string) bool {
+	at := bytes.LastIndexByte(key, ' ')
+	if at < 0 || !text.IsArticle(string(key[at+1:])) {
+		return false
+	}
+	before := bytes.LastIndexByte(key[:at], ' ') + 1
+	for i := 0; i+len(key)-before < len(query); i++ {
+		if query[i+len(key)-before] == '-' && text.EqualFolded(query[i:i+len(key)-before], key[before:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// standsAlone tells whether a listed name says enough to be found among other
+// words: two words that are not grammar, or one and its legal form, or a word of East
+// Asia that is longer than a person's name. A run without spaces must be long, and a single word no name of its own (ABDURRAHMAN is not
+// RAHMAN, Abdur).
+func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRecord, words int, key []byte) bool {
+	if words == 1 && nativeLetters(key) >= containedNativeMin {
+		return true
+	}
+	telling := x.countTelling(id, name)
+	least := containedLettersMin
+	if name.Forms != 0 && form != index.ExactContent && form != index.ExactJoined {
+		telling++
+		least = containedWithForm
+	}
+	switch {
+	case telling < 2 || int(name.Letters) < least:
+		return false
+	case form == index.ExactContent && name.Forms != 0 && x.weightOfName(id) < shipped.commonNames:
+		return false // common words without the legal form: anybody's
+	case form != index.ExactJoined:
+		return words > 1
+	}
+	return name.Letters >= joinedLetters && (words > 1 || !x.Words.IsWhole(key))
+}
+
+// countTelling counts the words of a listed name that are not grammar.
+func (x *Index) countTelling(id uint32, name *index.NameRecord) int {
+	if name.Flags&index.NameWeak != 0 {
+		return int(name.Words) // its words are not in the word layer
+	}
+	count := 0
+	for _, row := range x.Words.TokensOf(id) {
+		if token := row.Read(); token.Count == 1 && token.Weight > index.GrammarWeight {
+			count++
+		}
+	}
+	return count
+}
+
+// Parts of a query that names several parties.
+const (
+	partsMax       = 4
+	partWordsMin   = 2 // Words of a part, and of the listed name, that are not grammar,
+	partLettersMin = 8 // and its letters. Common words, as rare together as two common names, are not enough.
+)
+
+// screenParties screens the names of a field that holds several, each for itself: "Smith
+// or Jones", "A Trading / B Shipping". What is near a listed name in a part is
+// possible, never more. True: not all of it was looked at.
+func (x *Index) screenParties(name string, q *Query, s *Scratch) bool {
+	truncated, found := false, 0
+	for rest := name; rest != "" && found < partsMax; {
+		part, after, joined := cutParty(rest)
+		if !joined && len(part) == len(name) {
+			return false // one party
+		}
+		rest = after
+		s.scorer.words = text.AppendWords(s.scorer.words[:0], part, false)
+		if bytes.Count(s.scorer.words, []byte{' '})+1 < partWordsMin {
+			continue
+		}
+		found++
+		first := len(s.hits)
+		truncated = x.findPossible(part, q, s) || truncated
+		kept := s.hits[:first]
+		for _, h := range s.hits[first:] {
+			if h.outcome == Listed {
+				h.outcome, h.sub = Possible, SubContained
+			}
+			if record := x.NameAt(h.name); x.countTelling(h.name, &record) >= partWordsMin && record.Letters >= partLettersMin && x.weightOfName(h.name) >= s.scorer.tuned.commonNames {
+				kept = append(kept, h)
+			}
+		}
+		s.hits = kept
+	}
+	return truncated
+}
+
+// partyJoints stand between two parties of one field.
+var partyJoints = [...]string{"/", "&", "+", ";", "|", " or ", " and ", " OR ", " AND ", " Or ", " And "}
+
+// cutParty cuts a text at its first joint.
+func cutParty(text string) (part, after string, joined bool) {
+	at, length := len(text), 0
+	for _, joint := range partyJoints {
+		if i := strings.Index(text[:min(at+len(joint), len(text))], joint); i >= 0 && i < at {
+			at, length = i, len(joint)
+		}
+	}
+	return text[:at], text[at+length:], length > 0
+}

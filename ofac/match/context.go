@@ -1,0 +1,263 @@
+package match
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"railguard/ofac/list"
+	"railguard/ofac/text"
+)
+
+// Context is what a caller may say about a named party besides the name. It never
+// softens a verdict: it orders matches that score alike, and tells an officer where
+// the listed party agrees and where it differs.
+type Context struct {
+	Country   string // A country's name or its two-letter code (ISO 3166).
+	BirthDate string // A day, a month or a year: 1962-11-23, 1962-11, 1962.
+	Address   string // A postal address.
+}
+
+// Agreement is one thing that context and listed party both tell of.
+type Agreement struct {
+	Kind   list.FactKind // FactBirthDate, FactNationality (any country) or FactPostalAddress.
+	Agrees bool
+	Asked  string
+	Listed string // What the list has; of several values those that are nearest.
+}
+
+// String words it: "date of birth differs: 1975 against 1962".
+func (a Agreement) String() string {
+	what := a.Kind.String()
+	if a.Kind == list.FactNationality {
+		what = "country"
+	}
+	if a.Agrees {
+		return fmt.Sprintf("%s agrees: %s", what, a.Listed)
+	}
+	return fmt.Sprintf("%s differs: %s against %s", what, a.Asked, a.Listed)
+}
+
+// Agreements compares the context with what is listed of a party. What either side
+// does not tell of is left out.
+func (x *Index) Agreements(uid uint32, c *Context) []Agreement {
+	at, ok := x.Find(uid)
+	if !ok {
+		return nil
+	}
+	return x.agreementsOf(at, c)
+}
+
+func (x *Index) agreementsOf(at uint32, c *Context) []Agreement {
+	if *c == (Context{}) {
+		return nil
+	}
+	var births, places, addresses []string
+	for i := x.EntityAt(at).Facts; i < x.EntityAt(at+1).Facts; i++ {
+		value := x.TextAt(x.Facts[i].Value)
+		switch x.Facts[i].Kind {
+		case list.FactBirthDate:
+			births = append(births, value)
+		case list.FactNationality, list.FactCitizenship:
+			places = append(places, value)
+		case list.FactBirthPlace:
+			places = append(places, lastPart(value))
+		case list.FactPostalAddress:
+			places = append(places, lastPart(value))
+			addresses = append(addresses, value)
+		}
+	}
+	var list []Agreement
+	for _, agreement := range []Agreement{birthAgreement(c.BirthDate, births), countryAgreement(c.Country, places), addressAgreement(c.Address, addresses)} {
+		if agreement.Listed != "" {
+			list = append(list, agreement)
+		}
+	}
+	return list
+}
+
+// lastPart is what stands behind the last comma: the country of an address or a birthplace.
+func lastPart(value string) string {
+	if strings.HasSuffix(value, "Korea, North") || strings.HasSuffix(value, "Korea, South") {
+		return value[len(value)-len("Korea, North"):]
+	}
+	return strings.TrimSpace(value[strings.LastIndexByte(value, ',')+1:])
+}
+
+// birth is a day of birth as far as it is known; zero where it is not.
+type birth struct{ year, month, day int }
+
+// months are the beginnings of their English names.
+const months = "janfebmaraprmayjunjulaugsepoctnovdec"
+
+// readBirths reads every date in a text: "1962-11-23", "23 Nov 1962", "circa 1959",
+// "1959 to 1961"; a span of years is all its years, at most twenty.
+func readBirths(text string) []birth {
+	var dates []birth
+	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ' ' || r == ',' || r == '.' || r == '/' })
+	var day, month, numbers int
+	for i, field := range fields {
+		parts := strings.Split(field, "-")
+		number := readDigits(parts[0])
+		switch {
+		case number >= 1000 && len(parts[0]) == 4:
+			date := birth{year: number, month: month, day: day}
+			if len(parts) > 1 {
+				date.month = readDigits(parts[1])
+			}
+			if len(parts) > 2 {
+				date.day = readDigits(parts[2])
+			}
+			if i > 1 && fields[i-1] == "to" && len(dates) > 0 {
+				for year := dates[len(dates)-1].year + 1; year < number && len(dates) < 20; year++ {
+					dates = append(dates, birth{year: year})
+				}
+			}
+			dates = append(dates, date)
+			day, month, numbers = 0, 0, 0
+		case number > 0 && number <= 31:
+			if numbers++; numbers == 1 {
+				day = number
+			} else {
+				day = 0 // "23.11.1962", "11/23/1962": which of them is the month is not said.
+			}
+		case len(field) >= 3 && strings.Contains(months, field[:3]):
+			month = strings.Index(months, field[:3])/3 + 1
+		}
+	}
+	return dates
+}
+
+// readDigits reads a small number, 0 if it is none.
+func readDigits(text string) int {
+	n := 0
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' || i > 4 {
+			return 0
+		}
+		n = n*10 + int(text[i]-'0')
+	}
+	return n
+}
+
+// agreesWith holds as far as both dates are known.
+func (b birth) agreesWith(other birth) bool {
+	return b.year == other.year && (b.month == 0 || other.month == 0 || b.month == other.month) && (b.day == 0 || other.day == 0 || b.day == other.day)
+}
+
+func birthAgreement(asked string, listed []string) Agreement {
+	agreement := Agreement{Kind: list.FactBirthDate, Asked: asked}
+	dates := readBirths(asked)
+	if len(dates) == 0 {
+		return agreement
+	}
+	sameYear, years := "", []string(nil)
+	for _, text := range listed {
+		for _, date := range readBirths(text) {
+			if date.agreesWith(dates[0]) {
+				agreement.Agrees, agreement.Listed = true, text
+				return agreement
+			}
+			if date.year == dates[0].year {
+				sameYear = text
+			}
+			if year := fmt.Sprint(date.year); !slices.Contains(years, year) && len(years) < shownMax {
+				years = append(years, year)
+			}
+		}
+	}
+	if agreement.Listed = strings.Join(years, ", "); sameYear == "" {
+		agreement.Asked = fmt.Sprint(dates[0].year)
+	} else {
+		agreement.Listed = sameYear
+	}
+	return agreement
+}
+
+// shownMax is how many listed values a difference names.
+const shownMax = 3
+
+func countryAgreement(asked string, listed []string) Agreement {
+	agreement := Agreement{Kind: list.FactNationality, Asked: asked}
+	code := countryCode(asked)
+	if code == "" {
+		return agreement
+	}
+	var others []string
+	for _, place := range listed {
+		switch other := countryCode(place); {
+		case other == "":
+		case other == code:
+			agreement.Agrees, agreement.Listed = true, place
+			return agreement
+		case !slices.Contains(others, place) && len(others) < shownMax:
+			others = append(others, place)
+		}
+	}
+	agreement.Listed = strings.Join(others, ", ")
+	return agreement
+}
+
+// addressWordsMin is how many words two addresses must share, and their letters.
+const (
+	addressWordsMin   = 2
+	addressLettersMin = 3
+)
+
+// addressAgreement tells of an address that agrees; that none does says little, for a
+// party has many.
+func addressAgreement(asked string, listed []string) Agreement {
+	agreement := Agreement{Kind: list.FactPostalAddress, Asked: asked}
+	words := strings.Fields(string(text.AppendWords(nil, asked, false)))
+	best := addressWordsMin - 1
+	for _, address := range listed {
+		shared := 0
+		for _, word := range strings.Fields(string(text.AppendWords(nil, address, false))) {
+			if len(word) >= addressLettersMin && slices.Contains(words, word) {
+				shared++
+			}
+		}
+		if shared > best {
+			best, agreement.Agrees, agreement.Listed = shared, true, address
+		}
+	}
+	return agreement
+}
+
+// countryText lists the countries: the code, the names parted by |. Source: the
+// English names of ISO 3166 and those of the published list.
+//
+//go:embed country.txt
+var countryText string
+
+// countryCodes maps the sorted words of a country's name, and its code, to the code.
+var countryCodes = parseCountries(countryText)
+
+func parseCountries(text string) map[string]string {
+	codes := map[string]string{}
+	for line := range strings.Lines(text) {
+		code, names, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok {
+			panic("BUG: malformed country: " + line)
+		}
+		codes[code] = code
+		for name := range strings.SplitSeq(names, "|") {
+			codes[countryKey(name)] = code
+		}
+	}
+	return codes
+}
+
+// CountryCode is the code of a country that is named by its English name or its code; "": it
+// is none that is known.
+func CountryCode(text string) string { return countryCode(text) }
+
+func countryCode(text string) string { return countryCodes[countryKey(text)] }
+
+func countryKey(written string) string {
+	words := strings.Fields(string(text.AppendWords(nil, written, false)))
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "the" || word == "of" || word == "and" })
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,223 @@
+package match
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"railguard/ofac/index"
+	"railguard/ofac/list"
+	"railguard/ofac/text"
+)
+
+// findExact looks up every form of the query, whose words are in the scorer, among
+// the forms of the listed names.
+func (x *Index) findExact(name string, q *Query, s *Scratch) {
+	m := &s.maker
+	m.Words = append(m.Words[:0], s.scorer.words...)
+	forms := x.exactWords(q, s)
+	written := s.written
+	s.normal = append(s.normal[:0], m.Words...)
+	if m.Tokens.HasForms {
+		s.normal = m.Tokens.AppendCanonical(s.normal[:0], m.Words)
+	}
+	x.findContained(forms, q, s)
+	switch key := m.AsciiKey(name); {
+	case len(key) == 0:
+	case forms == 0 && bytes.Equal(key, m.Words):
+		s.hits = append(s.hits, s.hits[written.Start:written.End]...)
+	default:
+		x.lookUpForm(key, reading{forms: forms}, q, s)
+	}
+	if s.readAlike(name) {
+		x.findContained(x.exactWords(q, s), q, s)
+	}
+}
+
+// readAlike reads the name a second time, words of look-alike letters as Latin
+// ("РАУ" as PAY). False: the readings are the same.
+func (s *Scratch) readAlike(name string) bool {
+	if !text.HasForeign(name) {
+		return false
+	}
+	s.other = text.AppendWords(s.other[:0], name, true)
+	if bytes.Equal(s.other, s.maker.Words) {
+		return false
+	}
+	s.maker.Words, s.other = s.other, s.maker.Words
+	return true
+}
+
+// exactWords looks up the forms of the words in the maker: as written, with
+// legal forms in their short form, without them, without titles, sorted, joined. It
+// leaves the words cut, with their legal forms, which it returns.
+func (x *Index) exactWords(q *Query, s *Scratch) text.FormSet {
+	m := &s.maker
+	m.Tokens.SplitPlain(m.Words)
+	s.written.Start = len(s.hits)
+	x.lookUpForm(m.Words, reading{}, q, s)
+	s.written.End = len(s.hits)
+	if m.Tokens.Count > 1 {
+		if sorted := m.Sorted(m.Words, false); bytes.Equal(sorted, m.Words) {
+			s.hits = append(s.hits, s.hits[s.written.Start:]...)
+		} else {
+			x.lookUpForm(sorted, reading{}, q, s)
+		}
+		x.lookUpForm(m.Joined(m.Words, false), reading{joined: true}, q, s)
+		x.lookUpForm(m.Untitled(m.Words), reading{}, q, s)
+	}
+	m.Tokens.Split(m.Words)
+	if !m.Tokens.HasForms {
+		return 0
+	}
+	read := reading{forms: m.Tokens.Forms()}
+	m.Key = m.Tokens.AppendCanonical(m.Key[:0], m.Words)
+	x.lookUpForm(m.Key, read, q, s)
+	x.lookUpForm(m.Sorted(m.Words, false), read, q, s)
+	x.lookUpForm(m.Joined(m.Words, false), reading{forms: read.forms, joined: true}, q, s)
+	read.dropped = true
+	x.lookUpForm(m.Sorted(m.Words, true), read, q, s)
+	x.lookUpForm(m.Joined(m.Words, true), reading{forms: read.forms, dropped: true, joined: true}, q, s)
+	return read.forms
+}
+
+// lineWidths are how many characters payment systems keep of a party's name, a bit each:
+// company and person in ACH files (16, 22), Bacs (18), direct entry (20, 32), cards (22,
+// 25, 26), EFT files (30), SWIFT and Fedwire (35).
+const lineWidths = 1<<16 | 1<<18 | 1<<20 | 1<<22 | 1<<25 | 1<<26 | 1<<30 | 1<<32 | 1<<index.SwiftLine
+
+// Bounds of the search for a cut name.
+const (
+	cutNamesMax    = 1024 // listed names that are held against one query
+	fragmentLetter = 1000 // what each letter of the last word weighs, which may be a part of one
+	fragmentMin    = 3    // letters it has at least
+	cutLineScore   = 9000 // ranks, and is compared with nothing
+)
+
+// findCutLine finds the listed names of which the query may be what a payment system kept:
+// a text as long as one of its lines, and the beginning of the name in the order of the
+// list or with first names before last names. Its whole words must say as much as two
+// names that are not common; it is possible at most.
+func (x *Index) findCutLine(name string, s *Scratch) {
+	written := strings.TrimSpace(name)
+	width := utf8.RuneCountInString(written)
+	if width < 16-1 || width > index.SwiftLine || lineWidths>>width&3 == 0 {
+		return
+	}
+	if lineWidths>>width&1 == 0 {
+		width++ // A blank was cut off behind a whole word.
+	}
+	words := s.scorer.words
+	word, ok := x.cutWord(words)
+	if !ok {
+		return
+	}
+	l := &x.Words
+	begins, mask := text.BeginningOf(words)
+	postings, known := l.PostingsOf(word), x.BeginningsOf(word)
+	for i := range min(len(postings), cutNamesMax) {
+		if known := known[i]; !known.Listed.MayBegin(begins, mask) && !known.Turned.MayBegin(begins, mask) {
+			continue
+		}
+		id := l.NameAt(postings[i])
+		record := x.NameAt(id)
+		full, kind := x.TextAt(record.Full), x.EntityAt(record.Entity).Kind
+		found := s.isCut("", full, width, words)
+		if last, first, ok := strings.Cut(full, ","); ok && kind == list.Individual && !found {
+			found = s.isCut(strings.TrimSpace(first), last, width, words)
+		}
+		if found {
+			s.hits = append(s.hits, hit{
+				entity: record.Entity, name: id, score: cutLineScore, strict: cutLineScore, outcome: Possible, form: uint8(index.ExactTruncated), sub: SubTruncated,
+			})
+		}
+	}
+}
+
+// cutWord is the rarest of the whole words of a line that may be cut; false: they say
+// too little.
+func (x *Index) cutWord(words []byte) (rarest uint32, ok bool) {
+	l, last := &x.Words, bytes.LastIndexByte(words, ' ')
+	if last < 0 {
+		return 0, false
+	}
+	weight, fewest := int32(0), uint32(cutNamesMax)
+	if letters := text.LetterCount(words[last+1:]); letters >= fragmentMin {
+		weight = min(int32(letters)*fragmentLetter, text.ScoreOne)
+	}
+	for rest := words[:last]; len(rest) > 0; {
+		word, after, _ := bytes.Cut(rest, []byte{' '})
+		rest = after
+		id, listed := l.Find(word)
+		if !listed {
+			continue
+		}
+		record := l.Word(id)
+		if record.Flags&index.WordWhole == 0 {
+			continue
+		}
+		weight += int32(record.Weight)
+		if names := l.NameCount(id); names < fewest {
+			rarest, fewest, ok = id, names, true
+		}
+	}
+	return rarest, ok && weight >= shipped.commonNames
+}
+
+// isCut reports whether a name in two parts, cut to so many characters, is these words.
+// First names alone, none of them cut, are anybody's.
+func (s *Scratch) isCut(first, last string, width int, words []byte) bool {
+	begins := first
+	if begins == "" {
+		begins = last
+	}
+	if begins == "" || text.PlainFold(begins[0]) > ' ' && text.PlainFold(begins[0]) != words[0] {
+		return false
+	}
+	s.other = s.other[:0]
+	left := width
+	for _, part := range [...]string{first, last} {
+		if part == "" {
+			continue
+		}
+		if left < width && part[0] != ' ' {
+			left--
+		}
+		cut := len(part)
+		for i := range part {
+			if left == 0 {
+				cut = i
+				break
+			}
+			left--
+		}
+		if len(s.other) > 0 {
+			s.other = append(s.other, ' ')
+		}
+		s.other = text.AppendWords(s.other, part[:cut], false)
+		if left == 0 && cut < len(part) {
+			if part == first && (part[cut] == ' ' || part[cut-1] == ' ') || cut == 0 {
+				return false
+			}
+			return string(bytes.TrimRight(s.other, " ")) == string(words)
+		}
+	}
+	return false // not longer than the line
+}
+
+// lookUpForm judges every listed name that has the key among its forms.
+func (x *Index) lookUpForm(key []byte, read reading, q *Query, s *Scratch) {
+	if len(key) < 2 {
+		return
+	}
+	for _, row := range x.NamesOfForm(key, exactPostingsMax) {
+		posting := index.FormPosting(row)
+		id, form := posting.Name(), posting.Form()
+		name := x.NameAt(id)
+		outcome, sub := decideExact(&name, x.EntityAt(name.Entity).Kind, form, read, q)
+		s.hits = append(s.hits, hit{
+			entity: name.Entity, name: id, outcome: outcome, form: uint8(form), sub: sub,
+			score: text.ScoreOne, strict: text.ScoreOne,
+		})
+	}
+}

@@ -1,0 +1,150 @@
+package match
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/ofac/list"
+	"railguard/ofac/listtest"
+	"railguard/ofac/text"
+)
+
+// innocentList has enough entries that some words are common and some rare.
+func innocentList(t testing.TB) *Index {
+	compiled := []list.Entity{
+		listtest.Named(1, list.Individual, list.ListSDN, "ALI, Ahmed Mohammed"),
+		listtest.Named(2, list.Individual, list.ListSDN, "PRIGOZHIN, Yevgeniy Viktorovich"),
+		listtest.Named(3, list.Individual, list.ListSDN, "KIM, Song Hun"),
+		listtest.Named(4, list.Individual, list.ListSDN, "KIM, Jong Un"),
+		listtest.Named(5, list.Individual, list.ListSDN, "HASSAN, Yousef"),
+		listtest.Named(6, list.Company, list.ListSDN, "NORTHERN STAR SHIPYARD"),
+		listtest.Named(7, list.Individual, list.ListSDN, "AL-ASSAD, Bashar"),
+		listtest.Named(8, list.Individual, list.ListSDN, "HASAN, Ali"),
+	}
+	korean := &compiled[3]
+	korean.Names = append(korean.Names, list.Name{ID: 900, AliasType: "A.K.A.", Script: "Korean", Full: "김 정은"})
+	arabic := &compiled[6]
+	arabic.Names = append(arabic.Names, list.Name{ID: 901, AliasType: "A.K.A.", Script: "Arabic", Full: "بشار الأسد"})
+	for i := range uint32(400) {
+		compiled = append(compiled, listtest.Named(1000+i, list.Individual, list.ListSDN, fmt.Sprintf("ALI, Ahmed Mohammed Number%c%c", 'A'+i%26, 'A'+i/26)))
+	}
+	return mustBuild(t, compiled)
+}
+
+// A near match blocks in a listed order only, and not by common words alone.
+func TestNearMatchesBlockAsABankWould(t *testing.T) {
+	list, scratch := innocentList(t), NewScratch()
+	for query, outcome := range map[string]Outcome{
+		"Yevgeniy Viktorovich Prigozin":  Listed, // first names, last name
+		"Prigozin, Yevgeniy Viktorovich": Listed,
+		"Viktorovich Prigozin Yevgeniy":  Possible, // an order the list does not write
+		"Prigozin Viktorovich Yevgeniy":  Possible,
+		"MOHAMED AHMED ALI":              Possible,
+		"Ahmed Mohamed Ali":              Possible, // the listed order, but common words alone
+		"Ali, Ahmed Mohammed":            Listed,   // the listed name itself
+		"NORTHERN STAR SHIPYERD":         Listed,
+		"SHIPYERD NORTHERN STAR":         Possible,
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.Equal(t, outcome.String(), result.Outcome.String(), query)
+	}
+}
+
+// What was read through a transliteration that loses letters never blocks, unless
+// it is the listed name in its own script.
+func TestGuessesDoNotBlock(t *testing.T) {
+	list, scratch := innocentList(t), NewScratch()
+	for query, c := range map[string]struct {
+		outcome Outcome
+		sub     Sub
+	}{
+		"성훈 김":       {Possible, SubTransliterated}, // sounds like KIM, Song Hun
+		"김 정은":       {Listed, SubNone},             // is listed so
+		"بشار الأسد": {Listed, SubNone},
+		"بشار الاسد": {Listed, SubNone}, // another alef
+		"الأسد بشار": {Listed, SubNone},
+		"علي حسن":    {Possible, SubTransliterated}, // HASAN, Ali is listed in Latin alone
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.Equal(t, c.outcome.String(), result.Outcome.String(), query)
+		require.Equal(t, c.sub.String(), result.Matches[0].Sub.String(), query)
+	}
+}
+
+// An explanation says the numbers that made the score.
+func TestExplanationsAddUp(t *testing.T) {
+	list, scratch := innocentList(t), NewScratch()
+	explained := 0
+	for _, query := range []string{
+		"Hassan Yousuf", "Hassan Youssuf Karim", "Prigozin Yevgeniy", "Dr Yevgeniy V. Prigozhin", "NORTHERN STAR SHIPYERD LLC", "Ahmed Ali",
+		"Bashar Alasad", "성훈 김", "Yevgeni Prigozhin Ivanovich", "Song-hun Kim Jr",
+	} {
+		asked := Query{Name: query, Review: reviewFloor}
+		uids := []uint32{}
+		for _, match := range list.Screen(&asked, scratch).Matches {
+			uids = append(uids, match.UID)
+		}
+		for _, uid := range uids {
+			e, ok := list.Explain(uid, &asked, scratch)
+			require.True(t, ok)
+			require.NotEmpty(t, e.String())
+			if e.Match.Form != "possible" {
+				continue
+			}
+			explained++
+			require.NotEmpty(t, e.Pairs, query)
+			sum := e.Match.Score
+			for _, pair := range e.Pairs {
+				sum += pair.Loss
+			}
+			for _, losses := range [][]ExplainedLoss{e.QueryOnly, e.ListedOnly, e.Shares} {
+				for _, loss := range losses {
+					sum += loss.Loss
+				}
+			}
+			require.InDelta(t, text.ScoreOne, sum, 12, "%s: %s", query, e)
+		}
+	}
+	require.Greater(t, explained, 5)
+
+	e, ok := list.Explain(5, &Query{Name: "Hassan Yousuf Ali", Review: reviewFloor}, scratch)
+	require.True(t, ok)
+	require.Equal(t, `HASSAN = HASSAN 1.00, YOUSUF ~ YOUSEF 0.97, "ALI" not in the listed name −0.07, close spelling`, e.String())
+	_, ok = list.Explain(5, &Query{Name: "Northwind Traders"}, scratch)
+	require.False(t, ok)
+	e, ok = list.Explain(5, &Query{Name: "Yousef Hassan"}, scratch)
+	require.True(t, ok)
+	require.Equal(t, "equal as full", e.String())
+	e, ok = list.Explain(6, &Query{Name: "NORTHERN STAR SHIPYARD LLC"}, scratch)
+	require.True(t, ok)
+	require.Equal(t, "equal as sorted-words, legal forms aside", e.String())
+	e, ok = list.Explain(2, &Query{Name: "Y. Prigozhin"}, scratch)
+	require.True(t, ok)
+	require.Contains(t, e.String(), "Y is an initial of YEVGENIY, PRIGOZHIN = PRIGOZHIN 1.00, ")
+	e, ok = list.Explain(2, &Query{Name: "PRIGOZHIN, Yevge"}, scratch)
+	require.True(t, ok)
+	require.Equal(t, "the beginning of the listed name, truncated line", e.String())
+}
+
+// The scorer's numbers stand in one table, and a changed one moves scores only
+// where it was changed.
+func TestConstantsAreOneTable(t *testing.T) {
+	list, scratch := innocentList(t), NewScratch()
+	names := map[string]bool{}
+	for _, c := range Constants() {
+		require.False(t, names[c.Name])
+		names[c.Name] = true
+		require.NotEmpty(t, c.Meaning)
+		require.Positive(t, c.Value)
+	}
+	tuned, err := NewTunedScratch("surplusShare", 10)
+	require.NoError(t, err)
+	query := Query{Name: "Hassan Yousuf Ali", Review: reviewFloor}
+	before := list.Screen(&query, scratch).Matches[0].Score
+	require.Greater(t, list.Screen(&query, tuned).Matches[0].Score, before)
+	require.Equal(t, before, list.Screen(&query, scratch).Matches[0].Score)
+	_, err = NewTunedScratch("unknown", 1)
+	require.Error(t, err)
+}

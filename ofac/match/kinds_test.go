@@ -1,0 +1,75 @@
+package match
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/ofac/list"
+	"railguard/ofac/listtest"
+)
+
+// kindsList holds names of the kinds that TestKindsOfNames speaks of.
+func kindsList(t testing.TB) *Index {
+	return mustBuild(t, []list.Entity{
+		listtest.Named(1, list.Individual, list.ListSDN, "PONOMAREV, Vyacheslav"),
+		listtest.Named(2, list.Individual, list.ListSDN, "ALOMGY, Mohammed Saleh Abdrabbo"),
+		listtest.Named(3, list.Company, list.ListSDN, "BRIGADE 44"),
+		listtest.Named(4, list.Individual, list.ListSDN, "SECHIN, Igor"),
+		listtest.Named(5, list.Company, list.ListSDN, "UNITED STATES LANTERN BUREAU"),
+		listtest.Named(6, list.Individual, list.ListSDN, "ZARQUNI, Mohamad Iqbal Abdurrahman"),
+		listtest.Named(7, list.Company, list.ListSDN, "LANTERN SHIPBUILDING CORPORATION"),
+		listtest.Named(8, list.Individual, list.ListSDN, "ИВАНОВ, Демьян", "IVANOV, Demyan"),
+	})
+}
+
+// Each query is of a kind of name, or of error, that the scorer once misread.
+func TestKindsOfNames(t *testing.T) {
+	list, scratch := kindsList(t), NewScratch()
+	for query, uid := range map[string]uint32{
+		"Mohammed S. A. Alomgy": 2, // initials, not a company of the form S.A.
+		"Brigade Fourty-four":   3, // a slip with a number word
+		"I9or Sech1n":           4, // 9 for g
+		"U.S. Lantern Bureau":   5,
+		"ЛАНТЕРН СУДОСТРОИТЕЛЬНАЯ КОРПОРАЦИЯ": 7, // an inflected word of the trade
+	} {
+		result := list.Screen(&Query{Name: query}, scratch)
+		require.NotEmpty(t, result.Matches, query)
+		require.Equal(t, uid, result.Matches[0].UID, query)
+	}
+	// The Merciful is not the Compassionate: names of two groups are never close.
+	require.Equal(t, Clear, list.Screen(&Query{Name: "Zarquni Abdurrahim"}, scratch).Outcome)
+}
+
+// Two names in Cyrillic that the list has in Latin alone are reviewed; the listed
+// Cyrillic name blocks, and so does Latin with a Cyrillic letter put into it.
+func TestCyrillicNamesakesDoNotBlock(t *testing.T) {
+	list, scratch := kindsList(t), NewScratch()
+	for query, outcome := range map[string]Outcome{
+		"Вячеслав Пономарев":   Possible,
+		"Vyacheslav Ponomarev": Listed,
+		"Vyaсheslav Ponomarev": Listed, // the third letter but one is Cyrillic
+		"Демьян Иванов":        Listed,
+	} {
+		require.Equal(t, outcome.String(), list.Screen(&Query{Name: query}, scratch).Outcome.String(), query)
+	}
+}
+
+// A name in another's place: the father's behind "bin" where it is common, and a
+// company of common words without its legal form. Rare ones are found all the same.
+func TestCommonNamesAmongOtherWords(t *testing.T) {
+	var entities []list.Entity
+	for uid := range uint32(60) { // common words
+		entities = append(entities, listtest.Named(1000+uid, list.Individual, list.ListSDN, "IQBAL, Muhammad Nr"+string([]byte{'a' + byte(uid/8), 'k' + byte(uid%8)})))
+	}
+	list := mustBuild(t, append(entities, listtest.Named(1, list.Individual, list.ListSDN, "IQBAL, Muhammad"), listtest.Named(2, list.Individual, list.ListSDN, "ZARQUNI, Demyan")))
+	scratch := NewScratch()
+	for query, outcome := range map[string]Outcome{
+		"Kallie Ardhan bin Muhammad Iqbal": Clear,
+		"Muhammad Iqbal bin Kallie":        Possible,
+		"bin Muhammad Iqbal Dubai":         Possible, // nobody's name stands before
+		"Kallie Ardhan bin Demyan Zarquni": Possible,
+	} {
+		require.Equal(t, outcome.String(), list.Screen(&Query{Name: query}, scratch).Outcome.String(), query)
+	}
+}

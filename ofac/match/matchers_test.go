@@ -1,0 +1,45 @@
+package match
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/ofac/list"
+	"railguard/ofac/listtest"
+)
+
+// A program may carry more than one version: one list has one name and other tables
+// for each, and makes none of a version that it does not carry.
+func TestMatchers(t *testing.T) {
+	encoded, err := list.Encode(listtest.SmallList(), list.Meta{Source: "test", PublishedAt: 1})
+	require.NoError(t, err)
+	next := MatcherVersion + 1
+	both := Matchers{MatcherVersion, next}
+	require.Equal(t, next, both.Newest())
+	require.Zero(t, Matchers{}.Newest())
+	first, err := both.Compile(encoded, MatcherVersion)
+	require.NoError(t, err)
+	second, err := both.Compile(encoded, next)
+	require.NoError(t, err)
+	again, err := Compile(encoded, MatcherVersion)
+	require.NoError(t, err)
+	require.Equal(t, tablesOf(t, first), tablesOf(t, again))
+
+	for version, compiled := range map[uint16]*Index{MatcherVersion: first, next: second} {
+		require.Equal(t, version, compiled.Matcher())
+		require.Equal(t, list.Digest(encoded), compiled.Digest())
+		back, err := list.Encode(compiled.Entities(), compiled.Meta())
+		require.NoError(t, err)
+		require.Equal(t, encoded, back, "the entities come back from any tables")
+	}
+	// What the next version flags and this one does not tells which of them judged.
+	for query, outcomes := range map[string][2]Outcome{"ZINC": {Clear, Possible}, "LAZARUS GROUP": {Listed, Listed}, "Anybody": {Clear, Clear}} {
+		require.Equal(t, outcomes[0], first.Screen(&Query{Name: query}, NewScratch()).Outcome, query)
+		require.Equal(t, outcomes[1], second.Screen(&Query{Name: query}, NewScratch()).Outcome, query)
+	}
+	for _, version := range []uint16{0, next} {
+		_, err = Compile(encoded, version)
+		require.ErrorIs(t, err, ErrMatcherVersion)
+	}
+}

@@ -1,0 +1,429 @@
+package match
+
+import (
+	"bytes"
+	"math/bits"
+
+	"railguard/ofac/index"
+	"railguard/ofac/text"
+)
+
+// queryWord is one word of the name being screened.
+type queryWord struct {
+	start, end   uint16 // bytes of scorer.words
+	fold, folded uint16 // bytes of scorer.folds: its spelling fold
+	weight       int32
+	whole        int32  // its weight were it a word of the name
+	payment      bool   // a word of the payment rather than of the name
+	known        bool   // a listed word
+	initial      bool   // one letter
+	title        bool   // does not belong to the name
+	syllable     bool   // one Chinese or Korean syllable
+	loosely      uint64 // first letters of listed words it may be paired with though no table says so
+	minPenalty   int32  // the least that this word costs when it is unmatched
+	marked       uint32 // first letters of the listed words it is close to
+	letters      uint32 // and of those it may be paired with otherwise
+	begins       uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
+	textBag      text.LetterBag
+	foldBag      text.LetterBag
+	listed       bool // word is its number among the listed words, those that are only joins included
+	word         uint32
+	group        uint32 // of respellings, 0 if none
+	cost         uint32
+	firstMark    int32 // its marks are marks[firstMark:endMark]
+	endMark      int32
+}
+
+// mark says that a listed word is close to one or more neighbouring query words.
+type mark struct {
+	word       uint32
+	mask       uint32 // the query words
+	similarity int32
+	next       int32 // the next mark of the same listed word, -1 if none
+}
+
+// markedWord is where the marks of a listed word begin, and the query words they name.
+type markedWord struct {
+	first int32
+	reach uint32
+}
+
+// scorer holds the possible matcher's working memory.
+type scorer struct {
+	words   []byte
+	join    []byte
+	fold    []byte
+	folds   []byte
+	tokens  text.TokenList
+	list    [scoredWordsMax]queryWord
+	count   int
+	total   int32  // weight of all words
+	least   int32  // score that is asked for; 0: every name is compared
+	room    int32  // weight a match may have besides its words
+	loosely uint64 // first letters of listed words that a word of the query may be paired with though no table says so
+	forms   text.FormSet
+	finder  index.Finder
+	marked  index.NumberSet // listed words with marks
+	heads   []markedWord    // valid for those
+	marks   []mark
+	visited index.NumberSet
+	read    int // postings read
+	looked  int // names looked at
+	touched index.TokenRow
+	loose   int // words compared letter by letter with those of a listed name
+	edges   [edgesMax]edge
+	held    comparison
+	tuned   *tuning
+	trace   *trace // set while a match is explained
+}
+
+// findPossible finds listed names the query may mean and appends them to the hits.
+// The words of the name are in the scorer.
+// True: part of the query was not read, or not all that it leads to was looked at.
+func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
+	c := &s.scorer
+	c.read, c.looked, c.loose = 0, 0, 0
+	c.finder.Bare = text.LacksVowels(name)
+	apart, ok := text.AppendInitialsApart(s.other[:0], name, c.words, &c.tokens)
+	truncated := x.possibleWords(q, s)
+	if ok {
+		c.words, s.other = apart, c.words
+		truncated = x.possibleWords(q, s) || truncated
+	}
+	if handle := text.AppendHandleApart(s.other[:0], name); len(handle) > 0 {
+		c.words, s.other = handle, c.words
+		truncated = x.possibleWords(q, s) || truncated
+	}
+	if text.HasForeign(name) {
+		s.other = text.AppendWords(s.other[:0], name, true)
+		if !bytes.Equal(s.other, c.words) {
+			c.words, s.other = s.other, c.words
+			truncated = x.possibleWords(q, s) || truncated
+		}
+	}
+	spoken, ok := text.AppendSpoken(s.other[:0], c.words)
+	if !ok {
+		spoken, ok = text.AppendKana(s.other[:0], name)
+	}
+	if ok {
+		c.words, s.other = spoken, c.words
+		truncated = x.possibleWords(q, s) || truncated
+	}
+	return truncated || c.read > postingsReadMax || c.looked > candidatesMax || c.loose == looseMax
+}
+
+// possibleWords scores one reading of the query.
+func (x *Index) possibleWords(q *Query, s *Scratch) bool {
+	c := &s.scorer
+	truncated := c.prepareWords(&x.Words, q)
+	if c.count == 0 || x.NameCount == 0 {
+		return truncated
+	}
+	c.marked.Begin(x.Words.Count)
+	if uint32(len(c.heads)) < x.Words.Count {
+		c.heads = make([]markedWord, x.Words.Count)
+	}
+	c.marks = c.marks[:0]
+	for i := range c.count {
+		c.markWord(&x.Words, i)
+	}
+	c.markJoins(&x.Words)
+	x.lookAtCandidates(q, s)
+	return truncated
+}
+
+// prepareWords cuts the folded query into content words.
+func (c *scorer) prepareWords(l *index.WordLayer, q *Query) bool {
+	truncated := false
+	c.tokens.Slips = true
+	if len(c.words) > scoredBytesMax {
+		end := bytes.LastIndexByte(c.words[:scoredBytesMax+1], ' ')
+		if end <= 0 {
+			end = scoredBytesMax
+		}
+		c.words, truncated = c.words[:end], true
+	}
+	if q.Type == PartyIndividual {
+		c.tokens.SplitPlain(c.words)
+	} else {
+		c.tokens.Split(c.words)
+	}
+	c.tokens.FreeInitials(c.words)
+	c.forms, c.count, c.total = c.tokens.Forms(), 0, 0
+	c.folds = c.folds[:0]
+	for i := range c.tokens.Count {
+		token := &c.tokens.List[i]
+		optional := token.Form != text.FormNone && token.Loose && c.tokens.Count > 2
+		if token.Form != text.FormNone && !optional {
+			continue
+		}
+		if c.count == scoredWordsMax {
+			return true
+		}
+		c.addWord(l, token, optional)
+	}
+	return truncated
+}
+
+// addWord takes a content word of the query, unless it was said twice already.
+func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
+	w := queryWord{start: token.Start, end: min(token.End, token.Start+text.WordBytesMax), fold: uint16(len(c.folds))}
+	written := c.words[w.start:w.end]
+	c.folds = text.AppendSpelling(c.folds, written)
+	w.folded = uint16(len(c.folds))
+	w.textBag, w.foldBag = text.BagOf(written), text.BagOf(c.folds[w.fold:])
+	if c.countSaid(c.folds[w.fold:]) >= repeatsMax {
+		c.folds = c.folds[:w.fold]
+		return
+	}
+	w.initial, w.title = len(written) == 1 && written[0] > '9', text.TitleWords.Has(written)
+	if len(written) >= text.LooseLettersMin {
+		w.begins = c.folds[w.fold]
+	}
+	var record index.WordRecord
+	if w.word, w.listed = l.Find(written); w.listed {
+		record = l.Word(w.word)
+	}
+	if w.known = record.Flags&index.WordWhole != 0; w.known {
+		w.weight, w.group, w.syllable = int32(record.Weight), uint32(record.Group), record.Flags&index.WordSyllable != 0
+	} else {
+		w.syllable = text.IsSyllable(written)
+		w.weight, w.group = index.WordWeight(written, 0, 1<<16), text.GroupOf(written)
+	}
+	switch {
+	case optional:
+		w.weight = optionalWeight
+	case w.initial || len(written) == 1:
+		w.weight = index.WeightFloor // a letter, or a digit: often left out
+	}
+	w.whole = w.weight
+	if w.payment = text.IsPayWord(written) && (len(written) > 1 || c.careOf(token)); w.payment {
+		w.weight = min(w.weight, paymentWeight)
+	}
+	c.list[c.count] = w
+	c.count++
+	c.total += w.weight
+}
+
+// careOf reports whether a letter is one of c/o rather than an initial.
+func (c *scorer) careOf(t *text.Token) bool {
+	if c.words[t.Start] == 'c' {
+		after := c.words[t.End:]
+		return len(after) >= 2 && after[1] == 'o' && (len(after) == 2 || after[2] == ' ')
+	}
+	before := c.words[:t.Start]
+	return len(before) >= 2 && before[len(before)-2] == 'c' && (len(before) == 2 || before[len(before)-3] == ' ')
+}
+
+// paymentWeight is the most a word of the payment weighs.
+const paymentWeight = 2000
+
+// countSaid counts how often a word, in whatever spelling, is already among the
+// content words.
+func (c *scorer) countSaid(fold []byte) int {
+	times := 0
+	for i := range c.count {
+		if bytes.Equal(c.foldOf(i), fold) {
+			times++
+		}
+	}
+	return times
+}
+
+// optionalWeight is what a short legal form weighs that may be a name after
+// all (PAO, SA, AS): it may match, and is hardly missed.
+const optionalWeight = 200
+
+func (c *scorer) foldOf(i int) []byte { return c.folds[c.list[i].fold:c.list[i].folded] }
+
+func (c *scorer) wordOf(i int) text.SpelledWord {
+	return text.SpelledWord{Text: c.textOf(i), Fold: c.foldOf(i), TextBag: c.list[i].textBag, FoldBag: c.list[i].foldBag}
+}
+
+func (c *scorer) textOf(i int) []byte { return c.words[c.list[i].start:c.list[i].end] }
+
+// markWord marks the listed words close to query word i.
+func (c *scorer) markWord(l *index.WordLayer, i int) {
+	w := &c.list[i]
+	w.firstMark, w.cost = int32(len(c.marks)), 0
+	if w.listed {
+		c.addMark(w.word, 1<<i, text.ScoreOne)
+	}
+	switch {
+	case w.initial:
+	case w.known:
+		for _, row := range l.NeighboursOf(w.word) {
+			near := row.Read()
+			c.addMark(near.Word, 1<<i, near.Similarity)
+		}
+	default:
+		word := c.wordOf(i)
+		for _, near := range l.Near(&c.finder, &word) {
+			c.addMark(near.Word, 1<<i, near.Similarity)
+		}
+		c.markSlip(l, i)
+		c.markSeenAs(l, i)
+	}
+	w.endMark = int32(len(c.marks))
+	for k := w.firstMark; k < w.endMark; k++ {
+		w.cost += l.NameCount(c.marks[k].word)
+	}
+}
+
+// addMark notes that a listed word is close to some query words.
+func (c *scorer) addMark(word uint32, mask uint32, similarity int32) {
+	next, reach := int32(-1), mask
+	if !c.marked.Add(word) {
+		next, reach = c.heads[word].first, reach|c.heads[word].reach
+	}
+	c.heads[word] = markedWord{int32(len(c.marks)), reach}
+	c.marks = append(c.marks, mark{word, mask, similarity, next})
+}
+
+// Shares of the query's weight, 1e-4, that a listed name must match: by words
+// the index finds to be looked at, and in the end to be scored.
+const (
+	coverageSeen   = 4200
+	coverageNeeded = 5500
+)
+
+// lookAtCandidates looks at every listed name that could match enough of the query:
+// names of the cheapest words first, until the words left weigh too little to
+// carry a match alone.
+func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
+	c := &s.scorer
+	c.visited.Begin(uint32(len(x.Words.Tokens)))
+	c.boundScore(&x.Words, q)
+	done, left := uint32(0), c.total
+	for left*(text.ScoreOne/100) >= c.total*(coverageNeeded/100) {
+		best := -1
+		for i := range c.count {
+			if done&(1<<i) == 0 && (best < 0 || c.isCheaper(i, best)) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return
+		}
+		done |= 1 << best
+		left -= c.list[best].weight
+		for k := c.list[best].firstMark; k < c.list[best].endMark; k++ {
+			x.lookAt(c.marks[k].word, q, s)
+		}
+		for k := int(c.list[c.count-1].endMark); k < len(c.marks); k++ {
+			if c.marks[k].mask&(1<<best) != 0 {
+				x.lookAt(c.marks[k].word, q, s)
+			}
+		}
+	}
+}
+
+// boundScore gathers what a score can come up to at most.
+func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
+	c.least, c.room, c.loosely = 0, 0, 0
+	c.noteLetters(l)
+	if c.tuned != &shipped || c.trace != nil {
+		return // other numbers may raise a score
+	}
+	c.least = reviewThreshold(q)
+	if c.forms.Kin() != 0 {
+		c.room = c.tuned.sameFormWeight + c.tuned.onlyFormWeight
+	}
+	for i := range c.count {
+		w := &c.list[i]
+		w.loosely = 1 << index.BeginsInitial
+		switch {
+		case len(c.textOf(i)) == 1:
+			w.loosely = ^uint64(0)
+		case w.begins != 0:
+			w.loosely |= 1 << (w.begins & 63)
+		}
+		c.loosely |= w.loosely
+		w.letters = uint32(w.loosely) | uint32(w.loosely>>32)
+		w.minPenalty = w.weight
+		switch {
+		case c.isRepeated(i):
+			w.minPenalty = 0
+		case w.title || w.payment:
+			w.minPenalty = min(w.weight, c.tuned.titleLeft)
+		case c.count > 2 && text.IsPatronymic(c.textOf(i)):
+			w.minPenalty = w.weight * c.tuned.patronymicLeft / 100
+		}
+	}
+}
+
+// noteLetters notes with what letters the words begin that the query's are close to.
+func (c *scorer) noteLetters(l *index.WordLayer) {
+	for i := range c.count {
+		c.list[i].marked = 0
+	}
+	for k := range c.marks {
+		bit := index.LetterBit(l.Begins[c.marks[k].word])
+		for mask := c.marks[k].mask; mask != 0; mask &= mask - 1 {
+			c.list[bits.TrailingZeros32(mask)].marked |= bit
+		}
+	}
+}
+
+// isCheaper prefers words with fewer names for their weight.
+func (c *scorer) isCheaper(i, k int) bool {
+	a, b := &c.list[i], &c.list[k]
+	left, right := uint64(a.cost+8)*uint64(b.weight), uint64(b.cost+8)*uint64(a.weight)
+	return left < right
+}
+
+// lookAhead is how many listed names are fetched before the first of them is looked
+// at, so that no fetch waits for the one before.
+const lookAhead = 16
+
+// lookAt scores the names that hold a word.
+func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
+	c, l := &s.scorer, &x.Words
+	var names [lookAhead]uint32
+	for left := l.HoldersOf(word); len(left) > 0; {
+		if c.looked > candidatesMax || c.read >= postingsReadMax {
+			c.read++
+			return
+		}
+		count, kept := min(len(left), lookAhead, postingsReadMax-c.read), 0
+		for _, h := range left[:count] {
+			if c.mayMean(h) {
+				names[kept] = h.Row()
+				c.touched ^= l.Tokens[h.Row()]
+				kept++
+			}
+		}
+		left = left[count:]
+		c.read += count
+		for _, name := range names[:kept] {
+			if c.looked > candidatesMax {
+				return
+			}
+			if c.visited.Add(name) {
+				x.scoreName(name, q, s)
+			}
+		}
+	}
+}
+
+// mayMean is reaches as far as the first letters and the weight of a name tell.
+func (c *scorer) mayMean(h index.Holder) bool {
+	letters, seen, lost := h.Letters(), int32(0), int32(0)
+	for i := range c.count {
+		w := &c.list[i]
+		if letters&w.marked != 0 {
+			seen += w.weight
+		} else if letters&w.letters == 0 {
+			lost += w.minPenalty
+		}
+	}
+	if seen*(text.ScoreOne/100) < c.total*(coverageSeen/100) {
+		return false
+	}
+	share := c.tuned.surplusShare
+	if h.Long() {
+		share = min(share, c.tuned.surplusWhole)
+	}
+	weight := h.Weight() + c.room
+	return int64(weight)*text.ScoreOne >= int64(c.least)*int64(weight+lost*share/100)
+}

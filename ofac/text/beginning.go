@@ -1,0 +1,101 @@
+package text
+
+import "bytes"
+
+// Beginning tells how a name begins, so that most names need not be read: sixteen bits of
+// the first word's print, above them the first letters of the second, five bits each. 0: it
+// could be read otherwise if the name were cut.
+type Beginning uint32
+
+const (
+	beginningPrint   = 1<<16 - 1
+	beginningLetters = 3
+	secondUnread     = 1 << 31 // how the second word begins is not said
+)
+
+// MayBegin tells whether a name may begin with these words, or with the beginning of the
+// second; mask has the bits that are asked for.
+func (b Beginning) MayBegin(words, mask Beginning) bool {
+	if b&secondUnread != 0 {
+		mask = beginningPrint
+	}
+	return b == 0 || (b^words)&mask == 0
+}
+
+// BeginningOf is how folded words begin, and which bits of it they tell.
+func BeginningOf(words []byte) (begins, mask Beginning) {
+	print, at := uint32(1), 0
+	for ; at < len(words) && words[at] != ' '; at++ {
+		print = (print ^ uint32(words[at])) * wordPrime
+	}
+	begins, mask = Beginning(print>>16|1), beginningPrint
+	for i := 1; i <= beginningLetters && at+i < len(words) && words[at+i] != ' '; i++ {
+		begins |= letterAt(words[at+i], i)
+		mask |= 31 << (11 + 5*i)
+	}
+	return begins, mask
+}
+
+// wordPrime spreads the letters of a word over its print.
+const wordPrime = 0x01000193
+
+// letterAt is a letter of the second word in its place.
+func letterAt(letter byte, place int) Beginning {
+	return Beginning(letterCodes[letter]) << (11 + 5*place)
+}
+
+// ReadBeginning is how a name begins whose first words stand in one text and the others,
+// if there are any, in another.
+func ReadBeginning(first, last string, room []byte) Beginning {
+	end, plain := plainWord(first, 0)
+	if !plain {
+		if end = scanWord(first, 0).next; hasDot(first[:end]) {
+			return 0 // Dots bind letters by what stands behind them.
+		}
+	}
+	if end == 0 || end > WordBytesMax || end == len(first) && last == "" {
+		return 0
+	}
+	folded := appendFirst(room[:0], first[:end], plain)
+	if len(folded) == 0 || bytes.IndexByte(folded, ' ') >= 0 {
+		return 0
+	}
+	begins, _ := BeginningOf(folded)
+	for _, rest := range [...]string{first[end:], last} {
+		start := 0
+		for start < len(rest) && plainFolds[rest[start]] == ' ' {
+			start++
+		}
+		if start == len(rest) {
+			continue
+		}
+		second := rest[start:]
+		end, plain := plainWord(second, 0)
+		if plain {
+			second = second[:end]
+		} else if word := scanWord(second, 0); word.isLettered() && !hasDot(second[:word.next]) {
+			second = second[:word.end]
+		} else {
+			break
+		}
+		if folded = appendFirst(room[:0], second, plain); len(folded) == 0 {
+			break
+		}
+		for i := 1; i <= beginningLetters && i <= len(folded); i++ {
+			begins |= letterAt(folded[i-1], i)
+		}
+		return begins
+	}
+	return begins | secondUnread
+}
+
+// appendFirst is AppendWords of one word, which may be plain.
+func appendFirst(dst []byte, word string, plain bool) []byte {
+	if !plain {
+		return AppendWords(dst, word, false)
+	}
+	for i := range len(word) {
+		dst = append(dst, plainFolds[word[i]])
+	}
+	return dst
+}

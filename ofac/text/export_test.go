@@ -1,0 +1,46 @@
+package text
+
+import "strings"
+
+// InKana writes a folded Latin name in Katakana: false, it is no Japanese name. A consonant
+// without a vowel has one, and l, v and th are no sounds of Japanese, if foreign names are asked for.
+func InKana(name string, foreign bool) (string, bool) {
+	if foreign {
+		name = strings.NewReplacer("l", "r", "th", "s", "ph", "f", "kh", "h", "zh", "j", "q", "k", "x", "ks", "ck", "k", "c", "k").Replace(name)
+	}
+	var kana strings.Builder
+	for i := 0; i < len(name); {
+		if name[i] == ' ' {
+			kana.WriteRune('・')
+			i++
+			continue
+		}
+		best, length := rune(0), 0
+		for at, sound := range kanaSyllables {
+			if n := len(sound); n > length && !isCapital(sound[0]) && sound != "-" && strings.HasPrefix(name[i:], sound) {
+				best, length = rune(at)+kanaFirst, n
+			}
+		}
+		if best == 0 {
+			if !foreign || i+1 < len(name) && isVowel(name[i+1]) && name[i] != 'y' && name[i] != 'w' && !strings.ContainsRune("fdtslr", rune(name[i])) {
+				return "", false
+			}
+			vowel := byte('u')
+			if name[i] == 't' || name[i] == 'd' {
+				vowel = 'o'
+			}
+			for at, sound := range kanaSyllables {
+				if sound == string([]byte{name[i], vowel}) {
+					best = rune(at) + kanaFirst
+				}
+			}
+			if best == 0 {
+				return "", false
+			}
+			length = 1
+		}
+		kana.WriteRune(best)
+		i += length
+	}
+	return kana.String(), true
+}

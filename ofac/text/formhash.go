@@ -1,0 +1,63 @@
+package text
+
+import "railguard/ofac/perfect"
+
+// HashKind keeps the forms of different kinds apart.
+type HashKind uint8
+
+const (
+	HashFold HashKind = iota + 1
+	HashLetters
+	HashConsonants
+	hashPinyin // keys of words of syllables
+	hashWade
+	hashKorean
+)
+
+// IsLatin tells a word of ASCII letters and digits from one in another script.
+func IsLatin(word []byte) bool {
+	for _, c := range word {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// deletionPrime is the base of the polynomial over the letters of a form. A form
+// with a letter left out costs no more to hash than one letter.
+const deletionPrime = 0x100000001B3
+
+// HashForm hashes a form as it is.
+func HashForm(kind HashKind, form []byte) uint64 {
+	sum := uint64(0)
+	for _, c := range form {
+		sum = sum*deletionPrime + uint64(c)
+	}
+	return mixHash(kind, sum)
+}
+
+func mixHash(kind HashKind, sum uint64) uint64 {
+	return perfect.Fold(sum^uint64(kind)*perfect.Odd1, perfect.Odd2)
+}
+
+// AppendDeletionHashes appends the hashes of the form with each letter left out in turn.
+func AppendDeletionHashes(dst []uint64, kind HashKind, form []byte) []uint64 {
+	// From the last letter on: rest is the polynomial of the letters behind it.
+	before := uint64(0)
+	for _, c := range form {
+		before = before*deletionPrime + uint64(c)
+	}
+	rest, power, shifted := uint64(0), uint64(1), before
+	for i := len(form) - 1; i >= 0; i-- {
+		// What stands before letter i, one place further right than in the whole.
+		shifted = (shifted - uint64(form[i])) * deletionInverse
+		dst = append(dst, mixHash(kind, shifted*power+rest))
+		rest += uint64(form[i]) * power
+		power *= deletionPrime
+	}
+	return dst
+}
+
+// deletionInverse times deletionPrime is 1.
+const deletionInverse = 0xCE965057AFF6957B

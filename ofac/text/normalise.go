@@ -1,0 +1,466 @@
+package text
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// NormaliseName returns the normal form of a name: the one key under which
+// operators, cleared pairs, whitelist names and mixer terms are kept.
+//
+// Compatibility forms, case, accents, zero-width and combining characters are
+// folded; look-alike letters inside a Latin word become Latin; words wholly in
+// Cyrillic, Greek, Arabic, Hebrew, Georgian or Armenian are transliterated;
+// "&" becomes "and"; apostrophes vanish; other punctuation ends a word; letters
+// bound by dots are one word; a legal form in any spelling becomes its short
+// form. Words are parted by one space. A name without letters or digits is "".
+// The order of words is kept.
+func NormaliseName(name string) string {
+	return string(AppendNormalised(nil, name))
+}
+
+// AppendNormalised appends the normal form of name (see NormaliseName) to dst.
+// It does not allocate when dst has room for twice the form.
+func AppendNormalised(dst []byte, name string) []byte {
+	var tokens TokenList
+	start := len(dst)
+	dst = AppendWords(dst, name, false)
+	tokens.Split(dst[start:])
+	if !tokens.HasForms {
+		return dst
+	}
+	end := len(dst)
+	dst = tokens.AppendCanonical(dst, dst[start:end])
+	length := copy(dst[start:], dst[end:])
+	return dst[:start+length]
+}
+
+// AppendWords appends the folded words of name, parted by one space, legal
+// forms still as written. With lookAlike, a word wholly of characters that
+// resemble Latin letters is read as those letters instead of transliterated.
+func AppendWords(dst []byte, name string, lookAlike bool) []byte {
+	base := len(dst)
+	for i := 0; i < len(name); {
+		if end, plain := plainWord(name, i); plain {
+			if end > i {
+				dst = AppendSeparator(dst, base)
+				mark := len(dst)
+				for ; i < end; i++ {
+					if lookAlike && isMiscased(name, i) {
+						dst = append(dst, seenAs(name[i]))
+						continue
+					}
+					dst = append(dst, plainFolds[name[i]])
+				}
+				if lookAlike {
+					dst = squeezeLetters(dst, mark)
+				}
+			}
+			i = end + 1 // What ended it is a space to a name.
+			continue
+		}
+		word := scanWord(name, i)
+		if word.and {
+			dst = AppendSeparator(dst, base)
+			dst = append(dst, "and"...)
+		}
+		if word.letters > 0 {
+			dst = AppendSeparator(dst, base)
+			mark := len(dst)
+			dst = appendWord(dst, name[i:word.end], &word, lookAlike)
+			if len(dst) == mark && len(dst) > base {
+				dst = dst[:len(dst)-1] // nothing was left of the word
+			} else if word.digits > 0 {
+				readDigitsAsLetters(dst[mark:], lookAlike)
+			}
+			if lookAlike && mark <= len(dst) {
+				dst = squeezeLetters(dst, mark)
+			}
+		}
+		i = word.next
+	}
+	return dst
+}
+
+// plainFolds are the letters that the letters A to Z fold to, a blank for each ASCII
+// character that ends a word and is nothing else; 0 for every other byte.
+var plainFolds = foldPlainly()
+
+func foldPlainly() (table [256]byte) {
+	for c := range rune(utf8.RuneSelf) {
+		switch entry := folds.entryOf(c); {
+		case entry.kind == foldSpace:
+			table[c] = ' '
+		case entry.kind == foldLatin && !isDigit(entry.plain):
+			table[c] = entry.plain[0]
+		}
+	}
+	return table
+}
+
+// plainWord finds the word that starts at i where it is of the letters A to Z alone, as
+// most are: none of what scanWord weighs can be said of it. False: it is another.
+func plainWord(name string, i int) (end int, plain bool) {
+	for i < len(name) && plainFolds[name[i]] > ' ' {
+		i++
+	}
+	return i, i == len(name) || plainFolds[name[i]] == ' '
+}
+
+// IsPlain reports whether a name is of ASCII alone.
+func IsPlain(name string) bool {
+	for i := range len(name) {
+		if name[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func AppendSeparator(dst []byte, base int) []byte {
+	if len(dst) > base {
+		return append(dst, ' ')
+	}
+	return dst
+}
+
+// wordScan is one word of the raw name, found but not yet folded.
+type wordScan struct {
+	end, next int // end of the word's bytes, start of what follows
+	letters   int // characters that stay
+	digits    int
+	latin     bool // has Latin letters (digits aside)
+	foreign   bool // has letters of a script with a transliteration
+	native    bool // has letters that are kept as they are
+	scripts   uint16
+	alike     bool // every non-Latin letter resembles a Latin one
+	plainly   bool // some foreign letter resembles no Latin one much
+	balance   int  // Latin letters less foreign ones
+	and       bool // the "word" is an ampersand
+}
+
+// scanWord finds the word that starts at i.
+func scanWord(name string, i int) wordScan {
+	word := wordScan{alike: true}
+	segment := 0 // letters since the last dot
+	for i < len(name) {
+		r, size := decodeRune(name, i)
+		entry := folds.entryOf(r)
+		switch entry.kind {
+		case foldDrop:
+			i += size
+			continue
+		case foldSpace:
+			word.end, word.next = i, i+size
+			return word
+		case foldAnd:
+			word.end, word.next = i, i+size
+			if word.letters == 0 {
+				word.and = true
+			} else {
+				word.next = i // the next scan meets the ampersand alone
+			}
+			return word
+		case foldDot:
+			if segment == 1 && bindsAcronym(name, i+size) {
+				segment = 0
+				i += size
+				continue
+			}
+			word.end, word.next = i, i+size
+			return word
+		}
+		if !word.addLetter(entry) {
+			word.end, word.next = i, i // a change of script ends the word
+			return word
+		}
+		segment++
+		i += size
+	}
+	word.end, word.next = i, i
+	return word
+}
+
+// addLetter adds a letter to the word; false: the letter begins another word.
+func (w *wordScan) addLetter(entry *foldEntry) bool {
+	switch {
+	case entry.kind == foldLatin && isDigit(entry.plain):
+		w.digits++
+	case entry.kind == foldLatin:
+		if w.native && !w.alike {
+			return false
+		}
+		w.latin = true
+		w.balance++
+	case entry.kind >= foldCyrillic:
+		if w.native && !w.alike {
+			return false
+		}
+		w.foreign = true
+		w.scripts |= 1 << entry.kind
+		w.alike = w.alike && entry.skeleton != ""
+		w.plainly = w.plainly || entry.skeleton == "" || strings.Contains(faintLookAlikes, entry.plain)
+		w.balance--
+	case entry.skeleton != "":
+		w.native = true
+		w.scripts |= 1 << foldNative
+	default:
+		if w.latin || w.foreign {
+			return false
+		}
+		w.native = true
+		w.alike = false
+	}
+	w.letters++
+	return true
+}
+
+// faintLookAlikes resemble a Latin letter (и u, п n) but are rarely taken for it.
+const faintLookAlikes = "гпишзб"
+
+// foreignMostly holds for a word of another script with a few Latin letters in
+// it by mistake, rather than a Latin word with disguised letters.
+func (w *wordScan) foreignMostly() bool { return w.plainly && w.balance < 0 }
+
+func isDigit(plain string) bool { return plain != "" && plain[0] <= '9' }
+
+// bindsAcronym reports whether at i stands a single letter followed by a dot,
+// a boundary or the end: the next letter of an acronym such as L.L.C.
+func bindsAcronym(name string, i int) bool {
+	letters := 0
+	for i < len(name) {
+		r, size := decodeRune(name, i)
+		switch folds.entryOf(r).kind {
+		case foldDrop:
+		case foldSpace, foldDot, foldAnd:
+			return letters == 1
+		default:
+			letters++
+			if letters > 1 {
+				return false
+			}
+		}
+		i += size
+	}
+	return letters == 1
+}
+
+func decodeRune(name string, i int) (rune, int) {
+	if c := name[i]; c < utf8.RuneSelf {
+		return rune(c), 1
+	}
+	return utf8.DecodeRuneInString(name[i:]) // a bad byte is U+FFFD, which is dropped
+}
+
+// appendWord folds the characters of one word.
+func appendWord(dst []byte, raw string, word *wordScan, lookAlike bool) []byte {
+	mixed := word.latin && (word.foreign || word.native) && !word.foreignMostly()
+	several := word.scripts&(word.scripts-1) != 0
+	resemble := mixed || several || (lookAlike && word.alike)
+	mark := len(dst)
+	for i := 0; i < len(raw); {
+		r, size := decodeRune(raw, i)
+		i += size
+		entry := folds.entryOf(r)
+		switch {
+		case entry.kind == foldKeep:
+			dst = composeHangul(dst, mark, r)
+		case entry.kind < foldLatin:
+		case entry.kind == foldLatin && word.foreignMostly() && word.scripts == 1<<foldCyrillic:
+			dst = append(dst, cyrillicReading(entry.plain)...)
+		case entry.kind == foldLatin:
+			dst = append(dst, entry.plain...)
+		case resemble && entry.skeleton != "":
+			dst = append(dst, entry.skeleton...)
+		case entry.kind == foldArabic:
+			dst = appendArabic(dst, mark, entry)
+		case entry.kind >= foldCyrillic:
+			dst = append(dst, entry.latin...)
+		default:
+			dst = append(dst, entry.plain...)
+		}
+	}
+	if word.scripts == 1<<foldArabic && !resemble {
+		return readArabic(dst, mark)
+	}
+	return dst
+}
+
+// cyrillicReading is what a Latin letter stands for in a word that is plainly
+// Cyrillic: it was typed for the Cyrillic letter it resembles.
+func cyrillicReading(plain string) string {
+	switch plain {
+	case "c":
+		return "s"
+	case "h":
+		return "n"
+	case "p":
+		return "r"
+	case "x":
+		return "kh"
+	case "y":
+		return "u"
+	case "b":
+		return "v"
+	}
+	return plain
+}
+
+// readDigitsAsLetters turns 0 and 1 inside a word of letters into o and l
+// ("MADUR0"), which is how they are misused. Short words and words that are
+// mostly digits keep them, unless look-alikes are asked for and there is a
+// letter: then other digits are read as letters too.
+func readDigitsAsLetters(word []byte, lookAlike bool) {
+	letters, digits := 0, 0
+	for _, c := range word {
+		if c >= '0' && c <= '9' {
+			digits++
+		} else {
+			letters++
+		}
+	}
+	if letters == 0 || !lookAlike && (letters < 3 || digits*2 > letters) {
+		return
+	}
+	if lookAlike && len(word) >= disguisedMin {
+		readDisguise(word)
+		return
+	}
+	for i, c := range word {
+		switch c {
+		case '0':
+			word[i] = 'o'
+		case '1':
+			word[i] = 'l'
+		}
+	}
+}
+
+// stretched is how many equal letters in a row no name has.
+const stretched = 3
+
+// squeezeLetters makes one letter of a stretched one ("LAAAZARUS") in the word that
+// begins at mark, unless the word is nothing else ("AAA").
+func squeezeLetters(dst []byte, mark int) []byte {
+	end := mark
+	for i := mark; i < len(dst); {
+		run := i + 1
+		for run < len(dst) && dst[run] == dst[i] {
+			run++
+		}
+		kept := run - i
+		if kept >= stretched && kept < len(dst)-mark && dst[i] >= 'a' && dst[i] <= 'z' {
+			kept = 1
+		}
+		end += copy(dst[end:], dst[i:i+kept])
+		i = run
+	}
+	return dst[:end]
+}
+
+// disguisedMin is how long a word must be for its digits to be a disguise.
+const disguisedMin = 2
+
+// digitLetters are the letters digits are written for; 1 is i or l.
+const digitLetters = "ol\x00eas\x00tbg\x00"
+
+// readDisguise reads every digit of a word as the letter it is written for.
+func readDisguise(word []byte) {
+	for i, c := range word {
+		if c >= '0' && c <= '9' && c != '1' && digitLetters[c-'0'] != 0 {
+			word[i] = digitLetters[c-'0']
+		}
+	}
+	for i, c := range word {
+		if c == '1' {
+			word[i] = readOne(word, i)
+		}
+	}
+}
+
+// readOne reads a 1 as i where a vowel is due, else as l.
+func readOne(word []byte, i int) byte {
+	before, after := i > 0 && isVowel(word[i-1]), i+1 < len(word) && isVowel(word[i+1])
+	switch {
+	case before || string(word) == "l1c":
+		return 'l'
+	case !after:
+		return 'i'
+	case i > 0 && strings.IndexByte("bcfgkps", word[i-1]) >= 0:
+		return 'l' // bl, cl, fl, gl, kl, pl, sl
+	case i > 0:
+		return 'i'
+	}
+	return 'l'
+}
+
+func lowerByte(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// isLettered holds for a word of one script that is transliterated letter by letter, so
+// that the beginning of it is the beginning of what it becomes.
+func (w *wordScan) isLettered() bool {
+	return w.foreign && !w.latin && !w.native && w.digits == 0 && w.scripts&(w.scripts-1) == 0 && w.scripts != 1<<foldArabic
+}
+
+// hasDot reports whether a text has a dot that may bind letters.
+func hasDot(text string) bool {
+	for _, r := range text {
+		if folds.entryOf(r).kind == foldDot {
+			return true
+		}
+	}
+	return false
+}
+
+// EqualFolded compares a text of ASCII letters with its folded form.
+func EqualFolded(text string, folded []byte) bool {
+	for i := range folded {
+		if c := plainFolds[text[i]]; c != folded[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendASCII appends what older screens compare of a name: its letters, digits and spaces of
+// ASCII, folded; all else is struck out. Nothing, if more than two letters are struck out or few are left.
+func AppendASCII(dst []byte, full string) []byte {
+	base := len(dst)
+	struck, kept := 0, 0
+	for i := 0; i < len(full); {
+		if letter := plainFolds[full[i]]; letter > ' ' {
+			dst = append(dst, letter)
+			kept++
+			i++
+			continue
+		}
+		r, size := decodeRune(full, i)
+		i += size
+		switch {
+		case r == ' ':
+			if len(dst) > base && dst[len(dst)-1] != ' ' {
+				dst = append(dst, ' ')
+			}
+		case r >= '0' && r <= '9':
+			dst = append(dst, byte(r))
+			kept++
+		case r >= utf8.RuneSelf && folds.entryOf(r).kind != foldDrop && folds.entryOf(r).kind != foldSpace:
+			struck++
+		}
+	}
+	dst = dst[:base+len(bytes.TrimRight(dst[base:], " "))]
+	if struck > 2 || struck > 0 && kept < 8 {
+		return dst[:base]
+	}
+	return dst
+}
+
+// PlainFold is the letter that a byte of a name folds to, a blank if it ends a word, 0 if it
+// is of neither kind.
+func PlainFold(c byte) byte { return plainFolds[c] }

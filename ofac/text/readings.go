@@ -1,0 +1,388 @@
+package text
+
+import (
+	"html"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A name is read as it is written, and where it may have been meant another way a second
+// time: Hangul aloud, initials apart, letters as the eye takes them, escapes undone.
+
+// Hangul is kept as it is: a listed Korean name is found in its own letters.
+// For the possible matcher a name in Hangul is also read aloud, syllable by
+// syllable, in the romanisation of the South: 김정은 is "gim jeong eun", and the
+// syllable tables find KIM, Jong Un.
+
+// Where the letters and the syllables stand (Unicode, Hangul Syllable Composition).
+const (
+	hangulFirst, hangulLast = 0xAC00, 0xD7A3
+	jamoOnset, jamoVowel    = 0x1100, 0x1161
+	jamoCoda                = 0x11A7 // no coda
+	onsets, vowels, codas   = 19, 21, 28
+)
+
+var (
+	hangulOnsets = strings.Split("g kk n d tt r m b pp s ss - j jj ch k t p h", " ")
+	hangulVowels = strings.Split("a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i", " ")
+	hangulCodas  = strings.Split("- k k k n n n t l k m l l l p l m p p t t ng t t k t p t", " ")
+)
+
+// spokenSyllables is the longest word of Hangul that is read aloud: longer ones
+// are names of companies, which are translated rather than romanised.
+const spokenSyllables = 4
+
+// composeHangul appends a rune; a vowel or coda letter joins the onset or
+// syllable before it, so that decomposed Hangul is the same name.
+func composeHangul(dst []byte, mark int, r rune) []byte {
+	if r < jamoVowel || r >= jamoCoda+codas || len(dst) == mark {
+		return utf8.AppendRune(dst, r)
+	}
+	last, size := utf8.DecodeLastRune(dst[mark:])
+	switch {
+	case r < jamoVowel+vowels && last >= jamoOnset && last < jamoOnset+onsets:
+		r = hangulFirst + ((last-jamoOnset)*vowels+r-jamoVowel)*codas
+	case r > jamoCoda && last >= hangulFirst && last <= hangulLast && (last-hangulFirst)%codas == 0:
+		r = last + r - jamoCoda
+	default:
+		size = 0
+	}
+	return utf8.AppendRune(dst[:len(dst)-size], r)
+}
+
+// AppendSpoken appends the words of a folded name with Hangul read aloud;
+// false: there is none.
+func AppendSpoken(dst, words []byte) ([]byte, bool) {
+	spoken := false
+	if !hasHangul(words) {
+		return dst, false
+	}
+	for start := 0; start < len(words); {
+		end := start
+		syllables, other := 0, 0
+		for end < len(words) && words[end] != ' ' {
+			r, size := utf8.DecodeRune(words[end:])
+			if r >= hangulFirst && r <= hangulLast {
+				syllables++
+			} else {
+				other++
+			}
+			end += size
+		}
+		if other == 0 && syllables > 0 && syllables <= spokenSyllables {
+			dst, spoken = appendSpokenWord(dst, words[start:end]), true
+		} else {
+			dst = append(AppendSeparator(dst, 0), words[start:end]...)
+		}
+		start = end + 1
+	}
+	return dst, spoken
+}
+
+// hasHangul holds for words that may have a Hangul syllable, by their lead bytes.
+func hasHangul(words []byte) bool {
+	for _, c := range words {
+		if c >= 0xEA && c <= 0xED {
+			return true
+		}
+	}
+	return false
+}
+
+// appendSpokenWord appends the syllables of a Hangul word as words of their own.
+func appendSpokenWord(dst, word []byte) []byte {
+	for len(word) > 0 {
+		r, size := utf8.DecodeRune(word)
+		word = word[size:]
+		place := int(r - hangulFirst)
+		onset, vowel, coda := hangulOnsets[place/(vowels*codas)], hangulVowels[place/codas%vowels], hangulCodas[place%codas]
+		dst = AppendSeparator(dst, 0)
+		mark := len(dst)
+		if onset != "-" {
+			dst = append(dst, onset...)
+		}
+		dst = append(dst, vowel...)
+		if coda != "-" {
+			dst = append(dst, coda...)
+		}
+		if string(dst[mark:]) == "i" {
+			dst = append(dst[:mark], "yi"...) // the surname Lee
+		}
+	}
+	return dst
+}
+
+// Two initials bound by dots are one word like the letters of an acronym ("B.V.", "S.A."),
+// and a person's all the same: papers in Russian write DERIPASKA O.V., Дерипаска О.В. So a
+// name with such a word and no legal form is read a second time with the two apart.
+
+// initialsPart is where the second of two initials begins that are bound by a dot; 0: there
+// are none.
+func initialsPart(name string) int {
+	letters, dots, second := 0, 0, 0 // Letters since the last dot, dots of the word behind one letter.
+	found := func() bool { return dots == 1 && letters == 1 || dots == 2 && letters == 0 }
+	for i := 0; i < len(name); {
+		r, size := decodeRune(name, i)
+		i += size
+		switch folds.entryOf(r).kind {
+		case foldDrop:
+		case foldSpace, foldAnd:
+			if found() {
+				return second
+			}
+			letters, dots = 0, 0
+		case foldDot:
+			if letters != 1 {
+				dots = len(name) // No initials: "St.Paul", "a.b..c".
+			} else if dots++; dots == 1 {
+				second = i
+			}
+			letters = 0
+		default:
+			letters++
+		}
+	}
+	if found() {
+		return second
+	}
+	return 0
+}
+
+// AppendInitialsApart appends the folded words of a name with two initials that are bound
+// by a dot apart; words is the name as it is read otherwise. False: there are none, or there
+// is a legal form, and then nobody's initials.
+func AppendInitialsApart(dst []byte, name string, words []byte, tokens *TokenList) ([]byte, bool) {
+	second := initialsPart(name)
+	if second == 0 {
+		return dst, false
+	}
+	if tokens.Split(words); tokens.HasForms {
+		return dst, false
+	}
+	dst = append(AppendWords(dst, name[:second], false), ' ')
+	return AppendWords(dst, name[second:], false), true
+}
+
+// A handle has its words run together, each with a capital: NicolasMaduro.
+
+// handlePartMin is how many letters a word of a handle has at least: McDonald is one word.
+const handlePartMin = 4
+
+// AppendHandleApart appends the folded words of a name that is nothing but a handle, apart.
+func AppendHandleApart(dst []byte, name string) []byte {
+	start, parts := 0, 0
+	for i := range len(name) {
+		if !isCapital(name[i]) && !isSmall(name[i]) {
+			return nil
+		}
+		if i > 0 && isSmall(name[i-1]) && isCapital(name[i]) {
+			if i-start < handlePartMin {
+				return nil
+			}
+			dst = append(AppendWords(dst, name[start:i], false), ' ')
+			start, parts = i, parts+1
+		}
+	}
+	if parts == 0 || len(name)-start < handlePartMin {
+		return nil
+	}
+	return AppendWords(dst, name[start:], false)
+}
+
+// In most typefaces an l is an I: PUTlN, VIadimir. The second reading of a name takes the
+// one for the other where the letters beside it are of the other case.
+
+// isMiscased reports whether the letter at i is an l among capitals, or an I behind the first
+// letter of a word that goes on small.
+func isMiscased(name string, i int) bool {
+	at := func(i int) byte {
+		if i < 0 || i >= len(name) {
+			return ' '
+		}
+		return name[i]
+	}
+	switch name[i] {
+	case 'l':
+		before, after := isCapital(at(i-1)), isCapital(at(i+1))
+		return before && after || before && !isSmall(at(i+1)) && isCapital(at(i-2)) || after && !isSmall(at(i-1)) && isCapital(at(i+2))
+	case 'I':
+		return isSmall(at(i-1)) || isCapital(at(i-1)) && isSmall(at(i+1))
+	}
+	return false
+}
+
+// seenAs is what is read for a miscased letter.
+func seenAs(c byte) byte {
+	if c == 'l' {
+		return 'i'
+	}
+	return 'l'
+}
+
+func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+func isSmall(c byte) bool { return c >= 'a' && c <= 'z' }
+
+// What stands in a document is read by a camera and by tired eyes: rn is an m, cl a d, vv
+// a w, and an l an i. A word that nobody on the list bears is looked up as each of
+// the words it may have been in print.
+
+// Names come with what a form, a page, a mail or a file made of them ("Nicolas%20Maduro",
+// "Nicolas&nbsp;Maduro", "Nicol\\u00e1s", "Nicol=C3=A1s", "NicolÃ¡s", "Nicol?s"), sometimes twice.
+// Such a name is read as it is written and as it was meant.
+
+// unescapeTimes is how often a name is unescaped.
+const unescapeTimes = 2
+
+// escapeMarks are the bytes without which a name has nothing to be read otherwise.
+var escapeMarks = func() (marks [256]bool) {
+	for _, c := range []byte(`%=\&?@$`) {
+		marks[c] = true
+	}
+	for c := utf8.RuneSelf; c < len(marks); c++ {
+		marks[c] = true
+	}
+	return marks
+}()
+
+// Unescape is a name without escapes, at most QueryBytesMax bytes of it. False: it has none.
+func Unescape(name string) (string, bool) {
+	at := 0
+	for at < len(name) && !escapeMarks[name[at]] {
+		at++
+	}
+	if at == len(name) {
+		return name, false
+	}
+	plain := name
+	for range unescapeTimes {
+		if strings.ContainsAny(plain, "%=\\") {
+			plain = unescapeBytes(plain)
+		}
+		if strings.Contains(plain, "&") && strings.Contains(plain, ";") {
+			plain = html.UnescapeString(plain)
+		}
+		if !IsPlain(plain) {
+			plain = decodedAgain(plain)
+		}
+	}
+	if strings.ContainsAny(plain, "?@$") {
+		plain = unmaskLetters(plain)
+	}
+	return plain[:min(len(plain), QueryBytesMax)], plain != name
+}
+
+// decodedAgain is a text whose UTF-8 was taken for Windows-1252 or Latin-1 (Ã¡ is á); the text
+// itself if it is none.
+func decodedAgain(text string) string {
+	plain := make([]byte, 0, len(text))
+	for _, r := range text {
+		if r >= 0x100 {
+			at := slices.Index(windowsLetters, r)
+			if at < 0 {
+				return text
+			}
+			r = rune(0x80 + at)
+		}
+		plain = append(plain, byte(r))
+	}
+	if !utf8.Valid(plain) {
+		return text
+	}
+	return string(plain)
+}
+
+// windowsLetters are the characters that Windows-1252 has for the bytes from 0x80 on.
+var windowsLetters = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
+
+// unmaskLetters leaves out a question mark between letters, which stands for a letter that was
+// lost, and reads @ and $ beside a letter as a and s, unless they belong to an address.
+func unmaskLetters(text string) string {
+	plain := make([]byte, 0, len(text))
+	isLetter := func(i int) bool { return i >= 0 && i < len(text) && (isCapital(text[i]) || isSmall(text[i])) }
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '?' && isLetter(i-1) && isLetter(i+1):
+		case c == '@' && (isLetter(i-1) || isLetter(i+1)) && !strings.Contains(text[i:], "."):
+			plain = append(plain, 'a')
+		case c == '$' && (isLetter(i-1) || isLetter(i+1)):
+			plain = append(plain, 's')
+		default:
+			plain = append(plain, c)
+		}
+	}
+	return string(plain)
+}
+
+// unescapeBytes puts bytes in place of %41, =41 and \x41, and characters in place of \u0041.
+func unescapeBytes(text string) string {
+	plain := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		from, digits := i+1, 2
+		if text[i] == '\\' && from < len(text) {
+			switch text[from] {
+			case 'u':
+				from, digits = from+1, 4
+			case 'x':
+				from++
+			default:
+				digits = 0
+			}
+		} else if text[i] != '%' && text[i] != '=' {
+			digits = 0
+		}
+		if value, ok := readHexadecimals(text, from, digits); ok {
+			if i = from + digits - 1; digits == 4 {
+				plain = utf8.AppendRune(plain, value)
+			} else {
+				plain = append(plain, byte(value))
+			}
+			continue
+		}
+		plain = append(plain, text[i])
+	}
+	return string(plain)
+}
+
+// readHexadecimals reads so many hexadecimal digits; false: there are none, or fewer.
+func readHexadecimals(text string, from, digits int) (value rune, ok bool) {
+	if digits == 0 || from+digits > len(text) {
+		return 0, false
+	}
+	for i := from; i < from+digits; i++ {
+		digit := hexadecimalOf(text[i])
+		if digit < 0 {
+			return 0, false
+		}
+		value = value<<4 | rune(digit)
+	}
+	return value, true
+}
+
+func hexadecimalOf(c byte) int { return strings.IndexByte("0123456789abcdef", lowerByte(c)) }
+
+// HasForeign reports whether a second reading of the name may differ: it has
+// letters of other scripts, digits that are written for letters beside letters, a letter
+// three times in a row, or an l in place of I or the other way round.
+func HasForeign(name string) bool {
+	letters, digits := false, false
+	for i := 0; i < len(name); {
+		if c := lowerByte(name[i]); c < utf8.RuneSelf {
+			letter := c >= 'a' && c <= 'z'
+			if letter && i+stretched <= len(name) && lowerByte(name[i+1]) == c && lowerByte(name[i+2]) == c || isMiscased(name, i) {
+				return true
+			}
+			letters = letters || letter
+			digits = digits || c >= '0' && c <= '9' && digitLetters[c-'0'] != 0
+			i++
+			continue
+		}
+		r, size := decodeRune(name, i)
+		if kind := folds.entryOf(r).kind; kind == foldNative || kind >= foldCyrillic {
+			return true
+		}
+		i += size
+	}
+	return letters && digits
+}

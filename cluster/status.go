@@ -257,7 +257,7 @@ func listWarnings(list *wire.ListInfo) (warnings []string) {
 	if list == nil || list.Sample {
 		return nil
 	}
-	for source := range ofac.SourceCount {
+	for _, source := range ofac.Sources() {
 		if row := source.Row(); list.OfSource(row.Name).Entries == 0 {
 			warnings = append(warnings, fmt.Sprintf("the active sanctions list has no %s: nobody on it is found", row.Title))
 		}

@@ -23,11 +23,11 @@ type (
 
 // OFAC's sources, as numbers and as sets; see list.Source.
 const (
-	SDN         = list.SDN
-	CONS        = list.CONS
-	SourceCount = list.SourceCount
-	ListSDN     = list.ListSDN
-	ListCONS    = list.ListCONS
+	SDN        = list.SDN
+	CONS       = list.CONS
+	SourcesMax = list.SourcesMax
+	ListSDN    = list.ListSDN
+	ListCONS   = list.ListCONS
 )
 
 // What an entity is.
@@ -55,6 +55,9 @@ const (
 
 // ErrEntities is wrapped by the errors of encoded lists that cannot be read.
 var ErrEntities = list.ErrEntities
+
+// Sources are all sources, in the order of their numbers.
+func Sources() []Source { return list.Sources() }
 
 // SourceNamed finds a source by its name.
 func SourceNamed(name string) (Source, bool) { return list.SourceNamed(name) }

@@ -18,6 +18,7 @@ import (
 
 	"railguard/engine"
 	"railguard/ofac/feed"
+	"railguard/ofac/keeper"
 )
 
 // newImport is `railguard ofac import DIR`: the published files of a folder to a
@@ -96,7 +97,7 @@ func archiveOf(path string) ([]byte, error) {
 	}
 	var names []string
 	for _, entry := range entries {
-		if _, published := feed.KindOf(entry.Name()); published {
+		if keeper.Claims(entry.Name()) {
 			names = append(names, filepath.Join(path, entry.Name()))
 		}
 	}

@@ -258,7 +258,7 @@ func (f *serveFlags) check() error {
 	if err := f.witness.check(); err != nil {
 		return err
 	}
-	if _, err := keeper.Origins(f.ofacSource); err != nil {
+	if err := keeper.CheckSource(f.ofacSource); err != nil {
 		return usage("--ofac-source: %w", err)
 	}
 	f.admin = strings.TrimPrefix(strings.TrimPrefix(f.admin, "http://"), "https://") // RAILGUARD_ADMIN is an address here and a URL for verbs.

@@ -78,7 +78,7 @@ func ListMembers(info *wire.ListInfo) strictjson.Members {
 		m.Uint("listVersion", info.Version)
 	}
 	counts.Uint("entries", uint64(info.Entries))
-	for source := range ofac.SourceCount {
+	for _, source := range ofac.Sources() {
 		counts.Uint(strings.ToLower(source.String()), uint64(info.OfSource(source.String()).Entries))
 	}
 	for _, part := range []struct {
@@ -100,7 +100,7 @@ func ListMembers(info *wire.ListInfo) strictjson.Members {
 // noticed in the files.
 func families(m *strictjson.Members, info *wire.ListInfo) {
 	var all, chains strictjson.Members
-	for source := range ofac.SourceCount {
+	for _, source := range ofac.Sources() {
 		held := info.OfSource(source.String())
 		var one strictjson.Members
 		one.Uint("entries", uint64(held.Entries))

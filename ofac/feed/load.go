@@ -392,8 +392,33 @@ func (l *loader) readCSV(documents []*document) (*List, error) {
 	return &parsed.list, nil
 }
 
-// sourceJoint stands between the families in Meta.Source.
+// sourceJoint stands between the lists in Meta.Source.
 const sourceJoint = " + "
+
+// SourceText is what Meta.Source says of a list: its source and format, and its date if it
+// has one, ns UTC.
+func SourceText(source ofac.Source, format string, asOf int64) string {
+	text := source.String() + "_" + format
+	if asOf != 0 {
+		text += " " + time.Unix(0, asOf).UTC().Format(time.DateOnly)
+	}
+	return text
+}
+
+// JoinMeta is the Meta of two lists together.
+func JoinMeta(a, b ofac.Meta) ofac.Meta {
+	if a.Source != "" && b.Source != "" {
+		a.Source += sourceJoint
+	}
+	a.Source += b.Source
+	a.PublishedAt = max(a.PublishedAt, b.PublishedAt)
+	for source, date := range b.AsOf {
+		if date != 0 {
+			a.AsOf[source] = date
+		}
+	}
+	return a
+}
 
 func metaOf(lists ...*List) ofac.Meta {
 	var meta ofac.Meta
@@ -401,15 +426,9 @@ func metaOf(lists ...*List) ofac.Meta {
 		if list == nil {
 			continue
 		}
-		if meta.Source != "" {
-			meta.Source += sourceJoint
-		}
-		meta.Source += Kind{list.Family, list.Format, 0}.label()
-		if list.DataAsOf != 0 {
-			meta.Source += " " + time.Unix(0, list.DataAsOf).UTC().Format(time.DateOnly)
-		}
-		meta.PublishedAt = max(meta.PublishedAt, list.DataAsOf)
-		meta.AsOf[list.Family.First()] = list.DataAsOf
+		one := ofac.Meta{Source: SourceText(list.Family.First(), list.Format.String(), list.DataAsOf), PublishedAt: list.DataAsOf}
+		one.AsOf[list.Family.First()] = list.DataAsOf
+		meta = JoinMeta(meta, one)
 	}
 	return meta
 }
@@ -417,7 +436,7 @@ func metaOf(lists ...*List) ofac.Meta {
 // DatesOf reads the sources' dates, ns UTC at midnight, from a Meta.Source that this
 // package wrote; 0 where there is none. A list's PublishedAt is only the newest of them,
 // and is no measure for the others.
-func DatesOf(text string) (dates [ofac.SourceCount]int64) {
+func DatesOf(text string) (dates [ofac.SourcesMax]int64) {
 	for part := range strings.SplitSeq(text, sourceJoint) {
 		name, _, _ := strings.Cut(part, "_")
 		date, err := time.Parse(time.DateOnly, part[strings.LastIndexByte(part, ' ')+1:])

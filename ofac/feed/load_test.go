@@ -360,7 +360,7 @@ func TestDatesOf(t *testing.T) {
 		{"nothing", nil, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, [ofac.SourceCount]int64{ofac.SDN: c.sdn, ofac.CONS: c.cons}, DatesOf(metaOf(c.lists...).Source))
+			require.Equal(t, [ofac.SourcesMax]int64{ofac.SDN: c.sdn, ofac.CONS: c.cons}, DatesOf(metaOf(c.lists...).Source))
 		})
 	}
 	require.Zero(t, DatesOf("embedded sample of 2026-01-01 + whatever + "))

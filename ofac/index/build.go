@@ -256,7 +256,7 @@ func (b *builder) countEntries() {
 	b.counts = Counts{Entries: int(b.entityCount), Names: int(b.NameCount), Wallets: b.wallets.Count()}
 	for i := range b.source {
 		entity := &b.source[i]
-		for source := range list.SourceCount {
+		for _, source := range list.Sources() {
 			if entity.Lists.Has(source) {
 				b.counts.Lists[source]++
 			}

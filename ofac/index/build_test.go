@@ -38,7 +38,7 @@ func TestBuildRoundTrip(t *testing.T) {
 	require.Equal(t, list.Digest(encoded), items.Digest())
 	require.Equal(t, uint16(matcherVersion), items.Matcher())
 	require.Equal(t, list.Meta{Source: "test", PublishedAt: 1}, items.Meta())
-	require.Equal(t, Counts{Entries: 4, Lists: [list.SourceCount]int{list.SDN: 4, list.CONS: 1}, Names: 8, Wallets: 2, Individuals: 1, Entities: 1, Vessels: 1, Aircraft: 1}, items.Counts())
+	require.Equal(t, Counts{Entries: 4, Lists: [list.SourcesMax]int{list.SDN: 4, list.CONS: 1}, Names: 8, Wallets: 2, Individuals: 1, Entities: 1, Vessels: 1, Aircraft: 1}, items.Counts())
 	require.Equal(t, fingerprint(t, items), fingerprint(t, mustMake(t, items.Entities())))
 
 	entry, ok := items.Entry(7)

@@ -31,10 +31,10 @@ type Tables struct {
 
 // Counts says how much a list holds.
 type Counts struct {
-	Entries     int                   // Distinct listed entries.
-	Lists       [list.SourceCount]int // Entries on each source; some are on several.
-	Names       int                   // Written names of any script, weak ones included.
-	Wallets     int                   // Distinct digital currency addresses, canonical.
+	Entries     int                  // Distinct listed entries.
+	Lists       [list.SourcesMax]int // Entries on each source; some are on several.
+	Names       int                  // Written names of any script, weak ones included.
+	Wallets     int                  // Distinct digital currency addresses, canonical.
 	Individuals int
 	Entities    int
 	Vessels     int

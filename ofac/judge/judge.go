@@ -55,7 +55,7 @@ func judge(active, next *wire.ListInfo, found []string, switches bool) []string 
 		tell(ProblemEmpty, "the new list has no entry")
 		return problems
 	}
-	for source := range ofac.SourceCount {
+	for _, source := range ofac.Sources() {
 		if source.Row().Core && next.OfSource(source.String()).Entries == 0 {
 			tell(ProblemFamilyMissing, "the new list has no %s entries", source)
 		}
@@ -80,7 +80,7 @@ func judge(active, next *wire.ListInfo, found []string, switches bool) []string 
 
 // Missing names the sources that a published list has no entry of.
 func Missing(info *wire.ListInfo) (sources []string) {
-	for source := range ofac.SourceCount {
+	for _, source := range ofac.Sources() {
 		if info.OfSource(source.String()).Entries == 0 && !info.Sample {
 			sources = append(sources, source.String())
 		}
@@ -92,7 +92,7 @@ func Missing(info *wire.ListInfo) (sources []string) {
 // newest source's date is no measure for the others.
 func compare(active, next *wire.ListInfo, tell func(feed.ProblemCode, string, ...any)) {
 	wasDates, dates := feed.DatesOf(active.Source), feed.DatesOf(next.Source)
-	for source := range ofac.SourceCount {
+	for _, source := range ofac.Sources() {
 		had, has := active.OfSource(source.String()).Entries, next.OfSource(source.String()).Entries
 		if has == 0 {
 			if had > 0 && !source.Row().Core { // A missing core source is told already.
@@ -105,7 +105,7 @@ func compare(active, next *wire.ListInfo, tell func(feed.ProblemCode, string, ..
 		}
 		compareCount(source.String(), had, has, tell)
 	}
-	undated := [ofac.SourceCount]int64{}
+	undated := [ofac.SourcesMax]int64{}
 	if wasDates == undated && dates == undated && next.PublishedAt != 0 && next.PublishedAt < active.PublishedAt {
 		tell(ProblemOlder, "a list of %s would replace one of %s", instant(next.PublishedAt), instant(active.PublishedAt))
 	}

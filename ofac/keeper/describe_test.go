@@ -69,12 +69,12 @@ func TestRestartKeepsTheList(t *testing.T) {
 	other := sample.Entities()[:50]
 	encoded, err := ofac.EncodeEntities(other, sample.Meta())
 	require.NoError(t, err)
-	info, err := describe(encoded)
+	info, err := describeList(encoded)
 	require.NoError(t, err)
 	d.node = &waking{group: g}
 	require.False(t, d.firstImport(t.Context()))
 	d.node = &waking{group: g}
-	require.ErrorIs(t, d.put(t.Context(), encoded, info, d.fragment("first import", ""), 0), errMeanwhile)
+	require.ErrorIs(t, d.activateList(t.Context(), encoded, info, d.encodeFragment("first import", ""), 0), errMeanwhile)
 	require.Equal(t, before, *g.Settings().List)
 }
 
@@ -82,12 +82,12 @@ func TestRestartKeepsTheList(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	encoded, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
 	require.NoError(t, err)
-	info, err := describe(encoded)
+	info, err := describeList(encoded)
 	require.NoError(t, err)
 	index, err := ofac.Compile(encoded, ofac.MatcherVersion)
 	require.NoError(t, err)
 	require.Equal(t, index.Counts(), ofac.Counts{
-		Entries: int(info.Entries), Lists: [ofac.SourceCount]int{ofac.SDN: int(info.OfSource("SDN").Entries), ofac.CONS: int(info.OfSource("CONS").Entries)}, Names: int(info.Names), Wallets: int(info.Wallets),
+		Entries: int(info.Entries), Lists: [ofac.SourcesMax]int{ofac.SDN: int(info.OfSource("SDN").Entries), ofac.CONS: int(info.OfSource("CONS").Entries)}, Names: int(info.Names), Wallets: int(info.Wallets),
 		Individuals: int(info.Individuals), Entities: int(info.Companies), Vessels: int(info.Vessels), Aircraft: int(info.Aircraft),
 	})
 	require.Equal(t, index.Digest(), info.Digest)
@@ -100,7 +100,7 @@ func TestNoticed(t *testing.T) {
 		loaded.Warnings = append(loaded.Warnings, strings.Repeat("y", 500))
 	}
 	var info wire.ListInfo
-	noticed(&info, &loaded)
+	addWarnings(&info, &loaded)
 	require.EqualValues(t, 1, info.Quarantined)
 	require.Len(t, info.Warnings, warningsKept)
 	require.Equal(t, "entity 7 is malformed", info.Warnings[0])
@@ -112,8 +112,8 @@ func TestNoticed(t *testing.T) {
 func useSample(t *testing.T, g *group) *group {
 	encoded, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
 	require.NoError(t, err)
-	info, err := describe(encoded)
+	info, err := describeList(encoded)
 	require.NoError(t, err)
-	require.NoError(t, New(g, Config{}, slog.New(slog.DiscardHandler)).put(t.Context(), encoded, info, nil, 0))
+	require.NoError(t, New(g, Config{}, slog.New(slog.DiscardHandler)).activateList(t.Context(), encoded, info, nil, 0))
 	return g
 }

@@ -40,6 +40,7 @@ type Config struct {
 	Every  time.Duration // Between two fetches, at least a minute.
 	Dev    bool          // Without Dir the embedded sample is the first list.
 	Ran    func(error)   // Told of the end of every fetch; must be set.
+	Feeds  []Feed        // Whose lists; nil: those of the table in feeds.go.
 }
 
 // Keeper brings lists into the log: the first import of a folder (or the sample on
@@ -55,64 +56,67 @@ type Keeper struct {
 
 // New returns a keeper that does nothing yet.
 func New(node Cluster, config Config, log *slog.Logger) *Keeper {
-	d := &Keeper{node: node, config: config, log: log, cancel: func() {}}
+	if config.Feeds == nil {
+		config.Feeds = feeds
+	}
+	k := &Keeper{node: node, config: config, log: log, cancel: func() {}}
 	var err error
-	if d.sync.origins, err = Origins(config.Source); err != nil {
+	if k.sync.attempts, err = attemptsAt(config.Feeds, config.Source); err != nil {
 		log.Error("--ofac-source: no list is fetched", "error", err)
 	}
-	return d
+	return k
 }
 
 // Start begins the keeper's goroutine.
-func (d *Keeper) Start() {
+func (k *Keeper) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	d.cancel = cancel
-	d.done.Add(1)
-	go d.run(ctx)
+	k.cancel = cancel
+	k.done.Add(1)
+	go k.keepLists(ctx)
 }
 
 // Stop ends it and waits for it.
-func (d *Keeper) Stop() {
-	d.cancel()
-	d.done.Wait()
+func (k *Keeper) Stop() {
+	k.cancel()
+	k.done.Wait()
 }
 
-// run is the keeper's goroutine.
-func (d *Keeper) run(ctx context.Context) {
-	defer d.done.Done()
-	imported := d.firstImport(ctx)
-	if len(d.sync.origins) > 0 {
-		d.keepSynced(ctx, imported)
+// keepLists is the keeper's goroutine.
+func (k *Keeper) keepLists(ctx context.Context) {
+	defer k.done.Done()
+	imported := k.firstImport(ctx)
+	if len(k.sync.attempts) > 0 {
+		k.keepSynced(ctx, imported)
 	}
 }
 
-func (d *Keeper) leads(context.Context) bool { return d.node.Role() == "leader" }
+func (k *Keeper) isLeader() bool { return k.node.Role() == "leader" }
 
 // firstImport puts the first list in, on the leader of a cluster that has none, and
 // tells whether it did.
 // A folder that is refused is tried again every minute, so that an operator can
 // mend it without a restart.
-func (d *Keeper) firstImport(ctx context.Context) bool {
-	if d.config.Dir == "" && !d.config.Dev {
-		if d.config.Source == "" {
-			d.tellMissing(ctx)
+func (k *Keeper) firstImport(ctx context.Context) bool {
+	if k.config.Dir == "" && !k.config.Dev {
+		if k.config.Source == "" {
+			k.tellMissing(ctx)
 		}
 		return false
 	}
 	for wait := 20 * time.Millisecond; ctx.Err() == nil; {
-		settings := d.node.Settings()
+		settings := k.node.Settings()
 		if settings.List != nil {
 			return false
 		}
-		if settings.Genesis != nil && d.leads(ctx) && d.hasNone(ctx) == nil {
-			err := d.importFirst(ctx)
+		if settings.Genesis != nil && k.isLeader() && k.hasNone(ctx) == nil {
+			err := k.importFirst(ctx)
 			if err == nil {
 				return true
 			}
 			if errors.Is(err, errMeanwhile) {
 				return false
 			}
-			d.log.Error("first list import: screening answers 503 until there is a list", "error", err)
+			k.log.Error("first list import: screening answers 503 until there is a list", "error", err)
 			wait = time.Minute
 		}
 		select {
@@ -128,31 +132,31 @@ var errMeanwhile = errors.New("another list was activated meanwhile")
 // hasNone tells whether the cluster has no list, and fails where it has one or nobody can
 // say. A node leads before it has read its own log to the end: by what it knows until then,
 // the list in force may be years old, or none.
-func (d *Keeper) hasNone(ctx context.Context) error {
-	index, err := d.node.ReadIndex(ctx)
+func (k *Keeper) hasNone(ctx context.Context) error {
+	index, err := k.node.ReadIndex(ctx)
 	if err != nil {
 		return err
 	}
-	if err := d.node.WaitApplied(ctx, index); err != nil {
+	if err := k.node.WaitApplied(ctx, index); err != nil {
 		return err
 	}
-	if d.node.Settings().List != nil {
+	if k.node.Settings().List != nil {
 		return errMeanwhile
 	}
 	return nil
 }
 
 // tellMissing says once, in the leader's log, that calls are refused for want of a list.
-func (d *Keeper) tellMissing(ctx context.Context) {
+func (k *Keeper) tellMissing(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
-		settings := d.node.Settings()
+		settings := k.node.Settings()
 		if settings.List != nil {
 			return
 		}
-		if settings.Genesis != nil && d.leads(ctx) {
-			d.log.Warn("no sanctions list: screening answers 503; run `railguard ofac import DIR`, or give --ofac-dir")
+		if settings.Genesis != nil && k.isLeader() {
+			k.log.Warn("no sanctions list: screening answers 503; run `railguard ofac import DIR`, or give --ofac-dir")
 			return
 		}
 		select {
@@ -163,48 +167,48 @@ func (d *Keeper) tellMissing(ctx context.Context) {
 	}
 }
 
-func (d *Keeper) importFirst(ctx context.Context) error {
-	if d.config.Dir == "" {
+func (k *Keeper) importFirst(ctx context.Context) error {
+	if k.config.Dir == "" {
 		encoded, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
 		if err != nil {
 			return err
 		}
-		info, err := describe(encoded)
+		info, err := describeList(encoded)
 		if err != nil {
 			return err
 		}
-		return d.put(ctx, encoded, info, d.fragment("embedded sample", ""), 0)
+		return k.activateList(ctx, encoded, info, k.encodeFragment("embedded sample", ""), 0)
 	}
 	started := time.Now()
-	loaded, err := feed.LoadDir(d.config.Dir, progressLog(d.log))
+	loaded, err := loadFolder(k.config.Feeds, k.config.Dir, logProgress(k.log))
 	if err != nil {
 		return err
 	}
-	d.tell("list import", &loaded)
+	k.logWarnings("list import", &loaded.Loaded)
 	if loaded.Meta.PublishedAt == 0 { // CSV files carry no date: the newest file's is the best there is.
-		loaded.Meta.PublishedAt = newestFile(d.config.Dir)
+		loaded.Meta.PublishedAt = newestFile(k.config.Dir)
 	}
-	encoded, info, err := encode(&loaded)
+	encoded, info, err := loaded.encode()
 	if err != nil {
 		return err
 	}
-	if problems := judge.Replacement(nil, &info, feed.Inspect(&loaded, feed.DefaultCanaries())); len(problems) > 0 {
-		return fmt.Errorf("%s is not taken (`railguard ofac import --force` can): %q", d.config.Dir, problems)
+	if problems := judge.Replacement(nil, &info, loaded.found); len(problems) > 0 {
+		return fmt.Errorf("%s is not taken (`railguard ofac import --force` can): %q", k.config.Dir, problems)
 	}
-	if err := d.put(ctx, encoded, info, d.fragment("first import", ""), 0); err != nil {
+	if err := k.activateList(ctx, encoded, info, k.encodeFragment("first import", ""), 0); err != nil {
 		return err
 	}
-	d.log.Info("list imported", "source", loaded.Meta.Source, "entities", len(loaded.Entities), "bytes", len(encoded), "took", time.Since(started).Round(time.Millisecond))
+	k.log.Info("list imported", "source", loaded.Meta.Source, "entities", len(loaded.Entities), "bytes", len(encoded), "took", time.Since(started).Round(time.Millisecond))
 	return nil
 }
 
-// tell logs what was noticed in the files; that an entity is missing is an error.
-func (d *Keeper) tell(what string, loaded *feed.Loaded) {
+// logWarnings logs what was noticed in the files; that an entity is missing is an error.
+func (k *Keeper) logWarnings(what string, loaded *feed.Loaded) {
 	for _, warning := range loaded.Warnings {
-		d.log.Warn(what, "warning", warning)
+		k.log.Warn(what, "warning", warning)
 	}
 	if left := len(loaded.Quarantined); left > 0 {
-		d.log.Error(what+": malformed entities are left out and cannot be matched", "count", left)
+		k.log.Error(what+": malformed entities are left out and cannot be matched", "count", left)
 	}
 }
 
@@ -222,13 +226,13 @@ func newestFile(folder string) (newest int64) {
 	return newest
 }
 
-// fragment is what the leaves of a list say of how it came.
-func (d *Keeper) fragment(origin, from string) []byte {
+// encodeFragment is what the leaves of a list say of how it came.
+func (k *Keeper) encodeFragment(origin, from string) []byte {
 	members := struct {
 		Origin string `json:"origin"`
 		From   string `json:"from,omitempty"`
 		Node   string `json:"node"`
-	}{origin, from, d.node.NodeID()}
+	}{origin, from, k.node.NodeID()}
 	raw, err := json.Marshal(members)
 	if err != nil {
 		panic("BUG: fragment of a list: " + err.Error())
@@ -236,14 +240,14 @@ func (d *Keeper) fragment(origin, from string) []byte {
 	return raw[1 : len(raw)-1]
 }
 
-// put stages and activates an encoded list, if the list version is still that of base; 0:
+// activateList stages and activates an encoded list, if the list version is still that of base; 0:
 // if there is no list still.
-func (d *Keeper) put(ctx context.Context, encoded []byte, info wire.ListInfo, fragment []byte, base uint64) error {
+func (k *Keeper) activateList(ctx context.Context, encoded []byte, info wire.ListInfo, fragment []byte, base uint64) error {
 	common := wire.Common{Fragment: fragment}
-	if result, err := d.node.Stage(ctx, encoded, info, common); err != nil || result.Code == wire.Refused {
+	if result, err := k.node.Stage(ctx, encoded, info, common); err != nil || result.Code == wire.Refused {
 		return errors.Join(err, refusedList(result))
 	}
-	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Base: wire.ListBase(base), Common: common}))
+	result, err := k.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Base: wire.ListBase(base), Common: common}))
 	if err != nil {
 		return err
 	}
@@ -260,9 +264,9 @@ func refusedList(result wire.Result) error {
 	return nil
 }
 
-// describe returns what the log says of an encoded list. It is not compiled for that:
+// describeList returns what the log says of an encoded list. It is not compiled for that:
 // whoever stages it does, and refuses what no node could make tables of.
-func describe(encoded []byte) (wire.ListInfo, error) {
+func describeList(encoded []byte) (wire.ListInfo, error) {
 	entities, meta, err := ofac.DecodeEntities(encoded)
 	if err != nil {
 		return wire.ListInfo{}, err
@@ -271,11 +275,11 @@ func describe(encoded []byte) (wire.ListInfo, error) {
 		Digest: ofac.Digest(encoded), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
 		Entries: uint32(len(entities)), Size: uint32(len(encoded)),
 	}
-	var entries [ofac.SourceCount]uint32
+	var entries [ofac.SourcesMax]uint32
 	for i := range entities {
 		entity := &entities[i]
 		info.Names += uint32(len(entity.Names))
-		for source := range ofac.SourceCount {
+		for _, source := range ofac.Sources() {
 			if entity.Lists.Has(source) {
 				entries[source]++
 			}
@@ -309,9 +313,9 @@ const (
 	warningBytesMax = 160
 )
 
-// noticed adds to a description what was noticed in the files: malformed entities that
+// addWarnings adds to a description what was noticed in the files: malformed entities that
 // were left out, and digital currency addresses of unknown types, before the rest.
-func noticed(info *wire.ListInfo, loaded *feed.Loaded) {
+func addWarnings(info *wire.ListInfo, loaded *feed.Loaded) {
 	info.Quarantined = uint32(len(loaded.Quarantined))
 	for _, warning := range loaded.Warnings {
 		if len(info.Warnings) == warningsKept-1 && len(loaded.Warnings) > warningsKept {
@@ -325,8 +329,8 @@ func noticed(info *wire.ListInfo, loaded *feed.Loaded) {
 	}
 }
 
-// progressLog tells how far a load is, at most once a second, and its end once.
-func progressLog(log *slog.Logger) func(feed.Progress) {
+// logProgress tells how far a load is, at most once a second, and its end once.
+func logProgress(log *slog.Logger) func(feed.Progress) {
 	var last time.Time
 	ended := false
 	return func(p feed.Progress) {
@@ -339,17 +343,6 @@ func progressLog(log *slog.Logger) func(feed.Progress) {
 	}
 }
 
-// encode makes the canonical list of entities of what was loaded, and describes it.
-func encode(loaded *feed.Loaded) ([]byte, wire.ListInfo, error) {
-	encoded, err := ofac.EncodeEntities(loaded.Entities, loaded.Meta)
-	if err != nil {
-		return nil, wire.ListInfo{}, err
-	}
-	info, err := describe(encoded)
-	noticed(&info, loaded)
-	return encoded, info, err
-}
-
 // EncodeFiles is what an uploaded set of files becomes: the canonical list of entities,
 // its description, and what stands against its content.
 func EncodeFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
@@ -357,10 +350,10 @@ func EncodeFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, erro
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		list = append(list, feed.File{Name: name, Data: files[name]})
 	}
-	loaded, err := feed.LoadFiles(list, nil)
+	loaded, err := loadFiles(feeds, list, time.Time{}, nil)
 	if err != nil {
 		return nil, wire.ListInfo{}, nil, err
 	}
-	encoded, info, err := encode(&loaded)
-	return encoded, info, feed.Inspect(&loaded, feed.DefaultCanaries()), err
+	encoded, info, err := loaded.encode()
+	return encoded, info, loaded.found, err
 }

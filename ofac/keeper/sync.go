@@ -7,13 +7,14 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
-	"railguard/ofac/feed"
 	"railguard/ofac/fetch"
 	"railguard/ofac/judge"
 )
@@ -44,8 +45,8 @@ type Report struct {
 
 // listSync is where lists are fetched from, and how that went on this node.
 type listSync struct {
-	origins []fetch.Origin
-	adjust  func(*fetch.Source) // Of tests: authorities to trust, shorter patience.
+	attempts []attempt
+	adjust   func(*fetch.Source) // Of tests: authorities to trust, shorter patience.
 
 	busy   sync.Mutex // Held by the one run at a time, which owns tags and tagged.
 	tags   []fetch.Tag
@@ -55,15 +56,22 @@ type listSync struct {
 	report Report
 }
 
-// Origins reads --ofac-source: "published", or the base URL of a mirror. A mirror
-// is looked through for every form of the lists. It may be in a private network,
-// since an operator named it; where it redirects to may not.
-func Origins(source string) ([]fetch.Origin, error) {
+// CheckSource refuses what --ofac-source cannot be: it is "published", or the base URL of a
+// mirror.
+func CheckSource(source string) error {
+	_, err := attemptsAt(feeds, source)
+	return err
+}
+
+// attemptsAt is where the feeds are fetched from, by --ofac-source. A mirror is looked through
+// for every form of the lists. It may be in a private network, since an operator named it;
+// where it redirects to may not.
+func attemptsAt(feeds []Feed, source string) ([]attempt, error) {
 	switch source {
 	case "":
 		return nil, nil
 	case sourcePublished:
-		return []fetch.Origin{fetch.SLS(), fetch.Treasury()}, nil
+		return attemptsOf(feeds, func(f *Feed) []fetch.Origin { return f.Published }), nil
 	}
 	u, err := url.Parse(source)
 	switch {
@@ -74,15 +82,14 @@ func Origins(source string) ([]fetch.Origin, error) {
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
 		return nil, fmt.Errorf("%s: a mirror is asked over https, but for one on this machine's loopback address", source)
 	}
-	origins := []fetch.Origin{
-		fetch.Mirror(source),
-		fetch.Mirror(source, "SDN_ENHANCED.ZIP", "CONS_ENHANCED.ZIP"),
-		fetch.Mirror(source, "SDN_ADVANCED.XML", "CONS_ADVANCED.XML"),
-	}
-	for i := range origins {
-		origins[i].Private, origins[i].PlainHTTP = true, u.Scheme == "http"
-	}
-	return origins, nil
+	return attemptsOf(feeds, func(f *Feed) (origins []fetch.Origin) {
+		for _, files := range f.Mirrored {
+			origin := fetch.Mirror(source, files...)
+			origin.Private, origin.PlainHTTP = true, u.Scheme == "http"
+			origins = append(origins, origin)
+		}
+		return origins
+	}), nil
 }
 
 func isLoopback(host string) bool {
@@ -94,8 +101,8 @@ func isLoopback(host string) bool {
 // follows from the replicated date of the last sync, so that a new leader neither
 // starts again nor forgets; a list that was just imported from a folder may be old, and
 // the first run comes at once.
-func (d *Keeper) keepSynced(ctx context.Context, now bool) {
-	every := max(d.config.Every, syncEveryMin)
+func (k *Keeper) keepSynced(ctx context.Context, now bool) {
+	every := max(k.config.Every, syncEveryMin)
 	every += rand.N(every/syncJitterShare + 1)
 	ticker := time.NewTicker(syncLook)
 	defer ticker.Stop()
@@ -105,20 +112,20 @@ func (d *Keeper) keepSynced(ctx context.Context, now bool) {
 			return
 		case <-ticker.C:
 		}
-		settings := d.node.Settings()
-		if settings.Genesis == nil || !now && !d.due(time.Now(), every, settings.List, settings.ListSynced) || !d.leads(ctx) {
+		settings := k.node.Settings()
+		if settings.Genesis == nil || !now && !k.isDue(time.Now(), every, settings.List, settings.ListSynced) || !k.isLeader() {
 			continue
 		}
 		now = false
-		if _, err := d.Sync(ctx); err != nil {
-			d.log.Warn("list sync: the old list stays", "error", err)
+		if _, err := k.Sync(ctx); err != nil {
+			k.log.Warn("list sync: the old list stays", "error", err)
 		}
 	}
 }
 
-// due says whether it is time to fetch.
-func (d *Keeper) due(now time.Time, every time.Duration, active *wire.ListInfo, synced engine.Time) bool {
-	tried := d.LastSync().TriedAt
+// isDue says whether it is time to fetch.
+func (k *Keeper) isDue(now time.Time, every time.Duration, active *wire.ListInfo, synced engine.Time) bool {
+	tried := k.LastSync().TriedAt
 	switch {
 	case active == nil || active.Sample:
 		return now.Sub(tried) >= syncEveryMin
@@ -129,29 +136,29 @@ func (d *Keeper) due(now time.Time, every time.Duration, active *wire.ListInfo, 
 }
 
 // LastSync tells how this node's runs went.
-func (d *Keeper) LastSync() Report {
-	d.sync.mu.Lock()
-	defer d.sync.mu.Unlock()
-	return d.sync.report
+func (k *Keeper) LastSync() Report {
+	k.sync.mu.Lock()
+	defer k.sync.mu.Unlock()
+	return k.sync.report
 }
 
 // Sync fetches the lists once; started is false when a run is under way. A failed
 // run keeps the old list.
-func (d *Keeper) Sync(ctx context.Context) (started bool, err error) {
-	if len(d.sync.origins) == 0 {
+func (k *Keeper) Sync(ctx context.Context) (started bool, err error) {
+	if len(k.sync.attempts) == 0 {
 		return true, errNoSource
 	}
-	if !d.sync.busy.TryLock() {
+	if !k.sync.busy.TryLock() {
 		return false, nil
 	}
-	defer d.sync.busy.Unlock()
+	defer k.sync.busy.Unlock()
 	note := func(change func(*Report)) {
-		d.sync.mu.Lock()
-		defer d.sync.mu.Unlock()
-		change(&d.sync.report)
+		k.sync.mu.Lock()
+		defer k.sync.mu.Unlock()
+		change(&k.sync.report)
 	}
-	note(func(r *Report) { r.Source, r.Running, r.TriedAt = d.config.Source, true, time.Now() })
-	err = d.fetch(ctx)
+	note(func(r *Report) { r.Source, r.Running, r.TriedAt = k.config.Source, true, time.Now() })
+	err = k.fetchLists(ctx)
 	note(func(r *Report) {
 		r.Running, r.Failure = false, ""
 		if err != nil {
@@ -160,17 +167,17 @@ func (d *Keeper) Sync(ctx context.Context) (started bool, err error) {
 			r.DoneAt = time.Now()
 		}
 	})
-	d.config.Ran(err)
+	k.config.Ran(err)
 	return true, err
 }
 
-// fetch takes the list of the first origin that has one which may be active. A mirror's
-// origins are forms of one list: another form is asked for where there is none of the
-// one before, not where that one is bad or the mirror does not answer.
-func (d *Keeper) fetch(ctx context.Context) error {
+// fetchLists takes the lists of the first attempt that gives some which may be active. A
+// mirror's attempts are forms of one list: another form is asked for where there is none of
+// the one before, not where that one is bad or the mirror does not answer.
+func (k *Keeper) fetchLists(ctx context.Context) error {
 	var failures, absent []error
-	for i := range d.sync.origins {
-		err := d.fetchFrom(ctx, d.sync.origins[i])
+	for _, origins := range k.sync.attempts {
+		err := k.fetchFrom(ctx, origins)
 		if err == nil {
 			return nil
 		}
@@ -180,7 +187,7 @@ func (d *Keeper) fetch(ctx context.Context) error {
 		} else {
 			failures = append(failures, err)
 		}
-		if ctx.Err() != nil || errors.Is(err, errReplaced) || d.sync.origins[i].Private && !none {
+		if ctx.Err() != nil || errors.Is(err, errReplaced) || origins[0].Private && !none {
 			break
 		}
 	}
@@ -192,50 +199,81 @@ func (d *Keeper) fetch(ctx context.Context) error {
 
 // fetchFrom downloads, checks, stages and activates. Files that are the same as last
 // time only renew the date of the active list, if it is they that it was made of.
-func (d *Keeper) fetchFrom(ctx context.Context, origin fetch.Origin) error {
-	settings := d.node.Settings()
+func (k *Keeper) fetchFrom(ctx context.Context, origins attempt) error {
+	settings := k.node.Settings()
 	active := settings.List
-	source := fetch.Source{Origins: []fetch.Origin{origin}}
-	if active != nil && active.Digest == d.sync.tagged {
-		source.Known = d.sync.tags
+	var known []fetch.Tag
+	if active != nil && active.Digest == k.sync.tagged {
+		known = k.sync.tags
 	}
-	if d.sync.adjust != nil {
-		d.sync.adjust(&source)
-	}
-	got, err := fetch.Fetch(ctx, source)
+	got, err := k.download(ctx, origins, known)
 	if err != nil {
 		return err
 	}
 	if got.NotModified {
-		d.log.Info("list sync: not modified", "origin", got.Origin)
-		return d.refresh(ctx, active.Digest, got.Origin)
+		k.log.Info("list sync: not modified", "origin", got.Origin)
+		return k.renewList(ctx, active.Digest, got.Origin)
 	}
-	loaded, err := feed.LoadFiles(got.Files, progressLog(d.log))
+	loaded, err := loadFiles(k.config.Feeds, got.Files, time.Now(), logProgress(k.log))
 	if err != nil {
 		return fmt.Errorf("%s: %w", got.Origin, err)
 	}
-	encoded, info, err := encode(&loaded)
+	encoded, info, err := loaded.encode()
 	if err != nil {
 		return fmt.Errorf("%s: %w", got.Origin, err)
 	}
-	d.tell("list sync", &loaded)
+	k.logWarnings("list sync", &loaded.Loaded)
 	digest := info.Digest
-	problems := judge.Replacement(active, &info, feed.Inspect(&loaded, feed.DefaultCanaries()))
+	problems := judge.Replacement(active, &info, loaded.found)
 	switch {
 	case active != nil && digest == active.Digest:
-		err = d.refresh(ctx, digest, got.Origin) // Whatever speaks against it, it is what is published.
+		err = k.renewList(ctx, digest, got.Origin) // Whatever speaks against it, it is what is published.
 	case len(problems) > 0:
 		err = fmt.Errorf("%s: the fetched list is not taken: %q", got.Origin, problems)
 	case wasActive(settings.History, digest):
 		err = fmt.Errorf("%s: %w", ofac.SnapshotID(digest), errReplaced)
 	default:
-		err = d.put(ctx, encoded, info, d.fragment("sync", got.Origin), settings.ListVersion)
+		err = k.activateList(ctx, encoded, info, k.encodeFragment("sync", got.Origin), settings.ListVersion)
 	}
 	if err == nil {
-		d.sync.tags, d.sync.tagged = got.Tags, digest
-		d.log.Info("list sync", "origin", got.Origin, "source", loaded.Meta.Source, "snapshot", ofac.SnapshotID(digest), "entities", len(loaded.Entities))
+		k.sync.tags, k.sync.tagged = got.Tags, digest
+		k.log.Info("list sync", "origin", got.Origin, "source", loaded.Meta.Source, "snapshot", ofac.SnapshotID(digest), "entities", len(loaded.Entities))
 	}
 	return err
+}
+
+// download gets the files of all feeds. Should those of some have changed and of others not,
+// the unchanged ones are fetched too, since a list is read as a whole.
+func (k *Keeper) download(ctx context.Context, origins attempt, known []fetch.Tag) (all fetch.Result, err error) {
+	all.NotModified = true
+	var names []string
+	parts := make([]fetch.Result, len(origins))
+	for _, tags := range [][]fetch.Tag{known, nil} {
+		for i, origin := range origins {
+			if len(parts[i].Files) > 0 {
+				continue
+			}
+			source := fetch.Source{Origins: []fetch.Origin{origin}, Known: tags}
+			if k.sync.adjust != nil {
+				k.sync.adjust(&source)
+			}
+			if parts[i], err = fetch.Fetch(ctx, source); err != nil {
+				return all, err
+			}
+			all.NotModified = all.NotModified && parts[i].NotModified
+		}
+		if all.NotModified {
+			break
+		}
+	}
+	for _, part := range parts {
+		all.Files, all.Tags = append(all.Files, part.Files...), append(all.Tags, part.Tags...)
+		if !slices.Contains(names, part.Origin) {
+			names = append(names, part.Origin)
+		}
+	}
+	all.Origin = strings.Join(names, "+")
+	return all, nil
 }
 
 func wasActive(history []*wire.ListInfo, digest [32]byte) bool {
@@ -247,9 +285,9 @@ func wasActive(history []*wire.ListInfo, digest [32]byte) bool {
 	return false
 }
 
-func (d *Keeper) refresh(ctx context.Context, digest [32]byte, from string) error {
-	record := wire.ListActivate{Digest: digest, Refresh: true, Common: wire.Common{Fragment: d.fragment("sync", from)}}
-	result, err := d.node.Propose(ctx, wire.KindListActivate, wire.Encode(&record))
+func (k *Keeper) renewList(ctx context.Context, digest [32]byte, from string) error {
+	record := wire.ListActivate{Digest: digest, Refresh: true, Common: wire.Common{Fragment: k.encodeFragment("sync", from)}}
+	result, err := k.node.Propose(ctx, wire.KindListActivate, wire.Encode(&record))
 	if err != nil {
 		return err
 	}

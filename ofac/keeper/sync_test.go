@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,6 @@ import (
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
-	"railguard/ofac/fetch"
 	"railguard/ofac/listtest"
 	"railguard/ofac/sample"
 )
@@ -177,11 +175,7 @@ func (g *group) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 func dutyOn(t *testing.T, m *mirror) *Keeper {
 	t.Helper()
 	d := New(useSample(t, newGroup(t)), Config{Source: m.URL + "/ofac", Every: time.Hour, Ran: func(error) {}}, slog.New(slog.DiscardHandler))
-	roots := x509.NewCertPool()
-	roots.AddCert(m.Certificate())
-	d.sync.adjust = func(source *fetch.Source) {
-		source.Roots, source.StallTimeout, source.Timeout = roots, time.Second, 20*time.Second
-	}
+	trust(d, m)
 	return d
 }
 
@@ -254,10 +248,10 @@ func TestSyncKeepsRollback(t *testing.T) {
 
 	encoded, err := ofac.EncodeEntities(old.Entities(), old.Meta())
 	require.NoError(t, err)
-	info, err := describe(encoded)
+	info, err := describeList(encoded)
 	require.NoError(t, err)
 	require.Equal(t, good, info.Digest, "the entities come back from the tables")
-	require.NoError(t, d.put(t.Context(), encoded, info, d.fragment("rollback", ""), d.node.Settings().ListVersion))
+	require.NoError(t, d.activateList(t.Context(), encoded, info, d.encodeFragment("rollback", ""), d.node.Settings().ListVersion))
 	synced := d.node.Settings().ListSynced
 	for range 2 {
 		err = d.runs(t)
@@ -389,10 +383,10 @@ func TestSyncYieldsToWhatIsActivatedMeanwhile(t *testing.T) {
 	plain := m.answer["CONS_ENHANCED.XML"]
 	encoded, err := ofac.EncodeEntities(sample.Entities()[:50], ofac.Meta{Source: "by hand", PublishedAt: 1})
 	require.NoError(t, err)
-	info, err := describe(encoded)
+	info, err := describeList(encoded)
 	require.NoError(t, err)
 	m.set("CONS_ENHANCED.XML", func(w http.ResponseWriter, r *http.Request) {
-		require.NoError(t, d.put(context.WithoutCancel(t.Context()), encoded, info, d.fragment("by hand", ""), d.node.Settings().ListVersion))
+		require.NoError(t, d.activateList(context.WithoutCancel(t.Context()), encoded, info, d.encodeFragment("by hand", ""), d.node.Settings().ListVersion))
 		m.set("CONS_ENHANCED.XML", plain)
 		plain(w, r)
 	})
@@ -448,15 +442,16 @@ func TestOriginsOf(t *testing.T) {
 		{"https://mirror.example/?token=secret", "no user name", 0, false},
 	} {
 		t.Run(c.source, func(t *testing.T) {
-			origins, err := Origins(c.source)
+			attempts, err := attemptsAt(feeds, c.source)
 			if c.problem != "" {
 				require.ErrorContains(t, err, c.problem)
 				require.NotContains(t, err.Error(), "secret")
 				return
 			}
 			require.NoError(t, err)
-			require.Len(t, origins, c.origins)
-			for _, origin := range origins {
+			require.Len(t, attempts, c.origins)
+			for _, attempt := range attempts {
+				origin := attempt[0]
 				require.Equal(t, c.plain, origin.PlainHTTP)
 				require.Equal(t, c.source != sourcePublished, origin.Private)
 				require.False(t, strings.Contains(origin.Files[0].URL, "//SDN"))
@@ -489,7 +484,7 @@ func TestSyncIsDue(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := &Keeper{}
 			d.sync.report = Report{TriedAt: ago(c.tried)}
-			require.Equal(t, c.want, d.due(now, 6*time.Hour, c.list, engine.Time(ago(c.synced).UnixNano())))
+			require.Equal(t, c.want, d.isDue(now, 6*time.Hour, c.list, engine.Time(ago(c.synced).UnixNano())))
 		})
 	}
 }

@@ -186,7 +186,7 @@ func Decode(data []byte) ([]Entity, Meta, error) {
 	d := entityDecoder{data: data[len(entitiesMagic):]}
 	d.readTexts()
 	meta := Meta{Source: d.readText(), PublishedAt: d.readSigned()}
-	meta.Sample = d.readDates(meta.AsOf[:])
+	meta.Sample = d.readDates(meta.AsOf[:len(sourceRows)])
 	list := make([]Entity, d.readCount(entitiesMax))
 	previous := uint32(0)
 	for i := range list {

@@ -44,7 +44,7 @@ func goldenEntities() ([]Entity, Meta) {
 	company.Facts = []Fact{{FactPostalAddress, "", "Pyongyang, Korea, North"}, {FactRemark, "", "Secondary sanctions risk"}}
 	vessel := named(70000, Vessel, ListSDN, "OCEAN GLORY")
 	vessel.Facts = []Fact{{FactVessel, "Vessel Flag", "Panama"}}
-	return []Entity{vessel, person, company}, Meta{Source: "golden", PublishedAt: 1_700_000_000_000_000_000, AsOf: [SourceCount]int64{SDN: 1_700_000_000_000_000_000, CONS: -1}}
+	return []Entity{vessel, person, company}, Meta{Source: "golden", PublishedAt: 1_700_000_000_000_000_000, AsOf: [SourcesMax]int64{SDN: 1_700_000_000_000_000_000, CONS: -1}}
 }
 
 // The golden file is never regenerated: another version gets another file.

@@ -107,5 +107,5 @@ type Meta struct {
 	Sample      bool   // True for the embedded sample only.
 
 	// AsOf is the date of each source's files, ns UTC; 0 where there are none, or they have no date.
-	AsOf [SourceCount]int64
+	AsOf [SourcesMax]int64
 }

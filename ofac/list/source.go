@@ -2,11 +2,13 @@ package list
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 )
 
-// A source is one list as its publisher issues it. To bring another one is a row here
-// and a package that reads its files into entities.
+// A source is one list as its publisher issues it. To bring another one is a row here, which
+// says what it means, and a package that reads its files, with a row in package keeper that
+// says how they are got.
 
 // Source is the place of a source's row in the table. The numbers stand in encoded
 // lists: never reuse one.
@@ -16,16 +18,17 @@ type Source uint8
 const (
 	SDN Source = iota
 	CONS
-	SourceCount
 )
+
+// SourcesMax is how many sources there may be: a set has a bit for each.
+const SourcesMax = 32
 
 // Publisher issues sources, and numbers the entries of all of them in one way.
 type Publisher uint8
 
 // The publishers. The numbers stand in uids: never reuse one.
 const (
-	OFAC           Publisher = 0
-	publisherCount Publisher = 1
+	OFAC Publisher = 0
 )
 
 // SourceRow says what the service has to know of a source.
@@ -37,11 +40,52 @@ type SourceRow struct {
 	// policy asks for it. Of several entries the one on a core source is shown first. A
 	// published list without a core source is refused, without another one warned of.
 	Core bool
+	// Blocks is set where a payment to a listed name is blocked; else an officer reviews it. A
+	// listed account is blocked on every source.
+	Blocks bool
 }
 
-var sourceRows = [SourceCount]SourceRow{
-	SDN:  {Name: "SDN", Title: "SDN list", Publisher: OFAC, Core: true},
-	CONS: {Name: "CONS", Title: "consolidated (non-SDN) list", Publisher: OFAC},
+var sourceRows = []SourceRow{
+	SDN:  {Name: "SDN", Title: "SDN list", Publisher: OFAC, Core: true, Blocks: true},
+	CONS: {Name: "CONS", Title: "consolidated (non-SDN) list", Publisher: OFAC, Blocks: true},
+}
+
+// What the rows say, gathered.
+var (
+	sources     []Source
+	everySource Lists
+	coreLists   Lists // Of the core sources.
+	blockLists  Lists // Of the sources that block.
+)
+
+func init() { gatherRows() }
+
+func gatherRows() {
+	sources, everySource, coreLists, blockLists = nil, 0, 0, 0
+	for i, row := range sourceRows {
+		source := Source(i)
+		sources, everySource = append(sources, source), everySource|source.Set()
+		if row.Core {
+			coreLists |= source.Set()
+		}
+		if row.Blocks {
+			blockLists |= source.Set()
+		}
+	}
+}
+
+// Sources are all sources, in the order of their numbers.
+func Sources() []Source { return sources }
+
+// AddSource brings a further source until remove is called. Tests show by it what a source
+// needs; nothing may be screened meanwhile.
+func AddSource(row SourceRow) (added Source, remove func()) {
+	sourceRows = append(sourceRows, row)
+	gatherRows()
+	return Source(len(sourceRows) - 1), func() {
+		sourceRows = sourceRows[:len(sourceRows)-1]
+		gatherRows()
+	}
 }
 
 // Row returns the row of a source.
@@ -55,9 +99,9 @@ func (s Source) Set() Lists { return 1 << s }
 
 // SourceNamed finds a source by its name.
 func SourceNamed(name string) (Source, bool) {
-	for source := range SourceCount {
+	for source := range sourceRows {
 		if sourceRows[source].Name == name {
-			return source, true
+			return Source(source), true
 		}
 	}
 	return 0, false
@@ -72,24 +116,18 @@ const (
 	ListCONS Lists = 1 << CONS
 )
 
-const everySource Lists = 1<<SourceCount - 1
-
 // Has reports whether the source is in the set.
 func (l Lists) Has(source Source) bool { return l&source.Set() != 0 }
 
 // Core reports whether one of the sources is a core one.
-func (l Lists) Core() bool {
-	for source := range SourceCount {
-		if l.Has(source) && sourceRows[source].Core {
-			return true
-		}
-	}
-	return false
-}
+func (l Lists) Core() bool { return l&coreLists != 0 }
+
+// Block reports whether one of the sources blocks.
+func (l Lists) Block() bool { return l&blockLists != 0 }
 
 // publishedBy reports whether all of the sources are of that publisher.
 func (l Lists) publishedBy(publisher Publisher) bool {
-	for source := range SourceCount {
+	for _, source := range sources {
 		if l.Has(source) && sourceRows[source].Publisher != publisher {
 			return false
 		}
@@ -99,13 +137,13 @@ func (l Lists) publishedBy(publisher Publisher) bool {
 
 // First is the source under which the entity is shown: the first of the table.
 func (l Lists) First() Source {
-	return Source(min(bits.TrailingZeros32(uint32(l)), int(SourceCount)-1))
+	return Source(min(bits.TrailingZeros32(uint32(l)), len(sourceRows)-1))
 }
 
 // String joins the names of the sources with a plus.
 func (l Lists) String() string {
 	var names []string
-	for source := range SourceCount {
+	for _, source := range sources {
 		if l.Has(source) {
 			names = append(names, source.String())
 		}
@@ -120,7 +158,8 @@ const publisherShift = 28
 
 // UID is the uid of a publisher's entry; false: the number is zero or too great.
 func UID(publisher Publisher, number uint32) (uint32, bool) {
-	return uint32(publisher)<<publisherShift | number, publisher < publisherCount && number > 0 && number < 1<<publisherShift
+	known := slices.ContainsFunc(sourceRows, func(row SourceRow) bool { return row.Publisher == publisher })
+	return uint32(publisher)<<publisherShift | number, known && number > 0 && number < 1<<publisherShift
 }
 
 // publisherOf is who numbered an entity.

@@ -28,12 +28,14 @@ const (
 	SubNotSDN          Sub = 13 // A possible match against an entry that is not on the SDN.
 	SubContained       Sub = 14 // The whole listed name stands among other words.
 	SubTransliterated  Sub = 15 // Read through a transliteration that loses letters; not the listed name in its own script.
+	SubReviewSource    Sub = 16 // The entry stands on sources alone that do not block.
 )
 
 var subWords = [...]string{
 	"", "one-word name of a person", "one short word", "legal form differs", "one word with a legal form on one side only",
 	"party type differs", "vessel", "aircraft", "weak alias", "truncated line", "equal without spaces", "close spelling",
 	"cleared pair", "not on the SDN list", "listed name among other words", "read through a transliteration",
+	"on a list that is reviewed",
 }
 
 // String returns the reason in words, empty for SubNone.

@@ -214,7 +214,11 @@ func (x *Index) lookUpForm(key []byte, read reading, q *Query, s *Scratch) {
 		posting := index.FormPosting(row)
 		id, form := posting.Name(), posting.Form()
 		name := x.NameAt(id)
-		outcome, sub := decideExact(&name, x.EntityAt(name.Entity).Kind, form, read, q)
+		entity := x.EntityAt(name.Entity)
+		outcome, sub := decideExact(&name, entity.Kind, form, read, q)
+		if outcome == Listed && !entity.Lists.Block() {
+			outcome, sub = Possible, SubReviewSource
+		}
 		s.hits = append(s.hits, hit{
 			entity: name.Entity, name: id, outcome: outcome, form: uint8(form), sub: sub,
 			score: text.ScoreOne, strict: text.ScoreOne,

@@ -129,6 +129,9 @@ func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 		read := reading{forms: c.forms, dropped: kind == list.Individual && c.forms != 0}
 		h.outcome, h.sub = decideName(&record, kind, read, q)
 	}
+	if h.outcome == Listed && !entity.Lists.Block() {
+		h.outcome, h.sub = Possible, SubReviewSource
+	}
 	if h.outcome == Possible && !entity.Lists.Core() && !q.NonSDNPossible {
 		h.outcome, h.sub = Clear, SubNotSDN
 	}

@@ -1,0 +1,165 @@
+package keeper
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/ofac/feed"
+	"railguard/ofac/fetch"
+)
+
+// Feed says how the files of one publisher are got and read. To bring another publisher's
+// list is a row of ofac/list for what it means, a package that reads its files, and a row here.
+type Feed struct {
+	Name    string     // The publisher, for messages.
+	Sources ofac.Lists // What its parties may stand on.
+
+	Published []fetch.Origin // Where the publisher has its files, in order of preference.
+	// Mirrored are the names under which a mirror may have them: whole sets, the preferred
+	// one first. The n-th sets of all feeds are asked for together; the last of a feed stands
+	// for those that it has not.
+	Mirrored [][]string
+	AgeMax   time.Duration // How old files may be that are fetched; 0: of any age.
+
+	Claims    func(name string) bool // Whether a file of that name is one of the publisher's.
+	LoadDir   func(dir string, report func(feed.Progress)) (feed.Loaded, error)
+	LoadFiles func(files []feed.File, report func(feed.Progress)) (feed.Loaded, error)
+	Inspect   func(loaded *feed.Loaded) []string // What stands against the content, one a problem.
+}
+
+// feeds is the table of publishers. The first reads what no feed claims by its name.
+var feeds = []Feed{{
+	Name: "OFAC", Sources: ofac.ListSDN | ofac.ListCONS,
+	Published: []fetch.Origin{fetch.SLS(), fetch.Treasury()},
+	Mirrored: [][]string{
+		{"SDN_ENHANCED.XML", "CONS_ENHANCED.XML"}, {"SDN_ENHANCED.ZIP", "CONS_ENHANCED.ZIP"}, {"SDN_ADVANCED.XML", "CONS_ADVANCED.XML"},
+	},
+	Claims:  func(name string) bool { _, published := feed.KindOf(name); return published },
+	LoadDir: feed.LoadDir, LoadFiles: feed.LoadFiles,
+	Inspect: func(loaded *feed.Loaded) []string { return feed.Inspect(loaded, feed.DefaultCanaries()) },
+}}
+
+// Claims reports whether a file of that name is one that some publisher issues.
+func Claims(name string) bool {
+	return slices.ContainsFunc(feeds, func(f Feed) bool { return f.Claims(name) })
+}
+
+// attempt is an origin for each feed; a run that fails tries the next.
+type attempt []fetch.Origin
+
+// attemptsOf pairs the origins of all feeds, which are given by one function.
+func attemptsOf(feeds []Feed, originsOf func(*Feed) []fetch.Origin) []attempt {
+	var attempts []attempt
+	for n := 0; ; n++ {
+		var next attempt
+		more := false
+		for i := range feeds {
+			origins := originsOf(&feeds[i])
+			more = more || n < len(origins)
+			next = append(next, origins[min(n, len(origins)-1)])
+		}
+		if !more {
+			return attempts
+		}
+		attempts = append(attempts, next)
+	}
+}
+
+// batch is what the feeds gave, put together.
+type batch struct {
+	feed.Loaded
+	found []string // What stands against the content.
+}
+
+// add puts in what one feed gave. A feed speaks for its own sources alone.
+func (b *batch) add(f *Feed, loaded *feed.Loaded, now time.Time) error {
+	for i := range loaded.Entities {
+		if entity := &loaded.Entities[i]; entity.Lists&^f.Sources != 0 {
+			return fmt.Errorf("%s: entity %d stands on %v, which is not its own", f.Name, entity.UID, entity.Lists)
+		}
+	}
+	b.found = append(b.found, f.Inspect(loaded)...)
+	if published := loaded.Meta.PublishedAt; f.AgeMax > 0 && published != 0 && now.Sub(time.Unix(0, published)) > f.AgeMax {
+		b.found = append(b.found, feed.Problem{Code: problemAged, Detail: fmt.Sprintf("the files of %s are of %s: at most %v of age are taken",
+			f.Name, engine.Time(published), f.AgeMax)}.String())
+	}
+	if b.Meta.Source == "" {
+		b.Loaded = *loaded
+		return nil
+	}
+	b.Entities = append(b.Entities, loaded.Entities...)
+	b.Meta = feed.JoinMeta(b.Meta, loaded.Meta)
+	b.Files = append(b.Files, loaded.Files...)
+	b.Warnings = append(b.Warnings, loaded.Warnings...)
+	b.Quarantined = append(b.Quarantined, loaded.Quarantined...)
+	b.Suspects = append(b.Suspects, loaded.Suspects...)
+	return nil
+}
+
+// problemAged: a feed's files are older than its AgeMax.
+const problemAged feed.ProblemCode = "aged"
+
+// loadFolder reads the files of all feeds from a folder. A feed of which there is none is
+// warned of, unless there is none of any.
+func loadFolder(feeds []Feed, dir string, report func(feed.Progress)) (*batch, error) {
+	var all batch
+	var absent error
+	for i := range feeds {
+		loaded, err := feeds[i].LoadDir(dir, report)
+		var refused *feed.Error
+		if errors.As(err, &refused) && refused.Reason == feed.ReasonNoFiles && len(feeds) > 1 {
+			absent = cmp.Or(absent, err)
+			continue
+		}
+		if err == nil {
+			err = all.add(&feeds[i], &loaded, time.Time{})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if all.Meta.Source == "" && absent != nil {
+		return nil, absent
+	}
+	return &all, nil
+}
+
+// loadFiles reads files in memory, each by the feed that claims it.
+func loadFiles(feeds []Feed, files []feed.File, now time.Time, report func(feed.Progress)) (*batch, error) {
+	parts := make([][]feed.File, len(feeds))
+	for _, file := range files {
+		at := max(slices.IndexFunc(feeds, func(f Feed) bool { return f.Claims(file.Name) }), 0)
+		parts[at] = append(parts[at], file)
+	}
+	var all batch
+	for i := range feeds {
+		if len(parts[i]) == 0 && (i > 0 || len(files) > 0) {
+			continue
+		}
+		loaded, err := feeds[i].LoadFiles(parts[i], report)
+		if err == nil {
+			err = all.add(&feeds[i], &loaded, now)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &all, nil
+}
+
+// encode makes the canonical list of entities of a batch, and describes it.
+func (b *batch) encode() ([]byte, wire.ListInfo, error) {
+	encoded, err := ofac.EncodeEntities(b.Entities, b.Meta)
+	if err != nil {
+		return nil, wire.ListInfo{}, err
+	}
+	info, err := describeList(encoded)
+	addWarnings(&info, &b.Loaded)
+	return encoded, info, err
+}

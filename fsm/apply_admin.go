@@ -310,7 +310,7 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if !eventOf(b.Event, "agent.") && !eventOf(b.Event, "user.") && b.Event != wire.EventRecovered {
+	if !eventOf(b.Event, "agent.", leaf.Note{}) && !eventOf(b.Event, "user.", leaf.Note{}) && b.Event != wire.EventRecovered {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -318,7 +318,7 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 		m.applyRecovered(b, r)
 		return
 	}
-	m.write(m.head(b.Event), &b.Common, b.Event, r)
+	m.writeNamed(b.Event, leaf.Note{}, &b.Common, r)
 }
 
 // applyMember remembers the incarnation of a node that was removed or

@@ -31,8 +31,8 @@ type alarm struct {
 	subject uint64 // As wire.AlertSubject makes it.
 	filters []uint64
 
-	// about adds members to its leaf; nil: nothing to add.
-	about func(head []byte) []byte
+	// event is what its leaf says besides; openAlert adds the rest.
+	event leaf.AlertOpened
 }
 
 // key is what makes another alert the same one.
@@ -53,13 +53,9 @@ func (m *desk) openAlert(a *alarm, common *wire.Common) (at uint64, opened bool)
 		return m.alerts.At(known).Leaf, false
 	}
 	at = m.size
-	head := plain(plain(m.head(leaf.KindAlertOpened), "alert", leaf.AlertName(a.kind)), "alertId", m.ids.AlertID(at))
-	if a.list != 0 {
-		head = number(head, "listVersion", int64(a.list))
-	}
-	if head = m.aboutSubject(head, a); a.about != nil {
-		head = a.about(head)
-	}
+	a.event.Alert, a.event.AlertID, a.event.ListVersion = leaf.AlertName(a.kind), m.ids.AlertID(at), a.list
+	m.nameSubject(&a.event.Subject, a)
+	head := leaf.AppendEvent(m.head(leaf.KindAlertOpened), leaf.KindAlertOpened, a.event)
 	filters := append(append(m.filters(len(a.filters)+len(common.Filters)+1), a.filters...), common.Filters...)
 	if len(common.Fragment) > 0 {
 		head = append(append(head, ','), common.Fragment...)
@@ -74,20 +70,19 @@ func (m *desk) openAlert(a *alarm, common *wire.Common) (at uint64, opened bool)
 	return at, true
 }
 
-// aboutSubject names the record or party that an alert is about.
-func (m *desk) aboutSubject(head []byte, a *alarm) []byte {
+// nameSubject names the record or party that an alert is about.
+func (m *desk) nameSubject(s *leaf.Subject, a *alarm) {
 	target, at := wire.SplitSubject(a.subject)
 	switch {
 	case target == wire.TargetAgent:
-		return plain(head, "agentId", m.ids.AgentID(uint32(at)))
+		s.AgentID = m.ids.AgentID(uint32(at))
 	case target == wire.TargetUser:
-		return plain(head, "userId", m.ids.UserID(uint32(at)))
+		s.UserID = m.ids.UserID(uint32(at))
 	case target == wire.TargetOperator:
-		return plain(head, "operatorId", m.ids.OperatorID(uint32(at)))
-	case a.kind == wire.AlertQuarantine:
-		return head
+		s.OperatorID = m.ids.OperatorID(uint32(at))
+	case a.kind != wire.AlertQuarantine:
+		s.TxnID, s.ScreenedLeaf = m.ids.TxnID(at), &at
 	}
-	return number(plain(head, "txnId", m.ids.TxnID(at)), "screenedLeaf", int64(at))
 }
 
 // roomForAlert tells whether one more alert may be open. It drops the oldest rows to make
@@ -192,9 +187,7 @@ func (m *desk) alertPayment(kind uint8, b *wire.Hold, settled uint64) {
 	if b.Agent != 0 {
 		a.filters = append(a.filters, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
 	}
-	a.about = func(head []byte) []byte {
-		return dollars(number(head, "settledLeaf", int64(settled)), "amountUSDC", b.Amount)
-	}
+	a.event.SettledLeaf, a.event.Amount = settled, &b.Amount
 	m.openAlert(&a, &wire.Common{})
 }
 
@@ -202,7 +195,7 @@ func (m *desk) alertPayment(kind uint8, b *wire.Hold, settled uint64) {
 func (m *desk) alertQuarantine(info *wire.ListInfo) {
 	m.openAlert(&alarm{
 		kind: wire.AlertQuarantine, list: info.Version, subject: wire.AlertSubject(0, info.Version),
-		about: func(head []byte) []byte { return number(head, "entries", int64(info.Quarantined)) },
+		event: leaf.AlertOpened{Entries: info.Quarantined},
 	}, &wire.Common{})
 }
 
@@ -225,7 +218,7 @@ func (m *desk) alertOperator(slot engine.AgentSlot) {
 	operator := (*m.registry.profiles.At(uint64(slot))).Operator
 	m.openAlert(&alarm{
 		kind: wire.AlertOperator, list: m.settings.ListVersion, subject: wire.AlertSubject(wire.TargetOperator, uint64(operator)),
-		about: func(head []byte) []byte { return plain(head, "agentId", m.ids.AgentID(uint32(slot))) },
+		event: leaf.AlertOpened{Subject: leaf.Subject{AgentID: m.ids.AgentID(uint32(slot))}},
 	}, &wire.Common{})
 }
 

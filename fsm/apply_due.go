@@ -101,11 +101,6 @@ func (m *Machine) fallDue() {
 	}
 }
 
-func (m *registry) writeAgentDue(head []byte, slot uint64) {
-	id := m.ids.AgentID(uint32(slot))
-	m.writeDue(plain(head, "agentId", id), engine.FilterKey(engine.FilterAgent, id))
-}
-
 // remindOfAgent tells before a credential ends, and when it has.
 func (m *registry) remindOfAgent(p *engine.AgentProfile) {
 	kind, at := m.agentReminder(p)
@@ -135,8 +130,8 @@ func (m *registry) agentDue(row *dueRow) {
 	if leaf.Due(row.Kind) == leaf.DueAgentExpiring {
 		m.calendar.addReminderNow(p.ExpiresAt, leaf.DueAgentExpired, row.Subject, row.Mark)
 	}
-	head := number(m.dueHead(row), "credentialVersion", int64(p.CredentialVersion))
-	m.writeAgentDue(instant(head, "expiresAt", p.ExpiresAt), row.Subject)
+	event := leaf.CredentialDue{Version: p.CredentialVersion, ExpiresAt: p.ExpiresAt, AgentID: m.ids.AgentID(uint32(row.Subject))}
+	m.writeDueEvent(leaf.Due(row.Kind), event, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
 // remindOfAttestation tells before an attestation ends, and when it has.
@@ -162,14 +157,16 @@ func (m *registry) attestationDue(row *dueRow) {
 	if agent.Status == engine.Revoked || (*m.profiles.At(row.Subject)).ExpiresAt <= m.now {
 		return
 	}
-	m.writeAgentDue(instant(instant(m.dueHead(row), "attestedAt", agent.AttestedAt), "validUntil", until), row.Subject)
+	event := leaf.AttestationDue{AttestedAt: agent.AttestedAt, ValidUntil: until, AgentID: m.ids.AgentID(uint32(row.Subject))}
+	m.writeDueEvent(leaf.Due(row.Kind), event, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
 func (m *registry) ownershipDue(row *dueRow) {
 	if !m.agents.Has(row.Subject) || m.agents.At(row.Subject).OwnershipFrom != row.At || m.agents.At(row.Subject).Status == engine.Revoked {
 		return
 	}
-	m.writeAgentDue(instant(m.dueHead(row), "effectiveAt", row.At), row.Subject)
+	event := leaf.OwnershipDue{EffectiveAt: row.At, AgentID: m.ids.AgentID(uint32(row.Subject))}
+	m.writeDueEvent(leaf.DueOwnership, event, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
 // remindOfList tells when the active list is older than the policy has it. Either may
@@ -185,7 +182,7 @@ func (m *rulebook) listDue(row *dueRow) {
 	if s.List == nil || s.ListVersion != row.Mark || s.ListSynced+s.Policy.ListAgeMax != row.At {
 		return
 	}
-	m.writeDue(instant(number(m.dueHead(row), "listVersion", int64(s.ListVersion)), "syncedAt", s.ListSynced))
+	m.writeDueEvent(leaf.DueListStale, leaf.ListDue{Version: s.ListVersion, SyncedAt: s.ListSynced})
 }
 
 func (m *keys) remindOfSigningKey(key *wire.SigningKey) {
@@ -195,7 +192,7 @@ func (m *keys) remindOfSigningKey(key *wire.SigningKey) {
 func (m *keys) signingKeyDue(row *dueRow) {
 	for _, key := range m.settings.SigningKeys {
 		if engine.FilterKey(engine.FilterKind, key.KID) == row.Subject && key.ActivateAt == row.At && key.RevokedAt == 0 {
-			m.writeDue(instant(plain(m.dueHead(row), "kid", key.KID), "activateAt", key.ActivateAt))
+			m.writeDueEvent(leaf.DueSigningKey, leaf.SigningKeyChanged{KID: key.KID, ActivateAt: key.ActivateAt})
 			return
 		}
 	}
@@ -216,8 +213,7 @@ func (m *keys) apiKeyDue(row *dueRow) {
 	if key.RevokedAt != 0 || uint64(key.ExpiresAt) != row.Mark {
 		return
 	}
-	head := quoted(m.dueHead(row), "keyId", key.ID)
-	m.writeDue(instant(quoted(head, "prefix", key.Prefix), "expiresAt", key.ExpiresAt))
+	m.writeDueEvent(leaf.DueAPIKey, leaf.KeyDue{KeyChanged: leaf.KeyChanged{ID: key.ID, Prefix: key.Prefix}, ExpiresAt: key.ExpiresAt})
 }
 
 func (m *rulebook) clearedDue(row *dueRow) {
@@ -225,5 +221,5 @@ func (m *rulebook) clearedDue(row *dueRow) {
 	if at < 0 || m.settings.Cleared[at].ExpiresAt != row.At {
 		return
 	}
-	m.writeDue(instant(number(m.dueHead(row), "clearedId", int64(row.Subject)), "expiredAt", row.At))
+	m.writeDueEvent(leaf.DueCleared, leaf.PairDue{PairChanged: leaf.PairChanged{ID: row.Subject}, ExpiredAt: row.At})
 }

@@ -46,7 +46,7 @@ func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 		refuse(r, wire.RefusedVersion)
 		return
 	}
-	if !eventOf(b.Event, "fleet.") || !m.soundFleet(&b.Profile) {
+	if !eventOf(b.Event, "fleet.", leaf.FleetChanged{}) || !m.soundFleet(&b.Profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -56,9 +56,7 @@ func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 	*m.fleetProfiles.Edit(uint64(b.Fleet)) = &profile
 	m.out.Fleets = append(m.out.Fleets, &profile)
 	id := m.ids.FleetID(uint32(b.Fleet))
-	head := plain(m.head(b.Event), "fleetId", id)
-	head = number(head, "rev", int64(profile.Rev))
-	m.write(head, &b.Common, b.Event, r, engine.FilterKey(engine.FilterFleet, id))
+	m.writeNamed(b.Event, leaf.FleetChanged{FleetID: id, Rev: uint64(profile.Rev)}, &b.Common, r, engine.FilterKey(engine.FilterFleet, id))
 }
 
 // applyAssign puts agents into a fleet, or takes them out, all or none.

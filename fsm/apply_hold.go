@@ -85,7 +85,7 @@ func (m *ledger) expireHold(at uint64) {
 		keys = append(keys, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(row.Agent))))
 	}
 	m.writeDueEvent(leaf.DueHold, leaf.HoldExpired{
-		Type: leaf.DueHold.String(), Payment: m.paymentOf(row.Leaf, HoldExpired, row.Amount), ExpiredAt: row.ExpiresAt,
+		Payment: m.paymentOf(row.Leaf, HoldExpired, row.Amount), ExpiredAt: row.ExpiresAt,
 	}, keys...)
 }
 

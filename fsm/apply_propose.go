@@ -153,6 +153,6 @@ func (m *desk) lapseProposals() {
 func (m *desk) lapseProposal(at uint64) {
 	row := *m.proposals.At(at)
 	m.closeProposal(at)
-	m.writeDueEvent(leaf.DueProposal, leaf.ProposalLapsed{Type: leaf.DueProposal.String(), Withdrawn: m.describeWithdrawn(&row)},
+	m.writeDueEvent(leaf.DueProposal, m.describeWithdrawn(&row),
 		engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf)))
 }

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"slices"
 	"strings"
 
 	"railguard/engine"
@@ -58,8 +59,8 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 	if profile.Parent != 0 {
 		kind = "delegate.created"
 	}
-	head := m.appendCredential(m.head(kind), &profile)
-	m.write(head, &b.Common, kind, r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(profile.Slot))))
+	credential := m.credentialOf(&profile)
+	m.writeEvent(kind, credential, &b.Common, r, engine.FilterKey(engine.FilterAgent, credential.AgentID))
 }
 
 // adoptDelegate checks a delegate's parent and takes over what is inherited.
@@ -146,55 +147,31 @@ func (m *registry) expiryOf(parent engine.AgentSlot, asked engine.Time) engine.T
 	return at / engine.Second * engine.Second
 }
 
-// appendCredential writes everything assigned that the signed credential holds,
-// so that the token can be minted again from the leaf alone.
-func (m *registry) appendCredential(dst []byte, p *engine.AgentProfile) []byte {
-	dst = plain(dst, "agentId", m.ids.AgentID(uint32(p.Slot)))
-	dst = plain(dst, "credentialId", m.ids.CredentialID(CredentialAgent, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion))
-	dst = number(dst, "credentialVersion", int64(p.CredentialVersion))
-	dst = instant(dst, "issuedAt", p.IssuedAt)
-	dst = instant(dst, "expiresAt", p.ExpiresAt)
-	dst = plain(dst, "kid", p.KeyID)
-	dst = m.appendStatus(dst, p.Status)
-	dst = plain(dst, "operatorId", m.ids.OperatorID(uint32(p.Operator)))
-	dst = truth(dst, "walletMatched", p.WalletMatched)
-	dst = truth(dst, "nameMatched", p.NameMatched)
+// credentialOf is an agent's credential as its leaf shows it.
+func (m *registry) credentialOf(p *engine.AgentProfile) leaf.Credential {
+	c := leaf.Credential{
+		AgentID:      m.ids.AgentID(uint32(p.Slot)),
+		CredentialID: m.ids.CredentialID(CredentialAgent, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion),
+		Version:      p.CredentialVersion, IssuedAt: p.IssuedAt, ExpiresAt: p.ExpiresAt, KID: p.KeyID, StatusPlace: m.placeOfStatus(p.Status),
+		OperatorID: m.ids.OperatorID(uint32(p.Operator)), WalletMatched: p.WalletMatched, NameMatched: p.NameMatched,
+	}
 	if p.Parent != 0 {
-		dst = plain(dst, "parentAgentId", m.ids.AgentID(uint32(p.Parent)))
-		dst = plain(dst, "rootAgentId", m.ids.AgentID(uint32(p.Root)))
-		dst = number(dst, "depth", int64(p.Depth))
-		dst = m.appendChain(dst, p)
+		c.ParentAgentID, c.RootAgentID, c.Depth = m.ids.AgentID(uint32(p.Parent)), m.ids.AgentID(uint32(p.Root)), p.Depth
+		for slot := p.Parent; slot != 0 && len(c.Chain) < engine.DepthMax; slot = (*m.profiles.At(uint64(slot))).Parent {
+			c.Chain = append(c.Chain, m.ids.AgentID(uint32(slot)))
+		}
+		slices.Reverse(c.Chain)
 	}
 	if p.Fleet != 0 {
-		dst = plain(dst, "fleetId", m.ids.FleetID(uint32(p.Fleet)))
+		c.FleetID = m.ids.FleetID(uint32(p.Fleet))
 	}
-	return dst
+	return c
 }
 
-// appendStatus writes where a credential's status is published.
-func (m *registry) appendStatus(dst []byte, position uint32) []byte {
+// placeOfStatus is where the status at a position is published.
+func (m *registry) placeOfStatus(position uint32) leaf.StatusPlace {
 	list, index := m.ids.StatusEntry(position)
-	return number(number(dst, "statusList", int64(list)), "statusIndex", int64(index))
-}
-
-// appendChain writes a delegate's ancestors, root first.
-func (m *registry) appendChain(dst []byte, p *engine.AgentProfile) []byte {
-	var chain [engine.DepthMax]engine.AgentSlot
-	count := 0
-	for slot := p.Parent; slot != 0 && count < len(chain); slot = (*m.profiles.At(uint64(slot))).Parent {
-		chain[count] = slot
-		count++
-	}
-	dst = append(name(dst, "chain"), '[')
-	for i := count - 1; i >= 0; i-- {
-		dst = append(dst, '"')
-		dst = append(dst, m.ids.AgentID(uint32(chain[i]))...)
-		dst = append(dst, '"')
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-	}
-	return append(dst, ']')
+	return leaf.StatusPlace{StatusList: uint64(list), StatusIndex: uint64(index)}
 }
 
 func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
@@ -246,13 +223,11 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	m.agentStatusMoved(b.Agent, old.Status, row.MinVersion)
 	m.enterAgentStatus(&profile, old.Status)
 	superseded := m.renewCredential(b, &profile)
-	head := m.appendCredential(m.head("agent.reissued"), &profile)
-	head = plain(head, "previousStatus", previous.String())
-	head = truth(head, "superseded", superseded)
+	event := leaf.Reissued{Credential: m.credentialOf(&profile), Previous: previous.String(), Superseded: superseded}
 	if !superseded {
-		head = instant(head, "overlapUntil", m.agents.At(uint64(b.Agent)).OverlapUntil)
+		event.OverlapUntil = m.agents.At(uint64(b.Agent)).OverlapUntil
 	}
-	m.write(head, &b.Common, "agent.reissued", r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+	m.writeEvent("agent.reissued", event, &b.Common, r, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
 // keepIdentity carries over what a re-issue cannot change, and counts the agent for its new
@@ -333,7 +308,7 @@ func (m *registry) applySettings(b *wire.Settings, r *wire.Result) {
 		refuse(r, wire.RefusedVersion)
 		return
 	}
-	if !eventOf(b.Event, "agent.") || !m.soundSettings(&b.Settings) {
+	if !eventOf(b.Event, "agent.", leaf.AgentChanged{}) || !m.soundSettings(&b.Settings) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -341,15 +316,14 @@ func (m *registry) applySettings(b *wire.Settings, r *wire.Result) {
 	profile.Rev++
 	profile.Settings = b.Settings
 	m.replaceProfile(&profile)
-	head := plain(m.head(b.Event), "agentId", m.ids.AgentID(uint32(b.Agent)))
-	head = number(head, "rev", int64(profile.Rev))
-	m.write(head, &b.Common, b.Event, r, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+	event := leaf.AgentChanged{AgentID: m.ids.AgentID(uint32(b.Agent)), Rev: uint64(profile.Rev)}
+	m.writeNamed(b.Event, event, &b.Common, r, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
-// eventOf tells whether an edge's leaf kind is one that may be copied into a
-// leaf: a subject ("agent."), then lower-case letters, dots and underscores.
-func eventOf(event, subject string) bool {
-	if !strings.HasPrefix(event, subject) {
+// eventOf tells whether an edge's leaf kind is one that may be copied into a leaf of this
+// struct: a subject ("agent."), then lower-case letters, dots and underscores.
+func eventOf(event, subject string, of any) bool {
+	if !strings.HasPrefix(event, subject) || !leaf.MayBe(event, of) {
 		return false
 	}
 	for i := 0; i < len(event); i++ {

@@ -61,13 +61,6 @@ func (m *rulebook) runOf(run *wire.RetroRun) leaf.Run {
 	return leaf.Run{RetroID: m.ids.EventID(run.Begun), List: run.List, Against: run.Against}
 }
 
-// ofRun writes which run a hit's leaf is of.
-func (m *rulebook) ofRun(head []byte, run *wire.RetroRun) []byte {
-	head = plain(head, "retroId", m.ids.EventID(run.Begun))
-	head = number(head, "listVersion", int64(run.List))
-	return number(head, "against", int64(run.Against))
-}
-
 // runFilter finds the leaves of a run.
 func (m *rulebook) runFilter(run *wire.RetroRun) uint64 {
 	return engine.FilterKey(engine.FilterTxn, m.ids.EventID(run.Begun))
@@ -147,31 +140,18 @@ func (m *rulebook) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 		return
 	}
 	run.Hits++
-	head := m.desk.aboutSubject(m.ofRun(m.head(leaf.KindRetroHit), run), &a)
+	event := leaf.RetroHit{Run: m.runOf(run), Entries: hit.Entries, Wallet: hit.Wallet, Listed: hit.Listed}
+	m.desk.nameSubject(&event.Subject, &a)
 	if hit.Target == 0 {
-		head = instant(plain(head, "verdict", hit.Verdict.String()), "screenedAt", hit.At)
-		head = dollars(head, "amountUSDC", hit.Amount)
+		event.Verdict, event.ScreenedAt, event.Amount = hit.Verdict.String(), &hit.At, &hit.Amount
+		a.event.Amount = &hit.Amount
 	}
-	head = append(name(head, "entries"), '[')
-	for i, uid := range hit.Entries {
-		if i > 0 {
-			head = append(head, ',')
-		}
-		head = strconv.AppendUint(head, uint64(uid), 10)
-	}
-	head = truth(truth(append(head, ']'), "wallet", hit.Wallet), "listed", hit.Listed)
 	filters := append(m.filters(3), engine.FilterKey(engine.FilterKind, leaf.KindRetroHit), m.runFilter(run))
 	if hit.Target == 0 {
 		filters = append(filters, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(hit.Leaf)))
 	}
-	hitAt := m.size
-	m.appendLeaf(append(head, '}'), filters)
-	a.about = func(head []byte) []byte {
-		if hit.Target == 0 {
-			head = dollars(head, "amountUSDC", hit.Amount)
-		}
-		return number(head, "hitLeaf", int64(hitAt))
-	}
+	a.event.HitLeaf = m.size
+	m.appendLeaf(append(leaf.AppendEvent(m.head(leaf.KindRetroHit), leaf.KindRetroHit, event), '}'), filters)
 	m.desk.openAlert(&a, &wire.Common{})
 	if m.settings.Policy.RetroSuspend && hit.Listed && hit.Target != 0 {
 		m.retroSuspend(run, hit)
@@ -182,13 +162,13 @@ func (m *rulebook) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 // active stays what it is.
 func (m *rulebook) retroSuspend(run *wire.RetroRun, hit *wire.RetroHit) {
 	var ignored wire.Result
-	fragment := plain(nil, "reason", "retro.suspend: listed in version "+strconv.FormatUint(run.List, 10))
+	said := leaf.RetroSuspension{Reason: "retro.suspend: listed in version " + strconv.FormatUint(run.List, 10)}
 	status := &wire.Status{Target: hit.Target, Slot: hit.Slot, To: engine.Suspended}
 	if hit.Target == wire.TargetOperator {
 		operator := *m.registry.operatorProfiles.At(uint64(hit.Slot))
 		status.OperatorKey = operator.Key
-		fragment = quoted(fragment, "operatorLegalName", operator.LegalName)
+		said.OperatorLegalName = operator.LegalName
 	}
-	status.Fragment = fragment[1:]
+	status.Fragment = leaf.AppendMembers(nil, said)[1:]
 	m.registry.applyStatus(status, &ignored)
 }

@@ -13,7 +13,8 @@ import (
 
 // unseen are kinds that random histories do not write; each has a test of its own.
 var unseen = []string{
-	"cluster.recovered", "cluster.restored", "due:hold.expired", "format.raised", "hold.released", "hold.settled", "webhook.changed", "webhook.dead_letter",
+	"agent.model_changed", "agent.whitelist", "cluster.recovered", "cluster.restored", "due:hold.expired", "due:key.expiring", "fleet.whitelist", "format.raised",
+	"hold.released", "hold.settled", "user.refused", "webhook.changed", "webhook.dead_letter",
 }
 
 // Leaves of random histories bear the members of their kind's struct, in its order, behind

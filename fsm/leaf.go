@@ -2,85 +2,20 @@ package fsm
 
 import (
 	"crypto/sha256"
-	"strconv"
 
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
-// Leaves are JSON written by hand: fixed text, ids, times and integers alone.
-// Whatever came from an edge as text is copied at the end, never re-rendered.
+// The structs of fsm/leaf say what Apply writes of an event: fixed text, ids, times and
+// integers. Whatever came from an edge as text is copied at the end, never re-rendered.
 
 // head begins the leaf of an event other than a screening call.
 func (m *core) head(kind string) []byte {
-	dst := make([]byte, 0, 512)
-	dst = append(dst, `{"kind":"`...)
-	dst = append(dst, kind...)
-	dst = append(dst, `","eventId":"`...)
-	dst = append(dst, m.ids.EventID(m.size)...)
-	dst = append(dst, `","time":"`...)
-	dst = m.now.AppendTime(dst)
-	dst = append(dst, '"')
-	return m.place(dst)
-}
-
-// place writes where the leaf stands and its salt.
-func (m *core) place(dst []byte) []byte {
-	dst = number(dst, "index", int64(m.index))
-	dst = number(dst, "leaf", int64(m.size))
-	salt := m.nextSalt()
-	return hexText(dst, "salt", salt[:])
-}
-
-func name(dst []byte, member string) []byte {
-	dst = append(dst, ',', '"')
-	dst = append(dst, member...)
-	return append(dst, '"', ':')
-}
-
-func number(dst []byte, member string, n int64) []byte {
-	return strconv.AppendInt(name(dst, member), n, 10)
-}
-
-// plain writes a text that needs no escaping: ids, codes, our own words.
-func plain(dst []byte, member, text string) []byte {
-	dst = append(name(dst, member), '"')
-	dst = append(dst, text...)
-	return append(dst, '"')
-}
-
-func dollars(dst []byte, member string, amount engine.USD) []byte {
-	return engine.AppendUSD(name(dst, member), amount)
-}
-
-func instant(dst []byte, member string, t engine.Time) []byte {
-	dst = append(name(dst, member), '"')
-	dst = t.AppendTime(dst)
-	return append(dst, '"')
-}
-
-func truth(dst []byte, member string, v bool) []byte {
-	return strconv.AppendBool(name(dst, member), v)
-}
-
-// quoted writes a text that may hold anything valid UTF-8 can.
-func quoted(dst []byte, member, text string) []byte {
-	return leaf.AppendQuoted(name(dst, member), text)
-}
-
-func hexText(dst []byte, member string, data []byte) []byte {
-	return leaf.AppendHex(name(dst, member), data)
-}
-
-// dueHead begins the leaf of something that fell due.
-func (m *core) dueHead(row *dueRow) []byte {
-	return plain(m.head(leaf.KindDue), "type", leaf.Due(row.Kind).String())
-}
-
-func (m *core) writeDue(head []byte, keys ...uint64) {
-	filters := append(m.filters(len(keys)+1), engine.FilterKey(engine.FilterKind, leaf.KindDue))
-	m.appendLeaf(append(head, '}'), append(filters, keys...))
+	return leaf.AppendHead(make([]byte, 0, 512), &leaf.Head{
+		Kind: kind, EventID: m.ids.EventID(m.size), Time: m.now, Index: m.index, Leaf: m.size, Salt: m.nextSalt(),
+	})
 }
 
 // keysBlock is how many filters are allocated at once.
@@ -154,7 +89,13 @@ func (m *core) writeEvent(kind string, event any, common *wire.Common, r *wire.R
 	m.write(leaf.AppendEvent(m.head(kind), kind, event), common, kind, r, filters...)
 }
 
+// writeNamed writes the leaf of an event whose kind the edge named.
+func (m *core) writeNamed(kind string, event any, common *wire.Common, r *wire.Result, filters ...uint64) {
+	m.write(leaf.AppendMembers(m.head(kind), event), common, kind, r, filters...)
+}
+
 // writeDueEvent writes the leaf of what log time alone brought about.
 func (m *core) writeDueEvent(due leaf.Due, event any, keys ...uint64) {
-	m.writeDue(leaf.AppendEvent(m.head(leaf.KindDue), leaf.KindDue+":"+due.String(), event), keys...)
+	filters := append(m.filters(len(keys)+1), engine.FilterKey(engine.FilterKind, leaf.KindDue))
+	m.appendLeaf(append(leaf.AppendDue(m.head(leaf.KindDue), due, event), '}'), append(filters, keys...))
 }

@@ -63,11 +63,9 @@ func (m *registry) sweepUsers() {
 // blocks its credential, and only a new user record helps.
 func (m *registry) writeErased(p *engine.UserProfile) {
 	id := m.ids.UserID(uint32(p.Slot))
-	head := plain(plain(m.head(leaf.KindDue), "type", leaf.DueUserErased.String()), "userId", id)
-	if p.OperatorLegalName != "" {
-		head = quoted(head, "operatorLegalName", p.OperatorLegalName)
-	}
-	m.writeDue(instant(head, "storedUntil", p.StoredUntil), engine.FilterKey(engine.FilterAgent, id))
+	m.writeDueEvent(leaf.DueUserErased, leaf.UserErased{
+		UserID: id, OperatorLegalName: p.OperatorLegalName, StoredUntil: p.StoredUntil,
+	}, engine.FilterKey(engine.FilterAgent, id))
 }
 
 func (m *registry) eraseUser(slot uint64) {
@@ -155,16 +153,12 @@ func (m *registry) dateUser(profile *engine.UserProfile, signing *wire.SigningKe
 
 func (m *registry) writeUser(kind string, p *engine.UserProfile, common *wire.Common, r *wire.Result) {
 	id := m.ids.UserID(uint32(p.Slot))
-	head := plain(m.head(kind), "userId", id)
-	head = plain(head, "credentialId", m.ids.CredentialID(CredentialUser, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion))
-	head = number(head, "credentialVersion", int64(p.CredentialVersion))
-	head = instant(head, "issuedAt", p.IssuedAt)
-	head = instant(head, "expiresAt", p.ExpiresAt)
-	head = instant(head, "storedUntil", p.StoredUntil)
-	head = plain(head, "kid", p.KeyID)
-	head = m.appendStatus(head, p.Status)
-	head = truth(head, "nameMatched", p.NameMatched)
-	m.write(head, common, kind, r, engine.FilterKey(engine.FilterAgent, id))
+	m.writeEvent(kind, leaf.UserCredential{
+		UserID:       id,
+		CredentialID: m.ids.CredentialID(CredentialUser, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion),
+		Version:      p.CredentialVersion, IssuedAt: p.IssuedAt, ExpiresAt: p.ExpiresAt, StoredUntil: p.StoredUntil,
+		KID: p.KeyID, StatusPlace: m.placeOfStatus(p.Status), NameMatched: p.NameMatched,
+	}, common, r, engine.FilterKey(engine.FilterAgent, id))
 }
 
 // userHeld returns a user's profile while its record is stored (31 days), nil after.

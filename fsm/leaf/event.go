@@ -20,20 +20,24 @@ type member struct {
 	path     []int
 }
 
-// membersOf holds, for each kind of Events, its struct's type and members.
-var membersOf = func() map[string]shape {
-	all := make(map[string]shape, len(Events))
+// membersOf are the members of every struct of Events.
+var membersOf = func() map[reflect.Type][]member {
+	all := map[reflect.Type][]member{reflect.TypeFor[RetroSuspension](): listMembers(reflect.TypeFor[RetroSuspension](), nil)}
 	for _, kind := range Events {
 		of := reflect.TypeOf(kind.Event)
-		all[kind.Name] = shape{of, listMembers(of, nil)}
+		all[of] = listMembers(of, nil)
 	}
 	return all
 }()
 
-type shape struct {
-	of      reflect.Type
-	members []member
-}
+// structOf is the struct of each kind.
+var structOf = func() map[string]reflect.Type {
+	all := make(map[string]reflect.Type, len(Events))
+	for _, kind := range Events {
+		all[kind.Name] = reflect.TypeOf(kind.Event)
+	}
+	return all
+}()
 
 // listMembers lists the fields of a struct; those of an embedded one stand in its place.
 func listMembers(of reflect.Type, path []int) (members []member) {
@@ -55,21 +59,63 @@ func listMembers(of reflect.Type, path []int) (members []member) {
 // MembersOf names the members that Apply writes of a kind, in their order; nil for a kind
 // without a struct.
 func MembersOf(kind string) (names []string) {
-	for _, m := range membersOf[kind].members {
+	for _, m := range membersOf[structOf[kind]] {
 		names = append(names, m.name)
 	}
 	return names
 }
 
+// Head begins the leaf of every event.
+type Head struct {
+	Kind    string
+	EventID string
+	Time    engine.Time
+	Index   uint64 // Of the entry in the log of raft.
+	Leaf    uint64 // Among the leaves.
+	Salt    [SaltSize]byte
+}
+
+// AppendHead begins a leaf.
+func AppendHead(dst []byte, h *Head) []byte {
+	dst = append(append(append(dst, `{"kind":"`...), h.Kind...), `","eventId":"`...)
+	dst = append(append(dst, h.EventID...), `","time":"`...)
+	dst = append(h.Time.AppendTime(dst), `","index":`...)
+	dst = append(strconv.AppendUint(dst, h.Index, 10), `,"leaf":`...)
+	dst = append(strconv.AppendUint(dst, h.Leaf, 10), `,"salt":`...)
+	return AppendHex(dst, h.Salt[:])
+}
+
 // AppendEvent writes the members of an event of a kind behind its head. It panics for a
 // struct that is not the kind's, which is our mistake.
 func AppendEvent(dst []byte, kind string, event any) []byte {
-	shape, value := membersOf[kind], reflect.ValueOf(event)
-	if shape.of == nil || shape.of != value.Type() {
+	if structOf[kind] != reflect.TypeOf(event) {
 		panic(fmt.Sprintf("BUG: a leaf of kind %s from a %T", kind, event))
 	}
-	for i := range shape.members {
-		m := &shape.members[i]
+	return AppendMembers(dst, event)
+}
+
+// MayBe reports whether a leaf of a kind may be written from this struct: it is the kind's,
+// or the kind is one that only a newer release's edge knows.
+func MayBe(kind string, event any) bool {
+	of, known := structOf[kind]
+	return !known || of == reflect.TypeOf(event)
+}
+
+// AppendDue writes what fell due behind the head of a leaf of KindDue.
+func AppendDue(dst []byte, due Due, event any) []byte {
+	dst = AppendQuoted(append(dst, `,"type":`...), due.String())
+	return AppendEvent(dst, dueKinds[due], event)
+}
+
+// AppendMembers writes the members of a struct, each with a comma before it.
+func AppendMembers(dst []byte, event any) []byte {
+	value := reflect.ValueOf(event)
+	members, known := membersOf[value.Type()]
+	if !known {
+		panic(fmt.Sprintf("BUG: a leaf from a %T", event))
+	}
+	for i := range members {
+		m := &members[i]
 		if v := value.FieldByIndex(m.path); !m.optional || !v.IsZero() {
 			dst = append(append(append(dst, ',', '"'), m.name...), '"', ':')
 			dst = appendValue(dst, v)
@@ -86,17 +132,17 @@ func appendValue(dst []byte, v reflect.Value) []byte {
 		return append(value.AppendTime(append(dst, '"')), '"')
 	case [32]byte:
 		return AppendHex(dst, value[:])
-	case []string:
+	}
+	switch v.Kind() {
+	case reflect.Slice:
 		dst = append(dst, '[')
-		for i, text := range value {
+		for i := range v.Len() {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = AppendQuoted(dst, text)
+			dst = appendValue(dst, v.Index(i))
 		}
 		return append(dst, ']')
-	}
-	switch v.Kind() {
 	case reflect.Pointer: // A member that may be left out, and whose zero says something.
 		return appendValue(dst, v.Elem())
 	case reflect.String:

@@ -28,7 +28,9 @@ func fillEvent(v reflect.Value) {
 	case reflect.Int64: // Amounts and times.
 		v.SetInt(1_774_150_408_589_000_000)
 	case reflect.Slice:
-		v.Set(reflect.ValueOf([]string{"a", "b"}))
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fillEvent(v.Index(0))
+		fillEvent(v.Index(1))
 	case reflect.Array:
 		v.Index(31).SetUint(0xab)
 	default:
@@ -61,6 +63,10 @@ func TestEveryEventIsWritten(t *testing.T) {
 func TestEventsAreOfTheirKind(t *testing.T) {
 	require.Panics(t, func() { AppendEvent(nil, KindProposed, Withdrawn{}) })
 	require.Panics(t, func() { AppendEvent(nil, "nothing", Withdrawn{}) })
+	require.Panics(t, func() { AppendMembers(nil, struct{}{}) })
+	require.True(t, MayBe("agent.settings", AgentChanged{}))
+	require.True(t, MayBe("agent.of_tomorrow", AgentChanged{}))
+	require.False(t, MayBe("agent.suspended", AgentChanged{}))
 	no := false
 	text := AppendEvent(nil, KindDispositioned, Dispositioned{Reviewed: Reviewed{TxnID: "txn_1", ReviewedLeaf: 3}, Disposition: "APPROVED", ReviewedAt: engine.Second, OverLimitApproved: &no})
 	require.Equal(t, `,"txnId":"txn_1","reviewedLeaf":3,"disposition":"APPROVED","reviewedAt":"1970-01-01T00:00:01.000Z","sarEscalated":false,"overLimitApproved":false`, string(text))

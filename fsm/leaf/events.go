@@ -24,7 +24,6 @@ type Settled struct {
 
 // HoldExpired is a hold that log time ended.
 type HoldExpired struct {
-	Type string `leaf:"type"`
 	Payment
 	ExpiredAt engine.Time `leaf:"expiredAt"`
 }
@@ -61,15 +60,8 @@ type Withdrawn struct {
 	ProposedLeaf uint64 `leaf:"proposedLeaf"`
 }
 
-// ProposalLapsed is a proposal that nobody confirmed in its day.
-type ProposalLapsed struct {
-	Type string `leaf:"type"`
-	Withdrawn
-}
-
 // ReviewDue is a review or a report that is due.
 type ReviewDue struct {
-	Type string `leaf:"type"`
 	Reviewed
 	DueAt engine.Time `leaf:"dueAt"`
 }
@@ -275,19 +267,189 @@ type Recovered struct {
 	Epoch   uint64 `leaf:"epoch"`
 }
 
+// Credential is an agent's credential as it was issued: everything assigned that the signed
+// token holds, so that it can be minted again from the leaf alone.
+type Credential struct {
+	AgentID      string      `leaf:"agentId"`
+	CredentialID string      `leaf:"credentialId"`
+	Version      uint16      `leaf:"credentialVersion"`
+	IssuedAt     engine.Time `leaf:"issuedAt"`
+	ExpiresAt    engine.Time `leaf:"expiresAt"`
+	KID          string      `leaf:"kid"`
+	StatusPlace
+	OperatorID    string   `leaf:"operatorId"`
+	WalletMatched bool     `leaf:"walletMatched"`
+	NameMatched   bool     `leaf:"nameMatched"`
+	ParentAgentID string   `leaf:"parentAgentId,omitempty"` // This and the three below: of a delegate.
+	RootAgentID   string   `leaf:"rootAgentId,omitempty"`
+	Depth         uint8    `leaf:"depth,omitempty"`
+	Chain         []string `leaf:"chain,omitempty"` // Its ancestors, root first.
+	FleetID       string   `leaf:"fleetId,omitempty"`
+}
+
+// StatusPlace is where a credential's status is published.
+type StatusPlace struct {
+	StatusList  uint64 `leaf:"statusList"`
+	StatusIndex uint64 `leaf:"statusIndex"`
+}
+
+// Reissued is a credential that follows an earlier one of the agent.
+type Reissued struct {
+	Credential
+	Previous     string      `leaf:"previousStatus"`
+	Superseded   bool        `leaf:"superseded"`             // The earlier ones are good no longer.
+	OverlapUntil engine.Time `leaf:"overlapUntil,omitempty"` // Else they are good until then.
+}
+
+// UserCredential is a user's credential as it was issued.
+type UserCredential struct {
+	UserID       string      `leaf:"userId"`
+	CredentialID string      `leaf:"credentialId"`
+	Version      uint16      `leaf:"credentialVersion"`
+	IssuedAt     engine.Time `leaf:"issuedAt"`
+	ExpiresAt    engine.Time `leaf:"expiresAt"`
+	StoredUntil  engine.Time `leaf:"storedUntil"`
+	KID          string      `leaf:"kid"`
+	StatusPlace
+	NameMatched bool `leaf:"nameMatched"`
+}
+
+// AgentChanged is the revision of an agent's settings from then on.
+type AgentChanged struct {
+	AgentID string `leaf:"agentId"`
+	Rev     uint64 `leaf:"rev"`
+}
+
+// FleetChanged is the revision of a fleet from then on.
+type FleetChanged struct {
+	FleetID string `leaf:"fleetId"`
+	Rev     uint64 `leaf:"rev"`
+}
+
+// CredentialDue is a credential that ends or has ended.
+type CredentialDue struct {
+	Version   uint16      `leaf:"credentialVersion"`
+	ExpiresAt engine.Time `leaf:"expiresAt"`
+	AgentID   string      `leaf:"agentId"`
+}
+
+// AttestationDue is an attestation that ends or has ended.
+type AttestationDue struct {
+	AttestedAt engine.Time `leaf:"attestedAt"`
+	ValidUntil engine.Time `leaf:"validUntil"`
+	AgentID    string      `leaf:"agentId"`
+}
+
+// OwnershipDue is a transfer that took effect.
+type OwnershipDue struct {
+	EffectiveAt engine.Time `leaf:"effectiveAt"`
+	AgentID     string      `leaf:"agentId"`
+}
+
+// ListDue is an active list that is older than the policy has it.
+type ListDue struct {
+	Version  uint64      `leaf:"listVersion"`
+	SyncedAt engine.Time `leaf:"syncedAt"`
+}
+
+// KeyDue is an API key that ends.
+type KeyDue struct {
+	KeyChanged
+	ExpiresAt engine.Time `leaf:"expiresAt"`
+}
+
+// PairDue is a cleared pair whose time is over.
+type PairDue struct {
+	PairChanged
+	ExpiredAt engine.Time `leaf:"expiredAt"`
+}
+
+// UserErased is a user whose record is gone.
+type UserErased struct {
+	UserID            string      `leaf:"userId"`
+	OperatorLegalName string      `leaf:"operatorLegalName,omitempty"`
+	StoredUntil       engine.Time `leaf:"storedUntil"`
+}
+
+// Subject is the payment or the party that an alert or a hit is about; nothing is set where
+// it is about the list itself.
+type Subject struct {
+	UserID       string  `leaf:"userId,omitempty"`
+	OperatorID   string  `leaf:"operatorId,omitempty"`
+	AgentID      string  `leaf:"agentId,omitempty"` // Of a listed operator too: whose payment told.
+	TxnID        string  `leaf:"txnId,omitempty"`
+	ScreenedLeaf *uint64 `leaf:"screenedLeaf,omitempty"`
+}
+
+// AlertOpened is an alert for a person.
+type AlertOpened struct {
+	Alert       string `leaf:"alert"`
+	AlertID     string `leaf:"alertId"`
+	ListVersion uint64 `leaf:"listVersion,omitempty"` // The list that is the reason.
+	Subject
+	SettledLeaf uint64      `leaf:"settledLeaf,omitempty"` // Of a settle.
+	Amount      *engine.USD `leaf:"amountUSDC,omitempty"`  // Of a settle, or of a payment that a run found.
+	Entries     uint32      `leaf:"entries,omitempty"`     // Of a list: how many were put aside.
+	HitLeaf     uint64      `leaf:"hitLeaf,omitempty"`     // Of a run.
+}
+
+// RetroHit is a payment or a party that a run found.
+type RetroHit struct {
+	Run
+	Subject
+	Verdict    string       `leaf:"verdict,omitempty"` // This and the two below: of a payment.
+	ScreenedAt *engine.Time `leaf:"screenedAt,omitempty"`
+	Amount     *engine.USD  `leaf:"amountUSDC,omitempty"`
+	Entries    []uint32     `leaf:"entries"`
+	Wallet     bool         `leaf:"wallet"`
+	Listed     bool         `leaf:"listed"` // By name or wallet: not only alike.
+}
+
+// RetroSuspension is what Apply says, in an edge's place, of a party that it suspends for a hit.
+type RetroSuspension struct {
+	Reason            string `leaf:"reason"`
+	OperatorLegalName string `leaf:"operatorLegalName,omitempty"`
+}
+
+// Note is a leaf that says only what an edge sent.
+type Note struct{}
+
 // EventKind is a kind of event and its struct.
 type EventKind struct {
 	Name  string // Of what is due (KindDue) with its type behind a colon.
 	Event any
 }
 
-// Events is the registry of kinds. Kinds that are not here are still written member by
-// member in fsm.
+// Events is the registry of kinds.
 var Events = []EventKind{
+	{"agent.registered", Credential{}},
+	{"delegate.created", Credential{}},
+	{"agent.reissued", Reissued{}},
+	{"agent.refused", Note{}},
+	{"agent.settings", AgentChanged{}},
+	{"agent.whitelist", AgentChanged{}},
+	{"agent.model_changed", AgentChanged{}},
+	{"fleet.updated", FleetChanged{}},
+	{"fleet.whitelist", FleetChanged{}},
+	{"user.registered", UserCredential{}},
+	{"user.reissued", UserCredential{}},
+	{"user.refused", Note{}},
+	{KindAlertOpened, AlertOpened{}},
+	{KindRetroHit, RetroHit{}},
+	{KindDue + ":" + DueAgentExpiring.String(), CredentialDue{}},
+	{KindDue + ":" + DueAgentExpired.String(), CredentialDue{}},
+	{KindDue + ":" + DueAttestationExpiring.String(), AttestationDue{}},
+	{KindDue + ":" + DueAttestationStale.String(), AttestationDue{}},
+	{KindDue + ":" + DueOwnership.String(), OwnershipDue{}},
+	{KindDue + ":" + DueListStale.String(), ListDue{}},
+	{KindDue + ":" + DueSigningKey.String(), SigningKeyChanged{}},
+	{KindDue + ":" + DueAPIKey.String(), KeyDue{}},
+	{KindDue + ":" + DueCleared.String(), PairDue{}},
+	{KindDue + ":" + DueUserErased.String(), UserErased{}},
 	{KindHoldSettled, Settled{}},
 	{KindHoldReleased, Payment{}},
 	{KindDue + ":" + DueHold.String(), HoldExpired{}},
-	{KindDue + ":" + DueProposal.String(), ProposalLapsed{}},
+	{KindDue + ":" + DueProposal.String(), Withdrawn{}},
 	{KindDue + ":" + DueReviewSLA.String(), ReviewDue{}},
 	{KindDue + ":" + DueSAR.String(), ReviewDue{}},
 	{KindDispositioned, Dispositioned{}},

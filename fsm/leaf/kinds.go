@@ -90,3 +90,11 @@ func (d Due) String() string {
 	}
 	return dueNames[d]
 }
+
+// dueKinds are the names in the registry of what falls due.
+var dueKinds = func() (all [len(dueNames)]string) {
+	for due := DueHold; due.String() != ""; due++ {
+		all[due] = KindDue + ":" + due.String()
+	}
+	return all
+}()

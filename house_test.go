@@ -73,7 +73,7 @@ var importLaw = map[string][]string{
 	"httpapi/openapi":    {"httpapi/description"},
 	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
 	"httpapi/cosigning":  {"audit/note", "audit/witness", "cluster/report"},
-	"httpapi/border":     {"httpapi/description", "httpapi/guest", "httpapi/lanes", "edge", "cluster/report", "cluster/timing", "strictjson", "seal", "engine", "ofac", "fsm", "fsm/leafjson", "fsm/wire", "audit", "audit/merkle"},
+	"httpapi/border":     {"httpapi/description", "httpapi/guest", "httpapi/lanes", "edge", "cluster/report", "cluster/timing", "strictjson", "seal", "engine", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/merkle"},
 	"httpapi/payments":   {"httpapi/border", "edge", "cluster/timing", "strictjson", "engine", "fsm/leafjson", "fsm/wire"},
 	"httpapi/registry":   {"httpapi/border", "edge", "strictjson", "engine", "ofac", "fsm", "fsm/wire"},
 	"httpapi/casework":   {"httpapi/border", "edge", "edge/events", "strictjson", "engine", "ofac", "fsm", "fsm/leaf", "fsm/wire", "audit"},

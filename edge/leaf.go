@@ -185,10 +185,10 @@ func DropLeaves(j *Judge, held int) {
 	}
 }
 
-// Kind is what the leaf records, such as "screen".
+// Kind is what the leaf records, such as leaf.KindScreen.
 func (l *Leaf) Kind() string {
 	if l.Record != nil {
-		return "screen"
+		return leaf.KindScreen
 	}
 	return l.Text("kind")
 }
@@ -278,6 +278,7 @@ func RecordAmount(l *Leaf) engine.USD {
 // Disposition is what a caller may know of a record's disposition.
 type Disposition struct {
 	Leaf     Leaf
+	Said     leaf.Dispositioned // What Leaf says.
 	Present  bool
 	Comments []Leaf
 	Proposed *Leaf  // An open proposal, or the one that was confirmed, for those who may see all; nil: none.
@@ -306,10 +307,13 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 		if err != nil {
 			return nil, LeafError(err)
 		}
-		if view.Leaf, err = j.OpenLeaf(later, data); err != nil {
+		opened, err := j.OpenLeaf(later, data)
+		if err != nil {
 			return nil, err
 		}
-		view.Present = true
+		if view, err = ReadDisposition(&opened); err != nil {
+			return nil, err
+		}
 	}
 	if err := LoadPayment(j, l, view); err != nil {
 		return nil, err
@@ -317,12 +321,18 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	return view, j.LoadComments(l, view)
 }
 
+// ReadDisposition is the view of a disposition alone.
+func ReadDisposition(l *Leaf) (*Disposition, error) {
+	view := &Disposition{Leaf: *l, Present: true}
+	return view, leaf.ReadInto(l.Data, &view.Said)
+}
+
 // loadProposal adds to view an open proposal, or the one that the disposition confirmed. It
 // may be of a report that the party must not learn of, so it is for those who see all.
 func loadProposal(j *Judge, l *Leaf, view *Disposition) error {
 	at, any := j.shared.deps.Published.Proposal(l.Index)
 	if view.Present {
-		at = view.Leaf.Number("proposedLeaf")
+		at = view.Said.ProposedLeaf
 		any = at != 0 // The first leaf of a log is no proposal.
 	}
 	if !any || !j.call.Caller.SeesAll() {
@@ -394,7 +404,7 @@ func (j *Judge) Record(txnID string) (Leaf, error) {
 	if err != nil {
 		return Leaf{}, err
 	}
-	if l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l) {
+	if l.Kind() != leaf.KindScreen || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l) {
 		if err := j.Confirm(); err != nil { // As for a record that is not there: the time it takes tells nothing either.
 			return Leaf{}, err
 		}

@@ -138,7 +138,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 		next[at] = &changed
 	}
 	m.editSettings().Keys = next
-	m.writeEvent(kind, leaf.KeyChanged{ID: changed.ID, Prefix: changed.Prefix}, &b.Common, r)
+	m.writeEvent(kind, leaf.KeyChanged{Key: leaf.Key{ID: changed.ID, Prefix: changed.Prefix}}, &b.Common, r)
 }
 
 func (m *keys) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string, wire.APIKey, wire.Refusal) {
@@ -257,7 +257,7 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	if b.Remove {
 		kind = "cleared.removed"
 	}
-	m.writeEvent(kind, leaf.PairChanged{ID: uint64(pair.ID)}, &b.Common, r)
+	m.writeEvent(kind, leaf.PairChanged{Pair: leaf.Pair{ID: uint64(pair.ID)}}, &b.Common, r)
 }
 
 // movePolicy gives the policy a new version and leaves it as it is otherwise.

@@ -213,7 +213,7 @@ func (m *keys) apiKeyDue(row *dueRow) {
 	if key.RevokedAt != 0 || uint64(key.ExpiresAt) != row.Mark {
 		return
 	}
-	m.writeDueEvent(leaf.DueAPIKey, leaf.KeyDue{KeyChanged: leaf.KeyChanged{ID: key.ID, Prefix: key.Prefix}, ExpiresAt: key.ExpiresAt})
+	m.writeDueEvent(leaf.DueAPIKey, leaf.KeyDue{Key: leaf.Key{ID: key.ID, Prefix: key.Prefix}, ExpiresAt: key.ExpiresAt})
 }
 
 func (m *rulebook) clearedDue(row *dueRow) {
@@ -221,5 +221,5 @@ func (m *rulebook) clearedDue(row *dueRow) {
 	if at < 0 || m.settings.Cleared[at].ExpiresAt != row.At {
 		return
 	}
-	m.writeDueEvent(leaf.DueCleared, leaf.PairDue{PairChanged: leaf.PairChanged{ID: row.Subject}, ExpiredAt: row.At})
+	m.writeDueEvent(leaf.DueCleared, leaf.PairDue{Pair: leaf.Pair{ID: row.Subject}, ExpiredAt: row.At})
 }

@@ -6,7 +6,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-var dispositionNames = [4]string{wire.Approved: "APPROVED", wire.Rejected: "REJECTED", wire.EscalateSAR: "ESCALATE_SAR"}
+var dispositionNames = [4]string{wire.Approved: leaf.WordApproved, wire.Rejected: leaf.WordRejected, wire.EscalateSAR: leaf.WordEscalateSAR}
 
 // applyDisposition records a reviewer's decision. The edge has read the leaf and
 // settled 404, 422 and 400 for good; what can change, and is decided here, is

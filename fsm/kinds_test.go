@@ -30,7 +30,12 @@ func TestLeavesAreWrittenFromTheirStructs(t *testing.T) {
 			if kind == leaf.KindDue {
 				kind += ":" + between(data, `"type":"`, `"`)
 			}
-			known := leaf.MembersOf(kind)
+			var known []string
+			for _, m := range leaf.MembersOf(kind) {
+				if !m.Edge {
+					known = append(known, m.Name)
+				}
+			}
 			seen[kind] = true
 			at := -1
 			for _, name := range namesOf(t, data) {
@@ -42,8 +47,8 @@ func TestLeavesAreWrittenFromTheirStructs(t *testing.T) {
 		}
 	}
 	var missing []string
-	for _, kind := range leaf.Events {
-		if !seen[kind.Name] {
+	for _, kind := range leaf.Kinds {
+		if kind.Members != nil && !seen[kind.Name] {
 			missing = append(missing, kind.Name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"railguard/audit/note"
+	"railguard/fsm/leaf"
 )
 
 // Chain is what an export of one agent shows of the agent's decisions: each bears its
@@ -35,7 +36,7 @@ func (x *examiner) follow(r *Record, w *walk) error {
 	if w.edges {
 		return fmt.Errorf("%w: record %d stands behind the decisions beside the time", ErrProof, r.Index)
 	}
-	if r.Kind != kindScreen {
+	if r.Kind != leaf.KindScreen {
 		return nil
 	}
 	if r.AgentID != x.Agent || r.sequence == 0 {
@@ -90,7 +91,7 @@ func (x *examiner) edge(e *envelope, side string, w *walk) error {
 		to, beside = &x.Chain.After, index >= x.End && record.Time > x.To
 	}
 	switch {
-	case x.Agent == "" || record.AgentID != x.Agent || record.Kind != kindScreen || record.sequence == 0:
+	case x.Agent == "" || record.AgentID != x.Agent || record.Kind != leaf.KindScreen || record.sequence == 0:
 		return fmt.Errorf("%w: record %d is no decision about the agent of this export", ErrProof, index)
 	case !beside:
 		return fmt.Errorf("%w: record %d of %s does not stand %s the time of the export", ErrProof, index, record.Time, side)

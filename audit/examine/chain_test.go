@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"railguard/audit/note"
+	"railguard/fsm/leaf"
 )
 
 // agentLeaves are the leaves of a log as nobody but its own operator could have made it:
@@ -22,22 +23,22 @@ var agentLeaves = []struct {
 	sequence, previous int
 	kind               string
 }{
-	0:  {"agt_1", 21, 1, 0, kindScreen},
-	1:  {"agt_2", 21, 1, 0, kindScreen},
-	2:  {"agt_1", 22, 2, 0, kindScreen},
-	3:  {"", 22, 0, 0, kindDisposition},
-	4:  {"agt_1", 22, 3, 2, kindScreen},
-	5:  {"agt_2", 22, 2, 1, kindScreen},
-	6:  {"agt_1", 22, 4, 4, kindScreen},
-	7:  {"agt_1", 23, 5, 6, kindScreen},
-	8:  {"agt_1", 23, 6, 7, kindScreen},
-	9:  {"agt_1", 23, 7, 3, kindScreen},  // Names a leaf that is no decision.
-	10: {"agt_1", 23, 6, 8, kindScreen},  // A number for the second time.
-	11: {"agt_1", 23, 0, 8, kindScreen},  // No number.
-	12: {"agt_1", 24, 7, 8, "something"}, // No decision.
-	13: {"agt_1", 24, 0, 8, kindScreen},
-	14: {"agt_1", 24, 8, 8, kindScreen},
-	15: {"agt_1", 24, 7, 6, kindScreen},
+	0:  {"agt_1", 21, 1, 0, leaf.KindScreen},
+	1:  {"agt_2", 21, 1, 0, leaf.KindScreen},
+	2:  {"agt_1", 22, 2, 0, leaf.KindScreen},
+	3:  {"", 22, 0, 0, leaf.KindDispositioned},
+	4:  {"agt_1", 22, 3, 2, leaf.KindScreen},
+	5:  {"agt_2", 22, 2, 1, leaf.KindScreen},
+	6:  {"agt_1", 22, 4, 4, leaf.KindScreen},
+	7:  {"agt_1", 23, 5, 6, leaf.KindScreen},
+	8:  {"agt_1", 23, 6, 7, leaf.KindScreen},
+	9:  {"agt_1", 23, 7, 3, leaf.KindScreen}, // Names a leaf that is no decision.
+	10: {"agt_1", 23, 6, 8, leaf.KindScreen}, // A number for the second time.
+	11: {"agt_1", 23, 0, 8, leaf.KindScreen}, // No number.
+	12: {"agt_1", 24, 7, 8, "something"},     // No decision.
+	13: {"agt_1", 24, 0, 8, leaf.KindScreen},
+	14: {"agt_1", 24, 8, 8, leaf.KindScreen},
+	15: {"agt_1", 24, 7, 6, leaf.KindScreen},
 }
 
 func newAgentFixture(t testing.TB) *fixture {
@@ -46,7 +47,7 @@ func newAgentFixture(t testing.TB) *fixture {
 	f := &fixture{hashes: map[int64]tlog.Hash{}, signer: signer}
 	for i, l := range agentLeaves {
 		at := "time"
-		if l.kind == kindScreen {
+		if l.kind == leaf.KindScreen {
 			at = "screenedAt"
 		}
 		leaf := fmt.Appendf(nil, `{"kind":%q,%q:"2026-03-%d:00:00.000Z","leaf":%d,"agentId":%q,"agentSequence":%d,"agentPrevious":%d}`,
@@ -120,7 +121,7 @@ func (c *agentCut) file(t testing.TB, f *fixture) string {
 		}
 		x.Leaves++
 		digestLeaf(digest, uint64(i), note.Hash(tlog.RecordHash(f.leaves[i])))
-		if l := agentLeaves[i]; l.kind == kindScreen {
+		if l := agentLeaves[i]; l.kind == leaf.KindScreen {
 			if x.Chain.Last == 0 {
 				x.Chain.First = uint64(l.sequence)
 			}

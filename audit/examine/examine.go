@@ -297,7 +297,7 @@ func (x *examiner) leaf(e *envelope, index uint64) (*Record, error) {
 // count counts a record and shows it.
 func (x *examiner) count(r *Record) error {
 	x.Leaves++
-	if r.Kind == kindScreen {
+	if r.Kind == leaf.KindScreen {
 		x.Screens++
 	}
 	if r.unread {

@@ -13,13 +13,6 @@ import (
 	"railguard/fsm/leafjson"
 )
 
-// Kinds of leaves that a proof carries; an export may hold any.
-const (
-	kindScreen      = "screen"
-	kindDisposition = "review.dispositioned"
-	kindComment     = "review.commented"
-)
-
 // Record is what a person reads of a leaf. Members that its kind has not are
 // empty.
 type Record struct {
@@ -110,13 +103,18 @@ func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 	if err := json.Unmarshal(data, &l); err != nil || l.Leaf == nil || l.Kind == "" {
 		return nil, fmt.Errorf("%w: its bytes are not a record", ErrFormat)
 	}
+	if leaf.FormOf(stored) == leaf.FormEvent {
+		if _, _, err := leaf.Read(stored); err != nil { // Every member of its kind is of its type.
+			return nil, fmt.Errorf("%w: its bytes are of no form that this program can read: %w", ErrRelease, err)
+		}
+	}
 	r := &Record{
 		Index: *l.Leaf, Kind: l.Kind, Time: l.Time, TxnID: l.TxnID, Verdict: l.Verdict, AgentID: l.AgentID,
 		AgentName: l.AgentName, Amount: string(l.Request.Amount), Disposition: l.Disposition, By: l.ReviewedBy,
 		Comment: l.Comment, Raw: data, stored: stored, unread: unread, profiles: profiles, reviewed: l.ReviewedLeaf,
 		sequence: l.AgentSequence, previous: l.AgentPrevious,
 	}
-	if l.Kind == kindScreen {
+	if l.Kind == leaf.KindScreen {
 		r.Time = l.ScreenedAt
 	}
 	if l.Rule != nil {

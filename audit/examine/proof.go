@@ -1,6 +1,10 @@
 package examine
 
-import "fmt"
+import (
+	"fmt"
+
+	"railguard/fsm/leaf"
+)
 
 // proof verifies a proof file: a screening record, and its disposition and
 // comments as far as it carries them.
@@ -20,7 +24,7 @@ func (x *examiner) proof(e *envelope) error {
 	if err := e.done(); err != nil {
 		return err
 	}
-	if record.Kind != kindScreen {
+	if record.Kind != leaf.KindScreen {
 		return fmt.Errorf("%w: record %d is no screening record", ErrProof, index)
 	}
 	if record.TxnID != x.TxnID {
@@ -31,14 +35,14 @@ func (x *examiner) proof(e *envelope) error {
 	}
 	if disposition != nil {
 		x.Disposition = true
-		if _, err := x.later(disposition, record, kindDisposition, "disposition", size); err != nil {
+		if _, err := x.later(disposition, record, leaf.KindDispositioned, "disposition", size); err != nil {
 			return err
 		}
 	}
 	last := index
 	for _, inner := range comments {
 		x.Comments++
-		comment, err := x.later(inner, record, kindComment, "comment", size)
+		comment, err := x.later(inner, record, leaf.KindCommented, "comment", size)
 		if err != nil {
 			return err
 		}

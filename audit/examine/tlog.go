@@ -5,6 +5,7 @@ import (
 
 	"railguard/audit/note"
 	"railguard/audit/proof"
+	"railguard/fsm/leaf"
 )
 
 // tlogProof verifies a C2SP tlog-proof whose extra data is a screening record. It holds
@@ -33,7 +34,7 @@ func (x *examiner) tlogProof(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: record %d", err, t.Index)
 	}
-	if record.Index != t.Index || record.Kind != kindScreen {
+	if record.Index != t.Index || record.Kind != leaf.KindScreen {
 		return fmt.Errorf("%w: record %d calls itself %d, of kind %s", ErrProof, t.Index, record.Index, record.Kind)
 	}
 	record.Hash, x.TxnID = hash, record.TxnID

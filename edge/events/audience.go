@@ -27,12 +27,12 @@ type subject struct {
 
 // findSubject finds out whether the caller may know of a leaf, and whose affair it is.
 func (r *Reader) findSubject(o *origin, l *edge.Leaf, keys []uint64) (subject, error) {
-	switch o.audience {
-	case ofPayment, ofDesk:
+	switch o.Audience {
+	case leaf.OfPayment, leaf.OfDesk:
 		return r.aboutPayment(o, l)
-	case ofParty:
+	case leaf.OfParty:
 		return r.aboutParty(l, keys)
-	case ofAlerts:
+	case leaf.OfAlerts:
 		return subject{admitted: r.caller.Operator == "" && r.caller.SeesAll()}, nil
 	}
 	return subject{admitted: r.caller.Operator == "" && r.caller.May(readsInstitution)}, nil
@@ -41,10 +41,10 @@ func (r *Reader) findSubject(o *origin, l *edge.Leaf, keys []uint64) (subject, e
 // aboutPayment goes by the record that a leaf speaks of. An event whose record is past
 // its 90 days is nobody's any more.
 func (r *Reader) aboutPayment(o *origin, l *edge.Leaf) (subject, error) {
-	if o.audience == ofDesk && !r.caller.SeesAll() {
+	if o.Audience == leaf.OfDesk && !r.caller.SeesAll() {
 		return subject{}, nil
 	}
-	if l.Kind() == "screen" {
+	if l.Kind() == leaf.KindScreen {
 		return r.subjectOf(l), nil
 	}
 	for _, name := range []string{"reviewedLeaf", "screenedLeaf"} {
@@ -112,7 +112,7 @@ func (r *Reader) ownerNow(l *edge.Leaf) string {
 // behindWall reports whether an event tells of suspicion: it is for reviewer, auditor
 // and admin alone.
 func behindWall(l *edge.Leaf, name string) bool {
-	return TellsOfSuspicion(name) || l.Text("disposition") == "ESCALATE_SAR" || l.Flag("sarEscalated")
+	return TellsOfSuspicion(name) || l.Text("disposition") == leaf.WordEscalateSAR || l.Flag("sarEscalated")
 }
 
 // TellsOfSuspicion reports whether the name of a type alone does.

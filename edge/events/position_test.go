@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/fsm/leaf"
 )
 
 // A cursor is read as it was written, and nothing else is one.
@@ -59,19 +61,19 @@ func FuzzParsePosition(f *testing.F) {
 // types keep their numbers.
 func TestTypes(t *testing.T) {
 	for kind, o := range origins {
-		require.Equal(t, kind, o.kind)
-		require.NotEmpty(t, o.types)
-		require.LessOrEqual(t, len(o.types), numbersMax)
-		require.NotEmpty(t, o.members)
+		require.True(t, strings.HasPrefix(kind, o.kind))
+		require.NotEmpty(t, o.Events)
+		require.LessOrEqual(t, len(o.Events), numbersMax)
+		require.Equal(t, kind == "format.raised", len(o.members) == 0, "%s: its number is no member of the event", kind)
 	}
-	require.Equal(t, []string{"screen.proceed", "screen.review", "screen.block", "screen.unknown", "fleet.limit_80", "fleet.limit_100"}, origins["screen"].types)
-	require.Equal(t, []string{"review.dispositioned", "review.escalated", "sar.opened"}, origins["review.dispositioned"].types)
-	require.Equal(t, []string{"hold.settled", "hold.late", "hold.over_limit"}, origins["hold.settled"].types)
+	require.Equal(t, []string{"screen.proceed", "screen.review", "screen.block", "screen.unknown", "fleet.limit_80", "fleet.limit_100"}, origins["screen"].Events)
+	require.Equal(t, []string{"review.dispositioned", "review.escalated", "sar.opened"}, origins["review.dispositioned"].Events)
+	require.Equal(t, []string{"hold.settled", "hold.late", "hold.over_limit"}, origins["hold.settled"].Events)
 	for _, name := range []string{"hold.expired", "attestation.expiring", "sar.due_soon", "list.stale"} {
-		require.Contains(t, dues, name)
+		require.Contains(t, origins, "due:"+name)
 		require.Contains(t, Types, name)
 	}
-	require.Equal(t, ofParty, dues["user.erased"].audience)
+	require.Equal(t, leaf.OfParty, origins["due:user.erased"].Audience)
 	require.True(t, slices.IsSorted(Types))
 	require.False(t, Everything["screen.proceed"])
 

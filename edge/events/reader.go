@@ -152,8 +152,8 @@ func (r *Reader) tellLeaf(at *Position, index uint64, stored audit.Leaf, visit f
 		return nil
 	}
 	var about *subject
-	for n := at.Skip; n < len(o.types); n++ {
-		name := o.types[n]
+	for n := at.Skip; n < len(o.Events); n++ {
+		name := o.Events[n]
 		if !r.wanted[name] || !appliesTo(&l, name) || behindWall(&l, name) && (r.walled || !r.caller.SeesAll()) {
 			continue
 		}
@@ -164,11 +164,11 @@ func (r *Reader) tellLeaf(at *Position, index uint64, stored audit.Leaf, visit f
 			}
 			about = &found
 		}
-		if !about.admitted || n > 0 && o.kind == "screen" && name[0] == 'f' && !r.caller.May(readsParties) {
+		if !about.admitted || n > 0 && o.kind == leaf.KindScreen && name[0] == 'f' && !r.caller.May(readsParties) {
 			continue
 		}
 		e := Event{ID: ID(index, n), Seq: index, N: n, Type: name, At: engine.Time(stored.Time), Leaf: &l}
-		if o.audience == ofInstitution {
+		if o.Audience == leaf.OfInstitution {
 			e.Webhook, e.About = l.Text("webhookId"), l.Number("seq")
 		}
 		r.writeEnvelope(&e, o, &l, about, engine.Time(stored.Time))
@@ -190,7 +190,7 @@ func (r *Reader) writeEnvelope(e *Event, o *origin, l *edge.Leaf, about *subject
 	m.TextOrNull("tenant", about.operator)
 	data := r.data[:0]
 	l.CopyTo(&data, o.members...)
-	if o.audience == ofPayment && l.Record == nil {
+	if o.Audience == leaf.OfPayment && l.Record == nil {
 		data.Optional("agentId", about.agent)
 		data.Optional("userId", about.user)
 		data.Optional("operatorLegalName", about.operator)

@@ -8,6 +8,9 @@
 // bytes are described in docs/FORMATS.md; a decoder refuses what its encoder
 // cannot have written.
 //
+//	registry.go  a row for every kind: its struct, its events, who may know of them
+//	events.go    the structs of events, which name their members; events_parties.go too
+//	event.go     writes an event from its struct; read.go reads it into that
 //	screen.go    the screening record: what Apply knows of a call
 //	fragment.go  the part of it that the edge wrote, copied by Apply as it came
 //	profile.go   the profile, and how engine's profiles are reduced for it

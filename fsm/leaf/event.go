@@ -3,6 +3,7 @@ package leaf
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,34 +14,41 @@ import (
 // of the kind's struct in the order of its fields, and what the edge sent. The structs of
 // events.go are the one place that names these members.
 
-// member is one field of an event's struct.
-type member struct {
-	name     string
+// Member is one field of an event's struct.
+type Member struct {
+	Name  string
+	Doc   string // What there is to say of it, "" for nothing.
+	Edge  bool   // It comes from the edge; Apply does not write it.
+	Place int    // In the data of an event; 0: not in it.
+
 	optional bool // Left out where it is zero.
 	path     []int
 }
 
-// membersOf are the members of every struct of Events.
-var membersOf = func() map[reflect.Type][]member {
-	all := map[reflect.Type][]member{reflect.TypeFor[RetroSuspension](): listMembers(reflect.TypeFor[RetroSuspension](), nil)}
-	for _, kind := range Events {
-		of := reflect.TypeOf(kind.Event)
-		all[of] = listMembers(of, nil)
+// membersOf are the members of every struct of Kinds.
+var membersOf = func() map[reflect.Type][]Member {
+	all := map[reflect.Type][]Member{reflect.TypeFor[RetroSuspension](): listMembers(reflect.TypeFor[RetroSuspension](), nil)}
+	for _, kind := range Kinds {
+		if of := reflect.TypeOf(kind.Members); of != nil {
+			all[of] = listMembers(of, nil)
+		}
 	}
 	return all
 }()
 
-// structOf is the struct of each kind.
+// structOf is the struct of each kind that has one.
 var structOf = func() map[string]reflect.Type {
-	all := make(map[string]reflect.Type, len(Events))
-	for _, kind := range Events {
-		all[kind.Name] = reflect.TypeOf(kind.Event)
+	all := make(map[string]reflect.Type, len(Kinds))
+	for _, kind := range Kinds {
+		if of := reflect.TypeOf(kind.Members); of != nil {
+			all[kind.Name] = of
+		}
 	}
 	return all
 }()
 
 // listMembers lists the fields of a struct; those of an embedded one stand in its place.
-func listMembers(of reflect.Type, path []int) (members []member) {
+func listMembers(of reflect.Type, path []int) (members []Member) {
 	for i := range of.NumField() {
 		field, at := of.Field(i), append(append([]int(nil), path...), i)
 		if field.Anonymous {
@@ -51,16 +59,27 @@ func listMembers(of reflect.Type, path []int) (members []member) {
 		if name == "" {
 			panic("BUG: a member of a leaf without a name: " + of.Name() + "." + field.Name)
 		}
-		members = append(members, member{name, option == "omitempty", at})
+		place, _ := strconv.Atoi(field.Tag.Get("event"))
+		members = append(members, Member{name, field.Tag.Get("doc"), option == "edge", place, option == "omitempty", at})
 	}
 	return members
 }
 
-// MembersOf names the members that Apply writes of a kind, in their order; nil for a kind
-// without a struct.
-func MembersOf(kind string) (names []string) {
-	for _, m := range membersOf[structOf[kind]] {
-		names = append(names, m.name)
+// MembersOf lists the members of a kind in the order of its struct; nil for a kind without
+// one. They are not to be changed.
+func MembersOf(kind string) []Member { return membersOf[structOf[kind]] }
+
+// EventMembers names the members of a kind that the data of its events shows, in their order.
+func EventMembers(kind string) (names []string) {
+	var shown []Member
+	for _, m := range MembersOf(kind) {
+		if m.Place != 0 {
+			shown = append(shown, m)
+		}
+	}
+	slices.SortFunc(shown, func(a, b Member) int { return a.Place - b.Place })
+	for _, m := range shown {
+		names = append(names, m.Name)
 	}
 	return names
 }
@@ -116,8 +135,11 @@ func AppendMembers(dst []byte, event any) []byte {
 	}
 	for i := range members {
 		m := &members[i]
+		if m.Edge {
+			continue
+		}
 		if v := value.FieldByIndex(m.path); !m.optional || !v.IsZero() {
-			dst = append(append(append(dst, ',', '"'), m.name...), '"', ':')
+			dst = append(append(append(dst, ',', '"'), m.Name...), '"', ':')
 			dst = appendValue(dst, v)
 		}
 	}

@@ -26,8 +26,13 @@ func fillEvent(v reflect.Value) {
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Int64: // Amounts and times.
-		v.SetInt(1_774_150_408_589_000_000)
+		if v.SetInt(1_774_150_408_589_000_000); v.Type() == reflect.TypeFor[engine.USD]() {
+			v.SetInt(12_500_000)
+		}
 	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+			return // The edge's.
+		}
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		fillEvent(v.Index(0))
 		fillEvent(v.Index(1))
@@ -41,14 +46,22 @@ func fillEvent(v reflect.Value) {
 // Every kind's struct is written whole, as JSON, each member once, and none by a name of
 // the head's.
 func TestEveryEventIsWritten(t *testing.T) {
-	for _, of := range Events {
-		kind, event := of.Name, of.Event
+	for _, of := range Kinds {
+		kind, event := of.Name, of.Members
+		if event == nil {
+			continue // A form of its own.
+		}
 		full := reflect.New(reflect.TypeOf(event)).Elem()
 		fillEvent(full)
 		text := AppendEvent([]byte(`{"kind":"x"`), kind, full.Interface())
 		var members map[string]any
 		require.NoError(t, json.Unmarshal(append(text, '}'), &members), "%s: %s", kind, text)
-		names := MembersOf(kind)
+		var names []string
+		for _, m := range MembersOf(kind) {
+			if !m.Edge {
+				names = append(names, m.Name)
+			}
+		}
 		require.Len(t, members, len(names)+1, kind)
 		for _, name := range names {
 			require.Contains(t, members, name, kind)

@@ -1,159 +1,154 @@
 package leaf
 
-import "railguard/engine"
+import (
+	"encoding/json"
 
-// The structs of events: what Apply writes of each kind, in its order. What the edge adds
-// is not here.
+	"railguard/engine"
+)
+
+// The structs of events: the members of each kind. The tag leaf has a member's name. Apply
+// writes the members in the order of the fields, but for those that say edge: they come from
+// the edge behind the others, and stand here as far as somebody reads them by kind. The tag
+// event is the member's place in the data of an event, which shows no member without one.
+// The tag doc is what docs/FORMATS.md says of a member.
 
 // Payment is which payment a leaf is about, how it ended and an amount of it.
 type Payment struct {
-	TxnID        string     `leaf:"txnId"`
+	TxnID        string     `leaf:"txnId" event:"1"`
 	ScreenedLeaf uint64     `leaf:"screenedLeaf"`
-	State        string     `leaf:"state"`
-	Amount       engine.USD `leaf:"amountUSDC"` // Settled: what was paid; released: what returned; expired: what counted.
+	State        string     `leaf:"state" event:"2" doc:"how its hold ended"`
+	Amount       engine.USD `leaf:"amountUSDC" event:"3" doc:"settled: what was paid; released: what returned; expired: what counted"`
+
+	RailRef string `leaf:"railRef,edge"`
+	Reason  string `leaf:"reason,edge"`
 }
 
 // Settled is a payment that went through.
 type Settled struct {
 	Payment
-	Counted    engine.USD `leaf:"countedUSDC"` // What counted until then.
-	Late       bool       `leaf:"late,omitempty"`
-	OverLimit  bool       `leaf:"overLimit,omitempty"`
-	NotAllowed bool       `leaf:"notAllowed,omitempty"`
+	Counted    engine.USD `leaf:"countedUSDC" event:"4" doc:"what counted until then"`
+	Late       bool       `leaf:"late,omitempty" event:"6"`
+	OverLimit  bool       `leaf:"overLimit,omitempty" event:"7"`
+	NotAllowed bool       `leaf:"notAllowed,omitempty" event:"8"`
 }
 
 // HoldExpired is a hold that log time ended.
 type HoldExpired struct {
 	Payment
-	ExpiredAt engine.Time `leaf:"expiredAt"`
+	ExpiredAt engine.Time `leaf:"expiredAt" event:"5"`
 }
 
 // Reviewed is which review a leaf is about.
 type Reviewed struct {
-	TxnID        string `leaf:"txnId"`
+	TxnID        string `leaf:"txnId" event:"1"`
 	ReviewedLeaf uint64 `leaf:"reviewedLeaf"`
 }
 
 // Dispositioned is an officer's answer to a review.
 type Dispositioned struct {
 	Reviewed
-	Disposition       string      `leaf:"disposition"`
-	ReviewedAt        engine.Time `leaf:"reviewedAt"`
-	SAREscalated      bool        `leaf:"sarEscalated"`
-	ProposedLeaf      uint64      `leaf:"proposedLeaf,omitempty"`
-	OverLimitApproved *bool       `leaf:"overLimitApproved,omitempty"` // Of an approval.
+	Disposition       string      `leaf:"disposition" event:"3"`
+	ReviewedAt        engine.Time `leaf:"reviewedAt" event:"4"`
+	SAREscalated      bool        `leaf:"sarEscalated" event:"5"`
+	ProposedLeaf      uint64      `leaf:"proposedLeaf,omitempty" doc:"what it confirms"`
+	OverLimitApproved *bool       `leaf:"overLimitApproved,omitempty" event:"6" doc:"of an approval"`
 	HeldUntil         engine.Time `leaf:"heldUntil,omitempty"`
-	NotHeld           bool        `leaf:"notHeld,omitempty"` // No room for a hold: it counts as spent.
+	NotHeld           bool        `leaf:"notHeld,omitempty" doc:"the call asked for a hold and there was no room for one: it counts as spent"`
+
+	Officer
+	Recheck json.RawMessage `leaf:"recheck,edge"`
+}
+
+// Officer is who answered a review, and why.
+type Officer struct {
+	ReviewedBy    string `leaf:"reviewedBy,edge"`
+	ReviewedByKey string `leaf:"reviewedByKey,edge"`
+	Notes         string `leaf:"notes,edge"`
 }
 
 // Proposed is a disposition that another person has to confirm.
 type Proposed struct {
 	Reviewed
-	Disposition string      `leaf:"disposition"`
+	Disposition string      `leaf:"disposition" event:"3"`
 	LapsesAt    engine.Time `leaf:"lapsesAt"`
+
+	Officer
 }
 
 // Withdrawn is a proposal that was taken back.
 type Withdrawn struct {
 	Reviewed
-	Disposition  string `leaf:"disposition"`
+	Disposition  string `leaf:"disposition" event:"3"`
 	ProposedLeaf uint64 `leaf:"proposedLeaf"`
+
+	ReviewedBy string `leaf:"reviewedBy,edge"`
+	Reason     string `leaf:"reason,edge"`
 }
 
 // ReviewDue is a review or a report that is due.
 type ReviewDue struct {
 	Reviewed
-	DueAt engine.Time `leaf:"dueAt"`
+	DueAt engine.Time `leaf:"dueAt" event:"2"`
 }
 
 // Claimed is who works on a review from now on; nobody where Assignee is nil.
 type Claimed struct {
 	Reviewed
-	Assignee   *string     `leaf:"assignee,omitempty"`
-	LeaseUntil engine.Time `leaf:"leaseUntil,omitempty"`
+	Assignee   *string     `leaf:"assignee,omitempty" event:"4" doc:"nobody where it is absent"`
+	LeaseUntil engine.Time `leaf:"leaseUntil,omitempty" event:"5"`
+
+	By      string `leaf:"by,edge"`
+	Comment string `leaf:"comment,edge"`
 }
 
 // SARMoved is a report that reached another state.
 type SARMoved struct {
 	Reviewed
-	From  string      `leaf:"from"`
-	To    string      `leaf:"to"`
-	DueAt engine.Time `leaf:"dueAt"`
-}
+	From  string      `leaf:"from" event:"6"`
+	To    string      `leaf:"to" event:"7"`
+	DueAt engine.Time `leaf:"dueAt" event:"2"`
 
-// StatusChanged is a party's status; one of the three ids is set.
-type StatusChanged struct {
-	AgentID    string      `leaf:"agentId,omitempty"`
-	UserID     string      `leaf:"userId,omitempty"`
-	OperatorID string      `leaf:"operatorId,omitempty"`
-	Previous   string      `leaf:"previousStatus"`
-	Status     string      `leaf:"credentialStatus"`
-	ChangedAt  engine.Time `leaf:"changedAt"`
-	Agents     *uint64     `leaf:"agents,omitempty"` // Of an operator.
-}
-
-// Ownership is the flag of an agent's transfer; both times are 0 where it was cancelled.
-type Ownership struct {
-	AgentID     string      `leaf:"agentId"`
-	FlaggedAt   engine.Time `leaf:"flaggedAt,omitempty"`
-	EffectiveAt engine.Time `leaf:"effectiveAt,omitempty"`
-}
-
-// Attested is a human's word for an autonomous agent.
-type Attested struct {
-	AgentID         string      `leaf:"agentId"`
-	AttestationID   string      `leaf:"attestationId"`
-	AttestedAt      engine.Time `leaf:"attestedAt"`
-	ValidUntil      engine.Time `leaf:"validUntil"`
-	RecordExpiresAt engine.Time `leaf:"recordExpiresAt"`
-}
-
-// FleetCreated is a fleet that was made.
-type FleetCreated struct {
-	FleetID    string `leaf:"fleetId"`
-	OperatorID string `leaf:"operatorId"`
-	Date       string `leaf:"date"` // The UTC date that its first day of spending is of.
-}
-
-// FleetAssigned is agents that came to a fleet, or left it.
-type FleetAssigned struct {
-	FleetID    string   `leaf:"fleetId"`
-	AgentCount uint64   `leaf:"agentCount"` // Then.
-	AgentIDs   []string `leaf:"agentIds"`
+	By        string `leaf:"by,edge"`
+	Reason    string `leaf:"reason,edge"`
+	BSAID     string `leaf:"bsaId,edge"`
+	Narrative string `leaf:"narrative,edge"`
 }
 
 // WebhookChanged is what became of a webhook; Rev but for a redelivery, whose event Seq and
 // N name, where it is of one.
 type WebhookChanged struct {
-	WebhookID string  `leaf:"webhookId"`
-	Op        string  `leaf:"op"`
-	Rev       *uint64 `leaf:"rev,omitempty"`
-	Seq       *uint64 `leaf:"seq,omitempty"`
-	N         *uint64 `leaf:"n,omitempty"`
-	Count     *uint64 `leaf:"count,omitempty"`
+	WebhookID string  `leaf:"webhookId" event:"1"`
+	Op        string  `leaf:"op" event:"2" doc:"created, changed, rotated, deleted, gone (its receiver said so) or redelivered"`
+	Rev       *uint64 `leaf:"rev,omitempty" doc:"but of a redelivery"`
+	Seq       *uint64 `leaf:"seq,omitempty" event:"3" doc:"of a redelivery of one event, with n; else all dead letters"`
+	N         *uint64 `leaf:"n,omitempty" event:"4"`
+	Count     *uint64 `leaf:"count,omitempty" doc:"of a redelivery"`
 }
 
 // DeadLetter is an event that a receiver did not take.
 type DeadLetter struct {
-	WebhookID string `leaf:"webhookId"`
-	Seq       uint64 `leaf:"seq"`
-	N         uint64 `leaf:"n"`
-	Attempts  uint64 `leaf:"attempts"`
-	Status    uint64 `leaf:"status"` // Of the last attempt; 0: no answer.
+	WebhookID string `leaf:"webhookId" event:"1"`
+	Seq       uint64 `leaf:"seq" event:"3"`
+	N         uint64 `leaf:"n" event:"4"`
+	Attempts  uint64 `leaf:"attempts" event:"5"`
+	Status    uint64 `leaf:"status" event:"6" doc:"of the last attempt; 0: no answer"`
 }
 
 // Acknowledged is an alert that somebody took note of.
 type Acknowledged struct {
-	Alert     string `leaf:"alert"`
-	AlertID   string `leaf:"alertId"`
+	Alert     string `leaf:"alert" event:"1"`
+	AlertID   string `leaf:"alertId" event:"2"`
 	AlertLeaf uint64 `leaf:"alertLeaf"`
+
+	By     string `leaf:"by,edge"`
+	Reason string `leaf:"reason,edge"`
 }
 
 // Run is which run of retro-screening a leaf is of.
 type Run struct {
-	RetroID string `leaf:"retroId"`
-	List    uint64 `leaf:"listVersion"`
-	Against uint64 `leaf:"against"` // 0: all of the list.
+	RetroID string `leaf:"retroId" doc:"the event id of the first leaf of the run"`
+	List    uint64 `leaf:"listVersion" event:"3"`
+	Against uint64 `leaf:"against" event:"4" doc:"0: all of the list"`
 }
 
 // RetroBegun is a run that began.
@@ -166,30 +161,45 @@ type RetroBegun struct {
 // RetroEnded is a run that ended.
 type RetroEnded struct {
 	Run
-	Hits  uint64 `leaf:"hits"`
-	Known uint64 `leaf:"known,omitempty"` // Hits that earlier runs of the list told of.
+	Hits  uint64 `leaf:"hits" event:"5"`
+	Known uint64 `leaf:"known,omitempty" doc:"hits that earlier runs of the list told of"`
 }
 
 // PolicyChanged is the version of a policy or of the institution's whitelist.
 type PolicyChanged struct {
-	Version uint64 `leaf:"policyVersion"`
+	Version uint64 `leaf:"policyVersion" event:"1"`
 }
 
-// KeyChanged is an API key.
+// Key is an API key.
+type Key struct {
+	ID     string `leaf:"keyId" event:"1"`
+	Prefix string `leaf:"prefix" event:"2"`
+}
+
+// KeyChanged is a key that was made, rotated or revoked.
 type KeyChanged struct {
-	ID     string `leaf:"keyId"`
-	Prefix string `leaf:"prefix"`
+	Key
+
+	ExpiresAt json.RawMessage `leaf:"expiresAt,edge" event:"3"`
 }
 
 // SigningKeyChanged is a key that credentials are signed with.
 type SigningKeyChanged struct {
-	KID        string      `leaf:"kid"`
-	ActivateAt engine.Time `leaf:"activateAt"`
+	KID        string      `leaf:"kid" event:"1"`
+	ActivateAt engine.Time `leaf:"activateAt" event:"2"`
 }
 
-// PairChanged is a cleared pair.
+// Pair is a cleared pair.
+type Pair struct {
+	ID uint64 `leaf:"clearedId" event:"2"`
+}
+
+// PairChanged is a pair that was cleared, or is no longer.
 type PairChanged struct {
-	ID uint64 `leaf:"clearedId"`
+	Pair
+
+	ListVersion uint64          `leaf:"listVersion,edge" event:"1"`
+	ExpiresAt   json.RawMessage `leaf:"expiresAt,edge" event:"3"`
 }
 
 // ClockAdvanced is log time of a test clock that was moved.
@@ -204,31 +214,31 @@ type FormatRaised struct {
 
 // MatcherRaised is the version of the name matcher from then on.
 type MatcherRaised struct {
-	Version uint16 `leaf:"matcherVersion"`
+	Version uint16 `leaf:"matcherVersion" event:"1"`
 }
 
 // ListStaged is a list that may be activated.
 type ListStaged struct {
-	Digest  [32]byte `leaf:"listDigest"`
-	Entries uint32   `leaf:"entries"`
+	Digest  [32]byte `leaf:"listDigest" event:"1"`
+	Entries uint32   `leaf:"entries" event:"4"`
 }
 
 // ListActivated is the list that verdicts are judged with from then on.
 type ListActivated struct {
-	Digest   [32]byte    `leaf:"listDigest"`
-	Previous *[32]byte   `leaf:"previousDigest,omitempty"` // nil: there was none.
-	Version  uint64      `leaf:"listVersion"`
-	Entries  uint32      `leaf:"entries"`
-	SyncedAt engine.Time `leaf:"syncedAt"`
+	Digest   [32]byte    `leaf:"listDigest" event:"1"`
+	Previous *[32]byte   `leaf:"previousDigest,omitempty" event:"2"` // nil: there was none.
+	Version  uint64      `leaf:"listVersion" event:"3"`
+	Entries  uint32      `leaf:"entries" event:"4"`
+	SyncedAt engine.Time `leaf:"syncedAt" event:"5"`
 	Sample   bool        `leaf:"sample"`
 	Forced   bool        `leaf:"forced"`
 }
 
 // ListSynced is a list that was found current.
 type ListSynced struct {
-	Digest   [32]byte    `leaf:"listDigest"`
-	Version  uint64      `leaf:"listVersion"`
-	SyncedAt engine.Time `leaf:"syncedAt"`
+	Digest   [32]byte    `leaf:"listDigest" event:"1"`
+	Version  uint64      `leaf:"listVersion" event:"3"`
+	SyncedAt engine.Time `leaf:"syncedAt" event:"5"`
 }
 
 // ClusterCreated is a cluster's first leaf.
@@ -246,163 +256,77 @@ type MemberRemoved struct {
 
 // Resealed counts the values that were sealed anew.
 type Resealed struct {
-	Values uint32 `leaf:"values"`
+	Values uint32 `leaf:"values" doc:"so many were sealed anew under another cluster secret"`
 }
 
 // LogKeyRotated says from which size of the tree the log's new keys sign.
 type LogKeyRotated struct {
-	FromTreeSize uint64 `leaf:"fromTreeSize"`
+	FromTreeSize uint64 `leaf:"fromTreeSize" doc:"from which on the new keys sign"`
 }
 
 // Restored is the first leaf of a restored backup's epoch.
 type Restored struct {
 	Lineage string `leaf:"lineage"`
 	Backup  string `leaf:"backup"`
-	Epoch   uint64 `leaf:"epoch"`
+	Epoch   uint64 `leaf:"epoch" doc:"of which it is the first leaf"`
 }
 
 // Recovered is the first leaf after a lost majority was recovered.
 type Recovered struct {
-	Lineage string `leaf:"lineage"`
-	Epoch   uint64 `leaf:"epoch"`
-}
-
-// Credential is an agent's credential as it was issued: everything assigned that the signed
-// token holds, so that it can be minted again from the leaf alone.
-type Credential struct {
-	AgentID      string      `leaf:"agentId"`
-	CredentialID string      `leaf:"credentialId"`
-	Version      uint16      `leaf:"credentialVersion"`
-	IssuedAt     engine.Time `leaf:"issuedAt"`
-	ExpiresAt    engine.Time `leaf:"expiresAt"`
-	KID          string      `leaf:"kid"`
-	StatusPlace
-	OperatorID    string   `leaf:"operatorId"`
-	WalletMatched bool     `leaf:"walletMatched"`
-	NameMatched   bool     `leaf:"nameMatched"`
-	ParentAgentID string   `leaf:"parentAgentId,omitempty"` // This and the three below: of a delegate.
-	RootAgentID   string   `leaf:"rootAgentId,omitempty"`
-	Depth         uint8    `leaf:"depth,omitempty"`
-	Chain         []string `leaf:"chain,omitempty"` // Its ancestors, root first.
-	FleetID       string   `leaf:"fleetId,omitempty"`
-}
-
-// StatusPlace is where a credential's status is published.
-type StatusPlace struct {
-	StatusList  uint64 `leaf:"statusList"`
-	StatusIndex uint64 `leaf:"statusIndex"`
-}
-
-// Reissued is a credential that follows an earlier one of the agent.
-type Reissued struct {
-	Credential
-	Previous     string      `leaf:"previousStatus"`
-	Superseded   bool        `leaf:"superseded"`             // The earlier ones are good no longer.
-	OverlapUntil engine.Time `leaf:"overlapUntil,omitempty"` // Else they are good until then.
-}
-
-// UserCredential is a user's credential as it was issued.
-type UserCredential struct {
-	UserID       string      `leaf:"userId"`
-	CredentialID string      `leaf:"credentialId"`
-	Version      uint16      `leaf:"credentialVersion"`
-	IssuedAt     engine.Time `leaf:"issuedAt"`
-	ExpiresAt    engine.Time `leaf:"expiresAt"`
-	StoredUntil  engine.Time `leaf:"storedUntil"`
-	KID          string      `leaf:"kid"`
-	StatusPlace
-	NameMatched bool `leaf:"nameMatched"`
-}
-
-// AgentChanged is the revision of an agent's settings from then on.
-type AgentChanged struct {
-	AgentID string `leaf:"agentId"`
-	Rev     uint64 `leaf:"rev"`
-}
-
-// FleetChanged is the revision of a fleet from then on.
-type FleetChanged struct {
-	FleetID string `leaf:"fleetId"`
-	Rev     uint64 `leaf:"rev"`
-}
-
-// CredentialDue is a credential that ends or has ended.
-type CredentialDue struct {
-	Version   uint16      `leaf:"credentialVersion"`
-	ExpiresAt engine.Time `leaf:"expiresAt"`
-	AgentID   string      `leaf:"agentId"`
-}
-
-// AttestationDue is an attestation that ends or has ended.
-type AttestationDue struct {
-	AttestedAt engine.Time `leaf:"attestedAt"`
-	ValidUntil engine.Time `leaf:"validUntil"`
-	AgentID    string      `leaf:"agentId"`
-}
-
-// OwnershipDue is a transfer that took effect.
-type OwnershipDue struct {
-	EffectiveAt engine.Time `leaf:"effectiveAt"`
-	AgentID     string      `leaf:"agentId"`
+	Lineage string `leaf:"lineage" doc:"the edge says what was decided, by whom, and from where on records may be lost"`
+	Epoch   uint64 `leaf:"epoch" doc:"of which it is the first leaf; where 64 epochs have begun or their numbers are used up, of the one before"`
 }
 
 // ListDue is an active list that is older than the policy has it.
 type ListDue struct {
-	Version  uint64      `leaf:"listVersion"`
-	SyncedAt engine.Time `leaf:"syncedAt"`
+	Version  uint64      `leaf:"listVersion" event:"3"`
+	SyncedAt engine.Time `leaf:"syncedAt" event:"5"`
 }
 
 // KeyDue is an API key that ends.
 type KeyDue struct {
-	KeyChanged
-	ExpiresAt engine.Time `leaf:"expiresAt"`
+	Key
+	ExpiresAt engine.Time `leaf:"expiresAt" event:"3"`
 }
 
 // PairDue is a cleared pair whose time is over.
 type PairDue struct {
-	PairChanged
-	ExpiredAt engine.Time `leaf:"expiredAt"`
-}
-
-// UserErased is a user whose record is gone.
-type UserErased struct {
-	UserID            string      `leaf:"userId"`
-	OperatorLegalName string      `leaf:"operatorLegalName,omitempty"`
-	StoredUntil       engine.Time `leaf:"storedUntil"`
+	Pair
+	ExpiredAt engine.Time `leaf:"expiredAt" event:"3"`
 }
 
 // Subject is the payment or the party that an alert or a hit is about; nothing is set where
 // it is about the list itself.
 type Subject struct {
-	UserID       string  `leaf:"userId,omitempty"`
-	OperatorID   string  `leaf:"operatorId,omitempty"`
-	AgentID      string  `leaf:"agentId,omitempty"` // Of a listed operator too: whose payment told.
-	TxnID        string  `leaf:"txnId,omitempty"`
+	UserID       string  `leaf:"userId,omitempty" event:"7"`
+	OperatorID   string  `leaf:"operatorId,omitempty" event:"8"`
+	AgentID      string  `leaf:"agentId,omitempty" event:"6"` // Of a listed operator too: whose payment told.
+	TxnID        string  `leaf:"txnId,omitempty" event:"5"`
 	ScreenedLeaf *uint64 `leaf:"screenedLeaf,omitempty"`
 }
 
 // AlertOpened is an alert for a person.
 type AlertOpened struct {
-	Alert       string `leaf:"alert"`
-	AlertID     string `leaf:"alertId"`
-	ListVersion uint64 `leaf:"listVersion,omitempty"` // The list that is the reason.
+	Alert       string `leaf:"alert" event:"1" doc:"its kind"`
+	AlertID     string `leaf:"alertId" event:"2"`
+	ListVersion uint64 `leaf:"listVersion,omitempty" event:"3" doc:"the list that is the reason"`
 	Subject
-	SettledLeaf uint64      `leaf:"settledLeaf,omitempty"` // Of a settle.
-	Amount      *engine.USD `leaf:"amountUSDC,omitempty"`  // Of a settle, or of a payment that a run found.
-	Entries     uint32      `leaf:"entries,omitempty"`     // Of a list: how many were put aside.
-	HitLeaf     uint64      `leaf:"hitLeaf,omitempty"`     // Of a run.
+	SettledLeaf uint64      `leaf:"settledLeaf,omitempty" doc:"of a settle"`
+	Amount      *engine.USD `leaf:"amountUSDC,omitempty" event:"9"` // Of a settle, or of a payment that a run found.
+	Entries     uint32      `leaf:"entries,omitempty" event:"10" doc:"of a list: how many were put aside"`
+	HitLeaf     uint64      `leaf:"hitLeaf,omitempty" doc:"of a run"`
 }
 
 // RetroHit is a payment or a party that a run found.
 type RetroHit struct {
 	Run
 	Subject
-	Verdict    string       `leaf:"verdict,omitempty"` // This and the two below: of a payment.
+	Verdict    string       `leaf:"verdict,omitempty" doc:"this and the two behind it: of a payment"`
 	ScreenedAt *engine.Time `leaf:"screenedAt,omitempty"`
-	Amount     *engine.USD  `leaf:"amountUSDC,omitempty"`
-	Entries    []uint32     `leaf:"entries"`
+	Amount     *engine.USD  `leaf:"amountUSDC,omitempty" event:"9"`
+	Entries    []uint32     `leaf:"entries" event:"10"`
 	Wallet     bool         `leaf:"wallet"`
-	Listed     bool         `leaf:"listed"` // By name or wallet: not only alike.
+	Listed     bool         `leaf:"listed" doc:"by name or wallet, not only alike"`
 }
 
 // RetroSuspension is what Apply says, in an edge's place, of a party that it suspends for a hit.
@@ -413,91 +337,3 @@ type RetroSuspension struct {
 
 // Note is a leaf that says only what an edge sent.
 type Note struct{}
-
-// EventKind is a kind of event and its struct.
-type EventKind struct {
-	Name  string // Of what is due (KindDue) with its type behind a colon.
-	Event any
-}
-
-// Events is the registry of kinds.
-var Events = []EventKind{
-	{"agent.registered", Credential{}},
-	{"delegate.created", Credential{}},
-	{"agent.reissued", Reissued{}},
-	{"agent.refused", Note{}},
-	{"agent.settings", AgentChanged{}},
-	{"agent.whitelist", AgentChanged{}},
-	{"agent.model_changed", AgentChanged{}},
-	{"fleet.updated", FleetChanged{}},
-	{"fleet.whitelist", FleetChanged{}},
-	{"user.registered", UserCredential{}},
-	{"user.reissued", UserCredential{}},
-	{"user.refused", Note{}},
-	{KindAlertOpened, AlertOpened{}},
-	{KindRetroHit, RetroHit{}},
-	{KindDue + ":" + DueAgentExpiring.String(), CredentialDue{}},
-	{KindDue + ":" + DueAgentExpired.String(), CredentialDue{}},
-	{KindDue + ":" + DueAttestationExpiring.String(), AttestationDue{}},
-	{KindDue + ":" + DueAttestationStale.String(), AttestationDue{}},
-	{KindDue + ":" + DueOwnership.String(), OwnershipDue{}},
-	{KindDue + ":" + DueListStale.String(), ListDue{}},
-	{KindDue + ":" + DueSigningKey.String(), SigningKeyChanged{}},
-	{KindDue + ":" + DueAPIKey.String(), KeyDue{}},
-	{KindDue + ":" + DueCleared.String(), PairDue{}},
-	{KindDue + ":" + DueUserErased.String(), UserErased{}},
-	{KindHoldSettled, Settled{}},
-	{KindHoldReleased, Payment{}},
-	{KindDue + ":" + DueHold.String(), HoldExpired{}},
-	{KindDue + ":" + DueProposal.String(), Withdrawn{}},
-	{KindDue + ":" + DueReviewSLA.String(), ReviewDue{}},
-	{KindDue + ":" + DueSAR.String(), ReviewDue{}},
-	{KindDispositioned, Dispositioned{}},
-	{KindProposed, Proposed{}},
-	{KindWithdrawn, Withdrawn{}},
-	{"review.claimed", Claimed{}},
-	{"review.released", Claimed{}},
-	{"review.assigned", Claimed{}},
-	{KindCommented, Claimed{}},
-	{KindSARMoved, SARMoved{}},
-	{"agent.revoked", StatusChanged{}},
-	{"agent.suspended", StatusChanged{}},
-	{"agent.reinstated", StatusChanged{}},
-	{"user.revoked", StatusChanged{}},
-	{"user.suspended", StatusChanged{}},
-	{"user.reinstated", StatusChanged{}},
-	{"operator.suspended", StatusChanged{}},
-	{"operator.reinstated", StatusChanged{}},
-	{"ownership.flagged", Ownership{}},
-	{"ownership.cancelled", Ownership{}},
-	{"attestation.recorded", Attested{}},
-	{"policy.activated", PolicyChanged{}},
-	{"policy.whitelist", PolicyChanged{}},
-	{"key.created", KeyChanged{}},
-	{"key.rotated", KeyChanged{}},
-	{"key.revoked", KeyChanged{}},
-	{"signing_key.added", SigningKeyChanged{}},
-	{"signing_key.revoked", SigningKeyChanged{}},
-	{"cleared.added", PairChanged{}},
-	{"cleared.removed", PairChanged{}},
-	{"clock.advanced", ClockAdvanced{}},
-	{"format.raised", FormatRaised{}},
-	{"matcher.raised", MatcherRaised{}},
-	{"fleet.created", FleetCreated{}},
-	{"fleet.assigned", FleetAssigned{}},
-	{"fleet.removed", FleetAssigned{}},
-	{KindWebhook, WebhookChanged{}},
-	{KindDeadLetter, DeadLetter{}},
-	{KindAcknowledged, Acknowledged{}},
-	{KindRetroBegun, RetroBegun{}},
-	{KindRetroEnded, RetroEnded{}},
-	{"list.staged", ListStaged{}},
-	{"list.activated", ListActivated{}},
-	{"list.synced", ListSynced{}},
-	{"cluster.created", ClusterCreated{}},
-	{"cluster.member_removed", MemberRemoved{}},
-	{KindResealed, Resealed{}},
-	{"log.key_rotated", LogKeyRotated{}},
-	{KindClusterLineage, Restored{}},
-	{"cluster.recovered", Recovered{}},
-}

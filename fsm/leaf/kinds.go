@@ -9,6 +9,9 @@ import (
 // Kinds of event leaves about payments, the desk and time. Those that no release writes
 // yet are marked; docs/FORMATS.md has their members.
 const (
+	KindScreen  = "screen"  // A record of FormScreen.
+	KindProfile = "profile" // A record of FormProfile.
+
 	KindHoldSettled  = "hold.settled"
 	KindHoldReleased = "hold.released"
 
@@ -20,6 +23,9 @@ const (
 	KindDue = "due"
 
 	KindDispositioned = "review.dispositioned"
+	KindClaimed       = "review.claimed"
+	KindReleased      = "review.released"
+	KindAssigned      = "review.assigned"
 	KindCommented     = "review.commented"
 	KindProposed      = "review.proposed"
 	KindWithdrawn     = "review.withdrawn" // Taken back by a person; what lapses is due.
@@ -34,6 +40,19 @@ const (
 
 	KindResealed = "cluster.resealed" // So many values are sealed under another cluster secret.
 )
+
+// Words of an officer's answer to a review. Names are for ever.
+const (
+	WordApproved    = "APPROVED"
+	WordRejected    = "REJECTED"
+	WordEscalateSAR = "ESCALATE_SAR"
+)
+
+// Dispositions are wire's numbers of these words.
+var Dispositions = map[string]uint8{WordApproved: wire.Approved, WordRejected: wire.Rejected, WordEscalateSAR: wire.EscalateSAR}
+
+// Escalates reports whether a disposition tells of suspicion.
+func (d *Dispositioned) Escalates() bool { return d.Disposition == WordEscalateSAR }
 
 // Due numbers what falls due. Numbers and names are for ever.
 type Due uint8

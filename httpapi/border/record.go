@@ -10,6 +10,7 @@ import (
 	"railguard/audit/merkle"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/leafjson"
 	"railguard/strictjson"
 )
@@ -85,21 +86,29 @@ var (
 	recordInner = leafjson.Select("triggered", "shadow", "matches", "matchesTruncated", "evidence") // Behind the wall.
 )
 
+// What is shown of a disposition on both sides of the wall, of a proposal and of a comment.
+var (
+	outerMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedAt", "sarEscalated")
+	innerMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
+		"overLimitApproved", "notHeld", "recheck")
+	proposalMembers = leaf.Select([]string{leaf.KindProposed}, "lapsesAt", "notes")
+	commentMembers  = leaf.Select([]string{leaf.KindCommented}, "eventId", "time", "comment", "by", "actorKeyId")
+)
+
 // WriteRecord writes a screening record as the caller may see it, from the leaf itself.
 func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposition) error {
 	x := l.Record
 	if err := recordMembers.Append(x, m); err != nil {
 		return err
 	}
-	if d.Present && !c.Key.SeesAll() && d.Leaf.Text("disposition") == "ESCALATE_SAR" {
+	if d.Present && !c.Key.SeesAll() && d.Said.Escalates() {
 		d = &edge.Disposition{} // As if it had none yet.
 	}
 	masked := c.Judge.Terms.Masked(c.Asked.Caller, l)
 	if d.Present && masked {
-		d.Leaf.CopyTo(m, "disposition", "reviewedAt", "sarEscalated")
+		d.Leaf.CopyTo(m, outerMembers...)
 	} else if d.Present {
-		d.Leaf.CopyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
-			"overLimitApproved", "notHeld", "recheck")
+		d.Leaf.CopyTo(m, innerMembers...)
 		if d.Proposed != nil {
 			m.Object("confirms", ProposalMembers(d.Proposed))
 		}
@@ -123,7 +132,7 @@ func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Dispo
 	if c.Key.SeesAll() && len(d.Comments) > 0 {
 		items := make([]strictjson.Members, len(d.Comments))
 		for i := range d.Comments {
-			d.Comments[i].CopyTo(&items[i], "eventId", "time", "comment", "by", "actorKeyId")
+			d.Comments[i].CopyTo(&items[i], commentMembers...)
 		}
 		m.List("comments", items)
 	}
@@ -140,11 +149,15 @@ func writeProposed(m *strictjson.Members, proposal *edge.Leaf) {
 }
 
 func ProposalMembers(proposal *edge.Leaf) (inner strictjson.Members) {
-	proposal.CopyTo(&inner, "disposition")
-	inner.Text("by", proposal.Text("reviewedBy"))
-	inner.Text("byKey", proposal.Text("reviewedByKey"))
+	var said leaf.Proposed
+	if err := leaf.ReadInto(proposal.Data, &said); err != nil {
+		panic("BUG: a proposal that cannot be read: " + err.Error())
+	}
+	inner.Text("disposition", said.Disposition)
+	inner.Text("by", said.ReviewedBy)
+	inner.Text("byKey", said.ReviewedByKey)
 	inner.Raw("at", proposal.Raw("time"))
-	proposal.CopyTo(&inner, "lapsesAt", "notes")
+	proposal.CopyTo(&inner, proposalMembers...)
 	return inner
 }
 
@@ -208,4 +221,5 @@ func CSVCell(text string) string {
 }
 
 // PaymentMembers are what an event about a payment says of it.
-var PaymentMembers = []string{"state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "railRef", "reason", "expiredAt", "eventId", "time"}
+var PaymentMembers = leaf.Select([]string{leaf.KindHoldSettled, leaf.KindDue + ":" + leaf.DueHold.String()},
+	"state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "railRef", "reason", "expiredAt", "eventId", "time")

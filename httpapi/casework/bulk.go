@@ -8,6 +8,7 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/strictjson"
@@ -204,14 +205,17 @@ func bulkReview(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	return b.answer("txnId", func(m *strictjson.Members, l *edge.Leaf) {
-		if l.Kind() != "review.dispositioned" {
+		if l.Kind() != leaf.KindDispositioned {
 			m.Null("disposition")
 			m.Object("proposed", border.ProposalMembers(l))
 			return
 		}
-		l.CopyTo(m, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "overLimitApproved", "notHeld", "recheck")
+		l.CopyTo(m, bulkMembers...)
 	})
 }
+
+// bulkMembers are shown of each disposition of many.
+var bulkMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "overLimitApproved", "notHeld", "recheck")
 
 // bulkAcknowledge is POST /v1/alerts/acknowledge {"alertIds","by","reason"}.
 func bulkAcknowledge(c *border.Request) (border.Answer, error) {

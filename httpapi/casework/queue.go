@@ -334,8 +334,9 @@ func queueLeafMatch(c *border.Request, q *queueFilter, row *fsm.ReviewRow) (bool
 			return false, err
 		}
 		defer c.Judge.DropLeaf()
-		if (d.Text("disposition") == "ESCALATE_SAR") != (q.state == "escalated") {
-			return false, nil
+		view, err := edge.ReadDisposition(&d)
+		if err != nil || view.Said.Escalates() != (q.state == "escalated") {
+			return false, err
 		}
 	}
 	if q.text == "" {

@@ -7,6 +7,7 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/strictjson"
@@ -148,6 +149,9 @@ func queueRefused(r wire.Result) error {
 	return nil
 }
 
+// queueMembers are shown of an event of the queue besides whose the case is.
+var queueMembers = leaf.Select([]string{leaf.KindClaimed}, "leaseUntil", "comment", "by")
+
 // renderQueueEvent is the answer of the queue's verbs: the event, and the record
 // it speaks of.
 func renderQueueEvent(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
@@ -157,17 +161,13 @@ func renderQueueEvent(c *border.Request, l *edge.Leaf, m *strictjson.Members) er
 	if l.Has("assignee") {
 		m.TextOrNull("assignee", l.Text("assignee"))
 	}
-	l.CopyTo(m, "leaseUntil", "comment", "by")
-	data, err := c.Records().Leaf(c.Context(), l.Number("reviewedLeaf"))
-	if err != nil {
-		return edge.LeafError(err)
-	}
-	reviewed, err := c.Judge.OpenLeaf(l.Number("reviewedLeaf"), data)
+	l.CopyTo(m, queueMembers...)
+	record, err := reviewed(c, l)
 	if err != nil {
 		return err
 	}
 	var item strictjson.Members
-	reviewed.CopyTo(&item, "txnId", "verdict", "rule", "reason", "agentId", "agentName", "operatorLegalName", "screenedAt", "_request")
+	record.CopyTo(&item, "txnId", "verdict", "rule", "reason", "agentId", "agentName", "operatorLegalName", "screenedAt", "_request")
 	m.Object("item", item)
 	return nil
 }

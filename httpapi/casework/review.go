@@ -19,9 +19,9 @@ func Table() border.Room {
 	return border.Room{
 		Public: border.ConcatRoutes(reviewRoutes(), queueRoutes(), alertRoutes(), sarRoutes(), activityRoutes()),
 		Renderers: map[string]border.Renderer{
-			"review.dispositioned": renderDisposition, "review.proposed": renderProposal, "review.withdrawn": renderProposal,
-			"review.claimed": renderQueueEvent, "review.released": renderQueueEvent, "review.assigned": renderQueueEvent, "review.commented": renderQueueEvent,
-			"alert.acknowledged": renderAcknowledged, "sar.moved": renderSARMoved,
+			leaf.KindDispositioned: renderDisposition, leaf.KindProposed: renderProposal, leaf.KindWithdrawn: renderProposal,
+			leaf.KindClaimed: renderQueueEvent, leaf.KindReleased: renderQueueEvent, leaf.KindAssigned: renderQueueEvent, leaf.KindCommented: renderQueueEvent,
+			leaf.KindAcknowledged: renderAcknowledged, leaf.KindSARMoved: renderSARMoved,
 		},
 	}
 }
@@ -33,8 +33,8 @@ func reviewRoutes() []border.Route {
 	}
 }
 
-// dispositions are the three words of specification 4.7; case matters (T116).
-var dispositions = map[string]uint8{"APPROVED": wire.Approved, "REJECTED": wire.Rejected, "ESCALATE_SAR": wire.EscalateSAR}
+// standingMembers are shown of a disposition that stands in the way of another.
+var standingMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "sarEscalated")
 
 // reviewRequest is the body of a review.
 type reviewRequest struct {
@@ -78,7 +78,7 @@ func reviewable(l *edge.Leaf) error {
 func readReviewRequest(c *border.Request, f *strictjson.Fields) (reviewRequest, error) {
 	request := reviewRequest{reviewedBy: f.RequiredName("reviewedBy"), notes: f.Text("notes", engine.TextMax)}
 	word := f.Text("disposition", engine.FieldMax)
-	disposition, known := dispositions[word]
+	disposition, known := leaf.Dispositions[word]
 	if request.disposition = disposition; !known {
 		e := border.NewError(http.StatusUnprocessableEntity, "invalid_disposition", "disposition must be APPROVED, REJECTED or ESCALATE_SAR")
 		e.Param = "disposition"
@@ -201,7 +201,7 @@ func standingDisposition(c *border.Request, l *edge.Leaf, index uint64) (state s
 	if err != nil {
 		return state, err
 	}
-	d.CopyTo(&state, "disposition", "reviewedBy", "reviewedAt", "sarEscalated")
+	d.CopyTo(&state, standingMembers...)
 	return state, nil
 }
 
@@ -226,7 +226,11 @@ func renderDisposition(c *border.Request, d *edge.Leaf, m *strictjson.Members) e
 	if err != nil {
 		return err
 	}
-	if err := c.WriteRecord(m, &l, &edge.Disposition{Leaf: *d, Present: true}); err != nil {
+	view, err := edge.ReadDisposition(d)
+	if err != nil {
+		return err
+	}
+	if err := c.WriteRecord(m, &l, view); err != nil {
 		return err
 	}
 	m.Raw("ruleTriggered", l.Raw("rule"))

@@ -7,6 +7,7 @@ import (
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/strictjson"
@@ -205,12 +206,19 @@ func sarRefused(c *border.Request, r wire.Result) error {
 	return nil
 }
 
+// movedMembers are shown of a step of a report, besides the state that it led to.
+var movedMembers = leaf.Select([]string{leaf.KindSARMoved}, "from", "dueAt", "by", "reason", "bsaId", "eventId")
+
 // renderSARMoved answers with what the step made of the report.
 func renderSARMoved(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
-	c.TxnID = l.Text("txnId")
-	l.CopyTo(m, "txnId")
-	m.Text("state", l.Text("to"))
-	l.CopyTo(m, "from", "dueAt", "by", "reason", "bsaId", "eventId")
+	var moved leaf.SARMoved
+	if err := leaf.ReadInto(l.Data, &moved); err != nil {
+		return err
+	}
+	c.TxnID = moved.TxnID
+	m.Text("txnId", moved.TxnID)
+	m.Text("state", moved.To)
+	l.CopyTo(m, movedMembers...)
 	m.Raw("movedAt", l.Raw("time"))
 	return nil
 }

@@ -62,7 +62,7 @@ type recordQuery struct {
 }
 
 // dispositionFilters are the values of ?disposition=.
-var dispositionFilters = []string{"APPROVED", "REJECTED", "ESCALATE_SAR", "none"}
+var dispositionFilters = []string{leaf.WordApproved, leaf.WordRejected, leaf.WordEscalateSAR, "none"}
 
 // listRecords is GET /v1/audit. One call looks at a bounded number of leaves and
 // gives a cursor even with a short page, so that no query can hold a node.
@@ -169,7 +169,7 @@ func dispositionIs(c *border.Request, want string, l *edge.Leaf) bool {
 	}
 	defer c.Judge.DropLeaf()
 	have := d.Text("disposition")
-	if have == "ESCALATE_SAR" && !c.Key.SeesAll() {
+	if have == leaf.WordEscalateSAR && !c.Key.SeesAll() {
 		have = "none"
 	}
 	return have == want
@@ -183,10 +183,13 @@ func recordItem(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 		if err != nil {
 			return edge.LeafError(err)
 		}
-		if view.Leaf, err = c.Judge.OpenLeaf(later, data); err != nil {
+		opened, err := c.Judge.OpenLeaf(later, data)
+		if err != nil {
 			return err
 		}
-		view.Present = true
+		if view, err = edge.ReadDisposition(&opened); err != nil {
+			return err
+		}
 	}
 	if err := edge.LoadPayment(&c.Judge, l, view); err != nil {
 		return err

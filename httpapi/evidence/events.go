@@ -299,5 +299,5 @@ func awaitDisposition(c *border.Request, l *edge.Leaf, had *edge.Disposition) (*
 
 // shown reports whether the caller may know that there is a disposition.
 func shown(c *border.Request, d *edge.Disposition) bool {
-	return d.Present && (c.Key.SeesAll() || d.Leaf.Text("disposition") != "ESCALATE_SAR")
+	return d.Present && (c.Key.SeesAll() || !d.Said.Escalates())
 }

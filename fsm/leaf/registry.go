@@ -1,0 +1,148 @@
+package leaf
+
+import "slices"
+
+// Kind is what every reader of leaves knows of one kind.
+type Kind struct {
+	Name       string   // Of what is due: KindDue with its type behind a colon.
+	Members    any      // Its struct; nil of a record with a form of its own.
+	Audience   Audience // Who may know of its events.
+	Events     []string // Types of the events that may come of its leaf, in the order of their numbers.
+	Silent     string   // Why no event comes of it; "" where one does.
+	Unanswered string   // Why no call is answered with its leaf; "": a room of httpapi renders it.
+}
+
+// Audience says who may know of an event.
+type Audience uint8
+
+// The audiences.
+const (
+	OfPayment     Audience = iota + 1 // Who may read the payment's record.
+	OfDesk                            // Of those, who stand on the inner side of the wall.
+	OfParty                           // Who may read the agent, fleet, user or operator.
+	OfInstitution                     // Keys without an operator's scope.
+	OfAlerts                          // Of those, who stand on the inner side of the wall.
+)
+
+// Why no call is answered with a leaf.
+const (
+	byTime    = "log time wrote it"
+	byCluster = "the cluster wrote it"
+	byAnother = "the leaf of another kind brought it about"
+	bySecret  = "the answer shows a secret, which no leaf may hold"
+	byRefusal = "the call was refused"
+)
+
+// own is the one event that has the name of its kind.
+func own(audience Audience, name string, members any, types ...string) Kind {
+	return Kind{Name: name, Members: members, Audience: audience, Events: append([]string{name}, types...)}
+}
+
+// unanswered is a kind with which no call is answered.
+func unanswered(why string, kind Kind) Kind {
+	kind.Unanswered = why
+	return kind
+}
+
+// due is what log time alone brought about.
+func due(audience Audience, what Due, members any) Kind {
+	return Kind{Name: KindDue + ":" + what.String(), Members: members, Audience: audience, Events: []string{what.String()}, Unanswered: byTime}
+}
+
+// silent is a kind that no event comes of.
+func silent(name string, members any, why, unanswered string) Kind {
+	return Kind{Name: name, Members: members, Silent: why, Unanswered: unanswered}
+}
+
+// Kinds is the registry of kinds: what Apply writes, and what events, the rooms of httpapi,
+// the examiner and docs/FORMATS.md make of it.
+var Kinds = []Kind{
+	{Name: KindScreen, Audience: OfPayment, Events: []string{"screen.proceed", "screen.review", "screen.block", "screen.unknown", "fleet.limit_80", "fleet.limit_100"}},
+	silent(KindProfile, nil, "the records that name it have events", byAnother),
+	own(OfPayment, KindHoldSettled, Settled{}, "hold.late", "hold.over_limit"),
+	own(OfPayment, KindHoldReleased, Payment{}),
+	due(OfPayment, DueHold, HoldExpired{}),
+	own(OfPayment, KindDispositioned, Dispositioned{}, "review.escalated", "sar.opened"),
+	own(OfDesk, KindProposed, Proposed{}),
+	own(OfDesk, KindWithdrawn, Withdrawn{}),
+	due(OfDesk, DueProposal, Withdrawn{}),
+	due(OfDesk, DueReviewSLA, ReviewDue{}),
+	own(OfDesk, KindClaimed, Claimed{}),
+	own(OfDesk, KindReleased, Claimed{}),
+	own(OfDesk, KindAssigned, Claimed{}),
+	own(OfDesk, KindCommented, Claimed{}),
+	own(OfDesk, KindSARMoved, SARMoved{}, "sar.filed"),
+	due(OfDesk, DueSAR, ReviewDue{}),
+	unanswered(byAnother, own(OfAlerts, KindAlertOpened, AlertOpened{})),
+	own(OfAlerts, KindAcknowledged, Acknowledged{}),
+	own(OfInstitution, KindRetroBegun, RetroBegun{}),
+	unanswered(byCluster, own(OfAlerts, KindRetroHit, RetroHit{})),
+	unanswered(byCluster, own(OfInstitution, KindRetroEnded, RetroEnded{})),
+	own(OfParty, "agent.registered", Credential{}, "agent.registered_with_match"),
+	{Name: "delegate.created", Members: Credential{}, Audience: OfParty, Events: []string{"agent.registered", "agent.registered_with_match"}},
+	own(OfParty, "agent.reissued", Reissued{}),
+	silent("agent.refused", Note{}, "nothing was registered", byRefusal),
+	own(OfParty, "agent.revoked", StatusChanged{}),
+	own(OfParty, "agent.suspended", StatusChanged{}),
+	own(OfParty, "agent.reinstated", StatusChanged{}),
+	own(OfParty, "agent.settings", AgentChanged{}),
+	own(OfParty, "agent.whitelist", AgentChanged{}),
+	own(OfParty, "agent.model_changed", AgentChanged{}),
+	due(OfParty, DueAgentExpiring, CredentialDue{}),
+	due(OfParty, DueAgentExpired, CredentialDue{}),
+	{Name: "ownership.flagged", Members: Ownership{}, Audience: OfParty, Events: []string{"agent.ownership_flagged"}},
+	{Name: "ownership.cancelled", Members: Ownership{}, Audience: OfParty, Events: []string{"agent.ownership_cancelled"}},
+	due(OfParty, DueOwnership, OwnershipDue{}),
+	own(OfParty, "attestation.recorded", Attested{}),
+	due(OfParty, DueAttestationExpiring, AttestationDue{}),
+	due(OfParty, DueAttestationStale, AttestationDue{}),
+	own(OfParty, "user.registered", UserCredential{}),
+	own(OfParty, "user.reissued", UserCredential{}),
+	silent("user.refused", Note{}, "nothing was registered", byRefusal),
+	own(OfParty, "user.revoked", StatusChanged{}),
+	own(OfParty, "user.suspended", StatusChanged{}),
+	own(OfParty, "user.reinstated", StatusChanged{}),
+	due(OfParty, DueUserErased, UserErased{}),
+	own(OfParty, "operator.suspended", StatusChanged{}),
+	own(OfParty, "operator.reinstated", StatusChanged{}),
+	own(OfParty, "fleet.created", FleetCreated{}),
+	own(OfParty, "fleet.updated", FleetChanged{}),
+	own(OfParty, "fleet.whitelist", FleetChanged{}),
+	own(OfParty, "fleet.assigned", FleetAssigned{}),
+	own(OfParty, "fleet.removed", FleetAssigned{}),
+	own(OfInstitution, "policy.activated", PolicyChanged{}),
+	own(OfInstitution, "policy.whitelist", PolicyChanged{}),
+	own(OfInstitution, "list.staged", ListStaged{}),
+	own(OfInstitution, "list.activated", ListActivated{}),
+	own(OfInstitution, "list.synced", ListSynced{}),
+	due(OfInstitution, DueListStale, ListDue{}),
+	own(OfInstitution, "matcher.raised", MatcherRaised{}),
+	own(OfInstitution, "format.raised", FormatRaised{}),
+	own(OfInstitution, "cleared.added", PairChanged{}),
+	own(OfInstitution, "cleared.removed", PairChanged{}),
+	due(OfInstitution, DueCleared, PairDue{}),
+	unanswered(bySecret, own(OfInstitution, "key.created", KeyChanged{})),
+	unanswered(bySecret, own(OfInstitution, "key.rotated", KeyChanged{})),
+	unanswered("the answer is the list of keys", own(OfInstitution, "key.revoked", KeyChanged{})),
+	due(OfInstitution, DueAPIKey, KeyDue{}),
+	unanswered("the answer is the list of keys", own(OfInstitution, "signing_key.added", SigningKeyChanged{})),
+	unanswered("the answer is the list of keys", own(OfInstitution, "signing_key.revoked", SigningKeyChanged{})),
+	due(OfInstitution, DueSigningKey, SigningKeyChanged{}),
+	own(OfInstitution, KindWebhook, WebhookChanged{}),
+	unanswered(byCluster, own(OfInstitution, KindDeadLetter, DeadLetter{})),
+	silent("clock.advanced", ClockAdvanced{}, "only a development cluster has a clock to move", ""),
+	silent("cluster.created", ClusterCreated{}, "nobody has a key before it", byCluster),
+	silent("cluster.member_removed", MemberRemoved{}, "nodes are told of by metrics and the cluster's status", byCluster),
+	silent(KindResealed, Resealed{}, "no value changed, only the secret that seals it", "the answer counts what is still to be sealed"),
+	silent("log.key_rotated", LogKeyRotated{}, "checkpoints carry the new keys and their endorsement", byCluster),
+	silent(KindClusterLineage, Restored{}, "it stands in the history before whatever is told next", byCluster),
+	silent("cluster.recovered", Recovered{}, "it stands in the history before whatever is told next", byCluster),
+}
+
+// Named returns the row of a kind; nil for one that this release does not know.
+func Named(kind string) *Kind {
+	if at := slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == kind }); at >= 0 {
+		return &Kinds[at]
+	}
+	return nil
+}

@@ -78,3 +78,14 @@ func (o *Operation) QueryNames() []string {
 	}
 	return names
 }
+
+// AnswerMembers are the names that the object of the first success may have; nil for an
+// open object, and for an answer that is no JSON.
+func (o *Operation) AnswerMembers() Members {
+	for _, answer := range o.Answers {
+		if answer.Of != nil && answer.Status/100 == 2 {
+			return membersOf(reflect.TypeOf(answer.Of))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package clients
+
+import (
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"railguard/client"
+	"railguard/httpapi/description"
+)
+
+// describedType is a type of the clients and where the API describes it: the bodies
+// ("<") and answers (">") that it stands for, each perhaps with a member in which it stands.
+type describedType struct {
+	name       string
+	goType     any    // nil: Go's client has no such type.
+	typescript string // "": TypeScript's client has none.
+	places     string
+	goLacks    string // Members that Go's type leaves out.
+	tsLacks    string // Members that TypeScript's type leaves out.
+}
+
+var describedTypes = []describedType{
+	{name: "Agent", goType: client.Agent{}, typescript: "Agent", places: "<POST /v1/agents/register", goLacks: "allowedCounterpartyTypes operatingHours velocity whitelist", tsLacks: "allowedCounterpartyTypes operatingHours velocity whitelist"},
+	{name: "SpendPolicy", goType: client.SpendPolicy{}, typescript: "SpendPolicy", places: "<POST /v1/agents/register spendPolicy"},
+	{name: "Delegate", goType: client.Delegate{}, typescript: "Delegate", places: "<POST /v1/delegates/create", goLacks: "agentFramework allowedCounterpartyTypes metadata operatingHours operatorLegalName underlyingModel velocity whitelist", tsLacks: "agentFramework allowedCounterpartyTypes metadata operatingHours operatorLegalName underlyingModel velocity whitelist"},
+	{name: "Registration", goType: client.Registration{}, typescript: "Registration", places: ">POST /v1/agents/register, >POST /v1/delegates/create", goLacks: "effectivePolicy effectiveVelocity operatorEIN rootAgentId", tsLacks: "depth effectivePolicy effectiveVelocity fleetId operatorEIN parentAgentId rootAgentId"},
+	{name: "Warning", goType: client.Warning{}, places: ">POST /v1/agents/register warnings", goLacks: "rule"},
+	{name: "Payment", goType: client.Payment{}, typescript: "Payment", places: "<POST /v1/screen", goLacks: "model", tsLacks: "model"},
+	{name: "HoldRequest", goType: client.HoldRequest{}, places: "<POST /v1/screen hold"},
+	{name: "Hold", goType: client.Hold{}, places: ">POST /v1/screen hold"},
+	{name: "Verdict", goType: client.Verdict{}, typescript: "Verdict", places: ">POST /v1/screen, >POST /v1/screen/batch results, >GET /v1/audit/{id}, >POST /v1/reviews/{id}", goLacks: "agentPrevious agentSequence agentType chain code comments confirms currentVersion details didYouMean docs error eventId evidence fleetId idempotencyKeyHash jti keyId lateSettlement latencyMs leafHash listDigest listVersion matcherVersion matches matchesTruncated message mixerVersion node notHeld ofacSource ofacStale outcome overLimitApproved param parties partiesUnavailable payment policyVersion profile proposed recheck replayed requestHash requestId requiredRole reviewedByKey ruleSet ruleTriggered sarEscalated shadow status traceId triggered tzVersion unchanged userId userJti userProfile version warnings", tsLacks: "_request agentName agentPrevious agentSequence agentType chain code comments confirms credentialStatus currentVersion details didYouMean docs error eventId evidence fleetId idempotencyKeyHash index jti keyId lateSettlement latencyMs leafHash listDigest listVersion matcherVersion matches matchesTruncated message mixerVersion node notHeld notes ofacSource ofacStale operatorLegalName outcome overLimitApproved param parties partiesUnavailable payment policyVersion profile proposed recheck requestHash requestId requiredRole reviewedAt reviewedByKey ruleSet ruleTriggered sarEscalated shadow status traceId triggered tzVersion unchanged userId userJti userProfile version warnings"},
+	{name: "DryRun", goType: client.DryRun{}, places: ">POST /v1/screen/dry-run, >GET /v1/audit/{id}", goLacks: "agentPrevious agentSequence agentType chain comments confirms dryRun evidence fleetId idempotencyKeyHash jti keyId lateSettlement leafHash listDigest listVersion matcherVersion matches matchesTruncated mixerVersion node notHeld notSimulated ofacSource ofacStale overLimitApproved parties partiesUnavailable payment policyVersion profile proposed recheck requestHash requestId reviewedByKey ruleSet sarEscalated shadow traceId tzVersion userId userJti userProfile version warnings"},
+	{name: "Transaction", goType: client.Transaction{}, typescript: "Transaction", places: ">POST /v1/transactions/{id}/settle, >POST /v1/transactions/{id}/release", goLacks: "railRef reason unchanged", tsLacks: "railRef reason time unchanged"},
+	{name: "Limits", goType: client.Limits{}, typescript: "Limits", places: ">GET /v1/agents/{id}/limits", goLacks: "ancestors asOfIndex fleet", tsLacks: "ancestors asOfIndex fleet"},
+	{name: "Attestation", goType: client.Attestation{}, places: ">POST /v1/agents/{id}/attest", goLacks: "attestedAt note recordExpiresAt"},
+	{name: "StatusChange", goType: client.StatusChange{}, typescript: "StatusChange", places: ">POST /v1/agents/{id}/suspend", goLacks: "actor agents operatorId operatorLegalName reason reasonCode unchanged userId", tsLacks: "actor agents changedAt operatorId operatorLegalName reason reasonCode unchanged userId"},
+	{name: "Health", goType: client.Health{}, places: ">GET /v1/health", goLacks: "draining index kv ofac quorum reviewQueueFull signingKey uptimeSeconds"},
+	{name: "Event", goType: client.Event{}, typescript: "Event", places: ">GET /v1/events data"},
+	{name: "EventPage", goType: client.EventPage{}, places: ">GET /v1/events", goLacks: "asOfIndex"},
+	{name: "Webhook", goType: client.Webhook{}, typescript: "Webhook", places: "<POST /v1/webhooks, >POST /v1/webhooks webhook", goLacks: "createdAt keyId off olderSecretUntil operator rev secret", tsLacks: "createdAt keyId off olderSecretUntil operator publicKeys rev state webhookId"},
+	{name: "WebhookChange", goType: client.WebhookChange{}, typescript: "WebhookChange", places: ">POST /v1/webhooks, >POST /v1/webhooks/{id}/redeliver", goLacks: "changedAt count eventId reason rev", tsLacks: "changedAt eventId reason rev"},
+	{name: "JWKS", goType: client.JWKS{}, typescript: "JWKS", places: ">GET /v1/.well-known/jwks.json"},
+	{name: "JWK", goType: client.JWK{}, typescript: "JWK", places: ">GET /v1/.well-known/jwks.json keys", tsLacks: "alg use"},
+}
+
+// TestTypesFollowTheDescription: a type of a client has no member that the API does not
+// describe, and each member that the API describes is one of the type's, or is named here
+// as left out. So a member that is added to the API, renamed or taken away fails here.
+func TestTypesFollowTheDescription(t *testing.T) {
+	source, err := os.ReadFile("../../client/typescript/railguard.ts")
+	require.NoError(t, err)
+	interfaces := readInterfaces(string(source))
+	for _, d := range describedTypes {
+		described := gatherDescribed(t, d.places)
+		if d.goType != nil {
+			compareMembers(t, "Go's "+d.name, membersOfStruct(reflect.TypeOf(d.goType)), described, d.goLacks)
+		}
+		if d.typescript != "" {
+			require.NotEmpty(t, interfaces[d.typescript], "railguard.ts has no interface %s", d.typescript)
+			compareMembers(t, "TypeScript's "+d.name, interfaces[d.typescript], described, d.tsLacks)
+		}
+	}
+}
+
+// gatherDescribed are the names of the members that the places describe.
+func gatherDescribed(t *testing.T, places string) []string {
+	all := map[string]bool{}
+	for place := range strings.SplitSeq(places, ", ") {
+		words := strings.Fields(place[1:])
+		operation := description.FindOperation(words[0], words[1])
+		require.NotNil(t, operation, place)
+		var names []string
+		if place[0] == '<' {
+			opened := strings.Join(append(words[2:], ""), ".") // "", or "hold.".
+			for _, field := range operation.BodyFields(words[2:]...) {
+				if name, inside := strings.CutPrefix(field.Name, opened); inside {
+					names = append(names, name)
+				}
+			}
+		} else {
+			members := operation.AnswerMembers()
+			for _, name := range words[2:] {
+				members = members[name]
+			}
+			names = slices.Collect(maps.Keys(members))
+		}
+		require.NotEmpty(t, names, place)
+		for _, name := range names {
+			all[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func compareMembers(t *testing.T, name string, members, described []string, lacks string) {
+	t.Helper()
+	left := strings.Fields(lacks)
+	for _, member := range members {
+		assert.Contains(t, described, member, "%s: the API describes no such member", name)
+		require.NotContains(t, left, member, "%s has what is said to be left out", name)
+	}
+	var missing []string
+	for _, member := range described {
+		if !slices.Contains(members, member) {
+			missing = append(missing, member)
+		}
+	}
+	slices.Sort(left)
+	assert.Equal(t, strings.Join(left, " "), strings.Join(missing, " "), "%s leaves out: add the members, or name them as left out", name)
+}
+
+// membersOfStruct are the names of a struct's JSON members; those of an embedded struct
+// stand in its place.
+func membersOfStruct(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if field.Anonymous {
+			names = append(names, membersOfStruct(field.Type)...)
+			continue
+		}
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+var (
+	interfaceText = regexp.MustCompile(`(?ms)^export interface (\w+) \{\n(.*?)^\}`)
+	interfaceLine = regexp.MustCompile(`(?m)^  (\w+)\??:`)
+)
+
+// readInterfaces are the members of the interfaces of a TypeScript source by their names.
+func readInterfaces(source string) map[string][]string {
+	interfaces := map[string][]string{}
+	for _, match := range interfaceText.FindAllStringSubmatch(source, -1) {
+		for _, member := range interfaceLine.FindAllStringSubmatch(match[2], -1) {
+			interfaces[match[1]] = append(interfaces[match[1]], member[1])
+		}
+	}
+	return interfaces
+}

@@ -44,6 +44,7 @@ func partsOf(t testing.TB, plain []byte) []plainPart {
 // A flipped byte in any part is refused with that part's name, also by who can encrypt:
 // the parts vouch for each other, not only the encryption for the file.
 func TestFlippedByteIsNamedByItsPart(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())
 	g.useSample()
@@ -164,6 +165,7 @@ func TestBackupEveryGoesOn(t *testing.T) {
 
 // What has expired since the backup is gone from the folder before any node starts on it.
 func TestRestoreErasesWhatHasExpired(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	const secretive = "Unrepeatable Lighthouse Chandlery"
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())
@@ -176,7 +178,7 @@ func TestRestoreErasesWhatHasExpired(t *testing.T) {
 	taken := n.takeBackup(t, file, 0)
 	restored := func(later time.Duration) (*backup.Restored, string) {
 		dir := t.TempDir()
-		r, err := backup.Restore([]string{file}, backupPassphrase, backup.Order{Dir: dir, ID: "n1", Now: time.Now().Add(later)})
+		r, err := backup.Restore([]string{file}, testBackupKeys, backup.Order{Dir: dir, ID: "n1", Now: time.Now().Add(later)})
 		require.NoError(t, err)
 		require.NoError(t, backup.ReadBack(r))
 		require.NoError(t, backup.HistoryHolds(r))

@@ -18,14 +18,22 @@ import (
 	"railguard/ofac"
 )
 
-var backupPassphrase = &backup.Keys{Passphrase: "the passphrase of these tests"}
+// testBackupKeys open and close the backups of these tests. A passphrase would cost each of
+// them a second of scrypt.
+var testBackupKeys = func() *backup.Keys {
+	key, err := newTestIdentity()
+	if err != nil {
+		panic(err)
+	}
+	return &backup.Keys{Recipients: []string{key.recipient}, Identities: []byte(key.identity)}
+}()
 
 // takeBackup takes one from a node, as the server streams it.
 func (n *groupNode) takeBackup(t testing.TB, path string, from uint64) *backup.Report {
 	t.Helper()
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(backup.Saver(n.node, n.dir)(context.Background(), in, from, 0)) }()
-	report, err := backup.Create(path, backupPassphrase, out)
+	report, err := backup.Create(path, testBackupKeys, out)
 	require.NoError(t, err)
 	return report
 }
@@ -42,6 +50,7 @@ func (n *groupNode) pay(t testing.TB, token string) (verdict, txn string) {
 // what was restored knows all of before it, nothing of after it, and gives out no id
 // that was given out.
 func TestBackupIsRestoredOntoEmptyMachines(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	g := newGroup(t)
 	g.form(ofac.Carried())
 	g.useSample()
@@ -64,7 +73,7 @@ func TestBackupIsRestoredOntoEmptyMachines(t *testing.T) {
 	require.NotZero(t, taken.From+uint64(len(taken.Lists)))
 	record := n.must(t, http.StatusOK, "GET", "/v1/audit/"+txns[0], "")
 	jwks := n.must(t, http.StatusOK, "GET", "/v1/.well-known/jwks.json", "")
-	again, err := backup.Verify(tail, backupPassphrase)
+	again, err := backup.Verify(tail, testBackupKeys)
 	require.NoError(t, err)
 	require.Equal(t, taken.Digest, again.Digest)
 
@@ -82,7 +91,7 @@ func TestBackupIsRestoredOntoEmptyMachines(t *testing.T) {
 		g.close(id)
 	}
 	g.dir = t.TempDir()
-	restored, err := backup.Restore([]string{full, tail}, backupPassphrase, backup.Order{Dir: filepath.Join(g.dir, "n1"), ID: "n1", Address: g.hosts["n1"], Now: time.Now()})
+	restored, err := backup.Restore([]string{full, tail}, testBackupKeys, backup.Order{Dir: filepath.Join(g.dir, "n1"), ID: "n1", Address: g.hosts["n1"], Now: time.Now()})
 	require.NoError(t, err)
 	require.Equal(t, taken.TreeHead, restored.Report.TreeHead)
 	require.Equal(t, uint16(1), restored.Epoch)
@@ -187,7 +196,7 @@ func leavesNothing(t *testing.T, n *groupNode, dir string) {
 		w := &limitedWriter{in, 20_000}
 		in.CloseWithError(backup.Saver(n.node, n.dir)(context.Background(), w, 0, 0))
 	}()
-	_, err := backup.Create(unended, backupPassphrase, out)
+	_, err := backup.Create(unended, testBackupKeys, out)
 	require.Error(t, err)
 	left, err := filepath.Glob(unended + "*")
 	require.NoError(t, err)
@@ -208,7 +217,7 @@ func unnamedUntilAgreed(t *testing.T, n *groupNode, dir string) {
 		_, _ = io.WriteString(w, `{"keys":[]}`)
 	}))
 	defer server.Close()
-	t.Setenv("RAILGUARD_BACKUP_PASSPHRASE", backupPassphrase.Passphrase)
+	t.Setenv("RAILGUARD_BACKUP_PASSPHRASE", "the passphrase of these tests")
 	_, _, err := run(t, "backup", "create", "--file", path, "--url", server.URL, "--key", groupKey, "--data", t.TempDir())
 	require.ErrorContains(t, err, "not the one that the server publishes")
 	require.False(t, named)

@@ -80,7 +80,7 @@ func (f *serveFlags) checkAll() error {
 		keyErr = usage("RAILGUARD_BOOTSTRAP_KEY: at least %d characters", bootstrapKeyMin)
 	}
 	_, secretErr := givenSecret(f)
-	_, _, otherErr := otherSecrets()
+	_, _, otherErr := readAcceptedSecrets()
 	var itself error
 	if f.bootstrapExpect > 0 && f.data != "" {
 		itself = f.namesItself()

@@ -58,6 +58,7 @@ func listFile(t testing.TB, day, companies, evm int, spoil func(string) string) 
 // A first list that is too small, a chain that loses its wallets, a family that is not
 // there, an entity that is malformed: over HTTP nothing of it passes unseen.
 func TestListsAreJudged(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())
 	n := g.nodes["n1"]

@@ -18,6 +18,7 @@ import (
 // nodes change at one record, and what was judged before is replayed with the version
 // that it was judged with, or said not to be.
 func TestMatcherUpgradeUnderLoad(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	const now, next = ofac.MatcherVersion, ofac.MatcherVersion + 1
 	g := newGroup(t)
 	g.form(ofac.Matchers{now})

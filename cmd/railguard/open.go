@@ -252,14 +252,14 @@ func (f *serveFlags) secrets() (secret []byte, also [][]byte, all *seal.Secrets,
 	if secret, err = clusterSecret(f); err != nil {
 		return nil, nil, nil, err
 	}
-	also, old, err := otherSecrets()
+	also, old, err := readAcceptedSecrets()
 	return secret, also, seal.NewSecrets(secret, slices.Concat(also, old)...), err
 }
 
-// otherSecrets are those that nodes are believed by, and that open what was sealed before:
-// while the cluster secret is exchanged on one node after the other; and those that open
-// alone, for as long as something is sealed under them.
-func otherSecrets() (also, old [][]byte, err error) {
+// readAcceptedSecrets returns the secrets that are accepted besides the current one: also
+// authenticates other nodes and decrypts, while the cluster secret is exchanged on one node
+// after the other; old only decrypts, for as long as something is sealed under it.
+func readAcceptedSecrets() (also, old [][]byte, err error) {
 	for i, name := range []string{"RAILGUARD_CLUSTER_SECRET_ALSO", "RAILGUARD_CLUSTER_SECRET_OLD"} {
 		text, err := secretOf(name)
 		if err != nil {

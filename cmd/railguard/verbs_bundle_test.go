@@ -60,6 +60,7 @@ func makeBundle(t *testing.T) (o *outsider, dir string) {
 
 // A bundle is proven file by file and decided again, without any server.
 func TestBundle(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	o, dir := makeBundle(t)
 	out := o.ask("verify", dir, "--keys", o.keys)
 	require.Contains(t, out, "PROVEN: export, complete from ")
@@ -96,6 +97,7 @@ func TestBundle(t *testing.T) {
 // Every file that is changed, removed or added is refused by its name, also where the
 // checksums were written anew.
 func TestBundlesCannotBeAltered(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	o, dir := makeBundle(t)
 	names := bundleFiles(t, dir)
 	require.Greater(t, len(names), 7)

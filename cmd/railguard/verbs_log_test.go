@@ -85,6 +85,7 @@ func newOutsider(t *testing.T) *outsider {
 // Someone outside, with nothing but the log's first keys and this binary, keeps a
 // checkpoint and proves that a later tree continues it, with and without the server.
 func TestLogConsistency(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	o := newOutsider(t)
 	old := o.write("old", o.ask("log", "checkpoint", "--keys", o.keys, "--url", o.server.URL, "--data", o.in("none")))
 	before, err := note.Parse([]byte(readFile(t, old)))
@@ -109,6 +110,7 @@ func TestLogConsistency(t *testing.T) {
 // Checkpoints are kept on a schedule, each proven to continue the last; the hook gets
 // each file, and none twice.
 func TestScheduledCheckpoints(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	o := newOutsider(t)
 	token := o.node.token(t)
 	folder := o.in("kept")
@@ -158,6 +160,7 @@ func TestScheduledCheckpoints(t *testing.T) {
 // Someone watches from outside, through a rotation of keys, and is told when what is
 // shown is signed by others.
 func TestLogWatch(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	o := newOutsider(t)
 	watching := []string{"log", "watch", o.server.URL, "--state", o.in("state"), "--once", "--keys", o.keys}
 	o.ask(watching...)

@@ -93,6 +93,7 @@ func (c *cutter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // node gone and one that breaks off; the folder is whole, and old keys prove it, as they
 // prove a plain export and a proof.
 func TestBundleOverRotationsAndNodes(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	o := newOutsider(t)
 	g := &group{t: t, nodes: map[string]*groupNode{"n1": o.node}}
 	token := o.node.token(t)

@@ -28,6 +28,7 @@ func TestWaitsForTheNode(t *testing.T) {
 // Right after a restart a node may still tell what the ended process last said: that is
 // not taken for the new one's word.
 func TestWaitIsNotEndedByAnOldAnswer(t *testing.T) {
+	t.Parallel() // It mostly waits.
 	const well, away = `{"nodes":[{"id":"n2"}],"takeDown":{"ok":true,"why":[]}}`, `{"nodes":[{"id":"n2"}],"takeDown":{"ok":false,"why":["n2 does not answer"]}}`
 	said := []string{well, away, well}
 	looks := 0

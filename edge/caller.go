@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 )
@@ -15,6 +16,16 @@ type Caller struct {
 	// Key is the row and revision that Apply holds its records to; zero for the
 	// person at the node's own machine.
 	Key wire.KeyRef
+}
+
+// NewCaller returns who calls with an API key, which stands in a row of the settings. A key
+// without roles is an admin of its tenant.
+func NewCaller(key *wire.APIKey, row uint32) Caller {
+	caller := Caller{ID: key.ID, Name: key.Name, Roles: key.Roles, Operator: key.Operator, Key: wire.KeyRef{Row: row, Rev: key.Rev}}
+	if caller.Roles == 0 {
+		caller.Roles = wire.RoleAdmin
+	}
+	return caller
 }
 
 // May reports whether the key has one of the roles; admin has all.
@@ -38,6 +49,33 @@ func (k *Caller) Covers(operatorLegalName string) bool {
 // Owner is whose calls and records the key's are: its operator's, "" the
 // institution's. Keys come and go; what they did stays their owner's.
 func (k *Caller) Owner() string { return k.Operator }
+
+// RateDefault is how many calls a second a key may make that has no rate of its own.
+const RateDefault = 10_000
+
+// RoleNames are the words for the roles. The place of a word is the bit of its role.
+var RoleNames = [...]string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin"}
+
+// RoleList names the roles of a mask, in the order of decision 33, "Roles".
+func RoleList(roles uint8) []string {
+	var names []string
+	for i, name := range RoleNames {
+		if roles&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// ParseRole returns the bit of a role's name, 0 for none.
+func ParseRole(name string) uint8 {
+	for i, known := range RoleNames {
+		if name == known {
+			return 1 << i
+		}
+	}
+	return 0
+}
 
 // owners tells by an API key's id whose key it is. Revoked keys are among them.
 type owners struct {
@@ -96,3 +134,8 @@ func (t *Terms) Masked(k *Caller, l *Leaf) bool {
 
 // OperatorKey is the identity of an operator: its normalised legal name.
 func OperatorKey(legalName string) string { return ofac.NormaliseName(legalName) }
+
+// OperatorFilter is the filter key by which the leaves of an operator are found.
+func OperatorFilter(legalName string) uint64 {
+	return engine.FilterKey(engine.FilterOperator, OperatorKey(legalName))
+}

@@ -93,3 +93,12 @@ func TestWhoReadsARecord(t *testing.T) {
 		}
 	}
 }
+
+func TestRolesHaveNames(t *testing.T) {
+	for i, name := range edge.RoleNames {
+		require.Equal(t, uint8(1<<i), edge.ParseRole(name), name)
+		require.Equal(t, []string{name}, edge.RoleList(1<<i))
+	}
+	require.Zero(t, edge.ParseRole("root"))
+	require.Equal(t, wire.RoleAdmin, edge.ParseRole("admin"))
+}

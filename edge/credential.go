@@ -153,11 +153,11 @@ func (j *Judge) canSign(s *credential.Credential) error {
 	now := j.shared.deps.Published.LogTime()
 	key := j.Terms.Settings.ActiveKey(now)
 	if key == nil {
-		return refuse("overloaded", "no signing key of the cluster is active")
+		return Refuse("overloaded", "no signing key of the cluster is active")
 	}
 	if _, err := j.Terms.Signer(key.KID); err != nil {
 		j.shared.deps.Logger.Error("cannot sign", "error", err)
-		return refuse("overloaded", "this node cannot unseal the signing key")
+		return Refuse("overloaded", "this node cannot unseal the signing key")
 	}
 	trial := *s // Its ids and times are the log's to assign; these have their length.
 	trial.StatusURL, trial.StatusIndex = j.Terms.StatusURL(statusListMost), fsm.StatusListSize-1
@@ -226,7 +226,7 @@ func (i *issuance) refusedBy(policy *engine.Policy) *Refusal {
 	if !i.matched() || !policy.RefuseOnMatch {
 		return nil
 	}
-	refused := refuse("operator_sanctioned", "the operator matches the sanctions list and this institution refuses such registrations")
+	refused := Refuse("operator_sanctioned", "the operator matches the sanctions list and this institution refuses such registrations")
 	refused.Changeable = true
 	return refused
 }

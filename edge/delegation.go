@@ -52,7 +52,7 @@ func (in *Delegation) findParent(j *Judge, f *strictjson.Fields, id, token strin
 			return 0, err
 		}
 		if state != engine.TokenGood || claims.kind != kindAgent {
-			return 0, badField("parentToken", "is not an agent credential of this service")
+			return 0, InvalidField("parentToken", "is not an agent credential of this service")
 		}
 		slot, in.token = engine.AgentSlot(claims.slot), claims
 	}
@@ -64,7 +64,7 @@ func (in *Delegation) findParent(j *Judge, f *strictjson.Fields, id, token strin
 		return 0, err
 	}
 	if slot != 0 && slot != profile.Slot {
-		return 0, badField("parentToken", "belongs to another agent than parentAgentId")
+		return 0, InvalidField("parentToken", "belongs to another agent than parentAgentId")
 	}
 	return profile.Slot, nil
 }
@@ -75,26 +75,26 @@ func (in *Delegation) findParent(j *Judge, f *strictjson.Fields, id, token strin
 func (in *Delegation) Build(j *Judge) (any, error) {
 	parent, err := j.KnownAgent(j.Terms.AgentID(in.Parent))
 	if err != nil {
-		return nil, markChangeable(err)
+		return nil, MarkChangeable(err)
 	}
 	if parent.Depth >= engine.DepthMax {
-		return nil, refuse("delegation_depth_exceeded", "delegation goes at most three levels deep")
+		return nil, Refuse("delegation_depth_exceeded", "delegation goes at most three levels deep")
 	}
 	if in.operator != "" && OperatorKey(in.operator) != OperatorKey(parent.OperatorLegalName) {
-		return nil, refuse("operator_mismatch", "a delegate's operator is its parent's: leave operatorLegalName out, or say that one")
+		return nil, Refuse("operator_mismatch", "a delegate's operator is its parent's: leave operatorLegalName out, or say that one")
 	}
 	chain, err := j.chainOf(parent)
 	if err != nil {
 		return nil, err
 	}
 	if err := in.checkToken(j, parent); err != nil {
-		return nil, markChangeable(err)
+		return nil, MarkChangeable(err)
 	}
 	child := Registration{Profile: in.Profile}
 	p := &child.Profile
 	granted, wider := engine.Narrow(grantOf(chain), in.askedGrant())
 	if len(wider) > 0 {
-		return nil, markChangeable(refuseWidening(wider))
+		return nil, MarkChangeable(refuseWidening(wider))
 	}
 	p.Parent, p.Type = parent.Slot, granted.Type
 	p.PolicyJSON, p.Policy = inheritPolicy(in.Profile.PolicyJSON, &in.Profile.Policy, &granted.Policy), granted.Policy
@@ -121,7 +121,7 @@ func (in *Delegation) checkToken(j *Judge, parent *engine.AgentProfile) error {
 	var state strictjson.Members
 	if status := engine.CredentialStatus(engine.Active, in.token.expires, in.now, j.Terms.Settings.KeyRevoked(in.token.kid)); status != engine.Active {
 		state.Text("credentialStatus", status.String())
-		return standsInWay("parent_not_active", "the parent's token is past its time", state)
+		return Conflict("parent_not_active", "the parent's token is past its time", state)
 	}
 	if in.token.version == parent.CredentialVersion {
 		return nil
@@ -135,7 +135,7 @@ func (in *Delegation) checkToken(j *Judge, parent *engine.AgentProfile) error {
 		return nil
 	}
 	state.Text("credentialStatus", engine.Revoked.String())
-	return standsInWay("parent_not_active", "the parent's token was superseded", state)
+	return Conflict("parent_not_active", "the parent's token was superseded", state)
 }
 
 // askedGrant returns what the body asks for, as a grant.
@@ -170,7 +170,7 @@ func grantOf(chain []*engine.AgentProfile) *engine.Grant {
 
 // refuseWidening names every field in which a child asked for more than its parent has.
 func refuseWidening(wider []engine.Widening) *Refusal {
-	e := refuse("policy_widening", wider[0].Param+" is wider than the parent's")
+	e := Refuse("policy_widening", wider[0].Param+" is wider than the parent's")
 	e.Param = wider[0].Param
 	for _, w := range wider {
 		var extra strictjson.Members

@@ -125,6 +125,15 @@ func (j *Judge) Begin(ctx context.Context, shared *Judges, call *Call) {
 	j.Index, j.Timing, j.Forged, j.fresh = 0, Timing{}, false, false
 }
 
+// Caller is who makes the call; nil only where nothing is judged.
+func (j *Judge) Caller() *Caller { return j.call.Caller }
+
+// LogTime is the log time as this node knows it now.
+func (j *Judge) LogTime() engine.Time { return j.shared.deps.Published.LogTime() }
+
+// Secrets seal what the state keeps secret.
+func (j *Judge) Secrets() *seal.Secrets { return j.shared.deps.Secrets }
+
 // Within replaces the context: a deadline is known only after the caller is.
 func (j *Judge) Within(ctx context.Context) { j.ctx = ctx }
 
@@ -176,10 +185,10 @@ func (j *Judge) CatchUp() error {
 func (j *Judge) Again(try int, index uint64) error {
 	staleTotal.Inc()
 	if try+1 >= engine.RejudgeMax {
-		return refuse("overloaded", "the data this call was judged with changed too often; retry")
+		return Refuse("overloaded", "the data this call was judged with changed too often; retry")
 	}
 	if err := j.shared.deps.Records.WaitApplied(j.ctx, index); err != nil {
-		return refuse("overloaded", "this node is behind; retry")
+		return Refuse("overloaded", "this node is behind; retry")
 	}
 	j.Renew()
 	return nil

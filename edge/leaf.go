@@ -413,4 +413,4 @@ func (j *Judge) Record(txnID string) (Leaf, error) {
 	return l, nil
 }
 
-func unknownTransaction() *Refusal { return notKnown("no such transaction, or past its 90 days") }
+func unknownTransaction() *Refusal { return NotFound("no such transaction, or past its 90 days") }

@@ -78,11 +78,11 @@ func OwnRecord(j *Judge, txnID string) (Leaf, error) {
 func ReferencedRecord(j *Judge, reference string) (Leaf, error) {
 	index, used := j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner(), reference))
 	if !used {
-		return Leaf{}, notKnown("no payment uses this reference")
+		return Leaf{}, NotFound("no payment uses this reference")
 	}
 	l, err := j.LoadLeaf(index)
 	if err == nil && (l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l)) {
-		return Leaf{}, notKnown("no payment uses this reference")
+		return Leaf{}, NotFound("no payment uses this reference")
 	}
 	return l, err
 }

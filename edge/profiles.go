@@ -22,7 +22,7 @@ func (j *Judge) View() (*fsm.View, error) {
 // KnownAgent returns the profile of an agent id within the key's scope. An id of
 // another tenant is as unknown as one that never was (decision 33, "Tenants").
 func (j *Judge) KnownAgent(id string) (*engine.AgentProfile, error) {
-	missing := notKnown("no such agent")
+	missing := NotFound("no such agent")
 	slot, ok := j.Terms.ParseAgent(id)
 	if !ok {
 		return nil, missing
@@ -39,7 +39,7 @@ func (j *Judge) KnownAgent(id string) (*engine.AgentProfile, error) {
 
 // KnownFleet returns the profile of a fleet id within the key's scope.
 func (j *Judge) KnownFleet(id string) (*engine.FleetProfile, error) {
-	missing := notKnown("no such fleet")
+	missing := NotFound("no such fleet")
 	slot, ok := j.Terms.ParseFleet(id)
 	if !ok {
 		return nil, missing
@@ -97,7 +97,7 @@ const fragmentMax = engine.LeafMax - 14*engine.KiB
 func (j *Judge) Recorded(fragment strictjson.Members, filters ...uint64) (wire.Common, error) {
 	j.Actor(&fragment)
 	if len(fragment) > fragmentMax {
-		return wire.Common{}, refuse("payload_too_large", "the audit record of this call would be larger than 64 KiB")
+		return wire.Common{}, Refuse("payload_too_large", "the audit record of this call would be larger than 64 KiB")
 	}
 	return j.Common(fragment, filters...), nil
 }

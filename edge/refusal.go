@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"railguard/audit"
 	"railguard/fsm/wire"
@@ -42,30 +43,51 @@ func (e *ReadError) Error() string { return e.Cause.Error() }
 
 func (e *ReadError) Unwrap() error { return e.Cause }
 
-func refuse(code, message string) *Refusal { return &Refusal{Code: code, Message: message} }
+// Refuse returns a refusal that says nothing but its code and a message.
+func Refuse(code, message string) *Refusal { return &Refusal{Code: code, Message: message} }
 
-func notKnown(message string) *Refusal { return refuse("not_found", message) }
+// NotFound returns the refusal of what does not exist, or not for this caller.
+func NotFound(message string) *Refusal { return Refuse("not_found", message) }
 
-// badField is a refusal of one parameter.
-func badField(param, message string) *Refusal {
+// InvalidField returns the refusal of one parameter.
+func InvalidField(param, message string) *Refusal {
 	return &Refusal{
 		Code: "invalid_field", Message: param + " " + message, Param: param,
 		Details: []strictjson.Finding{{Param: param, Message: message}},
 	}
 }
 
-// standsInWay is a refusal because of the current state, which extra tells.
-func standsInWay(code, message string, extra strictjson.Members) *Refusal {
+// MissingField returns the refusal of a call without a parameter that it needs.
+func MissingField(param, message string) *Refusal {
+	return &Refusal{Code: "missing_field", Message: message, Param: param}
+}
+
+// Conflict returns the refusal of what the current state does not allow; extra tells that state.
+func Conflict(code, message string, extra strictjson.Members) *Refusal {
 	return &Refusal{Code: code, Message: message, Extra: extra}
 }
 
-// foreignOperator is the refusal of a key whose scope excludes the operator.
-func foreignOperator() *Refusal {
-	return refuse("forbidden", "the operator is outside of this key's scope")
+// LacksRole returns the refusal of a key that has none of the roles.
+func LacksRole(roles uint8, message string) *Refusal {
+	var extra strictjson.Members
+	extra.Text("requiredRole", strings.Join(RoleList(roles), "|"))
+	return &Refusal{Code: "forbidden", Message: message, Details: []strictjson.Finding{{Message: "required role", Extra: extra}}, Extra: extra}
 }
 
-// markChangeable marks a refusal as resting on what can change; other errors stay.
-func markChangeable(err error) error {
+// VersionMismatch returns the refusal of a change that was made from another version than the current one.
+func VersionMismatch(current uint64) *Refusal {
+	var extra strictjson.Members
+	extra.Uint("currentVersion", current)
+	return Conflict("version_mismatch", "If-Match does not name the current version", extra)
+}
+
+// ForeignOperator returns the refusal of a key whose scope excludes the operator.
+func ForeignOperator() *Refusal {
+	return Refuse("forbidden", "the operator is outside of this key's scope")
+}
+
+// MarkChangeable marks a refusal as resting on what can change; other errors stay.
+func MarkChangeable(err error) error {
 	if r := (*Refusal)(nil); errors.As(err, &r) {
 		r.Changeable = true
 	}
@@ -76,11 +98,11 @@ func markChangeable(err error) error {
 func LeafError(err error) error {
 	switch {
 	case errors.Is(err, audit.ErrNotYet), errors.Is(err, audit.ErrPruned):
-		return notKnown("no such record, or past its retention")
+		return NotFound("no such record, or past its retention")
 	case errors.Is(err, audit.ErrMissing), errors.Is(err, audit.ErrClosed):
-		return refuse("overloaded", "this node is catching up; retry")
+		return Refuse("overloaded", "this node is catching up; retry")
 	case errors.Is(err, audit.ErrCorrupt):
-		return refuse("overloaded", "this node fetches that part of history anew from another one; retry, or ask another node")
+		return Refuse("overloaded", "this node fetches that part of history anew from another one; retry, or ask another node")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, wire.ErrNoLeader), errors.Is(err, wire.ErrNoQuorum):
 		return &ReadError{err}
 	}

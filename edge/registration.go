@@ -32,7 +32,7 @@ func (in *Registration) Read(j *Judge, f *strictjson.Fields) error {
 		return err
 	}
 	if !j.call.Caller.Covers(in.Profile.OperatorLegalName) {
-		return foreignOperator()
+		return ForeignOperator()
 	}
 	if in.fleet != "" {
 		fleet, err := j.KnownFleet(in.fleet)

@@ -49,7 +49,7 @@ func (in *Reissue) Read(j *Judge, f *strictjson.Fields, current *engine.AgentPro
 		return err
 	}
 	if in.has.operator && !j.call.Caller.Covers(in.Profile.OperatorLegalName) {
-		return foreignOperator()
+		return ForeignOperator()
 	}
 	return in.sealEIN(j)
 }
@@ -76,7 +76,7 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 		return nil, refused
 	}
 	if old.WalletMatched && engine.CanonicalWallet(old.OperatorWallet) != engine.CanonicalWallet(next.OperatorWallet) && !j.call.Caller.Officer() {
-		return nil, markChangeable(refuse("forbidden",
+		return nil, MarkChangeable(Refuse("forbidden",
 			"the operator's wallet was on the sanctions list at issuance: another takes a key of the institution with the role policy"))
 	}
 	next.WalletMatched, next.NameMatched = found.walletMatched, found.NameMatched
@@ -163,7 +163,7 @@ func (in *Reissue) narrowPolicy(j *Judge, next *engine.AgentProfile) error {
 	}
 	granted, wider := engine.Narrow(grantOf(chain), &asked)
 	if len(wider) > 0 {
-		return markChangeable(refuseWidening(wider))
+		return MarkChangeable(refuseWidening(wider))
 	}
 	if in.has.policy {
 		next.PolicyJSON, next.Policy = inheritPolicy(own, &asked.Policy, &granted.Policy), granted.Policy

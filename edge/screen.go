@@ -132,11 +132,11 @@ func (js *Judges) awaitList(ctx context.Context, settings *fsm.Settings) (*ofac.
 		}
 		break
 	}
-	return nil, refuse("sanctions_data_unavailable", "this node has not compiled the active sanctions list yet; no verdict can be given here: ask another node")
+	return nil, Refuse("sanctions_data_unavailable", "this node has not compiled the active sanctions list yet; no verdict can be given here: ask another node")
 }
 
 func noList() *Refusal {
-	return refuse("sanctions_data_unavailable", "no published sanctions list is active; no verdict can be given")
+	return Refuse("sanctions_data_unavailable", "no published sanctions list is active; no verdict can be given")
 }
 
 // gatherFacts resolves the credentials of the call and lays out what the static
@@ -326,15 +326,15 @@ func (j *Judge) checkScope() error {
 	}
 	if f.ChainSize == 0 { // A user credential alone, which stands for no one agent.
 		if f.User == nil || !j.call.Caller.Covers(f.User.OperatorLegalName) {
-			return foreignOperator()
+			return ForeignOperator()
 		}
 		return nil
 	}
 	if j.Terms.card(j.shared.cards, f.Chain[0]).operatorKey != j.call.Caller.Operator {
-		return foreignOperator()
+		return ForeignOperator()
 	}
 	if f.User != nil && !slices.Contains(f.User.Agents, f.Chain[0].Slot) && !j.call.Caller.Covers(f.User.OperatorLegalName) {
-		return foreignOperator()
+		return ForeignOperator()
 	}
 	return nil
 }

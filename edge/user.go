@@ -41,7 +41,7 @@ func (j *Judge) ReadUser(f *strictjson.Fields) (profile engine.UserProfile, err 
 }
 
 func notSupervised(param string) *Refusal {
-	e := refuse("agent_not_supervised", "a user credential is for supervised agents only")
+	e := Refuse("agent_not_supervised", "a user credential is for supervised agents only")
 	e.Param = param
 	return e
 }
@@ -58,7 +58,7 @@ func (j *Judge) bindAgents(profile *engine.UserProfile, ids []string) error {
 			return notSupervised("agentIds[" + strconv.Itoa(i) + "]")
 		}
 		if seen[agent.Slot] {
-			return badField("agentIds["+strconv.Itoa(i)+"]", "stands twice")
+			return InvalidField("agentIds["+strconv.Itoa(i)+"]", "stands twice")
 		}
 		seen[agent.Slot] = true
 		profile.Agents = append(profile.Agents, agent.Slot)
@@ -79,7 +79,7 @@ func (j *Judge) userScope(profile *engine.UserProfile) error {
 			Message: "operatorLegalName is required with this key",
 		}
 	case !j.call.Caller.Covers(profile.OperatorLegalName):
-		return foreignOperator()
+		return ForeignOperator()
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (in *UserReissue) Read(f *strictjson.Fields, current *engine.UserProfile) e
 func (in *UserReissue) Build(j *Judge) (any, error) {
 	current := j.shared.deps.Published.User(in.slot)
 	if current == nil {
-		return nil, markChangeable(notKnown("no such user, or past its 31 days"))
+		return nil, MarkChangeable(NotFound("no such user, or past its 31 days"))
 	}
 	if err := j.canSign(j.Terms.trialUser(current)); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/edge"
 	"railguard/httpapi/border"
 	"railguard/httpapi/contract"
 	"railguard/strictjson"
@@ -89,7 +90,7 @@ func TestDocumentIsTheRouteTable(t *testing.T) {
 		require.True(t, known, "openapi.yaml has %s, the route table does not", name)
 		delete(routes, name)
 		require.Equal(t, r.Scope.Text(), o.Scope, "%s: x-scope", name)
-		roles := border.RoleList(r.Roles)
+		roles := edge.RoleList(r.Roles)
 		if r.Roles == border.AnyRole {
 			roles = []string{"any"}
 		}

@@ -20,10 +20,10 @@ import (
 	"railguard/audit/audittest"
 	"railguard/audit/note"
 	"railguard/cluster/report"
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
-	"railguard/httpapi/border"
 	"railguard/ofac"
 	"railguard/ofac/sample"
 	"railguard/seal"
@@ -115,7 +115,7 @@ func newTestNode(t testing.TB) *testNode {
 	}
 	n.reopen(nil)
 	n.must(wire.KindGenesis, n.genesis())
-	for _, role := range border.RoleNames[:6] {
+	for _, role := range edge.RoleNames[:6] {
 		n.addKey(wire.APIKey{ID: "key_" + role, Name: "test " + role, Roles: testRoles[role]}, testSecret(role))
 	}
 	n.activate(sample.Entities(), sample.Meta())

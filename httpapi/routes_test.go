@@ -66,7 +66,7 @@ func callTable(routes []border.Route) string {
 	scopes := []string{"public", "reference", "owner", "institution"}
 	calls := map[string][]string{}
 	for _, r := range routes {
-		who := strings.Join(border.RoleList(r.Roles), ", ")
+		who := strings.Join(edge.RoleList(r.Roles), ", ")
 		if r.Roles == border.AnyRole {
 			who = "any"
 		}

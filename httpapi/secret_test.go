@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	edgekeys "railguard/edge/keys"
 	"railguard/fsm/wire"
-	"railguard/httpapi/operations"
 	"railguard/seal"
 	"railguard/webhooks"
 )
@@ -44,7 +44,7 @@ func TestResealing(t *testing.T) {
 	const old, today = "a cluster secret of the tests", "the cluster secret of today"
 	genesis := *n.Settings().Genesis
 	var agents []string
-	for i := range operations.ResealStep + 60 {
+	for i := range edgekeys.ResealStep + 60 {
 		ein := fmt.Sprintf(`,"operatorEIN":"12-%07d"`, i)
 		if i%10 == 9 {
 			ein = "" // Nothing to seal.
@@ -73,7 +73,7 @@ func TestResealing(t *testing.T) {
 	}
 	size := n.store.Size()
 	first := answer(t, n.doAdmin("POST", "/admin/cluster-secret/reseal", `{"reason":"yearly exchange","from":0}`), 200)
-	require.EqualValues(t, operations.ResealStep+1, first.GetInt("resealed"), "the genesis' signing key stands in two places")
+	require.EqualValues(t, edgekeys.ResealStep+1, first.GetInt("resealed"), "the genesis' signing key stands in two places")
 	require.Equal(t, len(agents), first.GetInt("agents"))
 	next := first.GetInt("next")
 	require.Positive(t, next)
@@ -82,7 +82,7 @@ func TestResealing(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(data), `"reason":"yearly exchange"`)
 	told = answer(t, n.doAdmin("GET", "/admin/cluster-secret", ""), 200)
-	require.Equal(t, values-operations.ResealStep-1, told.GetInt("sealedByOlder"))
+	require.Equal(t, values-edgekeys.ResealStep-1, told.GetInt("sealedByOlder"))
 	n.resealed()
 	told = answer(t, n.doAdmin("GET", "/admin/cluster-secret", ""), 200)
 	require.Equal(t, values, told.GetInt("values"))

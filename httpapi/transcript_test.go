@@ -21,7 +21,6 @@ import (
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/leafjson"
-	"railguard/httpapi/border"
 	"railguard/ofac"
 	"railguard/strictjson"
 )
@@ -155,7 +154,7 @@ func (s *script) key(t *testing.T, line string) string {
 	words := strings.Fields(line)
 	key := testKey(words[1])
 	for _, role := range strings.Split(words[2], "|") {
-		key.Roles |= border.ParseRole(role)
+		key.Roles |= edge.ParseRole(role)
 	}
 	key.Operator = edge.OperatorKey(operator)
 	s.n.addKey(key, testSecret(words[1]))

@@ -170,7 +170,7 @@ func rolesOf(names string) (roles uint8) {
 		return AnyRole
 	}
 	for name := range strings.FieldsSeq(names) {
-		roles |= ParseRole(name)
+		roles |= edge.ParseRole(name)
 	}
 	return roles
 }

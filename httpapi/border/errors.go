@@ -289,13 +289,7 @@ func StatusMember(r wire.Result) strictjson.Members {
 	return m
 }
 
-func VersionMismatch(current uint64) *Error {
-	var extra strictjson.Members
-	extra.Uint("currentVersion", current)
-	return &Error{
-		Status: http.StatusPreconditionFailed, Code: "version_mismatch",
-		Message: "If-Match does not name the current version", Extra: extra,
-	}
-}
+// VersionMismatch is the 412 of an If-Match that does not name the current version.
+func VersionMismatch(current uint64) *Error { return answerOf(edge.VersionMismatch(current)) }
 
 func NotBootstrapped() error { return Unavailable("no_leader", "the cluster is not bootstrapped") }

@@ -1,13 +1,11 @@
 package border
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
 	"sync"
 
 	"railguard/engine"
-	"railguard/fsm/wire"
 )
 
 // InFlight is the set of keyed calls this node is answering now. A second call
@@ -74,32 +72,6 @@ func KeyInFlight(name string) *Error {
 		Message: "a call with this " + name + " is still running",
 	}
 }
-
-// Idempotency is a caller's key for a path, in the scope of its owner, and what is
-// compared of the body.
-func (k *Key) Idempotency(path, value string, content []byte) *Keyed {
-	owner := "institution" // A retry may come with a newer key of the same owner.
-	if k.Owner() != "" {
-		owner = "operator " + k.Owner()
-	}
-	var room [scopeRoom]byte
-	scope := room[:0]
-	for _, part := range [...]string{"railguard idempotency", owner, path, value} {
-		scope = append(append(scope, part...), 0)
-	}
-	key, body := sha256.Sum256(scope), sha256.Sum256(content)
-	return &Keyed{wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}, body}
-}
-
-// Keyed is what a call with a key of its caller's is known by. The record of a screening
-// call names the hash of the same bytes.
-type Keyed struct {
-	wire.Idem
-	Body [sha256.Size]byte
-}
-
-// scopeRoom is more than most scopes take.
-const scopeRoom = 512
 
 func (c *Request) endIdempotent() {
 	if c.Asked.Idem != nil {

@@ -18,7 +18,6 @@ import (
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/httpapi/guest"
-	"railguard/strictjson"
 )
 
 // Key is one API key as this node uses it.
@@ -50,14 +49,7 @@ func newKeyTable(keys []*wire.APIKey, before *KeyTable) *KeyTable {
 			continue
 		}
 		entry := &Key{
-			Caller: edge.Caller{
-				ID: key.ID, Name: key.Name, Roles: key.Roles, Operator: key.Operator,
-				Key: wire.KeyRef{Row: uint32(i) + 1, Rev: key.Rev},
-			},
-			Expires: key.ExpiresAt, Strict: key.Strict, Use: new(keyUse), creating: new(keyUse),
-		}
-		if entry.Roles == 0 {
-			entry.Roles = wire.RoleAdmin // A key without roles is admin of its tenant.
+			Caller: edge.NewCaller(key, uint32(i)+1), Expires: key.ExpiresAt, Strict: key.Strict, Use: new(keyUse), creating: new(keyUse),
 		}
 		entry.networks = parseNetworks(key.Networks)
 		entry.setLimits(key.Rate, before)
@@ -105,7 +97,7 @@ func (k *Key) setLimits(perSecond int32, before *KeyTable) {
 	}
 	k.Limit = int(perSecond)
 	if perSecond == 0 {
-		k.Limit = RateDefault
+		k.Limit = edge.RateDefault
 	}
 	if before != nil {
 		if old := before.ByID[k.ID]; old != nil && old.Limit == k.Limit && old.Calls != nil {
@@ -304,37 +296,9 @@ func (c *Request) takeTokens(limiter *rate.Limiter, whole, cost int) error {
 	}
 }
 
-var RoleNames = [...]string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin"}
-
-// RoleList names the roles of a mask, in the order of decision 33, "Roles".
-func RoleList(roles uint8) []string {
-	var names []string
-	for i, name := range RoleNames {
-		if roles&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// ParseRole returns the bit of a role's name, 0 for none.
-func ParseRole(name string) uint8 {
-	for i, known := range RoleNames {
-		if name == known {
-			return 1 << i
-		}
-	}
-	return 0
-}
-
+// Forbidden is the 403 of a key that has none of the roles.
 func Forbidden(roles uint8) *Error {
-	needed := strings.Join(RoleList(roles), "|")
-	var extra strictjson.Members
-	extra.Text("requiredRole", needed)
-	return &Error{
-		Status: http.StatusForbidden, Code: "forbidden", Message: "this key lacks the role " + needed,
-		Details: []strictjson.Finding{{Message: "required role", Extra: extra}}, Extra: extra,
-	}
+	return answerOf(edge.LacksRole(roles, "this key lacks the role "+strings.Join(edge.RoleList(roles), "|")))
 }
 
 // OutOfScope is the 403 of a key whose operatorScope excludes the operator.

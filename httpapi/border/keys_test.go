@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,13 +111,4 @@ func TestClientAddress(t *testing.T) {
 			require.Equal(t, c.want, clientOf(r, proxies).String())
 		})
 	}
-}
-
-func TestRoles(t *testing.T) {
-	for i, name := range RoleNames {
-		require.Equal(t, uint8(1<<i), ParseRole(name), strconv.Itoa(i))
-		require.Equal(t, []string{name}, RoleList(1<<i))
-	}
-	require.Zero(t, ParseRole("root"))
-	require.Equal(t, wire.RoleAdmin, ParseRole("admin"))
 }

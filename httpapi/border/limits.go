@@ -33,7 +33,6 @@ const (
 
 	// Rates (decision 55). The burst of registrations is ours: wide enough for
 	// a program that sets up its agents, far below what a flood needs.
-	RateDefault       = 10_000
 	BurstFactor       = 2
 	registrationRate  = 50
 	RegistrationBurst = 500

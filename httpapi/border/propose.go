@@ -25,14 +25,15 @@ type Proposal struct {
 // Propose puts a record into the log. The result is Applied, Unchanged or
 // Replayed; everything else is an error.
 func (c *Request) Propose(p Proposal) (wire.Result, error) {
+	var none wire.Result
 	for try := 0; ; try++ {
 		record, err := c.JudgeFresh(p.Record)
 		if err != nil {
-			return wire.Result{}, err
+			return none, err
 		}
 		result, err := c.border.deps.Proposer.Propose(c.ctx, p.Kind, wire.Encode(record))
 		if err != nil {
-			return wire.Result{}, ProposalError(err)
+			return none, ProposalError(err)
 		}
 		c.Judge.Index = result.Index
 		switch result.Code {
@@ -103,8 +104,14 @@ func (c *Request) AwaitApplied(kind wire.Kind, result wire.Result) error {
 	if kind == wire.KindScreen {
 		return nil
 	}
-	if result.Index > c.border.deps.Published.Applied() {
-		if err := c.border.deps.Records.WaitApplied(c.ctx, result.Index); err != nil {
+	return c.AwaitIndex(result.Index)
+}
+
+// AwaitIndex waits until this node has applied the log up to an index, and judges by that from
+// then on.
+func (c *Request) AwaitIndex(index uint64) error {
+	if index > c.border.deps.Published.Applied() {
+		if err := c.border.deps.Records.WaitApplied(c.ctx, index); err != nil {
 			return UnreadableError(err) // Told as what it is where the call took effect: see fail.
 		}
 	}
@@ -204,16 +211,12 @@ func (c *Request) AnswerChangeable(p Proposal, unchanged func(wire.Result) (Answ
 	return Answer{}, err
 }
 
-// AnswerReplay answers a keyed call that was made before, else with cause. It asks
-// the log with a record that can do nothing: its basis fits no state, and the
-// key is looked at before the basis.
+// AnswerReplay answers a keyed call that was made before, else with cause.
 func (c *Request) AnswerReplay(cause error) (Answer, error) {
 	if c.Asked.Idem == nil {
 		return Answer{}, cause
 	}
-	probe := &wire.Register{Basis: engine.Basis{List: ^uint64(0)}}
-	probe.Idem = c.Asked.Idem
-	result, err := c.border.deps.Proposer.Propose(c.ctx, wire.KindRegister, wire.Encode(probe))
+	result, err := c.border.deps.Proposer.Propose(c.ctx, wire.KindRegister, wire.Encode(edge.ReplayProbe(c.Asked.Idem)))
 	if err != nil {
 		return Answer{}, ProposalError(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"railguard/edge"
+	"railguard/edge/desk"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/leaf"
@@ -264,25 +265,15 @@ func acknowledgeAlert(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, noAlert()
 	}
 	f := c.ReadFields()
-	fragment := acknowledgement(c, &f)
-	if err := f.Err(); err != nil {
+	acknowledgement, err := desk.ReadAcknowledgement(&f)
+	if err != nil {
 		return border.Answer{}, err
 	}
 	return c.AnswerProposal(border.Proposal{
-		Kind: wire.KindAlert,
-		Record: func() (any, error) {
-			return &wire.Alert{Common: c.Judge.Common(fragment), Op: wire.AlertAcknowledge, Leaf: at}, nil
-		},
+		Kind:    wire.KindAlert,
+		Record:  func() (any, error) { return acknowledgement.Record(&c.Judge, at) },
 		Refused: func(r wire.Result) error { return acknowledgeRefused(c, r) },
 	}, nil)
-}
-
-// acknowledgement is what a person says of an alert.
-func acknowledgement(c *border.Request, f *strictjson.Fields) (fragment strictjson.Members) {
-	fragment.Text("by", f.RequiredName("by"))
-	fragment.Text("reason", f.RequiredText("reason", engine.TextMax))
-	c.Judge.Actor(&fragment)
-	return fragment
 }
 
 // acknowledgeRefused says who was first.

@@ -1,12 +1,12 @@
 package casework
 
 import (
-	"crypto/sha256"
 	"errors"
 	"net/http"
 	"strconv"
 
 	"railguard/edge"
+	"railguard/edge/desk"
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
@@ -79,7 +79,7 @@ func (b *bulk) run() error {
 		var ready []int
 		for _, i := range waiting {
 			item := &b.items[i]
-			c.Asked.Idem = idemOf(whole, item.id)
+			c.Asked.Idem = desk.ItemIdempotency(whole, item.id)
 			record, err := c.JudgeFresh(func() (any, error) { return b.record(item) })
 			if item.err = err; err == nil {
 				bodies, ready = append(bodies, wire.Encode(record)), append(ready, i)
@@ -130,16 +130,7 @@ func (b *bulk) propose(ready []int, bodies [][]byte, try int) (moved []int, err 
 		}
 		return moved, c.AuthenticateAgain()
 	}
-	return nil, c.AwaitApplied(b.kind, wire.Result{Index: c.Judge.Index})
-}
-
-// idemOf is the key of one item; nil where the call has none.
-func idemOf(whole *wire.Idem, id string) *wire.Idem {
-	if whole == nil {
-		return nil
-	}
-	sum := sha256.Sum256(append(append([]byte("railguard bulk\x00"), whole.Key[:]...), id...))
-	return &wire.Idem{Key: [16]byte(sum[:16]), Body: whole.Body}
+	return nil, c.AwaitIndex(c.Judge.Index)
 }
 
 // answer writes what became of every item, in order; name is the member of their ids,
@@ -183,19 +174,19 @@ func (b *bulk) answer(name string, show func(m *strictjson.Members, l *edge.Leaf
 func bulkReview(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	items := readIDs(&f, "txnIds")
-	request, err := readReviewRequest(c, &f)
+	decision, err := desk.ReadReview(&c.Judge, &f)
 	if err != nil {
 		return border.Answer{}, err
 	}
 	b := bulk{
 		call: c, kind: wire.KindDisposition, items: items,
-		record:  func(item *bulkItem) (any, error) { return dispositionRecord(c, &item.leaf, request) },
+		record:  func(item *bulkItem) (any, error) { return decision.Record(&c.Judge, &item.leaf) },
 		refused: func(item *bulkItem, r wire.Result) error { return dispositionRefused(c, &item.leaf, r) },
 	}
 	for i := range items {
 		item := &items[i]
 		if item.leaf, item.err = c.Judge.Record(item.id); item.err == nil {
-			item.err = reviewable(&item.leaf)
+			item.err = desk.CheckReviewable(&item.leaf)
 		}
 		if item.err != nil {
 			item.err = border.ProposalError(item.err)
@@ -221,14 +212,14 @@ var bulkMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "
 func bulkAcknowledge(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	items := readIDs(&f, "alertIds")
-	fragment := acknowledgement(c, &f)
-	if err := f.Err(); err != nil {
+	acknowledgement, err := desk.ReadAcknowledgement(&f)
+	if err != nil {
 		return border.Answer{}, err
 	}
 	b := bulk{
 		call: c, kind: wire.KindAlert, items: items,
 		record: func(item *bulkItem) (any, error) {
-			return &wire.Alert{Common: c.Judge.Common(fragment), Op: wire.AlertAcknowledge, Leaf: item.leaf.Index}, nil
+			return acknowledgement.Record(&c.Judge, item.leaf.Index)
 		},
 		refused: func(_ *bulkItem, r wire.Result) error { return acknowledgeRefused(c, r) },
 	}

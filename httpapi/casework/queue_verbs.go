@@ -3,9 +3,9 @@ package casework
 import (
 	"net/http"
 	"strconv"
-	"strings"
 
 	"railguard/edge"
+	"railguard/edge/desk"
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
@@ -17,7 +17,7 @@ import (
 // reviews that nobody else holds by then. An officer passes over those that she skips.
 func nextReview(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	who := reviewer(c, &f, "assignee", "reviewedBy", "by")
+	who := desk.ReadReviewer(&c.Judge, &f, "assignee", "reviewedBy", "by")
 	inner, given := f.Nested("filter")
 	skipped, _ := f.Texts("skip", BulkMax, engine.FieldMax)
 	if err := f.Err(); err != nil {
@@ -53,9 +53,6 @@ func looseField(f *strictjson.Fields, given bool, name string) string {
 }
 
 func answerNext(c *border.Request, filter *queueFilter, who string) (border.Answer, error) {
-	var fragment strictjson.Members
-	fragment.Text("by", who)
-	c.Judge.Actor(&fragment)
 	record := func() (any, error) {
 		view, err := c.Judge.View()
 		if err != nil {
@@ -65,14 +62,14 @@ func answerNext(c *border.Request, filter *queueFilter, who string) (border.Answ
 		if err != nil {
 			return nil, err
 		}
-		record := &wire.Queue{Common: c.Judge.Common(fragment), Op: wire.QueueClaim, Who: who}
-		for i := range items {
-			record.Leaves = append(record.Leaves, items[i].row.Leaf)
-		}
-		if len(record.Leaves) == 0 {
+		if len(items) == 0 {
 			return nil, border.ChangeableRefusal{Cause: errNothingOpen} // Unless a call with this key leased one before.
 		}
-		return record, nil
+		var leaves []uint64
+		for i := range items {
+			leaves = append(leaves, items[i].row.Leaf)
+		}
+		return desk.NextClaim(&c.Judge, who, leaves), nil
 	}
 	answer, err := c.AnswerChangeable(border.Proposal{Kind: wire.KindQueue, Record: record, Refused: nothingOpen}, nil)
 	if err == errNothingOpen {
@@ -98,24 +95,6 @@ func nothingOpen(r wire.Result) error {
 	return nil
 }
 
-// reviewer is who acts: as the body says under one of the names, else the key's
-// name. All of the names are read: what is wrong with one is said whichever counts.
-func reviewer(c *border.Request, f *strictjson.Fields, names ...string) string {
-	said := ""
-	for _, name := range names {
-		if text := strings.TrimSpace(f.Text(name, engine.FieldMax)); said == "" {
-			said = text
-		}
-	}
-	if said != "" {
-		return said
-	}
-	if c.Key.Name != "" {
-		return cutText(c.Key.Name)
-	}
-	return c.Key.ID
-}
-
 // queueVerb is claim, release, assign and comment of one review.
 func queueVerb(c *border.Request, op uint8) (border.Answer, error) {
 	l, err := c.ScreenRecord()
@@ -123,23 +102,13 @@ func queueVerb(c *border.Request, op uint8) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	f := c.ReadFields()
-	var fragment strictjson.Members
-	record := &wire.Queue{Op: op, Leaves: []uint64{l.Index}, Who: reviewer(c, &f, "assignee", "reviewedBy", "by")}
-	switch op {
-	case wire.QueueAssign:
-		record.Who, record.Force = f.RequiredText("assignee", engine.FieldMax), true
-	case wire.QueueComment:
-		fragment.Text("comment", f.RequiredText("comment", engine.TextMax))
-	case wire.QueueRelease:
-		record.Force, _ = f.Flag("force")
-	}
-	fragment.Text("by", reviewer(c, &f, "by", "reviewedBy"))
-	if err := f.Err(); err != nil {
+	step, err := desk.ReadQueueStep(&c.Judge, &f, op)
+	if err != nil {
 		return border.Answer{}, err
 	}
-	c.Judge.Actor(&fragment)
-	record.Common = c.Judge.Common(fragment)
-	return c.AnswerProposal(border.Proposal{Kind: wire.KindQueue, Record: func() (any, error) { return record, nil }, Refused: queueRefused}, nil)
+	return c.AnswerProposal(border.Proposal{
+		Kind: wire.KindQueue, Record: func() (any, error) { return step.Record(&c.Judge, &l) }, Refused: queueRefused,
+	}, nil)
 }
 
 func queueRefused(r wire.Result) error {

@@ -2,15 +2,13 @@ package casework
 
 import (
 	"net/http"
-	"strings"
 
 	"railguard/audit"
 	"railguard/edge"
-	"railguard/engine"
+	"railguard/edge/desk"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
-	"railguard/ofac"
 	"railguard/strictjson"
 )
 
@@ -36,12 +34,6 @@ func reviewRoutes() []border.Route {
 // standingMembers are shown of a disposition that stands in the way of another.
 var standingMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "sarEscalated")
 
-// reviewRequest is the body of a review.
-type reviewRequest struct {
-	disposition       uint8
-	reviewedBy, notes string
-}
-
 // review is POST /v1/reviews/{txnId}. Order of checks: JSON, 404, 422, 400, 409
 // (decision 30, no. 14). All but the last are settled on immutable facts; the log decides 409.
 func review(c *border.Request) (border.Answer, error) {
@@ -53,64 +45,18 @@ func review(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	f := c.ReadFields()
-	request, err := readReviewRequest(c, &f)
+	decision, err := desk.ReadReview(&c.Judge, &f)
 	if err != nil {
 		return border.Answer{}, err
 	}
-	if err := reviewable(&l); err != nil {
+	if err := desk.CheckReviewable(&l); err != nil {
 		return border.Answer{}, err
 	}
 	return c.AnswerProposal(border.Proposal{
 		Kind:    wire.KindDisposition,
-		Record:  func() (any, error) { return dispositionRecord(c, &l, request) },
+		Record:  func() (any, error) { return decision.Record(&c.Judge, &l) },
 		Refused: func(r wire.Result) error { return dispositionRefused(c, &l, r) },
 	}, nil)
-}
-
-// reviewable refuses what is no REVIEW.
-func reviewable(l *edge.Leaf) error {
-	if verdict := l.Text("verdict"); verdict != "REVIEW" {
-		return border.NewError(http.StatusBadRequest, "not_reviewable", "the verdict was "+verdict+"; only a REVIEW can be dispositioned")
-	}
-	return nil
-}
-
-func readReviewRequest(c *border.Request, f *strictjson.Fields) (reviewRequest, error) {
-	request := reviewRequest{reviewedBy: f.RequiredName("reviewedBy"), notes: f.Text("notes", engine.TextMax)}
-	word := f.Text("disposition", engine.FieldMax)
-	disposition, known := leaf.Dispositions[word]
-	if request.disposition = disposition; !known {
-		e := border.NewError(http.StatusUnprocessableEntity, "invalid_disposition", "disposition must be APPROVED, REJECTED or ESCALATE_SAR")
-		e.Param = "disposition"
-		return request, e
-	}
-	if err := f.Err(); err != nil {
-		return request, err
-	}
-	if c.Judge.Terms.Settings.Policy.ReviewNotes && disposition != wire.Approved && strings.TrimSpace(request.notes) == "" {
-		e := border.NewError(http.StatusUnprocessableEntity, "missing_field", "notes are required for "+word+" (review.requireNotes)")
-		e.Param = "notes"
-		return request, e
-	}
-	return request, nil
-}
-
-// person is who decides, as four eyes compare them: differences that no reader would
-// take for another name are none.
-func person(name string) string {
-	if text := ofac.NormaliseName(name); text != "" {
-		name = text
-	}
-	name = strings.ToLower(strings.Join(strings.Fields(name), " "))
-	return cutText(name)
-}
-
-// cutText is as much of a text as the log takes of a field, in whole characters.
-func cutText(text string) string {
-	if len(text) <= engine.FieldMax {
-		return text
-	}
-	return strings.ToValidUTF8(text[:engine.FieldMax], "")
 }
 
 // withdraw is POST /v1/reviews/{txnId}/withdraw: another person takes back what was
@@ -121,51 +67,13 @@ func withdraw(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	f := c.ReadFields()
-	by, reason := f.RequiredName("reviewedBy"), f.Text("reason", engine.TextMax)
-	if err := f.Err(); err != nil {
+	withdrawal, err := desk.ReadWithdrawal(&f)
+	if err != nil {
 		return border.Answer{}, err
 	}
-	var fragment strictjson.Members
-	fragment.Text("reviewedBy", by)
-	fragment.Optional("reason", reason)
-	fragment.Text("reviewedByKey", c.Key.ID)
-	c.Judge.Actor(&fragment)
 	return c.AnswerProposal(border.Proposal{
-		Kind: wire.KindWithdraw,
-		Record: func() (any, error) {
-			return &wire.Withdraw{Common: c.Judge.Common(fragment), Leaf: l.Index, By: person(by)}, nil
-		},
+		Kind: wire.KindWithdraw, Record: func() (any, error) { return withdrawal.Record(&c.Judge, &l) },
 	}, nil)
-}
-
-// dispositionRecord builds the record. An approval books the amount, so it names
-// agent, fleet and amount as the reviewed leaf does.
-func dispositionRecord(c *border.Request, l *edge.Leaf, request reviewRequest) (any, error) {
-	var fragment strictjson.Members
-	fragment.Text("reviewedBy", request.reviewedBy)
-	fragment.Text("notes", request.notes)
-	fragment.Text("reviewedByKey", c.Key.ID)
-	if request.disposition == wire.Approved {
-		if err := c.Judge.Recheck(&fragment, l); err != nil {
-			return nil, err
-		}
-	}
-	c.Judge.Actor(&fragment)
-	record := &wire.Disposition{
-		Common: c.Judge.Common(fragment), Leaf: l.Index, Disposition: request.disposition, Amount: edge.RecordAmount(l),
-	}
-	record.By = person(request.reviewedBy)
-	if l.Record != nil {
-		record.Rule = l.Record.Rule
-	}
-	record.Hold, record.Reference = edge.PaymentOf(&c.Judge, l)
-	if slot, ok := c.Judge.Terms.ParseAgent(l.Text("agentId")); ok {
-		record.Agent = slot
-	}
-	if slot, ok := c.Judge.Terms.ParseFleet(l.Text("fleetId")); ok {
-		record.Fleet = slot
-	}
-	return record, nil
 }
 
 // dispositionRefused shows the disposition that stands already. Where it cannot be read

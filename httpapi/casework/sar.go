@@ -2,9 +2,9 @@ package casework
 
 import (
 	"net/http"
-	"strings"
 
 	"railguard/edge"
+	"railguard/edge/desk"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/leaf"
@@ -127,36 +127,10 @@ func listSARs(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// sarMove is the body of a step.
-type sarMove struct {
-	to                           uint8
-	by, reason, bsaID, narrative string
-}
-
-func readSARMove(c *border.Request) (sarMove, error) {
-	f := c.ReadFields()
-	move := sarMove{by: f.RequiredName("by"), reason: f.Text("reason", engine.TextMax), bsaID: f.Text("bsaId", engine.FieldMax), narrative: f.Text("narrative", sarNarrativeMax)}
-	word := f.OneOf("to", "DRAFT", "READY", "FILED", "CLOSED")
-	if f.Get("to") == nil {
-		f.Missing("to")
-	}
-	var known bool
-	move.to, known = fsm.ParseSARState(word)
-	if known && move.to == wire.SARFiled && strings.TrimSpace(move.bsaID) == "" {
-		f.Missing("bsaId")
-	}
-	if move.to != wire.SARFiled && move.bsaID != "" {
-		f.Invalid("bsaId", "belongs to FILED alone")
-	}
-	return move, f.Err()
-}
-
-// sarNarrativeMax leaves room for the other parts of the leaf.
-const sarNarrativeMax = 32 * engine.KiB
-
 // moveSAR is POST /v1/sar/{txnId}/move {"to","by","reason","bsaId","narrative"}.
 func moveSAR(c *border.Request) (border.Answer, error) {
-	move, err := readSARMove(c)
+	f := c.ReadFields()
+	move, err := desk.ReadReportMove(&f)
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -167,16 +141,7 @@ func moveSAR(c *border.Request) (border.Answer, error) {
 			if err != nil {
 				return nil, err
 			}
-			if move.to == wire.SARClosed && r.row.State != wire.SARFiled && strings.TrimSpace(move.reason) == "" {
-				return nil, &border.Error{Status: http.StatusUnprocessableEntity, Code: "missing_field", Message: "reason is required to close a report that was not filed", Param: "reason"}
-			}
-			var fragment strictjson.Members
-			fragment.Text("by", move.by)
-			fragment.Optional("reason", move.reason)
-			fragment.Optional("bsaId", move.bsaID)
-			fragment.Optional("narrative", move.narrative)
-			c.Judge.Actor(&fragment)
-			return &wire.SAR{Common: c.Judge.Common(fragment), Leaf: r.record.Index, From: r.row.State, To: move.to}, nil
+			return move.Record(&c.Judge, r.record.Index, r.row.State)
 		},
 		Refused: func(r wire.Result) error { return sarRefused(c, r) },
 	}, nil)

@@ -14,6 +14,7 @@ import (
 	"railguard/audit"
 	"railguard/audit/note"
 	"railguard/edge"
+	"railguard/edge/keys"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -268,25 +269,11 @@ func showLogKeys(c *border.Request) (border.Answer, error) {
 // they signed.
 func rotateLogKey(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	reason := f.Text("reason", engine.TextMax)
-	if strings.TrimSpace(reason) == "" {
-		f.Missing("reason")
-	}
-	if err := f.Err(); err != nil {
-		return border.Answer{}, err
-	}
-	seed, err := seal.NewLogSeed(c.Secrets())
+	key, err := keys.ReadLogKey(&c.Judge, &f)
 	if err != nil {
 		return border.Answer{}, err
 	}
-	result, err := c.Propose(border.Proposal{Kind: wire.KindLogKey, Record: func() (any, error) {
-		var m strictjson.Members
-		m.Text("reason", reason)
-		record := &wire.LogKeyPut{Seed: seed}
-		var err error
-		record.Common, err = c.Judge.Recorded(m)
-		return record, err
-	}})
+	result, err := c.Propose(border.Proposal{Kind: wire.KindLogKey, Record: func() (any, error) { return key.Record(&c.Judge) }})
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"railguard/edge"
 	"railguard/edge/events"
+	"railguard/edge/keys"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -38,13 +38,7 @@ func webhookRoutes() []border.Route {
 	}
 }
 
-// Bounds of webhooks, within the format's.
-const (
-	webhookURLMax    = 2048
-	webhookTypesMax  = 128
-	overlapDefault   = engine.DayLength
-	webhookTestLimit = 20 * time.Second
-)
+const webhookTestLimit = 20 * time.Second
 
 // knownWebhook is the path's webhook, where the caller's scope has it.
 func knownWebhook(c *border.Request) (*wire.Webhook, error) {
@@ -77,89 +71,34 @@ func sender(c *border.Request) (*webhooks.Sender, error) {
 	return nil, border.Unavailable("overloaded", "this node sends no webhooks")
 }
 
-// readWebhook reads what a body says of a webhook into hook.
-func readWebhook(c *border.Request, f *strictjson.Fields, hook *wire.Webhook) error {
+// checkURL gives what says whether this node sends messages to a URL.
+func checkURL(c *border.Request) (keys.URLCheck, error) {
 	s, err := sender(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if f.Has("url") || hook.URL == "" {
-		hook.URL = f.RequiredText("url", webhookURLMax)
-		if wrong := s.Check(hook.URL); wrong != nil && hook.URL != "" {
-			f.Invalid("url", wrong.Error())
-		}
-	}
-	if f.Has("name") {
-		hook.Name = f.Text("name", engine.FieldMax)
-	}
-	if allowed, given := f.Flag("sarAllowed"); given {
-		hook.SARAllowed = allowed
-	}
-	if off, given := f.Flag("off"); given {
-		hook.Off = off
-	}
-	types, given := f.Texts("types", webhookTypesMax, engine.FieldMax)
-	if given {
-		hook.Types = types
-	}
-	if known, unknown := events.ParseSelection(hook.Types); known == nil {
-		f.Invalid("types", strconv.Quote(unknown)+" is no type of event and no group of them")
-	}
-	for _, name := range hook.Types {
-		if !hook.SARAllowed && events.TellsOfSuspicion(name) {
-			f.Invalid("types", name+" is sent only where sarAllowed is true")
-		}
-	}
-	return f.Err()
-}
-
-// recordWebhook is what the leaf says of a webhook. A URL may hold a secret of its
-// receiver's: the leaf names the host.
-func recordWebhook(c *border.Request, hook *wire.Webhook, reason string) (wire.Common, error) {
-	var m strictjson.Members
-	if at, err := url.Parse(hook.URL); err == nil && hook.URL != "" {
-		m.Text("host", at.Host)
-	}
-	m.Optional("reason", reason)
-	return c.Judge.Recorded(m)
+	return s.Check, nil
 }
 
 // createWebhook is POST /v1/webhooks.
 func createWebhook(c *border.Request) (border.Answer, error) {
-	f := c.ReadFields()
-	hook := wire.Webhook{}
-	key := readSecret(&f)
-	if err := readWebhook(c, &f, &hook); err != nil {
-		return border.Answer{}, err
-	}
-	sealed, err := c.Secrets().SealWebhookKey(key)
+	check, err := checkURL(c)
 	if err != nil {
 		return border.Answer{}, err
 	}
-	hook.Secrets = [][]byte{sealed}
+	f := c.ReadFields()
+	hook, err := keys.ReadNewWebhook(&c.Judge, &f, check)
+	if err != nil {
+		return border.Answer{}, err
+	}
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindWebhook, Record: func() (any, error) {
-		record := &wire.WebhookPut{Op: wire.WebhookCreate, Webhook: hook}
-		record.Common, err = recordWebhook(c, &hook, "")
-		return record, err
+		return hook.Record(&c.Judge)
 	}, Refused: func(r wire.Result) error {
 		if r.Refusal == wire.RefusedFull {
 			return border.Conflict("limit_reached", "there are as many webhooks as there may be", nil)
 		}
 		return nil
 	}}, nil)
-}
-
-// readSecret reads the secret that the receiver has chosen, or draws one.
-func readSecret(f *strictjson.Fields) *seal.WebhookKey {
-	text := ""
-	if f.Has("secret") {
-		text = f.Text("secret", engine.FieldMax)
-	}
-	key, err := seal.NewWebhookKey(text)
-	if err != nil {
-		f.Invalid("secret", err.Error())
-	}
-	return key
 }
 
 // changeWebhook is PATCH /v1/webhooks/{id}.
@@ -174,14 +113,12 @@ func changeWebhook(c *border.Request) (border.Answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		changed, again := *hook, c.ReadFields()
-		if err := readWebhook(c, &again, &changed); err != nil {
+		check, err := checkURL(c)
+		if err != nil {
 			return nil, err
 		}
-		record := &wire.WebhookPut{Op: wire.WebhookChange, BaseRev: hook.Rev, Webhook: changed}
-		record.Webhook.Secrets = nil
-		record.Common, err = recordWebhook(c, &changed, reason)
-		return record, err
+		again := c.ReadFields()
+		return keys.ChangeWebhook(&c.Judge, &again, hook, check, reason)
 	})
 }
 
@@ -197,25 +134,14 @@ func deleteWebhook(c *border.Request) (border.Answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		record := &wire.WebhookPut{Op: wire.WebhookDelete, BaseRev: hook.Rev, Webhook: wire.Webhook{ID: hook.ID}}
-		record.Common, err = recordWebhook(c, hook, reason)
-		return record, err
+		return keys.DeleteWebhook(&c.Judge, hook, reason)
 	})
 }
 
 // rotateWebhook is POST /v1/webhooks/{id}/rotate-secret.
 func rotateWebhook(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	overlap := overlapDefault
-	if seconds, given := f.Integer("overlapSeconds", 0, int64(engine.OverlapMax/engine.Second)); given {
-		overlap = engine.Time(seconds) * engine.Second
-	}
-	reason := f.Text("reason", engine.TextMax)
-	key := readSecret(&f)
-	if err := f.Err(); err != nil {
-		return border.Answer{}, err
-	}
-	sealed, err := c.Secrets().SealWebhookKey(key)
+	rotation, err := keys.ReadSecretRotation(&c.Judge, &f)
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -224,9 +150,7 @@ func rotateWebhook(c *border.Request) (border.Answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		record := &wire.WebhookPut{Op: wire.WebhookRotate, BaseRev: hook.Rev, Overlap: overlap, Webhook: wire.Webhook{ID: hook.ID, Secrets: [][]byte{sealed}}}
-		record.Common, err = recordWebhook(c, hook, reason)
-		return record, err
+		return rotation.Record(&c.Judge, hook)
 	})
 }
 
@@ -429,19 +353,17 @@ func redeliver(c *border.Request) (border.Answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		record := &wire.Delivery{Op: wire.DeliveryAll, Webhook: hook.ID}
-		if !all {
-			event, err := evidenceOf(c).Hooked.At(c.Context(), hook, at.Leaf, at.Skip-1)
-			if err != nil {
-				return nil, err
-			}
-			if event == nil {
-				return nil, border.NotFound("no such event, past its 30 days, or none that this webhook is told")
-			}
-			record.Op, record.Seq, record.N = wire.DeliveryRevived, at.Leaf, uint8(at.Skip-1)
+		if all {
+			return keys.RedeliverAll(&c.Judge, hook)
 		}
-		record.Common, err = recordWebhook(c, hook, "")
-		return record, err
+		event, err := evidenceOf(c).Hooked.At(c.Context(), hook, at.Leaf, at.Skip-1)
+		if err != nil {
+			return nil, err
+		}
+		if event == nil {
+			return nil, border.NotFound("no such event, past its 30 days, or none that this webhook is told")
+		}
+		return keys.RedeliverEvent(&c.Judge, hook, at.Leaf, uint8(at.Skip-1))
 	}}, nil)
 }
 

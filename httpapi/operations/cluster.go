@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"railguard/edge"
+	"railguard/edge/rulebook"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
@@ -179,7 +180,7 @@ func drain(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	on, given := f.Flag("drain")
 	text := f.Text("grace", engine.FieldMax)
-	grace, readable := parseSpan(text)
+	grace, readable := edge.ParseSpan(text)
 	if text != "" && (!readable || grace < 0 || grace > drainGraceMax) {
 		f.Invalid("grace", "must be a span such as 15s, at most 10m")
 	}
@@ -301,7 +302,7 @@ func raiseMatcher(c *border.Request) (border.Answer, error) {
 	} else if f.Get("to") == nil {
 		f.Missing("to")
 	}
-	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	grounds := edge.ReadGrounds(&f)
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
@@ -309,14 +310,7 @@ func raiseMatcher(c *border.Request) (border.Answer, error) {
 		if err := matcherProblem(c, to); err != nil {
 			return nil, border.ChangeableRefusal{Cause: err}
 		}
-		var m strictjson.Members
-		m.Uint("previousMatcherVersion", uint64(c.Judge.Terms.Settings.Matcher))
-		m.TextOrNull("reason", reason)
-		m.TextOrNull("actor", actor)
-		record := &wire.Matcher{To: to}
-		var err error
-		record.Common, err = c.Judge.Recorded(m)
-		return record, err
+		return rulebook.RaisedMatcher(&c.Judge, to, grounds)
 	}}, func(wire.Result) (border.Answer, error) {
 		var m strictjson.Members
 		m.Uint("matcherVersion", uint64(c.Judge.Terms.Settings.Matcher))

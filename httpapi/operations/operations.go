@@ -11,6 +11,7 @@ import (
 
 	"railguard/cluster/report"
 	"railguard/edge"
+	"railguard/edge/rulebook"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
@@ -94,21 +95,12 @@ func advanceClock(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, border.NotFound("no such path")
 	}
 	f := c.ReadFields()
-	text := f.RequiredText("advance", engine.FieldMax)
-	span, ok := parseSpan(text)
-	if text != "" && (!ok || span <= 0 || span > 1000*engine.DayLength) {
-		f.Invalid("advance", "must be a span such as 25h or 91d, at most 1000d")
-	}
-	if err := f.Err(); err != nil {
+	advance, err := rulebook.ReadClockAdvance(&f)
+	if err != nil {
 		return border.Answer{}, err
 	}
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindClock, Record: func() (any, error) {
-		var m strictjson.Members
-		m.Text("advance", text)
-		record := &wire.Clock{Advance: span}
-		var err error
-		record.Common, err = c.Judge.Recorded(m)
-		return record, err
+		return advance.Record(&c.Judge)
 	}, Refused: func(r wire.Result) error {
 		if r.Refusal == wire.RefusedMalformed {
 			return border.InvalidField("advance", "goes beyond what the test clock can do")

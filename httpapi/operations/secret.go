@@ -2,34 +2,23 @@ package operations
 
 import (
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"railguard/cluster/report"
+	"railguard/edge/keys"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
-	"railguard/seal"
 	"railguard/strictjson"
 )
 
-// When the cluster secret is exchanged, what the one before had sealed is sealed anew:
-// by records of so many values, agent by agent. How far that is follows from the sealed
-// values themselves, so that it may be ended anywhere and begun again by anybody.
+// When the cluster secret is exchanged, what the one before had sealed is sealed anew, step by
+// step: see edge/keys.
 
-const (
-	ResealStep     = 256    // Values that one call seals anew.
-	resealLooks    = 65_536 // Agents that one call looks at.
-	resealSurveyed = time.Minute
-)
-
-// labels are those under which the state's values are sealed.
-var labels = map[fsm.SealedWhat]string{
-	fsm.SealedCheck: seal.LabelCheck, fsm.SealedLogSeed: seal.LabelLogSeed, fsm.SealedSigningKey: seal.LabelSigningKey,
-	fsm.SealedWebhook: seal.LabelWebhook, fsm.SealedEIN: seal.LabelEIN,
-}
+// resealSurveyed is for how long a survey serves cluster status.
+const resealSurveyed = time.Minute
 
 // resealSurvey keeps the last survey for cluster status, which may be asked often.
 type resealSurvey struct {
@@ -43,7 +32,7 @@ func (o *Room) resealing(view *fsm.View) *report.Resealing {
 	is := &report.Resealing{Older: o.deps.Secrets.OlderCount(), Index: view.Index, At: view.Time.String()}
 	count := func(v fsm.Sealed) {
 		is.Values++
-		switch older, err := o.deps.Secrets.SealedByOlder(labels[v.What], v.Data); {
+		switch older, err := keys.IsSealedByOlder(o.deps.Secrets, v); {
 		case err != nil:
 			is.Lost++
 		case older:
@@ -102,34 +91,18 @@ func showSecret(c *border.Request) (border.Answer, error) {
 // after the last. The settings' values are sealed anew by the step from 0.
 func reseal(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	from, _ := f.Integer("from", 0, 1<<32-1)
-	reason := f.Text("reason", engine.TextMax)
-	if strings.TrimSpace(reason) == "" {
-		f.Missing("reason")
-	}
-	if err := f.Err(); err != nil {
+	step, err := keys.ReadResealingStep(&f)
+	if err != nil {
 		return border.Answer{}, err
 	}
 	if err := c.Judge.CatchUp(); err != nil {
 		return border.Answer{}, err
 	}
-	next, agents := resealEnd, 0
 	result, err := c.Propose(border.Proposal{Kind: wire.KindReseal, Record: func() (any, error) {
-		view, err := c.Judge.View()
-		if err != nil {
-			return nil, err
+		record, err := step.Record(&c.Judge)
+		if err == nil && record == nil {
+			err = nothingToReseal{}
 		}
-		record := &wire.Reseal{}
-		if record.Values, next, err = sealedByOlder(c, view, from); err != nil {
-			return nil, err
-		}
-		if agents = view.Agents(); len(record.Values) == 0 {
-			return nil, nothingToReseal{}
-		}
-		var m strictjson.Members
-		m.Text("reason", reason)
-		record.Common, err = c.Judge.Recorded(m)
-		record.Idem = nil // The same step once more finds nothing.
 		return record, err
 	}})
 	if _, nothing := err.(nothingToReseal); err != nil && !nothing { //nolint:errorlint // Nobody wraps it.
@@ -137,11 +110,11 @@ func reseal(c *border.Request) (border.Answer, error) {
 	}
 	var m strictjson.Members
 	m.Uint("resealed", result.Value)
-	m.Uint("agents", uint64(agents))
-	if next == resealEnd {
+	m.Uint("agents", uint64(step.Agents))
+	if step.Next == keys.ResealEnd {
 		m.Null("next")
 	} else {
-		m.Int("next", next)
+		m.Int("next", step.Next)
 	}
 	return c.Reply(http.StatusOK, m), nil
 }
@@ -150,39 +123,3 @@ func reseal(c *border.Request) (border.Answer, error) {
 type nothingToReseal struct{}
 
 func (nothingToReseal) Error() string { return "nothing is sealed by an older secret" }
-
-// resealEnd is where there is no next step.
-const resealEnd = int64(-1)
-
-// sealedByOlder gathers what one step seals anew, and where the next one begins.
-func sealedByOlder(c *border.Request, view *fsm.View, from int64) (values []wire.Resealed, next int64, err error) {
-	secrets, seen := c.Secrets(), make(map[string]bool)
-	take := func(v fsm.Sealed) {
-		older, failed := secrets.SealedByOlder(labels[v.What], v.Data)
-		if failed != nil || !older || seen[string(v.Data)] || err != nil || len(values) >= ResealStep {
-			return // What none opens is told by the survey: there is nothing to be sealed.
-		}
-		var anew []byte
-		if anew, err = secrets.Reseal(labels[v.What], v.Data); err == nil {
-			values = append(values, wire.Resealed{Agent: v.Agent, Old: v.Data, New: anew})
-		}
-		seen[string(v.Data)] = v.Agent == 0 // Wherever a value of the settings stands, it is replaced at once.
-	}
-	if from == 0 {
-		view.Settings().Sealed(take)
-		if len(values) >= ResealStep {
-			return values, 0, err
-		}
-		from = 1
-	}
-	last := min(int64(view.Agents()), from+resealLooks-1)
-	for ; from <= last && len(values) < ResealStep && err == nil; from++ {
-		if _, profile, ok := view.Agent(engine.AgentSlot(from)); ok && len(profile.EINSealed) > 0 {
-			take(fsm.Sealed{Agent: profile.Slot, What: fsm.SealedEIN, Data: profile.EINSealed})
-		}
-	}
-	if from > int64(view.Agents()) {
-		from = resealEnd
-	}
-	return values, from, err
-}

@@ -3,23 +3,19 @@ package operations
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"railguard/edge"
+	"railguard/edge/keys"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
-	"railguard/seal"
 	"railguard/strictjson"
 )
 
 // Signing keys (decision 56). A new key is published 24 hours before it signs;
 // in an emergency it signs at once, and the tokens of the key it replaces can be
 // made R2. Those agents are then issued anew (POST /v1/agents/{id}/reissue).
-
-// kidPrefix begins every kid of the cluster: cc-v1, cc-v2, ...
-const kidPrefix = "cc-v"
 
 // rotateSigningKey is POST /admin/signing-key/rotate {"emergency"?,"revoke"?,"reason"?}.
 func rotateSigningKey(c *border.Request) (border.Answer, error) {
@@ -32,12 +28,12 @@ func rotateSigningKey(c *border.Request) (border.Answer, error) {
 	if revoke != "" && !emergency {
 		f.Invalid("revoke", "needs emergency: a key is not revoked before its successor signs")
 	}
-	if revoke != "" && findSigningKey(c, revoke) == nil {
+	if revoke != "" && keys.FindSigningKey(&c.Judge, revoke) == nil {
 		if err := c.Judge.CatchUp(); err != nil {
 			return border.Answer{}, err
 		}
 	}
-	if revoke != "" && findSigningKey(c, revoke) == nil {
+	if revoke != "" && keys.FindSigningKey(&c.Judge, revoke) == nil {
 		f.Invalid("revoke", "is no signing key")
 	}
 	if err := f.Err(); err != nil {
@@ -61,46 +57,16 @@ func rotateSigningKey(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusCreated, m), nil
 }
 
-// findSigningKey finds a key by its kid.
-func findSigningKey(c *border.Request, kid string) *wire.SigningKey {
-	for _, key := range c.Judge.Terms.Settings.SigningKeys {
-		if key.KID == kid {
-			return key
-		}
-	}
-	return nil
-}
-
-// nextKID is one above the highest number in use: a kid names one key for ever.
-func nextKID(c *border.Request) string {
-	highest, prefix := 0, kidPrefix
-	if edge.IsSandbox(c.Judge.Terms.Settings) {
-		prefix = strings.TrimSuffix(seal.SandboxKID, "1")
-	}
-	for _, key := range c.Judge.Terms.Settings.SigningKeys {
-		if n, err := strconv.Atoi(strings.TrimPrefix(key.KID, prefix)); err == nil {
-			highest = max(highest, n)
-		}
-	}
-	return prefix + strconv.Itoa(highest+1)
-}
-
 // addSigningKey draws, seals and publishes the next key. Another rotation may
 // take the same number first; then the next one is tried.
 func addSigningKey(c *border.Request, now bool, reason string) (edge.Leaf, error) {
 	for try := 0; ; try++ {
-		key, err := seal.NewSigningKey(c.Secrets(), nextKID(c))
+		key, err := keys.NewSigningKey(&c.Judge)
 		if err != nil {
 			return edge.Leaf{}, err
 		}
 		result, err := c.Propose(border.Proposal{Kind: wire.KindSigningKey, Record: func() (any, error) {
-			var m strictjson.Members
-			m.TextOrNull("reason", reason)
-			m.Bool("emergency", now)
-			record := &wire.SigningKeyPut{Op: wire.SigningAdd, Key: key, Now: now}
-			var err error
-			record.Common, err = c.Judge.Recorded(m)
-			return record, err
+			return keys.AddSigningKey(&c.Judge, key, now, reason)
 		}, Refused: func(r wire.Result) error {
 			switch r.Refusal {
 			case wire.RefusedExists:
@@ -131,12 +97,12 @@ func revokeSigningKey(c *border.Request) (border.Answer, error) {
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
-	if findSigningKey(c, kid) == nil {
+	if keys.FindSigningKey(&c.Judge, kid) == nil {
 		if err := c.Judge.Confirm(); err != nil {
 			return border.Answer{}, err
 		}
 	}
-	if findSigningKey(c, kid) == nil {
+	if keys.FindSigningKey(&c.Judge, kid) == nil {
 		return border.Answer{}, border.NotFound("no such signing key")
 	}
 	if err := revokeKID(c, kid, reason); err != nil {
@@ -151,32 +117,15 @@ func revokeSigningKey(c *border.Request) (border.Answer, error) {
 
 // revokeKID revokes a key unless it is the only one that can sign.
 func revokeKID(c *border.Request, kid, reason string) error {
-	if c.Judge.Index > c.Published().Applied() {
-		if err := c.Records().WaitApplied(c.Context(), c.Judge.Index); err != nil {
-			return border.UnreadableError(err)
-		}
+	if err := c.AwaitIndex(c.Judge.Index); err != nil {
+		return err
 	}
-	c.Judge.Renew()
-	others := *c.Judge.Terms.Settings
-	others.SigningKeys = nil
-	for _, key := range c.Judge.Terms.Settings.SigningKeys {
-		if key.KID != kid {
-			others.SigningKeys = append(others.SigningKeys, key)
-		} else if key.RevokedAt != 0 {
-			return nil // It is done already.
-		}
+	done, err := keys.CheckRevocable(&c.Judge, kid)
+	if done || err != nil {
+		return err
 	}
-	if others.ActiveKey(c.Published().LogTime()) == nil {
-		return border.Conflict("invalid_transition", "it is the only key that signs: rotate with emergency first", nil)
-	}
-	_, err := c.Propose(border.Proposal{Kind: wire.KindSigningKey, Record: func() (any, error) {
-		var m strictjson.Members
-		m.Text("reason", reason)
-		record := &wire.SigningKeyPut{Op: wire.SigningRevoke, Key: wire.SigningKey{KID: kid}}
-		var err error
-		record.Common, err = c.Judge.Recorded(m)
-		record.Idem = nil // The caller's key stands for the whole call.
-		return record, err
+	_, err = c.Propose(border.Proposal{Kind: wire.KindSigningKey, Record: func() (any, error) {
+		return keys.RevokeSigningKey(&c.Judge, kid, reason)
 	}})
 	return err
 }

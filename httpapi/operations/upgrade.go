@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"railguard/edge"
+	"railguard/edge/rulebook"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
@@ -21,7 +22,7 @@ func raiseFormat(c *border.Request) (border.Answer, error) {
 	} else if f.Get("to") == nil {
 		f.Missing("to")
 	}
-	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	grounds := edge.ReadGrounds(&f)
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
@@ -29,14 +30,7 @@ func raiseFormat(c *border.Request) (border.Answer, error) {
 		if err := formatProblem(c, to); err != nil {
 			return nil, border.ChangeableRefusal{Cause: err}
 		}
-		var m strictjson.Members
-		m.Uint("previousFormat", uint64(c.Judge.Terms.Settings.Format))
-		m.TextOrNull("reason", reason)
-		m.TextOrNull("actor", actor)
-		record := &wire.FormatRaise{To: to}
-		var err error
-		record.Common, err = c.Judge.Recorded(m)
-		return record, err
+		return rulebook.RaisedFormat(&c.Judge, to, grounds)
 	}}, func(wire.Result) (border.Answer, error) {
 		var m strictjson.Members
 		m.Uint("featureLevel", uint64(c.Judge.Terms.Settings.Format))

@@ -36,7 +36,7 @@ type batch struct {
 
 // batchItem is one payment on its way.
 type batchItem struct {
-	idem   *border.Keyed
+	idem   *edge.Keyed
 	agent  *engine.AgentProfile // It was judged with.
 	timing edge.Timing
 	result wire.Result // Applied or Replayed, when err is nil.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railguard/edge"
+	"railguard/edge/registry"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -101,7 +102,7 @@ func agentDetails(c *border.Request, m *strictjson.Members, view *fsm.View, chai
 	m.Raw("effectivePolicy", effective.AppendJSON(nil))
 	edge.WriteSettings(m, &p.Settings)
 	_, fleet, _ := view.Fleet(chain[len(chain)-1].Fleet)
-	writeWarnings(m, edge.WriteEffectiveVelocity(m, p.Settings.Velocity, edge.VelocityOf(view.Settings().Policy, chain, fleet)...))
+	registry.WriteWarnings(m, edge.WriteEffectiveVelocity(m, p.Settings.Velocity, edge.VelocityOf(view.Settings().Policy, chain, fleet)...))
 	var spend strictjson.Members
 	spend.Text("date", dateText(view.Time.Day()))
 	spend.USD("spentUSDC", row.Spend.SpentOn(view.Time.Day()))

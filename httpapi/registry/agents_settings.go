@@ -2,11 +2,10 @@ package registry
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
-	"strings"
 
 	"railguard/edge"
+	"railguard/edge/registry"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -31,59 +30,12 @@ func patchAgent(c *border.Request) (border.Answer, error) {
 			return nil, border.VersionMismatch(uint64(profile.Rev))
 		}
 		f := c.ReadFields()
-		next := edge.ReadSettings(&f, profile.Settings, c.Published().LogTime())
-		reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
-		if err := f.Err(); err != nil {
-			return nil, err
-		}
-		if err := mayWiden(c, edge.SettingsWiden(&profile.Settings, &next), reason); err != nil {
-			return nil, err
-		}
-		var m strictjson.Members
-		edge.WriteSettings(&m, &next)
-		above, err := edge.VelocityAbove(&c.Judge, profile)
+		patch, err := registry.ReadAgentPatch(&c.Judge, &f, profile)
 		if err != nil {
 			return nil, err
 		}
-		writeWarnings(&m, edge.WriteEffectiveVelocity(&m, next.Velocity, above...))
-		m.TextOrNull("reason", reason)
-		m.TextOrNull("actor", actor)
-		return settingsRecord(c, profile, next, "agent.settings", m)
+		return patch.Record(&c.Judge)
 	})
-}
-
-// mayWiden refuses a widening to keys that may only tighten, and without a reason.
-func mayWiden(c *border.Request, widens bool, reason string) error {
-	if !widens {
-		return nil
-	}
-	if !c.Key.May(wire.RolePolicy) {
-		refused := border.Forbidden(wire.RolePolicy)
-		refused.Message = "this change lets through what was stopped before: it needs the role policy"
-		return border.ChangeableRefusal{Cause: refused}
-	}
-	if strings.TrimSpace(reason) == "" {
-		return border.ChangeableRefusal{Cause: &border.Error{
-			Status: http.StatusUnprocessableEntity, Code: "missing_field", Param: "reason",
-			Message: "reason is required: this change lets through what was stopped before",
-		}}
-	}
-	return nil
-}
-
-// writeWarnings adds warnings where there are any.
-func writeWarnings(m *strictjson.Members, warnings []strictjson.Members) {
-	if len(warnings) > 0 {
-		m.List("warnings", warnings)
-	}
-}
-
-// settingsRecord replaces an agent's settings from the revision of profile.
-func settingsRecord(c *border.Request, profile *engine.AgentProfile, next engine.AgentSettings, event string, m strictjson.Members) (any, error) {
-	record := &wire.Settings{Agent: profile.Slot, BaseRev: profile.Rev, Settings: next, Event: event}
-	var err error
-	record.Common, err = c.Judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(profile.OperatorLegalName)))
-	return record, err
 }
 
 // renderSettings answers a PATCH of an agent.
@@ -103,17 +55,8 @@ func renderSettings(c *border.Request, l *edge.Leaf, m *strictjson.Members) erro
 // is reported or the agent is issued anew (decision 38). R15 compares it.
 func setModel(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	model, alias := f.Text("underlyingModel", engine.FieldMax), f.Text("model", engine.FieldMax)
-	if f.Get("underlyingModel") == nil {
-		if model = alias; f.Get("model") == nil {
-			f.Missing("underlyingModel")
-		}
-	}
-	if (f.Get("underlyingModel") != nil || f.Get("model") != nil) && engine.SameModel(model, "") {
-		f.Invalid("underlyingModel", "must not be blank")
-	}
-	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
-	if err := f.Err(); err != nil {
+	change, err := registry.ReadModelChange(&f)
+	if err != nil {
 		return border.Answer{}, err
 	}
 	return c.AnswerRevision(wire.KindSettings, func() (any, error) {
@@ -121,16 +64,7 @@ func setModel(c *border.Request) (border.Answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		next := profile.Settings
-		next.CurrentModel = model
-		var m strictjson.Members
-		m.Text("underlyingModel", model)
-		m.TextOrNull("baselineModel", profile.Model)
-		m.TextOrNull("previousModel", edge.CurrentModel(profile))
-		m.Bool("changed", profile.Model != "" && !engine.SameModel(profile.Model, model))
-		m.TextOrNull("reason", reason)
-		m.TextOrNull("actor", actor)
-		return settingsRecord(c, profile, next, "agent.model_changed", m)
+		return change.Record(&c.Judge, profile)
 	})
 }
 
@@ -149,22 +83,11 @@ func attest(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	f := c.ReadFields()
-	by, note := f.RequiredText("attestedBy", engine.FieldMax), f.Text("note", engine.TextMax)
-	if err := f.Err(); err != nil {
+	attestation, err := registry.ReadAttestation(&f)
+	if err != nil {
 		return border.Answer{}, err
 	}
-	if profile.Type != engine.Autonomous {
-		return border.Answer{}, border.NewError(http.StatusUnprocessableEntity, "agent_not_autonomous", "only autonomous agents are attested")
-	}
-	return c.AnswerChangeable(border.Proposal{Kind: wire.KindAttest, Record: func() (any, error) {
-		var m strictjson.Members
-		m.Text("attestedBy", by)
-		m.TextOrNull("note", note)
-		record := &wire.Attest{Agent: profile.Slot, AttestedBy: by, Note: note}
-		var err error
-		record.Common, err = c.Judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(profile.OperatorLegalName)))
-		return record, err
-	}}, nil)
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindAttest, Record: func() (any, error) { return attestation.Record(&c.Judge, profile) }}, nil)
 }
 
 func renderAttestation(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {

@@ -2,64 +2,24 @@ package registry
 
 import (
 	"net/http"
-	"strconv"
 
 	"railguard/edge"
+	"railguard/edge/registry"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
-	"railguard/ofac"
 	"railguard/strictjson"
 )
 
 // createFleet is POST /v1/fleets/create (specification 4.3, decision 39).
 func createFleet(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	now := c.Published().LogTime()
-	profile := engine.FleetProfile{FleetName: f.RequiredName("fleetName"), OperatorLegalName: f.RequiredName("operatorLegalName")}
-	profile.DailyLimit, profile.DailyLimitText = f.RequiredUSD("dailyLimitUSDC")
-	profile.Hours, profile.Velocity = edge.ReadHours(&f, now), edge.ReadVelocity(&f)
-	profile.Whitelist = edge.ReadWhitelist(&f, "whitelist", nil)
-	if profile.OperatorLegalName != "" && edge.OperatorKey(profile.OperatorLegalName) == "" {
-		f.Invalid("operatorLegalName", "must have letters or digits")
-	}
-	if err := f.Err(); err != nil {
+	fleet, err := registry.ReadNewFleet(&c.Judge, &f)
+	if err != nil {
 		return border.Answer{}, err
 	}
-	if !c.Key.Covers(profile.OperatorLegalName) {
-		return border.Answer{}, border.OutOfScope()
-	}
-	return c.AnswerChangeable(border.Proposal{Kind: wire.KindFleet, Record: func() (any, error) {
-		found, err := c.Judge.ScreenParty("operator", "", profile.OperatorLegalName, ofac.PartyUnknown)
-		if err != nil {
-			return nil, err
-		}
-		profile.NameMatched = found.NameMatched
-		record := &wire.Fleet{Profile: profile, OperatorKey: edge.OperatorKey(profile.OperatorLegalName)}
-		var m strictjson.Members
-		writeFleet(&m, &profile)
-		m.Uint("listVersion", c.Judge.Terms.Settings.ListVersion)
-		if len(found.Evidence) > 0 {
-			m.List("matches", found.Evidence)
-		}
-		m.Bool("operatorMatched", found.NameMatched)
-		effect := edge.WriteEffectiveVelocity(&m, profile.Velocity, &c.Judge.Terms.Settings.Policy.Velocity)
-		m.List("warnings", append(found.Warnings(), effect...))
-		record.Common, err = c.Judge.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
-		return record, err
-	}}, nil)
-}
-
-// writeFleet writes a fleet's settings, as leaves keep and answers show them.
-func writeFleet(m *strictjson.Members, p *engine.FleetProfile) {
-	m.Text("fleetName", p.FleetName)
-	m.Text("operatorLegalName", p.OperatorLegalName)
-	m.Raw("dailyLimitUSDC", []byte(p.DailyLimitText))
-	edge.WritePace(m, p.Hours, p.Velocity)
-	if p.Whitelist != nil {
-		m.Object("whitelist", edge.WhitelistSummary(p.Whitelist))
-	}
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindFleet, Record: func() (any, error) { return fleet.Record(&c.Judge) }}, nil)
 }
 
 // renderFleet answers the creation of a fleet: nobody is in it and nothing is
@@ -99,8 +59,8 @@ func fleetMembers(c *border.Request, view *fsm.View, slot engine.FleetSlot) stri
 	today := view.Time.Day()
 	var m strictjson.Members
 	m.Text("fleetId", c.Judge.Terms.FleetID(slot))
-	writeFleet(&m, p)
-	writeWarnings(&m, edge.WriteEffectiveVelocity(&m, p.Velocity, &view.Settings().Policy.Velocity))
+	registry.WriteFleet(&m, p)
+	registry.WriteWarnings(&m, edge.WriteEffectiveVelocity(&m, p.Velocity, &view.Settings().Policy.Velocity))
 	m.Uint("agentCount", uint64(row.Agents))
 	m.USD("spentTodayUSDC", row.Spend.SpentOn(today))
 	m.USD("remainingTodayUSDC", max(p.DailyLimit-row.Spend.Counted(today), 0))
@@ -157,47 +117,12 @@ func patchFleet(c *border.Request) (border.Answer, error) {
 			return nil, border.VersionMismatch(uint64(old.Rev))
 		}
 		f := c.ReadFields()
-		next := *old
-		readFleetPatch(c, &f, &next)
-		reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
-		if err := f.Err(); err != nil {
+		patch, err := registry.ReadFleetPatch(&c.Judge, &f, old)
+		if err != nil {
 			return nil, err
 		}
-		widens := next.DailyLimit > old.DailyLimit || edge.PaceWidens(old.Hours, next.Hours, old.Velocity, next.Velocity)
-		if err := mayWiden(c, widens, reason); err != nil {
-			return nil, err
-		}
-		var m strictjson.Members
-		writeFleet(&m, &next)
-		writeWarnings(&m, edge.WriteEffectiveVelocity(&m, next.Velocity, &c.Judge.Terms.Settings.Policy.Velocity))
-		m.Raw("previousDailyLimitUSDC", []byte(old.DailyLimitText))
-		m.TextOrNull("reason", reason)
-		m.TextOrNull("actor", actor)
-		return fleetRecord(c, old, next, "fleet.updated", m)
+		return patch.Record(&c.Judge)
 	})
-}
-
-func readFleetPatch(c *border.Request, f *strictjson.Fields, next *engine.FleetProfile) {
-	if f.Get("fleetName") != nil {
-		next.FleetName = f.RequiredName("fleetName")
-	}
-	if f.Get("dailyLimitUSDC") != nil {
-		next.DailyLimit, next.DailyLimitText = f.RequiredUSD("dailyLimitUSDC")
-	}
-	if f.Has("operatingHours") {
-		next.Hours = edge.ReadHours(f, c.Published().LogTime())
-	}
-	if f.Has("velocity") {
-		next.Velocity = edge.ReadVelocity(f)
-	}
-}
-
-// fleetRecord replaces a fleet's settings from the revision of old.
-func fleetRecord(c *border.Request, old *engine.FleetProfile, next engine.FleetProfile, event string, m strictjson.Members) (any, error) {
-	record := &wire.FleetUpdate{Fleet: old.Slot, BaseRev: old.Rev, Profile: next, Event: event}
-	var err error
-	record.Common, err = c.Judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(old.OperatorLegalName)))
-	return record, err
 }
 
 // renderFleetUpdate answers a PATCH of a fleet.
@@ -217,35 +142,11 @@ func assignAgents(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	f := c.ReadFields()
-	ids, given := f.Texts("agentIds", engine.PageMax, engine.FieldMax)
-	if id := f.Text("agentId", engine.FieldMax); id != "" {
-		ids, given = append(ids, id), true
-	}
-	switch {
-	case !given && f.Get("agentId") == nil:
-		f.Missing("agentIds")
-	case len(ids) == 0 || len(ids) > engine.PageMax:
-		f.Invalid("agentIds", "must have 1 to "+strconv.Itoa(engine.PageMax)+" ids")
-	}
-	if err := f.Err(); err != nil {
+	assignment, err := registry.ReadAssignment(&c.Judge, &f)
+	if err != nil {
 		return border.Answer{}, err
 	}
-	slots := make([]engine.AgentSlot, 0, len(ids))
-	seen := make(map[engine.AgentSlot]bool, len(ids))
-	for i, id := range ids {
-		agent, err := c.Judge.KnownAgent(id)
-		if err != nil {
-			return border.Answer{}, err
-		}
-		if agent.Parent != 0 {
-			return border.Answer{}, border.InvalidField("agentIds["+strconv.Itoa(i)+"]", "is a delegate: it is in the fleet of its root")
-		}
-		if !seen[agent.Slot] {
-			slots = append(slots, agent.Slot)
-		}
-		seen[agent.Slot] = true
-	}
-	return assignTo(c, fleet, slots, false)
+	return answerAssignment(c, fleet, assignment)
 }
 
 // removeAgent is DELETE /v1/fleets/{id}/agents/{agentId}.
@@ -254,26 +155,21 @@ func removeAgent(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	agent, err := c.Judge.KnownAgent(c.PathValue("agentId"))
+	removal, err := registry.ReadRemoval(&c.Judge, c.PathValue("agentId"))
 	if err != nil {
 		return border.Answer{}, err
 	}
-	if agent.Parent != 0 {
-		return border.Answer{}, border.NotFound("the agent is not in this fleet")
-	}
-	return assignTo(c, fleet, []engine.AgentSlot{agent.Slot}, true)
+	return answerAssignment(c, fleet, removal)
 }
 
-func assignTo(c *border.Request, fleet *engine.FleetProfile, slots []engine.AgentSlot, remove bool) (border.Answer, error) {
-	return c.AnswerChangeable(border.Proposal{Kind: wire.KindAssign, Record: func() (any, error) {
-		record := &wire.Assign{Fleet: fleet.Slot, Agents: slots, Remove: remove}
-		var err error
-		record.Common, err = c.Judge.Recorded(nil, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(fleet.OperatorLegalName)))
-		return record, err
-	}, Refused: func(r wire.Result) error { return assignRefused(c, fleet, r) }}, func(r wire.Result) (border.Answer, error) {
+func answerAssignment(c *border.Request, fleet *engine.FleetProfile, assignment registry.Assignment) (border.Answer, error) {
+	return c.AnswerChangeable(border.Proposal{
+		Kind: wire.KindAssign, Record: func() (any, error) { return assignment.Record(&c.Judge, fleet) },
+		Refused: func(r wire.Result) error { return assignRefused(c, fleet, r) },
+	}, func(r wire.Result) (border.Answer, error) {
 		var m strictjson.Members
 		m.Text("fleetId", c.Judge.Terms.FleetID(fleet.Slot))
-		m.Texts("agentIds", c.Judge.Terms.AgentIDs(slots))
+		m.Texts("agentIds", c.Judge.Terms.AgentIDs(assignment.Agents))
 		m.Uint("agentCount", r.Value)
 		m.Bool("unchanged", true)
 		return c.Reply(http.StatusOK, m), nil

@@ -43,7 +43,7 @@ func statusRoutes() []border.Route {
 			border.Route{Method: http.MethodPost, Path: "/v1/users/{id}/" + verb.name, Handle: userStatus(verb.to)})
 		if verb.to != engine.Revoked {
 			all = append(all, border.Route{
-				Method: http.MethodPost, Path: "/v1/operators/" + verb.name, Handle: operatorChange(verb.to),
+				Method: http.MethodPost, Path: "/v1/operators/" + verb.name, Handle: operatorStatusChange(verb.to),
 			})
 		}
 	}

@@ -6,37 +6,12 @@ import (
 	"strings"
 
 	"railguard/edge"
+	"railguard/edge/registry"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/strictjson"
 )
-
-// Status changes of agents, users and operators (decision 35). The log decides
-// which step is legal, so that a replayed call gets its first answer.
-
-// reasonCodes are the words of a revocation; their places are what rows keep.
-// Never change the order.
-var reasonCodes = []string{"", "KEY_COMPROMISE", "AFFILIATION_CHANGED", "SUPERSEDED", "CESSATION", "SANCTIONS", "OTHER"}
-
-// statusRequest is the body of a status change.
-type statusRequest struct {
-	reason, actor, code string
-}
-
-func readStatusRequest(c *border.Request, f *strictjson.Fields, to engine.Status) statusRequest {
-	s := statusRequest{reason: f.RequiredText("reason", engine.TextMax), actor: f.Text("actor", engine.FieldMax)}
-	if to == engine.Revoked {
-		s.code = f.OneOf("reasonCode", reasonCodes[1:]...)
-	}
-	return s
-}
-
-func (s *statusRequest) write(m *strictjson.Members) {
-	m.Text("reason", s.reason)
-	m.TextOrNull("actor", s.actor)
-	m.Optional("reasonCode", s.code)
-}
 
 // agentStatus is POST /v1/agents/{id}/suspend, reinstate and revoke.
 func agentStatus(to engine.Status) func(*border.Request) (border.Answer, error) {
@@ -45,8 +20,9 @@ func agentStatus(to engine.Status) func(*border.Request) (border.Answer, error) 
 		if err != nil {
 			return border.Answer{}, err
 		}
-		record := wire.Status{Target: wire.TargetAgent, Slot: uint32(profile.Slot), To: to}
-		return changeStatus(c, record, "agentId", c.Judge.Terms.AgentID(profile.Slot), profile.OperatorLegalName)
+		return changeStatus(c, to, "agentId", c.Judge.Terms.AgentID(profile.Slot), func(change *registry.StatusChange) (*wire.Status, error) {
+			return change.OfAgent(&c.Judge, profile)
+		})
 	}
 }
 
@@ -57,70 +33,59 @@ func userStatus(to engine.Status) func(*border.Request) (border.Answer, error) {
 		if err != nil {
 			return border.Answer{}, err
 		}
-		record := wire.Status{Target: wire.TargetUser, Slot: uint32(profile.Slot), To: to}
-		return changeStatus(c, record, "userId", c.Judge.Terms.UserID(profile.Slot), profile.OperatorLegalName)
+		return changeStatus(c, to, "userId", c.Judge.Terms.UserID(profile.Slot), func(change *registry.StatusChange) (*wire.Status, error) {
+			return change.OfUser(&c.Judge, profile)
+		})
 	}
 }
 
-// operatorChange is POST /v1/operators/suspend and reinstate: one flag on the
+// changeStatus reads a status change of whom an id names, and answers it.
+func changeStatus(c *border.Request, to engine.Status, idName, id string, build func(*registry.StatusChange) (*wire.Status, error)) (border.Answer, error) {
+	f := c.ReadFields()
+	change, err := registry.ReadStatusChange(&f, to)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	var subject strictjson.Members
+	subject.Text(idName, id)
+	return answerStatus(c, subject, &change, build)
+}
+
+// operatorStatusChange is POST /v1/operators/suspend and reinstate: one flag on the
 // operator's row counts for all its agents.
-func operatorChange(to engine.Status) func(*border.Request) (border.Answer, error) {
+func operatorStatusChange(to engine.Status) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
 		f := c.ReadFields()
 		name := f.RequiredName("operatorLegalName")
-		asked := readStatusRequest(c, &f, to)
-		if err := f.Err(); err != nil {
+		change, err := registry.ReadStatusChange(&f, to)
+		if err != nil {
 			return border.Answer{}, err
 		}
 		if !c.Key.Covers(name) {
 			return border.Answer{}, border.NotFound("no such operator")
 		}
-		record := wire.Status{Target: wire.TargetOperator, OperatorKey: edge.OperatorKey(name), To: to}
 		var subject strictjson.Members
 		subject.Text("operatorLegalName", name)
-		return submitStatus(c, record, subject, &asked, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
+		return answerStatus(c, subject, &change, func(change *registry.StatusChange) (*wire.Status, error) {
+			return change.OfOperator(&c.Judge, name)
+		})
 	}
 }
 
-func changeStatus(c *border.Request, record wire.Status, idName, id, operator string) (border.Answer, error) {
-	f := c.ReadFields()
-	asked := readStatusRequest(c, &f, record.To)
-	if err := f.Err(); err != nil {
-		return border.Answer{}, err
-	}
-	record.ReasonCode = uint8(max(slices.Index(reasonCodes, asked.code), 0))
-	var subject strictjson.Members
-	subject.Text(idName, id)
-	var filters []uint64
-	if operator != "" {
-		filters = append(filters, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(operator)))
-	}
-	return submitStatus(c, record, subject, &asked, filters...)
-}
-
-// submitStatus proposes the change. A status that was so already is answered
+// answerStatus proposes the change. A status that was so already is answered
 // like a change, without an event.
-func submitStatus(c *border.Request, record wire.Status, subject strictjson.Members, asked *statusRequest, filters ...uint64) (border.Answer, error) {
-	return c.AnswerChangeable(border.Proposal{Kind: wire.KindStatus, Record: func() (any, error) {
-		var m strictjson.Members
-		if record.Target == wire.TargetOperator {
-			m.Join(subject) // An agent's or user's id is in the leaf's head.
-		}
-		asked.write(&m)
-		var err error
-		record.Common, err = c.Judge.Recorded(m, filters...)
-		return &record, err
-	}, Refused: func(r wire.Result) error {
+func answerStatus(c *border.Request, subject strictjson.Members, change *registry.StatusChange, build func(*registry.StatusChange) (*wire.Status, error)) (border.Answer, error) {
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindStatus, Record: func() (any, error) { return build(change) }, Refused: func(r wire.Result) error {
 		if r.Refusal == wire.RefusedTransition {
-			return border.Conflict("invalid_transition", "from "+r.State.String()+" to "+record.To.String()+" is not possible", border.StatusMember(r))
+			return border.Conflict("invalid_transition", "from "+r.State.String()+" to "+change.To.String()+" is not possible", border.StatusMember(r))
 		}
 		return nil
 	}}, func(r wire.Result) (border.Answer, error) {
 		m := slices.Clone(subject)
-		m.Text("previousStatus", record.To.String())
-		m.Text("credentialStatus", record.To.String())
+		m.Text("previousStatus", change.To.String())
+		m.Text("credentialStatus", change.To.String())
 		m.Time("changedAt", r.Time)
-		asked.write(&m)
+		change.Write(&m)
 		m.Bool("unchanged", true)
 		return c.Reply(http.StatusOK, m), nil
 	})
@@ -145,28 +110,11 @@ func flagOwnership(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	f := c.ReadFields()
-	owner := f.RequiredName("newOperatorLegalName")
-	if owner != "" && edge.OperatorKey(owner) == "" {
-		f.Invalid("newOperatorLegalName", "must have letters or digits")
-	}
-	at, given := f.Instant("effectiveAt")
-	note, actor := f.Text("note", engine.TextMax), f.Text("actor", engine.FieldMax)
-	if err := f.Err(); err != nil {
+	flag, err := registry.ReadOwnershipFlag(&f)
+	if err != nil {
 		return border.Answer{}, err
 	}
-	return c.AnswerChangeable(border.Proposal{Kind: wire.KindOwnership, Record: func() (any, error) {
-		var m strictjson.Members
-		m.Text("newOperatorLegalName", owner)
-		m.TextOrNull("note", note)
-		m.TextOrNull("actor", actor)
-		record := &wire.Ownership{Agent: profile.Slot, OperatorKey: edge.OperatorKey(owner)}
-		if given {
-			record.EffectiveAt = at
-		}
-		var err error
-		record.Common, err = c.Judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(profile.OperatorLegalName)))
-		return record, err
-	}}, nil)
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindOwnership, Record: func() (any, error) { return flag.Record(&c.Judge, profile) }}, nil)
 }
 
 // cancelOwnership is DELETE of the same path: it takes the flag back before any
@@ -177,18 +125,12 @@ func cancelOwnership(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	f := c.ReadFields()
-	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	grounds := edge.ReadGrounds(&f)
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindOwnership, Record: func() (any, error) {
-		var m strictjson.Members
-		m.TextOrNull("reason", reason)
-		m.TextOrNull("actor", actor)
-		record := &wire.Ownership{Agent: profile.Slot, Cancel: true}
-		var err error
-		record.Common, err = c.Judge.Recorded(m, engine.FilterKey(engine.FilterOperator, edge.OperatorKey(profile.OperatorLegalName)))
-		return record, err
+		return registry.CancelOwnership(&c.Judge, profile, grounds)
 	}}, func(wire.Result) (border.Answer, error) {
 		var m, flag strictjson.Members
 		flag.Bool("flagged", false)

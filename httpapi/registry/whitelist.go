@@ -3,9 +3,9 @@ package registry
 import (
 	"net/http"
 	"slices"
-	"strconv"
 
 	"railguard/edge"
+	"railguard/edge/registry"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
@@ -22,9 +22,8 @@ type listPlace struct {
 	current *engine.Whitelist
 	subject strictjson.Members // agentId or fleetId, for answers.
 
-	// record builds the record that puts next in its place, from the revision
-	// current was read at.
-	record func(next *engine.Whitelist, m strictjson.Members) (any, error)
+	// build builds the record of a change of current, from the revision that current has.
+	build func(*registry.WhitelistChange, edge.Grounds) (any, error)
 }
 
 // A placeOf finds the place that a path names, anew each time it is asked.
@@ -37,10 +36,8 @@ func agentPlace(c *border.Request) (listPlace, error) {
 	}
 	place := listPlace{kind: wire.KindSettings, current: profile.Settings.Whitelist}
 	place.subject.Text("agentId", c.Judge.Terms.AgentID(profile.Slot))
-	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
-		settings := profile.Settings
-		settings.Whitelist = next
-		return settingsRecord(c, profile, settings, "agent.whitelist", m)
+	place.build = func(change *registry.WhitelistChange, grounds edge.Grounds) (any, error) {
+		return change.OfAgent(&c.Judge, profile, grounds)
 	}
 	return place, nil
 }
@@ -52,10 +49,8 @@ func fleetPlace(c *border.Request) (listPlace, error) {
 	}
 	place := listPlace{kind: wire.KindFleetUpdate, current: profile.Whitelist}
 	place.subject.Text("fleetId", c.Judge.Terms.FleetID(profile.Slot))
-	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
-		settings := *profile
-		settings.Whitelist = next
-		return fleetRecord(c, profile, settings, "fleet.whitelist", m)
+	place.build = func(change *registry.WhitelistChange, grounds edge.Grounds) (any, error) {
+		return change.OfFleet(&c.Judge, profile, grounds)
 	}
 	return place, nil
 }
@@ -63,11 +58,8 @@ func fleetPlace(c *border.Request) (listPlace, error) {
 func institutionPlace(c *border.Request) (listPlace, error) {
 	policy := c.Judge.Terms.Settings.Policy
 	place := listPlace{kind: wire.KindWhitelist, current: policy.Whitelist}
-	place.record = func(next *engine.Whitelist, m strictjson.Members) (any, error) {
-		record := &wire.WhitelistPut{Base: policy.Version, Whitelist: next}
-		var err error
-		record.Common, err = c.Judge.Recorded(m)
-		return record, err
+	place.build = func(change *registry.WhitelistChange, grounds edge.Grounds) (any, error) {
+		return change.OfInstitution(&c.Judge, policy, grounds)
 	}
 	return place, nil
 }
@@ -88,55 +80,29 @@ func getWhitelist(find placeOf) func(*border.Request) (border.Answer, error) {
 
 // putWhitelist is PUT of a whitelist: mode and all entries.
 func putWhitelist(find placeOf) func(*border.Request) (border.Answer, error) {
-	return changeWhitelist(find, func(c *border.Request, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
-		next := edge.ReadWhitelistBody(f, old)
-		m.Raw("change", []byte(`"replaced"`))
-		return next, nil
+	return changeWhitelist(find, func(_ *border.Request, f *strictjson.Fields, old *engine.Whitelist) (registry.WhitelistChange, error) {
+		return registry.ReplaceWhitelist(f, old), nil
 	})
 }
 
-// addEntry is POST …/whitelist/entries: one more entry. A list that was never set stays
-// off until a call says otherwise: the next payment must not meet a list of one.
+// addEntry is POST …/whitelist/entries.
 func addEntry(find placeOf) func(*border.Request) (border.Answer, error) {
-	return changeWhitelist(find, func(_ *border.Request, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
-		entry := edge.ReadWhitelistEntry(f)
-		next := old.With(entry)
-		if !next.Enforce {
-			next.Kinds = next.PresentKinds()
-		}
-		if len(next.Entries) > engine.WhitelistMax {
-			return nil, border.ChangeableRefusal{Cause: border.InvalidField("entries", "must have at most "+strconv.Itoa(engine.WhitelistMax)+" items")}
-		}
-		added := next.InOrder()
-		m.Raw("change", []byte(`"added"`))
-		m.Object("entry", edge.EntryMembers(&added[len(added)-1]))
-		return next, nil
+	return changeWhitelist(find, func(_ *border.Request, f *strictjson.Fields, old *engine.Whitelist) (registry.WhitelistChange, error) {
+		return registry.AddEntry(f, old)
 	})
 }
 
 // removeEntry is DELETE …/whitelist/entries/{entry}.
 func removeEntry(find placeOf) func(*border.Request) (border.Answer, error) {
-	return changeWhitelist(find, func(c *border.Request, _ *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error) {
-		missing := border.ChangeableRefusal{Cause: border.NotFound("no such entry")}
-		id, err := strconv.ParseUint(c.PathValue("entry"), 10, 32)
-		if err != nil {
-			return nil, missing
-		}
-		next, found := old.Without(uint32(id))
-		if !found {
-			return nil, missing
-		}
-		at := slices.IndexFunc(old.Entries, func(e engine.WhitelistEntry) bool { return e.ID == uint32(id) })
-		m.Raw("change", []byte(`"removed"`))
-		m.Object("entry", edge.EntryMembers(&old.Entries[at]))
-		return next, nil
+	return changeWhitelist(find, func(c *border.Request, _ *strictjson.Fields, old *engine.Whitelist) (registry.WhitelistChange, error) {
+		return registry.RemoveEntry(c.PathValue("entry"), old)
 	})
 }
 
-// listChange makes the list that follows old and notes in m what it did.
-type listChange func(c *border.Request, f *strictjson.Fields, old *engine.Whitelist, m *strictjson.Members) (*engine.Whitelist, error)
+// readChange reads what a call makes of the whitelist that stands in a place.
+type readChange func(c *border.Request, f *strictjson.Fields, old *engine.Whitelist) (registry.WhitelistChange, error)
 
-func changeWhitelist(find placeOf, change listChange) func(*border.Request) (border.Answer, error) {
+func changeWhitelist(find placeOf, read readChange) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
 		match, err := c.ReadIfMatch()
 		if err != nil {
@@ -146,48 +112,28 @@ func changeWhitelist(find placeOf, change listChange) func(*border.Request) (bor
 		if err != nil {
 			return border.Answer{}, err
 		}
-		return c.AnswerRevision(place.kind, func() (any, error) { return whitelistRecord(c, find, change, match) })
+		return c.AnswerRevision(place.kind, func() (any, error) { return whitelistRecord(c, find, read, match) })
 	}
 }
 
-func whitelistRecord(c *border.Request, find placeOf, change listChange, match uint64) (any, error) {
+func whitelistRecord(c *border.Request, find placeOf, read readChange, match uint64) (any, error) {
 	place, err := find(c)
 	if err != nil {
 		return nil, err
 	}
 	if current := edge.WhitelistVersion(place.current); match != 0 && match != current {
-		return nil, border.ChangeableRefusal{Cause: border.VersionMismatch(current)}
+		return nil, edge.MarkChangeable(edge.VersionMismatch(current))
 	}
 	f := c.ReadFields()
-	var m strictjson.Members
-	next, err := change(c, &f, place.current, &m)
+	change, err := read(c, &f, place.current)
 	if err != nil {
 		return nil, err
 	}
-	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	grounds := edge.ReadGrounds(&f)
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	if err := mayWiden(c, engine.WhitelistWidens(place.current, next), reason); err != nil {
-		return nil, err
-	}
-	writeWhitelist(c, &m, next)
-	m.TextOrNull("reason", reason)
-	m.TextOrNull("actor", actor)
-	return place.record(next, m)
-}
-
-// whitelistLeafMax is how many bytes of entries a leaf keeps; of a longer list
-// it keeps mode, version and count.
-const whitelistLeafMax = 32 * engine.KiB
-
-func writeWhitelist(c *border.Request, m *strictjson.Members, list *engine.Whitelist) {
-	whole := edge.WhitelistMembers(list)
-	if len(whole) > whitelistLeafMax {
-		m.Object("whitelist", edge.WhitelistSummary(list))
-		return
-	}
-	m.Object("whitelist", whole)
+	return place.build(&change, grounds)
 }
 
 // renderWhitelist answers all changes of all three. A list too long for a leaf

@@ -6,13 +6,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/valyala/fastjson"
-
 	"railguard/edge"
-	"railguard/engine"
+	"railguard/edge/rulebook"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
-	"railguard/ofac"
 	"railguard/strictjson"
 )
 
@@ -20,82 +17,21 @@ import (
 // found to be someone else. They quieten R21, never a BLOCK, and are void when
 // they expire or the listed entry changes.
 
-// clearedLongest is for how long a pair may be cleared: then somebody looks again.
-const clearedLongest = 366 * engine.DayLength
-
-// clearPair is POST /v1/cleared {"name","uid","reason","expiresAt","clearedBy"?}. A name that
-// the entry is not like has nothing to be cleared of: a slip in either would be a hole.
+// clearPair is POST /v1/cleared {"name","uid","reason","expiresAt","clearedBy"?}.
 func clearPair(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	name := f.RequiredName("name")
-	uid, given := readUID(&f, "uid")
-	if f.Get("uid") == nil {
-		f.Missing("uid")
-	}
-	reason, by := f.RequiredText("reason", engine.TextMax), f.Text("clearedBy", engine.FieldMax)
-	expires, dated := f.Instant("expiresAt")
-	if f.Get("expiresAt") == nil {
-		f.Missing("expiresAt")
-	}
-	if now := c.Published().LogTime(); dated && (expires <= now || expires > now+clearedLongest) {
-		f.Invalid("expiresAt", "must be in the future, and within a year")
-	}
-	pair := wire.ClearedPair{Name: ofac.NormaliseName(name), UID: uint32(uid), ExpiresAt: expires, Reason: reason, By: by}
-	if name != "" && pair.Name == "" {
-		f.Invalid("name", "must have letters or digits")
-	}
-	if err := f.Err(); err != nil || !given {
+	pair, err := rulebook.ReadClearedPair(&c.Judge, &f)
+	if err != nil {
 		return border.Answer{}, err
 	}
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindCleared, Record: func() (any, error) {
-		list, err := c.Judge.ActiveList()
-		if err != nil {
-			return nil, err
-		}
-		entry, listed := list.Entry(pair.UID)
-		if !listed {
-			return nil, border.ChangeableRefusal{Cause: border.InvalidField("uid", "is no entry of the active list")}
-		}
-		near, same := c.Judge.Resembles(name, pair.UID, list)
-		if !near {
-			return nil, border.ChangeableRefusal{Cause: border.InvalidField("name", "is not like the entry "+entry.Primary+": there is nothing to clear")}
-		}
-		if same {
-			return nil, border.ChangeableRefusal{Cause: border.InvalidField("name", "blocks by itself as the entry "+entry.Primary+": a BLOCK is never cleared")}
-		}
-		pair.EntryDigest = entry.Digest
-		var m strictjson.Members
-		m.Text("name", name)
-		m.Text("normalised", pair.Name)
-		m.Text("uid", strconv.FormatInt(uid, 10))
-		m.Text("entryName", entry.Primary)
-		m.Time("expiresAt", expires)
-		m.Text("reason", reason)
-		m.TextOrNull("clearedBy", by)
-		m.Uint("listVersion", c.Judge.Terms.Settings.ListVersion)
-		record := &wire.ClearedPut{Pair: pair}
-		record.Common, err = c.Judge.Recorded(m, engine.FilterKey(engine.FilterName, pair.Name))
-		return record, err
+		return pair.Record(&c.Judge)
 	}, Refused: func(r wire.Result) error {
 		if r.Refusal == wire.RefusedFull {
 			return border.Conflict("limit_reached", "there are as many cleared pairs as there may be", nil)
 		}
 		return nil
 	}}, nil)
-}
-
-// readUID reads the id of a listed entry: a number, or the string that matches show.
-func readUID(f *strictjson.Fields, name string) (int64, bool) {
-	v := f.Get(name)
-	if v == nil || v.Type() != fastjson.TypeString {
-		return f.Integer(name, 1, 1<<32-1)
-	}
-	uid, err := strconv.ParseUint(f.Text(name, engine.FieldMax), 10, 32)
-	if err != nil || uid == 0 {
-		f.Invalid(name, "must be the uid of a listed entry")
-		return 0, false
-	}
-	return int64(uid), true
 }
 
 // renderCleared answers both.
@@ -179,17 +115,11 @@ func removeCleared(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, border.NotFound("no such cleared pair")
 	}
 	f := c.ReadFields()
-	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	grounds := edge.ReadGrounds(&f)
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindCleared, Record: func() (any, error) {
-		var m strictjson.Members
-		m.TextOrNull("reason", reason)
-		m.Optional("actor", actor)
-		record := &wire.ClearedPut{Remove: true, Pair: wire.ClearedPair{ID: uint32(id)}}
-		var err error
-		record.Common, err = c.Judge.Recorded(m)
-		return record, err
+		return rulebook.RemoveClearedPair(&c.Judge, uint32(id), grounds)
 	}}, nil)
 }

@@ -9,6 +9,7 @@ import (
 
 	"railguard/audit"
 	"railguard/edge"
+	"railguard/edge/rulebook"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -275,59 +276,25 @@ func activateList(c *border.Request) (border.Answer, error) {
 	}
 	f := c.ReadFields()
 	force, _ := f.Flag("force")
-	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
-	if force && strings.TrimSpace(reason) == "" {
+	grounds := edge.ReadGrounds(&f)
+	if force && strings.TrimSpace(grounds.Reason) == "" {
 		f.Missing("reason")
 	}
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
-	return activateAs(c, info, activation{force: force, reason: reason, actor: actor})
+	return activateAs(c, info, rulebook.Activation{Force: force, Grounds: grounds})
 }
 
-// activation is why and how a list becomes the active one.
-type activation struct {
-	force, rollback bool
-	reason, actor   string
-	chosenAt        uint64 // List version at which "the one before" was chosen; 0: named by its id.
-}
-
-func activateAs(c *border.Request, info *wire.ListInfo, a activation) (border.Answer, error) {
+func activateAs(c *border.Request, info *wire.ListInfo, a rulebook.Activation) (border.Answer, error) {
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindListActivate, Record: func() (any, error) {
-		active := c.Judge.Terms.Settings.List
-		if a.chosenAt != 0 && a.chosenAt != c.Judge.Terms.Settings.ListVersion {
-			return nil, border.ChangeableRefusal{Cause: listRejected([]string{"another list was activated meanwhile: look which one, and name the one to go back to"})}
-		}
-		problems := []string{}
-		if active == nil || active.Digest != info.Digest {
-			var err error
-			if problems, err = listProblems(c, info, active); err != nil {
-				return nil, err
-			}
-		}
-		if len(problems) > 0 && !a.force {
-			return nil, border.ChangeableRefusal{Cause: listRejected(problems)}
-		}
-		var m strictjson.Members
-		m.Text("snapshotId", edge.SnapshotID(info.Digest))
-		m.Text("source", info.Source)
-		m.Bool("rollback", a.rollback)
-		m.Texts("problems", problems)
-		m.TextOrNull("reason", a.reason)
-		m.TextOrNull("actor", a.actor)
-		record := &wire.ListActivate{Digest: info.Digest, Force: a.force, Base: wire.ListBase(c.Judge.Terms.Settings.ListVersion)}
-		// The files of the active list were imported once more: nothing changes, and the
-		// list is known to be current.
-		record.Refresh = active != nil && active.Digest == info.Digest && isStaged(c, info.Digest)
-		var err error
-		record.Common, err = c.Judge.Recorded(m)
-		return record, err
+		return a.Record(&c.Judge, info, func() ([]string, error) { return UploadProblems(c, info) })
 	}, Refused: func(r wire.Result) error {
 		switch r.Refusal {
 		case wire.RefusedList:
-			return listRejected([]string{"the list is no longer staged: upload it again"})
+			return rulebook.RejectList("the list is no longer staged: upload it again")
 		case wire.RefusedNotDev:
-			return listRejected([]string{"the sample list may serve development clusters only"})
+			return rulebook.RejectList("the sample list may serve development clusters only")
 		}
 		return nil
 	}}, func(wire.Result) (border.Answer, error) {
@@ -335,31 +302,6 @@ func activateAs(c *border.Request, info *wire.ListInfo, a activation) (border.An
 		m.Bool("unchanged", true)
 		return c.Reply(http.StatusOK, m), nil
 	})
-}
-
-func isStaged(c *border.Request, digest [32]byte) bool {
-	for _, staged := range c.Judge.Terms.Settings.Staged {
-		if staged.Digest == digest {
-			return true
-		}
-	}
-	return false
-}
-
-// listRejected is the 422 of a list that only force can pass.
-func listRejected(problems []string) *border.Error {
-	e := border.NewError(http.StatusUnprocessableEntity, "list_rejected", "the list is refused: "+problems[0])
-	for _, problem := range problems {
-		e.Details = append(e.Details, strictjson.Finding{Message: problem})
-	}
-	return e
-}
-
-// listProblems is what speaks against a list as the successor of the active one:
-// what its upload found in it, and how it compares.
-func listProblems(c *border.Request, info, active *wire.ListInfo) ([]string, error) {
-	found, err := UploadProblems(c, info)
-	return judge.Replacement(active, info, found), err
 }
 
 // UploadProblems reads what the upload's checks found from the list's own leaf,

@@ -9,6 +9,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"railguard/edge"
+	"railguard/edge/rulebook"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
@@ -27,7 +28,7 @@ var Uploading = make(chan struct{}, 1)
 // without a name. The list of its entities is replicated and staged, not activated.
 func uploadList(c *border.Request) (border.Answer, error) {
 	if rulebookOf(c).deps.LoadList == nil || rulebookOf(c).deps.Lists == nil {
-		return border.Answer{}, listRejected([]string{"this node takes no list uploads"})
+		return border.Answer{}, rulebook.RejectList("this node takes no list uploads")
 	}
 	if err := border.CheckLength(c); err != nil {
 		return border.Answer{}, err
@@ -44,7 +45,7 @@ func uploadList(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	if len(body) == 0 {
-		return border.Answer{}, listRejected([]string{"the upload is empty"})
+		return border.Answer{}, rulebook.RejectList("the upload is empty")
 	}
 	name := c.Query("name")
 	if name == "" {
@@ -55,10 +56,10 @@ func uploadList(c *border.Request) (border.Answer, error) {
 	}
 	entities, info, found, err := rulebookOf(c).deps.LoadList(map[string][]byte{name: body})
 	if err != nil {
-		return border.Answer{}, listRejected([]string{err.Error()})
+		return border.Answer{}, rulebook.RejectList(err.Error())
 	}
 	if len(entities) > engine.ListMax {
-		return border.Answer{}, listRejected([]string{"the list of entities is larger than 96 MiB"})
+		return border.Answer{}, rulebook.RejectList("the list of entities is larger than 96 MiB")
 	}
 	problems := judge.Content(&info, found)
 	return stageUpload(c, entities, info, problems, "upload")
@@ -77,26 +78,20 @@ func stageUpload(c *border.Request, entities []byte, info wire.ListInfo, problem
 	return c.AnswerLeaf(&l)
 }
 
-func stage(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (wire.Result, error) {
-	var m strictjson.Members
-	info.Size = uint32(len(entities))
-	m.Object("list", ListMembers(&info))
-	m.Texts("problems", problems)
-	m.Text("origin", origin)
-	common, err := c.Judge.Recorded(m)
+func stage(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (result wire.Result, err error) {
+	staged, common, err := rulebook.StagedList(&c.Judge, info, len(entities), ListMembers, problems, origin)
 	if err != nil {
-		return wire.Result{}, err
+		return result, err
 	}
-	common.Idem = nil // The body is no part of the key's scope on a raw route.
-	result, err := rulebookOf(c).deps.Lists.Stage(c.Context(), entities, info, common)
+	result, err = rulebookOf(c).deps.Lists.Stage(c.Context(), entities, staged, common)
 	if errors.Is(err, ofac.ErrEntities) {
-		return result, listRejected([]string{err.Error()})
+		return result, rulebook.RejectList(err.Error())
 	}
 	if err != nil {
 		return result, border.ProposalError(err)
 	}
 	if result.Code != wire.Applied {
-		return result, listRejected([]string{"another list was staged at the same time: try again"})
+		return result, rulebook.RejectList("another list was staged at the same time: try again")
 	}
 	c.Happened = true
 	return result, c.AwaitApplied(wire.KindListChunk, result)
@@ -119,8 +114,8 @@ func renderStaged(c *border.Request, l *edge.Leaf, m *strictjson.Members) error 
 // are for, and must be the same bytes as they were.
 func rollbackList(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	a := activation{force: true, rollback: true}
-	a.reason, a.actor = f.RequiredText("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
+	grounds := edge.Grounds{Reason: f.RequiredText("reason", engine.TextMax), Actor: f.Text("actor", engine.FieldMax)}
+	a := rulebook.Activation{Force: true, Rollback: true, Grounds: grounds}
 	_, _ = f.Flag("force") // Is forced in any case; what is no flag is refused all the same.
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
@@ -134,7 +129,7 @@ func rollbackList(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	if c.PathValue("id") == "" {
-		a.chosenAt = c.Judge.Terms.Settings.ListVersion
+		a.ChosenAt = c.Judge.Terms.Settings.ListVersion
 	}
 	if active := c.Judge.Terms.Settings.List; active != nil && active.Digest == info.Digest {
 		return activateAs(c, info, a)
@@ -145,7 +140,7 @@ func rollbackList(c *border.Request) (border.Answer, error) {
 	}
 	entities, err := ofac.EncodeEntities(list.Entities(), list.Meta())
 	if err != nil || ofac.Digest(entities) != info.Digest {
-		return border.Answer{}, listRejected([]string{"this version writes that list as other bytes: upload its files again"})
+		return border.Answer{}, rulebook.RejectList("this version writes that list as other bytes: upload its files again")
 	}
 	if _, err := stage(c, entities, *info, nil, "rollback"); err != nil {
 		return border.Answer{}, err
@@ -240,7 +235,7 @@ func syncLists(c *border.Request) (border.Answer, error) {
 	}
 	syncer := rulebookOf(c).deps.Sync
 	if syncer == nil {
-		return border.Answer{}, listRejected([]string{"this node has no source to fetch lists from; upload the files instead"})
+		return border.Answer{}, rulebook.RejectList("this node has no source to fetch lists from; upload the files instead")
 	}
 	type outcome struct {
 		started bool
@@ -265,7 +260,7 @@ func syncLists(c *border.Request) (border.Answer, error) {
 	select {
 	case o := <-done:
 		if o.err != nil {
-			return border.Answer{}, listRejected([]string{o.err.Error()})
+			return border.Answer{}, rulebook.RejectList(o.err.Error())
 		}
 		if !o.started {
 			return border.Answer{}, border.Conflict("refresh_running", "a list synchronisation is running already", nil)

@@ -13,6 +13,7 @@ import (
 
 	"railguard/audit"
 	"railguard/edge"
+	"railguard/edge/rulebook"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
@@ -104,35 +105,9 @@ func putPolicy(c *border.Request) (border.Answer, error) {
 // activatePolicy puts a policy in force; match is the version it must replace, 0: any.
 func activatePolicy(c *border.Request, draft policyDraft, match uint64) (border.Answer, error) {
 	return c.AnswerRevision(wire.KindPolicy, func() (any, error) {
-		current := c.Judge.Terms.Settings.Policy
-		if match != 0 && match != current.Version {
-			return nil, border.VersionMismatch(current.Version)
-		}
-		widened := engine.Widens(current, draft.policy)
-		if len(widened) > 0 && strings.TrimSpace(draft.reason) == "" {
-			return nil, reasonMissing(widened)
-		}
-		var m strictjson.Members
-		m.Raw("policy", draft.document)
-		m.Texts("widened", widened)
-		m.TextOrNull("reason", draft.reason)
-		record := &wire.PolicyPut{Base: current.Version, Policy: *draft.policy}
-		var err error
-		record.Common, err = c.Judge.Recorded(m)
-		return record, err
+		policy := rulebook.Policy{Document: draft.document, Parsed: draft.policy, Reason: draft.reason}
+		return policy.Record(&c.Judge, match)
 	})
-}
-
-// reasonMissing names what is wider.
-func reasonMissing(widened []string) *border.Error {
-	e := &border.Error{
-		Status: http.StatusUnprocessableEntity, Code: "missing_field", Param: "reason",
-		Message: "reason is required: the policy lets through what was stopped before",
-	}
-	for _, param := range widened {
-		e.Details = append(e.Details, strictjson.Finding{Param: param, Message: "is wider than before"})
-	}
-	return e
 }
 
 // renderPolicy answers putPolicy.

@@ -8,6 +8,7 @@ import (
 
 	"railguard/audit"
 	"railguard/edge"
+	"railguard/edge/rulebook"
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
@@ -52,19 +53,13 @@ func startRetro(c *border.Request) (border.Answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		run := wire.RetroRun{List: list.Version, From: from, Leaf: c.Records().Audit().FindTime(int64(from)), Asked: true}
+		var before *wire.ListInfo
 		if against != "" {
-			before, err := activatedList(c, "against", against)
-			if err != nil {
+			if before, err = activatedList(c, "against", against); err != nil {
 				return nil, err
 			}
-			if run.Against = before.Version; run.Against >= run.List {
-				return nil, border.InvalidField("against", "names a list that was not active before the other")
-			}
 		}
-		var m strictjson.Members
-		c.Judge.Actor(&m)
-		return &wire.Retro{Common: c.Judge.Common(m), Op: wire.RetroBegin, Run: run}, nil
+		return rulebook.RetroRun(&c.Judge, list, before, from, c.Records().Audit().FindTime(int64(from)))
 	}, Refused: func(r wire.Result) error {
 		if r.Refusal == wire.RefusedTransition {
 			return border.Conflict("job_running", "a retro-screening runs already: it is in GET /v1/ofac/retro", nil)

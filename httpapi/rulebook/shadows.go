@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"railguard/edge"
 	"railguard/edge/retrace"
+	"railguard/edge/rulebook"
 	"railguard/engine"
 	"railguard/httpapi/border"
 )
@@ -72,7 +74,7 @@ func promoteShadow(c *border.Request) (border.Answer, error) {
 		if err != nil {
 			return c.AnswerReplay(err)
 		}
-		return activateAs(c, info, activation{reason: draft.reason, actor: actor})
+		return activateAs(c, info, rulebook.Activation{Grounds: edge.Grounds{Reason: draft.reason, Actor: actor}})
 	}
 	draft.document = job.Policy
 	draft.policy, draft.wrong = engine.ParsePolicy(draft.document, c.Published().LogTime(), c.Judge.Terms.Settings.Rules())

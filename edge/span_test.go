@@ -1,10 +1,11 @@
-package operations
+package edge_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/edge"
 	"railguard/engine"
 )
 
@@ -13,7 +14,7 @@ func FuzzSpan(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if span, ok := parseSpan(text); ok && span < 0 {
+		if span, ok := edge.ParseSpan(text); ok && span < 0 {
 			t.Fatalf("%q is %d", text, span)
 		}
 	})
@@ -30,7 +31,7 @@ func TestSpan(t *testing.T) {
 		{"1d-1h", 0, false}, {"1d1d", 0, false}, {"65536d", 0, false},
 	}
 	for _, c := range cases {
-		span, ok := parseSpan(c.text)
+		span, ok := edge.ParseSpan(c.text)
 		require.Equal(t, c.ok, ok, c.text)
 		require.Equal(t, c.span, span, c.text)
 	}

@@ -1,0 +1,118 @@
+package desk
+
+import (
+	"crypto/sha256"
+	"strings"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+	"railguard/strictjson"
+)
+
+// Review is an officer's answer to a REVIEW.
+type Review struct {
+	disposition       uint8
+	reviewedBy, notes string
+}
+
+// ReadReview reads a disposition. The policy may ask for notes with all that is no approval.
+func ReadReview(j *edge.Judge, f *strictjson.Fields) (Review, error) {
+	review := Review{reviewedBy: f.RequiredName("reviewedBy"), notes: f.Text("notes", engine.TextMax)}
+	word := f.Text("disposition", engine.FieldMax)
+	disposition, known := leaf.Dispositions[word]
+	if review.disposition = disposition; !known {
+		return review, &edge.Refusal{Code: "invalid_disposition", Message: "disposition must be APPROVED, REJECTED or ESCALATE_SAR", Param: "disposition"}
+	}
+	if err := f.Err(); err != nil {
+		return review, err
+	}
+	if j.Terms.Settings.Policy.ReviewNotes && disposition != wire.Approved && strings.TrimSpace(review.notes) == "" {
+		return review, edge.MissingField("notes", "notes are required for "+word+" (review.requireNotes)")
+	}
+	return review, nil
+}
+
+// CheckReviewable refuses a record whose verdict was not REVIEW.
+func CheckReviewable(l *edge.Leaf) error {
+	if verdict := l.Text("verdict"); verdict != "REVIEW" {
+		return edge.Refuse("not_reviewable", "the verdict was "+verdict+"; only a REVIEW can be dispositioned")
+	}
+	return nil
+}
+
+// Record builds the record of a disposition of l. An approval books the amount, so the record
+// names agent, fleet and amount as the reviewed leaf does, and the payment is judged again.
+func (r *Review) Record(j *edge.Judge, l *edge.Leaf) (*wire.Disposition, error) {
+	var fragment strictjson.Members
+	fragment.Text("reviewedBy", r.reviewedBy)
+	fragment.Text("notes", r.notes)
+	fragment.Text("reviewedByKey", j.Caller().ID)
+	if r.disposition == wire.Approved {
+		if err := j.Recheck(&fragment, l); err != nil {
+			return nil, err
+		}
+	}
+	j.Actor(&fragment)
+	record := &wire.Disposition{
+		Common: j.Common(fragment), Leaf: l.Index, Disposition: r.disposition, Amount: edge.RecordAmount(l), By: normalisePerson(r.reviewedBy),
+	}
+	if l.Record != nil {
+		record.Rule = l.Record.Rule
+	}
+	record.Hold, record.Reference = edge.PaymentOf(j, l)
+	if slot, ok := j.Terms.ParseAgent(l.Text("agentId")); ok {
+		record.Agent = slot
+	}
+	if slot, ok := j.Terms.ParseFleet(l.Text("fleetId")); ok {
+		record.Fleet = slot
+	}
+	return record, nil
+}
+
+// Withdrawal takes back a disposition that was proposed and not yet confirmed.
+type Withdrawal struct{ by, reason string }
+
+// ReadWithdrawal reads who withdraws, and why.
+func ReadWithdrawal(f *strictjson.Fields) (Withdrawal, error) {
+	return Withdrawal{by: f.RequiredName("reviewedBy"), reason: f.Text("reason", engine.TextMax)}, f.Err()
+}
+
+// Record builds the record of a withdrawal of what is proposed for l.
+func (w *Withdrawal) Record(j *edge.Judge, l *edge.Leaf) (*wire.Withdraw, error) {
+	var fragment strictjson.Members
+	fragment.Text("reviewedBy", w.by)
+	fragment.Optional("reason", w.reason)
+	fragment.Text("reviewedByKey", j.Caller().ID)
+	j.Actor(&fragment)
+	return &wire.Withdraw{Common: j.Common(fragment), Leaf: l.Index, By: normalisePerson(w.by)}, nil
+}
+
+// normalisePerson returns a name as four eyes compare it: differences that no reader would
+// take for another person are gone.
+func normalisePerson(name string) string {
+	if text := ofac.NormaliseName(name); text != "" {
+		name = text
+	}
+	return cutText(strings.ToLower(strings.Join(strings.Fields(name), " ")))
+}
+
+// cutText returns as much of a text as the log takes of a field, in whole characters.
+func cutText(text string) string {
+	if len(text) <= engine.FieldMax {
+		return text
+	}
+	return strings.ToValidUTF8(text[:engine.FieldMax], "")
+}
+
+// ItemIdempotency returns the idempotency key of one item of a call that decides on many; nil
+// where the call has none. It is made of the call's key and the item's id.
+func ItemIdempotency(call *wire.Idem, id string) *wire.Idem {
+	if call == nil {
+		return nil
+	}
+	sum := sha256.Sum256(append(append([]byte("railguard bulk\x00"), call.Key[:]...), id...))
+	return &wire.Idem{Key: [16]byte(sum[:16]), Body: call.Body}
+}

@@ -1,0 +1,206 @@
+package keys
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/seal"
+	"railguard/strictjson"
+)
+
+const (
+	networksMax     = 32
+	rateMax         = 10_000_000 // Calls a second.
+	expiryMax       = 10 * 365 * engine.DayLength
+	perSecondSuffix = "/s"
+)
+
+// APIKeyChange creates, rotates or revokes an API key.
+type APIKeyChange struct {
+	op     uint8 // wire.KeyCreate and its like.
+	key    wire.APIKey
+	Secret string // Of a key that was created or rotated. It is shown once and never kept.
+}
+
+// ReadAPIKey reads the body of a new key and draws its secret.
+func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
+	key := wire.APIKey{ID: seal.NewKeyID(), Name: f.RequiredName("name")}
+	key.Roles = readRoles(f)
+	key.Operator = edge.OperatorKey(f.Name("operator"))
+	if f.Get("operator") != nil && key.Operator == "" {
+		f.Invalid("operator", "must have letters or digits")
+	}
+	key.Networks = readNetworks(f)
+	key.ExpiresAt = readExpiry(f, j.LogTime())
+	key.Rate = readRate(f)
+	key.Strict, _ = f.Flag("strict")
+	if err := f.Err(); err != nil {
+		return APIKeyChange{}, err
+	}
+	change := APIKeyChange{op: wire.KeyCreate, key: key}
+	change.drawSecret(j)
+	return change, nil
+}
+
+// RotateAPIKey gives a key a second secret. The older one stays good until the next rotation.
+func RotateAPIKey(j *edge.Judge, id string) APIKeyChange {
+	change := APIKeyChange{op: wire.KeyRotate, key: wire.APIKey{ID: id}}
+	change.drawSecret(j)
+	return change
+}
+
+// RevokeAPIKey makes a key good for nothing.
+func RevokeAPIKey(id string) APIKeyChange {
+	return APIKeyChange{op: wire.KeyRevoke, key: wire.APIKey{ID: id}}
+}
+
+// drawSecret draws a secret; a sandbox's shows what it is. The record has its hash.
+func (c *APIKeyChange) drawSecret(j *edge.Judge) {
+	c.Secret = seal.NewAPISecret()
+	if edge.IsSandbox(j.Terms.Settings) {
+		c.Secret = seal.NewTestSecret()
+	}
+	c.key.Prefix, c.key.Hashes = seal.KeyPrefix(c.Secret), [][]byte{seal.HashAPISecret(c.Secret)}
+}
+
+// Record builds the record.
+func (c *APIKeyChange) Record(j *edge.Judge) (*wire.APIKeyPut, error) {
+	var m strictjson.Members
+	if c.op == wire.KeyCreate {
+		WriteAPIKey(&m, &c.key)
+	}
+	common, err := j.Recorded(m)
+	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key}, err
+}
+
+// WriteAPIKey writes what a key may do, as leaves keep it and answers show it.
+func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
+	m.Text("name", key.Name)
+	roles := edge.RoleList(key.Roles)
+	if key.Roles == 0 {
+		roles = []string{"admin"}
+	}
+	m.Texts("roles", roles)
+	m.TextOrNull("operator", key.Operator)
+	m.Texts("networks", key.Networks)
+	if key.Strict {
+		m.Bool("strict", true)
+	}
+	if key.ExpiresAt == 0 {
+		m.Null("expiresAt")
+	} else {
+		m.Time("expiresAt", key.ExpiresAt)
+	}
+	switch {
+	case key.Rate < 0:
+		m.Int("rate", 0)
+	case key.Rate == 0:
+		m.Int("rate", edge.RateDefault)
+	default:
+		m.Int("rate", int64(key.Rate))
+	}
+}
+
+// readRoles reads roles, a list or a text with commas. An empty list makes an admin key.
+func readRoles(f *strictjson.Fields) uint8 {
+	names, ok := readWords(f, "roles", 16)
+	if !ok {
+		return 0
+	}
+	var roles uint8
+	for _, name := range names {
+		role := edge.ParseRole(strings.TrimSpace(name))
+		if role == 0 {
+			f.Invalid("roles", "must be of "+strings.Join(edge.RoleNames[:], ", "))
+			return 0
+		}
+		roles |= role
+	}
+	return roles
+}
+
+// readWords reads a list of strings, or one string of several with commas.
+func readWords(f *strictjson.Fields, name string, count int) ([]string, bool) {
+	v := f.Get(name)
+	if v == nil {
+		return nil, false
+	}
+	if b, err := v.StringBytes(); err == nil {
+		if len(b) == 0 {
+			return nil, false
+		}
+		words := strings.Split(string(b), ",")
+		if len(words) > count {
+			f.Invalid(name, "must have at most "+strconv.Itoa(count)+" items")
+			return nil, false
+		}
+		return words, true
+	}
+	words, given := f.Texts(name, count, engine.FieldMax)
+	return words, given && len(words) > 0
+}
+
+// readNetworks reads the addresses and networks that a key may call from; none is all.
+func readNetworks(f *strictjson.Fields) []string {
+	var networks []string
+	for _, name := range []string{"networks", "ips"} {
+		words, _ := readWords(f, name, networksMax)
+		for _, word := range words {
+			word = strings.TrimSpace(word)
+			_, asPrefix := netip.ParsePrefix(word)
+			_, asAddress := netip.ParseAddr(word)
+			if asPrefix != nil && asAddress != nil {
+				f.Invalid(name, "must be addresses or networks such as 10.0.0.0/8")
+				break
+			}
+			networks = append(networks, word)
+		}
+	}
+	return networks
+}
+
+// readExpiry reads expiresAt, or expires as a span from now such as 90d. 0 is never.
+func readExpiry(f *strictjson.Fields, now engine.Time) engine.Time {
+	if at, ok := f.Instant("expiresAt"); ok {
+		if at <= now {
+			f.Invalid("expiresAt", "must be in the future")
+		}
+		return at
+	}
+	text := f.Text("expires", engine.FieldMax)
+	if text == "" {
+		return 0
+	}
+	span, ok := edge.ParseSpan(text)
+	if !ok || span <= 0 || span > expiryMax {
+		f.Invalid("expires", "must be a span such as 90d or 12h, at most ten years")
+		return 0
+	}
+	return now + span
+}
+
+// readRate reads rate: calls a second, a number or a text such as 2000/s. In a record 0 is the
+// default and -1 is no rate at all, for which a caller says 0 (decision 55).
+func readRate(f *strictjson.Fields) int32 {
+	v := f.Get("rate")
+	if v == nil {
+		return 0
+	}
+	text := string(v.MarshalTo(nil))
+	if b, err := v.StringBytes(); err == nil {
+		text = strings.TrimSuffix(string(b), perSecondSuffix)
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 || n > rateMax {
+		f.Invalid("rate", "must be calls a second, such as 2000 or 2000/s; 0 is off")
+		return 0
+	}
+	if n == 0 {
+		return -1
+	}
+	return int32(n)
+}

@@ -1,0 +1,101 @@
+package keys
+
+import (
+	"strconv"
+	"strings"
+
+	"railguard/edge"
+	"railguard/fsm/wire"
+	"railguard/seal"
+	"railguard/strictjson"
+)
+
+// kidPrefix begins every kid of the cluster: cc-v1, cc-v2, ...
+const kidPrefix = "cc-v"
+
+// NewSigningKey draws and seals the key that signs after the present one. Its number is one
+// above the highest in use: a kid names one key for ever.
+func NewSigningKey(j *edge.Judge) (wire.SigningKey, error) {
+	highest, prefix := 0, kidPrefix
+	if edge.IsSandbox(j.Terms.Settings) {
+		prefix = strings.TrimSuffix(seal.SandboxKID, "1")
+	}
+	for _, key := range j.Terms.Settings.SigningKeys {
+		if n, err := strconv.Atoi(strings.TrimPrefix(key.KID, prefix)); err == nil {
+			highest = max(highest, n)
+		}
+	}
+	return seal.NewSigningKey(j.Secrets(), prefix+strconv.Itoa(highest+1))
+}
+
+// AddSigningKey builds the record that publishes a key. It signs a day later, or at once where
+// emergency is true (decision 56).
+func AddSigningKey(j *edge.Judge, key wire.SigningKey, emergency bool, reason string) (*wire.SigningKeyPut, error) {
+	var m strictjson.Members
+	m.TextOrNull("reason", reason)
+	m.Bool("emergency", emergency)
+	common, err := j.Recorded(m)
+	return &wire.SigningKeyPut{Common: common, Op: wire.SigningAdd, Key: key, Now: emergency}, err
+}
+
+// FindSigningKey finds a key by its kid; nil where there is none.
+func FindSigningKey(j *edge.Judge, kid string) *wire.SigningKey {
+	for _, key := range j.Terms.Settings.SigningKeys {
+		if key.KID == kid {
+			return key
+		}
+	}
+	return nil
+}
+
+// CheckRevocable refuses to revoke the only key that can sign. done says that the key was
+// revoked before.
+func CheckRevocable(j *edge.Judge, kid string) (done bool, err error) {
+	others := *j.Terms.Settings
+	others.SigningKeys = nil
+	for _, key := range j.Terms.Settings.SigningKeys {
+		if key.KID != kid {
+			others.SigningKeys = append(others.SigningKeys, key)
+		} else if key.RevokedAt != 0 {
+			return true, nil
+		}
+	}
+	if others.ActiveKey(j.LogTime()) == nil {
+		return false, edge.Conflict("invalid_transition", "it is the only key that signs: rotate with emergency first", nil)
+	}
+	return false, nil
+}
+
+// RevokeSigningKey builds the record that makes all tokens of a key R2. It has no
+// Idempotency-Key: the caller's stands for the whole call, of which this may be the second record.
+func RevokeSigningKey(j *edge.Judge, kid, reason string) (*wire.SigningKeyPut, error) {
+	var m strictjson.Members
+	m.Text("reason", reason)
+	common, err := j.Recorded(m)
+	common.Idem = nil
+	return &wire.SigningKeyPut{Common: common, Op: wire.SigningRevoke, Key: wire.SigningKey{KID: kid}}, err
+}
+
+// LogKey is a new key of the log's checkpoints, sealed.
+type LogKey struct {
+	seed   []byte
+	reason string
+}
+
+// ReadLogKey reads why the key is changed and draws the new one.
+func ReadLogKey(j *edge.Judge, f *strictjson.Fields) (LogKey, error) {
+	reason := readReason(f)
+	if err := f.Err(); err != nil {
+		return LogKey{}, err
+	}
+	seed, err := seal.NewLogSeed(j.Secrets())
+	return LogKey{seed, reason}, err
+}
+
+// Record builds the record.
+func (k *LogKey) Record(j *edge.Judge) (*wire.LogKeyPut, error) {
+	var m strictjson.Members
+	m.Text("reason", k.reason)
+	common, err := j.Recorded(m)
+	return &wire.LogKeyPut{Common: common, Seed: k.seed}, err
+}

@@ -1,0 +1,107 @@
+package registry
+
+import (
+	"slices"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// reasonCodes are the words for why a credential is revoked. A row keeps the place of its word
+// here, so the order never changes.
+var reasonCodes = []string{"", "KEY_COMPROMISE", "AFFILIATION_CHANGED", "SUPERSEDED", "CESSATION", "SANCTIONS", "OTHER"}
+
+// StatusChange suspends, reinstates or revokes an agent, a user or an operator (decision 35).
+// The log decides which step is legal, so that a replayed call gets its first answer.
+type StatusChange struct {
+	To            engine.Status
+	reason, actor string
+	code          string // One of reasonCodes; "" where the caller gave none.
+}
+
+// ReadStatusChange reads the reason of a change, which is required, and who makes it.
+func ReadStatusChange(f *strictjson.Fields, to engine.Status) (StatusChange, error) {
+	change := StatusChange{To: to, reason: f.RequiredText("reason", engine.TextMax), actor: f.Text("actor", engine.FieldMax)}
+	if to == engine.Revoked {
+		change.code = f.OneOf("reasonCode", reasonCodes[1:]...)
+	}
+	return change, f.Err()
+}
+
+// Write adds what the caller said of the change.
+func (s *StatusChange) Write(m *strictjson.Members) {
+	m.Text("reason", s.reason)
+	m.TextOrNull("actor", s.actor)
+	m.Optional("reasonCode", s.code)
+}
+
+// OfAgent builds the record that changes an agent's status.
+func (s *StatusChange) OfAgent(j *edge.Judge, profile *engine.AgentProfile) (*wire.Status, error) {
+	return s.build(j, wire.TargetAgent, uint32(profile.Slot), profile.OperatorLegalName)
+}
+
+// OfUser builds the record that changes a user's status. A user may belong to no operator.
+func (s *StatusChange) OfUser(j *edge.Judge, profile *engine.UserProfile) (*wire.Status, error) {
+	return s.build(j, wire.TargetUser, uint32(profile.Slot), profile.OperatorLegalName)
+}
+
+func (s *StatusChange) build(j *edge.Judge, target wire.Target, slot uint32, operator string) (*wire.Status, error) {
+	var m strictjson.Members
+	s.Write(&m)
+	var filters []uint64
+	if operator != "" {
+		filters = append(filters, edge.OperatorFilter(operator))
+	}
+	common, err := j.Recorded(m, filters...)
+	return &wire.Status{Common: common, Target: target, Slot: slot, To: s.To, ReasonCode: uint8(max(slices.Index(reasonCodes, s.code), 0))}, err
+}
+
+// OfOperator builds the record that changes an operator's status, which counts for all its agents.
+func (s *StatusChange) OfOperator(j *edge.Judge, name string) (*wire.Status, error) {
+	var m strictjson.Members
+	m.Text("operatorLegalName", name)
+	s.Write(&m)
+	common, err := j.Recorded(m, edge.OperatorFilter(name))
+	return &wire.Status{Common: common, Target: wire.TargetOperator, OperatorKey: edge.OperatorKey(name), To: s.To}, err
+}
+
+// OwnershipFlag announces that an agent goes to another operator: from effectiveAt until its
+// credential is issued anew rule R8 stops it (decision 36).
+type OwnershipFlag struct {
+	owner       string
+	effectiveAt engine.Time // 0: from now on.
+	note, actor string
+}
+
+// ReadOwnershipFlag reads the new operator, and when the agent goes to it.
+func ReadOwnershipFlag(f *strictjson.Fields) (OwnershipFlag, error) {
+	flag := OwnershipFlag{owner: f.RequiredName("newOperatorLegalName")}
+	if flag.owner != "" && edge.OperatorKey(flag.owner) == "" {
+		f.Invalid("newOperatorLegalName", "must have letters or digits")
+	}
+	if at, given := f.Instant("effectiveAt"); given {
+		flag.effectiveAt = at
+	}
+	flag.note, flag.actor = f.Text("note", engine.TextMax), f.Text("actor", engine.FieldMax)
+	return flag, f.Err()
+}
+
+// Record builds the record.
+func (o *OwnershipFlag) Record(j *edge.Judge, profile *engine.AgentProfile) (*wire.Ownership, error) {
+	var m strictjson.Members
+	m.Text("newOperatorLegalName", o.owner)
+	m.TextOrNull("note", o.note)
+	m.TextOrNull("actor", o.actor)
+	common, err := j.Recorded(m, edge.OperatorFilter(profile.OperatorLegalName))
+	return &wire.Ownership{Common: common, Agent: profile.Slot, OperatorKey: edge.OperatorKey(o.owner), EffectiveAt: o.effectiveAt}, err
+}
+
+// CancelOwnership builds the record that takes the flag of an agent back.
+func CancelOwnership(j *edge.Judge, profile *engine.AgentProfile, grounds edge.Grounds) (*wire.Ownership, error) {
+	var m strictjson.Members
+	grounds.Write(&m)
+	common, err := j.Recorded(m, edge.OperatorFilter(profile.OperatorLegalName))
+	return &wire.Ownership{Common: common, Agent: profile.Slot, Cancel: true}, err
+}

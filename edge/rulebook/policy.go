@@ -1,0 +1,40 @@
+package rulebook
+
+import (
+	"strings"
+
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// Policy is a policy that is to take the place of the one in force.
+type Policy struct {
+	Document []byte // Compact JSON, as the caller put it.
+	Parsed   *engine.Policy
+	Reason   string
+}
+
+// Record builds the record. Whatever lets through what was stopped before needs a reason
+// (decision 52). match is the version that must be in force; 0: any.
+func (p *Policy) Record(j *edge.Judge, match uint64) (*wire.PolicyPut, error) {
+	current := j.Terms.Settings.Policy
+	if match != 0 && match != current.Version {
+		return nil, edge.VersionMismatch(current.Version)
+	}
+	widened := engine.Widens(current, p.Parsed)
+	if len(widened) > 0 && strings.TrimSpace(p.Reason) == "" {
+		refused := edge.MissingField("reason", "reason is required: the policy lets through what was stopped before")
+		for _, param := range widened {
+			refused.Details = append(refused.Details, strictjson.Finding{Param: param, Message: "is wider than before"})
+		}
+		return nil, refused
+	}
+	var m strictjson.Members
+	m.Raw("policy", p.Document)
+	m.Texts("widened", widened)
+	m.TextOrNull("reason", p.Reason)
+	common, err := j.Recorded(m)
+	return &wire.PolicyPut{Common: common, Base: current.Version, Policy: *p.Parsed}, err
+}

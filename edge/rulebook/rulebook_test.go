@@ -1,0 +1,180 @@
+package rulebook_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/edge"
+	"railguard/edge/edgetest"
+	"railguard/edge/rulebook"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// requireCode holds what became of a call: refused with a code because of a member, or not
+// refused where the code is "".
+func requireCode(t *testing.T, err error, code, param string) {
+	t.Helper()
+	var refused *edge.Refusal
+	var invalid *strictjson.InvalidBody
+	switch {
+	case code == "":
+		require.NoError(t, err)
+	case errors.As(err, &refused):
+		require.Equal(t, []string{code, param}, []string{refused.Code, refused.Param})
+	case errors.As(err, &invalid):
+		require.Equal(t, []string{code, param}, []string{invalid.Code, invalid.Findings[0].Param})
+	default:
+		require.Fail(t, "not refused", "%v", err)
+	}
+}
+
+func TestWiderPoliciesNeedAReason(t *testing.T) {
+	w := edgetest.New(t)
+	put := func(document, reason string, match uint64) (edge.Leaf, error) {
+		j, _ := w.Begin(edgetest.Admin(), `{}`)
+		parsed, wrong := engine.ParsePolicy([]byte(document), j.LogTime(), j.Terms.Settings.Rules())
+		require.Empty(t, wrong)
+		policy := rulebook.Policy{Document: []byte(document), Parsed: parsed, Reason: reason}
+		return w.Settle(j, wire.KindPolicy, func() (any, error) { return policy.Record(j, match) })
+	}
+	l, err := put(`{"velocity":{"maxPerMinute":5}}`, "", 0)
+	require.NoError(t, err)
+	require.Equal(t, `[]`, string(l.Raw("widened")))
+	version := w.Settings().Policy.Version
+	_, err = put(`{"velocity":{"maxPerMinute":50}}`, " ", 0)
+	requireCode(t, err, "missing_field", "reason")
+	var refused *edge.Refusal
+	require.ErrorAs(t, err, &refused)
+	require.NotEmpty(t, refused.Details, "it is said what is wider")
+	_, err = put(`{"velocity":{"maxPerMinute":50}}`, "r", version+1)
+	requireCode(t, err, "version_mismatch", "")
+	l, err = put(`{"velocity":{"maxPerMinute":50}}`, "busy days", version)
+	require.NoError(t, err)
+	require.NotEmpty(t, l.Texts("widened"))
+	require.Equal(t, "busy days", l.Text("reason"))
+}
+
+func TestListsAreActivatedAgainstTheirProblemsByForceAlone(t *testing.T) {
+	w := edgetest.New(t)
+	j, _ := w.Begin(edgetest.Admin(), `{}`)
+	active := j.Terms.Settings.List
+	other := *active
+	other.Digest[0]++
+	found := func() ([]string, error) { return []string{"it is doctored"}, nil }
+	broken := errors.New("a leaf cannot be read")
+
+	a := rulebook.Activation{}
+	_, err := a.Record(j, &other, found)
+	requireCode(t, err, "list_rejected", "")
+	require.ErrorContains(t, err, "it is doctored")
+	_, err = a.Record(j, &other, func() ([]string, error) { return nil, broken })
+	require.ErrorIs(t, err, broken)
+	a = rulebook.Activation{Force: true, Grounds: edge.Grounds{Reason: "r"}}
+	record, err := a.Record(j, &other, found)
+	require.NoError(t, err)
+	require.True(t, record.Force)
+	require.Equal(t, other.Digest, record.Digest)
+	require.Contains(t, string(record.Fragment), "it is doctored", "what spoke against it stands in the leaf")
+	a = rulebook.Activation{ChosenAt: j.Terms.Settings.ListVersion + 1, Force: true, Rollback: true}
+	_, err = a.Record(j, &other, found)
+	requireCode(t, err, "list_rejected", "")
+	a = rulebook.Activation{}
+	record, err = a.Record(j, active, func() ([]string, error) { return nil, broken })
+	require.NoError(t, err, "nothing is asked about the list in force")
+	require.False(t, record.Refresh, "it was not imported again")
+}
+
+func TestStagedListsHaveNoIdempotencyKey(t *testing.T) {
+	w := edgetest.New(t)
+	call := w.NewCall(edgetest.Admin(), `{}`)
+	call.Idem = &wire.Idem{Key: [16]byte{1}}
+	show := func(info *wire.ListInfo) (m strictjson.Members) {
+		m.Uint("sizeBytes", uint64(info.Size))
+		return m
+	}
+	info, common, err := rulebook.StagedList(w.BeginCall(call), wire.ListInfo{Source: "s"}, 7, show, []string{"p"}, "upload")
+	require.NoError(t, err)
+	require.EqualValues(t, 7, info.Size)
+	require.Nil(t, common.Idem)
+	require.Contains(t, string(common.Fragment), `"list":{"sizeBytes":7},"problems":["p"],"origin":"upload"`)
+}
+
+func TestRetroScreeningsAreAgainstAnEarlierList(t *testing.T) {
+	w := edgetest.New(t)
+	j, _ := w.Begin(edgetest.Admin(), `{}`)
+	list := &wire.ListInfo{Version: 3}
+	_, err := rulebook.RetroRun(j, list, list, 5, 6)
+	requireCode(t, err, "invalid_field", "against")
+	record, err := rulebook.RetroRun(j, list, &wire.ListInfo{Version: 2}, 5, 6)
+	require.NoError(t, err)
+	require.Equal(t, wire.RetroRun{List: 3, Against: 2, From: 5, Leaf: 6, Asked: true}, record.Run)
+	record, err = rulebook.RetroRun(j, list, nil, 5, 6)
+	require.NoError(t, err)
+	require.Zero(t, record.Run.Against)
+}
+
+func TestPairsAreClearedWhereThereIsSomethingToClear(t *testing.T) {
+	w := edgetest.New(t)
+	for _, c := range []struct{ body, code, param string }{
+		{`{"uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "name"},
+		{`{"name":"…","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
+		{`{"name":"Lazarus Groupe","reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "uid"},
+		{`{"name":"Lazarus Groupe","uid":"0","reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
+		{`{"name":"Lazarus Groupe","uid":4294967296,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r"}`, "missing_field", "expiresAt"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-03-01T00:00:00Z"}`, "invalid_field", "expiresAt"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2027-03-24T00:00:00Z"}`, "invalid_field", "expiresAt"},
+		{`{"name":"Lazarus Groupe","uid":5,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
+		{`{"name":"Quiet Orchard Bakery","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
+		{`{"name":"Lazarus Group","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"our caterer","expiresAt":"2026-04-20T00:00:00Z","clearedBy":"Jo"}`, "", ""},
+	} {
+		t.Run(c.body, func(t *testing.T) {
+			j, f := w.Begin(edgetest.Admin(), c.body)
+			pair, err := rulebook.ReadClearedPair(j, f)
+			if err == nil {
+				_, err = w.Settle(j, wire.KindCleared, func() (any, error) { return pair.Record(j) })
+			}
+			requireCode(t, err, c.code, c.param)
+		})
+	}
+	require.Len(t, w.Settings().Cleared, 1)
+	pair := w.Settings().Cleared[0]
+	entry, _ := w.List().Entry(27307)
+	require.Equal(t, entry.Digest, pair.EntryDigest, "the pair is void when the entry changes")
+	j, _ := w.Begin(edgetest.Admin(), `{}`)
+	_, err := w.Settle(j, wire.KindCleared, func() (any, error) {
+		return rulebook.RemoveClearedPair(j, pair.ID, edge.Grounds{Reason: "r", Actor: "Jo"})
+	})
+	require.NoError(t, err)
+	require.Empty(t, w.Settings().Cleared)
+}
+
+func TestVersionsAndClockAreMoved(t *testing.T) {
+	w := edgetest.New(t)
+	j, _ := w.Begin(edgetest.Admin(), `{}`)
+	matcher, err := rulebook.RaisedMatcher(j, 2, edge.Grounds{Reason: "r"})
+	require.NoError(t, err)
+	require.EqualValues(t, 2, matcher.To)
+	require.Contains(t, string(matcher.Fragment), `"previousMatcherVersion":1`)
+	format, err := rulebook.RaisedFormat(j, 2, edge.Grounds{})
+	require.NoError(t, err)
+	require.Equal(t, engine.Format(2), format.To)
+	require.Contains(t, string(format.Fragment), `"previousFormat":1`)
+	for text, code := range map[string]string{`""`: "invalid_field", `"0h"`: "invalid_field", `"1001d"`: "invalid_field", `"soon"`: "invalid_field", `"1000d"`: ""} {
+		j, f := w.Begin(edgetest.Admin(), `{"advance":`+text+`}`)
+		advance, err := rulebook.ReadClockAdvance(f)
+		param := "advance"
+		if code == "" {
+			param = ""
+			record, err := advance.Record(j)
+			require.NoError(t, err)
+			require.Equal(t, 1000*engine.DayLength, record.Advance)
+		}
+		requireCode(t, err, code, param)
+	}
+}

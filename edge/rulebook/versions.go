@@ -1,0 +1,55 @@
+package rulebook
+
+import (
+	"railguard/edge"
+	"railguard/engine"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// RaisedMatcher builds the record from which on all nodes judge with another version of the
+// matcher. Whether they can is asked before.
+func RaisedMatcher(j *edge.Judge, to uint16, grounds edge.Grounds) (*wire.Matcher, error) {
+	var m strictjson.Members
+	m.Uint("previousMatcherVersion", uint64(j.Terms.Settings.Matcher))
+	grounds.Write(&m)
+	common, err := j.Recorded(m)
+	return &wire.Matcher{Common: common, To: to}, err
+}
+
+// RaisedFormat builds the record from which on all nodes compute by another format. Whether
+// they can is asked before.
+func RaisedFormat(j *edge.Judge, to engine.Format, grounds edge.Grounds) (*wire.FormatRaise, error) {
+	var m strictjson.Members
+	m.Uint("previousFormat", uint64(j.Terms.Settings.Format))
+	grounds.Write(&m)
+	common, err := j.Recorded(m)
+	return &wire.FormatRaise{Common: common, To: to}, err
+}
+
+// advanceMax is how far one record moves the test clock at most.
+const advanceMax = 1000 * engine.DayLength
+
+// ClockAdvance moves the log time of a cluster with a test clock forward.
+type ClockAdvance struct {
+	text string
+	span engine.Time
+}
+
+// ReadClockAdvance reads advance, a span such as 25h.
+func ReadClockAdvance(f *strictjson.Fields) (ClockAdvance, error) {
+	text := f.RequiredText("advance", engine.FieldMax)
+	span, ok := edge.ParseSpan(text)
+	if text != "" && (!ok || span <= 0 || span > advanceMax) {
+		f.Invalid("advance", "must be a span such as 25h or 91d, at most 1000d")
+	}
+	return ClockAdvance{text, span}, f.Err()
+}
+
+// Record builds the record.
+func (a *ClockAdvance) Record(j *edge.Judge) (*wire.Clock, error) {
+	var m strictjson.Members
+	m.Text("advance", a.text)
+	common, err := j.Recorded(m)
+	return &wire.Clock{Common: common, Advance: a.span}, err
+}

@@ -1,0 +1,67 @@
+package railguard
+
+import (
+	"go/ast"
+	"go/types"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRecordsAreBuiltAtTheEdge holds that no room of httpapi builds what goes into the log: a
+// value of a type of fsm/wire is neither written out there nor made with new, and no field of
+// one is set. Records are built, and tested, in edge and its rooms.
+func TestRecordsAreBuiltAtTheEdge(t *testing.T) {
+	house := typedProduct(t)
+	seen := 0
+	for room, files := range house.sources {
+		if !strings.HasPrefix(room, module+"/httpapi") {
+			continue
+		}
+		info := house.info[room]
+		for _, file := range files {
+			ast.Inspect(file, func(node ast.Node) bool {
+				built := ""
+				switch n := node.(type) {
+				case *ast.CompositeLit:
+					seen++
+					built = recordName(info.TypeOf(n))
+				case *ast.CallExpr:
+					if name, ok := n.Fun.(*ast.Ident); ok && name.Name == "new" && len(n.Args) == 1 {
+						built = recordName(info.TypeOf(n.Args[0]))
+					}
+				case *ast.AssignStmt:
+					for _, target := range n.Lhs {
+						if field, ok := target.(*ast.SelectorExpr); ok && info.Selections[field] != nil {
+							built += recordName(info.TypeOf(field.X))
+						}
+					}
+				}
+				if built != "" {
+					require.Fail(t, "record", "%s builds a wire.%s: give edge a typed builder of it", house.set.Position(node.Pos()), built)
+				}
+				return true
+			})
+		}
+	}
+	require.Greater(t, seen, 300, "types were found")
+}
+
+// recordName is the name of a struct of fsm/wire, "" of every other type.
+func recordName(kind types.Type) string {
+	if kind == nil {
+		return ""
+	}
+	if pointer, ok := types.Unalias(kind).(*types.Pointer); ok {
+		kind = pointer.Elem()
+	}
+	named, ok := types.Unalias(kind).(*types.Named)
+	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != module+"/fsm/wire" {
+		return ""
+	}
+	if _, ok := named.Underlying().(*types.Struct); !ok {
+		return ""
+	}
+	return named.Obj().Name()
+}

@@ -83,9 +83,20 @@ type TimeLimits struct {
 	StatusEvery         Time // From one making of the status lists to the next; what they call ttl.
 }
 
+// fillLimits gives a format without a row the limits of the one before.
+func fillLimits(rows [FormatNewest + 1]*Limits) [FormatNewest + 1]*Limits {
+	for format := Format1 + 1; format <= FormatNewest; format++ {
+		if rows[format] == nil {
+			rows[format] = rows[format-1]
+		}
+	}
+	return rows
+}
+
 // limitsByFormat holds one row a format, in literals: no constant is named, so that
-// raising one cannot change what a format means.
-var limitsByFormat = [FormatNewest + 1]*Limits{
+// raising one cannot change what a format means. A format without a row has the limits
+// of the one before.
+var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 	Format1: {TableLimits{
 		Agents: 16_777_216, Users: 4_194_304, Fleets: 262_144, Operators: 1_048_576,
 		OpenReviews: 4_194_304, Idempotency: 8_388_608,
@@ -143,7 +154,7 @@ var limitsByFormat = [FormatNewest + 1]*Limits{
 		AttestationNotice:   Hour,
 		StatusEvery:         Minute,
 	}},
-}
+})
 
 // LimitsOf returns the limits of a format that this binary knows; of another it
 // panics: nothing of it may be applied.

@@ -107,8 +107,8 @@ func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 		switch {
 		case ahead && decision.Rule == 0:
 			decision.Rule, decision.Verdict = rule.ID, verdict
-		case !ahead && (behind == 0 || rule.ID < behind):
-			behind = rule.ID // By number, which for REVIEW rows is the table's order.
+		case !ahead && behind == 0:
+			behind = rule.ID
 		}
 	}
 	if decision.Rule == 0 && behind != 0 {

@@ -3,7 +3,9 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +70,24 @@ func TestAnotherTextIsAnotherRuleSet(t *testing.T) {
 	require.EqualValues(t, 2, set.Number)
 	require.Equal(t, "The amount is above the single-transaction limit of the agent.", set.Reason(RuleSingleLimit, 1))
 	require.Equal(t, "The amount is above the single transaction limit of the agent.", RulesOf(Format1).Reason(RuleSingleLimit, 1))
+}
+
+// Which rule decides is the order of the text, of REVIEW rules as of BLOCK rules.
+func TestTheTextOrdersItsRules(t *testing.T) {
+	blocks := strings.Split(strings.TrimSuffix(text2026x1, "\n"), "\n\n")
+	at := func(code string) int {
+		return slices.IndexFunc(blocks, func(b string) bool { return strings.HasPrefix(b, code+"_") })
+	}
+	for _, pair := range [][2]RuleID{{9, 10}, {6, 7}} {
+		first, second := pair[0], pair[1]
+		hits := Hits{Mask: 1<<first | 1<<second}
+		require.Equal(t, first, RulesOf(Format1).Decide(&hits, DefaultPolicy()).Rule)
+		i, j := at(fmt.Sprint("R", first)), at(fmt.Sprint("R", second))
+		swapped := slices.Clone(blocks)
+		swapped[i], swapped[j] = swapped[j], swapped[i]
+		set := joinRules(strings.Join(swapped, "\n\n")+"\n", judges2026x1)
+		require.Equal(t, second, set.Decide(&hits, DefaultPolicy()).Rule)
+	}
 }
 
 func TestRuleSetsAreWhole(t *testing.T) {

@@ -171,7 +171,7 @@ func (m *registry) credentialOf(p *engine.AgentProfile) leaf.Credential {
 // placeOfStatus is where the status at a position is published.
 func (m *registry) placeOfStatus(position uint32) leaf.StatusPlace {
 	list, index := m.ids.StatusEntry(position)
-	return leaf.StatusPlace{StatusList: uint64(list), StatusIndex: uint64(index)}
+	return leaf.StatusPlace{StatusList: list, StatusIndex: uint64(index)}
 }
 
 func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {

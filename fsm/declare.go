@@ -319,7 +319,7 @@ func (d *tableOf[R, P]) checkRows(m *Machine) error {
 	for i := table.skipGaps(table.First()); i < table.Next(); i = table.skipGaps(i + 1) {
 		row := table.At(i)
 		if !fits(i, row, before) {
-			return misfit(uint64(i))
+			return misfit(i)
 		}
 		before = row
 	}

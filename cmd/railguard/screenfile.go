@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"railguard/engine"
 )
 
 // fileRun is one run of `railguard screen --file`: a file of payments, one JSON object
@@ -36,7 +38,7 @@ type fileRun struct {
 
 // Bounds of a run.
 const (
-	fileBatchMax    = 256
+	fileBatchMax    = engine.BatchMax
 	fileBatchBytes  = 1 << 20
 	fileLineMax     = 64 << 10
 	fileLinesMax    = 8_388_608 // No more keys than that are kept by a cluster.
@@ -53,8 +55,8 @@ func (x *fileRun) flags(cmd *cobra.Command) {
 	flags.StringVar(&x.path, "file", "", "screen all payments of this file, one JSON object a line (- is standard input)")
 	flags.StringVar(&x.out, "out", "", "with --file: where the results go, one a line (default: standard output)")
 	flags.StringVar(&x.run, "run", "", "with --file: name of the run; the same payments under another name are other payments")
-	flags.IntVar(&x.size, "batch", 100, "with --file: payments in one call, 1 to 256")
-	flags.IntVar(&x.parallel, "parallel", 4, "with --file: calls at once, 1 to 64")
+	flags.IntVar(&x.size, "batch", 100, fmt.Sprintf("with --file: payments in one call, 1 to %d", fileBatchMax))
+	flags.IntVar(&x.parallel, "parallel", 4, fmt.Sprintf("with --file: calls at once, 1 to %d", fileParallelMax))
 }
 
 // tally is what came of the payments.

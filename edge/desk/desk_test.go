@@ -101,10 +101,10 @@ func TestRejectionsAreNotJudgedAgain(t *testing.T) {
 func TestWithdrawalsSayWhoAndWhy(t *testing.T) {
 	w := edgetest.New(t)
 	l := openReview(w)
-	j, f := w.Begin(edgetest.Admin(), `{}`)
+	_, f := w.Begin(edgetest.Admin(), `{}`)
 	_, err := desk.ReadWithdrawal(f)
 	requireCode(t, err, "missing_field", "reviewedBy")
-	j, f = w.Begin(edgetest.Admin(), `{"reviewedBy":"`+strings.Repeat("é", engine.FieldMax/2)+`","reason":"too fast"}`)
+	j, f := w.Begin(edgetest.Admin(), `{"reviewedBy":"`+strings.Repeat("é", engine.FieldMax/2)+`","reason":"too fast"}`)
 	withdrawal, err := desk.ReadWithdrawal(f)
 	require.NoError(t, err)
 	record, err := withdrawal.Record(j, &l)

@@ -180,9 +180,9 @@ func dutyOn(t *testing.T, m *mirror) *Keeper {
 }
 
 // runs makes one run and returns its error.
-func (d *Keeper) runs(t *testing.T) error {
+func (k *Keeper) runs(t *testing.T) error {
 	t.Helper()
-	started, err := d.Sync(t.Context())
+	started, err := k.Sync(t.Context())
 	require.True(t, started)
 	return err
 }

@@ -136,9 +136,9 @@ func (c *scanner) scanStep() error {
 	return c.stepSealed(number, from, to)
 }
 
-// readTailRange reads the leaves [from, to) of a tail. At a missing or damaged leaf it
-// returns those that the scan reaches before it, so that damage hides no leaf in front of
-// it. first and end are indices of leaves.
+// readTailRange reads the leaves [from, to) of a tail. Where one is
+// missing or damaged, it returns the leaves on the side from which the scan comes, so that
+// damage does not hide them. first and end are indices of leaves.
 func (c *scanner) readTailRange(t *tail, from, to uint64) (leaves []Leaf, first, end uint64, err error) {
 	leaves, err = t.readLeaves(int(from), int(to), new(tailBuffer))
 	for err != nil {

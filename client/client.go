@@ -120,7 +120,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body any, key st
 	return c.do(ctx, &r, body, into)
 }
 
-// post is Call for what changes something; a key is drawn where there is none.
+// post is Call with POST; it draws an idempotency key where none is given.
 func (c *Client) post(ctx context.Context, path string, body any, key string, into any) error {
 	if key == "" {
 		key = NewKey()

@@ -84,7 +84,7 @@ const (
 	headerRetryAfter = "Retry-After"
 )
 
-// refusal reads an answer that is not 2xx. What is not understood is unknown.
+// refusal reads an answer that is not 2xx. Where it cannot be read, the outcome is unknown.
 func refusal(status int, header http.Header, body []byte) *Error {
 	var told struct {
 		Code      string   `json:"code"`

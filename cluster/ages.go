@@ -22,7 +22,7 @@ type ages struct {
 	latest   atomic.Int64 // Time of the last entry.
 	next     atomic.Int64 // Time from which on the next mark is due.
 	bytes    atomic.Int64 // Applied by this process.
-	marked   int64        // bytes at the last mark. Of the apply goroutine.
+	marked   int64        // bytes at the last mark. Only the apply goroutine touches it.
 	snapshot atomic.Int64 // Time of the state of the newest snapshot.
 
 	mu    sync.Mutex

@@ -94,9 +94,9 @@ func (h *history) adoptView(view *fsm.View) error {
 	return nil
 }
 
-// fetchPeers are links to those who may have history, in the order in which to
-// burden them: those who have all of it before those who fetch it themselves, the
-// leader, who has enough to do, behind its followers.
+// fetchPeers returns links to the other members, in the order in which to ask them: those
+// with whole history before those that fetch it themselves, and the leader, which has
+// enough to do, behind its followers.
 func (h *history) fetchPeers() []*port.Link {
 	leader, _ := h.replica.remoteLeader()
 	burden := func(id raft.ServerID) int {

@@ -163,7 +163,7 @@ func (s *sequencer) openTerm(term uint64) bool {
 	s.tickDue = false
 	termsLed.Inc()
 	s.life.log.Info("leading", "term", term)
-	select { // Whoever asks for the group's state now is to hear of it from its leader.
+	select { // Ping the peers now: what they said before this term is no picture of the group.
 	case s.pingNow <- struct{}{}:
 	default:
 	}

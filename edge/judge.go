@@ -140,8 +140,8 @@ func (j *Judge) Within(ctx context.Context) { j.ctx = ctx }
 // Renew takes the terms of now.
 func (j *Judge) Renew() { j.Terms = j.shared.Now() }
 
-// Reset closes the leaves that are open and forgets the call; the room is kept, where
-// it is: a judge is five kilobytes.
+// Reset closes the open leaves and forgets the call. The judge's five kilobytes stay
+// where they are for the next call.
 func (j *Judge) Reset() {
 	for _, p := range j.parsers {
 		leafParsers.Put(p)

@@ -69,7 +69,7 @@ func (j *Judge) bindAgents(profile *engine.UserProfile, ids []string) error {
 	return nil
 }
 
-// userScope keeps a tenant's users its own.
+// userScope refuses a user whose operator is outside of the caller's scope.
 func (j *Judge) userScope(profile *engine.UserProfile) error {
 	switch {
 	case j.call.Caller.Operator == "":

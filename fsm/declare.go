@@ -22,7 +22,7 @@ type tables struct {
 	keyTables
 }
 
-// section is what every declaration says: what has a section of its own in a snapshot.
+// section is the part that all declarations have in common: each has one section of a snapshot.
 type section struct {
 	number uint16
 	since  engine.Format // States of older formats have nothing of it; 0: all formats have it.

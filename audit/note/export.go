@@ -178,7 +178,7 @@ func (v *exportVerifier) Verify(text, signature []byte) bool {
 	return len(signature) == mldsa44.SignatureSize && mldsa44.Verify(v.quantum, exportMessage(text), nil, signature)
 }
 
-// CheckKeys returns an error if verifier keys hold no key or a line that is none.
+// CheckKeys returns an error if verifier keys have no key, or a line that is not a key.
 func CheckKeys(keys string) error {
 	_, err := parseKeyRanges(keys)
 	return err

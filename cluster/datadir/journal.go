@@ -146,7 +146,7 @@ func (j *journal) takeFile(path string, newest bool) error {
 			return errors.Join(err, old.file.Close())
 		}
 		err = old.file.Close()
-	case newest && j.write: // What is read now is relied on from now on.
+	case newest && j.write: // What was read here is relied on from now on, so it must be on the disk.
 		err = s.file.Sync()
 	}
 	if err != nil {

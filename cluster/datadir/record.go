@@ -27,7 +27,7 @@ const (
 type Record struct {
 	Format    int    `json:"format"`
 	State     string `json:"state"`
-	Recovery  uint64 `json:"recovery"` // The how-manieth of this group.
+	Recovery  uint64 `json:"recovery"` // The number of this recovery in the group, from 1 on.
 	Lineage   string `json:"lineage"`  // Random: tells it from any other recovery.
 	ClusterID string `json:"clusterId"`
 	Node      string `json:"node"`

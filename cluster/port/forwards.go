@@ -7,9 +7,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// The two messages in which every verdict travels that is taken at a follower are
-// written and read here without reflection: the same CBOR, byte for byte, as of all
-// others. What is not written as these functions write it is read by the library.
+// A call that a follower took travels to the leader and back in two messages. They are
+// written and read here without reflection, in the same bytes of CBOR that the library
+// writes. A message in another encoding is left to the library.
 
 // Major types of CBOR (RFC 8949, 3.1).
 const (

@@ -163,7 +163,7 @@ func (p *pace) allowOne(network string, now time.Time) bool {
 // strangers must not fill the log.
 type refusals struct {
 	mu     sync.Mutex
-	told   map[string]time.Time // By what is said; a handful of texts.
+	told   map[string]time.Time // When each text was last logged; there is a handful of texts.
 	silent int
 }
 

@@ -20,7 +20,7 @@ import (
 // Bounds of one listing; what is beyond them is behind the cursor that is shown.
 const (
 	listRowsMax  = 100_000 // Rows held for one table.
-	listPagesMax = 10_000  // Calls: 256 segments of history each.
+	listPagesMax = 10_000  // Calls of one listing; each looks at 256 segments of history at most.
 )
 
 // listing is what a list verb shows.

@@ -26,7 +26,7 @@ type tokenFile struct {
 
 const tokenLineMax = 64 << 10
 
-// openTokenFile makes a file or goes on with one. A line that is torn at its end goes.
+// openTokenFile makes a file or goes on with one. A last line that was not written whole is cut off.
 func openTokenFile(path string) (t *tokenFile, err error) {
 	t = &tokenFile{now: path + ".now"}
 	if t.File, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {

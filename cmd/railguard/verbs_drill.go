@@ -416,8 +416,8 @@ func (s *drillServer) makeKey(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// askVerdict asks for one verdict without a record: of an agent of the backup where
-// there is one, whose credential must be known.
+// askVerdict asks for a dry run, which leaves no record. If the backup has an active agent,
+// it sends that agent's credential, which the server must know.
 func (s *drillServer) askVerdict(ctx context.Context) (string, error) {
 	if s.restored.List == "" {
 		return "", errors.New("the backup has no sanctions list: no verdict is given until one is imported")

@@ -180,7 +180,7 @@ func (r *reissueAll) one(cmd *cobra.Command, id string) error {
 		return err
 	}
 	switch {
-	case !r.wanted(agent.Token) && r.out != nil && r.out.owes(id) && agent.Token != nil: // Issued as the run before was ended.
+	case !r.wanted(agent.Token) && r.out != nil && r.out.owes(id) && agent.Token != nil: // The run before issued this token, and ended before it wrote the line.
 		if err := r.out.write(r.of, id, agent.AgentName, agent.OperatorLegalName, *agent.Token); err != nil {
 			return err
 		}

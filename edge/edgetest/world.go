@@ -246,7 +246,7 @@ func (w *World) ChangeEntry(uid uint32, change func(*ofac.Entity)) {
 	w.Activate(entities)
 }
 
-// read gives what this node has published to look.
+// read calls look with the state that this node has published.
 func read[T any](w *World, look func(*state) T) T {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

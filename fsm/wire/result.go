@@ -44,7 +44,7 @@ const (
 	RefusedNotOpen     // Not an open review.
 	RefusedScope       // What a key of the institution suspended, lifted by one with an operator's scope.
 	RefusedTransfer    // An ownership transfer to another operator is flagged.
-	RefusedUnbuilt     // The record has its bytes, and this release does not apply it.
+	RefusedUnbuilt     // The record can be decoded, but this release does not apply its kind.
 	RefusedEnded       // A payment's hold has ended in another way; the leaf that ended it in Result.Value.
 	RefusedNotHeld     // Nothing of a payment counts that could be released.
 	RefusedLate        // The time in which a payment without a hold could be released is over.

@@ -168,7 +168,7 @@ func NewListing(c *Request) *Listing {
 	return l
 }
 
-// Add writes one item where it stands in the page, which after an error is to be given up.
+// Add writes one item straight into the page. After an error the page cannot be sent.
 func (l *Listing) Add(fill func(m *strictjson.Members) error) error {
 	page := (*strictjson.Members)(l.room)
 	if l.Count > 0 {

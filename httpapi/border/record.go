@@ -177,8 +177,8 @@ func writeEndings(m *strictjson.Members, endings []edge.Leaf) {
 // MaskedText stands where a name may not be read.
 const MaskedText = "***"
 
-// masks say what stands in place of a member of _request where names are masked, and
-// where they are not: who the counterparty is.
+// masks gives, by whether names are masked, the text that stands in place of a member of
+// _request; "" shows the member. What is masked is what says who the counterparty is.
 var masks = map[bool]func(name string) string{
 	false: func(string) string { return "" },
 	true: func(name string) string {

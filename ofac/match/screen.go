@@ -178,7 +178,7 @@ func compareHits(a, b hit) int {
 		cmp.Compare(a.form, b.form), cmp.Compare(a.name, b.name))
 }
 
-// rankHits keeps the best hit of each entity and words the best ten.
+// rankHits keeps the best hit of each entity and puts the best ten into words.
 func (x *Index) rankHits(q *Query, s *Scratch) Result {
 	if len(s.hits) == 0 {
 		return Result{}

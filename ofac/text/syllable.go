@@ -187,9 +187,9 @@ const (
 	syllableTries = 64 // readings tried of one word, so that no word costs much
 )
 
-// AppendSyllables appends the key of a word that is syllables of the table
-// throughout, and returns how many; 0: it is not. The longest syllable that
-// leaves a readable rest is taken.
+// AppendSyllables appends the key of a word that consists of syllables of the table, and
+// returns how many there are; 0 for any other word. It takes the longest syllable that
+// leaves a readable rest.
 func AppendSyllables(dst, word []byte, table *syllableTable) ([]byte, int) {
 	if len(word) == 0 || table.begins>>(word[0]&31)&1 == 0 || table.ends>>(word[len(word)-1]&31)&1 == 0 {
 		return dst, 0

@@ -28,8 +28,8 @@ type Edge struct {
 	previous uint64
 }
 
-// follow holds a record of an agent's export to the one before it.
-func (x *examiner) follow(r *Record, w *walk) error {
+// followRecord holds a record of an agent's export to the one before it.
+func (x *examiner) followRecord(r *Record, w *walk) error {
 	if x.Agent == "" {
 		return nil
 	}
@@ -45,18 +45,18 @@ func (x *examiner) follow(r *Record, w *walk) error {
 	c := &x.Chain
 	if c.Last == 0 {
 		c.First, c.first, c.previous = r.sequence, r.Index, r.previous
-	} else if err := continues(x.Agent, c.Last, c.last, r.sequence, r.previous, r.Index); err != nil {
+	} else if err := demandNext(x.Agent, c.Last, c.last, r.sequence, r.previous, r.Index); err != nil {
 		return err
 	}
 	c.Last, c.last = r.sequence, r.Index
 	return nil
 }
 
-// continues demands that a decision is the next one of an agent behind another.
-func continues(agent string, last, at, sequence, previous, index uint64) error {
+// demandNext demands that a decision is the next one of an agent behind another.
+func demandNext(agent string, last, at, sequence, previous, index uint64) error {
 	switch {
 	case sequence > last+1:
-		return fmt.Errorf("%w: missing before record %d: %s of agent %s", ErrProof, index, decisions(last+1, sequence-1), agent)
+		return fmt.Errorf("%w: missing before record %d: %s of agent %s", ErrProof, index, nameDecisions(last+1, sequence-1), agent)
 	case sequence <= last:
 		return fmt.Errorf("%w: record %d is decision %d of agent %s, and stands behind decision %d", ErrProof, index, sequence, agent, last)
 	case previous != at:
@@ -65,24 +65,24 @@ func continues(agent string, last, at, sequence, previous, index uint64) error {
 	return nil
 }
 
-func decisions(first, last uint64) string {
+func nameDecisions(first, last uint64) string {
 	if first == last {
 		return fmt.Sprintf("decision %d", first)
 	}
 	return fmt.Sprintf("decisions %d to %d", first, last)
 }
 
-// edge verifies a decision beside the time of an agent's export.
-func (x *examiner) edge(e *envelope, side string, w *walk) error {
-	index := e.number("index")
+// verifyEdge verifies a decision beside the time of an agent's export.
+func (x *examiner) verifyEdge(e *envelope, side string, w *walk) error {
+	index := e.takeNumber("index")
 	if e.err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, e.err)
 	}
-	record, err := x.leaf(e, index)
+	record, err := x.verifyLeaf(e, index)
 	if err != nil {
 		return err
 	}
-	if err := e.done(); err != nil {
+	if err := e.refuseRest(); err != nil {
 		return err
 	}
 	to := &x.Chain.Before
@@ -102,9 +102,9 @@ func (x *examiner) edge(e *envelope, side string, w *walk) error {
 	return nil
 }
 
-// ends holds the ends of an agent's decisions to what stands beside them, and to what
+// verifyEnds holds the ends of an agent's decisions to what stands beside them, and to what
 // the end line says of them.
-func (x *examiner) ends(said *note.Chain) error {
+func (x *examiner) verifyEnds(said *note.Chain) error {
 	if x.Agent == "" {
 		return nil
 	}
@@ -120,34 +120,34 @@ func (x *examiner) ends(said *note.Chain) error {
 	case said.After != note.EdgeHere && said.After != note.EdgeNone || said.Before != note.EdgeHere && said.Before != note.EdgeNone && !c.Erased:
 		return fmt.Errorf("%w: the end line's before or after", ErrFormat)
 	case first > 1 && c.Before == nil && !c.Erased:
-		return fmt.Errorf("%w: missing: %s of agent %s, which shows that none of the time was left out in front", ErrProof, decisions(first-1, first-1), x.Agent)
+		return fmt.Errorf("%w: missing: %s of agent %s, which shows that none of the time was left out in front", ErrProof, nameDecisions(first-1, first-1), x.Agent)
 	case first == 1 && (c.Before != nil || c.Erased):
 		return fmt.Errorf("%w: a decision before number 1 of agent %s", ErrProof, x.Agent)
 	}
 	if c.Before != nil && first > 0 {
-		if err := continues(x.Agent, c.Before.Sequence, c.Before.Index, first, previous, index); err != nil {
+		if err := demandNext(x.Agent, c.Before.Sequence, c.Before.Index, first, previous, index); err != nil {
 			return err
 		}
 	}
 	if c.After != nil && c.Last > 0 {
-		return continues(x.Agent, c.Last, c.last, c.After.Sequence, c.After.previous, c.After.Index)
+		return demandNext(x.Agent, c.Last, c.last, c.After.Sequence, c.After.previous, c.After.Index)
 	}
 	return nil
 }
 
-// selection says in words what an export was selected by.
-func (r *Report) selection() string {
+// describeSelection says in words what an export was selected by.
+func (r *Report) describeSelection() string {
 	if r.Agent != "" {
 		return "agent " + r.Agent
 	}
 	return fmt.Sprintf("operator %q", r.Operator)
 }
 
-// shown is what the numbers of an agent's decisions prove.
-func (c *Chain) shown(agent string) []string {
+// listShown is what the numbers of an agent's decisions prove.
+func (c *Chain) listShown(agent string) []string {
 	var said []string
 	if c.Last > 0 {
-		said = append(said, fmt.Sprintf("%s of agent %s stand here without a gap: each names the one before it", decisions(c.First, c.Last), agent))
+		said = append(said, fmt.Sprintf("%s of agent %s stand here without a gap: each names the one before it", nameDecisions(c.First, c.Last), agent))
 	}
 	switch {
 	case c.Before != nil:

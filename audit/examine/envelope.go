@@ -54,11 +54,11 @@ func readEnvelope(data []byte) (*envelope, error) {
 	return e, nil
 }
 
-// peek returns a member's JSON and leaves it there.
-func (e *envelope) peek(name string) string { return string(e.members[name]) }
+// peekMember returns a member's JSON and leaves it there.
+func (e *envelope) peekMember(name string) string { return string(e.members[name]) }
 
-// take reads a member into value and counts it as looked at.
-func (e *envelope) take(name string, value any) {
+// takeMember reads a member into value and counts it as looked at.
+func (e *envelope) takeMember(name string, value any) {
 	data, there := e.members[name]
 	delete(e.members, name)
 	switch {
@@ -70,18 +70,18 @@ func (e *envelope) take(name string, value any) {
 	}
 }
 
-func (e *envelope) text(name string) (value string) {
-	e.take(name, &value)
+func (e *envelope) takeText(name string) (value string) {
+	e.takeMember(name, &value)
 	return value
 }
 
-func (e *envelope) number(name string) (value uint64) {
-	e.take(name, &value)
+func (e *envelope) takeNumber(name string) (value uint64) {
+	e.takeMember(name, &value)
 	return value
 }
 
-func (e *envelope) hash(name string) (value note.Hash) {
-	text := e.text(name)
+func (e *envelope) takeHash(name string) (value note.Hash) {
+	text := e.takeText(name)
 	if hash, ok := parseHash(text); ok {
 		return hash
 	}
@@ -91,9 +91,9 @@ func (e *envelope) hash(name string) (value note.Hash) {
 	return value
 }
 
-func (e *envelope) hashes(name string) [][]byte {
+func (e *envelope) takeHashes(name string) [][]byte {
 	var texts []string
-	e.take(name, &texts)
+	e.takeMember(name, &texts)
 	values := make([][]byte, len(texts))
 	for i, text := range texts {
 		hash, ok := parseHash(text)
@@ -105,8 +105,8 @@ func (e *envelope) hashes(name string) [][]byte {
 	return values
 }
 
-// inner reads a member that is an object, nil when it is absent or null.
-func (e *envelope) inner(name string) *envelope {
+// takeObject reads a member that is an object, nil when it is absent or null.
+func (e *envelope) takeObject(name string) *envelope {
 	data, there := e.members[name]
 	delete(e.members, name)
 	if !there || string(data) == "null" || e.err != nil {
@@ -119,13 +119,13 @@ func (e *envelope) inner(name string) *envelope {
 	return inner
 }
 
-// inners reads a member that is a list of objects, none when it is absent.
-func (e *envelope) inners(name string) (list []*envelope) {
+// takeObjects reads a member that is a list of objects, none when it is absent.
+func (e *envelope) takeObjects(name string) (list []*envelope) {
 	if _, there := e.members[name]; !there {
 		return nil
 	}
 	var items []json.RawMessage
-	e.take(name, &items)
+	e.takeMember(name, &items)
 	for _, item := range items {
 		inner, err := readEnvelope(item)
 		if err != nil && e.err == nil {
@@ -136,9 +136,9 @@ func (e *envelope) inners(name string) (list []*envelope) {
 	return list
 }
 
-// done refuses members that nobody asked for: what is not checked must not stand
+// refuseRest refuses members that nobody asked for: what is not checked must not stand
 // beside what is.
-func (e *envelope) done() error {
+func (e *envelope) refuseRest() error {
 	if e.err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, e.err)
 	}

@@ -128,51 +128,51 @@ func File(r io.Reader, options Options) (Report, error) {
 		}
 		return x.Report, fmt.Errorf("%w: empty", ErrFormat)
 	}
-	return x.Report, x.file(string(mark) == proof.TlogMark)
+	return x.Report, x.verifyFile(string(mark) == proof.TlogMark)
 }
 
-// file verifies the file whose first line or object was read.
-func (x *examiner) file(tlog bool) error {
+// verifyFile verifies the file whose first line or object was read.
+func (x *examiner) verifyFile(tlog bool) error {
 	if tlog {
-		whole, err := x.rest()
+		whole, err := x.joinRest()
 		if err != nil {
 			return err
 		}
-		return x.known(x.tlogProof(append(whole, '\n')))
+		return x.endUnknown(x.tlogProof(append(whole, '\n')))
 	}
 	head, err := readEnvelope(x.scanner.Bytes())
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	if head.peek("type") == `"export"` {
+	if head.peekMember("type") == `"export"` {
 		x.line = 1
-		return x.placed(x.known(x.export(head)))
+		return x.placeError(x.endUnknown(x.verifyExport(head)))
 	}
 	if x.scanner.Scan() || x.scanner.Err() != nil {
 		return fmt.Errorf("%w: something stands behind the JSON object", ErrFormat)
 	}
-	return x.known(x.proof(head))
+	return x.endUnknown(x.verifyProof(head))
 }
 
-// known ends a file that is sound as far as this program can tell: it proves nothing where
+// endUnknown ends a file that is sound as far as this program can tell: it proves nothing where
 // this program does not know the rule set of a record.
-func (x *examiner) known(err error) error {
+func (x *examiner) endUnknown(err error) error {
 	if err != nil || x.unread == 0 {
 		return err
 	}
 	return fmt.Errorf("%w: the bytes of all records are in the signed tree, and what beside %d of them names rules cannot be held to them: verify with a newer release", ErrRelease, x.unread)
 }
 
-// placed says in which line of an export an error stands.
-func (x *examiner) placed(err error) error {
+// placeError says in which line of an export an error stands.
+func (x *examiner) placeError(err error) error {
 	if err == nil || !errors.Is(err, ErrFormat) && !errors.Is(err, ErrProof) && !errors.Is(err, ErrRelease) {
 		return err
 	}
 	return &LineError{Line: x.line, Err: err}
 }
 
-// rest joins the lines of a file that is no JSON.
-func (x *examiner) rest() ([]byte, error) {
+// joinRest joins the lines of a file that is no JSON.
+func (x *examiner) joinRest() ([]byte, error) {
 	whole := append([]byte(nil), x.scanner.Bytes()...)
 	for x.scanner.Scan() {
 		whole = append(append(whole, '\n'), x.scanner.Bytes()...)
@@ -186,10 +186,10 @@ func (x *examiner) rest() ([]byte, error) {
 	return whole, nil
 }
 
-// checkpoint verifies the signed tree head of a file and settles which keys are
+// verifyCheckpoint verifies the signed tree head of a file and settles which keys are
 // used.
-func (x *examiner) checkpoint(e *envelope) error {
-	signed, inside, size := e.text("checkpoint"), e.text("keys"), e.number("treeSize")
+func (x *examiner) verifyCheckpoint(e *envelope) error {
+	signed, inside, size := e.takeText("checkpoint"), e.takeText("keys"), e.takeNumber("treeSize")
 	if e.err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, e.err)
 	}
@@ -211,8 +211,8 @@ func (x *examiner) checkpoint(e *envelope) error {
 // file's, or without any the file's. The file may hold no others.
 func (x *examiner) settleKeys(e *envelope, inside string) error {
 	var rotations string
-	if e.peek("keyRotations") != "" {
-		if rotations = e.text("keyRotations"); e.err != nil {
+	if e.peekMember("keyRotations") != "" {
+		if rotations = e.takeText("keyRotations"); e.err != nil {
 			return fmt.Errorf("%w: %w", ErrFormat, e.err)
 		}
 		if err := note.CheckKeys(rotations); err != nil || !keysAmong(inside, rotations) {
@@ -252,10 +252,10 @@ func keysAmong(inside, given string) bool {
 	return found
 }
 
-// leaf verifies one record of an envelope against the checkpoint, and that what
+// verifyLeaf verifies one record of an envelope against the checkpoint, and that what
 // stands beside its bytes follows from them. The caller has looked at the index.
-func (x *examiner) leaf(e *envelope, index uint64) (*Record, error) {
-	text, said, path := e.text("leaf"), e.hash("leafHash"), e.hashes("path")
+func (x *examiner) verifyLeaf(e *envelope, index uint64) (*Record, error) {
+	text, said, path := e.takeText("leaf"), e.takeHash("leafHash"), e.takeHashes("path")
 	if e.err != nil {
 		return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, e.err)
 	}
@@ -270,10 +270,10 @@ func (x *examiner) leaf(e *envelope, index uint64) (*Record, error) {
 	if err := proof.VerifyHashInclusion(hash, index, x.Checkpoint.Size, path, x.Checkpoint.Root); err != nil {
 		return nil, fmt.Errorf("%w: record %d is not in the signed tree: %w", ErrProof, index, err)
 	}
-	if err := x.attached(e, index, data); err != nil {
+	if err := x.verifyProfiles(e, index, data); err != nil {
 		return nil, err
 	}
-	record, err := readLeaf(data, x.profiles.load)
+	record, err := readLeaf(data, x.profiles.loadProfile)
 	if err != nil {
 		return nil, fmt.Errorf("%w: record %d", err, index)
 	}
@@ -282,7 +282,7 @@ func (x *examiner) leaf(e *envelope, index uint64) (*Record, error) {
 	}
 	if leaf.FormOf(data) != leaf.FormEvent {
 		var said json.RawMessage
-		if e.take("record", &said); e.err != nil {
+		if e.takeMember("record", &said); e.err != nil {
 			return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, e.err)
 		}
 		if err := shownAs(said, record); err != nil {
@@ -290,12 +290,12 @@ func (x *examiner) leaf(e *envelope, index uint64) (*Record, error) {
 		}
 	}
 	record.Hash = hash
-	x.profiles.keep(record)
+	x.profiles.keepProfile(record)
 	return record, nil
 }
 
-// count counts a record and shows it.
-func (x *examiner) count(r *Record) error {
+// countRecord counts a record and shows it.
+func (x *examiner) countRecord(r *Record) error {
 	x.Leaves++
 	if r.Kind == leaf.KindScreen {
 		x.Screens++

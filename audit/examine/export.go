@@ -20,10 +20,10 @@ type walk struct {
 	digest hash.Hash
 }
 
-// export verifies an export: a head, a line a record, an end line, nothing after.
-func (x *examiner) export(head *envelope) error {
+// verifyExport verifies an export: a head, a line a record, an end line, nothing after.
+func (x *examiner) verifyExport(head *envelope) error {
 	x.Kind = "export"
-	if err := x.head(head); err != nil {
+	if err := x.verifyHead(head); err != nil {
 		return err
 	}
 	w := &walk{digest: sha256.New()}
@@ -33,17 +33,17 @@ func (x *examiner) export(head *envelope) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrFormat, err)
 		}
-		switch kind := e.text("type"); kind {
+		switch kind := e.takeText("type"); kind {
 		case "leaf":
-			if err := x.exported(e, w); err != nil {
+			if err := x.verifyExported(e, w); err != nil {
 				return err
 			}
 		case "before", "after":
-			if err := x.edge(e, kind, w); err != nil {
+			if err := x.verifyEdge(e, kind, w); err != nil {
 				return err
 			}
 		case "end":
-			if err := x.end(e, w); err != nil {
+			if err := x.verifyEnd(e, w); err != nil {
 				return err
 			}
 			return x.nothingAfter()
@@ -57,34 +57,34 @@ func (x *examiner) export(head *envelope) error {
 	return fmt.Errorf("%w: the file breaks off here, after %d records: it has no end line", ErrProof, x.Leaves)
 }
 
-// head verifies an export's first line. Its times and selection are bound by the
+// verifyHead verifies an export's first line. Its times and selection are bound by the
 // end line's signature.
-func (x *examiner) head(e *envelope) error {
-	_ = e.text("type")
-	if version := e.number("version"); e.err == nil && version > exportVersion {
+func (x *examiner) verifyHead(e *envelope) error {
+	_ = e.takeText("type")
+	if version := e.takeNumber("version"); e.err == nil && version > exportVersion {
 		return fmt.Errorf("%w: an export of version %d; this program reads version %d", ErrRelease, version, exportVersion)
 	} else if e.err == nil && version != exportVersion {
 		return fmt.Errorf("%w: an export of version %d; this program reads version %d", ErrFormat, version, exportVersion)
 	}
-	if err := x.checkpoint(e); err != nil {
+	if err := x.verifyCheckpoint(e); err != nil {
 		return err
 	}
-	x.Cluster, x.From, x.To = e.text("clusterId"), e.text("from"), e.text("to")
-	x.First, x.End = e.number("first"), e.number("end")
-	if selection := e.inner("selection"); selection != nil {
-		if selection.peek("agent") != "" {
-			x.Agent = selection.text("agent")
+	x.Cluster, x.From, x.To = e.takeText("clusterId"), e.takeText("from"), e.takeText("to")
+	x.First, x.End = e.takeNumber("first"), e.takeNumber("end")
+	if selection := e.takeObject("selection"); selection != nil {
+		if selection.peekMember("agent") != "" {
+			x.Agent = selection.takeText("agent")
 		} else {
-			x.Operator = selection.text("operator")
+			x.Operator = selection.takeText("operator")
 		}
-		if err := selection.done(); err != nil {
+		if err := selection.refuseRest(); err != nil {
 			return fmt.Errorf("selection: %w", err)
 		}
 		if !x.Selection() {
 			return fmt.Errorf("%w: a selection without its operator or agent", ErrFormat)
 		}
 	}
-	if err := e.done(); err != nil {
+	if err := e.refuseRest(); err != nil {
 		return err
 	}
 	if x.First > x.End || x.End > x.Checkpoint.Size {
@@ -93,31 +93,31 @@ func (x *examiner) head(e *envelope) error {
 	return nil
 }
 
-// exported verifies one record of an export.
-func (x *examiner) exported(e *envelope, w *walk) error {
-	index := e.number("index")
+// verifyExported verifies one record of an export.
+func (x *examiner) verifyExported(e *envelope, w *walk) error {
+	index := e.takeNumber("index")
 	if e.err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, e.err)
 	}
-	if err := x.place(index, w); err != nil {
+	if err := x.demandPlace(index, w); err != nil {
 		return err
 	}
-	record, err := x.leaf(e, index)
+	record, err := x.verifyLeaf(e, index)
 	if err != nil {
 		return err
 	}
-	if err := e.done(); err != nil {
+	if err := e.refuseRest(); err != nil {
 		return err
 	}
 	if record.Time < x.From || record.Time > x.To { // One fixed form: text order is time order.
 		return fmt.Errorf("%w: record %d is of %s, the export of %s to %s", ErrProof, index, record.Time, x.From, x.To)
 	}
-	if err := x.follow(record, w); err != nil {
+	if err := x.followRecord(record, w); err != nil {
 		return err
 	}
 	w.last, w.any = index, true
 	digestLeaf(w.digest, index, record.Hash)
-	return x.count(record)
+	return x.countRecord(record)
 }
 
 // digestLeaf adds a leaf to an export's digest.
@@ -126,9 +126,9 @@ func digestLeaf(digest hash.Hash, index uint64, leaf note.Hash) {
 	digest.Write(leaf[:])
 }
 
-// place demands that a record stands where only it may stand: in a range, behind
+// demandPlace demands that a record stands where only it may stand: in a range, behind
 // the one before without a gap; in a selection, behind it.
-func (x *examiner) place(index uint64, w *walk) error {
+func (x *examiner) demandPlace(index uint64, w *walk) error {
 	next := x.First
 	if w.any {
 		next = w.last + 1
@@ -139,15 +139,15 @@ func (x *examiner) place(index uint64, w *walk) error {
 	case w.any && index < w.last:
 		return fmt.Errorf("%w: record %d stands behind record %d: moved or repeated", ErrProof, index, w.last)
 	case index < x.First || index >= x.End:
-		return fmt.Errorf("%w: record %d does not belong here: the export is of leaves %s", ErrProof, index, span(x.First, x.End))
+		return fmt.Errorf("%w: record %d does not belong here: the export is of leaves %s", ErrProof, index, nameSpan(x.First, x.End))
 	case index > next && !x.Selection():
-		return fmt.Errorf("%w: missing before this line: %s", ErrProof, span(next, index))
+		return fmt.Errorf("%w: missing before this line: %s", ErrProof, nameSpan(next, index))
 	}
 	return nil
 }
 
-// span names the leaves from first to before end.
-func span(first, end uint64) string {
+// nameSpan names the leaves from first to before end.
+func nameSpan(first, end uint64) string {
 	switch {
 	case first >= end:
 		return "none"
@@ -157,16 +157,16 @@ func span(first, end uint64) string {
 	return fmt.Sprintf("%d to %d", first, end-1)
 }
 
-// end verifies the end line: that the file says of itself what it is, and that
+// verifyEnd verifies the end line: that the file says of itself what it is, and that
 // the cluster signed just that.
-func (x *examiner) end(e *envelope, w *walk) error {
-	first, end, leaves := e.number("first"), e.number("end"), e.number("leaves")
-	digest, signature := e.hash("digest"), e.text("signature")
+func (x *examiner) verifyEnd(e *envelope, w *walk) error {
+	first, end, leaves := e.takeNumber("first"), e.takeNumber("end"), e.takeNumber("leaves")
+	digest, signature := e.takeHash("digest"), e.takeText("signature")
 	var chain note.Chain
 	if x.Agent != "" {
-		chain = note.Chain{First: x.Chain.First, Last: x.Chain.Last, Before: e.text("before"), After: e.text("after")}
+		chain = note.Chain{First: x.Chain.First, Last: x.Chain.Last, Before: e.takeText("before"), After: e.takeText("after")}
 	}
-	if err := e.done(); err != nil {
+	if err := e.refuseRest(); err != nil {
 		return err
 	}
 	next := x.First
@@ -175,15 +175,15 @@ func (x *examiner) end(e *envelope, w *walk) error {
 	}
 	switch {
 	case first != x.First || end != x.End:
-		return fmt.Errorf("%w: the end line is of leaves %s, the head of %s", ErrProof, span(first, end), span(x.First, x.End))
+		return fmt.Errorf("%w: the end line is of leaves %s, the head of %s", ErrProof, nameSpan(first, end), nameSpan(x.First, x.End))
 	case next != x.End && !x.Selection():
-		return fmt.Errorf("%w: missing before the end line: %s", ErrProof, span(next, x.End))
+		return fmt.Errorf("%w: missing before the end line: %s", ErrProof, nameSpan(next, x.End))
 	case leaves != uint64(x.Leaves):
 		return fmt.Errorf("%w: the end line counts %d records, %d are here", ErrProof, leaves, x.Leaves)
 	case digest != note.Hash(w.digest.Sum(nil)):
 		return fmt.Errorf("%w: the records are not those that the end line was written for", ErrProof)
 	}
-	if err := x.ends(&chain); err != nil {
+	if err := x.verifyEnds(&chain); err != nil {
 		return err
 	}
 	said := note.Export{

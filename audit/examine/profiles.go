@@ -19,8 +19,8 @@ type profile struct {
 	data []byte
 }
 
-// keep remembers a profile that was proven, and forgets those of days before.
-func (p *profiles) keep(r *Record) {
+// keepProfile remembers a profile that was proven, and forgets those of days before.
+func (p *profiles) keepProfile(r *Record) {
 	const date = len("2006-01-02")
 	if len(r.Time) >= date && r.Time[:date] != p.day {
 		p.day, p.byLeaf = r.Time[:date], nil
@@ -34,17 +34,17 @@ func (p *profiles) keep(r *Record) {
 	p.byLeaf[r.Index] = profile{r.Hash, r.stored}
 }
 
-// load returns the profile that a record names; nil when it was not proven.
-func (p *profiles) load(ref leaf.Ref) []byte {
+// loadProfile returns the profile that a record names; nil when it was not proven.
+func (p *profiles) loadProfile(ref leaf.Ref) []byte {
 	if known, ok := p.byLeaf[ref.Leaf]; ok && known.hash == ref.Hash {
 		return known.data
 	}
 	return nil
 }
 
-// attached verifies the profiles that stand beside a screening record, and demands
+// verifyProfiles verifies the profiles that stand beside a screening record, and demands
 // every one it names: beside it, or proven earlier in the file.
-func (x *examiner) attached(e *envelope, index uint64, data []byte) error {
+func (x *examiner) verifyProfiles(e *envelope, index uint64, data []byte) error {
 	if leaf.FormOf(data) != leaf.FormScreen {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (x *examiner) attached(e *envelope, index uint64, data []byte) error {
 		name string
 		ref  leaf.Ref
 	}{{"profile", s.Profile}, {"userProfile", s.User}} {
-		if err := x.attachment(e.inner(named.name), index, named.name, named.ref); err != nil {
+		if err := x.verifyProfile(e.takeObject(named.name), index, named.name, named.ref); err != nil {
 			return err
 		}
 	}
@@ -66,23 +66,23 @@ func (x *examiner) attached(e *envelope, index uint64, data []byte) error {
 	return nil
 }
 
-func (x *examiner) attachment(inner *envelope, index uint64, name string, ref leaf.Ref) error {
+func (x *examiner) verifyProfile(inner *envelope, index uint64, name string, ref leaf.Ref) error {
 	none := ref.Hash == [32]byte{}
 	switch {
-	case inner == nil && (none || x.profiles.load(ref) != nil):
+	case inner == nil && (none || x.profiles.loadProfile(ref) != nil):
 		return nil
 	case inner == nil:
 		return fmt.Errorf("%w: record %d names the %s %d, which is not here", ErrProof, index, name, ref.Leaf)
 	case none:
 		return fmt.Errorf("%w: a %s stands beside record %d, which names none", ErrProof, name, index)
 	}
-	at := inner.number("index")
+	at := inner.takeNumber("index")
 	if inner.err == nil && at != ref.Leaf {
 		return fmt.Errorf("%w: record %d names the %s %d, beside it stands %d", ErrProof, index, name, ref.Leaf, at)
 	}
-	record, err := x.leaf(inner, at)
+	record, err := x.verifyLeaf(inner, at)
 	if err == nil {
-		err = inner.done()
+		err = inner.refuseRest()
 	}
 	if err != nil {
 		return fmt.Errorf("%s of record %d: %w", name, index, err)

@@ -6,22 +6,22 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// proof verifies a proof file: a screening record, and its disposition and
+// verifyProof verifies a proof file: a screening record, and its disposition and
 // comments as far as it carries them.
-func (x *examiner) proof(e *envelope) error {
+func (x *examiner) verifyProof(e *envelope) error {
 	x.Kind = "proof"
-	size := e.peek("treeSize")
-	if err := x.checkpoint(e); err != nil {
+	size := e.peekMember("treeSize")
+	if err := x.verifyCheckpoint(e); err != nil {
 		return err
 	}
-	x.TxnID = e.text("txnId")
-	index := e.number("index")
-	disposition, comments := e.inner("disposition"), e.inners("comments")
-	record, err := x.leaf(e, index)
+	x.TxnID = e.takeText("txnId")
+	index := e.takeNumber("index")
+	disposition, comments := e.takeObject("disposition"), e.takeObjects("comments")
+	record, err := x.verifyLeaf(e, index)
 	if err != nil {
 		return err
 	}
-	if err := e.done(); err != nil {
+	if err := e.refuseRest(); err != nil {
 		return err
 	}
 	if record.Kind != leaf.KindScreen {
@@ -30,19 +30,19 @@ func (x *examiner) proof(e *envelope) error {
 	if record.TxnID != x.TxnID {
 		return fmt.Errorf("%w: txnId is %s, the record is of %s", ErrProof, x.TxnID, record.TxnID)
 	}
-	if err := x.count(record); err != nil {
+	if err := x.countRecord(record); err != nil {
 		return err
 	}
 	if disposition != nil {
 		x.Disposition = true
-		if _, err := x.later(disposition, record, leaf.KindDispositioned, "disposition", size); err != nil {
+		if _, err := x.verifyEvent(disposition, record, leaf.KindDispositioned, "disposition", size); err != nil {
 			return err
 		}
 	}
 	last := index
 	for _, inner := range comments {
 		x.Comments++
-		comment, err := x.later(inner, record, leaf.KindCommented, "comment", size)
+		comment, err := x.verifyEvent(inner, record, leaf.KindCommented, "comment", size)
 		if err != nil {
 			return err
 		}
@@ -54,15 +54,15 @@ func (x *examiner) proof(e *envelope) error {
 	return nil
 }
 
-// later verifies an event of a review: that it is one of this record.
-func (x *examiner) later(e *envelope, of *Record, kind, what, size string) (*Record, error) {
-	if e.peek("treeSize") != size {
-		return nil, fmt.Errorf("%w: the %s's treeSize is %s, the record's %s", ErrProof, what, e.peek("treeSize"), size)
+// verifyEvent verifies an event of a review: that it is one of this record.
+func (x *examiner) verifyEvent(e *envelope, of *Record, kind, what, size string) (*Record, error) {
+	if e.peekMember("treeSize") != size {
+		return nil, fmt.Errorf("%w: the %s's treeSize is %s, the record's %s", ErrProof, what, e.peekMember("treeSize"), size)
 	}
-	_ = e.number("treeSize")
-	record, err := x.leaf(e, e.number("index"))
+	_ = e.takeNumber("treeSize")
+	record, err := x.verifyLeaf(e, e.takeNumber("index"))
 	if err == nil {
-		err = e.done()
+		err = e.refuseRest()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -73,5 +73,5 @@ func (x *examiner) later(e *envelope, of *Record, kind, what, size string) (*Rec
 	if record.reviewed == nil || *record.reviewed != of.Index || record.TxnID != of.TxnID {
 		return nil, fmt.Errorf("%w: the %s is of another case, %s", ErrProof, what, record.TxnID)
 	}
-	return record, x.count(record)
+	return record, x.countRecord(record)
 }

@@ -20,14 +20,14 @@ func (r *Report) Shown() []string {
 	case r.Kind == "proof" && r.Disposition:
 		said = append(said, "the disposition is of this record")
 	case r.Kind == "export" && r.Selection():
-		said = append(said, fmt.Sprintf("the cluster signed that these are all records of %s from %s to %s (leaves %s)", r.selection(), r.From, r.To, span(r.First, r.End)))
+		said = append(said, fmt.Sprintf("the cluster signed that these are all records of %s from %s to %s (leaves %s)", r.describeSelection(), r.From, r.To, nameSpan(r.First, r.End)))
 	case r.Kind == "export":
 		said = append(said,
-			r.unbroken(),
+			r.describeRange(),
 			fmt.Sprintf("the cluster signed that these are all records from %s to %s", r.From, r.To))
 	}
 	if r.Agent != "" {
-		said = append(said, r.Chain.shown(r.Agent)...)
+		said = append(said, r.Chain.listShown(r.Agent)...)
 	}
 	return said
 }
@@ -55,12 +55,12 @@ func (r *Report) NotShown() []string {
 	return open
 }
 
-// unbroken says what a range proves of its leaves.
-func (r *Report) unbroken() string {
+// describeRange says what a range proves of its leaves.
+func (r *Report) describeRange() string {
 	if r.First == r.End {
 		return "no leaf is of that time"
 	}
-	return fmt.Sprintf("leaves %s are here without a gap, each once, in order", span(r.First, r.End))
+	return fmt.Sprintf("leaves %s are here without a gap, each once, in order", nameSpan(r.First, r.End))
 }
 
 // Gaps is how many leaves of an export's range are not in it: none, or those that

@@ -38,5 +38,5 @@ func (x *examiner) tlogProof(data []byte) error {
 		return fmt.Errorf("%w: record %d calls itself %d, of kind %s", ErrProof, t.Index, record.Index, record.Kind)
 	}
 	record.Hash, x.TxnID = hash, record.TxnID
-	return x.count(record)
+	return x.countRecord(record)
 }

@@ -135,7 +135,7 @@ func TestBackupEveryGoesOn(t *testing.T) {
 		}
 		return next
 	}
-	cmd := b.command()
+	cmd := b.makeCommand()
 	var out, complaint bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(&complaint)

@@ -42,7 +42,7 @@ var errNoServer = errors.New("no server given")
 // answerMax bounds an answer that is held in memory; exports are streamed.
 const answerMax = 64 << 20
 
-func (c *client) flags(cmd *cobra.Command, admin bool) {
+func (c *client) defineFlags(cmd *cobra.Command, admin bool) {
 	flags := cmd.Flags()
 	flags.StringVarP(&c.output, "output", "o", "table", "table or json")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -59,56 +59,56 @@ func (c *client) flags(cmd *cobra.Command, admin bool) {
 	flags.StringVar(&c.certKey, "cert-key", "", "its key file (RAILGUARD_CERT_KEY)")
 }
 
-// settle finds the server: flags, environment, then the development cluster's file.
-func (c *client) settle(cmd *cobra.Command, admin bool) error {
+// findServer finds the server: flags, environment, then the development cluster's file.
+func (c *client) findServer(cmd *cobra.Command, admin bool) error {
 	if err := settleVerb(cmd); err != nil {
 		return err
 	}
 	if c.key == "" { // Not from the flag, the environment or the configuration: from RAILGUARD_KEY_FILE.
 		key, err := secretOf("RAILGUARD_KEY")
 		if err != nil {
-			return usage("%w", err)
+			return usageError("%w", err)
 		}
 		c.key = key
 	}
 	if c.output != "table" && c.output != "json" {
-		return usage("--output must be table or json")
+		return usageError("--output must be table or json")
 	}
 	if c.timeout <= 0 {
-		return usage("--timeout must be above 0, e.g. 30s: without one a verb could wait for ever")
+		return usageError("--timeout must be above 0, e.g. 30s: without one a verb could wait for ever")
 	}
 	c.patience = streamPatience
 	if cmd.Flags().Changed("timeout") {
 		c.patience = c.timeout
 	}
-	if err := c.trust(); err != nil {
+	if err := c.buildHTTPClient(); err != nil {
 		return err
 	}
 	if dev, err := readDevFile(c.data); err == nil {
-		if err := c.develop(&dev, admin); err != nil {
+		if err := c.useDevFile(&dev, admin); err != nil {
 			return err
 		}
 	}
 	if token, err := os.ReadFile(filepath.Join(c.data, adminTokenFile)); c.key == "" && admin && err == nil {
 		c.key = strings.TrimSpace(string(token))
 	}
-	bases := c.bases(admin)
+	bases := c.addresses(admin)
 	if len(bases) == 0 {
-		return usage("%w: set --%s, %s, or --data to a development cluster's folder", errNoServer, addressFlag(admin), envName(addressFlag(admin)))
+		return usageError("%w: set --%s, %s, or --data to a development cluster's folder", errNoServer, addressFlag(admin), envName(addressFlag(admin)))
 	}
 	for _, base := range bases {
 		if !strings.Contains(base, "://") {
-			return usage("--%s: %q has no scheme: write http://%s", addressFlag(admin), base, base)
+			return usageError("--%s: %q has no scheme: write http://%s", addressFlag(admin), base, base)
 		}
 	}
 	return nil
 }
 
-// trust makes the HTTP client, with the authorities of --ca and the certificate of --cert.
-func (c *client) trust() error {
+// buildHTTPClient makes the HTTP client, with the authorities of --ca and the certificate of --cert.
+func (c *client) buildHTTPClient() error {
 	c.http = &http.Client{Timeout: c.timeout}
 	if (c.cert == "") != (c.certKey == "") {
-		return usage("--cert and --cert-key go together")
+		return usageError("--cert and --cert-key go together")
 	}
 	if c.ca == "" && c.cert == "" {
 		return nil
@@ -117,16 +117,16 @@ func (c *client) trust() error {
 	if c.ca != "" {
 		text, err := os.ReadFile(c.ca)
 		if err != nil {
-			return usage("--ca: %w", err)
+			return usageError("--ca: %w", err)
 		}
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(text) {
-			return usage("--ca: %s holds no certificate", c.ca)
+			return usageError("--ca: %s holds no certificate", c.ca)
 		}
 	}
 	if c.cert != "" {
 		pair, err := tls.LoadX509KeyPair(c.cert, c.certKey)
 		if err != nil {
-			return usage("--cert, --cert-key: %w", err)
+			return usageError("--cert, --cert-key: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
@@ -136,16 +136,16 @@ func (c *client) trust() error {
 	return nil
 }
 
-// develop takes addresses and key from a development cluster's file, the
+// useDevFile takes addresses and key from a development cluster's file, the
 // addresses only with that key and only on this machine: a file that lies in the
 // current folder must not decide where a production key is sent.
-func (c *client) develop(dev *devFile, admin bool) error {
+func (c *client) useDevFile(dev *devFile, admin bool) error {
 	given := c.key != "" && c.key != dev.APIKey
-	if given && len(c.bases(admin)) == 0 {
-		return usage("--%s is not given, and %s is of another key than yours: say where to send it", addressFlag(admin), filepath.Join(c.data, "dev.json"))
+	if given && len(c.addresses(admin)) == 0 {
+		return usageError("--%s is not given, and %s is of another key than yours: say where to send it", addressFlag(admin), filepath.Join(c.data, "dev.json"))
 	}
-	if bases := c.bases(admin); given || len(bases) > 0 {
-		if c.key == "" && dev.has(bases) {
+	if bases := c.addresses(admin); given || len(bases) > 0 {
+		if c.key == "" && dev.hasAll(bases) {
 			c.key = dev.APIKey
 		}
 		return nil
@@ -153,7 +153,7 @@ func (c *client) develop(dev *devFile, admin bool) error {
 	for _, node := range dev.Nodes {
 		for _, address := range []string{node.HTTP, node.Admin} {
 			if host, _, err := net.SplitHostPort(address); err != nil || !net.ParseIP(host).IsLoopback() {
-				return usage("%s names %s, which is not on this machine: give --%s", filepath.Join(c.data, "dev.json"), address, addressFlag(admin))
+				return usageError("%s names %s, which is not on this machine: give --%s", filepath.Join(c.data, "dev.json"), address, addressFlag(admin))
 			}
 		}
 		c.url, c.admin = append(c.url, "http://"+node.HTTP), append(c.admin, "http://"+node.Admin)
@@ -169,8 +169,8 @@ func addressFlag(admin bool) string {
 	return "url"
 }
 
-// has tells whether all addresses are the development cluster's own.
-func (f *devFile) has(bases []string) bool {
+// hasAll tells whether all addresses are the development cluster's own.
+func (f *devFile) hasAll(bases []string) bool {
 	for _, base := range bases {
 		if !slices.ContainsFunc(f.Nodes, func(n devNode) bool { return base == "http://"+n.HTTP || base == "http://"+n.Admin }) {
 			return false
@@ -179,7 +179,7 @@ func (f *devFile) has(bases []string) bool {
 	return true
 }
 
-func (c *client) bases(admin bool) []string {
+func (c *client) addresses(admin bool) []string {
 	if admin {
 		return c.admin
 	}
@@ -210,15 +210,15 @@ type call struct {
 	headers      map[string]string
 }
 
-// open sends a call and returns the answer of a success; the caller closes it.
+// openAnswer sends a call and returns the answer of a success; the caller closes it.
 // Of several addresses the next is tried where the one before certainly did
 // nothing: it could not be reached, or said so; a read is tried anywhere.
-func (c *client) open(ctx context.Context, call *call) (*http.Response, error) {
-	bases := c.bases(call.admin)
+func (c *client) openAnswer(ctx context.Context, call *call) (*http.Response, error) {
+	bases := c.addresses(call.admin)
 	var said error // What an address answered tells more than that another is not there.
 	for try := range bases {
 		at := (c.at + try) % len(bases)
-		response, elsewhere, err := c.send(ctx, strings.TrimRight(bases[at], "/"), call)
+		response, elsewhere, err := c.sendTo(ctx, strings.TrimRight(bases[at], "/"), call)
 		if err == nil {
 			c.at = at
 			return response, nil
@@ -233,15 +233,15 @@ func (c *client) open(ctx context.Context, call *call) (*http.Response, error) {
 	return nil, said
 }
 
-// send sends a call to one address; elsewhere says that another may be asked.
-func (c *client) send(ctx context.Context, base string, call *call) (answer *http.Response, elsewhere bool, err error) {
+// sendTo sends a call to one address; elsewhere says that another may be asked.
+func (c *client) sendTo(ctx context.Context, base string, call *call) (answer *http.Response, elsewhere bool, err error) {
 	var body io.Reader
 	if call.body != nil {
 		body = bytes.NewReader(call.body)
 	}
 	request, err := http.NewRequestWithContext(ctx, call.method, base+call.path, body)
 	if err != nil {
-		return nil, false, usage("%w", err)
+		return nil, false, usageError("%w", err)
 	}
 	if c.key != "" {
 		request.Header.Set("Authorization", "Bearer "+c.key)
@@ -298,9 +298,9 @@ func refusedBy(response *http.Response) error {
 	return &exitError{code: code, err: fmt.Errorf("%d %s", response.StatusCode, text), status: response.StatusCode}
 }
 
-// fetch sends a call and returns the whole answer.
-func (c *client) fetch(ctx context.Context, call *call) ([]byte, error) {
-	response, err := c.open(ctx, call)
+// fetchAnswer sends a call and returns the whole answer.
+func (c *client) fetchAnswer(ctx context.Context, call *call) ([]byte, error) {
+	response, err := c.openAnswer(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -315,11 +315,11 @@ func (c *client) fetch(ctx context.Context, call *call) ([]byte, error) {
 	return data, nil
 }
 
-// patiently makes a call again while the service asks to wait (429 and 503), or is away
+// fetchPatiently makes a call again while the service asks to wait (429 and 503), or is away
 // after it was reached. Who was never there is not waited for.
-func (c *client) patiently(ctx context.Context, request *call) (data []byte, err error) {
+func (c *client) fetchPatiently(ctx context.Context, request *call) (data []byte, err error) {
 	for try := 0; ; try++ {
-		data, err = c.fetch(ctx, request)
+		data, err = c.fetchAnswer(ctx, request)
 		refused := new(exitError)
 		answered := err == nil || errors.As(err, &refused) && refused.status != 0
 		c.reached = c.reached || answered

@@ -21,7 +21,7 @@ import (
 // clientCommands is every verb besides the servers.
 func clientCommands() []*cobra.Command {
 	verbs := slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs, webhookVerbs)
-	commands := tree(verbs, describeCommands)
+	commands := commandTree(verbs, describeCommands)
 	under := func(parent string, children ...*cobra.Command) {
 		for _, cmd := range commands {
 			if cmd.Name() == parent {
@@ -38,10 +38,10 @@ func clientCommands() []*cobra.Command {
 	return append(commands, newVerify(), newLog(), newDump(), newBackup(), newDrill(), newDoctor(), newHealth(), newTLS())
 }
 
-func exactly(n int, what string) cobra.PositionalArgs {
+func exactArgs(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usage("expected %s", what)
+			return usageError("expected %s", what)
 		}
 		return nil
 	}
@@ -59,9 +59,9 @@ func judgeArguments(cmd *cobra.Command) {
 				return err
 			}
 			if len(given) == 0 {
-				return usage("%w\nsee `%s --help`", err, cmd.CommandPath())
+				return usageError("%w\nsee `%s --help`", err, cmd.CommandPath())
 			}
-			return usage("unexpected argument %q\nsee `%s --help`", given[0], cmd.CommandPath())
+			return usageError("unexpected argument %q\nsee `%s --help`", given[0], cmd.CommandPath())
 		}
 	case cmd.HasSubCommands() && cmd.Runnable():
 		cmd.Args = func(cmd *cobra.Command, given []string) error {
@@ -82,17 +82,17 @@ func newHealth() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "health", Short: "Ask a server how it is", GroupID: "operation", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.settle(cmd, false); err != nil {
+			if err := c.findServer(cmd, false); err != nil {
 				return err
 			}
-			data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/health"})
+			data, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/health"})
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), data, c.output, nil)
+			return showAnswer(cmd.OutOrStdout(), data, c.output, nil)
 		},
 	}
-	c.flags(cmd, false)
+	c.defineFlags(cmd, false)
 	return cmd
 }
 
@@ -101,17 +101,17 @@ func newAuditProof() *cobra.Command {
 	c := &client{}
 	tlog := false
 	cmd := &cobra.Command{
-		Use: "proof TXN", Short: "Print a record with its proof, for `railguard verify`", Args: exactly(1, "one transaction id"),
+		Use: "proof TXN", Short: "Print a record with its proof, for `railguard verify`", Args: exactArgs(1, "one transaction id"),
 		Example: "  railguard audit proof txn_1a2B3c4D > proof.json\n  railguard audit proof txn_1a2B3c4D --tlog > txn_1a2B3c4D.tlog-proof",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.settle(cmd, false); err != nil {
+			if err := c.findServer(cmd, false); err != nil {
 				return err
 			}
 			request := &call{method: http.MethodGet, path: "/v1/audit/" + url.PathEscape(args[0]) + "/proof"}
 			if tlog {
 				request.headers = map[string]string{"Accept": "text/x.tlog-proof"}
 			}
-			data, err := c.fetch(cmd.Context(), request)
+			data, err := c.fetchAnswer(cmd.Context(), request)
 			if err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func newAuditProof() *cobra.Command {
 			return err
 		},
 	}
-	c.flags(cmd, false)
+	c.defineFlags(cmd, false)
 	cmd.Flags().BoolVar(&tlog, "tlog", false, "as a C2SP tlog-proof, with the witnesses' signatures; verify it with --keys")
 	return cmd
 }
@@ -130,22 +130,22 @@ func newClusterStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show the cluster: leader, nodes, lag, failure tolerance", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.settle(cmd, false); err != nil {
+			if err := c.findServer(cmd, false); err != nil {
 				return err
 			}
-			data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
+			data, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
 			if err != nil {
 				return err
 			}
 			var s report.ClusterStatus
 			if c.output == "json" || json.Unmarshal(data, &s) != nil {
-				return show(cmd.OutOrStdout(), data, c.output, nil)
+				return showAnswer(cmd.OutOrStdout(), data, c.output, nil)
 			}
 			printStatus(cmd.OutOrStdout(), &s)
 			return nil
 		},
 	}
-	c.flags(cmd, false)
+	c.defineFlags(cmd, false)
 	return cmd
 }
 
@@ -201,9 +201,9 @@ node that stays up.`,
 		Example: "  railguard cluster wait --node n2 --patience 10m",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if node == "" {
-				return usage("--node is required (the node that was replaced or restarted)")
+				return usageError("--node is required (the node that was replaced or restarted)")
 			}
-			if err := c.settle(cmd, false); err != nil {
+			if err := c.findServer(cmd, false); err != nil {
 				return err
 			}
 			var last string // What is still missing; "" when nothing is.
@@ -211,7 +211,7 @@ node that stays up.`,
 			var told time.Time
 			end := time.Now().Add(patience)
 			for {
-				data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
+				data, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
 				refused := new(exitError)
 				switch {
 				case errors.As(err, &refused) && (refused.status == http.StatusUnauthorized || refused.status == http.StatusForbidden):
@@ -241,7 +241,7 @@ node that stays up.`,
 			}
 		},
 	}
-	c.flags(cmd, false)
+	c.defineFlags(cmd, false)
 	cmd.Flags().StringVar(&node, "node", "", "the node that was replaced or restarted (required)")
 	cmd.Flags().DurationVar(&patience, "patience", 10*time.Minute, "how long to wait at most")
 	return cmd

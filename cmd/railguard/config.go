@@ -33,7 +33,7 @@ func newConfigShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows := settings(cmd.Flags(), origins)
+			rows := describeSettings(cmd.Flags(), origins)
 			for _, row := range rows {
 				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-24s %-12s %s\n", row[0], row[2], row[1]); err != nil {
 					return err
@@ -42,7 +42,7 @@ func newConfigShow() *cobra.Command {
 			return nil
 		},
 	}
-	f.define(cmd.Flags())
+	f.defineFlags(cmd.Flags())
 	return cmd
 }
 
@@ -60,24 +60,24 @@ Exit code 0: it would start; 2: it would not.`,
 			for _, name := range strangeVariables(cmd.Flags(), os.Environ()) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s names no setting\n", name)
 			}
-			if err := errors.Join(settle(cmd), f.checkAll()); err != nil {
+			if err := errors.Join(settleFlags(cmd), f.checkAll()); err != nil {
 				return &exitError{code: exitUsage, err: err}
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "ok")
 			return err
 		},
 	}
-	f.define(cmd.Flags())
+	f.defineFlags(cmd.Flags())
 	return cmd
 }
 
 // checkAll is check and what a start would find out besides, nothing written.
 func (f *serveFlags) checkAll() error {
 	_, logErr := newLogs(os.Stderr, f.logLevel, f.logFormat)
-	_, proxiesErr := proxies(f.trustedProxies)
+	_, proxiesErr := readProxies(f.trustedProxies)
 	firstKey, keyErr := secretOf("RAILGUARD_BOOTSTRAP_KEY")
 	if firstKey != "" && len(firstKey) < bootstrapKeyMin {
-		keyErr = usage("RAILGUARD_BOOTSTRAP_KEY: at least %d characters", bootstrapKeyMin)
+		keyErr = usageError("RAILGUARD_BOOTSTRAP_KEY: at least %d characters", bootstrapKeyMin)
 	}
 	_, secretErr := givenSecret(f)
 	_, _, otherErr := readAcceptedSecrets()
@@ -85,7 +85,7 @@ func (f *serveFlags) checkAll() error {
 	if f.bootstrapExpect > 0 && f.data != "" {
 		itself = f.namesItself()
 	}
-	return errors.Join(f.check(), logErr, proxiesErr, keyErr, secretErr, otherErr, itself)
+	return errors.Join(f.checkSettings(), logErr, proxiesErr, keyErr, secretErr, otherErr, itself)
 }
 
 // secretVariables are settings that have no flag, since a process's flags are everybody's
@@ -95,9 +95,9 @@ var secretVariables = []string{"RAILGUARD_CLUSTER_SECRET", "RAILGUARD_CLUSTER_SE
 // otherVariables belong to verbs.
 var otherVariables = []string{"RAILGUARD_URL", "RAILGUARD_KEY", "RAILGUARD_KEY_FILE", "RAILGUARD_CA", "RAILGUARD_CERT", "RAILGUARD_CERT_KEY", "RAILGUARD_OUTPUT", "RAILGUARD_TIMEOUT"}
 
-// settings are name, value and origin of all that a server goes by; of secrets only whether
+// describeSettings are name, value and origin of all that a server goes by; of secrets only whether
 // they are there.
-func settings(flags *pflag.FlagSet, origins map[string]string) [][3]string {
+func describeSettings(flags *pflag.FlagSet, origins map[string]string) [][3]string {
 	var rows [][3]string
 	flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Name == "help" || flag.Hidden && !flag.Changed {

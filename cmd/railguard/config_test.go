@@ -99,9 +99,9 @@ func TestX402Settings(t *testing.T) {
 	} {
 		f := &serveFlags{}
 		set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-		f.define(set)
+		f.defineFlags(set)
 		require.NoError(t, set.Parse(append(strings.Fields(flags), "--id=n1", "--data=x")))
-		err := f.check()
+		err := f.checkSettings()
 		if wrong == "" {
 			require.NoError(t, err, flags)
 			continue

@@ -18,17 +18,17 @@ func TestVerbsCallWhatIsDescribed(t *testing.T) {
 	checked := 0
 	for _, row := range slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs, webhookVerbs) {
 		v := row
-		v.follow()
+		v.followDescription()
 		flags := map[string]bool{}
 		for _, f := range slices.Concat(v.fields, v.query) {
 			require.False(t, flags[f.flag], "railguard %s has two flags --%s: leave one of the members out", v.path, f.flag)
 			flags[f.flag] = true
-			require.NotEmpty(t, f.help, "railguard %s --%s: describe %s", v.path, f.flag, f.member())
+			require.NotEmpty(t, f.help, "railguard %s --%s: describe %s", v.path, f.flag, f.memberName())
 		}
-		if v.admin() {
+		if v.isAdmin() {
 			continue
 		}
-		operation := description.FindOperation(v.method(), v.url())
+		operation := description.FindOperation(v.httpMethod(), v.urlPath())
 		require.NotNil(t, operation, "railguard %s calls %s", v.path, v.call)
 		checked++
 		known := map[string]bool{}
@@ -38,7 +38,7 @@ func TestVerbsCallWhatIsDescribed(t *testing.T) {
 		}{{v.fields, operation.BodyFields("spendPolicy", "hold")}, {v.query, operation.QueryFields()}} {
 			for _, member := range side.described {
 				known[member.Name] = true
-				at := slices.IndexFunc(side.offered, func(f field) bool { return f.member() == member.Name })
+				at := slices.IndexFunc(side.offered, func(f field) bool { return f.memberName() == member.Name })
 				if at < 0 {
 					require.Contains(t, strings.Fields(v.omit), member.Name, "railguard %s does not offer %s", v.path, member.Name)
 					require.False(t, member.Required, "railguard %s leaves out %s, which is required", v.path, member.Name)
@@ -50,7 +50,7 @@ func TestVerbsCallWhatIsDescribed(t *testing.T) {
 			}
 		}
 		for _, f := range slices.Concat(row.fields, row.query) {
-			require.True(t, known[f.member()], "railguard %s: %s is not described", v.path, f.member())
+			require.True(t, known[f.memberName()], "railguard %s: %s is not described", v.path, f.memberName())
 		}
 		for _, name := range strings.Fields(v.omit) {
 			require.True(t, known[name], "railguard %s leaves out %s, which is not described", v.path, name)
@@ -66,10 +66,10 @@ func TestVerbsCallWhatIsDescribed(t *testing.T) {
 func TestListsAreGivenWithCommasOrAsJSON(t *testing.T) {
 	f := &field{flag: "party-types", kind: description.ListField}
 	for given, sent := range map[string]string{"business": `["business"]`, "a,b": `["a","b"]`, `["a,b"]`: `["a,b"]`, "null": "null"} {
-		text, err := f.encode(given)
+		text, err := f.encodeValue(given)
 		require.NoError(t, err)
 		require.Equal(t, sent, text)
 	}
-	_, err := f.encode("[a")
+	_, err := f.encodeValue("[a")
 	require.ErrorContains(t, err, "is not a JSON list")
 }

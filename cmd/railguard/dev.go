@@ -67,7 +67,7 @@ Without --ofac-dir the sanctions list is a small embedded SAMPLE: good for a
 first look, useless for compliance.`,
 		Example: "  railguard dev\n  railguard dev --nodes 3 --data ./railguard-data --http-base 8080 --test-clock",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd); err != nil {
+			if err := settleFlags(cmd); err != nil {
 				return err
 			}
 			return runDev(cmd.Context(), f, cmd.OutOrStdout())
@@ -105,32 +105,32 @@ type devChild struct {
 func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	runtime.LockOSThread() // Children end with the thread that started them (Linux).
 	if f.nodes < 1 || f.nodes > 5 {
-		return usage("--nodes must be between 1 and 5")
+		return usageError("--nodes must be between 1 and 5")
 	}
 	if f.tls && f.nodes < 2 {
-		return usage("--tls is for the port between nodes: give --nodes 2 or more")
+		return usageError("--tls is for the port between nodes: give --nodes 2 or more")
 	}
 	if f.httpBase < 1024 || f.httpBase+210 > 65535 {
-		return usage("--http-base must be between 1024 and 65325")
+		return usageError("--http-base must be between 1024 and 65325")
 	}
-	if err := (&guestFlags{x402Upstream: f.x402Upstream}).check(); err != nil {
+	if err := (&guestFlags{x402Upstream: f.x402Upstream}).checkSettings(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(f.data, 0o700); err != nil {
-		return usage("--data: %w", err)
+		return usageError("--data: %w", err)
 	}
 	if devRuns(f.data) {
-		return usage("a development cluster runs on %s already: stop it, or choose another --data", f.data)
+		return usageError("a development cluster runs on %s already: stop it, or choose another --data", f.data)
 	}
 	c := &devCluster{flags: f, exited: make(chan string, 64)}
-	if err := c.plan(); err != nil {
+	if err := c.planAddresses(); err != nil {
 		return err
 	}
 	described := filepath.Join(f.data, "dev.json") // Is there exactly while the cluster is.
 	_ = os.Remove(described)
 	defer os.Remove(described)
-	defer c.stop()
-	if err := c.start(); err != nil {
+	defer c.stopNodes()
+	if err := c.startNodes(); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "Starting %d node(s); data and logs in %s\n", f.nodes, f.data)
@@ -140,18 +140,18 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	if err := c.writeFile(); err != nil {
 		return err
 	}
-	if control, err := c.listen(); err == nil {
+	if control, err := c.listenForWords(); err == nil {
 		defer control.Close()
 	} else { // A path too long for a socket, say: the cluster runs all the same.
 		fmt.Fprintf(out, "railguard dev kill, stop and start will not work: %v\n", err)
 	}
-	c.welcome(out)
-	return c.watch(ctx, out)
+	c.printWelcome(out)
+	return c.watchNodes(ctx, out)
 }
 
-// watch waits for the end. A node that ends is told; the others go on, as a
+// watchNodes waits for the end. A node that ends is told; the others go on, as a
 // cluster does.
-func (c *devCluster) watch(ctx context.Context, out io.Writer) error {
+func (c *devCluster) watchNodes(ctx context.Context, out io.Writer) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -195,14 +195,14 @@ func (c *devCluster) lastWords(id string) string {
 	return ""
 }
 
-// plan gives the nodes their addresses and finds out, before anything is
+// planAddresses gives the nodes their addresses and finds out, before anything is
 // touched, whether they are free.
-func (c *devCluster) plan() error {
+func (c *devCluster) planAddresses() error {
 	for i := range c.flags.nodes {
-		node := devNode{ID: "n" + strconv.Itoa(i+1), HTTP: c.address(i), Admin: c.address(100 + i), Cluster: c.address(200 + i)}
+		node := devNode{ID: "n" + strconv.Itoa(i+1), HTTP: c.addressAt(i), Admin: c.addressAt(100 + i), Cluster: c.addressAt(200 + i)}
 		for _, address := range []string{node.HTTP, node.Admin, node.Cluster} {
 			if err := portFree(address); err != nil {
-				return usage("%w: is another railguard running? stop it, or choose another --http-base", err)
+				return usageError("%w: is another railguard running? stop it, or choose another --http-base", err)
 			}
 		}
 		c.file.Nodes = append(c.file.Nodes, node)
@@ -210,11 +210,11 @@ func (c *devCluster) plan() error {
 	return nil
 }
 
-func (c *devCluster) address(offset int) string {
+func (c *devCluster) addressAt(offset int) string {
 	return "127.0.0.1:" + strconv.Itoa(c.flags.httpBase+offset)
 }
 
-func (c *devCluster) start() error {
+func (c *devCluster) startNodes() error {
 	key, err := keptDevKey(filepath.Join(c.flags.data, "dev.key"), c.flags.sandbox)
 	if err != nil {
 		return err
@@ -224,11 +224,11 @@ func (c *devCluster) start() error {
 		return err
 	}
 	c.file.APIKey, c.secret = key, secret
-	if err := c.certify(time.Now()); err != nil {
+	if err := c.issueCertificates(time.Now()); err != nil {
 		return err
 	}
 	for i := range c.file.Nodes {
-		child, err := c.spawn(&c.file.Nodes[i])
+		child, err := c.spawnNode(&c.file.Nodes[i])
 		if err != nil {
 			return err
 		}
@@ -245,8 +245,8 @@ func portFree(address string) error {
 	return listener.Close()
 }
 
-// spawn starts one real `railguard serve`.
-func (c *devCluster) spawn(node *devNode) (*devChild, error) {
+// spawnNode starts one real `railguard serve`.
+func (c *devCluster) spawnNode(node *devNode) (*devChild, error) {
 	binary, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ func (c *devCluster) spawn(node *devNode) (*devChild, error) {
 	if err != nil {
 		return nil, err
 	}
-	child := exec.Command(binary, c.arguments(node, folder)...)
+	child := exec.Command(binary, c.serveArguments(node, folder)...)
 	child.Stdout, child.Stderr = log, log
 	child.Env = append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+c.secret, "RAILGUARD_BOOTSTRAP_KEY="+c.file.APIKey)
 	inOwnGroup(child) // Ctrl-C reaches the children through stop, in order, not from the terminal.
@@ -277,16 +277,16 @@ func (c *devCluster) spawn(node *devNode) (*devChild, error) {
 	return running, nil
 }
 
-func (c *devCluster) arguments(node *devNode, folder string) []string {
+func (c *devCluster) serveArguments(node *devNode, folder string) []string {
 	args := []string{"serve", "--dev", "--id", node.ID, "--data", folder, "--http", node.HTTP, "--admin", node.Admin,
-		"--bootstrap-expect", strconv.Itoa(len(c.file.Nodes)), "--public-url", "http://" + c.address(0)}
+		"--bootstrap-expect", strconv.Itoa(len(c.file.Nodes)), "--public-url", "http://" + c.addressAt(0)}
 	if len(c.file.Nodes) > 1 {
 		var peers []string
 		for _, peer := range c.file.Nodes {
 			peers = append(peers, peer.Cluster)
 		}
 		args = append(args, "--cluster", node.Cluster, "--join", strings.Join(peers, ","))
-		args = append(args, c.certificates(node)...)
+		args = append(args, c.certificateFlags(node)...)
 	}
 	if c.flags.sandbox {
 		args = append(args, "--sandbox")
@@ -354,8 +354,8 @@ func (c *devCluster) writeFile() error {
 	return os.Rename(path+".new", path)
 }
 
-// stop ends the children in reverse order, politely first.
-func (c *devCluster) stop() {
+// stopNodes ends the children in reverse order, politely first.
+func (c *devCluster) stopNodes() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for i := len(c.children) - 1; i >= 0; i-- {
@@ -388,8 +388,8 @@ func keptDevKey(path string, sandbox bool) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
-// welcome prints what a newcomer needs next.
-func (c *devCluster) welcome(out io.Writer) {
+// printWelcome prints what a newcomer needs next.
+func (c *devCluster) printWelcome(out io.Writer) {
 	list := "SANCTIONS LIST: a small embedded SAMPLE, not a published list. Good for a look, useless for compliance.\n"
 	if c.flags.ofacDir != "" {
 		list = "Sanctions list: the files in " + c.flags.ofacDir + ".\n"
@@ -434,13 +434,13 @@ Paste these lines into another terminal (curl and a POSIX shell):
 Ctrl-C stops everything.
 `
 
-// certify gives every node of a development cluster with --tls a certificate of the
+// issueCertificates gives every node of a development cluster with --tls a certificate of the
 // cluster's own authority; on later runs, a new one for the same key.
-func (c *devCluster) certify(now time.Time) error {
+func (c *devCluster) issueCertificates(now time.Time) error {
 	if !c.flags.tls {
 		return nil
 	}
-	dir := c.authority()
+	dir := c.authorityFolder()
 	if _, err := os.Stat(filepath.Join(dir, authorityFile)); errors.Is(err, os.ErrNotExist) {
 		if _, err := makeAuthority(dir, "railguard dev", authorityDays, now); err != nil {
 			return err
@@ -450,20 +450,20 @@ func (c *devCluster) certify(now time.Time) error {
 		f := issueFlags{dir: dir, id: c.file.Nodes[i].ID, days: certificateDays}
 		_, err := os.Stat(filepath.Join(dir, f.id+".pem"))
 		f.renew = err == nil
-		if _, err := f.issue(now); err != nil {
+		if _, err := f.issueCertificate(now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *devCluster) authority() string { return filepath.Join(c.flags.data, "tls") }
+func (c *devCluster) authorityFolder() string { return filepath.Join(c.flags.data, "tls") }
 
-// certificates are the flags by which a node shows its own.
-func (c *devCluster) certificates(node *devNode) []string {
+// certificateFlags are the flags by which a node shows its own.
+func (c *devCluster) certificateFlags(node *devNode) []string {
 	if !c.flags.tls {
 		return nil
 	}
-	path := filepath.Join(c.authority(), node.ID)
-	return []string{"--cluster-cert", path + ".pem", "--cluster-key", path + ".key", "--cluster-ca", filepath.Join(c.authority(), authorityFile)}
+	path := filepath.Join(c.authorityFolder(), node.ID)
+	return []string{"--cluster-cert", path + ".pem", "--cluster-key", path + ".key", "--cluster-ca", filepath.Join(c.authorityFolder(), authorityFile)}
 }

@@ -33,8 +33,8 @@ func (s *server) testClock() (cluster.Clock, error) {
 		return nil, nil
 	}
 	wrong := &clockError{file: s.flags.testClockFile}
-	if err := wrong.read(); err != nil {
-		return nil, usage("--test-clock-file: %w", err)
+	if err := wrong.readFile(); err != nil {
+		return nil, usageError("--test-clock-file: %w", err)
 	}
 	go s.followClock(wrong)
 	return cluster.ShiftedClock(cluster.SystemClock(), func() engine.Time { return engine.Time(wrong.by.Load()) }), nil
@@ -51,7 +51,7 @@ func (s *server) followClock(wrong *clockError) {
 		case <-ticker.C:
 		}
 		before := wrong.by.Load()
-		if err := wrong.read(); err != nil {
+		if err := wrong.readFile(); err != nil {
 			s.log.Warn("the test clock's file is not understood; the clock stays as it is", "error", err)
 		} else if now := wrong.by.Load(); now != before {
 			s.log.Warn("this node's clock jumps, as its test clock's file says", "off", time.Duration(now))
@@ -59,9 +59,9 @@ func (s *server) followClock(wrong *clockError) {
 	}
 }
 
-// read takes the file's content over. A content that cannot be understood is an
+// readFile takes the file's content over. A content that cannot be understood is an
 // error once, and changes nothing.
-func (c *clockError) read() error {
+func (c *clockError) readFile() error {
 	raw, err := os.ReadFile(c.file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -90,5 +90,5 @@ func (s *server) checkTestClock(genesis *wire.Genesis) error {
 	if s.flags.testClockFile == "" || genesis.Dev {
 		return nil
 	}
-	return usage("--test-clock-file: cluster %s is no development cluster", genesis.ClusterID)
+	return usageError("--test-clock-file: cluster %s is no development cluster", genesis.ClusterID)
 }

@@ -14,7 +14,7 @@ import (
 
 func TestClockFile(t *testing.T) {
 	c := &clockError{file: filepath.Join(t.TempDir(), "clock")}
-	require.NoError(t, c.read(), "no file: the clock is right")
+	require.NoError(t, c.readFile(), "no file: the clock is right")
 	for _, step := range []struct {
 		text string
 		want time.Duration
@@ -28,7 +28,7 @@ func TestClockFile(t *testing.T) {
 		{"0s", 0, false},
 	} {
 		require.NoError(t, os.WriteFile(c.file, []byte(step.text), 0o600))
-		err := c.read()
+		err := c.readFile()
 		require.Equal(t, step.bad, err != nil, "%q: %v", step.text, err)
 		require.Equal(t, step.want, time.Duration(c.by.Load()), step.text)
 	}
@@ -37,9 +37,9 @@ func TestClockFile(t *testing.T) {
 // A wrong clock is for development clusters alone.
 func TestTestClockIsRefused(t *testing.T) {
 	f := &serveFlags{id: "n1", data: t.TempDir(), http: "127.0.0.1:0", testClockFile: "clock"}
-	require.ErrorContains(t, f.check(), "development")
+	require.ErrorContains(t, f.checkSettings(), "development")
 	f.dev = true
-	require.NoError(t, f.check())
+	require.NoError(t, f.checkSettings())
 
 	s := &server{flags: f}
 	require.NoError(t, s.checkTestClock(&wire.Genesis{Dev: true}))

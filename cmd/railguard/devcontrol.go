@@ -32,7 +32,7 @@ func newDevVerbs() []*cobra.Command {
 	for _, word := range []string{"kill", "stop", "start"} {
 		data := ""
 		cmd := &cobra.Command{
-			Use: word + " NODE", Short: short[word], Args: exactly(1, "one node id, e.g. n1"),
+			Use: word + " NODE", Short: short[word], Args: exactArgs(1, "one node id, e.g. n1"),
 			Example: "  railguard dev " + word + " n1",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				answer, err := tellDev(data, word+" "+args[0])
@@ -75,13 +75,13 @@ func tellDev(data, words string) (string, error) {
 	}
 	answer = strings.TrimSpace(answer)
 	if problem, failed := strings.CutPrefix(answer, "error: "); failed {
-		return "", usage("%s", problem)
+		return "", usageError("%s", problem)
 	}
 	return answer, nil
 }
 
-// listen takes words until the listener is closed.
-func (c *devCluster) listen() (io.Closer, error) {
+// listenForWords takes words until the listener is closed.
+func (c *devCluster) listenForWords() (io.Closer, error) {
 	path := filepath.Join(c.flags.data, devSocket)
 	_ = os.Remove(path)
 	listener, err := net.Listen("unix", path)
@@ -98,7 +98,7 @@ func (c *devCluster) listen() (io.Closer, error) {
 			_ = connection.SetDeadline(time.Now().Add(30 * time.Second))
 			line, err := bufio.NewReader(io.LimitReader(connection, 256)).ReadString('\n')
 			if err == nil {
-				answer, err := c.obey(strings.Fields(line))
+				answer, err := c.obeyWords(strings.Fields(line))
 				if err != nil {
 					answer = "error: " + err.Error()
 				}
@@ -110,8 +110,8 @@ func (c *devCluster) listen() (io.Closer, error) {
 	return listener, nil
 }
 
-// obey carries out one line: a word and a node.
-func (c *devCluster) obey(words []string) (string, error) {
+// obeyWords carries out one line: a word and a node.
+func (c *devCluster) obeyWords(words []string) (string, error) {
 	if len(words) != 2 {
 		return "", errors.New("expected a word and a node")
 	}
@@ -129,7 +129,7 @@ func (c *devCluster) obeyFor(i int, word string) (string, error) {
 	node, child := &c.file.Nodes[i], c.children[i]
 	switch word {
 	case "kill", "stop":
-		if child.ended() {
+		if child.hasEnded() {
 			return "", fmt.Errorf("node %s does not run", node.ID)
 		}
 		signal := syscall.SIGKILL
@@ -146,10 +146,10 @@ func (c *devCluster) obeyFor(i int, word string) (string, error) {
 			return "", fmt.Errorf("node %s did not end", node.ID)
 		}
 	case "start":
-		if !child.ended() {
+		if !child.hasEnded() {
 			return "", fmt.Errorf("node %s runs already", node.ID)
 		}
-		started, err := c.spawn(node)
+		started, err := c.spawnNode(node)
 		if err != nil {
 			return "", err
 		}
@@ -159,7 +159,7 @@ func (c *devCluster) obeyFor(i int, word string) (string, error) {
 	return "", fmt.Errorf("unknown word %q", word)
 }
 
-func (d *devChild) ended() bool {
+func (d *devChild) hasEnded() bool {
 	select {
 	case <-d.done:
 		return true

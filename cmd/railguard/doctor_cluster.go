@@ -40,23 +40,23 @@ const (
 
 const lookPatience = 5 * time.Second
 
-// cluster looks at the running cluster as the node sees it that answers.
-func (d *doctor) cluster(ctx context.Context) {
+// checkCluster looks at the running cluster as the node sees it that answers.
+func (d *doctor) checkCluster(ctx context.Context) {
 	var s report.ClusterStatus
-	if err := d.read(ctx, "/v1/cluster/status", &s); err != nil {
-		d.say("cluster", levelBad, remedy(err, `see "First look" in docs/OPERATING.md`), "no status: %v", err)
+	if err := d.readAnswer(ctx, "/v1/cluster/status", &s); err != nil {
+		d.addFinding("cluster", levelBad, findRemedy(err, `see "First look" in docs/OPERATING.md`), "no status: %v", err)
 		return
 	}
-	d.say("quorum", when(s.Writes.State == "no_quorum" || s.Leader == nil, s.Quorum.FailureTolerance == 0 || s.Writes.State != "ok"),
+	d.addFinding("quorum", levelIf(s.Writes.State == "no_quorum" || s.Leader == nil, s.Quorum.FailureTolerance == 0 || s.Writes.State != "ok"),
 		"bring the missing nodes back or replace them; a cluster of one survives nothing", "writes %s, %d of %d voters healthy, survives the loss of %d",
 		s.Writes.State, s.Quorum.Healthy, s.Quorum.Voters, s.Quorum.FailureTolerance)
 	if at, err := time.Parse(time.RFC3339Nano, s.LogTime); err == nil && s.Writes.State == "ok" {
 		off := d.now().Sub(at).Abs()
-		d.say("clock here", when(false, off > clockHereWarn), "set this machine's clock, or the cluster's: mend NTP", "%s from the cluster's log time", off.Round(time.Millisecond))
+		d.addFinding("clock here", levelIf(false, off > clockHereWarn), "set this machine's clock, or the cluster's: mend NTP", "%s from the cluster's log time", off.Round(time.Millisecond))
 	}
 	var versions, lists []string
 	for _, n := range s.Nodes {
-		d.member(&n)
+		d.checkMember(&n)
 		if version := n.Version; version != "" && !slices.Contains(versions, version) {
 			versions = append(versions, version)
 		}
@@ -64,42 +64,42 @@ func (d *doctor) cluster(ctx context.Context) {
 			lists = append(lists, list)
 		}
 	}
-	d.say("versions", when(false, len(versions) > 1), "finish the upgrade: railguard cluster upgrade status", "%s", strings.Join(versions, ", "))
-	d.say("format", when(false, s.FeatureLevel < s.MaxLevel), "when all nodes are upgraded: railguard cluster upgrade finalize", "%d, and the node asked could %d", s.FeatureLevel, s.MaxLevel)
-	d.say("list versions", when(false, len(lists) > 1), "a node has not applied the newest list: look at its lag and its disk", "%s", strings.Join(lists, ", "))
+	d.addFinding("versions", levelIf(false, len(versions) > 1), "finish the upgrade: railguard cluster upgrade status", "%s", strings.Join(versions, ", "))
+	d.addFinding("format", levelIf(false, s.FeatureLevel < s.MaxLevel), "when all nodes are upgraded: railguard cluster upgrade finalize", "%d, and the node asked could %d", s.FeatureLevel, s.MaxLevel)
+	d.addFinding("list versions", levelIf(false, len(lists) > 1), "a node has not applied the newest list: look at its lag and its disk", "%s", strings.Join(lists, ", "))
 	if s.Secret != nil {
-		d.say("cluster secret", when(s.Secret.Lost > 0, !s.Secret.Free), `finish its exchange: "Keys" in docs/OPERATING.md`, "%s", resealingText(s.Secret))
+		d.addFinding("cluster secret", levelIf(s.Secret.Lost > 0, !s.Secret.Free), `finish its exchange: "Keys" in docs/OPERATING.md`, "%s", resealingText(s.Secret))
 	}
 	for _, warning := range s.Warnings {
-		d.say("warning", levelWarn, `see "First look" in docs/OPERATING.md`, "%s", warning)
+		d.addFinding("warning", levelWarn, `see "First look" in docs/OPERATING.md`, "%s", warning)
 	}
-	d.list(ctx)
+	d.checkList(ctx)
 }
 
-// member looks at one node of a status.
-func (d *doctor) member(n *report.NodeStatus) {
+// checkMember looks at one node of a status.
+func (d *doctor) checkMember(n *report.NodeStatus) {
 	if n.Version == "" && n.Role != "leader" {
-		d.say("node "+n.ID, levelBad, "start it again, or replace it; see its log and exit code", "%s does not answer the node asked", n.Addr)
+		d.addFinding("node "+n.ID, levelBad, "start it again, or replace it; see its log and exit code", "%s does not answer the node asked", n.Addr)
 		return
 	}
-	d.say("node "+n.ID, when(!n.Healthy, n.Lag > lagWarn), "look at its log, its disk and its network", "%s, lag %d, version %s", n.Role, n.Lag, n.Version)
+	d.addFinding("node "+n.ID, levelIf(!n.Healthy, n.Lag > lagWarn), "look at its log, its disk and its network", "%s, lag %d, version %s", n.Role, n.Lag, n.Version)
 	skew := (time.Duration(n.ClockSkewMs) * time.Millisecond).Abs()
-	d.say("clock "+n.ID, when(skew > clockBad, skew > clockWarn), "mend NTP on that machine: a node further off than 500 ms is not ready", "%s off", skew)
+	d.addFinding("clock "+n.ID, levelIf(skew > clockBad, skew > clockWarn), "mend NTP on that machine: a node further off than 500 ms is not ready", "%s off", skew)
 	// A tenth of a large disk is much: what counts stands in the node's own readiness and metrics.
-	d.say("disk "+n.ID, when(!n.Healthy && n.DiskFreePct >= 0 && n.DiskFreePct < diskShareBad, n.DiskFreePct < diskShareWarn), `make room: "Disk" in docs/OPERATING.md`, "%d %% free", n.DiskFreePct)
+	d.addFinding("disk "+n.ID, levelIf(!n.Healthy && n.DiskFreePct >= 0 && n.DiskFreePct < diskShareBad, n.DiskFreePct < diskShareWarn), `make room: "Disk" in docs/OPERATING.md`, "%d %% free", n.DiskFreePct)
 }
 
-// read fetches one answer.
-func (d *doctor) read(ctx context.Context, path string, into any) error {
-	data, err := d.fetch(ctx, &call{method: http.MethodGet, path: path})
+// readAnswer fetches one answer.
+func (d *doctor) readAnswer(ctx context.Context, path string, into any) error {
+	data, err := d.fetchAnswer(ctx, &call{method: http.MethodGet, path: path})
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(data, into)
 }
 
-// list looks at the active list: its age, what it lacks, and how fetching goes.
-func (d *doctor) list(ctx context.Context) {
+// checkList looks at the active list: its age, what it lacks, and how fetching goes.
+func (d *doctor) checkList(ctx context.Context) {
 	var answer struct {
 		Active *struct {
 			Source      string   `json:"source"`
@@ -114,60 +114,60 @@ func (d *doctor) list(ctx context.Context) {
 			Error *string `json:"error"`
 		} `json:"sync"`
 	}
-	if err := d.read(ctx, "/v1/ofac", &answer); err != nil {
-		d.say("list", levelWarn, remedy(err, "give a key without an operator"), "not read: %v", err)
+	if err := d.readAnswer(ctx, "/v1/ofac", &answer); err != nil {
+		d.addFinding("list", levelWarn, findRemedy(err, "give a key without an operator"), "not read: %v", err)
 		return
 	}
 	if why := answer.Sync.Error; why != nil && *why != "" {
-		d.say("list sync", levelWarn, `"A fetch that fails" in docs/OPERATING.md, "Sanctions lists"`, "of %s: %s", answer.Sync.Node, *why)
+		d.addFinding("list sync", levelWarn, `"A fetch that fails" in docs/OPERATING.md, "Sanctions lists"`, "of %s: %s", answer.Sync.Node, *why)
 	}
 	list := answer.Active
 	if list == nil {
-		d.say("list", levelBad, `import one: "Sanctions lists" in docs/OPERATING.md`, "none: no verdict is given")
+		d.addFinding("list", levelBad, `import one: "Sanctions lists" in docs/OPERATING.md`, "none: no verdict is given")
 		return
 	}
-	d.say("list", when(false, list.Stale), `import or sync it, and see why it was not fetched: "Sanctions lists" in docs/OPERATING.md`, "%s, synced %s ago", list.Source, time.Duration(list.Age)*time.Second)
+	d.addFinding("list", levelIf(false, list.Stale), `import or sync it, and see why it was not fetched: "Sanctions lists" in docs/OPERATING.md`, "%s, synced %s ago", list.Source, time.Duration(list.Age)*time.Second)
 	if len(list.Missing) > 0 || list.Quarantined > 0 {
-		d.say("list whole", levelBad, "import the complete files: nobody who is missing is found", "lacks the families %v; %d malformed entities were left out", list.Missing, list.Quarantined)
+		d.addFinding("list whole", levelBad, "import the complete files: nobody who is missing is found", "lacks the families %v; %d malformed entities were left out", list.Missing, list.Quarantined)
 	}
 	if list.Sample {
-		d.say("list sample", levelWarn, "import OFAC's published files: the sample is useless for compliance", "the list in force is the small sample")
+		d.addFinding("list sample", levelWarn, "import OFAC's published files: the sample is useless for compliance", "the list in force is the small sample")
 	}
 }
 
-// ready asks an address whether it takes calls, as a balancer does: without a key.
-func (d *doctor) ready(ctx context.Context, base string) {
+// checkReady asks an address whether it takes calls, as a balancer does: without a key.
+func (d *doctor) checkReady(ctx context.Context, base string) {
 	check := "ready " + hostOf(base)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/readyz", nil)
 	if err != nil {
-		d.say(check, levelBad, "write the address as http://HOST:PORT or https://HOST:PORT", "%v", err)
+		d.addFinding(check, levelBad, "write the address as http://HOST:PORT or https://HOST:PORT", "%v", err)
 		return
 	}
 	response, err := d.http.Do(request)
 	if err != nil {
-		d.say(check, levelBad, remedy(err, "start the node, or see what is between: it does not answer"), "%v", err)
+		d.addFinding(check, levelBad, findRemedy(err, "start the node, or see what is between: it does not answer"), "%v", err)
 		return
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, readyTextMax))
 	if err != nil {
-		d.say(check, levelBad, "see what is between: the answer broke off", "%v", err)
+		d.addFinding(check, levelBad, "see what is between: the answer broke off", "%v", err)
 		return
 	}
 	if response.StatusCode == http.StatusOK {
-		d.say(check, levelOK, "", "takes calls")
+		d.addFinding(check, levelOK, "", "takes calls")
 		return
 	}
 	told := false
 	for line := range strings.Lines(string(text)) {
 		if why, failing := strings.CutPrefix(strings.TrimSpace(line), "[-]"); failing {
 			told = true
-			d.say(check, levelBad, `"Readiness" in docs/OPERATING.md`, "takes no calls: %s", why)
+			d.addFinding(check, levelBad, `"Readiness" in docs/OPERATING.md`, "takes no calls: %s", why)
 		}
 	}
 	if !told {
 		said := &exitError{code: exitFailed, status: response.StatusCode, err: fmt.Errorf("%d %s", response.StatusCode, strings.TrimSpace(string(text)))}
-		d.say(check, levelBad, remedy(said, "see whether a node answers there"), "takes no calls: %v", said)
+		d.addFinding(check, levelBad, findRemedy(said, "see whether a node answers there"), "takes no calls: %v", said)
 	}
 }
 
@@ -181,8 +181,8 @@ func hostOf(base string) string {
 	return strings.TrimRight(host, "/")
 }
 
-// remedy says what to do about a call that came to nothing.
-func remedy(err error, otherwise string) string {
+// findRemedy says what to do about a call that came to nothing.
+func findRemedy(err error, otherwise string) string {
 	refused := new(exitError)
 	status := 0
 	if errors.As(err, &refused) {
@@ -216,9 +216,9 @@ func remedy(err error, otherwise string) string {
 	return otherwise
 }
 
-// served looks at the dates of the certificate that an https address serves. Whether it
+// checkServedCertificate looks at the dates of the certificate that an https address serves. Whether it
 // is trusted is not judged here: the calls do that.
-func (d *doctor) served(ctx context.Context, base string) {
+func (d *doctor) checkServedCertificate(ctx context.Context, base string) {
 	address, err := url.Parse(base)
 	if err != nil || address.Scheme != "https" {
 		return
@@ -232,45 +232,45 @@ func (d *doctor) served(ctx context.Context, base string) {
 	dialer := &tls.Dialer{Config: &tls.Config{ServerName: address.Hostname(), InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}} //nolint:gosec // Only dates are read, of expired ones too; nothing is sent.
 	connection, err := dialer.DialContext(ctx, "tcp", host)
 	if err != nil {
-		d.say("TLS", levelBad, "see whether a node, or the balancer, listens there with TLS", "%s: %v", base, err)
+		d.addFinding("TLS", levelBad, "see whether a node, or the balancer, listens there with TLS", "%s: %v", base, err)
 		return
 	}
 	defer connection.Close()
 	if secured, ok := connection.(*tls.Conn); ok {
-		d.dates("TLS "+address.Host, secured.ConnectionState().PeerCertificates[0])
+		d.checkDates("TLS "+address.Host, secured.ConnectionState().PeerCertificates[0])
 	}
 }
 
-// node looks at one node's metrics.
-func (d *doctor) node(ctx context.Context, address string) {
+// checkNode looks at one node's metrics.
+func (d *doctor) checkNode(ctx context.Context, address string) {
 	one := d.client
 	one.admin = []string{address}
-	data, err := one.fetch(ctx, &call{method: http.MethodGet, path: "/metrics", admin: true})
+	data, err := one.fetchAnswer(ctx, &call{method: http.MethodGet, path: "/metrics", admin: true})
 	if err != nil {
-		d.say("admin "+hostOf(address), levelBad, remedy(err, "start the node, or name the address of its admin listener"), "%v", err)
+		d.addFinding("admin "+hostOf(address), levelBad, findRemedy(err, "start the node, or name the address of its admin listener"), "%v", err)
 		return
 	}
 	m := readMetrics(strings.NewReader(string(data)))
 	where := hostOf(address)
-	if level, known := m.one("railguard_cluster_disk_level"); known {
-		free, _ := m.one("railguard_cluster_disk_free_bytes")
-		d.say("disk "+where, when(level >= 2, level != 0), `make room, or look by hand where it is not known: "Disk" in docs/OPERATING.md`, "%.0f MiB free", free/(1<<20))
+	if level, known := m.findOne("railguard_cluster_disk_level"); known {
+		free, _ := m.findOne("railguard_cluster_disk_free_bytes")
+		d.addFinding("disk "+where, levelIf(level >= 2, level != 0), `make room, or look by hand where it is not known: "Disk" in docs/OPERATING.md`, "%.0f MiB free", free/(1<<20))
 	}
 	if open, most := m["process_open_fds"], m["process_max_fds"]; most > 0 {
-		d.say("files "+where, when(open >= fillBad*most, open >= fillWarn*most || most < filesMin), filesRemedy+"; where it is that high, see who holds connections", "%.0f of %.0f files and connections that it may have open", open, most)
+		d.addFinding("files "+where, levelIf(open >= fillBad*most, open >= fillWarn*most || most < filesMin), filesRemedy+"; where it is that high, see who holds connections", "%.0f of %.0f files and connections that it may have open", open, most)
 	}
-	if p99, known := m.quantile("railguard_cluster_log_write_seconds", 0.99); known {
-		d.say("writes "+where, when(p99 > writeBad, p99 > writeWarn), "a faster disk, or fewer neighbours on it", "99 of 100 were durable within %g s", p99)
+	if p99, known := m.findQuantile("railguard_cluster_log_write_seconds", 0.99); known {
+		d.addFinding("writes "+where, levelIf(p99 > writeBad, p99 > writeWarn), "a faster disk, or fewer neighbours on it", "99 of 100 were durable within %g s", p99)
 	}
-	for _, label := range m.labels("railguard_cluster_certificate_expires_seconds") {
+	for _, label := range m.sortedLabels("railguard_cluster_certificate_expires_seconds") {
 		left := time.Duration(m[label]) * time.Second
-		d.say("port "+where, when(left <= 0, left < certificateWarn), `renew it: "The port between nodes" in docs/OPERATING.md`, "its certificate between nodes is good for %s", daysText(left))
+		d.addFinding("port "+where, levelIf(left <= 0, left < certificateWarn), `renew it: "The port between nodes" in docs/OPERATING.md`, "its certificate between nodes is good for %s", daysText(left))
 	}
-	for _, label := range m.labels("railguard_state_rows") {
+	for _, label := range m.sortedLabels("railguard_state_rows") {
 		most := m[strings.Replace(label, "railguard_state_rows", "railguard_state_rows_max", 1)]
 		part := m[label] / most
-		if table := between(label, `table="`, `"`); most > 0 {
-			d.say("table "+table, when(part >= fillBad, part >= fillWarn), `what goes beyond is refused: "Limits" in docs/OPERATING.md`, "%.0f of %.0f rows (%.0f %%) on %s", m[label], most, 100*part, where)
+		if table := textBetween(label, `table="`, `"`); most > 0 {
+			d.addFinding("table "+table, levelIf(part >= fillBad, part >= fillWarn), `what goes beyond is refused: "Limits" in docs/OPERATING.md`, "%.0f of %.0f rows (%.0f %%) on %s", m[label], most, 100*part, where)
 		}
 	}
 }
@@ -295,16 +295,16 @@ func readMetrics(from io.Reader) samples {
 	return all
 }
 
-// one is the sample of a family that has one.
-func (s samples) one(family string) (value float64, known bool) {
-	for _, label := range s.labels(family) {
+// findOne is the sample of a family that has one.
+func (s samples) findOne(family string) (value float64, known bool) {
+	for _, label := range s.sortedLabels(family) {
 		return s[label], true
 	}
 	return 0, false
 }
 
-// labels are the samples of a family, sorted.
-func (s samples) labels(family string) []string {
+// sortedLabels are the samples of a family, sorted.
+func (s samples) sortedLabels(family string) []string {
 	var all []string
 	for name := range s {
 		if name == family || strings.HasPrefix(name, family+"{") {
@@ -315,11 +315,11 @@ func (s samples) labels(family string) []string {
 	return all
 }
 
-// quantile is the upper bound of the bucket that holds it, over all labels of a family.
-func (s samples) quantile(family string, q float64) (bound float64, known bool) {
+// findQuantile is the upper bound of the bucket that holds it, over all labels of a family.
+func (s samples) findQuantile(family string, q float64) (bound float64, known bool) {
 	buckets := map[float64]float64{}
-	for _, name := range s.labels(family + "_bucket") {
-		if le, err := strconv.ParseFloat(between(name, `le="`, `"`), 64); err == nil {
+	for _, name := range s.sortedLabels(family + "_bucket") {
+		if le, err := strconv.ParseFloat(textBetween(name, `le="`, `"`), 64); err == nil {
 			buckets[le] += s[name]
 		}
 	}
@@ -336,7 +336,7 @@ func (s samples) quantile(family string, q float64) (bound float64, known bool) 
 	return bound, true
 }
 
-func between(text, before, after string) string {
+func textBetween(text, before, after string) string {
 	_, rest, _ := strings.Cut(text, before)
 	inner, _, _ := strings.Cut(rest, after)
 	return inner

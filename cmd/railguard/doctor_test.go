@@ -57,7 +57,7 @@ func backdate(t testing.TB, dir string, age time.Duration) string {
 // certificateUntil issues a certificate as of so many days ago, good for five.
 func certificateUntil(t testing.TB, dir, id string, ago int) string {
 	f := &issueFlags{dir: dir, id: id, days: 5}
-	_, err := f.issue(time.Now().Add(-time.Duration(ago) * day))
+	_, err := f.issueCertificate(time.Now().Add(-time.Duration(ago) * day))
 	require.NoError(t, err)
 	return filepath.Join(dir, id+".pem")
 }

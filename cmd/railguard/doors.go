@@ -56,7 +56,7 @@ type doorTLS struct {
 // newDoorTLS reads the files for the first time.
 func newDoorTLS(files doorFiles, log *slog.Logger, now func() time.Time) (*doorTLS, error) {
 	d := &doorTLS{files: files, log: log, now: now, looked: now()}
-	read, config, err := files.load()
+	read, config, err := files.loadConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -86,25 +86,25 @@ func (d *doorTLS) tellDates(now time.Time) {
 	}
 }
 
-// left is how long the certificate in use is good, in seconds; below 0: it has ended.
-func (d *doorTLS) left() float64 {
-	d.look() // Whoever connects does; who scrapes may be the only one.
+// secondsLeft is how long the certificate in use is good, in seconds; below 0: it has ended.
+func (d *doorTLS) secondsLeft() float64 {
+	d.reloadFiles() // Whoever connects does; who scrapes may be the only one.
 	return d.used.Load().Certificates[0].Leaf.NotAfter.Sub(d.now()).Seconds()
 }
 
-// config is what a server is given.
-func (d *doorTLS) config() *tls.Config {
+// serverConfig is what a server is given.
+func (d *doorTLS) serverConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			d.look()
+			d.reloadFiles()
 			return d.used.Load(), nil
 		},
 	}
 }
 
-// look reads the files again where it is time to.
-func (d *doorTLS) look() {
+// reloadFiles reads the files again where it is time to.
+func (d *doorTLS) reloadFiles() {
 	if !d.mutex.TryLock() {
 		return // Somebody looks.
 	}
@@ -115,7 +115,7 @@ func (d *doorTLS) look() {
 	}
 	d.looked = now
 	defer d.tellDates(now)
-	read, config, err := d.files.load()
+	read, config, err := d.files.loadConfig()
 	if err != nil {
 		if now.Sub(d.badTold) >= doorBadTold {
 			d.badTold = now
@@ -133,8 +133,8 @@ func (d *doorTLS) look() {
 	d.log.Info("certificate of a listener renewed", "certificate", d.files.cert, "until", config.Certificates[0].Leaf.NotAfter.UTC())
 }
 
-// load makes of the files what the listener serves with.
-func (f doorFiles) load() (read [3][]byte, _ *tls.Config, err error) {
+// loadConfig makes of the files what the listener serves with.
+func (f doorFiles) loadConfig() (read [3][]byte, _ *tls.Config, err error) {
 	for i, name := range []string{f.cert, f.key, f.clients} {
 		if name == "" {
 			continue
@@ -163,26 +163,26 @@ func (f doorFiles) load() (read [3][]byte, _ *tls.Config, err error) {
 // would let anybody in.
 func (f *serveFlags) checkDoors() error {
 	if (f.tlsCert == "") != (f.tlsKey == "") {
-		return usage("--tls-cert and --tls-key go together")
+		return usageError("--tls-cert and --tls-key go together")
 	}
 	if f.tlsCert != "" {
-		if _, _, err := (doorFiles{cert: f.tlsCert, key: f.tlsKey}).load(); err != nil {
-			return usage("--tls-cert, --tls-key: %w", err)
+		if _, _, err := (doorFiles{cert: f.tlsCert, key: f.tlsKey}).loadConfig(); err != nil {
+			return usageError("--tls-cert, --tls-key: %w", err)
 		}
 	}
 	if a := f.adminTLS; a != (doorFiles{}) {
 		if a.cert == "" || a.key == "" || a.clients == "" {
-			return usage("--admin-cert, --admin-key and --admin-ca go together")
+			return usageError("--admin-cert, --admin-key and --admin-ca go together")
 		}
-		if _, _, err := a.load(); err != nil {
-			return usage("--admin-cert, --admin-key, --admin-ca: %w", err)
+		if _, _, err := a.loadConfig(); err != nil {
+			return usageError("--admin-cert, --admin-key, --admin-ca: %w", err)
 		}
 		return nil
 	}
 	if local, err := onLoopback(f.admin); err != nil {
-		return usage("--admin: %w", err)
+		return usageError("--admin: %w", err)
 	} else if !local && !f.dev {
-		return usage("--admin %s is not on loopback, and the listener asks for no key (metrics, profiles): give --admin-cert, --admin-key and --admin-ca, by which clients prove themselves", f.admin)
+		return usageError("--admin %s is not on loopback, and the listener asks for no key (metrics, profiles): give --admin-cert, --admin-key and --admin-ca, by which clients prove themselves", f.admin)
 	}
 	return nil
 }
@@ -200,19 +200,19 @@ func onLoopback(address string) (bool, error) {
 	return ip != nil && ip.IsLoopback(), nil
 }
 
-// doors makes the TLS of both listeners; nil: plain.
-func (s *server) doors() (public, admin *tls.Config, err error) {
+// makeDoors makes the TLS of both listeners; nil: plain.
+func (s *server) makeDoors() (public, admin *tls.Config, err error) {
 	open := func(name string, files doorFiles) *tls.Config {
 		if files.cert == "" {
 			return nil
 		}
 		d, failed := newDoorTLS(files, s.log.Logger, time.Now)
 		if failed != nil {
-			err = errors.Join(err, usage("certificates: %w", failed))
+			err = errors.Join(err, usageError("certificates: %w", failed))
 			return nil
 		}
-		border.ShowCertificate(name, d.left)
-		return d.config()
+		border.ShowCertificate(name, d.secondsLeft)
+		return d.serverConfig()
 	}
 	public = open("public", doorFiles{cert: s.flags.tlsCert, key: s.flags.tlsKey})
 	admin = open("admin", s.flags.adminTLS)
@@ -235,7 +235,7 @@ type guestFlags struct {
 // upstreamTokenName is where the facilitator's token is read from.
 const upstreamTokenName = "RAILGUARD_X402_UPSTREAM_TOKEN"
 
-func (f *guestFlags) define(flags *pflag.FlagSet) {
+func (f *guestFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.sandbox, "sandbox", false, "found a sandbox: every answer there is, to who asks for it by name; only with --dev")
 	_ = flags.MarkHidden("sandbox")
 	flags.BoolVar(&f.rehearsal, "rehearsal", false, "send no webhooks, ask no witnesses and fetch no lists: what 'railguard drill' starts")
@@ -248,17 +248,17 @@ func (f *guestFlags) define(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.x402Timeout, "x402-timeout", 30*time.Second, "how long the x402 facilitator may take to settle")
 }
 
-// facilitator puts the x402 facilitator in front of a handler, where one is set.
-func (f *guestFlags) facilitator(api http.Handler, log *logs) (http.Handler, error) {
+// addFacilitator puts the x402 facilitator in front of a handler, where one is set.
+func (f *guestFlags) addFacilitator(api http.Handler, log *logs) (http.Handler, error) {
 	if f.x402Upstream == "" {
 		if len(f.x402Assets) > 0 {
-			return nil, usage("--x402-assets: there is no --x402-upstream")
+			return nil, usageError("--x402-assets: there is no --x402-upstream")
 		}
 		return api, nil
 	}
 	assets, err := x402.ParseAssets(f.x402Assets)
 	if err != nil {
-		return nil, usage("--x402-assets: %w", err)
+		return nil, usageError("--x402-assets: %w", err)
 	}
 	token, err := secretOf(upstreamTokenName)
 	if err != nil {
@@ -270,28 +270,28 @@ func (f *guestFlags) facilitator(api http.Handler, log *logs) (http.Handler, err
 	}
 	door, err := x402.New(config)
 	if err != nil {
-		return nil, usage("--x402-upstream, --x402-timeout: %w", err)
+		return nil, usageError("--x402-upstream, --x402-timeout: %w", err)
 	}
 	return door, nil
 }
 
-// check tells what is wrong with the settings of guests, before any data is touched.
-func (f *guestFlags) check() error {
-	if _, err := networks("--webhook-networks", f.webhookNetworks); err != nil {
+// checkSettings tells what is wrong with the settings of guests, before any data is touched.
+func (f *guestFlags) checkSettings() error {
+	if _, err := readNetworks("--webhook-networks", f.webhookNetworks); err != nil {
 		return err
 	}
-	_, err := f.facilitator(http.NotFoundHandler(), nil)
+	_, err := f.addFacilitator(http.NotFoundHandler(), nil)
 	return err
 }
 
-// guests puts all that is set in front of the public API. Of the admin listener's the
+// addGuests puts all that is set in front of the public API. Of the admin listener's the
 // console passes list files on, and nothing else.
-func (f *serveFlags) guests(api, admin http.Handler, secrets *seal.Secrets, publicURL func() string, log *logs) (http.Handler, error) {
-	console, err := f.console(api, admin, secrets)
+func (f *serveFlags) addGuests(api, admin http.Handler, secrets *seal.Secrets, publicURL func() string, log *logs) (http.Handler, error) {
+	console, err := f.makeConsole(api, admin, secrets)
 	if err != nil {
 		return nil, err
 	}
-	facilitator, err := f.facilitator(console, log)
+	facilitator, err := f.addFacilitator(console, log)
 	if err != nil || !f.mcp {
 		return facilitator, err
 	}

@@ -39,7 +39,7 @@ func TestPortInUse(t *testing.T) {
 
 func issueFor(t *testing.T, dir, id string, renew bool) {
 	f := &issueFlags{dir: dir, id: id, days: 5, ips: []net.IP{net.IPv4(127, 0, 0, 1)}, renew: renew, newKey: renew}
-	_, err := f.issue(time.Now())
+	_, err := f.issueCertificate(time.Now())
 	require.NoError(t, err)
 }
 
@@ -47,7 +47,7 @@ func issueFor(t *testing.T, dir, id string, renew bool) {
 func serveDoor(t *testing.T, d *doorTLS, ca string) func(client ...tls.Certificate) (*tls.ConnectionState, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := &http.Server{Handler: http.NotFoundHandler(), TLSConfig: d.config(), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: http.NotFoundHandler(), TLSConfig: d.serverConfig(), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.ServeTLS(listener, "", "") }()
 	t.Cleanup(func() { _ = server.Close() })
 	pool := x509.NewCertPool()
@@ -111,7 +111,7 @@ func TestListenerCertificateThatEndsIsTold(t *testing.T) {
 	told := func(after time.Duration, text string, times int) {
 		t.Helper()
 		now = now.Add(after)
-		d.look()
+		d.reloadFiles()
 		require.Equal(t, times, bytes.Count(said.Bytes(), []byte(text)), said.String())
 	}
 	told(3*24*time.Hour, "ends soon", 0)
@@ -119,7 +119,7 @@ func TestListenerCertificateThatEndsIsTold(t *testing.T) {
 	told(doorLookEvery, "ends soon", 1)
 	told(24*time.Hour, "has ended", 1)
 	told(doorLookEvery, "has ended", 1)
-	require.InDelta(t, (5*24*time.Hour - time.Until(now)).Seconds(), d.left(), 120, "the metric of it")
+	require.InDelta(t, (5*24*time.Hour - time.Until(now)).Seconds(), d.secondsLeft(), 120, "the metric of it")
 	told(24*time.Hour, "has ended", 2)
 	late, err := newDoorTLS(files, log.Logger, func() time.Time { return now })
 	require.NoError(t, err, "behind a balancer it may still do")

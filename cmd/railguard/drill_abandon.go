@@ -10,10 +10,10 @@ import (
 
 const drillRemoves = 20 // Attempts to remove a folder in which somebody still writes.
 
-// abandonable has a second signal end the drill at once, without what it made: the first one
+// abandonOnSignal has a second signal end the drill at once, without what it made: the first one
 // asks for an end in order, and what restores, or a node that ends, may take its time. The
 // function that it returns is called when there is nothing left to be removed.
-func (d *drillRun) abandonable(ctx context.Context, scratch string) (done func()) {
+func (d *drillRun) abandonOnSignal(ctx context.Context, scratch string) (done func()) {
 	signals, over := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -24,7 +24,7 @@ func (d *drillRun) abandonable(ctx context.Context, scratch string) (done func()
 			case <-signals:
 			}
 			if again {
-				d.abandon(scratch)
+				d.abandonRun(scratch)
 			}
 		}
 	}()
@@ -34,8 +34,8 @@ func (d *drillRun) abandonable(ctx context.Context, scratch string) (done func()
 	}
 }
 
-// abandon ends the node and the process, and leaves no folder.
-func (d *drillRun) abandon(scratch string) {
+// abandonRun ends the node and the process, and leaves no folder.
+func (d *drillRun) abandonRun(scratch string) {
 	if child := d.child.Load(); child != nil {
 		_ = child.Kill() // It may have ended.
 	}

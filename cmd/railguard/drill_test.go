@@ -114,7 +114,7 @@ func (p *park) drillsThatFail(full, backups, scratch string) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	begun := drillRun{file: full, scratch: scratch, maxAge: backupAgeMax, patience: time.Minute, secret: parkSecret}
-	r = begun.run(ended, &backup.Keys{Identities: identity})
+	r = begun.runDrill(ended, &backup.Keys{Identities: identity})
 	require.False(t, r.Sleep)
 	require.NotContains(t, r.Says, "sleep")
 	// the full one is missing.
@@ -155,11 +155,11 @@ func (p *park) drillAbandoned(full, scratch string) {
 func TestARehearsalTellsNobody(t *testing.T) {
 	restored := drillServer{restored: &backup.Restored{Dir: t.TempDir()}}
 	cmd := newServe()
-	require.NoError(t, cmd.ParseFlags(restored.arguments()[1:]))
+	require.NoError(t, cmd.ParseFlags(restored.childArguments()[1:]))
 	rehearsal, err := cmd.Flags().GetBool("rehearsal")
 	require.NoError(t, err)
 	require.True(t, rehearsal)
 	log, err := newLogs(io.Discard, "info", "text")
 	require.NoError(t, err)
-	require.Empty(t, (&server{flags: &serveFlags{guestFlags: guestFlags{rehearsal: true}}, log: log}).duties())
+	require.Empty(t, (&server{flags: &serveFlags{guestFlags: guestFlags{rehearsal: true}}, log: log}).nodeDuties())
 }

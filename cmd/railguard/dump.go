@@ -27,14 +27,14 @@ func newDump() *cobra.Command {
   a node's audit folder (audit): every leaf read and hashed; damage is named
 
 Exit codes: 0 whole, 1 damaged, 2 not readable.`,
-		Args: exactly(1, "one file, or a node's audit folder"),
+		Args: exactArgs(1, "one file, or a node's audit folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			info, err := os.Stat(args[0])
 			if err != nil {
-				return usage("%w", err)
+				return usageError("%w", err)
 			}
 			if _, err := os.Stat(filepath.Join(args[0], "node.json")); err == nil {
-				return usage("%s is a node's whole folder: name what of it, e.g. %s", args[0], filepath.Join(args[0], "audit"))
+				return usageError("%s is a node's whole folder: name what of it, e.g. %s", args[0], filepath.Join(args[0], "audit"))
 			}
 			if info.IsDir() {
 				return dumpAudit(cmd, args[0])
@@ -47,7 +47,7 @@ Exit codes: 0 whole, 1 damaged, 2 not readable.`,
 func dumpFile(out io.Writer, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return usage("%w", err)
+		return usageError("%w", err)
 	}
 	defer file.Close()
 	reader := bufio.NewReaderSize(file, 1<<20)
@@ -66,7 +66,7 @@ func dumpFile(out io.Writer, path string) error {
 	}
 	index, err := ofac.Compile(data.Bytes(), ofac.MatcherVersion)
 	if err != nil {
-		return usage("%s: neither a snapshot nor a list: %w", filepath.Base(path), err)
+		return usageError("%s: neither a snapshot nor a list: %w", filepath.Base(path), err)
 	}
 	meta, counts := index.Meta(), index.Counts()
 	fmt.Fprintf(out, "list of entities\ndigest    %x\nmatcher   %d\nsource    %s\nentries   %d (SDN %d, CONS %d)\nnames     %d\nwallets   %d\nbytes     %d\n",

@@ -43,7 +43,7 @@ func (v *verb) exampleOf() string {
 		return v.example
 	}
 	line := "  railguard " + v.path
-	for _, arg := range v.arguments() {
+	for _, arg := range v.argumentNames() {
 		line += " " + sampleOf(arg, "")
 	}
 	if v.loose != "" {
@@ -51,7 +51,7 @@ func (v *verb) exampleOf() string {
 	}
 	for _, list := range [][]field{v.fields, v.query} {
 		for i := range list {
-			_, preset := v.preset[list[i].member()]
+			_, preset := v.preset[list[i].memberName()]
 			if f := &list[i]; f.required && !preset {
 				line = strings.TrimRight(line+" --"+f.flag+" "+sampleOf(f.flag, f.kind), " ")
 			}

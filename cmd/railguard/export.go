@@ -49,20 +49,20 @@ where it stopped, also at another node.
 Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
 		Example: "  railguard audit export --from 2026-03-01T00:00:00Z --to 2026-04-01T00:00:00Z --file march.ndjson\n  railguard verify march.ndjson --keys keys.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := x.settle(cmd, false); err != nil {
+			if err := x.findServer(cmd, false); err != nil {
 				return err
 			}
 			if x.asked.Format != "ndjson" && x.asked.Format != "csv" {
-				return usage("--format must be ndjson or csv")
+				return usageError("--format must be ndjson or csv")
 			}
-			x.streams()
+			x.readAsStream()
 			if x.path == "" {
 				return x.toOutput(cmd)
 			}
 			return x.toFile(cmd)
 		},
 	}
-	x.flags(cmd, false)
+	x.defineFlags(cmd, false)
 	cmd.Flags().StringVar(&x.asked.From, "from", "", "from this time on (default: all 90 days)")
 	cmd.Flags().StringVar(&x.asked.To, "to", "", "up to this time")
 	cmd.Flags().StringVar(&x.asked.Format, "format", "ndjson", "ndjson (with proofs) or csv")
@@ -72,7 +72,7 @@ Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
 	return cmd
 }
 
-func (x *exportRun) query() string {
+func (x *exportRun) buildQuery() string {
 	query := url.Values{"format": {x.asked.Format}}
 	for name, value := range map[string]string{"from": x.asked.From, "to": x.asked.To, "agentId": x.asked.Agent} {
 		if value != "" {
@@ -82,26 +82,26 @@ func (x *exportRun) query() string {
 	return query.Encode()
 }
 
-func (x *exportRun) request(cmd *cobra.Command, query string) (*http.Response, error) {
-	return x.open(cmd.Context(), &call{method: http.MethodGet, path: "/v1/audit/export?" + query})
+func (x *exportRun) openRequest(cmd *cobra.Command, query string) (*http.Response, error) {
+	return x.openAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/audit/export?" + query})
 }
 
 // toOutput streams to standard output. Nothing can be taken back there: only the
 // exit code tells that the end is missing.
 func (x *exportRun) toOutput(cmd *cobra.Command) error {
-	response, err := x.request(cmd, x.query())
+	response, err := x.openRequest(cmd, x.buildQuery())
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
 	end := &endWatch{mark: endMark(x.asked.Format)}
 	n, err := io.Copy(io.MultiWriter(cmd.OutOrStdout(), end), response.Body)
-	return broken(n, err, end)
+	return breakOff(n, err, end)
 }
 
-// broken is the error of a stream that ended without its end.
-func broken(n int64, err error, end *endWatch) error {
-	if err == nil && end.seen() {
+// breakOff is the error of a stream that ended without its end.
+func breakOff(n int64, err error, end *endWatch) error {
+	if err == nil && end.hasEnded() {
 		return nil
 	}
 	if err == nil {
@@ -134,7 +134,7 @@ func (x *exportRun) toFileOnce(cmd *cobra.Command) error {
 	}
 	defer p.file.Close()
 	if !p.whole {
-		if err := x.fill(cmd, p); err != nil {
+		if err := x.fillPartial(cmd, p); err != nil {
 			return err
 		}
 	}
@@ -147,13 +147,13 @@ func (x *exportRun) toFileOnce(cmd *cobra.Command) error {
 	if err := os.Rename(p.file.Name(), x.path); err != nil {
 		return err
 	}
-	_ = os.Remove(x.notes()) // Of no use without the partial file.
+	_ = os.Remove(x.notesPath()) // Of no use without the partial file.
 	return nil
 }
 
-// fill streams what is missing in a partial file.
-func (x *exportRun) fill(cmd *cobra.Command, p *partial) error {
-	response, err := x.request(cmd, p.query)
+// fillPartial streams what is missing in a partial file.
+func (x *exportRun) fillPartial(cmd *cobra.Command, p *partial) error {
+	response, err := x.openRequest(cmd, p.query)
 	if err != nil {
 		if p.goesOn {
 			return fmt.Errorf("%w\n  %s is kept; --resume=false begins anew", err, p.file.Name())
@@ -163,21 +163,21 @@ func (x *exportRun) fill(cmd *cobra.Command, p *partial) error {
 	defer response.Body.Close()
 	if p.goesOn {
 		fmt.Fprintf(cmd.ErrOrStderr(), "going on with %s\n", p.file.Name())
-	} else if err := x.note(response.Header.Get(continueHeader)); err != nil {
+	} else if err := x.writeNote(response.Header.Get(continueHeader)); err != nil {
 		return err
 	}
 	end := &endWatch{mark: endMark(x.asked.Format)}
 	bar := newProgress(cmd.ErrOrStderr(), "exported")
 	n, err := io.Copy(io.MultiWriter(p.file, end, bar), response.Body)
-	bar.end()
-	if err := broken(n, err, end); err != nil {
+	bar.endLine()
+	if err := breakOff(n, err, end); err != nil {
 		return fmt.Errorf("%w\n  run the same command again: it goes on with %s", err, p.file.Name())
 	}
 	return nil
 }
 
-// notes is the file beside a partial one that says how it is gone on with.
-func (x *exportRun) notes() string { return x.path + ".part.json" }
+// notesPath is the file beside a partial one that says how it is gone on with.
+func (x *exportRun) notesPath() string { return x.path + ".part.json" }
 
 // exportNotes is its content.
 type exportNotes struct {
@@ -185,7 +185,7 @@ type exportNotes struct {
 	Rest  string      `json:"rest"` // Query of the rest, but for the cursor.
 }
 
-func (x *exportRun) note(rest string) error {
+func (x *exportRun) writeNote(rest string) error {
 	if rest == "" {
 		return nil // A server that cannot go on.
 	}
@@ -193,7 +193,7 @@ func (x *exportRun) note(rest string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(x.notes(), data, 0o600)
+	return os.WriteFile(x.notesPath(), data, 0o600)
 }
 
 // partial is a file that holds an export as far as it came.
@@ -213,9 +213,9 @@ func (x *exportRun) openPartial() (*partial, error) {
 	}
 	file, err := os.OpenFile(x.path+".part", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, usage("--file: %w", err)
+		return nil, usageError("--file: %w", err)
 	}
-	p := &partial{file: file, query: x.query()}
+	p := &partial{file: file, query: x.buildQuery()}
 	came := reached{}
 	if known {
 		came, err = whereIn(file, x.asked.Format)
@@ -240,10 +240,10 @@ func (x *exportRun) openPartial() (*partial, error) {
 // readNotes reads how a partial file is gone on with, where there is one.
 func (x *exportRun) readNotes() (notes exportNotes, known bool, err error) {
 	if !x.resume {
-		_ = os.Remove(x.notes())
+		_ = os.Remove(x.notesPath())
 		return notes, false, nil
 	}
-	data, err := os.ReadFile(x.notes())
+	data, err := os.ReadFile(x.notesPath())
 	if err != nil || json.Unmarshal(data, &notes) != nil {
 		return notes, false, nil //nolint:nilerr // Without notes that can be read an export begins anew.
 	}
@@ -251,7 +251,7 @@ func (x *exportRun) readNotes() (notes exportNotes, known bool, err error) {
 		return notes, false, nil //nolint:nilerr // Likewise without the part they speak of.
 	}
 	if notes.Asked != x.asked {
-		return notes, false, usage("%s.part is of another export (--from %q --to %q --format %s): finish it with those, remove it, or begin anew with --resume=false",
+		return notes, false, usageError("%s.part is of another export (--from %q --to %q --format %s): finish it with those, remove it, or begin anew with --resume=false",
 			x.path, notes.Asked.From, notes.Asked.To, notes.Asked.Format)
 	}
 	return notes, true, nil
@@ -361,5 +361,5 @@ func (e *endWatch) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// seen reports whether the last line was written, and nothing behind it.
-func (e *endWatch) seen() bool { return len(e.line) == 0 && string(e.last) == e.mark }
+// hasEnded reports whether the last line was written, and nothing behind it.
+func (e *endWatch) hasEnded() bool { return len(e.line) == 0 && string(e.last) == e.mark }

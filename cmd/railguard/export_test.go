@@ -196,12 +196,12 @@ func TestEndWatch(t *testing.T) {
 	} {
 		whole := &endWatch{mark: endMark("ndjson")}
 		_, _ = whole.Write([]byte(text))
-		require.Equal(t, want, whole.seen(), text)
+		require.Equal(t, want, whole.hasEnded(), text)
 		bytewise := &endWatch{mark: endMark("ndjson")}
 		for i := range len(text) {
 			_, _ = bytewise.Write([]byte{text[i]})
 		}
-		require.Equal(t, want, bytewise.seen(), text)
+		require.Equal(t, want, bytewise.hasEnded(), text)
 	}
 }
 

@@ -104,12 +104,12 @@ func TestDocumentFlag(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.json")
 	require.NoError(t, os.WriteFile(file, []byte("{\"rules\":{\"R17\":\"off\"}}\n"), 0o600))
 	f := &field{flag: "policy", kind: "document"}
-	text, err := f.encode(file)
+	text, err := f.encodeValue(file)
 	require.NoError(t, err)
 	require.Equal(t, `{"rules":{"R17":"off"}}`, text)
 	require.NoError(t, os.WriteFile(file, []byte("rules: {R17: off}"), 0o600))
-	_, err = f.encode(file)
+	_, err = f.encodeValue(file)
 	require.ErrorContains(t, err, "is not JSON")
-	_, err = f.encode(file + "x")
+	_, err = f.encodeValue(file + "x")
 	require.ErrorContains(t, err, "--policy")
 }

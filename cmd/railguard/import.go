@@ -27,10 +27,10 @@ func newImport() *cobra.Command {
 	c := &client{}
 	stage, force, reason := false, false, ""
 	cmd := &cobra.Command{
-		Use: "import DIR", Short: "Import OFAC's published files into a running cluster", Args: exactly(1, "one folder (or file)"),
+		Use: "import DIR", Short: "Import OFAC's published files into a running cluster", Args: exactArgs(1, "one folder (or file)"),
 		Example: "  railguard ofac import ./lists",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.settle(cmd, true); err != nil {
+			if err := c.findServer(cmd, true); err != nil {
 				return err
 			}
 			name, bundle, err := bundleOf(args[0])
@@ -39,24 +39,24 @@ func newImport() *cobra.Command {
 			}
 			c.http.Timeout = 5 * time.Minute
 			bar := newProgress(cmd.ErrOrStderr(), "uploading, parsing and replicating")
-			bar.set(int64(len(bundle)), 0)
-			data, err := c.fetch(cmd.Context(), &call{method: http.MethodPost, path: "/v1/ofac/snapshots?name=" + url.QueryEscape(name), admin: true, body: bundle, contentType: "application/octet-stream"})
+			bar.setDone(int64(len(bundle)), 0)
+			data, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodPost, path: "/v1/ofac/snapshots?name=" + url.QueryEscape(name), admin: true, body: bundle, contentType: "application/octet-stream"})
 			if err != nil {
 				return err
 			}
-			bar.end()
+			bar.endLine()
 			var staged struct{ SnapshotID string }
 			if err := json.Unmarshal(data, &staged); err != nil || staged.SnapshotID == "" || stage {
-				return show(cmd.OutOrStdout(), data, c.output, nil)
+				return showAnswer(cmd.OutOrStdout(), data, c.output, nil)
 			}
 			data, err = c.activateStaged(cmd.Context(), staged.SnapshotID, force, reason)
 			if err != nil {
 				return fmt.Errorf("staged as %s but not activated: %w", staged.SnapshotID, err)
 			}
-			return show(cmd.OutOrStdout(), data, c.output, nil)
+			return showAnswer(cmd.OutOrStdout(), data, c.output, nil)
 		},
 	}
-	c.flags(cmd, true)
+	c.defineFlags(cmd, true)
 	cmd.Flags().BoolVar(&stage, "stage-only", false, "do not activate yet")
 	cmd.Flags().BoolVar(&force, "force", false, "past failed checks (older, shrunk, canary); needs --reason")
 	cmd.Flags().StringVar(&reason, "reason", "", "why it is forced")
@@ -69,7 +69,7 @@ func (c *client) activateStaged(ctx context.Context, snapshot string, force bool
 	if err != nil {
 		return nil, err
 	}
-	return c.fetch(ctx, &call{method: http.MethodPost, path: "/v1/ofac/" + url.PathEscape(snapshot) + "/activate", admin: true, body: body})
+	return c.fetchAnswer(ctx, &call{method: http.MethodPost, path: "/v1/ofac/" + url.PathEscape(snapshot) + "/activate", admin: true, body: body})
 }
 
 // bundleOf reads one file as it is, or puts the published files of a folder,
@@ -77,14 +77,14 @@ func (c *client) activateStaged(ctx context.Context, snapshot string, force bool
 func bundleOf(path string) (name string, data []byte, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", nil, usage("%w", err)
+		return "", nil, usageError("%w", err)
 	}
 	if info.IsDir() {
 		data, err = archiveOf(path)
 		return "lists.zip", data, err
 	}
 	if info.Size() > engine.ListUploadMax {
-		return "", nil, usage("%s: more than %d MiB", path, engine.ListUploadMax/engine.MiB)
+		return "", nil, usageError("%s: more than %d MiB", path, engine.ListUploadMax/engine.MiB)
 	}
 	data, err = os.ReadFile(path)
 	return filepath.Base(path), data, err
@@ -93,7 +93,7 @@ func bundleOf(path string) (name string, data []byte, err error) {
 func archiveOf(path string) ([]byte, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, usageError("%w", err)
 	}
 	var names []string
 	for _, entry := range entries {
@@ -102,7 +102,7 @@ func archiveOf(path string) ([]byte, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, usage("%s: no file with one of OFAC's published names (SDN_ENHANCED.XML, SDN_ADVANCED.XML, CONS_ENHANCED.XML, SDN.CSV, ...; .gz, .bz2, .zst, .zip)", path)
+		return nil, usageError("%s: no file with one of OFAC's published names (SDN_ENHANCED.XML, SDN_ADVANCED.XML, CONS_ENHANCED.XML, SDN.CSV, ...; .gz, .bz2, .zst, .zip)", path)
 	}
 	var bundle bytes.Buffer
 	archive := zip.NewWriter(&bundle)
@@ -111,7 +111,7 @@ func archiveOf(path string) ([]byte, error) {
 			return nil, err
 		}
 		if bundle.Len() > engine.ListUploadMax {
-			return nil, usage("%s: more than %d MiB", path, engine.ListUploadMax/engine.MiB)
+			return nil, usageError("%s: more than %d MiB", path, engine.ListUploadMax/engine.MiB)
 		}
 	}
 	if err := archive.Close(); err != nil { // Writes the archive's directory: before the bytes are taken.
@@ -125,16 +125,16 @@ func archiveOf(path string) ([]byte, error) {
 func addFile(archive *zip.Writer, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return usage("%w", err)
+		return usageError("%w", err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return usage("%w", err)
+		return usageError("%w", err)
 	}
 	content, err := feed.Open(file, info.Size())
 	if err != nil {
-		return usage("%s: %w", path, err)
+		return usageError("%s: %w", path, err)
 	}
 	defer content.Close()
 	kind, _ := feed.KindOf(filepath.Base(path))
@@ -143,7 +143,7 @@ func addFile(archive *zip.Writer, path string) error {
 		return err
 	}
 	if _, err = io.Copy(member, content); err != nil {
-		return usage("%s: %w", path, err)
+		return usageError("%s: %w", path, err)
 	}
 	return nil
 }
@@ -153,18 +153,18 @@ func newPolicyPut() *cobra.Command {
 	c := &client{}
 	match, reason, check := "", "", false
 	cmd := &cobra.Command{
-		Use: "put FILE", Short: "Replace the institution's policy (YAML or JSON)", Args: exactly(1, "one policy file"),
+		Use: "put FILE", Short: "Replace the institution's policy (YAML or JSON)", Args: exactArgs(1, "one policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.settle(cmd, false); err != nil {
+			if err := c.findServer(cmd, false); err != nil {
 				return err
 			}
 			data, err := os.ReadFile(args[0])
 			if err != nil {
-				return usage("%w", err)
+				return usageError("%w", err)
 			}
 			var any map[string]any
 			if err := yaml.Unmarshal(data, &any); err != nil {
-				return usage("%s: %w", args[0], err)
+				return usageError("%s: %w", args[0], err)
 			}
 			request := &call{method: http.MethodPut, path: "/v1/policy", body: data, contentType: "application/yaml", headers: map[string]string{}}
 			if check {
@@ -176,11 +176,11 @@ func newPolicyPut() *cobra.Command {
 			if reason != "" {
 				request.path += "?reason=" + url.QueryEscape(reason)
 			}
-			answer, err := c.fetch(cmd.Context(), request)
+			answer, err := c.fetchAnswer(cmd.Context(), request)
 			if err != nil {
 				return err
 			}
-			if err := show(cmd.OutOrStdout(), answer, c.output, nil); err != nil || !check {
+			if err := showAnswer(cmd.OutOrStdout(), answer, c.output, nil); err != nil || !check {
 				return err
 			}
 			var judged struct{ Valid bool }
@@ -190,7 +190,7 @@ func newPolicyPut() *cobra.Command {
 			return nil
 		},
 	}
-	c.flags(cmd, false)
+	c.defineFlags(cmd, false)
 	cmd.Flags().StringVar(&match, "if-match", "", "only if the policy still has this ETag")
 	cmd.Flags().StringVar(&reason, "reason", "", "why; required when the change widens what may pass")
 	cmd.Flags().BoolVar(&check, "check", false, "validate only")

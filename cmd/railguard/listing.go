@@ -31,8 +31,8 @@ type listing struct {
 	next string          // Cursor behind the last row; "": that was all.
 }
 
-// pages reports whether a verb is a list that has cursors.
-func (v *verb) pages() bool {
+// isPaged reports whether a verb is a list that has cursors.
+func (v *verb) isPaged() bool {
 	for i := range v.query {
 		if v.query[i].flag == "cursor" {
 			return true
@@ -41,27 +41,27 @@ func (v *verb) pages() bool {
 	return false
 }
 
-// answer calls the service: once, or, for a list, as often as it takes.
-func (v *verb) answer(ctx context.Context, c *client, request *call, values map[string]*string, all bool) ([]byte, error) {
-	if !v.pages() {
-		return c.fetch(ctx, request)
+// fetchAnswer calls the service: once, or, for a list, as often as it takes.
+func (v *verb) fetchAnswer(ctx context.Context, c *client, request *call, values map[string]*string, all bool) ([]byte, error) {
+	if !v.isPaged() {
+		return c.fetchAnswer(ctx, request)
 	}
-	rows, err := wanted(*values["limit"], all)
+	rows, err := rowsWanted(*values["limit"], all)
 	if err != nil {
 		return nil, err
 	}
-	l, err := c.list(ctx, request, rows)
+	l, err := c.listRows(ctx, request, rows)
 	if err != nil {
 		return nil, err
 	}
-	return l.joined()
+	return l.joinPages()
 }
 
-// wanted is how many rows a listing shall have.
-func wanted(limit string, all bool) (int, error) {
+// rowsWanted is how many rows a listing shall have.
+func rowsWanted(limit string, all bool) (int, error) {
 	if all {
 		if limit != "" {
-			return 0, usage("give --limit or --all")
+			return 0, usageError("give --limit or --all")
 		}
 		return listRowsMax, nil
 	}
@@ -70,13 +70,13 @@ func wanted(limit string, all bool) (int, error) {
 	}
 	n, err := strconv.Atoi(limit)
 	if err != nil || n < 1 || n > listRowsMax {
-		return 0, usage("--limit must be a whole number from 1 to %d", listRowsMax)
+		return 0, usageError("--limit must be a whole number from 1 to %d", listRowsMax)
 	}
 	return n, nil
 }
 
-// list calls page after page until there are enough rows or none is left.
-func (c *client) list(ctx context.Context, request *call, rows int) (*listing, error) {
+// listRows calls page after page until there are enough rows or none is left.
+func (c *client) listRows(ctx context.Context, request *call, rows int) (*listing, error) {
 	path, query, _ := strings.Cut(request.path, "?")
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -90,12 +90,12 @@ func (c *client) list(ctx context.Context, request *call, rows int) (*listing, e
 		}
 		page := *request
 		page.path = path + "?" + values.Encode()
-		data, err := c.fetch(ctx, &page)
+		data, err := c.fetchAnswer(ctx, &page)
 		if err != nil {
 			return nil, err
 		}
 		before := l.next
-		if err := l.add(data); err != nil {
+		if err := l.addPage(data); err != nil {
 			return nil, err
 		}
 		if l.next == "" || len(l.rows) >= rows || l.size > answerMax {
@@ -108,8 +108,8 @@ func (c *client) list(ctx context.Context, request *call, rows int) (*listing, e
 	return l, nil
 }
 
-// add takes one page.
-func (l *listing) add(data []byte) error {
+// addPage takes one page.
+func (l *listing) addPage(data []byte) error {
 	var page struct {
 		Data       []json.RawMessage `json:"data"`
 		NextCursor *string           `json:"nextCursor"`
@@ -127,8 +127,8 @@ func (l *listing) add(data []byte) error {
 	return nil
 }
 
-// joined is the listing as one page: the last page's other members, all rows.
-func (l *listing) joined() ([]byte, error) {
+// joinPages is the listing as one page: the last page's other members, all rows.
+func (l *listing) joinPages() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	err := eachMember(l.last, func(m member) {

@@ -15,7 +15,7 @@ type logs struct {
 func newLogs(out io.Writer, level, format string) (*logs, error) {
 	l := &logs{level: new(slog.LevelVar)}
 	if err := l.level.UnmarshalText([]byte(level)); err != nil {
-		return nil, usage("--log-level: %w", err)
+		return nil, usageError("--log-level: %w", err)
 	}
 	options := &slog.HandlerOptions{Level: l.level}
 	switch format {
@@ -25,7 +25,7 @@ func newLogs(out io.Writer, level, format string) (*logs, error) {
 		options.ReplaceAttr = plainSpans
 		l.Logger = slog.New(slog.NewJSONHandler(out, options))
 	default:
-		return nil, usage("--log-format must be text or json")
+		return nil, usageError("--log-format must be text or json")
 	}
 	return l, nil
 }

@@ -38,7 +38,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-func usage(format string, args ...any) error {
+func usageError(format string, args ...any) error {
 	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
 }
 
@@ -82,7 +82,7 @@ not able to answer now, 4 warnings of doctor, 70 the node gave up (disk, diverge
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w%s\nsee `%s --help`", err, meantFlag(cmd, err), cmd.CommandPath())
+		return usageError("%w%s\nsee `%s --help`", err, meantFlag(cmd, err), cmd.CommandPath())
 	})
 	root.AddGroup(
 		&cobra.Group{ID: "server", Title: "Servers:"},

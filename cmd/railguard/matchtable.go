@@ -68,7 +68,7 @@ func showMatches(out io.Writer, data []byte) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(table, "%s\t%s\n", name, plain(value))
+			fmt.Fprintf(table, "%s\t%s\n", name, printableText(value))
 		}
 	}
 	line("outcome", a.Outcome)
@@ -87,19 +87,19 @@ func showMatches(out io.Writer, data []byte) error {
 		return err
 	}
 	for i := range a.Matches {
-		if err := a.Matches[i].show(out, i+1); err != nil {
+		if err := a.Matches[i].showMatch(out, i+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *listedMatch) show(out io.Writer, number int) error {
-	fmt.Fprintf(out, "\n%d. %s %s  %s  (%s)\n", number, m.List, m.UID, plain(m.Name), plain(strings.Join(append([]string{m.Type}, m.Programs...), ", ")))
+func (m *listedMatch) showMatch(out io.Writer, number int) error {
+	fmt.Fprintf(out, "\n%d. %s %s  %s  (%s)\n", number, m.List, m.UID, printableText(m.Name), printableText(strings.Join(append([]string{m.Type}, m.Programs...), ", ")))
 	table := tabwriter.NewWriter(out, 3, 4, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(table, "   %s\t%s\n", name, plain(value))
+			fmt.Fprintf(table, "   %s\t%s\n", name, printableText(value))
 		}
 	}
 	if m.Alias != m.Name {
@@ -122,10 +122,10 @@ func (m *listedMatch) show(out io.Writer, number int) error {
 		if p.Similarity == 1 {
 			sign = "="
 		}
-		line("pair", fmt.Sprintf("%s %s %s  %.2f%s", p.Query, sign, p.Listed, p.Similarity, lost(p.Loss)))
+		line("pair", fmt.Sprintf("%s %s %s  %.2f%s", p.Query, sign, p.Listed, p.Similarity, describeLoss(p.Loss)))
 	}
 	for _, l := range m.Losses {
-		line("lost", l.What+" ("+l.Where+")"+lost(l.Loss))
+		line("lost", l.What+" ("+l.Where+")"+describeLoss(l.Loss))
 	}
 	for _, c := range m.Context {
 		line("compare", c)
@@ -140,8 +140,8 @@ func (m *listedMatch) show(out io.Writer, number int) error {
 	return table.Flush()
 }
 
-// lost tells what a pair or a word took from the score.
-func lost(loss float64) string {
+// describeLoss tells what a pair or a word took from the score.
+func describeLoss(loss float64) string {
 	if loss == 0 {
 		return ""
 	}

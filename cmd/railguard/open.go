@@ -35,14 +35,14 @@ const (
 	bootstrapKeyMin = 24 // Characters of the first API key: it may do everything.
 )
 
-// open makes the node and its API. The listeners are bound already, so that a
+// openNode makes the node and its API. The listeners are bound already, so that a
 // taken port is told before any data is touched.
-func (s *server) open() error {
+func (s *server) openNode() error {
 	f := s.flags
 	if err := os.MkdirAll(f.data, 0o700); err != nil { // A disk that is not there yet may be there at the next start.
 		return dataTrouble("--data", err)
 	}
-	secret, also, secrets, err := f.secrets()
+	secret, also, secrets, err := f.readSecrets()
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *server) open() error {
 	if err != nil {
 		return dataTrouble("--data", err)
 	}
-	trusted, err := proxies(f.trustedProxies)
+	trusted, err := readProxies(f.trustedProxies)
 	if err != nil {
 		return err
 	}
@@ -59,12 +59,12 @@ func (s *server) open() error {
 		return err
 	}
 	if firstKey != "" && len(firstKey) < bootstrapKeyMin {
-		return usage("RAILGUARD_BOOTSTRAP_KEY: at least %d characters (e.g. rg_live_ and random ones)", bootstrapKeyMin)
+		return usageError("RAILGUARD_BOOTSTRAP_KEY: at least %d characters (e.g. rg_live_ and random ones)", bootstrapKeyMin)
 	}
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
 		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, Insecure: f.insecure,
-		Version: version, Logger: s.log.Logger, Fatal: s.fatal, DeadAfter: deadAfter(f.deadAfter),
+		Version: version, Logger: s.log.Logger, Fatal: s.endAtOnce, DeadAfter: deadAfter(f.deadAfter),
 	}
 	if f.bootstrapExpect > 0 {
 		if err := f.namesItself(); err != nil {
@@ -81,7 +81,7 @@ func (s *server) open() error {
 	s.node, err = cluster.Open(config)
 	switch {
 	case errors.Is(err, cluster.ErrConfig):
-		return usage("%w", err)
+		return usageError("%w", err)
 	case errors.Is(err, datadir.ErrDamaged): // No restart mends it.
 		return &exitError{code: exitFatal, err: fmt.Errorf("open %s: %w", f.data, err)}
 	case err != nil:
@@ -103,13 +103,13 @@ func (s *server) open() error {
 	if err != nil {
 		return errors.Join(err, s.node.Close())
 	}
-	s.front, err = f.guests(s.api.Handler(), s.api.AdminHandler(), secrets, s.publicURL, s.log)
+	s.front, err = f.addGuests(s.api.Handler(), s.api.AdminHandler(), secrets, s.publicURL, s.log)
 	return err
 }
 
 // openWebhooks makes what sends events to webhooks; it begins when the node serves.
 func (s *server) openWebhooks(secrets *seal.Secrets) *webhooks.Sender {
-	allow, _ := networks("", s.flags.webhookNetworks) // Whether they can be read was told before.
+	allow, _ := readNetworks("", s.flags.webhookNetworks) // Whether they can be read was told before.
 	sender := webhooks.NewSender(webhooks.SenderConfig{Secrets: secrets, Version: version, Dev: s.flags.dev, Allow: allow})
 	judges := edge.New(edge.Deps{Published: s.node, Records: s.node, Secrets: secrets, Node: s.flags.id, Version: version, Logger: s.log.Logger})
 	s.hooks = webhooks.New(s.node, webhooks.NewReader(s.node, judges), sender.Send, s.log.Logger)
@@ -124,8 +124,8 @@ func (s *server) publicURL() string {
 	return ""
 }
 
-// console puts the officers' console in front of the public API.
-func (f *serveFlags) console(api, uploads http.Handler, secrets *seal.Secrets) (*console.Console, error) {
+// makeConsole puts the officers' console in front of the public API.
+func (f *serveFlags) makeConsole(api, uploads http.Handler, secrets *seal.Secrets) (*console.Console, error) {
 	if !f.consoleImport {
 		uploads = nil
 	}
@@ -168,7 +168,7 @@ func (s *server) checkSecret(secrets *seal.Secrets) {
 		case secrets.Check(s.node.Settings().Genesis.SecretCheck) == nil:
 			return
 		case err == nil: // All that there is has been applied.
-			s.failed <- usage("%w", wrong)
+			s.failed <- usageError("%w", wrong)
 			return
 		case ctx.Err() != nil: // A supervisor may try again: the group may only be away.
 			s.failed <- fmt.Errorf("%w (the state on this disk says so, and the group could not be asked for a newer one)", wrong)
@@ -196,9 +196,9 @@ func (s *server) checkSandbox(genesis *wire.Genesis) error {
 	is := edge.IsSandbox(&fsm.Settings{Genesis: genesis})
 	switch {
 	case s.flags.sandbox && !is:
-		return usage("--sandbox: cluster %s is none, and is not made one", genesis.ClusterID)
+		return usageError("--sandbox: cluster %s is none, and is not made one", genesis.ClusterID)
 	case !s.flags.sandbox && is:
-		return usage("cluster %s is a sandbox: start it with --sandbox", genesis.ClusterID)
+		return usageError("cluster %s is a sandbox: start it with --sandbox", genesis.ClusterID)
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (f *serveFlags) namesItself() error {
 	if _, err := os.Stat(filepath.Join(f.data, "node.json")); f.publicURL != "" || f.dev || err == nil {
 		return nil
 	}
-	return usage("--public-url is required to form a cluster: the address under which callers know the service stands in every credential for good")
+	return usageError("--public-url is required to form a cluster: the address under which callers know the service stands in every credential for good")
 }
 
 // genesisOf makes the first record once, so that a retried proposal is the same.
@@ -230,7 +230,7 @@ func genesisOf(f *serveFlags, secrets *seal.Secrets, firstKey string) (func() wi
 		APISecret: firstKey, Dev: f.dev, TestClock: f.testClock,
 	})
 	if err != nil {
-		return nil, usage("bootstrap: %w", err)
+		return nil, usageError("bootstrap: %w", err)
 	}
 	return func() wire.Genesis { return genesis }, nil
 }
@@ -246,9 +246,9 @@ func clusterSecret(f *serveFlags) ([]byte, error) {
 	return []byte(secret), err
 }
 
-// secrets are the cluster secret, those that nodes are believed by besides, and what opens
+// readSecrets are the cluster secret, those that nodes are believed by besides, and what opens
 // what any of them has sealed.
-func (f *serveFlags) secrets() (secret []byte, also [][]byte, all *seal.Secrets, err error) {
+func (f *serveFlags) readSecrets() (secret []byte, also [][]byte, all *seal.Secrets, err error) {
 	if secret, err = clusterSecret(f); err != nil {
 		return nil, nil, nil, err
 	}
@@ -268,7 +268,7 @@ func readAcceptedSecrets() (also, old [][]byte, err error) {
 		for secret := range strings.Lines(text) {
 			secret = strings.TrimSpace(secret)
 			if len(secret) < 16 {
-				return nil, nil, usage("%s: at least 16 bytes each, one a line", name)
+				return nil, nil, usageError("%s: at least 16 bytes each, one a line", name)
 			}
 			if i == 0 {
 				also = append(also, []byte(secret))
@@ -288,12 +288,12 @@ func givenSecret(f *serveFlags) (string, error) {
 	}
 	if secret != "" {
 		if len(secret) < 16 {
-			return "", usage("RAILGUARD_CLUSTER_SECRET: at least 16 bytes")
+			return "", usageError("RAILGUARD_CLUSTER_SECRET: at least 16 bytes")
 		}
 		return secret, nil
 	}
 	if _, err := os.Stat(filepath.Join(f.data, secretFile)); err != nil && (f.bootstrapExpect != 1 || len(f.join) > 0) {
-		return "", usage("RAILGUARD_CLUSTER_SECRET is not set (only a cluster of one, --bootstrap-expect 1, may do without)")
+		return "", usageError("RAILGUARD_CLUSTER_SECRET is not set (only a cluster of one, --bootstrap-expect 1, may do without)")
 	}
 	return "", nil
 }
@@ -327,10 +327,10 @@ func dataTrouble(where string, err error) error {
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-// fatal ends the process at once: what a node that may have diverged or lost a
+// endAtOnce ends the process at once: what a node that may have diverged or lost a
 // write owes its cluster is silence. The cluster has logged the reason; the supervisor
 // restarts the node.
-func (s *server) fatal(string) {
+func (s *server) endAtOnce(string) {
 	time.Sleep(50 * time.Millisecond) // Let the line reach the log.
 	os.Exit(exitFatal)
 }

@@ -41,9 +41,9 @@ type shownPolicy struct {
 	}
 }
 
-// threshold is what a match's score was held against: the review threshold, as the policy
+// thresholdOf is what a match's score was held against: the review threshold, as the policy
 // in force has it.
-func (r *shownRecord) threshold(m *shownMatch) string {
+func (r *shownRecord) thresholdOf(m *shownMatch) string {
 	if r.Now == nil || m.Address != "" {
 		return "-"
 	}
@@ -83,23 +83,23 @@ func showRecord(out io.Writer, data []byte) error {
 		return fmt.Errorf("answer of the record: %w", err)
 	}
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	r.head(table)
+	r.printHead(table)
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if err := r.matches(out); err != nil {
+	if err := r.printMatches(out); err != nil {
 		return err
 	}
 	for _, c := range r.Comments {
-		fmt.Fprintf(out, "\ncomment of %s, %s: %s\n", plain(c.By), c.Time, plain(c.Comment))
+		fmt.Fprintf(out, "\ncomment of %s, %s: %s\n", printableText(c.By), c.Time, printableText(c.Comment))
 	}
-	return r.rungs(out)
+	return r.printRungs(out)
 }
 
-func (r *shownRecord) head(table io.Writer) {
+func (r *shownRecord) printHead(table io.Writer) {
 	line := func(name, value string) {
 		if value = strings.TrimSpace(value); value != "" && value != "-" {
-			fmt.Fprintf(table, "%s\t%s\n", name, plain(value))
+			fmt.Fprintf(table, "%s\t%s\n", name, printableText(value))
 		}
 	}
 	text := func(value *string) string {
@@ -132,8 +132,8 @@ func (r *shownRecord) head(table io.Writer) {
 	line("payment", plainText(r.Payment))
 }
 
-// matches shows both names side by side, with the score.
-func (r *shownRecord) matches(out io.Writer) error {
+// printMatches shows both names side by side, with the score.
+func (r *shownRecord) printMatches(out io.Writer) error {
 	if len(r.Matches) == 0 {
 		return nil
 	}
@@ -152,21 +152,21 @@ func (r *shownRecord) matches(out io.Writer) error {
 		if m.Address != "" {
 			asked, listed = plainText(r.Request["cpWallet"]), m.Address
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", plain(m.Party), plain(asked), plain(listed), plain(m.UID), plain(m.Name), plain(m.List), plain(m.Score.String()), plain(r.threshold(&m)), plain(m.Outcome))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", printableText(m.Party), printableText(asked), printableText(listed), printableText(m.UID), printableText(m.Name), printableText(m.List), printableText(m.Score.String()), printableText(r.thresholdOf(&m)), printableText(m.Outcome))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	for _, p := range r.Parties {
 		for _, fact := range p.Facts[:min(len(p.Facts), factsOfOne)] {
-			fmt.Fprintf(out, "  %s  %s %s: %s\n", plain(p.UID), plain(fact.Kind), plain(fact.Label), plain(fact.Value))
+			fmt.Fprintf(out, "  %s  %s %s: %s\n", printableText(p.UID), printableText(fact.Kind), printableText(fact.Label), printableText(fact.Value))
 		}
 	}
 	return nil
 }
 
-// rungs shows what became of each rule and what it compared.
-func (r *shownRecord) rungs(out io.Writer) error {
+// printRungs shows what became of each rule and what it compared.
+func (r *shownRecord) printRungs(out io.Writer) error {
 	if len(r.Ladder) == 0 {
 		return nil
 	}
@@ -179,9 +179,9 @@ func (r *shownRecord) rungs(out io.Writer) error {
 			compared = plainText(rung.Values)
 		}
 		if rung.Reason != "" {
-			compared += "  (" + plain(rung.Reason) + ")"
+			compared += "  (" + printableText(rung.Reason) + ")"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(rung.Rule), plain(rung.Outcome), compared)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", printableText(rung.Rule), printableText(rung.Outcome), compared)
 	}
 	return table.Flush()
 }

@@ -87,6 +87,6 @@ func TestExplanationsForPersons(t *testing.T) {
 // What stands inside an answer is a table too, not a blob.
 func TestNestedAnswers(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, show(&out, []byte(`{"active":{"snapshotId":"snp_1","counts":{"entries":100,"sdn":90}},"added":{"count":1,"entries":[{"uid":"7","name":"X","why":{"a":1}}]},"staged":[]}`), "table", nil))
+	require.NoError(t, showAnswer(&out, []byte(`{"active":{"snapshotId":"snp_1","counts":{"entries":100,"sdn":90}},"added":{"count":1,"entries":[{"uid":"7","name":"X","why":{"a":1}}]},"staged":[]}`), "table", nil))
 	require.Equal(t, "active        \n  snapshotId  snp_1\n  counts      \n    entries   100\n    sdn       90\nadded         \n  count       1\n  entries     1, below\nstaged        []\n\nadded.entries:\nUID  NAME  WHY\n7    X     a 1\n", out.String())
 }

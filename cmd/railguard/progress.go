@@ -31,11 +31,11 @@ func newProgress(out io.Writer, what string) *progress {
 
 // Write counts bytes; it lets a copy report itself.
 func (p *progress) Write(data []byte) (int, error) {
-	p.set(p.done+int64(len(data)), p.total)
+	p.setDone(p.done+int64(len(data)), p.total)
 	return len(data), nil
 }
 
-func (p *progress) set(done, total int64) {
+func (p *progress) setDone(done, total int64) {
 	p.done, p.total = done, total
 	every := 3 * time.Second
 	if p.terminal {
@@ -45,10 +45,10 @@ func (p *progress) set(done, total int64) {
 		return
 	}
 	p.last = time.Now()
-	p.print()
+	p.printState()
 }
 
-func (p *progress) print() {
+func (p *progress) printState() {
 	text := fmt.Sprintf("%s %.1f MB", p.what, float64(p.done)/1e6)
 	if p.total > 0 {
 		text = fmt.Sprintf("%s %3d%% of %.1f MB", p.what, p.done*100/p.total, float64(p.total)/1e6)
@@ -61,13 +61,13 @@ func (p *progress) print() {
 	fmt.Fprintln(p.out, text)
 }
 
-// end leaves the last state on its line.
-func (p *progress) end() {
+// endLine leaves the last state on its line.
+func (p *progress) endLine() {
 	if !p.shown && !p.terminal {
 		return
 	}
 	if p.terminal || p.done != p.printed {
-		p.print()
+		p.printState()
 	}
 	if p.terminal {
 		fmt.Fprintln(p.out)

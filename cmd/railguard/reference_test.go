@@ -67,9 +67,9 @@ func TestCommandReference(t *testing.T) {
 // writeAskingFlags tells once of the flags that every verb has which asks a server.
 func (r *reference) writeAskingFlags() {
 	common := &cobra.Command{}
-	(&client{}).flags(common, false)
+	(&client{}).defineFlags(common, false)
 	admin := &cobra.Command{}
-	(&client{}).flags(admin, true)
+	(&client{}).defineFlags(admin, true)
 	common.Flags().AddFlag(admin.Flags().Lookup("admin"))
 	r.WriteString("\n## Flags of verbs that ask a server\n\n| flag | what it says |\n|---|---|\n")
 	common.Flags().VisitAll(func(f *pflag.Flag) {

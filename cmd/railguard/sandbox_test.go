@@ -130,9 +130,9 @@ func sandboxBatchAndDryRun(t *testing.T, call func(path, key string, body any) (
 func TestASandboxStaysApart(t *testing.T) {
 	f := &serveFlags{id: "n1", data: t.TempDir(), http: "127.0.0.1:0"}
 	f.sandbox = true
-	require.ErrorContains(t, f.check(), "development")
+	require.ErrorContains(t, f.checkSettings(), "development")
 	f.sandbox, f.issuer = false, strings.TrimPrefix(seal.SandboxIssuer, "did:kya:")
-	require.ErrorContains(t, f.check(), "sandbox")
+	require.ErrorContains(t, f.checkSettings(), "sandbox")
 	s := &server{flags: &serveFlags{}}
 	serious, dev := &wire.Genesis{ClusterID: "c", Issuer: "did:kya:railguard"}, &wire.Genesis{ClusterID: "c", Issuer: "did:kya:railguard", Dev: true}
 	box := &wire.Genesis{ClusterID: "c", Issuer: seal.SandboxIssuer, Dev: true}

@@ -50,7 +50,7 @@ const (
 // the one before, up to 16 times. A variable for tests alone.
 var filePause = 250 * time.Millisecond
 
-func (x *fileRun) flags(cmd *cobra.Command) {
+func (x *fileRun) defineFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&x.path, "file", "", "screen all payments of this file, one JSON object a line (- is standard input)")
 	flags.StringVar(&x.out, "out", "", "with --file: where the results go, one a line (default: standard output)")
@@ -79,31 +79,31 @@ type fileBatch struct {
 	done     chan struct{}
 }
 
-// screen reads, sends and writes; the results keep the order of the file.
-func (x *fileRun) screen(cmd *cobra.Command) error {
+// screenFile reads, sends and writes; the results keep the order of the file.
+func (x *fileRun) screenFile(cmd *cobra.Command) error {
 	if x.size < 1 || x.size > fileBatchMax || x.parallel < 1 || x.parallel > fileParallelMax {
-		return usage("--batch must be 1 to %d and --parallel 1 to %d", fileBatchMax, fileParallelMax)
+		return usageError("--batch must be 1 to %d and --parallel 1 to %d", fileBatchMax, fileParallelMax)
 	}
 	in, size, err := openPayments(x.path, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, finish, err := x.output(cmd.OutOrStdout())
+	out, finish, err := x.openOutput(cmd.OutOrStdout())
 	if err != nil {
 		return err
 	}
 	began, shown := time.Now(), newProgress(cmd.ErrOrStderr(), "screening")
-	err = x.stream(cmd.Context(), in, func(b *fileBatch) error {
-		shown.set(b.read, size)
-		return x.write(out, b)
+	err = x.streamBatches(cmd.Context(), in, func(b *fileBatch) error {
+		shown.setDone(b.read, size)
+		return x.writeBatch(out, b)
 	})
-	shown.end()
+	shown.endLine()
 	if closing := finish(); err == nil {
 		err = closing
 	}
-	x.summary(cmd.ErrOrStderr(), time.Since(began))
-	return x.verdict(err)
+	x.printSummary(cmd.ErrOrStderr(), time.Since(began))
+	return x.exitVerdict(err)
 }
 
 func openPayments(path string, standard io.Reader) (io.ReadCloser, int64, error) {
@@ -112,7 +112,7 @@ func openPayments(path string, standard io.Reader) (io.ReadCloser, int64, error)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, 0, usage("--file: %w", err)
+		return nil, 0, usageError("--file: %w", err)
 	}
 	size := int64(0)
 	if info, err := file.Stat(); err == nil {
@@ -121,22 +121,22 @@ func openPayments(path string, standard io.Reader) (io.ReadCloser, int64, error)
 	return file, size, nil
 }
 
-func (x *fileRun) output(standard io.Writer) (*bufio.Writer, func() error, error) {
+func (x *fileRun) openOutput(standard io.Writer) (*bufio.Writer, func() error, error) {
 	if x.out == "" {
 		buffered := bufio.NewWriter(standard)
 		return buffered, buffered.Flush, nil
 	}
 	file, err := os.OpenFile(x.out, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return nil, nil, usage("--out: %w", err)
+		return nil, nil, usageError("--out: %w", err)
 	}
 	buffered := bufio.NewWriter(file)
 	return buffered, func() error { return errors.Join(buffered.Flush(), file.Close()) }, nil
 }
 
-// stream sends batches as many at once as it may, and hands them on in order. What
+// streamBatches sends batches as many at once as it may, and hands them on in order. What
 // cannot be mended (a key that is none, a line that is too long) ends it.
-func (x *fileRun) stream(ctx context.Context, in io.Reader, take func(*fileBatch) error) error {
+func (x *fileRun) streamBatches(ctx context.Context, in io.Reader, take func(*fileBatch) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x.seen, x.total.verdicts, x.errors = map[[16]byte]uint32{}, map[string]int{}, make(chan error, x.parallel+1)
@@ -145,7 +145,7 @@ func (x *fileRun) stream(ctx context.Context, in io.Reader, take func(*fileBatch
 		own := *x.client // Each worker keeps to the address that answered it last.
 		go func() {
 			for b := range work {
-				if err := x.send(ctx, &own, b.payments); err != nil {
+				if err := x.sendPayments(ctx, &own, b.payments); err != nil {
 					x.errors <- err
 					return
 				}
@@ -156,7 +156,7 @@ func (x *fileRun) stream(ctx context.Context, in io.Reader, take func(*fileBatch
 	go func() {
 		defer close(work)
 		defer close(order)
-		if err := x.read(ctx, in, work, order); err != nil {
+		if err := x.readBatches(ctx, in, work, order); err != nil {
 			x.errors <- err
 		}
 	}()
@@ -180,8 +180,8 @@ func (x *fileRun) stream(ctx context.Context, in io.Reader, take func(*fileBatch
 	}
 }
 
-// read makes batches of the lines.
-func (x *fileRun) read(ctx context.Context, in io.Reader, work, order chan<- *fileBatch) error {
+// readBatches makes batches of the lines.
+func (x *fileRun) readBatches(ctx context.Context, in io.Reader, work, order chan<- *fileBatch) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 64<<10), 1<<20)
 	b, bytesHeld, read := &fileBatch{done: make(chan struct{})}, 0, int64(0)
@@ -208,7 +208,7 @@ func (x *fileRun) read(ctx context.Context, in io.Reader, work, order chan<- *fi
 		if number > fileLinesMax {
 			return fmt.Errorf("%s has more than %d lines: split it", x.path, fileLinesMax)
 		}
-		payment := x.payment(number, text)
+		payment := x.preparePayment(number, text)
 		b.payments = append(b.payments, payment)
 		if bytesHeld += len(payment.body); len(b.payments) == x.size || bytesHeld > fileBatchBytes {
 			if err := flush(); err != nil {
@@ -222,8 +222,8 @@ func (x *fileRun) read(ctx context.Context, in io.Reader, work, order chan<- *fi
 	return flush()
 }
 
-// payment makes a line ready to be sent: with a key, and the token where it has none.
-func (x *fileRun) payment(number int, text []byte) filePayment {
+// preparePayment makes a line ready to be sent: with a key, and the token where it has none.
+func (x *fileRun) preparePayment(number int, text []byte) filePayment {
 	p := filePayment{line: number}
 	var members map[string]json.RawMessage
 	switch {
@@ -240,7 +240,7 @@ func (x *fileRun) payment(number int, text []byte) filePayment {
 		added = append(append(append(added, `"token":`...), quoted...), ',')
 	}
 	if _, given := members["idempotencyKey"]; !given {
-		added = append(append(append(added, `"idempotencyKey":"`...), x.key(text)...), `",`...)
+		added = append(append(append(added, `"idempotencyKey":"`...), x.idempotencyKey(text)...), `",`...)
 	}
 	rest := bytes.TrimLeft(text[1:], " \t\r\n")
 	if len(members) == 0 {
@@ -250,18 +250,18 @@ func (x *fileRun) payment(number int, text []byte) filePayment {
 	return p
 }
 
-// key comes of the run's name, the payment's bytes and how often they stood in the
+// idempotencyKey comes of the run's name, the payment's bytes and how often they stood in the
 // file before: lines may be added, taken out or moved between two runs.
-func (x *fileRun) key(text []byte) string {
+func (x *fileRun) idempotencyKey(text []byte) string {
 	sum := sha256.Sum256(append([]byte("railguard screen --file\x00"+x.run+"\x00"), text...))
 	again := x.seen[[16]byte(sum[:])]
 	x.seen[[16]byte(sum[:])] = again + 1
 	return fmt.Sprintf("file-%s-%d", hex.EncodeToString(sum[:16]), again)
 }
 
-// send sends payments until each has an outcome, as often as is reasonable. What it
+// sendPayments sends payments until each has an outcome, as often as is reasonable. What it
 // cannot get stays open: its last answer is its result.
-func (x *fileRun) send(ctx context.Context, c *client, payments []filePayment) error {
+func (x *fileRun) sendPayments(ctx context.Context, c *client, payments []filePayment) error {
 	var waiting []*filePayment
 	for i := range payments {
 		if payments[i].body != nil {
@@ -300,10 +300,10 @@ func (x *fileRun) sendOnce(ctx context.Context, c *client, payments []*filePayme
 		}
 		body = append(body, p.body...)
 	}
-	data, err := c.fetch(ctx, &call{method: http.MethodPost, path: "/v1/screen/batch", body: append(body, ']', '}')})
+	data, err := c.fetchAnswer(ctx, &call{method: http.MethodPost, path: "/v1/screen/batch", body: append(body, ']', '}')})
 	var refused *exitError
 	if errors.As(err, &refused) {
-		return x.refused(ctx, c, payments, refused)
+		return x.recordRefusal(ctx, c, payments, refused)
 	}
 	if err != nil {
 		return err
@@ -318,19 +318,19 @@ func (x *fileRun) sendOnce(ctx context.Context, c *client, payments []*filePayme
 	return nil
 }
 
-func (x *fileRun) refused(ctx context.Context, c *client, payments []*filePayment, refused *exitError) error {
+func (x *fileRun) recordRefusal(ctx context.Context, c *client, payments []*filePayment, refused *exitError) error {
 	switch status := refused.status; {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case refused.code == exitAway, status == http.StatusTooManyRequests:
 		for _, p := range payments { // Comes again: with its key it counts once, whatever became of it.
-			p.result = []byte(`{"status":503,"code":"outcome_unknown","outcome":"unknown","message":` + quote(refused.Error()) + `}`)
+			p.result = []byte(`{"status":503,"code":"outcome_unknown","outcome":"unknown","message":` + quoteText(refused.Error()) + `}`)
 		}
 		return nil
 	case status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge:
 		return refused
 	case len(payments) == 1:
-		payments[0].result = fmt.Appendf(nil, `{"status":%d,"code":"invalid_json","message":%s}`, status, quote(refused.Error()))
+		payments[0].result = fmt.Appendf(nil, `{"status":%d,"code":"invalid_json","message":%s}`, status, quoteText(refused.Error()))
 		return nil
 	}
 	half := len(payments) / 2
@@ -340,7 +340,7 @@ func (x *fileRun) refused(ctx context.Context, c *client, payments []*filePaymen
 	return x.sendOnce(ctx, c, payments[half:])
 }
 
-func quote(text string) string {
+func quoteText(text string) string {
 	data, _ := json.Marshal(text) // A string can always be written.
 	return string(data)
 }
@@ -357,8 +357,8 @@ func readResult(data []byte) (read fileResult) {
 	return read
 }
 
-// write writes a batch's results and counts them.
-func (x *fileRun) write(out *bufio.Writer, b *fileBatch) error {
+// writeBatch writes a batch's results and counts them.
+func (x *fileRun) writeBatch(out *bufio.Writer, b *fileBatch) error {
 	for i := range b.payments {
 		p := &b.payments[i]
 		read := readResult(p.result)
@@ -381,7 +381,7 @@ func (x *fileRun) write(out *bufio.Writer, b *fileBatch) error {
 	return nil
 }
 
-func (x *fileRun) summary(out io.Writer, took time.Duration) {
+func (x *fileRun) printSummary(out io.Writer, took time.Duration) {
 	t := &x.total
 	fmt.Fprintf(out, "%d payments in %s (%.0f a second):", t.lines, took.Round(time.Millisecond), float64(t.lines)/max(took.Seconds(), 0.001))
 	for _, verdict := range []string{"PROCEED", "REVIEW", "BLOCK", "UNKNOWN"} {
@@ -390,8 +390,8 @@ func (x *fileRun) summary(out io.Writer, took time.Duration) {
 	fmt.Fprintf(out, " %d refused, %d without an outcome; %d were known from before\n", t.refused, t.open, t.replayed)
 }
 
-// verdict is the run's exit code.
-func (x *fileRun) verdict(err error) error {
+// exitVerdict is the run's exit code.
+func (x *fileRun) exitVerdict(err error) error {
 	again := "run the same command again: what has been screened is not screened twice (for 24 hours)"
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -58,12 +58,12 @@ type witnessFlags struct {
 	parsed []cosigning.Witness // Of given; set by check.
 }
 
-func (w *witnessFlags) check() (err error) {
+func (w *witnessFlags) checkFlags() (err error) {
 	if len(w.given) > 0 && w.every < cosigning.EveryMin {
-		return usage("--witness-every must be at least %v", cosigning.EveryMin)
+		return usageError("--witness-every must be at least %v", cosigning.EveryMin)
 	}
 	if w.parsed, err = cosigning.ParseWitnesses(w.given); err != nil {
-		return usage("--witness: %w", err)
+		return usageError("--witness: %w", err)
 	}
 	return nil
 }
@@ -93,18 +93,18 @@ secret is needed in both cases: it also seals the cluster's signing keys.
 Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 		Example: `  railguard serve --id n1 --data /var/lib/railguard --http 127.0.0.1:8080 --cluster 127.0.0.1:8280 --bootstrap-expect 1 --public-url https://guard.example.org --ofac-dir ./lists`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settle(cmd); err != nil {
+			if err := settleFlags(cmd); err != nil {
 				return err
 			}
-			return serve(cmd.Context(), f)
+			return runServer(cmd.Context(), f)
 		},
 	}
-	f.define(cmd.Flags())
+	f.defineFlags(cmd.Flags())
 	return cmd
 }
 
-// define declares the flags; `railguard config` shares them.
-func (f *serveFlags) define(flags *pflag.FlagSet) {
+// defineFlags declares the flags; `railguard config` shares them.
+func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.id, "id", "", "this node's name for ever (letters, digits, - _ .)")
 	flags.StringVar(&f.data, "data", "", "folder for this node's data")
 	flags.StringVar(&f.http, "http", "127.0.0.1:8080", "address of the public API")
@@ -140,7 +140,7 @@ func (f *serveFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.dev, "dev", false, "this cluster is for development: the embedded sample list may serve")
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock; only for clusters bootstrapped with --dev")
 	flags.StringVar(&f.testClockFile, "test-clock-file", "", "file that says by how much this node's clock is wrong; only for clusters bootstrapped with --dev")
-	f.guestFlags.define(flags)
+	f.guestFlags.defineFlags(flags)
 	_ = flags.MarkHidden("dev")
 	_ = flags.MarkHidden("test-clock-file")
 }
@@ -171,9 +171,9 @@ func portTaken(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-// serve opens everything, waits for the end and closes in reverse.
-func serve(ctx context.Context, f *serveFlags) error {
-	if err := f.check(); err != nil {
+// runServer opens everything, waits for the end and closes in reverse.
+func runServer(ctx context.Context, f *serveFlags) error {
+	if err := f.checkSettings(); err != nil {
 		return err
 	}
 	s := &server{flags: f, failed: make(chan error, 4), closing: make(chan struct{})}
@@ -198,32 +198,32 @@ func serve(ctx context.Context, f *serveFlags) error {
 	if err := s.serveOn(publicListener, adminListener); err != nil {
 		return err
 	}
-	if err := s.open(); err != nil {
+	if err := s.openNode(); err != nil {
 		return errors.Join(err, s.public.Close(), s.admin.Close())
 	}
 	s.publicDoor.Open(s.front)
 	s.adminDoor.Open(s.api.AdminHandler())
 	s.retro = httpapi.NewRetro(s.api, s.node)
-	for _, duty := range s.duties() {
+	for _, duty := range s.nodeDuties() {
 		duty.Start()
 	}
 	s.log.Info("serving", "id", f.id, "http", publicListener.Addr().String(), "admin", adminListener.Addr().String(), "version", version)
 	select {
 	case <-ctx.Done():
 		s.log.Info("stopping", "grace", s.flags.grace)
-		s.leave()
+		s.leaveService()
 	case err = <-s.failed:
 	}
-	s.close()
+	s.closeAll()
 	return err
 }
 
 // duty is what a node does unasked while it serves.
 type duty interface{ Start() }
 
-// duties are those of this node. In a rehearsal there are none: its state is a copy of a
+// nodeDuties are those of this node. In a rehearsal there are none: its state is a copy of a
 // real one, and the receivers of events that it names are real.
-func (s *server) duties() []duty {
+func (s *server) nodeDuties() []duty {
 	if s.flags.rehearsal {
 		s.log.Warn("a rehearsal: no webhooks are sent, no witnesses asked, no lists fetched")
 		return nil
@@ -231,41 +231,41 @@ func (s *server) duties() []duty {
 	return []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks}
 }
 
-func (f *serveFlags) check() error {
+func (f *serveFlags) checkSettings() error {
 	switch {
 	case f.id == "":
-		return usage("--id is required (this node's name, e.g. n1)")
+		return usageError("--id is required (this node's name, e.g. n1)")
 	case f.data == "":
-		return usage("--data is required (this node's folder)")
+		return usageError("--data is required (this node's folder)")
 	case f.sandbox && !f.dev:
-		return usage("--sandbox is only for development clusters (railguard dev --sandbox)")
+		return usageError("--sandbox is only for development clusters (railguard dev --sandbox)")
 	case !f.sandbox && "did:kya:"+f.issuer == seal.SandboxIssuer:
-		return usage("--issuer: this is the sandbox's")
+		return usageError("--issuer: this is the sandbox's")
 	case f.testClock && !f.dev:
-		return usage("--test-clock is only for development clusters (railguard dev)")
+		return usageError("--test-clock is only for development clusters (railguard dev)")
 	case f.testClockFile != "" && !f.dev:
-		return usage("--test-clock-file is only for development clusters (railguard dev)")
+		return usageError("--test-clock-file is only for development clusters (railguard dev)")
 	case f.cluster == "" && (f.bootstrapExpect > 1 || len(f.join) > 0):
-		return usage("--cluster is required (the address of the port between nodes) with --bootstrap-expect above 1 or --join")
+		return usageError("--cluster is required (the address of the port between nodes) with --bootstrap-expect above 1 or --join")
 	case f.grace < 0 || f.grace > 10*time.Minute:
-		return usage("--grace must be between 0 and 10m")
+		return usageError("--grace must be between 0 and 10m")
 	case f.bootstrapExpect < 0 || f.bootstrapExpect > 9:
-		return usage("--bootstrap-expect must be between 0 and 9")
+		return usageError("--bootstrap-expect must be between 0 and 9")
 	}
-	if err := errors.Join(f.checkNodeCertificates(), f.guestFlags.check()); err != nil {
+	if err := errors.Join(f.checkNodeCertificates(), f.guestFlags.checkSettings()); err != nil {
 		return err
 	}
-	if err := f.witness.check(); err != nil {
+	if err := f.witness.checkFlags(); err != nil {
 		return err
 	}
 	if err := keeper.CheckSource(f.ofacSource); err != nil {
-		return usage("--ofac-source: %w", err)
+		return usageError("--ofac-source: %w", err)
 	}
 	f.admin = strings.TrimPrefix(strings.TrimPrefix(f.admin, "http://"), "https://") // RAILGUARD_ADMIN is an address here and a URL for verbs.
 	if f.admin == "" {
 		address, err := adminBeside(f.http)
 		if err != nil {
-			return usage("--http: %w", err)
+			return usageError("--http: %w", err)
 		}
 		f.admin = address
 	}
@@ -280,14 +280,14 @@ func (f *serveFlags) checkNodeCertificates() error {
 	case c.Cert == "" && c.Key == "" && c.CA == "":
 		return nil
 	case c.Cert == "" || c.Key == "" || c.CA == "":
-		return usage("--cluster-cert, --cluster-key and --cluster-ca go together")
+		return usageError("--cluster-cert, --cluster-key and --cluster-ca go together")
 	case f.insecure:
-		return usage("--cluster-cert and --insecure exclude each other")
+		return usageError("--cluster-cert and --insecure exclude each other")
 	case f.cluster == "":
-		return usage("--cluster-cert is for the port between nodes: give its address with --cluster")
+		return usageError("--cluster-cert is for the port between nodes: give its address with --cluster")
 	}
 	if err := c.Check(f.id, time.Now()); err != nil {
-		return usage("--cluster-cert, --cluster-key, --cluster-ca: %w", err)
+		return usageError("--cluster-cert, --cluster-key, --cluster-ca: %w", err)
 	}
 	return nil
 }
@@ -307,11 +307,11 @@ func adminBeside(public string) (string, error) {
 // serveOn answers on both listeners from now on: that this node lives, until it
 // is open.
 func (s *server) serveOn(public, admin net.Listener) error {
-	publicTLS, adminTLS, err := s.doors()
+	publicTLS, adminTLS, err := s.makeDoors()
 	if err != nil {
 		return err
 	}
-	proxies, _ := proxies(s.flags.trustedProxies) // Whether they can be read is told when the node is opened.
+	proxies, _ := readProxies(s.flags.trustedProxies) // Whether they can be read is told when the node is opened.
 	limits := border.ServerLimits{
 		Logger: s.log.Logger, PerAddress: s.flags.client.connections, UnfinishedPerAddress: s.flags.client.unfinished, TrustedProxies: proxies,
 	}
@@ -319,12 +319,12 @@ func (s *server) serveOn(public, admin net.Listener) error {
 	s.public, s.admin = border.NewServer(s.publicDoor, limits), border.NewServer(s.adminDoor, limits)
 	s.admin.ReadTimeout, s.admin.WriteTimeout = 10*time.Minute, 10*time.Minute // List uploads and profiles.
 	s.public.TLSConfig, s.admin.TLSConfig = publicTLS, adminTLS
-	go func() { s.failed <- ended(s.public, public) }()
-	go func() { s.failed <- ended(s.admin, admin) }()
+	go func() { s.failed <- serveUntilEnded(s.public, public) }()
+	go func() { s.failed <- serveUntilEnded(s.admin, admin) }()
 	return nil
 }
 
-func ended(server *http.Server, listener net.Listener) error {
+func serveUntilEnded(server *http.Server, listener net.Listener) error {
 	var err error
 	if server.TLSConfig != nil {
 		err = server.ServeTLS(listener, "", "")
@@ -342,9 +342,9 @@ func ended(server *http.Server, listener net.Listener) error {
 // call that it sends while they close may have happened for all it knows.
 const refusing = time.Second
 
-// leave serves calls for the grace, not ready meanwhile, then refuses them; a second signal
+// leaveService serves calls for the grace, not ready meanwhile, then refuses them; a second signal
 // ends it, and so does a listener that fails.
-func (s *server) leave() {
+func (s *server) leaveService() {
 	if s.flags.dev {
 		return
 	}
@@ -353,7 +353,7 @@ func (s *server) leave() {
 	s.api.SetLeaving()
 	granted, cancel := context.WithTimeout(ctx, s.flags.grace)
 	s.node.Leave(granted)
-	ends := s.linger(granted)
+	ends := s.lingerUntil(granted)
 	cancel()
 	if ends || ctx.Err() != nil {
 		return
@@ -361,11 +361,11 @@ func (s *server) leave() {
 	s.api.SetDraining(true)
 	refused, cancel := context.WithTimeout(ctx, min(refusing, s.flags.grace))
 	defer cancel()
-	s.linger(refused)
+	s.lingerUntil(refused)
 }
 
-// linger waits until ctx is done, or a listener fails: then it returns true.
-func (s *server) linger(ctx context.Context) bool {
+// lingerUntil waits until ctx is done, or a listener fails: then it returns true.
+func (s *server) lingerUntil(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -374,8 +374,8 @@ func (s *server) linger(ctx context.Context) bool {
 	}
 }
 
-// close drains and closes in reverse order of opening.
-func (s *server) close() {
+// closeAll drains and closes in reverse order of opening.
+func (s *server) closeAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
 	close(s.closing)
@@ -398,15 +398,17 @@ func (s *server) close() {
 	}
 }
 
-func proxies(texts []string) ([]netip.Prefix, error) { return networks("--trusted-proxies", texts) }
+func readProxies(texts []string) ([]netip.Prefix, error) {
+	return readNetworks("--trusted-proxies", texts)
+}
 
-// networks reads the CIDRs of a flag.
-func networks(flag string, texts []string) ([]netip.Prefix, error) {
+// readNetworks reads the CIDRs of a flag.
+func readNetworks(flag string, texts []string) ([]netip.Prefix, error) {
 	prefixes := make([]netip.Prefix, 0, len(texts))
 	for _, text := range texts {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, usage("%s: %w", flag, err)
+			return nil, usageError("%s: %w", flag, err)
 		}
 		prefixes = append(prefixes, prefix)
 	}

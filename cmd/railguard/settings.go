@@ -37,8 +37,8 @@ func settleVerb(cmd *cobra.Command) error {
 	})
 }
 
-// settle fills flags that were not given from the environment and the file.
-func settle(cmd *cobra.Command) error { return settleFrom(cmd, serverEnvironment) }
+// settleFlags fills flags that were not given from the environment and the file.
+func settleFlags(cmd *cobra.Command) error { return settleFrom(cmd, serverEnvironment) }
 
 func serverEnvironment(flag string) string { return os.Getenv(envName(flag)) }
 
@@ -73,13 +73,13 @@ func settleOrigins(cmd *cobra.Command, environment func(flag string) string) (ma
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil {
-			failed = usage("%s: %w", from, err)
+			failed = usageError("%s: %w", from, err)
 		}
 		origins[f.Name] = origin
 	})
 	for _, name := range slices.Sorted(maps.Keys(file)) {
 		if !known[name] && failed == nil {
-			failed = usage("config file: unknown setting %q%s", name, likeFlags(cmd, name))
+			failed = usageError("config file: unknown setting %q%s", name, likeFlags(cmd, name))
 		}
 	}
 	return origins, failed
@@ -100,11 +100,11 @@ func configFile(cmd *cobra.Command) (map[string]string, error) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usage("config file: %w", err)
+		return nil, usageError("config file: %w", err)
 	}
 	var raw map[string]any
 	if err := yaml.Unmarshal(data, &raw); err != nil {
-		return nil, usage("config file %s: %w", path, err)
+		return nil, usageError("config file %s: %w", path, err)
 	}
 	values := make(map[string]string, len(raw))
 	for name, value := range raw {
@@ -116,7 +116,7 @@ func configFile(cmd *cobra.Command) (map[string]string, error) {
 			}
 			values[name] = strings.Join(parts, ",")
 		case map[string]any, nil:
-			return nil, usage("config file %s: %s must be a plain value or a list", path, name)
+			return nil, usageError("config file %s: %s must be a plain value or a list", path, name)
 		default:
 			values[name] = fmt.Sprint(v)
 		}
@@ -135,11 +135,11 @@ func secretOf(name string) (string, error) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", usage("%s_FILE: %w", name, err)
+		return "", usageError("%s_FILE: %w", name, err)
 	}
 	text := strings.TrimSpace(string(data))
 	if text == "" { // Never as if nothing were set: a cluster of one would make a secret of its own.
-		return "", usage("%s_FILE: %s is empty", name, path)
+		return "", usageError("%s_FILE: %s is empty", name, path)
 	}
 	return text, nil
 }

@@ -13,9 +13,9 @@ import (
 // before it begins: it may search long between two records of an agent.
 const streamPatience = 10 * time.Minute
 
-// streams has answers read for as long as they come: the time of the whole is not bounded,
+// readAsStream has answers read for as long as they come: the time of the whole is not bounded,
 // every silence is. Ctrl-C ends it.
-func (c *client) streams() {
+func (c *client) readAsStream() {
 	next := c.http.Transport
 	if next == nil {
 		next = http.DefaultTransport

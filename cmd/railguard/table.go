@@ -10,10 +10,10 @@ import (
 	"text/tabwriter"
 )
 
-// show prints an answer: indented JSON, or a table a person can read. columns
+// showAnswer prints an answer: indented JSON, or a table a person can read. columns
 // choose and order what a list shows; without them an object is shown member by
 // member in the order of the answer.
-func show(out io.Writer, data []byte, output string, columns []string) error {
+func showAnswer(out io.Writer, data []byte, output string, columns []string) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func showObject(out io.Writer, data []byte) error {
 			return
 		}
 		if m.value[0] == '{' {
-			nested(table, "  ", m, &lists)
+			printNested(table, "  ", m, &lists)
 			return
 		}
 		fmt.Fprintf(table, "%s\t%s\n", m.name, plainText(m.value))
@@ -99,9 +99,9 @@ func showObject(out io.Writer, data []byte) error {
 	return nil
 }
 
-// nested prints an object that stands in another, its members indented below its name.
+// printNested prints an object that stands in another, its members indented below its name.
 // Lists of objects in it are gathered, to be shown under their path.
-func nested(table io.Writer, indent string, m member, lists *[]member) {
+func printNested(table io.Writer, indent string, m member, lists *[]member) {
 	fmt.Fprintf(table, "%s\t\n", indent[2:]+lastOf(m.name))
 	_ = eachMember(m.value, func(inner member) {
 		var rows []map[string]json.RawMessage
@@ -111,7 +111,7 @@ func nested(table io.Writer, indent string, m member, lists *[]member) {
 			*lists = append(*lists, member{path, inner.value})
 			fmt.Fprintf(table, "%s%s\t%d, below\n", indent, inner.name, len(rows))
 		case inner.value[0] == '{' && len(indent) < nestedMax:
-			nested(table, indent+"  ", member{path, inner.value}, lists)
+			printNested(table, indent+"  ", member{path, inner.value}, lists)
 		default:
 			fmt.Fprintf(table, "%s%s\t%s\n", indent, inner.name, plainText(inner.value))
 		}
@@ -192,7 +192,7 @@ func plainText(value json.RawMessage) string {
 		}
 		text = compact.String()
 	}
-	return plain(text)
+	return printableText(text)
 }
 
 // rowsText shows objects in a cell, one after the other.
@@ -209,12 +209,12 @@ func rowsText(value json.RawMessage) string {
 // pairsText shows an object in a cell: names and values.
 func pairsText(value json.RawMessage) string {
 	var pairs []string
-	_ = eachMember(value, func(m member) { pairs = append(pairs, plain(m.name)+" "+plainText(m.value)) })
+	_ = eachMember(value, func(m member) { pairs = append(pairs, printableText(m.name)+" "+plainText(m.value)) })
 	return strings.Join(pairs, ", ")
 }
 
-// plain is a text without characters that could fool a terminal.
-func plain(text string) string {
+// printableText is a text without characters that could fool a terminal.
+func printableText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
 			return '\ufffd'

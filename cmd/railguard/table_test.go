@@ -23,7 +23,7 @@ func TestShow(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out strings.Builder
-			require.NoError(t, show(&out, []byte(test.answer), "table", nil))
+			require.NoError(t, showAnswer(&out, []byte(test.answer), "table", nil))
 			require.Equal(t, test.want, out.String())
 		})
 	}
@@ -33,8 +33,8 @@ func TestShow(t *testing.T) {
 func TestVerbs(t *testing.T) {
 	for _, v := range slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs, webhookVerbs) {
 		t.Run(v.path, func(t *testing.T) {
-			v.follow()
-			require.NotNil(t, v.command())
+			v.followDescription()
+			require.NotNil(t, v.makeCommand())
 		})
 	}
 }

@@ -37,7 +37,7 @@ func openTokenFile(path string) (t *tokenFile, err error) {
 			err = errors.Join(err, t.Close())
 		}
 	}()
-	last, err := t.mend()
+	last, err := t.mendEnd()
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +49,8 @@ func openTokenFile(path string) (t *tokenFile, err error) {
 	return t, nil
 }
 
-// mend cuts off what is behind the last whole line, and says whose that is.
-func (t *tokenFile) mend() (last string, err error) {
+// mendEnd cuts off what is behind the last whole line, and says whose that is.
+func (t *tokenFile) mendEnd() (last string, err error) {
 	size, err := t.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {
 		return "", err
@@ -78,19 +78,19 @@ func (t *tokenFile) mend() (last string, err error) {
 	return cmp.Or(one.AgentID, one.UserID), nil
 }
 
-// owes says whether somebody may have been issued a token in the run before that no line has.
-func (t *tokenFile) owes(id string) bool { return slices.Contains(t.owed, id) }
+// owesToken says whether somebody may have been issued a token in the run before that no line has.
+func (t *tokenFile) owesToken(id string) bool { return slices.Contains(t.owed, id) }
 
-// doubts notes that it is not known whether somebody was issued a token.
-func (t *tokenFile) doubts(id string) { t.doubt = append(t.doubt, id) }
+// noteDoubt notes that it is not known whether somebody was issued a token.
+func (t *tokenFile) noteDoubt(id string) { t.doubt = append(t.doubt, id) }
 
-// begin notes whom is issued next.
-func (t *tokenFile) begin(id string) error {
+// beginToken notes whom is issued next.
+func (t *tokenFile) beginToken(id string) error {
 	text := strings.Join(slices.Concat(t.owed, t.doubt, []string{id}), "\n") + "\n"
 	return os.WriteFile(t.now, []byte(text), 0o600)
 }
 
-func (t *tokenFile) write(of *party, id, name, operator, token string) error {
+func (t *tokenFile) writeToken(of *party, id, name, operator, token string) error {
 	members := map[string]string{of.id: id, "token": token}
 	if of.id == "agentId" {
 		members["agentName"], members["operatorLegalName"] = name, operator
@@ -106,8 +106,8 @@ func (t *tokenFile) write(of *party, id, name, operator, token string) error {
 	return nil
 }
 
-// close ends the file; of a run that came to its end nobody is owed anything.
-func (t *tokenFile) close(done bool) error {
+// closeFile ends the file; of a run that came to its end nobody is owed anything.
+func (t *tokenFile) closeFile(done bool) error {
 	err := errors.Join(t.Sync(), t.Close())
 	if done && err == nil {
 		if err = os.Remove(t.now); errors.Is(err, fs.ErrNotExist) {

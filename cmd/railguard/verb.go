@@ -47,15 +47,15 @@ type verb struct {
 	beside []string                                                             // Of what a person is shown: "name url" gives a further answer that name, "url" gives what the answer lacks.
 }
 
-// method and url are those of the verb's call.
-func (v *verb) method() string { return strings.Fields(v.call)[0] }
-func (v *verb) url() string    { return strings.Fields(v.call)[1] }
+// httpMethod and url are those of the verb's call.
+func (v *verb) httpMethod() string { return strings.Fields(v.call)[0] }
+func (v *verb) urlPath() string    { return strings.Fields(v.call)[1] }
 
-// admin reports whether the call goes to the admin listener.
-func (v *verb) admin() bool { return strings.HasPrefix(v.url(), "/admin/") }
+// isAdmin reports whether the call goes to the admin listener.
+func (v *verb) isAdmin() bool { return strings.HasPrefix(v.urlPath(), "/admin/") }
 
-// arguments are the names of the verb's positional arguments: those of its path.
-func (v *verb) arguments() (names []string) {
+// argumentNames are the names of the verb's positional arguments: those of its path.
+func (v *verb) argumentNames() (names []string) {
 	for _, match := range pathArgument.FindAllStringSubmatch(v.call, -1) {
 		names = append(names, match[1])
 	}
@@ -64,20 +64,20 @@ func (v *verb) arguments() (names []string) {
 
 var pathArgument = regexp.MustCompile(`\{([^}]*)\}`)
 
-// command makes the cobra command of a verb.
-func (v *verb) command() *cobra.Command {
+// makeCommand makes the cobra command of a verb.
+func (v *verb) makeCommand() *cobra.Command {
 	c := &client{}
-	names := v.arguments()
+	names := v.argumentNames()
 	cmd := &cobra.Command{
 		Use: v.usageLine(), Short: v.short, Long: v.long, Example: v.exampleOf(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != len(names) && (v.loose == "" || len(args) != len(names)+1) {
-				return usage("expected %d argument(s): %s", len(names), strings.ToUpper(strings.Join(names, " ")))
+				return usageError("expected %d argument(s): %s", len(names), strings.ToUpper(strings.Join(names, " ")))
 			}
 			return nil
 		},
 	}
-	c.flags(cmd, v.admin())
+	c.defineFlags(cmd, v.isAdmin())
 	values := v.flagValues(cmd)
 	idempotency := ""
 	if v.keyed {
@@ -92,39 +92,39 @@ func (v *verb) command() *cobra.Command {
 		cmd.Flags().StringVar(&confirm, "confirm", "", v.confirmHelp())
 	}
 	all := false
-	if v.pages() {
+	if v.isPaged() {
 		cmd.Flags().BoolVar(&all, "all", false, "to the end (default: 50 rows, or --limit)")
 	}
 	file := &fileRun{client: c}
 	if v.file {
-		file.flags(cmd)
+		file.defineFlags(cmd)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := c.settle(cmd, v.admin()); err != nil {
+		if err := c.findServer(cmd, v.isAdmin()); err != nil {
 			return err
 		}
-		if err := v.fill(args, values, tokenFile); err != nil {
+		if err := v.fillValues(args, values, tokenFile); err != nil {
 			return err
 		}
 		if file.path != "" {
 			file.token = *values["token"]
-			return file.screen(cmd)
+			return file.screenFile(cmd)
 		}
-		request, err := v.request(args, values)
+		request, err := v.buildCall(args, values)
 		if err != nil {
 			return err
 		}
 		if idempotency != "" {
 			request.headers = map[string]string{"Idempotency-Key": idempotency}
 		}
-		if err := v.confirmed(cmd, c, values, confirm); err != nil {
+		if err := v.askConfirmation(cmd, c, values, confirm); err != nil {
 			return err
 		}
-		data, err := v.answer(cmd.Context(), c, request, values, all)
+		data, err := v.fetchAnswer(cmd.Context(), c, request, values, all)
 		if err != nil {
 			return err
 		}
-		return v.tell(cmd.OutOrStdout(), v.besides(cmd.Context(), c, args, data), v.output(values, c.output))
+		return v.tellOutcome(cmd.OutOrStdout(), v.addContext(cmd.Context(), c, args, data), v.outputForm(values, c.output))
 	}
 	return cmd
 }
@@ -133,7 +133,7 @@ func (v *verb) command() *cobra.Command {
 func (v *verb) usageLine() string {
 	words := strings.Fields(v.path)
 	line := words[len(words)-1]
-	for _, name := range v.arguments() {
+	for _, name := range v.argumentNames() {
 		line += " " + strings.ToUpper(name)
 	}
 	if v.loose != "" {
@@ -145,16 +145,16 @@ func (v *verb) usageLine() string {
 // asItCame is an output beside table and json: the bytes of the answer.
 const asItCame = "as it came"
 
-// output is how an answer is shown: as was chosen, or as it came where it is no JSON.
-func (v *verb) output(values map[string]*string, chosen string) string {
+// outputForm is how an answer is shown: as was chosen, or as it came where it is no JSON.
+func (v *verb) outputForm(values map[string]*string, chosen string) string {
 	if form := values[v.form]; form != nil && *form != "" && *form != "json" {
 		return asItCame
 	}
 	return chosen
 }
 
-// besides adds what a person wants to see beside an answer, as far as the key may read it.
-func (v *verb) besides(ctx context.Context, c *client, args []string, data []byte) []byte {
+// addContext adds what a person wants to see beside an answer, as far as the key may read it.
+func (v *verb) addContext(ctx context.Context, c *client, args []string, data []byte) []byte {
 	if c.output == "json" {
 		return data
 	}
@@ -164,7 +164,7 @@ func (v *verb) besides(ctx context.Context, c *client, args []string, data []byt
 		if !named {
 			path = source
 		}
-		further, err := c.fetch(ctx, &call{method: http.MethodGet, path: v.at(path, args)})
+		further, err := c.fetchAnswer(ctx, &call{method: http.MethodGet, path: v.fillPath(path, args)})
 		var members map[string]json.RawMessage
 		if err != nil || json.Unmarshal(further, &members) != nil || whole == nil && json.Unmarshal(data, &whole) != nil {
 			continue
@@ -184,24 +184,24 @@ func (v *verb) besides(ctx context.Context, c *client, args []string, data []byt
 	return data
 }
 
-// at is a path with the arguments of a verb in it.
-func (v *verb) at(path string, args []string) string {
-	for i, name := range v.arguments() {
+// fillPath is a path with the arguments of a verb in it.
+func (v *verb) fillPath(path string, args []string) string {
+	for i, name := range v.argumentNames() {
 		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(args[i]))
 	}
 	return path
 }
 
-// tell shows an answer; its error says what of it was not done.
-func (v *verb) tell(out io.Writer, data []byte, output string) error {
-	if err := v.show(out, data, output); err != nil || !v.each {
+// tellOutcome shows an answer; its error says what of it was not done.
+func (v *verb) tellOutcome(out io.Writer, data []byte, output string) error {
+	if err := v.showAnswer(out, data, output); err != nil || !v.each {
 		return err
 	}
-	return undone(data)
+	return countUndone(data)
 }
 
-// undone says how many of a call's parts were not done; nil: all were.
-func undone(data []byte) error {
+// countUndone says how many of a call's parts were not done; nil: all were.
+func countUndone(data []byte) error {
 	var answer struct{ Results []struct{ Status int } }
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return err
@@ -218,7 +218,7 @@ func undone(data []byte) error {
 	return fmt.Errorf("%d of %d were not done: see their status", failed, len(answer.Results))
 }
 
-func (v *verb) show(out io.Writer, data []byte, output string) error {
+func (v *verb) showAnswer(out io.Writer, data []byte, output string) error {
 	if output == asItCame {
 		_, err := out.Write(data)
 		return err
@@ -226,11 +226,11 @@ func (v *verb) show(out io.Writer, data []byte, output string) error {
 	if v.person != nil && output != "json" {
 		return v.person(out, data)
 	}
-	return show(out, data, output, strings.Fields(v.columns))
+	return showAnswer(out, data, output, strings.Fields(v.columns))
 }
 
-// fill gives values what stands in a file or as an argument.
-func (v *verb) fill(args []string, values map[string]*string, tokenFile string) error {
+// fillValues gives values what stands in a file or as an argument.
+func (v *verb) fillValues(args []string, values map[string]*string, tokenFile string) error {
 	if v.token && *values["token"] == "" && tokenFile != "" {
 		token, err := readTokenFile(tokenFile)
 		if err != nil {
@@ -238,9 +238,9 @@ func (v *verb) fill(args []string, values map[string]*string, tokenFile string) 
 		}
 		*values["token"] = token
 	}
-	if names := v.arguments(); len(args) > len(names) {
+	if names := v.argumentNames(); len(args) > len(names) {
 		if *values[v.loose] != "" {
-			return usage("give the %s once: as an argument or with --%s", v.loose, v.loose)
+			return usageError("give the %s once: as an argument or with --%s", v.loose, v.loose)
 		}
 		*values[v.loose] = args[len(names)]
 	}
@@ -252,11 +252,11 @@ func (v *verb) flagValues(cmd *cobra.Command) map[string]*string {
 	values := map[string]*string{}
 	for _, list := range [][]field{v.fields, v.query} {
 		for i := range list {
-			if value, set := v.preset[list[i].member()]; set {
+			if value, set := v.preset[list[i].memberName()]; set {
 				values[list[i].flag] = &value
 				continue
 			}
-			values[list[i].flag] = cmd.Flags().String(list[i].flag, "", list[i].describe())
+			values[list[i].flag] = cmd.Flags().String(list[i].flag, "", list[i].describeFlag())
 			if kind := list[i].kind; kind == description.TruthField || kind == oppositeField {
 				cmd.Flags().Lookup(list[i].flag).NoOptDefVal = "true"
 			}
@@ -265,9 +265,9 @@ func (v *verb) flagValues(cmd *cobra.Command) map[string]*string {
 	return values
 }
 
-// confirmed shows the plan, and asks for a word before what cannot be taken back: by --confirm, else on
+// askConfirmation shows the plan, and asks for a word before what cannot be taken back: by --confirm, else on
 // standard input.
-func (v *verb) confirmed(cmd *cobra.Command, c *client, values map[string]*string, given string) error {
+func (v *verb) askConfirmation(cmd *cobra.Command, c *client, values map[string]*string, given string) error {
 	if v.plan != nil {
 		if err := v.plan(cmd, c, values); err != nil {
 			return err
@@ -286,7 +286,7 @@ func (v *verb) confirmed(cmd *cobra.Command, c *client, values map[string]*strin
 		given = strings.TrimSpace(line)
 	}
 	if given != word {
-		return usage("not confirmed: type %s, or give --confirm %s", word, word)
+		return usageError("not confirmed: type %s, or give --confirm %s", word, word)
 	}
 	return nil
 }
@@ -298,7 +298,7 @@ func (v *verb) confirmHelp() string {
 	return "the word that is asked for otherwise, with --" + v.confirm
 }
 
-func (f *field) describe() string {
+func (f *field) describeFlag() string {
 	text := f.help
 	if f.required {
 		text += " (required)"
@@ -312,24 +312,24 @@ func readTokenFile(path string) (string, error) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", usage("--token-file: %w", err)
+		return "", usageError("--token-file: %w", err)
 	}
 	return strings.TrimSpace(string(data)), nil
 }
 
-// request fills url, query and body.
-func (v *verb) request(args []string, values map[string]*string) (*call, error) {
-	path, query := v.at(v.url(), args), url.Values{}
+// buildCall fills url, query and body.
+func (v *verb) buildCall(args []string, values map[string]*string) (*call, error) {
+	path, query := v.fillPath(v.urlPath(), args), url.Values{}
 	for i := range v.query {
 		f := &v.query[i]
 		if value := *values[f.flag]; value != "" {
-			query.Set(f.member(), value)
+			query.Set(f.memberName(), value)
 		}
 	}
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	request := &call{method: v.method(), path: path, admin: v.admin()}
+	request := &call{method: v.httpMethod(), path: path, admin: v.isAdmin()}
 	if len(v.fields) == 0 {
 		return request, nil
 	}
@@ -338,16 +338,16 @@ func (v *verb) request(args []string, values map[string]*string) (*call, error) 
 	return request, err
 }
 
-// tree hangs verbs under their commands.
-func tree(verbs []verb, describe map[string]string) []*cobra.Command {
+// commandTree hangs verbs under their commands.
+func commandTree(verbs []verb, describe map[string]string) []*cobra.Command {
 	var parents []*cobra.Command
 	byName := map[string]*cobra.Command{}
 	for i := range verbs {
 		v := verbs[i] // The table stays as it is written.
-		v.follow()
+		v.followDescription()
 		name, _, grouped := strings.Cut(v.path, " ")
 		if !grouped {
-			cmd := v.command()
+			cmd := v.makeCommand()
 			cmd.GroupID = v.group
 			parents, byName[name] = append(parents, cmd), cmd
 			continue
@@ -358,7 +358,7 @@ func tree(verbs []verb, describe map[string]string) []*cobra.Command {
 			byName[name] = parent
 			parents = append(parents, parent)
 		}
-		parent.AddCommand(v.command())
+		parent.AddCommand(v.makeCommand())
 	}
 	return parents
 }
@@ -371,7 +371,7 @@ func helpOnly(cmd *cobra.Command, args []string) error {
 		if close := cmd.SuggestionsFor(args[0]); len(close) > 0 {
 			meant = "; did you mean " + strings.Join(close, " or ") + "?"
 		}
-		return usage("unknown command %q%s\nsee `%s --help`", args[0], meant, cmd.CommandPath())
+		return usageError("unknown command %q%s\nsee `%s --help`", args[0], meant, cmd.CommandPath())
 	}
 	return cmd.Help()
 }

@@ -40,7 +40,7 @@ var shortFlags = map[string]string{
 	"spendPolicy.allowedRails": "rails", "spendPolicy.counterpartyScreening": "screening", "spendPolicy.noMixerProtocols": "no-mixers",
 }
 
-func (f *field) member() string {
+func (f *field) memberName() string {
 	if f.name != "" {
 		return f.name
 	}
@@ -51,20 +51,20 @@ func (f *field) member() string {
 	return strings.Join(parts, "")
 }
 
-// follow completes the verb from the description of the API: a flag for each member of
+// followDescription completes the verb from the description of the API: a flag for each member of
 // the body and each parameter of the query.
-func (v *verb) follow() {
-	operation := description.FindOperation(v.method(), v.url())
+func (v *verb) followDescription() {
+	operation := description.FindOperation(v.httpMethod(), v.urlPath())
 	if operation == nil {
 		return // Of the admin listener.
 	}
 	v.keyed = v.keyed || slices.Contains(strings.Fields(operation.Parameters), "idempotencyKey")
-	v.fields = v.complete(v.fields, operation.BodyFields("spendPolicy", "hold"))
-	v.query = v.complete(v.query, operation.QueryFields())
+	v.fields = v.completeFields(v.fields, operation.BodyFields("spendPolicy", "hold"))
+	v.query = v.completeFields(v.query, operation.QueryFields())
 }
 
-// complete returns a flag for each described member, in the order of the description.
-func (v *verb) complete(rows []field, described []description.Field) []field {
+// completeFields returns a flag for each described member, in the order of the description.
+func (v *verb) completeFields(rows []field, described []description.Field) []field {
 	var complete []field
 	for i := range described {
 		member := &described[i]
@@ -72,7 +72,7 @@ func (v *verb) complete(rows []field, described []description.Field) []field {
 			continue
 		}
 		f := field{name: member.Name}
-		if at := slices.IndexFunc(rows, func(row field) bool { return row.member() == member.Name }); at >= 0 {
+		if at := slices.IndexFunc(rows, func(row field) bool { return row.memberName() == member.Name }); at >= 0 {
 			f = rows[at]
 			f.name = member.Name
 		}
@@ -139,15 +139,15 @@ func bodyOf(fields []field, values map[string]*string) ([]byte, error) {
 		value := *values[f.flag]
 		if value == "" {
 			if f.required {
-				return nil, usage("--%s is required", f.flag)
+				return nil, usageError("--%s is required", f.flag)
 			}
 			continue
 		}
-		text, err := f.encode(value)
+		text, err := f.encodeValue(value)
 		if err != nil {
 			return nil, err
 		}
-		outer, inner, dotted := strings.Cut(f.member(), ".")
+		outer, inner, dotted := strings.Cut(f.memberName(), ".")
 		if !dotted {
 			parts = append(parts, part{outer, text})
 			continue
@@ -172,32 +172,32 @@ func bodyOf(fields []field, values map[string]*string) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-func (f *field) encode(value string) (string, error) {
+func (f *field) encodeValue(value string) (string, error) {
 	wanted := map[description.FieldKind]string{description.NumberField: "number", description.JSONField: "JSON value", description.ListField: "JSON list"}[f.kind]
 	switch f.kind {
 	case description.NumberField, description.JSONField:
 		if !json.Valid([]byte(value)) {
-			return "", usage("--%s: %q is not a %s", f.flag, value, wanted)
+			return "", usageError("--%s: %q is not a %s", f.flag, value, wanted)
 		}
 		return value, nil
 	case documentField:
 		data, err := os.ReadFile(value)
 		if err != nil {
-			return "", usage("--%s: %w", f.flag, err)
+			return "", usageError("--%s: %w", f.flag, err)
 		}
 		if !json.Valid(data) {
-			return "", usage("--%s: %s is not JSON", f.flag, value)
+			return "", usageError("--%s: %s is not JSON", f.flag, value)
 		}
 		return string(bytes.TrimSpace(data)), nil
 	case description.TruthField, oppositeField:
 		if value != "true" && value != "false" {
-			return "", usage("--%s must be true or false", f.flag)
+			return "", usageError("--%s must be true or false", f.flag)
 		}
 		return strconv.FormatBool((value == "true") == (f.kind == description.TruthField)), nil
 	case description.ListField:
 		if value == "null" || value[0] == '[' { // As JSON: null takes away what is set.
 			if !json.Valid([]byte(value)) {
-				return "", usage("--%s: %q is not a %s", f.flag, value, wanted)
+				return "", usageError("--%s: %q is not a %s", f.flag, value, wanted)
 			}
 			return value, nil
 		}

@@ -35,7 +35,7 @@ type backupKeys struct {
 	identity   string
 }
 
-func (k *backupKeys) flags(cmd *cobra.Command, write bool) {
+func (k *backupKeys) defineFlags(cmd *cobra.Command, write bool) {
 	if write {
 		cmd.Flags().StringSliceVar(&k.recipients, "recipient", nil, "public key of age to encrypt to (age1…; repeatable); else the passphrase in RAILGUARD_BACKUP_PASSPHRASE or a file named by RAILGUARD_BACKUP_PASSPHRASE_FILE")
 		return
@@ -43,7 +43,7 @@ func (k *backupKeys) flags(cmd *cobra.Command, write bool) {
 	cmd.Flags().StringVar(&k.identity, "identity", "", "file with the private key of age; else the passphrase in RAILGUARD_BACKUP_PASSPHRASE or a file named by RAILGUARD_BACKUP_PASSPHRASE_FILE")
 }
 
-func (k *backupKeys) keys() (*backup.Keys, error) {
+func (k *backupKeys) readKeys() (*backup.Keys, error) {
 	keys := &backup.Keys{Recipients: k.recipients}
 	if len(k.recipients) > 0 {
 		return keys, keys.Check()
@@ -51,14 +51,14 @@ func (k *backupKeys) keys() (*backup.Keys, error) {
 	if k.identity != "" {
 		data, err := os.ReadFile(k.identity)
 		if err != nil {
-			return nil, usage("--identity: %w", err)
+			return nil, usageError("--identity: %w", err)
 		}
 		keys.Identities = data
 		return keys, nil
 	}
 	passphrase, err := secretOf("RAILGUARD_BACKUP_PASSPHRASE")
 	if err == nil && passphrase == "" {
-		err = usage("say what the backup is encrypted with: --recipient or --identity, or the passphrase in RAILGUARD_BACKUP_PASSPHRASE_FILE")
+		err = usageError("say what the backup is encrypted with: --recipient or --identity, or the passphrase in RAILGUARD_BACKUP_PASSPHRASE_FILE")
 	}
 	keys.Passphrase = passphrase
 	return keys, err
@@ -78,10 +78,10 @@ type backupRun struct {
 }
 
 func newBackupCreate() *cobra.Command {
-	return (&backupRun{now: time.Now, after: time.After}).command()
+	return (&backupRun{now: time.Now, after: time.After}).makeCommand()
 }
 
-func (b *backupRun) command() *cobra.Command {
+func (b *backupRun) makeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create", Short: "Take a backup of a running cluster, or of a stopped node, into one encrypted file", Args: cobra.NoArgs,
 		Long: `Take a backup: state, history and lists, through a key of the institution with the
@@ -101,21 +101,21 @@ failed round is told and tried again at the next.`,
   railguard backup create --file tuesday.rgbackup --after-leaf 81920
   railguard backup create --file last.rgbackup --folder /var/lib/railguard`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := b.check(cmd); err != nil {
+			if err := b.checkFlags(cmd); err != nil {
 				return err
 			}
-			keys, err := b.keys()
+			keys, err := b.readKeys()
 			if err == nil {
 				err = keys.Check()
 			}
 			if err != nil {
-				return usage("%w", err)
+				return usageError("%w", err)
 			}
-			return b.rounds(cmd, keys)
+			return b.runRounds(cmd, keys)
 		},
 	}
-	b.client.flags(cmd, false)
-	b.backupKeys.flags(cmd, true)
+	b.client.defineFlags(cmd, false)
+	b.backupKeys.defineFlags(cmd, true)
 	flags := cmd.Flags()
 	flags.StringVar(&b.file, "file", "", "the file to write; it must not exist")
 	flags.StringVar(&b.directory, "directory", "", "where to write a file named by its time, railguard-20260322T020000Z.rgbackup")
@@ -126,30 +126,30 @@ failed round is told and tried again at the next.`,
 	return cmd
 }
 
-func (b *backupRun) check(cmd *cobra.Command) error {
+func (b *backupRun) checkFlags(cmd *cobra.Command) error {
 	switch {
 	case (b.file == "") == (b.directory == "") || b.every != 0 && b.directory == "":
-		return usage("give --file, or --directory (with --every: --directory)")
+		return usageError("give --file, or --directory (with --every: --directory)")
 	case b.every != 0 && b.every < time.Minute:
-		return usage("--every must be at least 1m")
+		return usageError("--every must be at least 1m")
 	case b.every != 0 && b.folder != "":
-		return usage("--every and --folder exclude each other: a stopped node does not change")
+		return usageError("--every and --folder exclude each other: a stopped node does not change")
 	case b.folder != "":
 		if b.output != "table" && b.output != "json" {
-			return usage("--output must be table or json")
+			return usageError("--output must be table or json")
 		}
 		return nil
 	}
-	if err := b.settle(cmd, false); err != nil {
+	if err := b.findServer(cmd, false); err != nil {
 		return err
 	}
-	b.streams()
+	b.readAsStream()
 	return nil
 }
 
-func (b *backupRun) rounds(cmd *cobra.Command, keys *backup.Keys) error {
+func (b *backupRun) runRounds(cmd *cobra.Command, keys *backup.Keys) error {
 	for {
-		err := b.round(cmd, keys)
+		err := b.runRound(cmd, keys)
 		if b.every == 0 {
 			return err
 		}
@@ -164,12 +164,12 @@ func (b *backupRun) rounds(cmd *cobra.Command, keys *backup.Keys) error {
 	}
 }
 
-func (b *backupRun) round(cmd *cobra.Command, keys *backup.Keys) error {
+func (b *backupRun) runRound(cmd *cobra.Command, keys *backup.Keys) error {
 	path := b.file
 	if path == "" {
 		path = filepath.Join(b.directory, "railguard-"+b.now().UTC().Format(backupNameTime)+backupSuffix)
 	}
-	report, err := b.take(cmd, path, keys)
+	report, err := b.takeBackup(cmd, path, keys)
 	if err != nil {
 		return err
 	}
@@ -185,12 +185,12 @@ func (b *backupRun) round(cmd *cobra.Command, keys *backup.Keys) error {
 	return nil
 }
 
-// take writes one file.
-func (b *backupRun) take(cmd *cobra.Command, path string, keys *backup.Keys) (*backup.Report, error) {
+// takeBackup writes one file.
+func (b *backupRun) takeBackup(cmd *cobra.Command, path string, keys *backup.Keys) (*backup.Report, error) {
 	if b.folder != "" {
 		return b.takeStopped(cmd, path, keys)
 	}
-	response, err := b.open(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/backup?from=" + strconv.FormatUint(b.from, 10)})
+	response, err := b.openAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/backup?from=" + strconv.FormatUint(b.from, 10)})
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (b *backupRun) takeStopped(cmd *cobra.Command, path string, keys *backup.Ke
 
 // compareKeySet holds the backup's key set against the published one.
 func (b *backupRun) compareKeySet(cmd *cobra.Command, report *backup.Report) error {
-	jwks, err := b.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/.well-known/jwks.json"})
+	jwks, err := b.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/.well-known/jwks.json"})
 	if err != nil {
 		return err
 	}
@@ -236,12 +236,12 @@ func (b *backupRun) compareKeySet(cmd *cobra.Command, report *backup.Report) err
 func newBackupVerify() *cobra.Command {
 	k, output := &backupKeys{}, "table"
 	cmd := &cobra.Command{
-		Use: "verify FILE", Short: "Prove a backup file: restore it in memory, compare everything", Args: exactly(1, "one file"),
+		Use: "verify FILE", Short: "Prove a backup file: restore it in memory, compare everything", Args: exactArgs(1, "one file"),
 		Long: `Read a backup file whole. Its state is restored into a scratch machine, its history
 hashed; digest, tree head, key set and the checksum of every part must be right. What
 is not is named by its part. It asks no server. Exit codes: 0 whole, 1 not.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, err := k.keys()
+			keys, err := k.readKeys()
 			if err != nil {
 				return err
 			}
@@ -252,7 +252,7 @@ is not is named by its part. It asks no server. Exit codes: 0 whole, 1 not.`,
 			return showBackup(cmd.OutOrStdout(), output, args[0], report)
 		},
 	}
-	k.flags(cmd, false)
+	k.defineFlags(cmd, false)
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
 	return cmd
 }
@@ -260,9 +260,9 @@ is not is named by its part. It asks no server. Exit codes: 0 whole, 1 not.`,
 func newBackupInspect() *cobra.Command {
 	k := &backupKeys{}
 	cmd := &cobra.Command{
-		Use: "inspect FILE", Short: "Print what a backup file says of itself, unproven", Args: exactly(1, "one file"),
+		Use: "inspect FILE", Short: "Print what a backup file says of itself, unproven", Args: exactArgs(1, "one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, err := k.keys()
+			keys, err := k.readKeys()
 			if err != nil {
 				return err
 			}
@@ -273,7 +273,7 @@ func newBackupInspect() *cobra.Command {
 			return printJSON(cmd.OutOrStdout(), manifest)
 		},
 	}
-	k.flags(cmd, false)
+	k.defineFlags(cmd, false)
 	return cmd
 }
 
@@ -298,9 +298,9 @@ Where there are data it refuses; --confirm CLUSTER-ID moves them aside.`,
 		Example: `  railguard backup restore monday.rgbackup --data /var/lib/railguard --id n1 --cluster 10.0.0.1:8280`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if order.Dir == "" || order.ID == "" {
-				return usage("--data and --id are required")
+				return usageError("--data and --id are required")
 			}
-			keys, err := k.keys()
+			keys, err := k.readKeys()
 			if err != nil {
 				return err
 			}
@@ -312,7 +312,7 @@ Where there are data it refuses; --confirm CLUSTER-ID moves them aside.`,
 			return printJSON(cmd.OutOrStdout(), restored)
 		},
 	}
-	k.flags(cmd, false)
+	k.defineFlags(cmd, false)
 	flags := cmd.Flags()
 	flags.StringVar(&order.Dir, "data", "", "the new node's data folder, empty (required)")
 	flags.StringVar(&order.ID, "id", "", "the new node's id (required)")

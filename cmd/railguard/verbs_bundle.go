@@ -38,9 +38,9 @@ in it. It is whole when this command ends with 0; what was begun is called .part
 
 Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
 		Example: "  railguard audit bundle --from 2026-05-01T00:00:00Z --to 2026-05-31T23:59:59.999Z --out may.tar.zst\n  railguard verify may.tar.zst --keys keys.txt",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return b.makeBundle(cmd) },
 	}
-	b.flags(cmd, false)
+	b.defineFlags(cmd, false)
 	flags := cmd.Flags()
 	flags.StringVar(&b.asked.From, "from", "", "from this time on (default: all 90 days)")
 	flags.StringVar(&b.asked.To, "to", "", "up to this time")
@@ -50,31 +50,31 @@ Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
 	return cmd
 }
 
-func (b *auditBundle) run(cmd *cobra.Command) error {
+func (b *auditBundle) makeBundle(cmd *cobra.Command) error {
 	b.out = strings.TrimSuffix(b.out, "/")
 	if b.out == "" {
-		return usage("--out is required (the folder to write, or a file ending in %s)", bundle.Suffix)
+		return usageError("--out is required (the folder to write, or a file ending in %s)", bundle.Suffix)
 	}
 	if _, err := os.Stat(b.out); err == nil {
-		return usage("--out: %s exists", b.out)
+		return usageError("--out: %s exists", b.out)
 	}
-	if err := b.settle(cmd, false); err != nil {
+	if err := b.findServer(cmd, false); err != nil {
 		return err
 	}
 	b.asked.Format = "ndjson"
-	b.streams()
+	b.readAsStream()
 	dir := b.out + ".part"
 	if err := clearBegun(dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(dir, bundle.ListFolder), 0o755); err != nil {
-		return usage("--out: %w", err)
+		return usageError("--out: %w", err)
 	}
 	b.path = filepath.Join(dir, bundle.RecordsName)
 	if err := b.toFile(cmd); err != nil {
 		return err
 	}
-	if err := b.keep(cmd, "/log/keys", filepath.Join(dir, bundle.KeysName)); err != nil {
+	if err := b.keepAnswer(cmd, "/log/keys", filepath.Join(dir, bundle.KeysName)); err != nil {
 		return err
 	}
 	lists, size, err := bundle.RequiredLists(dir)
@@ -82,7 +82,7 @@ func (b *auditBundle) run(cmd *cobra.Command) error {
 		return err
 	}
 	for _, digest := range lists {
-		if err := b.keep(cmd, "/v1/ofac/"+digest+"/entities", filepath.Join(dir, bundle.ListFolder, digest+bundle.ListSuffix)); err != nil {
+		if err := b.keepAnswer(cmd, "/v1/ofac/"+digest+"/entities", filepath.Join(dir, bundle.ListFolder, digest+bundle.ListSuffix)); err != nil {
 			return fmt.Errorf("the list %s: %w", digest, err)
 		}
 	}
@@ -92,7 +92,7 @@ func (b *auditBundle) run(cmd *cobra.Command) error {
 	if err := bundle.Finish(dir); err != nil {
 		return err
 	}
-	return b.deliver(cmd, dir)
+	return b.deliverBundle(cmd, dir)
 }
 
 // clearBegun empties a folder of what a run before had begun: lists and policies of another
@@ -111,14 +111,14 @@ func clearBegun(dir string) error {
 		}
 		begun := strings.TrimSuffix(strings.TrimSuffix(filepath.ToSlash(name), ".json"), ".part")
 		if !bundle.IsBundleFile(filepath.ToSlash(name)) && !bundle.IsBundleFile(begun) {
-			return usage("--out: %s is of no bundle that was begun: remove it, or choose another name", path)
+			return usageError("--out: %s is of no bundle that was begun: remove it, or choose another name", path)
 		}
 		return os.Remove(path)
 	})
 }
 
-// keep saves an answer. One that breaks off is asked for at the next address.
-func (b *auditBundle) keep(cmd *cobra.Command, path, file string) (err error) {
+// keepAnswer saves an answer. One that breaks off is asked for at the next address.
+func (b *auditBundle) keepAnswer(cmd *cobra.Command, path, file string) (err error) {
 	for range b.url {
 		var settled bool
 		if settled, err = b.keepOnce(cmd, path, file); settled || err == nil || cmd.Context().Err() != nil {
@@ -131,7 +131,7 @@ func (b *auditBundle) keep(cmd *cobra.Command, path, file string) (err error) {
 
 // keepOnce saves an answer; settled tells that another address would say the same.
 func (b *auditBundle) keepOnce(cmd *cobra.Command, path, file string) (settled bool, err error) {
-	response, err := b.open(cmd.Context(), &call{method: http.MethodGet, path: path})
+	response, err := b.openAnswer(cmd.Context(), &call{method: http.MethodGet, path: path})
 	if err != nil {
 		return true, err // All were asked.
 	}
@@ -152,7 +152,7 @@ func (b *auditBundle) keepOnce(cmd *cobra.Command, path, file string) (settled b
 func (b *auditBundle) keepCosigned(cmd *cobra.Command, dir string, size uint64) error {
 	file := filepath.Join(dir, bundle.CosignedName)
 	var coded *exitError
-	err := b.keep(cmd, "/log/cosigned", file)
+	err := b.keepAnswer(cmd, "/log/cosigned", file)
 	if errors.As(err, &coded) && coded.status == http.StatusNotFound {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (b *auditBundle) keepCosigned(cmd *cobra.Command, dir string, size uint64) 
 		return os.Remove(file)
 	}
 	if point.Size > size {
-		if err := b.keep(cmd, fmt.Sprintf("/log/consistency/%d/%d", size, point.Size), filepath.Join(dir, bundle.ConsistencyName)); err != nil {
+		if err := b.keepAnswer(cmd, fmt.Sprintf("/log/consistency/%d/%d", size, point.Size), filepath.Join(dir, bundle.ConsistencyName)); err != nil {
 			return err
 		}
 	}
@@ -184,13 +184,13 @@ func (b *auditBundle) keepCosigned(cmd *cobra.Command, dir string, size uint64) 
 		err = note.CheckCosigners(string(keys))
 	}
 	if err != nil {
-		return usage("--witness-keys: %w", err)
+		return usageError("--witness-keys: %w", err)
 	}
 	return os.WriteFile(filepath.Join(dir, bundle.WitnessesName), keys, 0o644)
 }
 
-// deliver gives the folder its name, or packs it.
-func (b *auditBundle) deliver(cmd *cobra.Command, dir string) error {
+// deliverBundle gives the folder its name, or packs it.
+func (b *auditBundle) deliverBundle(cmd *cobra.Command, dir string) error {
 	if !strings.HasSuffix(b.out, bundle.Suffix) {
 		if err := os.Rename(dir, b.out); err != nil {
 			return err
@@ -220,8 +220,8 @@ func isBundle(path string) bool {
 	return err == nil && info.IsDir() || strings.HasSuffix(path, bundle.Suffix)
 }
 
-// bundle verifies an examiner's folder. It needs no server either.
-func (v *verification) bundle(cmd *cobra.Command, path string) error {
+// verifyBundle verifies an examiner's folder. It needs no server either.
+func (v *verification) verifyBundle(cmd *cobra.Command, path string) error {
 	keys := ""
 	if v.keysFile != "" {
 		var err error
@@ -237,17 +237,17 @@ func (v *verification) bundle(cmd *cobra.Command, path string) error {
 		defer os.RemoveAll(dir)
 		file, err := os.Open(path)
 		if err != nil {
-			return usage("%w", err)
+			return usageError("%w", err)
 		}
 		defer file.Close()
 		if err := bundle.Unpack(file, dir); err != nil {
-			return v.refuse(cmd.OutOrStdout(), err)
+			return v.printRefusal(cmd.OutOrStdout(), err)
 		}
 		path = dir
 	}
 	report, err := bundle.Verify(path, keys)
 	if err != nil {
-		return v.refuse(cmd.OutOrStdout(), err)
+		return v.printRefusal(cmd.OutOrStdout(), err)
 	}
 	if v.output == "json" {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
@@ -261,10 +261,10 @@ func (v *verification) bundle(cmd *cobra.Command, path string) error {
 	}
 	shown, open := report.Sentences()
 	for _, sentence := range shown {
-		fmt.Fprintln(cmd.OutOrStdout(), "shown:     ", plain(sentence))
+		fmt.Fprintln(cmd.OutOrStdout(), "shown:     ", printableText(sentence))
 	}
 	for _, sentence := range open {
-		fmt.Fprintln(cmd.OutOrStdout(), "NOT shown: ", plain(sentence))
+		fmt.Fprintln(cmd.OutOrStdout(), "NOT shown: ", printableText(sentence))
 	}
 	return nil
 }

@@ -69,23 +69,23 @@ is well, 4 warnings alone, 1 something is bad, or it was ended before it had see
 		Example: `  railguard doctor --data /var/lib/railguard --certificate /etc/railguard/cert.pem --backups /backups
   railguard doctor --url https://guard.example.org --admin http://127.0.0.1:8180 -o json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := d.settle(cmd, false)
+			err := d.findServer(cmd, false)
 			alone := errors.Is(err, errNoServer)
 			if err != nil && !alone {
 				return err
 			}
 			if d.maxAge < 0 {
-				return usage("--max-age must be a span of time (0: any age)")
+				return usageError("--max-age must be a span of time (0: any age)")
 			}
-			folders := d.folders(cmd)
+			folders := d.namedFolders(cmd)
 			if alone && len(folders) == 0 && d.backups == "" && len(d.certificates) == 0 && len(d.admin) == 0 {
-				return usage("%w, nor anything else to look at: see `railguard doctor --help`", err)
+				return usageError("%w, nor anything else to look at: see `railguard doctor --help`", err)
 			}
-			d.look(cmd.Context(), alone, folders)
-			return d.tell(cmd.Context(), cmd.OutOrStdout())
+			d.checkAll(cmd.Context(), alone, folders)
+			return d.printFindings(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
-	d.client.flags(cmd, false)
+	d.client.defineFlags(cmd, false)
 	cmd.Flags().StringSliceVar(&d.admin, "admin", nil, "addresses of admin listeners, comma-separated (RAILGUARD_ADMIN)")
 	cmd.Flags().StringSliceVar(&d.certificates, "certificate", nil, "certificate files to look at (repeatable)")
 	cmd.Flags().StringVar(&d.backups, "backups", "", "directory that 'backup create --directory' writes to")
@@ -93,26 +93,26 @@ is well, 4 warnings alone, 1 something is bad, or it was ended before it had see
 	return cmd
 }
 
-// look looks at everything, one after the other, until it is ended.
-func (d *doctor) look(ctx context.Context, alone bool, folders []string) {
+// checkAll looks at everything, one after the other, until it is ended.
+func (d *doctor) checkAll(ctx context.Context, alone bool, folders []string) {
 	var steps []func()
 	if !alone {
 		for _, base := range d.url {
-			steps = append(steps, func() { d.served(ctx, base) }, func() { d.ready(ctx, base) })
+			steps = append(steps, func() { d.checkServedCertificate(ctx, base) }, func() { d.checkReady(ctx, base) })
 		}
-		steps = append(steps, func() { d.cluster(ctx) })
+		steps = append(steps, func() { d.checkCluster(ctx) })
 	}
 	for _, address := range d.admin {
-		steps = append(steps, func() { d.node(ctx, address) })
+		steps = append(steps, func() { d.checkNode(ctx, address) })
 	}
 	for _, folder := range folders {
-		steps = append(steps, func() { d.folder(folder) })
+		steps = append(steps, func() { d.checkFolder(folder) })
 	}
 	for _, path := range d.certificates {
 		steps = append(steps, func() { d.certificateFile(path) })
 	}
 	if d.backups != "" {
-		steps = append(steps, d.backup)
+		steps = append(steps, d.checkBackup)
 	}
 	for _, step := range steps {
 		before := len(d.found)
@@ -124,8 +124,8 @@ func (d *doctor) look(ctx context.Context, alone bool, folders []string) {
 	}
 }
 
-// say notes a finding; what to do is left out where all is well.
-func (d *doctor) say(check, level, do, format string, args ...any) {
+// addFinding notes a finding; what to do is left out where all is well.
+func (d *doctor) addFinding(check, level, do, format string, args ...any) {
 	f := finding{Check: check, Level: level, Says: fmt.Sprintf(format, args...)}
 	if level != levelOK {
 		f.Do = do
@@ -133,8 +133,8 @@ func (d *doctor) say(check, level, do, format string, args ...any) {
 	d.found = append(d.found, f)
 }
 
-// when is bad or warn where it applies, ok else.
-func when(bad, warn bool) string {
+// levelIf is bad or warn where it applies, ok else.
+func levelIf(bad, warn bool) string {
 	switch {
 	case bad:
 		return levelBad
@@ -144,8 +144,8 @@ func when(bad, warn bool) string {
 	return levelOK
 }
 
-// tell prints what was found; its error has the exit code of the worst.
-func (d *doctor) tell(ctx context.Context, out io.Writer) error {
+// printFindings prints what was found; its error has the exit code of the worst.
+func (d *doctor) printFindings(ctx context.Context, out io.Writer) error {
 	worst := levelOK
 	if d.found == nil {
 		d.found = []finding{}
@@ -186,9 +186,9 @@ const (
 	gibibyte = 1 << 30
 )
 
-// folders are the nodes' folders that --data names: one, or those of a development
+// namedFolders are the nodes' folders that --data names: one, or those of a development
 // cluster.
-func (d *doctor) folders(cmd *cobra.Command) []string {
+func (d *doctor) namedFolders(cmd *cobra.Command) []string {
 	named := cmd.Flags().Changed("data")
 	if dev, err := readDevFile(d.data); err == nil && (named || !cmd.Flags().Changed("url")) {
 		var all []string
@@ -203,34 +203,34 @@ func (d *doctor) folders(cmd *cobra.Command) []string {
 	return nil
 }
 
-// folder looks at a node's folder on this machine.
-func (d *doctor) folder(path string) {
+// checkFolder looks at a node's folder on this machine.
+func (d *doctor) checkFolder(path string) {
 	who, err := datadir.ReadIdentity(path)
 	if errors.Is(err, datadir.ErrFormat) {
-		d.say("folder", levelBad, "run the release that wrote it, or begin with an empty folder", "%v", err)
+		d.addFinding("folder", levelBad, "run the release that wrote it, or begin with an empty folder", "%v", err)
 		return
 	}
 	if err != nil {
-		d.say("folder", levelBad, "name a node's data folder, and run this as its owner", "%s: %v", path, err)
+		d.addFinding("folder", levelBad, "name a node's data folder, and run this as its owner", "%s: %v", path, err)
 		return
 	}
 	switch {
 	case who.Superseded != "":
-		d.say("folder "+who.ID, levelBad, "no node starts on it again: keep it aside, and let the node join with an empty folder", "%s of cluster %s: %s", path, who.ClusterID, who.Superseded)
+		d.addFinding("folder "+who.ID, levelBad, "no node starts on it again: keep it aside, and let the node join with an empty folder", "%s of cluster %s: %s", path, who.ClusterID, who.Superseded)
 	case who.ClusterID == "":
-		d.say("folder "+who.ID, levelWarn, `see its readyz and its log: "Readiness" in docs/OPERATING.md`, "%s is of no cluster yet: its node was not taken in", path)
+		d.addFinding("folder "+who.ID, levelWarn, `see its readyz and its log: "Readiness" in docs/OPERATING.md`, "%s is of no cluster yet: its node was not taken in", path)
 	default:
-		d.say("folder "+who.ID, levelOK, "", "%s of cluster %s", path, who.ClusterID)
+		d.addFinding("folder "+who.ID, levelOK, "", "%s of cluster %s", path, who.ClusterID)
 	}
-	d.access(path, who.ID)
+	d.checkAccess(path, who.ID)
 	if left, err := filepath.Glob(filepath.Join(path, datadir.BackupNameStart+"*")); err == nil && len(left) > 0 {
-		d.say("left "+who.ID, levelWarn, "it holds personal data: delete it when it is no longer needed; it goes by itself after 89 days", "%s", filepath.Base(left[0]))
+		d.addFinding("left "+who.ID, levelWarn, "it holds personal data: delete it when it is no longer needed; it goes by itself after 89 days", "%s", filepath.Base(left[0]))
 	}
 	free, total, err := datadir.FreeSpace(path)
 	if err != nil || total == 0 {
-		d.say("room "+who.ID, levelWarn, "look by hand", "not known: %v", err)
+		d.addFinding("room "+who.ID, levelWarn, "look by hand", "not known: %v", err)
 	} else {
-		d.say("room "+who.ID, when(free < min(total/10, gibibyte), free < min(total/5, 5*gibibyte)), `make room: "Disk" in docs/OPERATING.md`, "%d of %d MiB free", free>>20, total>>20)
+		d.addFinding("room "+who.ID, levelIf(free < min(total/10, gibibyte), free < min(total/5, 5*gibibyte)), `make room: "Disk" in docs/OPERATING.md`, "%d of %d MiB free", free>>20, total>>20)
 	}
 	took, err := syncTime(path)
 	if err != nil {
@@ -241,14 +241,14 @@ func (d *doctor) folder(path string) {
 		case errors.Is(err, syscall.EROFS):
 			do = "its file system can only be read: see dmesg for why; a node cannot run on it"
 		}
-		d.say("sync "+who.ID, levelBad, do, "%v", err)
+		d.addFinding("sync "+who.ID, levelBad, do, "%v", err)
 		return
 	}
-	d.say("sync "+who.ID, when(took > syncBad, took > syncWarn), "a faster disk, or fewer neighbours on it: every verdict waits for it on a majority", "4 KiB are durable after %s", took.Round(10*time.Microsecond))
+	d.addFinding("sync "+who.ID, levelIf(took > syncBad, took > syncWarn), "a faster disk, or fewer neighbours on it: every verdict waits for it on a majority", "4 KiB are durable after %s", took.Round(10*time.Microsecond))
 }
 
-// access looks at who may read a folder: names, wallets and payments stand in clear there.
-func (d *doctor) access(path, id string) {
+// checkAccess looks at who may read a folder: names, wallets and payments stand in clear there.
+func (d *doctor) checkAccess(path, id string) {
 	var open []string
 	level := levelWarn // A group may be meant: the fsGroup of a pod.
 	for _, name := range []string{"", "node.json", adminTokenFile, secretFile} {
@@ -261,7 +261,7 @@ func (d *doctor) access(path, id string) {
 		}
 	}
 	if len(open) > 0 {
-		d.say("access "+id, level, "take it away from all but the owner: chmod -R go= "+path, "others may read or write %s", strings.Join(open, ", "))
+		d.addFinding("access "+id, level, "take it away from all but the owner: chmod -R go= "+path, "others may read or write %s", strings.Join(open, ", "))
 	}
 }
 
@@ -292,16 +292,16 @@ func syncTime(dir string) (middle time.Duration, err error) {
 func (d *doctor) certificateFile(path string) {
 	all, err := certificatesIn(path)
 	if err != nil {
-		d.say("certificate", levelBad, "name a PEM file with a certificate", "%v", err)
+		d.addFinding("certificate", levelBad, "name a PEM file with a certificate", "%v", err)
 		return
 	}
 	for _, c := range all {
-		d.dates("certificate "+filepath.Base(path), c)
+		d.checkDates("certificate "+filepath.Base(path), c)
 	}
 }
 
-// dates looks at when a certificate is good.
-func (d *doctor) dates(check string, c *x509.Certificate) {
+// checkDates looks at when a certificate is good.
+func (d *doctor) checkDates(check string, c *x509.Certificate) {
 	now := d.now()
 	left := c.NotAfter.Sub(now)
 	says := "good until"
@@ -311,32 +311,32 @@ func (d *doctor) dates(check string, c *x509.Certificate) {
 	case left < 0:
 		says = "EXPIRED, was good until"
 	}
-	d.say(check, when(left < 0 || now.Before(c.NotBefore), left < certificateWarn),
-		"renew it and replace the file: nodes take it up without a restart; or set this machine's clock", "%s: %s %s", plain(c.Subject.String()), says, c.NotAfter.UTC().Format(time.RFC3339))
+	d.addFinding(check, levelIf(left < 0 || now.Before(c.NotBefore), left < certificateWarn),
+		"renew it and replace the file: nodes take it up without a restart; or set this machine's clock", "%s: %s %s", printableText(c.Subject.String()), says, c.NotAfter.UTC().Format(time.RFC3339))
 }
 
-// backup looks at the newest backup: its age, and whether it can be one at all.
-func (d *doctor) backup() {
+// checkBackup looks at the newest backup: its age, and whether it can be one at all.
+func (d *doctor) checkBackup() {
 	path, at, err := newestBackup(d.backups)
 	switch {
 	case errors.Is(err, errNoBackup):
-		d.say("backup", levelBad, "start `railguard backup create --directory "+d.backups+" --every 24h`", "%v", err)
+		d.addFinding("backup", levelBad, "start `railguard backup create --directory "+d.backups+" --every 24h`", "%v", err)
 		return
 	case err != nil:
-		d.say("backup", levelBad, "name the directory that `railguard backup create --directory` writes to, and run this as who may read it", "%v", err)
+		d.addFinding("backup", levelBad, "name the directory that `railguard backup create --directory` writes to, and run this as who may read it", "%v", err)
 		return
 	}
 	old := d.now().Sub(at)
 	begins, err := beginsAsBackup(path)
 	switch {
 	case err != nil:
-		d.say("backup", levelBad, "run this as who may read it", "%v", err)
+		d.addFinding("backup", levelBad, "run this as who may read it", "%v", err)
 	case !begins:
-		d.say("backup", levelBad, "take another now: `railguard backup create`; then run `railguard drill`", "%s is no backup: it is empty, or does not begin as one", filepath.Base(path))
+		d.addFinding("backup", levelBad, "take another now: `railguard backup create`; then run `railguard drill`", "%s is no backup: it is empty, or does not begin as one", filepath.Base(path))
 	case old < -backupAhead:
-		d.say("backup", levelBad, "set this machine's clock, or that of the machine which took it; then run `railguard drill`", "%s is dated %s ahead", filepath.Base(path), (-old).Round(time.Second))
+		d.addFinding("backup", levelBad, "set this machine's clock, or that of the machine which took it; then run `railguard drill`", "%s is dated %s ahead", filepath.Base(path), (-old).Round(time.Second))
 	default:
-		d.say("backup", when(d.maxAge > 0 && old > d.maxAge, false), "see why `railguard backup create --every` stopped; then run `railguard drill`", "%s is %s old", filepath.Base(path), max(old, 0).Round(time.Second))
+		d.addFinding("backup", levelIf(d.maxAge > 0 && old > d.maxAge, false), "see why `railguard backup create --every` stopped; then run `railguard drill`", "%s is %s old", filepath.Base(path), max(old, 0).Round(time.Second))
 	}
 }
 

@@ -62,12 +62,12 @@ named by RAILGUARD_CLUSTER_SECRET_FILE.
 Exit codes: 0 you could sleep, 1 you could not, and why; 2 wrong flags.`,
 		Example: "  railguard drill --directory /backups --identity key.txt --max-age 26h",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			keys, err := d.check()
+			keys, err := d.checkFlags()
 			if err != nil {
 				return err
 			}
-			report := d.run(cmd.Context(), keys)
-			if err := d.show(cmd.OutOrStdout(), report); err != nil {
+			report := d.runDrill(cmd.Context(), keys)
+			if err := d.showReport(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}
 			if !report.Sleep {
@@ -76,7 +76,7 @@ Exit codes: 0 you could sleep, 1 you could not, and why; 2 wrong flags.`,
 			return nil
 		},
 	}
-	d.flags(cmd, false)
+	d.defineFlags(cmd, false)
 	flags := cmd.Flags()
 	flags.StringVar(&d.directory, "directory", "", "where 'backup create --directory' writes; the newest file is taken, with those it continues")
 	flags.StringVar(&d.file, "file", "", "one full backup instead")
@@ -87,30 +87,30 @@ Exit codes: 0 you could sleep, 1 you could not, and why; 2 wrong flags.`,
 	return cmd
 }
 
-func (d *drillRun) check() (*backup.Keys, error) {
+func (d *drillRun) checkFlags() (*backup.Keys, error) {
 	switch {
 	case (d.directory == "") == (d.file == ""):
-		return nil, usage("give --directory or --file")
+		return nil, usageError("give --directory or --file")
 	case d.output != "table" && d.output != "json":
-		return nil, usage("--output must be table or json")
+		return nil, usageError("--output must be table or json")
 	case d.maxAge < 0 || d.patience <= 0:
-		return nil, usage("--max-age and --patience must be spans of time")
+		return nil, usageError("--max-age and --patience must be spans of time")
 	}
 	var err error
 	if d.secret, err = secretOf("RAILGUARD_CLUSTER_SECRET"); err != nil {
 		return nil, err
 	}
 	if d.secret == "" {
-		return nil, usage("the cluster secret is needed, as in a real restore: set RAILGUARD_CLUSTER_SECRET_FILE (without it no token can be issued or read)")
+		return nil, usageError("the cluster secret is needed, as in a real restore: set RAILGUARD_CLUSTER_SECRET_FILE (without it no token can be issued or read)")
 	}
-	return d.keys()
+	return d.readKeys()
 }
 
-// run restores, starts and judges. What goes wrong is a reason, not an error.
-func (d *drillRun) run(ctx context.Context, keys *backup.Keys) *drillReport {
+// runDrill restores, starts and judges. What goes wrong is a reason, not an error.
+func (d *drillRun) runDrill(ctx context.Context, keys *backup.Keys) *drillReport {
 	r := &drillReport{Files: []string{}, Steps: []string{}, Why: []string{}}
 	started := time.Now()
-	err := d.rehearse(ctx, keys, r)
+	err := d.rehearseRestore(ctx, keys, r)
 	r.Seconds = time.Since(started).Round(10 * time.Millisecond).Seconds()
 	if ctx.Err() != nil {
 		r.Why = append(r.Why, "the drill was ended before it was done")
@@ -139,15 +139,15 @@ func (d *drillRun) run(ctx context.Context, keys *backup.Keys) *drillReport {
 	return r
 }
 
-func (d *drillRun) rehearse(ctx context.Context, keys *backup.Keys, r *drillReport) (err error) {
-	if r.Files, err = d.files(keys); err != nil {
+func (d *drillRun) rehearseRestore(ctx context.Context, keys *backup.Keys, r *drillReport) (err error) {
+	if r.Files, err = d.backupFiles(keys); err != nil {
 		return err
 	}
 	scratch, err := os.MkdirTemp(d.scratch, "railguard-drill-")
 	if err != nil {
 		return fmt.Errorf("scratch folder: %w", err)
 	}
-	defer d.abandonable(ctx, scratch)()
+	defer d.abandonOnSignal(ctx, scratch)()
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	restored, err := backup.Restore(r.Files, keys, backup.Order{Dir: filepath.Join(scratch, "data"), ID: drillNode, Now: time.Now()})
 	if err != nil {
@@ -164,7 +164,7 @@ func (d *drillRun) rehearse(ctx context.Context, keys *backup.Keys, r *drillRepo
 	}
 	r.Steps = append(r.Steps, "read back from the scratch folder: the same digest")
 	node := drillServer{dir: scratch, secret: d.secret, patience: d.patience, restored: restored, process: &d.child}
-	if err := node.rehearse(ctx, r); err != nil {
+	if err := node.rehearseCalls(ctx, r); err != nil {
 		return err
 	}
 	if err := backup.HistoryHolds(restored); err != nil {
@@ -174,8 +174,8 @@ func (d *drillRun) rehearse(ctx context.Context, keys *backup.Keys, r *drillRepo
 	return nil
 }
 
-// files are the newest backup and, where it continues others, those: oldest first.
-func (d *drillRun) files(keys *backup.Keys) ([]string, error) {
+// backupFiles are the newest backup and, where it continues others, those: oldest first.
+func (d *drillRun) backupFiles(keys *backup.Keys) ([]string, error) {
 	if d.file != "" {
 		return []string{d.file}, nil
 	}
@@ -201,7 +201,7 @@ func (d *drillRun) files(keys *backup.Keys) ([]string, error) {
 	return nil, fmt.Errorf("%s holds incremental backups alone: the full one before them is missing", d.directory)
 }
 
-func (d *drillRun) show(out io.Writer, r *drillReport) error {
+func (d *drillRun) showReport(out io.Writer, r *drillReport) error {
 	if d.output == "json" {
 		return printJSON(out, r)
 	}
@@ -239,23 +239,23 @@ type drillServer struct {
 	client client
 }
 
-// arguments are the child's. The state is a real one's: who is to be told of events there
+// childArguments are the child's. The state is a real one's: who is to be told of events there
 // must hear nothing of a rehearsal.
-func (s *drillServer) arguments() []string {
+func (s *drillServer) childArguments() []string {
 	return []string{
 		"serve", "--rehearsal", "--id", drillNode, "--data", s.restored.Dir, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format", "json", "--grace", "0s",
 	}
 }
 
-func (s *drillServer) log() string { return filepath.Join(s.dir, "node.log") }
+func (s *drillServer) logPath() string { return filepath.Join(s.dir, "node.log") }
 
-// rehearse starts the node, asks it everything, and stops it.
-func (s *drillServer) rehearse(ctx context.Context, r *drillReport) (err error) {
-	if err := s.start(); err != nil {
+// rehearseCalls starts the node, asks it everything, and stops it.
+func (s *drillServer) rehearseCalls(ctx context.Context, r *drillReport) (err error) {
+	if err := s.startChild(); err != nil {
 		return fmt.Errorf("the node does not start: %w", err)
 	}
 	defer func() {
-		if stopped := s.stop(); stopped != nil && err == nil {
+		if stopped := s.stopChild(); stopped != nil && err == nil {
 			err = fmt.Errorf("the node does not end in order: %w", stopped)
 		}
 	}()
@@ -278,18 +278,18 @@ func (s *drillServer) rehearse(ctx context.Context, r *drillReport) (err error) 
 	return nil
 }
 
-// start starts the child. Of this process's settings it gets none but the secret: they
+// startChild starts the child. Of this process's settings it gets none but the secret: they
 // are those of a real node, perhaps with peers to join.
-func (s *drillServer) start() error {
+func (s *drillServer) startChild() error {
 	binary, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	s.child = exec.Command(binary, s.arguments()...)
+	s.child = exec.Command(binary, s.childArguments()...)
 	for _, entry := range os.Environ() {
 		if !strings.HasPrefix(entry, "RAILGUARD_") || strings.HasPrefix(entry, "RAILGUARD_CLUSTER_SECRET_OLD") || strings.HasPrefix(entry, "RAILGUARD_CLUSTER_SECRET_ALSO") {
 			s.child.Env = append(s.child.Env, entry)
@@ -307,8 +307,8 @@ func (s *drillServer) start() error {
 	return nil
 }
 
-// stop ends the child, in order where it can.
-func (s *drillServer) stop() error {
+// stopChild ends the child, in order where it can.
+func (s *drillServer) stopChild() error {
 	if err := s.child.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
@@ -335,7 +335,7 @@ func (s *drillServer) awaitReady(ctx context.Context) error {
 			s.findAddresses()
 		}
 		if s.client.http != nil {
-			if _, last = s.client.fetch(ctx, &call{method: http.MethodGet, path: "/readyz?exclude=" + exclude}); last == nil {
+			if _, last = s.client.fetchAnswer(ctx, &call{method: http.MethodGet, path: "/readyz?exclude=" + exclude}); last == nil {
 				return nil
 			}
 		}
@@ -352,7 +352,7 @@ func (s *drillServer) awaitReady(ctx context.Context) error {
 
 // findAddresses reads them from the node's log.
 func (s *drillServer) findAddresses() {
-	data, err := os.ReadFile(s.log())
+	data, err := os.ReadFile(s.logPath())
 	if err != nil {
 		return
 	}
@@ -374,7 +374,7 @@ func (s *drillServer) findAddresses() {
 
 // ownReason is why a node that ended says it did; "": it ended otherwise, or runs.
 func (s *drillServer) ownReason() (why string) {
-	data, err := os.ReadFile(s.log())
+	data, err := os.ReadFile(s.logPath())
 	if err != nil {
 		return ""
 	}
@@ -387,7 +387,7 @@ func (s *drillServer) ownReason() (why string) {
 }
 
 func (s *drillServer) lastWords() string {
-	data, err := os.ReadFile(s.log())
+	data, err := os.ReadFile(s.logPath())
 	if err != nil {
 		return err.Error()
 	}
@@ -395,7 +395,7 @@ func (s *drillServer) lastWords() string {
 }
 
 func (s *drillServer) askKeySet(ctx context.Context) (string, error) {
-	jwks, err := s.client.fetch(ctx, &call{method: http.MethodGet, path: "/v1/.well-known/jwks.json"})
+	jwks, err := s.client.fetchAnswer(ctx, &call{method: http.MethodGet, path: "/v1/.well-known/jwks.json"})
 	if err == nil && backup.Digest(jwks) != s.restored.JWKS {
 		err = errors.New("its key set is not the backup's")
 	}
@@ -404,7 +404,7 @@ func (s *drillServer) askKeySet(ctx context.Context) (string, error) {
 
 // makeKey draws an API key of this lineage, which ends with the scratch folder.
 func (s *drillServer) makeKey(ctx context.Context) (string, error) {
-	data, err := s.client.fetch(ctx, &call{method: http.MethodPost, path: "/admin/keys", admin: true, body: []byte(`{"name":"drill","expires":"1d"}`)})
+	data, err := s.client.fetchAnswer(ctx, &call{method: http.MethodPost, path: "/admin/keys", admin: true, body: []byte(`{"name":"drill","expires":"1d"}`)})
 	var made struct{ Key string }
 	if err == nil {
 		err = json.Unmarshal(data, &made)
@@ -430,7 +430,7 @@ func (s *drillServer) askVerdict(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	data, err := s.client.fetch(ctx, &call{method: http.MethodPost, path: "/v1/screen/dry-run", body: body})
+	data, err := s.client.fetchAnswer(ctx, &call{method: http.MethodPost, path: "/v1/screen/dry-run", body: body})
 	var answer struct{ Verdict, Rule string }
 	if err == nil {
 		err = json.Unmarshal(data, &answer)
@@ -448,7 +448,7 @@ func (s *drillServer) askVerdict(ctx context.Context) (string, error) {
 
 // anyToken is the credential of an active agent; "" where there is none.
 func (s *drillServer) anyToken(ctx context.Context) (string, error) {
-	data, err := s.client.fetch(ctx, &call{method: http.MethodGet, path: "/v1/agents?limit=1&status=ACTIVE"})
+	data, err := s.client.fetchAnswer(ctx, &call{method: http.MethodGet, path: "/v1/agents?limit=1&status=ACTIVE"})
 	var page struct{ Data []struct{ AgentID string } }
 	if err == nil {
 		err = json.Unmarshal(data, &page)
@@ -456,7 +456,7 @@ func (s *drillServer) anyToken(ctx context.Context) (string, error) {
 	if err != nil || len(page.Data) == 0 {
 		return "", err
 	}
-	data, err = s.client.fetch(ctx, &call{method: http.MethodGet, path: "/v1/agents/" + url.PathEscape(page.Data[0].AgentID)})
+	data, err = s.client.fetchAnswer(ctx, &call{method: http.MethodGet, path: "/v1/agents/" + url.PathEscape(page.Data[0].AgentID)})
 	var agent struct{ Token string }
 	if err == nil {
 		err = json.Unmarshal(data, &agent)
@@ -469,10 +469,10 @@ func (s *drillServer) anyToken(ctx context.Context) (string, error) {
 
 // askState takes a snapshot of the running node and compares it with what was restored.
 func (s *drillServer) askState(ctx context.Context) (string, error) {
-	if _, err := s.client.fetch(ctx, &call{method: http.MethodPost, path: "/v1/cluster/snapshot"}); err != nil {
+	if _, err := s.client.fetchAnswer(ctx, &call{method: http.MethodPost, path: "/v1/cluster/snapshot"}); err != nil {
 		return "", err
 	}
-	response, err := s.client.open(ctx, &call{method: http.MethodGet, path: "/v1/cluster/snapshot"})
+	response, err := s.client.openAnswer(ctx, &call{method: http.MethodGet, path: "/v1/cluster/snapshot"})
 	if err != nil {
 		return "", err
 	}

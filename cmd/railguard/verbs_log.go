@@ -37,13 +37,13 @@ type logVerb struct {
 	keysFile string
 }
 
-func (v *logVerb) flags(cmd *cobra.Command) {
-	v.client.flags(cmd, false)
+func (v *logVerb) defineFlags(cmd *cobra.Command) {
+	v.client.defineFlags(cmd, false)
 	cmd.Flags().StringVar(&v.keysFile, "keys", "", "file with the log's verifier keys, received another way (default: what the server lists, which shows no more than that it agrees with itself)")
 }
 
-// source is the server's log, and the keys it is verified with.
-func (v *logVerb) source(ctx context.Context) (*watch.Source, string, error) {
+// openSource is the server's log, and the keys it is verified with.
+func (v *logVerb) openSource(ctx context.Context) (*watch.Source, string, error) {
 	source := &watch.Source{Base: v.url[0], HTTP: v.http}
 	if v.keysFile == "" {
 		keys, err := source.Keys(ctx)
@@ -68,7 +68,7 @@ func readKeys(path string) (string, error) {
 		err = note.CheckKeys(string(data))
 	}
 	if err != nil {
-		return "", usage("--keys: %w", err)
+		return "", usageError("--keys: %w", err)
 	}
 	return string(data), nil
 }
@@ -107,9 +107,9 @@ continue the newest one that lies there; with --every it goes on until it is
 stopped. --hook is run for each new file, with its path behind its words: it
 carries checkpoints to where nobody here can change them.`,
 		Example: "  railguard log checkpoint --keys keys.txt > 2026-05-01.checkpoint\n  railguard log checkpoint --cosigned --directory /srv/checkpoints --every 1h --hook \"rclone copyto\"",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return v.keepCheckpoints(cmd) },
 	}
-	v.flags(cmd)
+	v.defineFlags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&v.cosigned, "cosigned", false, "the newest one that witnesses cosigned")
 	flags.StringVar(&v.directory, "directory", "", "keep it in this folder (default: print it)")
@@ -118,15 +118,15 @@ carries checkpoints to where nobody here can change them.`,
 	return cmd
 }
 
-func (v *logCheckpoint) run(cmd *cobra.Command) error {
+func (v *logCheckpoint) keepCheckpoints(cmd *cobra.Command) error {
 	if v.directory == "" && (v.every != 0 || v.hook != "") || v.every != 0 && v.every < time.Second {
-		return usage("--every (at least 1s) and --hook need --directory")
+		return usageError("--every (at least 1s) and --hook need --directory")
 	}
-	if err := v.settle(cmd, false); err != nil {
+	if err := v.findServer(cmd, false); err != nil {
 		return err
 	}
 	for {
-		err := v.round(cmd)
+		err := v.keepCheckpoint(cmd)
 		if v.every == 0 {
 			return err
 		}
@@ -141,8 +141,8 @@ func (v *logCheckpoint) run(cmd *cobra.Command) error {
 	}
 }
 
-func (v *logCheckpoint) round(cmd *cobra.Command) error {
-	source, keys, err := v.source(cmd.Context())
+func (v *logCheckpoint) keepCheckpoint(cmd *cobra.Command) error {
+	source, keys, err := v.openSource(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (v *logCheckpoint) round(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d leaves, signatures verified\n", plain(point.Origin), point.Size)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d leaves, signatures verified\n", printableText(point.Origin), point.Size)
 	if v.directory == "" {
 		_, err = cmd.OutOrStdout().Write(signed)
 		return err
@@ -159,7 +159,7 @@ func (v *logCheckpoint) round(cmd *cobra.Command) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
-	if err := v.continues(cmd.Context(), source, keys, &point); err != nil {
+	if err := v.demandContinuation(cmd.Context(), source, keys, &point); err != nil {
 		return err
 	}
 	if err := writeSynced(path, signed); err != nil {
@@ -178,8 +178,8 @@ func (v *logCheckpoint) round(cmd *cobra.Command) error {
 	return nil
 }
 
-// continues demands that a checkpoint continues the newest one of the folder.
-func (v *logCheckpoint) continues(ctx context.Context, source *watch.Source, keys string, point *note.Checkpoint) error {
+// demandContinuation demands that a checkpoint continues the newest one of the folder.
+func (v *logCheckpoint) demandContinuation(ctx context.Context, source *watch.Source, keys string, point *note.Checkpoint) error {
 	kept, err := filepath.Glob(filepath.Join(v.directory, "*.checkpoint"))
 	if err != nil || len(kept) == 0 {
 		return err
@@ -239,28 +239,28 @@ Exit codes: 0 proven, 1 not proven, 2 not readable, 3 no answer.`,
 		Example: "  railguard log consistency 2026-05-01.checkpoint --keys keys.txt\n  railguard log consistency may.checkpoint june.checkpoint --keys keys.txt --proof may-june.json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usage("expected OLD, and NEW or nothing")
+				return usageError("expected OLD, and NEW or nothing")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return v.consistency(cmd, args, proofFile) },
+		RunE: func(cmd *cobra.Command, args []string) error { return v.proveConsistency(cmd, args, proofFile) },
 	}
-	v.flags(cmd)
+	v.defineFlags(cmd)
 	cmd.Flags().StringVar(&proofFile, "proof", "", "file with the log's proof: nothing is fetched; needs NEW and --keys")
 	return cmd
 }
 
-func (v *logVerb) consistency(cmd *cobra.Command, args []string, proofFile string) error {
+func (v *logVerb) proveConsistency(cmd *cobra.Command, args []string, proofFile string) error {
 	var source *watch.Source
 	var keys string
 	var err error
 	if proofFile != "" {
 		if len(args) < 2 || v.keysFile == "" {
-			return usage("--proof needs NEW and --keys")
+			return usageError("--proof needs NEW and --keys")
 		}
 		keys, err = readKeys(v.keysFile)
-	} else if err = v.settle(cmd, false); err == nil {
-		source, keys, err = v.source(cmd.Context())
+	} else if err = v.findServer(cmd, false); err == nil {
+		source, keys, err = v.openSource(cmd.Context())
 	}
 	if err != nil {
 		return err
@@ -289,9 +289,9 @@ func (v *logVerb) consistency(cmd *cobra.Command, args []string, proofFile strin
 	if err != nil {
 		return awayOr(fmt.Errorf("NOT PROVEN: %w", err))
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "PROVEN: %s: the tree of %d leaves begins with all %d leaves of the older one, unaltered and in order\n", plain(newer.Origin), newer.Size, older.Size)
+	fmt.Fprintf(cmd.OutOrStdout(), "PROVEN: %s: the tree of %d leaves begins with all %d leaves of the older one, unaltered and in order\n", printableText(newer.Origin), newer.Size, older.Size)
 	if older.Origin != newer.Origin {
-		fmt.Fprintf(cmd.OutOrStdout(), "it was called %s before\n", plain(older.Origin))
+		fmt.Fprintf(cmd.OutOrStdout(), "it was called %s before\n", printableText(older.Origin))
 	}
 	return nil
 }
@@ -299,7 +299,7 @@ func (v *logVerb) consistency(cmd *cobra.Command, args []string, proofFile strin
 func keptCheckpoint(path, keys string) (note.Checkpoint, error) {
 	signed, err := os.ReadFile(path)
 	if err != nil {
-		return note.Checkpoint{}, usage("%w", err)
+		return note.Checkpoint{}, usageError("%w", err)
 	}
 	point, err := note.Verify(signed, keys)
 	if err != nil {
@@ -311,11 +311,11 @@ func keptCheckpoint(path, keys string) (note.Checkpoint, error) {
 func consistentBy(path string, older, newer *note.Checkpoint) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return usage("--proof: %w", err)
+		return usageError("--proof: %w", err)
 	}
 	hashes, err := proof.ParseConsistency(data, older.Size, newer.Size)
 	if err != nil {
-		return usage("--proof: %w", err)
+		return usageError("--proof: %w", err)
 	}
 	return proof.VerifyConsistency(older.Size, newer.Size, older.Root, newer.Root, hashes)
 }
@@ -331,17 +331,17 @@ who the witness is, for ever: by custom a URL without its scheme.`,
 		Example: "  railguard log keygen --name witness.example.org/w1 --file witness.key",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name == "" || path == "" {
-				return usage("--name and --file are required")
+				return usageError("--name and --file are required")
 			}
 			seed := make([]byte, note.SeedSize)
 			_, _ = rand.Read(seed) // It never fails.
 			cosigner, err := note.NewCosigner(name, seed)
 			if err != nil {
-				return usage("--name: %w", err)
+				return usageError("--name: %w", err)
 			}
 			file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 			if err != nil {
-				return usage("--file: %w", err)
+				return usageError("--file: %w", err)
 			}
 			_, err = fmt.Fprintln(file, cosigner.SecretKey())
 			if err := errors.Join(err, file.Sync(), file.Close()); err != nil {

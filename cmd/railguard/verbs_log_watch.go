@@ -63,11 +63,11 @@ Exit codes: 0 ended on request (--once: nothing wrong), 1 an alarm, 2 wrong flag
 		Example: "  railguard log watch https://n1.example.org https://n2.example.org --keys keys.txt --state /var/lib/watch --hook /usr/local/bin/page\n  railguard log watch https://pay.example.org --keys keys.txt --state w --cosign witness.key --listen 127.0.0.1:8380 --keep-going",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 16 {
-				return usage("expected the log's URL, or up to 16")
+				return usageError("expected the log's URL, or up to 16")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return w.watchServers(cmd, args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&w.state, "state", "", "the watcher's own folder (required)")
@@ -90,8 +90,8 @@ Exit codes: 0 ended on request (--once: nothing wrong), 1 an alarm, 2 wrong flag
 	return cmd
 }
 
-func (w *logWatch) run(cmd *cobra.Command, urls []string) error {
-	keys, err := w.check(cmd)
+func (w *logWatch) watchServers(cmd *cobra.Command, urls []string) error {
+	keys, err := w.checkFlags(cmd)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (w *logWatch) run(cmd *cobra.Command, urls []string) error {
 		if cmd.Context().Err() != nil {
 			return nil
 		}
-		if err := w.tell(cmd.Context(), found, keys == "", state); err != nil {
+		if err := w.tellFindings(cmd.Context(), found, keys == "", state); err != nil {
 			return err
 		}
 		select {
@@ -133,14 +133,14 @@ func (w *logWatch) run(cmd *cobra.Command, urls []string) error {
 	}
 }
 
-func (w *logWatch) check(cmd *cobra.Command) (keys string, err error) {
+func (w *logWatch) checkFlags(cmd *cobra.Command) (keys string, err error) {
 	switch {
 	case w.state == "":
-		return "", usage("--state is required (the watcher's own folder)")
+		return "", usageError("--state is required (the watcher's own folder)")
 	case w.interval < time.Second && !w.once:
-		return "", usage("--interval must be at least 1s")
+		return "", usageError("--interval must be at least 1s")
 	case (w.tlsCert == "") != (w.tlsKey == ""):
-		return "", usage("--tls-cert and --tls-key go together")
+		return "", usageError("--tls-cert and --tls-key go together")
 	}
 	if w.once {
 		w.interval = 0
@@ -153,11 +153,11 @@ func (w *logWatch) check(cmd *cobra.Command) (keys string, err error) {
 			return "", err
 		}
 	}
-	return keys, w.trust()
+	return keys, w.buildHTTPClient()
 }
 
-// tell says what a look brought; an alarm ends the watch, if it is not to go on.
-func (w *logWatch) tell(ctx context.Context, found []watch.Finding, trusting bool, state *watch.State) error {
+// tellFindings says what a look brought; an alarm ends the watch, if it is not to go on.
+func (w *logWatch) tellFindings(ctx context.Context, found []watch.Finding, trusting bool, state *watch.State) error {
 	answered := false
 	var alarm *watch.Finding
 	for i := range found {
@@ -186,7 +186,7 @@ func (w *logWatch) tell(ctx context.Context, found []watch.Finding, trusting boo
 		}
 	}
 	if alarm != nil && !w.keepGoing {
-		return fmt.Errorf("ALARM: %s: %s\n  %s", alarm.Kind, plain(alarm.Text), alarm.File)
+		return fmt.Errorf("ALARM: %s: %s\n  %s", alarm.Kind, printableText(alarm.Text), alarm.File)
 	}
 	if w.once && !answered {
 		return &exitError{code: exitAway, err: errors.New("no address answered")}
@@ -202,7 +202,7 @@ func (w *logWatch) runHook(ctx context.Context, f *watch.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
 	hook := exec.CommandContext(ctx, w.hook)
-	hook.Env = append(os.Environ(), "RAILGUARD_ALARM="+f.Kind, "RAILGUARD_ALARM_TEXT="+plain(f.Text), "RAILGUARD_ALARM_FILE="+f.File, "RAILGUARD_ALARM_SOURCE="+f.Source)
+	hook.Env = append(os.Environ(), "RAILGUARD_ALARM="+f.Kind, "RAILGUARD_ALARM_TEXT="+printableText(f.Text), "RAILGUARD_ALARM_FILE="+f.File, "RAILGUARD_ALARM_SOURCE="+f.Source)
 	hook.WaitDelay = time.Second
 	if output, err := hook.CombinedOutput(); err != nil {
 		w.log.Error("the hook failed", "hook", w.hook, "error", err, "output", string(output[:min(len(output), 1000)]))
@@ -216,11 +216,11 @@ func (w *logWatch) serveWitness(cmd *cobra.Command, state *watch.State) (<-chan 
 	}
 	text, err := os.ReadFile(w.cosign)
 	if err != nil {
-		return nil, usage("--cosign: %w", err)
+		return nil, usageError("--cosign: %w", err)
 	}
 	cosigner, err := note.ParseCosigner(string(text))
 	if err != nil {
-		return nil, usage("--cosign: %w", err)
+		return nil, usageError("--cosign: %w", err)
 	}
 	listener, err := net.Listen("tcp", w.listen)
 	if err != nil {

@@ -56,45 +56,45 @@ Exit codes: 0 shown, 1 refused or not a policy, 2 wrong flags, 3 not reachable.`
 		Example: "  railguard policy diff candidate.yaml\n  railguard policy diff --from 3\n  railguard policy diff --from 3 --to 7 -o json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("expected at most one policy file")
+				return usageError("expected at most one policy file")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return d.compareVersions(cmd, args) },
 	}
-	d.flags(cmd, false)
+	d.defineFlags(cmd, false)
 	cmd.Flags().Uint64Var(&d.from, "from", 0, "this version instead of the policy in force (railguard policy versions)")
 	cmd.Flags().Uint64Var(&d.to, "to", 0, "against this version, without FILE")
 	return cmd
 }
 
-func (d *policyDiff) run(cmd *cobra.Command, args []string) error {
+func (d *policyDiff) compareVersions(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 && d.from == 0:
-		return usage("expected a policy file, or --from with a version")
+		return usageError("expected a policy file, or --from with a version")
 	case len(args) == 1 && d.to != 0:
-		return usage("--to is for versions, not with a file")
+		return usageError("--to is for versions, not with a file")
 	}
-	if err := d.settle(cmd, false); err != nil {
+	if err := d.findServer(cmd, false); err != nil {
 		return err
 	}
 	var err error
-	if d.left, err = d.version(cmd, d.from); err != nil {
+	if d.left, err = d.fetchVersion(cmd, d.from); err != nil {
 		return err
 	}
 	if len(args) == 1 {
-		err = d.candidate(cmd, args[0])
+		err = d.readCandidate(cmd, args[0])
 	} else {
-		d.right, err = d.version(cmd, d.to)
+		d.right, err = d.fetchVersion(cmd, d.to)
 	}
 	if err != nil {
 		return err
 	}
-	changes, err := d.changes()
+	changes, err := d.listChanges()
 	if err != nil {
 		return err
 	}
-	return d.print(cmd.OutOrStdout(), changes)
+	return d.printChanges(cmd.OutOrStdout(), changes)
 }
 
 // policyVersion is a policy as the API shows it.
@@ -104,19 +104,19 @@ type policyVersion struct {
 	Policy        json.RawMessage `json:"policy"`
 }
 
-// version is the policy of a version, 0 the one in force. Versions between two that were
+// fetchVersion is the policy of a version, 0 the one in force. Versions between two that were
 // put are changes of the whitelist: the policy was the one before.
-func (d *policyDiff) version(cmd *cobra.Command, version uint64) (policySide, error) {
+func (d *policyDiff) fetchVersion(cmd *cobra.Command, version uint64) (policySide, error) {
 	var is policyVersion
 	if version == 0 {
-		data, err := d.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/policy"})
+		data, err := d.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/policy"})
 		if err == nil {
 			err = json.Unmarshal(data, &is)
 		}
 		return policySide{fmt.Sprintf("IN FORCE (%d)", is.PolicyVersion), is.Policy}, err
 	}
 	for cursor := ""; ; {
-		data, err := d.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/policy/versions?limit=100" + cursor})
+		data, err := d.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/policy/versions?limit=100" + cursor})
 		if err != nil {
 			return policySide{}, err
 		}
@@ -139,17 +139,17 @@ func (d *policyDiff) version(cmd *cobra.Command, version uint64) (policySide, er
 	}
 }
 
-// candidate reads a file and has the server judge it.
-func (d *policyDiff) candidate(cmd *cobra.Command, path string) error {
+// readCandidate reads a file and has the server judge it.
+func (d *policyDiff) readCandidate(cmd *cobra.Command, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return usage("%w", err)
+		return usageError("%w", err)
 	}
 	var any map[string]any
 	if err := yaml.Unmarshal(data, &any); err != nil {
-		return usage("%s: %w", path, err)
+		return usageError("%s: %w", path, err)
 	}
-	answer, err := d.fetch(cmd.Context(), &call{method: http.MethodPost, path: "/v1/policy/validate", body: data, contentType: "application/yaml"})
+	answer, err := d.fetchAnswer(cmd.Context(), &call{method: http.MethodPost, path: "/v1/policy/validate", body: data, contentType: "application/yaml"})
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (d *policyDiff) candidate(cmd *cobra.Command, path string) error {
 	if !judged.Valid {
 		var wrong []string
 		for _, e := range judged.Errors {
-			wrong = append(wrong, plain(e.Param+" "+e.Message))
+			wrong = append(wrong, printableText(e.Param+" "+e.Message))
 		}
 		return fmt.Errorf("%s is not a valid policy:\n  %s", path, strings.Join(wrong, "\n  "))
 	}
@@ -173,40 +173,40 @@ func (d *policyDiff) candidate(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-// changes are the settings that differ, by name.
-func (d *policyDiff) changes() ([]policyChange, error) {
+// listChanges are the settings that differ, by name.
+func (d *policyDiff) listChanges() ([]policyChange, error) {
 	before, after := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	if err := flatten("", d.left.policy, before); err != nil {
+	if err := flattenSettings("", d.left.policy, before); err != nil {
 		return nil, err
 	}
-	if err := flatten("", d.right.policy, after); err != nil {
+	if err := flattenSettings("", d.right.policy, after); err != nil {
 		return nil, err
 	}
 	changes := []policyChange{}
 	for setting := range before {
 		if _, there := after[setting]; !there {
-			changes = append(changes, d.change(setting, before[setting], nil))
+			changes = append(changes, d.describeChange(setting, before[setting], nil))
 		}
 	}
 	for setting, to := range after {
 		if from := before[setting]; !bytes.Equal(from, to) {
-			changes = append(changes, d.change(setting, from, to))
+			changes = append(changes, d.describeChange(setting, from, to))
 		}
 	}
 	slices.SortFunc(changes, func(a, b policyChange) int { return strings.Compare(a.Setting, b.Setting) })
 	return changes, nil
 }
 
-func (d *policyDiff) change(setting string, from, to json.RawMessage) policyChange {
+func (d *policyDiff) describeChange(setting string, from, to json.RawMessage) policyChange {
 	wider := slices.ContainsFunc(d.widens, func(w string) bool {
 		return w == setting || strings.HasPrefix(setting, w+".") || strings.HasPrefix(w, setting+".")
 	})
 	return policyChange{setting, from, to, wider}
 }
 
-// flatten gathers the settings of a document by their paths. Lists are settings, as are
+// flattenSettings gathers the settings of a document by their paths. Lists are settings, as are
 // empty objects: they say something else than their absence.
-func flatten(path string, value json.RawMessage, into map[string]json.RawMessage) error {
+func flattenSettings(path string, value json.RawMessage, into map[string]json.RawMessage) error {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
 		return err
@@ -221,7 +221,7 @@ func flatten(path string, value json.RawMessage, into map[string]json.RawMessage
 		if path != "" {
 			name = path + "." + name
 		}
-		if err := flatten(name, m.value, into); err != nil {
+		if err := flattenSettings(name, m.value, into); err != nil {
 			failed = err
 		}
 	})
@@ -231,7 +231,7 @@ func flatten(path string, value json.RawMessage, into map[string]json.RawMessage
 	return failed
 }
 
-func (d *policyDiff) print(out io.Writer, changes []policyChange) error {
+func (d *policyDiff) printChanges(out io.Writer, changes []policyChange) error {
 	if d.output == "json" {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
@@ -247,20 +247,20 @@ func (d *policyDiff) print(out io.Writer, changes []policyChange) error {
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(table, "SETTING\t%s\t%s\t\n", plain(d.left.title), plain(d.right.title))
+	fmt.Fprintf(table, "SETTING\t%s\t%s\t\n", printableText(d.left.title), printableText(d.right.title))
 	for _, c := range changes {
 		wider := ""
 		if c.Wider {
 			wider = "wider"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", plain(c.Setting), settingText(c.From), settingText(c.To), wider)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printableText(c.Setting), settingText(c.From), settingText(c.To), wider)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, strconv.Itoa(len(changes))+" setting(s) differ")
 	if len(d.widens) > 0 { // Of what is in force: the server compares with that.
-		fmt.Fprintf(out, "lets more through than what is in force: %s\n  railguard policy put needs --reason\n", plain(strings.Join(d.widens, ", ")))
+		fmt.Fprintf(out, "lets more through than what is in force: %s\n  railguard policy put needs --reason\n", printableText(strings.Join(d.widens, ", ")))
 	}
 	return nil
 }

@@ -50,10 +50,10 @@ wiped, with --join. See "A majority is lost" in docs/OPERATING.md.`,
       --by "Ada Smith" --second "Bob Jones" --reason "fire in hall 2, n1 and n3 are gone"`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.changed = cmd.Flags().Changed("confirm")
-			if err := f.check(); err != nil {
+			if err := f.checkFlags(); err != nil {
 				return err
 			}
-			return f.run(cmd.OutOrStdout())
+			return f.runRecovery(cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
@@ -73,32 +73,32 @@ wiped, with --join. See "A majority is lost" in docs/OPERATING.md.`,
 	return cmd
 }
 
-func (f *recoverFlags) check() error {
+func (f *recoverFlags) checkFlags() error {
 	switch {
 	case f.source.Dir == "":
-		return usage("--data is required (the stopped survivor's folder)")
+		return usageError("--data is required (the stopped survivor's folder)")
 	case f.output != "table" && f.output != "json":
-		return usage("--output must be table or json")
+		return usageError("--output must be table or json")
 	case f.follow != "" && (!f.changed || f.order.By != "" || f.order.Second != "" || f.order.Reason != "" || f.order.ForceBehind || len(f.order.Keep) > 0):
-		return usage("--follow needs --confirm CLUSTER-ID and nothing else: the word was given where the other survivor was recovered")
+		return usageError("--follow needs --confirm CLUSTER-ID and nothing else: the word was given where the other survivor was recovered")
 	case f.follow == "" && f.changed && (f.order.By == "" || f.order.Second == "" || f.order.Reason == ""):
-		return usage("--confirm needs --by, --second (two different people) and --reason")
+		return usageError("--confirm needs --by, --second (two different people) and --reason")
 	case !f.changed && (f.order.By != "" || f.order.Second != "" || f.order.Reason != "" || f.order.ForceBehind || len(f.order.Keep) > 0):
-		return usage("--by, --second, --reason, --keep and --force-behind go with --confirm CLUSTER-ID; without it this verb only reads")
+		return usageError("--by, --second, --reason, --keep and --force-behind go with --confirm CLUSTER-ID; without it this verb only reads")
 	}
 	f.inJSON = f.inJSON || f.output == "json"
 	f.source.Peers = nil
 	for _, text := range f.peers {
 		peer, err := recovery.ParseSurvivor(text)
 		if err != nil {
-			return usage("--peer-index: %w", err)
+			return usageError("--peer-index: %w", err)
 		}
 		f.source.Peers = append(f.source.Peers, peer)
 	}
 	return nil
 }
 
-func (f *recoverFlags) run(out io.Writer) error {
+func (f *recoverFlags) runRecovery(out io.Writer) error {
 	var report *recovery.Report
 	var err error
 	switch {

@@ -59,27 +59,27 @@ Exit codes: 0 nothing needs the secret of before any more, 1 something still doe
 		Example: `  railguard cluster-secret reseal --reason "yearly exchange"`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if r.reason == "" {
-				return usage("--reason is required")
+				return usageError("--reason is required")
 			}
-			if err := r.settle(cmd, true); err != nil {
+			if err := r.findServer(cmd, true); err != nil {
 				return err
 			}
-			return r.run(cmd)
+			return r.resealAll(cmd)
 		},
 	}
-	r.client.flags(cmd, true)
+	r.client.defineFlags(cmd, true)
 	cmd.Flags().StringVar(&r.reason, "reason", "", "why, for the audit record (required)")
 	return cmd
 }
 
-func (r *secretReseal) run(cmd *cobra.Command) error {
+func (r *secretReseal) resealAll(cmd *cobra.Command) error {
 	r.note = cmd.ErrOrStderr()
 	var is report.Resealing
 	for range resealRounds {
-		if err := r.round(cmd); err != nil {
+		if err := r.resealRound(cmd); err != nil {
 			return err
 		}
-		data, err := r.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/admin/cluster-secret", admin: true})
+		data, err := r.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/admin/cluster-secret", admin: true})
 		if err == nil {
 			err = json.Unmarshal(data, &is)
 		}
@@ -97,8 +97,8 @@ func (r *secretReseal) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// round goes through everything once.
-func (r *secretReseal) round(cmd *cobra.Command) error {
+// resealRound goes through everything once.
+func (r *secretReseal) resealRound(cmd *cobra.Command) error {
 	type step struct {
 		Resealed, Agents int
 		Next             *int64
@@ -109,7 +109,7 @@ func (r *secretReseal) round(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		data, err := r.patiently(cmd.Context(), &call{method: http.MethodPost, path: "/admin/cluster-secret/reseal", admin: true, body: body})
+		data, err := r.fetchPatiently(cmd.Context(), &call{method: http.MethodPost, path: "/admin/cluster-secret/reseal", admin: true, body: body})
 		var done step
 		if err == nil {
 			err = json.Unmarshal(data, &done)

@@ -16,7 +16,7 @@ import (
 
 // planRotation says what a rotation will do, with the keys that there are now.
 func planRotation(cmd *cobra.Command, c *client, values map[string]*string) error {
-	data, err := c.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/admin/signing-keys", admin: true})
+	data, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/admin/signing-keys", admin: true})
 	var keys struct {
 		Data []struct{ KID, State, ActivateAt string }
 	}
@@ -88,16 +88,16 @@ Exit codes: 0 all have theirs, 1 some failed (named; run it again).`,
 		Example: `  railguard signing-key reissue --plan
   railguard signing-key reissue --file tokens.ndjson --reason "cc-v1 leaked" --by ada`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := r.settle(cmd, false); err != nil {
+			if err := r.findServer(cmd, false); err != nil {
 				return err
 			}
 			if r.plan == (r.file != "") {
-				return usage("give --file FILE for the new tokens, or --plan to see how many it would be")
+				return usageError("give --file FILE for the new tokens, or --plan to see how many it would be")
 			}
-			return r.run(cmd)
+			return r.reissueEveryone(cmd)
 		},
 	}
-	r.client.flags(cmd, false)
+	r.client.defineFlags(cmd, false)
 	flags := cmd.Flags()
 	flags.StringVar(&r.kid, "kid", "", "those that this key signed (default: those of any revoked key)")
 	flags.StringVar(&r.file, "file", "", "file that the new tokens are written to, one JSON line each (0600; continued when it exists)")
@@ -108,18 +108,18 @@ Exit codes: 0 all have theirs, 1 some failed (named; run it again).`,
 	return cmd
 }
 
-func (r *reissueAll) run(cmd *cobra.Command) (err error) {
+func (r *reissueAll) reissueEveryone(cmd *cobra.Command) (err error) {
 	if r.file != "" {
 		if r.out, err = openTokenFile(r.file); err != nil {
-			return usage("--file: %w", err)
+			return usageError("--file: %w", err)
 		}
-		defer func() { err = errors.Join(err, r.out.close(err == nil)) }()
+		defer func() { err = errors.Join(err, r.out.closeFile(err == nil)) }()
 	}
 	failed := 0
 	for i := range parties {
 		r.of = &parties[i]
 		r.looked, r.issued, r.passed, r.failed = 0, 0, 0, 0
-		if err := r.all(cmd); err != nil {
+		if err := r.reissueKind(cmd); err != nil {
 			return err
 		}
 		failed += r.failed
@@ -130,12 +130,12 @@ func (r *reissueAll) run(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// all goes through everybody of one kind.
-func (r *reissueAll) all(cmd *cobra.Command) error {
+// reissueKind goes through everybody of one kind.
+func (r *reissueAll) reissueKind(cmd *cobra.Command) error {
 	cursor := ""
 	r.note = cmd.ErrOrStderr()
 	for {
-		data, err := r.patiently(cmd.Context(), &call{method: http.MethodGet, path: r.of.path + "?order=asc&limit=500" + cursor})
+		data, err := r.fetchPatiently(cmd.Context(), &call{method: http.MethodGet, path: r.of.path + "?order=asc&limit=500" + cursor})
 		var page struct {
 			Data       []struct{ AgentID, UserID string }
 			NextCursor string
@@ -147,7 +147,7 @@ func (r *reissueAll) all(cmd *cobra.Command) error {
 			return err
 		}
 		for _, is := range page.Data {
-			if err := r.one(cmd, cmp.Or(is.AgentID, is.UserID)); err != nil {
+			if err := r.reissueOne(cmd, cmp.Or(is.AgentID, is.UserID)); err != nil {
 				return err
 			}
 		}
@@ -164,10 +164,10 @@ func (r *reissueAll) all(cmd *cobra.Command) error {
 	return nil
 }
 
-// one looks at an agent or user and issues it anew where it should be. Its error ends the run.
-func (r *reissueAll) one(cmd *cobra.Command, id string) error {
+// reissueOne looks at an agent or user and issues it anew where it should be. Its error ends the run.
+func (r *reissueAll) reissueOne(cmd *cobra.Command, id string) error {
 	r.looked++
-	data, err := r.patiently(cmd.Context(), &call{method: http.MethodGet, path: r.of.path + "/" + url.PathEscape(id)})
+	data, err := r.fetchPatiently(cmd.Context(), &call{method: http.MethodGet, path: r.of.path + "/" + url.PathEscape(id)})
 	var agent struct {
 		AgentName, OperatorLegalName string
 		Token                        *string
@@ -180,17 +180,17 @@ func (r *reissueAll) one(cmd *cobra.Command, id string) error {
 		return err
 	}
 	switch {
-	case !r.wanted(agent.Token) && r.out != nil && r.out.owes(id) && agent.Token != nil: // The run before issued this token, and ended before it wrote the line.
-		if err := r.out.write(r.of, id, agent.AgentName, agent.OperatorLegalName, *agent.Token); err != nil {
+	case !r.isWanted(agent.Token) && r.out != nil && r.out.owesToken(id) && agent.Token != nil: // The run before issued this token, and ended before it wrote the line.
+		if err := r.out.writeToken(r.of, id, agent.AgentName, agent.OperatorLegalName, *agent.Token); err != nil {
 			return err
 		}
 		r.issued++
-	case !r.wanted(agent.Token):
+	case !r.isWanted(agent.Token):
 		r.passed++
 	case r.plan:
 		r.issued++
 	default:
-		if err := r.issue(cmd, id, agent.CredentialVersion); err != nil {
+		if err := r.issueAnew(cmd, id, agent.CredentialVersion); err != nil {
 			return err
 		}
 	}
@@ -201,8 +201,8 @@ func (r *reissueAll) one(cmd *cobra.Command, id string) error {
 	return nil
 }
 
-// wanted says whether a token is one to be replaced: nil is that of a revoked key.
-func (r *reissueAll) wanted(token *string) bool {
+// isWanted says whether a token is one to be replaced: nil is that of a revoked key.
+func (r *reissueAll) isWanted(token *string) bool {
 	if r.kid == "" || token == nil {
 		return token == nil && r.kid == ""
 	}
@@ -212,8 +212,8 @@ func (r *reissueAll) wanted(token *string) bool {
 	return err == nil && json.Unmarshal(text, &header) == nil && header.KID == r.kid
 }
 
-// issue issues one agent or user anew. The key of the call makes a second try the same call.
-func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
+// issueAnew issues one agent or user anew. The key of the call makes a second try the same call.
+func (r *reissueAll) issueAnew(cmd *cobra.Command, id string, version int) error {
 	members := map[string]any{"overlapHours": r.overlap}
 	if r.reason != "" {
 		members["reason"] = r.reason
@@ -229,10 +229,10 @@ func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
 		method: http.MethodPost, path: r.of.path + "/" + url.PathEscape(id) + "/reissue", body: body,
 		headers: map[string]string{"Idempotency-Key": fmt.Sprintf("signing-key-reissue-%s-%d", id, version)},
 	}
-	if err := r.out.begin(id); err != nil {
+	if err := r.out.beginToken(id); err != nil {
 		return fmt.Errorf("--file: %w", err)
 	}
-	data, err := r.patiently(cmd.Context(), request)
+	data, err := r.fetchPatiently(cmd.Context(), request)
 	refused := new(exitError)
 	switch {
 	case err == nil:
@@ -244,7 +244,7 @@ func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
 		return err
 	default:
 		r.failed++
-		r.out.doubts(id)
+		r.out.noteDoubt(id)
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", id, err)
 		return nil
 	}
@@ -252,7 +252,7 @@ func (r *reissueAll) issue(cmd *cobra.Command, id string, version int) error {
 	if err := json.Unmarshal(data, &issued); err != nil || issued.Token == "" {
 		return fmt.Errorf("%s: the answer has no token: %w", id, errors.Join(err, errors.New(string(data[:min(len(data), 200)]))))
 	}
-	if err := r.out.write(r.of, id, issued.AgentName, issued.OperatorLegalName, issued.Token); err != nil {
+	if err := r.out.writeToken(r.of, id, issued.AgentName, issued.OperatorLegalName, issued.Token); err != nil {
 		return err
 	}
 	r.issued++

@@ -88,7 +88,7 @@ func newTLSInit() *cobra.Command {
 
 func checkDays(days int) error {
 	if days < 1 || days > daysMax {
-		return usage("--days must be between 1 and %d", daysMax)
+		return usageError("--days must be between 1 and %d", daysMax)
 	}
 	return nil
 }
@@ -96,14 +96,14 @@ func checkDays(days int) error {
 // makeAuthority writes a new authority, and never over an old one.
 func makeAuthority(dir, name string, days int, now time.Time) (*x509.Certificate, error) {
 	if dir == "" || name == "" {
-		return nil, usage("--dir is required, and --name must not be empty")
+		return nil, usageError("--dir is required, and --name must not be empty")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, usage("--dir: %w", err)
+		return nil, usageError("--dir: %w", err)
 	}
 	for _, file := range []string{authorityFile, authorityKey} {
 		if _, err := os.Lstat(filepath.Join(dir, file)); err == nil {
-			return nil, usage("%s is there already: an authority is never overwritten; choose another --dir", filepath.Join(dir, file))
+			return nil, usageError("%s is there already: an authority is never overwritten; choose another --dir", filepath.Join(dir, file))
 		}
 	}
 	key, keyPEM, err := newKey()
@@ -114,7 +114,7 @@ func makeAuthority(dir, name string, days int, now time.Time) (*x509.Certificate
 		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-clockAllowance), NotAfter: now.Add(time.Duration(days) * day),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
-	certificate, certificatePEM, err := sign(template, template, key.Public(), key)
+	certificate, certificatePEM, err := signCertificate(template, template, key.Public(), key)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func newKey() (*ecdsa.PrivateKey, []byte, error) {
 	return key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), err
 }
 
-func sign(template, parent *x509.Certificate, public, by any) (*x509.Certificate, []byte, error) {
+func signCertificate(template, parent *x509.Certificate, public, by any) (*x509.Certificate, []byte, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, by)
 	if err != nil {
 		return nil, nil, err
@@ -146,7 +146,7 @@ func sign(template, parent *x509.Certificate, public, by any) (*x509.Certificate
 func writeNew(path string, data []byte, mode os.FileMode) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
-		return usage("%w", err)
+		return usageError("%w", err)
 	}
 	_, err = file.Write(data)
 	return errors.Join(err, file.Sync(), file.Close())
@@ -187,7 +187,7 @@ over the old one on the node: it takes it up within seconds, without a restart.`
 			if err := checkDays(f.days); err != nil {
 				return err
 			}
-			issued, err := f.issue(time.Now())
+			issued, err := f.issueCertificate(time.Now())
 			if err != nil {
 				return err
 			}
@@ -212,19 +212,19 @@ over the old one on the node: it takes it up within seconds, without a restart.`
 	return cmd
 }
 
-func (f *issueFlags) issue(now time.Time) (*x509.Certificate, error) {
+func (f *issueFlags) issueCertificate(now time.Time) (*x509.Certificate, error) {
 	if f.out == "" {
 		f.out = f.dir
 	}
 	if f.dir == "" || f.id == "" {
-		return nil, usage("--dir and --id are required")
+		return nil, usageError("--dir and --id are required")
 	}
 	if f.newKey && !f.renew {
-		return nil, usage("--new-key goes with --renew")
+		return nil, usageError("--new-key goes with --renew")
 	}
 	uri, err := port.NodeURI(f.id)
 	if err != nil {
-		return nil, usage("--id: %w", err)
+		return nil, usageError("--id: %w", err)
 	}
 	authority, err := openAuthority(f.dir, now)
 	if err != nil {
@@ -243,19 +243,19 @@ func (f *issueFlags) issue(now time.Time) (*x509.Certificate, error) {
 		return nil, err
 	}
 	if f.renew {
-		return f.replace(template, authority)
+		return f.replaceCertificate(template, authority)
 	}
 	key, keyPEM, err := newKey()
 	if err != nil {
 		return nil, err
 	}
-	issued, certificatePEM, err := sign(template, authority.Leaf, key.Public(), authority.PrivateKey)
+	issued, certificatePEM, err := signCertificate(template, authority.Leaf, key.Public(), authority.PrivateKey)
 	if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(f.out, f.id)
 	if _, err := os.Lstat(path + ".pem"); err == nil {
-		return nil, usage("%s.pem is there already: give --renew to replace it", path)
+		return nil, usageError("%s.pem is there already: give --renew to replace it", path)
 	}
 	if err := writeNew(path+".key", keyPEM, 0o600); err != nil {
 		return nil, err
@@ -263,15 +263,15 @@ func (f *issueFlags) issue(now time.Time) (*x509.Certificate, error) {
 	return issued, writeNew(path+".pem", certificatePEM, 0o644)
 }
 
-// replace is the second half of a renewal.
-func (f *issueFlags) replace(template *x509.Certificate, authority *tls.Certificate) (*x509.Certificate, error) {
+// replaceCertificate is the second half of a renewal.
+func (f *issueFlags) replaceCertificate(template *x509.Certificate, authority *tls.Certificate) (*x509.Certificate, error) {
 	path := filepath.Join(f.out, f.id)
 	old, err := tls.LoadX509KeyPair(path+".pem", path+".key")
 	if err != nil {
-		return nil, usage("nothing to renew: %w", err)
+		return nil, usageError("nothing to renew: %w", err)
 	}
 	if id, err := port.NodeID(old.Leaf); err != nil || id != f.id {
-		return nil, usage("%s.pem is not node %q's", path, f.id)
+		return nil, usageError("%s.pem is not node %q's", path, f.id)
 	}
 	if len(f.dns)+len(f.ips) == 0 {
 		template.DNSNames, template.IPAddresses = old.Leaf.DNSNames, old.Leaf.IPAddresses
@@ -287,7 +287,7 @@ func (f *issueFlags) replace(template *x509.Certificate, authority *tls.Certific
 		}
 		public = key.Public()
 	}
-	issued, certificatePEM, err := sign(template, authority.Leaf, public, authority.PrivateKey)
+	issued, certificatePEM, err := signCertificate(template, authority.Leaf, public, authority.PrivateKey)
 	if err != nil {
 		return nil, err
 	}
@@ -299,13 +299,13 @@ func openAuthority(dir string, now time.Time) (*tls.Certificate, error) {
 	authority, err := tls.LoadX509KeyPair(filepath.Join(dir, authorityFile), filepath.Join(dir, authorityKey))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, usage("no authority in %s (railguard tls init makes one): %w", dir, err)
+		return nil, usageError("no authority in %s (railguard tls init makes one): %w", dir, err)
 	case err != nil:
-		return nil, usage("authority in %s: %w", dir, err)
+		return nil, usageError("authority in %s: %w", dir, err)
 	case !authority.Leaf.IsCA:
-		return nil, usage("%s is no authority's certificate", filepath.Join(dir, authorityFile))
+		return nil, usageError("%s is no authority's certificate", filepath.Join(dir, authorityFile))
 	case now.After(authority.Leaf.NotAfter):
-		return nil, usage("the authority in %s ended at %s: make a new one in another folder", dir, authority.Leaf.NotAfter.Format(time.RFC3339))
+		return nil, usageError("the authority in %s ended at %s: make a new one in another folder", dir, authority.Leaf.NotAfter.Format(time.RFC3339))
 	}
 	return &authority, nil
 }
@@ -317,9 +317,9 @@ func checkNames(names []string) error {
 	for _, name := range names {
 		switch {
 		case net.ParseIP(name) != nil:
-			return usage("--dns %s: that is an address: give it with --ip", name)
+			return usageError("--dns %s: that is an address: give it with --ip", name)
 		case !hostName.MatchString(name):
-			return usage("--dns %q is not a host name", name)
+			return usageError("--dns %q is not a host name", name)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ const certificateFileMax = 1 << 20
 
 func newTLSShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show FILE", Short: "Say whose a certificate is, until when, and by whom", Args: exactly(1, "one PEM file"),
+		Use: "show FILE", Short: "Say whose a certificate is, until when, and by whom", Args: exactArgs(1, "one PEM file"),
 		Long: `Print every certificate in a PEM file. Whether one leads to the other is not
 checked; ` + "`railguard serve`" + ` does that.
 
@@ -53,12 +53,12 @@ Exit codes: 0 all are good by this machine's clock, 1 one is not, 2 not readable
 func certificatesIn(path string) ([]*x509.Certificate, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, usageError("%w", err)
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, certificateFileMax+1))
 	if err != nil || len(data) > certificateFileMax {
-		return nil, usage("%s: not readable, or larger than %d bytes: %v", path, certificateFileMax, err)
+		return nil, usageError("%s: not readable, or larger than %d bytes: %v", path, certificateFileMax, err)
 	}
 	var certificates []*x509.Certificate
 	kinds := map[string]bool{}
@@ -74,7 +74,7 @@ func certificatesIn(path string) ([]*x509.Certificate, error) {
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, usage("%s: certificate %d: %w", path, len(certificates)+1, err)
+			return nil, usageError("%s: certificate %d: %w", path, len(certificates)+1, err)
 		}
 		certificates = append(certificates, c)
 	}
@@ -82,14 +82,14 @@ func certificatesIn(path string) ([]*x509.Certificate, error) {
 	case len(certificates) > 0:
 		return certificates, nil
 	case len(kinds) == 0:
-		return nil, usage("%s is no PEM file", path)
+		return nil, usageError("%s is no PEM file", path)
 	}
 	for kind := range kinds {
 		if strings.HasSuffix(kind, "PRIVATE KEY") {
-			return nil, usage("%s holds a private key and no certificate", path)
+			return nil, usageError("%s holds a private key and no certificate", path)
 		}
 	}
-	return nil, usage("%s holds no certificate", path)
+	return nil, usageError("%s holds no certificate", path)
 }
 
 func showCertificate(out io.Writer, c *x509.Certificate, now time.Time) {
@@ -100,16 +100,16 @@ func showCertificate(out io.Writer, c *x509.Certificate, now time.Time) {
 	case err == nil:
 		line("node", "%s", id)
 	case c.IsCA:
-		line("authority", "%s", plain(c.Subject.String()))
+		line("authority", "%s", printableText(c.Subject.String()))
 	default:
-		line("no node", "%s: %v", plain(c.Subject.String()), err)
+		line("no node", "%s: %v", printableText(c.Subject.String()), err)
 	}
-	line("by", "%s", plain(c.Issuer.String()))
+	line("by", "%s", printableText(c.Issuer.String()))
 	line("from", "%s", c.NotBefore.UTC().Format(time.RFC3339))
-	line("until", "%s (%s)", c.NotAfter.UTC().Format(time.RFC3339), validity(c, now))
+	line("until", "%s (%s)", c.NotAfter.UTC().Format(time.RFC3339), describeValidity(c, now))
 	var names []string
 	for _, name := range c.DNSNames {
-		names = append(names, plain(name))
+		names = append(names, printableText(name))
 	}
 	for _, ip := range c.IPAddresses {
 		names = append(names, ip.String())
@@ -121,7 +121,7 @@ func showCertificate(out io.Writer, c *x509.Certificate, now time.Time) {
 	line("SHA-256", "%x", sha256.Sum256(c.Raw))
 }
 
-func validity(c *x509.Certificate, now time.Time) string {
+func describeValidity(c *x509.Certificate, now time.Time) string {
 	switch {
 	case now.Before(c.NotBefore):
 		return "NOT YET GOOD by this machine's clock"

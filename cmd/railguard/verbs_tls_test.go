@@ -144,8 +144,8 @@ func TestTLSShow(t *testing.T) {
 
 	now := time.Now()
 	c := readCertificate(t, filepath.Join(dir, "n1.pem"))
-	require.Contains(t, validity(c, now.Add(-48*time.Hour)), "NOT YET")
-	require.Equal(t, "ENDED", validity(c, now.Add(10*24*time.Hour)))
+	require.Contains(t, describeValidity(c, now.Add(-48*time.Hour)), "NOT YET")
+	require.Equal(t, "ENDED", describeValidity(c, now.Add(10*24*time.Hour)))
 	_, err := makeAuthority(filepath.Join(dir, "old"), "old", 1, now.Add(-48*time.Hour))
 	require.NoError(t, err)
 	out, code, err := runCommand(t, "tls", "show", filepath.Join(dir, "old", authorityFile))

@@ -39,28 +39,28 @@ type upgrade struct {
 	status report.ClusterStatus
 }
 
-func (u *upgrade) flags(cmd *cobra.Command) {
-	u.client.flags(cmd, false)
+func (u *upgrade) defineFlags(cmd *cobra.Command) {
+	u.client.defineFlags(cmd, false)
 	cmd.Flags().StringVar(&u.to, "to", version, "the release to upgrade to (default: this binary's)")
 }
 
-func (u *upgrade) look(cmd *cobra.Command) error {
-	if err := u.settle(cmd, false); err != nil {
+func (u *upgrade) lookAtCluster(cmd *cobra.Command) error {
+	if err := u.findServer(cmd, false); err != nil {
 		return err
 	}
-	return u.refresh(cmd)
+	return u.refreshStatus(cmd)
 }
 
-func (u *upgrade) refresh(cmd *cobra.Command) error {
-	data, err := u.fetch(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
+func (u *upgrade) refreshStatus(cmd *cobra.Command) error {
+	data, err := u.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(data, &u.status)
 }
 
-// order is who is still to be upgraded: followers first, the leader last.
-func (u *upgrade) order() (nodes []string) {
+// upgradeOrder is who is still to be upgraded: followers first, the leader last.
+func (u *upgrade) upgradeOrder() (nodes []string) {
 	leader := ""
 	for _, n := range u.status.Nodes {
 		switch {
@@ -77,8 +77,8 @@ func (u *upgrade) order() (nodes []string) {
 	return nodes
 }
 
-// least is the highest format that every member knows; 0: one has not answered.
-func (u *upgrade) least() uint16 {
+// leastFormat is the highest format that every member knows; 0: one has not answered.
+func (u *upgrade) leastFormat() uint16 {
 	least := u.status.MaxLevel
 	for _, n := range u.status.Nodes {
 		if n.Role == "unreachable" {
@@ -89,8 +89,8 @@ func (u *upgrade) least() uint16 {
 	return least
 }
 
-// hindrances are why no node should be taken down now.
-func (u *upgrade) hindrances() []string {
+// listHindrances are why no node should be taken down now.
+func (u *upgrade) listHindrances() []string {
 	s := &u.status
 	why := append([]string(nil), s.TakeDown.Why...)
 	if !s.TakeDown.OK && len(why) == 0 {
@@ -105,15 +105,15 @@ func (u *upgrade) hindrances() []string {
 	return why
 }
 
-// next is the one sentence of what to do now.
-func (u *upgrade) next() string {
-	order, why := u.order(), u.hindrances()
+// nextStep is the one sentence of what to do now.
+func (u *upgrade) nextStep() string {
+	order, why := u.upgradeOrder(), u.listHindrances()
 	switch {
 	case len(order) > 0 && len(why) > 0:
 		return "wait: " + strings.Join(why, "; ")
 	case len(order) > 0:
 		return fmt.Sprintf("next: stop %s in order, replace its binary, start it, then railguard cluster wait --node %s", order[0], order[0])
-	case u.least() > u.status.FeatureLevel:
+	case u.leastFormat() > u.status.FeatureLevel:
 		return "last: railguard cluster upgrade finalize"
 	}
 	return "done: every node runs " + u.to + ", and the format in force is its own"
@@ -129,10 +129,10 @@ order, and how each step is done. It changes nothing.
 Exit codes: 0 it may, 1 it may not, and why.`,
 		Example: "  railguard cluster upgrade plan --backups /backups",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := u.look(cmd); err != nil {
+			if err := u.lookAtCluster(cmd); err != nil {
 				return err
 			}
-			why := u.hindrances()
+			why := u.listHindrances()
 			if u.backups != "" {
 				if path, at, err := newestBackup(u.backups); err != nil {
 					why = append(why, err.Error())
@@ -149,20 +149,20 @@ Exit codes: 0 it may, 1 it may not, and why.`,
 			return nil
 		},
 	}
-	u.flags(cmd)
+	u.defineFlags(cmd)
 	cmd.Flags().StringVar(&u.backups, "backups", "", "directory of backups: the newest must be young enough")
 	cmd.Flags().DurationVar(&u.maxAge, "max-age", backupAgeMax, "how old it may be")
 	return cmd
 }
 
 func (u *upgrade) showPlan(out io.Writer, why []string) error {
-	order := u.order()
+	order := u.upgradeOrder()
 	if u.output == "json" {
 		return printJSON(out, map[string]any{"to": u.to, "order": append([]string{}, order...), "may": len(why) == 0, "why": append([]string{}, why...), "format": u.status.FeatureLevel})
 	}
 	fmt.Fprintf(out, "cluster %s: %d nodes, format %d; to release %s\n", u.status.ClusterID, len(u.status.Nodes), u.status.FeatureLevel, u.to)
 	if len(order) == 0 {
-		_, err := fmt.Fprintln(out, u.next())
+		_, err := fmt.Fprintln(out, u.nextStep())
 		return err
 	}
 	fmt.Fprintf(out, "order: %s (the leader last)\n\n", strings.Join(order, ", "))
@@ -185,33 +185,33 @@ func newUpgradeStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show how far an upgrade is, and the next step", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := u.look(cmd); err != nil {
+			if err := u.lookAtCluster(cmd); err != nil {
 				return err
 			}
 			out := cmd.OutOrStdout()
 			if u.output == "json" {
 				return printJSON(out, map[string]any{
-					"to": u.to, "left": append([]string{}, u.order()...), "format": u.status.FeatureLevel, "allKnow": u.least(),
-					"takeDown": u.status.TakeDown, "next": u.next(), "nodes": u.status.Nodes,
+					"to": u.to, "left": append([]string{}, u.upgradeOrder()...), "format": u.status.FeatureLevel, "allKnow": u.leastFormat(),
+					"takeDown": u.status.TakeDown, "next": u.nextStep(), "nodes": u.status.Nodes,
 				})
 			}
 			table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(table, "NODE\tROLE\tRELEASE\tKNOWS FORMAT\tUPGRADED\tHEALTHY")
 			for _, n := range u.status.Nodes {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", n.ID, n.Role, n.Version, n.FormatMax, yes(n.Version == u.to), yes(n.Healthy))
+				fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", n.ID, n.Role, n.Version, n.FormatMax, yesOrNo(n.Version == u.to), yesOrNo(n.Healthy))
 			}
 			if err := table.Flush(); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(out, "format in force: %d\n%s\n", u.status.FeatureLevel, u.next())
+			_, err := fmt.Fprintf(out, "format in force: %d\n%s\n", u.status.FeatureLevel, u.nextStep())
 			return err
 		},
 	}
-	u.flags(cmd)
+	u.defineFlags(cmd)
 	return cmd
 }
 
-func yes(is bool) string {
+func yesOrNo(is bool) string {
 	if is {
 		return "yes"
 	}
@@ -229,39 +229,39 @@ backup. It is refused while a member does not answer or does not know the format
 It asks for the cluster's id, or takes it by --confirm.`,
 		Example: `  railguard cluster upgrade finalize --confirm cl_7a4cfc0ec8f5eafc --reason "release 0.3.0" --by ada`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := u.look(cmd); err != nil {
+			if err := u.lookAtCluster(cmd); err != nil {
 				return err
 			}
 			to := u.status.FeatureLevel + 1
-			if least := u.least(); least < to {
-				if order := u.order(); len(order) > 0 || least == 0 {
-					return fmt.Errorf("format %d is in force, and not every member knows %d: %s", u.status.FeatureLevel, to, u.next())
+			if least := u.leastFormat(); least < to {
+				if order := u.upgradeOrder(); len(order) > 0 || least == 0 {
+					return fmt.Errorf("format %d is in force, and not every member knows %d: %s", u.status.FeatureLevel, to, u.nextStep())
 				}
-				_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing to do:", u.next())
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing to do:", u.nextStep())
 				return err
 			}
-			if err := u.confirmed(cmd, to); err != nil {
+			if err := u.askConfirmation(cmd, to); err != nil {
 				return err
 			}
 			body, err := json.Marshal(map[string]any{"to": to, "reason": u.reason, "actor": u.by})
 			if err != nil {
 				return err
 			}
-			data, err := u.fetch(cmd.Context(), &call{method: http.MethodPost, path: "/v1/cluster/format", body: body})
+			data, err := u.fetchAnswer(cmd.Context(), &call{method: http.MethodPost, path: "/v1/cluster/format", body: body})
 			if err != nil {
 				return err
 			}
-			return show(cmd.OutOrStdout(), data, u.output, nil)
+			return showAnswer(cmd.OutOrStdout(), data, u.output, nil)
 		},
 	}
-	u.flags(cmd)
+	u.defineFlags(cmd)
 	cmd.Flags().StringVar(&u.confirm, "confirm", "", "the cluster's id, typed; asked for otherwise")
 	cmd.Flags().StringVar(&u.reason, "reason", "", "why, for the audit record")
 	cmd.Flags().StringVar(&u.by, "by", "", "who decides")
 	return cmd
 }
 
-func (u *upgrade) confirmed(cmd *cobra.Command, to uint16) error {
+func (u *upgrade) askConfirmation(cmd *cobra.Command, to uint16) error {
 	given := u.confirm
 	if given == "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "Format %d becomes format %d, and no release before this one can read it. This cannot be taken back.\nType the cluster's id (%s) to go on: ", u.status.FeatureLevel, to, u.status.ClusterID)
@@ -269,7 +269,7 @@ func (u *upgrade) confirmed(cmd *cobra.Command, to uint16) error {
 		given = strings.TrimSpace(line)
 	}
 	if given != u.status.ClusterID {
-		return usage("not confirmed: type %s, or give --confirm %s", u.status.ClusterID, u.status.ClusterID)
+		return usageError("not confirmed: type %s, or give --confirm %s", u.status.ClusterID, u.status.ClusterID)
 	}
 	return nil
 }

@@ -51,11 +51,11 @@ a release that this program does not know: verify with one that is as new.`,
 		Example: "  railguard audit proof txn_1a2B3c4D > proof.json\n  railguard verify proof.json --keys keys.txt\n  railguard verify march.ndjson --keys keys.txt --show",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("expected one FILE (or - for standard input), or a bundle")
+				return usageError("expected one FILE (or - for standard input), or a bundle")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return v.verifyFile(cmd, args[0]) },
 	}
 	cmd.Flags().StringVar(&v.keysFile, "keys", "", "file with the log's verifier keys (from GET /log/keys, received another way)")
 	cmd.Flags().BoolVar(&v.show, "show", false, "print the records too (a proof's always are)")
@@ -64,29 +64,29 @@ a release that this program does not know: verify with one that is as new.`,
 	return cmd
 }
 
-func (v *verification) run(cmd *cobra.Command, path string) error {
+func (v *verification) verifyFile(cmd *cobra.Command, path string) error {
 	if v.output != "table" && v.output != "json" {
-		return usage("--output must be table or json")
+		return usageError("--output must be table or json")
 	}
 	if isBundle(path) {
-		return v.bundle(cmd, path)
+		return v.verifyBundle(cmd, path)
 	}
 	options := examine.Options{}
 	if v.keysFile != "" {
 		data, err := os.ReadFile(v.keysFile)
 		if err != nil {
-			return usage("--keys: %w", err)
+			return usageError("--keys: %w", err)
 		}
 		options.Keys, options.KeysGiven = string(data), true
 	}
 	file, forget, err := openEvidence(path)
 	if err != nil {
-		return usage("%w", err)
+		return usageError("%w", err)
 	}
 	defer forget()
 	report, err := examine.File(file, options)
 	if err != nil {
-		return v.refuse(cmd.OutOrStdout(), err)
+		return v.printRefusal(cmd.OutOrStdout(), err)
 	}
 	if v.output == "json" {
 		return v.printJSON(cmd.OutOrStdout(), file, options, &report)
@@ -125,8 +125,8 @@ func openEvidence(path string) (file *os.File, forget func(), err error) {
 	return file, forget, err
 }
 
-// refuse tells why a file proves nothing.
-func (v *verification) refuse(out io.Writer, err error) error {
+// printRefusal tells why a file proves nothing.
+func (v *verification) printRefusal(out io.Writer, err error) error {
 	code := exitFailed
 	switch {
 	case errors.Is(err, examine.ErrRelease):
@@ -156,13 +156,13 @@ func printReport(out io.Writer, r *examine.Report, quiet bool) {
 		what = fmt.Sprintf("export, complete from %s to %s", r.From, r.To)
 	}
 	if r.Selection() {
-		who := fmt.Sprintf("operator %q", plain(r.Operator))
+		who := fmt.Sprintf("operator %q", printableText(r.Operator))
 		if r.Agent != "" {
-			who = "agent " + plain(r.Agent)
+			who = "agent " + printableText(r.Agent)
 		}
 		what = fmt.Sprintf("SELECTION of %s from %s to %s", who, r.From, r.To)
 	}
-	fmt.Fprintf(out, "PROVEN: %s: %d record(s), %d screening call(s)\n", plain(what), r.Leaves, r.Screens)
+	fmt.Fprintf(out, "PROVEN: %s: %d record(s), %d screening call(s)\n", printableText(what), r.Leaves, r.Screens)
 	if quiet {
 		return
 	}
@@ -174,10 +174,10 @@ func printReport(out io.Writer, r *examine.Report, quiet bool) {
 		fmt.Fprintf(out, "leaves from %d to before %d; gaps: %s\n", r.First, r.End, gaps)
 	}
 	for _, sentence := range r.Shown() {
-		fmt.Fprintln(out, "shown:     ", plain(sentence))
+		fmt.Fprintln(out, "shown:     ", printableText(sentence))
 	}
 	for _, sentence := range r.NotShown() {
-		fmt.Fprintln(out, "NOT shown: ", plain(sentence))
+		fmt.Fprintln(out, "NOT shown: ", printableText(sentence))
 	}
 	whose := "from the file itself"
 	if r.KeysGiven {
@@ -186,8 +186,8 @@ func printReport(out io.Writer, r *examine.Report, quiet bool) {
 	fmt.Fprintf(out, "verifier keys %s, %s\n", r.Fingerprint(), whose)
 }
 
-// again reads a proven file once more and hands its records to visit.
-func again(file *os.File, options examine.Options, visit func(*examine.Record) error) error {
+// readAgain reads a proven file once more and hands its records to visit.
+func readAgain(file *os.File, options examine.Options, visit func(*examine.Record) error) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func printRecords(out io.Writer, file *os.File, options examine.Options) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "LEAF\tTIME\tEVENT\tTXN\tVERDICT\tRULE\tAGENT\tAMOUNT\tDISPOSITION")
 	rows := 0
-	err := again(file, options, func(r *examine.Record) error {
+	err := readAgain(file, options, func(r *examine.Record) error {
 		agent := r.AgentName
 		if agent == "" {
 			agent = r.AgentID
@@ -215,7 +215,7 @@ func printRecords(out io.Writer, file *os.File, options examine.Options) error {
 			if cells[i] == "" {
 				cells[i] = "-"
 			}
-			cells[i] = plain(cells[i])
+			cells[i] = printableText(cells[i])
 		}
 		if rows++; rows%recordsAligned == 0 {
 			_ = table.Flush()
@@ -236,7 +236,7 @@ func (v *verification) printJSON(out io.Writer, file *os.File, options examine.O
 	if v.show || r.Kind == "proof" {
 		fmt.Fprint(out, `,"records":[`)
 		comma := ""
-		err := again(file, options, func(r *examine.Record) error {
+		err := readAgain(file, options, func(r *examine.Record) error {
 			data, err := json.Marshal(r)
 			if err == nil {
 				_, err = fmt.Fprintf(out, "%s\n%s", comma, data)

@@ -77,7 +77,7 @@ func (c *Request) commonHeaders(length int) {
 	set(HeaderRequest, c.Asked.RequestID)
 	set(HeaderNode, c.border.deps.Node)
 	set(HeaderIndex, numbers[:indexEnd])
-	set(HeaderRole, c.border.role.text(c.border))
+	set(HeaderRole, c.border.role.roleText(c.border))
 	if timingEnd > indexEnd {
 		set("Server-Timing", numbers[indexEnd:timingEnd])
 	}
@@ -251,14 +251,14 @@ func (s *Stream) Write(p []byte) (int, error) {
 // Flush sends what was written.
 func (s *Stream) Flush() error { return s.control.Flush() }
 
-// fail answers with an error in the flat shape of decision 32. An error that
+// answerError answers with an error in the flat shape of decision 32. An error that
 // is not ours to show becomes internal_error and a log line.
-func (c *Request) fail(err error) {
+func (c *Request) answerError(err error) {
 	if c.wrote {
 		c.border.log.Error("call failed after its answer began", "requestId", c.Asked.RequestID, "error", err)
 		return
 	}
-	e := c.border.known(err, c.Happened, c.Asked.RequestID)
+	e := c.border.visibleError(err, c.Happened, c.Asked.RequestID)
 	c.failHeaders(e)
 	contentType := JSONType
 	var m strictjson.Members
@@ -274,9 +274,9 @@ func (c *Request) fail(err error) {
 	_ = c.writeAnswer(c.Send(e.Status, contentType, m.Body())) // It is one.
 }
 
-// known is an error as the caller may see it. happened says that a record of the call
+// visibleError is an error as the caller may see it. happened says that a record of the call
 // is in the log: then nobody is told that nothing happened.
-func (b *Border) known(err error, happened bool, requestID string) *Error {
+func (b *Border) visibleError(err error, happened bool, requestID string) *Error {
 	var e *Error
 	if !errors.As(err, &e) {
 		if !errors.As(endError(err), &e) {

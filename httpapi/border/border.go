@@ -115,7 +115,7 @@ func (b *Border) Open(rooms []Room) error {
 		}
 		for _, group := range [][]Route{room.Public, room.Admin} {
 			for at := range group {
-				if err := room.declare(&group[at]); err != nil {
+				if err := room.declareRoute(&group[at]); err != nil {
 					return err
 				}
 			}
@@ -127,8 +127,8 @@ func (b *Border) Open(rooms []Room) error {
 	return nil
 }
 
-// declare gives a route what its description, or a table of its room, says of it.
-func (t *Room) declare(r *Route) error {
+// declareRoute gives a route what its description, or a table of its room, says of it.
+func (t *Room) declareRoute(r *Route) error {
 	key := r.Method + " " + r.Path
 	shape, told := t.Bodies[key]
 	r.room, r.Parameters, r.Shape = t.State, t.Queries[key], shape
@@ -189,7 +189,7 @@ func (b *Border) AdminHandler() http.Handler { return b.admin }
 func (b *Border) Judges() *edge.Judges { return b.judges }
 
 // IsLeader tells whether this node leads, as far as it has known for a moment.
-func (b *Border) IsLeader() bool { return b.role.text(b) == "leader" }
+func (b *Border) IsLeader() bool { return b.role.roleText(b) == "leader" }
 
 // SetLeaving makes the node unready while calls are served as before, each on a
 // connection that ends with it: who balances load looks elsewhere meanwhile.

@@ -74,14 +74,14 @@ func (b *Border) Serve(w http.ResponseWriter, r *http.Request, route *Route) {
 		}
 		c.endIdempotent()
 		if p != nil {
-			c.panicked(p)
+			c.answerPanic(p)
 		}
-		c.finish()
+		c.finishCall()
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
 	}()
-	cancel, err := c.admit()
+	cancel, err := c.admitCall()
 	if cancel != nil {
 		defer cancel()
 	}
@@ -106,18 +106,18 @@ func (b *Border) Serve(w http.ResponseWriter, r *http.Request, route *Route) {
 		err = c.writeAnswer(answer)
 	}
 	if err != nil {
-		c.fail(err)
+		c.answerError(err)
 	}
 }
 
-// refuse answers a request that belongs to no route.
-func (b *Border) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// refuseRequest answers a request that belongs to no route.
+func (b *Border) refuseRequest(w http.ResponseWriter, r *http.Request, err error) {
 	c := b.Begin(w, r, nil)
-	if many := b.keyless(r, 1); many != nil {
+	if many := b.countKeyless(r, 1); many != nil {
 		err = many
 	}
-	c.fail(err)
-	c.finish()
+	c.answerError(err)
+	c.finishCall()
 }
 
 func (b *Border) Begin(w http.ResponseWriter, r *http.Request, route *Route) *Request {
@@ -130,14 +130,14 @@ func (b *Border) Begin(w http.ResponseWriter, r *http.Request, route *Route) *Re
 	return c
 }
 
-func (c *Request) finish() {
+func (c *Request) finishCall() {
 	c.border.logAccess(c)
 	c.Judge.Reset()
 	if c.kept != nil {
 		c.kept.Release()
 	}
-	c.large.end()
-	c.shown.give()
+	c.large.releaseBytes()
+	c.shown.giveBack()
 	if cap(c.Asked.Body) > bodyBufferKept || cap(c.Out) > bodyBufferKept || cap(c.buffer) > bodyBufferKept {
 		return // Let the garbage collector have a large one.
 	}
@@ -152,7 +152,7 @@ func (c *Request) finish() {
 
 // requestID echoes a caller's id that is safe to print, else makes one.
 func requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= RequestIDMax && printable(id) {
+	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= RequestIDMax && isPrintable(id) {
 		return id
 	}
 	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -186,7 +186,7 @@ func TraceID(header string) string {
 	return id
 }
 
-func printable(s string) bool {
+func isPrintable(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < 0x21 || s[i] > 0x7e {
 			return false
@@ -195,9 +195,9 @@ func printable(s string) bool {
 	return true
 }
 
-// admit checks who calls and whether this node can answer now: bootstrap,
+// admitCall checks who calls and whether this node can answer now: bootstrap,
 // drain, key, rate, role, deadline, minimum index, consistency.
-func (c *Request) admit() (context.CancelFunc, error) {
+func (c *Request) admitCall() (context.CancelFunc, error) {
 	b := c.border
 	if !c.route.Always {
 		if b.draining.Load() {
@@ -208,11 +208,11 @@ func (c *Request) admit() (context.CancelFunc, error) {
 		}
 	}
 	if c.route.Roles != 0 {
-		if err := c.authenticate(); err != nil {
+		if err := c.authenticateKey(); err != nil {
 			return nil, err
 		}
 	} else if !c.route.admin {
-		if err := b.keyless(c.r, c.route.charge.Cost); err != nil {
+		if err := b.countKeyless(c.r, c.route.charge.Cost); err != nil {
 			return nil, err
 		}
 	}
@@ -336,7 +336,7 @@ func (c *Request) ReadWhole() error {
 // that it will.
 func growBody(c *Request, size int) error {
 	if c.large != nil {
-		if err := c.large.claim(size - cap(c.Asked.Body)); err != nil {
+		if err := c.large.claimBytes(size - cap(c.Asked.Body)); err != nil {
 			return err
 		}
 	}
@@ -360,8 +360,8 @@ func TooLarge(max int64) *Error {
 // ReadFields reads the top object of the body.
 func (c *Request) ReadFields() strictjson.Fields { return c.Asked.Document.Fields() }
 
-// panicked turns a panic into a 500 without a word of it in the answer.
-func (c *Request) panicked(p any) {
+// answerPanic turns a panic into a 500 without a word of it in the answer.
+func (c *Request) answerPanic(p any) {
 	if p == http.ErrAbortHandler {
 		return
 	}
@@ -370,5 +370,5 @@ func (c *Request) panicked(p any) {
 	if c.wrote {
 		return // Half an answer is out and cannot be taken back.
 	}
-	c.fail(NewError(http.StatusInternalServerError, "internal_error", "internal error"))
+	c.answerError(NewError(http.StatusInternalServerError, "internal_error", "internal error"))
 }

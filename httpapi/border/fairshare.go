@@ -54,16 +54,16 @@ func (b *Border) divideRates(keys *KeyTable) {
 	b.Share.Last.Store(now)
 	go func() {
 		defer b.Share.busy.Store(false)
-		b.deps.Neighbours.TellUse(keys.divide(time.Duration(passed), b.deps.Neighbours.OthersUse()))
+		b.deps.Neighbours.TellUse(keys.divideRates(time.Duration(passed), b.deps.Neighbours.OthersUse()))
 	}()
 }
 
-// divide sets every key's part by what was asked here and elsewhere, and returns
+// divideRates sets every key's part by what was asked here and elsewhere, and returns
 // what is asked here of the keys that are used most.
-func (t *KeyTable) divide(passed time.Duration, others map[string]uint64) []report.KeyUse {
+func (t *KeyTable) divideRates(passed time.Duration, others map[string]uint64) []report.KeyUse {
 	var use []report.KeyUse
 	share := func(name string, limiter *rate.Limiter, asked *keyUse, limit float64) {
-		own := asked.demand(passed)
+		own := asked.recentDemand(passed)
 		part := rate.Limit(partOf(limit, own, float64(others[name])/1000))
 		if part != limiter.Limit() {
 			limiter.SetLimit(part)
@@ -89,9 +89,9 @@ type keyUse struct {
 	Average atomic.Uint64 // Calls a second, the bits of a float64.
 }
 
-// demand is how much a second the key was asked for here lately, refused calls
+// recentDemand is how much a second the key was asked for here lately, refused calls
 // included: half what it was, half what it is.
-func (k *keyUse) demand(passed time.Duration) float64 {
+func (k *keyUse) recentDemand(passed time.Duration) float64 {
 	lately := float64(k.asked.Swap(0)) / passed.Seconds()
 	average := (math.Float64frombits(k.Average.Load()) + lately) / 2
 	if average < demandLeast {

@@ -41,7 +41,7 @@ func TestPartsAddUp(t *testing.T) {
 			for i, node := range nodes {
 				node.ByID["a"].Use.asked.Store(demands[i])
 				others := map[string]uint64{"a": told[(i+1)%3] + told[(i+2)%3]}
-				use := node.divide(time.Second, others)
+				use := node.divideRates(time.Second, others)
 				told[i] = 0
 				if len(use) > 0 {
 					told[i] = uint64(use[0].Milli)
@@ -69,11 +69,11 @@ func TestUseToldIsBounded(t *testing.T) {
 			key.Use.asked.Store(1000)
 		}
 	}
-	use := table.divide(time.Second, nil)
+	use := table.divideRates(time.Second, nil)
 	require.Len(t, use, report.KeyUseMax)
 	require.Equal(t, report.KeyUse{Key: "k7", Milli: 500_000}, use[0])
 	for range 20 {
-		use = table.divide(time.Second, nil)
+		use = table.divideRates(time.Second, nil)
 	}
 	require.Empty(t, use, "what is asked for no more is told no more")
 }
@@ -90,7 +90,7 @@ func TestRegistrationRateIsTheClusters(t *testing.T) {
 		for i, node := range nodes {
 			node.ByID["a"].creating.asked.Store(100)
 			name := "a" + registrationsOf
-			use := node.divide(time.Second, map[string]uint64{name: told[(i+1)%3] + told[(i+2)%3]})
+			use := node.divideRates(time.Second, map[string]uint64{name: told[(i+1)%3] + told[(i+2)%3]})
 			require.Len(t, use, 1)
 			require.Equal(t, name, use[0].Key)
 			told[i] = uint64(use[0].Milli)

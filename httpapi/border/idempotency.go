@@ -15,8 +15,8 @@ type inFlight struct {
 	Running map[[16]byte]struct{}
 }
 
-// begin claims the key; false when a call with it is running.
-func (f *inFlight) begin(key [16]byte) bool {
+// beginKey claims the key; false when a call with it is running.
+func (f *inFlight) beginKey(key [16]byte) bool {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if _, running := f.Running[key]; running {
@@ -26,7 +26,7 @@ func (f *inFlight) begin(key [16]byte) bool {
 	return true
 }
 
-func (f *inFlight) end(key [16]byte) {
+func (f *inFlight) endKey(key [16]byte) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	delete(f.Running, key)
@@ -53,7 +53,7 @@ func (c *Request) beginIdempotent() error {
 		return InvalidField("Idempotency-Key", "must be 1 to 255 printable characters")
 	}
 	idem := c.Key.Idempotency(c.r.URL.Path, value, c.Asked.Body)
-	if !c.border.Idempotent.begin(idem.Key) {
+	if !c.border.Idempotent.beginKey(idem.Key) {
 		return KeyInFlight("Idempotency-Key")
 	}
 	c.Asked.Idem, c.Asked.Hashed, c.Asked.IdemHash = &idem.Idem, &idem.Body, hex.EncodeToString(idem.Key[:])
@@ -62,7 +62,7 @@ func (c *Request) beginIdempotent() error {
 
 // KeyText tells whether a caller's key may be one.
 func KeyText(value string) bool {
-	return value != "" && len(value) <= engine.IdempotencyKeyMax && visible(value)
+	return value != "" && len(value) <= engine.IdempotencyKeyMax && isVisible(value)
 }
 
 // KeyInFlight is the 409 of a call with a key that another call has claimed.
@@ -75,13 +75,13 @@ func KeyInFlight(name string) *Error {
 
 func (c *Request) endIdempotent() {
 	if c.Asked.Idem != nil {
-		c.border.Idempotent.end(c.Asked.Idem.Key)
+		c.border.Idempotent.endKey(c.Asked.Idem.Key)
 		c.Asked.Idem = nil
 	}
 }
 
-// visible allows printable ASCII and inner spaces.
-func visible(s string) bool {
+// isVisible allows printable ASCII and inner spaces.
+func isVisible(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < 0x20 || s[i] > 0x7e {
 			return false

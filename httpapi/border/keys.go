@@ -141,7 +141,7 @@ func (t *KeyTable) Find(secret string, now engine.Time, from netip.Addr) *Key {
 		key = nobody
 	}
 	expired := subtle.ConstantTimeLessOrEq(boolToInt(key.Expires != 0 && key.Expires <= now), 0) == 0
-	admitted := key.admits(from)
+	admitted := key.admitsAddress(from)
 	if !known || expired || !admitted {
 		return nil
 	}
@@ -155,7 +155,7 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-func (k *Key) admits(from netip.Addr) bool {
+func (k *Key) admitsAddress(from netip.Addr) bool {
 	if len(k.networks) == 0 {
 		return true
 	}
@@ -168,35 +168,35 @@ func (k *Key) admits(from netip.Addr) bool {
 	return false
 }
 
-// bearer returns the secret of an Authorization header; the scheme's case is
+// bearerSecret returns the secret of an Authorization header; the scheme's case is
 // free (RFC 9110, 11.1).
-func bearer(r *http.Request) string {
+func bearerSecret(r *http.Request) string {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {
 		return ""
 	}
 	scheme, rest, found := strings.Cut(values[0], " ")
 	secret := strings.TrimLeft(rest, " ")
-	if !found || !strings.EqualFold(scheme, "Bearer") || len(secret) > engine.FieldMax || !printable(secret) {
+	if !found || !strings.EqualFold(scheme, "Bearer") || len(secret) > engine.FieldMax || !isPrintable(secret) {
 		return ""
 	}
 	return secret
 }
 
-// authenticate finds the caller's key, counts the call against its rate and
+// authenticateKey finds the caller's key, counts the call against its rate and
 // checks its role and its scope: 401, 429, 403.
-func (c *Request) authenticate() error {
+func (c *Request) authenticateKey() error {
 	keys, now := c.border.KeysNow(), c.border.keyTime()
-	key := keys.Find(bearer(c.r), now, c.border.ClientAddress(c.r))
+	key := keys.Find(bearerSecret(c.r), now, c.border.ClientAddress(c.r))
 	if c.route.admin {
-		key = c.border.adminKey(bearer(c.r), key)
+		key = c.border.adminKey(bearerSecret(c.r), key)
 	}
 	if key == nil {
 		unauthorizedTotal.Inc()
-		if err := c.border.keyless(c.r, 1); err != nil {
+		if err := c.border.countKeyless(c.r, 1); err != nil {
 			return err
 		}
-		return unauthorized()
+		return newUnauthorized()
 	}
 	c.Key, c.Asked.Caller = key, &key.Caller
 	cost := c.route.charge.Cost + costOfBody(c.r.ContentLength) + guest.Cost(c.r.Context())
@@ -225,10 +225,10 @@ func (c *Request) authenticate() error {
 // AuthenticateAgain looks the key up once more when the log knew it to have
 // changed: the call goes on with the rights it has now, or ends.
 func (c *Request) AuthenticateAgain() error {
-	key := c.border.KeysNow().Find(bearer(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
+	key := c.border.KeysNow().Find(bearerSecret(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
 	if key == nil {
 		unauthorizedTotal.Inc()
-		return unauthorized()
+		return newUnauthorized()
 	}
 	c.Key, c.Asked.Caller = key, &key.Caller
 	if !key.May(c.route.Roles) {
@@ -237,7 +237,7 @@ func (c *Request) AuthenticateAgain() error {
 	return c.admitScope()
 }
 
-func unauthorized() *Error {
+func newUnauthorized() *Error {
 	return NewError(http.StatusUnauthorized, "unauthorized", "a valid API key is required: Authorization: Bearer <key>")
 }
 
@@ -262,8 +262,8 @@ func (b *Border) adminKey(secret string, key *Key) *Key {
 	return key
 }
 
-// keyless counts a call without a key against its address.
-func (b *Border) keyless(r *http.Request, cost int) error {
+// countKeyless counts a call without a key against its address.
+func (b *Border) countKeyless(r *http.Request, cost int) error {
 	if cost == 0 || b.Addresses.Allow(b.ClientAddress(r), cost, time.Now()) {
 		return nil
 	}
@@ -318,7 +318,7 @@ func clientOf(r *http.Request, proxies []netip.Prefix) netip.Addr {
 		host = r.RemoteAddr
 	}
 	address, _ := netip.ParseAddr(host)
-	if !within(proxies, address) {
+	if !isWithin(proxies, address) {
 		return address
 	}
 	forwarded := r.Header["X-Forwarded-For"]
@@ -332,14 +332,14 @@ func clientOf(r *http.Request, proxies []netip.Prefix) netip.Addr {
 			return netip.Addr{}
 		}
 		address = hop
-		if !within(proxies, hop) {
+		if !isWithin(proxies, hop) {
 			break
 		}
 	}
 	return address
 }
 
-func within(networks []netip.Prefix, address netip.Addr) bool {
+func isWithin(networks []netip.Prefix, address netip.Addr) bool {
 	for _, network := range networks {
 		if network.Contains(address.Unmap()) {
 			return true

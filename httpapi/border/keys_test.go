@@ -81,9 +81,9 @@ func TestBearer(t *testing.T) {
 		"Bearer caf\xe9": "",
 	} {
 		r := &http.Request{Header: http.Header{"Authorization": {header}}}
-		require.Equal(t, want, bearer(r), header)
+		require.Equal(t, want, bearerSecret(r), header)
 	}
-	require.Empty(t, bearer(&http.Request{Header: http.Header{"Authorization": {"Bearer a", "Bearer b"}}}))
+	require.Empty(t, bearerSecret(&http.Request{Header: http.Header{"Authorization": {"Bearer a", "Bearer b"}}}))
 }
 
 func TestClientAddress(t *testing.T) {

@@ -13,7 +13,7 @@ type Releaser interface{ Release() }
 // largeBytes is what large bodies take on this node, as far as they have come.
 type largeBytes struct{ Held atomic.Int64 }
 
-func (b *largeBytes) claim(size int) bool {
+func (b *largeBytes) claimBytes(size int) bool {
 	if b.Held.Add(int64(size)) <= BatchBytesMax {
 		return true
 	}
@@ -39,7 +39,7 @@ func readLarge(c *Request) error {
 	l := largePool.Get().(*largeBody)
 	l.call, c.large, l.ownBody, l.ownDocument = c, l, c.Asked.Body, c.Asked.Document
 	c.Asked.Body = l.buffer[:0]
-	err := l.claim(cap(c.Asked.Body))
+	err := l.claimBytes(cap(c.Asked.Body))
 	if err == nil {
 		err = c.ReadWhole()
 	}
@@ -47,17 +47,17 @@ func readLarge(c *Request) error {
 	return err
 }
 
-// claim counts size more bytes of the body.
-func (l *largeBody) claim(size int) error {
-	if !l.call.border.Large.claim(size) {
+// claimBytes counts size more bytes of the body.
+func (l *largeBody) claimBytes(size int) error {
+	if !l.call.border.Large.claimBytes(size) {
 		return Unavailable("overloaded", "too many batches at once on this node")
 	}
 	l.claimed += size
 	return nil
 }
 
-// end gives the room back.
-func (l *largeBody) end() {
+// releaseBytes gives the room back.
+func (l *largeBody) releaseBytes() {
 	if l == nil {
 		return
 	}

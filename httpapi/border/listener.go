@@ -40,7 +40,7 @@ func newListener(b *Border, routes []Route, admin bool) *listener {
 		known.routes = append(known.routes, r)
 	}
 	for _, res := range order {
-		res.allow = allowed(res.routes)
+		res.allow = allowedMethods(res.routes)
 		if strings.HasPrefix(res.path, RetroReports) {
 			l.retro.Handle(res.path, res)
 			continue
@@ -52,7 +52,7 @@ func newListener(b *Border, routes []Route, admin bool) *listener {
 	return l
 }
 
-func allowed(routes []Route) string {
+func allowedMethods(routes []Route) string {
 	var methods []string
 	for _, r := range routes {
 		methods = append(methods, r.Method)
@@ -69,11 +69,11 @@ func allowed(routes []Route) string {
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := checkBorder(r); err != nil {
 		w.Header().Set("Connection", "close") // What follows on it may be read in two ways as well.
-		l.border.refuse(w, r, err)
+		l.border.refuseRequest(w, r, err)
 		return
 	}
 	if !exactPath(r) {
-		l.border.refuse(w, r, NotFound("no such path"))
+		l.border.refuseRequest(w, r, NotFound("no such path"))
 		return
 	}
 	if strings.HasPrefix(r.URL.Path, RetroReports) {
@@ -88,7 +88,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ServeHTTP finds the method's route and runs the call.
 func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(res.routes) == 0 {
-		res.border.refuse(w, r, NotFound("no such path"))
+		res.border.refuseRequest(w, r, NotFound("no such path"))
 		return
 	}
 	for i := range res.routes {
@@ -100,7 +100,7 @@ func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	refused := NewError(http.StatusMethodNotAllowed, "method_not_allowed", "this path does not take "+safeMethod(r.Method))
 	refused.Allow = res.allow
-	res.border.refuse(w, r, refused)
+	res.border.refuseRequest(w, r, refused)
 }
 
 func safeMethod(method string) string {

@@ -12,8 +12,8 @@ import (
 // would be no limit; an open object has a reader of its own (edge/request.go,
 // engine.ParsePolicy). A route that is missing in both is not served: Open says so.
 
-// values is how many JSON values a body of the route may have.
-func (r *Route) values() int {
+// valuesMax is how many JSON values a body of the route may have.
+func (r *Route) valuesMax() int {
 	if r.Max == engine.ScreenBodyMax {
 		return engine.ScreenValuesMax
 	}

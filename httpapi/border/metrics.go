@@ -57,15 +57,15 @@ func (b *Border) RegisterGauges(set *metrics.Set) {
 	set.RegisterMetricsWriter(b.WriteKeyRates)
 	set.NewGauge(`railguard_build_info{version="`+b.deps.Version+`",go="`+runtime.Version()+`"}`, func() float64 { return 1 })
 	for i, table := range fsm.BoundedTables {
-		set.NewGauge(`railguard_state_rows_max{table="`+table+`"}`, func() float64 { return float64(b.fill(i).Most) })
-		set.NewGauge(`railguard_state_rows{table="`+table+`"}`, func() float64 { return float64(b.fill(i).Rows) })
+		set.NewGauge(`railguard_state_rows_max{table="`+table+`"}`, func() float64 { return float64(b.tableFill(i).Most) })
+		set.NewGauge(`railguard_state_rows{table="`+table+`"}`, func() float64 { return float64(b.tableFill(i).Rows) })
 	}
 	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(b.InFlight.Load()) })
 	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(b.judges.TokensHeld()) })
 }
 
-// fill is how full a table of the state is; -1 of -1: not known.
-func (b *Border) fill(table int) fsm.Fill {
+// tableFill is how full a table of the state is; -1 of -1: not known.
+func (b *Border) tableFill(table int) fsm.Fill {
 	view, err := b.deps.Records.View(context.Background(), 0)
 	if err != nil {
 		return fsm.Fill{Rows: -1, Most: -1}

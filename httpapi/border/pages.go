@@ -184,13 +184,13 @@ func (l *Listing) Add(fill func(m *strictjson.Members) error) error {
 // End answers with the page.
 func (l *Listing) End(next string) (Answer, error) {
 	m := strictjson.Members(append(*l.room, ']'))
-	listed(l.c, &m, next)
+	endPage(l.c, &m, next)
 	*l.room = append(m, '}')
 	return l.c.Send(http.StatusOK, JSONType, *l.room), nil
 }
 
-// give gives the room back once the page was written.
-func (l *Listing) give() {
+// giveBack gives the room back once the page was written.
+func (l *Listing) giveBack() {
 	if l != nil && l.room != nil && cap(*l.room) <= pageRoomKept {
 		pageRooms.Put(l.room)
 	}
@@ -201,13 +201,13 @@ func (l *Listing) give() {
 func (c *Request) AnswerList(items []strictjson.Members, next string) (Answer, error) {
 	m := c.Out[:0]
 	m.List("data", items)
-	listed(c, &m, next)
+	endPage(c, &m, next)
 	c.Out = m
 	return c.Reply(http.StatusOK, m), nil
 }
 
-// listed ends the members of a page.
-func listed(c *Request, m *strictjson.Members, next string) {
+// endPage ends the members of a page.
+func endPage(c *Request, m *strictjson.Members, next string) {
 	if c.Judge.Index == 0 {
 		c.Judge.Index = c.border.deps.Published.Applied()
 	}

@@ -56,7 +56,7 @@ func (c *Request) Propose(p Proposal) (wire.Result, error) {
 				return result, err
 			}
 		case wire.Refused:
-			return result, c.refused(p, result)
+			return result, c.refuseProposal(p, result)
 		default:
 			return result, errors.New("BUG: result code of a proposal")
 		}
@@ -123,7 +123,7 @@ func KeyConflict() *Error {
 	return NewError(http.StatusUnprocessableEntity, "idempotency_conflict", "this Idempotency-Key was used for another body")
 }
 
-func (c *Request) refused(p Proposal, result wire.Result) error {
+func (c *Request) refuseProposal(p Proposal, result wire.Result) error {
 	if p.Refused != nil {
 		if err := p.Refused(result); err != nil {
 			return err

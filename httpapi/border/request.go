@@ -68,14 +68,14 @@ func (c *Request) ProposeMany(kind wire.Kind, bodies [][]byte) ([]wire.Result, [
 }
 
 // ClaimKey claims an idempotency key for this call; false when a call with it is running.
-func (c *Request) ClaimKey(key [16]byte) bool { return c.border.Idempotent.begin(key) }
+func (c *Request) ClaimKey(key [16]byte) bool { return c.border.Idempotent.beginKey(key) }
 
 // ReleaseKey gives a claimed key back.
-func (c *Request) ReleaseKey(key [16]byte) { c.border.Idempotent.end(key) }
+func (c *Request) ReleaseKey(key [16]byte) { c.border.Idempotent.endKey(key) }
 
 // PublicError is an error as the caller may see it.
 func (c *Request) PublicError(err error, happened bool) *Error {
-	return c.border.known(err, happened, c.Asked.RequestID)
+	return c.border.visibleError(err, happened, c.Asked.RequestID)
 }
 
 // HoldUntilAnswered has the border release what the handler holds once the answer is written.
@@ -96,7 +96,7 @@ func (c *Request) ParseBody() error {
 	if c.route.Max == engine.ScreenBodyMax {
 		read = c.Asked.Document.Check // Judged from where its members stand.
 	}
-	if err := read(c.Asked.Body, c.route.values()); err != nil {
+	if err := read(c.Asked.Body, c.route.valuesMax()); err != nil {
 		return NewError(http.StatusBadRequest, "invalid_json", err.Error())
 	}
 	return nil

@@ -14,7 +14,7 @@ type nodeRole struct {
 
 const RoleKept = 200 * time.Millisecond
 
-func (n *nodeRole) text(b *Border) string {
+func (n *nodeRole) roleText(b *Border) string {
 	now := time.Now().UnixNano()
 	until := n.until.Load()
 	if word := n.word.Load(); word != nil && now < until {

@@ -292,10 +292,10 @@ func enterLane(c *Request) error {
 	case laneReserved:
 		return nil
 	case laneScan:
-		if err := b.Scans.Enter(c.ctx, caller(c)); err != nil {
+		if err := b.Scans.Enter(c.ctx, callerKey(c)); err != nil {
 			return noTurn(err)
 		}
-		paced(c)
+		beginPace(c)
 	case laneWatch:
 		if err := enterWithin(c, b.Watchers); err != nil {
 			return err
@@ -316,7 +316,7 @@ func enterLane(c *Request) error {
 func enterWithin(c *Request, in *lanes.Lane) error {
 	ctx, cancel := context.WithTimeout(c.ctx, c.border.Deadline)
 	defer cancel()
-	if err := in.Enter(ctx, caller(c)); err != nil {
+	if err := in.Enter(ctx, callerKey(c)); err != nil {
 		return noTurn(err)
 	}
 	return nil
@@ -325,7 +325,7 @@ func enterWithin(c *Request, in *lanes.Lane) error {
 // EnterWatch waits for a place among those who wait for what comes; LeaveWatch gives it back.
 func EnterWatch(c *Request) error { return enterWithin(c, c.border.Watchers) }
 
-func LeaveWatch(c *Request) { c.border.Watchers.Leave(caller(c)) }
+func LeaveWatch(c *Request) { c.border.Watchers.Leave(callerKey(c)) }
 
 func leaveLane(c *Request) {
 	switch c.route.charge.Lane {
@@ -333,12 +333,12 @@ func leaveLane(c *Request) {
 		return
 	case laneScan:
 		if !c.lost {
-			c.border.Scans.Leave(caller(c))
+			c.border.Scans.Leave(callerKey(c))
 		}
 	case laneWatch:
-		c.border.Watchers.Leave(caller(c))
+		c.border.Watchers.Leave(callerKey(c))
 	case laneStream:
-		c.border.Streams.Leave(caller(c))
+		c.border.Streams.Leave(callerKey(c))
 	}
 	c.border.InFlight.Add(-1)
 }
@@ -348,7 +348,7 @@ func PassTurn(c *Request) error {
 	if c.route.charge.Lane != laneScan {
 		return nil
 	}
-	if err := c.border.Scans.Pass(c.ctx, caller(c)); err != nil {
+	if err := c.border.Scans.Pass(c.ctx, callerKey(c)); err != nil {
 		c.lost = true
 		return noTurn(err)
 	}
@@ -356,9 +356,9 @@ func PassTurn(c *Request) error {
 	return nil
 }
 
-// paced begins what a call computes in its turn: from here on it rests between slices
+// beginPace begins what a call computes in its turn: from here on it rests between slices
 // while the node is busy, before each leaf that it opens and wherever it calls rest.
-func paced(c *Request) {
+func beginPace(c *Request) {
 	c.work = c.border.Scans.Pace.Begin()
 	c.Judge.Between = c.work.Between
 }
@@ -368,17 +368,17 @@ func RestBetween(c *Request) { c.work.Between() }
 
 // TakeTurn runs one step of a stream in the lane of scans.
 func TakeTurn(c *Request, step func() error) error {
-	if err := c.border.Scans.Enter(c.ctx, caller(c)); err != nil {
+	if err := c.border.Scans.Enter(c.ctx, callerKey(c)); err != nil {
 		return noTurn(err)
 	}
-	defer c.border.Scans.Leave(caller(c))
-	paced(c)
+	defer c.border.Scans.Leave(callerKey(c))
+	beginPace(c)
 	defer func() { c.work, c.Judge.Between = timing.Work{}, nil }()
 	return step()
 }
 
-// caller is whose calls take turns with others'.
-func caller(c *Request) string {
+// callerKey is whose calls take turns with others'.
+func callerKey(c *Request) string {
 	if c.Key != nil {
 		return c.Key.ID
 	}

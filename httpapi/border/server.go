@@ -40,7 +40,7 @@ func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 		limits: limits, waiting: make(map[net.Conn]struct{}), open: make(map[net.Conn]*connection), clients: make(map[netip.Addr]*client),
 	}
 	server := &http.Server{
-		Handler:           known.follow(handler),
+		Handler:           known.followRequests(handler),
 		TLSConfig:         limits.TLS,
 		ReadHeaderTimeout: ReadHeaderTimeout,
 		ReadTimeout:       ReadTimeout,
@@ -48,7 +48,7 @@ func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 		IdleTimeout:       idleTimeout,
 		// The border answers 431 in JSON above 16 KiB; this is net/http's own, harder stop.
 		MaxHeaderBytes: HeaderBytesHard,
-		ConnState:      known.changed,
+		ConnState:      known.noteState,
 		// OPTIONS * would be answered past our border otherwise.
 		DisableGeneralOptionsHandler: true,
 
@@ -113,22 +113,22 @@ func (k *connections) clientFor(address netip.Addr) *client {
 	return known
 }
 
-// leave forgets a client that has nothing open.
-func (k *connections) leave(c *client) {
+// forgetClient forgets a client that has nothing open.
+func (k *connections) forgetClient(c *client) {
 	if c != nil && c.open == 0 && c.unfinished.Len() == 0 {
 		delete(k.clients, c.address)
 	}
 }
 
-func (k *connections) changed(conn net.Conn, state http.ConnState) {
+func (k *connections) noteState(conn net.Conn, state http.ConnState) {
 	var cut func()
 	k.mutex.Lock()
 	switch state {
 	case http.StateNew:
-		cut = k.opened(conn)
+		cut = k.countOpened(conn)
 	case http.StateIdle:
 		k.headDone(k.open[conn])
-		k.wait(conn)
+		k.noteWaiting(conn)
 	case http.StateActive: // A header is here, whole.
 		k.headDone(k.open[conn])
 		delete(k.waiting, conn)
@@ -136,7 +136,7 @@ func (k *connections) changed(conn net.Conn, state http.ConnState) {
 			delete(c.client.waiting, conn)
 		}
 	case http.StateClosed, http.StateHijacked:
-		k.closed(conn)
+		k.countClosed(conn)
 	}
 	k.mutex.Unlock()
 	if cut != nil {
@@ -145,28 +145,28 @@ func (k *connections) changed(conn net.Conn, state http.ConnState) {
 	}
 }
 
-func (k *connections) wait(conn net.Conn) {
+func (k *connections) noteWaiting(conn net.Conn) {
 	k.waiting[conn] = struct{}{}
 	if c := k.open[conn]; c != nil && c.client != nil {
 		c.client.waiting[conn] = struct{}{}
 	}
 }
 
-// opened counts a new connection and says which is one too many.
-func (k *connections) opened(conn net.Conn) func() {
+// countOpened counts a new connection and says which is one too many.
+func (k *connections) countOpened(conn net.Conn) func() {
 	c := new(connection)
 	k.open[conn] = c
-	if remote, ok := conn.RemoteAddr().(*net.TCPAddr); ok && !within(k.limits.TrustedProxies, remote.AddrPort().Addr()) {
+	if remote, ok := conn.RemoteAddr().(*net.TCPAddr); ok && !isWithin(k.limits.TrustedProxies, remote.AddrPort().Addr()) {
 		if c.client = k.clientFor(remote.AddrPort().Addr()); c.client != nil {
 			c.client.open++
 		}
 	}
 	many := c.client != nil && k.limits.PerAddress > 0 && c.client.open > k.limits.PerAddress
 	if !many && len(k.open) <= k.limits.Connections {
-		k.wait(conn)
+		k.noteWaiting(conn)
 		var oldest func()
 		if c.client != nil {
-			c.head, oldest = k.begun(c.client, func() { _ = conn.Close() })
+			c.head, oldest = k.countBegun(c.client, func() { _ = conn.Close() })
 		}
 		return oldest
 	}
@@ -182,9 +182,9 @@ func (k *connections) opened(conn net.Conn) func() {
 		if other := k.open[surplus]; other != nil && other.client != nil {
 			delete(other.client.waiting, surplus)
 		}
-		k.wait(conn)
+		k.noteWaiting(conn)
 		if c.client != nil {
-			c.head, _ = k.begun(c.client, func() { _ = conn.Close() })
+			c.head, _ = k.countBegun(c.client, func() { _ = conn.Close() })
 		}
 	}
 	return func() { _ = surplus.Close() }
@@ -197,7 +197,7 @@ func anyOf(set map[net.Conn]struct{}, otherwise net.Conn) net.Conn {
 	return otherwise
 }
 
-func (k *connections) closed(conn net.Conn) {
+func (k *connections) countClosed(conn net.Conn) {
 	delete(k.waiting, conn)
 	c := k.open[conn]
 	delete(k.open, conn)
@@ -207,11 +207,11 @@ func (k *connections) closed(conn net.Conn) {
 	k.headDone(c)
 	delete(c.client.waiting, conn)
 	c.client.open--
-	k.leave(c.client)
+	k.forgetClient(c.client)
 }
 
-// begun counts an unfinished request and says which is one too many.
-func (k *connections) begun(c *client, cut func()) (*list.Element, func()) {
+// countBegun counts an unfinished request and says which is one too many.
+func (k *connections) countBegun(c *client, cut func()) (*list.Element, func()) {
 	var oldest func()
 	if most := k.limits.UnfinishedPerAddress; most > 0 && c.unfinished.Len() >= most {
 		oldest = c.unfinished.Remove(c.unfinished.Front()).(func())
@@ -227,34 +227,34 @@ func (k *connections) headDone(c *connection) {
 	}
 }
 
-// follow counts requests whose body is still to come, and has a connection end with the
+// followRequests counts requests whose body is still to come, and has a connection end with the
 // answer to a body in chunks, whoever gives it: the API, or a guest in front of it.
-func (k *connections) follow(handler http.Handler) http.Handler {
+func (k *connections) followRequests(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor < 2 && len(r.TransferEncoding) > 0 {
 			// A Content-Length besides, which a proxy may have gone by, is not seen here any more.
 			w.Header().Set("Connection", "close")
 		}
 		if r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody {
-			body := k.body(w, r)
-			defer body.done()
+			body := k.followBody(w, r)
+			defer body.endBody()
 			// The server's own request keeps its own body: by it net/http sees that it was
 			// left early, and gives the caller time to read the answer before it closes.
 			r = r.WithContext(r.Context())
 			r.Body = body
 			handler.ServeHTTP(w, r)
-			linger(w, r, body)
+			drainBody(w, r, body)
 			return
 		}
 		handler.ServeHTTP(w, r)
 	})
 }
 
-// linger takes the rest of a body that its answer did not wait for, for a while: a
+// drainBody takes the rest of a body that its answer did not wait for, for a while: a
 // connection that is closed with bytes unread is reset, and then its caller, who is still
 // writing, loses the answer too (RFC 9112, section 9.6). The answer goes out first.
 // HTTP/2 ends one stream and needs none of it; who expects a 100 sends no body.
-func linger(w http.ResponseWriter, r *http.Request, body *followedBody) {
+func drainBody(w http.ResponseWriter, r *http.Request, body *followedBody) {
 	if body.whole || r.ProtoMajor >= 2 || r.Header.Get("Expect") != "" {
 		return
 	}
@@ -285,7 +285,7 @@ type followedBody struct {
 	ended func()
 }
 
-func (k *connections) body(w http.ResponseWriter, r *http.Request) *followedBody {
+func (k *connections) followBody(w http.ResponseWriter, r *http.Request) *followedBody {
 	k.mutex.Lock()
 	c := k.clientFor(clientOf(r, k.limits.TrustedProxies))
 	if c == nil {
@@ -293,7 +293,7 @@ func (k *connections) body(w http.ResponseWriter, r *http.Request) *followedBody
 		return &followedBody{ReadCloser: r.Body, ended: func() {}}
 	}
 	control := http.NewResponseController(w)
-	place, cut := k.begun(c, func() { _ = control.SetReadDeadline(time.Now()) })
+	place, cut := k.countBegun(c, func() { _ = control.SetReadDeadline(time.Now()) })
 	k.mutex.Unlock()
 	if cut != nil {
 		connectionsDropped.Inc()
@@ -303,17 +303,17 @@ func (k *connections) body(w http.ResponseWriter, r *http.Request) *followedBody
 		k.mutex.Lock()
 		defer k.mutex.Unlock()
 		c.unfinished.Remove(place)
-		k.leave(c)
+		k.forgetClient(c)
 	}}
 }
 
-func (b *followedBody) done() { b.once.Do(b.ended) }
+func (b *followedBody) endBody() { b.once.Do(b.ended) }
 
 func (b *followedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
 		b.whole = true
-		b.done()
+		b.endBody()
 	}
 	return n, err
 }

@@ -15,11 +15,11 @@ func TestClientsAreForgotten(t *testing.T) {
 	for range 3 {
 		near, far := net.Pipe()
 		conn := addressed{near}
-		k.changed(conn, http.StateNew)
-		k.changed(conn, http.StateActive)
-		k.changed(conn, http.StateIdle)
+		k.noteState(conn, http.StateNew)
+		k.noteState(conn, http.StateActive)
+		k.noteState(conn, http.StateIdle)
 		require.Len(t, k.clients, 1)
-		k.changed(conn, http.StateClosed)
+		k.noteState(conn, http.StateClosed)
 		_ = far.Close()
 	}
 	require.Empty(t, k.clients)

@@ -111,7 +111,7 @@ func considerRecord(c *border.Request, q *recordQuery, index uint64, data []byte
 		return err
 	}
 	x := l.Record
-	if x == nil || !q.matches(x) || !q.mayShow(c, &l) || c.Judge.PastRetention(shownAt(x)) || !dispositionIs(c, q.disposition, &l) {
+	if x == nil || !q.matchesRecord(x) || !q.mayShow(c, &l) || c.Judge.PastRetention(shownAt(x)) || !dispositionIs(c, q.disposition, &l) {
 		return nil
 	}
 	return items.Add(func(m *strictjson.Members) error { return recordItem(c, &l, m) })
@@ -123,8 +123,8 @@ func (q *recordQuery) mayShow(c *border.Request, l *edge.Leaf) bool {
 	return c.Judge.Terms.MayRead(c.Asked.Caller, l) && (q.name == "" || !c.Judge.Terms.Masked(c.Asked.Caller, l))
 }
 
-// matches judges the record itself, before anything of it is written.
-func (q *recordQuery) matches(x *leafjson.Screen) bool {
+// matchesRecord judges the record itself, before anything of it is written.
+func (q *recordQuery) matchesRecord(x *leafjson.Screen) bool {
 	if q.verdict != "" && x.Verdict.String() != q.verdict || q.rule != "" && x.Rule.Code() != q.rule {
 		return false
 	}

@@ -58,7 +58,7 @@ func (e *Room) witnessedHead(ctx context.Context) (cosigning.Head, error) {
 	if err != nil {
 		return cosigning.Head{}, err
 	}
-	cp, err := e.signed.take(e, view, 0)
+	cp, err := e.signed.takeCheckpoint(e, view, 0)
 	if err != nil {
 		return cosigning.Head{}, err
 	}

@@ -43,9 +43,9 @@ func showEvents(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	if streams {
-		return w.stream()
+		return w.answerStream()
 	}
-	return w.page()
+	return w.answerPage()
 }
 
 func readWatch(c *border.Request, streams bool) (*watch, error) {
@@ -77,7 +77,7 @@ func readWatch(c *border.Request, streams bool) (*watch, error) {
 	if last := c.RequestHeader("Last-Event-Id"); streams && last != "" {
 		name, after = "Last-Event-ID", last // The same request again, further on.
 	}
-	return w, w.begin(name, after)
+	return w, w.beginAt(name, after)
 }
 
 // waitOf reads ?wait=, whole seconds.
@@ -93,15 +93,15 @@ func waitOf(c *border.Request) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// begin finds where to go on. A cursor that something is gone behind is refused: the
+// beginAt finds where to go on. A cursor that something is gone behind is refused: the
 // reader must know that it missed it.
-func (w *watch) begin(name, after string) error {
+func (w *watch) beginAt(name, after string) error {
 	switch after {
 	case "":
 		w.at = w.reader.Oldest()
 		return nil
 	case "latest":
-		if err := w.confirm(); err != nil {
+		if err := w.confirmKey(); err != nil {
 			return err
 		}
 		w.at = w.reader.End()
@@ -115,7 +115,7 @@ func (w *watch) begin(name, after string) error {
 		return border.BadQuery(name, "is older than the 30 days that events are told for: what came next is gone; leave it out to begin with the oldest")
 	}
 	if at.Leaf > w.reader.End().Leaf {
-		if err := w.confirm(); err != nil {
+		if err := w.confirmKey(); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (w *watch) begin(name, after string) error {
 	return nil
 }
 
-func (w *watch) confirm() error {
+func (w *watch) confirmKey() error {
 	ctx, cancel := w.c.WithDeadline()
 	defer cancel()
 	w.c.Judge.Within(ctx)
@@ -134,8 +134,8 @@ func (w *watch) confirm() error {
 	return w.c.Judge.Confirm()
 }
 
-// step reads on, in a turn of the scans, with the rights that the key has by now.
-func (w *watch) step(limit int, visit func(*events.Event)) error {
+// readStep reads on, in a turn of the scans, with the rights that the key has by now.
+func (w *watch) readStep(limit int, visit func(*events.Event)) error {
 	c := w.c
 	if err := c.AuthenticateAgain(); err != nil {
 		return err
@@ -157,13 +157,13 @@ func (w *watch) step(limit int, visit func(*events.Event)) error {
 	})
 }
 
-// page answers with what is there, or waits for something to be.
-func (w *watch) page() (border.Answer, error) {
+// answerPage answers with what is there, or waits for something to be.
+func (w *watch) answerPage() (border.Answer, error) {
 	c := w.c
 	border.ExtendAnswer(c, w.until)
 	for steps := 1; ; steps++ {
 		end := w.reader.End()
-		err := w.step(w.limit-len(w.items), func(e *events.Event) {
+		err := w.readStep(w.limit-len(w.items), func(e *events.Event) {
 			item := append(strictjson.Members(nil), e.Body...)
 			w.items = append(w.items, item)
 		})
@@ -176,36 +176,36 @@ func (w *watch) page() (border.Answer, error) {
 			if steps%watchStepsMax == 0 && (len(w.items) > 0 || !time.Now().Before(w.until)) {
 				return c.AnswerList(w.items, w.at.String()) // A short page and a cursor, never a long walk.
 			}
-		case len(w.items) > 0 || !await(c, w.until, func() bool { return w.reader.End().Leaf > end.Leaf }):
+		case len(w.items) > 0 || !awaitChange(c, w.until, func() bool { return w.reader.End().Leaf > end.Leaf }):
 			return c.AnswerList(w.items, w.at.String())
 		}
 	}
 }
 
-// stream sends events as they come, until its time is over, the node leaves, the key
+// answerStream sends events as they come, until its time is over, the node leaves, the key
 // is none any more or the caller goes.
-func (w *watch) stream() (border.Answer, error) {
+func (w *watch) answerStream() (border.Answer, error) {
 	c := w.c
 	border.ExtendAnswer(c, w.until)
 	w.out = append(w.out, "retry: "+strconv.Itoa(streamRetryMax)+"\n\n"...)
 	preface, end := len(w.out), w.reader.End()
 	var err error
 	if !c.IsHead() {
-		if err = w.step(eventsOfStep, w.send); err != nil && len(w.out) == preface {
+		if err = w.readStep(eventsOfStep, w.sendEvent); err != nil && len(w.out) == preface {
 			return border.Answer{}, err // Before a word is out: told as to any other call.
 		}
 	}
 	c.SetHeader("X-Accel-Buffering", "no")
 	return border.StreamAnswer(eventStreamType, func(out *border.Stream) error {
 		for time.Now().Before(w.until) && !c.IsLeaving() {
-			if errors.Join(err, w.flush(out)) != nil {
+			if errors.Join(err, w.flushStream(out)) != nil {
 				break // What was sent stands; the caller comes again and is told why it may not.
 			}
 			if w.at.Leaf >= end.Leaf && !w.awaitMore(end.Leaf) {
 				break
 			}
 			end = w.reader.End()
-			err = w.step(eventsOfStep, w.send)
+			err = w.readStep(eventsOfStep, w.sendEvent)
 		}
 		return nil //nolint:nilerr // The stream has ended; what ended it is told to the next call.
 	}), nil
@@ -217,21 +217,21 @@ var eventStreamType = []string{"text/event-stream"}
 // none for long. False: the caller went.
 func (w *watch) awaitMore(end uint64) bool {
 	silence := min(time.Until(w.until), streamSilence)
-	if await(w.c, time.Now().Add(silence), func() bool { return w.reader.End().Leaf > end }) {
+	if awaitChange(w.c, time.Now().Add(silence), func() bool { return w.reader.End().Leaf > end }) {
 		return true
 	}
 	w.out = append(w.out, ": "+w.at.String()+"\nid: "+w.at.String()+"\n\n"...)
 	return w.c.Context().Err() == nil
 }
 
-// send writes one event into the stream.
-func (w *watch) send(e *events.Event) {
+// sendEvent writes one event into the stream.
+func (w *watch) sendEvent(e *events.Event) {
 	w.out = append(append(append(w.out, "id: "...), e.ID...), "\nevent: "...)
 	w.out = append(append(append(w.out, e.Type...), "\ndata: {"...), e.Body...)
 	w.out = append(w.out, "}\n\n"...)
 }
 
-func (w *watch) flush(out *border.Stream) error {
+func (w *watch) flushStream(out *border.Stream) error {
 	_, err := out.Write(w.out)
 	w.out = w.out[:0]
 	if err != nil {
@@ -240,9 +240,9 @@ func (w *watch) flush(out *border.Stream) error {
 	return out.Flush()
 }
 
-// await waits until something has come, and tells whether it has by then; not when the
+// awaitChange waits until something has come, and tells whether it has by then; not when the
 // caller goes or the node is about to.
-func await(c *border.Request, until time.Time, come func() bool) bool {
+func awaitChange(c *border.Request, until time.Time, come func() bool) bool {
 	ticks := time.NewTicker(watchPoll)
 	defer ticks.Stop()
 	for {
@@ -264,7 +264,7 @@ func await(c *border.Request, until time.Time, come func() bool) bool {
 // know of. One that it may not is none: nothing tells the two apart, not even the time.
 func awaitDisposition(c *border.Request, l *edge.Leaf, had *edge.Disposition) (*edge.Disposition, error) {
 	wait, err := waitOf(c)
-	if err != nil || wait == 0 || l.Text("verdict") != "REVIEW" || shown(c, had) {
+	if err != nil || wait == 0 || l.Text("verdict") != "REVIEW" || mayBeShown(c, had) {
 		return had, err
 	}
 	until := time.Now().Add(wait)
@@ -275,7 +275,7 @@ func awaitDisposition(c *border.Request, l *edge.Leaf, had *edge.Disposition) (*
 	border.ExtendAnswer(c, until)
 	hidden := had.Present
 	c.DropDeadline()
-	come := await(c, until, func() bool {
+	come := awaitChange(c, until, func() bool {
 		_, decided := c.Published().Disposition(l.Index)
 		return decided && !hidden
 	})
@@ -291,13 +291,13 @@ func awaitDisposition(c *border.Request, l *edge.Leaf, had *edge.Disposition) (*
 		return nil, border.NotFound("no such transaction, or past its 90 days")
 	}
 	now, err := c.Judge.Disposition(l, true)
-	if err == nil && come && !shown(c, now) {
-		await(c, until, func() bool { return false })
+	if err == nil && come && !mayBeShown(c, now) {
+		awaitChange(c, until, func() bool { return false })
 	}
 	return now, err
 }
 
-// shown reports whether the caller may know that there is a disposition.
-func shown(c *border.Request, d *edge.Disposition) bool {
+// mayBeShown reports whether the caller may know that there is a disposition.
+func mayBeShown(c *border.Request, d *edge.Disposition) bool {
 	return d.Present && (c.Key.SeesAll() || !d.Said.Escalates())
 }

@@ -80,24 +80,24 @@ func exportRecords(c *border.Request) (border.Answer, error) {
 	if c.HasQuery("cursor") || c.HasQuery("first") || c.HasQuery("treeSize") {
 		err = x.goOn()
 	} else {
-		err = x.settle()
+		err = x.settleRange()
 	}
 	if err != nil {
 		return border.Answer{}, err
 	}
-	x.begin(format == "csv")
+	x.beginAnswer(format == "csv")
 	return border.StreamAnswer(x.contentType(), func(out *border.Stream) error {
 		x.answer = out
 		out.Begin()
-		if err := x.run(); err != nil {
+		if err := x.writePages(); err != nil {
 			return fmt.Errorf("leaf %d: %w", x.next, err)
 		}
 		return nil
 	}), nil
 }
 
-// settle finds the range of leaves of a new export and a checkpoint that covers it.
-func (x *Exporter) settle() error {
+// settleRange finds the range of leaves of a new export and a checkpoint that covers it.
+func (x *Exporter) settleRange() error {
 	if x.Request.Query("consistency") != "local" {
 		// What was acknowledged elsewhere must be in it; without a leader it holds
 		// what this node has, and the tree's size says how much that is.
@@ -105,18 +105,18 @@ func (x *Exporter) settle() error {
 	}
 	expired := x.Request.Published().LogTime() - engine.Retention
 	x.From = max(x.From, expired/engine.Millisecond*engine.Millisecond+engine.Millisecond)
-	point, err := loadCheckpoint(x.Request, x.behind())
+	point, err := loadCheckpoint(x.Request, x.indexBehind())
 	if err != nil {
 		return edge.LeafError(err)
 	}
-	x.Point, x.End = point, min(x.behind(), point.Size)
+	x.Point, x.End = point, min(x.indexBehind(), point.Size)
 	x.first = min(x.Store.FindTime(int64(x.From)), x.End)
 	x.cursor = x.first
 	return x.CheckEdges()
 }
 
-// behind is the index behind the last leaf of the export's time.
-func (x *Exporter) behind() uint64 { return x.Store.FindTime(int64(x.To + engine.Millisecond)) }
+// indexBehind is the index behind the last leaf of the export's time.
+func (x *Exporter) indexBehind() uint64 { return x.Store.FindTime(int64(x.To + engine.Millisecond)) }
 
 // goOn finds the range of an export that broke off: the same on every node.
 func (x *Exporter) goOn() error {
@@ -142,7 +142,7 @@ func (x *Exporter) goOn() error {
 	if size > x.Store.Size() {
 		return border.BadQuery("treeSize", "the log is not that long")
 	}
-	x.End = min(x.behind(), size)
+	x.End = min(x.indexBehind(), size)
 	if x.first < x.Store.Oldest() {
 		return border.NotFound("that export begins with records past their 90 days; begin a new one")
 	}
@@ -198,8 +198,8 @@ func (x *Exporter) CheckEdges() error {
 	return want(x.End-1, true)
 }
 
-// begin writes what stands before the leaves: headers of the answer, the head of the export.
-func (x *Exporter) begin(asCSV bool) {
+// beginAnswer writes what stands before the leaves: headers of the answer, the head of the export.
+func (x *Exporter) beginAnswer(asCSV bool) {
 	c := x.Request
 	name := "railguard-audit-" + strconv.FormatUint(x.first, 10) + "-" + strconv.FormatUint(x.End, 10)
 	rest := url.Values{
@@ -226,7 +226,7 @@ func (x *Exporter) begin(asCSV bool) {
 		_ = x.csv.Write(CSVColumns)
 		return
 	}
-	x.head()
+	x.writeHead()
 }
 
 var (
@@ -241,7 +241,7 @@ func (x *Exporter) contentType() []string {
 	return exportType
 }
 
-func (x *Exporter) head() {
+func (x *Exporter) writeHead() {
 	genesis := x.Request.Judge.Terms.Settings.Genesis
 	m := &x.line
 	*m = (*m)[:0]
@@ -251,7 +251,7 @@ func (x *Exporter) head() {
 	m.Uint("treeSize", x.Point.Size)
 	m.Text("checkpoint", string(x.Point.text))
 	m.Text("keys", x.Point.signer.VerifierKeys())
-	if text, err := rotations(x.Request); err == nil && text != "" { // The signer is there: so are they.
+	if text, err := listRotations(x.Request); err == nil && text != "" { // The signer is there: so are they.
 		m.Text("keyRotations", text)
 	}
 	m.Time("from", x.From)
@@ -272,35 +272,35 @@ func (x *Exporter) head() {
 	_ = x.writeLine() // A caller that went away is noticed by the first flush.
 }
 
-// run writes page after page.
-func (x *Exporter) run() error {
+// writePages writes page after page.
+func (x *Exporter) writePages() error {
 	x.next = x.first
 	for x.next < x.End {
 		if err := x.Request.Context().Err(); err != nil {
 			return err
 		}
-		if err := border.TakeTurn(x.Request, x.page); err != nil {
+		if err := border.TakeTurn(x.Request, x.writePage); err != nil {
 			return err
 		}
-		if err := x.flush(); err != nil {
+		if err := x.flushAnswer(); err != nil {
 			return err
 		}
 	}
-	if err := x.edges(); err != nil {
+	if err := x.writeEdges(); err != nil {
 		return err
 	}
-	if err := x.finish(); err != nil {
+	if err := x.writeEnd(); err != nil {
 		return err
 	}
-	return x.flush()
+	return x.flushAnswer()
 }
 
-// page writes what follows from so many leaves.
-func (x *Exporter) page() error {
+// writePage writes what follows from so many leaves.
+func (x *Exporter) writePage() error {
 	var failed error
 	before := x.next
 	_, err := x.Store.Scan(audit.Query{From: x.next, To: x.End, Examine: exportPageMax}, func(index uint64, stored audit.Leaf) bool {
-		failed = x.leaf(index, stored.Data)
+		failed = x.writeLeaf(index, stored.Data)
 		return failed == nil
 	})
 	border.ChargeLooked(x.Request, int(x.next-before))
@@ -310,8 +310,8 @@ func (x *Exporter) page() error {
 	return err
 }
 
-// finish writes the end line, under the log's signature.
-func (x *Exporter) finish() error {
+// writeEnd writes the end line, under the log's signature.
+func (x *Exporter) writeEnd() error {
 	digest := [sha256.Size]byte(x.digest.Sum(nil))
 	if x.csv != nil {
 		return x.csv.Write(csvEnd(x.leaves, digest, x.Request.Key.Operator))
@@ -336,7 +336,7 @@ func (x *Exporter) finish() error {
 	return x.writeLine()
 }
 
-func (x *Exporter) flush() error {
+func (x *Exporter) flushAnswer() error {
 	if x.csv != nil {
 		x.csv.Flush()
 		if err := x.csv.Error(); err != nil {
@@ -350,9 +350,9 @@ func (x *Exporter) flush() error {
 	return x.answer.Flush()
 }
 
-// leaf takes the next leaf of the range, and writes it if it is in the key's scope
+// writeLeaf takes the next leaf of the range, and writes it if it is in the key's scope
 // and not before the cursor.
-func (x *Exporter) leaf(index uint64, data []byte) error {
+func (x *Exporter) writeLeaf(index uint64, data []byte) error {
 	if index != x.next {
 		return fmt.Errorf("leaf %d was erased meanwhile", x.next)
 	}
@@ -369,17 +369,17 @@ func (x *Exporter) leaf(index uint64, data []byte) error {
 	if inScope, err := x.inScope(&l); err != nil || !inScope {
 		return err
 	}
-	x.agent.follow(&l)
+	x.agent.followDecision(&l)
 	x.leaves++
 	sum := merkle.Leaf(data)
 	x.digest.Write(binary.BigEndian.AppendUint64(nil, index))
 	x.digest.Write(sum[:])
-	known := x.known(&l)
+	known := x.knownProfiles(&l)
 	if index < x.cursor {
 		return nil
 	}
 	if x.csv != nil {
-		return x.row(&l)
+		return x.writeRow(&l)
 	}
 	m := &x.line
 	*m = (*m)[:0]
@@ -397,12 +397,12 @@ func (x *Exporter) leaf(index uint64, data []byte) error {
 // is sent twice harms nobody.
 const profilesHad = 65_536
 
-// known says which of the profiles that a leaf names stand earlier in the export,
+// knownProfiles says which of the profiles that a leaf names stand earlier in the export,
 // and remembers that now they do. What was sent before the cursor counts: the
 // rest of an export is the same bytes whoever sends it.
-func (x *Exporter) known(l *edge.Leaf) func(leaf.Ref) bool {
+func (x *Exporter) knownProfiles(l *edge.Leaf) func(leaf.Ref) bool {
 	if leaf.FormOf(l.Data) == leaf.FormProfile {
-		x.note(l.Index)
+		x.noteProfile(l.Index)
 	}
 	var names [2]bool
 	if l.Record == nil {
@@ -410,7 +410,7 @@ func (x *Exporter) known(l *edge.Leaf) func(leaf.Ref) bool {
 	}
 	for i, ref := range [...]leaf.Ref{l.Record.Profile, l.Record.User} {
 		if ref.Hash != [32]byte{} {
-			names[i] = x.note(ref.Leaf)
+			names[i] = x.noteProfile(ref.Leaf)
 		}
 	}
 	return func(ref leaf.Ref) bool {
@@ -418,8 +418,8 @@ func (x *Exporter) known(l *edge.Leaf) func(leaf.Ref) bool {
 	}
 }
 
-// note remembers a profile; true means that it was known.
-func (x *Exporter) note(index uint64) bool {
+// noteProfile remembers a profile; true means that it was known.
+func (x *Exporter) noteProfile(index uint64) bool {
 	if _, sent := x.sent[index]; sent {
 		return true
 	}
@@ -444,7 +444,7 @@ func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
 	if !l.Has("reviewedLeaf") {
 		return false, nil
 	}
-	reviewed, err := x.reviewed(l)
+	reviewed, err := x.openReviewed(l)
 	if err != nil || reviewed == nil {
 		return false, err
 	}
@@ -452,9 +452,9 @@ func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
 	return c.Key.Covers(reviewed.Text("operatorLegalName")), nil
 }
 
-// reviewed opens the record that an event speaks of; nil: it is past its 90 days. The
+// openReviewed opens the record that an event speaks of; nil: it is past its 90 days. The
 // caller drops it.
-func (x *Exporter) reviewed(l *edge.Leaf) (*edge.Leaf, error) {
+func (x *Exporter) openReviewed(l *edge.Leaf) (*edge.Leaf, error) {
 	index := l.Number("reviewedLeaf")
 	data, err := x.Request.Records().Leaf(x.Request.Context(), index)
 	if errors.Is(err, audit.ErrPruned) {

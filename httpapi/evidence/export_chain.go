@@ -50,14 +50,14 @@ func (x *Exporter) settleAgent() error {
 	return nil
 }
 
-// decides reports whether a leaf is one of the agent's decisions.
-func (a *agentChain) decides(l *edge.Leaf) bool {
+// isDecision reports whether a leaf is one of the agent's decisions.
+func (a *agentChain) isDecision(l *edge.Leaf) bool {
 	return l.Record != nil && l.Record.Sequence > 0 && l.Record.AgentID() == a.id
 }
 
-// follow notes a decision of the range.
-func (a *agentChain) follow(l *edge.Leaf) {
-	if !a.decides(l) {
+// followDecision notes a decision of the range.
+func (a *agentChain) followDecision(l *edge.Leaf) {
+	if !a.isDecision(l) {
 		return
 	}
 	if a.first == 0 {
@@ -70,7 +70,7 @@ func (a *agentChain) follow(l *edge.Leaf) {
 // else names it or speaks of one of them.
 func (x *Exporter) ofAgent(l *edge.Leaf) (bool, error) {
 	if l.Record != nil {
-		return x.agent.decides(l), nil
+		return x.agent.isDecision(l), nil
 	}
 	if l.Text("agentId") == x.agent.id {
 		return true, nil
@@ -78,20 +78,20 @@ func (x *Exporter) ofAgent(l *edge.Leaf) (bool, error) {
 	if !l.Has("reviewedLeaf") {
 		return false, nil
 	}
-	reviewed, err := x.reviewed(l)
+	reviewed, err := x.openReviewed(l)
 	if err != nil || reviewed == nil {
 		return false, err
 	}
 	defer x.Request.Judge.DropLeaf()
-	return x.agent.decides(reviewed), nil
+	return x.agent.isDecision(reviewed), nil
 }
 
-// edges writes the decisions on both sides of the range, and notes which are there.
-func (x *Exporter) edges() error {
+// writeEdges writes the decisions on both sides of the range, and notes which are there.
+func (x *Exporter) writeEdges() error {
 	if x.agent.id == "" {
 		return nil
 	}
-	before, after, err := x.neighbours()
+	before, after, err := x.findNeighbours()
 	if err != nil {
 		return err
 	}
@@ -142,9 +142,9 @@ func (x *Exporter) edgeLine(kind string, l *edge.Leaf) error {
 	return x.writeLine()
 }
 
-// neighbours are the leaves of the agent's last decision before the range and of its
+// findNeighbours are the leaves of the agent's last decision before the range and of its
 // first one behind it; noLeaf: there is none.
-func (x *Exporter) neighbours() (before, after uint64, err error) {
+func (x *Exporter) findNeighbours() (before, after uint64, err error) {
 	before, after = noLeaf, noLeaf
 	if x.agent.first > 1 {
 		before = x.agent.previous
@@ -161,7 +161,7 @@ func (x *Exporter) neighbours() (before, after uint64, err error) {
 					return false
 				}
 				defer x.Request.Judge.DropLeaf()
-				if !x.agent.decides(&l) {
+				if !x.agent.isDecision(&l) {
 					return true
 				}
 				if after = index; x.agent.first == 0 && l.Record.Sequence > 1 {

@@ -31,8 +31,8 @@ func csvEnd(rows uint64, digest [32]byte, operator string) []string {
 	return cells
 }
 
-// row writes a screening record with its disposition as one line of a table.
-func (x *Exporter) row(l *edge.Leaf) error {
+// writeRow writes a screening record with its disposition as one line of a table.
+func (x *Exporter) writeRow(l *edge.Leaf) error {
 	var d edge.Leaf
 	if later, ok := x.Request.Published().Disposition(l.Index); ok {
 		data, err := x.Request.Records().Leaf(x.Request.Context(), later)

@@ -85,18 +85,18 @@ func loadCheckpoint(c *border.Request, size uint64) (*Checkpoint, error) {
 		return nil, border.NotBootstrapped()
 	}
 	k := &evidenceOf(c).signed
-	if kept := k.kept(evidenceOf(c), size); kept != nil {
+	if kept := k.keptCheckpoint(evidenceOf(c), size); kept != nil {
 		return kept, nil
 	}
 	view, err := c.Judge.View()
 	if err != nil {
 		return nil, err
 	}
-	return k.take(evidenceOf(c), view, size)
+	return k.takeCheckpoint(evidenceOf(c), view, size)
 }
 
-// kept is the last checkpoint, where it will do.
-func (k *checkpoints) kept(e *Room, size uint64) *Checkpoint {
+// keptCheckpoint is the last checkpoint, where it will do.
+func (k *checkpoints) keptCheckpoint(e *Room, size uint64) *Checkpoint {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if k.last != nil && k.last.Size >= size && e.deps.Published.LogTime()-k.last.at < checkpointKept {
@@ -105,16 +105,16 @@ func (k *checkpoints) kept(e *Room, size uint64) *Checkpoint {
 	return nil
 }
 
-// take signs a checkpoint of what a view and the store have. The tree and the name it is
+// takeCheckpoint signs a checkpoint of what a view and the store have. The tree and the name it is
 // signed under come from one state: no line signs a leaf of the next one.
-func (k *checkpoints) take(e *Room, view *fsm.View, size uint64) (*Checkpoint, error) {
+func (k *checkpoints) takeCheckpoint(e *Room, view *fsm.View, size uint64) (*Checkpoint, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	now := e.deps.Published.LogTime()
 	if k.last != nil && k.last.Size >= size && now-k.last.at < checkpointKept {
 		return k.last, nil // Somebody else has, meanwhile.
 	}
-	if err := k.open(e, view.Settings()); err != nil {
+	if err := k.openSigners(e, view.Settings()); err != nil {
 		return nil, err
 	}
 	store := e.deps.Records.Audit()
@@ -155,14 +155,14 @@ func logSigner(c *border.Request, size uint64) (*note.Signer, error) {
 func (k *checkpoints) signerFor(e *Room, view *fsm.View, size uint64) (*note.Signer, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	if err := k.open(e, view.Settings()); err != nil {
+	if err := k.openSigners(e, view.Settings()); err != nil {
 		return nil, err
 	}
 	return k.signerOf(size), nil
 }
 
-// open makes the signers of lines that are new. The caller holds the mutex.
-func (k *checkpoints) open(e *Room, settings *fsm.Settings) error {
+// openSigners makes the signers of lines that are new. The caller holds the mutex.
+func (k *checkpoints) openSigners(e *Room, settings *fsm.Settings) error {
 	if settings.Genesis == nil {
 		return border.NotBootstrapped()
 	}
@@ -201,10 +201,10 @@ func logLines(settings *fsm.Settings) []logLine {
 	return lines
 }
 
-// keys are the verifier keys of all lines, the one that signs now first. A line that
+// verifierKeys are the verifier keys of all lines, the one that signs now first. A line that
 // was followed by another of its name ends there; one that a recovery ended may have
 // signed what was lost, and has no end.
-func (k *checkpoints) keys() string {
+func (k *checkpoints) verifierKeys() string {
 	if len(k.lines) == 1 {
 		return k.lines[0].signer.VerifierKeys()
 	}
@@ -221,16 +221,16 @@ func (k *checkpoints) keys() string {
 	return text.String()
 }
 
-// rotations are the verifier keys of all lines with what each says of the next, "" where
+// listRotations are the verifier keys of all lines with what each says of the next, "" where
 // the keys never changed: with them a verifier who has old keys can go on to new ones.
-func rotations(c *border.Request) (string, error) {
+func listRotations(c *border.Request) (string, error) {
 	k := &evidenceOf(c).signed
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	if err := k.open(evidenceOf(c), c.Judge.Terms.Settings); err != nil || len(k.lines) == 1 {
+	if err := k.openSigners(evidenceOf(c), c.Judge.Terms.Settings); err != nil || len(k.lines) == 1 {
 		return "", err
 	}
-	return k.keys(), nil
+	return k.verifierKeys(), nil
 }
 
 // treeSize is how many leaves this node has.
@@ -251,10 +251,10 @@ func showCheckpoint(c *border.Request) (border.Answer, error) {
 func showLogKeys(c *border.Request) (border.Answer, error) {
 	k := &evidenceOf(c).signed
 	k.mutex.Lock()
-	err := k.open(evidenceOf(c), c.Judge.Terms.Settings)
+	err := k.openSigners(evidenceOf(c), c.Judge.Terms.Settings)
 	text := ""
 	if err == nil {
-		text = k.keys()
+		text = k.verifierKeys()
 	}
 	k.mutex.Unlock()
 	if err != nil {

@@ -41,7 +41,7 @@ func proveRecord(c *border.Request) (border.Answer, error) {
 	}
 	m.Text("checkpoint", string(cp.text))
 	m.Text("keys", cp.signer.VerifierKeys())
-	if text, err := rotations(c); err != nil {
+	if text, err := listRotations(c); err != nil {
 		return border.Answer{}, err
 	} else if text != "" {
 		m.Text("keyRotations", text)

@@ -34,7 +34,7 @@ func webhookRoutes() []border.Route {
 		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/rotate-secret", Handle: rotateWebhook},
 		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/test", Stream: true, Handle: testWebhook},
 		{Method: http.MethodGet, Path: "/v1/webhooks/{id}/deliveries", Handle: listDeliveries},
-		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/redeliver", Handle: redeliver},
+		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/redeliver", Handle: redeliverEvents},
 	}
 }
 
@@ -63,8 +63,8 @@ func knownWebhook(c *border.Request) (*wire.Webhook, error) {
 	}
 }
 
-// sender refuses on a node that has nothing to send with.
-func sender(c *border.Request) (*webhooks.Sender, error) {
+// findSender refuses on a node that has nothing to send with.
+func findSender(c *border.Request) (*webhooks.Sender, error) {
 	if s := evidenceOf(c).deps.Webhooks; s != nil {
 		return s, nil
 	}
@@ -73,7 +73,7 @@ func sender(c *border.Request) (*webhooks.Sender, error) {
 
 // checkURL gives what says whether this node sends messages to a URL.
 func checkURL(c *border.Request) (keys.URLCheck, error) {
-	s, err := sender(c)
+	s, err := findSender(c)
 	if err != nil {
 		return nil, err
 	}
@@ -333,8 +333,8 @@ func listDeliveries(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// redeliver is POST /v1/webhooks/{id}/redeliver {"eventId"} or {"all": true}.
-func redeliver(c *border.Request) (border.Answer, error) {
+// redeliverEvents is POST /v1/webhooks/{id}/redeliver {"eventId"} or {"all": true}.
+func redeliverEvents(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	text := f.Text("eventId", engine.FieldMax)
 	all, _ := f.Flag("all")
@@ -373,7 +373,7 @@ func testWebhook(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	s, err := sender(c)
+	s, err := findSender(c)
 	if err != nil {
 		return border.Answer{}, err
 	}

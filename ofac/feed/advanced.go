@@ -16,17 +16,17 @@ import (
 func ParseADVANCED(source io.Reader) (List, error) {
 	p := &advanced{builder: newBuilder(newScanner(source)), profiles: map[uint32]int{}, groups: map[uint32]string{},
 		facts: advancedFacts{places: map[uint32]string{}, documents: map[uint32][]ofac.Fact{}}}
-	if p.open() && p.expectRoot(rootAdvanced, namespaceAdvanced) {
-		p.document()
+	if p.openDocument() && p.expectRoot(rootAdvanced, namespaceAdvanced) {
+		p.readDocument()
 	}
-	if err := p.close(); err != nil {
+	if err := p.closeDocument(); err != nil {
 		return List{}, err
 	}
-	family, err := p.family()
+	family, err := p.readFamily()
 	if err != nil {
 		return List{}, err
 	}
-	return List{Format: FormatADVANCED, Family: family, DataAsOf: p.dataAsOf, Entities: sorted(p.entities), Quarantined: p.quarantined, Suspects: p.suspects}, nil
+	return List{Format: FormatADVANCED, Family: family, DataAsOf: p.dataAsOf, Entities: sortEntities(p.entities), Quarantined: p.quarantined, Suspects: p.suspects}, nil
 }
 
 // advanced is one run over an ADVANCED file. The file gives reference tables
@@ -67,54 +67,54 @@ const (
 	measureProgram = "Program"       // SanctionsType whose comment is a programme code.
 )
 
-func (p *advanced) document() {
-	for p.child() {
+func (p *advanced) readDocument() {
+	for p.nextChild() {
 		switch string(p.name) {
 		case "DateOfIssue":
-			p.dataAsOf = p.date()
+			p.dataAsOf = p.readDate()
 		case "ReferenceValueSets":
 			p.referenceValues()
 		case "DistinctParties":
 			if p.partyKinds == nil {
-				p.failf(ReasonSchema, "parties before the reference values")
+				p.keepFailuref(ReasonSchema, "parties before the reference values")
 				return
 			}
-			for p.child() {
-				p.party()
+			for p.nextChild() {
+				p.readParty()
 			}
 			p.tooManyAside()
 		case "Locations":
-			for p.child() {
-				p.location()
+			for p.nextChild() {
+				p.readLocation()
 			}
 		case "IDRegDocuments":
-			for p.child() {
+			for p.nextChild() {
 				p.identityDocument()
 			}
 		case "SanctionsEntries":
 			p.entriesSeen = true
-			for p.child() {
-				p.entry()
+			for p.nextChild() {
+				p.readEntry()
 			}
 		default:
-			p.skip()
+			p.skipElement()
 		}
 	}
 	switch {
 	case p.failure != nil:
 	case p.dataAsOf == 0:
-		p.failf(ReasonSchema, "no DateOfIssue")
+		p.keepFailuref(ReasonSchema, "no DateOfIssue")
 	case len(p.entities) == 0:
-		p.failf(ReasonEmpty, "no DistinctParty: an empty list")
+		p.keepFailuref(ReasonEmpty, "no DistinctParty: an empty list")
 	case !p.entriesSeen:
-		p.failf(ReasonSchema, "no SanctionsEntries")
+		p.keepFailuref(ReasonSchema, "no SanctionsEntries")
 	}
 }
 
-// date reads Year, Month and Day as midnight UTC, in ns.
-func (p *advanced) date() int64 {
+// readDate reads Year, Month and Day as midnight UTC, in ns.
+func (p *advanced) readDate() int64 {
 	var parts [3]int
-	for p.child() {
+	for p.nextChild() {
 		var at int
 		switch string(p.name) {
 		case "Year":
@@ -124,12 +124,12 @@ func (p *advanced) date() int64 {
 		case "Day":
 			at = 2
 		default:
-			p.skip()
+			p.skipElement()
 			continue
 		}
 		n, err := strconv.ParseUint(string(bytes.TrimSpace(p.readText())), 10, 16)
 		if err != nil && p.failure == nil {
-			p.failf(ReasonSchema, "DateOfIssue: a number was expected")
+			p.keepFailuref(ReasonSchema, "DateOfIssue: a number was expected")
 		}
 		parts[at] = int(n)
 	}
@@ -137,15 +137,15 @@ func (p *advanced) date() int64 {
 		return 0
 	}
 	date := time.Date(parts[0], time.Month(parts[1]), parts[2], 0, 0, 0, 0, time.UTC)
-	if !plausible(date) || date.Day() != parts[2] || int(date.Month()) != parts[1] {
-		p.failf(ReasonSchema, "DateOfIssue %d-%d-%d is no date", parts[0], parts[1], parts[2])
+	if !isPlausible(date) || date.Day() != parts[2] || int(date.Month()) != parts[1] {
+		p.keepFailuref(ReasonSchema, "DateOfIssue %d-%d-%d is no date", parts[0], parts[1], parts[2])
 		return 0
 	}
 	return date.UnixNano()
 }
 
-// plausible bounds a list's date to the years in which OFAC's files can be of.
-func plausible(date time.Time) bool { return date.Year() >= 1990 && date.Year() < 2200 }
+// isPlausible bounds a list's date to the years in which OFAC's files can be of.
+func isPlausible(date time.Time) bool { return date.Year() >= 1990 && date.Year() < 2200 }
 
 func (p *advanced) referenceValues() {
 	f := &p.facts
@@ -162,20 +162,20 @@ func (p *advanced) referenceValues() {
 	facts := map[string]*map[uint32]string{
 		"CountryValues": &f.countries, "AreaCodeValues": &f.areas, "DetailReferenceValues": &f.details, "IDRegDocTypeValues": &f.documentTypes,
 	}
-	for p.child() {
+	for p.nextChild() {
 		if table, ok := facts[string(p.name)]; ok {
 			*table = p.factTable()
 			continue
 		}
 		if table, ok := tables[string(p.name)]; ok {
-			*table = p.table()
+			*table = p.readTable()
 			continue
 		}
 		if string(p.name) == "PartySubTypeValues" {
 			p.partyKindTable()
 			continue
 		}
-		p.skip()
+		p.skipElement()
 	}
 	p.currencies = map[uint32]string{}
 	for id, text := range f.features { // Order does not matter: one map to another.
@@ -184,18 +184,18 @@ func (p *advanced) referenceValues() {
 		}
 	}
 	if p.partyKinds == nil {
-		p.failf(ReasonSchema, "the reference values hold no party types")
+		p.keepFailuref(ReasonSchema, "the reference values hold no party types")
 	}
 }
 
-// table reads one set of reference values: id to text.
-func (p *advanced) table() map[uint32]string {
+// readTable reads one set of reference values: id to text.
+func (p *advanced) readTable() map[uint32]string {
 	values := map[uint32]string{}
-	for p.child() {
-		id := p.id("ID")
-		values[id] = p.label(p.readText())
+	for p.nextChild() {
+		id := p.readID("ID")
+		values[id] = p.internLabel(p.readText())
 		if len(values) > ReferenceValuesMax {
-			p.failf(ReasonTooLarge, "more than %d reference values", ReferenceValuesMax)
+			p.keepFailuref(ReasonTooLarge, "more than %d reference values", ReferenceValuesMax)
 		}
 	}
 	return values
@@ -203,21 +203,21 @@ func (p *advanced) table() map[uint32]string {
 
 func (p *advanced) partyKindTable() {
 	p.partyKinds = map[uint32]partyKind{}
-	for p.child() {
-		id, typeRef := p.id("ID"), p.id("PartyTypeID")
-		p.partyKinds[id] = partyKind{p.label(p.readText()), typeRef}
+	for p.nextChild() {
+		id, typeRef := p.readID("ID"), p.readID("PartyTypeID")
+		p.partyKinds[id] = partyKind{p.internLabel(p.readText()), typeRef}
 		if len(p.partyKinds) > ReferenceValuesMax {
-			p.failf(ReasonTooLarge, "more than %d party types", ReferenceValuesMax)
+			p.keepFailuref(ReasonTooLarge, "more than %d party types", ReferenceValuesMax)
 		}
 	}
 }
 
-// resolve looks a required reference up.
-func (p *advanced) resolve(table map[uint32]string, attribute string) string {
-	id := p.id(attribute)
+// resolveReference looks a required reference up.
+func (p *advanced) resolveReference(table map[uint32]string, attribute string) string {
+	id := p.readID(attribute)
 	text, ok := table[id]
 	if !ok {
-		p.failf(ReasonSchema, "%s %d is not among the reference values", attribute, id)
+		p.keepFailuref(ReasonSchema, "%s %d is not among the reference values", attribute, id)
 	}
 	return text
 }
@@ -225,10 +225,10 @@ func (p *advanced) resolve(table map[uint32]string, attribute string) string {
 // asideAt is the place of an entity that was set aside.
 const asideAt = -1
 
-// party reads one party, or sets it aside if it is malformed.
-func (p *advanced) party() {
+// readParty reads one party, or sets it aside if it is malformed.
+func (p *advanced) readParty() {
 	depth := len(p.marks)
-	uid := p.id("FixedRef")
+	uid := p.readID("FixedRef")
 	p.own = p.own[:0]
 	p.wholeParty(uid)
 	if p.failure == nil {
@@ -242,45 +242,45 @@ func (p *advanced) party() {
 
 func (p *advanced) wholeParty(uid uint32) {
 	entity := ofac.Entity{UID: uid}
-	if !p.begin(entity.UID) {
+	if !p.beginEntity(entity.UID) {
 		return
 	}
-	for p.child() {
+	for p.nextChild() {
 		switch string(p.name) {
 		case "Profile":
-			p.profile(&entity)
+			p.readProfile(&entity)
 		case "Comment":
-			p.addFact(&entity, ofac.FactRemark, "", p.text())
+			p.addFact(&entity, ofac.FactRemark, "", p.readTrimmedText())
 		default:
-			p.skip()
+			p.skipElement()
 		}
 	}
-	p.end(&entity)
+	p.endEntity(&entity)
 }
 
-func (p *advanced) profile(entity *ofac.Entity) {
-	id := p.id("ID")
+func (p *advanced) readProfile(entity *ofac.Entity) {
+	id := p.readID("ID")
 	if _, twice := p.profiles[id]; twice {
-		p.failf(ReasonSchema, "profile %d twice", id)
+		p.keepFailuref(ReasonSchema, "profile %d twice", id)
 	}
 	if len(p.profiles) == EntitiesMax {
-		p.failf(ReasonTooLarge, "more than %d profiles", EntitiesMax)
+		p.keepFailuref(ReasonTooLarge, "more than %d profiles", EntitiesMax)
 	}
 	p.profiles[id], p.own = len(p.entities), append(p.own, id)
-	kind, ok := p.partyKinds[p.id("PartySubTypeID")]
+	kind, ok := p.partyKinds[p.readID("PartySubTypeID")]
 	entity.Type = entityType(p.partyTypes[kind.typeRef], kind.name)
 	if !ok || entity.Type == 0 {
-		p.failf(ReasonSchema, "party %d is of an unknown type %q %q", entity.UID, p.partyTypes[kind.typeRef], kind.name)
+		p.keepFailuref(ReasonSchema, "party %d is of an unknown type %q %q", entity.UID, p.partyTypes[kind.typeRef], kind.name)
 		return
 	}
-	for p.child() {
+	for p.nextChild() {
 		switch string(p.name) {
 		case "Identity":
-			p.identity(entity)
+			p.readIdentity(entity)
 		case "Feature":
-			p.feature(entity)
+			p.readFeature(entity)
 		default:
-			p.skip()
+			p.skipElement()
 		}
 	}
 }
@@ -303,23 +303,23 @@ func entityType(partyType, subType string) ofac.EntityType {
 	return 0
 }
 
-// feature keeps a digital currency address, or a fact.
-func (p *advanced) feature(entity *ofac.Entity) {
-	kind := p.id("FeatureTypeID")
+// readFeature keeps a digital currency address, or a fact.
+func (p *advanced) readFeature(entity *ofac.Entity) {
+	kind := p.readID("FeatureTypeID")
 	ticker, ok := p.currencies[kind]
 	if !ok {
-		p.fact(entity, p.facts.features[kind])
+		p.readFact(entity, p.facts.features[kind])
 		return
 	}
-	id, found := p.id("ID"), 0
-	for p.child() {
+	id, found := p.readID("ID"), 0
+	for p.nextChild() {
 		if string(p.name) != "FeatureVersion" {
-			p.skip()
+			p.skipElement()
 			continue
 		}
-		for p.child() {
+		for p.nextChild() {
 			if string(p.name) != "VersionDetail" {
-				p.skip()
+				p.skipElement()
 				continue
 			}
 			value := string(bytes.TrimSpace(p.readText()))
@@ -328,49 +328,49 @@ func (p *advanced) feature(entity *ofac.Entity) {
 		}
 	}
 	if found == 0 {
-		p.failf(ReasonSchema, "party %d: digital currency feature %d has no address", entity.UID, id)
+		p.keepFailuref(ReasonSchema, "party %d: digital currency feature %d has no address", entity.UID, id)
 	}
 }
 
-// entry reads which list a profile stands on and under what programmes.
-func (p *advanced) entry() {
-	profile, list := p.id("ProfileID"), p.resolve(p.lists, "ListID")
+// readEntry reads which list a profile stands on and under what programmes.
+func (p *advanced) readEntry() {
+	profile, list := p.readID("ProfileID"), p.resolveReference(p.lists, "ListID")
 	at, ok := p.profiles[profile]
 	if !ok {
-		p.failf(ReasonSchema, "a sanctions entry for profile %d, which is not among the parties", profile)
+		p.keepFailuref(ReasonSchema, "a sanctions entry for profile %d, which is not among the parties", profile)
 		return
 	}
 	if at == asideAt {
-		p.skip()
+		p.skipElement()
 		return
 	}
 	entity := &p.entities[at]
 	p.addLabel(entity, &entity.Sublists, list)
-	for p.child() {
-		if string(p.name) != "SanctionsMeasure" || p.resolve(p.measures, "SanctionsTypeID") != measureProgram {
-			p.skip()
+	for p.nextChild() {
+		if string(p.name) != "SanctionsMeasure" || p.resolveReference(p.measures, "SanctionsTypeID") != measureProgram {
+			p.skipElement()
 			continue
 		}
-		for p.child() {
+		for p.nextChild() {
 			if string(p.name) != "Comment" {
-				p.skip()
+				p.skipElement()
 				continue
 			}
 			if program := p.readText(); len(bytes.TrimSpace(program)) > 0 {
-				p.addLabel(entity, &entity.Programs, p.label(program))
+				p.addLabel(entity, &entity.Programs, p.internLabel(program))
 			}
 		}
 	}
 }
 
-// family tells SDN from CONS: every party of the SDN file stands on the SDN
+// readFamily tells SDN from CONS: every party of the SDN file stands on the SDN
 // List, every party of the CONS file on the Consolidated List, and some on both.
-func (p *advanced) family() (ofac.Lists, error) {
+func (p *advanced) readFamily() (ofac.Lists, error) {
 	both := ofac.ListSDN | ofac.ListCONS
 	for i := range p.entities {
 		e := &p.entities[i]
 		if len(e.Sublists) == 0 {
-			return 0, refuse(ReasonSchema, "party %d has no sanctions entry", e.UID)
+			return 0, newRefusal(ReasonSchema, "party %d has no sanctions entry", e.UID)
 		}
 		both &= listBits(e.Sublists)
 	}
@@ -378,7 +378,7 @@ func (p *advanced) family() (ofac.Lists, error) {
 		return 0, nil
 	}
 	if both == 0 {
-		return 0, refuse(ReasonFamily, "the parties share neither the list %q nor %q: a full SDN or CONS file was expected", listSDN, listCONS)
+		return 0, newRefusal(ReasonFamily, "the parties share neither the list %q nor %q: a full SDN or CONS file was expected", listSDN, listCONS)
 	}
 	return both, nil
 }

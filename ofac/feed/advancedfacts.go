@@ -24,13 +24,13 @@ type advancedFacts struct {
 // factTable reads reference values that facts alone need: any text will do.
 func (p *advanced) factTable() map[uint32]string {
 	values := map[uint32]string{}
-	for p.child() {
-		id := p.id("ID")
+	for p.nextChild() {
+		id := p.readID("ID")
 		described := ""
-		if value, ok := p.attribute("Description"); ok { // an area's name; its text is a code
+		if value, ok := p.findAttribute("Description"); ok { // an area's name; its text is a code
 			described = string(value)
 		}
-		text := p.text()
+		text := p.readTrimmedText()
 		if described != "" {
 			text = described
 		}
@@ -41,25 +41,25 @@ func (p *advanced) factTable() map[uint32]string {
 	return values
 }
 
-// location reads a place.
-func (p *advanced) location() {
-	id, text, country := p.id("ID"), "", ""
-	for p.child() {
+// readLocation reads a place.
+func (p *advanced) readLocation() {
+	id, text, country := p.readID("ID"), "", ""
+	for p.nextChild() {
 		switch string(p.name) {
 		case "LocationPart":
 			text = joinFacts(text, p.locationPart())
 		case "LocationAreaCode":
-			if area := p.optional(p.facts.areas, "AreaCodeID"); country == "" {
+			if area := p.resolveOptional(p.facts.areas, "AreaCodeID"); country == "" {
 				country = area
 			}
-			p.skip()
+			p.skipElement()
 		case "LocationCountry":
-			if name := p.optional(p.facts.countries, "CountryID"); name != "" {
+			if name := p.resolveOptional(p.facts.countries, "CountryID"); name != "" {
 				country = name
 			}
-			p.skip()
+			p.skipElement()
 		default:
-			p.skip()
+			p.skipElement()
 		}
 	}
 	if len(p.facts.places) < NamesMax {
@@ -70,25 +70,25 @@ func (p *advanced) location() {
 // locationPart reads the first value of a part.
 func (p *advanced) locationPart() string {
 	text := ""
-	for p.child() {
+	for p.nextChild() {
 		if string(p.name) != "LocationPartValue" {
-			p.skip()
+			p.skipElement()
 			continue
 		}
-		for p.child() {
+		for p.nextChild() {
 			if string(p.name) != "Value" || text != "" {
-				p.skip()
+				p.skipElement()
 				continue
 			}
-			text = p.text()
+			text = p.readTrimmedText()
 		}
 	}
 	return text
 }
 
-// optional looks a reference up that facts can do without.
-func (p *advanced) optional(table map[uint32]string, attribute string) string {
-	value, ok := p.attribute(attribute)
+// resolveOptional looks a reference up that facts can do without.
+func (p *advanced) resolveOptional(table map[uint32]string, attribute string) string {
+	value, ok := p.findAttribute(attribute)
 	if !ok {
 		return ""
 	}
@@ -98,14 +98,14 @@ func (p *advanced) optional(table map[uint32]string, attribute string) string {
 
 // identityDocument reads an identity document, which belongs to an identity that follows.
 func (p *advanced) identityDocument() {
-	label, country := p.optional(p.facts.documentTypes, "IDRegDocTypeID"), p.optional(p.facts.countries, "IssuedBy-CountryID")
-	identity, number := p.id("IdentityID"), ""
-	for p.child() {
+	label, country := p.resolveOptional(p.facts.documentTypes, "IDRegDocTypeID"), p.resolveOptional(p.facts.countries, "IssuedBy-CountryID")
+	identity, number := p.readID("IdentityID"), ""
+	for p.nextChild() {
 		if string(p.name) != "IDRegistrationNo" {
-			p.skip()
+			p.skipElement()
 			continue
 		}
-		number = p.text()
+		number = p.readTrimmedText()
 	}
 	if text := documentText(number, country, "", "", true); text != "" && p.facts.documentCount < NamesMax {
 		p.facts.documentCount++
@@ -120,28 +120,28 @@ func (p *advanced) addDocuments(entity *ofac.Entity, identity uint32) {
 	}
 }
 
-// fact reads a feature that is no digital currency address, version by version.
-func (p *advanced) fact(entity *ofac.Entity, label string) {
-	for p.child() {
+// readFact reads a feature that is no digital currency address, version by version.
+func (p *advanced) readFact(entity *ofac.Entity, label string) {
+	for p.nextChild() {
 		if string(p.name) != "FeatureVersion" {
-			p.skip()
+			p.skipElement()
 			continue
 		}
 		value, comment := "", ""
-		for p.child() {
+		for p.nextChild() {
 			switch string(p.name) {
 			case "Comment":
-				comment = p.text()
+				comment = p.readTrimmedText()
 			case "VersionDetail":
-				detail := p.optional(p.facts.details, "DetailReferenceID")
-				value = joinFacts(value, detail, p.text())
+				detail := p.resolveOptional(p.facts.details, "DetailReferenceID")
+				value = joinFacts(value, detail, p.readTrimmedText())
 			case "VersionLocation":
-				value = joinFacts(value, p.optional(p.facts.places, "LocationID"))
-				p.skip()
+				value = joinFacts(value, p.resolveOptional(p.facts.places, "LocationID"))
+				p.skipElement()
 			case "DatePeriod":
 				value = joinFacts(value, p.datePeriod().String())
 			default:
-				p.skip()
+				p.skipElement()
 			}
 		}
 		p.addFact(entity, factKindOf(label), label, joinFacts(value, comment))
@@ -151,22 +151,22 @@ func (p *advanced) fact(entity *ofac.Entity, label string) {
 // datePeriod reads the first day and the last that a date may mean.
 func (p *advanced) datePeriod() period {
 	var date period
-	for p.child() {
+	for p.nextChild() {
 		start := string(p.name) == "Start"
 		if !start && string(p.name) != "End" {
-			p.skip()
+			p.skipElement()
 			continue
 		}
-		if value, ok := p.attribute("Approximate"); ok && string(value) == "true" {
+		if value, ok := p.findAttribute("Approximate"); ok && string(value) == "true" {
 			date.circa = true
 		}
-		for p.child() {
+		for p.nextChild() {
 			side := string(p.name)
 			if side != "From" && side != "To" {
-				p.skip()
+				p.skipElement()
 				continue
 			}
-			switch day := p.day(); {
+			switch day := p.readDay(); {
 			case start && side == "From":
 				date.from = day
 			case !start && side == "To":
@@ -177,12 +177,12 @@ func (p *advanced) datePeriod() period {
 	return date
 }
 
-// day reads Year, Month and Day as ISO 8601.
-func (p *advanced) day() string {
+// readDay reads Year, Month and Day as ISO 8601.
+func (p *advanced) readDay() string {
 	var parts [3]string
-	for p.child() {
+	for p.nextChild() {
 		at := strings.Index("Year Month Day", string(p.name))
-		text := p.text()
+		text := p.readTrimmedText()
 		switch at {
 		case 0:
 			parts[0] = text

@@ -6,25 +6,25 @@ import (
 	"railguard/ofac"
 )
 
-// identity reads the names of a party. The type of a name's part stands in a
+// readIdentity reads the names of a party. The type of a name's part stands in a
 // group that follows the names, so the parts are typed at the identity's end.
-func (p *advanced) identity(entity *ofac.Entity) {
-	if value, ok := p.attribute("ID"); ok {
+func (p *advanced) readIdentity(entity *ofac.Entity) {
+	if value, ok := p.findAttribute("ID"); ok {
 		id, _ := parseID(value)
 		p.addDocuments(entity, id)
 	}
-	primary := p.boolean("Primary")
+	primary := p.readBoolean("Primary")
 	first := len(entity.Names)
 	p.partGroups = p.partGroups[:0]
 	clear(p.groups)
-	for p.child() {
+	for p.nextChild() {
 		switch string(p.name) {
 		case "Alias":
-			p.alias(entity, primary)
+			p.readAlias(entity, primary)
 		case "NamePartGroups":
 			p.namePartGroups()
 		default:
-			p.skip()
+			p.skipElement()
 		}
 	}
 	if p.failure != nil {
@@ -36,7 +36,7 @@ func (p *advanced) identity(entity *ofac.Entity) {
 		for j := range name.Parts {
 			kind, ok := p.groups[p.partGroups[next]]
 			if !ok {
-				p.failf(ReasonSchema, "party %d: a name part of the unknown group %d", entity.UID, p.partGroups[next])
+				p.keepFailuref(ReasonSchema, "party %d: a name part of the unknown group %d", entity.UID, p.partGroups[next])
 				return
 			}
 			name.Parts[j].Kind = kind
@@ -46,29 +46,29 @@ func (p *advanced) identity(entity *ofac.Entity) {
 	}
 }
 
-func (p *advanced) boolean(attribute string) bool {
-	value, ok := p.attribute(attribute)
+func (p *advanced) readBoolean(attribute string) bool {
+	value, ok := p.findAttribute(attribute)
 	if !ok {
-		p.failf(ReasonSchema, "element <%s> without its attribute %s", p.name, attribute)
+		p.keepFailuref(ReasonSchema, "element <%s> without its attribute %s", p.name, attribute)
 		return false
 	}
-	return p.flag(value)
+	return p.readFlag(value)
 }
 
-func (p *advanced) alias(entity *ofac.Entity, identityPrimary bool) {
-	kind := p.resolve(p.aliasTypes, "AliasTypeID")
-	primary := p.boolean("Primary") && identityPrimary
-	weak := p.boolean("LowQuality")
+func (p *advanced) readAlias(entity *ofac.Entity, identityPrimary bool) {
+	kind := p.resolveReference(p.aliasTypes, "AliasTypeID")
+	primary := p.readBoolean("Primary") && identityPrimary
+	weak := p.readBoolean("LowQuality")
 	if p.failure == nil && !knownAlias(kind) {
-		p.failf(ReasonSchema, "alias type %q", kind)
+		p.keepFailuref(ReasonSchema, "alias type %q", kind)
 	}
-	for p.child() {
+	for p.nextChild() {
 		if string(p.name) != "DocumentedName" {
-			p.skip()
+			p.skipElement()
 			continue
 		}
-		name := ofac.Name{ID: p.id("ID"), AliasType: kind, Weak: weak}
-		name.Primary = primary && p.resolve(p.nameStatus, "DocNameStatusID") == statusPrimary
+		name := ofac.Name{ID: p.readID("ID"), AliasType: kind, Weak: weak}
+		name.Primary = primary && p.resolveReference(p.nameStatus, "DocNameStatusID") == statusPrimary
 		p.documentedName(&name)
 		p.addName(entity, name)
 	}
@@ -83,17 +83,17 @@ func knownAlias(kind string) bool {
 }
 
 func (p *advanced) documentedName(name *ofac.Name) {
-	for p.child() {
+	for p.nextChild() {
 		if string(p.name) != "DocumentedNamePart" {
-			p.skip()
+			p.skipElement()
 			continue
 		}
-		for p.child() {
+		for p.nextChild() {
 			if string(p.name) != "NamePartValue" {
-				p.skip()
+				p.skipElement()
 				continue
 			}
-			group, script := p.id("NamePartGroupID"), p.resolve(p.scripts, "ScriptID")
+			group, script := p.readID("NamePartGroupID"), p.resolveReference(p.scripts, "ScriptID")
 			if !p.addPart(name, "", p.readText()) {
 				continue
 			}
@@ -106,13 +106,13 @@ func (p *advanced) documentedName(name *ofac.Name) {
 }
 
 func (p *advanced) namePartGroups() {
-	for p.child() { // MasterNamePartGroup
-		for p.child() { // NamePartGroup
-			id := p.id("ID")
-			p.groups[id] = p.resolve(p.partTypes, "NamePartTypeID")
-			p.skip()
+	for p.nextChild() { // MasterNamePartGroup
+		for p.nextChild() { // NamePartGroup
+			id := p.readID("ID")
+			p.groups[id] = p.resolveReference(p.partTypes, "NamePartTypeID")
+			p.skipElement()
 			if len(p.groups) > NamesPerEntityMax*PartsPerNameMax {
-				p.failf(ReasonTooLarge, "too many name part groups")
+				p.keepFailuref(ReasonTooLarge, "too many name part groups")
 			}
 		}
 	}

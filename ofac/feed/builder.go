@@ -71,19 +71,19 @@ func newBuilder(s *scanner) builder {
 	return builder{scanner: *s, labels: map[string]string{}, place: map[uint32]int{}}
 }
 
-// label makes a word of a controlled vocabulary from text, each word once.
-func (b *builder) label(text []byte) string {
+// internLabel makes a word of a controlled vocabulary from text, each word once.
+func (b *builder) internLabel(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if known, ok := b.labels[string(text)]; ok {
 		return known
 	}
 	switch {
 	case len(text) == 0:
-		b.failf(ReasonSchema, "an empty word")
+		b.keepFailuref(ReasonSchema, "an empty word")
 	case len(text) > LabelBytesMax:
-		b.failf(ReasonTooLarge, "a word longer than %d bytes: %s", LabelBytesMax, quoteShort(text))
+		b.keepFailuref(ReasonTooLarge, "a word longer than %d bytes: %s", LabelBytesMax, quoteShort(text))
 	case len(b.labels) == ReferenceValuesMax:
-		b.failf(ReasonTooLarge, "more than %d distinct words", ReferenceValuesMax)
+		b.keepFailuref(ReasonTooLarge, "more than %d distinct words", ReferenceValuesMax)
 	default:
 		word := string(text)
 		b.labels[word] = word
@@ -92,18 +92,18 @@ func (b *builder) label(text []byte) string {
 	return ""
 }
 
-// id reads a required numeric attribute of the element just started.
-func (b *builder) id(attribute string) uint32 {
-	value, ok := b.attribute(attribute)
+// readID reads a required numeric attribute of the element just started.
+func (b *builder) readID(attribute string) uint32 {
+	value, ok := b.findAttribute(attribute)
 	if !ok {
 		if b.failure == nil {
-			b.failf(ReasonSchema, "element <%s> without its attribute %s", b.name, attribute)
+			b.keepFailuref(ReasonSchema, "element <%s> without its attribute %s", b.name, attribute)
 		}
 		return 0
 	}
 	n, ok := parseID(value)
 	if !ok {
-		b.failf(ReasonSchema, "attribute %s is %s: a number was expected", attribute, quoteShort(value))
+		b.keepFailuref(ReasonSchema, "attribute %s is %s: a number was expected", attribute, quoteShort(value))
 	}
 	return n
 }
@@ -123,22 +123,22 @@ func parseID(text []byte) (uint32, bool) {
 	return uint32(n), n <= math.MaxUint32
 }
 
-// flag reads an xs:boolean.
-func (b *builder) flag(text []byte) bool {
+// readFlag reads an xs:boolean.
+func (b *builder) readFlag(text []byte) bool {
 	switch string(bytes.TrimSpace(text)) {
 	case "true", "1":
 		return true
 	case "false", "0":
 		return false
 	}
-	b.failf(ReasonSchema, "%s where true or false was expected", quoteShort(text))
+	b.keepFailuref(ReasonSchema, "%s where true or false was expected", quoteShort(text))
 	return false
 }
 
 // addAddress keeps one digital currency address of an entity.
 func (b *builder) addAddress(e *ofac.Entity, address ofac.Address) {
 	if len(e.Addresses) == AddressesPerEntityMax {
-		b.failf(ReasonTooLarge, "entity %d has more than %d digital currency addresses", e.UID, AddressesPerEntityMax)
+		b.keepFailuref(ReasonTooLarge, "entity %d has more than %d digital currency addresses", e.UID, AddressesPerEntityMax)
 		return
 	}
 	e.Addresses = append(e.Addresses, address)
@@ -147,7 +147,7 @@ func (b *builder) addAddress(e *ofac.Entity, address ofac.Address) {
 // addLabel keeps one more sublist or programme of an entity.
 func (b *builder) addLabel(e *ofac.Entity, labels *[]string, label string) {
 	if len(*labels) == LabelsPerEntityMax {
-		b.failf(ReasonTooLarge, "entity %d has more than %d lists or programmes", e.UID, LabelsPerEntityMax)
+		b.keepFailuref(ReasonTooLarge, "entity %d has more than %d lists or programmes", e.UID, LabelsPerEntityMax)
 		return
 	}
 	*labels = append(*labels, label)
@@ -156,7 +156,7 @@ func (b *builder) addLabel(e *ofac.Entity, labels *[]string, label string) {
 // addName keeps one name of an entity.
 func (b *builder) addName(e *ofac.Entity, name ofac.Name) {
 	if len(e.Names) == NamesPerEntityMax {
-		b.failf(ReasonTooLarge, "entity %d has more than %d names", e.UID, NamesPerEntityMax)
+		b.keepFailuref(ReasonTooLarge, "entity %d has more than %d names", e.UID, NamesPerEntityMax)
 		return
 	}
 	e.Names = append(e.Names, name)
@@ -169,40 +169,40 @@ func (b *builder) addPart(name *ofac.Name, kind string, value []byte) bool {
 		return false
 	}
 	if len(value) > NameBytesMax || len(name.Parts) == PartsPerNameMax {
-		return b.failf(ReasonTooLarge, "name %d has a part longer than %d bytes or more than %d parts", name.ID, NameBytesMax, PartsPerNameMax)
+		return b.keepFailuref(ReasonTooLarge, "name %d has a part longer than %d bytes or more than %d parts", name.ID, NameBytesMax, PartsPerNameMax)
 	}
 	name.Parts = append(name.Parts, ofac.NamePart{Kind: kind, Value: string(value)})
 	return true
 }
 
-// begin checks a new entity's id against those already read.
-func (b *builder) begin(uid uint32) bool {
+// beginEntity checks a new entity's id against those already read.
+func (b *builder) beginEntity(uid uint32) bool {
 	if b.failure != nil {
 		return false
 	}
 	if uid == 0 {
-		return b.failf(ReasonSchema, "an entity with id 0")
+		return b.keepFailuref(ReasonSchema, "an entity with id 0")
 	}
 	if _, twice := b.place[uid]; twice {
-		return b.failf(ReasonSchema, "entity %d twice", uid)
+		return b.keepFailuref(ReasonSchema, "entity %d twice", uid)
 	}
 	if len(b.entities) == EntitiesMax {
-		return b.failf(ReasonTooLarge, "more than %d entities", EntitiesMax)
+		return b.keepFailuref(ReasonTooLarge, "more than %d entities", EntitiesMax)
 	}
 	return true
 }
 
-// end checks a finished entity and keeps it.
-func (b *builder) end(e *ofac.Entity) bool {
+// endEntity checks a finished entity and keeps it.
+func (b *builder) endEntity(e *ofac.Entity) bool {
 	if b.failure != nil {
 		return false
 	}
 	b.names += len(e.Names)
 	if b.names > NamesMax {
-		return b.failf(ReasonTooLarge, "more than %d names", NamesMax)
+		return b.keepFailuref(ReasonTooLarge, "more than %d names", NamesMax)
 	}
 	if err := checkEntity(e); err != nil {
-		return b.failf(err.Reason, "%s", err.Detail)
+		return b.keepFailuref(err.Reason, "%s", err.Detail)
 	}
 	b.place[e.UID] = len(b.entities)
 	b.entities = append(b.entities, *e)
@@ -213,7 +213,7 @@ func (b *builder) end(e *ofac.Entity) bool {
 // name, names and addresses that hold something and keep their bounds.
 func checkEntity(e *ofac.Entity) *Error {
 	if e.Type < ofac.Individual || e.Type > ofac.Aircraft {
-		return refuse(ReasonSchema, "entity %d has no type", e.UID)
+		return newRefusal(ReasonSchema, "entity %d has no type", e.UID)
 	}
 	primary := 0
 	for i := range e.Names {
@@ -222,26 +222,26 @@ func checkEntity(e *ofac.Entity) *Error {
 			primary++
 		}
 		if strings.TrimSpace(name.Full) == "" {
-			return refuse(ReasonSchema, "entity %d has an empty name", e.UID)
+			return newRefusal(ReasonSchema, "entity %d has an empty name", e.UID)
 		}
 		if len(name.Full) > NameBytesMax {
-			return refuse(ReasonTooLarge, "entity %d has a name longer than %d bytes", e.UID, NameBytesMax)
+			return newRefusal(ReasonTooLarge, "entity %d has a name longer than %d bytes", e.UID, NameBytesMax)
 		}
 	}
 	if primary != 1 {
-		return refuse(ReasonSchema, "entity %d has %d primary names: one was expected", e.UID, primary)
+		return newRefusal(ReasonSchema, "entity %d has %d primary names: one was expected", e.UID, primary)
 	}
 	for i := range e.Addresses {
 		if value := e.Addresses[i].Value; value == "" || len(value) > AddressBytesMax {
-			return refuse(ReasonSchema, "entity %d has a digital currency address of %d bytes", e.UID, len(value))
+			return newRefusal(ReasonSchema, "entity %d has a digital currency address of %d bytes", e.UID, len(value))
 		}
 	}
 	return nil
 }
 
-// sorted returns the entities in canonical order: by UID, names with the primary
+// sortEntities returns the entities in canonical order: by UID, names with the primary
 // one first and then by id, sublists and programmes by their text and once each.
-func sorted(entities []ofac.Entity) []ofac.Entity {
+func sortEntities(entities []ofac.Entity) []ofac.Entity {
 	slices.SortFunc(entities, func(a, b ofac.Entity) int { return compareIDs(a.UID, b.UID) })
 	for i := range entities {
 		e := &entities[i]

@@ -61,7 +61,7 @@ type Summary struct {
 	Addresses int
 }
 
-func summarize(sdn, cons *List, merged []ofac.Entity) Summary {
+func summarizeLists(sdn, cons *List, merged []ofac.Entity) Summary {
 	whole := List{Entities: merged}
 	return Summary{SDN: familySummary(sdn), CONS: familySummary(cons),
 		Entities: len(merged), Names: whole.Names(), Addresses: whole.Addresses()}

@@ -18,9 +18,9 @@ type content struct {
 	sum      hash.Hash // Of a plain file on disk, while it is read; else nil.
 }
 
-// content opens a document. A compressed file is read into memory first, so
+// openContent opens a document. A compressed file is read into memory first, so
 // that what is hashed is what is parsed; a plain one is hashed as it passes.
-func (l *loader) content(d *document) (*content, error) {
+func (l *loader) openContent(d *document) (*content, error) {
 	c := &content{loader: l, document: d}
 	var source io.ReaderAt = bytes.NewReader(d.data)
 	if d.path != "" {
@@ -55,7 +55,7 @@ func (l *loader) content(d *document) (*content, error) {
 		return nil, err
 	}
 	if d.path != "" && len(members) != 1 {
-		return nil, refuse(ReasonCompression, "a zip archive of %d members: one was expected", len(members))
+		return nil, newRefusal(ReasonCompression, "a zip archive of %d members: one was expected", len(members))
 	}
 	c.ReadCloser, err = members[d.member].open()
 	return c, err
@@ -65,7 +65,7 @@ func (l *loader) content(d *document) (*content, error) {
 func readAll(r io.Reader, max int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, max+1))
 	if err == nil && int64(len(data)) > max {
-		err = refuse(ReasonTooLarge, "a compressed file of more than %d bytes", max)
+		err = newRefusal(ReasonTooLarge, "a compressed file of more than %d bytes", max)
 	}
 	return data, err
 }
@@ -79,8 +79,8 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finish closes the document after its parser reached its end.
-func (c *content) finish() error {
+// finishDocument closes the document after its parser reached its end.
+func (c *content) finishDocument() error {
 	if c.sum != nil {
 		if _, err := io.Copy(io.Discard, c); err != nil {
 			return err

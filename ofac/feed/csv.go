@@ -72,21 +72,21 @@ func parseCSV(set CSVSet) (*csvParse, error) {
 		columns int
 		record  func([]string) error
 	}{
-		{set.Primary, RolePrimary, columnsPrimary, c.primary},
-		{set.Aliases, RoleAliases, columnsAliases, c.alias},
-		{set.Addresses, RoleAddresses, columnsAddresses, c.postal},
-		{set.Comments, RoleComments, columnsComments, c.comment},
+		{set.Primary, RolePrimary, columnsPrimary, c.addPrimary},
+		{set.Aliases, RoleAliases, columnsAliases, c.addAlias},
+		{set.Addresses, RoleAddresses, columnsAddresses, c.addPostal},
+		{set.Comments, RoleComments, columnsComments, c.addComment},
 	}
 	for _, step := range steps {
 		kind := Kind{set.Family, FormatCSV, step.role}
 		if step.file.Source == nil {
 			if step.role != RoleComments {
-				return nil, refuse(ReasonIncomplete, "the %s CSV set lacks %v: all of its files are needed", familyName(set.Family), kind)
+				return nil, newRefusal(ReasonIncomplete, "the %s CSV set lacks %v: all of its files are needed", familyName(set.Family), kind)
 			}
 			c.warnings = append(c.warnings, fmt.Sprintf("%v is missing: remarks are cut at %d characters, and addresses and weak aliases beyond the cut are not loaded", kind, remarksCut))
 			continue
 		}
-		n, err := c.read(step.file.Source, step.role, step.columns, step.record)
+		n, err := c.readRecords(step.file.Source, step.role, step.columns, step.record)
 		if err != nil {
 			name := step.file.Name
 			if name == "" {
@@ -99,17 +99,17 @@ func parseCSV(set CSVSet) (*csvParse, error) {
 			c.comments = make([]string, len(c.remarks))
 		}
 	}
-	return c, c.finish(set)
+	return c, c.finishSet(set)
 }
 
-// read gives each record of a file to record and returns their number.
-func (c *csvParse) read(source io.Reader, role Role, columns int, record func([]string) error) (int, error) {
+// readRecords gives each record of a file to record and returns their number.
+func (c *csvParse) readRecords(source io.Reader, role Role, columns int, record func([]string) error) (int, error) {
 	r := newCSVReader(source, columns)
-	if err := r.begin(); err != nil {
+	if err := r.judgeStart(); err != nil {
 		return 0, err
 	}
 	for {
-		fields, err := r.next()
+		fields, err := r.nextRecord()
 		if err == io.EOF {
 			break
 		}
@@ -117,10 +117,10 @@ func (c *csvParse) read(source io.Reader, role Role, columns int, record func([]
 			return 0, err
 		}
 		for i := range fields {
-			fields[i] = unnull(fields[i])
+			fields[i] = clearNull(fields[i])
 		}
 		if err := record(fields); err != nil {
-			return 0, r.at(err)
+			return 0, r.atRecord(err)
 		}
 	}
 	switch {
@@ -128,31 +128,31 @@ func (c *csvParse) read(source io.Reader, role Role, columns int, record func([]
 	case role == RoleComments: // Mirrors are known to drop the mark here.
 		c.warnings = append(c.warnings, fmt.Sprintf("%v has no end mark 0x1a: it may be cut short", Kind{c.family, FormatCSV, role}))
 	default:
-		return 0, refuse(ReasonTruncated, "the end mark 0x1a is missing after record %d: the file is cut short", r.records)
+		return 0, newRefusal(ReasonTruncated, "the end mark 0x1a is missing after record %d: the file is cut short", r.records)
 	}
 	if role == RolePrimary && r.records == 0 {
-		return 0, refuse(ReasonEmpty, "no record: an empty list")
+		return 0, newRefusal(ReasonEmpty, "no record: an empty list")
 	}
 	return r.records, nil
 }
 
-// unnull turns OFAC's "-0- ", with or without its blank, to nothing. All else
+// clearNull turns OFAC's "-0- ", with or without its blank, to nothing. All else
 // stays as it is: a blank where remarks were cut belongs to them.
-func unnull(field string) string {
+func clearNull(field string) string {
 	if strings.TrimSpace(field) == "-0-" {
 		return ""
 	}
 	return field
 }
 
-func (c *csvParse) primary(fields []string) error {
+func (c *csvParse) addPrimary(fields []string) error {
 	uid, ok := parseID([]byte(fields[0]))
 	if !ok {
-		return refuse(ReasonSchema, "ent_num %s: a number was expected", quoteShort([]byte(fields[0])))
+		return newRefusal(ReasonSchema, "ent_num %s: a number was expected", quoteShort([]byte(fields[0])))
 	}
 	entity := ofac.Entity{UID: uid}
 	b := &c.builder
-	if !b.begin(uid) {
+	if !b.beginEntity(uid) {
 		return b.failure
 	}
 	switch fields[columnType] {
@@ -165,13 +165,13 @@ func (c *csvParse) primary(fields []string) error {
 	case "aircraft":
 		entity.Type = ofac.Aircraft
 	default:
-		return refuse(ReasonSchema, "entity %d is of the unknown type %s", uid, quoteShort([]byte(fields[columnType])))
+		return newRefusal(ReasonSchema, "entity %d is of the unknown type %s", uid, quoteShort([]byte(fields[columnType])))
 	}
 	entity.Names = []ofac.Name{{AliasType: aliasPrimary, Primary: true, Script: scriptLatin, Full: strings.TrimSpace(fields[columnName])}}
 	entity.Sublists = []string{familyList(c.family)}
 	for program := range strings.SplitSeq(fields[columnProgram], "] [") {
 		if program = strings.Trim(program, " []"); program != "" {
-			b.addLabel(&entity, &entity.Programs, b.label([]byte(program)))
+			b.addLabel(&entity, &entity.Programs, b.internLabel([]byte(program)))
 		}
 	}
 	b.addFact(&entity, ofac.FactTitle, "", fields[columnTitle])
@@ -179,7 +179,7 @@ func (c *csvParse) primary(fields []string) error {
 		b.addFact(&entity, ofac.FactVessel, vessel.label, fields[vessel.column])
 	}
 	c.remarks = append(c.remarks, fields[columnRemarks])
-	b.end(&entity)
+	b.endEntity(&entity)
 	return b.failure
 }
 
@@ -198,27 +198,27 @@ func familyList(family ofac.Lists) string {
 	return listSDN
 }
 
-// entity finds the entity that a record of another file belongs to.
-func (c *csvParse) entity(entNum string) (int, error) {
+// findEntity finds the entity that a record of another file belongs to.
+func (c *csvParse) findEntity(entNum string) (int, error) {
 	uid, ok := parseID([]byte(entNum))
 	if !ok {
-		return 0, refuse(ReasonSchema, "ent_num %s: a number was expected", quoteShort([]byte(entNum)))
+		return 0, newRefusal(ReasonSchema, "ent_num %s: a number was expected", quoteShort([]byte(entNum)))
 	}
 	at, ok := c.builder.place[uid]
 	if !ok {
-		return 0, refuse(ReasonIncomplete, "entity %d is not in %v: the files are of different dates", uid, Kind{c.family, FormatCSV, RolePrimary})
+		return 0, newRefusal(ReasonIncomplete, "entity %d is not in %v: the files are of different dates", uid, Kind{c.family, FormatCSV, RolePrimary})
 	}
 	return at, nil
 }
 
-func (c *csvParse) alias(fields []string) error {
-	at, err := c.entity(fields[0])
+func (c *csvParse) addAlias(fields []string) error {
+	at, err := c.findEntity(fields[0])
 	if err != nil {
 		return err
 	}
 	id, ok := parseID([]byte(fields[1]))
 	if !ok {
-		return refuse(ReasonSchema, "alt_num %s: a number was expected", quoteShort([]byte(fields[1])))
+		return newRefusal(ReasonSchema, "alt_num %s: a number was expected", quoteShort([]byte(fields[1])))
 	}
 	name := ofac.Name{ID: id, Script: scriptLatin, Full: strings.TrimSpace(fields[3])}
 	switch fields[2] {
@@ -229,37 +229,37 @@ func (c *csvParse) alias(fields []string) error {
 	case "nka":
 		name.AliasType = aliasNow
 	default:
-		return refuse(ReasonSchema, "alias type %s: aka, fka or nka was expected", quoteShort([]byte(fields[2])))
+		return newRefusal(ReasonSchema, "alias type %s: aka, fka or nka was expected", quoteShort([]byte(fields[2])))
 	}
 	c.builder.addName(&c.builder.entities[at], name)
 	return c.builder.failure
 }
 
-// postal keeps a postal address: street, city, country, remarks. The file is
+// addPostal keeps a postal address: street, city, country, remarks. The file is
 // demanded as a witness that the set is whole.
-func (c *csvParse) postal(fields []string) error {
-	at, err := c.entity(fields[0])
+func (c *csvParse) addPostal(fields []string) error {
+	at, err := c.findEntity(fields[0])
 	if err == nil {
 		c.builder.addFact(&c.builder.entities[at], ofac.FactPostalAddress, "", joinFacts(fields[2:]...))
 	}
 	return err
 }
 
-func (c *csvParse) comment(fields []string) error {
-	at, err := c.entity(fields[0])
+func (c *csvParse) addComment(fields []string) error {
+	at, err := c.findEntity(fields[0])
 	if err != nil {
 		return err
 	}
 	if len(c.comments[at])+len(fields[1]) > FieldBytesMax {
-		return refuse(ReasonTooLarge, "comments longer than %d bytes", FieldBytesMax)
+		return newRefusal(ReasonTooLarge, "comments longer than %d bytes", FieldBytesMax)
 	}
 	c.comments[at] += fields[1]
 	return nil
 }
 
-// finish joins remarks and comments, takes names and addresses out of them and
+// finishSet joins remarks and comments, takes names and addresses out of them and
 // judges each entity as a whole.
-func (c *csvParse) finish(set CSVSet) error {
+func (c *csvParse) finishSet(set CSVSet) error {
 	b := &c.builder
 	names := 0
 	for i := range b.entities {
@@ -287,8 +287,8 @@ func (c *csvParse) finish(set CSVSet) error {
 		}
 	}
 	if names > NamesMax {
-		return inFile(set.Primary.Name, refuse(ReasonTooLarge, "more than %d names", NamesMax))
+		return inFile(set.Primary.Name, newRefusal(ReasonTooLarge, "more than %d names", NamesMax))
 	}
-	c.list = List{Format: FormatCSV, Family: c.family, Entities: sorted(b.entities), Suspects: b.suspects}
+	c.list = List{Format: FormatCSV, Family: c.family, Entities: sortEntities(b.entities), Suspects: b.suspects}
 	return nil
 }

@@ -184,13 +184,13 @@ func TestCSVReaderEqualsOracle(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			r := newCSVReader(openReal(t, path), columns)
-			require.NoError(t, r.begin())
+			require.NoError(t, r.judgeStart())
 			for i, want := range oracleRecords(t, path) {
-				got, err := r.next()
+				got, err := r.nextRecord()
 				require.NoError(t, err)
 				require.Equal(t, want, got, "record %d", i+1)
 			}
-			_, err := r.next()
+			_, err := r.nextRecord()
 			require.Equal(t, io.EOF, err)
 			require.Equal(t, path != "2021-07-07/sdn_comments.csv.gz", r.marked)
 		})

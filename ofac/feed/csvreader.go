@@ -27,31 +27,31 @@ func newCSVReader(source io.Reader, columns int) *csvReader {
 	return &csvReader{source: bufio.NewReaderSize(source, 64<<10), columns: columns}
 }
 
-// begin judges the first bytes, before any record is read.
-func (c *csvReader) begin() error {
+// judgeStart judges the first bytes, before any record is read.
+func (c *csvReader) judgeStart() error {
 	head, err := c.source.Peek(sniffBytes)
 	if len(head) == 0 {
 		if err != nil && err != io.EOF {
 			return readFailure(err)
 		}
-		return refuse(ReasonEmpty, "the file is empty")
+		return newRefusal(ReasonEmpty, "the file is empty")
 	}
 	if wideEncoding(head) {
-		return refuse(ReasonEncoding, "the file is UTF-16 or UTF-32: ASCII or UTF-8 was expected")
+		return newRefusal(ReasonEncoding, "the file is UTF-16 or UTF-32: ASCII or UTF-8 was expected")
 	}
 	if bytes.HasPrefix(head, markUTF8) {
 		_, _ = c.source.Discard(len(markUTF8)) // What was peeked at is there.
 		head = head[len(markUTF8):]
 	}
 	if head = bytes.TrimLeft(head, " \t\r\n"); len(head) > 0 && head[0] == '<' {
-		return refuse(ReasonRoot, "the file begins with %s: a CSV file was expected", quoteShort(head))
+		return newRefusal(ReasonRoot, "the file begins with %s: a CSV file was expected", quoteShort(head))
 	}
 	return nil
 }
 
-// next returns the fields of the next record, valid until the next call, and
+// nextRecord returns the fields of the next record, valid until the next call, and
 // io.EOF after the last one.
-func (c *csvReader) next() ([]string, error) {
+func (c *csvReader) nextRecord() ([]string, error) {
 	c.fields = c.fields[:0]
 	first, err := c.source.ReadByte()
 	switch {
@@ -64,26 +64,26 @@ func (c *csvReader) next() ([]string, error) {
 		return nil, c.onlyBlanks()
 	}
 	if c.records == CSVRecordsMax {
-		return nil, refuse(ReasonTooLarge, "more than %d records", CSVRecordsMax)
+		return nil, newRefusal(ReasonTooLarge, "more than %d records", CSVRecordsMax)
 	}
 	c.records++
 	if err := c.source.UnreadByte(); err != nil {
-		return nil, c.failf(ReasonRead, "%v", err)
+		return nil, c.failRecord(ReasonRead, "%v", err)
 	}
 	for more := true; more; {
 		if more, err = c.readField(); err != nil {
 			return nil, err
 		}
 		if c.field, err = checkedField(c.field); err != nil {
-			return nil, c.at(err)
+			return nil, c.atRecord(err)
 		}
 		c.fields = append(c.fields, string(c.field))
 		if len(c.fields) == c.columns && more {
-			return nil, c.failf(ReasonSchema, "more than %d fields", c.columns)
+			return nil, c.failRecord(ReasonSchema, "more than %d fields", c.columns)
 		}
 	}
 	if len(c.fields) != c.columns {
-		return nil, c.failf(ReasonSchema, "%d fields: %d were expected", len(c.fields), c.columns)
+		return nil, c.failRecord(ReasonSchema, "%d fields: %d were expected", len(c.fields), c.columns)
 	}
 	return c.fields, nil
 }
@@ -91,11 +91,11 @@ func (c *csvReader) next() ([]string, error) {
 func checkedField(field []byte) ([]byte, error) {
 	for _, b := range field {
 		if classOf[b] == classControl {
-			return nil, refuse(ReasonEncoding, "control character 0x%02x in a field", b)
+			return nil, newRefusal(ReasonEncoding, "control character 0x%02x in a field", b)
 		}
 	}
 	if !validUTF8(field) {
-		return nil, refuse(ReasonEncoding, "bytes that are neither ASCII nor UTF-8 in %s", quoteShort(field))
+		return nil, newRefusal(ReasonEncoding, "bytes that are neither ASCII nor UTF-8 in %s", quoteShort(field))
 	}
 	return field, nil
 }
@@ -110,7 +110,7 @@ func (c *csvReader) onlyBlanks() error {
 		case err != nil:
 			return readFailure(err)
 		case classOf[b] != classBlank && b != endMark:
-			return c.failf(ReasonMalformed, "more follows the end mark 0x1a")
+			return c.failRecord(ReasonMalformed, "more follows the end mark 0x1a")
 		}
 	}
 }
@@ -134,9 +134,9 @@ func (c *csvReader) readField() (more bool, err error) {
 		case '\r':
 			return false, c.lineFeed()
 		case '"':
-			return false, c.failf(ReasonMalformed, "a quote inside a bare field")
+			return false, c.failRecord(ReasonMalformed, "a quote inside a bare field")
 		}
-		if err := c.add(b); err != nil {
+		if err := c.addByte(b); err != nil {
 			return false, err
 		}
 		if b, err = c.readByte(); err != nil {
@@ -165,18 +165,18 @@ func (c *csvReader) readQuoted() (more bool, err error) {
 				return false, c.lineFeed()
 			case '"':
 			default:
-				return false, c.failf(ReasonMalformed, "text after a closing quote")
+				return false, c.failRecord(ReasonMalformed, "text after a closing quote")
 			}
 		}
-		if err := c.add(b); err != nil {
+		if err := c.addByte(b); err != nil {
 			return false, err
 		}
 	}
 }
 
-func (c *csvReader) add(b byte) error {
+func (c *csvReader) addByte(b byte) error {
 	if len(c.field) == FieldBytesMax {
-		return c.failf(ReasonTooLarge, "a field longer than %d bytes", FieldBytesMax)
+		return c.failRecord(ReasonTooLarge, "a field longer than %d bytes", FieldBytesMax)
 	}
 	c.field = append(c.field, b)
 	return nil
@@ -185,7 +185,7 @@ func (c *csvReader) add(b byte) error {
 func (c *csvReader) lineFeed() error {
 	b, err := c.readByte()
 	if err == nil && b != '\n' {
-		return c.failf(ReasonMalformed, "a carriage return without a line feed")
+		return c.failRecord(ReasonMalformed, "a carriage return without a line feed")
 	}
 	return err
 }
@@ -197,20 +197,20 @@ func (c *csvReader) readByte() (byte, error) {
 	case err == nil:
 		return b, nil
 	case err == io.EOF:
-		return 0, c.failf(ReasonTruncated, "the file ends inside a record: it is cut short")
+		return 0, c.failRecord(ReasonTruncated, "the file ends inside a record: it is cut short")
 	}
 	return 0, readFailure(err)
 }
 
-func (c *csvReader) failf(reason Reason, format string, args ...any) error {
-	return c.at(refuse(reason, format, args...))
+func (c *csvReader) failRecord(reason Reason, format string, args ...any) error {
+	return c.atRecord(newRefusal(reason, format, args...))
 }
 
-// at adds the record's number to a refusal.
-func (c *csvReader) at(err error) error {
+// atRecord adds the record's number to a refusal.
+func (c *csvReader) atRecord(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	return refuse(e.Reason, "%s (in record %d)", e.Detail, c.records)
+	return newRefusal(e.Reason, "%s (in record %d)", e.Detail, c.records)
 }

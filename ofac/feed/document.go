@@ -27,10 +27,10 @@ var (
 	declarationEnd  = []byte("?>")
 )
 
-// open steps over the byte order mark and the XML declaration to the root
+// openDocument steps over the byte order mark and the XML declaration to the root
 // element. It refuses every encoding but UTF-8.
-func (s *scanner) open() bool {
-	for s.end < sniffBytes && s.more() {
+func (s *scanner) openDocument() bool {
+	for s.end < sniffBytes && s.readMore() {
 	}
 	if s.failure != nil {
 		return false
@@ -38,22 +38,22 @@ func (s *scanner) open() bool {
 	head := s.window[:s.end]
 	switch {
 	case len(head) == 0:
-		return s.failf(ReasonEmpty, "the file is empty")
+		return s.keepFailuref(ReasonEmpty, "the file is empty")
 	case wideEncoding(head):
-		return s.failf(ReasonEncoding, "the file is UTF-16 or UTF-32: UTF-8 was expected")
+		return s.keepFailuref(ReasonEncoding, "the file is UTF-16 or UTF-32: UTF-8 was expected")
 	}
 	if bytes.HasPrefix(head, markUTF8) {
 		s.start = len(markUTF8)
-		for s.end-s.start < sniffBytes && s.more() {
+		for s.end-s.start < sniffBytes && s.readMore() {
 		}
 	}
 	if bytes.HasPrefix(s.window[s.start:s.end], declarationOpen) && !s.xmlDeclaration() {
 		return false
 	}
-	if s.next() == tokenStart {
+	if s.nextTag() == tokenStart {
 		return true
 	}
-	return s.failf(ReasonTruncated, "the document has no root element")
+	return s.keepFailuref(ReasonTruncated, "the document has no root element")
 }
 
 // wideEncoding tells UTF-16 and UTF-32 by their byte order marks and by the zero
@@ -68,10 +68,10 @@ func wideEncoding(head []byte) bool {
 	case head[0] == 0 && head[1] == 0:
 		return true
 	}
-	return head[0] == 0 && printable(head[1]) || printable(head[0]) && head[1] == 0
+	return head[0] == 0 && isPrintable(head[1]) || isPrintable(head[0]) && head[1] == 0
 }
 
-func printable(b byte) bool { return b >= ' ' && b < 0x7f }
+func isPrintable(b byte) bool { return b >= ' ' && b < 0x7f }
 
 // xmlDeclaration reads <?xml version="1.0" encoding="utf-8"?>.
 func (s *scanner) xmlDeclaration() bool {
@@ -83,10 +83,10 @@ func (s *scanner) xmlDeclaration() bool {
 			break
 		}
 		if len(rest) > TagBytesMax {
-			return s.failf(ReasonTooLarge, "the XML declaration is longer than %d bytes", TagBytesMax)
+			return s.keepFailuref(ReasonTooLarge, "the XML declaration is longer than %d bytes", TagBytesMax)
 		}
-		if !s.more() {
-			return s.failf(ReasonTruncated, "the XML declaration has no end")
+		if !s.readMore() {
+			return s.keepFailuref(ReasonTruncated, "the XML declaration has no end")
 		}
 	}
 	inside := s.window[s.start+len(declarationOpen) : s.start+length]
@@ -98,15 +98,15 @@ func (s *scanner) xmlDeclaration() bool {
 		}
 		n := s.attributePair(inside)
 		if n == 0 {
-			return s.failf(ReasonMalformed, "the XML declaration")
+			return s.keepFailuref(ReasonMalformed, "the XML declaration")
 		}
 		inside = inside[n:]
 	}
-	if version, _ := s.attribute("version"); string(version) != "1.0" {
-		return s.failf(ReasonMalformed, "XML version %s: 1.0 was expected", quoteShort(version))
+	if version, _ := s.findAttribute("version"); string(version) != "1.0" {
+		return s.keepFailuref(ReasonMalformed, "XML version %s: 1.0 was expected", quoteShort(version))
 	}
-	if encoding, ok := s.attribute("encoding"); ok && !strings.EqualFold(string(encoding), "utf-8") {
-		return s.failf(ReasonEncoding, "encoding %s declared: UTF-8 was expected", quoteShort(encoding))
+	if encoding, ok := s.findAttribute("encoding"); ok && !strings.EqualFold(string(encoding), "utf-8") {
+		return s.keepFailuref(ReasonEncoding, "encoding %s declared: UTF-8 was expected", quoteShort(encoding))
 	}
 	s.start += length + len(declarationEnd)
 	return true
@@ -114,7 +114,7 @@ func (s *scanner) xmlDeclaration() bool {
 
 // expectRoot refuses a root element or namespace other than the given ones.
 func (s *scanner) expectRoot(element, namespace string) bool {
-	declared, _ := s.attribute("xmlns")
+	declared, _ := s.findAttribute("xmlns")
 	if string(s.name) == element && string(declared) == namespace {
 		return true
 	}
@@ -127,19 +127,19 @@ func (s *scanner) expectRoot(element, namespace string) bool {
 	case string(s.name) == "sdnList":
 		hint = "the legacy SDN.XML form, which is not read: "
 	}
-	return s.failf(ReasonRoot, "%sroot element <%s> in namespace %q: <%s> in %q was expected",
+	return s.keepFailuref(ReasonRoot, "%sroot element <%s> in namespace %q: <%s> in %q was expected",
 		hint, s.name[:min(len(s.name), LabelBytesMax)], declared[:min(len(declared), LabelBytesMax)], element, namespace)
 }
 
-// close reads to the end of the source, so that a damaged tail or anything that
+// closeDocument reads to the end of the source, so that a damaged tail or anything that
 // follows the document is noticed.
-func (s *scanner) close() error {
+func (s *scanner) closeDocument() error {
 	if s.failure != nil {
 		return s.failure
 	}
 	s.mode = textBlank
-	if t := s.next(); t != tokenEOF {
-		s.failf(ReasonMalformed, "more follows the end of the document")
+	if t := s.nextTag(); t != tokenEOF {
+		s.keepFailuref(ReasonMalformed, "more follows the end of the document")
 	}
 	return s.failure
 }

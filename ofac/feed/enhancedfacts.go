@@ -2,8 +2,8 @@ package feed
 
 import "railguard/ofac"
 
-// fact keeps a feature that is no digital currency address.
-func (p *enhanced) fact(entity *ofac.Entity, label, value, comments string, date period) {
+// readFact keeps a feature that is no digital currency address.
+func (p *enhanced) readFact(entity *ofac.Entity, label, value, comments string, date period) {
 	if value == "" {
 		value = date.String()
 	}
@@ -13,16 +13,16 @@ func (p *enhanced) fact(entity *ofac.Entity, label, value, comments string, date
 // valueDate reads the dates of a feature.
 func (p *enhanced) valueDate() period {
 	var date period
-	for p.child() {
+	for p.nextChild() {
 		switch string(p.name) {
 		case "fromDateBegin":
-			date.from = p.text()
+			date.from = p.readTrimmedText()
 		case "toDateEnd":
-			date.to = p.text()
+			date.to = p.readTrimmedText()
 		case "isApproximate":
-			date.circa = p.text() == "true"
+			date.circa = p.readTrimmedText() == "true"
 		default:
-			p.skip()
+			p.skipElement()
 		}
 	}
 	return date
@@ -31,22 +31,22 @@ func (p *enhanced) valueDate() period {
 // identityDocument reads a passport, a tax number or any other document.
 func (p *enhanced) identityDocument(entity *ofac.Entity) {
 	label, number, country, issued, expires, valid := "", "", "", "", "", true
-	for p.child() {
+	for p.nextChild() {
 		switch string(p.name) {
 		case "type":
-			label = p.text()
+			label = p.readTrimmedText()
 		case "documentNumber":
-			number = p.text()
+			number = p.readTrimmedText()
 		case "issuingCountry":
-			country = p.text()
+			country = p.readTrimmedText()
 		case "issueDate":
-			issued = p.text()
+			issued = p.readTrimmedText()
 		case "expirationDate":
-			expires = p.text()
+			expires = p.readTrimmedText()
 		case "isValid":
-			valid = p.text() != "false"
+			valid = p.readTrimmedText() != "false"
 		default:
-			p.skip()
+			p.skipElement()
 		}
 	}
 	p.addFact(entity, ofac.FactDocument, label, documentText(number, country, issued, expires, valid))
@@ -72,40 +72,40 @@ func documentText(number, country, issued, expires string, valid bool) string {
 // postalAddress reads an address: the parts of its primary spelling, and the country.
 func (p *enhanced) postalAddress(entity *ofac.Entity) {
 	country, parts := "", ""
-	for p.child() {
+	for p.nextChild() {
 		switch string(p.name) {
 		case "country":
-			country = p.text()
+			country = p.readTrimmedText()
 		case "translations":
-			for p.child() {
+			for p.nextChild() {
 				if text, primary := p.addressTranslation(); primary || parts == "" {
 					parts = text
 				}
 			}
 		default:
-			p.skip()
+			p.skipElement()
 		}
 	}
 	p.addFact(entity, ofac.FactPostalAddress, "", joinFacts(parts, country))
 }
 
 func (p *enhanced) addressTranslation() (text string, primary bool) {
-	for p.child() {
+	for p.nextChild() {
 		switch string(p.name) {
 		case "isPrimary":
-			primary = p.text() == "true"
+			primary = p.readTrimmedText() == "true"
 		case "addressParts":
-			for p.child() {
-				for p.child() {
+			for p.nextChild() {
+				for p.nextChild() {
 					if string(p.name) != "value" {
-						p.skip()
+						p.skipElement()
 						continue
 					}
-					text = joinFacts(text, p.text())
+					text = joinFacts(text, p.readTrimmedText())
 				}
 			}
 		default:
-			p.skip()
+			p.skipElement()
 		}
 	}
 	return text, primary

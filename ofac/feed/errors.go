@@ -45,14 +45,14 @@ func (e *Error) Error() string {
 // Unwrap returns the reading error beneath, if there is one.
 func (e *Error) Unwrap() error { return e.cause }
 
-// refuse makes an *Error without a file name; the loader adds the name.
-func refuse(reason Reason, format string, args ...any) *Error {
+// newRefusal makes an *Error without a file name; the loader adds the name.
+func newRefusal(reason Reason, format string, args ...any) *Error {
 	return &Error{Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }
 
 // refuseWith is refuse with a cause that errors.Is can find.
 func refuseWith(cause error, reason Reason, format string, args ...any) *Error {
-	e := refuse(reason, format, args...)
+	e := newRefusal(reason, format, args...)
 	e.cause = cause
 	return e
 }

@@ -41,7 +41,7 @@ func factKindOf(label string) ofac.FactKind {
 // address though its type does not say so is a finding: a reworded type would let
 // every wallet of it slip.
 func (b *builder) addFact(e *ofac.Entity, kind ofac.FactKind, label, value string) {
-	value = shortened(strings.Join(strings.Fields(strings.ToValidUTF8(value, "")), " "))
+	value = shortenText(strings.Join(strings.Fields(strings.ToValidUTF8(value, "")), " "))
 	if kind == ofac.FactTitle || kind == ofac.FactPostalAddress {
 		label = ""
 	}
@@ -51,11 +51,11 @@ func (b *builder) addFact(e *ofac.Entity, kind ofac.FactKind, label, value strin
 	if kind == ofac.FactOther && len(value) <= AddressBytesMax && wallet.IsAddress(value) && len(b.suspects) < WarningsMax {
 		b.suspects = append(b.suspects, Suspect{e.UID, label, value})
 	}
-	e.Facts = append(e.Facts, ofac.Fact{Kind: kind, Label: shortened(label), Value: value})
+	e.Facts = append(e.Facts, ofac.Fact{Kind: kind, Label: shortenText(label), Value: value})
 }
 
-// shortened cuts a text at its bound, between two characters.
-func shortened(text string) string {
+// shortenText cuts a text at its bound, between two characters.
+func shortenText(text string) string {
 	if len(text) <= factBytesMax {
 		return text
 	}
@@ -96,7 +96,7 @@ func (b *builder) setAside(uid uint32, depth int) {
 	b.quarantined = append(b.quarantined, Quarantined{uid, refusal.Detail})
 	b.mode = textSkip
 	for len(b.marks) >= depth {
-		if b.next() == tokenFailed {
+		if b.nextTag() == tokenFailed {
 			return
 		}
 	}
@@ -134,8 +134,8 @@ func (p period) String() string {
 	return text
 }
 
-// text reads a child that holds text only.
-func (b *builder) text() string { return string(bytes.TrimSpace(b.readText())) }
+// readTrimmedText reads a child that holds text only.
+func (b *builder) readTrimmedText() string { return string(bytes.TrimSpace(b.readText())) }
 
 // joinFacts joins the parts of one thing that are there.
 func joinFacts(parts ...string) string {

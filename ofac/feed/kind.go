@@ -81,8 +81,8 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// label is the list a kind belongs to, as Meta.Source and messages name it.
-func (k Kind) label() string { return familyName(k.Family) + "_" + k.Format.String() }
+// listLabel is the list a kind belongs to, as Meta.Source and messages name it.
+func (k Kind) listLabel() string { return familyName(k.Family) + "_" + k.Format.String() }
 
 // familyName is the name of a family, which is one of OFAC's sources.
 func familyName(family ofac.Lists) string {

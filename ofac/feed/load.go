@@ -71,7 +71,7 @@ func LoadDir(dir string, report func(Progress)) (Loaded, error) {
 		return Loaded{}, inFile(dir, err)
 	}
 	if len(entries) > FolderFilesMax {
-		return Loaded{}, inFile(dir, refuse(ReasonTooLarge, "the folder has more than %d entries", FolderFilesMax))
+		return Loaded{}, inFile(dir, newRefusal(ReasonTooLarge, "the folder has more than %d entries", FolderFilesMax))
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, entry := range entries {
@@ -83,7 +83,7 @@ func LoadDir(dir string, report func(Progress)) (Loaded, error) {
 		case err == nil && !info.Mode().IsRegular():
 			continue
 		case !ok:
-			l.warnf("%s is not one of OFAC's published file names and was ignored", name)
+			l.addWarning("%s is not one of OFAC's published file names and was ignored", name)
 			continue
 		case err != nil:
 			return Loaded{}, inFile(name, err)
@@ -91,9 +91,9 @@ func LoadDir(dir string, report func(Progress)) (Loaded, error) {
 		l.documents = append(l.documents, &document{name: name, kind: kind, path: path, size: info.Size()})
 	}
 	if len(l.documents) == 0 {
-		return Loaded{}, inFile(dir, refuse(ReasonNoFiles, "no list file here: expected were %s", expectedNames))
+		return Loaded{}, inFile(dir, newRefusal(ReasonNoFiles, "no list file here: expected were %s", expectedNames))
 	}
-	return l.load()
+	return l.loadLists()
 }
 
 const expectedNames = "SDN_ENHANCED.XML and CONS_ENHANCED.XML, or their ADVANCED forms, or SDN.CSV, ALT.CSV, ADD.CSV, SDN_COMMENTS.CSV and CONS_PRIM.CSV, CONS_ALT.CSV, CONS_ADD.CSV, CONS_COMMENTS.CSV; plain, .gz, .bz2, .zst or .zip"
@@ -104,7 +104,7 @@ const expectedNames = "SDN_ENHANCED.XML and CONS_ENHANCED.XML, or their ADVANCED
 func LoadFiles(files []File, report func(Progress)) (Loaded, error) {
 	l := newLoader(report)
 	if len(files) > FolderFilesMax {
-		return Loaded{}, refuse(ReasonTooLarge, "more than %d files", FolderFilesMax)
+		return Loaded{}, newRefusal(ReasonTooLarge, "more than %d files", FolderFilesMax)
 	}
 	for i := range files {
 		if err := l.addFile(&files[i]); err != nil {
@@ -112,9 +112,9 @@ func LoadFiles(files []File, report func(Progress)) (Loaded, error) {
 		}
 	}
 	if len(l.documents) == 0 {
-		return Loaded{}, refuse(ReasonNoFiles, "no list file: expected were %s", expectedNames)
+		return Loaded{}, newRefusal(ReasonNoFiles, "no list file: expected were %s", expectedNames)
 	}
-	return l.load()
+	return l.loadLists()
 }
 
 // document is one published file on its way into the loader: a file of its own,
@@ -144,7 +144,7 @@ type loader struct {
 
 func newLoader(report func(Progress)) *loader { return &loader{report: report} }
 
-func (l *loader) warnf(format string, args ...any) {
+func (l *loader) addWarning(format string, args ...any) {
 	if len(l.warnings) == WarningsMax {
 		l.dropped++
 		return
@@ -174,7 +174,7 @@ func (l *loader) addFile(file *File) error {
 		}
 		d.kind = kind
 		if !ok {
-			if err := l.tell(d, members[i]); err != nil {
+			if err := l.tellKind(d, members[i]); err != nil {
 				return inFile(d.name, err)
 			}
 		}
@@ -183,42 +183,42 @@ func (l *loader) addFile(file *File) error {
 	return nil
 }
 
-// tell finds the kind of an XML document without a published name.
-func (l *loader) tell(d *document, m member) error {
+// tellKind finds the kind of an XML document without a published name.
+func (l *loader) tellKind(d *document, m member) error {
 	content, err := m.open()
 	if err != nil {
 		return err
 	}
 	s := newScanner(content)
-	opened := s.open()
+	opened := s.openDocument()
 	root, namespace := string(s.name), ""
-	if declared, ok := s.attribute("xmlns"); ok {
+	if declared, ok := s.findAttribute("xmlns"); ok {
 		namespace = string(declared)
 	}
 	content.Close()
 	format := FormatENHANCED
 	switch {
 	case !opened:
-		return refuse(ReasonName, "the name is not one of OFAC's, and the content is no XML list (%v): expected were %s", s.failure, expectedNames)
+		return newRefusal(ReasonName, "the name is not one of OFAC's, and the content is no XML list (%v): expected were %s", s.failure, expectedNames)
 	case root == rootAdvanced && namespace == namespaceAdvanced:
 		format = FormatADVANCED
 	case root != rootEnhanced || namespace != namespaceEnhanced:
-		return refuse(ReasonRoot, "root element <%.40s> in namespace %.80q is not that of an OFAC list: expected were %s", root, namespace, expectedNames)
+		return newRefusal(ReasonRoot, "root element <%.40s> in namespace %.80q is not that of an OFAC list: expected were %s", root, namespace, expectedNames)
 	}
 	list, err := l.parseXML(d, format)
 	if err != nil {
 		return err
 	}
 	if list.Family == 0 {
-		return refuse(ReasonName, "the content does not tell SDN from CONS: give the file its published name")
+		return newRefusal(ReasonName, "the content does not tell SDN from CONS: give the file its published name")
 	}
 	d.kind, d.parsed = Kind{list.Family, format, RoleWhole}, &list
 	return nil
 }
 
-// load chooses, reads and merges.
-func (l *loader) load() (Loaded, error) {
-	chosen, err := l.choose()
+// loadLists chooses, reads and merges.
+func (l *loader) loadLists() (Loaded, error) {
+	chosen, err := l.chooseDocuments()
 	if err != nil {
 		return Loaded{}, err
 	}
@@ -231,7 +231,7 @@ func (l *loader) load() (Loaded, error) {
 	var lists [2]*List
 	for i, family := range chosen {
 		if len(family) == 0 {
-			l.warnf("no %s list among the files", familyName(families[i]))
+			l.addWarning("no %s list among the files", familyName(families[i]))
 			continue
 		}
 		list, err := l.readFamily(family)
@@ -241,8 +241,8 @@ func (l *loader) load() (Loaded, error) {
 		lists[i] = list
 	}
 	loaded := Loaded{Files: l.files}
-	loaded.Entities = l.merge(lists[0], lists[1])
-	loaded.Summary = summarize(lists[0], lists[1], loaded.Entities)
+	loaded.Entities = l.mergeFamilies(lists[0], lists[1])
+	loaded.Summary = summarizeLists(lists[0], lists[1], loaded.Entities)
 	loaded.Meta = metaOf(lists[0], lists[1])
 	for _, list := range lists {
 		if list != nil {
@@ -254,7 +254,7 @@ func (l *loader) load() (Loaded, error) {
 	l.warnings = nil
 	l.warnFindings(&loaded)
 	for _, warning := range others {
-		l.warnf("%s", warning)
+		l.addWarning("%s", warning)
 	}
 	if l.dropped > 0 {
 		l.warnings = append(l.warnings, fmt.Sprintf("%d more warnings", l.dropped))
@@ -266,22 +266,22 @@ func (l *loader) load() (Loaded, error) {
 // warnFindings tells what was left out and what looks like a wallet and is not known as one.
 func (l *loader) warnFindings(loaded *Loaded) {
 	for _, q := range loaded.Quarantined {
-		l.warnf("entity %d is malformed and was left out: %s", q.UID, q.Detail)
+		l.addWarning("entity %d is malformed and was left out: %s", q.UID, q.Detail)
 	}
 	for _, s := range loaded.Suspects {
-		l.warnf("entity %d: %s, of type %q, is a digital currency address of a type that is not known", s.UID, s.Value, s.Type)
+		l.addWarning("entity %d: %s, of type %q, is a digital currency address of a type that is not known", s.UID, s.Value, s.Type)
 	}
 }
 
 // families is the order in which the two families are read and reported.
 var families = [2]ofac.Lists{ofac.ListSDN, ofac.ListCONS}
 
-// choose takes per family the documents of the preferred format.
-func (l *loader) choose() (chosen [2][]*document, err error) {
+// chooseDocuments takes per family the documents of the preferred format.
+func (l *loader) chooseDocuments() (chosen [2][]*document, err error) {
 	byKind := map[Kind]*document{}
 	for _, d := range l.documents {
 		if other, twice := byKind[d.kind]; twice {
-			return chosen, inFile(d.name, refuse(ReasonName, "%v twice: %s holds it too", d.kind, other.name))
+			return chosen, inFile(d.name, newRefusal(ReasonName, "%v twice: %s holds it too", d.kind, other.name))
 		}
 		byKind[d.kind] = d
 	}
@@ -298,7 +298,7 @@ func (l *loader) choose() (chosen [2][]*document, err error) {
 			case d.kind.Format == best:
 				chosen[i] = append(chosen[i], d)
 			default:
-				l.warnf("%s is not used: %s is preferred", d.name, Kind{family, best, 0}.label())
+				l.addWarning("%s is not used: %s is preferred", d.name, Kind{family, best, 0}.listLabel())
 			}
 		}
 	}
@@ -324,7 +324,7 @@ func (l *loader) readFamily(documents []*document) (*List, error) {
 			list.Family = kind.Family
 		}
 		if list.Family != kind.Family {
-			return nil, inFile(d.name, refuse(ReasonFamily, "the content is the %s list: the name says %v", familyName(list.Family), kind))
+			return nil, inFile(d.name, newRefusal(ReasonFamily, "the content is the %s list: the name says %v", familyName(list.Family), kind))
 		}
 		d.parsed = &list
 	}
@@ -335,7 +335,7 @@ func (l *loader) readFamily(documents []*document) (*List, error) {
 }
 
 func (l *loader) parseXML(d *document, format Format) (List, error) {
-	content, err := l.content(d)
+	content, err := l.openContent(d)
 	if err != nil {
 		return List{}, err
 	}
@@ -347,14 +347,14 @@ func (l *loader) parseXML(d *document, format Format) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	return list, content.finish()
+	return list, content.finishDocument()
 }
 
 func (l *loader) readCSV(documents []*document) (*List, error) {
 	set := CSVSet{Family: documents[0].kind.Family}
 	var contents []*content
 	for _, d := range documents {
-		content, err := l.content(d)
+		content, err := l.openContent(d)
 		if err != nil {
 			return nil, inFile(d.name, err)
 		}
@@ -376,7 +376,7 @@ func (l *loader) readCSV(documents []*document) (*List, error) {
 		return nil, inFile(documents[0].name, err)
 	}
 	for i, d := range documents {
-		if err := contents[i].finish(); err != nil {
+		if err := contents[i].finishDocument(); err != nil {
 			return nil, inFile(d.name, err)
 		}
 		summary := FileSummary{Name: d.name, Kind: d.kind, SHA256: d.sum, Bytes: d.size, Records: parsed.records[d.kind.Role]}
@@ -387,7 +387,7 @@ func (l *loader) readCSV(documents []*document) (*List, error) {
 		l.files = append(l.files, summary)
 	}
 	for _, warning := range parsed.warnings {
-		l.warnf("%s", warning)
+		l.addWarning("%s", warning)
 	}
 	return &parsed.list, nil
 }

@@ -2,12 +2,12 @@ package feed
 
 import "railguard/ofac"
 
-// merge joins the two families. Both are by UID; an entity on both lists becomes
+// mergeFamilies joins the two families. Both are by UID; an entity on both lists becomes
 // one entity with both list bits, its names once each, and the sublists and
 // programmes of either. Either list may be nil.
-func (l *loader) merge(sdn, cons *List) []ofac.Entity {
-	mark(sdn, ofac.ListSDN)
-	mark(cons, ofac.ListCONS)
+func (l *loader) mergeFamilies(sdn, cons *List) []ofac.Entity {
+	markFamily(sdn, ofac.ListSDN)
+	markFamily(cons, ofac.ListCONS)
 	switch {
 	case sdn == nil && cons == nil:
 		return nil
@@ -27,17 +27,17 @@ func (l *loader) merge(sdn, cons *List) []ofac.Entity {
 			merged, b = append(merged, b[0]), b[1:]
 		default:
 			if a[0].Type != b[0].Type {
-				l.warnf("entity %d is %v on the SDN list and %v on the CONS list: the former is taken", a[0].UID, a[0].Type, b[0].Type)
+				l.addWarning("entity %d is %v on the SDN list and %v on the CONS list: the former is taken", a[0].UID, a[0].Type, b[0].Type)
 			}
-			merged = append(merged, join(a[0], b[0], sameIDs))
+			merged = append(merged, joinEntities(a[0], b[0], sameIDs))
 			a, b = a[1:], b[1:]
 		}
 	}
 	merged = append(merged, a...)
-	return sorted(append(merged, b...))
+	return sortEntities(append(merged, b...))
 }
 
-func mark(list *List, family ofac.Lists) {
+func markFamily(list *List, family ofac.Lists) {
 	if list == nil {
 		return
 	}
@@ -53,9 +53,9 @@ type nameKey struct {
 	full string
 }
 
-// join adds what the CONS file says of an entity to what the SDN file says. A
+// joinEntities adds what the CONS file says of an entity to what the SDN file says. A
 // name that was edited between the two files stays in both spellings.
-func join(sdn, cons ofac.Entity, sameIDs bool) ofac.Entity {
+func joinEntities(sdn, cons ofac.Entity, sameIDs bool) ofac.Entity {
 	key := func(n *ofac.Name) nameKey {
 		if sameIDs && n.ID != 0 {
 			return nameKey{n.ID, n.Full}

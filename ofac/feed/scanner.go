@@ -72,19 +72,19 @@ func newScanner(source io.Reader) *scanner {
 	return &scanner{source: source, window: make([]byte, windowBytes)}
 }
 
-// fail keeps the first failure. It returns false for the caller's convenience.
-func (s *scanner) fail(err error) bool {
+// keepFailure keeps the first failure. It returns false for the caller's convenience.
+func (s *scanner) keepFailure(err error) bool {
 	if s.failure == nil {
 		s.failure = err
 	}
 	return false
 }
 
-func (s *scanner) failf(reason Reason, format string, args ...any) bool {
+func (s *scanner) keepFailuref(reason Reason, format string, args ...any) bool {
 	if s.failure != nil {
 		return false
 	}
-	e := refuse(reason, format, args...)
+	e := newRefusal(reason, format, args...)
 	if s.source != nil { // A builder for CSV has no document to point into.
 		place := fmt.Sprintf("at byte %d", s.consumed+int64(s.start))
 		if len(s.path) > 0 {
@@ -92,12 +92,12 @@ func (s *scanner) failf(reason Reason, format string, args ...any) bool {
 		}
 		e.Detail += " (" + place + ")"
 	}
-	return s.fail(e)
+	return s.keepFailure(e)
 }
 
-// more makes room and reads further bytes. It is false at the end of the source
+// readMore makes room and reads further bytes. It is false at the end of the source
 // and on failure.
-func (s *scanner) more() bool {
+func (s *scanner) readMore() bool {
 	if s.sourceDone || s.failure != nil {
 		return false
 	}
@@ -108,7 +108,7 @@ func (s *scanner) more() bool {
 		s.start = 0
 	}
 	if s.end == len(s.window) {
-		return s.failf(ReasonTooLarge, "one token is longer than %d bytes", len(s.window))
+		return s.keepFailuref(ReasonTooLarge, "one token is longer than %d bytes", len(s.window))
 	}
 	for range emptyReadsMax {
 		n, err := s.source.Read(s.window[s.end:])
@@ -116,7 +116,7 @@ func (s *scanner) more() bool {
 		if err != nil {
 			s.sourceDone = true
 			if err != io.EOF {
-				s.fail(readFailure(err))
+				s.keepFailure(readFailure(err))
 				return false
 			}
 			return n > 0
@@ -125,7 +125,7 @@ func (s *scanner) more() bool {
 			return true
 		}
 	}
-	return s.fail(refuseWith(io.ErrNoProgress, ReasonRead, "the source gives no more bytes"))
+	return s.keepFailure(refuseWith(io.ErrNoProgress, ReasonRead, "the source gives no more bytes"))
 }
 
 // readFailure keeps a refusal of the opening layer and names any other error.
@@ -140,25 +140,25 @@ func readFailure(err error) error {
 	return refuseWith(err, ReasonRead, "reading: %v", err)
 }
 
-// next steps to the next tag or to the end of the document.
-func (s *scanner) next() token {
+// nextTag steps to the next tag or to the end of the document.
+func (s *scanner) nextTag() token {
 	if s.failure != nil {
 		return tokenFailed
 	}
 	if s.selfClosed {
 		s.selfClosed = false
-		s.pop()
+		s.popElement()
 		return tokenEnd
 	}
 	for {
 		rest := s.window[s.start:s.end]
 		at := bytes.IndexByte(rest, '<')
 		if at > FieldBytesMax || at < 0 && len(rest) > FieldBytesMax {
-			s.failf(ReasonTooLarge, "text longer than %d bytes without a tag", FieldBytesMax)
+			s.keepFailuref(ReasonTooLarge, "text longer than %d bytes without a tag", FieldBytesMax)
 			return tokenFailed
 		}
 		if at < 0 {
-			if s.more() {
+			if s.readMore() {
 				continue
 			}
 			return s.endOfSource(rest)
@@ -169,7 +169,7 @@ func (s *scanner) next() token {
 			}
 			s.start += at
 		}
-		t, again := s.markup()
+		t, again := s.readMarkup()
 		if !again {
 			return t
 		}
@@ -180,7 +180,7 @@ func (s *scanner) endOfSource(rest []byte) token {
 	switch {
 	case s.failure != nil:
 	case len(s.marks) > 0:
-		s.failf(ReasonTruncated, "the document ends with elements still open: it is cut short")
+		s.keepFailuref(ReasonTruncated, "the document ends with elements still open: it is cut short")
 	case s.takeText(rest):
 		s.start = s.end
 		return tokenEOF
@@ -188,9 +188,9 @@ func (s *scanner) endOfSource(rest []byte) token {
 	return tokenFailed
 }
 
-// markup reads what begins with the '<' at the window's start. again is true
+// readMarkup reads what begins with the '<' at the window's start. again is true
 // when it was a comment or CDATA, or when more bytes had to be read first.
-func (s *scanner) markup() (t token, again bool) {
+func (s *scanner) readMarkup() (t token, again bool) {
 	rest := s.window[s.start:s.end]
 	length := 0 // Of the markup; 0 when its end is not in the window.
 	switch {
@@ -200,9 +200,9 @@ func (s *scanner) markup() (t token, again bool) {
 		length = s.endTag(rest)
 	case rest[1] == '!':
 		again = true
-		length = s.declaration(rest)
+		length = s.readDeclaration(rest)
 	case rest[1] == '?':
-		s.failf(ReasonMalformed, "a processing instruction: the published files hold none")
+		s.keepFailuref(ReasonMalformed, "a processing instruction: the published files hold none")
 	default:
 		t = tokenStart
 		length = s.startTag(rest)
@@ -214,12 +214,12 @@ func (s *scanner) markup() (t token, again bool) {
 		s.start += length
 		return t, again
 	case len(rest) > FieldBytesMax || len(rest) > TagBytesMax && !bytes.HasPrefix(rest, cdataOpen):
-		s.failf(ReasonTooLarge, "a tag longer than %d bytes", TagBytesMax)
+		s.keepFailuref(ReasonTooLarge, "a tag longer than %d bytes", TagBytesMax)
 		return tokenFailed, false
-	case s.more():
+	case s.readMore():
 		return tokenFailed, true
 	}
-	s.failf(ReasonTruncated, "the document ends inside a tag: it is cut short")
+	s.keepFailuref(ReasonTruncated, "the document ends inside a tag: it is cut short")
 	return tokenFailed, false
 }
 
@@ -230,9 +230,9 @@ var (
 	cdataClose   = []byte("]]>")
 )
 
-// declaration reads a comment or a CDATA section and refuses the rest of what
+// readDeclaration reads a comment or a CDATA section and refuses the rest of what
 // begins with "<!". It returns the length, 0 when the end is not in sight.
-func (s *scanner) declaration(rest []byte) int {
+func (s *scanner) readDeclaration(rest []byte) int {
 	switch {
 	case bytes.HasPrefix(rest, commentOpen):
 		at := bytes.Index(rest[len(commentOpen):], commentClose)
@@ -255,10 +255,10 @@ func (s *scanner) declaration(rest []byte) int {
 	}
 	head := rest[:min(len(rest), len("<!DOCTYPE html>"))]
 	if strings.EqualFold(string(head), "<!DOCTYPE html>") {
-		s.failf(ReasonRoot, "an HTML page where a list file was expected")
+		s.keepFailuref(ReasonRoot, "an HTML page where a list file was expected")
 		return 0
 	}
-	s.failf(ReasonEntity, "a document type declaration (%s): the published files hold none, and entities are never expanded", quoteShort(head))
+	s.keepFailuref(ReasonEntity, "a document type declaration (%s): the published files hold none, and entities are never expanded", quoteShort(head))
 	return 0
 }
 
@@ -270,14 +270,14 @@ func (s *scanner) endTag(rest []byte) int {
 	}
 	name := bytes.TrimRight(rest[2:at], " \t\r\n")
 	if len(s.marks) == 0 {
-		s.failf(ReasonMalformed, "an end tag without a start tag")
+		s.keepFailuref(ReasonMalformed, "an end tag without a start tag")
 		return 0
 	}
 	if open := s.openName(); !bytes.Equal(name, open) {
-		s.failf(ReasonMalformed, "end tag %s where </%s> was expected", quoteShort(name), open)
+		s.keepFailuref(ReasonMalformed, "end tag %s where </%s> was expected", quoteShort(name), open)
 		return 0
 	}
-	s.pop()
+	s.popElement()
 	return at + 1
 }
 
@@ -290,12 +290,12 @@ func (s *scanner) openName() []byte {
 	return s.path[from:]
 }
 
-func (s *scanner) push(name []byte) bool {
+func (s *scanner) pushElement(name []byte) bool {
 	if len(s.marks) == DepthMax {
-		return s.failf(ReasonTooLarge, "elements nested deeper than %d", DepthMax)
+		return s.keepFailuref(ReasonTooLarge, "elements nested deeper than %d", DepthMax)
 	}
 	if len(s.marks) == 0 && s.rootSeen {
-		return s.failf(ReasonMalformed, "a second root element")
+		return s.keepFailuref(ReasonMalformed, "a second root element")
 	}
 	s.rootSeen = true
 	s.marks = append(s.marks, len(s.path))
@@ -306,25 +306,25 @@ func (s *scanner) push(name []byte) bool {
 	return true
 }
 
-func (s *scanner) pop() {
+func (s *scanner) popElement() {
 	last := len(s.marks) - 1
 	s.path = s.path[:s.marks[last]]
 	s.marks = s.marks[:last]
 }
 
-// child steps to the next child of the element at hand. It is false when the
+// nextChild steps to the next child of the element at hand. It is false when the
 // element has ended, and on failure.
-func (s *scanner) child() bool {
+func (s *scanner) nextChild() bool {
 	s.mode = textBlank
-	return s.next() == tokenStart
+	return s.nextTag() == tokenStart
 }
 
-// skip consumes the element just started with all it holds.
-func (s *scanner) skip() {
+// skipElement consumes the element just started with all it holds.
+func (s *scanner) skipElement() {
 	s.mode = textSkip
 	depth := len(s.marks)
 	for len(s.marks) >= depth {
-		if s.next() == tokenFailed {
+		if s.nextTag() == tokenFailed {
 			return
 		}
 	}
@@ -335,17 +335,17 @@ func (s *scanner) skip() {
 func (s *scanner) readText() []byte {
 	s.mode = textCollect
 	s.text = s.text[:0]
-	switch s.next() {
+	switch s.nextTag() {
 	case tokenEnd:
 		return s.text
 	case tokenStart:
-		s.failf(ReasonSchema, "an element where text was expected")
+		s.keepFailuref(ReasonSchema, "an element where text was expected")
 	}
 	return nil
 }
 
-// attribute returns the value of an attribute of the element just started.
-func (s *scanner) attribute(name string) ([]byte, bool) {
+// findAttribute returns the value of an attribute of the element just started.
+func (s *scanner) findAttribute(name string) ([]byte, bool) {
 	for i := range s.attributes {
 		if string(s.attributes[i].name) == name {
 			return s.attributes[i].value, true

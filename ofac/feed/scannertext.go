@@ -61,7 +61,7 @@ func (s *scanner) takeText(b []byte) bool {
 	}
 	if blank == len(b) {
 		if s.mode == textCollect {
-			return s.collect(b)
+			return s.collectText(b)
 		}
 		return true
 	}
@@ -69,7 +69,7 @@ func (s *scanner) takeText(b []byte) bool {
 		return s.outsideText(b[blank:])
 	}
 	if s.mode == textBlank {
-		return s.failf(ReasonSchema, "text %s where elements were expected", quoteShort(b[blank:]))
+		return s.keepFailuref(ReasonSchema, "text %s where elements were expected", quoteShort(b[blank:]))
 	}
 	if !s.validText(b[blank:], true) {
 		return false
@@ -78,11 +78,11 @@ func (s *scanner) takeText(b []byte) bool {
 		return true
 	}
 	if bytes.IndexByte(b, '&') < 0 {
-		return s.collect(b)
+		return s.collectText(b)
 	}
-	text, ok := s.unescape(s.text, b)
+	text, ok := s.appendUnescaped(s.text, b)
 	s.text = text
-	return ok && s.collect(nil)
+	return ok && s.collectText(nil)
 }
 
 // takeLiteral is takeText for the inside of a CDATA section.
@@ -91,25 +91,25 @@ func (s *scanner) takeLiteral(b []byte) bool {
 	case len(s.marks) == 0:
 		return s.outsideText(b)
 	case s.mode == textBlank:
-		return s.failf(ReasonSchema, "a CDATA section where elements were expected")
+		return s.keepFailuref(ReasonSchema, "a CDATA section where elements were expected")
 	case !s.validText(b, false):
 		return false
 	case s.mode == textCollect:
-		return s.collect(b)
+		return s.collectText(b)
 	}
 	return true
 }
 
 func (s *scanner) outsideText(b []byte) bool {
 	if s.rootSeen {
-		return s.failf(ReasonMalformed, "text %s after the end of the document", quoteShort(b))
+		return s.keepFailuref(ReasonMalformed, "text %s after the end of the document", quoteShort(b))
 	}
-	return s.failf(ReasonRoot, "the file begins with %s: an XML document was expected", quoteShort(b))
+	return s.keepFailuref(ReasonRoot, "the file begins with %s: an XML document was expected", quoteShort(b))
 }
 
-func (s *scanner) collect(b []byte) bool {
+func (s *scanner) collectText(b []byte) bool {
 	if len(s.text)+len(b) > FieldBytesMax {
-		return s.failf(ReasonTooLarge, "a field longer than %d bytes", FieldBytesMax)
+		return s.keepFailuref(ReasonTooLarge, "a field longer than %d bytes", FieldBytesMax)
 	}
 	s.text = append(s.text, b...)
 	return true
@@ -122,20 +122,20 @@ func (s *scanner) validText(b []byte, references bool) bool {
 	for i := 0; i < len(b); i++ {
 		switch classOf[b[i]] {
 		case classControl:
-			return s.failf(ReasonEncoding, "control character 0x%02x in the text: UTF-8 text was expected", b[i])
+			return s.keepFailuref(ReasonEncoding, "control character 0x%02x in the text: UTF-8 text was expected", b[i])
 		case classWide:
 			wide = true
 		case classMarkup:
 			if !references || b[i] != '&' {
 				continue
 			}
-			if _, n := s.reference(b[i:]); n == 0 {
+			if _, n := s.readReference(b[i:]); n == 0 {
 				return false
 			}
 		}
 	}
 	if wide && !validUTF8(b) {
-		return s.failf(ReasonEncoding, "bytes that are not UTF-8 in %s", quoteShort(b))
+		return s.keepFailuref(ReasonEncoding, "bytes that are not UTF-8 in %s", quoteShort(b))
 	}
 	return true
 }
@@ -145,15 +145,15 @@ func validUTF8(b []byte) bool {
 	return utf8.Valid(b) && !bytes.Contains(b, []byte("\uFFFE")) && !bytes.Contains(b, []byte("\uFFFF"))
 }
 
-// unescape appends b to dst with its references replaced.
-func (s *scanner) unescape(dst, b []byte) ([]byte, bool) {
+// appendUnescaped appends b to dst with its references replaced.
+func (s *scanner) appendUnescaped(dst, b []byte) ([]byte, bool) {
 	for {
 		at := bytes.IndexByte(b, '&')
 		if at < 0 {
 			return append(dst, b...), true
 		}
 		dst = append(dst, b[:at]...)
-		r, n := s.reference(b[at:])
+		r, n := s.readReference(b[at:])
 		if n == 0 {
 			return dst, false
 		}
@@ -162,12 +162,12 @@ func (s *scanner) unescape(dst, b []byte) ([]byte, bool) {
 	}
 }
 
-// reference reads one of the five predefined entities or a character reference
+// readReference reads one of the five predefined entities or a character reference
 // at the start of b and returns its length, 0 with a failure otherwise.
-func (s *scanner) reference(b []byte) (rune, int) {
+func (s *scanner) readReference(b []byte) (rune, int) {
 	end := bytes.IndexByte(b[:min(len(b), referenceBytesMax)], ';')
 	if end < 2 {
-		s.failf(ReasonMalformed, "an '&' that begins no reference: %s", quoteShort(b[:min(len(b), referenceBytesMax)]))
+		s.keepFailuref(ReasonMalformed, "an '&' that begins no reference: %s", quoteShort(b[:min(len(b), referenceBytesMax)]))
 		return 0, 0
 	}
 	name := b[1:end]
@@ -175,7 +175,7 @@ func (s *scanner) reference(b []byte) (rune, int) {
 		if r, ok := characterReference(name[1:]); ok {
 			return r, end + 1
 		}
-		s.failf(ReasonMalformed, "character reference %s", quoteShort(b[:end+1]))
+		s.keepFailuref(ReasonMalformed, "character reference %s", quoteShort(b[:end+1]))
 		return 0, 0
 	}
 	switch string(name) {
@@ -190,7 +190,7 @@ func (s *scanner) reference(b []byte) (rune, int) {
 	case "apos":
 		return '\'', end + 1
 	}
-	s.failf(ReasonEntity, "entity reference %s: only the five predefined ones may stand here", quoteShort(b[:end+1]))
+	s.keepFailuref(ReasonEntity, "entity reference %s: only the five predefined ones may stand here", quoteShort(b[:end+1]))
 	return 0, 0
 }
 
@@ -234,7 +234,7 @@ func (s *scanner) startTag(rest []byte) int {
 	}
 	name := rest[1:at]
 	if len(name) == 0 || nameBits[name[0]]&nameStartBit == 0 {
-		s.failf(ReasonMalformed, "a tag that begins with %s", quoteShort(rest[:min(len(rest), 20)]))
+		s.keepFailuref(ReasonMalformed, "a tag that begins with %s", quoteShort(rest[:min(len(rest), 20)]))
 		return 0
 	}
 	s.attributes, s.decoded = s.attributes[:0], s.decoded[:0]
@@ -248,15 +248,15 @@ func (s *scanner) startTag(rest []byte) int {
 		}
 		switch {
 		case rest[at] == '>':
-			return s.started(name, at+1, false)
+			return s.startElement(name, at+1, false)
 		case rest[at] == '/':
 			if rest[at+1] != '>' {
-				s.failf(ReasonMalformed, "a '/' inside the tag %s", quoteShort(rest[:at+1]))
+				s.keepFailuref(ReasonMalformed, "a '/' inside the tag %s", quoteShort(rest[:at+1]))
 				return 0
 			}
-			return s.started(name, at+2, true)
+			return s.startElement(name, at+2, true)
 		case at == blankFrom:
-			s.failf(ReasonMalformed, "the tag %s", quoteShort(rest[:at+1]))
+			s.keepFailuref(ReasonMalformed, "the tag %s", quoteShort(rest[:at+1]))
 			return 0
 		}
 		n := s.attributePair(rest[at:])
@@ -267,18 +267,18 @@ func (s *scanner) startTag(rest []byte) int {
 	}
 }
 
-func (s *scanner) started(name []byte, length int, selfClosed bool) int {
+func (s *scanner) startElement(name []byte, length int, selfClosed bool) int {
 	if bytes.IndexByte(name, ':') >= 0 {
-		s.failf(ReasonRoot, "element %s with a prefix: the published files use their default namespace", quoteShort(name))
+		s.keepFailuref(ReasonRoot, "element %s with a prefix: the published files use their default namespace", quoteShort(name))
 		return 0
 	}
 	if len(s.marks) > 0 {
-		if _, ok := s.attribute("xmlns"); ok {
-			s.failf(ReasonRoot, "element %s declares a namespace of its own", quoteShort(name))
+		if _, ok := s.findAttribute("xmlns"); ok {
+			s.keepFailuref(ReasonRoot, "element %s declares a namespace of its own", quoteShort(name))
 			return 0
 		}
 	}
-	if !s.push(name) {
+	if !s.pushElement(name) {
 		return 0
 	}
 	s.name, s.selfClosed = name, selfClosed
@@ -300,7 +300,7 @@ func (s *scanner) attributePair(b []byte) int {
 		return 0
 	}
 	if len(name) == 0 || nameBits[name[0]]&nameStartBit == 0 || b[at] != '=' {
-		s.failf(ReasonMalformed, "attribute %s", quoteShort(b[:at+1]))
+		s.keepFailuref(ReasonMalformed, "attribute %s", quoteShort(b[:at+1]))
 		return 0
 	}
 	at++
@@ -312,7 +312,7 @@ func (s *scanner) attributePair(b []byte) int {
 	}
 	quote := b[at]
 	if quote != '"' && quote != '\'' {
-		s.failf(ReasonMalformed, "attribute %s without quotes", quoteShort(name))
+		s.keepFailuref(ReasonMalformed, "attribute %s without quotes", quoteShort(name))
 		return 0
 	}
 	length := bytes.IndexByte(b[at+1:], quote)
@@ -327,20 +327,20 @@ func (s *scanner) attributePair(b []byte) int {
 
 func (s *scanner) addAttribute(name, value []byte) bool {
 	if len(s.attributes) == AttributesMax {
-		return s.failf(ReasonTooLarge, "more than %d attributes in one element", AttributesMax)
+		return s.keepFailuref(ReasonTooLarge, "more than %d attributes in one element", AttributesMax)
 	}
-	if _, twice := s.attribute(string(name)); twice {
-		return s.failf(ReasonMalformed, "attribute %s twice", quoteShort(name))
+	if _, twice := s.findAttribute(string(name)); twice {
+		return s.keepFailuref(ReasonMalformed, "attribute %s twice", quoteShort(name))
 	}
 	if bytes.IndexByte(value, '<') >= 0 {
-		return s.failf(ReasonMalformed, "a '<' in attribute %s", quoteShort(name))
+		return s.keepFailuref(ReasonMalformed, "a '<' in attribute %s", quoteShort(name))
 	}
 	if !s.validText(value, true) {
 		return false
 	}
 	if bytes.IndexByte(value, '&') >= 0 {
 		from := len(s.decoded)
-		decoded, ok := s.unescape(s.decoded, value)
+		decoded, ok := s.appendUnescaped(s.decoded, value)
 		if !ok {
 			return false
 		}

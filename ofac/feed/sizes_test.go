@@ -15,7 +15,7 @@ import (
 func TestRealListAsEntities(t *testing.T) {
 	skipHeavy(t)
 	list := realList(t, "2025-11-19/sdn_advanced.xml.bz2")
-	mark(&list, ofac.ListSDN)
+	markFamily(&list, ofac.ListSDN)
 	encoded, err := ofac.EncodeEntities(list.Entities, metaOf(&list))
 	require.NoError(t, err)
 	start := time.Now()

@@ -55,7 +55,7 @@ func Open(stored io.ReaderAt, size int64) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if len(members) != 1 {
-		return nil, refuse(ReasonCompression, "a zip archive of %d members: one was expected", len(members))
+		return nil, newRefusal(ReasonCompression, "a zip archive of %d members: one was expected", len(members))
 	}
 	return members[0].open()
 }
@@ -75,29 +75,29 @@ func openStored(stored io.ReaderAt, size int64) ([]member, error) {
 		return nil, refuseWith(err, ReasonRead, "reading: %v", err)
 	}
 	if size == 0 || n == 0 {
-		return nil, refuse(ReasonEmpty, "the file is empty")
+		return nil, newRefusal(ReasonEmpty, "the file is empty")
 	}
 	packed := compressionOf(head[:n])
 	if packed == compressionNone && size > UncompressedBytesMax {
 		return nil, tooLarge(UncompressedBytesMax)
 	}
 	if packed != compressionNone && size > CompressedBytesMax {
-		return nil, refuse(ReasonTooLarge, "a compressed file of %d bytes: at most %d were expected", size, CompressedBytesMax)
+		return nil, newRefusal(ReasonTooLarge, "a compressed file of %d bytes: at most %d were expected", size, CompressedBytesMax)
 	}
 	if packed == compressionZip {
 		return openZip(stored, size)
 	}
 	return []member{{open: func() (io.ReadCloser, error) {
-		return unfold(io.NewSectionReader(stored, 0, size), packed, UncompressedBytesMax)
+		return openCompressed(io.NewSectionReader(stored, 0, size), packed, UncompressedBytesMax)
 	}}}, nil
 }
 
 func tooLarge(bytesMax int64) *Error {
-	return refuse(ReasonTooLarge, "the content unfolds to more than %d bytes", bytesMax)
+	return newRefusal(ReasonTooLarge, "the content unfolds to more than %d bytes", bytesMax)
 }
 
-// unfold opens one compressed stream and lets at most bytesMax through.
-func unfold(stored io.Reader, packed compression, bytesMax int64) (io.ReadCloser, error) {
+// openCompressed opens one compressed stream and lets at most bytesMax through.
+func openCompressed(stored io.Reader, packed compression, bytesMax int64) (io.ReadCloser, error) {
 	buffered := bufio.NewReaderSize(stored, 64<<10)
 	switch packed {
 	case compressionGzip:
@@ -134,16 +134,16 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.read == b.max { // Is there one byte more than allowed?
 		if n, err := b.source.Read(b.once[:]); n == 0 {
-			return 0, b.reasoned(err)
+			return 0, b.withReason(err)
 		}
 		return 0, tooLarge(b.max)
 	}
 	n, err := b.source.Read(p[:min(int64(len(p)), b.max-b.read)])
 	b.read += int64(n)
-	return n, b.reasoned(err)
+	return n, b.withReason(err)
 }
 
-func (b *bounded) reasoned(err error) error {
+func (b *bounded) withReason(err error) error {
 	var known *Error
 	switch {
 	case err == nil || err == io.EOF || errors.As(err, &known):

@@ -103,13 +103,13 @@ func TestUnfoldBound(t *testing.T) {
 		"zstd":  {zstandard(t, content), compressionZstd},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := unfold(bytes.NewReader(packed.stored), packed.form, 1<<20)
+			r, err := openCompressed(bytes.NewReader(packed.stored), packed.form, 1<<20)
 			require.NoError(t, err)
 			got, err := io.ReadAll(r)
 			require.NoError(t, err)
 			require.Len(t, got, 1<<20)
 
-			r, err = unfold(bytes.NewReader(packed.stored), packed.form, 1<<20-1)
+			r, err = openCompressed(bytes.NewReader(packed.stored), packed.form, 1<<20-1)
 			require.NoError(t, err)
 			got, err = io.ReadAll(r)
 			requireRefused(t, err, ReasonTooLarge, "unfolds to more than 1048575 bytes")
@@ -280,7 +280,7 @@ func TestGzipMembersCount(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
 	}
-	r, err := unfold(&stored, compressionGzip, 1<<11-1)
+	r, err := openCompressed(&stored, compressionGzip, 1<<11-1)
 	require.NoError(t, err)
 	_, err = io.ReadAll(r)
 	requireRefused(t, err, ReasonTooLarge)

@@ -36,7 +36,7 @@ func openZip(stored io.ReaderAt, size int64) ([]member, error) {
 			continue
 		}
 		if file.Flags&1 != 0 {
-			return nil, refuse(ReasonCompression, "zip member %q is encrypted", file.Name)
+			return nil, newRefusal(ReasonCompression, "zip member %q is encrypted", file.Name)
 		}
 		if file.UncompressedSize64 > UncompressedBytesMax {
 			return nil, tooLarge(UncompressedBytesMax)
@@ -50,7 +50,7 @@ func openZip(stored io.ReaderAt, size int64) ([]member, error) {
 		}})
 	}
 	if len(members) == 0 {
-		return nil, refuse(ReasonEmpty, "a zip archive without files")
+		return nil, newRefusal(ReasonEmpty, "a zip archive without files")
 	}
 	return members, nil
 }
@@ -71,19 +71,19 @@ func judgeZipDirectory(stored io.ReaderAt, size int64) error {
 	}
 	at := lastZipEnd(tail)
 	if at < 0 {
-		return refuse(ReasonTruncated, "the zip archive has no directory: it is cut short")
+		return newRefusal(ReasonTruncated, "the zip archive has no directory: it is cut short")
 	}
 	record := tail[at:]
 	if n := int(binary.LittleEndian.Uint16(record[zipRecordsAt:])); n > ZipMembersMax {
-		return refuse(ReasonTooLarge, "a zip archive of %d members: at most %d were expected", n, ZipMembersMax)
+		return newRefusal(ReasonTooLarge, "a zip archive of %d members: at most %d were expected", n, ZipMembersMax)
 	}
 	length := int64(binary.LittleEndian.Uint32(record[zipDirectorySize:]))
 	place := int64(binary.LittleEndian.Uint32(record[zipDirectoryAt:]))
 	if length > ZipDirectoryBytesMax {
-		return refuse(ReasonTooLarge, "the zip archive's directory has %d bytes: at most %d were expected", length, ZipDirectoryBytesMax)
+		return newRefusal(ReasonTooLarge, "the zip archive's directory has %d bytes: at most %d were expected", length, ZipDirectoryBytesMax)
 	}
 	if place+length != size-int64(len(tail))+int64(at) {
-		return refuse(ReasonCompression, "the zip archive's directory is not where its end record says")
+		return newRefusal(ReasonCompression, "the zip archive's directory is not where its end record says")
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ var ErrAddress = errors.New("address is not public")
 // notPublic are the address ranges that no list is ever fetched from: the IANA
 // special-purpose registries (RFC 6890 and its successors) and the ranges that
 // carry an IPv4 address inside, through which one could slip by.
-var notPublic = prefixes(
+var notPublic = parsePrefixes(
 	"0.0.0.0/8",       // This network.
 	"10.0.0.0/8",      // Private.
 	"100.64.0.0/10",   // Shared, carrier-grade NAT.
@@ -47,12 +47,12 @@ var notPublic = prefixes(
 )
 
 // private are those of notPublic where a mirror of an operator may be.
-var private = prefixes(
+var private = parsePrefixes(
 	"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8",
 	"::1/128", "fc00::/7",
 )
 
-func prefixes(texts ...string) []netip.Prefix {
+func parsePrefixes(texts ...string) []netip.Prefix {
 	list := make([]netip.Prefix, len(texts))
 	for i, text := range texts {
 		list[i] = netip.MustParsePrefix(text)
@@ -60,16 +60,16 @@ func prefixes(texts ...string) []netip.Prefix {
 	return list
 }
 
-// permitted says whether an address may be dialled: a public one, or an allowed one.
-func permitted(address netip.Addr, allowed []netip.Prefix) bool {
+// isPermitted says whether an address may be dialled: a public one, or an allowed one.
+func isPermitted(address netip.Addr, allowed []netip.Prefix) bool {
 	address = address.Unmap().WithZone("")
-	if within(address, allowed) {
+	if isWithin(address, allowed) {
 		return true
 	}
-	return address.IsValid() && !within(address, notPublic)
+	return address.IsValid() && !isWithin(address, notPublic)
 }
 
-func within(address netip.Addr, list []netip.Prefix) bool {
+func isWithin(address netip.Addr, list []netip.Prefix) bool {
 	for _, prefix := range list {
 		if prefix.Contains(address) {
 			return true
@@ -86,13 +86,13 @@ type guard struct {
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
-// dial is http.Transport's DialContext.
-func (g guard) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
+// dialPermitted is http.Transport's DialContext.
+func (g guard) dialPermitted(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
 		return nil, err
 	}
-	addresses, err := g.addresses(ctx, host, g.private[hostPort])
+	addresses, err := g.resolveHost(ctx, host, g.private[hostPort])
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +108,9 @@ func (g guard) dial(ctx context.Context, network, hostPort string) (net.Conn, er
 	return nil, failures
 }
 
-// addresses resolves a host. One address that is not permitted refuses the whole
+// resolveHost resolves a host. One address that is not permitted refuses the whole
 // host: a public name has no business answering with a private address.
-func (g guard) addresses(ctx context.Context, host string, mayBePrivate bool) ([]netip.Addr, error) {
+func (g guard) resolveHost(ctx context.Context, host string, mayBePrivate bool) ([]netip.Addr, error) {
 	var addresses []netip.Addr
 	if literal, err := netip.ParseAddr(host); err == nil {
 		addresses = []netip.Addr{literal}
@@ -121,7 +121,7 @@ func (g guard) addresses(ctx context.Context, host string, mayBePrivate bool) ([
 		return nil, fmt.Errorf("resolve %s: no address", host)
 	}
 	for i, address := range addresses {
-		if !permitted(address, g.allowed) && !(mayBePrivate && within(address.Unmap().WithZone(""), private)) {
+		if !isPermitted(address, g.allowed) && !(mayBePrivate && isWithin(address.Unmap().WithZone(""), private)) {
 			return nil, fmt.Errorf("%s is at %v: %w", host, address, ErrAddress)
 		}
 		addresses[i] = address.Unmap()

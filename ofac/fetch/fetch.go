@@ -79,7 +79,7 @@ func fetchOrigin(ctx context.Context, source *Source, origin *Origin) (Result, e
 	answers := make([]answer, len(origin.Files))
 	for i, location := range origin.Files {
 		var err error
-		if answers[i], err = d.get(ctx, location, known(source.Known, location.URL)); err != nil {
+		if answers[i], err = d.getFile(ctx, location, knownTag(source.Known, location.URL)); err != nil {
 			return Result{}, fmt.Errorf("%s: %w", location.File, err)
 		}
 		result.NotModified = result.NotModified && answers[i].unchanged
@@ -87,7 +87,7 @@ func fetchOrigin(ctx context.Context, source *Source, origin *Origin) (Result, e
 	for i, location := range origin.Files {
 		if answers[i].unchanged && !result.NotModified {
 			var err error
-			if answers[i], err = d.get(ctx, location, Tag{}); err != nil {
+			if answers[i], err = d.getFile(ctx, location, Tag{}); err != nil {
 				return Result{}, fmt.Errorf("%s: %w", location.File, err)
 			}
 		}
@@ -99,7 +99,7 @@ func fetchOrigin(ctx context.Context, source *Source, origin *Origin) (Result, e
 	return result, nil
 }
 
-func known(tags []Tag, address string) Tag {
+func knownTag(tags []Tag, address string) Tag {
 	for _, tag := range tags {
 		if tag.URL == address {
 			return tag
@@ -115,7 +115,7 @@ func newClient(source *Source, origin *Origin) *http.Client {
 	g := guard{allowed: source.Allowed, resolve: source.Resolve, private: privateHosts(origin)}
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext:            g.dial,
+			DialContext:            g.dialPermitted,
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: source.Roots},
 			TLSHandshakeTimeout:    connectTimeout,
 			ResponseHeaderTimeout:  source.StallTimeout,
@@ -177,8 +177,8 @@ type answer struct {
 	tag       Tag
 }
 
-// get requests one file, on the condition that it is another version than tag.
-func (d *download) get(ctx context.Context, location Location, tag Tag) (answer, error) {
+// getFile requests one file, on the condition that it is another version than tag.
+func (d *download) getFile(ctx context.Context, location Location, tag Tag) (answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, location.URL, nil)
@@ -207,11 +207,11 @@ func (d *download) get(ctx context.Context, location Location, tag Tag) (answer,
 	case response.StatusCode != http.StatusOK:
 		return answer{}, fmt.Errorf("%s: %w", response.Status, ErrStatus)
 	}
-	data, err := d.body(ctx, cancel, response)
+	data, err := d.readBody(ctx, cancel, response)
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{data: data, tag: Tag{location.URL, kept(response, "ETag"), kept(response, "Last-Modified")}}, nil
+	return answer{data: data, tag: Tag{location.URL, keepHeader(response, "ETag"), keepHeader(response, "Last-Modified")}}, nil
 }
 
 // withoutQuery takes the query out of a client error's URL.
@@ -228,8 +228,8 @@ func withoutQuery(err error) error {
 	return err
 }
 
-// kept returns a header value that is sane enough to be sent again.
-func kept(response *http.Response, header string) string {
+// keepHeader returns a header value that is sane enough to be sent again.
+func keepHeader(response *http.Response, header string) string {
 	value := response.Header.Get(header)
 	if len(value) > TagBytesMax {
 		return ""
@@ -245,9 +245,9 @@ func kept(response *http.Response, header string) string {
 // growBytesMax bounds the memory taken on the word of a Content-Length.
 const growBytesMax = 16 << 20
 
-// body reads the content within the bounds of size and of standing still. A
+// readBody reads the content within the bounds of size and of standing still. A
 // content that is shorter than announced fails in net/http.
-func (d *download) body(ctx context.Context, cancel context.CancelCauseFunc, response *http.Response) ([]byte, error) {
+func (d *download) readBody(ctx context.Context, cancel context.CancelCauseFunc, response *http.Response) ([]byte, error) {
 	bytesMax := min(int64(FileBytesMax), d.left)
 	if response.ContentLength > bytesMax {
 		return nil, fmt.Errorf("%d bytes announced, at most %d are read: %w", response.ContentLength, bytesMax, ErrTooLarge)

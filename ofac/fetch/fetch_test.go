@@ -317,11 +317,11 @@ func TestPermitted(t *testing.T) {
 		"64:ff9b::a00:1": false, "2002:a00:1::": false, "2001::1": false, "fc00::1": false, "fd12::1": false, "fe80::1": false,
 		"fe80::1%eth0": false, "ff02::1": false, "2001:db8::1": false,
 	} {
-		require.Equal(t, want, permitted(netip.MustParseAddr(text), nil), text)
+		require.Equal(t, want, isPermitted(netip.MustParseAddr(text), nil), text)
 	}
-	require.False(t, permitted(netip.Addr{}, nil))
-	require.True(t, permitted(netip.MustParseAddr("::ffff:127.0.0.1"), loopback))
-	require.False(t, permitted(netip.MustParseAddr("10.0.0.1"), loopback))
+	require.False(t, isPermitted(netip.Addr{}, nil))
+	require.True(t, isPermitted(netip.MustParseAddr("::ffff:127.0.0.1"), loopback))
+	require.False(t, isPermitted(netip.MustParseAddr("10.0.0.1"), loopback))
 }
 
 func TestSizes(t *testing.T) {
@@ -340,12 +340,12 @@ func TestSizes(t *testing.T) {
 	}))
 	d := &download{source: &source, origin: &source.Origins[0], client: newClient(&source, &source.Origins[0]), left: 8}
 	t.Cleanup(d.client.CloseIdleConnections)
-	got, err := d.get(t.Context(), source.Origins[0].Files[0], Tag{})
+	got, err := d.getFile(t.Context(), source.Origins[0].Files[0], Tag{})
 	require.NoError(t, err)
 	require.Equal(t, "12345678", string(got.data))
 	require.Zero(t, d.left)
 	d.left = 7
-	_, err = d.get(t.Context(), source.Origins[0].Files[0], Tag{})
+	_, err = d.getFile(t.Context(), source.Origins[0].Files[0], Tag{})
 	require.ErrorIs(t, err, ErrTooLarge)
 }
 

@@ -52,12 +52,12 @@ func (a *Address) AppendKey(dst []byte) []byte {
 	return append(append(dst, byte(family)), a.payload[:a.size]...)
 }
 
-func (a *Address) equal(b *Address) bool {
+func (a *Address) isEqual(b *Address) bool {
 	return a.family == b.family && a.size == b.size && a.payload == b.payload
 }
 
-// set fills the address; a payload that is too long is hashed.
-func (a *Address) set(family Family, payload ...[]byte) {
+// setPayload fills the address; a payload that is too long is hashed.
+func (a *Address) setPayload(family Family, payload ...[]byte) {
 	*a = Address{family: family}
 	total := 0
 	for _, part := range payload {
@@ -77,9 +77,9 @@ func (a *Address) set(family Family, payload ...[]byte) {
 	}
 }
 
-// text is the one spelling of the account that policies hold and compare. token
+// accountText is the one spelling of the account that policies hold and compare. token
 // is the spelling it was read from.
-func (a *Address) text(token string) string {
+func (a *Address) accountText(token string) string {
 	payload := a.payload[:a.size]
 	switch {
 	case a.tagged:
@@ -116,12 +116,12 @@ func doubleHash(data []byte) [sha256.Size]byte {
 func lowerText(text string) string {
 	lowered := make([]byte, len(text))
 	for i := range len(text) {
-		lowered[i] = lower(text[i])
+		lowered[i] = lowerASCII(text[i])
 	}
 	return string(lowered)
 }
 
-func lower(c byte) byte {
+func lowerASCII(c byte) byte {
 	if c >= 'A' && c <= 'Z' {
 		return c + 'a' - 'A'
 	}

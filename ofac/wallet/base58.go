@@ -68,17 +68,17 @@ func parseBase58(a *Address, token string) bool {
 		return false
 	}
 	if len(data) == solanaBytes && len(token) >= solanaTextMin {
-		a.set(Solana, data)
+		a.setPayload(Solana, data)
 		return true
 	}
-	if len(token) > checkedTextMax || !checked(data) {
+	if len(token) > checkedTextMax || !hasChecksum(data) {
 		return false
 	}
 	return parseVersion(a, data[:len(data)-checksumBytes])
 }
 
-// checked verifies the four bytes at the end.
-func checked(data []byte) bool {
+// hasChecksum verifies the four bytes at the end.
+func hasChecksum(data []byte) bool {
 	if len(data) < accountBytes+1+checksumBytes {
 		return false
 	}
@@ -91,7 +91,7 @@ func parseVersion(a *Address, body []byte) bool {
 	if len(body) == accountBytes+2 {
 		for _, version := range zcashVersions {
 			if [2]byte(body) == version {
-				a.set(Base58Check, body)
+				a.setPayload(Base58Check, body)
 				return true
 			}
 		}
@@ -102,9 +102,9 @@ func parseVersion(a *Address, body []byte) bool {
 		return false
 	}
 	if family == Base58Check {
-		a.set(family, body)
+		a.setPayload(family, body)
 	} else {
-		a.set(family, body[1:])
+		a.setPayload(family, body[1:])
 	}
 	return true
 }
@@ -119,15 +119,15 @@ const (
 // destination tag besides.
 func parseRipple(a *Address, token string) bool {
 	data, err := base58.DecodeAlphabet(token, rippleAlphabet)
-	if err != nil || !checked(data) {
+	if err != nil || !hasChecksum(data) {
 		return false
 	}
 	body := data[:len(data)-checksumBytes]
 	switch {
 	case len(body) == accountBytes+1 && body[0] == 0:
-		a.set(Ripple, body[1:])
+		a.setPayload(Ripple, body[1:])
 	case len(body) == xAddressBytes && body[0] == 0x05 && body[1] == 0x44:
-		a.set(Ripple, body[2:xFlagsAt])
+		a.setPayload(Ripple, body[2:xFlagsAt])
 		a.tagged = body[xFlagsAt] != 0
 	default:
 		return false
@@ -185,12 +185,12 @@ func parseMonero(a *Address, token string) bool {
 	}
 	switch keys := body[1:]; {
 	case body[0] == moneroStandard && len(keys) == moneroKeys:
-		a.set(Monero, keys)
+		a.setPayload(Monero, keys)
 	case body[0] == moneroIntegrate && len(keys) == moneroKeys+moneroPayment:
-		a.set(Monero, keys[:moneroKeys])
+		a.setPayload(Monero, keys[:moneroKeys])
 		a.tagged = true
 	case body[0] == moneroSubadress && len(keys) == moneroKeys:
-		a.set(MoneroSub, keys)
+		a.setPayload(MoneroSub, keys)
 	default:
 		return false
 	}

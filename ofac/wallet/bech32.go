@@ -49,7 +49,7 @@ func parseBech32(a *Address, token string) bool {
 		return false
 	}
 	if reading == prefixPlain {
-		a.set(Bech32, []byte(prefix), []byte{'1'}, data)
+		a.setPayload(Bech32, []byte(prefix), []byte{'1'}, data)
 		return true
 	}
 	if reading == prefixSegwit {
@@ -60,9 +60,9 @@ func parseBech32(a *Address, token string) bool {
 		return false
 	}
 	if reading == prefixEVM {
-		a.set(EVM, account)
+		a.setPayload(EVM, account)
 	} else {
-		a.set(Base58Check, zcashVersions[0][:], account)
+		a.setPayload(Base58Check, zcashVersions[0][:], account)
 	}
 	return true
 }
@@ -81,7 +81,7 @@ func parseSegwit(a *Address, prefix string, data []byte, version bech32.Version)
 	} else if version != bech32.VersionM {
 		return false
 	}
-	a.set(Bech32, []byte(prefix), []byte{'1'}, data)
+	a.setPayload(Bech32, []byte(prefix), []byte{'1'}, data)
 	return true
 }
 
@@ -103,7 +103,7 @@ func parseCash(a *Address, token string) bool {
 	var room [cashTextMax]byte
 	values := room[:len(token)]
 	for i := range values {
-		value := strings.IndexByte(bech32Digits, lower(token[i]))
+		value := strings.IndexByte(bech32Digits, lowerASCII(token[i]))
 		if value < 0 {
 			return false
 		}
@@ -127,11 +127,11 @@ func parseCashHash(a *Address, values []byte) bool {
 	kind, size, hash := data[0]>>3, data[0]&7, data[1:]
 	switch {
 	case size == 0 && len(hash) == accountBytes && (kind == 0 || kind == 2):
-		a.set(KeyHash, hash)
+		a.setPayload(KeyHash, hash)
 	case size == 0 && len(hash) == accountBytes && (kind == 1 || kind == 3):
-		a.set(ScriptHash, hash)
+		a.setPayload(ScriptHash, hash)
 	case size == 3 && len(hash) == 32 && (kind == 1 || kind == 3):
-		a.set(ScriptHashLong, hash)
+		a.setPayload(ScriptHashLong, hash)
 	default:
 		return false
 	}

@@ -14,16 +14,16 @@ const (
 func parseHex(a *Address, token string) bool {
 	digits := token
 	switch {
-	case len(token) > 2 && token[0] == '0' && lower(token[1]) == 'x':
+	case len(token) > 2 && token[0] == '0' && lowerASCII(token[1]) == 'x':
 		digits = token[2:]
 	case len(token) == accountDigits+3 && lowerText(token[:3]) == "xdc":
 		digits = token[3:]
 	}
 	family := EVM
 	switch {
-	case len(digits) == wordDigits && zeros(digits[:wordDigits-accountDigits]):
+	case len(digits) == wordDigits && isZeros(digits[:wordDigits-accountDigits]):
 		digits = digits[wordDigits-accountDigits:]
-	case len(digits) == wordDigits && zeros(digits[:wordDigits-accountDigits-2]) && digits[wordDigits-accountDigits-2:wordDigits-accountDigits] == tronByte:
+	case len(digits) == wordDigits && isZeros(digits[:wordDigits-accountDigits-2]) && digits[wordDigits-accountDigits-2:wordDigits-accountDigits] == tronByte:
 		digits, family = digits[wordDigits-accountDigits:], Tron
 	case len(digits) == accountDigits+2 && digits[:2] == tronByte:
 		digits, family = digits[2:], Tron
@@ -39,11 +39,11 @@ func parseHex(a *Address, token string) bool {
 		}
 		account[i] = high<<4 | low
 	}
-	a.set(family, account[:])
+	a.setPayload(family, account[:])
 	return true
 }
 
-func zeros(digits string) bool {
+func isZeros(digits string) bool {
 	for i := range len(digits) {
 		if digits[i] != '0' {
 			return false
@@ -77,7 +77,7 @@ const (
 
 // parseICAP reads an EVM account in the form of an IBAN; its check digits must hold.
 func parseICAP(a *Address, token string) bool {
-	if len(token) != icapDirect && len(token) != icapBasic || lower(token[0]) != 'x' || lower(token[1]) != 'e' {
+	if len(token) != icapDirect && len(token) != icapBasic || lowerASCII(token[0]) != 'x' || lowerASCII(token[1]) != 'e' {
 		return false
 	}
 	// ISO 7064: the number of the rearranged text leaves 1 when divided by 97.
@@ -107,12 +107,12 @@ func parseICAP(a *Address, token string) bool {
 			return false
 		}
 	}
-	a.set(EVM, account[:])
+	a.setPayload(EVM, account[:])
 	return true
 }
 
 func base36(c byte) (uint32, bool) {
-	switch c = lower(c); {
+	switch c = lowerASCII(c); {
 	case c >= '0' && c <= '9':
 		return uint32(c - '0'), true
 	case c >= 'a' && c <= 'z':

@@ -48,26 +48,26 @@ func Read(text string, r *Reading) {
 	if r.plainEVM(text) {
 		return
 	}
-	text = unescaped(text)
+	text = unescapeText(text)
 	r.text = text
-	r.fold(text)
+	r.foldText(text)
 	if r.joined == 0 {
 		return
 	}
 	r.decoded = string(r.clean[:r.size])
 	var address Address
-	if parse(&address, r.decoded[:r.joined]) {
+	if parseAddress(&address, r.decoded[:r.joined]) {
 		r.sole = span{0, r.joined}
-		r.add(&address)
-		r.token(0, r.joined)
+		r.addAddress(&address)
+		r.readToken(0, r.joined)
 		if r.size == r.joined {
 			return
 		}
 	} else {
-		r.split(0, r.joined)
+		r.splitWords(0, r.joined)
 	}
 	if r.size > r.joined {
-		r.split(r.joined, r.size)
+		r.splitWords(r.joined, r.size)
 	}
 	r.tryTokens()
 	if r.count == 0 && r.size > r.joined {
@@ -87,8 +87,8 @@ func (r *Reading) plainEVM(text string) bool {
 // unescapeTimes is how often escapes are undone: a link in a link is escaped twice.
 const unescapeTimes = 2
 
-// unescaped is a text without percent escapes and entities. It is never longer.
-func unescaped(text string) string {
+// unescapeText is a text without percent escapes and entities. It is never longer.
+func unescapeText(text string) string {
 	for range unescapeTimes {
 		if strings.Contains(text, "%") {
 			if plain, err := url.PathUnescape(text); err == nil {
@@ -104,10 +104,10 @@ func unescaped(text string) string {
 	return text
 }
 
-// fold copies the text without blanks and once more with them, percent signs
+// foldText copies the text without blanks and once more with them, percent signs
 // decoded, full-width characters narrow, invisible ones left out. Characters
 // outside ASCII part words.
-func (r *Reading) fold(text string) {
+func (r *Reading) foldText(text string) {
 	blanks := false
 	for pass := range 2 {
 		start := r.size
@@ -140,16 +140,16 @@ func foldAt(text string, i int) (byte, int) {
 	c := text[i]
 	switch {
 	case c == '%' && i+2 < len(text) && hexValue[text[i+1]] < 8 && hexValue[text[i+2]] < 16:
-		return narrow(rune(hexValue[text[i+1]]<<4 | hexValue[text[i+2]])), 3
+		return narrowRune(rune(hexValue[text[i+1]]<<4 | hexValue[text[i+2]])), 3
 	case c < utf8.RuneSelf:
-		return narrow(rune(c)), 1
+		return narrowRune(rune(c)), 1
 	}
 	r, size := utf8.DecodeRuneInString(text[i:])
-	return narrow(r), size
+	return narrowRune(r), size
 }
 
-// narrow maps a character to ASCII: blanks to a blank, others outside ASCII to 0xFF.
-func narrow(r rune) byte {
+// narrowRune maps a character to ASCII: blanks to a blank, others outside ASCII to 0xFF.
+func narrowRune(r rune) byte {
 	switch {
 	case r > ' ' && r < 0x7F:
 		return byte(r)
@@ -194,21 +194,21 @@ func isInvisible(r rune) bool {
 		r >= 0x1D173 && r <= 0x1D17A || r >= 0xE0000 && r <= 0xE0FFF
 }
 
-// split notes the words of a stretch of the text.
-func (r *Reading) split(start, end int) {
+// splitWords notes the words of a stretch of the text.
+func (r *Reading) splitWords(start, end int) {
 	at := start
 	for i := start; i <= end; i++ {
 		if i < end && wordByte(r.decoded[i]) {
 			continue
 		}
 		if i > at {
-			r.token(at, i)
+			r.readToken(at, i)
 		}
 		at = i + 1
 	}
 }
 
-func (r *Reading) token(start, end int) {
+func (r *Reading) readToken(start, end int) {
 	if r.words == tokensMax {
 		r.more = r.more || end-start >= bech32TextMin // It may be an account, and is not read.
 		return
@@ -218,7 +218,7 @@ func (r *Reading) token(start, end int) {
 }
 
 func wordByte(c byte) bool {
-	c = lower(c)
+	c = lowerASCII(c)
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
 }
 
@@ -242,7 +242,7 @@ func (r *Reading) tryTokens() {
 		if link && i < path {
 			at = path - 1 - i
 		}
-		r.try(r.tokens[at])
+		r.tryWord(r.tokens[at])
 	}
 }
 
@@ -269,19 +269,19 @@ func (r *Reading) tryGroups() {
 		for k := i + 1; k < words && ends[k]-starts[i] <= moneroTextLong && tries < groupsMax; k++ {
 			if ends[k]-starts[i] >= checkedTextMin {
 				tries++
-				r.try(span{starts[i], ends[k]})
+				r.tryWord(span{starts[i], ends[k]})
 			}
 		}
 	}
 }
 
-// try reads one word, or the 0x… at its end.
-func (r *Reading) try(s span) {
+// tryWord reads one word, or the 0x… at its end.
+func (r *Reading) tryWord(s span) {
 	var address Address
 	token := r.decoded[s.start:s.end]
-	if !parse(&address, token) {
+	if !parseAddress(&address, token) {
 		tail := len(token) - accountDigits - 2
-		if tail <= 0 || token[tail] != '0' || lower(token[tail+1]) != 'x' || !parseHex(&address, token[tail:]) {
+		if tail <= 0 || token[tail] != '0' || lowerASCII(token[tail+1]) != 'x' || !parseHex(&address, token[tail:]) {
 			return
 		}
 		s.start += tail
@@ -289,12 +289,12 @@ func (r *Reading) try(s span) {
 	if r.count == 0 {
 		r.sole = s
 	}
-	r.add(&address)
+	r.addAddress(&address)
 }
 
-func (r *Reading) add(address *Address) {
+func (r *Reading) addAddress(address *Address) {
 	for i := range r.count {
-		if r.addresses[i].equal(address) {
+		if r.addresses[i].isEqual(address) {
 			return
 		}
 	}
@@ -306,8 +306,8 @@ func (r *Reading) add(address *Address) {
 	r.count++
 }
 
-// parse reads one word as an address of a known chain.
-func parse(a *Address, token string) bool {
+// parseAddress reads one word as an address of a known chain.
+func parseAddress(a *Address, token string) bool {
 	if len(token) < bech32TextMin {
 		return false
 	}
@@ -327,9 +327,9 @@ func (r *Reading) Canonical() (string, bool) {
 		return "", false
 	}
 	if r.decoded == "" {
-		return r.addresses[0].text(r.text), true
+		return r.addresses[0].accountText(r.text), true
 	}
-	return r.addresses[0].text(r.decoded[r.sole.start:r.sole.end]), true
+	return r.addresses[0].accountText(r.decoded[r.sole.start:r.sole.end]), true
 }
 
 // AppendKey appends key n of the text: those of its accounts, then those of the
@@ -367,7 +367,7 @@ func appendExact(dst []byte, text string) []byte {
 	}
 	if len(text) >= accountDigits {
 		for i, c := range dst[start:] {
-			dst[start+i] = lower(c)
+			dst[start+i] = lowerASCII(c)
 		}
 	}
 	return dst
@@ -442,7 +442,7 @@ var (
 // IsAddress reports whether a text is the address of a known chain and nothing else.
 func IsAddress(text string) bool {
 	var address Address
-	return parse(&address, text)
+	return parseAddress(&address, text)
 }
 
 // Fits reports whether a text names exactly one account of a known chain.

@@ -1,7 +1,6 @@
 package desk_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -12,26 +11,7 @@ import (
 	"railguard/edge/edgetest"
 	"railguard/engine"
 	"railguard/fsm/wire"
-	"railguard/strictjson"
 )
-
-// requireCode holds what became of a call: refused with a code because of a member, or not
-// refused where the code is "".
-func requireCode(t *testing.T, err error, code, param string) {
-	t.Helper()
-	var refused *edge.Refusal
-	var invalid *strictjson.InvalidBody
-	switch {
-	case code == "":
-		require.NoError(t, err)
-	case errors.As(err, &refused):
-		require.Equal(t, []string{code, param}, []string{refused.Code, refused.Param})
-	case errors.As(err, &invalid):
-		require.Equal(t, []string{code, param}, []string{invalid.Code, invalid.Findings[0].Param})
-	default:
-		require.Fail(t, "not refused", "%v", err)
-	}
-}
 
 // openReview is a REVIEW that waits: a payment above the agent's single limit.
 func openReview(w *edgetest.World) edge.Leaf {
@@ -57,7 +37,7 @@ func TestReviewsAreRead(t *testing.T) {
 		t.Run(c.body[:min(len(c.body), 80)], func(t *testing.T) {
 			j, f := w.Begin(edgetest.Admin(), c.body)
 			_, err := desk.ReadReview(j, f)
-			requireCode(t, err, c.code, c.param)
+			edgetest.RequireCode(t, err, c.code, c.param)
 		})
 	}
 }
@@ -83,7 +63,7 @@ func TestApprovalsBookWhatWasReviewed(t *testing.T) {
 
 	_, token := w.Registered("")
 	calm := w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":5}`)
-	requireCode(t, desk.CheckReviewable(&calm), "not_reviewable", "")
+	edgetest.RequireCode(t, desk.CheckReviewable(&calm), "not_reviewable", "")
 }
 
 func TestRejectionsAreNotJudgedAgain(t *testing.T) {
@@ -103,7 +83,7 @@ func TestWithdrawalsSayWhoAndWhy(t *testing.T) {
 	l := openReview(w)
 	_, f := w.Begin(edgetest.Admin(), `{}`)
 	_, err := desk.ReadWithdrawal(f)
-	requireCode(t, err, "missing_field", "reviewedBy")
+	edgetest.RequireCode(t, err, "missing_field", "reviewedBy")
 	j, f := w.Begin(edgetest.Admin(), `{"reviewedBy":"`+strings.Repeat("é", engine.FieldMax/2)+`","reason":"too fast"}`)
 	withdrawal, err := desk.ReadWithdrawal(f)
 	require.NoError(t, err)
@@ -145,7 +125,7 @@ func TestStepsOfTheQueue(t *testing.T) {
 		t.Run(c.body, func(t *testing.T) {
 			j, f := w.Begin(key, c.body)
 			step, err := desk.ReadQueueStep(j, f, c.op)
-			requireCode(t, err, c.code, c.param)
+			edgetest.RequireCode(t, err, c.code, c.param)
 			if err != nil {
 				return
 			}
@@ -170,7 +150,7 @@ func TestAcknowledgementsNeedPersonAndReason(t *testing.T) {
 	for body, param := range map[string]string{`{"reason":"r"}`: "by", `{"by":"Jo"}`: "reason"} {
 		_, f := w.Begin(edgetest.Admin(), body)
 		_, err := desk.ReadAcknowledgement(f)
-		requireCode(t, err, "missing_field", param)
+		edgetest.RequireCode(t, err, "missing_field", param)
 	}
 	j, f := w.Begin(edgetest.Admin(), `{"by":"Jo","reason":"known"}`)
 	acknowledgement, err := desk.ReadAcknowledgement(f)
@@ -206,7 +186,7 @@ func TestReportsMoveStepByStep(t *testing.T) {
 					require.Equal(t, []any{l.Index, c.from}, []any{record.Leaf, record.From})
 				}
 			}
-			requireCode(t, err, c.code, c.param)
+			edgetest.RequireCode(t, err, c.code, c.param)
 		})
 	}
 	j, f := w.Begin(edgetest.Admin(), `{"by":"Jo","to":"READY"}`)

@@ -8,32 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/edge"
 	"railguard/edge/edgetest"
 	"railguard/edge/keys"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/seal"
-	"railguard/strictjson"
 )
-
-// requireCode holds what became of a call: refused with a code because of a member, or not
-// refused where the code is "".
-func requireCode(t *testing.T, err error, code, param string) {
-	t.Helper()
-	var refused *edge.Refusal
-	var invalid *strictjson.InvalidBody
-	switch {
-	case code == "":
-		require.NoError(t, err)
-	case errors.As(err, &refused):
-		require.Equal(t, []string{code, param}, []string{refused.Code, refused.Param})
-	case errors.As(err, &invalid):
-		require.Equal(t, []string{code, param}, []string{invalid.Code, invalid.Findings[0].Param})
-	default:
-		require.Fail(t, "not refused", "%v", err)
-	}
-}
 
 func TestAPIKeysAreRead(t *testing.T) {
 	w := edgetest.New(t)
@@ -55,7 +35,7 @@ func TestAPIKeysAreRead(t *testing.T) {
 		t.Run(c.body[:min(len(c.body), 60)], func(t *testing.T) {
 			j, f := w.Begin(edgetest.Admin(), c.body)
 			_, err := keys.ReadAPIKey(j, f)
-			requireCode(t, err, c.code, c.param)
+			edgetest.RequireCode(t, err, c.code, c.param)
 		})
 	}
 }
@@ -98,7 +78,7 @@ func TestSigningKeysFollowEachOther(t *testing.T) {
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
 	first := j.Terms.Settings.SigningKeys[0].KID
 	_, err := keys.CheckRevocable(j, first)
-	requireCode(t, err, "invalid_transition", "")
+	edgetest.RequireCode(t, err, "invalid_transition", "")
 	key, err := keys.NewSigningKey(j)
 	require.NoError(t, err)
 	require.Equal(t, "cc-v2", key.KID)
@@ -126,7 +106,7 @@ func TestTheLogsKeyIsChangedForAReason(t *testing.T) {
 	w := edgetest.New(t)
 	j, f := w.Begin(edgetest.Admin(), `{"reason":"  "}`)
 	_, err := keys.ReadLogKey(j, f)
-	requireCode(t, err, "missing_field", "reason")
+	edgetest.RequireCode(t, err, "missing_field", "reason")
 	j, f = w.Begin(edgetest.Admin(), `{"reason":"yearly"}`)
 	key, err := keys.ReadLogKey(j, f)
 	require.NoError(t, err)
@@ -154,7 +134,7 @@ func TestWebhooksLiveAndEnd(t *testing.T) {
 	} {
 		j, f := w.Begin(edgetest.Admin(), c.body)
 		_, err := keys.ReadNewWebhook(j, f, checkURL)
-		requireCode(t, err, c.code, c.param)
+		edgetest.RequireCode(t, err, c.code, c.param)
 	}
 	key := w.Caller("key_hooks", wire.RoleAdmin, "")
 	j, f := w.Begin(key, `{"url":"https://x.example/path?secret=1","name":"desk","types":["sar.*"],"sarAllowed":true}`)
@@ -170,7 +150,7 @@ func TestWebhooksLiveAndEnd(t *testing.T) {
 
 	j, f = w.Begin(key, `{"sarAllowed":false}`)
 	_, err = keys.ChangeWebhook(j, f, made, checkURL, "")
-	requireCode(t, err, "invalid_field", "types")
+	edgetest.RequireCode(t, err, "invalid_field", "types")
 	j, f = w.Begin(key, `{"off":true}`)
 	_, err = w.Settle(j, wire.KindWebhook, func() (any, error) { return keys.ChangeWebhook(j, f, made, checkURL, "quiet days") })
 	require.NoError(t, err)
@@ -180,7 +160,7 @@ func TestWebhooksLiveAndEnd(t *testing.T) {
 	for body, param := range map[string]string{`{"overlapSeconds":-1}`: "overlapSeconds", `{"overlapSeconds":` + strconv.FormatInt(int64(engine.OverlapMax/engine.Second)+1, 10) + `}`: "overlapSeconds"} {
 		j, f = w.Begin(key, body)
 		_, err = keys.ReadSecretRotation(j, f)
-		requireCode(t, err, "invalid_field", param)
+		edgetest.RequireCode(t, err, "invalid_field", param)
 	}
 	j, f = w.Begin(key, `{"overlapSeconds":60}`)
 	rotation, err := keys.ReadSecretRotation(j, f)
@@ -233,8 +213,8 @@ func TestResealingGoesStepByStep(t *testing.T) {
 
 	_, f := w.Begin(edgetest.Admin(), `{"from":-1,"reason":"r"}`)
 	_, err := keys.ReadResealingStep(f)
-	requireCode(t, err, "invalid_field", "from")
+	edgetest.RequireCode(t, err, "invalid_field", "from")
 	_, f = w.Begin(edgetest.Admin(), `{}`)
 	_, err = keys.ReadResealingStep(f)
-	requireCode(t, err, "missing_field", "reason")
+	edgetest.RequireCode(t, err, "missing_field", "reason")
 }

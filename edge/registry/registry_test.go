@@ -1,7 +1,6 @@
 package registry_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -12,23 +11,7 @@ import (
 	"railguard/edge/registry"
 	"railguard/engine"
 	"railguard/fsm/wire"
-	"railguard/strictjson"
 )
-
-// requireCode holds that a call is refused with a code because of a member.
-func requireCode(t *testing.T, err error, code, param string) {
-	t.Helper()
-	var refused *edge.Refusal
-	var invalid *strictjson.InvalidBody
-	switch {
-	case errors.As(err, &refused):
-		require.Equal(t, []string{code, param}, []string{refused.Code, refused.Param})
-	case errors.As(err, &invalid):
-		require.Equal(t, []string{code, param}, []string{invalid.Code, invalid.Findings[0].Param})
-	default:
-		require.Fail(t, "not refused", "%v", err)
-	}
-}
 
 // requireResult holds what became of a call: refused with a code, or done where code is "".
 func requireResult(t *testing.T, err error, code, param string) {
@@ -37,7 +20,7 @@ func requireResult(t *testing.T, err error, code, param string) {
 		require.NoError(t, err)
 		return
 	}
-	requireCode(t, err, code, param)
+	edgetest.RequireCode(t, err, code, param)
 }
 
 func known(t *testing.T, j *edge.Judge, id string) *engine.AgentProfile {
@@ -123,13 +106,13 @@ func TestOnlyAutonomousAgentsAreAttested(t *testing.T) {
 	attestation, err := registry.ReadAttestation(f)
 	require.NoError(t, err)
 	_, err = attestation.Record(j, known(t, j, supervised))
-	requireCode(t, err, "agent_not_autonomous", "")
+	edgetest.RequireCode(t, err, "agent_not_autonomous", "")
 	l, err := w.Settle(j, wire.KindAttest, func() (any, error) { return attestation.Record(j, known(t, j, registered.Text("agentId"))) })
 	require.NoError(t, err)
 	require.Equal(t, "Jo", l.Text("attestedBy"))
 	_, f = w.Begin(edgetest.Admin(), `{}`)
 	_, err = registry.ReadAttestation(f)
-	requireCode(t, err, "missing_field", "attestedBy")
+	edgetest.RequireCode(t, err, "missing_field", "attestedBy")
 }
 
 func TestStatusChangesOfAgentsUsersAndOperators(t *testing.T) {
@@ -157,9 +140,9 @@ func TestStatusChangesOfAgentsUsersAndOperators(t *testing.T) {
 	}
 
 	_, err = change(`{}`, engine.Suspended, ofAgent)
-	requireCode(t, err, "missing_field", "reason")
+	edgetest.RequireCode(t, err, "missing_field", "reason")
 	_, err = change(`{"reason":"r","reasonCode":"BORED"}`, engine.Revoked, ofAgent)
-	requireCode(t, err, "invalid_field", "reasonCode")
+	edgetest.RequireCode(t, err, "invalid_field", "reasonCode")
 
 	l, err := change(`{"reason":"odd","actor":"Jo"}`, engine.Suspended, ofAgent)
 	require.NoError(t, err)
@@ -188,7 +171,7 @@ func TestOwnershipIsFlaggedAndTakenBack(t *testing.T) {
 	for body, param := range map[string]string{`{"newOperatorLegalName":"…"}`: "newOperatorLegalName", `{"newOperatorLegalName":"Beta","effectiveAt":"soon"}`: "effectiveAt"} {
 		_, f := w.Begin(edgetest.Admin(), body)
 		_, err := registry.ReadOwnershipFlag(f)
-		requireCode(t, err, "invalid_field", param)
+		edgetest.RequireCode(t, err, "invalid_field", param)
 	}
 	j, f := w.Begin(edgetest.Admin(), `{"newOperatorLegalName":"Beta Inc","note":"sold","effectiveAt":"2027-01-01T00:00:00Z"}`)
 	flag, err := registry.ReadOwnershipFlag(f)
@@ -294,9 +277,9 @@ func TestAssignmentsNameEachAgentOnce(t *testing.T) {
 	}
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
 	_, err = registry.ReadRemoval(j, child)
-	requireCode(t, err, "not_found", "")
+	edgetest.RequireCode(t, err, "not_found", "")
 	_, err = registry.ReadRemoval(j, "agt_nobody")
-	requireCode(t, err, "not_found", "")
+	edgetest.RequireCode(t, err, "not_found", "")
 	removal, err := registry.ReadRemoval(j, id)
 	require.NoError(t, err)
 	require.True(t, removal.Remove)
@@ -320,11 +303,11 @@ func TestWhitelistsAreChangedWhereverTheyStand(t *testing.T) {
 	added, err := registry.AddEntry(f, list)
 	require.NoError(t, err)
 	_, err = added.OfAgent(j, known(t, j, id), edge.Grounds{Reason: "r"})
-	requireCode(t, err, "forbidden", "") // A list in force that lets one more through is wider.
+	edgetest.RequireCode(t, err, "forbidden", "") // A list in force that lets one more through is wider.
 
 	for _, entry := range []string{"x", "99", "-1"} {
 		_, err = registry.RemoveEntry(entry, list)
-		requireCode(t, err, "not_found", "")
+		edgetest.RequireCode(t, err, "not_found", "")
 	}
 	removed, err := registry.RemoveEntry("1", list)
 	require.NoError(t, err)
@@ -354,7 +337,7 @@ func TestWhitelistsAreChangedWhereverTheyStand(t *testing.T) {
 	}
 	_, f = w.Begin(admin, `{"name":"One More"}`)
 	_, err = registry.AddEntry(f, full)
-	requireCode(t, err, "invalid_field", "entries")
+	edgetest.RequireCode(t, err, "invalid_field", "entries")
 	removed, err = registry.RemoveEntry("7", full)
 	require.NoError(t, err)
 	record, err := removed.OfInstitution(j, j.Terms.Settings.Policy, edge.Grounds{Reason: "r"})

@@ -14,24 +14,6 @@ import (
 	"railguard/strictjson"
 )
 
-// requireCode holds what became of a call: refused with a code because of a member, or not
-// refused where the code is "".
-func requireCode(t *testing.T, err error, code, param string) {
-	t.Helper()
-	var refused *edge.Refusal
-	var invalid *strictjson.InvalidBody
-	switch {
-	case code == "":
-		require.NoError(t, err)
-	case errors.As(err, &refused):
-		require.Equal(t, []string{code, param}, []string{refused.Code, refused.Param})
-	case errors.As(err, &invalid):
-		require.Equal(t, []string{code, param}, []string{invalid.Code, invalid.Findings[0].Param})
-	default:
-		require.Fail(t, "not refused", "%v", err)
-	}
-}
-
 func TestWiderPoliciesNeedAReason(t *testing.T) {
 	w := edgetest.New(t)
 	put := func(document, reason string, match uint64) (edge.Leaf, error) {
@@ -46,12 +28,12 @@ func TestWiderPoliciesNeedAReason(t *testing.T) {
 	require.Equal(t, `[]`, string(l.Raw("widened")))
 	version := w.Settings().Policy.Version
 	_, err = put(`{"velocity":{"maxPerMinute":50}}`, " ", 0)
-	requireCode(t, err, "missing_field", "reason")
+	edgetest.RequireCode(t, err, "missing_field", "reason")
 	var refused *edge.Refusal
 	require.ErrorAs(t, err, &refused)
 	require.NotEmpty(t, refused.Details, "it is said what is wider")
 	_, err = put(`{"velocity":{"maxPerMinute":50}}`, "r", version+1)
-	requireCode(t, err, "version_mismatch", "")
+	edgetest.RequireCode(t, err, "version_mismatch", "")
 	l, err = put(`{"velocity":{"maxPerMinute":50}}`, "busy days", version)
 	require.NoError(t, err)
 	require.NotEmpty(t, l.Texts("widened"))
@@ -69,7 +51,7 @@ func TestListsAreActivatedAgainstTheirProblemsByForceAlone(t *testing.T) {
 
 	a := rulebook.Activation{}
 	_, err := a.Record(j, &other, found)
-	requireCode(t, err, "list_rejected", "")
+	edgetest.RequireCode(t, err, "list_rejected", "")
 	require.ErrorContains(t, err, "it is doctored")
 	_, err = a.Record(j, &other, func() ([]string, error) { return nil, broken })
 	require.ErrorIs(t, err, broken)
@@ -81,7 +63,7 @@ func TestListsAreActivatedAgainstTheirProblemsByForceAlone(t *testing.T) {
 	require.Contains(t, string(record.Fragment), "it is doctored", "what spoke against it stands in the leaf")
 	a = rulebook.Activation{ChosenAt: j.Terms.Settings.ListVersion + 1, Force: true, Rollback: true}
 	_, err = a.Record(j, &other, found)
-	requireCode(t, err, "list_rejected", "")
+	edgetest.RequireCode(t, err, "list_rejected", "")
 	a = rulebook.Activation{}
 	record, err = a.Record(j, active, func() ([]string, error) { return nil, broken })
 	require.NoError(t, err, "nothing is asked about the list in force")
@@ -108,7 +90,7 @@ func TestRetroScreeningsAreAgainstAnEarlierList(t *testing.T) {
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
 	list := &wire.ListInfo{Version: 3}
 	_, err := rulebook.RetroRun(j, list, list, 5, 6)
-	requireCode(t, err, "invalid_field", "against")
+	edgetest.RequireCode(t, err, "invalid_field", "against")
 	record, err := rulebook.RetroRun(j, list, &wire.ListInfo{Version: 2}, 5, 6)
 	require.NoError(t, err)
 	require.Equal(t, wire.RetroRun{List: 3, Against: 2, From: 5, Leaf: 6, Asked: true}, record.Run)
@@ -139,7 +121,7 @@ func TestPairsAreClearedWhereThereIsSomethingToClear(t *testing.T) {
 			if err == nil {
 				_, err = w.Settle(j, wire.KindCleared, func() (any, error) { return pair.Record(j) })
 			}
-			requireCode(t, err, c.code, c.param)
+			edgetest.RequireCode(t, err, c.code, c.param)
 		})
 	}
 	require.Len(t, w.Settings().Cleared, 1)
@@ -175,6 +157,6 @@ func TestVersionsAndClockAreMoved(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 1000*engine.DayLength, record.Advance)
 		}
-		requireCode(t, err, code, param)
+		edgetest.RequireCode(t, err, code, param)
 	}
 }

@@ -42,8 +42,8 @@ func BenchmarkNormalise(b *testing.B) {
 	}
 }
 
-// BenchmarkScreen screens names against the real list: one that is on it, one that is near,
-// ordinary ones and one of another script.
+// BenchmarkScreen screens five kinds of names against the real list: listed, near,
+// ordinary, and of another script.
 func BenchmarkScreen(b *testing.B) {
 	list := mustBuild(b, listtest.RealEntities(b, "2025-11-19"))
 	for name, query := range map[string]string{
@@ -63,9 +63,8 @@ func BenchmarkScreen(b *testing.B) {
 	}
 }
 
-// BenchmarkCompile makes the tables of a list of full size, the real one and one of
-// numbered words: alone, and after the list before it, which had a party more and
-// another less.
+// BenchmarkCompile compiles two lists of full size, the real one and one of numbered words:
+// each alone, and after a former list that has one party more and lacks another.
 func BenchmarkCompile(b *testing.B) {
 	for name, entities := range map[string][]ofac.Entity{
 		"real":     listtest.RealEntities(b, "2025-11-19"),

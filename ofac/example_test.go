@@ -6,7 +6,8 @@ import (
 	"railguard/ofac"
 )
 
-// Entities are compiled once to a list, which is asked without allocation. A near name is possible, an exact one is listed.
+// Example compiles entities once to a list, then queries it without allocation. A near name
+// is possible, an exact one is listed.
 func Example() {
 	list, err := ofac.Build([]ofac.Entity{{
 		UID: 7, Type: ofac.Individual, Lists: ofac.ListSDN, Sublists: []string{"SDN List"}, Programs: []string{"EXAMPLE"},

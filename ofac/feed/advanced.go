@@ -10,9 +10,9 @@ import (
 	"railguard/ofac"
 )
 
-// ParseADVANCED reads SDN_ADVANCED.XML or CONS_ADVANCED.XML. The family is told
-// by the lists that the parties stand on; it stays 0 when every party stands on
-// both. Every error is an *Error.
+// ParseADVANCED reads SDN_ADVANCED.XML or CONS_ADVANCED.XML. It derives the family from the
+// lists that the parties stand on; the family stays 0 when every party stands on both.
+// Every error is an *Error.
 func ParseADVANCED(source io.Reader) (List, error) {
 	p := &advanced{builder: newBuilder(newScanner(source)), profiles: map[uint32]int{}, groups: map[uint32]string{},
 		facts: advancedFacts{places: map[uint32]string{}, documents: map[uint32][]ofac.Fact{}}}
@@ -29,9 +29,9 @@ func ParseADVANCED(source io.Reader) (List, error) {
 	return List{Format: FormatADVANCED, Family: family, DataAsOf: p.dataAsOf, Entities: sortEntities(p.entities), Quarantined: p.quarantined, Suspects: p.suspects}, nil
 }
 
-// advanced is one run over an ADVANCED file. The file gives reference tables
-// first, then the parties, then what programmes and lists each party's profile
-// stands on; all of it refers by id.
+// advanced is one run over an ADVANCED file. The file gives reference tables first, then
+// the parties, then the programmes and lists of each party's profile. The sections refer to
+// each other by id.
 type advanced struct {
 	builder
 	dataAsOf int64
@@ -47,12 +47,12 @@ type advanced struct {
 	partyKinds  map[uint32]partyKind // By PartySubTypeID.
 	entriesSeen bool
 
-	profiles map[uint32]int // Profile id to its entity's place; asideAt for one that was set aside.
-	own      []uint32       // Profile ids of the party at hand.
+	profiles map[uint32]int // Profile id to the index of its entity; asideAt for an entity that was set aside.
+	own      []uint32       // Profile ids of the current party.
 	facts    advancedFacts
 
-	// Of the identity at hand: the group of each part in reading order, and the
-	// type of each group, which the file gives after the names.
+	// Of the current identity: the group of each name part in reading order, and the type
+	// of each group. The file gives the types after the names.
 	partGroups []uint32
 	groups     map[uint32]string
 }
@@ -144,7 +144,7 @@ func (p *advanced) readDate() int64 {
 	return date.UnixNano()
 }
 
-// isPlausible bounds a list's date to the years in which OFAC's files can be of.
+// isPlausible reports whether a list's date is in the years that an OFAC file can have.
 func isPlausible(date time.Time) bool { return date.Year() >= 1990 && date.Year() < 2200 }
 
 func (p *advanced) referenceValues() {
@@ -178,7 +178,7 @@ func (p *advanced) referenceValues() {
 		p.skipElement()
 	}
 	p.currencies = map[uint32]string{}
-	for id, text := range f.features { // Order does not matter: one map to another.
+	for id, text := range f.features { // The order of the map does not matter: the result is a map too.
 		if ticker, ok := strings.CutPrefix(text, currencyPrefix); ok {
 			p.currencies[id] = strings.TrimSpace(ticker)
 		}
@@ -222,7 +222,7 @@ func (p *advanced) resolveReference(table map[uint32]string, attribute string) s
 	return text
 }
 
-// asideAt is the place of an entity that was set aside.
+// asideAt stands in profiles for an entity that was set aside.
 const asideAt = -1
 
 // readParty reads one party, or sets it aside if it is malformed.
@@ -285,7 +285,7 @@ func (p *advanced) readProfile(entity *ofac.Entity) {
 	}
 }
 
-// entityType joins ADVANCED's two levels of party types to the neutral four.
+// entityType maps ADVANCED's two levels of party types to the four neutral types.
 func entityType(partyType, subType string) ofac.EntityType {
 	switch partyType {
 	case "Individual":
@@ -303,7 +303,7 @@ func entityType(partyType, subType string) ofac.EntityType {
 	return 0
 }
 
-// readFeature keeps a digital currency address, or a fact.
+// readFeature keeps a feature as a digital currency address or as a fact.
 func (p *advanced) readFeature(entity *ofac.Entity) {
 	kind := p.readID("FeatureTypeID")
 	ticker, ok := p.currencies[kind]
@@ -332,7 +332,7 @@ func (p *advanced) readFeature(entity *ofac.Entity) {
 	}
 }
 
-// readEntry reads which list a profile stands on and under what programmes.
+// readEntry reads the list and the programmes that a profile stands on.
 func (p *advanced) readEntry() {
 	profile, list := p.readID("ProfileID"), p.resolveReference(p.lists, "ListID")
 	at, ok := p.profiles[profile]
@@ -363,8 +363,8 @@ func (p *advanced) readEntry() {
 	}
 }
 
-// readFamily tells SDN from CONS: every party of the SDN file stands on the SDN
-// List, every party of the CONS file on the Consolidated List, and some on both.
+// readFamily tells SDN from CONS. Every party of the SDN file stands on the SDN List and
+// every party of the CONS file on the Consolidated List; some stand on both.
 func (p *advanced) readFamily() (ofac.Lists, error) {
 	both := ofac.ListSDN | ofac.ListCONS
 	for i := range p.entities {

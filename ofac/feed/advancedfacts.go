@@ -6,10 +6,10 @@ import (
 	"railguard/ofac"
 )
 
-// What ADVANCED says of a party besides its names stands in three places: places
-// and documents before the parties, by id; and features in the parties.
+// ADVANCED keeps the facts about a party in three places: places and documents come before
+// the parties and are referred to by id; features are inside the parties.
 
-// advancedFacts are the tables facts are read with.
+// advancedFacts holds the reference tables from which facts are read.
 type advancedFacts struct {
 	features      map[uint32]string // Feature type to its text.
 	details       map[uint32]string
@@ -21,7 +21,7 @@ type advancedFacts struct {
 	documentCount int
 }
 
-// factTable reads reference values that facts alone need: any text will do.
+// factTable reads reference values that only facts use. It accepts any text.
 func (p *advanced) factTable() map[uint32]string {
 	values := map[uint32]string{}
 	for p.nextChild() {
@@ -86,7 +86,7 @@ func (p *advanced) locationPart() string {
 	return text
 }
 
-// resolveOptional looks a reference up that facts can do without.
+// resolveOptional looks up a reference that a fact may lack.
 func (p *advanced) resolveOptional(table map[uint32]string, attribute string) string {
 	value, ok := p.findAttribute(attribute)
 	if !ok {
@@ -96,7 +96,8 @@ func (p *advanced) resolveOptional(table map[uint32]string, attribute string) st
 	return table[id]
 }
 
-// identityDocument reads an identity document, which belongs to an identity that follows.
+// identityDocument reads an identity document. The identity that it belongs to comes later
+// in the file.
 func (p *advanced) identityDocument() {
 	label, country := p.resolveOptional(p.facts.documentTypes, "IDRegDocTypeID"), p.resolveOptional(p.facts.countries, "IssuedBy-CountryID")
 	identity, number := p.readID("IdentityID"), ""
@@ -120,7 +121,7 @@ func (p *advanced) addDocuments(entity *ofac.Entity, identity uint32) {
 	}
 }
 
-// readFact reads a feature that is no digital currency address, version by version.
+// readFact reads a feature that is not a digital currency address, version by version.
 func (p *advanced) readFact(entity *ofac.Entity, label string) {
 	for p.nextChild() {
 		if string(p.name) != "FeatureVersion" {
@@ -148,7 +149,7 @@ func (p *advanced) readFact(entity *ofac.Entity, label string) {
 	}
 }
 
-// datePeriod reads the first day and the last that a date may mean.
+// datePeriod reads the first and the last day that a date may mean.
 func (p *advanced) datePeriod() period {
 	var date period
 	for p.nextChild() {

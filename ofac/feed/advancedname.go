@@ -6,8 +6,8 @@ import (
 	"railguard/ofac"
 )
 
-// readIdentity reads the names of a party. The type of a name's part stands in a
-// group that follows the names, so the parts are typed at the identity's end.
+// readIdentity reads the names of a party. The type of each name part stands in a group
+// that follows the names, so the parts get their types at the end of the identity.
 func (p *advanced) readIdentity(entity *ofac.Entity) {
 	if value, ok := p.findAttribute("ID"); ok {
 		id, _ := parseID(value)
@@ -129,16 +129,15 @@ const (
 	partNickname   = "Nickname"
 )
 
-// fullName writes the parts of a name as ENHANCED's formattedFullName does,
-// which ADVANCED does not hold: "LAST, First Middle" with the family name in
-// upper case; a name without given names, and names of companies, vessels and
-// aircraft, wholly in upper case.
+// fullName writes the parts of a name in the form of ENHANCED's formattedFullName, which
+// ADVANCED lacks: "LAST, First Middle" with the family name in upper case. A name without
+// given names, and names of companies, vessels and aircraft, are wholly in upper case.
 //
-// The family name is the last names, then the matronymics, then the maiden
-// name. Where there is no last name, the Spanish pair stands in for it:
-// patronymic before matronymic, in whatever order the file has them. Beside a
-// last name a patronymic is the Slavic one and ends the given names. A nickname
-// counts only when it is all there is. First names precede middle names.
+// The family name is the last names, then the matronymics, then the maiden name. Where
+// there is no last name, the Spanish pair takes its place: patronymic before matronymic, in
+// whatever order the file has them. Beside a last name, a patronymic is the Slavic one and
+// ends the given names. A nickname counts only when the name has no other part. First names
+// precede middle names.
 func fullName(parts []ofac.NamePart) string {
 	last := joinKinds(parts, partLast)
 	given := joinKinds(parts, partFirst, partMiddle)
@@ -176,8 +175,8 @@ func joinKinds(parts []ofac.NamePart, kinds ...string) string {
 	return joined
 }
 
-// joinOthers joins the parts that belong to no person: entity, vessel and
-// aircraft names, and kinds that are not known yet.
+// joinOthers joins the parts that are not of a person's name: entity, vessel and aircraft
+// names, and kinds that this package does not know.
 func joinOthers(parts []ofac.NamePart) string {
 	joined := ""
 	for i := range parts {

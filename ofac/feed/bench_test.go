@@ -68,7 +68,7 @@ func fullList(t testing.TB) Loaded {
 	return loaded
 }
 
-// BenchmarkBuild compiles a full list that is parsed already.
+// BenchmarkBuild compiles a full list that is already parsed.
 func BenchmarkBuild(b *testing.B) {
 	loaded := fullList(b)
 	b.ReportAllocs()
@@ -79,7 +79,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// A full list stays far below what a cluster takes.
+// A full list stays far below the size that a cluster accepts.
 func TestFullListCompiles(t *testing.T) {
 	skipHeavy(t)
 	loaded := fullList(t)

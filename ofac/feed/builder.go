@@ -13,9 +13,9 @@ import (
 // List is one parsed list file, or one parsed CSV set.
 type List struct {
 	Format   Format
-	Family   ofac.Lists    // ListSDN or ListCONS; 0 where the content does not tell.
+	Family   ofac.Lists    // ListSDN or ListCONS; 0 where the content does not say.
 	DataAsOf int64         // The list's own date, ns UTC; 0 where the format has none (CSV).
-	Entities []ofac.Entity // By UID.
+	Entities []ofac.Entity // Sorted by UID.
 
 	Quarantined []Quarantined // Entities that were left out.
 	Suspects    []Suspect     // Features that may be digital currency addresses.
@@ -39,7 +39,7 @@ func (l *List) Addresses() int {
 	return n
 }
 
-// The words of the neutral form.
+// Words of the neutral form, in which all formats are read.
 const (
 	aliasPrimary = "Name"
 	aliasAlso    = "A.K.A."
@@ -49,18 +49,18 @@ const (
 	listSDN      = "SDN List"
 	listCONS     = "Consolidated List"
 
-	// currencyPrefix begins the text of every digital currency feature type. New
-	// tickers appear now and then, so the text is matched and not the ids.
+	// currencyPrefix begins the text of every digital currency feature type. The parsers
+	// match this text and not the ids, because OFAC adds new tickers now and then.
 	currencyPrefix = "Digital Currency Address - "
 )
 
-// builder gathers entities and keeps the bounds; both XML parsers stand on it.
+// builder gathers entities and enforces the bounds. Both XML parsers embed it.
 type builder struct {
 	scanner
 	labels   map[string]string // Every distinct label once.
 	names    int
 	entities []ofac.Entity
-	place    map[uint32]int // UID to its place in entities.
+	place    map[uint32]int // UID to its index in entities.
 
 	quarantined  []Quarantined
 	firstRefusal error
@@ -71,7 +71,8 @@ func newBuilder(s *scanner) builder {
 	return builder{scanner: *s, labels: map[string]string{}, place: map[uint32]int{}}
 }
 
-// internLabel makes a word of a controlled vocabulary from text, each word once.
+// internLabel returns text as a word of a controlled vocabulary. It stores each distinct
+// word once.
 func (b *builder) internLabel(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if known, ok := b.labels[string(text)]; ok {
@@ -135,7 +136,7 @@ func (b *builder) readFlag(text []byte) bool {
 	return false
 }
 
-// addAddress keeps one digital currency address of an entity.
+// addAddress adds one digital currency address to an entity.
 func (b *builder) addAddress(e *ofac.Entity, address ofac.Address) {
 	if len(e.Addresses) == AddressesPerEntityMax {
 		b.keepFailuref(ReasonTooLarge, "entity %d has more than %d digital currency addresses", e.UID, AddressesPerEntityMax)
@@ -144,7 +145,7 @@ func (b *builder) addAddress(e *ofac.Entity, address ofac.Address) {
 	e.Addresses = append(e.Addresses, address)
 }
 
-// addLabel keeps one more sublist or programme of an entity.
+// addLabel adds one sublist or programme to an entity.
 func (b *builder) addLabel(e *ofac.Entity, labels *[]string, label string) {
 	if len(*labels) == LabelsPerEntityMax {
 		b.keepFailuref(ReasonTooLarge, "entity %d has more than %d lists or programmes", e.UID, LabelsPerEntityMax)
@@ -153,7 +154,7 @@ func (b *builder) addLabel(e *ofac.Entity, labels *[]string, label string) {
 	*labels = append(*labels, label)
 }
 
-// addName keeps one name of an entity.
+// addName adds one name to an entity.
 func (b *builder) addName(e *ofac.Entity, name ofac.Name) {
 	if len(e.Names) == NamesPerEntityMax {
 		b.keepFailuref(ReasonTooLarge, "entity %d has more than %d names", e.UID, NamesPerEntityMax)
@@ -162,7 +163,7 @@ func (b *builder) addName(e *ofac.Entity, name ofac.Name) {
 	e.Names = append(e.Names, name)
 }
 
-// addPart keeps one typed part of a name; empty parts are dropped.
+// addPart adds one typed part to a name; it drops empty parts.
 func (b *builder) addPart(name *ofac.Name, kind string, value []byte) bool {
 	value = bytes.TrimSpace(value)
 	if len(value) == 0 {
@@ -192,7 +193,7 @@ func (b *builder) beginEntity(uid uint32) bool {
 	return true
 }
 
-// endEntity checks a finished entity and keeps it.
+// endEntity checks a finished entity and adds it to the list.
 func (b *builder) endEntity(e *ofac.Entity) bool {
 	if b.failure != nil {
 		return false
@@ -209,8 +210,8 @@ func (b *builder) endEntity(e *ofac.Entity) bool {
 	return true
 }
 
-// checkEntity judges what every format must give: a type, exactly one primary
-// name, names and addresses that hold something and keep their bounds.
+// checkEntity checks what every format must give: a type, exactly one primary name, and
+// names and addresses that are not empty and within their bounds.
 func checkEntity(e *ofac.Entity) *Error {
 	if e.Type < ofac.Individual || e.Type > ofac.Aircraft {
 		return newRefusal(ReasonSchema, "entity %d has no type", e.UID)
@@ -239,8 +240,9 @@ func checkEntity(e *ofac.Entity) *Error {
 	return nil
 }
 
-// sortEntities returns the entities in canonical order: by UID, names with the primary
-// one first and then by id, sublists and programmes by their text and once each.
+// sortEntities returns the entities in canonical order: by UID. In each entity the primary
+// name comes first and the other names by id; sublists and programmes are sorted by their
+// text, without duplicates.
 func sortEntities(entities []ofac.Entity) []ofac.Entity {
 	slices.SortFunc(entities, func(a, b ofac.Entity) int { return compareIDs(a.UID, b.UID) })
 	for i := range entities {

@@ -23,7 +23,7 @@ type FamilySummary struct {
 
 // ChainCount is how many accounts of one chain a list holds.
 type ChainCount struct {
-	Chain string // What the address says, not the ticker: EVM, TRON, BTC, ...; "other" for what fits no grammar.
+	Chain string // From the form of the address, not from its ticker: EVM, TRON, BTC, ...; "other" for an address that fits no grammar.
 	Count int
 }
 
@@ -46,18 +46,19 @@ func CountWallets(entities []ofac.Entity) []ChainCount {
 	return list
 }
 
-// WalletsKeptPercentMin is how much of the active list's accounts, chain by chain, a
-// new list must keep: OFAC removed 90 of 717 at once in 2025, of two chains.
+// WalletsKeptPercentMin is the share of the active list's accounts, in all and of each
+// chain, that a new list must keep. In 2025 OFAC removed 90 of 717 at once, of two chains.
 const WalletsKeptPercentMin = 80
 
-// ChainFew is how many accounts a chain must have for a share of them to say anything.
+// ChainFew is the number of accounts below which a chain is too small to be judged by its
+// share.
 const ChainFew = 10
 
 // Summary counts what is loaded.
 type Summary struct {
 	SDN, CONS FamilySummary
 	Entities  int // Distinct entities, SDN ∪ CONS.
-	Names     int // Of the merged entities, as Addresses.
+	Names     int // Of the merged entities, like Addresses.
 	Addresses int
 }
 
@@ -74,8 +75,8 @@ func familySummary(list *List) FamilySummary {
 	return FamilySummary{list.Format, list.DataAsOf, len(list.Entities), list.Names(), list.Addresses(), CountWallets(list.Entities)}
 }
 
-// Canaries are what every real list is known to hold. A list without them is
-// cut, filtered or not OFAC's.
+// Canaries are entries that every real list is known to hold. A list without them is cut,
+// filtered or not OFAC's.
 type Canaries struct {
 	Names   []string // Full names on the SDN list; letter case does not matter.
 	Tickers []string // Tickers with at least one digital currency address.
@@ -87,7 +88,7 @@ func DefaultCanaries() Canaries {
 	return Canaries{Names: []string{"LAZARUS GROUP"}, Tickers: []string{"XBT", "ETH"}}
 }
 
-// ProblemCode is the class of a reason not to take a list.
+// ProblemCode classifies a reason not to take a list.
 type ProblemCode string
 
 // ProblemCanary: a canary is missing.
@@ -96,8 +97,8 @@ const ProblemCanary ProblemCode = "canary"
 // ProblemWallets: the accounts of a chain shrank too much.
 const ProblemWallets ProblemCode = "wallets_shrunk"
 
-// Problem is one reason not to take a list. An operator may force a switch past
-// all of them, with a reason.
+// Problem is one reason not to take a list. An operator who gives a reason may switch to
+// the list despite all problems.
 type Problem struct {
 	Code   ProblemCode
 	Detail string
@@ -106,11 +107,11 @@ type Problem struct {
 // String writes the problem for a log line or an error text.
 func (p Problem) String() string { return string(p.Code) + ": " + p.Detail }
 
-// Inspect says, in the words of Problem, what stands against a list's content
-// whatever it replaces: canaries that it lacks. How it compares is for package judge.
+// Inspect returns the problems of a list's content that do not depend on the list it
+// replaces: its missing canaries. Package judge compares the two lists.
 func Inspect(loaded *Loaded, canaries Canaries) []string {
 	if len(loaded.Entities) == 0 {
-		return nil // Empty is told by itself.
+		return nil // The caller reports an empty list itself.
 	}
 	var problems []string
 	for _, problem := range checkCanaries(loaded.Entities, canaries) {

@@ -63,7 +63,7 @@ func eachTicker(l *Loaded, ticker string) {
 	}
 }
 
-// The real lists hold the canaries.
+// The real lists hold all canaries.
 func TestInspectRealLists(t *testing.T) {
 	skipHeavy(t)
 	for _, path := range []string{"2024-05-28", "2025-03-21", "2025-11-04", "2025-11-19"} {

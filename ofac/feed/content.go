@@ -15,11 +15,12 @@ type content struct {
 	loader   *loader
 	document *document
 	stored   *countedReaderAt
-	sum      hash.Hash // Of a plain file on disk, while it is read; else nil.
+	sum      hash.Hash // Set for a plain file on disk, while it is read; else nil.
 }
 
-// openContent opens a document. A compressed file is read into memory first, so
-// that what is hashed is what is parsed; a plain one is hashed as it passes.
+// openContent opens a document. It reads a compressed file into memory first, so that the
+// parser sees exactly the bytes that are hashed; it hashes a plain file while the parser
+// reads it.
 func (l *loader) openContent(d *document) (*content, error) {
 	c := &content{loader: l, document: d}
 	var source io.ReaderAt = bytes.NewReader(d.data)
@@ -108,13 +109,13 @@ func (c *countedReaderAt) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// tellProgress reports that read bytes of d are read. An archive's directory is
-// read before its members, so the count is kept to the file's size.
+// tellProgress reports that read bytes of d are read. It caps the count at the file's size,
+// because an archive's directory is read before its members.
 func (l *loader) tellProgress(d *document, read int64) {
 	if l.report == nil {
 		return
 	}
 	read = min(read, d.size)
-	total := max(l.total, d.size) // Nothing is chosen yet while kinds are told.
+	total := max(l.total, d.size) // No document is chosen yet while the loader identifies files.
 	l.report(Progress{File: d.name, FileRead: read, FileTotal: d.size, Read: min(l.read+read, total), Total: total})
 }

@@ -14,10 +14,10 @@ type CSVFile struct {
 	Source io.Reader
 }
 
-// CSVSet is the legacy set of one list family: sdn, alt, add and sdn_comments,
-// or cons_prim, cons_alt, cons_add and cons_comments. The first three are
-// required, of the same date; without the comments, what the remarks lost at
-// their cut is missing.
+// CSVSet is the legacy set of one list family: sdn, alt, add and sdn_comments, or
+// cons_prim, cons_alt, cons_add and cons_comments. The first three are required and must be
+// of the same date. Without the comments, the text beyond the cut of the remarks is
+// missing.
 type CSVSet struct {
 	Family                                ofac.Lists
 	Primary, Aliases, Addresses, Comments CSVFile
@@ -37,14 +37,14 @@ const (
 	columnRemarks = 11
 )
 
-// remarksCut is where OFAC cuts remarks, in mid word; the rest is in the
-// comments file.
+// remarksCut is the length at which OFAC cuts remarks, even inside a word; the rest is in
+// the comments file.
 const remarksCut = 1000
 
-// ParseCSV reads a CSV set. The format has no date, so DataAsOf is 0; it has
-// Latin names only, without diacritics, and weak aliases and digital currency
-// addresses stand in the remarks. The warnings say what may be missing. Every
-// error is an *Error that names the file.
+// ParseCSV reads a CSV set. The format has no date, so DataAsOf is 0. It has Latin names
+// only, without diacritics; its remarks hold the weak aliases and the digital currency
+// addresses. The warnings say what may be missing. Every error is an *Error that names the
+// file.
 func ParseCSV(set CSVSet) (List, []string, error) {
 	c, err := parseCSV(set)
 	if err != nil {
@@ -59,9 +59,9 @@ type csvParse struct {
 	list     List
 	warnings []string
 	records  [RoleComments + 1]int // By Role.
-	builder  builder               // For its bounds and its labels; it reads nothing.
-	remarks  []string              // By the entity's place.
-	comments []string              // By the entity's place.
+	builder  builder               // Used for its bounds and labels only; it reads nothing.
+	remarks  []string              // By the entity's index.
+	comments []string              // By the entity's index.
 }
 
 func parseCSV(set CSVSet) (*csvParse, error) {
@@ -102,7 +102,7 @@ func parseCSV(set CSVSet) (*csvParse, error) {
 	return c, c.finishSet(set)
 }
 
-// readRecords gives each record of a file to record and returns their number.
+// readRecords calls record with each record of a file and returns their number.
 func (c *csvParse) readRecords(source io.Reader, role Role, columns int, record func([]string) error) (int, error) {
 	r := newCSVReader(source, columns)
 	if err := r.judgeStart(); err != nil {
@@ -125,7 +125,7 @@ func (c *csvParse) readRecords(source io.Reader, role Role, columns int, record 
 	}
 	switch {
 	case r.marked:
-	case role == RoleComments: // Mirrors are known to drop the mark here.
+	case role == RoleComments: // Mirrors are known to drop the mark from this file.
 		c.warnings = append(c.warnings, fmt.Sprintf("%v has no end mark 0x1a: it may be cut short", Kind{c.family, FormatCSV, role}))
 	default:
 		return 0, newRefusal(ReasonTruncated, "the end mark 0x1a is missing after record %d: the file is cut short", r.records)
@@ -136,8 +136,8 @@ func (c *csvParse) readRecords(source io.Reader, role Role, columns int, record 
 	return r.records, nil
 }
 
-// clearNull turns OFAC's "-0- ", with or without its blank, to nothing. All else
-// stays as it is: a blank where remarks were cut belongs to them.
+// clearNull returns "" for OFAC's null mark "-0- ", with or without its blank. It returns
+// any other field unchanged: a blank where remarks were cut belongs to them.
 func clearNull(field string) string {
 	if strings.TrimSpace(field) == "-0-" {
 		return ""
@@ -183,7 +183,8 @@ func (c *csvParse) addPrimary(fields []string) error {
 	return b.failure
 }
 
-// vesselColumns are what the primary file says of ships, under the words of the XML formats.
+// vesselColumns are the primary file's columns about ships, labelled with the words of the
+// XML formats.
 var vesselColumns = []struct {
 	column int
 	label  string
@@ -235,8 +236,8 @@ func (c *csvParse) addAlias(fields []string) error {
 	return c.builder.failure
 }
 
-// addPostal keeps a postal address: street, city, country, remarks. The file is
-// demanded as a witness that the set is whole.
+// addPostal keeps a postal address: street, city, country, remarks. The set must have this
+// file because its presence shows that the set is complete.
 func (c *csvParse) addPostal(fields []string) error {
 	at, err := c.findEntity(fields[0])
 	if err == nil {
@@ -257,8 +258,8 @@ func (c *csvParse) addComment(fields []string) error {
 	return nil
 }
 
-// finishSet joins remarks and comments, takes names and addresses out of them and
-// judges each entity as a whole.
+// finishSet joins remarks and comments, extracts names and addresses from them and checks
+// each entity as a whole.
 func (c *csvParse) finishSet(set CSVSet) error {
 	b := &c.builder
 	names := 0

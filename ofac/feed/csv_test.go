@@ -12,8 +12,8 @@ import (
 	"railguard/ofac"
 )
 
-// csvSample returns the SDN sample set with some files changed or, with an
-// empty text, left out.
+// csvSample returns the SDN sample set with the text of some files replaced. A file whose
+// new text is empty is left out.
 func csvSample(t testing.TB, changed map[string]string) CSVSet {
 	t.Helper()
 	file := func(name string) CSVFile {
@@ -35,8 +35,8 @@ func TestCSVWithoutComments(t *testing.T) {
 	require.Contains(t, warnings[0], "SDN_COMMENTS.CSV is missing")
 	require.Contains(t, warnings[1], "entity 9100001: the remarks are cut")
 	person := byUID(list.Entities)[9100001]
-	require.Empty(t, person.Addresses) // Half an address is no address.
-	require.Len(t, person.Names, 2)    // What stands before the cut counts.
+	require.Empty(t, person.Addresses) // An address that is cut is no address.
+	require.Len(t, person.Names, 2)    // The alias before the cut counts.
 
 	list, warnings, err = ParseCSV(csvSample(t, nil))
 	require.NoError(t, err)
@@ -206,8 +206,8 @@ func realSet(t testing.TB, family ofac.Lists, primary, aliases, addresses, comme
 	return list, warnings
 }
 
-// The one complete SDN set that is at hand, against counts made with
-// encoding/csv and plain string searches.
+// The one complete SDN set available is compared with counts made with encoding/csv and
+// plain string searches.
 func TestRealCSVSet(t *testing.T) {
 	const day = "2021-07-07/"
 	list, warnings := realSet(t, ofac.ListSDN, day+"sdn.csv.gz", day+"alt.csv.gz", day+"add.csv.gz", day+"sdn_comments.csv.gz")
@@ -254,9 +254,9 @@ func parsedID(t testing.TB, primary [][]string, programs string) uint32 {
 	return 0
 }
 
-// The CONS set of 2025-12-19 against the names of the CONS file of 2026-01-08.
-// They differ in one alias that was taken off in between, and in the double
-// quotes of one name, which the CSV has as single ones; Latin names only.
+// The CONS set of 2025-12-19 is compared with the Latin names of the CONS file of
+// 2026-01-08. They differ in one alias that OFAC removed in between, and in one name whose
+// double quotes are single ones in the CSV.
 func TestRealCONSSet(t *testing.T) {
 	const day = "2025-12-19/"
 	list, warnings := realSet(t, ofac.ListCONS, day+"cons_prim.csv", day+"cons_alt.csv", day+"cons_add.csv", day+"cons_comments.csv")

@@ -7,14 +7,14 @@ import (
 	"io"
 )
 
-// csvReader reads the dialect of OFAC's CSV files: no header, fields bare or in
-// double quotes, a doubled quote for one, records ended by CRLF or LF, and after
-// the last record a lone 0x1A. It differs from encoding/csv in that a field has
-// a bound and that the end mark is told from a record.
+// csvReader reads the dialect of OFAC's CSV files: no header; fields bare or in double
+// quotes, with a doubled quote inside for one; records ended by CRLF or LF; a lone 0x1A
+// after the last record. Unlike encoding/csv it bounds each field and does not take the end
+// mark for a record.
 type csvReader struct {
 	source  *bufio.Reader
 	columns int
-	records int  // Read so far.
+	records int  // Number of records read so far.
 	marked  bool // The end mark was seen.
 	field   []byte
 	fields  []string
@@ -27,7 +27,7 @@ func newCSVReader(source io.Reader, columns int) *csvReader {
 	return &csvReader{source: bufio.NewReaderSize(source, 64<<10), columns: columns}
 }
 
-// judgeStart judges the first bytes, before any record is read.
+// judgeStart checks the first bytes, before any record is read.
 func (c *csvReader) judgeStart() error {
 	head, err := c.source.Peek(sniffBytes)
 	if len(head) == 0 {
@@ -40,7 +40,7 @@ func (c *csvReader) judgeStart() error {
 		return newRefusal(ReasonEncoding, "the file is UTF-16 or UTF-32: ASCII or UTF-8 was expected")
 	}
 	if bytes.HasPrefix(head, markUTF8) {
-		_, _ = c.source.Discard(len(markUTF8)) // What was peeked at is there.
+		_, _ = c.source.Discard(len(markUTF8)) // This cannot fail: the bytes were peeked at.
 		head = head[len(markUTF8):]
 	}
 	if head = bytes.TrimLeft(head, " \t\r\n"); len(head) > 0 && head[0] == '<' {
@@ -100,7 +100,7 @@ func checkedField(field []byte) ([]byte, error) {
 	return field, nil
 }
 
-// onlyBlanks makes sure that nothing but white space follows the end mark.
+// onlyBlanks checks that only white space follows the end mark.
 func (c *csvReader) onlyBlanks() error {
 	for {
 		b, err := c.source.ReadByte()
@@ -190,7 +190,8 @@ func (c *csvReader) lineFeed() error {
 	return err
 }
 
-// readByte reads a byte inside a record, where the end of the file is a cut.
+// readByte reads a byte inside a record. The end of the file there means that the file is
+// cut short.
 func (c *csvReader) readByte() (byte, error) {
 	b, err := c.source.ReadByte()
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dataDir finds the folder of real list files, which is not part of the
-// repository: RAILGUARD_DATA, else shared/data beside the repository.
+// dataDir finds the folder of real list files: RAILGUARD_DATA, or else shared/data beside
+// the repository. The folder is not part of the repository.
 func dataDir(t testing.TB) string {
 	t.Helper()
 	if dir := os.Getenv("RAILGUARD_DATA"); dir != "" {
@@ -36,7 +36,7 @@ func dataDir(t testing.TB) string {
 	}
 }
 
-// skipHeavy skips tests that parse whole SDN files when the run is a short one.
+// skipHeavy skips tests that parse whole SDN files in a short run.
 func skipHeavy(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -44,8 +44,8 @@ func skipHeavy(t testing.TB) {
 	}
 }
 
-// parsedLists holds each real list once for all tests, since an SDN file takes
-// more than a second to unfold and parse. Tests do not change what they get.
+// parsedLists holds each real list once for all tests, since an SDN file takes more than a
+// second to unfold and parse. Tests must not change the lists.
 var parsedLists sync.Map // Path to func() (List, error).
 
 // realList parses a file of the data folder once and shares the result.
@@ -95,7 +95,7 @@ func goldenRows(t testing.TB, name string) []string {
 	return rows[1:]
 }
 
-// openReal opens a file of the data folder, unfolded.
+// openReal opens a file of the data folder and unpacks it.
 func openReal(t testing.TB, path string) io.Reader {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dataDir(t), path))

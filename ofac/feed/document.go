@@ -18,7 +18,7 @@ const (
 	namespaceDelta = "https://www.treasury.gov/ofac/DeltaFile/1.0"
 )
 
-// sniffBytes is how much of a document must be in sight to judge its encoding.
+// sniffBytes is how many of a document's first bytes are needed to judge its encoding.
 const sniffBytes = 6
 
 var (
@@ -27,7 +27,7 @@ var (
 	declarationEnd  = []byte("?>")
 )
 
-// openDocument steps over the byte order mark and the XML declaration to the root
+// openDocument skips the byte order mark and the XML declaration and stops at the root
 // element. It refuses every encoding but UTF-8.
 func (s *scanner) openDocument() bool {
 	for s.end < sniffBytes && s.readMore() {
@@ -56,8 +56,8 @@ func (s *scanner) openDocument() bool {
 	return s.keepFailuref(ReasonTruncated, "the document has no root element")
 }
 
-// wideEncoding tells UTF-16 and UTF-32 by their byte order marks and by the zero
-// bytes that ASCII text has in them.
+// wideEncoding recognises UTF-16 and UTF-32 by their byte order marks or by the zero bytes
+// in their ASCII text.
 func wideEncoding(head []byte) bool {
 	if len(head) < 2 {
 		return false
@@ -131,8 +131,8 @@ func (s *scanner) expectRoot(element, namespace string) bool {
 		hint, s.name[:min(len(s.name), LabelBytesMax)], declared[:min(len(declared), LabelBytesMax)], element, namespace)
 }
 
-// closeDocument reads to the end of the source, so that a damaged tail or anything that
-// follows the document is noticed.
+// closeDocument reads to the end of the source, so that it notices a damaged tail or
+// anything after the document.
 func (s *scanner) closeDocument() error {
 	if s.failure != nil {
 		return s.failure

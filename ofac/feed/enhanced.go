@@ -8,10 +8,9 @@ import (
 	"railguard/ofac"
 )
 
-// ParseENHANCED reads SDN_ENHANCED.XML or CONS_ENHANCED.XML. The family is told
-// by the filter that the file says it was exported with; a file exported for
-// some programmes or another list is refused, since it is no full list. Every
-// error is an *Error.
+// ParseENHANCED reads SDN_ENHANCED.XML or CONS_ENHANCED.XML. It takes the family from the
+// export filter that the file states. It refuses a file exported for some programmes or for
+// another list, since that is no full list. Every error is an *Error.
 func ParseENHANCED(source io.Reader) (List, error) {
 	p := &enhanced{builder: newBuilder(newScanner(source))}
 	if p.openDocument() && p.expectRoot(rootEnhanced, namespaceEnhanced) {
@@ -81,7 +80,7 @@ func (p *enhanced) dateTime(text string) int64 {
 	return 0
 }
 
-// readFilters reads what the export was limited to.
+// readFilters reads the filters with which the file was exported.
 func (p *enhanced) readFilters() {
 	for p.nextChild() {
 		switch string(p.name) {
@@ -192,7 +191,7 @@ func (p *enhanced) entityType(entity *ofac.Entity) {
 // which are the same name in other scripts.
 func (p *enhanced) readNames(entity *ofac.Entity) {
 	kind, primary, weak := aliasPrimary, false, false
-	seen := 0 // Of isPrimary and isLowQuality.
+	seen := 0 // How many of isPrimary and isLowQuality were read.
 	first := len(entity.Names)
 	for p.nextChild() {
 		switch string(p.name) {
@@ -225,8 +224,8 @@ func (p *enhanced) readNames(entity *ofac.Entity) {
 	}
 }
 
-// readTranslation reads one written form of a name. Its Primary is that of the
-// translation alone; names joins the name's own to it.
+// readTranslation reads one written form of a name. It sets Primary from the translation
+// alone; readNames combines this with the flag of the name itself.
 func (p *enhanced) readTranslation(entity *ofac.Entity) {
 	name := ofac.Name{ID: p.readID("id")}
 	for p.nextChild() {
@@ -265,8 +264,8 @@ func (p *enhanced) namePart(name *ofac.Name) {
 	}
 }
 
-// readFeature keeps a digital currency address, or a fact. The feature's type stands in
-// its first child.
+// readFeature keeps a feature as a digital currency address or as a fact. The feature's
+// type stands in its first child.
 func (p *enhanced) readFeature(entity *ofac.Entity) {
 	address := ofac.Address{FeatureID: p.readID("id")}
 	currency, label, value, comments, date := false, "", "", "", period{}

@@ -2,7 +2,7 @@ package feed
 
 import "railguard/ofac"
 
-// readFact keeps a feature that is no digital currency address.
+// readFact keeps a feature that is not a digital currency address.
 func (p *enhanced) readFact(entity *ofac.Entity, label, value, comments string, date period) {
 	if value == "" {
 		value = date.String()

@@ -11,15 +11,17 @@ import (
 	"railguard/ofac/wallet"
 )
 
-// Facts say who is meant. They are shown to people and never judged, so nothing
-// in them refuses an entity: what is too long is cut, what is too much is left out.
+// Facts say who is meant. People read them, and no decision depends on them. So a fact
+// never makes an entity invalid: long ones are cut, and those beyond the bound are left
+// out.
 
 const (
 	factsPerEntityMax = 2_000
 	factBytesMax      = 2_000
 )
 
-// factKinds are the feature types whose kind has a name of its own.
+// factKinds maps feature types to their fact kinds; every other type has no kind of its
+// own.
 var factKinds = map[string]ofac.FactKind{
 	"Birthdate": ofac.FactBirthDate, "Place of Birth": ofac.FactBirthPlace, "Gender": ofac.FactGender, "Title": ofac.FactTitle,
 	"Nationality Country": ofac.FactNationality, "Nationality of Registration": ofac.FactNationality, "Citizenship Country": ofac.FactCitizenship,
@@ -37,9 +39,9 @@ func factKindOf(label string) ofac.FactKind {
 	return ofac.FactOther
 }
 
-// addFact keeps one fact of an entity. A feature whose value is a digital currency
-// address though its type does not say so is a finding: a reworded type would let
-// every wallet of it slip.
+// addFact adds one fact to an entity. It records a suspect when the value is a digital
+// currency address but the feature type does not say so: if OFAC reworded the type, all its
+// wallets would be missed.
 func (b *builder) addFact(e *ofac.Entity, kind ofac.FactKind, label, value string) {
 	value = shortenText(strings.Join(strings.Fields(strings.ToValidUTF8(value, "")), " "))
 	if kind == ofac.FactTitle || kind == ofac.FactPostalAddress {
@@ -78,12 +80,11 @@ type Quarantined struct {
 	Detail string // What is wrong and where.
 }
 
-// quarantinedPerMille is how many malformed entities of a thousand a file may hold.
+// quarantinedPerMille is how many malformed entities per thousand a file may hold.
 const quarantinedPerMille = 1
 
-// setAside takes a malformed entity out of the run: the element that was opened at
-// depth is left, and reading goes on behind it. Damage to the document itself is no
-// matter of one entity, and stays.
+// setAside quarantines a malformed entity: it leaves the element that was opened at depth
+// and continues behind it. It keeps the failure when the document itself is damaged.
 func (b *builder) setAside(uid uint32, depth int) {
 	var refusal *Error
 	if !errors.As(b.failure, &refusal) || refusal.Reason != ReasonSchema || len(b.quarantined) == WarningsMax {
@@ -102,21 +103,21 @@ func (b *builder) setAside(uid uint32, depth int) {
 	}
 }
 
-// tooManyAside refuses the file for its first malformed entity when there are too
-// many of them.
+// tooManyAside refuses the file, with the reason of its first malformed entity, when it
+// holds too many of them.
 func (b *builder) tooManyAside() {
 	if aside := len(b.quarantined); b.failure == nil && aside*1000 > (aside+len(b.entities))*quarantinedPerMille {
 		b.failure = b.firstRefusal
 	}
 }
 
-// period is a date, or a span of dates, as the XML formats give it.
+// period is a date or a span of dates in the XML formats.
 type period struct {
 	from, to string // ISO 8601, "" where unknown.
 	circa    bool
 }
 
-// String writes a day, a year that is given as all its days, or a span.
+// String writes a day or a span; a span of one whole year is written as that year.
 func (p period) String() string {
 	text := p.from
 	switch year := strings.TrimSuffix(p.from, "-01-01"); {
@@ -137,7 +138,7 @@ func (p period) String() string {
 // readTrimmedText reads a child that holds text only.
 func (b *builder) readTrimmedText() string { return string(bytes.TrimSpace(b.readText())) }
 
-// joinFacts joins the parts of one thing that are there.
+// joinFacts joins the parts that are not empty.
 func joinFacts(parts ...string) string {
 	var kept []string
 	for _, part := range parts {

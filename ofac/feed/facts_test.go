@@ -10,7 +10,7 @@ import (
 	"railguard/ofac"
 )
 
-// enhancedWith makes an ENHANCED file of n companies; change may alter the text of one.
+// enhancedWith makes an ENHANCED file of n companies; change may alter the text of each.
 func enhancedWith(n int, change func(uid int, entity string) string) string {
 	var b strings.Builder
 	b.WriteString(`<sanctionsData xmlns="` + namespaceEnhanced + `"><publicationInfo><dataAsOf>2026-02-03T00:00:00</dataAsOf><filters><sanctionsLists><sanctionsList>SDN List</sanctionsList></sanctionsLists></filters></publicationInfo><entities>`)
@@ -52,7 +52,8 @@ func TestAMalformedEntityIsSetAside(t *testing.T) {
 	}
 }
 
-// More than one of a thousand refuses the file for the first of them.
+// More malformed entities than one per thousand refuse the file, with the reason of the
+// first.
 func TestTooManyMalformedEntitiesRefuseTheFile(t *testing.T) {
 	ghosts := func(at ...int) string {
 		return enhancedWith(1200, func(uid int, entity string) string {
@@ -68,13 +69,13 @@ func TestTooManyMalformedEntitiesRefuseTheFile(t *testing.T) {
 	require.NoError(t, err)
 	_, err = ParseENHANCED(strings.NewReader(ghosts(7, 9)))
 	require.ErrorContains(t, err, "Ghost 7")
-	// Damage to the document is no matter of one entity.
+	// Damage to the document itself is never set aside.
 	text := ghosts(7)
 	_, err = ParseENHANCED(strings.NewReader(text[:len(text)-40]))
 	require.Error(t, err)
 }
 
-// A wallet under a feature type that is not known as one is told.
+// A wallet under an unknown feature type is reported.
 func TestAReworderFeatureTypeIsTold(t *testing.T) {
 	text := enhancedWith(3, func(uid int, entity string) string {
 		feature := `<features><feature id="9"><type>Virtual Asset Address - TRX</type><value>TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G</value></feature><feature id="10"><type>Website</type><value>example.org</value></feature></features></entity>`

@@ -11,7 +11,7 @@ import (
 	"railguard/ofac"
 )
 
-// requireSound checks what every accepted list must be.
+// requireSound checks the invariants of every accepted list.
 func requireSound(t *testing.T, list List, err error) {
 	t.Helper()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"railguard/ofac"
 )
 
-// requireSameRows compares two multisets of rows and shows the first rows that
-// differ, since a whole diff of 48,000 rows helps nobody.
+// requireSameRows compares two multisets of rows and shows the first rows that differ; a
+// whole diff of 48,000 rows would be too long to read.
 func requireSameRows(t *testing.T, want, got []string) {
 	t.Helper()
 	want, got = slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got))
@@ -106,8 +106,8 @@ func TestGoldenSDNAddresses(t *testing.T) {
 	}
 }
 
-// The ENHANCED file of a date was derived from the ADVANCED one, so the neutral
-// forms must be the same in every field: types, lists, programmes, parts, ids.
+// The ENHANCED file of each date was derived from the ADVANCED one, so both must give the
+// same neutral form in every field: types, lists, programmes, parts, ids.
 func TestADVANCEDEqualsENHANCED(t *testing.T) {
 	skipHeavy(t)
 	for _, date := range []string{"2024-05-28", "2025-11-04", "2025-11-19"} {
@@ -124,7 +124,8 @@ func TestADVANCEDEqualsENHANCED(t *testing.T) {
 				a.Facts, e.Facts = nil, nil
 				require.Equal(t, a, e)
 			}
-			// The derived file gives the places of nationalities as addresses too.
+			// The facts differ where the derived file also gives the places of
+			// nationalities as addresses.
 			require.Greater(t, same*100, len(advanced)*factsAlikePercent)
 		})
 	}
@@ -134,7 +135,7 @@ func withoutPlaces(facts []ofac.Fact) []ofac.Fact {
 	return slices.DeleteFunc(slices.Clone(facts), func(f ofac.Fact) bool { return f.Kind == ofac.FactPostalAddress })
 }
 
-// factsAlikePercent is how many parties have the same facts in both files.
+// factsAlikePercent is the least share of parties that have the same facts in both files.
 const factsAlikePercent = 98
 
 func TestGoldenCONS(t *testing.T) {
@@ -153,8 +154,8 @@ func TestGoldenCONS(t *testing.T) {
 	}
 }
 
-// goldenCONS sorts the last column, the entity's lists, which the neutral form
-// keeps as a sorted set.
+// goldenCONS returns the golden rows of a date. It sorts the lists in their last column,
+// since the neutral form keeps them sorted.
 func goldenCONS(t *testing.T, date string) []string {
 	rows := goldenRows(t, "cons_"+date+"_names.tsv")
 	for i, row := range rows {
@@ -188,9 +189,9 @@ func TestGoldenDeltas(t *testing.T) {
 	}
 }
 
-// deltaRows compares two lists in the golden files' terms: entities by id, and
-// of those on both lists the names by id and text, the addresses by ticker and
-// value, and the programmes.
+// deltaRows compares two lists and writes the differences as in the golden files: entities
+// by id; for entities on both lists, names by id and text, addresses by ticker and value,
+// and programmes.
 func deltaRows(from, to []ofac.Entity) []string {
 	var rows []string
 	old, now := byUID(from), byUID(to)
@@ -241,8 +242,8 @@ func addressSet(entities []ofac.Entity) map[string]bool {
 	return m
 }
 
-// changeOf tells how an entity on both lists changed: how many names and
-// addresses came and went, and whether its programmes are others.
+// changeOf describes how an entity on both lists changed: how many names and addresses came
+// and went, and whether its programmes differ.
 func changeOf(before, now *ofac.Entity) string {
 	var changes []string
 	for _, set := range []struct {

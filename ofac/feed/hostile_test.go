@@ -47,14 +47,14 @@ const billionLaughs = `<?xml version="1.0"?>
 ]>
 <lolz>&lol3;</lolz>`
 
-// hostile is a document and how it must be refused.
+// hostile is a document and the refusal it must get.
 type hostile struct {
 	text   string
 	reason Reason
 	detail string
 }
 
-// requireAllRefused gives each document to a parser.
+// requireAllRefused parses each document and requires its refusal.
 func requireAllRefused(t *testing.T, parse func(io.Reader) (List, error), documents map[string]hostile) {
 	t.Helper()
 	for name, document := range documents {
@@ -121,8 +121,7 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-// Documents that are too much of something: each is refused at its bound, however
-// long it goes on.
+// Each of these documents exceeds one bound and is refused there, however much follows.
 func TestGiganticDocuments(t *testing.T) {
 	for _, p := range parsers {
 		root := fmt.Sprintf("<%s xmlns=%q>", p.root, p.space)
@@ -149,8 +148,8 @@ func attributes(n int) string {
 	return b.String()
 }
 
-// Every cut of a valid document is refused, wherever it falls, and so is every
-// document that a reader breaks off with an error.
+// A valid document that is cut anywhere is refused, and so is one whose reader fails
+// midway.
 func TestTruncatedAnywhere(t *testing.T) {
 	for _, p := range parsers {
 		t.Run(p.name, func(t *testing.T) {
@@ -165,7 +164,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 				_, err := p.parse(bytes.NewReader(good[:cut]))
 				var refused *Error
 				require.ErrorAs(t, err, &refused, "cut at %d", cut)
-				if cut < len("<?xml") { // Not yet to be told from a processing instruction.
+				if cut < len("<?xml") { // So short a cut still looks like a processing instruction.
 					continue
 				}
 				require.Equal(t, ReasonTruncated, refused.Reason, "cut at %d: %v", cut, err)
@@ -178,7 +177,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 	}
 }
 
-// The scanner sees the same document however the bytes arrive.
+// The scanner reads the same document in whatever portions the bytes arrive.
 func TestOneByteReads(t *testing.T) {
 	for _, p := range parsers {
 		want := parseSample(t, p.sample)
@@ -197,7 +196,7 @@ type readNothing struct{}
 
 func (readNothing) Read([]byte) (int, error) { return 0, nil }
 
-// Spellings of one document that XML holds to be the same.
+// XML treats these spellings as the same document.
 func TestSameDocument(t *testing.T) {
 	want := parseSample(t, "enhanced/cons_enhanced.xml")
 	good := string(sample(t, "enhanced/cons_enhanced.xml"))

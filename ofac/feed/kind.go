@@ -30,7 +30,7 @@ func (f Format) String() string {
 	return "unknown"
 }
 
-// Role is what a file holds of its list.
+// Role is the part of a list that a file holds.
 type Role uint8
 
 // The roles. An XML file is a whole list; a CSV set has four files.
@@ -68,7 +68,7 @@ var published = []struct {
 	{"cons_comments", "csv", Kind{ofac.ListCONS, FormatCSV, RoleComments}},
 }
 
-// compressedEndings are the name endings of the compressed forms.
+// compressedEndings are the file name endings of the compressed forms.
 var compressedEndings = []string{".gz", ".bz2", ".zst", ".zip"}
 
 // String returns the published name of the kind, e.g. "SDN_ENHANCED.XML".
@@ -81,10 +81,10 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// listLabel is the list a kind belongs to, as Meta.Source and messages name it.
+// listLabel names the list of a kind for Meta.Source and messages.
 func (k Kind) listLabel() string { return familyName(k.Family) + "_" + k.Format.String() }
 
-// familyName is the name of a family, which is one of OFAC's sources.
+// familyName is the name of a family, one of OFAC's sources.
 func familyName(family ofac.Lists) string {
 	if family == 0 {
 		return "unknown"
@@ -92,10 +92,9 @@ func familyName(family ofac.Lists) string {
 	return family.String()
 }
 
-// KindOf tells a file's kind by its name: one of OFAC's published names in any
-// case, plain or with .gz, .bz2, .zst or .zip after it; OFAC's own archives,
-// e.g. SDN_ENHANCED.ZIP, leave the .XML out. Any other name, however close, is
-// not a published one.
+// KindOf finds a file's kind by its name. It accepts OFAC's published names in any case,
+// plain or followed by .gz, .bz2, .zst or .zip; OFAC's own archives, e.g. SDN_ENHANCED.ZIP,
+// leave out the .XML. It accepts no other name, however similar.
 func KindOf(name string) (Kind, bool) {
 	name = strings.ToLower(name)
 	zipped := false

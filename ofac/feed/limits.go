@@ -7,7 +7,7 @@ package feed
 const (
 	// CompressedBytesMax bounds a file as stored, when it is compressed.
 	CompressedBytesMax = 256 << 20
-	// UncompressedBytesMax bounds what a file may unfold to, and a plain file.
+	// UncompressedBytesMax bounds the size of a plain file and of an unpacked one.
 	UncompressedBytesMax = 1 << 30
 	// ZstdWindowBytesMax bounds the window a Zstandard frame may ask for.
 	ZstdWindowBytesMax = 128 << 20

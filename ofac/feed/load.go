@@ -14,7 +14,7 @@ import (
 	"railguard/ofac"
 )
 
-// Progress tells how far a load is. Bytes are those of the files as stored.
+// Progress reports how far a load is. It counts bytes of the files as stored.
 type Progress struct {
 	File      string
 	FileRead  int64
@@ -29,35 +29,35 @@ type File struct {
 	Data []byte
 }
 
-// FileSummary is what was read of one file.
+// FileSummary describes one file that was read.
 type FileSummary struct {
 	Name      string
 	Kind      Kind
 	SHA256    string // Of the bytes as stored, in hex.
 	Bytes     int64  // As stored.
 	Records   int    // Of a CSV file; 0 for XML.
-	Entities  int    // Of a whole list, or of a CSV set on its primary file.
-	Names     int    // Likewise.
-	Addresses int    // Digital currency addresses; likewise.
+	Entities  int    // Of a whole list; for a CSV set given on its primary file.
+	Names     int    // Given like Entities.
+	Addresses int    // Digital currency addresses; given like Entities.
 	DataAsOf  int64  // ns UTC; 0 where the format has no date (CSV).
 }
 
-// Loaded is what a set of files holds.
+// Loaded is the content of a set of files.
 type Loaded struct {
-	Entities []ofac.Entity // SDN and CONS merged, by UID.
+	Entities []ofac.Entity // SDN and CONS merged, sorted by UID.
 	Meta     ofac.Meta     // PublishedAt is 0 when no file has a date.
 	Files    []FileSummary // The files that were read, SDN first.
 	Summary  Summary
-	Warnings []string // What an operator should know; none of it stops the load.
+	Warnings []string // Notes for the operator; none of them stops the load.
 
 	Quarantined []Quarantined // Malformed entities that were left out; also among the warnings.
-	Suspects    []Suspect     // Features of unknown types that are digital currency addresses; likewise.
+	Suspects    []Suspect     // Features of unknown types that are digital currency addresses; also among the warnings.
 }
 
-// LoadDir loads the published files that lie directly in dir and ignores every
-// other name. Per family ENHANCED is preferred to ADVANCED and that to the CSV
-// set. A preferred file that is refused fails the load: nothing falls back in
-// silence. report may be nil. The error is an *Error.
+// LoadDir loads the published files that lie directly in dir and ignores every other name.
+// For each family it prefers ENHANCED to ADVANCED, and ADVANCED to the CSV set. When it
+// refuses a preferred file, the load fails; it never falls back in silence. report may be
+// nil. The error is an *Error.
 func LoadDir(dir string, report func(Progress)) (Loaded, error) {
 	l := newLoader(report)
 	defer l.closeFiles()
@@ -98,9 +98,9 @@ func LoadDir(dir string, report func(Progress)) (Loaded, error) {
 
 const expectedNames = "SDN_ENHANCED.XML and CONS_ENHANCED.XML, or their ADVANCED forms, or SDN.CSV, ALT.CSV, ADD.CSV, SDN_COMMENTS.CSV and CONS_PRIM.CSV, CONS_ALT.CSV, CONS_ADD.CSV, CONS_COMMENTS.CSV; plain, .gz, .bz2, .zst or .zip"
 
-// LoadFiles is LoadDir for files in memory. A file whose name is not a published
-// one is told by its content when it is XML; a zip archive of several files
-// counts as those files. A file that cannot be told is refused.
+// LoadFiles is LoadDir for files in memory. It identifies an XML file without a published
+// name by its content, and it treats a zip archive of several files as those files. It
+// refuses a file that it cannot identify.
 func LoadFiles(files []File, report func(Progress)) (Loaded, error) {
 	l := newLoader(report)
 	if len(files) > FolderFilesMax {
@@ -122,9 +122,9 @@ func LoadFiles(files []File, report func(Progress)) (Loaded, error) {
 type document struct {
 	name   string // Of the stored file; for messages.
 	kind   Kind
-	path   string // Of a file on disk.
-	data   []byte // Of a file in memory.
-	member int    // Place in an archive.
+	path   string // Set for a file on disk.
+	data   []byte // Set for a file in memory.
+	member int    // Index in an archive.
 	size   int64  // As stored.
 
 	parsed *List // Set when the content had to be parsed to tell the kind.
@@ -135,7 +135,7 @@ type loader struct {
 	report    func(Progress)
 	documents []*document
 	open      []io.Closer
-	read      int64 // Bytes of the documents already done.
+	read      int64 // Bytes of the documents that are already read.
 	total     int64
 	warnings  []string
 	dropped   int // Warnings beyond the bound.
@@ -159,7 +159,7 @@ func (l *loader) closeFiles() {
 	l.open = nil
 }
 
-// addFile tells what a file in memory is.
+// addFile identifies a file in memory and adds its documents.
 func (l *loader) addFile(file *File) error {
 	members, err := openStored(bytes.NewReader(file.Data), int64(len(file.Data)))
 	if err != nil {
@@ -250,7 +250,7 @@ func (l *loader) loadLists() (Loaded, error) {
 			loaded.Suspects = append(loaded.Suspects, list.Suspects...)
 		}
 	}
-	others := l.warnings // What is missing from the list comes first.
+	others := l.warnings // Findings about the list itself come first.
 	l.warnings = nil
 	l.warnFindings(&loaded)
 	for _, warning := range others {
@@ -263,7 +263,8 @@ func (l *loader) loadLists() (Loaded, error) {
 	return loaded, nil
 }
 
-// warnFindings tells what was left out and what looks like a wallet and is not known as one.
+// warnFindings warns of entities that were left out and of possible wallets under unknown
+// feature types.
 func (l *loader) warnFindings(loaded *Loaded) {
 	for _, q := range loaded.Quarantined {
 		l.addWarning("entity %d is malformed and was left out: %s", q.UID, q.Detail)
@@ -276,7 +277,7 @@ func (l *loader) warnFindings(loaded *Loaded) {
 // families is the order in which the two families are read and reported.
 var families = [2]ofac.Lists{ofac.ListSDN, ofac.ListCONS}
 
-// chooseDocuments takes per family the documents of the preferred format.
+// chooseDocuments picks for each family the documents of the preferred format.
 func (l *loader) chooseDocuments() (chosen [2][]*document, err error) {
 	byKind := map[Kind]*document{}
 	for _, d := range l.documents {
@@ -305,14 +306,14 @@ func (l *loader) chooseDocuments() (chosen [2][]*document, err error) {
 	return chosen, nil
 }
 
-// readFamily parses the documents of one family, which are of one format.
+// readFamily parses the documents of one family, all of one format.
 func (l *loader) readFamily(documents []*document) (*List, error) {
 	kind := documents[0].kind
 	if kind.Format == FormatCSV {
 		return l.readCSV(documents)
 	}
 	d := documents[0]
-	if d.parsed != nil { // Read already, to tell its kind.
+	if d.parsed != nil { // Already parsed to find its kind.
 		l.tellProgress(d, d.size)
 		l.read += d.size
 	} else {
@@ -395,8 +396,8 @@ func (l *loader) readCSV(documents []*document) (*List, error) {
 // sourceJoint stands between the lists in Meta.Source.
 const sourceJoint = " + "
 
-// SourceText is what Meta.Source says of a list: its source and format, and its date if it
-// has one, ns UTC.
+// SourceText describes a list for Meta.Source: its source and format, and its date (ns UTC)
+// if it has one.
 func SourceText(source ofac.Source, format string, asOf int64) string {
 	text := source.String() + "_" + format
 	if asOf != 0 {
@@ -405,7 +406,7 @@ func SourceText(source ofac.Source, format string, asOf int64) string {
 	return text
 }
 
-// JoinMeta is the Meta of two lists together.
+// JoinMeta returns the Meta of two lists together.
 func JoinMeta(a, b ofac.Meta) ofac.Meta {
 	if a.Source != "" && b.Source != "" {
 		a.Source += sourceJoint
@@ -433,9 +434,9 @@ func metaOf(lists ...*List) ofac.Meta {
 	return meta
 }
 
-// DatesOf reads the sources' dates, ns UTC at midnight, from a Meta.Source that this
-// package wrote; 0 where there is none. A list's PublishedAt is only the newest of them,
-// and is no measure for the others.
+// DatesOf reads the date of each source, ns UTC at midnight, from a Meta.Source that this
+// package wrote; 0 where there is none. A list's PublishedAt is only the newest of these
+// dates.
 func DatesOf(text string) (dates [ofac.SourcesMax]int64) {
 	for part := range strings.SplitSeq(text, sourceJoint) {
 		name, _, _ := strings.Cut(part, "_")

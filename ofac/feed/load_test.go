@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the transcripts in testdata anew")
 
-// transcript writes all that a load gives, for the golden files of testdata.
+// transcript writes the whole result of a load, for the golden files of testdata.
 func transcript(l Loaded) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "source %q published %d\n", l.Meta.Source, l.Meta.PublishedAt)
@@ -67,7 +67,7 @@ func TestLoadDirTranscripts(t *testing.T) {
 	}
 }
 
-// The three forms tell the same of the SDN sample, but for what CSV cannot hold.
+// The two XML formats give the same entities for the SDN sample.
 func TestFormatsAgree(t *testing.T) {
 	enhanced := parseSample(t, "enhanced/SDN_ENHANCED.XML")
 	advanced := parseSample(t, "advanced/sdn_advanced.xml")
@@ -154,7 +154,7 @@ func TestLoadDirForms(t *testing.T) {
 		{"Sdn_Enhanced.xml.zst", zstandard(t, sdn)},
 		{"SDN_ENHANCED.ZIP", zipped(t, File{"SDN_ENHANCED.XML", sdn})},
 		{"sdn_enhanced.xml.zip", zipped(t, File{"any name.txt", sdn})},
-		{"sdn_enhanced.xml.bz2", sdn}, // Unpacked on the way: told by content.
+		{"sdn_enhanced.xml.bz2", sdn}, // Already unpacked despite its name: the content decides.
 		{"sdn_enhanced.xml", gzipped(t, sdn)},
 	} {
 		t.Run(form.Name, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestLoadDirPrefers(t *testing.T) {
 	require.Equal(t, FormatADVANCED, loaded.Summary.SDN.Format)
 
 	_, err = LoadDir(writeFolder(t, advanced, File{"sdn_enhanced.xml", enhanced.Data[:1000]}), nil)
-	requireRefused(t, err, ReasonTruncated, "sdn_enhanced.xml") // No silent fall back.
+	requireRefused(t, err, ReasonTruncated, "sdn_enhanced.xml") // The loader does not fall back in silence.
 }
 
 func TestLoadDirRefuses(t *testing.T) {
@@ -280,7 +280,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	loaded, err := LoadDir(writeFolder(t, files...), nil)
 	require.NoError(t, err)
 	require.Len(t, loaded.Warnings, WarningsMax+1)
-	require.Equal(t, "11 more warnings", loaded.Warnings[WarningsMax]) // Ten files and the missing family.
+	require.Equal(t, "11 more warnings", loaded.Warnings[WarningsMax]) // Ten files and the missing family have no room.
 
 	_, err = LoadFiles(make([]File, FolderFilesMax+1), nil)
 	requireRefused(t, err, ReasonTooLarge)
@@ -297,7 +297,7 @@ func TestMergeOfMixedFormats(t *testing.T) {
 	require.Equal(t, ofac.ListSDN|ofac.ListCONS, both.Lists)
 	require.Equal(t, []string{"SAMPLE1", "SAMPLE2", "SAMPLE3"}, both.Programs)
 	require.Equal(t, []string{"Consolidated List", "SDN List"}, both.Sublists)
-	require.Len(t, both.Names, 2) // The primary name once, though its ids differ.
+	require.Len(t, both.Names, 2) // The primary name is kept once, although its ids differ.
 	require.True(t, both.Names[0].Primary)
 	require.False(t, both.Names[1].Primary)
 }
@@ -307,7 +307,7 @@ func TestRealFolders(t *testing.T) {
 	dir := dataDir(t)
 	loaded, err := LoadDir(filepath.Join(dir, "2025-11-19"), nil)
 	require.NoError(t, err)
-	require.Equal(t, FormatADVANCED, loaded.Summary.SDN.Format) // The derived file has no published name.
+	require.Equal(t, FormatADVANCED, loaded.Summary.SDN.Format) // The derived ENHANCED file has no published name.
 	require.Equal(t, 18367, loaded.Summary.Entities)
 	require.Equal(t, 761, loaded.Summary.Addresses)
 	require.Empty(t, Inspect(&loaded, DefaultCanaries()))
@@ -323,7 +323,7 @@ func TestRealFolders(t *testing.T) {
 	require.Equal(t, nanoseconds(t, "2026-01-08"), both.Meta.PublishedAt)
 	require.Equal(t, 442, both.Summary.CONS.Entities)
 	shared := 18367 + 442 - both.Summary.Entities
-	require.Equal(t, 88, shared) // As the data's own description counts.
+	require.Equal(t, 88, shared) // The description of the data gives the same count.
 	require.Equal(t, shared, countLists(both.Entities, ofac.ListSDN|ofac.ListCONS))
 	for i := range both.Entities {
 		require.Nil(t, checkEntity(&both.Entities[i]))
@@ -343,7 +343,7 @@ func countLists(entities []ofac.Entity, lists ofac.Lists) int {
 	return n
 }
 
-// The families' dates come back out of the text that describes a list.
+// DatesOf finds the families' dates in the text that describes a list.
 func TestDatesOf(t *testing.T) {
 	sdn := List{Family: ofac.ListSDN, Format: FormatADVANCED, DataAsOf: nanoseconds(t, "2025-11-19")}
 	cons := List{Family: ofac.ListCONS, Format: FormatENHANCED, DataAsOf: nanoseconds(t, "2026-01-08")}

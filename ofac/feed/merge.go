@@ -2,9 +2,9 @@ package feed
 
 import "railguard/ofac"
 
-// mergeFamilies joins the two families. Both are by UID; an entity on both lists becomes
-// one entity with both list bits, its names once each, and the sublists and
-// programmes of either. Either list may be nil.
+// mergeFamilies joins the two families, each sorted by UID. An entity on both lists becomes
+// one entity with both list bits, its distinct names, and the sublists and programmes of
+// both. Either list may be nil.
 func (l *loader) mergeFamilies(sdn, cons *List) []ofac.Entity {
 	markFamily(sdn, ofac.ListSDN)
 	markFamily(cons, ofac.ListCONS)
@@ -46,15 +46,15 @@ func markFamily(list *List, family ofac.Lists) {
 	}
 }
 
-// nameKey tells a name apart. The XML formats and the CSV number names
-// differently, so across them the id says nothing.
+// nameKey identifies a name. Its id is 0 between an XML format and the CSV, because they
+// number names differently.
 type nameKey struct {
 	id   uint32
 	full string
 }
 
-// joinEntities adds what the CONS file says of an entity to what the SDN file says. A
-// name that was edited between the two files stays in both spellings.
+// joinEntities adds an entity's data in the CONS file to its data in the SDN file. A name
+// that was edited between the two files stays in both spellings.
 func joinEntities(sdn, cons ofac.Entity, sameIDs bool) ofac.Entity {
 	key := func(n *ofac.Name) nameKey {
 		if sameIDs && n.ID != 0 {
@@ -85,7 +85,7 @@ func joinEntities(sdn, cons ofac.Entity, sameIDs bool) ofac.Entity {
 			sdn.Addresses = append(sdn.Addresses, address)
 		}
 	}
-	sdn.Facts = append(sdn.Facts, cons.Facts...) // sorted and once each at the end
+	sdn.Facts = append(sdn.Facts, cons.Facts...) // sorted and deduplicated at the end
 	sdn.Lists |= cons.Lists
 	sdn.Sublists = append(sdn.Sublists, cons.Sublists...)
 	sdn.Programs = append(sdn.Programs, cons.Programs...)

@@ -6,10 +6,9 @@ import (
 	"railguard/ofac"
 )
 
-// remarkedAliases takes the weak aliases out of an entity's remarks, which are
-// the only place where the CSV files have them: a.k.a. 'BNC'; f.k.a. 'OLD'.
-// A name may hold apostrophes of its own, so it ends at one that is followed by
-// the end of the remark's item.
+// remarkedAliases extracts the weak aliases from an entity's remarks, the only place where
+// the CSV files have them: a.k.a. 'BNC'; f.k.a. 'OLD'. A name may hold apostrophes of its
+// own, so it ends at the apostrophe that ends the remark's item.
 func remarkedAliases(remarks string) []ofac.Name {
 	var names []ofac.Name
 	for {
@@ -54,9 +53,9 @@ func quoteEnd(text string) int {
 	return -1
 }
 
-// remarkedAddresses takes the digital currency addresses out of an entity's
-// whole remarks: "Digital Currency Address - XBT 12QtD5...; alt. Digital
-// Currency Address - ETH 0x98E7...".
+// remarkedAddresses extracts the digital currency addresses from an entity's whole remarks:
+// "Digital Currency Address - XBT 12QtD5...; alt. Digital Currency Address - ETH
+// 0x98E7...".
 func remarkedAddresses(remarks string) []ofac.Address {
 	var addresses []ofac.Address
 	for {
@@ -75,7 +74,7 @@ func remarkedAddresses(remarks string) []ofac.Address {
 	}
 }
 
-// remarkWords begin the items of remarks that say who is meant.
+// remarkWords begin the items of remarks that are facts about the party.
 var remarkWords = []struct {
 	word  string
 	kind  ofac.FactKind
@@ -89,9 +88,9 @@ var remarkWords = []struct {
 	{"Vessel Registration Identification ", ofac.FactDocument, "Vessel Registration Identification"}, {"MMSI ", ofac.FactDocument, "MMSI"},
 }
 
-// remarkedFacts cuts remarks at their semicolons: "DOB 23 Nov 1962; POB Caracas,
-// Venezuela; nationality Venezuela." What begins with none of the words is a remark
-// as it stands; aliases and digital currency addresses are kept elsewhere.
+// remarkedFacts cuts remarks at their semicolons: "DOB 23 Nov 1962; POB Caracas, Venezuela;
+// nationality Venezuela." An item that begins with none of remarkWords is kept as a plain
+// remark. Other functions keep aliases and digital currency addresses.
 func remarkedFacts(remarks string) []ofac.Fact {
 	var facts []ofac.Fact
 	for item := range strings.SplitSeq(remarks, ";") {

@@ -8,35 +8,34 @@ import (
 	"strings"
 )
 
-// scanner reads the part of XML 1.0 that OFAC's files use: one UTF-8 document
-// of elements, attributes, text, CDATA and comments, in one namespace that the
-// root declares. It is strict where encoding/xml is lenient, and about ten times
-// as fast. Document type declarations, processing instructions, entities other
-// than the five predefined ones, prefixed elements and any second namespace are
-// refused, so nothing can ever expand.
+// scanner reads the part of XML 1.0 that OFAC's files use: one UTF-8 document of elements,
+// attributes, text, CDATA and comments, in one namespace that the root declares. It is
+// strict where encoding/xml is lenient, and about ten times as fast. It refuses document
+// type declarations, processing instructions, entities other than the five predefined ones,
+// prefixed elements and any second namespace, so nothing can ever expand.
 //
-// It is a pull reader of one element at a time: child steps to the next child
-// of the element at hand; whoever took a child consumes it whole, by children of
-// its own, by readText or by skip. The first failure sticks: from then on child
-// is false and the readers return nothing, so the parsers check it once.
+// It is a pull reader. nextChild steps to the next child of the current element; the caller
+// must then consume that child whole, by nextChild, readText or skipElement. The first
+// failure is kept: from then on nextChild is false and the readers return nothing, so a
+// parser checks for it once.
 type scanner struct {
 	source     io.Reader
 	sourceDone bool
 	window     []byte // window[start:end] is read and not yet consumed.
 	start, end int
 	consumed   int64 // Document bytes that left the window.
-	failure    error // Sticky.
+	failure    error // The first failure; it is never cleared by reading.
 
 	path       []byte // Names of the open elements joined by '/'.
 	marks      []int  // Length of path before each open element was added.
 	rootSeen   bool
-	selfClosed bool // The element just started ends at once: <x/>.
+	selfClosed bool // The element just started also ended: <x/>.
 
 	// name and attributes belong to the element just started and are valid
 	// until the next step.
 	name       []byte
 	attributes []attribute
-	decoded    []byte // Backing of attribute values that held references.
+	decoded    []byte // Storage of attribute values that held references.
 
 	mode textMode
 	text []byte
@@ -44,13 +43,13 @@ type scanner struct {
 
 type attribute struct{ name, value []byte }
 
-// textMode says what the reader at hand expects between two tags.
+// textMode says how the current reader treats text between two tags.
 type textMode uint8
 
 const (
 	textBlank   textMode = iota // White space only.
 	textSkip                    // Anything well-formed, dropped.
-	textCollect                 // Anything well-formed, gathered in scanner.text.
+	textCollect                 // Anything well-formed, collected in scanner.text.
 )
 
 type token uint8
@@ -85,7 +84,7 @@ func (s *scanner) keepFailuref(reason Reason, format string, args ...any) bool {
 		return false
 	}
 	e := newRefusal(reason, format, args...)
-	if s.source != nil { // A builder for CSV has no document to point into.
+	if s.source != nil { // The scanner inside a CSV parser has no document and no position.
 		place := fmt.Sprintf("at byte %d", s.consumed+int64(s.start))
 		if len(s.path) > 0 {
 			place += fmt.Sprintf(", in %q", s.path)
@@ -95,8 +94,8 @@ func (s *scanner) keepFailuref(reason Reason, format string, args ...any) bool {
 	return s.keepFailure(e)
 }
 
-// readMore makes room and reads further bytes. It is false at the end of the source
-// and on failure.
+// readMore makes room and reads more bytes. It returns false at the end of the source and
+// on failure.
 func (s *scanner) readMore() bool {
 	if s.sourceDone || s.failure != nil {
 		return false
@@ -128,7 +127,8 @@ func (s *scanner) readMore() bool {
 	return s.keepFailure(refuseWith(io.ErrNoProgress, ReasonRead, "the source gives no more bytes"))
 }
 
-// readFailure keeps a refusal of the opening layer and names any other error.
+// readFailure returns a refusal of the opening layer unchanged and turns any other error
+// into one.
 func readFailure(err error) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -188,11 +188,11 @@ func (s *scanner) endOfSource(rest []byte) token {
 	return tokenFailed
 }
 
-// readMarkup reads what begins with the '<' at the window's start. again is true
-// when it was a comment or CDATA, or when more bytes had to be read first.
+// readMarkup reads the markup that begins with the '<' at the window's start. again is true
+// after a comment or CDATA, or when more bytes must be read first.
 func (s *scanner) readMarkup() (t token, again bool) {
 	rest := s.window[s.start:s.end]
-	length := 0 // Of the markup; 0 when its end is not in the window.
+	length := 0 // Length of the markup; 0 when its end is not in the window.
 	switch {
 	case len(rest) < 2:
 	case rest[1] == '/':
@@ -230,8 +230,8 @@ var (
 	cdataClose   = []byte("]]>")
 )
 
-// readDeclaration reads a comment or a CDATA section and refuses the rest of what
-// begins with "<!". It returns the length, 0 when the end is not in sight.
+// readDeclaration reads a comment or a CDATA section and refuses everything else that
+// begins with "<!". It returns the length, or 0 when the end is not in the window.
 func (s *scanner) readDeclaration(rest []byte) int {
 	switch {
 	case bytes.HasPrefix(rest, commentOpen):
@@ -285,7 +285,7 @@ func (s *scanner) endTag(rest []byte) int {
 func (s *scanner) openName() []byte {
 	from := s.marks[len(s.marks)-1]
 	if from > 0 {
-		from++ // The '/' before it.
+		from++ // Position of the '/' before the name.
 	}
 	return s.path[from:]
 }
@@ -312,8 +312,8 @@ func (s *scanner) popElement() {
 	s.marks = s.marks[:last]
 }
 
-// nextChild steps to the next child of the element at hand. It is false when the
-// element has ended, and on failure.
+// nextChild steps to the next child of the current element. It returns false at the end of
+// the element and on failure.
 func (s *scanner) nextChild() bool {
 	s.mode = textBlank
 	return s.nextTag() == tokenStart

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// byteClass sorts the bytes of a document for the scanner's inner loops.
+// byteClass classifies the bytes of a document for the scanner's inner loops.
 type byteClass uint8
 
 const (
@@ -16,8 +16,8 @@ const (
 	classWide              // First or further byte of a non-ASCII rune.
 )
 
-// Bits of a byte's place in an element or attribute name. The published schemas
-// use ASCII names only.
+// These bits say where a byte may stand in an element or attribute name. The published
+// schemas use ASCII names only.
 const (
 	nameByteBit  = 1 << 0
 	nameStartBit = 1 << 1
@@ -52,8 +52,8 @@ func byteTables() (class [256]byteClass, name [256]uint8) {
 	return class, name
 }
 
-// takeText judges a run of character data between two tags and keeps it when
-// the reader at hand collects.
+// takeText checks a run of character data between two tags and stores it when the current
+// reader collects text.
 func (s *scanner) takeText(b []byte) bool {
 	blank := 0
 	for blank < len(b) && classOf[b[blank]] == classBlank {
@@ -115,8 +115,8 @@ func (s *scanner) collectText(b []byte) bool {
 	return true
 }
 
-// validText checks the characters of text: UTF-8, no control characters, and
-// with references set, that every '&' begins a reference that may stand here.
+// validText checks that text is UTF-8 without control characters. With references set it
+// also checks that every '&' begins a reference that is allowed.
 func (s *scanner) validText(b []byte, references bool) bool {
 	wide := false
 	for i := 0; i < len(b); i++ {
@@ -222,8 +222,8 @@ func characterReference(digits []byte) (rune, bool) {
 	return value, !control && value != 0xFFFE && value != 0xFFFF && utf8.ValidRune(value)
 }
 
-// startTag reads "<name a='b'>" and opens the element. It returns the length of
-// the tag, 0 when its end is not in the window.
+// startTag reads "<name a='b'>" and opens the element. It returns the length of the tag, or
+// 0 when its end is not in the window.
 func (s *scanner) startTag(rest []byte) int {
 	at := 1
 	for at < len(rest) && nameBits[rest[at]]&nameByteBit != 0 {
@@ -285,8 +285,8 @@ func (s *scanner) startElement(name []byte, length int, selfClosed bool) int {
 	return length
 }
 
-// attributePair reads one name="value" at the start of b. It returns its length,
-// 0 when its end is not in the window or on failure.
+// attributePair reads one name="value" at the start of b. It returns its length, or 0 on
+// failure and when its end is not in the window.
 func (s *scanner) attributePair(b []byte) int {
 	at := 0
 	for at < len(b) && nameBits[b[at]]&nameByteBit != 0 {

@@ -10,14 +10,14 @@ import (
 	"railguard/ofac"
 )
 
-// edit is a change of a sample file: the first string becomes the second.
+// edit replaces one string of a sample file by another.
 type edit struct {
 	from, to string
 	reason   Reason
 	detail   string
 }
 
-// schemaTraps are changes of the samples that no parser may read past.
+// schemaTraps are changes of the samples that every parser must refuse.
 var schemaTraps = map[string]map[string]edit{
 	"ENHANCED": {
 		"no date":              {"<dataAsOf>2026-02-03T00:00:00</dataAsOf>", "", ReasonSchema, "no dataAsOf"},
@@ -107,7 +107,7 @@ func TestEmptyListsAreRefused(t *testing.T) {
 	}
 }
 
-// repeated writes head, n times body with its number, and tail.
+// repeated returns head, n copies of body formatted with their numbers, and tail.
 func repeated(head, body, tail string, n int) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -169,7 +169,7 @@ func TestFamilyByFilter(t *testing.T) {
 
 	from := strings.Index(good, "<sanctionsLists>\n        <sanctionsList refId=\"1550\">")
 	to := strings.Index(good, "</filters>")
-	silent := good[:from] + good[to:] // The schema allows a file to name no filter.
+	silent := good[:from] + good[to:] // The schema allows a file without filters.
 	list, err = ParseENHANCED(strings.NewReader(silent))
 	require.NoError(t, err)
 	require.Zero(t, list.Family)

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compression is how a stored file is packed, told by its first bytes and never
-// by its name: a mirror may unpack on the way.
+// compression is how a stored file is packed. The first bytes decide, never the name: a
+// mirror may unpack a file on the way.
 type compression uint8
 
 const (
@@ -46,9 +46,9 @@ func compressionOf(head []byte) compression {
 	return compressionNone
 }
 
-// Open returns the plain content of a stored file of size bytes that may be
-// packed as gzip, bzip2, Zstandard or a zip archive of one member. What is read
-// beyond UncompressedBytesMax fails with an *Error, as does a damaged stream.
+// Open returns the plain content of a stored file of size bytes, which may be packed as
+// gzip, bzip2, Zstandard or a zip archive of one member. Reading fails with an *Error
+// beyond UncompressedBytesMax and on a damaged stream.
 func Open(stored io.ReaderAt, size int64) (io.ReadCloser, error) {
 	members, err := openStored(stored, size)
 	if err != nil {
@@ -60,14 +60,14 @@ func Open(stored io.ReaderAt, size int64) (io.ReadCloser, error) {
 	return members[0].open()
 }
 
-// member is one document inside a stored file; a file that is no archive is its
-// own only member, without a name.
+// member is one document inside a stored file. A file that is no archive has itself as its
+// only member, without a name.
 type member struct {
 	name string
 	open func() (io.ReadCloser, error)
 }
 
-// openStored tells how a file is packed and lists its members.
+// openStored finds how a file is packed and lists its members.
 func openStored(stored io.ReaderAt, size int64) ([]member, error) {
 	head := make([]byte, markBytesMax)
 	n, err := stored.ReadAt(head, 0)
@@ -96,7 +96,7 @@ func tooLarge(bytesMax int64) *Error {
 	return newRefusal(ReasonTooLarge, "the content unfolds to more than %d bytes", bytesMax)
 }
 
-// openCompressed opens one compressed stream and lets at most bytesMax through.
+// openCompressed opens one compressed stream, limited to bytesMax bytes of plain content.
 func openCompressed(stored io.Reader, packed compression, bytesMax int64) (io.ReadCloser, error) {
 	buffered := bufio.NewReaderSize(stored, 64<<10)
 	switch packed {
@@ -119,8 +119,8 @@ func openCompressed(stored io.Reader, packed compression, bytesMax int64) (io.Re
 	return &bounded{source: buffered, max: bytesMax}, nil
 }
 
-// bounded lets at most max bytes through, so that a bomb is refused while it
-// unfolds, and gives the errors of decompressors a reason.
+// bounded reads at most max bytes, so that it refuses a decompression bomb while it
+// unfolds. It gives the errors of decompressors a Reason.
 type bounded struct {
 	source  io.Reader
 	form    string // Name of the compressed form; empty for plain content.
@@ -132,7 +132,7 @@ type bounded struct {
 
 // Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
-	if b.read == b.max { // Is there one byte more than allowed?
+	if b.read == b.max { // Does one more byte follow than is allowed?
 		if n, err := b.source.Read(b.once[:]); n == 0 {
 			return 0, b.withReason(err)
 		}

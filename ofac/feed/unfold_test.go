@@ -90,7 +90,7 @@ func TestOpenRoundTrip(t *testing.T) {
 	require.Equal(t, bytes.Repeat([]byte(" "), 1<<20), got)
 }
 
-// Whatever unfolds to more than the bound is cut off at the bound.
+// Content that unfolds beyond the bound is cut off at the bound.
 func TestUnfoldBound(t *testing.T) {
 	content := bytes.Repeat([]byte(" "), 1<<20)
 	for name, packed := range map[string]struct {
@@ -118,7 +118,7 @@ func TestUnfoldBound(t *testing.T) {
 	}
 }
 
-// A bomb of real size: 1 GiB of well-formed elements in some 100 KB.
+// A bomb of real size is refused: 1 GiB of well-formed elements in some 100 KB.
 func TestRealBomb(t *testing.T) {
 	skipHeavy(t)
 	var stored bytes.Buffer
@@ -137,7 +137,7 @@ func TestRealBomb(t *testing.T) {
 	requireRefused(t, err, ReasonTooLarge, "sdn_enhanced.xml.zst", "unfolds to more than")
 }
 
-// A bomb of nothing but blanks is refused by the parsers after one field's worth.
+// The parsers refuse a bomb of blanks after the bytes of one field.
 func TestBlankBombs(t *testing.T) {
 	blanks := bytes.Repeat([]byte(" "), 1<<20)
 	for name, stored := range map[string][]byte{
@@ -165,7 +165,7 @@ func TestCompressedFilesAreBounded(t *testing.T) {
 }
 
 func TestZstdWindowIsBounded(t *testing.T) {
-	// A frame header that asks for a window of 2 GiB: descriptor 0, exponent 21.
+	// This frame header asks for a window of 2 GiB: descriptor 0, exponent 21.
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x01, 0x00, 0x00}
 	r, err := openBytes(frame)
 	require.NoError(t, err)
@@ -196,7 +196,7 @@ func TestDamagedStreams(t *testing.T) {
 				damaged := bytes.Clone(stored)
 				damaged[at] ^= 0x10
 				_, err := LoadFiles([]File{{name, damaged}}, nil)
-				require.Error(t, err, "flipped at %d", at) // Every form has a checksum.
+				require.Error(t, err, "flipped at %d", at) // Every compressed form has a checksum.
 			}
 		})
 	}
@@ -257,11 +257,11 @@ func edited(data []byte, edit func([]byte)) []byte {
 	return data
 }
 
-// A zip whose directory understates what its member unfolds to.
+// This zip's directory understates the unpacked size of its member.
 func TestZipLyingSize(t *testing.T) {
 	stored := zipped(t, File{"x", sample(t, "enhanced/SDN_ENHANCED.XML")})
 	at := bytes.LastIndex(stored, []byte("PK\x01\x02"))
-	binary.LittleEndian.PutUint32(stored[at+24:], 10) // Uncompressed size.
+	binary.LittleEndian.PutUint32(stored[at+24:], 10) // The uncompressed size.
 	_, err := LoadFiles([]File{{"SDN_ENHANCED.ZIP", stored}}, nil)
 	require.Error(t, err)
 

@@ -20,8 +20,8 @@ const (
 
 var zipEndMark = []byte("PK\x05\x06")
 
-// openZip lists the regular members of a zip archive. The size of its directory
-// is judged before the directory is read, since archive/zip reads all of it.
+// openZip lists the regular members of a zip archive. It checks the size of the directory
+// first, since archive/zip reads all of it.
 func openZip(stored io.ReaderAt, size int64) ([]member, error) {
 	if err := judgeZipDirectory(stored, size); err != nil {
 		return nil, err
@@ -55,15 +55,15 @@ func openZip(stored io.ReaderAt, size int64) ([]member, error) {
 	return members, nil
 }
 
-// memberName keeps the last element of a member's path. The name is only ever
-// compared with the published ones, never used as a path.
+// memberName returns the last element of a member's path. It is only compared with the
+// published names, never used as a path.
 func memberName(name string) string {
 	return path.Base(strings.ReplaceAll(name, `\`, "/"))
 }
 
-// judgeZipDirectory finds the end record and refuses a directory that is large
-// or not directly before that record. The zip64 form, in which another record
-// would override this one, is marked by values beyond both bounds.
+// judgeZipDirectory finds the end record and refuses a directory that is too large or does
+// not end directly before that record. It thereby refuses the zip64 form, whose second
+// record would override this one: it marks itself by values beyond both bounds.
 func judgeZipDirectory(stored io.ReaderAt, size int64) error {
 	tail := make([]byte, min(size, zipEndBytes+zipEndCommentMax))
 	if n, err := stored.ReadAt(tail, size-int64(len(tail))); n < len(tail) {
@@ -88,7 +88,7 @@ func judgeZipDirectory(stored io.ReaderAt, size int64) error {
 	return nil
 }
 
-// lastZipEnd finds the last end record whose comment fits what follows it.
+// lastZipEnd finds the last end record whose comment fits into the bytes after it.
 func lastZipEnd(tail []byte) int {
 	for at := len(tail) - zipEndBytes; at >= 0; at-- {
 		if !bytes.HasPrefix(tail[at:], zipEndMark) {

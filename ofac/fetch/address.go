@@ -8,19 +8,19 @@ import (
 	"net/netip"
 )
 
-// ErrAddress says that a name leads to an address that is not public and not
-// among Source.Allowed.
+// ErrAddress says that a host name resolves to an address that is neither public nor among
+// Source.Allowed.
 var ErrAddress = errors.New("address is not public")
 
-// notPublic are the address ranges that no list is ever fetched from: the IANA
-// special-purpose registries (RFC 6890 and its successors) and the ranges that
-// carry an IPv4 address inside, through which one could slip by.
+// notPublic are the address ranges from which no list is ever fetched: the IANA
+// special-purpose registries (RFC 6890 and its successors), and the ranges that embed an
+// IPv4 address and so could hide a private one.
 var notPublic = parsePrefixes(
 	"0.0.0.0/8",       // This network.
 	"10.0.0.0/8",      // Private.
 	"100.64.0.0/10",   // Shared, carrier-grade NAT.
 	"127.0.0.0/8",     // Loopback.
-	"169.254.0.0/16",  // Link-local; cloud metadata lives here.
+	"169.254.0.0/16",  // Link-local, with the metadata services of clouds.
 	"172.16.0.0/12",   // Private.
 	"192.0.0.0/24",    // IETF protocol assignments.
 	"192.0.2.0/24",    // Documentation.
@@ -46,7 +46,7 @@ var notPublic = parsePrefixes(
 	"ff00::/8",        // Multicast.
 )
 
-// private are those of notPublic where a mirror of an operator may be.
+// private are the ranges of notPublic in which an operator's mirror may be.
 var private = parsePrefixes(
 	"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8",
 	"::1/128", "fc00::/7",
@@ -78,11 +78,11 @@ func isWithin(address netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// guard dials the addresses that it has checked, so that a name cannot answer
-// one thing to the check and another to the dial.
+// guard dials only the addresses that it has checked. So a name server cannot give one
+// answer to the check and another to the dial.
 type guard struct {
 	allowed []netip.Prefix
-	private map[string]bool // Hosts, with port, that may be at private addresses.
+	private map[string]bool // Hosts, with port, that may have private addresses.
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
@@ -108,8 +108,8 @@ func (g guard) dialPermitted(ctx context.Context, network, hostPort string) (net
 	return nil, failures
 }
 
-// resolveHost resolves a host. One address that is not permitted refuses the whole
-// host: a public name has no business answering with a private address.
+// resolveHost resolves a host. It refuses the host when one of its addresses is not
+// permitted: no public name should resolve to a private address.
 func (g guard) resolveHost(ctx context.Context, host string, mayBePrivate bool) ([]netip.Addr, error) {
 	var addresses []netip.Addr
 	if literal, err := netip.ParseAddr(host); err == nil {

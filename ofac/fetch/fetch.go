@@ -15,20 +15,20 @@ import (
 	"railguard/ofac/feed"
 )
 
-// The reasons a download fails for, beside those of the network.
+// The reasons why a download fails, apart from network errors.
 var (
 	ErrURL      = errors.New("URL is not allowed")       // Not https, or with a user name.
 	ErrRedirect = errors.New("redirect is not allowed")  // Not to https, or too many.
 	ErrStatus   = errors.New("unexpected HTTP status")   // Neither 200 nor 304.
 	ErrTooLarge = errors.New("response is too large")    // Beyond FileBytesMax or TotalBytesMax.
-	ErrEmpty    = errors.New("response has no content")  // 200 and nothing.
+	ErrEmpty    = errors.New("response has no content")  // Status 200 without content.
 	ErrStalled  = errors.New("response stands still")    // No byte for StallTimeout.
-	ErrOrigins  = errors.New("no origin gave the lists") // All of them failed.
+	ErrOrigins  = errors.New("no origin gave the lists") // Every origin failed.
 )
 
-// Fetch gets all files of the first origin that gives them all. An origin whose
-// files are all unchanged since Source.Known counts as one that gives them. The
-// error joins what went wrong at each origin; errors.Is finds the reasons.
+// Fetch downloads all files from the first origin that provides all of them. An origin
+// whose files are all unchanged since Source.Known counts as one that does. The error joins
+// the errors of all origins; errors.Is finds the reasons.
 func Fetch(ctx context.Context, source Source) (Result, error) {
 	source = withDefaults(source)
 	ctx, cancel := context.WithTimeout(ctx, source.Timeout)
@@ -67,8 +67,8 @@ func withDefaults(source Source) Source {
 	return source
 }
 
-// fetchOrigin gets every file of an origin. Should some have changed and others
-// not, the unchanged ones are fetched too, since a list is read as a whole.
+// fetchOrigin gets every file of an origin. When only some of them have changed, it fetches
+// the unchanged ones too, since a list is read as a whole.
 func fetchOrigin(ctx context.Context, source *Source, origin *Origin) (Result, error) {
 	if len(origin.Files) == 0 || len(origin.Files) > FilesMax {
 		return Result{}, fmt.Errorf("%d files: between 1 and %d were expected", len(origin.Files), FilesMax)
@@ -108,9 +108,9 @@ func knownTag(tags []Tag, address string) Tag {
 	return Tag{}
 }
 
-// newClient makes a client that keeps to the bounds. It uses no proxy and keeps
-// no cookies; bodies come as they are stored, so that what is counted and hashed
-// is what was sent.
+// newClient makes a client that keeps to the bounds. It uses no proxy, keeps no cookies and
+// does not decompress bodies, so that it counts and hashes exactly the bytes that were
+// sent.
 func newClient(source *Source, origin *Origin) *http.Client {
 	g := guard{allowed: source.Allowed, resolve: source.Resolve, private: privateHosts(origin)}
 	return &http.Client{
@@ -137,8 +137,8 @@ func newClient(source *Source, origin *Origin) *http.Client {
 
 var defaultPorts = map[string]string{"https": "443", "http": "80"}
 
-// privateHosts are the hosts and ports that an origin's own URLs name, if they may be
-// private.
+// privateHosts are the hosts and ports of an origin's own URLs, if the origin may have
+// private addresses.
 func privateHosts(origin *Origin) map[string]bool {
 	hosts := make(map[string]bool)
 	for _, location := range origin.Files {
@@ -153,8 +153,8 @@ func privateHosts(origin *Origin) map[string]bool {
 	return hosts
 }
 
-// allowedURL refuses what is not https, or http where plain is allowed, and what
-// carries a user name. The query is not shown: signed storage keeps secrets there.
+// allowedURL refuses a URL with a user name and any scheme but https, or http where plain
+// is allowed. Its error leaves out the query, where signed storage keeps secrets.
 func allowedURL(u *url.URL, plain bool) error {
 	if u.Scheme != "https" && !(plain && u.Scheme == "http") || u.Host == "" || u.User != nil {
 		return fmt.Errorf("%s://%s%s: %w", u.Scheme, u.Host, u.Path, ErrURL)
@@ -162,22 +162,22 @@ func allowedURL(u *url.URL, plain bool) error {
 	return nil
 }
 
-// download is the work on one origin.
+// download is the state of the download from one origin.
 type download struct {
 	source *Source
 	origin *Origin
 	client *http.Client
-	left   int64 // Of TotalBytesMax.
+	left   int64 // Bytes left of TotalBytesMax.
 }
 
-// answer is one file, or the news that it has not changed.
+// answer is one file, or says that the file has not changed.
 type answer struct {
 	unchanged bool
 	data      []byte
 	tag       Tag
 }
 
-// getFile requests one file, on the condition that it is another version than tag.
+// getFile requests one file, on condition that its version is not that of tag.
 func (d *download) getFile(ctx context.Context, location Location, tag Tag) (answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -214,7 +214,7 @@ func (d *download) getFile(ctx context.Context, location Location, tag Tag) (ans
 	return answer{data: data, tag: Tag{location.URL, keepHeader(response, "ETag"), keepHeader(response, "Last-Modified")}}, nil
 }
 
-// withoutQuery takes the query out of a client error's URL.
+// withoutQuery removes the query from the URL in a client error.
 func withoutQuery(err error) error {
 	var failed *url.Error
 	if errors.As(err, &failed) {
@@ -228,7 +228,7 @@ func withoutQuery(err error) error {
 	return err
 }
 
-// keepHeader returns a header value that is sane enough to be sent again.
+// keepHeader returns a header value if it can safely be sent again, else "".
 func keepHeader(response *http.Response, header string) string {
 	value := response.Header.Get(header)
 	if len(value) > TagBytesMax {
@@ -242,11 +242,11 @@ func keepHeader(response *http.Response, header string) string {
 	return value
 }
 
-// growBytesMax bounds the memory taken on the word of a Content-Length.
+// growBytesMax bounds the memory that is allocated because of a Content-Length.
 const growBytesMax = 16 << 20
 
-// readBody reads the content within the bounds of size and of standing still. A
-// content that is shorter than announced fails in net/http.
+// readBody reads the content within the bounds of size and of waiting time. net/http fails
+// when the content is shorter than announced.
 func (d *download) readBody(ctx context.Context, cancel context.CancelCauseFunc, response *http.Response) ([]byte, error) {
 	bytesMax := min(int64(FileBytesMax), d.left)
 	if response.ContentLength > bytesMax {
@@ -255,7 +255,7 @@ func (d *download) readBody(ctx context.Context, cancel context.CancelCauseFunc,
 	stall := time.AfterFunc(d.source.StallTimeout, func() { cancel(ErrStalled) })
 	defer stall.Stop()
 	var data bytes.Buffer
-	if response.ContentLength > 0 { // Trusted only so far.
+	if response.ContentLength > 0 { // The announced length is trusted only up to growBytesMax.
 		data.Grow(int(min(response.ContentLength, growBytesMax)) + bytes.MinRead)
 	}
 	moving := reading(func(p []byte) (int, error) {
@@ -266,8 +266,8 @@ func (d *download) readBody(ctx context.Context, cancel context.CancelCauseFunc,
 		return n, err
 	})
 	_, err := data.ReadFrom(io.LimitReader(moving, bytesMax+1))
-	// A cancelled context counts even where the content seems to be whole: while
-	// the connection closes, a server may still end a content that it cut short.
+	// A cancelled context counts even where the content seems complete: a server may cut
+	// the content short and still end it properly while the connection closes.
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
@@ -284,7 +284,7 @@ func (d *download) readBody(ctx context.Context, cancel context.CancelCauseFunc,
 	return data.Bytes(), nil
 }
 
-// reading makes a reader of a function.
+// reading turns a function into an io.Reader.
 type reading func([]byte) (int, error)
 
 // Read implements io.Reader.

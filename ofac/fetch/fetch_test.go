@@ -21,8 +21,8 @@ import (
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// server starts an HTTPS server on loopback and returns a source that trusts and
-// may dial it, with one origin of the given files.
+// server starts an HTTPS server on loopback. It returns a source with one origin of the
+// given files; the source trusts the server and may dial it.
 func server(t *testing.T, handler http.HandlerFunc, files ...string) Source {
 	t.Helper()
 	s := quiet(httptest.NewUnstartedServer(handler))
@@ -36,8 +36,7 @@ func server(t *testing.T, handler http.HandlerFunc, files ...string) Source {
 		Timeout: time.Minute, StallTimeout: time.Minute}
 }
 
-// quiet starts a TLS server that keeps its complaints to itself: tests break
-// connections on purpose.
+// quiet starts a TLS server that logs nothing, because tests break connections on purpose.
 func quiet(s *httptest.Server) *httptest.Server {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
@@ -114,7 +113,7 @@ func TestNotModified(t *testing.T) {
 	require.Equal(t, first.Tags, same.Tags)
 	require.EqualValues(t, 2, full.Load())
 
-	version = "2" // One of two changes: both come, for a list is read as a whole.
+	version = "2" // One of two files changes: both are fetched, since a list is read as a whole.
 	changed, err := Fetch(t.Context(), source)
 	require.NoError(t, err)
 	require.False(t, changed.NotModified)
@@ -235,15 +234,15 @@ func TestOwnURLs(t *testing.T) {
 	origin := Mirror(plain.URL, "SDN_ENHANCED.XML")
 	source := Source{Origins: []Origin{origin}}
 	_, err := Fetch(t.Context(), source)
-	require.ErrorIs(t, err, ErrURL) // Plain http is not allowed by default,
+	require.ErrorIs(t, err, ErrURL) // Plain http is not allowed by default.
 
 	source.Origins[0].PlainHTTP = true
 	_, err = Fetch(t.Context(), source)
-	require.ErrorIs(t, err, ErrAddress) // nor is loopback,
+	require.ErrorIs(t, err, ErrAddress) // Loopback is not allowed by default.
 
 	source.Allowed = loopback
 	result, err := Fetch(t.Context(), source)
-	require.NoError(t, err) // unless both are.
+	require.NoError(t, err) // Both are allowed now.
 	require.Equal(t, "plain", string(result.Files[0].Data))
 
 	for _, address := range []string{"ftp://example.com/x", "https://user@example.com/x", "https:///x", "no url", "https://exa mple.com/", ":"} {
@@ -256,8 +255,8 @@ func TestOwnURLs(t *testing.T) {
 	require.ErrorContains(t, err, "0 files")
 }
 
-// An operator's mirror may be at a private address; where it redirects to may not,
-// and metadata addresses never.
+// An operator's mirror may have a private address. The target of its redirect may not, and
+// metadata addresses are never allowed.
 func TestPrivateMirror(t *testing.T) {
 	elsewhere := quiet(httptest.NewUnstartedServer(reply("elsewhere")))
 	t.Cleanup(elsewhere.Close)
@@ -279,7 +278,7 @@ func TestPrivateMirror(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "mirrored", string(result.Files[0].Data))
 
-	target = "/moved" // To itself it may redirect.
+	target = "/moved" // The mirror may redirect to itself.
 	_, err = Fetch(t.Context(), source)
 	require.NoError(t, err)
 	for _, target = range []string{
@@ -297,7 +296,7 @@ func TestPrivateMirror(t *testing.T) {
 	}
 }
 
-// A certificate of nobody's is refused, and the name dialled is the name checked.
+// A certificate of an unknown authority is refused.
 func TestTLS(t *testing.T) {
 	source := server(t, reply("x"))
 	source.Roots = x509.NewCertPool()
@@ -333,9 +332,9 @@ func TestSizes(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.ErrorContains(t, err, "268435457 bytes announced")
 
-	// The bound on what is read, with a small rest of the total.
+	// The bytes left of the total bound what is read.
 	source := withDefaults(server(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.(http.Flusher).Flush() // Chunked: no length is announced.
+		w.(http.Flusher).Flush() // Chunked: the server announces no length.
 		fmt.Fprint(w, "12345678")
 	}))
 	d := &download{source: &source, origin: &source.Origins[0], client: newClient(&source, &source.Origins[0]), left: 8}
@@ -349,7 +348,7 @@ func TestSizes(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooLarge)
 }
 
-// A server that announces more than it sends, and one that breaks off.
+// One server announces more than it sends, another breaks the connection off.
 func TestContentThatChangesLength(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"shorter than announced": func(w http.ResponseWriter, _ *http.Request) {
@@ -370,8 +369,8 @@ func TestContentThatChangesLength(t *testing.T) {
 	}
 }
 
-// Servers that never finish. They end when the client hangs up, so no test waits
-// for a clock of its own.
+// These servers never finish. They end when the client hangs up, so no test waits for a
+// clock of its own.
 func TestSlowServers(t *testing.T) {
 	t.Run("no header", func(t *testing.T) {
 		source := server(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
@@ -441,7 +440,7 @@ func TestOrigins(t *testing.T) {
 	require.Equal(t, 2, strings.Count(err.Error(), "bad: CONS_ENHANCED.XML"))
 }
 
-// The published addresses are of files that feed recognises, over https.
+// The published addresses use https and name files that feed recognises.
 func TestPublishedAddresses(t *testing.T) {
 	source := withDefaults(Source{})
 	require.Len(t, source.Origins, 2)
@@ -459,7 +458,7 @@ func TestPublishedAddresses(t *testing.T) {
 	}
 }
 
-// A name is resolved once, and the address that was checked is the one dialled.
+// A name is resolved once, and the connection goes to the address that was checked.
 func TestNameIsDialledAsChecked(t *testing.T) {
 	calls := 0
 	source := server(t, reply("x"))
@@ -467,7 +466,7 @@ func TestNameIsDialledAsChecked(t *testing.T) {
 	source.Origins[0].Files[0].URL = "https://example.com" + port // The test certificate's name.
 	source.Resolve = func(context.Context, string) ([]netip.Addr, error) {
 		calls++
-		if calls > 1 { // A rebinding name server would answer this to the dial.
+		if calls > 1 { // A rebinding name server would give this address to the dial.
 			return []netip.Addr{netip.MustParseAddr("10.0.0.1")}, nil
 		}
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil

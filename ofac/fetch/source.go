@@ -29,11 +29,11 @@ const (
 	AddressesMax = 4
 )
 
-// Times that hold where a Source gives none.
+// The defaults of the times in a Source.
 const (
 	// TimeoutDefault bounds the whole of one Fetch.
 	TimeoutDefault = 10 * time.Minute
-	// StallTimeoutDefault bounds the wait for the next byte, and for the header.
+	// StallTimeoutDefault bounds the wait for the header and for each further byte.
 	StallTimeoutDefault = 30 * time.Second
 	// connectTimeout bounds one connection attempt and one TLS handshake.
 	connectTimeout = 10 * time.Second
@@ -49,18 +49,19 @@ type Location struct {
 	URL  string
 }
 
-// Origin is one place to get a whole set of files from.
+// Origin is a place that holds a whole set of files.
 type Origin struct {
 	Name  string // For messages, e.g. "sls".
 	Files []Location
-	// PlainHTTP lets this origin's own URLs be http://. Redirects never may.
+	// PlainHTTP permits http:// in this origin's own URLs, never in redirects.
 	PlainHTTP bool
-	// Private lets the hosts of this origin's own URLs be at private or loopback
-	// addresses: an operator's mirror. No other host that a redirect names may.
+	// Private permits private and loopback addresses for the hosts of this origin's own
+	// URLs, as an operator's mirror may have. It permits them for no other host that a
+	// redirect names.
 	Private bool
 }
 
-// The published addresses.
+// The base URLs that OFAC publishes.
 const (
 	slsBase      = "https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/"
 	treasuryBase = "https://www.treasury.gov/ofac/downloads/sanctions/1.0/"
@@ -75,7 +76,7 @@ func SLS() Origin {
 	}}
 }
 
-// Treasury is the older addresses, for when the service is out.
+// Treasury is the older addresses, used when the Sanctions List Service fails.
 func Treasury() Origin {
 	return Origin{Name: "treasury.gov", Files: []Location{
 		{"SDN_ADVANCED.XML", treasuryBase + "sdn_advanced.xml"},
@@ -83,8 +84,8 @@ func Treasury() Origin {
 	}}
 }
 
-// Mirror is an operator's copy of published files below one base URL. Without
-// names it is asked for SDN_ENHANCED.XML and CONS_ENHANCED.XML.
+// Mirror is an operator's copy of published files below one base URL. Without files it has
+// SDN_ENHANCED.XML and CONS_ENHANCED.XML.
 func Mirror(base string, files ...string) Origin {
 	if len(files) == 0 {
 		files = []string{"SDN_ENHANCED.XML", "CONS_ENHANCED.XML"}
@@ -96,7 +97,7 @@ func Mirror(base string, files ...string) Origin {
 	return origin
 }
 
-// Tag is what a server said of the version of a file, for the next request.
+// Tag is what a server sent to identify the version of a file; the next request returns it.
 type Tag struct {
 	URL          string
 	ETag         string
@@ -107,14 +108,14 @@ type Tag struct {
 // from Treasury.
 type Source struct {
 	Origins   []Origin // In order of preference.
-	Known     []Tag    // Of the last Result.
+	Known     []Tag    // Tags of the last Result.
 	UserAgent string
 
-	Timeout      time.Duration // Of the whole call; 0 means TimeoutDefault.
-	StallTimeout time.Duration // Without a byte; 0 means StallTimeoutDefault.
+	Timeout      time.Duration // Bounds the whole call; 0 means TimeoutDefault.
+	StallTimeout time.Duration // Bounds the wait for a byte; 0 means StallTimeoutDefault.
 
-	// Allowed are addresses that may be dialled though they are not public, e.g.
-	// 127.0.0.0/8 in tests or the network of a mirror.
+	// Allowed are non-public addresses that may be dialled, e.g. 127.0.0.0/8 in tests or
+	// the network of a mirror.
 	Allowed []netip.Prefix
 	// Roots are the certificate authorities to trust; nil means the system's.
 	Roots *x509.CertPool
@@ -125,8 +126,8 @@ type Source struct {
 // Result is what Fetch got.
 type Result struct {
 	Origin      string      // Name of the origin that answered.
-	NotModified bool        // All files are those of Source.Known; Files is empty.
+	NotModified bool        // True when all files are those of Source.Known; Files is then empty.
 	Files       []feed.File // In the origin's order.
 	Tags        []Tag       // For the next call's Source.Known.
-	Failures    []error     // Of the origins that were tried before.
+	Failures    []error     // Errors of the origins that were tried before.
 }

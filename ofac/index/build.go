@@ -12,16 +12,17 @@ import (
 	"railguard/ofac/wallet"
 )
 
-// Plan is what tables are made of.
+// Plan is the input of Make.
 type Plan struct {
 	Entities []list.Entity // In canonical order.
 	Meta     list.Meta
 	Digest   [32]byte // Of the encoded entities.
-	Matcher  uint16   // The version of the matcher that will read the tables.
-	// Former are the tables of a list that was compiled before, or nil. They help only if
-	// they are of the same version.
+	Matcher  uint16   // Version of the matcher that will read the tables.
+	// Former are the tables of a list that was compiled before, or nil. Make uses them only
+	// if they have the same version.
 	Former *Tables
-	// Step, unless nil, is called between two pieces of the work; it may rest.
+	// Step, unless nil, is called between two pieces of the work. It may pause to spread
+	// the work over time.
 	Step func()
 }
 
@@ -42,8 +43,8 @@ type builder struct {
 	*Tables
 	source []list.Entity     // in canonical order
 	texts  []string          // distinct strings, sorted
-	textOf map[string]uint32 // their indices; never iterated
-	former *WordLayer        // Of Plan.Former; nil: none.
+	textOf map[string]uint32 // their indices in texts; never iterated
+	former *WordLayer        // From Plan.Former; nil if there is none of use.
 	step   func()
 }
 
@@ -64,21 +65,22 @@ func (b *builder) makeTables() error {
 	return nil
 }
 
-// pauseWork lets whoever spreads the work rest.
+// pauseWork calls Plan.Step, so that it may pause.
 func (b *builder) pauseWork() {
 	if b.step != nil {
 		b.step()
 	}
 }
 
-// How much is done between two pauses: a millisecond's, or less.
+// The work between two pauses takes a millisecond or less.
 const (
 	wordsOfStep    = 16
 	entriesOfStep  = 4096
 	comparedOfStep = 4096
 )
 
-// pauseComparing is a comparison that pauses now and then: a sort has no other place for it.
+// pauseComparing returns a comparison that pauses now and then, because a sort can pause
+// nowhere else.
 func pauseComparing[T any](b *builder, compare func(p, q T) int) func(p, q T) int {
 	if b.step == nil {
 		return compare
@@ -145,7 +147,7 @@ func (b *builder) fileEntities() error {
 	return nil
 }
 
-// nextEntity is a row whose runs begin where those of the rows so far end.
+// nextEntity returns a row whose runs begin where the runs of all rows so far end.
 func (b *builder) nextEntity() entityRecord {
 	references := uint32(len(b.references))
 	return entityRecord{
@@ -154,7 +156,7 @@ func (b *builder) nextEntity() entityRecord {
 	}
 }
 
-// NameRecord says what the decision table needs to know of a name.
+// nameRecord makes the record of a name, with what the decision table needs.
 func (b *builder) nameRecord(entity uint32, kind list.EntityType, name *list.Name) NameRecord {
 	record := NameRecord{
 		Entity: entity, Full: b.textOf[name.Full], aliasType: b.textOf[name.AliasType], script: b.textOf[name.Script], id: name.ID, parts: uint32(len(b.parts)),
@@ -202,7 +204,7 @@ func (b *builder) fileWallets() (err error) {
 	for i, record := range b.addresses {
 		key := string(wallet.AppendKey(nil, b.texts[record.value]))
 		if key == "" {
-			continue // blanks only: no query can name it
+			continue // only blanks: no query can have this key
 		}
 		postings = append(postings, walletPosting{key, perfect.KeyOf([]byte(key)), uint32(i)})
 	}
@@ -224,7 +226,7 @@ type exactKey struct {
 	posting uint32
 }
 
-// fileForms makes the table of all forms of all names. Weak names are in it too: they
+// fileForms makes the table of all forms of all names. It includes weak names, because they
 // are evidence.
 func (b *builder) fileForms() (err error) {
 	keys := make([]exactKey, 0, b.NameCount*4)
@@ -274,16 +276,18 @@ func (b *builder) countEntries() {
 	}
 }
 
-// beginnings are how a listed name begins in either order.
+// beginnings are how a listed name begins in its listed order and with the given names
+// first.
 type beginnings struct{ Listed, Turned text.Beginning }
 
-// BeginningsOf are how the names of a word begin, in the order of its postings.
+// BeginningsOf returns how the names that hold a word begin, in the order of the word's
+// postings.
 func (x *Tables) BeginningsOf(word uint32) []beginnings {
 	return x.beginnings[x.Words.postingOffsets[word]:x.Words.postingOffsets[word+1]]
 }
 
-// noteBeginnings notes for each row of the words' names how the name begins: of those
-// that hold a word of a line that may be cut, most begin otherwise.
+// noteBeginnings stores for each posting of a word how its name begins. The search for a
+// cut line then skips most names that hold a word of the line, since they begin otherwise.
 func (x *Tables) noteBeginnings() {
 	l, room := &x.Words, make([]byte, 0, 4*text.WordBytesMax)
 	byRow := make([]beginnings, len(l.Tokens))

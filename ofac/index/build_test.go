@@ -100,7 +100,7 @@ func TestDiffOfAnOrdinaryUpdate(t *testing.T) {
 	require.Empty(t, diff.AddressesRemoved)
 }
 
-// The delisting of Tornado Cash: 90 addresses go, those of its founder stay.
+// The delisting of Tornado Cash removed 90 addresses; those of its founder stayed.
 func TestDiffOfTheTornadoCashDelisting(t *testing.T) {
 	from, to := walletList(t, "2025-03-04"), walletList(t, "2025-03-21")
 	diff := Diff(from, to)
@@ -118,7 +118,7 @@ func TestDiffOfTheTornadoCashDelisting(t *testing.T) {
 	}
 }
 
-// walletList is a list of the parties with addresses of one golden date.
+// walletList compiles the parties with addresses of one golden date.
 func walletList(t *testing.T, date string) *Tables {
 	at := map[uint32]int{}
 	var items []list.Entity
@@ -135,7 +135,8 @@ func walletList(t *testing.T, date string) *Tables {
 	return mustMake(t, items)
 }
 
-// fingerprint is a digest of all tables of a list: lists of one fingerprint answer alike.
+// fingerprint is a digest of all tables of a list. Lists with the same fingerprint give the
+// same answers.
 func fingerprint(t testing.TB, x *Tables) string {
 	l, sum := &x.Words, sha256.New()
 	for _, table := range []any{

@@ -12,30 +12,32 @@ import (
 
 var errVocabulary = errors.New("too many distinct words")
 
-// The deletion table finds the listed words close to a word that is not listed
-// (symmetric deletion): two words one edit apart share a form with one letter
-// left out. Kept are, for each word, its spelling fold and the fold's
-// deletions, its letters' deletions where they differ, and its consonants.
+// The deletion table finds the listed words close to a word that is not listed (symmetric
+// deletion): two words one edit apart share a form with one letter left out. The table
+// keeps for each word its spelling fold and the fold's deletions, its letters and their
+// deletions, and its consonants.
 //
-// Each form is a row in the bucket of its hash. A row's shape (a word's length and letters) tells most words that are not close without
-// a look at them.
+// Each form is a row in the bucket of its hash. A row also has the shape of its word, the
+// word's length and letters. The shape rules out most words that are not close before their
+// letters are read.
 
-// Shortest words that have a form of the kind.
+// Words shorter than these bytes have no form of that kind.
 const (
 	foldDeletionMin    = 4
 	lettersDeletionMin = 4
 	consonantsMin      = 3
 )
 
-// A row names its word, and the form by some bits of its hash.
+// A row holds the number of its word and a check, the low bits of the form's hash.
 const (
-	deletionCheckBits = 14 // beside the number of a word, see vocabularyMax
+	deletionCheckBits = 14 // they share 32 bits with the number of a word, see vocabularyMax
 	deletionCheck     = 1<<deletionCheckBits - 1
 )
 
-// A shape is a word's letters, a bit for each as in a text.LetterBag, and its length.
+// A shape is the set of a word's letters, one bit each as in a text.LetterBag, and the
+// word's length.
 const (
-	shapeLength  = 27 // bits below it are letters
+	shapeLength  = 27 // the bits below the length are the letters
 	shapeLetters = 1<<shapeLength - 1
 )
 
@@ -54,8 +56,8 @@ type deletionEntry struct {
 	word uint32
 }
 
-// deletionForms calls give with the hash of every form of a word. With whole
-// only, the fold itself is the only form.
+// deletionForms calls give with the hash of every form of a word. With wholeOnly it leaves
+// out the deletions, the letters and the consonants.
 func deletionForms(word, fold []byte, wholeOnly bool, room []byte, give func(uint64)) {
 	give(text.HashForm(text.HashFold, fold))
 	if !text.IsLatin(word) {
@@ -112,7 +114,7 @@ func (b *builder) deletionEntries(v *vocabulary) []deletionEntry {
 	for _, word := range v.words {
 		letters += len(word)
 	}
-	entries := make([]deletionEntry, 0, 2*letters+4*len(v.words)) // Their number, or somewhat more.
+	entries := make([]deletionEntry, 0, 2*letters+4*len(v.words)) // This capacity is the number of entries or slightly more.
 	fold, room := make([]byte, 0, 64), make([]byte, 0, 64)
 	for i, word := range v.words {
 		if i%wordsOfStep == 0 {
@@ -126,9 +128,9 @@ func (b *builder) deletionEntries(v *vocabulary) []deletionEntry {
 	return entries
 }
 
-// sortDeletions returns the entries in order of hash and word. A greater hash is in no
-// lesser bucket, so they are put into their buckets and each bucket, which has two or so,
-// is sorted: a quarter of the time that sorting all of them takes.
+// sortDeletions returns the entries sorted by hash and word. A greater hash is never in an
+// earlier bucket, so it first distributes the entries to their buckets and then sorts each
+// bucket of about two entries. This takes a quarter of the time of one sort of all entries.
 func (b *builder) sortDeletions(entries []deletionEntry, buckets uint32) []deletionEntry {
 	ends := make([]uint32, buckets+1)
 	for _, entry := range entries {
@@ -143,7 +145,7 @@ func (b *builder) sortDeletions(entries []deletionEntry, buckets uint32) []delet
 		if i%entriesOfStep == 0 {
 			b.pauseWork()
 		}
-		place := &ends[perfect.Reduce(entry.hash, buckets)] // Where the bucket begins, then where its next entry goes.
+		place := &ends[perfect.Reduce(entry.hash, buckets)] // First the start of the bucket, then the place of its next entry.
 		sorted[*place] = entry
 		*place++
 	}
@@ -158,8 +160,8 @@ func (b *builder) sortDeletions(entries []deletionEntry, buckets uint32) []delet
 	return sorted
 }
 
-// findNeighbours finds, for each word that stands alone, the words close to it. What a
-// list compiled before tells of a word is taken from there if it must be the same here.
+// findNeighbours finds, for each word that is a whole word of some name, the words close to
+// it. It copies the result from the former list where that must be the same.
 func (b *builder) findNeighbours(v *vocabulary) {
 	l := &b.Words
 	b.pauseWork()
@@ -182,9 +184,10 @@ func (b *builder) findNeighbours(v *vocabulary) {
 	l.neighbourOffsets, l.neighbourRows = offsets, rows
 }
 
-// believesFormer reports whether a former list tells of a few words what is found anew here. It
-// does, unless a build that was not of this matcher's version made its tables: then all is
-// found anew, and one wrong table does not hand its error on to those behind it.
+// believesFormer reports whether the former list agrees with a new search for a sample of
+// words. It disagrees if a build with another matcher under the same version number made
+// its tables. Then everything is searched anew, so that a wrong table does not spread to
+// later lists.
 func (l *WordLayer) believesFormer(former *formerLayer, f *Finder, v *vocabulary) bool {
 	if former == nil {
 		return false
@@ -201,7 +204,7 @@ func (l *WordLayer) believesFormer(former *formerLayer, f *Finder, v *vocabulary
 	return true
 }
 
-// wordsOfCheck is how many words stand between two that are held against the former list.
+// wordsOfCheck is the distance between two words that are compared with the former list.
 const wordsOfCheck = 128
 
 // appendNear appends the rows of the words close to a listed word.
@@ -220,28 +223,29 @@ func (l *WordLayer) appendNear(rows []neighbourRow, f *Finder, id uint32, former
 	return rows
 }
 
-// formerLayer is the word layer of a list compiled before, beside that of a new one.
+// formerLayer compares the word layer of a former list with that of a new one.
 //
-// Which words are close to a word follows from its letters and from what its buckets of
-// the deletion table hold: as many rows as are read of each, in their order, and the
-// letters of their words. Both lists number their words in order of letters, so that what
-// both have stands in the same order in both. So where a word stands alone in both lists
-// and none of its buckets changed, its neighbours are those it had, under new numbers.
+// Which words are close to a word depends on its letters and on the contents of its buckets
+// of the deletion table: the rows that are read of each, in order, and the letters of their
+// words. Both lists number their words in order of letters, so shared words stand in the
+// same order in both. So if a word is whole in both lists and none of its buckets changed,
+// its neighbours are the same, under new numbers.
 type formerLayer struct {
 	layer   *WordLayer
-	here    []uint32 // of each former word the new number, noWord where it is gone
-	there   []uint32 // of each new word the former number, noWord where it is new
-	changed []uint64 // a bit for each bucket of the deletion table
+	here    []uint32 // by former word its new number, noWord where it is gone
+	there   []uint32 // by new word its former number, noWord where it is new
+	changed []uint64 // a bit for each bucket of the deletion table that changed
 	buckets uint32
 }
 
-// noWord is no number of a word: see vocabularyMax.
+// noWord is never the number of a word: see vocabularyMax.
 const noWord = ^uint32(0)
 
-// compareLayers looks at what a new layer has of a former one; nil: nothing of use.
+// compareLayers compares a new layer with a former one. It returns nil when nothing of the
+// former can be used.
 func compareLayers(former, l *WordLayer) *formerLayer {
 	if former == nil || former.buckets != l.buckets {
-		return nil // Of other buckets each row stands elsewhere.
+		return nil // With another number of buckets each row stands elsewhere.
 	}
 	c := &formerLayer{layer: former, buckets: l.buckets, changed: make([]uint64, l.buckets/64+1)}
 	c.numberWords(l)
@@ -253,7 +257,7 @@ func compareLayers(former, l *WordLayer) *formerLayer {
 	return c
 }
 
-// numberWords finds the words that both have.
+// numberWords maps the words of both layers to one another.
 func (c *formerLayer) numberWords(l *WordLayer) {
 	c.here, c.there = make([]uint32, c.layer.Count), make([]uint32, l.Count)
 	for i := range c.here {
@@ -273,7 +277,7 @@ func (c *formerLayer) numberWords(l *WordLayer) {
 	}
 }
 
-// sameRows reports whether what is read of a bucket is the same in both.
+// sameRows reports whether the rows that are read of a bucket are the same in both layers.
 func (c *formerLayer) sameRows(l *WordLayer, bucket uint32) bool {
 	was, wasEnd := c.layer.bucketRows(bucket)
 	is, isEnd := l.bucketRows(bucket)
@@ -289,14 +293,15 @@ func (c *formerLayer) sameRows(l *WordLayer, bucket uint32) bool {
 	return true
 }
 
-// appendKnown appends the rows of a word as they were, if they must be the same; f has its forms.
+// appendKnown appends the former neighbours of a word if they must be the same now. The
+// finder f has the word's forms.
 func (c *formerLayer) appendKnown(rows []neighbourRow, f *Finder, id uint32) ([]neighbourRow, bool) {
 	if c == nil || c.there[id] == noWord {
 		return rows, false
 	}
 	was := c.there[id]
 	if record := c.layer.Word(was); record.Flags&WordWhole == 0 {
-		return rows, false // Nobody asked for its neighbours.
+		return rows, false // The former list did not search its neighbours.
 	}
 	for _, hashes := range [...][]uint64{f.hashes, f.systems} {
 		for _, hash := range hashes {
@@ -310,7 +315,7 @@ func (c *formerLayer) appendKnown(rows []neighbourRow, f *Finder, id uint32) ([]
 		near := row.Read()
 		is := c.here[near.Word]
 		if is == noWord {
-			return rows[:begin], false // Not of tables that Build made: a neighbour stands in a bucket.
+			return rows[:begin], false // Make never does this: a neighbour that is gone changes a bucket.
 		}
 		rows = append(rows, neighbour{is, near.Similarity}.packRow())
 	}

@@ -20,7 +20,7 @@ func encoded(t testing.TB, entities []list.Entity) []byte {
 // matcherVersion stands in for the version that package match carries.
 const matcherVersion = 1
 
-// compiled makes the tables of an encoded list, with what help the plan has.
+// compiled makes the tables of an encoded list with the Former and the Step of the plan.
 func compiled(t testing.TB, plan Plan, data []byte) *Tables {
 	entities, meta, err := list.Decode(data)
 	require.NoError(t, err)
@@ -34,8 +34,8 @@ func mustMake(t testing.TB, entities []list.Entity) *Tables {
 	return compiled(t, Plan{}, encoded(t, entities))
 }
 
-// All nodes make the same tables of a list, whichever of the builds that carry a matcher's
-// version made them: these fingerprints change with MatcherVersion alone.
+// All builds with the same matcher version make the same tables of a list. These
+// fingerprints may change only together with MatcherVersion.
 func TestTablesAreAlwaysTheSame(t *testing.T) {
 	for name, c := range map[string]struct {
 		entities []list.Entity
@@ -48,8 +48,8 @@ func TestTablesAreAlwaysTheSame(t *testing.T) {
 	}
 }
 
-// reused counts the words whose neighbours are taken from a former list, and those that
-// stand alone.
+// reused counts the words whose neighbours are copied from the former list, and all whole
+// words.
 func reused(t *testing.T, former, list *Tables) (taken, of int) {
 	c := compareLayers(&former.Words, &list.Words)
 	if c == nil {
@@ -73,8 +73,8 @@ func reused(t *testing.T, former, list *Tables) (taken, of int) {
 	return taken, of
 }
 
-// What a list takes from the one before it is what it would have found itself, whatever
-// changed between the two.
+// The tables are the same with and without a former list, whatever changed between the two
+// lists.
 func TestFormerListChangesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(31, 32))
 	made, _ := listtest.MadeEntities(random, 1500)
@@ -114,8 +114,8 @@ func TestFormerListChangesNothing(t *testing.T) {
 	}
 }
 
-// changed is a list in which a tenth of the parties have other names, weak ones, or one
-// word less.
+// changed returns a list in which a tenth of the parties have other names, weak names, or
+// one word less.
 func changed(list []list.Entity, random *rand.Rand) []list.Entity {
 	for i := range list {
 		if random.IntN(10) > 0 {
@@ -136,27 +136,28 @@ func changed(list []list.Entity, random *rand.Rand) []list.Entity {
 	return list
 }
 
-// A former list of another version of the matcher is no help.
+// A former list of another matcher version is not used.
 func TestFormerListOfAnotherMatcher(t *testing.T) {
 	former := mustMake(t, listtest.NumberedEntities(200))
-	former.Words.neighbourRows = nil // Whoever asks it would find nothing, or panic.
+	former.Words.neighbourRows = nil // A search in these tables would find nothing, or panic.
 	former.matcher++
 	data := encoded(t, listtest.NumberedEntities(200))
 	require.Equal(t, fingerprint(t, compiled(t, Plan{}, data)), fingerprint(t, compiled(t, Plan{Former: former}, data)))
 }
 
-// Tables that tell something else than what is found, as those of a build that forgot to
-// raise the matcher's version would, are not taken from.
+// Former tables that differ from what a search finds are not used. A build that forgot to
+// raise the matcher version would have such tables.
 func TestFormerListThatErrs(t *testing.T) {
 	data := encoded(t, listtest.NumberedEntities(400))
 	plain, former := compiled(t, Plan{}, data), compiled(t, Plan{}, data)
 	for i := range former.Words.neighbourRows {
-		former.Words.neighbourRows[i] ^= 1 // The similarity's lowest bit.
+		former.Words.neighbourRows[i] ^= 1 // This is the lowest bit of the similarity.
 	}
 	require.Equal(t, fingerprint(t, plain), fingerprint(t, compiled(t, Plan{Former: former}, data)))
 }
 
-// The lists that OFAC published one after another, each with the one before it.
+// Two lists that OFAC published are compiled one after the other, each with the one before
+// it as former list.
 func TestFormerListChangesNothingOfRealLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds of compiling")

@@ -20,8 +20,8 @@ type ListedWallet struct {
 	Address string // as printed
 }
 
-// Diff compares two lists. An address printed in another case is the same
-// address; one that moves to another ticker of the same party is not a change.
+// Diff compares two lists. An address printed in another case is the same address. An
+// address that moves to another ticker of the same party is not a change.
 func Diff(from, to *Tables) ListDiff {
 	var diff ListDiff
 	a, b := uint32(0), uint32(0)

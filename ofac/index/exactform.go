@@ -19,17 +19,17 @@ const (
 	ExactSorted                     // all words, sorted
 	ExactContent                    // words sorted, legal forms left out
 	ExactJoined                     // no spaces
-	exactIncumbent                  // what stays of A-Z, 0-9 and space
+	exactIncumbent                  // only the letters A-Z, digits and spaces
 	ExactTruncated                  // the first line of a payment message
 	ExactFormCount
 )
 
-// String returns the word for the form in evidence.
+// String returns the name of the form in evidence.
 func (f ExactForm) String() string {
 	return [...]string{"full", "first-last", "sorted-words", "content-words", "joined", "ascii", "truncated"}[f]
 }
 
-// SwiftLine is how many characters of a party's name a line of a SWIFT MT message holds.
+// SwiftLine is how many characters of a party's name fit into a line of a SWIFT MT message.
 const SwiftLine = 35
 
 // FormMaker computes the forms of one name. Its buffers are reused.
@@ -40,14 +40,14 @@ type FormMaker struct {
 	Joint  []byte // words of a run without spaces
 	Spans  []Span
 	Tokens text.TokenList
-	seen   []uint64 // prints of the keys already given for this name
+	seen   []uint64 // prints of the keys already emitted for this name
 	emit   func(form ExactForm, key perfect.Key)
 }
 
 type Span struct{ Start, End int }
 
-// giveKey emits a key once per name, in its strongest form. Shorter than two
-// bytes is no key: a lone letter names nobody.
+// giveKey emits a key once per name, with the strongest form that has it. It emits no key
+// shorter than two bytes, since a lone letter names nobody.
 func (m *FormMaker) giveKey(form ExactForm, key []byte) {
 	if len(key) < 2 {
 		return
@@ -77,7 +77,7 @@ func (m *FormMaker) giveForms(full string, kind list.EntityType) {
 	m.giveTruncated(full)
 }
 
-// givePerson gives the forms of an individual's name: no word of it is a legal form.
+// givePerson gives the forms of an individual's name, in which no word is a legal form.
 func (m *FormMaker) givePerson(full string) {
 	m.giveKey(exactFull, m.Words)
 	last, first, ok := strings.Cut(full, ",")
@@ -107,15 +107,15 @@ func (m *FormMaker) giveOrganisation() {
 	m.giveKey(ExactJoined, m.Joined(m.Words, false))
 	m.giveKey(ExactJoined, m.Joined(m.Words, true))
 	if m.Tokens.HasForms {
-		// In another order a legal form may not be read as one.
+		// In another order a legal form may not be recognised as one.
 		m.Tokens.SplitPlain(m.Words)
 		m.giveKey(ExactSorted, m.Sorted(m.Words, false))
 		m.giveKey(ExactJoined, m.Joined(m.Words, false))
 	}
 }
 
-// Sorted returns the tokens in byte order, parted by one space. With content,
-// legal forms are left out.
+// Sorted returns the tokens in byte order, separated by one space. With content it leaves
+// out legal forms.
 func (m *FormMaker) Sorted(words []byte, content bool) []byte {
 	m.Spans = m.Spans[:0]
 	for i := range m.Tokens.Count {
@@ -168,14 +168,15 @@ func (m *FormMaker) restStart(words []byte) int {
 	return len(words)
 }
 
-// giveASCII gives the form that older screens compare.
+// giveASCII gives the ASCII form, which older screening systems compare.
 func (m *FormMaker) giveASCII(full string) {
 	if key := m.AsciiKey(full); len(key) > 0 {
 		m.giveKey(exactIncumbent, key)
 	}
 }
 
-// AsciiKey is the form in capital letters and digits alone; empty: the name has none.
+// AsciiKey returns the form of capital letters and digits only. It is empty when the name
+// has none.
 func (m *FormMaker) AsciiKey(full string) []byte {
 	m.Key = text.AppendASCII(m.Key[:0], full)
 	return m.Key
@@ -194,8 +195,8 @@ func (m *FormMaker) giveTruncated(full string) {
 	}
 }
 
-// Untitled returns the sorted words without titles, nothing if there are none
-// or nothing else.
+// Untitled returns the sorted words without titles. It returns nothing if there are no
+// titles or no other words.
 func (m *FormMaker) Untitled(words []byte) []byte {
 	m.Spans = m.Spans[:0]
 	for i := range m.Tokens.Count {
@@ -209,7 +210,7 @@ func (m *FormMaker) Untitled(words []byte) []byte {
 	return m.sortSpans(words)
 }
 
-// InsertSpan puts word k into its place among the sorted words of the run.
+// InsertSpan inserts word k into the sorted words of the run.
 func (m *FormMaker) InsertSpan(k int) {
 	m.Spans = append(m.Spans, Span{k, k})
 	word := m.Tokens.Word(m.Words, k)
@@ -228,23 +229,23 @@ func (m *FormMaker) SpanKey() []byte {
 	return m.Key
 }
 
-// FatherGroup is the group of "bin".
+// FatherGroup is the group of respellings of "bin".
 var FatherGroup = text.GroupOf([]byte("bin"))
 
-// IsFather reports whether the run of words that begins at word i stands behind "bin":
-// a name and bin before it make it the name of the party's father.
+// IsFather reports whether the run of words that begins at word i follows a name and "bin",
+// and so names the party's father.
 func (m *FormMaker) IsFather(i int) bool {
 	return i >= 2 && text.GroupOf(m.Tokens.Word(m.Words, i-1)) == FatherGroup
 }
 
-// exactFormBits are the bits of a posting that say which form it is.
+// exactFormBits is how many bits of a posting say which form it is.
 const exactFormBits = 4
 
 // FormPosting says which form a listed name has under a key: name<<4 | form.
 type FormPosting uint32
 
-// NamesOfForm are the first names that have a key among their forms: as rows, each a
-// FormPosting.
+// NamesOfForm returns the rows of the first most names that have the key among their forms.
+// Each row is a FormPosting.
 func (x *Tables) NamesOfForm(key []byte, most int) []uint32 {
 	rows := x.forms.Of(perfect.KeyOf(key))
 	return rows[:min(len(rows), most)]

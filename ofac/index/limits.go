@@ -1,13 +1,13 @@
 package index
 
-// Bounds of the tables of one list, and of what is read of them for one word.
+// Bounds of the tables of one list, and of what is read from them for one word.
 const (
 	compiledBytesMax = 64 << 20             // The tables of one list (the limits table of the rulings).
 	namesMax         = 1 << 20              // Names of one list, weak ones included.
-	tokenRowsMax     = 1<<holderRowBits - 1 // Words of all names of one list, joins of them included.
+	tokenRowsMax     = 1<<holderRowBits - 1 // Words of all names of one list, including joins.
 	vocabularyMax    = 1 << 18              // Distinct words of one list; the list of 2025 has 38,000.
 	bucketProbeMax   = 64                   // Words read from one bucket of the deletion table.
 	neighboursMax    = 160                  // Words close to one word.
-	joinedPartsBytes = 4                    // A part of a joined pair has at most so many letters.
+	joinedPartsBytes = 4                    // Letters of a part of a joined pair.
 	walletBytesMax   = 520                  // The key of a wallet: a byte and the longest text that is read.
 )

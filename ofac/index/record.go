@@ -5,12 +5,12 @@ import (
 	"railguard/ofac/text"
 )
 
-// Rows of an Index. They hold no pointers, so that the garbage collector passes over
-// them. Text is named by its index in the sorted table of distinct strings; runs of
-// names, references and addresses end where those of the next row begin.
+// Rows of an Index hold no pointers, so the garbage collector skips them. A text is its
+// index in the sorted table of distinct strings. The names, references and addresses of a
+// row end where those of the next row begin.
 
-// entityRecord is one listed party. The table has one row more, whose firsts are the
-// ends of the last party's runs.
+// entityRecord is one listed party. The table has an extra last row, which marks the ends
+// of the last party's runs.
 type entityRecord struct {
 	UID       uint32
 	Kind      list.EntityType
@@ -23,7 +23,7 @@ type entityRecord struct {
 	digest    uint64
 }
 
-// nameFlags tell what Name says and what the decision table needs.
+// nameFlags are the flags of Name that the decision table needs.
 type nameFlags uint8
 
 const (
@@ -39,8 +39,8 @@ type NameRecord struct {
 	script    uint32
 	id        uint32
 	Flags     nameFlags
-	Words     uint8        // content words: legal forms aside
-	Plain     uint8        // of them, words that are not generic such as "group"
+	Words     uint8        // content words, without legal forms
+	Plain     uint8        // the content words that are not generic; "group" is generic
 	Letters   uint8        // letters of the content words, at most 255
 	Forms     text.FormSet // legal forms in the name
 	parts     uint32       // first part

@@ -5,7 +5,8 @@ import (
 	"railguard/ofac/perfect"
 )
 
-// Tables are what a list is compiled to. They are immutable and safe for any number of readers.
+// Tables are the compiled form of a list. They are immutable and safe for any number of
+// readers.
 type Tables struct {
 	digest  [32]byte
 	matcher uint16
@@ -24,7 +25,7 @@ type Tables struct {
 	wallets    perfect.Multimap // canonical addresses, to rows of addresses
 	forms      perfect.Multimap // forms of names, to name<<4 | form
 	Words      WordLayer
-	beginnings []beginnings // by row of the words' postings
+	beginnings []beginnings // in the order of the words' postings
 
 	entityCount, NameCount uint32
 }
@@ -41,11 +42,11 @@ type Counts struct {
 	Aircraft    int
 }
 
-// Digest is the SHA-256 of the encoded list of entities that the tables were made of:
-// the list's name, the same for every version of the matcher.
+// Digest is the SHA-256 of the encoded list of entities from which the tables were made. It
+// names the list and does not depend on the matcher version.
 func (x *Tables) Digest() [32]byte { return x.digest }
 
-// Matcher is the version of the matcher whose tables these are.
+// Matcher is the matcher version of the tables.
 func (x *Tables) Matcher() uint16 { return x.matcher }
 
 // Meta says where the list comes from.
@@ -77,7 +78,7 @@ func (x *Tables) TextAt(i uint32) string {
 	return x.text[x.textOffsets[i]:x.textOffsets[i+1]]
 }
 
-// Find returns the place of the entity with that uid.
+// Find returns the index of the entity with that uid.
 func (x *Tables) Find(uid uint32) (uint32, bool) {
 	low, high := uint32(0), x.entityCount
 	for low < high {
@@ -101,11 +102,11 @@ type Entry struct {
 	Programs  []string       // Programme codes, sorted.
 	Names     []list.Name    // The primary name first, weak names last.
 	Addresses []list.Address // Sorted by value.
-	Facts     []list.Fact    // By kind, label and value.
+	Facts     []list.Fact    // Sorted by kind, label and value.
 	Digest    uint64         // See EntryDigest.
 }
 
-// Entry returns the listed party with that uid. It copies.
+// Entry returns a copy of the listed party with that uid.
 func (x *Tables) Entry(uid uint32) (Entry, bool) {
 	at, ok := x.Find(uid)
 	if !ok {
@@ -134,7 +135,7 @@ func (x *Tables) Entry(uid uint32) (Entry, bool) {
 	return entry, true
 }
 
-// listedName rebuilds a name as Build was given it.
+// listedName rebuilds a name in the form of the input.
 func (x *Tables) listedName(i uint32) list.Name {
 	record, next := x.NameAt(i), x.NameAt(i+1)
 	name := list.Name{
@@ -148,8 +149,8 @@ func (x *Tables) listedName(i uint32) list.Name {
 	return name
 }
 
-// EntryDigest returns a number that changes when the entry changes in any way:
-// what was cleared for the old entry is not cleared for the new one.
+// EntryDigest returns a number that changes when the entry changes in any way. A clearance
+// for the old entry does not hold for the changed one.
 func (x *Tables) EntryDigest(uid uint32) (uint64, bool) {
 	at, ok := x.Find(uid)
 	if !ok {
@@ -158,8 +159,8 @@ func (x *Tables) EntryDigest(uid uint32) (uint64, bool) {
 	return x.EntityAt(at).digest, true
 }
 
-// Entities returns all entries, by uid, as Build wants them. Build of them
-// with the same Meta gives the same list.
+// Entities returns all entries by uid. Compiling them with the same Meta gives the same
+// list.
 func (x *Tables) Entities() []list.Entity {
 	items := make([]list.Entity, 0, x.entityCount)
 	for i := range x.entityCount {

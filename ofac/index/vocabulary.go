@@ -12,14 +12,14 @@ import (
 	"railguard/ofac/text"
 )
 
-// NameTokensMax is how many words of a listed name the possible matcher knows.
+// NameTokensMax is how many words of a listed name the possible matcher reads.
 const NameTokensMax = 24
 
-// namePartKind says what a word of a person's name is.
+// namePartKind says which part of a person's name a word is.
 type namePartKind uint8
 
 const (
-	PartNone namePartKind = iota // not a person's
+	PartNone namePartKind = iota // not a word of a person's name
 	PartLast
 	PartGiven // the first word after the comma
 	partMiddle
@@ -27,9 +27,9 @@ const (
 	PartHalf // the second syllable of an East Asian given name
 )
 
-// NameToken is one word of a listed name, or several neighbours written as one.
-// Weight and first letter (of the fold) are the word's, so that most names are dismissed without a
-// look at their words.
+// NameToken is one word of a listed name, or several neighbours written as one. It repeats
+// the word's weight and the first letter of the fold, so that most names are dismissed
+// without reading their words.
 type NameToken struct {
 	Word   uint32
 	Weight int32
@@ -40,16 +40,16 @@ type NameToken struct {
 	Begins uint8
 }
 
-// TokenLast marks the last word of a name, beside its part.
+// TokenLast is the flag of the last word of a name; it shares a byte with the part.
 const TokenLast = 0x80
 
-// BeginsInitial stands for the first letter of a word of one letter.
+// BeginsInitial replaces the first letter when the word has only one letter.
 const BeginsInitial = 0x3F
 
-const WeightBits = 14 // of text.ScoreOne at most
+const WeightBits = 14 // holds a weight up to text.ScoreOne
 
-// TokenRow is a NameToken in eight bytes: from the lowest bit weight, word, first, count,
-// part and TokenLast, first letter.
+// TokenRow is a NameToken packed in eight bytes, from the lowest bit: weight, word, first,
+// count, part with TokenLast, first letter.
 type TokenRow uint64
 
 func (t *NameToken) packRow() TokenRow {
@@ -67,8 +67,9 @@ func (r TokenRow) Read() NameToken {
 	}
 }
 
-// pairLetter is what the token may be paired by though no table says so: its first letter, or
-// that it is an initial; 0: an article or a particle is not paired so.
+// pairLetter is the first letter, or BeginsInitial, by which the token may be paired with a
+// word although no table lists the pair. It is 0 for an article or a particle, which is
+// never paired so.
 func (t *NameToken) pairLetter() uint8 {
 	if t.Weight <= GrammarWeight && t.Begins != BeginsInitial {
 		return 0
@@ -89,7 +90,7 @@ type vocabulary struct {
 	tokens  [][]rawToken // by name; nil for weak names
 	words   []string     // sorted
 	wordOf  map[string]uint32
-	whole   []bool   // the word stands alone in some name
+	whole   []bool   // the word is a whole word of some name, not only a join
 	entries []uint32 // in how many entries the word stands
 }
 
@@ -123,7 +124,7 @@ func (b *builder) wordsOfNames() *vocabulary {
 func (v *vocabulary) countEntries(b *builder) {
 	v.whole = make([]bool, len(v.words))
 	v.entries = make([]uint32, len(v.words))
-	last := make([]uint32, len(v.words)) // the entry counted last, plus one
+	last := make([]uint32, len(v.words)) // number of the entry counted last, plus one
 	for i, tokens := range v.tokens {
 		entry := b.names[i].Entity + 1
 		for _, token := range tokens {
@@ -143,7 +144,7 @@ type nameCutter struct {
 	tokens text.TokenList
 }
 
-// cutName returns the content words of a listed name and the joins of neighbours.
+// cutName returns the content words of a listed name and the joins of neighbouring words.
 func (c *nameCutter) cutName(full string, person bool) []rawToken {
 	var spoken bool
 	if c.words, spoken = text.AppendKana(c.words[:0], full); !spoken {
@@ -179,7 +180,8 @@ func (c *nameCutter) cutName(full string, person bool) []rawToken {
 	return appendJoins(list)
 }
 
-// wordsBeforeComma counts the words of the last name; 0 if there is no comma.
+// wordsBeforeComma counts the words before the comma, which are the last name. It returns 0
+// if there is no comma.
 func wordsBeforeComma(full string) int {
 	last, _, found := bytes.Cut([]byte(full), []byte{','})
 	if !found {
@@ -195,7 +197,7 @@ func wordsBeforeComma(full string) int {
 func personPart(word []byte, position, lastWords int) namePartKind {
 	switch {
 	case lastWords == 0:
-		return partMiddle // no comma: any word may be any part
+		return partMiddle // without a comma any word may be any part
 	case position < lastWords:
 		return PartLast
 	case position == lastWords:
@@ -206,9 +208,9 @@ func personPart(word []byte, position, lastWords int) namePartKind {
 	return partMiddle
 }
 
-// appendJoins adds the neighbours that are often written as one word: a short
-// part and what follows or precedes it ("al" "asad"), and three parts around an
-// article ("abd" "al" "razzak").
+// appendJoins adds the joins of neighbours that are often written as one word: a short part
+// and the word before or after it ("al" "asad"), and three words around an article ("abd"
+// "al" "razzak").
 func appendJoins(list []rawToken) []rawToken {
 	n := len(list)
 	for i := 0; i+1 < n; i++ {
@@ -224,8 +226,8 @@ func appendJoins(list []rawToken) []rawToken {
 	return list
 }
 
-// writtenAsOne holds for the two halves of an East Asian given name and of a
-// number, whatever their length.
+// writtenAsOne reports whether two words of any length are the halves of an East Asian
+// given name, or form a known respelling when joined.
 func writtenAsOne(a, b string) bool {
 	return text.IsSyllable([]byte(a)) && text.IsSyllable([]byte(b)) || text.GroupOf([]byte(a+b)) != 0
 }
@@ -237,7 +239,8 @@ func appendJoin(list []rawToken, written string, first, count int, part namePart
 	return append(list, rawToken{text: written, first: uint8(first), count: uint8(count), part: part})
 }
 
-// posting says that a name, whose words begin at a row, holds a word.
+// posting says that a name holds a word. The name is given by the row where its words
+// begin.
 type posting struct{ word, name uint32 }
 
 // fileWords makes the tables of the possible matcher.
@@ -270,7 +273,7 @@ func (b *builder) fileWords() error {
 	return nil
 }
 
-// describeWords makes texts, folds and records of the words.
+// describeWords makes the texts, folds and records of the words.
 func (b *builder) describeWords(v *vocabulary) {
 	letters, records := []byte(nil), make([]WordRecord, 0, len(v.words))
 	for i, word := range v.words {
@@ -299,7 +302,7 @@ func (b *builder) describeWords(v *vocabulary) {
 	b.Words.records, b.Words.letters = records, letters
 }
 
-// fileTokens files the words of each name and the names of each word.
+// fileTokens makes the tables of the words of each name and of the names of each word.
 func (b *builder) fileTokens(v *vocabulary) error {
 	offsets := []uint32{0}
 	var tokens []TokenRow

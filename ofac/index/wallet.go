@@ -8,17 +8,16 @@ import (
 
 // WalletMatch is a listed digital currency address that a wallet string names.
 type WalletMatch struct {
-	UID     uint32     // The listed party; of several, one on a core source before others, then the lowest id.
+	UID     uint32     // The listed party. If there are several: one on a core source before others, then the lowest id.
 	Lists   list.Lists // All sources that the address stands on.
-	Ticker  string     // As published; it does not tell the chain.
+	Ticker  string     // As published; it does not determine the chain.
 	Address string     // As printed on the list.
 }
 
-// Wallet looks an address up. The account alone is the key, whatever its encoding
-// and whatever ticker it is published under; URIs, chain ids, links and blanks
-// around it do not matter (see package wallet). Of a text that names several
-// accounts the first that is listed counts. A listed address that fits no grammar
-// is compared as it is written.
+// Wallet looks up an address. Only the account counts, not its encoding or the ticker under
+// which it is published; URIs, chain ids, links and blanks around it are ignored (see
+// package wallet). If a text names several accounts, the first listed one is returned. A
+// listed address that fits no grammar is compared as written.
 func (x *Tables) Wallet(address string) (WalletMatch, bool) {
 	var reading wallet.Reading
 	wallet.Read(address, &reading)
@@ -54,8 +53,8 @@ func (x *Tables) walletKey(key []byte) (WalletMatch, bool) {
 	return match, match.Lists != 0
 }
 
-// sameWallet compares the key with that of a listed address: the hash found
-// the place, the letters decide.
+// sameWallet compares the key itself with that of a listed address, because the table
+// compares only hashes.
 func (x *Tables) sameWallet(key []byte, value uint32) bool {
 	var room [walletBytesMax]byte
 	return string(wallet.AppendKey(room[:0], x.TextAt(value))) == string(key)

@@ -6,8 +6,8 @@ import (
 	"railguard/ofac/text"
 )
 
-// log2Fixed returns log2(n) in 1/65536, for n > 0, by integers alone: the
-// same on every machine.
+// log2Fixed returns log2(n) in 1/65536, for n > 0. It uses integers only, so it is the same
+// on every machine.
 func log2Fixed(n uint32) uint32 {
 	whole := uint32(31 - bits.LeadingZeros32(n))
 	fraction := uint32(0)
@@ -22,8 +22,8 @@ func log2Fixed(n uint32) uint32 {
 	return whole<<16 | fraction
 }
 
-// rarityOf is the weight of a word that stands in df of n entries, 1e-4:
-// log(n/(df+1)) / log(n), at least WeightFloor.
+// rarityOf is the weight, in 1e-4, of a word that stands in df of n entries: log(n/(df+1))
+// / log(n), at least WeightFloor.
 func rarityOf(df, n uint32) int32 {
 	if n < 2 || df == 0 {
 		return text.ScoreOne
@@ -35,14 +35,14 @@ func rarityOf(df, n uint32) int32 {
 
 const WeightFloor = 1500
 
-// GrammarWeight is the most an article or a particle weighs.
+// GrammarWeight is the greatest weight of an article or a particle.
 const GrammarWeight = 1200
 
-// legalWordWeight is what such a word weighs.
+// legalWordWeight is the greatest weight of a word of a legal form.
 const legalWordWeight = 1000
 
-// WordWeight is how much a word tells: its rarity, less for words that are
-// titles, generic or mere grammar.
+// WordWeight is how strongly a word identifies a name: its rarity, capped for titles,
+// generic words, legal forms, articles and particles.
 func WordWeight(word []byte, entries, of uint32) int32 {
 	weight := rarityOf(entries, of)
 	switch {
@@ -58,11 +58,12 @@ func WordWeight(word []byte, entries, of uint32) int32 {
 	return weight
 }
 
-// WholeNameWords is how many words a listed name has that is told from the words around it.
+// WholeNameWords is the least number of words by which a listed name is recognised among
+// other words.
 const WholeNameWords = 3
 
-// bothListed lowers the similarity of two words that are both listed: a slip of
-// the pen seldom makes another name. 0: they have nothing to do with one another.
+// bothListed lowers the similarity of two words that are both listed, since a misspelling
+// seldom makes another listed word. 0 means that they are not close.
 func bothListed(similarity int32) int32 {
 	if similarity == text.SameSpelling {
 		return similarity
@@ -74,6 +75,6 @@ func bothListed(similarity int32) int32 {
 	return similarity
 }
 
-// ImpreciseWeight is what a pair of words that are hardly close weighs at least, however common
-// the word is.
+// ImpreciseWeight is the least weight of a pair of words that are hardly close, however
+// common the word is.
 const ImpreciseWeight = 4000

@@ -8,13 +8,12 @@ import (
 	"railguard/ofac/text"
 )
 
-// WordLayer is the part of an opened list that finds words and the names that
-// hold them.
+// WordLayer is the part of the tables that finds words and the names that hold them.
 type WordLayer struct {
 	records                  []WordRecord
-	letters                  []byte // of each word its text, then its fold
+	letters                  []byte // for each word its text, then its fold
 	hash                     perfect.Table
-	ids                      []uint32 // by slot of the hash
+	ids                      []uint32 // by slot of the hash table
 	neighbourOffsets         []uint32
 	neighbourRows            []neighbourRow
 	deletionOffsets          []uint32
@@ -25,13 +24,13 @@ type WordLayer struct {
 	Count                    uint32
 	buckets                  uint32
 
-	// What is noted of the tables above, to read less of them:
+	// Summaries of the tables above, by which searches skip parts of them.
 	holders    []Holder // by row of the postings
-	Begins     []uint8  // by word: what its tokens say it begins with
-	remainders []uint8  // by bucket of the deletion table: a bit for each remainder of the checks in it; nil: not known
+	Begins     []uint8  // by word: its first letter according to its tokens
+	remainders []uint8  // by bucket of the deletion table: a bit for each remainder (mod 8) of the checks in it; nil if not computed
 }
 
-// neighbourRow is a neighbour in four bytes: word<<14 | similarity.
+// neighbourRow is a neighbour packed in four bytes: word<<14 | similarity.
 type neighbourRow uint32
 
 const similarityBits = 14
@@ -61,22 +60,23 @@ func (l *WordLayer) Spelled(w *WordRecord) text.SpelledWord {
 	return text.SpelledWord{Text: l.TextOf(w), Fold: l.letters[fold : fold+uint32(w.fold)], TextBag: w.textBag, FoldBag: w.foldBag}
 }
 
-// NeighboursOf are the words close to a listed word that stands alone in some name.
+// NeighboursOf returns the words close to a listed word that is a whole word of some name.
 func (l *WordLayer) NeighboursOf(id uint32) []neighbourRow {
 	return l.neighbourRows[l.neighbourOffsets[id]:l.neighbourOffsets[id+1]]
 }
 
-// PostingsOf are the rows at which the names begin that hold a word.
+// PostingsOf returns, for each name that holds the word, the row where the name's words
+// begin.
 func (l *WordLayer) PostingsOf(id uint32) []uint32 {
 	return l.postings[l.postingOffsets[id]:l.postingOffsets[id+1]]
 }
 
-// HoldersOf are the names that hold a word, in the order of PostingsOf.
+// HoldersOf returns the names that hold a word, in the order of PostingsOf.
 func (l *WordLayer) HoldersOf(id uint32) []Holder {
 	return l.holders[l.postingOffsets[id]:l.postingOffsets[id+1]]
 }
 
-// TokensOf are the words of a listed name.
+// TokensOf returns the words of a listed name.
 func (l *WordLayer) TokensOf(name uint32) []TokenRow {
 	return l.Tokens[l.tokenOffsets[name]:l.tokenOffsets[name+1]]
 }
@@ -102,7 +102,7 @@ func (l *WordLayer) Find(word []byte) (uint32, bool) {
 	return id, string(l.TextOf(&record)) == string(word)
 }
 
-// NumberSet is a set of small numbers. Emptying it costs no more than filling it did.
+// NumberSet is a set of small numbers. Emptying it takes no longer than filling it.
 type NumberSet struct {
 	bits    []uint64
 	members []uint32
@@ -131,43 +131,44 @@ func (s *NumberSet) Add(i uint32) bool {
 	return true
 }
 
-// Finder compares words; its buffers are reused.
+// Finder searches for words close to one word. Its buffers are reused.
 type Finder struct {
 	seen  NumberSet
 	Room  []byte
-	group uint32 // of the word looked for
-	Bare  bool   // it is written without vowels: its consonants decide
-	// It is one Chinese or Korean syllable.
+	group uint32 // group of respellings of the word sought
+	Bare  bool   // the word is written without vowels, so its consonants decide
+	// The word is one Chinese or Korean syllable.
 	syllable bool
-	latin    bool // it is of ASCII letters and digits
+	latin    bool // the word has only ASCII letters and digits
 	found    []neighbour
-	hashes   []uint64 // of its forms
-	systems  []uint64 // of its keys in other systems of syllables
+	hashes   []uint64 // hashes of the word's forms
+	systems  []uint64 // hashes of its keys in other systems of syllables
 	probes   [deletionProbesMax]probe
 	near     []uint32 // words to be compared
 	slipped  []text.Slip
-	touched  uint32 // keeps the reads that only fetch
+	touched  uint32 // uses the values of reads that only prefetch, so that they are not optimised away
 }
 
-// probe is a run of rows of the deletion table to be compared.
+// probe is a run of rows of the deletion table that is searched for one form.
 type probe struct {
 	first, end uint32
 	check      uint32
 	spelled    bool // the form is the whole fold
 }
 
-// deletionProbesMax is how many forms one word has at most: its fold, the fold with
-// each letter left out, its letters, with each left out, and its consonants.
+// deletionProbesMax is the greatest number of forms of one word: its fold, the fold with
+// each letter left out, its letters, the letters with each left out, and its consonants.
 const deletionProbesMax = 3 + 2*text.WordBytesMax + text.WordBytesMax
 
-// Near finds the listed words close to a word that is not listed, itself
-// excluded, best first, at most neighboursMax. The result is valid until the next call.
+// Near finds the listed words close to a word that is not listed, except the word itself.
+// It returns at most neighboursMax, best first, valid until the next call.
 func (l *WordLayer) Near(f *Finder, word *text.SpelledWord) []neighbour {
 	f.seekWord(word)
 	return l.nearSought(f, word)
 }
 
-// seekWord begins with a word: the hashes of all forms under which it is looked for.
+// seekWord starts the search for a word: it computes the hashes of all forms under which it
+// is looked up.
 func (f *Finder) seekWord(word *text.SpelledWord) {
 	written, fold := word.Text, word.Fold
 	f.group, f.syllable, f.latin = text.GroupOf(written), text.IsSyllable(written), text.IsLatin(written)
@@ -192,7 +193,7 @@ func (f *Finder) seekWord(word *text.SpelledWord) {
 	}
 }
 
-// nearSought is near of the word that seek began with.
+// nearSought finds the words close to the word that seekWord was called with.
 func (l *WordLayer) nearSought(f *Finder, word *text.SpelledWord) []neighbour {
 	f.found = f.found[:0]
 	f.seen.Begin(l.Count)
@@ -213,7 +214,7 @@ func compareNeighbours(a, b neighbour) int {
 	return int(a.Word) - int(b.Word)
 }
 
-// seekSyllables notes the word's keys in other systems of syllables.
+// seekSyllables computes the hashes of the word's keys in other systems of syllables.
 func (f *Finder) seekSyllables(word []byte) {
 	f.systems = f.systems[:0]
 	for i := range text.SyllableSystems {
@@ -225,7 +226,7 @@ func (f *Finder) seekSyllables(word []byte) {
 	}
 }
 
-// SameSyllables finds the listed words that are the same syllables as a word in another
+// SameSyllables finds the listed words that write the same syllables as a word in another
 // system. The result is valid until the next search.
 func (l *WordLayer) SameSyllables(f *Finder, word []byte) []neighbour {
 	f.found = f.found[:0]
@@ -235,8 +236,8 @@ func (l *WordLayer) SameSyllables(f *Finder, word []byte) []neighbour {
 	return f.found
 }
 
-// WordsOfFold finds the listed words that have a spelling fold, but for one word. The result
-// is valid until the next search.
+// WordsOfFold finds the listed words with a spelling fold, except one word. The result is
+// valid until the next search.
 func (l *WordLayer) WordsOfFold(f *Finder, fold, except []byte) []uint32 {
 	f.near = f.near[:0]
 	hash := text.HashForm(text.HashFold, fold)
@@ -254,8 +255,8 @@ func (l *WordLayer) WordsOfFold(f *Finder, fold, except []byte) []uint32 {
 	return f.near
 }
 
-// Slips are the spellings of the groups of respellings that the word sought last is one
-// edit away from. The result is valid until the next search.
+// Slips returns the known respellings that are one edit away from the word sought last. The
+// result is valid until the next search.
 func (f *Finder) Slips(word []byte) []text.Slip {
 	f.slipped = f.slipped[:0]
 	if f.latin && !f.syllable {
@@ -264,7 +265,7 @@ func (f *Finder) Slips(word []byte) []text.Slip {
 	return f.slipped
 }
 
-// probeSyllables finds the words that are the same syllables in another system.
+// probeSyllables finds the words that write the same syllables in another system.
 func (l *WordLayer) probeSyllables(f *Finder, word []byte) {
 	for _, hash := range f.systems {
 		first, end := l.bucketOf(hash)
@@ -276,9 +277,9 @@ func (l *WordLayer) probeSyllables(f *Finder, word []byte) {
 	}
 }
 
-// probeAll compares the words filed under the forms of f.hashes, of which the first
-// is the whole fold. With shapes, words whose shape tells that they are not close are
-// passed over. The tables are read in rounds, so that no read waits for the one before.
+// probeAll compares the words found under the forms of f.hashes, of which the first is the
+// whole fold. With shapes it skips words whose shape is not close. It reads the tables in
+// rounds, so that no read waits for the one before.
 func (l *WordLayer) probeAll(f *Finder, word *text.SpelledWord, shapes bool) {
 	count := min(len(f.hashes), len(f.probes))
 	for i, hash := range f.hashes[:count] {
@@ -307,7 +308,7 @@ func (l *WordLayer) probeAll(f *Finder, word *text.SpelledWord, shapes bool) {
 	}
 }
 
-// bucketOf gives the rows of the deletion table that a hash may be in.
+// bucketOf returns the rows of the deletion table that may hold a hash.
 func (l *WordLayer) bucketOf(hash uint64) (first, end uint32) {
 	bucket := perfect.Reduce(hash, l.buckets)
 	if l.remainders != nil && l.remainders[bucket]>>(hash&7)&1 == 0 {
@@ -316,19 +317,20 @@ func (l *WordLayer) bucketOf(hash uint64) (first, end uint32) {
 	return l.bucketRows(bucket)
 }
 
-// bucketRows gives the rows of a bucket that are read.
+// bucketRows returns the rows of a bucket that are read, at most bucketProbeMax.
 func (l *WordLayer) bucketRows(bucket uint32) (first, end uint32) {
 	first, end = l.deletionOffsets[bucket], l.deletionOffsets[bucket+1]
 	return first, min(end, first+bucketProbeMax)
 }
 
-// filedWord gives the word of a row of the deletion table; false: the row is of another form.
+// filedWord returns the word of a row of the deletion table. It returns false when the row
+// is of another form.
 func (l *WordLayer) filedWord(row, check uint32) (uint32, bool) {
 	value := l.deletionRows[row].filed
 	return value >> deletionCheckBits, value&deletionCheck == check&deletionCheck
 }
 
-// gatherWords notes the words filed under one form.
+// gatherWords collects the words filed under one form.
 func (l *WordLayer) gatherWords(f *Finder, p *probe, word *text.SpelledWord, shapes bool) {
 	for i := p.first; i < p.end; i++ {
 		id, ok := l.filedWord(i, p.check)
@@ -347,7 +349,7 @@ func (l *WordLayer) gatherWords(f *Finder, p *probe, word *text.SpelledWord, sha
 	}
 }
 
-// compareWord keeps a listed word that is close.
+// compareWord adds a listed word to the result if it is close.
 func (l *WordLayer) compareWord(f *Finder, id uint32, word *text.SpelledWord) {
 	record := l.Word(id)
 	if text.AreStrangers(f.group, uint32(record.Group)) {
@@ -363,7 +365,7 @@ func (l *WordLayer) compareWord(f *Finder, id uint32, word *text.SpelledWord) {
 	}
 	sameFold := string(other.Fold) == string(word.Fold)
 	if f.syllable && record.Flags&WordSyllable != 0 && !sameFold {
-		if text.SameSyllable(word.Text, other.Text) { // PONG, Bong
+		if text.SameSyllable(word.Text, other.Text) { // e.g. PONG and Bong
 			f.found = append(f.found, neighbour{id, text.ClearlyClose})
 		}
 		return
@@ -376,12 +378,12 @@ func (l *WordLayer) compareWord(f *Finder, id uint32, word *text.SpelledWord) {
 	}
 }
 
-// consonantsEqual is the similarity of a word written without vowels and one
-// with the same consonants.
+// consonantsEqual is the similarity of a word written without vowels and a word with the
+// same consonants.
 const consonantsEqual = 9000
 
-// sameConsonants compares the consonants in f.room, those of the word looked
-// for, with those of a listed word.
+// sameConsonants reports whether a listed word has the consonants in f.Room, those of the
+// word sought.
 func (f *Finder) sameConsonants(fold []byte) bool {
 	at := 0
 	for _, c := range fold {
@@ -399,8 +401,8 @@ func (f *Finder) sameConsonants(fold []byte) bool {
 // vowelMask has the bits of the vowels in a text.LetterBag.
 const vowelMask = 1<<('a'&31) | 1<<('e'&31) | 1<<('i'&31) | 1<<('o'&31) | 1<<('u'&31)
 
-// farApart tells from lengths and sets of letters alone that two words cannot
-// be close: each letter one of them has not at all costs an edit.
+// farApart reports whether the lengths and letter sets of two words already show that they
+// are not close. Each letter that only one of them has costs an edit.
 func farApart(maskA, maskB uint32, lengthA, lengthB int) bool {
 	limit := text.CostLimit(max(lengthA, lengthB))
 	if difference := int32(max(lengthA-lengthB, lengthB-lengthA)); difference > 4 || difference > limit/50+1 {
@@ -412,9 +414,9 @@ func farApart(maskA, maskB uint32, lengthA, lengthB int) bool {
 	return int32(vowels*text.CostVowels+consonants*text.CostWeak) > limit+text.CostWeak
 }
 
-// NameAt is the name whose words begin at a row of tokens.
+// NameAt returns the name whose words begin at a row of tokens.
 func (l *WordLayer) NameAt(row uint32) uint32 {
-	low, high := uint32(0), uint32(len(l.tokenOffsets)-1) // The name is the last that begins at the row: those before it have no words.
+	low, high := uint32(0), uint32(len(l.tokenOffsets)-1) // The name is the last one that begins at the row; those before it have no words.
 	for low+1 < high {
 		if middle := (low + high) / 2; l.tokenOffsets[middle] <= row {
 			low = middle
@@ -425,7 +427,7 @@ func (l *WordLayer) NameAt(row uint32) uint32 {
 	return low
 }
 
-// IsWhole reports whether a word stands alone in some listed name.
+// IsWhole reports whether a word is a whole word of some listed name, not only a join.
 func (l *WordLayer) IsWhole(word []byte) bool {
 	id, ok := l.Find(word)
 	return ok && l.Word(id).Flags&WordWhole != 0

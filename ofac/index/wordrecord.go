@@ -6,37 +6,37 @@ import (
 	"railguard/ofac/text"
 )
 
-// WordRecord is one word of the possible matcher's vocabulary: all that is asked
-// of a word before its letters are, side by side.
+// WordRecord is one word of the possible matcher's vocabulary. It holds together everything
+// that is read before the word's letters.
 type WordRecord struct {
-	letters uint32 // where its text begins, followed by its spelling fold
+	letters uint32 // start of its text, which its spelling fold follows
 	Text    uint8  // length of the text
 	fold    uint8  // length of the fold
 	begins  uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
 	Flags   uint8
 	Weight  uint16
-	Group   uint16 // of respellings, 0 if none
+	Group   uint16 // group of respellings, 0 if none
 	textBag text.LetterBag
 	foldBag text.LetterBag
 }
 
 // Flags of a word.
 const (
-	WordWhole    = 1 << iota // the word stands alone in some name; otherwise only as a join
+	WordWhole    = 1 << iota // a whole word of some name; otherwise only a join
 	WordSyllable             // it is one Chinese or Korean syllable
 )
 
-// Holder is a listed name that holds a word, and what tells without a look at its words
-// that most queries cannot mean it: from the lowest bit the row of its first word; whether
-// it has as many words as a whole name; the most its words weigh; and the first letters of
-// them, a bit for each.
+// Holder is a listed name that holds a word. It has a summary that rules out most names
+// without reading their words. From the lowest bit: the row of its first word; whether it
+// has at least WholeNameWords words; the greatest weight of its words; a bit for each of
+// their first letters.
 type Holder uint64
 
 const (
 	holderRowBits    = 23 // See tokenRowsMax.
 	holderLong       = 1 << holderRowBits
 	holderWeightAt   = holderRowBits + 1
-	holderWeightMost = 255 // stands for whatever is more, too
+	holderWeightMost = 255 // also stands for any greater weight
 	holderWeightUnit = 512
 	holderLettersAt  = 32
 )
@@ -45,7 +45,7 @@ func (h Holder) Row() uint32     { return uint32(h) & (1<<holderRowBits - 1) }
 func (h Holder) Long() bool      { return h&holderLong != 0 }
 func (h Holder) Letters() uint32 { return uint32(h >> holderLettersAt) }
 
-// Weight is the most the words of the name may weigh.
+// Weight is an upper bound on the weight of the name's words.
 func (h Holder) Weight() int32 {
 	if units := int32(h >> holderWeightAt & holderWeightMost); units < holderWeightMost {
 		return units * holderWeightUnit
@@ -56,8 +56,8 @@ func (h Holder) Weight() int32 {
 // LetterBit is the bit of a word's first letter.
 func LetterBit(begins uint8) uint32 { return 1 << (begins & 31) }
 
-// noteRemainders notes which checks stand in each bucket of the deletion table: most forms of a
-// word are nobody's, and their buckets need not be read.
+// noteRemainders stores which remainders of checks stand in each bucket of the deletion
+// table. A search then skips the buckets that cannot hold a form of its word.
 func (l *WordLayer) noteRemainders() {
 	l.remainders = make([]uint8, l.buckets)
 	for bucket, row := uint32(0), uint32(0); bucket < l.buckets; bucket++ {
@@ -67,7 +67,7 @@ func (l *WordLayer) noteRemainders() {
 	}
 }
 
-// noteHolders makes what is known of the names of each word.
+// noteHolders makes the summary of the names that hold each word.
 func (l *WordLayer) noteHolders() {
 	byRow := make([]Holder, len(l.Tokens))
 	l.Begins = make([]uint8, l.Count)
@@ -95,8 +95,8 @@ func (l *WordLayer) noteHolders() {
 	}
 }
 
-// WithoutNotes are tables without what is noted of names and words to read less of them, so
-// that all of them are read. Tests compare what is found in both.
+// WithoutNotes returns tables without the summaries of names and words, so that nothing is
+// skipped. Tests compare the results of both.
 func (x *Tables) WithoutNotes() Tables {
 	whole := *x
 	whole.beginnings = make([]beginnings, len(x.beginnings))

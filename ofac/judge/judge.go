@@ -11,34 +11,34 @@ import (
 	"railguard/ofac/feed"
 )
 
-// FirstEntriesMin is how many entries the first published list of a cluster must have;
-// OFAC's lists have had more for years. There is nothing else to hold it to.
+// FirstEntriesMin is how many entries the first published list of a cluster must have.
+// OFAC's lists have had more for years, and there is no other list to compare it with.
 const FirstEntriesMin = 10_000
 
-// EntitiesKeptPercentMin is how much of the active list's entries, of each source's
-// and of the whole, a new list must reach.
+// EntitiesKeptPercentMin is the share of the active list's entries, of each source and in
+// all, and of its names that a new list must reach.
 const EntitiesKeptPercentMin = 95
 
-// The reasons not to put a new list in the place of the active one, besides what
-// feed.Inspect finds in its content.
+// The reasons not to replace the active list by a new one, besides those that feed.Inspect
+// finds in its content.
 const (
 	ProblemEmpty         feed.ProblemCode = "empty"          // No entry at all.
-	ProblemFamilyMissing feed.ProblemCode = "family_missing" // No SDN list, or a family that the active list has.
-	ProblemOlder         feed.ProblemCode = "older"          // A family's date before that of the active list.
+	ProblemFamilyMissing feed.ProblemCode = "family_missing" // No entries of a core source, or of a source that the active list has.
+	ProblemOlder         feed.ProblemCode = "older"          // A source's date is before that in the active list.
 	ProblemSmall         feed.ProblemCode = "small"          // A first list of fewer entries than FirstEntriesMin.
-	ProblemShrunk        feed.ProblemCode = "shrunk"         // Entries below EntitiesKeptPercentMin.
-	ProblemSample        feed.ProblemCode = "sample"         // The embedded sample over a published list.
+	ProblemShrunk        feed.ProblemCode = "shrunk"         // Entries or names below EntitiesKeptPercentMin.
+	ProblemSample        feed.ProblemCode = "sample"         // The embedded sample would replace a published list.
 )
 
-// Content judges a list by itself, whatever it replaces. found is what stood against
-// its content when it was loaded, in the words of feed.Problem; so is the answer, one a
-// problem.
+// Content judges a list by itself, whatever it replaces. found holds the problems of its
+// content at loading, in the words of feed.Problem. Content returns all problems, in the
+// same words.
 func Content(next *wire.ListInfo, found []string) []string { return judge(nil, next, found, false) }
 
-// Replacement judges whether next may take the place of active, nil where no list
-// is active: its content, and how it compares. Uploads and fetches are judged alike.
-// None means that the switch may go ahead. An operator may force a switch past all of
-// them, with a reason. The sample is no measure for a published list.
+// Replacement judges whether next may replace active: by its content, and compared with
+// active, which is nil where no list is active. Uploads and fetches are judged alike. No
+// problem means that the switch may go ahead. An operator who gives a reason may force a
+// switch despite all of them. A published list is not compared with the sample.
 func Replacement(active, next *wire.ListInfo, found []string) []string {
 	return judge(active, next, found, true)
 }
@@ -78,7 +78,7 @@ func judge(active, next *wire.ListInfo, found []string, switches bool) []string 
 	return problems
 }
 
-// Missing names the sources that a published list has no entry of.
+// Missing returns the names of the sources of which a published list has no entry.
 func Missing(info *wire.ListInfo) (sources []string) {
 	for _, source := range ofac.Sources() {
 		if info.OfSource(source.String()).Entries == 0 && !info.Sample {
@@ -88,14 +88,14 @@ func Missing(info *wire.ListInfo) (sources []string) {
 	return sources
 }
 
-// compare holds each source to its own date and count, and the whole to its count: the
-// newest source's date is no measure for the others.
+// compare compares each source with its own former date and count, and the whole list with
+// its count. The whole list's date is only that of its newest source.
 func compare(active, next *wire.ListInfo, tell func(feed.ProblemCode, string, ...any)) {
 	wasDates, dates := feed.DatesOf(active.Source), feed.DatesOf(next.Source)
 	for _, source := range ofac.Sources() {
 		had, has := active.OfSource(source.String()).Entries, next.OfSource(source.String()).Entries
 		if has == 0 {
-			if had > 0 && !source.Row().Core { // A missing core source is told already.
+			if had > 0 && !source.Row().Core { // A missing core source is reported elsewhere.
 				tell(ProblemFamilyMissing, "the active list has %d %s entries and the new one none", had, source)
 			}
 			continue
@@ -119,8 +119,8 @@ func compare(active, next *wire.ListInfo, tell func(feed.ProblemCode, string, ..
 	compareChains(active, next, tell)
 }
 
-// compareChains holds each chain to its own count: a reworded feature type drops all
-// wallets of a ticker, and no count of entries tells.
+// compareChains compares each chain with its own former count. A reworded feature type
+// drops all wallets of a ticker, which the count of entries does not show.
 func compareChains(active, next *wire.ListInfo, tell func(feed.ProblemCode, string, ...any)) {
 	has := map[string]uint32{}
 	for _, chain := range next.Chains {

@@ -18,7 +18,7 @@ import (
 	"railguard/ofac/sample"
 )
 
-// A first list that is cut short is not taken by itself, wherever it comes from.
+// A first list that is cut short is not activated by itself, wherever it comes from.
 func TestSmallFirstListIsNotTaken(t *testing.T) {
 	m := newMirror(t)
 	m.lists("2026-03-10", 40)
@@ -38,8 +38,7 @@ func (g *group) ReadIndex(context.Context) (uint64, error) { return 0, nil }
 
 func (g *group) WaitApplied(context.Context, uint64) error { return nil }
 
-// waking is a leader that was just started: until it has caught up, its log looks as if no
-// list had ever been put in force.
+// waking is a leader that was just started. Until it has caught up, its state has no list.
 type waking struct {
 	*group
 	awake bool
@@ -58,8 +57,8 @@ func (w *waking) Settings() *fsm.Settings {
 	return &s
 }
 
-// A leader that has not read its log to the end does not take the cluster for one without
-// a list, nor does what was read from a folder or a mirror replace a list of meanwhile.
+// A leader that has not read its log to the end does not act as if the cluster had no list.
+// A list read from a folder or a mirror does not replace one activated meanwhile.
 func TestRestartKeepsTheList(t *testing.T) {
 	g := newGroup(t)
 	d := New(g, Config{Dev: true}, slog.New(slog.DiscardHandler))
@@ -78,7 +77,7 @@ func TestRestartKeepsTheList(t *testing.T) {
 	require.Equal(t, before, *g.Settings().List)
 }
 
-// What the log says of a list is what its tables say.
+// The log describes a list in the same numbers as its tables.
 func TestDescribe(t *testing.T) {
 	encoded, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
 	require.NoError(t, err)
@@ -93,7 +92,7 @@ func TestDescribe(t *testing.T) {
 	require.Equal(t, index.Digest(), info.Digest)
 }
 
-// Malformed entities are named first and counted; other warnings are bounded.
+// Malformed entities come first and are counted; other warnings are bounded.
 func TestNoticed(t *testing.T) {
 	loaded := feed.Loaded{Quarantined: []feed.Quarantined{{UID: 7, Detail: "x"}}, Warnings: []string{"entity 7 is malformed"}}
 	for range 40 {
@@ -108,7 +107,7 @@ func TestNoticed(t *testing.T) {
 	require.LessOrEqual(t, len(info.Warnings[1]), warningBytesMax+3)
 }
 
-// useSample makes the sample the active list, which is no measure for what follows.
+// useSample makes the sample the active list. Later lists are not compared with it.
 func useSample(t *testing.T, g *group) *group {
 	encoded, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
 	require.NoError(t, err)

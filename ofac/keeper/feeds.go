@@ -14,26 +14,27 @@ import (
 	"railguard/ofac/fetch"
 )
 
-// Feed says how the files of one publisher are got and read. To bring another publisher's
-// list is a row of ofac/list for what it means, a package that reads its files, and a row here.
+// Feed says how to get and read the files of one publisher. Another publisher's list needs
+// a row of ofac/list for its meaning, a package that reads its files, and a row here.
 type Feed struct {
 	Name    string     // The publisher, for messages.
-	Sources ofac.Lists // What its parties may stand on.
+	Sources ofac.Lists // The sources that its parties may stand on.
 
-	Published []fetch.Origin // Where the publisher has its files, in order of preference.
-	// Mirrored are the names under which a mirror may have them: whole sets, the preferred
-	// one first. The n-th sets of all feeds are asked for together; the last of a feed stands
-	// for those that it has not.
+	Published []fetch.Origin // The publisher's origins, in order of preference.
+	// Mirrored are the file names that a mirror may use: whole sets, the preferred one
+	// first. The n-th sets of all feeds are requested together. A feed with fewer sets uses
+	// its last one again.
 	Mirrored [][]string
-	AgeMax   time.Duration // How old files may be that are fetched; 0: of any age.
+	AgeMax   time.Duration // Greatest age of fetched files; 0 means any age.
 
-	Claims    func(name string) bool // Whether a file of that name is one of the publisher's.
+	Claims    func(name string) bool // Reports whether a file of that name is one of the publisher's.
 	LoadDir   func(dir string, report func(feed.Progress)) (feed.Loaded, error)
 	LoadFiles func(files []feed.File, report func(feed.Progress)) (feed.Loaded, error)
-	Inspect   func(loaded *feed.Loaded) []string // What stands against the content, one a problem.
+	Inspect   func(loaded *feed.Loaded) []string // Returns the problems of the content.
 }
 
-// feeds is the table of publishers. The first reads what no feed claims by its name.
+// feeds is the table of publishers. The first one also reads the files that no feed claims
+// by name.
 var feeds = []Feed{{
 	Name: "OFAC", Sources: ofac.ListSDN | ofac.ListCONS,
 	Published: []fetch.Origin{fetch.SLS(), fetch.Treasury()},
@@ -45,15 +46,17 @@ var feeds = []Feed{{
 	Inspect: func(loaded *feed.Loaded) []string { return feed.Inspect(loaded, feed.DefaultCanaries()) },
 }}
 
-// Claims reports whether a file of that name is one that some publisher issues.
+// Claims reports whether some publisher issues files of that name.
 func Claims(name string) bool {
 	return slices.ContainsFunc(feeds, func(f Feed) bool { return f.Claims(name) })
 }
 
-// attempt is an origin for each feed; a run that fails tries the next.
+// attempt holds one origin for each feed. If a fetch from them fails, the next attempt may
+// be tried.
 type attempt []fetch.Origin
 
-// attemptsOf pairs the origins of all feeds, which are given by one function.
+// attemptsOf combines the n-th origins of all feeds to the n-th attempt. originsOf returns
+// the origins of a feed.
 func attemptsOf(feeds []Feed, originsOf func(*Feed) []fetch.Origin) []attempt {
 	var attempts []attempt
 	for n := 0; ; n++ {
@@ -71,13 +74,14 @@ func attemptsOf(feeds []Feed, originsOf func(*Feed) []fetch.Origin) []attempt {
 	}
 }
 
-// batch is what the feeds gave, put together.
+// batch is the merged content of all feeds.
 type batch struct {
 	feed.Loaded
-	found []string // What stands against the content.
+	found []string // Problems of the content.
 }
 
-// add puts in what one feed gave. A feed speaks for its own sources alone.
+// add merges the content of one feed. It fails when an entity stands on a source that is
+// not the feed's.
 func (b *batch) add(f *Feed, loaded *feed.Loaded, now time.Time) error {
 	for i := range loaded.Entities {
 		if entity := &loaded.Entities[i]; entity.Lists&^f.Sources != 0 {
@@ -102,11 +106,11 @@ func (b *batch) add(f *Feed, loaded *feed.Loaded, now time.Time) error {
 	return nil
 }
 
-// problemAged: a feed's files are older than its AgeMax.
+// problemAged means that a feed's files are older than its AgeMax.
 const problemAged feed.ProblemCode = "aged"
 
-// loadFolder reads the files of all feeds from a folder. A feed of which there is none is
-// warned of, unless there is none of any.
+// loadFolder reads the files of all feeds from a folder. It skips a feed without files,
+// unless every feed is without files.
 func loadFolder(feeds []Feed, dir string, report func(feed.Progress)) (*batch, error) {
 	var all batch
 	var absent error
@@ -130,7 +134,7 @@ func loadFolder(feeds []Feed, dir string, report func(feed.Progress)) (*batch, e
 	return &all, nil
 }
 
-// loadFiles reads files in memory, each by the feed that claims it.
+// loadFiles reads files in memory, each with the feed that claims it.
 func loadFiles(feeds []Feed, files []feed.File, now time.Time, report func(feed.Progress)) (*batch, error) {
 	parts := make([][]feed.File, len(feeds))
 	for _, file := range files {
@@ -153,7 +157,7 @@ func loadFiles(feeds []Feed, files []feed.File, now time.Time, report func(feed.
 	return &all, nil
 }
 
-// encode makes the canonical list of entities of a batch, and describes it.
+// encode returns the canonical list of entities of a batch and its description.
 func (b *batch) encode() ([]byte, wire.ListInfo, error) {
 	encoded, err := ofac.EncodeEntities(b.Entities, b.Meta)
 	if err != nil {

@@ -22,12 +22,12 @@ import (
 	"railguard/ofac/sample"
 )
 
-// moonPublisher is a publisher that there is not: see moonSource.
+// moonPublisher is an invented publisher: see moonSource.
 const moonPublisher list.Publisher = 1
 
-// moonSource brings an invented source as a real one would come: its row in the table of
-// sources, a reader of its files (a line a company, the first with a date) and its row in the
-// table of feeds.
+// moonSource adds an invented source in the same way as a real one: a row in the table of
+// sources, a reader of its files (a date, then one company per line) and a row in the table
+// of feeds.
 func moonSource(t *testing.T) (list.Source, Feed) {
 	source, remove := list.AddSource(list.SourceRow{Name: "MOON", Title: "list of the Moon", Publisher: moonPublisher})
 	t.Cleanup(remove)
@@ -61,13 +61,13 @@ func moonSource(t *testing.T) (list.Source, Feed) {
 	}
 }
 
-// moonLines answers with the file of the Moon's list.
+// moonLines returns the file of the Moon's list.
 func moonLines(date string, names ...string) []byte {
 	return []byte(date + "\n" + strings.Join(names, "\n") + "\n")
 }
 
-// A further source is a row of what it means, a reader and a row of how it is got: with them
-// its parties are in the list beside OFAC's, with dates and counts of their own, and a payment
+// A further source needs a row for its meaning, a reader, and a row for how to get it. Then
+// its parties are in the list beside OFAC's, with their own dates and counts, and a payment
 // to one of them is reviewed as its row says.
 func TestAFurtherSourceIsARowAndAReader(t *testing.T) {
 	source, moon := moonSource(t)
@@ -96,7 +96,8 @@ func TestAFurtherSourceIsARowAndAReader(t *testing.T) {
 	require.Equal(t, "on a list that is reviewed", result.Matches[0].Sub.String())
 	require.Equal(t, "MOON", result.Matches[0].Lists.String())
 
-	// Nothing is fetched twice while nothing changed; a change in one place fetches all.
+	// Nothing is fetched twice while nothing changed; a change in one place fetches
+	// everything.
 	m.calls()
 	_, err = d.Sync(t.Context())
 	require.NoError(t, err)
@@ -108,7 +109,7 @@ func TestAFurtherSourceIsARowAndAReader(t *testing.T) {
 	require.EqualValues(t, 41, g.Settings().List.OfSource("SDN").Entries)
 }
 
-// A list is read as a whole: what stands against one publisher's files keeps the old list.
+// A list is read as a whole: a problem of one publisher's files keeps the old list.
 func TestOneFeedKeepsTheOldList(t *testing.T) {
 	_, moon := moonSource(t)
 	for name, c := range map[string]struct {
@@ -134,7 +135,7 @@ func TestOneFeedKeepsTheOldList(t *testing.T) {
 	}
 }
 
-// A feed speaks for its own sources alone.
+// A feed may only deliver parties of its own sources.
 func TestAFeedSpeaksForItsOwnSources(t *testing.T) {
 	_, moon := moonSource(t)
 	var all batch
@@ -142,8 +143,8 @@ func TestAFeedSpeaksForItsOwnSources(t *testing.T) {
 	require.ErrorContains(t, err, "which is not its own")
 }
 
-// Files that are uploaded together go each to the feed that claims it, and what none claims to
-// the first.
+// Files that are uploaded together each go to the feed that claims them, and unclaimed ones
+// to the first feed.
 func TestFilesGoToTheirFeeds(t *testing.T) {
 	source, moon := moonSource(t)
 	both := append(feeds[:1:1], moon)
@@ -161,7 +162,8 @@ func TestFilesGoToTheirFeeds(t *testing.T) {
 	require.False(t, Claims("notes.txt"))
 }
 
-// A folder is read by every feed; where one finds none of its files the others' are the list.
+// Every feed reads a folder. If one finds none of its files, the others' files make the
+// list.
 func TestFolderOfSeveralFeeds(t *testing.T) {
 	_, moon := moonSource(t)
 	dir := t.TempDir()
@@ -173,7 +175,7 @@ func TestFolderOfSeveralFeeds(t *testing.T) {
 	require.Len(t, loaded.Entities, 6)
 }
 
-// The n-th origins of all feeds are asked together.
+// The n-th origins of all feeds are requested together.
 func TestAttempts(t *testing.T) {
 	origins := func(names ...string) (list []fetch.Origin) {
 		for _, name := range names {
@@ -189,7 +191,8 @@ func TestAttempts(t *testing.T) {
 	require.Equal(t, "a1b1 a2b1 a3b1 ", text.String())
 }
 
-// trust makes a keeper believe the mirror's certificate, and wait no longer than a test.
+// trust makes a keeper accept the mirror's certificate, and shortens its timeouts for a
+// test.
 func trust(d *Keeper, m *mirror) {
 	roots := x509.NewCertPool()
 	roots.AddCert(m.Certificate())

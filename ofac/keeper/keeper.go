@@ -22,29 +22,29 @@ import (
 	"railguard/ofac/sample"
 )
 
-// Cluster is where lists go. A *cluster.Node is one.
+// Cluster receives the lists. *cluster.Node implements it.
 type Cluster interface {
 	NodeID() string
 	Role() string // "leader" on the one node that fetches.
 	Settings() *fsm.Settings
-	ReadIndex(ctx context.Context) (uint64, error) // Of the leader, confirmed by a quorum.
+	ReadIndex(ctx context.Context) (uint64, error) // The leader's commit index, confirmed by a quorum.
 	WaitApplied(ctx context.Context, index uint64) error
 	Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
 	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 }
 
-// Config is where lists come from.
+// Config says where lists come from.
 type Config struct {
-	Dir    string        // Published files for the first import; empty: none.
+	Dir    string        // Folder of published files for the first import; empty: none.
 	Source string        // See Origins.
-	Every  time.Duration // Between two fetches, at least a minute.
+	Every  time.Duration // Time between two fetches, at least a minute.
 	Dev    bool          // Without Dir the embedded sample is the first list.
-	Ran    func(error)   // Told of the end of every fetch; must be set.
-	Feeds  []Feed        // Whose lists; nil: those of the table in feeds.go.
+	Ran    func(error)   // Called at the end of every fetch; must be set.
+	Feeds  []Feed        // The publishers; nil means the table in feeds.go.
 }
 
-// Keeper brings lists into the log: the first import of a folder (or the sample on
-// development nodes), and fetching from the source while this node leads.
+// Keeper puts lists into the log: the first import from a folder (or the sample on
+// development nodes), and fetches from the source while this node leads.
 type Keeper struct {
 	node   Cluster
 	config Config
@@ -54,7 +54,7 @@ type Keeper struct {
 	sync   listSync
 }
 
-// New returns a keeper that does nothing yet.
+// New returns a keeper that does nothing before Start.
 func New(node Cluster, config Config, log *slog.Logger) *Keeper {
 	if config.Feeds == nil {
 		config.Feeds = feeds
@@ -67,7 +67,7 @@ func New(node Cluster, config Config, log *slog.Logger) *Keeper {
 	return k
 }
 
-// Start begins the keeper's goroutine.
+// Start starts the keeper's goroutine.
 func (k *Keeper) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	k.cancel = cancel
@@ -75,13 +75,13 @@ func (k *Keeper) Start() {
 	go k.keepLists(ctx)
 }
 
-// Stop ends it and waits for it.
+// Stop stops the goroutine and waits for its end.
 func (k *Keeper) Stop() {
 	k.cancel()
 	k.done.Wait()
 }
 
-// keepLists is the keeper's goroutine.
+// keepLists runs in the keeper's goroutine.
 func (k *Keeper) keepLists(ctx context.Context) {
 	defer k.done.Done()
 	imported := k.firstImport(ctx)
@@ -92,10 +92,9 @@ func (k *Keeper) keepLists(ctx context.Context) {
 
 func (k *Keeper) isLeader() bool { return k.node.Role() == "leader" }
 
-// firstImport puts the first list in, on the leader of a cluster that has none, and
-// tells whether it did.
-// A folder that is refused is tried again every minute, so that an operator can
-// mend it without a restart.
+// firstImport activates the first list, on the leader of a cluster that has none, and
+// reports whether it did. It tries a refused folder again every minute, so that an operator
+// can repair it without a restart.
 func (k *Keeper) firstImport(ctx context.Context) bool {
 	if k.config.Dir == "" && !k.config.Dev {
 		if k.config.Source == "" {
@@ -129,9 +128,9 @@ func (k *Keeper) firstImport(ctx context.Context) bool {
 
 var errMeanwhile = errors.New("another list was activated meanwhile")
 
-// hasNone tells whether the cluster has no list, and fails where it has one or nobody can
-// say. A node leads before it has read its own log to the end: by what it knows until then,
-// the list in force may be years old, or none.
+// hasNone returns nil if the cluster has no list. It fails if it has one or if that cannot
+// be known. A node may lead before it has read its own log to the end; until then its state
+// may show an old list or none.
 func (k *Keeper) hasNone(ctx context.Context) error {
 	index, err := k.node.ReadIndex(ctx)
 	if err != nil {
@@ -146,7 +145,7 @@ func (k *Keeper) hasNone(ctx context.Context) error {
 	return nil
 }
 
-// tellMissing says once, in the leader's log, that calls are refused for want of a list.
+// tellMissing logs once, on the leader, that calls are refused because there is no list.
 func (k *Keeper) tellMissing(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -185,7 +184,7 @@ func (k *Keeper) importFirst(ctx context.Context) error {
 		return err
 	}
 	k.logWarnings("list import", &loaded.Loaded)
-	if loaded.Meta.PublishedAt == 0 { // CSV files carry no date: the newest file's is the best there is.
+	if loaded.Meta.PublishedAt == 0 { // CSV files carry no date; the modification time of the newest file is the best substitute.
 		loaded.Meta.PublishedAt = newestFile(k.config.Dir)
 	}
 	encoded, info, err := loaded.encode()
@@ -202,7 +201,8 @@ func (k *Keeper) importFirst(ctx context.Context) error {
 	return nil
 }
 
-// logWarnings logs what was noticed in the files; that an entity is missing is an error.
+// logWarnings logs the warnings about the files, and as an error the number of entities
+// that were left out.
 func (k *Keeper) logWarnings(what string, loaded *feed.Loaded) {
 	for _, warning := range loaded.Warnings {
 		k.log.Warn(what, "warning", warning)
@@ -226,7 +226,8 @@ func newestFile(folder string) (newest int64) {
 	return newest
 }
 
-// encodeFragment is what the leaves of a list say of how it came.
+// encodeFragment makes the part of a list's audit records that says where the list came
+// from.
 func (k *Keeper) encodeFragment(origin, from string) []byte {
 	members := struct {
 		Origin string `json:"origin"`
@@ -240,8 +241,8 @@ func (k *Keeper) encodeFragment(origin, from string) []byte {
 	return raw[1 : len(raw)-1]
 }
 
-// activateList stages and activates an encoded list, if the list version is still that of base; 0:
-// if there is no list still.
+// activateList stages and activates an encoded list, provided that the list version is
+// still base. Base 0 means that there must still be no list.
 func (k *Keeper) activateList(ctx context.Context, encoded []byte, info wire.ListInfo, fragment []byte, base uint64) error {
 	common := wire.Common{Fragment: fragment}
 	if result, err := k.node.Stage(ctx, encoded, info, common); err != nil || result.Code == wire.Refused {
@@ -264,8 +265,8 @@ func refusedList(result wire.Result) error {
 	return nil
 }
 
-// describeList returns what the log says of an encoded list. It is not compiled for that:
-// whoever stages it does, and refuses what no node could make tables of.
+// describeList returns the log's description of an encoded list. It does not compile the
+// list: staging does, and refuses a list of which no node could make tables.
 func describeList(encoded []byte) (wire.ListInfo, error) {
 	entities, meta, err := ofac.DecodeEntities(encoded)
 	if err != nil {
@@ -307,14 +308,15 @@ func describeList(encoded []byte) (wire.ListInfo, error) {
 	return info, nil
 }
 
-// What the log says of a list's files: the rest is in the log of the node that read them.
+// Bounds of the warnings in the log. All warnings are in the logs of the node that read the
+// files.
 const (
 	warningsKept    = 16
 	warningBytesMax = 160
 )
 
-// addWarnings adds to a description what was noticed in the files: malformed entities that
-// were left out, and digital currency addresses of unknown types, before the rest.
+// addWarnings adds the warnings about the files to a description. Malformed entities and
+// digital currency addresses of unknown types come before the rest.
 func addWarnings(info *wire.ListInfo, loaded *feed.Loaded) {
 	info.Quarantined = uint32(len(loaded.Quarantined))
 	for _, warning := range loaded.Warnings {
@@ -329,7 +331,8 @@ func addWarnings(info *wire.ListInfo, loaded *feed.Loaded) {
 	}
 }
 
-// logProgress tells how far a load is, at most once a second, and its end once.
+// logProgress returns a function that logs the progress of a load: at most once a second,
+// and its end once.
 func logProgress(log *slog.Logger) func(feed.Progress) {
 	var last time.Time
 	ended := false
@@ -343,8 +346,8 @@ func logProgress(log *slog.Logger) func(feed.Progress) {
 	}
 }
 
-// EncodeFiles is what an uploaded set of files becomes: the canonical list of entities,
-// its description, and what stands against its content.
+// EncodeFiles turns an uploaded set of files into the canonical list of entities. It
+// returns the list, its description, and the problems of its content.
 func EncodeFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
 	list := make([]feed.File, 0, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {

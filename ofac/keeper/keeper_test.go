@@ -17,8 +17,8 @@ import (
 	"railguard/ofac/fetch"
 )
 
-// A node that nobody told where lists come from says once that calls are refused for want of
-// one.
+// A node without a source of lists says once that calls are refused because there is no
+// list.
 func TestMissingListIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told bytes.Buffer
@@ -30,8 +30,8 @@ func TestMissingListIsTold(t *testing.T) {
 	})
 }
 
-// A development node begins with the sample, and asks for a published list every minute while
-// it has no other.
+// A development node begins with the sample. It requests a published list every minute
+// until it has one.
 func TestFetchingGoesOnUntilItSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ends []error
@@ -53,7 +53,7 @@ func TestFetchingGoesOnUntilItSucceeds(t *testing.T) {
 	})
 }
 
-// A folder that is refused is tried again, so that it can be mended without a restart.
+// A refused folder is tried again, so that it can be repaired without a restart.
 func TestRefusedFolderIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestRefusedFolderIsTriedAgain(t *testing.T) {
 	})
 }
 
-// The date of files without one is that of the newest.
+// Files without a date get that of the newest file.
 func TestNewestFile(t *testing.T) {
 	dir := t.TempDir()
 	require.Zero(t, newestFile(dir))
@@ -83,7 +83,7 @@ func TestNewestFile(t *testing.T) {
 	require.Equal(t, newest.UnixNano(), newestFile(dir))
 }
 
-// What is uploaded becomes an encoded list, its description, and what stands against it.
+// An upload becomes an encoded list, its description, and the problems of its content.
 func TestEncodeFiles(t *testing.T) {
 	files := map[string][]byte{"SDN_ENHANCED.XML": sdnOf(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 5)}
 	encoded, info, found, err := EncodeFiles(files)

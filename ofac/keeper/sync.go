@@ -22,50 +22,50 @@ import (
 const (
 	sourcePublished = "published"
 	syncEveryMin    = time.Minute
-	syncRetry       = 15 * time.Minute // After a run that failed; where there is no list, syncEveryMin.
-	syncLook        = time.Second      // Between two looks at whether a run is due.
-	syncJitterShare = 20               // A run comes up to a twentieth of the interval late.
+	syncRetry       = 15 * time.Minute // Wait after a failed run; syncEveryMin where there is no list.
+	syncLook        = time.Second      // Interval at which a node checks whether a run is due.
+	syncJitterShare = 20               // A run comes late by up to a twentieth of the interval.
 )
 
-// errReplaced says that the fetched list was active before and was replaced by
-// hand: a machine does not undo a rollback.
+// errReplaced says that the fetched list was active before and that an operator replaced
+// it. The keeper never undoes a rollback by itself.
 var errReplaced = errors.New("the fetched list was active before and was rolled back: it is not activated again by itself")
 
-// errNoSource says that nobody told this node where lists come from.
+// errNoSource says that this node has no source of lists.
 var errNoSource = errors.New("this node has no --ofac-source")
 
-// Report is how the fetching of lists went on this node.
+// Report describes the fetching of lists on this node.
 type Report struct {
 	Source  string    // "published", or the base URL of a mirror.
 	Running bool      // A run is under way.
 	TriedAt time.Time // When the last run began; zero: never.
-	DoneAt  time.Time // When the last good run ended; zero: never.
-	Failure string    // Why the last run failed; empty when it did not.
+	DoneAt  time.Time // When the last successful run ended; zero: never.
+	Failure string    // Why the last run failed; empty when it succeeded.
 }
 
-// listSync is where lists are fetched from, and how that went on this node.
+// listSync holds the origins of lists and the state of fetching them on this node.
 type listSync struct {
 	attempts []attempt
-	adjust   func(*fetch.Source) // Of tests: authorities to trust, shorter patience.
+	adjust   func(*fetch.Source) // Set by tests: trusted authorities, shorter timeouts.
 
-	busy   sync.Mutex // Held by the one run at a time, which owns tags and tagged.
+	busy   sync.Mutex // Held during a run; guards tags and tagged.
 	tags   []fetch.Tag
-	tagged [32]byte // Digest of the list that the tags stand for.
+	tagged [32]byte // Digest of the list to which the tags belong.
 
-	mu     sync.Mutex // Of report.
+	mu     sync.Mutex // Guards report.
 	report Report
 }
 
-// CheckSource refuses what --ofac-source cannot be: it is "published", or the base URL of a
+// CheckSource refuses an --ofac-source that is neither "published" nor the base URL of a
 // mirror.
 func CheckSource(source string) error {
 	_, err := attemptsAt(feeds, source)
 	return err
 }
 
-// attemptsAt is where the feeds are fetched from, by --ofac-source. A mirror is looked through
-// for every form of the lists. It may be in a private network, since an operator named it;
-// where it redirects to may not.
+// attemptsAt returns the origins of the feeds for --ofac-source. A mirror gets an attempt
+// for each form of the lists. It may be in a private network, since an operator named it;
+// the target of its redirects may not.
 func attemptsAt(feeds []Feed, source string) ([]attempt, error) {
 	switch source {
 	case "":
@@ -97,10 +97,10 @@ func isLoopback(host string) bool {
 	return err == nil && address.IsLoopback()
 }
 
-// keepSynced fetches whenever a run is due, while this node leads. What is due
-// follows from the replicated date of the last sync, so that a new leader neither
-// starts again nor forgets; a list that was just imported from a folder may be old, and
-// the first run comes at once.
+// keepSynced fetches whenever a run is due, while this node leads. Whether one is due
+// follows from the replicated date of the last sync, so a new leader neither repeats nor
+// forgets a run. With now the first run comes at once: a list just imported from a folder
+// may be old.
 func (k *Keeper) keepSynced(ctx context.Context, now bool) {
 	every := max(k.config.Every, syncEveryMin)
 	every += rand.N(every/syncJitterShare + 1)
@@ -123,7 +123,7 @@ func (k *Keeper) keepSynced(ctx context.Context, now bool) {
 	}
 }
 
-// isDue says whether it is time to fetch.
+// isDue reports whether it is time to fetch.
 func (k *Keeper) isDue(now time.Time, every time.Duration, active *wire.ListInfo, synced engine.Time) bool {
 	tried := k.LastSync().TriedAt
 	switch {
@@ -135,14 +135,14 @@ func (k *Keeper) isDue(now time.Time, every time.Duration, active *wire.ListInfo
 	return now.Sub(time.Unix(0, int64(synced))) >= every
 }
 
-// LastSync tells how this node's runs went.
+// LastSync reports on this node's runs.
 func (k *Keeper) LastSync() Report {
 	k.sync.mu.Lock()
 	defer k.sync.mu.Unlock()
 	return k.sync.report
 }
 
-// Sync fetches the lists once; started is false when a run is under way. A failed
+// Sync fetches the lists once; started is false when a run is already under way. A failed
 // run keeps the old list.
 func (k *Keeper) Sync(ctx context.Context) (started bool, err error) {
 	if len(k.sync.attempts) == 0 {
@@ -171,9 +171,9 @@ func (k *Keeper) Sync(ctx context.Context) (started bool, err error) {
 	return true, err
 }
 
-// fetchLists takes the lists of the first attempt that gives some which may be active. A
-// mirror's attempts are forms of one list: another form is asked for where there is none of
-// the one before, not where that one is bad or the mirror does not answer.
+// fetchLists uses the first attempt whose lists may be active. A mirror's attempts are
+// forms of the same list: it tries the next form only after an HTTP status error, as for a
+// missing file, and not when the list is bad or the mirror does not answer.
 func (k *Keeper) fetchLists(ctx context.Context) error {
 	var failures, absent []error
 	for _, origins := range k.sync.attempts {
@@ -197,8 +197,8 @@ func (k *Keeper) fetchLists(ctx context.Context) error {
 	return errors.Join(absent...)
 }
 
-// fetchFrom downloads, checks, stages and activates. Files that are the same as last
-// time only renew the date of the active list, if it is they that it was made of.
+// fetchFrom downloads, checks, stages and activates a list. If the files make the active
+// list again, it only renews that list's date.
 func (k *Keeper) fetchFrom(ctx context.Context, origins attempt) error {
 	settings := k.node.Settings()
 	active := settings.List
@@ -227,7 +227,7 @@ func (k *Keeper) fetchFrom(ctx context.Context, origins attempt) error {
 	problems := judge.Replacement(active, &info, loaded.found)
 	switch {
 	case active != nil && digest == active.Digest:
-		err = k.renewList(ctx, digest, got.Origin) // Whatever speaks against it, it is what is published.
+		err = k.renewList(ctx, digest, got.Origin) // It is renewed despite its problems, because it is what the publisher has.
 	case len(problems) > 0:
 		err = fmt.Errorf("%s: the fetched list is not taken: %q", got.Origin, problems)
 	case wasActive(settings.History, digest):
@@ -242,8 +242,8 @@ func (k *Keeper) fetchFrom(ctx context.Context, origins attempt) error {
 	return err
 }
 
-// download gets the files of all feeds. Should those of some have changed and of others not,
-// the unchanged ones are fetched too, since a list is read as a whole.
+// download gets the files of all feeds. If those of only some feeds changed, it fetches the
+// others too, since a list is read as a whole.
 func (k *Keeper) download(ctx context.Context, origins attempt, known []fetch.Tag) (all fetch.Result, err error) {
 	all.NotModified = true
 	var names []string

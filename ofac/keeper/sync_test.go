@@ -27,7 +27,7 @@ import (
 	"railguard/ofac/sample"
 )
 
-// mirror is an operator's mirror on loopback. What it answers is set file by file.
+// mirror is an operator's mirror on loopback. Tests set its answers file by file.
 type mirror struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -61,7 +61,7 @@ func (m *mirror) set(name string, answer http.HandlerFunc) {
 	m.answer[name] = answer
 }
 
-// calls are the requests since the last look.
+// calls returns the requests since the last call of calls.
 func (m *mirror) calls() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +70,7 @@ func (m *mirror) calls() []string {
 	return asked
 }
 
-// tagged answers with a content under an ETag, and 304 to who has it.
+// tagged answers with a content under an ETag, and with 304 to a client that has this ETag.
 func tagged(content []byte) http.HandlerFunc {
 	tag := fmt.Sprintf("%q", fmt.Sprint(len(content), content[len(content)/2]))
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -83,8 +83,8 @@ func tagged(content []byte) http.HandlerFunc {
 	}
 }
 
-// lists puts a pair of lists of a date on the mirror, with the canaries and so many
-// other companies.
+// lists puts an SDN and a CONS list of a date on the mirror, with the canaries and the
+// given number of other companies.
 func (m *mirror) lists(date string, companies int) {
 	asOf, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -104,7 +104,7 @@ func sdnOf(asOf time.Time, companies int) []byte {
 	return listtest.WriteEnhanced("SDN List", asOf, entities...)
 }
 
-// group is a cluster of one: a state machine that applies what is proposed.
+// group is a cluster of one node: a state machine that applies the proposals.
 type group struct {
 	mu       sync.Mutex
 	machine  *fsm.Machine
@@ -171,7 +171,7 @@ func (g *group) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 	return ofac.Compile(g.lists[digest], g.settings.Matcher)
 }
 
-// dutyOn is a keeper that fetches from the mirror; its goroutine does not run.
+// dutyOn returns a keeper that fetches from the mirror. Its goroutine does not run.
 func dutyOn(t *testing.T, m *mirror) *Keeper {
 	t.Helper()
 	d := New(useSample(t, newGroup(t)), Config{Source: m.URL + "/ofac", Every: time.Hour, Ran: func(error) {}}, slog.New(slog.DiscardHandler))
@@ -197,14 +197,14 @@ func TestSyncFromMirror(t *testing.T) {
 	require.Equal(t, "SDN_ENHANCED 2026-03-01 + CONS_ENHANCED 2026-03-01", first.List.Source)
 	require.Equal(t, []string{"SDN_ENHANCED.XML ", "CONS_ENHANCED.XML "}, m.calls())
 
-	// The same files: the list's date alone is renewed.
+	// The same files only renew the list's date.
 	require.NoError(t, d.runs(t))
 	require.EqualValues(t, 2, d.node.Settings().ListVersion)
 	require.Greater(t, d.node.Settings().ListSynced, first.ListSynced)
 	for _, call := range m.calls() {
 		require.Contains(t, call, `"`, "conditional")
 	}
-	// A node that has no tags fetches them all and finds that nothing changed.
+	// A node without tags fetches all files and finds that nothing changed.
 	d.sync.tagged = [32]byte{}
 	require.NoError(t, d.runs(t))
 	require.EqualValues(t, 2, d.node.Settings().ListVersion)
@@ -219,7 +219,7 @@ func TestSyncFromMirror(t *testing.T) {
 	require.False(t, report.DoneAt.Before(report.TriedAt))
 }
 
-// A CONS list that is newer than the SDN list is no reason to call the SDN list old.
+// A CONS list newer than the SDN list does not make the SDN list too old.
 func TestSyncComparesDatesByFamily(t *testing.T) {
 	m := newMirror(t)
 	d := dutyOn(t, m)
@@ -233,8 +233,8 @@ func TestSyncComparesDatesByFamily(t *testing.T) {
 	require.ErrorContains(t, d.runs(t), "SDN of 2026-03-02 would replace SDN of 2026-03-03")
 }
 
-// An officer's rollback stands: neither the same files again nor a node that has no
-// tags undoes it, and its date is not renewed by files that are not it.
+// An officer's rollback stays: neither the same files nor a node without tags undoes it.
+// Fetching other files does not renew the date of its list.
 func TestSyncKeepsRollback(t *testing.T) {
 	m := newMirror(t)
 	d := dutyOn(t, m)
@@ -261,20 +261,19 @@ func TestSyncKeepsRollback(t *testing.T) {
 		require.Equal(t, synced, d.node.Settings().ListSynced)
 		d.sync.tags, d.sync.tagged = nil, [32]byte{}
 	}
-	// A newer publication ends it.
+	// A newer publication replaces the list of the rollback.
 	m.lists("2026-03-03", 42)
 	require.NoError(t, d.runs(t))
 	require.NotEqual(t, good, d.node.Settings().List.Digest)
 }
 
-// badAnswer is an answer of a mirror, and what its refusal says.
+// badAnswer is a mirror's bad answer and the text of its refusal.
 type badAnswer struct {
 	name, want string
 	answer     http.HandlerFunc
 }
 
-// badAnswers are those of a bad night, to a node whose list is of 2026-03-10 with 40
-// companies.
+// badAnswers returns bad answers for a node whose list is of 2026-03-10 with 40 companies.
 func badAnswers(t *testing.T) []badAnswer {
 	newer := sdnOf(time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC), 41)
 	var zipped bytes.Buffer
@@ -325,8 +324,7 @@ func badAnswers(t *testing.T) []badAnswer {
 	}
 }
 
-// The mirror of a bad night. Whatever it answers, the old list stays and the report
-// says why.
+// Whatever a bad mirror answers, the old list stays and the report says why.
 func TestSyncFromBadMirror(t *testing.T) {
 	m := newMirror(t)
 	d := dutyOn(t, m)
@@ -347,14 +345,14 @@ func TestSyncFromBadMirror(t *testing.T) {
 			require.Empty(t, now.Staged)
 		})
 	}
-	// And in the morning it is well again.
+	// A good answer is taken again afterwards.
 	m.lists("2026-03-11", 41)
 	require.NoError(t, d.runs(t))
 	require.Empty(t, d.LastSync().Failure)
 	require.EqualValues(t, 3, d.node.Settings().ListVersion)
 }
 
-// A mirror may hold the archives, or the ADVANCED form, alone.
+// A mirror may hold another form of the lists, such as the archives alone.
 func TestSyncFindsOtherForms(t *testing.T) {
 	m := newMirror(t)
 	d := dutyOn(t, m)
@@ -367,13 +365,13 @@ func TestSyncFindsOtherForms(t *testing.T) {
 	for _, family := range []string{"SDN", "CONS"} {
 		plain := m.answer[family+"_ENHANCED.XML"]
 		m.set(family+"_ENHANCED.XML", nil)
-		m.set(family+"_ENHANCED.ZIP", plain) // What a file is, its content tells.
+		m.set(family+"_ENHANCED.ZIP", plain) // The content, not the name, decides what a file is.
 	}
 	require.NoError(t, d.runs(t))
 	require.EqualValues(t, 42, d.node.Settings().List.Entries)
 }
 
-// What an officer activates while a fetch is under way is not overwritten by it.
+// A fetch does not overwrite a list that an officer activates while it is under way.
 func TestSyncYieldsToWhatIsActivatedMeanwhile(t *testing.T) {
 	m := newMirror(t)
 	d := dutyOn(t, m)

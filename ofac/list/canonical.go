@@ -8,10 +8,9 @@ import (
 	"slices"
 )
 
-// canonicalEntities copies the entities into the one order that Build writes:
-// by uid; within an entity names by primary, strength and id, everything else
-// sorted and without doubles. Two records of one uid (a party found in both
-// files) become one.
+// canonicalEntities copies the entities into the one canonical order: entities by uid; the
+// names of an entity by primary, strength, script and id; everything else sorted without
+// duplicates. Two records of one uid (a party found in both files) become one.
 func canonicalEntities(entities []Entity) ([]Entity, error) {
 	if len(entities) > entitiesMax {
 		return nil, fmt.Errorf("%d entities, at most %d", len(entities), entitiesMax)
@@ -101,7 +100,8 @@ func sortedSet[T any](items []T, compare func(a, b T) int) []T {
 	return slices.CompactFunc(items, func(a, b T) bool { return compare(a, b) == 0 })
 }
 
-// compareNames is a total order: equal only if nothing tells the names apart.
+// compareNames is a total order. It returns 0 only when the names do not differ in
+// anything.
 func compareNames(a, b Name) int {
 	return cmp.Or(
 		compareBool(b.Primary, a.Primary), compareBool(a.Weak, b.Weak),

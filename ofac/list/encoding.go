@@ -34,7 +34,7 @@ import (
 // in their shortest form. The SHA-256 of the bytes names the list of entities.
 const (
 	entitiesMagic    = "RGENTS\x00\x01"
-	entitiesBytesMax = 96 << 20 // The limits table of the rulings.
+	entitiesBytesMax = 96 << 20 // These bounds are those of the limits table of the rulings.
 	entityTextsMax   = 1 << 23
 	datesAlways      = 2 // SDN and CONS have a date in every list, 0 if unknown.
 )
@@ -42,8 +42,8 @@ const (
 // ErrEntities is wrapped by every error of DecodeEntities.
 var ErrEntities = errors.New("list of entities")
 
-// Encode writes the canonical list of entities. It refuses what Build
-// refuses, and more than 96 MiB.
+// Encode writes the canonical list of entities. It refuses entities that break a rule or a
+// bound of this package, and more than 96 MiB.
 func Encode(entities []Entity, meta Meta) ([]byte, error) {
 	if len(meta.Source) > textBytesMax {
 		return nil, fmt.Errorf("source of %d bytes, at most %d", len(meta.Source), textBytesMax)
@@ -55,7 +55,7 @@ func Encode(entities []Entity, meta Meta) ([]byte, error) {
 	return encodeList(list, meta)
 }
 
-// IsEntities reports whether the bytes begin as an encoded list of entities does.
+// IsEntities reports whether the bytes begin like an encoded list of entities.
 func IsEntities(data []byte) bool { return bytes.HasPrefix(data, []byte(entitiesMagic)) }
 
 // DistinctTexts are the strings of canonical entities, sorted, each once.
@@ -174,8 +174,8 @@ func (e *entityEncoder) writeEntity(entity *Entity, previous uint32) {
 	}
 }
 
-// Decode reads what EncodeEntities wrote, and nothing else: bytes that it
-// would not have written are refused, whatever they are.
+// Decode reads the output of Encode. It refuses any bytes that Encode would not have
+// written.
 func Decode(data []byte) ([]Entity, Meta, error) {
 	if len(data) > entitiesBytesMax {
 		return nil, Meta{}, fmt.Errorf("%w: longer than %d bytes", ErrEntities, entitiesBytesMax)
@@ -245,7 +245,7 @@ func (d *entityDecoder) readSigned() int64 {
 	return n
 }
 
-// readCount reads a number of things of at least a byte each.
+// readCount reads a count of items that take at least one byte each.
 func (d *entityDecoder) readCount(most int) int {
 	n := d.readNumber()
 	if n > uint64(most) || n > uint64(len(d.data)) {
@@ -297,7 +297,7 @@ func (d *entityDecoder) readText() string {
 	return d.texts[at]
 }
 
-// readDates reads what the encoder's dates wrote.
+// readDates reads the output of writeDates.
 func (d *entityDecoder) readDates(asOf []int64) (sample bool) {
 	for source := range datesAlways {
 		asOf[source] = d.readSigned()
@@ -311,7 +311,7 @@ func (d *entityDecoder) readDates(asOf []int64) (sample bool) {
 	return flags&1 != 0
 }
 
-// listOf reads a count and so many things.
+// listOf reads a count and then that many items.
 func listOf[T any](d *entityDecoder, most int, read func() T) []T {
 	var list []T
 	for range d.readCount(most) {
@@ -342,5 +342,5 @@ func (d *entityDecoder) readEntity(previous uint32) Entity {
 // Digest is the SHA-256 of an encoded list of entities: the list's name.
 func Digest(data []byte) [32]byte { return sha256.Sum256(data) }
 
-// SnapshotID is the id under which people know the list of a digest.
+// SnapshotID is the id by which people refer to the list with this digest.
 func SnapshotID(digest [32]byte) string { return "snp_" + hex.EncodeToString(digest[:8]) }

@@ -47,7 +47,7 @@ func goldenEntities() ([]Entity, Meta) {
 	return []Entity{vessel, person, company}, Meta{Source: "golden", PublishedAt: 1_700_000_000_000_000_000, AsOf: [SourcesMax]int64{SDN: 1_700_000_000_000_000_000, CONS: -1}}
 }
 
-// The golden file is never regenerated: another version gets another file.
+// The golden file is never regenerated: a new version gets a new file.
 func TestGoldenEntities(t *testing.T) {
 	entities, meta := goldenEntities()
 	data, err := Encode(entities, meta)
@@ -67,7 +67,7 @@ func TestGoldenEntities(t *testing.T) {
 	require.Equal(t, entities[1].Names[0].Parts, read[1].Names[0].Parts)
 }
 
-// The order of the input does not matter, and what was read encodes to the same bytes.
+// The order of the input does not matter, and a decoded list encodes to the same bytes.
 func TestEntitiesAreCanonical(t *testing.T) {
 	entities, meta := goldenEntities()
 	want, err := Encode(entities, meta)

@@ -1,6 +1,6 @@
 package list
 
-// EntityType is what kind of party a listed entry is.
+// EntityType is the kind of party that a listed entry is.
 type EntityType uint8
 
 // The entity types OFAC publishes.
@@ -26,28 +26,28 @@ func (t EntityType) String() string {
 	return "Unknown"
 }
 
-// Entity is one listed party as a feed parser read it. It is the input of Build
-// and the neutral form every published format is brought to.
+// Entity is one listed party as a feed parser read it. It is the input of a list and the
+// neutral form of every published format.
 type Entity struct {
-	UID       uint32     // The publisher and its number of the entity: see UID.
+	UID       uint32     // The publisher and its number for the entity: see UID.
 	Type      EntityType // Individual, Company, Vessel or Aircraft.
-	Lists     Lists      // The sources that it stands on, all of one publisher.
+	Lists     Lists      // The sources that list it, all of one publisher.
 	Sublists  []string   // Names of the sanctions lists as published, e.g. "SDN List", "SSI List".
 	Programs  []string   // Programme codes, e.g. "CYBER2".
 	Names     []Name     // Every name in every script, primary first.
 	Addresses []Address  // Digital currency addresses, as printed.
-	Facts     []Fact     // Who is meant: births, nationalities, documents, postal addresses, vessel data, remarks.
+	Facts     []Fact     // Births, nationalities, documents, postal addresses, vessel data, remarks.
 }
 
-// Fact is one thing that OFAC says about a party besides its names: what tells a
-// listed person from another of the same name. It is shown, and never judged.
+// Fact is one thing that the publisher says about a party besides its names. It tells a
+// listed person from another of the same name. People read it; no decision depends on it.
 type Fact struct {
 	Kind  FactKind
 	Label string // As published, e.g. "Birthdate", "Passport", "Vessel Flag".
-	Value string // As published; parts of one thing are joined by ", ".
+	Value string // As published; the parts of one fact are joined by ", ".
 }
 
-// FactKind groups facts whatever the format calls them.
+// FactKind groups facts independently of the format's own words.
 type FactKind uint8
 
 // The kinds of facts. The numbers stand in encoded lists: never reuse one.
@@ -66,7 +66,7 @@ const (
 	factKindEnd       FactKind = 11
 )
 
-// String names the kind in words an officer reads.
+// String names the kind in an officer's words.
 func (k FactKind) String() string {
 	if k >= factKindEnd {
 		return "unknown"
@@ -95,7 +95,7 @@ type NamePart struct {
 
 // Address is one digital currency address of an entity.
 type Address struct {
-	Ticker    string // "XBT", "ETH", "USDT", ...: it does not tell the chain.
+	Ticker    string // "XBT", "ETH", "USDT", ...: it does not determine the chain.
 	Value     string // As printed.
 	FeatureID uint32 // OFAC's feature id; 0 where the format has none (CSV).
 }
@@ -106,6 +106,7 @@ type Meta struct {
 	PublishedAt int64  // The newest dataAsOf of the files, ns UTC.
 	Sample      bool   // True for the embedded sample only.
 
-	// AsOf is the date of each source's files, ns UTC; 0 where there are none, or they have no date.
+	// AsOf is the date of each source's files, ns UTC; 0 where there are no files or no
+	// date.
 	AsOf [SourcesMax]int64
 }

@@ -1,6 +1,6 @@
 package list
 
-// The bounds of a list. What is beyond them is refused.
+// The bounds of a list. A list beyond them is refused.
 const (
 	entitiesMax     = 1 << 19 // Entities of one list; the list of 2025 has 18,809.
 	namesPerEntity  = 4096    // Names of one entity; 96 is the most seen.

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// A source is one list as its publisher issues it. To bring another one is a row here, which
-// says what it means, and a package that reads its files, with a row in package keeper that
-// says how they are got.
+// A source is one list as its publisher issues it. A new source needs a row here for its
+// meaning, a package that reads its files, and a row in package keeper for how to get them.
 
-// Source is the place of a source's row in the table. The numbers stand in encoded
+// Source is the index of a source's row in the table. The numbers are stored in encoded
 // lists: never reuse one.
 type Source uint8
 
@@ -20,28 +19,29 @@ const (
 	CONS
 )
 
-// SourcesMax is how many sources there may be: a set has a bit for each.
+// SourcesMax bounds the number of sources: a set has a bit for each.
 const SourcesMax = 32
 
-// Publisher issues sources, and numbers the entries of all of them in one way.
+// Publisher issues one or more sources and numbers their entries in one common way.
 type Publisher uint8
 
-// The publishers. The numbers stand in uids: never reuse one.
+// The publishers. The numbers are part of uids: never reuse one.
 const (
 	OFAC Publisher = 0
 )
 
-// SourceRow says what the service has to know of a source.
+// SourceRow describes a source for the service.
 type SourceRow struct {
-	Name      string // As answers, records and Meta.Source name it.
-	Title     string // As a warning names it.
+	Name      string // Name in answers, records and Meta.Source.
+	Title     string // Name in warnings.
 	Publisher Publisher
-	// Core is set where a possible match counts for every payer; else it counts where a
-	// policy asks for it. Of several entries the one on a core source is shown first. A
-	// published list without a core source is refused, without another one warned of.
+	// Core is set if a possible match counts for every payer; otherwise it counts only
+	// where a policy asks for it. Among several entries, one on a core source is shown
+	// first. A published list without a core source is refused; without another source it
+	// gets a warning.
 	Core bool
-	// Blocks is set where a payment to a listed name is blocked; else an officer reviews it. A
-	// listed account is blocked on every source.
+	// Blocks is set if a payment to a listed name is blocked; otherwise an officer reviews
+	// it. A listed account is blocked on every source.
 	Blocks bool
 }
 
@@ -50,12 +50,12 @@ var sourceRows = []SourceRow{
 	CONS: {Name: "CONS", Title: "consolidated (non-SDN) list", Publisher: OFAC, Blocks: true},
 }
 
-// What the rows say, gathered.
+// Sets that are derived from the rows.
 var (
 	sources     []Source
 	everySource Lists
-	coreLists   Lists // Of the core sources.
-	blockLists  Lists // Of the sources that block.
+	coreLists   Lists // The core sources.
+	blockLists  Lists // The sources that block.
 )
 
 func init() { gatherRows() }
@@ -77,8 +77,8 @@ func gatherRows() {
 // Sources are all sources, in the order of their numbers.
 func Sources() []Source { return sources }
 
-// AddSource brings a further source until remove is called. Tests show by it what a source
-// needs; nothing may be screened meanwhile.
+// AddSource adds a further source until remove is called. Tests use it; nothing may be
+// screened during it or remove.
 func AddSource(row SourceRow) (added Source, remove func()) {
 	sourceRows = append(sourceRows, row)
 	gatherRows()
@@ -151,16 +151,17 @@ func (l Lists) String() string {
 	return strings.Join(names, "+")
 }
 
-// A uid names an entity whoever published it: the publisher in the highest four bits,
-// below them the number that the publisher gave it. OFAC's publisher number is 0, so
-// its uids are its own numbers.
+// A uid names an entity across publishers: the highest four bits are the publisher, the
+// rest is the publisher's number for the entity. OFAC is publisher 0, so its uids are its
+// own numbers.
 const publisherShift = 28
 
-// UID is the uid of a publisher's entry; false: the number is zero or too great.
+// UID returns the uid of a publisher's entry. It returns false when the publisher is
+// unknown or the number is zero or too great.
 func UID(publisher Publisher, number uint32) (uint32, bool) {
 	known := slices.ContainsFunc(sourceRows, func(row SourceRow) bool { return row.Publisher == publisher })
 	return uint32(publisher)<<publisherShift | number, known && number > 0 && number < 1<<publisherShift
 }
 
-// publisherOf is who numbered an entity.
+// publisherOf returns the publisher that numbered an entity.
 func publisherOf(uid uint32) Publisher { return Publisher(uid >> publisherShift) }

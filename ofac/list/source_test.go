@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every source can be told from the others by its name, and one at least is a core one.
+// Every source has a name of its own, and at least one is a core source.
 func TestSources(t *testing.T) {
 	core := 0
 	for _, source := range Sources() {
@@ -32,8 +32,8 @@ func TestSources(t *testing.T) {
 	require.False(t, Lists(0).Core())
 }
 
-// An entity stands on sources of the publisher that its uid names, and OFAC's uids are
-// its own numbers.
+// An entity may stand only on sources of the publisher in its uid, and OFAC's uids are its
+// own numbers.
 func TestUID(t *testing.T) {
 	uid, ok := UID(OFAC, 27307)
 	require.True(t, ok)
@@ -52,8 +52,8 @@ func TestUID(t *testing.T) {
 	require.ErrorContains(t, err, "unknown lists")
 }
 
-// A list without other sources than SDN and CONS has the bytes that it had before there
-// were others; the dates of others follow.
+// A list with only SDN and CONS has the same bytes as before there were other sources; the
+// dates of others follow.
 func TestDatesOfSources(t *testing.T) {
 	for _, dates := range [][]int64{{5, 0}, {5, -6, 0, 0}, {0, 7, 8, 0, 9}} {
 		e := entityEncoder{}

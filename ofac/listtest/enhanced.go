@@ -25,7 +25,7 @@ const (
 	CONS              = "Consolidated List"
 )
 
-// Reference ids of the published format, as far as a hand-made list uses them.
+// Reference ids of the published format that a hand-made list uses.
 var (
 	listRefs   = map[string]int{SDN: 1550, CONS: 91512}
 	tickerRefs = map[string]int{"XBT": 344, "ETH": 345, "USDT": 887, "TRX": 992, "USDC": 998, "SOL": 1167}
@@ -80,7 +80,7 @@ func writeEntity(b *strings.Builder, listName, date string, e Entity) {
 	b.WriteString("</entity>\n")
 }
 
-// writeName writes one name of one Latin translation, whose id is the name's own.
+// writeName writes one name with one Latin translation; both have the same id.
 func writeName(b *strings.Builder, e Entity, id int, last, first string, primary bool) {
 	full := last
 	if first != "" {
@@ -105,6 +105,6 @@ func writeName(b *strings.Builder, e Entity, id int, last, first string, primary
 
 func escapeXML(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // A strings.Builder takes every write.
+	_ = xml.EscapeText(&b, []byte(text)) // Writing to a strings.Builder never fails.
 	return b.String()
 }

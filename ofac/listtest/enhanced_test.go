@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWriteEnhanced: the generated list is well-formed and keeps the names and wallets
-// that went in, hostile ones included.
+// TestWriteEnhanced checks that the generated list is well-formed and keeps the given names
+// and wallets, hostile ones included.
 func TestWriteEnhanced(t *testing.T) {
 	raw := WriteEnhanced(SDN, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Entity{ID: 5, Individual: true, Last: "O'NEIL & <SON>", First: "Ann", Aliases: []string{"ANNIE"}, Wallets: map[string]string{"ETH": "0xabc", "SOL": "x"}})

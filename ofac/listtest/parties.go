@@ -24,8 +24,8 @@ func mustNot(t testing.TB, err error) {
 	}
 }
 
-// DataFolder finds the labelled data: RAILGUARD_DATA, else shared/data beside a
-// parent of the package. The test is skipped if there is none.
+// DataFolder finds the labelled data: RAILGUARD_DATA, or else shared/data beside a parent
+// of the package. It skips the test if there is none.
 func DataFolder(t testing.TB) string {
 	if dir := os.Getenv("RAILGUARD_DATA"); dir != "" {
 		return dir
@@ -68,7 +68,7 @@ func ReadRows(t testing.TB, path string) [][]string {
 	return rows[1:]
 }
 
-// RealEntities reads the names and addresses of one golden date of the SDN.
+// RealEntities reads the names and addresses of the SDN list of one golden date.
 func RealEntities(t testing.TB, date string) []list.Entity {
 	golden := filepath.Join(DataFolder(t), "ofac", "golden")
 	at := map[uint32]int{}
@@ -129,8 +129,8 @@ func Shuffled[T any](list []T, seed uint64) []T {
 	return list
 }
 
-// NumberedEntities are made-up parties whose words are near to one another by the
-// hundred: the list of the load suites, which is harder to compile than OFAC's.
+// NumberedEntities returns made-up parties with hundreds of words close to one another. The
+// load suites use this list, which is harder to compile than OFAC's.
 func NumberedEntities(parties int) []list.Entity {
 	entities := make([]list.Entity, 0, parties)
 	for i := range parties {
@@ -150,8 +150,8 @@ func SmallList() []list.Entity {
 	return []list.Entity{first, second, Named(9, list.Vessel, list.ListSDN, "DOVER"), Named(10, list.Aircraft, list.ListSDN, "YV2030")}
 }
 
-// MadeEntities are parties whose names are drawn from few words, so that many are near one
-// another, and the names as a payment has them.
+// MadeEntities returns parties whose names are drawn from few words, so that many are close
+// to one another, and the same names as a payment writes them.
 func MadeEntities(random *rand.Rand, count int) (entities []list.Entity, names []string) {
 	given := strings.Fields("MOHAMMED AHMED ALI YOUSEF IVAN SERGEI OLEKSANDR MARIA JUAN CARLOS HASSAN OMAR WEI XIAOMING JONG UN")
 	last := strings.Fields("IVANOV PETROV KHAN HUSSEIN GARCIA LOPEZ RODRIGUEZ KIM ZHANG CHANG ABDULLAH RAHMAN SMIRNOV VOLKOV HADDAD")

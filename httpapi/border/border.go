@@ -92,7 +92,6 @@ func New(deps Deps) *Border {
 // Room is what a room gives the border: its routes, what their bodies and queries
 // have, and how its leaves are answered with.
 type Room struct {
-	State     any // What its handlers find with Room; nil: nothing.
 	Public    []Route
 	Admin     []Route                     // On the admin listener.
 	Bodies    map[string]strictjson.Shape // Of the admin listener: members of every JSON body, by method and path.
@@ -131,7 +130,7 @@ func (b *Border) Open(rooms []Room) error {
 func (t *Room) declareRoute(r *Route) error {
 	key := r.Method + " " + r.Path
 	shape, told := t.Bodies[key]
-	r.room, r.Parameters, r.Shape = t.State, t.Queries[key], shape
+	r.Parameters, r.Shape = t.Queries[key], shape
 	if operation := description.FindOperation(r.Method, r.Path); operation != nil {
 		if r.Scope != ScopeNone || r.Roles != 0 {
 			return fmt.Errorf("httpapi: %s says itself whose affair it is: httpapi/description does", key)
@@ -256,8 +255,6 @@ type Route struct {
 	Always    bool   // Answers before bootstrap and while draining.
 	Registers bool   // Counts against the registration rate.
 	Stream    bool   // Writes its answer piecewise: no deadline over the whole.
-
-	room any // What the calls of its room share; set by Serve.
 
 	Handle func(*Request) (Answer, error)
 }

@@ -33,9 +33,6 @@ func (c *Request) Log() *slog.Logger { return c.border.log }
 // Judges judge what cannot change, for all calls.
 func (c *Request) Judges() *edge.Judges { return c.border.judges }
 
-// Room is what the calls of the route's room share.
-func (c *Request) Room() any { return c.route.room }
-
 // Context ends with the call.
 func (c *Request) Context() context.Context { return c.ctx }
 

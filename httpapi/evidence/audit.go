@@ -14,12 +14,12 @@ import (
 	"railguard/strictjson"
 )
 
-func auditRoutes() []border.Route {
+func (e *Room) auditRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodGet, Path: "/v1/audit", Handle: listRecords},
-		{Method: http.MethodGet, Path: "/v1/audit/export", Stream: true, Handle: exportRecords},
+		{Method: http.MethodGet, Path: "/v1/audit/export", Stream: true, Handle: e.exportRecords},
 		{Method: http.MethodGet, Path: "/v1/audit/{txnId}", Handle: showRecord},
-		{Method: http.MethodGet, Path: "/v1/audit/{txnId}/proof", Handle: proveRecord},
+		{Method: http.MethodGet, Path: "/v1/audit/{txnId}/proof", Handle: e.proveRecord},
 		{Method: http.MethodGet, Path: "/v1/audit/{txnId}/explain", Handle: explainRecord},
 		{Method: http.MethodPost, Path: "/v1/audit/{txnId}/replay", Handle: replayRecord},
 	}

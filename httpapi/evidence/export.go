@@ -43,6 +43,7 @@ const (
 // Exporter is one running export.
 type Exporter struct {
 	Request *border.Request
+	room    *Room
 	answer  *border.Stream
 	Store   *audit.Store
 
@@ -63,8 +64,8 @@ type Exporter struct {
 	digest hash.Hash
 }
 
-func exportRecords(c *border.Request) (border.Answer, error) {
-	x := &Exporter{Request: c, Store: c.Records().Audit(), digest: sha256.New()}
+func (e *Room) exportRecords(c *border.Request) (border.Answer, error) {
+	x := &Exporter{Request: c, room: e, Store: c.Records().Audit(), digest: sha256.New()}
 	format := c.Query("format")
 	if format != "" && format != "ndjson" && format != "csv" {
 		return border.Answer{}, border.BadQuery("format", "must be ndjson or csv")
@@ -105,7 +106,7 @@ func (x *Exporter) settleRange() error {
 	}
 	expired := x.Request.Published().LogTime() - engine.Retention
 	x.From = max(x.From, expired/engine.Millisecond*engine.Millisecond+engine.Millisecond)
-	point, err := loadCheckpoint(x.Request, x.indexBehind())
+	point, err := x.room.loadCheckpoint(x.Request, x.indexBehind())
 	if err != nil {
 		return edge.LeafError(err)
 	}
@@ -156,7 +157,7 @@ func (x *Exporter) goOn() error {
 	if err != nil {
 		return edge.LeafError(err)
 	}
-	signer, err := logSigner(c, size)
+	signer, err := x.room.logSigner(c, size)
 	if err != nil {
 		return err
 	}
@@ -251,7 +252,7 @@ func (x *Exporter) writeHead() {
 	m.Uint("treeSize", x.Point.Size)
 	m.Text("checkpoint", string(x.Point.text))
 	m.Text("keys", x.Point.signer.VerifierKeys())
-	if text, err := listRotations(x.Request); err == nil && text != "" { // The signer is there: so are they.
+	if text, err := x.room.listRotations(x.Request); err == nil && text != "" { // The signer is there: so are they.
 		m.Text("keyRotations", text)
 	}
 	m.Time("from", x.From)

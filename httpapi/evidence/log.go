@@ -26,11 +26,11 @@ import (
 // The audit log as the world may see it (C2SP tlog-tiles): checkpoints and hash
 // tiles are public and give nothing away; entry bundles are the leaves.
 
-func logRoutes() []border.Route {
+func (e *Room) logRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/log/checkpoint", Handle: showCheckpoint},
-		{Method: http.MethodGet, Path: "/log/cosigned", Handle: showCosigned},
-		{Method: http.MethodGet, Path: "/log/keys", Handle: showLogKeys},
+		{Method: http.MethodGet, Path: "/log/checkpoint", Handle: e.showCheckpoint},
+		{Method: http.MethodGet, Path: "/log/cosigned", Handle: e.showCosigned},
+		{Method: http.MethodGet, Path: "/log/keys", Handle: e.showLogKeys},
 		{Method: http.MethodGet, Path: "/log/consistency/{from}/{to}", Handle: showConsistency},
 		{Method: http.MethodGet, Path: "/log/tile", Handle: func(*border.Request) (border.Answer, error) { return border.Answer{}, border.NotFound("no such tile") }},
 		{Method: http.MethodGet, Path: "/log/tile/{level}", Handle: func(*border.Request) (border.Answer, error) { return border.Answer{}, border.NotFound("no such tile") }},
@@ -80,19 +80,19 @@ type logLine struct {
 }
 
 // loadCheckpoint returns a checkpoint that covers at least size leaves.
-func loadCheckpoint(c *border.Request, size uint64) (*Checkpoint, error) {
+func (e *Room) loadCheckpoint(c *border.Request, size uint64) (*Checkpoint, error) {
 	if c.Judge.Terms.Settings.Genesis == nil {
 		return nil, border.NotBootstrapped()
 	}
-	k := &evidenceOf(c).signed
-	if kept := k.keptCheckpoint(evidenceOf(c), size); kept != nil {
+	k := &e.signed
+	if kept := k.keptCheckpoint(e, size); kept != nil {
 		return kept, nil
 	}
 	view, err := c.Judge.View()
 	if err != nil {
 		return nil, err
 	}
-	return k.takeCheckpoint(evidenceOf(c), view, size)
+	return k.takeCheckpoint(e, view, size)
 }
 
 // keptCheckpoint is the last checkpoint, where it will do.
@@ -143,12 +143,12 @@ func (k *checkpoints) signerOf(size uint64) *note.Signer {
 }
 
 // logSigner is the signer that vouches for a tree of a size, which this node has.
-func logSigner(c *border.Request, size uint64) (*note.Signer, error) {
+func (e *Room) logSigner(c *border.Request, size uint64) (*note.Signer, error) {
 	view, err := c.Judge.View()
 	if err != nil {
 		return nil, err
 	}
-	return evidenceOf(c).signed.signerFor(evidenceOf(c), view, size)
+	return e.signed.signerFor(e, view, size)
 }
 
 // signerFor is the signer that vouches for a tree of a size, which the view has.
@@ -223,11 +223,11 @@ func (k *checkpoints) verifierKeys() string {
 
 // listRotations are the verifier keys of all lines with what each says of the next, "" where
 // the keys never changed: with them a verifier who has old keys can go on to new ones.
-func listRotations(c *border.Request) (string, error) {
-	k := &evidenceOf(c).signed
+func (e *Room) listRotations(c *border.Request) (string, error) {
+	k := &e.signed
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	if err := k.openSigners(evidenceOf(c), c.Judge.Terms.Settings); err != nil || len(k.lines) == 1 {
+	if err := k.openSigners(e, c.Judge.Terms.Settings); err != nil || len(k.lines) == 1 {
 		return "", err
 	}
 	return k.verifierKeys(), nil
@@ -239,19 +239,19 @@ func (e *Room) treeSize() uint64 { return e.deps.Records.Audit().Size() }
 var ()
 
 // showCheckpoint is GET /log/checkpoint.
-func showCheckpoint(c *border.Request) (border.Answer, error) {
-	cp, err := loadCheckpoint(c, 0)
+func (e *Room) showCheckpoint(c *border.Request) (border.Answer, error) {
+	cp, err := e.loadCheckpoint(c, 0)
 	if err != nil {
 		return border.Answer{}, edge.LeafError(err)
 	}
-	return c.Send(http.StatusOK, border.TextType, evidenceOf(c).withCosignatures(c.Context(), cp)), nil
+	return c.Send(http.StatusOK, border.TextType, e.withCosignatures(c.Context(), cp)), nil
 }
 
 // showLogKeys is GET /log/keys: the verifier keys of the checkpoints.
-func showLogKeys(c *border.Request) (border.Answer, error) {
-	k := &evidenceOf(c).signed
+func (e *Room) showLogKeys(c *border.Request) (border.Answer, error) {
+	k := &e.signed
 	k.mutex.Lock()
-	err := k.openSigners(evidenceOf(c), c.Judge.Terms.Settings)
+	err := k.openSigners(e, c.Judge.Terms.Settings)
 	text := ""
 	if err == nil {
 		text = k.verifierKeys()

@@ -14,17 +14,17 @@ import (
 
 // proveRecord is GET /v1/audit/{txnId}/proof: the stored bytes and the path
 // from them to a signed tree head.
-func proveRecord(c *border.Request) (border.Answer, error) {
+func (e *Room) proveRecord(c *border.Request) (border.Answer, error) {
 	l, err := c.ScreenRecord()
 	if err != nil {
 		return border.Answer{}, err
 	}
-	if evidenceOf(c).treeSize() <= l.Index { // The record came from a peer: wait for our own log.
+	if e.treeSize() <= l.Index { // The record came from a peer: wait for our own log.
 		if err := c.Judge.Confirm(); err != nil {
 			return border.Answer{}, err
 		}
 	}
-	cp, err := loadCheckpoint(c, l.Index+1)
+	cp, err := e.loadCheckpoint(c, l.Index+1)
 	if err != nil {
 		return border.Answer{}, edge.LeafError(err)
 	}
@@ -32,7 +32,7 @@ func proveRecord(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, border.Unavailable("overloaded", "this node is catching up; retry")
 	}
 	if strings.Contains(c.RequestHeader("Accept"), tlogProofType[0]) {
-		return sendTlogProof(c, &l, cp)
+		return e.sendTlogProof(c, &l, cp)
 	}
 	m := &c.Out
 	m.Text("txnId", c.TxnID)
@@ -41,7 +41,7 @@ func proveRecord(c *border.Request) (border.Answer, error) {
 	}
 	m.Text("checkpoint", string(cp.text))
 	m.Text("keys", cp.signer.VerifierKeys())
-	if text, err := listRotations(c); err != nil {
+	if text, err := e.listRotations(c); err != nil {
 		return border.Answer{}, err
 	} else if text != "" {
 		m.Text("keyRotations", text)
@@ -74,10 +74,10 @@ var tlogProofType = []string{"text/x.tlog-proof"}
 
 // sendTlogProof answers with the record and its proof as a C2SP tlog-proof, to the
 // newest cosigned checkpoint where that has the record.
-func sendTlogProof(c *border.Request, l *edge.Leaf, cp *Checkpoint) (border.Answer, error) {
-	text := evidenceOf(c).withCosignatures(c.Context(), cp)
+func (e *Room) sendTlogProof(c *border.Request, l *edge.Leaf, cp *Checkpoint) (border.Answer, error) {
+	text := e.withCosignatures(c.Context(), cp)
 	size := cp.Size
-	if cosigned, err := evidenceOf(c).newestCosigned(c.Context()); err == nil && cosigned != nil && cosigned.point.Size > l.Index {
+	if cosigned, err := e.newestCosigned(c.Context()); err == nil && cosigned != nil && cosigned.point.Size > l.Index {
 		text, size = cosigned.point.text, cosigned.point.Size
 	}
 	path, err := c.Records().Audit().Inclusion(l.Index, size)

@@ -60,12 +60,10 @@ func Open(deps Deps) *Room {
 	return e
 }
 
-func evidenceOf(c *border.Request) *Room { return c.Room().(*Room) }
-
 // Table is what the room gives the border.
 func (e *Room) Table() border.Room {
 	return border.Room{
-		State: e, Public: border.ConcatRoutes(auditRoutes(), logRoutes(), eventRoutes(), webhookRoutes()), Admin: logKeyRoutes(), Bodies: map[string]strictjson.Shape{"POST /admin/log-key/rotate": strictjson.Names("reason", "actor")},
+		Public: border.ConcatRoutes(e.auditRoutes(), e.logRoutes(), eventRoutes(), e.webhookRoutes()), Admin: logKeyRoutes(), Bodies: map[string]strictjson.Shape{"POST /admin/log-key/rotate": strictjson.Names("reason", "actor")},
 		Renderers: map[string]border.Renderer{leaf.KindWebhook: renderWebhook},
 	}
 }

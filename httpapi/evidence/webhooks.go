@@ -24,17 +24,17 @@ import (
 // Webhooks (decision 50): who is sent events, and what became of them. Sending is the
 // leader's (room webhooks); here they are set up and looked at, on any node.
 
-func webhookRoutes() []border.Route {
+func (e *Room) webhookRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodPost, Path: "/v1/webhooks", Handle: createWebhook},
+		{Method: http.MethodPost, Path: "/v1/webhooks", Handle: e.createWebhook},
 		{Method: http.MethodGet, Path: "/v1/webhooks", Handle: listWebhooks},
 		{Method: http.MethodGet, Path: "/v1/webhooks/{id}", Handle: getWebhook},
-		{Method: http.MethodPatch, Path: "/v1/webhooks/{id}", Handle: changeWebhook},
+		{Method: http.MethodPatch, Path: "/v1/webhooks/{id}", Handle: e.changeWebhook},
 		{Method: http.MethodDelete, Path: "/v1/webhooks/{id}", Handle: deleteWebhook},
 		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/rotate-secret", Handle: rotateWebhook},
-		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/test", Stream: true, Handle: testWebhook},
+		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/test", Stream: true, Handle: e.testWebhook},
 		{Method: http.MethodGet, Path: "/v1/webhooks/{id}/deliveries", Handle: listDeliveries},
-		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/redeliver", Handle: redeliverEvents},
+		{Method: http.MethodPost, Path: "/v1/webhooks/{id}/redeliver", Handle: e.redeliverEvents},
 	}
 }
 
@@ -64,16 +64,16 @@ func knownWebhook(c *border.Request) (*wire.Webhook, error) {
 }
 
 // findSender refuses on a node that has nothing to send with.
-func findSender(c *border.Request) (*webhooks.Sender, error) {
-	if s := evidenceOf(c).deps.Webhooks; s != nil {
+func (e *Room) findSender(c *border.Request) (*webhooks.Sender, error) {
+	if s := e.deps.Webhooks; s != nil {
 		return s, nil
 	}
 	return nil, border.Unavailable("overloaded", "this node sends no webhooks")
 }
 
 // checkURL gives what says whether this node sends messages to a URL.
-func checkURL(c *border.Request) (keys.URLCheck, error) {
-	s, err := findSender(c)
+func (e *Room) checkURL(c *border.Request) (keys.URLCheck, error) {
+	s, err := e.findSender(c)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func checkURL(c *border.Request) (keys.URLCheck, error) {
 }
 
 // createWebhook is POST /v1/webhooks.
-func createWebhook(c *border.Request) (border.Answer, error) {
-	check, err := checkURL(c)
+func (e *Room) createWebhook(c *border.Request) (border.Answer, error) {
+	check, err := e.checkURL(c)
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -102,7 +102,7 @@ func createWebhook(c *border.Request) (border.Answer, error) {
 }
 
 // changeWebhook is PATCH /v1/webhooks/{id}.
-func changeWebhook(c *border.Request) (border.Answer, error) {
+func (e *Room) changeWebhook(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	reason := f.Text("reason", engine.TextMax)
 	if err := f.Err(); err != nil {
@@ -113,7 +113,7 @@ func changeWebhook(c *border.Request) (border.Answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		check, err := checkURL(c)
+		check, err := e.checkURL(c)
 		if err != nil {
 			return nil, err
 		}
@@ -334,7 +334,7 @@ func listDeliveries(c *border.Request) (border.Answer, error) {
 }
 
 // redeliverEvents is POST /v1/webhooks/{id}/redeliver {"eventId"} or {"all": true}.
-func redeliverEvents(c *border.Request) (border.Answer, error) {
+func (e *Room) redeliverEvents(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	text := f.Text("eventId", engine.FieldMax)
 	all, _ := f.Flag("all")
@@ -356,7 +356,7 @@ func redeliverEvents(c *border.Request) (border.Answer, error) {
 		if all {
 			return keys.RedeliverAll(&c.Judge, hook)
 		}
-		event, err := evidenceOf(c).Hooked.At(c.Context(), hook, at.Leaf, at.Skip-1)
+		event, err := e.Hooked.At(c.Context(), hook, at.Leaf, at.Skip-1)
 		if err != nil {
 			return nil, err
 		}
@@ -368,12 +368,12 @@ func redeliverEvents(c *border.Request) (border.Answer, error) {
 }
 
 // testWebhook is POST /v1/webhooks/{id}/test: one message, now, from this node.
-func testWebhook(c *border.Request) (border.Answer, error) {
+func (e *Room) testWebhook(c *border.Request) (border.Answer, error) {
 	hook, err := knownWebhook(c)
 	if err != nil {
 		return border.Answer{}, err
 	}
-	s, err := findSender(c)
+	s, err := e.findSender(c)
 	if err != nil {
 		return border.Answer{}, err
 	}

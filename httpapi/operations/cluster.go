@@ -19,38 +19,38 @@ import (
 
 // The cluster's verbs (decision 54), for keys with the role ops.
 
-func clusterRoutes() []border.Route {
+func (o *Room) clusterRoutes() []border.Route {
 	get := func(path string, handle func(*border.Request) (border.Answer, error)) border.Route {
 		return border.Route{Method: http.MethodGet, Path: path, Reserved: true, Always: true, Handle: handle}
 	}
 	post := func(path string, handle func(*border.Request) (border.Answer, error)) border.Route {
 		return border.Route{Method: http.MethodPost, Path: path, Reserved: true, Always: true, Stream: true, Handle: handle}
 	}
-	keep := get("/v1/cluster/backup", saveBackup)
+	keep := get("/v1/cluster/backup", o.saveBackup)
 	keep.Stream = true
-	save := get("/v1/cluster/snapshot", saveSnapshot)
+	save := get("/v1/cluster/snapshot", o.saveSnapshot)
 	save.Stream = true
 	return []border.Route{
-		get("/v1/cluster/status", clusterStatus),
-		get("/v1/cluster/peers", clusterPeers),
-		get("/v1/cluster/leader", clusterLeader),
+		get("/v1/cluster/status", o.showClusterStatus),
+		get("/v1/cluster/peers", o.clusterPeers),
+		get("/v1/cluster/leader", o.clusterLeader),
 		save,
-		post("/v1/cluster/snapshot", takeSnapshot),
+		post("/v1/cluster/snapshot", o.takeSnapshot),
 		keep,
-		post("/v1/cluster/transfer-leader", transferLeader),
-		post("/v1/cluster/join", joinNode),
+		post("/v1/cluster/transfer-leader", o.transferLeader),
+		post("/v1/cluster/join", o.joinNode),
 		post("/v1/cluster/remove", func(c *border.Request) (border.Answer, error) {
-			return takingVerb(c, operationsOf(c).deps.Operations.Remove)
+			return takingVerb(c, o.deps.Operations.Remove)
 		}),
 		post("/v1/cluster/promote", func(c *border.Request) (border.Answer, error) {
-			return memberVerb(c, operationsOf(c).deps.Operations.Promote)
+			return memberVerb(c, o.deps.Operations.Promote)
 		}),
 		post("/v1/cluster/demote", func(c *border.Request) (border.Answer, error) {
-			return takingVerb(c, operationsOf(c).deps.Operations.Demote)
+			return takingVerb(c, o.deps.Operations.Demote)
 		}),
-		post("/v1/cluster/drain", drain),
-		{Method: http.MethodPost, Path: "/v1/cluster/matcher", Reserved: true, Handle: raiseMatcher},
-		{Method: http.MethodPost, Path: "/v1/cluster/format", Reserved: true, Handle: raiseFormat},
+		post("/v1/cluster/drain", o.drain),
+		{Method: http.MethodPost, Path: "/v1/cluster/matcher", Reserved: true, Handle: o.raiseMatcher},
+		{Method: http.MethodPost, Path: "/v1/cluster/format", Reserved: true, Handle: o.raiseFormat},
 	}
 }
 
@@ -63,20 +63,20 @@ func replyJSON(c *border.Request, v any) (border.Answer, error) {
 	return c.Send(http.StatusOK, border.JSONType, body), nil
 }
 
-func clusterStatus(c *border.Request) (border.Answer, error) {
-	status := operationsOf(c).deps.Operations.Status(c.Context())
-	status.Log, status.Secret = operationsOf(c).deps.LogStatus(c.Context()), secretStatus(c)
+func (o *Room) showClusterStatus(c *border.Request) (border.Answer, error) {
+	status := o.deps.Operations.Status(c.Context())
+	status.Log, status.Secret = o.deps.LogStatus(c.Context()), o.secretStatus(c)
 	return replyJSON(c, status)
 }
 
-func clusterPeers(c *border.Request) (border.Answer, error) {
-	status := operationsOf(c).deps.Operations.Status(c.Context())
+func (o *Room) clusterPeers(c *border.Request) (border.Answer, error) {
+	status := o.deps.Operations.Status(c.Context())
 	return replyJSON(c, map[string]any{"clusterId": status.ClusterID, "peers": status.Nodes})
 }
 
 // clusterLeader answers null without a leader: that is a fact, not an error.
-func clusterLeader(c *border.Request) (border.Answer, error) {
-	status := operationsOf(c).deps.Operations.Status(c.Context())
+func (o *Room) clusterLeader(c *border.Request) (border.Answer, error) {
+	status := o.deps.Operations.Status(c.Context())
 	return replyJSON(c, map[string]any{"leader": status.Leader, "term": status.Term})
 }
 
@@ -107,7 +107,7 @@ func done(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, c.Out), nil
 }
 
-func transferLeader(c *border.Request) (border.Answer, error) {
+func (o *Room) transferLeader(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	to := f.Text("to", engine.FieldMax)
 	if err := f.Err(); err != nil {
@@ -115,13 +115,13 @@ func transferLeader(c *border.Request) (border.Answer, error) {
 	}
 	ctx, cancel := operation(c)
 	defer cancel()
-	if err := operationsOf(c).deps.Operations.TransferLeader(ctx, to); err != nil {
+	if err := o.deps.Operations.TransferLeader(ctx, to); err != nil {
 		return border.Answer{}, operationError(err)
 	}
 	return done(c)
 }
 
-func joinNode(c *border.Request) (border.Answer, error) {
+func (o *Room) joinNode(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	id, addr := f.RequiredText("id", engine.FieldMax), f.RequiredText("addr", engine.FieldMax)
 	if err := f.Err(); err != nil {
@@ -129,7 +129,7 @@ func joinNode(c *border.Request) (border.Answer, error) {
 	}
 	ctx, cancel := operation(c)
 	defer cancel()
-	if err := operationsOf(c).deps.Operations.Join(ctx, id, addr); err != nil {
+	if err := o.deps.Operations.Join(ctx, id, addr); err != nil {
 		return border.Answer{}, joinError(c, err)
 	}
 	return done(c)
@@ -176,7 +176,7 @@ func runVerb(c *border.Request, f *strictjson.Fields, verb func(ctx context.Cont
 // on, and after the grace new calls refused and the running ones ended. The answer to
 // one with a grace comes at its beginning. {"drain":false} takes calls again, also
 // while a grace runs.
-func drain(c *border.Request) (border.Answer, error) {
+func (o *Room) drain(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	on, given := f.Flag("drain")
 	text := f.Text("grace", engine.FieldMax)
@@ -187,7 +187,6 @@ func drain(c *border.Request) (border.Answer, error) {
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
-	o := operationsOf(c)
 	if given && !on {
 		o.deps.Operations.Undrain()
 		o.deps.Gate.SetDraining(false)
@@ -242,8 +241,8 @@ func waitIdle(ctx context.Context, gate Gate, limit time.Duration) bool {
 	return true
 }
 
-func takeSnapshot(c *border.Request) (border.Answer, error) {
-	info, err := operationsOf(c).deps.Operations.Snapshot(c.Context())
+func (o *Room) takeSnapshot(c *border.Request) (border.Answer, error) {
+	info, err := o.deps.Operations.Snapshot(c.Context())
 	if err != nil {
 		return border.Answer{}, operationError(err)
 	}
@@ -252,10 +251,10 @@ func takeSnapshot(c *border.Request) (border.Answer, error) {
 
 // saveSnapshot is GET /v1/cluster/snapshot: the newest snapshot. It holds
 // personal data; the role admin guards it.
-func saveSnapshot(c *border.Request) (border.Answer, error) {
+func (o *Room) saveSnapshot(c *border.Request) (border.Answer, error) {
 	c.SetHeader("Content-Disposition", `attachment; filename="railguard.snapshot"`)
 	return border.StreamAnswer(border.BytesType, func(out *border.Stream) error {
-		return operationFailed(out, operationsOf(c).deps.Operations.SaveSnapshot(c.Context(), out))
+		return operationFailed(out, o.deps.Operations.SaveSnapshot(c.Context(), out))
 	}), nil
 }
 
@@ -269,7 +268,7 @@ func operationFailed(out *border.Stream, err error) error {
 
 // saveBackup is GET /v1/cluster/backup: state, history and lists, for `railguard
 // backup`, which encrypts and proves them on their way to a file.
-func saveBackup(c *border.Request) (border.Answer, error) {
+func (o *Room) saveBackup(c *border.Request) (border.Answer, error) {
 	var from uint64
 	var since int64
 	var err error
@@ -284,7 +283,7 @@ func saveBackup(c *border.Request) (border.Answer, error) {
 		}
 	}
 	return border.StreamAnswer(tarType, func(out *border.Stream) error {
-		return operationFailed(out, operationsOf(c).deps.Backup(c.Context(), out, from, since))
+		return operationFailed(out, o.deps.Backup(c.Context(), out, from, since))
 	}), nil
 }
 
@@ -294,7 +293,7 @@ var tarType = []string{"application/x-tar"}
 // brings another matcher. Until then every node judges with the version in force; from
 // the log index of this call's record on all judge with the next one. It is refused
 // while a voter could not.
-func raiseMatcher(c *border.Request) (border.Answer, error) {
+func (o *Room) raiseMatcher(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	to := uint16(0)
 	if n, ok := f.Integer("to", 1, 65_535); ok {
@@ -307,7 +306,7 @@ func raiseMatcher(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindMatcher, Record: func() (any, error) {
-		if err := matcherProblem(c, to); err != nil {
+		if err := o.matcherProblem(c, to); err != nil {
 			return nil, border.ChangeableRefusal{Cause: err}
 		}
 		return rulebook.RaisedMatcher(&c.Judge, to, grounds)
@@ -320,7 +319,7 @@ func raiseMatcher(c *border.Request) (border.Answer, error) {
 }
 
 // matcherProblem says why the version in force cannot become that one.
-func matcherProblem(c *border.Request, to uint16) error {
+func (o *Room) matcherProblem(c *border.Request, to uint16) error {
 	now := c.Judge.Terms.Settings.Matcher
 	switch {
 	case to == now:
@@ -328,7 +327,7 @@ func matcherProblem(c *border.Request, to uint16) error {
 	case to != now+1:
 		return border.InvalidField("to", "must be one above the version in force: see matcherVersion in /v1/cluster/status")
 	}
-	if err := operationsOf(c).deps.Operations.MatcherReady(to); err != nil {
+	if err := o.deps.Operations.MatcherReady(to); err != nil {
 		return border.Conflict("matcher_not_ready", strings.TrimPrefix(err.Error(), "cluster: "), nil)
 	}
 	return nil

@@ -16,12 +16,12 @@ import (
 	"railguard/strictjson"
 )
 
-func healthRoutes() []border.Route {
+func (o *Room) healthRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/health", Reserved: true, Always: true, Handle: health},
+		{Method: http.MethodGet, Path: "/v1/health", Reserved: true, Always: true, Handle: o.health},
 		{Method: http.MethodGet, Path: "/v1/.well-known/jwks.json", Reserved: true, Always: true, Handle: jwks},
 		{Method: http.MethodGet, Path: "/livez", Reserved: true, Always: true, Handle: live},
-		{Method: http.MethodGet, Path: "/readyz", Reserved: true, Always: true, Handle: ready},
+		{Method: http.MethodGet, Path: "/readyz", Reserved: true, Always: true, Handle: o.ready},
 		{Method: http.MethodGet, Path: "/contexts/kya/v1", Reserved: true, Always: true, Handle: kyaContext},
 	}
 }
@@ -40,7 +40,7 @@ type healthCache struct {
 const healthKept = 500 * time.Millisecond
 
 func (o *Room) clusterStatus(c *border.Request) (status report.ClusterStatus, queueFull bool) {
-	h := &o.health
+	h := &o.toldHealth
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if now := time.Now(); now.After(h.until) {
@@ -54,11 +54,11 @@ func (o *Room) clusterStatus(c *border.Request) (status report.ClusterStatus, qu
 }
 
 // health is GET /v1/health: the shape of specification 4.9, and more besides.
-func health(c *border.Request) (border.Answer, error) {
+func (o *Room) health(c *border.Request) (border.Answer, error) {
 	settings := c.Judge.Terms.Settings
-	status, full := operationsOf(c).clusterStatus(c)
+	status, full := o.clusterStatus(c)
 	connected := status.Writes.State == "ok" || status.Writes.State == "transferring"
-	signing := signingState(c)
+	signing := o.signingState(c)
 	loaded := settings.List != nil && settings.List.Entries > 0
 	m := &c.Out
 	if connected && loaded && signing != "unavailable" && !c.IsLeaving() {
@@ -66,7 +66,7 @@ func health(c *border.Request) (border.Answer, error) {
 	} else {
 		m.Text("status", "degraded")
 	}
-	m.Text("version", operationsOf(c).deps.Version)
+	m.Text("version", o.deps.Version)
 	writeListHealth(c, m)
 	if connected {
 		m.Text("kv", "connected")
@@ -87,7 +87,7 @@ func health(c *border.Request) (border.Answer, error) {
 	quorum.Int("failureTolerance", int64(status.Quorum.FailureTolerance))
 	m.Object("quorum", quorum)
 	m.Uint("index", c.Published().Applied())
-	m.Int("uptimeSeconds", int64(time.Since(operationsOf(c).started)/time.Second))
+	m.Int("uptimeSeconds", int64(time.Since(o.started)/time.Second))
 	m.Bool("draining", c.IsLeaving())
 	m.Bool("reviewQueueFull", full)
 	return c.Reply(http.StatusOK, c.Out), nil
@@ -117,11 +117,11 @@ func writeListHealth(c *border.Request, m *strictjson.Members) {
 
 // signingState is production when the key is replicated and this node can use
 // it, ephemeral in throw-away development, unavailable when it cannot.
-func signingState(c *border.Request) string {
+func (o *Room) signingState(c *border.Request) string {
 	if c.Judge.Terms.Signing == nil || c.Judge.Terms.Signing.Err != nil {
 		return "unavailable"
 	}
-	if operationsOf(c).deps.Ephemeral {
+	if o.deps.Ephemeral {
 		return "ephemeral"
 	}
 	return "production"
@@ -154,7 +154,7 @@ func (o *Room) tellReadiness(readiness *report.Readiness) {
 		}
 	}
 	now := strings.Join(names, ",")
-	if was := o.health.told.Swap(&now); was != nil && *was == now {
+	if was := o.toldHealth.told.Swap(&now); was != nil && *was == now {
 		return
 	}
 	if now == "" {
@@ -165,13 +165,13 @@ func (o *Room) tellReadiness(readiness *report.Readiness) {
 }
 
 // ready is GET /readyz, in rqlite's form: one line a check.
-func ready(c *border.Request) (border.Answer, error) {
+func (o *Room) ready(c *border.Request) (border.Answer, error) {
 	query, err := readReadyQuery(c)
 	if err != nil {
 		return border.Answer{}, err
 	}
-	readiness := operationsOf(c).deps.Operations.Ready(c.Context(), query)
-	for _, check := range ownChecks(c) {
+	readiness := o.deps.Operations.Ready(c.Context(), query)
+	for _, check := range o.ownChecks(c) {
 		if excluded(query.Exclude, check.Name) {
 			continue
 		}
@@ -179,7 +179,7 @@ func ready(c *border.Request) (border.Answer, error) {
 		readiness.Ready = readiness.Ready && check.OK
 	}
 	if !c.HasAnyQuery() { // What is left out or added is another question.
-		operationsOf(c).tellReadiness(&readiness)
+		o.tellReadiness(&readiness)
 	}
 	var text strings.Builder
 	for _, check := range readiness.Checks {
@@ -227,9 +227,9 @@ func excluded(names []string, name string) bool {
 }
 
 // ownChecks are what this room knows of readiness: the cluster knows the rest.
-func ownChecks(c *border.Request) []report.ReadyCheck {
+func (o *Room) ownChecks(c *border.Request) []report.ReadyCheck {
 	settings := c.Judge.Terms.Settings
-	key := report.ReadyCheck{Name: "signingkey", OK: signingState(c) != "unavailable", Text: signingState(c)}
+	key := report.ReadyCheck{Name: "signingkey", OK: o.signingState(c) != "unavailable", Text: o.signingState(c)}
 	list := report.ReadyCheck{Name: "list", Text: "none"}
 	if settings.List != nil {
 		opened := c.Published().List()

@@ -28,8 +28,8 @@ func (o *Room) adminRoutes() []border.Route {
 		}}
 	}
 	routes := []border.Route{
-		{Method: http.MethodGet, Path: "/admin/log-level", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Always: true, Handle: showLogLevel},
-		{Method: http.MethodPost, Path: "/admin/log-level", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Always: true, Body: border.BodyObject, Handle: setLogLevel},
+		{Method: http.MethodGet, Path: "/admin/log-level", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Always: true, Handle: o.showLogLevel},
+		{Method: http.MethodPost, Path: "/admin/log-level", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Always: true, Body: border.BodyObject, Handle: o.setLogLevel},
 		plain("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 			_ = exposition.Write(w, o.deps.Gauges) // Whoever scrapes has gone.
@@ -42,31 +42,31 @@ func (o *Room) adminRoutes() []border.Route {
 	for _, name := range []string{"goroutine", "heap", "allocs", "block", "mutex", "threadcreate"} {
 		routes = append(routes, plain("/debug/pprof/"+name, pprof.Handler(name).ServeHTTP))
 	}
-	for _, shared := range healthRoutes() {
+	for _, shared := range o.healthRoutes() {
 		if shared.Path == "/livez" || shared.Path == "/readyz" {
 			routes = append(routes, shared)
 		}
 	}
-	return append(routes, keyRoutes()...)
+	return append(routes, o.keyRoutes()...)
 }
 
 // logLevels are the words for the levels of the log.
 var logLevels = []string{"debug", "info", "warn", "error"}
 
 // showLogLevel is GET /admin/log-level: of this node.
-func showLogLevel(c *border.Request) (border.Answer, error) {
-	if operationsOf(c).deps.LogLevel == nil {
+func (o *Room) showLogLevel(c *border.Request) (border.Answer, error) {
+	if o.deps.LogLevel == nil {
 		return border.Answer{}, border.NotFound("no such path")
 	}
 	c.Out.Text("node", c.NodeName())
-	c.Out.Text("level", strings.ToLower(operationsOf(c).deps.LogLevel.Level().String()))
+	c.Out.Text("level", strings.ToLower(o.deps.LogLevel.Level().String()))
 	return c.Reply(http.StatusOK, c.Out), nil
 }
 
 // setLogLevel is POST /admin/log-level {"level"}: of this node, until it is said anew
 // or the node ends.
-func setLogLevel(c *border.Request) (border.Answer, error) {
-	level := operationsOf(c).deps.LogLevel
+func (o *Room) setLogLevel(c *border.Request) (border.Answer, error) {
+	level := o.deps.LogLevel
 	if level == nil {
 		return border.Answer{}, border.NotFound("no such path")
 	}
@@ -84,7 +84,7 @@ func setLogLevel(c *border.Request) (border.Answer, error) {
 	}
 	level.Set(to)
 	c.Log().Warn("log level changed", "to", word, "requestId", c.Asked.RequestID) // At any level but error: who looks for lines must know.
-	return showLogLevel(c)
+	return o.showLogLevel(c)
 }
 
 // advanceClock is POST /v1/test/clock {"advance":"25h"}: log time of a cluster

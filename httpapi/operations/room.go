@@ -38,10 +38,10 @@ type Gate interface {
 
 // Room is what calls of operators and probes share.
 type Room struct {
-	deps     Deps
-	started  time.Time
-	statuses statusTokens
-	health   healthCache
+	deps       Deps
+	started    time.Time
+	statuses   statusTokens
+	toldHealth healthCache
 }
 
 // Open opens the room.
@@ -49,12 +49,10 @@ func Open(deps Deps) *Room {
 	return &Room{deps: deps, started: time.Now()}
 }
 
-func operationsOf(c *border.Request) *Room { return c.Room().(*Room) }
-
 // Table is what the room gives the border.
 func (o *Room) Table() border.Room {
 	return border.Room{
-		State: o, Public: border.ConcatRoutes(healthRoutes(), clusterRoutes(), documentRoutes(), statusListRoutes(), []border.Route{testClockRoute(), ownKeyRoute()}), Admin: o.adminRoutes(), Bodies: operationsBodies, Queries: operationsQueries,
+		Public: border.ConcatRoutes(o.healthRoutes(), o.clusterRoutes(), documentRoutes(), o.statusListRoutes(), []border.Route{testClockRoute(), ownKeyRoute()}), Admin: o.adminRoutes(), Bodies: operationsBodies, Queries: operationsQueries,
 		Renderers: map[string]border.Renderer{"matcher.raised": renderMatcher, "format.raised": renderFormat, "clock.advanced": renderClock},
 	}
 }
@@ -65,13 +63,13 @@ func ownKeyRoute() border.Route {
 
 // keyRoutes are on the admin listener: API keys, signing keys and the cluster secret, which no
 // call of the public API issues.
-func keyRoutes() []border.Route {
+func (o *Room) keyRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodPost, Path: "/admin/keys", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyObject, Handle: createKey},
 		{Method: http.MethodGet, Path: "/admin/keys", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: listKeys},
 		{Method: http.MethodDelete, Path: "/admin/keys/{id}", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: revokeKey},
 		{Method: http.MethodPost, Path: "/admin/keys/{id}/rotate", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyOptional, Handle: rotateKey},
-		{Method: http.MethodGet, Path: "/admin/cluster-secret", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: showSecret},
+		{Method: http.MethodGet, Path: "/admin/cluster-secret", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: o.showSecret},
 		{Method: http.MethodPost, Path: "/admin/cluster-secret/reseal", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyObject, Handle: reseal},
 		{Method: http.MethodPost, Path: "/admin/signing-key/rotate", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyOptional, Handle: rotateSigningKey},
 		{Method: http.MethodGet, Path: "/admin/signing-keys", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: listSigningKeys},

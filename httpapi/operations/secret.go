@@ -46,21 +46,20 @@ func (o *Room) resealing(view *fsm.View) *report.Resealing {
 		}
 	}
 	is.Free = is.Left == 0 && is.Lost == 0
-	o.health.survey.mutex.Lock()
-	o.health.survey.last, o.health.survey.until = is, time.Now().Add(resealSurveyed)
-	o.health.survey.mutex.Unlock()
+	o.toldHealth.survey.mutex.Lock()
+	o.toldHealth.survey.last, o.toldHealth.survey.until = is, time.Now().Add(resealSurveyed)
+	o.toldHealth.survey.mutex.Unlock()
 	return is
 }
 
 // secretStatus is the exchange in the cluster's status: nil where there is none.
-func secretStatus(c *border.Request) *report.Resealing {
-	o := operationsOf(c)
+func (o *Room) secretStatus(c *border.Request) *report.Resealing {
 	if o.deps.Secrets.OlderCount() == 0 || c.Judge.Terms.Settings.Genesis == nil {
 		return nil
 	}
-	o.health.survey.mutex.Lock()
-	last, fresh := o.health.survey.last, time.Now().Before(o.health.survey.until)
-	o.health.survey.mutex.Unlock()
+	o.toldHealth.survey.mutex.Lock()
+	last, fresh := o.toldHealth.survey.last, time.Now().Before(o.toldHealth.survey.until)
+	o.toldHealth.survey.mutex.Unlock()
 	if fresh {
 		return last
 	}
@@ -72,7 +71,7 @@ func secretStatus(c *border.Request) *report.Resealing {
 }
 
 // showSecret is GET /admin/cluster-secret: how much is sealed by older secrets.
-func showSecret(c *border.Request) (border.Answer, error) {
+func (o *Room) showSecret(c *border.Request) (border.Answer, error) {
 	if c.Judge.Terms.Settings.Genesis == nil {
 		return border.Answer{}, border.NotBootstrapped()
 	}
@@ -83,7 +82,7 @@ func showSecret(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	return replyJSON(c, operationsOf(c).resealing(view))
+	return replyJSON(c, o.resealing(view))
 }
 
 // reseal is POST /admin/cluster-secret/reseal {"reason", "from"?}: one step. from is the

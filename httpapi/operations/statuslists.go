@@ -17,9 +17,9 @@ import (
 // Status lists (decision 53): whether a credential that verifies offline has been revoked or
 // suspended since. Every node makes the same bytes of the same minute of log time.
 
-func statusListRoutes() []border.Route {
+func (o *Room) statusListRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/status-lists/{list}", Handle: showStatusList},
+		{Method: http.MethodGet, Path: "/status-lists/{list}", Handle: o.showStatusList},
 	}
 }
 
@@ -47,7 +47,7 @@ type packedList struct {
 }
 
 // showStatusList is GET /status-lists/{list}.
-func showStatusList(c *border.Request) (border.Answer, error) {
+func (o *Room) showStatusList(c *border.Request) (border.Answer, error) {
 	if c.HasQuery("time") {
 		return border.Answer{}, border.NewError(http.StatusNotImplemented, "time_not_supported", "status lists of the past are not kept")
 	}
@@ -60,7 +60,7 @@ func showStatusList(c *border.Request) (border.Answer, error) {
 	if err != nil || strconv.FormatUint(number, 10) != c.PathValue("list") || lists.List(number) == nil {
 		return border.Answer{}, border.NotFound("no such status list, or every credential in it has expired")
 	}
-	token, err := operationsOf(c).statuses.token(c, lists, number)
+	token, err := o.statuses.token(c, lists, number)
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -14,7 +14,7 @@ import (
 // raiseFormat is POST /v1/cluster/format: the last step of an upgrade whose binary can
 // apply a newer format. From the log index of its record on every node computes by it, and
 // there is no way back. It is refused while a member could not: that one would stop.
-func raiseFormat(c *border.Request) (border.Answer, error) {
+func (o *Room) raiseFormat(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	to := engine.Format(0)
 	if n, ok := f.Integer("to", 1, 65_535); ok {
@@ -27,7 +27,7 @@ func raiseFormat(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindFormat, Record: func() (any, error) {
-		if err := formatProblem(c, to); err != nil {
+		if err := o.formatProblem(c, to); err != nil {
 			return nil, border.ChangeableRefusal{Cause: err}
 		}
 		return rulebook.RaisedFormat(&c.Judge, to, grounds)
@@ -40,7 +40,7 @@ func raiseFormat(c *border.Request) (border.Answer, error) {
 }
 
 // formatProblem says why the format in force cannot become that one.
-func formatProblem(c *border.Request, to engine.Format) error {
+func (o *Room) formatProblem(c *border.Request, to engine.Format) error {
 	now := c.Judge.Terms.Settings.Format
 	switch {
 	case to == now:
@@ -48,7 +48,7 @@ func formatProblem(c *border.Request, to engine.Format) error {
 	case to != now+1:
 		return border.InvalidField("to", "must be one above the format in force: see featureLevel in /v1/cluster/status")
 	}
-	for _, node := range operationsOf(c).deps.Operations.Status(c.Context()).Nodes {
+	for _, node := range o.deps.Operations.Status(c.Context()).Nodes {
 		switch {
 		case node.FormatMax == 0 || node.Role == "unreachable":
 			return border.Conflict("format_not_ready", fmt.Sprintf("%s does not answer: bring it back, or remove it", node.ID), nil)

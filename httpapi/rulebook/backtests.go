@@ -16,12 +16,12 @@ import (
 // Backtests: what another policy or another list would have made of the calls that were
 // recorded (docs/foresight.md).
 
-func backtestRoutes() []border.Route {
+func (b *Room) backtestRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodPost, Path: "/v1/backtests", Handle: startBacktest},
-		{Method: http.MethodGet, Path: "/v1/backtests", Handle: listJobs(retrace.Backtest)},
-		{Method: http.MethodGet, Path: "/v1/backtests/{id}", Handle: showJob(retrace.Backtest)},
-		{Method: http.MethodPost, Path: "/v1/backtests/{id}/cancel", Handle: stopJob(retrace.Backtest)},
+		{Method: http.MethodPost, Path: "/v1/backtests", Handle: b.startBacktest},
+		{Method: http.MethodGet, Path: "/v1/backtests", Handle: b.listJobs(retrace.Backtest)},
+		{Method: http.MethodGet, Path: "/v1/backtests/{id}", Handle: b.showJob(retrace.Backtest)},
+		{Method: http.MethodPost, Path: "/v1/backtests/{id}/cancel", Handle: b.stopJob(retrace.Backtest)},
 	}
 }
 
@@ -58,7 +58,7 @@ func (b *Room) termsAgain(ctx context.Context, order *retrace.Order) (terms retr
 }
 
 // startBacktest is POST /v1/backtests. It is answered as soon as the job runs.
-func startBacktest(c *border.Request) (border.Answer, error) {
+func (b *Room) startBacktest(c *border.Request) (border.Answer, error) {
 	order := retrace.Order{Kind: retrace.Backtest, By: c.Key.ID, Now: c.Published().LogTime()}
 	f := c.ReadFields()
 	var given bool
@@ -73,14 +73,14 @@ func startBacktest(c *border.Request) (border.Answer, error) {
 		f.Invalid("from", "must not be after to, nor in the future")
 	}
 	order.From = max(order.From, order.Now-engine.Retention, 0)
-	if err := readTerms(c, &f, &order); err != nil {
+	if err := b.readTerms(c, &f, &order); err != nil {
 		return border.Answer{}, err
 	}
-	return startJob(c, order)
+	return b.startJob(c, order)
 }
 
 // readTerms reads what is to be tried: a policy, a list, or neither.
-func readTerms(c *border.Request, f *strictjson.Fields, order *retrace.Order) error {
+func (b *Room) readTerms(c *border.Request, f *strictjson.Fields, order *retrace.Order) error {
 	if inner, given := f.Nested("policy"); given {
 		order.Document = inner.JSON()
 		if len(order.Document) > policyDocumentMax {
@@ -99,7 +99,7 @@ func readTerms(c *border.Request, f *strictjson.Fields, order *retrace.Order) er
 		return border.InvalidField("listSnapshotId", "names no list that is known here")
 	}
 	order.ListID = ofac.SnapshotID(info.Digest)
-	order.Terms.List, err = openList(c, info)
+	order.Terms.List, err = b.openList(c, info)
 	var known *border.Error
 	if errors.As(err, &known) && known.Status == http.StatusNotFound {
 		return border.InvalidField("listSnapshotId", "names a list whose content no node that answers holds any more")
@@ -107,22 +107,22 @@ func readTerms(c *border.Request, f *strictjson.Fields, order *retrace.Order) er
 	return err
 }
 
-func startJob(c *border.Request, order retrace.Order) (border.Answer, error) {
-	job, err := rulebookOf(c).Jobs.Start(order)
+func (b *Room) startJob(c *border.Request, order retrace.Order) (border.Answer, error) {
+	job, err := b.Jobs.Start(order)
 	switch {
 	case errors.Is(err, retrace.ErrBusy):
 		return border.Answer{}, border.Conflict("job_running", "a job of this kind runs on this node already: wait for it, stop it, or ask another node", nil)
 	case err != nil:
 		return border.Answer{}, border.Unavailable("shutting_down", "this node is going down")
 	}
-	rulebookOf(c).writeJob(&c.Out, job, false)
+	b.writeJob(&c.Out, job, false)
 	return c.Reply(http.StatusAccepted, c.Out), nil
 }
 
 // listJobs is GET /v1/backtests and its like: the jobs that the nodes remember.
-func listJobs(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
+func (b *Room) listJobs(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
-		items, silent := askAllJobs(c, kind)
+		items, silent := b.askAllJobs(c, kind)
 		m := c.Out[:0]
 		m.List("data", items)
 		m.Texts("unreachable", silent)
@@ -132,17 +132,17 @@ func listJobs(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
 }
 
 // showJob is GET /v1/backtests/{id} and its like.
-func showJob(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
-	return func(c *border.Request) (border.Answer, error) { return aboutJob(c, kind, jobShow) }
+func (b *Room) showJob(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
+	return func(c *border.Request) (border.Answer, error) { return b.aboutJob(c, kind, jobShow) }
 }
 
 // stopJob ends a job; one that has ended is shown as it is.
-func stopJob(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
-	return func(c *border.Request) (border.Answer, error) { return aboutJob(c, kind, jobStop) }
+func (b *Room) stopJob(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
+	return func(c *border.Request) (border.Answer, error) { return b.aboutJob(c, kind, jobStop) }
 }
 
-func aboutJob(c *border.Request, kind retrace.Kind, verb string) (border.Answer, error) {
-	answer, err := askJob(c, jobQuestion{Verb: verb, Kind: kind, ID: c.PathValue("id")})
+func (b *Room) aboutJob(c *border.Request, kind retrace.Kind, verb string) (border.Answer, error) {
+	answer, err := b.askJob(c, jobQuestion{Verb: verb, Kind: kind, ID: c.PathValue("id")})
 	if err != nil {
 		return border.Answer{}, err
 	}

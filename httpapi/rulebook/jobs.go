@@ -79,16 +79,16 @@ func (b *Room) answerRelayed(_ context.Context, question []byte) []byte {
 }
 
 // askJob asks the node that a job's id names.
-func askJob(c *border.Request, q jobQuestion) ([]byte, error) {
+func (b *Room) askJob(c *border.Request, q jobQuestion) ([]byte, error) {
 	unknown := border.NotFound("no such job: its node keeps the newest 16 that have ended, and loses all with its data folder")
 	node := retrace.NodeOf(q.Kind, q.ID)
 	if node == c.NodeName() {
-		if answer := rulebookOf(c).answerJob(&q); answer != nil {
+		if answer := b.answerJob(&q); answer != nil {
 			return answer, nil
 		}
 		return nil, unknown
 	}
-	relay := rulebookOf(c).deps.Relay
+	relay := b.deps.Relay
 	if relay == nil || !slices.Contains(relay.Others(), node) {
 		return nil, unknown
 	}
@@ -115,10 +115,10 @@ func askNode(ctx context.Context, relay Relay, node string, q jobQuestion) ([]by
 
 // askAllJobs lists the jobs of all nodes, each node's newest first, and the nodes that
 // could not be asked.
-func askAllJobs(c *border.Request, kind retrace.Kind) (items []strictjson.Members, silent []string) {
+func (b *Room) askAllJobs(c *border.Request, kind retrace.Kind) (items []strictjson.Members, silent []string) {
 	q := jobQuestion{Verb: jobList, Kind: kind}
-	items, silent = readJobs(rulebookOf(c).answerJob(&q)), []string{}
-	relay := rulebookOf(c).deps.Relay
+	items, silent = readJobs(b.answerJob(&q)), []string{}
+	relay := b.deps.Relay
 	if relay == nil {
 		return items, silent
 	}

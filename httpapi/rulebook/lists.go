@@ -29,7 +29,7 @@ const (
 )
 
 // getLists is GET /v1/ofac.
-func getLists(c *border.Request) (border.Answer, error) {
+func (b *Room) getLists(c *border.Request) (border.Answer, error) {
 	s := c.Judge.Terms.Settings
 	var m strictjson.Members
 	if s.List == nil {
@@ -54,7 +54,7 @@ func getLists(c *border.Request) (border.Answer, error) {
 	}
 	m.List("staged", staged)
 	m.List("history", history)
-	if sync, told := syncMembers(c); told {
+	if sync, told := b.syncMembers(c); told {
 		m.Object("sync", sync)
 	}
 	return c.Reply(http.StatusOK, m), nil
@@ -164,20 +164,20 @@ func listNamed(s *fsm.Settings, id string) *wire.ListInfo {
 
 // openList returns a list's content: one that is or was active, or the one that is
 // staged, whose tables may still be in the making.
-func openList(c *border.Request, info *wire.ListInfo) (*ofac.Index, error) {
-	if held := rulebookOf(c).upload.Load(); held != nil && held.Digest() == info.Digest {
+func (b *Room) openList(c *border.Request, info *wire.ListInfo) (*ofac.Index, error) {
+	if held := b.upload.Load(); held != nil && held.Digest() == info.Digest {
 		return held, nil
 	}
 	if list, err := c.Published().ListByDigest(info.Digest); err == nil && list != nil {
 		return list, nil
 	}
-	if list, err := openStaged(c, info); list != nil || err != nil {
+	if list, err := b.openStaged(c, info); list != nil || err != nil {
 		return list, err
 	}
 	return nil, border.NotFound("no node that answers holds the content of that list any more: upload it again")
 }
 
-func openStaged(c *border.Request, info *wire.ListInfo) (*ofac.Index, error) {
+func (b *Room) openStaged(c *border.Request, info *wire.ListInfo) (*ofac.Index, error) {
 	view, err := c.Judge.View()
 	if err != nil {
 		return nil, err
@@ -190,12 +190,12 @@ func openStaged(c *border.Request, info *wire.ListInfo) (*ofac.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	rulebookOf(c).upload.Store(list)
+	b.upload.Store(list)
 	return list, nil
 }
 
 // diffLists is GET /v1/ofac/{id}/diff?against=active.
-func diffLists(c *border.Request) (border.Answer, error) {
+func (b *Room) diffLists(c *border.Request) (border.Answer, error) {
 	info, err := pathList(c)
 	if err != nil {
 		return border.Answer{}, err
@@ -209,11 +209,11 @@ func diffLists(c *border.Request) (border.Answer, error) {
 	if against == nil {
 		return border.Answer{}, border.NotFound("no list is active")
 	}
-	to, err := openList(c, info)
+	to, err := b.openList(c, info)
 	if err != nil {
 		return border.Answer{}, err
 	}
-	from, err := openList(c, against)
+	from, err := b.openList(c, against)
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -23,15 +23,15 @@ func ListsIn(folder string) ListFiles {
 
 // listEntities is GET /v1/ofac/{id}/entities: a list as it stands in the log, whose
 // SHA-256 is its name, so that decisions can be made again elsewhere.
-func listEntities(c *border.Request) (border.Answer, error) {
+func (b *Room) listEntities(c *border.Request) (border.Answer, error) {
 	raw, err := hex.DecodeString(c.PathValue("id"))
 	if err != nil || len(raw) != 32 || hex.EncodeToString(raw) != c.PathValue("id") {
 		return border.Answer{}, border.NotFound("a list is named here by its sha256, in 64 hexadecimal digits")
 	}
-	if rulebookOf(c).deps.ListFiles == nil {
+	if b.deps.ListFiles == nil {
 		return border.Answer{}, border.NotFound("this server keeps no lists")
 	}
-	data, err := rulebookOf(c).deps.ListFiles([32]byte(raw))
+	data, err := b.deps.ListFiles([32]byte(raw))
 	if errors.Is(err, os.ErrNotExist) {
 		return border.Answer{}, border.Unavailable("sanctions_data_unavailable", "this node does not hold that list: another may; lists are kept for 90 days")
 	}

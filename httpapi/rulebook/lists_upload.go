@@ -26,8 +26,8 @@ var Uploading = make(chan struct{}, 1)
 // list where there is no network. The body is one published file as it is, its
 // name in ?name=, or a ZIP archive of several; XML is known by its content
 // without a name. The list of its entities is replicated and staged, not activated.
-func uploadList(c *border.Request) (border.Answer, error) {
-	if rulebookOf(c).deps.LoadList == nil || rulebookOf(c).deps.Lists == nil {
+func (b *Room) uploadList(c *border.Request) (border.Answer, error) {
+	if b.deps.LoadList == nil || b.deps.Lists == nil {
 		return border.Answer{}, rulebook.RejectList("this node takes no list uploads")
 	}
 	if err := border.CheckLength(c); err != nil {
@@ -54,7 +54,7 @@ func uploadList(c *border.Request) (border.Answer, error) {
 	if len(name) > engine.FieldMax {
 		return border.Answer{}, border.BadQuery("name", "must have at most 256 bytes")
 	}
-	entities, info, found, err := rulebookOf(c).deps.LoadList(map[string][]byte{name: body})
+	entities, info, found, err := b.deps.LoadList(map[string][]byte{name: body})
 	if err != nil {
 		return border.Answer{}, rulebook.RejectList(err.Error())
 	}
@@ -62,12 +62,12 @@ func uploadList(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, rulebook.RejectList("the list of entities is larger than 96 MiB")
 	}
 	problems := judge.Content(&info, found)
-	return stageUpload(c, entities, info, problems, "upload")
+	return b.stageUpload(c, entities, info, problems, "upload")
 }
 
 // stageUpload replicates a list of entities and answers with its leaf.
-func stageUpload(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (border.Answer, error) {
-	result, err := stage(c, entities, info, problems, origin)
+func (b *Room) stageUpload(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (border.Answer, error) {
+	result, err := b.stage(c, entities, info, problems, origin)
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -78,12 +78,12 @@ func stageUpload(c *border.Request, entities []byte, info wire.ListInfo, problem
 	return c.AnswerLeaf(&l)
 }
 
-func stage(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (result wire.Result, err error) {
+func (b *Room) stage(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (result wire.Result, err error) {
 	staged, common, err := rulebook.StagedList(&c.Judge, info, len(entities), ListMembers, problems, origin)
 	if err != nil {
 		return result, err
 	}
-	result, err = rulebookOf(c).deps.Lists.Stage(c.Context(), entities, staged, common)
+	result, err = b.deps.Lists.Stage(c.Context(), entities, staged, common)
 	if errors.Is(err, ofac.ErrEntities) {
 		return result, rulebook.RejectList(err.Error())
 	}
@@ -112,7 +112,7 @@ func renderStaged(c *border.Request, l *edge.Leaf, m *strictjson.Members) error 
 // active again; without an id, the one before the active list. Its
 // entities are taken from the tables that this node has of it, whatever matcher those
 // are for, and must be the same bytes as they were.
-func rollbackList(c *border.Request) (border.Answer, error) {
+func (b *Room) rollbackList(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	grounds := edge.Grounds{Reason: f.RequiredText("reason", engine.TextMax), Actor: f.Text("actor", engine.FieldMax)}
 	a := rulebook.Activation{Force: true, Rollback: true, Grounds: grounds}
@@ -134,7 +134,7 @@ func rollbackList(c *border.Request) (border.Answer, error) {
 	if active := c.Judge.Terms.Settings.List; active != nil && active.Digest == info.Digest {
 		return activateAs(c, info, a)
 	}
-	list, err := openList(c, info)
+	list, err := b.openList(c, info)
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -142,7 +142,7 @@ func rollbackList(c *border.Request) (border.Answer, error) {
 	if err != nil || ofac.Digest(entities) != info.Digest {
 		return border.Answer{}, rulebook.RejectList("this version writes that list as other bytes: upload its files again")
 	}
-	if _, err := stage(c, entities, *info, nil, "rollback"); err != nil {
+	if _, err := b.stage(c, entities, *info, nil, "rollback"); err != nil {
 		return border.Answer{}, err
 	}
 	if err := c.Judge.Confirm(); err != nil {
@@ -197,9 +197,9 @@ func CountSync(err error) {
 
 // syncMembers is the member "sync" of GET /v1/ofac: how it went on the node that was
 // asked. Fetching is the leader's work, so a follower may have nothing to tell.
-func syncMembers(c *border.Request) (strictjson.Members, bool) {
+func (b *Room) syncMembers(c *border.Request) (strictjson.Members, bool) {
 	var m strictjson.Members
-	reporter, tells := rulebookOf(c).deps.Sync.(syncReporter)
+	reporter, tells := b.deps.Sync.(syncReporter)
 	if !tells {
 		return m, false
 	}
@@ -227,13 +227,13 @@ const syncQuick = 300 * time.Millisecond
 
 // syncLists is POST /v1/ofac/sync. The run outlives the call: it ends by itself,
 // at the latest after listWork.
-func syncLists(c *border.Request) (border.Answer, error) {
+func (b *Room) syncLists(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
-	syncer := rulebookOf(c).deps.Sync
+	syncer := b.deps.Sync
 	if syncer == nil {
 		return border.Answer{}, rulebook.RejectList("this node has no source to fetch lists from; upload the files instead")
 	}

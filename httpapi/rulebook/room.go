@@ -49,15 +49,13 @@ func Open(deps Deps) *Room {
 	return b
 }
 
-func rulebookOf(c *border.Request) *Room { return c.Room().(*Room) }
-
 // EndJobs ends the jobs that run beside the calls and waits for them.
 func (b *Room) EndJobs() { b.Jobs.Close() }
 
 // Table is what the room gives the border.
 func (b *Room) Table() border.Room {
 	return border.Room{
-		State: b, Public: border.ConcatRoutes(policyRoutes(), listRoutes(), matchRoutes(), backtestRoutes(), shadowRoutes(), retroRoutes()), Admin: uploadRoutes(), Queries: map[string][]string{"POST /v1/ofac/snapshots": {"name"}},
+		Public: border.ConcatRoutes(policyRoutes(), b.listRoutes(), matchRoutes(), b.backtestRoutes(), b.shadowRoutes(), retroRoutes()), Admin: b.uploadRoutes(), Queries: map[string][]string{"POST /v1/ofac/snapshots": {"name"}},
 		Renderers: map[string]border.Renderer{
 			"policy.activated": renderPolicy, "list.staged": renderStaged, "list.activated": renderActivation, "list.synced": renderSynced,
 			"cleared.added": renderCleared, "cleared.removed": renderCleared, "retro.begun": renderRetro,
@@ -104,15 +102,15 @@ func policyRoutes() []border.Route {
 	}
 }
 
-func listRoutes() []border.Route {
+func (b *Room) listRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/ofac", Handle: getLists},
-		{Method: http.MethodPost, Path: "/v1/ofac/sync", Handle: syncLists},
-		{Method: http.MethodGet, Path: "/v1/ofac/{id}/diff", Handle: diffLists},
-		{Method: http.MethodGet, Path: "/v1/ofac/{id}/entities", Stream: true, Handle: listEntities},
+		{Method: http.MethodGet, Path: "/v1/ofac", Handle: b.getLists},
+		{Method: http.MethodPost, Path: "/v1/ofac/sync", Handle: b.syncLists},
+		{Method: http.MethodGet, Path: "/v1/ofac/{id}/diff", Handle: b.diffLists},
+		{Method: http.MethodGet, Path: "/v1/ofac/{id}/entities", Stream: true, Handle: b.listEntities},
 		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Handle: activateList},
-		{Method: http.MethodPost, Path: "/v1/ofac/{id}/rollback", Stream: true, Handle: rollbackList},
-		{Method: http.MethodPost, Path: "/v1/ofac/rollback", Stream: true, Handle: rollbackList},
+		{Method: http.MethodPost, Path: "/v1/ofac/{id}/rollback", Stream: true, Handle: b.rollbackList},
+		{Method: http.MethodPost, Path: "/v1/ofac/rollback", Stream: true, Handle: b.rollbackList},
 	}
 }
 
@@ -126,11 +124,11 @@ func matchRoutes() []border.Route {
 }
 
 // uploadRoutes are on the admin listener: an uploaded list is larger than the public API's bodies.
-func uploadRoutes() []border.Route {
+func (b *Room) uploadRoutes() []border.Route {
 	return []border.Route{
 		{
 			Method: http.MethodPost, Path: "/v1/ofac/snapshots", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyRaw, Max: engine.ListUploadMax,
-			Stream: true, Handle: uploadList,
+			Stream: true, Handle: b.uploadList,
 		},
 		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Handle: activateList},
 	}

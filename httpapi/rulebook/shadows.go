@@ -14,18 +14,18 @@ import (
 // Shadows: what another policy or another list makes of the calls as they come, beside
 // the verdicts that are given (docs/foresight.md).
 
-func shadowRoutes() []border.Route {
+func (b *Room) shadowRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodPost, Path: "/v1/policy/shadow", Handle: startShadow},
-		{Method: http.MethodGet, Path: "/v1/policy/shadow", Handle: listJobs(retrace.Shadow)},
-		{Method: http.MethodGet, Path: "/v1/policy/shadow/{id}", Handle: showJob(retrace.Shadow)},
-		{Method: http.MethodPost, Path: "/v1/policy/shadow/{id}/stop", Handle: stopJob(retrace.Shadow)},
-		{Method: http.MethodPost, Path: "/v1/policy/shadow/{id}/promote", Handle: promoteShadow},
+		{Method: http.MethodPost, Path: "/v1/policy/shadow", Handle: b.startShadow},
+		{Method: http.MethodGet, Path: "/v1/policy/shadow", Handle: b.listJobs(retrace.Shadow)},
+		{Method: http.MethodGet, Path: "/v1/policy/shadow/{id}", Handle: b.showJob(retrace.Shadow)},
+		{Method: http.MethodPost, Path: "/v1/policy/shadow/{id}/stop", Handle: b.stopJob(retrace.Shadow)},
+		{Method: http.MethodPost, Path: "/v1/policy/shadow/{id}/promote", Handle: b.promoteShadow},
 	}
 }
 
 // startShadow is POST /v1/policy/shadow {policy|listSnapshotId, days}.
-func startShadow(c *border.Request) (border.Answer, error) {
+func (b *Room) startShadow(c *border.Request) (border.Answer, error) {
 	now := c.Published().LogTime()
 	order := retrace.Order{Kind: retrace.Shadow, By: c.Key.ID, Now: now, From: now}
 	f := c.ReadFields()
@@ -41,24 +41,24 @@ func startShadow(c *border.Request) (border.Answer, error) {
 	case policy && list:
 		f.Invalid("listSnapshotId", "is given beside policy: a shadow tries one of them")
 	}
-	if err := readTerms(c, &f, &order); err != nil {
+	if err := b.readTerms(c, &f, &order); err != nil {
 		return border.Answer{}, err
 	}
-	return startJob(c, order)
+	return b.startJob(c, order)
 }
 
 // promoteShadow is POST /v1/policy/shadow/{id}/promote {reason}: the candidate becomes the
 // policy in force, or its list the active one, by the same checks as PUT /v1/policy and the
 // activation of a list. The shadow goes on until it is stopped: it says from then on what
 // still differs.
-func promoteShadow(c *border.Request) (border.Answer, error) {
+func (b *Room) promoteShadow(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	draft := policyDraft{reason: f.Text("reason", engine.TextMax)}
 	actor := f.Text("actor", engine.FieldMax)
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
-	shown, err := askJob(c, jobQuestion{Verb: jobShow, Kind: retrace.Shadow, ID: c.PathValue("id")})
+	shown, err := b.askJob(c, jobQuestion{Verb: jobShow, Kind: retrace.Shadow, ID: c.PathValue("id")})
 	if err != nil {
 		return c.AnswerReplay(err)
 	}

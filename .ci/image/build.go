@@ -14,7 +14,7 @@ import (
 	"github.com/moby/patternmatcher/ignorefile"
 )
 
-// stage is one FROM of a Dockerfile and what its instructions made of it.
+// stage is one FROM of a Dockerfile and the result of its instructions.
 type stage struct {
 	root        string // The folder that is the stage's "/".
 	environment map[string]string
@@ -29,8 +29,8 @@ type stage struct {
 type builder struct {
 	source  string // The build context's folder.
 	files   []string
-	scratch string            // Where roots are made.
-	global  map[string]string // Arguments before the first FROM, and those given.
+	scratch string            // The folder in which roots are made.
+	global  map[string]string // Arguments before the first FROM, and those of the caller.
 	given   map[string]string
 	stages  map[string]*stage
 	current *stage
@@ -70,7 +70,6 @@ func listContext(source string) ([]string, error) {
 	return files, nil
 }
 
-// run carries out one instruction.
 func (b *builder) run(i instruction) error {
 	if b.current == nil && i.word != "FROM" && i.word != "ARG" {
 		return fmt.Errorf("%s stands before the first FROM", i.word)
@@ -99,7 +98,7 @@ func (b *builder) run(i instruction) error {
 		words, err := readWords(i.rest)
 		b.current.command = words
 		return err
-	case "VOLUME", "EXPOSE", "STOPSIGNAL": // For whoever runs the image.
+	case "VOLUME", "EXPOSE", "STOPSIGNAL": // They matter only to whoever runs the image.
 	default:
 		return fmt.Errorf("%s is not an instruction that this program knows", i.word)
 	}
@@ -146,8 +145,8 @@ func (b *builder) beginStage(text string) error {
 	return err
 }
 
-// mountMachine mounts a copy-on-write view of this machine's root. The mounts end with
-// this process, whose mount namespace is its own.
+// mountMachine mounts a copy-on-write view of this machine's root. The kernel removes the
+// mount when this process ends, because the process has its own mount namespace.
 func mountMachine(root string) error {
 	upper, work := root+".upper", root+".work"
 	for _, folder := range []string{root, upper, work} {
@@ -237,12 +236,11 @@ func (b *builder) copyContext(sources []string, target string) error {
 	return nil
 }
 
-// runShell runs a command in the stage, as RUN does.
 func (b *builder) runShell(text string) error {
 	command := exec.Command("/bin/sh", "-c", text)
 	command.SysProcAttr = &syscall.SysProcAttr{Chroot: b.current.root}
 	command.Dir = b.current.folder
-	command.Env = os.Environ() // What reaches the network: proxies, certificates.
+	command.Env = os.Environ() // Passes on proxies and certificates for network access.
 	for _, values := range []map[string]string{b.current.arguments, b.current.environment} {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			command.Env = append(command.Env, name+"="+values[name])

@@ -10,7 +10,7 @@ import (
 
 // instruction is one line of a Dockerfile, its continuation lines joined.
 type instruction struct {
-	word string // In capitals.
+	word string // In upper case.
 	rest string
 }
 

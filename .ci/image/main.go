@@ -30,8 +30,8 @@ func main() {
 	}
 }
 
-// runInside runs this program again with a mount namespace of its own, whose mounts
-// the kernel undoes when it ends, however it ends.
+// runInside runs this program again in its own mount namespace. The kernel undoes the mounts
+// when that process ends, even if it crashes.
 func runInside() int {
 	self, err := os.Executable()
 	if err != nil {

@@ -28,12 +28,12 @@ func TestReadDockerfile(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for _, text := range []string{
-		"COPY a b",                    // Before the first FROM.
-		"FROM scratch\nHEALTHCHECK a", // Not known.
+		"COPY a b",                    // It stands before the first FROM.
+		"FROM scratch\nHEALTHCHECK a", // HEALTHCHECK is not supported.
 		"FROM scratch\nCOPY missing .",
 		"FROM scratch\nCOPY --from=nobody / /",
 		"FROM $NOTHING",
-		"FROM scratch\nENTRYPOINT railguard", // Needs a shell.
+		"FROM scratch\nENTRYPOINT railguard", // The shell form needs a shell.
 	} {
 		b := &builder{source: t.TempDir(), scratch: t.TempDir(), global: map[string]string{}, stages: map[string]*stage{}}
 		var err error

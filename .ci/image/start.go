@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// startImage starts the image's entry point twice: it must tell its version, and it
-// must serve as a cluster of one until it is told to end.
+// startImage starts the image's entry point twice: first to print its version, then to serve
+// as a cluster of one node until it gets SIGTERM.
 func startImage(s *stage, version string) error {
 	told, err := s.prepareCommand("version").CombinedOutput()
 	if err != nil || !strings.Contains(string(told), version) {
@@ -109,7 +109,7 @@ func freeAddresses(count int) ([]string, error) {
 	return addresses, nil
 }
 
-// checkOwner walks an image: everything in it belongs to its user.
+// checkOwner checks that every file in the image belongs to the image's user.
 func checkOwner(s *stage) error {
 	uid, _, _ := strings.Cut(s.user, ":")
 	want := readID(uid)

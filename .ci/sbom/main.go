@@ -67,7 +67,7 @@ func main() {
 	}
 }
 
-// write writes the bill of a binary built by Go. Errors: a file that is none.
+// write writes the bill of a binary. It returns an error if the file is not a Go binary.
 func write(w io.Writer, binary, version string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -84,8 +84,8 @@ func write(w io.Writer, binary, version string) error {
 	return encoder.Encode(billOf(info, filepath.Base(binary), version, sum))
 }
 
-// billOf is a function of the binary alone. Its serial number is the first 16
-// bytes of the binary's SHA-256, marked as a UUID of version 8.
+// billOf depends on the binary alone. The serial number is the first 16 bytes of the binary's
+// SHA-256, marked as a UUID of version 8.
 func billOf(info *debug.BuildInfo, name, version string, sum [sha256.Size]byte) bom {
 	id := [16]byte(sum[:16])
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Any Go binary has a bill, twice with the same bytes.
+// Any Go binary has a bill, and writing it twice gives the same bytes.
 func TestBillOfABinary(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -28,8 +28,8 @@ func TestBillOfABinary(t *testing.T) {
 	require.Regexp(t, regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`), bill.Serial)
 }
 
-// Every module is named with its version and sum, a replaced one by what it was
-// replaced with.
+// The bill names every module with its version and sum. For a replaced module it names the
+// replacement.
 func TestBillNamesTheModules(t *testing.T) {
 	info := &debug.BuildInfo{GoVersion: "go1.26.1", Main: debug.Module{Path: "railguard"}, Deps: []*debug.Module{
 		{Path: "example.org/a", Version: "v1.0.0", Sum: "h1:a"},

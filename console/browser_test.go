@@ -21,10 +21,10 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// For a slow machine with others on it.
+// The times are long enough for a busy, slow machine.
 const (
 	walkMax  = 15 * time.Minute
-	patience = 3 * time.Minute // Until something shows.
+	patience = 3 * time.Minute // How long to wait until something shows.
 )
 
 // browser is the installed Chromium, or the test is skipped.
@@ -77,11 +77,11 @@ func (s *site) key(name, roles string) string {
 	return s.call(0, s.Key, "POST", "/admin/keys", fmt.Sprintf(`{"name":%q,"roles":%q}`, name, roles), 201)["key"].(string)
 }
 
-// day is what an officer finds in the morning.
+// day is what waits for an officer in the morning.
 type day struct {
 	agent, runner, fleet, user string
-	token                      string // Of agent.
-	limit, name, stale, model  string // Reviews, by what asked for them.
+	token                      string // The token of agent.
+	limit, name, stale, model  string // Transaction ids of reviews, named by their reason.
 	more                       []string
 }
 
@@ -119,7 +119,7 @@ func (s *site) morning() *day {
 	return d
 }
 
-// tab is one browser window, and what went wrong in it.
+// tab is one browser window, and the errors seen in it.
 type tab struct {
 	t      *testing.T
 	ctx    context.Context
@@ -143,8 +143,8 @@ func (s *site) window(node int, more ...chromedp.ExecAllocatorOption) *tab {
 	return w
 }
 
-// watch notes exceptions, console errors, broken rules of the page's own, and requests
-// to anybody else. Answers of the API that are refusals are no defect of the page.
+// watch notes exceptions, console errors, violations of the page's policy, and requests to
+// other origins. It ignores API answers that refuse a call.
 func (w *tab) watch(event any) {
 	var wrong string
 	switch e := event.(type) {

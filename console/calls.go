@@ -12,7 +12,7 @@ import (
 
 const (
 	tokenHeader = "X-Railguard-Console-Token"
-	pollHeader  = "X-Railguard-Console-Poll" // The page calls by itself: the call does not prolong the session.
+	pollHeader  = "X-Railguard-Console-Poll" // The page made the call by itself: it does not prolong the session.
 
 	signInMax = 4 << 10 // Bytes.
 	keyMax    = 256
@@ -71,7 +71,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	c.replySession(w, s, answer)
 }
 
-// showSession tells a page that was just loaded who is signed in. It is no error if nobody is.
+// showSession tells a newly loaded page who is signed in. It is no error if nobody is.
 func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 	s, err := c.openSession(r)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 	switch answer.Status {
 	case http.StatusOK:
 		c.replySession(w, s, answer)
-	case http.StatusUnauthorized: // Revoked or expired meanwhile.
+	case http.StatusUnauthorized: // The key was revoked or has expired.
 		c.clearCookie(w, r)
 		writeJSON(w, http.StatusOK, map[string]any{"signedIn": false})
 	default:
@@ -105,7 +105,7 @@ func (c *Console) forwardCall(w http.ResponseWriter, r *http.Request, path strin
 	}
 }
 
-// uploadPath is where the admin listener takes a list's files.
+// uploadPath is the path at which the admin listener takes the files of a list.
 const uploadPath = "/v1/ofac/snapshots"
 
 // forwardUpload streams list files to the listener that takes them. That listener checks the
@@ -170,7 +170,7 @@ func translateCall(r *http.Request, s *session, path, query string) *http.Reques
 	return call
 }
 
-// fetchKey asks the API what the session's key is.
+// fetchKey asks the API for the details of the session's key.
 func (c *Console) fetchKey(r *http.Request, s *session) *guest.Answer {
 	call := translateCall(r, s, "/v1/key", "")
 	call.Method, call.Body, call.ContentLength, call.TransferEncoding = http.MethodGet, http.NoBody, 0, nil
@@ -182,14 +182,14 @@ func (c *Console) fetchKey(r *http.Request, s *session) *guest.Answer {
 	return answer
 }
 
-// repeatsToken reports whether a write repeats the session's token: a page of another
-// site cannot read it, whatever cookies its browser would send.
+// repeatsToken reports whether a write repeats the session's token. A page of another site
+// cannot read the token, even though its browser would send the cookie.
 func (s *session) repeatsToken(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(r.Header.Get(tokenHeader)), []byte(s.Token)) == 1
 }
 
 // isForeign reports whether the browser says that the call comes from another site. A caller
-// that says nothing is no browser or an old one, against which the session's token helps.
+// that does not say is an old browser or no browser; there the session's token protects.
 func isForeign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":

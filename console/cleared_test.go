@@ -45,15 +45,16 @@ func (w *tab) puts(s *site, files []string) {
 	s.call(0, s.Key, "POST", "/v1/ofac/"+id+"/activate", `{"force":true,"reason":"made up","actor":"Olga"}`, 200)
 }
 
-// clears clears a pair that is like the one of the morning's case.
+// clears clears a pair that resembles the one in the morning's case.
 func (s *site) clears(d *day) {
 	uid := s.call(0, s.Key, "GET", "/v1/audit/"+d.name, "", 200)["matches"].([]any)[0].(map[string]any)["uid"].(string)
 	until := time.Now().AddDate(0, 6, 0).Format(time.DateOnly)
 	s.call(0, s.Key, "POST", "/v1/cleared", `{"name":"Nicolas Maduro","uid":"`+uid+`","reason":"a cook in Lyon, born 1990","expiresAt":"`+until+`","clearedBy":"Ann"}`, 201)
 }
 
-// TestClearedPairs: a pair is cleared from its case with a reason, stands on a page with who,
-// when, why and until when, is void when the listed entry changes or goes, and is taken back.
+// TestClearedPairs: an officer clears a pair from its case with a reason. A page shows who
+// cleared it, when, why and until when. The pair becomes void when the listed entry changes
+// or goes, and it can be taken back.
 func TestClearedPairs(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
@@ -113,8 +114,8 @@ func TestClearedPairs(t *testing.T) {
 	w.clean()
 }
 
-// TestListedOperator: an operator who is listed after its agents were registered is blocked
-// from the list's activation on, and somebody is told.
+// TestListedOperator: if an operator is listed after its agents were registered, its payments
+// are blocked as soon as the list is active, and an alert opens.
 func TestListedOperator(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
@@ -132,8 +133,9 @@ func TestListedOperator(t *testing.T) {
 	w.clean()
 }
 
-// TestPassesOver: the key N leads from case to case; one that is not decided is passed over,
-// given back, and comes again when nothing else is free. Nobody escalates without a word.
+// TestPassesOver: the key N leads from case to case. A case that is left undecided is
+// released, and comes again only when no other case is free. Nobody can escalate without a
+// reason.
 func TestPassesOver(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
@@ -149,7 +151,7 @@ func TestPassesOver(t *testing.T) {
 		seen[w.value("location.pathname")] = true
 	}
 	require.Len(t, seen, 7)
-	w.click("button.next") // The same without a keyboard.
+	w.click("button.next") // The button does the same as the key.
 	w.shows(".toast", "Nothing else is free. You passed over 7")
 	require.Empty(t, s.call(0, s.Key, "GET", "/v1/queue?state=claimed", "", 200)["data"], "what was passed over is anybody's")
 
@@ -167,7 +169,7 @@ func TestPassesOver(t *testing.T) {
 	w.clean()
 }
 
-// quoted are the keys of a set as a list in JavaScript.
+// quoted returns the keys of a set as the elements of a JavaScript array.
 func quoted(set map[string]bool) string {
 	var all []string
 	for key := range set {

@@ -15,7 +15,7 @@ import (
 	"railguard/seal"
 )
 
-// Root is where the console lives. It is the cookie's path too.
+// Root is the path of the console and of its cookie.
 const Root = "/console"
 
 const (
@@ -23,8 +23,8 @@ const (
 	longestDefault = 12 * time.Hour
 )
 
-// policy is the Content-Security-Policy of every answer below Root. Trusted Types
-// without a single policy: no text of anybody's can become markup or code.
+// policy is the Content-Security-Policy of every answer below Root. It allows no Trusted
+// Types policy, so no text can become markup or code.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -32,18 +32,18 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 type Config struct {
 	API     http.Handler  // The public API, which answers everything outside of Root too.
 	Secrets *seal.Secrets // Seals sessions; the same on all nodes.
-	Uploads http.Handler  // Takes list files at uploadPath, by the rules of the listener that is its own; nil: the console takes none.
+	Uploads http.Handler  // Takes list files at uploadPath and applies its own checks; nil: the console takes none.
 	Secure  bool          // Callers use TLS: the cookie is sent over TLS alone.
 
 	Idle    time.Duration    // How long a session lasts without a call of a person; 0: 15 minutes.
-	Longest time.Duration    // How long any session lasts; 0: 12 hours.
+	Longest time.Duration    // The longest that a session lasts; 0: 12 hours.
 	Now     func() time.Time // nil: time.Now.
 }
 
 //go:embed web
 var web embed.FS
 
-// file is one embedded file as it is sent.
+// file is one embedded file, ready to be sent.
 type file struct {
 	data []byte
 	kind string
@@ -55,7 +55,7 @@ type file struct {
 type Console struct {
 	config Config
 	files  map[string]*file // By path below Root.
-	index  *file            // The one page there is.
+	index  *file            // The only HTML page.
 }
 
 // New returns a handler that serves the console and passes all other calls to the API.
@@ -86,7 +86,7 @@ func New(config Config) (*Console, error) {
 	return c, nil
 }
 
-// kinds are the content types of embedded files, so that they do not depend on the machine.
+// kinds maps file extensions to content types, so that they do not depend on the machine.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
@@ -115,7 +115,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
 	head.Set("Content-Security-Policy", policy)
 	head.Set("X-Content-Type-Options", "nosniff")
-	head.Set("X-Frame-Options", "DENY") // For browsers that know no frame-ancestors.
+	head.Set("X-Frame-Options", "DENY") // For browsers that do not support frame-ancestors.
 	head.Set("Referrer-Policy", "no-referrer")
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -139,8 +139,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// servePage sends an embedded file, or the one page there is: its modules read the
-// path and show what belongs to it, so that every view has an address.
+// servePage sends an embedded file, or else the only HTML page. That page's modules read the
+// path and show the view that belongs to it, so every view has an address.
 func (c *Console) servePage(w http.ResponseWriter, r *http.Request, below string) {
 	found := c.files[below]
 	if found == nil {
@@ -152,7 +152,7 @@ func (c *Console) servePage(w http.ResponseWriter, r *http.Request, below string
 	}
 	head := w.Header()
 	head.Set("Content-Type", found.kind)
-	head.Set("Cache-Control", "no-cache") // Asked for again each time: nodes may be of two versions.
+	head.Set("Cache-Control", "no-cache") // The browser asks again each time, because nodes may run two versions.
 	head.Set("ETag", found.tag)
 	if r.Header.Get("If-None-Match") == found.tag {
 		w.WriteHeader(http.StatusNotModified)

@@ -13,16 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The folders of two publications, the older one in force when the day begins. Without them
-// the embedded sample is, and a made one comes.
+// Environment variables that name the folders of two published lists. The older list is
+// active when the day begins. Without them the test uses the embedded sample, and then an
+// invented list.
 const (
 	oldListName = "RAILGUARD_OFAC_OLD"
 	newListName = "RAILGUARD_OFAC_NEW"
 )
 
-const tabsMax = 300 // Presses of the key until something must have been reached.
+const tabsMax = 300 // How often Tab may be pressed to reach an element.
 
-// reach goes on with the Tab key until an element has the focus.
+// reach presses Tab until an element has the focus.
 func (w *tab) reach(selector string) {
 	w.t.Helper()
 	w.do(chromedp.WaitVisible(selector, chromedp.ByQuery))
@@ -42,20 +43,20 @@ func (w *tab) enter(selector string) {
 	w.press(kb.Enter)
 }
 
-// page goes to a page by its link in the head.
+// page opens a page by its link in the header.
 func (w *tab) page(path, heading string) {
 	w.t.Helper()
 	w.enter(`nav a[href="/console/` + path + `"]`)
 	w.shows("h1", heading)
 }
 
-// asked waits for the dialog that says what is about to be done.
+// asked waits for the dialog that announces an action.
 func (w *tab) asked(action string) {
 	w.t.Helper()
 	w.shows("dialog .action", action)
 }
 
-// closed waits until there is no dialog any more.
+// closed waits until no dialog is open.
 func (w *tab) closed() {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
@@ -65,7 +66,7 @@ func (w *tab) closed() {
 	}
 }
 
-// keyboard signs in by keyboard alone; no mouse is used in the window from here on.
+// keyboard signs in by keyboard. The window gets no mouse events from here on.
 func (s *site) keyboard(node int, key string) *tab {
 	w := s.window(node)
 	w.at("/", "Sign in")
@@ -75,8 +76,9 @@ func (s *site) keyboard(node int, key string) *tab {
 }
 
 // TestWholeDay is the day of three officers at the three nodes of a cluster, by keyboard
-// alone: skim, approve, reject, escalate, two who decide one case, a race that is lost, a
-// proof, a list that comes with whom of the past it names, a policy after its backtest.
+// alone: they skim, approve, reject, escalate, decide a case with two persons, lose a race,
+// verify a proof, activate a list and see which past payments it names, and change the policy
+// after a backtest.
 func TestWholeDay(t *testing.T) {
 	browser(t)
 	old, new := os.Getenv(oldListName), os.Getenv(newListName)
@@ -113,7 +115,7 @@ func TestWholeDay(t *testing.T) {
 	}
 }
 
-// decidesByKeys skims the queue: approve, reject, escalate, propose.
+// decidesByKeys approves, rejects, escalates and proposes from the queue.
 func (w *tab) decidesByKeys(s *site, d *day) {
 	t := w.t
 	w.page("queue", "Queue")
@@ -189,7 +191,7 @@ func (w *tab) confirmsByKeys(s *site, d *day) {
 	require.Equal(w.t, "APPROVED", s.call(0, s.Key, "GET", "/v1/audit/"+d.stale+"?consistency=leader", "", 200)["disposition"])
 }
 
-// losesByKeys decides what somebody else decided at another node meanwhile.
+// losesByKeys decides a case that another officer decides first at another node.
 func (w *tab) losesByKeys(s *site, d *day, eric string) {
 	w.enter("#" + d.limit + " a")
 	w.shows("h1", "$6,200")
@@ -206,8 +208,8 @@ func (w *tab) losesByKeys(s *site, d *day, eric string) {
 	w.shows(".note", "by Eric")
 }
 
-// bringsList imports a publication, reads what it changes, puts it in force and sees whom
-// of the past it names.
+// bringsList imports a list, reads what it changes, activates it, and sees which past
+// payments it names.
 func (w *tab) bringsList(s *site, d *day, folder string) {
 	t := w.t
 	files := publication(t, "VESTA CLEANING", "NOBODY ANYBODY PAID LLC")
@@ -218,14 +220,14 @@ func (w *tab) bringsList(s *site, d *day, folder string) {
 		require.NotEmpty(t, files)
 	}
 	w.page("lists", "Lists")
-	w.reach("#files") // What opens then is the system's own window.
+	w.reach("#files") // Pressing it would open the system's file window.
 	w.chooses(files)
 	w.shows("h1", "List snp_")
 	w.shows("#diff .sentence", "came")
 	staged := s.call(0, s.Key, "GET", "/v1/ofac?consistency=leader", "", 200)["staged"].([]any)[0].(map[string]any)["snapshotId"].(string)
 	added := s.call(0, s.Key, "GET", "/v1/ofac/"+staged+"/diff", "", 200)["added"].(map[string]any)["entries"].([]any)
 	require.NotEmpty(t, added)
-	if folder != "" { // Of the made one somebody was paid in the morning.
+	if folder != "" { // A party of the invented list was paid in the morning already.
 		name := added[0].(map[string]any)["name"].(string)
 		s.call(2, s.Key, "POST", "/v1/screen", fmt.Sprintf(`{"token":%q,"amount":12,"cpName":%q}`, d.token, name), 200)
 	}
@@ -246,13 +248,13 @@ func (w *tab) bringsList(s *site, d *day, folder string) {
 	require.NotEmpty(t, s.call(2, s.Key, "GET", "/v1/alerts?kind=retro_hit", "", 200)["data"])
 }
 
-// changesPolicy tries an edit against the past before it puts it in force.
+// changesPolicy backtests an edit of the policy and then activates it.
 func (w *tab) changesPolicy(s *site, _ *day) {
 	t := w.t
 	version := s.call(0, s.Key, "GET", "/v1/policy?consistency=leader", "", 200)["policyVersion"].(float64)
 	w.page("policy", "Policy")
 	w.reach("textarea.code")
-	w.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(2))) // Control: all of it.
+	w.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(2))) // Control+A selects everything.
 	w.press(`{"rules": {"R9": "off"}, "review": {"sla": "4h", "fourEyes": {"rules": ["R22"]}}}`)
 	w.shows("#told", "Rule R9: it is not judged")
 	w.enter("#backtest")

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// desk adds what waits on an officer's desk besides cases: an alert, a report, a service
-// level that is over.
+// desk adds what waits for an officer besides cases: an alert, a report, an overdue review.
 func (s *site) desk(d *day) {
 	s.call(0, s.Key, "POST", "/v1/transactions/"+d.more[0]+"/settle", "{}", 200)
 	s.call(0, s.Key, "POST", "/v1/transactions/"+d.more[1]+"/settle", "{}", 200)
@@ -17,8 +16,8 @@ func (s *site) desk(d *day) {
 	s.call(0, s.Key, "POST", "/v1/test/clock", `{"advance":"5h"}`, 200)
 }
 
-// TestOfficersDesk: alerts, four eyes with a withdrawal, the clock of cases, many at once,
-// reports, and who changed what.
+// TestOfficersDesk: alerts, four eyes with a withdrawal, the deadlines of cases, deciding
+// many at once, reports, and the page of changes.
 func TestOfficersDesk(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
@@ -71,16 +70,16 @@ func TestOfficersDesk(t *testing.T) {
 	for _, word := range []string{"policy.activated", "review.withdrawn", "alert.acknowledged", "review.dispositioned", "agent.registered"} {
 		w.shows("td", word)
 	}
-	w.shows("td", "compare the birth date") // Why.
+	w.shows("td", "compare the birth date") // The reason.
 	require.NotContains(t, w.value("document.body.innerText"), "screen.proceed")
 
-	// By who, what and when; the address says so.
+	// The page filters by person, kind and time, and the address holds the filter.
 	w.types("input[name=by]", "eric")
 	w.click(".filters button")
 	w.shows("tbody", "review.proposed")
 	require.NotContains(t, w.value("document.querySelector('tbody').innerText"), "Ann")
 	w.at("/activity?show=changes&group=policy", "Activity")
-	w.shows("tbody", "bootstrap") // The key.
+	w.shows("tbody", "bootstrap") // The name of the key.
 	require.NotContains(t, w.value("document.querySelector('tbody').innerText"), "Eric")
 	w.findsByDayAndName(s, d)
 	w.at("/activity?show=changes&to=2020-01-01", "Activity")
@@ -88,7 +87,7 @@ func TestOfficersDesk(t *testing.T) {
 	w.clean()
 }
 
-// findsByDayAndName: a day takes in all of itself, and parties are called by their names.
+// findsByDayAndName: a filter by day includes the whole day, and parties are shown by name.
 func (w *tab) findsByDayAndName(s *site, d *day) {
 	today := s.call(0, s.Key, "GET", "/v1/audit/"+d.name, "", 200)["screenedAt"].(string)[:10]
 	w.at("/activity?from="+today+"&to="+today, "Activity")

@@ -1,13 +1,13 @@
-// Package console is the officers' console at /console: pages, a stylesheet and
-// modules that are embedded in the binary, and sessions in place of API keys.
+// Package console is the officers' console at /console: pages, a stylesheet and modules that
+// are embedded in the binary, and sessions in place of API keys.
 //
-// Purpose: a guest in front of the public API. It knows that API as any caller
-// does, by its paths; a call to /console/api/… is the same call to /v1/… with the
-// API key of the session in Authorization.
+// Purpose: a client of the public API in the same process. It knows the API by its paths, as
+// any caller does. A call to /console/api/… is the same call to /v1/… with the session's API
+// key in Authorization.
 //
-// Map: console.go routes and serves; session.go seals and reads the cookie;
-// calls.go signs in, translates calls, and passes list files on to the listener that
-// takes them; web/ is what the browser gets.
+// Map: console.go routes and serves; session.go seals and reads the cookie; calls.go signs
+// in, translates calls, and passes list files on to the listener that takes them; web/ is
+// what the browser gets.
 //
 // May import: seal (the cookie is sealed with the cluster secret).
 // Never: httpapi, edge, the state; a rule of its own about who may do what.

@@ -15,7 +15,7 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// spoilt is a publication of which one entity is malformed.
+// spoilt writes a list with one malformed entity.
 func spoilt(t *testing.T) []string {
 	entities := []listtest.Entity{}
 	for i := range 1200 {
@@ -28,8 +28,8 @@ func spoilt(t *testing.T) []string {
 	return []string{file}
 }
 
-// TestQuarantineIsShown: who was put aside as malformed is named before the list is put
-// in force, and from then on wherever the list is: its page, the overview, the alerts.
+// TestQuarantineIsShown: a malformed entity is shown before the list is activated, and from
+// then on wherever the list is shown: on its page, in the overview and in the alerts.
 func TestQuarantineIsShown(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
@@ -55,8 +55,8 @@ func TestQuarantineIsShown(t *testing.T) {
 	w.clean()
 }
 
-// TestPrintOfCase: on paper a case has everything an examiner asks for and nothing to
-// press, in light colours also where the screen is dark.
+// TestPrintOfCase: a printed case has everything that an examiner asks for and no buttons, in
+// light colours even if the screen is dark.
 func TestPrintOfCase(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
@@ -87,8 +87,8 @@ func TestPrintOfCase(t *testing.T) {
 	w.clean()
 }
 
-// TestCaseSaysWhy: what decided is shown beside what would have been allowed, and is never
-// said to be within it; what the rules looked at is told in words.
+// TestCaseSaysWhy: the page shows the value that decided beside the value that would have
+// been allowed, and never says "within". It shows what the rules looked at in words.
 func TestCaseSaysWhy(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
@@ -108,7 +108,7 @@ func TestCaseSaysWhy(t *testing.T) {
 	w.shows("td", "model-b")
 	require.NotContains(t, w.value(`document.querySelector('.columns .card').innerText`), "within")
 
-	// On the narrowest phone nothing lies upon something else, and wide tables keep their lines.
+	// On the narrowest phone nothing overlaps, and wide tables do not break their lines.
 	w.do(emulation.SetDeviceMetricsOverride(320, 700, 1, true))
 	w.at("/case/"+d.more[0], "$700")
 	w.shows("#proof", "proof")
@@ -124,8 +124,8 @@ func TestCaseSaysWhy(t *testing.T) {
 	w.clean()
 }
 
-// TestPartiesAndTheirHistory: users are listed and issued anew, an operator shows its
-// status, and an agent's history has what was done to it, by whom and why.
+// TestPartiesAndTheirHistory: users can be listed and re-issued, an operator shows its
+// status, and an agent's history shows what was done, by whom and why.
 func TestPartiesAndTheirHistory(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
@@ -156,9 +156,9 @@ func TestPartiesAndTheirHistory(t *testing.T) {
 	w.clean()
 }
 
-// TestReportsAndAlertsTellAll: a report's narrative is written where it is made ready, and
-// each form of its packet is at hand; an alert of a list says who was paid and who is named;
-// a list that is looked back with again says what is known.
+// TestReportsAndAlertsTellAll: a report's narrative is written when it is made ready, and its
+// packet can be fetched in every form. An alert of a list names the payment and the listed
+// party. A second look back with a list says what is already known.
 func TestReportsAndAlertsTellAll(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)

@@ -9,7 +9,7 @@ import (
 )
 
 // TestExplorer: the API's explorer opens under its content policy, unfolds an operation and
-// tries one out against this node; nothing is asked of anybody else.
+// tries one on this node. It sends no request to any other origin.
 func TestExplorer(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)

@@ -18,7 +18,7 @@ func (w *tab) pick(selector, text string) {
 	w.do(chromedp.Evaluate(`[...document.querySelectorAll(`+string(quoted)+`)].find((e) => e.innerText.includes(`+string(wanted)+`)).click()`, nil))
 }
 
-// types puts a text into a field, as if somebody had written it.
+// types sets the text of a field as typing would.
 func (w *tab) types(selector, text string) {
 	w.t.Helper()
 	quoted, _ := json.Marshal(selector)
@@ -33,8 +33,8 @@ func (w *tab) confirm() {
 	w.closed()
 }
 
-// TestForesightPages tries an edit of the policy against the past and beside the verdicts,
-// from any node, and puts it in force.
+// TestForesightPages backtests an edit of the policy and runs it as a shadow, from any node,
+// and then activates it.
 func TestForesightPages(t *testing.T) {
 	browser(t)
 	s := cluster(t, 3)
@@ -60,11 +60,11 @@ func TestForesightPages(t *testing.T) {
 	w.shows("#matrix .moved", "$6,200")
 	w.tellsWho()
 	id := regexp.MustCompile(`bt_\w+`).FindString(w.value("location.pathname"))
-	w.pick("td a, th a", "UTC") // The example leads to its case, and back.
+	w.pick("td a, th a", "UTC") // The example links to its case.
 	w.shows("h1", "$6,200")
 	require.Contains(t, w.value("location.pathname"), d.limit)
 
-	// Another node is asked: it asks the one that knows. What was edited is still there.
+	// Another node fetches the trial from the node that has it. The edit is still there.
 	w.origin = "http://" + s.Nodes[2].HTTP
 	w.at("/foresight", "Foresight")
 	w.pick("tbody a", "UTC")
@@ -106,7 +106,7 @@ func TestForesightPages(t *testing.T) {
 	w.clean()
 }
 
-// keepsDraft: an edit outlives a look at another page, and nobody else is shown it.
+// keepsDraft: an edit survives a visit to another page, and another person does not see it.
 func (w *tab) keepsDraft(s *site) {
 	w.types("textarea.code", `{"retro": {"suspend": true}}`)
 	w.shows("#told", "Suspend whom a new list names: yes")
@@ -122,7 +122,7 @@ func (w *tab) keepsDraft(s *site) {
 	w.shows("#told", "it says what is in force")
 }
 
-// tellsWho: a trial says what it cannot know; keys and agents are called by their names.
+// tellsWho: a trial lists its limits, and shows keys and agents by name.
 func (w *tab) tellsWho() {
 	w.shows("#doubts", "Nobody knows what agents would have done next")
 	w.shows(".meta", "by Olga")

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// publication is a list's files: the names of the embedded sample would be gone from it,
-// the ones given are its parties.
+// publication writes the files of a list whose parties have these names. The parties of the
+// embedded sample are not in it.
 func publication(t *testing.T, names ...string) []string {
 	folder := t.TempDir()
 	var entries, addresses strings.Builder
@@ -49,8 +49,9 @@ func (w *tab) chooses(files []string) {
 	w.do(chromedp.SetUploadFiles("#files", files, chromedp.ByQuery))
 }
 
-// TestListImport: files come by drag and drop or by the file button, are staged and read
-// as a page, put in force with a reason, tell whom of the past they name, and are rolled back.
+// TestListImport: files come by drag and drop or by the file button. The list is staged, read
+// on a page and activated with a reason. The page then shows which past payments it names,
+// and the list is rolled back.
 func TestListImport(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
@@ -74,7 +75,7 @@ func TestListImport(t *testing.T) {
 	w.click(".activate")
 	w.shows("dialog .action", "Screen every payment from now on")
 	w.click("dialog button[type=submit]")
-	w.shows("dialog .note.bad", "The list is refused") // Half of the sample is gone: somebody has to answer for it.
+	w.shows("dialog .note.bad", "The list is refused") // The list lacks half of the sample: somebody must confirm that.
 	w.click("dialog input[name=force]")
 	w.click("dialog button[type=submit]")
 	require.Equal(t, "true", w.value(`document.querySelector('dialog').open`), "not without a reason")
@@ -95,13 +96,13 @@ func TestListImport(t *testing.T) {
 	w.shows("#active", "The embedded sample")
 	require.Equal(t, true, s.call(0, s.Key, "GET", "/v1/ofac", "", 200)["active"].(map[string]any)["sample"])
 
-	w.do(chromedp.Focus("#files", chromedp.ByQuery)) // The same without a mouse.
+	w.do(chromedp.Focus("#files", chromedp.ByQuery)) // The file button works without a mouse.
 	w.chooses(publication(t, "SOMEBODY ELSE LLC"))
 	w.shows("h1", "List snp_")
 	w.clean()
 }
 
-// TestWhoImports: only who may change lists is offered to.
+// TestWhoImports: the page offers an import only to those who may change lists.
 func TestWhoImports(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const pictureMax = 150 << 10 // Bytes of one picture.
+const pictureMax = 150 << 10 // Bytes of one screenshot.
 
 // TestScreenshots draws every page, light and dark, into the folder that
 // RAILGUARD_SCREENSHOTS names: make screenshots.
@@ -38,7 +38,7 @@ func TestScreenshots(t *testing.T) {
 	w.at("/", "Sign in")
 	shoot(w, folder, "sign-in")
 	w.signIn(s.Key)
-	w.at("/match?name=Nikolas%20Maduro&cpDateOfBirth=1962", "Match") // Before another list is in force.
+	w.at("/match?name=Nikolas%20Maduro&cpDateOfBirth=1962", "Match") // Taken before another list is active.
 	w.settled("match", d)
 	shoot(w, folder, "match")
 	w.at("/cleared", "Cleared pairs")
@@ -75,7 +75,7 @@ func TestScreenshots(t *testing.T) {
 	w.clean()
 }
 
-// settled waits until a page shows what it asks for behind its heading.
+// settled waits until a page shows what it loads after its heading.
 func (w *tab) settled(name string, d *day) {
 	w.t.Helper()
 	switch name {
@@ -96,7 +96,7 @@ func (w *tab) settled(name string, d *day) {
 	}
 }
 
-// foreseen is what was tried and found.
+// foreseen holds the ids of a list and of trials.
 type foreseen struct{ list, backtest, shadow, retro string }
 
 // foreseen adds what waits on a desk, a list that names somebody who was paid, and trials

@@ -14,21 +14,21 @@ import (
 
 const (
 	cookieName  = "railguard-session"
-	cookieMax   = 2048 // Characters.
+	cookieMax   = 2048 // In characters.
 	tokenBytes  = 16
 	renewAfter  = 30 * time.Second // A session is sealed anew at most this often.
-	clockSpread = 2 * time.Minute  // By how much nodes' clocks may differ.
+	clockSpread = 2 * time.Minute  // The most that the clocks of nodes may differ.
 )
 
 var errNoSession = errors.New("no session")
 
-// session is what the cookie holds, sealed: the browser can neither read nor make
-// one. Every node opens what any node sealed.
+// session is the content of the cookie. It is sealed: the browser can neither read nor make
+// one. Every node can open what any node sealed.
 type session struct {
 	Key   string `json:"key"`   // The API key.
 	Token string `json:"token"` // What a write must repeat in a header.
 	Born  int64  `json:"born"`  // Unix seconds.
-	Seen  int64  `json:"seen"`  // When a person, not the page itself, last made a call.
+	Seen  int64  `json:"seen"`  // Unix second of the last call by a person, not by the page itself.
 }
 
 // newSession begins a session for a key that the API knows.
@@ -53,12 +53,12 @@ func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, s *session) 
 	return nil
 }
 
-// newCookie is for the console alone, and no script reads it. It has no age: it ends
-// with the browser, or by what is sealed in it.
+// newCookie returns a cookie for the console's paths that no script can read. It has no
+// maximum age: it ends with the browser, or by the times that are sealed in it.
 func (c *Console) newCookie(r *http.Request, value string) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: Root, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		// A header that anybody can send makes the cookie stricter here, never laxer.
+		// Anybody can send this header, but it only makes the cookie stricter.
 		Secure: c.config.Secure || r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
 	}
 }

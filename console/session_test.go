@@ -20,18 +20,18 @@ import (
 
 const goodKey = "rg_live_0123456789012345678901234567"
 
-// seen is what reached the API.
+// seen is a request that reached the API.
 type seen struct {
 	method, path, uri, authorization, cookie, body string
 	header                                         http.Header
 }
 
-// desk is a console in front of an API that knows one key.
+// desk is a console before an API that knows one key.
 type desk struct {
 	t    *testing.T
 	at   time.Time
 	got  []seen
-	live bool // Whether the key is still known.
+	live bool // Whether the API still accepts the key.
 	c    *Console
 }
 
@@ -145,7 +145,7 @@ func TestSignIn(t *testing.T) {
 	require.Equal(t, 200, answer.StatusCode)
 	require.JSONEq(t, `{"signedIn":false}`, string(body))
 
-	d.live = false // The key is revoked: the next page load says so, whatever the cookie.
+	d.live = false // The key is revoked: the next page load signs out, despite the cookie.
 	answer = d.do("GET", "/console/session", "", with(cookie, ""))
 	body, _ = io.ReadAll(answer.Body)
 	require.JSONEq(t, `{"signedIn":false}`, string(body))
@@ -261,14 +261,14 @@ func TestForgedCookies(t *testing.T) {
 	require.Equal(t, 401, d.do("GET", "/console/api/queue", "", with(future, "")).StatusCode, "sealed by a clock that is far ahead")
 }
 
-// TestAnyNode: what one node sealed, another of the same cluster opens.
+// TestAnyNode: a node can open a cookie that another node of its cluster sealed.
 func TestAnyNode(t *testing.T) {
 	cookie, token := newDesk(t, nil).signIn()
 	require.Equal(t, 200, newDesk(t, nil).do("POST", "/console/api/x", "{}", with(cookie, token)).StatusCode)
 }
 
-// TestUpload: list files go from a session's own page to the listener that takes them, as
-// they are, and from nowhere else.
+// TestUpload: list files from a session's own page reach the upload listener unchanged.
+// Uploads from anywhere else are refused.
 func TestUpload(t *testing.T) {
 	var got []seen
 	takes := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -327,14 +327,14 @@ func TestHeaders(t *testing.T) {
 	require.Equal(t, "no-store", d.do("GET", "/console/session", "", nil).Header.Get("Cache-Control"))
 }
 
-// TestDefaultThreshold: what the page shows beside a score is what the list goes by.
+// TestDefaultThreshold: the threshold that the page shows is the default of package ofac.
 func TestDefaultThreshold(t *testing.T) {
 	shown := fmt.Sprintf("const reviewDefault = %g;", float64(ofac.ReviewDefault)/10000)
 	require.Contains(t, string(newDesk(t, nil).c.files["/web/words.js"].data), shown)
 }
 
-// TestPagesNeedNothingElse: no file names another origin, an inline script or style, or
-// makes markup of text.
+// TestPagesNeedNothingElse: no file names another origin, has an inline script or style, or
+// turns text into markup.
 func TestPagesNeedNothingElse(t *testing.T) {
 	d := newDesk(t, nil)
 	require.Greater(t, len(d.c.files), 10)

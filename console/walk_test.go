@@ -25,7 +25,7 @@ func TestOfficersDay(t *testing.T) {
 	d := s.morning()
 	dana, eric := s.key("Dana", "reviewer"), s.key("Eric", "reviewer")
 	w := s.window(0)
-	w.at("/case/"+d.name, "Sign in") // A link in a mail: it is there after the sign-in.
+	w.at("/case/"+d.name, "Sign in") // A link from a mail: the case opens after the sign-in.
 	w.do(chromedp.SendKeys("#key", "rg_live_nobody\n", chromedp.ByQuery))
 	w.shows("[role=alert]", "not known")
 	w.do(chromedp.SendKeys("#key", dana+"\n", chromedp.ByQuery))
@@ -39,7 +39,8 @@ func TestOfficersDay(t *testing.T) {
 	w.seesClaim(s, d, eric)
 	w.decidesTheRest(s, d, eric)
 
-	// What happens elsewhere shows up by itself; another node serves the same session.
+	// Changes made elsewhere show up without a reload, and another node accepts the same
+	// session.
 	w.shows("#totals", "Nothing is waiting")
 	w.origin = "http://" + s.Nodes[1].HTTP
 	w.at("/queue", "Queue")
@@ -83,7 +84,7 @@ func (w *tab) skims(s *site, d *day) {
 	require.Equal(t, "APPROVED", record["disposition"])
 	require.Equal(t, "Dana", record["reviewedBy"])
 
-	// The case that stood behind it is selected; a rejection wants a reason.
+	// The next case is selected. A rejection needs a reason.
 	w.shows(".preview .sentence", "attested")
 	w.click(".preview button.bad")
 	w.shows("dialog .action", "Reject the payment of $15,000")
@@ -96,7 +97,7 @@ func (w *tab) skims(s *site, d *day) {
 	require.Equal(t, "REJECTED", s.call(1, s.Key, "GET", "/v1/audit/"+d.stale+"?consistency=leader", "", 200)["disposition"])
 }
 
-// losesRace escalates what another officer approves at another node meanwhile.
+// losesRace escalates a case that another officer approves first at another node.
 func (w *tab) losesRace(s *site, d *day, eric string) {
 	t := w.t
 	w.at("/case/"+d.limit, "$6,200")
@@ -112,7 +113,7 @@ func (w *tab) losesRace(s *site, d *day, eric string) {
 	w.shows(".note", "by Eric")
 }
 
-// seesClaim is told of another's claim, and escalates all the same.
+// seesClaim sees another officer's claim, and escalates all the same.
 func (w *tab) seesClaim(s *site, d *day, eric string) {
 	s.call(1, eric, "POST", "/v1/queue/"+d.model+"/claim", `{"assignee":"Eric"}`, 200)
 	w.at("/case/"+d.model, "$300")
@@ -125,7 +126,7 @@ func (w *tab) seesClaim(s *site, d *day, eric string) {
 	w.shows("#proof", "proof verified in your browser") // The disposition's leaf too.
 }
 
-// decidesTheRest rejects three at once, one of which somebody else decides meanwhile.
+// decidesTheRest rejects three cases at once; another officer decides one of them first.
 func (w *tab) decidesTheRest(s *site, d *day, eric string) {
 	t := w.t
 	w.at("/queue", "Queue")
@@ -144,8 +145,8 @@ func (w *tab) decidesTheRest(s *site, d *day, eric string) {
 	}
 }
 
-// TestShortcutsAndRefresh: single keys can be switched off (WCAG 2.1.4), and a queue that
-// changes elsewhere does not move what is being read.
+// TestShortcutsAndRefresh: single-key shortcuts can be switched off (WCAG 2.1.4), and changes
+// made elsewhere do not move the selected case.
 func TestShortcutsAndRefresh(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
@@ -165,7 +166,7 @@ func TestShortcutsAndRefresh(t *testing.T) {
 	w.click(".menu summary")
 	w.click(".menu input[type=checkbox]")
 
-	// A case decided elsewhere leaves, what is being read stays selected.
+	// A case decided elsewhere disappears; the selected case stays selected.
 	w.click("#" + d.stale + " a")
 	w.shows("h1", "$15,000")
 	w.at("/queue", "Queue")
@@ -176,7 +177,8 @@ func TestShortcutsAndRefresh(t *testing.T) {
 	w.shows(".row.selected", "Northwind")
 	require.Contains(t, w.value(`document.getElementById('said').textContent`), "1 decided elsewhere")
 
-	// Nor does a case: it says what somebody else did, and shows it when asked to.
+	// An open case does not change by itself: it says that another officer decided it, and
+	// shows that on request.
 	w.at("/case/"+d.model, "$300")
 	s.call(0, s.Key, "POST", "/v1/reviews/"+d.model, `{"disposition":"REJECTED","reviewedBy":"Eric"}`, 200)
 	w.shows("#news", "Eric decided this case meanwhile")
@@ -186,7 +188,7 @@ func TestShortcutsAndRefresh(t *testing.T) {
 	w.clean()
 }
 
-// axeVersion is the accessibility checker's; it is fetched by the test and never kept here.
+// axeVersion is the version of the accessibility checker, which the test downloads.
 const axeVersion = "4.10.3"
 
 // axe is the checker's source from the user's cache folder, fetched there at need.
@@ -228,7 +230,7 @@ func TestAccessibility(t *testing.T) {
 	s.desk(d)
 	s.clears(d)
 	w := s.window(0)
-	w.do(page.SetBypassCSP(true)) // For the checker alone; the other tests walk with it.
+	w.do(page.SetBypassCSP(true)) // Only the checker needs this; the other tests run with the policy.
 	check := func(where string) { t.Helper(); w.accessible(source, where) }
 	backtest := s.call(0, s.Key, "POST", "/v1/backtests", `{"from":"2020-01-01T00:00:00Z","policy":{"rules":{"R10":"off"}}}`, 202)["id"].(string)
 	shadow := s.call(0, s.Key, "POST", "/v1/policy/shadow", `{"policy":{"rules":{"R10":"off"}}}`, 202)["id"].(string)
@@ -280,7 +282,7 @@ func TestAccessibility(t *testing.T) {
 	}
 }
 
-// accessible has the checker look at what is shown, light and dark.
+// accessible runs the checker on the current page, light and dark.
 func (w *tab) accessible(source, where string) {
 	w.t.Helper()
 	for _, look := range []string{"light", "dark"} {
@@ -290,7 +292,7 @@ func (w *tab) accessible(source, where string) {
 			w.do(chromedp.Evaluate(source+`;0`, nil))
 		}
 		only := `{type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}`
-		if look == "dark" { // The page is the same but for its colours.
+		if look == "dark" { // Only the colours differ.
 			only = `{type: 'rule', values: ['color-contrast', 'link-in-text-block']}`
 		}
 		w.do(chromedp.Evaluate(`axe.run(document, {runOnly: `+only+`}).then((r) =>

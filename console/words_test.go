@@ -12,8 +12,8 @@ import (
 	"railguard/engine"
 )
 
-// TestPolicyDefaults: what the page calls the default is what the engine does without a
-// document.
+// TestPolicyDefaults: the defaults that the page names are those of the engine without a
+// policy document.
 func TestPolicyDefaults(t *testing.T) {
 	text := string(newDesk(t, nil).c.files["/web/policywords.js"].data)
 	found := regexp.MustCompile(`(?m)^const defaults = (\{.*\});$`).FindStringSubmatch(text)
@@ -44,7 +44,7 @@ func TestPolicyDefaults(t *testing.T) {
 	require.Equal(t, want, policy)
 }
 
-// TestEventWords: every event has words, and no words are of an event that there is not.
+// TestEventWords: the page has words for every event, and for no other.
 func TestEventWords(t *testing.T) {
 	text := string(newDesk(t, nil).c.files["/web/events.js"].data)
 	var named []string

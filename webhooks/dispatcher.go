@@ -12,17 +12,16 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Bounds of the dispatcher.
 const (
 	pollEvery       = 50 * time.Millisecond // How often it looks for new events.
 	redeliveryEvery = 2 * time.Second       // How often it looks for requests to send an event again.
 	checkEvery      = time.Second           // How often it looks for expired keys.
 )
 
-// Dispatcher has a worker for each webhook while its node leads. How long a worker has waited
-// for a leaf that it cannot read is not handed to the next leader: that one reads from another
-// disk, asks its peers again and waits its own unreadableMax, because it may well be able to
-// read the leaf.
+// Dispatcher runs a worker for each webhook while its node leads. A new leader does not
+// inherit how long a worker has waited for an unreadable leaf: it reads from another disk,
+// asks its peers again and waits its own unreadableMax, because it may be able to read the
+// leaf.
 type Dispatcher struct {
 	node   Node
 	reader *Reader
@@ -32,7 +31,7 @@ type Dispatcher struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	// The dispatcher's goroutine alone uses these.
+	// Only the dispatcher's goroutine uses these.
 	workers             map[uint32]*worker
 	settings            *fsm.Settings // The settings that the workers were made for.
 	settingsChecked     time.Time
@@ -111,8 +110,8 @@ func (d *Dispatcher) updateWorkers(ctx context.Context) {
 	unreadableFor.Store(int64(stuck))
 }
 
-// reconcileWorkers starts the workers that are missing and ends those whose webhook or key is
-// gone. It returns false if it could not read the state.
+// reconcileWorkers starts missing workers and stops those whose webhook or key is gone. It
+// returns false if it could not read the state.
 func (d *Dispatcher) reconcileWorkers(ctx context.Context, settings *fsm.Settings) bool {
 	wanted := make(map[uint32]bool, len(settings.Webhooks))
 	var view *fsm.View
@@ -165,7 +164,6 @@ func (d *Dispatcher) startWorker(ctx context.Context, id uint32, l *worker) {
 	go l.runLoop(ctx)
 }
 
-// pushRedeliveries gives each worker the requests for redelivery of its webhook.
 func (d *Dispatcher) pushRedeliveries(ctx context.Context) {
 	view, err := d.node.View(ctx, d.node.Applied())
 	if err != nil {

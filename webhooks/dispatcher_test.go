@@ -62,7 +62,8 @@ func TestInOrderOnceAndOnFromTheCursor(t *testing.T) {
 	})
 }
 
-// What was received and not noted is sent again by the next leader: at least once.
+// The next leader sends again what was received but not noted in the log: delivery is at
+// least once.
 func TestNothingIsLostWithALeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, r := newTestNode(t), newReceivers()
@@ -110,7 +111,7 @@ func TestRetriesThenADeadLetterThenAgain(t *testing.T) {
 		d.Start()
 		settled(time.Minute)
 		var good []string
-		for range 45 { // Log time goes on with ours.
+		for range 45 { // Log time moves on with real time.
 			good = append(good, n.event())
 			n.mutex.Lock()
 			n.now += 2 * engine.Hour
@@ -145,8 +146,8 @@ func TestRetriesThenADeadLetterThenAgain(t *testing.T) {
 	})
 }
 
-// A receiver that is away is called seldom, and gets all that is not too old once it is
-// back; what is too old is given up and kept as dead letters.
+// An unreachable receiver is called rarely. Once it is back it gets all events that are not
+// too old; the older ones are dead letters.
 func TestAReceiverThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, r := newTestNode(t), newReceivers()
@@ -205,7 +206,7 @@ func TestRetryAfterAndGone(t *testing.T) {
 	})
 }
 
-// A receiver that takes its time holds up nobody but itself.
+// A slow receiver delays only itself.
 func TestASlowReceiverHarmsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, r := newTestNode(t), newReceivers()
@@ -232,8 +233,8 @@ func TestASlowReceiverHarmsNoOther(t *testing.T) {
 	})
 }
 
-// A webhook says nothing once its key is none any more, and goes on where it was when
-// another key takes it over.
+// A webhook gets nothing once its key is revoked, and continues where it was when another key
+// takes it over.
 func TestAWebhookEndsWithItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, r := newTestNode(t), newReceivers()
@@ -257,7 +258,7 @@ func TestAWebhookEndsWithItsKey(t *testing.T) {
 	})
 }
 
-// Receivers that are all away have not ever more to tell each other.
+// Unreachable receivers do not cause an endless chain of dead letters about each other.
 func TestDeadLettersOfDeadLetters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, r := newTestNode(t), newReceivers()
@@ -281,8 +282,8 @@ func TestDeadLettersOfDeadLetters(t *testing.T) {
 	})
 }
 
-// A leaf that this node's disk has spoilt holds up what comes behind it until a peer has
-// given it, but for a day at most; how long is a metric.
+// A leaf that this node's disk has damaged delays the later ones until a peer has supplied
+// it, but for a day at most. A metric shows the delay.
 func TestALeafThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, r := newTestNode(t), newReceivers()
@@ -292,7 +293,7 @@ func TestALeafThatCannotBeRead(t *testing.T) {
 		bad := n.event()
 		whole := n.disk.Files()
 		n.rots(before)
-		again := func() { // What was appended later is whole.
+		again := func() { // Repairs the damaged leaf; later leaves are intact.
 			for name, length := range whole {
 				for at := before[name] + 40; at < length; at += 8 {
 					require.NoError(t, n.disk.FlipBit(name, 8*at))
@@ -330,8 +331,8 @@ func TestALeafThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// An event that failed and cannot be read any more holds up none of those that follow, and
-// is given up in the end.
+// A failed event that can no longer be read does not delay later events, and is given up
+// after a day.
 func TestAFailedEventThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, r := newTestNode(t), newReceivers()

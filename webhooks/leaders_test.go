@@ -16,7 +16,7 @@ import (
 	"railguard/edge"
 )
 
-// follower is another node of a testNode's group: the same state, a history of its own.
+// follower is another node of a testNode's group, with the same state and its own history.
 type follower struct {
 	*testNode
 	disk  *audittest.MemDir
@@ -24,7 +24,7 @@ type follower struct {
 	leads atomic.Bool
 }
 
-// follower adds a node that has taken everything from the first leaf on.
+// follower adds a node with a copy of the whole history.
 func (n *testNode) follower() *follower {
 	disk := audittest.NewMemDir()
 	store, err := audit.Open(disk, audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
@@ -56,9 +56,8 @@ func (f *follower) dispatcher(r *receivers) *Dispatcher {
 	return d
 }
 
-// A leader that takes over waits a day of its own for a leaf that it cannot read: it does
-// not lose an event at once because another node could not read it, and one that can read
-// it sends it.
+// A new leader waits its own day for a leaf that it cannot read. It does not drop an event
+// because another node could not read it, and a node that can read it sends it.
 func TestANewLeaderWaitsADayOfItsOwn(t *testing.T) {
 	for name, lastReads := range map[string]bool{"nobody can read it": false, "the third can": true} {
 		t.Run(name, func(t *testing.T) {

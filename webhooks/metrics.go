@@ -11,7 +11,6 @@ import (
 
 const nameAttempts = "railguard_webhook_attempts_total"
 
-// The metrics of this room.
 var (
 	attemptsOK     = metrics.NewCounter(nameAttempts + `{result="received"}`)
 	attemptsFailed = metrics.NewCounter(nameAttempts + `{result="failed"}`)
@@ -20,7 +19,7 @@ var (
 	attemptSeconds = timing.New("railguard_webhook_attempt_seconds", "", timing.Disk)
 
 	workersRunning, leavesBehind atomic.Int64
-	unreadableFor                atomic.Int64 // Nanoseconds.
+	unreadableFor                atomic.Int64 // In nanoseconds.
 
 	_ = metrics.NewGauge("railguard_webhook_lines", func() float64 { return float64(workersRunning.Load()) })
 	_ = metrics.NewGauge("railguard_webhook_behind_leaves", func() float64 { return float64(leavesBehind.Load()) })

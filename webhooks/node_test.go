@@ -22,7 +22,7 @@ import (
 
 // testNode is a group of one: a real state machine and history. follower adds to it.
 type testNode struct {
-	edge.Published // Nothing of it but what stands below.
+	edge.Published // Only the methods defined below work.
 
 	t       testing.TB
 	mutex   sync.Mutex
@@ -31,7 +31,7 @@ type testNode struct {
 	index   uint64
 	now     engine.Time
 	store   *audit.Store
-	disk    *audittest.MemDir // Of the store.
+	disk    *audittest.MemDir // The disk of store.
 	set     *fsm.Settings
 	role    string
 	secrets *seal.Secrets
@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	if err := store.Append(0, leaves); err != nil {
 		panic(err)
 	}
-	store.FindTime(0) // Reads it.
+	store.FindTime(0) // It reads the segment.
 	if err := store.Close(); err != nil {
 		panic(err)
 	}
@@ -158,8 +158,7 @@ func (n *testNode) Agent(engine.AgentSlot) *engine.AgentProfile      { return ni
 func (n *testNode) User(engine.UserSlot) *engine.UserProfile         { return nil }
 func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile      { return nil }
 
-// event makes something happen that a webhook of the institution is told, and returns
-// the event's id.
+// event causes an event that the institution's webhooks get, and returns its id.
 func (n *testNode) event() string {
 	n.mutex.Lock()
 	at := n.index
@@ -169,8 +168,8 @@ func (n *testNode) event() string {
 	return fmt.Sprintf("evt_%d_0", r.Leaf)
 }
 
-// rots spoils what was appended to history since before, which Files gave then, or makes
-// it whole again.
+// rots damages the bytes appended to the history since before, a result of Files. A second
+// call repairs them.
 func (n *testNode) rots(before map[string]int64) { rot(n.t, n.disk, before) }
 
 func rot(t testing.TB, disk *audittest.MemDir, before map[string]int64) {
@@ -201,11 +200,11 @@ func (n *testNode) cursor(id uint32) uint64 {
 	return seq
 }
 
-// receivers answer in place of the network.
+// receivers replaces the network.
 type receivers struct {
 	mutex  sync.Mutex
 	answer func(hook uint32, id string) Attempt
-	got    map[uint32][]string // Events by webhook, every attempt.
+	got    map[uint32][]string // Events of every attempt, by webhook.
 	bodies map[string]map[string]any
 }
 
@@ -225,7 +224,7 @@ func (r *receivers) post(_ context.Context, hook *wire.Webhook, _ engine.Time, i
 	return answer(hook.ID, id)
 }
 
-// answers are what the receivers say from now on; nil: 200.
+// answers sets what the receivers answer from now on; nil: 200.
 func (r *receivers) answers(by func(hook uint32, id string) Attempt) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -21,18 +21,17 @@ type History interface {
 	Audit() *audit.Store
 }
 
-// Node is what sending needs of its node. A *cluster.Node is one.
+// Node is what a Dispatcher needs from its node. A *cluster.Node is one.
 type Node interface {
 	History
 	Role() string // "leader" on the one node that sends.
 	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 }
 
-// Bounds of reading.
 const (
-	readersMax = 2    // Webhooks that read at once.
-	leavesStep = 4096 // Leaves that one reading examines.
-	holesMax   = 1024 // Holes in history that are searched for the end of one.
+	readersMax = 2    // How many webhooks may read at the same time.
+	leavesStep = 4096 // How many leaves one reading examines.
+	holesMax   = 1024 // How many holes in the history are searched.
 )
 
 // Reader reads events with the rights of a webhook. It is safe for concurrent use.
@@ -51,9 +50,9 @@ func NewReader(node History, judges *edge.Judges) *Reader {
 	return r
 }
 
-// Owner returns the caller with whose rights a webhook reads: the API key that made it,
-// within the scope of operator that it had. It returns false if the key is revoked or expired:
-// the webhook then gets nothing.
+// Owner returns the caller whose rights a webhook has: those of its API key, within the
+// webhook's operator. It returns false if the key is revoked or expired: the webhook then
+// gets nothing.
 func Owner(settings *fsm.Settings, now engine.Time, hook *wire.Webhook) (*edge.Caller, bool) {
 	caller := &edge.Caller{ID: "webhook", Name: "webhook", Roles: wire.RoleAdmin, Operator: hook.Operator}
 	if hook.Key == 0 {
@@ -87,14 +86,14 @@ func Wanted(hook *wire.Webhook) events.Selection {
 	return all
 }
 
-// Next finds the first event at or after a position that the webhook is to get, and returns
-// the position to go on from. The event is nil if the next leaves hold none. With an error
-// the leaf at the returned position cannot be read now.
+// Next finds the first event for the webhook at or after a position, and returns the position
+// to continue from. The event is nil if the examined leaves have none. On an error, the leaf
+// at the returned position cannot be read now.
 func (r *Reader) Next(ctx context.Context, hook *wire.Webhook, at events.Position) (*events.Event, events.Position, error) {
 	return r.readEvent(ctx, hook, at, leavesStep)
 }
 
-// At finds one event of a leaf; nil if the webhook does not get it, or not any more.
+// At returns one event of a leaf, or nil if the webhook may not get it, or no longer.
 func (r *Reader) At(ctx context.Context, hook *wire.Webhook, seq uint64, n int) (*events.Event, error) {
 	if seq < r.Oldest() {
 		return nil, nil
@@ -144,8 +143,8 @@ func (r *Reader) readEvent(ctx context.Context, hook *wire.Webhook, at events.Po
 	return found, next, nil
 }
 
-// readableFrom returns the first leaf behind one that this node cannot read, and behind all
-// that are missing or damaged with it.
+// readableFrom returns the first leaf after an unreadable one and after all that are missing
+// or damaged with it.
 func (r *Reader) readableFrom(leaf uint64) uint64 {
 	store := r.node.Audit()
 	_, err := store.Record(leaf)
@@ -163,9 +162,9 @@ func (r *Reader) readableFrom(leaf uint64) uint64 {
 	return leaf + 1
 }
 
-// isAboutItself keeps a webhook from being told of itself, and anybody from being told that
-// the message of a dead letter became a dead letter: receivers that are all away would
-// have ever more to tell each other.
+// isAboutItself reports events that must not be sent: a webhook's events about itself, and
+// dead letters of dead letters. Without this, unreachable receivers would cause an endless
+// chain of events.
 func (r *Reader) isAboutItself(judge *edge.Judge, hook *wire.Webhook, e *events.Event) bool {
 	if e.Webhook == fsm.WebhookID(hook.ID) {
 		return true

@@ -13,8 +13,7 @@ import (
 	"railguard/engine"
 )
 
-// What receivers are told of the schedule is what the sender does: docs/API.md says it in
-// words, which are made here of the constants.
+// docs/API.md describes the schedule in sentences that are built here from the constants.
 func TestTheScheduleIsTheDocumented(t *testing.T) {
 	page, err := os.ReadFile("../docs/API.md")
 	require.NoError(t, err)
@@ -50,8 +49,8 @@ func countUnits(d time.Duration) (count int64, unit string) {
 	return int64(d / time.Second), "seconds"
 }
 
-// listSpans writes durations as people list them, those of one unit together: 5 seconds, 5
-// and 30 minutes, 2, 5 and 10 hours.
+// listSpans writes a list of durations and groups equal units: 5 seconds, 5 and 30 minutes,
+// 2, 5 and 10 hours.
 func listSpans(spans []time.Duration) string {
 	var groups []string
 	for rest := spans; len(rest) > 0; {

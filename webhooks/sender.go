@@ -22,18 +22,17 @@ import (
 	"railguard/seal"
 )
 
-// Bounds of one attempt.
 const (
 	attemptTimeout     = 15 * time.Second
 	dialTimeout        = 5 * time.Second
-	answerMax          = 4 << 10  // Bytes of an answer that are read, so that its connection may serve again.
-	answerHeadMax      = 16 << 10 // Bytes of its headers.
+	answerMax          = 4 << 10  // How many bytes of an answer are read, so that its connection can be reused.
+	answerHeadMax      = 16 << 10 // How many bytes the headers of an answer may have.
 	idleTimeout        = 90 * time.Second
-	idleConnectionsMax = 256 // Connections kept for later.
+	idleConnectionsMax = 256 // Idle connections that are kept.
 	retryAfterMax      = time.Hour
 )
 
-// Failures of an attempt that got no answer, as callers are told of them.
+// Reasons why an attempt got no answer, as callers see them.
 const (
 	FailedAddress    = "address_refused" // The name resolved to an address that is not public.
 	FailedTimeout    = "timeout"
@@ -42,13 +41,13 @@ const (
 	FailedSecret     = "secret" // The webhook's secret cannot be decrypted: the cluster secret is another one.
 )
 
-// SenderConfig says where may be called.
+// SenderConfig says which addresses may be called.
 type SenderConfig struct {
 	Secrets *seal.Secrets
 	Version string
 	Dev     bool           // Plain http and this machine may be called.
-	Allow   []netip.Prefix // Networks that may be called although they are private.
-	Roots   *tls.Config    // Of tests; nil: the system's authorities.
+	Allow   []netip.Prefix // Private networks that may be called.
+	Roots   *tls.Config    // For tests; nil: the system's certificate authorities.
 
 	// Dial replaces the dialler in tests; nil dials public addresses alone.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -61,10 +60,10 @@ type Sender struct {
 	client *http.Client
 }
 
-// Attempt is what became of one call.
+// Attempt is the result of one call.
 type Attempt struct {
 	Status     int    // 0: there was no answer.
-	Failure    string // Why there was none.
+	Failure    string // Why there was no answer.
 	RetryAfter time.Duration
 	Took       time.Duration
 }
@@ -112,8 +111,8 @@ func (s *Sender) isAllowed(address netip.Addr) bool {
 	return false
 }
 
-// Check returns what is wrong with the URL of a webhook, or nil. The address that its name
-// resolves to is checked at every call.
+// Check returns what is wrong with a webhook's URL, or nil. The address that a name resolves
+// to is checked at every call.
 func (s *Sender) Check(text string) error {
 	u, err := url.Parse(text)
 	switch {

@@ -19,7 +19,7 @@ import (
 	"railguard/seal"
 )
 
-// No address that is not for everybody is dialled, whatever its name was.
+// The sender does not dial addresses that are not public, whatever the name.
 func TestAddresses(t *testing.T) {
 	s := NewSender(SenderConfig{})
 	for _, address := range []string{
@@ -73,7 +73,7 @@ func signedHook(t *testing.T, secrets *seal.Secrets, url string, keys ...*seal.W
 	return hook
 }
 
-// A message has the three headers; while a secret is replaced both sign.
+// A message has the three headers; during a rotation both secrets sign.
 func TestSend(t *testing.T) {
 	var head http.Header
 	var body string

@@ -13,22 +13,21 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Bounds of one webhook.
 const (
 	attemptsMax  = 10
 	eventAgeMax  = 76 * engine.Hour // Log time after which a failed event is given up, however often it was tried.
-	pendingMax   = 256              // Events that wait to be sent again; no new one is sent beside them.
-	pauseMax     = 5 * time.Minute  // Between two calls of a receiver that does not answer.
-	cursorEvery  = time.Second      // How often what was received is noted in the log.
-	cursorLeaves = leavesStep       // Leaves without an event after which that is.
+	pendingMax   = 256              // With so many events waiting to be sent again, no new one is sent.
+	pauseMax     = 5 * time.Minute  // The longest pause between two calls to a failing receiver.
+	cursorEvery  = time.Second      // How often the cursor is noted in the log after an event was received.
+	cursorLeaves = leavesStep       // How far the cursor may move without an event before it is noted.
 	idlePause    = 10 * time.Second
-	errorPause   = time.Second // After this node could not read or write what it must.
+	errorPause   = time.Second // The pause after this node could not read or write.
 	noteTimeout  = 2 * time.Second
-	// unreadableMax: what this node cannot read, though it asks its peers for it all the
-	// while, holds up what comes behind it for so long. An operator knows of it from the first
-	// minutes on (railguard_webhook_unreadable_seconds).
+	// unreadableMax is how long an unreadable leaf delays later ones, while this node keeps
+	// asking its peers for it. railguard_webhook_unreadable_seconds shows it from the first
+	// minutes on.
 	unreadableMax       = 24 * time.Hour
-	unreadableWarnEvery = time.Minute // How often the log says so.
+	unreadableWarnEvery = time.Minute // How often a warning is logged.
 )
 
 // retryGaps are the times between one attempt and the next.
@@ -43,17 +42,17 @@ type pendingEvent struct {
 	n            int
 	attempts     int
 	due          time.Time
-	unreadSince  time.Time // Since when its leaf cannot be read; zero: it can, as far as is known.
-	isRedelivery bool      // To be sent again because somebody asked.
+	unreadSince  time.Time // Since when its leaf cannot be read; zero: no failed reading.
+	isRedelivery bool      // Somebody asked to send it again.
 }
 
-// worker sends to one webhook, one event at a time, on a goroutine of its own. It sends
-// events in the order of the log; one that fails is tried again between those that follow.
-// After a failure it pauses, longer each time.
+// worker sends to one webhook, one event at a time, in its own goroutine. It sends events in
+// log order and retries failed ones between later ones. After each failure in a row it pauses
+// longer.
 //
-// The cursor is what the next leader needs: every event before it was received or given
-// up. The next leader sends the events between the cursor and this worker's position again,
-// although some were received: delivery is at least once.
+// The cursor is for the next leader: every event before it was received or given up. The next
+// leader sends the events between the cursor and this worker's position again, although some
+// were received: delivery is at least once.
 type worker struct {
 	node   Node
 	reader *Reader
@@ -62,27 +61,27 @@ type worker struct {
 
 	hook   atomic.Pointer[wire.Webhook]
 	behind atomic.Uint64 // Leaf of the cursor, for metrics.
-	stuck  atomic.Int64  // Since when something cannot be read, for metrics; nanoseconds, 0: nothing.
-	wake   chan struct{} // There are new leaves, or hook or asked changed.
+	stuck  atomic.Int64  // Since when a leaf cannot be read, in nanoseconds, for metrics; 0: all can.
+	wake   chan struct{} // Signals new leaves, or a change of hook or redeliveries.
 	cancel context.CancelFunc
 	done   chan struct{}
 
 	mutex             sync.Mutex
-	redeliveries      []events.Position // What the newest state says is to be sent again,
+	redeliveries      []events.Position // The events to be sent again according to the newest state,
 	redeliveriesIndex uint64            // at this index.
 	hasRedeliveries   bool
-	sentIndex         uint64 // Index at which the last of those was noted as received. The worker's own.
+	sentIndex         uint64 // The index at which the last redelivery was noted as received. Only the worker uses it.
 
-	position    events.Position // Everything before was sent once, or is nobody's.
+	position    events.Position // Every event before it was sent once or is not for this webhook.
 	unreadSince time.Time       // Since when the leaf there cannot be read; zero: it can.
-	warnedAt    time.Time       // When the log last said so.
+	warnedAt    time.Time       // When the last warning was logged.
 	pending     []pendingEvent  // Not received yet, in the order in which they failed.
-	cursor      events.Position // As noted in the log.
+	cursor      events.Position // The cursor in the log.
 	notedAt     time.Time
-	receivedAny bool // Something was received since.
+	receivedAny bool // Something was received or given up since the cursor was noted.
 
 	failures    int
-	pausedUntil time.Time // No call before then.
+	pausedUntil time.Time // The receiver is not called before then.
 }
 
 // runLoop is the worker's goroutine. It ends with ctx.
@@ -106,7 +105,7 @@ func (l *worker) runLoop(ctx context.Context) {
 	}
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer stop()
-	l.noteCursor(last, l.hook.Load(), true) // The next leader then repeats less.
+	l.noteCursor(last, l.hook.Load(), true) // So the next leader has less to repeat.
 }
 
 // wakeUp ends the worker's waitForWork.
@@ -163,7 +162,7 @@ func (l *worker) sendNext(ctx context.Context, hook *wire.Webhook) bool {
 		s := pendingEvent{seq: event.Seq, n: event.N}
 		if done := l.attemptSend(ctx, hook, &s, event); !done {
 			if ctx.Err() != nil {
-				return true // The attempt was cut off: the position stays.
+				return true // The attempt was cancelled, so the position stays.
 			}
 			l.pending = append(l.pending, s)
 		}
@@ -172,8 +171,8 @@ func (l *worker) sendNext(ctx context.Context, hook *wire.Webhook) bool {
 	return moved
 }
 
-// sendAgain sends one failed event that is due. If the event cannot be read, it is read again
-// later and in the end given up, without delaying other events.
+// sendAgain sends one failed event that is due. An event that cannot be read is tried later
+// and given up in the end, without delaying others.
 func (l *worker) sendAgain(ctx context.Context, hook *wire.Webhook) bool {
 	now := time.Now()
 	i := slices.IndexFunc(l.pending, func(s pendingEvent) bool { return !now.Before(s.due) })
@@ -193,7 +192,7 @@ func (l *worker) sendAgain(ctx context.Context, hook *wire.Webhook) bool {
 		return false
 	}
 	s.unreadSince = time.Time{}
-	done := event == nil && l.noteReceived(ctx, s) // The webhook may not know of it any more.
+	done := event == nil && l.noteReceived(ctx, s) // The webhook may no longer get this event.
 	if event != nil {
 		done = l.attemptSend(ctx, hook, s, event)
 	}
@@ -222,7 +221,7 @@ func (l *worker) attemptSend(ctx context.Context, hook *wire.Webhook, s *pending
 	l.failures++
 	l.pausedUntil = now.Add(max(pauseAfter(l.failures), a.RetryAfter))
 	if a.Status == 410 {
-		_, _ = l.proposeDelivery(ctx, hook, &wire.Delivery{Op: wire.DeliveryOff, Seq: s.seq, N: uint8(s.n), Status: 410}) // Else it says so again at the next attempt.
+		_, _ = l.proposeDelivery(ctx, hook, &wire.Delivery{Op: wire.DeliveryOff, Seq: s.seq, N: uint8(s.n), Status: 410}) // On an error, the next attempt gets 410 again.
 	}
 	if s.attempts >= attemptsMax || !s.isRedelivery && l.node.LogTime()-event.At > eventAgeMax {
 		if l.giveUp(ctx, hook, s, a.Status) {
@@ -237,7 +236,7 @@ func (l *worker) attemptSend(ctx context.Context, hook *wire.Webhook, s *pending
 	return false
 }
 
-// giveUp makes an event a dead letter. It returns false if the log could not be written.
+// giveUp makes an event a dead letter. It returns false if it could not write to the log.
 func (l *worker) giveUp(ctx context.Context, hook *wire.Webhook, s *pendingEvent, status int) bool {
 	_, err := l.proposeDelivery(ctx, hook, &wire.Delivery{
 		Op: wire.DeliveryDead, Seq: s.seq, N: uint8(s.n), Attempts: uint8(min(max(s.attempts, 1), 255)), Status: uint16(status),
@@ -250,13 +249,12 @@ func (l *worker) giveUp(ctx context.Context, hook *wire.Webhook, s *pendingEvent
 	return true
 }
 
-// pauseAfter returns the pause after so many failures in a row.
 func pauseAfter(failures int) time.Duration {
 	return min(time.Second<<min(failures-1, 10), pauseMax)
 }
 
-// noteReceived notes in the log that a requested redelivery was received. It always returns
-// true.
+// noteReceived writes to the log that a requested redelivery was received, and does nothing
+// for other events. It always returns true.
 func (l *worker) noteReceived(ctx context.Context, s *pendingEvent) bool {
 	if !s.isRedelivery {
 		return true
@@ -275,8 +273,8 @@ func (l *worker) proposeDelivery(ctx context.Context, hook *wire.Webhook, record
 	return l.node.Propose(ctx, wire.KindDelivery, wire.Encode(record))
 }
 
-// noteCursor writes the webhook's cursor into the log, at most every cursorEvery unless last
-// is set.
+// noteCursor writes the webhook's cursor to the log, at most every cursorEvery unless last is
+// set or the cursor is far ahead.
 func (l *worker) noteCursor(ctx context.Context, hook *wire.Webhook, last bool) {
 	at := l.position
 	for _, s := range l.pending {
@@ -304,7 +302,7 @@ func isBefore(a, b events.Position) bool {
 	return a.Leaf < b.Leaf || a.Leaf == b.Leaf && a.Skip < b.Skip
 }
 
-// setRedeliveries hands over the requests for redelivery that the state has at an index.
+// setRedeliveries gives the worker the requests for redelivery in the state at an index.
 func (l *worker) setRedeliveries(index uint64, asked []events.Position) {
 	l.mutex.Lock()
 	l.redeliveries, l.redeliveriesIndex, l.hasRedeliveries = asked, index, true
@@ -326,7 +324,7 @@ func (l *worker) addRedeliveries() {
 	}
 	for _, p := range asked {
 		if len(l.pending) >= 2*pendingMax {
-			return // The others come with a later state.
+			return // The rest comes with a later state.
 		}
 		i := slices.IndexFunc(l.pending, func(s pendingEvent) bool { return s.seq == p.Leaf && s.n == p.Skip })
 		if i < 0 {

@@ -13,10 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Comments and documents may cite only what a reader of this repository has before them.
+// Comments and documents may cite only what is in this repository.
 
 var (
-	// foreignBooks are citations of what is not here, or of numbers that no page bears.
+	// foreignBooks matches citations of documents that are not here, or of numbers that no
+	// page has.
 	foreignBooks = regexp.MustCompile(`house\.md|second-look|decisions\.md|reliability, |reliability\.md|models\.md|style\.md|journeys\.md|neighbours\.md` +
 		`|\b[Dd]ecisions? \d+\.\d|\b[Dd]ecisions?, part|\b[Rr]ulings?,? (A-\d|\d)|\bA-\d\d\b|\bpart [A-D]\b|statement \d+[a-z]? of the plan`)
 
@@ -29,12 +30,12 @@ var (
 	notSlug = regexp.MustCompile(`[^a-z0-9 _-]`)
 )
 
-// slug is a heading as a link names it.
+// slug returns a heading in the form of a link's anchor.
 func slug(title string) string {
 	return strings.ReplaceAll(notSlug.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
 }
 
-// unresolved lists what a comment or a document cites and this repository does not have.
+// unresolved lists the citations of a text that this repository does not have.
 func unresolved(comment string) (missing []string) {
 	text := strings.Join(strings.Fields(comment), " ")
 	for _, foreign := range foreignBooks.FindAllString(text, -1) {
@@ -63,8 +64,8 @@ func unresolved(comment string) (missing []string) {
 	return missing
 }
 
-// decided tells whether a decision page of that number exists, and in it the row
-// (no. 5) or heading ("Cursors") that is cited besides.
+// decided tells whether a decision page with that number exists, with the cited row (no. 5)
+// or heading ("Cursors"), if any.
 func decided(number, within string) bool {
 	value, err := strconv.Atoi(number)
 	if err != nil {
@@ -80,8 +81,8 @@ func decided(number, within string) bool {
 	return within == "" || holds(pages[0], "\n#+ "+regexp.QuoteMeta(strings.Trim(within, `"`)))
 }
 
-// documented tells whether a Markdown file stands where it is cited, or under
-// docs, and has the heading.
+// documented tells whether a Markdown file exists at the cited path or under docs, with the
+// heading, if any.
 func documented(name, anchor string) bool {
 	for _, path := range []string{name, "docs/" + name, "docs/decisions/" + name} {
 		data, err := os.ReadFile(path)
@@ -101,7 +102,7 @@ func documented(name, anchor string) bool {
 	return false
 }
 
-// holds tells whether a document has the pattern.
+// holds tells whether a document matches a pattern.
 func holds(path, pattern string) bool {
 	data, err := os.ReadFile(path)
 	return err == nil && regexp.MustCompile(pattern).Match(append([]byte{'\n'}, data...))
@@ -145,11 +146,12 @@ var (
 	namedTest = regexp.MustCompile("`((?:Test|Benchmark|Fuzz)[A-Z]\\w*)`")
 )
 
-// TestDocumentsNameFilesAndTestsThatExist: a file of Go code or a test that a document names is there.
+// TestDocumentsNameFilesAndTestsThatExist: every Go file or test that a document names
+// exists.
 func TestDocumentsNameFilesAndTestsThatExist(t *testing.T) {
 	files, functions := map[string]bool{}, map[string]bool{}
 	for _, s := range sources(t) {
-		for place := s.path; ; { // A document may leave out the folders above.
+		for place := s.path; ; { // A document may omit the leading folders.
 			files[place] = true
 			_, rest, found := strings.Cut(place, "/")
 			if !found {
@@ -178,7 +180,8 @@ func TestDocumentsNameFilesAndTestsThatExist(t *testing.T) {
 	require.Greater(t, named, 300)
 }
 
-// TestDecisionsHaveStatusAndDate: each decision says its status and its date, and the index names it with its title and with what superseded it.
+// TestDecisionsHaveStatusAndDate: each decision has a status and a date, and the index lists
+// it with its title and with the decision that superseded it.
 func TestDecisionsHaveStatusAndDate(t *testing.T) {
 	index := text(t, "docs/decisions/README.md")
 	pages, err := filepath.Glob("docs/decisions/0*.md")
@@ -199,7 +202,7 @@ func TestDecisionsHaveStatusAndDate(t *testing.T) {
 	require.Equal(t, len(pages), strings.Count(index, "\n- 0"))
 }
 
-// commentText is a comment as a reader reads it, with its blanks.
+// commentText returns a comment's text with its spaces.
 func commentText(group *ast.CommentGroup) string {
 	var text strings.Builder
 	for _, line := range group.List {
@@ -209,7 +212,8 @@ func commentText(group *ast.CommentGroup) string {
 	return text.String()
 }
 
-// TestForeignCitationsAreFound is the control of the test above.
+// TestForeignCitationsAreFound checks that unresolved finds bad citations and accepts good
+// ones.
 func TestForeignCitationsAreFound(t *testing.T) {
 	for _, good := range []string{
 		"R14 stands first (decision 6).", "decision 0031, \"Money\"", "decision 30, no. 5", "specification 4.7 and specification 8",
@@ -229,11 +233,11 @@ func TestForeignCitationsAreFound(t *testing.T) {
 // walked is a place in the code as ARCHITECTURE names it: file.go:Function.
 var walked = regexp.MustCompile("`([a-z/_]+\\.go)(?::(\\w+))?`")
 
-// walkFilesMax is how many files a reader of one screening call goes through.
+// walkFilesMax is how many files a reader of one screening call may have to read.
 const walkFilesMax = 45
 
-// TestWalkIsTrue: the screening call in ARCHITECTURE names files and functions
-// that exist, and not too many.
+// TestWalkIsTrue: the files and functions in ARCHITECTURE's screening call exist, and the
+// files are not too many.
 func TestWalkIsTrue(t *testing.T) {
 	page, err := os.ReadFile("docs/ARCHITECTURE.md")
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The members of deploy/compose/compose.yml, with their types, as the Compose Specification
-// has them: those that are used.
+// The members of deploy/compose/compose.yml with their types in the Compose Specification, as
+// far as they are used.
 type (
 	composeFile struct {
 		Name     string
@@ -38,7 +38,7 @@ type (
 		Ports       []string
 		Volumes     []string
 		Environment words
-		DependsOn   any `yaml:"depends_on"` // Names, or conditions by name.
+		DependsOn   any `yaml:"depends_on"` // A list of names, or conditions by name.
 		Healthcheck struct {
 			Test              []string
 			Interval, Timeout string
@@ -73,8 +73,8 @@ func readCompose(node *yaml.Node) (file composeFile, err error) {
 	return file, decoder.Decode(&file)
 }
 
-// eachMember calls visit with every key that the specification names; those of named are
-// names of ours, with members below or without.
+// eachMember calls visit with every key that the specification names. ours says that the
+// node's own keys are names of ours. The keys below the members in named are ours too.
 func eachMember(node *yaml.Node, ours bool, visit func(key *yaml.Node)) {
 	named := map[string]bool{"services": true, "networks": true, "volumes": true, "secrets": true, "environment": true, "depends_on": true}
 	for i := 0; i < len(node.Content); i++ {
@@ -91,8 +91,8 @@ func eachMember(node *yaml.Node, ours bool, visit func(key *yaml.Node)) {
 	}
 }
 
-// TestComposeKnowsEveryField: what the file says is known, one letter wrong would be seen,
-// and what it names is there.
+// TestComposeKnowsEveryField: every field is known, a misspelt one would be found, and the
+// names it refers to exist.
 func TestComposeKnowsEveryField(t *testing.T) {
 	node := composeOf(t)
 	file, err := readCompose(node)
@@ -101,7 +101,7 @@ func TestComposeKnowsEveryField(t *testing.T) {
 	eachMember(node, false, func(key *yaml.Node) {
 		was := key.Value
 		if was == "condition" {
-			return // Of depends_on, which has two forms.
+			return // It is part of depends_on, which has two forms.
 		}
 		key.Value = was + "x"
 		_, err := readCompose(node)
@@ -157,7 +157,7 @@ func notFolder(path string) string {
 	return path
 }
 
-// TestProvisioningKnowsEveryField is the same of what Grafana reads when it starts.
+// TestProvisioningKnowsEveryField does the same for what Grafana reads when it starts.
 func TestProvisioningKnowsEveryField(t *testing.T) {
 	for path, into := range map[string]any{
 		"deploy/compose/grafana/datasource.yml": &struct {
@@ -181,9 +181,8 @@ func TestProvisioningKnowsEveryField(t *testing.T) {
 	}
 }
 
-// TestImageNeedsNothing: the binary of the image stands alone on nothing: no interpreter,
-// no library, whatever the machine has. And with it prepare.sh makes every secret that the
-// compose file names.
+// TestImageNeedsNothing: the image's binary needs no interpreter and no library. With it
+// prepare.sh makes every secret that the compose file names.
 func TestImageNeedsNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it links a binary")

@@ -17,8 +17,8 @@ import (
 	"railguard/httpapi/exposition"
 )
 
-// What stands in deploy/ is checked by the tools that will read it, where they are
-// installed, and against the rest of the house everywhere.
+// The files in deploy/ are checked by the tools that read them, if these are installed, and
+// always against the rest of the repository.
 
 func text(t *testing.T, path string) string {
 	data, err := os.ReadFile(path)
@@ -26,7 +26,8 @@ func text(t *testing.T, path string) string {
 	return string(data)
 }
 
-// tool runs a program of the machine in a folder and fails where it finds fault.
+// tool runs a program in a folder and fails if the program reports an error. It skips the
+// test if the program is not installed.
 func tool(t *testing.T, folder, name string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -41,7 +42,6 @@ func tool(t *testing.T, folder, name string, args ...string) string {
 	return string(said)
 }
 
-// documents reads every document of a YAML file.
 func documents(t *testing.T, path string) []map[string]any {
 	var all []map[string]any
 	decoder := yaml.NewDecoder(strings.NewReader(text(t, path)))
@@ -55,7 +55,7 @@ func documents(t *testing.T, path string) []map[string]any {
 	}
 }
 
-// at follows keys and places through a document; nil where nothing stands.
+// at follows keys and indexes through a document; nil if there is nothing.
 func at(value any, path ...any) any {
 	for _, step := range path {
 		switch s := step.(type) {
@@ -93,7 +93,7 @@ func alertRules(t *testing.T) []alertRule {
 
 var metricName = regexp.MustCompile(`\brailguard_[a-z0-9_]+`)
 
-// requireMetrics holds that every metric an expression names is exposed.
+// requireMetrics checks that a node exposes every metric that an expression names.
 func requireMetrics(t *testing.T, expression, where string) {
 	t.Helper()
 	for _, name := range metricName.FindAllString(expression, -1) {
@@ -107,8 +107,8 @@ func requireMetrics(t *testing.T, expression, where string) {
 	}
 }
 
-// Each alert asks for metrics that exist and has a section of the runbooks; each
-// section has its alert.
+// Each alert uses existing metrics and has a section in the runbooks; each section has its
+// alert.
 func TestAlertsHaveRunbooks(t *testing.T) {
 	var headings, names []string
 	for _, match := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(text(t, "docs/RUNBOOKS.md"), -1) {
@@ -124,7 +124,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 	require.Equal(t, names, headings)
 }
 
-// wakeUp are the metrics that say that somebody must look.
+// wakeUp lists the metrics that mean that somebody must look.
 var wakeUp = []string{
 	"railguard_ofac_age_seconds", "railguard_ofac_families_missing", "railguard_ofac_quarantined", "railguard_ofac_sync_failures_total",
 	"railguard_http_internal_errors_total", "railguard_http_panics_total", "railguard_http_certificate_expires_seconds",
@@ -139,7 +139,7 @@ var wakeUp = []string{
 	"railguard_alerts_open", "railguard_sar_overdue", "railguard_review_overdue", "railguard_review_oldest_age_seconds",
 }
 
-// An alert asks for each metric that says that somebody must look.
+// Each of these metrics has an alert.
 func TestAlertsAskForWhatMustBeSeen(t *testing.T) {
 	var asked []string
 	for _, rule := range alertRules(t) {
@@ -148,7 +148,7 @@ func TestAlertsAskForWhatMustBeSeen(t *testing.T) {
 	require.Subset(t, asked, wakeUp)
 }
 
-// What operators asked to see stands on a dashboard.
+// The dashboards show what operators asked for.
 func TestDashboardsShowWhatIsAskedFor(t *testing.T) {
 	boards := text(t, "deploy/grafana/railguard-service.json") + text(t, "deploy/grafana/railguard-cluster.json") + text(t, "deploy/grafana/railguard-compliance.json")
 	for _, name := range []string{
@@ -184,7 +184,8 @@ func TestDashboardsAskWhatIsExposed(t *testing.T) {
 	}
 }
 
-// Every alert is seen to fire and to keep still; TestPromtoolTakesTheAlerts runs these cases.
+// Every alert has a case in which it fires and one in which it does not.
+// TestPromtoolTakesTheAlerts runs the cases.
 func TestEveryAlertHasCases(t *testing.T) {
 	var file struct {
 		Tests []struct {
@@ -221,7 +222,7 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 	for _, line := range []string{"RestartPreventExitStatus=2", "NoNewPrivileges=yes", "ProtectSystem=strict", "KillSignal=SIGTERM"} {
 		require.Contains(t, unit, "\n"+line+"\n")
 	}
-	// The program need not be installed here; another one stands for it.
+	// railguard need not be installed here, so another program takes its place.
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "railguard.service"), []byte(strings.ReplaceAll(unit, "/usr/bin/railguard", "/bin/true")), 0o600))
 	require.Empty(t, strings.TrimSpace(tool(t, folder, "systemd-analyze", "verify", "--man=no", "./railguard.service")))
@@ -243,7 +244,7 @@ func TestBalancersTakeTheirFiles(t *testing.T) {
 	})
 }
 
-// What a cluster needs of its orchestrator, whatever else its file says.
+// Settings that a cluster needs from Kubernetes.
 func TestKubernetesHoldsWhatMatters(t *testing.T) {
 	const folder = "deploy/kubernetes/"
 	set := documents(t, folder+"statefulset.yaml")[0]
@@ -281,7 +282,7 @@ func serverFlags(t *testing.T) []string {
 	return all
 }
 
-// Every setting in deploy/ is one that `railguard serve` knows.
+// `railguard serve` knows every setting in deploy/.
 func TestDeployNamesSettings(t *testing.T) {
 	known := []string{"RAILGUARD_CLUSTER_SECRET_FILE", "RAILGUARD_BOOTSTRAP_KEY_FILE", "RAILGUARD_VERSION", "RAILGUARD_BIND", "RAILGUARD_N1", "RAILGUARD_N2", "RAILGUARD_N3"}
 	for _, flag := range serverFlags(t) {
@@ -300,12 +301,11 @@ func TestDeployNamesSettings(t *testing.T) {
 	}
 }
 
-// Every flag of a server is in the operator's handbook, which says that each has its
-// environment twin; so is each variable that has no flag.
+// The operator's handbook names every flag of a server and every variable without a flag.
 func TestSettingsAreDocumented(t *testing.T) {
 	handbook := text(t, "docs/OPERATING.md")
 	for _, flag := range serverFlags(t) {
-		if flag != "dev" && flag != "test-clock-file" && flag != "test-clock" { // Not for operators.
+		if flag != "dev" && flag != "test-clock-file" && flag != "test-clock" { // These are not for operators.
 			require.True(t, strings.Contains(handbook, "--"+flag), "docs/OPERATING.md does not tell of --%s", flag)
 		}
 	}
@@ -314,13 +314,13 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 }
 
-// The image holds the binary of `make release`.
+// The image has the same build as `make release`.
 func TestImageIsTheRelease(t *testing.T) {
 	image := text(t, "deploy/docker/Dockerfile")
 	for _, part := range []string{"CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOAMD64=v1", "GOARM64=v8.0", "-trimpath", "-buildvcs=false", "-s -w -buildid= -X main.version=", "-pgo=cmd/railguard/release.pgo"} {
 		require.Contains(t, image, part)
 	}
-	profile := text(t, "cmd/railguard/release.pgo") // Packed, as Go's profiles are; the compiler reads it at every build.
+	profile := text(t, "cmd/railguard/release.pgo") // A gzipped profile, as Go writes it; the compiler reads it at every build.
 	require.True(t, strings.HasPrefix(profile, "\x1f\x8b"))
 	require.Less(t, len(profile), 100<<10)
 	require.Contains(t, text(t, "Makefile"), "PROFILE := -pgo=cmd/railguard/release.pgo\n")

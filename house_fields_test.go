@@ -11,11 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fieldHandsMax is how many functions may touch one field of a struct: read it, write it
-// or take its address. More hands than that, and nobody can say what holds of the field.
+// fieldHandsMax is how many functions may touch one field of a struct: read it, write it or
+// take its address. With more, nobody can say what is true of the field.
 const fieldHandsMax = 48
 
-// fieldHands are fields that more functions touch, each with how many at the most and why.
+// fieldHands lists the fields that more functions may touch, each with its limit and the
+// reason.
 var fieldHands = map[string]struct {
 	most int
 	why  string
@@ -33,9 +34,9 @@ var fieldHands = map[string]struct {
 	"cluster.life.log":             {55, "the logger"},
 }
 
-// TestFieldsHaveFewHands counts, with types, the functions that touch each field of each
-// struct of the product. A method that becomes a function, or a field that moves into an
-// embedded struct, changes nothing here.
+// TestFieldsHaveFewHands counts the functions that touch each field of each struct of the
+// product, by type information. So it does not help to turn a method into a function, or to
+// move a field into an embedded struct.
 func TestFieldsHaveFewHands(t *testing.T) {
 	hands := countHands(t)
 	require.Greater(t, len(hands), 3000, "types were found")
@@ -52,17 +53,17 @@ func TestFieldsHaveFewHands(t *testing.T) {
 	}
 }
 
-// product is what typedProduct has checked, once for all tests of the root.
+// product is the result of typedProduct, shared by the tests of this package.
 var product *typed
 
-// typedProduct checks the types of all rooms of the product, without tests and benches.
+// typedProduct type-checks all packages of the product, without tests and benches.
 func typedProduct(t *testing.T) *typed {
 	if product != nil {
 		return product
 	}
 	house := &typed{set: token.NewFileSet(), sources: map[string][]*ast.File{}, packages: map[string]*types.Package{}, info: map[string]*types.Info{}}
 	for _, s := range sources(t) {
-		if !s.test && !strings.HasPrefix(s.room, "bench") && s.path != "engine/format_next.go" { // Of another build.
+		if !s.test && !strings.HasPrefix(s.room, "bench") && s.path != "engine/format_next.go" { // That file belongs to another build.
 			file, err := parser.ParseFile(house.set, s.path, nil, parser.SkipObjectResolution)
 			require.NoError(t, err)
 			house.sources[module+"/"+s.room] = append(house.sources[module+"/"+s.room], file)

@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// formatFree are constants of engine/limits.go that Apply may name: units, and what
-// sizes an array of a row or moment and so belongs to their layout.
+// formatFree lists the constants of engine/limits.go that Apply may name: units, and the
+// sizes of arrays in rows or moments, which belong to the layout.
 var formatFree = []string{"KiB", "MiB", "Millisecond", "Second", "Minute", "Hour", "DayLength", "DepthMax", "StructuringCallsMax"}
 
-// TestApplyReadsLimitsByFormat: a bound that Apply reads is a field of
-// engine.Limits. A bare constant would differ between two binaries of one format.
+// TestApplyReadsLimitsByFormat: Apply reads a bound from engine.Limits. A bare constant could
+// differ between two binaries of one format.
 func TestApplyReadsLimitsByFormat(t *testing.T) {
 	all := sources(t)
 	limits := map[string]bool{}
@@ -57,8 +57,8 @@ func TestApplyReadsLimitsByFormat(t *testing.T) {
 	}
 }
 
-// mapRangeExceptions are loops of pure rooms over a map whose order cannot show,
-// by file and function, each with its reason.
+// mapRangeExceptions lists loops over maps in pure packages whose order has no effect, by
+// file and function, each with its reason.
 var mapRangeExceptions = map[string]string{}
 
 // TestPureRoomsRangeOverNoMap: the order of a map differs from run to run. Sort the
@@ -67,7 +67,7 @@ func TestPureRoomsRangeOverNoMap(t *testing.T) {
 	house := &typed{set: token.NewFileSet(), sources: map[string][]*ast.File{}, packages: map[string]*types.Package{}, info: map[string]*types.Info{}}
 	paths := map[*ast.File]string{}
 	for _, s := range sources(t) {
-		if !s.test && s.path != "engine/format_next.go" { // Of another build.
+		if !s.test && s.path != "engine/format_next.go" { // That file belongs to another build.
 			file, err := parser.ParseFile(house.set, s.path, nil, parser.SkipObjectResolution)
 			require.NoError(t, err)
 			house.sources[module+"/"+s.room] = append(house.sources[module+"/"+s.room], file)
@@ -111,7 +111,7 @@ func TestPureRoomsRangeOverNoMap(t *testing.T) {
 	require.Greater(t, seen, 100, "types were found")
 }
 
-// callName is "package.Function" of a call, "" of anything else.
+// callName returns "package.Function" for such a call, and otherwise "".
 func callName(expression ast.Expr) string {
 	call, ok := expression.(*ast.CallExpr)
 	if !ok {
@@ -125,9 +125,8 @@ func callName(expression ast.Expr) string {
 	return ""
 }
 
-// typed checks the types of the house's own packages from their parsed files. What
-// comes from elsewhere has no type here, which is enough: the maps of pure rooms
-// are their own.
+// typed type-checks the repository's own packages. Types of other modules are missing, which
+// is no problem: the maps of pure packages are their own types.
 type typed struct {
 	set      *token.FileSet
 	sources  map[string][]*ast.File
@@ -154,8 +153,8 @@ func (h *typed) Import(name string) (*types.Package, error) {
 	return checked, nil
 }
 
-// onceEach are things that only the named files may write: what they do in two
-// places drifts apart, and here that would be two hashes of one leaf.
+// onceEach lists code that only the named files may have. A second copy would drift apart;
+// here that would mean two hashes of one leaf.
 var onceEach = map[string]struct {
 	sign  *regexp.Regexp
 	files []string
@@ -166,8 +165,8 @@ var onceEach = map[string]struct {
 	"the escapes of JSON": {regexp.MustCompile("`\\\\u00|'u', '0', '0'"), []string{"strictjson/members.go", "fsm/leaf/event.go", "engine/credential/mint.go"}},
 }
 
-// TestOnceEach: what must be one thing stands in one place. The benches and clients,
-// which check us, have their own.
+// TestOnceEach: the code in onceEach is in the named files only. The benches and clients,
+// which check the product, have their own.
 func TestOnceEach(t *testing.T) {
 	for what, once := range onceEach {
 		found := 0
@@ -187,18 +186,18 @@ func TestOnceEach(t *testing.T) {
 	}
 }
 
-// plainWrites write a file that a loss of power can leave empty.
+// plainWrites matches writes of a file that a power loss can leave empty.
 var plainWrites = regexp.MustCompile(`os\.(WriteFile|Create)\(`)
 
-// writers are who may: what they write is an answer to a person who can ask again, or a
-// development cluster's.
+// writers lists the files that may do so: what they write is an answer to a person, who can
+// ask again, or belongs to a development cluster.
 var writers = []string{
 	"audit/bundle/make.go", "cmd/railguard/dev.go", "cmd/railguard/export.go",
 	"cmd/railguard/tokenfile.go", "cmd/railguard/verbs_bundle.go",
 }
 
-// TestNodesWriteFilesThatLast: what a node reads again when it starts, its secret among
-// it, is synced, renamed, and its folder synced (datadir.ReplaceFile).
+// TestNodesWriteFilesThatLast: files that a node reads when it starts, such as its secret,
+// are synced, renamed, and their folder synced (datadir.ReplaceFile).
 func TestNodesWriteFilesThatLast(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || strings.HasPrefix(s.room, "bench/") || s.room == "cluster/porttest" || slices.Contains(writers, s.path) {

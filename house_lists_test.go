@@ -12,11 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the program has lists of (codes, calls, variables, exit codes) is in the documents,
-// and what the documents name exists. Flags and metrics are compared where they are
-// declared: docs/CLI.md, docs/METRICS.md.
+// The program's lists (codes, calls, variables, exit codes) are in the documents, and what
+// the documents name exists. Other tests compare flags and metrics: docs/CLI.md,
+// docs/METRICS.md.
 
-// stringsOf are all string literals of the house outside tests, with the rooms they are of.
+// stringsOf returns what an expression finds in the string literals of the chosen packages,
+// without tests.
 func stringsOf(t *testing.T, expression *regexp.Regexp, in func(s *source) bool) []string {
 	var all []string
 	for _, s := range sources(t) {
@@ -36,7 +37,7 @@ func stringsOf(t *testing.T, expression *regexp.Regexp, in func(s *source) bool)
 	return slices.Compact(all)
 }
 
-// handbooks are the documents that operators and integrators read.
+// handbooks returns the text of the documents for operators and integrators.
 func handbooks(t *testing.T) string {
 	var all strings.Builder
 	for _, pattern := range []string{"docs/*.md", "README.md", "deploy/*/README.md", "client/README.md"} {
@@ -49,8 +50,8 @@ func handbooks(t *testing.T) string {
 	return all.String()
 }
 
-// Each error code of the API has its place in the table of docs/integrators.md, each code that
-// stands there is one, and each call of the route table is told of.
+// The table in docs/integrators.md has exactly the error codes of the API, and some document
+// names each call of the route table.
 func TestCodesAndCallsAreDocumented(t *testing.T) {
 	_, table, found := strings.Cut(text(t, "docs/integrators.md"), "\n### Every code\n")
 	require.True(t, found)
@@ -72,19 +73,19 @@ func TestCodesAndCallsAreDocumented(t *testing.T) {
 	told = braces.ReplaceAllString(spelledOut(strings.ReplaceAll(told, text(t, "docs/ROUTES.md"), "")), "{}")
 	for _, call := range calls {
 		if strings.HasPrefix(call[2], "/docs/") || strings.HasPrefix(call[2], "/debug/pprof") || strings.HasPrefix(call[2], "/log/tile") {
-			continue // Of the explorer; profiles are Go's own; tiles are C2SP's.
+			continue // Files of the explorer, profiles of Go, and tiles as C2SP defines them.
 		}
 		require.True(t, tells(told, call[2]), "no document tells of %s %s", call[1], call[2])
 	}
 	require.True(t, strings.Contains(told, "/debug/pprof") && strings.Contains(told, "/log/tile/"), "no document tells of profiles, or of tiles")
 }
 
-// shared are calls that a line of a document tells of together: "/v1/x/{id}/suspend,
-// reinstate, revoke".
+// shared matches calls that a document lists together: "/v1/x/{id}/suspend, reinstate,
+// revoke".
 var shared = regexp.MustCompile(`(/v1/[\w/{}-]+/)([\w-]+)((?:, /?[a-z][\w-]+)+)`)
 
-// spelledOut writes out what documents abbreviate: lists of last words, {place} of
-// whitelists, and … of webhooks.
+// spelledOut adds the full form of abbreviations in documents: lists of last words, {place}
+// for whitelists, and … for webhooks.
 func spelledOut(document string) string {
 	for _, match := range shared.FindAllStringSubmatch(document, -1) {
 		for _, word := range strings.Split(match[3], ", ") {
@@ -99,19 +100,19 @@ func spelledOut(document string) string {
 	return document
 }
 
-// braces are a part of a path that callers fill in, whatever it is called.
+// braces matches a part of a path that callers fill in, whatever its name.
 var braces = regexp.MustCompile(`\{[^}]*\}`)
 
-// tells says whether a document, with its braces emptied, names a path.
+// tells reports whether a document with empty braces names a path.
 func tells(document, path string) bool {
 	return regexp.MustCompile(regexp.QuoteMeta(braces.ReplaceAllString(path, "{}")) + `([^\w/{-]|$)`).MatchString(document)
 }
 
-// Each variable of the environment that the program reads stands in a document.
+// Some document names each environment variable that the program reads.
 func TestVariablesAreDocumented(t *testing.T) {
 	told := handbooks(t) + text(t, "CONTRIBUTING.md")
 	names := stringsOf(t, regexp.MustCompile(`\bRAILGUARD_[A-Z0-9_]+[A-Z0-9]\b`), func(s *source) bool {
-		return !strings.HasPrefix(s.room, "bench/") // Its variables are for those who work on the product.
+		return !strings.HasPrefix(s.room, "bench/") // The benches' variables are for developers.
 	})
 	require.Greater(t, len(names), 8)
 	for _, name := range names {
@@ -119,7 +120,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 	}
 }
 
-// Each exit code of the program stands in the handbook and in its own help.
+// The handbook names each exit code of the program.
 func TestExitCodesAreDocumented(t *testing.T) {
 	handbook := text(t, "docs/OPERATING.md")
 	line := regexp.MustCompile(`Exit codes: 0 done[^\n]*`).FindString(handbook)

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The fields of the Kubernetes objects in deploy/kubernetes, with their types, as its API
-// has them: those that are used. A field that is not here is a slip, or is written in.
+// The fields of the Kubernetes objects in deploy/kubernetes with their types in its API, as
+// far as they are used. A field that is not here is a mistake, or must be added.
 type (
 	words map[string]string
 
@@ -153,7 +153,7 @@ type (
 	}
 )
 
-// manifestOf is an empty object of a kind and its API's version; nil: of none that is known.
+// manifestOf returns an empty object of a kind and API version, or nil for an unknown one.
 func manifestOf(of string) any {
 	switch of {
 	case "apps/v1 StatefulSet":
@@ -190,7 +190,7 @@ func manifestOf(of string) any {
 	return nil
 }
 
-// checkManifest reads one object with nothing but the fields of its kind.
+// checkManifest reads one object and refuses fields that its kind does not have.
 func checkManifest(node *yaml.Node) error {
 	var of struct {
 		APIVersion string `yaml:"apiVersion"`
@@ -212,7 +212,7 @@ func checkManifest(node *yaml.Node) error {
 	return decoder.Decode(into)
 }
 
-// freeKeys are the members whose keys are anybody's: labels, amounts of a resource.
+// freeKeys are the members whose keys can be anything: labels, resource amounts.
 var freeKeys = map[string]bool{"labels": true, "annotations": true, "matchLabels": true, "pairs": true, "requests": true, "limits": true}
 
 // eachKey calls visit with every key of an object that its API names.
@@ -229,8 +229,8 @@ func eachKey(node *yaml.Node, visit func(key *yaml.Node)) {
 	}
 }
 
-// TestKubernetesKnowsEveryField: every object is of a kind that there is, with fields and
-// types of it alone; and one letter wrong in any of them would be seen.
+// TestKubernetesKnowsEveryField: every object has a known kind with only that kind's fields
+// and types, and a misspelt field would be found.
 func TestKubernetesKnowsEveryField(t *testing.T) {
 	files, err := filepath.Glob("deploy/kubernetes/*.yaml")
 	require.NoError(t, err)

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRecordsAreBuiltAtTheEdge holds that no room of httpapi builds what goes into the log: a
-// value of a type of fsm/wire is neither written out there nor made with new, and no field of
-// one is set. Records are built, and tested, in edge and its rooms.
+// TestRecordsAreBuiltAtTheEdge: no package of httpapi builds log records. It neither makes a
+// value of a type of fsm/wire by a literal or new, nor sets a field of one. Package edge and
+// its subpackages build records, and test them.
 func TestRecordsAreBuiltAtTheEdge(t *testing.T) {
 	house := typedProduct(t)
 	seen := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asked are the lines of the lists that docs/security.md answers.
+// asked returns the numbers of the requirements that docs/security.md answers.
 func asked() []string {
 	var all []string
 	count := func(prefix string, most int) {
@@ -32,7 +32,7 @@ func asked() []string {
 	return all
 }
 
-// Every line is answered once, by tests that exist or by who else answers.
+// Every requirement is answered once, by existing tests or by another reason.
 func TestSecurityAnswersNameTests(t *testing.T) {
 	tests := map[string]bool{}
 	for _, s := range sources(t) {

@@ -17,11 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The house law (docs/ARCHITECTURE.md): what a machine can check of it.
+// The house rules (docs/ARCHITECTURE.md), as far as a machine can check them.
 
 const module = "railguard"
 
-// importLaw says which rooms a room may import. A room that is not here may not exist.
+// importLaw says which packages a package may import. A package that is not here must not
+// exist.
 var importLaw = map[string][]string{
 	"ofac":               {"ofac/index", "ofac/list", "ofac/match", "ofac/text"},
 	"ofac/list":          {},
@@ -35,7 +36,7 @@ var importLaw = map[string][]string{
 	"ofac/judge":         {"engine", "fsm/wire", "ofac", "ofac/feed"},
 	"ofac/keeper":        {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/judge", "ofac/sample"},
 	"ofac/sample":        {"ofac"},
-	"ofac/listtest":      {"ofac/list"}, // For tests and benches alone.
+	"ofac/listtest":      {"ofac/list"}, // Only for tests and benches.
 	"engine":             {"ofac", "ofac/wallet"},
 	"engine/credential":  {"engine"},
 	"fsm/wire":           {"engine"},
@@ -75,7 +76,7 @@ var importLaw = map[string][]string{
 	"httpapi/mcp":        {"engine", "strictjson", "httpapi/guest"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {"httpapi/description"},
-	"httpapi/contract":   {"httpapi/openapi"}, // For tests alone.
+	"httpapi/contract":   {"httpapi/openapi"}, // Only for tests.
 	"httpapi/cosigning":  {"audit/note", "audit/witness", "cluster/report"},
 	"httpapi/border":     {"httpapi/description", "httpapi/guest", "httpapi/lanes", "edge", "cluster/report", "cluster/timing", "strictjson", "seal", "engine", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/merkle"},
 	"httpapi/payments":   {"httpapi/border", "edge", "cluster/timing", "strictjson", "engine", "fsm/leafjson", "fsm/wire"},
@@ -101,14 +102,14 @@ var importLaw = map[string][]string{
 	"bench/load":                {"cluster/testcluster", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
 	"bench/mutants":             {},
 	"bench/names":               {"ofac"},
-	"cluster/testcluster":       {}, // Of the product's tests too.
+	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
 	"httpapi/description": {},
 }
 
-// externalLaw says which rooms may import a foreign module; a module that is not
-// here may be imported by nobody outside tests.
+// externalLaw says which packages may import a foreign module. Only tests may import a module
+// that is not here.
 var externalLaw = map[string][]string{
 	"code.dny.dev/ssrf":                       {"webhooks"},
 	"filippo.io/age":                          {"cluster/backup"},
@@ -142,15 +143,15 @@ var externalLaw = map[string][]string{
 	"github.com/stretchr/testify":             {"cluster/porttest", "bench/sim", "edge/edgetest"},
 	"github.com/aclements/go-moremath":        {"bench/load"},
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
-	"github.com/chromedp/cdproto":             {}, // Tests of console alone.
+	"github.com/chromedp/cdproto":             {}, // Only the tests of console use it.
 	"github.com/chromedp/chromedp":            {},
 	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos", "bench/load"},
 }
 
-// pureRooms have no clock, randomness, disk, network, goroutines or locks.
+// pureRooms lists the packages without clock, randomness, disk, network, goroutines or locks.
 var pureRooms = []string{"engine", "ofac", "ofac/list", "ofac/text", "ofac/index", "ofac/match", "ofac/perfect", "ofac/wallet", "fsm", "fsm/leaf", "fsm/wire", "audit/merkle"}
 
-// pureBans are packages a pure room must not import, with what to do instead.
+// pureBans lists packages that a pure package must not import, and what to do instead.
 var pureBans = map[string]string{
 	"time":         "take an engine.Time argument",
 	"math/rand":    "nothing here needs randomness",
@@ -165,7 +166,7 @@ var pureBans = map[string]string{
 	"log/slog":     "return values; impure rooms log",
 }
 
-// pureExceptions name a file's one banned import and why it is right.
+// pureExceptions lists a file's allowed import and the reason.
 var pureExceptions = map[string]string{
 	"engine/hours_compile.go: time": "compiles a zone's transitions at the edge; Apply only does arithmetic on them",
 }
@@ -180,7 +181,7 @@ const (
 
 // source is one parsed Go file of the house.
 type source struct {
-	path  string // Slash-separated, from the root.
+	path  string // Slash-separated, relative to the root.
 	room  string
 	file  *ast.File
 	set   *token.FileSet
@@ -188,7 +189,7 @@ type source struct {
 	test  bool
 }
 
-// parsed are the sources, read once for all tests: none of them changes what it gets.
+// parsed holds the sources, read once for all tests, which must not change them.
 var parsed []source
 
 func sources(t *testing.T) []source {
@@ -285,7 +286,8 @@ func TestPurity(t *testing.T) {
 	}
 }
 
-// TestApplyFormatsNothing keeps fmt out of the state machine but for panics.
+// TestApplyFormatsNothing: package fsm uses only fmt.Errorf, in the two files that restore a
+// snapshot.
 func TestApplyFormatsNothing(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || s.room != "fsm" {
@@ -325,7 +327,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestRoomsHaveDoorPlates: every package says what it is, may import and never does.
+// TestRoomsHaveDoorPlates: the doc.go of every package says what it may import and what it
+// never does.
 func TestRoomsHaveDoorPlates(t *testing.T) {
 	plates := map[string]string{}
 	rooms := map[string]bool{}
@@ -346,8 +349,8 @@ func TestRoomsHaveDoorPlates(t *testing.T) {
 	}
 }
 
-// TestEdgeKnowsNoHTTP: judging is asked by HTTP, batches and benches alike, so
-// nothing of how a call travels may be in it.
+// TestEdgeKnowsNoHTTP: HTTP, batches and benches all use package edge, so it must not depend
+// on the transport.
 func TestEdgeKnowsNoHTTP(t *testing.T) {
 	found := 0
 	for _, s := range sources(t) {
@@ -362,7 +365,7 @@ func TestEdgeKnowsNoHTTP(t *testing.T) {
 	require.NotZero(t, found)
 }
 
-// TestVerifyNeedsNoServer: what an examiner runs must not drag the server in.
+// TestVerifyNeedsNoServer: the examiner's command must not import the server.
 func TestVerifyNeedsNoServer(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.path != "cmd/railguard/verify.go" {
@@ -383,7 +386,8 @@ var (
 	foreign = regexp.MustCompile(`^[a-z]+:`)
 )
 
-// TestDocumentLinksResolve follows every relative link of every Markdown file, to its heading where it names one.
+// TestDocumentLinksResolve checks every relative link in every Markdown file, with its
+// heading, if any.
 func TestDocumentLinksResolve(t *testing.T) {
 	for _, path := range markdown(t) {
 		prose := codeBlock.ReplaceAllString(text(t, path), "")
@@ -427,8 +431,8 @@ func errorOrSkip(err error) error {
 	return fs.SkipDir
 }
 
-// TestDependenciesAreDecided: every direct module of the product's and the benches'
-// go.mod has its line in the decision page.
+// TestDependenciesAreDecided: the decision page names every direct dependency of the product
+// and of the benches.
 func TestDependenciesAreDecided(t *testing.T) {
 	page, err := os.ReadFile("docs/decisions/0020-dependencies.md")
 	require.NoError(t, err)
@@ -443,9 +447,9 @@ func TestDependenciesAreDecided(t *testing.T) {
 	}
 }
 
-// TestProductNeedsNoBench: no file of the product's module imports the benches, its tests
-// included, and its go.mod asks for no module of ours. Whoever builds the product has
-// neither their code nor what they depend on.
+// TestProductNeedsNoBench: no file of the product, including its tests, imports the benches
+// or the clients, and its go.mod replaces no module. So a build of the product has neither
+// their code nor their dependencies.
 func TestProductNeedsNoBench(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.room == "bench" || strings.HasPrefix(s.room, "bench/") || strings.HasPrefix(s.room, "client") {
@@ -458,7 +462,7 @@ func TestProductNeedsNoBench(t *testing.T) {
 	require.NotContains(t, text(t, "go.mod"), "replace")
 }
 
-// hotRows are the structs that must stay free of pointers, slices, maps and strings.
+// hotRows lists the structs that must not have pointers, slices, maps or strings.
 var hotRows = []string{"AgentRow", "FleetRow", "OperatorRow", "UserRow", "VelocityRow", "Spend"}
 
 func TestHotRowsArePointerFree(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOneVersion holds every file that must repeat the release's number against Version.
+// TestOneVersion: every file that repeats the release number agrees with Version.
 func TestOneVersion(t *testing.T) {
 	for file, pattern := range map[string]string{
 		"CHANGELOG.md":                         `(?m)^## (\S+)`,

@@ -9,15 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// word is a word of this house: the one thing it names, and the types that may bear it. An
-// entry is the beginning of room.Type, so "fsm" is every type of fsm and the rooms below it.
+// word is one entry of the vocabulary: what the word means, and the types that may use it. An
+// entry of types is a prefix of package.Type, so "fsm" covers every type of fsm and of the
+// packages below it.
 type word struct {
 	means string
 	types []string
-	still []string // Types that bear it and mean something else: rename them, add none.
+	still []string // Types that use it with another meaning: rename them, add none.
 }
 
-// vocabulary holds the words that used to name several things, and those that took their place.
+// vocabulary holds words that used to have several meanings, and their replacements.
 var vocabulary = map[string]word{
 	"birth":     {"the day on which a party was born", []string{"ofac"}, []string{"fsm.birth"}},
 	"book":      {"a counter on which an amount is booked", []string{"engine.Spend"}, []string{"cluster/port.addressBook"}},
@@ -37,8 +38,8 @@ var vocabulary = map[string]word{
 	"worker":    {"what sends to one webhook", []string{"webhooks.worker"}, nil},
 }
 
-// TestWordsMeanOneThing: no type has a word of the table in its name, and no variable, field or
-// parameter is called by it, whose type is not one that the word names.
+// TestWordsMeanOneThing: a type with a word of the table in its name, and a variable, field
+// or parameter with that name, must be of a type that the word allows.
 func TestWordsMeanOneThing(t *testing.T) {
 	house := typedProduct(t)
 	seen := map[string]bool{}
@@ -62,7 +63,7 @@ func TestWordsMeanOneThing(t *testing.T) {
 	require.Len(t, seen, len(vocabulary), "a word that names nothing any more leaves the table: %v", seen)
 }
 
-// requireWord demands that a word of the table names one of its types.
+// requireWord checks that a name with a word of the table has one of the word's types.
 func requireWord(t *testing.T, house *typed, name, kind string, object types.Object, seen map[string]bool) {
 	for _, candidate := range []string{name, strings.TrimSuffix(name, "s"), strings.TrimSuffix(name, "ves") + "f"} {
 		w, declared := vocabulary[candidate]
@@ -92,7 +93,8 @@ func wordsOf(name string) (parts []string) {
 	return parts
 }
 
-// nameOfType is room.Type of the house's type that a type consists of; "" where it is of another kind.
+// nameOfType returns package.Type of the repository's type that a type consists of; "" if it
+// is another one.
 func nameOfType(kind types.Type) string {
 	switch kind := kind.(type) {
 	case *types.Pointer:
@@ -111,7 +113,7 @@ func nameOfType(kind types.Type) string {
 	return ""
 }
 
-// qualifiedName is room.Type of a type of the house; "" of any other.
+// qualifiedName returns package.Type of a type in the repository; "" for any other.
 func qualifiedName(declared *types.TypeName) string {
 	if declared.Pkg() == nil || !strings.HasPrefix(declared.Pkg().Path(), module+"/") {
 		return ""

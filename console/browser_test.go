@@ -47,7 +47,7 @@ type site struct {
 	t *testing.T
 }
 
-// cluster builds the binary and runs real processes; more are flags of theirs.
+// cluster builds the binary and starts real processes, with the given extra flags.
 func cluster(t *testing.T, nodes int, more ...string) *site {
 	return &site{testcluster.StartDevelopment(t, nodes, append([]string{"--test-clock"}, more...)...), t}
 }
@@ -128,7 +128,7 @@ type tab struct {
 	wrong  []string
 }
 
-// window opens a fresh profile on a node.
+// window opens a browser window with a fresh profile for one node.
 func (s *site) window(node int, more ...chromedp.ExecAllocatorOption) *tab {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser(s.t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 860), chromedp.Flag("lang", "en-GB"))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)

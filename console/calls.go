@@ -43,7 +43,7 @@ func (c *Console) handleSession(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// signIn exchanges an API key for a session, once the API knows the key.
+// signIn exchanges an API key for a session if the API accepts the key.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != "application/json" { // No form of another site can send this.
 		writeError(w, http.StatusUnsupportedMediaType, "bad_request", "sign in with a JSON object")

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listed is one party of a made-up publication.
+// listed is one party of an invented list.
 type listed struct {
 	uid                 int
 	name, kind, program string // kind: individual, or -0- for a company.
@@ -35,7 +35,7 @@ func published(t *testing.T, parties ...listed) []string {
 	return files
 }
 
-// puts drops a list on the page of lists and puts it in force.
+// puts drops a list's files on the lists page and activates the list.
 func (w *tab) puts(s *site, files []string) {
 	w.t.Helper()
 	w.at("/lists", "Lists")

@@ -175,7 +175,7 @@ func (w *tab) decidesByKeys(s *site, d *day) {
 	require.Nil(t, disposition(d.stale))
 }
 
-// confirmsByKeys is the second pair of eyes, at another node.
+// confirmsByKeys confirms as the second person, at another node.
 func (w *tab) confirmsByKeys(s *site, d *day) {
 	w.page("queue", "Queue")
 	w.shows("#"+d.stale, "proposed Approve by Dana")

@@ -198,7 +198,7 @@ func TestReportsAndAlertsTellAll(t *testing.T) {
 	w.clean()
 }
 
-// fetched asks for an address from inside the page: its status and kind.
+// fetched fetches an address from inside the page and returns status and content type.
 func (w *tab) fetched(address string) string {
 	w.t.Helper()
 	w.do(chromedp.Evaluate(`window.fetchedOnce = ''; fetch(`+address+`).then((r) => { window.fetchedOnce = r.status + ' ' + r.headers.get('Content-Type'); })`, nil),

@@ -52,7 +52,7 @@ func TestOfficersDay(t *testing.T) {
 	w.clean()
 }
 
-// reads finds the proof, the sentence and the letters that differ.
+// reads checks the proof, the sentence and the marked letters.
 func (w *tab) reads(d *day) {
 	t := w.t
 	w.shows("#proof", "proof verified in your browser")
@@ -64,7 +64,7 @@ func (w *tab) reads(d *day) {
 	w.shows("td", "$5,000")
 }
 
-// skims decides by keyboard; a rejection wants a reason.
+// skims decides by keyboard. A rejection needs a reason.
 func (w *tab) skims(s *site, d *day) {
 	t := w.t
 	w.at("/queue", "Queue")
@@ -123,7 +123,7 @@ func (w *tab) seesClaim(s *site, d *day, eric string) {
 	w.do(chromedp.SetValue("dialog textarea", "Another model, another pattern.", chromedp.ByQuery))
 	w.click("dialog button[type=submit]")
 	w.shows(".note", "ESCALATED")
-	w.shows("#proof", "proof verified in your browser") // The disposition's leaf too.
+	w.shows("#proof", "proof verified in your browser") // It proves the disposition's leaf too.
 }
 
 // decidesTheRest rejects three cases at once; another officer decides one of them first.
@@ -191,7 +191,7 @@ func TestShortcutsAndRefresh(t *testing.T) {
 // axeVersion is the version of the accessibility checker, which the test downloads.
 const axeVersion = "4.10.3"
 
-// axe is the checker's source from the user's cache folder, fetched there at need.
+// axe returns the checker's source from the user's cache folder, and downloads it if needed.
 func axe(t *testing.T) string {
 	cache, err := os.UserCacheDir()
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func TestPolicyDefaults(t *testing.T) {
 	policy.Document, want.Document = nil, nil
 	require.EqualValues(t, 8750, policy.NameReview)
 	require.EqualValues(t, 9300, policy.NameBlock)
-	policy.NameReview, policy.NameBlock = want.NameReview, want.NameBlock // 0 is the list's own, which these are.
+	policy.NameReview, policy.NameBlock = want.NameReview, want.NameBlock // 0 in a policy means the list's own value, which these are.
 	require.Equal(t, want, policy)
 }
 

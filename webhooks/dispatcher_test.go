@@ -277,7 +277,8 @@ func TestDeadLettersOfDeadLetters(t *testing.T) {
 			settled(8 * time.Hour)
 		}
 		d.Stop()
-		// Three dead letters of the event, each told to the two others, and no more.
+		// There are three dead letters of the event, each reported to the two others, and no
+		// more.
 		require.EqualValues(t, 1+3+1+3+6, n.store.Size())
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"railguard/seal"
 )
 
-// testNode is a group of one: a real state machine and history. follower adds to it.
+// testNode is a group of one node with a real state machine and history. follower adds nodes.
 type testNode struct {
 	edge.Published // Only the methods defined below work.
 
@@ -241,7 +241,7 @@ func newReceivers() *receivers {
 	return &receivers{got: map[uint32][]string{}, bodies: map[string]map[string]any{}}
 }
 
-// dispatcher is one of a node; it sends to r.
+// dispatcher returns a dispatcher of the node that sends to r.
 func (n *testNode) dispatcher(r *receivers) *Dispatcher {
 	judges := edge.New(edge.Deps{Published: n, Records: n, Secrets: n.secrets, Node: "n1", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	return New(n, NewReader(n, judges), r.post, slog.New(slog.NewTextHandler(io.Discard, nil)))

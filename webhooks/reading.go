@@ -14,7 +14,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// History is what a Reader needs of its node.
+// History is what a Reader needs from its node.
 type History interface {
 	edge.Published
 	edge.Records

@@ -68,7 +68,7 @@ type worker struct {
 
 	mutex             sync.Mutex
 	redeliveries      []events.Position // The events to be sent again according to the newest state,
-	redeliveriesIndex uint64            // at this index.
+	redeliveriesIndex uint64            // which has this index.
 	hasRedeliveries   bool
 	sentIndex         uint64 // The index at which the last redelivery was noted as received. Only the worker uses it.
 
@@ -126,7 +126,7 @@ func (l *worker) waitForWork(ctx context.Context) {
 		}
 	}
 	if l.pausedUntil.After(now) {
-		until = l.pausedUntil // Nothing is sent before.
+		until = l.pausedUntil // Nothing is sent before then.
 	}
 	if noteAt := l.notedAt.Add(cursorEvery); l.receivedAny && noteAt.Before(until) {
 		until = noteAt

@@ -149,7 +149,7 @@ func TestComposeKnowsEveryField(t *testing.T) {
 	}
 }
 
-// notFolder is a file of a folder, or the file itself.
+// notFolder returns a file in a folder, or the file itself.
 func notFolder(path string) string {
 	if files, _ := filepath.Glob(path + "/*"); len(files) > 0 {
 		return files[0]

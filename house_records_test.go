@@ -48,7 +48,7 @@ func TestRecordsAreBuiltAtTheEdge(t *testing.T) {
 	require.Greater(t, seen, 300, "types were found")
 }
 
-// recordName is the name of a struct of fsm/wire, "" of every other type.
+// recordName returns the name of a struct of fsm/wire, and "" for any other type.
 func recordName(kind types.Type) string {
 	if kind == nil {
 		return ""

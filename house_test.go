@@ -179,7 +179,7 @@ const (
 	functionLinesMax = 70
 )
 
-// source is one parsed Go file of the house.
+// source is one parsed Go file of the repository.
 type source struct {
 	path  string // Slash-separated, relative to the root.
 	room  string

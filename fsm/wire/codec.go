@@ -43,9 +43,8 @@ func mustDecoding() cbor.DecMode {
 	return mode
 }
 
-// Encode returns the deterministic CBOR of a record body or profile.
-// A screening record has a form of its own. It panics only for a type that
-// cannot be encoded, which is our mistake.
+// Encode returns the deterministic CBOR of a record body or profile. A screening record has
+// its own form. It panics only for a type that cannot be encoded, which would be a bug.
 func Encode(v any) []byte {
 	if s, ok := v.(*Screen); ok {
 		return AppendScreen(make([]byte, 0, len(s.Fragment)+256), s)
@@ -57,8 +56,8 @@ func Encode(v any) []byte {
 	return data
 }
 
-// DecodeBody reads a record body or profile into v. Bytes are copied out of data,
-// but for a screening record's (see DecodeScreen).
+// DecodeBody reads a record body or profile into v. It copies bytes out of data, except for a
+// screening record (see DecodeScreen).
 func DecodeBody(data []byte, v any) error {
 	if s, ok := v.(*Screen); ok {
 		return DecodeScreen(data, s)
@@ -69,7 +68,7 @@ func DecodeBody(data []byte, v any) error {
 	return nil
 }
 
-// PackHits brings hits to the two fields of a Screen record.
+// PackHits writes hits to Mask and Subs of a Screen record.
 func PackHits(h *engine.Hits, s *Screen) {
 	s.Mask, s.Subs = h.Mask, s.Subs[:0]
 	for id := engine.RuleID(1); id < engine.RuleBits; id++ {
@@ -79,8 +78,8 @@ func PackHits(h *engine.Hits, s *Screen) {
 	}
 }
 
-// UnpackHits reverses PackHits; false means that the fields contradict each other. Which
-// rules there are, the rule set says that the record was judged by.
+// UnpackHits reverses PackHits. It returns false if Mask and Subs contradict each other. It
+// does not check that the rules exist in the record's rule set.
 func UnpackHits(s *Screen, h *engine.Hits) bool {
 	if s.Mask&1 != 0 {
 		return false

@@ -2,11 +2,11 @@ package wire
 
 import "railguard/engine"
 
-// Records of the officer's desk: what four eyes, alerts, suspicious activity reports
-// and retro-screening write.
+// Records of the officers' desk: four eyes, alerts, suspicious activity reports and
+// retro-screening.
 
-// Withdraw takes back a disposition that was proposed and not confirmed. Proposing and
-// confirming are Dispositions: Apply tells them apart.
+// Withdraw takes back a proposed disposition that is not confirmed. Proposing and confirming
+// are both Disposition records; Apply tells them apart.
 type Withdraw struct {
 	Common
 	Leaf uint64 `cbor:"4,keyasint"` // The record under review.
@@ -19,13 +19,13 @@ const (
 	AlertAcknowledge uint8 = 2
 )
 
-// Kinds of alert: what wants a person and is no REVIEW. Numbers are for ever.
+// Kinds of alert: events that need a person and are no REVIEW. Numbers never change.
 const (
 	AlertRetroHit   uint8 = 1
 	AlertLate       uint8 = 2 // A payment was settled after its hold had ended.
 	AlertOverLimit  uint8 = 3 // A settled amount lifted a total above its limit.
 	AlertNotAllowed uint8 = 4 // A payment was made that was not allowed.
-	AlertQuarantine uint8 = 5 // A malformed entity of a list was put aside.
+	AlertQuarantine uint8 = 5 // Malformed entities of a list were left out.
 	AlertOperator   uint8 = 6 // An operator was listed after its agents' issuance.
 	AlertKinds            = AlertOperator
 )
@@ -37,13 +37,13 @@ type Alert struct {
 	Kind    uint8  `cbor:"5,keyasint,omitempty"`
 	Subject uint64 `cbor:"6,keyasint,omitempty"` // Open: see AlertSubject.
 	Leaf    uint64 `cbor:"7,keyasint,omitempty"` // Acknowledge: the leaf that opened it.
-	List    uint64 `cbor:"8,keyasint,omitempty"` // Open: the list version that is the reason; 0: none is.
+	List    uint64 `cbor:"8,keyasint,omitempty"` // Open: the list version that is the reason; 0: none.
 }
 
-// subjectShift is above every leaf and slot.
+// subjectShift is the number of bits for a leaf or slot.
 const subjectShift = 56
 
-// AlertSubject is what an alert is about, as one number: a record by its leaf (target
+// AlertSubject packs the subject of an alert into one number: a record by its leaf (target
 // 0), a party by its kind and slot, a list by its version (target 0).
 func AlertSubject(target Target, at uint64) uint64 { return uint64(target)<<subjectShift | at }
 
@@ -60,7 +60,7 @@ const (
 	SARClosed uint8 = 4
 )
 
-// SAR moves a report from one state to the next. It is opened by the disposition.
+// SAR moves a report from one state to another. A disposition opens the report.
 type SAR struct {
 	Common
 	Leaf uint64 `cbor:"4,keyasint"` // The record under review.
@@ -75,8 +75,8 @@ const (
 	RetroEnd     uint8 = 3
 )
 
-// Retro moves the screening of the past against a list on: its cursor is replicated,
-// so that the next leader goes on where the last one stood.
+// Retro begins, advances or ends a retro-screening. Its cursor is replicated, so that the
+// next leader continues where the last one stopped.
 type Retro struct {
 	Common
 	Op   uint8      `cbor:"4,keyasint"`
@@ -84,23 +84,23 @@ type Retro struct {
 	Hits []RetroHit `cbor:"6,keyasint,omitempty"`
 }
 
-// RetroRun is one screening of the past: what it compares, and how far it is.
+// RetroRun is one retro-screening: what it compares, and its cursor.
 type RetroRun struct {
-	List      uint64      `cbor:"1,keyasint"`           // List version whose entries are looked for,
-	Against   uint64      `cbor:"2,keyasint,omitempty"` // less what that version already had; 0: all of them.
-	From      engine.Time `cbor:"3,keyasint,omitempty"` // Records from this time on.
+	List      uint64      `cbor:"1,keyasint"`           // Look for the entries of this list version
+	Against   uint64      `cbor:"2,keyasint,omitempty"` // that this version did not have; 0: all of them.
+	From      engine.Time `cbor:"3,keyasint,omitempty"` // Look at records from this time on.
 	Leaf      uint64      `cbor:"4,keyasint,omitempty"` // The next record to look at.
-	Agent     uint32      `cbor:"5,keyasint,omitempty"` // The next slots.
+	Agent     uint32      `cbor:"5,keyasint,omitempty"` // The next agent, user and operator to look at.
 	User      uint32      `cbor:"6,keyasint,omitempty"`
 	Operator  uint32      `cbor:"7,keyasint,omitempty"`
 	Hits      uint64      `cbor:"8,keyasint,omitempty"`
-	StartedAt engine.Time `cbor:"9,keyasint,omitempty"`  // Set by Apply, as are those below.
-	EndedAt   engine.Time `cbor:"10,keyasint,omitempty"` // 0: it runs.
-	Begun     uint64      `cbor:"11,keyasint,omitempty"` // Leaf that began it: its name.
-	Until     uint64      `cbor:"12,keyasint,omitempty"` // Records below this leaf; what came later was judged with the list.
-	Covered   uint64      `cbor:"13,keyasint,omitempty"` // List version up to which lists were looked for when they were activated.
-	Asked     bool        `cbor:"14,keyasint,omitempty"` // By somebody: not because a list was activated. Begin says so.
-	Known     uint64      `cbor:"15,keyasint,omitempty"` // Hits that a run of the same list told of before, set by Apply: no leaf, no alert.
+	StartedAt engine.Time `cbor:"9,keyasint,omitempty"`  // Apply sets this, Hits, and all below but Asked.
+	EndedAt   engine.Time `cbor:"10,keyasint,omitempty"` // 0: the run has not ended.
+	Begun     uint64      `cbor:"11,keyasint,omitempty"` // The leaf that began the run and names it.
+	Until     uint64      `cbor:"12,keyasint,omitempty"` // Look at records before this leaf; later ones were judged with the list.
+	Covered   uint64      `cbor:"13,keyasint,omitempty"` // The newest list version that was screened because of its activation.
+	Asked     bool        `cbor:"14,keyasint,omitempty"` // Somebody asked for it; it does not follow on an activation.
+	Known     uint64      `cbor:"15,keyasint,omitempty"` // Hits known from an earlier run with the same list: no leaf, no alert.
 }
 
 // Bounds of one RetroAdvance.
@@ -114,11 +114,11 @@ type RetroHit struct {
 	Target  Target   `cbor:"1,keyasint,omitempty"` // 0: a record.
 	Leaf    uint64   `cbor:"2,keyasint,omitempty"`
 	Slot    uint32   `cbor:"3,keyasint,omitempty"`
-	Entries []uint32 `cbor:"4,keyasint"` // Of the list.
+	Entries []uint32 `cbor:"4,keyasint"` // Entries of the list.
 
-	Amount  engine.USD     `cbor:"5,keyasint,omitempty"` // Of a record, as are the next two.
+	Amount  engine.USD     `cbor:"5,keyasint,omitempty"` // Only for a record, as are the next two.
 	At      engine.Time    `cbor:"6,keyasint,omitempty"`
 	Verdict engine.Verdict `cbor:"7,keyasint,omitempty"`
-	Wallet  bool           `cbor:"8,keyasint,omitempty"` // By a wallet.
-	Listed  bool           `cbor:"9,keyasint,omitempty"` // By a wallet or a name that blocks; else a name that may be one.
+	Wallet  bool           `cbor:"8,keyasint,omitempty"` // It matches by a wallet.
+	Listed  bool           `cbor:"9,keyasint,omitempty"` // It matches by a wallet or a name above the blocking threshold; otherwise the name is only similar.
 }

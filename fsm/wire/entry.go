@@ -15,8 +15,8 @@ const (
 	recordHead = 1 + 1 + 2 + 8 + 4
 )
 
-// Errors of Decode. Each means that the bytes are not what a leader wrote: the
-// node that meets one stops.
+// Errors of Decode. Each means that no leader wrote the bytes, and a node that meets one
+// stops.
 var (
 	ErrShort    = errors.New("entry: truncated")
 	ErrChecksum = errors.New("entry: checksum mismatch")
@@ -28,7 +28,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Header is the fixed front of an entry.
 type Header struct {
 	Format engine.Format
-	Term   uint64      // The raft term that the sequencer believed in: the fence.
+	Term   uint64      // The raft term of the sequencer; Apply rejects the entry in another term.
 	Time   engine.Time // The leader's stamp; Apply uses max(last, Time).
 }
 
@@ -99,8 +99,8 @@ func Decode(entry []byte) (Batch, error) {
 	return b, b.checkFrames()
 }
 
-// Framed is Decode for records that are not in an entry yet: there must be count of
-// them, and nothing else.
+// Framed does the same as Decode for records that are not in an entry yet. There must be
+// exactly count of them.
 func Framed(records []byte, count int) (Batch, error) {
 	b := Batch{Count: count, rest: records, left: count}
 	if count < 0 || count > engine.EntryRecordsMax {
@@ -109,8 +109,7 @@ func Framed(records []byte, count int) (Batch, error) {
 	return b, b.checkFrames()
 }
 
-// checkFrames walks all frames once, so that Next cannot fail halfway through
-// an entry that was applied in part.
+// checkFrames walks all frames once, so that Next cannot fail in the middle of an entry.
 func (b *Batch) checkFrames() error {
 	rest := b.rest
 	for range b.Count {

@@ -2,13 +2,13 @@ package wire
 
 import "errors"
 
-// Errors of a proposal, shared by who proposes and who answers callers. All but
-// ErrUnknown mean that certainly nothing happened.
+// Errors of a proposal, for proposers and for those who answer callers. All except ErrUnknown
+// mean that nothing happened.
 var (
 	ErrNoQuorum     = errors.New("no quorum")
 	ErrNoLeader     = errors.New("no leader")
 	ErrOverloaded   = errors.New("overloaded")
-	ErrStorageLow   = errors.New("storage low") // No voter's disk has room.
+	ErrStorageLow   = errors.New("storage low") // No voter has room on its disk.
 	ErrShuttingDown = errors.New("shutting down")
 	ErrUnknown      = errors.New("outcome unknown") // It may or may not have happened.
 	ErrTooLarge     = errors.New("record too large")

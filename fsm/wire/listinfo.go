@@ -20,24 +20,25 @@ type ListInfo struct {
 	Size        uint32      `cbor:"14,keyasint"`
 	StagedAt    engine.Time `cbor:"15,keyasint,omitempty"` // Set by Apply.
 	ActivatedAt engine.Time `cbor:"16,keyasint,omitempty"`
-	Version     uint64      `cbor:"17,keyasint,omitempty"` // List version it became; set by Apply.
+	Version     uint64      `cbor:"17,keyasint,omitempty"` // The list version; set by Apply on activation.
 
 	SDNAsOf     engine.Time  `cbor:"18,keyasint,omitempty"` // When the source was published; 0: not known.
 	CONSAsOf    engine.Time  `cbor:"19,keyasint,omitempty"`
-	Chains      []ChainCount `cbor:"20,keyasint,omitempty"` // Wallets, by chain.
+	Chains      []ChainCount `cbor:"20,keyasint,omitempty"` // The number of wallets on each chain.
 	Quarantined uint32       `cbor:"21,keyasint,omitempty"` // Malformed entities that were left out.
-	Warnings    []string     `cbor:"22,keyasint,omitempty"` // What was noticed in its files; those entities first.
-	Others      []ListSource `cbor:"23,keyasint,omitempty"` // The sources besides SDN and CONS: see OfSource.
+	Warnings    []string     `cbor:"22,keyasint,omitempty"` // Notes on its files; those about malformed entities come first.
+	Others      []ListSource `cbor:"23,keyasint,omitempty"` // Sources other than SDN and CONS; see OfSource.
 }
 
-// ListSource is what a list holds of one source.
+// ListSource describes one source of a list.
 type ListSource struct {
-	Name    string      `cbor:"1,keyasint"` // As ofac's table of sources has it.
+	Name    string      `cbor:"1,keyasint"` // The name in ofac's table of sources.
 	Entries uint32      `cbor:"2,keyasint"`
 	AsOf    engine.Time `cbor:"3,keyasint,omitempty"` // When the source was published; 0: not known.
 }
 
-// OfSource returns what the list holds of a source; without entries where it has none.
+// OfSource returns a list's part from a source. It has no entries if the list has nothing
+// from there.
 func (l *ListInfo) OfSource(name string) ListSource {
 	switch name {
 	case "SDN":
@@ -53,7 +54,7 @@ func (l *ListInfo) OfSource(name string) ListSource {
 	return ListSource{Name: name}
 }
 
-// AddSource notes what the list holds of a source.
+// AddSource stores a list's part from a source.
 func (l *ListInfo) AddSource(source ListSource) {
 	switch source.Name {
 	case "SDN":
@@ -67,6 +68,6 @@ func (l *ListInfo) AddSource(source ListSource) {
 
 // ChainCount is how many distinct accounts of one chain a list has.
 type ChainCount struct {
-	Chain string `cbor:"1,keyasint"` // What the address says, not its ticker.
+	Chain string `cbor:"1,keyasint"` // The chain of the address, not the ticker.
 	Count uint32 `cbor:"2,keyasint"`
 }

@@ -8,15 +8,14 @@ const (
 	HoldRelease uint8 = 2
 )
 
-// Hold tells what became of a payment in the world: it was made, or it was not. What
-// cannot change the edge has read in the record; whether a hold is open, ended, or was
-// never there is Apply's to say.
+// Hold reports that a payment was made or not made. The edge has checked in the record what
+// can no longer change; Apply decides whether a hold is open, has ended or never existed.
 type Hold struct {
 	Common
 	Op         uint8               `cbor:"4,keyasint"`
 	Leaf       uint64              `cbor:"5,keyasint"` // The screening record.
 	Agent      engine.AgentSlot    `cbor:"6,keyasint,omitempty"`
-	Fleet      engine.FleetSlot    `cbor:"7,keyasint,omitempty"` // Of the agent's root, as named in the record.
+	Fleet      engine.FleetSlot    `cbor:"7,keyasint,omitempty"` // The fleet of the agent's root, from the record.
 	Verdict    engine.Verdict      `cbor:"8,keyasint,omitempty"`
 	ScreenedAt engine.Time         `cbor:"9,keyasint"`
 	Recorded   engine.USD          `cbor:"10,keyasint"`           // The record's amount.

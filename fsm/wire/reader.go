@@ -2,27 +2,27 @@ package wire
 
 import "encoding/binary"
 
-// Reader takes bytes apart that were written by hand: fixed fields and varints in
-// their shortest form, so that every value has one encoding. After the first
-// field that is not there everything reads as zero, and Broken says so.
+// Reader reads bytes of a hand-written encoding: fixed fields, and varints in their shortest
+// form, so that every value has one encoding. After the first bad or missing field all reads
+// return zero, and Broken returns true.
 type Reader struct {
 	rest []byte
 	bad  bool
 }
 
-// NewReader returns a reader of data, of which it keeps parts.
+// NewReader returns a reader of data. Results may alias data.
 func NewReader(data []byte) Reader { return Reader{rest: data} }
 
-// Broken tells whether a field was not there or not as it must be.
+// Broken tells whether a field was missing or invalid.
 func (r *Reader) Broken() bool { return r.bad }
 
-// Rest returns what was not read yet.
+// Rest returns the unread bytes.
 func (r *Reader) Rest() []byte { return r.rest }
 
-// Fail breaks the reader: a field's value cannot be.
+// Fail marks the reader as broken, because a field has an invalid value.
 func (r *Reader) Fail() { r.rest, r.bad = nil, true }
 
-// Take returns the next n bytes, which are data's own.
+// Take returns the next n bytes, which alias data.
 func (r *Reader) Take(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
 		r.Fail()

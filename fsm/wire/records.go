@@ -2,7 +2,7 @@ package wire
 
 import "railguard/engine"
 
-// Kind is what a record asks the state machine to do. Numbers are for ever.
+// Kind is what a record asks the state machine to do. Numbers never change.
 type Kind uint8
 
 // The record kinds of format 1.
@@ -47,12 +47,12 @@ const (
 	KindReseal
 )
 
-// KindNewest is the highest kind this binary knows. A kind may have its bytes before a
-// release applies it (RefusedUnbuilt), so that filling it is no change of format.
+// KindNewest is the highest kind that this binary knows. A kind's encoding may be defined
+// before a release applies it (RefusedUnbuilt); applying it later is not a change of format.
 const KindNewest = KindReseal
 
-// Idem is a caller's Idempotency-Key: hashes of key (scoped by owner and
-// path) and body. The zero value is "no key given".
+// Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
+// of the body. The zero value means that no key was given.
 type Idem struct {
 	Key  [16]byte `cbor:"1,keyasint"`
 	Body [16]byte `cbor:"2,keyasint"`
@@ -67,59 +67,59 @@ type KeyRef struct {
 	Rev uint32 `cbor:"2,keyasint"`
 }
 
-// Common is what every caller-made record carries besides its own fields.
+// Common is the part that all records made for callers share.
 type Common struct {
 	Idem     *Idem    `cbor:"1,keyasint,omitempty"`
-	Key      *KeyRef  `cbor:"60,keyasint,omitempty"` // nil: see KeyRef.
+	Key      *KeyRef  `cbor:"60,keyasint,omitempty"` // nil: the node itself, see KeyRef.
 	Fragment []byte   `cbor:"2,keyasint,omitempty"`  // JSON members, no braces; copied into the leaf as they are.
-	Filters  []uint64 `cbor:"3,keyasint,omitempty"`  // engine.FilterKey of what the edge knows.
+	Filters  []uint64 `cbor:"3,keyasint,omitempty"`  // engine.FilterKey values that the edge knows.
 }
 
 // Tick advances log time; the first entry of every term, then one a second.
 type Tick struct {
 	Index  uint64 `cbor:"1,keyasint,omitempty"` // A past index and the leader's state digest there,
-	Digest []byte `cbor:"2,keyasint,omitempty"` // compared by every node off the hot path.
+	Digest []byte `cbor:"2,keyasint,omitempty"` // which every node compares off the hot path.
 }
 
-// Genesis is the first record of a cluster's life. It carries every secret and
-// setting that must be the same on all nodes for ever.
+// Genesis is the first record of a cluster. It holds the secrets and settings with which all
+// nodes begin.
 type Genesis struct {
 	ClusterID   string        `cbor:"1,keyasint"`
 	Dev         bool          `cbor:"2,keyasint,omitempty"` // Bootstrapped by `railguard dev`: the sample list may serve.
 	TestClock   bool          `cbor:"3,keyasint,omitempty"`
 	Issuer      string        `cbor:"4,keyasint"` // did:kya:…
 	PublicURL   string        `cbor:"5,keyasint"`
-	IDKey       [16]byte      `cbor:"6,keyasint"`  // Permutes ids.
-	SaltKey     [16]byte      `cbor:"7,keyasint"`  // The first day's key of the salts' ratchet; the state forgets it.
+	IDKey       [16]byte      `cbor:"6,keyasint"`  // The key of the permutation of ids.
+	SaltKey     [16]byte      `cbor:"7,keyasint"`  // The ratchet's key of the first day; the state does not keep it.
 	SigningKey  SigningKey    `cbor:"8,keyasint"`  // cc-v1
 	LogSeed     []byte        `cbor:"9,keyasint"`  // Sealed seed of the checkpoint signer.
-	LogKeys     string        `cbor:"10,keyasint"` // Verifier keys of checkpoints, one a line.
+	LogKeys     string        `cbor:"10,keyasint"` // Verifier keys of checkpoints, one on each line.
 	APIKey      *APIKey       `cbor:"11,keyasint,omitempty"`
-	SecretCheck []byte        `cbor:"12,keyasint,omitempty"` // Sealed constant: tells a wrong cluster secret.
+	SecretCheck []byte        `cbor:"12,keyasint,omitempty"` // A sealed constant, to detect a wrong cluster secret.
 	Policy      engine.Policy `cbor:"13,keyasint"`
 }
 
-// Screen is one screening call as its edge judged it. Its body is AppendScreen's;
-// the CBOR keys serve the tests, which hold the two forms against each other.
+// Screen is one screening call as its edge judged it. AppendScreen writes its body; the CBOR
+// keys are for the tests that compare both forms.
 type Screen struct {
 	Idem        *Idem               `cbor:"1,keyasint,omitempty"`
-	Fragment    []byte              `cbor:"2,keyasint"` // A leaf.Fragment's bytes.
+	Fragment    []byte              `cbor:"2,keyasint"` // The bytes of a leaf.Fragment.
 	Filters     []uint64            `cbor:"3,keyasint,omitempty"`
 	Agent       engine.AgentSlot    `cbor:"4,keyasint,omitempty"` // 0: UNKNOWN.
-	Version     uint16              `cbor:"5,keyasint,omitempty"` // Claimed credential version; 0 never passes R2.
+	Version     uint16              `cbor:"5,keyasint,omitempty"` // The credential version that the token claims; 0 never passes R2.
 	Expires     engine.Time         `cbor:"6,keyasint,omitempty"`
 	User        engine.UserSlot     `cbor:"7,keyasint,omitempty"`
 	UserVersion uint16              `cbor:"8,keyasint,omitempty"`
 	UserExpires engine.Time         `cbor:"9,keyasint,omitempty"`
 	Amount      engine.USD          `cbor:"10,keyasint"`
-	Mask        uint32              `cbor:"11,keyasint,omitempty"` // Static hits.
-	Subs        []byte              `cbor:"12,keyasint,omitempty"` // One sub-reason a set bit, ascending.
+	Mask        uint32              `cbor:"11,keyasint,omitempty"` // The static rules that hit.
+	Subs        []byte              `cbor:"12,keyasint,omitempty"` // One sub-reason for each bit of Mask, ascending.
 	Basis       engine.Basis        `cbor:"13,keyasint"`
 	ValidUntil  engine.Time         `cbor:"14,keyasint,omitempty"`
-	Party       engine.PartyKey     `cbor:"15,keyasint,omitempty"` // Who is paid, as a hash; R25.
+	Party       engine.PartyKey     `cbor:"15,keyasint,omitempty"` // A hash of the payee, for R25.
 	Key         KeyRef              `cbor:"16,keyasint"`
-	Hold        uint32              `cbor:"17,keyasint,omitempty"` // How many seconds a PROCEED is held; 0: not at all.
-	Reference   engine.ReferenceKey `cbor:"18,keyasint,omitzero"`  // The paymentRef, as a hash.
+	Hold        uint32              `cbor:"17,keyasint,omitempty"` // How many seconds a PROCEED is held; 0: no hold.
+	Reference   engine.ReferenceKey `cbor:"18,keyasint,omitzero"`  // A hash of the paymentRef.
 }
 
 // Register creates an agent, or a delegate when Profile.Parent is set.
@@ -128,7 +128,7 @@ type Register struct {
 	Profile     engine.AgentProfile `cbor:"4,keyasint"`           // Slot, Rev, Operator, times and KeyID are assigned by Apply.
 	OperatorKey string              `cbor:"5,keyasint"`           // Normalised legal name.
 	Basis       engine.Basis        `cbor:"6,keyasint"`           // Revs: the parent chain; List: the list it was screened against.
-	ExpiresAt   engine.Time         `cbor:"7,keyasint,omitempty"` // Asked for by a delegate; 0: as late as allowed.
+	ExpiresAt   engine.Time         `cbor:"7,keyasint,omitempty"` // The expiry that a delegate asks for; 0: as late as allowed.
 	// Key 8 is not used.
 }
 
@@ -172,7 +172,7 @@ type FleetUpdate struct {
 	Common
 	Fleet   engine.FleetSlot    `cbor:"4,keyasint"`
 	BaseRev uint32              `cbor:"5,keyasint"`
-	Profile engine.FleetProfile `cbor:"6,keyasint"` // Limit, whitelist, hours, velocity and name are taken.
+	Profile engine.FleetProfile `cbor:"6,keyasint"` // Apply takes limit, whitelist, hours, velocity and name.
 	Event   string              `cbor:"7,keyasint"` // Leaf kind: "fleet.updated", "fleet.whitelist".
 }
 
@@ -245,10 +245,10 @@ type Disposition struct {
 	Agent       engine.AgentSlot    `cbor:"6,keyasint"`
 	Fleet       engine.FleetSlot    `cbor:"7,keyasint,omitempty"` // As named in the reviewed record.
 	Amount      engine.USD          `cbor:"8,keyasint"`
-	Hold        uint32              `cbor:"9,keyasint,omitempty"`  // As asked for in the reviewed call: an approval holds so many seconds.
-	Reference   engine.ReferenceKey `cbor:"10,keyasint,omitzero"`  // Of the reviewed call: an approval uses it.
+	Hold        uint32              `cbor:"9,keyasint,omitempty"`  // The hold that the reviewed call asked for, in seconds; an approval opens it.
+	Reference   engine.ReferenceKey `cbor:"10,keyasint,omitzero"`  // The reference of the reviewed call; an approval uses it.
 	By          string              `cbor:"11,keyasint,omitempty"` // reviewedBy; for four eyes.
-	Rule        engine.RuleID       `cbor:"12,keyasint,omitempty"` // That decided; for four eyes.
+	Rule        engine.RuleID       `cbor:"12,keyasint,omitempty"` // The rule that decided, for four eyes.
 }
 
 // Queue operations (decision 48).
@@ -264,8 +264,8 @@ type Queue struct {
 	Common
 	Op     uint8    `cbor:"4,keyasint"`
 	Leaves []uint64 `cbor:"5,keyasint"`
-	Who    string   `cbor:"6,keyasint,omitempty"` // Assignee; who claims.
-	Force  bool     `cbor:"7,keyasint,omitempty"` // Release or take another's claim.
+	Who    string   `cbor:"6,keyasint,omitempty"` // The assignee, or the one who claims.
+	Force  bool     `cbor:"7,keyasint,omitempty"` // Release or take a claim of somebody else.
 }
 
 // ListChunk replicates a part of an encoded list of entities. Offset 0 begins a new one.
@@ -274,7 +274,7 @@ type ListChunk struct {
 	Total  uint32    `cbor:"2,keyasint"`
 	Offset uint32    `cbor:"3,keyasint"`
 	Data   []byte    `cbor:"4,keyasint"`
-	Info   *ListInfo `cbor:"5,keyasint,omitempty"` // With the last chunk: what was staged.
+	Info   *ListInfo `cbor:"5,keyasint,omitempty"` // With the last chunk: the description of the list.
 	Common Common    `cbor:"6,keyasint"`
 }
 
@@ -320,13 +320,13 @@ type APIKey struct {
 	Prefix    string      `cbor:"3,keyasint"` // First characters of the newest secret.
 	Hashes    [][]byte    `cbor:"4,keyasint"` // SHA-256 of up to two live secrets, newest first.
 	Roles     uint8       `cbor:"5,keyasint"`
-	Operator  string      `cbor:"6,keyasint,omitempty"` // operatorScope, normalised; "" is all.
+	Operator  string      `cbor:"6,keyasint,omitempty"` // operatorScope, normalised; "" means all operators.
 	Networks  []string    `cbor:"7,keyasint,omitempty"` // CIDRs.
 	ExpiresAt engine.Time `cbor:"8,keyasint,omitempty"`
-	Rate      int32       `cbor:"9,keyasint,omitempty"`  // A second; 0: the default, -1: off.
+	Rate      int32       `cbor:"9,keyasint,omitempty"`  // Calls per second; 0: the default, -1: unlimited.
 	CreatedAt engine.Time `cbor:"10,keyasint,omitempty"` // Set by Apply.
 	RevokedAt engine.Time `cbor:"11,keyasint,omitempty"`
-	Rev       uint32      `cbor:"12,keyasint,omitempty"` // From 1, one more with every change; set by Apply.
+	Rev       uint32      `cbor:"12,keyasint,omitempty"` // From 1, rises with every change; set by Apply.
 	Strict    bool        `cbor:"13,keyasint,omitempty"` // Unknown members of a screening call are errors.
 }
 
@@ -350,7 +350,7 @@ type SigningKey struct {
 	Public     []byte      `cbor:"2,keyasint"`           // X then Y, 32 bytes each.
 	Sealed     []byte      `cbor:"3,keyasint"`           // Private scalar, encrypted under the cluster secret.
 	ActivateAt engine.Time `cbor:"4,keyasint,omitempty"` // First instant at which it signs.
-	RevokedAt  engine.Time `cbor:"5,keyasint,omitempty"` // Emergency: its tokens are R2.
+	RevokedAt  engine.Time `cbor:"5,keyasint,omitempty"` // Revoked in an emergency: R2 blocks its tokens.
 }
 
 // Signing key operations.
@@ -364,15 +364,15 @@ type SigningKeyPut struct {
 	Common
 	Op  uint8      `cbor:"4,keyasint"`
 	Key SigningKey `cbor:"5,keyasint"`
-	Now bool       `cbor:"6,keyasint,omitempty"` // Activate at once (emergency), else 24 h after publication.
+	Now bool       `cbor:"6,keyasint,omitempty"` // Signs at once (emergency); otherwise 24 h after publication.
 }
 
-// ClearedPair is a possible match that a reviewer found to be someone else.
+// ClearedPair is a possible match that a reviewer found to be a different person.
 type ClearedPair struct {
 	ID          uint32      `cbor:"1,keyasint"` // Set by Apply.
 	Name        string      `cbor:"2,keyasint"` // Normalised.
 	UID         uint32      `cbor:"3,keyasint"`
-	EntryDigest uint64      `cbor:"4,keyasint"` // Void when the entry changes.
+	EntryDigest uint64      `cbor:"4,keyasint"` // The pair is void when the entry changes.
 	ExpiresAt   engine.Time `cbor:"5,keyasint,omitempty"`
 	Reason      string      `cbor:"6,keyasint"`
 	By          string      `cbor:"7,keyasint"`
@@ -404,15 +404,16 @@ type Matcher struct {
 	To uint16 `cbor:"4,keyasint"`
 }
 
-// Note writes a leaf about something that changed no state: a registration that
-// the institution's policy refused, a recovery of the cluster.
+// Note writes a leaf about something that happened outside the state: a registration that the
+// institution's policy refused, or a recovery of the cluster, which also begins a new line of
+// the log.
 type Note struct {
 	Common
-	Event   string `cbor:"4,keyasint"`           // Leaf kind: agent.…, or EventRecovered.
+	Event   string `cbor:"4,keyasint"`           // Leaf kind: agent.…, user.… or EventRecovered.
 	Lineage string `cbor:"5,keyasint,omitempty"` // EventRecovered: the new line's name, which the log's origin shows from here on.
 }
 
-// Member says that a node is no member any more, for good.
+// Member says that a node is no longer a member, permanently.
 type Member struct {
 	Common
 	ID          string `cbor:"4,keyasint"`
@@ -429,31 +430,31 @@ type Removed struct {
 // EventRecovered is the kind of the leaf about a lost majority's recovery.
 const EventRecovered = "cluster.recovered"
 
-// LogKeyPut has the log's checkpoints signed by keys of a new seed from here on.
+// LogKeyPut makes the keys of a new seed sign the log's checkpoints from then on.
 type LogKeyPut struct {
 	Common
 	Seed []byte `cbor:"4,keyasint"` // Sealed.
 }
 
-// LogLine is a stretch of the log that one name and one pair of keys vouch for: what
-// follows a recovery, or a change of keys.
+// LogLine is a stretch of the log with one name and one pair of keys. It begins after a
+// recovery, a restore or a change of keys.
 type LogLine struct {
-	From    uint64      `cbor:"1,keyasint"` // The smallest tree it vouches for, in leaves.
+	From    uint64      `cbor:"1,keyasint"` // The smallest tree that its keys sign, in leaves.
 	At      engine.Time `cbor:"2,keyasint"`
-	Lineage string      `cbor:"3,keyasint,omitempty"` // Behind the log's first name; "": that alone.
+	Lineage string      `cbor:"3,keyasint,omitempty"` // Appended to the log's first name; "": the first name alone.
 	Seed    []byte      `cbor:"4,keyasint"`           // Sealed seed of its keys.
 }
 
-// Reseal puts what was sealed anew in the place of what it was before: after the cluster
-// secret was exchanged. What was sealed is the same, so no length changes.
+// Reseal replaces sealed values by newly sealed ones after the cluster secret was changed.
+// The plain values are the same, so no length changes.
 type Reseal struct {
 	Common
 	Values []Resealed `cbor:"4,keyasint"`
 }
 
-// Resealed is one sealed value. It changes nothing where Old is not what is there.
+// Resealed is one sealed value. It changes nothing if the stored value is not Old.
 type Resealed struct {
-	Agent engine.AgentSlot `cbor:"1,keyasint,omitempty"` // Whose EIN; 0: of the settings, wherever Old stands there.
+	Agent engine.AgentSlot `cbor:"1,keyasint,omitempty"` // The agent whose EIN it is; 0: every value of the settings that equals Old.
 	Old   []byte           `cbor:"2,keyasint"`
 	New   []byte           `cbor:"3,keyasint"`
 }

@@ -8,9 +8,9 @@ import (
 	"railguard/engine"
 )
 
-// A Screen record's body is written by hand, field by field: it is the one that
-// the log holds by the million, and every node reads it on its one Apply
-// goroutine. Every value has one encoding. docs/FORMATS.md has the layout.
+// A Screen record has a hand-written encoding, because the log holds millions of them and
+// every node reads them on its one Apply goroutine. Every value has one encoding.
+// docs/FORMATS.md has the layout.
 
 // ErrScreen means bytes that AppendScreen has not written.
 var ErrScreen = errors.New("screen record: broken")

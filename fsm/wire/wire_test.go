@@ -26,7 +26,7 @@ func bodies() map[Kind]any {
 	}
 }
 
-// fill gives every field of a value a value of its own.
+// fill gives every field of a value a different value.
 func fill(v reflect.Value, next *uint64) {
 	*next++
 	switch v.Kind() {
@@ -71,15 +71,15 @@ func TestEveryBodyComesBack(t *testing.T) {
 		if kind == KindScreen {
 			continue
 		}
-		for i := range data { // Nothing of what was decoded may alias the entry.
+		for i := range data { // Nothing decoded may alias the entry.
 			data[i] = 0xff
 		}
 		require.Equal(t, body, again, "kind %d", kind)
 	}
 }
 
-// TestGolden holds the bytes of every kind's body, for ever: a line a kind. A kind that
-// joins adds its line.
+// TestGolden holds the bytes of every kind's body, one kind in each line. They never change;
+// a new kind adds its line.
 func TestGolden(t *testing.T) {
 	const name = "testdata/records-1.txt"
 	want, err := os.ReadFile(name)
@@ -94,7 +94,7 @@ func TestGolden(t *testing.T) {
 	require.Equal(t, string(want), got.String())
 }
 
-// TestScreenAgainstCBOR holds the form written by hand against the plain one.
+// TestScreenAgainstCBOR compares the hand-written form with CBOR.
 func TestScreenAgainstCBOR(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -185,7 +185,7 @@ func TestEntryComesBack(t *testing.T) {
 	}
 	_, more := batch.Next()
 	require.False(t, more)
-	for i := range entry { // Any one byte changed is noticed.
+	for i := range entry { // A change of any byte is detected.
 		entry[i] ^= 1
 		_, err := Decode(entry)
 		require.Error(t, err, "byte %d", i)
@@ -235,8 +235,8 @@ func TestHitsComeBack(t *testing.T) {
 	}
 }
 
-// FuzzDecodeBody: what a strict decoder takes can be written again, and what is
-// written is a fixed point: a state restored from it writes the same bytes.
+// FuzzDecodeBody: what the strict decoder accepts can be encoded again, and a second round
+// gives the same bytes, as a restored state must.
 func FuzzDecodeBody(f *testing.F) {
 	for kind, body := range bodies() {
 		f.Add(uint8(kind), Encode(body))

@@ -10,18 +10,18 @@ import (
 	"railguard/engine"
 )
 
-// An event's leaf is a head that Apply writes (kind, ids, time, place, salt), the members
-// of the kind's struct in the order of its fields, and what the edge sent. The structs of
-// events.go are the one place that names these members.
+// An event's leaf has a head that Apply writes (kind, ids, time, position, salt), the members
+// of the kind's struct in the order of its fields, and the edge's members. Only the structs
+// of events.go and events_parties.go name the members.
 
 // Member is one field of an event's struct.
 type Member struct {
 	Name  string
-	Doc   string // What there is to say of it, "" for nothing.
+	Doc   string // The note on it in docs/FORMATS.md; may be "".
 	Edge  bool   // It comes from the edge; Apply does not write it.
-	Place int    // In the data of an event; 0: not in it.
+	Place int    // Its place in the data of an event; 0: not in it.
 
-	optional bool // Left out where it is zero.
+	optional bool // Omitted if it is zero.
 	path     []int
 }
 
@@ -47,7 +47,7 @@ var structOf = func() map[string]reflect.Type {
 	return all
 }()
 
-// listMembers lists the fields of a struct; those of an embedded one stand in its place.
+// listMembers lists the fields of a struct. The fields of an embedded struct take its place.
 func listMembers(of reflect.Type, path []int) (members []Member) {
 	for i := range of.NumField() {
 		field, at := of.Field(i), append(append([]int(nil), path...), i)
@@ -65,11 +65,11 @@ func listMembers(of reflect.Type, path []int) (members []Member) {
 	return members
 }
 
-// MembersOf lists the members of a kind in the order of its struct; nil for a kind without
-// one. They are not to be changed.
+// MembersOf lists the members of a kind in the order of its struct, or nil if it has none.
+// The caller must not change them.
 func MembersOf(kind string) []Member { return membersOf[structOf[kind]] }
 
-// EventMembers names the members of a kind that the data of its events shows, in their order.
+// EventMembers names the members that the data of a kind's events shows, in order.
 func EventMembers(kind string) (names []string) {
 	var shown []Member
 	for _, m := range MembersOf(kind) {
@@ -89,8 +89,8 @@ type Head struct {
 	Kind    string
 	EventID string
 	Time    engine.Time
-	Index   uint64 // Of the entry in the log of raft.
-	Leaf    uint64 // Among the leaves.
+	Index   uint64 // The raft index of the entry.
+	Leaf    uint64 // The leaf's own index.
 	Salt    [SaltSize]byte
 }
 
@@ -104,8 +104,8 @@ func AppendHead(dst []byte, h *Head) []byte {
 	return AppendHex(dst, h.Salt[:])
 }
 
-// AppendEvent writes the members of an event of a kind behind its head. It panics for a
-// struct that is not the kind's, which is our mistake.
+// AppendEvent writes the members of an event after its head. It panics if the struct is not
+// the kind's, which would be a bug.
 func AppendEvent(dst []byte, kind string, event any) []byte {
 	if structOf[kind] != reflect.TypeOf(event) {
 		panic(fmt.Sprintf("BUG: a leaf of kind %s from a %T", kind, event))
@@ -113,14 +113,14 @@ func AppendEvent(dst []byte, kind string, event any) []byte {
 	return AppendMembers(dst, event)
 }
 
-// MayBe reports whether a leaf of a kind may be written from this struct: it is the kind's,
-// or the kind is one that only a newer release's edge knows.
+// MayBe reports whether a leaf of a kind may be written from this struct: either it is the
+// kind's struct, or this release does not know the kind.
 func MayBe(kind string, event any) bool {
 	of, known := structOf[kind]
 	return !known || of == reflect.TypeOf(event)
 }
 
-// AppendDue writes what fell due behind the head of a leaf of KindDue.
+// AppendDue writes a due event after the head of a leaf of KindDue.
 func AppendDue(dst []byte, due Due, event any) []byte {
 	dst = AppendQuoted(append(dst, `,"type":`...), due.String())
 	return AppendEvent(dst, dueKinds[due], event)
@@ -165,7 +165,7 @@ func appendValue(dst []byte, v reflect.Value) []byte {
 			dst = appendValue(dst, v.Index(i))
 		}
 		return append(dst, ']')
-	case reflect.Pointer: // A member that may be left out, and whose zero says something.
+	case reflect.Pointer: // An optional member whose zero value is written if it is set.
 		return appendValue(dst, v.Elem())
 	case reflect.String:
 		return AppendQuoted(dst, v.String())
@@ -179,7 +179,7 @@ func appendValue(dst []byte, v reflect.Value) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendHex writes bytes as a text of digits.
+// AppendHex writes bytes as a quoted text of hexadecimal digits.
 func AppendHex(dst, data []byte) []byte {
 	dst = append(dst, '"')
 	for _, v := range data {
@@ -188,8 +188,8 @@ func AppendHex(dst, data []byte) []byte {
 	return append(dst, '"')
 }
 
-// AppendQuoted writes a text that may hold anything valid UTF-8 can: JSON string escapes
-// for quotes, backslashes and control characters, nothing else.
+// AppendQuoted writes a text, which may be any valid UTF-8, as a JSON string. It escapes only
+// quotes, backslashes and control characters.
 func AppendQuoted(dst []byte, text string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(text); i++ {

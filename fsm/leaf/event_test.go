@@ -31,7 +31,7 @@ func fillEvent(v reflect.Value) {
 		}
 	case reflect.Slice:
 		if v.Type() == reflect.TypeFor[json.RawMessage]() {
-			return // The edge's.
+			return // Raw JSON of the edge.
 		}
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		fillEvent(v.Index(0))
@@ -43,13 +43,13 @@ func fillEvent(v reflect.Value) {
 	}
 }
 
-// Every kind's struct is written whole, as JSON, each member once, and none by a name of
-// the head's.
+// Every kind's struct gives valid JSON with each member once, and none of them has the name
+// of a head's member.
 func TestEveryEventIsWritten(t *testing.T) {
 	for _, of := range Kinds {
 		kind, event := of.Name, of.Members
 		if event == nil {
-			continue // A form of its own.
+			continue // It has a form of its own.
 		}
 		full := reflect.New(reflect.TypeOf(event)).Elem()
 		fillEvent(full)

@@ -6,13 +6,13 @@ import (
 	"railguard/engine"
 )
 
-// The structs of events: the members of each kind. The tag leaf has a member's name. Apply
-// writes the members in the order of the fields, but for those that say edge: they come from
-// the edge behind the others, and stand here as far as somebody reads them by kind. The tag
-// event is the member's place in the data of an event, which shows no member without one.
-// The tag doc is what docs/FORMATS.md says of a member.
+// The structs of events hold the members of each kind. The tag leaf names a member. Apply
+// writes the members in the order of the fields, except those with the option edge: the edge
+// wrote these, after the others, and they are listed here if somebody reads them by kind. The
+// tag event is the member's place in the data of an event, which does not show a member
+// without one. The tag doc is the note on the member in docs/FORMATS.md.
 
-// Payment is which payment a leaf is about, how it ended and an amount of it.
+// Payment says which payment a leaf is about, how it ended, and an amount.
 type Payment struct {
 	TxnID        string     `leaf:"txnId" event:"1"`
 	ScreenedLeaf uint64     `leaf:"screenedLeaf"`
@@ -114,8 +114,8 @@ type SARMoved struct {
 	Narrative string `leaf:"narrative,edge"`
 }
 
-// WebhookChanged is what became of a webhook; Rev but for a redelivery, whose event Seq and
-// N name, where it is of one.
+// WebhookChanged is a change of a webhook, or a redelivery. A redelivery has no Rev; if it is
+// of a single event, Seq and N name the event.
 type WebhookChanged struct {
 	WebhookID string  `leaf:"webhookId" event:"1"`
 	Op        string  `leaf:"op" event:"2" doc:"created, changed, rotated, deleted, gone (its receiver said so) or redelivered"`
@@ -144,7 +144,7 @@ type Acknowledged struct {
 	Reason string `leaf:"reason,edge"`
 }
 
-// Run is which run of retro-screening a leaf is of.
+// Run says which run of retro-screening a leaf belongs to.
 type Run struct {
 	RetroID string `leaf:"retroId" doc:"the event id of the first leaf of the run"`
 	List    uint64 `leaf:"listVersion" event:"3"`
@@ -194,7 +194,7 @@ type Pair struct {
 	ID uint64 `leaf:"clearedId" event:"2"`
 }
 
-// PairChanged is a pair that was cleared, or is no longer.
+// PairChanged is a pair that was cleared, or whose clearing was removed.
 type PairChanged struct {
 	Pair
 
@@ -202,12 +202,12 @@ type PairChanged struct {
 	ExpiresAt   json.RawMessage `leaf:"expiresAt,edge" event:"3"`
 }
 
-// ClockAdvanced is log time of a test clock that was moved.
+// ClockAdvanced is the log time to which a test clock was moved.
 type ClockAdvanced struct {
 	LogTime engine.Time `leaf:"logTime"`
 }
 
-// FormatRaised is the format from then on.
+// FormatRaised is the format that applies from then on.
 type FormatRaised struct {
 	Format uint16 `leaf:"format"`
 }
@@ -226,7 +226,7 @@ type ListStaged struct {
 // ListActivated is the list that verdicts are judged with from then on.
 type ListActivated struct {
 	Digest   [32]byte    `leaf:"listDigest" event:"1"`
-	Previous *[32]byte   `leaf:"previousDigest,omitempty" event:"2"` // nil: there was none.
+	Previous *[32]byte   `leaf:"previousDigest,omitempty" event:"2"` // nil if there was none.
 	Version  uint64      `leaf:"listVersion" event:"3"`
 	Entries  uint32      `leaf:"entries" event:"4"`
 	SyncedAt engine.Time `leaf:"syncedAt" event:"5"`
@@ -254,12 +254,12 @@ type MemberRemoved struct {
 	Incarnation string `leaf:"incarnation"`
 }
 
-// Resealed counts the values that were sealed anew.
+// Resealed counts the values that were sealed again.
 type Resealed struct {
 	Values uint32 `leaf:"values" doc:"so many were sealed anew under another cluster secret"`
 }
 
-// LogKeyRotated says from which size of the tree the log's new keys sign.
+// LogKeyRotated says from which tree size on the log's new keys sign.
 type LogKeyRotated struct {
 	FromTreeSize uint64 `leaf:"fromTreeSize" doc:"from which on the new keys sign"`
 }
@@ -277,7 +277,7 @@ type Recovered struct {
 	Epoch   uint64 `leaf:"epoch" doc:"of which it is the first leaf; where 64 epochs have begun or their numbers are used up, of the one before"`
 }
 
-// ListDue is an active list that is older than the policy has it.
+// ListDue is an active list that is older than the policy allows.
 type ListDue struct {
 	Version  uint64      `leaf:"listVersion" event:"3"`
 	SyncedAt engine.Time `leaf:"syncedAt" event:"5"`
@@ -289,18 +289,18 @@ type KeyDue struct {
 	ExpiresAt engine.Time `leaf:"expiresAt" event:"3"`
 }
 
-// PairDue is a cleared pair whose time is over.
+// PairDue is a cleared pair that has expired.
 type PairDue struct {
 	Pair
 	ExpiredAt engine.Time `leaf:"expiredAt" event:"3"`
 }
 
-// Subject is the payment or the party that an alert or a hit is about; nothing is set where
-// it is about the list itself.
+// Subject is the payment or party that an alert or a hit is about. It is empty if the subject
+// is the list itself.
 type Subject struct {
 	UserID       string  `leaf:"userId,omitempty" event:"7"`
 	OperatorID   string  `leaf:"operatorId,omitempty" event:"8"`
-	AgentID      string  `leaf:"agentId,omitempty" event:"6"` // Of a listed operator too: whose payment told.
+	AgentID      string  `leaf:"agentId,omitempty" event:"6"` // For a listed operator too: the agent whose payment was blocked.
 	TxnID        string  `leaf:"txnId,omitempty" event:"5"`
 	ScreenedLeaf *uint64 `leaf:"screenedLeaf,omitempty"`
 }
@@ -329,11 +329,12 @@ type RetroHit struct {
 	Listed     bool         `leaf:"listed" doc:"by name or wallet, not only alike"`
 }
 
-// RetroSuspension is what Apply says, in an edge's place, of a party that it suspends for a hit.
+// RetroSuspension is written by Apply in place of an edge's part when retro-screening
+// suspends a party.
 type RetroSuspension struct {
 	Reason            string `leaf:"reason"`
 	OperatorLegalName string `leaf:"operatorLegalName,omitempty"`
 }
 
-// Note is a leaf that says only what an edge sent.
+// Note is a leaf with the edge's members only.
 type Note struct{}

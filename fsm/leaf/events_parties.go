@@ -4,8 +4,8 @@ import "railguard/engine"
 
 // The structs of events about agents, users, operators and fleets.
 
-// Credential is an agent's credential as it was issued: everything assigned that the signed
-// token holds, so that it can be minted again from the leaf alone.
+// Credential is an agent's credential as it was issued. It has every assigned value of the
+// signed token, so the token can be minted again from the leaf alone.
 type Credential struct {
 	AgentID      string      `leaf:"agentId" event:"1"`
 	CredentialID string      `leaf:"credentialId" event:"8"`
@@ -28,7 +28,7 @@ type Credential struct {
 	AgentType         string `leaf:"agentType,edge" event:"6"`
 }
 
-// StatusPlace is where a credential's status is published.
+// StatusPlace says where a credential's status is published.
 type StatusPlace struct {
 	StatusList  uint64 `leaf:"statusList"`
 	StatusIndex uint64 `leaf:"statusIndex"`
@@ -57,7 +57,7 @@ type UserCredential struct {
 	OperatorLegalName string `leaf:"operatorLegalName,edge" event:"5"`
 }
 
-// AgentChanged is the revision of an agent's settings from then on.
+// AgentChanged is the new revision of an agent's settings.
 type AgentChanged struct {
 	AgentID string `leaf:"agentId" event:"1"`
 	Rev     uint64 `leaf:"rev" event:"21"`
@@ -83,7 +83,7 @@ type Ownership struct {
 	EffectiveAt engine.Time `leaf:"effectiveAt,omitempty" event:"16"`
 }
 
-// Attested is a human's word for an autonomous agent.
+// Attested is a human's attestation of an autonomous agent.
 type Attested struct {
 	AgentID         string      `leaf:"agentId" event:"1"`
 	AttestationID   string      `leaf:"attestationId"`
@@ -101,7 +101,7 @@ type FleetCreated struct {
 	OperatorLegalName string `leaf:"operatorLegalName,edge" event:"5"`
 }
 
-// FleetChanged is the revision of a fleet from then on.
+// FleetChanged is the new revision of a fleet.
 type FleetChanged struct {
 	FleetID string `leaf:"fleetId" event:"3"`
 	Rev     uint64 `leaf:"rev" event:"21"`
@@ -109,7 +109,7 @@ type FleetChanged struct {
 	OperatorLegalName string `leaf:"operatorLegalName,edge" event:"5"`
 }
 
-// FleetAssigned is agents that came to a fleet, or left it.
+// FleetAssigned lists agents that were put into a fleet, or taken out of it.
 type FleetAssigned struct {
 	FleetID    string   `leaf:"fleetId" event:"3"`
 	AgentCount uint64   `leaf:"agentCount" event:"20" doc:"then"`

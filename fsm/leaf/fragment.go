@@ -6,11 +6,11 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Tag names one member of a fragment. Numbers are for ever; the order of the
-// numbers is the order of the bytes and of the rendered members.
+// Tag names one member of a fragment. A number never changes its meaning; bytes and rendered
+// members are in the order of the numbers.
 type Tag byte
 
-// The tags. Texts are UTF-8 as they were; literals are the JSON value as the caller sent it.
+// The tags. Texts are UTF-8, unchanged; literals are the JSON values that the caller sent.
 const (
 	TagSource      Tag = 1  // ofacSource: 1 kv:live, 2 kv:sample.
 	TagMixers      Tag = 2  // mixerVersion, text.
@@ -18,7 +18,7 @@ const (
 	TagVersion     Tag = 4  // version of the binary that judged, text.
 	TagCredential  Tag = 5  // jti, text.
 	TagUserCred    Tag = 6  // userJti, text.
-	TagAgent       Tag = 7  // agentId of a good signature that names no agent here, text.
+	TagAgent       Tag = 7  // agentId, text; from a valid signature that names no agent here.
 	TagUser        Tag = 8  // userId, text.
 	TagKey         Tag = 9  // keyId, text.
 	TagNode        Tag = 10 // node, text.
@@ -34,7 +34,7 @@ const (
 	TagPartyOK     Tag = 20
 	TagWarnings    Tag = 21 // warnings, a JSON array.
 
-	TagAmount     Tag = 32 // _request.amount, literal. The following are literals of _request too.
+	TagAmount     Tag = 32 // _request.amount, literal. All tags below are literals of _request too.
 	TagChain      Tag = 33
 	TagWallet     Tag = 34 // cpWallet
 	TagName       Tag = 35 // cpName
@@ -50,19 +50,19 @@ const (
 	TagPayment    Tag = 45 // paymentRef
 	TagHold       Tag = 46 // hold
 
-	// TagLast is the highest number there can be. Numbers between are a newer
-	// release's: they are kept, and shown as what they are, bytes.
+	// TagLast is the highest possible number. Unknown numbers are a newer release's: they are
+	// kept, and shown as bytes.
 	TagLast = 63
 )
 
-// sizes of members that have one; 0: any.
+// sizes are the lengths of members; 0: any.
 var sizes = [TagLast + 1]int{TagSource: 1, TagRequestHash: 32, TagTrace: 16, TagFlags: 1}
 
-// Fragment is the edge's part of a screening record: members by tag, each the
-// bytes that were given. The zero value is empty.
+// Fragment is the edge's part of a screening record: the bytes of each member, by tag. The
+// zero value is empty.
 type Fragment struct {
 	members [TagLast + 1][]byte
-	given   uint64 // Bit n: tag n is there; an empty member is not an absent one.
+	given   uint64 // Bit n is set if tag n is present; a present member may be empty.
 }
 
 // Set adds a member. The bytes are not copied.
@@ -98,10 +98,10 @@ func (f *Fragment) Read(data []byte) error {
 	return nil
 }
 
-// SoundFragment tells whether bytes are a fragment's.
+// SoundFragment tells whether bytes are a valid fragment.
 func SoundFragment(data []byte) bool { return walk(data, nil) }
 
-// walk calls visit for every member; false means that the bytes are no fragment.
+// walk calls visit for every member. It returns false if the bytes are not a valid fragment.
 func walk(data []byte, visit func(Tag, []byte)) bool {
 	r := wire.NewReader(data)
 	last := Tag(0)

@@ -6,8 +6,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Kinds of event leaves about payments, the desk and time. Those that no release writes
-// yet are marked; docs/FORMATS.md has their members.
+// Kinds of leaves; docs/FORMATS.md has their members.
 const (
 	KindScreen  = "screen"  // A record of FormScreen.
 	KindProfile = "profile" // A record of FormProfile.
@@ -18,8 +17,8 @@ const (
 	// KindClusterLineage is the first leaf of a restored backup's epoch.
 	KindClusterLineage = "cluster.restored"
 
-	// KindDue is what log time alone brought about, written by the tick at which it fell
-	// due; member type says what, one of the names of dueNames.
+	// KindDue is an event that log time alone brought about. Its member type is one of
+	// dueNames.
 	KindDue = "due"
 
 	KindDispositioned = "review.dispositioned"
@@ -28,36 +27,36 @@ const (
 	KindAssigned      = "review.assigned"
 	KindCommented     = "review.commented"
 	KindProposed      = "review.proposed"
-	KindWithdrawn     = "review.withdrawn" // Taken back by a person; what lapses is due.
+	KindWithdrawn     = "review.withdrawn" // A person withdrew it; one that lapses is KindDue.
 	KindAlertOpened   = "alert.opened"
 	KindAcknowledged  = "alert.acknowledged"
 	KindSARMoved      = "sar.moved"
-	KindWebhook       = "webhook.changed" // Written: created, changed, given another secret, deleted, to be sent something again.
+	KindWebhook       = "webhook.changed" // Created, changed, rotated, deleted, gone or redelivered.
 	KindDeadLetter    = "webhook.dead_letter"
 	KindRetroBegun    = "retro.begun"
 	KindRetroHit      = "retro.hit"
 	KindRetroEnded    = "retro.ended"
 
-	KindResealed = "cluster.resealed" // So many values are sealed under another cluster secret.
+	KindResealed = "cluster.resealed" // Values were sealed again under another cluster secret.
 )
 
-// Words of an officer's answer to a review. Names are for ever.
+// The officers' answers to a review. The names never change.
 const (
 	WordApproved    = "APPROVED"
 	WordRejected    = "REJECTED"
 	WordEscalateSAR = "ESCALATE_SAR"
 )
 
-// Dispositions are wire's numbers of these words.
+// Dispositions maps these words to wire's numbers.
 var Dispositions = map[string]uint8{WordApproved: wire.Approved, WordRejected: wire.Rejected, WordEscalateSAR: wire.EscalateSAR}
 
-// Escalates reports whether a disposition tells of suspicion.
+// Escalates reports whether a disposition escalates a case as suspicious.
 func (d *Dispositioned) Escalates() bool { return d.Disposition == WordEscalateSAR }
 
-// Due numbers what falls due. Numbers and names are for ever.
+// Due numbers the events of log time. Numbers and names never change.
 type Due uint8
 
-// What falls due.
+// The events of log time.
 const (
 	DueHold                Due = 1
 	DueAttestationExpiring Due = 2
@@ -72,7 +71,7 @@ const (
 	DueAPIKey              Due = 11
 	DueOwnership           Due = 12
 	DueCleared             Due = 13
-	DueUserErased          Due = 14 // Never waits in the heap: told by the tick that erases.
+	DueUserErased          Due = 14 // Never in the heap: the tick that erases the user tells it.
 )
 
 var dueNames = [...]string{
@@ -82,13 +81,14 @@ var dueNames = [...]string{
 	DueOwnership: "agent.ownership_effective", DueCleared: "cleared.expired", DueUserErased: "user.erased",
 }
 
-// alertNames are the kinds of alert, by wire's numbers. Names are for ever.
+// alertNames are the kinds of alert, by wire's numbers. The names never change.
 var alertNames = [...]string{
 	wire.AlertRetroHit: "retro_hit", wire.AlertLate: "late_settle", wire.AlertOverLimit: "over_limit", wire.AlertNotAllowed: "not_allowed",
 	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed",
 }
 
-// AlertName is an alert's kind as leaves and answers name it; "" for a number that is none.
+// AlertName returns the name of a kind of alert in leaves and answers, or "" for an unknown
+// number.
 func AlertName(kind uint8) string {
 	if int(kind) >= len(alertNames) {
 		return ""
@@ -96,13 +96,13 @@ func AlertName(kind uint8) string {
 	return alertNames[kind]
 }
 
-// AlertKind is the number of a kind of alert; false for a name that is none.
+// AlertKind returns the number of a kind of alert, and false for an unknown name.
 func AlertKind(name string) (uint8, bool) {
 	at := slices.Index(alertNames[:], name)
 	return uint8(max(at, 0)), at > 0
 }
 
-// String is the leaf's member type, and the type of the event.
+// String returns the member type of the leaf, which is also the type of the event.
 func (d Due) String() string {
 	if int(d) >= len(dueNames) {
 		return ""
@@ -110,7 +110,7 @@ func (d Due) String() string {
 	return dueNames[d]
 }
 
-// dueKinds are the names in the registry of what falls due.
+// dueKinds are the names of due events in Kinds.
 var dueKinds = func() (all [len(dueNames)]string) {
 	for due := DueHold; due.String() != ""; due++ {
 		all[due] = KindDue + ":" + due.String()

@@ -72,7 +72,7 @@ func randomEvidence(r *rand.Rand, s *Screen) {
 	s.Minute, s.Hour, s.DayMeanX100, s.Structuring = r.Uint32(), r.Uint32(), r.Uint32(), uint8(r.Uint32())
 }
 
-// randomPayments adds what a record says of holds and payment references.
+// randomPayments adds the record's members about holds and payment references.
 func randomPayments(r *rand.Rand, s *Screen) {
 	if !s.Judged {
 		return
@@ -164,8 +164,8 @@ func FuzzDecodeProfile(f *testing.F) {
 	})
 }
 
-// TestGolden holds the bytes of the forms. The file is never written again: a
-// change of a form is another form, with a file of its own.
+// TestGolden holds the bytes of the forms. The file is never written again: a changed form is
+// a new form with its own file.
 func TestGolden(t *testing.T) {
 	screen := randomScreen(rand.New(rand.NewPCG(7, 9)))
 	randomEvidence(rand.New(rand.NewPCG(8, 9)), screen)

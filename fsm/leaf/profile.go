@@ -7,23 +7,23 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Profile is what the screening records of one agent, or of one user, have in
-// common while nothing about them changes: the profiles of the delegation
-// chain, the fleet and the policy, reduced to what the rules read and people
-// are shown. Apply writes one at the first record on each UTC day and at the
-// first record after a change; it stays as long as any record that names it.
+// Profile is what the screening records of one agent, or of one user, have in common while
+// nothing about them changes: the profiles of the delegation chain, the fleet and the policy,
+// reduced to what the rules read and people see. Apply writes one with the first record of a
+// UTC day and with the first record after a change. It is kept as long as any record that
+// names it.
 type Profile struct {
 	Salt  [SaltSize]byte `cbor:"1,keyasint"`
 	Leaf  uint64         `cbor:"2,keyasint"`
 	Index uint64         `cbor:"3,keyasint"`
 	At    engine.Time    `cbor:"4,keyasint"`
 
-	Agents   []engine.AgentProfile `cbor:"10,keyasint,omitempty"` // Own first, then the ancestors.
+	Agents   []engine.AgentProfile `cbor:"10,keyasint,omitempty"` // The agent itself, then its ancestors.
 	AgentIDs []string              `cbor:"11,keyasint,omitempty"`
-	Fleet    *engine.FleetProfile  `cbor:"12,keyasint,omitempty"` // The root's.
+	Fleet    *engine.FleetProfile  `cbor:"12,keyasint,omitempty"` // The fleet of the root.
 	FleetID  string                `cbor:"13,keyasint,omitempty"`
 	Policy   *engine.Policy        `cbor:"14,keyasint,omitempty"`
-	User     *engine.UserProfile   `cbor:"15,keyasint,omitempty"` // Then nothing of the above but the policy.
+	User     *engine.UserProfile   `cbor:"15,keyasint,omitempty"` // If it is set, only the policy is set besides.
 	UserID   string                `cbor:"16,keyasint,omitempty"`
 }
 
@@ -46,13 +46,13 @@ func DecodeProfile(data []byte) (*Profile, error) {
 		return nil, ErrForm
 	}
 	if !bytes.Equal(AppendProfile(nil, p), data) {
-		return nil, ErrForm // Every profile has one encoding.
+		return nil, ErrForm // A profile has only one valid encoding.
 	}
 	return p, nil
 }
 
-// ReduceAgent keeps what rules read and a record shows. Whitelists can be large
-// and are left out: a record says whether one was in force.
+// ReduceAgent keeps what the rules read and a record shows. It leaves out whitelists, which
+// can be large: a record says whether one was in force.
 func ReduceAgent(p *engine.AgentProfile, now engine.Time) engine.AgentProfile {
 	reduced := engine.AgentProfile{
 		Slot: p.Slot, Rev: p.Rev, Operator: p.Operator, Fleet: p.Fleet, Parent: p.Parent, Root: p.Root,

@@ -9,17 +9,17 @@ import (
 	"railguard/engine"
 )
 
-// Ratchet makes the salts of leaves: for each UTC day a key that follows from the
-// day before's and from which no earlier one can be made again. Once a day's leaves are
-// erased nothing tells their salts any more, so a leaf hash, which
-// stays for ever, confirms no guess of what the leaf said.
+// Ratchet makes the salts of leaves. Each UTC day has a key that is computed from the day
+// before's, and no earlier key can be computed from it. Once a day's leaves are erased, their
+// salts cannot be found, so a leaf hash, which stays for ever, cannot confirm a guess of the
+// leaf.
 type Ratchet struct {
 	Key [16]byte
-	Day engine.Day // The UTC date whose key it is; 0 before the first leaf.
+	Day engine.Day // The UTC date of Key; 0 before the first leaf.
 }
 
-// Turn moves the ratchet on to a day; it never turns back. From day 0 it takes
-// the day as its beginning.
+// Turn moves the ratchet forward to a day; it never goes back. A ratchet at day 0 begins with
+// the given day.
 func (r *Ratchet) Turn(day engine.Day) {
 	if r.Day == 0 {
 		r.Day = day

@@ -11,9 +11,9 @@ import (
 	"railguard/engine"
 )
 
-// Read reads an event into the struct of its kind; nil for a kind that this release does not
-// know. A member that is absent stays zero. The error wraps ErrForm and names the member that
-// is not of its type.
+// Read reads an event into the struct of its kind, or returns a nil event if this release
+// does not know the kind. An absent member stays zero. If a member has the wrong type, the
+// error wraps ErrForm and names the member.
 func Read(data []byte) (kind string, event any, err error) {
 	members, err := splitMembers(data)
 	if err != nil {
@@ -38,7 +38,8 @@ func Read(data []byte) (kind string, event any, err error) {
 	return kind, value.Interface(), err
 }
 
-// ReadInto reads an event into a struct of Kinds, as far as it has the struct's members.
+// ReadInto reads an event's members into a struct of Kinds. It ignores members that the
+// struct does not have.
 func ReadInto(data []byte, event any) error {
 	members, err := splitMembers(data)
 	if err != nil {
@@ -47,8 +48,8 @@ func ReadInto(data []byte, event any) error {
 	return setMembers(reflect.ValueOf(event).Elem(), members)
 }
 
-// splitMembers reads one JSON object. Of a name that stands twice the first counts: Apply's
-// members stand before the edge's.
+// splitMembers reads one JSON object. If a name stands twice the first value counts, because
+// Apply's members stand before the edge's.
 func splitMembers(data []byte) (map[string]json.RawMessage, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
@@ -86,7 +87,8 @@ func setMembers(value reflect.Value, members map[string]json.RawMessage) error {
 	return nil
 }
 
-// setMember reads what appendValue writes. An edge may say null of what there is none of.
+// setMember reads what appendValue writes. It accepts null, which an edge may write for an
+// absent value.
 func setMember(v reflect.Value, name string, text json.RawMessage) error {
 	if text == nil || string(text) == "null" {
 		return nil
@@ -121,13 +123,13 @@ func setMember(v reflect.Value, name string, text json.RawMessage) error {
 	return nil
 }
 
-// readInstant reads what engine.Time's AppendTime writes, and nothing else.
+// readInstant accepts exactly what engine.Time's AppendTime writes.
 func readInstant(text string) (engine.Time, error) {
 	var year, month, day, hour, minute, second, thousandth int64
 	if _, err := fmt.Sscanf(text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", &year, &month, &day, &hour, &minute, &second, &thousandth); err != nil {
 		return 0, err
 	}
-	if month < 3 { // Years that begin in March: a leap day is their last.
+	if month < 3 { // Count years from March, so that a leap day is the last day of its year.
 		year, month = year-1, month+12
 	}
 	days := 365*year + year/4 - year/100 + year/400 + (153*month-457)/5 + day - 719_469
@@ -138,11 +140,11 @@ func readInstant(text string) (engine.Time, error) {
 	return at, nil
 }
 
-// headMembers stand in every event: Apply's head, and which key's call it was.
+// headMembers are in every event: Apply's head, and the id of the calling key.
 var headMembers = []string{"kind", "eventId", "time", "index", "leaf", "salt", "actorKeyId"}
 
-// Select names members that a reader shows of the leaves of some kinds. It panics for a name
-// that none of the kinds has, which is our mistake.
+// Select names members that a reader shows of leaves of some kinds. It panics if none of the
+// kinds has a name, which would be a bug.
 func Select(kinds []string, names ...string) []string {
 	known := make(map[string]bool)
 	for _, name := range headMembers {

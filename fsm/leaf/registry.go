@@ -2,26 +2,26 @@ package leaf
 
 import "slices"
 
-// Kind is what every reader of leaves knows of one kind.
+// Kind is what the readers of leaves know of one kind.
 type Kind struct {
-	Name       string   // Of what is due: KindDue with its type behind a colon.
-	Members    any      // Its struct; nil of a record with a form of its own.
+	Name       string   // For a due event: KindDue, a colon and its type.
+	Members    any      // Its struct; nil for a record with its own form.
 	Audience   Audience // Who may know of its events.
-	Events     []string // Types of the events that may come of its leaf, in the order of their numbers.
-	Silent     string   // Why no event comes of it; "" where one does.
-	Unanswered string   // Why no call is answered with its leaf; "": a room of httpapi renders it.
+	Events     []string // Types of the events that its leaf may cause, in the order of their numbers.
+	Silent     string   // Why its leaf causes no event; "" if it does.
+	Unanswered string   // Why no call is answered with its leaf; "": a package of httpapi renders the answer.
 }
 
-// Audience says who may know of an event.
+// Audience says who may see an event.
 type Audience uint8
 
 // The audiences.
 const (
 	OfPayment     Audience = iota + 1 // Who may read the payment's record.
-	OfDesk                            // Of those, who stand on the inner side of the wall.
+	OfDesk                            // Of those, the ones behind the wall (docs/API.md).
 	OfParty                           // Who may read the agent, fleet, user or operator.
 	OfInstitution                     // Keys without an operator's scope.
-	OfAlerts                          // Of those, who stand on the inner side of the wall.
+	OfAlerts                          // Of those, the ones behind the wall (docs/API.md).
 )
 
 // Why no call is answered with a leaf.
@@ -33,7 +33,7 @@ const (
 	byRefusal = "the call was refused"
 )
 
-// own is the one event that has the name of its kind.
+// own returns a kind whose first event has the kind's name.
 func own(audience Audience, name string, members any, types ...string) Kind {
 	return Kind{Name: name, Members: members, Audience: audience, Events: append([]string{name}, types...)}
 }
@@ -44,18 +44,18 @@ func unanswered(why string, kind Kind) Kind {
 	return kind
 }
 
-// due is what log time alone brought about.
+// due returns the kind of an event that log time alone brings about.
 func due(audience Audience, what Due, members any) Kind {
 	return Kind{Name: KindDue + ":" + what.String(), Members: members, Audience: audience, Events: []string{what.String()}, Unanswered: byTime}
 }
 
-// silent is a kind that no event comes of.
+// silent returns a kind whose leaf causes no event.
 func silent(name string, members any, why, unanswered string) Kind {
 	return Kind{Name: name, Members: members, Silent: why, Unanswered: unanswered}
 }
 
-// Kinds is the registry of kinds: what Apply writes, and what events, the rooms of httpapi,
-// the examiner and docs/FORMATS.md make of it.
+// Kinds is the registry of kinds. Apply writes leaves by it; events, the packages of httpapi,
+// the examiner and docs/FORMATS.md read them by it.
 var Kinds = []Kind{
 	{Name: KindScreen, Audience: OfPayment, Events: []string{"screen.proceed", "screen.review", "screen.block", "screen.unknown", "fleet.limit_80", "fleet.limit_100"}},
 	silent(KindProfile, nil, "the records that name it have events", byAnother),
@@ -139,7 +139,7 @@ var Kinds = []Kind{
 	silent("cluster.recovered", Recovered{}, "it stands in the history before whatever is told next", byCluster),
 }
 
-// Named returns the row of a kind; nil for one that this release does not know.
+// Named returns a kind's row, or nil if this release does not know it.
 func Named(kind string) *Kind {
 	if at := slices.IndexFunc(Kinds, func(k Kind) bool { return k.Name == kind }); at >= 0 {
 		return &Kinds[at]

@@ -32,8 +32,8 @@ func fullLeaf(kind *Kind) string {
 	panic("nothing falls due as " + due)
 }
 
-// Each kind has one row, which says where its leaves lead; its leaf is written as the golden
-// one for ever, and read as it was written.
+// Each kind has one row. Its leaf equals the golden one, which never changes, and reads back
+// as it was written.
 func TestEveryKindHasItsRow(t *testing.T) {
 	golden := filepath.Join("testdata", "events.txt")
 	stored, err := os.ReadFile(golden)
@@ -79,7 +79,8 @@ func TestEveryKindHasItsRow(t *testing.T) {
 	require.Nil(t, Named("nothing"))
 }
 
-// A member that is not of its type is told; what no release knows is passed over.
+// Read refuses a member of the wrong type, and ignores members and kinds that it does not
+// know.
 func TestReadRefusesOtherTypes(t *testing.T) {
 	for _, kind := range Kinds {
 		for _, m := range MembersOf(kind.Name) {
@@ -116,13 +117,14 @@ func TestReadRefusesOtherTypes(t *testing.T) {
 	require.ErrorIs(t, ReadInto(nil, &said), ErrForm)
 }
 
-// Readers name members that are there.
+// Select accepts only members that exist.
 func TestSelect(t *testing.T) {
 	require.Equal(t, []string{"time", "disposition"}, Select([]string{KindProposed}, "time", "disposition"))
 	require.Panics(t, func() { Select([]string{KindProposed}, "dispositoin") })
 }
 
-// formatsTable is the table of kinds in docs/FORMATS.md: a row for all kinds of one struct.
+// formatsTable returns the table of kinds in docs/FORMATS.md, with one row for all kinds of a
+// struct.
 func formatsTable() string {
 	var rows []string
 	at := map[reflect.Type]int{}

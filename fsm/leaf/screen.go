@@ -13,8 +13,8 @@ type Ref struct {
 	Hash [32]byte
 }
 
-// Level is what the live rules saw of one level of a delegation chain. What is
-// not here (revision, limit, expiry, credential version) is in the profile.
+// Level is what the live rules saw of one level of a delegation chain. The rest (revision,
+// limit, expiry, credential version) is in the profile.
 type Level struct {
 	Status        engine.Status
 	MinVersion    uint16
@@ -22,14 +22,14 @@ type Level struct {
 	OwnershipFrom engine.Time
 	AttestedAt    engine.Time
 	Spent         engine.USD // On the record's UTC date, before this call.
-	Held          engine.USD // Of that date's payments, before this call.
+	Held          engine.USD // Held for payments of that date before this call.
 	KeyRevoked    bool       // Of an ancestor: the key that signed its credential was revoked.
 }
 
-// levelKeyRevoked stands in a level's first byte, beside the status.
+// levelKeyRevoked is a bit of a level's first byte, which also has the status.
 const levelKeyRevoked = 0x10
 
-// levelHeld stands there too: something was held.
+// levelHeld is another bit of that byte: Held is not zero.
 const levelHeld = 0x20
 
 // UserSeen is what the live rules saw of a user credential.
@@ -37,7 +37,7 @@ type UserSeen struct {
 	Status       engine.Status
 	MinVersion   uint16
 	OverlapUntil engine.Time
-	Version      uint16 // As the token claims.
+	Version      uint16 // The version that the token claims.
 	Expires      engine.Time
 }
 
@@ -50,7 +50,7 @@ type Screen struct {
 	At    engine.Time
 	Txn   [8]byte // The eight characters of its txnId.
 
-	Rules     uint16 // Number of the rule set it was judged by, and is shown by.
+	Rules     uint16 // The number of the rule set that judged it and that names its rules.
 	Verdict   engine.Verdict
 	Rule      engine.RuleID
 	Sub       engine.Sub
@@ -59,23 +59,23 @@ type Screen struct {
 
 	PolicyVersion uint64
 	ListVersion   uint64
-	ListDigest    [32]byte // Of the canonical entities.
-	Matcher       uint16   // Matcher version in force.
+	ListDigest    [32]byte // The digest of the canonical entities.
+	Matcher       uint16   // The version of the matcher in force.
 	ListStale     bool
 
 	Evidence
 
-	Edge []byte // A Fragment's bytes, as the edge sent them.
+	Edge []byte // The bytes of a Fragment, as the edge sent them.
 }
 
-// Evidence is what a call with a good credential was judged by. Of any other
-// Judged is false and the rest zero.
+// Evidence is what a call with a valid credential was judged by. For any other call Judged is
+// false and the rest is zero.
 type Evidence struct {
 	Judged            bool
 	Profile           Ref    // Of the agent and its chain; Hash zero for a user credential alone.
 	User              Ref    // Of the user; Hash zero without one.
-	Sequence          uint64 // Of the agent's records, from 1.
-	Previous          uint64 // Leaf of the agent's record before; meaningful when Sequence > 1.
+	Sequence          uint64 // The number among the agent's records, from 1.
+	Previous          uint64 // The leaf of the agent's previous record; valid if Sequence > 1.
 	Status            engine.Status
 	StaticMask        uint32
 	Amount            engine.USD
@@ -94,7 +94,7 @@ type Evidence struct {
 	DayMeanX100       uint32
 	Structuring       uint8
 	FleetHeld         engine.USD
-	HoldUntil         engine.Time // A PROCEED that is held: when that ends by itself; else 0.
+	HoldUntil         engine.Time // When a held PROCEED expires; otherwise 0.
 	Used              bool        // The payment reference was used before,
 	UsedBy            uint64      // by this record.
 }
@@ -264,12 +264,12 @@ func DecodeScreen(data []byte, s *Screen) error {
 	return nil
 }
 
-// RuleSet returns the rule set that the record was judged by; nil for one that this
-// binary does not know.
+// RuleSet returns the rule set that judged the record, or nil if this binary does not know
+// it.
 func (s *Screen) RuleSet() *engine.RuleSet { return engine.RuleSetNumbered(s.Rules) }
 
-// soundRules reports whether the record names rules of its rule set alone. Of a rule set
-// that this binary does not know every number may be a rule's.
+// soundRules reports whether the record names only rules of its rule set. For an unknown rule
+// set it allows every number.
 func (s *Screen) soundRules() bool {
 	set, masks := s.RuleSet(), s.Triggered|s.Shadow|s.StaticMask
 	if set == nil {
@@ -338,7 +338,7 @@ func (s *Screen) readEvidence(r *wire.Reader, flags uint64) {
 	}
 }
 
-// readHeld reads an amount that is written only where there is one.
+// readHeld reads an amount that is stored only if it is not zero.
 func readHeld(r *wire.Reader) engine.USD {
 	held := engine.USD(r.Signed())
 	if held == 0 {

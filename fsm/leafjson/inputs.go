@@ -10,7 +10,7 @@ import (
 
 // Bits of leaf.TagFlags.
 const (
-	FlagWhitelist byte = 1 << iota // A whitelist was in force: R13 is taken from the record.
+	FlagWhitelist byte = 1 << iota // A whitelist was in force: a replay takes R13 from the record.
 	FlagChainBad                   // The delegation chain was broken (R23).
 )
 

@@ -5,21 +5,21 @@ import (
 	"railguard/strictjson"
 )
 
-// What a release shows of a record's bytes, it shows for ever: texts and the order of
-// rules come from the rule set that the record names, and a new member of the table below
-// comes with a new rule set (decision 80).
+// The JSON of a record never changes between releases: texts and the order of rules come from
+// the record's own rule set, and a new member in the table below needs a new rule set
+// (decision 80).
 
-// member is one member of a screening record as it is shown: its name, and what writes
-// it where the record has it. There is one writer for each, whoever is shown it.
+// member is one member of a screening record's JSON: its name, and the function or tag that
+// writes it if the record has it. All callers use the same writers.
 type member struct {
 	name  string
 	write func(x *Screen, m *strictjson.Members)
-	text  leaf.Tag // Of a text of the fragment, in place of write.
-	json  leaf.Tag // Of JSON that the edge wrote or was sent, in place of write.
+	text  leaf.Tag // Instead of write: a text of the fragment.
+	json  leaf.Tag // Instead of write: JSON of the fragment.
 }
 
-// members are a record's, in the order in which it is shown whole. _request and what a
-// newer release wrote come after them.
+// members lists a record's members in the order of its full JSON. _request and a newer
+// release's members follow.
 var members = [...]member{
 	{name: "kind", write: func(_ *Screen, m *strictjson.Members) { m.Raw("kind", []byte(`"screen"`)) }},
 	{name: "txnId", write: func(x *Screen, m *strictjson.Members) {
@@ -89,7 +89,7 @@ var members = [...]member{
 			m.Optional("fleetId", x.Agent.FleetID)
 		}
 	}},
-	{name: "agentId", text: leaf.TagAgent}, // Of a credential that was not good.
+	{name: "agentId", text: leaf.TagAgent}, // Of a credential that was refused.
 	{name: "userId", write: func(x *Screen, m *strictjson.Members) {
 		if x.Party != nil {
 			m.Text("userId", x.Party.UserID)
@@ -119,7 +119,7 @@ var members = [...]member{
 	{name: "warnings", json: leaf.TagWarnings},
 }
 
-// Append adds the record's members to m: all of them, JSON in it as it stands.
+// Append adds all of the record's members to m, with JSON from the edge unchanged.
 func (x *Screen) Append(m *strictjson.Members) {
 	for i := range members {
 		switch of := &members[i]; {
@@ -144,10 +144,10 @@ func (x *Screen) Append(m *strictjson.Members) {
 	x.newer(m)
 }
 
-// Selection are some of a record's members, in an order of their own.
+// Selection is some of a record's members, in any order.
 type Selection []*member
 
-// Select names members of a record.
+// Select returns the members with the given names. It panics for an unknown name.
 func Select(names ...string) (s Selection) {
 	for _, name := range names {
 		before := len(s)
@@ -163,9 +163,9 @@ func Select(names ...string) (s Selection) {
 	return s
 }
 
-// Append adds the selected members that the record has, and of a name that stands twice
-// the first. JSON in them is written as strictjson.AppendValue writes it; the error is
-// strictjson.ErrSyntax where it is none.
+// Append adds the selected members that the record has; of two with the same name it adds the
+// first. It writes JSON as strictjson.AppendValue does. The error is strictjson.ErrSyntax if
+// the edge's text is not JSON.
 func (s Selection) Append(x *Screen, m *strictjson.Members) (err error) {
 	last, start := "", 0
 	for _, of := range s {
@@ -187,8 +187,8 @@ func (s Selection) Append(x *Screen, m *strictjson.Members) (err error) {
 	return nil
 }
 
-// AppendRequest adds the member _request as it is shown to who may not read some of its
-// members: hide is asked by name and gives what stands in their place, "" for what is shown.
+// AppendRequest adds the member _request for a reader who may not see all of it. hide gets a
+// member's name and returns the text to show instead, or "" to show the member.
 func (x *Screen) AppendRequest(m *strictjson.Members, hide func(name string) string) error {
 	m.BeginObject("_request")
 	show := func(of requestMember) error {
@@ -215,7 +215,7 @@ func (x *Screen) AppendRequest(m *strictjson.Members, hide func(name string) str
 	return nil
 }
 
-// compact adds JSON of the fragment; null for none, as Raw does.
+// compact adds JSON of the fragment, or null if it is absent.
 func compact(m *strictjson.Members, name string, text []byte) (err error) {
 	if len(text) == 0 {
 		m.Null(name)
@@ -226,7 +226,7 @@ func compact(m *strictjson.Members, name string, text []byte) (err error) {
 	return err
 }
 
-// RequestText returns a member of the request that is a string; "" of anything else.
+// RequestText returns a member of the request if it is a string, and otherwise "".
 func (x *Screen) RequestText(t leaf.Tag) string { return strictjson.ReadText(x.Edge.Get(t)) }
 
 // UserID names the user; "" without one.

@@ -12,7 +12,7 @@ import (
 	"railguard/strictjson"
 )
 
-// literals are values as callers may send them.
+// literals are JSON values that callers may send.
 var literals = []string{
 	`12.50`, `0`, `-1`, `1e3`, `0.000001`, `"plain"`, `""`, `null`, `true`, `false`, `[]`, `{}`, `"<b>"`, `"a\"b\\c"`, `"\u0041\u2028\n"`,
 	`"Müller & Söhne"`, "\"\u2028\"", "\"\x7f\"", `"\ud83d\ude00"`, `[ 1, "x" ]`, `{"city" : "A<B", "lines":["\u00e9",null]}`,
@@ -20,7 +20,7 @@ var literals = []string{
 
 func drawn[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
-// drawRecord draws a record, with what it names at hand or not.
+// drawRecord makes a random record, with or without its profiles.
 func drawRecord(r *rand.Rand) *Screen {
 	coin := func() bool { return r.IntN(2) == 0 }
 	x := &Screen{}
@@ -89,8 +89,8 @@ func drawEdge(r *rand.Rand, f *leaf.Fragment) {
 	}
 }
 
-// TestSelectionIsWhatAParserFindsInTheWhole: a page, written from the leaf, has the bytes
-// of one that is made of the whole record as JSON, parsed.
+// TestSelectionIsWhatAParserFindsInTheWhole: members selected from a leaf have the same bytes
+// as those found by parsing the record's full JSON.
 func TestSelectionIsWhatAParserFindsInTheWhole(t *testing.T) {
 	var names []string
 	for _, of := range members {
@@ -148,10 +148,10 @@ func TestSelectionIsWhatAParserFindsInTheWhole(t *testing.T) {
 	}
 }
 
-// askAlike holds what filters ask of a record against its JSON.
+// askAlike compares the values that filters use with the record's JSON.
 func askAlike(t *testing.T, x *Screen, parsed *fastjson.Value) {
 	text := func(path ...string) string { return string(parsed.GetStringBytes(path...)) }
-	quoted := func(s string) string { // Bytes that are no text are shown as U+FFFD.
+	quoted := func(s string) string { // Invalid UTF-8 is shown as U+FFFD.
 		v, err := fastjson.ParseBytes(strictjson.AppendQuoted(nil, s))
 		require.NoError(t, err)
 		return string(v.GetStringBytes())
@@ -173,7 +173,7 @@ func TestSelectionRefusesWhatIsNoJSON(t *testing.T) {
 		x.Edge.Set(leaf.TagMatches, []byte(bad))
 		var m strictjson.Members
 		none := func(string) string { return "" }
-		if bad == `"a" ` || bad == `-` { // A parser reads them: they are written as it has them.
+		if bad == `"a" ` || bad == `-` { // The parser accepts these; they are written as it returns them.
 			require.NoError(t, x.AppendRequest(&m, none), bad)
 			continue
 		}

@@ -5,13 +5,13 @@ import (
 	"railguard/strictjson"
 )
 
-// Load returns the bytes of a leaf that a record names; nil when it is not at hand.
+// Load returns the bytes of a leaf that a record names, or nil if they are not available.
 type Load func(leaf.Ref) []byte
 
-// Render returns any leaf as one JSON object. A leaf that cannot be read is
-// leaf.ErrForm; a profile that load cannot give, or a nil load, leaves out what
-// only it knows. Of a record whose rule set is not known the members are returned that
-// do not need it, beside leaf.ErrRuleSet.
+// Render returns any leaf as one JSON object. It returns leaf.ErrForm for a leaf that cannot
+// be read. If load is nil or does not find a profile, the profile's members are left out. For
+// a record of an unknown rule set it returns the members that do not need the rule set, and
+// leaf.ErrRuleSet.
 func Render(data []byte, load Load) ([]byte, error) {
 	var m strictjson.Members
 	switch leaf.FormOf(data) {

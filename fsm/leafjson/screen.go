@@ -10,12 +10,12 @@ import (
 	"railguard/strictjson"
 )
 
-// Screen is a screening record beside the profiles it was judged with. A profile
-// that is not at hand is nil: what only it knows is then left out.
+// Screen is a screening record with the profiles it was judged with. A missing profile is
+// nil, and its members are left out.
 type Screen struct {
 	leaf.Screen
-	Agent *leaf.Profile // Named by Profile.
-	Party *leaf.Profile // Named by User.
+	Agent *leaf.Profile // The profile that Profile refers to.
+	Party *leaf.Profile // The profile that User refers to.
 	Edge  leaf.Fragment
 }
 
@@ -31,7 +31,7 @@ func (x *Screen) Open(data []byte) error {
 // TxnID returns the record's transaction id.
 func (x *Screen) TxnID() string { return "txn_" + string(x.Txn[:]) }
 
-// AgentID names the agent; "" when the credential named none.
+// AgentID returns the agent's id; "" if the credential named none.
 func (x *Screen) AgentID() string {
 	if x.Judged && x.Agent != nil {
 		return x.Agent.AgentIDs[0]
@@ -39,7 +39,7 @@ func (x *Screen) AgentID() string {
 	return string(x.Edge.Get(leaf.TagAgent))
 }
 
-// Source says where the list came from: kv:live or kv:sample.
+// Source returns where the list came from: kv:live, kv:sample or "".
 func (x *Screen) Source() string {
 	switch source := x.Edge.Get(leaf.TagSource); {
 	case len(source) == 1 && source[0] == 1:
@@ -50,8 +50,8 @@ func (x *Screen) Source() string {
 	return ""
 }
 
-// AppendHold adds what the record says of the payment's hold, where there is one: its
-// state then, not what has become of it.
+// AppendHold adds the hold of the payment, if there was one, in its state at the time of the
+// record.
 func (x *Screen) AppendHold(m *strictjson.Members) {
 	if x.HoldUntil == 0 {
 		return
@@ -63,7 +63,7 @@ func (x *Screen) AppendHold(m *strictjson.Members) {
 	m.EndObject()
 }
 
-// evidence is what the live rules saw: micro-dollars, nanoseconds of log time, counts.
+// evidence adds what the live rules saw: micro-dollars, nanoseconds of log time, counts.
 func (x *Screen) evidence(m *strictjson.Members) {
 	if !x.Judged {
 		return
@@ -175,7 +175,7 @@ func (x *Screen) reference(m *strictjson.Members, name string, of *leaf.Ref) {
 	m.EndObject()
 }
 
-// own is the agent that a record was judged with; nil without one.
+// own returns the profile of the judged agent; nil without one.
 func (x *Screen) own() *engine.AgentProfile {
 	if !x.Judged || x.Agent == nil {
 		return nil
@@ -183,7 +183,7 @@ func (x *Screen) own() *engine.AgentProfile {
 	return &x.Agent.Agents[0]
 }
 
-// delegation names the agents from the root down, where there is more than one.
+// delegation adds the chain of agents from the root down, if there is more than one.
 func (x *Screen) delegation(m *strictjson.Members) {
 	if x.own() == nil || len(x.Agent.AgentIDs) < 2 {
 		return
@@ -199,15 +199,14 @@ func (x *Screen) delegation(m *strictjson.Members) {
 	*m = append(*m, ']')
 }
 
-// hex writes a member of the fragment as digits.
 func (x *Screen) hex(m *strictjson.Members, name string, t leaf.Tag) {
 	if x.Edge.Has(t) {
 		m.Hex(name, x.Edge.Get(t))
 	}
 }
 
-// Warnings is a JSON array of what was judged as absent in the call; nil when there is
-// nothing to warn of.
+// Warnings returns a JSON array of what was judged as absent in the call; nil without
+// warnings.
 func (x *Screen) Warnings() []byte { return x.Edge.Get(leaf.TagWarnings) }
 
 // The members of _request: the first are always shown (specification 2.3), the
@@ -250,7 +249,7 @@ func RequestMembers() (names []string) {
 	return names
 }
 
-// shown are the tags that have a name here.
+// shown has a bit for each tag with a name.
 var shown = func() (tags uint64) {
 	for t := leaf.TagSource; t <= leaf.TagWarnings; t++ {
 		tags |= 1 << t
@@ -261,8 +260,8 @@ var shown = func() (tags uint64) {
 	return tags
 }()
 
-// newer shows members of a release after this one by number, in base64: they
-// are part of what was hashed and must not be passed over in silence.
+// newer shows the members of a newer release by number, in base64. They are part of the
+// hashed bytes and must not be left out.
 func (x *Screen) newer(m *strictjson.Members) {
 	for t := leaf.Tag(1); t <= leaf.TagLast; t++ {
 		if shown&(1<<t) == 0 && x.Edge.Has(t) {
@@ -277,7 +276,7 @@ func (x *Screen) text(m *strictjson.Members, name string, t leaf.Tag) {
 	}
 }
 
-// AppendCodes writes the rules of a mask in the order of precedence of the record's rule set.
+// AppendCodes writes the codes of a mask's rules, in the precedence of the record's rule set.
 func (x *Screen) AppendCodes(m *strictjson.Members, name string, mask uint32) {
 	set := x.RuleSet()
 	if set == nil {
@@ -305,7 +304,7 @@ func (x *Screen) rule(m *strictjson.Members) {
 	}
 }
 
-// Reason is the text of the decision; "" where the record's rule set is not known.
+// Reason returns the text of the decision; "" if the rule set is unknown.
 func (x *Screen) Reason() string {
 	if set := x.RuleSet(); set != nil {
 		return set.Reason(x.Rule, x.Sub)
@@ -313,7 +312,7 @@ func (x *Screen) Reason() string {
 	return ""
 }
 
-// RuleSetName is the name of the record's rule set; "" where it is not known.
+// RuleSetName returns the name of the record's rule set; "" if it is unknown.
 func (x *Screen) RuleSetName() string {
 	if set := x.RuleSet(); set != nil {
 		return set.Name
@@ -321,8 +320,8 @@ func (x *Screen) RuleSetName() string {
 	return ""
 }
 
-// Profile adds a profile leaf's members to m: its place and, under the names of
-// the calls that made them, who it speaks of.
+// Profile adds a profile leaf's members to m: its position, and the agent or user under the
+// member names of the API.
 func Profile(m *strictjson.Members, p *leaf.Profile) {
 	m.Raw("kind", []byte(`"profile"`))
 	m.Time("time", p.At)

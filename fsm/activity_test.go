@@ -10,8 +10,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestIdleAgentsHaveNoRow: what R16 counts costs nothing for an agent that was not
-// screened of late, in memory and in the snapshot.
+// TestIdleAgentsHaveNoRow: an agent that was not screened lately costs R16 nothing, neither
+// in memory nor in the snapshot.
 func TestIdleAgentsHaveNoRow(t *testing.T) {
 	w := worldOfAgents(t, 300)
 	require.Zero(t, w.m.ledger.activity.Len(), "none was screened")
@@ -45,8 +45,8 @@ func TestIdleAgentsHaveNoRow(t *testing.T) {
 	require.InDelta(t, before, after, 300*32, "counters alone")
 }
 
-// TestPaceOfForgottenRows: rows come and go, and every agent's pace is what one row
-// for ever would have counted.
+// TestPaceOfForgottenRows: rows come and go, and yet every agent's pace is the same as with a
+// permanent row.
 func TestPaceOfForgottenRows(t *testing.T) {
 	const agents = 40
 	w := worldOfAgents(t, agents)

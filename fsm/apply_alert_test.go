@@ -10,7 +10,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// alerts are the texts of the leaves of the newest entry that opened one.
+// alerts returns the alert leaves of the newest entry that opened an alert.
 func (w *world) alerts() (all []string) {
 	for _, l := range w.out.Leaves {
 		if text := string(l.Data); strings.HasPrefix(text, `{"kind":"alert.opened"`) {
@@ -39,8 +39,8 @@ func TestSettlesOpenAlerts(t *testing.T) {
 	require.Equal(t, 1, w.m.Freeze().AlertsOpen()[wire.AlertOverLimit])
 }
 
-// TestAlertIsAcknowledgedOnce: by one person, with the leaf that says so; it stays known,
-// so that the same is not told again.
+// TestAlertIsAcknowledgedOnce: one person acknowledges an alert, and a leaf says so. The row
+// stays, so the same alert does not open again.
 func TestAlertIsAcknowledgedOnce(t *testing.T) {
 	w := newWorld(t)
 	open := &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, List: 1, Subject: wire.AlertSubject(0, 1)}
@@ -92,7 +92,8 @@ func TestAlertsAreAboutWhatExists(t *testing.T) {
 	require.Contains(t, string(r.Data), `"agentId":"`+w.m.ids.AgentID(uint32(slot))+`"`)
 }
 
-// TestAlertsBeyondTheBoundAreLeaves: what happened is told all the same, and counted.
+// TestAlertsBeyondTheBoundAreLeaves: an alert beyond the limit still gets its leaf, and is
+// counted.
 func TestAlertsBeyondTheBoundAreLeaves(t *testing.T) {
 	w := newWorld(t)
 	w.narrow(func(l *engine.Limits) { l.Alerts = 2 })
@@ -113,7 +114,7 @@ func TestAlertsBeyondTheBoundAreLeaves(t *testing.T) {
 	open(2)
 	require.Zero(t, w.out.AlertsUnlisted)
 
-	for leaf := uint64(3); leaf < 12; leaf++ { // Rows of acknowledged ones make room.
+	for leaf := uint64(3); leaf < 12; leaf++ { // Acknowledging them lets their rows be dropped.
 		row := w.m.desk.alerts.At(w.m.desk.alerts.Next() - 1)
 		require.Equal(t, wire.Applied, w.acknowledge(row.Leaf).Code)
 		open(leaf)
@@ -128,7 +129,7 @@ func TestAlertsBeyondTheBoundAreLeaves(t *testing.T) {
 
 func (w *world) tickWithNote() { w.do(wire.KindNote, &wire.Note{Event: "agent.refused"}) }
 
-// TestAlertsGoWithTheirLeaves: after 90 days nothing of them is held.
+// TestAlertsGoWithTheirLeaves: after 90 days no row of them is held.
 func TestAlertsGoWithTheirLeaves(t *testing.T) {
 	w := newWorld(t)
 	r := w.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, Subject: 1})
@@ -141,7 +142,7 @@ func TestAlertsGoWithTheirLeaves(t *testing.T) {
 	require.Zero(t, w.m.desk.alertsOpen.All())
 }
 
-// TestQuarantineOpensAnAlert: a list that lacks entities wants a person when it is in force.
+// TestQuarantineOpensAnAlert: activating a list with quarantined entities opens an alert.
 func TestQuarantineOpensAnAlert(t *testing.T) {
 	w := newWorld(t)
 	data := []byte("a list with three that are malformed")
@@ -154,8 +155,8 @@ func TestQuarantineOpensAnAlert(t *testing.T) {
 	require.Contains(t, w.alerts()[0], `"listVersion":2,"entries":3`)
 }
 
-// TestListedOperatorOpensAnAlert: one for each list, and none where issuance knew of it,
-// nor where the user's name is the reason.
+// TestListedOperatorOpensAnAlert: one alert opens for each list. None opens if the issuance
+// already matched the operator, or if the user's name is the reason.
 func TestListedOperatorOpensAnAlert(t *testing.T) {
 	w := newWorld(t)
 	clean, _ := w.register("clean")

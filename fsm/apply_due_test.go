@@ -12,8 +12,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// told are the types that ticks until a time told of, each with the time it was told at
-// since the beginning, in hours.
+// told ticks until a time. It returns the types of the events that the ticks told, and the
+// hour of each since the start.
 func (w *world) told(until engine.Time, step engine.Time) (types []string, hours []int64) {
 	for w.now < until {
 		w.now += step
@@ -47,11 +47,11 @@ func TestWhatFallsDue(t *testing.T) {
 	replayAgrees(t, w, 3)
 }
 
-// What has changed meanwhile is not told, and nothing is told twice.
+// Reminders that no longer apply are not told, and nothing is told twice.
 func TestWhatDoesNotFallDueAnyMore(t *testing.T) {
 	w := newWorld(t)
 	agent, _ := w.register("a", autonomous)
-	for range 3 { // Only the last attestation ends.
+	for range 3 { // Only the last attestation's end is told.
 		w.now += 5 * engine.Hour
 		require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: agent, AttestedBy: "x"}).Code)
 	}
@@ -76,8 +76,8 @@ func TestWhatDoesNotFallDueAnyMore(t *testing.T) {
 	require.Equal(t, []int64{61 * 24, 144 * 24, 151 * 24}, hours)
 }
 
-// TestAnAgentHasOneRowOfAKind: an operator that attests, issues again and flags for ever
-// fills the heap with nothing, and is told of the last of each at its time.
+// TestAnAgentHasOneRowOfAKind: an operator that attests, re-issues and flags without end does
+// not fill the heap. It is told of the last one of each kind, in time.
 func TestAnAgentHasOneRowOfAKind(t *testing.T) {
 	w := newWorld(t)
 	agent, _ := w.register("a", autonomous)
@@ -93,7 +93,7 @@ func TestAnAgentHasOneRowOfAKind(t *testing.T) {
 		}
 		require.LessOrEqual(t, w.m.calendar.dues.Len(), begun+1)
 	}
-	for i := range engine.Time(50) { // Each brings the one before forward.
+	for i := range engine.Time(50) { // Each one brings the transfer forward.
 		w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: start + 10*engine.DayLength + (50-i)*engine.Minute})
 	}
 	require.LessOrEqual(t, w.m.calendar.dues.Len(), begun+2)
@@ -105,9 +105,9 @@ func TestAnAgentHasOneRowOfAKind(t *testing.T) {
 	replayAgrees(t, w, 3)
 }
 
-// TestTransfersAgainstAModel: of whatever is flagged, brought forward, cancelled, ended by
-// a re-issue and flagged again, each agent has one row at most, and each transfer that
-// stands at its time is told once, then.
+// TestTransfersAgainstAModel: transfers are flagged, brought forward, cancelled, ended by a
+// re-issue and flagged again. Each agent has at most one row, and each transfer that takes
+// effect is told once, at its time.
 func TestTransfersAgainstAModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 1))
 	for round := range 20 {
@@ -118,7 +118,7 @@ func TestTransfersAgainstAModel(t *testing.T) {
 			agents = append(agents, agent)
 		}
 		begun := w.m.calendar.dues.Len()
-		waits := map[engine.AgentSlot]engine.Time{} // Of what is to be told.
+		waits := map[engine.AgentSlot]engine.Time{} // The times that must still be told.
 		told, due := 0, 0
 		for range 150 {
 			agent := agents[random.IntN(len(agents))]
@@ -152,7 +152,7 @@ func TestTransfersAgainstAModel(t *testing.T) {
 				w.now += engine.Time(random.Int64N(30)) * engine.Minute
 				w.tick()
 				told += len(w.leavesOf(leaf.KindDue))
-				for _, agent := range agents { // Not over a map: this test repeats itself exactly.
+				for _, agent := range agents { // Not a range over the map: the test must repeat itself exactly.
 					if at, is := waits[agent]; is && at <= w.m.now {
 						delete(waits, agent)
 						due++
@@ -167,7 +167,8 @@ func TestTransfersAgainstAModel(t *testing.T) {
 	}
 }
 
-// The place of a transfer's row is known whatever is taken out and moved, of few rows as of many.
+// transferAt holds the right positions whichever rows are taken out and moved, with few
+// agents and with many.
 func TestRowsOfTransfersAreFound(t *testing.T) {
 	w := newWorld(t)
 	for w.m.calendar.dues.Len() > 0 {
@@ -197,7 +198,7 @@ func TestRowsOfTransfersAreFound(t *testing.T) {
 	}
 }
 
-// A snapshot with two rows of one transfer is none.
+// Restore refuses a snapshot with two rows of one transfer.
 func TestTwoRowsOfATransfer(t *testing.T) {
 	w := newWorld(t)
 	agent, _ := w.register("a")
@@ -211,7 +212,8 @@ func TestTwoRowsOfATransfer(t *testing.T) {
 	require.ErrorIs(t, err, ErrSnapshot)
 }
 
-// An agent whose credential had ended, or that is issued for a shorter time, is told of all the same.
+// The reminders also come for an agent whose credential had already ended, or that was
+// re-issued for a shorter time.
 func TestRowsOfRenewedAgents(t *testing.T) {
 	w := newWorld(t)
 	root, _ := w.register("root")
@@ -222,7 +224,7 @@ func TestRowsOfRenewedAgents(t *testing.T) {
 		r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true})
 		require.Equal(t, wire.Applied, r.Code)
 	}
-	w.now += 5 * engine.DayLength // Within the notice: the parent's is told first.
+	w.now += 5 * engine.DayLength // Within the notice: the notice was given for the parent first.
 	w.tick()
 	renew(child)
 	types, hours := w.told(w.now+20*engine.DayLength, engine.Hour)
@@ -235,7 +237,7 @@ func TestRowsOfRenewedAgents(t *testing.T) {
 	require.Zero(t, w.m.calendar.dues.Len())
 }
 
-// Where no tick came in the time between notice and end, both are told.
+// If no tick came between notice and end, both are told.
 func TestWhatFellDueWhileNothingTicked(t *testing.T) {
 	w := newWorld(t)
 	agent, _ := w.register("a", autonomous)
@@ -256,7 +258,8 @@ func TestWhatFellDueWhileNothingTicked(t *testing.T) {
 	replayAgrees(t, w, 3)
 }
 
-// The heap gives rows in order whatever came in, a full one refuses nothing but itself.
+// The heap gives rows in order whatever was added. A full heap leaves out only the row being
+// added.
 func TestDuesAreAHeap(t *testing.T) {
 	w := newWorld(t)
 	limits := *w.m.limits

@@ -11,7 +11,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// held makes a call that is held and returns what a settle or release would say of it.
+// held makes a call with a hold, and returns the part of it that a settle or release needs.
 func (w *world) held(slot engine.AgentSlot, dollars engine.USD, seconds uint32, reference byte) wire.Hold {
 	s := w.screening(slot, dollars*engine.Dollar)
 	s.Hold = seconds
@@ -33,7 +33,7 @@ func (w *world) release(b wire.Hold) wire.Result {
 	return w.do(wire.KindHold, &b)
 }
 
-// books are what an agent spent and what is held of it, in dollars.
+// books returns what an agent has spent and what is held, in dollars.
 func (w *world) books(slot engine.AgentSlot) [2]engine.USD {
 	row := w.m.registry.agents.At(uint64(slot))
 	day := w.m.now.Day()
@@ -92,7 +92,8 @@ func TestHoldExpiresOnceByLogTime(t *testing.T) {
 	require.Equal(t, late.Leaf, w.settle(b, 70).Leaf)
 }
 
-// TestSettleBeforeTheTickIsLateAllTheSame: what the tick would have ended has ended.
+// TestSettleBeforeTheTickIsLateAllTheSame: a hold whose time is over has ended even if no
+// tick has come yet.
 func TestSettleBeforeTheTickIsLateAllTheSame(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(100))
@@ -110,7 +111,7 @@ func TestSettleBeforeTheTickIsLateAllTheSame(t *testing.T) {
 func TestTicksExpireABoundedNumber(t *testing.T) {
 	w := newWorld(t)
 	most := w.m.limits.ExpiredAtOneTick
-	for range most/256 + 1 { // Of so many agents: none is too fast.
+	for range most/256 + 1 { // Many agents, so that none pays too fast.
 		slot, _ := w.register("a")
 		var records []wire.Record
 		for range 256 {
@@ -237,8 +238,8 @@ func TestFullTablesRefuseNewHolds(t *testing.T) {
 	require.Equal(t, engine.Proceed, w.held(slot, 1, 0, 2).Verdict, "one of a day makes room")
 }
 
-// TestFullTableOfEndingsRefusesNoSettle: the oldest ending makes room. What may have ended
-// before is not returned again, and counts whole.
+// TestFullTableOfEndingsRefusesNoSettle: the oldest ending makes room. A payment whose ending
+// may be forgotten is not returned again, and its settle counts in full.
 func TestFullTableOfEndingsRefusesNoSettle(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
@@ -267,7 +268,8 @@ func TestFullTableOfEndingsRefusesNoSettle(t *testing.T) {
 	restoredFrom(t, w.m)
 }
 
-// TestApprovalWithoutRoomForAHoldSaysSo: it counts as spent.
+// TestApprovalWithoutRoomForAHoldSaysSo: an approval that finds no room for its hold counts
+// as spent.
 func TestApprovalWithoutRoomForAHoldSaysSo(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(10))
@@ -306,7 +308,8 @@ func TestHoldsAreChecked(t *testing.T) {
 	require.Equal(t, 1, w.m.ledger.holds.Len())
 }
 
-// TestHoldsSurviveASnapshot: a restored state goes on as the one that was never stopped.
+// TestHoldsSurviveASnapshot: a restored state continues exactly like one that was never
+// stopped.
 func TestHoldsSurviveASnapshot(t *testing.T) {
 	for seed := range uint64(3) {
 		w := payments(t, seed, 300)
@@ -329,7 +332,7 @@ func TestHoldsSurviveASnapshot(t *testing.T) {
 	}
 }
 
-// TestBrokenTablesOfPaymentsAreRefused: what Apply follows without asking must be so.
+// TestBrokenTablesOfPaymentsAreRefused: Restore refuses tables that Apply could not rely on.
 func TestBrokenTablesOfPaymentsAreRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*Machine){
 		"heap":          func(m *Machine) { m.ledger.holds.Edit(1).ExpiresAt += 1000 * engine.DayLength },

@@ -8,8 +8,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// A swap that was checked where no list was known changes nothing where there is one: a
-// leader judges before it has read its own log to the end.
+// A swap that was checked without any list does nothing if there is a list: a new leader may
+// check before it has read its own log to the end.
 func TestASwapIsOfTheListItWasCheckedAgainst(t *testing.T) {
 	w := &world{t: t, m: New(), term: 2, now: start}
 	w.do(wire.KindGenesis, testGenesis())

@@ -10,8 +10,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestLogLines: a recovery and a change of keys each begin a line of the log, which
-// outlasts snapshots; the oldest make room.
+// TestLogLines: a recovery and a change of keys each begin a line of the log. Lines survive
+// snapshots, and the oldest are dropped when there are too many.
 func TestLogLines(t *testing.T) {
 	w := newWorld(t)
 	seed := bytes.Repeat([]byte{9}, 60)

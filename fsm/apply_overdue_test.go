@@ -15,7 +15,7 @@ func (w *world) waitAtMost(wait engine.Time) {
 	require.Equal(w.t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: policy}).Code)
 }
 
-// overdue are the leaves of reviews that the newest entry says wait too long.
+// overdue returns the reviews that the newest entry's leaves call overdue.
 func (w *world) overdue() (reviews []string) {
 	for _, l := range w.out.Leaves {
 		if between(l.Data, `"type":"`, `"`) == "review.sla_breached" {
@@ -25,8 +25,8 @@ func (w *world) overdue() (reviews []string) {
 	return reviews
 }
 
-// TestOverdueReviewsAreToldOnce: those that are open when their time is over, in order,
-// also by a Machine that was restored between.
+// TestOverdueReviewsAreToldOnce: a leaf tells of each review that is open when its time is
+// over, once and in order, also after a restore in between.
 func TestOverdueReviewsAreToldOnce(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(10))

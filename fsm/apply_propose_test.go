@@ -11,7 +11,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// fourEyes is a world with four eyes and cases for them.
+// fourEyes returns a world whose policy demands four eyes, and a function that makes cases.
 func fourEyes(t *testing.T, two engine.FourEyes) (w *world, slot engine.AgentSlot, review func(dollars engine.USD) wire.Hold) {
 	w = newWorld(t)
 	slot, _ = w.register("a", dailyLimit(10))
@@ -31,7 +31,7 @@ func (w *world) decide(b wire.Hold, by string, key uint32, word uint8) wire.Resu
 	})
 }
 
-// deskKey makes API keys up to a row, and names that one.
+// deskKey makes API keys up to a row, and returns a reference to the last.
 func (w *world) deskKey(row uint32) *wire.KeyRef {
 	for uint32(len(w.m.settings.Keys)) < row {
 		id := string(rune('a' + len(w.m.settings.Keys)))
@@ -41,7 +41,7 @@ func (w *world) deskKey(row uint32) *wire.KeyRef {
 	return &wire.KeyRef{Row: row, Rev: w.m.settings.Keys[row-1].Rev}
 }
 
-// TestTwoPersonsDecideByRule: where only rules are named, no amount asks for two.
+// TestTwoPersonsDecideByRule: if the policy names only rules, no amount demands two persons.
 func TestTwoPersonsDecideByRule(t *testing.T) {
 	w, _, review := fourEyes(t, engine.FourEyes{MinAmount: engine.NoLimit, Rules: 1 << 21})
 	require.Contains(t, string(w.decide(review(20), "ann", 1, wire.Rejected).Data), `"kind":"review.dispositioned"`, "it is rule 11")

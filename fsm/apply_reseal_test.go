@@ -22,19 +22,19 @@ func sealedIn(v *View) (all [][]byte) {
 	return all
 }
 
-// TestReseal: every sealed value of the state is replaced by what was made of it, nothing
-// else is, and nothing of before is left in a snapshot.
+// TestReseal: every sealed value of the state is replaced by its new form, nothing else
+// changes, and the snapshot holds none of the old values.
 func TestReseal(t *testing.T) {
 	w := newWorld(t)
 	sealed := func(text string) []byte { return []byte("sealed before: " + text) }
-	genesis := *w.m.settings.Genesis // Cluster tests seal nothing at their birth.
+	genesis := *w.m.settings.Genesis // The tests' genesis seals nothing.
 	genesis.SecretCheck, genesis.LogSeed, genesis.SigningKey.Sealed = sealed("check"), sealed("first seed"), sealed("cc-v1")
 	first := *w.m.settings.SigningKeys[0]
 	first.Sealed = sealed("cc-v1")
 	w.m.editSettings().Genesis, w.m.editSettings().SigningKeys = &genesis, []*wire.SigningKey{&first}
 	w.do(wire.KindSigningKey, &wire.SigningKeyPut{Op: wire.SigningAdd, Now: true, Key: wire.SigningKey{KID: "cc-v2", Public: bytes.Repeat([]byte{7}, 64), Sealed: sealed("cc-v2")}})
 	w.do(wire.KindLogKey, &wire.LogKeyPut{Seed: sealed("second seed")})
-	w.do(wire.KindNote, &wire.Note{Event: wire.EventRecovered, Lineage: "abc"}) // The same seed once more.
+	w.do(wire.KindNote, &wire.Note{Event: wire.EventRecovered, Lineage: "abc"}) // This stores the same seed a second time.
 	w.do(wire.KindWebhook, &wire.WebhookPut{Op: wire.WebhookCreate, Webhook: wire.Webhook{URL: "https://hooks.example.org", Secrets: [][]byte{sealed("hook")}}})
 	w.do(wire.KindWebhook, &wire.WebhookPut{Op: wire.WebhookRotate, BaseRev: 1, Overlap: engine.Hour, Webhook: wire.Webhook{ID: 1, Secrets: [][]byte{sealed("hook, rotated")}}})
 	with := func(p *engine.AgentProfile) { p.EINSealed, p.EINMasked = sealed("12-3456789"), "**-***6789" }
@@ -52,9 +52,9 @@ func TestReseal(t *testing.T) {
 	anew := bytes.Replace(all[9], []byte("before"), []byte("anew!!"), 1)
 	record.Values = append(
 		record.Values, wire.Resealed{Agent: root, Old: all[9], New: anew},
-		wire.Resealed{Agent: bare, Old: all[9], New: anew},  // It has none,
-		wire.Resealed{Agent: 99, Old: all[9], New: anew},    // it is not there,
-		wire.Resealed{Agent: other, Old: anew, New: all[9]}, // and of this one it was not made.
+		wire.Resealed{Agent: bare, Old: all[9], New: anew},  // This agent has no EIN,
+		wire.Resealed{Agent: 99, Old: all[9], New: anew},    // this one does not exist,
+		wire.Resealed{Agent: other, Old: anew, New: all[9]}, // and the EIN of this one differs.
 	)
 	result := w.do(wire.KindReseal, record)
 	require.Equal(t, wire.Applied, result.Code)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestNoIDIsGivenOutTwiceAfterARestore: one log went on after the backup and was lost,
-// another goes on from the backup. Nothing that either gave out has the other's name.
+// another goes on from the backup. No id of the one is ever given out by the other.
 func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 	w := newWorld(t)
 	old, _ := w.register("of before")
@@ -39,7 +39,7 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 	}
 	lostMachine := w.m
 
-	for _, number := range []uint16{1, 7} { // The second restores a backup of the restored one.
+	for _, number := range []uint16{1, 7} { // The second round restores a backup of the restored state.
 		m, err := Restore(bytes.NewReader(backup.Bytes()))
 		require.NoError(t, err)
 		w.m = m
@@ -70,9 +70,9 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 	}
 }
 
-// TestNoIDIsGivenOutTwiceAfterARecovery: what a lost majority gave out behind what its
-// survivor knows has other names than what the survivor gives out, and its tokens are of no
-// version there is.
+// TestNoIDIsGivenOutTwiceAfterARecovery: the ids that a lost majority gave out beyond the
+// survivor's state are never given out by the survivor, and tokens of the lost machines match
+// no version.
 func TestNoIDIsGivenOutTwiceAfterARecovery(t *testing.T) {
 	w := newWorld(t)
 	old, _ := w.register("of before")
@@ -104,7 +104,7 @@ func TestNoIDIsGivenOutTwiceAfterARecovery(t *testing.T) {
 	require.EqualValues(t, 1, (*m.registry.profiles.At(uint64(fresh))).Epochs.EpochOf(1))
 	comesBack(t, m)
 
-	m.editSettings().Epochs = append(m.editSettings().Epochs, make([]*wire.Epoch, m.limits.Epochs)...) // None is left:
+	m.editSettings().Epochs = append(m.editSettings().Epochs, make([]*wire.Epoch, m.limits.Epochs)...) // No epoch is left:
 	for i := range m.settings.Epochs[1:] {
 		m.settings.Epochs[i+1] = m.settings.Epochs[0]
 	}
@@ -112,8 +112,8 @@ func TestNoIDIsGivenOutTwiceAfterARecovery(t *testing.T) {
 	require.Equal(t, "def", m.settings.Lineage, "it goes on all the same")
 }
 
-// givenOut are the names of an agent registered after the backup, of the version that
-// one of before it was issued after it, and of what comes next.
+// givenOut returns the ids of an agent registered after the backup, of a version issued after
+// it to an older agent, and of the leaves that follow.
 func givenOut(m *Machine, old, fresh engine.AgentSlot, from uint64) []string {
 	again := *m.registry.profiles.At(uint64(old))
 	ids := []string{
@@ -127,7 +127,7 @@ func givenOut(m *Machine, old, fresh engine.AgentSlot, from uint64) []string {
 	return ids
 }
 
-// comesBack: a snapshot keeps the epochs.
+// comesBack checks that a snapshot keeps the epochs.
 func comesBack(t *testing.T, m *Machine) {
 	t.Helper()
 	digest := m.Freeze().Digest()
@@ -140,7 +140,7 @@ func comesBack(t *testing.T, m *Machine) {
 	require.Equal(t, m.ids.AgentID(2), back.ids.AgentID(2))
 }
 
-// TestRestoredRefusesEpochsThatWere: numbers rise, and have an end.
+// TestRestoredRefusesEpochsThatWere: the number of an epoch must rise, up to a maximum.
 func TestRestoredRefusesEpochsThatWere(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, wire.Applied, w.do(wire.KindRestored, &wire.Restored{Lineage: "a", Number: 5}).Code)

@@ -12,7 +12,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// retroStep is what a leader tells of a screening of the past, sound or not.
+// retroStep makes a leader's report of a retro-screening, valid or not.
 func (w *world) retroStep(random *rand.Rand) {
 	body := &wire.Retro{Common: randomCommon(random), Op: uint8(1 + random.IntN(4)), Run: wire.RetroRun{
 		List: random.Uint64N(w.m.settings.ListVersion + 2), Against: random.Uint64N(w.m.settings.ListVersion + 1),
@@ -33,7 +33,7 @@ func (w *world) retroStep(random *rand.Rand) {
 		}
 	}
 	if body.Op != wire.RetroBegin {
-		body.Idem = nil // A cursor is told again by itself.
+		body.Idem = nil // A report needs no key: its cursor makes it unique.
 	}
 	w.do(wire.KindRetro, body)
 }
@@ -52,7 +52,7 @@ func (w *world) leavesOf(kind string) (all []string) {
 	return all
 }
 
-// TestRetroMovesOn: a run is told in order, each place once, each hit once.
+// TestRetroMovesOn: reports are taken in order, and each place and each hit once.
 func TestRetroMovesOn(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
@@ -117,7 +117,7 @@ func TestRetroMovesOn(t *testing.T) {
 	require.Equal(t, w.m.settings.Retro, restored.settings.Retro)
 }
 
-// TestRetroSuspends the parties that are listed, where the policy says so, and no others.
+// TestRetroSuspends: listed parties are suspended if the policy says so, and no others.
 func TestRetroSuspends(t *testing.T) {
 	w := newWorld(t)
 	one, _ := w.register("a")

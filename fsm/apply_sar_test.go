@@ -13,7 +13,8 @@ func (w *world) moveSAR(record uint64, from, to uint8) wire.Result {
 	return w.do(wire.KindSAR, &wire.SAR{Common: wire.Common{Fragment: []byte(`"by":"ann"`)}, Leaf: record, From: from, To: to})
 }
 
-// TestEscalationOpensAReport: with 30 days, moved on by people, one step at a time.
+// TestEscalationOpensAReport: the report is due in 30 days, and people move it one step at a
+// time.
 func TestEscalationOpensAReport(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(10))
@@ -43,7 +44,8 @@ func TestEscalationOpensAReport(t *testing.T) {
 	require.Equal(t, wire.RefusedTransition, w.moveSAR(b.Leaf, wire.SARClosed, wire.SARDraft).Refusal)
 }
 
-// TestReportsAreToldOfBeforeTheirTime: once each, those that are not filed by then.
+// TestReportsAreToldOfBeforeTheirTime: a leaf tells of each report that is not filed by then,
+// once.
 func TestReportsAreToldOfBeforeTheirTime(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(10))
@@ -80,7 +82,7 @@ func TestReportsAreToldOfBeforeTheirTime(t *testing.T) {
 	require.Zero(t, w.m.desk.sars.Len(), "gone with its leaf")
 }
 
-// TestReportsBeyondTheBound: one that needs nothing more makes room, an open one does not.
+// TestReportsBeyondTheBound: a report that is done makes room, an open one does not.
 func TestReportsBeyondTheBound(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(10))

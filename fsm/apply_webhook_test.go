@@ -33,7 +33,7 @@ func (w *world) delivered(op uint8, id uint32, seq uint64, n uint8) wire.Result 
 	return w.do(wire.KindDelivery, &wire.Delivery{Op: op, Webhook: id, Seq: seq, N: n, Attempts: 10, Status: 503})
 }
 
-// pending are what a webhook is to be sent again; dead what was given up.
+// sendings returns the events that are to be sent to a webhook again, and its dead letters.
 func (w *world) sendings(id uint32) (pending, dead []uint64) {
 	w.m.Freeze().Sendings(id, math.MaxUint64, func(s Sending) bool {
 		if s.Attempts == 0 {
@@ -91,8 +91,8 @@ func TestWebhookLife(t *testing.T) {
 	require.Equal(t, wire.RefusedMalformed, w.hook(9, 1, wire.Webhook{ID: 2}).Refusal)
 }
 
-// TestWebhookIsAKeys: it is the affair of the key that made it, within that key's
-// operator, and no change by another operator's key takes it over.
+// TestWebhookIsAKeys: a webhook belongs to the key that made it, within that key's operator.
+// A change by another operator's key does not take it over.
 func TestWebhookIsAKeys(t *testing.T) {
 	w := newWorld(t)
 	by := func(id, operator string) wire.Common {
@@ -182,8 +182,9 @@ func TestDeadLettersMakeRoom(t *testing.T) {
 	restoredFrom(t, w.m)
 }
 
-// TestDeadLettersOfOthersStay: in a full table room is made by the operator that has the
-// most, and sending events again for ever, which leaves empty rows, pushes out nobody's.
+// TestDeadLettersOfOthersStay: in a full table the operator with the most dead letters makes
+// room. Requesting events again without end leaves empty rows, but drops no dead letter of
+// another operator.
 func TestDeadLettersOfOthersStay(t *testing.T) {
 	w := newWorld(t)
 	limits := *w.m.limits
@@ -198,7 +199,7 @@ func TestDeadLettersOfOthersStay(t *testing.T) {
 		require.Equal(t, wire.Applied, w.hook(wire.WebhookCreate, 0, testHook(), by).Code)
 	}
 	for range 40 {
-		w.tick() // Leaves to speak of.
+		w.tick() // Ticks write leaves that the webhooks can name.
 		w.register("a")
 	}
 	w.delivered(wire.DeliveryDead, 1, 1, 0)
@@ -213,7 +214,7 @@ func TestDeadLettersOfOthersStay(t *testing.T) {
 	require.Equal(t, []uint64{28, 26, 24}, two)
 	require.Equal(t, []uint64{29, 27, 25}, three)
 
-	for seq := range uint64(30) { // Any event, again and again, taken each time.
+	for seq := range uint64(30) { // Any event may be requested again and again.
 		w.delivered(wire.DeliveryRevived, 2, seq, 1)
 		w.delivered(wire.DeliverySent, 2, seq, 1)
 	}
@@ -224,7 +225,8 @@ func TestDeadLettersOfOthersStay(t *testing.T) {
 	restoredFrom(t, w.m)
 }
 
-// TestWebhooksReplay: random webhooks and deliveries, restored anywhere, are the same.
+// TestWebhooksReplay: random webhooks and deliveries give the same state, wherever the
+// Machine is restored.
 func TestWebhooksReplay(t *testing.T) {
 	for seed := range uint64(4) {
 		w := newWorld(t)
@@ -260,7 +262,8 @@ func TestWebhooksReplay(t *testing.T) {
 	}
 }
 
-// TestRestoreRefusesBrokenWebhooks: what Apply follows must be there.
+// TestRestoreRefusesBrokenWebhooks: Restore refuses webhooks without the rows that Apply
+// relies on.
 func TestRestoreRefusesBrokenWebhooks(t *testing.T) {
 	for name, spoil := range map[string]func(*Machine){
 		"no cursor":         func(m *Machine) { m.keys.cursors.DropBack() },

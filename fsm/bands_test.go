@@ -17,8 +17,7 @@ func (w *world) narrow(change func(*engine.Limits)) {
 	w.m.limits = &limits
 }
 
-// near screens a call just below the threshold to one counterparty and returns how
-// many R25 counted.
+// near screens a call to one counterparty, just below the threshold, and returns R25's count.
 func (w *world) near(slot engine.AgentSlot, party byte) uint8 {
 	s := w.screening(slot, 9_500*engine.Dollar)
 	s.Party = engine.PartyKey{party}
@@ -26,8 +25,8 @@ func (w *world) near(slot engine.AgentSlot, party byte) uint8 {
 	return w.m.ledger.moment.Structuring
 }
 
-// TestOldestCallMakesRoom: a pair that goes on paying is not forgotten because it
-// began early, and who is forgotten too soon is told.
+// TestOldestCallMakesRoom: a pair that goes on paying is not dropped because it began early.
+// Pairs dropped too soon are counted.
 func TestOldestCallMakesRoom(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
@@ -50,8 +49,8 @@ func TestOldestCallMakesRoom(t *testing.T) {
 	require.EqualValues(t, 1, w.near(slot, 1))
 }
 
-// TestBandsAgainstModel drives the table with random calls, restores between them,
-// and compares it with a plain map that forgets the pair of the oldest newest call.
+// TestBandsAgainstModel drives the table with random calls, restores in between, and compares
+// it with a plain map that drops the pair whose newest call is the oldest.
 func TestBandsAgainstModel(t *testing.T) {
 	const most = 6
 	for seed := range uint64(4) {
@@ -104,8 +103,8 @@ func TestBandsAgainstModel(t *testing.T) {
 	}
 }
 
-// TestDispositionsAreBounded: a disposition beyond the bound is refused, nothing is
-// booked, and it goes through when older ones have gone with their records.
+// TestDispositionsAreBounded: a disposition beyond the limit is refused and books nothing. It
+// is accepted once older ones have expired with their records.
 func TestDispositionsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(1))

@@ -16,8 +16,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// BenchmarkScale fills a state with RAILGUARD_SCALE_AGENTS agents (20,000 where it
-// is not set) and prints what they cost: `make scale` runs it with 2,000,000.
+// BenchmarkScale fills a state with RAILGUARD_SCALE_AGENTS agents (default 20,000) and prints
+// what they cost: `make scale` runs it with 2,000,000.
 func BenchmarkScale(b *testing.B) {
 	agents := 20_000
 	if text := os.Getenv("RAILGUARD_SCALE_AGENTS"); text != "" {
@@ -30,7 +30,7 @@ func BenchmarkScale(b *testing.B) {
 	}
 }
 
-// scale runs one filling, screening, digesting, writing and restoring.
+// scale fills a state once, and screens, digests, writes and restores it.
 func scale(b *testing.B, agents int) {
 	print := func(what, format string, values ...any) {
 		fmt.Printf("scale %d: %-44s %s\n", agents, what, fmt.Sprintf(format, values...))
@@ -133,8 +133,8 @@ func (w *world) fill(agents int) {
 	}
 }
 
-// screenSome screens random agents, 25 records an entry, and returns how many bytes
-// were allocated; with freezes, the state is frozen after so many records each.
+// screenSome screens random agents, 25 records an entry, and returns how many bytes were
+// allocated. If freeze is set, it freezes the state after every so many records.
 func (w *world) screenSome(random *rand.Rand, agents, calls, freeze int) uint64 {
 	var out Effects
 	fragment := withName(`"` + string(bytes.Repeat([]byte{'x'}, 160)) + `"`)

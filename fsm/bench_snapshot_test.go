@@ -49,7 +49,7 @@ func BenchmarkSnapshotByAgents(b *testing.B) {
 	}
 }
 
-// TestSnapshotIsBoundedByAgents: twenty times the history makes no larger snapshot.
+// TestSnapshotIsBoundedByAgents: a history twenty times as long makes no larger snapshot.
 func TestSnapshotIsBoundedByAgents(t *testing.T) {
 	const agents = 500
 	w := worldOfAgents(t, agents)
@@ -64,7 +64,7 @@ func TestSnapshotIsBoundedByAgents(t *testing.T) {
 		w.screenAll(agents)
 	}
 	require.Greater(t, w.m.Freeze().Size, 7*leaves)
-	// Counters have variable lengths: some bytes a row, none a record.
+	// Counters have variable lengths: a row may grow by some bytes, but not with each record.
 	require.InDelta(t, once, size(), agents*32)
 }
 

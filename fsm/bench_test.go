@@ -13,10 +13,9 @@ import (
 // agents, frozen once per 50 entries. The figure is per record.
 func BenchmarkApplyScreen(b *testing.B) { applyShards(b, 1, 100) }
 
-// BenchmarkApplyShards is the most that applying an entry in parallel over shards could
-// give: the agents in machines of their own, nothing in common, one goroutine each, and
-// every entry waits for all of them. The figure is per record; one shard is the same
-// without them.
+// BenchmarkApplyShards is an upper bound for applying an entry in parallel over shards. Each
+// shard is a Machine with its own agents and its own goroutine, and every entry waits for all
+// shards. The figure is per record; a single shard runs without goroutines.
 func BenchmarkApplyShards(b *testing.B) {
 	for _, records := range []int{8, 40, 100, 480} {
 		for _, shards := range []int{1, 2, 4} {
@@ -81,7 +80,7 @@ func applyShards(b *testing.B, count, records int) {
 		if count == 1 {
 			done <- shards[0].applyOne(i)
 		}
-		for _, s := range shards[:count&^1] { // None for one.
+		for _, s := range shards[:count&^1] { // A single shard has no goroutines.
 			s.work <- i
 		}
 		for range shards {

@@ -24,7 +24,8 @@ func codeProbeRow(c *coder, row *probeRow) {
 	codeSigned(c, &row.At)
 }
 
-// declareProbe declares the table for one test. Its rows go after an hour, the oldest first.
+// declareProbe declares the table for one test. Its rows expire after an hour, the oldest
+// first.
 func declareProbe(t *testing.T, since engine.Format) *tableOf[probeRow, probePage] {
 	held := map[*tables]*Table[probeRow, probePage]{}
 	probe := &tableOf[probeRow, probePage]{
@@ -48,8 +49,8 @@ func declareProbe(t *testing.T, since engine.Format) *tableOf[probeRow, probePag
 	return probe
 }
 
-// TestATableIsOneDeclaration: freeze, snapshot, restore, digest, expiry and gauge know a
-// table from its declaration alone.
+// TestATableIsOneDeclaration: freeze, snapshot, restore, digest, expiry and gauge work for a
+// table by its declaration alone.
 func TestATableIsOneDeclaration(t *testing.T) {
 	probe := declareProbe(t, engine.Format1)
 	w := furnished(t)
@@ -90,8 +91,8 @@ func TestATableIsOneDeclaration(t *testing.T) {
 	require.Zero(t, rows.Len())
 }
 
-// TestATableBeginsWithItsFormat: a state of an older format has nothing of a table, neither
-// in its snapshot nor in its digest, and a snapshot of that format that has is not read.
+// TestATableBeginsWithItsFormat: neither the snapshot nor the digest of an older format
+// includes the table, and Restore refuses an older snapshot that does.
 func TestATableBeginsWithItsFormat(t *testing.T) {
 	w := furnished(t)
 	snapshot := func() []byte {

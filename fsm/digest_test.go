@@ -8,9 +8,9 @@ import (
 	"railguard/engine"
 )
 
-// TestDigestFollowsFromContent: what a digester remembers never shows. One that saw
-// every view, one that saw a few, and one that sees the state for the first time
-// agree, over Machines that were restored at other points.
+// TestDigestFollowsFromContent: what a digester remembers never changes the result. A
+// digester that saw every view, one that saw a few and a new one agree, also over Machines
+// that were restored at different points.
 func TestDigestFollowsFromContent(t *testing.T) {
 	for seed := range uint64(6) {
 		w := history(t, seed, 250)
@@ -34,8 +34,8 @@ func TestDigestFollowsFromContent(t *testing.T) {
 	}
 }
 
-// TestDigestSeesEveryTable: a row changed in any table changes the digest, also one
-// that the digester has seen before.
+// TestDigestSeesEveryTable: a changed row of any table changes the digest, even if the
+// digester has seen the table before.
 func TestDigestSeesEveryTable(t *testing.T) {
 	w := furnished(t)
 	d := NewDigester()
@@ -80,8 +80,8 @@ func TestDigestSeesEveryTable(t *testing.T) {
 	}
 }
 
-// TestDigestHashesWhatChanged: of a large state in which little changed, little is
-// encoded again.
+// TestDigestHashesWhatChanged: after a small change of a large state, only little is encoded
+// again.
 func TestDigestHashesWhatChanged(t *testing.T) {
 	w := worldOfAgents(t, 3000)
 	w.screenAll(3000)

@@ -20,10 +20,10 @@ import (
 
 var update = cli.Bool("update", false, "write golden files that do not exist; the others are for ever")
 
-// The golden log: one entry a line, with what every binary that knows format 1
-// must make of it, for ever.
+// The golden log has one entry in each line, with the outcome that every binary with format 1
+// must compute, for ever. The fields, separated by spaces:
 //
-//	raft term, entry (base64), state digest, leaves, tree head; spaces between
+//	raft term, entry (base64), state digest, number of leaves, tree head
 const (
 	goldenLog      = "log-v1.txt"
 	goldenSnapshot = "snapshot-v1.bin"
@@ -31,7 +31,7 @@ const (
 
 func golden(name string) string { return filepath.Join("testdata", name) }
 
-// writeOnce makes a golden file where there is none.
+// writeOnce writes a golden file if it does not exist and -update is given.
 func writeOnce(t *testing.T, name string, data func() []byte) {
 	if _, err := os.Stat(golden(name)); err == nil || !*update {
 		return
@@ -108,7 +108,7 @@ func TestGoldenSnapshot(t *testing.T) {
 	require.Equal(t, "c-test", view.Settings().Genesis.ClusterID)
 	require.EqualValues(t, 2, view.Settings().ListVersion)
 	require.Equal(t, "the golden list", string(view.listData))
-	if m.format == engine.Format1 { // While nothing newer exists it is also what is written.
+	if m.format == engine.Format1 { // Without a newer format the snapshot is also what this binary writes.
 		var again bytes.Buffer
 		_, err = view.WriteTo(&again)
 		require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// deskCommon is the part of an officer's node: with one of the keys that there are.
+// deskCommon returns the common part of an officer's record, with one of the API keys.
 func (w *world) deskCommon(random *rand.Rand) wire.Common {
 	common := randomCommon(random)
 	if n := len(w.m.settings.Keys); n > 0 {
@@ -22,8 +22,8 @@ func (w *world) deskCommon(random *rand.Rand) wire.Common {
 	return common
 }
 
-// deskStep is what officers do: decide with four eyes, withdraw, acknowledge, and what
-// nodes tell them of.
+// deskStep makes one step of an officer or a node: a disposition with four eyes, a
+// withdrawal, a report, an alert, or an acknowledgement.
 func (w *world) deskStep(random *rand.Rand) {
 	common, by := w.deskCommon(random), fmt.Sprint("officer ", random.IntN(4))
 	if n := len(w.m.settings.Keys); n < 3 {
@@ -73,7 +73,7 @@ func (w *world) deskStep(random *rand.Rand) {
 	}
 }
 
-// someProposal is one of the open ones.
+// someProposal returns one of the open proposals.
 func (w *world) someProposal(random *rand.Rand) (found proposalRow, open bool) {
 	for i := w.m.desk.proposals.First(); i < w.m.desk.proposals.Next(); i++ {
 		if row := w.m.desk.proposals.At(i); row.Disposition != 0 && (!open || random.IntN(2) == 0) {
@@ -87,8 +87,8 @@ func (w *world) someProposal(random *rand.Rand) (found proposalRow, open bool) {
 type deskLedger struct {
 	two      *engine.FourEyes
 	proposed map[uint64]proposedBy // Open proposals, by case.
-	lapsed   map[uint64]uint64     // By the leaf that says so.
-	alerts   map[uint64]bool       // Leaves of alerts and of overdue reviews, that no record asked for.
+	lapsed   map[uint64]uint64     // By the leaf that tells of it.
+	alerts   map[uint64]bool       // Leaves of alerts, hits and reminders that are not a record's own leaf.
 }
 
 type proposedBy struct {
@@ -102,7 +102,7 @@ func newDeskLedger() deskLedger {
 	return deskLedger{proposed: map[uint64]proposedBy{}, lapsed: map[uint64]uint64{}, alerts: map[uint64]bool{}}
 }
 
-// deskLeaf notes leaves that are no record's own.
+// deskLeaf notes leaves that are not a record's own leaf.
 func (l *bookkeeping) deskLeaf(out *Effects, at uint64, data []byte) {
 	switch text := string(data); {
 	case strings.HasPrefix(text, `{"kind":"alert.opened"`):
@@ -111,7 +111,7 @@ func (l *bookkeeping) deskLeaf(out *Effects, at uint64, data []byte) {
 			l.counts["alert "+between(data, `"alert":"`, `"`)]++
 		}
 	case strings.HasPrefix(text, `{"kind":"retro.hit"`):
-		l.alerts[at] = true // A record of hits writes each, and booked is none.
+		l.alerts[at] = true // One record may write many hits; they are not booked.
 	case strings.HasPrefix(text, `{"kind":"alert.ack`):
 		l.counts["acknowledged"]++
 	case strings.HasPrefix(text, `{"kind":"due"`) && (strings.Contains(text, leaf.DueReviewSLA.String()) || strings.Contains(text, leaf.DueSAR.String())):
@@ -124,12 +124,12 @@ func (l *bookkeeping) deskLeaf(out *Effects, at uint64, data []byte) {
 		}
 		l.lapsed[at] = record
 	case strings.HasPrefix(text, `{"kind":"due"`) && !strings.Contains(text, leaf.DueHold.String()):
-		l.alerts[at] = true // Told by time, and booked nowhere.
+		l.alerts[at] = true // Log time brought it about; it is not booked.
 		l.counts["fell due"]++
 	}
 }
 
-// deskPasses tells whether the next leaf is the desk's and no record's, and books it.
+// deskPasses tells whether the next leaf is the desk's and not a record's own, and books it.
 func (l *bookkeeping) deskPasses() bool {
 	if l.alerts[l.leaves] {
 		return true
@@ -146,8 +146,8 @@ func (l *bookkeeping) deskPasses() bool {
 	return true
 }
 
-// decided books a disposition's word; false where it is only proposed. What two persons
-// must decide is decided by two.
+// decided books a disposition; false if it is only a proposal. It checks that a case for two
+// persons is decided by two.
 func (l *bookkeeping) decided(b *wire.Disposition, r *wire.Result) bool {
 	two := l.two != nil && (b.Amount >= l.two.MinAmount || l.two.Rules&(1<<b.Rule) != 0)
 	p, open := l.proposed[b.Leaf]

@@ -11,17 +11,17 @@ import (
 	"railguard/fsm/wire"
 )
 
-// history makes a log of random but sensible commands: every kind of record and
-// every field that is kept, keyed and unkeyed, refusals and stale bases included.
+// history makes a log of random but plausible commands: every kind of record and every stored
+// field, with and without keys, including refusals and stale bases.
 func history(t testing.TB, seed uint64, steps int) *world {
 	w := newWorld(t)
 	random := rand.New(rand.NewPCG(seed, 7))
 	for range steps {
 		w.now += engine.Time(random.Int64N(int64(40 * engine.Minute)))
 		switch random.IntN(30) {
-		case 0: // The stamps of a leader whose clock is behind.
+		case 0: // A leader whose clock is behind.
 			w.now -= engine.Time(random.Int64N(int64(2 * engine.Hour)))
-		case 1: // An entry of a leader that was gone.
+		case 1: // An entry of a former leader.
 			w.term--
 			late := w.entry(w.record(wire.KindScreen, w.screening(1, engine.Dollar)), w.record(wire.KindNote, &wire.Note{Event: "agent.refused"}))
 			w.term++
@@ -42,8 +42,8 @@ func maybe[V any](random *rand.Rand, value V) *V {
 	return &value
 }
 
-// randomCommon is an edge's part: some calls are keyed, with few keys, so that
-// replays and conflicts happen across kinds too.
+// randomCommon makes an edge's part. Some calls are keyed with one of few keys, so that
+// replays and conflicts also happen across kinds.
 func randomCommon(random *rand.Rand) wire.Common {
 	common := wire.Common{Fragment: []byte(`"note":"é"`), Filters: []uint64{random.Uint64()}}
 	if random.IntN(3) == 0 {
@@ -146,7 +146,7 @@ func (w *world) randomStep(random *rand.Rand) {
 		if body.Target == wire.TargetUser {
 			body.Slot = pick[uint32](random, int(w.m.registry.users.Next()-1))
 		}
-		if body.To == engine.Revoked && random.IntN(2) == 0 { // Not too many at once: nothing follows.
+		if body.To == engine.Revoked && random.IntN(2) == 0 { // Half of the revocations are skipped, because nothing can follow on one.
 			body.To = engine.Active
 		}
 		w.do(wire.KindStatus, body)
@@ -325,7 +325,7 @@ func (w *world) randomAdministration(random *rand.Rand) {
 		key := wire.SigningKey{KID: fmt.Sprint("cc-v", 2+random.IntN(9)), Public: bytes.Repeat([]byte{7}, 64), Sealed: []byte{1}}
 		body := &wire.SigningKeyPut{Common: common, Op: uint8(1 + random.IntN(2)), Key: key, Now: random.IntN(2) == 0}
 		if known := w.m.settings.SigningKeys; body.Op == wire.SigningRevoke && len(known) > 1 {
-			body.Key.KID = known[random.IntN(len(known)-1)].KID // The newest stays, to sign on.
+			body.Key.KID = known[random.IntN(len(known)-1)].KID // The newest one stays, so that a key can sign.
 		}
 		w.do(wire.KindSigningKey, body)
 	case 8:
@@ -349,7 +349,7 @@ func (w *world) randomAdministration(random *rand.Rand) {
 	}
 }
 
-// randomChunk leaves a list unfinished, goes on with it, or stages one whole.
+// randomChunk begins a list, continues one, or stages one whole.
 func (w *world) randomChunk(random *rand.Rand, common wire.Common) {
 	body := &wire.ListChunk{Common: common, Digest: [32]byte{1}, Total: 99, Data: []byte("left unfinished")}
 	switch random.IntN(4) {
@@ -365,7 +365,7 @@ func (w *world) randomChunk(random *rand.Rand, common wire.Common) {
 	w.do(wire.KindListChunk, body)
 }
 
-// randomReseal seals some agent's EIN and a value of the settings anew.
+// randomReseal re-seals some agent's EIN and a value of the settings.
 func randomReseal(random *rand.Rand, m *Machine, common wire.Common) *wire.Reseal {
 	b := &wire.Reseal{Common: common, Values: []wire.Resealed{{Old: []byte{byte(random.IntN(3))}, New: []byte{byte(random.IntN(3))}}}}
 	if n := m.registry.profiles.Len(); n > 0 {

@@ -60,7 +60,7 @@ func TestIDsRefuseGarbage(t *testing.T) {
 		_, ok = ids.ParseTxn(text)
 		require.False(t, ok, text)
 	}
-	// A well-formed id that was never given out names a huge slot, not a row.
+	// Well-formed ids that were never given out are refused too.
 	known := 0
 	for _, text := range []string{"agt_aaaaaaaaaaaa", "agt_zzzzzzzzzzzz", "agt_777777777777"} {
 		if _, ok := ids.ParseAgent(text); ok {

@@ -17,8 +17,8 @@ var unseen = []string{
 	"hold.released", "hold.settled", "user.refused", "webhook.changed", "webhook.dead_letter",
 }
 
-// Leaves of random histories bear the members of their kind's struct, in its order, behind
-// the head: none is written by hand beside it.
+// Leaves of random histories have exactly the members of their kind's struct, in its order,
+// after the head.
 func TestLeavesAreWrittenFromTheirStructs(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(2) {
@@ -56,7 +56,7 @@ func TestLeavesAreWrittenFromTheirStructs(t *testing.T) {
 	require.Equal(t, unseen, missing)
 }
 
-// namesOf lists the members of a JSON object in the order in which they stand.
+// namesOf lists the names of a JSON object's members in their order.
 func namesOf(t *testing.T, data []byte) (names []string) {
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	_, err := decoder.Token()

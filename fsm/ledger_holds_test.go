@@ -8,12 +8,12 @@ import (
 	"railguard/fsm/wire"
 )
 
-// The ledger's part about holds and payment references.
+// The bookkeeping of holds and payment references.
 
 func (l *bookkeeping) counted(p purse) engine.USD { return l.spent[p] + l.held[p] }
 
-// between walks over the leaves that are no record's own: profiles, which stand before
-// the first record that names them, and holds that expired.
+// between skips the leaves that are not a record's own: profiles, which stand before the
+// first record that names them, expired holds, and leaves of the desk.
 func (l *bookkeeping) between() {
 	for {
 		record, expired := l.expired[l.leaves]
@@ -34,7 +34,7 @@ func (l *bookkeeping) between() {
 	}
 }
 
-// endHold takes an open hold off the books.
+// endHold removes an open hold from the sums.
 func (l *bookkeeping) endHold(record uint64, how string) {
 	h := l.holds[record]
 	l.book(l.held, h.agent, h.fleet, h.day, -h.amount)
@@ -48,7 +48,7 @@ func (l *bookkeeping) free(key engine.ReferenceKey, record uint64) {
 	}
 }
 
-// reference: one that is used is told as R25, and no other is.
+// reference checks that a used reference, and no other, is recorded as used and triggers R25.
 func (l *bookkeeping) reference(s *wire.Screen, r *wire.Result) {
 	var record leaf.Screen
 	if err := leaf.DecodeScreen(r.Data, &record); err != nil {
@@ -91,7 +91,7 @@ func (l *bookkeeping) use(key engine.ReferenceKey, record uint64) {
 	}
 }
 
-// outcome books a settle or a release that was applied.
+// outcome books an applied settle or release.
 func (l *bookkeeping) outcome(b *wire.Hold, r *wire.Result) {
 	marks := func(name string) bool { return strings.Contains(string(r.Data), `"`+name+`":true`) }
 	h, open := l.holds[b.Leaf]

@@ -14,14 +14,13 @@ import (
 	"railguard/fsm/wire"
 )
 
-// bookkeeping is a second, plain bookkeeping of what a log of records and its results
-// mean: who may spend how much, who is suspended, what was decided before. It
-// takes from the Machine nothing but the results' codes and verdicts, and compares
-// the rest, the evidence in the leaves included, with its own sums. What does not
-// agree is in found.
+// bookkeeping computes the meaning of a log and its results a second time, in a plain way:
+// who may spend how much, who is suspended, what was decided. It takes only the results'
+// codes and verdicts from the Machine, and compares everything else, including the evidence
+// in the leaves, with its own sums. It collects differences in found.
 type bookkeeping struct {
 	now    engine.Time // Log time.
-	offset engine.Time // Of the test clock.
+	offset engine.Time // How far the test clock was moved.
 	leaves uint64
 	list   uint64
 	policy uint64
@@ -37,16 +36,16 @@ type bookkeeping struct {
 	held  map[purse]engine.USD
 	holds map[uint64]heldAmount // Open ones, by their record's leaf.
 	ended map[uint64]string     // How payments ended.
-	stood map[uint64]engine.Day // On which day a payment without a hold counts.
+	stood map[uint64]engine.Day // The day on which a payment without a hold counts.
 	used  map[engine.ReferenceKey]uint64
 
 	profiles map[uint64]*leaf.Profile // By leaf.
-	expired  map[uint64]uint64        // Of holds that expired: by leaf, whose.
+	expired  map[uint64]uint64        // Expired holds: from the leaf that tells of it to the record.
 
 	deskLedger
 
 	found  []string
-	counts map[string]int // What was seen, so that nothing passes for want of it.
+	counts map[string]int // How often each case occurred, so that no check passes for lack of cases.
 }
 
 // account is an agent, a fleet or a user.
@@ -96,7 +95,6 @@ func (l *bookkeeping) add(format string, args ...any) {
 	l.found = append(l.found, fmt.Sprintf(format, args...))
 }
 
-// entry books one log entry.
 func (l *bookkeeping) entry(t testing.TB, term uint64, entry []byte, out *Effects) {
 	batch, err := wire.Decode(entry)
 	require.NoError(t, err)
@@ -141,7 +139,6 @@ func (l *bookkeeping) entry(t testing.TB, term uint64, entry []byte, out *Effect
 	}
 }
 
-// record books one record.
 func (l *bookkeeping) record(record wire.Record, r *wire.Result) {
 	l.between()
 	l.key(record, r)
@@ -195,7 +192,7 @@ func body[B any](record wire.Record) (b *B) {
 	return b
 }
 
-// key: a keyed call happens once, and its repetition names the same leaf.
+// key checks that a keyed call happens once and that a repetition names the same leaf.
 func (l *bookkeeping) key(record wire.Record, r *wire.Result) {
 	if record.Kind == wire.KindTick || record.Kind == wire.KindGenesis {
 		return
@@ -232,7 +229,7 @@ func (l *bookkeeping) key(record wire.Record, r *wire.Result) {
 	}
 }
 
-// registry books who there is and what became of them.
+// registry books parties and their changes.
 func (l *bookkeeping) registry(record wire.Record) {
 	switch record.Kind {
 	case wire.KindRegister:
@@ -329,7 +326,7 @@ func (l *bookkeeping) book(sums map[purse]engine.USD, slot engine.AgentSlot, fle
 	}
 }
 
-// screened holds one decided call to what is known by then.
+// screened compares one decided call with what is known so far.
 func (l *bookkeeping) screened(s *wire.Screen, r *wire.Result) {
 	var hits engine.Hits
 	if wire.UnpackHits(s, &hits); hits.Has(1) || s.Agent == 0 {
@@ -370,7 +367,7 @@ func (l *bookkeeping) screened(s *wire.Screen, r *wire.Result) {
 	l.proceeds(s, fleet, r)
 }
 
-// basis: what an edge judged with is what is in force.
+// basis checks that the edge judged with what is in force.
 func (l *bookkeeping) basis(s *wire.Screen, r *wire.Result) {
 	if s.Basis.List != l.list || s.Basis.Policy != l.policy {
 		l.add("leaf %d: judged with list %d and policy %d; in force are %d and %d", r.Leaf, s.Basis.List, s.Basis.Policy, l.list, l.policy)
@@ -388,7 +385,7 @@ func (l *bookkeeping) basis(s *wire.Screen, r *wire.Result) {
 	}
 	if user := l.users[s.User]; user != nil {
 		if l.now >= user.until {
-			return // Erased at one of the next ticks, and then counted with revision 0.
+			return // One of the next ticks erases the user, whose revision is then 0.
 		}
 		own.Fold(engine.RevUser, uint32(s.User), user.rev)
 	}
@@ -397,7 +394,7 @@ func (l *bookkeeping) basis(s *wire.Screen, r *wire.Result) {
 	}
 }
 
-// evidence: what the leaf says was spent before is what was booked.
+// evidence checks that the amounts spent according to the leaf are those booked.
 func (l *bookkeeping) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet engine.FleetSlot, r *wire.Result) {
 	var e leaf.Screen
 	if err := leaf.DecodeScreen(r.Data, &e); err != nil {
@@ -424,7 +421,8 @@ func (l *bookkeeping) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet e
 	}
 }
 
-// disposition: one a leaf, as long as the leaf is there; an approval is booked.
+// disposition checks that a leaf has at most one disposition within retention, and books an
+// approval.
 func (l *bookkeeping) disposition(b *wire.Disposition, r *wire.Result) {
 	if at, done := l.disposed[b.Leaf]; done && l.now < at+engine.Retention {
 		l.add("leaf %d: another disposition of leaf %d", r.Leaf, b.Leaf)

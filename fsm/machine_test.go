@@ -34,7 +34,7 @@ func TestDayTurnsAtMidnightUTC(t *testing.T) {
 	require.Equal(t, `REVIEW "R11_DAILY_LIMIT"`, verdict(w.screen(slot, 1)))
 	w.now += engine.Millisecond
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 100)))
-	w.now -= engine.DayLength // A leader whose clock is behind cannot bring yesterday back.
+	w.now -= engine.DayLength // A leader whose clock is behind must not bring yesterday back.
 	require.Equal(t, `REVIEW "R11_DAILY_LIMIT"`, verdict(w.screen(slot, 100)))
 }
 
@@ -183,8 +183,8 @@ func TestTokenOfARevokedKeyBlocks(t *testing.T) {
 	require.Equal(t, engine.NewestRules.Reason(2, engine.SubKeyRevoked), between(shown(r.Data), `"reason":"`, `"`))
 }
 
-// A full table of keys younger than five minutes takes no more, and displaces none of
-// them; calls without a key go on.
+// A full table of keys younger than five minutes takes no more keys and drops none; calls
+// without a key still work.
 func TestYoungKeysAreNotDisplaced(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
@@ -211,7 +211,7 @@ func TestYoungKeysAreNotDisplaced(t *testing.T) {
 	require.Equal(t, wire.RefusedKeyTable, keyed(1).Refusal)
 }
 
-// What a keyed call is told when it comes again includes when it was made.
+// The answer to a repeated keyed call includes the time of the first one.
 func TestReplayTellsTheTimeOfItsCall(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
@@ -386,8 +386,8 @@ func TestEveryLeafIsJSONAndInTheTree(t *testing.T) {
 	require.EqualValues(t, len(w.leaves), view.Size)
 }
 
-// TestEffectsOutliveTheNextEntry: results and leaves are handed to waiters and to
-// history; what they point to must not change under them.
+// TestEffectsOutliveTheNextEntry: waiters and history keep results and leaves, so what these
+// point to must not change.
 func TestEffectsOutliveTheNextEntry(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(1))

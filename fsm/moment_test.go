@@ -81,7 +81,7 @@ func TestViewsJudgeAsApplyWould(t *testing.T) {
 			seen.describeCall(s, &decision)
 			var got leaf.Screen
 			require.NoError(t, leaf.DecodeScreen(r.Data, &got))
-			want := seen.written // But for what only a record's place gives it.
+			want := seen.written // Only the members that depend on the record's position are copied.
 			want.Salt, want.Leaf, want.Txn, want.Profile, want.User = got.Salt, got.Leaf, got.Txn, got.Profile, got.User
 			want.Sequence, want.Previous = got.Sequence, got.Previous
 			require.Equal(t, want, got)
@@ -115,7 +115,7 @@ func (v *viewed) note(decision *engine.Decision, o *engine.Moment) {
 	}
 }
 
-// all reports whether everything that is to be met was: a rare rule may take more seeds.
+// all reports whether every required case was met. A rare rule may take more seeds.
 func (v *viewed) all() bool {
 	for _, rule := range viewedRules {
 		if v.rules[rule] == 0 {
@@ -130,7 +130,7 @@ func (v *viewed) all() bool {
 	return min(v.turned, v.fleets, v.users, v.delegates) > 0
 }
 
-// TestLooksLeaveNoTrace: a view that was asked counts nothing.
+// TestLooksLeaveNoTrace: asking a view counts nothing.
 func TestLooksLeaveNoTrace(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("one")
@@ -158,7 +158,7 @@ func TestEffectiveIsWhatRecordsShow(t *testing.T) {
 			if !w.m.registry.agents.Has(uint64(slot)) {
 				continue
 			}
-			w.tick() // May retire keys.
+			w.tick() // It may retire keys.
 			s := w.screening(slot, 0)
 			if w.m.settings.KeyRevoked((*w.m.registry.profiles.At(uint64(slot))).KeyID) {
 				s.Version = 0

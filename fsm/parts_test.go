@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// partFields names the structs whose fields each part owns.
+// partFields maps each struct to the part that owns its fields.
 var partFields = map[string]string{
 	"core": "core", "coreTables": "core",
 	"calendar": "calendar", "calendarTables": "calendar",
@@ -33,17 +33,17 @@ var settingsOwners = map[string]string{
 	"Keys": "keys", "SigningKeys": "keys", "LogLines": "keys", "Webhooks": "keys", "WebhookNext": "keys",
 }
 
-// mayWriteAll are functions that write fields of several parts, each with its reason.
+// mayWriteAll lists functions that may write fields of several parts, with the reasons.
 var mayWriteAll = map[string]string{
 	"New":                   "it makes the parts",
 	"restorer.readMeta":     "the first row of a snapshot holds what is in no table",
 	"restorer.readSettings": "a restored Machine begins with these settings",
 }
 
-// mutating are the methods that change what they are called on.
+// mutating are the methods that change their receiver.
 var mutating = []string{"Append", "Edit", "DropBack", "DropFront", "Release", "Freeze", "Turn", "dropTo", "skipTo", "startAt", "add", "drop", "settle"}
 
-// partLaw is the package as the law looks at it.
+// partLaw is the type-checked package and the writes found in it.
 type partLaw struct {
 	set    *token.FileSet
 	info   *types.Info
@@ -51,8 +51,8 @@ type partLaw struct {
 	writes map[string]int // By part.
 }
 
-// TestPartsOwnTheirFields: a field of a part is written by the part's own methods alone,
-// and a field of the settings by those of the part that owns it.
+// TestPartsOwnTheirFields: only a part's own methods write its fields and its fields of the
+// settings.
 func TestPartsOwnTheirFields(t *testing.T) {
 	law := &partLaw{set: token.NewFileSet(), owners: map[types.Object]string{}, writes: map[string]int{}}
 	law.info = &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}}
@@ -83,8 +83,8 @@ func TestPartsOwnTheirFields(t *testing.T) {
 	}
 }
 
-// partOrder has the parts such that each knows only those before it. What it asks of a later
-// one is an interface of its own.
+// partOrder lists the parts so that each one points only to those before it. It uses a later
+// part through an interface.
 var partOrder = []string{"core", "calendar", "registry", "ledger", "desk", "rulebook", "keys"}
 
 func (law *partLaw) holdOrder(t *testing.T, scope *types.Scope, place int) {
@@ -97,7 +97,7 @@ func (law *partLaw) holdOrder(t *testing.T, scope *types.Scope, place int) {
 	}
 }
 
-// Import implements types.Importer: of other packages no name is known.
+// Import implements types.Importer. Other packages are empty: none of their names is known.
 func (law *partLaw) Import(name string) (*types.Package, error) {
 	foreign := types.NewPackage(name, path.Base(name))
 	foreign.MarkComplete()
@@ -121,7 +121,7 @@ func (law *partLaw) findOwners(t *testing.T, scope *types.Scope) {
 	}
 }
 
-// look finds what a function writes.
+// look finds the fields that a function writes.
 func (law *partLaw) look(t *testing.T, function *ast.FuncDecl) {
 	name, actor := function.Name.Name, ""
 	if function.Recv != nil {
@@ -165,8 +165,8 @@ func (law *partLaw) look(t *testing.T, function *ast.FuncDecl) {
 	})
 }
 
-// field returns the owned field that a place is, or is a part of; nil where it is none.
-// What stands behind a pointer is no part of the field that holds the pointer.
+// field returns the owned field that an expression is, or is a part of, or nil. What a
+// pointer points to is not part of the field that holds the pointer.
 func (law *partLaw) field(place ast.Expr) types.Object {
 	for {
 		switch p := place.(type) {

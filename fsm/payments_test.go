@@ -12,10 +12,10 @@ import (
 	"railguard/fsm/wire"
 )
 
-// payments makes a log in which most calls could go through and limits decide:
-// roots with delegates down to the deepest level, fleets, users, approvals, changes
-// of limits and of status, for some days. The histories of every kind of record
-// (history) hold nearly every call up for one reason or another.
+// payments makes a log in which most calls can go through and limits decide: roots with
+// delegates down to the deepest level, fleets, users, approvals, changes of limits and of
+// status, over some days. The histories with every kind of record (history) stop nearly every
+// call for one reason or another.
 func payments(t testing.TB, seed uint64, steps int) *world {
 	w := newWorld(t)
 	random := rand.New(rand.NewPCG(seed, 11))
@@ -44,7 +44,7 @@ func payments(t testing.TB, seed uint64, steps int) *world {
 	return w
 }
 
-// payer registers an agent that nothing but its limit holds up.
+// payer registers an agent that only its limit can stop.
 func (w *world) payer(random *rand.Rand, under engine.AgentSlot) {
 	profile := engine.AgentProfile{
 		AgentName: "payer", OperatorLegalName: "Acme Inc", Type: engine.Supervised, Parent: under,
@@ -62,7 +62,7 @@ func (w *world) payer(random *rand.Rand, under engine.AgentSlot) {
 	w.do(wire.KindRegister, body)
 }
 
-// keyedOnce is a key of many, now and then one that was used before.
+// keyedOnce returns a call's key, sometimes one that was used before.
 func keyedOnce(random *rand.Rand) (common wire.Common) {
 	if random.IntN(3) == 0 {
 		n := random.IntN(3000)
@@ -119,7 +119,7 @@ func (w *world) paymentStep(random *rand.Rand) {
 	}
 }
 
-// endPayment settles or releases one of the payments so far, now and then once more.
+// endPayment settles or releases one of the latest payments, sometimes a second time.
 func (w *world) endPayment(random *rand.Rand) {
 	if len(w.paid) == 0 {
 		return
@@ -132,7 +132,7 @@ func (w *world) endPayment(random *rand.Rand) {
 	w.do(wire.KindHold, &b)
 }
 
-// randomReference is one of a few.
+// randomReference returns one of a hundred references, or none.
 func randomReference(random *rand.Rand) (key engine.ReferenceKey) {
 	if random.IntN(3) == 0 {
 		key[0], key[1] = 1, byte(random.IntN(100))
@@ -153,7 +153,7 @@ func (w *world) turn(random *rand.Rand, status wire.Status) {
 	w.do(wire.KindStatus, &status)
 }
 
-// approve decides on a review of those that wait, now and then once more.
+// approve decides on a random review, sometimes a second time.
 func (w *world) approve(random *rand.Rand) {
 	if w.m.desk.reviews.Len() == 0 {
 		return
@@ -165,7 +165,7 @@ func (w *world) approve(random *rand.Rand) {
 	})
 }
 
-// paidBy is what an edge would say of a recorded call when it is settled or released.
+// paidBy returns what an edge sends when a recorded call is settled or released.
 func paidBy(t testing.TB, s *wire.Screen, r *wire.Result, fleet engine.FleetSlot) wire.Hold {
 	var record leaf.Screen
 	require.NoError(t, leaf.DecodeScreen(r.Data, &record))
@@ -174,8 +174,8 @@ func paidBy(t testing.TB, s *wire.Screen, r *wire.Result, fleet engine.FleetSlot
 	}
 }
 
-// pay puts some calls into one entry: each is judged with what the ones before it
-// left, though their edges knew nothing of each other.
+// pay puts some calls into one entry. Each must be judged with what those before it left,
+// although their edges did not know of each other.
 func (w *world) pay(random *rand.Rand) {
 	var records []wire.Record
 	var calls []*wire.Screen

@@ -12,8 +12,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Poison: records that no edge of ours would make. Every node meets the same
-// bytes, and meets them again at every start, so each must be refused alike.
+// Poison: records that no edge would make. Every node gets the same bytes, also at each
+// restart, so all nodes must refuse them alike.
 
 func key32(b byte) [][]byte { return [][]byte{bytes.Repeat([]byte{b}, 32)} }
 
@@ -37,8 +37,8 @@ func TestGenesisIsChecked(t *testing.T) {
 	}
 }
 
-// TestLeafFitsItsBound: history takes no leaf above engine.LeafMax and a node
-// whose history is refused stops, so Apply must refuse first.
+// TestLeafFitsItsBound: history takes no leaf above engine.LeafMax, and a node stops if
+// history refuses a leaf. So Apply must refuse the record first.
 func TestLeafFitsItsBound(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")

@@ -11,9 +11,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestRecordsNameTheirProfiles: over random histories every screening record
-// names a profile of its own UTC day by index and hash, shows in it what is needed to judge
-// again, and stands in its agent's sequence behind the record before.
+// TestRecordsNameTheirProfiles: in random histories every screening record names a profile of
+// its own UTC day by index and hash, which has what is needed to judge again. The record also
+// follows its predecessor in the agent's sequence.
 func TestRecordsNameTheirProfiles(t *testing.T) {
 	var last map[string]leaf.Ref
 	delegates, users, fleets, shared := 0, 0, 0, 0
@@ -108,8 +108,8 @@ func TestOneProfileADay(t *testing.T) {
 	replayAgrees(t, w, 3)
 }
 
-// TestAKeyThatMovedIsRefused: what was admitted with a key that has been rotated,
-// revoked or expired since is not applied, a screening call least of all.
+// TestAKeyThatMovedIsRefused: a record that was admitted with a key that has been rotated or
+// revoked, or has expired, is not applied.
 func TestAKeyThatMovedIsRefused(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
@@ -156,7 +156,8 @@ func sum32(text string) []byte {
 	return sum[:]
 }
 
-// TestRemovedMembersAreRemembered across snapshots, within a bound.
+// TestRemovedMembersAreRemembered: removed nodes are remembered across snapshots, up to a
+// bound.
 func TestRemovedMembersAreRemembered(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, wire.Applied, w.do(wire.KindMember, &wire.Member{ID: "n3", Incarnation: "abc"}).Code)
@@ -172,8 +173,8 @@ func TestRemovedMembersAreRemembered(t *testing.T) {
 	require.NotEqual(t, "abc", w.m.settings.Removed[0].Incarnation)
 }
 
-// TestSaltsForgetTheirKeys: nothing in the state after a day has passed gives the
-// salts of that day.
+// TestSaltsForgetTheirKeys: once a day has passed, the salts of that day cannot be computed
+// from the state.
 func TestSaltsForgetTheirKeys(t *testing.T) {
 	w := newWorld(t)
 	w.register("a")
@@ -202,7 +203,7 @@ func saltOf(t *testing.T, data []byte) (salt [leaf.SaltSize]byte) {
 	return salt
 }
 
-// The matcher rises by one, and what was judged with the one before is judged again.
+// The matcher's version rises by one, and calls judged with the one before are stale.
 func TestMatcherRises(t *testing.T) {
 	w := newWorld(t)
 	require.EqualValues(t, 1, w.m.settings.Matcher)

@@ -10,8 +10,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestReplayAgrees is ring 2: one log, several Machines that freeze and restore
-// at different places, and at every step byte-equal digests and tree heads.
+// TestReplayAgrees is ring 2: several Machines apply one log and freeze and restore at
+// different places. At every step their digests and tree heads are equal.
 func TestReplayAgrees(t *testing.T) {
 	seeds := uint64(20)
 	if testing.Short() {
@@ -58,7 +58,7 @@ func replayAgrees(t testing.TB, w *world, seed uint64) {
 	require.Equal(t, w.m.Freeze().Digest(), plain.Freeze().Digest())
 }
 
-// checkEffects demands that edges are told the same by a restored Machine.
+// checkEffects checks that a restored Machine has the same effects for edges.
 func checkEffects(t testing.TB, a, b *Effects) {
 	require.Equal(t, wire.Encode(a.Agents), wire.Encode(b.Agents))
 	require.Equal(t, wire.Encode(a.Users), wire.Encode(b.Users))
@@ -103,7 +103,7 @@ func TestHistoriesReachEveryKind(t *testing.T) {
 		}
 	}
 	for kind := wire.KindTick + 1; kind < wire.KindWebhook; kind++ { // Webhooks and restored lineages have histories of their own.
-		if kind != wire.KindFormat && kind != wire.KindHold { // There is no format to raise to yet; holds are in the payments.
+		if kind != wire.KindFormat && kind != wire.KindHold { // There is no newer format to raise to; holds are in payments.
 			require.NotZero(t, applied[kind], "kind %d", kind)
 		}
 		require.True(t, kind == wire.KindHold || other[kind] > 0, "kind %d", kind)
@@ -118,10 +118,10 @@ func TestHistoriesReachEveryKind(t *testing.T) {
 	}
 }
 
-// TestLimitsHoldInEveryHistory checks the invariant of counting over every random
-// history, by sums taken apart from the Machine: no PROCEED lifts an agent, an
-// ancestor or a fleet above its limit on a UTC day; nobody suspended goes through,
-// no keyed call happens twice, nothing is judged with what is not in force.
+// TestLimitsHoldInEveryHistory checks every random history with sums that are computed apart
+// from the Machine: no PROCEED lifts an agent, an ancestor or a fleet above its limit on a
+// UTC day, no suspended party goes through, no keyed call happens twice, and nothing is
+// judged with an outdated basis.
 func TestLimitsHoldInEveryHistory(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(10) {
@@ -154,7 +154,7 @@ func FuzzApply(f *testing.F) {
 	base := w
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
 		m := restoredFrom(t, base.m)
-		if seal && len(data) >= 24 { // Get past the checksum, to the records.
+		if seal && len(data) >= 24 { // Make the checksum right, so that the records are reached.
 			data = wire.Seal(append([]byte(nil), data[:len(data)-4]...), int(data[18])|int(data[19])<<8)
 		}
 		var out Effects

@@ -14,8 +14,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestRestoreRefusesWhatApplyCannotUse: the bytes of such a snapshot are whole,
-// its state is not.
+// TestRestoreRefusesWhatApplyCannotUse: the bytes of these snapshots are intact, but their
+// states are not valid.
 func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 	settings := func(change func(*Settings)) func(*Machine) {
 		return func(m *Machine) { change(m.editSettings()) }
@@ -117,7 +117,7 @@ func furnished(t testing.TB) *world {
 	return w
 }
 
-// TestSnapshotOfFullSettingsRestores: what the limits allow must be readable again.
+// TestSnapshotOfFullSettingsRestores: settings that use every limit can be restored.
 func TestSnapshotOfFullSettingsRestores(t *testing.T) {
 	w := newWorld(t)
 	s := w.m.editSettings()
@@ -162,8 +162,8 @@ func reseal(data []byte) []byte {
 	return append(out[:at], sum[:]...)
 }
 
-// FuzzRestore mutates snapshots, checksums made right again, and drives what
-// Restore accepts through a log of every kind.
+// FuzzRestore mutates snapshots, corrects their checksums, and drives what Restore accepts
+// through a log of every kind.
 func FuzzRestore(f *testing.F) {
 	for _, w := range []*world{furnished(f), history(f, 2, 60)} {
 		var buffer bytes.Buffer
@@ -194,7 +194,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// TestMutatedSnapshots is FuzzRestore with a fixed seed, for every run of the tests.
+// TestMutatedSnapshots is FuzzRestore with a fixed seed, so that every test run includes it.
 func TestMutatedSnapshots(t *testing.T) {
 	w := furnished(t)
 	var buffer bytes.Buffer

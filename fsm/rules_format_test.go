@@ -11,10 +11,10 @@ import (
 	"railguard/fsm/wire"
 )
 
-// ruleBeyond is the number of a rule that format 1 does not have, and the next release does.
+// ruleBeyond is the number of a rule that only the next release has.
 const ruleBeyond = engine.RuleStructuring + 1
 
-// beyond is a record that speaks of a rule which its rule set does not have.
+// beyond returns a record with a rule that its rule set does not have.
 func (w *world) beyond(slot engine.AgentSlot) *wire.Screen {
 	var hits engine.Hits
 	hits.Add(ruleBeyond, 1)
@@ -23,8 +23,8 @@ func (w *world) beyond(slot engine.AgentSlot) *wire.Screen {
 	return s
 }
 
-// What an entry of format 1 means is the same to a release that knows a rule more: this
-// test runs in both (TestTheNextFormatHasARuleMore).
+// An entry of format 1 has the same meaning to a release with one rule more: this test runs
+// in both (TestTheNextFormatHasARuleMore).
 func TestRulesBelongToTheFormat(t *testing.T) {
 	w := furnished(t)
 	slot := engine.AgentSlot(1)
@@ -40,8 +40,8 @@ func TestRulesBelongToTheFormat(t *testing.T) {
 	require.Equal(t, wire.Applied, w.do(wire.KindScreen, w.screening(slot, engine.Dollar)).Code)
 }
 
-// The release after this one has a rule more, and applies, digests, restores and shows
-// everything of format 1 as this one does.
+// The next release has one rule more, and applies, digests, restores and shows everything of
+// format 1 as this one does.
 func TestTheNextFormatHasARuleMore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles the next release's state machine")

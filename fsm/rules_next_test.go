@@ -13,7 +13,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Once the format is raised the 26th rule decides; what was recorded before says what it said.
+// Once the format is raised the 26th rule decides; earlier records keep their meaning.
 func TestNextRule(t *testing.T) {
 	w := furnished(t)
 	slot, _ := w.register("next")

@@ -10,7 +10,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// key creates an API key and returns what its records carry.
+// key creates an API key and returns the common part of its records.
 func (w *world) key(operator string, roles uint8) wire.Common {
 	row := uint32(len(w.m.settings.Keys) + 1)
 	key := wire.APIKey{ID: fmt.Sprintf("k%d", row), Roles: roles, Operator: operator, Hashes: key32(byte(100 + row))}
@@ -22,8 +22,8 @@ func (w *world) setStatus(common wire.Common, target wire.Target, slot uint32, t
 	return w.do(wire.KindStatus, &wire.Status{Common: common, Target: target, Slot: slot, OperatorKey: "acme inc", To: to})
 }
 
-// What the institution suspended, an operator's key does not lift: not by
-// reinstating, not by a re-issue, not by having suspended it first.
+// An operator's key cannot lift the institution's suspension: not by reinstating, not by a
+// re-issue, not by having suspended the party first.
 func TestInstitutionsSuspensionIsItsOwn(t *testing.T) {
 	for name, target := range map[string]wire.Target{"agent": wire.TargetAgent, "user": wire.TargetUser, "operator": wire.TargetOperator} {
 		for _, first := range []string{"institution", "operator"} {
@@ -41,7 +41,7 @@ func TestInstitutionsSuspensionIsItsOwn(t *testing.T) {
 				require.Equal(t, wire.Unchanged, w.setStatus(institution, target, slot, engine.Suspended).Code)
 				require.Equal(t, wire.Unchanged, w.setStatus(tenant, target, slot, engine.Suspended).Code, "it stays the institution's")
 
-				w.m = restoredFrom(t, w.m) // It outlives a snapshot.
+				w.m = restoredFrom(t, w.m) // The suspension survives a snapshot.
 				require.Equal(t, wire.RefusedScope, w.setStatus(tenant, target, slot, engine.Active).Refusal)
 				require.Equal(t, wire.RefusedScope, w.reissueBy(tenant, target, agent).Refusal)
 				if target != wire.TargetOperator {
@@ -56,7 +56,8 @@ func TestInstitutionsSuspensionIsItsOwn(t *testing.T) {
 	}
 }
 
-// reissueBy re-issues whose status the target is; of an operator nothing can be.
+// reissueBy re-issues the target's credential. An operator has none, so the answer is a
+// refusal.
 func (w *world) reissueBy(common wire.Common, target wire.Target, agent engine.AgentSlot) wire.Result {
 	switch target {
 	case wire.TargetAgent:
@@ -74,8 +75,8 @@ func (w *world) reissueAs(common wire.Common, agent engine.AgentSlot, operator s
 	})
 }
 
-// R8 ends with a re-issue that names the flagged operator, or by the institution's
-// policy; an operator cannot put another name there.
+// A transfer ends with a re-issue that names the flagged operator, or that an institution's
+// key with the role policy makes. An operator cannot name another one.
 func TestTransferEndsWithItsOperator(t *testing.T) {
 	w := newWorld(t)
 	agent, _ := w.register("a")

@@ -12,8 +12,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestProfilesShareTheirTexts: registered, changed and restored profiles of one
-// operator hold one copy of what is the same, and say what they said.
+// TestProfilesShareTheirTexts: registered, changed and restored profiles of one operator
+// share one copy of equal texts and keep their values.
 func TestProfilesShareTheirTexts(t *testing.T) {
 	w := newWorld(t)
 	full := func(p *engine.AgentProfile) {

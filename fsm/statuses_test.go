@@ -11,7 +11,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// reads returns what a version's entry reads in lists.
+// reads returns the value of a version's entry.
 func (s *Statuses) reads(t testing.TB, ids *IDs, position uint32) byte {
 	number, index := ids.StatusEntry(position)
 	list := s.List(number)
@@ -77,7 +77,7 @@ func TestStatusOfEachVersion(t *testing.T) {
 	w.put(wire.TargetOperator, 0, engine.Active)
 	read(v, v, v, s)
 	w.do(wire.KindOwnership, &wire.Ownership{Agent: other, OperatorKey: "buyer"})
-	read(v, v, v, s) // Rule R8 is no status; the re-issue that ends it supersedes.
+	read(v, v, v, s) // R8 does not change the status; the re-issue that ends the transfer supersedes.
 	w.do(wire.KindOwnership, &wire.Ownership{Agent: other, Cancel: true})
 
 	w.renewed(matched, false, 0)
@@ -93,7 +93,7 @@ func TestStatusOfEachVersion(t *testing.T) {
 	read(v, v, s, i)
 	require.Equal(t, s, b.Build(w.out.Statuses).reads(t, w.m.ids, second), "versions within their overlap go with the newest")
 	w.put(wire.TargetAgent, uint32(other), engine.Active)
-	read(v, v, v, i) // Nothing touches them from here on.
+	read(v, v, v, i) // No entry touches them after this.
 	w.now += 2 * engine.Hour
 	read(v, v, i, i)
 	require.Equal(t, i, b.Build(w.out.Statuses).reads(t, w.m.ids, second), "the overlap is over, by time alone")
@@ -133,9 +133,9 @@ func TestStatusOfUsersAndKeys(t *testing.T) {
 	require.Equal(t, StatusValid, lists.reads(t, w.m.ids, newer))
 }
 
-// Through random histories: lists that are built step by step are those that are built from
-// nothing, on a node that restored its state too; and what each entry reads is what rule R2
-// would make of a call with that version.
+// In random histories, lists that are built step by step equal lists that are built from
+// scratch, also on a node that restored its state. Each entry has the value that R2 would
+// give a call with that version.
 func TestStatusListsStepByStep(t *testing.T) {
 	minutes := 0
 	for seed := range uint64(12) {
@@ -146,7 +146,7 @@ func TestStatusListsStepByStep(t *testing.T) {
 		for i, entry := range w.entries {
 			m.Apply(uint64(i+1), w.terms[i], entry, &out)
 			require.Empty(t, out.Stop)
-			if out.Statuses != nil && random.IntN(3) > 0 { // A keeper may leave a minute out.
+			if out.Statuses != nil && random.IntN(3) > 0 { // A node may skip a minute.
 				minutes++
 				lists := b.Build(out.Statuses)
 				requireSameLists(t, NewStatusBuilder().Build(out.Statuses), lists)
@@ -170,7 +170,7 @@ func requireSameLists(t *testing.T, want, got *Statuses) {
 	}
 }
 
-// requireEffective holds the newest version of every agent against View.Effective.
+// requireEffective compares the newest version of every agent with its effective status.
 func requireEffective(t *testing.T, v *View, lists *Statuses) {
 	t.Helper()
 	ids := NewIDs(v.settings.Genesis.IDKey, v.settings.Epochs...)
@@ -179,7 +179,7 @@ func requireEffective(t *testing.T, v *View, lists *Statuses) {
 		_, profile, _ := v.Agent(engine.AgentSlot(slot))
 		want := StatusInvalid
 		switch status := effectiveStatus(at, engine.AgentSlot(slot)); {
-		case lists.At >= profile.ExpiresAt: // Suspended or not.
+		case lists.At >= profile.ExpiresAt: // INVALID, whether suspended or not.
 		case status == engine.Suspended, status == engine.Active && (profile.WalletMatched || profile.NameMatched):
 			want = StatusSuspended
 		case status == engine.Active:
@@ -189,8 +189,8 @@ func requireEffective(t *testing.T, v *View, lists *Statuses) {
 	}
 }
 
-// requireRestoredLists: what a restored state gives out at once is what the state gave at
-// the minute; else it waits.
+// requireRestoredLists checks that a restored state gives out its lists at once only if
+// nothing changed since the minute began.
 func requireRestoredLists(t *testing.T, m *Machine) {
 	t.Helper()
 	copied := restoredFrom(t, m)
@@ -217,7 +217,7 @@ func TestStatusListsOfARestoredState(t *testing.T) {
 	require.Nil(t, all.Statuses)
 }
 
-// What is not touched is not looked at again.
+// Pages that nothing touched are not computed again.
 func TestStatusListsAreBuiltByPages(t *testing.T) {
 	w, b := newWorld(t), NewStatusBuilder()
 	slots := []engine.AgentSlot{}
@@ -240,8 +240,9 @@ func TestStatusListsAreBuiltByPages(t *testing.T) {
 	require.Equal(t, 300, b.evaluated)
 }
 
-// Positions go when their versions have ended, and none comes again; what the lost machines
-// may have given out after a backup reads INVALID, or has no list.
+// Positions are dropped when their versions have expired, and are never given out again.
+// Positions that lost machines may have given out after a backup read INVALID, or have no
+// list.
 func TestStatusPositionsAreNeverReused(t *testing.T) {
 	w, b := newWorld(t), NewStatusBuilder()
 	agent, _ := w.register("agent")
@@ -271,7 +272,7 @@ func TestStatusPositionsAreNeverReused(t *testing.T) {
 	requireSameLists(t, NewStatusBuilder().Build(w.out.Statuses), lists)
 }
 
-// TestStatusEntries: within a list every position has an entry of its own.
+// TestStatusEntries: the positions of a list have different entries.
 func TestStatusEntries(t *testing.T) {
 	ids := NewIDs([16]byte{7})
 	seen := make([]bool, StatusListSize)

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTableAgainstModel drives a table and a plain slice with the same random
-// operations and demands that every frozen copy keeps what it saw.
+// TestTableAgainstModel applies the same random operations to a table and a plain slice, and
+// checks that every frozen copy stays as it was.
 func TestTableAgainstModel(t *testing.T) {
 	rows := chunkRows[int, [16]int]()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// What log time alone changes: overlaps of versions, retention, keys.
+// Changes by log time alone: overlaps of versions, retention, keys.
 
 func (w *world) reissue(slot engine.AgentSlot, overlap engine.Time) wire.Result {
 	profile := **w.m.registry.profiles.At(uint64(slot))
@@ -89,8 +89,8 @@ func TestOwnershipTransferCannotBePutOff(t *testing.T) {
 	require.Equal(t, `BLOCK "R8_OWNERSHIP_TRANSFER"`, verdict(w.screen(slot, 1)), "it may come sooner")
 }
 
-// TestDispositionOutlivesItsLeaf: a leaf is readable to the end of its UTC day
-// after 90 days; so long nobody may decide it twice and book it twice.
+// TestDispositionOutlivesItsLeaf: a leaf is readable until the end of the UTC day 90 days
+// later. As long as that, nobody may decide and book it a second time.
 func TestDispositionOutlivesItsLeaf(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(10))
@@ -135,8 +135,8 @@ func TestReviewsStayInTheQueueWithTheirLeaf(t *testing.T) {
 	require.Zero(t, w.m.desk.reviews.Len())
 }
 
-// TestRetentionNeedsNoNewLeaves: a day's leaves go 90 days after its end, also
-// when the next leaf came much later, or never.
+// TestRetentionNeedsNoNewLeaves: a day's leaves expire 90 days after its end, also if the
+// next leaf came much later, or never.
 func TestRetentionNeedsNoNewLeaves(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
@@ -149,7 +149,7 @@ func TestRetentionNeedsNoNewLeaves(t *testing.T) {
 	w.now += engine.Millisecond
 	w.tick()
 	require.Equal(t, first, w.out.Oldest)
-	for range 3 { // What falls due meanwhile goes as well.
+	for range 3 { // Leaves of reminders written meanwhile expire too.
 		w.now += 100 * engine.DayLength
 		w.tick()
 	}
@@ -192,8 +192,8 @@ func TestRevokedSigningKeyMakesJudgementsStale(t *testing.T) {
 	require.Equal(t, wire.Stale, w.do(wire.KindScreen, before).Code)
 }
 
-// TestSigningKeysRetire also past a key that was revoked: it never signs again,
-// and must not keep the older ones for ever.
+// TestSigningKeysRetire: old keys are also dropped if a newer one was revoked, because a
+// revoked key never signs again.
 func TestSigningKeysRetire(t *testing.T) {
 	w := newWorld(t)
 	put := func(op uint8, kid string) {
@@ -287,8 +287,8 @@ func TestRefusedChunkLeavesTheStagedList(t *testing.T) {
 	require.Equal(t, wire.RefusedList, w.do(wire.KindListActivate, &wire.ListActivate{Digest: sha(other)}).Refusal)
 }
 
-// The index of open reviews says what the rows say, through decisions, expiry and a
-// restore, and costs a bit for each closed one.
+// The index of open reviews agrees with the rows after decisions, expiry and a restore. A
+// closed review costs one bit.
 func TestOpenReviewsAreIndexed(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(1))
@@ -340,7 +340,8 @@ func TestOpenReviewsAreIndexed(t *testing.T) {
 	check()
 }
 
-// TestAttestationsAreForgotten with the people who made them, 25 hours after the newest.
+// TestAttestationsAreForgotten: attestations, with the names of the people who made them, are
+// dropped after 25 hours.
 func TestAttestationsAreForgotten(t *testing.T) {
 	w := newWorld(t)
 	w.narrow(func(l *engine.Limits) { l.ForgottenAtOneTime = 2 })

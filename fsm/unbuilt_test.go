@@ -9,7 +9,8 @@ import (
 	"railguard/engine"
 )
 
-// TestRowsOfTheDeskComeBack: their bytes are for ever, though no table has a row yet.
+// TestRowsOfTheDeskComeBack: each row reads back as it was written, and a truncated row is
+// refused.
 func TestRowsOfTheDeskComeBack(t *testing.T) {
 	back(t, dueRow{At: -5, Kind: 3, Subject: 1 << 40, Mark: 7}, codeDueRow)
 	back(t, proposalRow{Leaf: 9, Later: 10, At: 11, By: [16]byte{1, 15: 2}, Key: 70_000, Disposition: 1}, codeProposalRow)

@@ -16,8 +16,8 @@ func (w *world) user(name string) wire.Result {
 	return w.do(wire.KindUser, body)
 }
 
-// TestErasedUsersMakeRoom: the bound is on users that are stored, not on users ever;
-// a slot is given out once.
+// TestErasedUsersMakeRoom: the limit counts stored users only, and a slot is never given out
+// twice.
 func TestErasedUsersMakeRoom(t *testing.T) {
 	w := newWorld(t)
 	w.narrow(func(l *engine.Limits) { l.Users = 3 })
@@ -41,9 +41,8 @@ func TestErasedUsersMakeRoom(t *testing.T) {
 	require.Equal(t, 1, w.m.Freeze().Users())
 }
 
-// TestErasedUsersCostNothing: users who are renewed for ever do not keep the memory
-// of those who came and went between them, nor their bytes in the snapshot, and a
-// restored state goes on alike.
+// TestErasedUsersCostNothing: users who are renewed for ever do not keep the memory of erased
+// users between them, nor their bytes in the snapshot. A restored state behaves the same.
 func TestErasedUsersCostNothing(t *testing.T) {
 	const wave = 3000
 	w := newWorld(t)
@@ -101,8 +100,8 @@ func TestErasedUsersCostNothing(t *testing.T) {
 	require.Zero(t, w.m.registry.users.skipGaps(w.m.registry.users.First())-w.m.registry.users.Next())
 }
 
-// TestErasedUserNeverPasses: a token of an erased user is R2, wherever its slot was;
-// one of a slot that was never given out is no record.
+// TestErasedUserNeverPasses: R2 blocks a token of an erased user, wherever its slot was. A
+// call with a slot that was never given out is refused.
 func TestErasedUserNeverPasses(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")

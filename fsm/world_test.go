@@ -27,7 +27,7 @@ type world struct {
 	terms   []uint64
 	leaves  [][]byte
 	list    []byte
-	paid    []wire.Hold // What a settle or release would say of the calls that were recorded.
+	paid    []wire.Hold // What an edge would send to settle or release the recorded calls.
 }
 
 // start is 2026-03-22T03:33:28.589Z.
@@ -92,7 +92,7 @@ func (w *world) apply(entry []byte) {
 	}
 }
 
-// do applies one record alone in its entry.
+// do applies one record in an entry of its own.
 func (w *world) do(kind wire.Kind, body any) wire.Result {
 	w.apply(w.entry(w.record(kind, body)))
 	require.Len(w.t, w.out.Results, 1)
@@ -101,7 +101,6 @@ func (w *world) do(kind wire.Kind, body any) wire.Result {
 
 func (w *world) tick() { w.do(wire.KindTick, &wire.Tick{}) }
 
-// agentOption changes a registration.
 type agentOption func(*engine.AgentProfile)
 
 func (w *world) register(name string, options ...agentOption) (engine.AgentSlot, wire.Result) {
@@ -148,12 +147,11 @@ func (w *world) screen(slot engine.AgentSlot, dollars engine.USD) wire.Result {
 	return w.do(wire.KindScreen, w.screening(slot, dollars*engine.Dollar))
 }
 
-// verdict reads the verdict and rule from a result's leaf.
 func verdict(r wire.Result) string {
 	return between(shown(r.Data), `"verdict":"`, `"`) + " " + between(shown(r.Data), `"rule":`, `,`)
 }
 
-// shown is a leaf as JSON, without what only its profiles know.
+// shown returns a leaf as JSON, without its profiles.
 func shown(data []byte) []byte {
 	text, err := leafjson.Render(data, nil)
 	if err != nil {

@@ -24,14 +24,14 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 	m.writeEvent("cluster.created", leaf.ClusterCreated{ClusterID: b.ClusterID, Dev: b.Dev, KID: key.KID}, &wire.Common{}, r)
 }
 
-// beginPolicy begins with the policy of the genesis.
+// beginPolicy takes over the policy of the genesis.
 func (m *rulebook) beginPolicy(first *engine.Policy) {
 	policy := *first
 	policy.Version = 1
 	m.editSettings().Policy = &policy
 }
 
-// beginKeys begins with the keys of the genesis, and returns the one that signs.
+// beginKeys takes over the keys of the genesis, and returns the one that signs.
 func (m *keys) beginKeys(b *wire.Genesis) *wire.SigningKey {
 	key := b.SigningKey
 	key.ActivateAt, key.RevokedAt = 0, 0
@@ -59,7 +59,6 @@ func (m *rulebook) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 	m.putPolicy(&policy, "policy.activated", &b.Common, r)
 }
 
-// applyWhitelist replaces the institution's whitelist.
 func (m *rulebook) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) || !m.baseIs(b.Base, r) {
 		return
@@ -170,9 +169,9 @@ func hashKnown(keys []*wire.APIKey, wanted []byte) bool {
 // signingNotice is how long a new signing key is published before it signs.
 const signingNotice = engine.DayLength
 
-// applySigningKey adds or revokes a signing key. What an edge judged without a
-// revocation, or without a key that signs at once, is stale: the policy's
-// version moves. A key that waits its day is known everywhere before it signs.
+// applySigningKey adds or revokes a signing key. After a revocation, or when a key signs at
+// once, it moves the policy's version, so that what edges judged before is stale. A key that
+// waits a day needs no move: every edge knows it before it signs.
 func (m *keys) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -214,7 +213,7 @@ func (m *keys) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 		return
 	}
 	m.editSettings().SigningKeys = next
-	if b.Op == wire.SigningRevoke || b.Now { // Edges judge tokens with it: calls under way are judged again.
+	if b.Op == wire.SigningRevoke || b.Now { // Edges check tokens with it, so calls under way must be judged again.
 		m.rulebook.movePolicy()
 	}
 	m.writeEvent(kind, leaf.SigningKeyChanged{KID: changed.KID, ActivateAt: changed.ActivateAt}, &b.Common, r)
@@ -260,7 +259,7 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	m.writeEvent(kind, leaf.PairChanged{Pair: leaf.Pair{ID: uint64(pair.ID)}}, &b.Common, r)
 }
 
-// movePolicy gives the policy a new version and leaves it as it is otherwise.
+// movePolicy gives the policy a new version and changes nothing else.
 func (m *rulebook) movePolicy() {
 	s := m.editSettings()
 	policy := *s.Policy
@@ -268,7 +267,6 @@ func (m *rulebook) movePolicy() {
 	s.Policy = &policy
 }
 
-// applyClock moves the test clock forward.
 func (m *core) applyClock(b *wire.Clock, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -304,8 +302,8 @@ func (m *core) applyFormat(b *wire.FormatRaise, r *wire.Result) {
 	}
 }
 
-// applyNote writes a leaf. After the recovery of a lost majority it begins the new
-// line of history; else it changes nothing.
+// applyNote writes a leaf. A note about the recovery of a lost majority also begins a new
+// line of the log.
 func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -321,9 +319,9 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 	m.writeNamed(b.Event, leaf.Note{}, &b.Common, r)
 }
 
-// applyMember remembers the incarnation of a node that was removed or
-// superseded: no node of the cluster admits it again, and one that learns of
-// its own ends. The oldest make room.
+// applyMember remembers the incarnation of a node that was removed or superseded. No node of
+// the cluster admits it again, and a node that finds its own incarnation here stops. In a
+// full list the oldest one is dropped.
 func (m *core) applyMember(b *wire.Member, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return

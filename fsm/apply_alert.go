@@ -6,14 +6,14 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Alerts (decision 48) tell a person of something that is no REVIEW. Apply opens an alert
-// where it sees its reason; a person acknowledges each alert once, with a reason. As long as
-// its row is kept, an alert of the same kind, subject and list is not opened again.
+// Alerts (decision 48) tell a person about something that is no REVIEW. Apply opens an alert
+// when it sees the reason; a person acknowledges each alert once, with a reason. While the
+// row of an alert is kept, no other alert of the same kind, subject and list is opened.
 
-// AlertCounts are how many alerts are open, by their kind.
+// AlertCounts holds the number of open alerts of each kind.
 type AlertCounts [wire.AlertKinds + 1]int
 
-// All is how many alerts are open.
+// All returns the number of open alerts of all kinds.
 func (c *AlertCounts) All() (all int) {
 	for _, n := range c {
 		all += n
@@ -24,29 +24,29 @@ func (c *AlertCounts) All() (all int) {
 // alertRowsMax is how many rows of alerts are held, open ones and acknowledged ones.
 func alertRowsMax(limits *engine.Limits) int { return 4 * limits.Alerts }
 
-// alarm is what an alert is about, before it is one.
+// alarm describes an alert that is about to be opened.
 type alarm struct {
 	kind    uint8
-	list    uint64 // The list version that is the reason; 0: none is.
-	subject uint64 // As wire.AlertSubject makes it.
+	list    uint64 // The list version that is the reason; 0: none.
+	subject uint64 // A value of wire.AlertSubject.
 	filters []uint64
 
-	// event is what its leaf says besides; openAlert adds the rest.
+	// event is the rest of the alert's leaf; openAlert fills in the common members.
 	event leaf.AlertOpened
 }
 
-// key is what makes another alert the same one.
+// key returns the kind, list and subject. Alarms with equal keys are the same alert.
 func (a *alarm) key() alertKey { return alertKey{a.list, a.subject, a.kind} }
 
-// hasAlert tells whether what would be an alert is one already.
+// hasAlert tells whether an alert with the same key exists.
 func (m *desk) hasAlert(a *alarm) bool {
 	_, known := m.alertAt[a.key()]
 	return known
 }
 
-// openAlert writes the leaf of an alert and its row. Where an alert of the same kind, list and
-// subject exists, it returns that one's leaf and false. Where as many alerts are open as may
-// be, it writes the leaf without a row.
+// openAlert writes the leaf of an alert and its row. If an alert of the same kind, list and
+// subject exists, it returns that alert's leaf and false. If the limit of open alerts is
+// reached, it writes the leaf without a row.
 func (m *desk) openAlert(a *alarm, common *wire.Common) (at uint64, opened bool) {
 	key := a.key()
 	if known, found := m.alertAt[key]; found {
@@ -70,7 +70,6 @@ func (m *desk) openAlert(a *alarm, common *wire.Common) (at uint64, opened bool)
 	return at, true
 }
 
-// nameSubject names the record or party that an alert is about.
 func (m *desk) nameSubject(s *leaf.Subject, a *alarm) {
 	target, at := wire.SplitSubject(a.subject)
 	switch {
@@ -86,7 +85,7 @@ func (m *desk) nameSubject(s *leaf.Subject, a *alarm) {
 }
 
 // roomForAlert tells whether one more alert may be open. It drops the oldest rows to make
-// room, as long as they are acknowledged.
+// room, as long as they are acknowledged ones.
 func (m *desk) roomForAlert() bool {
 	if m.alertsOpen.All() >= m.limits.Alerts {
 		return false
@@ -181,7 +180,7 @@ func (m *desk) alertOf(opened uint64) (at uint64, found bool) {
 	return searchReviews(m.alerts.First(), m.alerts.Next(), opened, func(i uint64) uint64 { return m.alerts.At(i).Leaf })
 }
 
-// alertPayment says that a payment was settled as it should not have been.
+// alertPayment opens an alert about a settle: it was late, above a limit or not allowed.
 func (m *desk) alertPayment(kind uint8, b *wire.Hold, settled uint64) {
 	a := alarm{kind: kind, subject: wire.AlertSubject(0, b.Leaf), filters: []uint64{engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf))}}
 	if b.Agent != 0 {
@@ -191,7 +190,8 @@ func (m *desk) alertPayment(kind uint8, b *wire.Hold, settled uint64) {
 	m.openAlert(&a, &wire.Common{})
 }
 
-// alertQuarantine says that entities of the list that is active from now on were put aside.
+// alertQuarantine opens an alert about the malformed entities that the newly active list left
+// out.
 func (m *desk) alertQuarantine(info *wire.ListInfo) {
 	m.openAlert(&alarm{
 		kind: wire.AlertQuarantine, list: info.Version, subject: wire.AlertSubject(0, info.Version),
@@ -202,7 +202,7 @@ func (m *desk) alertQuarantine(info *wire.ListInfo) {
 // operatorListed tells whether a call was blocked because of its operator, who was not
 // listed when the credential was issued.
 func (m *ledger) operatorListed(hits *engine.Hits) bool {
-	const ofUser = 3 // Sub-reasons of R5 from here on are about the user.
+	const ofUser = 3 // R5's sub-reasons from this one on are about the user.
 	byWallet, byName := hits.Has(engine.RuleOperatorWallet), hits.Has(engine.RuleOperatorName) && hits.Subs[engine.RuleOperatorName] < ofUser
 	for i := range m.moment.LevelCount {
 		byWallet = byWallet && !m.moment.Levels[i].Profile.WalletMatched
@@ -213,7 +213,7 @@ func (m *ledger) operatorListed(hits *engine.Hits) bool {
 	return m.moment.LevelCount > 0 && (byWallet || byName)
 }
 
-// alertOperator says that an operator is on the active list.
+// alertOperator opens an alert that an operator is on the active list.
 func (m *desk) alertOperator(slot engine.AgentSlot) {
 	operator := (*m.registry.profiles.At(uint64(slot))).Operator
 	m.openAlert(&alarm{
@@ -234,8 +234,8 @@ func (v *View) Alert(opened uint64) (AlertRow, bool) {
 	return *v.alerts.At(at), true
 }
 
-// Alerts calls fn with the alerts before a leaf, newest first, or, ascending, with those
-// behind it, oldest first, until it returns false.
+// Alerts calls fn with alerts until fn returns false: those before a leaf, newest first, or,
+// if ascending, those after it, oldest first.
 func (v *View) Alerts(leaf uint64, ascending bool, fn func(AlertRow) bool) {
 	first, next := v.alerts.First(), v.alerts.Next()
 	at, found := searchReviews(first, next, leaf, func(i uint64) uint64 { return v.alerts.At(i).Leaf })

@@ -8,17 +8,15 @@ import (
 	"railguard/fsm/wire"
 )
 
-// What falls due: things that log time alone brings about and somebody should be told
-// of (decision 50). A row waits in a heap by time for its tick. What the row speaks of may
-// have changed by then: Mark says what must still hold, and where it does not, the row is
-// dropped silently. No verdict depends on a row here: when a tick is late or the heap is
-// full, an event is late or left out, and nothing else changes. An agent has one
-// row for each of its kinds, however often it is issued, attested or flagged again: nobody
-// fills the heap with what would leave out the events of others. (Where a transfer ended,
-// what waits of the attestation that ended with it stays for its 24 hours; rows of one
-// moment are one.)
+// Reminders (decision 50) announce what happens when log time passes. A row waits in a heap
+// by time until a tick takes it. Its subject may have changed by then: Mark says what must
+// still hold, and if it does not, the row is dropped silently. No verdict depends on a row:
+// when a tick is late or the heap is full, an event is late or left out, and nothing else
+// changes. An agent has one row of each kind, however often it is re-issued, attested or
+// flagged, so nobody can fill the heap and suppress the events of others. One exception: when
+// a re-issue ends a transfer, it ends the attestation too, and the attestation's row stays
+// for its 24 hours. Equal rows are told once.
 
-// before orders the heap.
 func (row *dueRow) before(other *dueRow) bool {
 	switch {
 	case row.At != other.At:
@@ -31,15 +29,16 @@ func (row *dueRow) before(other *dueRow) bool {
 	return row.Mark < other.Mark
 }
 
-// addReminder has an event told at a later time. A full calendar leaves the reminder out.
+// addReminder adds a reminder for a later time. If the calendar is full, it leaves the
+// reminder out.
 func (m *calendar) addReminder(at engine.Time, kind leaf.Due, subject, mark uint64) {
 	if at > m.now && m.dues.Len() < m.limits.Dues {
 		m.addReminderNow(at, kind, subject, mark)
 	}
 }
 
-// addReminderNow adds the reminder that follows on one that was just taken. Its time may be
-// over already, because no tick came in between; then this very tick tells it.
+// addReminderNow adds the reminder that follows on the one just taken. If its time is already
+// over because no tick came in between, the same tick tells it.
 func (m *calendar) addReminderNow(at engine.Time, kind leaf.Due, subject, mark uint64) {
 	m.dueHeap.add(dueRow{At: at, Kind: uint8(kind), Subject: subject, Mark: mark})
 }
@@ -52,20 +51,19 @@ func (m *calendar) remindOfTransfer(slot uint64, from engine.Time) {
 	switch {
 	case !waits:
 		m.addReminder(from, leaf.DueOwnership, slot, 0)
-	case from > m.now: // Else what waits says nothing.
+	case from > m.now: // Otherwise the waiting row no longer fits the agent and is dropped silently.
 		m.dues.Edit(at).At = from
 		m.dueHeap.settle(at)
 	}
 }
 
-// placeDue keeps where the row of an agent's transfer stands.
+// placeDue remembers the position of the row of an agent's transfer.
 func (m *calendar) placeDue(row *dueRow, at uint64) {
 	if leaf.Due(row.Kind) == leaf.DueOwnership {
 		m.transferAt[row.Subject] = at
 	}
 }
 
-// takeDue removes the earliest row and returns it.
 func (m *calendar) takeDue() dueRow {
 	first := *m.dues.At(1)
 	if leaf.Due(first.Kind) == leaf.DueOwnership {
@@ -75,7 +73,7 @@ func (m *calendar) takeDue() dueRow {
 	return first
 }
 
-// fallDue tells of what is due, the earliest first, a bounded number a tick.
+// fallDue tells of what is due, the earliest first, a bounded number in each tick.
 func (m *Machine) fallDue() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.calendar.dues.Len() > 0 && m.calendar.dues.At(1).At <= m.now; n++ {
 		row := m.calendar.takeDue()
@@ -101,13 +99,14 @@ func (m *Machine) fallDue() {
 	}
 }
 
-// remindOfAgent tells before a credential ends, and when it has.
+// remindOfAgent adds the reminder of a credential's end.
 func (m *registry) remindOfAgent(p *engine.AgentProfile) {
 	kind, at := m.agentReminder(p)
 	m.calendar.addReminder(at, kind, uint64(p.Slot), uint64(p.CredentialVersion))
 }
 
-// agentReminder is what is told next of a credential's end.
+// agentReminder returns the next reminder of a credential's end: the notice before it, or the
+// end itself.
 func (m *registry) agentReminder(p *engine.AgentProfile) (leaf.Due, engine.Time) {
 	if at := p.ExpiresAt - m.limits.ExpiryNotice; at > m.now {
 		return leaf.DueAgentExpiring, at
@@ -120,9 +119,9 @@ func (m *registry) agentDue(row *dueRow) {
 		return
 	}
 	p := *m.profiles.At(row.Subject)
-	if uint64(p.CredentialVersion) != row.Mark { // Issued again since: the one row of the agent goes on with that.
+	if uint64(p.CredentialVersion) != row.Mark { // The agent was re-issued: its one row continues with the new credential.
 		kind, at := m.agentReminder(p)
-		if p.ExpiresAt >= row.At { // Else, issued for a shorter time, it has a row of its own.
+		if p.ExpiresAt >= row.At { // A credential with an earlier end has a row of its own.
 			m.calendar.addReminderNow(at, kind, row.Subject, uint64(p.CredentialVersion))
 		}
 		return
@@ -134,7 +133,7 @@ func (m *registry) agentDue(row *dueRow) {
 	m.writeDueEvent(leaf.Due(row.Kind), event, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
-// remindOfAttestation tells before an attestation ends, and when it has.
+// remindOfAttestation adds the reminder that an attestation will end.
 func (m *registry) remindOfAttestation(slot engine.AgentSlot) {
 	if row := m.agents.At(uint64(slot)); row.AttestedAt != 0 && (*m.profiles.At(uint64(slot))).Type == engine.Autonomous {
 		m.calendar.addReminder(row.AttestedAt+m.limits.AttestationValidity-m.limits.AttestationNotice, leaf.DueAttestationExpiring, uint64(slot), uint64(row.AttestedAt))
@@ -147,7 +146,7 @@ func (m *registry) attestationDue(row *dueRow) {
 	}
 	agent := m.agents.At(row.Subject)
 	until := agent.AttestedAt + m.limits.AttestationValidity
-	if uint64(agent.AttestedAt) != row.Mark { // Attested again since: the one row of the agent goes on with that.
+	if uint64(agent.AttestedAt) != row.Mark { // The agent was attested again: its one row continues with the new attestation.
 		m.calendar.addReminderNow(until-m.limits.AttestationNotice, leaf.DueAttestationExpiring, row.Subject, uint64(agent.AttestedAt))
 		return
 	}
@@ -169,8 +168,9 @@ func (m *registry) ownershipDue(row *dueRow) {
 	m.writeDueEvent(leaf.DueOwnership, event, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
-// remindOfList tells when the active list is older than the policy has it. Either may
-// change meanwhile: the row holds where its time is still theirs.
+// remindOfList adds a reminder of the time when the active list becomes older than the policy
+// allows. List and policy may change: listDue tells only if the row's time is still the right
+// one.
 func (m *rulebook) remindOfList() {
 	if age := m.settings.Policy.ListAgeMax; m.settings.List != nil && age > 0 {
 		m.calendar.addReminder(m.settings.ListSynced+age, leaf.DueListStale, 0, m.settings.ListVersion)
@@ -198,7 +198,7 @@ func (m *keys) signingKeyDue(row *dueRow) {
 	}
 }
 
-// remindOfKey tells before an API key ends; at is its place among the keys.
+// remindOfKey adds the reminder before an API key expires; at is its index among the keys.
 func (m *keys) remindOfKey(at int, key *wire.APIKey) {
 	if key.ExpiresAt != 0 {
 		m.calendar.addReminder(key.ExpiresAt-m.limits.ExpiryNotice, leaf.DueAPIKey, uint64(at), uint64(key.ExpiresAt))

@@ -59,7 +59,7 @@ func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 	m.writeNamed(b.Event, leaf.FleetChanged{FleetID: id, Rev: uint64(profile.Rev)}, &b.Common, r, engine.FilterKey(engine.FilterFleet, id))
 }
 
-// applyAssign puts agents into a fleet, or takes them out, all or none.
+// applyAssign puts agents into a fleet, or takes them out of it: all of them or none.
 func (m *registry) applyAssign(b *wire.Assign, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -91,7 +91,8 @@ func (m *registry) applyAssign(b *wire.Assign, r *wire.Result) {
 	m.writeAssign(b, r)
 }
 
-// checkAssigned checks one agent of an Assign; counts says that it changes anything.
+// checkAssigned checks one agent of an Assign; counts says whether the Assign changes the
+// agent.
 func (m *registry) checkAssigned(b *wire.Assign, slot engine.AgentSlot, before []engine.AgentSlot, r *wire.Result) (counts, ok bool) {
 	if !m.agents.Has(uint64(slot)) {
 		refuse(r, wire.RefusedNotFound)
@@ -106,7 +107,7 @@ func (m *registry) checkAssigned(b *wire.Assign, slot engine.AgentSlot, before [
 		}
 	}
 	switch {
-	case profile.Parent != 0: // A delegate is where its root is.
+	case profile.Parent != 0: // A delegate is in the fleet of its root.
 		refuse(r, wire.RefusedParent)
 	case b.Remove && profile.Fleet != b.Fleet:
 		refuse(r, wire.RefusedNotInFleet)

@@ -6,16 +6,16 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Holds (decision 47): a PROCEED that is held counts against every limit as a spent one
-// does, until it is settled, released, or its time is over. Each ends exactly once. A
-// settle tells what happened in the world, so it is never refused for a limit.
+// Holds (decision 47): a held PROCEED counts against every limit like a spent one until it is
+// settled or released, or its time is over. Each hold ends exactly once. A settle reports
+// what has happened in the world, so no limit can refuse it.
 
-// soundHold tells whether a time to hold for is none or within its bounds.
+// soundHold tells whether the time of a hold is 0 (no hold) or within its bounds.
 func (m *ledger) soundHold(seconds uint32) bool {
 	return seconds == 0 || seconds >= m.limits.HoldSecondsLeast && seconds <= m.limits.HoldSecondsMost
 }
 
-// paymentsFull tells whether there is no room for what a call asks for.
+// paymentsFull tells whether a table has no room for the hold or the reference of a call.
 func (m *ledger) paymentsFull(seconds uint32, reference engine.ReferenceKey) bool {
 	return seconds != 0 && m.holds.Len() >= m.limits.Holds || reference != (engine.ReferenceKey{}) && m.referencesFull()
 }
@@ -27,8 +27,8 @@ func (m *ledger) openHold(row holdRow, seconds uint32) {
 	m.holdHeap.add(row)
 }
 
-// endHold takes an open hold off the books and the table and says how it ended, in the
-// leaf that is written next.
+// endHold removes an open hold from the counters and the table and notes how it ended. The
+// leaf of the ending is written next.
 func (m *ledger) endHold(at uint64, state HoldState) holdRow {
 	row := *m.holds.At(at)
 	m.registry.changeBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Unhold(row.Day, row.Amount) })
@@ -40,8 +40,8 @@ func (m *ledger) endHold(at uint64, state HoldState) holdRow {
 	return row
 }
 
-// noteEnding notes how a payment ended. In a full table the oldest ending makes room: what
-// ended in the world is refused by no bound of ours.
+// noteEnding notes how a payment ended. In a full table the oldest ending makes room, because
+// no limit of ours may refuse what has happened in the world.
 func (m *ledger) noteEnding(record uint64, state HoldState) {
 	if m.outcomes.Len() >= m.limits.Outcomes {
 		m.forgetOutcome()
@@ -51,7 +51,7 @@ func (m *ledger) noteEnding(record uint64, state HoldState) {
 	m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: record, Later: m.size})
 }
 
-// heldUntil returns when the open hold of a record ends; false: it has none.
+// heldUntil returns when the open hold of a record ends, and false if it has none.
 func (m *ledger) heldUntil(record uint64) (until engine.Time, held bool) {
 	at, held := m.holdAt[record]
 	if !held {
@@ -60,14 +60,14 @@ func (m *ledger) heldUntil(record uint64) (until engine.Time, held bool) {
 	return m.holds.At(at).ExpiresAt, true
 }
 
-// hasEnded tells whether it is known how a payment ended.
+// hasEnded tells whether a payment is known to have ended.
 func (m *ledger) hasEnded(record uint64) bool {
 	_, ended := m.outcomeAt[record]
 	return ended
 }
 
-// expireHolds ends holds whose time is over, the earliest first, a bounded number a tick. The
-// others count against limits until the next tick, which is the safe side.
+// expireHolds ends holds whose time is over, the earliest first, a bounded number in each
+// tick. The others count against limits until the next tick, which is the safe side.
 func (m *ledger) expireHolds() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.holds.Len() > 0; n++ {
 		if m.now < m.holds.At(m.holds.First()).ExpiresAt {
@@ -94,8 +94,8 @@ func (m *ledger) paymentOf(record uint64, state HoldState, amount engine.USD) le
 	return leaf.Payment{TxnID: m.ids.TxnID(record), ScreenedLeaf: record, State: state.String(), Amount: amount}
 }
 
-// applyHold settles or releases a payment. A hold whose time is over has ended, also
-// where its tick has not come yet.
+// applyHold settles or releases a payment. A hold whose time is over counts as ended even
+// before the tick that expires it.
 func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -115,9 +115,9 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 	m.releasePayment(b, r)
 }
 
-// settling says what a settle found out and did to the books.
+// settling is what a settle found and what it did to the counters.
 type settling struct {
-	counted                     engine.USD // What counted of the payment until now.
+	counted                     engine.USD // How much of the payment was counted until now.
 	late, notAllowed, overLimit bool
 }
 
@@ -134,7 +134,7 @@ func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 		s.late = true
 		m.outcomes.Edit(at).Late = m.size
 		m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: b.Leaf, Later: m.size})
-	case !open && m.endingForgotten(b.Leaf): // It may count already, or have been returned: twice is the safe side.
+	case !open && m.endingForgotten(b.Leaf): // The payment may count already, or have been returned. Counting it twice is the safe side.
 		s.late = true
 		m.noteEnding(b.Leaf, HoldSettled)
 	case open:
@@ -175,7 +175,7 @@ func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 	}
 }
 
-// settleMark is what a person must know of a settle.
+// settleMark is a fact about a settle that a person must know, and its alert.
 type settleMark struct {
 	set   bool
 	alert uint8
@@ -196,8 +196,8 @@ func (m *ledger) writePayment(kind string, event any, b *wire.Hold, r *wire.Resu
 	m.writeEvent(kind, event, &b.Common, r, txn, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
 }
 
-// countsOn returns the date on which a payment without a hold counts. False means that it
-// counts nowhere: it did not go through, or nobody has approved it.
+// countsOn returns the date on which a payment without a hold counts. It returns false if the
+// payment counts nowhere: it did not go through, or nobody has approved it.
 func (m *ledger) countsOn(b *wire.Hold) (engine.Day, bool) {
 	if b.Verdict == engine.Proceed {
 		return b.ScreenedAt.Day(), true
@@ -223,7 +223,7 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 	if at, open := m.holdAt[b.Leaf]; open {
 		returned = m.endHold(at, HoldReleased).Amount
 	} else {
-		if m.endingForgotten(b.Leaf) { // Nothing is returned twice.
+		if m.endingForgotten(b.Leaf) { // It may have been returned already.
 			refuse(r, wire.RefusedFull)
 			return
 		}

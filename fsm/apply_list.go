@@ -7,8 +7,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// applyListChunk assembles a list of entities, which it never opens. One list is staged at a time: offset
-// 0 begins anew. The last chunk carries the list's description and is a leaf.
+// applyListChunk assembles a list of entities, whose bytes it never decodes. One list is
+// staged at a time, and offset 0 begins a new one. The last chunk carries the list's
+// description, and its record writes the leaf.
 func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -20,9 +21,9 @@ func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 		return
 	}
 	if b.Offset == 0 {
-		// All of it at once: growing megabytes chunk by chunk holds Apply up.
+		// Allocated in full at once: growing by megabytes with every chunk would delay Apply.
 		*s = staging{digest: b.Digest, total: b.Total, sum: sha256.New(), data: make([]byte, 0, b.Total)}
-		if len(m.settings.Staged) > 0 { // Its bytes just went.
+		if len(m.settings.Staged) > 0 { // Its bytes were just replaced.
 			m.editSettings().Staged = nil
 		}
 	}
@@ -48,8 +49,8 @@ func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 	m.writeEvent("list.staged", leaf.ListStaged{Digest: b.Digest, Entries: info.Entries}, &b.Common, r)
 }
 
-// applyListActivate swaps the active list at this log index, or marks it as
-// found current again (Refresh). The sample may serve only where the cluster
+// applyListActivate makes the staged list the active one at this log index, or notes that the
+// active list was found current (Refresh). The sample may be active only in a cluster that
 // was bootstrapped in dev mode.
 func (m *rulebook) applyListActivate(b *wire.ListActivate, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
@@ -103,9 +104,9 @@ func (m *rulebook) activateList(info *wire.ListInfo, b *wire.ListActivate, r *wi
 	}
 }
 
-// applyMatcher raises the version of the matcher by one: what was judged with the one
-// before is stale from this index on. Apply knows no matcher; a node that does not carry
-// the new one gives no verdicts until it is upgraded.
+// applyMatcher raises the version of the matcher by one. From this index on, what was judged
+// with the version before is stale. Apply itself does not match; a node without the new
+// matcher gives no verdicts until it is upgraded.
 func (m *rulebook) applyMatcher(b *wire.Matcher, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return

@@ -26,8 +26,8 @@ func (m *keys) logSeed() []byte {
 	return m.settings.Genesis.LogSeed
 }
 
-// beginLine has the leaf that is about to be written be the first one of a new line
-// of the log. The oldest lines make room.
+// beginLine begins a new line of the log with the leaf that is written next. In a full list
+// the oldest line is dropped.
 func (m *keys) beginLine(lineage string, seed []byte) {
 	lines := append([]*wire.LogLine(nil), m.settings.LogLines...)
 	if len(lines) >= m.limits.LogLines {
@@ -36,9 +36,9 @@ func (m *keys) beginLine(lineage string, seed []byte) {
 	m.editSettings().LogLines = append(lines, &wire.LogLine{From: m.size + 1, At: m.now, Lineage: lineage, Seed: seed})
 }
 
-// applyRestored begins the lineage of a restored backup: a new line of the log, and an
-// epoch of ids that this leaf is the first of. Its record is applied once, by the
-// restoring, to the state out of the backup.
+// applyRestored begins the lineage of a restored backup: a new line of the log, and an epoch
+// of ids whose first leaf is this record's. The restore command applies the record once, to
+// the backup's state.
 func (m *Machine) applyRestored(b *wire.Restored, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -64,11 +64,11 @@ func (m *Machine) applyRestored(b *wire.Restored, r *wire.Result) {
 	m.writeEvent(leaf.KindClusterLineage, leaf.Restored{Lineage: b.Lineage, Backup: b.Backup, Epoch: uint64(epoch)}, &b.Common, r)
 }
 
-// applyRecovered begins the lineage of a group whose majority was lost. What the lost
-// machines gave out behind this state, ids of agents and of payments, versions of
-// credentials, entries of status lists, may be in callers' hands: it is an epoch as after a
-// restore, so that none of it is given out again and a token of theirs is nobody's. Where
-// no epoch is left the group goes on without: a recovery is not refused.
+// applyRecovered begins the lineage of a group whose majority was lost. The lost machines may
+// have given out ids, credential versions and status list entries that this state does not
+// know. As after a restore, a new epoch makes sure that none of them is given out again, and
+// that their tokens are not accepted. If no epoch is left, the group goes on without one: a
+// recovery is never refused.
 func (m *Machine) applyRecovered(b *wire.Note, r *wire.Result) {
 	if len(b.Lineage) > m.limits.KeyIDBytes {
 		refuse(r, wire.RefusedMalformed)
@@ -102,7 +102,7 @@ func (m *core) epochNumber() uint16 {
 	return 0
 }
 
-// epochBegun is the epoch that a restored backup begins here.
+// epochBegun returns the epoch that begins at this state.
 func (m *Machine) epochBegun(number uint16, lineage string) *wire.Epoch {
 	return &wire.Epoch{
 		Number: number, At: m.now, Lineage: lineage, Leaf: m.size,

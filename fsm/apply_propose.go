@@ -8,25 +8,25 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Four eyes (decision 48): where the policy wants two persons, the first disposition is
-// proposed. Another person with another key confirms it or withdraws it; after a day of
-// log time it lapses. A case has one open proposal at most.
+// Four eyes (decision 48): if the policy wants two persons, the first disposition is only a
+// proposal. Another person with another key confirms or withdraws it; after a day of log time
+// it lapses. A case has at most one open proposal.
 
-// twoDecide tells whether a case needs two persons: its amount or its rule says so.
+// twoDecide tells whether the amount or the rule of a case demands two persons.
 func (m *desk) twoDecide(b *wire.Disposition) bool {
 	two := m.settings.Policy.FourEyes
 	return two != nil && (b.Amount >= two.AmountFrom() || two.Rules&(1<<b.Rule) != 0)
 }
 
-// personHash is what is kept of who proposed.
+// personHash is the stored form of the proposer's name.
 func personHash(by string) (hash [16]byte) {
 	sum := sha256.Sum256([]byte(by))
 	copy(hash[:], sum[:])
 	return hash
 }
 
-// proposalOf finds the open proposal on a case. A proposal whose time is over lapses here if
-// no tick has ended it yet.
+// proposalOf finds the open proposal on a case. It lapses a proposal whose time is over, if
+// no tick has done so yet.
 func (m *desk) proposalOf(record uint64) (at uint64, open bool) {
 	if at, open = m.proposalAt[record]; open && m.now >= m.proposals.At(at).At+m.limits.ProposalKept {
 		m.lapseProposal(at)
@@ -35,7 +35,7 @@ func (m *desk) proposalOf(record uint64) (at uint64, open bool) {
 	return at, open
 }
 
-// keyRow is the row of the API key of a call; 0: the node's own.
+// keyRow returns the row of the API key that a call came with; 0: the node itself.
 func keyRow(common *wire.Common) uint32 {
 	if common.Key == nil {
 		return 0
@@ -43,17 +43,17 @@ func keyRow(common *wire.Common) uint32 {
 	return common.Key.Row
 }
 
-// samePerson tells whether somebody is who proposed: by name or by key.
+// samePerson tells whether a caller is the proposer, by name or by key.
 func (p *proposalRow) samePerson(by string, common *wire.Common) bool {
 	return p.By == personHash(by) || p.Key == keyRow(common)
 }
 
 // decideFourEyes decides whether a disposition counts, or must first be confirmed by a second
-// person. Where it does not count, r is decided. confirms is the leaf of the proposal that the
-// disposition confirms, 0 where there is none.
+// person. If it does not count, r holds the answer. confirms is the leaf of the proposal that
+// the disposition confirms, or 0.
 func (m *desk) decideFourEyes(b *wire.Disposition, r *wire.Result) (confirms uint64, counts bool) {
 	at, open := m.proposalOf(b.Leaf)
-	if !m.twoDecide(b) { // Also where the policy no longer asks for it.
+	if !m.twoDecide(b) { // A proposal may be open because the policy demanded two persons before.
 		if open {
 			m.closeProposal(at)
 		}
@@ -93,7 +93,7 @@ func (m *desk) openProposal(b *wire.Disposition, r *wire.Result) {
 	}, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))
 }
 
-// describeReviewed says which review a leaf is about.
+// describeReviewed returns the members of a leaf that name its review.
 func (m *desk) describeReviewed(record uint64) leaf.Reviewed {
 	return leaf.Reviewed{TxnID: m.ids.TxnID(record), ReviewedLeaf: record}
 }
@@ -103,7 +103,8 @@ func (m *desk) describeWithdrawn(row *proposalRow) leaf.Withdrawn {
 	return leaf.Withdrawn{Reviewed: m.describeReviewed(row.Leaf), Disposition: dispositionNames[row.Disposition], ProposedLeaf: row.Later}
 }
 
-// closeProposal closes a proposal. Its row goes when it comes to the front of the table.
+// closeProposal closes a proposal. Its row is dropped when it comes to the front of the
+// table.
 func (m *desk) closeProposal(at uint64) {
 	row := m.proposals.Edit(at)
 	delete(m.proposalAt, row.Leaf)
@@ -135,8 +136,8 @@ func (m *desk) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
 	m.writeEvent(leaf.KindWithdrawn, m.describeWithdrawn(&row), &b.Common, r, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf)))
 }
 
-// lapseProposals ends proposals whose day is over, the oldest first, a bounded number a
-// tick.
+// lapseProposals ends proposals that are more than a day old, the oldest first, a bounded
+// number in each tick.
 func (m *desk) lapseProposals() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.proposals.Len() > 0; n++ {
 		row := m.proposals.At(m.proposals.First())

@@ -9,8 +9,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// enterOperator returns the slot of a normalised legal name, making the operator's
-// row when it is new; 0 when the table is full.
+// enterOperator returns the slot of a normalised legal name. It adds a row for a new
+// operator, and returns 0 when the table is full.
 func (m *registry) enterOperator(key, legalName string) engine.OperatorSlot {
 	if slot, known := m.operatorByKey[key]; known {
 		return slot
@@ -63,7 +63,7 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 	m.writeEvent(kind, credential, &b.Common, r, engine.FilterKey(engine.FilterAgent, credential.AgentID))
 }
 
-// adoptDelegate checks a delegate's parent and takes over what is inherited.
+// adoptDelegate checks a delegate's parent and copies what the delegate inherits.
 func (m *registry) adoptDelegate(profile *engine.AgentProfile, r *wire.Result) bool {
 	if !m.agents.Has(uint64(profile.Parent)) {
 		refuse(r, wire.RefusedNotFound)
@@ -135,7 +135,8 @@ func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, si
 }
 
 // expiryOf returns when a credential that is issued now expires: after 91 days, with the
-// parent's, or when the caller asked for, whichever is first. Credentials carry whole seconds.
+// parent's, or at the time asked for, whichever is first. It is in whole seconds, as in the
+// credential.
 func (m *registry) expiryOf(parent engine.AgentSlot, asked engine.Time) engine.Time {
 	at := m.now + m.limits.AgentValidity
 	if parent != 0 {
@@ -168,7 +169,7 @@ func (m *registry) credentialOf(p *engine.AgentProfile) leaf.Credential {
 	return c
 }
 
-// placeOfStatus is where the status at a position is published.
+// placeOfStatus returns where the status at a position is published.
 func (m *registry) placeOfStatus(position uint32) leaf.StatusPlace {
 	list, index := m.ids.StatusEntry(position)
 	return leaf.StatusPlace{StatusList: list, StatusIndex: uint64(index)}
@@ -251,8 +252,9 @@ func (m *registry) keepIdentity(profile, old *engine.AgentProfile, operatorKey s
 	return true
 }
 
-// renewCredential enters the new version. A plain renewal keeps older tokens good for the
-// overlap; anything else, and a flagged ownership, supersedes them at once.
+// renewCredential enters the new version. A plain renewal keeps older tokens valid for the
+// overlap. Any other re-issue, or one while an ownership transfer is flagged, supersedes them
+// at once.
 func (m *registry) renewCredential(b *wire.Reissue, profile *engine.AgentProfile) (superseded bool) {
 	row := m.agents.Edit(uint64(b.Agent))
 	superseded = !b.Plain || row.OwnershipFrom != 0 || b.Overlap <= 0
@@ -274,9 +276,9 @@ func (m *registry) renewCredential(b *wire.Reissue, profile *engine.AgentProfile
 	return superseded
 }
 
-// overlapVersions returns the least good version and the end of the overlap once version
-// is issued with an overlap (0: none). Versions whose own overlap had ended stay
-// superseded: the next renewal's is not theirs.
+// overlapVersions returns the lowest valid version and the end of the overlap, once version
+// is issued with an overlap (0: none). A version whose own overlap has ended stays
+// superseded; the overlap of a later renewal does not bring it back.
 func (m *registry) overlapVersions(least, version uint16, until, overlap engine.Time) (uint16, engine.Time) {
 	if overlap <= 0 {
 		return version, 0
@@ -320,8 +322,8 @@ func (m *registry) applySettings(b *wire.Settings, r *wire.Result) {
 	m.writeNamed(b.Event, event, &b.Common, r, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
-// eventOf tells whether an edge's leaf kind is one that may be copied into a leaf of this
-// struct: a subject ("agent."), then lower-case letters, dots and underscores.
+// eventOf tells whether an edge's leaf kind may be used for this struct: it must be a subject
+// ("agent."), then lower-case letters, dots and underscores.
 func eventOf(event, subject string, of any) bool {
 	if !strings.HasPrefix(event, subject) || !leaf.MayBe(event, of) {
 		return false

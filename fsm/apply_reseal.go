@@ -8,10 +8,10 @@ import (
 	"railguard/fsm/wire"
 )
 
-// applyReseal puts what was sealed anew in the place of what it was before. Who sealed it
-// had opened it; here it is bytes that replace bytes, and only those that it was made of.
-// A profile gets its next revision, so that no call that is under way with the one before
-// brings the old bytes back.
+// applyReseal replaces sealed values by newly sealed ones. The caller has opened and sealed
+// them; here bytes replace bytes, and only where the old bytes are the expected ones. A
+// profile gets its next revision, so that a call prepared with the revision before cannot
+// bring the old bytes back.
 func (m *keys) applyReseal(b *wire.Reseal, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -59,8 +59,8 @@ func (m *registry) resealEIN(v *wire.Resealed) bool {
 	return true
 }
 
-// resealSettings replaces every sealed value of the settings that anew has another one
-// for, and returns how many those were.
+// resealSettings replaces every sealed value of the settings that has a replacement in anew,
+// and returns how many it replaced.
 func (m *keys) resealSettings(anew map[string][]byte) (changed int) {
 	was := m.settings
 	if len(anew) == 0 {
@@ -110,12 +110,12 @@ func (m *keys) resealSettings(anew map[string][]byte) (changed int) {
 
 // Sealed is one value that the state holds sealed under the cluster secret.
 type Sealed struct {
-	Agent engine.AgentSlot // Whose EIN; 0: of the settings.
+	Agent engine.AgentSlot // The agent whose EIN it is; 0: a value of the settings.
 	What  SealedWhat
-	Data  []byte // Not to be changed.
+	Data  []byte // Must not be changed.
 }
 
-// SealedWhat tells what a sealed value is.
+// SealedWhat says what a sealed value is.
 type SealedWhat uint8
 
 // The sealed values.
@@ -128,7 +128,8 @@ const (
 )
 
 // Sealed calls visit with every value of the settings that is sealed under the cluster
-// secret; one that stands in two places is told twice. The EINs of agents are besides.
+// secret. A value that is stored in two places is visited twice. The EINs of agents are not
+// included.
 func (s *Settings) Sealed(visit func(Sealed)) {
 	if s.Genesis == nil {
 		return

@@ -8,12 +8,12 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Retro-screening (decision 51): the leader looks at what is recorded and registered with
-// a list that was activated, and tells here how far it is. What it tells is applied
-// once, in order, so that the next leader goes on where this one stood and nobody is
-// told of anything twice.
+// Retro-screening (decision 51): the leader screens recorded payments and registered parties
+// against an activated list, and reports its progress in records. Apply takes each report
+// once and in order. So the next leader continues where this one stopped, and no hit is told
+// twice.
 
-// applyRetro begins a run, moves it on with what it found, or ends it. One runs at a time.
+// applyRetro begins a run, advances it with hits, or ends it. One run is active at a time.
 func (m *rulebook) applyRetro(b *wire.Retro, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -39,7 +39,7 @@ func (m *rulebook) beginRetro(b *wire.Retro, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	case !b.Run.Asked && s.Retro != nil && s.Retro.Covered >= b.Run.List:
-		r.Code = wire.Unchanged // Another leader was first.
+		r.Code = wire.Unchanged // Another leader has begun it.
 		return
 	}
 	run := &wire.RetroRun{
@@ -56,17 +56,17 @@ func (m *rulebook) beginRetro(b *wire.Retro, r *wire.Result) {
 	m.writeEvent(leaf.KindRetroBegun, leaf.RetroBegun{Run: m.runOf(run), Asked: run.Asked, From: run.From}, &b.Common, r, m.runFilter(run))
 }
 
-// runOf says which run a leaf is of.
+// runOf returns the members of a leaf that name its run.
 func (m *rulebook) runOf(run *wire.RetroRun) leaf.Run {
 	return leaf.Run{RetroID: m.ids.EventID(run.Begun), List: run.List, Against: run.Against}
 }
 
-// runFilter finds the leaves of a run.
+// runFilter returns the filter key for the leaves of a run.
 func (m *rulebook) runFilter(run *wire.RetroRun) uint64 {
 	return engine.FilterKey(engine.FilterTxn, m.ids.EventID(run.Begun))
 }
 
-// moveRetro takes what was found up to a place that is further than the one before.
+// moveRetro takes the hits up to a cursor that is ahead of the stored one.
 func (m *rulebook) moveRetro(b *wire.Retro, r *wire.Result) {
 	run := m.settings.Retro
 	switch {
@@ -74,7 +74,7 @@ func (m *rulebook) moveRetro(b *wire.Retro, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	case run.EndedAt != 0 || !isFurther(run, &b.Run, b.Op == wire.RetroEnd):
-		r.Code = wire.Unchanged // Told already.
+		r.Code = wire.Unchanged // It was reported already.
 		return
 	}
 	for i := range b.Hits {
@@ -92,13 +92,13 @@ func (m *rulebook) moveRetro(b *wire.Retro, r *wire.Result) {
 		next.EndedAt = m.now
 	}
 	m.editSettings().Retro = &next
-	if r.Code = wire.Unchanged; b.Op == wire.RetroEnd { // No leaf of its own but for the end.
+	if r.Code = wire.Unchanged; b.Op == wire.RetroEnd { // Only the end has a leaf of its own.
 		m.writeEvent(leaf.KindRetroEnded, leaf.RetroEnded{Run: m.runOf(&next), Hits: next.Hits, Known: next.Known}, &b.Common, r, m.runFilter(&next))
 	}
 }
 
-// isFurther tells whether no part of the cursor to is behind the cursor from, and some part is
-// ahead. At the end of a run no part has to be ahead.
+// isFurther tells whether the cursor to is ahead of the cursor from in some part and behind
+// it in none. At the end of a run no part has to be ahead.
 func isFurther(from, to *wire.RetroRun, end bool) bool {
 	if to.Operator < from.Operator || to.Agent < from.Agent || to.User < from.User || to.Leaf < from.Leaf {
 		return false
@@ -117,15 +117,15 @@ func (m *rulebook) soundHit(hit *wire.RetroHit) bool {
 	case wire.TargetAgent:
 		return m.registry.agents.Has(uint64(hit.Slot))
 	case wire.TargetUser:
-		return true // One that was erased meanwhile is passed over.
+		return true // retroHit skips a user that was erased meanwhile.
 	case wire.TargetOperator:
 		return m.registry.operators.Has(uint64(hit.Slot))
 	}
 	return false
 }
 
-// retroHit writes the leaf and the alert of a hit, and suspends the party where the policy
-// says so. A hit that has its alert for this list already is only counted.
+// retroHit writes the leaf and the alert of a hit, and suspends the party if the policy says
+// so. A hit that already has an alert for this list is only counted.
 func (m *rulebook) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 	at := uint64(hit.Slot)
 	if hit.Target == wire.TargetUser && !m.registry.users.Has(at) {
@@ -158,8 +158,8 @@ func (m *rulebook) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 	}
 }
 
-// retroSuspend suspends a party that is on the list by name or wallet. One that is not
-// active stays what it is.
+// retroSuspend suspends a party that is listed by name or wallet. A party that is not active
+// keeps its status.
 func (m *rulebook) retroSuspend(run *wire.RetroRun, hit *wire.RetroHit) {
 	var ignored wire.Result
 	said := leaf.RetroSuspension{Reason: "retro.suspend: listed in version " + strconv.FormatUint(run.List, 10)}

@@ -8,10 +8,10 @@ import (
 
 var dispositionNames = [4]string{wire.Approved: leaf.WordApproved, wire.Rejected: leaf.WordRejected, wire.EscalateSAR: leaf.WordEscalateSAR}
 
-// applyDisposition records a reviewer's decision. The edge has read the leaf and
-// settled 404, 422 and 400 for good; what can change, and is decided here, is
-// whether a disposition exists. An approval books the amount, today, on the
-// agent, its ancestors and the fleet of the record; it is never refused for a limit.
+// applyDisposition records a reviewer's decision. The edge has read the leaf and has answered
+// 404, 422 and 400 where they can no longer change. Apply decides what can: whether a
+// disposition exists. An approval books the amount on today's date, on the record's agent,
+// its ancestors and the fleet; no limit can refuse it.
 func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -86,7 +86,7 @@ func (m *desk) reviewAt(leaf uint64) (uint64, bool) {
 	return at, found && m.reviews.At(at).State == ReviewOpen
 }
 
-// enterReview puts a record into the queue, where there is room.
+// enterReview puts a record into the queue if there is room.
 func (m *desk) enterReview(row ReviewRow) {
 	if m.openReviews < m.limits.OpenReviews {
 		m.reviewOpened(m.reviews.Append(row))
@@ -102,7 +102,7 @@ func (m *desk) approvedOn(record uint64) (day engine.Day, approved bool) {
 	return m.dispositions.At(at).At.Day(), true
 }
 
-// openWord is how many reviews a word of the table open tells of.
+// openWord is how many reviews one word of the table open covers.
 const openWord = 64
 
 // reviewOpened notes that a row waits for a disposition.
@@ -118,7 +118,7 @@ func (m *desk) reviewClosed(at uint64) {
 	m.openReviews--
 }
 
-// openWordOf makes the word of a row, in their order.
+// openWordOf adds the word of a row to the table, if it is missing.
 func (m *desk) openWordOf(at uint64) {
 	if at/openWord == m.open.Next() {
 		m.open.Append(0)
@@ -138,8 +138,8 @@ func searchReviews(low, high, leaf uint64, at func(uint64) uint64) (uint64, bool
 	return low, low < end && at(low) == leaf
 }
 
-// applyQueue claims, releases, assigns or comments an open review. A claim is
-// advisory and lapses with log time; the disposition guard stays the 409.
+// applyQueue claims, releases, assigns or comments an open review. A claim is advisory and
+// lapses with log time; a second disposition is still refused with 409.
 func (m *desk) applyQueue(b *wire.Queue, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -173,7 +173,7 @@ func (m *desk) heldByOther(c *Claim, who string) bool {
 	return c != nil && c.Assignee != "" && c.Assignee != who && (c.LeaseUntil == 0 || m.now < c.LeaseUntil)
 }
 
-const commented = leaf.KindCommented // Where leaf is an index.
+const commented = leaf.KindCommented // Named here because commentReview has a variable leaf.
 
 // commentReview adds a comment's leaf to a review, open or decided.
 func (m *desk) commentReview(b *wire.Queue, r *wire.Result) {

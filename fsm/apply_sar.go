@@ -6,11 +6,11 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Suspicious activity reports (decision 48): an escalation opens one, and it is to be filed
-// within 30 days of log time. People move it on: from draft to ready, from ready to filed,
-// and to closed, which is the end; ready may become a draft again.
+// Suspicious activity reports (decision 48): an escalation opens a report, which must be
+// filed within 30 days of log time. People move it from draft to ready, from ready to filed,
+// and at last to closed. A ready report may become a draft again.
 
-// sarSoon is how long before its time is over a report is told of.
+// sarSoon is how long before a report's deadline a leaf tells of it.
 const sarSoon = 5 * engine.DayLength
 
 var sarStates = [...]string{wire.SARDraft: "DRAFT", wire.SARReady: "READY", wire.SARFiled: "FILED", wire.SARClosed: "CLOSED"}
@@ -23,7 +23,7 @@ func SARState(state uint8) string {
 	return sarStates[state]
 }
 
-// ParseSARState is the number of a state; false for a name that is none.
+// ParseSARState returns the number of a named state, and false for an unknown name.
 func ParseSARState(name string) (uint8, bool) {
 	for state := wire.SARDraft; state <= wire.SARClosed; state++ {
 		if sarStates[state] == name {
@@ -49,8 +49,9 @@ func sarMoves(from, to uint8) bool {
 // isUnfiled reports whether a report still has to be filed.
 func (r *SARRow) isUnfiled() bool { return r.State == wire.SARDraft || r.State == wire.SARReady }
 
-// openSAR opens the report of an escalated record; its disposition is written next. Where
-// the table is full the oldest that needs nothing more makes room, or there is a leaf alone.
+// openSAR opens the report of an escalated record, whose disposition is written next. In a
+// full table the oldest report makes room if it needs no more filing; otherwise the new one
+// is a leaf without a row.
 func (m *desk) openSAR(record uint64) {
 	for m.sars.Len() >= m.limits.SARs {
 		if m.sars.At(m.sars.First()).isUnfiled() {
@@ -72,7 +73,8 @@ func (m *desk) sarOf(record uint64) (at uint64, found bool) {
 	return searchReviews(m.sars.First(), m.sars.Next(), first, func(i uint64) uint64 { return m.sars.At(i).First })
 }
 
-// applySAR moves a report on. Who moves it has seen the state that it moves it from.
+// applySAR moves a report to its next state. The caller names the state that it saw, and a
+// report in another state is not moved.
 func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -96,8 +98,8 @@ func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
 	}, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))
 }
 
-// tellSARs writes a leaf for each report that is not filed and soon should be: once, in
-// their order, a bounded number a tick.
+// tellSARs writes a leaf for each report whose deadline is near and that is not filed: once,
+// in order, a bounded number in each tick.
 func (m *desk) tellSARs() {
 	at := max(m.sarsTold, m.sars.First())
 	for n := 0; n < m.limits.ExpiredAtOneTick && at < m.sars.Next(); n++ {
@@ -127,9 +129,9 @@ func (v *View) SAR(first uint64) (SARRow, bool) {
 	return *v.sars.At(at), true
 }
 
-// SARs calls fn with the reports opened by leaves before one, newest first, or, ascending,
-// by leaves behind it, oldest first, which is the order in which they fall due, until it
-// returns false.
+// SARs calls fn with reports until fn returns false: those opened by leaves before first,
+// newest first, or, if ascending, by leaves after it, oldest first, which is the order of
+// their deadlines.
 func (v *View) SARs(first uint64, ascending bool, fn func(SARRow) bool) {
 	at, found := searchReviews(v.sars.First(), v.sars.Next(), first, func(i uint64) uint64 { return v.sars.At(i).First })
 	if ascending {

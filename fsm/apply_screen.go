@@ -6,9 +6,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// applyScreen decides one screening call: fence and basis, live rules on rows,
-// decision, spend, leaf. This is the hot path of the whole service: nothing is
-// looked up by name here, nothing formatted but fixed text and integers.
+// applyScreen decides one screening call: it checks the basis, runs the live rules on rows,
+// decides, books the amount and writes the leaf. This is the hot path of the whole service:
+// it looks nothing up by name and formats only fixed text and integers.
 func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	s := &m.screen
 	var hits engine.Hits
@@ -47,10 +47,10 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	live := rules.JudgeLive(&m.moment)
 	hits.Merge(&live)
 	decision := rules.Decide(&hits, m.settings.Policy)
-	m.describeCall(s, &decision) // Before the debit: it shows what was spent until now.
+	m.describeCall(s, &decision) // Before the booking, because the record shows what was spent before it.
 	m.written.Used, m.written.UsedBy = used, usedBy
 	if decision.Verdict != engine.Proceed {
-		listed := m.operatorListed(&hits) // The moment is of the rows before.
+		listed := m.operatorListed(&hits) // Asked first, because m.moment holds the rows as they were before the record.
 		m.finishScreen(s, &decision, r)
 		if listed {
 			m.officers.alertOperator(s.Agent)
@@ -79,7 +79,7 @@ func (m *ledger) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result
 }
 
 func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {
-	data := m.placeRecord(s) // May write profiles first: the record's place is known after it.
+	data := m.placeRecord(s) // It may write profiles first, so the record's leaf index is known only after it.
 	filters := append(m.filters(len(s.Filters)+3), s.Filters...)
 	filters = append(filters, screenFilter, verdictFilters[d.Verdict])
 	if d.Rule != 0 {

@@ -6,7 +6,6 @@ import (
 	"railguard/fsm/wire"
 )
 
-// applyStatus suspends, reinstates or revokes an agent, a user or an operator.
 func (m *registry) applyStatus(b *wire.Status, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -23,8 +22,8 @@ func (m *registry) applyStatus(b *wire.Status, r *wire.Result) {
 	}
 }
 
-// checkTransition checks one step of the table of decision 35. derived is the
-// status shown to callers, own expiry included.
+// checkTransition checks one step of decision 35's table. derived is the status that callers
+// see, which includes the party's own expiry.
 func checkTransition(own, derived, to engine.Status, since engine.Time, r *wire.Result) bool {
 	r.State = derived
 	if own == to && derived == to {
@@ -46,9 +45,9 @@ func checkTransition(own, derived, to engine.Status, since engine.Time, r *wire.
 	return allowed
 }
 
-// mayMove judges one change of status, by the table of transitions and by who suspended. The
-// institution alone lifts its own suspension, and it may take over an operator's by suspending
-// again. institutions says who suspended; mayMove sets it to what holds after the change.
+// mayMove judges one change of status, by the table of transitions and by who suspended. Only
+// the institution lifts its own suspension, and it may take over an operator's suspension by
+// suspending again. institutions says whether the institution suspended; mayMove updates it.
 func (m *registry) mayMove(own, derived engine.Status, institutions *bool, b *wire.Status, since engine.Time, r *wire.Result) bool {
 	broad := m.isInstitutions(&b.Common)
 	suspended := own == engine.Suspended && derived == engine.Suspended
@@ -129,7 +128,7 @@ func (m *registry) operatorStatus(b *wire.Status, r *wire.Result) {
 		return
 	}
 	institutions, since := row.Institutions, row.StatusAt
-	if since == 0 { // It was never changed.
+	if since == 0 { // The status was never changed.
 		since = (*m.operatorProfiles.At(uint64(slot))).CreatedAt
 	}
 	if !m.mayMove(current, current, &institutions, b, since, r) {
@@ -207,11 +206,11 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 		row.OwnershipFrom, row.OwnershipAt = 0, 0
 	} else {
 		from, before := max(m.now, b.EffectiveAt), row.OwnershipFrom
-		if before != 0 { // A second flag may bring it forward; only a cancelling puts it off.
+		if before != 0 { // A second flag may bring it forward; only cancelling it can delay it.
 			from = min(from, before)
 		}
 		row.OwnershipFrom, row.OwnershipAt = from, m.now
-		if from != before { // Else it waits already.
+		if from != before { // Otherwise a reminder already waits for this time.
 			m.calendar.remindOfTransfer(slot, from)
 		}
 		event.FlaggedAt, event.EffectiveAt = m.now, row.OwnershipFrom
@@ -219,17 +218,17 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 	m.writeEvent(kind, event, &b.Common, r, engine.FilterKey(engine.FilterAgent, id))
 }
 
-// mayFlag tells whether a flag may name this operator. Once one is named, another
-// takes its place only by a broader key: an operator must not flag its own name to
-// be the one that a re-issue has to give.
+// mayFlag tells whether a flag may name this operator. Once an operator is named, only a key
+// with broader rights may name another. Otherwise an operator could name itself and so choose
+// whom the re-issue must name.
 func (m *registry) mayFlag(b *wire.Ownership, flagged bool) bool {
 	profile := *m.profiles.At(uint64(b.Agent))
 	return !flagged || profile.TransferTo == b.OperatorKey || m.isOfficers(&b.Common) ||
 		!profile.TransferInstitutions && m.isInstitutions(&b.Common)
 }
 
-// noteTransfer keeps who the new operator is, for the re-issue that ends the transfer. A
-// cancelled transfer leaves nothing.
+// noteTransfer stores who the new operator is, for the re-issue that ends the transfer. For a
+// cancelled transfer it clears the name.
 func (m *registry) noteTransfer(b *wire.Ownership) {
 	old := *m.profiles.At(uint64(b.Agent))
 	institutions := !b.Cancel && (m.isInstitutions(&b.Common) || old.TransferTo == b.OperatorKey && old.TransferInstitutions)

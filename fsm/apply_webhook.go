@@ -9,11 +9,11 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Webhooks and how far each is (decision 50). What is sent and what came of it is the
-// leader's affair; the log holds only what a new leader must know: everything before a
-// webhook's cursor was received or is a dead letter.
+// Webhooks and their cursors (decision 50). The leader keeps track of sending; the log holds
+// only what a new leader must know: everything before a webhook's cursor was received or is a
+// dead letter.
 
-// eventsOfLeaf bounds n: no leaf is more than so many events.
+// eventsOfLeaf bounds n: a leaf has at most so many events.
 const eventsOfLeaf = 16
 
 func (m *keys) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
@@ -42,7 +42,7 @@ func (m *keys) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
 		op = "changed"
 		hook.Name, hook.URL, hook.Types = b.Webhook.Name, b.Webhook.URL, b.Webhook.Types
 		hook.SARAllowed, hook.Off = b.Webhook.SARAllowed, b.Webhook.Off
-		if row, operator := m.askerOf(b.Key); operator == hook.Operator { // What it is told never grows by a stranger's change.
+		if row, operator := m.askerOf(b.Key); operator == hook.Operator { // Another operator's change must not give the webhook more rights.
 			hook.Key = row
 		}
 	case wire.WebhookRotate:
@@ -83,14 +83,14 @@ func (m *keys) createWebhook(b *wire.WebhookPut, r *wire.Result) {
 	s.Webhooks = append(slices.Clone(s.Webhooks), &hook)
 	s.WebhookNext = hook.ID
 	m.writeWebhook(&hook, "created", &b.Common, r)
-	// It is told what happens from now on; its own creation it knows.
+	// The webhook gets events from now on, without its own creation.
 	m.cursorAt[hook.ID] = m.cursors.Append(cursorRow{Webhook: hook.ID, Seq: m.size, At: m.now})
 }
 
-// askerOf is the row of the key that a record came with and its operator's scope.
+// askerOf returns the row and the operator of the key that a record came with.
 func (m *keys) askerOf(by *wire.KeyRef) (row uint32, operator string) {
 	if by == nil || by.Row == 0 {
-		return 0, "" // The node itself: the institution's.
+		return 0, "" // The node itself acts for the institution.
 	}
 	return by.Row, m.settings.Keys[by.Row-1].Operator
 }
@@ -130,7 +130,7 @@ func WebhookID(id uint32) string { return webhookPrefix + strconv.FormatUint(uin
 
 const webhookPrefix = "whk_"
 
-// webhookAt finds a webhook: they stand by their ids.
+// webhookAt finds a webhook in the list, which is in order of ids.
 func (m *keys) webhookAt(id uint32) (int, bool) {
 	return slices.BinarySearchFunc(m.settings.Webhooks, id, func(hook *wire.Webhook, id uint32) int {
 		return int(int64(hook.ID) - int64(id))
@@ -156,7 +156,7 @@ func (m *keys) soundWebhook(hook *wire.Webhook) bool {
 	return true
 }
 
-// applyDelivery notes how far a webhook is.
+// applyDelivery records the progress of a webhook.
 func (m *keys) applyDelivery(b *wire.Delivery, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -207,7 +207,7 @@ func (m *keys) noteDeadLetter(key sendingKey, b *wire.Delivery, r *wire.Result) 
 	at, known := m.deadAt[key]
 	switch {
 	case known && m.deadLetters.At(at).Attempts != 0:
-		return // A leader that is gone gave it up as well.
+		return // A former leader gave it up already.
 	case !known:
 		at = m.appendDead(deadLetterRow{Webhook: key.webhook, Seq: key.seq, N: key.n})
 	}
@@ -218,7 +218,8 @@ func (m *keys) noteDeadLetter(key sendingKey, b *wire.Delivery, r *wire.Result) 
 	}, &b.Common, r)
 }
 
-// reviveDeadLetters has one event sent again, or all dead letters of the webhook.
+// reviveDeadLetters requests that one event, or all dead letters of the webhook, be sent
+// again.
 func (m *keys) reviveDeadLetters(hook *wire.Webhook, key sendingKey, b *wire.Delivery, r *wire.Result) {
 	count := 0
 	if b.Op == wire.DeliveryRevived {
@@ -246,9 +247,9 @@ func (m *keys) reviveDeadLetters(hook *wire.Webhook, key sendingKey, b *wire.Del
 	m.writeEvent(leaf.KindWebhook, event, &b.Common, r)
 }
 
-// appendDead adds a row, whose leaf is written next. In a full table the oldest of the
-// operator that has the most makes room, so that nobody pushes out what is another's:
-// its leaf stands.
+// appendDead adds a row, whose leaf is written next. In a full table it drops the oldest row
+// of the operator that has the most, so that no operator pushes out another's. The dropped
+// row's leaf stays.
 func (m *keys) appendDead(row deadLetterRow) uint64 {
 	if len(m.deadAt) >= m.limits.DeadLetters {
 		m.buryDead(m.oldestDeadOf(m.mostDead()))
@@ -263,8 +264,8 @@ func (m *keys) appendDead(row deadLetterRow) uint64 {
 	return at
 }
 
-// buriedFactor times as many rows as there may be dead letters are kept before packDead
-// removes the empty ones: each packing is then paid for by as many additions.
+// buriedFactor is how many times as many rows as dead letters the table may hold before
+// packDead removes the empty ones. So each packing is paid for by as many additions.
 const buriedFactor = 2
 
 func (m *keys) buryDead(at uint64) {
@@ -300,7 +301,7 @@ func (m *keys) oldestDeadOf(operator string) uint64 {
 	return m.deadLetters.First()
 }
 
-// packDead removes the empty rows. The others move to the front, in their order.
+// packDead removes the empty rows. The others keep their order.
 func (m *keys) packDead() {
 	to := m.deadLetters.First()
 	for i := to; i < m.deadLetters.Next(); i++ {
@@ -319,8 +320,8 @@ func (m *keys) packDead() {
 	}
 }
 
-// forgetDeadLetters drops what is done with or too old to be told, from the front, a
-// bounded number a tick.
+// forgetDeadLetters drops rows that are empty or too old, from the front, a bounded number in
+// each tick.
 func (m *keys) forgetDeadLetters() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.deadLetters.Len() > 0; n++ {
 		first := m.deadLetters.First()
@@ -332,18 +333,18 @@ func (m *keys) forgetDeadLetters() {
 	}
 }
 
-// Sending is one event that a webhook is to be sent again, or a dead letter.
+// Sending is one event that is to be sent to a webhook again, or a dead letter.
 type Sending struct {
-	Row      uint64 // Its place among them.
+	Row      uint64 // Its position in the table.
 	Seq      uint64
 	N        uint8
-	Attempts uint8 // Before it was given up; 0: it is to be sent again.
+	Attempts uint8 // Attempts before it was given up; 0: it is to be sent again.
 	Status   uint16
 	At       engine.Time
 }
 
-// Cursor returns where a webhook goes on (everything before was received or is a dead
-// letter) and when that was noted; false: there is no such webhook.
+// Cursor returns a webhook's cursor and when it was noted. Everything before the cursor was
+// received or is a dead letter. It returns false if there is no such webhook.
 func (v *View) Cursor(webhook uint32) (seq uint64, n uint8, at engine.Time, found bool) {
 	for i := v.cursors.First(); i < v.cursors.Next(); i++ {
 		if row := v.cursors.At(i); row.Webhook == webhook {
@@ -353,8 +354,8 @@ func (v *View) Cursor(webhook uint32) (seq uint64, n uint8, at engine.Time, foun
 	return 0, 0, 0, false
 }
 
-// Sendings calls visit with a webhook's dead letters and what it is to be sent again,
-// those before a row, newest first, until it returns false.
+// Sendings calls visit with a webhook's dead letters and events to be sent again that stand
+// before a row, newest first, until visit returns false.
 func (v *View) Sendings(webhook uint32, before uint64, visit func(Sending) bool) {
 	for i := min(before, v.deadLetters.Next()); i > v.deadLetters.First(); i-- {
 		row := v.deadLetters.At(i - 1)

@@ -2,11 +2,11 @@ package fsm
 
 import "railguard/engine"
 
-// R25's pairs of a root agent and a counterparty stand in a dense table. They are linked in
-// the order of their newest calls. When the table is full, the pair whose newest call is the
-// oldest makes room: a pair that goes on paying stays.
+// R25's pairs of a root agent and a counterparty stand in a dense table, linked in the order
+// of their newest calls. When the table is full, the pair whose newest call is the oldest is
+// dropped, so a pair that goes on paying stays.
 
-// countBand counts one call of a pair and returns how many stand in the window.
+// countBand counts one call of a pair and returns how many calls are in the window.
 func (m *ledger) countBand(key structuringKey) uint8 {
 	at, known := m.structuringBy[key]
 	switch {
@@ -24,7 +24,8 @@ func (m *ledger) countBand(key structuringKey) uint8 {
 	return m.structuring.Edit(at).Band.Add(m.now, m.settings.Policy.StructuringWindow)
 }
 
-// displaceBand drops the oldest pair to make room, and reports it where the pair still counts.
+// displaceBand drops the oldest pair to make room, and counts it in Effects if its newest
+// call is still in the window.
 func (m *ledger) displaceBand() {
 	if !m.bandOver(m.structuring.At(m.bandEnds.oldest)) {
 		m.out.PairsDisplaced++
@@ -63,7 +64,7 @@ func (m *ledger) unlinkBand(at uint64) {
 	m.joinBands(uint64(row.Older), uint64(row.Newer))
 }
 
-// joinBands makes newer the one after older; 0 is the end of the chain.
+// joinBands links two rows, so that newer follows older; 0 is the end of the chain.
 func (m *ledger) joinBands(older, newer uint64) {
 	if older != 0 {
 		m.structuring.Edit(older).Newer = uint32(newer)
@@ -77,11 +78,11 @@ func (m *ledger) joinBands(older, newer uint64) {
 	}
 }
 
-// Agents that were screened of late have a row in a dense table, in no order; the agent's own
-// row says where. A row whose buckets have all run out is dropped, because it says no more
-// than the agent's own row, and the last row of the table moves into its place.
+// Agents that were screened lately have a row in a dense table, in no order; the agent's own
+// row holds its position. A row whose buckets have all run out is dropped, because the
+// agent's own row says as much, and the table's last row moves into its place.
 
-// activityOf returns the row of an agent that is being screened, for changing.
+// activityOf returns the row of an agent that is being screened, for editing.
 func (m *ledger) activityOf(slot engine.AgentSlot) *activityRow {
 	at := m.registry.agents.At(uint64(slot)).Activity
 	if at == 0 {
@@ -91,14 +92,13 @@ func (m *ledger) activityOf(slot engine.AgentSlot) *activityRow {
 	return m.activity.Edit(uint64(at))
 }
 
-// countPace counts one screened transaction of an agent and returns its pace.
 func (m *ledger) countPace(slot engine.AgentSlot, now engine.Time) engine.Pace {
 	from := m.registry.countedFrom(slot, now)
 	return m.activityOf(slot).Velocity.Add(now, from)
 }
 
-// sweepActivity forgets rows that have run out, a bounded number a tick, round and
-// round.
+// sweepActivity drops rows that have run out. Each tick looks at a bounded number of rows and
+// goes on where the last one stopped.
 func (m *ledger) sweepActivity() {
 	for range min(m.limits.ForgottenAtOneTime, m.activity.Len()) {
 		if m.activitySweep >= m.activity.Next() {

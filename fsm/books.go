@@ -2,11 +2,11 @@ package fsm
 
 import "railguard/engine"
 
-// What the ledger books on parties. The counters stand in the rows of agents and fleets, so
-// the registry changes them, and the ledger asks it to.
+// The ledger's bookings on parties. The counters are in the rows of agents and fleets, so the
+// ledger calls the registry to change them.
 
-// changeBooks calls change with the counters that a payment stands on: the agent's, its
-// ancestors', the fleet's.
+// changeBooks calls change with each counter that a payment counts in: the agent's, its
+// ancestors' and the fleet's.
 func (m *registry) changeBooks(slot engine.AgentSlot, fleet engine.FleetSlot, change func(*engine.Spend)) {
 	for range engine.DepthMax + 1 {
 		if !m.agents.Has(uint64(slot)) {
@@ -40,7 +40,6 @@ func (m *registry) overLimit(slot engine.AgentSlot, fleetSlot engine.FleetSlot, 
 	return m.fleets.At(uint64(fleetSlot)).Spend.Counted(day).Plus(amount).Exceeds(fleet.DailyLimit)
 }
 
-// fleetOf returns the fleet of an agent's root, 0 for none.
 func (m *registry) fleetOf(slot engine.AgentSlot) engine.FleetSlot {
 	root := (*m.profiles.At(uint64(slot))).Root
 	return (*m.profiles.At(uint64(root))).Fleet
@@ -61,13 +60,14 @@ func (m *registry) bookSpend(slot engine.AgentSlot, amount engine.USD, fleet eng
 	}
 }
 
-// placeActivity tells an agent where its activity stands; 0: nowhere.
+// placeActivity stores the position of an agent's activity row in the agent's row; 0: it has
+// none.
 func (m *registry) placeActivity(slot engine.AgentSlot, at uint32) {
 	m.agents.Edit(uint64(slot)).Activity = at
 }
 
-// countedFrom is the second from which on an agent's transactions are counted: that of the
-// first one.
+// countedFrom returns the second of the agent's first transaction, from which its pace is
+// counted.
 func (m *registry) countedFrom(slot engine.AgentSlot, now engine.Time) int64 {
 	row := m.agents.At(uint64(slot))
 	if row.CountedFrom == 0 {
@@ -77,8 +77,8 @@ func (m *registry) countedFrom(slot engine.AgentSlot, now engine.Time) int64 {
 	return row.CountedFrom
 }
 
-// nextRecord counts the record that is written next in its agent's sequence, and returns
-// its number and the leaf of the record before.
+// nextRecord advances an agent's sequence for the record that is written next. It returns the
+// record's number and the leaf of the record before.
 func (m *registry) nextRecord(slot engine.AgentSlot) (sequence, previous uint64) {
 	row := m.agents.Edit(uint64(slot))
 	row.Sequence++

@@ -2,13 +2,13 @@ package fsm
 
 import "railguard/engine"
 
-// calendar is the part that knows what falls due, and when. All other parts may ask it to
-// add a reminder; Machine.fallDue hands each reminder that is due to the part that it is for.
+// calendar is the part that keeps reminders and their times. All other parts may add
+// reminders; Machine.fallDue hands each one that is due to the part it belongs to.
 type calendar struct {
 	*core
 	*calendarTables
 	dueHeap    heapOf[dueRow, duePage]
-	transferAt map[uint64]uint64 // Rows of ownership transfers, by agent; rebuilt by Restore.
+	transferAt map[uint64]uint64 // Positions of ownership transfers' rows, by agent; rebuilt by Restore.
 }
 
 func newCalendar(c *core, t *calendarTables) *calendar {
@@ -21,9 +21,9 @@ func (m *calendar) beginHeap() {
 	m.dueHeap = heapOf[dueRow, duePage]{&m.dues, (*dueRow).before, m.placeDue}
 }
 
-// calendarTables are the table of what falls due.
+// calendarTables holds the table of reminders.
 type calendarTables struct {
-	dues Table[dueRow, duePage] // From position 1 on: a binary heap.
+	dues Table[dueRow, duePage] // A binary heap from position 1 on.
 }
 
 var calendarDeclarations = []declaration{
@@ -34,13 +34,13 @@ var calendarDeclarations = []declaration{
 	},
 }
 
-// dueRow is something that happens by log time alone. The table is a binary heap by
-// time, kind and subject.
+// dueRow is a reminder of something that happens by log time alone. The table is a binary
+// heap by time, kind, subject and mark.
 type dueRow struct {
 	At      engine.Time
-	Kind    uint8 // As leaf.Due*.
+	Kind    uint8 // One of leaf.Due*.
 	Subject uint64
-	Mark    uint64 // What must still be so; else the row says nothing.
+	Mark    uint64 // What must still hold when the row is due; otherwise it is dropped.
 }
 
 func codeDueRow(c *coder, row *dueRow) {

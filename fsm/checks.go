@@ -8,7 +8,7 @@ import (
 // Edges judge what they send. The checks here refuse only what would break Apply later: in
 // a leaf, in a row of the snapshot, in a live rule.
 
-// fitsLeaf tells whether an edge's part of a leaf leaves room for Apply's.
+// fitsLeaf tells whether an edge's part of a leaf leaves room for Apply's part.
 func (m *core) fitsLeaf(fragment []byte, filters []uint64) bool {
 	return len(fragment) <= m.limits.FragmentBytes && len(filters) <= m.limits.FilterKeys
 }
@@ -43,8 +43,8 @@ func (m *rulebook) soundPolicy(p *engine.Policy) bool {
 	return p.SetsRulesOf(m.settings.Rules()) && p.ReviewSLA >= 0 && p.ReviewSLA <= m.limits.Retention && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
 }
 
-// soundSigningKey tells whether a signing key can be named in leaves without
-// escapes and verified with.
+// soundSigningKey tells whether a signing key's id needs no escapes in a leaf, and whether
+// the key can verify.
 func (m *keys) soundSigningKey(k *wire.SigningKey) bool {
 	for i := 0; i < len(k.KID); i++ {
 		c := k.KID[i]

@@ -13,18 +13,18 @@ import (
 
 var errRow = errors.New("row broken")
 
-// coder writes rows to the end of data, or reads them from its beginning. It reads exactly
-// what it wrote and remembers the first failure. While it writes, it changes no row.
+// coder appends rows to data, or reads them from its front. It reads exactly what it wrote
+// and remembers the first failure. While it writes, it changes no row.
 type coder struct {
 	data    []byte
 	reading bool
 	bad     bool
 }
 
-// failReading ends the reading. What is read afterwards is zero.
+// failReading marks the data as broken. All later reads return zero.
 func (c *coder) failReading() { c.bad, c.data = true, nil }
 
-// endReading fails when anything is left to read, or what was read was broken.
+// endReading fails if bytes are left over, or if a read failed.
 func (c *coder) endReading() error {
 	if c.bad || len(c.data) != 0 {
 		return errRow
@@ -43,7 +43,6 @@ func (c *coder) takeBytes(n uint64) []byte {
 	return taken
 }
 
-// codeUnsigned codes a number as a varint.
 func codeUnsigned[N ~uint8 | ~uint16 | ~uint32 | ~uint64](c *coder, field *N) {
 	if !c.reading {
 		c.data = binary.AppendUvarint(c.data, uint64(*field))
@@ -80,7 +79,6 @@ func codeByte[N ~uint8](c *coder, field *N) {
 	}
 }
 
-// codeFlag codes a bool as a byte, 0 or 1.
 func (c *coder) codeFlag(field *bool) {
 	var v byte
 	if *field {
@@ -94,7 +92,7 @@ func (c *coder) codeFlag(field *bool) {
 	}
 }
 
-// codeRaw codes bytes whose number is known.
+// codeRaw codes bytes of a known length, without the length.
 func (c *coder) codeRaw(field []byte) {
 	if !c.reading {
 		c.data = append(c.data, field...)
@@ -103,7 +101,7 @@ func (c *coder) codeRaw(field []byte) {
 	copy(field, c.takeBytes(uint64(len(field))))
 }
 
-// codeFixed codes a number as so many bytes, little-endian.
+// codeFixed codes a number as size bytes, little-endian.
 func codeFixed[N ~uint32 | ~uint64](c *coder, field *N, size int) {
 	var bytes [8]byte
 	binary.LittleEndian.PutUint64(bytes[:], uint64(*field))
@@ -113,14 +111,14 @@ func codeFixed[N ~uint32 | ~uint64](c *coder, field *N, size int) {
 	}
 }
 
-// readBytes reads bytes behind their length.
+// readBytes reads a length and as many bytes.
 func (c *coder) readBytes() []byte {
 	var n uint64
 	codeUnsigned(c, &n)
 	return c.takeBytes(n)
 }
 
-// codeText codes a text behind its length.
+// codeText codes a text after its length.
 func (c *coder) codeText(field *string) {
 	if c.reading {
 		*field = string(c.readBytes())
@@ -142,7 +140,7 @@ func (c *coder) codeSpend(s *engine.Spend) {
 	codeSigned(c, &s.Held)
 }
 
-// codeUse codes which profile leaf a day's records refer to: one byte for none.
+// codeUse codes which profile leaf a day's records refer to; one zero byte if none.
 func (c *coder) codeUse(use *engine.ProfileUse) {
 	if codeUnsigned(c, &use.Day); use.Day == 0 {
 		return
@@ -152,7 +150,7 @@ func (c *coder) codeUse(use *engine.ProfileUse) {
 	c.codeRaw(use.Hash[:])
 }
 
-// codeValue codes a pointer to an immutable value: deterministic CBOR behind its length; nil
+// codeValue codes a pointer to an immutable value as deterministic CBOR after its length; nil
 // is one zero byte.
 func codeValue[V any](c *coder, field **V) {
 	switch {
@@ -168,7 +166,7 @@ func codeValue[V any](c *coder, field **V) {
 	}
 }
 
-// encodeValue writes a value as CBOR behind its length; decode reads it.
+// encodeValue writes a value as CBOR after its length.
 func (c *coder) encodeValue(value any) {
 	data := wire.Encode(value)
 	c.data = append(binary.AppendUvarint(c.data, uint64(len(data))), data...)

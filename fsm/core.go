@@ -9,19 +9,19 @@ import (
 	"railguard/fsm/wire"
 )
 
-// core is what every part stands on: the entry that is being applied, log time, the
-// settings, ids, and the leaves that are written. A part reads all of it. It is changed by
-// the core's own methods alone, but for the settings, where each field has one owner
+// core is what all parts share: the entry that is being applied, log time, the settings, ids,
+// and the leaves that are written. A part may read all of it. Only the core's own methods
+// change it, except for the settings, where each field has one owner
 // (TestPartsOwnTheirFields).
 type core struct {
 	format engine.Format
 	index  uint64
 	term   uint64
 	now    engine.Time    // Log time: the highest stamp seen.
-	limits *engine.Limits // Of the format.
+	limits *engine.Limits // The limits of the format.
 
-	settings *Settings // Immutable; edited through edit.
-	edited   bool      // settings was replaced by the entry being applied.
+	settings *Settings // Immutable; changed through editSettings.
+	edited   bool      // The entry being applied has replaced settings.
 
 	*coreTables
 	idemByKey map[[16]byte]uint64 // Position in idem; rebuilt by Restore, never iterated.
@@ -29,16 +29,16 @@ type core struct {
 	ids      *IDs
 	ratchet  leaf.Ratchet // Salts of leaves.
 	frontier *compact.Range
-	size     uint64 // Leaves written.
+	size     uint64 // The number of leaves written.
 	oldest   uint64 // First leaf within retention.
 
 	hash        merkle.Hasher
-	filterBlock []uint64 // What is left of the block that filters are cut from.
+	filterBlock []uint64 // The unused rest of the block for filters.
 	out         *Effects // Only during Apply.
 	birth       *birth
 }
 
-// coreTables are the tables of the core: what every record and every leaf goes through.
+// coreTables holds the tables that every record and every leaf uses.
 type coreTables struct {
 	idem Table[idemRow, idemPage] // Idempotency keys, in the order of their calls.
 	days Table[dayRow, dayPage]   // The first leaf of each UTC date.
@@ -83,19 +83,19 @@ type dayRow struct {
 	First uint64 // First leaf of that UTC date.
 }
 
-// beginCluster takes over what the genesis says of ids and salts.
+// beginCluster takes over the ids' key and the salts' key from the genesis.
 func (m *core) beginCluster(b *wire.Genesis) {
 	m.ratchet = leaf.Ratchet{Key: b.SaltKey}
 	m.ratchet.Turn(m.now.Day())
 	genesis := *b
-	genesis.SaltKey = [16]byte{} // The ratchet has moved on from it, and it must not be found again.
+	genesis.SaltKey = [16]byte{} // The ratchet has moved on from this key, and nobody may find it again.
 	m.replaceGenesis(&genesis)
 	m.beginIDs()
 }
 
 func (m *core) replaceGenesis(genesis *wire.Genesis) { m.editSettings().Genesis = genesis }
 
-// beginIDs makes ids of the cluster's key and of the epochs that have begun.
+// beginIDs makes the ids from the cluster's key and its epochs.
 func (m *core) beginIDs() {
 	if m.settings.Genesis != nil {
 		m.ids = NewIDs(m.settings.Genesis.IDKey, m.settings.Epochs...)
@@ -104,15 +104,15 @@ func (m *core) beginIDs() {
 
 func (m *core) nameLineage(lineage string) { m.editSettings().Lineage = lineage }
 
-// enterEpoch makes ids of an epoch from here on.
+// enterEpoch begins an epoch of ids.
 func (m *core) enterEpoch(epoch *wire.Epoch) {
 	s := m.editSettings()
 	s.Epochs = append(append([]*wire.Epoch(nil), s.Epochs...), epoch)
 	m.beginIDs()
 }
 
-// callerKey returns the API key a record was admitted with; nil for the node itself
-// and the person at its own machine. The key has not moved.
+// callerKey returns the API key that a record was admitted with, or nil for the node itself
+// and for the person at its own machine. The key must not have moved.
 func (m *core) callerKey(common *wire.Common) *wire.APIKey {
 	if common.Key == nil || *common.Key == (wire.KeyRef{}) {
 		return nil
@@ -120,21 +120,21 @@ func (m *core) callerKey(common *wire.Common) *wire.APIKey {
 	return m.settings.Keys[common.Key.Row-1]
 }
 
-// isInstitutions tells whether a record comes from a key of the whole institution:
-// one without an operator's scope.
+// isInstitutions tells whether a record comes from the node itself or from a key without an
+// operator's scope.
 func (m *core) isInstitutions(common *wire.Common) bool {
 	key := m.callerKey(common)
 	return key == nil || key.Operator == ""
 }
 
-// isOfficers tells whether a record comes from a key of the whole institution that has the
-// role policy.
+// isOfficers tells whether a record comes from the node itself, or from a key without an
+// operator's scope that has the role policy or admin, or no roles.
 func (m *core) isOfficers(common *wire.Common) bool {
 	key := m.callerKey(common)
 	return key == nil || key.Operator == "" && (key.Roles == 0 || key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0)
 }
 
-// expireDays moves the retention on: the leaves of a day go 90 days after its end.
+// expireDays moves the retention on: the leaves of a day expire 90 days after its end.
 func (m *core) expireDays() {
 	for n := 0; n < m.limits.ForgottenAtOneTime && m.days.Len() > 0; n++ {
 		if m.now < (m.days.At(m.days.First())).Day.Start()+engine.DayLength+m.limits.Retention {
@@ -188,8 +188,8 @@ func (m *core) keyMoved(ref wire.KeyRef) bool {
 	return key.Rev != ref.Rev || key.RevokedAt != 0 || key.ExpiresAt != 0 && m.now >= key.ExpiresAt
 }
 
-// refuseOrReplay refuses a record whose API key has moved or whose part of the leaf is too
-// long, and answers again a keyed call that was made before. True means that r is decided.
+// refuseOrReplay refuses a record if its API key has moved or its part of the leaf is too
+// long, and answers a repeated keyed call as before. It returns true if r holds the answer.
 func (m *core) refuseOrReplay(common *wire.Common, r *wire.Result) bool {
 	if common.Key != nil && m.keyMoved(*common.Key) {
 		r.Code = wire.KeyMoved
@@ -202,8 +202,8 @@ func (m *core) refuseOrReplay(common *wire.Common, r *wire.Result) bool {
 	return m.replayCall(common.Idem, r)
 }
 
-// replayCall answers a keyed call that was made before with what the first one got. True
-// means that r is decided.
+// replayCall answers a repeated keyed call with the result of the first one. It returns true
+// if r holds the answer.
 func (m *core) replayCall(idem *wire.Idem, r *wire.Result) bool {
 	if idem == nil {
 		return false

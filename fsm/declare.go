@@ -11,7 +11,7 @@ import (
 // all tables (New, Freeze, snapshot, Restore, digest, expiry, gauges) is one loop over
 // these declarations.
 
-// tables are all tables of the state: the Machine's own, or those of a View, frozen.
+// tables holds all tables of the state: the Machine's own, or the frozen ones of a View.
 type tables struct {
 	coreTables
 	registryTables
@@ -22,23 +22,23 @@ type tables struct {
 	keyTables
 }
 
-// section is the part that all declarations have in common: each has one section of a snapshot.
+// section is common to all declarations: each has one section of a snapshot.
 type section struct {
 	number uint16
-	since  engine.Format // States of older formats have nothing of it; 0: all formats have it.
+	since  engine.Format // The first format that has the section; 0: all formats have it.
 
 	most  func(*engine.Limits) int // How many rows a restored state may have.
-	sound func(*Machine) error     // What Restore demands of all rows together; nil: nothing.
+	sound func(*Machine) error     // What Restore demands of all rows together; may be nil.
 
-	// The gauge of how full it is; "": nobody meets its bound. It counts all rows and shows
-	// the bound of Restore, unless filled says otherwise.
+	// The gauge of how full it is; "": no gauge, because nobody reaches the bound. It counts
+	// all rows and shows the bound of Restore, unless filled says otherwise.
 	shownAs string
 	filled  func(t *tables, limits *engine.Limits) (rows, most int)
 
-	summedBehind uint16 // The digest has the table right behind that section's; 0: at its own place.
+	summedBehind uint16 // The section that this table follows in the digest; 0: the order of sections.
 }
 
-// said gives the loops what a declaration says.
+// said returns what all declarations have in common.
 func (s *section) said() *section { return s }
 
 // declaration declares a table, a list of the settings or a long run of bytes.
@@ -51,7 +51,6 @@ type declaration interface {
 	checkRows(m *Machine) error
 }
 
-// tableDeclaration declares a table.
 type tableDeclaration interface {
 	declaration
 	beginTable(t *tables)
@@ -68,17 +67,17 @@ type settingsDeclaration interface {
 	inSettings()
 }
 
-// derivation declares a table that follows from others. A snapshot has nothing of it.
+// derivation declares a table that is derived from others. A snapshot does not hold it.
 type derivation interface {
 	beginTable(t *tables)
 	freezeRows(from, to *tables)
 }
 
-// plan holds the declarations of all parts in the orders of the loops.
+// plan holds all parts' declarations in the orders that the loops need.
 type plan struct {
 	all    []declaration      // In the order of their sections.
 	tables []tableDeclaration // Likewise.
-	digest []tableDeclaration // In the order in which the digest has them.
+	digest []tableDeclaration // In the order of the digest.
 	shown  []declaration      // Those with a gauge.
 
 	derived []derivation
@@ -102,7 +101,7 @@ func newPlan(all []declaration, derived ...derivation) *plan {
 	return p
 }
 
-// digestPlace orders the tables of a digest.
+// digestPlace is the sort key of a table in the digest.
 func (s *section) digestPlace() int {
 	if s.summedBehind != 0 {
 		return 2*int(s.summedBehind) + 1
@@ -110,7 +109,8 @@ func (s *section) digestPlace() int {
 	return 2 * int(s.number)
 }
 
-// findDeclaration returns the declaration of a section, nil where a state of that format has none.
+// findDeclaration returns the declaration of a section, or nil if the format has no such
+// section.
 func findDeclaration(number uint16, format engine.Format) declaration {
 	at, found := slices.BinarySearchFunc(planned.all, number, func(one declaration, number uint16) int {
 		return int(one.said().number) - int(number)
@@ -121,45 +121,45 @@ func findDeclaration(number uint16, format engine.Format) declaration {
 	return planned.all[at]
 }
 
-// tableOf declares one table. What a declaration leaves out, the table does not have.
+// tableOf declares one table. A nil or zero field means that the table does not have that
+// feature.
 type tableOf[R any, P pageOf[R]] struct {
 	section
 	of   func(*tables) *Table[R, P]
 	code func(*coder, *R)
 
-	from  uint64 // The position of the first row of all.
-	queue bool   // Rows go at the front: a snapshot says where the table begins. Each row came with a leaf.
+	from  uint64 // The position of the very first row.
+	queue bool   // Rows are dropped at the front, so a snapshot says where the table begins. Each row came with a leaf.
 	gaps  *gapsOf[R]
 
-	// mark is a position up to which a tick has looked at the rows, and the member of
-	// snapshotMeta that keeps it.
+	// mark returns a position up to which a tick has looked at the rows, and the member of
+	// snapshotMeta that stores it.
 	mark func(*tables, *snapshotMeta) (held, noted *uint64)
 
-	// Restore calls taken with each row that it has read, and fits with each row of the whole
-	// state, in order and with the one before (nil: it is the first). fits enters the row into
-	// the private maps of its part, and reports whether Apply can rely on it.
+	// Restore calls taken with each row that it has read. When all rows are read, it calls
+	// fits with each row in order and the row before (nil for the first). fits enters the row
+	// into its part's private maps, and reports whether Apply can rely on it.
 	taken func(*Machine, *R)
 	fits  func(*Machine) fitting[R]
 
-	// Expiry at every entry: the oldest row is forgotten once it is over. The oldest row
-	// of a table is the one at its front, unless oldest says otherwise.
+	// At every entry, forget drops the oldest row if over says that its time is over. The
+	// oldest row is the one at the front, unless oldest says otherwise.
 	over   func(*Machine, *R) bool
 	oldest func(*tables) uint64
 	forget func(*Machine)
 }
 
-// fitting reports whether a restored row is what Apply relies on.
+// fitting reports whether Apply can rely on a restored row.
 type fitting[R any] func(at uint64, row, before *R) bool
 
 // gapsOf declares a table with positions that have no row.
 type gapsOf[R any] struct {
-	held  func(*R) bool               // Whether there is a row: a snapshot has no others.
-	place func(*R) uint64             // The position that a row itself tells; nil: the position stands before the row.
-	first func(*snapshotMeta) *uint64 // Keeps the first position; nil: the table begins with its first row.
-	next  func(*snapshotMeta) *uint64 // Keeps the position behind the last.
+	held  func(*R) bool               // Whether the position has a row; a snapshot holds only these.
+	place func(*R) uint64             // The position that is stored in the row; nil: the position is written before the row.
+	first func(*snapshotMeta) *uint64 // The member that stores the first position; nil: the table begins with its first row.
+	next  func(*snapshotMeta) *uint64 // The member that stores the position after the last.
 }
 
-// beginTable makes the table of a new state.
 func (d *tableOf[R, P]) beginTable(t *tables) {
 	d.of(t).startAt(d.from)
 	if d.mark != nil {
@@ -168,7 +168,7 @@ func (d *tableOf[R, P]) beginTable(t *tables) {
 	}
 }
 
-// noteTable tells a snapshot where the table begins and ends.
+// noteTable stores in a snapshot's first row where the table begins and ends.
 func (d *tableOf[R, P]) noteTable(t *tables, meta *snapshotMeta) {
 	table := d.of(t)
 	if d.queue {
@@ -186,7 +186,7 @@ func (d *tableOf[R, P]) noteTable(t *tables, meta *snapshotMeta) {
 	}
 }
 
-// startTable makes the empty table of a restored state begin where note found it.
+// startTable makes a restored table begin where noteTable stored.
 func (d *tableOf[R, P]) startTable(t *tables, meta *snapshotMeta) error {
 	first := d.from
 	if d.queue {
@@ -206,7 +206,7 @@ func (d *tableOf[R, P]) startTable(t *tables, meta *snapshotMeta) error {
 	return nil
 }
 
-// endTable ends the table of a restored state where note found it.
+// endTable makes a restored table end where noteTable stored.
 func (d *tableOf[R, P]) endTable(t *tables, meta *snapshotMeta) error {
 	if d.gaps == nil {
 		return nil
@@ -214,7 +214,7 @@ func (d *tableOf[R, P]) endTable(t *tables, meta *snapshotMeta) error {
 	return d.goTo(d.of(t), *d.gaps.next(meta))
 }
 
-// goTo makes a position the next one of a table with gaps.
+// goTo moves the end of a table with gaps to a position.
 func (d *tableOf[R, P]) goTo(table *Table[R, P], position uint64) error {
 	if position < table.Next() {
 		return errRow
@@ -235,7 +235,6 @@ func (d *tableOf[R, P]) sumRows(by *Digester, dst []byte, t *tables) []byte {
 	return sumTable(by, dst, d.number, d.of(t), d.code)
 }
 
-// writeRows writes the rows to a snapshot.
 func (d *tableOf[R, P]) writeRows(b *blockWriter, t *tables, _ *Settings) {
 	table := d.of(t)
 	next := func(i uint64) uint64 { return i }
@@ -257,7 +256,6 @@ func (d *tableOf[R, P]) writeRows(b *blockWriter, t *tables, _ *Settings) {
 	}
 }
 
-// readRows reads rows out of a snapshot.
 func (d *tableOf[R, P]) readRows(s *restorer, c *coder, rows int) error {
 	if !s.hasRoom(&d.section, rows) {
 		return errRow
@@ -277,7 +275,7 @@ func (d *tableOf[R, P]) readRows(s *restorer, c *coder, rows int) error {
 	return c.endReading()
 }
 
-// readOne reads a row, and makes its position the next one of the table.
+// readOne reads a row, and moves the end of the table to its position.
 func (d *tableOf[R, P]) readOne(s *restorer, c *coder, table *Table[R, P], row *R) error {
 	at := table.Next()
 	if d.gaps != nil && d.gaps.place == nil {
@@ -301,7 +299,7 @@ func (d *tableOf[R, P]) readOne(s *restorer, c *coder, table *Table[R, P], row *
 	return d.goTo(table, at)
 }
 
-// checkRows demands of the rows of a restored state that Apply can rely on them.
+// checkRows checks that Apply can rely on the rows of a restored state.
 func (d *tableOf[R, P]) checkRows(m *Machine) error {
 	table := d.of(&m.tables)
 	if d.queue && table.Next() > m.size {
@@ -349,16 +347,16 @@ type settingsList[V any] struct {
 	section
 	of    func(*Settings) *[]*V
 	share *shareOf[V]
-	fits  func(*Machine) func(value, before *V) bool // As of tableOf.
+	fits  func(*Machine) func(value, before *V) bool // See tableOf.
 }
 
-// shareOf bounds how many values of a list are one owner's.
+// shareOf bounds how many values of a list one owner may have.
 type shareOf[V any] struct {
 	most  func(*engine.Limits) int
-	owner func(*V) string // "": nobody's, of which there may be any number.
+	owner func(*V) string // "": no owner, and no bound.
 }
 
-// isFull reports whether the list has no room for another value of an owner.
+// isFull reports whether the list has no room for another value of this owner.
 func (d *settingsList[V]) isFull(s *Settings, limits *engine.Limits, owner string) bool {
 	list := *d.of(s)
 	if len(list) >= d.most(limits) {
@@ -393,7 +391,7 @@ func (d *settingsList[V]) readRows(s *restorer, c *coder, rows int) error {
 	}
 	list := d.of(s.m.settings)
 	for range rows {
-		var value *V // null stays nil.
+		var value *V // A CBOR null leaves it nil.
 		if c.decodeValue(&value); c.bad || value == nil {
 			return errRow
 		}
@@ -416,7 +414,7 @@ func (d *settingsList[V]) checkRows(m *Machine) error {
 	return nil
 }
 
-// inSettings tells the digest, which hashes the lists apart, that this is one.
+// inSettings marks the declaration as a list: the digest hashes lists separately.
 func (d *settingsList[V]) inSettings() {}
 
 // longBytes declares a long run of bytes. A snapshot has rows of at most one block.
@@ -425,7 +423,7 @@ type longBytes struct {
 	of func(*tables) *[]byte
 }
 
-// freezeRows gives readers the bytes so far: what is behind their length may still be written.
+// freezeRows gives readers the bytes so far. Bytes beyond their length may still be written.
 func (d *longBytes) freezeRows(from, to *tables) { *d.of(to) = slices.Clip(*d.of(from)) }
 
 func (d *longBytes) countRows(*tables, *Settings) int { return 0 }
@@ -450,19 +448,19 @@ func (d *longBytes) readRows(s *restorer, c *coder, _ int) error {
 
 func (d *longBytes) checkRows(*Machine) error { return nil }
 
-// derivedOf declares one table that follows from others.
+// derivedOf declares one table that is derived from others.
 type derivedOf[R any, P pageOf[R]] struct {
 	of   func(*tables) *Table[R, P]
-	from func(*tables) uint64 // The position of its first row, once the tables begin that it follows from.
+	from func(*tables) uint64 // The position of its first row, valid once the tables it is derived from begin.
 }
 
 func (d *derivedOf[R, P]) beginTable(t *tables) { d.of(t).startAt(d.from(t)) }
 
 func (d *derivedOf[R, P]) freezeRows(from, to *tables) { *d.of(to) = d.of(from).Freeze() }
 
-// The pages of the tables: a few hundred bytes to one KiB, so that a freeze costs
-// little where few rows change. The digest of a state is made page by page
-// (digest.go): how many rows a page has belongs to the format.
+// The pages of the tables have a few hundred bytes to one KiB, so that a freeze costs little
+// when few rows change. The digest of a state is made page by page (digest.go), so the number
+// of rows in a page belongs to the format.
 type (
 	agentPage       = [8]engine.AgentRow
 	profilePage     = [16]*engine.AgentProfile

@@ -15,11 +15,11 @@ type desk struct {
 
 	// Rebuilt by Restore, never iterated.
 	disposedBy map[uint64]uint64 // Position in dispositions, by the record's leaf.
-	proposalAt map[uint64]uint64 // Open ones, by the record under review.
+	proposalAt map[uint64]uint64 // Positions of open proposals, by the record under review.
 	alertAt    map[alertKey]uint64
 }
 
-// paymentLedger is what the desk asks of the ledger.
+// paymentLedger is the part of the ledger that the desk uses.
 type paymentLedger interface {
 	soundHold(seconds uint32) bool
 	bookApproval(b *wire.Disposition) (over bool)
@@ -34,20 +34,19 @@ func newDesk(c *core, t *deskTables, registry *registry, payments paymentLedger)
 	}
 }
 
-// deskTables are the tables of what officers do: reviews and their dispositions,
-// proposals of four eyes, alerts and suspicious activity reports.
+// deskTables holds the tables of officers' work.
 type deskTables struct {
 	reviews      Table[ReviewRow, reviewPage] // By leaf, ascending.
-	open         Table[uint64, openPage]      // A bit for each row of reviews that is open, 64 a word; follows from them.
+	open         Table[uint64, openPage]      // One bit for each row of reviews, 64 to a word, set while it is open; derived from reviews.
 	dispositions Table[dispositionRow, dispositionPage]
 	proposals    Table[proposalRow, proposalPage]
 	alerts       Table[AlertRow, alertPage]
 	sars         Table[SARRow, sarPage]
 
-	openReviews int         // Follows from the rows of reviews.
-	alertsOpen  AlertCounts // Follows from the rows of alerts.
-	overdueTold uint64      // Reviews before this one were told of when their time was over.
-	sarsTold    uint64      // Reports before this one were told of when their time was nearly over.
+	openReviews int         // Derived from reviews.
+	alertsOpen  AlertCounts // Derived from alerts.
+	overdueTold uint64      // Reviews before this position have been told of, if they became overdue.
+	sarsTold    uint64      // Reports before this position have been told of, if they were due soon.
 }
 
 var deskDeclarations = []declaration{
@@ -66,7 +65,7 @@ var deskDeclarations = []declaration{
 		section: section{number: sectionDispositions, most: func(*engine.Limits) int { return 1 << 31 }},
 		of:      func(t *tables) *Table[dispositionRow, dispositionPage] { return &t.dispositions }, code: codeDispositionRow, queue: true,
 		fits: func(m *Machine) fitting[dispositionRow] { return m.desk.fitsDisposition },
-		// Not before its own leaf, hence never before the leaf that it decides.
+		// It is kept as long as its own leaf, hence longer than the leaf that it decides.
 		over:   func(m *Machine, row *dispositionRow) bool { return row.Later < m.oldest },
 		forget: func(m *Machine) { m.desk.forgetDisposition() },
 	},
@@ -95,7 +94,7 @@ var deskDeclarations = []declaration{
 	},
 }
 
-// deskDerived are the tables that follow from others.
+// deskDerived are the tables that are derived from others.
 var deskDerived = []derivation{
 	&derivedOf[uint64, openPage]{
 		of:   func(t *tables) *Table[uint64, openPage] { return &t.open },
@@ -103,34 +102,34 @@ var deskDerived = []derivation{
 	},
 }
 
-// proposalRow is a disposition that waits for a second person, in the order of the
+// proposalRow is a disposition that waits for a second person. Rows are in the order of the
 // proposals' leaves.
 type proposalRow struct {
 	Leaf        uint64 // The record under review.
-	Later       uint64 // The proposal.
+	Later       uint64 // The proposal's leaf.
 	At          engine.Time
-	By          [16]byte // Of reviewedBy, normalised: the first half of SHA-256.
-	Key         uint32   // The API key's row.
+	By          [16]byte // The first half of the SHA-256 of the normalised reviewedBy.
+	Key         uint32   // The row of the proposer's API key.
 	Disposition uint8    // 0: confirmed, withdrawn or lapsed.
 }
 
-// AlertRow is an alert, in the order of their leaves.
+// AlertRow is an alert. Rows are in the order of their leaves.
 type AlertRow struct {
-	Leaf    uint64 // Its own.
+	Leaf    uint64 // The leaf that opened it.
 	At      engine.Time
-	Subject uint64 // As wire.AlertSubject makes it.
-	List    uint64 // The list version that is the reason; 0: none is.
+	Subject uint64 // A value of wire.AlertSubject.
+	List    uint64 // The list version that is the reason; 0: none.
 	Later   uint64 // The leaf that acknowledged it; 0: it is open.
-	Kind    uint8  // wire.AlertRetroHit and its like.
+	Kind    uint8  // wire.AlertRetroHit and so on.
 }
 
-// alertKey is what makes two alerts the same one.
+// alertKey identifies an alert: two with the same key are one.
 type alertKey struct {
 	list, subject uint64
 	kind          uint8
 }
 
-// SARRow is a suspicious activity report, in the order of their leaves.
+// SARRow is a suspicious activity report. Rows are in the order of First.
 type SARRow struct {
 	Leaf  uint64 // The record under review.
 	Later uint64 // The newest of the report's leaves.
@@ -210,10 +209,10 @@ type dispositionRow struct {
 	Leaf  uint64
 	Later uint64
 	At    engine.Time
-	Kind  uint8 // wire.Approved and its like.
+	Kind  uint8 // wire.Approved and so on.
 }
 
-// ReviewState is where an open review stands.
+// ReviewState is the state of a review.
 type ReviewState uint8
 
 // The review states.
@@ -230,13 +229,13 @@ type ReviewRow struct {
 	Agent       engine.AgentSlot
 	Rule        engine.RuleID
 	State       ReviewState
-	Disposition uint64 // Leaf of the disposition when State is ReviewDone.
+	Disposition uint64 // The disposition's leaf when State is ReviewDone.
 	Claim       *Claim // nil: never claimed nor commented.
 }
 
-// Claim is who looks at a review. Immutable; replaced whole.
+// Claim says who works on a review. It is immutable; a change replaces it.
 type Claim struct {
 	Assignee   string      `cbor:"1,keyasint,omitempty"`
-	LeaseUntil engine.Time `cbor:"2,keyasint,omitempty"` // 0: assigned without lease.
+	LeaseUntil engine.Time `cbor:"2,keyasint,omitempty"` // 0: assigned, without an end.
 	Comments   []uint64    `cbor:"3,keyasint,omitempty"` // Leaves, oldest first.
 }

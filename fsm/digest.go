@@ -17,30 +17,28 @@ import (
 // So it follows from the content alone, and a page that has not changed since the
 // last time need not be hashed again.
 
-// birth tells the Machines of one process apart: epochs of different ones must not
-// be compared.
+// birth identifies one Machine in a process: epochs of different Machines cannot be compared.
 type birth struct{ _ byte }
 
-// Digester makes the digests of one Machine's views and remembers their parts. It
-// is one goroutine's.
+// Digester makes the digests of one Machine's views and remembers the hashes of their parts.
+// One goroutine uses it.
 type Digester struct {
 	of     *birth
 	tables map[uint16]*tableSums // By section.
 
-	settings *Settings // Of the list sums.
+	settings *Settings // The settings that lists was made of.
 	lists    [sha256.Size]byte
-	buffer   []byte // Of the tables.
-	rows     coder  // Of one page.
+	buffer   []byte // Reused for the tables.
+	rows     coder  // Reused for one page.
 }
 
-// tableSums is what is remembered of one table: its chunks, from the one of number
-// first on.
+// tableSums holds the remembered hashes of one table, from the chunk with number first on.
 type tableSums struct {
 	first  uint64
-	chunks []*chunkSums // nil for one that was released.
+	chunks []*chunkSums // nil for a released chunk.
 }
 
-// A sum holds as long as epoch and range of what it is of are the same.
+// A sum is valid as long as the epoch and the rows of its page or chunk have not changed.
 type chunkSums struct {
 	held  span
 	sum   [sha256.Size]byte
@@ -52,8 +50,8 @@ type pageSum struct {
 	sum  [pageSumSize]byte
 }
 
-// span is which rows of a page or chunk were there, in which epoch it was touched
-// last, one more.
+// span tells which rows of a page or chunk are held, and the epoch of its last change plus
+// one.
 type span struct {
 	epoch    uint64
 	from, to uint16
@@ -61,15 +59,15 @@ type span struct {
 
 const pageSumSize = 16
 
-// NewDigester returns one that remembers nothing.
+// NewDigester returns an empty digester.
 func NewDigester() *Digester { return &Digester{tables: map[uint16]*tableSums{}} }
 
 // Digest is the hash over the whole state: equal on every node at one index. It is
 // made off the hot path.
 func (v *View) Digest() [32]byte { return NewDigester().Digest(v) }
 
-// Digest returns v's digest. What is remembered of a former view of the same
-// Machine is not hashed again.
+// Digest returns v's digest. It does not hash again what it remembers of an earlier view of
+// the same Machine.
 func (d *Digester) Digest(v *View) [32]byte {
 	if d.of != v.birth {
 		*d = *NewDigester()
@@ -91,8 +89,8 @@ func (d *Digester) Digest(v *View) [32]byte {
 	return [32]byte(sum.Sum(nil))
 }
 
-// sumLists hashes what the settings hold in long lists, once for each settings, and
-// the staged bytes. Those of the active list are named by their digest.
+// sumLists hashes the settings' long lists, once for each settings, and the staged list's
+// bytes. The active list's bytes are covered by their digest in the settings.
 func (d *Digester) sumLists(v *View) []byte {
 	if d.settings != v.settings {
 		b := &blockWriter{w: io.Discard, sum: sha256.New()}
@@ -109,7 +107,6 @@ func (d *Digester) sumLists(v *View) []byte {
 	return append(d.lists[:len(d.lists):len(d.lists)], staged[:]...)
 }
 
-// sumTable appends a table's part of the digest.
 func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Table[R, P], code func(*coder, *R)) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, section)
 	dst = binary.LittleEndian.AppendUint64(dst, f.first)

@@ -8,9 +8,9 @@ import (
 // Leaf is one audit record as Apply wrote it.
 type Leaf struct {
 	Time    engine.Time
-	Data    []byte   // The leaf's bytes: one JSON object.
+	Data    []byte   // The leaf's bytes, in one of the forms of fsm/leaf.
 	Filters []uint64 // engine.FilterKey values for searching; not part of the leaf hash.
-	Hash    [32]byte // RFC 6962's leaf hash of Data: history takes it as it is.
+	Hash    [32]byte // The RFC 6962 leaf hash of Data, so that history need not compute it.
 }
 
 // LeafLink says that a later leaf (a disposition, a comment) speaks of an earlier one.
@@ -19,14 +19,14 @@ type LeafLink struct {
 	Later uint64
 }
 
-// Effects is what applying one entry gave. Apply overwrites all fields; slices
-// may be reused by the next Apply, so the caller consumes them before.
+// Effects is the outcome of applying one entry. Apply overwrites all fields and may reuse the
+// slices, so the caller consumes them before the next Apply.
 type Effects struct {
 	Index uint64
 	Term  uint64
 	Time  engine.Time // Log time after the entry.
 
-	Results   []wire.Result // One a record, in order.
+	Results   []wire.Result // One for each record, in order.
 	FirstLeaf uint64        // Index of Leaves[0].
 	Leaves    []Leaf
 
@@ -36,56 +36,56 @@ type Effects struct {
 	Fleets       []*engine.FleetProfile
 	Dispositions []LeafLink
 	Comments     []LeafLink
-	Outcomes     []LeafLink // How held, settled and released payments ended; a late settle besides.
-	Proposals    []LeafLink // Open proposals of four eyes; Later 0: closed.
-	Settings     *Settings  // Non-nil when anything in it changed.
-	ListData     []byte     // The entities of a list activated by this entry; nil otherwise.
+	Outcomes     []LeafLink // The leaves that ended holds and payments, including late settles.
+	Proposals    []LeafLink // Proposals of four eyes that were opened, or closed (Later 0).
+	Settings     *Settings  // Non-nil if the entry changed the settings.
+	ListData     []byte     // The entities of a list that this entry activated; otherwise nil.
 
-	PairsDisplaced int // Pairs of R25 that were forgotten although they still counted: its table is full.
+	PairsDisplaced int // Pairs of R25 that still counted and were dropped, because their table is full.
 
-	SARsUnlisted   int // Reports that are a leaf alone: their table is full.
-	AlertsUnlisted int // Alerts that are a leaf alone: as many are open as may be.
+	SARsUnlisted   int // Reports that have a leaf but no row, because their table is full.
+	AlertsUnlisted int // Alerts that have a leaf but no row, because too many are open.
 
 	OutcomesDisplaced int // Endings of payments that were forgotten within their retention: their table is full.
 
-	Oldest uint64 // First leaf that is still within retention.
+	Oldest uint64 // The first leaf within retention.
 
-	Statuses *View // Non-nil when the status lists of another minute can be made; of it and nothing later.
+	Statuses *View // Non-nil if the status lists of a new minute can be made: the view to make them of.
 
-	CheckIndex  uint64 // A digest the leader claims for a past index, to be compared off the hot path.
+	CheckIndex  uint64 // With CheckDigest: the leader's digest at a past index, to be compared off the hot path.
 	CheckDigest []byte
 
-	Stop string // Non-empty: this node must stop and say so (house law: never skip, never guess).
+	Stop string // Non-empty: this node must stop and log this text.
 }
 
-// Rules are those in force.
+// Rules returns the rules in force.
 func (s *Settings) Rules() *engine.RuleSet { return engine.RulesOf(max(s.Format, engine.Format1)) }
 
-// Settings is everything edges need besides profiles: one immutable value, replaced whole.
-// It is also one row of a snapshot. What can be many has a section and rows of its own: a
-// row must fit a block.
+// Settings is everything that edges need besides profiles: one immutable value, replaced as a
+// whole. It is also one row of a snapshot. Lists that can grow have a section and rows of
+// their own, because a row must fit into a block.
 type Settings struct {
 	Index       uint64              `cbor:"1,keyasint"` // Log index of the last change.
 	Format      engine.Format       `cbor:"-"`
 	Genesis     *wire.Genesis       `cbor:"2,keyasint,omitempty"` // nil before bootstrap.
 	Policy      *engine.Policy      `cbor:"3,keyasint"`
 	Keys        []*wire.APIKey      `cbor:"-"`
-	SigningKeys []*wire.SigningKey  `cbor:"-"` // Oldest first; the signing one is ActiveKey's.
+	SigningKeys []*wire.SigningKey  `cbor:"-"` // Oldest first; ActiveKey returns the one that signs.
 	Cleared     []*wire.ClearedPair `cbor:"-"`
 	Matcher     uint16              `cbor:"9,keyasint"`            // Version of the name matcher that verdicts are judged with.
-	Lineage     string              `cbor:"10,keyasint,omitempty"` // Of the log, after a recovery or a restore; "" before any.
-	LogLines    []*wire.LogLine     `cbor:"12,keyasint,omitempty"` // Of the log's checkpoints, after the genesis's; oldest first.
-	Epochs      []*wire.Epoch       `cbor:"13,keyasint,omitempty"` // Of ids, begun by restored backups; oldest first.
+	Lineage     string              `cbor:"10,keyasint,omitempty"` // The log's lineage after a recovery or a restore; "" before any.
+	LogLines    []*wire.LogLine     `cbor:"12,keyasint,omitempty"` // Lines of the log after the genesis's; oldest first.
+	Epochs      []*wire.Epoch       `cbor:"13,keyasint,omitempty"` // Epochs of ids, begun by restores and recoveries; oldest first.
 	Removed     []*wire.Removed     `cbor:"11,keyasint,omitempty"`
 	List        *wire.ListInfo      `cbor:"4,keyasint,omitempty"` // nil: no list was ever activated.
 	ListSynced  engine.Time         `cbor:"5,keyasint"`           // Last successful sync or import of the active list.
 	ListVersion uint64              `cbor:"6,keyasint"`
 	Staged      []*wire.ListInfo    `cbor:"7,keyasint,omitempty"`
-	History     []*wire.ListInfo    `cbor:"-"`                     // Activations, newest last.
-	ClockOffset engine.Time         `cbor:"8,keyasint"`            // Test clock.
-	Webhooks    []*wire.Webhook     `cbor:"-"`                     // By id.
-	WebhookNext uint32              `cbor:"15,keyasint,omitempty"` // The id of the one made last.
-	Retro       *wire.RetroRun      `cbor:"14,keyasint,omitempty"` // The screening of the past that runs, or ran last; nil: none ever did.
+	History     []*wire.ListInfo    `cbor:"-"`                     // Activated lists, newest last.
+	ClockOffset engine.Time         `cbor:"8,keyasint"`            // How far the test clock was moved.
+	Webhooks    []*wire.Webhook     `cbor:"-"`                     // In order of ids.
+	WebhookNext uint32              `cbor:"15,keyasint,omitempty"` // The highest id given out so far.
+	Retro       *wire.RetroRun      `cbor:"14,keyasint,omitempty"` // The retro-screening that runs or ran last; nil: there was none.
 }
 
 // ActiveKey returns the key that signs credentials at time now: the newest one
@@ -99,7 +99,7 @@ func (s *Settings) ActiveKey(now engine.Time) *wire.SigningKey {
 	return nil
 }
 
-// KeyRevoked tells whether the signing key of that id was revoked in an emergency.
+// KeyRevoked tells whether the signing key with that id was revoked.
 func (s *Settings) KeyRevoked(kid string) bool {
 	for _, key := range s.SigningKeys {
 		if key.KID == kid {

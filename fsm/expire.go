@@ -8,8 +8,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// applyTick is the pulse: it moves log time and carries the leader's digest of a
-// past state for every node to compare off the hot path.
+// applyTick does the periodic work, and takes the leader's digest of a past state, which
+// every node compares off the hot path.
 func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	var tick wire.Tick
 	if len(body) > 0 {
@@ -35,8 +35,8 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	r.Code = wire.Unchanged
 }
 
-// expireRows runs at every entry. It first moves the retention of leaves on, and then forgets the
-// rows that are over by the declarations of their tables.
+// expireRows runs at every entry. It moves the retention of leaves on, and then drops the
+// rows that have expired by their tables' declarations.
 func (m *Machine) expireRows() {
 	m.expireDays()
 	for _, table := range planned.tables {
@@ -60,8 +60,8 @@ func (m *desk) forgetDisposition() {
 	m.dispositions.DropFront()
 }
 
-// sweepAttestations forgets attestations that are 25 hours old. It looks at some agents a
-// tick, round and round; log time says at which, so no place has to be remembered.
+// sweepAttestations drops attestations that are 25 hours old. Each tick looks at some agents
+// in turn. Log time determines which ones, so no position has to be stored.
 func (m *registry) sweepAttestations() {
 	first, count := m.attestations.First(), uint64(m.attestations.Len())
 	step := min(uint64(m.limits.ForgottenAtOneTime), count)
@@ -77,8 +77,8 @@ func (m *registry) sweepAttestations() {
 	}
 }
 
-// forgetAttestations drops the attestations of an agent that are too old. The newest one
-// stands first.
+// forgetAttestations drops the attestations of an agent that are too old. They are in order,
+// the newest first.
 func (m *registry) forgetAttestations(slot uint64) {
 	held := *m.attestations.At(slot)
 	if held == nil {
@@ -92,13 +92,13 @@ func (m *registry) forgetAttestations(slot uint64) {
 	case left == 0:
 		*m.attestations.Edit(slot) = nil
 	case left < len(*held):
-		kept := slices.Clone((*held)[:left]) // Readers have the old one.
+		kept := slices.Clone((*held)[:left]) // A clone, because readers may have the old slice.
 		*m.attestations.Edit(slot) = &kept
 	}
 }
 
-// retireKeys drops signing keys whose last token has certainly expired: 91 days
-// and the allowed skew after a newer key, itself not revoked, began to sign.
+// retireKeys drops signing keys whose last token has certainly expired: 91 days and a day for
+// clock skew after a newer key, itself not revoked, began to sign.
 func (m *keys) retireKeys() {
 	keys := m.settings.SigningKeys
 	if len(keys) < 2 {
@@ -117,13 +117,13 @@ func (m *keys) retireKeys() {
 }
 
 // A leaf tells once of each review that waits longer than the policy's review.sla allows.
-// Reviews become overdue in the order of their rows, so the state remembers one position:
-// all reviews before it have been told of.
+// Reviews become overdue in the order of their rows, so one position is stored: all reviews
+// before it have been handled.
 
 // overdueLooked is how many rows one tick looks at for each leaf it may write.
 const overdueLooked = 16
 
-// tellOverdue writes a leaf for each open review whose time is over, a bounded number a
+// tellOverdue writes a leaf for each open review that is overdue, a bounded number in each
 // tick.
 func (m *desk) tellOverdue() {
 	wait := m.settings.Policy.ReviewSLA

@@ -5,17 +5,17 @@ package fsm
 type heapOf[R any, P pageOf[R]] struct {
 	rows   *Table[R, P]
 	before func(row, other *R) bool
-	place  func(row *R, at uint64) // Told where a row stands whenever it has moved.
+	place  func(row *R, at uint64) // Called with a row's position whenever the row has moved.
 }
 
-// add puts in a row.
+// add adds a row.
 func (h *heapOf[R, P]) add(row R) {
 	at := h.rows.Append(row)
 	h.place(h.rows.At(at), at)
 	h.raise(at)
 }
 
-// drop takes out the row at a position. The last row takes its place and finds its own.
+// drop removes the row at a position. The last row moves there, and then to its right place.
 func (h *heapOf[R, P]) drop(at uint64) {
 	last := h.rows.Next() - 1
 	if at != last {
@@ -29,10 +29,10 @@ func (h *heapOf[R, P]) drop(at uint64) {
 	}
 }
 
-// settle moves a row to its place.
+// settle moves a changed row to its right place.
 func (h *heapOf[R, P]) settle(at uint64) { h.sink(h.raise(at)) }
 
-// raise moves a row up, and returns where it stands then; sink moves it down.
+// raise moves a row up and returns its new position; sink moves it down.
 func (h *heapOf[R, P]) raise(at uint64) uint64 {
 	for ; at > 1 && h.before(h.rows.At(at), h.rows.At(at/2)); at /= 2 {
 		h.swap(at, at/2)

@@ -8,19 +8,19 @@ import (
 	"railguard/fsm/wire"
 )
 
-// IDs turns dense slots into ids that look random and back: keyed bijections
-// (balanced Feistel networks with SipHash-2-4 as round function). So an id is an
-// address, two ids never collide, and an id alone tells "not yet" from "expired".
+// IDs maps dense slots to random-looking ids and back by keyed bijections (balanced Feistel
+// networks with SipHash-2-4 as round function). So an id gives its slot without a lookup, two
+// ids never collide, and an id alone tells "not yet" from "expired".
 //
-// A restored backup knows nothing of the slots and leaves that were given out after
-// it was taken. So it begins an epoch: from there on the epoch's number stands above
-// the slot or leaf, and what the lost machines had given out has no place in it.
+// A restored backup does not know the slots and leaves that were given out after it. So it
+// begins an epoch: from there on, the epoch's number is put above the slot or leaf, and the
+// ids that the lost machines gave out decode to nothing.
 type IDs struct {
 	low, high uint64        // The key's halves.
 	epochs    []*wire.Epoch // Numbers and places rise; before the first is epoch 0.
 }
 
-// Domains keep the permutations of different ids apart.
+// A domain for each kind of id, which makes their permutations differ.
 const (
 	domainAgent byte = iota + 1
 	domainUser
@@ -38,7 +38,7 @@ const (
 	base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 	agentBits  = 60                  // 12 base32 characters.
-	txnBits    = 48                  // The smallest even width that covers 62^8; walked into the domain.
+	txnBits    = 48                  // The smallest even width that covers 62^8; AppendTxnID walks until the value is below 62^8.
 	txnCount   = 218_340_105_584_896 // 62^8
 	txnDigits  = 8
 	idDigits   = 12
@@ -46,17 +46,16 @@ const (
 	uuidBits   = 122
 	uuidPrefix = "urn:uuid:"
 
-	epochShift = 40  // Leaves and slots stay below it.
-	epochMax   = 197 // The last one whose leaves all have a txnId: 198<<40 is at most 62^8.
+	epochShift = 40  // Leaves and slots are below 1<<epochShift.
+	epochMax   = 197 // The last epoch whose leaves all have a txnId: 198<<40 is at most 62^8.
 )
 
-// NewIDs returns the bijections of a cluster's key, and of the epochs that restored
-// backups have begun.
+// NewIDs returns the bijections of a cluster's key and epochs.
 func NewIDs(key [16]byte, epochs ...*wire.Epoch) *IDs {
 	return &IDs{low: binary.LittleEndian.Uint64(key[:8]), high: binary.LittleEndian.Uint64(key[8:]), epochs: epochs}
 }
 
-// ofLeaf puts the number of a leaf's epoch above it.
+// ofLeaf returns a leaf with its epoch's number in the bits above.
 func (d *IDs) ofLeaf(leaf uint64) uint64 {
 	for i := len(d.epochs) - 1; i >= 0; i-- {
 		if e := d.epochs[i]; leaf >= e.Leaf {
@@ -66,7 +65,7 @@ func (d *IDs) ofLeaf(leaf uint64) uint64 {
 	return leaf
 }
 
-// leafOf is the leaf of a value, if the leaf is of the epoch that the value names.
+// leafOf returns the leaf in a value, and whether the value has the leaf's epoch.
 func (d *IDs) leafOf(value uint64) (uint64, bool) {
 	if len(d.epochs) == 0 {
 		return value, true
@@ -75,7 +74,7 @@ func (d *IDs) leafOf(value uint64) (uint64, bool) {
 	return leaf, d.ofLeaf(leaf) == value
 }
 
-// ofSlot puts the number of a slot's epoch above it.
+// ofSlot returns a slot with its epoch's number in the bits above.
 func (d *IDs) ofSlot(domain byte, slot uint32) uint64 {
 	for i := len(d.epochs) - 1; i >= 0; i-- {
 		e := d.epochs[i]
@@ -202,8 +201,7 @@ func (d *IDs) ParseAlert(text string) (uint64, bool) {
 	return d.leafOf(v)
 }
 
-// ParseAgent returns the slot of an agent id; whether such an agent exists is
-// the caller's to ask.
+// ParseAgent returns the slot of an agent id. The caller checks whether the agent exists.
 func (d *IDs) ParseAgent(text string) (uint32, bool) { return d.slot("agt_", text, domainAgent) }
 
 // ParseUser returns the slot of a user id.
@@ -298,10 +296,10 @@ const (
 	CredentialUser  byte = 2
 )
 
-// CredentialID returns urn:uuid: and an RFC 9562 version 8 UUID that holds
-// (kind, epoch, slot, version) under the cluster's permutation: no randomness, and
-// the version that a token claims can be read back from it. The epoch is that in
-// which the version was issued, which may be later than the slot's.
+// CredentialID returns urn:uuid: and an RFC 9562 version 8 UUID that holds (kind, epoch,
+// slot, version) under the cluster's permutation. It needs no randomness, and the version can
+// be read back from a token's id. The epoch is the one in which the version was issued, which
+// may be later than the slot's.
 func (d *IDs) CredentialID(kind byte, slot uint32, epoch, version uint16) string {
 	high, low := d.permuteWide(uint64(epoch)<<8|uint64(kind), uint64(slot)<<16|uint64(version))
 	return uuidPrefix + formatUUID(high, low)

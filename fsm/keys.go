@@ -5,8 +5,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// keys is the part that knows who calls and who is called: API keys, signing keys, log keys
-// and webhooks, with how far each webhook is.
+// keys is the part that keeps API keys, signing keys, log keys and webhooks, with the cursor
+// of each webhook.
 type keys struct {
 	*core
 	*keyTables
@@ -16,7 +16,7 @@ type keys struct {
 
 	// Rebuilt by Restore, never iterated.
 	cursorAt map[uint32]uint64     // By webhook.
-	deadAt   map[sendingKey]uint64 // Dead letters and what is to be sent again.
+	deadAt   map[sendingKey]uint64 // Rows of deadLetters that are not empty.
 	deadOf   map[uint32]int        // How many of these each webhook has.
 }
 
@@ -27,14 +27,13 @@ func newKeys(c *core, t *keyTables, calendar *calendar, registry *registry, rule
 	}
 }
 
-// keyTables are the tables of those who call and are called: how far each webhook is, and
-// its dead letters. The keys themselves stand in the settings.
+// keyTables holds the webhooks' cursors and dead letters. The keys themselves are in the
+// settings.
 type keyTables struct {
 	cursors     Table[cursorRow, cursorPage] // From position 1 on, in no order.
 	deadLetters Table[deadLetterRow, deadLetterPage]
 }
 
-// webhookList declares the webhooks.
 var webhookList = &settingsList[wire.Webhook]{
 	section: section{
 		number: sectionWebhooks, most: func(l *engine.Limits) int { return l.Webhooks },
@@ -79,7 +78,7 @@ type sendingKey struct {
 	n       uint8
 }
 
-// cursorRow is how far a webhook is: everything before was received, or is a dead letter.
+// cursorRow is a webhook's cursor: every event before it was received or is a dead letter.
 type cursorRow struct {
 	Webhook uint32
 	Seq     uint64
@@ -87,9 +86,10 @@ type cursorRow struct {
 	At      engine.Time
 }
 
-// deadLetterRow is an event that a receiver did not take, in the order of giving up.
+// deadLetterRow is an event that a receiver did not take, or one that is to be sent again.
+// Rows are in the order of adding.
 type deadLetterRow struct {
-	Webhook  uint32 // 0: it was sent again.
+	Webhook  uint32 // 0: the row is empty.
 	Seq      uint64
 	N        uint8
 	Attempts uint8 // 0: it is to be sent again.

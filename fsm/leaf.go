@@ -8,8 +8,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// The structs of fsm/leaf say what Apply writes of an event: fixed text, ids, times and
-// integers. Whatever came from an edge as text is copied at the end, never re-rendered.
+// The structs of fsm/leaf define what Apply writes of an event: fixed text, ids, times and
+// integers. Text from an edge is copied to the end as it is.
 
 // head begins the leaf of an event other than a screening call.
 func (m *core) head(kind string) []byte {
@@ -21,8 +21,8 @@ func (m *core) head(kind string) []byte {
 // keysBlock is how many filters are allocated at once.
 const keysBlock = 1024
 
-// filters returns room for a leaf's filters, at most n. A block is never used
-// again, so a leaf may be kept.
+// filters returns an empty slice for at most n filters of a leaf. No memory is used twice, so
+// a leaf may be kept.
 func (m *core) filters(n int) []uint64 {
 	if len(m.filterBlock) < n {
 		m.filterBlock = make([]uint64, max(n, keysBlock))
@@ -32,8 +32,8 @@ func (m *core) filters(n int) []uint64 {
 	return room
 }
 
-// write ends a leaf that begin-ned with head: it appends the edge's fragment,
-// closes the object, hashes it into the frontier and reports it.
+// write ends a leaf that head began: it appends the edge's fragment, closes the object, adds
+// the leaf to the log and remembers the call's key.
 func (m *core) write(head []byte, common *wire.Common, kind string, r *wire.Result, filters ...uint64) {
 	if len(common.Fragment) > 0 {
 		head = append(head, ',')
@@ -45,7 +45,6 @@ func (m *core) write(head []byte, common *wire.Common, kind string, r *wire.Resu
 	m.rememberCall(common.Idem, r.Leaf)
 }
 
-// treeHead returns the tree head over all leaves.
 func (m *core) treeHead() (root [32]byte) {
 	if m.size == 0 {
 		return sha256.Sum256(nil)
@@ -58,19 +57,18 @@ func (m *core) treeHead() (root [32]byte) {
 	return root
 }
 
-// nextSalt returns the salt of the next leaf.
 func (m *core) nextSalt() [leaf.SaltSize]byte {
 	m.ratchet.Turn(m.now.Day())
 	return m.ratchet.Salt(m.size)
 }
 
-// endRecord appends the leaf of a record that was applied, and answers the record.
+// endRecord appends the leaf of an applied record and fills in the result.
 func (m *core) endRecord(data []byte, filters []uint64, r *wire.Result) {
 	r.Code, r.Leaf, r.Data = wire.Applied, m.size, data
 	m.appendLeaf(data, filters)
 }
 
-// appendLeaf hashes a leaf into the frontier and reports it.
+// appendLeaf adds a leaf's hash to the frontier and the leaf to the effects.
 func (m *core) appendLeaf(data []byte, filters []uint64) [32]byte {
 	hash := m.hash.Leaf(data)
 	if err := m.frontier.Append(hash[:], nil); err != nil {
@@ -84,7 +82,7 @@ func (m *core) appendLeaf(data []byte, filters []uint64) [32]byte {
 	return hash
 }
 
-// writeEvent writes the leaf of an event from its struct and what the edge sent.
+// writeEvent writes the leaf of an event from its struct and the edge's part.
 func (m *core) writeEvent(kind string, event any, common *wire.Common, r *wire.Result, filters ...uint64) {
 	m.write(leaf.AppendEvent(m.head(kind), kind, event), common, kind, r, filters...)
 }
@@ -94,7 +92,7 @@ func (m *core) writeNamed(kind string, event any, common *wire.Common, r *wire.R
 	m.write(leaf.AppendMembers(m.head(kind), event), common, kind, r, filters...)
 }
 
-// writeDueEvent writes the leaf of what log time alone brought about.
+// writeDueEvent writes the leaf of an event that log time alone brought about.
 func (m *core) writeDueEvent(due leaf.Due, event any, keys ...uint64) {
 	filters := append(m.filters(len(keys)+1), engine.FilterKey(engine.FilterKind, leaf.KindDue))
 	m.appendLeaf(append(leaf.AppendDue(m.head(leaf.KindDue), due, event), '}'), append(filters, keys...))

@@ -21,14 +21,14 @@ type ledger struct {
 	outcomeAt     map[uint64]uint64 // Likewise.
 	referenceAt   map[engine.ReferenceKey]uint64
 
-	// Reused by applyScreen.
+	// Scratch space of applyScreen.
 	screen      wire.Screen
 	moment      engine.Moment
 	written     leaf.Screen
-	recordBlock []byte // The block that records are cut from, up to where it is taken.
+	recordBlock []byte // The block that records are cut from; its length is the part in use.
 }
 
-// officers is what the ledger asks of the desk.
+// officers is the part of the desk that the ledger uses.
 type officers interface {
 	enterReview(row ReviewRow)
 	approvedOn(record uint64) (day engine.Day, approved bool)
@@ -50,17 +50,17 @@ func (m *ledger) beginHeap() {
 	m.holdHeap = heapOf[holdRow, holdPage]{&m.holds, (*holdRow).before, m.placeHold}
 }
 
-// ledgerTables are the tables of payments: open holds, how payments ended, the payment
-// references that were used, what agents did of late, and the pairs of R25.
+// ledgerTables holds the tables of payments: open holds, how payments ended, the payment
+// references in use, recent activity, and the pairs of R25.
 type ledgerTables struct {
-	holds       Table[holdRow, holdPage] // From position 1 on: a binary heap by expiry and leaf.
+	holds       Table[holdRow, holdPage] // A binary heap by expiry and leaf, from position 1 on.
 	outcomes    Table[outcomeRow, outcomePage]
 	references  Table[referenceRow, referencePage]
 	activity    Table[activityRow, activityPage]       // From position 1 on, in no order.
 	structuring Table[structuringRow, structuringPage] // From position 1 on, in no order.
 
-	bandEnds      bandEnds // Of structuring; follows from its rows.
-	activitySweep uint64   // The next row of activity that retention looks at.
+	bandEnds      bandEnds // Derived from structuring.
+	activitySweep uint64   // The next row of activity to check for expiry.
 }
 
 var ledgerDeclarations = []declaration{
@@ -107,7 +107,6 @@ var ledgerDeclarations = []declaration{
 // none.
 type bandEnds struct{ oldest, newest uint64 }
 
-// holdRow is one open hold.
 type holdRow struct {
 	Leaf      uint64 // The screening record.
 	ExpiresAt engine.Time
@@ -118,10 +117,10 @@ type holdRow struct {
 	Day       engine.Day       // The date it counts on.
 }
 
-// HoldState is where a payment stands that was held, settled or released.
+// HoldState is the state of a payment that was held, settled or released.
 type HoldState uint8
 
-// The states; a number is for ever.
+// The states. A number never changes its meaning.
 const (
 	HoldOpen     HoldState = 0
 	HoldSettled  HoldState = 1
@@ -134,11 +133,11 @@ var holdStates = [...]string{HoldOpen: "held", HoldSettled: "settled", HoldRelea
 // String is the word of the API.
 func (s HoldState) String() string { return holdStates[s] }
 
-// outcomeRow says how a payment ended, in the order of the leaves that say so.
+// outcomeRow says how a payment ended. Rows are in the order of the leaves that ended them.
 type outcomeRow struct {
 	Leaf  uint64 // The screening record.
 	Later uint64 // The leaf that ended it.
-	Late  uint64 // Of a settle after a release or an expiry; 0: there was none.
+	Late  uint64 // The leaf of a settle after a release or an expiry; 0: none.
 	At    engine.Time
 	State HoldState
 }
@@ -184,7 +183,7 @@ func codeActivityRow(c *coder, row *activityRow) {
 	codeRing(c, row.Velocity.Hours[:])
 }
 
-// codeRing codes how many buckets are not empty, and of each how many empty ones stand
+// codeRing codes the number of non-empty buckets, and for each the number of empty ones
 // before it and its count.
 func codeRing[N uint16 | uint32](c *coder, ring []N) {
 	filled := byte(0)
@@ -225,8 +224,8 @@ func codeStructuringRow(c *coder, row *structuringRow) {
 	}
 }
 
-// activityRow is what an agent did of late. Only agents that were screened within
-// the last 24 hours have one.
+// activityRow is an agent's recent activity. Only agents that were screened within the last
+// 24 hours have one.
 type activityRow struct {
 	Agent    engine.AgentSlot
 	Judged   engine.ProfileUse
@@ -240,7 +239,7 @@ type structuringKey struct {
 
 type structuringRow struct {
 	Key   structuringKey
-	Older uint32 // The pair whose newest call came before this one's; 0: none did.
+	Older uint32 // The pair with the next older newest call; 0: none.
 	Newer uint32
 	Band  engine.BandRow
 }

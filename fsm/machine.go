@@ -31,10 +31,9 @@ func hashChildren(left, right []byte) []byte {
 	return node[:]
 }
 
-// matcherFirst is the version of the name matcher that a new cluster begins with.
 const matcherFirst = 1
 
-// New returns the empty state. It accepts a genesis and nothing else.
+// New returns the empty state, which accepts only a genesis.
 func New() *Machine {
 	m := &Machine{core: core{
 		format:    engine.Format1,
@@ -62,10 +61,9 @@ func New() *Machine {
 	return m
 }
 
-// Apply applies one log entry and says in out what came of it. It never fails:
-// a record is applied or refused, and bytes that no correct leader of this
-// format can have written stop the node (Effects.Stop). out's former contents
-// are overwritten.
+// Apply applies one log entry and overwrites out with its effects. It never fails: each
+// record is applied or refused. If no correct leader of this format can have written the
+// bytes, Effects.Stop tells the node to stop.
 func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 	out.beginEntry(index, term, m.size)
 	batch, err := wire.Decode(entry)
@@ -90,7 +88,8 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 	m.leaveEntry()
 }
 
-// Rows returns how many rows the tables hold: what a digest or a snapshot costs.
+// Rows returns the number of rows in all tables, which determines the cost of a digest or
+// snapshot.
 func (m *Machine) Rows() (rows int) {
 	for _, table := range planned.tables {
 		rows += table.countRows(&m.tables, m.settings)
@@ -98,8 +97,8 @@ func (m *Machine) Rows() (rows int) {
 	return rows
 }
 
-// fenceEntry answers an entry whose header names another term than raft's own: its sequencer no
-// longer led when raft took the entry, so no record of it is applied.
+// fenceEntry answers an entry whose header names another term than raft's: its sequencer no
+// longer led when raft took the entry, so none of its records is applied.
 func (m *Machine) fenceEntry(batch *wire.Batch) {
 	for record, ok := batch.Next(); ok; record, ok = batch.Next() {
 		m.out.Results = append(m.out.Results, wire.Result{
@@ -218,9 +217,9 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 	}
 }
 
-// applyBody decodes a body and hands it to its function. It refuses bytes that are no such
-// body, and so does every node. The bound on a body keeps each row of the snapshot within a
-// block, because a row is made of one body.
+// applyBody decodes a body and calls do with it. It refuses malformed bytes, as every node
+// does. The bound on a body makes each row of a snapshot fit into a block, because a row is
+// made from one body.
 func applyBody[B any](m *Machine, body []byte, r *wire.Result, do func(*B, *wire.Result)) {
 	var b B
 	if len(body) > m.limits.RecordBytes || wire.DecodeBody(body, &b) != nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // parties is what a screening call is judged against: the registry while Apply runs, or a
-// View of it. The pointers are into tables and for reading only. One set of functions reads
-// both, so that what a dry run sees is what Apply would see.
+// View of it. The pointers point into tables and are for reading only. The same functions
+// read both, so a dry run sees what Apply would see.
 type parties interface {
 	logTime() engine.Time
 	inForce() *Settings
@@ -17,13 +17,13 @@ type parties interface {
 	userAt(engine.UserSlot) (*engine.UserRow, *engine.UserProfile)     // nil: no such user; no profile: erased.
 }
 
-// counter tells an agent's pace with this call in it, and how many calls R25 has counted
-// of it. The ledger books both; a View only looks, and knows no R25.
+// counter returns an agent's pace including this call, and R25's count. The ledger books
+// both; a View books nothing and returns 0 for R25.
 type counter interface {
 	countCall(now engine.Time, root engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8)
 }
 
-// isStale compares the record's basis with the state's own.
+// isStale tells whether the record's basis differs from the state's, or is no longer valid.
 func isStale(from parties, s *wire.Screen) bool {
 	settings := from.inForce()
 	if s.Basis.List != settings.ListVersion || s.Basis.Policy != settings.Policy.Version || s.Basis.Matcher != settings.Matcher ||
@@ -71,8 +71,8 @@ func userRev(from parties, slot engine.UserSlot) uint32 {
 	return 0
 }
 
-// standsAlone tells whether a call is a user credential's without an agent, which
-// never passes R24.
+// standsAlone tells whether a call has a user credential and no agent, which never passes
+// R24.
 func standsAlone(s *wire.Screen, hits *engine.Hits) bool {
 	return s.Agent == 0 && s.User != 0 && hits.Has(engine.RuleUserContext)
 }
@@ -86,9 +86,8 @@ func partiesKnown(from parties, s *wire.Screen, hits *engine.Hits) bool {
 	return s.User == 0 || row != nil
 }
 
-// observeCall fills a moment with what the live rules may see of a call whose agent
-// and user exist. Version 0 is a token of a signing key that was revoked: it names
-// no version that could pass R2.
+// observeCall fills a moment with what the live rules may see of a call whose agent and user
+// exist. A token of a revoked signing key has version 0, which never passes R2.
 func observeCall(o *engine.Moment, from parties, by counter, s *wire.Screen) {
 	settings, now := from.inForce(), from.logTime()
 	*o = engine.Moment{
@@ -117,9 +116,9 @@ func observeCall(o *engine.Moment, from parties, by counter, s *wire.Screen) {
 	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute, pace.PerHour, pace.DayMeanX100
 }
 
-// climbChain fills in the delegation chain of an agent, own level first, and the
-// operator that R2 looks at: the first suspended one of the chain, else the root's.
-// They differ when a parent was re-issued to another.
+// climbChain fills in the delegation chain of an agent, own level first, and the operator
+// that R2 looks at: the first suspended one in the chain, otherwise the root's. Operators
+// differ within a chain if a parent was re-issued to another operator.
 func climbChain(o *engine.Moment, from parties, slot engine.AgentSlot) {
 	for slot != 0 && o.LevelCount < len(o.Levels) {
 		row, profile := from.agentAt(slot)
@@ -189,7 +188,7 @@ func (m *ledger) countCall(now engine.Time, root engine.AgentSlot, s *wire.Scree
 	return pace, band
 }
 
-// glance is a View as parties and counter, at a time of the reader's that may be later.
+// glance is a View as parties and counter, at the reader's time if that is later.
 type glance struct {
 	*View
 	at engine.Time
@@ -233,10 +232,10 @@ func (g *glance) countCall(now engine.Time, _ engine.AgentSlot, s *wire.Screen) 
 	return row.Add(now, from), 0
 }
 
-// Moment returns what the live rules would see of a call at this view and at now,
-// if that is later than the view: what Apply would see if the record came next, but
-// for R25, whose counts a view does not look up. ok is false when Apply would not
-// judge the record: its basis is another than the view's, or a party is unknown.
+// Moment returns what the live rules would see of a call at the later of now and the view's
+// time. This is what Apply would see if the record came next, except for R25, whose counts a
+// view does not look up. ok is false if Apply would not judge the record: its basis differs
+// from the view's, or a party is unknown.
 func (v *View) Moment(now engine.Time, s *wire.Screen, hits *engine.Hits) (o *engine.Moment, ok bool) {
 	from := &glance{v, now}
 	if isStale(from, s) || !partiesKnown(from, s, hits) {
@@ -247,10 +246,9 @@ func (v *View) Moment(now engine.Time, s *wire.Screen, hits *engine.Hits) (o *en
 	return o, true
 }
 
-// Effective returns the status of an agent's current credential as R2 would see it
-// at the view's time: the worst of its own, its signing key's, its ancestors' and
-// its operator's. There is nothing to be said for an agent that is not there:
-// REVOKED.
+// Effective returns the status of an agent's current credential as R2 would see it at the
+// view's time: the worst of its own, its signing key's, its ancestors' and its operator's.
+// For an unknown agent it returns REVOKED.
 func (v *View) Effective(slot engine.AgentSlot) engine.Status {
 	if !v.agents.Has(uint64(slot)) {
 		return engine.Revoked

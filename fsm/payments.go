@@ -2,8 +2,8 @@ package fsm
 
 import "railguard/engine"
 
-// What became of payments: open holds, how each ended, and the payment references
-// that were used.
+// The endings of payments: open holds, how each payment ended, and the payment references in
+// use.
 
 // The open holds are a binary heap: none expires before the one at half its position.
 
@@ -13,16 +13,14 @@ func (r *holdRow) before(other *holdRow) bool {
 
 func (m *ledger) placeHold(row *holdRow, at uint64) { m.holdAt[row.Leaf] = at }
 
-// dropHold takes a hold out.
 func (m *ledger) dropHold(at uint64) {
 	delete(m.holdAt, m.holds.At(at).Leaf)
 	m.holdHeap.drop(at)
 }
 
-// Payment references (decision 47): the one payment that uses a reference holds it for
-// 30 days. A hold that is released or expires gives it back.
+// Payment references (decision 47): a payment that uses a reference keeps it for 30 days. If
+// its hold is released or expires, the reference becomes free.
 
-// referenceUsed returns the record that uses a reference.
 func (m *ledger) referenceUsed(key engine.ReferenceKey) (record uint64, used bool) {
 	if key == (engine.ReferenceKey{}) {
 		return 0, false
@@ -34,13 +32,14 @@ func (m *ledger) referenceUsed(key engine.ReferenceKey) (record uint64, used boo
 	return m.references.At(at).Leaf, true
 }
 
-// ReferenceUsed returns the leaf of the record that uses a reference: a call with it would
-// be a second one. It is for readers between two entries, who get no map of a View.
+// ReferenceUsed returns the leaf of the record that uses a reference: another call with it
+// would be a second payment. It is for readers between two entries, because a View does not
+// have the map.
 func (m *Machine) ReferenceUsed(key engine.ReferenceKey) (record uint64, used bool) {
 	return m.ledger.referenceUsed(key)
 }
 
-// referencesFull tells whether the oldest reference of a full table is too young to
+// referencesFull tells whether the table is full and its oldest reference is too young to
 // make room.
 func (m *ledger) referencesFull() bool {
 	if m.references.Len() < m.limits.References {
@@ -50,8 +49,8 @@ func (m *ledger) referencesFull() bool {
 	return oldest.Key != (engine.ReferenceKey{}) && oldest.At+m.limits.ReferenceYoung > m.now
 }
 
-// useReference notes that a record uses a reference, if the reference is free. A table full of
-// young references does not take it: calls were refused before (paymentsFull), but a settle
+// useReference notes that a record uses a reference, if it is free. If the table is full of
+// young references, it does nothing: calls were refused before (paymentsFull), but a settle
 // or an approval cannot be refused for that.
 func (m *ledger) useReference(key engine.ReferenceKey, record uint64) {
 	if _, used := m.referenceUsed(key); used || key == (engine.ReferenceKey{}) || m.referencesFull() {
@@ -93,9 +92,8 @@ func (m *ledger) forgetOutcome() {
 	m.outcomes.DropFront()
 }
 
-// endingForgotten tells whether a full table may have displaced the ending of a payment, so
-// that nothing is known of it. A table that is not full has lost only the endings of records
-// past their retention.
+// endingForgotten tells whether a full table may have dropped the ending of a payment. A
+// table that is not full has lost only the endings of records past their retention.
 func (m *ledger) endingForgotten(record uint64) bool {
 	return m.outcomes.First() > 0 && m.outcomes.Len() >= m.limits.Outcomes && record < m.outcomes.At(m.outcomes.First()).Later
 }

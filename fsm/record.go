@@ -8,8 +8,8 @@ import (
 
 // Writing screening records and the profiles they refer to (fsm/leaf).
 
-// describeCall lays out what is known of a call before anything of it is booked: the
-// rows in the moment are read here for the last time.
+// describeCall fills in what is known of a call before it is booked. It is the last reader of
+// the rows in the moment.
 func (m *ledger) describeCall(s *wire.Screen, d *engine.Decision) {
 	c := &m.written
 	*c = leaf.Screen{
@@ -25,8 +25,8 @@ func (m *ledger) describeCall(s *wire.Screen, d *engine.Decision) {
 	}
 }
 
-// describeEvidence is what the live rules saw: with it and the profile the decision can
-// be made again without the state.
+// describeEvidence fills in what the live rules saw. With this and the profile the decision
+// can be made again without the state.
 func (m *ledger) describeEvidence(c *leaf.Screen, s *wire.Screen) {
 	o := &m.moment
 	c.Judged, c.Status, c.StaticMask, c.Amount = true, engine.EffectiveStatus(o), s.Mask, o.Amount
@@ -59,8 +59,8 @@ func (m *ledger) describeEvidence(c *leaf.Screen, s *wire.Screen) {
 	c.Minute, c.Hour, c.DayMeanX100, c.Structuring = o.Minute, o.PerHour, o.DayMeanX100, o.Structuring
 }
 
-// placeRecord gives the record its place in the log, in its agent's sequence and
-// beside its profiles, and returns its bytes.
+// placeRecord gives the record its leaf index, its number in the agent's sequence and its
+// profiles, and returns its bytes.
 func (m *ledger) placeRecord(s *wire.Screen) []byte {
 	c := &m.written
 	if c.Judged {
@@ -87,13 +87,13 @@ func (m *ledger) placeRecord(s *wire.Screen) []byte {
 const (
 	// recordRoom is more than Apply's part of a screening record takes.
 	recordRoom = 512
-	// recordsBlock is the memory that records are cut from: some forty. It goes when the
-	// last of them does.
+	// recordsBlock is the size of the blocks that hold about forty records each. A block is
+	// freed with the last of them.
 	recordsBlock = 24 << 10
 )
 
-// profileOf returns the profile leaf of an agent's chain for today and writes it
-// when this is the first record since midnight or since a change.
+// profileOf returns today's profile leaf of an agent's chain. It writes the leaf at the first
+// record since midnight or since a change.
 func (m *ledger) profileOf(slot engine.AgentSlot) leaf.Ref {
 	var basis engine.Basis
 	foldAgent(m.registry, &basis, slot)
@@ -127,7 +127,7 @@ func (m *ledger) profileOfUser(slot engine.UserSlot) leaf.Ref {
 	day := m.now.Day()
 	_, profile := m.registry.userAt(slot)
 	if profile == nil {
-		return leaf.Ref{} // Erased: the basis saw revision 0, and R2 its end.
+		return leaf.Ref{} // Erased: the basis has revision 0, and R2 blocks the call.
 	}
 	if use := &m.registry.users.At(uint64(slot)).Judged; use.Day == day && use.Revs == basis.Revs {
 		return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
@@ -150,7 +150,7 @@ func (m *ledger) newProfile() *leaf.Profile {
 	}
 }
 
-// profileFilter finds profiles among the leaves.
+// profileFilter is the filter key of profiles among the leaves.
 var profileFilter = engine.FilterKey(engine.FilterKind, "profile")
 
 func (m *ledger) writeProfile(p *leaf.Profile, keys ...uint64) leaf.Ref {

@@ -2,8 +2,8 @@ package fsm
 
 import "railguard/engine"
 
-// registry is the part that knows the parties: agents, users, fleets and operators, their
-// credentials, and the counters that payments stand on.
+// registry is the part that keeps the parties: agents, users, fleets and operators, their
+// credentials, and the counters of their payments.
 type registry struct {
 	*core
 	*registryTables
@@ -34,8 +34,8 @@ type registryTables struct {
 	statuses Table[statusRow, statusPage] // By position, from 1 on.
 	standing standing
 
-	usersHeld int    // Users that are stored; follows from the rows.
-	userSweep uint64 // The next user that retention looks at.
+	usersHeld int    // The number of stored users; derived from the rows.
+	userSweep uint64 // The next user to check for expiry.
 }
 
 var registryDeclarations = []declaration{
@@ -151,7 +151,7 @@ func codeOperatorRow(c *coder, row *engine.OperatorRow) {
 
 // statusRow is one version of a credential, at its position.
 type statusRow struct {
-	Slot    uint32 // Of the agent or user; 0: nobody was given this position.
+	Slot    uint32 // The agent or user; 0: this position was never given out.
 	Expires uint32 // Unix second.
 	Older   uint32 // The position of the version before; 0: there is none.
 	Key     uint32 // keyMark of the key that signed it.
@@ -160,14 +160,14 @@ type statusRow struct {
 	Matched bool  // The sanctions list matched when it was issued.
 }
 
-// standing says which entries may have changed what the status lists read. minute and
-// changed are replicated: by them a node that restored a state knows whether it may make the
-// lists of the running minute out of that state.
+// standing tells which entries may have changed what the status lists read. minute and
+// changed are replicated: with them a node that restored a state knows whether it may make
+// the lists of the current minute from it.
 type standing struct {
-	minute  uint64 // Log index of the entry that brought log time into the running minute.
-	changed uint64 // Of the last entry that changed a value, or may have.
-	wide    uint64 // Of the last one that may have changed any; 0 after a restore.
-	kin     uint64 // Of the last one that may have changed those of an agent's descendants.
+	minute  uint64 // Log index of the entry that began the current minute.
+	changed uint64 // Of the last entry that may have changed a value.
+	wide    uint64 // Of the last entry that may have changed any value; 0 after a restore.
+	kin     uint64 // Of the last entry that may have changed the values of an agent's descendants.
 }
 
 func codeStatusRow(c *coder, row *statusRow) {
@@ -181,11 +181,11 @@ func codeStatusRow(c *coder, row *statusRow) {
 }
 
 // Agents of one operator have the same operator, wallet, policy and key, and often the same
-// framework and model. Their profiles share one copy of each such text: of ten objects on
-// the heap an agent, six go. The sharer saves memory and is no part of the state.
+// framework and model. Their profiles share one copy of each such text, which saves six of
+// ten heap objects for each agent. The sharer is not part of the state.
 const (
-	sharedMax      = 16_384 // Texts that are remembered; the memory starts anew then.
-	sharedBytesMax = 1024   // Of one: longer ones stay each their own.
+	sharedMax      = 16_384 // How many texts are remembered; when it is reached, the memory is emptied.
+	sharedBytesMax = 1024   // The longest text that is shared.
 )
 
 // sharer remembers texts.
@@ -222,8 +222,8 @@ func (s *sharer) shareBlob(v []byte) []byte {
 	return v
 }
 
-// shareProfile makes a profile, which nobody has seen yet, share its texts with other profiles. The
-// texts that are the agent's own become one string.
+// shareProfile makes a profile, which is not published yet, share its texts with other
+// profiles. It joins the agent's own texts into one string.
 func (s *sharer) shareProfile(p *engine.AgentProfile) {
 	p.OperatorLegalName, p.OperatorWallet, p.EINMasked = s.shareText(p.OperatorLegalName), s.shareText(p.OperatorWallet), s.shareText(p.EINMasked)
 	p.AgentFramework, p.Model, p.Settings.CurrentModel = s.shareText(p.AgentFramework), s.shareText(p.Model), s.shareText(p.Settings.CurrentModel)

@@ -15,7 +15,7 @@ type restorer struct {
 	m    *Machine
 	meta *snapshotMeta
 	last uint16
-	rows int // Of section last, so far.
+	rows int // The rows of section last so far.
 
 	settled bool // The settings were read.
 }
@@ -43,7 +43,7 @@ func (s *restorer) readBlock(section uint16, rows uint32, payload []byte) error 
 	return one.readRows(s, c, int(rows))
 }
 
-// hasRoom reports whether a section may have so many rows more.
+// hasRoom adds a number of rows to a section, and reports whether its bound allows them.
 func (s *restorer) hasRoom(of *section, rows int) bool {
 	s.rows += rows
 	return s.rows <= of.most(s.m.limits)
@@ -52,8 +52,7 @@ func (s *restorer) hasRoom(of *section, rows int) bool {
 // ErrNewer says that a state is of a format that this binary does not know.
 var ErrNewer = errors.New("it is of a newer release: upgrade this node")
 
-// errSection says that a section is not one of this release's, or is one that it does
-// not fill.
+// errSection means a section that the state's format does not have.
 var errSection = errors.New("unknown section: upgrade this node")
 
 func (s *restorer) readMeta(c *coder, rows uint32) error {
@@ -96,7 +95,7 @@ func (s *restorer) readMeta(c *coder, rows uint32) error {
 	return nil
 }
 
-// startTables makes the tables begin where the first row of the snapshot says.
+// startTables makes each table begin where the snapshot's first row says.
 func (s *restorer) startTables() error {
 	for _, table := range planned.tables {
 		if table.said().since > s.meta.Format {
@@ -138,7 +137,7 @@ func (s *restorer) readSettings(c *coder, rows uint32) error {
 	return nil
 }
 
-// finishRestore checks what blocks cannot check alone and rebuilds the private maps.
+// finishRestore makes the checks that need all blocks, and rebuilds the private maps.
 func (s *restorer) finishRestore() (*Machine, error) {
 	m := s.m
 	switch {
@@ -176,5 +175,5 @@ func checkRows(one declaration, m *Machine) error {
 	return nil
 }
 
-// misfit says which row is not what Apply relies on.
+// misfit names a row that Apply cannot rely on.
 func misfit(row uint64) error { return fmt.Errorf("row %d does not fit", row) }

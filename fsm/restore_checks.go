@@ -10,9 +10,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// What Restore demands of a state whose bytes are whole: that Apply can follow
-// every slot, position and pointer without asking. The methods named fits look at one row
-// and enter it into the private maps (declare.go).
+// Restore checks that Apply can follow every slot, position and pointer of a state without
+// checking it again. The methods named fits look at one row and enter it into the private
+// maps (declare.go).
 
 var errPositions = errors.New("positions do not fit the leaves")
 
@@ -23,7 +23,7 @@ func enterOnce[K comparable](positions map[K]uint64, key K, at uint64) bool {
 	return len(positions) > known
 }
 
-// checkLengths demands that every row of a party has a profile beside it.
+// checkLengths checks that every row of a party has a profile.
 func (m *registry) checkLengths() error {
 	if m.profiles.Len() != m.agents.Len() || m.attestations.Len() != m.agents.Len() ||
 		m.fleetProfiles.Len() != m.fleets.Len() || m.operatorProfiles.Len() != m.operators.Len() {
@@ -32,7 +32,7 @@ func (m *registry) checkLengths() error {
 	return nil
 }
 
-// fitsAgent demands of every agent a chain that ends at its root.
+// fitsAgent checks that every agent has a chain that ends at its root.
 func (m *registry) fitsAgent(at uint64, row, _ **engine.AgentProfile) bool {
 	p := *row
 	if p == nil || uint64(p.Slot) != at || !m.operators.Has(uint64(p.Operator)) || p.Fleet != 0 && !m.fleets.Has(uint64(p.Fleet)) {
@@ -41,14 +41,15 @@ func (m *registry) fitsAgent(at uint64, row, _ **engine.AgentProfile) bool {
 	if p.Parent == 0 {
 		return p.Root == p.Slot && p.Depth == 0
 	}
-	if uint64(p.Parent) >= at || p.Fleet != 0 { // Parents come first; their own chains were found good.
+	if uint64(p.Parent) >= at || p.Fleet != 0 { // Parents come first, so their own chains have been checked.
 		return false
 	}
 	parent := *m.profiles.At(uint64(p.Parent))
 	return p.Depth == parent.Depth+1 && p.Depth <= m.limits.Depth && p.Root == parent.Root
 }
 
-// fitsActivity demands that every row is one agent's, and tells the agent where it is.
+// fitsActivity checks that a row belongs to one agent, and stores its position in the agent's
+// row.
 func (m *ledger) fitsActivity(at uint64, row, _ *activityRow) bool {
 	if row.Velocity.Second <= 0 || !m.registry.agents.Has(uint64(row.Agent)) {
 		return false
@@ -67,7 +68,7 @@ func (m *ledger) checkActivitySweep() error {
 	return nil
 }
 
-// checkBands demands that the pairs of R25 are one chain, and finds its ends.
+// checkBands checks that the pairs of R25 form one chain, and finds its ends.
 func (m *ledger) checkBands() error {
 	broken := errors.New("structuring: broken chain")
 	t := &m.structuring
@@ -95,7 +96,7 @@ func (m *ledger) checkBands() error {
 	return nil
 }
 
-// fitsUserRow demands a profile beside every user, and counts the users.
+// fitsUserRow checks that every user has a profile, and counts the users.
 func (m *registry) fitsUserRow(at uint64, row, _ *engine.UserRow) bool {
 	if !isUser(row) {
 		return true
@@ -104,8 +105,8 @@ func (m *registry) fitsUserRow(at uint64, row, _ *engine.UserRow) bool {
 	return row.MinVersion != 0 && m.userProfiles.Has(at) && isUserProfile(m.userProfiles.At(at))
 }
 
-// fitsUser demands that a profile stands at its slot, beside a user, and names agents that
-// exist.
+// fitsUser checks that a profile has its own slot and a user's row, and names existing
+// agents.
 func (m *registry) fitsUser(at uint64, row, _ **engine.UserProfile) bool {
 	p := *row
 	if p == nil {
@@ -146,20 +147,18 @@ func (m *registry) fitsOperator(at uint64, row, _ **engine.OperatorProfile) bool
 	return true
 }
 
-// hasLeaf reports whether a leaf was written.
 func (m *core) hasLeaf(at uint64) bool { return at < m.size }
 
 func (m *core) fitsKey(at uint64, row, _ *idemRow) bool {
 	return m.hasLeaf(row.Leaf) && enterOnce(m.idemByKey, row.Key, at)
 }
 
-// fitsDay demands that days and their first leaves rise.
+// fitsDay checks that days and their first leaves rise.
 func (m *core) fitsDay(_ uint64, row, before *dayRow) bool {
 	return m.hasLeaf(row.First) && (before == nil || row.Day > before.Day && row.First > before.First)
 }
 
-// fitsReview demands that reviews name leaves that were written, in their order, and finds
-// the open ones.
+// fitsReview checks that reviews name written leaves in order, and finds the open ones.
 func (m *desk) fitsReview(at uint64, row, before *ReviewRow) bool {
 	if !m.hasLeaf(row.Leaf) || before != nil && row.Leaf <= before.Leaf {
 		return false
@@ -175,7 +174,7 @@ func (m *desk) fitsDisposition(at uint64, row, before *dispositionRow) bool {
 	return m.hasLeaf(row.Later) && row.Leaf < row.Later && (before == nil || row.Later > before.Later) && enterOnce(m.disposedBy, row.Leaf, at)
 }
 
-// fitsProposal demands the order of the proposals, and of the open ones one of a case.
+// fitsProposal checks the order of proposals, and that a case has at most one open proposal.
 func (m *desk) fitsProposal(at uint64, row, before *proposalRow) bool {
 	if !m.hasLeaf(row.Later) || row.Leaf >= row.Later || row.Disposition > wire.EscalateSAR || before != nil && row.At < before.At {
 		return false
@@ -209,7 +208,7 @@ func (m *ledger) fitsHold(at uint64, row, _ *holdRow) bool {
 		(row.Agent == 0 || m.registry.agents.Has(uint64(row.Agent))) && enterOnce(m.holdAt, row.Leaf, at)
 }
 
-// fitsOutcome demands that a payment that has ended is not held.
+// fitsOutcome checks that a payment that has ended is not held.
 func (m *ledger) fitsOutcome(at uint64, row, before *outcomeRow) bool {
 	if _, open := m.holdAt[row.Leaf]; open || row.State == HoldOpen || row.State > HoldExpired {
 		return false
@@ -224,7 +223,7 @@ func (m *ledger) fitsReference(at uint64, row, before *referenceRow) bool {
 	return row.Key == (engine.ReferenceKey{}) || enterOnce(m.referenceAt, row.Key, at)
 }
 
-// fitsDue demands a heap of rows that are known.
+// fitsDue checks that the rows are a heap and of known kinds.
 func (m *calendar) fitsDue(at uint64, row, _ *dueRow) bool {
 	if leaf.Due(row.Kind).String() == "" || at > 1 && row.before(m.dues.At(at/2)) {
 		return false
@@ -255,13 +254,14 @@ func (m *keys) fitsDeadLetter(at uint64, row, _ *deadLetterRow) bool {
 	return m.soundSending(row.Webhook, row.Seq, row.N) && enterOnce(m.deadAt, sendingKey{row.Webhook, row.Seq, row.N}, at)
 }
 
-// soundSending tells whether a row is about a webhook that exists, and an event that does.
+// soundSending tells whether a row names an existing webhook and a possible event.
 func (m *keys) soundSending(webhook uint32, seq uint64, n uint8) bool {
 	_, known := m.webhookAt(webhook)
 	return known && seq <= m.size && n <= eventsOfLeaf
 }
 
-// checkSendings demands a cursor of each webhook, and not too many dead letters.
+// checkSendings checks that each webhook has a cursor, and that there are not too many dead
+// letters.
 func (m *keys) checkSendings() error {
 	if m.cursors.Len() != len(m.settings.Webhooks) || len(m.deadAt) > m.limits.DeadLetters {
 		return errors.New("webhooks: broken link")
@@ -269,7 +269,7 @@ func (m *keys) checkSendings() error {
 	return nil
 }
 
-// fitsStatus demands that every position names a party there is.
+// fitsStatus checks that every position names an existing party.
 func (m *registry) fitsStatus(at uint64, row, _ *statusRow) bool {
 	switch {
 	case row.Slot == 0:
@@ -282,7 +282,7 @@ func (m *registry) fitsStatus(at uint64, row, _ *statusRow) bool {
 	return row.Kind == CredentialUser && uint64(row.Slot) < m.users.Next()
 }
 
-// checkStatuses demands of every party a position that names it.
+// checkStatuses checks that every party has a position that names it.
 func (m *registry) checkStatuses() error {
 	broken := errors.New("statuses: broken link")
 	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
@@ -299,7 +299,7 @@ func (m *registry) checkStatuses() error {
 	return nil
 }
 
-// statusIs tells whether a position is one version's, or was forgotten.
+// statusIs tells whether a position belongs to a version, or was dropped.
 func (m *registry) statusIs(position uint32, kind byte, slot uint32, version uint16) bool {
 	if position == 0 || uint64(position) < m.statuses.First() {
 		return position != 0
@@ -311,7 +311,7 @@ func (m *registry) statusIs(position uint32, kind byte, slot uint32, version uin
 	return row.Kind == kind && row.Slot == slot && row.Version == version
 }
 
-// checkEpochs demands that numbers and places of epochs rise and have begun.
+// checkEpochs checks that the numbers and positions of epochs rise, and that all have begun.
 func (m *Machine) checkEpochs() error {
 	last := &wire.Epoch{}
 	if len(m.settings.Epochs) > m.limits.Epochs {
@@ -331,8 +331,8 @@ func (m *Machine) checkEpochs() error {
 	return nil
 }
 
-// checkLists demands that the bytes of the active and the staged list are those
-// of their digests, and rebuilds the running hash of the staged one.
+// checkLists checks that the bytes of the active and the staged list have their digests, and
+// rebuilds the running hash of the staged one.
 func (m *rulebook) checkLists() error {
 	if list := m.settings.List; list == nil && len(m.listData) > 0 || list != nil && sha256.Sum256(m.listData) != list.Digest {
 		return errors.New("list does not match its digest")

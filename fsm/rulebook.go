@@ -7,9 +7,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// rulebook is the part that knows what edges judge by: the policy, the sanctions list, its
-// matcher, cleared pairs, and the screening of the past with a new list. Whatever it changes
-// makes stale what edges have judged before.
+// rulebook is the part that keeps what edges judge by: the policy, the sanctions list, its
+// matcher, cleared pairs, and retro-screening. Each change makes stale what edges have judged
+// before.
 type rulebook struct {
 	*core
 	*rulebookTables
@@ -18,8 +18,7 @@ type rulebook struct {
 	desk     *desk
 }
 
-// rulebookTables are the bytes of the sanctions list that is active, and of the one that is
-// being staged.
+// rulebookTables holds the bytes of the active sanctions list, and of the staged one.
 type rulebookTables struct {
 	listData []byte // The active list's entities.
 	staged   staging

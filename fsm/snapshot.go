@@ -29,7 +29,7 @@ const (
 	snapshotVersion  = 1
 )
 
-// Sections, in the order in which they stand.
+// The sections, in their order.
 const (
 	sectionMeta uint16 = iota + 1
 	sectionSettings
@@ -68,7 +68,7 @@ const (
 	sectionEnd uint16 = 0xffff
 )
 
-// ErrSnapshot says that bytes are not a whole and undamaged snapshot.
+// ErrSnapshot means bytes that are not a complete and undamaged snapshot.
 var ErrSnapshot = errors.New("snapshot")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -84,15 +84,15 @@ type snapshotMeta struct {
 	UserSweep uint64        `cbor:"7,keyasint"`
 	Frontier  [][]byte      `cbor:"8,keyasint"`
 	Root      [32]byte      `cbor:"9,keyasint"`
-	Firsts    []uint64      `cbor:"10,keyasint"` // Of the tables that go at the front, in the order of their sections.
+	Firsts    []uint64      `cbor:"10,keyasint"` // The first positions of the tables whose rows are dropped at the front, in the order of sections.
 	Staged    *stagedMeta   `cbor:"11,keyasint,omitempty"`
-	SaltKey   [16]byte      `cbor:"12,keyasint"` // Of SaltDay; earlier ones cannot be made from it.
+	SaltKey   [16]byte      `cbor:"12,keyasint"` // The key of SaltDay; earlier keys cannot be computed from it.
 	SaltDay   engine.Day    `cbor:"13,keyasint"`
-	Sweep     uint64        `cbor:"14,keyasint"`           // Of the activity.
+	Sweep     uint64        `cbor:"14,keyasint"`           // The next row of activity to check for expiry.
 	UserNext  uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
-	SARsTold  uint64        `cbor:"17,keyasint,omitempty"` // Likewise of reports.
+	SARsTold  uint64        `cbor:"17,keyasint,omitempty"` // Reports before this position have been told of, if they were due soon.
 	Statuses  statusMeta    `cbor:"18,keyasint"`
-	Overdue   uint64        `cbor:"16,keyasint,omitempty"` // Reviews before this one were told of when their time was over.
+	Overdue   uint64        `cbor:"16,keyasint,omitempty"` // Reviews before this position have been told of, if they became overdue.
 }
 
 type stagedMeta struct {
@@ -108,7 +108,7 @@ type blockWriter struct {
 	written int64
 	section uint16
 	rows    uint32
-	coder   // Of the rows; data is the payload.
+	coder   // For the rows; data is the payload.
 	err     error
 }
 
@@ -117,7 +117,7 @@ func (b *blockWriter) beginSection(section uint16) {
 	b.section = section
 }
 
-// endRow ends a row whose bytes were appended to data.
+// endRow ends a row whose bytes are in data.
 func (b *blockWriter) endRow() {
 	b.rows++
 	if len(b.data) >= snapshotBlock {
@@ -189,7 +189,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 	}
 }
 
-// writeHead writes what stands before the tables.
+// writeHead writes the sections before the tables.
 func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
 		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
@@ -210,15 +210,15 @@ func (v *View) writeHead(b *blockWriter) {
 	b.writeValue(v.settings)
 }
 
-// assertEmpty stops a node whose state has rows of a format that it has not reached.
+// assertEmpty panics if the state has rows that its format does not have yet.
 func assertEmpty(rows int) {
 	if rows > 0 {
 		panic("BUG: rows of a newer format")
 	}
 }
 
-// Restore reads a snapshot. It returns a new Machine only if every checksum, the
-// trailer and the tree head are right.
+// Restore reads a snapshot. It returns a new Machine only if every checksum, the trailer, the
+// tree head and the rows are right.
 func Restore(r io.Reader) (*Machine, error) {
 	sum := sha256.New()
 	tee := io.TeeReader(r, sum)

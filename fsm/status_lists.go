@@ -2,38 +2,38 @@ package fsm
 
 import "railguard/engine"
 
-// What a position of a status list may read (Token Status List: two bits an entry).
+// Values of an entry in a status list (Token Status List: two bits for each entry).
 const (
 	StatusValid     byte = 0
-	StatusInvalid   byte = 1 // For ever.
-	StatusSuspended byte = 2 // Until further notice.
+	StatusInvalid   byte = 1 // Permanent.
+	StatusSuspended byte = 2 // May be lifted.
 )
 
-// A status list has so many entries, of two bits each.
+// The size of a status list: entries of two bits each.
 const (
 	statusListBits = 18
 	StatusListSize = 1 << statusListBits
 
 	statusListBytes = StatusListSize / 4
 
-	// statusEpochLists is how far the numbers of an epoch's lists are from those of the
-	// epoch before: more than its positions fill.
+	// statusEpochLists separates the list numbers of successive epochs: it is more than an
+	// epoch's positions can fill.
 	statusEpochLists = 1_000_000
 )
 
 // Statuses are all status lists of one minute. Immutable.
 type Statuses struct {
-	At    engine.Time // The minute's first instant: what iat says.
+	At    engine.Time // The minute's first instant, which is the claim iat.
 	Lists []StatusList
 }
 
 // StatusList is one list: its number, and the bytes of its entries.
 type StatusList struct {
 	Number uint64
-	Bits   []byte // Lowest bits first. The very same slice as a minute before, where nothing changed.
+	Bits   []byte // Entries from the lowest bits up. The same slice as a minute before, if nothing changed.
 }
 
-// List returns the list of that number, nil where there is none.
+// List returns the list with a number, or nil.
 func (s *Statuses) List(number uint64) *StatusList {
 	for i := range s.Lists {
 		if s.Lists[i].Number == number {
@@ -43,8 +43,8 @@ func (s *Statuses) List(number uint64) *StatusList {
 	return nil
 }
 
-// StatusEntry returns where a position is found: the number of its list, and which entry of
-// it. Entries are given out in an order that nobody outside can tell.
+// StatusEntry returns the list and the entry of a position. The order of entries within a
+// list is a secret permutation.
 func (d *IDs) StatusEntry(position uint32) (list uint64, index uint32) {
 	page := uint64(position) >> statusListBits
 	epoch := uint64(0)
@@ -63,37 +63,37 @@ func (d *IDs) StatusEntry(position uint32) (list uint64, index uint32) {
 	return epoch*statusEpochLists + page + 1, uint32(left<<half | right)
 }
 
-// StatusBuilder makes the lists of one Machine's views and remembers them: what no entry of
-// the log touched, and no time has brought about, is not looked at again. It is one goroutine's.
+// StatusBuilder makes the lists of one Machine's views. It remembers them and recomputes only
+// the pages that an entry of the log touched or whose time has come. One goroutine uses it.
 type StatusBuilder struct {
 	of    *birth
-	epoch int    // How many epochs there were.
-	index uint64 // Of the view before.
+	epoch int    // The number of epochs in the last view.
+	index uint64 // The index of the last view.
 
 	ids    *IDs
-	first  uint64 // Positions before it are forgotten.
+	first  uint64 // The first position that is not forgotten.
 	base   uint64 // Number of pages[0].
 	pages  []heldStatuses
-	lists  []heldList // From the one of the oldest position to that of the next.
-	lowest uint64     // lists[0] holds positions from here on.
+	lists  []heldList // From the list of the oldest position to that of the next one.
+	lowest uint64     // The first position of lists[0].
 
-	evaluated int // Entries that the last build looked at.
+	evaluated int // How many entries the last build computed.
 }
 
-// heldStatuses is what is known of one page of positions.
+// heldStatuses is what is remembered of one page of positions.
 type heldStatuses struct {
 	held  span
-	until engine.Time // From then on a value may be another one by time alone; 0: never.
-	kin   bool        // A version of a delegate is among them.
+	until engine.Time // A value may change at this time by itself; 0: never.
+	kin   bool        // The page has a version of a delegate.
 }
 
 type heldList struct {
 	number uint64
 	bits   []byte
-	shared bool // bits were handed out, and stay as they are.
+	shared bool // Readers have bits, so they must not be changed.
 }
 
-// NewStatusBuilder returns one that remembers nothing.
+// NewStatusBuilder returns an empty builder.
 func NewStatusBuilder() *StatusBuilder { return new(StatusBuilder) }
 
 const statusPageRows = uint64(len(statusPage{}))
@@ -151,7 +151,7 @@ func (b *StatusBuilder) fitPositions(v *View) {
 	}
 }
 
-// forgetPositions makes what was forgotten INVALID, in lists that have younger entries.
+// forgetPositions sets forgotten positions to INVALID in the lists that are still held.
 func (b *StatusBuilder) forgetPositions(v *View) {
 	for at := max(b.first, b.lowest, 1); at < v.statuses.First(); at++ {
 		b.setEntry(at, StatusInvalid)
@@ -159,7 +159,6 @@ func (b *StatusBuilder) forgetPositions(v *View) {
 	b.first = v.statuses.First()
 }
 
-// setEntry sets the value of one entry.
 func (b *StatusBuilder) setEntry(position uint64, value byte) {
 	_, index := b.ids.StatusEntry(uint32(position))
 	list := &b.lists[(position-b.lowest)/StatusListSize]
@@ -190,8 +189,8 @@ func (b *StatusBuilder) evaluatePage(now *minute, page uint64, held span) heldSt
 	return one
 }
 
-// minute is a view as parties, at the first instant of its minute: neither the entry that
-// came late into it nor the node that asks makes a difference.
+// minute is a view as parties, at the first instant of its minute. So its values depend
+// neither on the moment of the entry nor on the node.
 type minute struct {
 	glance
 	at engine.Time
@@ -199,9 +198,10 @@ type minute struct {
 
 func (g *minute) logTime() engine.Time { return g.at }
 
-// readEntry returns the value of an entry, how long it holds at most if nobody changes the
-// party, and whether the party has ancestors. The value follows the effective status that rule
-// R2 goes by; a credential that the sanctions list matched at issuance is suspended besides.
+// readEntry returns the value of an entry, the time until which it holds if nobody changes
+// the party, and whether the party has ancestors. The value follows the effective status that
+// R2 uses. A credential that the sanctions list matched at its issuance is suspended in any
+// case.
 func (g *minute) readEntry(row *statusRow) (value byte, until engine.Time, kin bool) {
 	expires := engine.Time(row.Expires) * engine.Second
 	if row.Slot == 0 || g.at >= expires {
@@ -246,8 +246,8 @@ func (g *minute) keyRevoked(mark uint32) bool {
 	return false
 }
 
-// pageSpan is which rows of the page of a position are held, and in which epoch they were
-// touched last.
+// pageSpan returns which rows of a position's page are held, and the epoch of the page's last
+// change.
 func (t *Table[R, P]) pageSpan(i uint64) span {
 	rows, many := pageRows[R, P](), chunkRows[R, P]()
 	base := i / rows * rows

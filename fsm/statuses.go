@@ -6,15 +6,14 @@ import (
 	"railguard/engine"
 )
 
-// Every version of a credential has a position of its own in the status lists, given out
-// one after another when the version is issued, and never again (decision 53). A row says
-// whose version that is; its value is not stored, it follows from the party's own row,
-// its ancestors, its operator and its key (status_lists.go). So Apply only has to see to
-// it that whoever remembers values learns which may have changed: it touches the page of
-// a row (Edit makes it another one), or notes that many may have.
+// Every version of a credential has its own position in the status lists. Positions are given
+// out in order at issuance, and never again (decision 53). A row says whose version it is.
+// Its value is not stored: it follows from the party's own row, its ancestors, its operator
+// and its key (status_lists.go). So Apply only marks which values may have changed: it
+// touches the page of a row with Edit, or notes that many may have changed.
 
-// keyMark stands for a signing key's id in a row. Of 64 keys no two have the same mark in
-// practice; if two had, revoking one would revoke both.
+// keyMark is the stored form of a signing key's id. Among 64 keys two equal marks are
+// practically impossible; if it happened, revoking one key would revoke both.
 func keyMark(kid string) uint32 { return uint32(engine.FilterKey(engine.FilterKind, kid)) }
 
 // statusesFull tells whether no version can be issued any more.
@@ -22,15 +21,14 @@ func (m *registry) statusesFull() bool {
 	return m.statuses.Len() >= m.limits.Statuses || m.statuses.Next() > math.MaxUint32-StatusListSize
 }
 
-// enterStatus gives a version its position; statusesFull was asked before.
+// enterStatus gives a version its position. The caller has checked statusesFull.
 func (m *registry) enterStatus(row statusRow) uint32 {
 	if row.Matched {
-		m.standing.changed = m.index // A position that nobody has reads VALID, this one does not.
+		m.standing.changed = m.index // A position without a version reads VALID, so this is a change.
 	}
 	return uint32(m.statuses.Append(row))
 }
 
-// enterAgentStatus gives an agent's current version its position.
 func (m *registry) enterAgentStatus(p *engine.AgentProfile, older uint32) {
 	p.Status = m.enterStatus(statusRow{
 		Slot: uint32(p.Slot), Expires: uint32(p.ExpiresAt / engine.Second), Older: older, Key: keyMark(p.KeyID),
@@ -48,8 +46,8 @@ func (m *registry) enterUserStatus(p *engine.UserProfile, older uint32) {
 	})
 }
 
-// agentStatusMoved notes that the values of an agent's versions may be others now: of
-// those from the least good one of before on, and of its descendants.
+// agentStatusMoved notes that the values of an agent's versions from least on, and of its
+// descendants, may have changed.
 func (m *registry) agentStatusMoved(slot engine.AgentSlot, newest uint32, least uint16) {
 	m.touchStatuses(newest, least)
 	if m.agents.At(uint64(slot)).Children > 0 {
@@ -68,22 +66,21 @@ func (m *registry) touchStatuses(newest uint32, least uint16) {
 		}
 		at = uint64(m.statuses.Edit(at).Older)
 	}
-	m.standing.wide = m.index // Renewed again and again within one overlap.
+	m.standing.wide = m.index // There are more versions than are followed, because of many renewals within one overlap.
 }
 
-// allStatusesMoved notes that any value may be another one now.
+// allStatusesMoved notes that any value may have changed.
 func (m *registry) allStatusesMoved() { m.standing.wide, m.standing.changed = m.index, m.index }
 
-// turnMinute freezes the state for the status lists when an entry has brought log time into
-// another minute: the lists of a minute are the same on every node.
+// turnMinute freezes the state for the status lists when an entry moves log time into a new
+// minute. So the lists of a minute are the same on every node.
 func (m *Machine) turnMinute(before engine.Time) {
 	if m.registry.enterMinute(before) {
 		m.out.Statuses = m.Freeze()
 	}
 }
 
-// enterMinute tells whether log time has come into another minute than the one before, and
-// notes by which entry.
+// enterMinute tells whether log time has moved into a new minute, and notes the entry.
 func (m *registry) enterMinute(before engine.Time) bool {
 	every := m.limits.StatusEvery
 	if m.settings.Genesis == nil || m.now/every == before/every && m.standing.minute != 0 {
@@ -114,7 +111,7 @@ func (m *registry) beginStatuses() uint32 {
 	return uint32(next)
 }
 
-// statusMeta is what a snapshot's first row tells of the positions.
+// statusMeta is the part of a snapshot's first row about the positions.
 type statusMeta struct {
 	First   uint64 `cbor:"1,keyasint"`
 	Next    uint64 `cbor:"2,keyasint"`
@@ -122,7 +119,7 @@ type statusMeta struct {
 	Changed uint64 `cbor:"4,keyasint"`
 }
 
-// startStatuses takes over what the snapshot says of the positions.
+// startStatuses takes over the snapshot's values about the positions.
 func (m *registry) startStatuses(meta *statusMeta) error {
 	if meta.First == 0 || meta.First > meta.Next || meta.Next > math.MaxUint32+1 || meta.Next-meta.First > uint64(m.limits.Statuses)+StatusListSize ||
 		meta.Minute > m.index || meta.Changed > m.index {

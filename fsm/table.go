@@ -4,35 +4,34 @@ import "math"
 
 // Table is a growing array of rows that can be frozen in O(1).
 //
-// Rows live in pages, pages in chunks, chunks under one root slice. Every page
-// and chunk carries the epoch in which the writer made it. Freeze hands out the
-// root and starts a new epoch; the writer then clones a page (and its chunk, and
-// once the root) the first time it touches it. So a frozen table never changes,
-// the writer never copies more than it touches, and neither waits for the other.
+// Rows are in pages, pages in chunks, and chunks under one root slice. Every page and chunk
+// has the epoch in which the writer made it. Freeze hands out the root and starts a new
+// epoch. The writer then clones a page (and its chunk, and once the root) before it changes
+// the page for the first time. So a frozen table never changes, the writer copies no more
+// than it changes, and neither waits for the other.
 //
-// Rows are addressed by a rising position. DropFront forgets the oldest
-// positions, which makes the table a queue too; DropBack the newest, which makes it
-// a dense set whose last row moves into a gap. A page whose rows are all gone can be
-// released: its positions stay, its memory does not.
+// Rows have rising positions. DropFront drops the oldest position, which makes the table a
+// queue too. DropBack drops the newest, which makes it a dense set whose last row moves into
+// a gap. A page whose rows are all gone can be released: its positions stay, its memory is
+// freed.
 //
-// P is the page: how many rows are copied when one is touched. Large rows have small
-// pages (declare.go).
+// P is the page. Its length says how many rows are copied when one is changed. Large rows
+// have small pages (declare.go).
 type Table[R any, P pageOf[R]] struct {
 	root  []*chunk[R, P]
-	owned bool   // root belongs to this epoch alone.
+	owned bool   // root was made in this epoch, so it is not shared.
 	epoch uint64 // Rises with every Freeze; frozenEpoch of a frozen table.
-	first uint64 // Oldest position still held.
-	next  uint64 // Position that the next Append takes.
+	first uint64 // The oldest position held.
+	next  uint64 // The position of the next Append.
 }
 
-// frozenEpoch is the epoch of a frozen table. No page is of it, so an edit of a frozen
-// table would begin with a copy: that is where ownRoot stops it.
+// frozenEpoch is the epoch of a frozen table. No page has this epoch, so an edit of a frozen
+// table would first copy a page, and ownRoot panics.
 const frozenEpoch = math.MaxUint64
 
-// chunkPages is how many pages a chunk has.
 const chunkPages = 128
 
-// pageOf are the sizes of pages.
+// pageOf lists the possible sizes of pages.
 type pageOf[R any] interface {
 	[2]R | [4]R | [8]R | [16]R | [64]R
 }
@@ -55,13 +54,13 @@ func pageRows[R any, P pageOf[R]]() uint64 {
 
 func chunkRows[R any, P pageOf[R]]() uint64 { return chunkPages * pageRows[R, P]() }
 
-// First returns the oldest position held; Next the one after the newest.
+// First returns the oldest position held.
 func (t *Table[R, P]) First() uint64 { return t.first }
 
 // Next returns the position that the next Append takes.
 func (t *Table[R, P]) Next() uint64 { return t.next }
 
-// Len returns how many rows are held.
+// Len returns the number of positions held.
 func (t *Table[R, P]) Len() int { return int(t.next - t.first) }
 
 // Has reports whether position i is held.
@@ -84,8 +83,8 @@ func (t *Table[R, P]) At(i uint64) *R {
 	return new(R)
 }
 
-// Edit returns the row at position i for changing, cloning its page if a frozen
-// table still shares it.
+// Edit returns the row at position i for changing. It clones the row's page if a frozen table
+// shares it.
 func (t *Table[R, P]) Edit(i uint64) *R {
 	if !t.Has(i) {
 		panic("BUG: table position out of range")
@@ -107,8 +106,8 @@ func (t *Table[R, P]) Append(row R) uint64 {
 	return i
 }
 
-// ownRow returns the place of position i for writing. It makes the chunk and the page that are
-// missing, and clones those that a frozen table shares.
+// ownRow returns the row at position i for writing. It makes a missing chunk or page, and
+// clones those that a frozen table shares.
 func (t *Table[R, P]) ownRow(i uint64) *R {
 	at := i - t.base()
 	c := t.ownChunk(at)
@@ -127,8 +126,8 @@ func (t *Table[R, P]) ownRow(i uint64) *R {
 	return &p.rows[at%pageRows[R, P]()]
 }
 
-// ownChunk returns for changing the chunk of a row, which is given by its distance from the
-// root's first row.
+// ownChunk returns a row's chunk for writing; at is the row's distance from the first row of
+// the root.
 func (t *Table[R, P]) ownChunk(at uint64) *chunk[R, P] {
 	t.ownRoot()
 	number := at / chunkRows[R, P]()
@@ -149,7 +148,7 @@ func (t *Table[R, P]) ownChunk(at uint64) *chunk[R, P] {
 	return c
 }
 
-// ownRoot makes the root this epoch's alone. Every change of a table goes through here.
+// ownRoot makes sure that the root is not shared. Every change of a table goes through here.
 func (t *Table[R, P]) ownRoot() {
 	if t.epoch == frozenEpoch {
 		panic("BUG: a frozen table is changed")
@@ -160,13 +159,13 @@ func (t *Table[R, P]) ownRoot() {
 	}
 }
 
-// DropBack forgets the newest row; its position is the next Append's.
+// DropBack drops the newest row. The next Append takes its position.
 func (t *Table[R, P]) DropBack() {
 	if t.first == t.next {
 		panic("BUG: drop from an empty table")
 	}
 	var none R
-	*t.ownRow(t.next - 1) = none // The chunk is another one now, to a frozen table and to a digest.
+	*t.ownRow(t.next - 1) = none // The write marks the page and the chunk as changed, for frozen tables and for the digest.
 	t.next--
 	at := t.next - t.base()
 	if at%pageRows[R, P]() == 0 {
@@ -174,8 +173,8 @@ func (t *Table[R, P]) DropBack() {
 	}
 }
 
-// Release frees the page of position i when all rows of it that are held are gone. These
-// positions read as zero rows from then on.
+// Release frees the page of position i if all of its held rows are gone. These positions then
+// read as zero rows.
 func (t *Table[R, P]) Release(i uint64, gone func(*R) bool) {
 	rows := pageRows[R, P]()
 	for n := max(i/rows*rows, t.first); n < min(i/rows*rows+rows, t.next); n++ {
@@ -186,8 +185,8 @@ func (t *Table[R, P]) Release(i uint64, gone func(*R) bool) {
 	t.freePage(i - t.base())
 }
 
-// freePage drops the page of a row, which is given by its distance from the root's first row. A
-// chunk without pages goes too.
+// freePage drops a row's page, and a chunk without pages; at is the row's distance from the
+// first row of the root.
 func (t *Table[R, P]) freePage(at uint64) {
 	c := t.ownChunk(at)
 	c.pages[at%chunkRows[R, P]()/pageRows[R, P]()] = nil
@@ -199,8 +198,8 @@ func (t *Table[R, P]) freePage(at uint64) {
 	t.root[at/chunkRows[R, P]()] = nil
 }
 
-// skipTo makes next the position of the next Append. The positions that it leaves out are
-// held and read as zero rows.
+// skipTo makes next the position of the next Append. The skipped positions are held and read
+// as zero rows.
 func (t *Table[R, P]) skipTo(next uint64) {
 	if next < t.next {
 		panic("BUG: table skips back")
@@ -215,7 +214,7 @@ func (t *Table[R, P]) skipTo(next uint64) {
 	}
 }
 
-// skipGaps returns the first position from i on whose page is there, or the end.
+// skipGaps returns the first position from i on that has a page, or the end of the table.
 func (t *Table[R, P]) skipGaps(i uint64) uint64 {
 	rows, many := pageRows[R, P](), chunkRows[R, P]()
 	for i < t.next {
@@ -245,7 +244,7 @@ func (t *Table[R, P]) dropTo(first uint64) {
 	}
 }
 
-// DropFront forgets the oldest row. Its memory goes when its chunk is empty.
+// DropFront drops the oldest row. Memory is freed by whole chunks.
 func (t *Table[R, P]) DropFront() {
 	if t.first == t.next {
 		panic("BUG: drop from an empty table")
@@ -253,8 +252,8 @@ func (t *Table[R, P]) DropFront() {
 	t.dropTo(t.first + 1)
 }
 
-// Freeze returns the table as it is now. O(1). Any number of readers may use what it
-// returns, and nobody may change it.
+// Freeze returns the table as it is now, in O(1). Any number of readers may use the result;
+// nobody may change it.
 func (t *Table[R, P]) Freeze() Table[R, P] {
 	t.epoch++
 	t.owned = false

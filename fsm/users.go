@@ -8,21 +8,20 @@ import (
 	"railguard/fsm/wire"
 )
 
-// A user's slot is given out once; its rows are there for 31 days after the last
-// issuance. Then they go: a page of which nothing is left gives its memory back, and
-// the tables begin at the first user that is held. A read of an erased user returns
-// the same row whether its page still exists or not.
+// A user's slot is given out once. Its rows are kept for 31 days after the last issuance and
+// then erased. A page without rows frees its memory, and the tables begin at the first stored
+// user. A read of an erased user returns the same row whether its page still exists or not.
 
-// erasedUser is the row of a user whose 31 days are over. Not to be changed.
+// erasedUser is the row of any erased user. It must not be changed.
 var erasedUser = engine.UserRow{Purged: true}
 
-// isUser tells whether a row is a user's; isUserProfile whether a profile is. Others stand
-// where a user was erased.
+// isUser tells whether a row is a user's, and not an erased one; isUserProfile tells it of a
+// profile.
 func isUser(row *engine.UserRow) bool { return *row != engine.UserRow{} }
 
 func isUserProfile(profile **engine.UserProfile) bool { return *profile != nil }
 
-// userSlots is how many slots there are ever.
+// userSlots is the highest slot that can be given out.
 const userSlots = math.MaxUint32
 
 // enterUser enters a new user into the tables.
@@ -32,13 +31,13 @@ func (m *registry) enterUser(profile *engine.UserProfile) {
 	m.usersHeld++
 }
 
-// usersFull tells whether there is no place for another user.
+// usersFull tells whether no more users can be stored.
 func (m *registry) usersFull() bool {
 	return m.usersHeld >= m.limits.Users || m.users.Next() > userSlots
 }
 
-// sweepUsers erases users whose 31 days are over, a bounded number a tick, round and
-// round.
+// sweepUsers erases users whose 31 days are over. Each tick looks at a bounded number of
+// users and goes on where the last one stopped.
 func (m *registry) sweepUsers() {
 	for range min(m.limits.ForgottenAtOneTime, m.users.Len()) {
 		if m.userSweep >= m.users.Next() {
@@ -59,8 +58,8 @@ func (m *registry) sweepUsers() {
 	}
 }
 
-// writeErased writes the leaf that says that a user's record is gone. From now on rule R2
-// blocks its credential, and only a new user record helps.
+// writeErased writes the leaf of a user's erasure. From now on R2 blocks the user's
+// credential, and only a new user record helps.
 func (m *registry) writeErased(p *engine.UserProfile) {
 	id := m.ids.UserID(uint32(p.Slot))
 	m.writeDueEvent(leaf.DueUserErased, leaf.UserErased{
@@ -84,8 +83,8 @@ func (m *registry) eraseUser(slot uint64) {
 	m.userSweep = max(m.userSweep, slot)
 }
 
-// userRowAt returns a user's row and profile: no row for a slot that was never given out, no
-// profile for a user that was erased.
+// userRowAt returns a user's row and profile: a nil row for a slot that was never given out,
+// a nil profile for an erased user.
 func userRowAt(first, next uint64, slot engine.UserSlot, held func(uint64) (*engine.UserRow, *engine.UserProfile)) (*engine.UserRow, *engine.UserProfile) {
 	if slot == 0 || uint64(slot) >= next {
 		return nil, nil

@@ -17,18 +17,18 @@ type View struct {
 	Term   uint64
 	Format engine.Format
 	Time   engine.Time
-	Size   uint64   // Leaves written.
-	Root   [32]byte // Tree head over them.
+	Size   uint64   // The number of leaves written.
+	Root   [32]byte // The tree head over these leaves.
 	Oldest uint64   // First leaf within retention.
 
 	settings *Settings
 	ratchet  leaf.Ratchet
 	birth    *birth
 	frontier [][]byte
-	tables   // Frozen.
+	tables   // Frozen tables.
 }
 
-// Freeze returns the state as it is. O(1) but for the tree head (at most 64 hashes).
+// Freeze returns the state as it is, in O(1) except for the tree head (at most 64 hashes).
 func (m *Machine) Freeze() *View {
 	v := &View{
 		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
@@ -46,8 +46,8 @@ func (m *Machine) Freeze() *View {
 	return v
 }
 
-// Staged returns the digest and bytes of the list that is staged whole, if one is.
-// The bytes are shared: nobody may change them.
+// Staged returns the digest and bytes of the staged list, and whether it is complete. The
+// bytes are shared and must not be changed.
 func (v *View) Staged() (digest [32]byte, data []byte, ok bool) {
 	return v.staged.digest, v.staged.data, v.staged.whole
 }
@@ -84,7 +84,7 @@ func (v *View) Attestations(slot engine.AgentSlot) []engine.Attestation {
 	return kept
 }
 
-// Pace returns how fast an agent goes at the view's time.
+// Pace returns an agent's pace at the view's time.
 func (v *View) Pace(slot engine.AgentSlot) engine.Pace {
 	if !v.agents.Has(uint64(slot)) {
 		return engine.Pace{}
@@ -93,8 +93,8 @@ func (v *View) Pace(slot engine.AgentSlot) engine.Pace {
 	return row.Pace(v.Time, v.agents.At(uint64(slot)).CountedFrom)
 }
 
-// velocityOf returns a copy of an agent's buckets; empty ones of an agent that was
-// not screened of late.
+// velocityOf returns a copy of an agent's buckets. They are empty if the agent was not
+// screened lately.
 func (v *View) velocityOf(slot engine.AgentSlot) engine.VelocityRow {
 	at := v.agents.At(uint64(slot)).Activity
 	if at == 0 {
@@ -103,13 +103,13 @@ func (v *View) velocityOf(slot engine.AgentSlot) engine.VelocityRow {
 	return v.activity.At(uint64(at)).Velocity
 }
 
-// Fill is how full one table of the state is: when Rows reaches Most, Apply refuses.
+// Fill is the number of rows in one table, and its limit.
 type Fill struct {
 	Table      string
 	Rows, Most int
 }
 
-// BoundedTables are the tables of which Fills tells, in its order.
+// BoundedTables names the tables of Fills, in its order.
 var BoundedTables = func() (names []string) {
 	for _, fill := range New().Freeze().Fills() {
 		names = append(names, fill.Table)
@@ -117,7 +117,7 @@ var BoundedTables = func() (names []string) {
 	return names
 }()
 
-// Fills are the tables whose bound people can meet.
+// Fills returns how full each table is whose limit people can reach.
 func (v *View) Fills() (fills []Fill) {
 	limits := engine.LimitsOf(max(v.Format, engine.Format1))
 	for _, one := range planned.shown {
@@ -134,7 +134,7 @@ func (v *View) Fills() (fills []Fill) {
 // Users returns how many users are stored.
 func (v *View) Users() int { return v.usersHeld }
 
-// UserSlots are the slots that users stand in: from the first on, below the second.
+// UserSlots returns the range of slots that users can be in: from first on, below next.
 func (v *View) UserSlots() (first, next uint64) { return v.users.First(), v.users.Next() }
 
 // User returns a user's row and profile while its record is stored (31 days).
@@ -192,8 +192,8 @@ func (v *View) Reviews(fn func(ReviewRow) bool) {
 	}
 }
 
-// Open calls fn with the rows that wait for a disposition, newest first, until it
-// returns false. What is closed between them costs a bit each.
+// Open calls fn with the rows that wait for a disposition, newest first, until it returns
+// false. A closed row in between costs one bit.
 func (v *View) Open(fn func(ReviewRow) bool) {
 	for w := v.open.Next(); w > v.open.First(); w-- {
 		for word := *v.open.At(w - 1); word != 0; {
@@ -216,8 +216,8 @@ func (v *View) OldestOpen() (ReviewRow, bool) {
 	return ReviewRow{}, false
 }
 
-// Overdue returns how many open reviews have waited longer than they may; 0 where the
-// policy says nothing of it.
+// Overdue returns how many open reviews have waited longer than the policy allows; 0 if the
+// policy sets no limit.
 func (v *View) Overdue() (count int) {
 	wait := v.settings.Policy.ReviewSLA
 	if wait == 0 {
@@ -234,10 +234,10 @@ func (v *View) Overdue() (count int) {
 	return count
 }
 
-// waitedSince is the position behind the last review that is as old as that.
+// waitedSince returns the position after the last review that was opened at or before a time.
 func (v *View) waitedSince(at engine.Time) uint64 {
 	low, high := v.reviews.First(), v.reviews.Next()
-	for low < high { // Log time never goes back: neither do the rows.
+	for low < high { // Rows are in the order of log time.
 		if middle := low + (high-low)/2; v.reviews.At(middle).At <= at {
 			low = middle + 1
 		} else {
@@ -289,12 +289,11 @@ func (m *Machine) Everything(out *Effects) {
 		}
 	}
 	out.Settings, out.ListData = m.settings, m.rulebook.listData
-	if m.settings.Genesis != nil && m.registry.standing.changed <= m.registry.standing.minute { // Else those of this minute are others than the state's.
+	if m.settings.Genesis != nil && m.registry.standing.changed <= m.registry.standing.minute { // Otherwise this minute's lists may differ from the state's.
 		out.Statuses = m.Freeze()
 	}
 }
 
-// frontierRange rebuilds a compact range from its hashes.
 func frontierRange(size uint64, hashes [][]byte) (*compact.Range, error) {
 	return ranges.NewRange(0, size, hashes)
 }

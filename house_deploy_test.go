@@ -272,7 +272,6 @@ func TestKubernetesHoldsWhatMatters(t *testing.T) {
 	tool(t, folder, "kubectl", "kustomize", ".")
 }
 
-// serverFlags are the flags that `railguard serve` declares.
 func serverFlags(t *testing.T) []string {
 	var all []string
 	for _, match := range regexp.MustCompile(`flags\.\w+Var\(&f\.[\w.]+, "([a-z-]+)"`).FindAllStringSubmatch(text(t, "cmd/railguard/serve.go"), -1) {

@@ -408,7 +408,6 @@ func TestDocumentLinksResolve(t *testing.T) {
 	}
 }
 
-// markdown are the paths of all documents.
 func markdown(t *testing.T) (paths []string) {
 	err := filepath.WalkDir(".", func(p string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && p != "." {

@@ -198,7 +198,6 @@ func isForeign(r *http.Request) bool {
 	return true
 }
 
-// writeAnswer passes an answer of the API on.
 func writeAnswer(w http.ResponseWriter, b *guest.Answer) {
 	for _, name := range []string{"Content-Type", "Retry-After", "X-Railguard-Outcome"} {
 		if value := b.Head.Get(name); value != "" {

@@ -31,7 +31,6 @@ type session struct {
 	Seen  int64  `json:"seen"`  // Unix second of the last call by a person, not by the page itself.
 }
 
-// newSession begins a session for a key that the API knows.
 func (c *Console) newSession(key string) *session {
 	var random [tokenBytes]byte
 	_, _ = rand.Read(random[:]) // Never fails (crypto/rand).
@@ -39,7 +38,6 @@ func (c *Console) newSession(key string) *session {
 	return &session{Key: key, Token: base64.RawURLEncoding.EncodeToString(random[:]), Born: now, Seen: now}
 }
 
-// setCookie seals the session and sends it as the cookie.
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, s *session) error {
 	plain, err := json.Marshal(s)
 	if err != nil {

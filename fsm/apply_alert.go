@@ -38,7 +38,6 @@ type alarm struct {
 // key returns the kind, list and subject. Alarms with equal keys are the same alert.
 func (a *alarm) key() alertKey { return alertKey{a.list, a.subject, a.kind} }
 
-// hasAlert tells whether an alert with the same key exists.
 func (m *desk) hasAlert(a *alarm) bool {
 	_, known := m.alertAt[a.key()]
 	return known
@@ -175,7 +174,6 @@ func (m *desk) acknowledgeAlert(b *wire.Alert, r *wire.Result) {
 	}, &b.Common, r)
 }
 
-// alertOf finds the row of the alert that a leaf opened.
 func (m *desk) alertOf(opened uint64) (at uint64, found bool) {
 	return searchReviews(m.alerts.First(), m.alerts.Next(), opened, func(i uint64) uint64 { return m.alerts.At(i).Leaf })
 }

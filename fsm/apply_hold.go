@@ -89,7 +89,6 @@ func (m *ledger) expireHold(at uint64) {
 	}, keys...)
 }
 
-// paymentOf returns what a leaf says of a payment: its record, its state and the given amount.
 func (m *ledger) paymentOf(record uint64, state HoldState, amount engine.USD) leaf.Payment {
 	return leaf.Payment{TxnID: m.ids.TxnID(record), ScreenedLeaf: record, State: state.String(), Amount: amount}
 }

@@ -98,7 +98,6 @@ func (m *desk) describeReviewed(record uint64) leaf.Reviewed {
 	return leaf.Reviewed{TxnID: m.ids.TxnID(record), ReviewedLeaf: record}
 }
 
-// describeWithdrawn returns what a leaf says of a proposal that has ended.
 func (m *desk) describeWithdrawn(row *proposalRow) leaf.Withdrawn {
 	return leaf.Withdrawn{Reviewed: m.describeReviewed(row.Leaf), Disposition: dispositionNames[row.Disposition], ProposedLeaf: row.Later}
 }

@@ -105,14 +105,12 @@ func (m *desk) approvedOn(record uint64) (day engine.Day, approved bool) {
 // openWord is how many reviews one word of the table open covers.
 const openWord = 64
 
-// reviewOpened notes that a row waits for a disposition.
 func (m *desk) reviewOpened(at uint64) {
 	m.openWordOf(at)
 	*m.open.Edit(at / openWord) |= 1 << (at % openWord)
 	m.openReviews++
 }
 
-// reviewClosed notes that a row waits no longer.
 func (m *desk) reviewClosed(at uint64) {
 	*m.open.Edit(at / openWord) &^= 1 << (at % openWord)
 	m.openReviews--

@@ -137,7 +137,6 @@ func (m *keys) webhookAt(id uint32) (int, bool) {
 	})
 }
 
-// soundWebhook tells whether a webhook keeps to its bounds.
 func (m *keys) soundWebhook(hook *wire.Webhook) bool {
 	if len(hook.URL) == 0 || len(hook.URL) > m.limits.URLBytes || len(hook.Name) > m.limits.FieldBytes ||
 		len(hook.Types) > m.limits.EventTypes || len(hook.Secrets) == 0 || len(hook.Secrets) > 2 {

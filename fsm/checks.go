@@ -13,7 +13,6 @@ func (m *core) fitsLeaf(fragment []byte, filters []uint64) bool {
 	return len(fragment) <= m.limits.FragmentBytes && len(filters) <= m.limits.FilterKeys
 }
 
-// soundWhitelist tells whether a whitelist (nil: none) keeps to its bound.
 func (m *core) soundWhitelist(w *engine.Whitelist) bool {
 	return w == nil || len(w.Entries) <= m.limits.WhitelistEntries
 }

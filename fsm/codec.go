@@ -56,7 +56,6 @@ func codeUnsigned[N ~uint8 | ~uint16 | ~uint32 | ~uint64](c *coder, field *N) {
 	c.data = c.data[n:]
 }
 
-// codeSigned codes a time or an amount as a varint.
 func codeSigned[N ~int64](c *coder, field *N) {
 	if !c.reading {
 		c.data = binary.AppendVarint(c.data, int64(*field))

@@ -148,7 +148,6 @@ func (m *core) expireDays() {
 	}
 }
 
-// enterEntry begins an entry; out takes its effects.
 func (m *core) enterEntry(index, term uint64, out *Effects) {
 	m.index, m.term, m.out = index, term, out
 }

@@ -8,7 +8,6 @@ type heapOf[R any, P pageOf[R]] struct {
 	place  func(row *R, at uint64) // Called with a row's position whenever the row has moved.
 }
 
-// add adds a row.
 func (h *heapOf[R, P]) add(row R) {
 	at := h.rows.Append(row)
 	h.place(h.rows.At(at), at)

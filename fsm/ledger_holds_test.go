@@ -34,7 +34,6 @@ func (l *bookkeeping) between() {
 	}
 }
 
-// endHold removes an open hold from the sums.
 func (l *bookkeeping) endHold(record uint64, how string) {
 	h := l.holds[record]
 	l.book(l.held, h.agent, h.fleet, h.day, -h.amount)

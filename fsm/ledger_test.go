@@ -312,7 +312,6 @@ func (l *bookkeeping) chain(slot engine.AgentSlot) (slots []engine.AgentSlot, fl
 	return slots, fleet
 }
 
-// book adds an amount to an agent, its ancestors and a fleet, on a date.
 func (l *bookkeeping) book(sums map[purse]engine.USD, slot engine.AgentSlot, fleet engine.FleetSlot, day engine.Day, amount engine.USD) {
 	if l.agents[slot] == nil {
 		return

@@ -173,7 +173,6 @@ func (b *StatusBuilder) setEntry(position uint64, value byte) {
 	list.bits[at] = changed
 }
 
-// evaluatePage sets the entries of one page.
 func (b *StatusBuilder) evaluatePage(now *minute, page uint64, held span) heldStatuses {
 	one := heldStatuses{held: held}
 	for i := page + uint64(held.from); i < page+uint64(held.to); i++ {

@@ -16,7 +16,6 @@ import (
 // practically impossible; if it happened, revoking one key would revoke both.
 func keyMark(kid string) uint32 { return uint32(engine.FilterKey(engine.FilterKind, kid)) }
 
-// statusesFull tells whether no version can be issued any more.
 func (m *registry) statusesFull() bool {
 	return m.statuses.Len() >= m.limits.Statuses || m.statuses.Next() > math.MaxUint32-StatusListSize
 }

@@ -24,14 +24,12 @@ func isUserProfile(profile **engine.UserProfile) bool { return *profile != nil }
 // userSlots is the highest slot that can be given out.
 const userSlots = math.MaxUint32
 
-// enterUser enters a new user into the tables.
 func (m *registry) enterUser(profile *engine.UserProfile) {
 	m.users.Append(engine.UserRow{MinVersion: 1, StatusAt: m.now})
 	m.userProfiles.Append(profile)
 	m.usersHeld++
 }
 
-// usersFull tells whether no more users can be stored.
 func (m *registry) usersFull() bool {
 	return m.usersHeld >= m.limits.Users || m.users.Next() > userSlots
 }

@@ -178,7 +178,6 @@ func (d *Dispatcher) pushRedeliveries(ctx context.Context) {
 	}
 }
 
-// stopWorkers ends all workers at the same time and waits for them.
 func (d *Dispatcher) stopWorkers() {
 	for _, l := range d.workers {
 		l.cancel()

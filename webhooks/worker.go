@@ -108,7 +108,6 @@ func (l *worker) runLoop(ctx context.Context) {
 	l.noteCursor(last, l.hook.Load(), true) // So the next leader has less to repeat.
 }
 
-// wakeUp ends the worker's waitForWork.
 func (l *worker) wakeUp() {
 	select {
 	case l.wake <- struct{}{}:
@@ -116,7 +115,6 @@ func (l *worker) wakeUp() {
 	}
 }
 
-// waitForWork waits until there may be something to do.
 func (l *worker) waitForWork(ctx context.Context) {
 	now := time.Now()
 	until := now.Add(idlePause)

@@ -14,8 +14,8 @@ import (
 	"railguard/ofac/text"
 )
 
-// What is passed over because it cannot come up to the threshold must not change what
-// comes out: the same matches, scores and reasons as where every name is compared.
+// The bounds skip only names that cannot reach the threshold. So the matches, scores and
+// reasons are the same as when every name is compared.
 func TestBoundsChangeNothing(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(21, 22))
@@ -36,7 +36,7 @@ func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand
 	maps.Copy(ways, hostileMore)
 	kinds := slices.Sorted(maps.Keys(ways))
 	every, unbound := NewScratch(), shipped
-	every.scorer.tuned = &unbound // the same numbers, but no bound is known for them
+	every.scorer.tuned = &unbound // the same numbers; other numbers than shipped switch the bounds off
 	scratch, other, matched := NewScratch(), NewScratch(), 0
 	read := &Index{list.WithoutNotes()}
 	for i := range count {
@@ -44,7 +44,7 @@ func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand
 		switch random.IntN(3) {
 		case 0:
 			name = ways[kinds[random.IntN(len(kinds))]](name, random)
-		case 1: // words of two names: what nearly matches
+		case 1: // words of two names, for near matches
 			words, others := strings.Fields(name), strings.Fields(names[random.IntN(len(names))])
 			words[random.IntN(len(words))] = others[random.IntN(len(others))]
 			name = strings.Join(words, " ")
@@ -60,7 +60,7 @@ func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand
 		require.Equal(t, whole.Truncated, got.Truncated, name)
 		want := list.Screen(&q, every)
 		if want.Truncated != got.Truncated {
-			continue // the unbound way looks at more names, and may leave off
+			continue // without bounds more names are looked at, so the search may stop early
 		}
 		require.Equal(t, want.Outcome, got.Outcome, name)
 		require.Equal(t, want.Matches, gotMatches, name)
@@ -69,8 +69,9 @@ func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand
 	require.Greater(t, matched, count/4)
 }
 
-// What a name's beginning tells must pass over no name that was cut: names of the list
-// in either order at every width finds what it finds where all are read.
+// The summary of a name's beginning must not skip a name that was cut. For names of the
+// list in either order and at every width, the search finds the same as a search that reads
+// all names.
 func TestBeginningsPassOverNothing(t *testing.T) {
 	t.Parallel()
 	list := realList(t, "2025-11-19")
@@ -83,7 +84,7 @@ func TestBeginningsPassOverNothing(t *testing.T) {
 	}
 	for name := range list.NameCount {
 		if name%8 != 0 {
-			continue // an eighth of them is enough
+			continue // the test takes every eighth name
 		}
 		record := list.NameAt(name)
 		full := list.TextAt(record.Full)

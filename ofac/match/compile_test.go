@@ -13,8 +13,8 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// Tables are a pure function of the encoded list and the matcher version, and are
-// what Build makes of the entities.
+// Tables are a pure function of the encoded list and the matcher version. Build makes the
+// same tables of the entities.
 func TestCompileEntities(t *testing.T) {
 	encoded, err := os.ReadFile("../list/testdata/entities.v1.bin")
 	require.NoError(t, err)

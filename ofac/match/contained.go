@@ -10,33 +10,32 @@ import (
 	"railguard/ofac/text"
 )
 
-// Names stand inside other words: "LAZARUS GROUP HK", "ATTN Nicolas Maduro
-// Moros", "Smith or Jones". Every run of words of the query is therefore looked
-// up in the exact table as a name of its own. What is found is possible, never
-// more: the words around it may make it another party.
+// A query may hold a listed name among other words: "LAZARUS GROUP HK", "ATTN Nicolas
+// Maduro Moros", "Smith or Jones". So every run of words of the query is looked up in the
+// exact table as a name of its own. Such a hit is possible at most, because the words
+// around it may make it another party.
 
 // Bounds of the runs.
 const (
 	containedWordsMax   = 24 // Words of one run: 276 runs of two words and more for a query of 24.
-	spelledWordsMax     = 64 // Words of a run of single letters.
-	containedLettersMin = 6  // Letters a listed name needs to be found inside another,
-	containedWithForm   = 4  // and one that is found with its legal form.
+	spelledWordsMax     = 64 // Words of a run in which each word is a single letter.
+	containedLettersMin = 6  // Letters that a listed name needs to be found among other words.
+	containedWithForm   = 4  // The same for a name that is found with its legal form.
 	containedHitsMax    = 1024
 
-	containedNativeMin = 5      // Characters of a name of East Asia that is one word: longer than a person's.
-	eastAsia           = 0x2E80 // Han, Kana and Hangul stand behind it.
+	containedNativeMin = 5      // Characters of an East Asian name of one word; more than a person's name has.
+	eastAsia           = 0x2E80 // Han, Kana and Hangul are from this character on.
 )
 
-// Scores of a listed name inside a longer one: they rank, and are not compared
-// with any threshold.
+// Scores of a listed name among other words. They only rank; no threshold applies to them.
 const (
 	containedScore    = 9500
 	containedFloor    = 9000
 	containedPerExtra = 50 // for each word around the name
 )
 
-// findContained looks up the runs of the words in the maker, the whole aside. The words
-// are cut, with these legal forms. What it finds is possible at most.
+// findContained looks up all runs of the words in the maker except the whole. The words
+// must be split; forms are their legal forms. Its hits are possible at most.
 func (x *Index) findContained(forms text.FormSet, q *Query, s *Scratch) {
 	if q.Brief && anyBlocks(s.hits) {
 		return
@@ -46,13 +45,13 @@ func (x *Index) findContained(forms text.FormSet, q *Query, s *Scratch) {
 		x.lookUpRuns(forms, q, s)
 		return
 	}
-	m.Tokens.Anywhere = true // what ends the listed name may stand in the midst of the query
+	m.Tokens.Anywhere = true // the end of the listed name may be in the middle of the query
 	m.Tokens.Split(m.Words)
 	m.Tokens.Anywhere = false
 	m.Swap = m.Tokens.AppendCanonical(m.Swap[:0], m.Words)
 	m.Tokens.SplitPlain(m.Words)
 	x.lookUpRuns(forms, q, s)
-	// Once more, legal forms in their short form.
+	// Look up the runs again with legal forms in their short form.
 	if !bytes.Equal(m.Swap, m.Words) {
 		m.Words, m.Swap = m.Swap, m.Words
 		m.Tokens.SplitPlain(m.Words)
@@ -61,8 +60,8 @@ func (x *Index) findContained(forms text.FormSet, q *Query, s *Scratch) {
 	}
 }
 
-// lookUpRuns looks up every run as written, sorted and without spaces, and every
-// single word as a name whose spaces were left out.
+// lookUpRuns looks up every run as written, sorted and without spaces. It also looks up
+// every single word, as a name whose spaces were left out.
 func (x *Index) lookUpRuns(forms text.FormSet, q *Query, s *Scratch) {
 	m, n, first := &s.maker, s.maker.Tokens.Count, len(s.hits)
 	for i := range n {
@@ -71,7 +70,7 @@ func (x *Index) lookUpRuns(forms text.FormSet, q *Query, s *Scratch) {
 		m.Joint = append(m.Joint[:0], m.Tokens.Word(m.Words, i)...)
 		x.lookupRun(m.Joint, 1, n, forms, q, s)
 		x.insideNative(m.Joint, n, forms, q, s)
-		letters := len(m.Joint) == 1 // the run is letters, a word each: a name spelled out
+		letters := len(m.Joint) == 1 // every word of the run is one letter: a name spelled out
 		for k := i + 1; k < min(n, i+spelledWordsMax); k++ {
 			word := m.Tokens.Word(m.Words, k)
 			letters = letters && len(word) == 1
@@ -90,7 +89,7 @@ func (x *Index) lookUpRuns(forms text.FormSet, q *Query, s *Scratch) {
 			m.InsertSpan(k)
 			m.Joint = append(m.Joint, word...)
 			if k-i+1 == n {
-				break // the whole was looked up already
+				break // exactWords has looked up the whole
 			}
 			run := m.Words[m.Tokens.List[i].Start:m.Tokens.List[k].End]
 			x.lookupRun(run, k-i+1, n, forms, q, s)
@@ -102,8 +101,8 @@ func (x *Index) lookUpRuns(forms text.FormSet, q *Query, s *Scratch) {
 	}
 }
 
-// insideNative looks up what stands inside one word of Han, Kana or Hangul: a sentence
-// there is written without spaces.
+// insideNative looks up the parts of one word of Han, Kana or Hangul, since these scripts
+// write a sentence without spaces.
 func (x *Index) insideNative(word []byte, all int, forms text.FormSet, q *Query, s *Scratch) {
 	if nativeLetters(word) <= containedNativeMin {
 		return
@@ -123,7 +122,8 @@ func (x *Index) insideNative(word []byte, all int, forms text.FormSet, q *Query,
 	}
 }
 
-// nativeLetters counts the characters of a word of Han, Kana or Hangul; 0: it is another.
+// nativeLetters counts the characters of a word of Han, Kana or Hangul. It returns 0 for
+// any other word.
 func nativeLetters(word []byte) int {
 	count := 0
 	for i := 0; i < len(word); count++ {
@@ -136,10 +136,10 @@ func nativeLetters(word []byte) int {
 	return count
 }
 
-// lookupRun judges the listed names that have the run of so many of all words
-// among their forms.
+// lookupRun judges the listed names that have the run as one of their forms. words and all
+// count the words of the run and of the query.
 func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Query, s *Scratch) {
-	if len(key) < containedLettersMin { // too short, and cheap to know
+	if len(key) < containedLettersMin { // a cheap check: such a name is too short
 		return
 	}
 	for _, row := range x.NamesOfForm(key, containedHitsMax) {
@@ -148,13 +148,13 @@ func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Que
 		name := x.NameAt(id)
 		kind := x.EntityAt(name.Entity).Kind
 		if !x.standsAlone(id, form, &name, words, key) || kind == list.Vessel && forms != 0 {
-			continue // what has a legal form is no vessel
+			continue // a name with a legal form is no vessel's
 		}
 		if form == index.ExactTruncated && goesOn(key, q.Name) {
 			continue
 		}
 		if s.father && kind == list.Individual && x.weightOfName(id) < shipped.commonNames {
-			continue // two common names: many fathers bear them
+			continue // two common names: many other fathers have them
 		}
 		h := hit{
 			entity: name.Entity, name: id, outcome: Possible, form: uint8(form), sub: SubContained,
@@ -171,9 +171,9 @@ func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Que
 	}
 }
 
-// goesOn reports whether a line that ends with an article was not cut there: in the query
-// a hyphen binds the article to the word behind it (… TAHA AL-MOSULI), which another
-// party has.
+// goesOn reports whether the query continues behind a run that ends with an article: a
+// hyphen binds the article to the next word (… TAHA AL-MOSULI). Then it is not a cut line
+// but another party's name.
 func goesOn(key []byte, query string) bool {
 	at := bytes.LastIndexByte(key, ' ')
 	if at < 0 || !text.IsArticle(string(key[at+1:])) {
@@ -188,10 +188,10 @@ func goesOn(key []byte, query string) bool {
 	return false
 }
 
-// standsAlone tells whether a listed name says enough to be found among other
-// words: two words that are not grammar, or one and its legal form, or a word of East
-// Asia that is longer than a person's name. A run without spaces must be long, and a single word no name of its own (ABDURRAHMAN is not
-// RAHMAN, Abdur).
+// standsAlone reports whether a listed name is distinctive enough to be found among other
+// words: two content words, or one and its legal form, or an East Asian word longer than a
+// person's name. A run without spaces must be long, and a single word must not be a listed
+// word (ABDURRAHMAN is not RAHMAN, Abdur).
 func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRecord, words int, key []byte) bool {
 	if words == 1 && nativeLetters(key) >= containedNativeMin {
 		return true
@@ -206,17 +206,17 @@ func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRec
 	case telling < 2 || int(name.Letters) < least:
 		return false
 	case form == index.ExactContent && name.Forms != 0 && x.weightOfName(id) < shipped.commonNames:
-		return false // common words without the legal form: anybody's
+		return false // common words without the legal form fit any company
 	case form != index.ExactJoined:
 		return words > 1
 	}
 	return name.Letters >= joinedLetters && (words > 1 || !x.Words.IsWhole(key))
 }
 
-// countTelling counts the words of a listed name that are not grammar.
+// countTelling counts the words of a listed name that are not articles or particles.
 func (x *Index) countTelling(id uint32, name *index.NameRecord) int {
 	if name.Flags&index.NameWeak != 0 {
-		return int(name.Words) // its words are not in the word layer
+		return int(name.Words) // words of weak names are not in the word layer
 	}
 	count := 0
 	for _, row := range x.Words.TokensOf(id) {
@@ -227,16 +227,16 @@ func (x *Index) countTelling(id uint32, name *index.NameRecord) int {
 	return count
 }
 
-// Parts of a query that names several parties.
+// Bounds of the parts of a query that names several parties.
 const (
 	partsMax       = 4
-	partWordsMin   = 2 // Words of a part, and of the listed name, that are not grammar,
-	partLettersMin = 8 // and its letters. Common words, as rare together as two common names, are not enough.
+	partWordsMin   = 2 // Words that a part must have, and the listed name without articles and particles.
+	partLettersMin = 8 // Letters that the listed name must have; its words must also be rarer than two common names.
 )
 
-// screenParties screens the names of a field that holds several, each for itself: "Smith
-// or Jones", "A Trading / B Shipping". What is near a listed name in a part is
-// possible, never more. True: not all of it was looked at.
+// screenParties screens each name of a field that holds several: "Smith or Jones", "A
+// Trading / B Shipping". A hit in a part is possible at most. It returns true when it did
+// not look at everything.
 func (x *Index) screenParties(name string, q *Query, s *Scratch) bool {
 	truncated, found := false, 0
 	for rest := name; rest != "" && found < partsMax; {
@@ -266,7 +266,7 @@ func (x *Index) screenParties(name string, q *Query, s *Scratch) bool {
 	return truncated
 }
 
-// partyJoints stand between two parties of one field.
+// partyJoints separate two parties in one field.
 var partyJoints = [...]string{"/", "&", "+", ";", "|", " or ", " and ", " OR ", " AND ", " Or ", " And "}
 
 // cutParty cuts a text at its first joint.

@@ -25,7 +25,7 @@ func containedList(t testing.TB) *Index {
 	})
 }
 
-// A listed name of two words or more is at least possible, whatever stands around it.
+// A listed name of two words or more is at least possible, whatever words stand around it.
 func TestListedNamesAmongOtherWords(t *testing.T) {
 	list, scratch := containedList(t), NewScratch()
 	prose := strings.Repeat("please pay the amount that was agreed upon last week to ", 6)
@@ -41,7 +41,7 @@ func TestListedNamesAmongOtherWords(t *testing.T) {
 		"MADURO MOROS OR CILIA FLORES":           10,
 		"Smith and Lаzаrus Grоup":                3, // look-alikes
 		"LAZARUSGROUP HK":                        3,
-		"payee La Zar Us Gro Up of Pyongyang":    3, // spaces put elsewhere
+		"payee La Zar Us Gro Up of Pyongyang":    3, // spaces in other places
 		"Lazarus Group Ltd. Pyongyang":           3,
 		"STROYTRANSGAZ OJSC ACCOUNT 48291":       5,
 		"stroytransgaz open joint stock company": 5,
@@ -62,7 +62,7 @@ func TestListedNamesAmongOtherWords(t *testing.T) {
 	}
 }
 
-// What stands among other words never blocks by itself, and an officer may clear it.
+// A name among other words never blocks by itself, and an officer may clear it.
 func TestAContainedNameIsPossibleOnly(t *testing.T) {
 	list, scratch := containedList(t), NewScratch()
 	result := list.Screen(&Query{Name: "Lazarus Group Pyongyang branch office"}, scratch)
@@ -76,7 +76,7 @@ func TestAContainedNameIsPossibleOnly(t *testing.T) {
 	require.Equal(t, SubWeakAlias, result.Matches[0].Sub)
 }
 
-// JR, SR, II, III, ESQ, PHD and MD are titles: the name before them is the name.
+// JR, SR, II, III, ESQ, PHD and MD are titles: the name is what stands before them.
 func TestSuffixesOfPersonsAreTitles(t *testing.T) {
 	list, scratch := containedList(t), NewScratch()
 	for _, suffix := range []string{"Jr", "SR.", "II", "iii", "Esq.", "PhD", "M.D."} {
@@ -85,14 +85,14 @@ func TestSuffixesOfPersonsAreTitles(t *testing.T) {
 	}
 }
 
-// A name that is longer than what is read says so.
+// A result says Truncated when the query is longer than the matcher reads.
 func TestLongNamesAreReadInPart(t *testing.T) {
 	list, scratch := containedList(t), NewScratch()
 	require.False(t, list.Screen(&Query{Name: strings.Repeat("peace ", 20)}, scratch).Truncated)
 	require.True(t, list.Screen(&Query{Name: strings.Repeat("abcde fghij klmno ", 20)}, scratch).Truncated)
 }
 
-// Where more listed names stand inside the query than are looked at, the answer says so.
+// A result says Truncated when the query contains more listed names than are looked at.
 func TestMoreNamesInsideThanAreLookedAt(t *testing.T) {
 	var entities []list.Entity
 	for uid := range uint32(100) {
@@ -113,8 +113,8 @@ func BenchmarkContainedWorst(b *testing.B) {
 	}
 }
 
-// Of a field that holds several parties each is screened for itself, spelling and all;
-// what is near in a part reviews and never blocks.
+// If a field holds several parties, each is screened for itself, including near spellings.
+// A near name in a part leads to a review and never blocks.
 func TestPartiesOfOneFieldAreScreenedApart(t *testing.T) {
 	list, scratch := containedList(t), NewScratch()
 	for _, query := range []string{
@@ -127,8 +127,8 @@ func TestPartiesOfOneFieldAreScreenedApart(t *testing.T) {
 	require.Equal(t, Clear.String(), list.Screen(&Query{Name: "Oliver Bennett or Jane Public"}, scratch).Outcome.String())
 }
 
-// What payment messages write around a name costs it little, and a name spelled out
-// letter by letter is found among other words.
+// Payment words around a name lower its score little. A name spelled out letter by letter
+// is found among other words.
 func TestWordsOfThePayment(t *testing.T) {
 	list, scratch := containedList(t), NewScratch()
 	for _, query := range []string{
@@ -139,7 +139,7 @@ func TestWordsOfThePayment(t *testing.T) {
 	}
 }
 
-// Two initials written as one word are a person's, unless they are a legal form.
+// Two initials written as one word are read as a person's, unless they are a legal form.
 func TestInitialsWrittenTogether(t *testing.T) {
 	list := mustBuild(t, []list.Entity{
 		listtest.Named(1, list.Individual, list.ListSDN, "DERIPASKA, Oleg Vladimirovich"), listtest.Named(2, list.Individual, list.ListSDN, "ZELENKOV, Boris Viktorovich"),
@@ -169,7 +169,7 @@ func TestInitialsWrittenTogether(t *testing.T) {
 	}
 }
 
-// Names of East Asia are one word, and what stands around them may be written to it.
+// An East Asian name is one word, and other words may be attached to it without a space.
 func TestNamesOfEastAsiaAmongOtherWords(t *testing.T) {
 	list := mustBuild(t, []list.Entity{
 		listtest.Named(1, list.Company, list.ListSDN, "亚新通用机械有限公司"), listtest.Named(2, list.Company, list.ListSDN, "조선새날무역회사"), listtest.Named(3, list.Company, list.ListSDN, "四代目山健組"),

@@ -10,24 +10,24 @@ import (
 	"railguard/ofac/text"
 )
 
-// Context is what a caller may say about a named party besides the name. It never
-// softens a verdict: it orders matches that score alike, and tells an officer where
-// the listed party agrees and where it differs.
+// Context is what a caller may say about a named party besides the name. It never softens a
+// verdict. It orders matches with equal scores and shows an officer where the listed party
+// agrees and where it differs.
 type Context struct {
 	Country   string // A country's name or its two-letter code (ISO 3166).
 	BirthDate string // A day, a month or a year: 1962-11-23, 1962-11, 1962.
 	Address   string // A postal address.
 }
 
-// Agreement is one thing that context and listed party both tell of.
+// Agreement compares one fact that the context and the listed party both give.
 type Agreement struct {
 	Kind   list.FactKind // FactBirthDate, FactNationality (any country) or FactPostalAddress.
 	Agrees bool
 	Asked  string
-	Listed string // What the list has; of several values those that are nearest.
+	Listed string // The listed value that agrees; otherwise the nearest listed values.
 }
 
-// String words it: "date of birth differs: 1975 against 1962".
+// String returns it in words: "date of birth differs: 1975 against 1962".
 func (a Agreement) String() string {
 	what := a.Kind.String()
 	if a.Kind == list.FactNationality {
@@ -39,8 +39,8 @@ func (a Agreement) String() string {
 	return fmt.Sprintf("%s differs: %s against %s", what, a.Asked, a.Listed)
 }
 
-// Agreements compares the context with what is listed of a party. What either side
-// does not tell of is left out.
+// Agreements compares the context with the listed facts of a party. It leaves out facts
+// that either side lacks.
 func (x *Index) Agreements(uid uint32, c *Context) []Agreement {
 	at, ok := x.Find(uid)
 	if !ok {
@@ -77,7 +77,8 @@ func (x *Index) agreementsOf(at uint32, c *Context) []Agreement {
 	return list
 }
 
-// lastPart is what stands behind the last comma: the country of an address or a birthplace.
+// lastPart returns the text after the last comma: the country of an address or a
+// birthplace.
 func lastPart(value string) string {
 	if strings.HasSuffix(value, "Korea, North") || strings.HasSuffix(value, "Korea, South") {
 		return value[len(value)-len("Korea, North"):]
@@ -85,14 +86,14 @@ func lastPart(value string) string {
 	return strings.TrimSpace(value[strings.LastIndexByte(value, ',')+1:])
 }
 
-// birth is a day of birth as far as it is known; zero where it is not.
+// birth is a date of birth; unknown parts are zero.
 type birth struct{ year, month, day int }
 
-// months are the beginnings of their English names.
+// months are the first three letters of the English names.
 const months = "janfebmaraprmayjunjulaugsepoctnovdec"
 
-// readBirths reads every date in a text: "1962-11-23", "23 Nov 1962", "circa 1959",
-// "1959 to 1961"; a span of years is all its years, at most twenty.
+// readBirths reads every date in a text: "1962-11-23", "23 Nov 1962", "circa 1959", "1959
+// to 1961". It returns a span as all its years, at most twenty.
 func readBirths(text string) []birth {
 	var dates []birth
 	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ' ' || r == ',' || r == '.' || r == '/' })
@@ -120,7 +121,7 @@ func readBirths(text string) []birth {
 			if numbers++; numbers == 1 {
 				day = number
 			} else {
-				day = 0 // "23.11.1962", "11/23/1962": which of them is the month is not said.
+				day = 0 // "23.11.1962", "11/23/1962": the month cannot be told from the day.
 			}
 		case len(field) >= 3 && strings.Contains(months, field[:3]):
 			month = strings.Index(months, field[:3])/3 + 1
@@ -129,7 +130,7 @@ func readBirths(text string) []birth {
 	return dates
 }
 
-// readDigits reads a small number, 0 if it is none.
+// readDigits reads a small number. It returns 0 for any other text.
 func readDigits(text string) int {
 	n := 0
 	for i := range len(text) {
@@ -141,7 +142,7 @@ func readDigits(text string) int {
 	return n
 }
 
-// agreesWith holds as far as both dates are known.
+// agreesWith reports whether the parts that both dates have are equal.
 func (b birth) agreesWith(other birth) bool {
 	return b.year == other.year && (b.month == 0 || other.month == 0 || b.month == other.month) && (b.day == 0 || other.day == 0 || b.day == other.day)
 }
@@ -175,7 +176,7 @@ func birthAgreement(asked string, listed []string) Agreement {
 	return agreement
 }
 
-// shownMax is how many listed values a difference names.
+// shownMax is how many listed values are shown when none agrees.
 const shownMax = 3
 
 func countryAgreement(asked string, listed []string) Agreement {
@@ -199,14 +200,15 @@ func countryAgreement(asked string, listed []string) Agreement {
 	return agreement
 }
 
-// addressWordsMin is how many words two addresses must share, and their letters.
+// Two addresses agree when they share addressWordsMin words of addressLettersMin letters or
+// more.
 const (
 	addressWordsMin   = 2
 	addressLettersMin = 3
 )
 
-// addressAgreement tells of an address that agrees; that none does says little, for a
-// party has many.
+// addressAgreement finds the listed address that agrees. It never says that addresses
+// differ: a party has many, so that means little.
 func addressAgreement(asked string, listed []string) Agreement {
 	agreement := Agreement{Kind: list.FactPostalAddress, Asked: asked}
 	words := strings.Fields(string(text.AppendWords(nil, asked, false)))
@@ -225,7 +227,7 @@ func addressAgreement(asked string, listed []string) Agreement {
 	return agreement
 }
 
-// countryText lists the countries: the code, the names parted by |. Source: the
+// countryText lists the countries: the code, then the names separated by |. Source: the
 // English names of ISO 3166 and those of the published list.
 //
 //go:embed country.txt
@@ -249,8 +251,8 @@ func parseCountries(text string) map[string]string {
 	return codes
 }
 
-// CountryCode is the code of a country that is named by its English name or its code; "": it
-// is none that is known.
+// CountryCode returns the code of a country given by its English name or its code. It
+// returns "" for an unknown country.
 func CountryCode(text string) string { return countryCode(text) }
 
 func countryCode(text string) string { return countryCodes[countryKey(text)] }

@@ -62,7 +62,7 @@ func TestAgreements(t *testing.T) {
 	}
 }
 
-// Equal matches are ordered by evidence, and context changes no outcome.
+// Evidence orders equal matches, and context changes no outcome.
 func TestTiesAreBrokenByEvidence(t *testing.T) {
 	list, scratch := contextList(t), NewScratch()
 	order := func(context Context) (uids []uint32) {
@@ -88,8 +88,8 @@ func TestCountriesAreKnown(t *testing.T) {
 	}
 }
 
-// TestPrimaryNamesComeFirst: an entry whose alias is as near as another's primary
-// name stands below it, although it has the lower id.
+// TestPrimaryNamesComeFirst checks that an entry whose alias matches comes after an entry
+// whose primary name matches as well, even if its id is lower.
 func TestPrimaryNamesComeFirst(t *testing.T) {
 	branch := listtest.Named(1, list.Company, list.ListSDN, "OTHER HOUSE", "BANK MELLI IRAN ZAO")
 	bank := listtest.Named(2, list.Company, list.ListSDN, "BANK MELLI IRAN")

@@ -6,8 +6,8 @@ import (
 	"railguard/ofac/text"
 )
 
-// Sub says why a match leads to what it leads to. The numbers are written into
-// audit records: never reuse one.
+// Sub is the reason for a match's outcome. The numbers are written into audit records:
+// never reuse one.
 type Sub uint8
 
 // The reasons.
@@ -19,7 +19,7 @@ const (
 	SubLegalFormAbsent Sub = 4  // One word, and a legal form on one side only.
 	SubPartyType       Sub = 5  // The caller's party type contradicts the listed type.
 	SubVessel          Sub = 6  // A vessel's name says nothing about a party.
-	SubAircraft        Sub = 7  // An aircraft's name likewise.
+	SubAircraft        Sub = 7  // An aircraft's name says nothing about a party.
 	SubWeakAlias       Sub = 8  // OFAC calls the alias weak.
 	SubTruncated       Sub = 9  // The name is one cut line of the listed name.
 	SubJoined          Sub = 10 // Equal only when spaces are left out, and short.
@@ -28,7 +28,7 @@ const (
 	SubNotSDN          Sub = 13 // A possible match against an entry that is not on the SDN.
 	SubContained       Sub = 14 // The whole listed name stands among other words.
 	SubTransliterated  Sub = 15 // Read through a transliteration that loses letters; not the listed name in its own script.
-	SubReviewSource    Sub = 16 // The entry stands on sources alone that do not block.
+	SubReviewSource    Sub = 16 // All of the entry's sources are ones that do not block.
 )
 
 var subWords = [...]string{
@@ -46,14 +46,14 @@ func (s Sub) String() string {
 	return "unknown"
 }
 
-// reading is how a query was read to make a key.
+// reading says how the query was read to make a key.
 type reading struct {
 	forms   text.FormSet // legal forms in the query
-	dropped bool         // they were left out of the key
+	dropped bool         // the legal forms were left out of the key
 	joined  bool         // the key has no spaces
 }
 
-// Letters a name needs so that one form of it is proof enough.
+// Letters that a name needs so that one exact form is enough to block.
 const (
 	primaryWordLetters = 4  // a company's one-word primary name (decision 44, "Exact hits")
 	aliasWordLetters   = 6  // a company's one-word alias (decision 44, "Exact hits")
@@ -77,12 +77,12 @@ func decideExact(name *index.NameRecord, kind list.EntityType, form index.ExactF
 		return Possible, SubJoined
 	}
 	if form <= index.ExactSorted && !read.dropped {
-		read.forms = name.Forms // every word is equal, those of the legal form too
+		read.forms = name.Forms // every word is equal, including the words of the legal form
 	}
 	return decideName(name, kind, read, q)
 }
 
-// decideName holds for exact hits and, as their exceptions, for near ones.
+// decideName decides exact hits, and near hits that are strong enough to block.
 func decideName(name *index.NameRecord, kind list.EntityType, read reading, q *Query) (Outcome, Sub) {
 	if kind == list.Individual {
 		switch {

@@ -13,8 +13,8 @@ import (
 	"railguard/ofac/text"
 )
 
-// disguises are the ways to write a name so that a reader still reads it and a
-// plain comparison does not.
+// disguises are ways to write a name that a reader still recognises and a plain comparison
+// does not.
 var disguises = map[string]func(name string, random *rand.Rand) string{
 	"zero width": func(name string, random *rand.Rand) string {
 		marks := []string{"\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u180e", "\ufe0f", "\U000e0041"}
@@ -94,7 +94,8 @@ var disguises = map[string]func(name string, random *rand.Rand) string{
 	"no spaces": func(name string, _ *rand.Rand) string { return strings.ReplaceAll(name, " ", "") },
 }
 
-// disguiseFloors is how many of a thousand names must be found where not all are.
+// disguiseFloors is how many of a thousand names must be found, for disguises where not all
+// are.
 var disguiseFloors = map[string]int{
 	"digits for letters": 850, "one digit a word": 980, "a letter repeated": 970, "vowels repeated": 960,
 }
@@ -119,8 +120,8 @@ func spelledOut(name, between string) string {
 	return strings.Join(words, "  ")
 }
 
-// plainNames samples strong Latin names of two words or more and ten letters or
-// more: what is shorter is too little to tell a disguise from another name.
+// plainNames samples strong Latin names of at least two words and ten letters. In shorter
+// ones a disguise cannot be told from another name.
 func plainNames(compiled *Index, count int) (uids []uint32, names []string) {
 	random := rand.New(rand.NewPCG(11, 12))
 	for len(names) < count {
@@ -168,8 +169,8 @@ func TestDisguisedNamesAreFound(t *testing.T) {
 	}
 }
 
-// A name as a form or a page left it is read as it was meant, twice over if need be; an l
-// that is written for I, and an I for l, is read as the eye takes it.
+// A name that a form or a web page escaped is unescaped, up to twice. An l in place of I,
+// or an I in place of l, is read as the letter it looks like.
 func TestEscapedAndMiscasedNames(t *testing.T) {
 	list := mustBuild(t, []list.Entity{
 		listtest.Named(1, list.Individual, list.ListSDN, "MADURO MOROS, Nicolas"), listtest.Named(2, list.Individual, list.ListSDN, "PUTIN, Vladimir Vladimirovich"),

@@ -10,8 +10,8 @@ import (
 	"railguard/ofac/text"
 )
 
-// findExact looks up every form of the query, whose words are in the scorer, among
-// the forms of the listed names.
+// findExact looks up every form of the query among the forms of the listed names. The words
+// of the query are in the scorer.
 func (x *Index) findExact(name string, q *Query, s *Scratch) {
 	m := &s.maker
 	m.Words = append(m.Words[:0], s.scorer.words...)
@@ -34,8 +34,8 @@ func (x *Index) findExact(name string, q *Query, s *Scratch) {
 	}
 }
 
-// readAlike reads the name a second time, words of look-alike letters as Latin
-// ("РАУ" as PAY). False: the readings are the same.
+// readAlike reads the name a second time, with words of look-alike letters as Latin ("РАУ"
+// as PAY). It returns false when both readings are the same.
 func (s *Scratch) readAlike(name string) bool {
 	if !text.HasForeign(name) {
 		return false
@@ -48,9 +48,9 @@ func (s *Scratch) readAlike(name string) bool {
 	return true
 }
 
-// exactWords looks up the forms of the words in the maker: as written, with
-// legal forms in their short form, without them, without titles, sorted, joined. It
-// leaves the words cut, with their legal forms, which it returns.
+// exactWords looks up the forms of the words in the maker: as written, with legal forms in
+// their short form, without legal forms, without titles, sorted, joined. It leaves the
+// words split and returns their legal forms.
 func (x *Index) exactWords(q *Query, s *Scratch) text.FormSet {
 	m := &s.maker
 	m.Tokens.SplitPlain(m.Words)
@@ -81,23 +81,23 @@ func (x *Index) exactWords(q *Query, s *Scratch) text.FormSet {
 	return read.forms
 }
 
-// lineWidths are how many characters payment systems keep of a party's name, a bit each:
+// lineWidths is how many characters of a party's name payment systems keep, one bit each:
 // company and person in ACH files (16, 22), Bacs (18), direct entry (20, 32), cards (22,
 // 25, 26), EFT files (30), SWIFT and Fedwire (35).
 const lineWidths = 1<<16 | 1<<18 | 1<<20 | 1<<22 | 1<<25 | 1<<26 | 1<<30 | 1<<32 | 1<<index.SwiftLine
 
 // Bounds of the search for a cut name.
 const (
-	cutNamesMax    = 1024 // listed names that are held against one query
-	fragmentLetter = 1000 // what each letter of the last word weighs, which may be a part of one
-	fragmentMin    = 3    // letters it has at least
-	cutLineScore   = 9000 // ranks, and is compared with nothing
+	cutNamesMax    = 1024 // listed names that are compared with one query
+	fragmentLetter = 1000 // weight of each letter of the last word, which may be cut
+	fragmentMin    = 3    // letters that the last word needs to have this weight
+	cutLineScore   = 9000 // only ranks; no threshold applies to it
 )
 
-// findCutLine finds the listed names of which the query may be what a payment system kept:
-// a text as long as one of its lines, and the beginning of the name in the order of the
-// list or with first names before last names. Its whole words must say as much as two
-// names that are not common; it is possible at most.
+// findCutLine finds the listed names that a payment system may have cut to the query: the
+// query is as long as such a system's line and is the beginning of the name, in listed
+// order or with first names before last names. The words of the query must be at least
+// as rare together as two names that are not common. The hit is possible at most.
 func (x *Index) findCutLine(name string, s *Scratch) {
 	written := strings.TrimSpace(name)
 	width := utf8.RuneCountInString(written)
@@ -105,7 +105,7 @@ func (x *Index) findCutLine(name string, s *Scratch) {
 		return
 	}
 	if lineWidths>>width&1 == 0 {
-		width++ // A blank was cut off behind a whole word.
+		width++ // The system cut the line at a blank, which is trimmed here.
 	}
 	words := s.scorer.words
 	word, ok := x.cutWord(words)
@@ -134,8 +134,8 @@ func (x *Index) findCutLine(name string, s *Scratch) {
 	}
 }
 
-// cutWord is the rarest of the whole words of a line that may be cut; false: they say
-// too little.
+// cutWord returns the rarest whole word of a line that may be cut. It returns false when
+// the words together are too common.
 func (x *Index) cutWord(words []byte) (rarest uint32, ok bool) {
 	l, last := &x.Words, bytes.LastIndexByte(words, ' ')
 	if last < 0 {
@@ -164,8 +164,8 @@ func (x *Index) cutWord(words []byte) (rarest uint32, ok bool) {
 	return rarest, ok && weight >= shipped.commonNames
 }
 
-// isCut reports whether a name in two parts, cut to so many characters, is these words.
-// First names alone, none of them cut, are anybody's.
+// isCut reports whether a name in two parts, cut to width characters, is these words. It
+// returns false when only uncut first names are left, which fit many people.
 func (s *Scratch) isCut(first, last string, width int, words []byte) bool {
 	begins := first
 	if begins == "" {
@@ -202,7 +202,7 @@ func (s *Scratch) isCut(first, last string, width int, words []byte) bool {
 			return string(bytes.TrimRight(s.other, " ")) == string(words)
 		}
 	}
-	return false // not longer than the line
+	return false // the name is not longer than the line
 }
 
 // lookUpForm judges every listed name that has the key among its forms.

@@ -10,33 +10,33 @@ import (
 	"railguard/ofac/text"
 )
 
-// Explanation says why a name matches a listed one, pair by pair, in the numbers
-// that made the score.
+// Explanation says why a name matches a listed one, pair by pair, in the numbers of the
+// score.
 type Explanation struct {
 	Match      Match
-	Pairs      []ExplainedPair // Words taken for one another, in the query's order. Empty for an exact form.
-	QueryOnly  []ExplainedLoss // Words of the query the listed name does not have.
-	ListedOnly []ExplainedLoss // Words of the listed name the query does not have.
-	Shares     []ExplainedLoss // What lowers the whole, in words.
-	FormsAside bool            // An exact form was equal without the legal forms of one side.
+	Pairs      []ExplainedPair // Words that were paired, in the query's order. Empty for an exact form.
+	QueryOnly  []ExplainedLoss // Words of the query that the listed name lacks.
+	ListedOnly []ExplainedLoss // Words of the listed name that the query lacks.
+	Shares     []ExplainedLoss // The shares that lower the whole score, in words.
+	FormsAside bool            // True when an exact form is equal only without legal forms.
 }
 
-// ExplainedPair is words of the query and the words of the listed name they are
-// taken for.
+// ExplainedPair is words of the query and the words of the listed name with which they were
+// paired.
 type ExplainedPair struct {
 	Query, Listed string
 	Similarity    int32  // 1e-4
-	Loss          int32  // what the difference takes off the score, 1e-4
+	Loss          int32  // how much the difference lowers the score, 1e-4
 	Kind          string // equal, spelling, beginning, initial or legal form
 }
 
-// ExplainedLoss is what a word, or a circumstance, takes off the score, 1e-4.
+// ExplainedLoss is how much a word, or a share, lowers the score, 1e-4.
 type ExplainedLoss struct {
 	What string
 	Loss int32
 }
 
-// trace keeps the best comparison with one listed name.
+// trace keeps the best comparison with one listed name, for Explain.
 type trace struct {
 	name     uint32
 	score    int32
@@ -56,7 +56,7 @@ func (t *trace) noteScore(name uint32, score int32, c *scorer) {
 	}
 }
 
-// Explain says why the query matches the entry. False: it does not come near it.
+// Explain says why the query matches the entry. It returns false when they do not match.
 func (x *Index) Explain(uid uint32, q *Query, s *Scratch) (Explanation, bool) {
 	plain := *q
 	plain.Brief = false
@@ -86,7 +86,7 @@ func (x *Index) Explain(uid uint32, q *Query, s *Scratch) (Explanation, bool) {
 	return explanation, true
 }
 
-// formsAside reports whether a company's name and the query have not the same legal forms.
+// formsAside reports whether a company's name and the query have different legal forms.
 func (x *Index) formsAside(name uint32, query string) bool {
 	record := x.NameAt(name)
 	if x.EntityAt(record.Entity).Kind != list.Company {
@@ -111,7 +111,7 @@ func longerOf(a, b string) string {
 	return a
 }
 
-// addComparison says in words what was compared, with what and how it counts.
+// addComparison adds the pairs, the losses and the shares of a comparison.
 func (e *Explanation) addComparison(l *index.WordLayer, t *trace) {
 	m := &t.held
 	text := func(mask uint32) string {
@@ -182,8 +182,8 @@ var factorWords = [factorCount]string{
 	factorOffice: "an office stands for the first names", factorParty: "a person is said, and a company listed",
 }
 
-// String is the explanation on one line:
-// HASSAN = HASSAN 1.00, YOUSUF ~ YOUSEF 0.93, "ALI" not in the query −0.08.
+// String returns the explanation on one line: HASSAN = HASSAN 1.00, YOUSUF ~ YOUSEF 0.93,
+// "ALI" not in the query −0.08.
 func (e Explanation) String() string {
 	var parts []string
 	for _, p := range e.Pairs {

@@ -7,9 +7,10 @@ import (
 	"railguard/ofac/text"
 )
 
-// spareNamesakes takes the block back from a person's two names that the list has in
-// Latin letters alone: one spelling in Cyrillic stands for several in Latin (е is
-// written for ё), and without a patronymic many bear the name.
+// spareNamesakes turns a block into a possible match when a query in a transliterated
+// script matches a person's name of two words that is listed in Latin letters only. One
+// Cyrillic spelling stands for several Latin ones (е is also written for ё), and many
+// people share a name without a patronymic.
 func (x *Index) spareNamesakes(name string, s *Scratch) {
 	if !text.IsForeign(name) {
 		return
@@ -23,7 +24,7 @@ func (x *Index) spareNamesakes(name string, s *Scratch) {
 	}
 }
 
-// spareGuesses takes the block back from hits that rest on a lossy reading.
+// spareGuesses turns a block into a possible match when the hit rests on a lossy reading.
 func (x *Index) spareGuesses(name string, s *Scratch) {
 	if len(s.hits) == 0 || text.IsPlain(name) {
 		return

@@ -12,10 +12,10 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// realLists are the golden dates that a test has compiled. Nothing changes a list.
+// realLists are the golden dates that tests have compiled. Tests must not change a list.
 var realLists sync.Map
 
-// realList is one golden date, compiled once for all tests.
+// realList returns the list of one golden date, compiled once for all tests.
 func realList(t testing.TB, date string) *Index {
 	if compiled, ok := realLists.Load(date); ok {
 		return compiled.(*Index)
@@ -31,7 +31,8 @@ func mustBuild(t testing.TB, entities []list.Entity) *Index {
 	return list
 }
 
-// tablesOf is a digest of all tables of a list: lists of one digest answer alike.
+// tablesOf is a digest of all tables of a list. Lists with the same digest give the same
+// answers.
 func tablesOf(t testing.TB, x *Index) [32]byte {
 	sum := sha256.New()
 	_, err := fmt.Fprint(sum, x.Tables)

@@ -19,15 +19,15 @@ import (
 
 var hostileSeed = flag.Uint64("hostile", 0, "seed of TestHostileDisguises; 0: another each run")
 
-// Bounds of the generator: how many disguises, and how many of a thousand may pass. Nine of
-// a thousand do, so that by chance more than a hundred of five thousand would in less than one run of 10^9.
+// The generator makes hostileCount disguises, of which hostilePerMille per thousand may
+// pass. About nine per thousand do, so chance fails the test less than once in 10^9 runs.
 const (
 	hostileCount    = 5000
 	hostilePerMille = 20
 )
 
-// hostileMore are disguises beyond those of a reader's eye: another language, another
-// order, more words.
+// hostileMore are disguises that also mislead a reader: another language, another order,
+// more words.
 var hostileMore = map[string]func(name string, random *rand.Rand) string{
 	"another order": func(name string, random *rand.Rand) string {
 		words := strings.Fields(name)
@@ -69,13 +69,13 @@ var hostileMore = map[string]func(name string, random *rand.Rand) string{
 	},
 }
 
-// cyrillic writes Latin letters as Russian does foreign names.
+// cyrillic writes Latin letters as Russian writes foreign names.
 var cyrillic = strings.NewReplacer("SHCH", "Щ", "ZH", "Ж", "KH", "Х", "TS", "Ц", "CH", "Ч", "SH", "Ш", "YU", "Ю", "YA", "Я", "YO", "Ё", "A", "А", "B", "Б", "V", "В",
 	"G", "Г", "D", "Д", "E", "Е", "Z", "З", "I", "И", "Y", "Й", "K", "К", "L", "Л", "M", "М", "N", "Н", "O", "О", "P", "П", "R", "Р", "S", "С", "T", "Т", "U", "У",
 	"F", "Ф", "H", "Х", "C", "К", "J", "Ж", "Q", "К", "W", "В", "X", "КС")
 
-// Thousands of hostile disguises of listed names and wallets, others every run: at most
-// two of a hundred stay unflagged. docs/matching.md says which and why.
+// At most two in a hundred of thousands of random hostile disguises of listed names and
+// wallets stay unflagged. docs/matching.md says which and why.
 func TestHostileDisguises(t *testing.T) {
 	t.Parallel()
 	seed := *hostileSeed
@@ -108,7 +108,7 @@ func TestHostileDisguises(t *testing.T) {
 		kind := kinds[random.IntN(len(kinds))]
 		name := names[random.IntN(len(names))]
 		text := all[kind](name, random)
-		if random.IntN(4) == 0 { // and something around it
+		if random.IntN(4) == 0 { // with other words around it
 			text = hostileMore[[]string{"suffix", "prefix", "two names"}[random.IntN(3)]](text, random)
 			kind += ", among other words"
 		}

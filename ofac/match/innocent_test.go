@@ -33,7 +33,7 @@ func innocentList(t testing.TB) *Index {
 	return mustBuild(t, compiled)
 }
 
-// A near match blocks in a listed order only, and not by common words alone.
+// A near match blocks only in a listed order, and only if not all its words are common.
 func TestNearMatchesBlockAsABankWould(t *testing.T) {
 	list, scratch := innocentList(t), NewScratch()
 	for query, outcome := range map[string]Outcome{
@@ -52,8 +52,8 @@ func TestNearMatchesBlockAsABankWould(t *testing.T) {
 	}
 }
 
-// What was read through a transliteration that loses letters never blocks, unless
-// it is the listed name in its own script.
+// A query read through a lossy transliteration never blocks, unless it is the listed name
+// in its own script.
 func TestGuessesDoNotBlock(t *testing.T) {
 	list, scratch := innocentList(t), NewScratch()
 	for query, c := range map[string]struct {
@@ -61,11 +61,11 @@ func TestGuessesDoNotBlock(t *testing.T) {
 		sub     Sub
 	}{
 		"성훈 김":       {Possible, SubTransliterated}, // sounds like KIM, Song Hun
-		"김 정은":       {Listed, SubNone},             // is listed so
+		"김 정은":       {Listed, SubNone},             // listed in this script
 		"بشار الأسد": {Listed, SubNone},
-		"بشار الاسد": {Listed, SubNone}, // another alef
+		"بشار الاسد": {Listed, SubNone}, // another form of alef
 		"الأسد بشار": {Listed, SubNone},
-		"علي حسن":    {Possible, SubTransliterated}, // HASAN, Ali is listed in Latin alone
+		"علي حسن":    {Possible, SubTransliterated}, // HASAN, Ali is listed in Latin only
 	} {
 		result := list.Screen(&Query{Name: query}, scratch)
 		require.Equal(t, c.outcome.String(), result.Outcome.String(), query)
@@ -73,7 +73,7 @@ func TestGuessesDoNotBlock(t *testing.T) {
 	}
 }
 
-// An explanation says the numbers that made the score.
+// The numbers of an explanation add up to the score.
 func TestExplanationsAddUp(t *testing.T) {
 	list, scratch := innocentList(t), NewScratch()
 	explained := 0
@@ -128,8 +128,8 @@ func TestExplanationsAddUp(t *testing.T) {
 	require.Equal(t, "the beginning of the listed name, truncated line", e.String())
 }
 
-// The scorer's numbers stand in one table, and a changed one moves scores only
-// where it was changed.
+// All numbers of the scorer are in one table. Changing one for a Scratch changes the scores
+// of that Scratch only.
 func TestConstantsAreOneTable(t *testing.T) {
 	list, scratch := innocentList(t), NewScratch()
 	names := map[string]bool{}

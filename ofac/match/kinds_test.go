@@ -9,7 +9,7 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// kindsList holds names of the kinds that TestKindsOfNames speaks of.
+// kindsList holds the names for TestKindsOfNames.
 func kindsList(t testing.TB) *Index {
 	return mustBuild(t, []list.Entity{
 		listtest.Named(1, list.Individual, list.ListSDN, "PONOMAREV, Vyacheslav"),
@@ -23,7 +23,7 @@ func kindsList(t testing.TB) *Index {
 	})
 }
 
-// Each query is of a kind of name, or of error, that the scorer once misread.
+// Each query shows a kind of name, or of error, that the scorer once misread.
 func TestKindsOfNames(t *testing.T) {
 	list, scratch := kindsList(t), NewScratch()
 	for query, uid := range map[string]uint32{
@@ -31,7 +31,7 @@ func TestKindsOfNames(t *testing.T) {
 		"Brigade Fourty-four":   3, // a slip with a number word
 		"I9or Sech1n":           4, // 9 for g
 		"U.S. Lantern Bureau":   5,
-		"ЛАНТЕРН СУДОСТРОИТЕЛЬНАЯ КОРПОРАЦИЯ": 7, // an inflected word of the trade
+		"ЛАНТЕРН СУДОСТРОИТЕЛЬНАЯ КОРПОРАЦИЯ": 7, // an inflected word of a company's name
 	} {
 		result := list.Screen(&Query{Name: query}, scratch)
 		require.NotEmpty(t, result.Matches, query)
@@ -41,22 +41,23 @@ func TestKindsOfNames(t *testing.T) {
 	require.Equal(t, Clear, list.Screen(&Query{Name: "Zarquni Abdurrahim"}, scratch).Outcome)
 }
 
-// Two names in Cyrillic that the list has in Latin alone are reviewed; the listed
-// Cyrillic name blocks, and so does Latin with a Cyrillic letter put into it.
+// A query of two names in Cyrillic leads to a review if the list has the name in Latin
+// only. The listed Cyrillic name blocks, and so does a Latin name with a Cyrillic letter in
+// it.
 func TestCyrillicNamesakesDoNotBlock(t *testing.T) {
 	list, scratch := kindsList(t), NewScratch()
 	for query, outcome := range map[string]Outcome{
 		"Вячеслав Пономарев":   Possible,
 		"Vyacheslav Ponomarev": Listed,
-		"Vyaсheslav Ponomarev": Listed, // the third letter but one is Cyrillic
+		"Vyaсheslav Ponomarev": Listed, // the fourth letter is Cyrillic
 		"Демьян Иванов":        Listed,
 	} {
 		require.Equal(t, outcome.String(), list.Screen(&Query{Name: query}, scratch).Outcome.String(), query)
 	}
 }
 
-// A name in another's place: the father's behind "bin" where it is common, and a
-// company of common words without its legal form. Rare ones are found all the same.
+// A person's common name behind "bin" is the father's and is not found; a rare one is found
+// all the same.
 func TestCommonNamesAmongOtherWords(t *testing.T) {
 	var entities []list.Entity
 	for uid := range uint32(60) { // common words
@@ -67,7 +68,7 @@ func TestCommonNamesAmongOtherWords(t *testing.T) {
 	for query, outcome := range map[string]Outcome{
 		"Kallie Ardhan bin Muhammad Iqbal": Clear,
 		"Muhammad Iqbal bin Kallie":        Possible,
-		"bin Muhammad Iqbal Dubai":         Possible, // nobody's name stands before
+		"bin Muhammad Iqbal Dubai":         Possible, // no other name stands before "bin"
 		"Kallie Ardhan bin Demyan Zarquni": Possible,
 	} {
 		require.Equal(t, outcome.String(), list.Screen(&Query{Name: query}, scratch).Outcome.String(), query)

@@ -10,8 +10,8 @@ import (
 // joinSimilarity is the similarity of words that are equal when joined.
 const joinSimilarity = 9800
 
-// markJoins marks listed words equal to two neighbouring query words written
-// as one, or three around an article.
+// markJoins marks the listed words equal to two neighbouring query words written as one, or
+// to three around an article.
 func (c *scorer) markJoins(l *index.WordLayer) {
 	first := len(c.marks)
 	for i := 0; i+1 < c.count; i++ {
@@ -23,7 +23,7 @@ func (c *scorer) markJoins(l *index.WordLayer) {
 		}
 	}
 	c.markCut(l)
-	// A join counts for each of its words.
+	// A join adds to the cost of each of its words.
 	for k := first; k < len(c.marks); k++ {
 		cost := l.NameCount(c.marks[k].word)
 		for mask := c.marks[k].mask; mask != 0; mask &= mask - 1 {
@@ -46,15 +46,16 @@ func (c *scorer) markJoin(l *index.WordLayer, mask uint32) {
 	}
 }
 
-// markFold marks the listed words whose spelling fold is the one in c.fold, that in c.join aside.
+// markFold marks the listed words with the spelling fold in c.fold, except the word in
+// c.join.
 func (c *scorer) markFold(l *index.WordLayer, mask uint32, similarity int32) {
 	for _, id := range l.WordsOfFold(&c.finder, c.fold, c.join) {
 		c.addMark(id, mask, similarity)
 	}
 }
 
-// markCut marks the listed words close to a name that was cut in two: its two words, of
-// which neither is listed, written as one.
+// markCut marks the listed words close to the query's two words written as one, as when a
+// name was cut in two. It does so only if neither word is listed.
 func (c *scorer) markCut(l *index.WordLayer) {
 	if c.count != 2 || c.list[0].listed || c.list[1].listed || len(c.textOf(0))+len(c.textOf(1)) < cutLettersMin {
 		return
@@ -70,12 +71,12 @@ func (c *scorer) markCut(l *index.WordLayer) {
 	}
 }
 
-// cutLettersMin is how many letters a name has at least that is known with a slip when it is
-// cut in two: that of a one-word name which may be misspelt at all, see oneWordClose.
+// cutLettersMin is how many letters a name needs to be found when it is cut in two and
+// misspelt: as many as a one-word name that may be misspelt, see oneWordClose.
 const cutLettersMin = 9
 
-// markSlip marks the listed words of a group one of whose spellings word i of the query, whose
-// forms the finder has, is one edit away from.
+// markSlip marks the listed respellings of a name when word i of the query is one edit away
+// from a known respelling. The finder must have the forms of word i.
 func (c *scorer) markSlip(l *index.WordLayer, i int) {
 	if c.list[i].group != 0 {
 		return

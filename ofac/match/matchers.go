@@ -9,28 +9,28 @@ import (
 	"railguard/ofac/list"
 )
 
-// MatcherVersion is the newest matcher this program compiles tables for and judges
-// with. It rises whenever the same list and query may be answered otherwise; the
-// version before it then stays beside it for one release, so that a cluster can be
-// upgraded node by node.
+// MatcherVersion is the newest matcher for which this program compiles tables and with
+// which it judges. It rises whenever the same list and query may get another answer. The
+// version before it then stays for one release, so that a cluster can be upgraded node by
+// node.
 const MatcherVersion uint16 = 1
 
-// ErrMatcherVersion is wrapped by the errors of versions that a program does not carry.
+// ErrMatcherVersion is wrapped by errors about versions that a program does not have.
 var ErrMatcherVersion = errors.New("matcher version")
 
 // ErrBeingCompiled is wrapped by the errors of lists whose tables are being made.
 var ErrBeingCompiled = errors.New("the list is being compiled")
 
-// Matchers are the versions of the matcher that a program carries, ascending. One
-// list has other tables for each. All versions up to MatcherVersion are of this
-// package. A number beyond it is a rehearsal, which tests alone carry: the tables of the
-// newest, and weak aliases count, so that which version judged can be seen from outside.
+// Matchers are the matcher versions that a program has, ascending. A list has other tables
+// for each version. This package has all versions up to MatcherVersion. A greater number is
+// a rehearsal, which only tests use: it has the tables of the newest version and counts
+// weak aliases, so that a test can see which version judged.
 type Matchers []uint16
 
-// Carried are the versions of this program.
+// Carried returns the versions of this program.
 func Carried() Matchers { return Matchers{MatcherVersion} }
 
-// rehearseQuery is the query as a rehearsal reads it.
+// rehearseQuery returns the query for a rehearsal version.
 func rehearseQuery(q *Query) *Query {
 	wider := *q
 	wider.WeakAliases = true
@@ -40,7 +40,7 @@ func rehearseQuery(q *Query) *Query {
 // Carries reports whether the program has that version.
 func (m Matchers) Carries(version uint16) bool { return slices.Contains(m, version) }
 
-// Newest is the highest version, 0 where there is none.
+// Newest is the highest version, 0 if there is none.
 func (m Matchers) Newest() uint16 {
 	if len(m) == 0 {
 		return 0
@@ -48,25 +48,24 @@ func (m Matchers) Newest() uint16 {
 	return m[len(m)-1]
 }
 
-// Help spares or spreads the work of compiling a list. It changes nothing of what
-// comes out. The zero value helps with nothing.
+// Help reduces the work of compiling a list or spreads it over time. It does not change the
+// result. The zero value gives no help.
 type Help struct {
-	// Former is a list that was compiled before, of the same version: which of its words
-	// are near to one another is taken from it where the new list has the same words
-	// there. Lists that follow one another differ in a few.
+	// Former is a list of the same version that was compiled before. Close words are copied
+	// from it where they must be the same. Successive lists differ in few words.
 	Former *Index
-	// Step is called between two pieces of the work; it may rest.
+	// Step is called between two pieces of the work; it may pause.
 	Step func()
 }
 
-// Index is a compiled list that names and wallets are screened against. It is immutable and
-// safe for any number of readers.
+// Index is a compiled list for screening names and wallets. It is immutable and safe for
+// any number of readers.
 type Index struct {
 	index.Tables
 }
 
-// Compile makes the list of an encoded list of entities that one version of the matcher
-// judges with: the same on every node. The error wraps ErrEntities or ErrMatcherVersion.
+// Compile compiles an encoded list of entities for one version of the matcher, the same on
+// every node. The error wraps ErrEntities or ErrMatcherVersion.
 func (m Matchers) Compile(encoded []byte, version uint16) (*Index, error) {
 	return m.CompileWith(Help{}, encoded, version)
 }
@@ -76,7 +75,7 @@ func (m Matchers) CompileWith(help Help, encoded []byte, version uint16) (*Index
 	if !m.Carries(version) {
 		return nil, fmt.Errorf("%w %d: this program has %v", ErrMatcherVersion, version, []uint16(m))
 	}
-	entities, meta, err := list.Decode(encoded) // Canonical: it refuses what is not.
+	entities, meta, err := list.Decode(encoded) // Decode refuses a list that is not canonical.
 	if err != nil {
 		return nil, err
 	}
@@ -91,17 +90,17 @@ func (m Matchers) CompileWith(help Help, encoded []byte, version uint16) (*Index
 	return &Index{*tables}, nil
 }
 
-// Compile makes the list for a version that this program carries.
+// Compile compiles a list for a version that this program has.
 func Compile(encoded []byte, version uint16) (*Index, error) {
 	return Carried().Compile(encoded, version)
 }
 
-// Build compiles entities to a list, the same for the same set of entities in any
-// order, with tables of at most 64 MiB. It is refused if an entity has no uid, type,
-// list or name, or if any bound of the list or its tables is passed.
+// Build compiles entities to a list, the same for the same set of entities in any order,
+// with tables of at most 64 MiB. It fails if an entity has no uid, type, list or name, or
+// if any bound of the list or its tables is exceeded.
 //
-// What the cluster replicates is EncodeEntities' bytes, and a node makes the tables of
-// them with Compile; this is the same in one step, for the newest matcher.
+// The cluster replicates the bytes of EncodeEntities, and each node compiles them with
+// Compile. Build does both in one step, for the newest matcher.
 func Build(entities []list.Entity, meta list.Meta) (*Index, error) {
 	encoded, err := list.Encode(entities, meta)
 	if err != nil {
@@ -110,6 +109,6 @@ func Build(entities []list.Entity, meta list.Meta) (*Index, error) {
 	return Compile(encoded, MatcherVersion)
 }
 
-// Diff compares two lists. An address printed in another case is the same
-// address; one that moves to another ticker of the same party is not a change.
+// Diff compares two lists. An address printed in another case is the same address. An
+// address that moves to another ticker of the same party is not a change.
 func Diff(from, to *Index) index.ListDiff { return index.Diff(&from.Tables, &to.Tables) }

@@ -9,8 +9,8 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// A program may carry more than one version: one list has one name and other tables
-// for each, and makes none of a version that it does not carry.
+// A program may have several versions. A list then has one name and other tables for each
+// version. Compiling for a version that the program lacks fails.
 func TestMatchers(t *testing.T) {
 	encoded, err := list.Encode(listtest.SmallList(), list.Meta{Source: "test", PublishedAt: 1})
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestMatchers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, encoded, back, "the entities come back from any tables")
 	}
-	// What the next version flags and this one does not tells which of them judged.
+	// Only the next version flags a weak alias, which shows which version judged.
 	for query, outcomes := range map[string][2]Outcome{"ZINC": {Clear, Possible}, "LAZARUS GROUP": {Listed, Listed}, "Anybody": {Clear, Clear}} {
 		require.Equal(t, outcomes[0], first.Screen(&Query{Name: query}, NewScratch()).Outcome, query)
 		require.Equal(t, outcomes[1], second.Screen(&Query{Name: query}, NewScratch()).Outcome, query)

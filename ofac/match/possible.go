@@ -13,22 +13,22 @@ type queryWord struct {
 	start, end   uint16 // bytes of scorer.words
 	fold, folded uint16 // bytes of scorer.folds: its spelling fold
 	weight       int32
-	whole        int32  // its weight were it a word of the name
-	payment      bool   // a word of the payment rather than of the name
-	known        bool   // a listed word
+	whole        int32  // its weight if it were not a payment word
+	payment      bool   // a word about the payment, not of the name
+	known        bool   // a whole word of some listed name
 	initial      bool   // one letter
-	title        bool   // does not belong to the name
+	title        bool   // a title, not part of the name
 	syllable     bool   // one Chinese or Korean syllable
-	loosely      uint64 // first letters of listed words it may be paired with though no table says so
-	minPenalty   int32  // the least that this word costs when it is unmatched
+	loosely      uint64 // first letters of listed words with which it may be paired although it is not marked with them
+	minPenalty   int32  // its least weight when it is unmatched
 	marked       uint32 // first letters of the listed words it is close to
-	letters      uint32 // and of those it may be paired with otherwise
+	letters      uint32 // first letters of listed words with which it may be paired otherwise
 	begins       uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
 	textBag      text.LetterBag
 	foldBag      text.LetterBag
-	listed       bool // word is its number among the listed words, those that are only joins included
+	listed       bool // word is its id among the listed words, including joins
 	word         uint32
-	group        uint32 // of respellings, 0 if none
+	group        uint32 // group of respellings, 0 if none
 	cost         uint32
 	firstMark    int32 // its marks are marks[firstMark:endMark]
 	endMark      int32
@@ -37,12 +37,12 @@ type queryWord struct {
 // mark says that a listed word is close to one or more neighbouring query words.
 type mark struct {
 	word       uint32
-	mask       uint32 // the query words
+	mask       uint32 // mask of the query words
 	similarity int32
 	next       int32 // the next mark of the same listed word, -1 if none
 }
 
-// markedWord is where the marks of a listed word begin, and the query words they name.
+// markedWord holds the first mark of a listed word and the query words of all its marks.
 type markedWord struct {
 	first int32
 	reach uint32
@@ -57,29 +57,29 @@ type scorer struct {
 	tokens  text.TokenList
 	list    [scoredWordsMax]queryWord
 	count   int
-	total   int32  // weight of all words
-	least   int32  // score that is asked for; 0: every name is compared
-	room    int32  // weight a match may have besides its words
-	loosely uint64 // first letters of listed words that a word of the query may be paired with though no table says so
+	total   int32  // weight of all query words
+	least   int32  // the least score that counts; 0: every name is compared
+	room    int32  // weight that a match may have besides that of its words
+	loosely uint64 // first letters of listed words with which some query word may be paired although it is not marked
 	forms   text.FormSet
 	finder  index.Finder
 	marked  index.NumberSet // listed words with marks
-	heads   []markedWord    // valid for those
+	heads   []markedWord    // by listed word; valid only for those in marked
 	marks   []mark
 	visited index.NumberSet
 	read    int // postings read
 	looked  int // names looked at
 	touched index.TokenRow
-	loose   int // words compared letter by letter with those of a listed name
+	loose   int // pairs of words compared letter by letter
 	edges   [edgesMax]edge
 	held    comparison
 	tuned   *tuning
 	trace   *trace // set while a match is explained
 }
 
-// findPossible finds listed names the query may mean and appends them to the hits.
-// The words of the name are in the scorer.
-// True: part of the query was not read, or not all that it leads to was looked at.
+// findPossible finds the listed names that the query may mean and appends them to the hits.
+// The words of the name are in the scorer. It returns true when part of the query was not
+// read, or not all candidates were looked at.
 func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
 	c.read, c.looked, c.loose = 0, 0, 0
@@ -132,7 +132,7 @@ func (x *Index) possibleWords(q *Query, s *Scratch) bool {
 	return truncated
 }
 
-// prepareWords cuts the folded query into content words.
+// prepareWords splits the folded query into content words.
 func (c *scorer) prepareWords(l *index.WordLayer, q *Query) bool {
 	truncated := false
 	c.tokens.Slips = true
@@ -165,7 +165,7 @@ func (c *scorer) prepareWords(l *index.WordLayer, q *Query) bool {
 	return truncated
 }
 
-// addWord takes a content word of the query, unless it was said twice already.
+// addWord adds a content word of the query, unless it occurred too often before.
 func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 	w := queryWord{start: token.Start, end: min(token.End, token.Start+text.WordBytesMax), fold: uint16(len(c.folds))}
 	written := c.words[w.start:w.end]
@@ -194,7 +194,7 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 	case optional:
 		w.weight = optionalWeight
 	case w.initial || len(written) == 1:
-		w.weight = index.WeightFloor // a letter, or a digit: often left out
+		w.weight = index.WeightFloor // a single letter or digit is often left out
 	}
 	w.whole = w.weight
 	if w.payment = text.IsPayWord(written) && (len(written) > 1 || c.careOf(token)); w.payment {
@@ -205,7 +205,7 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 	c.total += w.weight
 }
 
-// careOf reports whether a letter is one of c/o rather than an initial.
+// careOf reports whether a single letter is part of c/o and not an initial.
 func (c *scorer) careOf(t *text.Token) bool {
 	if c.words[t.Start] == 'c' {
 		after := c.words[t.End:]
@@ -215,11 +215,11 @@ func (c *scorer) careOf(t *text.Token) bool {
 	return len(before) >= 2 && before[len(before)-2] == 'c' && (len(before) == 2 || before[len(before)-3] == ' ')
 }
 
-// paymentWeight is the most a word of the payment weighs.
+// paymentWeight is the greatest weight of a payment word.
 const paymentWeight = 2000
 
-// countSaid counts how often a word, in whatever spelling, is already among the
-// content words.
+// countSaid counts how often a word, in any spelling with the same fold, is already among
+// the content words.
 func (c *scorer) countSaid(fold []byte) int {
 	times := 0
 	for i := range c.count {
@@ -230,8 +230,8 @@ func (c *scorer) countSaid(fold []byte) int {
 	return times
 }
 
-// optionalWeight is what a short legal form weighs that may be a name after
-// all (PAO, SA, AS): it may match, and is hardly missed.
+// optionalWeight is the weight of a short legal form that may be part of the name (PAO, SA,
+// AS). It may match, but its absence costs little.
 const optionalWeight = 200
 
 func (c *scorer) foldOf(i int) []byte { return c.folds[c.list[i].fold:c.list[i].folded] }
@@ -270,7 +270,7 @@ func (c *scorer) markWord(l *index.WordLayer, i int) {
 	}
 }
 
-// addMark notes that a listed word is close to some query words.
+// addMark records that a listed word is close to some query words.
 func (c *scorer) addMark(word uint32, mask uint32, similarity int32) {
 	next, reach := int32(-1), mask
 	if !c.marked.Add(word) {
@@ -280,16 +280,16 @@ func (c *scorer) addMark(word uint32, mask uint32, similarity int32) {
 	c.marks = append(c.marks, mark{word, mask, similarity, next})
 }
 
-// Shares of the query's weight, 1e-4, that a listed name must match: by words
-// the index finds to be looked at, and in the end to be scored.
+// Shares of the query's weight, 1e-4, that a listed name must match: the marked words for
+// it to be looked at, and the paired words for it to be scored.
 const (
 	coverageSeen   = 4200
 	coverageNeeded = 5500
 )
 
-// lookAtCandidates looks at every listed name that could match enough of the query:
-// names of the cheapest words first, until the words left weigh too little to
-// carry a match alone.
+// lookAtCandidates looks at every listed name that could match enough of the query. It
+// begins with the names of the cheapest words and stops when the remaining words weigh too
+// little to make a match by themselves.
 func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 	c := &s.scorer
 	c.visited.Begin(uint32(len(x.Words.Tokens)))
@@ -318,12 +318,12 @@ func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 	}
 }
 
-// boundScore gathers what a score can come up to at most.
+// boundScore prepares the bounds by which names are skipped.
 func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 	c.least, c.room, c.loosely = 0, 0, 0
 	c.noteLetters(l)
 	if c.tuned != &shipped || c.trace != nil {
-		return // other numbers may raise a score
+		return // no bounds for other numbers, which may raise a score, or for an explanation
 	}
 	c.least = reviewThreshold(q)
 	if c.forms.Kin() != 0 {
@@ -352,7 +352,8 @@ func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 	}
 }
 
-// noteLetters notes with what letters the words begin that the query's are close to.
+// noteLetters records, for each query word, the first letters of the listed words close to
+// it.
 func (c *scorer) noteLetters(l *index.WordLayer) {
 	for i := range c.count {
 		c.list[i].marked = 0
@@ -365,15 +366,15 @@ func (c *scorer) noteLetters(l *index.WordLayer) {
 	}
 }
 
-// isCheaper prefers words with fewer names for their weight.
+// isCheaper reports whether word i leads to fewer names for its weight than word k.
 func (c *scorer) isCheaper(i, k int) bool {
 	a, b := &c.list[i], &c.list[k]
 	left, right := uint64(a.cost+8)*uint64(b.weight), uint64(b.cost+8)*uint64(a.weight)
 	return left < right
 }
 
-// lookAhead is how many listed names are fetched before the first of them is looked
-// at, so that no fetch waits for the one before.
+// lookAhead is how many listed names are prefetched before the first of them is looked at,
+// so that no read waits for the one before.
 const lookAhead = 16
 
 // lookAt scores the names that hold a word.
@@ -406,7 +407,7 @@ func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
 	}
 }
 
-// mayMean is reaches as far as the first letters and the weight of a name tell.
+// mayMean is mayReach for the first letters and the weight of a name only.
 func (c *scorer) mayMean(h index.Holder) bool {
 	letters, seen, lost := h.Letters(), int32(0), int32(0)
 	for i := range c.count {

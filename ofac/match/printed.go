@@ -7,17 +7,17 @@ import (
 	"railguard/ofac/text"
 )
 
-// printedAlike are letters that print alike; each is tried for the other.
+// printedAlike are letters that look alike in print. Each is replaced by the other.
 var printedAlike = [...][2]string{{"rn", "m"}, {"cl", "d"}, {"vv", "w"}, {"l", "i"}}
 
-// Bounds of those readings.
+// Bounds of these readings.
 const (
-	seenAsMin = 4 // letters a word needs: shorter ones become other names too easily
-	seenAsMax = 8 // words looked up for one
+	seenAsMin = 4 // letters that a word needs: shorter words become other names too easily
+	seenAsMax = 8 // replacements of single places that are tried for one word
 )
 
-// markSeenAs marks the listed words that word i is in print: once with each of the
-// letters alone exchanged, once with all that are alike.
+// markSeenAs marks the listed words that word i may be in print. It replaces each
+// look-alike alone, and then all equal look-alikes at once.
 func (c *scorer) markSeenAs(l *index.WordLayer, i int) {
 	word, tries := c.textOf(i), 0
 	if len(word) < seenAsMin {
@@ -51,7 +51,7 @@ func (c *scorer) markSeenAs(l *index.WordLayer, i int) {
 	}
 }
 
-// markPrinted marks the word in join, if it is listed, for word i.
+// markPrinted marks the word in c.join for word i, if it is a listed word.
 func (c *scorer) markPrinted(l *index.WordLayer, i int) {
 	if id, ok := l.Find(c.join); ok && l.Word(id).Flags&index.WordWhole != 0 {
 		c.addMark(id, 1<<i, text.SameSpelling)

@@ -6,23 +6,22 @@ import (
 	"railguard/ofac/index"
 )
 
-// Matches that lead to the same and score alike are ordered by evidence: first what
-// the context agrees with, then entries of a core source, then primary names before
-// aliases, then names whose words are rare among the entries, then entries under
-// more programmes, then by id.
-// Evidence orders; it never changes what a match leads to.
+// Matches with the same outcome and score are ordered by evidence: first agreement with the
+// context, then entries of a core source, then primary names before aliases, then names
+// with rare words, then entries under more programmes, then by id. Evidence never changes
+// an outcome.
 
 const (
-	agreesEvidence  = 1_000_000 // for each thing of the context that agrees
-	differsEvidence = -500_000  // and for each that differs
+	agreesEvidence  = 1_000_000 // for each fact of the context that agrees
+	differsEvidence = -500_000  // for each fact of the context that differs
 	coreEvidence    = 200_000
 	primaryEvidence = 90_000
-	rareMost        = 80_000 // the weight of the name's words, at most
+	rareMost        = 80_000 // greatest evidence of the weight of the name's words
 	programEvidence = 10
 	programsMost    = 100
 )
 
-// evidenceOf weighs a hit among its equals.
+// evidenceOf adds up the evidence of a hit.
 func (x *Index) evidenceOf(h *hit, q *Query) int32 {
 	entity, next := x.EntityAt(h.entity), x.EntityAt(h.entity+1)
 	evidence := int32(0)
@@ -43,7 +42,7 @@ func (x *Index) evidenceOf(h *hit, q *Query) int32 {
 	return evidence + int32(min(next.Sublists-entity.Programs, programsMost))*programEvidence
 }
 
-// weightOfName is how much the words of a listed name weigh together.
+// weightOfName is the sum of the weights of a listed name's words.
 func (x *Index) weightOfName(name uint32) int32 {
 	weight := int32(0)
 	for _, row := range x.Words.TokensOf(name) {
@@ -54,7 +53,8 @@ func (x *Index) weightOfName(name uint32) int32 {
 	return weight
 }
 
-// breakTies orders the first hits that lead to the same and score alike.
+// breakTies orders by evidence the hits with the same outcome and score, as far as they may
+// be among the first matchesMax.
 func (x *Index) breakTies(q *Query, hits []hit) {
 	for start := 0; start < min(len(hits), matchesMax); {
 		end := start + 1

@@ -11,7 +11,7 @@ import (
 	"railguard/ofac/text"
 )
 
-// evidenceList has enough entries that words are rare or common.
+// evidenceList has enough entries that some words are rare and others common.
 func evidenceList(t testing.TB) *Index {
 	compiled := []list.Entity{
 		listtest.Named(1, list.Individual, list.ListSDN, "BERNARD, Martin"),
@@ -31,7 +31,8 @@ func evidenceList(t testing.TB) *Index {
 	return mustBuild(t, compiled)
 }
 
-// Words are read as they print: rn as m, cl as d, vv as w, l as i, one of them or all.
+// Letters that look alike in print are read as one another: rn as m, cl as d, vv as w, l as
+// i, one of them or all.
 func TestWordsAreReadAsTheyPrint(t *testing.T) {
 	list, scratch := evidenceList(t), NewScratch()
 	for query, uid := range map[string]uint32{
@@ -53,7 +54,7 @@ func TestWordsAreReadAsTheyPrint(t *testing.T) {
 	}
 }
 
-// A handle is read as the words it is made of; what has small parts is one word.
+// A handle is read as the words in it. If a part is short, the handle is one word.
 func TestHandlesAreReadApart(t *testing.T) {
 	list, scratch := evidenceList(t), NewScratch()
 	for query, outcome := range map[string]Outcome{
@@ -71,7 +72,7 @@ func TestHandlesAreReadApart(t *testing.T) {
 	}
 }
 
-// An initial that begins none of the names it could stand for is another person's.
+// A listed person whose names do not begin with the query's initial is another person.
 func TestAnotherInitialIsAnotherPerson(t *testing.T) {
 	list, scratch := evidenceList(t), NewScratch()
 	for query, outcome := range map[string]Outcome{
@@ -79,8 +80,8 @@ func TestAnotherInitialIsAnotherPerson(t *testing.T) {
 		"Hans J Friedrich":      Possible,
 		"Hans O. Friedrich":     Clear,
 		"HANS O FRIEDRICH":      Clear,
-		"Hans O Ortega":         Possible, // an o that is no c/o
-		"Ignacio Gonzalez P":    Possible, // the second last name's
+		"Hans O Ortega":         Possible, // this o is no part of c/o
+		"Ignacio Gonzalez P":    Possible, // initial of the second last name
 		"Ruslan Khalidov":       Possible,
 		"Ruslan K Khalidov":     Listed,
 		"Ruslan Murad Khalidov": Clear,
@@ -90,7 +91,7 @@ func TestAnotherInitialIsAnotherPerson(t *testing.T) {
 	}
 }
 
-// A person is not taken for a listed one whose father bears the name.
+// A person is not matched with a listed one whose father has the same name.
 func TestTheFatherIsAnotherPerson(t *testing.T) {
 	list, scratch := evidenceList(t), NewScratch()
 	for query, outcome := range map[string]Outcome{
@@ -102,7 +103,8 @@ func TestTheFatherIsAnotherPerson(t *testing.T) {
 	}
 }
 
-// A line that ends with an article is a cut one only where nothing is bound to it.
+// A line that ends with an article counts as cut only if no hyphen binds the article to
+// another word.
 func TestALineThatGoesOnIsNotCut(t *testing.T) {
 	list, scratch := evidenceList(t), NewScratch()
 	for query, outcome := range map[string]Outcome{
@@ -116,23 +118,23 @@ func TestALineThatGoesOnIsNotCut(t *testing.T) {
 	}
 }
 
-// A name that a payment system cut to its line is found by what is left of it, where
-// that says as much as two names.
+// A name that a payment system cut to its line is found by the rest, if that is as rare as
+// two names.
 func TestCutNamesAreFound(t *testing.T) {
 	list, scratch := evidenceList(t), NewScratch()
 	for query, outcome := range map[string]Outcome{
-		"GONZALEZ PENUELAS,":        Possible, // 18
-		"GONZALEZ PENUELAS, I":      Possible, // 20
-		"GONZALEZ PENUELAS, Ig":     Clear,    // 21: no system cuts there
-		"GONZALEZ PENUELAS, Ign":    Possible, // 22
-		"Ignacio GONZALEZ":          Possible, // a whole name
-		"Ignacio GONZALEZ P":        Possible, // 18
-		"Ignacio GONZALEZ PENUE":    Possible, // 22
-		"Ignacio GONZALES PENUE":    Clear,    // not its beginning
+		"GONZALEZ PENUELAS,":        Possible, // 18 characters
+		"GONZALEZ PENUELAS, I":      Possible, // 20 characters
+		"GONZALEZ PENUELAS, Ig":     Clear,    // 21 characters: no system cuts there
+		"GONZALEZ PENUELAS, Ign":    Possible, // 22 characters
+		"Ignacio GONZALEZ":          Possible, // complete words of the name
+		"Ignacio GONZALEZ P":        Possible, // 18 characters
+		"Ignacio GONZALEZ PENUE":    Possible, // 22 characters
+		"Ignacio GONZALES PENUE":    Clear,    // not the beginning of the name
 		"  Ignacio GONZALEZ PENUE ": Possible,
-		"Saif al-Din Fula":          Possible, // 16
+		"Saif al-Din Fula":          Possible, // 16 characters
 		"Saif al-Din":               Clear,
-		"Saif al-Din Fulayyih":      Clear, // 20 characters, but first names alone
+		"Saif al-Din Fulayyih":      Clear, // 20 characters, but only first names
 		"Saif al-Din Fulayyih H":    Possible,
 		"HANS JOACHIM FRI":          Possible,
 		"Hans Joachim":              Clear,
@@ -144,7 +146,7 @@ func TestCutNamesAreFound(t *testing.T) {
 	require.Equal(t, SubTruncated.String(), result.Matches[0].Sub.String())
 }
 
-// A name of one word is known where it is cut in two, with a slip too.
+// A one-word name is found when it is cut in two, even with a misspelling.
 func TestANameCutInTwoIsFound(t *testing.T) {
 	entities := append(listtest.NumberedEntities(400), listtest.Named(1, list.Company, list.ListSDN, "ZARQANDIYYA"), listtest.Named(2, list.Company, list.ListSDN, "'MBALAKHETI"))
 	list, scratch := mustBuild(t, entities), NewScratch()
@@ -156,8 +158,8 @@ func TestANameCutInTwoIsFound(t *testing.T) {
 	}
 }
 
-// An office and a rare last name are a person; an office and a common one, a courtesy and a
-// name, or the name of a company are not. It never blocks.
+// An office and a rare last name identify a person. An office and a common last name, a
+// courtesy title and a name, or a company's name do not. Such a match never blocks.
 func TestAnOfficeStandsForFirstNames(t *testing.T) {
 	entities := []list.Entity{listtest.Named(1, list.Individual, list.ListSDN, "TOLBUKHIN VARGAS, Ernesto Pablo"), listtest.Named(2, list.Individual, list.ListSDN, "AL-MURADI, Col. Yasin Hamid"),
 		listtest.Named(3, list.Individual, list.ListSDN, "BAQERI, Faisal"), listtest.Named(4, list.Company, list.ListSDN, "ZULAM BAKERY")}
@@ -182,7 +184,8 @@ func TestAnOfficeStandsForFirstNames(t *testing.T) {
 	require.Contains(t, explanation.String(), "an office stands for the first names")
 }
 
-// Kana of any width are read aloud, on either side, and nobody is blocked by it.
+// Kana of any width are romanised, in the query and in the list, and this reading never
+// blocks anybody.
 func TestKanaAreReadAloud(t *testing.T) {
 	for name, want := range map[string]string{
 		"クロサワ シンジ": "kurosawa shinji", "くろさわ　しんじ": "kurosawa shinji", "ｸﾛｻﾜ ｼﾝｼﾞ": "kurosawa shinji", "カ\u3099・ハ\u309a": "ga pa",
@@ -211,7 +214,7 @@ func TestKanaAreReadAloud(t *testing.T) {
 	}
 }
 
-// Names are read as they were meant, whatever a file or a mail made of them.
+// Names are read as they were meant, whatever escapes or wrong decoding changed them.
 func TestNamesAreUnescaped(t *testing.T) {
 	for name, want := range map[string]string{
 		`Nicol\u00e1s \x4Daduro`: "Nicolás Maduro", `\u041f\u0443\u0442\u0438\u043d`: "Путин", "Nicol=C3=A1s": "Nicolás", "NicolÃ¡s": "Nicolás", "Nicol&Atilde;&iexcl;s": "Nicolás",

@@ -9,7 +9,7 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// Payment messages shorten what companies are called.
+// Abbreviations of company words in payment messages are read as these words.
 func TestAbbreviationsAreTheirWords(t *testing.T) {
 	list, scratch := mustBuild(t, []list.Entity{
 		listtest.Named(1, list.Company, list.ListSDN, "ORIENT STAR SHIPPING GROUP"), listtest.Named(2, list.Company, list.ListSDN, "ZARIF GENERAL TRADING LLC"),
@@ -22,7 +22,8 @@ func TestAbbreviationsAreTheirWords(t *testing.T) {
 	}
 }
 
-// A slip in a spelling of a name is a slip, whichever spellings the list has.
+// A misspelling is found whichever spelling of the name it is closest to and whichever the
+// list has.
 func TestASlipInAnySpellingIsFound(t *testing.T) {
 	entities := listtest.NumberedEntities(400)
 	entities = append(entities, listtest.Named(1, list.Individual, list.ListSDN, "KORSUNOV, Uladzimir"), listtest.Named(2, list.Individual, list.ListSDN, "DORZAI, Cabdiraxmaan"),

@@ -9,7 +9,7 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// Names of East Asia in other systems than the list's.
+// East Asian names are found in other romanisations than the list's.
 func TestRomanisations(t *testing.T) {
 	list := mustBuild(t, []list.Entity{
 		listtest.Named(1, list.Individual, list.ListSDN, "MAO, Zedong"), listtest.Named(2, list.Individual, list.ListSDN, "XI, Jinping"),

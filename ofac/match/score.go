@@ -8,15 +8,15 @@ import (
 	"railguard/ofac/text"
 )
 
-// edge says that some words of a listed name are some words of the query.
+// edge says that some words of a listed name may be paired with some words of the query.
 type edge struct {
 	listed, query uint32 // masks
 	similarity    int32
 	weight        int32
-	short         bool // the listed word is short, and the query's is another listed word
+	short         bool // the listed word is short, and the query's word is another listed word
 }
 
-// comparison is one listed name held against the query.
+// comparison compares one listed name with the query.
 type comparison struct {
 	tokens  [index.NameTokensMax]index.NameToken
 	weights [index.NameTokensMax]int32
@@ -28,40 +28,40 @@ type comparison struct {
 	account
 }
 
-// pairing says which words were taken for which, in the order they were taken.
+// pairing holds the pairs of words in the order in which they were made.
 type pairing struct {
 	made  [scoredWordsMax]pair
 	taken int
 }
 
-// pair is some words of the listed name that are taken for some of the query.
+// pair is some words of the listed name that were paired with some words of the query.
 type pair struct {
 	listed, query      uint32 // masks
 	similarity, weight int32
 	kind               pairKind
 }
 
-// pairKind says how two words were found to be one.
+// pairKind says why two words were paired.
 type pairKind uint8
 
 const (
-	pairSpelling pairKind = iota // equal, or near by letters, fold or syllables
-	pairLoose                    // compared letter by letter because the rest agrees
-	pairInitial                  // an initial
-	pairForm                     // the legal form
+	pairSpelling pairKind = iota // equal, or close by letters, fold or syllables
+	pairLoose                    // compared letter by letter because the other words match
+	pairInitial                  // one is the other's initial
+	pairForm                     // both names have the same legal form
 )
 
-// account is what a score is made of besides its pairs.
+// account holds the parts of a score besides its pairs.
 type account struct {
 	queryLost  [scoredWordsMax]int32      // by word of the query: weight it counts as surplus
 	listedLost [index.NameTokensMax]int32 // by word of the listed name: weight it counts as missing
-	whole      int32                      // what the worth is a share of
+	whole      int32                      // the weight of which the worth is a share
 	factors    [factorCount]int32         // per cent; 0: does not apply
 	surplus    left                       // weight of the query's other words
-	missing    left                       // weight of the listed name's
+	missing    left                       // weight of the listed name's other words
 }
 
-// factor is a share that lowers a score.
+// factor is a reason to lower a whole score by a share.
 type factor uint8
 
 const (
@@ -78,19 +78,19 @@ const (
 	factorCount
 )
 
-// evidence is what a comparison comes to.
+// evidence is the result of pairing the words.
 type evidence struct {
 	listed, query uint32 // matched words
 	initials      uint32 // listed words matched by an initial
 	matched       int32  // weight of the matched words
-	worth, strict int32  // the same times similarity, and times strict similarity
-	lowest        int32  // least similarity of a matched word that is not grammar
-	short         bool   // a short word matched by another
-	otherInitial  bool   // an initial on one side, and on the other names that begin otherwise
+	worth, strict int32  // matched times similarity, and times strict similarity
+	lowest        int32  // least similarity of a matched word that is not an article or a particle
+	short         bool   // a short word is matched by another listed word
+	otherInitial  bool   // one side has an initial, and no name that it could stand for begins with it
 	father        bool   // the query's first name is that of the listed person's father
-	office        bool   // the query is an office and the listed person's last name
-	exact         int    // words matched letter by letter, grammar left out
-	words, pairs  int    // words of the listed name that are not grammar; of them, matched
+	office        bool   // the query is an office and the last name of the listed person
+	exact         int    // words of the query equal to the listed ones, without articles and particles
+	words, pairs  int    // words of the listed name without articles and particles; those of them that are matched
 }
 
 // scoreName compares the listed name whose words begin at a row with the query and
@@ -138,8 +138,8 @@ func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 	s.hits = append(s.hits, h)
 }
 
-// partyShare is how much of a near match's score stands, per cent, in view of
-// what the caller says the party is. Exact hits do not ask.
+// partyShare is the share of a near match's score, per cent, that is left in view of the
+// caller's party type. It does not apply to exact hits.
 func (t *tuning) partyShare(party PartyType, kind list.EntityType, record *index.NameRecord) int32 {
 	switch {
 	case party == PartyIndividual && kind != list.Individual:
@@ -150,15 +150,15 @@ func (t *tuning) partyShare(party PartyType, kind list.EntityType, record *index
 	return 100
 }
 
-// isProvable says whether a near match may block: every word is the listed one, or
-// there are three of them; they stand in a listed order; and not all are so common
-// that they make many people's name.
+// isProvable reports whether a near match may block. It must match three words, or each
+// word exactly; the words must be in a listed order; not all of them may be common; and no
+// office may stand for the first names.
 func (m *comparison) isProvable(c *scorer) bool {
 	return !m.office && (m.lowest == text.ScoreOne || m.pairs >= int(m.tune.provableWords)) && m.inOrder(c) && m.isUncommon()
 }
 
-// inOrder reports whether the words of the query stand as the list writes them,
-// or with first names before last names: LAST, First Middle or First Middle Last.
+// inOrder reports whether the words of the query are in the listed order or have first
+// names before last names: LAST, First Middle or First Middle Last.
 func (m *comparison) inOrder(c *scorer) bool {
 	last, turned, sawLast := -1, false, false
 	for i := range c.count {
@@ -181,8 +181,8 @@ func (m *comparison) inOrder(c *scorer) bool {
 	return true
 }
 
-// takenFor is the first word of the listed name that word i of the query was
-// taken for, -1 if it was not.
+// takenFor is the first word of the listed name with which word i of the query was paired,
+// or -1.
 func (m *comparison) takenFor(i int) int {
 	for k := range m.taken {
 		if p := &m.made[k]; p.query&(1<<i) != 0 && p.listed != 0 {
@@ -216,10 +216,9 @@ func blockThreshold(q *Query) int32 {
 	return max(q.Block, reviewThreshold(q))
 }
 
-// mayReach tells from the marks alone whether the words of a listed name could
-// match enough of the query to be worth aligning, and whether the score could come
-// up to the threshold if every word that may be matched were equal.
-// It gives how many rows the words take.
+// mayReach reports, from the marks alone, whether a listed name can match enough of the
+// query, and whether its score can reach the threshold if every word that may be matched
+// were equal. It also returns how many rows the words take.
 func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 	reach, words, weight := uint32(0), 0, c.room
 	begins, length := uint64(0), 0
@@ -229,7 +228,7 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 		last = uint8(row>>48)&index.TokenLast != 0
 		letter := uint64(1)
 		if begins := uint8(row >> 56); row&(1<<index.WeightBits-1) > index.GrammarWeight || begins == index.BeginsInitial {
-			letter <<= begins & 63 // See index.NameToken.letter.
+			letter <<= begins & 63 // See index.NameToken.pairLetter.
 		}
 		marked := c.marked.Has(uint32(row) >> index.WeightBits)
 		if marked {
@@ -242,7 +241,7 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 			if marked || letter&c.loosely != 0 {
 				weight += max(int32(row&(1<<index.WeightBits-1)), c.tuned.impreciseWeight)
 			}
-		case marked: // A join: what it covers comes up to no more than this.
+		case marked: // This is the most that the words of a join can weigh.
 			weight += int32(uint8(row>>40)) * text.ScoreOne
 		}
 	}
@@ -262,8 +261,8 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 	return length, int64(weight)*text.ScoreOne >= int64(c.least)*int64(weight+lost*share/100)
 }
 
-// alignWords pairs the words of a listed name with those of the query, each word at
-// most once, the closest pairs first. False: too little of the query is matched.
+// alignWords pairs the words of a listed name with those of the query, each word at most
+// once, the closest pairs first. It returns false when too little of the query is matched.
 func (m *comparison) alignWords(tokens []index.TokenRow, c *scorer, l *index.WordLayer) bool {
 	for _, row := range tokens {
 		token := row.Read()
@@ -280,7 +279,7 @@ func (m *comparison) alignWords(tokens []index.TokenRow, c *scorer, l *index.Wor
 	return c.weightOf(m.query)*(text.ScoreOne/100) >= c.total*(coverageNeeded/100)
 }
 
-// addEdges notes which query words a word of the listed name is close to.
+// addEdges adds an edge for each mark of a word of the listed name.
 func (m *comparison) addEdges(token index.NameToken, c *scorer, l *index.WordLayer) {
 	weight := int32(0)
 	for t := token.First; t < token.First+token.Count; t++ {
@@ -298,9 +297,9 @@ func (m *comparison) addEdges(token index.NameToken, c *scorer, l *index.WordLay
 	}
 }
 
-// matchLoose compares what is left over on both sides letter by letter: the
-// index finds words one edit apart, a name found by its other words may have
-// one that is further away.
+// matchLoose compares the unpaired words of both sides letter by letter. The index finds
+// only words one edit apart; in a name found by its other words, a word may be further
+// away.
 func (m *comparison) matchLoose(c *scorer, l *index.WordLayer) {
 	for i := range c.count {
 		begins := c.list[i].begins
@@ -333,7 +332,7 @@ func (m *comparison) matchLoose(c *scorer, l *index.WordLayer) {
 	}
 }
 
-// knowsWord reports whether the first of some query words is a listed word.
+// knowsWord reports whether the first of the query words in mask is a listed word.
 func (c *scorer) knowsWord(mask uint32) bool { return c.list[bits.TrailingZeros32(mask)].known }
 
 func (c *scorer) weightOf(mask uint32) int32 {
@@ -344,7 +343,7 @@ func (c *scorer) weightOf(mask uint32) int32 {
 	return weight
 }
 
-// assignEdges takes the edges greedily.
+// assignEdges turns edges into pairs greedily, the best first.
 func (m *comparison) assignEdges(edges []edge) {
 	for i := 1; i < len(edges); i++ {
 		for k := i; k > 0 && edges[k].isBefore(&edges[k-1]); k-- {
@@ -372,7 +371,7 @@ func (m *comparison) assignEdges(edges []edge) {
 	}
 }
 
-// addPair takes words for one another. The strict worth takes every difference twice.
+// addPair adds a pair. A difference counts twice in the strict worth.
 func (m *comparison) addPair(p pair) {
 	m.listed |= p.listed
 	m.query |= p.query

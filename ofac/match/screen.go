@@ -25,8 +25,8 @@ type Query struct {
 	Name string
 	Type PartyType
 
-	// Review and Block are score thresholds in 1e-4; 0 is the default. They
-	// may only be tightened: a value above the default is the default.
+	// Review and Block are score thresholds in 1e-4; 0 is the default. They can only be
+	// lowered: a value above the default counts as the default.
 	Review, Block int32
 
 	// WeakAliases makes an exact hit on a weak alias a possible match.
@@ -36,21 +36,21 @@ type Query struct {
 	// the SDN (counterpartyScreening OFAC+CONS). Exact hits always count.
 	NonSDNPossible bool
 
-	// ClearedUIDs are entries an officer has cleared for this name: they
-	// yield no possible match. An exact hit that blocks is not cleared.
+	// ClearedUIDs are entries that an officer has cleared for this name. They yield no
+	// possible match. An exact hit that blocks stays.
 	ClearedUIDs []uint32
-	// Context orders matches that score alike, and changes nothing else.
+	// Context orders matches with equal scores, and changes nothing else.
 	Context Context
 
-	// Brief leaves out the possible matches when an exact one blocks: they could
-	// not change the outcome. A payment is judged so; a workbench wants them all.
+	// Brief leaves out the possible matches when an exact one blocks, since they could not
+	// change the outcome. Payments are judged so; a workbench wants all matches.
 	Brief bool
 }
 
-// Outcome is what a name leads to.
+// Outcome is the result for a name.
 type Outcome uint8
 
-// The outcomes, hardest last.
+// The outcomes, from the mildest to the hardest.
 const (
 	Clear    Outcome = iota
 	Possible         // R21, REVIEW
@@ -60,17 +60,17 @@ const (
 // String returns clear, possible or listed.
 func (o Outcome) String() string { return [...]string{"clear", "possible", "listed"}[o] }
 
-// Match is one listed party a name may mean.
+// Match is one listed party that a name may mean.
 type Match struct {
 	UID     uint32
 	Type    list.EntityType
 	Lists   list.Lists
-	Outcome Outcome // What this match alone leads to; Clear for evidence that leads to nothing.
+	Outcome Outcome // The outcome of this match alone; Clear if it is only evidence.
 	Name    string  // The party's primary name, as listed.
 	Alias   string  // The name that matched, as listed.
 	Quality string  // "strong" or "weak".
 	Form    string  // How it matched: full, first-last, sorted-words, content-words, joined, ascii, truncated, possible.
-	Score   int32   // 1e-4; ranks and is compared with the review threshold.
+	Score   int32   // 1e-4; orders matches and is compared with the review threshold.
 	Strict  int32   // 1e-4; is compared with the block threshold.
 	Sub     Sub     // Why the outcome is not a harder one.
 }
@@ -78,34 +78,34 @@ type Match struct {
 // Result is the answer to a Query.
 type Result struct {
 	Outcome   Outcome
-	Truncated bool    // The name was longer than the possible matcher reads, or leads to more names than it looks at.
+	Truncated bool    // Part of the name was not read, or not all candidates were looked at.
 	Matches   []Match // Best first, at most 10. Valid until the Scratch is used again.
 }
 
-// hit is a match before it is worded.
+// hit is a match before it is turned into words.
 type hit struct {
 	entity, name  uint32
 	score, strict int32
 	outcome       Outcome
 	form          uint8 // index.ExactForm, or formPossible
 	sub           Sub
-	evidence      int32 // among equals
+	evidence      int32 // orders hits with the same outcome and score
 }
 
-// formPossible is the form of a hit the possible matcher found.
+// formPossible is the form of a hit of the possible matcher.
 const formPossible = uint8(index.ExactFormCount)
 
 // Scratch holds what one goroutine needs to screen names without allocating.
 // It may be used with any Index, by one call at a time.
 type Scratch struct {
 	maker   index.FormMaker
-	other   []byte // the second reading of the words
+	other   []byte // another reading of the words
 	normal  []byte // the normal form of the query
-	whole   bool   // nothing of the query is missing in it
+	whole   bool   // normal is the form of the whole query
 	hits    []hit
-	written index.Span // the hits of the words as they are written: another form that is the same bytes has them again
-	father  bool       // the run that is looked up stands behind "bin"
-	cut     bool       // more names stand inside the query than are looked at
+	written index.Span // the hits of the words as written; a form with the same bytes reuses them
+	father  bool       // the current run of words stands behind "bin"
+	cut     bool       // the query contains more listed names than are looked at
 	matches [matchesMax]Match
 	scorer  scorer
 }
@@ -120,8 +120,8 @@ func NewScratch() *Scratch {
 	return s
 }
 
-// Normal is the normal form of the name that was screened last (see NormaliseName),
-// valid until the next one. False: the name was too long to be read whole.
+// Normal returns the normal form of the name that was screened last (see NormaliseName),
+// valid until the next one. whole is false when the name was too long to be read whole.
 func (s *Scratch) Normal() (form []byte, whole bool) { return s.normal, s.whole }
 
 // Screen judges a name: first the exact forms, which no threshold can silence,
@@ -140,14 +140,15 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if plain, escaped := text.Unescape(name); escaped {
 		truncated = x.screenText(plain, q, s) || truncated
 	}
-	truncated = x.screenText(name, q, s) || truncated // Last: its normal form is the query's.
+	truncated = x.screenText(name, q, s) || truncated // This reading comes last, because the scratch keeps its normal form.
 	s.whole, truncated = len(name) == len(q.Name), truncated || s.cut
 	result := x.rankHits(q, s)
 	result.Truncated = truncated
 	return result
 }
 
-// screenText appends the hits of one way to read the query. True: not all of it was read.
+// screenText appends the hits of one reading of the query. It returns true when not all of
+// it was read.
 func (x *Index) screenText(name string, q *Query, s *Scratch) (truncated bool) {
 	s.scorer.words = text.AppendWords(s.scorer.words[:0], name, false)
 	x.findExact(name, q, s)
@@ -162,7 +163,7 @@ func (x *Index) screenText(name string, q *Query, s *Scratch) (truncated bool) {
 	return truncated
 }
 
-// anyBlocks tells whether a hit leads to BLOCK already.
+// anyBlocks reports whether a hit already leads to BLOCK.
 func anyBlocks(hits []hit) bool {
 	for i := range hits {
 		if hits[i].outcome == Listed {
@@ -178,7 +179,7 @@ func compareHits(a, b hit) int {
 		cmp.Compare(a.form, b.form), cmp.Compare(a.name, b.name))
 }
 
-// rankHits keeps the best hit of each entity and puts the best ten into words.
+// rankHits keeps the best hit of each entity and turns the best ten into matches.
 func (x *Index) rankHits(q *Query, s *Scratch) Result {
 	if len(s.hits) == 0 {
 		return Result{}
@@ -198,7 +199,7 @@ func (x *Index) rankHits(q *Query, s *Scratch) Result {
 	return result
 }
 
-// clearHit takes a possible match back that an officer has cleared.
+// clearHit withdraws a possible match that an officer has cleared.
 func (x *Index) clearHit(q *Query, h *hit) {
 	if h.outcome != Possible || len(q.ClearedUIDs) == 0 {
 		return
@@ -209,7 +210,7 @@ func (x *Index) clearHit(q *Query, h *hit) {
 	}
 }
 
-// wordMatch words a hit.
+// wordMatch turns a hit into a Match.
 func (x *Index) wordMatch(h *hit) Match {
 	entity, name := x.EntityAt(h.entity), x.NameAt(h.name)
 	match := Match{
@@ -226,16 +227,16 @@ func (x *Index) wordMatch(h *hit) Match {
 	return match
 }
 
-// ScreenEntry holds a name against one entry only: how a workbench, or an
-// evaluation, asks why a name does or does not match a party. False: the entry
-// is unknown or does not come near.
+// ScreenEntry compares a name with one entry only. A workbench or an evaluation asks so why
+// a name does or does not match a party. It returns false when the entry is unknown or does
+// not match.
 func (x *Index) ScreenEntry(uid uint32, q *Query, s *Scratch) (Match, bool) {
 	at, ok := x.Find(uid)
 	if !ok {
 		return Match{}, false
 	}
 	x.Screen(q, s)
-	for i := range s.hits { // ranked, one of each entity
+	for i := range s.hits { // rankHits left one hit of each entity, in order
 		if s.hits[i].entity == at {
 			return x.wordMatch(&s.hits[i]), true
 		}

@@ -32,7 +32,7 @@ func decisionList(t testing.TB) *Index {
 	})
 }
 
-// The table of decision 44, "Exact hits".
+// This is the table of decision 44, "Exact hits".
 func TestExactDecisions(t *testing.T) {
 	list := decisionList(t)
 	for name, c := range map[string]struct {
@@ -137,9 +137,9 @@ func TestScreenEntry(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Every strong name of the real list is found whatever the order of its words,
-// their case, accents, punctuation and the spelling of legal forms. The short form asks
-// for one name in five.
+// Every strong name of the real list is found in any case, spacing and order of its words,
+// and a name other than a person's in its normal form. The short test takes one name in
+// five.
 func TestEveryListedNameIsFound(t *testing.T) {
 	t.Parallel()
 	each := 1
@@ -219,7 +219,7 @@ func FuzzScreen(f *testing.F) {
 	})
 }
 
-// TestBriefKeepsTheOutcome: what brief leaves out cannot change the verdict.
+// TestBriefKeepsTheOutcome checks that Brief does not change the verdict.
 func TestBriefKeepsTheOutcome(t *testing.T) {
 	x := decisionList(t)
 	s := NewScratch()
@@ -240,7 +240,7 @@ func TestBriefKeepsTheOutcome(t *testing.T) {
 	}
 }
 
-// TestNormalOfTheScreened: the form kept by a Scratch is the name's normal form.
+// TestNormalOfTheScreened checks that a Scratch keeps the normal form of the name.
 func TestNormalOfTheScreened(t *testing.T) {
 	list, scratch := decisionList(t), NewScratch()
 	for _, name := range []string{"Acme Payments Limited", "Общество с ограниченной ответственностью Ромашка", "Mr J.P. Morgan", "РАУ", "Limited", "--", "Bank of Zorb, or Lazarus Group", strings.Repeat("quux ", 600)} {

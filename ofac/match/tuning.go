@@ -6,17 +6,16 @@ import (
 	"railguard/ofac/index"
 )
 
-// tuning holds the numbers the scorer of possible matches judges by. They are
-// fixed: `railguard-bench names --sensitivity` shows what moves when one is
-// changed, and nothing else may change them. Weights and similarities are 1e-4,
-// shares per cent.
+// tuning holds the numbers by which the scorer judges possible matches. They are fixed:
+// `railguard-bench names --sensitivity` shows the effect of changing one, and nothing else
+// may change them. Weights and similarities are 1e-4, shares per cent.
 type tuning struct {
 	pairTuning
 	lossTuning
 	shareTuning
 }
 
-// pairTuning weighs words that are taken for one another.
+// pairTuning weighs paired words.
 type pairTuning struct {
 	impreciseBelow, impreciseWeight int32
 	initialWeight, initialStrict    int32
@@ -36,7 +35,7 @@ type lossTuning struct {
 	missingPatronymic, missingBoth                 int32
 }
 
-// shareTuning lowers the whole.
+// shareTuning holds the shares that lower a whole score.
 type shareTuning struct {
 	shortPairShare                    int32
 	bothCloseBelow, bothCloseShare    int32
@@ -72,7 +71,7 @@ type Constant struct {
 	Meaning string
 }
 
-// constant names a field of tuning.
+// constant describes a field of tuning.
 type constant struct {
 	name, meaning string
 	field         func(*tuning) *int32
@@ -127,8 +126,8 @@ func Constants() []Constant {
 	return list
 }
 
-// NewTunedScratch returns a Scratch whose scorer has another value of one
-// constant: for the evaluator, never for a verdict.
+// NewTunedScratch returns a Scratch whose scorer has another value of one constant. Only
+// the evaluator uses it, never a verdict.
 func NewTunedScratch(name string, value int32) (*Scratch, error) {
 	s, other := NewScratch(), shipped
 	for _, c := range constants {

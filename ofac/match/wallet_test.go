@@ -78,8 +78,8 @@ func TestWallet(t *testing.T) {
 	require.Equal(t, index.WalletMatch{UID: 27307, Lists: list.ListSDN | list.ListCONS, Ticker: "ETH", Address: eth}, match)
 }
 
-// A listed wallet is one wallet in every encoding, case and scheme, and whatever a
-// wallet app or a person writes around it. The short form asks for one address in four.
+// A listed wallet is found in every encoding, case and scheme, and with whatever a wallet
+// app or a person writes around it. The short test takes one address in four.
 func TestEveryListedWalletIsFoundInEverySpelling(t *testing.T) {
 	t.Parallel()
 	entities := listtest.RealEntities(t, "2025-11-19")
@@ -104,7 +104,7 @@ func TestEveryListedWalletIsFoundInEverySpelling(t *testing.T) {
 			for _, ornament := range walletOrnaments {
 				text := strings.ReplaceAll(ornament, "$", spelling)
 				if len(text) > wallet.TextMax {
-					continue // a call takes half as much
+					continue // longer than what is read; a call accepts only half of it
 				}
 				_, ok := list.Wallet(text)
 				require.True(t, ok, text)
@@ -121,7 +121,7 @@ func TestEveryListedWalletIsFoundInEverySpelling(t *testing.T) {
 	require.GreaterOrEqual(t, list.Counts().Wallets, len(distinct))
 }
 
-// walletOrnaments are what stands around an address; $ is the address.
+// walletOrnaments are texts around an address; $ is the address.
 var walletOrnaments = []string{
 	" $\n", "$:", "$,", "$;", "$.", "<$>", "(\"$\")", "[$](https://wallet.example)", "`$`", "$/", "$@1", "$?value=1", "$#memo", "$ (main wallet)",
 	"ETH $", "ETH:$", "to=$", "wallet: $", "pay $ now", "ethereum:$", "ethereum:pay-$@137?value=1e18", "bitcoin:$?amount=0.1&label=a%20shop",
@@ -129,7 +129,7 @@ var walletOrnaments = []string{
 	"did:pkh:eip155:1:$", "web3://$", "https://etherscan.io/address/$", "https://etherscan.io/address/$#tokentxns", "https://tronscan.org/#/address/$",
 	"https://blockchair.com/bitcoin/address/$?from=app", "https%3A%2F%2Fexplorer.example%2Faddress%2F$", "HTTPS://EXPLORER.EXAMPLE/$/transactions",
 	"\u200b$\u2060", "\u202a$\u202c", "→ $", "💰$", "cpWallet=$&x=1", "{\"address\":\"$\"}",
-	// What wallet apps and explorers make today.
+	// Current wallet apps and explorers make these.
 	"eip155:8453:$", "eip155:42161:$", "eip155:1/slip44:60:$", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp:$", "tron:0x2b6653dc:$", "base:$", "arb1:$", "xrpl:0:$",
 	"tron:$?amount=1&token=USDT", "ethereum:$@0x2105?value=2.014e18&gas=10&gasLimit=21000", "ethereum:0xdAC17F958D2ee523a2206206994597C13D831ec7@1/transfer?address=$&uint256=1e6",
 	"bitcoin:$?amount=0.00001&label=sbddesign%3A%20For%20lunch%20Tuesday&lightning=LNBC10U1P3PJ257PP5YZTKWJCZ5FTL5LAXKAV23ZMZEKAW37ZK6KMV80PK4XAEV5QHTZ7Q",
@@ -144,7 +144,7 @@ var walletOrnaments = []string{
 // spellingsOf appends every encoding and case of an address.
 func spellingsOf(dst []string, address string) []string {
 	dst = append(dst, address, address[:9]+"\u200b"+address[9:])
-	if wallet.Fits(address) { // one that fits no grammar is compared as it is written
+	if wallet.Fits(address) { // an address that fits no grammar is compared as written
 		dst = append(dst, address[:9]+" "+address[9:20]+" "+address[20:])
 	}
 	if data, err := base58.Decode(address); err == nil && len(data) == 25 {
@@ -171,7 +171,8 @@ func spellingsOf(dst []string, address string) []string {
 	return dst
 }
 
-// unseenOf appends an address with what leaves no ink in it, and in other letters and digits.
+// unseenOf appends an address with invisible characters in it, and in other letters and
+// digits.
 func unseenOf(dst []string, address string) []string {
 	for _, unseen := range []string{"\u00ad", "\u0301", "\u061c", "\u115f", "\u2066", "\u3164", "\ufe0f", "\ufeff", "\uffa0", "\U000e0020", "\U000e0101", "%E2%80%8B", "%25E2%2580%258B", "&#8203;", "&ZeroWidthSpace;"} {
 		dst = append(dst, address[:11]+unseen+address[11:])
@@ -189,7 +190,7 @@ func unseenOf(dst []string, address string) []string {
 	return dst
 }
 
-// widened writes the letters and digits of an address in others that look like them.
+// widened replaces the letters and digits of an address by others that look like them.
 func widened(address string, as func(byte) rune) string {
 	var text strings.Builder
 	for i := range len(address) {
@@ -260,7 +261,7 @@ func cashOf(version byte, hash []byte) string {
 	return string(text)
 }
 
-// integrated makes a Monero address with a payment id of a standard one.
+// integrated makes an integrated Monero address of a standard one and a payment id.
 func integrated(address string) string {
 	var body []byte
 	for rest := address; len(rest) > 0; {

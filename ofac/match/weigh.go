@@ -8,9 +8,9 @@ import (
 	"railguard/ofac/text"
 )
 
-// matchInitials pairs what is left over by first letters: "A." with a middle
-// name in A, in either direction; also with a second last name, which Spanish
-// papers shorten (JUAN GONZALEZ P.).
+// matchInitials pairs unpaired words by first letters: "A." with a middle name in A, in
+// either direction. It also pairs an initial with a second last name, which Spanish papers
+// shorten (JUAN GONZALEZ P.).
 func (m *comparison) matchInitials(c *scorer, l *index.WordLayer) {
 	for i := range c.count {
 		if m.query&(1<<i) != 0 {
@@ -32,7 +32,7 @@ func (m *comparison) matchInitials(c *scorer, l *index.WordLayer) {
 	}
 }
 
-// secondLast reports whether word k is a last name behind another that is matched.
+// secondLast reports whether word k is a last name that follows a matched last name.
 func (m *comparison) secondLast(k int) bool {
 	for i := range k {
 		if m.tokens[i].Part == index.PartLast && m.weights[i] > index.GrammarWeight {
@@ -42,11 +42,11 @@ func (m *comparison) secondLast(k int) bool {
 	return false
 }
 
-// contradictsInitial reports whether one side has an initial and the other names that
-// it could stand for, none of which begins so: HANS O FRIEDRICH, Hans Joachim Friedrich.
-// What begins alike was paired before. An initial may stand for a second last name.
+// contradictsInitial reports whether one side has an unpaired initial, and the other side
+// names it could stand for, none of which begins with it: HANS O FRIEDRICH, Hans Joachim
+// Friedrich. An initial may also stand for a second last name.
 func (m *comparison) contradictsInitial(c *scorer, l *index.WordLayer) bool {
-	listed, initial := [256]bool{}, false // first letters of what is left over of the listed name
+	listed, initial := [256]bool{}, false // first letters of the unpaired words of the listed name
 	names := false
 	for k := range m.count {
 		if m.listed&(1<<k) != 0 || m.weights[k] <= index.GrammarWeight && m.tokens[k].Part == index.PartLast {
@@ -72,8 +72,8 @@ func (m *comparison) contradictsInitial(c *scorer, l *index.WordLayer) bool {
 	return false
 }
 
-// namesFather reports whether the query's first name stands for the listed person's
-// father: IBRAHIM BIN KHALID is not Saif bin Ibrahim, but may be his father.
+// namesFather reports whether the query's first name was paired with the name of the listed
+// person's father: IBRAHIM BIN KHALID is not Saif bin Ibrahim, but may be his father.
 func (m *comparison) namesFather(c *scorer, l *index.WordLayer) bool {
 	first, given := 0, 0
 	for first+1 < c.count && c.list[first].title {
@@ -92,8 +92,8 @@ func (m *comparison) namesFather(c *scorer, l *index.WordLayer) bool {
 	return at > 0 && m.listed&(1<<given) == 0 && uint32(l.Word(m.tokens[at-1].Word).Group) == index.FatherGroup
 }
 
-// namesOffice reports whether the query is an office and the last name of the listed person,
-// that few others bear: PRESIDENT MADURO. Whoever writes so knows no first name better.
+// namesOffice reports whether the query is an office and the listed person's last name, and
+// that name is rare: PRESIDENT MADURO. Such a query gives no first name.
 func (m *comparison) namesOffice(c *scorer) bool {
 	name, office := -1, false
 	for i := range c.count {
@@ -120,9 +120,8 @@ func (m *comparison) namesOffice(c *scorer) bool {
 	return m.listed&(1<<at) != 0 && m.weights[at] >= m.tune.commonWord
 }
 
-// queryLeft weighs the words of the query the listed name does not have. A word
-// said twice is not missed; nor is a title; a patronymic hardly, unless the
-// listed name has another.
+// queryLeft weighs the words of the query that the listed name lacks. A repeated word costs
+// nothing, a title little, and so does a patronymic unless the listed name has another one.
 func (m *comparison) queryLeft(c *scorer, person bool) left {
 	var surplus left
 	patronymic := false
@@ -149,7 +148,7 @@ func (m *comparison) queryLeft(c *scorer, person bool) left {
 	return surplus
 }
 
-// isRepeated reports whether a word of the query was said before.
+// isRepeated reports whether a word of the query occurred before.
 func (c *scorer) isRepeated(i int) bool {
 	for k := range i {
 		if string(c.textOf(k)) == string(c.textOf(i)) {
@@ -159,13 +158,13 @@ func (c *scorer) isRepeated(i int) bool {
 	return false
 }
 
-// left is what one side of a comparison has alone, weighed by how much it counts in
-// either score.
+// left is the weight of the words that only one side has, for the review score and for the
+// strict score.
 type left struct{ review, strict int32 }
 
-// leftOver weighs the unmatched words of the listed name. A person's middle
-// names are often left out; a first name or the first last name is not, nor is half of
-// an East Asian given name where the rest is only close.
+// leftOver weighs the unmatched words of the listed name. People often leave out middle
+// names, but not a first name, the first last name, or half of an East Asian given name;
+// this half counts only where the other words are just close.
 func (m *comparison) leftOver(person bool) left {
 	var missing left
 	middle, otherLast, sawLast := int32(0), int32(0), false
@@ -178,7 +177,7 @@ func (m *comparison) leftOver(person bool) left {
 		case m.initials&(1<<i) != 0:
 			missing.strict += weight * m.tune.initialStrict / 100
 		case m.listed&(1<<i) != 0:
-		case m.office: // The office stands for it.
+		case m.office: // The office stands in place of the word.
 		case !person || part == index.PartGiven || firstLast || part == index.PartHalf && m.lowest < text.ScoreOne:
 			m.listedLost[i] = weight * m.tune.missingName / 100
 			missing.review += m.listedLost[i]
@@ -194,12 +193,12 @@ func (m *comparison) leftOver(person bool) left {
 			default:
 				middle += weight
 			}
-			m.listedLost[i] = -weight // its share is settled below
+			m.listedLost[i] = -weight // divideMinor computes its share below
 		}
 	}
 	both := int32(0)
 	if middle > 0 && otherLast > 0 {
-		both = otherLast * m.tune.missingBoth / 100 // one of the two is left out, seldom both
+		both = otherLast * m.tune.missingBoth / 100 // people leave out one of the two, seldom both
 		otherLast = 0
 	}
 	minor := min(middle+otherLast, m.tune.middleMost)*m.tune.missingMiddle/100 + both
@@ -208,8 +207,8 @@ func (m *comparison) leftOver(person bool) left {
 	return missing
 }
 
-// divideMinor divides what middle names and second last names count together among
-// them, for the explanation.
+// divideMinor divides the common loss of middle names and second last names among them, for
+// the explanation.
 func (m *comparison) divideMinor(minor int32) {
 	total := int32(0)
 	for i := range m.count {
@@ -222,8 +221,8 @@ func (m *comparison) divideMinor(minor int32) {
 	}
 }
 
-// passesGate says whether enough kinds of words match to call it a name at all: of a
-// person a last name and another; of anything two words, if it has two.
+// passesGate reports whether enough kinds of words match: for a person a last name and
+// another name; otherwise two words, or one if the name has only one.
 func (m *comparison) passesGate(person bool) bool {
 	words, last, given := 0, false, false
 	m.pairs = 0
@@ -255,8 +254,8 @@ func (m *comparison) passesGate(person bool) bool {
 	return m.pairs >= 2 && (!person || last && given)
 }
 
-// outlineName weighs what is matched of an aligned name and what is not, as far as its
-// words alone tell. False: too few kinds of words match.
+// outlineName weighs the matched and unmatched words of an aligned name, as far as the
+// words alone decide. It returns false when too few kinds of words match.
 func (m *comparison) outlineName(c *scorer, l *index.WordLayer) bool {
 	m.account = account{}
 	person := m.isPerson()
@@ -274,11 +273,12 @@ func (m *comparison) outlineName(c *scorer, l *index.WordLayer) bool {
 	return true
 }
 
-// isPerson reports whether the listed name is a person's: its words have parts.
+// isPerson reports whether the listed name is a person's: only then do its words have
+// parts.
 func (m *comparison) isPerson() bool { return m.tokens[0].Part != index.PartNone }
 
-// mostScore is what the review score of an outlined name comes up to at most, whatever the
-// entry is and whatever legal form the name has.
+// mostScore is an upper bound on the review score of an outlined name, whatever the entry
+// and the name's legal form are.
 func (m *comparison) mostScore(c *scorer) int32 {
 	if c.least == 0 {
 		return text.ScoreOne
@@ -291,7 +291,7 @@ func (m *comparison) mostScore(c *scorer) int32 {
 	return most
 }
 
-// computeScores gives the review and the strict score of an outlined name.
+// computeScores returns the review and the strict score of an outlined name.
 func (m *comparison) computeScores(c *scorer, record *index.NameRecord, kind list.EntityType) (score, strict int32) {
 	queryLeft, missing := m.surplus, m.missing
 	if kind == list.Vessel || kind == list.Aircraft {
@@ -350,7 +350,7 @@ func (m *comparison) applyShares(score, strict int32, c *scorer, record *index.N
 	return score, strict
 }
 
-// lowerScore takes a share of a score, per cent, and notes why.
+// lowerScore returns a share of a score, per cent, and records the reason.
 func (m *comparison) lowerScore(why factor, score, percent int32) int32 {
 	if percent != 100 {
 		m.factors[why] = percent
@@ -358,8 +358,8 @@ func (m *comparison) lowerScore(why factor, score, percent int32) int32 {
 	return score * percent / 100
 }
 
-// oneWord judges a listed name of one word: what share of its score stands, and
-// whether it is close enough at all.
+// oneWord judges a listed name of one word. It returns the share of its score that is left
+// and whether it is close enough at all.
 func (m *comparison) oneWord(queryLeft int32, sameForm bool, record *index.NameRecord) (int32, bool) {
 	if m.words >= 2 {
 		return 100, true
@@ -375,8 +375,8 @@ func (m *comparison) oneWord(queryLeft int32, sameForm bool, record *index.NameR
 	return 100, m.tune.oneWordClose(letters, m.lowest)
 }
 
-// surplusShare is how much of the weight of the query's other words counts, per cent:
-// less when the whole listed name of three words or more is in the query.
+// surplusShare is the share, per cent, of the weight of the query's other words that
+// counts. It is less when the query contains the whole listed name of three words or more.
 func (m *comparison) surplusShare() int32 {
 	if m.missing.review == 0 && m.pairs >= index.WholeNameWords && m.lowest >= text.SameSpelling {
 		return m.tune.surplusWhole
@@ -384,8 +384,8 @@ func (m *comparison) surplusShare() int32 {
 	return m.tune.surplusShare
 }
 
-// oneWordClose says how close a word must be that is a whole name: short words
-// are too easily one letter away from one another (SONY, SUNNE; CEMEX, CIMEX).
+// oneWordClose reports whether a word is close enough to a listed name of one word. Short
+// words are too easily one letter apart (SONY, SUNNE; CEMEX, CIMEX).
 func (t *tuning) oneWordClose(letters, similarity int32) bool {
 	switch {
 	case letters <= 6:
@@ -403,8 +403,8 @@ func shareOf(part, whole int32) int32 {
 	return int32(int64(part) * text.ScoreOne / int64(whole))
 }
 
-// namesOther reports whether a matched word of the query is a name in its own
-// right: a listed word, or one of a group of respellings.
+// namesOther reports whether a matched word of the query is itself a known name: a listed
+// word, or one of a group of respellings.
 func (m *comparison) namesOther(c *scorer) bool {
 	for i := range c.count {
 		if m.query&(1<<i) != 0 && (c.list[i].known || c.list[i].group != 0) && c.list[i].weight > index.GrammarWeight {

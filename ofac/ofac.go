@@ -30,7 +30,7 @@ const (
 	ListCONS   = list.ListCONS
 )
 
-// What an entity is.
+// The kinds of an entity.
 const (
 	Individual = list.Individual
 	Company    = list.Company
@@ -38,7 +38,7 @@ const (
 	Aircraft   = list.Aircraft
 )
 
-// What a fact of an entity tells.
+// The kinds of an entity's facts.
 const (
 	FactOther         = list.FactOther
 	FactBirthDate     = list.FactBirthDate
@@ -62,16 +62,16 @@ func Sources() []Source { return list.Sources() }
 // SourceNamed finds a source by its name.
 func SourceNamed(name string) (Source, bool) { return list.SourceNamed(name) }
 
-// EncodeEntities writes a list as the log keeps it; see list.Encode.
+// EncodeEntities writes a list in the form that the log keeps; see list.Encode.
 func EncodeEntities(entities []Entity, meta Meta) ([]byte, error) { return list.Encode(entities, meta) }
 
-// DecodeEntities reads what EncodeEntities wrote; see list.Decode.
+// DecodeEntities reads the output of EncodeEntities; see list.Decode.
 func DecodeEntities(encoded []byte) ([]Entity, Meta, error) { return list.Decode(encoded) }
 
 // Digest is the SHA-256 of an encoded list of entities: the list's name.
 func Digest(encoded []byte) [32]byte { return list.Digest(encoded) }
 
-// SnapshotID is the id under which people know the list of a digest.
+// SnapshotID is the id by which people refer to the list with this digest.
 func SnapshotID(digest [32]byte) string { return list.SnapshotID(digest) }
 
 // A compiled list and its matcher (rooms index and match).
@@ -88,25 +88,25 @@ type (
 // MatcherVersion is the newest matcher; see match.MatcherVersion.
 const MatcherVersion = match.MatcherVersion
 
-// Errors of lists that cannot be compiled, or not yet.
+// Errors of lists that cannot be compiled, or are not compiled yet.
 var (
 	ErrMatcherVersion = match.ErrMatcherVersion
 	ErrBeingCompiled  = match.ErrBeingCompiled
 )
 
-// Carried are the versions of the matcher that this program carries.
+// Carried returns the matcher versions of this program.
 func Carried() Matchers { return match.Carried() }
 
 // Build compiles entities to a list in one step, for the newest matcher; see match.Build.
 func Build(entities []Entity, meta Meta) (*Index, error) { return match.Build(entities, meta) }
 
-// Compile makes the list of encoded entities for a version that this program carries.
+// Compile compiles encoded entities for a version that this program has.
 func Compile(encoded []byte, version uint16) (*Index, error) { return match.Compile(encoded, version) }
 
 // Diff compares two lists; see match.Diff.
 func Diff(from, to *Index) ListDiff { return match.Diff(from, to) }
 
-// A name that is screened, and what it leads to (room match).
+// A name to screen and its result (room match).
 type (
 	Query         = match.Query
 	PartyType     = match.PartyType
@@ -119,7 +119,7 @@ type (
 	ExplainedLoss = match.ExplainedLoss
 )
 
-// What the caller says the named party is.
+// The values of the caller's party type.
 const (
 	PartyUnknown    = match.PartyUnknown
 	PartyIndividual = match.PartyIndividual
@@ -127,20 +127,21 @@ const (
 	PartyExchange   = match.PartyExchange
 )
 
-// The outcomes, hardest last.
+// The outcomes, from the mildest to the hardest.
 const (
 	Clear    = match.Clear
 	Possible = match.Possible
 	Listed   = match.Listed
 )
 
-// The thresholds of a policy that sets none, 1e-4.
+// The default thresholds of a policy, 1e-4.
 const (
 	ReviewDefault = match.ReviewDefault
 	BlockDefault  = match.BlockDefault
 )
 
-// NewScratch returns what one goroutine needs to screen names without allocating.
+// NewScratch returns the working memory with which one goroutine screens names without
+// allocating.
 func NewScratch() *Scratch { return match.NewScratch() }
 
 // NewTunedScratch returns a Scratch for the evaluator; see match.NewTunedScratch.
@@ -151,8 +152,8 @@ func NewTunedScratch(name string, value int32) (*Scratch, error) {
 // Constants lists the numbers of the scorer.
 func Constants() []Constant { return match.Constants() }
 
-// CountryCode is the code of a country that is named by its English name or its code; "": it
-// is none that is known.
+// CountryCode returns the code of a country given by its English name or its code. It
+// returns "" for an unknown country.
 func CountryCode(name string) string { return match.CountryCode(name) }
 
 // NormaliseName returns the normal form of a name; see text.NormaliseName.

@@ -13,6 +13,6 @@
 // entity machinery; any other room of the house.
 //
 // Not read: the delta publications of the Sanctions List Service. No real one
-// was at hand to hold a parser against, and a full list is needed anyway to be
-// sure that a removal was not missed.
+// was available to test a parser with, and only a full list makes sure that no
+// removal was missed.
 package feed

@@ -4,10 +4,10 @@
 // Treasury's older addresses, or an operator's mirror) into memory, within
 // bounds of size, time and place: HTTPS only, no redirect and no name that leads
 // into a private network, conditional requests so that an unchanged list costs
-// nothing. What comes back is not judged here: feed.LoadFiles reads it and
-// package judge says whether it may replace the list in use.
+// nothing. This package does not judge the files: feed.LoadFiles reads them and
+// package judge says whether they may replace the list in use.
 //
 // May import: the standard library (net/http), ofac/feed.
-// Never: disk, any other room of the house. Who calls it decides when, and how
-// often again.
+// Never: disk, any other room of the house. The caller decides when to fetch and
+// how often to retry.
 package fetch

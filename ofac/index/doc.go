@@ -6,7 +6,7 @@
 //	wallets   wallet.go                     accounts, whatever their encoding
 //	forms     exactform.go                  every form in which a listed name may be written
 //	words     vocabulary.go, wordlayer.go   every word of strong names and the names that hold it;
-//	          deletion.go                   the words close to it, also to a word that nobody bears
+//	          deletion.go                   the words close to it, also to a word that is not listed
 //
 // May import: the standard library, ofac/list, ofac/perfect (the hash tables), ofac/text,
 // ofac/wallet.

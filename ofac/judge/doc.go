@@ -1,8 +1,8 @@
 // Package judge says whether a list may take the place of the active one.
 //
-// Purpose: every way a list comes in (a first import, a fetch, an upload) is held
-// to the same rules and told in the same words. It compares what the log says of
-// two lists; what a list's content showed at loading is handed in.
+// Purpose: every way a list comes in (a first import, a fetch, an upload) follows
+// the same rules and gets the same messages. The package compares the log's
+// descriptions of two lists; the caller passes the problems found at loading.
 //
 // May import: engine, fsm/wire (ListInfo), ofac (the table of sources), ofac/feed
 // (findings, dates of sources).

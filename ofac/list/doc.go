@@ -1,4 +1,4 @@
-// Package list holds the parties of sanctions lists before anything is searched in them.
+// Package list holds the parties of sanctions lists before they are compiled for search.
 //
 // Purpose: the table of sources that publishers issue (source.go); a listed party, whoever
 // published it (entity.go), in the one order of its parts (canonical.go); and the bytes in

@@ -1,8 +1,8 @@
 // Package match says whether a name may mean a listed party.
 //
-// Purpose: Screen judges a name against the tables of a list without allocation: what it leads
-// to, whom it may mean, and why (explain.go). The same list, version and query give the same
-// answer everywhere. Package ofac tells the steps.
+// Purpose: Screen judges a name against the tables of a list without allocation: its outcome,
+// whom it may mean, and why (explain.go). The same list, version and query give the same
+// answer everywhere. The documentation of package ofac lists the steps.
 //
 // May import: the standard library, ofac/index, ofac/list, ofac/text.
 // Never: clocks, randomness, disk, network, goroutines, locks, floats, map iteration whose

@@ -6,11 +6,11 @@ import (
 	"math/bits"
 )
 
-// Key is the 128-bit hash of a key: place picks the slot of a perfect
-// hash, print is stored there and tells the key from every other.
+// Key is the 128-bit hash of a key. place picks the slot of a perfect hash. print is stored
+// in the slot and distinguishes the key from every other one.
 type Key struct{ place, print uint64 }
 
-// Odd numbers that spread bits.
+// Odd constants that mix bits.
 const (
 	Odd1 = 0x9E3779B97F4A7C15
 	Odd2 = 0xD1B54A32D192ED03
@@ -18,9 +18,9 @@ const (
 	odd4 = 0xE7037ED1A0B428DB
 )
 
-// KeyOf hashes a key. Multiply-and-fold over words of eight bytes, two
-// lanes with different odd constants. It is not a cryptographic hash: whoever
-// makes a name collide with a listed one only gets that name flagged.
+// KeyOf hashes a key by multiply-and-fold over words of eight bytes, in two lanes with
+// different odd constants. The hash is not cryptographic: anyone who makes a name collide
+// with a listed one only gets that name flagged.
 func KeyOf(key []byte) Key {
 	a, b := uint64(len(key))^Odd1, uint64(len(key))^odd3
 	for len(key) >= 8 {
@@ -40,7 +40,7 @@ func KeyOf(key []byte) Key {
 	return Key{place: Fold(a, odd3) ^ a>>32, print: Fold(b, Odd1) ^ b>>32}
 }
 
-// Fold multiplies to 128 bits and folds them.
+// Fold multiplies to 128 bits and xors the halves.
 func Fold(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
 	return high ^ low
@@ -52,10 +52,10 @@ func Reduce(hash uint64, n uint32) uint32 {
 	return uint32(high)
 }
 
-// Compare orders keys; keys that are equal stand side by side.
+// Compare orders keys so that equal keys are adjacent.
 func (k Key) Compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.place, other.place), cmp.Compare(k.print, other.print))
 }
 
-// Print tells a key from every other one of its set.
+// Print distinguishes a key from every other one of its set.
 func (k Key) Print() uint64 { return k.print }

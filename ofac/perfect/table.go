@@ -7,18 +7,17 @@ import (
 	"slices"
 )
 
-// A minimal perfect hash over 128-bit key hashes (hash and displace): a key's
-// bucket has a pilot, and hash and pilot together give a slot no other key has.
-// Slots beyond the number of keys are sent to the holes below it, so n keys
-// fill exactly n slots. Each slot keeps the key's print, so a key that is not
-// in the set is refused with one comparison.
-// It is immutable once built.
+// Table is a minimal perfect hash over 128-bit key hashes (hash and displace): a key's
+// bucket has a pilot, and hash and pilot together give a slot that no other key has. Slots
+// beyond the number of keys are remapped to the holes below it, so n keys fill exactly n
+// slots. Each slot keeps the key's print, so one comparison refuses a key that is not in
+// the set. A Table is immutable.
 type Table struct {
 	keys, buckets, slots uint32
 	pilots               []uint16 // by bucket
-	remap                []uint32 // by slot, those beyond the number of keys
+	remap                []uint32 // by slot, only those beyond the number of keys
 	prints               []uint64 // by slot
-	filter               []uint64 // a bit for each print: spares most keys that are not in the set the table
+	filter               []uint64 // a bit for each print, so that most keys outside the set are refused without a look at the table
 	filterShift          uint8
 }
 
@@ -33,13 +32,13 @@ const (
 
 var errNoPilot = errors.New("perfect hash")
 
-// mixPilot gives the slot of a key under a pilot.
+// mixPilot returns the slot of a key under a pilot.
 func mixPilot(place uint64, pilot uint64, slots uint32) uint32 {
 	return Reduce(Fold(place^(pilot+1)*pilotSalt, Odd2), slots)
 }
 
-// Build returns the table and, for each key, its slot. The keys' places
-// must differ. The same set of keys gives the same table in whatever order.
+// Build returns the table and, for each key, its slot. The keys' places must differ. The
+// order of the keys does not change the table.
 func Build(keys []Key) (table Table, slotOf []uint32, err error) {
 	n := uint32(len(keys))
 	buckets := n/keysPerBucket + 1
@@ -104,15 +103,15 @@ func findPilot(keys []Key, members []uint32, taken []bool, slotOf []uint32, slot
 	return 0, false
 }
 
-// fillHoles sends the slots beyond the number of keys to the holes and makes the table
-// of it; slotOf is rewritten to the final slots.
+// fillHoles remaps the slots beyond the number of keys to the holes and returns the table.
+// It rewrites slotOf to the final slots.
 func fillHoles(keys []Key, pilots []uint16, taken []bool, slotOf []uint32, slots uint32) Table {
 	n := uint32(len(keys))
 	remap := make([]uint32, slots-n)
 	hole := uint32(0)
 	for slot := n; slot < slots; slot++ {
 		if !taken[slot] {
-			continue // never asked for by a key of the set
+			continue // no key of the set has this slot
 		}
 		for taken[hole] {
 			hole++
@@ -132,7 +131,8 @@ func fillHoles(keys []Key, pilots []uint16, taken []bool, slotOf []uint32, slots
 	return p
 }
 
-// filterBitsPerKey of the filter are made for each key, rounded up to a power of two.
+// filterBitsPerKey is how many bits the filter has for each key, before it is rounded up to
+// a power of two.
 const filterBitsPerKey = 8
 
 func (p *Table) makeFilter() {
@@ -158,10 +158,10 @@ func (p *Table) Find(key Key) (uint32, bool) {
 	return slot, p.prints[slot] == key.print
 }
 
-// Multimap gives some values for each key of a set.
+// Multimap maps each key of a set to some values.
 type Multimap struct {
 	hash    Table
-	offsets []uint32 // by slot of the hash, and the end
+	offsets []uint32 // by slot of the hash, then the end
 	values  []uint32
 }
 
@@ -174,8 +174,8 @@ func (m *Multimap) Of(key Key) []uint32 {
 	return m.values[m.offsets[slot]:m.offsets[slot+1]]
 }
 
-// BuildMultimap makes a perfect hash over the distinct keys and puts the values of each
-// in order of their slots. Equal keys must be adjacent.
+// BuildMultimap makes a perfect hash over the distinct keys and stores the values in the
+// order of the keys' slots. Equal keys must be adjacent.
 func BuildMultimap(keys []Key, values []uint32) (Multimap, error) {
 	var distinct []Key
 	var firsts []int

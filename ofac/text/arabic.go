@@ -2,10 +2,10 @@ package text
 
 import "strings"
 
-// Arabic and Persian are written without short vowels, so a transliteration
-// letter by letter gives "mhmd" for Mohammad. The commonest names and words are
-// therefore read whole. One a line: the written word, the Latin one. Others
-// are compared by their consonants.
+// Arabic and Persian are written without short vowels, so a transliteration letter by
+// letter gives "mhmd" for Mohammad. So the commonest names and words are read as a whole:
+// this table has one per line, the written word and the Latin one. Other words are compared
+// by their consonants.
 const arabicSource = `
 محمد mohammad
 احمد ahmad
@@ -133,7 +133,7 @@ const arabicSource = `
 الدولية international
 `
 
-// arabicWords maps the transliteration of a written word to the word it is.
+// arabicWords maps the transliteration of a written word to the Latin word.
 var arabicWords = parseArabic(arabicSource)
 
 func parseArabic(source string) map[string]string {
@@ -155,8 +155,8 @@ func parseArabic(source string) map[string]string {
 	return table
 }
 
-// appendArabic appends the transliteration of a letter of the word that begins
-// at mark: waw is a vowel, except at the beginning.
+// appendArabic appends the transliteration of a letter of the word that begins at mark. Waw
+// is a vowel except at the beginning.
 func appendArabic(dst []byte, mark int, entry *foldEntry) []byte {
 	if entry.latin == "w" && len(dst) > mark {
 		return append(dst, 'u')
@@ -164,8 +164,8 @@ func appendArabic(dst []byte, mark int, entry *foldEntry) []byte {
 	return append(dst, entry.latin...)
 }
 
-// readArabic replaces a transliterated word by the word it is known to be, with
-// or without the article before it.
+// readArabic replaces a transliterated word, with or without the article before it, by the
+// known Latin word.
 func readArabic(dst []byte, mark int) []byte {
 	if latin, ok := arabicWords[string(dst[mark:])]; ok {
 		return append(dst[:mark], latin...)

@@ -2,19 +2,19 @@ package text
 
 import "bytes"
 
-// Beginning tells how a name begins, so that most names need not be read: sixteen bits of
-// the first word's print, above them the first letters of the second, five bits each. 0: it
-// could be read otherwise if the name were cut.
+// Beginning summarises how a name begins, so that most names need not be read: sixteen bits
+// of the first word's print, above them the first letters of the second word, five bits
+// each. It is 0 if the name might be read differently when cut.
 type Beginning uint32
 
 const (
 	beginningPrint   = 1<<16 - 1
 	beginningLetters = 3
-	secondUnread     = 1 << 31 // how the second word begins is not said
+	secondUnread     = 1 << 31 // the letters of the second word are unknown
 )
 
-// MayBegin tells whether a name may begin with these words, or with the beginning of the
-// second; mask has the bits that are asked for.
+// MayBegin reports whether a name may begin with these words, of which the second may be
+// cut. mask has the bits that are compared.
 func (b Beginning) MayBegin(words, mask Beginning) bool {
 	if b&secondUnread != 0 {
 		mask = beginningPrint
@@ -22,7 +22,7 @@ func (b Beginning) MayBegin(words, mask Beginning) bool {
 	return b == 0 || (b^words)&mask == 0
 }
 
-// BeginningOf is how folded words begin, and which bits of it they tell.
+// BeginningOf returns how folded words begin, and which bits of that are known.
 func BeginningOf(words []byte) (begins, mask Beginning) {
 	print, at := uint32(1), 0
 	for ; at < len(words) && words[at] != ' '; at++ {
@@ -36,21 +36,21 @@ func BeginningOf(words []byte) (begins, mask Beginning) {
 	return begins, mask
 }
 
-// wordPrime spreads the letters of a word over its print.
+// wordPrime mixes the letters of a word into its print.
 const wordPrime = 0x01000193
 
-// letterAt is a letter of the second word in its place.
+// letterAt returns a letter of the second word in its bits.
 func letterAt(letter byte, place int) Beginning {
 	return Beginning(letterCodes[letter]) << (11 + 5*place)
 }
 
-// ReadBeginning is how a name begins whose first words stand in one text and the others,
-// if there are any, in another.
+// ReadBeginning returns how a name begins. Its first words are in one text and the others,
+// if any, in another.
 func ReadBeginning(first, last string, room []byte) Beginning {
 	end, plain := plainWord(first, 0)
 	if !plain {
 		if end = scanWord(first, 0).next; hasDot(first[:end]) {
-			return 0 // Dots bind letters by what stands behind them.
+			return 0 // Whether a dot binds letters depends on the text after it.
 		}
 	}
 	if end == 0 || end > WordBytesMax || end == len(first) && last == "" {
@@ -89,7 +89,7 @@ func ReadBeginning(first, last string, room []byte) Beginning {
 	return begins | secondUnread
 }
 
-// appendFirst is AppendWords of one word, which may be plain.
+// appendFirst is AppendWords for one word; a plain word takes the short way.
 func appendFirst(dst []byte, word string, plain bool) []byte {
 	if !plain {
 		return AppendWords(dst, word, false)

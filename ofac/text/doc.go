@@ -1,16 +1,16 @@
 // Package text reads names as people, forms and machines write them.
 //
 // Purpose: a name becomes words of small letters that can be compared, whatever script, case,
-// accents, look-alike letters, escapes and spaces it was written with. Nothing here knows what
-// is listed.
+// accents, look-alike letters, escapes and spaces it was written with. The package has no
+// listed names.
 //
-//	characters   fold.go, normalise.go    what becomes of each character, and of a word of them
+//	characters   fold.go, normalise.go    folding of characters and of words
 //	scripts      arabic.go, syllable.go   transliteration, syllables of Chinese and Korean, Kana
 //	readings     readings.go, lossy.go    the other ways in which a name may have been meant
-//	words        token.go, legalform.go   words and legal forms; what words tell nothing (wordlist.go)
-//	spellings    spelling.go              how far two words are apart; letterbag.go tells most
-//	                                      pairs apart without comparing them
-//	             respelling.go            groups of words that are one and the same, numbers too
+//	words        token.go, legalform.go   words and legal forms; words that say little (wordlist.go)
+//	spellings    spelling.go              how far two words are apart; letterbag.go rules out
+//	                                      most pairs without comparing them
+//	             respelling.go            groups of words that mean the same, numbers too
 //	hashes       formhash.go              of a word, whole and with a letter left out
 //
 // May import: the standard library, ofac/perfect (to spread hashes).

@@ -7,25 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// foldText is the frozen table of characters (written by bench/foldgen). It is
-// part of the binary, not of the Go release: two nodes built with different
-// Unicode tables fold every name alike.
+// foldText is the frozen table of characters (written by bench/foldgen). It is part of the
+// binary and does not depend on the Go release. So two nodes built with different Unicode
+// tables fold every name alike.
 //
 //go:embed fold.txt
 var foldText string
 
-// foldKind says what a character is to a name.
+// foldKind says what a character does in a name.
 type foldKind uint8
 
 const (
 	foldKeep     foldKind = iota // not in the table: a letter kept as it is
-	foldDrop                     // vanishes
+	foldDrop                     // is dropped
 	foldSpace                    // ends a word
-	foldDot                      // ends a word, or binds an acronym
+	foldDot                      // ends a word, or binds the letters of an acronym
 	foldAnd                      // the word "and"
 	foldLatin                    // Latin letters or a digit
 	foldNative                   // letters of a script that is kept
-	foldCyrillic                 // scripts with a transliteration, from here on
+	foldCyrillic                 // scripts with a transliteration; all later kinds are such scripts too
 	foldGreek
 	foldArabic
 	foldHebrew
@@ -33,17 +33,17 @@ const (
 	foldArmenian
 )
 
-// foldEntry is what becomes of one character.
+// foldEntry says how to fold one character.
 type foldEntry struct {
 	kind     foldKind
-	plain    string // in its own script; for foldLatin in Latin
+	plain    string // folded in its own script; for foldLatin in Latin
 	skeleton string // the Latin letter it looks like
 	latin    string // its transliteration
 }
 
 const foldPageSize = 256
 
-// foldTable maps a rune to its entry in two steps: page, then place.
+// foldTable maps a rune to its entry in two steps: page, then index.
 type foldTable struct {
 	pages   [0x110000 / foldPageSize]uint16
 	places  []uint16 // pages of foldPageSize indices into entries
@@ -52,7 +52,7 @@ type foldTable struct {
 
 var folds = parseFolds(foldText)
 
-// parseFolds reads the embedded table. A malformed table is a build fault.
+// parseFolds reads the embedded table. A malformed table is a bug of the build.
 func parseFolds(text string) *foldTable {
 	table := &foldTable{entries: make([]foldEntry, 1, 4096), places: make([]uint16, foldPageSize, 64*foldPageSize)}
 	known := map[foldEntry]uint16{}

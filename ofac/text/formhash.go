@@ -2,19 +2,19 @@ package text
 
 import "railguard/ofac/perfect"
 
-// HashKind keeps the forms of different kinds apart.
+// HashKind separates the hashes of different kinds of forms.
 type HashKind uint8
 
 const (
 	HashFold HashKind = iota + 1
 	HashLetters
 	HashConsonants
-	hashPinyin // keys of words of syllables
+	hashPinyin // keys of words that consist of syllables
 	hashWade
 	hashKorean
 )
 
-// IsLatin tells a word of ASCII letters and digits from one in another script.
+// IsLatin reports whether a word has only ASCII letters and digits.
 func IsLatin(word []byte) bool {
 	for _, c := range word {
 		if c >= 0x80 {
@@ -24,11 +24,11 @@ func IsLatin(word []byte) bool {
 	return true
 }
 
-// deletionPrime is the base of the polynomial over the letters of a form. A form
-// with a letter left out costs no more to hash than one letter.
+// deletionPrime is the base of the polynomial over the letters of a form. With it, each
+// form with a letter left out takes constant time to hash.
 const deletionPrime = 0x100000001B3
 
-// HashForm hashes a form as it is.
+// HashForm hashes a whole form.
 func HashForm(kind HashKind, form []byte) uint64 {
 	sum := uint64(0)
 	for _, c := range form {
@@ -43,14 +43,14 @@ func mixHash(kind HashKind, sum uint64) uint64 {
 
 // AppendDeletionHashes appends the hashes of the form with each letter left out in turn.
 func AppendDeletionHashes(dst []uint64, kind HashKind, form []byte) []uint64 {
-	// From the last letter on: rest is the polynomial of the letters behind it.
+	// The loop runs from the last letter; rest is the polynomial of the letters after i.
 	before := uint64(0)
 	for _, c := range form {
 		before = before*deletionPrime + uint64(c)
 	}
 	rest, power, shifted := uint64(0), uint64(1), before
 	for i := len(form) - 1; i >= 0; i-- {
-		// What stands before letter i, one place further right than in the whole.
+		// shifted is the polynomial of the letters before letter i.
 		shifted = (shifted - uint64(form[i])) * deletionInverse
 		dst = append(dst, mixHash(kind, shifted*power+rest))
 		rest += uint64(form[i]) * power
@@ -59,5 +59,5 @@ func AppendDeletionHashes(dst []uint64, kind HashKind, form []byte) []uint64 {
 	return dst
 }
 
-// deletionInverse times deletionPrime is 1.
+// deletionInverse is the inverse of deletionPrime: their product is 1.
 const deletionInverse = 0xCE965057AFF6957B

@@ -15,8 +15,8 @@ import (
 	"railguard/ofac/text"
 )
 
-// Persons whom the list has in Latin letters alone are asked for in Kana: names of Japan are found,
-// of others it is counted how many are, and nobody is blocked by such a reading.
+// Persons who are listed in Latin letters only are screened in Kana. All Japanese names
+// must be found; the test logs how many others are. Such a reading never blocks.
 func TestKanaOfLatinNames(t *testing.T) {
 	compiled, err := match.Build(listtest.RealEntities(t, "2025-11-19"), list.Meta{Source: "test"})
 	require.NoError(t, err)

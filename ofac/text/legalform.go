@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// legalForm is a class of legal forms that are one and the same to a clerk.
+// legalForm is a class of legal forms that clerks treat as the same.
 type legalForm uint8
 
-// The classes. FormCompany says nothing about the form: it contradicts none.
+// The classes. FormCompany names no specific form, so it contradicts none.
 const (
 	FormNone legalForm = iota
 	FormCompany
@@ -46,7 +46,7 @@ const (
 	formCount
 )
 
-// formWords is the word that stands for the class in a normal form.
+// formWords is the word for each class in a normal form.
 var formWords = [formCount]string{
 	FormCompany: "co", formLimited: "ltd", formLLC: "llc", formIncorporated: "inc", formCorporation: "corp",
 	formJointStock: "jsc", formPLC: "plc", formGmbH: "gmbh", formAG: "ag", formSA: "sa", formSARL: "sarl",
@@ -55,12 +55,12 @@ var formWords = [formCount]string{
 	formEstablishment: "est", formAS: "as", formCA: "ca", formSL: "sl", formLda: "lda", formOU: "ou",
 }
 
-// formPlace says where in a name the words are read as a legal form.
+// formPlace says where in a name the phrase is read as a legal form.
 type formPlace uint8
 
 const (
 	placeAny   formPlace = iota
-	placeEnd             // only before nothing but legal forms: SA, AG, AS, CO
+	placeEnd             // only if nothing but legal forms follows: SA, AG, AS, CO
 	placeEdges           // at the start or the end: AO, OOO, PT
 )
 
@@ -71,8 +71,8 @@ type formPhrase struct {
 	place formPlace
 }
 
-// formSource lists the spellings, "any", "end" or "edge", after folding. Longer
-// phrases are tried first. Source: the forms of the published list and the
+// formSource lists the spellings after folding: class, place ("any", "end" or "edge"),
+// words. Longer phrases are tried first. Source: the forms of the published list and the
 // registers' common abbreviations.
 const formSource = `
 llc any limited liability company
@@ -372,20 +372,20 @@ co any sirket
 co end cie
 `
 
-// formAdjectives stand before a joint-stock company's form and belong to it.
+// formAdjectives may stand before the form of a joint-stock company and then belong to it.
 const formAdjectives = "open closed public private limited nonpublic non unlimited otkrytoe otkrytoye zakrytoe zakrytoye publichnoe publichnoye nepublichnoe nepublichnoye publichne privatne adkrytae zakrytae"
 
 // formIndex maps the first word of a phrase to the phrases, longest first.
 var formIndex = newLexicon(parseForms(formSource))
 
-// formsFrom are the phrases that begin with a word.
+// formsFrom returns the phrases that begin with a word.
 func formsFrom(word []byte) []formPhrase {
 	phrases, _ := formIndex.lookUp(word)
 	return phrases
 }
 
-// formSecond holds the long phrases, wherever they may stand, by their second
-// word: for those whose first word is misspelt.
+// formSecond maps the second word to the long phrases that may stand anywhere. It finds
+// phrases whose first word is misspelt.
 var formSecond = newLexicon(secondWords(formIndex.words))
 
 func secondWords(index map[string][]formPhrase) map[string][]formPhrase {
@@ -424,7 +424,7 @@ func parseForms(source string) map[string][]formPhrase {
 	return index
 }
 
-// addForm files a phrase under its first word, longer phrases first.
+// addForm adds a phrase under its first word, longer phrases first.
 func addForm(index map[string][]formPhrase, phrase formPhrase) {
 	list := index[phrase.words[0]]
 	at := 0
@@ -463,7 +463,7 @@ type FormSet uint32
 
 func (s FormSet) withForm(form legalForm) FormSet { return s | 1<<form }
 
-// Kin joins classes that clerks use for one another.
+// Kin adds the classes that clerks use for those of the set, and removes FormCompany.
 func (s FormSet) Kin() FormSet {
 	if s&(1<<formIncorporated|1<<formCorporation) != 0 {
 		s |= 1<<formIncorporated | 1<<formCorporation
@@ -471,7 +471,7 @@ func (s FormSet) Kin() FormSet {
 	return s &^ (1 << FormCompany)
 }
 
-// Contradicts reports whether both sets name a form and share none.
+// Contradicts reports whether both sets have a specific form and share none.
 func (s FormSet) Contradicts(other FormSet) bool {
 	a, b := s.Kin(), other.Kin()
 	return a != 0 && b != 0 && a&b == 0

@@ -2,10 +2,10 @@ package text
 
 import "math/bits"
 
-// LetterBag says which letters a word has, which at least twice, and which sound
-// like one it has: a bit for each, the byte's low five bits. What one of two words
-// has more than the other costs edits, so that most words that are far apart need
-// not be compared.
+// LetterBag says which letters a word has, which at least twice, and which sound like one
+// it has: a bit for each letter, numbered by the byte's low five bits. Each letter that
+// only one of two words has costs an edit. So most words that are far apart need not be
+// compared.
 type LetterBag struct{ Once, twice, alike uint32 }
 
 func BagOf(word []byte) (bag LetterBag) {
@@ -22,7 +22,7 @@ func BagOf(word []byte) (bag LetterBag) {
 	return bag
 }
 
-// alikeMasks are the consonants that stand for one another at costClass.
+// alikeMasks are the groups of consonants that replace one another at costClass.
 var alikeMasks = [...]uint32{
 	1<<('b'&31) | 1<<('p'&31),
 	1<<('d'&31) | 1<<('t'&31),
@@ -37,20 +37,20 @@ var alikeMasks = [...]uint32{
 	1<<('j'&31) | 1<<('x'&31),
 }
 
-// Letters whose cheapest edit is neither costClass nor costKey.
+// Letters whose cheapest edit is neither costClass nor costKey: vowels, and h.
 const (
 	vowelsMask = 1<<('a'&31) | 1<<('e'&31) | 1<<('i'&31) | 1<<('o'&31) | 1<<('u'&31) | 1<<('y'&31)
 	breathMask = 1 << ('h' & 31)
 )
 
-// FartherThan reports whether two words with these bags must differ by more than limit.
+// FartherThan reports whether two words with these bags surely differ by more than limit.
 func (a LetterBag) FartherThan(b LetterBag, limit int32) bool {
 	return a.surplusCost(b) > limit || b.surplusCost(a) > limit
 }
 
-// surplusCost is the least that the letters cost which the other word has fewer of:
-// each must be left out, or another put for it. A letter a word has twice may
-// stand beside itself, where to leave it out is cheapest.
+// surplusCost is the least cost of the letters that the other word has fewer of: each must
+// be left out or replaced. A letter that a word has twice may be doubled, and leaving out
+// one of a double is cheapest.
 func (a LetterBag) surplusCost(b LetterBag) int32 {
 	once := a.Once &^ b.Once
 	doubled := bits.OnesCount32(once&a.twice) + bits.OnesCount32(a.twice&^b.twice)

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// lexicon is a fixed table of words. Most words that are asked for are not in it, and
-// are told so by their first letter, last letter and length alone.
+// lexicon is a fixed table of words. Most words that are looked up are not in it; their
+// first letter, last letter and length alone show that.
 type lexicon[V any] struct {
 	words  map[string]V
-	shapes [32][32]uint32 // by the low bits of first and last letter: a bit for each length, the last for all beyond
+	shapes [32][32]uint32 // by the low bits of first and last letter: a bit for each length, the last bit for all greater lengths
 }
 
 func newLexicon[V any](words map[string]V) *lexicon[V] {
@@ -22,7 +22,7 @@ func newLexicon[V any](words map[string]V) *lexicon[V] {
 
 func lengthBit(length int) uint32 { return 1 << min(length, 31) }
 
-// lookUp returns what stands for a word; false: the word is not in the table.
+// lookUp returns the value of a word. It returns false when the word is not in the table.
 func (l *lexicon[V]) lookUp(word []byte) (V, bool) {
 	if len(word) == 0 || l.shapes[word[0]&31][word[len(word)-1]&31]&lengthBit(len(word)) == 0 {
 		var none V
@@ -38,7 +38,7 @@ func (l *lexicon[V]) Has(word []byte) bool {
 	return ok
 }
 
-// wordSet is a lexicon of words without more.
+// wordSet is a lexicon without values.
 func wordSet(words ...string) *lexicon[struct{}] {
 	set := make(map[string]struct{}, len(words))
 	for _, word := range words {

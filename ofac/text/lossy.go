@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// Arabic and Hebrew are written without most vowels, Hangul is read aloud, Han
-// and Kana have many readings: what is read so is a guess. A guess may be worth an
-// officer's look, but nobody is blocked by it: such a query blocks only where it is
-// the listed name in its own script.
+// Some readings are guesses: Arabic and Hebrew are written without most vowels, Hangul is
+// romanised by its sounds, and Han and Kana have many readings. A guess may lead to a
+// review but never blocks: a query in such a script blocks only if it is the listed name in
+// its own script.
 
-// isLossy reports whether a character belongs to a script whose transliteration
-// loses something.
+// isLossy reports whether a character belongs to a script whose transliteration is a guess.
 func isLossy(r rune) bool {
 	switch {
 	case r < 0x0590:
 		return false
-	case r <= 0x08FF, r >= 0xFB1D && r <= 0xFDFF, r >= 0xFE70 && r <= 0xFEFC: // Hebrew to Arabic, and their presentation forms
+	case r <= 0x08FF, r >= 0xFB1D && r <= 0xFDFF, r >= 0xFE70 && r <= 0xFEFC: // Hebrew to Arabic, and the presentation forms of both
 		return true
 	case r >= 0x1100 && r <= 0x11FF, r >= 0xA960 && r <= 0xA97F, r >= 0xAC00 && r <= 0xD7FF: // Hangul
 		return true
@@ -35,8 +34,8 @@ func HasLossy(name string) bool {
 	return false
 }
 
-// IsForeign reports whether a name is written wholly in letters that are
-// transliterated. A Latin letter among them is a disguise, and spares nobody.
+// IsForeign reports whether a name has letters of a transliterated script and no Latin
+// letters. A Latin letter among them is a disguise, so such a name may still block.
 func IsForeign(name string) bool {
 	foreign := false
 	for i := 0; i < len(name); {
@@ -51,9 +50,8 @@ func IsForeign(name string) bool {
 	return foreign
 }
 
-// NativeWords are the words of a name in its own letters, sorted: variants of one
-// letter and marks are folded, nothing is transliterated. Spaces are no part of the
-// names of East Asia.
+// NativeWords returns the sorted words of a name in its own script. It folds variants of
+// letters and marks but transliterates nothing. It ignores the spaces in East Asian names.
 func NativeWords(name string) []string {
 	var words []string
 	var word strings.Builder
@@ -89,8 +87,9 @@ func NativeWords(name string) []string {
 	return []string{strings.Join(words, "")}
 }
 
-// arabicVariants are letters that keyboards and languages exchange.
+// arabicVariants maps letters that keyboards and languages exchange to one of them.
 var arabicVariants = strings.NewReplacer("أ", "ا", "إ", "ا", "آ", "ا", "ٱ", "ا", "ى", "ي", "ی", "ي", "ک", "ك", "ة", "ه", "ۀ", "ه", "ؤ", "و", "ئ", "ي")
 
-// isUnspaced holds for Han, Kana and Hangul: 김정은 is 김 정은.
+// isUnspaced reports whether a character is of Han, Kana or Hangul, where spaces do not
+// matter: 김정은 is 김 정은.
 func isUnspaced(r rune) bool { return isLossy(r) && r >= 0x1100 && r < 0xFB00 }

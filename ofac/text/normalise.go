@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// NormaliseName returns the normal form of a name: the one key under which
-// operators, cleared pairs, whitelist names and mixer terms are kept.
+// NormaliseName returns the normal form of a name, which is the key of operators, cleared
+// pairs, whitelist names and mixer terms.
 //
-// Compatibility forms, case, accents, zero-width and combining characters are
-// folded; look-alike letters inside a Latin word become Latin; words wholly in
-// Cyrillic, Greek, Arabic, Hebrew, Georgian or Armenian are transliterated;
-// "&" becomes "and"; apostrophes vanish; other punctuation ends a word; letters
-// bound by dots are one word; a legal form in any spelling becomes its short
-// form. Words are parted by one space. A name without letters or digits is "".
-// The order of words is kept.
+// Compatibility forms, case, accents, zero-width and combining characters are folded.
+// Look-alike letters inside a Latin word become Latin. Words wholly in Cyrillic, Greek,
+// Arabic, Hebrew, Georgian or Armenian are transliterated. "&" becomes "and", apostrophes
+// vanish, and other punctuation ends a word. Letters bound by dots are one word. A legal
+// form in any spelling becomes its short form. Words keep their order and are separated by
+// one space. A name without letters or digits is "".
 func NormaliseName(name string) string {
 	return string(AppendNormalised(nil, name))
 }
@@ -36,9 +35,9 @@ func AppendNormalised(dst []byte, name string) []byte {
 	return dst[:start+length]
 }
 
-// AppendWords appends the folded words of name, parted by one space, legal
-// forms still as written. With lookAlike, a word wholly of characters that
-// resemble Latin letters is read as those letters instead of transliterated.
+// AppendWords appends the folded words of name, separated by one space, with legal forms
+// still as written. With lookAlike, a word wholly of characters that resemble Latin letters
+// is read as those letters instead of being transliterated.
 func AppendWords(dst []byte, name string, lookAlike bool) []byte {
 	base := len(dst)
 	for i := 0; i < len(name); {
@@ -57,7 +56,7 @@ func AppendWords(dst []byte, name string, lookAlike bool) []byte {
 					dst = squeezeLetters(dst, mark)
 				}
 			}
-			i = end + 1 // What ended it is a space to a name.
+			i = end + 1 // The character that ended the word is a space in a name.
 			continue
 		}
 		word := scanWord(name, i)
@@ -70,7 +69,7 @@ func AppendWords(dst []byte, name string, lookAlike bool) []byte {
 			mark := len(dst)
 			dst = appendWord(dst, name[i:word.end], &word, lookAlike)
 			if len(dst) == mark && len(dst) > base {
-				dst = dst[:len(dst)-1] // nothing was left of the word
+				dst = dst[:len(dst)-1] // the word folded to nothing
 			} else if word.digits > 0 {
 				readDigitsAsLetters(dst[mark:], lookAlike)
 			}
@@ -83,8 +82,8 @@ func AppendWords(dst []byte, name string, lookAlike bool) []byte {
 	return dst
 }
 
-// plainFolds are the letters that the letters A to Z fold to, a blank for each ASCII
-// character that ends a word and is nothing else; 0 for every other byte.
+// plainFolds maps the letters A to Z to their folded letters, and to a blank each ASCII
+// character that only ends a word; every other byte to 0.
 var plainFolds = foldPlainly()
 
 func foldPlainly() (table [256]byte) {
@@ -99,8 +98,8 @@ func foldPlainly() (table [256]byte) {
 	return table
 }
 
-// plainWord finds the word that starts at i where it is of the letters A to Z alone, as
-// most are: none of what scanWord weighs can be said of it. False: it is another.
+// plainWord finds the word that starts at i if it has only the letters A to Z, as most
+// words do. Such a word needs no scanWord. It returns false for any other word.
 func plainWord(name string, i int) (end int, plain bool) {
 	for i < len(name) && plainFolds[name[i]] > ' ' {
 		i++
@@ -108,7 +107,7 @@ func plainWord(name string, i int) (end int, plain bool) {
 	return i, i == len(name) || plainFolds[name[i]] == ' '
 }
 
-// IsPlain reports whether a name is of ASCII alone.
+// IsPlain reports whether a name is ASCII.
 func IsPlain(name string) bool {
 	for i := range len(name) {
 		if name[i] >= utf8.RuneSelf {
@@ -127,16 +126,16 @@ func AppendSeparator(dst []byte, base int) []byte {
 
 // wordScan is one word of the raw name, found but not yet folded.
 type wordScan struct {
-	end, next int // end of the word's bytes, start of what follows
-	letters   int // characters that stay
+	end, next int // end of the word's bytes, start of the rest
+	letters   int // characters that are kept
 	digits    int
 	latin     bool // has Latin letters (digits aside)
 	foreign   bool // has letters of a script with a transliteration
 	native    bool // has letters that are kept as they are
 	scripts   uint16
 	alike     bool // every non-Latin letter resembles a Latin one
-	plainly   bool // some foreign letter resembles no Latin one much
-	balance   int  // Latin letters less foreign ones
+	plainly   bool // some foreign letter hardly resembles a Latin one
+	balance   int  // number of Latin letters minus number of foreign ones
 	and       bool // the "word" is an ampersand
 }
 
@@ -159,7 +158,7 @@ func scanWord(name string, i int) wordScan {
 			if word.letters == 0 {
 				word.and = true
 			} else {
-				word.next = i // the next scan meets the ampersand alone
+				word.next = i // the next scan finds the ampersand alone
 			}
 			return word
 		case foldDot:
@@ -182,7 +181,7 @@ func scanWord(name string, i int) wordScan {
 	return word
 }
 
-// addLetter adds a letter to the word; false: the letter begins another word.
+// addLetter adds a letter to the word. It returns false if the letter begins another word.
 func (w *wordScan) addLetter(entry *foldEntry) bool {
 	switch {
 	case entry.kind == foldLatin && isDigit(entry.plain):
@@ -216,17 +215,17 @@ func (w *wordScan) addLetter(entry *foldEntry) bool {
 	return true
 }
 
-// faintLookAlikes resemble a Latin letter (и u, п n) but are rarely taken for it.
+// faintLookAlikes resemble a Latin letter (и u, п n), but readers rarely take them for it.
 const faintLookAlikes = "гпишзб"
 
-// foreignMostly holds for a word of another script with a few Latin letters in
-// it by mistake, rather than a Latin word with disguised letters.
+// foreignMostly reports whether a word is of another script with a few Latin letters by
+// mistake, rather than a Latin word with disguised letters.
 func (w *wordScan) foreignMostly() bool { return w.plainly && w.balance < 0 }
 
 func isDigit(plain string) bool { return plain != "" && plain[0] <= '9' }
 
-// bindsAcronym reports whether at i stands a single letter followed by a dot,
-// a boundary or the end: the next letter of an acronym such as L.L.C.
+// bindsAcronym reports whether a single letter stands at i, followed by a dot, a boundary
+// or the end. It is the next letter of an acronym such as L.L.C.
 func bindsAcronym(name string, i int) bool {
 	letters := 0
 	for i < len(name) {
@@ -287,8 +286,8 @@ func appendWord(dst []byte, raw string, word *wordScan, lookAlike bool) []byte {
 	return dst
 }
 
-// cyrillicReading is what a Latin letter stands for in a word that is plainly
-// Cyrillic: it was typed for the Cyrillic letter it resembles.
+// cyrillicReading returns the reading of a Latin letter in a word that is plainly Cyrillic:
+// somebody typed it for the Cyrillic letter that it resembles.
 func cyrillicReading(plain string) string {
 	switch plain {
 	case "c":
@@ -307,10 +306,9 @@ func cyrillicReading(plain string) string {
 	return plain
 }
 
-// readDigitsAsLetters turns 0 and 1 inside a word of letters into o and l
-// ("MADUR0"), which is how they are misused. Short words and words that are
-// mostly digits keep them, unless look-alikes are asked for and there is a
-// letter: then other digits are read as letters too.
+// readDigitsAsLetters reads 0 and 1 in a word of letters as o and l ("MADUR0"). Short words
+// and words with many digits keep their digits. With lookAlike, every word with a letter is
+// read so, and other digits are read as letters too.
 func readDigitsAsLetters(word []byte, lookAlike bool) {
 	letters, digits := 0, 0
 	for _, c := range word {
@@ -337,11 +335,11 @@ func readDigitsAsLetters(word []byte, lookAlike bool) {
 	}
 }
 
-// stretched is how many equal letters in a row no name has.
+// stretched is a number of equal letters in a row that no name has.
 const stretched = 3
 
-// squeezeLetters makes one letter of a stretched one ("LAAAZARUS") in the word that
-// begins at mark, unless the word is nothing else ("AAA").
+// squeezeLetters replaces a stretched letter by a single one ("LAAAZARUS") in the word that
+// begins at mark, unless the word has no other letter ("AAA").
 func squeezeLetters(dst []byte, mark int) []byte {
 	end := mark
 	for i := mark; i < len(dst); {
@@ -359,13 +357,13 @@ func squeezeLetters(dst []byte, mark int) []byte {
 	return dst[:end]
 }
 
-// disguisedMin is how long a word must be for its digits to be a disguise.
+// disguisedMin is the least length of a word whose digits may be a disguise.
 const disguisedMin = 2
 
-// digitLetters are the letters digits are written for; 1 is i or l.
+// digitLetters maps each digit to the letter it is written for; 1 is i or l.
 const digitLetters = "ol\x00eas\x00tbg\x00"
 
-// readDisguise reads every digit of a word as the letter it is written for.
+// readDisguise replaces each digit of a word by the letter it is written for.
 func readDisguise(word []byte) {
 	for i, c := range word {
 		if c >= '0' && c <= '9' && c != '1' && digitLetters[c-'0'] != 0 {
@@ -379,7 +377,7 @@ func readDisguise(word []byte) {
 	}
 }
 
-// readOne reads a 1 as i where a vowel is due, else as l.
+// readOne reads a 1 as i where a vowel is likely, else as l.
 func readOne(word []byte, i int) byte {
 	before, after := i > 0 && isVowel(word[i-1]), i+1 < len(word) && isVowel(word[i+1])
 	switch {
@@ -402,8 +400,8 @@ func lowerByte(c byte) byte {
 	return c
 }
 
-// isLettered holds for a word of one script that is transliterated letter by letter, so
-// that the beginning of it is the beginning of what it becomes.
+// isLettered reports whether a word of one script is transliterated letter by letter, so
+// that a cut word gives the beginning of the whole word's transliteration.
 func (w *wordScan) isLettered() bool {
 	return w.foreign && !w.latin && !w.native && w.digits == 0 && w.scripts&(w.scripts-1) == 0 && w.scripts != 1<<foldArabic
 }
@@ -418,7 +416,7 @@ func hasDot(text string) bool {
 	return false
 }
 
-// EqualFolded compares a text of ASCII letters with its folded form.
+// EqualFolded reports whether a text of ASCII letters folds to folded.
 func EqualFolded(text string, folded []byte) bool {
 	for i := range folded {
 		if c := plainFolds[text[i]]; c != folded[i] {
@@ -428,8 +426,9 @@ func EqualFolded(text string, folded []byte) bool {
 	return true
 }
 
-// AppendASCII appends what older screens compare of a name: its letters, digits and spaces of
-// ASCII, folded; all else is struck out. Nothing, if more than two letters are struck out or few are left.
+// AppendASCII appends the form of a name that older screening systems compare: its ASCII
+// letters, digits and spaces, folded, without all other characters. It appends nothing if
+// more than two letters are removed or few are left.
 func AppendASCII(dst []byte, full string) []byte {
 	base := len(dst)
 	struck, kept := 0, 0
@@ -461,6 +460,6 @@ func AppendASCII(dst []byte, full string) []byte {
 	return dst
 }
 
-// PlainFold is the letter that a byte of a name folds to, a blank if it ends a word, 0 if it
-// is of neither kind.
+// PlainFold returns the letter that a byte of a name folds to, a blank if the byte ends a
+// word, and 0 for any other byte.
 func PlainFold(c byte) byte { return plainFolds[c] }

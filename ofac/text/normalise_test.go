@@ -54,7 +54,7 @@ func TestNormaliseName(t *testing.T) {
 	}
 }
 
-// The table is frozen; where it folds Latin it must agree with the standard
+// The table is frozen. Where it folds Latin letters, it must agree with the standard
 // decomposition.
 func TestFoldTableAgreesWithDecomposition(t *testing.T) {
 	for r := rune(0xC0); r < 0x250; r++ {
@@ -88,7 +88,7 @@ func FuzzNormalise(f *testing.F) {
 	})
 }
 
-// slowWords is AppendWords without its short way for plain words.
+// slowWords is AppendWords without the short way for plain words.
 func slowWords(name string, lookAlike bool) []byte {
 	var dst []byte
 	for i := 0; i < len(name); {
@@ -114,7 +114,8 @@ func slowWords(name string, lookAlike bool) []byte {
 	return dst
 }
 
-// TestPlainWordsFoldAsOthers: the short way for words of A to Z gives what the long one does.
+// TestPlainWordsFoldAsOthers checks that the short way for words of A to Z gives the same
+// as the long one.
 func TestPlainWordsFoldAsOthers(t *testing.T) {
 	pieces := []string{"Acme", "a", "LAAAZARUS", "AAA", " ", "  ", ", ", ".", "L.L.C.", "J.P", "&", "'", "-", "/", "0", "MADUR0", "1", "\t", "é", "Д", "о", "\u200b", "😀", "\xff", "`", "_", "~"}
 	choose := rand.New(rand.NewPCG(1, 2))

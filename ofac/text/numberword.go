@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// English number words are spellings of their digits: FORTY-FOUR is 44, and so
-// is "forty 4". Only whole numbers below a hundred stand in names so.
+// English number words are spellings of their digits: FORTY-FOUR is 44, and so is "forty
+// 4". Names use only whole numbers below a hundred in this way.
 
 var unitWords = [...]string{
 	"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
@@ -16,12 +16,12 @@ var unitWords = [...]string{
 
 var tenWords = [...]string{"", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"}
 
-// ordinalWords are the ordinals that are written out in names.
+// ordinalWords are the ordinals that names spell out.
 var ordinalWords = [...]string{
 	"", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
 }
 
-// misspeltTens are slips with the tens that even careful writers make.
+// misspeltTens are common misspellings of the tens.
 var misspeltTens = map[string]int{"fourty": 4, "ninty": 9, "fivety": 5, "eigthy": 8}
 
 // numberWords maps every word, and every pair of words written as one, to digits.
@@ -57,7 +57,7 @@ func numberWords() map[string]string {
 	return table
 }
 
-// addNumbers puts number words and their digits into one group each.
+// addNumbers makes a group of each number's words and its digits.
 func addNumbers(table map[string]respelling, group uint32) uint32 {
 	words := numberWords()
 	for value := 1; value < 100; value++ {

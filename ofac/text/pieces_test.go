@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plainCost is spellingCost without its short cuts.
+// plainCost is spellingCost without its shortcuts.
 func plainCost(a, b []byte) int32 {
 	table := make([][]int32, len(a)+1)
 	for i := range table {
@@ -31,8 +31,8 @@ func plainCost(a, b []byte) int32 {
 	return table[len(a)][len(b)]
 }
 
-// Common beginnings and ends are cut off before the comparison. That may miss
-// a cheaper way through a doubled letter, never find one that is not there.
+// Common beginnings and ends are cut off before the comparison. That may miss a cheaper
+// alignment through a doubled letter, but it never finds a wrong one.
 func TestSpellingCostAgainstThePlainTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	const letters = "abehkmo"

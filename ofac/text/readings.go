@@ -7,19 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// A name is read as it is written, and where it may have been meant another way a second
-// time: Hangul aloud, initials apart, letters as the eye takes them, escapes undone.
+// A name is read as written, and a second time where it may have been meant otherwise:
+// Hangul romanised, initials apart, look-alike letters replaced, escapes decoded.
 
-// Hangul is kept as it is: a listed Korean name is found in its own letters.
-// For the possible matcher a name in Hangul is also read aloud, syllable by
-// syllable, in the romanisation of the South: 김정은 is "gim jeong eun", and the
-// syllable tables find KIM, Jong Un.
+// Hangul is kept as it is, so a listed Korean name is found in its own letters. For the
+// possible matcher a name in Hangul is also romanised, syllable by syllable, in the system
+// of South Korea: 김정은 is "gim jeong eun", and the syllable tables find KIM, Jong Un.
 
-// Where the letters and the syllables stand (Unicode, Hangul Syllable Composition).
+// The code points of Unicode's Hangul Syllable Composition.
 const (
 	hangulFirst, hangulLast = 0xAC00, 0xD7A3
 	jamoOnset, jamoVowel    = 0x1100, 0x1161
-	jamoCoda                = 0x11A7 // no coda
+	jamoCoda                = 0x11A7 // stands for no coda
 	onsets, vowels, codas   = 19, 21, 28
 )
 
@@ -29,12 +28,12 @@ var (
 	hangulCodas  = strings.Split("- k k k n n n t l k m l l l p l m p p t t ng t t k t p t", " ")
 )
 
-// spokenSyllables is the longest word of Hangul that is read aloud: longer ones
-// are names of companies, which are translated rather than romanised.
+// spokenSyllables is the length of the longest Hangul word that is romanised. Longer words
+// are names of companies, which lists translate.
 const spokenSyllables = 4
 
-// composeHangul appends a rune; a vowel or coda letter joins the onset or
-// syllable before it, so that decomposed Hangul is the same name.
+// composeHangul appends a rune. It joins a vowel or coda letter to the onset or syllable
+// before it, so that decomposed Hangul gives the same name.
 func composeHangul(dst []byte, mark int, r rune) []byte {
 	if r < jamoVowel || r >= jamoCoda+codas || len(dst) == mark {
 		return utf8.AppendRune(dst, r)
@@ -51,8 +50,8 @@ func composeHangul(dst []byte, mark int, r rune) []byte {
 	return utf8.AppendRune(dst[:len(dst)-size], r)
 }
 
-// AppendSpoken appends the words of a folded name with Hangul read aloud;
-// false: there is none.
+// AppendSpoken appends the words of a folded name with Hangul romanised. It returns false
+// when there is no Hangul to romanise.
 func AppendSpoken(dst, words []byte) ([]byte, bool) {
 	spoken := false
 	if !hasHangul(words) {
@@ -80,7 +79,7 @@ func AppendSpoken(dst, words []byte) ([]byte, bool) {
 	return dst, spoken
 }
 
-// hasHangul holds for words that may have a Hangul syllable, by their lead bytes.
+// hasHangul reports whether words may have a Hangul syllable, by their lead bytes.
 func hasHangul(words []byte) bool {
 	for _, c := range words {
 		if c >= 0xEA && c <= 0xED {
@@ -90,7 +89,7 @@ func hasHangul(words []byte) bool {
 	return false
 }
 
-// appendSpokenWord appends the syllables of a Hangul word as words of their own.
+// appendSpokenWord appends each syllable of a Hangul word as a word of its own.
 func appendSpokenWord(dst, word []byte) []byte {
 	for len(word) > 0 {
 		r, size := utf8.DecodeRune(word)
@@ -107,20 +106,20 @@ func appendSpokenWord(dst, word []byte) []byte {
 			dst = append(dst, coda...)
 		}
 		if string(dst[mark:]) == "i" {
-			dst = append(dst[:mark], "yi"...) // the surname Lee
+			dst = append(dst[:mark], "yi"...) // as in the surname Lee
 		}
 	}
 	return dst
 }
 
-// Two initials bound by dots are one word like the letters of an acronym ("B.V.", "S.A."),
-// and a person's all the same: papers in Russian write DERIPASKA O.V., Дерипаска О.В. So a
-// name with such a word and no legal form is read a second time with the two apart.
+// Two initials bound by dots are one word, like the letters of an acronym ("B.V.", "S.A.").
+// But they may be a person's: Russian papers write DERIPASKA O.V., Дерипаска О.В. So a name
+// with such a word and no legal form is read a second time with the two initials apart.
 
-// initialsPart is where the second of two initials begins that are bound by a dot; 0: there
-// are none.
+// initialsPart returns where the second of two initials bound by a dot begins, or 0 if
+// there are none.
 func initialsPart(name string) int {
-	letters, dots, second := 0, 0, 0 // Letters since the last dot, dots of the word behind one letter.
+	letters, dots, second := 0, 0, 0 // Letters since the last dot; dots in the word that follow one letter.
 	found := func() bool { return dots == 1 && letters == 1 || dots == 2 && letters == 0 }
 	for i := 0; i < len(name); {
 		r, size := decodeRune(name, i)
@@ -149,9 +148,9 @@ func initialsPart(name string) int {
 	return 0
 }
 
-// AppendInitialsApart appends the folded words of a name with two initials that are bound
-// by a dot apart; words is the name as it is read otherwise. False: there are none, or there
-// is a legal form, and then nobody's initials.
+// AppendInitialsApart appends the folded words of a name with two dot-bound initials as
+// separate words; words is the name's usual reading. It returns false when there are no
+// such initials, or when the name has a legal form.
 func AppendInitialsApart(dst []byte, name string, words []byte, tokens *TokenList) ([]byte, bool) {
 	second := initialsPart(name)
 	if second == 0 {
@@ -164,12 +163,13 @@ func AppendInitialsApart(dst []byte, name string, words []byte, tokens *TokenLis
 	return AppendWords(dst, name[second:], false), true
 }
 
-// A handle has its words run together, each with a capital: NicolasMaduro.
+// A handle joins its words without spaces, each with a capital: NicolasMaduro.
 
-// handlePartMin is how many letters a word of a handle has at least: McDonald is one word.
+// handlePartMin is the least number of letters of a word in a handle: McDonald is one word.
 const handlePartMin = 4
 
-// AppendHandleApart appends the folded words of a name that is nothing but a handle, apart.
+// AppendHandleApart appends the folded words of a handle as separate words. It returns nil
+// for a name that is not just a handle.
 func AppendHandleApart(dst []byte, name string) []byte {
 	start, parts := 0, 0
 	for i := range len(name) {
@@ -190,11 +190,11 @@ func AppendHandleApart(dst []byte, name string) []byte {
 	return AppendWords(dst, name[start:], false)
 }
 
-// In most typefaces an l is an I: PUTlN, VIadimir. The second reading of a name takes the
-// one for the other where the letters beside it are of the other case.
+// In most typefaces an l looks like an I: PUTlN, VIadimir. The second reading of a name
+// replaces one by the other where the neighbouring letters are of the other case.
 
-// isMiscased reports whether the letter at i is an l among capitals, or an I behind the first
-// letter of a word that goes on small.
+// isMiscased reports whether the letter at i is an l among capitals, or an I after the
+// first letter of a word in small letters.
 func isMiscased(name string, i int) bool {
 	at := func(i int) byte {
 		if i < 0 || i >= len(name) {
@@ -212,7 +212,7 @@ func isMiscased(name string, i int) bool {
 	return false
 }
 
-// seenAs is what is read for a miscased letter.
+// seenAs returns the letter that replaces a miscased one.
 func seenAs(c byte) byte {
 	if c == 'l' {
 		return 'i'
@@ -224,18 +224,18 @@ func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 func isSmall(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// What stands in a document is read by a camera and by tired eyes: rn is an m, cl a d, vv
-// a w, and an l an i. A word that nobody on the list bears is looked up as each of
-// the words it may have been in print.
+// A camera or a tired reader confuses printed letters: rn and m, cl and d, vv and w, l and
+// i. So a word that is not listed is looked up as each of the words that it may have been
+// in print.
 
-// Names come with what a form, a page, a mail or a file made of them ("Nicolas%20Maduro",
-// "Nicolas&nbsp;Maduro", "Nicol\\u00e1s", "Nicol=C3=A1s", "NicolÃ¡s", "Nicol?s"), sometimes twice.
-// Such a name is read as it is written and as it was meant.
+// Forms, pages, mails and files change names ("Nicolas%20Maduro", "Nicolas&nbsp;Maduro",
+// "Nicol\\u00e1s", "Nicol=C3=A1s", "NicolÃ¡s", "Nicol?s"), sometimes twice. Such a name is
+// read as written and as meant.
 
 // unescapeTimes is how often a name is unescaped.
 const unescapeTimes = 2
 
-// escapeMarks are the bytes without which a name has nothing to be read otherwise.
+// escapeMarks are the bytes of which a name needs one to have an unescaped reading.
 var escapeMarks = func() (marks [256]bool) {
 	for _, c := range []byte(`%=\&?@$`) {
 		marks[c] = true
@@ -246,7 +246,8 @@ var escapeMarks = func() (marks [256]bool) {
 	return marks
 }()
 
-// Unescape is a name without escapes, at most QueryBytesMax bytes of it. False: it has none.
+// Unescape returns a name without escapes, at most QueryBytesMax bytes of it. It returns
+// false if the name has none.
 func Unescape(name string) (string, bool) {
 	at := 0
 	for at < len(name) && !escapeMarks[name[at]] {
@@ -273,8 +274,8 @@ func Unescape(name string) (string, bool) {
 	return plain[:min(len(plain), QueryBytesMax)], plain != name
 }
 
-// decodedAgain is a text whose UTF-8 was taken for Windows-1252 or Latin-1 (Ã¡ is á); the text
-// itself if it is none.
+// decodedAgain repairs a text whose UTF-8 was decoded as Windows-1252 or Latin-1 (Ã¡ is á).
+// It returns any other text unchanged.
 func decodedAgain(text string) string {
 	plain := make([]byte, 0, len(text))
 	for _, r := range text {
@@ -296,8 +297,8 @@ func decodedAgain(text string) string {
 // windowsLetters are the characters that Windows-1252 has for the bytes from 0x80 on.
 var windowsLetters = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")
 
-// unmaskLetters leaves out a question mark between letters, which stands for a letter that was
-// lost, and reads @ and $ beside a letter as a and s, unless they belong to an address.
+// unmaskLetters removes a question mark between letters, which replaces a lost letter. It
+// reads @ and $ beside a letter as a and s, except an @ of an e-mail address.
 func unmaskLetters(text string) string {
 	plain := make([]byte, 0, len(text))
 	isLetter := func(i int) bool { return i >= 0 && i < len(text) && (isCapital(text[i]) || isSmall(text[i])) }
@@ -315,7 +316,7 @@ func unmaskLetters(text string) string {
 	return string(plain)
 }
 
-// unescapeBytes puts bytes in place of %41, =41 and \x41, and characters in place of \u0041.
+// unescapeBytes replaces %41, =41 and \x41 by bytes, and \u0041 by a character.
 func unescapeBytes(text string) string {
 	plain := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -345,7 +346,8 @@ func unescapeBytes(text string) string {
 	return string(plain)
 }
 
-// readHexadecimals reads so many hexadecimal digits; false: there are none, or fewer.
+// readHexadecimals reads the given number of hexadecimal digits. It returns false if there
+// are fewer or none are wanted.
 func readHexadecimals(text string, from, digits int) (value rune, ok bool) {
 	if digits == 0 || from+digits > len(text) {
 		return 0, false
@@ -362,9 +364,9 @@ func readHexadecimals(text string, from, digits int) (value rune, ok bool) {
 
 func hexadecimalOf(c byte) int { return strings.IndexByte("0123456789abcdef", lowerByte(c)) }
 
-// HasForeign reports whether a second reading of the name may differ: it has
-// letters of other scripts, digits that are written for letters beside letters, a letter
-// three times in a row, or an l in place of I or the other way round.
+// HasForeign reports whether a second reading of the name may differ. The name then has
+// letters of other scripts, letters together with digits that may stand for letters, a
+// letter three times in a row, or an l and an I confused.
 func HasForeign(name string) bool {
 	letters, digits := false, false
 	for i := 0; i < len(name); {

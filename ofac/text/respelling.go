@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// respellings are words that are one and the same in different languages or
-// romanisations and whose letters differ too much for the spelling fold to see
-// it. One group a line; the first word stands for all. Sources: the common
-// romanisations of Slavic, Arabic, Persian, Turkic, Korean and Chinese names,
-// and the words companies' names are translated with.
+// respellings are words that are the same in different languages or romanisations, but
+// whose letters differ too much for the spelling fold. Each line is one group; its first
+// word stands for the group. Sources: the common romanisations of Slavic, Arabic, Persian,
+// Turkic, Korean and Chinese names, and usual translations of company words.
 const respellingSource = `
 al el ul ol
 bin ben ibn bint bn
@@ -317,7 +316,7 @@ steel stal stali
 titanium titan titana
 `
 
-// respelling is the group a word belongs to.
+// respelling is the group of a word.
 type respelling struct {
 	first string // the word that stands for the group
 	group uint32 // its number, from 1
@@ -326,7 +325,7 @@ type respelling struct {
 // respellingOf maps a word to its group.
 var respellingOf = newLexicon(parseRespellings(respellingSource))
 
-// GroupOf is the group of a word, 0 if it has none.
+// GroupOf returns the group of a word, or 0 if it has none.
 func GroupOf(word []byte) uint32 {
 	known, _ := respellingOf.lookUp(word)
 	return known.group
@@ -350,15 +349,17 @@ func parseRespellings(source string) map[string]respelling {
 	return table
 }
 
-// A slip in a spelling that the list does not use (SEREJ, for Sergej) is further from those
-// it uses than from its own. So a word that nobody on the list bears is also held against
-// every spelling of the groups, and one edit away from one it is near to the whole group.
+// A misspelling of a spelling that the list does not use (SEREJ, for Sergej) is closer to
+// that spelling than to the listed ones. So a word that is not listed is also compared with
+// every spelling in the groups. One edit away from a spelling, it is close to the whole
+// group.
 
-// slipLettersMin is how many letters such a word has at least.
+// slipLettersMin is the least number of letters of such a word.
 const slipLettersMin = 5
 
-// slipTable files the spellings of the groups under the hashes of their letters, and of those
-// with one left out. Most hashes that are asked for are none of them: a bit for each says so.
+// slipTable maps hashes to the spellings of the groups: the hash of each spelling's
+// letters, and of those with one left out. Most lookups find nothing, and one bit of the
+// filter shows that.
 type slipTable struct {
 	bits  [1 << (slipBits - 6)]uint64
 	words map[uint64][]string
@@ -368,14 +369,14 @@ const slipBits = 17
 
 var slips = fileSlips(respellingOf.words)
 
-// Slip is a spelling of a group that a word is one edit away from.
+// Slip is a spelling in a group that is one edit away from a word.
 type Slip struct {
 	Word       string
 	Similarity int32
 }
 
-// AppendSlips appends the spellings of the groups that a word is one edit away from, and not
-// itself. The hashes are those of its letters, whole and with one left out.
+// AppendSlips appends the spellings in the groups that are one edit away from a word,
+// except the word itself. The hashes are those of its letters, whole and with one left out.
 func AppendSlips(dst []Slip, hashes []uint64, word []byte) []Slip {
 	if len(word) < slipLettersMin {
 		return dst

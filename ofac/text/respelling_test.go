@@ -10,12 +10,12 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// groupEvidence says how the real list uses two words of one group.
+// groupEvidence counts how the real list uses two words of one group.
 type groupEvidence struct{ alike, apart int }
 
-// respellingEvidence counts, for every two words of a group, the entries that
-// have two aliases which differ in that word alone (alike), and the names that
-// hold both as words of their own (apart).
+// respellingEvidence counts for every two words of a group: the entries with two aliases
+// that differ in that word alone (alike), and the names that hold both as whole words
+// (apart).
 func respellingEvidence(entities []list.Entity) map[[2]string]groupEvidence {
 	evidence := map[[2]string]groupEvidence{}
 	count := func(a, b string, alike bool) {
@@ -77,15 +77,16 @@ func oneWordApart(a, b []string) (string, string, bool) {
 	return a[at], b[at], true
 }
 
-// Words of one group are one name in the real list: where a name holds two of
-// them as words of their own, entries that use one for the other are as many.
+// Words of one group are spellings of one name in the real list: at most one more name
+// holds two of them as whole words than there are aliases that use one for the other.
 func TestRespellingsAgreeWithTheRealList(t *testing.T) {
 	for pair, e := range respellingEvidence(listtest.RealEntities(t, "2025-11-19")) {
 		require.LessOrEqual(t, e.apart, e.alike+1, "%v", pair)
 	}
 }
 
-// A word belongs to one group, and these pairs, once thought one name, to none together.
+// A word belongs to one group. These pairs, which were once in one group, are in no common
+// group.
 func TestRespellingGroupsAreApart(t *testing.T) {
 	seen := map[string]string{}
 	for line := range strings.Lines(respellingSource) {

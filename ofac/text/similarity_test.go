@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plainSimilarity is WordSimilarity without anything that spares work.
+// plainSimilarity is WordSimilarity without its shortcuts.
 func plainSimilarity(a, b *SpelledWord) int32 {
 	if string(a.Fold) == string(b.Fold) {
 		return SameSpelling
@@ -78,7 +78,7 @@ func TestWordSimilarityAgainstThePlainWay(t *testing.T) {
 	require.Greater(t, close, 50000)
 }
 
-// A word of ASCII letters is read without the table of characters, and alike.
+// A word of ASCII letters is read without the table of characters, with the same result.
 func TestPlainWordsAreReadAlike(t *testing.T) {
 	random := rand.New(rand.NewPCG(25, 26))
 	const letters = "abcXYZO01 5389 aaa "
@@ -87,7 +87,7 @@ func TestPlainWordsAreReadAlike(t *testing.T) {
 		for i := range text {
 			text[i] = letters[random.IntN(len(letters))]
 		}
-		// A character that vanishes, at the end of each word, has the table read it.
+		// A dropped character at the end of each word forces the use of the table.
 		disturbed := strings.Join(strings.Split(string(text), " "), "\u200b ") + "\u200b"
 		for _, lookAlike := range []bool{false, true} {
 			require.Equal(t, string(AppendWords(nil, disturbed, lookAlike)), string(AppendWords(nil, string(text), lookAlike)), "%q", text)
@@ -97,7 +97,7 @@ func TestPlainWordsAreReadAlike(t *testing.T) {
 	require.False(t, plain)
 }
 
-// A table of words has the words it was made of, and no other.
+// A lexicon has exactly the words it was made of.
 func TestLexicon(t *testing.T) {
 	set := wordSet("sheikh", "mr", "a", strings.Repeat("x", 40))
 	for _, word := range []string{"sheikh", "mr", "a", strings.Repeat("x", 40)} {
@@ -115,8 +115,8 @@ func TestLexicon(t *testing.T) {
 	require.False(t, ok)
 }
 
-// A finger that slips hits the key beside: that is nearer than any other letter, and
-// no bound of the letters may say otherwise.
+// A slipped finger hits a neighbouring key. Such a letter costs less than any other that
+// sounds different.
 func TestKeysBesideOneAnother(t *testing.T) {
 	for pair, cost := range map[string]int32{"lk": costKey, "sd": costKey, "pl": costKey, "gv": costKey, "sw": costKey, "as": costKey, "zs": costClass, "gm": costEdit, "qz": costEdit} {
 		require.Equal(t, cost, substitutionCost(pair[0], pair[1]), pair)
@@ -124,8 +124,8 @@ func TestKeysBesideOneAnother(t *testing.T) {
 	}
 }
 
-// What two bags say the words differ by at least is never more than what they
-// differ by: else a word that is close would not be compared.
+// The bound by letter bags never exceeds the real difference of two words; otherwise a
+// close word would be skipped.
 func TestBagsNeverOverstate(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const letters = "aabbcdefghhijklmnoprsstuvwxyyz019"
@@ -164,7 +164,7 @@ func TestBagsNeverOverstate(t *testing.T) {
 	require.Greater(t, far, 100000)
 }
 
-// A slip next to another is told apart from two slips, whatever row it falls in.
+// An exchange of two neighbouring letters is found in whatever row of the table it falls.
 func TestSpellingCostOfExchanges(t *testing.T) {
 	for pair, want := range map[[2]string]int32{
 		{"sergei", "segrei"}: costSwap,

@@ -2,12 +2,11 @@ package text
 
 import "strings"
 
-// AppendSpelling appends the spelling fold of a Latin word: letters that
-// transliterations of Cyrillic, Arabic, Persian and Greek names exchange for
-// one another become one letter, doubled letters one. Two words with the same
-// fold are spellings of one name as far as a clerk can tell. Other scripts are
-// appended as they are. Words of a group in respellingOf have the fold of the
-// group's first word.
+// AppendSpelling appends the spelling fold of a Latin word. It replaces letters that
+// transliterations of Cyrillic, Arabic, Persian and Greek names exchange by one common
+// letter, and doubled letters by one. Two words with the same fold are spellings of one
+// name, as far as a clerk can see. A word of a group in respellingOf gets the fold of the
+// group's first word. Other scripts are appended unchanged.
 func AppendSpelling(dst, word []byte) []byte {
 	if n := len(word); n > 3 && word[0] <= '9' && isOrdinal(word[n-2], word[n-1]) {
 		word = word[:n-2] // 558th is 558
@@ -45,7 +44,7 @@ func isOrdinal(a, b byte) bool {
 	return a == 't' && b == 'h' || a == 's' && b == 't' || a == 'n' && b == 'd' || a == 'r' && b == 'd'
 }
 
-// spellingAt folds the letters that begin at i.
+// spellingAt returns the fold of the letters that begin at i.
 func spellingAt[T string | []byte](word T, i int) (code string, size int) {
 	c := word[i]
 	rest := len(word) - i
@@ -76,7 +75,7 @@ func spellingAt[T string | []byte](word T, i int) (code string, size int) {
 	return oneByte[c], 1
 }
 
-// spellingGroup folds groups of letters; size 0 if none begins here.
+// spellingGroup returns the fold of a group of letters, and size 0 if none begins here.
 func spellingGroup[T string | []byte](word T, i int, c, next byte, rest int) (code string, size int) {
 	third := byte(0)
 	if rest > 2 {
@@ -90,7 +89,7 @@ func spellingGroup[T string | []byte](word T, i int, c, next byte, rest int) (co
 	case c == 't' && next == 'c' && third == 'h':
 		return "c", 3
 	case c == 't' && next == 's' && third == 'c' && rest > 3 && word[i+3] == 'h':
-		return "c", 4 // German: Tschaikowski
+		return "c", 4 // the German spelling: Tschaikowski
 	case c == 's' && next == 'c' && third == 'h':
 		return "x", 3
 	case c == 'd' && next == 'j':
@@ -138,7 +137,7 @@ func foldTriple(c byte) string {
 	return "iv"
 }
 
-// foldBelarusian is the fold of the ending -au or -eu, which is -ov or -ev in Russian:
+// foldBelarusian is the fold of the ending -au or -eu, which in Russian is -ov or -ev:
 // Shpakau, Kavaleu.
 func foldBelarusian(c byte) string {
 	if c == 'a' {
@@ -147,7 +146,7 @@ func foldBelarusian(c byte) string {
 	return "iv"
 }
 
-// oneByte are the strings of one byte.
+// oneByte are all strings of one byte.
 var oneByte = oneByteStrings()
 
 func oneByteStrings() (list [256]string) {
@@ -179,13 +178,13 @@ const (
 	costKey        = 80  // a letter for one beside it on the keyboard
 	costSwap       = 70  // two letters exchanged
 	costDouble     = 25  // a letter doubled or undoubled
-	CostWeak       = 50  // an h or y too many
-	costVowelGap   = 75  // a vowel too many
-	costNumber     = 300 // one digit for another: another number
+	CostWeak       = 50  // an extra h or y
+	costVowelGap   = 75  // an extra vowel
+	costNumber     = 300 // one digit for another, which makes another number
 	costImpossible = 1 << 20
 )
 
-// letterClass puts letters that are heard alike into one class; vowels are 1.
+// letterClass maps letters that sound alike to one class; vowels are 1.
 var letterClass = [256]uint8{
 	'a': 1, 'e': 1, 'i': 1, 'o': 1, 'u': 1, 'y': 1, 'b': 2, 'p': 2, 'd': 3, 't': 3, 'g': 4, 'k': 4, 'q': 4, 'c': 4,
 	's': 5, 'z': 5, 'x': 5, 'v': 6, 'w': 6, 'f': 6, 'm': 7, 'n': 7, 'j': 8, 'h': 9, 'l': 10, 'r': 11,
@@ -212,16 +211,16 @@ func substitutionCost(a, b byte) int32 {
 	return costClass
 }
 
-// soundsOfJ are the letters that a j stands for in some language: y, i and, of folds,
-// where x is sh, the unvoiced one (Prigozhin, Prigoschin).
+// soundsOfJ are the letters for which some language writes j: g, i, y and, in folds, x,
+// which is sh (Prigozhin, Prigoschin).
 const soundsOfJ = "gixy"
 
-// keyboardRows are the letters as they lie on the usual keyboard; each row begins
-// half a key further right than the one above it.
+// keyboardRows are the rows of the usual keyboard; each row begins half a key further right
+// than the one above it.
 var keyboardRows = [...]string{"qwertyuiop", "asdfghjkl", "zxcvbnm"}
 
-// areBeside reports whether two letters are neighbours on the keyboard: what a finger
-// that slips hits is not another sound, but it is no other word either.
+// areBeside reports whether two letters are neighbours on the keyboard. A slipped finger
+// changes the sound but seldom makes another word.
 func areBeside(a, b byte) bool {
 	for row, keys := range keyboardRows {
 		at := strings.IndexByte(keys, a)
@@ -238,8 +237,8 @@ func areBeside(a, b byte) bool {
 	return false
 }
 
-// letterCodes numbers the letters for substitutions: a to z from 1, digits and
-// what sorts before them 27, everything else 0.
+// letterCodes numbers the letters for substitutions: a to z from 1; digits and all bytes
+// before them 27; everything else 0.
 var letterCodes = numberLetters()
 
 const letterCodeCount = 32
@@ -256,7 +255,7 @@ func numberLetters() (codes [256]uint8) {
 	return codes
 }
 
-// substitutions holds substitution of two different letters, by their codes.
+// substitutions holds substitutionCost of two different letters, by their codes.
 var substitutions = tabulateSubstitutions()
 
 func tabulateSubstitutions() (costs [letterCodeCount][letterCodeCount]uint16) {
@@ -270,7 +269,7 @@ func tabulateSubstitutions() (costs [letterCodeCount][letterCodeCount]uint16) {
 	return costs
 }
 
-// gapCost is the cost of letter i of word standing alone.
+// gapCost is the cost of leaving out letter i of word.
 func gapCost(word []byte, i int) int32 {
 	c := word[i]
 	switch {
@@ -284,15 +283,15 @@ func gapCost(word []byte, i int) int32 {
 	return costEdit
 }
 
-// spellingCost is the cheapest way from a to b by substitutions, gaps and
-// exchanges of neighbours (optimal string alignment), at most limit; beyond it
-// costImpossible. Words are at most WordBytesMax long.
+// spellingCost is the least cost to turn a into b by substitutions, gaps and exchanges of
+// neighbours (optimal string alignment). It returns costImpossible when that exceeds limit
+// or a word is longer than WordBytesMax.
 func spellingCost(a, b []byte, limit int32) int32 {
 	if len(a) > WordBytesMax || len(b) > WordBytesMax {
 		return costImpossible
 	}
-	// What both begin and end with costs nothing. One letter is kept on either
-	// side of the difference, so that doublings and exchanges are still seen.
+	// A common beginning and end cost nothing. One letter is kept on either side of the
+	// difference, so that doublings and exchanges are still seen.
 	start, tail := 0, 0
 	for start < len(a) && start < len(b) && a[start] == b[start] {
 		start++
@@ -306,16 +305,16 @@ func spellingCost(a, b []byte, limit int32) int32 {
 	return alignmentCost(a, b, limit)
 }
 
-// costColumn is one column of the table of spellingCost: a letter of the second
-// word and what its last three rows hold.
+// costColumn is one column of the table of spellingCost: a letter of the second word and
+// its costs in the last rows.
 type costColumn struct {
-	rows         uint64 // costs of 16 bits, the last row's lowest
+	rows         uint64 // costs of 16 bits each, the last row's in the lowest bits
 	gap          int32
 	letter, code uint8
 }
 
-// alignmentCost fills the table of spellingCost, with no more room than most words
-// need where that is enough: it is made empty each time.
+// alignmentCost fills the table of spellingCost. It uses a small table where that is
+// enough, because the table is cleared each time.
 func alignmentCost(a, b []byte, limit int32) int32 {
 	if len(b) < ordinaryLetters {
 		var room [ordinaryLetters]costColumn
@@ -325,10 +324,12 @@ func alignmentCost(a, b []byte, limit int32) int32 {
 	return fillColumns(room[:min(len(b), WordBytesMax)+1], a, b, limit)
 }
 
-// ordinaryLetters is more than what most words differ in.
+// ordinaryLetters is the number of columns of the small table. Most words differ in fewer
+// letters.
 const ordinaryLetters = 10
 
-// fillColumns fills the table row by row. The columns are empty, one more than b has letters.
+// fillColumns fills the table row by row. There is one empty column more than b has
+// letters.
 func fillColumns(columns []costColumn, a, b []byte, limit int32) int32 {
 	total := int32(0)
 	for j, letter := range b[:len(columns)-1] {
@@ -368,8 +369,8 @@ func fillColumns(columns []costColumn, a, b []byte, limit int32) int32 {
 	return costImpossible
 }
 
-// CostLimit is how much two words may differ and still be spellings of one, by
-// the length of the longer.
+// CostLimit is the greatest cost at which two words are still spellings of one, by the
+// length of the longer.
 func CostLimit(length int) int32 {
 	switch {
 	case length <= 2:
@@ -388,18 +389,19 @@ func CostLimit(length int) int32 {
 
 // Similarities of words, 1e-4.
 const (
-	SameSpelling = 9650 // equal after the spelling fold
-	ClearlyClose = 9200 // letters alone say enough
-	WordFloor    = 7000 // below it two words have nothing to do with one another
+	SameSpelling = 9650 // same spelling fold
+	ClearlyClose = 9200 // close enough by the letters alone
+	WordFloor    = 7000 // below it two words are not close
 )
 
-// SpelledWord is a word ready to be compared.
+// SpelledWord is a word prepared for comparison.
 type SpelledWord struct {
 	Text, Fold       []byte
 	TextBag, FoldBag LetterBag
 }
 
-// WordSimilarity compares two different Latin words: 0, or WordFloor to SameSpelling.
+// WordSimilarity compares two different Latin words. It returns 0, or WordFloor to
+// SameSpelling.
 func WordSimilarity(a, b *SpelledWord) int32 {
 	if string(a.Fold) == string(b.Fold) {
 		return SameSpelling
@@ -416,9 +418,9 @@ func WordSimilarity(a, b *SpelledWord) int32 {
 	}
 	length = int32(max(len(a.Fold), len(b.Fold)))
 	limit = CostLimit(int(length))
-	closer := (ScoreOne - best*100/97) * length / (ScoreOne / 100) // what costs more is no closer than the letters
+	closer := (ScoreOne - best*100/97) * length / (ScoreOne / 100) // with a greater cost the fold is no closer than the letters
 	if !a.FoldBag.FartherThan(b.FoldBag, min(limit, closer)) {
-		if cost := spellingCost(a.Fold, b.Fold, min(limit, closer+costEdit-costSwap)); cost <= limit { // an exchange may come after a dearer row
+		if cost := spellingCost(a.Fold, b.Fold, min(limit, closer+costEdit-costSwap)); cost <= limit { // leaves room for an exchange, which may follow a row of higher cost
 			best = max(best, (ScoreOne-cost*(ScoreOne/100)/length)*97/100)
 		}
 	}
@@ -428,22 +430,21 @@ func WordSimilarity(a, b *SpelledWord) int32 {
 	return min(best, SameSpelling)
 }
 
-// Words that share their beginning: a shorter form, an abbreviation, or another
+// These words share their beginning: one is a shorter form, an abbreviation, or has another
 // ending (WHEEL, WHEELED; ELECTR, ELECTRONIC).
 const (
-	stemLetters = 4    // the shared beginning has at least so many letters,
-	stemShare   = 80   // and is so much of the shorter word, per cent
-	stemFloor   = 7500 // similarity, and how much it grows with the share of the longer
+	stemLetters = 4    // letters that the shared beginning has at least
+	stemShare   = 80   // its least share of the shorter word, per cent
+	stemFloor   = 7500 // similarity, which grows by up to stemRange with the share of the longer word
 	stemRange   = 1800
 )
 
 // LooseLettersMin is how many letters a word needs to be compared loosely.
 const LooseLettersMin = 3
 
-// LooseSimilarity compares two words of names that agree otherwise: as
-// WordSimilarity, or by a shared beginning.
-// Of a person's name nearly the whole longer word must be shared: ALEXEI is not
-// ALEXANDER.
+// LooseSimilarity compares two words of names whose other words match: as WordSimilarity,
+// or by a shared beginning. In a person's name the beginning must be nearly the whole
+// longer word: ALEXEI is not ALEXANDER.
 func LooseSimilarity(a, b *SpelledWord, person bool) int32 {
 	foldA, foldB := a.Fold, b.Fold
 	if len(a.Text) < LooseLettersMin || len(b.Text) < LooseLettersMin || foldA[0] != foldB[0] {

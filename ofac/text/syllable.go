@@ -11,18 +11,18 @@ import (
 	"railguard/ofac/perfect"
 )
 
-// Chinese names reach a list in pinyin (Zedong) or in Wade and Giles (Tse-tung,
-// its apostrophes lost), Korean ones in the romanisation of the South
-// (Jeongeun), of McCune and Reischauer (Chŏngŭn) or of the North (Jong Un). A
-// word that is syllables throughout has a key that is the same in every
-// system; the deletion table files listed words under it.
+// Lists write Chinese names in pinyin (Zedong) or in Wade-Giles (Tse-tung, without its
+// apostrophes), and Korean names in the romanisation of South Korea (Jeongeun), of
+// McCune-Reischauer (Chŏngŭn) or of North Korea (Jong Un). A word that consists of
+// syllables has a key that is the same in every system. The deletion table holds listed
+// words under this key.
 //
-// Two words of pinyin with one key may be different names (Zhang, Chang), so
-// a pinyin word is only looked up among those that can be Wade-Giles, and the
-// reverse. Korean keys put o and u, k and g and so on together.
+// Two pinyin words with the same key may be different names (Zhang, Chang). So a pinyin
+// word is only looked up among words that may be Wade-Giles, and the reverse. Korean keys
+// merge o and u, k and g and so on.
 //
-// A syllable is short, and a slip makes another one: two syllables that no
-// system writes alike are never close.
+// A misspelt syllable is often another syllable. So two syllables are close only if some
+// systems write them alike.
 
 // pinyinSource lists the syllables by initial: "b a ai an" is ba, bai, ban.
 const pinyinSource = `
@@ -52,12 +52,12 @@ y a an ang ao e i in ing ong ou u uan ue un
 w a ai an ang ei en eng o u
 `
 
-// wadeInitials are the initials of Wade and Giles without their apostrophes.
+// wadeInitials are the initials of Wade-Giles without their apostrophes.
 var wadeInitials = map[string]string{
 	"b": "p", "d": "t", "g": "k", "j": "ch", "q": "ch", "x": "hs", "zh": "ch", "r": "j", "z": "ts", "c": "ts",
 }
 
-// wadeFinals are the finals that are written otherwise.
+// wadeFinals are the finals that Wade-Giles writes differently from pinyin.
 var wadeFinals = map[string]string{
 	"ong": "ung", "iong": "iung", "ian": "ien", "ie": "ieh", "ue": "ueh", "ve": "ueh", "v": "u", "er": "erh",
 }
@@ -72,14 +72,14 @@ var wadeWhole = map[string]string{
 
 // syllableTable maps the spelling of a syllable to its key.
 type syllableTable struct {
-	// What spares most words the look into the table: the letters that begin and end
-	// a syllable, a bit for each,
+	// These bits spare most words a lookup: for each letter, whether a syllable begins or
+	// ends with it.
 	begins, ends uint32
-	lengths      [32][32]uint8 // and by first and last letter a bit for each length.
+	lengths      [32][32]uint8 // and by first and last letter, a bit for each length
 
 	shift     uint8
-	spellings []uint64 // packed; a free place is 0, and a look ends there
-	keys      []string // of the spelling at the same place
+	spellings []uint64 // packed spellings; 0 is a free place, where a lookup ends
+	keys      []string // key of the spelling at the same place
 }
 
 func newSyllableTable(keys map[string]string) *syllableTable {
@@ -95,7 +95,7 @@ func newSyllableTable(keys map[string]string) *syllableTable {
 	return t
 }
 
-// packLetters holds the letters of a syllable, syllableBytes at most.
+// packLetters packs the letters of a syllable, at most syllableBytes.
 func packLetters(word []byte) uint64 {
 	value := uint64(0)
 	for _, c := range word {
@@ -104,7 +104,7 @@ func packLetters(word []byte) uint64 {
 	return value
 }
 
-// placeOf is where a spelling stands, or would.
+// placeOf returns the place of a spelling, or the free place where it would be.
 func (t *syllableTable) placeOf(spelling uint64) int {
 	at := int(spelling * perfect.Odd1 >> t.shift)
 	for t.spellings[at] != spelling && t.spellings[at] != 0 {
@@ -113,7 +113,7 @@ func (t *syllableTable) placeOf(spelling uint64) int {
 	return at
 }
 
-// keyOf returns the key of a syllable; false: the word is none.
+// keyOf returns the key of a syllable. It returns false when the word is no syllable.
 func (t *syllableTable) keyOf(word []byte) (string, bool) {
 	if t.lengths[word[0]&31][word[len(word)-1]&31]>>len(word)&1 == 0 {
 		return "", false
@@ -157,7 +157,7 @@ func orSame(table map[string]string, part string) string {
 	return part
 }
 
-// The parts of a Korean syllable: "spelling=sign".
+// The parts of a Korean syllable in the form "spelling=sign".
 const (
 	koreanOnsets = "=- g=K k=K kh=K n=N d=T t=T th=T r=R l=R m=M b=P p=P ph=P s=S sh=S j=C ch=C h=H"
 	koreanVowels = "a=a ae=e ai=e e=e eo=o o=o u=o oo=o eu=o ou=o oh=o ya=ya yae=ye ye=ye yeo=yo yo=yo you=yo yu=yo yoo=yo " +
@@ -180,16 +180,16 @@ func koreanSyllables() map[string]string {
 	return table
 }
 
-// Bounds of a word of syllables.
+// Bounds of a word that consists of syllables.
 const (
 	syllableBytes = 6  // letters of the longest syllable
-	syllablesMax  = 4  // of one word
-	syllableTries = 64 // readings tried of one word, so that no word costs much
+	syllablesMax  = 4  // syllables of one word
+	syllableTries = 64 // readings tried of one word, to bound the work
 )
 
 // AppendSyllables appends the key of a word that consists of syllables of the table, and
-// returns how many there are; 0 for any other word. It takes the longest syllable that
-// leaves a readable rest.
+// returns how many there are. It returns 0 for any other word. It takes the longest
+// syllable that leaves a readable rest.
 func AppendSyllables(dst, word []byte, table *syllableTable) ([]byte, int) {
 	if len(word) == 0 || table.begins>>(word[0]&31)&1 == 0 || table.ends>>(word[len(word)-1]&31)&1 == 0 {
 		return dst, 0
@@ -203,7 +203,7 @@ func appendRest(dst, word []byte, table *syllableTable, left int, tries *int) ([
 		*tries--
 		key, ok := table.keyOf(word[:length])
 		if !ok || length < len(word) && isVowel(word[length-1]) && isVowel(word[length]) {
-			continue // two vowels in a row are one syllable, or another language
+			continue // two vowels in a row are one syllable, or the word is of another language
 		}
 		mark := len(dst)
 		dst = append(append(dst, key...), '.')
@@ -230,7 +230,7 @@ func IsSyllable(word []byte) bool {
 	return pinyin || wade || korean
 }
 
-// SameSyllable reports whether two syllables may be one in some system.
+// SameSyllable reports whether two syllables may be the same in some system.
 func SameSyllable(a, b []byte) bool {
 	if key, ok := syllables.korean.keyOf(a); ok {
 		if other, ok := syllables.korean.keyOf(b); ok && key == other {
@@ -244,12 +244,12 @@ func SameSyllable(a, b []byte) bool {
 	return ok && key == string(a)
 }
 
-// syllableSystem is one way to write syllables: under which kind a listed word
-// is filed, and under which a word looked for is sought.
+// syllableSystem is one way to write syllables. It has the kind of hash for a listed word
+// and the kind for a word that is looked up.
 type syllableSystem struct {
 	Table          *syllableTable
 	Listed, Sought HashKind
-	Least          int // syllables a word needs to have a key
+	Least          int // least number of syllables of a word that has a key
 }
 
 var SyllableSystems = [...]syllableSystem{
@@ -258,16 +258,17 @@ var SyllableSystems = [...]syllableSystem{
 	{syllables.korean, hashKorean, hashKorean, 2},
 }
 
-// Kana write syllables, and are read letter by letter: a name wholly in Kana is read aloud on
-// either side, in the romanisation that lists use (Hepburn's, long vowels as short ones). A name
-// of Japan so meets its Latin spelling; of a foreign one Kana tell less (ウラジーミル, Vladimir).
+// Kana are syllables, and are transliterated letter by letter: a name wholly in Kana is
+// romanised in the query and in the list, in the system that lists use (Hepburn, long
+// vowels as short ones). So a Japanese name matches its Latin spelling. A foreign name in
+// Kana differs more from its spelling (ウラジーミル, Vladimir).
 
-// kanaSyllables are the sounds of U+30A1 to U+30FA. Capitals are the small letters, which
-// change the syllable before them; a dash has no sound of its own.
+// kanaSyllables are the sounds of U+30A1 to U+30FA. Capitals are the small Kana, which
+// change the syllable before them. A dash means no sound of its own.
 var kanaSyllables = strings.Fields("A a I i U u E e O o ka ga ki gi ku gu ke ge ko go sa za shi ji su zu se ze so zo ta da chi ji - tsu zu te de to do" +
 	" na ni nu ne no ha ba pa hi bi pi fu bu pu he be pe ho bo po ma mi mu me mo YA ya YU yu YO yo ra ri ru re ro WA wa i e o n vu ka ke va vi ve vo")
 
-// Where Kana stand.
+// Ranges of Kana.
 const (
 	kanaFirst, kanaLast         = 0x30A1, 0x30FA
 	hiraganaFirst, hiraganaLast = 0x3041, 0x3096
@@ -277,7 +278,7 @@ const (
 	voiced, hardened            = 0x3099, 0x309A
 )
 
-// kanaOf is the Katakana for a character of any Kana, 0 if it is none.
+// kanaOf returns the Katakana for any Kana character, or 0 for another character.
 func kanaOf(r rune) rune {
 	if r >= halfFirst && r <= halfLast {
 		r, _ = utf8.DecodeRuneInString(folds.entryOf(r).plain)
@@ -291,8 +292,8 @@ func kanaOf(r rune) rune {
 	return 0
 }
 
-// kanaMarked is a Katakana with the mark behind it that half-width letters and decomposed
-// ones have: カ and the mark of a voiced sound are ガ. 0: it takes no such mark.
+// kanaMarked returns the Katakana with the voicing mark that follows half-width and
+// decomposed letters: カ and the mark are ガ. It returns 0 if the letter takes no such mark.
 func kanaMarked(kana, mark rune) rune {
 	switch {
 	case mark == halfVoiced || mark == voiced:
@@ -308,7 +309,8 @@ func kanaMarked(kana, mark rune) rune {
 	return 0
 }
 
-// AppendKana appends the words of a name that is wholly in Kana, read aloud; false: it is not.
+// AppendKana appends the romanised words of a name that is wholly in Kana. It returns false
+// for any other name.
 func AppendKana(dst []byte, name string) ([]byte, bool) {
 	if IsPlain(name) {
 		return dst, false
@@ -326,7 +328,7 @@ func AppendKana(dst []byte, name string) ([]byte, bool) {
 		case last != 0 && kanaMarked(last, r) != 0:
 			kana = kanaMarked(last, r)
 			dst = append(dst[:len(dst)-len(kanaSyllables[last-kanaFirst])], kanaSyllables[kana-kanaFirst]...)
-		case last != 0 && r == '-': // Banks write it for the sign of a long vowel.
+		case last != 0 && r == '-': // Banks write this character for the sign of a long vowel.
 			continue
 		case folds.entryOf(r).kind == foldDrop:
 			continue

@@ -7,20 +7,20 @@ import (
 
 // Token is one word of a folded name, or one legal form of several words.
 type Token struct {
-	Start, End uint16 // bytes of the folded words
+	Start, End uint16 // range of bytes in the folded words
 	Form       legalForm
-	Loose      bool // the form is one only because of its place: PAO, SA, AS
+	Loose      bool // a legal form only because of its place: PAO, SA, AS
 }
 
-// TokenList holds the tokens of one name. It lives on the stack or in a
-// Scratch and is reused; it never grows.
+// TokenList holds the tokens of one name. It is on the stack or in a Scratch and is reused;
+// it never grows.
 type TokenList struct {
 	Count    int
 	HasForms bool
-	Phrases  bool // the spelling of a legal form stands among the words, whether its place makes it one or not
-	Anywhere bool // a legal form that belongs to an end of the name is read in the midst of it, too
-	Slips    bool // one misspelt word of a long legal form is read as meant
-	Rest     int  // start of the words beyond tokensMax, 0 if there are none
+	Phrases  bool // the name holds the spelling of a legal form, whether or not its place makes it one
+	Anywhere bool // also read a legal form in the middle of the name that belongs to its end
+	Slips    bool // accept one misspelt word in a long legal form
+	Rest     int  // start of the words after the first tokensMax, 0 if there are none
 	List     [tokensMax]Token
 }
 
@@ -32,7 +32,7 @@ func (t *TokenList) Split(words []byte) {
 	}
 }
 
-// SplitPlain finds the words only: names of persons have no legal form.
+// SplitPlain finds only the words, since persons' names have no legal form.
 func (t *TokenList) SplitPlain(words []byte) {
 	t.Count, t.HasForms, t.Phrases, t.Rest = 0, false, false, 0
 	for start := 0; start < len(words); {
@@ -52,10 +52,10 @@ func (t *TokenList) SplitPlain(words []byte) {
 	}
 }
 
-// findForms marks legal forms and joins those of several words. A name that
-// would be nothing but legal forms keeps its words as they are.
+// findForms marks legal forms and joins those of several words. A name of nothing but legal
+// forms keeps its words as they are.
 func (t *TokenList) findForms(words []byte) {
-	var tail [tokensMax + 1]bool // tail[i]: from word i on there are only legal forms
+	var tail [tokensMax + 1]bool // tail[i]: only legal forms follow from word i on
 	n := t.Count
 	tail[n] = true
 	found := false
@@ -86,8 +86,8 @@ func (t *TokenList) findForms(words []byte) {
 	t.Count = count
 }
 
-// formAt returns how many words the longest legal form at word i takes, or one
-// word and no form.
+// formAt returns how many words the longest legal form at word i has, or one word and
+// FormNone.
 func (t *TokenList) formAt(words []byte, i int, tail *[tokensMax + 1]bool, leading bool) (length int, form legalForm, loose bool) {
 	for _, phrase := range formsFrom(t.Word(words, i)) {
 		length := len(phrase.words)
@@ -105,7 +105,7 @@ func (t *TokenList) formAt(words []byte, i int, tail *[tokensMax + 1]bool, leadi
 	return 1, FormNone, false
 }
 
-// findMisspelt returns the long legal form whose first word is misspelt at word i.
+// findMisspelt returns the long legal form at word i whose first word is misspelt.
 func (t *TokenList) findMisspelt(words []byte, i int) *formPhrase {
 	if !t.Slips || i+2 >= t.Count || len(t.Word(words, i)) < slippedLetters {
 		return nil
@@ -119,14 +119,15 @@ func (t *TokenList) findMisspelt(words []byte, i int) *formPhrase {
 	return nil
 }
 
-// What a legal form, and the word in it, must have for a slip to be forgiven.
+// The words that a legal form needs, and the letters of its misspelt word, for a
+// misspelling to be accepted.
 const (
 	slippedWords   = 3
 	slippedLetters = 5
 )
 
-// matchesPhrase reports whether a legal form stands at word i. With slips, one long
-// word of a long form may be one slip away.
+// matchesPhrase reports whether a legal form stands at word i. With Slips, one long word of
+// a long form may be one edit away.
 func (t *TokenList) matchesPhrase(words []byte, i int, phrase []string) bool {
 	if i+len(phrase) > t.Count {
 		return false
@@ -153,8 +154,8 @@ func oneSlip(word []byte, legal string) bool {
 	return spellingCost(word, meant[:copy(meant[:], legal)], costEdit) <= costEdit
 }
 
-// FreeInitials takes a legal form of single letters between other words apart: "Said
-// S. A. Alomgy" has two initials, and no company's form stands there.
+// FreeInitials splits a legal form of single letters between other words: in "Said S. A.
+// Alomgy" S. and A. are initials, not a company's form.
 func (t *TokenList) FreeInitials(words []byte) {
 	for i := 1; i+1 < t.Count; i++ {
 		token := t.List[i]
@@ -175,7 +176,7 @@ func (t *TokenList) FreeInitials(words []byte) {
 	t.HasForms = slices.ContainsFunc(t.List[:t.Count], func(t Token) bool { return t.Form != FormNone })
 }
 
-// isSpelledOut holds for two single letters or more.
+// isSpelledOut reports whether a text is two or more single letters.
 func isSpelledOut(text []byte) bool {
 	for i, c := range text {
 		if (c == ' ') != (i%2 == 1) {
@@ -192,7 +193,7 @@ func (t *TokenList) Word(words []byte, i int) []byte {
 	return words[t.List[i].Start:t.List[i].End]
 }
 
-// Spelled returns token i as it stands in a normal form.
+// Spelled returns token i in the spelling of a normal form.
 func (t *TokenList) Spelled(words []byte, i int) []byte {
 	if form := t.List[i].Form; form != FormNone {
 		return formSpelling[form]
@@ -200,7 +201,7 @@ func (t *TokenList) Spelled(words []byte, i int) []byte {
 	return t.Word(words, i)
 }
 
-// formSpelling is formWords as bytes, so that spelled does not allocate.
+// formSpelling is formWords as bytes, so that Spelled does not allocate.
 var formSpelling = spellForms()
 
 func spellForms() [formCount][]byte {

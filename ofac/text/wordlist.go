@@ -2,13 +2,13 @@ package text
 
 import "bytes"
 
-// GenericWords tell no company from another.
+// GenericWords do not distinguish one company from another.
 var GenericWords = wordSet(
 	"group", "grupo", "groupe", "gruppa", "holding", "holdings", "kholding",
 	"and", "of", "the", "for", "de", "y", "et", "und", "i",
 )
 
-// FunctionWords are grammar.
+// FunctionWords are articles, particles and the like.
 var FunctionWords = wordSet(
 	"of", "the", "and", "for", "in", "to", "on", "at", "by", "with",
 	"de", "del", "la", "las", "los", "le", "les", "du", "des", "da", "do", "dos",
@@ -17,15 +17,14 @@ var FunctionWords = wordSet(
 	"ve", "va", "im", "imeni", "po", "na", "dlya", "para", "en", "a", "an",
 )
 
-// legalWords are parts of legal forms. Alone, or with a slip of the pen, they
-// are still no part of the name.
+// legalWords are parts of legal forms. Even alone or misspelt they are no part of the name.
 var legalWords = [...]string{
 	"limited", "liability", "company", "joint", "stock", "incorporated", "corporation", "partnership", "establishment", "offshore",
 	"obshchestvo", "obschestvo", "ogranichennoi", "ogranichennoy", "otvetstvennostyu", "otvetstvennostiu", "aktsionernoe", "aktsionernoye",
 	"otkrytoe", "zakrytoe", "publichnoe", "sociedad", "anonima", "societe", "anonyme", "sirketi", "private", "proprietary", "kompaniya",
 }
 
-// legalBags are their letters.
+// legalBags are the letter bags of legalWords.
 var legalBags = bagsOf(legalWords[:])
 
 func bagsOf(words []string) []LetterBag {
@@ -36,8 +35,9 @@ func bagsOf(words []string) []LetterBag {
 	return bags
 }
 
-// IsLegalWord reports whether a word is one of legalWords or, unless it is a
-// listed word, one slip away from one: same first or last letter, one edit.
+// IsLegalWord reports whether a word of five letters or more is one of legalWords. Unless
+// it is a listed word, it may also be one edit away from one with the same first or last
+// letter.
 func IsLegalWord(word []byte, listed bool) bool {
 	if len(word) < 5 {
 		return false
@@ -71,26 +71,26 @@ var TitleWords = wordSet(
 	"jr", "sr", "ii", "iii", "esq", "phd", "md",
 )
 
-// OfficeWords are the titles that a person is known by together with the last name alone.
-// GENERAL stands before what companies are called (GENERAL MOTORS) and is none of them.
+// OfficeWords are titles that identify a person together with the last name alone. GENERAL
+// is left out because company names begin with it (GENERAL MOTORS).
 var OfficeWords = wordSet(
 	"president", "presidente", "prasident", "minister", "gen", "colonel", "col", "commander", "comandante",
 	"secretary", "ambassador", "senator", "ayatollah", "mullah", "mulla", "imam",
 )
 
-// payWords are what payment messages write around a name, and grammar: a query is
-// hardly another party for having them.
+// payWords are words that payment messages write around a name, with prepositions and the
+// like. They hardly make a query another party.
 var payWords = wordSet(
 	"account", "acct", "acc", "attn", "attention", "payee", "beneficiary", "bnf", "fbo", "iban",
 	"invoice", "inv", "ref", "reference", "branch", "payment", "pay", "order", "favour", "favor",
 	"care", "c", "o", "the", "of", "or", "to", "for", "from", "by",
 )
 
-// accountDigitsMin is how many digits a number has that numbers an account or an
-// invoice; shorter ones are part of names (PLANT 44).
+// accountDigitsMin is the least number of digits of an account or invoice number; shorter
+// numbers are part of names (PLANT 44).
 const accountDigitsMin = 5
 
-// IsPayWord holds for a word that belongs to the payment and not to the name.
+// IsPayWord reports whether a word belongs to the payment and not to the name.
 func IsPayWord(word []byte) bool {
 	if payWords.Has(word) {
 		return true
@@ -103,8 +103,8 @@ func IsPayWord(word []byte) bool {
 	return len(word) >= accountDigitsMin
 }
 
-// LetterCount counts the letters of a folded word. A character of a script
-// that writes a syllable or a word in one character counts as three.
+// LetterCount counts the letters of a folded word. A character that stands for a syllable
+// or a word counts as three.
 func LetterCount(word []byte) int {
 	count := 0
 	for _, c := range word {
@@ -117,7 +117,7 @@ func LetterCount(word []byte) int {
 	return count
 }
 
-// IsPatronymic tells a Slavic or Turkic patronymic by its ending.
+// IsPatronymic recognises a Slavic or Turkic patronymic by its ending.
 func IsPatronymic(word []byte) bool {
 	for _, ending := range patronymicEndings {
 		if len(word) > len(ending)+2 && bytes.HasSuffix(word, []byte(ending)) {

@@ -7,12 +7,12 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// Family is what kind of account an address names. Chains that share accounts
-// share the family: one EVM account is the same on every EVM chain, and a BCH or
-// BSV address is the key hash of a BTC address.
+// Family is the kind of account of an address. Chains that share accounts share the family:
+// an EVM account is the same on every EVM chain, and a BCH or BSV address is the key hash
+// of a BTC address.
 type Family uint8
 
-// The families. The numbers stand in compiled lists: never reuse one.
+// The families. The numbers are stored in compiled lists: never reuse one.
 const (
 	Unknown        Family = 0
 	EVM            Family = 1  // 20 bytes: 0x, xdc, ICAP, 32 bytes padded, one1, inj1.
@@ -23,27 +23,28 @@ const (
 	Base58Check    Family = 6  // Version and hash: LTC L, DOGE and XVG D, DASH X and 7, BTG G and A, ZEC t1 and t3.
 	Bech32         Family = 7  // Prefix and data: bc1, ltc1, bnb1, zs1, addr1 and others.
 	Monero         Family = 8  // Public spend and view key: standard and integrated addresses.
-	MoneroSub      Family = 9  // The same of a subaddress.
+	MoneroSub      Family = 9  // Public spend and view key of a subaddress.
 	Ripple         Family = 10 // 20 bytes: r… and X….
 	Solana         Family = 11 // 32 bytes in base58.
 )
 
-// payloadMax is the longest payload kept as it is; longer ones are hashed.
+// payloadMax is the length of the longest payload that is stored as it is; longer ones are
+// hashed.
 const payloadMax = 64
 
 // Address is one decoded account.
 type Address struct {
 	family  Family
-	tagged  bool // The text holds a destination tag or payment id besides the account.
+	tagged  bool // The text also has a destination tag or payment id.
 	size    uint8
 	payload [payloadMax]byte
 }
 
-// Family tells what kind of account it is.
+// Family returns the kind of account.
 func (a *Address) Family() Family { return a.family }
 
-// AppendKey appends the bytes that are equal for all encodings of one account:
-// the family and the payload. A TRON account is the EVM account of its key.
+// AppendKey appends the family and the payload, which are the same for all encodings of one
+// account. A TRON account has the key of the EVM account with the same payload.
 func (a *Address) AppendKey(dst []byte) []byte {
 	family := a.family
 	if family == Tron {
@@ -77,8 +78,8 @@ func (a *Address) setPayload(family Family, payload ...[]byte) {
 	}
 }
 
-// accountText is the one spelling of the account that policies hold and compare. token
-// is the spelling it was read from.
+// accountText returns the canonical spelling of the account, which policies store and
+// compare. token is the spelling that was read.
 func (a *Address) accountText(token string) string {
 	payload := a.payload[:a.size]
 	switch {

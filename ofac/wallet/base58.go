@@ -17,12 +17,11 @@ const (
 	versionTron       = 0x41
 )
 
-// versions maps the first byte of 25 to a family. A version that is not here is
-// no known chain's.
+// versions maps the first byte of 25 to a family. No known chain uses any other version.
 var versions = map[byte]Family{
 	versionKeyHash:    KeyHash,     // BTC, BCH, BSV: 1
 	0x1C:              KeyHash,     // BCH as Copay wrote it: C
-	versionScriptHash: ScriptHash,  // BTC, BCH; LTC of old: 3
+	versionScriptHash: ScriptHash,  // BTC, BCH; old LTC: 3
 	0x32:              ScriptHash,  // LTC: M
 	0x28:              ScriptHash,  // BCH as Copay wrote it: H
 	versionTron:       Tron,        // T
@@ -42,7 +41,7 @@ var zcashVersions = [...][2]byte{{0x1C, 0xB8}, {0x1C, 0xBD}}
 // rippleAlphabet is XRP's order of the base58 digits.
 var rippleAlphabet = base58.NewAlphabet("rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz")
 
-// Lengths of the texts that are worth decoding.
+// Lengths of the texts that are decoded.
 const (
 	checkedTextMin, checkedTextMax = 25, 36
 	xAddressText                   = 47
@@ -50,7 +49,7 @@ const (
 	solanaBytes                    = 32
 )
 
-// parseBase58 reads what is written in base58.
+// parseBase58 reads an address in base58.
 func parseBase58(a *Address, token string) bool {
 	switch n := len(token); {
 	case n == moneroText || n == moneroTextLong:
@@ -115,8 +114,8 @@ const (
 	xFlagsAt      = 2 + accountBytes
 )
 
-// parseRipple reads a classic XRP address or an X-address, which holds a
-// destination tag besides.
+// parseRipple reads a classic XRP address or an X-address, which also has a destination
+// tag.
 func parseRipple(a *Address, token string) bool {
 	data, err := base58.DecodeAlphabet(token, rippleAlphabet)
 	if err != nil || !hasChecksum(data) {
@@ -135,7 +134,8 @@ func parseRipple(a *Address, token string) bool {
 	return true
 }
 
-// Monero writes blocks of eight bytes as eleven digits, the last five as seven.
+// Monero writes each block of eight bytes as eleven digits, and the last five bytes as
+// seven.
 const (
 	moneroText      = 95  // a standard address or subaddress: 69 bytes
 	moneroTextLong  = 106 // an integrated address: 77 bytes
@@ -150,8 +150,8 @@ const (
 	moneroSubadress = 42
 )
 
-// parseMonero reads a Monero address. An integrated one is the standard address
-// and a payment id.
+// parseMonero reads a Monero address. An integrated address is the standard address and a
+// payment id.
 func parseMonero(a *Address, token string) bool {
 	var room [10 * moneroBlock]byte
 	data := room[:0]

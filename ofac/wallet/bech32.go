@@ -6,7 +6,7 @@ import (
 	"github.com/btcsuite/btcd/btcutil/bech32"
 )
 
-// Addresses in bech32, bech32m and cashaddr: case means nothing.
+// Addresses in bech32, bech32m and cashaddr do not depend on case.
 
 // bech32Prefix says how the data behind a human-readable prefix is read.
 type bech32Prefix uint8
@@ -85,12 +85,12 @@ func parseSegwit(a *Address, prefix string, data []byte, version bech32.Version)
 	return true
 }
 
-// cashPrefixes are the chains whose addresses are BCH's own key and script
-// hashes: the checksum covers the prefix, which is seldom written.
+// cashPrefixes are the chains whose addresses are BCH's own key and script hashes. The
+// checksum covers the prefix, which is seldom written.
 var cashPrefixes = [...]string{"bitcoincash", "simpleledger", "ecash"}
 
 const (
-	cashTextMin, cashTextMax = 42, 61 // hashes of 20 and of 32 bytes
+	cashTextMin, cashTextMax = 42, 61 // text lengths for hashes of 20 and of 32 bytes
 	cashChecksum             = 8
 	bech32Digits             = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 )
@@ -138,7 +138,7 @@ func parseCashHash(a *Address, values []byte) bool {
 	return true
 }
 
-// cashSum is the checksum of the cashaddr specification: 0 if it holds.
+// cashSum is the checksum of the cashaddr specification; 0 means valid.
 func cashSum(prefix string, values []byte) uint64 {
 	sum := uint64(1)
 	for i := range len(prefix) {

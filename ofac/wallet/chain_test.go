@@ -9,7 +9,7 @@ import (
 	"railguard/ofac/wallet"
 )
 
-// The chain is told by the spelling of an address, and a text that is none has none.
+// The spelling of an address determines its chain. A text that is no address gives "other".
 func TestChain(t *testing.T) {
 	for text, chain := range map[string]string{
 		"0x00c5496aee77c1ba1f0854206a26dda82a81d6d8":                                                      "EVM",
@@ -32,7 +32,7 @@ func TestChain(t *testing.T) {
 	require.False(t, wallet.IsAddress("pay 0x00c5496aee77c1ba1f0854206a26dda82a81d6d8"))
 }
 
-// A reading gives the keys of its accounts first, then those of the text as it is written.
+// A reading gives the keys of its accounts first, then those of the text as written.
 func TestKeysOfAReading(t *testing.T) {
 	var reading wallet.Reading
 	wallet.Read("0x00c5496aee77c1ba1f0854206a26dda82a81d6d8 TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G and a-note-without-account-1234567890", &reading)
@@ -50,8 +50,8 @@ func TestKeysOfAReading(t *testing.T) {
 	require.True(t, wallet.Several("0x00c5496aee77c1ba1f0854206a26dda82a81d6d8 TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G"))
 }
 
-// Characters that leave no ink, wide and mathematical letters and digits of other scripts are
-// read as what they look like.
+// Invisible characters are dropped. Wide and mathematical characters and digits of other
+// scripts are read as the characters they look like.
 func TestDisguisedAddressesAreRead(t *testing.T) {
 	const address = "0x00c5496aee77c1ba1f0854206a26dda82a81d6d8"
 	want := wallet.AppendKey(nil, address)
@@ -73,7 +73,7 @@ func TestDisguisedAddressesAreRead(t *testing.T) {
 	}
 }
 
-// digitOf is a digit of the script whose zero is given; another character stays.
+// digitOf maps a digit to the script with the given zero; other characters stay.
 func digitOf(r, zero rune) rune {
 	if r >= '0' && r <= '9' {
 		return r - '0' + zero
@@ -81,7 +81,8 @@ func digitOf(r, zero rune) rune {
 	return r
 }
 
-// letterOf is a letter of a mathematical face whose A is given; another character stays.
+// letterOf maps a small letter to the mathematical alphabet with the given A; other
+// characters stay.
 func letterOf(r, first rune) rune {
 	if r >= 'a' && r <= 'z' {
 		return r - 'a' + first + 26

@@ -9,8 +9,8 @@ const (
 	tronByte      = "41"
 )
 
-// parseHex reads an account in hexadecimal; case means nothing (the EIP-55
-// checksum is never judged, so that no wallet is missed for a slip in it).
+// parseHex reads an account in hexadecimal and ignores case. It never checks the EIP-55
+// checksum, so that a wallet with an error in it is not missed.
 func parseHex(a *Address, token string) bool {
 	digits := token
 	switch {

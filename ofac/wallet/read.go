@@ -9,37 +9,36 @@ import (
 
 // Bounds of one reading.
 const (
-	TextMax       = 512 // Bytes of a text that are read; what is longer is no address.
+	TextMax       = 512 // Bytes of a text that are read; a longer text is no address.
 	addressesMax  = 8   // Different accounts in one text.
 	tokensMax     = 64  // Words of a text that are tried.
 	groupsMax     = 256 // Runs of words that are tried as one.
 	exactTokenMin = 20  // A word this long may be a listed address that fits no grammar.
 )
 
-// Reading is what a text says: the accounts in it, and its words for listed
-// addresses that fit no grammar. It is valid until it is read into again.
+// Reading is the result of Read: the accounts in a text, and its words, for listed
+// addresses that fit no grammar. It is valid until the next Read into it.
 type Reading struct {
 	addresses [addressesMax]Address
 	count     int
-	more      bool // there were more accounts than that
-	sole      span // the word the first account was read from
+	more      bool // the text has more accounts than addressesMax, or unread words that may be one
+	sole      span // the word of the first account
 
 	text    string
-	clean   [2 * TextMax]byte // the text without blanks, then with one blank for each run of them
+	clean   [2 * TextMax]byte // the text without blanks, then once more with them
 	joined  int
 	size    int
 	tokens  [tokensMax]span
 	words   int
-	decoded string // clean as text
+	decoded string // clean as a string
 }
 
 type span struct{ start, end int }
 
-// Read finds the accounts in a text. First the whole, blanks left out, is tried
-// as one address; then every word of it: what stands between other characters
-// than letters and digits. So a scheme, a chain id, a query, a fragment, brackets
-// and the path of an explorer's link part from the address in them; of a link's
-// path the last word that is an address comes first.
+// Read finds the accounts in a text. It first tries the whole text without blanks as one
+// address. Then it tries every word, which is a run of letters and digits. So an address is
+// separated from a scheme, a chain id, a query, a fragment, brackets and the path of an
+// explorer's link. In the path of a link the last word that is an address comes first.
 func Read(text string, r *Reading) {
 	r.count, r.more, r.words, r.text, r.joined, r.size, r.decoded = 0, false, 0, text, 0, 0, ""
 	if len(text) > TextMax {
@@ -75,7 +74,7 @@ func Read(text string, r *Reading) {
 	}
 }
 
-// plainEVM reads the commonest text without copying it.
+// plainEVM reads the commonest kind of text without copying it.
 func (r *Reading) plainEVM(text string) bool {
 	if len(text) != accountDigits+2 || text[0] != '0' || !parseHex(&r.addresses[0], text) {
 		return false
@@ -84,10 +83,11 @@ func (r *Reading) plainEVM(text string) bool {
 	return true
 }
 
-// unescapeTimes is how often escapes are undone: a link in a link is escaped twice.
+// unescapeTimes is how often a text is unescaped: a link inside a link is escaped twice.
 const unescapeTimes = 2
 
-// unescapeText is a text without percent escapes and entities. It is never longer.
+// unescapeText returns a text without percent escapes and HTML entities. The result is
+// never longer.
 func unescapeText(text string) string {
 	for range unescapeTimes {
 		if strings.Contains(text, "%") {
@@ -104,9 +104,9 @@ func unescapeText(text string) string {
 	return text
 }
 
-// foldText copies the text without blanks and once more with them, percent signs
-// decoded, full-width characters narrow, invisible ones left out. Characters
-// outside ASCII part words.
+// foldText copies the text without blanks, and once more with them if it has any. It
+// decodes percent signs, narrows full-width characters and drops invisible ones. Other
+// characters outside ASCII separate words.
 func (r *Reading) foldText(text string) {
 	blanks := false
 	for pass := range 2 {
@@ -132,7 +132,7 @@ func (r *Reading) foldText(text string) {
 	}
 }
 
-// dropped stands for a character that is no part of the text.
+// dropped marks a character that is not part of the text.
 const dropped = 0
 
 // foldAt reads the character at i.
@@ -148,7 +148,8 @@ func foldAt(text string, i int) (byte, int) {
 	return narrowRune(r), size
 }
 
-// narrowRune maps a character to ASCII: blanks to a blank, others outside ASCII to 0xFF.
+// narrowRune maps a character to ASCII: blanks to a blank, characters that look like ASCII
+// to it, invisible ones to dropped, all others to 0xFF.
 func narrowRune(r rune) byte {
 	switch {
 	case r > ' ' && r < 0x7F:
@@ -163,7 +164,7 @@ func narrowRune(r rune) byte {
 		return ' '
 	case isInvisible(r):
 		return dropped
-	case r >= 0x0660 && r <= 0x0669: // Arabic digits, and Persian ones.
+	case r >= 0x0660 && r <= 0x0669: // Arabic digits; Persian ones follow.
 		return byte(r - 0x0660 + '0')
 	case r >= 0x06F0 && r <= 0x06F9:
 		return byte(r - 0x06F0 + '0')
@@ -179,8 +180,8 @@ func narrowRune(r rune) byte {
 	return 0xFF
 }
 
-// isInvisible holds for what leaves no ink of its own: format characters, fillers, marks
-// upon the letter before, selectors and tags.
+// isInvisible reports whether a character shows nothing by itself: format characters,
+// fillers, combining marks, selectors and tags.
 func isInvisible(r rune) bool {
 	switch {
 	case r < 0x300:
@@ -194,7 +195,7 @@ func isInvisible(r rune) bool {
 		r >= 0x1D173 && r <= 0x1D17A || r >= 0xE0000 && r <= 0xE0FFF
 }
 
-// splitWords notes the words of a stretch of the text.
+// splitWords stores the words in a part of the text.
 func (r *Reading) splitWords(start, end int) {
 	at := start
 	for i := start; i <= end; i++ {
@@ -210,7 +211,7 @@ func (r *Reading) splitWords(start, end int) {
 
 func (r *Reading) readToken(start, end int) {
 	if r.words == tokensMax {
-		r.more = r.more || end-start >= bech32TextMin // It may be an account, and is not read.
+		r.more = r.more || end-start >= bech32TextMin // The word may be an account but is not read.
 		return
 	}
 	r.tokens[r.words] = span{start, end}
@@ -222,8 +223,8 @@ func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
 }
 
-// tryTokens reads every word: those before a query, the last first where the text
-// is a link, then the others.
+// tryTokens tries every word: first those before a query, in reverse order if the text is a
+// link, then the others.
 func (r *Reading) tryTokens() {
 	query, link := r.joined, false
 	for i := range r.joined {
@@ -246,10 +247,10 @@ func (r *Reading) tryTokens() {
 	}
 }
 
-// tryGroups reads words that are parted by blanks alone as one: an address in
+// tryGroups tries runs of words that only blanks separate as one address: an address in
 // groups of a few digits, with other words around it.
 func (r *Reading) tryGroups() {
-	var starts, ends [tokensMax]int // in the text without blanks
+	var starts, ends [tokensMax]int // positions in the text without blanks
 	words, at, inside := 0, 0, false
 	for i := r.joined; i <= r.size; i++ {
 		blank := i == r.size || r.decoded[i] == ' '
@@ -275,7 +276,7 @@ func (r *Reading) tryGroups() {
 	}
 }
 
-// tryWord reads one word, or the 0x… at its end.
+// tryWord reads one word as an address, or the 0x… at its end.
 func (r *Reading) tryWord(s span) {
 	var address Address
 	token := r.decoded[s.start:s.end]
@@ -314,14 +315,14 @@ func parseAddress(a *Address, token string) bool {
 	return parseHex(a, token) || parseBase58(a, token) || parseCash(a, token) || parseBech32(a, token) || parseICAP(a, token)
 }
 
-// Addresses are the different accounts found, the likeliest first.
+// Addresses returns the different accounts found, the likeliest first.
 func (r *Reading) Addresses() []Address { return r.addresses[:r.count] }
 
 // Sole reports whether the text names exactly one account.
 func (r *Reading) Sole() bool { return r.count == 1 && !r.more }
 
-// Canonical returns the one spelling of the account the text names; false if it
-// names none, or several.
+// Canonical returns the canonical spelling of the account that the text names. It returns
+// false if the text names none or several.
 func (r *Reading) Canonical() (string, bool) {
 	if !r.Sole() {
 		return "", false
@@ -332,9 +333,9 @@ func (r *Reading) Canonical() (string, bool) {
 	return r.addresses[0].accountText(r.decoded[r.sole.start:r.sole.end]), true
 }
 
-// AppendKey appends key n of the text: those of its accounts, then those of the
-// whole text and of its long words as they are written. False: there are no more.
-// Some keys are empty.
+// AppendKey appends key n of the text: the keys of its accounts, then those of the whole
+// text and of its long words as written. It returns false when there is no key n. Some keys
+// are empty.
 func (r *Reading) AppendKey(dst []byte, n int) ([]byte, bool) {
 	if n < r.count {
 		return r.addresses[n].AppendKey(dst), true
@@ -354,8 +355,8 @@ func (r *Reading) AppendKey(dst []byte, n int) ([]byte, bool) {
 	return dst, true
 }
 
-// appendExact appends the key of an address that fits no grammar: its letters,
-// without case where it is a long hexadecimal number.
+// appendExact appends the key of an address that fits no grammar: the text as written, or
+// in lower case if it is a long hexadecimal number.
 func appendExact(dst []byte, text string) []byte {
 	dst = append(dst, byte(Unknown))
 	start := len(dst)
@@ -373,8 +374,8 @@ func appendExact(dst []byte, text string) []byte {
 	return dst
 }
 
-// AppendKey appends the key under which a listed address is filed: the account's,
-// else its letters. Nothing is appended to a text of blanks.
+// AppendKey appends the key of a listed address: that of its account, else its text. It
+// appends nothing for a text of blanks.
 func AppendKey(dst []byte, listed string) []byte {
 	var r Reading
 	Read(listed, &r)
@@ -387,9 +388,8 @@ func AppendKey(dst []byte, listed string) []byte {
 	return appendExact(dst, r.decoded[:r.joined])
 }
 
-// Chain names the chain whose grammar an address fits, by its spelling: EVM, TRON,
-// BTC, BCH, LTC, DOGE, DASH, BTG, ZEC, XMR, XRP, SOL, a bech32 prefix in upper case,
-// or "other".
+// Chain names the chain of an address by its spelling: EVM, TRON, BTC, BCH, LTC, DOGE,
+// DASH, BTG, ZEC, XMR, XRP, SOL, a bech32 prefix in upper case, or "other".
 func Chain(text string) string {
 	var r Reading
 	Read(text, &r)
@@ -459,8 +459,8 @@ func Several(text string) bool {
 	return r.count > 1
 }
 
-// Canonical returns the one spelling of the account a text names; false if it
-// names none, or several.
+// Canonical returns the canonical spelling of the account that a text names. It returns
+// false if the text names none or several.
 func Canonical(text string) (string, bool) {
 	var r Reading
 	Read(text, &r)

@@ -12,7 +12,7 @@ import (
 	"railguard/ofac/wallet"
 )
 
-// Spellings of one account, from the standards' own examples; the first is canonical.
+// Spellings of one account, from the examples of the standards; the first is canonical.
 var accounts = map[string][]string{
 	"BCH key hash (cashaddr specification)": {
 		"1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu", "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a",
@@ -41,7 +41,7 @@ var accounts = map[string][]string{
 	"LTC":                {"LM2WMpR1Rp6j3Sa59cMXMs1SPzj9eXpGc1", "litecoin:LM2WMpR1Rp6j3Sa59cMXMs1SPzj9eXpGc1"},
 }
 
-// tronHex is the form of a TRON address that its nodes speak.
+// tronHex is the hexadecimal form of a TRON address, which TRON nodes use.
 func tronHex(address string) string {
 	data, _ := base58.Decode(address)
 	return hex.EncodeToString(data[:21])
@@ -63,7 +63,7 @@ func TestEverySpellingIsOneAccount(t *testing.T) {
 	}
 }
 
-// Two texts of different parties are different whatever they share.
+// Different accounts have different keys.
 func TestDifferentAccountsStayApart(t *testing.T) {
 	seen := map[string]string{}
 	for name, spellings := range accounts {
@@ -71,7 +71,8 @@ func TestDifferentAccountsStayApart(t *testing.T) {
 		require.Empty(t, seen[key], name)
 		seen[key] = name
 	}
-	// An X-address with a tag is the account, and another party at it.
+	// An X-address with a tag has the key of its account, but another canonical spelling,
+	// because another tag is another party.
 	tagged := "XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHi"
 	require.Equal(t, wallet.AppendKey(nil, "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf"), wallet.AppendKey(nil, tagged))
 	canonical, ok := wallet.Canonical(tagged)
@@ -98,20 +99,20 @@ func TestWhatFitsNoGrammar(t *testing.T) {
 		_, ok := wallet.Canonical(text)
 		require.False(t, ok, text)
 	}
-	// Two accounts in one text are not one.
+	// A text with two accounts does not name one account.
 	two := "ethereum:0x00c5496aEe77C1bA1f0854206A26DdA82a81D6D8/transfer?address=0x52908400098527886E0F7030069857D2E4169EE7&uint256=1"
 	require.False(t, wallet.Fits(two))
 	require.True(t, wallet.Several(two))
 }
 
-// What is not read to its end does not name one account alone.
+// A text whose unread words may be an account does not name exactly one.
 func TestAnAccountBehindManyWordsIsNotHidden(t *testing.T) {
 	const first, behind = "0x00c5496aee77c1ba1f0854206a26dda82a81d6d8", "TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G"
 	require.False(t, wallet.Fits(first+strings.Repeat(" a", 70)+" "+behind+" b"))
 	require.True(t, wallet.Fits(first+strings.Repeat(" a", 70)))
 }
 
-// Of a link the last word of the path that is an address comes first.
+// In a link, the last address of the path comes first.
 func TestTheLastAddressOfAPathComesFirst(t *testing.T) {
 	var reading wallet.Reading
 	const first, last = "0x00c5496aee77c1ba1f0854206a26dda82a81d6d8", "0x52908400098527886e0f7030069857d2e4169ee7"
@@ -128,7 +129,7 @@ func TestAnUnknownAddressIsComparedAsWritten(t *testing.T) {
 	require.Empty(t, wallet.AppendKey(nil, " \u200b\t"))
 }
 
-// A payment to an EVM account must cost no memory.
+// Reading a plain EVM address allocates nothing.
 func TestPlainAddressesDoNotAllocate(t *testing.T) {
 	var reading wallet.Reading
 	require.Zero(t, testing.AllocsPerRun(100, func() { wallet.Read("0x098B716B8Aaf21512996dC57EB0615e2383E2f96", &reading) }))

@@ -28,7 +28,7 @@ var factKinds = map[string]ofac.FactKind{
 	"Location": ofac.FactPostalAddress,
 }
 
-// factKindOf tells a fact's kind by the text of its feature type.
+// factKindOf returns a fact's kind by the text of its feature type.
 func factKindOf(label string) ofac.FactKind {
 	if kind, ok := factKinds[label]; ok {
 		return kind

@@ -19,7 +19,7 @@ type Progress struct {
 	File      string
 	FileRead  int64
 	FileTotal int64
-	Read      int64 // Of all the files to be read.
+	Read      int64 // Bytes of all the files to be read.
 	Total     int64
 }
 
@@ -127,7 +127,7 @@ type document struct {
 	member int    // Index in an archive.
 	size   int64  // As stored.
 
-	parsed *List // Set when the content had to be parsed to tell the kind.
+	parsed *List // Set when the content had to be parsed to find the kind.
 	sum    string
 }
 

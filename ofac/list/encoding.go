@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// The canonical list of entities is what the cluster replicates: what was
-// published, and nothing that a program derived of it. Each node compiles its own
-// tables from it, the same bytes for one matcher version.
+// The cluster replicates the canonical list of entities: the published data, and
+// nothing derived from it. Each node compiles its own tables from it, the same for
+// one matcher version.
 //
 // Its bytes are a pure function of the set of entities and the Meta:
 //

@@ -50,7 +50,7 @@ type Fact struct {
 // FactKind groups facts independently of the format's own words.
 type FactKind uint8
 
-// The kinds of facts. The numbers stand in encoded lists: never reuse one.
+// The kinds of facts. The numbers are stored in encoded lists: never reuse one.
 const (
 	FactOther         FactKind = 0
 	FactBirthDate     FactKind = 1
@@ -100,7 +100,7 @@ type Address struct {
 	FeatureID uint32 // OFAC's feature id; 0 where the format has none (CSV).
 }
 
-// Meta describes where a compiled list comes from. It is part of the compiled bytes.
+// Meta describes where a list comes from. It is part of the encoded bytes.
 type Meta struct {
 	Source      string // Human-readable origin, e.g. "SDN_ADVANCED 2025-11-19 + CONS_ENHANCED 2026-01-08".
 	PublishedAt int64  // The newest dataAsOf of the files, ns UTC.

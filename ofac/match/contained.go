@@ -172,8 +172,8 @@ func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Que
 }
 
 // goesOn reports whether the query continues behind a run that ends with an article: a
-// hyphen binds the article to the next word (… TAHA AL-MOSULI). Then it is not a cut line
-// but another party's name.
+// hyphen binds the article to the next word (… TAHA AL-MOSULI). Then the run is no cut
+// line but part of another party's name.
 func goesOn(key []byte, query string) bool {
 	at := bytes.LastIndexByte(key, ' ')
 	if at < 0 || !text.IsArticle(string(key[at+1:])) {

@@ -9,7 +9,7 @@ import (
 	"railguard/ofac/text"
 )
 
-// PartyType is what the caller says the named party is.
+// PartyType is the kind of party that the caller gives.
 type PartyType uint8
 
 // The values of cpType; unknown when it is absent or not one of the three.

@@ -47,7 +47,7 @@ type shareTuning struct {
 	officeShare                       int32
 }
 
-// shipped are the numbers in force.
+// shipped are the numbers that the service uses.
 var shipped = tuning{
 	pairTuning{
 		impreciseBelow: 9000, impreciseWeight: index.ImpreciseWeight, initialWeight: 800, initialStrict: 45, sameFormWeight: 1000, onlyFormWeight: 6000,

@@ -58,7 +58,7 @@ func IsLegalWord(word []byte, listed bool) bool {
 	return false
 }
 
-// TitleWords stand before a person's name and are not part of it.
+// TitleWords stand before or after a person's name and are not part of it.
 var TitleWords = wordSet(
 	"mr", "mrs", "ms", "miss", "mister", "dr", "doctor", "prof", "professor",
 	"sir", "sheikh", "shaykh", "sheik", "shaikh", "haji", "hajji", "hadji", "hajj",

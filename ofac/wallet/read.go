@@ -168,7 +168,7 @@ func narrowRune(r rune) byte {
 		return byte(r - 0x0660 + '0')
 	case r >= 0x06F0 && r <= 0x06F9:
 		return byte(r - 0x06F0 + '0')
-	case r >= 0x1D400 && r <= 0x1D6A3: // Mathematical letters: A to Z and a to z in thirteen faces, then digits in five.
+	case r >= 0x1D400 && r <= 0x1D6A3: // Mathematical letters: A to Z and a to z in thirteen typefaces; the digits follow below.
 		at := byte((r - 0x1D400) % 52)
 		if at < 26 {
 			return at + 'A'

@@ -9,7 +9,6 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// mustBuild compiles entities to a list.
 func mustBuild(b *testing.B, entities []ofac.Entity) *ofac.Index {
 	list, err := ofac.Build(entities, ofac.Meta{Source: "test", PublishedAt: 1})
 	require.NoError(b, err)

@@ -41,7 +41,6 @@ func (p *advanced) factTable() map[uint32]string {
 	return values
 }
 
-// readLocation reads a place.
 func (p *advanced) readLocation() {
 	id, text, country := p.readID("ID"), "", ""
 	for p.nextChild() {

@@ -136,7 +136,6 @@ func (b *builder) readFlag(text []byte) bool {
 	return false
 }
 
-// addAddress adds one digital currency address to an entity.
 func (b *builder) addAddress(e *ofac.Entity, address ofac.Address) {
 	if len(e.Addresses) == AddressesPerEntityMax {
 		b.keepFailuref(ReasonTooLarge, "entity %d has more than %d digital currency addresses", e.UID, AddressesPerEntityMax)
@@ -154,7 +153,6 @@ func (b *builder) addLabel(e *ofac.Entity, labels *[]string, label string) {
 	*labels = append(*labels, label)
 }
 
-// addName adds one name to an entity.
 func (b *builder) addName(e *ofac.Entity, name ofac.Name) {
 	if len(e.Names) == NamesPerEntityMax {
 		b.keepFailuref(ReasonTooLarge, "entity %d has more than %d names", e.UID, NamesPerEntityMax)

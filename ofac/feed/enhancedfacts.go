@@ -10,7 +10,6 @@ func (p *enhanced) readFact(entity *ofac.Entity, label, value, comments string, 
 	p.addFact(entity, factKindOf(label), label, joinFacts(value, comments))
 }
 
-// valueDate reads the dates of a feature.
 func (p *enhanced) valueDate() period {
 	var date period
 	for p.nextChild() {

@@ -126,7 +126,6 @@ func zipped(t testing.TB, members ...File) []byte {
 	return b.Bytes()
 }
 
-// writeFolder makes a folder of files.
 func writeFolder(t testing.TB, files ...File) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -43,7 +43,6 @@ func quiet(s *httptest.Server) *httptest.Server {
 	return s
 }
 
-// reply answers every request with a text.
 func reply(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }
 }

@@ -38,7 +38,6 @@ func Make(p *Plan) (*Tables, error) {
 	return b.Tables, nil
 }
 
-// builder makes the tables of a list.
 type builder struct {
 	*Tables
 	source []list.Entity     // in canonical order
@@ -48,7 +47,6 @@ type builder struct {
 	step   func()
 }
 
-// makeTables makes all tables.
 func (b *builder) makeTables() error {
 	b.pauseWork()
 	b.joinTexts()
@@ -253,7 +251,6 @@ func (b *builder) fileForms() (err error) {
 	return err
 }
 
-// countEntries fills Counts.
 func (b *builder) countEntries() {
 	b.counts = Counts{Entries: int(b.entityCount), Names: int(b.NameCount), Wallets: b.wallets.Count()}
 	for i := range b.source {

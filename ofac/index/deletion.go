@@ -86,7 +86,6 @@ func deletionForms(word, fold []byte, wholeOnly bool, room []byte, give func(uin
 	}
 }
 
-// fileDeletions makes the table.
 func (b *builder) fileDeletions(v *vocabulary) {
 	entries := b.deletionEntries(v)
 	buckets := uint32(1) << bits.Len32(uint32(len(entries)/2))

@@ -120,7 +120,6 @@ func (b *builder) wordsOfNames() *vocabulary {
 	return v
 }
 
-// countEntries counts the entries of each word.
 func (v *vocabulary) countEntries(b *builder) {
 	v.whole = make([]bool, len(v.words))
 	v.entries = make([]uint32, len(v.words))

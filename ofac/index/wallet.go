@@ -33,7 +33,6 @@ func (x *Tables) Wallet(address string) (WalletMatch, bool) {
 	}
 }
 
-// walletKey looks one key up.
 func (x *Tables) walletKey(key []byte) (WalletMatch, bool) {
 	var match WalletMatch
 	if len(key) == 0 {

@@ -61,7 +61,6 @@ func moonSource(t *testing.T) (list.Source, Feed) {
 	}
 }
 
-// moonLines returns the file of the Moon's list.
 func moonLines(date string, names ...string) []byte {
 	return []byte(date + "\n" + strings.Join(names, "\n") + "\n")
 }

@@ -123,7 +123,6 @@ func (k *Keeper) keepSynced(ctx context.Context, now bool) {
 	}
 }
 
-// isDue reports whether it is time to fetch.
 func (k *Keeper) isDue(now time.Time, every time.Duration, active *wire.ListInfo, synced engine.Time) bool {
 	tried := k.LastSync().TriedAt
 	switch {

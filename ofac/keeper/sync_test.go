@@ -179,7 +179,6 @@ func dutyOn(t *testing.T, m *mirror) *Keeper {
 	return d
 }
 
-// runs makes one run and returns its error.
 func (k *Keeper) runs(t *testing.T) error {
 	t.Helper()
 	started, err := k.Sync(t.Context())

@@ -81,7 +81,6 @@ func DistinctTexts(entities []Entity, meta Meta, compare func(a, b string) int) 
 	return slices.Compact(texts)
 }
 
-// encodeList writes canonical entities.
 func encodeList(list []Entity, meta Meta) ([]byte, error) {
 	texts := DistinctTexts(list, meta, strings.Compare)
 	e := entityEncoder{data: []byte(entitiesMagic), textOf: make(map[string]uint32, len(texts))}

@@ -16,7 +16,6 @@ import (
 	"railguard/ofac/list"
 )
 
-// mustNot ends the test on an error.
 func mustNot(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

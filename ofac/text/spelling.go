@@ -146,7 +146,6 @@ func foldBelarusian(c byte) string {
 	return "iv"
 }
 
-// oneByte are all strings of one byte.
 var oneByte = oneByteStrings()
 
 func oneByteStrings() (list [256]string) {

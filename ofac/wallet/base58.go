@@ -49,7 +49,6 @@ const (
 	solanaBytes                    = 32
 )
 
-// parseBase58 reads an address in base58.
 func parseBase58(a *Address, token string) bool {
 	switch n := len(token); {
 	case n == moneroText || n == moneroTextLong:

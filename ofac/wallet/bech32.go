@@ -18,7 +18,6 @@ const (
 	prefixZcash                      // the key hash of a t1 address
 )
 
-// bech32Prefixes are the known human-readable prefixes.
 var bech32Prefixes = map[string]bech32Prefix{
 	"bc": prefixSegwit, "ltc": prefixSegwit, "btg": prefixSegwit, "vtc": prefixSegwit, "dgb": prefixSegwit, "grs": prefixSegwit,
 	"inj": prefixEVM, "one": prefixEVM, "evmos": prefixEVM, "tex": prefixZcash,

@@ -307,7 +307,6 @@ func (r *Reading) addAddress(address *Address) {
 	r.count++
 }
 
-// parseAddress reads one word as an address of a known chain.
 func parseAddress(a *Address, token string) bool {
 	if len(token) < bech32TextMin {
 		return false

@@ -17,11 +17,11 @@ import (
 	"railguard/fsm/wire"
 )
 
-// adapter is the machine behind raft's FSM interface. Raft calls Apply, Snapshot,
-// Restore and StoreConfiguration on one goroutine, Persist beside it.
+// adapter connects the state machine to raft's FSM interface. Raft calls Apply, Snapshot,
+// Restore and StoreConfiguration on one goroutine, and Persist on another one.
 //
-// One entry: machine, then audit, then what edges read, then the waiters; so
-// whoever has an answer finds its leaf and its profile.
+// Apply takes an entry through four steps: machine, history, the state that edges read,
+// waiters. So whoever gets an answer finds its leaf and its profile.
 type adapter struct {
 	life       *life
 	folder     *datadir.Folder
@@ -33,21 +33,22 @@ type adapter struct {
 	history    *history
 	digester   *digester
 	compaction *compaction
-	stallLimit func(leading bool) time.Duration // Of an append to history. Reading it again at a start may take its time.
+	stallLimit func(leading bool) time.Duration // How long an append to history may take. A node that does not lead, or is starting, gets longer.
 
 	effects fsm.Effects
 	leaves  []audit.Leaf
 	halted  bool // The node must stop: nothing is applied or answered any more.
 
-	// mu is shared by Apply, Freeze and referenceUsed alone: a reader may freeze or ask the machine between two entries. Nothing else is done under it.
+	// mu guards machine for Apply, Freeze and referenceUsed, so that a reader gets the state
+	// between two entries. Nothing else is done under it.
 	mu      sync.Mutex
 	machine *fsm.Machine
 }
 
-// errHalted is the end of all that waits for the log on a node that applies it no more.
+// errHalted answers everything that waits for the log on a node that no longer applies it.
 var errHalted = fmt.Errorf("cluster: this node has stopped applying the log: %w", wire.ErrShuttingDown)
 
-// Apply implements raft.FSM. It returns the entry's results, one a record.
+// Apply implements raft.FSM. It returns the entry's results, one for each record.
 func (a *adapter) Apply(log *raft.Log) any {
 	if a.halted {
 		return errHalted
@@ -86,7 +87,7 @@ func (a *adapter) appendLeaves(out *fsm.Effects) error {
 	}
 	limit := a.stallLimit(a.replica.started.Load() && a.replica.isLeader())
 	dog := datadir.WatchFor(limit, nil, func() { a.life.endProcess(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
-	defer dog.Stop() // A leader whose history hangs has nothing to write to its log, and would lead on (guard G4).
+	defer dog.Stop() // A leader whose history hangs writes nothing to its log, so no other watchdog would end its term (guard G4).
 	return a.audit.Append(out.FirstLeaf, a.leaves)
 }
 
@@ -104,22 +105,22 @@ func (a *adapter) Freeze() *fsm.View {
 	return a.machine.Freeze()
 }
 
-// referenceUsed asks the state between two entries.
+// referenceUsed looks a reference up in the state between two entries.
 func (a *adapter) referenceUsed(key engine.ReferenceKey) (uint64, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.machine.ReferenceUsed(key)
 }
 
-// StoreConfiguration implements raft.ConfigurationStore, for its place in the
-// order: a read index may be that of a membership change.
+// StoreConfiguration implements raft.ConfigurationStore. It only advances the applied index,
+// because a read index may be that of a membership change.
 func (a *adapter) StoreConfiguration(index uint64, _ raft.Configuration) {
 	if !a.halted {
 		a.state.progress.advanceTo(index)
 	}
 }
 
-// Snapshot implements raft.FSM: O(1), the writing is Persist's.
+// Snapshot implements raft.FSM in O(1): Persist does the writing.
 func (a *adapter) Snapshot() (raft.FSMSnapshot, error) {
 	if a.halted {
 		return nil, errHalted
@@ -175,8 +176,8 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 	return a.publishEverything(machine)
 }
 
-// publishEverything publishes a machine's whole state. It does so with effects of its own: the
-// arrays of the effects that Apply reuses would keep every profile of now in memory.
+// publishEverything publishes a machine's whole state. It uses effects of its own: the arrays
+// that Apply reuses would keep every present profile in memory.
 func (a *adapter) publishEverything(machine *fsm.Machine) error {
 	var all fsm.Effects
 	machine.Everything(&all)
@@ -214,7 +215,7 @@ func (a *adapter) publishEffects(out *fsm.Effects, size int) error {
 	return nil
 }
 
-// publishRestored replaces everything that was published by the effects of a restored state.
+// publishRestored replaces everything that is published with the effects of a restored state.
 func (a *adapter) publishRestored(out *fsm.Effects) error {
 	p := newPublished()
 	if genesis := out.Settings.Genesis; genesis != nil {

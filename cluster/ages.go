@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// ageStep is how exactly the age of a log entry is known; bytesStep how exactly the
-	// bytes behind it.
+	// ageStep is the precision with which the age of a log entry is known, and bytesStep the
+	// precision of the bytes behind it.
 	ageStep   = 10 * engine.Second
 	bytesStep = 16 * engine.MiB
-	marksMax  = 1 << 15 // A day's, and many more.
+	marksMax  = 1 << 15 // More than a day needs.
 )
 
-// ages knows how old the entries of the log are, by log time, and how many bytes they
-// take. Of entries from before this process it knows neither but for their last one.
+// ages tracks the age of the log's entries by log time, and their size in bytes. Of the entries
+// from before this process it knows only those of the last one.
 type ages struct {
 	latest   atomic.Int64 // Time of the last entry.
 	next     atomic.Int64 // Time from which on the next mark is due.
-	bytes    atomic.Int64 // Applied by this process.
+	bytes    atomic.Int64 // Bytes applied by this process, and those found at its start.
 	marked   int64        // bytes at the last mark. Only the apply goroutine touches it.
 	snapshot atomic.Int64 // Time of the state of the newest snapshot.
 
@@ -29,8 +29,8 @@ type ages struct {
 	marks []ageMark // Oldest first.
 }
 
-// ageMark: the entries up to index are at least as old as time, and those that this
-// process applied took bytes.
+// ageMark says that the entries up to index are at least as old as time, and that the log took
+// bytes up to here.
 type ageMark struct {
 	index uint64
 	time  engine.Time
@@ -39,7 +39,7 @@ type ageMark struct {
 
 // noteApplied is called by the apply goroutine with every entry.
 func (a *ages) noteApplied(index uint64, at engine.Time, size int64) {
-	a.snapshot.CompareAndSwap(0, int64(at)) // No snapshot yet: as if there had been one now.
+	a.snapshot.CompareAndSwap(0, int64(at)) // Without a snapshot its age counts from the first entry applied.
 	a.latest.Store(int64(at))
 	bytes := a.bytes.Add(size)
 	if int64(at) >= a.next.Load() || bytes-a.marked >= bytesStep {
@@ -68,7 +68,7 @@ func (a *ages) addMark(index uint64, at engine.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.marked = a.bytes.Load()
-	if len(a.marks) >= marksMax { // Of the old marks every second one is enough.
+	if len(a.marks) >= marksMax { // Every second one of the old marks is enough.
 		a.marks = halveMarks(a.marks)
 	}
 	a.marks = append(a.marks, ageMark{index, at, a.marked})
@@ -78,8 +78,8 @@ func (a *ages) addMark(index uint64, at engine.Time) {
 // latestTime is the time of the last entry.
 func (a *ages) latestTime() engine.Time { return engine.Time(a.latest.Load()) }
 
-// indexBefore returns an index up to which all entries are older than an age; 0: none is
-// known to be.
+// indexBefore returns an index up to which all entries are older than age, or 0 if none is
+// known.
 func (a *ages) indexBefore(age engine.Time) (index uint64) {
 	time := a.latestTime() - age
 	a.mu.Lock()
@@ -91,8 +91,8 @@ func (a *ages) indexBefore(age engine.Time) (index uint64) {
 	return a.marks[at-1].index
 }
 
-// indexBeyond returns an index behind which there are at most so many bytes of log, as far as
-// this process knows; 0: all it knows is within them.
+// indexBeyond returns an index behind which there are at most so many bytes of log, to the
+// precision of bytesStep. It returns 0 if all the log it knows is within them.
 func (a *ages) indexBeyond(bytes int64) (index uint64) {
 	from := a.bytes.Load() - bytes
 	a.mu.Lock()

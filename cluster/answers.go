@@ -12,8 +12,8 @@ import (
 	"railguard/engine"
 )
 
-// fetchStep is how much of a segment file one call takes. Every piece is held some
-// times over on its way, on both sides, so it is small against the file.
+// fetchStep is how much of a segment file one call carries. Both sides hold several copies of a
+// piece on its way, so it is small compared with the file.
 const fetchStep = engine.MiB
 
 var errOffset = errors.New("cluster: no such place in the segment's file")
@@ -41,7 +41,7 @@ func (n *Node) answerPeers() *port.Service {
 		return &port.Done{}, n.finder.hearRemoved(q)
 	})
 	port.Handle(s, func(_ context.Context, peer string, q *port.PromiseCall) (*port.Done, error) {
-		if q.ID != peer { // Given once for ever: not in another's name.
+		if q.ID != peer { // The promise is given once for ever, so nobody may ask for it in another node's name.
 			return nil, fmt.Errorf("cluster: node %q asks for a promise to %q", peer, q.ID)
 		}
 		return &port.Done{}, n.finder.givePromise(q)
@@ -65,20 +65,21 @@ func (n *Node) answerPeers() *port.Service {
 	return s
 }
 
-// errNotYetRelayed says that this node has just started: that it has no answer would be untrue.
+// errNotYetRelayed says that this node has just started. An empty answer would wrongly say that
+// it has none.
 var errNotYetRelayed = errors.New("cluster: this node does not answer such questions yet")
 
-// relayed answers a question of another node's.
+// relayed answers another node's question.
 type relayed func(ctx context.Context, question []byte) []byte
 
-// OnRelay has do answer what Relay asks of this node.
+// OnRelay sets do as the function that answers the questions other members send with Relay.
 func OnRelay(n *Node, do func(ctx context.Context, question []byte) []byte) {
 	answer := relayed(do)
 	n.peers.relayed.Store(&answer)
 }
 
-// Relay asks another member what OnRelay has it answer; no bytes where it answers
-// nothing. The error says that it could not be asked.
+// Relay asks another member what its OnRelay function answers. It returns no bytes if that
+// answers nothing, and an error if the member could not be asked.
 func Relay(ctx context.Context, n *Node, to string, question []byte) ([]byte, error) {
 	if n.peers.hasNoPort() {
 		return nil, errNoPort
@@ -90,7 +91,7 @@ func Relay(ctx context.Context, n *Node, to string, question []byte) ([]byte, er
 	return r.Body, nil
 }
 
-// Others are the ids of the members but this node.
+// Others returns the ids of all members but this node.
 func Others(n *Node) (ids []string) {
 	for _, id := range n.replica.otherIDs() {
 		ids = append(ids, string(id))
@@ -143,7 +144,7 @@ func (h *history) answerSegment(_ context.Context, _ string, m *port.SegmentCall
 	if m.Offset < 0 || m.Offset > file.Size() {
 		return nil, errOffset
 	}
-	// The file's own bytes: nothing is unpacked or packed again for a peer.
+	// The file's own bytes are sent: nothing is unpacked or packed again for a peer.
 	data := make([]byte, min(fetchStep, file.Size()-m.Offset))
 	if _, err := file.ReadAt(data, m.Offset); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err

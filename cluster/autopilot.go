@@ -12,17 +12,16 @@ import (
 	"railguard/cluster/report"
 )
 
-// The leader tends the membership: a node that has caught up gets a vote
-// (promoteCaughtUp), and a voter that has not answered for long loses its vote
-// where that makes the group safer, and gets it back when it returns. A lost node
-// so counts against the quorum for some minutes and not for ever.
+// The leader tends the membership. A node that has caught up gets a vote (promoteCaughtUp). A
+// voter that has not answered for long loses its vote where that makes the group safer, and
+// gets it back when it returns. So a lost node counts against the quorum for some minutes only.
 //
-// No more is done by itself: no node is removed, and never fewer than votersKept
-// voters are left, since of those each counts whether it answers or not.
+// The leader does nothing more by itself: it removes no node, and never leaves fewer than
+// votersKept voters, since with so few each counts whether it answers or not.
 const votersKept = 3
 
-// watchDead is a duty: it follows how long each voter has not answered, and takes
-// one vote at a time.
+// watchDead is a duty: it tracks how long each voter has not answered, and takes at most one
+// vote at a time.
 func (m *membership) watchDead(now time.Time) {
 	if !m.replica.isLeader() || m.replica.opened.Load() == 0 {
 		m.forgetSilent()
@@ -55,8 +54,8 @@ func (m *membership) watchDead(now time.Time) {
 	})
 }
 
-// retireDead takes the vote of a voter that still does not answer. It is not held
-// without one: when it answers again it gets its vote back like any other.
+// retireDead takes the vote of a voter that still does not answer. The node may get it back:
+// when it answers again, it is promoted like any other.
 func (m *membership) retireDead(ctx context.Context, id string) error {
 	if err := m.changing.enterGate(ctx); err != nil {
 		return err
@@ -71,12 +70,12 @@ func (m *membership) retireDead(ctx context.Context, id string) error {
 	return m.changeMembership(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 }
 
-// refuseCrowding says why one vote more would be one too many: voters do not answer, and those
-// that do would be no majority of the larger group without the newcomer. Then nothing
-// could be written any more if just that one went away again: a new machine, which
-// nobody knows yet. Beside one silent voter a newcomer is taken for the one that comes in
-// its place; a voter silent for so long that it loses its own vote is no reason, as that
-// is done right after.
+// refuseCrowding returns an error if one more voter would be one too many. That is so if two or
+// more voters are silent and those that answer would be no majority of the larger group without
+// the newcomer: if that one, a new and untried machine, failed too, nothing could be written
+// any more. With only one silent voter the newcomer is taken for its replacement. A voter that
+// has been silent long enough to lose its own vote is no reason to refuse, as it loses it right
+// after.
 func (m *membership) refuseCrowding(now time.Time) error {
 	var silent []string
 	voters, retired := 0, false
@@ -101,7 +100,8 @@ func (m *membership) refuseCrowding(now time.Time) error {
 
 func hasMajority(answering, voters int) bool { return answering >= voters/2+1 }
 
-// noteSilence returns since when a voter has been silent, as this leader knows it.
+// noteSilence records whether a voter answers, and returns since when this leader has found it
+// silent.
 func (m *membership) noteSilence(id string, answers bool, now time.Time) (since time.Time, silent bool) {
 	m.silentMu.Lock()
 	defer m.silentMu.Unlock()
@@ -120,7 +120,7 @@ func (m *membership) noteSilence(id string, answers bool, now time.Time) (since 
 	return since, true
 }
 
-// keepSilent forgets who is no voter any more.
+// keepSilent forgets the nodes that are no longer voters.
 func (m *membership) keepSilent(voters map[string]bool) {
 	m.silentMu.Lock()
 	defer m.silentMu.Unlock()
@@ -137,8 +137,8 @@ func (m *membership) forgetSilent() {
 	m.silentMu.Unlock()
 }
 
-// describeAutopilot describes what the leader does by itself; only the leader knows who is
-// silent.
+// describeAutopilot describes what the leader does by itself. Only the leader knows which
+// voters are silent.
 func (m *membership) describeAutopilot(nodes []report.NodeStatus) report.Autopilot {
 	a := report.Autopilot{
 		DeadAfterSeconds: int64(m.deadAfter / time.Second), StableSeconds: int64(promoteStable / time.Second),
@@ -154,7 +154,8 @@ func (m *membership) describeAutopilot(nodes []report.NodeStatus) report.Autopil
 	return a
 }
 
-// waitingWarnings name the nodes that have caught up and get no vote. Only the leader knows.
+// waitingWarnings names the nodes that have caught up and get no vote. Only the leader returns
+// any.
 func (m *membership) waitingWarnings() (warnings []string) {
 	if !m.replica.isLeader() {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"railguard/cluster/report"
 )
 
-// TestDeadVotersDoNotCountForEver (C15): of five voters two are lost; the group
-// then survives no other loss, until the leader takes the votes of the dead. A
-// dead one that returns gets its vote back.
+// TestDeadVotersDoNotCountForEver (C15): of five voters two are lost. The group then survives
+// no other loss until the leader takes the votes of the dead. A dead voter that returns gets
+// its vote back.
 func TestDeadVotersDoNotCountForEver(t *testing.T) {
 	g := newGroup(t, func(c *Config) { c.DeadAfter = time.Second })
 	g.form(5)
@@ -42,7 +42,7 @@ func TestDeadVotersDoNotCountForEver(t *testing.T) {
 	g.awaitEqual()
 }
 
-// TestThreeVotersAreKept: of three none loses its vote, however long it is silent.
+// TestThreeVotersAreKept: of three voters none loses its vote, however long it is silent.
 func TestThreeVotersAreKept(t *testing.T) {
 	g := newGroup(t, func(c *Config) { c.DeadAfter = 100 * time.Millisecond })
 	g.form(3)
@@ -53,13 +53,13 @@ func TestThreeVotersAreKept(t *testing.T) {
 		a := leader.Status(t.Context()).Autopilot
 		return len(a.Silent) == 1 && a.Silent[0] == gone
 	}, 10*time.Second, 20*time.Millisecond)
-	for range 5 { // Duties of their own would come once a second.
+	for range 5 { // The node's own duties would run only once a second.
 		leader.membership.watchDead(time.Now().Add(time.Hour))
 	}
 	require.Equal(t, report.QuorumInfo{Voters: 3, Healthy: 2}, leader.Status(t.Context()).Quorum)
 }
 
-// TestDeadVoterKeepsItsVoteWhenToldSo: below 0 nothing is done.
+// TestDeadVoterKeepsItsVoteWhenToldSo: with DeadAfter below 0 no vote is taken.
 func TestDeadVoterKeepsItsVoteWhenToldSo(t *testing.T) {
 	g := newGroup(t, func(c *Config) { c.DeadAfter = -1 })
 	g.form(5)
@@ -72,11 +72,11 @@ func TestDeadVoterKeepsItsVoteWhenToldSo(t *testing.T) {
 	require.Equal(t, 5, leader.Status(t.Context()).Quorum.Voters)
 }
 
-// A new node gets no vote that the group would then hang on: of five voters two are
-// silent, and a sixth would make the majority four. It gets it when one of them is back
-// or removed, or has been silent for so long that it loses its own.
+// A new node gets no vote on which the group would then depend: of five voters two are silent,
+// and a sixth would make the majority four. It gets its vote when one of the silent is back or
+// removed, or has been silent for so long that it loses its own.
 func TestNewcomerGetsNoVoteBesideDeadVoters(t *testing.T) {
-	for name, end := range map[string]func(g *group, gone string){ // Done until the vote is there: the leadership may move meanwhile.
+	for name, end := range map[string]func(g *group, gone string){ // end is repeated until the vote is there: the leadership may move meanwhile.
 		"removed": func(g *group, gone string) { _ = g.leader().Remove(g.t.Context(), gone, false) },
 		"back": func(g *group, gone string) {
 			if g.all()[gone] == nil {
@@ -105,7 +105,7 @@ func TestNewcomerGetsNoVoteBesideDeadVoters(t *testing.T) {
 					return strings.HasPrefix(w, "n6 gets no vote: ") && strings.Contains(w, gone)
 				})
 			}, groupPatience, 20*time.Millisecond)
-			// The one way to a vote, which an operator's verb and the leader's duty go.
+			// An operator's verb and the leader's duty both call promoteMember.
 			require.ErrorContains(t, g.leader().membership.promoteMember(t.Context(), "n6"), "do not answer")
 			require.Equal(t, report.QuorumInfo{Voters: 5, Healthy: 3}, g.leader().Status(t.Context()).Quorum)
 			require.Eventually(t, func() bool {

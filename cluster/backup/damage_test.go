@@ -23,7 +23,7 @@ import (
 	"railguard/cluster/datadir"
 )
 
-// tarPart is one part of a plain backup, and where its content stands in the tar.
+// tarPart is one part of a plain backup, with the place of its content in the tar.
 type tarPart struct {
 	header tar.Header
 	data   []byte
@@ -65,7 +65,8 @@ func indexOf(t *testing.T, parts []tarPart, name string) int {
 	return index
 }
 
-// forge sets the checksums of the end to those of the parts, as who made the file anew would.
+// forge makes the checksums in the end part agree with the parts, as somebody who made the file
+// anew would.
 func forge(t *testing.T, parts []tarPart) []tarPart {
 	said := end{Parts: len(parts) - 1, Sha256: map[string]string{}}
 	for _, part := range parts[:len(parts)-1] {
@@ -93,7 +94,8 @@ func damagedWorld(t *testing.T) []byte {
 
 func TestACutIsFound(t *testing.T) {
 	plain := damagedWorld(t)
-	// The two blocks of zeroes at a tar's end are no content: a file without them is whole.
+	// The tar ends with two blocks of zeroes. They are no content: a file without them is
+	// whole.
 	content := len(plain) - 1024
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -120,7 +122,7 @@ func TestAFlippedByteIsNamed(t *testing.T) {
 			spoilt[part.begin+at] ^= 1 << draw.IntN(8)
 			err := proveAll(spoilt)
 			if part.header.Name == partEnd && err == nil {
-				continue // A letter of a member's name in other case says the same.
+				continue // Go matches the names of JSON members in either case, so a flipped case bit changes nothing.
 			}
 			require.Error(t, err, "%s, byte %d", part.header.Name, at)
 			require.True(t, strings.Contains(err.Error(), part.header.Name) || part.header.Name == partManifest && strings.Contains(err.Error(), "manifest") ||
@@ -129,7 +131,7 @@ func TestAFlippedByteIsNamed(t *testing.T) {
 	}
 }
 
-// A forgery is a file whose parts somebody changed who can encrypt.
+// A forgery changes parts of a file and encrypts it again.
 type forgery struct {
 	change func(t *testing.T, parts []tarPart) []tarPart
 	says   string
@@ -145,7 +147,7 @@ func requireRefused(t *testing.T, forgeries map[string]forgery) {
 	require.NoError(t, proveAll(writeParts(t, forge(t, readParts(t, plain)))), "a forger who changes nothing is believed")
 }
 
-// changeManifest changes what a file says of itself.
+// changeManifest forges a manifest.
 func changeManifest(change func(m *Manifest)) func(t *testing.T, parts []tarPart) []tarPart {
 	return func(t *testing.T, parts []tarPart) []tarPart {
 		var m Manifest
@@ -158,7 +160,7 @@ func changeManifest(change func(m *Manifest)) func(t *testing.T, parts []tarPart
 	}
 }
 
-// changeEnd changes what a file says of its parts.
+// changeEnd forges the end part, with its checksums of the other parts.
 func changeEnd(change func(said *end)) func(t *testing.T, parts []tarPart) []tarPart {
 	return func(t *testing.T, parts []tarPart) []tarPart {
 		var e end
@@ -290,7 +292,7 @@ func TestPartsHaveBounds(t *testing.T) {
 	require.ErrorContains(t, describeCut(errors.New("other")), "other")
 }
 
-// A leaf within its retention is never without its text in a full backup.
+// In a full backup a leaf within its retention always has its text.
 func TestALeafWithoutItsText(t *testing.T) {
 	w := newWorld(t, "c-test")
 	w.notes(10)
@@ -361,7 +363,8 @@ func TestAFileIsOpenedByItsKeyAlone(t *testing.T) {
 	_, err = Verify(path, several)
 	require.NoError(t, err, "one of several identities is enough")
 
-	// With a passphrase; the work is less than that of Create, so that the test is quick.
+	// This recipient takes a passphrase with less work than Create does, so that the test is
+	// quick.
 	recipient, err := age.NewScryptRecipient("correct horse battery")
 	require.NoError(t, err)
 	recipient.SetWorkFactor(4)
@@ -407,7 +410,8 @@ func TestADamagedFileIsNamed(t *testing.T) {
 	}
 }
 
-// A file has its name only when it is whole and somebody agreed; nothing is replaced.
+// A file gets its name only when it is whole and every function of agree has agreed; it
+// replaces none.
 func TestCreateLeavesNothingUnended(t *testing.T) {
 	w := newWorld(t, "c-test")
 	keys := keyPair(t)

@@ -44,8 +44,8 @@ func describeState(state io.Reader) (*Manifest, error) {
 	return describeView(machine.Freeze())
 }
 
-// Lives compares the state of a node that was started on a restored folder with what was
-// restored: nothing may be missing or added. keys is how many API keys were made on that node
+// Lives checks the state of a node that was started on a restored folder: nothing of what was
+// restored may be missing, and nothing added. keys is how many API keys were made on that node
 // since it started.
 func Lives(state io.Reader, restored *Restored, keys int) error {
 	is, err := describeState(state)
@@ -57,13 +57,13 @@ func Lives(state io.Reader, restored *Restored, keys int) error {
 	}
 	counts := restored.Counts
 	counts.APIKeys += keys
-	// Users and reviews can expire: fewer than were restored are no fault.
+	// Users and reviews can expire, so there may be fewer than were restored.
 	counts.Users, counts.OpenReviews = min(counts.Users, is.Counts.Users), min(counts.OpenReviews, is.Counts.OpenReviews)
 	return restored.compareWith(is, counts)
 }
 
 // compareWith returns an error that names the first thing in which a state differs from what
-// was restored. counts are those that the state should have.
+// was restored. counts are the counts that the state should have.
 func (r *Restored) compareWith(is *Manifest, counts Counts) error {
 	for _, one := range []struct {
 		what        string

@@ -10,11 +10,12 @@ import (
 	"railguard/fsm"
 )
 
-// Format is the number of the file's layout; another one is refused. The drafts before
-// 0.2.0 wrote 1.
+// Format is the number of the file's layout. Files of another layout are refused. The drafts
+// before 0.2.0 wrote 1.
 const Format = 2
 
-// Names of the parts, in their order. History and lists have one part for each piece.
+// The names of the parts, in the order of the file. History and lists have one part for each
+// piece.
 const (
 	partManifest = "manifest.json"
 	partState    = "state"
@@ -26,25 +27,25 @@ const (
 
 const (
 	manifestMax = 1 << 20
-	partBytes   = 4 << 20 // Of history: a part ends with the bundle that passes it.
+	partBytes   = 4 << 20 // Size of a part of history, which ends with the bundle that exceeds it.
 	partMax     = 64 << 20
 	listMax     = 96 << 20
 	partsMax    = 1 << 20
 )
 
-// Manifest is the first part: what the others must turn out to be.
+// Manifest is the first part. It says what the other parts must contain.
 type Manifest struct {
 	Format    int    `json:"format"`
 	ClusterID string `json:"clusterId"`
-	Node      string `json:"node"` // Which gave it.
+	Node      string `json:"node"` // The node that gave the backup.
 	Index     uint64 `json:"index"`
 	Term      uint64 `json:"term"`
 	LogTime   string `json:"logTime"`
-	LogNanos  int64  `json:"logNanos"` // The same, exactly.
+	LogNanos  int64  `json:"logNanos"` // LogTime in nanoseconds.
 	Digest    string `json:"digest"`   // Of the state.
 	TreeSize  uint64 `json:"treeSize"`
 	TreeHead  string `json:"treeHead"`
-	Oldest    uint64 `json:"oldestLeaf"` // Of leaves before it the hashes alone are kept.
+	Oldest    uint64 `json:"oldestLeaf"` // Only hashes are kept of the leaves before this one.
 	JWKS      string `json:"jwksSha256"`
 	Recovery  uint64 `json:"recovery"` // How often the group was recovered or restored before.
 	Lineage   string `json:"lineage,omitempty"`
@@ -59,7 +60,7 @@ type Manifest struct {
 	Counts Counts `json:"counts"`
 }
 
-// Counts are what people compare.
+// Counts are numbers that people compare.
 type Counts struct {
 	Agents      int `json:"agents"`
 	Users       int `json:"users"`
@@ -76,7 +77,7 @@ type end struct {
 	Sha256 map[string]string `json:"sha256"` // Of each part before this one.
 }
 
-// describeView returns the manifest of a state, without what only its node knows.
+// describeView returns the manifest of a state, without the fields that only a node can fill.
 func describeView(view *fsm.View) (*Manifest, error) {
 	settings := view.Settings()
 	if settings.Genesis == nil {
@@ -122,14 +123,14 @@ func keySetDigest(settings *fsm.Settings) (string, error) {
 	return Digest(set.AppendJWKS(nil)), nil
 }
 
-// Digest returns SHA-256 of data in hexadecimal digits, as a manifest has it.
+// Digest returns SHA-256 of data in hexadecimal digits, as the manifest has it.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
 // findDifference returns an error that names the first thing in which a state differs from the
-// manifest, and nil where nothing differs.
+// manifest, or nil if nothing does.
 func (m *Manifest) findDifference(view *fsm.View) error {
 	is, err := describeView(view)
 	if err != nil {

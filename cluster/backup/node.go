@@ -12,7 +12,7 @@ import (
 	"railguard/fsm"
 )
 
-// Node is what a backup asks of a running node.
+// Node is the part of a running node that a backup reads.
 type Node interface {
 	NodeID() string
 	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
@@ -22,10 +22,10 @@ type Node interface {
 // errHistoryIncomplete refuses a backup of history in which leaves are missing or damaged.
 var errHistoryIncomplete = errors.New("backup: this node still fetches history: take the backup from another one")
 
-// Saver writes the parts of a backup of a running node, in clear: the state as of now,
-// history from a leaf on, and the lists that were in use after a log time (nanoseconds). dir is
-// the node's data folder. Where it returns an error before it wrote the first byte, the caller can
-// still answer with that error.
+// Saver returns a function that writes the parts of a backup of a running node, in clear: the
+// present state, history from a leaf on, and the lists that were in use after a log time
+// (nanoseconds). dir is the node's data folder. If the function returns an error before it
+// wrote the first byte, the caller can still answer with that error.
 func Saver(n Node, dir string) func(ctx context.Context, w io.Writer, from uint64, since int64) error {
 	return func(ctx context.Context, w io.Writer, from uint64, since int64) error {
 		view, err := n.View(ctx, 0)

@@ -22,20 +22,20 @@ import (
 	"railguard/fsm"
 )
 
-// Report is what a backup was found to hold.
+// Report says what a backup holds.
 type Report struct {
 	Manifest
 	Parts   int      `json:"parts"`
-	Leaves  uint64   `json:"leaves"` // Of history in this file,
+	Leaves  uint64   `json:"leaves"` // Leaves of history in this file,
 	Erased  uint64   `json:"erased"` // of which the hash alone is kept.
 	Lists   []string `json:"lists"`
-	LeftOut []string `json:"leftOut"` // What a restore does not bring back, in sentences.
+	LeftOut []string `json:"leftOut"` // What a restore does not bring back, one sentence each.
 
 	view *fsm.View
 }
 
-// taker receives the parts of a file in their order. What it received is proven only when the
-// whole file was read without an error; a list is proven when it comes.
+// taker receives the parts of a file in their order. A list is proven when it comes; all else
+// only when the whole file was read without an error.
 type taker interface {
 	takeState(m *Manifest, machine *fsm.Machine) error
 	takeLeaves(first uint64, leaves []audit.Leaf) error
@@ -46,7 +46,7 @@ type taker interface {
 // digest, tree head, key set and the checksum of every part. The error names the part.
 func Verify(path string, keys *Keys) (*Report, error) { return readFile(path, keys, nil) }
 
-// Inspect reads what a file says of itself, and proves nothing of it.
+// Inspect reads a file's manifest without proving any of it.
 func Inspect(path string, keys *Keys) (m *Manifest, err error) {
 	file, plain, err := openFile(path, keys)
 	if err != nil {
@@ -75,12 +75,12 @@ func readFile(path string, keys *Keys, to taker) (report *Report, err error) {
 // reader reads the parts of one file.
 type reader struct {
 	tar    *tar.Reader
-	to     taker // nil: it is only proven.
+	to     taker // nil: the file is only proven.
 	report Report
 	sums   map[string]string
 	tree   *compact.Range
 	hash   merkle.Hasher
-	seen   int // Place of the part read last: 0 manifest, 1 state, 2 history, 3 lists, 4 end.
+	seen   int // Place of the last part that was read: 0 manifest, 1 state, 2 history, 3 lists, 4 end.
 	ended  bool
 }
 
@@ -99,7 +99,7 @@ func proveParts(plain io.Reader, to taker) (*Report, error) {
 			return nil, fmt.Errorf("backup: part %s: %w", header.Name, describeCut(err))
 		}
 	}
-	// Behind the last part stand zeroes. Reading them to the end has the encryption checked to its end.
+	// Zeroes follow the last part. Reading them makes the encryption check the file to its end.
 	if _, err := r.tar.Next(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("backup: behind part %s: %w", partEnd, errors.Join(errors.New("there is more"), err))
 	}
@@ -109,7 +109,7 @@ func proveParts(plain io.Reader, to taker) (*Report, error) {
 	return &r.report, nil
 }
 
-// describeCut replaces the error of a file that ends too early by one in plain words.
+// describeCut replaces the error of a file that ends too early with one in plain words.
 func describeCut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the file ends before its end")
@@ -150,7 +150,7 @@ func readPart(from io.Reader, header *tar.Header, most int64) ([]byte, error) {
 	return io.ReadAll(from)
 }
 
-// takePart reads one of the parts behind the manifest, each of which has its place in the order.
+// takePart reads one of the parts behind the manifest. Parts in a wrong order are refused.
 func (r *reader) takePart(header *tar.Header) error {
 	name := header.Name
 	if _, twice := r.sums[name]; twice || len(r.sums) >= partsMax {
@@ -279,7 +279,8 @@ func (r *reader) readList(from io.Reader, header *tar.Header) error {
 	return nil
 }
 
-// readEnd compares what was read with what was written, and the tree with the state.
+// readEnd compares the checksums of what was read with those that were written, and the tree
+// with the state.
 func (r *reader) readEnd(from io.Reader, header *tar.Header) error {
 	data, err := readPart(from, header, manifestMax<<6)
 	if err != nil {

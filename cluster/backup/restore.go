@@ -23,7 +23,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Order says onto what a backup is restored.
+// Order says where a backup is restored, and as which node.
 type Order struct {
 	Dir     string    // The new node's data folder: empty, or Confirm is given.
 	ID      string    // The new node's id.
@@ -94,12 +94,11 @@ func (r *restoring) takeList(name string, at time.Time, data []byte) error {
 	return os.Chtimes(filepath.Join(r.lists, name), at, at)
 }
 
-// Restore turns an empty folder into that of the first node of a new lineage: the state of
-// the last of the files, and the history of all of them, a full one first. The first
-// record of the lineage is applied here: so new ids are of a new epoch, and what has expired is
-// erased, before anything is served. node.json is written last: a
-// restore that broke off leaves a folder on which no node starts. Other nodes join
-// with empty folders.
+// Restore turns an empty folder into that of the first node of a new lineage. It takes the
+// state of the last of the files and the history of all of them; the first must be a full
+// backup. Restore itself applies the lineage's first record: so before anything is served, ids
+// are of a new epoch and expired data are erased. It writes node.json last: a restore that
+// broke off leaves a folder on which no node starts. Other nodes join with empty folders.
 func Restore(files []string, keys *Keys, order Order) (result *Restored, err error) {
 	if len(files) == 0 || order.ID == "" || order.Dir == "" {
 		return nil, errors.New("backup: a file, a folder and a node id are needed")
@@ -306,7 +305,7 @@ func (r *restoring) writeSnapshot(view *fsm.View) error {
 func (r *restoring) listMembers() raft.Configuration {
 	host := r.order.Address
 	if host == "" {
-		host = r.order.ID // It tells its address when it starts.
+		host = r.order.ID // The node gives its address when it starts.
 	}
 	return raft.Configuration{Servers: []raft.Server{{
 		Suffrage: raft.Voter, ID: raft.ServerID(r.order.ID),
@@ -314,7 +313,7 @@ func (r *restoring) listMembers() raft.Configuration {
 	}}}
 }
 
-// readIncarnation returns the folder's random name, which is drawn at the first call.
+// readIncarnation returns the folder's random incarnation, drawn at the first call.
 func (r *restoring) readIncarnation() string {
 	if r.drawn == "" {
 		var random [16]byte
@@ -324,8 +323,8 @@ func (r *restoring) readIncarnation() string {
 	return r.drawn
 }
 
-// writeIdentity writes node.json. It is the last step: without that file no node starts on the
-// folder.
+// writeIdentity writes node.json. It is the last step: no node starts on a folder without that
+// file.
 func (r *restoring) writeIdentity(result *Restored) error {
 	who := datadir.Identity{
 		Format: datadir.Format, ID: r.order.ID, Incarnation: r.readIncarnation(), ClusterID: r.cluster,

@@ -128,7 +128,7 @@ func requireGroupOfOne(t *testing.T, order Order, who datadir.Identity, restored
 	require.Equal(t, listed[0].Term, term, "no vote of before counts")
 }
 
-// A node without an address is called by its name until it tells its address.
+// A restored node without an address has its id in place of it until it gives one.
 func TestRestoreWithoutAnAddress(t *testing.T) {
 	r := &restoring{order: Order{ID: "m1"}}
 	require.Contains(t, string(r.listMembers().Servers[0].Address), "m1")
@@ -186,13 +186,13 @@ func TestRestoreOfSeveralFiles(t *testing.T) {
 	require.ErrorContains(t, err, "of cluster c-other, and the file before of cluster c-test")
 }
 
-// Two histories of one cluster that parted are not put together.
+// Histories of one cluster that diverged are not put together.
 func TestRestoreOfFilesThatParted(t *testing.T) {
 	w := newWorld(t, "c-test")
 	keys := keyPair(t)
 	w.notes(300)
 	full, first := w.save(keys, 0)
-	parted := newWorld(t, "c-test") // Of other leaves.
+	parted := newWorld(t, "c-test") // A cluster of the same id, with other leaves.
 	for range 700 {
 		parted.note(7)
 	}
@@ -246,7 +246,7 @@ func TestRestoreNeedsAnEmptyFolder(t *testing.T) {
 	require.ErrorContains(t, err, "data folder")
 }
 
-// Epochs tell what a lost lineage gave out from what this one gives out.
+// A new epoch tells ids of the restored cluster from those that the lost lineage gave out.
 func TestRestoreBeginsAnEpoch(t *testing.T) {
 	w := newWorld(t, "c-test")
 	keys := keyPair(t)
@@ -265,7 +265,7 @@ func TestRestoreBeginsAnEpoch(t *testing.T) {
 	require.ErrorContains(t, err, "epoch 198 cannot begin here")
 	require.NoFileExists(t, filepath.Join(order.Dir, datadir.IdentityFile))
 
-	// A restored cluster is saved and restored as any other.
+	// A restored cluster is backed up and restored like any other.
 	order = w.order()
 	order.Epoch = 7
 	restored, err := Restore([]string{path}, keys, order)
@@ -284,7 +284,7 @@ func TestRestoreBeginsAnEpoch(t *testing.T) {
 	require.ErrorContains(t, err, "the backup is of epoch 7", "an epoch begins once")
 }
 
-// stoppedParts are the parts of a backup of a restored folder on which no node runs.
+// stoppedParts returns the parts of a backup of a restored folder on which no node runs.
 func stoppedParts(t *testing.T, restored *Restored, from uint64) []byte {
 	who, err := datadir.ReadIdentity(restored.Dir)
 	require.NoError(t, err)
@@ -305,7 +305,7 @@ func stateOf(t *testing.T, restored *Restored) *fsm.Machine {
 	return machine
 }
 
-// What has run out since the backup is gone from the disk before anything is served.
+// What has expired since the backup is erased from the disk before anything is served.
 func TestRestoreErasesWhatHasExpired(t *testing.T) {
 	w := newWorld(t, "c-test")
 	keys := keyPair(t)
@@ -386,7 +386,8 @@ func TestReadBackFindsDamage(t *testing.T) {
 	require.ErrorContains(t, HistoryHolds(restored), "restored history")
 }
 
-// A node that was started on the folder has gone on, and nobody is missing or was added.
+// The node that was started on the folder has gone on, and no user or key is missing or was
+// added.
 func TestLives(t *testing.T) {
 	w := newWorld(t, "c-test")
 	keys := keyPair(t)

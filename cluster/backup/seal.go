@@ -21,10 +21,10 @@ type Keys struct {
 // PassphraseMin is the shortest passphrase a backup is written with, in bytes.
 const PassphraseMin = 16
 
-// ErrKey says that a file cannot be opened with what was given.
+// ErrKey says that a file cannot be opened with the given keys or passphrase.
 var ErrKey = errors.New("backup: the file cannot be opened with this key or passphrase")
 
-// Check returns why a file cannot be encrypted with these keys, nil where it can.
+// Check returns why a file cannot be encrypted with these keys, or nil if it can.
 func (k *Keys) Check() error {
 	_, err := k.parseRecipients()
 	return err
@@ -67,13 +67,13 @@ func (k *Keys) parseIdentities() ([]age.Identity, error) {
 	return all, nil
 }
 
-// unendedSuffix ends the name of a file that is still being written, which no verb reads.
+// unendedSuffix ends the name of a file that is still being written. No verb reads such a file.
 const unendedSuffix = ".part"
 
-// Create writes a backup file of the parts that plain gives, and proves them at the same
-// time: it reads them into a scratch state, whose digest, tree head and key set must be those of
-// the manifest. Then it asks each function of agree, which may still refuse. The file gets its
-// name last, when everything is on disk: after any error no file of that name exists. It never
+// Create writes a backup file of the parts that plain gives, and proves them at the same time:
+// it reads them into a scratch state, whose digest, tree head and key set must be those of the
+// manifest. Then it asks each function of agree, which may still refuse. The file gets its name
+// last, when everything is on disk, so no file of that name exists after an error. Create never
 // replaces a file.
 func Create(path string, keys *Keys, plain io.Reader, agree ...func(*Report) error) (report *Report, err error) {
 	recipients, err := keys.parseRecipients()
@@ -111,7 +111,7 @@ func Create(path string, keys *Keys, plain io.Reader, agree ...func(*Report) err
 		return nil, fmt.Errorf("backup: %w", err)
 	}
 	if err = file.Close(); err == nil {
-		err = os.Link(path+unendedSuffix, path) // Unlike a renaming it replaces nothing.
+		err = os.Link(path+unendedSuffix, path) // Unlike Rename, Link replaces nothing.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("backup: %w", err)

@@ -104,7 +104,7 @@ func (w *world) notes(count int) {
 	}
 }
 
-// addList activates a list and keeps it in the folder, as of a time.
+// addList activates a list and stores it in the folder with the given time.
 func (w *world) addList(data []byte, at engine.Time) {
 	digest := sha256.Sum256(data)
 	chunk := &wire.ListChunk{Digest: digest, Total: uint32(len(data)), Data: data, Info: &wire.ListInfo{Digest: digest, Source: "test", Entries: 1}}
@@ -117,21 +117,21 @@ func (w *world) addList(data []byte, at engine.Time) {
 	w.lists = append(w.lists, name)
 }
 
-// world is a Node.
+// world implements Node.
 func (w *world) NodeID() string      { return w.id }
 func (w *world) Audit() *audit.Store { return w.history }
 func (w *world) View(context.Context, uint64) (*fsm.View, error) {
 	return w.machine.Freeze(), nil
 }
 
-// plain are the parts of a backup of the world, from a leaf on.
+// plain returns the parts of a backup of the world, from a leaf on, in clear.
 func (w *world) plain(from uint64) []byte {
 	var out bytes.Buffer
 	require.NoError(w.t, Saver(w, w.dir)(w.t.Context(), &out, from, 0))
 	return out.Bytes()
 }
 
-// keyPair is what a test encrypts to and opens with.
+// keyPair returns keys with which a test encrypts and opens.
 func keyPair(t testing.TB) *Keys {
 	identity, err := age.GenerateX25519Identity()
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func (w *world) save(keys *Keys, from uint64) (path string, report *Report) {
 	return path, report
 }
 
-// sealed writes any bytes as a backup file, as somebody could who has the public key.
+// sealed writes any bytes as a backup file, as anybody with the public key can.
 func sealed(t testing.TB, keys *Keys, plain []byte) string {
 	path := filepath.Join(t.TempDir(), "made by hand")
 	file, err := os.Create(path)

@@ -18,23 +18,23 @@ import (
 	"railguard/fsm"
 )
 
-// History is what a backup reads of a node's history.
+// History is the part of a node's history that a backup reads.
 type History interface {
 	Bundle(index uint64, width int) ([]audit.Leaf, error)
 	Frontier(size uint64) ([]audit.Hash, error)
 }
 
-// Source is what a backup is made of.
+// Source is the data from which a backup is made.
 type Source struct {
 	View     *fsm.View
 	History  History
 	Lists    string // Folder of lists.
-	Scratch  string // Folder for the state's file while it is read; nothing stays there.
+	Scratch  string // Folder for the state's temporary file; nothing stays there.
 	Node     string
 	Recovery uint64
 
-	From  uint64 // First leaf; rounded down to a bundle.
-	Since int64  // Lists in use since then (log time, nanoseconds); 0: all.
+	From  uint64 // First leaf, rounded down to a bundle.
+	Since int64  // Only lists in use after this log time (nanoseconds); 0: all.
 }
 
 // writer writes parts.
@@ -69,7 +69,7 @@ func Write(w io.Writer, s *Source) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, state.Close()) }()
-	s.View = nil // The state stands in the temporary file now: its memory can be freed.
+	s.View = nil // The state is in the temporary file now: its memory can be freed.
 	out := &writer{tar: tar.NewWriter(w), at: time.Unix(0, m.LogNanos), parts: map[string]string{}}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -104,8 +104,8 @@ func Write(w io.Writer, s *Source) (err error) {
 	return out.tar.Close()
 }
 
-// spoolState writes the state into a temporary file whose name is removed at once: the file is
-// gone when it is closed, also after a crash.
+// spoolState writes the state into a temporary file and removes its name at once. So the file
+// is gone when it is closed, even after a crash.
 func spoolState(dir string, view *fsm.View) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "backup-*.tmp")
 	if err != nil {
@@ -132,7 +132,7 @@ func (w *writer) writePart(name string, size int64, at time.Time, data io.Reader
 		_, err = io.Copy(io.MultiWriter(w.tar, sum), io.LimitReader(data, size))
 	}
 	if err == nil {
-		err = w.tar.Flush() // Says when less came than was announced.
+		err = w.tar.Flush() // Flush fails if fewer bytes came than the header announced.
 	}
 	if err != nil {
 		return fmt.Errorf("backup: part %s: %w", name, err)
@@ -142,7 +142,7 @@ func (w *writer) writePart(name string, size int64, at time.Time, data io.Reader
 }
 
 // writeHistory writes the leaves from..size-1 in bundles. A part holds several bundles, each
-// behind its length.
+// with its length before it.
 func (w *writer) writeHistory(history History, from, size uint64) error {
 	var buffer, bundle []byte
 	for first, next := from, from; next < size; {
@@ -171,8 +171,8 @@ func historyPart(first, end uint64) string {
 	return fmt.Sprintf("%s%015d-%015d", partHistory, first, end)
 }
 
-// writeLists writes the sanctions lists with which past verdicts were judged, unless an earlier
-// backup has them.
+// writeLists writes the sanctions lists with which past verdicts were judged, except those that
+// an earlier backup has.
 func (w *writer) writeLists(dir string, since int64) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -180,7 +180,7 @@ func (w *writer) writeLists(dir string, since int64) error {
 	}
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), listSuffix) {
-			continue // A table: every node makes it anew of its list.
+			continue // A table is left out: every node makes it again from its list.
 		}
 		if err := w.writeList(filepath.Join(dir, entry.Name()), since); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (w *writer) writeLists(dir string, since int64) error {
 func (w *writer) writeList(path string, since int64) (err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // It was deleted meanwhile, after its 90 days.
+		return nil // The list was deleted meanwhile, after its 90 days.
 	}
 	if err != nil {
 		return fmt.Errorf("backup: lists: %w", err)

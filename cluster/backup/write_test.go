@@ -58,7 +58,7 @@ func TestStoppedIsWhatTheNodeHas(t *testing.T) {
 	require.Equal(t, before, files(t, w.dir))
 }
 
-// Lists that the backup before has are not in this one; their tables are in none.
+// Lists that the previous backup has are not in this one; the tables of lists are in no backup.
 func TestListsSince(t *testing.T) {
 	w := newWorld(t, "c-test")
 	w.addList([]byte("newer"), w.now+1000)
@@ -92,7 +92,7 @@ func TestHistoryInSeveralParts(t *testing.T) {
 	require.NoError(t, proveAll(plain))
 }
 
-// brokenHistory fails from a bundle on.
+// brokenHistory fails to read from a certain bundle on.
 type brokenHistory struct {
 	History
 	from uint64
@@ -112,7 +112,7 @@ func (h brokenHistory) Frontier(size uint64) ([]audit.Hash, error) {
 	return h.History.Frontier(size)
 }
 
-// fullDisk takes so many bytes.
+// fullDisk takes left bytes and then fails.
 type fullDisk struct{ left int }
 
 func (d *fullDisk) Write(p []byte) (int, error) {

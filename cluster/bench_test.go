@@ -55,7 +55,7 @@ func runProposals(b *testing.B, n *Node, callers int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }
 
-// BenchmarkProposeWithoutDisk is the ceiling: the log in memory.
+// BenchmarkProposeWithoutDisk shows the ceiling: the log is in memory.
 func BenchmarkProposeWithoutDisk(b *testing.B) {
 	for _, callers := range []int{1, 64, 256, 1024} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -68,8 +68,8 @@ func BenchmarkProposeWithoutDisk(b *testing.B) {
 	}
 }
 
-// BenchmarkGroupPropose measures three nodes of one process, over TLS on the
-// loopback and three logs on one disk.
+// BenchmarkGroupPropose measures three nodes in one process, with TLS over the loopback and
+// three logs on one disk.
 func BenchmarkGroupPropose(b *testing.B) {
 	g := newGroup(b, func(c *Config) { c.Timing = Timing{Stall: 20 * time.Second} })
 	g.form(3)
@@ -88,7 +88,7 @@ func BenchmarkGroupPropose(b *testing.B) {
 	}
 }
 
-// BenchmarkLogAppend is the disk's part: one entry of one record, one sync.
+// BenchmarkLogAppend measures the disk alone: one append of one record, with one sync.
 func BenchmarkLogAppend(b *testing.B) {
 	store, err := datadir.OpenLog(b.TempDir())
 	require.NoError(b, err)
@@ -111,7 +111,7 @@ func benchScreen(n *Node) []byte {
 	})
 }
 
-// benchFragment is an edge's part of a record as it usually is.
+// benchFragment is the part of a usual record that an edge writes.
 func benchFragment(amount, wallet, name string, request [32]byte) []byte {
 	var f leaf.Fragment
 	f.Set(leaf.TagSource, []byte{1})
@@ -127,7 +127,7 @@ func benchFragment(amount, wallet, name string, request [32]byte) []byte {
 	return f.Append(nil)
 }
 
-// BenchmarkView measures a reader that always wants the newest state.
+// BenchmarkView measures a reader that always asks for the newest state.
 func BenchmarkView(b *testing.B) {
 	n := openAlone(b, b.TempDir())
 	propose(b, n, wire.KindRegister, register("bench"))

@@ -15,19 +15,19 @@ import (
 	"railguard/engine"
 )
 
-// How a node finds its group. A node without data asks the addresses it was given
-// to join through. If one of them knows a cluster, it joins that, whatever else
-// it was told. Otherwise, told to expect N nodes, it waits until exactly N such
-// nodes see each other; the one with the lowest id asks each of the others for a
-// promise, given once in a data folder's life, and with all of them forms the
-// group of all N. So no two groups can come out of the same nodes.
+// This file is about how a node finds its group. A node without data asks the addresses it was
+// given to join through. If one of them knows a cluster, the node joins that, whatever else its
+// configuration says. Otherwise, if it is to expect N nodes, it waits until exactly N such
+// nodes see each other. The one with the lowest id asks each of the others for a promise, which
+// is given once in a data folder's life, and with all promises forms the group of all N. So two
+// groups can never be formed from the same nodes.
 
 const (
 	unreachedMin   = 3 * time.Second
 	unreachedEvery = 10 // Rounds.
 )
 
-// finder is how a node finds its group, and tells it where it is.
+// finder finds this node's group, and tells the group the node's address.
 type finder struct {
 	life       *life
 	folder     *datadir.Folder
@@ -38,9 +38,9 @@ type finder struct {
 	membership *membership
 	secret     *secretProver
 
-	asking    atomic.Bool // Whether it is a member still.
-	unreached int         // Rounds without a leader. Of run.
-	waits     trouble     // What a new group waits for. Of run.
+	asking    atomic.Bool // This node is asking whether it is still a member.
+	unreached int         // Rounds without a leader. Only findGroup uses it.
+	waits     trouble     // What a new group waits for. Only findGroup uses it.
 
 	join    []string // Where to look.
 	expect  int      // How many nodes form a new group; 0: this one forms none.
@@ -69,9 +69,9 @@ func (f *finder) findGroup() {
 	}
 }
 
-// isMisplaced reports whether the group does not know this node, or knows another address of it. A
-// node that no leader reaches says where it is now and then: its own configuration may
-// be older than the one that has it elsewhere.
+// isMisplaced reports whether this node must tell the group its address: the group does not
+// know it, or knows another address of it. A node that no leader reaches also does so now and
+// then, as its own configuration may be older than the one that names its address.
 func (f *finder) isMisplaced() bool {
 	known, err := f.replica.addressOf(f.replica.self)
 	if f.isPlaced() {
@@ -93,7 +93,7 @@ func (f *finder) isMisplaced() bool {
 	return err != nil && len(f.join) > 0 && without > leaderlessMax || err == nil
 }
 
-// knownHosts are where the group may be: the addresses given, and the members'.
+// knownHosts returns the addresses where the group may be: those given, and the members'.
 func (f *finder) knownHosts() []string {
 	hosts := append([]string(nil), f.join...)
 	for _, server := range f.replica.listServers() {
@@ -104,7 +104,7 @@ func (f *finder) knownHosts() []string {
 	return hosts
 }
 
-// formOrJoin is one round of a node without data.
+// formOrJoin is one round of a node without data: it looks for a group, and joins or forms one.
 func (f *finder) formOrJoin() {
 	seen := f.lookAround()
 	if through := newestGroup(seen); through != nil {
@@ -113,7 +113,7 @@ func (f *finder) formOrJoin() {
 	}
 	for _, p := range seen {
 		if p.Member {
-			return // It forms a group just now.
+			return // The group is being formed just now.
 		}
 	}
 	if f.expect == 0 {
@@ -124,8 +124,8 @@ func (f *finder) formOrJoin() {
 	}
 }
 
-// tellWait logs what a new group waits for when that has changed, and now and then: it is
-// asked three times a second.
+// tellWait logs what a new group waits for, when that changes and now and then. It is called
+// three times a second.
 func (f *finder) tellWait(reason string) {
 	if f.waits.text == reason && time.Since(f.waits.told) < troubleToldEvery {
 		return
@@ -134,7 +134,7 @@ func (f *finder) tellWait(reason string) {
 	f.life.log.Info("no group yet", "reason", reason)
 }
 
-// lookAround asks every given address who is there.
+// lookAround asks every given address which node is there.
 func (f *finder) lookAround() map[string]*port.Pong {
 	seen := make(map[string]*port.Pong)
 	for _, host := range f.join {
@@ -169,13 +169,14 @@ func (f *finder) joinThrough(hosts []string) {
 		}
 	}
 	away := errors.Is(last, port.ErrNotSent) || errors.Is(last, port.ErrLinkDown) || errors.Is(last, context.DeadlineExceeded)
-	if away || f.isPlaced() { // Nobody refused it.
+	if away || f.isPlaced() { // No host refused it.
 		last = nil
 	}
 	f.greeter.noteUnwelcome(last)
 }
 
-// isPlaced reports whether this node's own configuration has its address and incarnation of now.
+// isPlaced reports whether this node's own configuration has its present address and
+// incarnation.
 func (f *finder) isPlaced() bool {
 	known, err := f.replica.addressOf(f.replica.self)
 	return err == nil && known.Host == f.greeter.address.Host && known.Incarnation == f.greeter.address.Incarnation
@@ -214,7 +215,7 @@ func (f *finder) formGroup(seen map[string]*port.Pong) error {
 	return f.replica.raft.BootstrapCluster(raft.Configuration{Servers: servers}).Error()
 }
 
-// checkSecret demands a proof of the cluster secret from a node that would be a member.
+// checkSecret asks a node that would be a member to prove that it has the cluster secret.
 func (f *finder) checkSecret(p *port.Pong) error {
 	to, err := port.ParseAddress(p.Address)
 	if err != nil {
@@ -240,8 +241,8 @@ func (f *finder) askPromise(server raft.Server) error {
 	return err
 }
 
-// givePromise promises one node that it, and no other node ever, may form a group with this node
-// in it. The promise is on disk before it is given.
+// givePromise promises one node that it may form a group with this node in it, and no other
+// node ever may. The promise is on disk before it is given.
 func (f *finder) givePromise(m *port.PromiseCall) error {
 	if !f.membership.changing.tryEnter() {
 		return errors.New("cluster: this node is giving a promise just now")

@@ -18,28 +18,28 @@ import (
 	"railguard/fsm"
 )
 
-// A node that installed a snapshot has the state but not the history before it.
-// The state holds the tree head's compact range, so the node goes on appending
-// behind it at once, and fetches what is missing while it serves: each piece is
-// believed only if it leads to a root that the replicated state vouches for.
+// A node that installed a snapshot has the state but not the history before it. The state has
+// the tree head's compact range, so the node appends behind it at once, and fetches what is
+// missing while it serves. It accepts a piece only if it leads to a root that the replicated
+// state vouches for.
 //
-// What was fetched stays: a broken connection costs a piece of a file, a restart
-// the files on their way. A peer that gives something else than the root asks for
-// is left out for that piece and another one asked.
+// What was fetched stays: a broken connection costs one piece of a file, and a restart costs
+// the files that are on their way. A peer whose piece does not lead to the root is not asked
+// for that piece again; another one is.
 const (
 	fetchPatience = 10 * time.Second
-	leafPatience  = 500 * time.Millisecond // Of one peer, when a leaf is asked for.
-	catchUpEvery  = time.Second            // Between two looks at what is missing,
-	// catchUpPauseMax: and at most, after looks in vain.
+	leafPatience  = 500 * time.Millisecond // How long one peer may take to give a leaf.
+	catchUpEvery  = time.Second            // Pause between two looks at what is missing;
+	// catchUpPauseMax is the longest such pause, after looks that brought nothing.
 	catchUpPauseMax = 16 * time.Second
-	missingLookups  = 16_384 // Stretches of one pass: a billion leaves.
-	// fetchAhead is how many segments are on their way at once: while one is
-	// hashed, the next one comes. More would take the processor from screening.
+	missingLookups  = 16_384 // Stretches in one pass; enough for a billion leaves.
+	// fetchAhead is how many segments are fetched at once: while one is hashed, the next one
+	// comes. More would take processor time from screening.
 	fetchAhead = 2
 )
 
-// history is this node's copy of the audit log: it fetches what is missing here, and
-// gives others what they miss.
+// history is this node's copy of the audit log. It fetches what is missing here, and gives
+// other nodes what they miss.
 type history struct {
 	life    *life
 	folder  *datadir.Folder
@@ -49,17 +49,18 @@ type history struct {
 	peers   *peers
 	disk    *disk
 
-	busy atomic.Bool   // History before the snapshot is not all here.
-	wake chan struct{} // Look again now.
+	busy atomic.Bool   // History before the snapshot is not complete here.
+	wake chan struct{} // Asks for a look at what is missing.
 }
 
-// adoptView holds history on disk to the tree head of a state that was restored, and
-// declares a hole where some is missing. No peer is needed for it: a node restores
-// its snapshot before it knows who the members are.
+// adoptView compares history on disk with the tree head of a restored state, and declares a
+// hole where some is missing. It needs no peer: a node restores its snapshot before it knows
+// the members.
 func (h *history) adoptView(view *fsm.View) error {
 	defer h.audit.Prune(view.Oldest)
 	if h.audit.Size() >= view.Size {
-		// Fetching may have been interrupted: the root can be known and leaves not.
+		// Fetching may have been interrupted: then the root is known, and leaves can be
+		// missing.
 		h.busy.Store(len(h.audit.Missing(1)) > 0)
 		root, err := h.audit.Root(view.Size)
 		switch {
@@ -81,22 +82,22 @@ func (h *history) adoptView(view *fsm.View) error {
 		return err
 	}
 	h.busy.Store(true)
-	// First for which size roots are to be asked, then the hole: a crash between the
-	// two leaves neither.
+	// The size for which roots are asked is stored before the hole is declared: a crash between
+	// the two leaves neither a hole nor a size without use.
 	if err := h.folder.Adopt(view.Size); err != nil {
 		return err
 	}
 	if err := h.audit.Adopt(view.Size, frontier); err != nil {
 		return fmt.Errorf("history on disk: %w", err)
 	}
-	h.busy.Store(true) // Again: before there was a hole, somebody may have looked and found none.
+	h.busy.Store(true) // Set again: somebody may have looked before the hole was declared, found none and cleared it.
 	h.life.log.Warn("history before the snapshot is fetched from peers", "leaves", view.Size)
 	return nil
 }
 
-// fetchPeers returns links to the other members, in the order in which to ask them: those
-// with whole history before those that fetch it themselves, and the leader, which has
-// enough to do, behind its followers.
+// fetchPeers returns links to the other members, in the order in which to ask them: first those
+// with whole history, then the leader, which has other work, then those that fetch history
+// themselves.
 func (h *history) fetchPeers() []*port.Link {
 	leader, _ := h.replica.remoteLeader()
 	burden := func(id raft.ServerID) int {
@@ -135,9 +136,9 @@ func hashesTo(hashes []audit.Hash) [][]byte {
 	return data
 }
 
-// fillHistory is the goroutine that fills holes, also those that damage on the
-// own disk has made. After a pass that brought nothing it waits longer each time:
-// what nobody has whole is not to be carried over the network for nothing.
+// fillHistory is the goroutine that fills holes, also those made by damage on the own disk.
+// After each pass that brought nothing it waits longer, so that pieces that no peer has whole
+// are not carried over the network again and again.
 func (h *history) fillHistory() {
 	pause := catchUpEvery
 	timer := time.NewTimer(pause)
@@ -164,8 +165,8 @@ func (h *history) fillHistory() {
 	}
 }
 
-// fillHoles fetches until nothing is missing or a pass over all that is missing
-// brought nothing. It returns how many stretches came.
+// fillHoles fetches until nothing is missing, or until a pass over all that is missing brought
+// nothing. It returns how many stretches it fetched.
 func (h *history) fillHoles() (got int, err error) {
 	for {
 		missing := h.audit.Missing(missingLookups)
@@ -173,7 +174,7 @@ func (h *history) fillHoles() (got int, err error) {
 			if !h.busy.Swap(false) {
 				return got, nil
 			}
-			if len(h.audit.Missing(1)) > 0 { // A snapshot came between the look and the word.
+			if len(h.audit.Missing(1)) > 0 { // A snapshot was installed between the look and clearing busy.
 				h.busy.Store(true)
 				continue
 			}
@@ -187,8 +188,8 @@ func (h *history) fillHoles() (got int, err error) {
 	}
 }
 
-// fetchStretches fetches stretches, some at once. One that nobody has holds up no
-// other. It returns how many came and why the first of the others did not.
+// fetchStretches fetches stretches, several at once. One that nobody has does not hold up the
+// others. It returns how many were fetched, and the error of the first that was not.
 func (h *history) fetchStretches(missing []audit.Range) (got int, err error) {
 	next := make(chan audit.Range)
 	var mu sync.Mutex
@@ -221,7 +222,8 @@ func (h *history) fetchStretches(missing []audit.Range) (got int, err error) {
 	return got, err
 }
 
-// errNoRoom: the last of the disk is for the log, not for history that others have.
+// errNoRoom says that the last room on the disk is for the log, not for history that others
+// have.
 var errNoRoom = errors.New("cluster: the disk is nearly full: fetching waits for room")
 
 // fetchStretch fetches one stretch: a whole segment as a file from the first peer
@@ -250,8 +252,8 @@ func (h *history) fetchStretch(stretch audit.Range) error {
 	return h.fetchBundles(peers, stretch)
 }
 
-// fetchBundles fetches a stretch bundle by bundle, each from the first peer that
-// gives it as the root asks for; who gave the last one is asked first.
+// fetchBundles fetches a stretch bundle by bundle, each from the first peer whose bundle leads
+// to the root. It asks the peer that gave the last bundle first.
 func (h *history) fetchBundles(peers []*port.Link, stretch audit.Range) error {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
 	view, err := h.state.View(ctx, 0)
@@ -309,7 +311,8 @@ func (h *history) fetchSegment(l *port.Link, number uint64) error {
 	return h.importFrom(l, number)
 }
 
-// errRootUnknown: what a segment's file must lead to is not known here yet.
+// errRootUnknown says that this node does not know yet to which root a segment's file must
+// lead.
 var errRootUnknown = errors.New("cluster: the segment's root is not known yet")
 
 func (h *history) importFrom(l *port.Link, number uint64) error {
@@ -339,9 +342,8 @@ func (h *history) fetchRoots(l *port.Link) error {
 	return h.audit.ImportRoots(roots)
 }
 
-// fetchLeaf returns a leaf's bytes: this node's own, and where these are not here (not
-// yet applied, still being fetched, damaged) a peer's. A peer that is silent costs
-// leafPatience.
+// fetchLeaf returns a leaf's bytes from this node, or from a peer if they are not here (not yet
+// applied, still being fetched, damaged). A silent peer costs leafPatience.
 func (h *history) fetchLeaf(ctx context.Context, index uint64) ([]byte, error) {
 	data, err := h.audit.Leaf(index)
 	if err == nil || errors.Is(err, audit.ErrPruned) || h.peers.hasNoPort() {

@@ -15,8 +15,7 @@ import (
 
 var piecesRefused = metrics.NewCounter("railguard_cluster_history_pieces_refused_total")
 
-// A piece of a file is asked for again when the connection breaks: what came
-// before it stays.
+// When the connection breaks, only the piece that was on its way is asked for again.
 const (
 	pieceTries = 4
 	pieceRetry = 200 * time.Millisecond
@@ -44,13 +43,13 @@ func (s *segmentSource) fetchPiece() (err error) {
 			return err
 		}
 		if s.offset == 0 {
-			return err // Nothing would be lost: the next peer is asked.
+			return err // This file has no pieces yet, so nothing is lost by asking the next peer.
 		}
 	}
 	return err
 }
 
-// pauseFetching waits before a piece is asked for again; false: the node stops.
+// pauseFetching waits before a piece is asked for again. It returns false if the node stops.
 func (s *segmentSource) pauseFetching() bool {
 	timer := time.NewTimer(pieceRetry)
 	defer timer.Stop()

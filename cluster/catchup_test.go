@@ -25,8 +25,8 @@ func (d *lookingDisk) SyncFile(file *os.File) error {
 	return d.SystemDisk.SyncFile(file)
 }
 
-// TestHoleIsFetchedWhoeverLooks: who looks for holes while a snapshot is about to make
-// one, and finds none, does not keep the node from fetching what is missing.
+// TestHoleIsFetchedWhoeverLooks: a look for holes may find none while a snapshot is about to
+// make one. The node must fetch what is missing all the same.
 func TestHoleIsFetchedWhoeverLooks(t *testing.T) {
 	whole := openAlone(t, t.TempDir())
 	for _, name := range []string{"a", "b", "c"} {

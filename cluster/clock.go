@@ -12,14 +12,13 @@ import (
 	"railguard/engine"
 )
 
-// Clock is the seam for time: what this node's wall clock says, and a clock that
-// never jumps.
+// Clock is the seam for time: this node's wall clock, and a clock that never jumps.
 type Clock interface {
 	Wall() engine.Time
-	Monotonic() engine.Time // Since any fixed instant of this process.
+	Monotonic() engine.Time // Time since a fixed instant of this process, whichever it is.
 }
 
-// SystemClock is the machine's clock.
+// SystemClock returns the machine's clock.
 func SystemClock() Clock { return systemClock{start: time.Now()} }
 
 type systemClock struct{ start time.Time }
@@ -27,10 +26,10 @@ type systemClock struct{ start time.Time }
 func (c systemClock) Wall() engine.Time      { return engine.Time(time.Now().UnixNano()) }
 func (c systemClock) Monotonic() engine.Time { return engine.Time(time.Since(c.start)) }
 
-// ShiftedClock is a wall clock that is wrong by what by says whenever it is asked:
-// for fault tests, since the processes of one machine share its clock. by may
-// change from one call to the next, as a clock that is set does; it must be safe
-// for use by several goroutines.
+// ShiftedClock is a wall clock that is off by what the function by returns each time. It is for
+// fault tests, since the processes of one machine share its clock. The result of by may change
+// from one call to the next, as a clock that is set does; by must be safe for use by several
+// goroutines.
 func ShiftedClock(clock Clock, by func() engine.Time) Clock { return shiftedClock{clock, by} }
 
 type shiftedClock struct {
@@ -44,18 +43,17 @@ func (c shiftedClock) Wall() engine.Time { return c.Clock.Wall() + c.by() }
 // run: one tenth (decision 47, "Log time").
 const slewShare = 10
 
-// stamper makes the leader's stamps. It follows the monotonic clock and leans
-// towards its target, the wall clock, by at most a tenth of the time that
-// passed: a jump of the wall clock bends the log's time, it never breaks it.
-// Owned by the sequencer.
+// stamper makes the leader's stamps. It follows the monotonic clock and leans towards its
+// target, the wall clock, by at most a tenth of the time that passed. So a jump of the wall
+// clock changes the pace of log time, which itself never jumps. The sequencer owns it.
 type stamper struct {
 	clock Clock
 	last  engine.Time // Last stamp.
 	at    engine.Time // Monotonic instant of the last stamp.
 }
 
-// restartStamps begins a term: stamps go on from log time, or from the wall clock where
-// that is later (the time nobody led).
+// restartStamps begins a term: stamps go on from log time, or from the target if that is later
+// (nobody may have led for a while).
 func (s *stamper) restartStamps(logTime, target engine.Time) {
 	s.last = max(logTime, target)
 	s.at = s.clock.Monotonic()
@@ -72,26 +70,25 @@ func (s *stamper) nextStamp(target engine.Time) engine.Time {
 	return s.last
 }
 
-// clockBase is where the wall clock stands on the monotonic one: it changes only
-// when the wall clock is set.
+// clockBase is the wall clock minus the monotonic clock. It changes only when the wall clock is
+// set.
 func clockBase(clock Clock) engine.Time { return clock.Wall() - clock.Monotonic() }
 
-// seenFrom is the sample as it looks after our own wall clock was set: the peer's
-// clock stands where it stood, ours does not. Without it a leader whose clock
-// jumps a day right before its term would have the day confirmed by samples that
-// are older than the jump.
+// seenFrom corrects a sample for a setting of our own wall clock since it was taken: the peer's
+// clock did not jump, ours did. Without this, a leader whose clock jumps a day right before its
+// term would find the day confirmed by samples older than the jump.
 func (s sample) seenFrom(base engine.Time) sample {
 	s.offset -= base - s.base
 	return s
 }
 
-// clocks holds this node's clock against those of the others and against log time.
+// clocks compares this node's clock with the others' and with log time.
 type clocks struct {
 	clock   Clock
 	state   *state
 	replica *replica
 	peers   *peers
-	told    bool // That this node's clock is off; of who calls tell.
+	told    bool // The log says that this node's clock is off. Owned by the caller of tellOffset.
 }
 
 // tellOffset says in the log once that this node's clock is off, and once that it is right again.
@@ -108,8 +105,8 @@ func (c *clocks) tellOffset(log *slog.Logger, offset engine.Time) {
 	log.Info("this node's clock is right again")
 }
 
-// voterOffsets returns the fresh voters' clocks as offsets from ours, our own 0
-// among them, and how many voters make a quorum.
+// voterOffsets returns the clocks of the voters with a fresh sample as offsets from ours, with
+// 0 for our own, and how many voters make a quorum.
 func (c *clocks) voterOffsets() (offsets []engine.Time, quorum int) {
 	voters := 0
 	for _, server := range c.replica.listServers() {
@@ -126,9 +123,9 @@ func (c *clocks) voterOffsets() (offsets []engine.Time, quorum int) {
 	return offsets, voters/2 + 1
 }
 
-// medianOffset returns how far the median of a quorum's clocks stands from ours.
-// When their number is even, log time itself, moved on by the monotonic clock, is
-// asked as one more witness: of two clocks alone nobody can tell the wrong one.
+// medianOffset returns the offset of the median of a quorum's clocks from ours. If their number
+// is even, log time, moved on by the monotonic clock, counts as one more clock: of two clocks
+// alone nobody can tell the wrong one.
 func (c *clocks) medianOffset() (engine.Time, bool) {
 	offsets, quorum := c.voterOffsets()
 	if len(offsets) < quorum || len(offsets) == 0 {
@@ -143,8 +140,8 @@ func (c *clocks) medianOffset() (engine.Time, bool) {
 	return offsets[(len(offsets)-1)/2], true
 }
 
-// logOffset is how far log time stands from our wall clock, if an entry came lately
-// and was new then: log time of a replay or a snapshot says nothing about now.
+// logOffset returns the offset of log time from our wall clock, if an entry was applied lately
+// and was new then: log time of a replay or a snapshot says nothing about the present.
 func (c *clocks) logOffset() (engine.Time, bool) {
 	last := c.state.logTime.Load()
 	if last == nil || !last.live {
@@ -157,10 +154,10 @@ func (c *clocks) logOffset() (engine.Time, bool) {
 	return c.state.rawLogTime() + passed - c.clock.Wall(), true
 }
 
-// clocksKnown tells whether a new leader may begin to stamp. Without the clocks of
-// a quorum, and without entries of late to go on from, it would restart from the
-// time of the last entry and need ten times the pause to catch up: after a power
-// cut of the whole group, or at its birth, it waits for its peers' clocks instead.
+// clocksKnown reports whether a new leader may begin to stamp. Without a quorum's clocks and
+// without recent entries, it would go on from the time of the last entry and need ten times the
+// pause to catch up. So after a power cut of the whole group, or at its start, it first waits
+// for its peers' clocks.
 func (c *clocks) clocksKnown() bool {
 	if c.replica.alone.Load() {
 		return true
@@ -184,9 +181,8 @@ func (c *clocks) clocksKnown() bool {
 	return ok
 }
 
-// targetTime is where the leader's stamps lean to: its own wall clock, clamped to
-// the median of a quorum's clocks. Without a quorum's clocks stamps go on by the
-// monotonic clock alone.
+// targetTime returns the time that the leader's stamps lean to: its own wall clock, clamped to
+// the median of a quorum's clocks. Without those, stamps go on by the monotonic clock alone.
 func (c *clocks) targetTime() engine.Time {
 	wall := c.clock.Wall()
 	if c.replica.alone.Load() {
@@ -203,8 +199,8 @@ func (c *clocks) targetTime() engine.Time {
 	return wall + min(max(0, median-clockClamp), median+clockClamp)
 }
 
-// clockOffset is how far this node's wall clock is off: from the median of a
-// quorum's clocks, and alone from log time moved on by the monotonic clock.
+// clockOffset returns how far this node's wall clock is off from the median of a quorum's
+// clocks; in a group of one, from log time moved on by the monotonic clock.
 func (c *clocks) clockOffset() engine.Time {
 	if c.replica.alone.Load() {
 		offset, ok := c.logOffset()

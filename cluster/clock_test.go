@@ -11,7 +11,7 @@ import (
 	"railguard/engine"
 )
 
-// handClock is moved by hand.
+// handClock is a clock that the test moves.
 type handClock struct{ wall, monotonic engine.Time }
 
 func (c *handClock) Wall() engine.Time      { return c.wall }
@@ -32,8 +32,8 @@ func TestShiftedClock(t *testing.T) {
 	}
 }
 
-// A sample of a peer's clock must not follow our own clock when that is set: a
-// leader whose clock has just jumped a day is the one that is a day off.
+// When our own clock is set, a sample of a peer's clock must not move with it: if a leader's
+// clock has just jumped a day, it is the leader that is a day off.
 func TestSampleOutlivesOwnJump(t *testing.T) {
 	c := &handClock{wall: 1_000_000 * engine.Second}
 	seen := sample{offset: 3 * engine.Millisecond, base: clockBase(c)}
@@ -109,7 +109,7 @@ func TestAloneClockJump(t *testing.T) {
 	require.NotEmpty(t, n.Status(t.Context()).Warnings)
 }
 
-// A clock that is off is a line of the log, once, and so is that it is right again.
+// The log says once that the clock is off, and once that it is right again.
 func TestClockOffIsTold(t *testing.T) {
 	var said bytes.Buffer
 	c, log := &clocks{}, slog.New(slog.NewTextHandler(&said, nil))

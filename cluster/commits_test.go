@@ -10,9 +10,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestFollowersLearnWhatIsCommitted: though raft says it only once an hour beside new
-// entries, a follower applies what it forwarded, what another node wrote, and what it is
-// asked for.
+// TestFollowersLearnWhatIsCommitted: here raft tells followers the commit index only with new
+// entries, or once an hour. A follower still applies what it forwarded, what another node
+// wrote, and what a reader asks it for.
 func TestFollowersLearnWhatIsCommitted(t *testing.T) {
 	g := newGroup(t, func(c *Config) { c.Timing.Commit = time.Hour })
 	g.form(3)

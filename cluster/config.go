@@ -16,34 +16,35 @@ import (
 	"railguard/ofac"
 )
 
-// ErrConfig marks an error of what was asked for, found before the log is opened.
+// ErrConfig marks an error of the configuration that is found before the log is opened.
 var ErrConfig = errors.New("configuration refused")
 
-// Config says what a node is and where it stands. The zero value of every field
-// below the first block has a default.
+// Config is a node's configuration. The zero value of every field below the first block has a
+// default.
 type Config struct {
-	ID      string // 1 to 64 of a-z, 0-9, '-', '_', '.'; the node's name for ever.
+	ID      string // 1 to 64 of a-z, 0-9, '-', '_', '.'; the node keeps it for ever.
 	DataDir string
 
 	ListenCluster string   // host:port of the one port between nodes; "": none (a group of one).
-	Advertise     string   // What peers dial; the listener's address when empty.
-	APIAddr       string   // Told to peers, for people and redirects.
+	Advertise     string   // Address that peers dial; the listener's address when empty.
+	APIAddr       string   // Given to peers, for people and redirects.
 	Join          []string // Cluster addresses of peers to find the group through.
 
 	// BootstrapExpect is how many nodes form a new group together; 0 never forms one.
 	BootstrapExpect int
-	// Genesis makes the first record. Called once, by the node that bootstraps.
+	// Genesis makes the first record. Only the node that bootstraps calls it, once.
 	Genesis func() wire.Genesis
 
-	SecretsAlso  [][]byte          // Believed besides Secret, while it is exchanged on one node after the other.
+	SecretsAlso  [][]byte          // Secrets accepted besides Secret, while Secret is changed on one node after the other.
 	Secret       []byte            // The cluster secret; peers prove that they know it,
 	Certificates port.Certificates // or show certificates, where these are given.
 	Insecure     bool              // No TLS between nodes; refused unless all addresses are loopback.
 	Version      string
 
 	Logger *slog.Logger
-	// Fatal ends the process: a failing or stalled disk, divergence, an entry of a
-	// newer format. When it returns, the node serves nothing any more. nil panics.
+	// Fatal ends the process. The reason is a failing or stalled disk, divergence, or an entry
+	// of a newer format. If Fatal returns, the node serves nothing any more. If it is nil, the
+	// node panics.
 	Fatal func(reason string)
 
 	Clock     Clock
@@ -53,40 +54,39 @@ type Config struct {
 	Timing   Timing
 	Snapshot SnapshotPolicy
 
-	// DeadAfter is how long a voter may be silent before it loses its vote, where
-	// more than three have one; 10 minutes, below 0: never.
+	// DeadAfter is how long a voter may be silent before it loses its vote, where there are
+	// more than three voters; 0: 10 minutes, below 0: never.
 	DeadAfter time.Duration
 
-	// ScrubEvery is the pause between two segments of history that are read again and
-	// hashed; 10 s, below 0: never.
+	// ScrubEvery is the pause between two segments of history that are read again and hashed;
+	// 0: 10 s, below 0: never.
 	ScrubEvery time.Duration
 
-	WriteDeadline time.Duration // Longest wait of a proposal; 2 s.
+	WriteDeadline time.Duration // Longest wait of a proposal; 0: 2 s.
 
-	// Matchers are the versions of the matcher to compile lists for; those of ofac. Of
-	// tests.
+	// Matchers are the versions of the matcher for which lists are compiled; nil: those of
+	// ofac. Only tests set it.
 	Matchers ofac.Matchers
 
-	// Disk is the seam for the small files of DataDir and the names of snapshots.
+	// Disk is the seam for the small files of DataDir and for naming snapshots.
 	Disk datadir.Disk
 	// History is the seam for the disk under the audit store; nil: a folder of DataDir.
 	History audit.Dir
-	// SegmentLevel is the height of history's segments; 0: that of servers. Of tests.
+	// SegmentLevel is the height of history's segments; 0: that of servers. Only tests set it.
 	SegmentLevel uint
-	// OpenLog is the seam for disks that fail: it opens the raft log in a folder.
+	// OpenLog opens the raft log in a folder. It is the seam for disks that fail.
 	OpenLog func(dir string) (datadir.LogStore, error)
 }
 
-// Timing is raft's pace. The default suits one site with local disks: heartbeat
-// and election 200 ms. It must be at least ten times the worst usual sync and
-// round trip.
+// Timing is raft's pace. The default suits one site with local disks: heartbeat and election
+// take 200 ms. They must be at least ten times the worst usual sync and round trip.
 type Timing struct {
 	Heartbeat time.Duration
 	Election  time.Duration
 	Lease     time.Duration
-	Commit    time.Duration // Between two appends that have nothing to say, not below 5 ms. Heartbeats and answers tell what is committed sooner.
-	// Stall is how long one write to the log may take before the node gives up;
-	// StallAlone the same for a group of one, which has nobody to give way to.
+	Commit    time.Duration // Pause between two appends without entries, at least 5 ms. Heartbeats and answers tell the commit index sooner.
+	// Stall is how long one write to the log may take before the node gives up. StallAlone is
+	// the same for a group of one, where no other node could take over.
 	Stall      time.Duration
 	StallAlone time.Duration
 }
@@ -94,10 +94,10 @@ type Timing struct {
 // SnapshotPolicy says when the log is cut. Entries are batches, so bytes decide.
 type SnapshotPolicy struct {
 	LogBytes      int64         // Applied bytes since the last snapshot.
-	Interval      time.Duration // Shortest time between two: installs must be able to keep up.
-	TrailingAge   engine.Time   // Log time; so much log is kept behind a snapshot for peers that were away,
-	TrailingBytes int64         // within so many bytes; 0: 2 GiB or a tenth of the disk, the smaller.
-	LogAge        engine.Time   // Log time; older entries and snapshots than this go: they hold what is erased elsewhere.
+	Interval      time.Duration // Shortest time between two snapshots: installs must be able to keep up.
+	TrailingAge   engine.Time   // So much log (log time) is kept behind a snapshot for peers that were away,
+	TrailingBytes int64         // but no more than so many bytes; 0: 2 GiB or a tenth of the disk, the smaller.
+	LogAge        engine.Time   // Older entries and snapshots (log time) are deleted: they hold what is erased elsewhere.
 }
 
 const (
@@ -158,7 +158,7 @@ func setDefault(d *time.Duration, value time.Duration) {
 	}
 }
 
-// validateConfig refuses what cannot be meant.
+// validateConfig refuses values that cannot be right.
 func (c *Config) validateConfig() error {
 	if err := port.ValidID(c.ID); err != nil {
 		return err
@@ -192,19 +192,19 @@ func (c *Config) validateConfig() error {
 	return nil
 }
 
-// checkReachable refuses an address that peers could not dial, where there are peers.
+// checkReachable refuses an address that peers could not dial, if there are peers.
 func (c *Config) checkReachable() error {
 	host, _, err := net.SplitHostPort(c.ListenCluster)
 	if c.ListenCluster == "" || c.Advertise != "" || err == nil && host != "" && !net.ParseIP(host).IsUnspecified() {
 		return nil
 	}
 	if c.BootstrapExpect == 1 && len(c.Join) == 0 {
-		return nil // It can be given one later: a member may move.
+		return nil // A member's address can change, so it can be given one later.
 	}
 	return fmt.Errorf("cluster: peers cannot dial %q: say with advertise where they reach this node", c.ListenCluster)
 }
 
-// checkInsecure refuses plain connections that could leave this machine.
+// checkInsecure refuses a node without TLS if its connections could leave this machine.
 func (c *Config) checkInsecure() error {
 	for _, address := range append([]string{c.ListenCluster, c.Advertise}, c.Join...) {
 		if address != "" && !port.Loopback(address) {
@@ -214,7 +214,7 @@ func (c *Config) checkInsecure() error {
 	return nil
 }
 
-// checkCertificates refuses what cannot be meant.
+// checkCertificates refuses certificates that cannot be right.
 func (c *Config) checkCertificates() error {
 	given := &c.Certificates
 	switch {

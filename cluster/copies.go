@@ -10,14 +10,13 @@ import (
 	"railguard/cluster/port"
 )
 
-// A copy of a member's folder has its id and its incarnation. Put back in its place, it
-// has forgotten votes and entries that the group counts on; started beside it, it would
-// have two processes vote as one. So a folder whose log ends before what its node had
-// applied is not spoken with, a member's address changes only when nobody answers at the
-// one before, and a node that hears that it is such a copy ends.
+// A copy of a member's folder has its id and its incarnation. If it takes the member's place,
+// it has forgotten votes and entries that the group counts on. If it starts beside the member,
+// two processes vote as one. So nodes refuse a node whose log ends before what it had applied,
+// a member's address changes only when nobody answers at the old one, and a node that learns it
+// is such a copy ends.
 
-// lookAt goes through the door of a host and says whom it met there, also where it is
-// refused.
+// lookAt shakes hands with a host and returns whom it met, also if the host refuses it.
 func (g *greeter) lookAt(host string, timeout time.Duration) (port.Welcome, error) {
 	conn, w, err := g.meetNode(host, port.ProtocolCalls, "", "", timeout)
 	if err == nil {
@@ -26,8 +25,8 @@ func (g *greeter) lookAt(host string, timeout time.Duration) (port.Welcome, erro
 	return w, err
 }
 
-// checkReachable asks the address that a node gives for its own who is there, and has
-// it prove the cluster secret. Raft would count a member that nobody can reach, or that
+// checkReachable dials the address that a node gives as its own, and makes the node there prove
+// the cluster secret. Without this, raft could count a member that nobody can reach, or that
 // ends as soon as it has the state.
 func (m *membership) checkReachable(ctx context.Context, id string, to port.Address) (port.Welcome, error) {
 	heard := m.peers.greeter.nodesHeard()[id]
@@ -47,8 +46,8 @@ func (m *membership) checkReachable(ctx context.Context, id string, to port.Addr
 	return w, m.secret.checkPeer(ctx, l, w.ID, w.Incarnation)
 }
 
-// checkMoved dials the address that a member had: if its folder is alive there, in
-// another process than at its new one, one of the two is a copy.
+// checkMoved dials the address that a member had. If its folder is in use there by another
+// process than at its new address, one of the two is a copy.
 func (m *membership) checkMoved(ctx context.Context, id string, before port.Address, there port.Welcome) error {
 	w, err := m.peers.greeter.lookAt(before.Host, patienceOf(ctx))
 	switch {
@@ -72,8 +71,8 @@ func patienceOf(ctx context.Context) time.Duration {
 	return port.CallPatience
 }
 
-// endOutdated ends a node that was told that its log ends before what it had applied,
-// if it does: the folder is an older copy.
+// endOutdated ends this node if a peer rightly says that its log ends before what it had
+// applied: the folder is an older copy.
 func (g *greeter) endOutdated(w *port.Welcome) {
 	if last := g.replica.raft.LastIndex(); last < w.Reached {
 		g.life.endProcess(fmt.Sprintf("the data folder is an older copy: its log ends at %d and this node had applied %d (so says %s). "+
@@ -81,8 +80,8 @@ func (g *greeter) endOutdated(w *port.Welcome) {
 	}
 }
 
-// trouble is the last reason for which a peer would not talk with this node, or could
-// not prove itself; what only does not answer is none.
+// trouble is the last reason why a peer refused this node or could not prove itself. Silence of
+// a peer is no trouble.
 type trouble struct {
 	text string
 	at   time.Time
@@ -94,7 +93,7 @@ const (
 	troubleToldEvery = 10 * time.Second
 )
 
-// noteTrouble keeps and logs why a dial came to nothing.
+// noteTrouble keeps and logs why a connection was refused.
 func (g *greeter) noteTrouble(host string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,7 +109,7 @@ func (g *greeter) noteTrouble(host string, err error) {
 	}
 }
 
-// describeTrouble returns ": " and the present trouble, or nothing where there is none.
+// describeTrouble returns ": " and the present trouble, or nothing if there is none.
 func (g *greeter) describeTrouble() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -122,8 +121,8 @@ func (g *greeter) describeTrouble() string {
 	return ""
 }
 
-// noteUnwelcome keeps why the group does not take this node in, and logs it now and then:
-// it asks three times a second. nil: it was taken in, or nobody was there to ask.
+// noteUnwelcome keeps why the group does not take this node in, and logs it now and then, as it
+// asks three times a second. A nil err means that it was taken in, or nobody was there to ask.
 func (g *greeter) noteUnwelcome(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -139,7 +138,7 @@ func (g *greeter) noteUnwelcome(err error) {
 	}
 }
 
-// dialNode opens a proven connection to a node.
+// dialNode opens a connection to a node and proves who is at its ends.
 func (g *greeter) dialNode(host string, protocol byte, id, incarnation string, timeout time.Duration) (net.Conn, error) {
 	conn, _, err := g.meetNode(host, protocol, id, incarnation, timeout)
 	return conn, err

@@ -16,8 +16,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// copyOf stops a node, copies its folder, starts it again and writes what the copy does
-// not have.
+// copyOf stops a node, copies its folder, starts the node again and writes entries that the
+// copy does not have.
 func (g *group) copyOf(id string) (copied string) {
 	hosts := join(g.host("n1"), g.host("n2"), g.host("n3"))
 	g.close(id)
@@ -29,7 +29,7 @@ func (g *group) copyOf(id string) (copied string) {
 		propose(g.t, g.leader(), wire.KindRegister, register(fmt.Sprintf("after %d", i)))
 	}
 	g.awaitEqual()
-	time.Sleep(3 * pingEvery) // The leader has heard how far it is.
+	time.Sleep(3 * pingEvery) // Until the leader has heard how far the node has applied.
 	return copied
 }
 
@@ -50,8 +50,8 @@ func (g *group) openCopy(id, folder string) *gaveUp {
 	return gave
 }
 
-// A copy of a member's folder, started at another address, changes nothing for the real
-// one, and ends.
+// A copy of a member's folder that starts at another address ends, and changes nothing for the
+// real member.
 func TestCopyOfAMembersFolder(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -72,7 +72,7 @@ func TestCopyOfAMembersFolder(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// Nor does it while the real one is down: its log went back.
+// A copy changes nothing while the real member is down either: its log went back.
 func TestOldCopyOfADeadMembersFolder(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -92,15 +92,15 @@ func TestOldCopyOfADeadMembersFolder(t *testing.T) {
 	g.awaitEqual()
 }
 
-// Who does not answer where the group has it is unhealthy, though a connection to where
-// it was lives on.
+// A member that does not answer at the address the group has is unhealthy, even if a connection
+// to its old address is still open.
 func TestMemberElsewhereIsUnhealthy(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
 	leader := g.leader()
 	id := string(leader.replica.otherIDs()[0])
 	require.Eventually(t, func() bool { return leader.Status(t.Context()).Quorum.Healthy == 3 }, 10*time.Second, 10*time.Millisecond)
-	require.NoError(t, leader.membership.changing.enterGate(t.Context())) // It must not be taken back at once.
+	require.NoError(t, leader.membership.changing.enterGate(t.Context())) // So that the group does not take it back at once.
 	to, err := leader.replica.addressOf(raft.ServerID(id))
 	require.NoError(t, err)
 	to.Host = g.host("nowhere")
@@ -120,7 +120,7 @@ func TestMemberElsewhereIsUnhealthy(t *testing.T) {
 	}, 20*time.Second, 10*time.Millisecond, "it says where it is")
 }
 
-// A node that knows another secret says so where people look.
+// A node with another secret says so where people look.
 func TestWrongSecretIsNamed(t *testing.T) {
 	g := newGroup(t)
 	first := g.open("n1", expect(1))

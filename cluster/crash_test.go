@@ -22,8 +22,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// crashDir names, in the environment, the folder on which this test binary runs as
-// a node that is going to be killed.
+// crashDir is the environment variable with the folder on which this test binary runs as a node
+// that will be killed.
 const crashDir = "RAILGUARD_TEST_CRASH_DIR"
 
 func TestMain(m *testing.M) {
@@ -55,7 +55,7 @@ func runUntilKilled(dir string) error {
 		time.Sleep(time.Millisecond)
 	}
 	go func() {
-		for { // More often than the duty would, to be caught in the middle of one.
+		for { // Snapshots are taken more often than the duty would, so that kills hit the middle of one.
 			time.Sleep(15 * time.Millisecond)
 			_, _ = n.Snapshot(context.Background())
 		}
@@ -78,7 +78,7 @@ func runUntilKilled(dir string) error {
 	return nil
 }
 
-// acknowledged is what the killed process said before it died.
+// acknowledged collects the leaves that the killed process acknowledged.
 type acknowledged struct {
 	mu     sync.Mutex
 	leaves map[uint64]string
@@ -91,7 +91,7 @@ func (a *acknowledged) read(t *testing.T, out io.Reader, seen chan<- struct{}) {
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) != 3 || len(fields[2]) != 2*sha256.Size {
-			continue // Cut by the kill.
+			continue // The kill cut the line.
 		}
 		leaf, err := strconv.ParseUint(fields[0], 10, 64)
 		require.NoError(t, err)
@@ -107,8 +107,8 @@ func (a *acknowledged) read(t *testing.T, out io.Reader, seen chan<- struct{}) {
 	}
 }
 
-// TestKilledAtAnyMoment kills a node over and over, on one folder, and checks that
-// everything it ever acknowledged is there with the same bytes.
+// TestKilledAtAnyMoment kills a node again and again, on one folder, and checks that everything
+// it ever acknowledged is there with the same bytes.
 func TestKilledAtAnyMoment(t *testing.T) {
 	rounds := 12
 	if testing.Short() {

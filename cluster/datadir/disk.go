@@ -5,9 +5,8 @@ import (
 	"os"
 )
 
-// Disk is what the folder does so that its small files and its snapshots survive a
-// power cut; the seam for disks that lose what was not synced. What raft's own file
-// store syncs does not pass here.
+// Disk makes the folder's small files and its snapshots survive a power cut. It is the seam for
+// disks that lose what was not synced. The syncs of raft's own file store bypass it.
 type Disk interface {
 	// SyncFile makes a file's content durable.
 	SyncFile(f *os.File) error
@@ -17,7 +16,7 @@ type Disk interface {
 	SyncFolder(path string) error
 }
 
-// SystemDisk is the system's.
+// SystemDisk is the Disk of the operating system.
 type SystemDisk struct{}
 
 // SyncFile implements Disk.

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// The data folder:
+// The data folder holds:
 //
 //	DIR/lock            held by the one process that may use DIR
-//	DIR/node.json       who lives here
+//	DIR/node.json       the node's identity
 //	DIR/recovery.json   the last recovery of a lost majority, if there was one
 //	DIR/before-recovery-N-LINEAGE   node.json, raft.db and the log's files as they were before it
 //	DIR/raft/raft.db    term and vote (bbolt)
@@ -34,24 +34,24 @@ const (
 	JobFolder    = "jobs"
 )
 
-// Format is the number of the layout that this release writes, log and snapshots
-// included. A folder of another one is refused, see CheckFormat.
+// Format is the number of the layout that this release writes, log and snapshots included.
+// CheckFormat refuses a folder of another format.
 const Format = 2
 
-// Identity is node.json. The incarnation is random and made with the folder: a
-// node that comes back under its old id with an empty disk is told apart from
-// the one that holds the votes and entries it acknowledged.
+// Identity is the content of node.json. The incarnation is random and made with the folder. It
+// tells a node that comes back under its old id with an empty disk from the one that has the
+// votes and entries it acknowledged.
 type Identity struct {
 	Format      int    `json:"format"`
 	ID          string `json:"id"`
 	Incarnation string `json:"incarnation"`
-	ClusterID   string `json:"clusterId,omitempty"` // Known once the genesis was applied here.
+	ClusterID   string `json:"clusterId,omitempty"` // Empty until the genesis was applied here.
 	PromisedTo  string `json:"promisedTo,omitempty"`
 	Adopted     uint64 `json:"adopted,omitempty"` // Size of the tree head under which history is fetched.
 
 	Recovery   uint64 `json:"recovery,omitempty"`   // How often the group lost its majority and was recovered,
 	Lineage    string `json:"lineage,omitempty"`    // and which recovery was the last.
-	Superseded string `json:"superseded,omitempty"` // Why no node must start here any more.
+	Superseded string `json:"superseded,omitempty"` // Why no node may start here any more.
 }
 
 // Folder is the opened data folder.
@@ -60,21 +60,21 @@ type Folder struct {
 	disk     Disk
 	mu       sync.Mutex // Guards what changes in identity.
 	identity Identity
-	fresh    bool // node.json was made by this start.
+	fresh    bool // This start made node.json.
 	lock     *os.File
 }
 
-// Identity is who lives here, as of now.
+// Identity returns the folder's present identity.
 func (f *Folder) Identity() Identity {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.identity
 }
 
-// Sub is the path of a file or folder in it.
+// Sub returns the path of a file or folder in the data folder.
 func (f *Folder) Sub(name string) string { return filepath.Join(f.path, name) }
 
-// Open locks DIR, makes what is missing and checks who lives there.
+// Open locks DIR, makes what is missing and checks that the folder is the node's with this id.
 func Open(disk Disk, dir, id string) (*Folder, error) {
 	for _, name := range []string{"", RaftFolder, AuditFolder, ListFolder} {
 		path := filepath.Join(dir, name)
@@ -117,12 +117,13 @@ func (f *Folder) identifyNode(id string) error {
 	return nil
 }
 
-// ErrFormat: another release wrote the folder, and this one does not read it.
+// ErrFormat says that another release wrote the folder, and this one does not read it.
 var ErrFormat = errors.New("cluster: another release wrote it")
 
-// CheckFormat refuses what, a data folder or a file of one, when its format is not
-// this release's, and says what to do. The drafts before 0.2.0 wrote format 1: their
-// log has other leaves, so that a node which replayed it would differ from the others.
+// CheckFormat returns an error with a remedy if the format of a data folder, or of a file in
+// it, is not this release's. The text what names the folder or file. The drafts before 0.2.0
+// wrote format 1: their log has other leaves, so a node that replayed it would differ from the
+// others.
 func CheckFormat(what string, format int) error {
 	if format == Format {
 		return nil
@@ -134,7 +135,7 @@ func CheckFormat(what string, format int) error {
 	return fmt.Errorf("%w: %s has format %d and this release reads %d: %s", ErrFormat, what, format, Format, do)
 }
 
-// moveIn makes an empty folder a new node's: it writes node.json.
+// moveIn writes node.json into an empty folder, which makes it a new node's.
 func (f *Folder) moveIn(id string) error {
 	for _, name := range []string{RaftFolder, AuditFolder} {
 		entries, err := os.ReadDir(f.Sub(name))
@@ -153,7 +154,7 @@ func (f *Folder) moveIn(id string) error {
 	return f.saveNode()
 }
 
-// saveNode replaces node.json: after a crash the old or the new one stands there.
+// saveNode replaces node.json. After a crash the old or the new one is there.
 func (f *Folder) saveNode() error {
 	data, err := json.MarshalIndent(&f.identity, "", "  ")
 	if err != nil {
@@ -162,7 +163,7 @@ func (f *Folder) saveNode() error {
 	return replaceFile(f.disk, f.path, IdentityFile, append(data, '\n'))
 }
 
-// BelongTo checks, and remembers, which cluster the data are of.
+// BelongTo checks that the data are of this cluster, and stores its id if there was none.
 func (f *Folder) BelongTo(clusterID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,7 +178,7 @@ func (f *Folder) BelongTo(clusterID string) error {
 		f.path, f.identity.ClusterID, clusterID)
 }
 
-// Adopt remembers the size of the tree head under which history is fetched.
+// Adopt stores the size of the tree head under which history is fetched.
 func (f *Folder) Adopt(size uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -191,7 +192,7 @@ func (f *Folder) Adopted() uint64 {
 	return f.identity.Adopted
 }
 
-// Promise remembers, once and for ever, with whom this node may form a group.
+// Promise stores, once and for ever, the node with which this node may form a group.
 func (f *Folder) Promise(to string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -212,16 +213,16 @@ func ReplaceFile(dir, name string, data []byte) error {
 	return replaceFile(SystemDisk{}, dir, name, data)
 }
 
-// ReplaceGently is ReplaceFile for megabytes that nobody waits for: written in steps, as
-// a snapshot is, so that the log's syncs on the same disk find their way between them.
-// hurry says that there are to be no pauses (any more).
+// ReplaceGently is ReplaceFile for megabytes that nobody waits for. It writes in steps, as for
+// a snapshot, so that the log's syncs on the same disk get their turn. As soon as hurry returns
+// true, there are no pauses.
 func ReplaceGently(dir, name string, data []byte, hurry func() bool) error {
 	return replaceWith(SystemDisk{}, dir, name, func(file *os.File) error {
 		return writeInSteps(&gentle{sink: file, sync: file.Sync, hurry: hurry, start: time.Now()}, data)
 	})
 }
 
-// Rename gives a file that is whole and synced another name in its folder, for good.
+// Rename durably renames a file in its folder. The file must be whole and synced.
 func Rename(dir, from, to string) error {
 	if err := (SystemDisk{}).Rename(filepath.Join(dir, from), filepath.Join(dir, to)); err != nil {
 		return err
@@ -254,7 +255,7 @@ func replaceWith(disk Disk, dir, name string, write func(*os.File) error) error 
 	return disk.SyncFolder(dir)
 }
 
-// Inherit makes the folder one of a lineage.
+// Inherit records in node.json which recovery and lineage the folder belongs to.
 func (f *Folder) Inherit(recovery uint64, lineage string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -262,14 +263,14 @@ func (f *Folder) Inherit(recovery uint64, lineage string) error {
 	return f.saveNode()
 }
 
-// Inherit is inherit on the folder of a stopped node; it returns what stands there then.
+// Inherit does the same to the folder of a stopped node. It returns the new identity.
 func Inherit(dir string, who Identity, recovery uint64, lineage string) (Identity, error) {
 	f := Folder{path: dir, disk: SystemDisk{}, identity: who}
 	err := f.Inherit(recovery, lineage)
 	return f.identity, err
 }
 
-// Supersede marks the folder as left behind.
+// Supersede records why no node may start on the folder any more.
 func (f *Folder) Supersede(reason string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Lock takes the lock that dies with the process, however it ends.
+// Lock takes a lock that ends with the process, however that ends.
 func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -20,7 +20,8 @@ func Lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// FreeSpace asks the file system of dir; free is what an unprivileged process may use.
+// FreeSpace asks the file system of dir; free is the space that an unprivileged process may
+// use.
 func FreeSpace(dir string) (free, total uint64, err error) {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(dir, &stat); err != nil {
@@ -29,8 +30,8 @@ func FreeSpace(dir string) (free, total uint64, err error) {
 	return stat.Bavail * uint64(stat.Bsize), stat.Blocks * uint64(stat.Bsize), nil
 }
 
-// Hold takes a node's lock without opening anything for writing: a reader of a
-// folder keeps a node from starting on it, and writes nothing.
+// Hold takes a node's lock without opening anything for writing. So a reader keeps a node from
+// starting on the folder, and writes nothing.
 func Hold(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestReplaceGently(t *testing.T) {
 	}
 }
 
-// TestGentleSteps: no more than a step is ever unsynced while more is to come.
+// TestGentleSteps: while more is to come, no more than one step is ever unsynced.
 func TestGentleSteps(t *testing.T) {
 	var out bytes.Buffer
 	var synced []int

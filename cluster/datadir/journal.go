@@ -22,19 +22,19 @@ import (
 )
 
 const (
-	// segmentAge bounds how long entries that were cut off the front stay on the disk
-	// of a quiet node: a file goes when the last entry in it does.
+	// segmentAge bounds how long entries that were cut off the front stay on a quiet node's
+	// disk: a file is deleted with the last entry in it.
 	segmentAge = 6 * time.Hour
-	bufferKept = engine.MiB // Of the buffer for appends.
+	bufferKept = engine.MiB // Largest buffer that is kept for the next append.
 )
 
-// boundsKey is where the file of the votes has the first entry that counts and the first entry of
-// the newest file.
+// boundsKey is the key, in the votes' file, of two numbers: the first entry that counts, and
+// the first entry of the newest file.
 var boundsKey = []byte("railguard segments")
 
-// journal is the log on disk: entries in segment files, an append being one write and
-// one sync; beside them, in a file of bbolt, the term, the vote, and the two numbers
-// that say which files must be there. It implements LogStore.
+// journal is the log on disk. Entries are in segment files; an append is one write and one
+// sync. A bbolt file beside them has the term, the vote, and the two numbers that say which
+// segment files must be there. It implements LogStore.
 //
 // Raft appends and cuts on one goroutine and reads on many.
 type journal struct {
@@ -43,13 +43,13 @@ type journal struct {
 	votes   io.Closer
 	dir     string
 	write   bool
-	room    int64      // Of a file, at least.
+	room    int64      // Least size of a new file.
 	writing sync.Mutex // One append or cut at a time.
 	buffer  []byte
 
-	mu       sync.RWMutex // Of what follows.
-	first    uint64       // Of the entries that count.
-	segments []*segment   // By first; the newest is the one that is appended to.
+	mu       sync.RWMutex // Guards the fields below.
+	first    uint64       // First entry that counts; files may still have older ones.
+	segments []*segment   // Ordered by first entry; appends go to the last one.
 	closed   bool
 }
 
@@ -106,8 +106,8 @@ func (j *journal) listFiles() (paths []string, err error) {
 	return paths, nil
 }
 
-// LogFiles are the files of the log in a folder: those that a node may write to, and
-// those that it will only ever delete.
+// LogFiles returns the files of the log in a folder: those that a node may write to, and those
+// that it will only ever delete.
 func LogFiles(dir string) (written, still []string, err error) {
 	j := &journal{dir: dir}
 	if still, err = j.listFiles(); err != nil {
@@ -130,7 +130,7 @@ func (j *journal) takeFile(path string, newest bool) error {
 	switch {
 	case filepath.Base(path) != fmt.Sprintf(segmentName, s.first):
 		err = spoiltError("%s begins with entry %d", path, s.first)
-	case s.lastIndex() < j.first && len(s.offsets) > 0: // Cut off; a crash came before it was deleted.
+	case s.lastIndex() < j.first && len(s.offsets) > 0: // The entries were cut off, and a crash came before the file was deleted.
 		err = s.file.Close()
 		if j.write {
 			err = errors.Join(err, os.Remove(path))
@@ -140,13 +140,13 @@ func (j *journal) takeFile(path string, newest bool) error {
 		err = spoiltError("%s ends with entry %d, and the next file begins with %d", j.segments[n-1].path, j.segments[n-1].lastIndex(), s.first)
 	case torn && !newest:
 		err = spoiltError("%s is spoilt at byte %d", path, s.end)
-	case torn && j.write: // So that no later append runs into what is left of it.
+	case torn && j.write: // No later append may run into the torn rest.
 		old := s
 		if s, err = old.cutAt(j.dir, old.lastIndex()+1); err != nil {
 			return errors.Join(err, old.file.Close())
 		}
 		err = old.file.Close()
-	case newest && j.write: // What was read here is relied on from now on, so it must be on the disk.
+	case newest && j.write: // From now on what was read here is relied on, so it must be on the disk.
 		err = s.file.Sync()
 	}
 	if err != nil {
@@ -175,7 +175,7 @@ func (j *journal) setBounds(first, newest uint64) error {
 	return j.Set(boundsKey, binary.LittleEndian.AppendUint64(data, newest))
 }
 
-// IsMonotonic implements raft.MonotonicLogStore: there are no holes.
+// IsMonotonic implements raft.MonotonicLogStore: the log has no holes.
 func (j *journal) IsMonotonic() bool { return true }
 
 // FirstIndex implements raft.LogStore.
@@ -203,8 +203,8 @@ func (j *journal) emptyLocked() bool {
 	return n == 0 || j.segments[n-1].lastIndex() < max(j.first, j.segments[0].first)
 }
 
-// Bytes is what the entries take on the disk, those that were cut off and whose files
-// are still there included.
+// Bytes is the size of the entries on the disk, with those that were cut off and whose files
+// are still there.
 func (j *journal) Bytes() (bytes int64) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
@@ -231,8 +231,8 @@ func (j *journal) GetLog(index uint64, log *raft.Log) error {
 // StoreLog implements raft.LogStore.
 func (j *journal) StoreLog(log *raft.Log) error { return j.StoreLogs([]*raft.Log{log}) }
 
-// StoreLogs implements raft.LogStore. A crash before it returns leaves a part of the
-// entries, from the first on, or none.
+// StoreLogs implements raft.LogStore. A crash before it returns leaves the first entries, all
+// of them or none.
 func (j *journal) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
@@ -268,8 +268,8 @@ func (j *journal) StoreLogs(logs []*raft.Log) error {
 	return nil
 }
 
-// tailFor is the file that these entries go into: a new one, where the newest is full, old
-// or does not end before them.
+// tailFor returns the file that these entries go into. It makes a new one if the newest is full
+// or old, and replaces an empty one that is too small or for another index.
 func (j *journal) tailFor(logs []*raft.Log) (*segment, error) {
 	if j.closed || !j.write {
 		return nil, fs.ErrClosed
@@ -290,7 +290,7 @@ func (j *journal) tailFor(logs []*raft.Log) (*segment, error) {
 			return s, nil
 		case next != s.lastIndex()+1 && !(empty && n == 1):
 			return nil, fmt.Errorf("entry %d behind entry %d", next, s.lastIndex())
-		case empty: // Of another index, or too small: it makes way.
+		case empty: // The file is for another index or too small: it is deleted.
 			before := uint64(0)
 			if n > 1 {
 				before = j.segments[n-2].first
@@ -306,11 +306,11 @@ func (j *journal) tailFor(logs []*raft.Log) (*segment, error) {
 	return j.beginFile(next, need)
 }
 
-// beginFile makes the newest file.
+// beginFile makes a new file and appends it to the others.
 func (j *journal) beginFile(next uint64, need int64) (*segment, error) {
 	first := j.first
 	if len(j.segments) == 0 {
-		first = next // Also below what was cut off: the end of a log can be all of it.
+		first = next // This may be below what was cut off, since a cut at the end can remove the whole log.
 	}
 	s, err := createSegment(j.dir, next, rand.Uint64(), max(j.room, segmentHead+need), time.Now(), nil)
 	if err != nil {
@@ -326,8 +326,8 @@ func (j *journal) beginFile(next uint64, need int64) (*segment, error) {
 	return s, nil
 }
 
-// DeleteRange implements raft.LogStore: entries at the front of the log, at its end, or
-// all of them.
+// DeleteRange implements raft.LogStore. It deletes entries at the front of the log, at its end,
+// or all of them.
 func (j *journal) DeleteRange(low, high uint64) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -354,8 +354,8 @@ func (j *journal) DeleteRange(low, high uint64) error {
 	return nil
 }
 
-// cutFront drops the entries up to high. From the first moment on they do not count;
-// their files go, oldest first, where no other entry is in them.
+// cutFront drops the entries up to high. They stop counting at once; then files that have no
+// other entry are deleted, oldest first.
 func (j *journal) cutFront(high uint64) error {
 	n, newest := len(j.segments), uint64(0)
 	gone := 0
@@ -379,8 +379,8 @@ func (j *journal) cutFront(high uint64) error {
 	return nil
 }
 
-// cutEnd drops the entries from low on, which is behind the first one. What a crash
-// leaves of it is the log as it was, or a shorter one.
+// cutEnd drops the entries from low on; low is above the first entry. After a crash the log is
+// as it was, or shorter.
 func (j *journal) cutEnd(low uint64) error {
 	n := len(j.segments)
 	kept := n - 1

@@ -17,7 +17,7 @@ import (
 	"railguard/engine"
 )
 
-const testRoom = 64 * engine.KiB // So that tests meet the edges of files.
+const testRoom = 64 * engine.KiB // Small, so that tests reach the ends of files.
 
 func openJournalIn(t require.TestingT, dir string) *journal {
 	store, err := openLog(dir, true, &bbolt.Options{NoFreelistSync: true, NoSync: true}, testRoom)
@@ -62,8 +62,8 @@ func segmentsIn(t require.TestingT, dir string) []string {
 	return paths
 }
 
-// TestJournalAgreesWithAMap: whatever is appended, cut and opened again, the log has what
-// a map would have. Files are small, so that every operation meets their edges.
+// TestJournalAgreesWithAMap: after any appends, cuts and reopenings the log has what a map
+// would have. Files are small, so that operations reach their ends.
 func TestJournalAgreesWithAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "journal")
@@ -137,8 +137,8 @@ func appendSome(t *rapid.T, j *journal, model map[uint64]*raft.Log, first, last,
 	return first, last
 }
 
-// TestTornAppend: whatever a crash left of the last append, what was acknowledged before
-// it is there, no entry of it is half there, and the log goes on.
+// TestTornAppend: whatever a crash left of the last append, all that was acknowledged before it
+// is there, no entry of it is there in part, and the log can go on.
 func TestTornAppend(t *testing.T) {
 	dir := t.TempDir()
 	j := openJournalIn(t, dir)
@@ -150,7 +150,7 @@ func TestTornAppend(t *testing.T) {
 	path := segmentsIn(t, dir)[0]
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
-	for state := range 1 << 7 { // Which sectors of the append came to the disk.
+	for state := range 1 << 7 { // Each bit is a sector of the append that reached the disk.
 		torn := bytes.Clone(whole)
 		for at := acknowledged; at < end; at++ {
 			if state>>(at/512%7)&1 == 0 {
@@ -184,7 +184,7 @@ func TestTornAppend(t *testing.T) {
 	}
 }
 
-// TestDamagedSegments: what was acknowledged is there, or the file is refused by name.
+// TestDamagedSegments: what was acknowledged is there, or the error names the file.
 func TestDamagedSegments(t *testing.T) {
 	dir := t.TempDir()
 	j := openJournalIn(t, dir)
@@ -218,7 +218,7 @@ func TestDamagedSegments(t *testing.T) {
 		refused("no file", nil)
 		end := ends[n]
 		if n == len(paths)-1 {
-			end = lastAt // What is spoilt in the last append looks as if a crash had torn it.
+			end = lastAt // Damage in the last append looks like an append that a crash tore.
 		}
 		for at := int64(0); at < end; at += end/97 + 1 {
 			spoilt := bytes.Clone(whole)
@@ -240,8 +240,8 @@ func lastRecord(t *testing.T, j *journal) []byte {
 	return recordAt(data, int64(s.offsets[len(s.offsets)-1]), s.seed)
 }
 
-// TestJournalCrashBetweenSteps: bounds are written before files go and after they come,
-// so every state between two steps opens, with all that counted before or after.
+// TestJournalCrashBetweenSteps: the bounds are written before files are deleted and after files
+// are made. So every state between two steps opens, with all that counted before or after.
 func TestJournalCrashBetweenSteps(t *testing.T) {
 	size := segmentBytes / 5
 	build := func(t *testing.T) (string, *journal) {
@@ -304,8 +304,8 @@ func TestJournalCrashBetweenSteps(t *testing.T) {
 	})
 }
 
-// TestOldSegmentEnds: on a quiet node too, what was cut off is gone from the disk when
-// its file is old enough.
+// TestOldSegmentEnds: also on a quiet node, cut-off entries leave the disk when their file is
+// old enough.
 func TestOldSegmentEnds(t *testing.T) {
 	dir := t.TempDir()
 	j := openJournalIn(t, dir)

@@ -10,30 +10,29 @@ import (
 	"os"
 )
 
-// The file of term and vote is mapped into memory: where it ends before what its header says, or
-// is no such file at all, the first look at what is missing would end the process by a
-// signal, without a word. So its length and header are looked at before.
+// bbolt maps the file of term and vote into memory. If the file is shorter than its header
+// says, or no such file at all, the first access to a missing page would end the process by a
+// signal, without a message. So its length and header are checked before.
 //
-// A header is a page of its own, at the beginning of the file and one page behind it;
-// the valid one of the higher transaction counts. All numbers are in the machine's
-// order of bytes.
+// A header is a page of its own. There are two: at the beginning of the file and one page
+// behind it. Of the valid ones, the one with the higher transaction count counts. All numbers
+// are in the machine's byte order.
 const (
-	metaOffset    = 16 // Behind the page's own header.
+	metaOffset    = 16 // The page's own header comes before it.
 	metaSize      = 64
-	metaSummed    = metaSize - 8 // What the checksum is of.
+	metaSummed    = metaSize - 8 // The checksum covers these bytes.
 	metaMagic     = 0xED0CDAED
 	metaVersion   = 2
 	metaMagicAt   = 0
 	metaVersionAt = 4
-	metaPageAt    = 8  // Bytes of a page.
-	metaEndAt     = 40 // Pages in use, from the first on.
+	metaPageAt    = 8  // Offset of the page size in bytes.
+	metaEndAt     = 40 // Offset of the number of pages in use, from the first on.
 	metaTxAt      = 48
 	pageSizeMin   = 1 << 10
 	pageSizeMax   = 1 << 24
 )
 
-// ErrDamaged says that the log's file cannot be used: it is cut short, no log, or does
-// not hold together.
+// ErrDamaged says that the log's file cannot be used: it is cut short, no log, or inconsistent.
 var ErrDamaged = errors.New("the raft log is damaged")
 
 // remedy is what to do about a damaged log.
@@ -41,16 +40,16 @@ const remedy = "its votes and entries are gone. Where a majority of the group an
 	"keep the data folder aside and let the node join anew with an empty one; " +
 	"otherwise put back the whole folder, or see `railguard cluster recover`"
 
-// logMeta is what a header says.
+// logMeta is the content of a header.
 type logMeta struct {
 	pageSize int64
 	pages    uint64
-	root     uint64 // Page of the tables' names.
+	root     uint64 // Page with the names of the tables.
 	tx       uint64
 }
 
-// checkLogFile refuses a file that must not be mapped. One that is not there, or empty,
-// is a new log.
+// checkLogFile refuses a file that must not be mapped. A file that is missing or empty is a new
+// log.
 func checkLogFile(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,8 +84,8 @@ func damagedError(path string, what any) error {
 	return fmt.Errorf("%w: %s: %v; %s", ErrDamaged, path, what, remedy)
 }
 
-// newestMeta returns the header that counts; nil: there is none. Where the first one is
-// spoilt, the second one is looked for behind a page of any size.
+// newestMeta returns the header that counts, or nil if there is none. If the first one is
+// spoilt, the second one is looked for at every page size.
 func newestMeta(file io.ReaderAt, size int64) (newest *logMeta, err error) {
 	first, err := readMeta(file, 0, size)
 	if err != nil {
@@ -109,7 +108,8 @@ func newestMeta(file io.ReaderAt, size int64) (newest *logMeta, err error) {
 	return newest, nil
 }
 
-// readMeta reads the header of a page; nil: there is none, or its checksum is wrong.
+// readMeta reads the header of a page. It returns nil if there is none, or if its checksum is
+// wrong.
 func readMeta(file io.ReaderAt, at, size int64) (*logMeta, error) {
 	if at+metaOffset+metaSize > size {
 		return nil, nil

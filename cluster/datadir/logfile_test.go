@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writtenLog is a folder with a log of some hundred entries, and the file's bytes up to
-// what is in use.
+// writtenLog returns a folder with a log of some hundred entries, and the file's bytes in use.
 func writtenLog(t *testing.T) (dir string, data []byte) {
 	dir = t.TempDir()
 	store, err := openVotes(dir)
@@ -24,8 +23,8 @@ func writtenLog(t *testing.T) (dir string, data []byte) {
 	return dir, data
 }
 
-// TestTruncatedLog: wherever the file of the log is cut off, it is refused by name, or
-// it has all that is in use.
+// TestTruncatedLog: wherever the file of the log is cut off, an error names it, or all bytes in
+// use are there.
 func TestTruncatedLog(t *testing.T) {
 	dir, data := writtenLog(t)
 	path := filepath.Join(dir, LogFile)
@@ -59,8 +58,8 @@ func TestTruncatedLog(t *testing.T) {
 	}
 }
 
-// TestSpoiltHeaders: one of the two headers is enough, whichever it is; without any, or
-// with another file in its place, the log is refused.
+// TestSpoiltHeaders: either of the two headers is enough. Without any, or with another file in
+// its place, the log is refused.
 func TestSpoiltHeaders(t *testing.T) {
 	dir, data := writtenLog(t)
 	path := filepath.Join(dir, LogFile)

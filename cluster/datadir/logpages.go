@@ -8,25 +8,24 @@ import (
 	"io"
 )
 
-// The log's file has checksums of its headers alone. What stands in its pages is
-// believed by the library that maps it, which ends the process from a goroutine of its
-// own where a page is none, or takes an unreadable name for a new, empty log. So every
-// page in use is looked at before: that it is one, is used once, has its keys in
-// order, and leads to the two tables of a log with entries one after the other. The
-// texts of entries have checksums of their own.
+// In the log's file only the headers have checksums. The library that maps it trusts the
+// content of pages: it ends the process from its own goroutine if one is invalid, or takes an
+// unreadable table name for a new, empty log. So every page in use is checked before: that it
+// is valid, is used once, has its keys in order, and leads to the two tables of a log with
+// consecutive entries. The texts of entries have checksums of their own.
 const (
-	pageHead     = 16 // Number, flags, count of elements, pages that follow.
+	pageHead     = 16 // Number, flags, count of elements, count of pages that follow.
 	pageElement  = 16
 	pageBranch   = 0x01
 	pageLeaf     = 0x02
 	elementTable = 0x01 // Flag of an element whose value is a table.
-	tableHead    = 16   // Root page (0: its only page stands behind this head), sequence.
+	tableHead    = 16   // Root page (0: the table's only page follows this head), sequence.
 	metaRootAt   = 16
 	treeDepthMax = 32
-	elementMax   = 1 << 16 // Bytes of a key, and of a table that stands in its value.
+	elementMax   = 1 << 16 // Bytes of a key, or of a table inside a value.
 )
 
-// What a log is made of.
+// The tables and keys of a log.
 var (
 	entryTable = []byte("logs")
 	voteTable  = []byte("conf")
@@ -40,7 +39,7 @@ type logPages struct {
 	used map[uint64]bool
 }
 
-// checkPages looks at every page in use.
+// checkPages checks every page in use.
 func checkPages(file io.ReaderAt, meta *logMeta) error {
 	w := &logPages{file: file, meta: meta, used: make(map[uint64]bool)}
 	tables := 0
@@ -56,14 +55,14 @@ func checkPages(file io.ReaderAt, meta *logMeta) error {
 		}
 		return fmt.Errorf("there is no table %q in a log", name)
 	})
-	if err == nil && tables != 0 && tables != 2 { // None: it was made and nothing was written yet.
+	if err == nil && tables != 0 && tables != 2 { // Without tables the file was made and nothing was written yet.
 		err = fmt.Errorf("%d of 2 tables", tables)
 	}
 	return err
 }
 
-// element is what a walk finds in a leaf. A value's first bytes are given where it is a
-// table, and no more than those.
+// element is called for each element that a walk finds in a leaf. value is nil unless it is a
+// table.
 type element func(key, value []byte, table bool) error
 
 // checkEntries checks that entries follow one another.
@@ -91,7 +90,7 @@ func checkVote(key, _ []byte, table bool) error {
 	return fmt.Errorf("%q is nothing that a log keeps beside its entries", key)
 }
 
-// walkTable walks over a table, which has pages of its own or stands in its value.
+// walkTable walks over a table, which has pages of its own or is inside its value.
 func (w *logPages) walkTable(value []byte, found element) error {
 	if len(value) < tableHead {
 		return fmt.Errorf("a table's head has %d bytes", len(value))
@@ -115,8 +114,8 @@ func (w *logPages) walkTree(root uint64, found element) error {
 	return w.descendTree(root, found, &order{}, 0)
 }
 
-// order is that of the keys on a walk: each is above the last one, and not below what
-// the way down to its leaf says.
+// order checks the keys on a walk: each is above the last one, and not below the key in the
+// branch that led to its leaf.
 type order struct{ last, floor []byte }
 
 var (
@@ -158,7 +157,7 @@ func (w *logPages) descendTree(number uint64, found element, o *order, depth int
 	return nil
 }
 
-// readPage reads a page that nothing else has led to.
+// readPage reads a page. A page that was read before is refused.
 func (w *logPages) readPage(number uint64) (*logPage, error) {
 	if number < 2 || number >= w.meta.pages {
 		return nil, fmt.Errorf("page %d of %d is none that can hold something", number, w.meta.pages)
@@ -195,7 +194,7 @@ func (w *logPages) readPage(number uint64) (*logPage, error) {
 	return p, nil
 }
 
-// logPage is a page with what follows it.
+// logPage is a page with the pages that continue it.
 type logPage struct {
 	file   io.ReaderAt
 	from   int64 // Its place in the file.
@@ -204,7 +203,7 @@ type logPage struct {
 	number uint64
 	flags  uint16
 	count  int
-	more   uint64 // Pages.
+	more   uint64 // Count of the pages that continue it.
 }
 
 func readPage(file io.ReaderAt, from, size int64) (*logPage, error) {
@@ -230,7 +229,7 @@ func (p *logPage) elementAt(i int) (at int64, e []byte) {
 	return at, p.head[at : at+pageElement]
 }
 
-// bytesTo returns the first bytes of the page.
+// bytesTo returns size bytes of the page from at on.
 func (p *logPage) bytesTo(at int64, size uint32) ([]byte, error) {
 	switch end := at + int64(size); {
 	case end > p.size:
@@ -245,7 +244,7 @@ func (p *logPage) bytesTo(at int64, size uint32) ([]byte, error) {
 	return data, err
 }
 
-// eachElement hands out a leaf's elements.
+// eachElement calls found for each of a leaf's elements.
 func (p *logPage) eachElement(found element, o *order) error {
 	for i := range p.count {
 		at, e := p.elementAt(i)

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	LogFile          = "raft.db" // Term and vote, and which segments there are.
+	LogFile          = "raft.db" // It has the term and vote, and which segments there are.
 	boltOpenPatience = 2 * time.Second
 )
 
-// ErrGaveUp is what a store that gave up answers for ever.
+// ErrGaveUp is the answer to every call after a store gave up.
 var ErrGaveUp = errors.New("log store: gave up after a failed or stalled write")
 
-// LogStore is what a log store must be able to do; tests put failing and stalling ones in its place.
+// LogStore is the interface of a log store. Tests put failing and stalling ones in its place.
 type LogStore interface {
 	raft.LogStore
 	raft.StableStore
 	Close() error
 }
 
-// OpenLog opens the log: entries in segment files, term and vote in a file of bbolt. A
-// file that is cut short, spoilt, missing or no log at all is ErrDamaged.
+// OpenLog opens the log: entries in segment files, term and vote in a bbolt file. The error is
+// ErrDamaged if a file is cut short, spoilt, missing or no log at all.
 func OpenLog(dir string) (LogStore, error) {
 	return openLog(dir, true, &bbolt.Options{Timeout: boltOpenPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}, segmentBytes)
 }
@@ -66,11 +66,11 @@ func openBolt(path string, options *bbolt.Options) (LogStore, error) {
 	return opened, nil
 }
 
-// Guarded watches every write to the log and the votes (guard G4). A leader
-// whose disk hangs keeps its lease and stops the whole group for as long; a sync
-// that failed must never be tried again on the same file. So a write that fails,
-// or is not back in time, ends this node: fatal is called once, and whatever
-// the disk answers later, every following operation fails.
+// Guarded watches every write to the log and the votes (guard G4). A leader whose disk hangs
+// keeps its lease, and meanwhile the whole group stands still. A sync that failed must never be
+// tried again on the same file. So a write that fails, or does not return in time, ends this
+// node: fatal is called once, and every following operation fails, whatever the disk answers
+// later.
 type Guarded struct {
 	store  LogStore
 	limit  func() time.Duration
@@ -80,14 +80,13 @@ type Guarded struct {
 	ending sync.Once
 }
 
-// watchBeats is how many beats of the watchdog's own heart make a stall. One long
-// timer cannot tell a disk that hangs from a process that was stopped (SIGSTOP, a
-// paused or migrating machine): the time passed either way. A stopped process
-// does not beat: however long it slept, the pause counts as one beat, and the
-// disk gets the time of the others to come back.
+// watchBeats is how many beats of the watchdog's timer make a stall. One long timer cannot tell
+// a disk that hangs from a process that was stopped (SIGSTOP, a paused or migrating machine):
+// the time passes either way. A stopped process has no beats: however long it slept, the pause
+// counts as one beat, and the disk has the remaining beats to come back.
 const watchBeats = 8
 
-// beatTimer is what the watchdog needs of a time.Timer.
+// beatTimer is the part of time.Timer that the watchdog needs.
 type beatTimer interface {
 	Reset(time.Duration) bool
 	Stop() bool
@@ -95,7 +94,7 @@ type beatTimer interface {
 
 func realBeats(d time.Duration, beat func()) beatTimer { return time.AfterFunc(d, beat) }
 
-// Watchdog watches one write. Its beats come one after the other: each arms the next.
+// Watchdog watches one write. Each beat starts the timer of the next one.
 type Watchdog struct {
 	mu     sync.Mutex
 	timer  beatTimer
@@ -105,7 +104,8 @@ type Watchdog struct {
 	expire func()
 }
 
-// WatchFor has expire called when limit passed in beats, unless stop comes before.
+// WatchFor starts a watchdog. It calls expire when the beats of limit have passed, unless Stop
+// comes before.
 func WatchFor(limit time.Duration, later func(time.Duration, func()) beatTimer, expire func()) *Watchdog {
 	if later == nil {
 		later = realBeats
@@ -137,7 +137,7 @@ func (d *Watchdog) Stop() {
 	d.timer.Stop()
 }
 
-// Guard makes a watched store of another one: limit is how long one write may take,
+// Guard returns a store that watches another one: limit is how long one write may take, and
 // fatal is called once when it gives up.
 func Guard(store LogStore, limit func() time.Duration, fatal func(reason string)) *Guarded {
 	return &Guarded{store: store, limit: limit, fatal: fatal}
@@ -149,12 +149,12 @@ func (g *Guarded) giveUp(reason string) {
 	}
 }
 
-// runRead runs one read. Raft panics where it cannot read what must be there: a log that is
-// damaged ends this node by name before.
+// runRead runs one read. If raft cannot read an entry that must be there, it panics. So a
+// damaged log ends this node before, with an error that names it.
 func (g *Guarded) runRead(do func() error) error {
 	err := do()
 	if errors.Is(err, ErrDamaged) {
-		g.ending.Do(func() { g.giveUp(err.Error()) }) // Whoever reads beside waits for the end, too.
+		g.ending.Do(func() { g.giveUp(err.Error()) }) // Concurrent readers wait for the end, too.
 	}
 	return err
 }
@@ -183,9 +183,9 @@ func (g *Guarded) runWatched(what string, write func() error) error {
 	return nil
 }
 
-// IsMonotonic implements raft.MonotonicLogStore (guard G3): an installed snapshot
-// then removes the whole log before it. Otherwise entries that a former leader
-// never got committed stay behind the snapshot and contradict what comes next.
+// IsMonotonic implements raft.MonotonicLogStore (guard G3). With it an installed snapshot
+// removes the whole log before it. Otherwise entries that a former leader never got committed
+// would stay behind the snapshot and contradict the entries that come next.
 func (g *Guarded) IsMonotonic() bool { return true }
 
 // FirstIndex implements raft.LogStore.

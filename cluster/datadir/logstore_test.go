@@ -39,7 +39,7 @@ func (m *memoryLog) StoreLogs(logs []*raft.Log) error {
 
 func (m *memoryLog) Close() error { return nil }
 
-// fatalities are the reasons for which a store gave up.
+// fatalities receives the reasons for which a store gave up.
 type fatalities chan string
 
 func (g fatalities) fatal(reason string) { g <- reason }
@@ -73,8 +73,8 @@ func TestGuardedStoreFails(t *testing.T) {
 	require.Len(t, gave.all(), 1)
 }
 
-// TestGuardG4StalledDisk: a write that does not come back within the limit ends the
-// node at the limit, to the nanosecond of a virtual clock.
+// TestGuardG4StalledDisk: a write that does not return within the limit ends the node at the
+// limit, to the nanosecond of a virtual clock.
 func TestGuardG4StalledDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := newMemoryLog()

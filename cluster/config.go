@@ -22,7 +22,7 @@ var ErrConfig = errors.New("configuration refused")
 // Config is a node's configuration. The zero value of every field below the first block has a
 // default.
 type Config struct {
-	ID      string // 1 to 64 of a-z, 0-9, '-', '_', '.'; the node keeps it for ever.
+	ID      string // 1 to 64 of a-z, A-Z, 0-9, '-', '_', '.'; the node keeps it for ever.
 	DataDir string
 
 	ListenCluster string   // host:port of the one port between nodes; "": none (a group of one).

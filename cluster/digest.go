@@ -20,38 +20,38 @@ const (
 	digestEvery = 4 * engine.Second // Of log time: the indices are the same on every node.
 	digestsKept = 32
 
-	// A state of more rows is digested at every second, fourth, ... instant. Hashing
-	// costs as much as has changed since the last time, but looking for it grows with
-	// the state, and the first digest after a start hashes everything.
+	// A state of more rows is digested only at every second, fourth, ... instant. The cost of
+	// hashing grows with what has changed since the last time, but finding that grows with the
+	// state, and the first digest after a start hashes everything.
 	digestRows     = 16_000_000
 	digestScaleMax = 8
 
 	disputesKept = 4
 )
 
-// digests compares states between nodes, and between a node and its own past,
-// off the hot path. At entries that cross a multiple of digestEvery in log time
-// the state is frozen; the digester hashes it; the leader's next Tick claims the
-// newest one; every node compares the claim with its own.
+// digests has the digests by which the states of nodes, and a node's state and its own past,
+// are compared off the hot path. When log time crosses a multiple of digestEvery, the state is
+// frozen and the digester hashes it. The leader's next Tick has the newest digest as a claim,
+// and every node compares the claim with its own digest.
 //
-// The instants follow from the state alone, so that all nodes have the same ones; a
-// node that is too busy for one leaves it out.
+// The instants follow from the state alone, so all nodes have the same ones. A node that is too
+// busy leaves an instant out.
 type digests struct {
-	views chan *fsm.View // Waiting for the digester; a busy one is not waited for.
+	views chan *fsm.View // Views for the digester. If it is busy, the view is dropped.
 
 	mu     sync.Mutex
 	known  []wire.Tick // Own digests, oldest first.
-	claims []wire.Tick // Claims for which the own digest is not there yet.
+	claims []wire.Tick // Claims that wait for the own digest.
 	told   uint64      // Highest index claimed by this node.
 
-	disputed []dispute // The newest ones.
-	settling bool      // Somebody looks for the majority.
+	disputed []dispute // Only the newest ones.
+	settling bool      // settleDisputes is running.
 }
 
-// dispute is an index at which the own state is not what somebody says.
+// dispute is an index at which another digest contradicts the own one.
 type dispute struct {
 	index  uint64
-	logged bool // The own log says it, and not only a peer.
+	logged bool // The contradicting digest is in the log, and not only a peer's.
 }
 
 // digester compares this node's digests with the log's and with the other voters'.
@@ -69,7 +69,7 @@ func newDigester(l *life, r *replica, p *peers) *digester {
 
 func newDigests() *digests { return &digests{views: make(chan *fsm.View, 1)} }
 
-// nextClaim returns the newest own digest to publish; nil where that was published already.
+// nextClaim returns the newest own digest to publish, or nil if it was published already.
 func (d *digests) nextClaim() *wire.Tick {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -110,7 +110,7 @@ func findDigest(ticks []wire.Tick, index uint64) ([]byte, bool) {
 	return nil, false
 }
 
-// addDigest records an own digest and returns a waiting claim that differs from it; nil: none does.
+// addDigest records an own digest. It returns a waiting claim that differs from it, or nil.
 func (d *digests) addDigest(own wire.Tick) (claimed []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,8 +121,8 @@ func (d *digests) addDigest(own wire.Tick) (claimed []byte) {
 	return nil
 }
 
-// checkClaim compares a claim in the log with the own digest; false: they differ. Where there is
-// no own digest yet, the claim waits for it.
+// checkClaim compares a claim in the log with the own digest, and returns false if they differ.
+// If there is no own digest yet, the claim waits for it.
 func (d *digests) checkClaim(index uint64, claimed []byte) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -140,8 +140,8 @@ func keepNewest(ticks []wire.Tick) []wire.Tick {
 	return ticks
 }
 
-// digestDue says whether an entry that moved log time makes a digest due, in a state
-// of so many rows.
+// digestDue reports whether an entry that moved log time makes a digest due, in a state with so
+// many rows.
 func digestDue(before, after engine.Time, rows int) bool {
 	scale := 0
 	for scale < digestScaleMax && rows > digestRows<<scale {
@@ -150,8 +150,8 @@ func digestDue(before, after engine.Time, rows int) bool {
 	return before/digestEvery>>scale != after/digestEvery>>scale
 }
 
-// watchEntry is called by the adapter with each entry. It freezes the state where a digest is
-// due, and compares the claim that the entry carries with the own digest.
+// watchEntry freezes the state if a digest is due, and compares the entry's claim, if it has
+// one, with the own digest. The adapter calls it with each entry.
 func (d *digester) watchEntry(a *adapter, out *fsm.Effects, before engine.Time) {
 	if digestDue(before, out.Time, a.machine.Rows()) {
 		select {
@@ -196,7 +196,7 @@ func (d *digests) addDispute(in dispute) (begin bool) {
 	return begin
 }
 
-// listDisputes returns the disputed indices, and that of the newest own digest.
+// listDisputes returns the disputed indices and the index of the newest own digest.
 func (d *digests) listDisputes() []dispute {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -224,9 +224,8 @@ func (d *digests) inDispute() (uint64, bool) {
 	return d.disputed[0].index, true
 }
 
-// reportMismatch is called where this node's state at an index differs from what another node
-// claims, in the log or when asked. The majority decides which of them is right: a node of the
-// minority stops.
+// reportMismatch is called when another node claims another digest at an index, in the log or
+// in a call. The majority decides which one is right, and a node of the minority stops.
 func (d *digester) reportMismatch(index uint64, logged bool) {
 	digestMismatches.Inc()
 	if d.addDispute(dispute{index, logged}) {
@@ -235,10 +234,10 @@ func (d *digester) reportMismatch(index uint64, logged bool) {
 	}
 }
 
-// settleDisputes asks all voters for their digests until one of them has a majority:
-// at the indices in question, and at the newest ones that come, since whoever was
-// away at the first may have those. A majority against it ends this node; that others
-// are silent never does.
+// settleDisputes asks all voters for their digests until one digest has a majority. It asks at
+// the disputed indices and at the newest ones that come, since a voter that was away at the
+// former may have those. A majority against this node ends it; silence of the others never
+// does.
 func (d *digester) settleDisputes() {
 	for !d.settleOnce() {
 		select {
@@ -254,7 +253,7 @@ func (d *digester) settleOnce() bool {
 	for _, open := range d.listDisputes() {
 		own, against, quorum := d.countDigests(open.index)
 		switch {
-		case open.logged && d.replica.onlyVoter(): // Nobody to ask: the own log contradicts the own state.
+		case open.logged && d.replica.onlyVoter(): // There is nobody to ask: the own log contradicts the own state.
 			d.life.endProcess(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past. If folders were put back on the others, this one may be the only right one; else wipe it and let it join anew", open.index))
 			return true
 		case own >= quorum:
@@ -269,8 +268,8 @@ func (d *digester) settleOnce() bool {
 	return false
 }
 
-// countDigests returns how many voters have our digest at an index, how many share
-// one other, and the quorum. Where we have none there is nothing to be for or against.
+// countDigests returns how many voters have our digest at an index, how many share one other
+// digest, and the quorum. If we have none there, it counts nothing.
 func (d *digester) countDigests(index uint64) (own, against, quorum int) {
 	mine, known := d.digestAt(index)
 	if !known {
@@ -301,8 +300,8 @@ func (d *digester) countDigests(index uint64) (own, against, quorum int) {
 	return counts[string(mine)], against, voters/2 + 1
 }
 
-// answerDigest tells a peer our digest at an index; one that differs is our matter
-// too.
+// answerDigest tells a peer our digest at an index. If the peer's differs, this node reports a
+// mismatch too.
 func (d *digester) answerDigest(_ context.Context, _ string, q *port.DigestCall) (*port.DigestReply, error) {
 	own, ok := d.digestAt(q.Index)
 	if !ok {

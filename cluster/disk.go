@@ -14,24 +14,25 @@ type diskLevel int32
 const (
 	diskFine diskLevel = iota
 	diskWarn
-	diskLow  // No leadership, no writes.
-	diskFull // Stop while there is room to stop cleanly.
+	diskLow  // No leadership; no writes where no voter has room.
+	diskFull // The node stops while there is still room to stop cleanly.
 )
 
-// disk is what is known of the data folder's file system.
+// disk is the last look at the data folder's file system.
 type disk struct {
 	life *life
 	dir  string
 	free func(dir string) (free, total uint64, err error)
 
 	level   atomic.Int32
-	percent atomic.Int32 // Free, 0 to 100; -1: not known.
-	bytes   atomic.Int64 // Free.
+	percent atomic.Int32 // Free percent, 0 to 100; -1: not known.
+	bytes   atomic.Int64 // Free bytes.
 	total   atomic.Int64 // Bytes; 0: not known.
 	spare   atomic.Int64 // Bytes above the mark at which this node stops.
 }
 
-// levelOf judges free space: each mark is the lower of a share and an absolute.
+// levelOf judges free space. Each mark is a share of the disk or a fixed size, whichever is
+// less.
 func levelOf(free, total uint64) diskLevel {
 	mark := func(percent, bytes uint64) bool { return free < min(total/100*percent, bytes) }
 	switch {
@@ -45,7 +46,7 @@ func levelOf(free, total uint64) diskLevel {
 	return diskFine
 }
 
-// watchDisk is the goroutine of the watch.
+// watchDisk is the goroutine that watches the disk.
 func (d *disk) watchDisk() {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
@@ -59,7 +60,7 @@ func (d *disk) watchDisk() {
 	}
 }
 
-// checkSpace looks at the free space and says what follows from it.
+// checkSpace measures the free space, and logs a new level or ends the node.
 func (d *disk) checkSpace() {
 	free, total, err := d.free(d.dir)
 	if err != nil || total == 0 {
@@ -88,8 +89,9 @@ func (d *disk) checkSpace() {
 	}
 }
 
-// hasRoomFor reports whether a file of so many bytes can be written: the log must be cut also
-// on a disk that is nearly full, and most of all there.
+// hasRoomFor reports whether a file of so many bytes may be written. On a nearly full disk it
+// may use the room above the mark at which the node stops: the snapshot by which the log is cut
+// is needed most there.
 func (d *disk) hasRoomFor(bytes int64) bool { return !d.isLow() || bytes < d.spare.Load() }
 
 // setDiskMetrics shows the free space in the metrics; -1 means that it is not known.

@@ -13,8 +13,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// stuckLog is a raft log whose oldest index cannot be read any more, as on a disk that
-// hangs for reading.
+// stuckLog is a raft log whose first index cannot be read any more, as on a disk that hangs.
 type stuckLog struct {
 	datadir.LogStore
 	stuck   atomic.Bool
@@ -33,8 +32,8 @@ func (l *stuckLog) FirstIndex() (uint64, error) {
 	return l.LogStore.FirstIndex()
 }
 
-// TestDiskIsWatchedBesideASlowDuty: a duty that waits for the disk keeps the node
-// neither from seeing that the disk is full nor from looking at its leader.
+// TestDiskIsWatchedBesideASlowDuty: while a duty waits for the disk, the node still sees that
+// the disk is full, and still looks for its leader.
 func TestDiskIsWatchedBesideASlowDuty(t *testing.T) {
 	log := &stuckLog{reading: make(chan struct{}, 1), release: make(chan struct{})}
 	var free atomic.Uint64
@@ -48,7 +47,7 @@ func TestDiskIsWatchedBesideASlowDuty(t *testing.T) {
 			return log, err
 		}
 	})
-	defer close(log.release) // Before the node is closed.
+	defer close(log.release) // It must be released before the node is closed.
 	propose(t, n, wire.KindRegister, register("a"))
 	log.stuck.Store(true)
 	<-log.reading
@@ -57,7 +56,7 @@ func TestDiskIsWatchedBesideASlowDuty(t *testing.T) {
 	require.Contains(t, gave.all()[0], "disk full")
 }
 
-// A file system that does not say how much room it has is no small share of it.
+// A file system that does not report its size must not count as one with a small share free.
 func TestUnknownDiskIsMeasuredAsUnknown(t *testing.T) {
 	g := newGauges("unknown disk")
 	d := &disk{}

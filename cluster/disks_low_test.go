@@ -11,9 +11,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// All disks run low together: nobody leads in turn, writes are refused with a reason of
-// their own, reads and the cutting of the log go on, and room brings writes back. Where
-// one voter has room, it leads.
+// All disks run low together. Then leadership does not go round, writes are refused with an
+// error of their own, and reads and log cuts go on. Writes come back with room. If one voter
+// has room, it leads.
 func TestAllDisksLow(t *testing.T) {
 	const total = 100 * engine.MiB
 	low := map[string]*atomic.Bool{"n1": {}, "n2": {}, "n3": {}}
@@ -36,7 +36,7 @@ func TestAllDisksLow(t *testing.T) {
 			return err == wire.ErrStorageLow
 		}, 10*time.Second, 50*time.Millisecond, id)
 	}
-	time.Sleep(tickEvery) // A hand-over that had begun before all were low has ended.
+	time.Sleep(tickEvery) // A hand-over that began before all were low has ended by now.
 	leader := g.leader()
 	term := leader.replica.raft.CurrentTerm()
 	time.Sleep(3 * tickEvery) // Duties would have handed leadership on by now.

@@ -10,9 +10,9 @@ const (
 	housekeepEvery = time.Hour
 )
 
-// duties are what has to be done now and then. What may wait for the disk, upkeep,
-// has a goroutine of its own, as the watch of the disk has: no file that hangs keeps
-// this node from seeing that its leader is gone or its disk full.
+// duties are jobs that run now and then. Those that may wait for the disk (upkeep) have a
+// goroutine of their own, like the watch of the disk: a hanging file must not keep this node
+// from seeing that its leader is gone or its disk full.
 type duties struct {
 	life       *life
 	state      *state
@@ -25,7 +25,7 @@ type duties struct {
 	compaction *compaction
 	lists      *listKeeper
 	scrubber   *scrubber
-	askGroup   func() // Whether this node is a member still.
+	askGroup   func() // Asks whether this node is still a member.
 	measure    func(now time.Time)
 }
 
@@ -82,16 +82,16 @@ func (d *duties) lookAtLeader() {
 	d.signal()
 }
 
-// failWhenLeaderless answers what waits for a leader in vain: certainly nothing of
-// it happened, and the caller can go to another node.
+// failWhenLeaderless answers the proposals that have waited too long for a leader. Certainly
+// nothing of them happened, and the caller can go to another node.
 func (d *duties) failWhenLeaderless() {
 	if err := d.peers.leaderlessError(); err != nil {
 		d.waiters.failQueued(err)
 	}
 }
 
-// yieldWhenLow hands leadership on while the disk is nearly full, to a voter with room:
-// where none has, leadership that goes round would help nobody.
+// yieldWhenLow hands leadership to a voter with room while this node's disk is nearly full. If
+// no voter has room, it does nothing, as handing leadership round would help nobody.
 func (d *duties) yieldWhenLow() {
 	if !d.disk.isLow() || !d.replica.isLeader() || d.replica.voterCount() < 2 {
 		return
@@ -107,8 +107,8 @@ func (d *duties) yieldWhenLow() {
 	})
 }
 
-// askWhenLeftOut has a node that the configuration does not name any more ask the
-// others: it was removed, and perhaps not told.
+// askWhenLeftOut asks the other nodes when the configuration does not name this node any more:
+// it was removed, and perhaps not told.
 func (d *duties) askWhenLeftOut() {
 	if len(d.replica.listServers()) == 0 {
 		return
@@ -118,7 +118,7 @@ func (d *duties) askWhenLeftOut() {
 	}
 }
 
-// dropOldFiles deletes the files whose retention has ended.
+// dropOldFiles deletes files whose retention has ended, and forgets old outcomes.
 func (d *duties) dropOldFiles() {
 	d.state.published.Load().forgetOutcomes()
 	settings := d.state.Settings()

@@ -16,38 +16,37 @@ import (
 )
 
 const (
-	framesInFlight  = 2 // The second one only with gatherFor records.
+	framesInFlight  = 2 // The second one leaves only with gatherFor records.
 	forwardPatience = 2 * time.Second
 )
 
-// forwarder sends this node's records to the leader, in frames over one kept
-// connection. It is the sequencer's counterpart on a node that does not lead.
+// forwarder sends this node's records to the leader, in frames over one kept connection. It is
+// the sequencer's counterpart on a node that does not lead.
 //
-// A frame is bound to the term in which the leader was seen. When the leader
-// changes, calls under way are given up, and the own log tells what became of
-// their records; when only the connection broke, the leader is asked which
-// frames arrived.
+// A frame is bound to the term in which the leader was seen. When the leader changes, open
+// calls are given up, and the own log tells what became of their records. When only the
+// connection broke, the leader is asked which frames arrived.
 type forwarder struct {
 	life    *life
 	replica *replica
 	peers   *peers
 	waiters *waiters
 	signal  func()        // Wakes the sequencer.
-	process uint64        // Random, of this process.
-	slots   chan struct{} // One token a frame on its way.
-	number  atomic.Uint64 // Of the last frame.
+	process uint64        // Random number of this process.
+	slots   chan struct{} // One token for each frame on its way.
+	number  atomic.Uint64 // Number of the last frame.
 
-	committed func(leader string, term, index uint64) // Hands raft the leader's word.
+	committed func(leader string, term, index uint64) // Tells raft the leader's commit index.
 
 	mu      sync.Mutex
 	leader  raft.ServerID
 	term    uint64
-	context context.Context // Ends when the leader changes.
+	context context.Context // Cancelled when the leader changes.
 	cancel  context.CancelFunc
 	open    map[uint64][]attempt // Frames without a reply, by number.
-	broken  bool                 // The connection broke: ask before sending more.
+	broken  bool                 // The connection broke: ask what arrived before sending more.
 	asking  bool
-	lost    bool // No leader is known since leader was.
+	lost    bool // The leader is no longer known, and no other one is yet.
 }
 
 func newForwarder(l *life, r *replica, p *peers, w *waiters, signal func()) *forwarder {
@@ -59,8 +58,8 @@ func newForwarder(l *life, r *replica, p *peers, w *waiters, signal func()) *for
 	return f
 }
 
-// forwardWaiting sends what waits to the leader, when that is another node. Called
-// by the sequencer's goroutine.
+// forwardWaiting sends waiting records to the leader, if that is another node. The sequencer's
+// goroutine calls it.
 func (f *forwarder) forwardWaiting() {
 	leader, term := f.replica.remoteLeader()
 	f.followLeader(leader, term)
@@ -72,7 +71,7 @@ func (f *forwarder) forwardWaiting() {
 	}
 	for len(f.slots) < cap(f.slots) {
 		if len(f.slots) > 0 && f.waiters.countQueued() < gatherFor {
-			return // send comes back here.
+			return // sendFrame signals when its frame ends, which leads back here.
 		}
 		attempts := f.waiters.takeAttempts(term, engine.EntryRecordsMax-1, engine.EntryMax-entryFrame-tickSizeMax, nil)
 		if len(attempts) == 0 {
@@ -86,7 +85,7 @@ func (f *forwarder) forwardWaiting() {
 	}
 }
 
-// followLeader gives up the calls that are under way to a former leader.
+// followLeader gives up the calls to a former leader.
 func (f *forwarder) followLeader(leader raft.ServerID, term uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,19 +95,20 @@ func (f *forwarder) followLeader(leader raft.ServerID, term uint64) {
 	}
 	f.lost = leader == ""
 	if same {
-		f.broken = f.broken || len(f.open) > 0 // The same leader again: ask it what arrived.
+		f.broken = f.broken || len(f.open) > 0 // The same leader is back: ask it what arrived.
 		return
 	}
 	f.cancel()
 	f.context, f.cancel = context.WithCancel(context.Background())
 	if f.lost {
-		return // It may come back in the same term.
+		return // The leader may come back in the same term.
 	}
 	f.leader, f.term, f.broken = leader, term, false
 	clear(f.open)
 }
 
-// mendLink reports whether the connection to the leader is broken, and starts its repair then.
+// mendLink reports whether the connection to the leader is broken. If so, it starts asking what
+// arrived, unless that is under way.
 func (f *forwarder) mendLink(leader raft.ServerID, term uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,7 +130,8 @@ func (f *forwarder) rememberFrame(number uint64, attempts []attempt) context.Con
 	return f.context
 }
 
-// closeFrame removes a frame from the open ones; false: it was given up, as the leader changed.
+// closeFrame removes a frame from the open ones. It returns false if the frame was given up
+// because the leader changed.
 func (f *forwarder) closeFrame(number uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,7 +140,7 @@ func (f *forwarder) closeFrame(number uint64) bool {
 	return ok
 }
 
-// sendFrame carries one frame and takes its reply.
+// sendFrame sends one frame and handles its reply.
 func (f *forwarder) sendFrame(ctx context.Context, leader raft.ServerID, term, number uint64, attempts []attempt) {
 	defer f.life.running.Done()
 	defer f.signal()
@@ -164,7 +165,7 @@ func (f *forwarder) sendFrame(ctx context.Context, leader raft.ServerID, term, n
 		f.waiters.giveBackAttempts(attempts)
 		time.Sleep(retryPause)
 	case err == nil:
-		f.closeFrame(number) // The leader does not know: the own log will tell.
+		f.closeFrame(number) // The leader does not know the frame's fate: the own log will tell.
 	default:
 		f.mu.Lock()
 		f.broken = f.broken || f.open[number] != nil
@@ -183,10 +184,9 @@ func frameRecords(origin uint16, attempts []attempt) []byte {
 	return data
 }
 
-// askWhatArrived mends a broken connection within a term: the leader says which
-// frames arrived and refuses the others from then on, so that their records can
-// be tried again at once. Those that arrived are in the log, and the own log
-// brings their results.
+// askWhatArrived repairs a broken connection within a term. The leader says which frames
+// arrived and refuses the others from then on, so their records can be tried again at once. The
+// frames that arrived are in the leader's log, and the own log brings their results.
 func (f *forwarder) askWhatArrived(ctx context.Context, leader raft.ServerID, term uint64) {
 	defer f.life.running.Done()
 	ctx, cancel := context.WithTimeout(ctx, port.CallPatience)
@@ -226,38 +226,37 @@ func (f *forwarder) takeArrived(ok bool, upTo uint64, arrived []uint64) (lost []
 	return lost
 }
 
-// arrivals remembers, on the leader, which frames of each process of each peer arrived
-// in the term that it leads.
+// arrivals records, on the leader, which frames of each process of each peer arrived in the
+// term that it leads.
 //
-// Bytes outlive their sender: a frame that was given up, and made anew under another
-// number, can still arrive when the process that sent it is dead and the next one
-// sends frames of its own. So every process has a record of its own, and the record of
-// one says nothing about another's. Records go with their term and never before it.
+// A frame can arrive late: its sender gave it up and sent the records under another number,
+// died, and a new process sends frames of its own. So every process has its own record, which
+// says nothing about other processes. Records are dropped with their term and never before it.
 type arrivals struct {
 	sequencer *sequencer
 
 	mu    sync.Mutex
 	term  uint64
-	peers map[string][]*arrival // Used last, last.
+	peers map[string][]*arrival // Most recently used last.
 }
 
-// arrival is what came of one process.
+// arrival is the record of one process of a peer.
 type arrival struct {
 	process uint64
 	floor   uint64   // Numbers up to it are refused from now on.
-	arrived []uint64 // The newest.
+	arrived []uint64 // The newest numbers that arrived.
 }
 
 const (
-	// arrivalsKept is more than a peer can have under way.
+	// arrivalsKept is more than the frames that a peer can have on their way.
 	arrivalsKept = 16
 
-	// processesKept bounds the records of a peer: more processes than a node can start
-	// while bytes of the first are still on their way, which is a quarter of an hour.
+	// processesKept bounds the records of a peer. A node cannot start so many processes while
+	// bytes of the first are still on their way, which is a quarter of an hour.
 	processesKept = 1024
 )
 
-// arrivalOf returns what arrived from a process of a peer; nil: the term is over.
+// arrivalOf returns the record of a process of a peer, or nil if the term is over.
 func (a *arrivals) arrivalOf(peer string, term, process uint64) *arrival {
 	if term < a.term {
 		return nil
@@ -279,8 +278,9 @@ func (a *arrivals) arrivalOf(peer string, term, process uint64) *arrival {
 	return got
 }
 
-// acceptFrame notes a frame. One that is not ok comes to nothing, since its term is over or
-// its sender gave it up before; or, if it arrived before, its fate is not known here.
+// acceptFrame records a frame, and returns ok if it must be put into the log. It returns
+// fateNothing for a frame whose term is over or whose sender gave it up, and fateUnknown for
+// one that arrived before.
 func (a *arrivals) acceptFrame(peer string, m *port.ForwardCall) (what fate, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -300,8 +300,8 @@ func (a *arrivals) acceptFrame(peer string, m *port.ForwardCall) (what fate, ok 
 	return fateDone, true
 }
 
-// giveUp returns the numbers that arrived and refuses all others up to number; not ok
-// when the term is over.
+// giveUp returns the numbers that arrived, and refuses all others up to the call's number from
+// now on. It is not ok if the term is over.
 func (a *arrivals) giveUp(peer string, m *port.GiveUpCall) (arrived []uint64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -320,8 +320,8 @@ func (a *arrivals) takeForwarded(peer string, m *port.ForwardCall, reply func(*p
 		return
 	}
 	f := &frame{term: m.Term, count: m.Count, records: m.Records, reply: func(results []wire.Result, what fate) {
-		// Beside the caller: a peer that does not read must not hold up the leader.
-		// It has no more than framesInFlight of these.
+		// Replies get a goroutine of their own: a peer that does not read must not hold up the
+		// leader. A peer has at most framesInFlight of them.
 		go reply(&port.ForwardReply{Fate: uint8(what), Results: results}, nil)
 	}}
 	what := fateNothing
@@ -339,8 +339,8 @@ func (a *arrivals) takeForwarded(peer string, m *port.ForwardCall, reply func(*p
 
 var errBadFrame = errors.New("cluster: frame of records is malformed")
 
-// checkFrame holds a frame to its bounds by walking it as Apply will walk the entry it
-// becomes part of: a peer's mistake must not become a log entry that stops every node.
+// checkFrame checks a frame's bounds, and walks it as Apply will walk the entry it becomes part
+// of: a peer's mistake must not become a log entry that stops every node.
 func checkFrame(m *port.ForwardCall) error {
 	if m.Count < 1 || m.Count > engine.EntryRecordsMax-1 || len(m.Records) > engine.EntryMax-entryFrame-tickSizeMax {
 		return errBadFrame
@@ -357,7 +357,7 @@ func checkFrame(m *port.ForwardCall) error {
 	return nil
 }
 
-// takeGiveUp answers which frames of a peer arrived.
+// takeGiveUp answers which frames of a peer arrived, and refuses the others.
 func (a *arrivals) takeGiveUp(peer string, m *port.GiveUpCall, reply func(*port.GiveUpReply, error)) {
 	if m.Term != a.sequencer.replica.opened.Load() {
 		reply(nil, port.ErrNotLeader)

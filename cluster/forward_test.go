@@ -8,8 +8,8 @@ import (
 	"railguard/cluster/port"
 )
 
-// TestForwarderFollows: when the leader is lost its calls are given up at once; the
-// same leader in the same term is asked what arrived, another one never is.
+// TestForwarderFollows: when the leader is lost, its calls are given up at once. The same
+// leader in the same term is asked what arrived; another leader never is.
 func TestForwarderFollows(t *testing.T) {
 	f := newForwarder(nil, nil, nil, nil, nil)
 	f.followLeader("n1", 3)
@@ -38,8 +38,8 @@ func TestForwarderFollows(t *testing.T) {
 	require.False(t, f.closeFrame(2))
 }
 
-// TestArrivalsOfEveryProcess: what one process gave up stays refused, whatever
-// processes of that peer come after it; only the next term begins anew.
+// TestArrivalsOfEveryProcess: what one process gave up stays refused, whatever processes of
+// that peer follow. Only the next term begins without records.
 func TestArrivalsOfEveryProcess(t *testing.T) {
 	var a arrivals
 	frame := func(term, process, number uint64) bool {

@@ -32,8 +32,8 @@ func TestCheckFrame(t *testing.T) {
 	}
 }
 
-// FuzzCheckFrame: what passes is exactly what an entry of the same records would be
-// taken apart into, which is how frames were checked before: by making that entry.
+// FuzzCheckFrame: checkFrame accepts exactly the frames whose entry can be decoded into the
+// same records. The old check made that entry.
 func FuzzCheckFrame(f *testing.F) {
 	f.Add(1, []byte{1})
 	f.Add(2, frameRecords(1, []attempt{{seq: 1, kind: wire.KindScreen, body: []byte("a")}, {seq: 2, kind: wire.KindAttest}}))
@@ -58,7 +58,7 @@ func FuzzCheckFrame(f *testing.F) {
 	})
 }
 
-// BenchmarkCheckFrame is a full frame of screening records.
+// BenchmarkCheckFrame checks a full frame of screening records.
 func BenchmarkCheckFrame(b *testing.B) {
 	attempts := make([]attempt, engine.EntryRecordsMax-1)
 	for i := range attempts {

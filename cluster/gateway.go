@@ -11,8 +11,8 @@ import (
 	"railguard/cluster/port"
 )
 
-// gateway is the one port between nodes, with raft's network over it. It is opened
-// before the replica is there, and hears nobody before it is told to.
+// gateway is the one port between nodes, with raft's network over it. It is opened before the
+// replica exists, and accepts nothing before beginServing.
 type gateway struct {
 	config  *Config
 	life    *life
@@ -22,9 +22,9 @@ type gateway struct {
 
 	certificates *port.Keeper // nil: no certificates given.
 	transport    port.Transport
-	door         port.Door // Behind the port, from the start on.
+	door         port.Door // The door of the port, from its start on.
 
-	// committed hands raft a leader's word of what is committed.
+	// committed tells raft a leader's commit index.
 	committed func(leader string, term, index uint64)
 }
 
@@ -68,8 +68,8 @@ func (w *gateway) openPort(service *port.Service) (err error) {
 	return nil
 }
 
-// portProof returns what nodes prove themselves with on the port; nil means that they are
-// believed without proof.
+// portProof returns a function that gives the authority by which nodes prove themselves on the
+// port. nil means that they are believed without proof.
 func (w *gateway) portProof() (func() *port.Authority, error) {
 	if w.config.Insecure {
 		return nil, nil
@@ -96,7 +96,7 @@ func (w *gateway) closeGateway() error {
 	return errors.Join(errs...)
 }
 
-// beginServing lets the others in. There is no port in a group of one that was given none.
+// beginServing lets other nodes in. A group of one may have no port; then it does nothing.
 func (w *gateway) beginServing() {
 	if w.greeter.mux == nil {
 		return
@@ -107,7 +107,7 @@ func (w *gateway) beginServing() {
 	}
 }
 
-// cutLinks ends all connections where the process goes on.
+// cutLinks closes all connections, for a process that goes on after its node ended.
 func (w *gateway) cutLinks() {
 	if err := w.transport.Close(); err != nil {
 		w.life.log.Warn("transport not closed", "error", err)

@@ -46,7 +46,7 @@ func (f *failingLog) StoreLogs(logs []*raft.Log) error {
 
 func (f *failingLog) Close() error { return nil }
 
-// A node whose log cannot be written gives up once and answers nothing more.
+// A node that cannot write its log gives up once and then answers nothing.
 func TestNodeGivesUpOnDiskError(t *testing.T) {
 	gave := &gaveUp{}
 	var memory *failingLog

@@ -17,8 +17,8 @@ import (
 	"railguard/cluster/port"
 )
 
-// greeter judges who is at the other end of a connection, of those dialled and of
-// those that arrive: the right cluster, the right lineage, the member's own folder.
+// greeter judges the node at the other end of a connection, dialled or accepted: it must be of
+// the right cluster and lineage, and a member must have its own folder.
 type greeter struct {
 	id, version string
 	process     uint64 // Random, of this process.
@@ -27,7 +27,7 @@ type greeter struct {
 	state       *state
 	replica     *replica
 	lineage     *lineage
-	secret      *secretProver // Also where certificates are shown.
+	secret      *secretProver // It is used also where nodes show certificates.
 	life        *life
 	mux         *port.Mux    // nil: no port between nodes. Set before anything is dialled.
 	address     port.Address // Where this node can be dialled. Set like mux.
@@ -45,28 +45,27 @@ func newGreeter(config *Config, l *life, folder *datadir.Folder, s *state, r *re
 	}
 }
 
-// reached is the highest index that a peer said to have applied: committed, so its
-// log on disk can never end below it again.
+// reached is the highest index that a peer said it has applied. The index is committed, so the
+// peer's log on disk can never end below it again.
 type reached struct {
 	incarnation string
 	applied     uint64
 }
 
-// wentBack reports whether a node's log ends below what that node had applied
-// before: its folder was put back from an older copy. It has forgotten votes and
-// entries that the group counts on.
+// wentBack reports whether a node's log ends below what that node had applied before. Then its
+// folder is an older copy, which has forgotten votes and entries that the group counts on.
 func (r reached) wentBack(incarnation string, lastIndex uint64) bool {
 	return r.incarnation == incarnation && lastIndex < r.applied
 }
 
-// nodesHeard returns what all peers said to have reached.
+// nodesHeard returns what each peer said it has applied.
 func (g *greeter) nodesHeard() map[string]reached {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return maps.Clone(g.reached)
 }
 
-// noteNode keeps what a peer says to have applied.
+// noteNode records what a peer says it has applied.
 func (g *greeter) noteNode(p *port.Pong, id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,14 +74,15 @@ func (g *greeter) noteNode(p *port.Pong, id string) {
 	}
 }
 
-// forgetNode drops what one said who is no member any more.
+// forgetNode drops the record of a node that is no longer a member.
 func (g *greeter) forgetNode(id string) {
 	g.mu.Lock()
 	delete(g.reached, id)
 	g.mu.Unlock()
 }
 
-// meetNode opens a proven connection to a node, and says whom it met, also where it fails.
+// meetNode opens a connection to a node that has proven itself. It returns whom it met, also
+// after an error.
 func (g *greeter) meetNode(host string, protocol byte, id, incarnation string, timeout time.Duration) (conn net.Conn, w port.Welcome, err error) {
 	if g.mux == nil {
 		return nil, w, errNoPort
@@ -112,15 +112,16 @@ func (g *greeter) greetPeer() port.Hello {
 	return h
 }
 
-// noteArrival is called when a connection arrives at the port: what was heard of the
-// peers by then is what greet holds against the dialler.
+// noteArrival is called when a connection arrives at the port. The returned function judges the
+// dialler by what was heard of the peers up to then.
 func (g *greeter) noteArrival() func(port.Hello, byte) port.Welcome {
 	heard := g.nodesHeard()
 	return func(h port.Hello, protocol byte) port.Welcome { return g.greetNode(h, protocol, heard) }
 }
 
-// greetNode judges who knocks: another cluster's node is sent away, and raft is not
-// spoken with a node whose data folder is not the member's.
+// greetNode judges a dialler. It refuses a node of another cluster, a stranger to this lineage
+// and a removed node. It also refuses raft to a node whose data folder is not the member's, or
+// went back.
 func (g *greeter) greetNode(h port.Hello, protocol byte, heard map[string]reached) port.Welcome {
 	own := g.greetPeer()
 	w := port.Welcome{
@@ -148,8 +149,8 @@ func (g *greeter) greetNode(h port.Hello, protocol byte, heard map[string]reache
 	return w
 }
 
-// checkWelcome is the dialler's side of meet. After a refusal there is nothing left
-// to be refused, but something to be learnt from it.
+// checkWelcome is the dialler's counterpart of greetNode. After a refusal it refuses nothing
+// more, but ends this node if it was removed or is outdated.
 func (g *greeter) checkWelcome(w *port.Welcome, refused bool) error {
 	own := g.greetPeer()
 	other := w.AsHello()
@@ -168,9 +169,9 @@ func (g *greeter) checkWelcome(w *port.Welcome, refused bool) error {
 	return nil
 }
 
-// probeFormer keeps a recovered node from its first start while a member of the old
-// group answers: then the majority may not be lost at all. Nothing has been
-// applied or promised yet, so the recovery can still be given up.
+// probeFormer keeps a recovered node from its first start while a member of the old group
+// answers, as then the majority may not be lost at all. Nothing has been applied or promised
+// yet, so the recovery can still be given up.
 func (g *greeter) probeFormer() error {
 	if !g.lineage.waiting.Load() {
 		return nil
@@ -215,8 +216,8 @@ func (g *greeter) stillOld(host string) bool {
 	return w.ID != "" && w.ClusterID == own.ClusterID && w.Lineage != own.Lineage
 }
 
-// newestGroup picks whom a node without data joins: a recovered group before the one
-// that it left behind. nil: nobody knows a cluster.
+// newestGroup returns the node through which a node without data joins. It prefers a recovered
+// group to the one that it left behind. It returns nil if nobody knows a cluster.
 func newestGroup(seen map[string]*port.Pong) (through *port.Pong) {
 	for _, p := range seen {
 		if p.ClusterID != "" && (through == nil || p.Recovery > through.Recovery) {

@@ -49,7 +49,7 @@ func newGroup(t testing.TB, change ...func(*Config)) *group {
 	return g
 }
 
-// tell says how the nodes are, for who reads of a failure.
+// tell prints the nodes' states for the reader of a failed test.
 func (g *group) tell() {
 	for id, n := range g.all() {
 		s := n.Status(context.Background())
@@ -58,7 +58,7 @@ func (g *group) tell() {
 	}
 }
 
-// host is a node's address, the same over restarts.
+// host returns a node's address, which stays the same over restarts.
 func (g *group) host(id string) string {
 	if host := g.hosts[id]; host != "" {
 		return host
@@ -69,13 +69,13 @@ func (g *group) host(id string) string {
 	return g.hosts[id]
 }
 
-// groupPatience is how long tests wait for what is certain to come. Nothing is measured
-// with it, and a busy machine takes its time.
+// groupPatience is how long tests wait for what is certain to come. It measures nothing: a busy
+// machine may be slow.
 const groupPatience = time.Minute
 
-// patient is for groups in which no call may fail: only a leader that is asked to gives
-// its place up, and not one whose machine or disk stood still for a moment, and a call
-// has its answer when it comes.
+// patient is for groups in which no call may fail. A leader gives up its place only when asked,
+// and not because its machine or disk stood still for a moment; and a call waits until its
+// answer comes.
 func patient(c *Config) { c.Timing.Heartbeat, c.WriteDeadline = 3*time.Second, groupPatience }
 
 var testSecret = []byte("a secret of this test, long enough")
@@ -185,7 +185,7 @@ func (g *group) follower() *Node {
 	return nil
 }
 
-// awaitEqual waits until all nodes applied the same and compares their states.
+// awaitEqual waits until all nodes have applied the same index, and compares their states.
 func (g *group) awaitEqual() {
 	leader := g.leader()
 	var index uint64
@@ -329,7 +329,7 @@ func TestJoinPromoteDemoteRemove(t *testing.T) {
 	awaitReady(t, first)
 	propose(t, first, wire.KindRegister, register("old"))
 	g.open("n2", join(g.host("n1")))
-	third := g.open("n3", join(g.host("n2"))) // Through one that is no leader, perhaps no member yet.
+	third := g.open("n3", join(g.host("n2"))) // It joins through a node that is no leader, and perhaps no member yet.
 	require.Eventually(t, func() bool { return first.Status(t.Context()).Quorum.Voters == 3 }, 20*time.Second, 20*time.Millisecond)
 	g.awaitReady()
 	g.awaitEqual()
@@ -343,7 +343,7 @@ func TestJoinPromoteDemoteRemove(t *testing.T) {
 	}
 	taking(third.Demote, "n2")
 	require.Eventually(t, func() bool { return third.Status(t.Context()).Quorum.Voters == 2 }, 5*time.Second, 10*time.Millisecond)
-	time.Sleep(2 * promoteStable) // The duty would have promoted it by now.
+	time.Sleep(2 * promoteStable) // The duty would have promoted the node by now.
 	require.Equal(t, 2, third.Status(t.Context()).Quorum.Voters, "an operator's word holds")
 	verb(third.Promote, "n2")
 	require.Eventually(t, func() bool { return third.Status(t.Context()).Quorum.Voters == 3 }, 5*time.Second, 10*time.Millisecond)
@@ -361,7 +361,7 @@ func TestTransferLeader(t *testing.T) {
 	g.form(3)
 	for range 3 {
 		follower := g.follower()
-		// Between two leaders there is none to ask; a busy machine makes that long.
+		// Between two leaders there is none to ask, and on a busy machine that takes long.
 		require.Eventually(t, func() bool {
 			err := follower.TransferLeader(t.Context(), follower.NodeID())
 			require.True(t, err == nil || errors.Is(err, wire.ErrNoLeader), "%v", err)
@@ -370,7 +370,7 @@ func TestTransferLeader(t *testing.T) {
 		require.Eventually(t, func() bool { return follower.replica.opened.Load() != 0 }, 5*time.Second, 5*time.Millisecond)
 		propose(t, follower, wire.KindRegister, register("x"))
 	}
-	require.Eventually(t, func() bool { // The others hear of the last leader a moment later.
+	require.Eventually(t, func() bool { // The others learn of the last leader a moment later.
 		return errors.Is(g.follower().TransferLeader(t.Context(), "nobody"), port.ErrNoPeer)
 	}, 10*time.Second, 20*time.Millisecond)
 	g.awaitEqual()

@@ -15,27 +15,27 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Guard G1 (hashicorp/raft issue 695). The schedule, our own:
+// Guard G1 (hashicorp/raft issue 695). The tests play this schedule of our own:
 //
-//  1. r1 leads. From now on nothing gets from r1 to the others or back, but for one
-//     heartbeat that was on its way: its answer comes late, and gives r1's lease
-//     another span.
-//  2. The others elect a leader of the next term, whose first entry takes the
-//     index that r1 would give next.
-//  3. A heartbeat of the new leader reaches r1. On the fast path the connection's
-//     goroutine raises r1's term and demotes it, while r1's main loop still
-//     sits in the leader's select.
-//  4. A client proposes to r1. The main loop writes the entry, with the term of
-//     the new leader: the same index and term, and another content.
-//  5. The network heals. The new leader's entry at that index looks to r1 like the
-//     one it has, and r1 applies its own.
+// 1. r1 leads. From now on nothing gets from r1 to the others or back, except one
+//    heartbeat that was on its way: its answer comes late, and extends r1's lease
+//    once more.
+// 2. The others elect a leader of the next term, whose first entry takes the
+//    index that r1 would give next.
+// 3. A heartbeat of the new leader reaches r1. On the fast path the connection's
+//    goroutine raises r1's term and demotes it, while r1's main loop is still
+//    in the leader's select.
+// 4. A client proposes to r1. The main loop writes the entry with the term of
+//    the new leader: the same index and term, and another content.
+// 5. The network heals. The new leader's entry at that index looks to r1 like the
+//    one it has, and r1 applies its own.
 
-// staleLeader plays the schedule and says where the replicas diverged, "" if
-// nowhere. run varies when the late answer and the proposal of step 4 come.
+// staleLeader plays the schedule and returns where the replicas diverged, or "". run varies
+// when the late answer and the proposal of step 4 come.
 func staleLeader(t testing.TB, wrap func(port.Transport) raft.Transport, run int) string {
 	g := newRawGroup(t, 3, func(id string, n *rawNode) {
 		n.wrap = wrap
-		if id == "r1" { // Slower to give up than the others: timeouts are no part of Raft's safety.
+		if id == "r1" { // r1 gives up later than the others: timeouts are no part of Raft's safety.
 			n.config.HeartbeatTimeout, n.config.ElectionTimeout = 400*time.Millisecond, 400*time.Millisecond
 			n.config.LeaderLeaseTimeout = 400 * time.Millisecond
 		} else {
@@ -79,7 +79,7 @@ func staleLeader(t testing.TB, wrap func(port.Transport) raft.Transport, run int
 	proposed := proposeToStale(stale, term, run)
 	g.follow(nil)
 	for _, f := range proposed {
-		_ = f.Error() // Lost, refused or, in a group that diverged, "done".
+		_ = f.Error() // The proposal is lost, refused or, in a group that diverged, "done".
 	}
 	require.NoError(t, g.leader("").raft.Apply([]byte("after"), time.Second).Error())
 	g.awaitEqual(20 * time.Second)
@@ -90,7 +90,7 @@ func staleLeader(t testing.TB, wrap func(port.Transport) raft.Transport, run int
 // heartbeat reaches it.
 func proposeToStale(stale *rawNode, term uint64, run int) (all []raft.ApplyFuture) {
 	propose := func(name string) { all = append(all, stale.raft.Apply([]byte(name), time.Second)) }
-	if run%4 == 3 { // Also before, and all the time.
+	if run%4 == 3 { // These runs also propose all the time before it.
 		for i := 0; i < 100 && stale.raft.CurrentTerm() == term; i++ {
 			propose(fmt.Sprintf("meanwhile-%d", i))
 			time.Sleep(time.Millisecond)
@@ -127,15 +127,15 @@ func TestGuardG1StaleLeader(t *testing.T) {
 	require.Zero(t, staleLeaderRuns(t, func(t port.Transport) raft.Transport { return port.MainLoopHeartbeats{Transport: t} }))
 }
 
-// TestGuardG1NegativeControl: with the library's fast path the same schedule does
-// diverge. Were it not so, the test above would prove nothing.
+// TestGuardG1NegativeControl: with the library's fast path the same schedule does diverge.
+// Otherwise the test above would prove nothing.
 func TestGuardG1NegativeControl(t *testing.T) {
 	diverged := staleLeaderRuns(t, func(t port.Transport) raft.Transport { return t })
 	t.Logf("%d of %d runs diverged", diverged, g1Runs)
 	require.NotZero(t, diverged)
 }
 
-// handlerRecorder notes whether a heartbeat handler gets through to it.
+// handlerRecorder notes whether raft sets a heartbeat handler on it.
 type handlerRecorder struct {
 	port.Transport
 	set bool
@@ -143,8 +143,8 @@ type handlerRecorder struct {
 
 func (r *handlerRecorder) SetHeartbeatHandler(func(raft.RPC)) { r.set = true }
 
-// TestGuardG1HandlerIsNeverSet: no transport of a running node has a heartbeat
-// handler: not the one raft holds (those its peers' messages come in through are port's to test).
+// TestGuardG1HandlerIsNeverSet: the transport that raft holds in a running node gets no
+// heartbeat handler. The transports on which its peers' messages arrive are tested in port.
 func TestGuardG1HandlerIsNeverSet(t *testing.T) {
 	recorder := &handlerRecorder{}
 	port.MainLoopHeartbeats{Transport: recorder}.SetHeartbeatHandler(func(raft.RPC) {})

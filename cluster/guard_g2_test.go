@@ -16,16 +16,15 @@ import (
 	"railguard/cluster/port"
 )
 
-// Guard G2 (hashicorp/raft issue 612): after an append error that passes, a leader
-// that replicates by a pipeline can stop replicating to that follower for good,
-// while its heartbeats go on. The sender waits for room in a queue that the
-// reader of answers, which has given up at the error, empties no more. In
-// this build a failing disk ends the node (guard G4), so what is left of such
-// errors are refusals and broken connections; and pipelining is off.
+// Guard G2 (hashicorp/raft issue 612). After a passing append error, a leader that replicates
+// by a pipeline can stop replicating to that follower for good, while its heartbeats go on. The
+// sender waits for room in a queue that the reader of answers no longer empties, as it gave up
+// at the error. In this build a failing disk ends the node (guard G4), so only refusals and
+// broken connections remain as such errors; and pipelining is off.
 
 const passingErrors = 25
 
-// flakyLog fails appends now and then, and is slow, so that the leader is ahead of it.
+// flakyLog fails appends now and then, and is slow, so that the leader gets ahead.
 type flakyLog struct {
 	*raft.InmemStore
 	mu      sync.Mutex
@@ -59,8 +58,8 @@ func (f *flakyLog) errors() int {
 	return f.failed
 }
 
-// appendErrors gives one follower 25 append errors under constant load and reports
-// whether it caught up within some time after. At most so many entries are proposed.
+// appendErrors gives one follower 25 append errors under constant load, and reports whether it
+// caught up within patience. It proposes at most entriesMax entries.
 func appendErrors(t testing.TB, inFlight, entriesMax int, patience time.Duration) (g *rawGroup, caughtUp bool) {
 	var flaky *flakyLog
 	g = newRawGroup(t, 3, func(id string, n *rawNode) {
@@ -68,7 +67,7 @@ func appendErrors(t testing.TB, inFlight, entriesMax int, patience time.Duration
 		if id == "r3" {
 			flaky = &flakyLog{InmemStore: n.stable, slow: 2 * time.Millisecond}
 			n.log = flaky
-			n.config.HeartbeatTimeout, n.config.ElectionTimeout = 10*time.Minute, 10*time.Minute // It never leads.
+			n.config.HeartbeatTimeout, n.config.ElectionTimeout = 10*time.Minute, 10*time.Minute // r3 never leads.
 		}
 	})
 	leader := g.leader("r3")
@@ -91,9 +90,9 @@ func TestGuardG2FollowerCatchesUp(t *testing.T) {
 	}
 }
 
-// TestGuardG2NegativeControl: with the library's pipelining the same errors leave
-// the follower behind for good. It runs in real time: the goroutine that hangs
-// would keep a bubble from ending, as it keeps the leader from shutting down.
+// TestGuardG2NegativeControl: with the library's pipelining the same errors leave the follower
+// behind for good. It runs in real time: the goroutine that hangs keeps the leader from
+// shutting down, and would keep a bubble from ending.
 func TestGuardG2NegativeControl(t *testing.T) {
 	for range 5 {
 		g, caughtUp := appendErrors(t, raft.DefaultMaxRPCsInFlight, 2000, 2*time.Second)
@@ -107,8 +106,8 @@ func TestGuardG2NegativeControl(t *testing.T) {
 	t.Fatal("in 5 tries no follower was left behind: look whether the library has mended it, and whether the guard is still needed")
 }
 
-// TestGuardG2BrokenConnections: the answers to 25 appends are lost on the way, as by
-// a connection that breaks; the follower catches up.
+// TestGuardG2BrokenConnections: the answers to 25 appends are lost on the way, as by a broken
+// connection, and the follower catches up.
 func TestGuardG2BrokenConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRawGroup(t, 3, nil)

@@ -13,21 +13,20 @@ import (
 	"railguard/cluster/datadir"
 )
 
-// Guard G3 (hashicorp/raft issue 697): a former leader with entries that were never
-// committed comes back after the group cut its log. An installed snapshot does
-// not remove the entry at its own index: the follower refuses what comes next,
-// gets the snapshot again, and so on for ever. The guard is a log that calls
-// itself monotonic, so that an installed snapshot empties it, and the rule that
-// a node which gets one snapshot after another starts anew from its disk.
+// Guard G3 (hashicorp/raft issue 697). A former leader with entries that were never committed
+// comes back after the group cut its log. An installed snapshot does not remove the entry at
+// its own index, so the follower refuses the next entries, gets the snapshot again, and so on
+// for ever. The guard has two parts. The log calls itself monotonic, so an installed snapshot
+// empties it. And a node that gets one snapshot after another starts anew from its disk.
 
 const (
 	lostEntries     = 200
-	installsForEver = 200 // More than this, one upon the other, are taken for that.
+	installsForEver = 200 // More installs in a row than this count as for ever.
 )
 
-// formerLeader plays it: goOn entries are committed without the former leader, and a
-// snapshot is taken after as many. It returns how many snapshots the former
-// leader was given in at most a minute, and whether it got equal.
+// formerLeader plays the defect. It commits goOn entries without the former leader, and then
+// takes a snapshot. It returns how many snapshots the former leader was given in at most a
+// minute, and whether it caught up.
 func formerLeader(t testing.TB, wrap func(*raft.InmemStore) raft.LogStore, goOn int, restart bool) (installs int, equal bool) {
 	g := newRawGroup(t, 3, func(_ string, n *rawNode) {
 		n.config.TrailingLogs = 4
@@ -59,7 +58,7 @@ func formerLeader(t testing.TB, wrap func(*raft.InmemStore) raft.LogStore, goOn 
 	g.follow(nil)
 	for range 12_000 {
 		time.Sleep(5 * time.Millisecond)
-		if restart && former.machine.installed() > installsMax { // The node's own rule.
+		if restart && former.machine.installed() > installsMax { // A node has the same rule.
 			installs += former.machine.installed()
 			g.stop("r1")
 			g.start("r1", raft.Configuration{})
@@ -86,8 +85,8 @@ type rawStore struct{ *raft.InmemStore }
 
 func (rawStore) Close() error { return nil }
 
-// TestGuardG3FormerLeader: it catches up, whether the group went on by fewer or more
-// entries than the former leader has to lose.
+// TestGuardG3FormerLeader: the former leader catches up, whether the group committed fewer or
+// more entries than it has to lose.
 func TestGuardG3FormerLeader(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -108,9 +107,9 @@ func TestGuardG3FormerLeader(t *testing.T) {
 	}
 }
 
-// TestGuardG3RestartRuleIsNeeded: a log that is emptied by the snapshot is not enough.
-// Raft still believes in the end of the log it had, and refuses what comes next,
-// until it starts anew from its disk.
+// TestGuardG3RestartRuleIsNeeded: it is not enough that the snapshot empties the log. Raft
+// still remembers the end of the old log and refuses the next entries, until it starts anew
+// from its disk.
 func TestGuardG3RestartRuleIsNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		installs, equal := formerLeader(t, monotonic(t), 40, false)
@@ -119,7 +118,7 @@ func TestGuardG3RestartRuleIsNeeded(t *testing.T) {
 	})
 }
 
-// TestGuardG3NegativeControl: without the guard it gets snapshots for ever.
+// TestGuardG3NegativeControl: without the guard the former leader gets snapshots for ever.
 func TestGuardG3NegativeControl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plain := func(store *raft.InmemStore) raft.LogStore { return store }
@@ -129,8 +128,8 @@ func TestGuardG3NegativeControl(t *testing.T) {
 	})
 }
 
-// The rule of the node itself: snapshots that bring it on, and entries between them, are
-// progress; the same one sent again is none, however it came.
+// The node's rule counts snapshots without progress. A newer snapshot, or entries between two,
+// are progress. The same snapshot again is none, however it came.
 func TestGuardG3CountsInstallsWithoutProgress(t *testing.T) {
 	died := ""
 	c := &compaction{replica: &replica{}, life: newLife(slog.New(slog.DiscardHandler), func(reason string) { died = reason })}
@@ -140,10 +139,10 @@ func TestGuardG3CountsInstallsWithoutProgress(t *testing.T) {
 	}
 	c.replica.started.Store(true)
 	for index := range uint64(2 * installsMax) {
-		install(10+index, 11+index) // Each is newer.
+		install(10+index, 11+index) // Each snapshot is newer.
 	}
 	for range installsMax + 2 {
-		install(c.installedAt+1, c.installedAt) // An entry in between.
+		install(c.installedAt+1, c.installedAt) // An entry came in between.
 	}
 	require.Empty(t, died)
 	for range installsMax - 1 {

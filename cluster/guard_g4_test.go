@@ -26,8 +26,8 @@ func (d *slowDisk) StoreLogs(logs []*raft.Log) error {
 	return d.LogStore.StoreLogs(logs)
 }
 
-// TestGuardG4LeaderWithAHangingDisk: the leader's disk hangs for 8 s; the node gives
-// up and the others are writing again long before.
+// TestGuardG4LeaderWithAHangingDisk: the leader's disk hangs for 8 s. The node gives up, and
+// the others write again long before.
 func TestGuardG4LeaderWithAHangingDisk(t *testing.T) {
 	disks := map[string]*slowDisk{}
 	g := newGroup(t, func(c *Config) {

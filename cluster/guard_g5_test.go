@@ -11,12 +11,11 @@ import (
 	"railguard/cluster/port"
 )
 
-// Guard G5 (hashicorp/raft issue 696): a transfer to a follower that cannot be
-// reached waits for its replication. When a second one queues behind it and the
-// leader then steps down, nobody takes it from the queue any more: the mark
-// "transfer in progress" stays for the life of the process, and when this node is
-// elected again, it refuses every entry. The guard is the rule that such a leader
-// ends itself; cluster/sim plays it 200 times on whole nodes.
+// Guard G5 (hashicorp/raft issue 696). A transfer to a follower that cannot be reached waits
+// for its replication. If a second one queues behind it and the leader then steps down, nobody
+// takes the second from the queue. The mark "transfer in progress" stays for the life of the
+// process, and when this node is elected again, it refuses every entry. The guard is the rule
+// that such a leader ends itself; cluster/sim plays it 200 times on whole nodes.
 
 // TestGuardG5NegativeControl shows the defect on the library alone. It runs in real
 // time: the goroutine that hangs would keep a bubble from ending.
@@ -40,9 +39,9 @@ func transferHangs(t testing.TB) bool {
 	if first.raft.Apply([]byte("r2 is behind"), time.Second).Error() != nil {
 		return false
 	}
-	for range 2 { // Each waits an election timeout in vain.
+	for range 2 { // Each transfer waits an election timeout in vain.
 		err := first.raft.LeadershipTransferToServer("r2", "r2").Error()
-		for errors.Is(err, raft.ErrLeadershipTransferInProgress) { // The one before has not quite ended.
+		for errors.Is(err, raft.ErrLeadershipTransferInProgress) { // The transfer before has not quite ended.
 			time.Sleep(time.Millisecond)
 			err = first.raft.LeadershipTransferToServer("r2", "r2").Error()
 		}
@@ -50,14 +49,14 @@ func transferHangs(t testing.TB) bool {
 	g.cutOff("r1")
 	g.leader("r1")
 	g.follow(nil)
-	for range 100 { // Back to r1.
+	for range 100 { // Leadership goes back to r1.
 		time.Sleep(50 * time.Millisecond)
 		n := g.leader("")
 		if n.id != "r1" {
 			_ = n.raft.LeadershipTransferToServer("r1", "r1").Error()
 			continue
 		}
-		time.Sleep(2 * rawTimeout) // Whatever ends by itself has ended.
+		time.Sleep(2 * rawTimeout) // Everything that ends by itself has ended by now.
 		if n.raft.State() != raft.Leader {
 			return false
 		}
@@ -66,9 +65,9 @@ func transferHangs(t testing.TB) bool {
 	return false
 }
 
-// TestGuardG5ExitRule: a leader whose entries are refused for longer than any transfer
-// takes, with no transfer of its own under way, ends itself. A real transfer may keep
-// raft's mark up for an election timeout and the time limit of one RPC.
+// TestGuardG5ExitRule: a leader ends itself if its entries are refused for longer than any
+// transfer takes and it has no transfer of its own under way. A real transfer may keep raft's
+// mark up for an election timeout and the time limit of one RPC.
 func TestGuardG5ExitRule(t *testing.T) {
 	require.Greater(t, transferPatience, port.RPCTimeout+3*200*time.Millisecond, "three election timeouts beyond the longest real one")
 	gave := &gaveUp{}

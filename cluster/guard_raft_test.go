@@ -20,11 +20,11 @@ import (
 	"railguard/cluster/port"
 )
 
-// The library's defects are shown, and the guards against them, on raft alone: its
-// own network transport over pipes whose messages a script loses or delays, inside
-// a bubble of virtual time, and a state machine that lists what it was given.
+// These tests show the library's defects and our guards on raft alone: its own network
+// transport over pipes, where a script loses or delays messages, inside a bubble of virtual
+// time, with a state machine that lists the entries it was given.
 
-// rawGroup is some replicas and the network between them.
+// rawGroup is a group of replicas and the network between them.
 type rawGroup struct {
 	t     testing.TB
 	ids   []string
@@ -41,21 +41,21 @@ type rawMessage struct {
 	from, to, kind string // kind: heartbeat, append, vote, prevote, snapshot, now.
 }
 
-// rawFate is what becomes of a request and of the answer to it.
+// rawFate is the fate of a request and of its answer.
 type rawFate struct {
-	lost      bool            // The request.
+	lost      bool            // The request arrives; the answer is lost.
 	replyLost bool            // It arrived; the answer does not.
 	late      <-chan struct{} // The answer waits for this.
 }
 
-// rawNode is one replica and what it keeps over restarts.
+// rawNode is one replica and the data it keeps over restarts.
 type rawNode struct {
 	id        string
 	raft      *raft.Raft
 	transport *rawTransport
 	config    *raft.Config
 	inFlight  int
-	log       raft.LogStore // Over stable, or what the test puts in front of it.
+	log       raft.LogStore // Wraps stable, or is what the test puts in front of it.
 	stable    *raft.InmemStore
 	snapshots raft.SnapshotStore
 	machine   *rawMachine
@@ -67,7 +67,7 @@ const (
 	rawTrip    = time.Millisecond
 )
 
-// newRawGroup starts replicas that form a group; tune may change each before.
+// newRawGroup starts replicas that form a group. tune may change each of them before its start.
 func newRawGroup(t testing.TB, count int, tune func(id string, n *rawNode)) *rawGroup {
 	g := &rawGroup{t: t, nodes: map[string]*rawNode{}, tune: tune, accept: map[string]chan net.Conn{}}
 	var servers []raft.Server
@@ -83,7 +83,7 @@ func newRawGroup(t testing.TB, count int, tune func(id string, n *rawNode)) *raw
 	return g
 }
 
-// start runs a replica on what it has kept.
+// start runs a replica on the data it has kept.
 func (g *rawGroup) start(id string, first raft.Configuration) {
 	n := g.nodes[id]
 	if n == nil {
@@ -114,7 +114,7 @@ func (g *rawGroup) start(id string, first raft.Configuration) {
 	require.NoError(g.t, err)
 }
 
-// stop ends a replica's life.
+// stop ends a replica.
 func (g *rawGroup) stop(id string) {
 	n := g.nodes[id]
 	require.NoError(g.t, n.raft.Shutdown().Error())
@@ -128,7 +128,7 @@ func (g *rawGroup) stopAll() {
 	}
 }
 
-// abandon ends replicas of which some goroutines hang.
+// abandon ends replicas some of whose goroutines hang.
 func (g *rawGroup) abandon() {
 	for _, n := range g.nodes {
 		n.raft.Shutdown()
@@ -144,7 +144,7 @@ func (g *rawGroup) follow(script func(m rawMessage) rawFate) {
 	g.mu.Unlock()
 }
 
-// cutOff loses all messages to and from a replica.
+// cutOff loses all messages to and from a replica from now on.
 func (g *rawGroup) cutOff(id string) {
 	g.follow(func(m rawMessage) rawFate { return rawFate{lost: m.from == id || m.to == id} })
 }
@@ -158,7 +158,7 @@ func (g *rawGroup) fate(m rawMessage) rawFate {
 	return g.script(m)
 }
 
-// leader waits for a leader other than the given one, of the highest term there is.
+// leader waits for a leader other than not, of the highest term there is.
 func (g *rawGroup) leader(not string) *rawNode {
 	for range 60_000 {
 		var best *rawNode
@@ -177,7 +177,7 @@ func (g *rawGroup) leader(not string) *rawNode {
 	return nil
 }
 
-// lead makes a certain replica the leader.
+// lead makes the given replica the leader.
 func (g *rawGroup) lead(id string) *rawNode {
 	for range 100 {
 		n := g.leader("")
@@ -204,7 +204,8 @@ func (g *rawGroup) equal() bool {
 	return true
 }
 
-// awaitEqual gives them some virtual time, and tells whether they made it.
+// awaitEqual waits up to patience of virtual time, and reports whether all replicas became
+// equal.
 func (g *rawGroup) awaitEqual(patience time.Duration) bool {
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		if g.equal() {
@@ -214,8 +215,8 @@ func (g *rawGroup) awaitEqual(patience time.Duration) bool {
 	return false
 }
 
-// diverged says where two replicas' state machines were given different entries
-// for one index, "" if nowhere.
+// diverged returns where two replicas' state machines were given different entries for one
+// index, or "".
 func (g *rawGroup) diverged() string {
 	seen := map[uint64]string{}
 	for _, id := range g.ids {
@@ -226,7 +227,7 @@ func (g *rawGroup) diverged() string {
 			seen[index] = data
 		}
 	}
-	for _, id := range g.ids { // An index one of them was given and another passed over.
+	for _, id := range g.ids { // One replica may have been given an index that another one passed over.
 		n := g.nodes[id]
 		has := n.machine.all()
 		for index, data := range seen {
@@ -238,7 +239,7 @@ func (g *rawGroup) diverged() string {
 	return ""
 }
 
-// rawMachine lists what it was given.
+// rawMachine lists the entries it was given.
 type rawMachine struct {
 	mu       sync.Mutex
 	entries  map[uint64]string
@@ -339,7 +340,7 @@ func (s *rawStream) Dial(to raft.ServerAddress, timeout time.Duration) (net.Conn
 	}
 }
 
-// rawTransport is the library's transport under the script.
+// rawTransport is the library's transport, controlled by the script.
 type rawTransport struct {
 	*raft.NetworkTransport
 	group *rawGroup
@@ -354,7 +355,7 @@ func (t *rawTransport) carry(to raft.ServerID, kind string, call func() error) e
 		time.Sleep(rawTimeout)
 		return errRawLost
 	}
-	time.Sleep(rawTrip) // Without it a livelock would take no virtual time at all.
+	time.Sleep(rawTrip) // Without this pause a livelock would take no virtual time at all.
 	err := call()
 	if fate.late != nil {
 		<-fate.late
@@ -369,7 +370,7 @@ func (t *rawTransport) carry(to raft.ServerID, kind string, call func() error) e
 func (t *rawTransport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse) error {
 	kind := "append"
 	if q.PrevLogEntry == 0 && q.PrevLogTerm == 0 && len(q.Entries) == 0 && q.LeaderCommitIndex == 0 {
-		kind = "heartbeat" // What the fast path takes for one.
+		kind = "heartbeat" // raft's fast path takes such an append for a heartbeat.
 	}
 	return t.carry(id, kind, func() error { return t.NetworkTransport.AppendEntries(id, to, q, a) })
 }

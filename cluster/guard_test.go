@@ -12,8 +12,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestTransferUnderLoad moves leadership again and again while calls come in at
-// every node: none fails (C09), and none happens twice.
+// TestTransferUnderLoad moves leadership again and again while calls come in at every node. No
+// call fails (C09), and no record is applied twice.
 func TestTransferUnderLoad(t *testing.T) {
 	g := newGroup(t, patient)
 	g.form(3)
@@ -31,7 +31,7 @@ func TestTransferUnderLoad(t *testing.T) {
 					default:
 					}
 					if _, err := n.Propose(context.Background(), wire.KindRegister, register("x")); err != nil {
-						failed <- err // One is enough: there is room for no more.
+						failed <- err // One error is enough: there is room for no more.
 						done <- count
 						return
 					}
@@ -86,8 +86,8 @@ func TestFiveNodesSurviveTwo(t *testing.T) {
 	g.awaitEqual()
 }
 
-// TestOverloadIsTurnedAway: what waits too long while the queue is emptied all the
-// time means overload; what waits after a pause does not.
+// TestOverloadIsTurnedAway: waiting too long while the queue is being emptied all the time
+// means overload; waiting after a pause does not.
 func TestOverloadIsTurnedAway(t *testing.T) {
 	c := &handClock{}
 	w := newWaiters(1, 0, c)
@@ -107,7 +107,7 @@ func TestOverloadIsTurnedAway(t *testing.T) {
 	}
 	require.ErrorIs(t, offer(wire.KindScreen), wire.ErrOverloaded)
 	require.NoError(t, offer(wire.KindDisposition), "reviews get through")
-	c.pass(engine.Second) // An election.
+	c.pass(engine.Second) // As in an election.
 	require.NoError(t, offer(wire.KindScreen), "nothing is taken: no overload")
 	takeOne()
 	require.NoError(t, offer(wire.KindScreen), "it has just begun again")

@@ -12,10 +12,10 @@ import (
 	"railguard/fsm/wire"
 )
 
-// hangingDir is a disk whose writes hang from a moment on until it is let go.
+// hangingDir is a disk whose writes hang from a moment on until they are released.
 type hangingDir struct {
 	audit.Dir
-	hangs   chan struct{} // Closed: writes hang.
+	hangs   chan struct{} // Closed when writes hang.
 	release chan struct{}
 }
 
@@ -38,9 +38,9 @@ func (f hangingFile) WriteAt(p []byte, off int64) (int, error) {
 	return f.File.WriteAt(p, off)
 }
 
-// TestHistoryStalls: a disk that hangs under the audit history, not under the raft
-// log, ends the node too. Its log would never be written to again: all entries
-// in flight wait for the history, and a leader would go on sending heartbeats.
+// TestHistoryStalls: a disk that hangs under the audit history, and not under the raft log,
+// ends the node too. Its log would never be written to again, as all entries in flight wait for
+// the history, and a leader would go on sending heartbeats.
 func TestHistoryStalls(t *testing.T) {
 	gave := &gaveUp{}
 	config := aloneConfig(t, t.TempDir())

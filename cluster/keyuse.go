@@ -9,11 +9,11 @@ import (
 	"railguard/cluster/report"
 )
 
-// useFresh is how long what was told of the use of API keys holds.
+// useFresh is how long a report of the use of API keys is valid.
 const useFresh = 2 * time.Second
 
-// keyUse is what this node tells the others, on its answers to pings: of the use of API
-// keys, and what witnesses cosigned.
+// keyUse is what this node tells the others in its answers to pings: the use of API keys here,
+// and what witnesses cosigned.
 type keyUse struct {
 	told     atomic.Pointer[toldUse]
 	cosigned atomic.Pointer[report.Cosigned]
@@ -24,7 +24,7 @@ type toldUse struct {
 	at  time.Time
 }
 
-// recentUse returns the uses of keys that peers reported lately.
+// recentUse returns the use of keys that TellUse reported lately, or nil.
 func (u *keyUse) recentUse() []report.KeyUse {
 	told := u.told.Load()
 	if told == nil || time.Since(told.at) > useFresh {
@@ -33,19 +33,19 @@ func (u *keyUse) recentUse() []report.KeyUse {
 	return told.use
 }
 
-// Neighbours carries what nodes tell each other beside the log.
+// Neighbours exchanges data between nodes outside the log.
 type Neighbours struct{ node *Node }
 
-// Neighbours is what this node tells the others, and they it.
+// Neighbours returns what this node and the others tell each other.
 func (n *Node) Neighbours() *Neighbours { return &Neighbours{n} }
 
-// TellUse says how much API keys are used here.
+// TellUse sets the use of API keys on this node, which the others are told.
 func (b *Neighbours) TellUse(use []report.KeyUse) {
 	b.node.use.told.Store(&toldUse{use[:min(len(use), report.KeyUseMax)], time.Now()})
 }
 
-// OthersUse sums up what the other members told, those that answer, in calls in
-// 1,000 seconds by key.
+// OthersUse sums up the use of keys on the other members that answer: calls in 1,000 seconds by
+// key.
 func (b *Neighbours) OthersUse() map[string]uint64 {
 	sums := map[string]uint64{}
 	for _, s := range b.newestAnswers() {
@@ -59,14 +59,16 @@ func (b *Neighbours) OthersUse() map[string]uint64 {
 	return sums
 }
 
-// TellCosigned says what witnesses cosigned; one that is too large is not told.
+// TellCosigned sets what witnesses cosigned, which the others are told. It ignores a value that
+// is too large.
 func (b *Neighbours) TellCosigned(cosigned report.Cosigned) {
 	if cosigned.Sound() {
 		b.node.use.cosigned.Store(&cosigned)
 	}
 }
 
-// OthersCosigned is what the other members told of that last, those that answer.
+// OthersCosigned returns what the other members that answer last told of witnesses'
+// cosignatures.
 func (b *Neighbours) OthersCosigned() (all []report.Cosigned) {
 	for _, s := range b.newestAnswers() {
 		if told := s.pong.Cosigned; told != nil && told.Sound() {

@@ -11,8 +11,8 @@ import (
 	"railguard/cluster/report"
 )
 
-// TestUseOfKeysReachesTheOthers: each node learns what all the others told, and
-// forgets it when they do not answer.
+// TestUseOfKeysReachesTheOthers: each node learns the use of keys on all others, and forgets
+// that of a node that does not answer.
 func TestUseOfKeysReachesTheOthers(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -35,8 +35,8 @@ func TestUseOfKeysReachesTheOthers(t *testing.T) {
 	require.Eventually(t, func() bool { return len(g.all()["n1"].Neighbours().OthersUse()) == 0 }, 10*time.Second, 20*time.Millisecond)
 }
 
-// TestCosignedReachesTheOthers: what one node was answered by witnesses all others know;
-// what is too large is not told.
+// TestCosignedReachesTheOthers: all other nodes learn what witnesses cosigned for one node,
+// unless it is too large.
 func TestCosignedReachesTheOthers(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -52,8 +52,8 @@ func TestCosignedReachesTheOthers(t *testing.T) {
 	require.Empty(t, g.all()["n1"].Neighbours().OthersCosigned())
 }
 
-// A node that was just started answers no questions of others' API yet. It must not seem
-// to have no answer: who asked it for a job would say that the job is gone.
+// A node that has just started cannot answer other nodes' API questions yet. That must not look
+// like an empty answer: a caller that asks it for a job would say that the job is gone.
 func TestRelayBeforeThereIsAnAnswer(t *testing.T) {
 	g := newGroup(t)
 	g.form(2)

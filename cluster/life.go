@@ -6,18 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// life is a node's: the goroutines that work for it, and how it ends. It is closed
-// (stop), which loses nothing, or it dies, after which it serves nothing and the
-// process ends.
+// life has a node's goroutines, and ends the node. The node is closed (stop), which loses
+// nothing, or it dies: then it serves nothing more and the process ends.
 type life struct {
 	log    *slog.Logger
-	lastly func() // Of who dies: ends service and replica. Set before anything can die.
+	lastly func() // Called when the node dies: ends service and replica. Set before anything can die.
 	fatal  func(reason string)
 
 	stop     chan struct{}
 	stopping sync.Once
 	running  sync.WaitGroup
-	dead     atomic.Pointer[string] // Why it died; nil: it lives.
+	dead     atomic.Pointer[string] // Why the node died; nil: it has not.
 }
 
 func newLife(log *slog.Logger, fatal func(reason string)) *life {

@@ -13,13 +13,13 @@ import (
 	"railguard/fsm/wire"
 )
 
-// The lineage tells the members of a recovered group from those of the group as it
-// was before, who have the same cluster id, secret and names, and may come back. It
-// is in node.json and in every hello and welcome. Nodes of two lineages never
-// talk. A node that hears, from one that proved the secret, that its group was
-// recovered without it stops for good: the two halves must not serve side by side.
+// The lineage tells the members of a recovered group from those of the group before the
+// recovery, which have the same cluster id, secret and names, and may come back. It is in
+// node.json and in every hello and welcome. Nodes of two lineages never talk. If a node that
+// proved the secret shows that the group was recovered without this node, this node stops for
+// good: the two halves must not serve side by side.
 
-// lineage is what a running node knows of recoveries.
+// lineage is what a running node records of recoveries.
 type lineage struct {
 	id      string
 	dataDir string
@@ -28,8 +28,8 @@ type lineage struct {
 	folder  *datadir.Folder
 	replica *replica
 
-	record  *datadir.Record // nil: none was begun on this folder.
-	waiting atomic.Bool     // Its leaf is not in the log yet.
+	record  *datadir.Record // nil: no recovery was begun on this folder.
+	waiting atomic.Bool     // The leaf of the recovery is not in the log yet.
 
 	mu   sync.Mutex
 	told time.Time // When a stranger was last logged.
@@ -42,10 +42,10 @@ const (
 
 var errStranger = errors.New("cluster: the node is of another recovery of this cluster")
 
-// errLeafDue is told to who would join before the recovery is on record.
+// errLeafDue is the answer to a node that would join before the recovery is on record.
 var errLeafDue = errors.New("cluster: this recovered node has not written down its recovery yet: try again")
 
-// openLineage refuses a folder on which no node must start.
+// openLineage refuses a folder on which no node may start.
 func openLineage(dataDir, id string, folder *datadir.Folder, r *replica, l *life) (*lineage, error) {
 	if reason := folder.Identity().Superseded; reason != "" {
 		return nil, fmt.Errorf("cluster: data folder %s was left behind: %s", dataDir, reason)
@@ -63,8 +63,8 @@ func openLineage(dataDir, id string, folder *datadir.Folder, r *replica, l *life
 	return k, nil
 }
 
-// fillHello fills a hello with what this node's folder says of cluster and lineage. A
-// node that has not applied its log yet is known by its folder.
+// fillHello fills a hello with the cluster and lineage in this node's folder. A node that has
+// not applied its log yet takes its cluster id from there too.
 func (k *lineage) fillHello(h *port.Hello) {
 	clusterID, recovery, line := k.folder.Known()
 	if h.ClusterID == "" {
@@ -74,8 +74,8 @@ func (k *lineage) fillHello(h *port.Hello) {
 	h.Recorded = line != "" && !k.waiting.Load()
 }
 
-// refuseStranger says why two nodes must not talk to each other, or "". A node without data is
-// kin to everybody: it will be of the group that takes it in.
+// refuseStranger returns why two nodes must not talk to each other, or "". A node without data
+// may talk to everybody: it will be of the group that takes it in.
 func (k *lineage) refuseStranger(own, other *port.Hello) string {
 	fresh := func(h *port.Hello) bool { return h.ClusterID == "" && h.Lineage == "" }
 	switch {
@@ -113,7 +113,7 @@ func (k *lineage) judgeLineage(own, other *port.Hello, protocol byte) string {
 	return stranger
 }
 
-// refusesKin is meet at the door: true when the dialler is refused.
+// refusesKin judges a dialler by its lineage, and reports whether it is refused.
 func (k *lineage) refusesKin(own, h *port.Hello, protocol byte, w *port.Welcome) bool {
 	w.Refused = k.judgeLineage(own, h, protocol)
 	return w.Refused != ""
@@ -128,8 +128,8 @@ func (k *lineage) tellStranger(what string) {
 	}
 }
 
-// yieldTo ends a node whose group was recovered without it, once that recovery is on
-// record: before, it could still be given up.
+// yieldTo ends a node whose group was recovered without it, if that recovery is on record.
+// Before, the recovery could still be given up.
 func (k *lineage) yieldTo(own, other *port.Hello) {
 	if own.ClusterID != other.ClusterID || other.Recovery <= own.Recovery || !other.Recorded {
 		return
@@ -141,8 +141,8 @@ func (k *lineage) yieldTo(own, other *port.Hello) {
 	k.life.endProcess(reason)
 }
 
-// recordRecovery writes the leaf of a recovery: the first record of the recovered
-// group, before anybody else's is taken.
+// recordRecovery writes the leaf of a recovery as the first record of the recovered group,
+// before any other record is taken.
 func (s *sequencer) recordRecovery(term uint64) bool {
 	k := s.lineage
 	if !k.waiting.Load() {
@@ -154,7 +154,7 @@ func (s *sequencer) recordRecovery(term uint64) bool {
 		return false
 	}
 	result, done := s.proposeOne(term, wire.KindNote, wire.Encode(note))
-	if done && result.Refusal == wire.RefusedKeyTable { // Better twice than not at all.
+	if done && result.Refusal == wire.RefusedKeyTable { // The leaf may then be there twice, which is better than not at all.
 		note.Idem = nil
 		result, done = s.proposeOne(term, wire.KindNote, wire.Encode(note))
 	}
@@ -168,7 +168,7 @@ func (s *sequencer) recordRecovery(term uint64) bool {
 	return k.noteRecorded(result.Leaf)
 }
 
-// noteRecorded remembers that the leaf is in the log. leaf is 0 where another node wrote it.
+// noteRecorded records on disk that the leaf is in the log. leaf is 0 if another node wrote it.
 func (k *lineage) noteRecorded(leaf uint64) bool {
 	if !k.waiting.Load() {
 		return true

@@ -16,19 +16,19 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestKin is the table of who talks to whom.
+// TestKin is a table of which nodes talk to each other.
 func TestKin(t *testing.T) {
 	fresh := port.Hello{ID: "f"}
 	old := port.Hello{ID: "o", ClusterID: "c"}
 	first := port.Hello{ID: "r", ClusterID: "c", Recovery: 1, Lineage: "aa"}
 	twin := port.Hello{ID: "t", ClusterID: "c", Recovery: 1, Lineage: "bb"}
 	second := port.Hello{ID: "s", ClusterID: "c", Recovery: 2, Lineage: "cc"}
-	taken := port.Hello{ID: "j", Recovery: 1, Lineage: "aa"} // Joins: it has the lineage and no state yet.
+	taken := port.Hello{ID: "j", Recovery: 1, Lineage: "aa"} // A joining node, with the lineage and no state yet.
 	k := &lineage{replica: newReplica("n1", time.Now())}
 	cases := []struct {
 		name       string
 		own, other port.Hello
-		says       string // "": they talk.
+		says       string // "": the nodes talk.
 	}{
 		{"never recovered", old, old, ""},
 		{"the same recovery", first, first, ""},
@@ -59,8 +59,8 @@ func TestNewestGroup(t *testing.T) {
 	require.Equal(t, after, newestGroup(map[string]*port.Pong{"a": before, "b": after, "d": {Recovery: 9}}))
 }
 
-// TestRecoverDamagedLog: damage is an error that names the folder, whatever the
-// bytes, and nothing is changed.
+// TestRecoverDamagedLog: whatever the damage in the log's files, Inspect changes nothing;
+// damage in the file of votes is an error or a reported problem.
 func TestRecoverDamagedLog(t *testing.T) {
 	for name, damage := range map[string]func(data []byte) []byte{
 		"cut":     func(data []byte) []byte { return data[:8192] },
@@ -79,7 +79,7 @@ func TestRecoverDamagedLog(t *testing.T) {
 				require.NoError(t, os.WriteFile(path, damage(bytes.Clone(whole)), 0o600))
 				before := hashFolder(t, dir)
 				report, err := recovery.Inspect(recovery.Source{Dir: dir})
-				if err == nil && path == written[0] { // The damage may stand where nothing is read any more.
+				if err == nil && path == written[0] { // The damage may be where nothing is read any more.
 					require.NotEmpty(t, report.Problems)
 				}
 				require.Equal(t, before, hashFolder(t, dir))
@@ -89,8 +89,8 @@ func TestRecoverDamagedLog(t *testing.T) {
 	}
 }
 
-// TestRecoverHistoryMissing: a survivor whose history is gone keeps its state: the
-// look says what is lost for ever, and the recovered node serves.
+// TestRecoverHistoryMissing: a survivor whose history is gone keeps its state. Inspecting it
+// says what is lost for ever, and the recovered node serves.
 func TestRecoverHistoryMissing(t *testing.T) {
 	g := newGroup(t)
 	survivor, _ := loseMajority(t, g)

@@ -27,47 +27,47 @@ const (
 	listSuffix      = ".entities"
 	stagedSuffix    = ".staged"        // The entities of a list that may become the active one.
 	listsOpenMax    = 4                // Old lists kept open for replays and diffs.
-	listKept        = engine.Retention // After a list's last day as the active one.
+	listKept        = engine.Retention // After the last day on which a list was active.
 	stagedKept      = engine.DayLength // After it was staged.
 	listWriteQueue  = 4                // Activated lists waiting to be written.
 	listRecordSlack = 16 * engine.KiB  // A chunk record's fields beside its data.
 	policyRecordMax = engine.PolicyRecordMax
 )
 
-// ErrNoList says that this node has no list of that digest (any more).
+// ErrNoList says that this node does not have a list of that digest, or not any more.
 var ErrNoList = errors.New("cluster: no list of that digest")
 
-// listKeeper keeps every list that was active in the last 90 days by its digest, as
-// entities, so that a past verdict can be judged again with the very list it saw. It makes
-// the tables of those that are asked, in memory. Files carry log time as their modification
-// time: the last time they were in use.
+// listKeeper keeps the entities of every list that was active in the last 90 days, by digest,
+// so that a past verdict can be judged again with the very list it saw. It makes the tables of
+// lists that are asked for, in memory. The modification time of a file is the log time of its
+// last use.
 type listKeeper struct {
 	dir      string
 	matchers ofac.Matchers
 	life     *life
 	state    *state
 	peers    *peers
-	pace     *timing.Pace // Of compiling what nobody waits for.
-	staging  gate         // One list at a time.
+	pace     *timing.Pace // Slows down compiling that nobody waits for.
+	staging  gate         // Only one list is staged at a time.
 	queue    chan keptList
-	wake     chan struct{} // What is wanted changed.
+	wake     chan struct{} // Signals that other tables are wanted.
 
-	mu      sync.Mutex // Of these:
+	mu      sync.Mutex // Guards the fields down to failed:
 	active  wantedList
 	staged  wantedList
-	former  [32]byte            // The list active before this one, kept until retro-screening of the added entries has finished; else zero.
-	matcher uint16              // In force.
-	ready   []*ofac.Index       // Tables of the first two, at most of two versions each; of the former where they were made.
+	former  [32]byte            // The list active before this one, until retro-screening of the added entries has finished; else zero.
+	matcher uint16              // The matcher version in force.
+	ready   []*ofac.Index       // Tables of active and staged, for at most two versions each; of former where they were made.
 	ahead   *ofac.Index         // Tables of the list that Stage is replicating; else nil.
-	failed  map[tablesKey]error // Of the two: why they cannot be compiled.
+	failed  map[tablesKey]error // Why tables of active and staged cannot be compiled.
 
-	finding sync.Mutex    // One old list is compiled at a time.
-	open    []*ofac.Index // Most recently asked last.
+	finding sync.Mutex    // Only one old list is compiled at a time.
+	open    []*ofac.Index // Most recently compiled last.
 }
 
 type keptList struct {
 	digest [32]byte
-	data   []byte // Its entities.
+	data   []byte // The list's entities.
 	at     engine.Time
 }
 
@@ -87,8 +87,8 @@ func (k *listKeeper) stagedPath(digest [32]byte) string {
 	return filepath.Join(k.dir, hex.EncodeToString(digest[:])+stagedSuffix)
 }
 
-// queueWrite has a list written beside the apply goroutine. When the queue is full it is not
-// written here; replays then ask a peer's copy.
+// queueWrite queues a list to be written outside the apply goroutine. When the queue is full,
+// the list is not written; a replay then fetches a peer's copy.
 func (k *listKeeper) queueWrite(list keptList) bool {
 	select {
 	case k.queue <- list:
@@ -98,20 +98,21 @@ func (k *listKeeper) queueWrite(list keptList) bool {
 	}
 }
 
-// keepStaged puts a staged list on disk, whole and synced, so that in the second in which
-// it becomes the active one it only gets its name: no node writes megabytes then beside
-// its log. One that does not become it is deleted a day later.
+// keepStaged writes and syncs a staged list, so that its file is only renamed when it becomes
+// the active one: in that second no node writes megabytes beside its log. A list that does not
+// become active is deleted a day later.
 func (k *listKeeper) keepStaged(list wantedList) {
 	if _, err := os.Stat(k.listPath(list.digest)); err == nil {
-		return // It was active before.
+		return // The list was active before.
 	}
 	if err := k.writeFile(k.stagedPath(list.digest), list.entities, list.at, k.life.hasEnded); err != nil {
 		k.life.log.Error("staged list not kept on disk", "error", err)
 	}
 }
 
-// writeList puts a list on disk that became the active one: what was written when it was
-// staged, else anew, in steps, since the log must not wait for megabytes.
+// writeList puts a list on disk that became the active one. It renames the file of the staged
+// list. If there is none, it writes the list in steps, since the log must not wait for
+// megabytes.
 func (k *listKeeper) writeList(list keptList) error {
 	if _, err := os.Stat(k.listPath(list.digest)); errors.Is(err, fs.ErrNotExist) {
 		err := datadir.Rename(k.dir, filepath.Base(k.stagedPath(list.digest)), filepath.Base(k.listPath(list.digest)))
@@ -125,8 +126,8 @@ func (k *listKeeper) writeList(list keptList) error {
 	return k.writeFile(k.listPath(list.digest), list.data, list.at, k.life.hasEnded)
 }
 
-// writeFile writes a file unless it is there, in use at log time; hurry says that it is
-// waited for.
+// writeFile writes a file unless it is there, and marks it as in use at log time. When hurry
+// returns true, it writes without pauses.
 func (k *listKeeper) writeFile(path string, data []byte, at engine.Time, hurry func() bool) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := datadir.ReplaceGently(k.dir, filepath.Base(path), data, hurry); err != nil {
@@ -151,7 +152,7 @@ func (k *listKeeper) touchActive(digest [32]byte, at engine.Time) error {
 	return touchFile(k.listPath(digest), at)
 }
 
-// pruneLists deletes lists that left their 90 days, and staged ones of yesterday.
+// pruneLists deletes lists whose 90 days are over, and staged lists older than a day.
 func (k *listKeeper) pruneLists(active [32]byte, now engine.Time) error {
 	entries, err := os.ReadDir(k.dir)
 	if err != nil {
@@ -209,16 +210,16 @@ func (k *listKeeper) compileKept(key tablesKey) (*ofac.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ofac.Digest(entities) != key.digest { // A peer's copy takes its place.
+	if ofac.Digest(entities) != key.digest { // The damaged file is deleted; a peer's copy will replace it.
 		return nil, errors.Join(ErrNoList, errors.New("the bytes on disk are damaged"), os.Remove(path))
 	}
 	return k.compileTables(key, entities, nil)
 }
 
-// listOf returns any list that was active in the last 90 days, and the one that is staged,
-// with the tables of that version of the matcher; ErrNoList when neither this node nor
-// one that answers has it, or when the tables of the active or the staged one are not
-// made yet: whoever needs those goes to another node.
+// listOf returns the staged list, or any list that was active in the last 90 days, with the
+// tables of that matcher version. It returns ErrNoList if neither this node nor one that
+// answers has the list. It also does so if the tables of the active or staged list are not made
+// yet: a caller who needs them goes to another node.
 func (k *listKeeper) listOf(digest [32]byte, matcher uint16) (*ofac.Index, error) {
 	key := tablesKey{digest, matcher}
 	if active := k.state.List(); active != nil && keyOf(active) == key {
@@ -248,7 +249,7 @@ func (k *listKeeper) listOf(digest [32]byte, matcher uint16) (*ofac.Index, error
 	return k.findKept(key)
 }
 
-// fetchList takes a list from a peer: this node joined after it was in use.
+// fetchList fetches a list that was in use before this node joined from a peer.
 func (k *listKeeper) fetchList(digest [32]byte) error {
 	for _, l := range k.peers.leaderFirst(linkFetch) {
 		data, err := readList(l, digest)
@@ -260,7 +261,7 @@ func (k *listKeeper) fetchList(digest [32]byte) error {
 	return ErrNoList
 }
 
-// readList reads all of a list that a peer gives in pieces.
+// readList reads a whole list from a peer, in pieces.
 func readList(l *port.Link, digest [32]byte) ([]byte, error) {
 	var data []byte
 	for {
@@ -323,27 +324,27 @@ func (k *listKeeper) keepLists() {
 	}
 }
 
-// ListByDigest returns any list that was active in the last 90 days, with the tables of
-// the matcher in force; ErrNoList when neither this node nor one that answers has it.
+// ListByDigest returns any list that was active in the last 90 days, with the tables of the
+// matcher in force. It returns ErrNoList if neither this node nor one that answers has it.
 func (n *Node) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 	return n.lists.listOf(digest, n.Settings().Matcher)
 }
 
-// ListAs is ListByDigest with the tables of another version of the matcher: what is in
-// an old record was judged with those. ofac.ErrMatcherVersion where this binary does not
-// carry it.
+// ListAs is ListByDigest with the tables of another matcher version, as an old record was
+// judged with those. It returns ofac.ErrMatcherVersion if this binary does not carry the
+// version.
 func (n *Node) ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error) {
 	return n.lists.listOf(digest, matcher)
 }
 
-// recordMax is the largest body of a kind.
+// recordMax returns the largest body of a record of a kind.
 func recordMax(kind wire.Kind) int {
 	switch kind {
 	case wire.KindListChunk:
 		return engine.ListChunkMax + listRecordSlack
 	case wire.KindPolicy, wire.KindWhitelist, wire.KindGenesis,
 		wire.KindSettings, wire.KindFleetUpdate, wire.KindReissue, wire.KindRegister:
-		return policyRecordMax // They may carry a whole whitelist.
+		return policyRecordMax // These records may carry a whole whitelist.
 	}
 	return engine.RecordMax
 }

@@ -20,7 +20,7 @@ import (
 	"railguard/ofac"
 )
 
-// encodedList is a small list with one company of the name.
+// encodedList returns a small list with one company of that name.
 func encodedList(t testing.TB, name string) []byte {
 	t.Helper()
 	entities, err := ofac.EncodeEntities([]ofac.Entity{{
@@ -45,13 +45,13 @@ func activateList(t testing.TB, n *Node, digest [32]byte) wire.Result {
 	return propose(t, n, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: digest}))
 }
 
-// awaitList waits until the list is the one to judge with.
+// awaitList waits until verdicts are given from the list.
 func awaitList(t testing.TB, n *Node, digest [32]byte) {
 	t.Helper()
 	require.Eventually(t, func() bool { return n.List() != nil && n.List().Digest() == digest && n.checkList().OK }, 20*time.Second, 2*time.Millisecond)
 }
 
-// A staged list is compiled beside the apply goroutine; its activation takes the very
+// A staged list is compiled outside the apply goroutine, and its activation takes the very
 // tables that were made.
 func TestStagedListIsCompiledAhead(t *testing.T) {
 	n := openAlone(t, t.TempDir())
@@ -73,8 +73,8 @@ func TestStagedListIsCompiledAhead(t *testing.T) {
 	require.NotEqual(t, other, digest)
 }
 
-// What is staged is on disk before it is activated; the second in which it becomes the
-// active list gives the file its name and writes nothing of it anew.
+// A staged list is on disk before it is activated. At activation its file is renamed and not
+// written again.
 func TestStagedListIsOnDiskAhead(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	entities := encodedList(t, "FIRST WORKS")
@@ -93,9 +93,9 @@ func TestStagedListIsOnDiskAhead(t *testing.T) {
 	require.Equal(t, entities, data)
 }
 
-// The list before stays in memory for as long as the past is to be screened against what
-// it did not have, and goes when that has ended: nobody compiles it again beside the
-// verdicts of that second.
+// The former list's tables stay in memory while the past is to be screened against what that
+// list did not have, and are dropped when that has ended. So nobody compiles them again beside
+// the verdicts of that second.
 func TestFormerListIsKeptUntilThePastIsScreened(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	first := stageList(t, n, encodedList(t, "FIRST WORKS"))
@@ -127,15 +127,15 @@ func TestFormerListIsKeptUntilThePastIsScreened(t *testing.T) {
 	require.Equal(t, second, n.List().Digest())
 }
 
-// A list whose tables are not made when it is activated is compiled then; until they
-// are made the list before is no substitute: the node is not ready and says why.
+// A list whose tables are not made when it is activated is compiled then. Until they are made
+// the former list is no substitute: the node is not ready and says why.
 func TestListNotCompiledInTime(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	first := stageList(t, n, encodedList(t, "FIRST WORKS"))
 	activateList(t, n, first)
 	before := n.List()
 	digest := stageList(t, n, encodedList(t, "SECOND WORKS"))
-	forget := func() { // As if the keeper had not come to it.
+	forget := func() { // Acts as if the keeper had not got to the list.
 		n.lists.mu.Lock()
 		n.lists.ready = slices.DeleteFunc(n.lists.ready, func(index *ofac.Index) bool { return index.Digest() == digest })
 		n.lists.mu.Unlock()
@@ -153,15 +153,15 @@ func TestListNotCompiledInTime(t *testing.T) {
 	awaitList(t, n, digest)
 }
 
-// What is no list of entities leaves no list: readiness says so, and staging does not
-// wait for tables that will never be.
+// Bytes that are no list of entities make readiness fail with the reason, and staging does not
+// wait for tables that will never exist.
 func TestListThatCannotBeCompiled(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	notOne := []byte("not a list")
 	_, err := n.Stage(t.Context(), notOne, wire.ListInfo{}, wire.Common{})
 	require.ErrorIs(t, err, ofac.ErrEntities, "what this node cannot compile is not replicated")
 	require.Empty(t, n.Settings().Staged)
-	digest := ofac.Digest(notOne) // Another binary may have.
+	digest := ofac.Digest(notOne) // Another binary may have staged it.
 	chunk := wire.ListChunk{Digest: digest, Total: uint32(len(notOne)), Data: notOne, Info: &wire.ListInfo{Digest: digest, Entries: 1, Sample: true}}
 	require.Equal(t, wire.Applied, propose(t, n, wire.KindListChunk, wire.Encode(&chunk)).Code)
 	activateList(t, n, digest)
@@ -172,8 +172,8 @@ func TestListThatCannotBeCompiled(t *testing.T) {
 	require.Nil(t, n.List())
 }
 
-// Tables are in memory alone: a node that starts makes them again, of the log's entities,
-// also when what it kept of those is gone, and is not ready before.
+// Tables are only in memory: a node that starts makes them again from the log's entities, even
+// if its files of them are gone, and is not ready before.
 func TestTablesAreMadeAtTheStart(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir)
@@ -203,15 +203,15 @@ func TestTablesAreMadeAtTheStart(t *testing.T) {
 	}
 }
 
-// awaitFile waits for a file that is written beside the apply goroutine.
+// awaitFile waits for a file that is written outside the apply goroutine.
 func awaitFile(t testing.TB, path string) {
 	t.Helper()
 	require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, 10*time.Second, 2*time.Millisecond)
 }
 
-// Staging ends when every voter that answers has the tables, and so the activation
-// holds up no verdict on any node; a node that starts again makes them and is ready with
-// the same list.
+// Staging ends when every voter that answers has the tables, so the activation holds up no
+// verdict on any node. A node that restarts makes the tables again and is ready with the same
+// list.
 func TestEveryNodeCompiles(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -231,7 +231,7 @@ func TestEveryNodeCompiles(t *testing.T) {
 		node := g.follower()
 		id := node.NodeID()
 		g.close(id)
-		if i == 1 { // A voter that does not answer holds nobody up for longer than its silence is fresh.
+		if i == 1 { // A silent voter delays the others only until its last answer is too old to count.
 			digest = stageList(t, g.leader(), encodedList(t, "SECOND WORKS"))
 			activateList(t, g.leader(), digest)
 		}
@@ -241,10 +241,10 @@ func TestEveryNodeCompiles(t *testing.T) {
 	}
 }
 
-// A release with another matcher carries the one before it too: while it is rolled out
-// every node judges with the version in force; the raise waits for all of them, and
-// needs no restart, no import and no pause. A binary without the version in force gives
-// no verdict and says so.
+// A release with another matcher version carries the previous one too. While it is rolled out,
+// every node judges with the version in force. The raise waits for all nodes, and needs no
+// restart, no import and no pause. A binary without the version in force gives no verdict and
+// says so.
 func TestMatcherIsRaisedUnderWay(t *testing.T) {
 	upgraded := func(c *Config) { c.Matchers = ofac.Matchers{1, 2} }
 	g := newGroup(t)
@@ -265,7 +265,7 @@ func TestMatcherIsRaisedUnderWay(t *testing.T) {
 		return g.leader().MatcherReady(2) == nil
 	}, 20*time.Second, 50*time.Millisecond)
 	for id, n := range g.all() {
-		require.Eventually(t, func() bool { // Once it has heard of all.
+		require.Eventually(t, func() bool { // Possible once the node has heard of all others.
 			return strings.Contains(strings.Join(n.Status(t.Context()).Warnings, "\n"), "every voter carries matcher version 2, and 1 is in force")
 		}, 20*time.Second, 10*time.Millisecond, id)
 		s := n.Status(t.Context())
@@ -297,8 +297,8 @@ func TestMatcherIsRaisedUnderWay(t *testing.T) {
 	require.ErrorIs(t, err, ofac.ErrMatcherVersion)
 }
 
-// Every node has every list of the last 90 days: from its own disk, or from that of
-// another, also when its own folder is empty or damaged.
+// Every node can give every list of the last 90 days, from its own disk or from another node's,
+// even if its own folder is empty or damaged.
 func TestListsOfAnEmptiedNode(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -311,7 +311,7 @@ func TestListsOfAnEmptiedNode(t *testing.T) {
 	g.awaitEqual()
 	emptied := g.follower()
 	for i, digest := range digests[:2] {
-		require.Eventually(t, func() bool { // Written beside the apply goroutine, on every node.
+		require.Eventually(t, func() bool { // Every node writes it outside the apply goroutine.
 			for _, n := range g.all() {
 				if _, err := os.Stat(n.lists.listPath(digest)); err != nil {
 					return false
@@ -333,22 +333,22 @@ func TestListsOfAnEmptiedNode(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoList)
 }
 
-// rested is how long a compile of so many pieces, each a slice long, rests on a node
+// rested returns how long a compile rests. It has so many pieces, each a slice long, on a node
 // that applies an entry in each of them.
 func rested(k *listKeeper, key tablesKey, pieces int, each func(piece int)) time.Duration {
 	applied := uint64(0)
 	k.pace = timing.NewPace(2, timing.Slice, func() uint64 { applied++; return applied })
 	began, step := time.Now(), k.restBetween(key)
 	for i := range pieces {
-		time.Sleep(timing.Slice) // Computes, in this test's time.
+		time.Sleep(timing.Slice) // In this test's time this stands for computing.
 		each(i)
 		step()
 	}
 	return time.Since(began) - time.Duration(pieces)*timing.Slice
 }
 
-// The tables of a staged list are made beside verdicts, in rests; those that verdicts wait
-// for are made at once.
+// The tables of a staged list are compiled with rests, beside verdicts. Tables that verdicts
+// wait for are compiled at once.
 func TestCompileRestsUnlessItIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := func(name string) *ofac.Index {
@@ -385,8 +385,8 @@ func TestCompileRestsUnlessItIsWaitedFor(t *testing.T) {
 	})
 }
 
-// The tables of a list are made with those of the active one, in the same version; where
-// there are none, without.
+// A list is compiled with the help of the active list's tables in the same version, or without
+// help if there are none.
 func TestCompileTakesFromTheActiveList(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	require.Nil(t, n.lists.similarList(ofac.MatcherVersion))

@@ -16,20 +16,19 @@ import (
 	"railguard/ofac"
 )
 
-// What the log carries of a list is its entities. Each node makes the tables that can
-// be asked from them, for the version of the matcher in force, and for the next one
-// where its binary carries that. Tables are kept in memory alone: a node that starts
-// makes them again. Making them takes one to two seconds, so it is done beside the apply
-// goroutine: for a staged list before it is activated, and for the active one as soon as
-// it is known that its tables are missing here.
+// The log has only the entities of a list. Each node compiles them into tables that can be
+// asked, for the matcher version in force, and for the next one if its binary carries that.
+// Tables are only in memory: a node that starts makes them again. Making them takes one to two
+// seconds, so it is done outside the apply goroutine: for a staged list before it is activated,
+// and for the active one as soon as its tables are found missing.
 
 const (
-	tablesPatience = 30 * time.Second      // How long staging waits for the tables of others.
-	tablesLook     = 20 * time.Millisecond // Between two looks at whether they are made.
+	tablesPatience = 30 * time.Second      // How long staging waits for the tables of other nodes.
+	tablesLook     = 20 * time.Millisecond // Pause between two looks at whether they are made.
 
-	// compileRests is how long after it began a compile still rests: what waits for a
-	// staged list, the upload that brought it and who is about to activate it, has its
-	// tables so much later at most, and well within tablesPatience.
+	// compileRests is how long after its start a compile still rests. Those who wait for a
+	// staged list (the upload that brought it and whoever will activate it) get its tables
+	// later by this at most, well within tablesPatience.
 	compileRests = 5 * time.Second
 )
 
@@ -51,9 +50,9 @@ type tablesKey struct {
 
 func keyOf(index *ofac.Index) tablesKey { return tablesKey{index.Digest(), index.Matcher()} }
 
-// followEntry takes an entry's lists. It returns the active list if its tables are made:
-// nil leaves the one before published, which no verdict is given from, because the
-// settings name another. Of the apply goroutine.
+// followEntry takes over an entry's lists. It returns the active list if its tables are made.
+// If it returns nil, the former list stays published, but no verdict is given from it, because
+// the settings name another. The apply goroutine calls it.
 func (k *listKeeper) followEntry(out *fsm.Effects) *ofac.Index {
 	settings := out.Settings
 	if settings == nil {
@@ -94,8 +93,8 @@ func (k *listKeeper) followEntry(out *fsm.Effects) *ofac.Index {
 	return k.readyList(tablesKey{active.digest, settings.Matcher})
 }
 
-// publishReady publishes what became ready while the entry was published, and has the
-// keeper's goroutine look at what is wanted now.
+// publishReady publishes tables that became ready while the entry was published, and wakes the
+// keeper's goroutine to look at what is wanted now.
 func (k *listKeeper) publishReady(out *fsm.Effects) {
 	if out.Settings == nil {
 		return
@@ -112,9 +111,9 @@ func (k *listKeeper) publishReady(out *fsm.Effects) {
 	}
 }
 
-// pastOwed reports whether the past is still to be screened against the active list. The
-// leader asks the one before for it, too: to compile that one again would take a second of
-// a processor beside verdicts, just when the list becomes active.
+// pastOwed reports whether the past must still be screened against the active list. The leader
+// asks the former list for that, too. Compiling it again would take a second of processor time
+// beside verdicts, just when the list becomes active.
 func pastOwed(s *fsm.Settings) bool {
 	if s.Retro == nil {
 		return s.ListVersion > 1
@@ -122,18 +121,19 @@ func pastOwed(s *fsm.Settings) bool {
 	return s.Retro.EndedAt == 0 || s.Retro.Covered < s.ListVersion
 }
 
-// keepsTables reports whether tables that are made stay in memory. Under mu.
+// keepsTables reports whether tables stay in memory once they are made. Called with mu held.
 func (k *listKeeper) keepsTables(key tablesKey) bool {
 	return k.wantsTables(key) || key == tablesKey{k.former, k.matcher}
 }
 
-// wantsTables reports whether these are tables to have in memory. Under mu.
+// wantsTables reports whether these tables should be in memory. Called with mu held.
 func (k *listKeeper) wantsTables(key tablesKey) bool {
 	return key.digest != [32]byte{} && (key.digest == k.active.digest || key.digest == k.staged.digest) &&
 		(key.matcher == k.matcher || key.matcher == k.matcher+1)
 }
 
-// readyList is the list whose tables those are, nil where they are not made. Under mu.
+// readyList returns the list with these tables, or nil if they are not made. Called with mu
+// held.
 func (k *listKeeper) readyList(key tablesKey) *ofac.Index {
 	for _, index := range k.ready {
 		if keyOf(index) == key {
@@ -143,7 +143,8 @@ func (k *listKeeper) readyList(key tablesKey) *ofac.Index {
 	return nil
 }
 
-// nextWanted returns the list to make tables for next: the version in force comes first.
+// nextWanted returns the list to make tables for next. The matcher version in force comes
+// first.
 func (k *listKeeper) nextWanted() (wantedList, uint16, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -158,7 +159,7 @@ func (k *listKeeper) nextWanted() (wantedList, uint16, bool) {
 	return wantedList{}, 0, false
 }
 
-// prepareTables makes the tables of one list that is wanted, and tells whether there was one.
+// prepareTables makes the tables of one wanted list, and reports whether there was one.
 func (k *listKeeper) prepareTables() bool {
 	list, matcher, any := k.nextWanted()
 	if !any {
@@ -192,8 +193,8 @@ func (k *listKeeper) prepareTables() bool {
 	return true
 }
 
-// restBetween is called between two pieces of the work of a compile: it rests while the node
-// is busy with verdicts, unless somebody waits for the tables.
+// restBetween returns a function for the pauses between two pieces of a compile. It rests while
+// the node is busy with verdicts, unless somebody waits for the tables.
 func (k *listKeeper) restBetween(key tablesKey) func() {
 	began, work := time.Now(), k.pace.Begin()
 	return func() {
@@ -203,9 +204,9 @@ func (k *listKeeper) restBetween(key tablesKey) func() {
 	}
 }
 
-// tablesAwaited reports whether verdicts wait for tables: those of the active list in force, or
-// any where the node can give none. A staged list becomes the active one in the middle of
-// its compile if somebody does not wait for its upload.
+// tablesAwaited reports whether verdicts wait for these tables: for those of the active list in
+// force, or for any if the node can give no verdict. A staged list can become active in the
+// middle of its compile, if somebody activates it before its upload ends.
 func (k *listKeeper) tablesAwaited(key tablesKey) bool {
 	if k.life.hasEnded() {
 		return true
@@ -215,8 +216,8 @@ func (k *listKeeper) tablesAwaited(key tablesKey) bool {
 	return key == tablesKey{k.active.digest, k.matcher} || k.readyList(tablesKey{k.active.digest, k.matcher}) == nil
 }
 
-// similarList returns a list whose tables are made for that version, the active one first: it has
-// most of what the tables of another will have. Nil: none.
+// similarList returns a list whose tables are made for that version, or nil. It prefers the
+// active one. Most of its tables can be reused for another list.
 func (k *listKeeper) similarList(matcher uint16) *ofac.Index {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -228,7 +229,8 @@ func (k *listKeeper) similarList(matcher uint16) *ofac.Index {
 	return nil
 }
 
-// compileTables makes tables. step is called between two pieces of the work; nil: it is waited for.
+// compileTables makes tables. It calls step between two pieces of the work; a nil step means
+// that somebody waits for the tables.
 func (k *listKeeper) compileTables(key tablesKey, entities []byte, step func()) (*ofac.Index, error) {
 	began := time.Now()
 	index, err := k.matchers.CompileWith(ofac.Help{Former: k.similarList(key.matcher), Step: step}, entities, key.matcher)
@@ -243,8 +245,8 @@ func (k *listKeeper) compileTables(key tablesKey, entities []byte, step func()) 
 	return index, nil
 }
 
-// compileAhead makes the tables of a list that is about to be staged and keeps them until
-// it is: once is enough.
+// compileAhead makes the tables of a list that is about to be staged, and keeps them until
+// then, so that they are made only once.
 func (k *listKeeper) compileAhead(key tablesKey, entities []byte) error {
 	k.mu.Lock()
 	index := k.readyList(key)
@@ -259,14 +261,15 @@ func (k *listKeeper) compileAhead(key tablesKey, entities []byte) error {
 	return nil
 }
 
-// keepAhead keeps the tables of a list that is about to be staged; nil lets go of them.
+// keepAhead keeps the tables of a list that is about to be staged; nil drops them.
 func (k *listKeeper) keepAhead(index *ofac.Index) {
 	k.mu.Lock()
 	k.ahead = index
 	k.mu.Unlock()
 }
 
-// nameTables names the tables that are made of the active and the staged list, for the others.
+// nameTables returns the names of the tables made of the active and staged list, for other
+// nodes.
 func (k *listKeeper) nameTables() []port.ListTables {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -279,7 +282,7 @@ func (k *listKeeper) nameTables() []port.ListTables {
 	return tables
 }
 
-// whyMissing says why no verdict can be given from the active list; empty: it can.
+// whyMissing says why no verdict can be given from the active list, or "" if it can.
 func (k *listKeeper) whyMissing(settings *fsm.Settings) string {
 	list := k.state.List()
 	key := tablesKey{settings.List.Digest, settings.Matcher}
@@ -298,13 +301,13 @@ func (k *listKeeper) whyMissing(settings *fsm.Settings) string {
 	return "the active list is being compiled"
 }
 
-// awaitTables waits until this node and every voter that answers has made the tables,
-// so that the entry that needs them holds up no verdict. A voter that does not answer
-// makes them when it is back; nobody waits longer than a while.
+// awaitTables waits until this node and every voter that answers has made the tables, so that
+// the entry that needs them holds up no verdict. A voter that does not answer makes them when
+// it is back. The wait ends after tablesPatience.
 func (k *listKeeper) awaitTables(ctx context.Context, key tablesKey) {
 	for range tablesPatience / tablesLook {
 		k.mu.Lock()
-		failed := k.failed[key] != nil // Elsewhere, then, too.
+		failed := k.failed[key] != nil // A list that fails here fails elsewhere, too.
 		k.mu.Unlock()
 		if failed || k.isEverywhere(key) {
 			return
@@ -343,10 +346,10 @@ func (k *listKeeper) isEverywhere(key tablesKey) bool {
 	return true
 }
 
-// MatcherReady says whether the version of the matcher in force may be raised to that
-// one: nil once every voter has the active list's tables for it, so that from one log
-// index on all judge with it. The error names a voter that does not answer, or that has
-// not (or cannot have) those tables: its calls would be 503 until it is upgraded.
+// MatcherReady says whether the matcher version in force may be raised to that one. It returns
+// nil once every voter has the active list's tables for it, so that all judge with it from one
+// log index on. The error names a voter that does not answer, or that does not have those
+// tables: that voter's calls would be 503 until it is upgraded.
 func (n *Node) MatcherReady(to uint16) error {
 	settings := n.Settings()
 	for _, server := range n.replica.listServers() {
@@ -371,11 +374,11 @@ func (n *Node) MatcherReady(to uint16) error {
 	return nil
 }
 
-// Stage replicates an encoded list of entities in chunks through the log, one after
-// another so that screening goes on between them. The result is the last chunk's: its
-// leaf says that the list is staged, and by then the voters that answer have its
-// tables. One list is staged at a time. What cannot be compiled here is not replicated:
-// the error wraps ofac.ErrEntities.
+// Stage replicates an encoded list of entities in chunks through the log, one after another so
+// that screening goes on between them. It returns the last chunk's result: its leaf says that
+// the list is staged, and by then the voters that answer have its tables. One list is staged at
+// a time. A list that cannot be compiled here is not replicated: the error wraps
+// ofac.ErrEntities.
 func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
 	if len(entities) == 0 || len(entities) > engine.ListMax {
 		return wire.Result{}, fmt.Errorf("list of entities of %d bytes: %w", len(entities), wire.ErrTooLarge)
@@ -396,8 +399,8 @@ func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, c
 	}
 }
 
-// stageRetries is how often a list is sent anew because nobody knows what became of one
-// of its hundred chunks: the first chunk begins anew, whatever was there.
+// stageRetries is how often a list is sent again because the fate of one of its hundred chunks
+// is unknown. The first chunk begins the list anew, whatever was there.
 const stageRetries = 5
 
 func (n *Node) stageOnce(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {

@@ -92,7 +92,7 @@ func (w *world) apply(kind wire.Kind, body any) wire.Result {
 	return w.out.Results[0]
 }
 
-// note writes a leaf of so many bytes, and a few.
+// note writes a leaf of a little more than size bytes.
 func (w *world) note(size int) {
 	fragment := fmt.Appendf(nil, `"text":%q`, strings.Repeat("x", size))
 	require.Equal(w.t, wire.Applied, w.apply(wire.KindNote, &wire.Note{Event: "agent.refused", Common: wire.Common{Fragment: fragment}}).Code)
@@ -162,7 +162,7 @@ func sealed(t testing.TB, keys *Keys, plain []byte) string {
 	return path
 }
 
-// files are the names of all files below a folder.
+// files returns the names of all files below a folder.
 func files(t testing.TB, dir string) (names []string) {
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {

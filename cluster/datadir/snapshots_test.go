@@ -22,7 +22,7 @@ func (failingState) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), errors.Join(err, io.ErrUnexpectedEOF)
 }
 
-// piecewise is a state that is written in pieces, as views are.
+// piecewise is a state that is written in pieces, as snapshots of the state machine are.
 type piecewise []byte
 
 func (p piecewise) WriteTo(w io.Writer) (int64, error) {
@@ -34,8 +34,8 @@ func (p piecewise) WriteTo(w io.Writer) (int64, error) {
 	return int64(len(p)), nil
 }
 
-// TestSnapshotWrittenInSteps: pauses and syncs change no byte of a snapshot, of
-// less than a step, some steps, and a step and a byte.
+// TestSnapshotWrittenInSteps: pauses and syncs change no byte of a snapshot, whether it is
+// shorter than a step, some steps long, or a step and a byte.
 func TestSnapshotWrittenInSteps(t *testing.T) {
 	store, err := OpenSnapshots(SystemDisk{}, t.TempDir(), hclog.NewNullLogger())
 	require.NoError(t, err)

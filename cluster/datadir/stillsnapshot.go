@@ -32,7 +32,7 @@ const (
 	snapshotUnended   = ".tmp"
 )
 
-// ReadIdentity reads node.json and makes none.
+// ReadIdentity reads node.json. It does not make a missing one.
 func ReadIdentity(dir string) (who Identity, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, IdentityFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,7 @@ func ReadIdentity(dir string) (who Identity, err error) {
 	return who, CheckFormat("data folder "+dir, who.Format)
 }
 
-// NewestSnapshot finds the one from which raft would start.
+// NewestSnapshot returns the snapshot from which raft would start, or nil if there is none.
 func NewestSnapshot(dir string) (*Snapshot, error) {
 	metas, err := readSnapshots(filepath.Join(dir, RaftFolder, SnapshotFolder))
 	if err != nil || len(metas) == 0 {
@@ -63,7 +63,7 @@ func NewestSnapshot(dir string) (*Snapshot, error) {
 	return nil, err
 }
 
-// readSnapshots lists what raft's file store would.
+// readSnapshots lists the snapshots that raft's file store would list.
 func readSnapshots(dir string) ([]Snapshot, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func readSnapshots(dir string) ([]Snapshot, error) {
 	return metas, nil
 }
 
-// Open opens a snapshot's state after its checksum was found right.
+// Open checks a snapshot's checksum and then opens its state.
 func (s *Snapshot) Open(dir string) (io.ReadCloser, error) {
 	path := filepath.Join(dir, RaftFolder, SnapshotFolder, s.ID, SnapshotStateFile)
 	file, err := os.Open(path)

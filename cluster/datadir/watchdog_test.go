@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// handBeats are the watchdog's timers, driven by hand: a beat comes when the test
-// says so, whatever a clock would show.
+// handBeats replaces the watchdog's timers. A beat comes when the test fires it, whatever a
+// clock would show.
 type handBeats struct {
-	armed time.Duration // What the next beat was asked to wait; 0: none is.
-	total time.Duration // Of all beats asked for.
+	armed time.Duration // Pause before the next beat; 0: no beat is armed.
+	total time.Duration // Sum of the pauses before all beats.
 	beat  func()
 }
 
@@ -34,7 +34,7 @@ func (h *handBeats) Stop() bool {
 	return was
 }
 
-// fire lets the armed beat come, however late, and reports whether there was one.
+// fire triggers the armed beat, however late, and reports whether there was one.
 func (h *handBeats) fire() bool {
 	if h.armed == 0 {
 		return false
@@ -44,8 +44,8 @@ func (h *handBeats) fire() bool {
 	return true
 }
 
-// TestGuardG4PausedProcess: a process that was stopped in the middle of a write and
-// goes on wakes to one late beat, not to the end of the watchdog's patience.
+// TestGuardG4PausedProcess: a process that was stopped in the middle of a write sees one late
+// beat when it goes on, not the end of the watchdog's patience.
 func TestGuardG4PausedProcess(t *testing.T) {
 	const limit = 1500 * time.Millisecond
 	watched := func(during func(h *handBeats)) (*Guarded, fatalities, error) {
@@ -104,7 +104,7 @@ func TestGuardG4PausedProcess(t *testing.T) {
 	})
 }
 
-// duringWrite is a log that does something in the middle of every first append.
+// duringWrite is a log that calls during in the middle of an append that begins with entry 1.
 type duringWrite struct {
 	*memoryLog
 	during func()

@@ -43,8 +43,8 @@ type rawMessage struct {
 
 // rawFate is the fate of a request and of its answer.
 type rawFate struct {
-	lost      bool            // The request arrives; the answer is lost.
-	replyLost bool            // It arrived; the answer does not.
+	lost      bool            // The request is lost.
+	replyLost bool            // The request arrives; the answer is lost.
 	late      <-chan struct{} // The answer waits for this.
 }
 

@@ -12,7 +12,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Header names in canonical form, set without canonicalisation.
+// Header names are in canonical form, so they are set without canonicalisation.
 const (
 	HeaderNode     = "X-Railguard-Node"
 	HeaderIndex    = "X-Railguard-Index"
@@ -29,36 +29,38 @@ var (
 	noStore     = []string{"no-store"}
 )
 
-// LengthByServer is how long an answer may be for net/http to tell its length by itself
-// (RFC 9110, section 8.6): it holds back as much, and writes the header when the handler is
-// done. An answer to a call has eight headers then, which is what a map of Go takes without
-// a table; net/http copies it besides. Not where the body was left: its rest is waited for
-// after the answer, which goes out before.
+// LengthByServer is the longest body for which net/http sets Content-Length itself (RFC
+// 9110, section 8.6): it buffers that much, and writes the header when the handler is done.
+// The answer to a call then has eight headers, which a Go map holds without a table, and
+// which net/http copies. The border sets the length itself when the request's body was not
+// read to its end: such an answer goes out before the rest of the body is drained.
 const LengthByServer = 2048
 
 // SetHeader sets a header of the answer.
 func (c *Request) SetHeader(name, value string) { c.w.Header().Set(name, value) }
 
-// leaveBody sees to it that nobody waits for a body that the answer does not: what is
-// here already is passed over, and the connection ends if that is not all of it.
+// leaveBody keeps the server from waiting for a body that the answer does not need:
+// net/http skips what has arrived already, and closes the connection if that is not the
+// whole body.
 func (c *Request) leaveBody() {
 	if !c.bodyRead && c.r.ContentLength != 0 && c.r.Body != nil && c.r.Body != http.NoBody {
-		_ = http.NewResponseController(c.w).SetReadDeadline(time.Now()) // A writer that has none needs none.
+		_ = http.NewResponseController(c.w).SetReadDeadline(time.Now()) // A writer without deadlines needs none.
 	}
 }
 
-// commonHeaders sets what every answer carries; length is its body's, below 0: not known.
+// commonHeaders sets the headers of every answer. length is the body's length; below 0, it
+// is not known.
 func (c *Request) commonHeaders(length int) {
 	c.leaveBody()
 	h := c.w.Header()
 	if c.border.leaving.Load() {
-		h.Set("Connection", "close") // The next call of this caller goes to a node that stays. HTTP/2 says GOAWAY for it.
+		h.Set("Connection", "close") // The caller's next call goes to a node that stays. Over HTTP/2 this sends GOAWAY.
 	}
 	index := c.Judge.Index
 	if index == 0 {
 		index = c.border.deps.Published.Applied()
 	}
-	var room [160]byte // The numbers of an answer are one piece of memory, and its values another.
+	var room [160]byte // All numbers of an answer share one allocation, all header values another.
 	text := strconv.AppendUint(room[:0], index, 10)
 	indexEnd := len(text)
 	if c.Commit != 0 || c.Judge.Timing != (edge.Timing{}) {
@@ -111,20 +113,20 @@ func AppendMillis(dst []byte, d time.Duration) []byte {
 	return append(dst, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
 }
 
-// Answer is what a handler answers a call with, and what the border writes once the
-// handler has returned. The zero Answer is none: a handler that returns it without an
-// error has a defect, and its caller is told so by a 500.
+// Answer is what a handler returns, and what the border writes afterwards. The zero Answer
+// is no answer: a handler that returns it without an error has a defect, and its caller
+// gets a 500.
 //
-// An Answer is a value that may hold the call's own buffers: it is good until the border
-// has written it.
+// An Answer may refer to the call's own buffers: it is valid until the border has written
+// it.
 type Answer struct {
 	status      int
 	contentType []string
-	body        []byte // Whole; nil where stream or handler is set.
+	body        []byte // The whole body; nil where stream or handler is set.
 	bodyless    bool   // 204 and 304.
 
 	stream  func(*Stream) error // Writes the body piece by piece.
-	handler http.HandlerFunc    // Writes all of the answer: what a library brings for the admin listener.
+	handler http.HandlerFunc    // Writes the whole answer: a library's handler, on the admin listener.
 }
 
 // Reply answers with m as one JSON object.
@@ -135,7 +137,7 @@ func (c *Request) Reply(status int, m strictjson.Members) Answer {
 	return Answer{status: status, contentType: JSONType, body: c.buffer}
 }
 
-// Send answers with a body that is whole.
+// Send answers with a complete body.
 func (c *Request) Send(status int, contentType []string, body []byte) Answer {
 	return Answer{status: status, contentType: contentType, body: body}
 }
@@ -143,9 +145,10 @@ func (c *Request) Send(status int, contentType []string, body []byte) Answer {
 // NoContent answers 204.
 func NoContent() Answer { return Answer{status: http.StatusNoContent, bodyless: true} }
 
-// StreamAnswer answers 200 with a body that is written piece by piece. The answer begins with
-// the first piece: an error before it is answered as that of any other call, one after it
-// breaks the connection, so that no short answer looks whole. A HEAD writes nothing of it.
+// StreamAnswer answers 200 with a body that write sends piece by piece. The answer begins
+// with the first piece. An error before it is answered as usual; an error after it breaks
+// the connection, so that a truncated answer never looks complete. A HEAD does not call
+// write.
 func StreamAnswer(contentType []string, write func(*Stream) error) Answer {
 	return Answer{status: http.StatusOK, contentType: contentType, stream: write}
 }
@@ -153,7 +156,7 @@ func StreamAnswer(contentType []string, write func(*Stream) error) Answer {
 // AnswerWith lets a library's handler write all of the answer.
 func AnswerWith(handler http.HandlerFunc) Answer { return Answer{handler: handler} }
 
-// AllowCaching lets an answer be kept, under its version.
+// AllowCaching lets clients cache the answer, under its version (the ETag).
 func (c *Request) AllowCaching(control, etag string) {
 	c.SetHeader("Cache-Control", control)
 	c.SetHeader("ETag", etag)
@@ -176,7 +179,7 @@ func CallerHas(c *Request, etag string) bool {
 // errNoAnswer says that a handler returned neither an answer nor an error.
 var errNoAnswer = errors.New("BUG: a handler returned no answer")
 
-// writeAnswer writes what a handler answered with.
+// writeAnswer writes the answer that a handler returned.
 func (c *Request) writeAnswer(a Answer) error {
 	switch {
 	case a.handler != nil:
@@ -191,13 +194,14 @@ func (c *Request) writeAnswer(a Answer) error {
 	default:
 		c.writeHead(a.status, a.contentType, len(a.body))
 		if c.r.Method != http.MethodHead {
-			_, _ = c.w.Write(a.body) // A caller that went away is no fault of ours.
+			_, _ = c.w.Write(a.body) // A caller that went away is not our fault.
 		}
 	}
 	return nil
 }
 
-// writeHead writes status and headers; length is the body's, below 0: not known.
+// writeHead writes status and headers. length is the body's length; below 0, it is not
+// known.
 func (c *Request) writeHead(status int, contentType []string, length int) {
 	c.commonHeaders(length)
 	if contentType != nil {
@@ -216,7 +220,7 @@ func writeStream(c *Request, a Answer) error {
 	err := a.stream(&s)
 	if err != nil && c.wrote {
 		c.border.log.Warn("an answer broke off", "requestId", c.Asked.RequestID, "route", c.route.Path, "error", err)
-		panic(http.ErrAbortHandler) // The caller sees a broken stream, not a short one.
+		panic(http.ErrAbortHandler) // The caller sees a broken stream, not a complete short one.
 	}
 	if err == nil {
 		s.Begin()
@@ -224,7 +228,7 @@ func writeStream(c *Request, a Answer) error {
 	return err
 }
 
-// Stream is where an answer goes that is written piece by piece.
+// Stream takes an answer that is written piece by piece.
 type Stream struct {
 	c           *Request
 	contentType []string
@@ -241,18 +245,18 @@ func (s *Stream) Begin() {
 // Begun tells whether the answer has begun.
 func (s *Stream) Begun() bool { return s.c.wrote }
 
-// Write writes a piece, which has its own time to be taken.
+// Write writes a piece; each piece has its own write deadline.
 func (s *Stream) Write(p []byte) (int, error) {
 	s.Begin()
-	_ = s.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout)) // A writer that has none needs none.
+	_ = s.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout)) // A writer without deadlines needs none.
 	return s.c.w.Write(p)
 }
 
 // Flush sends what was written.
 func (s *Stream) Flush() error { return s.control.Flush() }
 
-// answerError answers with an error in the flat shape of decision 32. An error that
-// is not ours to show becomes internal_error and a log line.
+// answerError answers with an error in the flat shape of decision 32. The caller sees an
+// internal error only as internal_error; the log line has its text.
 func (c *Request) answerError(err error) {
 	if c.wrote {
 		c.border.log.Error("call failed after its answer began", "requestId", c.Asked.RequestID, "error", err)
@@ -271,11 +275,11 @@ func (c *Request) answerError(err error) {
 		m.Text("instance", "urn:railguard:request:"+c.Asked.RequestID)
 	}
 	m.Join(c.WriteError(e))
-	_ = c.writeAnswer(c.Send(e.Status, contentType, m.Body())) // It is one.
+	_ = c.writeAnswer(c.Send(e.Status, contentType, m.Body())) // Send always makes an answer.
 }
 
-// visibleError is an error as the caller may see it. happened says that a record of the call
-// is in the log: then nobody is told that nothing happened.
+// visibleError turns an error into what the caller may see. happened says that a record of
+// the call is in the log: then the answer never claims that nothing happened.
 func (b *Border) visibleError(err error, happened bool, requestID string) *Error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -309,7 +313,7 @@ func (c *Request) failHeaders(e *Error) {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
 	if e.Status == http.StatusRequestEntityTooLarge {
-		h.Set("Connection", "close") // Else net/http waits for the rest of the body first.
+		h.Set("Connection", "close") // Otherwise net/http first waits for the rest of the body.
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Del("ETag")
@@ -348,9 +352,10 @@ func (c *Request) WriteError(e *Error) strictjson.Members {
 
 func docsLink(code string) string { return "/docs/errors#" + code }
 
-// logAccess writes one line a call: never a token, a key, a name or a path's
-// query. Successful calls are at debug level, since a node answers thousands a second;
-// of refused ones some a second are named, since overload must not fill the disk.
+// logAccess writes one line per call. It never logs a token, a key's secret, a name or a
+// query. Successful calls are logged at debug level, since a node answers thousands a
+// second. Lines about refused calls are limited per second, since overload must not fill
+// the disk.
 func (b *Border) logAccess(c *Request) {
 	level := slog.LevelDebug
 	if c.Status >= http.StatusBadRequest {
@@ -360,7 +365,7 @@ func (b *Border) logAccess(c *Request) {
 		level = slog.LevelWarn
 	}
 	if c.route != nil && c.route.charge.Name == Charges[KindProbe].Name {
-		level = slog.LevelDebug // A balancer asks twice a second: what changes is told once, by tellReadiness.
+		level = slog.LevelDebug // A load balancer asks twice a second; tellReadiness logs each change once.
 	} else {
 		countRequest(c)
 	}

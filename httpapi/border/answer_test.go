@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What stands in front of the API is bound as it is: behind a body in chunks, which may
-// have had a length besides, nothing more is read.
+// Handlers in front of the API obey the same rule: after a body in chunks, which may also
+// have carried a length, nothing more is read from the connection.
 func TestNoSecondAnswerOfGuests(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -24,26 +24,26 @@ import (
 	"railguard/strictjson"
 )
 
-// Deps is what the border needs from the rest of the house.
+// Deps is what the border needs from the rest of the program.
 type Deps struct {
 	Proposer  Proposer
 	Published Published
 	Records   Records
 	Secrets   *seal.Secrets
-	Role      func() string // This node's part in the group.
+	Role      func() string // This node's raft role.
 
 	Node           string // Shown in X-Railguard-Node and in records.
 	Version        string // Semantic version of the binary.
 	Logger         *slog.Logger
-	TrustedProxies []netip.Prefix   // Whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix   // Proxies whose X-Forwarded-For is believed.
 	WriteDeadline  time.Duration    // 0: engine.WriteDeadline.
 	AdminToken     string           // Secret that counts as an admin key on the admin listener; "": none.
 	Neighbours     Neighbours       // nil: rates hold for this node alone.
 	Now            func() time.Time // This node's clock.
 }
 
-// Border is where calls come in and go out: one for the public listener and the admin
-// listener. It is safe for concurrent use; what changes is behind atomics.
+// Border receives the calls and sends their answers, for the public and the admin listener.
+// It is safe for concurrent use: its changing fields are atomics.
 type Border struct {
 	deps      Deps
 	log       *slog.Logger
@@ -53,13 +53,13 @@ type Border struct {
 	admin     *listener
 	renderers map[string]Renderer
 
-	Scans     scans            // Turns of what computes long.
-	Streams   *lanes.Lane      // Places of what lasts long.
-	Watchers  *lanes.Lane      // Places of who waits for what comes.
+	Scans     scans            // Turns of long computations.
+	Streams   *lanes.Lane      // Places of long-lasting calls.
+	Watchers  *lanes.Lane      // Places of calls that wait for events.
 	Addresses *lanes.Addresses // Rates of callers without a key.
 
 	Share    fairShare
-	refusals *rate.Limiter // Of log lines about refused calls.
+	refusals *rate.Limiter // Limits log lines about refused calls.
 
 	judges     *edge.Judges
 	keys       atomic.Pointer[heldKeys]
@@ -68,7 +68,7 @@ type Border struct {
 	InFlight   atomic.Int64  // Ordinary calls in flight.
 	leaving    atomic.Bool   // Not ready; calls are served.
 	draining   atomic.Bool   // Calls are refused.
-	drains     atomic.Uint64 // Counts the changes, so that a grace that is over changes nothing that was said since.
+	drains     atomic.Uint64 // Counts changes of leaving and draining: DrainLater compares it.
 	Idempotent inFlight
 	Large      largeBytes
 }
@@ -89,18 +89,18 @@ func New(deps Deps) *Border {
 	return b
 }
 
-// Room is what a room gives the border: its routes, what their bodies and queries
-// have, and how its leaves are answered with.
+// Room is what a room gives the border: its routes, the members and parameters that they
+// take, and the renderers of its leaves.
 type Room struct {
 	Public    []Route
 	Admin     []Route                     // On the admin listener.
-	Bodies    map[string]strictjson.Shape // Of the admin listener: members of every JSON body, by method and path.
-	Queries   map[string][]string         // Of the admin listener: parameters of a query; one that ends in ? is a flag.
+	Bodies    map[string]strictjson.Shape // Admin listener: members of every JSON body, by "METHOD path".
+	Queries   map[string][]string         // Admin listener: query parameters, by "METHOD path"; a name that ends in ? is a flag.
 	Renderers map[string]Renderer         // By kind of leaf.
 }
 
-// Open opens both listeners with the routes of the rooms. The error says which route
-// does not say what it must.
+// Open builds both listeners from the routes of the rooms. The error names a route whose
+// declaration is incomplete.
 func (b *Border) Open(rooms []Room) error {
 	var public, admin []Route
 	b.renderers = make(map[string]Renderer)
@@ -126,7 +126,7 @@ func (b *Border) Open(rooms []Room) error {
 	return nil
 }
 
-// declareRoute gives a route what its description, or a table of its room, says of it.
+// declareRoute fills in a route from its description, or from the tables of its room.
 func (t *Room) declareRoute(r *Route) error {
 	key := r.Method + " " + r.Path
 	shape, told := t.Bodies[key]
@@ -153,7 +153,7 @@ func (t *Room) declareRoute(r *Route) error {
 	return nil
 }
 
-// scopeOf is a scope of the API's description.
+// scopeOf converts a scope of the API's description.
 func scopeOf(described description.Scope) Scope {
 	for scope := ScopePublic; scope <= ScopeInstitution; scope++ {
 		if scope.Text() == string(described) {
@@ -184,28 +184,29 @@ func (b *Border) PublicHandler() http.Handler { return b.public }
 // uploads. The public API is not on it.
 func (b *Border) AdminHandler() http.Handler { return b.admin }
 
-// Judges judge what cannot change, for all calls.
+// Judges returns the judges of unchangeable facts, which all calls share.
 func (b *Border) Judges() *edge.Judges { return b.judges }
 
-// IsLeader tells whether this node leads, as far as it has known for a moment.
+// IsLeader tells whether this node leads. The answer may be RoleKept old.
 func (b *Border) IsLeader() bool { return b.role.roleText(b) == "leader" }
 
-// SetLeaving makes the node unready while calls are served as before, each on a
-// connection that ends with it: who balances load looks elsewhere meanwhile.
+// SetLeaving makes the node unready while it still serves calls. Each answer closes its
+// connection, so that load balancers move to other nodes.
 func (b *Border) SetLeaving() {
 	b.drains.Add(1)
 	b.leaving.Store(true)
 }
 
-// SetDraining makes the node refuse new calls with shutting_down, or be ready and take them again.
+// SetDraining(true) makes the node refuse new calls with shutting_down; SetDraining(false)
+// makes it ready and take calls again.
 func (b *Border) SetDraining(on bool) {
 	b.drains.Add(1)
 	b.leaving.Store(on)
 	b.draining.Store(on)
 }
 
-// DrainLater returns what makes the node refuse new calls at the end of a grace. It does
-// nothing, and says so, if something else was said meanwhile.
+// DrainLater returns a function that makes the node refuse new calls; the caller runs it at
+// the end of a grace. It does nothing and returns false if the state was changed meanwhile.
 func (b *Border) DrainLater() (drain func() bool) {
 	said := b.drains.Load()
 	return func() bool {
@@ -220,41 +221,41 @@ func (b *Border) DrainLater() (drain func() bool) {
 // Running returns the number of ordinary calls in flight.
 func (b *Border) Running() int64 { return b.InFlight.Load() }
 
-// BodyKind says what a route does with a request body.
+// BodyKind says how a route reads a request body.
 type BodyKind uint8
 
 const (
 	BodyNone     BodyKind = iota // Not read.
 	BodyObject                   // One JSON object.
 	BodyOptional                 // One JSON object or nothing.
-	BodyRaw                      // Bytes; the handler reads them.
-	BodyBatch                    // A list of screening calls; the handler takes it apart.
+	BodyRaw                      // Any bytes; the handler reads them.
+	BodyBatch                    // A list of screening calls; the handler splits it.
 )
 
 // AnyRole admits every valid key.
 const AnyRole = wire.RoleOperator | wire.RoleScreener | wire.RoleReviewer | wire.RoleAuditor |
 	wire.RolePolicy | wire.RoleOps | wire.RoleAdmin
 
-// Route is one line of the route table: the whole contract of an endpoint
-// except what it does.
+// Route is one line of the route table: everything about an endpoint except its handler's
+// work.
 type Route struct {
 	Method string
 	Path   string   // ServeMux pattern without a method.
-	Scope  Scope    // Whose affair it is. Of an operation of httpapi/description it follows from there, as Roles do.
-	Roles  uint8    // Any of them will do; admin always does. 0: public.
-	Body   BodyKind // The same, unless it is read in another way than as one JSON object.
-	Max    int64    // Body bytes; 0: engine.BodyMax.
+	Scope  Scope    // Who may call it. httpapi/description gives Scope and Roles of its operations.
+	Roles  uint8    // Any one of them is enough; admin always is. 0: public.
+	Body   BodyKind // httpapi/description gives it, unless the body is not one JSON object.
+	Max    int64    // Largest body in bytes; 0: engine.BodyMax.
 
-	Shape      strictjson.Shape // Members of the body; the tables of its room fill these.
-	Late       bool             // The handler asks for them itself.
-	Parameters []string         // Of the query.
+	Shape      strictjson.Shape // Members of the body; declareRoute sets it.
+	Late       bool             // The handler calls CheckMembers itself.
+	Parameters []string         // Of the query; declareRoute sets it.
 
-	charge    charge // What a call counts, and its lane; set by newListener.
+	charge    charge // Cost and lane of a call; set by newListener.
 	admin     bool   // On the admin listener; set by newListener.
 	Reserved  bool   // Not counted against InFlightMax: reviews, health, cluster verbs.
 	Always    bool   // Answers before bootstrap and while draining.
 	Registers bool   // Counts against the registration rate.
-	Stream    bool   // Writes its answer piecewise: no deadline over the whole.
+	Stream    bool   // Writes its answer piece by piece: no deadline for the whole call.
 
 	Handle func(*Request) (Answer, error)
 }

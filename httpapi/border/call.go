@@ -24,18 +24,18 @@ import (
 type Request struct {
 	callState
 	callBuffers
-	Judge edge.Judge // Five kilobytes, which Reset makes ready where they are.
+	Judge edge.Judge // Five kilobytes; Reset reuses them in place.
 }
 
-// callBuffers is what a call leaves to the next one: its parts are emptied and kept.
+// callBuffers is the memory that a call passes to the next one: emptied, not freed.
 type callBuffers struct {
 	Asked      edge.Call          // What the judge sees of the call.
-	parameters []parameter        // Of the query, as the route declares them.
-	Out        strictjson.Members // Answer under construction.
+	parameters []parameter        // Of the query, checked against the route.
+	Out        strictjson.Members // The answer under construction.
 	buffer     []byte
 }
 
-// callState is what a call has to itself: nothing of it is left when it ends.
+// callState is the state of one call; nothing of it remains when the call ends.
 type callState struct {
 	border *Border
 	route  *Route
@@ -49,21 +49,21 @@ type callState struct {
 
 	Status   int // Of the answer; 0 until it is written.
 	Replayed bool
-	Happened bool // A record of this call, now or at its first try, is in the log.
+	Happened bool // The log holds a record of this call, from this try or an earlier one.
 	wrote    bool
-	bodyRead bool          // To its end.
-	lost     bool          // Its place in the lane of scans.
-	work     timing.Work   // What it computes in a turn of the scans; paced.
-	Commit   time.Duration // What the log took; for Server-Timing and the metrics.
+	bodyRead bool          // The body was read to its end.
+	lost     bool          // The call lost its place in the lane of scans.
+	work     timing.Work   // Its computing in a turn of the scans, paced.
+	Commit   time.Duration // Time that the log took; for Server-Timing and the metrics.
 	large    *largeBody    // nil for any call whose body is not large.
-	kept     Releaser      // What the handler holds until the answer is written; nil: nothing.
-	shown    *Listing      // The page it answers with; nil for any other call.
+	kept     Releaser      // The handler holds it until the answer is written; nil: nothing.
+	shown    *Listing      // The page that it answers with; nil for any other call.
 }
 
 var calls = sync.Pool{New: func() any { return new(Request) }}
 
-// Serve runs one call: method and path are decided, the rest of the check order
-// of decision 32 is this function.
+// Serve runs one call. Its method and path were checked already; Serve does the remaining
+// checks in the order of decision 32.
 func (b *Border) Serve(w http.ResponseWriter, r *http.Request, route *Route) {
 	c := b.Begin(w, r, route)
 	entered := false
@@ -86,7 +86,7 @@ func (b *Border) Serve(w http.ResponseWriter, r *http.Request, route *Route) {
 		defer cancel()
 	}
 	if err == nil {
-		err = c.readBody() // Before the call counts: half a body must hold no place.
+		err = c.readBody() // Before enterLane: a caller that sends its body slowly must not hold a place.
 	}
 	if err == nil {
 		err = enterLane(c)
@@ -110,7 +110,7 @@ func (b *Border) Serve(w http.ResponseWriter, r *http.Request, route *Route) {
 	}
 }
 
-// refuseRequest answers a request that belongs to no route.
+// refuseRequest answers a request that matches no route.
 func (b *Border) refuseRequest(w http.ResponseWriter, r *http.Request, err error) {
 	c := b.Begin(w, r, nil)
 	if many := b.countKeyless(r, 1); many != nil {
@@ -139,7 +139,7 @@ func (c *Request) finishCall() {
 	c.large.releaseBytes()
 	c.shown.giveBack()
 	if cap(c.Asked.Body) > bodyBufferKept || cap(c.Out) > bodyBufferKept || cap(c.buffer) > bodyBufferKept {
-		return // Let the garbage collector have a large one.
+		return // Let the garbage collector free a large buffer.
 	}
 	c.Asked.Document.Reset()
 	c.callState = callState{}
@@ -150,7 +150,7 @@ func (c *Request) finishCall() {
 	calls.Put(c)
 }
 
-// requestID echoes a caller's id that is safe to print, else makes one.
+// requestID returns the caller's id if it is safe to print, else makes one.
 func requestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= RequestIDMax && isPrintable(id) {
 		return id
@@ -195,8 +195,8 @@ func isPrintable(s string) bool {
 	return true
 }
 
-// admitCall checks who calls and whether this node can answer now: bootstrap,
-// drain, key, rate, role, deadline, minimum index, consistency.
+// admitCall checks the caller and whether this node can answer now: drain, bootstrap, key,
+// rate, role, query, deadline, minimum index, consistency.
 func (c *Request) admitCall() (context.CancelFunc, error) {
 	b := c.border
 	if !c.route.Always {
@@ -263,7 +263,7 @@ func (c *Request) waitForIndex() error {
 		return nil
 	case "leader":
 		if c.r.Method == http.MethodPost {
-			return nil // A call that is judged asks the leader where it must.
+			return nil // A POST asks the leader itself where its judgement needs it.
 		}
 		return c.Judge.Confirm()
 	}
@@ -283,7 +283,7 @@ func (c *Request) ReadIfMatch() (uint64, error) {
 	return n, nil
 }
 
-// readBody reads, checks and parses the body as the route wants it.
+// readBody reads, checks and parses the body as its route declares.
 func (c *Request) readBody() error {
 	if c.route.Body == BodyNone || c.route.Body == BodyRaw {
 		return nil
@@ -303,7 +303,8 @@ func (c *Request) readBody() error {
 	return c.ParseBody()
 }
 
-// ReadWhole reads the body into c.asked.body. A read that fails is never taken for the end.
+// ReadWhole reads the body into c.Asked.Body. It never takes a failed read for the body's
+// end.
 func (c *Request) ReadWhole() error {
 	body := c.r.Body
 	if size := int(c.r.ContentLength); size >= cap(c.Asked.Body) {
@@ -317,7 +318,8 @@ func (c *Request) ReadWhole() error {
 				return err
 			}
 		}
-		// Not a byte more than shows that it is too large: a reader of chunks waits until its room is full.
+		// At most one byte more than the route takes: a chunked reader waits until its
+		// buffer is full.
 		n, err := body.Read(c.Asked.Body[len(c.Asked.Body):min(cap(c.Asked.Body), int(c.route.Max)+1)])
 		c.Asked.Body = c.Asked.Body[:len(c.Asked.Body)+n]
 		switch {
@@ -332,8 +334,8 @@ func (c *Request) ReadWhole() error {
 	}
 }
 
-// growBody makes room for size bytes. A large body gets it as it comes, not for saying
-// that it will.
+// growBody makes room for size bytes. A large body gets memory as its bytes arrive, not for
+// its announced length.
 func growBody(c *Request, size int) error {
 	if c.large != nil {
 		if err := c.large.claimBytes(size - cap(c.Asked.Body)); err != nil {
@@ -344,7 +346,7 @@ func growBody(c *Request, size int) error {
 	return nil
 }
 
-// brokenBody says why a body could not be read to its end.
+// brokenBody returns the error for a body that could not be read to its end.
 func brokenBody(err error) *Error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return NewError(http.StatusBadRequest, "bad_request", "the body did not come in time")
@@ -357,10 +359,10 @@ func TooLarge(max int64) *Error {
 		"the body is larger than "+strconv.FormatInt(max/engine.KiB, 10)+" KiB")
 }
 
-// ReadFields reads the top object of the body.
+// ReadFields returns the fields of the body's top object.
 func (c *Request) ReadFields() strictjson.Fields { return c.Asked.Document.Fields() }
 
-// answerPanic turns a panic into a 500 without a word of it in the answer.
+// answerPanic turns a panic into a 500 whose answer says nothing about it.
 func (c *Request) answerPanic(p any) {
 	if p == http.ErrAbortHandler {
 		return
@@ -368,7 +370,7 @@ func (c *Request) answerPanic(p any) {
 	panicsTotal.Inc()
 	c.border.log.Error("call panicked", "requestId", c.Asked.RequestID, "panic", p, "stack", string(debug.Stack()))
 	if c.wrote {
-		return // Half an answer is out and cannot be taken back.
+		return // Part of the answer was sent and cannot be taken back.
 	}
 	c.answerError(NewError(http.StatusInternalServerError, "internal_error", "internal error"))
 }

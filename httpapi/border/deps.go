@@ -8,18 +8,18 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Proposer puts a record into the log and waits for its outcome. The error is
-// one of wire's; only wire.ErrUnknown leaves open whether it happened. Stale and
-// fenced records come back as results; Fenced is retried by the proposer itself.
+// Proposer puts a record into the log and waits for its outcome. Its errors are those of
+// wire; only wire.ErrUnknown leaves open whether the record was logged. A stale record
+// comes back as a result. The proposer itself retries a fenced one.
 type Proposer interface {
 	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 
-	// ProposeMany is Propose for records that are there at once; each has a result or
-	// an error of its own, in its place.
+	// ProposeMany is Propose for several records at once. Each has a result or an error, at
+	// its index.
 	ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte) ([]wire.Result, []error)
 }
 
-// Published is what this node knows now, lock-free.
+// Published is this node's current state, read without locks.
 type Published = edge.Published
 
 // Records reads history and frozen state.

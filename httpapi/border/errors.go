@@ -12,8 +12,8 @@ import (
 	"railguard/strictjson"
 )
 
-// Error is what a caller is told when a call does not succeed (decision 32).
-// Nothing of our insides is ever in it.
+// Error is the answer to a call that does not succeed (decision 32). It never holds
+// internals.
 type Error struct {
 	Status  int
 	Code    string
@@ -22,14 +22,15 @@ type Error struct {
 	Details []strictjson.Finding
 	Extra   strictjson.Members // Further members of the flat body: the current state of a conflict.
 	TxnID   string
-	Outcome string // Of a 503: "none" or "unknown".
+	Outcome string // In a 503: "none" or "unknown".
 	Retry   int    // Seconds; 0 sends no Retry-After.
-	Allow   string // Of a 405.
+	Allow   string // The Allow header of a 405.
 }
 
 func (e *Error) Error() string { return strconv.Itoa(e.Status) + " " + e.Code + ": " + e.Message }
 
-// Outcomes of a 503 (decision 31, "Deadlines and outcomes"): certainly nothing happened, or nobody knows.
+// Outcomes of a 503 (decision 31, "Deadlines and outcomes"): nothing happened, or it is
+// unknown.
 const (
 	OutcomeNone    = "none"
 	OutcomeUnknown = "unknown"
@@ -107,8 +108,7 @@ func InvalidField(param, message string) *Error {
 	}
 }
 
-// BadFields is the answer for what is wrong with a body: 422, but 400 on a
-// screening call.
+// BadFields is the answer to an invalid body: 422, but 400 on a screening call.
 func BadFields(status int, e *strictjson.InvalidBody) *Error {
 	answer := &Error{Status: status, Code: e.Code, Message: e.Error(), Param: e.Findings[0].Param, Details: e.Findings}
 	if e.Code == "unknown_field" {
@@ -122,21 +122,21 @@ func Conflict(code, message string, extra strictjson.Members) *Error {
 	return &Error{Status: http.StatusConflict, Code: code, Message: message, Extra: extra}
 }
 
-// Unavailable is a 503 about a call that certainly did nothing.
+// Unavailable is a 503 for a call that did nothing.
 func Unavailable(code, message string) *Error {
 	return &Error{Status: http.StatusServiceUnavailable, Code: code, Message: message, Outcome: OutcomeNone, Retry: 1}
 }
 
-// afterTheFact stands for an error of a call that is in the log already: nobody may
-// be told that nothing happened (decision 31, "Deadlines and outcomes").
+// afterTheFact replaces the error of a call that is in the log already: the answer must not
+// say that nothing happened (decision 31, "Deadlines and outcomes").
 func afterTheFact() *Error {
 	e := Unavailable("outcome_unknown", "the call took effect and its record cannot be read here now; retry with the same Idempotency-Key")
 	e.Outcome = OutcomeUnknown
 	return e
 }
 
-// ProposalError turns what a Proposer or a read of the log returned into the
-// answer of decision 32. Only wire.ErrUnknown leaves the outcome open.
+// ProposalError turns an error of a Proposer, or of a read of the log, into the answer of
+// decision 32. Only wire.ErrUnknown leaves the outcome open.
 func ProposalError(err error) error {
 	var known *Error
 	var refused *edge.Refusal
@@ -171,8 +171,8 @@ func ProposalError(err error) error {
 	return err
 }
 
-// endError is ProposalError for what no endpoint knew better: a call that ended with its
-// time or its node is no fault of ours, and its caller may try again, elsewhere.
+// endError is ProposalError for errors that no endpoint handled: a call that ended with its
+// deadline or with its node is not our fault, and its caller may retry on another node.
 func endError(err error) error {
 	known := ProposalError(err)
 	var e *Error
@@ -189,8 +189,8 @@ func endError(err error) error {
 	return err
 }
 
-// UnreadableError is ProposalError for reads: a read has no outcome, so a deadline
-// that passed says only that the leader did not answer in time.
+// UnreadableError is ProposalError for reads. A read has no outcome, so a passed deadline
+// only says that the leader did not answer in time.
 func UnreadableError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrUnknown) {
 		return Unavailable("no_quorum", "the leader did not answer in time")
@@ -198,7 +198,7 @@ func UnreadableError(err error) error {
 	return ProposalError(err)
 }
 
-// answerOf is how a refusal of the edge travels over HTTP: its status is its code's.
+// answerOf turns a refusal of the edge into an Error; CodeTable gives its status.
 func answerOf(r *edge.Refusal) *Error {
 	e := &Error{Status: StatusOf(r.Code), Code: r.Code, Message: r.Message, Param: r.Param, Details: r.Details, Extra: r.Extra}
 	if r.BadRequest {
@@ -210,7 +210,7 @@ func answerOf(r *edge.Refusal) *Error {
 	return e
 }
 
-// StatusOf is the status of a code that the table has.
+// StatusOf returns the status that CodeTable has for a code.
 func StatusOf(code string) int {
 	for i := range CodeTable {
 		if CodeTable[i].Code == code {
@@ -220,8 +220,8 @@ func StatusOf(code string) int {
 	return http.StatusInternalServerError
 }
 
-// RefusalOf is the common answer for a refused record. Endpoints that know more
-// about a refusal answer it themselves and leave the rest to this.
+// RefusalOf is the common answer for a refused record. Endpoints that know more about a
+// refusal answer it themselves.
 func RefusalOf(r wire.Result) error {
 	switch r.Refusal {
 	case wire.RefusedNotFound:

@@ -14,34 +14,34 @@ import (
 	"railguard/cluster/report"
 )
 
-// Neighbours carries from node to node how much each API key is used, so that a key's
-// rate holds for the whole cluster (decision 55).
+// Neighbours carries the use of each API key between nodes, so that a key's rate holds for
+// the whole cluster (decision 55).
 type Neighbours interface {
-	TellUse(use []report.KeyUse)  // What is asked of this node; told to the others for a while.
-	OthersUse() map[string]uint64 // Calls in 1,000 seconds by key, summed over the others that answer.
+	TellUse(use []report.KeyUse)  // Use on this node, kept for the other nodes for a while.
+	OthersUse() map[string]uint64 // Calls in 1,000 seconds by key: the sum over the other nodes that answer.
 }
 
 const (
 	ShareEvery  = 250 * time.Millisecond
-	ShareLeast  = 16   // A node's part of a rate is never under one in so many.
-	demandLeast = 0.01 // Calls a second; less is none.
+	ShareLeast  = 16   // A node's part is at least 1/ShareLeast of a rate.
+	demandLeast = 0.01 // Calls a second; a smaller demand counts as none.
 
-	// registrationsOf behind a key's id names its registrations among the uses that
-	// nodes tell each other. No key's id has a space.
+	// registrationsOf is appended to a key's id to name its registrations among the uses
+	// that nodes exchange. No key's id contains a space.
 	registrationsOf = " registrations"
 )
 
-// fairShare divides each key's rate among the nodes: what the others do not use is
-// this node's, and where all together want more than there is, each gets its
-// share of the demand. It follows demand with half a second's delay. A burst after
-// a pause is each node's own.
+// fairShare divides each key's rate among the nodes. This node gets what the others do not
+// use; when all together want more than the rate, each gets its share of the demand. The
+// parts follow the demand with a delay of half a second. A burst after a pause is not
+// divided: each node allows its own.
 type fairShare struct {
-	Last atomic.Int64 // When it was divided last, in ns of the process's clock.
+	Last atomic.Int64 // Time of the last division, in ns of the process's clock.
 	busy atomic.Bool
 }
 
-// divideRates does it in the background when it is due; whoever asks for a key
-// drives it.
+// divideRates starts a division in the background when it is due. Each lookup of a key
+// calls it.
 func (b *Border) divideRates(keys *KeyTable) {
 	if b.deps.Neighbours == nil {
 		return
@@ -58,8 +58,8 @@ func (b *Border) divideRates(keys *KeyTable) {
 	}()
 }
 
-// divideRates sets every key's part by what was asked here and elsewhere, and returns
-// what is asked here of the keys that are used most.
+// divideRates sets every key's part from the demand here and elsewhere. It returns the
+// demand here for the keys that are used most.
 func (t *KeyTable) divideRates(passed time.Duration, others map[string]uint64) []report.KeyUse {
 	var use []report.KeyUse
 	share := func(name string, limiter *rate.Limiter, asked *keyUse, limit float64) {
@@ -83,14 +83,14 @@ func (t *KeyTable) divideRates(passed time.Duration, others map[string]uint64) [
 	return use[:min(len(use), report.KeyUseMax)]
 }
 
-// keyUse counts how a key is asked for.
+// keyUse measures the demand for a key.
 type keyUse struct {
 	asked   atomic.Int64
-	Average atomic.Uint64 // Calls a second, the bits of a float64.
+	Average atomic.Uint64 // Calls a second, as the bits of a float64.
 }
 
-// recentDemand is how much a second the key was asked for here lately, refused calls
-// included: half what it was, half what it is.
+// recentDemand returns the key's recent demand here in calls a second, refused calls
+// included. It is half the previous average plus half the latest rate.
 func (k *keyUse) recentDemand(passed time.Duration) float64 {
 	lately := float64(k.asked.Swap(0)) / passed.Seconds()
 	average := (math.Float64frombits(k.Average.Load()) + lately) / 2
@@ -104,10 +104,10 @@ func (k *keyUse) recentDemand(passed time.Duration) float64 {
 // keysShown bounds the keys that metrics name.
 const keysShown = 20
 
-// WriteKeyRates tells Prometheus how much of their rates the keys use that ask most.
+// WriteKeyRates writes Prometheus metrics: how much of their rates the most used keys take.
 func (b *Border) WriteKeyRates(w io.Writer) {
 	keys := b.KeysNow()
-	b.divideRates(keys) // Also where nobody calls any more: what is told next is of now.
+	b.divideRates(keys) // Divides also when no calls come, so that the metrics are current.
 	type used struct {
 		id    string
 		ratio float64
@@ -128,7 +128,7 @@ func (b *Border) WriteKeyRates(w io.Writer) {
 	}
 }
 
-// partOf is a node's part of a rate, all in calls a second.
+// partOf computes a node's part of a rate; all values are calls a second.
 func partOf(limit, own, others float64) float64 {
 	part := limit - others
 	if own+others > limit {

@@ -26,8 +26,8 @@ func TestPartOfARate(t *testing.T) {
 	}
 }
 
-// TestPartsAddUp: three nodes that follow each other's demand admit the key's rate
-// together, however the demand is spread.
+// TestPartsAddUp: three nodes that follow each other's demand together admit the key's
+// rate, however the demand is spread.
 func TestPartsAddUp(t *testing.T) {
 	for name, demands := range map[string][3]int64{
 		"even": {400, 400, 400}, "one": {1000, 0, 0}, "two": {700, 200, 0}, "little": {10, 10, 10},
@@ -78,8 +78,8 @@ func TestUseToldIsBounded(t *testing.T) {
 	require.Empty(t, use, "what is asked for no more is told no more")
 }
 
-// Registrations on other nodes take from this node's part, too: the rate is the
-// cluster's, whichever node is asked.
+// Registrations on other nodes also reduce this node's part: the rate is the cluster's,
+// whichever node is asked.
 func TestRegistrationRateIsTheClusters(t *testing.T) {
 	var nodes [3]*KeyTable
 	for i := range nodes {

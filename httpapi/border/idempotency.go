@@ -8,8 +8,8 @@ import (
 	"railguard/engine"
 )
 
-// InFlight is the set of keyed calls this node is answering now. A second call
-// with the same key meanwhile gets 409; on another node the log decides.
+// inFlight is the set of idempotency keys that this node is answering now. A second call
+// with the same key gets 409 meanwhile; on another node the log decides.
 type inFlight struct {
 	mutex   sync.Mutex
 	Running map[[16]byte]struct{}
@@ -32,9 +32,9 @@ func (f *inFlight) endKey(key [16]byte) {
 	delete(f.Running, key)
 }
 
-// beginIdempotent reads the Idempotency-Key of a POST (decision 31, "Idempotency"): scope
-// owner and path, the body compared by hash. Role and scope of the key were judged
-// before: a replay is rendered with the rights of who asks now.
+// beginIdempotent reads the Idempotency-Key of a POST (decision 31, "Idempotency"). The
+// key's owner and the path scope it, and the body is compared by hash. The caller's role
+// and scope were checked before: a replay is rendered with its current rights.
 func (c *Request) beginIdempotent() error {
 	if c.r.Method != http.MethodPost || c.Key == nil {
 		return nil
@@ -60,12 +60,12 @@ func (c *Request) beginIdempotent() error {
 	return nil
 }
 
-// KeyText tells whether a caller's key may be one.
+// KeyText tells whether a text may be an idempotency key.
 func KeyText(value string) bool {
 	return value != "" && len(value) <= engine.IdempotencyKeyMax && isVisible(value)
 }
 
-// KeyInFlight is the 409 of a call with a key that another call has claimed.
+// KeyInFlight is the 409 for an idempotency key that another call has claimed.
 func KeyInFlight(name string) *Error {
 	return &Error{
 		Status: http.StatusConflict, Code: "idempotency_in_flight", Retry: 1,

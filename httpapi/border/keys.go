@@ -25,23 +25,23 @@ type Key struct {
 	edge.Caller
 	networks []netip.Prefix
 	Expires  engine.Time
-	Strict   bool          // Unknown members of its screening calls are errors.
-	Limit    int           // Calls a second; for RateLimit-Limit.
+	Strict   bool          // Unknown members in its screening calls are errors.
+	Limit    int           // Calls a second; for the RateLimit-Limit header.
 	Calls    *rate.Limiter // nil: no limit.
-	creates  *rate.Limiter // Registrations; nil: no limit.
-	Use      *keyUse       // Of calls, by cost.
-	creating *keyUse       // Of registrations.
+	creates  *rate.Limiter // Limits registrations; nil: no limit.
+	Use      *keyUse       // Demand of calls, by cost.
+	creating *keyUse       // Demand of registrations.
 }
 
-// KeyTable is the immutable table of all live secrets, by their SHA-256.
+// KeyTable is the immutable table of all valid secrets, by their SHA-256.
 type KeyTable struct {
 	source []*wire.APIKey
 	byHash map[[32]byte]*Key
 	ByID   map[string]*Key
 }
 
-// newKeyTable builds the table. Limiters are taken over from before, so that a
-// change of one key does not give every other a fresh burst.
+// newKeyTable builds the table. It keeps the limiters of the table before, so that changing
+// one key does not give the others a fresh burst.
 func newKeyTable(keys []*wire.APIKey, before *KeyTable) *KeyTable {
 	t := &KeyTable{source: keys, byHash: make(map[[32]byte]*Key), ByID: make(map[string]*Key)}
 	for i, key := range keys {
@@ -63,13 +63,13 @@ func newKeyTable(keys []*wire.APIKey, before *KeyTable) *KeyTable {
 	return t
 }
 
-// heldKeys is the table that belongs to one Settings value.
+// heldKeys is the table of one Settings value.
 type heldKeys struct {
 	settings *fsm.Settings
 	table    *KeyTable
 }
 
-// KeysNow is the table of the settings of this moment.
+// KeysNow returns the table of the current settings.
 func (b *Border) KeysNow() *KeyTable {
 	settings := b.deps.Published.Settings()
 	if held := b.keys.Load(); held != nil && held.settings == settings {
@@ -109,8 +109,8 @@ func (k *Key) setLimits(perSecond int32, before *KeyTable) {
 	k.creates = rate.NewLimiter(registrationRate, RegistrationBurst)
 }
 
-// parseNetworks reads CIDRs or single addresses. One that cannot be read admits
-// nobody: a typo must not open a key to the world.
+// parseNetworks reads CIDRs and single addresses. A text that cannot be read admits nobody:
+// a typo must not open a key to the world.
 func parseNetworks(texts []string) []netip.Prefix {
 	var networks []netip.Prefix
 	for _, text := range texts {
@@ -131,10 +131,10 @@ func parseNetworks(texts []string) []netip.Prefix {
 // nobody stands in for an unknown key, so that every failure does the same work.
 var nobody = &Key{}
 
-// Find returns the key whose secret this is, or nil. A wrong secret, an expired
-// key and a caller from a foreign network take the same path.
+// Find returns the key with this secret, or nil. A wrong secret, an expired key and a
+// caller from a foreign network take the same code path.
 func (t *KeyTable) Find(secret string, now engine.Time, from netip.Addr) *Key {
-	var room [engine.FieldMax]byte // No secret that bearer returns is longer.
+	var room [engine.FieldMax]byte // bearerSecret returns no longer secret.
 	hash := sha256.Sum256(append(room[:0], secret...))
 	key, known := t.byHash[hash]
 	if !known {
@@ -168,8 +168,8 @@ func (k *Key) admitsAddress(from netip.Addr) bool {
 	return false
 }
 
-// bearerSecret returns the secret of an Authorization header; the scheme's case is
-// free (RFC 9110, 11.1).
+// bearerSecret returns the secret of an Authorization header. The scheme's name is
+// case-insensitive (RFC 9110, 11.1).
 func bearerSecret(r *http.Request) string {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {
@@ -222,8 +222,8 @@ func (c *Request) authenticateKey() error {
 	return nil
 }
 
-// AuthenticateAgain looks the key up once more when the log knew it to have
-// changed: the call goes on with the rights it has now, or ends.
+// AuthenticateAgain looks the key up again after the log reported that it has changed. The
+// call continues with the key's current rights, or ends.
 func (c *Request) AuthenticateAgain() error {
 	key := c.border.KeysNow().Find(bearerSecret(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
 	if key == nil {
@@ -241,14 +241,14 @@ func newUnauthorized() *Error {
 	return NewError(http.StatusUnauthorized, "unauthorized", "a valid API key is required: Authorization: Bearer <key>")
 }
 
-// keyTime is what a key's expiry is held against. Log time stands still on a node
-// that is cut off from the others; a key must expire there too, so the later of
-// log time and this node's own clock counts.
+// keyTime returns the time that a key's expiry is compared with. Log time stands still on a
+// node that is cut off, and a key must expire there too: so it is the later of log time and
+// this node's own clock.
 func (b *Border) keyTime() engine.Time {
 	return max(b.deps.Published.LogTime(), engine.Time(b.deps.Now().UnixNano()))
 }
 
-// adminKey is who acts on the admin listener: the holder of the node's admin
+// adminKey returns the key that acts on the admin listener: the holder of the node's admin
 // token, else an API key without an operator's scope.
 func (b *Border) adminKey(secret string, key *Key) *Key {
 	token := b.deps.AdminToken
@@ -274,8 +274,8 @@ func (b *Border) countKeyless(r *http.Request, cost int) error {
 	}
 }
 
-// takeTokens counts a call against a rate, of which this node may have a part. No
-// call costs more than a burst: a slow key must be good for it some time.
+// takeTokens counts a call against a rate, of which this node may have a part. A call never
+// takes more than one burst, so that a slow key can afford it at some time.
 func (c *Request) takeTokens(limiter *rate.Limiter, whole, cost int) error {
 	if limiter == nil || limiter.AllowN(time.Now(), min(cost, limiter.Burst())) {
 		return nil
@@ -306,12 +306,12 @@ func OutOfScope() *Error {
 	return NewError(http.StatusForbidden, "forbidden", "the operator is outside of this key's scope")
 }
 
-// ClientAddress is who calls: the connection's address, or, when that is a
-// trusted proxy's, the last X-Forwarded-For address that is not. A hop that cannot
-// be read leaves no address: it must not pass for the proxy's own.
+// ClientAddress returns the caller's address: the connection's, or, behind trusted proxies,
+// the last X-Forwarded-For address that is no trusted proxy. When a hop cannot be read,
+// there is no address: the caller must not pass as the proxy.
 func (b *Border) ClientAddress(r *http.Request) netip.Addr { return clientOf(r, b.deps.TrustedProxies) }
 
-// clientOf is ClientAddress behind these proxies.
+// clientOf is ClientAddress with the given trusted proxies.
 func clientOf(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -348,7 +348,7 @@ func isWithin(networks []netip.Prefix, address netip.Addr) bool {
 	return false
 }
 
-// KeyName is what a key is called; "" for one that is not known any more, or none.
+// KeyName returns the name of a key; "" for an unknown key or none.
 func KeyName(keys []*wire.APIKey, id string) string {
 	for _, key := range keys {
 		if key.ID == id {

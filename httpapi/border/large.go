@@ -7,10 +7,10 @@ import (
 	"railguard/strictjson"
 )
 
-// Releaser is what a handler holds until its answer is written.
+// Releaser is held by a handler until its answer is written.
 type Releaser interface{ Release() }
 
-// largeBytes is what large bodies take on this node, as far as they have come.
+// largeBytes counts the memory of large bodies on this node.
 type largeBytes struct{ Held atomic.Int64 }
 
 func (b *largeBytes) claimBytes(size int) bool {
@@ -21,14 +21,14 @@ func (b *largeBytes) claimBytes(size int) bool {
 	return false
 }
 
-// largeBody is the room of a body that is larger than most. It is pooled, and stands in
-// the place of the call's own.
+// largeBody is the memory of a body that is larger than most. It is pooled, and replaces
+// the call's own body buffer.
 type largeBody struct {
 	call    *Request
 	buffer  []byte
-	claimed int // Bytes of the body, as far as they have come.
+	claimed int // Bytes that this body has claimed.
 
-	ownBody     []byte // The call's own, meanwhile.
+	ownBody     []byte // The call's own buffer meanwhile.
 	ownDocument strictjson.Document
 }
 
@@ -47,7 +47,7 @@ func readLarge(c *Request) error {
 	return err
 }
 
-// claimBytes counts size more bytes of the body.
+// claimBytes claims size more bytes for the body.
 func (l *largeBody) claimBytes(size int) error {
 	if !l.call.border.Large.claimBytes(size) {
 		return Unavailable("overloaded", "too many batches at once on this node")
@@ -56,7 +56,7 @@ func (l *largeBody) claimBytes(size int) error {
 	return nil
 }
 
-// releaseBytes gives the room back.
+// releaseBytes gives the memory back.
 func (l *largeBody) releaseBytes() {
 	if l == nil {
 		return

@@ -7,14 +7,14 @@ import (
 	"railguard/engine"
 )
 
-// listener is one mux and its border checks.
+// listener is one mux with the border's checks in front.
 type listener struct {
 	border *Border
 	mux    *http.ServeMux
-	retro  *http.ServeMux // Of the paths below RetroReports.
+	retro  *http.ServeMux // Serves the paths below RetroReports.
 }
 
-// resource is all methods of one path.
+// resource holds all methods of one path.
 type resource struct {
 	border *Border
 	path   string
@@ -63,12 +63,11 @@ func allowedMethods(routes []Route) string {
 	return strings.Join(methods, ", ")
 }
 
-// ServeHTTP refuses what no proxy and server may read in two ways, and every
-// path that is not exactly one of ours: ServeMux would answer those with a
-// redirect.
+// ServeHTTP refuses requests that a proxy and a server could read differently, and every
+// path that is not exactly one of ours: ServeMux would answer those with a redirect.
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := checkBorder(r); err != nil {
-		w.Header().Set("Connection", "close") // What follows on it may be read in two ways as well.
+		w.Header().Set("Connection", "close") // The bytes that follow on this connection are ambiguous as well.
 		l.border.refuseRequest(w, r, err)
 		return
 	}
@@ -143,6 +142,6 @@ func exactPath(r *http.Request) bool {
 	return !strings.Contains(path+"/", "/./") && !strings.Contains(path+"/", "/../")
 }
 
-// RetroReports begins the paths of reports. ServeMux cannot tell them from those of a
-// list, /v1/ofac/{id}/diff, so they stand in a mux of their own; no list has that id.
+// RetroReports is the prefix of report paths. ServeMux cannot tell them from those of a
+// list, /v1/ofac/{id}/diff, so they have a mux of their own; no list has that id.
 const RetroReports = "/v1/ofac/retro/"

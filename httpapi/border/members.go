@@ -6,13 +6,13 @@ import (
 	"railguard/strictjson"
 )
 
-// What each route takes, the members of its body and the parameters of its query,
-// stands in httpapi/description for the public API, and in the tables of its room for the
-// admin listener. A body's member that is not named there is refused, since a limit misspelt
-// would be no limit; an open object has a reader of its own (edge/request.go,
-// engine.ParsePolicy). A route that is missing in both is not served: Open says so.
+// httpapi/description declares what each route of the public API takes, the members of its
+// body and the parameters of its query; tables of its room declare it for the admin
+// listener. A body member that is not declared is refused, since a misspelt limit would be
+// no limit. An open object has a reader of its own (edge/request.go, engine.ParsePolicy).
+// Open refuses a route that is declared in neither place.
 
-// valuesMax is how many JSON values a body of the route may have.
+// valuesMax returns how many JSON values a body of the route may have.
 func (r *Route) valuesMax() int {
 	if r.Max == engine.ScreenBodyMax {
 		return engine.ScreenValuesMax
@@ -20,8 +20,8 @@ func (r *Route) valuesMax() int {
 	return engine.BodyValuesMax
 }
 
-// CheckMembers refuses a body with members that its route does not know: 422. A review
-// looks for its transaction first (decision 30, no. 14) and asks for this itself.
+// CheckMembers refuses a body with members that its route does not declare: 422. A review
+// looks for its transaction first (decision 30, no. 14), so it calls CheckMembers itself.
 func (c *Request) CheckMembers() error {
 	if c.route.Shape == nil {
 		return nil
@@ -32,7 +32,8 @@ func (c *Request) CheckMembers() error {
 	return nil
 }
 
-// shapeOf is what the reader of bodies holds a body against.
+// shapeOf converts declared members into the shape that the JSON reader checks a body
+// against.
 func shapeOf(members description.Members) strictjson.Shape {
 	if members == nil {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"railguard/fsm"
 )
 
-// Names of the metrics of this room. They count over all
-// APIs of a process.
+// Names of this room's metrics. They count over all APIs of a process.
 const (
 	nameHTTPTotal = "railguard_http_requests_total"
 
@@ -28,8 +27,8 @@ var (
 	linesDropped       = metrics.NewCounter("railguard_http_log_lines_dropped_total")
 	connectionsDropped = metrics.NewCounter("railguard_http_connections_dropped_total")
 
-	// StatusTotals counts answers by status: a fixed set, so that the hot path
-	// formats nothing.
+	// StatusTotals counts answers by status. The set is fixed, so that the hot path formats
+	// nothing.
 	StatusTotals = makeStatusTotals()
 )
 
@@ -47,12 +46,12 @@ func countRequest(c *Request) {
 	}
 }
 
-// ShowCertificate shows how many seconds the certificate of a listener is good.
+// ShowCertificate registers a gauge: seconds until a listener's certificate expires.
 func ShowCertificate(listener string, left func() float64) {
 	metrics.GetOrCreateGauge(`railguard_http_certificate_expires_seconds{listener="`+listener+`"}`, left)
 }
 
-// RegisterGauges registers what the border shows of itself and of the state.
+// RegisterGauges registers the gauges of the border and of the state.
 func (b *Border) RegisterGauges(set *metrics.Set) {
 	set.RegisterMetricsWriter(b.WriteKeyRates)
 	set.NewGauge(`railguard_build_info{version="`+b.deps.Version+`",go="`+runtime.Version()+`"}`, func() float64 { return 1 })
@@ -64,7 +63,7 @@ func (b *Border) RegisterGauges(set *metrics.Set) {
 	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(b.judges.TokensHeld()) })
 }
 
-// tableFill is how full a table of the state is; -1 of -1: not known.
+// tableFill returns how full a table of the state is; -1 of -1: not known.
 func (b *Border) tableFill(table int) fsm.Fill {
 	view, err := b.deps.Records.View(context.Background(), 0)
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 	"railguard/strictjson"
 )
 
-// RowScanMax is how many rows of the state one list call looks at: a filter that
-// hardly anything passes gives a short page and a cursor, never a long wait.
+// RowScanMax is how many rows of the state one list call examines. A filter that few rows
+// pass gives a short page and a cursor, never a long wait.
 const RowScanMax = 65_536
 
-// page is what a list call asks for: how many, in which order, and behind which key.
-// A cursor is the key of the last item looked at, never a count of items: what came or
-// went meanwhile moves nothing. It belongs to one list and order; one of another list,
-// or a garbled one, is refused.
+// Page is what a list call asks for: how many items, in which order, after which key. A
+// cursor is the key of the last item examined, not a count, so items that come or go
+// meanwhile shift nothing. A cursor belongs to one list and order; a garbled one, or one of
+// another list, is refused.
 type Page struct {
 	kind      string
 	Limit     int
@@ -30,7 +30,7 @@ type Page struct {
 	After     []uint64 // The key; nil on the first page.
 }
 
-// ReadKeyPage reads limit, order and cursor of a list whose key has so many parts.
+// ReadKeyPage reads limit, order and cursor of a list whose key has that many parts.
 func (c *Request) ReadKeyPage(kind string, parts int) (Page, error) {
 	p := Page{kind: kind, Limit: engine.PageDefault}
 	if text := c.Query("limit"); text != "" {
@@ -66,7 +66,7 @@ func (p *Page) cursorKind() string {
 	return p.kind + "-"
 }
 
-// Cursor is the opaque text that goes on behind a key.
+// Cursor returns the opaque text of a page that continues after key.
 func (p *Page) Cursor(key ...uint64) string { return writeCursor(p.cursorKind(), key...) }
 
 func writeCursor(kind string, key ...uint64) string {
@@ -78,7 +78,8 @@ func writeCursor(kind string, key ...uint64) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// parseCursor reads a cursor; false for anything but one of this kind and so many parts.
+// parseCursor reads a cursor. It returns false unless the cursor is of this kind and has
+// that many parts.
 func parseCursor(kind string, parts int, text string) ([]uint64, bool) {
 	if len(text) > engine.FieldMax {
 		return nil, false
@@ -101,14 +102,14 @@ func parseCursor(kind string, parts int, text string) ([]uint64, bool) {
 	return key, true
 }
 
-// RowPage is a page of a table of the state, whose key is a row's number from 1.
+// RowPage is a page of a table of the state. The key is a row's number, from 1.
 type RowPage struct {
 	Page
 	After uint64   // The last row of the page before; 0 on the first.
-	call  *Request // Rests between rows; nil: nobody does.
+	call  *Request // Rests between rows; nil: does not rest.
 }
 
-// page reads what is asked for of a table.
+// ReadPage reads limit, order and cursor for a table of the state.
 func (c *Request) ReadPage(kind string) (RowPage, error) {
 	p, err := c.ReadKeyPage(kind, 1)
 	if err != nil || p.After == nil {
@@ -120,9 +121,9 @@ func (c *Request) ReadPage(kind string) (RowPage, error) {
 	return RowPage{Page: p, After: p.After[0], call: c}, nil
 }
 
-// Scan calls visit with the rows of a table of count rows, numbered from 1, in
-// the page's order, until visit has said "listed" often enough. It returns the
-// cursor behind the last row looked at, "" when nothing is left.
+// Scan calls visit with the rows of a table, numbered from 1 to count, in the page's order,
+// until visit has returned true for a full page. It returns the cursor after the last row
+// examined, or "" when no rows are left.
 func (p RowPage) Scan(count uint64, visit func(row uint64) (listed bool)) (next string) {
 	row, last, step := count, uint64(0), ^uint64(0)
 	if p.After != 0 && p.After <= count {
@@ -137,7 +138,7 @@ func (p RowPage) Scan(count uint64, visit func(row uint64) (listed bool)) (next 
 			return p.Cursor(row - step)
 		}
 		if row > count {
-			break // An ascending cursor behind the end.
+			break // An ascending cursor beyond the end.
 		}
 		if p.call != nil {
 			RestBetween(p.call)
@@ -149,16 +150,16 @@ func (p RowPage) Scan(count uint64, visit func(row uint64) (listed bool)) (next 
 	return ""
 }
 
-// Listing is a page that is written item by item: nothing of an item is held once it
-// is written, and its room is used again. A page of 500 records is a megabyte; made
-// anew for each call, such pages are what the collector has most to do with.
+// Listing is a page that is written item by item. It keeps nothing of an item that is
+// written, and its buffer is reused: a page of 500 records is a megabyte, and allocating
+// one per call would be most of the garbage collector's work.
 type Listing struct {
 	c     *Request
 	room  *[]byte
 	Count int
 }
 
-// pageRooms holds the room of pages that were sent, of pageRoomKept bytes at most.
+// pageRooms pools the buffers of sent pages, each of at most pageRoomKept bytes.
 var pageRooms = sync.Pool{New: func() any { return new([]byte) }}
 
 func NewListing(c *Request) *Listing {
@@ -168,7 +169,7 @@ func NewListing(c *Request) *Listing {
 	return l
 }
 
-// Add writes one item straight into the page. After an error the page cannot be sent.
+// Add writes one item directly into the page. After an error the page cannot be sent.
 func (l *Listing) Add(fill func(m *strictjson.Members) error) error {
 	page := (*strictjson.Members)(l.room)
 	if l.Count > 0 {
@@ -189,15 +190,15 @@ func (l *Listing) End(next string) (Answer, error) {
 	return l.c.Send(http.StatusOK, JSONType, *l.room), nil
 }
 
-// giveBack gives the room back once the page was written.
+// giveBack returns the buffer to the pool after the page was written.
 func (l *Listing) giveBack() {
 	if l != nil && l.room != nil && cap(*l.room) <= pageRoomKept {
 		pageRooms.Put(l.room)
 	}
 }
 
-// AnswerList answers with one page as of the index that the judge read its state at, or of
-// what this node has applied where it read history.
+// AnswerList answers with one page. Its index is the one that the judge read its state at;
+// for history, the last one that this node has applied.
 func (c *Request) AnswerList(items []strictjson.Members, next string) (Answer, error) {
 	m := c.Out[:0]
 	m.List("data", items)
@@ -206,7 +207,7 @@ func (c *Request) AnswerList(items []strictjson.Members, next string) (Answer, e
 	return c.Reply(http.StatusOK, m), nil
 }
 
-// endPage ends the members of a page.
+// endPage writes the last members of a page.
 func endPage(c *Request, m *strictjson.Members, next string) {
 	if c.Judge.Index == 0 {
 		c.Judge.Index = c.border.deps.Published.Applied()
@@ -215,9 +216,9 @@ func endPage(c *Request, m *strictjson.Members, next string) {
 	m.Uint("asOfIndex", c.Judge.Index)
 }
 
-// A parameter that is misspelt, garbled or empty would be a filter that filters
-// nothing: everything would come back, and look like the answer. So each route declares
-// its parameters, a query is read once, and what is wrong in it is 400 with its name.
+// A misspelt, garbled or empty parameter would be a filter that filters nothing: the answer
+// would hold everything and look right. So each route declares its parameters, the query is
+// read once, and an error in it gives 400 with the parameter's name.
 
 // parameter is one name and value of a query.
 type parameter struct{ name, value string }
@@ -229,14 +230,14 @@ func BadQuery(name, message string) *Error {
 	return e
 }
 
-// readQuery reads the query of a call whose route is known, and refuses what that
-// route does not declare: a caller who wrote it meant something by it.
+// readQuery reads the query of a call whose route is known. It refuses parameters that the
+// route does not declare: the caller meant something by them.
 func (c *Request) readQuery() error {
 	text := c.r.URL.RawQuery
 	if text == "" {
 		return nil
 	}
-	waits := c.route.Parameters != nil || c.route.Method == http.MethodGet // Takes consistency.
+	waits := c.route.Parameters != nil || c.route.Method == http.MethodGet // The route takes consistency.
 	for pair := range strings.SplitSeq(text, "&") {
 		if pair == "" {
 			continue
@@ -259,7 +260,7 @@ func (c *Request) readQuery() error {
 	return nil
 }
 
-// readParameter reads one pair: percent-encoded UTF-8 without control characters.
+// readParameter reads one name and value: percent-encoded UTF-8 without control characters.
 func readParameter(pair string) (parameter, error) {
 	rawName, rawValue, _ := strings.Cut(pair, "=")
 	name, err := url.QueryUnescape(rawName)
@@ -285,7 +286,7 @@ func (c *Request) Query(name string) string {
 	return ""
 }
 
-// QueryValues are all values of a parameter that may stand more than once.
+// QueryValues returns all values of a parameter that may be repeated.
 func (c *Request) QueryValues(name string) (values []string) {
 	for _, p := range c.parameters {
 		if p.name == name {
@@ -302,8 +303,8 @@ func (c *Request) HasQuery(name string) bool {
 	return slices.ContainsFunc(c.parameters, func(p parameter) bool { return p.name == name })
 }
 
-// NormaliseQuery returns a query parameter in the form it is compared in. One of which
-// nothing is left would match anything, and is refused.
+// NormaliseQuery returns a query parameter in the form that it is compared in. It refuses a
+// value whose normalised form is empty, since that would match anything.
 func (c *Request) NormaliseQuery(name string, form func(string) string) (string, error) {
 	given := c.Query(name)
 	if given == "" {
@@ -316,7 +317,7 @@ func (c *Request) NormaliseQuery(name string, form func(string) string) (string,
 	return text, nil
 }
 
-// PartyQuery reads a parameter that is the id of an agent or of a user.
+// PartyQuery reads a parameter that names an agent or a user by id.
 func PartyQuery(c *Request, name string) (string, error) {
 	id := c.Query(name)
 	_, agent := c.Judge.Terms.ParseAgent(id)
@@ -332,7 +333,7 @@ func ETag(version uint64) string {
 
 func UintText(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// TimeRange reads ?from= and ?to=; from is span before to by default.
+// TimeRange reads ?from= and ?to=. By default, from is span before to.
 func TimeRange(c *Request, span engine.Time) (from, to engine.Time, err error) {
 	to = c.Published().LogTime()
 	if text := c.Query("to"); text != "" {
@@ -354,7 +355,7 @@ func TimeRange(c *Request, span engine.Time) (from, to engine.Time, err error) {
 	return from, to, nil
 }
 
-// ListOfVersion is a list that was activated; nil where this node has it no more.
+// ListOfVersion returns an activated list; nil where this node no longer has it.
 func ListOfVersion(c *Request, version uint64) (list *ofac.Index) {
 	for _, info := range c.Judge.Terms.Settings.History {
 		if info.Version == version {

@@ -47,7 +47,7 @@ func TestPagesCoverTheTable(t *testing.T) {
 			}
 		}
 	}
-	// A cursor from before, when the table was longer, is no trouble.
+	// A cursor from a time when the table was longer works.
 	p := RowPage{Page: Page{kind: "k", Limit: 5}, After: 100}
 	require.Empty(t, p.Scan(3, func(uint64) bool { return true }))
 	p.Ascending = true

@@ -13,12 +13,11 @@ import (
 type Proposal struct {
 	Kind wire.Kind
 
-	// Record judges and builds the record's body. It is called again when the
-	// log had moved on (a stale basis), after this node has caught up.
+	// Record judges the call and builds the record's body. It is called again after the log
+	// reported a stale basis and this node has caught up.
 	Record func() (any, error)
 
-	// Refused answers a refused record; nil, or a nil error from it, leaves it
-	// to refusal.
+	// Refused answers a refused record. When it is nil or returns nil, RefusalOf answers.
 	Refused func(wire.Result) error
 }
 
@@ -63,8 +62,9 @@ func (c *Request) Propose(p Proposal) (wire.Result, error) {
 	}
 }
 
-// JudgeFresh builds a record. What this node knows may be older than what the group
-// does: a refusal that rests on state is given only after the leader was asked, once.
+// JudgeFresh builds a record. This node's state may be older than the cluster's, so a
+// refusal that rests on state is given only after the node has caught up with the leader
+// once.
 func (c *Request) JudgeFresh(build func() (any, error)) (any, error) {
 	record, err := build()
 	if err == nil || !RestsOnState(err) {
@@ -76,8 +76,8 @@ func (c *Request) JudgeFresh(build func() (any, error)) (any, error) {
 	return build()
 }
 
-// RestsOnState tells refusals that a newer state could undo from those that the call
-// itself is the reason of.
+// RestsOnState distinguishes refusals that a newer state could undo from those that the
+// call itself causes.
 func RestsOnState(err error) bool {
 	var here ChangeableRefusal
 	if errors.As(err, &here) {
@@ -97,9 +97,9 @@ func RestsOnState(err error) bool {
 	return status == http.StatusNotFound || status == http.StatusConflict || status == http.StatusPreconditionFailed
 }
 
-// AwaitApplied waits until this node has applied what the call wrote, so that whatever it
-// shows and judges next includes it. Screening calls are excepted: they change what no
-// other call of the node is judged with at the edge.
+// AwaitApplied waits until this node has applied what the call wrote, so that its next
+// answers and judgements include it. Screening calls do not wait: nothing that they change
+// is used to judge another call at the edge.
 func (c *Request) AwaitApplied(kind wire.Kind, result wire.Result) error {
 	if kind == wire.KindScreen {
 		return nil
@@ -107,12 +107,12 @@ func (c *Request) AwaitApplied(kind wire.Kind, result wire.Result) error {
 	return c.AwaitIndex(result.Index)
 }
 
-// AwaitIndex waits until this node has applied the log up to an index, and judges by that from
-// then on.
+// AwaitIndex waits until this node has applied the log up to an index, then renews the
+// judge's state.
 func (c *Request) AwaitIndex(index uint64) error {
 	if index > c.border.deps.Published.Applied() {
 		if err := c.border.deps.Records.WaitApplied(c.ctx, index); err != nil {
-			return UnreadableError(err) // Told as what it is where the call took effect: see fail.
+			return UnreadableError(err) // If the call took effect, visibleError replaces this error.
 		}
 	}
 	c.Judge.Renew()
@@ -132,9 +132,9 @@ func (c *Request) refuseProposal(p Proposal, result wire.Result) error {
 	return RefusalOf(result)
 }
 
-// AnswerProposal proposes and answers with the record's leaf, rendered by its kind:
-// now, on an idempotent replay, on any node, the same bytes. unchanged answers
-// a record that had nothing to change; nil where that cannot be.
+// AnswerProposal proposes and answers with the record's leaf, rendered by its kind. An
+// idempotent replay, on any node, gives the same bytes. unchanged answers a record that
+// changes nothing; it is nil where that cannot occur.
 func (c *Request) AnswerProposal(p Proposal, unchanged func(wire.Result) (Answer, error)) (Answer, error) {
 	result, err := c.Propose(p)
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *Request) AnswerProposal(p Proposal, unchanged func(wire.Result) (Answer
 	return c.AnswerLeaf(&l)
 }
 
-// OpenResult is the leaf of an applied or replayed record.
+// OpenResult returns the leaf of an applied or replayed record.
 func (c *Request) OpenResult(result wire.Result) (edge.Leaf, error) {
 	c.Happened = true
 	data := result.Data
@@ -168,8 +168,8 @@ func (c *Request) OpenResult(result wire.Result) (edge.Leaf, error) {
 	return c.Judge.OpenLeaf(result.Leaf, data)
 }
 
-// replayedLeaf reads the first call's leaf. What fails here fails after the fact:
-// the caller is told that the outcome is unknown, and retries with its key.
+// replayedLeaf reads the first call's leaf. An error here comes after the fact: the caller
+// gets outcome unknown, and retries with its key.
 func (c *Request) replayedLeaf(result wire.Result) ([]byte, error) {
 	if err := c.border.deps.Records.WaitApplied(c.ctx, result.Index); err != nil {
 		return nil, UnreadableError(err)
@@ -181,14 +181,14 @@ func (c *Request) replayedLeaf(result wire.Result) ([]byte, error) {
 	return data, nil
 }
 
-// ChangeableRefusal is a refusal by this edge that rests on something that can change: a
-// parent's policy, a list, a status. Had the call been made before with the same
-// Idempotency-Key, its first answer stands, whatever has changed since.
+// ChangeableRefusal is a refusal by this edge that rests on changeable facts: a parent's
+// policy, a list, a status. If the same call with the same Idempotency-Key was made before,
+// its first answer is repeated, whatever has changed since.
 type ChangeableRefusal struct{ Cause error }
 
 func (j ChangeableRefusal) Error() string { return j.Cause.Error() }
 
-// AnswerChangeable is answer for records whose making rests on changeable facts.
+// AnswerChangeable is AnswerProposal for records that depend on changeable facts.
 func (c *Request) AnswerChangeable(p Proposal, unchanged func(wire.Result) (Answer, error)) (Answer, error) {
 	answer, err := c.AnswerProposal(p, unchanged)
 	var here ChangeableRefusal
@@ -211,7 +211,8 @@ func (c *Request) AnswerChangeable(p Proposal, unchanged func(wire.Result) (Answ
 	return Answer{}, err
 }
 
-// AnswerReplay answers a keyed call that was made before, else with cause.
+// AnswerReplay repeats the answer of an earlier call with the same key; if there was none,
+// it returns cause.
 func (c *Request) AnswerReplay(cause error) (Answer, error) {
 	if c.Asked.Idem == nil {
 		return Answer{}, cause
@@ -233,12 +234,12 @@ func (c *Request) AnswerReplay(cause error) (Answer, error) {
 	return Answer{}, cause
 }
 
-// ErrMoved says that a change was made from a revision the log had left behind.
+// ErrMoved says that a change was based on an outdated revision.
 var ErrMoved = errors.New("revision moved")
 
-// AnswerRevision submits a change made from a revision, and makes it again from the
-// newer one when another change came between. A caller's own If-Match is judged
-// by build each time.
+// AnswerRevision submits a change that is based on a revision. When another change came
+// first, it builds the change again from the newer revision. build checks the caller's
+// If-Match each time.
 func (c *Request) AnswerRevision(kind wire.Kind, build func() (any, error)) (Answer, error) {
 	for try := 0; ; try++ {
 		var moved uint64
@@ -258,12 +259,12 @@ func (c *Request) AnswerRevision(kind wire.Kind, build func() (any, error)) (Ans
 	}
 }
 
-// PathAgent is knownAgent of the path's id.
+// PathAgent returns the known agent of the path's id.
 func (c *Request) PathAgent() (*engine.AgentProfile, error) {
 	return c.Judge.KnownAgent(c.r.PathValue("id"))
 }
 
-// PathFleet is knownFleet of the path's id.
+// PathFleet returns the known fleet of the path's id.
 func (c *Request) PathFleet() (*engine.FleetProfile, error) {
 	return c.Judge.KnownFleet(c.r.PathValue("id"))
 }

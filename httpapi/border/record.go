@@ -15,15 +15,15 @@ import (
 	"railguard/strictjson"
 )
 
-// Every answer to a write is rendered from the leaf it wrote, and from nothing
-// else that can change: so a first answer, an idempotent replay on another node
-// and a later GET cannot differ.
+// Every answer to a write is rendered from the leaf that it wrote, and from nothing that
+// can change. So the first answer, an idempotent replay on another node and a later GET are
+// the same.
 
-// Renderer writes the members of the answer that a leaf of its kind stands for.
-// It may set headers and c.status (200 by default).
+// Renderer writes the members of the answer for a leaf of its kind. It may set headers and
+// c.Status (200 by default).
 type Renderer func(c *Request, l *edge.Leaf, m *strictjson.Members) error
 
-// AnswerLeaf answers with a leaf through the renderer of its kind.
+// AnswerLeaf answers with a leaf, through the renderer of its kind.
 func (c *Request) AnswerLeaf(l *edge.Leaf) (Answer, error) {
 	render := c.border.renderers[l.Kind()]
 	if render == nil {
@@ -38,8 +38,8 @@ func (c *Request) AnswerLeaf(l *edge.Leaf) (Answer, error) {
 	return c.Reply(c.Status, c.Out), nil
 }
 
-// What callers see of a screening record, by verdict and by role (decision
-// 43 and decision 33, "The tipping-off wall"): this file is that wall.
+// This file is the tipping-off wall (decision 33, "The tipping-off wall"): it decides what
+// callers see of a screening record, by verdict and by role (decision 43).
 
 func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) {
 	c.TxnID = x.TxnID()
@@ -83,10 +83,11 @@ var (
 	recordExtras = leafjson.Select("version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest", "matcherVersion",
 		"mixerVersion", "tzVersion", "ofacStale", "requestHash", "idempotencyKeyHash", "requestId", "traceId", "jti", "userJti",
 		"userId", "fleetId", "chain", "agentSequence", "agentPrevious", "hold", "profile", "userProfile", "warnings")
-	recordInner = leafjson.Select("triggered", "shadow", "matches", "matchesTruncated", "evidence") // Behind the wall.
+	recordInner = leafjson.Select("triggered", "shadow", "matches", "matchesTruncated", "evidence") // Hidden behind the wall.
 )
 
-// What is shown of a disposition on both sides of the wall, of a proposal and of a comment.
+// Members shown: of a disposition, outside and inside the wall; of a proposal; of a
+// comment.
 var (
 	outerMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedAt", "sarEscalated")
 	innerMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
@@ -102,7 +103,7 @@ func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Dispo
 		return err
 	}
 	if d.Present && !c.Key.SeesAll() && d.Said.Escalates() {
-		d = &edge.Disposition{} // As if it had none yet.
+		d = &edge.Disposition{} // Show the record as undecided.
 	}
 	masked := c.Judge.Terms.Masked(c.Asked.Caller, l)
 	if d.Present && masked {
@@ -139,7 +140,7 @@ func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Dispo
 	return nil
 }
 
-// writeProposed says what one person proposed and another has to confirm (four eyes).
+// writeProposed writes what one person proposed and another has to confirm (four eyes).
 func writeProposed(m *strictjson.Members, proposal *edge.Leaf) {
 	if proposal == nil {
 		return
@@ -161,8 +162,8 @@ func ProposalMembers(proposal *edge.Leaf) (inner strictjson.Members) {
 	return inner
 }
 
-// writeEndings says what became of a record's payment: how it ended, and what was settled
-// too late.
+// writeEndings writes the later events of a record's payment: how it ended, and late
+// settlements.
 func writeEndings(m *strictjson.Members, endings []edge.Leaf) {
 	for i, name := range []string{"payment", "lateSettlement"} {
 		if i >= len(endings) {
@@ -174,11 +175,12 @@ func writeEndings(m *strictjson.Members, endings []edge.Leaf) {
 	}
 }
 
-// MaskedText stands where a name may not be read.
+// MaskedText replaces a name that may not be read.
 const MaskedText = "***"
 
-// masks gives, by whether names are masked, the text that stands in place of a member of
-// _request; "" shows the member. What is masked is what says who the counterparty is.
+// masks has two entries: whether names are masked (true) or not (false). Its function
+// returns the text that replaces a member of _request; "" shows the member. Masking hides
+// the members that identify the counterparty.
 var masks = map[bool]func(name string) string{
 	false: func(string) string { return "" },
 	true: func(name string) string {
@@ -202,7 +204,7 @@ func writeLeafHash(m *strictjson.Members, data []byte) {
 	*m = append(base64.StdEncoding.AppendEncode(append(*m, '"'), sum[:]), '"')
 }
 
-// ScreenRecord loads the screening record of the path's txnId.
+// ScreenRecord reads the screening record of the path's txnId.
 func (c *Request) ScreenRecord() (edge.Leaf, error) {
 	l, err := c.Judge.Record(c.r.PathValue("txnId"))
 	if err == nil {
@@ -211,8 +213,8 @@ func (c *Request) ScreenRecord() (edge.Leaf, error) {
 	return l, err
 }
 
-// CSVCell keeps a spreadsheet from running a caller's text as a formula: a cell
-// that begins like one gets an apostrophe.
+// CSVCell keeps a spreadsheet from running a caller's text as a formula: it puts an
+// apostrophe before a cell that begins like one.
 func CSVCell(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text
@@ -220,6 +222,6 @@ func CSVCell(text string) string {
 	return text
 }
 
-// PaymentMembers are what an event about a payment says of it.
+// PaymentMembers are the members that an event about a payment shows.
 var PaymentMembers = leaf.Select([]string{leaf.KindHoldSettled, leaf.KindDue + ":" + leaf.DueHold.String()},
 	"state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "railRef", "reason", "expiredAt", "eventId", "time")

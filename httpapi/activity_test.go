@@ -10,7 +10,7 @@ import (
 	"railguard/engine"
 )
 
-// acts are all items of GET /v1/activity, over pages of two.
+// acts returns all items of GET /v1/activity, read in pages of two.
 func (n *testNode) acts(role, query string) (all []*fastjson.Value) {
 	n.t.Helper()
 	cursor := ""
@@ -27,7 +27,8 @@ func (n *testNode) acts(role, query string) (all []*fastjson.Value) {
 	return nil
 }
 
-// Activity tells who did what and why, by who, what and when, and keeps the wall.
+// TestActivity: the activity list filters by person, action and time, shows reasons, and
+// keeps the tipping-off wall.
 func TestActivity(t *testing.T) {
 	n := newTestNode(t)
 	agent, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":10}`)

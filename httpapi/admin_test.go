@@ -15,8 +15,8 @@ func (n *testNode) doKey(secret, method, path, body string) int {
 	return n.do("", method, path, body, "Authorization", "Bearer "+secret).Code
 }
 
-// A key's life: made, used, rotated (two secrets live), rotated again (the
-// oldest dies), revoked.
+// TestAPIKeyLife takes a key through its life: created, used, rotated (two secrets valid),
+// rotated again (the oldest becomes invalid), revoked.
 func TestAPIKeyLife(t *testing.T) {
 	n := newTestNode(t)
 	w := n.doAdmin("POST", "/admin/keys", `{"name":"acme-prod","roles":["screener","operator"],"operator":"Acme Inc","expires":"90d","rate":"2000/s"}`)
@@ -57,7 +57,7 @@ func TestAPIKeyLife(t *testing.T) {
 	}
 }
 
-// A secret is shown once: a replay tells of the key, not its secret.
+// A secret is shown once: an idempotent replay shows the key without its secret.
 func TestAPIKeyReplay(t *testing.T) {
 	n := newTestNode(t)
 	first := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"a"}`, "Idempotency-Key", "k"), 201)
@@ -118,8 +118,8 @@ func TestAdminListenerGuards(t *testing.T) {
 	require.Equal(t, 401, n.do("", "GET", "/v1/agents", "", "Authorization", "Bearer admin-token-of-the-tests").Code)
 }
 
-// A planned rotation: published at once, signing after 24 hours, the old key's
-// tokens good until they expire.
+// A planned rotation publishes the new key at once and signs with it after 24 hours. Tokens
+// of the old key stay valid until they expire.
 func TestSigningKeyRotation(t *testing.T) {
 	n := newTestNode(t)
 	agent, old := n.registered("")
@@ -140,11 +140,12 @@ func TestSigningKeyRotation(t *testing.T) {
 	require.Equal(t, "signing", textOf(v, "data", "0", "state"))
 	require.Equal(t, "retired", textOf(v, "data", "1", "state"))
 	require.NotContains(t, string(v.MarshalTo(nil)), `"d"`)
-	// Re-read, the old token is the same bytes still.
+	// Reading the old token again returns the same bytes.
 	require.Equal(t, old, textOf(answer(t, n.do("operator", "GET", "/v1/agents/"+agent, ""), 200), "token"))
 }
 
-// An emergency: the new key signs at once, every token of the old one is R2.
+// In an emergency rotation the new key signs at once, and every token of the old key gives
+// R2.
 func TestSigningKeyEmergency(t *testing.T) {
 	n := newTestNode(t)
 	agent, old := n.registered("")
@@ -188,7 +189,7 @@ func TestWrongSecretRegistersNobody(t *testing.T) {
 	require.Equal(t, size, n.store.Size())
 }
 
-// The test clock exists only in clusters that were bootstrapped with one.
+// Only clusters that were bootstrapped with a test clock have one.
 func TestNoTestClock(t *testing.T) {
 	n := newTestNode(t)
 	settings, genesis := *n.settings, *n.settings.Genesis

@@ -10,7 +10,7 @@ import (
 	"railguard/httpapi/casework"
 )
 
-// lateSettles brings out so many alerts: payments settled without having been allowed.
+// lateSettles opens count alerts: it settles payments that were not allowed.
 func (n *testNode) lateSettles(token string, count int) (txns []string) {
 	n.t.Helper()
 	for range count {
@@ -70,7 +70,7 @@ func TestAlerts(t *testing.T) {
 	require.Contains(t, n.doAdmin("GET", "/metrics", "").Body.String(), `railguard_alerts_open{kind="not_allowed"} 4`)
 }
 
-// Pages hold every alert once, in either order, whatever is opened meanwhile.
+// Paging returns every alert once, in either order, even when others are opened meanwhile.
 func TestAlertPages(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":5}`)
@@ -96,8 +96,8 @@ func TestAlertPages(t *testing.T) {
 	}
 }
 
-// What an alert tells is for the institution: a key with an operator's scope sees none,
-// nor the events, whatever its roles.
+// Alerts belong to the institution: a key with an operator's scope sees neither alerts nor
+// their events, whatever its roles.
 func TestAlertsAreTheInstitutions(t *testing.T) {
 	n := newTenants(t)
 	answer(t, n.do("acme", "POST", "/v1/transactions/"+n.txn+"/settle", `{}`), 200)
@@ -121,7 +121,7 @@ func TestAlertsAreTheInstitutions(t *testing.T) {
 	require.Empty(t, names)
 }
 
-// An operator who was listed after its agents were registered is one alert a list.
+// An operator who is listed after its agents were registered opens one alert per list.
 func TestAlertOfAListedOperator(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.registered("")

@@ -15,7 +15,8 @@ import (
 	"railguard/httpapi/border"
 )
 
-// Answers that the document declares and no other test brings out.
+// These tests produce the answers that the document declares and that no other test
+// produces.
 
 func TestAnswersToVersions(t *testing.T) {
 	n := newTestNode(t)
@@ -81,7 +82,8 @@ func TestAnswersWithoutAList(t *testing.T) {
 	}
 }
 
-// What a walk over the document found: members and parameters that were passed over.
+// TestNothingGivenIsPassedOver: these members and parameters are read or refused. A walk
+// over the document had found that they were ignored.
 func TestNothingGivenIsPassedOver(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.register("")
@@ -139,8 +141,8 @@ func TestGuideHasEveryCode(t *testing.T) {
 	require.Empty(t, shown, "no such codes")
 }
 
-// A handler that returns neither an answer nor an error has a defect: its caller is told of a
-// fault of ours, never that all is well.
+// A handler that returns neither an answer nor an error has a defect: its caller gets an
+// internal error, never a success.
 func TestNoAnswerIsAFault(t *testing.T) {
 	n := newTestNode(t)
 	w := httptest.NewRecorder()

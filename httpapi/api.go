@@ -24,7 +24,7 @@ import (
 	"railguard/webhooks"
 )
 
-// Deps is everything the border needs from the rest of the house.
+// Deps is everything the API needs from the rest of the program.
 type Deps struct {
 	Proposer   border.Proposer
 	Published  border.Published
@@ -37,27 +37,27 @@ type Deps struct {
 	Node           string // Shown in X-Railguard-Node and in records.
 	Version        string // Semantic version of the binary.
 	Logger         *slog.Logger
-	LogLevel       *slog.LevelVar         // Of Logger, to be changed while the node runs; nil: it cannot.
-	TrustedProxies []netip.Prefix         // Whose X-Forwarded-For is believed.
+	LogLevel       *slog.LevelVar         // Logger's level, changeable at run time; nil: fixed.
+	TrustedProxies []netip.Prefix         // Proxies whose X-Forwarded-For is believed.
 	WriteDeadline  time.Duration          // 0: engine.WriteDeadline.
 	AdminToken     string                 // Secret that counts as an admin key on the admin listener; "": none.
-	Relay          rulebook.Relay         // nil: this node's jobs are all there are.
-	Jobs           retrace.JobStore       // nil: backtests and shadows end with the process.
+	Relay          rulebook.Relay         // nil: this node knows its own jobs only.
+	Jobs           retrace.JobStore       // nil: backtests and shadows are lost when the process ends.
 	Neighbours     NodeNeighbours         // nil: rates hold for this node alone.
 	ListFiles      rulebook.ListFiles     // nil: GET of a list's entities finds none.
 	LoadList       rulebook.ListLoader    // nil: this node takes no list uploads.
 	Backup         operations.BackupSaver // nil: this server gives no backups.
 	Webhooks       *webhooks.Sender       // nil: this node sends none.
-	Ephemeral      bool                   // Throw-away development: health says so of the signing key.
+	Ephemeral      bool                   // A throw-away development node: the health answer says so of the signing key.
 
-	Witnesses      []cosigning.Witness // Asked to cosign checkpoints while this node leads.
-	WitnessEvery   time.Duration       // At most so often; 0: as often as may be.
-	WitnessTimeout time.Duration       // Longest wait for one; 0: cosigning.DefaultTimeout.
+	Witnesses      []cosigning.Witness // They cosign checkpoints while this node leads.
+	WitnessEvery   time.Duration       // Shortest time between two rounds; 0: cosigning.EveryMin.
+	WitnessTimeout time.Duration       // Longest wait for one witness; 0: cosigning.DefaultTimeout.
 
 	Now func() time.Time // This node's clock; nil: time.Now.
 }
 
-// NodeNeighbours carries from node to node how much each API key is used, and what
+// NodeNeighbours carries two things between nodes: how much each API key is used, and what
 // witnesses cosigned.
 type NodeNeighbours interface {
 	border.Neighbours
@@ -125,22 +125,22 @@ func New(deps Deps) (*API, error) {
 // Handler serves the public API.
 func (a *API) Handler() http.Handler { return a.PublicHandler() }
 
-// Witnesses asks for cosignatures from its Start to its Stop.
+// Witnesses returns the asker that collects cosignatures between its Start and its Stop.
 func (a *API) Witnesses() *cosigning.Asker { return a.evidence.Asker() }
 
-// Close ends the jobs that run beside the calls and waits for them.
+// Close ends the background jobs and waits for them.
 func (a *API) Close() { a.rulebook.EndJobs() }
 
-// NewRetro makes the duty that screens the past against lists that were activated, on
-// the node that leads. It does nothing until it is started.
+// NewRetro makes the leader's duty that screens past payments against newly activated
+// lists. It does nothing until it is started.
 func NewRetro(a *API, cluster retrace.Cluster) *retrace.Retro {
 	return a.rulebook.NewRetro(cluster)
 }
 
-// roler is what Operations may offer besides: the role without the whole status.
+// roler is an optional part of Operations: it returns the role without the whole status.
 type roler interface{ Role() string }
 
-// roleOf asks for this node's role.
+// roleOf returns a function that reads this node's role.
 func roleOf(operations operations.Operations) func() string {
 	if with, ok := operations.(roler); ok {
 		return with.Role

@@ -61,7 +61,7 @@ func (h *chronicle) must(role, method, path, body string) *fastjson.Value {
 	return v
 }
 
-// try makes a call that the state of now may refuse.
+// try makes a call that the current state may refuse.
 func (h *chronicle) try(role, method, path, body string) {
 	h.n.t.Helper()
 	require.Less(h.n.t, h.n.do(role, method, path, body).Code, 500, "%s %s %s", method, path, body)
@@ -100,7 +100,7 @@ func (h *chronicle) begin() {
 	}
 }
 
-// listedAs is the sample's entry of that name.
+// listedAs returns the number of the sample list's entry with that name.
 func listedAs(name string) uint32 {
 	for _, entity := range sample.Entities() {
 		if entity.Names[0].Full == name {
@@ -110,7 +110,7 @@ func listedAs(name string) uint32 {
 	panic("the sample does not list " + name)
 }
 
-// policies are what the institution puts into force one after another.
+// policies are put into force one after another.
 var policies = []string{
 	`{}`,
 	`{"rules":{"R17":"shadow","R20":"block"},"velocity":{"maxPerMinute":40},"attestation":{"above":5000},"names":{"review":0.85},"requireCounterparty":true}`,
@@ -119,7 +119,7 @@ var policies = []string{
 	`{"rules":{"R10":"block","R18":"off","R16":"shadow"},"operatingHours":{"timezone":"America/New_York","windows":[{"days":["MON","TUE","WED","THU","FRI","SAT"],"from":"06:00","to":"22:00"}]}}`,
 }
 
-// screen makes one call.
+// screen makes one screening call.
 func (h *chronicle) screen() {
 	r := h.random
 	amount := []string{"1", "25.50", "950", "990.01", "4999", "5001", "9500", "12000"}[r.IntN(8)]
@@ -155,7 +155,7 @@ func (h *chronicle) screen() {
 	}
 }
 
-// change does one of the other things that happen.
+// change makes one random call other than screening.
 func (h *chronicle) change() {
 	r := h.random
 	agent := h.pick(h.agents)
@@ -195,7 +195,7 @@ func (h *chronicle) change() {
 	}
 }
 
-// changeList activates a list with somebody more, or without them again.
+// changeList activates a list with one more person, or without the added ones.
 func (h *chronicle) changeList() {
 	h.lists++
 	entities := sample.Entities()
@@ -228,9 +228,9 @@ func newChronicle(n *testNode, seed uint64) *chronicle {
 	return h
 }
 
-// With the policy and the list that were live at each call, nothing comes out
-// differently, whatever happened between the calls. RAILGUARD_BACKTEST_RECORDS makes
-// the history longer (make backtest: 100,000).
+// A backtest with the policy and the list that were live at each call finds no difference,
+// whatever changed between the calls. RAILGUARD_BACKTEST_RECORDS makes the history longer
+// (make backtest: 100,000).
 func TestBacktestOfWhatWasLiveDiffersNowhere(t *testing.T) {
 	records := 2500
 	if text := os.Getenv("RAILGUARD_BACKTEST_RECORDS"); text != "" {
@@ -270,7 +270,8 @@ func TestBacktestOfWhatWasLiveDiffersNowhere(t *testing.T) {
 	require.Greater(t, decided, 15, "and most of the rules: %s", report.Get("rules"))
 }
 
-// Counters follow what would have gone another way, and what officers did of it.
+// A backtest keeps its own counters: they follow the verdicts that it computes, and what
+// officers decided.
 func TestBacktestCountsWhatGoesAnotherWay(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register(`,"spendPolicy":{"dailyLimitUSDC":100}`)
@@ -280,12 +281,12 @@ func TestBacktestCountsWhatGoesAnotherWay(t *testing.T) {
 		require.Equal(t, want, verdict(t, w))
 		return member(t, w.Body.Bytes(), "txnId")
 	}
-	reviewed := pay("60", `,"cpType":"ghost"`, "REVIEW R20_COUNTERPARTY_TYPE") // Would proceed.
+	reviewed := pay("60", `,"cpType":"ghost"`, "REVIEW R20_COUNTERPARTY_TYPE") // Would proceed in the backtest.
 	over := pay("60", "", "PROCEED null")                                      // Would be over the limit: 60 + 60.
 	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+reviewed, `{"disposition":"APPROVED","reviewedBy":"ann"}`), 200)
-	under := pay("10", "", "REVIEW R11_DAILY_LIMIT")                                                   // Would be under it: 60 + 10.
-	pay("35", "", "REVIEW R11_DAILY_LIMIT")                                                            // As it was: 70 + 35.
-	answer(t, n.do("screener", "POST", "/v1/transactions/"+over+"/release", `{"reason":"test"}`), 200) // Of what would not have been paid.
+	under := pay("10", "", "REVIEW R11_DAILY_LIMIT")                                                   // Would be under the limit: 60 + 10.
+	pay("35", "", "REVIEW R11_DAILY_LIMIT")                                                            // Unchanged: 70 + 35.
+	answer(t, n.do("screener", "POST", "/v1/transactions/"+over+"/release", `{"reason":"test"}`), 200) // Releases a payment that would not have been made.
 	pay("31", "", "PROCEED null")                                                                      // 70 + 31 would be too much: REVIEW.
 	n.advance(engine.DayLength)
 	pay("100", "", "PROCEED null") // Another day.
@@ -307,7 +308,7 @@ func TestBacktestCountsWhatGoesAnotherWay(t *testing.T) {
 	require.Equal(t, 3, report.GetInt("reviews", "candidate"))
 }
 
-// A list that is tried is asked for every call, and no other.
+// A backtest of another list matches every call against that list, and against no other.
 func TestBacktestOfAnotherList(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -324,7 +325,8 @@ func TestBacktestOfAnotherList(t *testing.T) {
 	require.Equal(t, "R7_COUNTERPARTY_NAME_OFAC", textOf(report, "examples", "0", "candidate", "rule"))
 	require.Equal(t, id, textOf(report, "listSnapshotId"))
 
-	// Where nobody holds the list of a call any more, its rules are the record's.
+	// Where no node holds a call's list any more, the backtest takes the list rules'
+	// results from the record.
 	clear(n.lists)
 	report = n.backtest(`{"from":"` + from.String() + `","to":"` + to.String() + `"}`)
 	require.Equal(t, 0, report.GetInt("differing"))
@@ -335,7 +337,7 @@ func TestBacktestOfAnotherList(t *testing.T) {
 	require.Equal(t, "listSnapshotId", member(t, w.Body.Bytes(), "param"))
 }
 
-// R25 is counted anew where the band is another one, from a window before the first call on.
+// A backtest with another band counts R25 anew, from one window before its first call on.
 func TestBacktestCountsAnotherBand(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -381,7 +383,8 @@ func TestBacktestIsRefused(t *testing.T) {
 	require.Equal(t, 422, n.do("policy", "POST", "/v1/backtests/x/cancel", `{"why":1}`).Code)
 }
 
-// One backtest at a time; one that is cancelled says so and makes room.
+// Only one backtest runs at a time. A cancelled one reports that it was cancelled, and
+// another may start.
 func TestBacktestIsCancelled(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

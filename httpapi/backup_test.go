@@ -14,7 +14,8 @@ func partsOfABackup(_ context.Context, w io.Writer, from uint64, since int64) er
 	return err
 }
 
-// A backup is the whole institution: it is for admin alone, and says what it cannot read.
+// A backup holds the whole institution: only admin may take one, and it names what it
+// cannot read.
 func TestBackupRoute(t *testing.T) {
 	n := newTestNode(t)
 	answer := n.do("admin", "GET", "/v1/cluster/backup?from=7&since=9", "")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// BenchmarkScreenBatch is BenchmarkScreen for 100 payments in one call; its figures are
-// of a call, so a hundredth of them is a payment's.
+// BenchmarkScreenBatch is BenchmarkScreen for 100 payments in one call. Its figures are per
+// call: divide them by 100 for one payment.
 func BenchmarkScreenBatch(b *testing.B) {
 	n := newTestNode(b)
 	n.settings.Keys[0].Rate = -1

@@ -20,7 +20,7 @@ func (n *testNode) batch(items ...string) *httptest.ResponseRecorder {
 	return n.do("screener", "POST", "/v1/screen/batch", `{"payments":[`+strings.Join(items, ",")+`]}`)
 }
 
-// results are the results of a batch that was answered.
+// results returns the results of an answered batch.
 func results(t testing.TB, w *httptest.ResponseRecorder) []*fastjson.Value {
 	require.Equal(t, 200, w.Code, w.Body)
 	v, err := fastjson.ParseBytes(w.Body.Bytes())
@@ -30,7 +30,7 @@ func results(t testing.TB, w *httptest.ResponseRecorder) []*fastjson.Value {
 
 func payment(token, more string) string { return `{"token":"` + token + `","amount":1` + more + `}` }
 
-// Status and code of a payment in a batch are those of a call of its own.
+// A payment in a batch gets the same status and code as in a call of its own.
 func TestBatchIsAsExactAsSingleCalls(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -46,7 +46,7 @@ func TestBatchIsAsExactAsSingleCalls(t *testing.T) {
 	got := results(t, n.batch(items...))
 	require.Len(t, got, len(items))
 	for i, item := range items {
-		// A paymentRef is used once: the call of its own needs another.
+		// A paymentRef is used once, so the single call needs another.
 		single := n.do("screener", "POST", "/v1/screen", strings.Replace(item, `"paymentRef":"r"`, `"paymentRef":"s"`, 1))
 		want := fastjson.MustParseBytes(single.Body.Bytes())
 		require.Equal(t, single.Code, got[i].GetInt("status"), "%.200s: %s", item, got[i])
@@ -57,7 +57,8 @@ func TestBatchIsAsExactAsSingleCalls(t *testing.T) {
 	require.Zero(t, n.api.Large.Held.Load())
 }
 
-// A batch judged with what the log had left behind is judged again, as far as it needs.
+// A batch that was judged with a stale basis is judged again, but only the payments that
+// need it.
 func TestBatchIsJudgedAgain(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -81,7 +82,7 @@ func TestBatchIsJudgedAgain(t *testing.T) {
 	require.True(t, again[0].GetBool("replayed"))
 }
 
-// What the log answers to each record is each payment's own: of a 503 its outcome is told.
+// Each payment gets the log's answer to its own record; a 503 states its outcome.
 func TestBatchOutcomes(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -108,7 +109,7 @@ func TestBatchOutcomes(t *testing.T) {
 	require.Empty(t, n.api.Idempotent.Running, "no key stays claimed")
 }
 
-// A record that is in the log and cannot be read is no payment that may be made anew.
+// When a record is in the log but cannot be read, the payment must not be made anew.
 func TestBatchReplayThatCannotBeRead(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -120,7 +121,8 @@ func TestBatchReplayThatCannotBeRead(t *testing.T) {
 	require.Equal(t, 200, got[1].GetInt("status"))
 }
 
-// Another call that runs with a key leaves the other payments alone, and its key claimed.
+// When another call runs with one payment's key, the other payments succeed and the key
+// stays claimed.
 func TestBatchKeyInFlight(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -156,7 +158,7 @@ func TestBatchLimits(t *testing.T) {
 	require.EqualValues(t, border.BatchBytesMax, n.api.Large.Held.Load())
 }
 
-// Payments count against the key's rate, not batches.
+// The key's rate counts payments, not batches.
 func TestBatchIsChargedByPayment(t *testing.T) {
 	n := newTestNode(t)
 	key := testKey("slow")
@@ -171,7 +173,7 @@ func TestBatchIsChargedByPayment(t *testing.T) {
 	require.Equal(t, 200, n.do("slow", "POST", "/v1/screen", payment("x", "")).Code)
 }
 
-// A payment whose key was revoked meanwhile does not happen.
+// A payment is not made when its key was revoked meanwhile.
 func TestBatchKeyRevokedMeanwhile(t *testing.T) {
 	n := newTestNode(t)
 	n.addKey(wire.APIKey{ID: "key_gone", Roles: wire.RoleScreener}, testSecret("gone"))
@@ -185,8 +187,8 @@ func TestBatchKeyRevokedMeanwhile(t *testing.T) {
 	require.Equal(t, 400, got[1].GetInt("status"))
 }
 
-// FuzzBatchBody: no body breaks the service, every answer is JSON, and of a batch that
-// is answered every payment has its place.
+// FuzzBatchBody: no body breaks the service, every answer is JSON, and an answered batch
+// has one result per payment.
 func FuzzBatchBody(f *testing.F) {
 	n := newTestNode(f)
 	f.Add(`{"payments":[{"token":"x","amount":1,"idempotencyKey":"a"},{"token":"x","amount":1,"idempotencyKey":"a"}]}`)

@@ -17,7 +17,7 @@ import (
 	"railguard/httpapi/border"
 )
 
-// discard is an answer nobody reads.
+// discard is an answer that nobody reads.
 type discard struct {
 	header http.Header
 	status int
@@ -62,8 +62,8 @@ func benchmarkScreen(b *testing.B, fields string) {
 func BenchmarkScreen(b *testing.B)     { benchmarkScreen(b, "") }
 func BenchmarkScreenName(b *testing.B) { benchmarkScreen(b, `,"cpName":"Paper and Ink Trading"`) }
 
-// BenchmarkScreenServed is a call on a connection of its own: net/http and the kernel's
-// sockets besides what BenchmarkScreen measures, and little of the caller's.
+// BenchmarkScreenServed makes calls over one connection. Besides what BenchmarkScreen
+// measures, it includes net/http, the kernel's sockets and a little of the client.
 func BenchmarkScreenServed(b *testing.B) {
 	n := unlimitedNode(b)
 	_, token := n.register("")
@@ -131,8 +131,8 @@ func BenchmarkAuditGet(b *testing.B) {
 	}
 }
 
-// A page of records is the dearest usual call: what it leaves to the collector is for
-// verdicts to wait for.
+// BenchmarkAuditPage: a page of records is the most expensive usual call, and verdicts wait
+// for the garbage collection that it causes.
 func BenchmarkAuditPage(b *testing.B) {
 	n := unlimitedNode(b)
 	_, token := n.register("")
@@ -167,8 +167,8 @@ func BenchmarkFindKey(b *testing.B) {
 	}
 }
 
-// BenchmarkCachedToken is what a verified token costs when it comes again: prefix
-// stripped, found by its text.
+// BenchmarkCachedToken measures a verified token that comes again: its prefix is stripped
+// and its text is looked up.
 func BenchmarkCachedToken(b *testing.B) {
 	n := newTestNode(b)
 	_, token := n.register("")

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// nodeRole caches this node's raft role for the header of every answer: asking
-// the cluster thousands of times a second would cost more than the word is worth.
+// nodeRole caches this node's raft role for the header of every answer, since asking the
+// cluster thousands of times a second would be too expensive.
 type nodeRole struct {
 	word  atomic.Pointer[string]
-	until atomic.Int64 // Wall nanoseconds.
+	until atomic.Int64 // Wall-clock nanoseconds.
 }
 
 const RoleKept = 200 * time.Millisecond
@@ -22,7 +22,7 @@ func (n *nodeRole) roleText(b *Border) string {
 	}
 	if !n.until.CompareAndSwap(until, now+int64(RoleKept)) {
 		if word := n.word.Load(); word != nil {
-			return *word // Somebody else is asking.
+			return *word // Another call is asking.
 		}
 	}
 	word := b.deps.Role()

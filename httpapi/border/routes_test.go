@@ -10,7 +10,7 @@ import (
 )
 
 // TestRoutesFollowTheirDescription: scope, roles and body of a described operation come
-// from its description alone; any other route must say whose affair it is.
+// from its description alone; any other route must declare its scope.
 func TestRoutesFollowTheirDescription(t *testing.T) {
 	var room Room
 	route := Route{Method: http.MethodPost, Path: "/v1/agents/{id}/reissue"}

@@ -11,25 +11,25 @@ import (
 	"railguard/httpapi/lanes"
 )
 
-// Scope says whose affair a route is: what a key with an operator's scope may do
-// with it. Every route declares one; New refuses a table with a route that does not.
+// Scope says what a key with an operator's scope may do on a route. Every route declares
+// one; Border.Open refuses a route without.
 type Scope uint8
 
 const (
-	ScopeNone        Scope = iota // Not declared: no such route is served.
-	ScopePublic                   // No key. Nothing in it is any operator's.
-	ScopeReference                // Any key with the role. Published knowledge, nobody's data.
-	ScopeOwner                    // Operators' data: a key with a scope sees and changes its operator's alone.
-	ScopeInstitution              // Holds for all operators: closed to keys with a scope, whatever their roles.
+	ScopeNone        Scope = iota // Not declared: Open refuses the route.
+	ScopePublic                   // No key is needed. The answer holds no operator's data.
+	ScopeReference                // Any key with the role may read: published knowledge, nobody's data.
+	ScopeOwner                    // Operators' data: a key with a scope sees and changes only its own operator's.
+	ScopeInstitution              // Concerns all operators: closed to keys with a scope, whatever their roles.
 )
 
-// Text is the scope as docs/ROUTES.md tells it.
+// Text returns the scope as docs/ROUTES.md shows it.
 func (s Scope) Text() string {
 	return [...]string{"", "public", "reference", "owner", "institution"}[s]
 }
 
-// admitScope keeps a key with an operator's scope from what is the institution's.
-// Within ScopeOwner the handlers judge, row by row.
+// admitScope refuses a key with an operator's scope on ScopeInstitution routes. On
+// ScopeOwner routes the handlers judge row by row.
 func (c *Request) admitScope() error {
 	if c.route.Scope == ScopeInstitution && c.Key.Operator != "" {
 		return NewError(http.StatusForbidden, "forbidden", "this is the whole institution's: a key with an operator's scope may not do it")
@@ -37,59 +37,59 @@ func (c *Request) admitScope() error {
 	return nil
 }
 
-// A kind of call is what calls have in common in what they cost a node. A flood of the
-// dearest must not be worth more than a flood of the cheapest, and must not keep others
-// waiting: so each kind has a cost, and a lane.
+// Kind groups calls by what they cost a node. Each kind has a cost and a lane: a flood of
+// the most expensive calls must do no more harm than a flood of the cheapest, and must not
+// keep others waiting.
 type Kind uint8
 
 const (
-	KindNone Kind = iota // Not in the table: as dear as the dearest, and a test names it.
+	KindNone Kind = iota // Not in the table: charged as the most expensive kind, and a test reports it.
 	KindScreening
 	KindRead       // Reads a row and its profile, or one leaf.
-	KindWrite      // One record in the log.
-	KindCredential // Signs a credential that stands.
+	KindWrite      // Writes one record into the log.
+	KindCredential // Signs an existing credential.
 	KindIssue      // Screens a party and signs a credential.
-	KindNames      // Looks names up, or judges without a record.
+	KindNames      // Looks up names, or judges without a record.
 	KindPolicy     // Compiles a policy.
-	KindPage       // Walks rows of the state: a page of a list.
+	KindPage       // Walks rows of the state: one page of a list.
 	KindSearch     // Walks leaves.
-	KindQueue      // Walks open cases, and their leaves for a text.
+	KindQueue      // Walks open cases, and their leaves when it searches for a text.
 	KindEvidence   // Proves, explains or replays one record.
-	KindBundle     // 256 leaves as they are.
-	KindEvents     // Walks leaves, and waits for more.
+	KindBundle     // Reads 256 leaves unchanged.
+	KindEvents     // Walks leaves, and waits for new ones.
 	KindExport     // Streams history with its proofs.
 	KindDiff       // Compares two lists.
 	KindWhole      // Reads or writes a list or the whole state.
-	KindVerb       // What operators do: the cluster, keys.
-	KindOpen       // Without a key: documents, checkpoints, tiles, health.
-	KindProbe      // Whether this node lives: nothing may stand in its way.
-	KindDebug      // Metrics and profiles, on the admin listener.
+	KindVerb       // Verbs of the node's operators: the cluster, keys.
+	KindOpen       // Needs no key: documents, checkpoints, tiles, health.
+	KindProbe      // Liveness: nothing may delay it.
+	KindDebug      // Reads metrics and profiles, on the admin listener.
 	Kinds
 )
 
-// lane says what bounds how many calls of a kind run at once.
+// lane says which bound limits how many calls of a kind run at once.
 type lane uint8
 
 const (
-	laneOrdinary lane = iota // InFlightMax of them.
-	laneReserved             // Not counted: an officer and an operator get through a flood.
-	laneScan                 // In turns: see ScanPlaces.
-	laneWatch                // So many at once, each with little to do; each step in turns.
-	laneStream               // So many at once for as long as they last; each step in turns.
+	laneOrdinary lane = iota // At most InFlightMax.
+	laneReserved             // Not counted: officers and node operators get through a flood.
+	laneScan                 // Calls take turns: see ScanPlaces.
+	laneWatch                // Places for calls that mostly wait; each step takes a turn.
+	laneStream               // Places for long streams; each step takes a turn.
 )
 
-// Text is the lane as docs/ROUTES.md tells it.
+// Text returns the lane as docs/ROUTES.md shows it.
 func (l lane) Text() string {
 	return [...]string{"ordinary", "reserved", "scans", "watches", "streams"}[l]
 }
 
-// charge is what a call of a kind counts in screening calls, by what it was measured
-// to cost beside one (testdata/costs.tsv, shown in docs/ROUTES.md).
+// charge is the cost of a kind's calls, measured in screening calls (testdata/costs.tsv,
+// shown in docs/ROUTES.md).
 type charge struct {
 	Name string
-	Cost int // Against its key's rate at once; where no key is, its address'.
+	Cost int // Charged at once to the key's rate; without a key, to the address'.
 	Lane lane
-	Each int // Tenths more for each leaf, row or case it looked at, once they are known.
+	Each int // Tenths charged later for each leaf, row or case that the call examined.
 }
 
 var Charges = [Kinds]charge{
@@ -116,7 +116,7 @@ var Charges = [Kinds]charge{
 	KindDebug:      {"debug", 0, laneReserved, 0},
 }
 
-// RoutesOf is every route by its kind.
+// RoutesOf lists every route by its kind.
 var RoutesOf = [Kinds][]string{
 	KindScreening: {
 		"POST /v1/screen", "POST /v1/screen/batch",
@@ -215,11 +215,11 @@ var KindOf = func() map[string]Kind {
 }()
 
 const (
-	CostForged = 10       // A token whose signature had to be tried and was no good.
-	BodyBlock  = 16 << 10 // Each further one of a body counts one more.
+	CostForged = 10       // Cost of a token whose signature was checked and found invalid.
+	BodyBlock  = 16 << 10 // Each further block of a body costs one more.
 )
 
-// ChargeOf is what a call of a route counts, its body aside, and its lane.
+// ChargeOf returns the cost of a route's call, without its body, and its lane.
 func ChargeOf(r *Route) charge {
 	is := Charges[KindOf[r.Method+" "+r.Path]]
 	if r.Reserved && is.Lane == laneOrdinary {
@@ -228,8 +228,8 @@ func ChargeOf(r *Route) charge {
 	return is
 }
 
-// costOfBody is what a body costs beyond its first block. One of unknown length is
-// charged as one of the largest that calls of its kind usually have.
+// costOfBody returns the cost of a body beyond its first block. A body of unknown length is
+// charged as one of the largest usual bodies of its kind.
 func costOfBody(size int64) int {
 	if size < 0 {
 		size = 4 * BodyBlock
@@ -237,9 +237,9 @@ func costOfBody(size int64) int {
 	return int(min(size, 256<<20) / BodyBlock)
 }
 
-// Charge counts more against the key once it is known that the call cost more. It
-// refuses nothing: what follows waits for it. A debt is never more than a burst, or a
-// long export would shut its key out for an hour.
+// Charge charges the key when a call turns out to cost more. It refuses nothing; later
+// calls wait for it. The debt is at most one burst, or a long export would shut its key out
+// for an hour.
 func (k *Key) Charge(more int) {
 	if k.Calls == nil || more <= 0 {
 		return
@@ -251,11 +251,11 @@ func (k *Key) Charge(more int) {
 	k.Calls.ReserveN(time.Now(), min(more, k.Calls.Burst()))
 }
 
-// ScreeningCost is what a payment of a batch counts.
+// ScreeningCost is the cost of one payment of a batch.
 func ScreeningCost(size int) int { return Charges[KindScreening].Cost + costOfBody(int64(size)) }
 
-// ChargeWhole counts what a call turned out to be as a whole, less what it was charged when
-// it came.
+// ChargeWhole charges the difference between the call's whole cost and what it was charged
+// at its start.
 func ChargeWhole(c *Request, cost int) error {
 	more := cost - c.route.charge.Cost - costOfBody(c.r.ContentLength)
 	if more <= 0 || c.Key.Use == nil {
@@ -265,27 +265,27 @@ func ChargeWhole(c *Request, cost int) error {
 	return c.takeTokens(c.Key.Calls, c.Key.Limit, more)
 }
 
-// ChargeCalls counts so many more calls of the route's kind.
+// ChargeCalls charges for that many more calls of the route's kind.
 func ChargeCalls(c *Request, more int) { c.Key.Charge(more * c.route.charge.Cost) }
 
-// ChargeLooked charges what a walk looked at.
+// ChargeLooked charges for what a walk examined.
 func ChargeLooked(c *Request, at int) {
 	c.Key.Charge(at * c.route.charge.Each / 10)
 }
 
-// scans are the turns of dear calls, and the pace of whoever has one.
+// scans holds the turns of expensive calls, and the pace of the running ones.
 type scans struct {
 	*lanes.Lane
 	Pace *timing.Pace
 }
 
-// ScanPlaces is how many scans compute at once on this node: half its processors, since
-// a verdict must not wait for somebody's search. A scan passes its turn on between its
-// steps, so that keys go in turns however long a walk is.
+// ScanPlaces is how many scans compute at once on this node: half its processors, since a
+// verdict must not wait for a search. A scan gives up its turn between steps, so that keys
+// take turns however long a walk is.
 func ScanPlaces() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
-// enterLane waits for the call's place in its lane. The error says that there is none;
-// without one the call must leaveLane.
+// enterLane waits for the call's place in its lane. Without an error the call must
+// leaveLane later.
 func enterLane(c *Request) error {
 	b := c.border
 	switch c.route.charge.Lane {
@@ -312,7 +312,7 @@ func enterLane(c *Request) error {
 	return nil
 }
 
-// enterWithin waits for a place no longer than a call may take.
+// enterWithin waits for a place, but no longer than an ordinary call may last.
 func enterWithin(c *Request, in *lanes.Lane) error {
 	ctx, cancel := context.WithTimeout(c.ctx, c.border.Deadline)
 	defer cancel()
@@ -322,7 +322,8 @@ func enterWithin(c *Request, in *lanes.Lane) error {
 	return nil
 }
 
-// EnterWatch waits for a place among those who wait for what comes; LeaveWatch gives it back.
+// EnterWatch waits for a place among the calls that wait for events; LeaveWatch gives it
+// back.
 func EnterWatch(c *Request) error { return enterWithin(c, c.border.Watchers) }
 
 func LeaveWatch(c *Request) { c.border.Watchers.Leave(callerKey(c)) }
@@ -343,7 +344,7 @@ func leaveLane(c *Request) {
 	c.border.InFlight.Add(-1)
 }
 
-// PassTurn lets other scans take their turn between two steps of this one.
+// PassTurn lets other scans run between two steps of this one.
 func PassTurn(c *Request) error {
 	if c.route.charge.Lane != laneScan {
 		return nil
@@ -356,17 +357,17 @@ func PassTurn(c *Request) error {
 	return nil
 }
 
-// beginPace begins what a call computes in its turn: from here on it rests between slices
-// while the node is busy, before each leaf that it opens and wherever it calls rest.
+// beginPace paces the call's work in its turn. From then on, while the node is busy, the
+// call rests between time slices: before each leaf that it opens, and at each RestBetween.
 func beginPace(c *Request) {
 	c.work = c.border.Scans.Pace.Begin()
 	c.Judge.Between = c.work.Between
 }
 
-// RestBetween lets verdicts have the processor, between two steps of a call that is paced.
+// RestBetween lets verdicts use the processor between two steps of a paced call.
 func RestBetween(c *Request) { c.work.Between() }
 
-// TakeTurn runs one step of a stream in the lane of scans.
+// TakeTurn runs one step of a stream as a turn in the lane of scans.
 func TakeTurn(c *Request, step func() error) error {
 	if err := c.border.Scans.Enter(c.ctx, callerKey(c)); err != nil {
 		return noTurn(err)
@@ -377,7 +378,7 @@ func TakeTurn(c *Request, step func() error) error {
 	return step()
 }
 
-// callerKey is whose calls take turns with others'.
+// callerKey identifies the caller whose calls take turns with others'.
 func callerKey(c *Request) string {
 	if c.Key != nil {
 		return c.Key.ID

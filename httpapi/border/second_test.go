@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oneCaller is a listener that has one connection, a pipe: what nobody reads is not
-// written, and time is the bubble's.
+// oneCaller is a listener with one connection, a pipe. What nobody reads is not written,
+// and the synctest bubble controls time.
 type oneCaller struct {
 	conn   chan net.Conn
 	closed chan struct{}
@@ -46,14 +46,14 @@ func ownCertificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// frame is one of HTTP/2.
+// frame makes one HTTP/2 frame.
 func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	f := binary.BigEndian.AppendUint32(nil, uint32(len(payload)))[1:]
 	f = append(f, kind, flags)
 	return append(binary.BigEndian.AppendUint32(f, stream), payload...)
 }
 
-// callerOf serves one connection, a pipe, and returns its other end: one of HTTP/2.
+// callerOf serves one HTTP/2 connection, a pipe, and returns its other end.
 func callerOf(t *testing.T, server *http.Server) *tls.Conn {
 	near, far := net.Pipe()
 	listener := &oneCaller{conn: make(chan net.Conn, 1), closed: make(chan struct{})}
@@ -65,8 +65,8 @@ func callerOf(t *testing.T, server *http.Server) *tls.Conn {
 	return caller
 }
 
-// A header of HTTP/2 that is not sent to its end costs its caller the connection, whether
-// nothing more comes or piece after piece. One that is silent between calls keeps it.
+// An HTTP/2 caller that does not finish a header loses its connection, whether it sends
+// nothing more or piece after piece. A connection that is silent between calls stays.
 func TestHalfAHeaderOfHTTP2(t *testing.T) {
 	certificate := ownCertificate(t)
 	serve := func() *http.Server {
@@ -84,7 +84,7 @@ func TestHalfAHeaderOfHTTP2(t *testing.T) {
 					_, _ = io.Copy(io.Discard, caller)
 				}()
 				out := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(4, 0, 0, nil)...)
-				_, err := caller.Write(append(out, frame(1, 0, 1, []byte{0x82})...)) // No END_HEADERS.
+				_, err := caller.Write(append(out, frame(1, 0, 1, []byte{0x82})...)) // Without END_HEADERS.
 				require.NoError(t, err)
 				begun := time.Now()
 				for dripping && err == nil {
@@ -92,7 +92,7 @@ func TestHalfAHeaderOfHTTP2(t *testing.T) {
 					_, err = caller.Write(frame(9, 0, 1, nil))
 				}
 				<-gone
-				require.LessOrEqual(t, time.Since(begun), pingAfter+pingTimeout+5*time.Second) // Five: tls says good-bye.
+				require.LessOrEqual(t, time.Since(begun), pingAfter+pingTimeout+5*time.Second) // Five seconds for TLS to close.
 				_ = caller.NetConn().Close()
 				require.NoError(t, server.Close())
 			})
@@ -120,8 +120,9 @@ func TestHalfAHeaderOfHTTP2(t *testing.T) {
 	})
 }
 
-// A caller of HTTP/2 that takes nothing of its answers keeps no call of the server:
-// WriteTimeout alone does not end them, since what ends a stream is written, too.
+// HTTP/2 callers that read nothing of their answers hold no call of the server.
+// WriteTimeout alone does not end such calls, since the frame that ends a stream has to be
+// written too.
 func TestAnswersThatNobodyTakes(t *testing.T) {
 	certificate := ownCertificate(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -16,22 +16,23 @@ import (
 	"railguard/strictjson"
 )
 
-// ServerLimits are the settings of a server that its operator may want to change.
+// ServerLimits holds the settings of a server that an operator may change.
 type ServerLimits struct {
 	Connections int         // 0: connectionsMax.
 	TLS         *tls.Config // nil: plain HTTP.
 	Logger      *slog.Logger
 
-	// Of one client address (an IPv6 client is its /64): open connections, and unfinished
-	// requests: connections that never sent a whole header, bodies that are not whole. 0 is no bound. A trusted proxy's connections are
-	// not counted; the requests it forwards are their client's.
+	// Bounds per client address (an IPv6 client is its /64): open connections, and
+	// unfinished requests, which are connections that have not sent a whole header, and
+	// incomplete bodies. 0: unlimited. A trusted proxy's connections are not counted; the
+	// requests that it forwards count for their client.
 	PerAddress, UnfinishedPerAddress int
 	TrustedProxies                   []netip.Prefix
 }
 
-// NewServer returns a server with every timeout set (decision 61, no. 20):
-// a peer that sends its header, its body, or reads its answer slowly is cut off
-// and costs nobody else anything.
+// NewServer returns a server with every timeout set (decision 61, no. 20). It cuts off a
+// peer that sends its header or its body slowly, or reads its answer slowly, at no cost to
+// others.
 func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 	if limits.Connections == 0 {
 		limits.Connections = connectionsMax
@@ -46,17 +47,19 @@ func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 		ReadTimeout:       ReadTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
-		// The border answers 431 in JSON above 16 KiB; this is net/http's own, harder stop.
+		// Above 16 KiB the border answers 431 in JSON. This is the harder limit of
+		// net/http.
 		MaxHeaderBytes: HeaderBytesHard,
 		ConnState:      known.noteState,
-		// OPTIONS * would be answered past our border otherwise.
+		// Without it, net/http would answer OPTIONS * past our border.
 		DisableGeneralOptionsHandler: true,
 
-		// WriteTimeout ends a stream by a frame behind the one that nobody reads: a caller of
-		// HTTP/2 that takes nothing would keep a hundred calls for ever.
-		// ReadHeaderTimeout is of HTTP/1.1 alone. Who is in the midst of a header cannot answer a
-		// ping, and no frame counts until the header is whole, however many pieces come. Until
-		// then its connection counts as idle, and makes room for others.
+		// WriteTimeout ends an HTTP/2 stream with a frame that waits behind the one that
+		// nobody reads, so without WriteByteTimeout such a caller would hold a hundred
+		// calls for ever. ReadHeaderTimeout is for HTTP/1.1 alone. In HTTP/2, a peer in the
+		// middle of a header cannot answer a ping, and no frame counts as activity until
+		// the header is complete. Until then the connection counts as idle, and makes room
+		// for others.
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: streamsMax, WriteByteTimeout: chunkWriteTimeout,
 			SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
@@ -68,10 +71,10 @@ func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 	return server
 }
 
-// connections bounds what is open on one server, in all and for each client. When there
-// is too much, the one that waits makes room: of connections one that is idle, or new and
-// silent, of the same client before any other's; of unfinished requests the client's
-// oldest. Ten thousand idle or half-sent peers must not keep a caller out, who is done
+// connections bounds what is open on one server, in total and per client. Above a bound,
+// the server closes something that waits. Among connections this is an idle one or a new
+// silent one, first of the same client; among unfinished requests it is the client's
+// oldest. Ten thousand idle or half-sent peers must not keep a caller out who is done
 // within a moment.
 type connections struct {
 	limits  ServerLimits
@@ -83,7 +86,7 @@ type connections struct {
 
 // connection is one open connection.
 type connection struct {
-	client *client // nil: a trusted proxy's, or of no address.
+	client *client // nil: a trusted proxy's, or without an address.
 	head   *list.Element
 }
 
@@ -91,8 +94,8 @@ type connection struct {
 type client struct {
 	address    netip.Addr
 	open       int
-	unfinished *list.List            // Of func(): what cuts the request off; the oldest first.
-	waiting    map[net.Conn]struct{} // Of its connections.
+	unfinished *list.List            // Each a func() that cuts a request off; the oldest first.
+	waiting    map[net.Conn]struct{} // The waiting ones of its connections.
 }
 
 // clientFor returns the client of an address, nil for none. The caller holds the mutex.
@@ -113,7 +116,7 @@ func (k *connections) clientFor(address netip.Addr) *client {
 	return known
 }
 
-// forgetClient forgets a client that has nothing open.
+// forgetClient drops a client that has nothing open.
 func (k *connections) forgetClient(c *client) {
 	if c != nil && c.open == 0 && c.unfinished.Len() == 0 {
 		delete(k.clients, c.address)
@@ -129,7 +132,7 @@ func (k *connections) noteState(conn net.Conn, state http.ConnState) {
 	case http.StateIdle:
 		k.headDone(k.open[conn])
 		k.noteWaiting(conn)
-	case http.StateActive: // A header is here, whole.
+	case http.StateActive: // A whole header has arrived.
 		k.headDone(k.open[conn])
 		delete(k.waiting, conn)
 		if c := k.open[conn]; c != nil && c.client != nil {
@@ -152,7 +155,8 @@ func (k *connections) noteWaiting(conn net.Conn) {
 	}
 }
 
-// countOpened counts a new connection and says which is one too many.
+// countOpened counts a new connection. It returns a function that closes the surplus one,
+// if any.
 func (k *connections) countOpened(conn net.Conn) func() {
 	c := new(connection)
 	k.open[conn] = c
@@ -210,7 +214,8 @@ func (k *connections) countClosed(conn net.Conn) {
 	k.forgetClient(c.client)
 }
 
-// countBegun counts an unfinished request and says which is one too many.
+// countBegun counts an unfinished request. It returns its place, and a function that cuts
+// off the surplus one, if any.
 func (k *connections) countBegun(c *client, cut func()) (*list.Element, func()) {
 	var oldest func()
 	if most := k.limits.UnfinishedPerAddress; most > 0 && c.unfinished.Len() >= most {
@@ -219,7 +224,7 @@ func (k *connections) countBegun(c *client, cut func()) (*list.Element, func()) 
 	return c.unfinished.PushBack(cut), oldest
 }
 
-// headDone ends the wait for a request's header. Removing twice does nothing.
+// headDone ends the wait for a request's header. A second call does nothing.
 func (k *connections) headDone(c *connection) {
 	if c != nil && c.head != nil {
 		c.client.unfinished.Remove(c.head)
@@ -227,19 +232,22 @@ func (k *connections) headDone(c *connection) {
 	}
 }
 
-// followRequests counts requests whose body is still to come, and has a connection end with the
-// answer to a body in chunks, whoever gives it: the API, or a guest in front of it.
+// followRequests counts requests whose body is still to come. It also closes the connection
+// after the answer to a body in chunks, whether the API or a handler in front of it
+// answers.
 func (k *connections) followRequests(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor < 2 && len(r.TransferEncoding) > 0 {
-			// A Content-Length besides, which a proxy may have gone by, is not seen here any more.
+			// The request may also have had a Content-Length, which a proxy may have used;
+			// it is not visible here.
 			w.Header().Set("Connection", "close")
 		}
 		if r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody {
 			body := k.followBody(w, r)
 			defer body.endBody()
-			// The server's own request keeps its own body: by it net/http sees that it was
-			// left early, and gives the caller time to read the answer before it closes.
+			// The server's own request keeps its body: from it net/http sees that the body
+			// was not read to its end, and gives the caller time to read the answer before
+			// it closes the connection.
 			r = r.WithContext(r.Context())
 			r.Body = body
 			handler.ServeHTTP(w, r)
@@ -250,10 +258,10 @@ func (k *connections) followRequests(handler http.Handler) http.Handler {
 	})
 }
 
-// drainBody takes the rest of a body that its answer did not wait for, for a while: a
-// connection that is closed with bytes unread is reset, and then its caller, who is still
-// writing, loses the answer too (RFC 9112, section 9.6). The answer goes out first.
-// HTTP/2 ends one stream and needs none of it; who expects a 100 sends no body.
+// drainBody reads, for a limited time, the rest of a body that its answer did not wait for.
+// Closing a connection with unread bytes resets it, and a caller that is still writing
+// would lose the answer (RFC 9112, section 9.6). So the answer goes out first. HTTP/2 needs
+// none of this, since it ends one stream; a caller that expects a 100 sends no body.
 func drainBody(w http.ResponseWriter, r *http.Request, body *followedBody) {
 	if body.whole || r.ProtoMajor >= 2 || r.Header.Get("Expect") != "" {
 		return
@@ -263,9 +271,10 @@ func drainBody(w http.ResponseWriter, r *http.Request, body *followedBody) {
 		return
 	}
 	if r.ContentLength > 0 {
-		// The rest was here: net/http has passed over it with the answer, the connection goes on
-		// and is read for the next call already. A deadline would end that read, and with it the
-		// context of every call to come. Nothing is read here, so nothing waits.
+		// When the rest had already arrived, net/http has skipped it with the answer, and
+		// already reads the next call from the connection. A deadline would end that read,
+		// and with it the context of every later call. This Read takes no bytes, so it does
+		// not wait.
 		if _, err := body.Read(nil); err != nil {
 			return
 		}
@@ -277,7 +286,8 @@ func drainBody(w http.ResponseWriter, r *http.Request, body *followedBody) {
 	_ = control.SetReadDeadline(time.Now())
 }
 
-// followedBody tells when a body is done with, and knows whether it was read to its end.
+// followedBody calls ended when the body is finished, and notes whether it was read to its
+// end.
 type followedBody struct {
 	io.ReadCloser
 	whole bool
@@ -318,9 +328,9 @@ func (b *followedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Entrance answers from the moment a node's listener is open: while its state is
-// still being read the process is alive and nothing more, then it is the handler
-// given to Open.
+// Entrance answers from the moment a node's listener opens. While the state is still being
+// read, it only says that the process is alive; then it passes calls to the handler given
+// to Open.
 type Entrance struct {
 	version string
 	handler atomic.Pointer[http.Handler]
@@ -329,7 +339,7 @@ type Entrance struct {
 // NewEntrance returns an entrance that is not open yet.
 func NewEntrance(version string) *Entrance { return &Entrance{version: version} }
 
-// Open lets calls through to handler.
+// Open passes calls to handler from now on.
 func (e *Entrance) Open(handler http.Handler) { e.handler.Store(&handler) }
 
 // ServeHTTP answers /livez with 200 and everything else with 503 until Open.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No client is remembered that has nothing open.
+// The server forgets a client that has nothing open.
 func TestClientsAreForgotten(t *testing.T) {
 	k := &connections{waiting: map[net.Conn]struct{}{}, open: map[net.Conn]*connection{}, clients: map[netip.Addr]*client{}}
 	for range 3 {

@@ -12,9 +12,9 @@ import (
 	"railguard/strictjson"
 )
 
-// Activity: what anybody changed, newest first, with who did it and why. Events tell the
-// same far from here and leave persons and their words out; this is for those who answer
-// for what happened, and goes as far back as records do.
+// Activity lists all changes, newest first, with who made each and why. Events list the
+// same changes for other systems, without persons and their words; activity is for those
+// who answer for the changes. It reaches back as far as records do.
 
 func activityRoutes() []border.Route {
 	return []border.Route{
@@ -22,8 +22,8 @@ func activityRoutes() []border.Route {
 	}
 }
 
-// changes are the types that a caller gets who names none: payments themselves are found
-// in the audit log.
+// changes are the types that a caller gets who names none: all changes, but no payments,
+// which are in the audit log.
 var changes = func() events.Selection {
 	s := make(events.Selection, len(events.Everything))
 	for name, told := range events.Everything {
@@ -32,7 +32,7 @@ var changes = func() events.Selection {
 	return s
 }()
 
-// Members of leaves that say who did it, and why, the first that is there.
+// Members of leaves that name who acted, and why. The first member that exists counts.
 var (
 	actorMembers  = []string{"reviewedBy", "attestedBy", "clearedBy", "by", "actor"}
 	reasonMembers = []string{"reason", "notes", "note", "comment"}
@@ -92,8 +92,8 @@ func listActivity(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// writeAct adds who did it and why; nil: it was not whom the caller asked for. What an
-// officer wrote about a payment is for the inner side of the wall.
+// writeAct adds who acted and why. It returns nil when that is not the person the caller
+// asked for. Only the inner side of the wall sees what an officer wrote about a payment.
 func writeAct(c *border.Request, e *events.Event, by string) strictjson.Members {
 	keyID, person, why := e.Leaf.Text("actorKeyId"), firstOf(e, actorMembers), firstOf(e, reasonMembers)
 	name := border.KeyName(c.Judge.Terms.Settings.Keys, keyID)

@@ -15,9 +15,9 @@ import (
 	"railguard/strictjson"
 )
 
-// Alerts (decision 48): what is no REVIEW and wants a person. The log opens them where it
-// sees what they are about; here they are read, and acknowledged by somebody with a reason.
-// They are the institution's: who is told of one must not be whom it is about.
+// An alert (decision 48) is something other than a REVIEW that a person should look at. The
+// log opens alerts; the handlers here show them, and let a person acknowledge one with a
+// reason. Alerts belong to the institution: whoever an alert is about must not learn of it.
 
 func alertRoutes() []border.Route {
 	return []border.Route{
@@ -28,7 +28,7 @@ func alertRoutes() []border.Route {
 	}
 }
 
-// AlertTexts say what an alert wants a person to look at, by its kind.
+// AlertTexts say, by kind, what an alert asks a person to look at.
 var AlertTexts = map[uint8]string{
 	wire.AlertRetroHit:   "The active list names somebody who was paid before, or who is registered.",
 	wire.AlertLate:       "A payment was settled after its hold had ended.",
@@ -40,7 +40,7 @@ var AlertTexts = map[uint8]string{
 
 var alertStates = []string{"open", "acknowledged"}
 
-// alertFilter is which alerts a caller wants.
+// alertFilter holds the filters of a caller.
 type alertFilter struct {
 	state string // "": both.
 	kind  uint8  // 0: all.
@@ -79,7 +79,7 @@ func listAlerts(c *border.Request) (border.Answer, error) {
 	}
 	after := ^uint64(0)
 	if p.Ascending {
-		after = 0 // The first leaf is the genesis.
+		after = 0 // No alert is leaf 0, the genesis.
 	}
 	if p.After != nil {
 		after = p.After[0]
@@ -108,7 +108,7 @@ func listAlerts(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// alertRow is the alert of the path, with the state it was read in.
+// alertRow returns the alert of the path, and the state that it was read in.
 func alertRow(c *border.Request) (*fsm.View, *fsm.AlertRow, error) {
 	at, ok := c.Judge.Terms.IDs.ParseAlert(c.PathValue("id"))
 	if !ok {
@@ -125,7 +125,7 @@ func alertRow(c *border.Request) (*fsm.View, *fsm.AlertRow, error) {
 		if fresh {
 			return nil, nil, noAlert()
 		}
-		if err := c.Judge.Confirm(); err != nil { // It may have been opened elsewhere just now.
+		if err := c.Judge.Confirm(); err != nil { // Another node may have opened it just now.
 			return nil, nil, err
 		}
 	}
@@ -147,7 +147,7 @@ func showAlert(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, m), nil
 }
 
-// writeAlert writes an alert, from its leaf and the one that acknowledged it.
+// writeAlert writes an alert from its leaf and the leaf that acknowledged it.
 func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *fsm.AlertRow) error {
 	l, err := c.Judge.LoadLeaf(row.Leaf)
 	if err != nil {
@@ -175,7 +175,7 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 	return nil
 }
 
-// alertMembers are what alerts are about, in the order they are shown.
+// alertMembers are the members that say what an alert is about, in the order shown.
 var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries")
 
 func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
@@ -208,8 +208,8 @@ func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state 
 	return nil
 }
 
-// leafOfAlert reads a leaf that an alert rests on; it may be past its retention before
-// the alert is.
+// leafOfAlert reads a leaf that an alert refers to. known is false when the leaf is past
+// its retention; the alert may outlive it.
 func leafOfAlert(c *border.Request, index uint64) (l edge.Leaf, known bool, err error) {
 	l, err = c.Judge.LoadLeaf(index)
 	if refusal := (*edge.Refusal)(nil); errors.As(err, &refusal) && refusal.Code == "not_found" {
@@ -228,8 +228,8 @@ func writePaid(m *strictjson.Members, record *edge.Leaf) {
 	}
 }
 
-// entriesNamed are the entries that a retro-screening was led to, by name where this node
-// has the list.
+// entriesNamed returns the list entries that a retro-screening matched, with their names
+// where this node has the list.
 func entriesNamed(c *border.Request, hit *edge.Leaf) []strictjson.Members {
 	list := border.ListOfVersion(c, hit.Number("listVersion"))
 	items := []strictjson.Members{}
@@ -258,7 +258,8 @@ func writeAcknowledged(m *strictjson.Members, done *edge.Leaf) {
 	m.Raw("reason", done.Raw("reason"))
 }
 
-// acknowledgeAlert is POST /v1/alerts/{id}/acknowledge {"by","reason"}: once, for good.
+// acknowledgeAlert is POST /v1/alerts/{id}/acknowledge {"by","reason"}. It works once, for
+// good.
 func acknowledgeAlert(c *border.Request) (border.Answer, error) {
 	at, ok := c.Judge.Terms.IDs.ParseAlert(c.PathValue("id"))
 	if !ok {
@@ -276,7 +277,7 @@ func acknowledgeAlert(c *border.Request) (border.Answer, error) {
 	}, nil)
 }
 
-// acknowledgeRefused says who was first.
+// acknowledgeRefused says who acknowledged first.
 func acknowledgeRefused(c *border.Request, r wire.Result) error {
 	switch r.Refusal {
 	case wire.RefusedNotFound:
@@ -296,7 +297,7 @@ func acknowledgeRefused(c *border.Request, r wire.Result) error {
 	return nil
 }
 
-// renderAcknowledged answers with the alert, as it is from then on.
+// renderAcknowledged answers with the acknowledged alert.
 func renderAcknowledged(c *border.Request, done *edge.Leaf, m *strictjson.Members) error {
 	data, err := c.Records().Leaf(c.Context(), done.Number("alertLeaf"))
 	if err != nil {
@@ -314,7 +315,7 @@ func renderAcknowledged(c *border.Request, done *edge.Leaf, m *strictjson.Member
 	return nil
 }
 
-// alertKinds are the kinds, for the metrics.
+// alertKinds returns the kinds, for the metrics.
 func alertKinds() (kinds []uint8) {
 	for kind := uint8(1); kind <= wire.AlertKinds; kind++ {
 		kinds = append(kinds, kind)

@@ -14,32 +14,32 @@ import (
 	"railguard/strictjson"
 )
 
-// Bulk calls: one decision about up to a hundred cases or alerts. Each is judged, refused
-// and answered by itself, under the four eyes and guards of a call of its own; what they
-// share is the body and the way through the log. With an Idempotency-Key each has a key of
-// its own, made of the call's and its id: what happened at the first try is not repeated,
-// what did not is made up for.
+// A bulk call applies one decision to up to a hundred cases or alerts. Each of them is
+// judged, refused and answered by itself, under the four eyes and guards of a single call;
+// they share the body and the way through the log. With an Idempotency-Key each has its own
+// key, made of the call's key and its id: a retry does not repeat what happened, and does
+// what did not.
 
 const BulkMax = 100
 
-// bulkItem is one of them on its way.
+// bulkItem is one case or alert of a bulk call.
 type bulkItem struct {
 	id     string
-	leaf   edge.Leaf // What is decided on, where that is a record.
+	leaf   edge.Leaf // The leaf decided on, where that is a record.
 	result wire.Result
 	err    error
 }
 
-// bulk is such a call.
+// bulk is a bulk call.
 type bulk struct {
 	call    *border.Request
 	kind    wire.Kind
 	items   []bulkItem
 	record  func(*bulkItem) (any, error)
-	refused func(*bulkItem, wire.Result) error // May leave it to refusal, with nil.
+	refused func(*bulkItem, wire.Result) error // Returns nil to leave the answer to refusal.
 }
 
-// readIDs reads the ids of a bulk call: each once.
+// readIDs reads the ids of a bulk call. No id may occur twice.
 func readIDs(f *strictjson.Fields, name string) []bulkItem {
 	ids, given := f.Texts(name, BulkMax, engine.FieldMax)
 	if !given {
@@ -93,8 +93,8 @@ func (b *bulk) run() error {
 	return nil
 }
 
-// propose gives every record that is ready its outcome, and returns those whose API key
-// has moved: they are made again.
+// propose gives every ready record its outcome. It returns the items whose API key has
+// changed meanwhile: they are made again.
 func (b *bulk) propose(ready []int, bodies [][]byte, try int) (moved []int, err error) {
 	c := b.call
 	if len(ready) == 0 {
@@ -133,8 +133,8 @@ func (b *bulk) propose(ready []int, bodies [][]byte, try int) (moved []int, err 
 	return nil, c.AwaitIndex(c.Judge.Index)
 }
 
-// answer writes what became of every item, in order; name is the member of their ids,
-// show writes what was done.
+// answer writes the outcome of every item, in order. name is the member for their ids; show
+// writes what was done.
 func (b *bulk) answer(name string, show func(m *strictjson.Members, l *edge.Leaf)) (border.Answer, error) {
 	c := b.call
 	results := make([]strictjson.Members, len(b.items))
@@ -205,7 +205,7 @@ func bulkReview(c *border.Request) (border.Answer, error) {
 	})
 }
 
-// bulkMembers are shown of each disposition of many.
+// bulkMembers are the members shown of each disposition in a bulk answer.
 var bulkMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "overLimitApproved", "notHeld", "recheck")
 
 // bulkAcknowledge is POST /v1/alerts/acknowledge {"alertIds","by","reason"}.

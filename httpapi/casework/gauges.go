@@ -10,7 +10,7 @@ import (
 	"railguard/httpapi/border"
 )
 
-// RegisterGauges registers what waits for officers.
+// RegisterGauges registers gauges of the work that waits for officers.
 func RegisterGauges(set *metrics.Set, published border.Published, records border.Records) {
 	set.NewGauge("railguard_review_oldest_age_seconds", func() float64 { return oldestReviewAge(published, records) })
 	set.NewGauge("railguard_review_open", func() float64 {
@@ -48,8 +48,8 @@ func RegisterGauges(set *metrics.Set, published border.Published, records border
 	}
 }
 
-// oldestReviewAge is how long the oldest open review has waited, in seconds of log
-// time; 0: none waits, -1: not known.
+// oldestReviewAge returns how long the oldest open review has waited, in seconds of log
+// time. 0: none waits; -1: not known.
 func oldestReviewAge(published border.Published, records border.Records) float64 {
 	view, err := records.View(context.Background(), 0)
 	if err != nil {

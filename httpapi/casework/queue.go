@@ -32,9 +32,9 @@ func queueRoutes() []border.Route {
 	}
 }
 
-// queueFilter is what a caller wants to see of the queue.
+// queueFilter holds a caller's filters of the queue.
 type queueFilter struct {
-	state       string // "" is every undecided review.
+	state       string // "": every undecided review.
 	rule        engine.RuleID
 	agent       engine.AgentSlot
 	operator    string // Normalised.
@@ -42,17 +42,17 @@ type queueFilter struct {
 	from, to    engine.Time
 	assignee    string
 	text        string
-	bySLA       bool // Whether slaBreached counts.
+	bySLA       bool // Whether to filter by slaBreached.
 	slaBreached bool
-	wait        engine.Time // The policy's review.sla; 0: not said.
+	wait        engine.Time // The policy's review.sla; 0: not set.
 	sort        string
-	freeFor     string   // Only what nobody else holds; "": all.
-	skipped     []uint64 // Leaves of reviews that are passed over, at most BulkMax.
+	freeFor     string   // Only reviews that nobody else holds; "": all.
+	skipped     []uint64 // Leaves of reviews to skip, at most BulkMax.
 }
 
 var queueStates = []string{"open", "claimed", "dispositioned", "escalated"}
 
-// queueItem is one row with what the list needs besides.
+// queueItem is one row with the other facts that the list needs.
 type queueItem struct {
 	row       fsm.ReviewRow
 	claimed   bool
@@ -96,8 +96,8 @@ func listQueue(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(data, cursor)
 }
 
-// readQueueFilter reads the filters from the query or, for "next", from the body; bad is
-// how a filter of that place is refused.
+// readQueueFilter reads the filters from the query or, for "next", from the body. bad makes
+// the refusal of a wrong filter.
 func readQueueFilter(c *border.Request, get func(string) string, bad func(param, message string) *border.Error) (*queueFilter, error) {
 	q := &queueFilter{state: get("state"), assignee: get("assignee"), text: strings.ToLower(get("q")), max: engine.AmountMax, sort: get("sort")}
 	if q.state != "" && !slices.Contains(queueStates, q.state) {
@@ -171,17 +171,17 @@ type similarKey struct {
 	rule  engine.RuleID
 }
 
-// queueOrder is which items of the queue are wanted: the first so many behind a key.
+// queueOrder says which items of the queue are wanted: the first keep ones after a key.
 type queueOrder struct {
 	by        string
 	ascending bool
-	after     []uint64 // A rank and a leaf; nil: from the start.
+	after     []uint64 // Rank and leaf; nil: from the start.
 	keep      int
 }
 
-// walkQueue returns the first items of the queue in their order. Every open case is
-// looked at, however old, through the index of open ones; what only leaves know (a
-// text, decided cases) is looked for in the newest QueueScanMax alone.
+// walkQueue returns the first items of the queue in their order. It examines every open
+// case, however old, through the index of open ones. A search that needs leaves (for a
+// text, or for decided cases) examines only the newest QueueScanMax.
 func walkQueue(c *border.Request, view *fsm.View, q *queueFilter, wanted queueOrder) ([]queueItem, error) {
 	var items []queueItem
 	seen := 0
@@ -221,13 +221,13 @@ func walkQueue(c *border.Request, view *fsm.View, q *queueFilter, wanted queueOr
 	return wanted.first(items), failed
 }
 
-// rowsOfOneLeaf is how many rows are looked at for what reading one leaf costs.
+// rowsOfOneLeaf is how many rows can be examined for the cost of reading one leaf.
 const rowsOfOneLeaf = 32
 
-// queueSlack is how many items beyond those wanted are held before they are sorted.
+// queueSlack is how many more items than wanted are held before they are sorted and cut.
 const queueSlack = 1024
 
-// behind tells whether an item comes behind the key.
+// behind tells whether an item comes after the key.
 func (o *queueOrder) behind(i *queueItem) bool {
 	return o.after == nil || order(i.rank(o.by), i.row.Leaf, o.after[0], o.after[1], o.by, o.ascending) > 0
 }
@@ -240,8 +240,8 @@ func (o *queueOrder) first(items []queueItem) []queueItem {
 	return items[:min(len(items), o.keep)]
 }
 
-// countSimilar counts the open cases of the same agent and rule, of the newest
-// similarCountMax.
+// countSimilar counts, among the newest similarCountMax, the open cases of the same agent
+// and rule.
 func countSimilar(view *fsm.View, items []queueItem) {
 	if len(items) == 0 {
 		return
@@ -264,13 +264,13 @@ func countSimilar(view *fsm.View, items []queueItem) {
 	}
 }
 
-// inForce reports whether somebody holds the review now.
+// inForce reports whether somebody holds the review at that time.
 func inForce(claim *fsm.Claim, now engine.Time) bool {
 	return claim != nil && claim.Assignee != "" && (claim.LeaseUntil == 0 || now < claim.LeaseUntil)
 }
 
-// priority ranks reviews for "next": 3 where a name or a pattern may be a crime,
-// 2 where money or attestation limits were met, 1 else; one more from 10,000 USD on.
+// priority ranks reviews for "next": 3 where a name or a pattern may be a crime, 2 where a
+// money or attestation limit was met, else 1; from 10,000 USD on, one more.
 func priority(row *fsm.ReviewRow) int {
 	rank := 1
 	switch row.Rule {
@@ -285,7 +285,7 @@ func priority(row *fsm.ReviewRow) int {
 	return rank
 }
 
-// queueMatch judges one row, the cheap conditions first.
+// queueMatch judges one row; the cheap conditions come first.
 func queueMatch(c *border.Request, view *fsm.View, q *queueFilter, item *queueItem) (bool, error) {
 	row := &item.row
 	if q.bySLA && q.slaBreached != overdue(row, q.wait, view.Time) {
@@ -326,7 +326,7 @@ func queueMatch(c *border.Request, view *fsm.View, q *queueFilter, item *queueIt
 	return queueLeafMatch(c, q, row)
 }
 
-// queueLeafMatch judges what only leaves know.
+// queueLeafMatch judges the filters that need the leaf.
 func queueLeafMatch(c *border.Request, q *queueFilter, row *fsm.ReviewRow) (bool, error) {
 	if q.state == "escalated" || q.state == "dispositioned" {
 		d, err := c.Judge.LoadLeaf(row.Disposition)
@@ -356,7 +356,7 @@ func queueLeafMatch(c *border.Request, q *queueFilter, row *fsm.ReviewRow) (bool
 	return false, nil
 }
 
-// rank is what the queue is sorted by; it never changes while a review is open.
+// rank returns the sort key of an item. It never changes while a review is open.
 func (i *queueItem) rank(by string) uint64 {
 	switch by {
 	case "amount":
@@ -367,9 +367,9 @@ func (i *queueItem) rank(by string) uint64 {
 	return i.row.Leaf
 }
 
-// order compares two keys of the queue, a rank and a leaf: the largest amount or
-// priority first, for age the oldest, else the newest; within equal ranks the oldest.
-// ascending turns the primary order around.
+// order compares two keys of the queue, each a rank and a leaf. By amount or priority, the
+// largest comes first; by age, the oldest; else the newest. Within equal ranks the oldest
+// comes first. ascending reverses the primary order.
 func order(rankA, leafA, rankB, leafB uint64, by string, ascending bool) int {
 	primary := cmp.Compare(rankB, rankA)
 	if (by == "age") != ascending {
@@ -405,12 +405,12 @@ func writeQueueItem(c *border.Request, m *strictjson.Members, view *fsm.View, it
 	return nil
 }
 
-// overdue tells whether a review waits, or waited, longer than it may.
+// overdue tells whether a review waits, or waited, longer than wait.
 func overdue(row *fsm.ReviewRow, wait, now engine.Time) bool {
 	return wait != 0 && row.State == fsm.ReviewOpen && now >= row.At+wait
 }
 
-// writeDue says until when a review may wait, as the policy that is in force says.
+// writeDue writes until when a review may wait, by the policy in force.
 func writeDue(m *strictjson.Members, row *fsm.ReviewRow, view *fsm.View) {
 	wait := view.Settings().Policy.ReviewSLA
 	if wait == 0 {
@@ -421,7 +421,7 @@ func writeDue(m *strictjson.Members, row *fsm.ReviewRow, view *fsm.View) {
 	m.Bool("slaBreached", overdue(row, wait, view.Time))
 }
 
-// writeItemProposal says what one person proposed for a case; null: nothing.
+// writeItemProposal writes what one person proposed for a case; null: nothing.
 func writeItemProposal(c *border.Request, m *strictjson.Members, record uint64) error {
 	at, open := c.Published().Proposal(record)
 	if !open {

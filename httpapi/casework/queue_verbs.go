@@ -13,8 +13,8 @@ import (
 	"railguard/strictjson"
 )
 
-// nextReview is POST /v1/queue/next: the log leases the first of the offered
-// reviews that nobody else holds by then. An officer passes over those that she skips.
+// nextReview is POST /v1/queue/next. The log leases the first of the offered reviews that
+// nobody else holds by then. The officer may name reviews to skip.
 func nextReview(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	who := desk.ReadReviewer(&c.Judge, &f, "assignee", "reviewedBy", "by")
@@ -29,7 +29,7 @@ func nextReview(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	filter.state, filter.assignee, filter.freeFor = "", "", who
-	for _, id := range skipped { // What names no case skips none.
+	for _, id := range skipped { // An id that names no case skips nothing.
 		if at, known := c.Judge.Terms.IDs.ParseTxn(id); known {
 			filter.skipped = append(filter.skipped, at)
 		}
@@ -63,7 +63,7 @@ func answerNext(c *border.Request, filter *queueFilter, who string) (border.Answ
 			return nil, err
 		}
 		if len(items) == 0 {
-			return nil, border.ChangeableRefusal{Cause: errNothingOpen} // Unless a call with this key leased one before.
+			return nil, border.ChangeableRefusal{Cause: errNothingOpen} // Unless an earlier call with this key leased one.
 		}
 		var leaves []uint64
 		for i := range items {
@@ -85,7 +85,7 @@ func nextSort(by string) string {
 	return by
 }
 
-// errNothingOpen says that there is nothing to lease: 204, no error to a caller.
+// errNothingOpen means that there is nothing to lease: the caller gets 204, no error.
 var errNothingOpen = border.NewError(http.StatusNoContent, "", "nothing open")
 
 func nothingOpen(r wire.Result) error {
@@ -95,7 +95,7 @@ func nothingOpen(r wire.Result) error {
 	return nil
 }
 
-// queueVerb is claim, release, assign and comment of one review.
+// queueVerb claims, releases, assigns or comments on one review, by op.
 func queueVerb(c *border.Request, op uint8) (border.Answer, error) {
 	l, err := c.ScreenRecord()
 	if err != nil {
@@ -118,11 +118,11 @@ func queueRefused(r wire.Result) error {
 	return nil
 }
 
-// queueMembers are shown of an event of the queue besides whose the case is.
+// queueMembers are the members shown of a queue event, besides those of the case.
 var queueMembers = leaf.Select([]string{leaf.KindClaimed}, "leaseUntil", "comment", "by")
 
-// renderQueueEvent is the answer of the queue's verbs: the event, and the record
-// it speaks of.
+// renderQueueEvent is the answer of the queue's verbs: the event, and the record that it is
+// about.
 func renderQueueEvent(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	c.TxnID = l.Text("txnId")
 	l.CopyTo(m, "txnId", "eventId", "time")

@@ -12,7 +12,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Table is what the room gives the border.
+// Table returns what the room gives the border.
 func Table() border.Room {
 	return border.Room{
 		Public: border.ConcatRoutes(reviewRoutes(), queueRoutes(), alertRoutes(), sarRoutes(), activityRoutes()),
@@ -31,7 +31,7 @@ func reviewRoutes() []border.Route {
 	}
 }
 
-// standingMembers are shown of a disposition that stands in the way of another.
+// standingMembers are the members shown of a disposition that prevents another.
 var standingMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "sarEscalated")
 
 // review is POST /v1/reviews/{txnId}. Order of checks: JSON, 404, 422, 400, 409
@@ -59,8 +59,8 @@ func review(c *border.Request) (border.Answer, error) {
 	}, nil)
 }
 
-// withdraw is POST /v1/reviews/{txnId}/withdraw: another person takes back what was
-// proposed, and the case waits on.
+// withdraw is POST /v1/reviews/{txnId}/withdraw: another person takes a proposal back, and
+// the case stays open.
 func withdraw(c *border.Request) (border.Answer, error) {
 	l, err := c.ScreenRecord()
 	if err != nil {
@@ -76,8 +76,8 @@ func withdraw(c *border.Request) (border.Answer, error) {
 	}, nil)
 }
 
-// dispositionRefused shows the disposition that stands already. Where it cannot be read
-// in time, all that is sure is that one was recorded, this caller's own perhaps.
+// dispositionRefused shows the existing disposition. If it cannot be read in time, the
+// answer only says that one was recorded, which may be this caller's own.
 func dispositionRefused(c *border.Request, l *edge.Leaf, r wire.Result) error {
 	if r.Refusal != wire.RefusedDispositioned {
 		return nil
@@ -113,7 +113,7 @@ func standingDisposition(c *border.Request, l *edge.Leaf, index uint64) (state s
 	return state, nil
 }
 
-// reviewed is the record that a later leaf speaks of; the answer bears its txnId.
+// reviewed returns the record that a later leaf is about; the answer carries its txnId.
 func reviewed(c *border.Request, later *edge.Leaf) (edge.Leaf, error) {
 	index := later.Number("reviewedLeaf")
 	data, err := c.Records().Leaf(c.Context(), index)
@@ -127,8 +127,8 @@ func reviewed(c *border.Request, later *edge.Leaf) (edge.Leaf, error) {
 	return l, err
 }
 
-// renderDisposition is the answer of a review: the complete record, the rule
-// under ruleTriggered besides (specification 2.3).
+// renderDisposition is the answer of a review: the complete record, with the rule also
+// under ruleTriggered (specification 2.3).
 func renderDisposition(c *border.Request, d *edge.Leaf, m *strictjson.Members) error {
 	l, err := reviewed(c, d)
 	if err != nil {
@@ -145,8 +145,8 @@ func renderDisposition(c *border.Request, d *edge.Leaf, m *strictjson.Members) e
 	return nil
 }
 
-// renderProposal is the answer of a disposition that another person has to confirm, and
-// of a withdrawal: the record, and what is proposed for it then.
+// renderProposal answers a disposition that another person has to confirm, and a
+// withdrawal. It shows the record, and what is proposed for it afterwards.
 func renderProposal(c *border.Request, p *edge.Leaf, m *strictjson.Members) error {
 	l, err := reviewed(c, p)
 	if err != nil {

@@ -13,9 +13,10 @@ import (
 	"railguard/strictjson"
 )
 
-// Suspicious activity reports (decision 48): what an escalation opens. The packet is
-// gathered when it is read, from the leaves alone; people move it on and file it elsewhere.
-// Reports are the institution's: whom they are about must not learn of them.
+// An escalation opens a suspicious activity report (decision 48). Its packet is built from
+// the leaves alone whenever it is read. People move the report on, and file it outside of
+// this system. Reports belong to the institution: whoever a report is about must not learn
+// of it.
 
 func sarRoutes() []border.Route {
 	return []border.Route{
@@ -25,7 +26,7 @@ func sarRoutes() []border.Route {
 	}
 }
 
-// sarCase is one of them, as far as the state knows it.
+// sarCase is a report as the state has it.
 type sarCase struct {
 	row    fsm.SARRow
 	view   *fsm.View
@@ -55,13 +56,13 @@ func loadReport(c *border.Request) (*sarCase, error) {
 		if fresh {
 			return nil, noSAR()
 		}
-		if err := c.Judge.Confirm(); err != nil { // It may have been escalated elsewhere just now.
+		if err := c.Judge.Confirm(); err != nil { // Another node may have escalated it just now.
 			return nil, err
 		}
 	}
 }
 
-// writeSARHead writes what the state knows of a report.
+// writeSARHead writes what the state has of a report.
 func writeSARHead(m *strictjson.Members, row *fsm.SARRow, txn string, now engine.Time, l *edge.Leaf) {
 	m.Text("txnId", txn)
 	m.Text("state", fsm.SARState(row.State))
@@ -71,7 +72,7 @@ func writeSARHead(m *strictjson.Members, row *fsm.SARRow, txn string, now engine
 	m.Raw("escalatedBy", l.Raw("reviewedBy"))
 }
 
-// listSARs is GET /v1/sar, newest first; ascending it is the order in which they fall due.
+// listSARs is GET /v1/sar, newest first. Ascending order is the order of their due dates.
 func listSARs(c *border.Request) (border.Answer, error) {
 	state := uint8(0)
 	if text := c.Query("state"); text != "" {
@@ -147,7 +148,7 @@ func moveSAR(c *border.Request) (border.Answer, error) {
 	}, nil)
 }
 
-// sarRefused says where the report stands.
+// sarRefused says which state the report is in.
 func sarRefused(c *border.Request, r wire.Result) error {
 	switch r.Refusal {
 	case wire.RefusedNotFound:
@@ -171,10 +172,10 @@ func sarRefused(c *border.Request, r wire.Result) error {
 	return nil
 }
 
-// movedMembers are shown of a step of a report, besides the state that it led to.
+// movedMembers are the members shown of a report's step, besides the new state.
 var movedMembers = leaf.Select([]string{leaf.KindSARMoved}, "from", "dueAt", "by", "reason", "bsaId", "eventId")
 
-// renderSARMoved answers with what the step made of the report.
+// renderSARMoved answers with the report after the step.
 func renderSARMoved(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	var moved leaf.SARMoved
 	if err := leaf.ReadInto(l.Data, &moved); err != nil {

@@ -14,11 +14,12 @@ import (
 	"railguard/ofac"
 )
 
-// The draft of a FinCEN batch file: names, order and bounds of elements are those of FinCEN's
-// XML schema 2.0 for suspicious activity reports (EFL_SARXBatchSchema.xsd) as public
-// conversions and implementations of it have them, and excerpts of its user guide; the schema
-// itself was not at hand, and FinCEN's own check has not seen a draft. What only the filer knows stands as finCENBlank: a draft is of the
-// shape that the schema asks for, and cannot be taken for one that somebody has completed.
+// This file makes a draft of a FinCEN batch file. Names, order and bounds of elements
+// follow FinCEN's XML schema 2.0 for suspicious activity reports (EFL_SARXBatchSchema.xsd),
+// as public conversions and implementations have it, and excerpts of its user guide. The
+// schema itself was not at hand, and no draft has passed FinCEN's own check. What only the
+// filer knows is written as finCENBlank: so a draft has the shape that the schema asks for,
+// and cannot be taken for a completed one.
 
 // Codes of FinCEN's batch files.
 const (
@@ -27,8 +28,8 @@ const (
 	finCENForm      = "SARX"
 	finCENSubject   = "33"   // Type of a party.
 	finCENLegalName = "L"    // Type of a name.
-	finCENOtherType = "9"    // Kind of activity: other suspicious activities,
-	finCENOther     = "9999" // and of those: other.
+	finCENOtherType = "9"    // Kind of activity: other suspicious activities.
+	finCENOther     = "9999" // Kind among those: other.
 	finCENYes       = "Y"
 	finCENBlank     = "TO BE FILLED IN"
 )
@@ -41,20 +42,20 @@ const (
 	finCENNarration = 17000 // All of a narrative: four parts, and a fifth of 1,000.
 )
 
-// finCENFiler are the parties whom only the filer knows, by the code of their type. The
-// schema asks for one of each, before those whom a report is about.
+// finCENFiler lists, by type code, the parties that only the filer knows. The schema asks
+// for one of each, before the parties that a report is about.
 var finCENFiler = []struct{ code, what string }{
 	{"35", "transmitter"}, {"37", "transmitter contact"}, {"30", "filing institution"}, {"8", "contact for assistance"}, {"34", "where the activity occurred"},
 }
 
-// finCENDraft is a batch of one report.
+// finCENDraft is a batch with one report.
 type finCENDraft struct {
 	XMLName     xml.Name       `xml:"fc2:EFilingBatchXML"`
 	Namespace   string         `xml:"xmlns:fc2,attr"`
 	Instance    string         `xml:"xmlns:xsi,attr"`
 	Schema      string         `xml:"xsi:schemaLocation,attr"`
 	Total       string         `xml:"TotalAmount,attr"`
-	Subjects    int            `xml:"PartyCount,attr"` // Whom the report is about, and nobody else.
+	Subjects    int            `xml:"PartyCount,attr"` // Counts only the parties that the report is about.
 	Reports     int            `xml:"ActivityCount,attr"`
 	WithFiles   int            `xml:"ActivityAttachmentCount,attr"`
 	Attachments int            `xml:"AttachmentCount,attr"`
@@ -86,7 +87,7 @@ type finCENParty struct {
 	Address *finCENAddress   `xml:"fc2:Address"`
 }
 
-// finCENPartyName is a subject's name in Legal, anybody else's in Full.
+// finCENPartyName holds a subject's name in Legal, and any other party's in Full.
 type finCENPartyName struct {
 	Number  int    `xml:"SeqNum,attr"`
 	Unknown string `xml:"fc2:EntityLastNameUnknownIndicator,omitempty"`
@@ -126,7 +127,7 @@ type finCENNarrative struct {
 func draftPacket(c *border.Request, p *sarPacket) (border.Answer, error) {
 	number := 0
 	next := func() int { number++; return number }
-	total := strconv.FormatInt(int64((p.did.total+engine.Dollar-1)/engine.Dollar), 10) // Whole dollars, up.
+	total := strconv.FormatInt(int64((p.did.total+engine.Dollar-1)/engine.Dollar), 10) // Whole dollars, rounded up.
 	parts, whole := finCENParts(p.narrative)
 	draft := finCENDraft{
 		Namespace: finCENNamespace, Instance: "http://www.w3.org/2001/XMLSchema-instance", Schema: finCENSchema, Total: total, Reports: 1, Form: finCENForm,
@@ -163,8 +164,8 @@ func finCENDay(t engine.Time) string {
 	return strings.ReplaceAll(day, "-", "")
 }
 
-// finCENText is a text as elements take it: without line ends, tabs and blanks at its ends,
-// and of so many characters at most.
+// finCENText returns a text as elements take it: trimmed, without line ends and tabs, and
+// of at most so many characters.
 func finCENText(text string, most int) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if runes := []rune(text); len(runes) > most {
@@ -173,7 +174,8 @@ func finCENText(text string, most int) string {
 	return text
 }
 
-// finCENParts divides a narrative between words, as far as a report takes it.
+// finCENParts splits a narrative between words into parts, as far as a report takes it.
+// whole is false when the rest was cut off.
 func finCENParts(narrative string) (parts []string, whole bool) {
 	rest := []rune(finCENText(narrative, len(narrative)))
 	for left := finCENNarration; len(rest) > 0 && left > 0; {
@@ -187,7 +189,7 @@ func finCENParts(narrative string) (parts []string, whole bool) {
 			}
 		}
 		parts = append(parts, strings.TrimSpace(string(rest[:end])))
-		left -= finCENPart // Blocks begin where the one before could end.
+		left -= finCENPart // Counts as a full part, even when it ends earlier at a word.
 		rest = []rune(strings.TrimSpace(string(rest[end:])))
 	}
 	if len(parts) == 0 {
@@ -196,7 +198,8 @@ func finCENParts(narrative string) (parts []string, whole bool) {
 	return parts, len(rest) == 0
 }
 
-// finCENBirth is a date of birth, with zeros for what is not known of it; "": of none.
+// finCENBirth returns a date of birth, with zeros for the unknown parts; "" when there is
+// none.
 func finCENBirth(text string) string {
 	for _, known := range []struct{ layout, zeros string }{{time.DateOnly, ""}, {"2006-01", "00"}, {"2006", "0000"}} {
 		if at, err := time.Parse(known.layout, text); err == nil && at.Year() >= 1900 && at.Year() < 2100 {
@@ -206,7 +209,8 @@ func finCENBirth(text string) string {
 	return ""
 }
 
-// finCENSubjects are the operator and the counterparty, as far as the record names them.
+// finCENSubjects returns the operator and the counterparty, as far as the record names
+// them.
 func finCENSubjects(l *edge.Leaf, next func() int) (parties []finCENParty) {
 	add := func(name string, party finCENParty, address finCENAddress) {
 		party.Number, party.Type = next(), finCENSubject

@@ -17,8 +17,8 @@ import (
 )
 
 // The forms of a report's packet: JSON for programs, a page to print, the payments as a
-// table (what filers attach), and a draft of a FinCEN batch file (sar_fincen.go). Filing is
-// outside.
+// table (which filers attach), and a draft of a FinCEN batch file (sar_fincen.go). Filing
+// happens elsewhere.
 
 var sarForms = map[string]func(*border.Request, *sarPacket) (border.Answer, error){"": jsonPacket, "json": jsonPacket, "html": printPacket, "csv": tabulatePacket, "xml": draftPacket}
 
@@ -52,13 +52,13 @@ func tabulatePacket(c *border.Request, p *sarPacket) (border.Answer, error) {
 	return c.Send(http.StatusOK, []string{"text/csv; charset=utf-8"}, out.Bytes()), nil
 }
 
-// attach has browsers keep an answer as a file.
+// attach makes browsers save an answer as a file.
 func (p *sarPacket) attach(c *border.Request, ending string) {
 	c.SetHeader("Content-Disposition", `attachment; filename="sar-`+p.record.Text("txnId")+"."+ending+`"`)
 }
 
-// printPacket answers with the packet as a page to print: no script, no style, nothing
-// from elsewhere.
+// printPacket answers with the packet as a page to print. The page has no script, no style
+// and loads nothing.
 func printPacket(c *border.Request, p *sarPacket) (border.Answer, error) {
 	v, err := fastjson.ParseBytes(p.members.Body())
 	if err != nil {
@@ -72,7 +72,7 @@ func printPacket(c *border.Request, p *sarPacket) (border.Answer, error) {
 	return c.Send(http.StatusOK, []string{"text/html; charset=utf-8"}, []byte(b.String())), nil
 }
 
-// printedWords are members whose names say little to who reads a printed page.
+// printedWords replace member names that mean little on a printed page.
 var printedWords = map[string]string{"txnId": "Transaction", "bsaId": "Id of the filing", "dueAt": "To be filed by", "narrativeIsDraft": "Narrative is a skeleton", "complete": "All are counted"}
 
 // printedLabel is the name of a member as words: openedAt is "Opened at".
@@ -89,7 +89,7 @@ func printedLabel(name string) string {
 		switch begins := i > 0 && unicode.IsUpper(r) && !unicode.IsUpper(runes[i-1]); {
 		case i == 0:
 			r = unicode.ToUpper(r)
-		case begins && i+1 < len(runes) && unicode.IsUpper(runes[i+1]): // USDC stays USDC.
+		case begins && i+1 < len(runes) && unicode.IsUpper(runes[i+1]): // An acronym stays: USDC.
 			b.WriteByte(' ')
 		case begins:
 			b.WriteByte(' ')
@@ -100,8 +100,8 @@ func printedLabel(name string) string {
 	return b.String()
 }
 
-// printObject prints plain members as a table, texts of several lines as they are, and what
-// is inside them below.
+// printObject prints plain members as a table, multi-line texts unchanged, and nested
+// values below.
 func printObject(b *strings.Builder, v *fastjson.Value, level int) {
 	type part struct {
 		name  string
@@ -132,8 +132,8 @@ func printObject(b *strings.Builder, v *fastjson.Value, level int) {
 	}
 }
 
-// printList prints plain values as a list, plain objects as the rows of one table, and
-// others one after the other.
+// printList prints plain values as a list, plain objects as rows of one table, and other
+// values one after the other.
 func printList(b *strings.Builder, items []*fastjson.Value, level int) {
 	if items[0].Type() != fastjson.TypeObject {
 		b.WriteString("<ul>\n")
@@ -165,8 +165,8 @@ func printList(b *strings.Builder, items []*fastjson.Value, level int) {
 	b.WriteString("</table>\n")
 }
 
-// printedColumns are the members of all items in the order they are met; plain tells that
-// nothing is inside of them.
+// printedColumns returns the members of all items, in order of appearance. plain tells that
+// no member holds an object or a list.
 func printedColumns(items []*fastjson.Value) (columns []string, plain bool) {
 	plain = true
 	for _, item := range items {

@@ -13,23 +13,23 @@ import (
 	"railguard/strictjson"
 )
 
-// The packet of a report: everything that who writes it needs, in one answer. Its words are
-// a skeleton made by a template from what the records hold; nobody is accused by a machine.
+// The packet of a report holds everything that its writer needs, in one answer. A template
+// makes a skeleton text from the records; no machine accuses anybody.
 
 const (
 	sarSpan         = 30 * engine.DayLength // Before and after the escalated payment.
 	sarActivityMax  = 500                   // Transactions shown.
-	sarScanMax      = 8                     // Walks of LeafScanMax leaves each.
+	sarScanMax      = 8                     // Walks, of LeafScanMax leaves each.
 	sarHistoryMax   = 200                   // Steps shown.
 	sarScreenFilter = "screen"
 )
 
-// activity is what the agent did with the same counterparty.
+// activity collects the agent's payments to the same counterparty.
 type activity struct {
 	from, to        engine.Time
 	items           []strictjson.Members
-	first, last     engine.Time // Of the payments.
-	rows            [][]string  // What items hold, as cells of SarColumns.
+	first, last     engine.Time // Times of the first and last payment.
+	rows            [][]string  // The items as cells of SarColumns.
 	total, paid     engine.USD
 	count, proceeds int
 	whole           bool // Nothing was left out.
@@ -86,7 +86,7 @@ func showSAR(c *border.Request) (border.Answer, error) {
 	return form(c, &sarPacket{members: m, record: &r.record, did: did, narrative: narrative})
 }
 
-// sarPacket is what every form of a packet is made of.
+// sarPacket is the content of a packet, for every form.
 type sarPacket struct {
 	members   strictjson.Members
 	record    *edge.Leaf
@@ -94,7 +94,7 @@ type sarPacket struct {
 	narrative string
 }
 
-// sarSubject is who the report is about, as the record names them.
+// sarSubject returns who the report is about, as the record names them.
 func sarSubject(l *edge.Leaf) (m strictjson.Members) {
 	l.CopyTo(&m, "agentId", "agentName", "agentType", "operatorLegalName", "userId", "fleetId", "chain")
 	var party strictjson.Members
@@ -107,7 +107,7 @@ func sarSubject(l *edge.Leaf) (m strictjson.Members) {
 	return m
 }
 
-// sarEvidence is why the payment was held, and against which list and policy.
+// sarEvidence returns why the payment was held, and against which list and policy.
 func sarEvidence(c *border.Request, l *edge.Leaf) (m strictjson.Members) {
 	l.CopyTo(&m, "rule", "reason", "triggered", "matches", "screenedAt", "listVersion", "listDigest", "policyVersion", "matcherVersion")
 	for _, name := range []string{"amount", "chain", "rail", "protocol", "paymentRef"} {
@@ -120,7 +120,7 @@ func sarEvidence(c *border.Request, l *edge.Leaf) (m strictjson.Members) {
 	return m
 }
 
-// sarActivity walks the records of the pair, 30 days to either side.
+// sarActivity walks the records of the agent and counterparty, sarSpan to either side.
 func sarActivity(c *border.Request, r *sarCase) (*activity, error) {
 	at := r.record.Instant("screenedAt")
 	did := &activity{from: max(at-sarSpan, 0), to: at + sarSpan, whole: true}
@@ -154,7 +154,7 @@ func sarActivity(c *border.Request, r *sarCase) (*activity, error) {
 	return did, nil
 }
 
-// take counts a record that is of the same agent and counterparty.
+// take counts a record of the same agent and counterparty.
 func (a *activity) take(c *border.Request, r *sarCase, index uint64, data []byte) error {
 	l, err := c.Judge.OpenLeaf(index, append([]byte(nil), data...))
 	if err != nil {
@@ -198,7 +198,8 @@ func (a *activity) take(c *border.Request, r *sarCase, index uint64, data []byte
 	return nil
 }
 
-// sameParty tells whether two records name one counterparty: by its wallet, else its name.
+// sameParty tells whether two records name the same counterparty: by its wallet, else by
+// its name.
 func sameParty(a, b *edge.Leaf) bool {
 	if wallet := engine.CanonicalWallet(b.Text("_request", "cpWallet")); wallet != "" {
 		return engine.CanonicalWallet(a.Text("_request", "cpWallet")) == wallet
@@ -220,7 +221,7 @@ func (a *activity) members() (m strictjson.Members) {
 	return m
 }
 
-// sarHistory are the steps that people took, oldest first.
+// sarHistory returns the steps that people took, oldest first.
 func sarHistory(c *border.Request, r *sarCase) (moves []edge.Leaf, err error) {
 	store := c.Records().Audit()
 	scan := audit.Query{
@@ -254,7 +255,8 @@ func sarHistory(c *border.Request, r *sarCase) (moves []edge.Leaf, err error) {
 	return moves, nil
 }
 
-// sarSkeleton is what the records say, as sentences, with what people must add in brackets.
+// sarSkeleton writes what the records say as sentences, with brackets for what people must
+// add.
 func sarSkeleton(l, opened *edge.Leaf, did *activity) string {
 	var b strings.Builder
 	say := func(parts ...string) {

@@ -18,19 +18,20 @@ import (
 
 // Exchange is one request and its answer.
 type Exchange struct {
-	Method, Path, Query string // As sent; Path without the query.
+	Method, Path, Query string // As sent; Path is without the query.
 	Sent                []byte
 	Status              int
 	Header              http.Header
 	Body                []byte
 }
 
-// transport are headers of HTTP itself, which no document repeats.
+// transport are headers of HTTP itself, which no document lists.
 var transport = []string{"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "Content-Security-Policy",
 	"Date", "Connection", "Transfer-Encoding", "Access-Control-Allow-Origin", "Vary"}
 
-// Check returns what of an exchange the document does not say: of the answer anything,
-// of the request what was accepted although it is not valid.
+// Check compares an exchange with the document. It returns an error for any part of the
+// answer that the document does not declare, and for an accepted request that the document
+// calls invalid.
 func (c *Contract) Check(x *Exchange) error {
 	operation, known := c.find(x.Method, x.Path)
 	if err := c.checkAnswer(x, operation, known); err != nil {
@@ -76,12 +77,13 @@ func (c *Contract) checkAnswer(x *Exchange, operation *Operation, known bool) er
 	return nil
 }
 
-// guests tells whether a path is a guest's, who refuses in its own words.
+// guests tells whether a path belongs to a guest handler, which refuses calls in its own
+// form.
 func (c *Contract) guests(path string) bool {
 	return slices.ContainsFunc(c.Operations, func(o *Operation) bool { return o.Guest != "" && o.Path == path })
 }
 
-// checkStrange judges the answer to what is no operation.
+// checkStrange judges the answer to a request that is no operation.
 func (c *Contract) checkStrange(x *Exchange, known bool) error {
 	want := "NotFound"
 	switch {
@@ -154,14 +156,14 @@ func (c *Contract) checkHeaders(given http.Header, a *Answer) error {
 	return nil
 }
 
-// checkAccepted judges a request that was taken.
+// checkAccepted judges a request that was accepted.
 func (c *Contract) checkAccepted(x *Exchange, operation *Operation) error {
 	query, err := url.ParseQuery(x.Query)
 	if err != nil {
 		return fmt.Errorf("query: %w", err)
 	}
 	if operation.Query == nil && x.Method != http.MethodGet {
-		query = nil // Is not read.
+		query = nil // The query is not read.
 	}
 	for name, values := range query {
 		i := slices.IndexFunc(operation.Query, func(p Parameter) bool { return p.Name == name })
@@ -194,9 +196,9 @@ func (c *Contract) valid(place string, body []byte) error {
 	return c.Valid(place, ratable(value))
 }
 
-// ratable puts numbers that the validator can hold in place of those it would take
-// for none, of the same sign and on the same side of one: it compares numbers as
-// fractions written out.
+// ratable replaces numbers that the validator would not accept as numbers, since it
+// compares fractions written out. The replacement has the same sign and is on the same side
+// of one.
 func ratable(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -227,7 +229,7 @@ func ratable(value any) any {
 	return value
 }
 
-// Valid judges a value by the schema at a place of the document.
+// Valid checks a value by the schema at a place of the document.
 func (c *Contract) Valid(place string, value any) error {
 	schema, err := c.Schema(place)
 	if err != nil {
@@ -236,7 +238,7 @@ func (c *Contract) Valid(place string, value any) error {
 	return schema.Validate(value)
 }
 
-// validText judges a header or parameter, which is a number where the schema says so.
+// validText checks a header or parameter; it is a number where the schema says so.
 func (c *Contract) validText(place, text string) error {
 	at, said := c.resolve(place)
 	var value any = text

@@ -13,14 +13,14 @@ import (
 	"railguard/httpapi/openapi"
 )
 
-// Contract is the document, ready to judge. It is safe for concurrent use.
+// Contract is the compiled document. It is safe for concurrent use.
 type Contract struct {
 	Operations []*Operation // By path, then method.
 
 	root     map[string]any
 	compiler *jsonschema.Compiler
 	common   map[string][]string // Codes that any operation may answer with, by status.
-	strange  []*Answer           // Answers to what is no operation.
+	strange  []*Answer           // Answers to requests that are no operation.
 
 	mutex   sync.Mutex
 	schemas map[string]*jsonschema.Schema // By place in the document.
@@ -36,31 +36,31 @@ type Operation struct {
 	Query   []Parameter
 	Body    Body // Of the request.
 	Answers []*Answer
-	Codes   map[string][]string // Its own, by status.
-	Guest   string              // Who stands in front of the API and answers it, where that is set; "": the API.
+	Codes   map[string][]string // Its own codes, by status.
+	Guest   string              // The handler in front of the API that answers it; "": the API.
 
 	segments []string
 }
 
-// Parameter is one of the query.
+// Parameter is a parameter of the query.
 type Parameter struct {
 	Name   string
 	Flag   bool   // Needs no value.
 	Schema string // Its place in the document.
 }
 
-// Body is what may be sent.
+// Body describes the bodies that may be sent.
 type Body struct {
 	Schema   string // Its place in the document; "": none.
 	Required bool
-	YAML     bool // Is not JSON alone.
+	YAML     bool // YAML is accepted too.
 }
 
 // Answer is one status of an operation.
 type Answer struct {
 	Status  string
-	Shared  bool              // Stands in components: any operation's.
-	Content map[string]string // Media type to the schema's place, "" where there is none.
+	Shared  bool              // A component that any operation may answer with.
+	Content map[string]string // Schema's place by media type; "": no schema.
 	Headers map[string]header
 }
 
@@ -71,7 +71,7 @@ type header struct {
 
 const resource = "railguard:openapi.json"
 
-// Load reads the document that is served.
+// Load reads the document that the service serves.
 func Load() (*Contract, error) {
 	data, err := openapi.Document()
 	if err != nil {
@@ -147,8 +147,8 @@ func (c *Contract) answer(status, place string) *Answer {
 	return a
 }
 
-// find is the operation of a request, nil where there is none. known says that the path
-// has other methods.
+// find returns the operation of a request, or nil. known says that the path has other
+// methods.
 func (c *Contract) find(method, path string) (found *Operation, known bool) {
 	if method == "HEAD" {
 		method = "GET"
@@ -158,7 +158,7 @@ func (c *Contract) find(method, path string) (found *Operation, known bool) {
 	for _, o := range c.Operations {
 		if n, ok := matches(o.segments, given); ok && (least < 0 || n <= least) {
 			if n < least || o.Path != best {
-				found = nil // A path with fewer places to fill is meant.
+				found = nil // A path with fewer placeholders fits better.
 			}
 			least, best = n, o.Path
 			if o.Method == method {
@@ -169,8 +169,8 @@ func (c *Contract) find(method, path string) (found *Operation, known bool) {
 	return found, least >= 0
 }
 
-// matches tells whether a path is of a template, and how many places it fills. The last
-// place of a tile takes all that is left.
+// matches tells whether a path fits a template, and how many placeholders it fills. The
+// last placeholder of a tile takes the whole rest.
 func matches(template, given []string) (places int, ok bool) {
 	for i, segment := range template {
 		if i >= len(given) {
@@ -203,8 +203,8 @@ func (c *Contract) Schema(place string) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// Members are the names that the object at a place declares: of properties that are objects
-// or lists of objects, too, behind a dot.
+// Members returns the names that the object at a place declares. Names inside objects or
+// lists of objects follow behind a dot.
 func (c *Contract) Members(place string) []string {
 	var names []string
 	c.members(place, "", &names)
@@ -229,7 +229,7 @@ func (c *Contract) members(place, prefix string, names *[]string) {
 	}
 }
 
-// resolve follows references from a place to what stands there.
+// resolve follows references from a place to their target.
 func (c *Contract) resolve(place string) (string, map[string]any) {
 	for {
 		said := object(c.at(place))

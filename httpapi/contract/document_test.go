@@ -32,8 +32,8 @@ func walk(value any, place string, visit func(place string, said map[string]any)
 	}
 }
 
-// Every schema compiles, every reference leads somewhere, every object is closed or says
-// why it is not, and every example is what it is an example of.
+// Every schema compiles, every reference resolves, every object is closed or says why not,
+// and every example is valid by its schema.
 func TestDocumentIsSound(t *testing.T) {
 	c := loaded(t)
 	require.Equal(t, "3.1.0", c.root["openapi"])
@@ -78,7 +78,7 @@ func TestOperationsAreNamedOnce(t *testing.T) {
 	require.NotContains(t, c.root, "x-shared", "is the writer's alone")
 }
 
-// What is wrong with an exchange is found: a check that finds nothing holds nothing.
+// The check finds errors in an exchange; otherwise it would prove nothing.
 func TestCheckFinds(t *testing.T) {
 	c := loaded(t)
 	good := func() *Exchange {
@@ -127,7 +127,7 @@ func TestCheckFinds(t *testing.T) {
 	require.Contains(t, c.Unseen(""), "POST /v1/transactions/{txnId}/settle 200")
 }
 
-// Numbers beyond what the validator can hold are judged by sign and size.
+// Numbers too large for the validator are judged by sign and size.
 func TestCheckHoldsAnyNumber(t *testing.T) {
 	c := loaded(t)
 	const place = "/components/schemas/ScreeningCall"

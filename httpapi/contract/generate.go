@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Generator makes calls out of the document: most of them valid, the rest spoilt. The
-// same seed makes the same calls for the same answers.
+// Generator makes calls from the document: most of them valid, the rest spoilt. The same
+// seed and the same answers give the same calls.
 type Generator struct {
 	contract *Contract
 	random   *rand.Rand
-	known    map[string][]string // Ids and tokens that answers had, by prefix.
+	known    map[string][]string // Ids and tokens found in answers, by prefix.
 }
 
 // Call is one request of a walk.
@@ -28,14 +28,14 @@ type Call struct {
 // knownMax is how many values of a kind are kept.
 const knownMax = 64
 
-// NewGenerator begins a walk.
+// NewGenerator makes a generator for one walk.
 func NewGenerator(c *Contract, seed uint64) *Generator {
 	return &Generator{contract: c, random: rand.New(rand.NewPCG(seed, 1)), known: map[string][]string{}}
 }
 
 var values = regexp.MustCompile(`\b(agt|usr|flt|txn|snp)_[A-Za-z0-9]+|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
 
-// Learn takes ids and tokens out of an answer, so that later calls find something.
+// Learn collects ids and tokens from an answer, so that later calls find something.
 func (g *Generator) Learn(answer []byte) {
 	for _, found := range values.FindAllString(string(answer), 16) {
 		kind := found[:3]
@@ -45,7 +45,7 @@ func (g *Generator) Learn(answer []byte) {
 	}
 }
 
-// Next makes a call of any operation but those that skip names.
+// Next makes a call of a random operation, except of those that skip selects.
 func (g *Generator) Next(skip func(*Operation) bool) Call {
 	for {
 		o := g.contract.Operations[g.random.IntN(len(g.contract.Operations))]
@@ -63,12 +63,12 @@ func (g *Generator) Next(skip func(*Operation) bool) Call {
 	}
 }
 
-// chance is true once in n times.
+// chance is true once in n times on average.
 func (g *Generator) chance(n int) bool { return g.random.IntN(n) == 0 }
 
 func pick[T any](g *Generator, from ...T) T { return from[g.random.IntN(len(from))] }
 
-// kinds say which known values fill a place or a member.
+// kinds say which known values fit a placeholder or a member.
 var kinds = map[string]string{
 	"/v1/agents": "agt", "/v1/users": "usr", "/v1/fleets": "flt", "/v1/ofac": "snp", "{txnId}": "txn", "{agentId}": "agt",
 	"agentId": "agt", "agentIds": "agt", "parentAgentId": "agt", "fleetId": "flt", "token": "eyJ", "parentToken": "eyJ", "userToken": "eyJ",
@@ -135,7 +135,7 @@ func (g *Generator) header() (name, value string) {
 	return name, pick(g, "a", "b", "c", "true", "é", " ", strings.Repeat("k", 300))
 }
 
-// body is a valid body; one in three is spoilt.
+// body makes a valid body; one in three is then spoilt.
 func (g *Generator) body(o *Operation) string {
 	value := g.value(o.Body.Schema, "")
 	if o.Path == "/v1/screen/batch" && g.chance(2) {

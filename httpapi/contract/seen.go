@@ -2,7 +2,7 @@ package contract
 
 import "slices"
 
-// anyOperation stands for what is answered before there is one.
+// anyOperation stands for requests that are answered before their operation is known.
 var anyOperation = &Operation{Method: "(any)"}
 
 func (c *Contract) saw(o *Operation, status string) {
@@ -11,10 +11,10 @@ func (c *Contract) saw(o *Operation, status string) {
 	c.mutex.Unlock()
 }
 
-// Unseen are the answers of a guest's operations ("": the API's) that no exchange had:
-// "METHOD /path status". An answer that any operation shares must have come once, from
-// whichever: "(any) status". A code of an operation's own makes its status the operation's
-// own.
+// Unseen returns the declared answers of a guest's operations ("": the API's) that no
+// exchange had, as "METHOD /path status". An answer that all operations share needs to come
+// only once, from any of them: "(any) status". If an operation has its own code for a
+// status, its answer counts separately.
 func (c *Contract) Unseen(guest string) []string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -44,7 +44,7 @@ func (c *Contract) Unseen(guest string) []string {
 	return missing
 }
 
-// Uncalled are the operations of the API that no exchange was of: "METHOD /path".
+// Uncalled returns the operations of the API that no exchange called: "METHOD /path".
 func (c *Contract) Uncalled() []string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

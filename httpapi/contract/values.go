@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// value makes a value of the schema at a place; name is the member it is for.
+// value makes a value of the schema at a place. name is the member that it is for.
 func (g *Generator) value(place, name string) any {
 	at, said := g.contract.resolve(place)
 	if options := list(said["oneOf"]); options != nil {
@@ -117,7 +117,7 @@ func (g *Generator) text(said map[string]any) string {
 		"ETH", "business", "UTC", "model-1", "\"<script>", "日本語", strings.Repeat("x", 200))
 }
 
-// spoil changes one place of a value so that it is most likely no longer valid.
+// spoil changes one place of a value so that it is most likely invalid.
 func (g *Generator) spoil(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -26,13 +26,13 @@ const (
 	DefaultTimeout = 5 * time.Second
 )
 
-// Witness is who is asked.
+// Witness is one witness to ask.
 type Witness struct {
 	URL string // Submission prefix, http or https.
-	Key string // Verifier key, one line.
+	Key string // Verifier key, in one line.
 }
 
-// Name is the witness's name, of its key.
+// Name returns the witness's name, from its key.
 func (w *Witness) Name() string {
 	name, _, _ := strings.Cut(w.Key, "+")
 	return name
@@ -71,24 +71,24 @@ func ParseWitnesses(settings []string) ([]Witness, error) {
 // Head is a signed checkpoint.
 type Head struct {
 	Size   uint64
-	Time   int64 // Log time that it was signed with, in nanoseconds.
+	Time   int64 // Log time of the signature, in nanoseconds.
 	Signed []byte
 }
 
 // Config is what an asker needs.
 type Config struct {
 	Witnesses []Witness
-	Every     time.Duration // Between the beginnings of two rounds; at least EveryMin.
-	Timeout   time.Duration // Of one witness; 0: DefaultTimeout.
-	Leads     func() bool   // Whether this node asks.
+	Every     time.Duration // Time between the beginnings of two rounds; at least EveryMin.
+	Timeout   time.Duration // For one witness; 0: DefaultTimeout.
+	Leads     func() bool   // Whether this node leads; only the leader asks.
 	Head      func(ctx context.Context) (Head, error)
-	Path      func(from, to uint64) ([][]byte, error) // Consistency proof.
+	Path      func(from, to uint64) ([][]byte, error) // Returns a consistency proof.
 	Publish   func(report.Cosigned)
-	Count     func(cosigned bool) // Each answer, or its absence.
+	Count     func(cosigned bool) // Called for each answer, or missing answer.
 	Logger    *slog.Logger
 }
 
-// Asker asks in rounds, from Start to Stop.
+// Asker asks the witnesses in rounds, from Start to Stop.
 type Asker struct {
 	config Config
 	peers  []*peer
@@ -97,14 +97,14 @@ type Asker struct {
 	newest atomic.Pointer[report.Cosigned]
 }
 
-// peer is a witness with what became of the last round.
+// peer is a witness with the outcome of the last round.
 type peer struct {
 	witness.Peer
 	name   string
-	failed atomic.Pointer[string] // Why its last answer is none; nil: it is one, or it was not asked.
+	failed atomic.Pointer[string] // Why the last request failed; nil: it succeeded, or there was none.
 }
 
-// New makes an asker that does nothing yet.
+// New makes an asker. It does nothing before Start.
 func New(config Config) *Asker {
 	if config.Timeout == 0 {
 		config.Timeout = DefaultTimeout
@@ -120,7 +120,7 @@ func New(config Config) *Asker {
 	return a
 }
 
-// Start begins the rounds; without witnesses there are none.
+// Start begins the rounds, if there are witnesses.
 func (a *Asker) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	a.stop = stop
@@ -131,7 +131,7 @@ func (a *Asker) Start() {
 	go a.run(ctx)
 }
 
-// Stop ends them, and waits for the round under way to notice.
+// Stop ends the rounds, and waits until the current one has stopped.
 func (a *Asker) Stop() {
 	if a.stop == nil {
 		return
@@ -160,7 +160,7 @@ func (a *Asker) run(ctx context.Context) {
 func (a *Asker) Round(ctx context.Context) {
 	head, err := a.config.Head(ctx)
 	if err != nil || head.Size == 0 {
-		return // Not born, or catching up: the next round.
+		return // Not bootstrapped, or catching up: try in the next round.
 	}
 	if last := a.newest.Load(); last != nil && last.Size == head.Size && len(last.Lines) == len(a.peers) {
 		return // Nothing is new.
@@ -178,7 +178,7 @@ func (a *Asker) Round(ctx context.Context) {
 		}
 	}
 	if len(cosigned.Lines) == 0 {
-		return // What was cosigned before stays.
+		return // The previous cosigned checkpoint stays.
 	}
 	a.newest.Store(&cosigned)
 	a.config.Publish(cosigned)
@@ -197,13 +197,14 @@ func (a *Asker) ask(ctx context.Context, p *peer, head *Head) string {
 		return found[0].Line
 	}
 	why := err.Error()
-	if before := p.failed.Swap(&why); before == nil && ctx.Err() != context.Canceled { // Told once, not each round.
+	if before := p.failed.Swap(&why); before == nil && ctx.Err() != context.Canceled { // Logged once, not every round.
 		a.config.Logger.Warn("witness does not cosign", "witness", p.name, "url", p.URL, "error", err, "ahead", errors.Is(err, witness.ErrAhead))
 	}
 	return ""
 }
 
-// Failures are the witnesses that did not answer the last time they were asked, with why.
+// Failures returns the witnesses that did not answer the last request, each with the
+// reason.
 func (a *Asker) Failures() map[string]string {
 	failed := map[string]string{}
 	for _, p := range a.peers {
@@ -214,7 +215,7 @@ func (a *Asker) Failures() map[string]string {
 	return failed
 }
 
-// Keys are the verifier keys of the witnesses that are asked, one a line.
+// Keys returns the verifier keys of the witnesses, one per line.
 func (a *Asker) Keys() string {
 	var keys strings.Builder
 	for _, w := range a.config.Witnesses {
@@ -223,7 +224,7 @@ func (a *Asker) Keys() string {
 	return keys.String()
 }
 
-// Witnesses are their names, in the order of the settings.
+// Witnesses returns the names of the witnesses, in the order of the settings.
 func (a *Asker) Witnesses() []string {
 	names := make([]string, len(a.peers))
 	for i, p := range a.peers {

@@ -42,7 +42,7 @@ func TestParseWitnesses(t *testing.T) {
 	require.Error(t, err, "twice")
 }
 
-// Rounds run on the leader alone, end with Stop, and redirects are not followed.
+// Only the leader runs rounds, Stop ends them, and redirects are not followed.
 func TestAskerLeadsAndStops(t *testing.T) {
 	c, err := note.NewCosigner("w.example.org", bytes.Repeat([]byte{1}, note.SeedSize))
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestAskerLeadsAndStops(t *testing.T) {
 		Publish: func(report.Cosigned) { t.Error("nothing was cosigned") },
 		Count:   func(cosigned bool) { counted <- cosigned }, Logger: slog.New(slog.DiscardHandler),
 	})
-	a.Stop() // Before it began.
+	a.Stop() // Stop before Start.
 	leads.Store(true)
 	a.Start()
 	require.False(t, <-counted)

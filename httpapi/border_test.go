@@ -26,7 +26,7 @@ func serveNode(t *testing.T, limits border.ServerLimits) (*testNode, string) {
 	return n, listener.Addr().String()
 }
 
-// raw sends bytes as they are and reads one answer.
+// raw sends bytes unchanged and reads one answer.
 func raw(t *testing.T, addr, request string) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -42,7 +42,7 @@ func raw(t *testing.T, addr, request string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// What no two parties may read differently is refused (decision 61, no. 18).
+// Requests that two parties could read differently are refused (decision 61, no. 18).
 func TestSmuggling(t *testing.T) {
 	_, addr := serveNode(t, border.ServerLimits{})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
@@ -102,7 +102,7 @@ func TestSmuggling(t *testing.T) {
 	}
 }
 
-// chunked is a screening body of so many bytes, in chunks.
+// chunked makes a screening body of size bytes, in chunks.
 func chunked(size int) string {
 	body := `{"token":"x","amount":1}`
 	body += strings.Repeat(" ", size-len(body))
@@ -115,8 +115,8 @@ func chunked(size int) string {
 	return sent.String() + "0\r\n\r\n"
 }
 
-// After a refused request nothing more is read from its connection: what follows
-// may be a request hidden in its body.
+// After a refused request nothing more is read from its connection: the next bytes may be a
+// request hidden in its body.
 func TestNoSecondAnswer(t *testing.T) {
 	_, addr := serveNode(t, border.ServerLimits{})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
@@ -132,7 +132,7 @@ func TestNoSecondAnswer(t *testing.T) {
 			defer conn.Close()
 			_, err = io.WriteString(conn, "POST /v1/screen HTTP/1.1\r\nHost: x\r\n"+key+headers+"\r\n0\r\n\r\n"+hidden)
 			require.NoError(t, err)
-			answer, _ := io.ReadAll(conn) // A reset after the answer is as good as its end.
+			answer, _ := io.ReadAll(conn) // A reset after the answer counts as its end.
 			require.Equal(t, 1, strings.Count(string(answer), "HTTP/1.1 "), "%s", answer)
 		})
 	}
@@ -154,7 +154,7 @@ func TestTruncatedBody(t *testing.T) {
 	require.Equal(t, size, n.store.Size())
 }
 
-// When the connections are used up, an idle one makes room for a caller.
+// When all connections are in use, an idle one is closed for a new caller.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	_, addr := serveNode(t, border.ServerLimits{Connections: 4})
 	for range 12 {
@@ -192,8 +192,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// More calls at once than the node takes: the surplus is shed, reviews and
-// health are not.
+// When more calls come at once than the node takes, it refuses the surplus, but no reviews
+// and no health checks.
 func TestOverload(t *testing.T) {
 	n := newTestNode(t)
 	n.api.InFlight.Store(border.InFlightMax)

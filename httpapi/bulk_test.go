@@ -12,7 +12,7 @@ import (
 	"railguard/httpapi/casework"
 )
 
-// cases are so many REVIEWs of one agent.
+// cases opens count REVIEWs of one agent.
 func (n *testNode) cases(count int) (txns []string) {
 	n.t.Helper()
 	_, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":5}`)
@@ -33,7 +33,8 @@ func statuses(v *fastjson.Value) (all []int) {
 	return all
 }
 
-// Each case has its own outcome; the same call again repeats what happened and nothing more.
+// Each case has its own outcome; repeating the call repeats the outcomes and does nothing
+// more.
 func TestBulkReview(t *testing.T) {
 	n := newTestNode(t)
 	txns := n.cases(4)
@@ -79,7 +80,8 @@ func TestBulkReview(t *testing.T) {
 	answer(t, n.do("auditor", "POST", "/v1/queue/bulk", body), 403)
 }
 
-// Two persons decide in bulk too; the queue shows what one proposed.
+// Four eyes hold in bulk too: two persons decide, and the queue shows what the first
+// proposed.
 func TestBulkReviewWithFourEyes(t *testing.T) {
 	n := newTestNode(t)
 	answer(t, n.do("policy", "PUT", "/v1/policy", `{"review":{"fourEyes":{}}}`), 200)
@@ -116,7 +118,7 @@ func TestBulkAcknowledge(t *testing.T) {
 	answer(t, n.do("reviewer", "POST", "/v1/alerts/acknowledge", `{"alertIds":[],"by":"Ann","reason":"r"}`), 422)
 }
 
-// The queue says until when a case may wait, and which ones wait longer.
+// The queue shows how long a case may wait, and which cases have waited longer.
 func TestServiceLevelOfReviews(t *testing.T) {
 	n := newTestNode(t)
 	txns := n.cases(1)
@@ -147,7 +149,7 @@ func TestServiceLevelOfReviews(t *testing.T) {
 	answer(t, n.do("policy", "PUT", "/v1/policy", `{"review":{"sla":"1s"}}`), 422)
 }
 
-// Names of people are bounded in characters, and what the log compares of them in bytes.
+// Names of people are bounded in characters, although the log compares them in bytes.
 func TestLongNamesOfReviewers(t *testing.T) {
 	n := newTestNode(t)
 	name := strings.Repeat("ꯀ", 100)

@@ -11,7 +11,7 @@ import (
 	"railguard/ofac/sample"
 )
 
-// A listed entry may be named as matches show it, a string, or as a number.
+// A listed entry may be named by a string, as matches show it, or by a number.
 func TestClearedTakesTheUIDAsShown(t *testing.T) {
 	n := newTestNode(t)
 	for _, c := range []struct {
@@ -25,7 +25,7 @@ func TestClearedTakesTheUIDAsShown(t *testing.T) {
 	require.Contains(t, textOf(v, "message"), "UTF-8")
 }
 
-// A pair is cleared for a time, and only where there is something to clear.
+// A cleared pair needs an end, and a match that it clears.
 func TestClearedPairsEndAndResemble(t *testing.T) {
 	n := newTestNode(t)
 	for body, param := range map[string]string{
@@ -33,7 +33,7 @@ func TestClearedPairsEndAndResemble(t *testing.T) {
 		`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-03-01T00:00:00Z"}`:       "expiresAt",
 		`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2027-03-24T00:00:00Z"}`:       "expiresAt",
 		`{"name":"Quiet Orchard Bakery","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`: "name",
-		`{"name":"Lazarus Group","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`:        "name", // It blocks: nothing quietens that.
+		`{"name":"Lazarus Group","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`:        "name", // The entry blocks: a cleared pair cannot suppress it.
 		`{"name":"Lazarus Groupe","uid":27307,"expiresAt":"2026-04-20T00:00:00Z"}`:                    "reason",
 	} {
 		require.Equal(t, param, textOf(answer(t, n.do("reviewer", "POST", "/v1/cleared", body), 422), "param"), body)
@@ -42,7 +42,8 @@ func TestClearedPairsEndAndResemble(t *testing.T) {
 	answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2027-03-22T00:00:00Z"}`), 201)
 }
 
-// A pair says whom it clears, and why it is void: it ended, or its entry changed or went.
+// A cleared pair shows whom it clears, and why it is void: it ended, or its entry changed
+// or was removed.
 func TestClearedPairsSayWhyTheyAreVoid(t *testing.T) {
 	n := newTestNode(t)
 	entities := sample.Entities()

@@ -14,9 +14,8 @@ import (
 	"railguard/httpapi/border"
 )
 
-// Many connections that are kept open and idle, and many that are busy: every call of
-// the busy ones is answered, and the idle ones serve again. With TLS many calls share
-// one connection of HTTP/2.
+// With many idle and many busy connections, every call of the busy ones is answered, and
+// the idle ones work again afterwards. With TLS many calls share one HTTP/2 connection.
 func TestManyConnections(t *testing.T) {
 	t.Parallel()
 	n := newTestNode(t)
@@ -63,7 +62,7 @@ func TestManyConnections(t *testing.T) {
 				}
 				all.Wait()
 			}
-			together(idle, 1) // Opened, and kept.
+			together(idle, 1) // Opens the idle connections, and keeps them.
 			together(busy, calls)
 			together(idle, 1)
 			_, second := protocols.Load("HTTP/2.0")

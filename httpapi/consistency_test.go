@@ -13,7 +13,7 @@ import (
 	"railguard/audit/proof"
 )
 
-// naiveRoot is RFC 6962's definition of a tree's root, word for word.
+// naiveRoot is RFC 6962's definition of a tree's root, taken literally.
 func naiveRoot(hashes []merkle.Hash) merkle.Hash {
 	switch len(hashes) {
 	case 0:
@@ -37,7 +37,7 @@ func mustDecode(text string) []byte {
 	return data
 }
 
-// consistencyAnswer is what an outsider reads.
+// consistencyAnswer is the answer as a caller without a key reads it.
 type consistencyAnswer struct {
 	From, To         uint64
 	FromRoot, ToRoot string
@@ -51,8 +51,8 @@ func (a *consistencyAnswer) path() (path [][]byte) {
 	return path
 }
 
-// Between any two sizes there is a proof, without a key, that holds with the roots of
-// a tree that was built naively from the leaves; and none for other trees.
+// Between any two sizes there is a public proof. It holds with the roots of a tree that was
+// built naively from the leaves, and fails with the roots of other trees.
 func TestConsistencyOfTheLog(t *testing.T) {
 	n := newTestNode(t)
 	for range 50 {
@@ -94,7 +94,7 @@ func TestConsistencyOfTheLog(t *testing.T) {
 	require.Contains(t, kept, "immutable")
 }
 
-// What is no pair of sizes of this tree has no proof.
+// Parameters that are no pair of sizes of this tree get no proof.
 func TestConsistencyBounds(t *testing.T) {
 	n := newTestNode(t)
 	size := n.store.Size()

@@ -17,7 +17,7 @@ import (
 	"railguard/strictjson"
 )
 
-// held is the document that every exchange of these tests is held against.
+// held is the document that every exchange of these tests is checked against.
 var held = func() *contract.Contract {
 	c, err := contract.Load()
 	if err != nil {
@@ -42,9 +42,9 @@ func (n *testNode) do(role, method, path, body string, headers ...string) *httpt
 	return w
 }
 
-// hold fails a test whose exchange the document does not say.
+// hold fails a test whose exchange does not follow the document.
 func hold(t testing.TB, r *http.Request, sent string, w *httptest.ResponseRecorder) {
-	path, query, _ := strings.Cut(r.RequestURI, "?") // As sent: escapes make another path.
+	path, query, _ := strings.Cut(r.RequestURI, "?") // The URI as sent: escapes make it another path.
 	if err := held.Check(&contract.Exchange{
 		Method: r.Method, Path: path, Query: query, Sent: []byte(sent),
 		Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(),
@@ -53,13 +53,13 @@ func hold(t testing.TB, r *http.Request, sent string, w *httptest.ResponseRecord
 	}
 }
 
-// neverSeen are answers that no test here brings out, each with its reason.
+// neverSeen lists answers that no test here produces, each with its reason.
 var neverSeen = map[string]string{
 	"POST /v1/agents/register 409": "needs a fleet of 100,000 agents",
 	"POST /v1/cleared 409":         "needs a full table of cleared pairs",
 }
 
-// TestMain demands, after a whole run, that every answer of every operation came.
+// TestMain demands that a whole run produced every answer of every operation.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short(); whole {
@@ -73,8 +73,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// Route table and document say the same, both ways: paths, methods, scopes, roles,
-// query parameters, members of bodies.
+// Route table and document agree in both directions: paths, methods, scopes, roles, query
+// parameters, members of bodies.
 func TestDocumentIsTheRouteTable(t *testing.T) {
 	n := newTestNode(t)
 	routes := map[string]border.Route{}
@@ -83,7 +83,7 @@ func TestDocumentIsTheRouteTable(t *testing.T) {
 	}
 	for _, o := range held.Operations {
 		if o.Guest != "" {
-			continue // Is held to it where guests are tested.
+			continue // The guests' own tests check this path.
 		}
 		name := o.Method + " " + o.Path
 		r, known := routes[name]
@@ -103,7 +103,7 @@ func TestDocumentIsTheRouteTable(t *testing.T) {
 	}
 }
 
-// documentPath is a route's path as OpenAPI writes it.
+// documentPath returns a route's path as OpenAPI writes it.
 func documentPath(path string) string { return strings.ReplaceAll(path, "...}", "}") }
 
 func requireParameters(t *testing.T, name string, r border.Route, o *contract.Operation) {
@@ -131,12 +131,12 @@ func requireMembers(t *testing.T, name string, r border.Route, o *contract.Opera
 		require.Equal(t, r.Body != border.BodyOptional, o.Body.Required, "%s: required", name)
 	}
 	if r.Shape == nil {
-		return // Screening calls and policies have a rule of their own.
+		return // Screening calls and policies have a separate check.
 	}
 	require.ElementsMatch(t, shapeNames(r.Shape, ""), held.Members(o.Body.Schema), "%s: members of the body", name)
 }
 
-// shapeNames are the names of a shape, those of inner objects behind a dot.
+// shapeNames returns the names of a shape; names of inner objects follow behind a dot.
 func shapeNames(shape strictjson.Shape, prefix string) []string {
 	var names []string
 	for name, inner := range shape {

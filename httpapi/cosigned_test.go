@@ -19,7 +19,7 @@ import (
 	"railguard/httpapi/cosigning"
 )
 
-// startWitness is a witness of the node's log, at an address of its own.
+// startWitness starts a witness of the node's log, at an address of its own.
 func (n *testNode) startWitness(t *testing.T, name string) cosigning.Witness {
 	state, err := outside.OpenState(t.TempDir(), n.logText(t, "/log/keys"))
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func (n *testNode) startWitness(t *testing.T, name string) cosigning.Witness {
 	return cosigning.Witness{URL: server.URL, Key: cosigner.VerifierKey()}
 }
 
-// deadWitness never answers, until its release.
+// deadWitness starts a witness that does not answer before release is called.
 func deadWitness(t *testing.T) (w cosigning.Witness, asked chan struct{}, release func()) {
 	cosigner, err := note.NewCosigner("dead.example.org", make([]byte, note.SeedSize))
 	require.NoError(t, err)
@@ -45,8 +45,8 @@ func deadWitness(t *testing.T) (w cosigning.Witness, asked chan struct{}, releas
 	return cosigning.Witness{URL: server.URL, Key: cosigner.VerifierKey()}, asked, release
 }
 
-// Two witnesses cosign what grows, through a rotation of keys; every node serves the
-// same cosigned checkpoint, and tells how many signed it.
+// Two witnesses cosign the growing log, also across a key rotation. Every node serves the
+// same cosigned checkpoint, and shows how many witnesses signed it.
 func TestCosignedCheckpoints(t *testing.T) {
 	n := newTestNode(t)
 	one, two := n.startWitness(t, "witness.example.org/1"), n.startWitness(t, "witness.example.org/2")
@@ -90,8 +90,8 @@ func TestCosignedCheckpoints(t *testing.T) {
 	require.Len(t, around.cosigned, told, "nothing new, nobody is asked")
 }
 
-// A witness that never answers costs its own signature: verdicts, checkpoints and the
-// other witness's signature come while it is being waited for.
+// A witness that never answers costs only its own signature: verdicts, checkpoints and the
+// other witness's signature come while the node waits for it.
 func TestDeadWitnessDelaysNothing(t *testing.T) {
 	n := newTestNode(t)
 	good := n.startWitness(t, "witness.example.org/1")
@@ -116,7 +116,7 @@ func TestDeadWitnessDelaysNothing(t *testing.T) {
 	require.Contains(t, n.doAdmin("GET", "/metrics", "").Body.String(), `railguard_log_witness_answers_total{outcome="failed"}`)
 }
 
-// Lines that another node told and that do not hold are not served.
+// Invalid signature lines from another node are not served.
 func TestToldLinesAreVerified(t *testing.T) {
 	n := newTestNode(t)
 	one := n.startWitness(t, "witness.example.org/1")

@@ -21,13 +21,13 @@ import (
 	"railguard/httpapi/lanes"
 )
 
-// costFile is what calls of each kind were measured to cost: see TestMeasureCosts.
+// costFile holds the measured cost of calls of each kind: see TestMeasureCosts.
 const costFile = "testdata/costs.tsv"
 
 // measured is one line of it.
 type measured struct {
-	micros float64 // Of the processor, a call.
-	ratio  float64 // In screening calls; of a walk, for each thing looked at, too.
+	micros float64 // Processor time of a call.
+	ratio  float64 // In screening calls; for a walk, also of each examined thing.
 	per    float64
 	what   string
 }
@@ -57,7 +57,8 @@ func readCosts(t testing.TB) map[string]measured {
 	return known
 }
 
-// notMeasured are kinds that no run here can tell, each with why its cost is right.
+// notMeasured are kinds that no run here can measure, each with the reason why its cost is
+// right.
 var notMeasured = map[border.Kind]string{
 	border.KindNone:   "as dear as the dearest: a route that is not in the table",
 	border.KindVerb:   "operators do it by hand, a few times a day, and the group that they ask bounds it",
@@ -67,8 +68,8 @@ var notMeasured = map[border.Kind]string{
 	border.KindWhole:  "counts what a list's compilation costs every node, one second: a hundred times what the request itself costs here",
 }
 
-// Every route has a kind, and so a cost and a lane; every cost rests on a measurement
-// or says why not.
+// Every route has a kind, and so a cost and a lane. Every cost rests on a measurement or
+// says why not.
 func TestEveryRouteHasACostAndALane(t *testing.T) {
 	n := newTestNode(t)
 	named := map[string]bool{}
@@ -105,7 +106,7 @@ func TestEveryRouteHasACostAndALane(t *testing.T) {
 	}
 }
 
-// costTable is the part of docs/ROUTES.md about costs.
+// costTable makes the part of docs/ROUTES.md about costs.
 func costTable(t testing.TB) string {
 	var page strings.Builder
 	page.WriteString(costPageHead)
@@ -151,9 +152,9 @@ Lanes bound what runs at once on one node:
 |---|---|---|---|---|
 `
 
-// Scans wait for one another, in turns, and verdicts for none of them: a node whose
-// places are all taken by one key's searches answers screening calls, and every other
-// key's search has the next turn.
+// Scans wait for one another, in turns; verdicts wait for no scan. When one key's searches
+// take all places of a node, it still answers screening calls, and another key's search has
+// the next turn.
 func TestScansHaveALaneOfTheirOwn(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -179,8 +180,8 @@ func TestScansHaveALaneOfTheirOwn(t *testing.T) {
 	require.Zero(t, n.api.Running())
 }
 
-// What walks over much asks after each thing that it looked at whether to rest, so that
-// a verdict never waits for more than a slice and one step of somebody's search.
+// A long walk checks after each examined thing whether to rest. So a verdict waits at most
+// for one time slice and one step of a search.
 func TestDearCallsMayRestAtEachStep(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -190,7 +191,7 @@ func TestDearCallsMayRestAtEachStep(t *testing.T) {
 		n.register("")
 	}
 	asked := 0
-	n.api.Scans.Pace = timing.NewPace(1, 0, func() uint64 { asked++; return 0 }) // Slices of nothing: each step asks.
+	n.api.Scans.Pace = timing.NewPace(1, 0, func() uint64 { asked++; return 0 }) // Slices of zero length: each step asks.
 	for _, path := range []string{
 		"/v1/audit", "/v1/audit?disposition=REJECTED", "/v1/audit/export", "/v1/audit/export?format=csv", "/v1/queue?q=nothinghasit", "/v1/queue",
 		"/v1/agents", "/v1/agents?status=SUSPENDED", "/v1/activity", "/v1/events",
@@ -204,8 +205,8 @@ func TestDearCallsMayRestAtEachStep(t *testing.T) {
 	require.Zero(t, asked, "a verdict rests for nobody")
 }
 
-// A page is written record by record in room that is used again: each is what it is when
-// it is asked for alone, long or short, decided or not, and whoever else asked before.
+// Records written one by one into a reused page buffer look as they do when asked for
+// alone: long or short, decided or not, whoever asked before.
 func TestPagesShowRecordsAsTheyAreAlone(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -234,7 +235,7 @@ func TestPagesShowRecordsAsTheyAreAlone(t *testing.T) {
 	}
 }
 
-// One key has so many exports at once; its third waits for a place and is told so.
+// The exports of one key are bounded: its third waits for a place and is then refused.
 func TestStreamsHavePlaces(t *testing.T) {
 	n := newTestNode(t)
 	n.api.Deadline = 20 * time.Millisecond
@@ -248,7 +249,7 @@ func TestStreamsHavePlaces(t *testing.T) {
 	require.Zero(t, n.api.Running())
 }
 
-// What a walk looked at is charged when it is known.
+// A walk is charged afterwards for what it examined.
 func TestWalksAreChargedByWhatTheyLookAt(t *testing.T) {
 	n := newTestNode(t)
 	slow := testKey("slow")
@@ -271,7 +272,7 @@ func TestWalksAreChargedByWhatTheyLookAt(t *testing.T) {
 	require.Greater(t, left("/v1/audit/export"), 100*float64(border.Charges[border.KindExport].Each)/10)
 }
 
-// What a guest says that it costs is charged with its call.
+// The cost that a guest announces is charged with its call.
 func TestGuestsAreCharged(t *testing.T) {
 	n := newTestNode(t)
 	slow := testKey("slow")
@@ -291,7 +292,7 @@ func TestGuestsAreCharged(t *testing.T) {
 	}
 }
 
-// Who has no key has a rate by address; who has one is not asked for it, and a probe
+// A caller without a key is limited by its address, a caller with a key is not, and a probe
 // is always answered.
 func TestKeylessCallsAreBoundedByAddress(t *testing.T) {
 	n := newTestNode(t)

@@ -21,24 +21,24 @@ import (
 
 var measure = flag.Bool("measure", false, "measure what calls cost and write "+costFile)
 
-// costSample is one kind of call, ready to be made again and again.
+// costSample is one kind of call that can be repeated.
 type costSample struct {
 	kind   border.Kind
-	looked int // What a walk looks at in one call.
+	looked int // Things that one call of a walk examines.
 	what   string
 	call   func(i int) *http.Request
 }
 
-// processor is the processor time of this process so far.
+// processor returns the processor time that this process has used.
 func processor(t *testing.T) time.Duration {
 	var use syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &use))
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// TestMeasureCosts measures the processor time of a call of each kind beside that of a
-// screening call, and writes costFile. It asks for nothing: what is charged is compared
-// with the file by TestEveryRouteHasACostAndALane.
+// TestMeasureCosts measures the processor time of a call of each kind, relative to a
+// screening call, and writes costFile. It checks nothing: TestEveryRouteHasACostAndALane
+// compares the charges with the file.
 func TestMeasureCosts(t *testing.T) {
 	if !*measure {
 		t.Skip("measures only with -measure")
@@ -47,7 +47,7 @@ func TestMeasureCosts(t *testing.T) {
 	samples := costSamples(t, n)
 	best := make([]time.Duration, len(samples))
 	next := make([]int, len(samples))
-	for range 5 { // Rounds: the least of them is the one that was disturbed least.
+	for range 5 { // Rounds: the smallest result is the least disturbed one.
 		for i, s := range samples {
 			runtime.GC()
 			const enough = 40 * time.Millisecond
@@ -78,7 +78,7 @@ func TestMeasureCosts(t *testing.T) {
 	require.NoError(t, os.WriteFile(costFile, []byte(text.String()), 0o644))
 }
 
-// costSamples fills a node with what calls walk over, and makes the dearest usual call
+// costSamples fills a node with data to walk over. It makes the most expensive usual call
 // of each kind: filters that nothing passes, the largest pages.
 func costSamples(t *testing.T, n *testNode) []costSample {
 	for i := range n.settings.Keys {

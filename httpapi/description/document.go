@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// refusal is an answer with which calls are refused.
+// refusal describes an answer that refuses a call.
 type refusal struct {
 	name, text string
-	headers    string // As Answer's; one that begins with - has just those behind it.
-	media      string // type=schema, with commas between them.
+	headers    string // Like Answer.Headers, but a leading - leaves only the headers after it.
+	media      string // type=schema, separated by commas.
 }
 
 func (r *refusal) describe() Object {
@@ -42,15 +42,15 @@ func describeNamed(name string) Object {
 	return Object{{"$ref", "#/components/schemas/" + name}}
 }
 
-// besides are types that no operation refers to: refusals do, and prose.
+// besides are types that no operation refers to, but refusals or prose do.
 var besides = []any{Error{}, Problem{}, GuestError{}, BatchPayment{}}
 
-// Operations are all calls of the public API.
+// Operations returns all operations of the public API.
 func Operations() []Operation {
 	return slices.Concat(paymentsOperations, evidenceOperations, caseworkOperations, registryOperations, rulebookOperations, operationsOperations)
 }
 
-// Document is the OpenAPI document of all operations.
+// Document returns the OpenAPI document of all operations.
 func Document() Object {
 	m := &schemaMaker{named: map[string]Object{}}
 	paths := Object{}

@@ -59,7 +59,7 @@ func TestFields(t *testing.T) {
 	require.Equal(t, ListField, named(body, "spendPolicy.allowedChains").Kind)
 	require.Equal(t, TruthField, named(body, "spendPolicy.noMixerProtocols").Kind)
 	require.Equal(t, JSONField, named(body, "metadata").Kind)
-	// What is opened is required only where what it stands in is.
+	// An opened object's member is required only where the object itself is.
 	require.False(t, named(FindOperation("POST", "/v1/screen").BodyFields("hold"), "hold.ttlSeconds").Required)
 	require.Empty(t, FindOperation("GET", "/v1/audit").BodyFields())
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Field is a member of a body, or a parameter of a query, as flags of a program or a
-// form offer it.
+// Field is a member of a body, or a parameter of a query, as a program's flags or a form
+// offer it.
 type Field struct {
-	Name     string // Behind a dot where it stands in a member that was opened: spendPolicy.dailyLimitUSDC.
+	Name     string // A member of an opened object follows behind a dot: spendPolicy.dailyLimitUSDC.
 	Kind     FieldKind
 	Required bool
 	Help     string
-	Enum     []string // The words that may stand there; nil: any.
+	Enum     []string // The allowed words; nil: any text.
 }
 
 // FieldKind says how the value of a field is written.
@@ -24,13 +24,12 @@ const (
 	TextField   FieldKind = ""
 	NumberField FieldKind = "number"
 	TruthField  FieldKind = "bool"
-	ListField   FieldKind = "list" // Of texts.
-	JSONField   FieldKind = "json" // An object, or a list of other things than texts.
+	ListField   FieldKind = "list" // A list of texts.
+	JSONField   FieldKind = "json" // An object, or a list of anything but texts.
 )
 
-// BodyFields are the members of the body's object in their order; none where it has no
-// members of fixed names. Of a member that is named in open, the members are fields
-// themselves.
+// BodyFields returns the members of the body's object, in order; none where its names are
+// not fixed. A member that is named in open is replaced by the members of its own object.
 func (o *Operation) BodyFields(open ...string) []Field {
 	if o.Body == nil {
 		return nil
@@ -65,7 +64,7 @@ func fieldsOfBody(t reflect.Type, prefix string, open []string) []Field {
 	return fields
 }
 
-// QueryFields are the operation's own parameters and those that it shares with other lists.
+// QueryFields returns the operation's own parameters and the shared ones.
 func (o *Operation) QueryFields() []Field {
 	var fields []Field
 	for _, parameter := range o.Query {
@@ -92,7 +91,7 @@ func (o *Operation) QueryFields() []Field {
 	return fields
 }
 
-// meanings are what members and parameters mean wherever they have no text of their own.
+// meanings describes members and parameters by name, where they have no text of their own.
 var meanings = map[string]string{
 	"actor":                    "who decides",
 	"addedBy":                  "who decides",
@@ -160,7 +159,7 @@ var meanings = map[string]string{
 	"whitelist":                "whom alone it may pay",
 }
 
-// describeField says of a value's type and tags how it is written and what it means.
+// describeField takes from a value's type and tags how it is written and what it means.
 func describeField(t reflect.Type, tags reflect.StructTag) Field {
 	m := &schemaMaker{named: map[string]Object{}}
 	t = dereference(t)
@@ -199,7 +198,8 @@ func describeField(t reflect.Type, tags reflect.StructTag) Field {
 	return field
 }
 
-// addMeaning gives a field without a text the one of its name, unless its words tell all.
+// addMeaning gives a field without a text the text of its name, unless its words explain
+// it.
 func (f *Field) addMeaning(name string) {
 	if f.Help == "" && f.Enum == nil {
 		f.Help = meanings[name]

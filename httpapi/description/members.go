@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Members are the names that an object may have; each with the names of the object, or
-// of the objects of the list, that stands there, nil where there is none.
+// Members are the names that an object may have. Each maps to the names of the nested
+// object, or of the objects of the nested list; nil where there is neither.
 type Members map[string]Members
 
 var byRoute = sync.OnceValue(func() map[string]*Operation {
@@ -22,14 +22,14 @@ var byRoute = sync.OnceValue(func() map[string]*Operation {
 
 var variable = regexp.MustCompile(`\{[^}]*\}`)
 
-// FindOperation is the operation of a method and path, nil where there is none. What
-// the values in the path are called does not matter.
+// FindOperation returns the operation of a method and path, or nil. Names of path
+// parameters do not matter.
 func FindOperation(method, path string) *Operation {
 	return byRoute()[variable.ReplaceAllString(method+" "+path, "{}")]
 }
 
-// BodyMembers are the names that the body's object may have; nil for an open object,
-// and for no body.
+// BodyMembers returns the names that the body's object may have; nil for an open object or
+// no body.
 func (o *Operation) BodyMembers() Members {
 	if o.Body == nil {
 		return nil
@@ -58,8 +58,8 @@ func membersOf(t reflect.Type) Members {
 	return members
 }
 
-// QueryNames are the names of the operation's own parameters and of those that it
-// shares with other lists; a flag, which needs no value, ends in ?.
+// QueryNames returns the names of the operation's own parameters and of the shared ones.
+// The name of a flag, which needs no value, ends in ?.
 func (o *Operation) QueryNames() []string {
 	var names []string
 	for _, parameter := range o.Query {
@@ -79,8 +79,8 @@ func (o *Operation) QueryNames() []string {
 	return names
 }
 
-// AnswerMembers are the names that the object of the first success may have; nil for an
-// open object, and for an answer that is no JSON.
+// AnswerMembers returns the names that the object of the first success may have; nil for an
+// open object, and for an answer that is not JSON.
 func (o *Operation) AnswerMembers() Members {
 	for _, answer := range o.Answers {
 		if answer.Of != nil && answer.Status/100 == 2 {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryRowIsWhole: every operation has a name, a route, a tag and a summary, and no
-// two share a name or a route; an operation that is not public says who may call it.
+// TestEveryRowIsWhole: every operation has a name, a route, a tag and a summary; no two
+// share a name or a route; and every operation that is not public declares roles.
 func TestEveryRowIsWhole(t *testing.T) {
 	names, routes := map[string]bool{}, map[string]bool{}
 	for _, o := range Operations() {
@@ -37,7 +37,7 @@ func TestMembersOfBodies(t *testing.T) {
 	require.Nil(t, FindOperation("POST", "/v1/nothing"))
 }
 
-// TestSchemasOfTypes: what tags say stands in the schema.
+// TestSchemasOfTypes: the schema holds what the tags say.
 func TestSchemasOfTypes(t *testing.T) {
 	type inner struct {
 		Size int64 `json:"size" range:"1-9"`

@@ -15,23 +15,23 @@ type Operation struct {
 	Route   string // Method and path.
 	Tag     string
 	Scope   Scope
-	Roles   string // Which one of is enough; with spaces between them. "": none is needed.
+	Roles   string // Any one is enough; separated by spaces. "": none is needed.
 	Guest   string // The setting that switches the operation on.
 	Summary string
 	Text    string
 
-	Parameters string // Names of shared parameters, with spaces between them.
+	Parameters string // Names of shared parameters, separated by spaces.
 	Query      []Parameter
 
 	Body    *Body
 	Answers []Answer
 
-	Refusals string // Statuses besides those that every operation of its kind has.
-	Bare     bool   // Refusals are all there are: a guest answers for itself.
+	Refusals string // Statuses besides the usual ones of the operation's kind.
+	Bare     bool   // Refusals is the complete list: a guest answers itself.
 	Codes    Codes
 }
 
-// Scope says whose affair an operation is.
+// Scope says what a key with an operator's scope may do with an operation.
 type Scope string
 
 // The scopes.
@@ -42,55 +42,54 @@ const (
 	Reference   Scope = "reference"
 )
 
-// Codes are the error codes that an operation has of its own, with spaces between
-// them, by status.
+// Codes maps a status to the operation's own error codes, separated by spaces.
 type Codes map[int]string
 
 // Parameter is a parameter of one operation's query.
 type Parameter struct {
 	Name     string
 	Text     string
-	Of       any // A value of its type; nil: a text of one character at least.
+	Of       any // A value of the parameter's type; nil: a text of at least one character.
 	Tags     reflect.StructTag
 	Required bool
 	Flag     bool // It needs no value.
 	Path     bool // It is part of the path.
 }
 
-// Body is what an operation takes.
+// Body is a request body of an operation.
 type Body struct {
-	Of       any // A value of its type.
+	Of       any // A value of the body's type.
 	Tags     reflect.StructTag
 	Example  string
 	Optional bool
-	YAML     bool // The same as YAML, too.
+	YAML     bool // The same as YAML is accepted too.
 }
 
 // Answer is one answer of an operation.
 type Answer struct {
 	Status  int
 	Text    string // "": Done.
-	Of      any    // A value of its type; nil: none as JSON.
+	Of      any    // A value of the answer's type; nil: no JSON.
 	Tags    reflect.StructTag
 	Example string
-	Headers string // Names of shared headers besides those of every answer; "-": none at all.
+	Headers string // Names of shared headers besides the usual ones; "-": no headers.
 	Media   []Media
 }
 
-// Media is an answer that is not JSON, or besides JSON.
+// Media is an answer in another media type, instead of JSON or besides it.
 type Media struct {
 	Type string
-	Of   any    // A value of its type; nil: bytes.
-	Text string // What the schema says of it.
+	Of   any    // A value of the answer's type; nil: bytes.
+	Text string // Description in the schema.
 }
 
-// Method and path of an operation.
+// divideRoute returns the method and path of an operation.
 func (o *Operation) divideRoute() (method, path string) {
 	method, path, _ = strings.Cut(o.Route, " ")
 	return strings.ToLower(method), path
 }
 
-// refusals are the statuses with which an operation may be refused.
+// refusals returns the statuses with which an operation may be refused.
 func (o *Operation) refusals() []int {
 	statuses := []int{}
 	if !o.Bare {
@@ -111,7 +110,7 @@ func (o *Operation) refusals() []int {
 	return slices.Compact(statuses)
 }
 
-// describe is the operation as the document has it.
+// describe returns the operation as it stands in the document.
 func (o *Operation) describe(m *schemaMaker) Object {
 	out := Object{{"operationId", o.Name}, {"summary", o.Summary}}
 	if o.Text != "" {

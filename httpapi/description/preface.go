@@ -1,6 +1,6 @@
 package description
 
-// preface is what stands before the paths.
+// preface is the document's part before the paths.
 var preface = Object{
 	{"openapi", "3.1.0"},
 	{"info", readObject(`{"title": "Railguard", "version": "1", "summary": "Decides whether an AI agent's payment may go ahead", "description": "The public API. Conventions, roles and limits stand in docs/API.md. x-scope says whose affair a call is, x-roles which roles may make it (one is enough; admin has all), x-guest that the call is there where its setting switches it on, x-codes which error codes are its own besides x-common-codes."}`)},

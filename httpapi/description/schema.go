@@ -29,7 +29,7 @@ import (
 // Free is an object with any members; the tag free says why.
 type Free map[string]any
 
-// Number is a JSON number.
+// Number is a JSON number of any size.
 type Number json.Number
 
 // ID is a text or a number.
@@ -40,14 +40,14 @@ type Anything struct{}
 
 var anything Anything
 
-// schemaMaker makes schemas of Go types and keeps those that have names.
+// schemaMaker makes schemas of Go types, and collects the named ones.
 type schemaMaker struct {
-	named map[string]Object // Of the document's components.
+	named map[string]Object // Schemas of the document's components.
 	order []string
 }
 
-// refer is the schema of a type where it is used: a named type of this room is
-// referred to and described once.
+// refer returns the schema for a use of a type. A named type of this package becomes a
+// reference, and is described once.
 func (m *schemaMaker) refer(t reflect.Type) Object {
 	if t.Kind() == reflect.Pointer {
 		return m.allowNull(t.Elem())
@@ -57,7 +57,7 @@ func (m *schemaMaker) refer(t reflect.Type) Object {
 	}
 	name := t.Name()
 	if _, known := m.named[name]; !known {
-		m.named[name] = nil // It may refer to itself.
+		m.named[name] = nil // The type may refer to itself.
 		m.order = append(m.order, name)
 		m.named[name] = m.describe(t)
 	}
@@ -72,7 +72,7 @@ func (m *schemaMaker) allowNull(t reflect.Type) Object {
 	return Object{{"oneOf", []any{Object{{"type", "null"}}, schema}}}
 }
 
-// describe is the whole schema of a type.
+// describe returns the full schema of a type.
 func (m *schemaMaker) describe(t reflect.Type) Object {
 	if raw, ok := scalars[t.Name()]; ok && t.PkgPath() != "" {
 		return readObject(raw)
@@ -133,7 +133,7 @@ func (m *schemaMaker) describeStruct(t reflect.Type) Object {
 	return addTags(append(schema, Pair{"additionalProperties", about.Get("free") != ""}), about)
 }
 
-// fieldsOf are the fields of a struct; those of an embedded struct stand in its place.
+// fieldsOf yields the fields of a struct; an embedded struct's fields replace it.
 func fieldsOf(t reflect.Type) func(yield func(reflect.StructField) bool) {
 	return func(yield func(reflect.StructField) bool) {
 		for i := range t.NumField() {
@@ -153,14 +153,14 @@ func fieldsOf(t reflect.Type) func(yield func(reflect.StructField) bool) {
 	}
 }
 
-// spans are the tags that give a least and a most, with their names in JSON Schema.
+// spans are the tags that give a minimum and a maximum, with their names in JSON Schema.
 var spans = []struct{ tag, least, most string }{
 	{"length", "minLength", "maxLength"},
 	{"range", "minimum", "maximum"},
 	{"items", "minItems", "maxItems"},
 }
 
-// addTags adds to a schema what the tags of a member say.
+// addTags adds to a schema what a member's tags say.
 func addTags(schema Object, tag reflect.StructTag) Object {
 	for _, span := range spans {
 		least, most, _ := strings.Cut(tag.Get(span.tag), "-")
@@ -209,7 +209,7 @@ type Pair struct {
 	Value any
 }
 
-// Get is the value of a member, nil where there is none.
+// Get returns the value of a member, or nil.
 func (o Object) Get(name string) any {
 	for _, member := range o {
 		if member.Name == name {
@@ -219,7 +219,7 @@ func (o Object) Get(name string) any {
 	return nil
 }
 
-// With is the object with a member set.
+// With returns the object with a member set.
 func (o Object) With(name string, value any) Object {
 	o = slices.Clone(o)
 	for i := range o {
@@ -248,7 +248,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// readObject reads JSON that stands in this room's source.
+// readObject parses JSON that is written in this package's source.
 func readObject(text string) Object {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()

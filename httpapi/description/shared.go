@@ -1,6 +1,6 @@
 package description
 
-// parameters are those that several operations take, by name.
+// parameters are shared by several operations, by name.
 var parameters = []Pair{
 	{"txnId", readObject(`{"name": "txnId", "in": "path", "required": true, "schema": {"type": "string"}}`)},
 	{"limit", readObject(`{"name": "limit", "in": "query", "description": "1 to 500, default 50", "schema": {"type": "integer", "minimum": 1, "maximum": 500}}`)},
@@ -20,7 +20,7 @@ var parameters = []Pair{
 	{"x402Token", readObject(`{"name": "X-Railguard-Token", "in": "header", "description": "The agent's credential, where it does not come with the payment.", "schema": {"type": "string"}}`)},
 }
 
-// headers are those of answers, by name.
+// headers are the headers of answers, by name.
 var headers = []Pair{
 	{"RequestId", readObject(`{"description": "Give it to support.", "required": true, "schema": {"type": "string", "maxLength": 128}}`)},
 	{"Node", readObject(`{"description": "Who answered.", "required": true, "schema": {"type": "string"}}`)},
@@ -44,7 +44,7 @@ var headers = []Pair{
 	{"Connection", readObject(`{"description": "close, where the rest of the request is not read.", "schema": {"type": "string"}}`)},
 }
 
-// headerNames are the names that they have on the wire.
+// headerNames maps these names to those on the wire.
 var headerNames = map[string]string{
 	"RequestId":    "X-Request-Id",
 	"Node":         "X-Railguard-Node",
@@ -68,7 +68,7 @@ var headerNames = map[string]string{
 	"Outcome":      "X-Railguard-Outcome",
 }
 
-// refusals are what calls are refused with.
+// refusals describe the answers that refuse calls.
 var refusals = []refusal{
 	{"BadRequest", "The request cannot be read, or a query parameter is wrong.", "", ""},
 	{"Unauthorized", "No API key, or no valid one.", "Authenticate", ""},

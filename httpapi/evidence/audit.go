@@ -58,14 +58,14 @@ type recordQuery struct {
 	verdict     string
 	rule        string
 	disposition string
-	page        border.Page // Its key: where to go on, and the range that the first call settled.
+	page        border.Page // After the cursor: where to continue, and the range that the first call fixed.
 }
 
 // dispositionFilters are the values of ?disposition=.
 var dispositionFilters = []string{leaf.WordApproved, leaf.WordRejected, leaf.WordEscalateSAR, "none"}
 
-// listRecords is GET /v1/audit. One call looks at a bounded number of leaves and
-// gives a cursor even with a short page, so that no query can hold a node.
+// listRecords is GET /v1/audit. One call examines a bounded number of leaves, and gives a
+// cursor even with a short page, so that no query can occupy a node.
 func listRecords(c *border.Request) (border.Answer, error) {
 	q, err := readRecordQuery(c)
 	if err != nil {
@@ -87,7 +87,7 @@ func listRecords(c *border.Request) (border.Answer, error) {
 		failed = considerRecord(c, q, index, stored.Data, &room, items)
 		return failed == nil && items.Count < q.page.Limit
 	})
-	border.ChargeLooked(c, scanned.Examined+items.Count) // To write a record costs about what it costs to look at one.
+	border.ChargeLooked(c, scanned.Examined+items.Count) // Writing a record costs about as much as examining one.
 	if failed != nil {
 		return border.Answer{}, failed
 	}
@@ -101,9 +101,9 @@ func listRecords(c *border.Request) (border.Answer, error) {
 	return items.End(cursor)
 }
 
-// considerRecord judges one leaf against the query, and writes it if it is wanted:
-// filter keys are hashes and may collide, and the role's view is no key at all. Nothing
-// of the leaf is held afterwards.
+// considerRecord judges one leaf against the query, and writes it if it matches. It must
+// read the record: filter keys are hashes and may collide, and what the role may see is no
+// key. It keeps nothing of the leaf.
 func considerRecord(c *border.Request, q *recordQuery, index uint64, data []byte, room *edge.LeafRoom, items *border.Listing) error {
 	defer edge.DropLeaves(&c.Judge, edge.LeavesHeld(&c.Judge))
 	l, err := room.Open(&c.Judge, index, data)
@@ -117,8 +117,8 @@ func considerRecord(c *border.Request, q *recordQuery, index uint64, data []byte
 	return items.Add(func(m *strictjson.Members) error { return recordItem(c, &l, m) })
 }
 
-// mayShow reports whether the caller may be shown a record that matches. A filter
-// by name finds none whose name is masked: it would confirm it.
+// mayShow reports whether the caller may be shown a matching record. A filter by name does
+// not find records whose names are masked, since a match would confirm the name.
 func (q *recordQuery) mayShow(c *border.Request, l *edge.Leaf) bool {
 	return c.Judge.Terms.MayRead(c.Asked.Caller, l) && (q.name == "" || !c.Judge.Terms.Masked(c.Asked.Caller, l))
 }
@@ -144,7 +144,7 @@ func (q *recordQuery) matchesRecord(x *leafjson.Screen) bool {
 	return at >= q.from/engine.Millisecond*engine.Millisecond && at <= q.to
 }
 
-// shownAt is when a record was made as it says itself: to the millisecond.
+// shownAt returns a record's time as the record shows it: to the millisecond.
 func shownAt(x *leafjson.Screen) engine.Time { return x.At / engine.Millisecond * engine.Millisecond }
 
 // dispositionIs filters by disposition as this caller sees it.
@@ -175,7 +175,8 @@ func dispositionIs(c *border.Request, want string, l *edge.Leaf) bool {
 	return have == want
 }
 
-// recordItem writes a record as a list shows it, with what became of it as known here.
+// recordItem writes a record as a list shows it, with its outcome as far as this node knows
+// it.
 func recordItem(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	view := &edge.Disposition{}
 	if later, decided := c.Published().Disposition(l.Index); decided {
@@ -200,8 +201,8 @@ func recordItem(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	return c.WriteRecord(m, l, view)
 }
 
-// readRecordQuery reads the filters. A time range is always in force: the last 24
-// hours by default.
+// readRecordQuery reads the filters. There is always a time range: by default the last 24
+// hours.
 func readRecordQuery(c *border.Request) (*recordQuery, error) {
 	q := &recordQuery{keys: []uint64{engine.FilterKey(engine.FilterKind, "screen")}}
 	var err error
@@ -238,7 +239,7 @@ func readRecordQuery(c *border.Request) (*recordQuery, error) {
 	if q.name != "" && !c.Key.May(edge.ReadsNames) {
 		return nil, border.Forbidden(edge.ReadsNames)
 	}
-	if q.name != "" && c.Key.SeesAll() { // Where a scan ends must not tell of names that are not shown.
+	if q.name != "" && c.Key.SeesAll() { // Else the place where a scan ends would reveal names that are not shown.
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterName, q.name))
 	}
 	return q, readVerdictFilters(c, q)
@@ -270,7 +271,7 @@ func readVerdictFilters(c *border.Request, q *recordQuery) error {
 	return nil
 }
 
-// scanRange turns times into leaf indices, or goes on where a cursor left off.
+// scanRange turns times into leaf indices, or continues at a cursor.
 func scanRange(c *border.Request, q *recordQuery) (audit.Query, error) {
 	store := c.Records().Audit()
 	scan := audit.Query{Newest: !q.page.Ascending, Keys: q.keys, Examine: border.LeafScanMax}
@@ -286,7 +287,8 @@ func scanRange(c *border.Request, q *recordQuery) (audit.Query, error) {
 		}
 		return scan, nil
 	}
-	// Leaves hold milliseconds, the store nanoseconds: a margin, cut exactly by matches.
+	// Leaves hold milliseconds, the store nanoseconds: the range has a margin, and
+	// matchesRecord cuts it.
 	scan.From = store.FindTime(int64(q.from - engine.Millisecond))
 	scan.To = store.FindTime(int64(q.to + engine.Millisecond))
 	return scan, nil

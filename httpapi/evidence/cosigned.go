@@ -15,23 +15,23 @@ import (
 	"railguard/httpapi/cosigning"
 )
 
-// Checkpoints that witnesses cosigned. The leader asks them (httpapi/cosigning) and
-// tells the other nodes size, time and signature lines; the rest of a checkpoint is the
-// same bytes on every node, so that any of them serves it.
+// Checkpoints that witnesses cosigned. The leader asks the witnesses (httpapi/cosigning)
+// and sends the other nodes size, time and signature lines. The rest of a checkpoint is the
+// same bytes on every node, so each of them can serve it.
 
-// cosignedPoint is the newest one that this node can serve.
+// cosignedPoint is a cosigned checkpoint that this node can serve.
 type cosignedPoint struct {
 	told  report.Cosigned
-	point Checkpoint // text: with the lines.
-	lines []string   // Those of the witnesses,
-	names []string   // and whose they are.
+	point Checkpoint // Its text includes the lines.
+	lines []string   // Lines of the witnesses,
+	names []string   // and the witnesses' names.
 }
 
-// cosignedPoints keeps it.
+// cosignedPoints keeps the newest one.
 type cosignedPoints struct {
 	asker *cosigning.Asker
 	mutex sync.Mutex
-	own   report.Cosigned // What this node was answered, while it led.
+	own   report.Cosigned // What witnesses answered this node while it led.
 	held  *cosignedPoint
 }
 
@@ -46,10 +46,10 @@ func (e *Room) makeAsker() {
 	})
 }
 
-// Asker asks for cosignatures from its Start to its Stop.
+// Asker returns the asker that collects cosignatures between its Start and its Stop.
 func (e *Room) Asker() *cosigning.Asker { return e.cosigned.asker }
 
-// witnessedHead is a checkpoint of all that this node has.
+// witnessedHead signs a checkpoint of this node's whole log.
 func (e *Room) witnessedHead(ctx context.Context) (cosigning.Head, error) {
 	if e.deps.Published.Settings().Genesis == nil {
 		return cosigning.Head{}, border.NotBootstrapped()
@@ -65,7 +65,7 @@ func (e *Room) witnessedHead(ctx context.Context) (cosigning.Head, error) {
 	return cosigning.Head{Size: cp.Size, Time: int64(cp.at), Signed: cp.text}, nil
 }
 
-// publishCosigned keeps what witnesses answered here, and tells the other nodes.
+// publishCosigned keeps the witnesses' answers, and sends them to the other nodes.
 func (e *Room) publishCosigned(cosigned report.Cosigned) {
 	e.cosigned.mutex.Lock()
 	e.cosigned.own = cosigned
@@ -75,8 +75,8 @@ func (e *Room) publishCosigned(cosigned report.Cosigned) {
 	}
 }
 
-// newestCosigned returns the newest cosigned checkpoint that this node has the tree of;
-// nil: none yet.
+// newestCosigned returns the newest cosigned checkpoint whose tree this node has; nil: none
+// yet.
 func (e *Room) newestCosigned(ctx context.Context) (*cosignedPoint, error) {
 	k := &e.cosigned
 	k.mutex.Lock()
@@ -102,8 +102,8 @@ func (e *Room) newestCosigned(ctx context.Context) (*cosignedPoint, error) {
 	return k.held, err
 }
 
-// makeCosigned makes the checkpoint of what was told, and drops lines that do not hold
-// under the witnesses of this node's settings, where it has any.
+// makeCosigned makes the checkpoint from what a node sent. It drops signature lines that
+// are invalid under the witnesses of this node's settings, if there are any.
 func (e *Room) makeCosigned(ctx context.Context, told report.Cosigned) (*cosignedPoint, error) {
 	view, err := e.deps.Records.View(ctx, 0)
 	if err != nil || view.Size < told.Size {
@@ -150,7 +150,7 @@ func (e *Room) showCosigned(c *border.Request) (border.Answer, error) {
 	return c.Send(http.StatusOK, border.TextType, cosigned.point.text), nil
 }
 
-// withCosignatures is a checkpoint's text, with those that its tree has.
+// withCosignatures returns a checkpoint's text, with the cosignatures for its tree.
 func (e *Room) withCosignatures(ctx context.Context, cp *Checkpoint) []byte {
 	cosigned, err := e.newestCosigned(ctx)
 	if err != nil || cosigned == nil || cosigned.point.Size != cp.Size || cosigned.point.signer != cp.signer {
@@ -159,7 +159,7 @@ func (e *Room) withCosignatures(ctx context.Context, cp *Checkpoint) []byte {
 	return note.WithLines(cp.text, cosigned.lines...)
 }
 
-// LogStatus is the log in the cluster's status.
+// LogStatus returns the log's part of the cluster's status.
 func (e *Room) LogStatus(ctx context.Context) *report.LogStatus {
 	s := &report.LogStatus{TreeSize: e.treeSize(), Witnesses: []report.WitnessStatus{}}
 	cosigned, err := e.newestCosigned(ctx)

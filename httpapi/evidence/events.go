@@ -14,9 +14,9 @@ import (
 	"railguard/strictjson"
 )
 
-// Events are read off the log (edge/events): by pages with a cursor, by a call that
-// waits, or as a stream (text/event-stream). Who reads holds no state on the node; a
-// reader that lost its connection goes on with its cursor at any other.
+// Events are read from the log (edge/events): in pages with a cursor, by a call that waits,
+// or as a stream (text/event-stream). The node keeps no state for a reader. A reader that
+// lost its connection continues with its cursor on any other node.
 
 func eventRoutes() []border.Route {
 	return []border.Route{
@@ -30,9 +30,9 @@ type watch struct {
 	reader *events.Reader
 	at     events.Position
 	limit  int
-	until  time.Time // When the call or the stream ends.
+	until  time.Time // End of the call or of the stream.
 	items  []strictjson.Members
-	out    []byte // Of a stream: what was written since the last flush.
+	out    []byte // For a stream: bytes written since the last flush.
 }
 
 // showEvents is GET /v1/events.
@@ -75,12 +75,12 @@ func readWatch(c *border.Request, streams bool) (*watch, error) {
 	}
 	name, after := "after", c.Query("after")
 	if last := c.RequestHeader("Last-Event-Id"); streams && last != "" {
-		name, after = "Last-Event-ID", last // The same request again, further on.
+		name, after = "Last-Event-ID", last // A reconnect repeats the request from a later place.
 	}
 	return w, w.beginAt(name, after)
 }
 
-// waitOf reads ?wait=, whole seconds.
+// waitOf reads ?wait= in whole seconds.
 func waitOf(c *border.Request) (time.Duration, error) {
 	text := c.Query("wait")
 	if text == "" {
@@ -93,8 +93,8 @@ func waitOf(c *border.Request) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
-// beginAt finds where to go on. A cursor that something is gone behind is refused: the
-// reader must know that it missed it.
+// beginAt finds the place to continue at. It refuses a cursor when events after it are
+// gone, since the reader must learn that it missed them.
 func (w *watch) beginAt(name, after string) error {
 	switch after {
 	case "":
@@ -134,7 +134,7 @@ func (w *watch) confirmKey() error {
 	return w.c.Judge.Confirm()
 }
 
-// readStep reads on, in a turn of the scans, with the rights that the key has by now.
+// readStep reads further, in a turn of the scans, with the key's current rights.
 func (w *watch) readStep(limit int, visit func(*events.Event)) error {
 	c := w.c
 	if err := c.AuthenticateAgain(); err != nil {
@@ -157,7 +157,7 @@ func (w *watch) readStep(limit int, visit func(*events.Event)) error {
 	})
 }
 
-// answerPage answers with what is there, or waits for something to be.
+// answerPage answers with the events there are, or waits for one.
 func (w *watch) answerPage() (border.Answer, error) {
 	c := w.c
 	border.ExtendAnswer(c, w.until)
@@ -174,7 +174,7 @@ func (w *watch) answerPage() (border.Answer, error) {
 			return c.AnswerList(w.items, w.at.String())
 		case w.at.Leaf < end.Leaf:
 			if steps%watchStepsMax == 0 && (len(w.items) > 0 || !time.Now().Before(w.until)) {
-				return c.AnswerList(w.items, w.at.String()) // A short page and a cursor, never a long walk.
+				return c.AnswerList(w.items, w.at.String()) // A short page with a cursor, never a long walk.
 			}
 		case len(w.items) > 0 || !awaitChange(c, w.until, func() bool { return w.reader.End().Leaf > end.Leaf }):
 			return c.AnswerList(w.items, w.at.String())
@@ -182,8 +182,8 @@ func (w *watch) answerPage() (border.Answer, error) {
 	}
 }
 
-// answerStream sends events as they come, until its time is over, the node leaves, the key
-// is none any more or the caller goes.
+// answerStream sends events as they come. It ends when its time is over, when the node is
+// about to stop, when the key is no longer valid, or when the caller disconnects.
 func (w *watch) answerStream() (border.Answer, error) {
 	c := w.c
 	border.ExtendAnswer(c, w.until)
@@ -192,14 +192,14 @@ func (w *watch) answerStream() (border.Answer, error) {
 	var err error
 	if !c.IsHead() {
 		if err = w.readStep(eventsOfStep, w.sendEvent); err != nil && len(w.out) == preface {
-			return border.Answer{}, err // Before a word is out: told as to any other call.
+			return border.Answer{}, err // Nothing was sent yet: refused as any other call.
 		}
 	}
 	c.SetHeader("X-Accel-Buffering", "no")
 	return border.StreamAnswer(eventStreamType, func(out *border.Stream) error {
 		for time.Now().Before(w.until) && !c.IsLeaving() {
 			if errors.Join(err, w.flushStream(out)) != nil {
-				break // What was sent stands; the caller comes again and is told why it may not.
+				break // What was sent stays valid; the caller reconnects and is told the reason.
 			}
 			if w.at.Leaf >= end.Leaf && !w.awaitMore(end.Leaf) {
 				break
@@ -213,8 +213,8 @@ func (w *watch) answerStream() (border.Answer, error) {
 
 var eventStreamType = []string{"text/event-stream"}
 
-// awaitMore waits until there is more than end, and gives a sign of life where there is
-// none for long. False: the caller went.
+// awaitMore waits until the log has more than end, and sends a keep-alive after a long
+// silence. It returns false when the caller has disconnected.
 func (w *watch) awaitMore(end uint64) bool {
 	silence := min(time.Until(w.until), streamSilence)
 	if awaitChange(w.c, time.Now().Add(silence), func() bool { return w.reader.End().Leaf > end }) {
@@ -240,8 +240,8 @@ func (w *watch) flushStream(out *border.Stream) error {
 	return out.Flush()
 }
 
-// awaitChange waits until something has come, and tells whether it has by then; not when the
-// caller goes or the node is about to.
+// awaitChange waits until come returns true, and then returns true. It returns false at
+// until, when the caller disconnects, or when the node is about to stop.
 func awaitChange(c *border.Request, until time.Time, come func() bool) bool {
 	ticks := time.NewTicker(watchPoll)
 	defer ticks.Stop()
@@ -260,8 +260,9 @@ func awaitChange(c *border.Request, until time.Time, come func() bool) bool {
 	}
 }
 
-// awaitDisposition waits as long as the caller asked to for a disposition that it may
-// know of. One that it may not is none: nothing tells the two apart, not even the time.
+// awaitDisposition waits, as long as the caller asked for, until there is a disposition
+// that it may know of. A disposition that it may not know of looks like none, also in the
+// time that the call takes.
 func awaitDisposition(c *border.Request, l *edge.Leaf, had *edge.Disposition) (*edge.Disposition, error) {
 	wait, err := waitOf(c)
 	if err != nil || wait == 0 || l.Text("verdict") != "REVIEW" || mayBeShown(c, had) {
@@ -297,7 +298,7 @@ func awaitDisposition(c *border.Request, l *edge.Leaf, had *edge.Disposition) (*
 	return now, err
 }
 
-// mayBeShown reports whether the caller may know that there is a disposition.
+// mayBeShown reports whether the caller may know that a disposition exists.
 func mayBeShown(c *border.Request, d *edge.Disposition) bool {
 	return d.Present && (c.Key.SeesAll() || !d.Said.Escalates())
 }

@@ -22,22 +22,21 @@ import (
 	"railguard/strictjson"
 )
 
-// GET /v1/audit/export streams history with its proofs. NDJSON: a head line
-// with the signed checkpoint, one line a leaf (screens and every later event)
-// with its audit path to that checkpoint, an end line under the log's signature.
-// A range holds every leaf from first to before end; what a key of one operator
-// gets is a selection of the range, and the head says so.
+// GET /v1/audit/export streams history with its proofs, as NDJSON: a head line with the
+// signed checkpoint, one line per leaf (screens and every later event) with its audit path
+// to that checkpoint, and an end line under the log's signature. A range holds every leaf
+// from first to before end. A key of one operator gets a selection of the range, and the
+// head says so.
 //
-// An answer that cannot be finished breaks its connection: it never looks whole.
-// The rest of one that broke is asked for with the first, from, to and treeSize
-// of its head and the index of the last leaf received as cursor. The rest has no
-// head; its end line is that of the whole, for which the leaves before the cursor
-// are read and hashed again: what is signed is what this node has seen, never
-// what a caller says it received.
+// An answer that cannot be finished breaks its connection, so that it never looks complete.
+// The caller asks for the rest with first, from, to and treeSize of its head, and with the
+// index of the last leaf received as cursor. The rest has no head. Its end line is the end
+// line of the whole, for which the node reads and hashes the leaves before the cursor
+// again: it signs what it has seen itself, never what a caller claims to have received.
 
 const (
 	exportVersion  = 1
-	HeaderContinue = "X-Railguard-Continue" // The query that goes on with this export, but for its cursor.
+	HeaderContinue = "X-Railguard-Continue" // Query that continues this export; the caller adds the cursor.
 )
 
 // Exporter is one running export.
@@ -48,19 +47,19 @@ type Exporter struct {
 	Store   *audit.Store
 
 	From, To   engine.Time // Both inclusive, whole milliseconds.
-	first, End uint64      // The leaves of that time.
-	Point      *Checkpoint // The tree head all paths lead to; without text in a continuation.
+	first, End uint64      // The leaves of that time range.
+	Point      *Checkpoint // The tree head that all paths lead to; without text in a continuation.
 	cursor     uint64      // The first leaf to send.
 	continued  bool
 
 	agent  agentChain
 	csv    *csv.Writer  // nil for NDJSON.
-	out    bytes.Buffer // What was written since the last flush: nobody waits for the caller's connection within a turn.
+	out    bytes.Buffer // Written since the last flush: no turn waits for the caller's connection.
 	line   strictjson.Members
-	buffer []byte              // Of writeLine.
-	sent   map[uint64]struct{} // Profiles, by leaf.
+	buffer []byte              // Used by writeLine.
+	sent   map[uint64]struct{} // Leaves of the profiles that were sent.
 	next   uint64              // The leaf that must come next.
-	leaves uint64              // Chosen so far, those before the cursor included.
+	leaves uint64              // Leaves selected so far, including those before the cursor.
 	digest hash.Hash
 }
 
@@ -100,8 +99,8 @@ func (e *Room) exportRecords(c *border.Request) (border.Answer, error) {
 // settleRange finds the range of leaves of a new export and a checkpoint that covers it.
 func (x *Exporter) settleRange() error {
 	if x.Request.Query("consistency") != "local" {
-		// What was acknowledged elsewhere must be in it; without a leader it holds
-		// what this node has, and the tree's size says how much that is.
+		// The export must hold what other nodes acknowledged. Without a leader it holds
+		// what this node has; treeSize says how much that is.
 		x.Request.Judge.ConfirmBriefly()
 	}
 	expired := x.Request.Published().LogTime() - engine.Retention
@@ -116,10 +115,10 @@ func (x *Exporter) settleRange() error {
 	return x.CheckEdges()
 }
 
-// indexBehind is the index behind the last leaf of the export's time.
+// indexBehind returns the index after the last leaf of the export's time.
 func (x *Exporter) indexBehind() uint64 { return x.Store.FindTime(int64(x.To + engine.Millisecond)) }
 
-// goOn finds the range of an export that broke off: the same on every node.
+// goOn finds the range of an export that broke off. It is the same on every node.
 func (x *Exporter) goOn() error {
 	c := x.Request
 	var numbers [3]uint64
@@ -165,8 +164,8 @@ func (x *Exporter) goOn() error {
 	return x.CheckEdges()
 }
 
-// CheckEdges makes sure that the first and the last leaf are what they were taken
-// for: where history is still being fetched, FindTime stops in front of the hole.
+// CheckEdges checks that the first and the last leaf of the range are right: where history
+// is still being fetched, FindTime stops before the gap.
 func (x *Exporter) CheckEdges() error {
 	within := func(index uint64) (bool, error) {
 		leaf, err := x.Store.Record(index)
@@ -199,7 +198,8 @@ func (x *Exporter) CheckEdges() error {
 	return want(x.End-1, true)
 }
 
-// beginAnswer writes what stands before the leaves: headers of the answer, the head of the export.
+// beginAnswer writes what precedes the leaves: headers of the answer, the head of the
+// export.
 func (x *Exporter) beginAnswer(asCSV bool) {
 	c := x.Request
 	name := "railguard-audit-" + strconv.FormatUint(x.first, 10) + "-" + strconv.FormatUint(x.End, 10)
@@ -270,10 +270,10 @@ func (x *Exporter) writeHead() {
 	} else {
 		m.Null("selection")
 	}
-	_ = x.writeLine() // A caller that went away is noticed by the first flush.
+	_ = x.writeLine() // If the caller disconnected, the first flush notices.
 }
 
-// writePages writes page after page.
+// writePages writes all pages.
 func (x *Exporter) writePages() error {
 	x.next = x.first
 	for x.next < x.End {
@@ -296,7 +296,7 @@ func (x *Exporter) writePages() error {
 	return x.flushAnswer()
 }
 
-// writePage writes what follows from so many leaves.
+// writePage writes the next exportPageMax leaves.
 func (x *Exporter) writePage() error {
 	var failed error
 	before := x.next
@@ -351,8 +351,8 @@ func (x *Exporter) flushAnswer() error {
 	return x.answer.Flush()
 }
 
-// writeLeaf takes the next leaf of the range, and writes it if it is in the key's scope
-// and not before the cursor.
+// writeLeaf handles the next leaf of the range. It writes the leaf if it is in the key's
+// scope and not before the cursor.
 func (x *Exporter) writeLeaf(index uint64, data []byte) error {
 	if index != x.next {
 		return fmt.Errorf("leaf %d was erased meanwhile", x.next)
@@ -394,13 +394,13 @@ func (x *Exporter) writeLeaf(index uint64, data []byte) error {
 	return x.writeLine()
 }
 
-// profilesHad bounds what an export remembers of the profiles it sent; one that
-// is sent twice harms nobody.
+// profilesHad bounds the profiles that an export remembers as sent. Sending one twice does
+// no harm.
 const profilesHad = 65_536
 
-// knownProfiles says which of the profiles that a leaf names stand earlier in the export,
-// and remembers that now they do. What was sent before the cursor counts: the
-// rest of an export is the same bytes whoever sends it.
+// knownProfiles says which of a leaf's profiles were sent earlier in the export, and
+// remembers all of them as sent. What was sent before the cursor counts, so that the rest
+// of an export is the same bytes on every node.
 func (x *Exporter) knownProfiles(l *edge.Leaf) func(leaf.Ref) bool {
 	if leaf.FormOf(l.Data) == leaf.FormProfile {
 		x.noteProfile(l.Index)
@@ -419,7 +419,7 @@ func (x *Exporter) knownProfiles(l *edge.Leaf) func(leaf.Ref) bool {
 	}
 }
 
-// noteProfile remembers a profile; true means that it was known.
+// noteProfile remembers a profile as sent. It returns true when it was sent before.
 func (x *Exporter) noteProfile(index uint64) bool {
 	if _, sent := x.sent[index]; sent {
 		return true
@@ -431,9 +431,9 @@ func (x *Exporter) noteProfile(index uint64) bool {
 	return false
 }
 
-// inScope reports whether a leaf is of the key's operator: its own words, or
-// those of the record it speaks of. An event of a record that is past its 90
-// days is nobody's any more.
+// inScope reports whether a leaf belongs to the key's operator, by its own members or those
+// of the record that it is about. An event whose record is past its 90 days belongs to no
+// operator.
 func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
 	c := x.Request
 	if x.agent.id != "" {
@@ -453,8 +453,8 @@ func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
 	return c.Key.Covers(reviewed.Text("operatorLegalName")), nil
 }
 
-// openReviewed opens the record that an event speaks of; nil: it is past its 90 days. The
-// caller drops it.
+// openReviewed opens the record that an event is about; nil: the record is past its 90
+// days. The caller drops it.
 func (x *Exporter) openReviewed(l *edge.Leaf) (*edge.Leaf, error) {
 	index := l.Number("reviewedLeaf")
 	data, err := x.Request.Records().Leaf(x.Request.Context(), index)

@@ -11,23 +11,23 @@ import (
 	"railguard/httpapi/border"
 )
 
-// Exports of one agent (?agentId=). Every decision about an agent names its number among
-// the agent's decisions and the leaf of the one before. So an export of a period that
-// shows them without a gap, the last one before the period and the first one after it,
-// leaves nothing out, whoever made it: the numbers say so, not our word.
+// Exports of one agent (?agentId=). Every decision about an agent holds its number among
+// the agent's decisions and the leaf of the decision before. An export of a period shows
+// the decisions without a gap, the last one before the period and the first one after it.
+// So the numbers prove that it leaves nothing out, whoever made it; nobody has to trust us.
 
-// agentChain is what an export of one agent has seen of its decisions.
+// agentChain is what an export of one agent has seen of the agent's decisions.
 type agentChain struct {
-	id   string // Empty: the export is not of one agent.
+	id   string // "": the export is not of one agent.
 	slot engine.AgentSlot
 
 	first, last uint64 // Numbers of the decisions in the range; 0: none.
-	previous    uint64 // Leaf that the first one names, where it is not number 1.
+	previous    uint64 // Leaf before the first one, unless that is number 1.
 	found       note.Chain
 }
 
-// settleAgent reads the parameter. A key with an operator's scope cannot ask: an agent
-// may have been another operator's before, and then its numbers have gaps for that key.
+// settleAgent reads agentId. A key with an operator's scope may not use it: if the agent
+// belonged to another operator earlier, the numbers would have gaps for that key.
 func (x *Exporter) settleAgent() error {
 	id := x.Request.Query("agentId")
 	if id == "" {
@@ -66,8 +66,8 @@ func (a *agentChain) followDecision(l *edge.Leaf) {
 	a.last = l.Record.Sequence
 }
 
-// ofAgent reports whether a leaf is in an export of one agent: its decisions, and what
-// else names it or speaks of one of them.
+// ofAgent reports whether a leaf belongs to an export of one agent: the agent's decisions,
+// leaves that name the agent, and leaves about one of its decisions.
 func (x *Exporter) ofAgent(l *edge.Leaf) (bool, error) {
 	if l.Record != nil {
 		return x.agent.isDecision(l), nil
@@ -86,7 +86,8 @@ func (x *Exporter) ofAgent(l *edge.Leaf) (bool, error) {
 	return x.agent.isDecision(reviewed), nil
 }
 
-// writeEdges writes the decisions on both sides of the range, and notes which are there.
+// writeEdges writes the decisions just before and after the range, and notes which of them
+// exist.
 func (x *Exporter) writeEdges() error {
 	if x.agent.id == "" {
 		return nil
@@ -142,8 +143,8 @@ func (x *Exporter) edgeLine(kind string, l *edge.Leaf) error {
 	return x.writeLine()
 }
 
-// findNeighbours are the leaves of the agent's last decision before the range and of its
-// first one behind it; noLeaf: there is none.
+// findNeighbours returns the leaves of the agent's last decision before the range and first
+// decision after it; noLeaf: there is none.
 func (x *Exporter) findNeighbours() (before, after uint64, err error) {
 	before, after = noLeaf, noLeaf
 	if x.agent.first > 1 {
@@ -186,8 +187,9 @@ func (x *Exporter) findNeighbours() (before, after uint64, err error) {
 	return before, after, err
 }
 
-// lastBefore is the agent's newest decision, where none is in the range nor behind it:
-// back from what the state says, over what came after the export's tree.
+// lastBefore returns the agent's last decision before the range, when there is none in or
+// after the range. It starts at the newest decision in the state and skips those after the
+// export's tree.
 func (x *Exporter) lastBefore() (uint64, error) {
 	view, err := x.Request.Judge.View()
 	if err != nil {

@@ -9,19 +9,18 @@ import (
 	"railguard/httpapi/border"
 )
 
-// The table form of an export: screening records alone, with their dispositions,
-// for spreadsheets. It proves nothing; its last row says that it is whole.
+// The table form of an export, for spreadsheets: only screening records, with their
+// dispositions. It proves nothing; its last row marks it as complete.
 
 var CSVColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdict", "rule", "reason", "agentId", "agentName",
 	"operatorLegalName", "credentialStatus", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
 	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet"}
 
-// csvEndMark stands in the first cell of the last row.
+// csvEndMark is the first cell of the last row.
 const csvEndMark = "end"
 
-// csvEnd is the row that says that a table is whole: the mark, a digest over the
-// index and leaf hash of each row, how many rows there are, and the operator of a
-// selection.
+// csvEnd makes the last row, which marks a table as complete: the mark, a digest over the
+// index and leaf hash of each row, the number of rows, and the operator of a selection.
 func csvEnd(rows uint64, digest [32]byte, operator string) []string {
 	cells := make([]string, len(CSVColumns))
 	cells[0], cells[1], cells[2] = csvEndMark, hex.EncodeToString(digest[:]), strconv.FormatUint(rows, 10)+" rows"

@@ -4,10 +4,10 @@ import (
 	"time"
 )
 
-// Events.
+// Longest wait for events.
 const watchWaitMax = 30 * time.Second
 
-const watchPoll = 50 * time.Millisecond // How soon what is new is seen.
+const watchPoll = 50 * time.Millisecond // How often to look for new events.
 
 const watchStep = 512 // Leaves looked at in one turn.
 
@@ -15,10 +15,10 @@ const watchStepsMax = 8 // Turns of one call that does not wait.
 
 const eventsOfStep = 100
 
-const streamLife = 10 * time.Minute // Then its caller comes again, to this node or another.
+const streamLife = 10 * time.Minute // The stream ends, and its caller reconnects to this node or another.
 
-const streamSilence = 10 * time.Second // A sign of life, and where the reader stands.
+const streamSilence = 10 * time.Second // After this silence the stream sends a keep-alive with the reader's place.
 
-const streamRetryMax = 1000 // Milliseconds until it comes again, as it is told.
+const streamRetryMax = 1000 // Milliseconds until a reader should reconnect, at most.
 
 const exportPageMax = 512 // Leaves between two flushes of an export.

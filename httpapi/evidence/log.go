@@ -23,8 +23,8 @@ import (
 	"railguard/strictjson"
 )
 
-// The audit log as the world may see it (C2SP tlog-tiles): checkpoints and hash
-// tiles are public and give nothing away; entry bundles are the leaves.
+// The public audit log (C2SP tlog-tiles): checkpoints and hash tiles are public and reveal
+// no content; entry bundles hold the leaves.
 
 func (e *Room) logRoutes() []border.Route {
 	return []border.Route{
@@ -40,7 +40,7 @@ func (e *Room) logRoutes() []border.Route {
 	}
 }
 
-// logKeyRoutes are on the admin listener.
+// logKeyRoutes are served on the admin listener.
 func logKeyRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodPost, Path: "/admin/log-key/rotate", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyObject, Handle: rotateLogKey},
@@ -49,34 +49,34 @@ func logKeyRoutes() []border.Route {
 
 const (
 	tileWidth      = 256
-	checkpointKept = engine.Second // A signed checkpoint is served again for so long.
+	checkpointKept = engine.Second // A signed checkpoint is reused for this time.
 )
 
-// checkpoint is one signed statement of the log.
+// Checkpoint is one signed statement of the log.
 type Checkpoint struct {
 	Size   uint64
 	root   note.Hash
 	at     engine.Time
 	text   []byte
-	signer *note.Signer // Of the line it is of.
+	signer *note.Signer // Signer of its line.
 }
 
-// checkpoints signs at most one a second, on any node: raft makes a split view
-// impossible inside the cluster, and one seed makes all nodes sign alike.
+// checkpoints signs at most one checkpoint a second on each node. Raft makes a split view
+// impossible inside the cluster, and a shared seed makes all nodes sign alike.
 type checkpoints struct {
 	mutex sync.Mutex
 	lines []logLine
 	last  *Checkpoint
 }
 
-// logLine is a stretch of the log under one name and one pair of keys.
+// logLine is a stretch of the log with one name and one pair of keys.
 type logLine struct {
-	from   uint64 // The smallest tree it vouches for.
+	from   uint64 // The smallest tree that it signs.
 	origin string
 	seed   []byte // Sealed.
 	signer *note.Signer
 
-	endorsed string // What the keys before say of these, where the line goes on under their name.
+	endorsed string // The previous keys' endorsement of these, where the name stays the same.
 }
 
 // loadCheckpoint returns a checkpoint that covers at least size leaves.
@@ -95,7 +95,7 @@ func (e *Room) loadCheckpoint(c *border.Request, size uint64) (*Checkpoint, erro
 	return k.takeCheckpoint(e, view, size)
 }
 
-// keptCheckpoint is the last checkpoint, where it will do.
+// keptCheckpoint returns the last checkpoint if it is new and large enough.
 func (k *checkpoints) keptCheckpoint(e *Room, size uint64) *Checkpoint {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -105,14 +105,14 @@ func (k *checkpoints) keptCheckpoint(e *Room, size uint64) *Checkpoint {
 	return nil
 }
 
-// takeCheckpoint signs a checkpoint of what a view and the store have. The tree and the name it is
-// signed under come from one state: no line signs a leaf of the next one.
+// takeCheckpoint signs a checkpoint of the leaves that both the view and the store have.
+// Tree size and log name come from the same state, so no line signs a leaf of the next one.
 func (k *checkpoints) takeCheckpoint(e *Room, view *fsm.View, size uint64) (*Checkpoint, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	now := e.deps.Published.LogTime()
 	if k.last != nil && k.last.Size >= size && now-k.last.at < checkpointKept {
-		return k.last, nil // Somebody else has, meanwhile.
+		return k.last, nil // Another call has signed one meanwhile.
 	}
 	if err := k.openSigners(e, view.Settings()); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (k *checkpoints) takeCheckpoint(e *Room, view *fsm.View, size uint64) (*Che
 	return k.last, nil
 }
 
-// signerOf is the signer that vouches for a tree of a size. The caller holds the mutex.
+// signerOf returns the signer for a tree of that size. The caller holds the mutex.
 func (k *checkpoints) signerOf(size uint64) *note.Signer {
 	signer := k.lines[0].signer
 	for _, line := range k.lines[1:] {
@@ -142,7 +142,7 @@ func (k *checkpoints) signerOf(size uint64) *note.Signer {
 	return signer
 }
 
-// logSigner is the signer that vouches for a tree of a size, which this node has.
+// logSigner returns the signer for a tree of that size, which this node must have.
 func (e *Room) logSigner(c *border.Request, size uint64) (*note.Signer, error) {
 	view, err := c.Judge.View()
 	if err != nil {
@@ -151,7 +151,7 @@ func (e *Room) logSigner(c *border.Request, size uint64) (*note.Signer, error) {
 	return e.signed.signerFor(e, view, size)
 }
 
-// signerFor is the signer that vouches for a tree of a size, which the view has.
+// signerFor returns the signer for a tree of that size, which the view must have.
 func (k *checkpoints) signerFor(e *Room, view *fsm.View, size uint64) (*note.Signer, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -161,7 +161,7 @@ func (k *checkpoints) signerFor(e *Room, view *fsm.View, size uint64) (*note.Sig
 	return k.signerOf(size), nil
 }
 
-// openSigners makes the signers of lines that are new. The caller holds the mutex.
+// openSigners makes the signers of new lines. The caller holds the mutex.
 func (k *checkpoints) openSigners(e *Room, settings *fsm.Settings) error {
 	if settings.Genesis == nil {
 		return border.NotBootstrapped()
@@ -187,7 +187,7 @@ func (k *checkpoints) openSigners(e *Room, settings *fsm.Settings) error {
 	return nil
 }
 
-// logLines are the log's lines, oldest first.
+// logLines returns the log's lines, oldest first.
 func logLines(settings *fsm.Settings) []logLine {
 	base, _, _ := strings.Cut(settings.Genesis.LogKeys, "+")
 	lines := []logLine{{origin: base, seed: settings.Genesis.LogSeed}}
@@ -201,9 +201,9 @@ func logLines(settings *fsm.Settings) []logLine {
 	return lines
 }
 
-// verifierKeys are the verifier keys of all lines, the one that signs now first. A line that
-// was followed by another of its name ends there; one that a recovery ended may have
-// signed what was lost, and has no end.
+// verifierKeys returns the verifier keys of all lines, the currently signing line first. A
+// line ends where the next one has the same name. A line that a recovery ended may have
+// signed leaves that were lost, so it has no end.
 func (k *checkpoints) verifierKeys() string {
 	if len(k.lines) == 1 {
 		return k.lines[0].signer.VerifierKeys()
@@ -221,8 +221,9 @@ func (k *checkpoints) verifierKeys() string {
 	return text.String()
 }
 
-// listRotations are the verifier keys of all lines with what each says of the next, "" where
-// the keys never changed: with them a verifier who has old keys can go on to new ones.
+// listRotations returns the verifier keys of all lines, each with its endorsement by the
+// line before; "" where the keys never changed. With it a verifier that has old keys can
+// adopt the new ones.
 func (e *Room) listRotations(c *border.Request) (string, error) {
 	k := &e.signed
 	k.mutex.Lock()
@@ -233,7 +234,7 @@ func (e *Room) listRotations(c *border.Request) (string, error) {
 	return k.verifierKeys(), nil
 }
 
-// treeSize is how many leaves this node has.
+// treeSize returns how many leaves this node has.
 func (e *Room) treeSize() uint64 { return e.deps.Records.Audit().Size() }
 
 var ()
@@ -264,9 +265,8 @@ func (e *Room) showLogKeys(c *border.Request) (border.Answer, error) {
 	return c.Send(http.StatusOK, border.TextType, []byte(text)), nil
 }
 
-// rotateLogKey is POST /admin/log-key/rotate {"reason"}: the log's checkpoints are
-// signed by new keys from the next leaf on; the old ones stay listed for those that
-// they signed.
+// rotateLogKey is POST /admin/log-key/rotate {"reason"}. New keys sign the checkpoints from
+// the next leaf on; the old keys stay listed for what they signed.
 func rotateLogKey(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	key, err := keys.ReadLogKey(&c.Judge, &f)
@@ -314,10 +314,10 @@ func showEntries(c *border.Request) (border.Answer, error) {
 	return c.Send(http.StatusOK, border.BytesType, data), nil
 }
 
-// showConsistency is GET /log/consistency/{from}/{to}: the RFC 6962 proof that the
-// tree of size to begins with all of the tree of size from, with both roots. They are
-// unsigned: who verifies compares them with checkpoints. What two sizes have between
-// them never changes, so the answer may be kept for ever.
+// showConsistency is GET /log/consistency/{from}/{to}: the RFC 6962 proof that the tree of
+// size to begins with the whole tree of size from, with both roots. The roots are unsigned:
+// a verifier compares them with checkpoints. The proof between two sizes never changes, so
+// the answer may be cached for ever.
 func showConsistency(c *border.Request) (border.Answer, error) {
 	from, fromOK := treeSizeOf(c.PathValue("from"))
 	to, toOK := treeSizeOf(c.PathValue("to"))
@@ -353,7 +353,7 @@ func showConsistency(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, c.Out), nil
 }
 
-// treeSizeOf reads a size in its one spelling.
+// treeSizeOf parses a size; it accepts one spelling only.
 func treeSizeOf(text string) (uint64, bool) {
 	n, err := strconv.ParseUint(text, 10, 62)
 	return n, err == nil && strconv.FormatUint(n, 10) == text
@@ -366,8 +366,8 @@ func tileError(err error) error {
 	return edge.LeafError(err)
 }
 
-// parseTileIndex reads a tile's number as C2SP writes it: groups of three
-// digits, all but the last behind an x; "x001/x234/067", "067.p/8".
+// parseTileIndex parses a tile's number as C2SP writes it: groups of three digits, with an
+// x before all but the last, as in "x001/x234/067" or "067.p/8".
 func parseTileIndex(text string) (index uint64, width int, ok bool) {
 	width = tileWidth
 	if whole, partial, found := strings.Cut(text, ".p/"); found {

@@ -72,8 +72,8 @@ func (e *Room) proveRecord(c *border.Request) (border.Answer, error) {
 
 var tlogProofType = []string{"text/x.tlog-proof"}
 
-// sendTlogProof answers with the record and its proof as a C2SP tlog-proof, to the
-// newest cosigned checkpoint where that has the record.
+// sendTlogProof answers with the record and its proof as a C2SP tlog-proof. The proof leads
+// to the newest cosigned checkpoint where that covers the record.
 func (e *Room) sendTlogProof(c *border.Request, l *edge.Leaf, cp *Checkpoint) (border.Answer, error) {
 	text := e.withCosignatures(c.Context(), cp)
 	size := cp.Size
@@ -89,7 +89,7 @@ func (e *Room) sendTlogProof(c *border.Request, l *edge.Leaf, cp *Checkpoint) (b
 	return c.Send(http.StatusOK, tlogProofType, t.Bytes()), nil
 }
 
-// laterProof is the proof of an event that speaks of the record.
+// laterProof makes the proof of an event about the record.
 func laterProof(c *border.Request, index, size uint64) (strictjson.Members, error) {
 	l, err := c.Judge.LoadLeaf(index)
 	if err != nil {
@@ -100,8 +100,8 @@ func laterProof(c *border.Request, index, size uint64) (strictjson.Members, erro
 	return m, err
 }
 
-// writeProof writes a leaf and its audit path; of a screening record also the
-// profiles it names, with theirs.
+// writeProof writes a leaf and its audit path. For a screening record it also writes the
+// profiles that the record names, with their paths.
 func writeProof(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uint64) error {
 	if err := writePath(c, m, l, size); err != nil {
 		return err
@@ -110,9 +110,9 @@ func writeProof(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uin
 	return writeProfiles(c, m, l, size, nil)
 }
 
-// writePath writes a leaf, its hash, its place and its audit path. An event is
-// its own text, which as a string survives every JSON library; of any other form
-// the bytes stand in base64, and beside them what they say.
+// writePath writes a leaf, its hash, its index and its audit path. An event's leaf is text,
+// and is written as a string, which every JSON library preserves. Any other leaf is written
+// in base64, with its content beside it.
 func writePath(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uint64) error {
 	path, err := c.Records().Audit().Inclusion(l.Index, size)
 	if err != nil {
@@ -134,8 +134,8 @@ func writePath(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uint
 	return nil
 }
 
-// writeProfiles adds the profiles that a screening record names, but for those
-// that the reader has.
+// writeProfiles adds the profiles that a screening record names, except those that the
+// reader has.
 func writeProfiles(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uint64, had func(leaf.Ref) bool) error {
 	if l.Record == nil {
 		return nil

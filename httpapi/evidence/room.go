@@ -18,7 +18,7 @@ import (
 	"railguard/webhooks"
 )
 
-// Deps is what the room needs from the rest of the house.
+// Deps is what the room needs from the rest of the program.
 type Deps struct {
 	Published border.Published
 	Records   border.Records
@@ -26,22 +26,22 @@ type Deps struct {
 	Judges    *edge.Judges
 	Logger    *slog.Logger
 	Leads     func() bool      // Whether this node leads.
-	Tellers   CosignedTellers  // nil: this node's cosignatures are its own.
+	Tellers   CosignedTellers  // nil: cosignatures are not shared between nodes.
 	Webhooks  *webhooks.Sender // nil: this node sends none.
 
-	Witnesses      []cosigning.Witness // Asked to cosign checkpoints while this node leads.
-	WitnessEvery   time.Duration       // At most so often; 0: as often as may be.
-	WitnessTimeout time.Duration       // Longest wait for one; 0: cosigning.DefaultTimeout.
+	Witnesses      []cosigning.Witness // They cosign checkpoints while this node leads.
+	WitnessEvery   time.Duration       // Shortest time between two rounds; 0: cosigning.EveryMin.
+	WitnessTimeout time.Duration       // Longest wait for one witness; 0: cosigning.DefaultTimeout.
 }
 
-// CosignedTellers carries from node to node what witnesses cosigned.
+// CosignedTellers carries the witnesses' cosignatures between nodes.
 type CosignedTellers interface {
-	TellCosigned(cosigned report.Cosigned) // Told to the others until another one is.
-	OthersCosigned() []report.Cosigned     // What the others told last, those that answer.
+	TellCosigned(cosigned report.Cosigned) // Offered to the other nodes until the next call.
+	OthersCosigned() []report.Cosigned     // The latest from each other node that answers.
 }
 
-// Room is what calls for evidence share: the signed and cosigned checkpoints, the
-// reader of webhooks' events.
+// Room is the state that evidence calls share: the signed and cosigned checkpoints, and the
+// reader of webhook events.
 type Room struct {
 	deps     Deps
 	signed   checkpoints
@@ -49,7 +49,7 @@ type Room struct {
 	Hooked   *webhooks.Reader
 }
 
-// Open opens the room.
+// Open makes the room.
 func Open(deps Deps) *Room {
 	e := &Room{deps: deps}
 	e.Hooked = webhooks.NewReader(struct {
@@ -60,7 +60,7 @@ func Open(deps Deps) *Room {
 	return e
 }
 
-// Table is what the room gives the border.
+// Table returns what the room gives the border.
 func (e *Room) Table() border.Room {
 	return border.Room{
 		Public: border.ConcatRoutes(e.auditRoutes(), e.logRoutes(), eventRoutes(), e.webhookRoutes()), Admin: logKeyRoutes(), Bodies: map[string]strictjson.Shape{"POST /admin/log-key/rotate": strictjson.Names("reason", "actor")},
@@ -68,7 +68,7 @@ func (e *Room) Table() border.Room {
 	}
 }
 
-// RegisterGauges registers what the log and its witnesses show of themselves.
+// RegisterGauges registers the gauges of the log and its witnesses.
 func (e *Room) RegisterGauges(set *metrics.Set) {
 	set.NewGauge("railguard_log_witnesses", func() float64 { return float64(len(e.deps.Witnesses)) })
 	set.NewGauge("railguard_log_cosignatures", func() float64 {
@@ -94,7 +94,7 @@ var witnessCosigned = metrics.NewCounter(`railguard_log_witness_answers_total{ou
 
 var witnessFailed = metrics.NewCounter(`railguard_log_witness_answers_total{outcome="failed"}`)
 
-// countWitness counts what became of asking a witness.
+// countWitness counts one witness's answer, or missing answer.
 func countWitness(cosigned bool) {
 	if cosigned {
 		witnessCosigned.Inc()

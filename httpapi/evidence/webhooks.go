@@ -21,8 +21,8 @@ import (
 	"railguard/webhooks"
 )
 
-// Webhooks (decision 50): who is sent events, and what became of them. Sending is the
-// leader's (room webhooks); here they are set up and looked at, on any node.
+// Webhooks (decision 50): who receives events, and how deliveries went. The leader sends
+// them (room webhooks); any node sets them up and shows them.
 
 func (e *Room) webhookRoutes() []border.Route {
 	return []border.Route{
@@ -40,7 +40,7 @@ func (e *Room) webhookRoutes() []border.Route {
 
 const webhookTestLimit = 20 * time.Second
 
-// knownWebhook is the path's webhook, where the caller's scope has it.
+// knownWebhook returns the path's webhook, if the caller's scope includes it.
 func knownWebhook(c *border.Request) (*wire.Webhook, error) {
 	text, ok := strings.CutPrefix(c.PathValue("id"), "whk_")
 	id, err := strconv.ParseUint(text, 10, 32)
@@ -63,7 +63,7 @@ func knownWebhook(c *border.Request) (*wire.Webhook, error) {
 	}
 }
 
-// findSender refuses on a node that has nothing to send with.
+// findSender refuses on a node that has no sender.
 func (e *Room) findSender(c *border.Request) (*webhooks.Sender, error) {
 	if s := e.deps.Webhooks; s != nil {
 		return s, nil
@@ -71,7 +71,7 @@ func (e *Room) findSender(c *border.Request) (*webhooks.Sender, error) {
 	return nil, border.Unavailable("overloaded", "this node sends no webhooks")
 }
 
-// checkURL gives what says whether this node sends messages to a URL.
+// checkURL returns the check of whether this node sends messages to a URL.
 func (e *Room) checkURL(c *border.Request) (keys.URLCheck, error) {
 	s, err := e.findSender(c)
 	if err != nil {
@@ -154,8 +154,8 @@ func rotateWebhook(c *border.Request) (border.Answer, error) {
 	})
 }
 
-// renderWebhook answers all that changed one. The secret is no part of the record: it is
-// shown to who set it, as long as nothing has changed since.
+// renderWebhook answers every change of a webhook. The secret is not in the record: only
+// the caller that set it sees it, as long as nothing has changed since.
 func renderWebhook(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	id, op := l.Text("webhookId"), l.Text("op")
 	m.Text("webhookId", id)
@@ -190,7 +190,7 @@ func renderWebhook(c *border.Request, l *edge.Leaf, m *strictjson.Members) error
 	return nil
 }
 
-// writeWebhook writes a webhook as it is shown: no secret.
+// writeWebhook writes a webhook without its secret.
 func writeWebhook(c *border.Request, hook *wire.Webhook, m *strictjson.Members) error {
 	m.Text("webhookId", fsm.WebhookID(hook.ID))
 	m.TextOrNull("name", hook.Name)
@@ -257,7 +257,7 @@ func listWebhooks(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// getWebhook is GET /v1/webhooks/{id}: what it is, and how far.
+// getWebhook is GET /v1/webhooks/{id}: its settings and its progress.
 func getWebhook(c *border.Request) (border.Answer, error) {
 	hook, err := knownWebhook(c)
 	if err != nil {
@@ -290,8 +290,8 @@ func getWebhook(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, m), nil
 }
 
-// listDeliveries is GET /v1/webhooks/{id}/deliveries: dead letters, and what is to be
-// sent again, newest first.
+// listDeliveries is GET /v1/webhooks/{id}/deliveries: dead letters and pending retries,
+// newest first.
 func listDeliveries(c *border.Request) (border.Answer, error) {
 	hook, err := knownWebhook(c)
 	if err != nil {
@@ -367,7 +367,7 @@ func (e *Room) redeliverEvents(c *border.Request) (border.Answer, error) {
 	}}, nil)
 }
 
-// testWebhook is POST /v1/webhooks/{id}/test: one message, now, from this node.
+// testWebhook is POST /v1/webhooks/{id}/test: it sends one message at once, from this node.
 func (e *Room) testWebhook(c *border.Request) (border.Answer, error) {
 	hook, err := knownWebhook(c)
 	if err != nil {
@@ -404,5 +404,5 @@ func (e *Room) testWebhook(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, m), nil
 }
 
-// newKeySuffix is what tells one test from another.
+// newKeySuffix returns a random suffix that distinguishes one test from another.
 func newKeySuffix() string { return strings.TrimPrefix(seal.NewKeyID(), "key_") }

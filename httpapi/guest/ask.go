@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// AnswerMax bounds an answer of the API, in bytes; what is longer ends there.
+// AnswerMax bounds an answer of the API, in bytes; the rest of a longer one is cut off.
 const AnswerMax = 256 << 10
 
-// kept are the caller's headers that the API must see: who calls, from where, for which trace.
+// kept are the caller's headers that the API must see: its key, its address, its trace.
 var kept = []string{"Authorization", "X-Forwarded-For", "X-Request-Id", "Traceparent"}
 
-// Answer keeps an answer of the API. It is an http.ResponseWriter.
+// Answer records an answer of the API. It is an http.ResponseWriter.
 type Answer struct {
 	Head   http.Header
 	Status int
 	Body   bytes.Buffer
 }
 
-// NewAnswer returns an empty one.
+// NewAnswer returns an empty answer.
 func NewAnswer() *Answer { return &Answer{Head: make(http.Header), Status: http.StatusOK} }
 
 // Header implements http.ResponseWriter.
@@ -40,8 +40,8 @@ func (a *Answer) Write(p []byte) (int, error) {
 	return a.Body.Write(p)
 }
 
-// Ask makes one call of the API in the name of who made r. headers are set besides the
-// caller's own where they are not "".
+// Ask calls the API in the name of the caller who made r. It also sets those of headers
+// that are not "".
 func Ask(ctx context.Context, api http.Handler, r *http.Request, method, path string, headers map[string]string, body []byte) *Answer {
 	target, err := url.Parse(path)
 	if err != nil {
@@ -69,23 +69,23 @@ func Ask(ctx context.Context, api http.Handler, r *http.Request, method, path st
 	return answer
 }
 
-// costKey is where a context keeps what a guest's own work costs.
+// costKey is the context key of a guest's own cost.
 type costKey struct{}
 
-// Costing has the calls that Ask makes in ctx count so many screening calls more, for what
-// the guest itself does: the caller's key is known to the API alone, and so is its rate.
+// Costing makes the calls of Ask in ctx cost that many screening calls more, for the
+// guest's own work. Only the API knows the caller's key and its rate.
 func Costing(ctx context.Context, screenings int) context.Context {
 	return context.WithValue(ctx, costKey{}, screenings)
 }
 
-// Cost is what Costing said; of a call that no guest makes, 0.
+// Cost returns the cost that Costing set, else 0.
 func Cost(ctx context.Context) int {
 	screenings, _ := ctx.Value(costKey{}).(int)
 	return screenings
 }
 
-// RefuseQuery refuses a call with a query, as the API does on its paths: who wrote a
-// parameter meant something by it, and no path of a guest takes any.
+// RefuseQuery refuses a call with a query, as the API does for undeclared parameters: the
+// caller meant something by them, and no guest path takes any.
 func RefuseQuery(w http.ResponseWriter, r *http.Request) bool {
 	if r.URL.RawQuery == "" {
 		return false

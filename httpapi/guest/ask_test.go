@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The API sees who calls, from where and for which trace, and nothing else of the caller's
+// The API sees the caller's key, address and trace, and nothing else of the caller's
 // request.
 func TestAskIsInTheCallersName(t *testing.T) {
 	caller := httptest.NewRequest("PUT", "/elsewhere?x=1", strings.NewReader("the caller's body"))

@@ -8,21 +8,21 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Addresses limits the rate of every client address; of IPv6 it takes the /64. Its memory is
-// bounded: an address that was not seen for two periods, or since many others came, begins
-// with a whole burst again. It is safe for concurrent use.
+// Addresses limits the rate of every client address (for IPv6, of its /64). Its memory is
+// bounded: an address starts with a full burst again when it was not seen for two periods,
+// or when many others came since. It is safe for concurrent use.
 type Addresses struct {
 	perSecond, burst int
 	most             int           // Addresses in one period.
-	period           time.Duration // At least the time in which a burst fills again.
+	period           time.Duration // At least as long as a burst takes to refill.
 
 	mutex       sync.Mutex
 	since       time.Time
 	now, before map[netip.Addr]*rate.Limiter
 }
 
-// NewAddresses returns a rate for each address, its burst (both in cost), and how
-// many addresses it knows at once: twice most.
+// NewAddresses limits each address to perSecond and burst, both in cost. It remembers at
+// most twice most addresses.
 func NewAddresses(perSecond, burst, most int) *Addresses {
 	return &Addresses{
 		perSecond: perSecond, burst: burst, most: most,
@@ -30,8 +30,8 @@ func NewAddresses(perSecond, burst, most int) *Addresses {
 	}
 }
 
-// Allow counts a call of this cost against its address and reports whether it is within the
-// rate. Calls without an address share one.
+// Allow charges a call's cost to its address and reports whether it is within the rate. All
+// calls without an address share one rate.
 func (a *Addresses) Allow(address netip.Addr, cost int, now time.Time) bool {
 	address = address.Unmap().WithZone("")
 	if address.Is6() {

@@ -20,23 +20,23 @@ type Lane struct {
 	free    int
 	waiting int                     // In all queues.
 	queues  map[string]*callerQueue // Of callers that hold or wait for a place.
-	next    *list.List              // Of *callerQueue: those with somebody in them, in the order of their turns.
+	next    *list.List              // Each a *callerQueue: those with a waiting call, in the order of turns.
 }
 
-// callerQueue is one caller's calls.
+// callerQueue holds one caller's calls.
 type callerQueue struct {
-	held    int       // Places and waiters.
-	waiting list.List // Of chan struct{}: closed when the turn has come.
+	held    int       // Its places and waiting calls.
+	waiting list.List // Each a chan struct{}, closed when the turn has come.
 }
 
-// NewLane returns a lane with this number of places. waitingMax bounds the calls that wait,
-// perCaller the calls of one caller that wait or have a place.
+// NewLane returns a lane with that many places. waitingMax bounds the waiting calls;
+// perCaller bounds one caller's calls that wait or have a place.
 func NewLane(places, waitingMax, perCaller int) *Lane {
 	return &Lane{waitingMax: waitingMax, perCaller: perCaller, free: places, queues: make(map[string]*callerQueue), next: list.New()}
 }
 
-// Enter takes a place for caller, and waits for it until ctx ends. The error is
-// ErrFull at once, or that of ctx. Who got in must Leave.
+// Enter takes a place for caller; it waits for one until ctx ends. It returns ErrFull at
+// once, or the error of ctx. After success the caller must Leave.
 func (l *Lane) Enter(ctx context.Context, caller string) error {
 	l.mutex.Lock()
 	own := l.queues[caller]
@@ -76,7 +76,7 @@ func (l *Lane) waitTurn(ctx context.Context, caller string, own *callerQueue) er
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	select {
-	case <-turn: // The turn came at the same moment: it goes to the next call.
+	case <-turn: // The turn came at the same moment: pass it on.
 		l.givePlace()
 	default:
 		own.waiting.Remove(place)
@@ -127,7 +127,7 @@ func (l *Lane) givePlace() {
 	}
 }
 
-// removeQueue takes a queue that is empty out of the order of turns.
+// removeQueue removes an empty queue from the order of turns.
 func (l *Lane) removeQueue(own *callerQueue) {
 	for e := l.next.Front(); e != nil; e = e.Next() {
 		if e.Value.(*callerQueue) == own {

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Lines take turns: who waits with many calls goes once for each other's once.
+// Queues take turns: a caller with many waiting calls gets one turn for each turn of
+// another.
 func TestLinesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLane(1, 64, 8)
@@ -21,7 +22,7 @@ func TestLinesTakeTurns(t *testing.T) {
 		for _, who := range []string{"many", "many", "many", "many", "few", "other"} {
 			go func() {
 				if l.Enter(ctx, who) == nil {
-					order = append(order, who) // One place: one writer at a time.
+					order = append(order, who) // Only one place: one writer at a time.
 					l.Leave(who)
 				}
 			}()
@@ -35,7 +36,7 @@ func TestLinesTakeTurns(t *testing.T) {
 	})
 }
 
-// Long work that passes lets everybody else go between its steps.
+// Long work that calls Pass lets every other caller run between its steps.
 func TestLongWorkPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLane(1, 64, 8)
@@ -64,7 +65,7 @@ func TestLongWorkPasses(t *testing.T) {
 	})
 }
 
-// Bounds of the lane and of one caller, and who gives up waiting leaves nothing behind.
+// The lane and each caller are bounded. A call that gives up waiting leaves nothing behind.
 func TestLaneIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLane(1, 3, 2)

@@ -14,8 +14,9 @@ import (
 	"railguard/httpapi/operations"
 )
 
-// A grace makes the node unready first and serves calls meanwhile, each of which says
-// that its connection ends; what is said meanwhile counts, not the grace's end.
+// A drain with a grace first makes the node unready. Meanwhile it serves calls, and each
+// answer closes its connection. A later change of state cancels what the grace's end would
+// do.
 func TestDrainWithGrace(t *testing.T) {
 	n := newTestNode(t)
 	for _, grace := range []string{"-1s", "601s", "soon"} {
@@ -44,8 +45,9 @@ func TestDrainWithGrace(t *testing.T) {
 	require.Eventually(t, func() bool { return n.do("admin", "GET", "/v1/agents?limit=1", "").Code == 503 }, 10*time.Second, 5*time.Millisecond)
 }
 
-// A balancer asks twice a second whether the node is ready: that it is not, with the reason,
-// is a line once and no answer of the service's; a drain in order leaves nothing above INFO.
+// A load balancer asks twice a second whether the node is ready. A change to not ready logs
+// one line with the reason, and counts as no answer of the service; an orderly drain logs
+// nothing above INFO.
 func TestReadinessIsToldOnce(t *testing.T) {
 	n := newTestNode(t)
 	var said bytes.Buffer

@@ -15,8 +15,9 @@ import (
 	"railguard/httpapi/border"
 )
 
-// TestEveryEndIsMapped: a read that ends with its time, its link or its node is a 503
-// that says that nothing happened; a fault of ours is the one thing that is not.
+// TestEveryEndIsMapped: a read that ends with its deadline, its connection or its node
+// gives a 503 that says that nothing happened. Only an error of our own gives something
+// else.
 func TestEveryEndIsMapped(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -50,8 +51,9 @@ func TestEveryEndIsMapped(t *testing.T) {
 	}
 }
 
-// TestStandingDispositionOrUnknown: a 409 of a review shows what stands. Where that
-// cannot be read in time, it is a 503 of unknown outcome: it may be this caller's own.
+// TestStandingDispositionOrUnknown: a 409 of a review shows the existing disposition. If it
+// cannot be read in time, the answer is a 503 of unknown outcome: it may be this caller's
+// own.
 func TestStandingDispositionOrUnknown(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
@@ -72,9 +74,9 @@ func TestStandingDispositionOrUnknown(t *testing.T) {
 	require.Equal(t, "Carla", member(t, w.Body.Bytes(), "reviewedBy"))
 }
 
-// TestRottenHistoryIsNotNow: what this node's disk has spoilt comes from a peer again. Until
-// then whoever asks for it is told to ask again, by every route that reads history: it is
-// no fault of ours, and no page without what is there.
+// A node gets history that its disk corrupted from a peer again. Until then every route
+// that reads history tells the caller to retry. It gives neither an internal error nor a
+// page with gaps.
 func TestRottenHistoryIsNotNow(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -87,7 +89,7 @@ func TestRottenHistoryIsNotNow(t *testing.T) {
 	}
 	_, err := n.store.Leaf(n.store.Size() - 1)
 	require.ErrorIs(t, err, audit.ErrCorrupt)
-	api := n.another(nil) // It has read nothing yet.
+	api := n.another(nil) // This API has cached no leaf yet.
 	for _, c := range []struct{ role, method, path, accept string }{
 		{"auditor", "GET", "/v1/audit/" + txn, ""},
 		{"auditor", "GET", "/v1/audit/" + txn + "?consistency=local", ""},

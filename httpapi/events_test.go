@@ -21,7 +21,8 @@ import (
 	"railguard/httpapi/border"
 )
 
-// told are the types of all events that a key is given, in order, over pages of two.
+// told returns all events that a key may see, in order and read in pages of two, and their
+// types.
 func (n *testNode) told(role, types string) (names []string, all []*fastjson.Value) {
 	n.t.Helper()
 	query := url.Values{"limit": {"2"}}
@@ -42,7 +43,8 @@ func (n *testNode) told(role, types string) (names []string, all []*fastjson.Val
 	}
 }
 
-// history does what events are told of, and returns the transactions by what became of them.
+// history makes something happen for every kind of event. It returns the transactions by
+// their outcome.
 func (n *tenants) history() map[string]string {
 	n.t.Helper()
 	did := func(role, path, body string) *fastjson.Value {
@@ -79,7 +81,7 @@ func (n *tenants) history() map[string]string {
 	return txns
 }
 
-// Each kind of leaf is told to those that may know of it, and to nobody else.
+// Each kind of leaf becomes an event for those who may know of it, and for nobody else.
 func TestEventsByAudience(t *testing.T) {
 	n := newTenants(t)
 	txns := n.history()
@@ -113,7 +115,7 @@ func TestEventsByAudience(t *testing.T) {
 	}, names)
 	dispositions := 0
 	for _, e := range all {
-		if textOf(e, "type") != "screen.unknown" { // Of no agent: nobody's but the caller's.
+		if textOf(e, "type") != "screen.unknown" { // It names no agent, so it is shown to its caller alone.
 			require.Equal(t, "Acme", textOf(e, "tenant"))
 		}
 		require.False(t, strings.HasPrefix(textOf(e, "type"), "sar."))
@@ -126,7 +128,7 @@ func TestEventsByAudience(t *testing.T) {
 	require.Equal(t, 1, dispositions, "as if the other had none yet")
 }
 
-// An event says what its leaf says: id, order, time, hash.
+// An event has its leaf's values: id, order, time, hash.
 func TestEventEnvelope(t *testing.T) {
 	n := newTenants(t)
 	txns := n.history()
@@ -169,8 +171,8 @@ func TestEventEnvelope(t *testing.T) {
 	}
 }
 
-// A cursor whose next events are gone is refused; without one a reader begins with the
-// oldest that are told.
+// A cursor is refused when the events after it are gone. Without a cursor a reader begins
+// with the oldest events that are kept.
 func TestEventsOfThirtyDays(t *testing.T) {
 	n := newTestNode(t)
 	n.register("")
@@ -185,7 +187,7 @@ func TestEventsOfThirtyDays(t *testing.T) {
 	require.Equal(t, []string{"agent.registered"}, names)
 }
 
-// A call that waits is answered by the event, on another node than the one before.
+// A waiting call on another node is answered by the event.
 func TestEventsLongPoll(t *testing.T) {
 	n := newTestNode(t)
 	cursor := textOf(answer(t, n.do("admin", "GET", "/v1/events?after=latest&limit=1", ""), 200), "nextCursor")
@@ -207,7 +209,7 @@ func TestEventsLongPoll(t *testing.T) {
 	require.Equal(t, v.Get("data").String(), again.Get("data").String(), "the same bytes on any node")
 }
 
-// openStream opens a stream of events and gives its lines.
+// openStream opens a stream of events and returns its lines.
 func openStream(ctx context.Context, t *testing.T, server *httptest.Server, query, last string) *bufio.Scanner {
 	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/v1/events"+query, nil)
 	require.NoError(t, err)
@@ -224,7 +226,7 @@ func openStream(ctx context.Context, t *testing.T, server *httptest.Server, quer
 	return bufio.NewScanner(w.Body)
 }
 
-// untilEvent reads a stream up to the end of an event of that type.
+// untilEvent reads a stream to the end of an event of that type.
 func untilEvent(t *testing.T, lines *bufio.Scanner, name string) (id string, all []string) {
 	for lines.Scan() {
 		line := lines.Text()
@@ -246,8 +248,8 @@ func untilEvent(t *testing.T, lines *bufio.Scanner, name string) (id string, all
 	return "", nil
 }
 
-// A stream that breaks goes on at another node behind the last event, and ends when
-// its node is about to leave.
+// A broken stream continues on another node after the last event. A stream ends when its
+// node is about to stop.
 func TestEventStream(t *testing.T) {
 	n := newTestNode(t)
 	first, second := httptest.NewServer(n.api.Handler()), httptest.NewServer(n.another(nil).Handler())
@@ -271,7 +273,7 @@ func TestEventStream(t *testing.T) {
 	require.NoError(t, lines.Err(), "the end of a stream is an end, not a break")
 }
 
-// A stream that a node cannot begin is told so, as a page is: not an answer without a word.
+// A stream that a node cannot begin is refused as a page is, not ended silently.
 func TestEventStreamThatCannotBegin(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -282,14 +284,14 @@ func TestEventStreamThatCannotBegin(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+testAdminSecret)
 		r.Header.Set("Accept", accept)
 		w := httptest.NewRecorder()
-		n.another(nil).Handler().ServeHTTP(w, r) // It knows no profile yet.
+		n.another(nil).Handler().ServeHTTP(w, r) // This API has cached no profile yet.
 		require.Equal(t, http.StatusServiceUnavailable, w.Code, "%s: %s", accept, w.Body)
 		require.Equal(t, "none", w.Header().Get(border.HeaderOutcome))
 	}
 }
 
-// A stream's key is looked at again before each event: what a revoked one may not see
-// any more is not sent.
+// A stream checks its key before each event: it does not send what a revoked key may no
+// longer see.
 func TestEventStreamEndsWithItsKey(t *testing.T) {
 	n := newTestNode(t)
 	server := httptest.NewServer(n.api.Handler())
@@ -303,8 +305,8 @@ func TestEventStreamEndsWithItsKey(t *testing.T) {
 	require.NoError(t, lines.Err())
 }
 
-// GET of a REVIEW waits for its disposition; one that the caller may not know of is
-// none, however long it waits.
+// GET of a REVIEW waits for its disposition. A disposition that the caller may not know of
+// never ends the wait early.
 func TestAuditWaitsForTheDisposition(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -337,7 +339,7 @@ func TestAuditWaitsForTheDisposition(t *testing.T) {
 	require.Equal(t, "PROCEED", textOf(done, "verdict"), "nothing to wait for")
 }
 
-// Readers are bounded, altogether and of one key, and each gives its place back.
+// Readers are bounded, in total and per key, and each returns its place.
 func TestEventReadersAreBounded(t *testing.T) {
 	n := newTestNode(t)
 	ctx := context.Background()

@@ -25,24 +25,24 @@ import (
 	"railguard/ofac"
 )
 
-// Evidence of a real node under scissors: whatever is cut, moved, joined or
-// written into an export or a proof, `railguard verify` refuses it. Both logs of
-// the test have one signing key: the second is a fork, the best that a forger
-// could come by without the key itself.
+// These tests forge the evidence of a real node: whatever they cut, move, join or write
+// into an export or a proof, `railguard verify` refuses it. Both logs of the test have one
+// signing key: the second is a fork, the best that a forger could get without the key
+// itself.
 
-// takenRecords is what a node answers to those who take records away.
+// takenRecords holds the evidence that a node gives out.
 type takenRecords struct {
 	keys    string
-	whole   [][]byte // Lines of an export of everything,
-	earlier [][]byte // of one that was made before,
-	part    [][]byte // of one of a narrower time,
-	scoped  [][]byte // of one by a key of one operator.
-	proof   []byte   // Of a record with disposition and comments,
+	whole   [][]byte // Lines of a complete export,
+	earlier [][]byte // of an earlier export,
+	part    [][]byte // of an export of a shorter time,
+	scoped  [][]byte // and of an export by a key of one operator.
+	proof   []byte   // Proof of a record with disposition and comments,
 	other   []byte   // and of another such record.
 }
 
-// newEvidence fills a log: screening calls of two operators, reviews, their
-// dispositions and comments. story makes it another log.
+// newEvidence fills a log: screening calls of two operators, reviews with dispositions and
+// comments. Another story gives another log.
 func newEvidence(t testing.TB, story string) *takenRecords {
 	n := newTestNode(t)
 	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Operator: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
@@ -82,7 +82,7 @@ func (n *testNode) exportLines(t testing.TB, role, query string) [][]byte {
 
 func linesOf(w *httptest.ResponseRecorder) [][]byte {
 	lines := bytes.SplitAfter(w.Body.Bytes(), []byte("\n"))
-	return lines[:len(lines)-1] // Nothing stands behind the last line's end.
+	return lines[:len(lines)-1] // The split leaves an empty text after the last line.
 }
 
 func (e *takenRecords) examine(lines ...[]byte) (examine.Report, error) {
@@ -118,18 +118,18 @@ func TestEvidenceProves(t *testing.T) {
 	require.Equal(t, 2, report.Comments)
 }
 
-// scissors cut an export. pieces are lines of other exports to splice in.
+// scissors cuts exports. pieces are lines of other exports to splice in.
 type scissors struct {
 	random *rand.Rand
 	pieces [][]byte
 }
 
-func (s *scissors) at(lines [][]byte) int     { return 1 + s.random.IntN(len(lines)-2) } // A record's line.
+func (s *scissors) at(lines [][]byte) int     { return 1 + s.random.IntN(len(lines)-2) } // A random record's line.
 func (s *scissors) piece() []byte             { return s.pieces[s.random.IntN(len(s.pieces))] }
 func (s *scissors) any(lines [][]byte) int    { return s.random.IntN(len(lines)) }
 func (s *scissors) behind(lines [][]byte) int { return len(lines) - 1 }
 
-// cuts are the ways of a forger. Each returns other lines.
+// cuts are a forger's methods. Each returns changed lines.
 var cuts = map[string]func(*scissors, [][]byte) [][]byte{
 	"remove": func(s *scissors, l [][]byte) [][]byte {
 		at := s.at(l)
@@ -208,7 +208,7 @@ var cuts = map[string]func(*scissors, [][]byte) [][]byte{
 		l[at] = rewrite(l[at], func(m object) {
 			name := someName(s.random, other)
 			if _, there := m[name]; there || !strings.HasSuffix(strings.ToLower(name), "profile") {
-				m[name] = other[name] // A profile that is proven harms nobody where another line has it too.
+				m[name] = other[name] // A proven profile is harmless in another line.
 			}
 		})
 		return l
@@ -252,8 +252,7 @@ func alter(random *rand.Rand, line []byte) []byte {
 	return line
 }
 
-// recount is what every forger can do after a cut: bring the end line's count and
-// digest in step with what is there.
+// recount adjusts the end line's count and digest after a cut, which every forger can do.
 func recount(lines [][]byte) [][]byte {
 	last := len(lines) - 1
 	if objectOf(lines[last])["type"] != "end" {
@@ -280,7 +279,8 @@ func recount(lines [][]byte) [][]byte {
 	return lines
 }
 
-// same reports whether two files say the same: JSON may be spelled in two ways.
+// same reports whether two files have the same content: one JSON value may be spelled in
+// two ways.
 func same(a, b [][]byte) bool {
 	if len(a) != len(b) {
 		return false
@@ -303,7 +303,7 @@ func TestExportsCannotBeCut(t *testing.T) {
 		s.pieces = append(s.pieces, lines...)
 	}
 	tried, each := 0, 1
-	if testing.Short() { // Odd and even rounds are of two kinds.
+	if testing.Short() { // Odd and even rounds differ in kind, so the step is odd.
 		each = 3
 	}
 	for name, lines := range map[string][][]byte{"range": e.whole, "part": e.part, "selection": e.scoped} {
@@ -327,8 +327,8 @@ func TestExportsCannotBeCut(t *testing.T) {
 	require.NoError(t, err, "the untouched one still proves")
 }
 
-// Every byte of the head, of an event, of records with and without a profile
-// beside them, and of the end line counts.
+// No byte may change: of the head, of an event, of records with and without a profile line,
+// and of the end line.
 func TestNoByteOfAnExportIsIdle(t *testing.T) {
 	e := newEvidence(t, "one")
 	first := func(kind, with, without string) int {
@@ -360,7 +360,7 @@ func TestNoByteOfAnExportIsIdle(t *testing.T) {
 func TestProofsCannotBeCut(t *testing.T) {
 	e, fork := newEvidence(t, "one"), newEvidence(t, "two")
 	random := rand.New(rand.NewPCG(3, 4))
-	inner := func(m object) object { // The record itself, its disposition or a comment.
+	inner := func(m object) object { // A member of the record, its disposition or a comment.
 		switch random.IntN(4) {
 		case 0:
 			return m["disposition"].(object)
@@ -412,8 +412,9 @@ func TestProofsCannotBeCut(t *testing.T) {
 	require.True(t, strings.Contains(string(e.proof), `"comments"`))
 }
 
-// Whoever sees what matched sees who is meant: the facts of the list that the record
-// names, and where the call's context agrees or differs. The context changes no verdict.
+// Whoever sees a match also sees who is meant: the list's facts about the entry that the
+// record names, and where the call's context agrees or differs. The context changes no
+// verdict.
 func TestMatchesSayWhoIsMeant(t *testing.T) {
 	n := newTestNode(t)
 	person := func(uid uint32, born, country string) ofac.Entity {
@@ -452,7 +453,7 @@ func TestMatchesSayWhoIsMeant(t *testing.T) {
 	require.Equal(t, "501", textOf(dry, "parties", "0", "uid"))
 	require.Equal(t, "date of birth agrees: 1962-11-23", textOf(dry, "parties", "0", "context", "0"))
 
-	// Another list is active, and this one is gone.
+	// Activate another list, and remove this one.
 	digest := n.Settings().List.Digest
 	n.activate(testEntities("SOMEBODY ELSE"), testMeta("2026-03-11", false))
 	require.Len(t, answer(t, n.do("auditor", "GET", path, ""), 200).GetArray("parties"), 2, "still kept")

@@ -24,7 +24,7 @@ import (
 	"railguard/seal"
 )
 
-// diary is a log in which an agent decides now and then, among others.
+// diary is a log in which one agent decides now and then, among others.
 type diary struct {
 	*testNode
 	id, token string
@@ -33,7 +33,7 @@ type diary struct {
 	first     engine.Time // Of the agent's first decision.
 }
 
-// newDiary has an agent pay once a second, 24 times, between calls of another agent.
+// newDiary makes an agent pay 24 times, once a second, between calls of another agent.
 func newDiary(t testing.TB) *diary {
 	n := newTestNode(t)
 	d := &diary{testNode: n}
@@ -60,8 +60,8 @@ func newDiary(t testing.TB) *diary {
 	return d
 }
 
-// export is one of the agent's decisions from number first to number last; times fall
-// between decisions.
+// export returns the export of the agent's decisions first to last. Its times fall between
+// decisions.
 func (d *diary) export(t testing.TB, first, last int) [][]byte {
 	at := func(number int) string {
 		return (d.first + engine.Time(number-1)*engine.Second - engine.Second/2).String()
@@ -73,8 +73,8 @@ func (d *diary) examine(lines [][]byte) (examine.Report, error) {
 	return examine.File(bytes.NewReader(bytes.Join(lines, nil)), examine.Options{Keys: d.keys, KeysGiven: true})
 }
 
-// resign makes the end line anew, as the cluster itself would: whoever holds the log's
-// key can sign any file. The tree and the numbers are all that is left against him.
+// resign makes a new end line, as the cluster itself would: the holder of the log's key can
+// sign any file. Only the tree and the numbers can then show a forgery.
 func (d *diary) resign(t testing.TB, lines [][]byte) [][]byte {
 	head, last := objectOf(lines[0]), len(lines)-1
 	number := func(m object, name string) uint64 {
@@ -144,7 +144,7 @@ func TestAgentExports(t *testing.T) {
 			}
 		}
 	}
-	// A time in which the agent decided nothing is proven to be that: number 9 follows number 8.
+	// A time without decisions of the agent is proven empty: number 9 follows number 8.
 	between := func(at engine.Time) string {
 		return "?agentId=" + d.id + "&from=" + (at + engine.Second/4).String() + "&to=" + (at + engine.Second/2).String()
 	}
@@ -162,7 +162,7 @@ func TestAgentExports(t *testing.T) {
 	require.Nil(t, report.Chain.Before)
 	require.Equal(t, uint64(1), report.Chain.After.Sequence)
 
-	// A break is gone on with: the same file.
+	// An export that broke off and was continued gives the same file.
 	whole := d.export(t, 5, 12)
 	w := d.do("auditor", "GET", "/v1/audit/export?agentId="+d.id+"&from="+objectOf(whole[0])["from"].(string)+"&to="+objectOf(whole[0])["to"].(string), "")
 	rest := d.do("auditor", "GET", "/v1/audit/export?"+w.Header().Get(evidence.HeaderContinue)+"&cursor="+string(objectOf(whole[3])["index"].(json.Number)), "")
@@ -179,7 +179,7 @@ func TestAgentExports(t *testing.T) {
 	require.Equal(t, 400, d.do("auditor", "GET", "/v1/audit/export?agentId=", "").Code)
 }
 
-// What is left out, moved or spliced in is named by the agent's own numbers, also where
+// The agent's numbers reveal decisions that were left out, moved or spliced in, even when
 // the cluster itself signed the cut file.
 func TestTheClusterCannotLeaveOutADecision(t *testing.T) {
 	d := newDiary(t)
@@ -197,7 +197,7 @@ func TestTheClusterCannotLeaveOutADecision(t *testing.T) {
 	}
 	without := func(lines [][]byte, at ...int) [][]byte {
 		var kept [][]byte
-		var profile json.RawMessage // Of the first one: a forger keeps it with what is left.
+		var profile json.RawMessage // Profile of the first line: a forger keeps it with the remaining lines.
 		for i, line := range lines {
 			m := objectOf(line)
 			if slices.Contains(at, i) {
@@ -234,13 +234,13 @@ func TestTheClusterCannotLeaveOutADecision(t *testing.T) {
 		require.ErrorIs(t, err, examine.ErrProof, name)
 		require.ErrorContains(t, err, test.says, name)
 	}
-	// Without the decision after it, what is behind the last one is open, and said to be.
+	// Without the decision after the range, its end is open, and the report says so.
 	report, err := d.examine(d.resign(t, without(whole, kind("after"))))
 	require.NoError(t, err)
 	require.Contains(t, report.NotShown()[0], "no later decision")
 }
 
-// A record of another agent in place of one's own is named too.
+// A record of another agent in place of one of its own is revealed too.
 func TestTheClusterCannotSpliceADecision(t *testing.T) {
 	d := newDiary(t)
 	whole := d.export(t, 5, 12)
@@ -266,8 +266,8 @@ func TestTheClusterCannotSpliceADecision(t *testing.T) {
 	require.ErrorIs(t, err, examine.ErrProof)
 }
 
-// A thousand cuts of a forger who can sign, a quarter of them in the short form: none
-// leaves out, moves or adds a decision of the agent unseen.
+// A thousand cuts by a forger who can sign (a quarter in the short form): none leaves out,
+// moves or adds a decision of the agent unseen.
 func TestAgentExportsCannotBeCut(t *testing.T) {
 	d := newDiary(t)
 	files := [][][]byte{d.export(t, 5, 12), d.export(t, 1, 6), d.export(t, 9, 20)}
@@ -305,7 +305,7 @@ func TestAgentExportsCannotBeCut(t *testing.T) {
 				require.Equal(t, want, decisions(forged), "%s:\n%s", cut, bytes.Join(forged, nil))
 			}
 		}
-		for _, cut := range slices.Sorted(maps.Keys(cuts)) { // And of one who cannot: nothing at all.
+		for _, cut := range slices.Sorted(maps.Keys(cuts)) { // A forger who cannot sign achieves nothing.
 			for range 6 {
 				if forged := cuts[cut](s, slices.Clone(lines)); !same(forged, lines) {
 					_, err := d.examine(forged)

@@ -74,8 +74,8 @@ func TestExportProvesItself(t *testing.T) {
 	require.Equal(t, "'=cmd()", rows[1][15], "no formula of a caller runs in a spreadsheet")
 }
 
-// An export that broke off goes on where it stopped, on any node, and what the
-// caller has then is what it would have had in one piece.
+// An export that broke off continues where it stopped, on any node. The parts together are
+// the same as one unbroken export.
 func TestExportGoesOn(t *testing.T) {
 	n := newTestNode(t)
 	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Operator: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
@@ -93,7 +93,7 @@ func TestExportGoesOn(t *testing.T) {
 		require.Equal(t, 200, w.Code, w.Body)
 		whole := w.Body.String()
 		n.advance(engine.Second)
-		n.screen(token, "") // The log goes on meanwhile.
+		n.screen(token, "") // The log grows meanwhile.
 		elsewhere := n.another(nil)
 		for cursor, at := range placesOf(t, whole) {
 			query := w.Header().Get(evidence.HeaderContinue) + "&cursor=" + strconv.FormatUint(cursor, 10)
@@ -107,7 +107,7 @@ func TestExportGoesOn(t *testing.T) {
 	}
 }
 
-// placesOf returns, for each leaf of an export, where in its text the next one begins.
+// placesOf returns, for each leaf of an export, where the next one begins in its text.
 func placesOf(t *testing.T, whole string) map[uint64]int {
 	places := map[uint64]int{}
 	if strings.HasPrefix(whole, "{") {
@@ -182,7 +182,7 @@ func TestExportGoesOnOnlyAsItBegan(t *testing.T) {
 	require.Equal(t, 404, ask(func(url.Values) {}).Code, "what was erased cannot be gone on with")
 }
 
-// An export that cannot be finished must not look whole: the connection breaks.
+// An export that cannot be finished must not look complete: the connection breaks.
 func TestExportBreaksVisibly(t *testing.T) {
 	n := newTestNode(t)
 	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Operator: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
@@ -206,7 +206,7 @@ func TestExportBreaksVisibly(t *testing.T) {
 	require.Zero(t, n.api.Running())
 }
 
-// A node that is still fetching history does not know where a time begins.
+// A node that is still fetching history does not know where a time range begins.
 func TestExportWaitsForHistory(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -224,8 +224,8 @@ func TestExportWaitsForHistory(t *testing.T) {
 	require.ErrorIs(t, err, audit.ErrNotYet)
 }
 
-// A follower's export holds what was acknowledged elsewhere, and without a leader
-// what this node has.
+// A follower's export holds what other nodes acknowledged; without a leader it holds what
+// this node has.
 func TestExportAsksTheLeader(t *testing.T) {
 	n := newTestNode(t)
 	n.behind = engine.Second
@@ -244,7 +244,7 @@ func TestHeadOfExport(t *testing.T) {
 	require.Zero(t, w.Body.Len())
 }
 
-// What is past its 90 days is not exported, nor counted into the range.
+// Leaves past their 90 days are not exported, nor counted in the range.
 func TestExportEndsAtRetention(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

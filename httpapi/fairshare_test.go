@@ -14,12 +14,12 @@ import (
 	"railguard/httpapi/border"
 )
 
-// neighbours is the others' use in a test.
+// neighbours fakes the other nodes.
 type neighbours struct {
 	others map[string]uint64
 	told   chan []report.KeyUse
 
-	cosigned []report.Cosigned // What the others told; TellCosigned adds to it.
+	cosigned []report.Cosigned // What the other nodes sent; TellCosigned adds to it.
 }
 
 func (n *neighbours) TellUse(use []report.KeyUse)  { n.told <- use }
@@ -28,8 +28,8 @@ func (n *neighbours) OthersUse() map[string]uint64 { return n.others }
 func (n *neighbours) TellCosigned(c report.Cosigned)    { n.cosigned = append(n.cosigned, c) }
 func (n *neighbours) OthersCosigned() []report.Cosigned { return n.cosigned }
 
-// TestRateIsTheClusters: calls on other nodes take from this node's part, and the
-// refusal names the whole rate.
+// TestRateIsTheClusters: calls on other nodes reduce this node's part, and the refusal
+// names the whole rate.
 func TestRateIsTheClusters(t *testing.T) {
 	n := newTestNode(t)
 	around := &neighbours{others: map[string]uint64{"key_shared": 32_000_000}, told: make(chan []report.KeyUse, 100)}
@@ -37,7 +37,7 @@ func TestRateIsTheClusters(t *testing.T) {
 	key := testKey("shared")
 	key.Rate = 32
 	n.addKey(key, testSecret("shared"))
-	n.api.Share.Last.Store(-int64(border.ShareEvery)) // Due.
+	n.api.Share.Last.Store(-int64(border.ShareEvery)) // A division is due.
 	require.NotEqual(t, http.StatusTooManyRequests, n.do("shared", "GET", "/v1/audit/txn_00000000", "").Code)
 	use := <-around.told
 	require.Len(t, use, 1)
@@ -54,7 +54,7 @@ func TestRateIsTheClusters(t *testing.T) {
 	require.Fail(t, "never limited")
 }
 
-// How much of their rates keys use stands in the metrics, for as many as are bearable.
+// The metrics show how much of their rates the keys use, for a bounded number of keys.
 func TestKeyRatesAreMeasured(t *testing.T) {
 	n := newTestNode(t)
 	require.Equal(t, http.StatusCreated, n.doAdmin("POST", "/admin/keys", `{"name":"quiet","rate":"10/s"}`).Code)

@@ -14,8 +14,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// follower is a node that has not applied what the group has, until it asks the
-// leader or waits for an index.
+// follower is a node that lags behind the cluster until it asks the leader or waits for an
+// index.
 type follower struct {
 	*testNode
 	leader   *API
@@ -26,7 +26,7 @@ type follower struct {
 	asked    int // Questions to the leader.
 }
 
-// newFollower answers the calls of n from now on.
+// newFollower makes a follower answer all later calls of n.
 func newFollower(t *testing.T) *follower {
 	f := &follower{testNode: newTestNode(t)}
 	api, err := New(Deps{
@@ -38,7 +38,7 @@ func newFollower(t *testing.T) *follower {
 	return f
 }
 
-// fallBehind freezes what the node knows.
+// fallBehind freezes the node's state.
 func (f *follower) fallBehind() {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -88,7 +88,7 @@ func (f *follower) WaitApplied(_ context.Context, index uint64) error {
 	return nil
 }
 
-// elsewhere makes a call through another node, which is never behind.
+// elsewhere makes a call through another node, which never lags.
 func (f *follower) elsewhere(role, method, path, body string) *httptest.ResponseRecorder {
 	here := f.api
 	f.api = f.leader
@@ -96,7 +96,7 @@ func (f *follower) elsewhere(role, method, path, body string) *httptest.Response
 	return f.do(role, method, path, body)
 }
 
-// What a node judges on older state than the group has is refused only after it asked.
+// A refusal that rests on old state is given only after the node asked the leader.
 func TestRefusalsOnStateAskTheLeader(t *testing.T) {
 	f := newFollower(t)
 	list := `{"mode":"off","entries":[{"name":"Acme"}]}`
@@ -131,7 +131,7 @@ func TestRefusalsOnStateAskTheLeader(t *testing.T) {
 	require.Equal(t, 503, f.do("policy", "DELETE", "/v1/whitelist/entries/77", "").Code, "without a leader nobody knows")
 }
 
-// A body that is wrong whatever the state costs the leader nothing.
+// A body that is invalid in any state causes no question to the leader.
 func TestRefusalsOnTheCallAskNobody(t *testing.T) {
 	f := newFollower(t)
 	for _, body := range []string{`{}`, `{"mode":"odd","entries":[]}`, `{"x":1}`} {
@@ -141,7 +141,7 @@ func TestRefusalsOnTheCallAskNobody(t *testing.T) {
 	}
 }
 
-// A delegate is judged against its parent as the group knows it.
+// A delegate is judged against its parent's current state.
 func TestWiderParentIsSeen(t *testing.T) {
 	f := newFollower(t)
 	parent, _ := f.register(`,"allowedCounterpartyTypes":["business"]`)
@@ -152,7 +152,8 @@ func TestWiderParentIsSeen(t *testing.T) {
 	require.Equal(t, 201, w.Code, w.Body)
 }
 
-// Whoever is answered a write at a node meets it there: read, written on, and screened.
+// A node that answered a write has applied it: the caller can read, change and screen with
+// it there.
 func TestNodeHasAppliedWhatItAnswers(t *testing.T) {
 	f := newFollower(t)
 	agent, token := f.register("")
@@ -177,7 +178,7 @@ func TestNodeHasAppliedWhatItAnswers(t *testing.T) {
 	require.True(t, f.held, "a screening call waits for nobody")
 }
 
-// A list that was never set stays off when it gets its first entry: the next payment
+// A whitelist that was never set stays off when it gets its first entry: the next payment
 // to somebody else passes as before.
 func TestAddingEntriesNeverEnforces(t *testing.T) {
 	n := newTestNode(t)

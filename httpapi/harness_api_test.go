@@ -8,7 +8,7 @@ import (
 	"railguard/httpapi/border"
 )
 
-// reopen makes the node's API anew, as a restart does.
+// reopen makes the node's API again, as a restart does.
 func (n *testNode) reopen(change func(*Deps)) {
 	n.t.Helper()
 	if n.api != nil {
@@ -23,7 +23,7 @@ func (n *testNode) reopen(change func(*Deps)) {
 	n.api = api
 }
 
-// publicRoutes are the routes of all rooms on the public listener.
+// publicRoutes returns the routes of all rooms on the public listener.
 func (n *testNode) publicRoutes() (all []border.Route) {
 	for _, room := range n.api.rooms {
 		all = append(all, room.Public...)
@@ -31,7 +31,7 @@ func (n *testNode) publicRoutes() (all []border.Route) {
 	return all
 }
 
-// adminRoutes are those on the admin listener.
+// adminRoutes returns those on the admin listener.
 func (n *testNode) adminRoutes() (all []border.Route) {
 	for _, room := range n.api.rooms {
 		all = append(all, room.Admin...)
@@ -39,7 +39,7 @@ func (n *testNode) adminRoutes() (all []border.Route) {
 	return all
 }
 
-// Request is a call of the public API that no caller made.
+// call returns a call of the public API that no caller made.
 func (n *testNode) call() *border.Request {
 	return n.api.Begin(httptest.NewRecorder(), httptest.NewRequest("GET", "/v1/key", nil), &border.Route{})
 }

@@ -30,8 +30,8 @@ import (
 	"railguard/webhooks"
 )
 
-// testNode is a group of one in this process: a real state machine and a real
-// audit store behind the interfaces of deps.go, a clock that only tests move.
+// testNode is a cluster of one node in this process. Behind the interfaces of Deps it has a
+// real state machine and a real audit store; only tests move its clock.
 type testNode struct {
 	t     testing.TB
 	mutex sync.Mutex
@@ -42,9 +42,9 @@ type testNode struct {
 	seq      uint64
 	now      engine.Time
 	store    *audit.Store
-	disk     *audittest.MemDir // Of the store.
+	disk     *audittest.MemDir // Disk of the store.
 	builder  *fsm.StatusBuilder
-	statuses *fsm.Statuses // Of the running minute.
+	statuses *fsm.Statuses // Statuses of the current minute.
 
 	settings     *fsm.Settings
 	agents       map[engine.AgentSlot]*engine.AgentProfile
@@ -56,22 +56,22 @@ type testNode struct {
 	proposals    map[uint64]uint64
 	list         *ofac.Index
 	lists        map[[32]byte]*ofac.Index
-	matchers     ofac.Matchers // Versions that this node carries.
+	matchers     ofac.Matchers // Matcher versions that this node has.
 
 	secrets *seal.Secrets
 	api     *API
-	deps    Deps // Of api.
+	deps    Deps // Deps of api.
 
-	proposeError error                                          // Answers every proposal.
-	leafGate     chan struct{}                                  // Has every reading of a leaf wait until it is closed.
-	leafError    error                                          // Answers every reading of a leaf.
-	many         func(bodies [][]byte) ([]wire.Result, []error) // Answers ProposeMany when set.
+	proposeError error                                          // Set: every proposal fails with it.
+	leafGate     chan struct{}                                  // Set: reading a leaf waits until it is closed.
+	leafError    error                                          // Set: reading a leaf fails with it.
+	many         func(bodies [][]byte) ([]wire.Result, []error) // Set: answers ProposeMany.
 	before       func(kind wire.Kind)                           // Called without the lock before a proposal is applied.
-	status       *report.ClusterStatus                          // Answers Status when set.
+	status       *report.ClusterStatus                          // Set: answers Status.
 	verbs        []string                                       // Cluster verbs called, in order.
-	readError    error                                          // Answers ReadIndex.
-	hidden       map[engine.AgentSlot]int                       // Profiles that Agent does not know for so many calls.
-	behind       engine.Time                                    // By which log time here is older than the leader's, until ReadIndex.
+	readError    error                                          // Set: ReadIndex fails with it.
+	hidden       map[engine.AgentSlot]int                       // Agent reports these profiles as unknown for that many calls.
+	behind       engine.Time                                    // How far log time lags behind the leader's, until ReadIndex.
 }
 
 // testStart is 2026-03-22T03:33:28.589Z, a Sunday.
@@ -92,8 +92,8 @@ func testSecret(role string) string {
 	return "rg_live_" + role + strings.Repeat("0", 28-len(role))
 }
 
-// newTestNode boots a cluster of one with fixed secrets, the embedded sample
-// list and one API key a role.
+// newTestNode boots a cluster of one with fixed secrets, the embedded sample list and one
+// API key per role.
 func newTestNode(t testing.TB) *testNode {
 	t.Helper()
 	n := &testNode{
@@ -122,8 +122,8 @@ func newTestNode(t testing.TB) *testNode {
 	return n
 }
 
-// genesis is NewGenesis with every random choice fixed, so that transcripts are
-// the same bytes on every run.
+// genesis is NewGenesis with every random choice fixed, so that transcripts have the same
+// bytes on every run.
 func (n *testNode) genesis() *wire.Genesis {
 	g, err := seal.NewGenesis(seal.GenesisOptions{
 		Secrets: n.secrets, PublicURL: "https://pay.example.com", Dev: true, TestClock: true, APISecret: testAdminSecret,
@@ -178,14 +178,14 @@ func (n *testNode) must(kind wire.Kind, record any) wire.Result {
 	return result
 }
 
-// wallClock is the node's own clock: as right as log time.
+// wallClock is the node's own clock; it equals log time.
 func (n *testNode) wallClock() time.Time {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	return time.Unix(0, int64(n.now))
 }
 
-// advance moves log time on, the way ticks do.
+// advance moves log time on, as ticks do.
 func (n *testNode) advance(d engine.Time) {
 	n.mutex.Lock()
 	n.now += d
@@ -218,7 +218,7 @@ func (n *testNode) Propose(_ context.Context, kind wire.Kind, body []byte) (wire
 	return n.out.Results[0], nil
 }
 
-// ProposeMany applies the records one after the other, in one entry.
+// ProposeMany applies the records in order, as one entry.
 func (n *testNode) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte) ([]wire.Result, []error) {
 	if n.many != nil {
 		return n.many(bodies)
@@ -245,7 +245,7 @@ func (n *testNode) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]b
 	return results, errs
 }
 
-// publish is what the cluster's adapter does with effects.
+// publish handles effects as the cluster's adapter does.
 func (n *testNode) publish() {
 	leaves := make([]audit.Leaf, len(n.out.Leaves))
 	for i, l := range n.out.Leaves {
@@ -397,7 +397,7 @@ func (n *testNode) WaitApplied(_ context.Context, index uint64) error {
 
 func (n *testNode) Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
 	var result wire.Result
-	step := min(engine.ListChunkMax, (len(entities)+1)/2) // No list is staged by one entry.
+	step := min(engine.ListChunkMax, (len(entities)+1)/2) // At least two entries stage a list.
 	for offset := 0; offset < len(entities); offset += step {
 		end := min(offset+step, len(entities))
 		chunk := &wire.ListChunk{Digest: info.Digest, Total: uint32(len(entities)), Offset: uint32(offset), Data: entities[offset:end]}
@@ -453,7 +453,7 @@ func (n *testNode) Demote(_ context.Context, id string, force bool) error {
 	return n.verb(forced("demote", id, force)...)
 }
 
-// MatcherReady is as of a group whose nodes carry what this one carries.
+// MatcherReady behaves as if all nodes had this node's matchers.
 func (n *testNode) MatcherReady(to uint16) error {
 	if !n.matchers.Carries(to) {
 		return fmt.Errorf("cluster: not ready: n1 carries %v", n.matchers)

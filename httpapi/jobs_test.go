@@ -15,12 +15,12 @@ import (
 	"railguard/ofac/sample"
 )
 
-// drawer is a shelf in memory.
+// drawer is a job store in memory.
 type drawer struct {
 	mu    sync.Mutex
 	kept  map[string][]byte
-	first map[string][]byte // What was put first: jobs as they were ordered.
-	full  error             // Answers Put.
+	first map[string][]byte // First versions put: jobs as ordered.
+	full  error             // Error of Put.
 }
 
 func newDrawer(kept map[string][]byte) *drawer {
@@ -52,7 +52,7 @@ func (d *drawer) All() (map[string][]byte, error) {
 	return maps.Clone(d.kept), nil
 }
 
-// again is the node after a restart: the same state and history, another process.
+// again restarts the node: a new process with the same state and history.
 func (n *testNode) again(shelf *drawer) (warnings *bytes.Buffer) {
 	n.t.Helper()
 	n.api.Close()
@@ -67,8 +67,8 @@ func (n *testNode) again(shelf *drawer) (warnings *bytes.Buffer) {
 	return warnings
 }
 
-// A job of before a restart ends as it would have; one that cannot go on says why; what
-// is no job is told and left alone.
+// A job from before a restart ends as it would have. A job that cannot continue says why. A
+// stored value that is no job is logged and left alone.
 func TestJobsOfBeforeARestart(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -85,7 +85,7 @@ func TestJobsOfBeforeARestart(t *testing.T) {
 	path := "/v1/backtests/" + textOf(answer(t, n.do("policy", "POST", "/v1/backtests", order), 202), "id")
 	n.api.Close()
 	require.Len(t, shelf.kept, 1)
-	ordered := shelf.first // As if it had not come far.
+	ordered := shelf.first // As if it had made little progress.
 
 	shelf = newDrawer(maps.Clone(ordered))
 	n.again(shelf)
@@ -109,7 +109,7 @@ func TestJobsOfBeforeARestart(t *testing.T) {
 	require.Contains(t, textOf(report, "error"), "what was to be tried cannot be had any more: the list")
 }
 
-// neighbour is another member that keeps one job.
+// neighbour is another node that keeps one job.
 type neighbour struct {
 	err    error
 	answer string
@@ -123,8 +123,8 @@ func (r *neighbour) Ask(context.Context, string, []byte) ([]byte, error) {
 
 func (r *neighbour) Answer(func(context.Context, []byte) []byte) {}
 
-// A job of a node that is away is there again when the node is; until then that is what
-// is said, and not that this node has too much to do.
+// A job of an absent node is available again when the node is. Until then the answer says
+// that the node is away, and not that this node is overloaded.
 func TestJobsOfANodeThatIsAway(t *testing.T) {
 	n := newTestNode(t)
 	n.api.Close()
@@ -151,11 +151,11 @@ func TestJobsOfANodeThatIsAway(t *testing.T) {
 	}
 	require.Equal(t, "n2", textOf(answer(t, n.do("policy", "GET", "/v1/backtests", ""), 200), "unreachable", "0"))
 	other.err = nil
-	answer(t, n.do("policy", "GET", "/v1/backtests/bt_000000000001_n2", ""), 404) // It answers, and has none.
-	answer(t, n.do("policy", "GET", "/v1/backtests/bt_000000000001_n3", ""), 404) // There is no such node.
+	answer(t, n.do("policy", "GET", "/v1/backtests/bt_000000000001_n2", ""), 404) // The node answers that it has no such job.
+	answer(t, n.do("policy", "GET", "/v1/backtests/bt_000000000001_n3", ""), 404) // No such node exists.
 }
 
-// A shelf that takes nothing costs the job nothing until the node is restarted.
+// When the job store takes nothing, a job still runs, but only until a restart.
 func TestJobsWithoutRoom(t *testing.T) {
 	n := newTestNode(t)
 	warnings := n.again(&drawer{full: errors.New("no space left")})
@@ -165,7 +165,7 @@ func TestJobsWithoutRoom(t *testing.T) {
 	require.Contains(t, warnings.String(), "a restart of this node loses it")
 }
 
-// Of those that have ended the newest are kept, on the shelf as in memory.
+// Of the ended jobs only the newest are kept, in the store and in memory.
 func TestJobsKeptAreBounded(t *testing.T) {
 	n := newTestNode(t)
 	shelf := newDrawer(map[string][]byte{})

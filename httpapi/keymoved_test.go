@@ -11,8 +11,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// between is a proposer at which something happens after a call was judged and
-// before its record is applied: what a follower that lags meets.
+// between is a proposer that runs a function after a call was judged and before its record
+// is applied. A lagging follower sees such changes.
 type between struct {
 	*testNode
 	kind wire.Kind
@@ -28,8 +28,8 @@ func (b *between) Propose(ctx context.Context, kind wire.Kind, body []byte) (wir
 	return b.testNode.Propose(ctx, kind, body)
 }
 
-// TestAKeyRevokedMeanwhile: a call that was admitted with a key which has been
-// revoked, narrowed or rotated since does not happen with it.
+// TestAKeyRevokedMeanwhile: a call whose key changes after its admission goes by the
+// changed key. A revoked key stops it; a rotated key does not.
 func TestAKeyRevokedMeanwhile(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

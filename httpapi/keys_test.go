@@ -46,8 +46,8 @@ func TestRegistrationRate(t *testing.T) {
 	require.NotEqual(t, http.StatusTooManyRequests, n.do("operator", "GET", "/v1/agents", "").Code, "only registrations are")
 }
 
-// A call counts what it costs: a list ten times, a large body by its blocks, a
-// forged token ten times, and none more than a burst.
+// A call is charged by its cost: a list ten units, a large body by its blocks, a forged
+// token ten, and none more than a burst.
 func TestCallsAreChargedByCost(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -56,7 +56,7 @@ func TestCallsAreChargedByCost(t *testing.T) {
 		slow := testKey(name)
 		slow.Rate = 100
 		n.addKey(slow, testSecret(name))
-		began := time.Now() // What comes back while the call lasts is not asked.
+		began := time.Now() // Does not count tokens that come back meanwhile.
 		call(name)
 		return int(n.api.KeysNow().ByID[slow.ID].Calls.TokensAt(began))
 	}
@@ -79,7 +79,7 @@ func TestCallsAreChargedByCost(t *testing.T) {
 	require.Equal(t, 429, n.do("tiny", "GET", "/v1/agents", "").Code)
 }
 
-// A hop that cannot be read is no address: a key for the proxies' network is not
+// A hop that cannot be read gives no address: else a key for the proxies' network would be
 // open to everybody behind them.
 func TestUnreadableHopIsNoAddress(t *testing.T) {
 	n := newTestNode(t)
@@ -104,7 +104,7 @@ func TestUnreadableHopIsNoAddress(t *testing.T) {
 	require.Equal(t, 401, call("198.51.100.1:4711"))
 }
 
-// Log time stands still on a node that is cut off; its keys expire all the same.
+// Log time stands still on a node that is cut off; its keys expire nevertheless.
 func TestKeysExpireOnACutOffNode(t *testing.T) {
 	n := newTestNode(t)
 	short := testKey("short")

@@ -8,7 +8,7 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// Every kind of leaf is an answer that a room renders, or the registry says why none is.
+// A room renders every kind of leaf, or the registry says why none does.
 func TestEveryKindIsAnsweredOrSaysWhyNot(t *testing.T) {
 	n := newTestNode(t)
 	rendered := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"railguard/ofac"
 )
 
-// An auditor takes a list away by its digest, as it stands in the log.
+// An auditor downloads a list by its digest, as the log holds it.
 func TestListEntities(t *testing.T) {
 	n := newTestNode(t)
 	folder := t.TempDir()

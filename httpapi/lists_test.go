@@ -19,8 +19,8 @@ import (
 	"railguard/ofac"
 )
 
-// testEntities are companies of the given names, and one person whose name says
-// which list this is.
+// testEntities makes companies with the given names, and one person whose name identifies
+// the list.
 func testEntities(names ...string) []ofac.Entity {
 	var all []ofac.Entity
 	for i, name := range names {
@@ -40,7 +40,7 @@ func testMeta(date string, sample bool) ofac.Meta {
 	return ofac.Meta{Source: "test " + date, PublishedAt: at.UnixNano(), Sample: sample}
 }
 
-// testLoader compiles "date;name;name;..." as if it were a published file.
+// testLoader compiles "date;name;name;..." as a published file.
 func testLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
 	for name, data := range files {
 		fields := strings.Split(string(data), ";")

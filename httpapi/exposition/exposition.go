@@ -10,8 +10,8 @@ import (
 	"railguard/cluster/timing"
 )
 
-// Help is one line a family: what Prometheus shows as its help, and
-// docs/METRICS.md. A test holds that it names each family that is shown.
+// Help has one line per metric family, for Prometheus and docs/METRICS.md. A test checks
+// that it names each family that is shown.
 var Help = map[string]string{
 	"railguard_agents_registered_with_match_total":       "Agents issued although their operator is listed; they are blocked.",
 	"railguard_audit_bytes_appended_total":               "Bytes written to history, before sealing.",
@@ -135,8 +135,8 @@ var Help = map[string]string{
 	"railguard_x402_upstream_seconds":                    "Time of a call of the x402 facilitator behind.",
 }
 
-// helpOf is the help of a family; those of the Go runtime and of the process are the
-// library's.
+// helpOf returns the help of a family. The library has its own for the Go runtime and the
+// process.
 func helpOf(family string) string {
 	switch {
 	case Help[family] != "":
@@ -149,8 +149,8 @@ func helpOf(family string) string {
 	return ""
 }
 
-// unfit are the library's families whose names Prometheus' conventions forbid; the
-// same numbers stand in others.
+// unfit are library families whose names break Prometheus' conventions; other families have
+// the same numbers.
 var unfit = map[string]bool{"go_cgo_calls_count": true, "go_cpu_count": true, "go_gc_forced_count": true}
 
 // Write writes the sets in Prometheus' text format 0.0.4, each family with its

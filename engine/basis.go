@@ -1,13 +1,13 @@
 package engine
 
-// Basis is what an edge judged with. Apply compares it with the machine's own;
-// if it differs the record is refused as stale and judged again.
+// Basis names the versions that an edge judged with. Apply compares them with its own. If they
+// differ, it refuses the record as stale and the edge judges again.
 type Basis struct {
 	List   uint64 `cbor:"1,keyasint"` // List version.
 	Policy uint64 `cbor:"2,keyasint"` // Policy version (institution whitelist included).
 	Revs   uint64 `cbor:"3,keyasint"` // Folded revisions of the profiles looked at.
 
-	Matcher uint16 `cbor:"4,keyasint,omitempty"` // Version of the name matcher.
+	Matcher uint16 `cbor:"4,keyasint,omitempty"` // Kinds of profile that Fold tells apart.
 	Rules   uint16 `cbor:"5,keyasint,omitempty"` // Number of the rule set.
 }
 
@@ -17,14 +17,13 @@ const (
 	RevFleet byte = 2
 	RevUser  byte = 3
 
-	// RevPolicy stands for the institution's policy where one sum names all that a
+	// RevPolicy is the institution's policy, folded where one sum stands for everything that a
 	// profile leaf shows.
 	RevPolicy byte = 4
 )
 
-// Fold adds one profile's revision to the sum; revision 0 says that the edge
-// knows no such profile. Order matters: own agent first, then its ancestors,
-// the fleet, the user.
+// Fold adds one profile's revision to the sum. Revision 0 means that the edge knows no such
+// profile. The order matters: the agent itself first, then its ancestors, the fleet, the user.
 func (b *Basis) Fold(kind byte, slot uint32, rev uint32) {
 	const prime = 0x9E3779B97F4A7C15
 	h := b.Revs ^ (uint64(kind)<<56 ^ uint64(slot)<<24 ^ uint64(rev))

@@ -27,8 +27,8 @@ func benchList(b testing.TB) *ofac.Index {
 	return list
 }
 
-// TestPartyFilter: the key of a counterparty's name is that of its normal form, however
-// the name was come by: asked of the list, remembered, or too long for the matcher.
+// TestPartyFilter: a counterparty's name gets the key of its normal form, whether the list
+// answered, the memory did, or the name is too long for the matcher.
 func TestPartyFilter(t *testing.T) {
 	looker := NewLooker()
 	f := cleanFacts()
@@ -44,9 +44,9 @@ func TestPartyFilter(t *testing.T) {
 	}
 }
 
-// BenchmarkEdge is the whole judgement of an edge: wallet, operator's name (as
-// usual remembered), and the static rules; with a listed counterparty name every
-// call, which the exact layer finds, and with a fresh clean one.
+// BenchmarkEdge measures the whole judgement of an edge: wallet, operator's name (remembered,
+// as usual) and the static rules. It runs with a counterparty name that is listed, which the
+// exact layer finds, and with a new clean one in every call.
 func BenchmarkEdge(b *testing.B) {
 	list := benchList(b)
 	var fresh, listed [4 * partyAnswers]string

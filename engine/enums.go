@@ -5,7 +5,7 @@ import "railguard/ofac"
 // Chain is a settlement network of specification 2.2. It is a bit number of a mask.
 type Chain uint8
 
-// The chains. ChainNone is a call that names none.
+// The chains. ChainNone stands for a call that names none.
 const (
 	ChainNone Chain = iota
 	ChainETH
@@ -19,7 +19,7 @@ const (
 // Rail is a payment rail of specification 2.2. It is a bit number of a mask.
 type Rail uint8
 
-// The rails. RailNone is a call that names none.
+// The rails. RailNone stands for a call that names none.
 const (
 	RailNone Rail = iota
 	RailUSDC
@@ -61,39 +61,39 @@ func (r Rail) Bit() uint8 { return 1 << r }
 // PartyTypeName returns the word of the specification; "" for unknown.
 func PartyTypeName(t PartyType) string { return partyTypeNames[t] }
 
-// ParseChain reads a chain as a screening call gives it: in any case, spaces
-// around it ignored (decision 43). known is false for a word that is none of
-// the six; an empty text is ChainNone and known.
+// ParseChain reads the chain of a screening call: in any case, spaces around it ignored
+// (decision 43). known is false for a text that is none of the six words. An empty text is
+// ChainNone and known.
 func ParseChain(text string) (chain Chain, known bool) {
 	n, known := parseWord(text, chainNames[:], true)
 	return Chain(n), known
 }
 
-// ParseChainExact reads a chain as registration demands it: letter by letter.
+// ParseChainExact reads the chain of a registration: only the exact word is known.
 func ParseChainExact(text string) (Chain, bool) {
 	n, known := parseWord(text, chainNames[:], false)
 	return Chain(n), known && n != 0
 }
 
-// ParseRail reads a rail as a screening call gives it, see ParseChain.
+// ParseRail reads the rail of a screening call, see ParseChain.
 func ParseRail(text string) (rail Rail, known bool) {
 	n, known := parseWord(text, railNames[:], true)
 	return Rail(n), known
 }
 
-// ParseRailExact reads a rail as registration demands it: letter by letter.
+// ParseRailExact reads the rail of a registration: only the exact word is known.
 func ParseRailExact(text string) (Rail, bool) {
 	n, known := parseWord(text, railNames[:], false)
 	return Rail(n), known && n != 0
 }
 
-// ParsePartyType reads a cpType as a screening call gives it, see ParseChain.
+// ParsePartyType reads the cpType of a screening call, see ParseChain.
 func ParsePartyType(text string) (party PartyType, known bool) {
 	n, known := parseWord(text, partyTypeNames[:], true)
 	return PartyType(n), known
 }
 
-// ParsePartyTypeExact reads a counterparty type of a setting: letter by letter.
+// ParsePartyTypeExact reads the counterparty type of a setting: only the exact word is known.
 func ParsePartyTypeExact(text string) (PartyType, bool) {
 	n, known := parseWord(text, partyTypeNames[:], false)
 	return PartyType(n), known && n != 0
@@ -110,7 +110,7 @@ func ParseAgentType(text string) (AgentType, bool) {
 	return 0, false
 }
 
-// parseWord returns the index of text in names; 0 with known true is an empty text.
+// parseWord returns the index of text in names. An empty text gives 0 and is known.
 func parseWord(text string, names []string, lenient bool) (index uint8, known bool) {
 	if lenient {
 		text = trimSpace(text)
@@ -139,8 +139,8 @@ func trimSpace(text string) string {
 
 func isSpace(c byte) bool { return c == ' ' || (c >= '\t' && c <= '\r') }
 
-// equalFoldASCII compares without regard to the case of ASCII letters. Unlike
-// Unicode folding it does not take the Kelvin sign for a K.
+// equalFoldASCII compares without regard to the case of ASCII letters. Unlike Unicode folding
+// it does not treat the Kelvin sign as a K.
 func equalFoldASCII(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -169,8 +169,8 @@ var compatible = [...]uint8{
 	RailIBAN:  1<<ChainSWIFT | 1<<ChainWIRE,
 }
 
-// Compatible reports whether a payment on this rail can settle on this chain
-// (decision 43, R19). Nothing contradicts a chain or rail that is not given.
+// Compatible reports whether a payment on this rail can settle on this chain (decision 43,
+// R19). A chain or rail that is not given is compatible with everything.
 func Compatible(chain Chain, rail Rail) bool {
 	return chain == ChainNone || rail == RailNone || compatible[rail]&chain.Bit() != 0
 }

@@ -6,8 +6,8 @@ import (
 	"railguard/engine"
 )
 
-// Amounts are whole micro-dollars, read digit by digit. What is finer is rounded
-// up, so that a comparison with a limit can only be too strict.
+// Amounts are whole micro-dollars, read digit by digit. Finer amounts are rounded up, so that a
+// comparison with a limit can only be too strict.
 func ExampleParseUSD() {
 	for _, literal := range []string{"0.1", "19.99", "0.0000001", "1e999999999", "-1", `"5"`} {
 		amount, err := engine.ParseUSD(literal)
@@ -26,8 +26,8 @@ func ExampleParseUSD() {
 	// "5" is refused: not a JSON number
 }
 
-// A call is judged in two halves: what cannot change at the edge, what can change
-// in the log. The hits of both are put together and decided once.
+// A call is judged in two halves: the edge judges what cannot change, the log judges what can.
+// The hits of both are merged and decided once.
 func Example() {
 	agent := &engine.AgentProfile{
 		Slot: 7, Rev: 1, Root: 7, Type: engine.Supervised, OperatorLegalName: "Acme Inc",
@@ -58,8 +58,8 @@ func Example() {
 		fmt.Printf("%s %q\n", decision.Verdict, decision.Code())
 	}
 	screen(400*engine.Dollar, "")
-	screen(600*engine.Dollar, "")             // Above what one payment may be.
-	screen(600*engine.Dollar, "Tornado Cash") // A BLOCK stands before every REVIEW.
+	screen(600*engine.Dollar, "")             // Above the limit of one payment.
+	screen(600*engine.Dollar, "Tornado Cash") // Any BLOCK decides before every REVIEW.
 	screen(500*engine.Dollar, "")
 	screen(101*engine.Dollar, "") // 900 are spent today.
 	// Output:

@@ -16,10 +16,10 @@ type Request struct {
 	TravelRule string // travelRuleRef
 }
 
-// TokenState is what the edge found out about a credential without any state.
+// TokenState is the result of checking a credential without looking at any state.
 type TokenState uint8
 
-// The token states. All but TokenGood are R1 with a sub-reason of their own.
+// The token states. Every one but TokenGood gives R1, with its own sub-reason.
 const (
 	TokenGood TokenState = iota
 	TokenMalformed
@@ -30,12 +30,12 @@ const (
 	TokenWrongType
 )
 
-// Facts is what cannot change: judged at the edge, by static rules.
-// Chain[0] is the agent itself, then its parent and so on to the root.
+// Facts is the input that cannot change. The edge judges it by the static rules. Chain[0] is
+// the agent itself, then come its parent and so on to the root.
 type Facts struct {
 	Token   TokenState
 	Request *Request
-	Now     Time // Published log time; a judgement that hangs on it lowers ValidUntil.
+	Now     Time // Published log time; a judgement that depends on it lowers ValidUntil.
 	Policy  *Policy
 	List    *ofac.Index
 
@@ -43,46 +43,47 @@ type Facts struct {
 	ChainSize int  // 0: no agent.
 	ChainBad  bool // Broken, cyclic or too deep: R23.
 	Fleet     *FleetProfile
-	User      *UserProfile // Of the user credential in the call, nil without one.
+	User      *UserProfile // The user credential in the call, nil without one.
 	UserOnly  bool         // The call carries a user credential and no agent.
 
-	// Cleared pairs (decision 44, "Cleared pairs"): uids a reviewer cleared for a name, and when
-	// the first of those clearings lapses (0: never). They quieten R21 alone.
+	// Cleared pairs (decision 44, "Cleared pairs"): the uids that a reviewer cleared for each
+	// name. ClearedUntil is when the first of those clearings lapses (0: never). They silence
+	// R21 alone.
 	OperatorCleared []uint32
 	UserCleared     []uint32
 	PartyCleared    []uint32
 	ClearedUntil    Time
 
-	// Results of looking into the list, filled in by Looker.Look.
+	// The list's answers, filled in by Looker.Look.
 	OperatorWallet ofac.WalletMatch // First listed wallet of the chain.
-	OperatorLevel  uint8            // Whose wallet that is: an index of Chain.
+	OperatorLevel  uint8            // Index in Chain of the party with that wallet.
 	PartyWallet    ofac.WalletMatch
 	OperatorListed bool
 	PartyListed    bool
 	OperatorName   ofac.Result
 	UserName       ofac.Result
 	PartyName      ofac.Result
-	PartyFilter    uint64 // FilterKey of the counterparty's normalised name; 0: no name, or nothing left of it.
+	PartyFilter    uint64 // FilterKey of the counterparty's normalised name; 0 without a name, or if normalising leaves nothing.
 
-	// ValidUntil is when the static judgement lapses (a whitelist entry or a
-	// cleared pair expires); 0 is never. Apply refuses the record after it.
+	// ValidUntil is when the static judgement lapses because a whitelist entry or a cleared
+	// pair expires; 0 is never. Apply refuses the record after that.
 	ValidUntil Time
 }
 
-// Level is one link of the delegation chain as live rules see it.
+// Level is one link of the delegation chain as the live rules see it.
 type Level struct {
 	Row        *AgentRow
 	Profile    *AgentProfile
-	KeyRevoked bool // Of an ancestor: the key that signed its credential was revoked. The own token's is Moment.KeyRevoked.
+	KeyRevoked bool // For an ancestor: the key that signed its credential was revoked. For the agent's own token see Moment.KeyRevoked.
 }
 
-// Moment is what can change: judged in the log, by live rules.
+// Moment is the input that can change. Apply judges it by the live rules.
 type Moment struct {
 	Now    Time
 	Amount USD
 	Policy *Policy
 
-	Levels     [DepthMax + 1]Level // Own level first.
+	Levels     [DepthMax + 1]Level // The agent itself first.
 	LevelCount int
 	Operator   *OperatorRow
 	Fleet      *FleetRow // nil without a fleet.
@@ -99,10 +100,10 @@ type Moment struct {
 	UserVersion uint16
 	UserExpires Time
 
-	Minute      uint32 // Screened in the sliding minute, this call included.
+	Minute      uint32 // Calls screened in the sliding minute, this call included.
 	PerHour     uint32
 	DayMeanX100 uint32 // Mean per minute over the trailing 24 h, times 100; 0 without 24 h of history.
-	Structuring uint8  // Calls in the band within the window, this one included.
+	Structuring uint8  // Calls in the amount band of R25 within its window, this one included.
 	Duplicate   bool   // The payment reference was used before.
 	ListStale   bool
 }

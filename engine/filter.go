@@ -2,9 +2,9 @@ package engine
 
 import "unsafe"
 
-// FilterKey hashes one searchable fact of a record ("agentId" = "agt_…") to the
-// 64-bit key under which audit segments can be searched. FNV-1a over the field's
-// number and the text.
+// FilterKey hashes one searchable fact of a record ("agentId" = "agt_…") to a 64-bit key.
+// Searches of audit segments go by that key. The hash is FNV-1a over the field's number and the
+// text.
 func FilterKey(field FilterField, text string) uint64 {
 	h := uint64(14695981039346656037)
 	h = (h ^ uint64(field)) * 1099511628211
@@ -14,12 +14,12 @@ func FilterKey(field FilterField, text string) uint64 {
 	return h
 }
 
-// WalletFilterKey is FilterKey of a wallet's canonical form; not ok when nothing is
-// left of it.
+// WalletFilterKey is FilterKey of a wallet's canonical form. ok is false when that form is
+// empty.
 func WalletFilterKey(text string) (key uint64, ok bool) {
 	var buffer [FieldMax]byte
 	form := appendWallet(buffer[:0], text)
-	return FilterKey(FilterWallet, unsafe.String(unsafe.SliceData(form), len(form))), len(form) > 0 // Only read.
+	return FilterKey(FilterWallet, unsafe.String(unsafe.SliceData(form), len(form))), len(form) > 0 // FilterKey only reads the bytes.
 }
 
 // FilterField names what a filter key was made from.
@@ -35,5 +35,5 @@ const (
 	FilterWallet   FilterField = 6 // Canonical wallet.
 	FilterName     FilterField = 7 // Normalised counterparty name.
 	FilterFleet    FilterField = 8
-	FilterTxn      FilterField = 9 // txn_… a later event speaks of.
+	FilterTxn      FilterField = 9 // txn_… that a later event refers to.
 )

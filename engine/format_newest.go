@@ -2,5 +2,5 @@
 
 package engine
 
-// FormatNewest is the highest this binary can apply.
+// FormatNewest is the highest format that this binary can apply.
 const FormatNewest = Format1

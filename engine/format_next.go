@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// This file is the release after this one, as the tests of rolling upgrades build it: no
-// binary that anybody runs has it. Its format differs in a bound that shows, and in its
-// rule set: one reason has a hyphen more, and there is a rule more.
+// This file stands for the release after this one. Only the tests of rolling upgrades build it;
+// nobody runs such a binary. Its format has another bound, and its rule set has one reason with
+// an extra hyphen and one more rule.
 
-// FormatNext is one above the newest of today. Claims of a review last twice as long.
+// FormatNext is one above today's newest format. In it the claim of a review lasts twice as
+// long.
 const FormatNext = Format1 + 1
 
-// FormatNewest is the highest this binary can apply.
+// FormatNewest is the highest format that this binary can apply.
 const FormatNewest = FormatNext
 
-// RuleNext is the rule that the next format adds. It fires on a name that nobody has.
+// RuleNext is the rule that the next format adds. It fires on a made-up name.
 const RuleNext = RuleStructuring + 1
 
 func init() {

@@ -1,7 +1,7 @@
 package engine
 
-// R17 (decision 46). The zone's transitions were compiled when the setting
-// was written; whether an instant is inside is arithmetic on integers.
+// R17 (decision 46). The zone's transitions were compiled when the setting was written, so that
+// only integer arithmetic is needed to tell whether an instant is inside.
 
 const (
 	minutesOfDay  = 24 * 60
@@ -10,8 +10,8 @@ const (
 	weekdaysCount = 7
 )
 
-// Open reports whether t lies in the operating hours. A holiday is closed all
-// day, and a window that began on one does not reach into the next morning.
+// Open reports whether t lies in the operating hours. A holiday is closed all day, and a window
+// that began on a holiday does not reach into the next morning.
 func (h *Hours) Open(t Time) bool {
 	local := floorDiv(int64(t), int64(Second)) + int64(h.offsetAt(t))
 	day := floorDiv(local, localDaySpan)
@@ -39,8 +39,8 @@ func (h *Hours) Open(t Time) bool {
 	return false
 }
 
-// offsetAt returns local time minus UTC at t, in seconds: the last transition at
-// or before t. The first stands for all time before the second.
+// offsetAt returns local time minus UTC at t, in seconds. It takes the last transition at or
+// before t; the first one also covers all time before it.
 func (h *Hours) offsetAt(t Time) int32 {
 	if len(h.Transitions) == 0 {
 		return 0
@@ -91,10 +91,9 @@ func floorDiv(a, b int64) int64 {
 	return quotient
 }
 
-// Within reports whether h is open only when outer is (a delegate may narrow
-// its parent's hours, never widen them: decision 40). It is exact for two
-// settings of one timezone. It takes a setting of another timezone for wider, without
-// comparing the two over the years.
+// Within reports whether h is open only when outer is: a delegate may narrow its parent's
+// hours, never widen them (decision 40). The answer is exact for two settings of one timezone.
+// A setting of another timezone counts as wider without being compared.
 func (h *Hours) Within(outer *Hours) bool {
 	if outer == nil {
 		return true
@@ -116,16 +115,16 @@ func (h *Hours) Within(outer *Hours) bool {
 	return true
 }
 
-// quietAround reports whether h is closed where outer's holiday closes outer:
-// on the day itself, and on the next morning as far as outer would have been
-// open there only by a window that began on the holiday.
+// quietAround reports whether h is closed wherever outer's holiday closes outer: on the day
+// itself, and on the next morning for the minutes that only outer's windows of the holiday
+// would have opened.
 func (h *Hours) quietAround(day int64, outer *Hours) bool {
 	if !h.isHoliday(day) && h.openOn(weekdayBit(day)) {
 		return false
 	}
 	next := weekdayBit(day + 1)
 	if h.isHoliday(day+1) || outer.isHoliday(day+1) {
-		return true // The second is judged in its own turn.
+		return true // Within judges the second holiday in its own turn.
 	}
 	inner, wider := h.begunOn(next), outer.begunOn(next)
 	for i := range inner {
@@ -150,7 +149,7 @@ func (h *Hours) openOn(weekday uint8) bool {
 	return false
 }
 
-// begunOn returns the open minutes of a weekday by windows that began on it.
+// begunOn returns the open minutes of a weekday from windows that began on that day.
 func (h *Hours) begunOn(weekday uint8) (minutes [minutesOfDay/64 + 1]uint64) {
 	for _, window := range h.Windows {
 		if window.Days&weekday == 0 {

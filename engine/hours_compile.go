@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Writing an operating-hours setting needs the calendar; judging one does not.
-// This file is the compile step, and the one file of the room that knows texts
-// of dates and durations. It runs at the edge that takes the setting.
+// Writing an operating-hours setting needs the calendar; judging one does not. This file
+// compiles a setting at the edge that receives it. It is the only file of the package that
+// reads texts of dates and durations.
 
-// zones is the IANA time zone database, one TZif file for each zone (RFC 9636),
-// stored without compression. It is embedded so that every machine compiles the
-// same transitions from the same text: the database of the operating system,
-// which the standard library would ask first, differs from machine to machine.
+// zones is the IANA time zone database, one TZif file for each zone (RFC 9636), stored without
+// compression. It is embedded so that every machine compiles the same transitions from the same
+// text. The standard library would first ask the operating system's database, which differs
+// from machine to machine.
 //
 //go:embed zoneinfo.zip
 var zones []byte
@@ -28,10 +28,10 @@ var zones []byte
 const TZVersion = "2025c"
 
 const (
-	hoursHorizonYears = 10            // The transitions compiled ahead (decision 46).
+	hoursHorizonYears = 10            // How far ahead transitions are compiled (decision 46).
 	hoursBehind       = 2 * DayLength // Log time may be a little behind the edge's clock.
 	zoneFileMax       = 64 * KiB      // The largest TZif file is about 4 KiB.
-	transitionsMax    = 64            // In ten years; four a year is the most any zone has.
+	transitionsMax    = 64            // In ten years; no zone has more than four a year.
 )
 
 var weekdayWords = [...]string{"MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"}
@@ -160,9 +160,9 @@ func transitionsOf(zone string, now Time) ([]Transition, error) {
 			break
 		}
 		if !end.After(at) {
-			// Beyond the database's table the library cuts its answers at the turn
-			// of the year, which it takes for 365 days after the last one: on the
-			// last day of a leap year a zone "ends" when it began.
+			// Beyond the database's table the library ends every zone period at the end of the
+			// year, which it takes to be 365 days long. So on the last day of a leap year the
+			// end of a period is not after its beginning.
 			end = at.AddDate(0, 0, 1)
 		}
 		at = end

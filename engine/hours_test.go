@@ -22,7 +22,7 @@ func compileHours(t *testing.T, document string) *Hours {
 	return hours
 }
 
-// at reads an instant of a test.
+// at parses a time.
 func at(t testing.TB, text string) Time {
 	t.Helper()
 	instant, err := time.Parse(time.RFC3339Nano, text)
@@ -73,8 +73,8 @@ func TestHoursOpen(t *testing.T) {
 	}
 }
 
-// TestHoursAgainstCalendar: arithmetic on compiled transitions says what the
-// standard library's calendar says, over ten years and several zones.
+// TestHoursAgainstCalendar: over ten years and several zones, arithmetic on compiled
+// transitions agrees with the standard library's calendar.
 func TestHoursAgainstCalendar(t *testing.T) {
 	zones := []string{"America/New_York", "Europe/London", "Australia/Lord_Howe", "Asia/Tokyo", "America/Santiago", "Africa/Casablanca"}
 	compiled := make(map[string]*Hours)
@@ -179,8 +179,8 @@ func TestHoursWithin(t *testing.T) {
 	require.False(t, (*Hours)(nil).Within(outer))
 }
 
-// TestZonesAreTheToolchains: the embedded database is, byte for byte, the one of
-// the Go release that carries the version TZVersion names.
+// TestZonesAreTheToolchains: the embedded database equals, byte for byte, that of the Go
+// release that has version TZVersion.
 func TestZonesAreTheToolchains(t *testing.T) {
 	folder := filepath.Join(runtime.GOROOT(), "lib", "time") //nolint:staticcheck // The toolchain that built this test is the one meant.
 	script, err := os.ReadFile(filepath.Join(folder, "update.bash"))

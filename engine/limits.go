@@ -1,8 +1,8 @@
 package engine
 
-// The bounds that callers and operators meet stand in this file (decision 59), and
-// those that Apply reads, by format, in limits_format.go. A bound that only one room
-// knows, such as the size of its own buffer, stands in that room.
+// This file holds the bounds that callers and operators meet (decision 59). Bounds that Apply
+// reads are in limits_format.go, by format. A bound that only one package needs, such as the
+// size of its own buffer, is in that package.
 const (
 	KiB = 1 << 10
 	MiB = 1 << 20
@@ -26,8 +26,8 @@ const (
 	PageMax           = 500
 	IdempotencyKeyMax = 255
 
-	AddressConnectionsMax = 16_384 // Of one client address.
-	AddressUnfinishedMax  = 1024   // Requests of one client address that are not here whole.
+	AddressConnectionsMax = 16_384 // For one client address.
+	AddressUnfinishedMax  = 1024   // Requests of one client address that have not arrived whole.
 
 	// State.
 	WhitelistMax        = 2000
@@ -41,8 +41,8 @@ const (
 	APIKeysMax          = 10_000
 	SigningKeysMax      = 64
 	ClearedMax          = 100_000
-	StructuringMax      = 1_048_576 // Pairs that R25 counts: 12 new ones a second through a day, 176 MB.
-	StructuringCallsMax = 16        // Calls kept in one such row; the largest n of R25.
+	StructuringMax      = 1_048_576 // Rows of the table of R25; enough for 12 new pairs a second over a day, 176 MB.
+	StructuringCallsMax = 16        // Calls kept in one such row; the largest count that R25 can ask for.
 	HolidaysMax         = 400
 	WindowsMax          = 64
 	DepthMax            = 3 // Generations of delegates below the root.
@@ -86,7 +86,7 @@ const (
 	AttestationValidity = 24 * Hour
 	AttestationStored   = 25 * Hour
 	Retention           = 90 * DayLength
-	LogKept             = DayLength // Of the log and its snapshots: they hold the text of records too.
+	LogKept             = DayLength // For the log and its snapshots, because they hold the text of records too.
 	IdempotencyKept     = 24 * Hour
 	IdempotencyYoung    = 5 * Minute // A key younger than this is never displaced.
 	ClaimLease          = 10 * Minute
@@ -96,7 +96,7 @@ const (
 	OverlapDefault      = 24 * Hour
 	OverlapMax          = 168 * Hour
 	ListAgeDefault      = 48 * Hour
-	ClockSkewAllowed    = 60 * Second // nbf and iat only.
+	ClockSkewAllowed    = 60 * Second // For nbf and iat only.
 	WriteDeadline       = 2 * Second  // Wall time.
 )
 

@@ -1,10 +1,10 @@
 package engine
 
-// Limits are the bounds that Apply reads. Every node must apply an entry with the
-// same ones, whatever binary it runs, so they belong to the format: a row below is
-// never edited, and another bound is another format's row. The constants of
-// limits.go are the edges' own and may be stricter. What sizes an array of a row
-// (DepthMax, StructuringCallsMax) is part of the rows' layout and a constant.
+// Limits are the bounds that Apply reads. Every node must apply an entry with the same bounds,
+// whatever binary it runs, so they belong to the format: a row of limitsByFormat is never
+// edited, and another bound needs another format. The constants of limits.go bind edges only
+// and may be stricter. Sizes of arrays in rows (DepthMax, StructuringCallsMax) are constants,
+// because they are part of the rows' layout.
 type Limits struct {
 	TableLimits
 	RowLimits
@@ -15,20 +15,20 @@ type Limits struct {
 type TableLimits struct {
 	Agents, Users, Fleets, Operators int
 	OpenReviews, Idempotency         int
-	ClosedReviews                    int // Dispositions kept; each goes with its record.
+	ClosedReviews                    int // Dispositions kept, each as long as its record.
 	Structuring                      int // Rows of the table of R25.
 	APIKeys, SigningKeys, Cleared    int
 	ListHistory                      int
-	Removed                          int // Removed members that are remembered.
+	Removed                          int // Removed members of the cluster that are remembered.
 	LogLines                         int // Names and keys of the log that are remembered.
-	Holds                            int // Open ones.
-	Outcomes                         int // Ended holds and other settled payments; each goes with its record's retention.
+	Holds                            int // Open holds.
+	Outcomes                         int // Ended holds and other settled payments, each kept as long as its record.
 	References                       int // Payment references that were used.
-	Proposals, Alerts, SARs          int // Open ones.
+	Proposals, Alerts, SARs          int // Open ones of each of the three.
 	Webhooks, DeadLetters            int
 	WebhooksOfOperator               int
 	Dues, Epochs                     int
-	Statuses                         int // Versions of credentials that have not ended.
+	Statuses                         int // Credential versions that have not ended.
 }
 
 // RowLimits bound the parts of a row, a profile or a record.
@@ -41,24 +41,24 @@ type RowLimits struct {
 	HoursWindows       int
 	HoursHolidays      int
 	HoursTransitions   int
-	Attestations       int // Kept for an agent.
-	Comments           int // Kept for a review.
+	Attestations       int // Attestations kept for an agent.
+	Comments           int // Comments kept for a review.
 	FieldBytes         int
-	KeyIDBytes         int // Of a signing key, a lineage, a node or its incarnation.
+	KeyIDBytes         int // Length of the id of a signing key, a lineage, a node or a node's incarnation.
 	RecordBytes        int // A record's body.
-	FragmentBytes      int // An edge's part of a leaf; leaves room for the longest head.
-	FilterKeys         int // An edge's part of a leaf's filter keys; history keeps 32.
+	FragmentBytes      int // The edge's part of a leaf; it leaves room for the longest head.
+	FilterKeys         int // The edge's part of a leaf's filter keys; history keeps 32.
 	ListBytes          int
 	ListChunkBytes     int
-	RecordTargets      int // Agents of one assignment, leaves of one queue record, values sealed anew.
-	ForgottenAtOneTime int // Of each kind, by one entry: none is slow.
-	ExpiredAtOneTick   int // Holds that end by one tick.
+	RecordTargets      int // Agents in one assignment, leaves in one queue record, values sealed again in one record.
+	ForgottenAtOneTime int // Items of each kind that one entry forgets, so that no entry is slow.
+	ExpiredAtOneTick   int // Holds that one tick ends.
 	HoldSecondsLeast   uint32
 	HoldSecondsMost    uint32
-	URLBytes           int // Of a webhook.
-	EventTypes         int // That a webhook names.
-	SealedBytes        int // One sealed value.
-	StatusVersions     int // Of one party, that are looked at one by one when its status changes.
+	URLBytes           int // Length of a webhook's URL.
+	EventTypes         int // Event types that a webhook names.
+	SealedBytes        int // Length of one sealed value.
+	StatusVersions     int // Versions of one party that are visited one by one when its status changes.
 }
 
 // TimeLimits are lengths of log time.
@@ -78,9 +78,9 @@ type TimeLimits struct {
 	ProposalKept        Time
 	SARDue              Time
 	DeadLetterKept      Time
-	ExpiryNotice        Time // Before a credential or an API key ends.
-	AttestationNotice   Time // Before an attestation does.
-	StatusEvery         Time // From one making of the status lists to the next; what they call ttl.
+	ExpiryNotice        Time // Notice before a credential or an API key ends.
+	AttestationNotice   Time // Notice before an attestation ends.
+	StatusEvery         Time // Interval at which status lists are made; the lists call it ttl.
 }
 
 // fillLimits gives a format without a row the limits of the one before.
@@ -93,9 +93,9 @@ func fillLimits(rows [FormatNewest + 1]*Limits) [FormatNewest + 1]*Limits {
 	return rows
 }
 
-// limitsByFormat holds one row a format, in literals: no constant is named, so that
-// raising one cannot change what a format means. A format without a row has the limits
-// of the one before.
+// limitsByFormat holds one row for each format, in literals. No constant is named, so that
+// raising one cannot change the meaning of a format. A format without a row has the limits of
+// the one before.
 var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 	Format1: {TableLimits{
 		Agents: 16_777_216, Users: 4_194_304, Fleets: 262_144, Operators: 1_048_576,
@@ -156,8 +156,8 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 	}},
 })
 
-// LimitsOf returns the limits of a format that this binary knows; of another it
-// panics: nothing of it may be applied.
+// LimitsOf returns the limits of a format. It panics for a format that this binary does not
+// know, because nothing of it may be applied.
 func LimitsOf(format Format) *Limits {
 	if format < Format1 || format > FormatNewest {
 		panic("BUG: limits of a format that this binary does not know")

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// limitsGolden is what a format means to Apply. A line is never edited: another
-// bound is another format, with a row and a line of its own.
+// limitsGolden holds the limits of each format. A line is never edited: another bound is
+// another format, with a row and a line of its own.
 var limitsGolden = map[Format]string{
 	Format1: "Agents=16777216 Users=4194304 Fleets=262144 Operators=1048576 OpenReviews=4194304 Idempotency=8388608 " +
 		"ClosedReviews=33554432 Structuring=1048576 APIKeys=10000 SigningKeys=64 Cleared=100000 ListHistory=256 Removed=1024 LogLines=64 Holds=4194304 Outcomes=33554432 References=16777216 Proposals=65536 Alerts=65536 SARs=1048576 " +
@@ -43,8 +43,8 @@ func TestLimitsOfEveryFormat(t *testing.T) {
 	require.Panics(t, func() { LimitsOf(FormatNewest + 1) })
 }
 
-// TestEdgesStayWithinTheFormat: an edge must not take what Apply of the newest
-// format refuses, nor promise another span than Apply gives.
+// TestEdgesStayWithinTheFormat: an edge accepts nothing that Apply of the newest format
+// refuses, and promises no other durations than Apply gives.
 func TestEdgesStayWithinTheFormat(t *testing.T) {
 	l := LimitsOf(FormatNewest)
 	for name, pair := range map[string][2]int{

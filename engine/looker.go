@@ -6,14 +6,14 @@ import (
 	"railguard/ofac"
 )
 
-// Looker asks the list everything that the static rules need, once per call. It
-// owns scratch memory and remembers answers, so one Looker serves one call at a
-// time; the results of a call are valid until the next one. An answer is a pure
-// function of list and query, so remembering it cannot change a verdict. It saves work
-// because most calls of an edge repeat an operator's name, and many a counterparty's.
+// Looker asks the list everything that the static rules need, once per call. It owns scratch
+// memory and remembers answers, so one Looker serves one call at a time; the results of a call
+// are valid until the next one. An answer is a pure function of list and query, so remembering
+// it cannot change a verdict. It saves work because most calls of an edge repeat an operator's
+// name, and many repeat a counterparty's.
 type Looker struct {
 	scratch *ofac.Scratch
-	list    *ofac.Index // What the answers below were asked of.
+	list    *ofac.Index // The list that gave the remembered answers.
 
 	// One memory for each of the three names, so that a call's three results
 	// cannot displace one another.
@@ -21,29 +21,30 @@ type Looker struct {
 	party          [partyAnswers]answer
 }
 
-// lookerAnswers is how many answers are remembered of operators, and of users; partyAnswers is
-// how many of counterparties, who are many more. The hash of a name chooses the place of its
-// answer. Looking a name up in the list costs twenty times as much as a remembered answer.
+// lookerAnswers is how many answers are remembered for operators and for users, each.
+// partyAnswers is the number for counterparties, of which there are many more. The hash of a
+// name chooses the place of its answer. Looking a name up in the list costs twenty times as
+// much as a remembered answer.
 const (
 	lookerAnswers = 512
 	partyAnswers  = 4096
 )
 
-// answer is a remembered result with matches of its own.
+// answer is a remembered result. It owns its matches.
 type answer struct {
 	query   ofac.Query
 	name    []byte // Holds the bytes of query.Name, because the caller may reuse its own.
 	result  ofac.Result
 	matches []ofac.Match
-	filter  uint64 // Of the name: see NameFilterKey.
+	filter  uint64 // NameFilterKey of the name.
 	known   bool
 }
 
 // NewLooker returns a Looker.
 func NewLooker() *Looker { return &Looker{scratch: ofac.NewScratch()} }
 
-// Look fills the results of facts. It must run before JudgeStatic. A credential
-// that is not good has nobody to look up.
+// Look fills in the list's answers in facts. It must run before JudgeStatic. It does nothing
+// for a credential that is not good: there is nobody to look up.
 func (l *Looker) Look(f *Facts) {
 	if f.Token != TokenGood {
 		return
@@ -80,8 +81,8 @@ func (l *Looker) Look(f *Facts) {
 	f.lowerValidUntil(f.ClearedUntil)
 }
 
-// forgetAnswers drops every answer: another list may give another one, and an answer
-// must not keep an old list in memory.
+// forgetAnswers drops every answer: another list may answer differently, and an answer must not
+// keep an old list in memory.
 func (l *Looker) forgetAnswers(list *ofac.Index) {
 	l.list = list
 	clear(l.operator[:])
@@ -89,8 +90,8 @@ func (l *Looker) forgetAnswers(list *ofac.Index) {
 	clear(l.party[:])
 }
 
-// screenName answers from memory, else from the list; of a counterparty's name the key of
-// its normal form, too (see NameFilterKey).
+// screenName answers from memory, otherwise from the list. For a counterparty it also returns
+// the key of the name's normal form (see NameFilterKey).
 func (l *Looker) screenName(query *ofac.Query, memory []answer) (ofac.Result, uint64) {
 	if query.Name == "" {
 		return ofac.Result{}, 0
@@ -103,7 +104,7 @@ func (l *Looker) screenName(query *ofac.Query, memory []answer) (ofac.Result, ui
 	a.matches = append(a.matches[:0], result.Matches...)
 	a.query, a.result, a.known = *query, result, true
 	a.name = append(a.name[:0], query.Name...)
-	a.query.Name = unsafe.String(unsafe.SliceData(a.name), len(a.name)) // Compared alone, and written only with the answer.
+	a.query.Name = unsafe.String(unsafe.SliceData(a.name), len(a.name)) // This string is only compared; its bytes change only together with the answer.
 	a.result.Matches = a.matches
 	if len(memory) == len(l.party) {
 		if form, whole := l.scratch.Normal(); whole {
@@ -115,7 +116,7 @@ func (l *Looker) screenName(query *ofac.Query, memory []answer) (ofac.Result, ui
 	return a.result, a.filter
 }
 
-// NameFilterKey is FilterKey of a name's normalised form, 0 when nothing is left of it.
+// NameFilterKey is FilterKey of a name's normalised form, 0 when that form is empty.
 func NameFilterKey(name string) uint64 {
 	var buffer [1024]byte
 	return nameFormKey(ofac.AppendNormalised(buffer[:0], name))
@@ -125,11 +126,11 @@ func nameFormKey(form []byte) uint64 {
 	if len(form) == 0 {
 		return 0
 	}
-	return FilterKey(FilterName, unsafe.String(unsafe.SliceData(form), len(form))) // Only read.
+	return FilterKey(FilterName, unsafe.String(unsafe.SliceData(form), len(form))) // FilterKey only reads the bytes.
 }
 
-// sameQuery compares all that an answer depends on. Queries with cleared pairs
-// are rare and never taken for one another.
+// sameQuery compares everything that an answer depends on. Two queries with cleared pairs never
+// count as the same; they are rare.
 func sameQuery(a, b *ofac.Query) bool {
 	return a.Name == b.Name && a.Type == b.Type && a.Review == b.Review && a.Block == b.Block &&
 		a.WeakAliases == b.WeakAliases && a.NonSDNPossible == b.NonSDNPossible && a.Context == b.Context &&
@@ -145,7 +146,7 @@ func nameHash(name string) uint64 {
 	return h
 }
 
-// listFamily is 0 when a match that blocks stands on a core source, else 1.
+// listFamily returns 0 when a blocking match comes from a core source, else 1.
 func listFamily(result *ofac.Result) Sub {
 	for i := range result.Matches {
 		match := &result.Matches[i]

@@ -25,24 +25,24 @@ type Mixer struct {
 	Source   string // Where the facts come from.
 }
 
-// MixerMatch is a term that was found.
+// MixerMatch is a term that FindMixer found.
 type MixerMatch struct {
 	Mixer       *Mixer
 	Term        string // As the list writes it.
-	Unambiguous bool   // Two words, or one with a dot: good evidence in a name too.
+	Unambiguous bool   // Two words, or one with a dot: such a term is good evidence in a name too.
 }
 
-// mixers is the list, read once. A file that cannot be read is a mistake of the build.
+// mixers is the list, read once. A file that cannot be read is a mistake in the build.
 var mixers = readMixers(mixersTSV)
 
 type mixerList struct {
 	version string
 	entries []Mixer
-	terms   map[string]MixerMatch // By squeezed form. It is only ever asked, never walked.
+	terms   map[string]MixerMatch // By squeezed form. It is only looked up, never iterated.
 	longest int                   // Length of the longest squeezed term.
 }
 
-// MixerVersion names the list, for the record.
+// MixerVersion returns the version of the list, for the record.
 func MixerVersion() string { return mixers.version }
 
 // Mixers returns the list in the order of its file. It must not be changed.
@@ -85,9 +85,9 @@ func (l *mixerList) addTerm(mixer *Mixer, term string) {
 	l.longest = max(l.longest, len(key))
 }
 
-// FindMixer looks a whole text up: equal to a term after normalisation, with
-// words joined ("Tornado.Cash", "TORNADO-CASH", "tornadocash" are one). It is
-// never a search inside the text: "Helix Bakery" is not Helix.
+// FindMixer looks a whole text up. The text must equal a term after normalisation, with words
+// joined ("Tornado.Cash", "TORNADO-CASH", "tornadocash" are one). FindMixer never searches
+// inside the text: "Helix Bakery" is not Helix.
 func FindMixer(text string) (MixerMatch, bool) {
 	var buffer [2 * FieldMax]byte
 	key := squeezeText(buffer[:0], text)
@@ -98,8 +98,8 @@ func FindMixer(text string) (MixerMatch, bool) {
 	return match, found
 }
 
-// squeezeText appends the normal form of a text without blanks. It reads the digits 0 and 1
-// as the letters that they imitate.
+// squeezeText appends the normal form of a text without blanks. It reads the digits 0 and 1 as
+// the letters that they imitate.
 func squeezeText(dst []byte, text string) []byte {
 	start := len(dst)
 	dst = ofac.AppendNormalised(dst, text)

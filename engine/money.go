@@ -34,11 +34,12 @@ func (u USD) Plus(v USD) USD {
 // Exceeds reports whether u is strictly above limit; NoLimit is never exceeded.
 func (u USD) Exceeds(limit USD) bool { return limit != NoLimit && u > limit }
 
-// ParseUSD reads an amount from the literal of a JSON number (RFC 8259, 6),
-// digit by digit. What is below a micro-dollar is rounded up, so that a
-// comparison can only be too strict (decision 31, "Money"). An exponent moves the
-// decimal point and is never expanded: 1e999999999 costs as little as 1.
-// Errors: ErrAmountSyntax, ErrAmountNegative, ErrAmountTooLarge (AmountMax), ErrAmountLong (FieldMax).
+// ParseUSD reads an amount from the literal of a JSON number (RFC 8259, 6), digit by digit. It
+// rounds fractions of a micro-dollar up, so that a comparison can only be too strict (decision
+// 31, "Money"). An exponent moves the decimal point and is never expanded: 1e999999999 costs as
+// little as 1.
+// Errors: ErrAmountSyntax, ErrAmountNegative, ErrAmountTooLarge (AmountMax), ErrAmountLong
+// (FieldMax).
 func ParseUSD[T ~string | ~[]byte](literal T) (USD, error) {
 	number, ok := scanNumber(literal)
 	if !ok {
@@ -70,7 +71,7 @@ func ParseUSD[T ~string | ~[]byte](literal T) (USD, error) {
 
 const (
 	literalDigitsMax = 19     // 1e12 USD is 1 and 18 zeros in micro-dollars; 19 digits always fit a uint64.
-	exponentMax      = 10_000 // Larger exponents count as this one: already beyond every amount.
+	exponentMax      = 10_000 // A larger exponent counts as this one, which is already beyond every amount.
 )
 
 // number is a JSON number taken apart. The value is the digits read as an
@@ -83,7 +84,7 @@ type number struct {
 	exponent int // Clamped to plus or minus exponentMax.
 }
 
-// scanNumber reads the grammar of RFC 8259, 6, and nothing else.
+// scanNumber reads exactly the grammar of RFC 8259, 6.
 func scanNumber[T ~string | ~[]byte](literal T) (number, bool) {
 	var n number
 	if len(literal) == 0 || len(literal) > FieldMax {

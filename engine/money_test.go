@@ -106,7 +106,7 @@ func TestAppendUSD(t *testing.T) {
 	}
 }
 
-// TestAppendUSDRoundTrip: what is written reads back as the same amount.
+// TestAppendUSDRoundTrip: the text of an amount parses to the same amount.
 func TestAppendUSDRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		amount := USD(rapid.Int64Range(0, int64(AmountMax)).Draw(t, "amount"))

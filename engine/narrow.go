@@ -2,15 +2,14 @@ package engine
 
 import "encoding/json"
 
-// Grant is what a credential lets its holder do, as far as a delegate can narrow
-// it (decision 40).
+// Grant is the part of a credential that a delegate can narrow (decision 40).
 type Grant struct {
 	Policy     SpendPolicy
 	Type       AgentType  // 0: not asked for, inherited.
 	ExpiresAt  Time       // 0: not asked for, inherited.
-	Hours      *Hours     // nil: not asked for; the parent's hold anyway.
-	Whitelist  *Whitelist // nil: not asked for; the parent's holds anyway.
-	PartyTypes uint8      // 0: not asked for; the parent's hold anyway.
+	Hours      *Hours     // nil: not asked for; the parent's hours apply anyway.
+	Whitelist  *Whitelist // nil: not asked for; the parent's list applies anyway.
+	PartyTypes uint8      // 0: not asked for; the parent's types apply anyway.
 }
 
 // Widening is one field in which a child asked for more than its parent has.
@@ -21,8 +20,8 @@ type Widening struct {
 	Requested string
 }
 
-// Intersect returns the policy that holds where both hold: the lower limits, the
-// common chains and rails, the stricter screening.
+// Intersect returns the policy that allows only what both allow: the lower limits, the common
+// chains and rails, the stricter screening.
 func (p SpendPolicy) Intersect(other *SpendPolicy) SpendPolicy {
 	p.MaxSingle = lowerLimit(p.MaxSingle, other.MaxSingle)
 	p.DailyLimit = lowerLimit(p.DailyLimit, other.DailyLimit)
@@ -33,8 +32,8 @@ func (p SpendPolicy) Intersect(other *SpendPolicy) SpendPolicy {
 	return p
 }
 
-// EffectivePolicy is the policy over a chain, own level first: the intersection,
-// so that a parent narrowed later narrows its children at once.
+// EffectivePolicy returns the intersection of a chain's policies. So narrowing a parent later
+// narrows its children at once.
 func EffectivePolicy(chain []*AgentProfile) SpendPolicy {
 	policy := NoSpendPolicy()
 	for _, profile := range chain {
@@ -60,9 +59,9 @@ func intersectMasks(a uint8, aSet bool, b uint8, bSet bool) (uint8, bool) {
 	return a & b, true
 }
 
-// Narrow judges what a child asks for against its parent's effective grant, field
-// by field, and returns what the child gets: what it left out is inherited, an
-// empty list is nothing at all. Any widening means that nothing may be issued.
+// Narrow judges a child's request against its parent's effective grant, field by field, and
+// returns the child's grant. A field that the child left out is inherited; an empty list allows
+// nothing. If there is any widening, nothing may be issued.
 func Narrow(parent, requested *Grant) (Grant, []Widening) {
 	var wider []Widening
 	limit := func(param string, parent, requested USD) {
@@ -103,7 +102,7 @@ func Narrow(parent, requested *Grant) (Grant, []Widening) {
 	return child, wider
 }
 
-// narrowType inherits the parent's type; autonomous only under autonomous.
+// narrowType inherits the parent's type. It allows autonomous only under autonomous.
 func narrowType(parent, requested AgentType, wider []Widening) (AgentType, []Widening) {
 	if requested == 0 {
 		return parent, wider
@@ -114,7 +113,7 @@ func narrowType(parent, requested AgentType, wider []Widening) (AgentType, []Wid
 	return requested, wider
 }
 
-// narrowExpiry inherits the parent's expiry, which a child never outlives.
+// narrowExpiry inherits the parent's expiry. A child never outlives its parent.
 func narrowExpiry(parent, requested Time, wider []Widening) (Time, []Widening) {
 	if requested == 0 {
 		return parent, wider
@@ -132,8 +131,8 @@ func limitText(limit USD) string {
 	return string(AppendUSD(nil, limit))
 }
 
-// firstWider returns the first entry of w that outer does not have or that lasts longer than
-// outer's; nil if there is none. A list that is not set or not enforced narrows nothing.
+// firstWider returns the first entry of w that outer lacks or that lasts longer than outer's,
+// nil if there is none. A list that is not set or not enforced restricts nothing.
 func (w *Whitelist) firstWider(outer *Whitelist) *WhitelistEntry {
 	if w == nil || !w.Enforce || outer == nil || !outer.Enforce {
 		return nil

@@ -2,8 +2,8 @@ package engine
 
 import "math"
 
-// Mode is what an institution does with a REVIEW rule. R1 to R8, R14, R23 and
-// R24 have no mode: BLOCK is final (decision 43, "Modes").
+// Mode says how an institution treats a REVIEW rule. R1 to R8, R14, R23 and R24 have no mode:
+// BLOCK is final (decision 43, "Modes").
 type Mode uint8
 
 // The modes of a REVIEW rule.
@@ -14,8 +14,8 @@ const (
 	ModeBlock
 )
 
-// Policy is the institution's policy, compiled: integers and masks only.
-// The zero value is not usable; DefaultPolicy is what a new cluster has.
+// Policy is the institution's policy, compiled to integers and masks. The zero value is not
+// usable; a new cluster has DefaultPolicy.
 type Policy struct {
 	Version  uint64         `cbor:"1,keyasint"`
 	Document []byte         `cbor:"2,keyasint,omitempty"` // As sent (JSON), for GET and for people.
@@ -24,7 +24,7 @@ type Policy struct {
 	Hours             *Hours     `cbor:"10,keyasint,omitempty"`
 	Velocity          Velocity   `cbor:"11,keyasint"`           // Defaults: 1,000 a minute, burst factor 20.
 	AttestationAbove  USD        `cbor:"12,keyasint"`           // Default 10,000 USD; may only be lowered.
-	NameReview        int32      `cbor:"13,keyasint,omitempty"` // 1e-4; 0: matching.md's default. May only be tightened.
+	NameReview        int32      `cbor:"13,keyasint,omitempty"` // In 1e-4; 0: the default of matching.md. May only be tightened.
 	NameBlock         int32      `cbor:"14,keyasint,omitempty"`
 	WeakAliases       bool       `cbor:"15,keyasint,omitempty"`
 	RequireParty      bool       `cbor:"16,keyasint,omitempty"` // requireCounterparty: R20.
@@ -40,19 +40,20 @@ type Policy struct {
 	IssuanceAttests   bool       `cbor:"26,keyasint,omitempty"` // attestation.issuanceCounts.
 	ReviewNotes       bool       `cbor:"27,keyasint,omitempty"` // review.requireNotes.
 	FourEyes          *FourEyes  `cbor:"28,keyasint,omitempty"` // review.fourEyes.
-	ReviewSLA         Time       `cbor:"29,keyasint,omitempty"` // review.sla: how long a review may wait; 0: not said.
+	ReviewSLA         Time       `cbor:"29,keyasint,omitempty"` // review.sla: how long a review may wait; 0: not set.
 	Whitelist         *Whitelist `cbor:"30,keyasint,omitempty"` // The institution's; kept apart from Document.
 	ReferenceOff      bool       `cbor:"31,keyasint,omitempty"` // paymentRef.once: off.
-	RetroSuspend      bool       `cbor:"32,keyasint,omitempty"` // retro.suspend: parties that a list names are suspended.
+	RetroSuspend      bool       `cbor:"32,keyasint,omitempty"` // retro.suspend: parties that a new list names are suspended.
 }
 
-// FourEyes says which reviews two persons decide: of such an amount, or of these rules.
+// FourEyes says which reviews need two persons: those from an amount on, and those of some
+// rules.
 type FourEyes struct {
-	MinAmount USD    `cbor:"1,keyasint"`           // NoLimit: of no amount.
+	MinAmount USD    `cbor:"1,keyasint"`           // NoLimit: no review needs two because of its amount.
 	Rules     uint32 `cbor:"2,keyasint,omitempty"` // Bit n is rule Rn.
 }
 
-// SetsRulesOf reports whether every rule that the policy speaks of is one of a rule set.
+// SetsRulesOf reports whether every rule that the policy mentions is in a rule set.
 func (p *Policy) SetsRulesOf(set *RuleSet) bool {
 	if p.FourEyes != nil && !set.HasAll(p.FourEyes.Rules) {
 		return false
@@ -65,8 +66,8 @@ func (p *Policy) SetsRulesOf(set *RuleSet) bool {
 	return true
 }
 
-// AmountFrom returns the amount from which on two persons decide; if none is set, it is above
-// every amount.
+// AmountFrom returns the amount from which on two persons decide. If none is set, it returns
+// the highest amount there is.
 func (f *FourEyes) AmountFrom() USD {
 	if f.MinAmount == NoLimit {
 		return math.MaxInt64

@@ -63,9 +63,9 @@ func DefaultPolicy() *Policy {
 	}
 }
 
-// ParsePolicy compiles the institution's policy. now is when the time zone's
-// transitions begin, and rules are those that the policy may speak of. Version and
-// Whitelist are the caller's to set: the whitelist has an endpoint and an ETag of its own.
+// ParsePolicy compiles the institution's policy. The time zone's transitions begin at now, and
+// the policy may mention the rules of rules alone. The caller sets Version and Whitelist: the
+// whitelist has its own endpoint and ETag.
 func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldError) {
 	policy := DefaultPolicy()
 	policy.Document = slices.Clone(document)
@@ -144,8 +144,8 @@ func (r *documentReader) readReview(param string, value json.RawMessage, policy 
 	})
 }
 
-// readFourEyes reads which reviews two persons decide: of an amount, or of some rules;
-// neither is every one.
+// readFourEyes reads which reviews need two persons: those from an amount on, or those of some
+// rules. An empty object means every review.
 func (r *documentReader) readFourEyes(param string, value json.RawMessage) *FourEyes {
 	two, amount := &FourEyes{MinAmount: NoLimit}, false
 	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
@@ -262,8 +262,8 @@ func (r *documentReader) readNames(param string, value json.RawMessage, policy *
 	}
 }
 
-// readScore reads a decimal of at most four places, from the floor up to the
-// default, into 1e-4: a threshold may only be tightened.
+// readScore reads a decimal of at most four places in units of 1e-4. It must lie from the floor
+// up to the default, because a threshold may only be tightened.
 func (r *documentReader) readScore(param string, value json.RawMessage, most int32) int32 {
 	const step = Dollar / 10_000
 	amount, err := ParseUSD([]byte(value))

@@ -118,7 +118,7 @@ func TestParsePolicy(t *testing.T) {
 	require.Equal(t, DefaultPolicy(), policy)
 }
 
-// score writes a threshold of 1e-4 as the document does.
+// score writes a threshold (in 1e-4) as the document does.
 func score(threshold int32) string { return string(AppendUSD(nil, USD(threshold)*Dollar/10_000)) }
 
 func TestThresholdsAtTheirBounds(t *testing.T) {
@@ -315,8 +315,8 @@ func TestNarrowTheRest(t *testing.T) {
 	require.Equal(t, "operatingHours", wider[0].Param)
 }
 
-// TestIntersectionIsNarrow: what a chain allows, each of its links allows, and a
-// child that Narrow accepts has exactly its own policy within the parent's.
+// TestIntersectionIsNarrow: whatever a chain allows, each of its links allows. A child that
+// Narrow accepts has exactly its own policy within the parent's.
 func TestIntersectionIsNarrow(t *testing.T) {
 	draw := func(rt *rapid.T, name string) SpendPolicy {
 		limit := rapid.SampledFrom([]USD{NoLimit, 0, 10, 100})

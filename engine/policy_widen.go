@@ -2,13 +2,13 @@ package engine
 
 import "railguard/ofac"
 
-// A change that lets through what was stopped before is a widening and needs a
-// reason (decision 52). Here stands, member by member, what is wider; where
-// two settings cannot be compared exactly, the change counts as a widening.
+// A change is a widening if it lets through what was stopped before; it needs a reason
+// (decision 52). This file says for each member which value is wider. If two settings cannot be
+// compared exactly, the change counts as a widening.
 
-// Widens returns the members of the policy document in which new is wider than
-// old, in the order of the document; none: the change only tightens. The
-// whitelist is not part of the document, see WhitelistWidens.
+// Widens returns the members of the policy document in which new is wider than old, in the
+// order of the document. It returns none if the change only tightens. The whitelist is not part
+// of the document, see WhitelistWidens.
 func Widens(old, new *Policy) []string {
 	var wider []string
 	note := func(is bool, param string) {
@@ -66,7 +66,7 @@ func strictness(mode Mode) int {
 	return 0
 }
 
-// widerBound compares bounds of which 0 is "not set".
+// widerBound compares two bounds; 0 means "not set".
 func widerBound(old, new uint32) bool { return old != 0 && (new == 0 || new > old) }
 
 func thresholdOr(set, standard int32) int32 {
@@ -76,9 +76,9 @@ func thresholdOr(set, standard int32) int32 {
 	return set
 }
 
-// WhitelistWidens reports whether new lets a counterparty through that old did
-// not: it is off, or it has an entry more or for longer, or it no longer speaks
-// of a kind of identifier that old had in use.
+// WhitelistWidens reports whether new lets a counterparty through that old stopped. That is so
+// if new is off, if it has a further entry or one that lasts longer, or if it no longer covers
+// a kind of identifier that old covers.
 func WhitelistWidens(old, new *Whitelist) bool {
 	if old == nil || !old.Enforce {
 		return false
@@ -86,5 +86,5 @@ func WhitelistWidens(old, new *Whitelist) bool {
 	if new == nil || !new.Enforce || new.firstWider(old) != nil {
 		return true
 	}
-	return old.Kinds&^new.Kinds != 0 && len(new.Entries) > 0 // Without entries nobody is on it.
+	return old.Kinds&^new.Kinds != 0 && len(new.Entries) > 0 // A list without entries lets nobody through.
 }

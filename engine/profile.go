@@ -1,9 +1,9 @@
 package engine
 
-// A profile is one immutable value per agent, fleet or user, replaced whole when
-// it changes (Rev+1). Edges read profiles through atomic pointers; nobody may
-// change a field of a published one. The integer keys are the CBOR keys of the
-// log and the snapshot: never reuse one.
+// A profile is one immutable value per agent, fleet or user. A change replaces the whole value
+// (Rev+1). Edges read profiles through atomic pointers; nobody may change a field of a
+// published one. The integer keys are the CBOR keys of the log and the snapshot: never reuse
+// one.
 
 // AgentType tells whether a human must re-attest the agent every day.
 type AgentType uint8
@@ -22,20 +22,20 @@ func (t AgentType) String() string {
 	return "supervised"
 }
 
-// AgentProfile is what is known of an agent or delegate besides its live row.
+// AgentProfile is everything known about an agent or delegate that is not in its live row.
 type AgentProfile struct {
 	Slot     AgentSlot    `cbor:"1,keyasint"`
 	Rev      uint32       `cbor:"2,keyasint"` // 1 at registration; 0 is "unknown agent".
 	Operator OperatorSlot `cbor:"3,keyasint"`
-	Fleet    FleetSlot    `cbor:"4,keyasint,omitempty"` // Of a root agent; delegates use their root's.
+	Fleet    FleetSlot    `cbor:"4,keyasint,omitempty"` // The fleet of a root agent; delegates use their root's.
 	Parent   AgentSlot    `cbor:"5,keyasint,omitempty"`
-	Root     AgentSlot    `cbor:"6,keyasint"` // Itself for a root.
+	Root     AgentSlot    `cbor:"6,keyasint"` // The agent itself for a root.
 	Depth    uint8        `cbor:"7,keyasint,omitempty"`
 	Type     AgentType    `cbor:"8,keyasint"`
 
 	AgentName         string      `cbor:"10,keyasint"`
 	AgentFramework    string      `cbor:"11,keyasint,omitempty"`
-	Model             string      `cbor:"12,keyasint,omitempty"` // Baseline at issuance; R15.
+	Model             string      `cbor:"12,keyasint,omitempty"` // Baseline of R15, set at issuance.
 	OperatorLegalName string      `cbor:"13,keyasint"`
 	OperatorWallet    string      `cbor:"14,keyasint,omitempty"` // As sent.
 	EINSealed         []byte      `cbor:"15,keyasint,omitempty"` // Encrypted by the edge that registered it.
@@ -46,7 +46,7 @@ type AgentProfile struct {
 	Metadata          []byte      `cbor:"20,keyasint,omitempty"` // JSON as sent.
 
 	CredentialVersion uint16 `cbor:"30,keyasint"` // 1 at registration.
-	IssuedAt          Time   `cbor:"31,keyasint"` // Of the current version.
+	IssuedAt          Time   `cbor:"31,keyasint"` // Issuance of the current version.
 	ExpiresAt         Time   `cbor:"32,keyasint"`
 	RegisteredAt      Time   `cbor:"33,keyasint"`
 	KeyID             string `cbor:"34,keyasint"`           // kid that signs the current version.
@@ -62,25 +62,25 @@ type AgentProfile struct {
 	Status uint32 `cbor:"42,keyasint,omitempty"` // Position of the current version in the status lists.
 }
 
-// OwnershipTransfer is set while an ownership transfer is flagged (R8): the normalised
+// OwnershipTransfer is set while an ownership transfer is flagged (R8). It holds the normalised
 // name of the new operator, which a re-issue must name, and whether a key of the whole
-// institution said so.
+// institution flagged it.
 type OwnershipTransfer struct {
 	TransferTo           string `cbor:"37,keyasint,omitempty"`
 	TransferInstitutions bool   `cbor:"38,keyasint,omitempty"`
 }
 
 // CredentialEpochs says in which epochs of the log a party's credentials were issued. After a
-// backup was restored, a version that the lost machines had issued later and one issued here
-// can have the same number; their epochs differ.
+// restore from a backup, a version issued here can have the same number as one that the lost
+// machines had issued after that backup; their epochs differ.
 type CredentialEpochs struct {
-	Epoch  uint16 `cbor:"1,keyasint"` // Of the newest version,
-	From   uint16 `cbor:"2,keyasint"` // the first version of that epoch,
-	Before uint16 `cbor:"3,keyasint"` // and the epoch of the one before it.
+	Epoch  uint16 `cbor:"1,keyasint"` // Epoch of the newest version.
+	From   uint16 `cbor:"2,keyasint"` // First version of that epoch.
+	Before uint16 `cbor:"3,keyasint"` // Epoch of the version before From.
 }
 
 // EpochOf returns the epoch that a version's credential id must name. Only the two newest
-// epochs are kept; for any older version it returns the older of them.
+// epochs are kept; for any older version EpochOf returns the older of them.
 func (l *CredentialEpochs) EpochOf(version uint16) uint16 {
 	switch {
 	case l == nil:
@@ -91,7 +91,7 @@ func (l *CredentialEpochs) EpochOf(version uint16) uint16 {
 	return l.Epoch
 }
 
-// WithIssued returns the epochs after a version was issued in an epoch.
+// WithIssued returns the epochs as they are after the issuance of a version in an epoch.
 func (l *CredentialEpochs) WithIssued(version, epoch uint16) *CredentialEpochs {
 	before := l.EpochOf(version - 1)
 	switch {
@@ -105,16 +105,17 @@ func (l *CredentialEpochs) WithIssued(version, epoch uint16) *CredentialEpochs {
 	return &CredentialEpochs{Epoch: epoch, From: version, Before: before}
 }
 
-// AgentSettings is the registry side of an agent: not signed, changed by PATCH.
+// AgentSettings are the settings that the registry keeps for an agent. They are not signed;
+// PATCH changes them.
 type AgentSettings struct {
 	Whitelist    *Whitelist `cbor:"1,keyasint,omitempty"`
 	Hours        *Hours     `cbor:"2,keyasint,omitempty"`
 	Velocity     *Velocity  `cbor:"3,keyasint,omitempty"`
 	PartyTypes   uint8      `cbor:"4,keyasint,omitempty"` // Mask of allowed counterparty types; 0: not set.
-	CurrentModel string     `cbor:"5,keyasint,omitempty"` // Sticky model reported last (decision 38).
+	CurrentModel string     `cbor:"5,keyasint,omitempty"` // The model that was reported last; it stays until the next report (decision 38).
 }
 
-// FleetProfile is what is known of a fleet besides its row.
+// FleetProfile is everything known about a fleet that is not in its row.
 type FleetProfile struct {
 	Slot              FleetSlot    `cbor:"1,keyasint"`
 	Rev               uint32       `cbor:"2,keyasint"`
@@ -138,13 +139,13 @@ type OperatorProfile struct {
 	CreatedAt Time         `cbor:"4,keyasint"`
 }
 
-// UserProfile is what is known of a user credential besides its row.
+// UserProfile is everything known about a user credential that is not in its row.
 type UserProfile struct {
 	Slot              UserSlot    `cbor:"1,keyasint"`
 	Rev               uint32      `cbor:"2,keyasint"`
 	LegalName         string      `cbor:"10,keyasint"`
 	Email             string      `cbor:"11,keyasint,omitempty"`
-	Agents            []AgentSlot `cbor:"12,keyasint,omitempty"` // The supervised agents it is bound to.
+	Agents            []AgentSlot `cbor:"12,keyasint,omitempty"` // The supervised agents that the credential is bound to.
 	OperatorLegalName string      `cbor:"13,keyasint,omitempty"`
 	NameMatched       bool        `cbor:"14,keyasint,omitempty"`
 	CredentialVersion uint16      `cbor:"20,keyasint"`
@@ -153,9 +154,9 @@ type UserProfile struct {
 	StoredUntil       Time        `cbor:"23,keyasint"` // 31 days after issuance.
 	KeyID             string      `cbor:"24,keyasint"`
 
-	Epochs *CredentialEpochs `cbor:"25,keyasint,omitempty"` // As of an agent.
+	Epochs *CredentialEpochs `cbor:"25,keyasint,omitempty"` // As in AgentProfile.
 
-	Status uint32 `cbor:"26,keyasint,omitempty"` // As of an agent.
+	Status uint32 `cbor:"26,keyasint,omitempty"` // As in AgentProfile.
 }
 
 // Attestation is one human re-attestation of an autonomous agent, kept 25 hours.
@@ -186,13 +187,13 @@ type Whitelist struct {
 	Rev     uint32           `cbor:"2,keyasint"` // Its ETag.
 	Entries []WhitelistEntry `cbor:"3,keyasint"`
 
-	// Kinds are the kinds of identifier that the list decides about: a call that names
-	// its counterparty by one of them needs that identifier listed. It includes the kinds of
+	// Kinds are the kinds of identifier that the list decides about: if a call names its
+	// counterparty by one of them, that identifier must be listed. Kinds includes the kinds of
 	// all entries; removing entries never removes a kind.
 	Kinds Kinds `cbor:"4,keyasint,omitempty"`
 }
 
-// Kinds are kinds of identifier, a bit each.
+// Kinds are kinds of identifier, one bit each.
 type Kinds uint8
 
 // The kinds.
@@ -219,9 +220,9 @@ type Velocity struct {
 	BurstFactor  uint32 `cbor:"3,keyasint,omitempty"`
 }
 
-// Hours is a compiled operating-hours setting (R17, decision 46): the edge
-// that wrote it compiled the zone's UTC transitions, so that Apply does
-// arithmetic alone. The methods are in hours.go.
+// Hours is a compiled operating-hours setting (R17, decision 46). The edge that wrote it
+// compiled the zone's UTC transitions, so that Apply needs only arithmetic. The methods are in
+// hours.go.
 type Hours struct {
 	Timezone    string        `cbor:"1,keyasint"`
 	Source      []byte        `cbor:"2,keyasint"` // JSON as sent.

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Policies, hours and whitelists come as JSON. They are read member by member,
-// with exact names: decoding into a struct would match names without case and
-// take the last of two equal ones.
+// Policies, hours and whitelists come as JSON. This file reads them member by member, with
+// exact names. Decoding into a struct would ignore the case of names and take the last of two
+// equal ones.
 
 // FieldError says what is wrong with one member of a document.
 type FieldError struct {
@@ -20,7 +20,7 @@ type FieldError struct {
 	Unknown bool   // There is no such member.
 }
 
-// Error returns both, as the API words it.
+// Error returns name and message as the API words them.
 func (e *FieldError) Error() string { return e.Param + " " + e.Message }
 
 // member is one member of a JSON object; the value is as sent.
@@ -47,7 +47,7 @@ func readObject(document []byte) ([]member, error) {
 		if err != nil {
 			return nil, errNotOneObject
 		}
-		name := token.(string) // The decoder gives names as strings, or an error.
+		name := token.(string) // The decoder returns a name as a string, or an error.
 		for i := range members {
 			if members[i].name == name {
 				return nil, errors.New("has two members " + strconv.Quote(name))
@@ -71,10 +71,10 @@ func readObject(document []byte) ([]member, error) {
 	return members, nil
 }
 
-// documentReader reads values and collects what is wrong with them. It returns the zero value
-// for a wrong one; the caller looks at errors at the end.
+// documentReader reads values and collects the errors. It returns the zero value for a wrong
+// one; the caller checks the errors at the end.
 type documentReader struct {
-	rules  *RuleSet // Those that a policy may speak of.
+	rules  *RuleSet // The rules that a policy may mention.
 	errors []FieldError
 }
 
@@ -82,10 +82,10 @@ func (r *documentReader) addError(param, message string) {
 	r.errors = append(r.errors, FieldError{Param: param, Message: message})
 }
 
-// elementOf is the path of a list's element.
+// elementOf returns the path of a list's element.
 func elementOf(param string, index int) string { return param + "[" + strconv.Itoa(index) + "]" }
 
-// readMembers reads an object and hands its members to each, by their full path.
+// readMembers reads an object and calls each for every member, with its name and full path.
 func (r *documentReader) readMembers(param string, document []byte, each func(name, path string, value json.RawMessage)) {
 	members, err := readObject(document)
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *documentReader) readText(param string, value json.RawMessage) (string, 
 	return text, true
 }
 
-// readChoice reads one of some words and returns its index.
+// readChoice reads one of the given words and returns its index.
 func (r *documentReader) readChoice(param string, value json.RawMessage, words ...string) int {
 	if text, ok := r.readText(param, value); ok {
 		for i, word := range words {

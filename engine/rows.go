@@ -1,7 +1,7 @@
 package engine
 
-// Rows are the hot, mutable state: fixed in size, free of pointers, changed by
-// the state machine alone. What is long or varies in size is a profile.
+// Rows are the hot, mutable state: fixed in size, free of pointers, changed by the state
+// machine alone. Anything long or of varying size is in a profile.
 
 // Slots are dense addresses of rows, starting at 1; 0 is "none".
 type (
@@ -11,15 +11,15 @@ type (
 	OperatorSlot uint32
 )
 
-// Spend is a daily counter: what one agent or fleet spent on one UTC date, and what
-// is held of that date's payments. Both count against limits.
+// Spend is a daily counter: the amount that one agent or fleet spent on one UTC date, and the
+// amount of that date's payments on hold. Both count against limits.
 type Spend struct {
 	Day   Day
 	Spent USD
 	Held  USD
 }
 
-// SpentOn returns what was spent on day d.
+// SpentOn returns the amount spent on day d.
 func (s *Spend) SpentOn(d Day) USD {
 	if s.Day != d {
 		return 0
@@ -27,7 +27,7 @@ func (s *Spend) SpentOn(d Day) USD {
 	return s.Spent
 }
 
-// HeldOn returns what is held of day d's payments.
+// HeldOn returns the amount on hold for day d.
 func (s *Spend) HeldOn(d Day) USD {
 	if s.Day != d {
 		return 0
@@ -35,46 +35,46 @@ func (s *Spend) HeldOn(d Day) USD {
 	return s.Held
 }
 
-// Counted returns what counts against a limit on day d: spent and held.
+// Counted returns the amount that counts against a limit on day d: spent and held.
 func (s *Spend) Counted(d Day) USD { return s.SpentOn(d).Plus(s.HeldOn(d)) }
 
-// Hold holds amount on day d, as Add books it.
+// Hold puts amount on hold for day d. It picks the day as Add does.
 func (s *Spend) Hold(d Day, amount USD) {
 	s.startDay(d)
 	s.Held = s.Held.Plus(amount)
 }
 
-// AddOn books what was held on day d, unless that day is not counted any more.
+// AddOn adds amount to the spending of day d, unless the counter is for another day.
 func (s *Spend) AddOn(d Day, amount USD) {
 	if s.Day == d {
 		s.Spent = s.Spent.Plus(amount)
 	}
 }
 
-// Unhold takes back what was held on day d, unless that day is not counted any more. A
-// counter that was saturated does not fall below zero.
+// Unhold takes amount off the holds of day d, unless the counter is for another day. A counter
+// that was saturated does not fall below zero.
 func (s *Spend) Unhold(d Day, amount USD) {
 	if s.Day == d {
 		s.Held = max(s.Held-amount, 0)
 	}
 }
 
-// Return takes back what was spent on day d, as Unhold does.
+// Return takes amount off the spending of day d, like Unhold.
 func (s *Spend) Return(d Day, amount USD) {
 	if s.Day == d {
 		s.Spent = max(s.Spent-amount, 0)
 	}
 }
 
-// startDay sets the counter to zero if d is a later day.
+// startDay starts the counter at zero if d is a later day.
 func (s *Spend) startDay(d Day) {
 	if d > s.Day {
 		*s = Spend{Day: d}
 	}
 }
 
-// Add books amount on day d. A new day starts from zero; an older day than the
-// one counted is booked on the counted day, so that a counter never shrinks.
+// Add adds amount to the spending of day d. A new day starts from zero. An amount of an older
+// day is added to the day of the counter, so that a counter never shrinks.
 func (s *Spend) Add(d Day, amount USD) {
 	s.startDay(d)
 	s.Spent = s.Spent.Plus(amount)
@@ -83,26 +83,26 @@ func (s *Spend) Add(d Day, amount USD) {
 // AgentRow is the live state of one agent.
 type AgentRow struct {
 	Status        Status
-	Institutions  bool   // The suspension is the institution's: a key of one operator does not lift it.
+	Institutions  bool   // The institution suspended it, so a key of one operator cannot lift the suspension.
 	StatusReason  uint8  // reasonCode of a revocation, see StatusReason*.
-	MinVersion    uint16 // Older credential versions than this are superseded at once.
+	MinVersion    uint16 // Credential versions older than this are superseded at once.
 	Children      uint16
 	StatusAt      Time
-	OverlapUntil  Time // Until then versions from MinVersion below the current one are still good.
-	OwnershipFrom Time // 0: no ownership transfer flagged. R8 holds from this instant.
-	OwnershipAt   Time // When it was flagged.
+	OverlapUntil  Time // Until then, versions from MinVersion up to the current one are still good.
+	OwnershipFrom Time // From this instant R8 fires; 0: no ownership transfer is flagged.
+	OwnershipAt   Time // When the transfer was flagged.
 	AttestedAt    Time // 0: never attested.
 	Spend         Spend
 	Sequence      uint64 // Screening records of this agent so far.
-	LastLeaf      uint64 // The newest of them; meaningful when Sequence > 0.
-	CountedFrom   int64  // Unix second of its first transaction that R16 counted; 0: none.
-	Activity      uint32 // Where its row of the last 24 hours stands; 0: it has none.
+	LastLeaf      uint64 // The newest of these records; meaningful when Sequence > 0.
+	CountedFrom   int64  // Unix second of the first transaction that R16 counted; 0: none.
+	Activity      uint32 // Place of the agent's row of the last 24 hours; 0: it has none.
 }
 
 // ProfileUse remembers the profile leaf that the day's records refer to.
 type ProfileUse struct {
 	Day  Day    // UTC date of the leaf; 0: none yet.
-	Revs uint64 // Basis.Revs and policy version, folded, that it shows.
+	Revs uint64 // What the leaf shows: Basis.Revs and the policy version, folded.
 	Leaf uint64
 	Hash [32]byte // Its leaf hash.
 }
@@ -116,7 +116,7 @@ type FleetRow struct {
 // OperatorRow is the live state of one operator (one normalised legal name).
 type OperatorRow struct {
 	Suspended    bool
-	Institutions bool // See AgentRow.
+	Institutions bool // As in AgentRow.
 	Agents       uint32
 	StatusAt     Time
 }
@@ -124,7 +124,7 @@ type OperatorRow struct {
 // UserRow is the live state of one user credential.
 type UserRow struct {
 	Status       Status
-	Institutions bool // See AgentRow.
+	Institutions bool // As in AgentRow.
 	StatusReason uint8
 	MinVersion   uint16
 	Purged       bool // The profile was erased after its 31 days.
@@ -137,7 +137,7 @@ type UserRow struct {
 // 60 one-minute buckets and 24 one-hour buckets, all keyed by log time.
 // The methods are in velocity.go.
 type VelocityRow struct {
-	Second  int64 // Unix second of the newest bucket; 0 when nothing was counted.
+	Second  int64 // Unix second of the newest bucket; 0 if nothing was counted.
 	Seconds [60]uint16
 	Minutes [60]uint32
 	Hours   [24]uint32

@@ -8,8 +8,8 @@ type Decision struct {
 	Rule      RuleID // 0: ALL_CLEAR.
 	Verdict   Verdict
 	Sub       Sub
-	Triggered uint32 // Rules that fired with effect, by number.
-	Shadow    uint32 // Rules that fired in shadow mode.
+	Triggered uint32 // Mask of the rules that fired with effect; bit n is rule Rn.
+	Shadow    uint32 // Mask of the rules that fired in shadow mode.
 }
 
 // Code returns the decision's rule id as the API shows it; "" for ALL_CLEAR,
@@ -35,9 +35,9 @@ func (id RuleID) Short() string {
 	return code
 }
 
-// JudgeStatic evaluates every static rule on facts whose lookups are done (see
-// Looker.Look). A credential that is not good is R1 and nothing else: without a
-// credential there is nobody to judge.
+// JudgeStatic evaluates every static rule on facts whose lookups are done (see Looker.Look). A
+// credential that is not good gives R1 and nothing else, because without a credential there is
+// nobody to judge.
 func (s *RuleSet) JudgeStatic(f *Facts) Hits {
 	var hits Hits
 	if f.Token != TokenGood {
@@ -57,17 +57,17 @@ func (s *RuleSet) JudgeLive(m *Moment) Hits {
 		hits.Add(s.live[i].id, s.live[i].judge(m))
 	}
 	if m.ListStale && m.Policy.ListStaleReview {
-		// ofac.onStale "review" (decision 43, "Modes"): while the list is too old no name
-		// can be said to be clear, so the stale list is a possible match of its own.
+		// ofac.onStale "review" (decision 43, "Modes"): while the list is too old no name can
+		// be called clear, so the stale list itself counts as a possible match.
 		hits.Add(RulePossibleName, SubListStale)
 		hits.ListStale = true
 	}
 	return hits
 }
 
-// Decide chooses the first hit of the table, under the institution's modes of
-// the REVIEW rules: off drops a hit, shadow only records it, block decides it
-// before every REVIEW. R1 stands alone. A stale list asks for a review (ofac.onStale)
+// Decide chooses the first hit in the order of the table, under the institution's modes of the
+// REVIEW rules. Mode off drops a hit, shadow only records it, and block lets it decide before
+// every REVIEW. R1 excludes all other rules. A stale list asks for a review (ofac.onStale)
 // whatever the mode of name matches is.
 func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 	if hits.Mask == 0 {
@@ -77,7 +77,7 @@ func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 		return Decision{Rule: RuleNoCredential, Verdict: Unknown, Sub: hits.Subs[RuleNoCredential], Triggered: 1 << RuleNoCredential}
 	}
 	var decision Decision
-	var behind RuleID // The first REVIEW; any BLOCK decides before it.
+	var behind RuleID // The first REVIEW that hit; any BLOCK decides before it.
 	aged := false     // R21 is reviewed only because the list is too old.
 	for i := range s.Rules {
 		rule := &s.Rules[i]
@@ -91,7 +91,7 @@ func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 				mode, aged = ModeReview, true
 			}
 			if rule.ID == RuleStructuring && hits.Subs[RuleStructuring] == SubDuplicate {
-				mode = ModeReview // paymentRef.once is its switch.
+				mode = ModeReview // Not the mode but paymentRef.once switches this reason off.
 			}
 			switch mode {
 			case ModeOff:

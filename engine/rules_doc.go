@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// RulesMarkdown renders docs/RULES.md from the table, so that what people read
-// is what runs. A test compares the two.
+// RulesMarkdown renders docs/RULES.md from the table, so that the document matches the code. A
+// test compares the two.
 func RulesMarkdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The %d rules\n\nRule set %s. A test writes this page from `engine/rulesets` and the judges in `engine/rules_table.go`: "+

@@ -1,11 +1,12 @@
 package engine
 
-// The live rules: what can change is judged in the log, on rows and log time
-// alone. Every function here runs in Apply, so it allocates nothing and formats
-// nothing, and what it computes changes only together with RuleSet.
+// The live rules judge in the log what can change, on rows and log time alone. Every function
+// here runs in Apply, so it allocates nothing and formats nothing. What it computes changes
+// only together with RuleSet.
 
-// credentialStatus is R2. The own credential speaks first, then its parents from
-// the nearest on, the operator, and the user credential.
+// credentialStatus is R2. It returns the first reason that it finds: in the agent's own
+// credential, then in its parents from the nearest on, in the operator, and in the user
+// credential.
 func credentialStatus(m *Moment) Sub {
 	if first, _ := m.chainStatus(); first != 0 {
 		return first
@@ -23,8 +24,8 @@ func EffectiveStatus(m *Moment) Status {
 	return worst
 }
 
-// chainStatus walks the chain once. It returns the first sub-reason of R2, 0 for none, and
-// the worst status in the chain.
+// chainStatus walks the chain once. It returns the first sub-reason of R2 (0 for none) and the
+// worst status in the chain.
 func (m *Moment) chainStatus() (first Sub, worst Status) {
 	first = m.ownStatus()
 	switch first {
@@ -73,10 +74,10 @@ func (m *Moment) ownStatus() Sub {
 	return 0
 }
 
-// CredentialStatus is the status of one credential, chain and operator aside: as
-// stored, with its expiry and its signing key. Revocation is told before
-// suspension, suspension before expiry: the first can never be cured, the last by
-// a renewal.
+// CredentialStatus returns the status of one credential from its stored status, its expiry and
+// its signing key. It ignores the chain and the operator. Revocation goes before suspension and
+// suspension before expiry: a revocation can never be cured, an expiry can be cured by a
+// renewal.
 func CredentialStatus(stored Status, expires, now Time, keyRevoked bool) Status {
 	switch {
 	case keyRevoked:
@@ -87,9 +88,9 @@ func CredentialStatus(stored Status, expires, now Time, keyRevoked bool) Status 
 	return stored
 }
 
-// Superseded reports whether a credential version is no longer good: below the
-// least good one, or below the current one after the overlap of a plain renewal.
-// A version above the current one was never issued here.
+// Superseded reports whether a credential version is no longer good. That is so for a version
+// below the least good one, and, after the overlap of a plain renewal, for one below the
+// current one. A version above the current one was never issued here, so it is not good either.
 func Superseded(version, least, current uint16, overlapUntil, now Time) bool {
 	return version < least || version > current || (version < current && now >= overlapUntil)
 }
@@ -131,7 +132,7 @@ func ownershipTransferred(m *Moment) Sub {
 	return 0
 }
 
-// dailyLimit is R11: own and every ancestor's counter of the UTC day.
+// dailyLimit is R11. It checks the counters of the UTC day of the agent and of every ancestor.
 func dailyLimit(m *Moment) Sub {
 	day := m.Now.Day()
 	for i := 0; i < m.LevelCount; i++ {
@@ -151,8 +152,8 @@ func fleetLimit(m *Moment) Sub {
 	return 1
 }
 
-// velocityExceeded is R16: the strictest setting of agent, ancestors, fleet and
-// institution against the agent's own count.
+// velocityExceeded is R16. It compares the agent's own count with the strictest setting of
+// agent, ancestors, fleet and institution.
 func velocityExceeded(m *Moment) Sub {
 	limit := m.Policy.Velocity
 	for i := 0; i < m.LevelCount; i++ {
@@ -171,7 +172,7 @@ func velocityExceeded(m *Moment) Sub {
 	return 0
 }
 
-// unusualHour is R17: the intersection of all hours that are set.
+// unusualHour is R17. It fires outside the intersection of all hours that are set.
 func unusualHour(m *Moment) Sub {
 	for i := 0; i < m.LevelCount; i++ {
 		if hours := m.Levels[i].Profile.Settings.Hours; hours != nil && !hours.Open(m.Now) {
@@ -188,7 +189,7 @@ func unusualHour(m *Moment) Sub {
 }
 
 // attestationStale is R22. An agent that was never attested is stale (decision 30, no. 5),
-// unless the institution lets the first issuance count; a re-issue never counts,
+// unless the institution counts the first issuance as an attestation. A re-issue never counts,
 // because an ownership transfer demands a new attestation.
 func attestationStale(m *Moment) Sub {
 	if m.LevelCount == 0 || m.Amount <= m.Policy.AttestationAbove {
@@ -211,8 +212,9 @@ func attestationStale(m *Moment) Sub {
 	return 0
 }
 
-// structuringSuspected is R25. A payment reference that was used before has a switch of its own
-// (paymentRef.once); it is the reason if the band has no effect.
+// structuringSuspected is R25. A payment reference that was used before fires too;
+// paymentRef.once switches that off, not the rule's mode. It is the reason only if the amount
+// band has no effect.
 func structuringSuspected(m *Moment) Sub {
 	banded := m.Policy.StructuringCount != 0 && m.Structuring >= m.Policy.StructuringCount && m.Policy.InBand(m.Amount)
 	mode := m.Policy.Modes[RuleStructuring]

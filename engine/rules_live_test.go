@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cleanMoment is a call in the log that nothing is wrong with: depth delegates
-// under a root, in a fleet, with a user credential.
+// cleanMoment is a call in the log with nothing wrong: it has depth delegates under a root, a
+// fleet and a user credential.
 func cleanMoment(depth int) *Moment {
 	m := &Moment{
 		Now: someday, Amount: 100 * Dollar, Policy: DefaultPolicy(), LevelCount: depth + 1,
@@ -36,14 +36,14 @@ func TestCleanMomentIsClear(t *testing.T) {
 	require.Equal(t, Hits{}, NewestRules.JudgeLive(alone))
 }
 
-// closedHours are Sundays alone; someday is a Thursday.
+// closedHours allow Sundays only; someday is a Thursday.
 var closedHours = &Hours{Windows: []HoursWindow{{Days: 1 << 6, From: 0, To: 60}}}
 
 func rowOf(m *Moment, level int) *AgentRow { return m.Levels[level].Row }
 
 func profileOf(m *Moment, level int) *AgentProfile { return m.Levels[level].Profile }
 
-// liveCases each change one thing of a clean moment and expect one rule.
+// liveCases change one thing of a clean moment each and expect one rule.
 var liveCases = []struct {
 	name   string
 	rule   RuleID // 0: nothing may fire
@@ -188,7 +188,7 @@ func TestEffectiveStatus(t *testing.T) {
 	}
 }
 
-// TestDailyLimitScript is statement T070: only money that may move counts.
+// TestDailyLimitScript is statement T070: only calls that may go ahead count.
 func TestDailyLimitScript(t *testing.T) {
 	m := cleanMoment(0)
 	m.Levels[0].Profile.Policy.DailyLimit = 1000 * Dollar

@@ -8,15 +8,15 @@ import (
 	"railguard/ofac"
 )
 
-// The static rules: what cannot change is judged at the edge, on the token, the
-// request, one version of the list, of the policy and of the profiles. The
-// versions ride along as the basis, and Apply refuses a judgement of older ones.
+// The static rules judge at the edge what cannot change: the token, the request, one version
+// each of the list, of the policy and of the profiles. The record carries these versions as its
+// basis, and Apply refuses a judgement made on older ones.
 
-// noCredential is R1; its sub-reasons follow the token states.
+// noCredential is R1. Its sub-reasons are the token states.
 func noCredential(f *Facts) Sub { return Sub(f.Token) }
 
-// operatorListedAtIssuance is R3. It reads the registry's flag, so a delisted
-// wallet stays R3 (statement T061).
+// operatorListedAtIssuance is R3. It reads the registry's flag, so the rule still fires after
+// the wallet was delisted (statement T061).
 func operatorListedAtIssuance(f *Facts) Sub {
 	for i := 0; i < f.ChainSize; i++ {
 		if f.Chain[i].WalletMatched {
@@ -62,8 +62,8 @@ func partyNameListed(f *Facts) Sub {
 	return 0
 }
 
-// possibleName is R21. A name that is listed outright is R5 or R7 and not also a
-// possible match.
+// possibleName is R21. A name that is a certain match gives R5 or R7, and not also a possible
+// match.
 func possibleName(f *Facts) Sub {
 	switch {
 	case f.PartyName.Outcome == ofac.Possible:
@@ -82,14 +82,14 @@ func possibleName(f *Facts) Sub {
 	return 0
 }
 
-// readInPart reports a name that was not read to its end and is not listed
-// already: what is beyond may be a listed name.
+// readInPart reports whether a name was not read to its end and is not listed already: the rest
+// may hold a listed name.
 func readInPart(result *ofac.Result) bool {
 	return result.Truncated && result.Outcome != ofac.Listed
 }
 
-// delegationChain is R23. The chain comes from the replicated records, never
-// from the token; what it says twice must agree.
+// delegationChain is R23. The chain comes from the replicated records, never from the token.
+// Facts that the chain holds twice must agree.
 func delegationChain(f *Facts) Sub {
 	if f.ChainBad {
 		return 1
@@ -136,7 +136,7 @@ func userContext(f *Facts) Sub {
 	return 2
 }
 
-// chainPolicy is R9: an unknown chain is in no list.
+// chainPolicy is R9. An unknown chain is on no allow-list.
 func chainPolicy(f *Facts) Sub {
 	chain, known := ParseChain(f.Request.Chain)
 	if known && chain == ChainNone {
@@ -164,7 +164,7 @@ func railPolicy(f *Facts) Sub {
 	return 0
 }
 
-// singleLimit is R10: above, not at, the limit (statement T068).
+// singleLimit is R10. It fires above the limit, not at it (statement T068).
 func singleLimit(f *Facts) Sub {
 	for i := 0; i < f.ChainSize; i++ {
 		if f.Request.Amount.Exceeds(f.Chain[i].Policy.MaxSingle) {
@@ -174,8 +174,8 @@ func singleLimit(f *Facts) Sub {
 	return 0
 }
 
-// modelChanged is R15. The model in the call speaks before the one reported
-// last; without a baseline or without a current model there is nothing to compare.
+// modelChanged is R15. It takes the model of the call, or else the one reported last. Without a
+// baseline or without a current model there is nothing to compare.
 func modelChanged(f *Facts) Sub {
 	if f.ChainSize == 0 {
 		return 0
@@ -244,8 +244,8 @@ func (f *Facts) anyPolicy(has func(*SpendPolicy) bool) bool {
 	return false
 }
 
-// partyType is R20. Nothing fires on a cpType that is not given, except where
-// the institution requires the counterparty to be identified.
+// partyType is R20. It does not fire on a call without a cpType, except where the institution
+// requires the counterparty to be identified.
 func partyType(f *Facts) Sub {
 	party, known := ParsePartyType(f.Request.Type)
 	if !known {
@@ -287,8 +287,8 @@ func (r *Request) namesParty() bool {
 	return !crypto && trimSpace(r.Name) != ""
 }
 
-// mixerProtocol is R14. It has no switch: noMixerProtocols false does not turn
-// it off, true widens the evidence to the counterparty's name (decision 30, no. 2).
+// mixerProtocol is R14. It has no switch: noMixerProtocols false does not turn it off, and true
+// also checks the counterparty's name (decision 30, no. 2).
 func mixerProtocol(f *Facts) Sub {
 	if f.Request.Protocol != "" {
 		if _, found := FindMixer(f.Request.Protocol); found {

@@ -29,10 +29,9 @@ const (
 	RuleStructuring
 )
 
-// judge is what this binary knows of a rule besides its frozen text: who judges it, and
-// what people are told of it. Exactly one of Static and Live is set; their types differ,
-// so a rule cannot be put into the wrong column: a static rule has no row to read, a
-// live rule has no list.
+// judge adds to the frozen text of a rule its function and its documentation. Exactly one of
+// Static and Live is set. Their types differ, so a rule cannot be in the wrong column: a static
+// rule cannot read rows, a live rule cannot read the list.
 type judge struct {
 	Static  func(*Facts) Sub
 	Live    func(*Moment) Sub
@@ -41,8 +40,8 @@ type judge struct {
 	Params  string // What an institution or operator can set.
 }
 
-// judges2026x1 judge the rules of the rule set 2026.1. A format whose rules compute
-// something else has a table of its own: what is written here is what old entries mean.
+// judges2026x1 judge the rules of the rule set 2026.1. A format whose rules compute something
+// else has its own table, because this one fixes what old entries mean.
 var judges2026x1 = map[RuleID]judge{
 	RuleNoCredential: {Static: noCredential,
 		Trigger: "The token is empty or malformed, its signature is bad, its key, algorithm, issuer or agent is unknown, or it is of another type.",
@@ -121,7 +120,7 @@ var judges2026x1 = map[RuleID]judge{
 		Default: "5 in 24 h in [9,000, 10,000); a paymentRef once", Params: "structuring.count, low, high, window; mode; paymentRef.once (review or off, apart from the mode)"},
 }
 
-// The sub-reasons that have names because code outside of the rules uses them.
+// Only the sub-reasons that code outside the rules uses have names.
 const (
 	SubRevoked        Sub = 1
 	SubExpired        Sub = 2
@@ -137,9 +136,9 @@ const (
 	SubUserSuspended  Sub = 12
 	SubUserSuperseded Sub = 13
 
-	SubListStale Sub = 4 // Of R21.
-	SubDuplicate Sub = 2 // Of R25: duplicate_reference.
+	SubListStale Sub = 4 // A sub-reason of R21.
+	SubDuplicate Sub = 2 // A sub-reason of R25: duplicate_reference.
 )
 
-// atLevel is the sub-reason of a rule that names the level that caught it, own level first.
+// atLevel returns the sub-reason that names a level of the chain; index 0 is the agent itself.
 func atLevel(index int) Sub { return Sub(index) + 1 }

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated documents instead of comparing them")
 
-// TestRulesDocument: docs/RULES.md is what the table says.
+// TestRulesDocument: docs/RULES.md matches the table.
 func TestRulesDocument(t *testing.T) {
 	path := filepath.Join("..", "docs", "RULES.md")
 	if *update {
@@ -54,7 +54,7 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// TestOrder is the order of decision 43, and the ids of the specification.
+// TestOrder checks the order of decision 43 and the ids of the specification.
 func TestOrder(t *testing.T) {
 	want := []string{
 		"R1_NO_CREDENTIAL", "R2_CREDENTIAL_STATUS", "R3_OPERATOR_OFAC_ISSUANCE", "R4_OPERATOR_WALLET_LIVE",
@@ -94,8 +94,8 @@ func TestNamesOfRules(t *testing.T) {
 	require.Contains(t, NewestRules.Reason(21, SubListStale), "older")
 }
 
-// TestDecidePairs goes through every pair of hits: the one that stands first in
-// the order decides, and both are told.
+// TestDecidePairs goes through every pair of hits. The one that comes first in the order
+// decides, and the decision names both.
 func TestDecidePairs(t *testing.T) {
 	policy := DefaultPolicy()
 	for i := range Rules {
@@ -178,7 +178,7 @@ func TestHitsMergeKeepsTheFirst(t *testing.T) {
 	require.Equal(t, Sub(2), static.Subs[11])
 }
 
-// cleanFacts is a call that nothing is wrong with: an agent without a policy.
+// cleanFacts is a call with nothing wrong, by an agent without a policy.
 func cleanFacts() *Facts {
 	return &Facts{
 		Request: &Request{Amount: 100 * Dollar},
@@ -227,7 +227,7 @@ func TestBadTokenStandsAlone(t *testing.T) {
 	require.Len(t, Rules[0].Reasons, int(TokenWrongType), "one reason for each token state")
 }
 
-// listedOn is the answer for a name that is listed outright.
+// listedOn is the result for a name that is certainly listed.
 func listedOn(lists ofac.Lists) ofac.Result {
 	return ofac.Result{Outcome: ofac.Listed, Matches: []ofac.Match{{Outcome: ofac.Listed, Lists: lists}}}
 }
@@ -238,7 +238,7 @@ func spendPolicyOf(f *Facts, level int) *SpendPolicy { return &f.Chain[level].Po
 
 const solAddress = "So11111111111111111111111111111111111111112"
 
-// staticCases each change one thing of a clean call and expect one rule.
+// staticCases change one thing of a clean call each and expect one rule.
 var staticCases = []struct {
 	name   string
 	rule   RuleID // 0: nothing may fire; 0xFF: R9 and R19
@@ -422,7 +422,7 @@ func TestStaticRules(t *testing.T) {
 	}
 }
 
-// The mode of name matches does not speak of a list that is too old.
+// The mode of name matches does not apply to a list that is too old.
 func TestStaleListReviewsWhateverTheModeOfNames(t *testing.T) {
 	policy := DefaultPolicy()
 	policy.ListStaleReview = true

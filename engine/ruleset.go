@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// RuleSet is the rules of a format: which there are, in which order they decide, and
-// what a record says of them. A screening record names its rule set, and is shown by it
-// whatever release shows it.
+// RuleSet is the rules of a format: which there are, in which order they decide, and the texts
+// that records show. A screening record names its rule set, and every release shows the record
+// by that set.
 type RuleSet struct {
-	Number uint16 // Stands in records, in place of the name.
+	Number uint16 // Records hold this number instead of the name.
 	Name   string // "2026.1"
 	Clear  string // The reason of a PROCEED.
-	Rules  []Rule // In order of precedence: the first row that hits decides.
+	Rules  []Rule // In order of precedence: the first row with a hit decides.
 
-	mask     uint32          // A bit for each of Rules.
+	mask     uint32          // Bit n is set if Rn is one of Rules.
 	byNumber [RuleBits]uint8 // Position in Rules plus one.
 	static   []judgement[Facts]
 	live     []judgement[Moment]
@@ -31,14 +31,14 @@ type Rule struct {
 	judge
 }
 
-// text2026x1 is frozen: records that name the rule set are shown by this text for ever.
+// text2026x1 is frozen: every record that names this rule set is shown with this text.
 //
 //go:embed rulesets/2026.1.txt
 var text2026x1 string
 
-// rulesByFormat holds the rule set of each format. A row is never edited: what an entry
-// of a format means must not change. A new rule is a new text, its judges, and a new
-// format's row here; a format without a row has the rules of the one before.
+// rulesByFormat holds the rule set of each format. A row is never edited, because the meaning
+// of a format's entries must not change. A new rule needs a new text, its judges, and the row
+// of a new format here. A format without a row has the rules of the one before.
 var rulesByFormat = fillRules([FormatNewest + 1]*RuleSet{
 	Format1: joinRules(text2026x1, judges2026x1),
 })
@@ -52,8 +52,8 @@ func fillRules(rows [FormatNewest + 1]*RuleSet) [FormatNewest + 1]*RuleSet {
 	return rows
 }
 
-// RulesOf returns the rule set of a format that this binary knows; of another it panics:
-// nothing of it may be applied.
+// RulesOf returns the rule set of a format. It panics for a format that this binary does not
+// know, because nothing of it may be applied.
 func RulesOf(format Format) *RuleSet {
 	if format < Format1 || format > FormatNewest {
 		panic("BUG: rules of a format that this binary does not know")
@@ -64,13 +64,13 @@ func RulesOf(format Format) *RuleSet {
 // NewestRules are the rules of the newest format.
 var NewestRules = RulesOf(FormatNewest)
 
-// Rules is the rules of the newest format in order of precedence, for what does not rest
-// on a format: names of metrics, filters, documents. A rule keeps its number and its code
-// in every rule set.
+// Rules is the rules of the newest format in order of precedence. It serves uses that do not
+// depend on a format: names of metrics, filters, documents. A rule keeps its number and its
+// code in every rule set.
 var Rules = NewestRules.Rules
 
-// RuleSetNumbered returns the rule set that a record names; nil for one that this binary
-// does not know.
+// RuleSetNumbered returns the rule set that a record names. It returns nil for one that this
+// binary does not know.
 func RuleSetNumbered(number uint16) *RuleSet {
 	for _, set := range rulesByFormat[Format1:] {
 		if set.Number == number {
@@ -80,14 +80,15 @@ func RuleSetNumbered(number uint16) *RuleSet {
 	return nil
 }
 
-// RuleByID returns the newest row of a rule; nil for 0 (ALL_CLEAR) and for a number that
-// is no rule's.
+// RuleByID returns the newest row of a rule. It returns nil for 0 (ALL_CLEAR) and for a number
+// that no rule has.
 func RuleByID(id RuleID) *Rule { return NewestRules.Rule(id) }
 
 // RuleByCode returns the number of a rule from its code or its short name ("R6").
 func RuleByCode(code string) (RuleID, bool) { return NewestRules.RuleByCode(code) }
 
-// Rule returns the row of a rule; nil for 0 (ALL_CLEAR) and for a number that is no rule's.
+// Rule returns the row of a rule. It returns nil for 0 (ALL_CLEAR) and for a number that no
+// rule has.
 func (s *RuleSet) Rule(id RuleID) *Rule {
 	if id >= RuleBits || s.byNumber[id] == 0 {
 		return nil
@@ -106,8 +107,8 @@ func (s *RuleSet) RuleByCode(code string) (RuleID, bool) {
 	return 0, false
 }
 
-// Reason returns the fixed text of a rule's sub-reason; the text of ALL_CLEAR
-// for rule 0. A sub-reason beyond the rule's texts gives its first one.
+// Reason returns the fixed text of a rule's sub-reason. For rule 0 it returns the text of
+// ALL_CLEAR. For a sub-reason beyond the rule's texts it returns the first one.
 func (s *RuleSet) Reason(id RuleID, sub Sub) string {
 	rule := s.Rule(id)
 	if rule == nil {
@@ -137,7 +138,7 @@ func (s *RuleSet) Codes(mask uint32) []string {
 }
 
 // joinRules reads a frozen text and gives every rule its judge. The texts are part of the
-// binary: one that cannot be read, or that knows other rules than the judges, is our mistake.
+// binary, so a text that cannot be read or that has other rules than the judges is our mistake.
 func joinRules(text string, judges map[RuleID]judge) *RuleSet {
 	head, body, _ := strings.Cut(text, "\n\n")
 	set := new(RuleSet)
@@ -186,8 +187,8 @@ func verdictNamed(word string) Verdict {
 	panic("BUG: no verdict: " + word)
 }
 
-// judgement is the part of a row that JudgeStatic and JudgeLive need; it is much smaller than
-// the row.
+// judgement is the part of a rule's row that JudgeStatic and JudgeLive need. It is much smaller
+// than the row.
 type judgement[F any] struct {
 	id    RuleID
 	judge func(*F) Sub

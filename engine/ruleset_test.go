@@ -12,15 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// frozenRuleSets are the texts that records are shown by, by the SHA-256 of their files. A
-// line is never edited, nor is its file: another text is another rule set, with a line of
-// its own.
+// frozenRuleSets holds the SHA-256 of the rule set texts that records are shown with. A line is
+// never edited, nor is its file: another text is another rule set, with its own line.
 var frozenRuleSets = map[string]string{
 	"2026.1.txt": "6f1ae8c631847388c90db858e02f8a677b726dbb48b2147fed8017ac829c80fb",
 }
 
-// A text that was changed would change what every record of its rule set says, and
-// evidence of it would no longer verify.
+// A changed text would change the wording of every record of its rule set, and evidence of
+// those records would no longer verify.
 func TestRuleSetsAreFrozen(t *testing.T) {
 	files, err := os.ReadDir("rulesets")
 	require.NoError(t, err)
@@ -33,8 +32,8 @@ func TestRuleSetsAreFrozen(t *testing.T) {
 	}
 }
 
-// Across formats a rule keeps its number, its code and its verdict, and rule sets keep
-// their numbers: filters, metrics and people know a rule by them.
+// Across formats a rule keeps its number, its code and its verdict, and rule sets keep their
+// numbers: filters, metrics and people identify a rule by them.
 func TestRulesKeepTheirNames(t *testing.T) {
 	codes, names := map[RuleID]string{}, map[uint16]string{}
 	for format := Format1; format <= FormatNewest; format++ {
@@ -60,7 +59,7 @@ func TestRulesKeepTheirNames(t *testing.T) {
 	require.Panics(t, func() { RulesOf(0) })
 }
 
-// A rule set with another text beside an older one leaves the older one's reasons alone.
+// A new rule set with another text does not change the reasons of the older one.
 func TestAnotherTextIsAnotherRuleSet(t *testing.T) {
 	next := strings.Replace(text2026x1, "rule set 2026.1 number 1", "rule set 2026.2 number 2", 1)
 	next = strings.Replace(next, "single transaction limit of the agent", "single-transaction limit of the agent", 1)
@@ -72,7 +71,7 @@ func TestAnotherTextIsAnotherRuleSet(t *testing.T) {
 	require.Equal(t, "The amount is above the single transaction limit of the agent.", RulesOf(Format1).Reason(RuleSingleLimit, 1))
 }
 
-// Which rule decides is the order of the text, of REVIEW rules as of BLOCK rules.
+// The order of the text says which rule decides, among REVIEW rules and among BLOCK rules.
 func TestTheTextOrdersItsRules(t *testing.T) {
 	blocks := strings.Split(strings.TrimSuffix(text2026x1, "\n"), "\n\n")
 	at := func(code string) int {
@@ -106,7 +105,7 @@ func TestRuleSetsAreWhole(t *testing.T) {
 	}
 }
 
-// A policy speaks of the rules of its rule set alone.
+// A policy may mention only rules of its rule set.
 func TestPoliciesSpeakOfTheirRules(t *testing.T) {
 	set, policy := RulesOf(Format1), DefaultPolicy()
 	require.True(t, policy.SetsRulesOf(set))

@@ -5,9 +5,9 @@ import "encoding/json"
 // NoSpendPolicy is the compiled form of an absent spendPolicy: nothing is limited.
 func NoSpendPolicy() SpendPolicy { return SpendPolicy{MaxSingle: NoLimit, DailyLimit: NoLimit} }
 
-// ParseSpendPolicy compiles a spendPolicy (specification 2.2) from its JSON as
-// sent. Words are exact at registration (statement T036); unknown members are
-// ignored here. Empty text is no policy.
+// ParseSpendPolicy compiles a spendPolicy (specification 2.2) from its JSON as sent. Words must
+// match exactly at registration (statement T036); unknown members are ignored here. Empty text
+// is no policy.
 func ParseSpendPolicy(document []byte) (SpendPolicy, []FieldError) {
 	policy := NoSpendPolicy()
 	if len(document) == 0 {

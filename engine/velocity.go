@@ -1,31 +1,31 @@
 package engine
 
-// R16 counts what an agent had screened in log time (decision 45). The three
-// rings of VelocityRow move together: Second is the newest bucket of all three,
-// so one number says which buckets are old.
+// R16 counts in log time how many of an agent's transactions were screened (decision 45). The
+// three rings of VelocityRow advance together: Second is the newest bucket of all three, so one
+// number tells which buckets are old.
 
 const (
 	daySeconds       = int64(DayLength / Second)
 	minutesPerDay    = 24 * 60
 	velocityMinute   = 1000 // Default of maxPerMinute.
 	velocityBurst    = 20   // Default of burstFactor.
-	velocityBurstMin = 100  // A burst has more than this in the minute.
+	velocityBurstMin = 100  // A burst needs more than this in a minute.
 )
 
-// Pace is how fast an agent goes, as R16 reads it.
+// Pace is an agent's rate of transactions, as R16 reads it.
 type Pace struct {
-	Minute      uint32 // In the sliding 60 seconds that end now.
-	PerHour     uint32 // In the sliding 60 minutes, counted by the minute.
+	Minute      uint32 // Count of the sliding 60 seconds that end now.
+	PerHour     uint32 // Count of the sliding 60 minutes, in whole minutes.
 	DayMeanX100 uint32 // Mean per minute of the trailing 24 hours times 100, rounded up; 0 without 24 h of history.
 }
 
-// UnixSecond is the second that a transaction at now counts in; never 0, which is
-// "none".
+// UnixSecond returns the second in which a transaction at now is counted. It is never 0, which
+// means "none".
 func UnixSecond(now Time) int64 { return max(int64(now/Second), 1) }
 
-// Add counts one screened transaction at now and returns the pace with it. from is
-// the second of the agent's first one ever: the day's mean needs 24 h of history.
-// Log time is monotone; a time before the newest bucket counts there.
+// Add counts one screened transaction at now and returns the pace with it. from is the second
+// of the agent's first transaction ever: the day's mean needs 24 h of history. Log time is
+// monotone; a time before the newest bucket is counted in that bucket.
 func (v *VelocityRow) Add(now Time, from int64) Pace {
 	second := UnixSecond(now)
 	if v.Second == 0 {
@@ -72,7 +72,7 @@ func (v *VelocityRow) advanceTo(second int64) {
 }
 
 func (v *VelocityRow) sumPace(from int64) Pace {
-	var minute, minuteOdd, hour, hourOdd uint64 // Two sums of each: no addition waits for the one before.
+	var minute, minuteOdd, hour, hourOdd uint64 // Two sums each, so that no addition waits for the one before.
 	for i := 0; i < len(v.Seconds); i += 2 {
 		minute += uint64(v.Seconds[i])
 		minuteOdd += uint64(v.Seconds[i+1])
@@ -106,8 +106,8 @@ func saturate32(n uint32) uint32 {
 
 func clamp32(n uint64) uint32 { return uint32(min(n, 1<<32-1)) }
 
-// Tighten lowers every bound of the setting to that of other, if other's is set and lower:
-// the strictest setting of agent, ancestors, fleet and institution applies.
+// Tighten lowers each bound of the setting to that of other, if other's is set and lower. Of
+// the settings of agent, ancestors, fleet and institution the strictest applies.
 func (v *Velocity) Tighten(other *Velocity) {
 	if other == nil {
 		return
@@ -117,7 +117,7 @@ func (v *Velocity) Tighten(other *Velocity) {
 	v.BurstFactor = tighterBound(v.BurstFactor, other.BurstFactor)
 }
 
-// tighterBound returns the lower of two bounds of which 0 is "not set".
+// tighterBound returns the lower of two bounds; 0 means "not set".
 func tighterBound(a, b uint32) uint32 {
 	if a == 0 || (b != 0 && b < a) {
 		return b

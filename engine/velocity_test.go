@@ -10,7 +10,7 @@ import (
 // someday is a Thursday noon, UTC.
 const someday = Time(1_774_526_400) * Second // 2026-03-26T12:00:00Z
 
-// from is its second: the first call of each of these agents.
+// from is the second of someday. Each agent here makes its first call then.
 const from = int64(someday / Second)
 
 func TestVelocitySlides(t *testing.T) {
@@ -61,7 +61,7 @@ func TestVelocitySaturates(t *testing.T) {
 	require.Equal(t, uint32(1<<32-1), pace.PerHour)
 }
 
-// TestVelocityAgainstPlainList: the rings count what a list of times counts.
+// TestVelocityAgainstPlainList: the rings give the same counts as a plain list of times.
 func TestVelocityAgainstPlainList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var row VelocityRow
@@ -73,7 +73,7 @@ func TestVelocityAgainstPlainList(t *testing.T) {
 				from = UnixSecond(now)
 			}
 			if row.Idle(now) {
-				row = VelocityRow{} // Forgotten: nobody can tell.
+				row = VelocityRow{} // The row was forgotten: a new one must count the same.
 			}
 			pace := row.Add(now, from)
 			seconds = append(seconds, int64(now/Second))

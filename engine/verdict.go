@@ -55,26 +55,26 @@ func (s Status) String() string {
 // RuleID is a rule's number, from 1 on. 0 is ALL_CLEAR: no rule decided.
 type RuleID uint8
 
-// RuleBits is the number of bits of a mask of rules: a rule's number is below it. It is
-// part of the layout of profiles and records; the rule set says which rules there are.
+// RuleBits is the number of bits in a mask of rules; every rule's number is below it. It is
+// part of the layout of profiles and records. The rule set says which rules there are.
 const RuleBits = 32
 
-// Sub is the sub-reason of a hit: 0 is no hit, 1 the rule's plain reason, and
-// higher numbers choose another fixed text of the rule ("chosen, not formatted").
+// Sub is the sub-reason of a hit. 0 is no hit, 1 the rule's plain reason, and higher numbers
+// choose another fixed text of the rule ("chosen, not formatted").
 type Sub uint8
 
-// Hits says which rules fired, by rule number: bit n of Mask is rule Rn, and
-// Subs[n] its sub-reason. It travels from the edge to the log.
+// Hits says which rules fired: bit n of Mask is rule Rn, and Subs[n] its sub-reason. The edge
+// sends its hits to the log.
 type Hits struct {
 	Mask uint32
 	Subs [RuleBits]Sub
 
 	// ListStale says that R21 fired because of the list's age (SubListStale), perhaps among
-	// other reasons. The mode of R21 does not apply to it.
+	// other reasons. The mode of R21 does not apply then.
 	ListStale bool
 }
 
-// Add records a hit of rule id; a zero sub is no hit.
+// Add records a hit of rule id. A zero sub is no hit.
 func (h *Hits) Add(id RuleID, sub Sub) {
 	if sub == 0 {
 		return
@@ -86,7 +86,7 @@ func (h *Hits) Add(id RuleID, sub Sub) {
 // Has reports whether rule id fired.
 func (h *Hits) Has(id RuleID) bool { return h.Mask&(1<<id) != 0 }
 
-// Merge adds the hits of other. Where both have a rule, h keeps its sub-reason.
+// Merge adds the hits of other. If both have a rule, h keeps its own sub-reason.
 func (h *Hits) Merge(other *Hits) {
 	for id := RuleID(1); id < RuleBits; id++ {
 		if other.Has(id) && !h.Has(id) {

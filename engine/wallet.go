@@ -2,9 +2,10 @@ package engine
 
 import "railguard/ofac/wallet"
 
-// Shapes and canonical forms of wallet addresses. Whether an address is listed
-// is the list's business (ofac); here stands what a policy asks: is it the shape
-// its chain demands, does it name an account at all (R19), and are two of them the same account (R13)?
+// Shapes and canonical forms of wallet addresses. Package ofac decides whether an address is
+// listed. This file answers the policy's questions: does an address have the shape that its
+// chain demands, does it name an account at all (R19), and do two addresses name the same
+// account (R13)?
 
 const (
 	evmDigits       = 40
@@ -34,9 +35,9 @@ func digitValues(alphabet string) (values [256]uint8) {
 	return values
 }
 
-// ValidWallet reports whether text can be an operator's wallet (decision 34):
-// 0x and 40 hexadecimal digits in any case, or 25 to 90 characters of base58 or
-// bech32. No checksum is judged.
+// ValidWallet reports whether text can be an operator's wallet (decision 34): 0x and 40
+// hexadecimal digits in any case, or 25 to 90 characters of base58 or bech32. It does not check
+// checksums.
 func ValidWallet(text string) bool {
 	if isEVMAddress(text) {
 		return true
@@ -47,16 +48,16 @@ func ValidWallet(text string) bool {
 	return allDigits(text, &base58Values) || isBech32(text)
 }
 
-// CanonicalWallet returns the one text of an account: every encoding of it, and
-// what stands around it in a URI or a link, leads to the same text (see package
-// wallet). What names no account of a known chain, or several, stays as it is,
-// blanks cut off, bech32 in lower case. Whitelists hold and compare this form.
+// CanonicalWallet returns the one text of an account. Every encoding of the account gives the
+// same text, also inside a URI or a link (see package wallet). A text that names no account of
+// a known chain, or several, keeps its form; only blanks are cut off and bech32 is lowered.
+// Whitelists hold and compare canonical texts.
 func CanonicalWallet(text string) string { return string(appendWallet(nil, text)) }
 
 // appendWallet appends the canonical form.
 func appendWallet(dst []byte, text string) []byte {
 	text = trimSpace(text)
-	if isEVMAddress(text) { // the commonest, without decoding it
+	if isEVMAddress(text) { // The commonest form needs no decoding.
 		return appendLower(dst, text)
 	}
 	if canonical, ok := wallet.Canonical(text); ok {
@@ -75,8 +76,8 @@ func appendLower(dst []byte, text string) []byte {
 	return dst
 }
 
-// walletGrammar is R19's last question, whatever the chain: does the text name
-// exactly one account of a known chain?
+// walletGrammar is the last check of R19, for every chain: does the text name exactly one
+// account of a known chain?
 func walletGrammar(text string) Sub {
 	if isEVMAddress(text) {
 		return 0
@@ -92,8 +93,8 @@ func walletGrammar(text string) Sub {
 	return 7
 }
 
-// isEVMAddress reports 0x (or 0X) and 40 hexadecimal digits; the EIP-55 checksum
-// is never judged.
+// isEVMAddress reports whether text is 0x (or 0X) and 40 hexadecimal digits. It never checks
+// the EIP-55 checksum.
 func isEVMAddress(text string) bool {
 	return len(text) == evmDigits+2 && text[0] == '0' && lowerASCII(text[1]) == 'x' && allHex(text[2:])
 }
@@ -108,8 +109,8 @@ func allHex(text string) bool {
 	return true
 }
 
-// isBech32 reports a string in one case whose part behind the last separator has
-// bech32 characters only: for such an address case carries no meaning (BIP 173).
+// isBech32 reports whether text is in one case and has only bech32 characters after the last
+// separator. In such an address case carries no meaning (BIP 173).
 func isBech32(text string) bool {
 	separator, upper, lower := -1, false, false
 	for i := 0; i < len(text); i++ {
@@ -143,7 +144,7 @@ func allDigits(text string, values *[256]uint8) bool {
 	return true
 }
 
-// isSolanaAddress reports base58 of exactly 32 bytes.
+// isSolanaAddress reports whether text is base58 of exactly 32 bytes.
 func isSolanaAddress(text string) bool {
 	if len(text) < solanaBytes || len(text) > solanaTextMax {
 		return false

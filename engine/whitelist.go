@@ -8,13 +8,13 @@ import (
 	"railguard/ofac"
 )
 
-// Entries of a Whitelist stand in the order of compareEntries: names first, each
-// kind sorted by its normal form, so that a screening call finds one of 2,000
-// by halving and no index has to be rebuilt after decoding. Every function here
-// that makes a whitelist keeps that order; ids keep the order of the caller.
+// The entries of a Whitelist are in the order of compareEntries: names first, and each kind
+// sorted by its normal form. So a screening call finds one of 2,000 by binary search, and no
+// index has to be rebuilt after decoding. Every function here that makes a whitelist keeps that
+// order. The ids keep the order in which the caller added the entries.
 
-// NewEntry makes an entry for a wallet or a name as sent; exactly one of the two
-// is given. ok is false when nothing is left of it after normalisation.
+// NewEntry makes an entry for a wallet or a name as sent; the caller gives exactly one of the
+// two. ok is false when normalising leaves nothing of it.
 func NewEntry(wallet, name string) (entry WhitelistEntry, ok bool) {
 	if wallet != "" {
 		entry.Wallet, entry.Shown = CanonicalWallet(wallet), wallet
@@ -24,8 +24,8 @@ func NewEntry(wallet, name string) (entry WhitelistEntry, ok bool) {
 	return entry, entry.Name != ""
 }
 
-// With returns a copy of the whitelist (nil: an empty one) with the entries
-// added under new ids and Rev+1. It does not judge WhitelistMax.
+// With returns a copy of the whitelist (nil: an empty one) with the entries added under new ids
+// and Rev+1. It does not check WhitelistMax.
 func (w *Whitelist) With(entries ...WhitelistEntry) *Whitelist {
 	next := &Whitelist{}
 	if w != nil {
@@ -48,7 +48,7 @@ func (w *Whitelist) With(entries ...WhitelistEntry) *Whitelist {
 }
 
 // Without returns a copy without the entry id and with Rev+1, or false if there is no such
-// entry. The kinds stay: a list that lost its last name still asks for names.
+// entry. Kinds stays the same: a list that lost its last name still demands listed names.
 func (w *Whitelist) Without(id uint32) (*Whitelist, bool) {
 	if w == nil {
 		return nil, false
@@ -65,7 +65,7 @@ func (w *Whitelist) Without(id uint32) (*Whitelist, bool) {
 
 // PresentKinds returns the kinds of the entries.
 func (w *Whitelist) PresentKinds() (kinds Kinds) {
-	if last := len(w.Entries) - 1; last >= 0 { // Names stand before wallets.
+	if last := len(w.Entries) - 1; last >= 0 { // Names come before wallets.
 		kinds = w.Entries[0].kindBit() | w.Entries[last].kindBit()
 	}
 	return kinds
@@ -97,7 +97,7 @@ const (
 	byWallet
 )
 
-// entriesOf returns the entries of one kind; names stand before wallets.
+// entriesOf returns the entries of one kind; names come before wallets.
 func (w *Whitelist) entriesOf(of identifier) []WhitelistEntry {
 	low, high := 0, len(w.Entries)
 	for low < high {
@@ -146,12 +146,12 @@ func (w *Whitelist) listedUntil(of identifier, key []byte, now Time) (until Time
 	return until, listed
 }
 
-// whitelists are the lists in force for one call: of every link of the chain,
-// the fleet and the institution (decision 42).
+// whitelists are the enforced lists for one call: those of every link of the chain, of the
+// fleet and of the institution (decision 42).
 type whitelists struct {
 	lists [DepthMax + 3]*Whitelist
 	size  int
-	kinds Kinds // Of any of them.
+	kinds Kinds // Kinds of all lists together.
 	now   Time
 	until Time // When the answers given so far may change; 0 is never.
 }
@@ -164,9 +164,9 @@ func (s *whitelists) addList(list *Whitelist) {
 	}
 }
 
-// notWhitelisted is R13. If any list in force has a kind of identifier, the call's identifier
-// of that kind must be on all lists, and at least one identifier must be on all. So a further
-// or narrower list can only let fewer calls through.
+// notWhitelisted is R13. If any list in force covers a kind of identifier, the call's
+// identifier of that kind must be on all lists, and at least one identifier must be on all. So
+// a further or narrower list can only let fewer calls through.
 func notWhitelisted(f *Facts) Sub {
 	set := whitelists{now: f.Now}
 	for i := 0; i < f.ChainSize; i++ {
@@ -196,7 +196,7 @@ func notWhitelisted(f *Facts) Sub {
 	case byWallets && !walletListed, byNames && !nameListed:
 		sub = 3
 	}
-	if sub == 0 { // Time takes entries away and so turns a pass into a hit, never the other way round.
+	if sub == 0 { // As time passes entries expire, so a pass can become a hit, but never a hit a pass.
 		f.lowerValidUntil(set.until)
 	}
 	return sub
@@ -219,7 +219,7 @@ func (s *whitelists) allHold(of identifier, key []byte) bool {
 // lowerValidUntil notes an instant at which the judgement can change; 0 means never.
 func (f *Facts) lowerValidUntil(at Time) { f.ValidUntil = earlierTime(f.ValidUntil, at) }
 
-// earlierTime returns the earlier of two instants of which 0 is never.
+// earlierTime returns the earlier of two instants; 0 means never.
 func earlierTime(a, b Time) Time {
 	if a == 0 || (b != 0 && b < a) {
 		return b

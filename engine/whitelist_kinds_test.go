@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawList is any whitelist of a few identifiers: enforced or not, with entries
-// that expire, with kinds that were named.
+// drawList draws a whitelist of a few identifiers: enforced or not, with entries that may
+// expire, with any kinds.
 func drawList(rt *rapid.T, label string) *Whitelist {
 	list := &Whitelist{Enforce: rapid.IntRange(0, 4).Draw(rt, label+" mode") > 0}
 	for _, text := range rapid.SliceOfN(rapid.SampledFrom([]string{walletA, walletB, "Acme Ltd", "Globex"}), 0, 4).Draw(rt, label) {
@@ -21,8 +21,8 @@ func drawList(rt *rapid.T, label string) *Whitelist {
 	return list
 }
 
-// drawNarrower is list with something less: an entry gone or sooner gone, or a kind
-// that it speaks of now.
+// drawNarrower returns the list with something taken away: an entry removed or expiring sooner.
+// It may also cover a further kind.
 func drawNarrower(rt *rapid.T, list *Whitelist) *Whitelist {
 	next := *list
 	next.Entries = slices.Clone(list.Entries)
@@ -39,7 +39,7 @@ func drawNarrower(rt *rapid.T, list *Whitelist) *Whitelist {
 	return &next
 }
 
-// places are where a list can stand, by number.
+// place returns one of the places where a call can have a list, by number.
 func place(f *Facts, at int) **Whitelist {
 	switch at {
 	case 0:
@@ -67,7 +67,7 @@ func drawCall(rt *rapid.T) *Facts {
 	return f
 }
 
-// Adding any list, or narrowing any, never turns R13 into a pass (T147); nor does
+// Neither adding a list nor narrowing one ever turns a hit of R13 into a pass (T147). Nor does
 // any change that WhitelistWidens does not call a widening.
 func TestListsOnlyNarrow(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -92,8 +92,8 @@ func TestListsOnlyNarrow(t *testing.T) {
 	})
 }
 
-// The same of every pair of small lists and every call: what is drawn seldom meets a
-// wallet that an earlier list speaks of beside a name that all lists have.
+// The same property for every pair of small lists and every call. Random draws seldom combine a
+// wallet that one list covers with a name that all lists have.
 func TestEveryListOnlyNarrows(t *testing.T) {
 	lists := []*Whitelist{nil}
 	for entries := range 4 {
@@ -126,8 +126,8 @@ func TestEveryListOnlyNarrows(t *testing.T) {
 	require.NotZero(t, passed)
 }
 
-// requireNarrowed puts every list that widens nothing in every place, and demands that the call
-// is a hit still.
+// requireNarrowed puts every list that is no widening in every place, and demands that R13
+// still fires.
 func requireNarrowed(t *testing.T, f *Facts, lists []*Whitelist) {
 	for _, at := range []int{0, 2, places - 1} {
 		list := place(f, at)

@@ -155,8 +155,8 @@ func TestWhitelistEdits(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestWhitelistAgainstSets: halving sorted entries finds what a set holds, and
-// the intersection is the one of the sets.
+// TestWhitelistAgainstSets: binary search finds what a set of the entries holds, and the lists
+// together allow the intersection of the sets.
 func TestWhitelistAgainstSets(t *testing.T) {
 	names := []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta"}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -267,7 +267,7 @@ func TestMixers(t *testing.T) {
 	}
 }
 
-// TestLooker asks a small list and sees that answers, remembered or not, are its own.
+// TestLooker asks a small list, and checks that remembered and fresh answers are the same.
 func TestLooker(t *testing.T) {
 	open := func(entities ...ofac.Entity) *ofac.Index {
 		index, err := ofac.Build(entities, ofac.Meta{Source: "test", Sample: true})

@@ -15,8 +15,8 @@ import (
 	"railguard/engine"
 )
 
-// forge signs any header and payload with a good key: what it makes fails for
-// what it says, not for its signature.
+// forge signs any header and payload with a good key, so the token fails for its content, not
+// for its signature.
 func forge(t testing.TB, header, payload string, key *ecdsa.PrivateKey) string {
 	t.Helper()
 	input := encode(header) + "." + encode(payload)
@@ -229,7 +229,7 @@ func TestShapeAttacks(t *testing.T) {
 	require.Equal(t, first, second, "so identity is the credential id")
 }
 
-// flipTrailing changes the bits of a last character that decode to nothing.
+// flipTrailing changes those bits of the last character that decode to nothing.
 func flipTrailing(c byte) byte {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return alphabet[strings.IndexByte(alphabet, c)^1]

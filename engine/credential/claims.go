@@ -54,8 +54,7 @@ func (k Kind) typeList() []string {
 	return []string{typeCredential, typeAgent}
 }
 
-// subjectMember is where the credential names its subject, and subjectPrefix
-// what every such id begins with.
+// subjectMember returns the name of the member that holds the subject's id.
 func (k Kind) subjectMember() string {
 	if k == KindUser {
 		return "userId"
@@ -70,12 +69,12 @@ func (k Kind) subjectPrefix() string {
 	return "agt_"
 }
 
-// Claims is what a verified token says. It says nothing of the credential's
-// status: only the log knows that.
+// Claims is what a verified token says. It does not include the credential's status: only the
+// log knows that.
 type Claims struct {
 	Kind         Kind
 	Subject      string // agt_… or usr_…
-	CredentialID string // jti: identity of the credential. The signature never is: it has a twin.
+	CredentialID string // jti: identity of the credential. A signature is no identity: each has a second valid form.
 	Issuer       string
 	IssuedAt     engine.Time
 	NotBefore    engine.Time
@@ -99,9 +98,9 @@ func (k *KeySet) Open(raw string) (Claims, error) {
 	return k.Verify(&token)
 }
 
-// Verify checks the signature with the key of ours that the kid names, then what
-// the token says: our issuer, known types, and a vc member that agrees with the
-// claims wherever both speak (VC Data Model 1.1, 6.3.1).
+// Verify looks up our key by the kid and checks the signature. Then it checks the content: our
+// issuer, known types, and a vc member that agrees with the claims wherever both state the same
+// thing (VC Data Model 1.1, 6.3.1).
 // Errors: ErrKey, ErrSignature, ErrIssuer, ErrType, ErrMalformed.
 func (k *KeySet) Verify(token *Token) (Claims, error) {
 	key := k.findKey(token.KeyID)
@@ -163,7 +162,8 @@ func (k *KeySet) readClaims(payload []byte) (Claims, error) {
 	return claims, claims.checkAgreement(credential)
 }
 
-// claimNames are the claims we read; none may come in another case.
+// claimNames are the claims that we read. A name that differs from one in case alone is
+// refused.
 var claimNames = [...]string{"iss", "sub", "jti", "iat", "nbf", "exp", "vc"}
 
 // checkNames refuses a presentation, and names that differ from ours in letter case alone.
@@ -196,7 +196,7 @@ func readSeconds(body *value, name string) (engine.Time, error) {
 	return engine.Time(seconds) * engine.Second, nil
 }
 
-// readKind finds the kind whose type list this is, in any order.
+// readKind finds the kind with this type list, in any order.
 func readKind(list *value) (Kind, error) {
 	if list == nil || list.kind != '[' {
 		return 0, fmt.Errorf("%w: no list of types", ErrType)

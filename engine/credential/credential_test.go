@@ -114,8 +114,8 @@ func TestHeaderBytes(t *testing.T) {
 	require.Equal(t, `{"alg":"ES256","kid":"cc-v1","typ":"JWT"}`, string(header))
 }
 
-// TestDocument pins the bytes: a token that was handed out must be minted again
-// for an idempotent replay, by any later release.
+// TestDocument pins the bytes: for an idempotent replay, any later release must mint the same
+// token again.
 func TestDocument(t *testing.T) {
 	require.Equal(t, `{"@context":["https://www.w3.org/2018/credentials/v1","https://node1.example/contexts/kya/v1"],`+
 		`"id":"urn:uuid:0190a1b2-0000-8000-8000-000000000001","type":["VerifiableCredential","KYAAgentCredential"],`+
@@ -158,8 +158,8 @@ func TestRFC6979(t *testing.T) {
 	}
 }
 
-// TestStockLibrary verifies a credential as a stranger would: the JWKS and a
-// JOSE library, nothing of ours (statements T021 to T023).
+// TestStockLibrary verifies a credential as an outsider would: with the JWKS and a JOSE
+// library, without our code (statements T021 to T023).
 func TestStockLibrary(t *testing.T) {
 	token, _, err := Mint(agentCredential(), rfcKey(t), testKid)
 	require.NoError(t, err)
@@ -197,8 +197,8 @@ func TestJWKS(t *testing.T) {
 	require.Equal(t, `{"keys":[]}`, string(none.AppendJWKS(nil)))
 }
 
-// TestLeadingZeros looks for a key whose coordinate begins with a zero byte, one
-// in 128 does: its text still has 43 characters.
+// TestLeadingZeros looks for keys whose X or Y begins with a zero byte (one in 128 does): the
+// coordinate's text still has 43 characters.
 func TestLeadingZeros(t *testing.T) {
 	var found [2]bool
 	for scalar := int64(1); scalar < 5000 && !(found[0] && found[1]); scalar++ {
@@ -299,7 +299,7 @@ func TestMintRefuses(t *testing.T) {
 	require.ErrorIs(t, err, ErrKey)
 }
 
-// TestCheckIsEnough: what Check lets pass is never too large to mint.
+// TestCheckIsEnough: a credential that Check accepts is never too large to mint.
 func TestCheckIsEnough(t *testing.T) {
 	low, high := 0, engine.TokenMax
 	for low+1 < high {

@@ -10,8 +10,8 @@ import (
 	"railguard/engine/credential"
 )
 
-// A token is a pure function of what was registered and of a key: any node mints
-// the same bytes again. It says who it speaks of, never what that party's status is.
+// A token is a pure function of what was registered and of a key: any node mints the same bytes
+// again. A token names its subject but never states that party's status.
 func Example() {
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), []byte(strings.Repeat("k", 32)))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // KeyState is where a signing key stands in its life (decision 56).
 type KeyState uint8
 
-// The states. Tokens of a revoked key still verify, so that they are R2 and not
-// R1, but the key is not published.
+// The states. Tokens of a revoked key still verify, so that they get R2 and not R1, but the key
+// is not published.
 const (
 	KeyActive KeyState = iota
 	KeyRevoked
@@ -24,7 +24,7 @@ const (
 
 // PublicKey is one P-256 signing key of the cluster.
 type PublicKey struct {
-	ID    string // kid: one for ever.
+	ID    string // kid: never given to another key.
 	Point []byte // X then Y, 32 bytes each, leading zeros kept.
 	State KeyState
 }
@@ -42,8 +42,8 @@ type setKey struct {
 	public *ecdsa.PublicKey
 }
 
-// NewKeySet makes a key set. Errors: a kid that is not ^[a-z0-9-]{1,32}$, or two
-// of one kid, a point that is not on P-256, more than engine.SigningKeysMax keys.
+// NewKeySet makes a key set. Errors: a kid that is not ^[a-z0-9-]{1,32}$, two keys of one kid,
+// a point that is not on P-256, more than engine.SigningKeysMax keys.
 func NewKeySet(issuer string, keys []PublicKey) (*KeySet, error) {
 	if len(keys) > engine.SigningKeysMax {
 		return nil, fmt.Errorf("%d signing keys, at most %d", len(keys), engine.SigningKeysMax)

@@ -38,11 +38,11 @@ type Credential struct {
 	Matched           bool // ofacAtIssuance is MATCH.
 	ScreenedAt        engine.Time
 
-	// Where its status is published; "": nowhere.
+	// Where the credential's status is published; "": nowhere.
 	StatusURL   string
 	StatusIndex uint32
 
-	// Of a delegate.
+	// Set for a delegate only.
 	ParentID string
 	RootID   string
 	Depth    int
@@ -65,9 +65,9 @@ const (
 	signatureTextSize = 88
 )
 
-// Check reports whether a credential can be minted, before anything is
-// registered: ErrTooLarge beyond engine.TokenMax, ErrContent for text that is
-// not UTF-8 or a policy that no verifier of ours would read back.
+// Check reports whether a credential can be minted; it is called before anything is registered.
+// It returns ErrTooLarge beyond engine.TokenMax, and ErrContent for text that is not UTF-8 or a
+// policy that our verifier would not read back.
 func (c *Credential) Check() error {
 	payload := c.claimSet(c.AppendJSON(nil))
 	if base64.RawURLEncoding.EncodedLen(len(payload))+headerSize+signatureTextSize > engine.TokenMax {
@@ -79,8 +79,8 @@ func (c *Credential) Check() error {
 	return nil
 }
 
-// Mint returns the token of a credential, and the credential as the answer shows
-// it: the very bytes of the token's vc member. Equal input gives equal bytes.
+// Mint returns the token of a credential, and the credential as the answer shows it: exactly
+// the bytes of the token's vc member. Equal input gives equal bytes.
 func Mint(c *Credential, key *ecdsa.PrivateKey, kid string) (token string, document []byte, err error) {
 	document = c.AppendJSON(nil)
 	payload := c.claimSet(document)
@@ -101,8 +101,8 @@ func Mint(c *Credential, key *ecdsa.PrivateKey, kid string) (token string, docum
 // (RFC 7519 NumericDate), and the credential must say the same.
 func wholeSecond(t engine.Time) engine.Time { return t - t%engine.Second }
 
-// claimSet is the claim set of the JWT form of VC Data Model 1.1: the registered
-// claims, and the whole credential as vc.
+// claimSet returns the claims in the JWT form of VC Data Model 1.1: the registered claims, and
+// the whole credential as vc.
 func (c *Credential) claimSet(document []byte) []byte {
 	dst := append(make([]byte, 0, len(document)+512), `{"iss":`...)
 	dst = appendQuoted(dst, c.Issuer)
@@ -114,7 +114,7 @@ func (c *Credential) claimSet(document []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `,"iat":`...), issued, 10)
 	dst = strconv.AppendInt(append(dst, `,"nbf":`...), issued, 10)
 	dst = strconv.AppendInt(append(dst, `,"exp":`...), expires, 10)
-	if c.StatusURL != "" { // Token Status List: the claim is the token's, not the credential's.
+	if c.StatusURL != "" { // Token Status List: the token has this claim, the credential in vc does not.
 		dst = strconv.AppendUint(append(dst, `,"status":{"status_list":{"idx":`...), uint64(c.StatusIndex), 10)
 		dst = append(appendQuoted(append(dst, `,"uri":`...), c.StatusURL), `}}`...)
 	}
@@ -184,8 +184,8 @@ func (c *Credential) appendSubject(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendCompact appends JSON as sent, blanks between its parts left out; every
-// number and string keeps its literal. Nothing sent is an empty object.
+// appendCompact appends JSON without the blanks between its parts. Every number and string
+// keeps its literal. An empty document becomes an empty object.
 func appendCompact(dst, document []byte) []byte {
 	if len(document) == 0 {
 		return append(dst, `{}`...)
@@ -208,10 +208,9 @@ func appendList(dst []byte, texts []string) []byte {
 	return append(dst, ']')
 }
 
-// appendQuoted appends a JSON string with the escapes that RFC 8259 demands and
-// no other: a name stays as it was sent, and no release of a library can change
-// the bytes of a token. Bytes that are not UTF-8 stay too, and are refused by
-// the reader that follows.
+// appendQuoted appends a JSON string with the escapes that RFC 8259 demands and no others. So a
+// name stays as it was sent, and no release of a library can change the bytes of a token. Bytes
+// that are not UTF-8 stay too; readObject refuses them later.
 func appendQuoted(dst []byte, text string) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -228,19 +227,19 @@ func appendQuoted(dst []byte, text string) []byte {
 	return append(dst, '"')
 }
 
-// signer signs for the JOSE library with a P-256 key, because the library's own signatures
-// would contain randomness.
+// signer signs for the JOSE library with a P-256 key. The library's own signatures would
+// contain randomness.
 type signer struct {
 	key *ecdsa.PrivateKey
 	kid string
 }
 
-// Public names the key; the library writes the kid into the header from it.
+// Public returns the public key. The library takes the kid of the header from it.
 func (s *signer) Public() *jose.JSONWebKey {
 	return &jose.JSONWebKey{Key: &s.key.PublicKey, KeyID: s.kid, Algorithm: algorithm, Use: "sig"}
 }
 
-// Algs is ES256 alone.
+// Algs returns ES256 alone.
 func (s *signer) Algs() []jose.SignatureAlgorithm { return []jose.SignatureAlgorithm{algorithm} }
 
 // SignPayload signs deterministically (RFC 6979): crypto/ecdsa does so when it

@@ -10,24 +10,24 @@ import (
 	"railguard/engine"
 )
 
-// StatusListType is the typ of a status list token: no credential has it, and what has it
-// is no credential (RFC 8725, 3.11).
+// StatusListType is the typ of a status list token. No credential has this typ, so neither can
+// be taken for the other (RFC 8725, 3.11).
 const StatusListType = "statuslist+jwt"
 
 // statusBits is how many bits an entry of a status list has.
 const statusBits = 2
 
-// StatusList is what a status list token is made of (IETF Token Status List).
+// StatusList holds the content of a status list token (IETF Token Status List).
 type StatusList struct {
-	URL        string      // Of the list itself: the sub.
+	URL        string      // The sub: address of the list itself.
 	At         engine.Time // The iat, a whole second.
-	TTL        engine.Time // For how long a verifier may keep it; it ends after twice that.
-	Compressed string      // Of CompressStatusList.
+	TTL        engine.Time // How long a verifier may keep the token; it expires after twice that.
+	Compressed string      // Made by CompressStatusList.
 }
 
 // CompressStatusList returns the lst member of a list: ZLIB, best compression, base64url.
-// Equal bits give equal text in one release; another release's compressor may give another
-// text that reads the same.
+// Within one release equal bits give equal text. Another release's compressor may give another
+// text that decompresses to the same.
 func CompressStatusList(bits []byte) (string, error) {
 	var packed bytes.Buffer
 	writer, err := zlib.NewWriterLevel(&packed, zlib.BestCompression)
@@ -43,8 +43,8 @@ func CompressStatusList(bits []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(packed.Bytes()), nil
 }
 
-// Expires is when nobody may rely on the list any more: what was fetched at the last moment
-// can still be kept for the TTL.
+// Expires returns when nobody may rely on the list any more: a verifier that fetched it at the
+// last moment may still keep it for the TTL.
 func (l *StatusList) Expires() engine.Time { return l.At + 2*l.TTL }
 
 // MintStatusList returns the token of a list. Equal input gives equal bytes.

@@ -15,7 +15,8 @@ import (
 // depthMax bounds the nesting of header and payload, the outermost object counted.
 const depthMax = 8
 
-// value is one JSON value. Numbers and strings are in text, numbers as written.
+// value is one JSON value. For numbers and strings, text has the content; numbers stay as
+// written.
 type value struct {
 	kind     byte // '{', '[', '"', '0' for a number, 't', 'f', 'n'.
 	text     string

@@ -9,7 +9,7 @@ import (
 	"railguard/engine"
 )
 
-// Why a token is not good. Each is a sub-reason of R1, see State.
+// The reasons why a token is not good. Each is a sub-reason of R1, see State.
 var (
 	ErrMalformed = errors.New("malformed token")
 	ErrSignature = errors.New("bad signature")
@@ -36,7 +36,7 @@ func State(err error) engine.TokenState {
 }
 
 const (
-	algorithm     = "ES256" // The only one (RFC 8725, 3.1); the key's, never the header's choice.
+	algorithm     = "ES256" // The only one accepted (RFC 8725, 3.1). The key decides it, never the header.
 	tokenType     = "JWT"
 	signatureSize = 64 // R then S, 32 bytes each (RFC 7518, 3.4). A DER signature is refused.
 	kidMax        = 32
@@ -78,17 +78,17 @@ func isPrefix(word string) bool {
 	return false
 }
 
-// Token is a token whose form is right: three segments of canonical base64url, a
-// header that says ES256, JWT and a kid and nothing else, 64 bytes of signature.
-// Nothing it says may be believed before KeySet.Verify.
+// Token is a token of the right form: three segments of canonical base64url, a header with
+// exactly ES256, JWT and a kid, and 64 bytes of signature. Trust none of its content before
+// KeySet.Verify.
 type Token struct {
 	KeyID   string
 	raw     string
 	payload []byte
 }
 
-// Parse judges the form of a token, the scheme already taken off. Its errors are
-// all ErrMalformed (or ErrKey for a kid that no key of ours can have).
+// Parse judges the form of a token whose scheme has been removed. Its errors are all
+// ErrMalformed (or ErrKey for a kid that no key of ours can have).
 func Parse(raw string) (Token, error) {
 	if len(raw) > engine.TokenMax {
 		return Token{}, fmt.Errorf("%w: longer than %d bytes", ErrMalformed, engine.TokenMax)
@@ -120,9 +120,9 @@ func Parse(raw string) (Token, error) {
 	return Token{KeyID: keyID, raw: raw, payload: payloadJSON}, nil
 }
 
-// decodeSegment decodes canonical base64url. The alphabet is checked first: the
-// library's decoder skips CR and LF, even when it is strict. Strict refuses bits
-// behind the last byte; with both, one text only decodes to these bytes.
+// decodeSegment decodes canonical base64url. It checks the alphabet first, because the
+// library's decoder skips CR and LF even when it is strict. Strict refuses extra bits after the
+// last byte. With both checks only one text decodes to the same bytes.
 func decodeSegment(segment string) ([]byte, error) {
 	if segment == "" {
 		return nil, fmt.Errorf("%w: empty segment", ErrMalformed)
@@ -143,9 +143,8 @@ func isBase64URL(c byte) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// readHeader accepts exactly alg, kid and typ. Everything else that a header may
-// have is an instruction to the verifier (crit, b64, jku, jwk, x5u, x5c, zip,
-// cty), and we take none.
+// readHeader accepts exactly alg, kid and typ. Any other member (crit, b64, jku, jwk, x5u, x5c,
+// zip, cty) would instruct the verifier, and we take no instructions from a token.
 func readHeader(document []byte) (keyID string, err error) {
 	header, err := readObject(document)
 	if err != nil {
@@ -168,8 +167,8 @@ func readHeader(document []byte) (keyID string, err error) {
 	return keyID, nil
 }
 
-// validKeyID reports ^[a-z0-9-]{1,32}$. A kid is looked up among our keys; it is
-// never a path, a query or an address.
+// validKeyID reports whether a kid matches ^[a-z0-9-]{1,32}$. A kid is looked up among our
+// keys; it is never a path, a query or an address.
 func validKeyID(kid string) bool {
 	if len(kid) == 0 || len(kid) > kidMax {
 		return false

@@ -12,13 +12,13 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// raftLogger carries raft's lines into our log, marked with their room.
+// raftLogger writes raft's log lines into our log, marked with their room.
 //
-// Raft calls loud what is ordinary life (elections, a peer that is being restarted), again
-// at each try. Those lines have a level of ours; every other keeps raft's, so that what
-// it says of a disk, and what a later version says anew, is as loud as it was.
+// Raft logs ordinary events (elections, a peer that is being restarted) at a high level, and
+// again at each try. Those lines get a level of ours. Every other line keeps raft's level, so
+// that its lines about a disk, and new lines of a later version, stay as loud as they are.
 type raftLogger struct {
-	hclog.Logger // Answers what is not overridden: a null logger.
+	hclog.Logger // A null logger, for the methods that are not overridden.
 	to           *slog.Logger
 }
 
@@ -31,10 +31,10 @@ var slogLevels = map[hclog.Level]slog.Level{
 	hclog.Warn: slog.LevelWarn, hclog.Error: slog.LevelError,
 }
 
-// raftLevels are the levels of lines that raft calls louder than they are, by their text.
+// raftLevels has our levels for lines to which raft gives too high a level, by their text.
 var raftLevels = map[string]slog.Level{
-	// A peer is away, restarted or busy. Said at each try; "failed to contact" says it
-	// once, and status, readiness and metrics tell for how long.
+	// A peer is away, restarted or busy. Raft logs these lines at each try. "failed to contact"
+	// says it once, and status, readiness and metrics show for how long.
 	"failed to appendEntries to":                                slog.LevelDebug,
 	"failed to pipeline appendEntries":                          slog.LevelDebug,
 	"failed to start pipeline replication to":                   slog.LevelDebug,
@@ -45,14 +45,14 @@ var raftLevels = map[string]slog.Level{
 	"target does not support pre-vote RPC, treating as granted": slog.LevelDebug,
 	"appendEntries rejected, sending older logs":                slog.LevelDebug,
 	"previous log term mis-match":                               slog.LevelDebug,
-	"failed to get previous log":                                slog.LevelDebug, // Of a leader that is ahead; of the disk it is "failed to get log".
-	"skipping application of old log":                           slog.LevelDebug, // After a start from a snapshot raft counts commits from nothing: its first news may be what the snapshot holds.
+	"failed to get previous log":                                slog.LevelDebug, // The leader is ahead; for a failing disk raft logs "failed to get log".
+	"skipping application of old log":                           slog.LevelDebug, // After a start from a snapshot raft counts commits from zero, so the first entries it applies may be in the snapshot.
 	"failed to contact":                                         slog.LevelInfo,
 	"failed to send snapshot to":                                slog.LevelInfo,
 	"installSnapshot rejected to":                               slog.LevelInfo,
 	"peer has newer term, stopping replication":                 slog.LevelInfo,
 
-	// Elections, each a line or two.
+	// Elections, with one or two lines each.
 	"heartbeat timeout reached, starting election":                                                                   slog.LevelInfo,
 	"heartbeat timeout reached, not part of a stable configuration or a non-voter, not triggering a leader election": slog.LevelInfo,
 	"Election timeout reached, restarting election":                                                                  slog.LevelInfo,
@@ -63,14 +63,14 @@ var raftLevels = map[string]slog.Level{
 	"clearing log suffix":                                                                                            slog.LevelInfo,
 }
 
-// raftFamilies are the same for lines that begin so.
+// raftFamilies has the levels of lines by how they begin.
 var raftFamilies = map[string]slog.Level{
 	"rejecting vote request":     slog.LevelInfo,
 	"rejecting pre-vote request": slog.LevelInfo,
 	"Shutdown node at ":          slog.LevelInfo,
 }
 
-// levelOfRaft is the level of one of raft's lines.
+// levelOfRaft returns our level for one of raft's lines.
 func levelOfRaft(level slog.Level, msg string) slog.Level {
 	if level <= slog.LevelInfo {
 		return level
@@ -86,7 +86,7 @@ func levelOfRaft(level slog.Level, msg string) slog.Level {
 	return level
 }
 
-// plainValues writes out what raft leaves to its own logger: formats, members, errors.
+// plainValues formats values that raft leaves to its own logger: formats, members, errors.
 func plainValues(args []any) []any {
 	plain := make([]any, len(args))
 	for i, arg := range args {

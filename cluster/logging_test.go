@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// heardLines collects what nodes log, each line once with its level before it.
+// heardLines collects the lines that nodes log, until take returns them.
 type heardLines struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -26,7 +26,7 @@ func (h *heardLines) Write(p []byte) (int, error) {
 	return h.text.Write(p)
 }
 
-// loud are the lines above INFO since the last time.
+// take returns all lines since the last call, and those above INFO.
 func (h *heardLines) take() (all, loud []string) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -44,8 +44,8 @@ func (h *heardLines) listen(c *Config) {
 	c.Logger = slog.New(slog.NewTextHandler(h, nil)).With("node", c.ID)
 }
 
-// A node that is restarted in order, follower or leader, gives nobody a reason to get
-// up: no line above INFO on any node, and no format verb in any.
+// A routine restart of a node, follower or leader, alarms nobody: no node logs a line above
+// INFO, and no line has a format verb in it.
 func TestRoutineRestartsAreQuiet(t *testing.T) {
 	heard := &heardLines{}
 	g := newGroup(t, heard.listen)
@@ -80,8 +80,8 @@ func TestRoutineRestartsAreQuiet(t *testing.T) {
 	}
 }
 
-// What raft says of its disk and of lost leadership stays loud; what it repeats of peers
-// that are away is the watcher's to tell; what it formats late is formatted.
+// Raft's lines about its disk and about lost leadership stay loud. Its repeated lines about
+// absent peers are left to the watcher. Lines that it formats late are formatted.
 func TestRaftsLinesAreTranslated(t *testing.T) {
 	var said bytes.Buffer
 	logger := newRaftLogger(slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})))

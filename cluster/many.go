@@ -8,17 +8,17 @@ import (
 	"railguard/fsm/wire"
 )
 
-// gathering is what the proposals of one call wait for together: one lock to queue
-// them, one timer, one waking. Each keeps an answer of its own. Guarded by waiters.mu.
+// gathering is shared by the proposals of one call: they are queued under one lock, and wait
+// with one timer and one wake-up. Each gets its own answer. Guarded by waiters.mu.
 type gathering struct {
 	left int           // Proposals without an answer.
-	done chan struct{} // Closed with the last one's.
+	done chan struct{} // Closed when the last proposal has its answer.
 }
 
-// ProposeMany is Propose for records of one kind that a caller has at once: results[i]
-// or errs[i] is what became of bodies[i]. They are queued one behind the other, as many
-// to an entry as it takes, and nothing is atomic between them: some may be turned away,
-// some unknown, the others applied, and what goes into several entries may change order.
+// ProposeMany is Propose for several records of one kind: results[i] or errs[i] is the outcome
+// of bodies[i]. The records are queued one behind the other, as many to an entry as it takes.
+// Nothing is atomic between them: some may be refused, some unknown and the others applied, and
+// records that go into several entries may change order.
 func (n *Node) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte) (results []wire.Result, errs []error) {
 	results, errs = make([]wire.Result, len(bodies)), make([]error, len(bodies))
 	for i := range bodies {
@@ -48,8 +48,8 @@ func (n *Node) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte)
 	return results, errs
 }
 
-// admitMany queues the records that have no error yet, behind each other. Those that
-// find no room get the error that admit gives.
+// admitMany queues, in order, the records that have no error yet. Records for which there is no
+// room get the error that admitRecord gives.
 func (w *waiters) admitMany(kind wire.Kind, bodies [][]byte, errs []error) ([]proposal, *gathering) {
 	proposals, together := make([]proposal, len(bodies)), &gathering{done: make(chan struct{})}
 	now := w.clock.Monotonic()
@@ -88,7 +88,7 @@ func (w *waiters) abandonMany(proposals []proposal, unserved error) {
 	w.compactLane(w.laneOf(proposals[0].kind))
 }
 
-// checkRoom says why a record finds no place in the queue, or nil. Called with mu held.
+// checkRoom returns why a record finds no place in the queue, or nil. Called with mu held.
 func (w *waiters) checkRoom(kind wire.Kind, size int, slow bool) error {
 	countMax, bytesMax := engine.WaitingMax, engine.WaitingBytesMax
 	if kind == wire.KindScreen {

@@ -20,7 +20,8 @@ func bodies(count int) [][]byte {
 	return all
 }
 
-// What waits together is queued in order, and woken when the last of it is answered.
+// Records that wait together are queued in order, and their caller is woken when the last one
+// is answered.
 func TestWaitersMany(t *testing.T) {
 	w := newTestWaiters()
 	errs := make([]error, 4)
@@ -33,7 +34,7 @@ func TestWaitersMany(t *testing.T) {
 		w.takeApplied(3, result(w, attempts[at].seq, wire.Applied, 3))
 		require.Equal(t, 2-i, together.left)
 	}
-	w.takeApplied(3, result(w, attempts[1].seq, wire.Fenced, 3)) // Comes to nothing, and is tried again.
+	w.takeApplied(3, result(w, attempts[1].seq, wire.Fenced, 3)) // The attempt comes to nothing and is made again.
 	again := takeAll(w, 3)
 	require.Len(t, again, 1)
 	require.Empty(t, together.done)
@@ -46,7 +47,7 @@ func TestWaitersMany(t *testing.T) {
 	require.Zero(t, w.bytes)
 }
 
-// A caller that waits no longer is told of each record what is certain of it.
+// A caller that waits no longer learns of each record what is certain.
 func TestWaitersManyAbandoned(t *testing.T) {
 	w := newTestWaiters()
 	errs := make([]error, 3)
@@ -59,11 +60,12 @@ func TestWaitersManyAbandoned(t *testing.T) {
 	require.ErrorIs(t, proposals[1].got.err, wire.ErrUnknown)
 	require.ErrorIs(t, proposals[2].got.err, wire.ErrNoLeader)
 	require.Empty(t, takeAll(w, 3), "what was given up is not proposed")
-	w.takeApplied(3, result(w, sent[1].seq, wire.Applied, 3)) // Too late to be told.
+	w.takeApplied(3, result(w, sent[1].seq, wire.Applied, 3)) // The result comes too late for the caller.
 	require.Zero(t, w.countWaiting())
 }
 
-// A queue that fills up turns the rest of a batch away, not what found room.
+// When the queue fills up, the rest of a batch is turned away, and the records that found room
+// stay.
 func TestWaitersManyRoom(t *testing.T) {
 	w := newTestWaiters()
 	w.count = engine.WaitingMax - engine.WaitingMax/reservedShare - 2
@@ -78,7 +80,7 @@ func TestWaitersManyRoom(t *testing.T) {
 	<-together.done
 }
 
-// The end of a node answers what waits together, too.
+// The end of a node also answers records that wait together.
 func TestWaitersManyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestWaiters()
@@ -93,7 +95,7 @@ func TestWaitersManyEnd(t *testing.T) {
 	})
 }
 
-// notes are records that each write a leaf.
+// notes returns records that each write a leaf.
 func notes(count int) [][]byte {
 	all := make([][]byte, count)
 	for i := range all {
@@ -102,7 +104,7 @@ func notes(count int) [][]byte {
 	return all
 }
 
-// requireOutcomes: every record has an outcome, and none has two.
+// requireOutcomes checks that every record has exactly one outcome.
 func requireOutcomes(t *testing.T, results []wire.Result, errs []error) (applied int) {
 	for i := range results {
 		switch {
@@ -137,8 +139,8 @@ func TestGroupProposeMany(t *testing.T) {
 	require.Empty(t, errs)
 }
 
-// A leader that is lost meanwhile leaves every record with an outcome: applied once,
-// certainly not, or unknown.
+// When the leader is lost meanwhile, every record still has an outcome: applied once, certainly
+// not applied, or unknown.
 func TestGroupLosesItsLeaderMidBatch(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -177,7 +179,7 @@ func TestGroupLosesItsLeaderMidBatch(t *testing.T) {
 	require.Greater(t, applied, 3*size)
 }
 
-// turned waits until the sequencer has looked at what waits since this call began.
+// turned waits until the sequencer has looked at the queue after this call began.
 func turned(t *testing.T, n *Node) {
 	for range 3 { // The third signal is taken after the second one's turn ended.
 		n.sequencer.wakeSequencer()
@@ -185,8 +187,8 @@ func turned(t *testing.T, n *Node) {
 	}
 }
 
-// While an entry is on its way another one leaves with gatherFor records and not before;
-// with none on its way the first record leaves alone. What gathered is one entry.
+// While an entry is on its way, the next one leaves only with gatherFor records. With none on
+// its way, the first record leaves alone. Records that gathered are one entry.
 func TestGathering(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	require.Equal(t, wire.Applied, propose(t, n, wire.KindRegister, register("alone")).Code)
@@ -219,7 +221,7 @@ func TestGatheringBounds(t *testing.T) {
 	require.True(t, s.hasGathered())
 	s.slots <- struct{}{}
 	require.False(t, s.hasGathered())
-	s.frames = []*frame{{count: gatherFor - 2}} // A peer's count with one's own.
+	s.frames = []*frame{{count: gatherFor - 2}} // A peer's records count together with the node's own.
 	admit(t, w, wire.KindScreen)
 	require.False(t, s.hasGathered())
 	admit(t, w, wire.KindScreen)

@@ -17,12 +17,12 @@ import (
 const (
 	joinEvery        = 300 * time.Millisecond
 	promoteLag       = 200             // Entries a node may be behind when it gets a vote.
-	promoteStable    = 2 * time.Second // It must have kept up for so long.
+	promoteStable    = 2 * time.Second // The node must have kept up for so long.
 	removedPatience  = 2 * time.Second
-	transferPatience = 3 * time.Second // Longer "in progress" means stuck for good (guard G5).
+	transferPatience = 3 * time.Second // A transfer in progress for longer is stuck for good (guard G5).
 )
 
-// The verbs that go to the leader.
+// The verbs that the leader executes.
 const (
 	verbTransfer = "transfer"
 	verbJoin     = "join"
@@ -34,8 +34,7 @@ const (
 // proposer puts a record into the log and waits for its outcome.
 type proposer func(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 
-// membership is the leader's side of who belongs to the group, and the way of a verb
-// to the leader.
+// membership changes the group on the leader, and carries verbs to the leader.
 type membership struct {
 	life      *life
 	state     *state
@@ -44,16 +43,16 @@ type membership struct {
 	peers     *peers
 	propose   proposer
 	secret    *secretProver
-	deadAfter time.Duration // Of a voter's silence; below 0: it never loses its vote.
+	deadAfter time.Duration // How long a voter may be silent; below 0: it never loses its vote.
 
-	changing gate                 // One change at a time.
-	caughtUp map[string]time.Time // Since when a node without a vote keeps up. Duties only.
+	changing gate                 // Only one change at a time.
+	caughtUp map[string]time.Time // Since when a node without a vote has kept up. Only duties use it.
 
 	silentMu sync.Mutex
 	silent   map[string]time.Time // Since when a voter has not answered this leader.
 }
 
-// toLeader does a verb here, if this node leads, or has the leader do it.
+// toLeader executes a verb here if this node leads; otherwise it asks the leader to.
 func (m *membership) toLeader(ctx context.Context, call port.VerbCall) error {
 	err := m.askLeader(ctx, &call)
 	if errors.Is(err, port.ErrNotLeader) {
@@ -72,7 +71,8 @@ func (m *membership) askLeader(ctx context.Context, call *port.VerbCall) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*membershipPatience)
 	defer cancel()
-	// A lane of their own: they take their time, and a peer silent to pings is dialled anew.
+	// Verbs have a lane of their own: they take long, and a connection whose peer is silent to
+	// pings is dialled anew.
 	_, err := port.Ask(ctx, m.peers.linkTo(string(leader), linkVerb), call)
 	switch {
 	case errors.Is(err, port.ErrNotSent):
@@ -83,7 +83,7 @@ func (m *membership) askLeader(ctx context.Context, call *port.VerbCall) error {
 	return err
 }
 
-// doVerb is the leader's side.
+// doVerb executes a verb on the leader.
 func (m *membership) doVerb(ctx context.Context, v *port.VerbCall) error {
 	if !m.replica.isLeader() {
 		return port.ErrNotLeader
@@ -110,7 +110,7 @@ func (m *membership) changeMembership(make func() raft.IndexFuture) error {
 	case errors.Is(err, raft.ErrNotLeader):
 		return port.ErrNotLeader
 	case errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrRaftShutdown):
-		return wire.ErrUnknown // It may well be committed by the next leader.
+		return wire.ErrUnknown // The next leader may still commit the change.
 	}
 	return err
 }
@@ -124,9 +124,8 @@ func (m *membership) addServer(id raft.ServerID, to port.Address, vote bool) err
 	})
 }
 
-// admitMember takes a node in, or follows it to its new address. It comes without a
-// vote and gets one when it has caught up. A node that comes back with an empty
-// folder loses the vote of its former self first.
+// admitMember takes in a new node, or a member at a new address. A new node has no vote until
+// it has caught up. A node that comes back with an empty folder first loses its former vote.
 func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 	if !m.replica.isLeader() {
 		return m.passOn(ctx, q)
@@ -149,7 +148,7 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 	if m.isBuried(q.ID, to.Incarnation) {
 		return errors.New(wasRemoved(q.ID))
 	}
-	before, err := m.checkDialled(ctx, q.ID, to) // Before the gate: who cannot be reached holds up nobody.
+	before, err := m.checkDialled(ctx, q.ID, to) // Dialling comes before the gate, so that an unreachable node does not hold up others.
 	if err != nil {
 		return err
 	}
@@ -171,8 +170,8 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 	return m.followServer(ctx, server, to)
 }
 
-// checkDialled dials who joins, and where a member moves also where it was. It returns
-// the member's address of before.
+// checkDialled dials a node that joins; if a member moves, it also dials its old address. It
+// returns the member's old address.
 func (m *membership) checkDialled(ctx context.Context, id string, to port.Address) (known string, err error) {
 	there, err := m.checkReachable(ctx, id, to)
 	if err != nil {
@@ -189,7 +188,7 @@ func (m *membership) checkDialled(ctx context.Context, id string, to port.Addres
 	return string(server.Address), err
 }
 
-// followServer takes a member to its new address, or in with its new folder.
+// followServer gives a member its new address, or takes it in with its new folder.
 func (m *membership) followServer(ctx context.Context, server raft.Server, to port.Address) error {
 	before, err := port.ParseAddress(string(server.Address))
 	if err != nil {
@@ -206,7 +205,7 @@ func (m *membership) followServer(ctx context.Context, server raft.Server, to po
 	return m.addServer(server.ID, to, server.Suffrage == raft.Voter)
 }
 
-// replaceServer takes in a node whose former self is a member.
+// replaceServer takes in a node whose id a member with another data folder has.
 func (m *membership) replaceServer(ctx context.Context, server raft.Server, before, to port.Address) error {
 	id := string(server.ID)
 	if _, alive := m.peers.freshSample(id); alive || id == string(m.replica.self) {
@@ -235,9 +234,9 @@ func (m *membership) passOn(ctx context.Context, q *port.JoinCall) error {
 	return err
 }
 
-// removeMember takes a node out for good. That it is gone is in the log before it is
-// out of the configuration: a leader may remove itself, and one that dies in between
-// leaves a member that goes on as such.
+// removeMember takes a node out for good. The removal is in the log before the configuration
+// changes: a leader may remove itself, and a leader that dies between the two leaves a member
+// that stays one.
 func (m *membership) removeMember(ctx context.Context, id string, force bool) error {
 	if err := m.changing.enterGate(ctx); err != nil {
 		return err
@@ -269,8 +268,8 @@ func (m *membership) removeMember(ctx context.Context, id string, force bool) er
 	return nil
 }
 
-// tellRemoved has a removed node look whether it is a member still; if it cannot be
-// reached, it hears of it from whomever it asks next.
+// tellRemoved makes a removed node ask whether it is still a member. If the node cannot be
+// reached, it learns it from the next node it asks.
 func (m *membership) tellRemoved(ctx context.Context, id string, to port.Address) {
 	ctx, cancel := context.WithTimeout(ctx, removedPatience)
 	defer cancel()
@@ -308,7 +307,7 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 	return m.addServer(server.ID, to, true)
 }
 
-// demoteMember takes a vote and holds the node without one.
+// demoteMember takes a member's vote and keeps it without one.
 func (m *membership) demoteMember(ctx context.Context, id string, force bool) error {
 	if err := m.changing.enterGate(ctx); err != nil {
 		return err
@@ -344,8 +343,8 @@ func (m *membership) keepsUp(id string) bool {
 	return ok && s.pong.Applied+promoteLag >= m.replica.raft.CommitIndex()
 }
 
-// promoteCaughtUp is the leader's duty: a node without a vote that has kept up for a
-// while gets one, unless an operator holds it without or the group would hang on it.
+// promoteCaughtUp is a duty of the leader. It gives a vote to a node that has kept up for a
+// while, unless an operator keeps it without one or refuseCrowding objects.
 func (m *membership) promoteCaughtUp(now time.Time) {
 	if !m.replica.isLeader() || m.replica.opened.Load() == 0 {
 		m.caughtUp = nil
@@ -366,7 +365,7 @@ func (m *membership) promoteCaughtUp(now time.Time) {
 			m.caughtUp[id] = now
 			continue
 		}
-		if now.Sub(since) >= promoteStable && m.refuseCrowding(now) == nil { // Else the status says who waits for whom.
+		if now.Sub(since) >= promoteStable && m.refuseCrowding(now) == nil { // If refused, the status says which nodes do not answer.
 			delete(m.caughtUp, id)
 			m.life.running.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
@@ -400,8 +399,8 @@ func (m *membership) transferLeadership(ctx context.Context, to string) error {
 	return m.awaitTransfer(ctx, m.replica.raft.LeadershipTransferToServer(server.ID, server.Address))
 }
 
-// awaitTransfer does not wait for ever: raft leaves a transfer unanswered that was
-// asked for when it shut down, and one that never ends (guard G5).
+// awaitTransfer waits for a transfer with a time limit: raft leaves a transfer unanswered if it
+// was asked for during shutdown, and one may never end (guard G5).
 func (m *membership) awaitTransfer(ctx context.Context, future raft.Future) error {
 	done := make(chan error, 1)
 	go func() { done <- future.Error() }()

@@ -16,8 +16,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// A node that comes back with an empty folder has forgotten its votes: it is let
-// in without one and catches up before it votes again.
+// A node that comes back with an empty folder has forgotten its votes. It is let in without a
+// vote, and gets one again when it has caught up.
 func TestWipedNodeJoinsAnew(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -30,7 +30,8 @@ func TestWipedNodeJoinsAnew(t *testing.T) {
 	g.close(wiped)
 	require.NoError(t, os.RemoveAll(filepath.Join(g.dir, wiped)))
 	propose(t, g.leader(), wire.KindRegister, register("meanwhile"))
-	// It is told to form a group of three, as at its first start; its peers know one.
+	// It is told to form a group of three, as at its first start, but its peers already have
+	// one.
 	n := g.open(wiped, expect(3), join(g.host("n1"), g.host("n2"), g.host("n3")))
 	require.Eventually(t, func() bool {
 		after, err := g.leader().replica.addressOf(raft.ServerID(wiped))
@@ -42,12 +43,12 @@ func TestWipedNodeJoinsAnew(t *testing.T) {
 	g.awaitEqual()
 }
 
-// Two nodes of one name: the one that is not the member stays outside.
+// Of two nodes with one name, the one that is not the member is kept out.
 func TestSecondNodeOfOneName(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
 	g.leader()
-	time.Sleep(2 * pingEvery) // The others have been heard of.
+	time.Sleep(2 * pingEvery) // Each node has heard of the others by now.
 	config := g.config("n3", join(g.host("n1")))
 	config.DataDir = filepath.Join(g.dir, "impostor")
 	config.ListenCluster = "127.0.0.1:0"
@@ -106,8 +107,7 @@ func TestVerbsOfAGroupOfOne(t *testing.T) {
 	propose(t, n, wire.KindRegister, register("still here"))
 }
 
-// With two nodes of three expected there is no group, and with a wrong number none
-// ever.
+// With two of three expected nodes there is no group, and with a wrong number there never is.
 func TestNoGroupOfAWrongNumber(t *testing.T) {
 	g := newGroup(t)
 	hosts := join(g.host("n1"), g.host("n2"), g.host("n3"))
@@ -167,8 +167,7 @@ func TestInsecureIsForLoopbackOnly(t *testing.T) {
 	}
 }
 
-// TestDivergedNodeStops lets one node believe in another state than its peers: it
-// stops, they go on.
+// TestDivergedNodeStops changes the digests of one node: it stops, and its peers go on.
 func TestDivergedNodeStops(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -208,8 +207,8 @@ func TestDivergedNodeStops(t *testing.T) {
 	}
 }
 
-// A folder put back from an older copy is known by its log, which ends before what
-// the node had applied: nobody talks raft with it.
+// A folder that was restored from an older copy is recognised by its log, which ends before
+// what the node had applied: nobody speaks raft with it.
 func TestFolderFromAnOlderCopy(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -224,7 +223,7 @@ func TestFolderFromAnOlderCopy(t *testing.T) {
 	}
 	g.awaitReady()
 	g.awaitEqual()
-	time.Sleep(3 * pingEvery) // Its peers have heard how far it is.
+	time.Sleep(3 * pingEvery) // Its peers have heard by now how far it has applied.
 	g.close(old)
 	require.NoError(t, os.RemoveAll(filepath.Join(g.dir, old)))
 	require.NoError(t, os.Rename(copied, filepath.Join(g.dir, old)))

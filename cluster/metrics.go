@@ -33,7 +33,7 @@ var (
 	votesRetired      = metrics.NewCounter("railguard_cluster_votes_retired_total")
 	termsLed          = metrics.NewCounter("railguard_cluster_terms_led_total")
 	elections         = metrics.NewCounter("railguard_cluster_elections_total")
-	heartbeatsFailed  = metrics.NewCounter("railguard_cluster_heartbeats_failed_total") // Of this node as leader, each to one peer.
+	heartbeatsFailed  = metrics.NewCounter("railguard_cluster_heartbeats_failed_total") // Heartbeats that this node sent as leader, each to one peer.
 	leaderChanges     = metrics.NewCounter("railguard_cluster_leader_changes_total")
 	snapshotsTaken    = metrics.NewCounter("railguard_cluster_snapshots_total")
 	snapshotSeconds   = timing.New("railguard_cluster_snapshot_seconds", "", timing.Disk)
@@ -42,7 +42,7 @@ var (
 	digestMismatches  = metrics.NewCounter("railguard_cluster_digest_mismatches_total")
 )
 
-// gauges are what one node shows of itself, by name.
+// gauges are one node's gauges, each named after the node.
 type gauges struct {
 	term, leads, commit, applied, lag      *metrics.Gauge
 	snapshotIndex, logBytes, waiting       *metrics.Gauge
@@ -91,8 +91,8 @@ func (n *Node) setMetrics(now time.Time) {
 	g.oldestLogAge.Set(oldestLogAge(n.store, now).Seconds())
 }
 
-// oldestLogAge is how long ago the oldest kept entry was written: how long a peer
-// may be away and still come back without a snapshot.
+// oldestLogAge returns how long ago the oldest kept entry was written. A peer may be away for
+// so long and still come back without a snapshot.
 func oldestLogAge(store raft.LogStore, now time.Time) time.Duration {
 	first, err := store.FirstIndex()
 	var log raft.Log

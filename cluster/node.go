@@ -21,13 +21,13 @@ import (
 
 // Node is one member of the cluster, or one that waits to become a member.
 type Node struct {
-	*state // What readers ask for.
+	*state // The state that readers ask for.
 	stores
 
 	config Config
 	life   *life
 
-	// Who the others are.
+	// These parts know the other nodes.
 	replica    *replica
 	lineage    *lineage
 	greeter    *greeter
@@ -37,7 +37,7 @@ type Node struct {
 	membership *membership
 	finder     *finder
 
-	// The way of a record, and of a read that must be the newest.
+	// A record, and a read that must be the newest, pass through these parts.
 	waiters   *waiters
 	sequencer *sequencer
 	forwarder *forwarder
@@ -45,7 +45,7 @@ type Node struct {
 	adapter   *adapter
 	reads     *readRounds
 
-	// What runs beside it.
+	// These parts run beside the records.
 	duties     *duties
 	disk       *disk
 	compaction *compaction
@@ -63,11 +63,11 @@ type Node struct {
 
 const (
 	closePatience   = 5 * time.Second
-	logCacheEntries = 128 // Of at most 512 KiB each.
+	logCacheEntries = 128 // Entries have at most 512 KiB each.
 )
 
-// Open starts a node on its data folder. It returns when the node's own state is
-// loaded; whether it serves is Ready's matter.
+// Open starts a node on its data folder. It returns when the node's own state is loaded; Ready
+// tells whether the node serves.
 func Open(config Config) (*Node, error) {
 	config.fillDefaults()
 	bridgeRaftMetrics()
@@ -95,8 +95,8 @@ func Open(config Config) (*Node, error) {
 	return n, nil
 }
 
-// originOf marks a node's records in the log. Attempt numbers are random enough to
-// be unique by themselves, so two nodes of one origin are no harm.
+// originOf returns the mark of a node's records in the log. Attempt numbers are random enough
+// to be unique by themselves, so two nodes may have the same origin.
 func originOf(id string) uint16 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // Never fails (hash.Hash).
@@ -104,15 +104,15 @@ func originOf(id string) uint16 {
 	return uint16(sum>>16) ^ uint16(sum)
 }
 
-// randomSeq is where a process begins to number its attempts: far from where any
-// other one did, so that no result in the log can be taken for another's.
+// randomSeq returns where a process begins to number its attempts. It is so far from other
+// processes' numbers that no result in the log can be taken for another's.
 func randomSeq() uint64 {
 	var b [8]byte
 	rand.Read(b[:])
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// openNode opens the folder and what is in it, and makes the parts that know of them.
+// openNode opens the folder and its stores, and makes the parts that use them.
 func (n *Node) openNode() (err error) {
 	if n.folder, err = datadir.Open(n.config.Disk, n.config.DataDir, n.config.ID); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (n *Node) openNode() (err error) {
 	return nil
 }
 
-// assembleParts makes the parts that know of the stores and of each other.
+// assembleParts makes the parts that use the stores and each other.
 func (n *Node) assembleParts() {
 	n.disk = &disk{life: n.life, dir: n.config.DataDir, free: n.config.FreeSpace}
 	n.greeter = newGreeter(&n.config, n.life, n.folder, n.state, n.replica, n.lineage)
@@ -164,7 +164,7 @@ func (n *Node) assembleParts() {
 	}
 }
 
-// assembleWay makes the way of a record.
+// assembleWay makes the parts through which a record passes.
 func (n *Node) assembleWay() {
 	n.sequencer = &sequencer{
 		life: n.life, state: n.state, replica: n.replica, clocks: n.clocks, lineage: n.lineage,
@@ -249,8 +249,8 @@ func (n *Node) startRaft() error {
 	return nil
 }
 
-// newRaft is raft.NewRaft, which panics where the log begins behind what its snapshots
-// reach to: a disk that lost them.
+// newRaft calls raft.NewRaft and turns its panic into an error. It panics if the log begins
+// after the end of the newest snapshot, because the disk lost snapshots.
 func newRaft(config *raft.Config, state raft.FSM, log raft.LogStore, stable raft.StableStore, snaps raft.SnapshotStore, transport raft.Transport) (replica *raft.Raft, err error) {
 	defer func() {
 		switch lost := recover(); {
@@ -273,14 +273,14 @@ func (n *Node) raftConfig() *raft.Config {
 	c.CommitTimeout = n.config.Timing.Commit
 	c.SnapshotInterval, c.SnapshotThreshold = never, 1<<62 // A duty decides, by bytes.
 	c.TrailingLogs = trailingEntriesMin
-	c.ShutdownOnRemove = false // A leader that loses its vote goes on without one; one that is removed is told so.
+	c.ShutdownOnRemove = false // A leader that loses its vote goes on without one; a removed node is told so.
 	c.NoLegacyTelemetry = true
 	c.Logger = newRaftLogger(n.life.log)
 	return c
 }
 
-// stallLimit is how long a write to the log may take. Alone, giving up helps nobody
-// until it is certain that the disk hangs.
+// stallLimit returns how long a write to the log may take. In a group of one, giving up helps
+// nobody until it is certain that the disk hangs.
 func (n *Node) stallLimit() time.Duration {
 	if n.replica.alone.Load() {
 		return n.config.Timing.StallAlone
@@ -288,7 +288,7 @@ func (n *Node) stallLimit() time.Duration {
 	return n.config.Timing.Stall
 }
 
-// startGoroutines runs the goroutines.
+// startGoroutines starts the node's goroutines.
 func (n *Node) startGoroutines() {
 	n.replica.watchLeader()
 	for _, run := range []func(){
@@ -306,8 +306,8 @@ func (n *Node) startGoroutines() {
 	}
 }
 
-// Close stops the node: it refuses new work, finishes what is in flight, and
-// closes its files. Nothing is lost when it is not called.
+// Close stops the node: it refuses new work, finishes what is in flight, and closes its files.
+// A node that ends without Close loses nothing.
 func (n *Node) Close() error {
 	var err error
 	n.life.stopping.Do(func() {
@@ -328,7 +328,8 @@ func (n *Node) Close() error {
 	return err
 }
 
-// waitAtMost gives wait some time; a hanging disk must not keep a process alive.
+// waitAtMost runs wait, but returns after patience: a hanging disk must not keep a process
+// alive.
 func waitAtMost(patience time.Duration, wait func()) {
 	done := make(chan struct{})
 	go func() { wait(); close(done) }()
@@ -340,9 +341,9 @@ func waitAtMost(patience time.Duration, wait func()) {
 	}
 }
 
-// cutOff ends service, and the replica where Fatal returns: it must not go on with a
-// broken disk or a wrong state, nor keep its followers waiting by heartbeats, which
-// raft sends beside its main loop.
+// cutOff ends service and shuts the replica down, for the case that Fatal returns. The replica
+// must not go on with a broken disk or a wrong state, nor keep its followers waiting by
+// heartbeats, which raft sends outside its main loop.
 func (n *Node) cutOff() {
 	n.waiters.refuseNew(wire.ErrShuttingDown)
 	n.progress.haltWith(errHalted)
@@ -353,9 +354,9 @@ func (n *Node) cutOff() {
 	n.gateway.cutLinks()
 }
 
-// Propose puts a record into the log and waits for its outcome, at most until
-// ctx ends or the write deadline. Of its errors only wire.ErrUnknown leaves open
-// whether it happened.
+// Propose puts a record into the log and waits for its outcome, at most until ctx ends or the
+// write deadline. wire.ErrUnknown leaves open whether it happened; after any other error it did
+// not.
 func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
 	if len(body) > recordMax(kind) {
 		return wire.Result{}, fmt.Errorf("record of %d bytes: %w", len(body), wire.ErrTooLarge)
@@ -366,7 +367,7 @@ func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 	return n.proposeAnyway(ctx, kind, body)
 }
 
-// proposeAnyway does what Propose does, also while callers are turned away.
+// proposeAnyway is Propose without the checks that turn callers away.
 func (n *Node) proposeAnyway(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
 	p, err := n.waiters.admitRecord(kind, body)
 	if err != nil {
@@ -377,8 +378,8 @@ func (n *Node) proposeAnyway(ctx context.Context, kind wire.Kind, body []byte) (
 	return n.waiters.awaitAnswer(limit, p, n.whyUnserved)
 }
 
-// withinLimit returns a context that ends after limit, or the given one where that ends sooner: a
-// timer less.
+// withinLimit returns a context that ends after limit. If the given one ends sooner it returns
+// that, which saves a timer.
 func withinLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if end, set := ctx.Deadline(); set && time.Until(end) <= limit {
 		return ctx, func() {}
@@ -386,7 +387,7 @@ func withinLimit(ctx context.Context, limit time.Duration) (context.Context, con
 	return context.WithTimeout(ctx, limit)
 }
 
-// checkServing says why this node takes no proposals at all, or nil.
+// checkServing returns why this node takes no proposals at all, or nil.
 func (n *Node) checkServing() error {
 	if n.life.dead.Load() != nil {
 		return wire.ErrShuttingDown
@@ -400,11 +401,11 @@ func (n *Node) checkServing() error {
 	return nil
 }
 
-// storageLow reports whether no voter has room for more: all nodes see it alike.
+// storageLow reports whether this node's disk is nearly full and no other voter has room.
 func (n *Node) storageLow() bool { return n.disk.isLow() && n.peers.findRoomiest() == "" }
 
-// whyUnserved is the error of a proposal that was still queued at its deadline: no
-// leader, one that does not answer this node, or too much to do.
+// whyUnserved returns the error of a proposal that was still queued at its deadline: there is
+// no leader, the leader does not answer this node, storage is low, or there is too much to do.
 func (n *Node) whyUnserved() error {
 	leader, _, without := n.replica.currentLeader(time.Now())
 	if without > 0 || !n.peers.isAnswering(string(leader)) {
@@ -421,9 +422,8 @@ func (n *Node) whyUnserved() error {
 // that was acknowledged before the call. Its error is one of wire's, or that of ctx.
 func (n *Node) ReadIndex(ctx context.Context) (uint64, error) { return n.reads.awaitRound(ctx) }
 
-// Leaf returns a leaf's bytes: this node's own, and where these are not here (not
-// yet applied, still being fetched, damaged) a peer's. A peer that is silent costs
-// leafPatience.
+// Leaf returns a leaf's bytes from this node, or from a peer if they are not here (not yet
+// applied, still being fetched, damaged). A silent peer costs leafPatience.
 func (n *Node) Leaf(ctx context.Context, index uint64) ([]byte, error) {
 	return n.history.fetchLeaf(ctx, index)
 }

@@ -18,7 +18,7 @@ import (
 	"railguard/ofac"
 )
 
-// testGenesis is a genesis without secrets that matter.
+// testGenesis returns a genesis without real secrets.
 func testGenesis() wire.Genesis {
 	return wire.Genesis{
 		ClusterID: "test-cluster", Dev: true, Issuer: "did:kya:test", PublicURL: "https://localhost",
@@ -28,7 +28,7 @@ func testGenesis() wire.Genesis {
 	}
 }
 
-// aloneConfig is a group of one on its own folder.
+// aloneConfig returns the configuration of a group of one on its own folder.
 func aloneConfig(t testing.TB, dir string) Config {
 	return Config{
 		ID: "n1", DataDir: dir, BootstrapExpect: 1, Genesis: testGenesis, Version: "test",
@@ -55,7 +55,7 @@ func awaitReady(t testing.TB, n *Node) {
 	}, groupPatience, 2*time.Millisecond, "%v", n.Ready(context.Background(), report.ReadyQuery{}))
 }
 
-// register is a record that registers an agent under a name.
+// register returns a record that registers an agent under a name.
 func register(name string) []byte {
 	return wire.Encode(&wire.Register{
 		Common:      wire.Common{Fragment: []byte(`"agentName":"` + name + `"`)},
@@ -67,8 +67,8 @@ func register(name string) []byte {
 	})
 }
 
-// propose has a node take a record. An error that says that nothing happened, because
-// the group elects another leader just now, is tried again.
+// propose proposes a record through a node. It tries again after an error that says that
+// nothing happened, as when the group is electing another leader.
 func propose(t testing.TB, n *Node, kind wire.Kind, body []byte) wire.Result {
 	t.Helper()
 	r, err := n.Propose(t.Context(), kind, body)
@@ -225,7 +225,7 @@ func TestWaitsUntilTold(t *testing.T) {
 	n, err := Open(config)
 	require.NoError(t, err)
 	defer n.Close()
-	time.Sleep(5 * config.Timing.Heartbeat) // Long enough for an election, if there were one to come.
+	time.Sleep(5 * config.Timing.Heartbeat) // Long enough for an election, if one were to come.
 	ready := n.Ready(t.Context(), report.ReadyQuery{})
 	require.False(t, ready.Ready)
 	require.Equal(t, waitingText, ready.Checks[0].Text)

@@ -7,8 +7,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// noteOf makes the record of the leaf. Its key makes a second one of the same recovery,
-// after a crash between log and file, an answer instead of a leaf.
+// noteOf makes the record of a recovery's leaf. The record has an idempotency key: after a
+// crash between log and file, a second record of the same recovery gets the first one's answer
+// and writes no leaf.
 func noteOf(r *datadir.Record) (*wire.Note, error) {
 	fragment, err := json.Marshal(struct {
 		ClusterID    string           `json:"clusterId"`

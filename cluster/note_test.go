@@ -13,7 +13,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// recordOf is a plan of a group with as many members as there may be.
+// recordOf returns the record of a recovery in a group with so many members.
 func recordOf(members int) *datadir.Record {
 	r := &datadir.Record{
 		Format: datadir.Format, State: datadir.RecoveryBegun, Recovery: 1, Lineage: "0123456789abcdef", ClusterID: "test-cluster", Node: "n0",
@@ -26,8 +26,8 @@ func recordOf(members int) *datadir.Record {
 	return r
 }
 
-// TestRecoveryNoteFits: the state machine takes the leaf of the largest group with the
-// longest names and reason, whatever stands in them.
+// TestRecoveryNoteFits: the state machine takes the leaf of the largest group with the longest
+// names and reason, whatever characters they have.
 func TestRecoveryNoteFits(t *testing.T) {
 	plan := recordOf(port.MembersMax)
 	plan.By, plan.Second, plan.Reason = strings.Repeat("\x01", 128), strings.Repeat("\x02", 128), strings.Repeat("\x03", 512)

@@ -39,7 +39,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A folder whose identity says "member" and whose log is gone forgot its votes.
+// Such a folder has forgotten its votes: its identity names a cluster, and its log is gone.
 func TestOpenRefusesLostLog(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir)

@@ -32,9 +32,9 @@ func (n *Node) Snapshot(ctx context.Context) (report.SnapshotInfo, error) {
 	}, nil
 }
 
-// SaveSnapshot writes the newest snapshot on this node's disk to w; where there is
-// none, one is taken first. It is read from its file: a slow reader of the state in
-// memory would keep every page that is replaced meanwhile.
+// SaveSnapshot writes the newest snapshot on this node's disk to w. If there is none, it takes
+// one first. It reads the file and not the state in memory: with a slow receiver the latter
+// would keep every page that is replaced meanwhile.
 func (n *Node) SaveSnapshot(ctx context.Context, w io.Writer) (err error) {
 	metas, err := n.snaps.List()
 	if err != nil {
@@ -65,8 +65,8 @@ func (n *Node) TransferLeader(ctx context.Context, to string) error {
 	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbTransfer, ID: to})
 }
 
-// Leave begins a planned stop: not ready, leadership handed on. Proposals are taken
-// as before, so that callers who have not looked at readiness yet lose nothing.
+// Leave begins a planned stop: the node is not ready and hands leadership on. It still takes
+// proposals, so that callers who have not looked at readiness yet lose nothing.
 func (n *Node) Leave(ctx context.Context) {
 	n.draining.Store(true)
 	if n.replica.isLeader() && !n.replica.alone.Load() {
@@ -76,7 +76,8 @@ func (n *Node) Leave(ctx context.Context) {
 	}
 }
 
-// Drain ends what Leave began: no new proposals, and what was proposed answered.
+// Drain ends what Leave began: it takes no new proposals, and waits until those made before are
+// answered.
 func (n *Node) Drain(ctx context.Context) error {
 	n.Leave(ctx)
 	n.waiters.refuseNew(wire.ErrShuttingDown)
@@ -92,8 +93,8 @@ func (n *Node) Drain(ctx context.Context) error {
 	return nil
 }
 
-// Undrain takes back a Leave or a Drain: proposals are admitted again. A node that stops for
-// good stays closed.
+// Undrain takes back a Leave or a Drain: proposals are admitted again. A node that is stopping
+// for good stays closed.
 func (n *Node) Undrain() {
 	select {
 	case <-n.life.stop:
@@ -106,8 +107,8 @@ func (n *Node) Undrain() {
 	}
 }
 
-// Join takes in a node that runs and waits at a cluster address: it is asked who it
-// is, and gets a vote when it has caught up.
+// Join takes in a node that runs and waits at a cluster address. Join asks it who it is; the
+// node gets a vote when it has caught up.
 func (n *Node) Join(ctx context.Context, id, addr string) error {
 	l := n.peers.linkToAddress(addr)
 	defer l.Close()
@@ -121,8 +122,8 @@ func (n *Node) Join(ctx context.Context, id, addr string) error {
 	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbJoin, ID: id, Addr: p.Address})
 }
 
-// Remove takes a node out of the group, for good: its folder is not admitted again.
-// It is refused where no majority of the voters that stay answers, unless force is set.
+// Remove takes a node out of the group for good: its folder is not admitted again. Remove is
+// refused if no majority of the remaining voters answers, unless force is set.
 func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbRemove, ID: id, Force: force})
 }
@@ -132,13 +133,13 @@ func (n *Node) Promote(ctx context.Context, id string) error {
 	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbPromote, ID: id})
 }
 
-// Demote takes a member's vote and holds it without one. It is refused like Remove.
+// Demote takes a member's vote and keeps it without one. It is refused like Remove.
 func (n *Node) Demote(ctx context.Context, id string, force bool) error {
 	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbDemote, ID: id, Force: force})
 }
 
-// formatWarnings names members that the format in force is too new for, and tells of an
-// upgrade whose last step is still to be done.
+// formatWarnings names members whose release is too old for the format in force, and says when
+// an upgrade can be finished.
 func formatWarnings(s *report.ClusterStatus) (warnings []string) {
 	least := uint16(0)
 	for i, node := range s.Nodes {

@@ -12,8 +12,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestDrainIsTakenBack: a node that was drained by mistake serves again, and one
-// that stops for good does not.
+// TestDrainIsTakenBack: a node that was drained by mistake can serve again, and one that stops
+// for good cannot.
 func TestDrainIsTakenBack(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	require.NoError(t, n.Drain(t.Context()))
@@ -39,8 +39,7 @@ func TestLeaveServes(t *testing.T) {
 	require.True(t, n.Ready(t.Context(), report.ReadyQuery{}).Ready)
 }
 
-// TestEveryKindIsForwarded: a frame may carry each kind that callers make, the
-// newest among them.
+// TestEveryKindIsForwarded: a frame may carry each kind that callers make, up to the newest.
 func TestEveryKindIsForwarded(t *testing.T) {
 	for kind := wire.KindScreen; kind <= wire.KindNewest; kind++ {
 		record := wire.AppendRecord(nil, wire.Record{Kind: kind, Version: wire.RecordVersion, Seq: 1, Body: []byte{1}})
@@ -52,7 +51,8 @@ func TestEveryKindIsForwarded(t *testing.T) {
 	}
 }
 
-// TestNoteThroughAFollower: a record of the last kind takes the whole way.
+// TestNoteThroughAFollower: a record of the last kind gets from a follower through the leader
+// into the log.
 func TestNoteThroughAFollower(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -60,8 +60,8 @@ func TestNoteThroughAFollower(t *testing.T) {
 	require.Equal(t, wire.Applied, r.Code)
 }
 
-// TestStatusNamesTheDead: a member that is gone is neither called healthy nor by
-// the role it had, and what that means stands among the warnings.
+// TestStatusNamesTheDead: the status of a lost member is neither healthy nor its old role, and
+// a warning says what that means.
 func TestStatusNamesTheDead(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -84,7 +84,7 @@ func TestStatusNamesTheDead(t *testing.T) {
 	require.Contains(t, warnings[1], "do not take another node down")
 }
 
-// TestStatusTellsOfLag: what lags is named.
+// TestStatusTellsOfLag: the status names a member that lags.
 func TestStatusTellsOfLag(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	s := report.ClusterStatus{Nodes: []report.NodeStatus{{ID: "n2", Role: "follower", Lag: maxLagDefault + 1}, {ID: "n3", Role: "follower", Lag: maxLagDefault}}}
@@ -94,7 +94,7 @@ func TestStatusTellsOfLag(t *testing.T) {
 	require.Equal(t, []string{"history of n1 is incomplete: it is fetched from the others"}, n.groupWarnings(&s))
 }
 
-// TestElectionsAreCounted: what an operator's alarm on leader changes needs.
+// TestElectionsAreCounted: an operator's alarm on leader changes needs these counts.
 func TestElectionsAreCounted(t *testing.T) {
 	before, failed := elections.Get(), heartbeatsFailed.Get()
 	g := newGroup(t)
@@ -107,8 +107,8 @@ func TestElectionsAreCounted(t *testing.T) {
 	require.Positive(t, g.leader().gauges.snapshotTime.Get())
 }
 
-// TestJoinerMustBeReachable: a node that tells a wrong address is not taken in, and
-// is told why; nor is one that tells another node's address.
+// TestJoinerMustBeReachable: a node that gives a wrong address, or another node's, is not taken
+// in and learns why.
 func TestJoinerMustBeReachable(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)

@@ -7,12 +7,11 @@ const pageSlots = 4096
 // page is a run of neighbouring slots.
 type page[T any] struct {
 	slots [pageSlots]atomic.Pointer[T]
-	held  int // How many are not nil; the writer's.
+	held  int // How many are not nil; only the writer uses it.
 }
 
-// pages maps dense slots to immutable values: one writer, readers without a lock.
-// The directory is as long as the limit on slots allows from the start, so
-// nothing is ever moved under a reader.
+// pages maps dense slots to immutable values, for one writer and for readers without a lock.
+// The directory has its full length from the start, so nothing is ever moved under a reader.
 type pages[T any] struct {
 	directory []atomic.Pointer[page[T]]
 }
@@ -34,8 +33,9 @@ func (p *pages[T]) profileAt(slot uint32) *T {
 	return page.slots[slot%pageSlots].Load()
 }
 
-// putProfile is for the one writer; a page of which nothing is left goes. A slot beyond the limit is ignored: the state machine
-// has refused it before.
+// putProfile stores a value, or removes it if nil. Only the one writer calls it. A page without
+// values is dropped. A slot beyond the limit is ignored: the state machine has refused it
+// before.
 func (p *pages[T]) putProfile(slot uint32, value *T) {
 	at := int(slot / pageSlots)
 	if at >= len(p.directory) {

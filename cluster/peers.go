@@ -20,24 +20,24 @@ import (
 const (
 	pingEvery   = 250 * time.Millisecond
 	pingTimeout = 400 * time.Millisecond
-	// sampleFresh is how old a ping's answer may be to count: as a sign of life, and
-	// as a sample of a clock.
+	// sampleFresh is how old the answer to a ping may be to count as a sign of life, or as a
+	// sample of a clock.
 	sampleFresh = 3 * time.Second
-	// clockClamp is how far stamps may stand from the median of a quorum's clocks.
+	// clockClamp is how far a stamp may be from the median of a quorum's clocks.
 	clockClamp = engine.Second
 )
 
-// linkLane keeps different traffic to one peer apart.
+// linkLane separates different traffic to one peer.
 type linkLane uint8
 
 const (
 	linkControl linkLane = iota
 	linkForward
 	linkFetch
-	linkRead // Of single leaves: who waits for a record does not wait behind segments.
+	linkRead // Single leaves: a caller who waits for a record must not wait behind segments.
 	linkVerb
 	linkRelay
-	linkConfirm // Of read indices: no other call that is late ends their connection.
+	linkConfirm // Read indices: no other late call may end their connection.
 )
 
 type linkKey struct {
@@ -45,17 +45,17 @@ type linkKey struct {
 	lane linkLane
 }
 
-// sample is what the last ping of a peer told.
+// sample is a peer's last answer to a ping.
 type sample struct {
 	pong   port.Pong
 	at     time.Time
 	offset engine.Time // The peer's wall clock minus ours.
-	base   engine.Time // Our wall clock minus our monotonic one, then.
+	base   engine.Time // Our wall clock minus our monotonic one, at that time.
 	trip   time.Duration
-	silent bool // A ping since then was not answered.
+	silent bool // A later ping was not answered.
 }
 
-// peers is what this node knows of the others.
+// peers has this node's links to the other members and their answers to pings.
 type peers struct {
 	life    *life
 	clock   Clock
@@ -65,7 +65,7 @@ type peers struct {
 
 	mu      sync.Mutex
 	links   map[linkKey]*port.Link
-	dialled map[linkKey]string // Host, of the last dial of a link.
+	dialled map[linkKey]string // The host that a link dialled last.
 	samples map[string]sample
 	asked   map[string]bool // A ping is under way.
 	closed  bool
@@ -85,7 +85,7 @@ var errNoPort = errors.New("cluster: this node has no port between nodes")
 // hasNoPort reports whether the node has no port and so can ask nobody.
 func (p *peers) hasNoPort() bool { return p.greeter.mux == nil }
 
-// linkTo returns the connection to a member, dialled when it is used.
+// linkTo returns the link to a member. It is dialled at its first use.
 func (p *peers) linkTo(id string, lane linkLane) *port.Link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +110,7 @@ func (p *peers) linkTo(id string, lane linkLane) *port.Link {
 	return l
 }
 
-// linkToAddress returns a connection to an address whose node is not known yet.
+// linkToAddress returns a link to an address whose node is not known yet.
 func (p *peers) linkToAddress(host string) *port.Link {
 	return port.NewLink(func(timeout time.Duration) (net.Conn, error) {
 		return p.greeter.dialNode(host, port.ProtocolCalls, "", "", timeout)
@@ -128,9 +128,8 @@ func (p *peers) closePeers() {
 	}
 }
 
-// forgetMembers closes the connections of nodes that are no members any more, and those to an
-// address that is not a member's any more: what answers there is not what the group
-// counts on.
+// forgetMembers closes the links to nodes that are no longer members, and to addresses that
+// members no longer have: a node that answers there is not the one that the group counts on.
 func (p *peers) forgetMembers(members []raft.Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +158,7 @@ func (p *peers) forgetMembers(members []raft.Server) {
 	}
 }
 
-// isProcess reports whether a peer's last answer came from a process.
+// isProcess reports whether a peer's last answer came from the given process.
 func (p *peers) isProcess(id string, process uint64) bool {
 	last, known := p.lastSample(id)
 	return known && last.pong.Process == process
@@ -181,7 +180,7 @@ func (p *peers) lastSample(id string) (sample, bool) {
 	return s.seenFrom(clockBase(p.clock)), ok
 }
 
-// watchPeers is the goroutine that asks the other members how they are.
+// watchPeers is the goroutine that pings the other members.
 func (p *peers) watchPeers() {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
@@ -202,7 +201,7 @@ func (p *peers) watchPeers() {
 	}
 }
 
-// pingBeside pings a peer unless a ping is under way.
+// pingBeside pings a peer on a goroutine of its own, unless a ping is under way.
 func (p *peers) pingBeside(id string) {
 	p.mu.Lock()
 	busy := p.asked[id]
@@ -223,7 +222,7 @@ func (p *peers) pingBeside(id string) {
 	}()
 }
 
-// pingNode asks one peer and keeps the answer.
+// pingNode pings one peer and keeps the answer.
 func (p *peers) pingNode(ctx context.Context, id string) error {
 	sent, wall, base := time.Now(), p.clock.Wall(), clockBase(p.clock)
 	answer, err := port.Ask(ctx, p.linkTo(id, linkControl), port.PingCall{})
@@ -238,7 +237,7 @@ func (p *peers) pingNode(ctx context.Context, id string) error {
 	}
 	trip := time.Since(sent)
 	if answer.Recorded {
-		p.greeter.lineage.noteRecorded(0) // Another node wrote the leaf of the recovery that this one kept its folder in.
+		p.greeter.lineage.noteRecorded(0) // Another node wrote the leaf of the recovery for which this one kept its folder.
 	}
 	p.mu.Lock()
 	p.samples[id] = sample{
@@ -250,8 +249,8 @@ func (p *peers) pingNode(ctx context.Context, id string) error {
 	return nil
 }
 
-// countReachable counts the voters that answered lately, this node among them, and how
-// many there are.
+// countReachable returns how many voters answered lately, with this node, and how many there
+// are.
 func (p *peers) countReachable() (answering, voters int) {
 	for _, server := range p.replica.listServers() {
 		if server.Suffrage != raft.Voter {
@@ -267,7 +266,8 @@ func (p *peers) countReachable() (answering, voters int) {
 	return answering, voters
 }
 
-// isAnswering reports whether a voter answered the last ping.
+// isAnswering reports whether a peer answered the last ping, lately enough. This node always
+// does.
 func (p *peers) isAnswering(id string) bool {
 	if id == string(p.replica.self) {
 		return true
@@ -276,8 +276,8 @@ func (p *peers) isAnswering(id string) bool {
 	return fresh && !s.silent
 }
 
-// findRoomiest returns the other voter that answers, whose disk has room and whose log is the
-// furthest; "": there is none.
+// findRoomiest returns another voter that answers and whose disk has room: the one that has
+// applied the most. It returns "" if there is none.
 func (p *peers) findRoomiest() (id string) {
 	var furthest uint64
 	for _, server := range p.replica.listServers() {
@@ -292,7 +292,7 @@ func (p *peers) findRoomiest() (id string) {
 	return id
 }
 
-// leaderFirst are links to the others, the leader first.
+// leaderFirst returns links to the others, the leader's first.
 func (p *peers) leaderFirst(lane linkLane) []*port.Link {
 	leader, _ := p.replica.remoteLeader()
 	members := p.replica.otherIDs()
@@ -315,7 +315,8 @@ func (p *peers) leaderlessError() error {
 	return nil
 }
 
-// noLeaderError tells a group that elects from one that cannot.
+// noLeaderError returns ErrNoQuorum for a group that cannot elect a leader, and ErrNoLeader for
+// one that can.
 func (p *peers) noLeaderError() error {
 	if answering, voters := p.countReachable(); voters > 0 && answering < voters/2+1 {
 		return wire.ErrNoQuorum

@@ -16,7 +16,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestForgedRaftMessages: a peer that is proven, and lies.
+// TestForgedRaftMessages: a peer that has proven itself sends lies.
 func TestForgedRaftMessages(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	g := newGroup(t, func(c *Config) { c.Secret, c.Certificates = nil, root.Files(c.ID, nil) })
@@ -37,7 +37,7 @@ func TestForgedRaftMessages(t *testing.T) {
 		var response raft.AppendEntriesResponse
 		require.ErrorContains(t, liar.AppendEntries("n1", "127.0.0.1:1/x", request, &response), name)
 	}
-	for _, id := range []string{"n1", "n2"} { // The second is no member: no vote for it.
+	for _, id := range []string{"n1", "n2"} { // The second node is no member and gets no vote.
 		request := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(id), Addr: []byte("127.0.0.1:1/x")}, Term: term + 1, LastLogIndex: 1 << 40, LastLogTerm: term}
 		var response raft.RequestVoteResponse
 		err := liar.RequestVote("n1", "127.0.0.1:1/x", request, &response)
@@ -47,7 +47,8 @@ func TestForgedRaftMessages(t *testing.T) {
 	propose(t, n, wire.KindRegister, register("unmoved"))
 }
 
-// TestAPromiseIsAskedForInOnesOwnName: it binds a data folder for ever.
+// TestAPromiseIsAskedForInOnesOwnName: a promise binds a data folder for ever, so nobody gets
+// one for another node.
 func TestAPromiseIsAskedForInOnesOwnName(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	g := newGroup(t, func(c *Config) { c.Secret, c.Certificates = nil, root.Files(c.ID, nil) })
@@ -62,7 +63,7 @@ func TestAPromiseIsAskedForInOnesOwnName(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// stranger is somebody who has a certificate and no node behind him.
+// stranger has a certificate and no node.
 type stranger struct {
 	id  string
 	mux *port.Mux
@@ -86,7 +87,7 @@ func (s *stranger) link(host string) *port.Link {
 	return port.NewLink(func(time.Duration) (net.Conn, error) { return s.dial(host, port.ProtocolCalls) })
 }
 
-// opened is a link that has spoken once, over a connection that is not dialled anew.
+// opened returns a link that has been used once, over a connection that is not dialled again.
 func (s *stranger) opened(t *testing.T, host string) *port.Link {
 	conn, err := s.dial(host, port.ProtocolCalls)
 	require.NoError(t, err)
@@ -107,8 +108,8 @@ func answered(l *port.Link) error {
 	return err
 }
 
-// TestReadsHaveALane: a read index is asked and confirmed over connections of its own.
-// Whatever becomes of those of pings, reads go on, at the leader and elsewhere.
+// TestReadsHaveALane: read indices are asked for and confirmed over connections of their own.
+// Whatever happens to the connections of pings, reads go on, at the leader and elsewhere.
 func TestReadsHaveALane(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -126,8 +127,8 @@ func TestReadsHaveALane(t *testing.T) {
 	}
 }
 
-// TestReadsEndInWordsOfTheLog: whatever ends a read, a link that flaps or a node that
-// has stopped, its error is one that callers can act on.
+// TestReadsEndInWordsOfTheLog: whatever ends a read, a flapping link or a stopped node, its
+// error is one that callers can act on.
 func TestReadsEndInWordsOfTheLog(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Address is what raft's configuration keeps as a server's address, and so
-// what the group agrees on about a member: where it listens, which incarnation of
-// its data folder it is, and whether an operator holds it without a vote.
+// Address is a server's address in raft's configuration. So the group agrees on where a member
+// listens, which incarnation its data folder has, and whether an operator keeps it without a
+// vote.
 //
 //	10.0.0.1:7000/6f1d0c55e2a94b17
 //	10.0.0.1:7000/6f1d0c55e2a94b17/hold
 //
-// The incarnation keeps a wiped node out: it has another one, so nobody who knows
-// the configuration talks raft with it until it has joined anew.
+// The incarnation keeps a wiped node out: its new folder has another one, so nobody who knows
+// the configuration speaks raft with it until it has joined anew.
 type Address struct {
 	Host        string
 	Incarnation string
@@ -50,7 +50,7 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-// HostOf is the part of a member's address that people want to see.
+// HostOf returns the host and port of a member's address, which people want to see.
 func HostOf(text string) string {
 	host, _, _ := strings.Cut(text, "/")
 	return host
@@ -74,7 +74,7 @@ const MembersMax = 9
 // IDMax bounds a node's id.
 const IDMax = 64
 
-// ValidID refuses what cannot be a node's id: 1 to 64 of a-z, A-Z, 0-9, '-', '_', '.'.
+// ValidID refuses an invalid node id. A valid one has 1 to 64 of a-z, A-Z, 0-9, '-', '_', '.'.
 func ValidID(id string) error {
 	if id == "" || len(id) > IDMax {
 		return fmt.Errorf("cluster: node id must have 1 to %d characters", IDMax)
@@ -89,5 +89,5 @@ func ValidID(id string) error {
 	return nil
 }
 
-// Shown is the part of an incarnation that stands in a member's address.
+// Shown returns the part of an incarnation that a member's address has.
 func Shown(incarnation string) string { return incarnation[:min(len(incarnation), incarnationShown)] }

@@ -12,39 +12,38 @@ import (
 	"railguard/ofac"
 )
 
-// published is what edges read without a lock: immutable values behind atomic
-// pointers, written by the apply goroutine alone; the list keeper brings a list that
-// was not compiled in time. A restore builds a whole new
-// one and swaps it in, so that no reader sees half of it.
+// published is the state that edges read without a lock: immutable values behind atomic
+// pointers. Only the apply goroutine writes them, except that the list keeper publishes a list
+// that was compiled late. A restore builds a whole new one and swaps it in, so that no reader
+// sees half of it.
 type published struct {
 	agents pages[engine.AgentProfile]
 	users  pages[engine.UserProfile]
 	fleets pages[engine.FleetProfile]
 
-	listing  sync.Mutex // Of the next two, when they are written.
+	listing  sync.Mutex // Held when list or settings is written.
 	settings atomic.Pointer[fsm.Settings]
-	list     atomic.Pointer[ofac.Index] // May be behind the settings, while its tables are being made.
+	list     atomic.Pointer[ofac.Index] // May be an older list than the settings name, while tables are being made.
 
 	dispositions sync.Map // leaf uint64 -> leaf uint64
 	comments     sync.Map // leaf uint64 -> []uint64, replaced whole
-	proposals    sync.Map // leaf uint64 -> leaf uint64, open ones alone
-	outcomes     sync.Map // leaf uint64 -> [2]uint64: the ending, a late settle or 0
+	proposals    sync.Map // leaf uint64 -> leaf uint64, only open ones
+	outcomes     sync.Map // leaf uint64 -> [2]uint64: the ending, and a late settle or 0
 	oldest       atomic.Uint64
 }
 
 func newPublished() *published {
 	p := &published{
 		agents: newPages[engine.AgentProfile](engine.AgentsMax),
-		users:  newPages[engine.UserProfile](math.MaxUint32), // Slots of erased users are not given out again.
+		users:  newPages[engine.UserProfile](math.MaxUint32), // Slots of erased users are not used again.
 		fleets: newPages[engine.FleetProfile](engine.FleetsMax),
 	}
 	p.settings.Store(&fsm.Settings{Format: engine.Format1})
 	return p
 }
 
-// takeEffects brings one entry's effects to the readers. The list goes before the
-// settings that name it, so that an edge never judges with an older list than
-// the basis it claims.
+// takeEffects publishes one entry's effects. It stores the list before the settings that name
+// it, so that an edge never judges with an older list than it claims.
 func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 	for _, profile := range out.Agents {
 		p.agents.putProfile(uint32(profile.Slot), profile)
@@ -95,7 +94,7 @@ func (p *published) bringIndex(index *ofac.Index) {
 	}
 }
 
-// linkOutcome links a payment's ending, the first of its leaves, or its late settle.
+// linkOutcome links a payment to the first leaf of its ending, or to its late settle.
 func (p *published) linkOutcome(link fsm.LeafLink) {
 	leaves := [2]uint64{link.Later}
 	if known, ok := p.outcomes.Load(link.Leaf); ok && known.([2]uint64)[0] < link.Later {
@@ -115,8 +114,8 @@ func (p *published) linkComment(link fsm.LeafLink) {
 	p.comments.Store(link.Leaf, append(known[:len(known):len(known)], link.Later))
 }
 
-// forgetOutcomes drops links of leaves that left the retention. It runs beside the
-// writer; a link below oldest is never written again.
+// forgetOutcomes drops the links of leaves that are past retention. It may run while the writer
+// writes: a link below oldest is never written again.
 func (p *published) forgetOutcomes() {
 	oldest := p.oldest.Load()
 	for _, links := range []*sync.Map{&p.dispositions, &p.comments, &p.outcomes} {
@@ -129,8 +128,8 @@ func (p *published) forgetOutcomes() {
 	}
 }
 
-// state is what readers see of what is applied here: the published values of now, log
-// time, how far the log is applied, and frozen views.
+// state is what readers see of the applied log: the published values, log time, the applied
+// index, and frozen views.
 type state struct {
 	published     atomic.Pointer[published]
 	clock         Clock
@@ -140,7 +139,7 @@ type state struct {
 	progress      progress
 	views         viewCache
 	referenceUsed func(engine.ReferenceKey) (uint64, bool) // Asks the state between two entries.
-	hasten        func()                                   // Asks the leader what is committed; nil: nobody is asked.
+	hasten        func()                                   // Asks the leader for the commit index; nil: nobody is asked.
 	displaced     atomic.Int64                             // Log time at which R25 last forgot a pair that still counted; 0: never here.
 }
 
@@ -150,11 +149,11 @@ func newState(clock Clock, freeze func() *fsm.View) *state {
 	return s
 }
 
-// instant is log time after an entry, and when this node applied it.
+// instant is log time after an entry, and the time when this node applied it.
 type instant struct {
 	time engine.Time
 	at   engine.Time // Monotonic.
-	live bool        // The entry was new: the newest committed, of the term of now.
+	live bool        // The entry was the newest committed one, of the present term.
 }
 
 // logTimeAhead is how far published log time may run ahead of the last entry.
@@ -163,8 +162,8 @@ const logTimeAhead = 2 * engine.Second
 // Settings returns everything edges need besides profiles; never nil.
 func (s *state) Settings() *fsm.Settings { return s.published.Load().settings.Load() }
 
-// List returns the active list, nil when none is open. It may be another one than the
-// settings name for as long as the tables of that one are made here.
+// List returns the active list, or nil if none is open. While the tables of the list in the
+// settings are being made, it may be another list.
 func (s *state) List() *ofac.Index { return s.published.Load().list.Load() }
 
 // Agent returns an agent's profile, nil when there is none.
@@ -200,8 +199,8 @@ func (s *state) Proposal(leaf uint64) (uint64, bool) {
 	return value.(uint64), true
 }
 
-// Outcomes returns the leaves that tell how a payment ended: none, its ending, or that
-// and its late settle.
+// Outcomes returns the leaves of a payment's outcome: none, its ending, or its ending and its
+// late settle.
 func (s *state) Outcomes(leaf uint64) []uint64 {
 	value, ok := s.published.Load().outcomes.Load(leaf)
 	if !ok {
@@ -214,8 +213,8 @@ func (s *state) Outcomes(leaf uint64) []uint64 {
 	return leaves[:]
 }
 
-// ReferenceUsed returns the leaf of the record that uses a payment reference, as of what
-// is applied here.
+// ReferenceUsed returns the leaf of the record that uses a payment reference, in the state
+// applied here.
 func (s *state) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) { return s.referenceUsed(key) }
 
 // Comments returns the leaves of a review's comments, oldest first.
@@ -227,8 +226,8 @@ func (s *state) Comments(leaf uint64) []uint64 {
 	return value.([]uint64)
 }
 
-// LogTime is log time as of now: that of the last entry, moved on by this node's
-// clock, by at most 2 s.
+// LogTime returns the present log time: that of the last entry, moved on by this node's clock,
+// by at most 2 s.
 func (s *state) LogTime() engine.Time {
 	last := s.logTime.Load()
 	if last == nil {
@@ -238,8 +237,8 @@ func (s *state) LogTime() engine.Time {
 	return last.time + min(max(passed, 0), logTimeAhead)
 }
 
-// rawLogTime is applied log time without the test clock's offset: what stamps are
-// compared with.
+// rawLogTime returns applied log time without the test clock's offset. Stamps are compared with
+// it.
 func (s *state) rawLogTime() engine.Time {
 	last := s.logTime.Load()
 	if last == nil {
@@ -251,11 +250,12 @@ func (s *state) rawLogTime() engine.Time {
 // Applied returns the applied log index.
 func (s *state) Applied() uint64 { return s.progress.noteReached() }
 
-// hastenAfter is how long who waits for an index waits for it to come by itself.
+// hastenAfter is how long a waiter waits for an index before this node asks the leader.
 const hastenAfter = 3 * time.Millisecond
 
-// WaitApplied waits until index is applied here. A follower that has it in its log, and
-// has not heard that it is committed, asks.
+// WaitApplied waits until index is applied here. If that takes longer than hastenAfter, it asks
+// the leader for the commit index: a follower may have the entry and not know that it is
+// committed.
 func (s *state) WaitApplied(ctx context.Context, index uint64) error {
 	if s.progress.noteReached() >= index {
 		return nil
@@ -266,17 +266,17 @@ func (s *state) WaitApplied(ctx context.Context, index uint64) error {
 	return s.progress.awaitIndex(ctx, index)
 }
 
-// progress is how far this node applied the log, to be waited for.
+// progress is how far this node has applied the log. Readers can wait for it.
 type progress struct {
 	index  atomic.Uint64
 	mu     sync.Mutex
 	moved  chan struct{} // Closed at the next move; nil when nobody waits.
-	halted error         // Set once: no move will ever come.
+	halted error         // Set once: the index will never move again.
 }
 
 func (p *progress) noteReached() uint64 { return p.index.Load() }
 
-// advanceTo is called by the one writer.
+// advanceTo moves the index. Only the apply goroutine calls it.
 func (p *progress) advanceTo(index uint64) {
 	if index <= p.index.Load() {
 		return
@@ -290,7 +290,7 @@ func (p *progress) advanceTo(index uint64) {
 	p.mu.Unlock()
 }
 
-// haltWith fails everybody who waits, now and later, for an index that was not reached.
+// haltWith fails all present and later waits for an index that was not reached.
 func (p *progress) haltWith(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -327,15 +327,15 @@ func (p *progress) awaitIndex(ctx context.Context, index uint64) error {
 	return nil
 }
 
-// statusLag is how much later than its minute a node may still hand out the status lists
-// of the minute before: for the entry that begins the minute to come, and for making them.
+// statusLag is how much longer than its minute a node may still give out status lists: so long
+// may the next minute's first entry and the making of its lists take.
 const statusLag = 15 * engine.Second
 
-// statusKeeper makes the status lists of every minute of log time, beside the writer: each
-// node for itself, out of the state at one log index, so that they are the same everywhere.
+// statusKeeper makes the status lists of every minute of log time, outside the apply goroutine.
+// Each node makes them from the state at the same log index, so they are the same everywhere.
 type statusKeeper struct {
 	life  *life
-	views chan *fsm.View // The newest one that waits: it holds on to every page of its state.
+	views chan *fsm.View // Only the newest view waits: a view keeps every page of its state in memory.
 	made  atomic.Pointer[fsm.Statuses]
 }
 
@@ -343,7 +343,8 @@ func newStatusKeeper(l *life) *statusKeeper {
 	return &statusKeeper{life: l, views: make(chan *fsm.View, 1)}
 }
 
-// offerView is called by the apply goroutine. A newer view replaces one that still waits.
+// offerView gives the keeper a view, in place of one that still waits. The apply goroutine
+// calls it.
 func (k *statusKeeper) offerView(view *fsm.View) {
 	select {
 	case <-k.views:
@@ -352,8 +353,8 @@ func (k *statusKeeper) offerView(view *fsm.View) {
 	k.views <- view // Nobody else sends.
 }
 
-// replaceView forgets the lists of the state before; those of a restored one may have to wait
-// for the next minute.
+// replaceView forgets the lists of the former state. After a restore the new lists may have to
+// wait for the next minute.
 func (k *statusKeeper) replaceView(view *fsm.View) {
 	k.made.Store(nil)
 	if view != nil {
@@ -374,9 +375,10 @@ func (k *statusKeeper) keepStatuses() {
 	}
 }
 
-// Statuses returns the status lists of the running minute of log time, or while they are
-// made those of the minute before; nil when this node has neither. A node that hears of no
-// new entries does not know that it is behind by log time alone: its own clocks say so.
+// Statuses returns the status lists of the present minute of log time or, while those are being
+// made, of the minute before. It returns nil if this node has neither. A node that hears of no
+// new entries cannot tell by log time alone that it is behind, so its own clocks are checked
+// too.
 func (s *state) Statuses() *fsm.Statuses {
 	lists, last := s.statuses.made.Load(), s.logTime.Load()
 	if lists == nil || last == nil {

@@ -150,8 +150,8 @@ func TestListKeeper(t *testing.T) {
 	require.ErrorContains(t, err, "damaged")
 }
 
-// What was staged and never activated goes a day later; what becomes active without
-// having been staged here is written then.
+// A list that was staged and never activated is deleted a day later. A list that becomes active
+// without having been staged here is written then.
 func TestStagedListsArePruned(t *testing.T) {
 	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil)
 	const day = engine.DayLength
@@ -174,7 +174,7 @@ func TestStagedListsArePruned(t *testing.T) {
 	require.FileExists(t, k.listPath(digest), "its 90 days begin when it is active")
 }
 
-// Files of others are left alone.
+// Files that are no lists are left alone.
 func TestPruneLeavesStrangers(t *testing.T) {
 	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil)
 	stranger := filepath.Join(k.dir, "stranger")
@@ -245,8 +245,8 @@ func TestDigestsCompare(t *testing.T) {
 	require.False(t, ok, "bounded")
 }
 
-// TestDigestInstants: they follow from log time and the state's size alone, larger
-// states have fewer, and each of them is one of the smaller states' too.
+// TestDigestInstants: the instants follow from log time and the state's size alone. Larger
+// states have fewer, and each of them is also an instant of smaller states.
 func TestDigestInstants(t *testing.T) {
 	instants := func(rows int) (seconds []int) {
 		for at := 1; at <= 4096; at++ {
@@ -269,8 +269,8 @@ func TestDigestInstants(t *testing.T) {
 	require.Equal(t, smaller, instants(digestRows<<20), "but never none")
 }
 
-// TestDisputesAreBounded: one goroutine looks for the majority, at the newest indices
-// in question and at the newest own digest.
+// TestDisputesAreBounded: one goroutine looks for the majority, at the newest disputed indices
+// and at the newest own digest.
 func TestDisputesAreBounded(t *testing.T) {
 	d := newDigests()
 	require.True(t, d.addDispute(dispute{1, true}))
@@ -291,8 +291,9 @@ func TestDisputesAreBounded(t *testing.T) {
 	require.True(t, d.addDispute(dispute{1, true}), "anew")
 }
 
-// A node that hears of nothing new gives no status list that verifiers elsewhere would find
-// too old, whichever of its clocks says so; nor does one that replays an old log.
+// A node that hears of nothing new gives out no status list that verifiers elsewhere would find
+// too old, whichever of its clocks shows that. A node that replays an old log gives out none
+// either.
 func TestStatusListsOfANodeThatIsCutOff(t *testing.T) {
 	const at = 1_000_020 * engine.Second // A whole minute.
 	c := &handClock{wall: at + 3*engine.Second}
@@ -319,7 +320,7 @@ func TestStatusListsOfANodeThatIsCutOff(t *testing.T) {
 	require.Nil(t, s.Statuses())
 }
 
-// A view that waits gives its place to a newer one, and the apply goroutine never waits.
+// A newer view replaces one that waits, and the apply goroutine never waits.
 func TestStatusKeeperTakesTheNewest(t *testing.T) {
 	k := newStatusKeeper(nil)
 	first, second := new(fsm.View), new(fsm.View)

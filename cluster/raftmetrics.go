@@ -10,8 +10,8 @@ import (
 	"railguard/cluster/timing"
 )
 
-// raftTimings are the measurements of raft's own that stand in /metrics, by raft's
-// name for them. The other forty are dropped: one system of metrics is enough.
+// raftTimings are raft's own measurements that /metrics shows, by raft's names. The other forty
+// are dropped: one system of metrics is enough.
 var raftTimings = map[string]*timing.Histogram{
 	"raft.fsm.apply":                     timing.New("railguard_raft_fsm_apply_seconds", "", timing.Disk),
 	"raft.fsm.restore":                   timing.New("railguard_raft_fsm_restore_seconds", "", timing.Disk),
@@ -22,18 +22,18 @@ var raftTimings = map[string]*timing.Histogram{
 	"raft.leader.lastContact":            timing.New("railguard_raft_last_contact_seconds", "", timing.Disk),
 }
 
-// raftCounts are raft's counters that stand in /metrics.
+// raftCounts are raft's counters that /metrics shows.
 var raftCounts = map[string]*metrics.Counter{
 	"raft.transition.heartbeat_timeout":    metrics.NewCounter("railguard_raft_heartbeat_timeouts_total"),
 	"raft.transition.leader_lease_timeout": metrics.NewCounter("railguard_raft_lease_timeouts_total"),
 }
 
-// raftSink is where raft's measurements go. Raft knows only one sink a process.
+// raftSink receives raft's measurements. Raft allows only one sink in a process.
 type raftSink struct{}
 
 var raftSinkSet sync.Once
 
-// bridgeRaftMetrics sends what matters of raft's metrics to ours.
+// bridgeRaftMetrics forwards the chosen raft metrics to ours.
 func bridgeRaftMetrics() {
 	raftSinkSet.Do(func() {
 		config := &raftmetrics.Config{TimerGranularity: time.Millisecond, FilterDefault: true}
@@ -82,8 +82,8 @@ func (s raftSink) IncrCounterWithLabels(key []string, by float32, _ []raftmetric
 	s.IncrCounter(key, by)
 }
 
-// SetGauge, SetGaugeWithLabels and EmitKey: none of raft's gauges is shown; measure
-// has the same from its source.
+// SetGauge drops a gauge. None of raft's gauges is shown; setMetrics takes the same values from
+// their source.
 func (raftSink) SetGauge([]string, float32) {}
 
 // SetGaugeWithLabels drops a gauge.

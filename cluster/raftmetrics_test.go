@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRaftMetricsAreBridged: what raft measures arrives, under our names, in seconds.
+// TestRaftMetricsAreBridged: raft's measurements arrive under our names, in seconds.
 func TestRaftMetricsAreBridged(t *testing.T) {
 	sink := raftSink{}
 	apply, timeouts := raftTimings["raft.fsm.apply"], raftCounts["raft.transition.heartbeat_timeout"]

@@ -14,27 +14,26 @@ import (
 	"railguard/fsm/wire"
 )
 
-// readRounds gathers read-index requests: one round of asking a quorum serves all
-// that came before it began.
+// readRounds gathers read-index requests: one round of asking a quorum serves all requests that
+// came before it began.
 //
-// A round reads the commit index and then asks the voters for their terms. When a
-// quorum answers with terms no higher than the leader's own, nobody with a
-// higher term had been elected when they answered: such an election needs a
-// quorum too, the two share a voter, and that voter would have told the higher
-// term. So the commit index was the group's newest when it was read. (raft's own
-// VerifyLeader counts answers to heartbeats sent before it was called, and so
-// does not prove this.)
+// A round reads the commit index and then asks the voters for their terms. If a quorum answers
+// with terms no higher than the leader's own, no node with a higher term had been elected when
+// they answered: such an election needs a quorum too, the two quorums share a voter, and that
+// voter would have answered with the higher term. So the commit index was the group's newest
+// when it was read. (raft's own VerifyLeader counts answers to heartbeats sent before it was
+// called, and so does not prove this.)
 type readRounds struct {
 	replica  *replica
 	peers    *peers
 	progress *progress
-	patience time.Duration // Of one call.
+	patience time.Duration // Time limit of one call.
 
-	committed func(leader string, term, index uint64) // Hands raft the leader's word.
+	committed func(leader string, term, index uint64) // Tells raft the leader's commit index.
 	hastening atomic.Bool
 
 	mu   sync.Mutex
-	next *readRound // Gathering; nil when nobody waits.
+	next *readRound // Gathers requests; nil when nobody waits.
 	busy bool
 }
 
@@ -47,8 +46,8 @@ type readRound struct {
 
 const readRoundPatience = time.Second
 
-// confirmedCommit is the leader's side of await: the index, and the term in which this
-// node knew it as the leader.
+// confirmedCommit is the leader's part of awaitRound. It returns the index, and the term in
+// which this node, as leader, knew it to be committed.
 func (r *readRounds) confirmedCommit(ctx context.Context, term uint64) (index, of uint64, err error) {
 	if r.replica.onlyVoter() {
 		return r.replica.raft.CommitIndex(), 0, nil
@@ -133,12 +132,12 @@ func (r *readRounds) readRoundOnce(term uint64) (uint64, error) {
 		return 0, wire.ErrNoQuorum
 	}
 	if r.replica.raft.CurrentTerm() != term || !r.replica.isLeader() {
-		return 0, wire.ErrNoLeader // The own voice counted for a term that is over.
+		return 0, wire.ErrNoLeader // This node's own vote counted for a term that is over.
 	}
 	return index, nil
 }
 
-// askReadIndexHere answers a peer: this node must lead.
+// askReadIndexHere answers a peer. It fails if this node does not lead.
 func (r *readRounds) askReadIndexHere(ctx context.Context) (index, of uint64, err error) {
 	term := r.replica.opened.Load()
 	if term == 0 || !r.replica.isLeader() {
@@ -147,9 +146,9 @@ func (r *readRounds) askReadIndexHere(ctx context.Context) (index, of uint64, er
 	return r.confirmedCommit(ctx, term)
 }
 
-// awaitRound returns the leader's commit index, confirmed by a quorum after it was
-// read, and waits until it is applied here: a read after it sees everything
-// that was acknowledged before the call.
+// awaitRound returns the leader's commit index, confirmed by a quorum after it was read, and
+// waits until it is applied here. A read after it sees everything that was acknowledged before
+// the call.
 func (r *readRounds) awaitRound(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
@@ -163,7 +162,7 @@ func (r *readRounds) awaitRound(ctx context.Context) (uint64, error) {
 	return index, nil
 }
 
-// askReadIndex asks whoever leads, again while leadership moves.
+// askReadIndex asks the leader, and again while leadership moves.
 func (r *readRounds) askReadIndex(ctx context.Context) (uint64, error) {
 	for {
 		index, err := r.askReadIndexOnce(ctx)
@@ -183,8 +182,8 @@ func (r *readRounds) askReadIndex(ctx context.Context) (uint64, error) {
 	}
 }
 
-// translateUnled gives an error of the port, which means nothing to callers, the word of the log
-// for it: no leader answered.
+// translateUnled replaces an error of the port, which means nothing to callers, with the one
+// that says that no leader answered.
 func (r *readRounds) translateUnled(err error) error {
 	if errors.Is(err, wire.ErrNoLeader) || errors.Is(err, wire.ErrNoQuorum) || errors.Is(err, wire.ErrShuttingDown) {
 		return err
@@ -213,8 +212,8 @@ func (r *readRounds) askReadIndexOnce(ctx context.Context) (uint64, error) {
 	return got.Index, nil
 }
 
-// hastenRound asks the leader beside the caller what is committed, unless that is being asked:
-// its answer has this node apply what it has in its log.
+// hastenRound asks the leader for the commit index on a goroutine of its own, unless that is
+// under way. The answer makes this node apply the entries that it already has.
 func (r *readRounds) hastenRound() {
 	if !r.hastening.CompareAndSwap(false, true) {
 		return
@@ -225,7 +224,7 @@ func (r *readRounds) hastenRound() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readRoundPatience)
 	defer cancel()
-	_, _ = r.askReadIndexOnce(ctx) // Without an answer the next heartbeat says it.
+	_, _ = r.askReadIndexOnce(ctx) // Without an answer the next heartbeat tells it.
 }
 
 // contactLeader asks the leader for a sign of life, by a real call.

@@ -30,32 +30,32 @@ const (
 	certificateBadTold = time.Hour // Between two log lines of files that stay bad.
 )
 
-// Certificates are the files by which a node proves itself on the port between
-// nodes where the operator has an authority of his own. All PEM. The zero value
-// means: the cluster secret is the proof.
+// Certificates are the files by which a node proves itself on the port between nodes, if the
+// operator has an authority of his own. All are PEM. With the zero value the cluster secret is
+// the proof.
 //
-// The files are read again when they change. What is read then takes the place of
-// what was there only if it would have let the node start.
+// The files are read again when they change. The new content is used only if a node could have
+// started with it.
 type Certificates struct {
 	Cert string // The node's certificate, then those between it and the authority.
 	Key  string
-	CA   string // The authorities whose word counts for who is a node.
+	CA   string // The authorities whose certificates prove who is a node.
 
-	Every time.Duration // How often the files are looked at; 5 s.
+	Every time.Duration // How often the files are looked at; 0: 5 s.
 }
 
 // Given reports whether any file is named.
 func (c *Certificates) Given() bool { return c.Cert != "" || c.Key != "" || c.CA != "" }
 
-// Check tells whether a node of that id could start with the files now: they can be
-// read, belong together, name the node, and are good by the clock.
+// Check returns an error if a node of that id could not start with the files now. They must be
+// readable, belong together, name the node, and be valid by the clock.
 func (c *Certificates) Check(id string, now time.Time) error {
 	_, err := c.Load(id, func() time.Time { return now })
 	return err
 }
 
-// Load reads the files and makes of them what node id may prove itself with; now is
-// the clock by which dates are judged, then and later.
+// Load reads the files and returns the authority with which node id proves itself. now is the
+// clock by which dates are judged, then and later.
 func (c *Certificates) Load(id string, now func() time.Time) (*Authority, error) {
 	files, err := c.readFiles()
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Certificates) Load(id string, now func() time.Time) (*Authority, error)
 	return files.makeAuthority(id, now)
 }
 
-// certificateFiles are the contents of the three files, the file names beside them.
+// certificateFiles has the contents of the three files, and the file names.
 type certificateFiles struct {
 	names         *Certificates
 	cert, key, ca []byte
@@ -102,8 +102,8 @@ func readBounded(name string) ([]byte, error) {
 	return data, err
 }
 
-// makeAuthority makes of the files what node id may prove itself with; now is the clock
-// by which dates are judged, then and later.
+// makeAuthority makes the authority with which node id proves itself. now is the clock by which
+// dates are judged, then and later.
 func (f *certificateFiles) makeAuthority(id string, now func() time.Time) (*Authority, error) {
 	pool, err := parseAuthorities(f.ca)
 	if err != nil {
@@ -174,25 +174,25 @@ func parseAuthorities(data []byte) (*x509.CertPool, error) {
 	if count == 0 {
 		return nil, errors.New("holds no certificate")
 	}
-	if bytes.Contains(data, []byte("-----BEGIN")) { // Left out, an authority's nodes would be cut off.
+	if bytes.Contains(data, []byte("-----BEGIN")) { // Without this check an authority would be left out, and its nodes cut off.
 		return nil, errors.New("ends in a damaged block")
 	}
 	return pool, nil
 }
 
-// Keeper holds a node's given certificates and renews them. All but
-// current is its goroutine's.
+// Keeper has a node's given certificates and renews them. Only its goroutine uses the fields,
+// except current.
 type Keeper struct {
 	files   Certificates
 	id      string
 	now     func() time.Time
 	log     *slog.Logger
-	changed func() // The authorities are others than before.
+	changed func() // Called when the authorities have changed.
 	gauge   *metrics.Gauge
 	current atomic.Pointer[Authority]
 
-	used    *certificateFiles // Behind current.
-	bad     string            // Why the files of the last look are of no use.
+	used    *certificateFiles // The files from which current was made.
+	bad     string            // Why the files could not be used at the last look.
 	badTold time.Time
 	expTold time.Time
 }
@@ -220,14 +220,14 @@ func OpenCertificates(files Certificates, id string, now func() time.Time, log *
 	return k, nil
 }
 
-// Current is what the node proves itself with now.
+// Current returns the authority with which the node proves itself now.
 func (k *Keeper) Current() *Authority { return k.current.Load() }
 
-// OnChange has changed called when the authorities are others than before. Called
-// before run.
+// OnChange sets the function that is called when the authorities have changed. It must be
+// called before Run.
 func (k *Keeper) OnChange(changed func()) { k.changed = changed }
 
-// Run looks at the files until stop.
+// Run looks at the files until stop is closed.
 func (k *Keeper) Run(stop <-chan struct{}) {
 	ticker := time.NewTicker(k.files.Every)
 	defer ticker.Stop()
@@ -241,9 +241,9 @@ func (k *Keeper) Run(stop <-chan struct{}) {
 	}
 }
 
-// lookForFiles takes new files into use. Bad ones change nothing. They are complained of
-// when they are still bad at the next look: a certificate and its key cannot be
-// replaced in one instant.
+// lookForFiles takes new files into use. Bad files change nothing. It logs them only if they
+// are still bad at the next look, because a certificate and its key cannot be replaced at one
+// instant.
 func (k *Keeper) lookForFiles() {
 	defer k.watchExpiry()
 	files, err := k.files.readFiles()
@@ -282,8 +282,8 @@ func (k *Keeper) complainOnce(reason string) {
 	k.log.Error("new certificate files are of no use: those read before stay", "error", reason, "until", instantText(k.current.Load().until))
 }
 
-// watchExpiry shows how long the certificates in use still prove anything, and says
-// so when that is not long.
+// watchExpiry shows in a metric how long the certificates in use are still valid, and logs when
+// that is not long.
 func (k *Keeper) watchExpiry() {
 	until := k.current.Load().until
 	left := until.Sub(k.now())

@@ -16,7 +16,7 @@ import (
 	"railguard/cluster/porttest"
 )
 
-// given is the authority that a node with these files has.
+// given returns the authority of a node with these files.
 func given(t testing.TB, c Certificates, id string) *Authority {
 	a, err := c.Load(id, time.Now)
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func TestCertificatesThatANodeMayStartWith(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		made Certificates
-		want string // "" good.
+		want string // "": the files are good.
 	}{
 		{"by the authority", root.Files("n1", nil), ""},
 		{"by one below it", between.Write(t.TempDir(), "n1", []*porttest.Issuer{root}, nil, between), ""},
@@ -119,8 +119,8 @@ func TestNodeURI(t *testing.T) {
 	}
 }
 
-// FuzzNodeID: whatever URI a certificate carries, it names a node only in the one
-// way in which that node would write it.
+// FuzzNodeID: whatever URI a certificate has, it names a node only if it is exactly the URI
+// that NodeURI makes for that node.
 func FuzzNodeID(f *testing.F) {
 	for _, seed := range []string{"railguard://n1", "RAILGUARD://n1", "railguard://n1/", "railguard://a@n1", "railguard://n1#x", "railguard:n1", "railguard://n%31", "railguard://n1?", "railguard://[::1]"} {
 		f.Add(seed)
@@ -151,7 +151,7 @@ func FuzzParseAuthorities(f *testing.F) {
 	})
 }
 
-// keeperOf is a keeper whose goroutine does not run: the test looks for it.
+// keeperOf returns a keeper whose goroutine does not run: the test calls it instead.
 func keeperOf(t *testing.T, c Certificates, now func() time.Time) (*Keeper, *strings.Builder) {
 	log := &strings.Builder{}
 	k, err := OpenCertificates(c, "n1", now, slog.New(slog.NewTextHandler(log, nil)))
@@ -235,14 +235,15 @@ func TestCertificateExpiryIsTold(t *testing.T) {
 	require.Contains(t, log.String(), "has ended")
 	require.InDelta(t, -24*3600, k.gauge.Get(), 60)
 
-	// An authority that ends first is what counts.
+	// If an authority ends before the certificate, the authority's end counts.
 	short := porttest.Below(root, time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour))
 	k, log = keeperOf(t, short.Write(t.TempDir(), "n1", []*porttest.Issuer{root}, nil, short), time.Now)
 	require.InDelta(t, 24*3600, k.gauge.Get(), 60)
 	require.Contains(t, log.String(), "ends soon")
 }
 
-// TestPeersAreHeldToTheirCertificates is what one side says of what the other shows.
+// TestPeersAreHeldToTheirCertificates is a table of what one side says about the certificate
+// that the other shows.
 func TestPeersAreHeldToTheirCertificates(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	between := porttest.New(t, "between", root)

@@ -6,39 +6,39 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// How followers learn what is committed.
+// This file is about how followers learn the commit index.
 //
-// Raft tells it with the next append, or after its commit timeout with one that has
-// nothing else in it: two messages to every follower, a hundred times a second, where
-// there is little to do. Here heartbeats carry it, which are sent anyway; and a node that
-// asked its leader for something (a frame of records, a read index) takes the leader's
-// word for it at once, as one more append that says what the leader said.
+// Raft sends it with the next append, or after its commit timeout with an empty append. That
+// would be two messages to every follower, a hundred times a second, on a group with little to
+// do. Here heartbeats, which are sent anyway, carry it. And a node that asked its leader for
+// something (a frame of records, a read index) uses the commit index in the answer at once, by
+// giving raft one more append.
 //
-// Nothing is told that raft would not tell: an index that the leader of a term knows to be
-// committed, to a follower whose log up to there is known to be that leader's.
+// Followers learn nothing that raft would not tell them: the leader of a term knows that the
+// index is committed, and the follower's log is known to be that leader's up to there.
 
-// acked is the newest entry of which a follower said, in a term of this node's
-// leadership, that its log is the leader's up to it.
+// acked is the newest entry up to which a follower has confirmed, in a term of this node's
+// leadership, that its log is the leader's.
 type acked struct {
-	term             uint64 // Of the leadership.
+	term             uint64 // The term of the leadership.
 	index, indexTerm uint64
 }
 
-// acks are those of all followers.
+// acks has the acked entries of all followers.
 type acks struct {
 	mu     sync.Mutex
 	newest map[raft.ServerID]acked
-	commit func() uint64 // This node's; nil: heartbeats carry nothing.
+	commit func() uint64 // Returns this node's commit index; nil: heartbeats carry none.
 }
 
-// isHeartbeat tells raft's heartbeats from its appends.
+// isHeartbeat reports whether a request is one of raft's heartbeats and no append.
 func isHeartbeat(request *raft.AppendEntriesRequest) bool {
 	return request.PrevLogEntry == 0 && request.PrevLogTerm == 0 && len(request.Entries) == 0 && request.LeaderCommitIndex == 0
 }
 
-// loadHeartbeat adds to a heartbeat what is committed, where something can be said. term
-// is asked after the commit index was read: what this node knew to be committed while it
-// led the heartbeat's term is committed in the log of that leader.
+// loadHeartbeat adds the commit index to a heartbeat, if the follower's log is known. It asks
+// for the term after it has read the commit index: an index that this node knew to be committed
+// while it led the heartbeat's term is committed in the log of that leader.
 func (a *acks) loadHeartbeat(id raft.ServerID, request *raft.AppendEntriesRequest, term func() uint64) *raft.AppendEntriesRequest {
 	if a.commit == nil {
 		return request
@@ -53,12 +53,12 @@ func (a *acks) loadHeartbeat(id raft.ServerID, request *raft.AppendEntriesReques
 	if term() != request.Term {
 		return request
 	}
-	more := *request // Raft uses its own again.
+	more := *request // A copy, because raft uses its request again.
 	more.PrevLogEntry, more.PrevLogTerm, more.LeaderCommitIndex = last.index, last.indexTerm, committed
 	return &more
 }
 
-// noteAnswer takes a follower's answer to an append.
+// noteAnswer records a follower's answer to an append.
 func (a *acks) noteAnswer(id raft.ServerID, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) {
 	newest := endOf(request)
 	if newest.index == 0 {
@@ -78,7 +78,7 @@ func (a *acks) noteAnswer(id raft.ServerID, request *raft.AppendEntriesRequest, 
 	}
 }
 
-// endOf is the last entry that an append is about.
+// endOf returns the last entry that an append covers.
 func endOf(request *raft.AppendEntriesRequest) acked {
 	if n := len(request.Entries); n > 0 {
 		return acked{request.Term, request.Entries[n-1].Index, request.Entries[n-1].Term}
@@ -86,22 +86,23 @@ func endOf(request *raft.AppendEntriesRequest) acked {
 	return acked{request.Term, request.PrevLogEntry, request.PrevLogTerm}
 }
 
-// heard is what a peer that leads said of its commit index beside its appends, and the
-// newest append of its own.
+// heard is what a leading peer said of its commit index outside its appends, and the newest of
+// its appends.
 type heard struct {
-	wake chan struct{} // Holds one.
+	wake chan struct{} // Holds one signal.
 
 	mu           sync.Mutex
-	term, commit uint64 // Its word.
+	term, commit uint64 // The peer's term, and its commit index in it.
 	header       raft.RPCHeader
-	last         acked  // Not certainly in the log here: raft may have refused it.
-	told         uint64 // What raft here was told of it.
+	last         acked  // It may be missing in the log here: raft may have refused it.
+	told         uint64 // The commit index that raft here has been told.
 
-	asked   chan raft.RPCResponse // Of the last append of our own.
-	refused uint64                // An append of our own behind this entry was refused.
+	asked   chan raft.RPCResponse // The answer to the last append that was made here.
+	refused uint64                // An append made here behind this entry was refused.
 }
 
-// learnCommitted takes the peer's word: as leader of a term it knows index to be committed.
+// learnCommitted records the peer's statement that, as leader of a term, it knows index to be
+// committed.
 func (h *heard) learnCommitted(term, index uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,7 +116,8 @@ func (h *heard) learnCommitted(term, index uint64) {
 	}
 }
 
-// notePassing notes an append on its way to raft, and has it tell what is known better.
+// notePassing records an append on its way to raft, and raises its commit index to the one
+// known here.
 func (h *heard) notePassing(request *raft.AppendEntriesRequest) {
 	end := endOf(request)
 	if end.index == 0 {
@@ -135,14 +137,15 @@ func (h *heard) notePassing(request *raft.AppendEntriesRequest) {
 	h.told = max(h.told, request.LeaderCommitIndex)
 }
 
-// appendOf is the peer's word as an append, behind the last one of its own.
+// appendOf makes an append of what the peer said, behind the peer's own last append. It returns
+// false if there is nothing new to tell raft.
 func (h *heard) appendOf() (raft.RPC, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	select {
 	case answer := <-h.asked:
 		if told, ok := answer.Response.(*raft.AppendEntriesResponse); ok && !told.Success {
-			h.refused = h.last.index // This node is behind; its leader sends what it lacks.
+			h.refused = h.last.index // This node is behind; its leader sends the missing entries.
 		}
 	default:
 	}

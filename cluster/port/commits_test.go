@@ -11,7 +11,7 @@ func headerOfN1() raft.RPCHeader {
 	return raft.RPCHeader{ProtocolVersion: 3, ID: []byte("n1"), Addr: []byte("127.0.0.1:2/bb")}
 }
 
-// exchanged sends one append and returns what the other side's raft gets of it.
+// exchanged sends one append and returns what raft on the other side receives.
 func exchanged(t *testing.T, from, to *PeerTransport, request *raft.AppendEntriesRequest, success bool) raft.AppendEntriesRequest {
 	got := make(chan raft.AppendEntriesRequest, 1)
 	go func() {
@@ -24,10 +24,10 @@ func exchanged(t *testing.T, from, to *PeerTransport, request *raft.AppendEntrie
 	return <-got
 }
 
-// TestHeartbeatsTellWhatIsCommitted: up to the entry that the follower has said to have,
-// while the term is the heartbeat's.
+// TestHeartbeatsTellWhatIsCommitted: heartbeats carry the commit index up to the entry that the
+// follower has confirmed, as long as the term is the heartbeat's.
 func TestHeartbeatsTellWhatIsCommitted(t *testing.T) {
-	from, to := transportPair(t) // In term 5.
+	from, to := transportPair(t) // The node is in term 5.
 	from.TellCommits(func() uint64 { return 42 })
 	heartbeat := func(term uint64) *raft.AppendEntriesRequest {
 		return &raft.AppendEntriesRequest{RPCHeader: headerOfN1(), Term: term}
@@ -53,20 +53,20 @@ func TestHeartbeatsTellWhatIsCommitted(t *testing.T) {
 	got = exchanged(t, from, to, heartbeat(5), true)
 	require.Equal(t, []uint64{43, 42}, []uint64{got.PrevLogEntry, got.LeaderCommitIndex}, "no further than it is committed")
 
-	plain(exchanged(t, from, to, heartbeat(4), true)) // What was acknowledged in another term says nothing.
+	plain(exchanged(t, from, to, heartbeat(4), true)) // A confirmation in another term says nothing.
 	from.acks.newest["n2"] = acked{term: 4, index: 43, indexTerm: 4}
-	plain(exchanged(t, from, to, heartbeat(4), true)) // The node is in term 5 by now: its commit index may be another leader's.
+	plain(exchanged(t, from, to, heartbeat(4), true)) // The node is in term 5 by now, so its commit index may be another leader's.
 
 	exchanged(t, from, to, entries(44), true)
 	exchanged(t, from, to, entries(45), false)
-	plain(exchanged(t, from, to, heartbeat(5), true)) // A follower that refused an append is not what was known of it.
+	plain(exchanged(t, from, to, heartbeat(5), true)) // A follower that refused an append no longer has what it had confirmed.
 }
 
-// TestLeadersWordIsAnAppend: what a leader says beside its appends reaches raft behind
-// the append that it is about, in whatever order the two arrive, and once.
+// TestLeadersWordIsAnAppend: a commit index that a leader tells outside its appends reaches
+// raft once, behind the append with that entry, in whatever order the two arrive.
 func TestLeadersWordIsAnAppend(t *testing.T) {
 	from, to := transportPair(t)
-	to.Committed("n1", 5, 7) // Nobody of that name has connected.
+	to.Committed("n1", 5, 7) // No node of that name has connected.
 	entries := func(index, commit uint64) *raft.AppendEntriesRequest {
 		return &raft.AppendEntriesRequest{
 			RPCHeader: headerOfN1(), Term: 5, PrevLogEntry: index - 1, PrevLogTerm: 5, LeaderCommitIndex: commit, Entries: []*raft.Log{{Index: index, Term: 5}},
@@ -82,18 +82,19 @@ func TestLeadersWordIsAnAppend(t *testing.T) {
 	require.Equal(t, "n1", string(got.ID))
 	word.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
 
-	to.Committed("n1", 5, 9) // Before the entries.
+	to.Committed("n1", 5, 9) // The commit index comes before the entries.
 	require.EqualValues(t, 8, exchanged(t, from, to, entries(8, 7), true).LeaderCommitIndex)
 	require.EqualValues(t, 9, exchanged(t, from, to, entries(9, 7), true).LeaderCommitIndex)
 
-	to.Committed("n1", 6, 20) // The word of another term says nothing of this one's entries.
+	to.Committed("n1", 6, 20) // A commit index of another term says nothing about this term's entries.
 	require.EqualValues(t, 9, exchanged(t, from, to, entries(10, 9), true).LeaderCommitIndex)
 	in := to.inbound["n1"]
 	_, any := in.heard.appendOf()
 	require.False(t, any)
 }
 
-// TestLeadersWordIsNotRepeatedToWhoIsBehind: raft logs what it refuses.
+// TestLeadersWordIsNotRepeatedToWhoIsBehind: a refused append is not repeated, since raft logs
+// each refusal.
 func TestLeadersWordIsNotRepeatedToWhoIsBehind(t *testing.T) {
 	h := &heard{wake: make(chan struct{}, 1)}
 	h.notePassing(&raft.AppendEntriesRequest{Term: 5, PrevLogEntry: 100, PrevLogTerm: 4})

@@ -24,21 +24,21 @@ var remoteErrors = []error{
 	ErrNotLeader, ErrNoPeer, ErrAlone, ErrWentBack, ErrCopy, ErrTooOld,
 }
 
-// remoteError is what a peer answered instead of a reply.
+// remoteError makes an error of the text that a peer answered instead of a reply.
 func remoteError(text []byte) error {
 	for _, known := range remoteErrors {
 		if string(text) == known.Error() {
 			return known
 		}
 	}
-	said := strings.TrimPrefix(Plain(string(text)), peerSays) // A peer may pass on what another told it.
+	said := strings.TrimPrefix(Plain(string(text)), peerSays) // A peer may pass on the error of another one.
 	return fmt.Errorf("cluster: "+peerSays+"%.512s", said)
 }
 
 const peerSays = "the peer says: "
 
-// Plain is an error's text without the name of the room, which each error of a chain
-// begins with.
+// Plain returns an error's text without the room's name, with which each error of a chain
+// begins.
 func Plain(text string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(text, ": cluster: ", ": "), "cluster: ")
 }

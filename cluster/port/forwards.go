@@ -7,9 +7,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// A call that a follower took travels to the leader and back in two messages. They are
-// written and read here without reflection, in the same bytes of CBOR that the library
-// writes. A message in another encoding is left to the library.
+// A call that a follower accepted travels to the leader and back in two messages. They are
+// written and read here without reflection, as the same bytes of CBOR that the library writes.
+// Messages in another encoding are left to the library.
 
 // Major types of CBOR (RFC 8949, 3.1).
 const (
@@ -43,7 +43,7 @@ func appendBytes(dst []byte, number byte, data []byte) []byte {
 	return append(appendHead(append(dst, number), cborBytes, uint64(len(data))), data...)
 }
 
-// Room of a message besides its bytes.
+// Bytes of a message besides its payload.
 const (
 	callRoom   = 64
 	resultRoom = 80
@@ -60,7 +60,7 @@ func (m *ForwardCall) encodeFrame() ([]byte, bool) {
 	return appendMember(out, 5, m.Process), true
 }
 
-// encodeFrame writes what became of a frame.
+// encodeFrame writes the outcome of a frame.
 func (m *ForwardReply) encodeFrame() ([]byte, bool) {
 	room, members := callRoom, uint64(1)
 	for i := range m.Results {
@@ -106,8 +106,8 @@ func appendResult(out []byte, r *wire.Result) []byte {
 	return out
 }
 
-// plainReader reads what the functions above write. Once it has met anything else it is
-// not plain, and what it returns says nothing.
+// plainReader reads only what the functions above write. After anything else, other is true and
+// the returned values mean nothing.
 type plainReader struct {
 	data  []byte
 	other bool
@@ -136,14 +136,14 @@ func (r *plainReader) readHead(major byte) uint64 {
 	return n
 }
 
-// readBounded reads a number that may be as high as most.
+// readBounded reads a number that is at most most.
 func (r *plainReader) readBounded(most uint64) uint64 {
 	n := r.readHead(cborNumber)
 	r.other = r.other || n > most
 	return n
 }
 
-// readBytes reads bytes without a copy: they are those of the message.
+// readBytes reads bytes without a copy: they share the message's memory.
 func (r *plainReader) readBytes() []byte {
 	n := r.readHead(cborBytes)
 	if r.other || n > uint64(len(r.data)) {
@@ -162,7 +162,7 @@ func (r *plainReader) readMember(before uint64) uint64 {
 	return number
 }
 
-// decodeFrame reads a frame of records; false: it is not plain.
+// decodeFrame reads a frame of records. It returns false if the message is not plain.
 func (m *ForwardCall) decodeFrame(data []byte) bool {
 	r, got := plainReader{data: data}, ForwardCall{}
 	number := uint64(0)
@@ -189,10 +189,10 @@ func (m *ForwardCall) decodeFrame(data []byte) bool {
 	return true
 }
 
-// leastResult is how few bytes a result can take.
+// leastResult is the least number of bytes of a result.
 const leastResult = 5
 
-// decodeFrame reads what became of a frame; false: it is not plain.
+// decodeFrame reads the outcome of a frame. It returns false if the message is not plain.
 func (m *ForwardReply) decodeFrame(data []byte) bool {
 	r, got := plainReader{data: data}, ForwardReply{}
 	number := uint64(0)

@@ -12,7 +12,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// numbers are those at which the form of a head changes.
+// numbers has the values at which the form of a head changes.
 var numbers = []uint64{0, 1, 23, 24, 255, 256, 65535, 65536, math.MaxUint32, math.MaxUint32 + 1, math.MaxInt64, math.MaxUint64}
 
 func someResult(random *rand.Rand) wire.Result {
@@ -28,8 +28,8 @@ func someResult(random *rand.Rand) wire.Result {
 	return r
 }
 
-// What is written and read without reflection is, byte for byte, what the library would
-// write, and the message that it would read.
+// Messages written without reflection are, byte for byte, what the library would write, and
+// they are read as the library reads them.
 func TestForwardsAreTheLibrarysBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range 3000 {
@@ -67,7 +67,7 @@ func TestForwardsAreTheLibrarysBytes(t *testing.T) {
 	require.Equal(t, engine.Time(-1), back.Results[0].Time)
 }
 
-// Whatever bytes come: where the short way reads a message, the library reads the same.
+// Whatever the bytes: if the short way can read a message, the library reads the same.
 func FuzzForwards(f *testing.F) {
 	random := rand.New(rand.NewPCG(5, 6))
 	f.Add(encodePayload(&ForwardCall{Term: 3, Number: 9, Process: 1 << 60, Count: 2, Records: []byte("records")}))
@@ -88,7 +88,7 @@ func FuzzForwards(f *testing.F) {
 	})
 }
 
-// BenchmarkForwards is one message each way, written and read, of one and of fifty records.
+// BenchmarkForwards writes and reads one message each way, with one and with fifty records.
 func BenchmarkForwards(b *testing.B) {
 	for _, count := range []int{1, 50} {
 		reply := &ForwardReply{}

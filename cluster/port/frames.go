@@ -13,20 +13,19 @@ import (
 	"railguard/fsm/wire"
 )
 
-// What nodes say to each other over the one port, after the TLS handshake:
+// Nodes exchange these bytes over the one port, after the TLS handshake:
 //
 //	dialler:  "RG" protocol u8 version u8 | size u16 | hello (CBOR)
-//	listener:                               size u16 | welcome (CBOR)
+//	listener: size u16 | welcome (CBOR)
 //
-// then, on a raft connection, the library's own stream, and on a call connection
-// frames in both directions:
+// A raft connection then carries the library's own stream. A call connection carries frames in
+// both directions:
 //
-//	frame = size u32 | kind u8 | call u64 | payload       (size counts what follows it)
+//	frame = size u32 | kind u8 | call u64 | payload        (size counts what follows it)
 //
-// A reply has the call's number and kind callReply or callFailed (payload: text).
-// Integers are big-endian. Unknown members of messages are ignored, so that
-// releases next to each other understand one another; what must not be ignored
-// gets a new version.
+// A reply has the call's number and kind callReply or callFailed (payload: text). Integers are
+// big-endian. Unknown members of messages are ignored, so that neighbouring releases understand
+// one another. A member that must not be ignored needs a new version.
 const (
 	ProtocolRaft  byte = 'R'
 	ProtocolCalls byte = 'C'
@@ -37,19 +36,19 @@ const (
 	callFrameMax = 18 * engine.MiB // The largest bundle of leaves is under 17 MiB.
 )
 
-// Hello is the dialler's word.
+// Hello is the dialler's first message.
 type Hello struct {
 	ID          string `cbor:"1,keyasint"`
 	Incarnation string `cbor:"2,keyasint"`
 	ClusterID   string `cbor:"3,keyasint,omitempty"`
 	Release     string `cbor:"4,keyasint,omitempty"`
-	LastIndex   uint64 `cbor:"5,keyasint,omitempty"` // Of its log, with raft connections.
-	Recovery    uint64 `cbor:"6,keyasint,omitempty"` // Of its group, see recovery_lineage.go.
+	LastIndex   uint64 `cbor:"5,keyasint,omitempty"` // The end of its log, with raft connections.
+	Recovery    uint64 `cbor:"6,keyasint,omitempty"` // The number of its group's recoveries, see cluster/lineage.go.
 	Lineage     string `cbor:"7,keyasint,omitempty"`
-	Recorded    bool   `cbor:"8,keyasint,omitempty"` // The leaf of that recovery is in the log.
+	Recorded    bool   `cbor:"8,keyasint,omitempty"` // The leaf of the last recovery is in the log.
 }
 
-// Welcome is the listener's answer; Refused says why the connection ends here.
+// Welcome is the listener's answer. Refused says why the connection ends here.
 type Welcome struct {
 	Refused     string `cbor:"1,keyasint,omitempty"`
 	ID          string `cbor:"2,keyasint"`
@@ -61,14 +60,15 @@ type Welcome struct {
 	Lineage     string `cbor:"8,keyasint,omitempty"`
 	Recorded    bool   `cbor:"9,keyasint,omitempty"`
 
-	// Removed: the dialler's incarnation was removed from the group, or superseded.
+	// Removed: this incarnation of the dialler was removed from the group, or superseded.
 	Removed string `cbor:"10,keyasint,omitempty"`
-	Process uint64 `cbor:"11,keyasint,omitempty"` // Random, of the process that answers.
-	// Reached: the dialler is refused since its log ends before what it had applied.
+	Process uint64 `cbor:"11,keyasint,omitempty"` // Random number of the process that answers.
+	// Reached: the dialler is refused because its log ends before this index, which it had
+	// applied.
 	Reached uint64 `cbor:"12,keyasint,omitempty"`
 }
 
-// AsHello is who a welcome comes from.
+// AsHello returns the sender's part of a welcome.
 func (w *Welcome) AsHello() *Hello {
 	return &Hello{
 		ID: w.ID, Incarnation: w.Incarnation, ClusterID: w.ClusterID, Release: w.Release, LastIndex: w.LastIndex,
@@ -96,7 +96,7 @@ func decodeMessage(data []byte, v any) error {
 	return nil
 }
 
-// encodePayload returns the bytes of a message: none where the message has no members.
+// encodePayload returns the bytes of a message; there are none if the message has no members.
 func encodePayload(message any) []byte {
 	if isEmpty(reflect.TypeOf(message)) {
 		return nil
@@ -109,8 +109,8 @@ func encodePayload(message any) []byte {
 	return wire.Encode(message)
 }
 
-// decodePayload reads a message. Of a message without members it reads nothing. Bytes in the message may be those
-// of the payload.
+// decodePayload reads a message. For a message without members it reads nothing. Bytes in the
+// message may share the payload's memory.
 func decodePayload[M any](payload []byte, into *M) error {
 	if isEmpty(reflect.TypeFor[M]()) {
 		return nil
@@ -165,8 +165,8 @@ func appendCall(dst []byte, kind Kind, number uint64, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// readCall reads one frame. Memory is taken as bytes arrive, so that a length
-// alone costs nothing.
+// readCall reads one frame. It takes memory only as bytes arrive, so that a length alone costs
+// nothing.
 func readCall(r io.Reader) (kind Kind, number uint64, payload []byte, err error) {
 	var head [4 + frameHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	handshakesMax     = 64  // Strangers at the door at once.
-	connectionsMax    = 256 // Of all peers; as many to them.
+	handshakesMax     = 64  // Strangers in their handshake at once.
+	connectionsMax    = 256 // Connections from all peers; the same number to them.
 	connectionsOfPeer = 32
 	refusalsToldEvery = 10 * time.Second
 
-	// A handshake costs processor time before anything is proven. A node that dials
-	// again and again because it is refused stays far below this.
-	strangersRate  = 200 // A second, from one network.
+	// A handshake costs processor time before anything is proven. A node that dials again and
+	// again after refusals stays far below this rate.
+	strangersRate  = 200 // Per second, from one network.
 	strangersBurst = 400
 	networksPaced  = 1024
 )
@@ -28,17 +28,16 @@ const (
 // guest is an open connection of the port between nodes.
 type guest struct {
 	who    string              // A node's id, or a stranger's network address.
-	number uint64              // Rising: the order of arrival.
-	chain  []*x509.Certificate // What proved it; none of a stranger or in insecure mode.
+	number uint64              // Increases in the order of arrival.
+	chain  []*x509.Certificate // What proved it; empty for a stranger or in insecure mode.
 }
 
-// guests are open connections, a bounded number of them. Where one more is too many,
-// the oldest of those who have the most makes way: a flood from one address, or the
-// dead connections of a node that restarts again and again, cost themselves and
-// keep nobody else out.
+// guests is a bounded set of open connections. When there is one too many, the oldest
+// connection of the peer or address that has the most is closed. So a flood from one address,
+// or the dead connections of a node that restarts again and again, only cost their own side.
 type guests struct {
-	max    int // Of all.
-	maxWho int // Of one.
+	max    int // Bound of all.
+	maxWho int // Bound of one peer or address.
 
 	mu     sync.Mutex
 	open   map[net.Conn]*guest
@@ -50,7 +49,7 @@ func newGuests(most, mostOfOne int) *guests {
 	return &guests{max: most, maxWho: mostOfOne, open: make(map[net.Conn]*guest)}
 }
 
-// addGuest notes a connection; false once shut.
+// addGuest adds a connection. It returns false once the door is shut.
 func (a *guests) addGuest(conn net.Conn, g *guest) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,8 +122,8 @@ func (a *guests) isShut() bool {
 	return a.shutUp
 }
 
-// networkOf is where a stranger comes from, as coarse as addresses are handed out:
-// an IPv4 address, or an IPv6 network of 64 bits.
+// networkOf returns a stranger's network, as coarse as addresses are handed out: an IPv4
+// address, or an IPv6 network of 64 bits.
 func networkOf(conn net.Conn) string {
 	from := conn.RemoteAddr().String()
 	address, err := netip.ParseAddrPort(from)
@@ -142,7 +141,7 @@ func networkOf(conn net.Conn) string {
 	return network.String()
 }
 
-// pace bounds how many handshakes a second one network gets. Owned by the acceptor.
+// pace bounds how many handshakes a second one network gets. The acceptor owns it.
 type pace struct {
 	of map[string]*rate.Limiter
 }
@@ -151,7 +150,7 @@ func (p *pace) allowOne(network string, now time.Time) bool {
 	limiter := p.of[network]
 	if limiter == nil {
 		if p.of == nil || len(p.of) >= networksPaced {
-			p.of = make(map[string]*rate.Limiter) // So many are no nodes; each begins anew.
+			p.of = make(map[string]*rate.Limiter) // So many networks are no nodes; all limits begin again.
 		}
 		limiter = rate.NewLimiter(strangersRate, strangersBurst)
 		p.of[network] = limiter
@@ -159,16 +158,16 @@ func (p *pace) allowOne(network string, now time.Time) bool {
 	return limiter.AllowN(now, 1)
 }
 
-// refusals tells of connections that came to nothing, at most one line in a while:
-// strangers must not fill the log.
+// refusals logs refused connections, at most one line in a while, so that strangers cannot fill
+// the log.
 type refusals struct {
 	mu     sync.Mutex
-	told   map[string]time.Time // When each text was last logged; there is a handful of texts.
+	told   map[string]time.Time // When each text was last logged; there are only a handful of texts.
 	silent int
 }
 
 func (r *refusals) tellRefusal(log *slog.Logger, what string, conn net.Conn, err error) {
-	if errors.Is(err, net.ErrClosed) { // By this node: it stops, or made room.
+	if errors.Is(err, net.ErrClosed) { // This node closed it: it stops, or made room.
 		log.Debug(what, "addr", conn.RemoteAddr().String(), "error", err)
 		return
 	}

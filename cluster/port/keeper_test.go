@@ -12,7 +12,7 @@ import (
 	"railguard/cluster/porttest"
 )
 
-// TestMuxForgetsWhatItDialled keeps no closed connection.
+// TestMuxForgetsWhatItDialled checks that no closed connection is kept.
 func TestMuxForgetsWhatItDialled(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	k := withCertificates(t, root)
@@ -34,8 +34,8 @@ func TestMuxForgetsWhatItDialled(t *testing.T) {
 	require.Zero(t, open)
 }
 
-// TestAProofTakenBackMeanwhile: the authority changes between a handshake and the
-// moment at which its connection is noted.
+// TestAProofTakenBackMeanwhile: the authority changes between a handshake and the moment when
+// its connection is recorded.
 func TestAProofTakenBackMeanwhile(t *testing.T) {
 	old, young := porttest.New(t, "old", nil), porttest.New(t, "young", nil)
 	before, after := given(t, old.Files("n1", nil), "n1"), given(t, young.Files("n1", nil), "n1")

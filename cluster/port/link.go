@@ -13,40 +13,40 @@ import (
 )
 
 const (
-	CallPatience    = time.Second // Of a call whose caller names no other.
+	CallPatience    = time.Second // For a call whose context has no deadline.
 	linkWriteBuffer = 64 * engine.KiB
 	linkReadBuffer  = 64 * engine.KiB
-	// silenceMax is how long a peer that owes an answer may say nothing at all. One that
-	// answers, though late, is busy: to dial it anew would cost both a handshake.
+	// silenceMax is how long a peer that owes an answer may send nothing at all. A peer that
+	// answers late is busy: to dial it again would cost both a handshake.
 	silenceMax  = time.Second
-	RedialPause = 50 * time.Millisecond // Between two attempts to reach a peer that cannot be.
+	RedialPause = 50 * time.Millisecond // Between two attempts to reach an unreachable peer.
 )
 
-// Errors of a call. errNotSent means that the peer certainly never saw it.
+// Errors of a call. ErrNotSent means that the peer certainly never saw it.
 var (
 	ErrNotSent  = errors.New("cluster: call not sent")
 	ErrLinkDown = errors.New("cluster: connection to the peer broke")
 )
 
-// Link is one connection to one peer, kept open, over which calls are answered in
-// any order. Forwarded frames have a link of their own, so that they never wait
-// behind fetched history.
+// Link is one connection to one peer that is kept open. Calls over it may be answered in any
+// order. Forwarded frames have a link of their own, so that they never wait behind fetched
+// history.
 type Link struct {
 	dial func(timeout time.Duration) (net.Conn, error)
 
-	dialing chan struct{} // One dial at a time.
+	dialing chan struct{} // Only one dial at a time.
 	mu      sync.Mutex
 	conn    *linkConn
-	failed  time.Time // Of the last dial.
+	failed  time.Time // When the last dial failed.
 	closed  bool
 }
 
-// NewLink is a link over connections that dial opens when they are needed.
+// NewLink returns a link whose connections dial opens when they are needed.
 func NewLink(dial func(timeout time.Duration) (net.Conn, error)) *Link {
 	return &Link{dial: dial, dialing: make(chan struct{}, 1)}
 }
 
-// linkConn is a link's connection of the moment.
+// linkConn is a link's present connection.
 type linkConn struct {
 	net.Conn
 	writing sync.Mutex
@@ -55,7 +55,7 @@ type linkConn struct {
 
 	mu      sync.Mutex
 	pending map[uint64]chan reply
-	owing   time.Time // Since when the peer has owed an answer and said nothing; zero: it does not.
+	owing   time.Time // Since when the peer has owed an answer and sent nothing; zero: it owes none.
 	next    uint64
 	err     error
 	down    chan struct{}
@@ -66,7 +66,7 @@ type reply struct {
 	err     error
 }
 
-// currentConn returns the open connection, dialling when there is none.
+// currentConn returns the open connection. It dials if there is none.
 func (l *Link) currentConn(ctx context.Context) (*linkConn, error) {
 	select {
 	case l.dialing <- struct{}{}:
@@ -107,7 +107,7 @@ func (l *Link) currentConn(ctx context.Context) (*linkConn, error) {
 	return l.conn, nil
 }
 
-// Close ends the connection; whoever waits for an answer learns it.
+// Close ends the connection and fails every call that waits for an answer.
 func (l *Link) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -118,12 +118,11 @@ func (l *Link) Close() {
 	}
 }
 
-// Request is a question to a peer whose answer is an A.
+// Request is a question to a peer; its answer is an A.
 type Request[A any] interface{ kind(A) Kind }
 
-// Ask asks the peer at the other end and waits for its answer until ctx ends, at
-// most callPatience when ctx has no end. An error that is errNotSent says that the
-// peer never saw it.
+// Ask asks the peer at the other end and waits for its answer until ctx ends, or for
+// CallPatience if ctx has no deadline. ErrNotSent means that the peer never saw the question.
 func Ask[A any](ctx context.Context, l *Link, question Request[A]) (*A, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -158,7 +157,7 @@ func (l *Link) callRaw(ctx context.Context, kind Kind, payload []byte) ([]byte, 
 	case <-ctx.Done():
 		silent := conn.giveUp(number)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) && silent >= silenceMax {
-			conn.failConn(errors.New("no answer in time")) // A hole in the network looks like this.
+			conn.failConn(errors.New("no answer in time")) // A connection whose packets are lost looks like this.
 		}
 		return nil, fmt.Errorf("%w: %w", ErrLinkDown, ctx.Err())
 	}
@@ -201,8 +200,7 @@ func (c *linkConn) sendFrame(kind Kind, number uint64, payload []byte) error {
 	return c.buffer.Flush()
 }
 
-// giveUp gives a call up and returns for how long the peer has owed an answer and said
-// nothing.
+// giveUp gives a call up. It returns for how long the peer has owed an answer and sent nothing.
 func (c *linkConn) giveUp(number uint64) (silent time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -213,7 +211,7 @@ func (c *linkConn) giveUp(number uint64) (silent time.Duration) {
 	return time.Since(c.owing)
 }
 
-// noteHeard notes that the peer said something. Called with mu held.
+// noteHeard records that the peer sent something. Called with mu held.
 func (c *linkConn) noteHeard() {
 	c.owing = time.Time{}
 	if len(c.pending) > 0 {
@@ -221,7 +219,7 @@ func (c *linkConn) noteHeard() {
 	}
 }
 
-// failConn closes the connection; every call that waits learns it.
+// failConn closes the connection and fails every waiting call.
 func (c *linkConn) failConn(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,7 +235,8 @@ func (c *linkConn) failConn(err error) {
 	}
 }
 
-// readAnswers is the connection's goroutine: it hands answers to who waits for them.
+// readAnswers is the connection's goroutine: it delivers answers to the calls that wait for
+// them.
 func (c *linkConn) readAnswers() {
 	in := bufio.NewReaderSize(c.Conn, linkReadBuffer)
 	for {

@@ -6,7 +6,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Kind names what is asked of a peer. Numbers are for ever.
+// Kind is the number of a question to a peer. A number is never used for another question.
 type Kind uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	callJoin      Kind = 6
 	callVerb      Kind = 7
 	callPromise   Kind = 8
-	// 9 asked for a tree's compact range and is not given again.
+	// 9 asked for a tree's compact range and is not used again.
 	callRoots   Kind = 10
 	callBundle  Kind = 11
 	callSegment Kind = 12
@@ -32,10 +32,10 @@ const (
 	callFailed  Kind = 255
 )
 
-// The messages, one type for each question and one for each answer. Their method
-// kind ties the two together: Ask and Handle know no other pairs. An empty message
-// is sent as no bytes at all. A member's number is for ever, also where a message
-// leaves out what another one has.
+// The messages have one type for each question and one for each answer. The method kind ties
+// the two together: Ask and Handle accept no other pairs. An empty message is sent as no bytes
+// at all. A member's number is never used for another member, even if a message leaves out
+// members that another one has.
 
 // Done answers a call that only does something.
 type Done struct{}
@@ -44,7 +44,7 @@ type Done struct{}
 type Code uint8
 
 const (
-	CodeMissing Code = 1 // Not here; another peer may have it.
+	CodeMissing Code = 1 // The data is not here; another peer may have it.
 	CodePruned  Code = 2
 	CodeNotYet  Code = 3
 )
@@ -52,7 +52,7 @@ const (
 // PingCall asks a node how it is.
 type PingCall struct{}
 
-// Pong answers a ping: what a node tells of itself.
+// Pong answers a ping and describes the node.
 type Pong struct {
 	ID          string      `cbor:"1,keyasint"`
 	Incarnation string      `cbor:"2,keyasint"`
@@ -72,27 +72,26 @@ type Pong struct {
 	Healthy     bool        `cbor:"16,keyasint,omitempty"`
 	Member      bool        `cbor:"17,keyasint,omitempty"` // It has a configuration or data.
 	Expect      int         `cbor:"18,keyasint,omitempty"` // --bootstrap-expect.
-	Address     string      `cbor:"19,keyasint,omitempty"` // Its memberAddress.
+	Address     string      `cbor:"19,keyasint,omitempty"` // The address that it gives as a member.
 	Missing     bool        `cbor:"20,keyasint,omitempty"` // It still fetches history.
 
-	Use []report.KeyUse `cbor:"21,keyasint,omitempty"` // Of API keys, lately.
+	Use []report.KeyUse `cbor:"21,keyasint,omitempty"` // Recent use of API keys.
 
-	Recovery uint64 `cbor:"22,keyasint,omitempty"` // Of its group, and whether the leaf of it
+	Recovery uint64 `cbor:"22,keyasint,omitempty"` // The number of its group's recoveries, and whether the leaf of the last one
 	Recorded bool   `cbor:"23,keyasint,omitempty"` // is in the log.
 
-	Process uint64 `cbor:"24,keyasint,omitempty"` // Random, of the process that answers.
+	Process uint64 `cbor:"24,keyasint,omitempty"` // Random number of the process that answers.
 
 	Low bool `cbor:"26,keyasint,omitempty"` // Its disk is nearly full.
 
-	Tables []ListTables `cbor:"25,keyasint,omitempty"` // Of the active and the staged list, ready to be asked.
+	Tables []ListTables `cbor:"25,keyasint,omitempty"` // Finished tables of the active and the staged list.
 
 	Matchers []uint16 `cbor:"27,keyasint,omitempty"` // Versions of the matcher that its binary carries.
 
 	Cosigned *report.Cosigned `cbor:"28,keyasint,omitempty"` // The newest checkpoint that witnesses cosigned for it.
 }
 
-// ListTables names a compiled list: the digest of its entities, and the version of
-// the matcher.
+// ListTables names a compiled list: the digest of its entities and the version of the matcher.
 type ListTables struct {
 	Digest  [32]byte `cbor:"1,keyasint"`
 	Matcher uint16   `cbor:"2,keyasint"`
@@ -101,20 +100,20 @@ type ListTables struct {
 // ForwardCall carries a frame of records to the leader.
 type ForwardCall struct {
 	Term    uint64 `cbor:"1,keyasint"`
-	Number  uint64 `cbor:"2,keyasint"` // Rising, per process of the sender.
+	Number  uint64 `cbor:"2,keyasint"` // Increases within a process of the sender.
 	Process uint64 `cbor:"5,keyasint"`
 	Count   int    `cbor:"3,keyasint"`
 	Records []byte `cbor:"4,keyasint"`
 }
 
-// ForwardReply says what became of the frame.
+// ForwardReply has the fate of the frame and its results.
 type ForwardReply struct {
 	Fate    uint8         `cbor:"1,keyasint"`
 	Results []wire.Result `cbor:"2,keyasint,omitempty"`
 }
 
-// GiveUpCall asks, after a broken connection, which frames up to Number arrived; the
-// others will be refused from then on.
+// GiveUpCall asks, after a broken connection, which frames up to Number arrived. The others
+// will be refused from then on.
 type GiveUpCall struct {
 	Term    uint64 `cbor:"1,keyasint"`
 	Number  uint64 `cbor:"2,keyasint"`
@@ -122,13 +121,13 @@ type GiveUpCall struct {
 }
 
 type GiveUpReply struct {
-	Arrived []uint64 `cbor:"1,keyasint,omitempty"` // Numbers, the newest ones.
+	Arrived []uint64 `cbor:"1,keyasint,omitempty"` // The newest numbers.
 }
 
 // JoinCall asks to become a member.
 type JoinCall struct {
 	ID      string `cbor:"1,keyasint"`
-	Address string `cbor:"2,keyasint"` // memberAddress.
+	Address string `cbor:"2,keyasint"` // The address that it gives as a member.
 	Release string `cbor:"3,keyasint,omitempty"`
 	Format  uint16 `cbor:"4,keyasint"` // Highest format it applies.
 }
@@ -139,11 +138,11 @@ type VerbCall struct {
 	ID   string `cbor:"2,keyasint,omitempty"`
 	Addr string `cbor:"3,keyasint,omitempty"`
 
-	Force bool `cbor:"4,keyasint,omitempty"` // Although too few of those that stay answer.
+	Force bool `cbor:"4,keyasint,omitempty"` // Do it even if too few of the remaining voters answer.
 }
 
-// RemovedCall tells a node that it may be no member any more. It ends nobody: who is
-// named, by id and by the incarnation as addresses show it, asks the group.
+// RemovedCall tells a node that it may no longer be a member. It does not end the node: the
+// node with this id, and this incarnation as addresses show it, asks the group.
 type RemovedCall struct {
 	ID          string `cbor:"1,keyasint"`
 	Incarnation string `cbor:"2,keyasint"`
@@ -155,13 +154,13 @@ type PromiseCall struct {
 	Incarnation string `cbor:"2,keyasint"`
 }
 
-// SecretCall asks a node to prove that it knows the cluster secret, which certificates
-// alone do not say.
+// SecretCall asks a node to prove that it knows the cluster secret, which a certificate alone
+// does not prove.
 type SecretCall struct {
 	Challenge []byte `cbor:"1,keyasint"`
 }
 
-// SecretReply has the proof: of the challenge, by this node and no other.
+// SecretReply has the proof, which is valid for this challenge and this node only.
 type SecretReply struct {
 	Proof []byte `cbor:"1,keyasint"`
 }
@@ -169,16 +168,16 @@ type SecretReply struct {
 // ReadIndexCall asks the leader for its commit index, confirmed by a quorum.
 type ReadIndexCall struct{}
 
-// ReadIndexReply has it.
+// ReadIndexReply has the commit index.
 type ReadIndexReply struct {
 	Index uint64 `cbor:"1,keyasint,omitempty"`
-	Term  uint64 `cbor:"2,keyasint,omitempty"` // In which the leader knew it to be committed; 0: it does not say.
+	Term  uint64 `cbor:"2,keyasint,omitempty"` // The term in which the leader knew it to be committed; 0: unknown.
 }
 
-// TermCall asks for the term in which a node is.
+// TermCall asks for a node's current term.
 type TermCall struct{}
 
-// TermReply has it.
+// TermReply has the term.
 type TermReply struct {
 	Term uint64 `cbor:"1,keyasint,omitempty"`
 }
@@ -188,7 +187,7 @@ type LeafCall struct {
 	Leaf uint64 `cbor:"1,keyasint,omitempty"`
 }
 
-// LeafReply has its bytes.
+// LeafReply has the leaf's bytes.
 type LeafReply struct {
 	Data []byte `cbor:"2,keyasint,omitempty"`
 	Code Code   `cbor:"4,keyasint,omitempty"`
@@ -199,13 +198,13 @@ type RootsCall struct {
 	Size uint64 `cbor:"3,keyasint,omitempty"`
 }
 
-// RootsReply has them, 32 bytes each.
+// RootsReply has the roots, 32 bytes each.
 type RootsReply struct {
 	Roots [][]byte `cbor:"3,keyasint,omitempty"`
 }
 
-// BundleCall asks for Width leaves, the bundle of that Number, with a proof to the
-// root of a tree of Size leaves.
+// BundleCall asks for the bundle Number of Width leaves, with a proof to the root of a tree of
+// Size leaves.
 type BundleCall struct {
 	Number uint64 `cbor:"1,keyasint,omitempty"`
 	Width  int    `cbor:"2,keyasint,omitempty"`
@@ -224,20 +223,20 @@ type SegmentCall struct {
 	Offset  int64  `cbor:"4,keyasint,omitempty"`
 }
 
-// SegmentReply has it; Total is the file's size.
+// SegmentReply has the piece; Total is the file's size.
 type SegmentReply struct {
 	Data  []byte `cbor:"2,keyasint,omitempty"`
 	Code  Code   `cbor:"4,keyasint,omitempty"`
 	Total int64  `cbor:"5,keyasint,omitempty"`
 }
 
-// DigestCall asks for the digest of the state at Index, and tells the own one.
+// DigestCall asks for the digest of the state at Index, and gives the caller's.
 type DigestCall struct {
 	Index  uint64 `cbor:"1,keyasint,omitempty"`
 	Digest []byte `cbor:"5,keyasint,omitempty"`
 }
 
-// DigestReply has it.
+// DigestReply has the digest.
 type DigestReply struct {
 	Digest []byte `cbor:"2,keyasint,omitempty"`
 	Code   Code   `cbor:"4,keyasint,omitempty"`
@@ -249,20 +248,20 @@ type ListCall struct {
 	Digest []byte `cbor:"5,keyasint,omitempty"`
 }
 
-// ListReply has it; Total is the list's size.
+// ListReply has the piece; Total is the list's size.
 type ListReply struct {
 	Data  []byte `cbor:"2,keyasint,omitempty"`
 	Code  Code   `cbor:"4,keyasint,omitempty"`
 	Total int64  `cbor:"5,keyasint,omitempty"`
 }
 
-// RelayCall asks what runs beside the node about what it keeps in its own memory. What
-// the bytes say is theirs, as is the answer.
+// RelayCall asks the function that OnRelay set on the other node. The port does not know what
+// the bytes of question and answer mean.
 type RelayCall struct {
 	Body []byte `cbor:"1,keyasint"`
 }
 
-// RelayReply has the answer; none where nothing beside the node answers.
+// RelayReply has the answer; it is empty if nothing answers.
 type RelayReply struct {
 	Body []byte `cbor:"1,keyasint,omitempty"`
 }

@@ -15,7 +15,7 @@ var (
 	certificateErrors   = metrics.NewCounter("railguard_cluster_certificate_errors_total")
 )
 
-// newCertificateGauge is of nodes with given certificates only.
+// newCertificateGauge returns the gauge of a node with given certificates.
 func newCertificateGauge(id string) *metrics.Gauge {
 	return metrics.GetOrCreateGauge(fmt.Sprintf("railguard_cluster_certificate_expires_seconds{node=%q}", id), nil)
 }

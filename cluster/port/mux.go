@@ -17,7 +17,7 @@ import (
 
 const (
 	handshakePatience = 2 * time.Second
-	acceptPause       = 5 * time.Millisecond // After an accept that came to nothing.
+	acceptPause       = 5 * time.Millisecond // Pause after a failed accept.
 )
 
 // Network is the seam for the network between nodes.
@@ -36,37 +36,36 @@ func (TCP) Dial(address string, timeout time.Duration) (net.Conn, error) {
 	return net.DialTimeout("tcp", address, timeout)
 }
 
-// Door is what stands behind the port.
+// Door has the functions that judge and serve the connections of the port.
 type Door struct {
-	// Arrival is called when a connection arrives; what it returns judges the dialler
-	// later, by what was known then: what a dialler says is not held against what
-	// was heard of it meanwhile.
+	// Arrival is called when a connection arrives. The function that it returns judges the
+	// dialler later, by what was known at the arrival: what is heard of the dialler in between
+	// does not count against it.
 	Arrival func() func(h Hello, protocol byte) Welcome
-	Raft    func(id string, conn net.Conn) // Takes a raft connection until it is over.
-	Calls   func(id string, conn net.Conn) // The same of a call connection.
+	Raft    func(id string, conn net.Conn) // Serves a raft connection until it ends.
+	Calls   func(id string, conn net.Conn) // Serves a call connection until it ends.
 }
 
-// Mux is the one port between nodes. A connection is nobody until TLS has proven,
-// within 2 s, that it belongs to the cluster and which node it is; only then does a
-// byte of it reach raft or the calls.
+// Mux is the one port between nodes. TLS must prove within 2 s that a connection belongs to the
+// cluster, and to which node. Only then does a byte of it reach raft or the calls.
 type Mux struct {
 	network   Network
-	authority func() *Authority // nil: insecure. What it returns changes with renewed certificates.
+	authority func() *Authority // nil: insecure. It returns another authority after certificates were renewed.
 	listener  net.Listener
 	log       *slog.Logger
 	door      Door
 
-	strangers *guests // In their handshake, by network address.
-	peers     *guests // Came in, by node id.
-	dialled   *guests // Went out, by node id.
+	strangers *guests // Connections in their handshake, by network address.
+	peers     *guests // Accepted connections, by node id.
+	dialled   *guests // Dialled connections, by node id.
 	refusals  refusals
 	done      sync.WaitGroup
 
 	closing sync.Once
-	failed  error // Of closing.
+	failed  error // The error of closing the listener.
 }
 
-// Listen binds the port. Nothing is accepted before run.
+// Listen binds the port. Nothing is accepted before Open.
 func Listen(network Network, authority func() *Authority, address string, log *slog.Logger) (*Mux, error) {
 	listener, err := network.Listen(address)
 	if err != nil {
@@ -75,7 +74,7 @@ func Listen(network Network, authority func() *Authority, address string, log *s
 		}
 		return nil, fmt.Errorf("cluster: port between nodes (--cluster): %w", err)
 	}
-	if at := listener.Addr().String(); authority == nil && !Loopback(at) { // What a name stands for is seen now.
+	if at := listener.Addr().String(); authority == nil && !Loopback(at) { // Only now is it known which address a name means.
 		return nil, errors.Join(fmt.Errorf("%w, not %s", ErrInsecure, at), listener.Close())
 	}
 	return &Mux{
@@ -89,14 +88,14 @@ func Listen(network Network, authority func() *Authority, address string, log *s
 // Addr is the address at which the port listens.
 func (m *Mux) Addr() string { return m.listener.Addr().String() }
 
-// Open accepts connections from now on and leads them to d, until close.
+// Open accepts connections from now on, and gives them to d, until Close.
 func (m *Mux) Open(d Door) {
 	m.door = d
 	m.done.Add(1)
 	go m.acceptConns()
 }
 
-// acceptConns accepts until close.
+// acceptConns accepts connections until the port is closed.
 func (m *Mux) acceptConns() {
 	defer m.done.Done()
 	var limits pace
@@ -124,7 +123,7 @@ func (m *Mux) acceptConns() {
 	}
 }
 
-// receiveConn lets one connection prove itself and hands it to the service that it asks for.
+// receiveConn makes one connection prove itself, and gives it to the service that it asks for.
 func (m *Mux) receiveConn(raw net.Conn) {
 	defer m.done.Done()
 	defer raw.Close()
@@ -132,7 +131,7 @@ func (m *Mux) receiveConn(raw net.Conn) {
 	m.strangers.forgetGuest(raw)
 	if err != nil {
 		handshakesRefused.Inc()
-		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // Probes that only connect are no news, nor a peer that ends.
+		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // Probes that only connect, and peers that end, are not worth a log line.
 			m.refusals.tellRefusal(m.log, "a connection to the port between nodes is refused", raw, err)
 		}
 		return
@@ -149,7 +148,7 @@ func (m *Mux) receiveConn(raw net.Conn) {
 	}
 }
 
-// keepConn notes a proven connection, unless what proved it has been taken back since.
+// keepConn records a proven connection, unless its proof has become invalid since.
 func (m *Mux) keepConn(to *guests, raw net.Conn, p *proven) bool {
 	if !to.addGuest(raw, &guest{who: p.who, chain: p.chain}) {
 		return false
@@ -157,7 +156,7 @@ func (m *Mux) keepConn(to *guests, raw net.Conn, p *proven) bool {
 	if m.authority == nil {
 		return true
 	}
-	if a := m.authority(); a != p.by { // proveAnew may have come by before it was noted.
+	if a := m.authority(); a != p.by { // ProveAnew may have run before the connection was recorded.
 		if _, err := a.verifyChain(p.chain); err != nil {
 			to.forgetGuest(raw)
 			return false
@@ -166,9 +165,8 @@ func (m *Mux) keepConn(to *guests, raw net.Conn, p *proven) bool {
 	return true
 }
 
-// ProveAnew ends the connections that the authority of now would not let in: one
-// that the operator took away must not live on in open connections. The others go
-// on.
+// ProveAnew ends the connections that the present authority would not accept: a node that the
+// operator has excluded must not stay in over open connections. All others go on.
 func (m *Mux) ProveAnew() {
 	a := m.authority()
 	for _, all := range []*guests{m.peers, m.dialled} {
@@ -179,13 +177,13 @@ func (m *Mux) ProveAnew() {
 	}
 }
 
-// proven is a connection through the door.
+// proven is a connection whose peer has proven itself.
 type proven struct {
 	conn     net.Conn
 	who      string // Node id.
 	protocol byte
-	by       *Authority          // nil: insecure.
-	chain    []*x509.Certificate // What it showed, the leaf first.
+	by       *Authority          // The authority that proved it; nil: insecure.
+	chain    []*x509.Certificate // The peer's certificates, the leaf first.
 }
 
 // proveConn does the TLS handshake.
@@ -243,7 +241,8 @@ func (m *Mux) admitConn(raw net.Conn) (*proven, error) {
 
 var muxMagic = []byte("RG")
 
-// judgeHello holds what a dialler says to what its certificate proves.
+// judgeHello checks that a dialler's hello names the node that its certificate proves, and then
+// asks greet.
 func (m *Mux) judgeHello(h Hello, proven string, protocol byte, greet func(Hello, byte) Welcome) Welcome {
 	if m.authority != nil && h.ID != proven || ValidID(h.ID) != nil {
 		return Welcome{Refused: fmt.Sprintf("node %q is not the one its certificate names", h.ID)}
@@ -251,10 +250,10 @@ func (m *Mux) judgeHello(h Hello, proven string, protocol byte, greet func(Hello
 	return greet(h, protocol)
 }
 
-// Dial opens a connection to a peer and goes through its door. expectID and
-// expectIncarnation, where given, must be whom it meets there.
+// Dial opens a connection to a peer and exchanges hello and welcome. The peer must have
+// expectID and expectIncarnation, if they are given.
 func (m *Mux) Dial(host string, protocol byte, h func() Hello, expectID, expectIncarnation string, timeout time.Duration) (net.Conn, Welcome, error) {
-	if m.authority == nil && !Loopback(host) { // Peers tell addresses, too.
+	if m.authority == nil && !Loopback(host) { // The address may come from a peer, so it is checked here too.
 		return nil, Welcome{}, fmt.Errorf("%w, not %s", ErrInsecure, host)
 	}
 	raw, err := m.network.Dial(host, min(timeout, handshakePatience))
@@ -276,7 +275,7 @@ func (m *Mux) Dial(host string, protocol byte, h func() Hello, expectID, expectI
 	return nil, w, errors.Join(err, raw.Close())
 }
 
-// dialledConn is forgotten when its user closes it.
+// dialledConn leaves the set of dialled connections when its user closes it.
 type dialledConn struct {
 	net.Conn
 	raw net.Conn
@@ -296,7 +295,7 @@ func (m *Mux) enterConn(raw net.Conn, protocol byte, h func() Hello) (*proven, W
 	}
 	out, err := m.proveConn(raw, tls.Client)
 	if err != nil {
-		if err = notProven(err); errors.Is(err, ErrUnproven) { // One that is away is told by who waits for it.
+		if err = notProven(err); errors.Is(err, ErrUnproven) { // If the peer is only away, the waiting caller reports it.
 			m.refusals.tellRefusal(m.log, "a node on the port between nodes is not known for one", raw, err)
 		}
 		return nil, w, err
@@ -307,7 +306,7 @@ func (m *Mux) enterConn(raw net.Conn, protocol byte, h func() Hello) (*proven, W
 		return nil, w, err
 	}
 	if err := readSized(out.conn, &w); err != nil {
-		if m.authority != nil && isAlert(err) { // TLS 1.3 tells a client afterwards.
+		if m.authority != nil && isAlert(err) { // With TLS 1.3 a client learns of the refusal only now.
 			m.refusals.tellRefusal(m.log, "a node does not take this node's certificate", raw, err)
 			err = notProven(err)
 		}
@@ -323,10 +322,11 @@ func (m *Mux) enterConn(raw net.Conn, protocol byte, h func() Hello) (*proven, W
 	return out, w, raw.SetDeadline(time.Time{})
 }
 
-// ErrUnproven: the two do not know each other's secret or authority.
+// ErrUnproven says that the two nodes have no secret or authority in common.
 var ErrUnproven = errors.New("cluster: the peer and this node have no secret (or authority) in common: look at the cluster secret of both")
 
-// notProven tells what the handshake found from a connection that only broke.
+// notProven wraps a failed handshake in ErrUnproven. An error of a connection that only broke
+// is returned as it is.
 func notProven(err error) error {
 	var network net.Error
 	if errors.Is(err, io.EOF) || errors.As(err, &network) && !isAlert(err) {
@@ -335,16 +335,16 @@ func notProven(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnproven, err)
 }
 
-// isAlert reports whether an error is what the other side of TLS objected.
+// isAlert reports whether an error is an alert that the other side's TLS sent.
 func isAlert(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error"
 }
 
-// ErrRefused is a peer's refusal at the door.
+// ErrRefused is a peer's refusal in its welcome.
 var ErrRefused = errors.New("cluster: refused by the peer")
 
-// Shut ends the port and every connection that came in through it.
+// Shut closes the port and every connection that came in through it.
 func (m *Mux) Shut() {
 	m.closing.Do(func() {
 		m.strangers.shutDoor()
@@ -353,7 +353,7 @@ func (m *Mux) Shut() {
 	})
 }
 
-// Close is shut, and waits until nobody serves a connection any more.
+// Close does what Shut does, and waits until no connection is served any more.
 func (m *Mux) Close() error {
 	m.Shut()
 	m.done.Wait()

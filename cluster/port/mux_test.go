@@ -32,8 +32,8 @@ func TestAuthorityIsAFunctionOfTheSecret(t *testing.T) {
 	require.ErrorContains(t, err, "at least 16 bytes")
 }
 
-// While the secret is exchanged nodes of both are believed; afterwards who knows the old
-// one alone is a stranger.
+// While the secret is being changed, nodes with either secret are accepted. Afterwards a node
+// with only the old one is a stranger.
 func TestAuthorityBelievesTheOtherSecret(t *testing.T) {
 	fresh := []byte("another secret, long enough")
 	believes := func(of *Authority, peer *Authority) error {
@@ -59,7 +59,7 @@ func TestAuthorityBelievesTheOtherSecret(t *testing.T) {
 	require.ErrorContains(t, err, "at least 16 bytes")
 }
 
-// TestStrangersGetNothing knocks at a node's port in every wrong way.
+// TestStrangersGetNothing tries to get into a node's port in every wrong way.
 func TestStrangersGetNothing(t *testing.T) {
 	own, err := NewAuthority(testSecret, "n1")
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestStrangersGetNothing(t *testing.T) {
 		require.NoError(t, conn.SetDeadline(time.Now().Add(2*handshakePatience)))
 		return conn
 	}
-	silent := func(t *testing.T, conn net.Conn) { // Not a byte comes back.
+	silent := func(t *testing.T, conn net.Conn) { // It sends not a byte back.
 		data, _ := io.ReadAll(conn)
 		require.Empty(t, data)
 	}
@@ -98,7 +98,7 @@ func TestStrangersGetNothing(t *testing.T) {
 	})
 	t.Run("another secret", func(t *testing.T) {
 		config := stranger.makeConfig()
-		config.VerifyConnection = nil // It does not mind who answers.
+		config.VerifyConnection = nil // It accepts any peer.
 		conn := tls.Client(plain(t), config)
 		_, _ = conn.Write([]byte("RGC\x02"))
 		silent(t, conn)
@@ -120,7 +120,7 @@ func TestStrangersGetNothing(t *testing.T) {
 	require.NoError(t, answers(k.welcomed(t, friend, ProtocolCalls, "n2")), "the control: a true peer gets in")
 }
 
-// strangersWithTheSecret know the secret and speak nonsense.
+// strangersWithTheSecret know the secret and send malformed data.
 func strangersWithTheSecret(t *testing.T, friend *Authority, plain func(*testing.T) net.Conn, silent func(*testing.T, net.Conn)) {
 	t.Run("an unknown protocol", func(t *testing.T) {
 		conn := tls.Client(plain(t), friend.makeConfig())
@@ -146,8 +146,8 @@ func strangersWithTheSecret(t *testing.T, friend *Authority, plain func(*testing
 	})
 }
 
-// TestPlainTextStaysOnLoopback: whatever a peer says of its address, and whatever a
-// name turns out to stand for.
+// TestPlainTextStaysOnLoopback: a node without TLS leaves the loopback neither for an address
+// that a peer gives nor for a name that means another host.
 func TestPlainTextStaysOnLoopback(t *testing.T) {
 	_, err := Listen(misnamedNetwork{}, nil, "localhost:0", slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, ErrInsecure)
@@ -161,7 +161,7 @@ func TestPlainTextStaysOnLoopback(t *testing.T) {
 	}
 }
 
-// TestAPeerThatAnswersInAnothersName is proven to be n2 and says that it is n1.
+// TestAPeerThatAnswersInAnothersName has a certificate of n2 and says that it is n1.
 func TestAPeerThatAnswersInAnothersName(t *testing.T) {
 	peer, err := NewAuthority(testSecret, "n2")
 	require.NoError(t, err)
@@ -187,8 +187,8 @@ func TestAPeerThatAnswersInAnothersName(t *testing.T) {
 	require.ErrorContains(t, err, `node "n1" is not the one its certificate names`)
 }
 
-// A peer that ends in the middle of a handshake is away, and no stranger; one with another
-// secret is told of.
+// A peer that ends in the middle of a handshake counts as away and not as a stranger. A peer
+// with another secret is logged.
 func TestAPeerThatEndsIsNoStranger(t *testing.T) {
 	own, err := NewAuthority(testSecret, "n3")
 	require.NoError(t, err)
@@ -212,7 +212,7 @@ func TestAPeerThatEndsIsNoStranger(t *testing.T) {
 	}
 	said, err := met(func(conn net.Conn) {
 		_ = readFull(conn, make([]byte, 1))
-		_ = conn.(*net.TCPConn).SetLinger(0) // What it did not read becomes a reset.
+		_ = conn.(*net.TCPConn).SetLinger(0) // Unread bytes make the close a reset.
 	})
 	require.NotErrorIs(t, err, ErrUnproven)
 	require.Empty(t, said)
@@ -221,8 +221,8 @@ func TestAPeerThatEndsIsNoStranger(t *testing.T) {
 	require.Contains(t, said, "is not known for one")
 }
 
-// TestThePortPacesItsAcceptor: of many connections of one network in an instant only
-// so many are taken up.
+// TestThePortPacesItsAcceptor: of many simultaneous connections from one network only a limited
+// number is handled.
 func TestThePortPacesItsAcceptor(t *testing.T) {
 	const came = 100 * strangersBurst
 	stream := &crowd{left: came}
@@ -231,7 +231,7 @@ func TestThePortPacesItsAcceptor(t *testing.T) {
 	stream.mux = m
 	m.door.Arrival = func() func(Hello, byte) Welcome { return nil }
 	m.done.Add(1)
-	m.acceptConns() // Until the crowd has passed.
+	m.acceptConns() // Returns when the crowd has passed.
 	m.done.Wait()
 	_, taken := counted(m.strangers)
 	require.GreaterOrEqual(t, taken, uint64(strangersBurst))
@@ -243,7 +243,7 @@ type crowdedNetwork struct{ net.Listener }
 func (n crowdedNetwork) Listen(string) (net.Listener, error)        { return n.Listener, nil }
 func (crowdedNetwork) Dial(string, time.Duration) (net.Conn, error) { return nil, io.EOF }
 
-// crowd is a listener at whose door many stand and hang up.
+// crowd is a listener with many connections whose dialler hangs up at once.
 type crowd struct {
 	left int
 	mux  *Mux
@@ -267,7 +267,7 @@ func (silentConn) SetDeadline(time.Time) error { return nil }
 func (silentConn) Close() error                { return nil }
 func (silentConn) RemoteAddr() net.Addr        { return StreamAddr("10.0.0.1:1") }
 
-// misnamedNetwork listens elsewhere than told.
+// misnamedNetwork listens on another address than it was given.
 type misnamedNetwork struct{ Network }
 
 func (misnamedNetwork) Listen(string) (net.Listener, error) { return misnamedListener{}, nil }
@@ -277,12 +277,12 @@ type misnamedListener struct{ net.Listener }
 func (misnamedListener) Addr() net.Addr { return StreamAddr("10.0.0.1:7000") }
 func (misnamedListener) Close() error   { return nil }
 
-// transportPair joins two transports by pipes; the one side is node n1.
+// transportPair joins two transports by pipes; one side is node n1.
 func transportPair(t *testing.T) (from, to *PeerTransport) {
 	return transportPairOver(t, func(c net.Conn) net.Conn { return c })
 }
 
-// transportPairOver joins two transports by pipes whose near end is as over makes it.
+// transportPairOver joins two transports by pipes, whose near end the function over wraps.
 func transportPairOver(t *testing.T, over func(net.Conn) net.Conn) (from, to *PeerTransport) {
 	self := Address{Host: "127.0.0.1:1", Incarnation: "aa"}
 	logger := hclog.NewNullLogger()
@@ -299,8 +299,8 @@ func transportPairOver(t *testing.T, over func(net.Conn) net.Conn) (from, to *Pe
 	return from, to
 }
 
-// TestHeartbeatsTakeTheMainLoop is guard G1: a heartbeat comes out of the consumer
-// channel, which raft's main loop reads, whatever handler raft has set.
+// TestHeartbeatsTakeTheMainLoop (guard G1): a heartbeat comes out of the consumer channel,
+// which raft's main loop reads, even if raft has set a handler.
 func TestHeartbeatsTakeTheMainLoop(t *testing.T) {
 	from, to := transportPair(t)
 	guarded := MainLoopHeartbeats{to}
@@ -331,7 +331,7 @@ func TestHeartbeatsTakeTheMainLoop(t *testing.T) {
 	}
 }
 
-// TestNoPipeline is guard G2.
+// TestNoPipeline tests guard G2.
 func TestNoPipeline(t *testing.T) {
 	from, _ := transportPair(t)
 	_, err := from.AppendEntriesPipeline("n2", "127.0.0.1:1/aa")
@@ -373,7 +373,7 @@ func TestRaftMessagesAreHeldToTheirConnection(t *testing.T) {
 	}
 }
 
-// TestRaftPeersComeAndGo: more peers over the years than at a time.
+// TestRaftPeersComeAndGo: over the years there are more peers than at any one time.
 func TestRaftPeersComeAndGo(t *testing.T) {
 	_, to := transportPair(t)
 	knock := func(id string) (near net.Conn, done chan struct{}) {
@@ -437,8 +437,8 @@ func FuzzPeerMessages(f *testing.F) {
 	})
 }
 
-// TestMessagesOfTheReleaseBefore: what was one struct for all questions of numbers is
-// a type each now, and not a byte between two releases has changed.
+// TestMessagesOfTheReleaseBefore: an earlier release had one struct for all questions with
+// numbers, and now each has a type. The bytes are the same.
 func TestMessagesOfTheReleaseBefore(t *testing.T) {
 	hashes := [][]byte{{1, 2}, {3}}
 	for want, message := range map[string]any{

@@ -25,8 +25,8 @@ import (
 
 var testSecret = []byte("a secret of this test, long enough")
 
-// knocking is a port and those who knock at it. Behind it stands a stub in a node's
-// place: it welcomes whom the port lets in, answers pings and reads raft's messages.
+// knocking is a port and those who connect to it. A stub takes the node's place behind it: it
+// welcomes the peers that the port lets in, answers pings and reads raft's messages.
 type knocking struct {
 	host string
 	mux  *Mux
@@ -51,7 +51,7 @@ func openedPort(t *testing.T, own *Authority) *knocking {
 	return &knocking{m.Addr(), m}
 }
 
-// knock opens a connection that is closed by the other side or after a while.
+// knock opens a connection with a deadline.
 func (k *knocking) knock(t *testing.T) net.Conn {
 	conn, err := net.Dial("tcp", k.host)
 	require.NoError(t, err)
@@ -60,8 +60,8 @@ func (k *knocking) knock(t *testing.T) net.Conn {
 	return conn
 }
 
-// turnedAway says something and requires that not a byte comes back but TLS's own,
-// and that the other side hangs up before this one's patience ends.
+// turnedAway sends bytes. It requires that nothing comes back but TLS's own bytes, and that the
+// other side hangs up before this side's deadline.
 func turnedAway(t *testing.T, conn net.Conn, say []byte) {
 	_, _ = conn.Write(say)
 	data, err := io.ReadAll(conn)
@@ -70,7 +70,7 @@ func turnedAway(t *testing.T, conn net.Conn, say []byte) {
 	require.False(t, errors.As(err, &timeout) && timeout.Timeout(), "still open: %v", err)
 }
 
-// helloBytes is what a peer says first.
+// helloBytes returns a peer's first bytes.
 func helloBytes(protocol byte, id string) []byte {
 	var out writerOf
 	_ = writeSized(&out, append(append([]byte(nil), muxMagic...), protocol, muxVersion), &Hello{ID: id, Incarnation: "x"})
@@ -81,7 +81,7 @@ type writerOf []byte
 
 func (w *writerOf) Write(p []byte) (int, error) { *w = append(*w, p...); return len(p), nil }
 
-// welcomed goes through the door and stays there.
+// welcomed opens a connection, is accepted and keeps it open.
 func (k *knocking) welcomed(t *testing.T, a *Authority, protocol byte, id string) net.Conn {
 	conn := tls.Client(k.knock(t), a.makeConfig())
 	_, err := conn.Write(helloBytes(protocol, id))
@@ -92,7 +92,7 @@ func (k *knocking) welcomed(t *testing.T, a *Authority, protocol byte, id string
 	return conn
 }
 
-// answers reports whether a connection of calls is served.
+// answers returns an error unless a connection of calls is served.
 func answers(conn net.Conn) error {
 	if _, err := conn.Write(appendCall(nil, callPing, 1, nil)); err != nil {
 		return err
@@ -104,12 +104,12 @@ func answers(conn net.Conn) error {
 	return decodeMessage(payload, new(Pong))
 }
 
-// withCertificates is the port of n1, which proves itself by an authority's certificate.
+// withCertificates returns the port of n1, which proves itself by an authority's certificate.
 func withCertificates(t *testing.T, root *porttest.Issuer) *knocking {
 	return openedPort(t, given(t, root.Files("n1", nil), "n1"))
 }
 
-// unproven makes an authority to show from files that no node would start with.
+// unproven makes an authority from files with which no node would start.
 func unproven(t *testing.T, c Certificates) *Authority {
 	own, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func unproven(t *testing.T, c Certificates) *Authority {
 }
 
 func TestStrangersToCertificatesGetNothing(t *testing.T) {
-	root, other := porttest.New(t, "root", nil), porttest.New(t, "root", nil) // Of one name.
+	root, other := porttest.New(t, "root", nil), porttest.New(t, "root", nil) // Both have the same name.
 	k := withCertificates(t, root)
 	drawn, err := NewAuthority(testSecret, "n2")
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestStrangersToCertificatesGetNothing(t *testing.T) {
 			if a != nil {
 				config = a.makeConfig()
 			}
-			config.InsecureSkipVerify, config.VerifyConnection = true, nil // It does not mind who answers.
+			config.InsecureSkipVerify, config.VerifyConnection = true, nil // It accepts any peer.
 			turnedAway(t, tls.Client(k.knock(t), config), helloBytes(ProtocolCalls, "n2"))
 		})
 	}
@@ -172,7 +172,7 @@ func TestStrangersToCertificatesGetNothing(t *testing.T) {
 	require.NoError(t, answers(k.welcomed(t, friend, ProtocolCalls, "n2")), "the control: a true peer gets in")
 }
 
-// noTLS says other things than TLS to a port.
+// noTLS sends other things than TLS to a port.
 func noTLS(t *testing.T, k *knocking) {
 	tooLong := []byte{22, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff} // A handshake message of 16 MiB.
 	for name, say := range map[string][]byte{
@@ -194,7 +194,8 @@ func noTLS(t *testing.T, k *knocking) {
 	}
 }
 
-// TestSecretAndCertificatesDoNotMix: each is a stranger to the other.
+// TestSecretAndCertificatesDoNotMix: a node with the secret and a node with certificates are
+// strangers to each other.
 func TestSecretAndCertificatesDoNotMix(t *testing.T) {
 	own, err := NewAuthority(testSecret, "n1")
 	require.NoError(t, err)
@@ -208,8 +209,8 @@ func TestSecretAndCertificatesDoNotMix(t *testing.T) {
 	require.ErrorContains(t, err, "not by this cluster's authority")
 }
 
-// TestAFalseServerLearnsNothing: who takes a node's address without its proof sees a
-// ClientHello and no more, neither the certificate nor the hello of the dialler.
+// TestAFalseServerLearnsNothing: a server that takes a node's address without its proof sees a
+// ClientHello only, and neither the dialler's certificate nor its hello.
 func TestAFalseServerLearnsNothing(t *testing.T) {
 	root, other := porttest.New(t, "root", nil), porttest.New(t, "other", nil)
 	a, impostor := given(t, root.Files("n1", nil), "n1"), unproven(t, other.Files("n2", nil))
@@ -240,7 +241,7 @@ func TestAFalseServerLearnsNothing(t *testing.T) {
 	require.Empty(t, state.ServerName)
 }
 
-// TestHalfOpenHandshakesAreCutOff stops at each step of the way in.
+// TestHalfOpenHandshakesAreCutOff stops at each step of the handshake.
 func TestHalfOpenHandshakesAreCutOff(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	k := withCertificates(t, root)
@@ -256,7 +257,7 @@ func TestHalfOpenHandshakesAreCutOff(t *testing.T) {
 					if _, err := c.Write([]byte{b}); err != nil {
 						return
 					}
-					time.Sleep(handshakePatience / 20) // Longer in all than the other side waits.
+					time.Sleep(handshakePatience / 20) // In all, longer than the other side waits.
 				}
 			}()
 			return c
@@ -280,13 +281,13 @@ func TestHalfOpenHandshakesAreCutOff(t *testing.T) {
 	}
 }
 
-// TestAFloodKeepsNoPeerOut holds many connections open that never say anything.
+// TestAFloodKeepsNoPeerOut holds many connections open that never send anything.
 func TestAFloodKeepsNoPeerOut(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	k := withCertificates(t, root)
 	friend := given(t, root.Files("n2", nil), "n2")
 	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	const flood = 10 * handshakesMax // More than one network may have at a time, too.
+	const flood = 10 * handshakesMax // This is also more than one network may have at a time.
 	for range flood {
 		conn, err := elsewhere.Dial("tcp", k.host)
 		if err != nil {
@@ -303,14 +304,14 @@ func TestAFloodKeepsNoPeerOut(t *testing.T) {
 	require.NoError(t, answers(k.welcomed(t, friend, ProtocolCalls, "n2")), "the doors are full of strangers")
 }
 
-// counted is how many connections are open, and how many ever were.
+// counted returns how many connections are open, and how many there ever were.
 func counted(all *guests) (open int, came uint64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return len(all.open), all.number
 }
 
-// TestConnectionsOfOnePeer: the newest stay.
+// TestConnectionsOfOnePeer: of too many connections the newest stay.
 func TestConnectionsOfOnePeer(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	k := withCertificates(t, root)
@@ -388,7 +389,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPeersSayItOnce: what one peer passes on of another is told with one beginning.
+// TestPeersSayItOnce: an error that one peer passes on from another has the prefix only once.
 func TestPeersSayItOnce(t *testing.T) {
 	inner := remoteError([]byte(fmt.Errorf("cluster: node %q: %w", "n2", ErrRefused).Error()))
 	outer := fmt.Errorf("cluster: relay to %q: %w", "n3", remoteError([]byte(remoteError([]byte(inner.Error())).Error())))
@@ -397,7 +398,7 @@ func TestPeersSayItOnce(t *testing.T) {
 	require.ErrorIs(t, remoteError([]byte(ErrTooOld.Error())), ErrTooOld)
 }
 
-// TestTakenPort: a port that is taken says so, and what to do.
+// TestTakenPort: the error for a port in use says so, and what to do.
 func TestTakenPort(t *testing.T) {
 	taken := openedPort(t, nil)
 	_, err := Listen(TCP{}, nil, taken.host, slog.New(slog.DiscardHandler))
@@ -424,7 +425,7 @@ type fakeConn struct {
 
 func (c fakeConn) RemoteAddr() net.Addr { return c.from }
 
-// TestHugeFramesCostNothing: a length alone, by a proven peer, takes no memory.
+// TestHugeFramesCostNothing: a length alone takes no memory, even from a proven peer.
 func TestHugeFramesCostNothing(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	k := withCertificates(t, root)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	callsAtOnce  = 32 // Of one connection.
+	callsAtOnce  = 32 // Calls of one connection.
 	callDeadline = 10 * time.Second
 )
 
@@ -37,7 +37,7 @@ func (c *callConn) answerCalls(kind Kind, number uint64, payload []byte) {
 	}
 }
 
-// sendReply sends a message, or the error that stands for it.
+// sendReply sends a reply, or an error in place of it.
 func (c *callConn) sendReply(number uint64, payload []byte, err error) {
 	if err == nil {
 		c.answerCalls(callReply, number, payload)
@@ -59,7 +59,7 @@ type Service struct {
 	inOrder map[Kind]func(c *callConn, number uint64, payload []byte)
 }
 
-// NewService answers nothing yet.
+// NewService returns a service that answers nothing yet.
 func NewService() *Service {
 	return &Service{
 		beside:  map[Kind]func(context.Context, string, []byte) ([]byte, error){},
@@ -67,7 +67,8 @@ func NewService() *Service {
 	}
 }
 
-// Handle has do answer the questions of type Q, each on a goroutine of its own.
+// Handle sets do as the function that answers the questions of type Q, each on a goroutine of
+// its own.
 func Handle[Q Request[A], A any](s *Service, do func(ctx context.Context, peer string, question *Q) (*A, error)) {
 	var q Q
 	var a A
@@ -84,9 +85,8 @@ func Handle[Q Request[A], A any](s *Service, do func(ctx context.Context, peer s
 	}
 }
 
-// HandleInOrder has take get the questions of type Q in the order in which a
-// connection brings them, before the next one is read. It answers by reply, once,
-// now or later.
+// HandleInOrder sets take as the function that gets the questions of type Q in the order of the
+// connection, before the next one is read. It must call reply exactly once, now or later.
 func HandleInOrder[Q Request[A], A any](s *Service, take func(peer string, question *Q, reply func(*A, error))) {
 	var q Q
 	var a A
@@ -108,8 +108,8 @@ func HandleInOrder[Q Request[A], A any](s *Service, take func(peer string, quest
 
 var ErrUnknownCall = errors.New("cluster: this release does not know that call")
 
-// Serve answers one peer's connection until it breaks: what is handled in order at
-// once, everything else beside it, a bounded number at a time.
+// Serve answers one peer's connection until it breaks. It runs the handlers in order at once,
+// and a bounded number of the others on their own goroutines.
 func (s *Service) Serve(id string, conn net.Conn) {
 	c := &callConn{Conn: conn, peer: id}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -14,8 +14,7 @@ import (
 	"railguard/engine"
 )
 
-// slowPeer is a link to a peer that answers pings late, or never, and all other calls
-// at once.
+// slowPeer is a link to a peer that answers pings late or never, and all other calls at once.
 type slowPeer struct {
 	*Link
 	dialled int
@@ -39,7 +38,7 @@ func newSlowPeer(t *testing.T, late time.Duration) *slowPeer {
 	return p
 }
 
-// ask asks with a patience; nil: it was answered.
+// ask asks with a time limit. It returns nil if an answer came.
 func ask[A any](p *slowPeer, q Request[A], patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -47,8 +46,8 @@ func ask[A any](p *slowPeer, q Request[A], patience time.Duration) error {
 	return err
 }
 
-// TestLateAnswersKeepTheConnection: a peer that is busy answers pings too late for who
-// asked; neither does that cost a new handshake, nor does it end calls under way.
+// TestLateAnswersKeepTheConnection: a busy peer answers pings after the caller has given up.
+// That costs no new handshake and ends no other calls.
 func TestLateAnswersKeepTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newSlowPeer(t, 600*time.Millisecond)
@@ -63,7 +62,7 @@ func TestLateAnswersKeepTheConnection(t *testing.T) {
 	})
 }
 
-// TestSilentPeerIsDialledAnew: one that says nothing for a second is gone.
+// TestSilentPeerIsDialledAnew: a peer that sends nothing for a second counts as gone.
 func TestSilentPeerIsDialledAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newSlowPeer(t, time.Minute)
@@ -78,7 +77,7 @@ func TestSilentPeerIsDialledAnew(t *testing.T) {
 	})
 }
 
-// thinConn is the slowest link that is supported.
+// thinConn is the slowest supported link.
 type thinConn struct{ net.Conn }
 
 func (c thinConn) Write(p []byte) (written int, err error) {
@@ -93,9 +92,8 @@ func (c thinConn) Write(p []byte) (written int, err error) {
 	return written, err
 }
 
-// TestAppendsComeThroughASlowLink: however many large entries a peer is behind, each
-// append is one that the slowest supported link and disk carry in time, and raft sees
-// how many went.
+// TestAppendsComeThroughASlowLink: however many large entries a peer is behind, the slowest
+// supported link and disk can handle each append in time, and raft sees how many entries went.
 func TestAppendsComeThroughASlowLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, to := transportPairOver(t, func(c net.Conn) net.Conn { return thinConn{c} })
@@ -115,7 +113,7 @@ func TestAppendsComeThroughASlowLink(t *testing.T) {
 					got = append(got, entry.Index)
 					size += len(entry.Data)
 				}
-				time.Sleep(time.Second * time.Duration(size) / 5_000_000) // The slowest disk.
+				time.Sleep(time.Second * time.Duration(size) / 5_000_000) // This is the slowest disk.
 				rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
 			}
 		})
@@ -144,8 +142,8 @@ func TestAppendsComeThroughASlowLink(t *testing.T) {
 	})
 }
 
-// TestOneEntryAlwaysFits: an entry larger than an append may be goes alone, and small
-// ones are not held back.
+// TestOneEntryAlwaysFits: an entry larger than the bound of an append goes alone, and small
+// entries are not held back.
 func TestOneEntryAlwaysFits(t *testing.T) {
 	huge := &raft.Log{Data: make([]byte, appendBytesMax+1)}
 	small := &raft.Log{Data: make([]byte, 1024)}

@@ -20,37 +20,37 @@ import (
 // secretMin is the shortest cluster secret.
 const secretMin = 16
 
-// identityScheme is that of the URI in a node's certificate: railguard://n1.
+// identityScheme is the scheme of the URI in a node's certificate: railguard://n1.
 const identityScheme = "railguard"
 
-// Authority is whom a node believes on the port between nodes, and what it shows
-// there itself. It never changes. There are two kinds.
+// Authority says which nodes are accepted on the port between nodes, and has this node's own
+// certificate. It never changes. There are two kinds.
 //
-// The cluster's own: its key is derived from the cluster secret, so every node that
-// knows the secret has it and issues its own certificate; there is nothing to
-// distribute and nothing to renew. Given: the operator's certificates, read from
-// files (certificates.go). Who cannot prove himself to the authority gets no
-// further than the handshake.
+// The cluster's own authority has a key that is derived from the cluster secret. So every node
+// that knows the secret has it and issues its own certificate; there is nothing to distribute
+// or renew. A given authority has the operator's certificates, read from files
+// (certificates.go). A peer that cannot prove itself to the authority gets no further than the
+// handshake.
 type Authority struct {
 	pool     *x509.CertPool
 	own      tls.Certificate
-	now      func() time.Time // By which dates are judged.
-	dated    bool             // Its certificates do end.
-	chainMax int              // Certificates that a peer may show.
-	distrust string           // Said of a peer whose certificate does not lead to pool.
-	until    time.Time        // When own stops to prove anything; zero: never.
+	now      func() time.Time // The clock by which dates are judged.
+	dated    bool             // Its certificates expire.
+	chainMax int              // Most certificates that a peer may show.
+	distrust string           // The error text for a peer whose certificate does not lead to pool.
+	until    time.Time        // When own expires; zero: never.
 }
 
-// Certificates must hold on a node whose clock is wrong by years: the secret is
-// the proof, the dates are not.
+// Certificates must be valid on a node whose clock is wrong by years: the secret is the proof,
+// and dates are not.
 var (
 	certificateFrom = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	certificateTo   = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	certificateNow  = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 )
 
-// NewAuthority draws the authority of a secret, by which the node of that name proves
-// itself; nodes that prove one of the others are believed too.
+// NewAuthority derives the authority of a secret, with which the node of that id proves itself.
+// Nodes that prove one of the secrets in also are accepted too.
 func NewAuthority(secret []byte, id string, also ...[]byte) (*Authority, error) {
 	root, key, err := rootOf(secret)
 	if err != nil {
@@ -72,7 +72,7 @@ func NewAuthority(secret []byte, id string, also ...[]byte) (*Authority, error) 
 	return a, err
 }
 
-// rootOf is the authority of a secret: the same wherever it is drawn.
+// rootOf derives the authority of a secret. The result is always the same.
 func rootOf(secret []byte) (*x509.Certificate, ed25519.PrivateKey, error) {
 	if len(secret) < secretMin {
 		return nil, nil, fmt.Errorf("cluster: the cluster secret must have at least %d bytes", secretMin)
@@ -121,30 +121,29 @@ func issueCertificate(root *x509.Certificate, key ed25519.PrivateKey, id string)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, nil
 }
 
-// makeConfig is TLS 1.3 with both sides proven by the authority. Host names mean
-// nothing here; who the peer is stands in its certificate's URI.
+// makeConfig returns a configuration for TLS 1.3 in which the authority proves both sides. Host
+// names mean nothing here: the URI in a peer's certificate says who it is.
 func (a *Authority) makeConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{a.own},
-		// Shown whatever authorities the listener names. It names none (ClientCAs is
-		// empty), so that a stranger does not learn them.
+		// The certificate is shown whatever authorities the listener names. It names none
+		// (ClientCAs is empty), so that a stranger does not learn them.
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &a.own, nil },
 		ClientAuth:           tls.RequireAnyClientCert,
-		// The chain is verified by VerifyConnection, on both sides alike: what is
-		// skipped is the host name.
+		// VerifyConnection verifies the chain, on both sides alike. Only the host name is not
+		// checked.
 		InsecureSkipVerify:     true,
 		VerifyConnection:       func(state tls.ConnectionState) error { _, err := a.peerID(state); return err },
-		SessionTicketsDisabled: true, // A resumed session would not be proven anew.
+		SessionTicketsDisabled: true, // A resumed session would not be proven again.
 		Time:                   a.now,
 	}
 }
 
-// Until is when the own certificate stops to prove anything; zero: never.
+// Until returns when the own certificate expires; zero: never.
 func (a *Authority) Until() time.Time { return a.until }
 
-// Equal reports whether two authorities show the same certificate and believe the
-// same others.
+// Equal reports whether two authorities show the same certificate and accept the same others.
 func (a *Authority) Equal(other *Authority) bool {
 	return bytes.Equal(a.own.Certificate[0], other.own.Certificate[0]) && a.pool.Equal(other.pool)
 }
@@ -160,17 +159,17 @@ func (a *Authority) peerID(state tls.ConnectionState) (string, error) {
 	return NodeID(state.PeerCertificates[0])
 }
 
-// nodeUsages are what a node's certificate must be good for: it dials and listens.
+// nodeUsages are the usages of a node's certificate: a node dials and listens.
 var nodeUsages = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 
-// verifyChain holds a chain, the leaf first, to the authority, and returns when the
-// proof ends: with the first certificate on the way up that does.
+// verifyChain verifies a chain, the leaf first, and returns when the proof ends: when the first
+// certificate on the way up expires.
 func (a *Authority) verifyChain(chain []*x509.Certificate) (until time.Time, err error) {
 	leaf, between := chain[0], x509.NewCertPool()
 	for _, certificate := range chain[1:] {
 		between.AddCert(certificate)
 	}
-	for _, usage := range nodeUsages { // Each by itself: Verify is content with any one of several.
+	for _, usage := range nodeUsages { // Each is checked by itself: Verify is satisfied with any one of several.
 		chains, err := leaf.Verify(x509.VerifyOptions{
 			Roots: a.pool, Intermediates: between, CurrentTime: a.now(), KeyUsages: []x509.ExtKeyUsage{usage},
 		})
@@ -200,13 +199,13 @@ func earliestEnd(chain []*x509.Certificate) time.Time {
 	return end
 }
 
-// refusalOf says why a chain proves nothing. Dates are told with this node's clock,
-// which may be what is wrong.
+// refusalOf returns why a chain proves nothing. Errors about dates give this node's time, which
+// may be what is wrong.
 func (a *Authority) refusalOf(leaf *x509.Certificate, err error) error {
 	var invalid x509.CertificateInvalidError
 	if errors.As(err, &invalid) {
 		switch {
-		case invalid.Reason == x509.Expired && !a.dated: // It has dates, so it is not ours.
+		case invalid.Reason == x509.Expired && !a.dated: // It expires, so our cluster's authority did not issue it.
 			return errors.New("cluster: " + a.distrust)
 		case invalid.Reason == x509.Expired:
 			c := invalid.Cert
@@ -221,7 +220,7 @@ func (a *Authority) refusalOf(leaf *x509.Certificate, err error) error {
 
 func instantText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// subjectOf names a certificate for people.
+// subjectOf returns a certificate's name for people.
 func subjectOf(c *x509.Certificate) string {
 	if id, err := NodeID(c); err == nil {
 		return fmt.Sprintf("node %q", id)
@@ -235,7 +234,7 @@ func NodeURI(id string) (*url.URL, error) {
 	if err := ValidID(id); err != nil {
 		return nil, err
 	}
-	if strings.Contains("."+id+".", "..") { // x509 takes it for a broken host name.
+	if strings.Contains("."+id+".", "..") { // x509 takes it for a malformed host name.
 		return nil, fmt.Errorf("cluster: node id %q cannot stand in a certificate: dots only between other characters", id)
 	}
 	return &url.URL{Scheme: identityScheme, Host: id}, nil

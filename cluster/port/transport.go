@@ -21,7 +21,7 @@ const (
 	RPCsInFlight = 1
 	// raftConnections is how many idle connections to one peer raft keeps.
 	raftConnections = 3
-	// RPCTimeout is raft's own; a snapshot gets as much for every 256 KiB of it.
+	// RPCTimeout is raft's own timeout. A snapshot gets as much for every 256 KiB.
 	RPCTimeout = 2 * time.Second
 	// appendBytesMax bounds one append to a peer, which must be sent and written within
 	// RPCTimeout: 2 MiB are 0.84 s on the slowest link that is supported, 20 Mbit/s, and
@@ -30,35 +30,33 @@ const (
 	// termLead is how far above ours a peer's term may be. A forged packet with the
 	// highest term would end elections for good.
 	termLead = 1_000_000
-	// raftPeersMax bounds the inbound transports; those of peers that are gone make
-	// way.
+	// raftPeersMax bounds the inbound transports. Those of peers that are gone are dropped
+	// first.
 	raftPeersMax = 16
 )
 
-// Transport is what raft must find in a transport for pre-vote and shutdown.
+// Transport has the methods that raft needs for pre-vote and shutdown.
 type Transport interface {
 	raft.Transport
 	raft.WithPreVote
 	raft.WithClose
 }
 
-// MainLoopHeartbeats hides the transport's heartbeat fast path (guard G1,
-// hashicorp/raft issue 695). With it a heartbeat of a new leader raises the term
-// and demotes an old leader on the connection's goroutine, while the old leader's
-// main loop may be about to append: its entry then carries the new term, and two
-// nodes can commit different entries at one index. Without it heartbeats wait
-// for the main loop like everything else.
+// MainLoopHeartbeats hides the transport's heartbeat fast path (guard G1, hashicorp/raft issue
+// 695). With the fast path, a heartbeat of a new leader raises the term and demotes an old
+// leader on the connection's goroutine, while the old leader's main loop may be about to
+// append. Its entry then has the new term, and two nodes can commit different entries at one
+// index. Without it heartbeats wait for the main loop like everything else.
 //
-// Pre-vote stays, since the embedded transport has it.
+// Pre-vote still works, since the embedded transport has it.
 type MainLoopHeartbeats struct{ Transport }
 
 // SetHeartbeatHandler implements raft.Transport by doing nothing.
 func (MainLoopHeartbeats) SetHeartbeatHandler(func(raft.RPC)) {}
 
-// PeerTransport is raft's network. What this node asks of others goes out through
-// the embedded transport. What others ask of it comes in through one transport a
-// peer, fed by the mux with connections whose identity is proven: so every RPC
-// is known to come from one certain peer, and must say so itself.
+// PeerTransport is raft's network. This node's requests go out through the embedded transport.
+// Requests of others come in through one transport for each peer, to which the mux gives proven
+// connections. So the sender of every RPC is known, and the RPC must name it.
 type PeerTransport struct {
 	*raft.NetworkTransport
 	self     Address
@@ -67,26 +65,26 @@ type PeerTransport struct {
 	consumer chan raft.RPC
 	closing  chan struct{}
 
-	acks acks // Of followers, while this node leads.
+	acks acks // Confirmations of followers, while this node leads.
 
 	mu      sync.Mutex
 	inbound map[string]*inboundRaft
 	closed  bool
 }
 
-// inboundRaft is the transport of what one peer sends.
+// inboundRaft is the transport for one peer's requests.
 type inboundRaft struct {
 	*raft.NetworkTransport
 	conns chan net.Conn
 	heard heard
-	users int           // Connections; under peerTransport.mu.
-	gone  chan struct{} // It made way.
+	users int           // Count of connections; guarded by PeerTransport.mu.
+	gone  chan struct{} // Closed when it is dropped.
 }
 
 // raftStream is a StreamLayer between the mux and a transport.
 type raftStream struct {
 	self   Address
-	conns  chan net.Conn // nil: nothing ever comes in.
+	conns  chan net.Conn // nil: no connection ever comes in.
 	dial   func(address raft.ServerAddress, timeout time.Duration) (net.Conn, error)
 	closed chan struct{}
 	once   sync.Once
@@ -132,8 +130,8 @@ func (StreamAddr) Network() string { return "railguard" }
 // String implements net.Addr.
 func (a StreamAddr) String() string { return string(a) }
 
-// idMark parts a member's id from its address on the way to Dial, so that who is
-// dialled is known there: "n2@10.0.0.2:7000/6f1d0c55e2a94b17".
+// idMark separates a member's id from its address in the string given to Dial, so that Dial
+// knows whom it dials: "n2@10.0.0.2:7000/6f1d0c55e2a94b17".
 const idMark = "@"
 
 // NewPeerTransport makes raft's network. dial opens a proven connection to a
@@ -164,12 +162,12 @@ func NewPeerTransport(self Address, logger hclog.Logger, term func() uint64,
 	}
 }
 
-// TellCommits has heartbeats say what is committed: commit is raft's index of it. To be
-// called before raft uses the transport.
+// TellCommits makes heartbeats carry the commit index, which commit returns. It must be called
+// before raft uses the transport.
 func (t *PeerTransport) TellCommits(commit func() uint64) { t.acks.commit = commit }
 
-// Committed takes a peer's word, given beside raft's messages: as leader of a term it
-// knows index to be committed.
+// Committed records a peer's statement, made outside raft's messages, that as leader of a term
+// it knows index to be committed.
 func (t *PeerTransport) Committed(peer string, term, index uint64) {
 	t.mu.Lock()
 	in := t.inbound[peer]
@@ -179,10 +177,10 @@ func (t *PeerTransport) Committed(peer string, term, index uint64) {
 	}
 }
 
-// AppendEntries implements raft.Transport. Raft bounds an append by the number of its
-// entries alone, which can be more than a link carries or a disk writes in time: then
-// no append of a peer that is behind would ever come through. What does not fit is cut
-// off the request, so that raft sees what was sent and sends the rest next.
+// AppendEntries implements raft.Transport. Raft bounds an append by the number of its entries
+// alone, which can be more than a link carries or a disk writes in time: then no append to a
+// peer that is behind would ever succeed. So entries that do not fit are cut off the request;
+// raft sees what was sent and sends the rest next.
 func (t *PeerTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
 	if isHeartbeat(request) {
 		request = t.acks.loadHeartbeat(id, request, t.term)
@@ -195,8 +193,8 @@ func (t *PeerTransport) AppendEntries(id raft.ServerID, target raft.ServerAddres
 	return err
 }
 
-// fittingEntries returns as many entries, from the first on, as one append may carry; one at
-// least.
+// fittingEntries returns as many entries, from the first on, as one append may carry, and at
+// least one.
 func fittingEntries(entries []*raft.Log) []*raft.Log {
 	size := 0
 	for i, entry := range entries {
@@ -250,7 +248,7 @@ func (t *PeerTransport) Close() error {
 	return t.NetworkTransport.Close()
 }
 
-// Receive gives a peer's connection to its transport and returns when it is done.
+// Receive gives a peer's connection to its transport, and returns when the connection is done.
 func (t *PeerTransport) Receive(id string, conn net.Conn) {
 	in, err := t.transportOf(id)
 	if err != nil {
@@ -269,7 +267,7 @@ func (t *PeerTransport) Receive(id string, conn net.Conn) {
 	}
 }
 
-// watchedConn tells when its user closed it.
+// watchedConn signals when its user closes it.
 type watchedConn struct {
 	net.Conn
 	once   sync.Once
@@ -282,8 +280,8 @@ func (c *watchedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// transportOf returns the transport of a peer, made at its first connection, for one more
-// connection.
+// transportOf returns a peer's transport for one more connection. It makes the transport at the
+// first one.
 func (t *PeerTransport) transportOf(id string) (*inboundRaft, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -312,8 +310,8 @@ func (t *PeerTransport) releasePeer(in *inboundRaft) {
 	t.mu.Unlock()
 }
 
-// dropUnused makes room: over the years a node meets more peers than there are at
-// a time.
+// dropUnused drops a transport without connections: over the years a node meets more peers than
+// there are at a time.
 func (t *PeerTransport) dropUnused() bool {
 	for id, in := range t.inbound {
 		if in.users == 0 {
@@ -326,7 +324,7 @@ func (t *PeerTransport) dropUnused() bool {
 	return false
 }
 
-// passRPCs hands a peer's RPCs to raft's main loop, if they may be that peer's.
+// passRPCs hands a peer's RPCs to raft's main loop, if checkRPC accepts them.
 func (t *PeerTransport) passRPCs(id string, in *inboundRaft) {
 	for {
 		select {
@@ -365,13 +363,13 @@ func (t *PeerTransport) passRPCs(id string, in *inboundRaft) {
 
 func refuseRPC(rpc raft.RPC, err error) {
 	if rpc.Reader != nil {
-		_, _ = io.Copy(io.Discard, rpc.Reader) // The stream goes on behind a snapshot's bytes.
+		_, _ = io.Copy(io.Discard, rpc.Reader) // The next RPC comes after the snapshot's bytes.
 	}
 	rpc.Respond(nil, err)
 }
 
-// checkRPC holds an RPC to its connection: the id it claims, and a term that elections
-// can have reached.
+// checkRPC checks an RPC against its connection: the id that it claims, and a term that
+// elections can have reached.
 func (t *PeerTransport) checkRPC(id string, rpc raft.RPC) error {
 	headed, ok := rpc.Command.(raft.WithRPCHeader)
 	if !ok {
@@ -399,8 +397,8 @@ func (t *PeerTransport) checkRPC(id string, rpc raft.RPC) error {
 
 const loneTimeout = time.Second
 
-// LoneTransport is that of a node without a cluster address: a group of one, and
-// nothing listens.
+// LoneTransport returns the transport of a node without a cluster address: a group of one that
+// listens nowhere.
 func LoneTransport(self Address) Transport {
 	_, alone := raft.NewInmemTransportWithTimeout(raft.ServerAddress(self.String()), loneTimeout)
 	return alone

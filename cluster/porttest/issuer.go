@@ -23,14 +23,14 @@ type Issuer struct {
 	Key         *ecdsa.PrivateKey
 }
 
-// Files are the names of a node's three files. Its type has no name, so that it is
-// assigned as it is to what the room calls its certificates.
+// Files has the names of a node's three files. The type has no name of its own, so that it can
+// be assigned to port.Certificates.
 type Files = struct {
 	Cert, Key, CA string
 	Every         time.Duration
 }
 
-// PEM is the text form of some blocks.
+// PEM returns the blocks in PEM.
 func PEM(kind string, ders ...[]byte) []byte {
 	var out []byte
 	for _, der := range ders {
@@ -39,7 +39,7 @@ func PEM(kind string, ders ...[]byte) []byte {
 	return out
 }
 
-// New makes an authority, below another where one is named.
+// New makes an authority, below the authority by if that is given.
 func New(t testing.TB, name string, by *Issuer) *Issuer {
 	i := &Issuer{t: t}
 	i.Certificate, i.Key = Sign(t, &x509.Certificate{
@@ -48,8 +48,8 @@ func New(t testing.TB, name string, by *Issuer) *Issuer {
 	return i
 }
 
-// Sign makes a certificate, by itself where nobody is named; good for a year
-// unless the template says otherwise.
+// Sign makes a certificate that by signs, or that signs itself if by is nil. It is valid for a
+// year unless the template says otherwise.
 func Sign(t testing.TB, template *x509.Certificate, by *Issuer) (*x509.Certificate, *ecdsa.PrivateKey) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func Sign(t testing.TB, template *x509.Certificate, by *Issuer) (*x509.Certifica
 	return certificate, key
 }
 
-// Template is the certificate that a node is given.
+// Template returns the template of a node's certificate.
 func Template(id string) *x509.Certificate {
 	uri := &url.URL{Scheme: "railguard", Host: id}
 	return &x509.Certificate{
@@ -79,8 +79,8 @@ func Template(id string) *x509.Certificate {
 	}
 }
 
-// Write puts a node's three files into a folder: its certificate, changed as told,
-// and what stands between it and the authority above.
+// Write puts a node's three files into a folder. change may change the certificate; between are
+// the issuers between it and the authority.
 func (i *Issuer) Write(dir, id string, authorities []*Issuer, change func(*x509.Certificate), between ...*Issuer) Files {
 	template := Template(id)
 	if change != nil {
@@ -104,22 +104,22 @@ func (i *Issuer) Write(dir, id string, authorities []*Issuer, change func(*x509.
 	return c
 }
 
-// Files is Write into a folder of its own, with this authority alone.
+// Files writes the files into a folder of their own, with this authority alone.
 func (i *Issuer) Files(id string, change func(*x509.Certificate), between ...*Issuer) Files {
 	return i.Write(i.t.TempDir(), id, []*Issuer{i}, change, between...)
 }
 
-// Ends changes when a certificate ends.
+// Ends changes when a certificate expires.
 func Ends(at time.Time) func(*x509.Certificate) {
 	return func(c *x509.Certificate) { c.NotAfter = at }
 }
 
-// Uses changes what a certificate is good for.
+// Uses changes the usage of a certificate.
 func Uses(usage x509.ExtKeyUsage) func(*x509.Certificate) {
 	return func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{usage} }
 }
 
-// Below is an authority below another, good from and to.
+// Below makes an authority below another, valid between two times.
 func Below(by *Issuer, from, to time.Time) *Issuer {
 	i := &Issuer{t: by.t}
 	i.Certificate, i.Key = Sign(by.t, &x509.Certificate{

@@ -24,7 +24,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// order is a complete word of two people.
+// order is a complete order, confirmed by two people.
 var order = recovery.Order{ClusterID: "test-cluster", By: "Ada", Second: "Bob", Reason: "the hall burnt down"}
 
 // hashFolder hashes names, modes and bytes of everything in a folder.
@@ -47,8 +47,8 @@ func hashFolder(t *testing.T, dir string) string {
 
 func (g *group) folder(id string) string { return filepath.Join(g.dir, id) }
 
-// loseMajority forms three nodes, has them acknowledge records, and stops all of
-// them; the one named last had one more entry of its own that nobody acknowledged.
+// loseMajority forms three nodes, lets them acknowledge records, and stops all of them. The
+// survivor has one more entry of its own that nobody acknowledged.
 func loseMajority(t *testing.T, g *group) (survivor string, lost []string) {
 	g.form(3)
 	leader := g.leader()
@@ -75,9 +75,9 @@ func loseMajority(t *testing.T, g *group) (survivor string, lost []string) {
 	return survivor, lost
 }
 
-// leaveUncommitted has a node that is closed one more entry in its log than anybody
-// else, as a leader that lost its followers leaves behind. It is written by hand: a
-// leader that notices their loss too early appends nothing any more.
+// leaveUncommitted appends one more entry to the log of a closed node, as a leader that lost
+// its followers leaves behind. The test writes it by hand: a leader that notices the loss too
+// early appends nothing more.
 func (g *group) leaveUncommitted(id string) {
 	store, err := datadir.OpenLog(filepath.Join(g.folder(id), datadir.RaftFolder))
 	require.NoError(g.t, err)
@@ -96,7 +96,7 @@ func (g *group) leaveUncommitted(id string) {
 	require.NoError(g.t, store.StoreLog(&raft.Log{Index: last + 1, Term: end.Term, Type: raft.LogCommand, Data: wire.Seal(data, 1)}))
 }
 
-// recoveredLeaves returns the leaves that tell of a recovery.
+// recoveredLeaves returns the leaves of recoveries, with their indices.
 func recoveredLeaves(t *testing.T, n *Node) (found []audit.Leaf, indices []uint64) {
 	_, err := n.Audit().Scan(audit.Query{
 		To: n.Audit().Size(), Keys: []uint64{engine.FilterKey(engine.FilterKind, wire.EventRecovered)},
@@ -154,7 +154,7 @@ func TestRecoverLostMajority(t *testing.T) {
 		require.Eventually(t, func() bool { return len(other.Audit().Missing(1)) == 0 }, 20*time.Second, 10*time.Millisecond)
 	}
 
-	for id := range g.all() { // The whole group restarts: the lineage holds.
+	for id := range g.all() { // The whole group restarts, and the lineage must stay.
 		g.close(id)
 	}
 	for _, id := range append([]string{survivor}, lost...) {
@@ -167,7 +167,7 @@ func TestRecoverLostMajority(t *testing.T) {
 	g.awaitEqual()
 }
 
-// requireRecorded checks the leaf: the first one of the recovered group, provable.
+// requireRecorded checks the leaf: it is the recovered group's first one, and has a proof.
 func requireRecorded(t *testing.T, n *Node, report *recovery.Report) {
 	leaves, indices := recoveredLeaves(t, n)
 	require.Len(t, leaves, 1)
@@ -254,8 +254,8 @@ func mustRead(t *testing.T, path string) []byte {
 	return data
 }
 
-// TestRecoverLeafOnceAfterKill: a node that dies between the leaf and the note of it
-// on disk does not write a second one.
+// TestRecoverLeafOnceAfterKill: a node is killed after it wrote the leaf and before it recorded
+// that on disk. It writes no second leaf.
 func TestRecoverLeafOnceAfterKill(t *testing.T) {
 	g := newGroup(t)
 	survivor, _ := loseMajority(t, g)
@@ -344,8 +344,8 @@ func TestRecoverNeedsALostMajority(t *testing.T) {
 	require.ErrorContains(t, err, "the only voter")
 }
 
-// TestRecoverOldNodesComeBack: the lost nodes were only away. Together they are a
-// majority of the old group; they end when they meet the recovered one.
+// TestRecoverOldNodesComeBack: the lost nodes were only away, and together are a majority of
+// the old group. They end when they meet the recovered node.
 func TestRecoverOldNodesComeBack(t *testing.T) {
 	g := newGroup(t)
 	survivor, lost := loseMajority(t, g)
@@ -382,8 +382,8 @@ func TestRecoverOldNodesComeBack(t *testing.T) {
 	joinAnew(t, g, n, lost)
 }
 
-// TestRecoverKeepingAnother: three of five are lost. The two survivors go on
-// together, each with the folder it has.
+// TestRecoverKeepingAnother: three of five nodes are lost. The two survivors go on together,
+// each with its own folder.
 func TestRecoverKeepingAnother(t *testing.T) {
 	g := newGroup(t)
 	g.form(5)
@@ -446,7 +446,7 @@ func TestRecoverKeepingAnother(t *testing.T) {
 	require.Len(t, leaves, 1, "the other one writes no second leaf")
 }
 
-// requireFollowAgain kills Follow after each step and finishes it.
+// requireFollowAgain kills Follow after each step, and then runs it to the end.
 func requireFollowAgain(t *testing.T, g *group, id, from string) {
 	killed := errors.New("killed")
 	for _, step := range []string{"begun", "identity"} {

@@ -20,16 +20,16 @@ import (
 	"railguard/engine"
 )
 
-// BenchmarkRejoin fills a group of three, on real disks and over real connections,
-// and then wipes one node while the others go on serving:
+// BenchmarkRejoin fills a group of three, on real disks and over real connections. Then it
+// wipes one node while the others go on serving:
 //
 //	RAILGUARD_REJOIN_AGENTS=100000 RAILGUARD_REJOIN_RECORDS=5000000 \
 //	go test ./cluster -run '^$' -bench Rejoin -benchtime 1x -timeout 2h
 //
-// RAILGUARD_REJOIN_DIR is a folder for the data (the system's temporary one when
-// empty), RAILGUARD_REJOIN_RATE the calls a second of the constant load,
-// RAILGUARD_REJOIN_MINUTES how long filling may take: a busy machine gets as many
-// records as it makes in that time, and the run says how many.
+// RAILGUARD_REJOIN_DIR is a folder for the data (if empty, the system's temporary one).
+// RAILGUARD_REJOIN_RATE is the constant load in calls a second. RAILGUARD_REJOIN_MINUTES limits
+// the filling: a busy machine gets as many records as it makes in that time, and the run says
+// how many.
 func BenchmarkRejoin(b *testing.B) {
 	for range b.N {
 		r := &rejoin{
@@ -54,7 +54,7 @@ func fromEnvironment(b *testing.B, name string, otherwise int) int {
 type rejoin struct {
 	*testing.B
 	agents, records, rate int
-	until                 time.Time // When filling ends at the latest.
+	until                 time.Time // The latest end of the filling.
 
 	g    *group
 	load *screenLoad
@@ -62,14 +62,14 @@ type rejoin struct {
 
 func (r *rejoin) note(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	fmt.Fprintln(os.Stderr, "rejoin:", line) // As it happens: a full run takes a while.
+	fmt.Fprintln(os.Stderr, "rejoin:", line) // Printed at once, as a full run takes a while.
 }
 
 func (r *rejoin) run() {
 	r.g = newGroup(r.B, func(c *Config) {
 		c.Timing = Timing{Heartbeat: 2 * time.Second, Stall: time.Minute} // Three nodes and all load share this machine.
 		c.Snapshot = r.snapshotPolicy()
-		c.WriteDeadline = 10 * time.Second // Filling is to be fast, not prompt.
+		c.WriteDeadline = 10 * time.Second // Filling must be fast, not prompt.
 	})
 	if dir := os.Getenv("RAILGUARD_REJOIN_DIR"); dir != "" {
 		made, err := os.MkdirTemp(dir, "rejoin")
@@ -82,7 +82,7 @@ func (r *rejoin) run() {
 	r.load = &screenLoad{b: r.B, agents: r.agents}
 	start := time.Now()
 	r.load.registerAll(r.nodes())
-	for _, n := range r.nodes() { // A record names its agent's revision.
+	for _, n := range r.nodes() { // A record names its agent's revision, so every node must have them all.
 		require.NoError(r, n.WaitApplied(r.Context(), r.g.leader().Applied()))
 	}
 	r.note("%d agents registered in %v", r.agents, rounded(time.Since(start)))
@@ -100,8 +100,8 @@ func (r *rejoin) run() {
 	}
 }
 
-// snapshotPolicy is the default one, but for small runs, whose whole log would be
-// kept: a wiped node could then do without a snapshot.
+// snapshotPolicy returns the default policy. Small runs get another one: the default would keep
+// their whole log, and a wiped node would need no snapshot.
 func (r *rejoin) snapshotPolicy() SnapshotPolicy {
 	if r.records >= 2_000_000 {
 		return SnapshotPolicy{}
@@ -140,7 +140,7 @@ func (r *rejoin) fill(count int) {
 	r.ReportMetric(float64(wrote)/took.Seconds(), "fill-records/s")
 }
 
-// snapshotSize takes a snapshot of the leader and tells what it and the memory cost.
+// snapshotSize takes a snapshot on the leader and reports its size, time and memory.
 func (r *rejoin) snapshotSize(when string) int64 {
 	leader := r.g.leader()
 	start := time.Now()
@@ -164,7 +164,7 @@ func (r *rejoin) disks() {
 	r.ReportMetric(float64(history)/float64(leader.audit.Size()), "audit-B/leaf")
 }
 
-// folderBytes counts files; those that vanish meanwhile count nothing.
+// folderBytes sums up file sizes. Files that vanish meanwhile count nothing.
 func folderBytes(t testing.TB, dir string) (sum int64) {
 	require.NoError(t, filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -183,12 +183,12 @@ const (
 	snapshotRuns = 5
 )
 
-// snapshotsUnderLoad compares the latency of proposals while the leader writes a
-// snapshot, and while all do, with that of calm moments.
+// snapshotsUnderLoad compares the latency of proposals in three phases: no snapshot, one on the
+// leader, one on all nodes.
 func (r *rejoin) snapshotsUnderLoad() {
 	s := r.load.steadily(r.rate, r.nodes)
 	defer s.end()
-	time.Sleep(time.Second) // Warm.
+	time.Sleep(time.Second) // Time to warm up.
 	start := time.Now()
 	time.Sleep(calmTime)
 	calm := s.between(start, time.Now())
@@ -202,10 +202,10 @@ func (r *rejoin) snapshotsUnderLoad() {
 	r.ReportMetric(float64(leader.p99)/float64(calm.p99), "p99-snapshot/calm")
 }
 
-// writeSnapshots takes snapshots one after another and tells when they were written.
+// writeSnapshots takes snapshots one after another, and returns when they were being written.
 func (r *rejoin) writeSnapshots(nodes []*Node) (spans []span) {
 	for range snapshotRuns {
-		time.Sleep(time.Second) // Entries to cover.
+		time.Sleep(time.Second) // Time for entries that the snapshot covers.
 		start := time.Now()
 		inParallel(len(nodes), len(nodes), func(i int, _ *rand.Rand) {
 			if _, err := nodes[i].Snapshot(r.Context()); err != nil {
@@ -217,7 +217,7 @@ func (r *rejoin) writeSnapshots(nodes []*Node) (spans []span) {
 	return spans
 }
 
-// wipe loses a node's disk under load and follows it until it is whole again.
+// wipe deletes a node's disk under load, and follows the node until it is complete again.
 func (r *rejoin) wipe() {
 	leader := r.g.leader()
 	wiped := r.g.follower().NodeID()
@@ -254,7 +254,7 @@ func (r *rejoin) wipe() {
 	r.note("all %d leaves of the wiped node read, hashed and compared with the leader's in %v: equal; digests equal", leader.audit.Size(), rounded(time.Since(check)))
 }
 
-// follow watches a node come back and returns how long it took.
+// follow waits until a node has come back, and returns how long that took.
 func (r *rejoin) follow(n, leader *Node, reader *oldReader, size uint64, start time.Time) time.Duration {
 	id := raft.ServerID(n.NodeID())
 	steps := []struct {

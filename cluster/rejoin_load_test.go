@@ -22,15 +22,15 @@ import (
 
 const (
 	rejoinPatience = 30 * time.Minute
-	sendAgain      = 50 * time.Millisecond // After a call without a verdict: no leader, a full queue.
+	sendAgain      = 50 * time.Millisecond // Pause after a call without a verdict: no leader, or a full queue.
 )
 
-// screenLoad makes screening records of usual make-up over many agents.
+// screenLoad makes usual screening records for many agents.
 type screenLoad struct {
 	b      testing.TB
 	agents int
 	failed atomic.Int64 // Calls without a verdict.
-	odd    atomic.Int64 // Verdicts that are no PROCEED.
+	odd    atomic.Int64 // Verdicts other than PROCEED.
 }
 
 // registerAll registers the agents through all nodes.
@@ -51,7 +51,7 @@ func (l *screenLoad) registerAll(nodes []*Node) {
 	})
 }
 
-// fill screens until count more records are in history, or a moment has come.
+// fill screens until history has count more records, or until a given time.
 func (l *screenLoad) fill(nodes func() []*Node, count int, until time.Time) {
 	inParallel(count, 3072, func(i int, random *rand.Rand) {
 		for time.Now().Before(until) {
@@ -65,7 +65,7 @@ func (l *screenLoad) fill(nodes func() []*Node, count int, until time.Time) {
 	})
 }
 
-// inParallel calls do for 0 to count-1 from some goroutines.
+// inParallel calls do for 0 to count-1 from several goroutines.
 func inParallel(count, callers int, do func(i int, random *rand.Rand)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -96,8 +96,8 @@ func (l *screenLoad) send(n *Node, kind wire.Kind, body []byte) error {
 	return nil
 }
 
-// screen is one record: a fragment of about 300 bytes, partly random as wallets and
-// hashes are, and five filter keys.
+// screen makes one record: a fragment of about 300 bytes, partly random like wallets and
+// hashes, and five filter keys.
 func (l *screenLoad) screen(n *Node, random *rand.Rand) []byte {
 	slot := engine.AgentSlot(1 + random.IntN(l.agents))
 	settings, agent := n.Settings(), n.Agent(slot)
@@ -118,8 +118,8 @@ func (l *screenLoad) screen(n *Node, random *rand.Rand) []byte {
 	return wire.Encode(screen)
 }
 
-// steady is a load at a constant rate, whatever the answers take: each call's time
-// counts from when it was due.
+// steady is a load at a constant rate, however long the answers take. Each call is timed from
+// the moment when it was due.
 type steady struct {
 	load  *screenLoad
 	nodes func() []*Node
@@ -182,12 +182,12 @@ func (s *steady) end() {
 	s.done.Wait()
 }
 
-// latencies are those of the calls due between two moments.
+// latencies describes the calls due between two moments.
 type latencies struct {
 	count    int
 	p50, p99 time.Duration
 	worst    time.Duration
-	rate     float64 // Answered a second.
+	rate     float64 // Answers per second.
 }
 
 func (l latencies) String() string {
@@ -200,7 +200,7 @@ func (s *steady) between(from, to time.Time) latencies {
 
 type span struct{ from, to time.Time }
 
-// within takes the calls due within any of some spans.
+// within returns the latencies of the calls due within any of the spans.
 func (s *steady) within(spans []span) latencies {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,8 +267,8 @@ func (r *oldReader) read() {
 	}
 }
 
-// requireSameHistory holds a node's whole history to another's: everything is read
-// and hashed, and every leaf hash compared.
+// requireSameHistory compares a node's whole history with another's. It reads and hashes
+// everything, and compares every leaf hash.
 func requireSameHistory(t testing.TB, want, got *Node, size uint64) {
 	t.Helper()
 	require.Empty(t, got.audit.Missing(1))
@@ -300,8 +300,8 @@ func requireSameHistory(t testing.TB, want, got *Node, size uint64) {
 	}
 }
 
-// requireSameState compares the digests of two nodes at one index. Nothing may be
-// proposed meanwhile but by the cluster itself.
+// requireSameState compares the digests of two nodes at one index. Meanwhile only the cluster
+// itself may propose records.
 func requireSameState(t testing.TB, a, b *Node) {
 	t.Helper()
 	for range 100 {

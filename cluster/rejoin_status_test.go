@@ -10,8 +10,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestNotHealthyWithoutHistory: a node that still fetches history votes and
-// serves, yet it is not counted among those that others could be lost for.
+// TestNotHealthyWithoutHistory: a node that still fetches history votes and serves, but it is
+// not healthy: the group could not afford to lose others.
 func TestNotHealthyWithoutHistory(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	before := n.Status(t.Context())
@@ -25,14 +25,14 @@ func TestNotHealthyWithoutHistory(t *testing.T) {
 	require.True(t, n.makePong().Missing)
 }
 
-// TestStatusOfTheGroupAsItIs: a node that has not applied what the group committed knows
-// the members as they were, and lets nobody be taken.
+// TestStatusOfTheGroupAsItIs: a node that has not applied what the group committed knows only
+// former members, so its status says that no node may be taken down.
 func TestStatusOfTheGroupAsItIs(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
 	leader, late := g.leader(), g.follower()
 	require.Eventually(t, func() bool { return late.Status(t.Context()).TakeDown.OK }, groupPatience, 20*time.Millisecond)
-	late.adapter.mu.Lock() // It applies nothing.
+	late.adapter.mu.Lock() // The node applies nothing.
 	propose(t, leader, wire.KindRegister, register("not heard of"))
 	told := late.Status(t.Context()).TakeDown
 	late.adapter.mu.Unlock()
@@ -41,8 +41,8 @@ func TestStatusOfTheGroupAsItIs(t *testing.T) {
 	require.Eventually(t, func() bool { return late.Status(t.Context()).TakeDown.OK }, groupPatience, 20*time.Millisecond)
 }
 
-// TestSnapshotsAreNotDueTogether: no two members' snapshots are due at the same
-// byte of the log, and none waits for more than twice as many.
+// TestSnapshotsAreNotDueTogether: no two members' snapshots are due at the same byte of the
+// log, and none is due later than after twice as many bytes.
 func TestSnapshotsAreNotDueTogether(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)

@@ -21,10 +21,9 @@ import (
 	"railguard/engine"
 )
 
-// TestRejoin loses the disk of one node of three again and again, with a history
-// of two sealed segments and a log that was cut, so that the node needs a
-// snapshot and then the history from its peers. Each time something else is in its
-// way.
+// TestRejoin deletes the disk of one node of three again and again. History has two sealed
+// segments and the log was cut, so the node needs a snapshot and then history from its peers.
+// Each time something else is in its way.
 func TestRejoin(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills two segments of 65,536 leaves")
@@ -39,7 +38,7 @@ func TestRejoin(t *testing.T) {
 type rejoinTest struct {
 	*testing.T
 	*group
-	size uint64 // Leaves of before.
+	size uint64 // Count of the leaves before the wipe.
 }
 
 const (
@@ -51,7 +50,7 @@ func newRejoinTest(t *testing.T) *rejoinTest {
 	r := &rejoinTest{T: t, group: newGroup(t, func(c *Config) {
 		c.Timing = Timing{Heartbeat: 500 * time.Millisecond, Stall: 30 * time.Second}
 		c.WriteDeadline = 20 * time.Second
-		c.ScrubEvery = -1 // Damage is made here and must stay until somebody asks.
+		c.ScrubEvery = -1 // The damage made here must stay until somebody reads it.
 	})}
 	r.form(3)
 	load := &screenLoad{b: t, agents: 100}
@@ -72,7 +71,7 @@ func newRejoinTest(t *testing.T) *rejoinTest {
 	return r
 }
 
-// sealedFile returns the bytes of a node's sealed segment; nil: it has none.
+// sealedFile returns the bytes of a node's sealed segment, or nil if it has none.
 func sealedFile(t *testing.T, n *Node, number uint64) []byte {
 	file, err := n.audit.ExportSegment(number)
 	if err != nil {
@@ -84,7 +83,7 @@ func sealedFile(t *testing.T, n *Node, number uint64) []byte {
 	return data
 }
 
-// cutLog has a node forget its whole log, more than the policy would.
+// cutLog makes a node drop its whole log, more than the policy would.
 func (r *rejoinTest) cutLog(n *Node) {
 	reload := n.replica.raft.ReloadableConfig()
 	reload.TrailingLogs = 1
@@ -92,7 +91,7 @@ func (r *rejoinTest) cutLog(n *Node) {
 	require.NoError(r, n.replica.raft.Snapshot().Error())
 }
 
-// wipe takes a follower's folder away and opens it anew.
+// wipe deletes a follower's folder and starts the node again.
 func (r *rejoinTest) wipe(change ...func(*Config)) *Node {
 	id := r.follower().NodeID()
 	r.close(id)
@@ -109,7 +108,7 @@ func (r *rejoinTest) reopen(id string, change ...func(*Config)) *Node {
 	return r.open(id, append(change, expect(3), join(r.host("n1"), r.host("n2"), r.host("n3")))...)
 }
 
-// peersOf are the leader and the other follower.
+// peersOf returns the leader and the other follower.
 func (r *rejoinTest) peersOf(wiped *Node) (leader, other *Node) {
 	leader = r.leader()
 	for _, n := range r.all() {
@@ -120,8 +119,8 @@ func (r *rejoinTest) peersOf(wiped *Node) (leader, other *Node) {
 	return leader, other
 }
 
-// awaitState waits until a node has a state and knows its peers; before that it is
-// not ready.
+// awaitState waits until a node has a state and knows its peers. Before that it must not be
+// ready.
 func (r *rejoinTest) awaitState(n *Node) {
 	require.Eventually(r, func() bool { return n.audit.Size() >= r.size && len(n.replica.listServers()) == 3 }, time.Minute, 10*time.Millisecond, "snapshot not installed")
 }
@@ -139,7 +138,7 @@ func (r *rejoinTest) awaitVote() {
 	r.awaitEqual()
 }
 
-// spaceOf is a disk with no room for history while low is set.
+// spaceOf simulates a disk with no room for history while low is set.
 func spaceOf(low *atomic.Bool) func(*Config) {
 	return func(c *Config) {
 		c.FreeSpace = func(string) (uint64, uint64, error) {
@@ -151,9 +150,9 @@ func spaceOf(low *atomic.Bool) func(*Config) {
 	}
 }
 
-// withoutRoom: history that others have does not take the last of a disk; until
-// there is room the node answers old reads through its peers, over a restart too,
-// and then one peer is enough.
+// withoutRoom: history that other nodes have must not take a disk's last room. Until there is
+// room, the node answers old reads through its peers, also after a restart. Then one peer is
+// enough.
 func (r *rejoinTest) withoutRoom(t *testing.T) {
 	r.T = t
 	var low atomic.Bool
@@ -174,7 +173,7 @@ func (r *rejoinTest) withoutRoom(t *testing.T) {
 		require.Zero(t, reader.wrong)
 		require.Zero(t, reader.failed)
 		require.NotEmpty(t, reader.throughPeer)
-		require.Eventually(t, func() bool { // The leader hears of it by a ping.
+		require.Eventually(t, func() bool { // The leader learns it by a ping.
 			return strings.Contains(strings.Join(leader.Status(t.Context()).Warnings, "\n"), "history of "+n.NodeID()+" is incomplete")
 		}, time.Minute, 10*time.Millisecond)
 		r.close(n.NodeID())
@@ -185,7 +184,8 @@ func (r *rejoinTest) withoutRoom(t *testing.T) {
 		}, time.Minute, 10*time.Millisecond)
 		require.Eventually(t, func() bool { s, fresh := r.leader().peers.freshSample(n.NodeID()); return fresh && s.pong.Missing }, time.Minute, 10*time.Millisecond)
 	}
-	// It has its vote, or the leader would lose the majority with the other one.
+	// The node must have its vote, or the leader would lose the majority together with the
+	// other follower.
 	require.Eventually(t, func() bool { return r.leader().replica.voterCount() == 3 }, time.Minute, 10*time.Millisecond)
 	_, other := r.peersOf(n)
 	r.close(other.NodeID())
@@ -196,8 +196,8 @@ func (r *rejoinTest) withoutRoom(t *testing.T) {
 	r.awaitWhole(n)
 }
 
-// damage turns a byte of a node's segment file round, and mend turns it back, unless the
-// node has mended it meanwhile.
+// damage changes a byte of a node's segment file. mend changes it back, unless the node has
+// repaired it meanwhile.
 func (r *rejoinTest) damage(n *Node, number uint64, at int64) (mend func()) {
 	name := filepath.Join(n.folder.Sub(datadir.AuditFolder), "000", "000", []string{"000.seg", "001.seg"}[number])
 	turn := func(want func(byte) bool) byte {
@@ -223,8 +223,8 @@ const (
 	inALaterBundle = 3 * engine.MiB
 )
 
-// damagedPeer: what one peer gives does not lead to the root, so it is refused and
-// the other one asked.
+// damagedPeer: what one peer sends does not lead to the root, so it is refused and the other
+// peer is asked.
 func (r *rejoinTest) damagedPeer(t *testing.T) {
 	r.T = t
 	var low atomic.Bool
@@ -239,8 +239,8 @@ func (r *rejoinTest) damagedPeer(t *testing.T) {
 	r.awaitVote()
 }
 
-// damagedPeers: no peer has the segment whole, but each bundle is sound somewhere.
-// The node puts it together, and the peers mend theirs from it.
+// damagedPeers: no peer has the segment whole, but each bundle is sound on some peer. The node
+// collects the bundles, and the peers repair theirs from it.
 func (r *rejoinTest) damagedPeers(t *testing.T) {
 	r.T = t
 	n := r.wipe()
@@ -259,8 +259,8 @@ func (r *rejoinTest) damagedPeers(t *testing.T) {
 	requireSameHistory(t, leader, other, r.size)
 }
 
-// brokenConnections: no connection lives long enough for a whole segment, yet it
-// comes as a file, piece by piece.
+// brokenConnections: every connection breaks before a whole segment is sent, and yet the
+// segment comes as a file, piece by piece.
 func (r *rejoinTest) brokenConnections(t *testing.T) {
 	r.T = t
 	network := &breakingNetwork{limit: 5 * engine.MiB / 2}
@@ -276,7 +276,7 @@ func (r *rejoinTest) brokenConnections(t *testing.T) {
 	r.awaitVote()
 }
 
-// breakingNetwork breaks every connection it dialled after some bytes read.
+// breakingNetwork breaks every connection that it dialled after a number of bytes.
 type breakingNetwork struct {
 	port.TCP
 	limit  int64

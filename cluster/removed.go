@@ -15,19 +15,19 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Who is removed, or comes back with another data folder, leaves an incarnation behind
-// that no node admits again. It stands in the replicated state, which every node keeps:
-// the folder of a removed node may be started years later, by a supervisor or from a
-// copy, with flags that name the group. Nobody ends by being told so: a node that is
-// named asks those whom it knows for members, over connections that it dials itself,
-// and ends when one of them says that its incarnation is gone.
+// A node that is removed, or comes back with another data folder, leaves an incarnation that no
+// node admits again. It is in the replicated state, which every node keeps: the folder of a
+// removed node may be started years later, by a supervisor or from a copy, with flags that name
+// the group. No node ends only because it is told so. It asks the nodes that it knows as
+// members, over connections that it dials itself, and ends when one of them says that its
+// incarnation is gone.
 
 func wasRemoved(id string) string {
 	return fmt.Sprintf("node %q was removed from the cluster, or superseded by a node with another data folder: this folder is not admitted again", id)
 }
 
-// refuseOutvoting refuses to remove a voter where the remaining voters could not commit any more.
-// It asks each of them now: its last answer may be from before it died.
+// refuseOutvoting refuses to remove a voter if the remaining voters could not commit any more.
+// It pings each of them now, as a last answer may be from before a voter died.
 func (m *membership) refuseOutvoting(ctx context.Context, leaving raft.Server, force bool) error {
 	if leaving.Suffrage != raft.Voter || force {
 		return nil
@@ -46,7 +46,7 @@ func (m *membership) refuseOutvoting(ctx context.Context, leaving raft.Server, f
 		asked.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 			defer cancel()
-			_ = m.peers.pingNode(ctx, id) // Its outcome is read below.
+			_ = m.peers.pingNode(ctx, id) // The outcome is read below.
 		})
 	}
 	asked.Wait()
@@ -73,8 +73,8 @@ func (m *membership) buryMember(ctx context.Context, id, incarnation string) err
 	return nil
 }
 
-// isBuried reports whether an incarnation was removed. A member of the configuration of
-// now is none of these, whatever the state says: its removal did not come to an end.
+// isBuried reports whether an incarnation was removed. A present member never is, whatever the
+// state says: its removal was not finished.
 func (m *membership) isBuried(id, incarnation string) bool {
 	return isGone(m.state, id, incarnation) && !isMember(m.replica, id, incarnation)
 }
@@ -93,7 +93,7 @@ func isMember(r *replica, id, incarnation string) bool {
 	return err == nil && known.Incarnation == port.Shown(incarnation)
 }
 
-// hearRemoved is told by a peer that this node is no member any more.
+// hearRemoved handles a peer's message that this node may no longer be a member.
 func (f *finder) hearRemoved(q *port.RemovedCall) error {
 	own := f.folder.Identity()
 	if q.ID != own.ID || q.Incarnation != port.Shown(own.Incarnation) {
@@ -103,8 +103,8 @@ func (f *finder) hearRemoved(q *port.RemovedCall) error {
 	return nil
 }
 
-// askBeside asks the group, beside, whether this node is a member still: whoever knows
-// better refuses it at the door, and the greeter hears it.
+// askBeside asks the group, on a goroutine of its own, whether this node is still a member. A
+// node that knows of the removal refuses the connection, which the greeter handles.
 func (f *finder) askBeside() {
 	if !f.asking.CompareAndSwap(false, true) {
 		return
@@ -123,8 +123,8 @@ func (f *finder) askBeside() {
 	})
 }
 
-// endRemoved ends a node that was told at a door, which it knocked at itself, that it
-// is none of the group any more; its folder is marked first.
+// endRemoved ends a node after a peer that it dialled refused it as removed. It marks the
+// folder first.
 func endRemoved(f *datadir.Folder, l *life, by string) {
 	reason := "this node was removed from the cluster, or superseded by one with another data folder (so says " + by + "): its folder is of no use any more; wipe it to let a node of this name join anew"
 	if err := f.Supersede(reason); err != nil {

@@ -14,9 +14,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// removeSoon removes a member as soon as there is a leader to do it. One that lost its
-// leadership meanwhile does not know what became of the removal: the next one may have
-// done it.
+// removeSoon removes a member as soon as there is a leader to do it. A leader that loses its
+// leadership meanwhile does not know the outcome; the next one may have finished the removal.
 func (g *group) removeSoon(id string) {
 	g.t.Helper()
 	unknown := false
@@ -33,8 +32,8 @@ func (g *group) awaitEnd(id, why string) {
 	require.Contains(g.t, g.gave[id].all()[0], why)
 }
 
-// One of three is dead: a verb that takes another's vote would leave a group that
-// can never commit again.
+// One node of three is dead. A verb that takes another vote would leave a group that can never
+// commit again, so it is refused.
 func TestVotesAreNotTakenFromTheLastMajority(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -52,8 +51,8 @@ func TestVotesAreNotTakenFromTheLastMajority(t *testing.T) {
 	propose(t, leader, wire.KindRegister, register("and on"))
 }
 
-// A removed node does not come back by being started again, with the mark in its
-// folder or from a copy without one.
+// A removed node stays out when it is started again, with the mark in its folder or from a copy
+// without one.
 func TestRemovedNodeStaysOut(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -85,7 +84,7 @@ func TestRemovedNodeStaysOut(t *testing.T) {
 	require.Eventually(t, func() bool { return g.leader().replica.voterCount() == 3 }, groupPatience, 10*time.Millisecond, "wiped, it is a new node")
 }
 
-// The leader removes itself and is no exception.
+// The leader can remove itself like any other node.
 func TestLeaderRemovesItself(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -119,7 +118,8 @@ func TestSupersededFolderStaysOut(t *testing.T) {
 	g.awaitEnd(id, "superseded")
 }
 
-// Whom the word was not meant for does not end, nor who is a member still.
+// A message of removal ends neither a node for which it was not meant nor a node that is still
+// a member.
 func TestWordOfRemovalIsChecked(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -138,7 +138,7 @@ func TestWordOfRemovalIsChecked(t *testing.T) {
 	require.Eventually(t, func() bool { return !told.finder.asking.Load() }, groupPatience, 10*time.Millisecond)
 	require.Empty(t, g.gave[told.NodeID()].all())
 
-	// A dead member's address was given to another node: the word goes there.
+	// A dead member's address was given to another node, so the message goes there.
 	dead := "n1"
 	for id := range g.all() {
 		if id != leader.NodeID() && id != told.NodeID() {

@@ -12,7 +12,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// certified is a group whose nodes have certificates in one folder.
+// certified is a group whose nodes have their certificates in one folder.
 type certified struct {
 	*group
 	files string
@@ -31,7 +31,7 @@ func newCertified(t *testing.T, by *porttest.Issuer) *certified {
 	return c
 }
 
-// issue replaces the files of all nodes and waits until all have taken them up.
+// issue replaces the files of all nodes, and waits until all have loaded them.
 func (c *certified) issue(by *porttest.Issuer, authorities ...*porttest.Issuer) {
 	for id := range c.all() {
 		by.Write(c.files, id, authorities, nil)
@@ -67,9 +67,9 @@ func TestGroupWithCertificates(t *testing.T) {
 	g.awaitEqual()
 }
 
-// TestRenewalUnderWay changes every certificate and then the authority itself while
-// the group works: nobody restarts, no record is lost, and the old authority's word
-// counts for nothing in the end, on open connections neither.
+// TestRenewalUnderWay changes every certificate and then the authority itself while the group
+// works. No node restarts and no record is lost. In the end the old authority is not accepted
+// any more, not even on open connections.
 func TestRenewalUnderWay(t *testing.T) {
 	old, young := porttest.New(t, "old", nil), porttest.New(t, "young", nil)
 	g := newCertified(t, old)
@@ -94,13 +94,13 @@ func TestRenewalUnderWay(t *testing.T) {
 	youngFriend := newStranger(t, young.Write(t.TempDir(), "n8", []*porttest.Issuer{old, young}, nil), "n8")
 	opened := oldFriend.opened(t, g.host("n1"))
 
-	g.issue(old, old) // Renewed by the same authority.
+	g.issue(old, old) // The same authority renews the certificates.
 	require.NoError(t, answered(opened), "a renewal ends no connection")
 	g.issue(old, old, young)
 	stays := youngFriend.opened(t, g.host("n1"))
 	g.issue(young, old, young)
 	require.NoError(t, answered(opened))
-	g.issue(young, young) // The old authority is taken away.
+	g.issue(young, young) // The old authority is removed.
 
 	require.Error(t, answered(opened), "proven by an authority that is none any more")
 	require.NoError(t, answered(stays))
@@ -119,14 +119,14 @@ func TestRenewalUnderWay(t *testing.T) {
 	require.GreaterOrEqual(t, view.Agents(), count, "what was answered is there")
 }
 
-// TestANodeWhoseCertificateEnds gets no new connections, in neither direction, and
-// comes back when it is renewed, without a restart.
+// TestANodeWhoseCertificateEnds: such a node gets no new connections in either direction, and
+// comes back without a restart when its certificate is renewed.
 func TestANodeWhoseCertificateEnds(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	g := newCertified(t, root)
 	g.form(3)
 	last := g.follower()
-	soon := time.Now().Add(3 * time.Second) // Long enough for a slow machine to take it up.
+	soon := time.Now().Add(3 * time.Second) // Long enough for a slow machine to load it.
 	root.Write(g.files, last.NodeID(), []*porttest.Issuer{root}, porttest.Ends(soon))
 	require.Eventually(t, func() bool { return !last.gateway.certificates.Current().Until().After(soon) }, 10*time.Second, time.Millisecond)
 	require.Eventually(t, func() bool { return time.Now().After(soon.Add(time.Second)) }, 10*time.Second, 10*time.Millisecond)

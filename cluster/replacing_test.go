@@ -14,8 +14,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Every node is replaced by one with an empty folder, each as soon as status allows it:
-// the quorum is never lost, nor a record. A node without its vote is neither healthy
+// Every node is replaced by one with an empty folder, each as soon as the status allows it.
+// Neither the quorum nor a record is ever lost. A node that has no vote yet is neither healthy
 // nor ready.
 func TestReplacingOneNodeAfterTheOther(t *testing.T) {
 	g := newGroup(t)

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	leaderlessMax    = time.Second // Longer without a leader: calls fail at once instead of waiting.
+	leaderlessMax    = time.Second // After so long without a leader calls fail at once instead of waiting.
 	observationsKept = 64
 )
 
-// replica is this node's place in the raft group: who belongs to it and who leads. It
-// decides where proposals go and what errors say; it never decides what happened.
+// replica is this node's place in the raft group: its members and its leader. It decides where
+// proposals go and which errors callers get. It never decides what happened to a proposal.
 type replica struct {
 	self raft.ServerID
 
@@ -27,14 +27,14 @@ type replica struct {
 	observer *raft.Observer
 	changes  chan raft.Observation
 
-	alone        atomic.Bool   // The only voter.
-	opened       atomic.Uint64 // The term of this node's that is open for proposals; 0: none. Of the sequencer.
-	transferring atomic.Bool   // Leadership is being handed on.
+	alone        atomic.Bool   // This node is the only voter.
+	opened       atomic.Uint64 // This node's term that is open for proposals; 0: none. Only the sequencer sets it.
+	transferring atomic.Bool   // Leadership is being handed over.
 
 	mu        sync.Mutex
 	leaderID  raft.ServerID
 	leader    raft.ServerAddress
-	lostSince time.Time // Zero while a leader is known.
+	lostSince time.Time // When the last leader was lost; zero while one is known.
 	voters    int
 }
 
@@ -42,13 +42,13 @@ func newReplica(id string, now time.Time) *replica {
 	return &replica{self: raft.ServerID(id), lostSince: now}
 }
 
-// beginWith is called once, when the replica runs.
+// beginWith sets raft. It is called once, when raft runs.
 func (r *replica) beginWith(running *raft.Raft) {
 	r.raft = running
 	r.started.Store(true)
 }
 
-// listServers returns the members of the newest configuration; none before raft is up.
+// listServers returns the members of the newest configuration, or none before raft runs.
 func (r *replica) listServers() []raft.Server {
 	if !r.started.Load() {
 		return nil
@@ -75,7 +75,7 @@ func (r *replica) findServer(id raft.ServerID) (raft.Server, bool) {
 	return raft.Server{}, false
 }
 
-// addressOf is a member's address in the configuration of now.
+// addressOf returns a member's address in the present configuration.
 func (r *replica) addressOf(id raft.ServerID) (port.Address, error) {
 	server, known := r.findServer(id)
 	if !known {
@@ -84,7 +84,8 @@ func (r *replica) addressOf(id raft.ServerID) (port.Address, error) {
 	return port.ParseAddress(string(server.Address))
 }
 
-// onlyVoter looks at the configuration of now: alone may be older.
+// onlyVoter reports whether this node is the only voter in the present configuration; alone may
+// be out of date.
 func (r *replica) onlyVoter() bool {
 	voters, mine := 0, false
 	for _, server := range r.listServers() {
@@ -96,12 +97,10 @@ func (r *replica) onlyVoter() bool {
 	return voters == 1 && mine
 }
 
-// isLeader reports whether this node's replica is the leader, whether or not its term is
-// open for proposals yet.
+// isLeader reports whether this node leads, even if its term is not open for proposals yet.
 func (r *replica) isLeader() bool { return r.raft.State() == raft.Leader }
 
-// remoteLeader returns the leader and the term in which it is that, "" when there
-// is none or it is this node.
+// remoteLeader returns the leader and its term, or "" if there is none or it is this node.
 func (r *replica) remoteLeader() (raft.ServerID, uint64) {
 	if !r.started.Load() {
 		return "", 0
@@ -114,8 +113,8 @@ func (r *replica) remoteLeader() (raft.ServerID, uint64) {
 	return id, term
 }
 
-// watchLeader subscribes to raft's changes; a full channel drops them, and the duties
-// look again anyway.
+// watchLeader subscribes to raft's changes. A full channel drops them; the duties look again
+// anyway.
 func (r *replica) watchLeader() {
 	r.changes = make(chan raft.Observation, observationsKept)
 	r.observer = raft.NewObserver(r.changes, false, func(o *raft.Observation) bool {
@@ -161,7 +160,7 @@ func (r *replica) refreshLeader(now time.Time) (changed bool) {
 	return changed
 }
 
-// currentLeader returns the leader, if one is known, and for how long none was.
+// currentLeader returns the leader, if one is known, and otherwise for how long none has been.
 func (r *replica) currentLeader(now time.Time) (id raft.ServerID, address raft.ServerAddress, without time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,14 +14,13 @@ import (
 
 const (
 	retainEvery = time.Minute
-	eraseStep   = 16 // Segments in one go.
+	eraseStep   = 16 // Segments erased at a time.
 )
 
-// retention takes what is past it from this node's disk, by the time of the log,
-// whatever the node has been through: which leaves are past it stands in the
-// replicated state, and how old a log entry is follows from the entries. So a node
-// that was restarted, away or wiped knows it as soon as it has the state. Without a
-// quorum log time stands still and nothing is erased.
+// retention erases from this node's disk what is past retention by log time, whatever the node
+// has been through. The replicated state says which leaves are past it, and the entries say how
+// old the log is. So a node that was restarted, away or wiped knows it as soon as it has the
+// state. Without a quorum log time stands still and nothing is erased.
 type retention struct {
 	life       *life
 	dataDir    string
@@ -32,7 +31,7 @@ type retention struct {
 	compaction *compaction
 }
 
-// enforceRetention is the goroutine of the retention.
+// enforceRetention is the goroutine that erases.
 func (r *retention) enforceRetention() {
 	ticker := time.NewTicker(retainEvery)
 	defer ticker.Stop()
@@ -46,7 +45,7 @@ func (r *retention) enforceRetention() {
 	}
 }
 
-// applyRetention erases what is past retention and has the log forget what is too old.
+// applyRetention erases leaves that are past retention, and drops log entries that are too old.
 func (r *retention) applyRetention() {
 	if err := r.compaction.takeByAge(); err != nil && !errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		r.life.log.Error("snapshot not taken", "error", err)
@@ -59,8 +58,8 @@ func (r *retention) applyRetention() {
 	r.eraseHistory()
 }
 
-// forgetBackups deletes what a restore moved aside, and the copy of the log that a
-// recovery made, before the records in it are past retention: their texts stand there too.
+// forgetBackups deletes what a restore moved aside, and the copy of the log that a recovery
+// made, before records in them are past retention: the copies have their texts too.
 func (r *retention) forgetBackups() {
 	record, now := r.lineage.record, r.state.logTime.Load()
 	if now == nil {
@@ -90,7 +89,7 @@ func (r *retention) forgetBackups() {
 	}
 }
 
-// eraseHistory deletes the leaves that are past retention, but for their hashes.
+// eraseHistory deletes the leaves that are past retention, except for their hashes.
 func (r *retention) eraseHistory() {
 	oldest := r.state.published.Load().oldest.Load()
 	for !r.life.hasEnded() {
@@ -99,7 +98,7 @@ func (r *retention) eraseHistory() {
 			r.life.endProcess(fmt.Sprintf("history past its retention cannot be deleted: %v", err))
 			return
 		}
-		if err != nil { // A full disk, a damaged file: all is tried again in a minute.
+		if err != nil { // A full disk or a damaged file: everything is tried again in a minute.
 			r.life.log.Error("history past its retention cannot be deleted", "error", err)
 			return
 		}

@@ -26,14 +26,14 @@ import (
 	"railguard/fsm/wire"
 )
 
-// secret is what must be gone of a record: its text, and hashes by which whoever
-// guesses the text could confirm it.
+// secret is what must be erased of a record: its text, and hashes by which anybody who guesses
+// the text could confirm it.
 type secret struct {
 	what  string
 	bytes []byte
 }
 
-const erasedKey = 0x7e57_0fe2_a5ed_4e1f // A filter key, as of a name.
+const erasedKey = 0x7e57_0fe2_a5ed_4e1f // A filter key, like that of a name.
 
 // confide writes records with secrets in them.
 func confide(t testing.TB, n *Node) (secrets []secret) {
@@ -56,9 +56,9 @@ func confide(t testing.TB, n *Node) (secrets []secret) {
 	}
 }
 
-// look reads the live content of every file in the data folder of a closed node: the
-// raft log by its store, snapshots also through Restore, history also through its
-// reader, anything else as it lies there. It returns where each secret was found.
+// look reads the live content of every file in the data folder of a closed node. It reads the
+// raft log through its store, snapshots also through Restore, history also through its reader,
+// and other files as they are. It returns where each secret was found.
 func look(t testing.TB, dir string, level uint, secrets []secret) (found []string) {
 	search := func(place string, content []byte) {
 		for _, s := range secrets {
@@ -95,7 +95,7 @@ func look(t testing.TB, dir string, level uint, secrets []secret) (found []strin
 	}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		require.NoError(t, err)
-		if entry.IsDir() || filepath.Base(filepath.Dir(path)) == "raft" { // The log's files: one that entries were cut off keeps their bytes until it goes itself.
+		if entry.IsDir() || filepath.Base(filepath.Dir(path)) == "raft" { // The log's files: one with cut-off entries keeps their bytes until it is deleted.
 			return nil
 		}
 		content, err := os.ReadFile(path)
@@ -114,7 +114,7 @@ func look(t testing.TB, dir string, level uint, secrets []secret) (found []strin
 	return found
 }
 
-// withTestClock has a group whose log time a record moves on.
+// withTestClock configures a group whose log time moves on by a record.
 func withTestClock(level uint) func(*Config) {
 	return func(c *Config) {
 		c.Genesis = func() wire.Genesis {
@@ -135,9 +135,8 @@ func passDay(t testing.TB, n *Node, day int) {
 
 const erasedAfterDays = 92
 
-// TestErasure follows a record through 92 days of log time, however often the node
-// is started anew, whether its segment is sealed or not: then nothing on the disk
-// holds its text or confirms it.
+// TestErasure follows a record through 92 days of log time, with restarts of the node, and with
+// its segment sealed or not. After that nothing on the disk has its text or confirms it.
 func TestErasure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("lives through 92 days again and again")
@@ -149,7 +148,7 @@ func TestErasure(t *testing.T) {
 				dir := t.TempDir()
 				n := openAlone(t, dir, withTestClock(level))
 				secrets := confide(t, n)
-				for i := range 600 { // Seals the first segment where it is small.
+				for i := range 600 { // Where the first segment is small, this seals it.
 					if level == audit.SegmentLevelMin {
 						propose(t, n, wire.KindNote, wire.Encode(&wire.Note{Event: "agent.refused", Common: wire.Common{Fragment: fmt.Appendf(nil, `"i":%d`, i)}}))
 					}
@@ -175,8 +174,8 @@ func TestErasure(t *testing.T) {
 	}
 }
 
-// TestErasureOnNodesThatCameAnew wipes a node of three on day 50 and has another away
-// from day 60 to 95: neither brings anything back.
+// TestErasureOnNodesThatCameAnew wipes one node of three on day 50, and another one is away
+// from day 60 to 95. Neither brings erased records back.
 func TestErasureOnNodesThatCameAnew(t *testing.T) {
 	if testing.Short() {
 		t.Skip("lives through 96 days")
@@ -227,8 +226,8 @@ func TestErasureOnNodesThatCameAnew(t *testing.T) {
 	}
 }
 
-// TestBackupsOfARecoveryGo: what a recovery kept of the log goes before the records in
-// it are past retention.
+// TestBackupsOfARecoveryGo: the copy of the log that a recovery made is deleted before records
+// in it are past retention.
 func TestBackupsOfARecoveryGo(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir, withTestClock(0))
@@ -247,7 +246,8 @@ func TestBackupsOfARecoveryGo(t *testing.T) {
 	require.NoDirExists(t, kept)
 }
 
-// What a restore moved aside goes as well: after one there is no recovery to tell when.
+// What a restore moved aside is deleted too. There is no record of a recovery then that says
+// when it was made.
 func TestWhatARestoreMovedAsideGoes(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir, withTestClock(0))

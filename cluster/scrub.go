@@ -6,16 +6,17 @@ import (
 	"railguard/audit"
 )
 
-// scrubber reads the own history again and again.
+// scrubber reads this node's history again and again.
 type scrubber struct {
 	life  *life
 	audit *audit.Store
-	every time.Duration // Between two segments; below 0: never.
+	every time.Duration // Pause between two segments; below 0: never.
 
-	// verify reads a segment again and returns the number of the next one, 0 behind the last.
+	// verify reads a segment again and returns the number of the next one, or 0 after the last
+	// one.
 	verify func(number uint64) (next uint64, err error)
 
-	known int // Damaged places that were told. Of the duties.
+	known int // Count of damaged places that were logged. Only the duties use it.
 }
 
 func newScrubber(l *life, store *audit.Store, every time.Duration) *scrubber {
@@ -24,14 +25,14 @@ func newScrubber(l *life, store *audit.Store, every time.Duration) *scrubber {
 	}}
 }
 
-// passSegments is how many segments a pass over history takes the time of, at least: half
-// an hour. A short history is not read anew every minute for that it is short.
+// passSegments is the least time of a pass over history, counted in segments: half an hour.
+// Otherwise a short history would be read again every minute.
 const passSegments = 180
 
-// scrubHistory is the goroutine that reads the own history again and again, hashes
-// included, a segment at a time: at most a few hundredths of one core, and a disk
-// that rots is found before its records are asked for. What is damaged is fetched
-// from peers (history.run). A process begins with a pass, at once.
+// scrubHistory is the goroutine that reads this node's history again and again, one segment at
+// a time, and checks all hashes. It takes at most a few hundredths of one core. So damage on a
+// disk is found before the damaged records are asked for. fillHistory fetches damaged leaves
+// from peers. A pass begins as soon as the process starts.
 func (s *scrubber) scrubHistory() {
 	if s.every < 0 {
 		return
@@ -60,7 +61,7 @@ func (s *scrubber) scrubHistory() {
 	}
 }
 
-// tellDamage is a duty: damage that anyone found, and its mending, stand in the log.
+// tellDamage is a duty: it logs damage that anything found, and its repair.
 func (s *scrubber) tellDamage() {
 	damage := s.audit.Damage()
 	known := s.known

@@ -19,9 +19,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestRotIsFoundUnasked: one byte of history turns on one node's disk. Nobody asks
-// for the record; the scrubber finds it, the node says so, and has it mended by a
-// peer.
+// TestRotIsFoundUnasked: one byte of history changes on one node's disk. Nobody asks for the
+// record. The scrubber finds the damage, the node logs it, and a peer's copy repairs it.
 func TestRotIsFoundUnasked(t *testing.T) {
 	g := newGroup(t, func(c *Config) { c.ScrubEvery = 20 * time.Millisecond })
 	g.form(3)
@@ -53,15 +52,15 @@ func TestRotIsFoundUnasked(t *testing.T) {
 	}
 }
 
-// TestPaceOfScrubbing: a process begins with a pass. A segment is read a tick, and a pass
-// takes half an hour at least: a short history is not read over and over, a long one
-// without a pause between two passes.
+// TestPaceOfScrubbing: a process begins with a pass, and reads one segment each tick. A pass
+// takes at least half an hour. So a short history is not read over and over, and after a long
+// one the next pass begins without a pause.
 func TestPaceOfScrubbing(t *testing.T) {
 	const every = 10 * time.Second
 	for name, c := range map[string]struct {
 		segments uint64
 		every    time.Duration
-		wants    map[time.Duration]int // Segments read so long after the start.
+		wants    map[time.Duration]int // Segments that have been read so long after the start.
 	}{
 		"a short history":       {1, every, map[time.Duration]int{every: 1, 180 * every: 1, 181 * every: 2, 361 * every: 3}},
 		"some segments":         {3, every, map[time.Duration]int{every: 1, 2 * every: 2, 3 * every: 3, 180 * every: 3, 181 * every: 4, 184 * every: 6}},
@@ -93,9 +92,9 @@ func TestPaceOfScrubbing(t *testing.T) {
 	}
 }
 
-// TestLogBeforeAnInstalledSnapshotGoes (guard G3): a kill between a snapshot's
-// installation and the cut of the log leaves entries that raft would keep before a
-// hole.
+// TestLogBeforeAnInstalledSnapshotGoes (guard G3): a kill between the installation of a
+// snapshot and the cut of the log leaves old entries, and raft would keep them with a hole
+// behind them.
 func TestLogBeforeAnInstalledSnapshotGoes(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir)
@@ -144,8 +143,8 @@ func TestLogBeforeAnInstalledSnapshotGoes(t *testing.T) {
 	})
 }
 
-// TestLostSnapshotsAreNamed: a log that begins behind every snapshot ends the start with
-// words, not with a panic of raft's.
+// TestLostSnapshotsAreNamed: if the log begins behind every snapshot, the start ends with an
+// error and not with a panic of raft.
 func TestLostSnapshotsAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir)

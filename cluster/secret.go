@@ -13,24 +13,24 @@ import (
 
 const (
 	challengeSize = 32
-	// secretUse keeps what is proven here apart from all else that the secret is for.
+	// secretUse separates these proofs from all other uses of the secret.
 	secretUse = "railguard: proof of the cluster secret"
 )
 
 var errSecret = errors.New("has another cluster secret than this node")
 
-// secretProver tells who knows the cluster secret. Where nodes show certificates, these
-// say which machine it is and nothing of the secret; without the secret a node cannot
-// open the group's keys and ends, and would stay behind as a member that never answers.
-// So nobody becomes a member before it has proven the secret.
+// secretProver proves and checks knowledge of the cluster secret. If nodes show certificates,
+// these say which machine it is, and nothing about the secret. A node without the secret cannot
+// open the group's keys and ends; as a member it would never answer. So no node becomes a
+// member before it has proven the secret.
 type secretProver struct {
 	secret          []byte
-	also            [][]byte // Believed of others.
+	also            [][]byte // Secrets accepted from others.
 	id, incarnation string
 }
 
-// proveSecret answers a challenge as the node of that name and folder. It is good for no
-// other, so nobody can have it made by a member and show it for its own.
+// proveSecret answers a challenge as the node with this id and folder. The proof is valid for
+// no other node, so nobody can let a member make it and show it as its own.
 func (s *secretProver) proveSecret(challenge []byte, id, incarnation string) []byte {
 	return proofBy(s.secret, challenge, id, incarnation)
 }
@@ -52,7 +52,7 @@ func (s *secretProver) answerChallenge(_ context.Context, _ string, q *port.Secr
 	return &port.SecretReply{Proof: s.proveSecret(q.Challenge, s.id, s.incarnation)}, nil
 }
 
-// checkPeer has the node at the other end of a link prove the secret.
+// checkPeer makes the node at the other end of a link prove the secret.
 func (s *secretProver) checkPeer(ctx context.Context, l *port.Link, id, incarnation string) error {
 	challenge := make([]byte, challengeSize)
 	rand.Read(challenge) // Never fails.

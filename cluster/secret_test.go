@@ -12,9 +12,9 @@ import (
 	"railguard/engine"
 )
 
-// TestWrongSecretIsNoMember: a certificate of the right authority opens the port; whoever
-// does not know the cluster secret becomes no member, neither by asking for it nor by
-// an operator's word, at any node; with the right secret the same node does.
+// TestWrongSecretIsNoMember: a certificate of the right authority opens the port. But a node
+// that does not know the cluster secret becomes no member, neither by its own request nor by an
+// operator's verb, at any node. With the right secret the same node becomes one.
 func TestWrongSecretIsNoMember(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	g := newGroup(t, func(c *Config) { c.Certificates = root.Files(c.ID, nil) })
@@ -35,8 +35,8 @@ func TestWrongSecretIsNoMember(t *testing.T) {
 	require.Eventually(t, func() bool { return len(leader.replica.listServers()) == 2 }, 20*time.Second, 10*time.Millisecond)
 }
 
-// TestWrongSecretFormsNoGroup: nodes that expect each other form no group with one that
-// does not know their secret, and nobody has promised anything.
+// TestWrongSecretFormsNoGroup: nodes that expect each other form no group with a node that does
+// not know their secret, and none of them gives a promise.
 func TestWrongSecretFormsNoGroup(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	g := newGroup(t, func(c *Config) { c.Certificates = root.Files(c.ID, nil) })
@@ -53,7 +53,7 @@ func TestWrongSecretFormsNoGroup(t *testing.T) {
 	g.awaitReady()
 }
 
-// TestSecretProof: a proof is one of this challenge, by this node with this folder, of
+// TestSecretProof: a proof is valid only for this challenge, this node with this folder, and
 // this secret.
 func TestSecretProof(t *testing.T) {
 	s := &secretProver{[]byte("secret"), nil, "n1", "aa"}

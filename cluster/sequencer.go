@@ -15,25 +15,24 @@ import (
 const (
 	entriesInFlight = 3 // Two or three are best: more only lengthen the queue in front of the disk.
 
-	// gatherFor is how many records an entry must have to leave while another one is on
-	// its way. An entry costs as much as ten records, so fewer wait for that one's end,
-	// when more have come.
+	// gatherFor is how many records an entry must have to leave while another one is on its
+	// way. An entry costs as much as ten records, so fewer records wait until that one ends,
+	// and by then more have come.
 	gatherFor       = 64
 	enqueuePatience = time.Second
 	tickEvery       = time.Second
-	retryPause      = 5 * time.Millisecond // After an attempt that raft turned away.
+	retryPause      = 5 * time.Millisecond // Pause after an attempt that raft turned away.
 	entryFrame      = 24                   // Header and checksum of an entry.
-	peerFramesMax   = 64                   // Frames of peers waiting here, over all of them.
+	peerFramesMax   = 64                   // Frames of all peers that may wait here.
 )
 
-// sequencer turns records into entries while this node leads. One goroutine
-// builds; an entry takes whatever waits when the one before it has ended, or when
-// enough for one waits (no timer), so batches are as large as the disk is slow.
+// sequencer turns records into entries while this node leads. One goroutine builds entries. An
+// entry takes all waiting records when the entry before it has ended, or as soon as there are
+// enough for one. There is no timer, so the slower the disk, the larger the batches.
 //
-// A term is opened by a Tick of its own whose application is awaited before
-// anything else is proposed: then everything of older terms has been applied
-// here, and followers see an entry of the new term, which frees what was bound to
-// the old one.
+// A term is opened by a Tick of its own. Nothing else is proposed before that is applied. Then
+// everything of older terms has been applied here, and followers see an entry of the new term,
+// which releases what was bound to the old one.
 type sequencer struct {
 	life      *life
 	state     *state
@@ -41,40 +40,40 @@ type sequencer struct {
 	clocks    *clocks
 	lineage   *lineage
 	waiters   *waiters
-	forwarder *forwarder // For the time that another node leads.
+	forwarder *forwarder // It sends records while another node leads.
 	digests   *digests
 	founding  func() wire.Genesis // nil: this node must not make a genesis.
 	pingNow   chan<- struct{}
 	clock     stamper
 
 	wake  chan struct{}
-	slots chan struct{} // One token an entry in flight.
+	slots chan struct{} // One token for each entry in flight.
 
 	tickDue bool
 
 	peersFirst bool
-	stuck      atomic.Int64 // Since when raft says "transfer in progress", on the monotonic clock; 0: it does not.
+	stuck      atomic.Int64 // Since when raft has said "transfer in progress", on the monotonic clock; 0: it does not say so.
 
 	mu     sync.Mutex
-	frames []*frame // Of peers, in order of arrival.
+	frames []*frame // Frames of peers, in order of arrival.
 
-	attempts []attempt // Reused by build.
+	attempts []attempt // Reused by buildEntry.
 }
 
-// frame is a batch of records that a peer forwards: they go into one entry
-// together, and their results go back together.
+// frame is a batch of records that a peer forwards. The records go into one entry, and their
+// results go back together.
 type frame struct {
-	term    uint64 // The peer believed in it; another term is refused.
+	term    uint64 // The term that the peer saw; another term is refused.
 	count   int
 	records []byte // Framed as in an entry.
 	reply   func(results []wire.Result, fate fate)
 }
 
-// fate is what became of a frame whose results are not there.
+// fate says what became of a frame that has no results.
 type fate uint8
 
 const (
-	fateDone    fate = iota // Numbers go over the wire: they are for ever.
+	fateDone    fate = iota // The numbers are in messages between nodes and never change.
 	fateNothing             // Certainly nothing happened.
 	fateUnknown
 )
@@ -86,7 +85,7 @@ type entry struct {
 	count  int
 	own    []attempt
 	frames []*frame
-	first  int // Position of own's first record.
+	first  int // Position of the first record of own.
 	sent   time.Time
 }
 
@@ -115,8 +114,8 @@ func (s *sequencer) sequenceRecords() {
 	}
 }
 
-// proposeWaiting proposes the records that wait, where this node leads and as long as fewer
-// entries are in flight than may be.
+// proposeWaiting proposes the waiting records if this node leads, as long as fewer entries are
+// in flight than allowed.
 func (s *sequencer) proposeWaiting() {
 	if !s.replica.isLeader() {
 		s.replica.opened.Store(0)
@@ -129,7 +128,7 @@ func (s *sequencer) proposeWaiting() {
 		time.AfterFunc(retryPause, s.wakeSequencer)
 		return
 	}
-	for s.hasGathered() { // finish comes back here.
+	for s.hasGathered() { // finishEntry signals, which leads back here.
 		e := s.buildEntry(term)
 		if e == nil {
 			return
@@ -138,7 +137,7 @@ func (s *sequencer) proposeWaiting() {
 	}
 }
 
-// hasGathered tells whether the records that wait, if there are any, may be proposed now.
+// hasGathered reports whether the waiting records, if there are any, may be proposed now.
 func (s *sequencer) hasGathered() bool {
 	inFlight := len(s.slots)
 	return inFlight == 0 || inFlight < cap(s.slots) && s.waiters.countQueued()+s.framedRecords() >= gatherFor
@@ -163,15 +162,15 @@ func (s *sequencer) openTerm(term uint64) bool {
 	s.tickDue = false
 	termsLed.Inc()
 	s.life.log.Info("leading", "term", term)
-	select { // Ping the peers now: what they said before this term is no picture of the group.
+	select { // The peers are pinged now, because their answers from before this term may be out of date.
 	case s.pingNow <- struct{}{}:
 	default:
 	}
 	return true
 }
 
-// proposeGenesis proposes the first record of a cluster's life where none is there. All
-// of older terms was applied here before, so its absence is certain.
+// proposeGenesis proposes the first record of a cluster if there is none. Everything of older
+// terms has been applied here, so it is certainly missing.
 func (s *sequencer) proposeGenesis(term uint64) bool {
 	if s.state.Settings().Genesis != nil || s.founding == nil {
 		return true
@@ -187,14 +186,13 @@ func (s *sequencer) proposeGenesis(term uint64) bool {
 	return true
 }
 
-// proposeAlone puts one record of the node's own into an entry and waits until it
-// is applied here.
+// proposeAlone puts one record of this node into an entry, and waits until it is applied here.
 func (s *sequencer) proposeAlone(term uint64, kind wire.Kind, body []byte) bool {
 	_, done := s.proposeOne(term, kind, body)
 	return done
 }
 
-// proposeOne is proposeAlone with the record's result.
+// proposeOne is proposeAlone and also returns the record's result.
 func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.Result, bool) {
 	e := s.beginEntry(term, len(body)+recordFrame)
 	e.addRecord(wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: s.waiters.origin, Body: body})
@@ -203,7 +201,7 @@ func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.R
 	go func() { done <- future.Error() }()
 	select {
 	case err := <-done:
-		s.noteStuck(err) // A leader elected again in this state never opens its term.
+		s.noteStuck(err) // Without this, a leader that is elected again in this state would never open its term.
 		results, ok := future.Response().([]wire.Result)
 		if err != nil || !ok || len(results) != 1 || results[0].Code == wire.Fenced {
 			return wire.Result{}, false
@@ -225,8 +223,8 @@ func (e *entry) addRecord(r wire.Record) {
 	e.count++
 }
 
-// buildEntry makes the next entry of the records that wait; nil: none waits. Frames of peers go first in
-// every other entry, own records in the others, so that neither starves.
+// buildEntry makes the next entry of waiting records, or returns nil if none waits. Frames of
+// peers go first in every other entry, and own records in the others, so that neither starves.
 func (s *sequencer) buildEntry(term uint64) *entry {
 	count, size := engine.EntryRecordsMax, engine.EntryMax-entryFrame
 	if s.tickDue {
@@ -289,8 +287,8 @@ func attemptsSize(attempts []attempt) (size int) {
 	return size
 }
 
-// submitEntry hands an entry to raft. It blocks while raft's main loop writes the entry
-// before: meanwhile the next batch gathers.
+// submitEntry hands an entry to raft. It blocks while raft's main loop writes the entry before;
+// meanwhile the next batch gathers.
 func (s *sequencer) submitEntry(e *entry) {
 	s.slots <- struct{}{}
 	entriesProposed.Inc()
@@ -301,8 +299,8 @@ func (s *sequencer) submitEntry(e *entry) {
 	go s.finishEntry(e, future)
 }
 
-// finishEntry waits for an entry's fate. Own records whose results are there were
-// answered by the adapter, from the own log; here errors count.
+// finishEntry waits for an entry's fate. The adapter has answered the own records that have
+// results, from the own log, so only errors matter here.
 func (s *sequencer) finishEntry(e *entry, future raft.ApplyFuture) {
 	defer s.life.running.Done()
 	err := future.Error()
@@ -319,7 +317,7 @@ func (s *sequencer) finishEntry(e *entry, future raft.ApplyFuture) {
 		e.dropFrames(fateNothing)
 		s.waiters.giveBackAttempts(e.own)
 		s.noteStuck(err)
-		time.Sleep(retryPause) // With its slot: raft turns entries away for some time, and at once.
+		time.Sleep(retryPause) // The pause keeps the slot, since raft turns entries away at once and for some time.
 	default:
 		s.life.log.Warn("outcome of an entry is open until the log tells", "term", e.term, "records", e.count, "error", err)
 		e.dropFrames(fateUnknown)
@@ -328,14 +326,14 @@ func (s *sequencer) finishEntry(e *entry, future raft.ApplyFuture) {
 	s.wakeSequencer()
 }
 
-// noteStuck ends a leader that says "leadership transfer in progress" for good
-// (guard G5, hashicorp/raft issue 696).
+// noteStuck ends a leader whose raft says "leadership transfer in progress" for good (guard G5,
+// hashicorp/raft issue 696).
 func (s *sequencer) noteStuck(err error) {
 	if !errors.Is(err, raft.ErrLeadershipTransferInProgress) || s.replica.transferring.Load() {
 		s.stuck.Store(0)
 		return
 	}
-	now := int64(s.clock.clock.Monotonic()) // A jump of the wall clock ends nobody.
+	now := int64(s.clock.clock.Monotonic()) // This clock does not jump, so a jump of the wall clock ends nobody.
 	if s.stuck.CompareAndSwap(0, now) {
 		return
 	}
@@ -344,8 +342,8 @@ func (s *sequencer) noteStuck(err error) {
 	}
 }
 
-// fateOf maps raft's errors (decision 23, no. 3). Only those that certainly
-// stand before the append are "nothing"; whatever is not known is unknown.
+// fateOf returns the fate that one of raft's errors means (decision 23, no. 3). Only errors
+// that certainly come before the append mean fateNothing; any other error is unknown.
 func fateOf(err error) fate {
 	switch {
 	case err == nil:
@@ -373,7 +371,7 @@ func (e *entry) dropFrames(what fate) {
 	}
 }
 
-// queueFrame queues a peer's frame; false: it was refused at once.
+// queueFrame queues a peer's frame. It returns false if it refuses the frame.
 func (s *sequencer) queueFrame(f *frame) bool {
 	if f.term != s.replica.opened.Load() {
 		return false
@@ -388,7 +386,7 @@ func (s *sequencer) queueFrame(f *frame) bool {
 	return !full
 }
 
-// framedRecords is how many records wait in frames of peers.
+// framedRecords returns how many records wait in frames of peers.
 func (s *sequencer) framedRecords() (count int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -398,8 +396,8 @@ func (s *sequencer) framedRecords() (count int) {
 	return count
 }
 
-// takeFrames takes whole frames of peers within the bounds, and returns what is
-// left of these. Frames of another term are refused: nothing of them happened.
+// takeFrames takes whole frames of peers within the bounds, and returns what remains of the
+// bounds. It refuses frames of another term: nothing of them happened.
 func (s *sequencer) takeFrames(term uint64, count, size int) ([]*frame, int, int) {
 	s.mu.Lock()
 	var taken, stale []*frame
@@ -425,7 +423,7 @@ func (s *sequencer) takeFrames(term uint64, count, size int) ([]*frame, int, int
 	return taken, count, size
 }
 
-// dropFrames refuses all frames that wait.
+// dropFrames refuses all waiting frames.
 func (s *sequencer) dropFrames() {
 	s.mu.Lock()
 	frames := s.frames

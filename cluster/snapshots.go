@@ -13,14 +13,14 @@ import (
 
 const (
 	never = 24 * 365 * time.Hour
-	// snapshotsAnAge is how many snapshots are taken within the age that the log may
-	// reach: none of the files that raft keeps is older then.
+	// snapshotsAnAge is how many snapshots are taken within the age that the log may reach. So
+	// none of the files that raft keeps gets older.
 	snapshotsAnAge = 3
 )
 
-// compaction decides when the log is cut: by bytes, since entries are batches,
-// and not too often, so that a peer that needs a snapshot can finish installing
-// one before the next (guard G3).
+// compaction decides when the log is cut: by bytes, since entries are batches, and not too
+// often, so that a peer that needs a snapshot can finish installing one before the next (guard
+// G3).
 type compaction struct {
 	policy  SnapshotPolicy
 	life    *life
@@ -29,15 +29,15 @@ type compaction struct {
 	disk    *disk
 	taken   *metrics.Gauge // Unix seconds.
 
-	bytes atomic.Int64 // Applied since the last snapshot.
-	size  atomic.Int64 // Of the last snapshot.
+	bytes atomic.Int64 // Bytes applied since the last snapshot.
+	size  atomic.Int64 // Size of the last snapshot.
 	ages  ages
 
-	gate gate // One snapshot at a time.
+	gate gate // Only one snapshot at a time.
 	last time.Time
 
-	installs    int    // Snapshots in a row. Of the apply goroutine, like installedAt.
-	installedAt uint64 // Index of the last entry of our own kind after the last of them.
+	installs    int    // Snapshots installed in a row. Owned by the apply goroutine, like installedAt.
+	installedAt uint64 // Index of our last entry applied after the last of them.
 }
 
 func (c *compaction) noteApplied(index uint64, at engine.Time, size int) {
@@ -45,7 +45,7 @@ func (c *compaction) noteApplied(index uint64, at engine.Time, size int) {
 	c.ages.noteApplied(index, at, int64(size))
 }
 
-// takeWhenDue is a duty. The snapshot itself runs beside the duties.
+// takeWhenDue is a duty. It takes a snapshot on a goroutine of its own.
 func (c *compaction) takeWhenDue(now time.Time) {
 	overdue := c.bytes.Load() >= overdueTimes*c.bytesDue()
 	if c.bytes.Load() < c.bytesDue() || !overdue && !c.mayBegin() || !c.disk.hasRoomFor(c.size.Load()) || !c.gate.tryEnter() {
@@ -65,22 +65,22 @@ func (c *compaction) takeWhenDue(now time.Time) {
 	}()
 }
 
-// overdueTimes what is due, no node waits for its turn any longer.
+// At overdueTimes the due bytes a node no longer waits for its turn.
 const overdueTimes = 8
 
-// mayBegin reports whether it is this node's turn: writing a snapshot slows a disk down,
-// and a quorum's disks are not to be slow together.
+// mayBegin reports whether it is this node's turn. Writing a snapshot slows a disk down, and
+// the disks of a quorum must not be slow together.
 func (c *compaction) mayBegin() bool {
 	return isSnapshotTurn(c.ages.latestTime(), engine.Time(c.policy.Interval), c.membersBefore(), int64(len(c.replica.listServers())))
 }
 
-// bytesDue is how many bytes of log make a snapshot due. All nodes apply the same bytes, so
-// each waits an eighth more than the member before it.
+// bytesDue returns how many bytes of log make a snapshot due. All nodes apply the same bytes,
+// so each waits an eighth more than the member before it.
 func (c *compaction) bytesDue() int64 {
 	return c.policy.LogBytes / 8 * (8 + c.membersBefore())
 }
 
-// membersBefore is how many members stand before this one in the order of ids.
+// membersBefore returns how many members come before this one in the order of ids.
 func (c *compaction) membersBefore() (before int64) {
 	for _, server := range c.replica.listServers() {
 		if server.ID < c.replica.self {
@@ -90,8 +90,8 @@ func (c *compaction) membersBefore() (before int64) {
 	return before
 }
 
-// takeByAge takes a snapshot, and so has the log cut, some times within the age the
-// log may reach. The nodes' turns come one after the other.
+// takeByAge takes a snapshot, which cuts the log, several times within the age that the log may
+// reach. The nodes take turns.
 func (c *compaction) takeByAge() error {
 	if !c.disk.hasRoomFor(c.size.Load()) || !c.gate.tryEnter() {
 		return nil
@@ -106,8 +106,7 @@ func (c *compaction) takeByAge() error {
 	return err
 }
 
-// takeSnapshot has raft write a snapshot and cut the log behind it. Called with
-// gate held.
+// takeSnapshot makes raft write a snapshot and cut the log behind it. Called with gate held.
 func (c *compaction) takeSnapshot() (*raft.SnapshotMeta, error) {
 	c.last = time.Now()
 	now := c.ages.latestTime()
@@ -131,15 +130,15 @@ func (c *compaction) takeSnapshot() (*raft.SnapshotMeta, error) {
 	return meta, source.Close()
 }
 
-// installsMax is how many snapshots in a row a node installs that bring it no further,
-// without applying an entry in between. A leader whose call ran out of time while a slow
-// machine installed sends the same one again: that is no harm, and heals.
+// installsMax is how many snapshots in a row a node installs without progress and without an
+// entry applied in between. Some are harmless: a leader whose call timed out while a slow
+// machine installed sends the same snapshot again.
 const installsMax = 8
 
-// countInstall ends a node that gets one snapshot after another and never an entry
-// (guard G3, hashicorp/raft issue 697): raft has a wrong idea of its own log then,
-// and a start from the disk mends that. Commands is the last entry that was applied
-// before the install, index the snapshot's.
+// countInstall ends a node that gets one snapshot after another and never an entry (guard G3,
+// hashicorp/raft issue 697): then raft is wrong about its own log, and a start from the disk
+// repairs that. commands is the last entry that was applied before the install, index is the
+// snapshot's.
 func (c *compaction) countInstall(commands, index uint64) {
 	if !c.replica.started.Load() {
 		return
@@ -155,21 +154,21 @@ func (c *compaction) countInstall(commands, index uint64) {
 }
 
 const (
-	// trailingAge is how long a peer may be away and still find all it missed in the log;
-	// trailingAgeBehind the same while a member is behind: it is not to need a snapshot
-	// anew when it has just installed one.
+	// trailingAge is how long a peer may be away and still find all it missed in the log.
+	// trailingAgeBehind is the same while a member is behind: it should not need another
+	// snapshot when it has just installed one.
 	trailingAge       = 10 * engine.Minute
 	trailingAgeBehind = engine.Hour
-	// trailingShare of the disk is what the log may take, and trailingBytesMax.
+	// trailingShare is the part of the disk that the log may take, up to trailingBytesMax.
 	trailingShare    = 10
 	trailingBytesMax = 2048 * engine.MiB
-	// behindMin is by how many entries a member is behind to count as that.
+	// behindMin is by how many entries a member must be behind to count as behind.
 	behindMin = 2048
 )
 
-// keepTrailing has raft keep so much log behind the next snapshot, in entries: as long
-// as the policy says, longer for a member that is behind, and in any case within a
-// bound of bytes and the age the log may reach.
+// keepTrailing sets how many entries raft keeps behind the next snapshot: as long as the policy
+// says, longer for a member that is behind, and always within a bound of bytes and the age that
+// the log may reach.
 func (c *compaction) keepTrailing() {
 	last := c.replica.raft.LastIndex()
 	from := c.keptFrom(last, c.bytesMax(), c.furthestBehind(last))
@@ -180,8 +179,8 @@ func (c *compaction) keepTrailing() {
 	}
 }
 
-// keptFrom is the index of the newest entry that the log need not have. behind is how far
-// the member is that is furthest behind; 0: none is.
+// keptFrom returns the index of the newest entry that the log need not have. behind is the
+// index of the member that is furthest behind; 0: none is.
 func (c *compaction) keptFrom(last uint64, bytesMax int64, behind uint64) uint64 {
 	from := c.ages.indexBefore(c.policy.TrailingAge)
 	if behind > 0 {
@@ -193,7 +192,7 @@ func (c *compaction) keptFrom(last uint64, bytesMax int64, behind uint64) uint64
 	return max(from, c.ages.indexBefore(c.policy.LogAge))
 }
 
-// bytesMax is what the log may take on the disk: little on one that is nearly full.
+// bytesMax returns how much of the disk the log may take: little if the disk is nearly full.
 func (c *compaction) bytesMax() int64 {
 	bytes := c.policy.TrailingBytes
 	if bytes == 0 {
@@ -208,9 +207,9 @@ func (c *compaction) bytesMax() int64 {
 	return bytes
 }
 
-// furthestBehind is how far the member is that has applied least, by what each said
-// last, where that is well behind the log's end; 0: none is. A member that never
-// answered says nothing.
+// furthestBehind returns the applied index of the member that has applied least, by the last
+// answers. It returns 0 if that is close to the log's end. A member that never answered does
+// not count.
 func (c *compaction) furthestBehind(last uint64) (behind uint64) {
 	for _, id := range c.replica.otherIDs() {
 		sample, known := c.peers.lastSample(string(id))
@@ -221,10 +220,10 @@ func (c *compaction) furthestBehind(last uint64) (behind uint64) {
 	return behind
 }
 
-// isSnapshotTurn says whether a moment of log time is one at which this node may begin a snapshot:
-// the members, in the order of their ids, divide the time between two snapshots among
-// them, and each begins in the first half of its part. Where a part is shorter than two
-// looks at the clock, it is always.
+// isSnapshotTurn reports whether this node may begin a snapshot at a moment of log time. The
+// members, in the order of their ids, divide the time between two snapshots among them, and
+// each begins in the first half of its part. If a part is shorter than two looks at the clock,
+// it is always this node's turn.
 func isSnapshotTurn(now, interval engine.Time, place, members int64) bool {
 	part := interval / engine.Time(max(members, 1))
 	if members < 2 || part < 2*engine.Time(tickEvery) {

@@ -13,8 +13,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestSavedSnapshotIsTheFile: a download is read from the newest snapshot's file and
-// holds no state in memory; where there is no file, one is written first.
+// TestSavedSnapshotIsTheFile: a download is read from the newest snapshot's file and keeps no
+// state in memory. If there is no file, one is written first.
 func TestSavedSnapshotIsTheFile(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	saved := func() *fsm.View {
@@ -34,8 +34,8 @@ func TestSavedSnapshotIsTheFile(t *testing.T) {
 	require.Equal(t, info.Index, saved().Index)
 }
 
-// TestRestoreKeepsNothingOfTheOldState: the effects that Apply reuses hold none of
-// the profiles that were published when the node started or installed a snapshot.
+// TestRestoreKeepsNothingOfTheOldState: the effects that Apply reuses keep no profile that was
+// published when the node started or installed a snapshot.
 func TestRestoreKeepsNothingOfTheOldState(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir)
@@ -52,8 +52,8 @@ func TestRestoreKeepsNothingOfTheOldState(t *testing.T) {
 	n.adapter.mu.Unlock()
 }
 
-// TestLastViewIsForgotten: a state frozen for readers goes with a restore, and when
-// no reader comes.
+// TestLastViewIsForgotten: a state frozen for readers is dropped at a restore, and when no
+// reader comes.
 func TestLastViewIsForgotten(t *testing.T) {
 	views := viewCache{gate: newGate()}
 	view := fsm.New().Freeze()
@@ -67,7 +67,7 @@ func TestLastViewIsForgotten(t *testing.T) {
 	require.Nil(t, views.last, "nobody has asked for it")
 }
 
-// TestFullTableOfPairsIsTold: a metric and a line of the status, for an hour.
+// TestFullTableOfPairsIsTold: a metric and a line of the status show it, for an hour.
 func TestFullTableOfPairsIsTold(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	const told = "R25 forgets payments that still count: there are more pairs of agent and counterparty than its table holds"

@@ -20,13 +20,12 @@ import (
 )
 
 const (
-	clockOffsetMax = 500 * engine.Millisecond // Beyond it a node is named everywhere.
+	clockOffsetMax = 500 * engine.Millisecond // A node whose clock is further off is named everywhere.
 	maxLagDefault  = 1000                     // Entries a ready node may be behind.
-	displacedShown = engine.Hour              // How long a full table of R25 is told, in log time.
+	displacedShown = engine.Hour              // How long a full table of R25 is shown, in log time.
 )
 
-// Role says what this node is to the group: leader, follower, candidate, nonvoter
-// or stopped.
+// Role returns this node's role in the group: leader, follower, candidate, nonvoter or stopped.
 func (n *Node) Role() string {
 	if n.life.dead.Load() != nil {
 		return "stopped"
@@ -70,7 +69,7 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	if address == "" {
 		stale = wire.ErrNoLeader
 	} else {
-		stale = n.upToDate(ctx) // Before the members are looked at.
+		stale = n.upToDate(ctx) // This must come before the members are listed.
 	}
 	s.Nodes = n.listNodes(ctx, commit)
 	if address != "" {
@@ -89,8 +88,8 @@ func (n *Node) Status(ctx context.Context) report.ClusterStatus {
 	return s
 }
 
-// quorumOf counts: a voter's loss is survived while the healthy ones are more than
-// half of all.
+// quorumOf counts voters and losses. A loss is survived while more than half of all voters are
+// healthy.
 func quorumOf(nodes []report.NodeStatus) (q report.QuorumInfo) {
 	for _, node := range nodes {
 		if node.Suffrage != suffrageVoter {
@@ -105,7 +104,7 @@ func quorumOf(nodes []report.NodeStatus) (q report.QuorumInfo) {
 	return q
 }
 
-// roleUnreachable is that of a member that does not answer.
+// roleUnreachable is the role of a member that does not answer.
 const roleUnreachable = "unreachable"
 
 const (
@@ -124,7 +123,7 @@ func (n *Node) whyNoWrites(s *report.ClusterStatus) string {
 	return "ok"
 }
 
-// listNodes lists the members; this node always stands among them.
+// listNodes lists the members. This node is always in the list.
 func (n *Node) listNodes(_ context.Context, commit uint64) []report.NodeStatus {
 	var nodes []report.NodeStatus
 	self := n.describeSelf(commit)
@@ -138,7 +137,7 @@ func (n *Node) listNodes(_ context.Context, commit uint64) []report.NodeStatus {
 		if server.Suffrage == raft.Voter {
 			node.Suffrage = suffrageVoter
 		} else if to, err := port.ParseAddress(string(server.Address)); err == nil && !to.Hold {
-			node.Healthy = false // It has no vote yet where it should have one.
+			node.Healthy = false // It has no vote yet, and should have one.
 		}
 		nodes = append(nodes, node)
 	}
@@ -148,7 +147,7 @@ func (n *Node) listNodes(_ context.Context, commit uint64) []report.NodeStatus {
 	return nodes
 }
 
-// peerStatus is a member's line, from its last answer to a ping.
+// peerStatus returns a member's line, from its last answer to a ping.
 func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeStatus {
 	node := report.NodeStatus{ID: id, LastContactMs: -1, Role: roleUnreachable}
 	last, known := n.peers.lastSample(id)
@@ -160,7 +159,7 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeSt
 	p := &last.pong
 	node.APIAddr, node.Role, node.Version, node.UpSince = p.APIAddr, p.Role, p.Release, p.UpSince
 	if !fresh || last.silent {
-		node.Role = roleUnreachable // What it was when it last answered means nothing now.
+		node.Role = roleUnreachable // Its role in its last answer means nothing now.
 	}
 	node.LastContactMs = now.Sub(last.at).Milliseconds()
 	node.AppliedIndex = p.Applied
@@ -172,7 +171,7 @@ func (n *Node) peerStatus(id string, commit uint64, now time.Time) report.NodeSt
 	return node
 }
 
-// makePong returns what this node tells of itself.
+// makePong returns this node's answer to a ping.
 func (n *Node) makePong() *port.Pong {
 	commit := n.replica.raft.CommitIndex()
 	self := n.describeSelf(commit)
@@ -202,7 +201,8 @@ func (n *Node) describeSelf(commit uint64) report.NodeStatus {
 	return report.NodeStatus{
 		ID: n.config.ID, Addr: n.greeter.address.Host, APIAddr: n.config.APIAddr,
 		Suffrage: suffrageNonvoter, Role: n.Role(),
-		// Without its history a node is no copy yet that others could be lost for.
+		// Without its whole history a node is no full copy, so the group could not afford to
+		// lose others.
 		Healthy:      n.life.dead.Load() == nil && !n.disk.isLow() && !n.history.busy.Load() && n.checkList().OK,
 		AppliedIndex: applied, Lag: commit - min(applied, commit),
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
@@ -220,7 +220,7 @@ func newestSnapshot(store raft.SnapshotStore) uint64 {
 	return metas[0].Index
 }
 
-// listWarnings names what an operator should look at, though the node goes on.
+// listWarnings returns what an operator should look at although the node goes on.
 func (n *Node) listWarnings() []string {
 	warnings := []string{}
 	if reason := n.life.dead.Load(); reason != nil {
@@ -252,7 +252,7 @@ func (n *Node) listWarnings() []string {
 	return warnings
 }
 
-// listWarnings names what the active list lacks.
+// listWarnings returns what is wrong with the active list.
 func listWarnings(list *wire.ListInfo) (warnings []string) {
 	if list == nil || list.Sample {
 		return nil
@@ -268,7 +268,7 @@ func listWarnings(list *wire.ListInfo) (warnings []string) {
 	return warnings
 }
 
-// groupWarnings names what is wrong with the group, as this node sees it.
+// groupWarnings returns what is wrong with the group, as this node sees it.
 func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 	for _, node := range s.Nodes {
 		switch {
@@ -291,8 +291,8 @@ func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 	return warnings
 }
 
-// matcherWarnings names voters that cannot judge with the matcher in force, and tells
-// of an upgrade whose last step is still to be done.
+// matcherWarnings names voters that cannot judge with the matcher in force, and says when an
+// upgrade can be finished.
 func matcherWarnings(s *report.ClusterStatus) (warnings []string) {
 	next, voters := 0, 0
 	for _, node := range s.Nodes {
@@ -312,12 +312,12 @@ func matcherWarnings(s *report.ClusterStatus) (warnings []string) {
 	return warnings
 }
 
-// statusPatience is how long a status may wait for the leader's word.
+// statusPatience is how long a status may wait for the leader's answer.
 const statusPatience = 500 * time.Millisecond
 
-// upToDate waits until this node has applied what the group had committed when it was
-// asked. A node that has just joined anew knows the members as they were: itself with
-// its vote of before, and so nobody missing.
+// upToDate waits until this node has applied what the group had committed when it was asked.
+// Otherwise a node that has just joined again would list the former members: itself with its
+// old vote, and nobody missing.
 func (n *Node) upToDate(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
@@ -328,8 +328,8 @@ func (n *Node) upToDate(ctx context.Context) error {
 	return n.WaitApplied(ctx, index)
 }
 
-// takeDown says whether a node may be taken: every other one must be what the group
-// counts on, and the group must survive it. stale says that the members may be others.
+// takeDown says whether a node may be taken down: every other member must be healthy, and the
+// group must survive the loss. stale says that the list of members may be out of date.
 func (n *Node) takeDown(s *report.ClusterStatus, stale error) report.TakeDown {
 	t := report.TakeDown{Why: []string{}}
 	if stale != nil {
@@ -356,7 +356,7 @@ func (n *Node) takeDown(s *report.ClusterStatus, stale error) report.TakeDown {
 	return t
 }
 
-// findSkewed names members whose clocks stand apart from the others'.
+// findSkewed names members whose clocks differ from the others'.
 func (n *Node) findSkewed() (named []string) {
 	median, ok := n.clocks.medianOffset()
 	for _, server := range n.replica.listServers() {
@@ -370,7 +370,7 @@ func (n *Node) findSkewed() (named []string) {
 
 const waitingText = "no data, no --bootstrap-expect and no --join: waiting to be told which cluster to form or join"
 
-// waitsToBeTold: nobody said what this node belongs to.
+// waitsToBeTold reports whether nobody has said which group this node belongs to.
 func (n *Node) waitsToBeTold() bool {
 	return n.config.BootstrapExpect == 0 && len(n.config.Join) == 0 && len(n.replica.listServers()) == 0
 }
@@ -378,7 +378,7 @@ func (n *Node) waitsToBeTold() bool {
 // Ready judges whether a load balancer may send calls here.
 func (n *Node) Ready(ctx context.Context, query report.ReadyQuery) report.Readiness {
 	checks := []report.ReadyCheck{n.checkNode()}
-	if !query.NoLeader { // First: what the leader says of its commit index counts for the next.
+	if !query.NoLeader { // This comes first: the next checks use the commit index that the leader gives.
 		checks = append(checks, n.checkLeader(ctx, query), n.checkVote())
 	}
 	checks = append(checks, n.checkApplied(ctx, query), n.checkList(), n.checkDiskRoom(), n.checkClock())
@@ -423,8 +423,8 @@ func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.
 	return report.ReadyCheck{Name: "leader", OK: true, Text: fmt.Sprintf("ok (%s, %v)", id, time.Since(start).Round(time.Millisecond))}
 }
 
-// checkVote keeps a node out that the group does not count on yet, so that whoever
-// replaces one node after the other by their readiness waits for its vote.
+// checkVote fails for a node without its vote. So an operator who replaces one node after the
+// other by their readiness waits for the vote.
 func (n *Node) checkVote() report.ReadyCheck {
 	server, known := n.replica.findServer(n.replica.self)
 	to, err := port.ParseAddress(string(server.Address))
@@ -450,7 +450,7 @@ func (n *Node) checkApplied(ctx context.Context, query report.ReadyQuery) report
 		limit = maxLagDefault
 	}
 	commit, applied := n.replica.raft.CommitIndex(), n.Applied()
-	if leader, _ := n.replica.remoteLeader(); leader != "" { // Just started, this node does not know how far the group is.
+	if leader, _ := n.replica.remoteLeader(); leader != "" { // A node that has just started does not know how far the group is.
 		if s, fresh := n.peers.freshSample(string(leader)); fresh {
 			commit = max(commit, s.pong.Commit)
 		}
@@ -459,8 +459,8 @@ func (n *Node) checkApplied(ctx context.Context, query report.ReadyQuery) report
 	return report.ReadyCheck{Name: "applied", OK: lag <= limit, Text: "lag " + strconv.FormatUint(lag, 10)}
 }
 
-// checkList says whether the list that the log activated can be asked here. That a
-// list must be there at all is the API's matter.
+// checkList says whether the active list can be used here. Whether there must be a list at all
+// is the API's matter.
 func (n *Node) checkList() report.ReadyCheck {
 	settings := n.Settings()
 	if settings.List == nil {

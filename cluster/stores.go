@@ -9,7 +9,7 @@ import (
 	"railguard/cluster/datadir"
 )
 
-// stores are what a node has on disk.
+// stores are the files that a node has on disk.
 type stores struct {
 	folder *datadir.Folder
 	audit  *audit.Store
@@ -17,7 +17,7 @@ type stores struct {
 	snaps  *datadir.Snapshots
 }
 
-// openStores opens what is in the folder, which is open already.
+// openStores opens the stores in the folder, which is open already.
 func (s *stores) openStores(config *Config, log *slog.Logger) (err error) {
 	history := config.History
 	if history == nil {
@@ -47,10 +47,10 @@ func (s *stores) closeStores() error {
 	return errors.Join(errs...)
 }
 
-// dropSupersededLog finishes what a kill in the middle of installing a snapshot left
-// (guard G3): the snapshot stands and the log before it too, all or in part. Raft
-// cuts it only while it installs. Entries that a former leader never got committed
-// may be among them, and the log would go on behind a hole.
+// dropSupersededLog finishes the installation of a snapshot that a kill interrupted (guard G3):
+// the snapshot is there, and all or part of the log before it too. Raft cuts that log only
+// while it installs. It may have entries that a former leader never got committed, and the log
+// would go on behind a hole.
 func (s *stores) dropSupersededLog(store *datadir.Guarded, log *slog.Logger) error {
 	metas, err := s.snaps.List()
 	if err != nil || len(metas) == 0 {

@@ -9,7 +9,7 @@ import (
 	"railguard/engine"
 )
 
-// loggedFor is a compaction that saw an entry of so many bytes every step of log time.
+// loggedFor returns a compaction that saw an entry of so many bytes in every step of log time.
 func loggedFor(entries uint64, step engine.Time, bytes int64, policy SnapshotPolicy) *compaction {
 	c := &compaction{policy: policy, disk: &disk{}}
 	for index := uint64(1); index <= entries; index++ {
@@ -18,7 +18,7 @@ func loggedFor(entries uint64, step engine.Time, bytes int64, policy SnapshotPol
 	return c
 }
 
-// TestTrailingLogByTime: the log keeps ten minutes whatever the load, an hour while a
+// TestTrailingLogByTime: the log keeps ten minutes whatever the load, and an hour while a
 // member is behind, within its bound of bytes and its age.
 func TestTrailingLogByTime(t *testing.T) {
 	policy := SnapshotPolicy{TrailingAge: trailingAge, LogAge: engine.DayLength, LogBytes: 128 * engine.MiB}
@@ -55,8 +55,8 @@ func TestTrailingLogByTime(t *testing.T) {
 	})
 }
 
-// TestTrailingLogBytes: 2 GiB, a tenth of a small disk, next to nothing on one that is
-// nearly full.
+// TestTrailingLogBytes: the log may take 2 GiB, a tenth of a small disk, and next to nothing on
+// a nearly full disk.
 func TestTrailingLogBytes(t *testing.T) {
 	c := &compaction{policy: SnapshotPolicy{LogBytes: 128 * engine.MiB}, disk: &disk{}}
 	require.EqualValues(t, trailingBytesMax, c.bytesMax())
@@ -68,7 +68,7 @@ func TestTrailingLogBytes(t *testing.T) {
 	require.EqualValues(t, 128*engine.MiB, c.bytesMax())
 }
 
-// TestMarksAreBounded: a long life at any load.
+// TestMarksAreBounded: the marks stay bounded however long a node runs and whatever the load.
 func TestMarksAreBounded(t *testing.T) {
 	c := loggedFor(3*marksMax, ageStep, bytesStep, SnapshotPolicy{})
 	require.LessOrEqual(t, len(c.ages.marks), marksMax)
@@ -77,8 +77,8 @@ func TestMarksAreBounded(t *testing.T) {
 	require.Less(t, len(c.ages.marks), 400)
 }
 
-// TestSnapshotsTakeTurns: at no moment two nodes begin a snapshot, and each has its turn
-// within every interval, seen every second.
+// TestSnapshotsTakeTurns: no two nodes begin a snapshot at the same moment, and each has its
+// turn within every interval, even if it looks only once a second.
 func TestSnapshotsTakeTurns(t *testing.T) {
 	interval := engine.Time(30 * time.Second)
 	for _, members := range []int64{1, 3, 5} {

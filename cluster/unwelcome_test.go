@@ -10,15 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A node asks three times a second to be taken in: why it is not stands in its readiness,
-// and in its log once.
+// A node asks three times a second to be taken in. Its readiness says why it is not, and its
+// log says so once.
 func TestUnwelcomeIsToldOnce(t *testing.T) {
 	var said bytes.Buffer
 	g := &greeter{log: slog.New(slog.NewTextHandler(&said, nil))}
 	require.Empty(t, g.describeTrouble())
 	for range 20 {
 		g.noteUnwelcome(errors.New("a node with this id is alive"))
-		g.noteTrouble("10.0.0.1:8280", nil) // That the peer answers is no welcome.
+		g.noteTrouble("10.0.0.1:8280", nil) // The peer's answer does not mean that the node was taken in.
 	}
 	require.Equal(t, 1, strings.Count(said.String(), "does not take this node in yet"))
 	require.Contains(t, g.describeTrouble(), "a node with this id is alive")
@@ -26,7 +26,8 @@ func TestUnwelcomeIsToldOnce(t *testing.T) {
 	require.Empty(t, g.describeTrouble())
 }
 
-// What a new group waits for is told when it changes, and not three times a second.
+// The reason for which a new group waits is logged when it changes, and not three times a
+// second.
 func TestWaitIsToldOnce(t *testing.T) {
 	var told bytes.Buffer
 	f := &finder{life: newLife(slog.New(slog.NewTextHandler(&told, nil)), nil)}

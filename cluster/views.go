@@ -8,26 +8,26 @@ import (
 	"railguard/fsm"
 )
 
-// viewEvery is the shortest time between two freezes for readers: a freeze makes
-// the writer copy every page it touches afterwards.
+// viewEvery is the shortest time between two freezes for readers. After a freeze the writer
+// copies every page that it touches.
 const viewEvery = 5 * time.Millisecond
 
-// viewCache hands frozen states to readers. A reader gets a state that holds all
-// that was applied when it asked; readers who ask together share one freeze.
+// viewCache gives frozen states to readers. A reader gets a state with everything that was
+// applied when it asked. Readers that ask at the same time share one freeze.
 type viewCache struct {
-	gate   gate // Held over a freeze and the pause before it: who waits shares the result.
+	gate   gate // Held during a freeze and the pause before it. Readers that wait for it share the result.
 	last   *fsm.View
-	of     uint64        // The value of forget when last was frozen.
-	forget atomic.Uint64 // Counts restores: a state from before one is not handed out.
+	of     uint64        // The value of forget at the last freeze.
+	forget atomic.Uint64 // Counts restores. A state from before a restore is not given out.
 	frozen time.Time
 	freeze func() *fsm.View // The state between two entries.
 }
 
-// viewKept is how long a state is kept for readers that do not come.
+// viewKept is how long a state that no reader asks for is kept.
 const viewKept = 2 * time.Second
 
-// dropOldViews forgets a state that nobody has asked for: it would keep every page that is
-// replaced.
+// dropOldViews drops a state that nobody has asked for lately, as it would keep every page that
+// is replaced.
 func (c *viewCache) dropOldViews(now time.Time) {
 	if !c.gate.tryEnter() {
 		return
@@ -38,7 +38,7 @@ func (c *viewCache) dropOldViews(now time.Time) {
 	c.gate.leaveGate()
 }
 
-// dropViews forgets the last state: it would keep all that was replaced since.
+// dropViews drops the last state, as it would keep all that was replaced since.
 func (c *viewCache) dropViews() {
 	c.forget.Add(1)
 	if c.gate.tryEnter() {
@@ -47,8 +47,8 @@ func (c *viewCache) dropViews() {
 	}
 }
 
-// View returns a frozen state of at least index minIndex, and of at least what was
-// applied here when it was called.
+// View returns a frozen state with at least index minIndex, and with everything that was
+// applied here at the call.
 func (s *state) View(ctx context.Context, minIndex uint64) (*fsm.View, error) {
 	if err := s.progress.awaitIndex(ctx, minIndex); err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (s *state) View(ctx context.Context, minIndex uint64) (*fsm.View, error) {
 	return c.last, nil
 }
 
-// gate lets one in at a time, like a mutex, but who waits can be called away.
-// For what is held over a wait; a plain mutex is for a few instructions.
+// gate is a mutex whose waiters can be cancelled. It is for locks that are held during a wait;
+// a plain mutex is for a few instructions.
 type gate chan struct{}
 
 func newGate() gate { return make(gate, 1) }

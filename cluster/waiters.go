@@ -8,31 +8,29 @@ import (
 	"railguard/fsm/wire"
 )
 
-// How a proposal happens at most once.
+// A proposal takes effect at most once, as follows.
 //
-// A record is tried in attempts. An attempt has a number (seq) of its own and is
-// bound to one raft term: the entry that carries it names the term in its
-// header, and the state machine refuses an entry whose header does not name the
-// term raft gave it (the fence). So an attempt of term T can only take effect in
-// an entry of term T. The node never guesses what became of an attempt. It learns
-// it from one of
+// A record is tried in attempts. An attempt has its own number (seq) and is bound to one raft
+// term: the header of its entry names the term, and the state machine refuses an entry whose
+// header does not name the term that raft gave it (the fence). So an attempt of term T can only
+// take effect in an entry of term T. The node never guesses what became of an attempt. It
+// learns it from one of these events:
 //
-//   - its own applied log, or the leader's reply: the attempt's number appears
-//     with a result. A result other than Fenced is the answer. Fenced means that
-//     nothing happened: the record is tried again.
-//   - the error of raft or of the leader that certainly stands before the append:
-//     the record is tried again.
-//   - an applied entry of a term above T: entries are applied in order and terms
-//     only rise, so whatever of term T was ever to be committed has been seen.
-//     The attempt can never take effect: the record is tried again.
+//  - The attempt's number appears with a result in the own applied log or in the
+//    leader's reply. A result other than Fenced is the answer. Fenced means that
+//    nothing happened: the record is tried again.
+//  - Raft or the leader returns an error that certainly comes before the append:
+//    the record is tried again.
+//  - An entry of a term above T is applied. Entries are applied in order and terms
+//    only rise, so all committed entries of term T have been seen. The attempt can
+//    never take effect: the record is tried again.
 //
-// Anything else (a lost reply, lost leadership, a snapshot that jumped over the
-// entries in question) leaves the attempt open until one of these comes, or until
-// the caller's deadline, which makes it ErrUnknown. Each attempt has a fresh
-// number, so the late Fenced result of an attempt that was given up cannot be
-// taken for the answer of the one after it.
+// Anything else (a lost reply, lost leadership, a snapshot that replaced the entries in
+// question) leaves the attempt open until one of these events, or until the caller's deadline,
+// which returns ErrUnknown. Each attempt has a new number, so the late Fenced result of an
+// attempt that was given up cannot be taken for the answer of the next one.
 
-// answer ends a proposal.
+// answer is the outcome of a proposal.
 type answer struct {
 	result wire.Result
 	err    error
@@ -51,13 +49,13 @@ type proposal struct {
 	kind     wire.Kind
 	body     []byte
 	state    proposalState
-	seq      uint64 // Of the attempt under way.
-	term     uint64 // That the attempt is bound to.
+	seq      uint64 // Number of the present attempt.
+	term     uint64 // Term of the present attempt.
 	enqueued engine.Time
-	queued   bool        // It was ever given a place.
-	answer   chan answer // Holds one; nil where several wait together.
-	together *gathering  // Of several that one caller waits for.
-	got      answer      // With together: the answer, once done.
+	queued   bool        // It has had a place in the queue.
+	answer   chan answer // Holds one; nil for a proposal with a gathering.
+	together *gathering  // The gathering of one caller's several proposals.
+	got      answer      // The answer, for a proposal with a gathering that is done.
 }
 
 // attempt is one try of one proposal, taken out of the queue.
@@ -67,7 +65,7 @@ type attempt struct {
 	body []byte
 }
 
-// recordFrame is what framing adds to a record's body in an entry.
+// recordFrame is how many bytes framing adds to a record's body in an entry.
 const recordFrame = 16
 
 func (a *attempt) sizeBytes() int { return recordFrame + len(a.body) }
@@ -76,14 +74,13 @@ func (a *attempt) sizeBytes() int { return recordFrame + len(a.body) }
 // keys and cluster verbs get through when payments alone overload the node.
 const reservedShare = 16
 
-// waiters holds the proposals of this node: those queued, those sent, and who
-// waits for them.
+// waiters has the proposals of this node, queued and sent, and their waiting callers.
 type waiters struct {
 	origin uint16
 	clock  Clock
 
 	mu       sync.Mutex
-	urgent   lane // All but screening calls.
+	urgent   lane // All records but screening calls.
 	screens  lane
 	sent     map[uint64]*proposal // By attempt number.
 	count    int                  // Proposals without an answer.
@@ -91,8 +88,8 @@ type waiters struct {
 	seq      uint64
 	term     uint64      // Highest raft term applied here.
 	refusal  error       // Non-nil: new proposals are refused with it.
-	taken    engine.Time // When something was taken last, on the monotonic clock.
-	draining engine.Time // Since when it has been taken from without a longer pause.
+	taken    engine.Time // When records were last taken, on the monotonic clock.
+	draining engine.Time // Since when records have been taken without a longer pause.
 	wake     chan struct{}
 }
 
@@ -103,7 +100,7 @@ func newWaiters(origin uint16, firstSeq uint64, clock Clock) *waiters {
 	}
 }
 
-// lane is a first-in-first-out queue that can take back what it gave.
+// lane is a first-in-first-out queue that can take back what was taken from it.
 type lane struct {
 	items []*proposal
 	head  int
@@ -163,7 +160,7 @@ func (w *waiters) wakeOwner() {
 	}
 }
 
-// admitRecord queues a record. After an error of it nothing happened.
+// admitRecord queues a record. If it returns an error, nothing happened.
 func (w *waiters) admitRecord(kind wire.Kind, body []byte) (*proposal, error) {
 	p := &proposal{kind: kind, body: body, answer: make(chan answer, 1), enqueued: w.clock.Monotonic()}
 	w.mu.Lock()
@@ -176,10 +173,10 @@ func (w *waiters) admitRecord(kind wire.Kind, body []byte) (*proposal, error) {
 	return p, nil
 }
 
-// What waits for more than queueAgeMax, though the queue is being emptied all the
-// time, waits because more comes than can be done: the excess is turned away at
-// once, so that those admitted keep their latency. A pause (an election, a stalled
-// disk) is no overload: who waits then is served when it ends.
+// If a record waits longer than queueAgeMax although the queue is being emptied all the time,
+// more records come than can be handled. The excess is refused at once, so that admitted
+// records keep their latency. A pause (an election, a stalled disk) is no overload: records
+// that wait then are served when it ends.
 const (
 	queueAgeMax  = 150 * engine.Millisecond
 	drainPause   = 100 * engine.Millisecond
@@ -187,15 +184,15 @@ const (
 	drainRecency = 50 * engine.Millisecond
 )
 
-// tooSlow judges by the oldest screening call that waits. Called with mu held.
+// tooSlow judges by the oldest waiting screening call. Called with mu held.
 func (w *waiters) tooSlow(now engine.Time) bool {
 	oldest := w.screens.frontWaiter()
 	return oldest != nil && now-oldest.enqueued > queueAgeMax &&
 		now-w.taken < drainRecency && now-w.draining > drainSteady
 }
 
-// takeAttempts begins attempts in a term, first come first served, within the given
-// bounds. Nothing is taken when the term is behind what was applied here.
+// takeAttempts begins attempts in a term, in the order of the queue and within the bounds. It
+// takes nothing if the term is below the applied one.
 func (w *waiters) takeAttempts(term uint64, countMax, bytesMax int, into []attempt) []attempt {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -253,7 +250,7 @@ func (w *waiters) answerProposal(p *proposal, a answer) {
 	}
 }
 
-// requeueProposal puts a proposal whose attempt certainly came to nothing in front of its
+// requeueProposal puts a proposal whose attempt certainly came to nothing at the front of its
 // lane. Called with mu held.
 func (w *waiters) requeueProposal(p *proposal) {
 	delete(w.sent, p.seq)
@@ -262,7 +259,7 @@ func (w *waiters) requeueProposal(p *proposal) {
 	recordsRetried.Inc()
 }
 
-// giveBackAttempts queues the proposals of attempts again that certainly came to nothing.
+// giveBackAttempts queues the proposals of attempts that certainly came to nothing again.
 func (w *waiters) giveBackAttempts(attempts []attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -274,7 +271,8 @@ func (w *waiters) giveBackAttempts(attempts []attempt) {
 	w.wakeOwner()
 }
 
-// takeApplied answers proposals with the results of an entry of the own log, which is of a term.
+// takeApplied answers proposals with the results of an entry of the own log. term is the
+// entry's.
 func (w *waiters) takeApplied(term uint64, results []wire.Result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -316,8 +314,8 @@ func (w *waiters) settleResults(results []wire.Result) {
 	}
 }
 
-// fenceTerm tries again what was bound to a term below the one now applied. Called
-// with mu held; rare (once a term), so looking at all that is sent is fine.
+// fenceTerm tries the proposals again that were bound to a term below the applied one. Called
+// with mu held. This happens once a term, so it may look at all that was sent.
 func (w *waiters) fenceTerm(term uint64) {
 	for _, p := range w.sent {
 		if p.term < term {
@@ -327,8 +325,8 @@ func (w *waiters) fenceTerm(term uint64) {
 	w.wakeOwner()
 }
 
-// noteJump says that a snapshot of the given term replaced part of the log: what
-// became of attempts up to that term can no longer be seen here.
+// noteJump records that a snapshot of the given term replaced part of the log. What became of
+// attempts up to that term can no longer be seen here.
 func (w *waiters) noteJump(term uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -341,9 +339,9 @@ func (w *waiters) noteJump(term uint64) {
 	w.term = max(w.term, term)
 }
 
-// abandonProposal ends a proposal whose caller will wait no longer. unserved is the error
-// when nothing certainly happened; otherwise the outcome is unknown, unless the
-// answer came in this very moment.
+// abandonProposal ends a proposal whose caller stops waiting. unserved is the error if
+// certainly nothing happened. Otherwise the outcome is unknown, unless the answer came at this
+// very moment.
 func (w *waiters) abandonProposal(p *proposal, unserved error) answer {
 	w.mu.Lock()
 	w.dropProposal(p, unserved)
@@ -364,7 +362,7 @@ func (w *waiters) dropProposal(p *proposal, unserved error) {
 	}
 }
 
-// compactLane drops given-up proposals from a lane that nobody takes from.
+// compactLane drops abandoned proposals from a lane from which nothing is taken.
 func (w *waiters) compactLane(l *lane) {
 	if l.len() <= 2*w.count+1024 {
 		return
@@ -378,7 +376,7 @@ func (w *waiters) compactLane(l *lane) {
 	l.items, l.head = kept, 0
 }
 
-// failQueued answers everything queued: nothing of it happened.
+// failQueued answers everything that is queued with err: nothing of it happened.
 func (w *waiters) failQueued(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -411,8 +409,8 @@ func (w *waiters) endAll() {
 	}
 }
 
-// countQueued returns how many records wait for an attempt. Records that their callers have
-// given up count until they are taken out.
+// countQueued returns how many records wait for an attempt. Abandoned records count until they
+// are taken out.
 func (w *waiters) countQueued() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

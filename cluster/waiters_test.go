@@ -58,7 +58,7 @@ func TestWaitersOwnLogAnswers(t *testing.T) {
 	requireNoAnswer(t, p)
 	w.takeApplied(3, result(w, attempts[0].seq, wire.Applied, 3))
 	requireAnswer(t, p, wire.Applied, nil)
-	w.takeReplied(result(w, attempts[0].seq, wire.Applied, 3)) // The slower of the two ways.
+	w.takeReplied(result(w, attempts[0].seq, wire.Applied, 3)) // The reply comes after the log's result.
 	require.Empty(t, p.answer)
 	require.Zero(t, w.countWaiting())
 	require.Zero(t, w.bytes)
@@ -77,8 +77,8 @@ func TestWaitersFencedIsTriedAgain(t *testing.T) {
 	requireAnswer(t, p, wire.Applied, nil)
 }
 
-// An entry of a higher term frees what was bound to a lower one; a late Fenced of
-// the freed attempt must not free the attempt that followed it.
+// An entry of a higher term frees the attempts of lower terms. A late Fenced result of a freed
+// attempt must not free the next attempt.
 func TestWaitersHigherTermFrees(t *testing.T) {
 	w := newTestWaiters()
 	p := admit(t, w, wire.KindScreen)
@@ -111,7 +111,7 @@ func TestWaitersGiveBackKeepsOrder(t *testing.T) {
 	require.Len(t, first, 300)
 	last := admit(t, w, wire.KindScreen)
 	w.giveBackAttempts(first)
-	w.giveBackAttempts(first) // Twice is harmless.
+	w.giveBackAttempts(first) // Giving back twice is harmless.
 	second := takeAll(w, 3)
 	require.Len(t, second, 301)
 	w.takeApplied(3, result(w, second[300].seq, wire.Applied, 3))

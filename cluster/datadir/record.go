@@ -11,24 +11,23 @@ import (
 	"time"
 )
 
-// RecoveryFile stands in the data folder from the first change of a recovery on.
+// RecoveryFile is in the data folder from the first change of a recovery on.
 const RecoveryFile = "recovery.json"
 
-// How far a recovery went.
+// RecoveryBegun, RecoveryWaiting and RecoveryRecorded say how far a recovery went.
 const (
 	RecoveryBegun    = "begun"    // The folder may be changed in part: no node starts on it.
-	RecoveryWaiting  = "waiting"  // The folder is done: the next leader writes the leaf first.
+	RecoveryWaiting  = "waiting"  // The folder is done: the next leader first writes the leaf.
 	RecoveryRecorded = "recorded" // The leaf is in the log.
 )
 
-// Record is recovery.json: what was decided, by whom and on what grounds.
-// Its facts are those of before the first change, so that a recovery that was
-// killed goes on as it began.
+// Record is recovery.json: what was decided, by whom and on what grounds. Its facts are those
+// from before the first change, so that a recovery that was killed goes on as it began.
 type Record struct {
 	Format    int    `json:"format"`
 	State     string `json:"state"`
 	Recovery  uint64 `json:"recovery"` // The number of this recovery in the group, from 1 on.
-	Lineage   string `json:"lineage"`  // Random: tells it from any other recovery.
+	Lineage   string `json:"lineage"`  // Random: tells this recovery from any other.
 	ClusterID string `json:"clusterId"`
 	Node      string `json:"node"`
 
@@ -42,16 +41,16 @@ type Record struct {
 	LastTerm       uint64     `json:"lastTerm"`
 	LastTime       string     `json:"lastTime"`
 	CommittedIndex uint64     `json:"committedIndex"`
-	TakenOver      uint64     `json:"takenOver"` // Entries behind CommittedIndex.
+	TakenOver      uint64     `json:"takenOver"` // Count of the entries behind CommittedIndex.
 	TakenLeaves    uint64     `json:"takenLeaves"`
 	AuditLeaves    uint64     `json:"auditLeaves"`
 	TreeHead       string     `json:"treeHead"`
 	Survivors      []Survivor `json:"survivors"`
-	Forced         bool       `json:"forced,omitempty"` // Another survivor was further.
+	Forced         bool       `json:"forced,omitempty"` // Another survivor's log was further.
 
 	Kept    []string `json:"kept,omitempty"` // Other members of the new group.
-	NewTerm uint64   `json:"newTerm"`        // Of the membership entry, which stands at LastIndex+1.
-	Backup  string   `json:"backup"`         // Folder, relative to the data folder.
+	NewTerm uint64   `json:"newTerm"`        // Term of the membership entry, which is at LastIndex+1.
+	Backup  string   `json:"backup"`         // A folder, relative to the data folder.
 	Leaf    uint64   `json:"leaf,omitempty"`
 }
 
@@ -92,8 +91,8 @@ type Survivor struct {
 	From  string `json:"from"` // The folder, or "given".
 }
 
-// Ahead reports whether a log ends behind another one: the higher last term first,
-// then the longer log. It is raft's own order of candidates.
+// Ahead reports whether a log is further than another one: the higher last term counts first,
+// then the longer log. Raft compares candidates in the same way.
 func (s *Survivor) Ahead(of *Survivor) bool {
 	return s.Term > of.Term || s.Term == of.Term && s.Index > of.Index
 }
@@ -107,14 +106,13 @@ type Member struct {
 	Self        bool   `json:"self,omitempty"`
 }
 
-// TimeFormat is how instants stand in recovery.json and in what people are shown.
+// TimeFormat is the format of times in recovery.json and in output for people.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
 
-// BackupNameStart begins the names of the folders in which a recovery keeps what it
-// changed.
+// BackupNameStart begins the names of the folders in which a recovery keeps what it changed.
 const BackupNameStart = "before-recovery-"
 
-// RestoreAside is the name of the folder into which a restore moves what was there.
+// RestoreAside returns the name of the folder into which a restore moves the former content.
 func RestoreAside(at time.Time) string {
 	return restoreNameStart + at.UTC().Format(restoreNameTime)
 }
@@ -124,8 +122,8 @@ const (
 	restoreNameTime  = "20060102T150405Z"
 )
 
-// ForgetRestoredOver deletes what restores before a time moved aside: it is the whole of
-// a node's folder.
+// ForgetRestoredOver deletes what restores before a time moved aside, which is a node's whole
+// former folder.
 func ForgetRestoredOver(dir string, before time.Time) (forgotten int, err error) {
 	folders, err := filepath.Glob(filepath.Join(dir, restoreNameStart+"*"))
 	if err != nil {
@@ -134,7 +132,7 @@ func ForgetRestoredOver(dir string, before time.Time) (forgotten int, err error)
 	for _, folder := range folders {
 		at, err := time.Parse(restoreNameTime, strings.TrimPrefix(filepath.Base(folder), restoreNameStart))
 		if err != nil || !at.Before(before) {
-			continue // Of another name: somebody's own.
+			continue // The folder has another name: it is somebody's own.
 		}
 		if err := os.RemoveAll(folder); err != nil {
 			return forgotten, fmt.Errorf("what a restore moved aside: %w", err)
@@ -144,8 +142,7 @@ func ForgetRestoredOver(dir string, before time.Time) (forgotten int, err error)
 	return forgotten, nil
 }
 
-// ForgetBackups deletes what recoveries kept. What a recovery kept is the log of its
-// time, and holds personal data.
+// ForgetBackups deletes what recoveries kept. That is the log of that time, with personal data.
 func ForgetBackups(dir string) (forgotten int, err error) {
 	folders, err := filepath.Glob(filepath.Join(dir, BackupNameStart+"*"))
 	if err != nil {

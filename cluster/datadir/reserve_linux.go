@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// reserveRoom gives a file its size and the room for it, so that an append changes nothing
-// of the file but its content.
+// reserveRoom gives a file its size and the room for it, so that an append changes only the
+// file's content.
 func reserveRoom(f *os.File, size int64) error {
 	err := syscall.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {

@@ -16,26 +16,26 @@ import (
 	"railguard/engine"
 )
 
-// A segment file holds a run of the log's entries. All integers are little-endian.
+// A segment file has a run of the log's entries. All integers are little-endian.
 //
 //	file   = "RGLOG\0\0\1" | first u64 | seed u64 | size u64 | crc u32 | 0 u32 | record*
 //	record = length u32 | crc u32 | index u64 | term u64 | append u64 | appended i64 |
 //	         kind u8 | 0 0 0 | extensions u32 | extensions | data | zeros to a multiple of 8
 //
-// size is what the file has on disk from its first moment to its last; what no record
-// has taken yet is zeros. length is a record's without the zeros behind it; crc
-// (Castagnoli) is over the file's seed, which is random, and all of the record behind the
-// crc: bytes of another file are never taken for a record of this one. append is the
-// index of the first entry of the same append, which is one write and one sync.
+// size is the file's size on disk, which never changes; bytes without a record are zeros.
+// length is a record's length without the zeros behind it. crc (Castagnoli) is over the file's
+// seed, which is random, and the rest of the record: so bytes of another file are never taken
+// for a record of this one. append is the index of the first entry of the same append, which is
+// one write and one sync.
 const (
 	segmentSuffix  = ".log"
 	segmentName    = "%020d" + segmentSuffix
-	segmentUnended = ".new" // Behind the name, until the file stands whole.
+	segmentUnended = ".new" // Added to the name until the file is complete.
 	segmentMagic   = "RGLOG\x00\x00\x01"
 	segmentBytes   = 16 * engine.MiB
 	segmentHead    = 40
 	recordHead     = 48
-	recordMax      = 64 * engine.MiB // More than any entry has.
+	recordMax      = 64 * engine.MiB // Larger than any entry.
 
 	atFirst, atSeed, atSize, atSum                              = 8, 16, 24, 32
 	atCRC, atIndex, atTerm, atAppend, atTime, atKind, atExtends = 4, 8, 16, 24, 32, 40, 44
@@ -43,14 +43,14 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// segment is one file of the log. offsets has where each record begins, from first on.
+// segment is one file of the log. offsets has the beginning of each record, from first on.
 type segment struct {
 	path    string
 	file    *os.File
 	first   uint64
 	seed    uint64
 	size    int64
-	end     int64 // Behind the last record.
+	end     int64 // End of the last record.
 	offsets []uint32
 	born    time.Time // When its first entry came.
 }
@@ -64,7 +64,7 @@ func recordLength(entry *raft.Log) int64 {
 	return recordHead + int64(len(entry.Extensions)) + int64(len(entry.Data))
 }
 
-// sumOf is a record's checksum; behind is all of it behind the checksum itself.
+// sumOf returns a record's checksum; behind is everything after the checksum itself.
 func sumOf(seed uint64, behind []byte) uint32 {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], seed)
@@ -95,8 +95,7 @@ func appendRecord(dst []byte, seed, first uint64, entry *raft.Log) []byte {
 	return dst
 }
 
-// recordAt returns the record that begins there, without the zeros behind it; nil:
-// there is none.
+// recordAt returns the record at a place, without the zeros behind it, or nil if there is none.
 func recordAt(data []byte, at int64, seed uint64) []byte {
 	if int64(len(data))-at < recordHead {
 		return nil
@@ -129,9 +128,9 @@ func readRecord(record []byte, into *raft.Log) {
 	}
 }
 
-// createSegment makes a file for entries from first on, with the given records in it
-// already and a size of its own for ever. It has its name when it stands whole on the
-// disk, and takes the place of one of the same name.
+// createSegment makes a file for entries from first on, with the given records in it and a size
+// that never changes. The file gets its name when it is complete on the disk, and replaces one
+// with the same name.
 func createSegment(dir string, first, seed uint64, size int64, born time.Time, records []byte) (s *segment, err error) {
 	s = &segment{
 		path: filepath.Join(dir, fmt.Sprintf(segmentName, first)), first: first, seed: seed,
@@ -169,13 +168,13 @@ func createSegment(dir string, first, seed uint64, size int64, born time.Time, r
 	return s, SyncFolder(dir)
 }
 
-// spoiltError describes the damage.
+// spoiltError describes damage in a file.
 func spoiltError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s; %s", ErrDamaged, fmt.Sprintf(format, args...), remedy)
 }
 
-// openSegment reads a file whole and checks every record in it. Of the newest one the
-// end may have been torn by a crash: then torn says so, and nothing behind end counts.
+// openSegment reads a whole file and checks every record in it. A crash may have torn the end
+// of the newest file: then torn is true, and nothing behind end counts.
 func openSegment(path string, write bool) (s *segment, torn bool, err error) {
 	mode := os.O_RDONLY
 	if write {
@@ -233,11 +232,11 @@ func (s *segment) readHead() error {
 	return nil
 }
 
-// judgeRest looks at what stands behind the last record. Nothing is acknowledged before
-// its sync, and no append is begun before the sync of the one before it. So a crash
-// leaves bytes of one append there at the most, in any state. Where a record of a later
-// append stands behind, what is not readable before it had been acknowledged: that is
-// damage, and to go on without it would be to forget a promise.
+// judgeRest examines the bytes behind the last readable record. Nothing is acknowledged before
+// its sync, and no append begins before the sync of the one before. So a crash leaves bytes of
+// at most one append there, in any state. If a record of a later append follows, the unreadable
+// bytes before it had been acknowledged: that is damage, and going on without them would break
+// a promise.
 func (s *segment) judgeRest(data []byte) (torn bool, err error) {
 	next := s.lastIndex() + 1
 	for at := s.end; at+8 <= int64(len(data)); at += 8 {
@@ -273,8 +272,8 @@ func (s *segment) readEntry(index uint64, into *raft.Log) error {
 	return nil
 }
 
-// cutAt puts a file in the place of this one that ends before index. The old one has its
-// name until the new one stands whole, and stays open.
+// cutAt replaces this file by one that ends before index. The old file keeps its name until the
+// new one is complete, and stays open.
 func (s *segment) cutAt(dir string, index uint64) (*segment, error) {
 	kept := min(index-s.first, uint64(len(s.offsets)))
 	seed, records := rand.Uint64(), []byte(nil)
@@ -283,7 +282,7 @@ func (s *segment) cutAt(dir string, index uint64) (*segment, error) {
 		if err := s.readEntry(s.first+i, &entry); err != nil {
 			return nil, err
 		}
-		records = appendRecord(records, seed, entry.Index, &entry) // An append of its own each: all of it is durable.
+		records = appendRecord(records, seed, entry.Index, &entry) // Each is an append of its own, since all of it is durable.
 	}
 	shorter, err := createSegment(dir, s.first, seed, s.size, s.born, records)
 	if err != nil {

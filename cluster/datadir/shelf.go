@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Shelf keeps small documents of a node, each in a file of its own, in a folder of the
-// data folder. They are the node's alone: no other has them, and backups leave them out.
+// Shelf keeps small documents of a node, each in its own file, in a folder of the data folder.
+// No other node has them, and backups leave them out.
 type Shelf struct{ dir string }
 
 const (
 	shelfEnding      = ".json"
-	shelfMost        = 256     // Documents read at a start: who keeps them has bounds of its own.
-	shelfDocumentMax = 1 << 20 // Bytes of one that is read.
+	shelfMost        = 256     // Most documents read at a start; callers have their own bounds.
+	shelfDocumentMax = 1 << 20 // Most bytes of a document that are read.
 )
 
-// NewShelf keeps documents in a folder, which is made with the first.
+// NewShelf returns a shelf in a folder, which is made with the first document.
 func NewShelf(dir string) *Shelf { return &Shelf{dir} }
 
 func (s *Shelf) file(name string) (string, error) {
@@ -29,7 +29,7 @@ func (s *Shelf) file(name string) (string, error) {
 	return name + shelfEnding, nil
 }
 
-// Put writes a document: after a crash the old one is there, or the new one.
+// Put writes a document. After a crash the old or the new one is there.
 func (s *Shelf) Put(name string, data []byte) error {
 	file, err := s.file(name)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Shelf) Put(name string, data []byte) error {
 	return ReplaceFile(s.dir, file, data)
 }
 
-// Drop removes a document. One that is not there is no error.
+// Drop removes a document. A missing one is no error.
 func (s *Shelf) Drop(name string) error {
 	file, err := s.file(name)
 	if err != nil {
@@ -53,7 +53,8 @@ func (s *Shelf) Drop(name string) error {
 	return nil
 }
 
-// All reads the documents, by name. What cannot be read is left out and told.
+// All returns the documents by name. It leaves out those that cannot be read, and returns their
+// errors.
 func (s *Shelf) All() (map[string][]byte, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {

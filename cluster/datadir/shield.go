@@ -10,9 +10,9 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// shielded turns into ErrDamaged what a log store does with bytes that cannot be: it
-// panics, reads past the end of a mapped file that was cut, or cannot read an entry. The
-// error names the file and says what to do. A store that panicked is not closed: it may
+// shielded is a log store that returns ErrDamaged where another store fails on damaged bytes:
+// that one panics, reads past the end of a mapped file that was cut, or cannot read an entry.
+// The error names the file and says what to do. A store that panicked is not closed, as it may
 // hold its own locks.
 type shielded struct {
 	store  LogStore
@@ -44,8 +44,8 @@ func (s *shielded) LastIndex() (index uint64, err error) {
 	return index, err
 }
 
-// GetLog implements raft.LogStore. An entry that is there and cannot be read, or is
-// another one, is damage.
+// GetLog implements raft.LogStore. It returns ErrDamaged for an entry that must be there and
+// cannot be read, or has another index.
 func (s *shielded) GetLog(index uint64, log *raft.Log) error {
 	err := s.runShielded(func() error { return s.store.GetLog(index, log) })
 	switch {
@@ -96,7 +96,7 @@ func (s *shielded) GetUint64(key []byte) (value uint64, err error) {
 	return value, err
 }
 
-// Close ends the store, unless it broke.
+// Close closes the store, unless it panicked.
 func (s *shielded) Close() error {
 	if s.broken.Load() {
 		return nil

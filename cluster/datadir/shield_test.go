@@ -15,13 +15,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// openVotes opens the file of bbolt alone: it can have entries too, and so many pages.
+// openVotes opens the bbolt file alone. It can have entries too, and so many pages.
 func openVotes(dir string) (LogStore, error) {
 	return openBolt(filepath.Join(dir, LogFile), &bbolt.Options{Timeout: boltOpenPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
 }
 
-// mixedLog is a folder with a log of small and large entries, votes, cut at the front,
-// and the bytes in use.
+// mixedLog returns a folder with a log of small and large entries and votes that was cut at the
+// front, and the bytes in use.
 func mixedLog(t *testing.T) (dir string, data []byte, pageSize int) {
 	dir = t.TempDir()
 	store, err := openVotes(dir)
@@ -51,7 +51,7 @@ func mixedLog(t *testing.T) (dir string, data []byte, pageSize int) {
 	return dir, data[:int64(meta.pages)*meta.pageSize], int(meta.pageSize)
 }
 
-// readAll reads what a start of raft reads. A panic ends the test.
+// readAll reads what raft reads at its start. A panic ends the test.
 func readAll(dir string) error {
 	store, err := openVotes(dir)
 	if err != nil {
@@ -82,7 +82,7 @@ func readAll(dir string) error {
 	return nil
 }
 
-// headPages are the pages in use that have a head.
+// headPages returns the pages in use that have a head.
 func headPages(t *testing.T, data []byte) (heads []int) {
 	meta, err := newestMeta(bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)
@@ -104,9 +104,9 @@ func headPages(t *testing.T, data []byte) (heads []int) {
 	return heads
 }
 
-// TestSpoiltPages: whatever bit is flipped in the head or an element of a page in use,
-// the log is refused by name and left as it is, or all of it can be read. It never ends
-// the process, nor passes for a new one.
+// TestSpoiltPages: after a flip of any bit in the head or an element of a page in use, either
+// the error names the log and leaves it as it is, or all of it can be read. The flip never ends
+// the process, and the log never counts as a new one.
 func TestSpoiltPages(t *testing.T) {
 	dir, data, pageSize := mixedLog(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, LogFile), data, 0o600))
@@ -126,7 +126,7 @@ func TestSpoiltPages(t *testing.T) {
 		require.ErrorIs(t, err, ErrDamaged, "byte %d", at)
 		require.ErrorContains(t, err, path)
 		require.ErrorContains(t, err, "join anew")
-		if store, err := openVotes(dir); err == nil { // In the bytes of an entry.
+		if store, err := openVotes(dir); err == nil { // The bit was in the bytes of an entry.
 			require.NoError(t, store.Close())
 			return
 		}
@@ -148,8 +148,8 @@ func TestSpoiltPages(t *testing.T) {
 	require.Positive(t, harmless)
 }
 
-// TestDamageWhileRunning: what rots under a running node ends it by name, before raft
-// hears of it.
+// TestDamageWhileRunning: damage under a running node ends it with an error that names the
+// file, before raft learns of it.
 func TestDamageWhileRunning(t *testing.T) {
 	dir, data, pageSize := mixedLog(t)
 	path := filepath.Join(dir, LogFile)

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	snapshotsKept  = 3 // Raft refuses to start when none opens: two spare.
+	snapshotsKept  = 3 // Raft refuses to start when none can be opened: two are spare.
 	SnapshotFolder = "snapshots"
 )
 
@@ -38,7 +38,7 @@ func OpenSnapshots(disk Disk, dir string, logger hclog.Logger) (*Snapshots, erro
 	return s, s.restrictRights()
 }
 
-// restrictRights takes every right from all but the owner.
+// restrictRights removes all rights except the owner's.
 func (s *Snapshots) restrictRights() error {
 	return filepath.WalkDir(s.Dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil {
@@ -55,7 +55,7 @@ func (s *Snapshots) restrictRights() error {
 	})
 }
 
-// Forget deletes the snapshots at or below an index, the newest of all aside.
+// Forget deletes the snapshots at or below an index, except the newest of all.
 func (s *Snapshots) Forget(index uint64) error {
 	metas, err := s.List()
 	if err != nil {
@@ -87,28 +87,27 @@ type privateSink struct {
 	store *Snapshots
 }
 
-// openFile opens the file that raft's sink writes, once more.
+// openFile opens the file that raft's sink writes a second time.
 func (s *privateSink) openFile() (*os.File, error) {
 	return os.Open(filepath.Join(s.store.Dir, s.ID()+".tmp", "state.bin"))
 }
 
-// A snapshot is written beside the log on one disk and beside screening on the same
-// processors, and nobody waits for it. Written at once it made every call wait as
-// long as the writing took; so it is written in steps, each synced alone, with
-// pauses between.
+// A snapshot is written to the same disk as the log and beside screening, and nobody waits for
+// it. Written in one go, it delayed every call for as long as the writing took. So it is
+// written in steps, each with its own sync, with pauses between them.
 const (
 	snapshotStep  = 512 * engine.KiB
-	snapshotShare = 4 // Of the time, the part that writing may take: a quarter.
+	snapshotShare = 4 // Writing takes one part in so many of the time, or more if the pause would be longer than snapshotPause.
 	snapshotPause = 100 * time.Millisecond
 )
 
-// gentle writes in steps.
+// gentle writes in steps with pauses.
 type gentle struct {
 	sink  io.Writer
-	sync  func() error // Of what sink wrote.
-	hurry func() bool  // The node stops: no pauses any more.
+	sync  func() error // Syncs what sink has written.
+	hurry func() bool  // Returns true when the node stops: then there are no more pauses.
 	since int          // Bytes since the last step ended.
-	start time.Time    // Of this step.
+	start time.Time    // When this step began.
 }
 
 // Write implements io.Writer.
@@ -127,7 +126,7 @@ func (g *gentle) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// writeInSteps writes what is there at once, a step at a time.
+// writeInSteps writes data that is complete already, a step at a time.
 func writeInSteps(g *gentle, data []byte) error {
 	for len(data) > 0 {
 		n, err := g.Write(data[:min(len(data), snapshotStep)])
@@ -139,7 +138,7 @@ func writeInSteps(g *gentle, data []byte) error {
 	return nil
 }
 
-// WriteGently writes a state into a sink, in steps if it is ours.
+// WriteGently writes a state into a sink. It writes in steps if the sink is ours.
 func WriteGently(sink raft.SnapshotSink, state io.WriterTo, hurry func() bool) error {
 	private, ours := sink.(*privateSink)
 	if !ours {
@@ -154,9 +153,9 @@ func WriteGently(sink raft.SnapshotSink, state io.WriterTo, hurry func() bool) e
 	return errors.Join(err, file.Close())
 }
 
-// Close implements raft.SnapshotSink. Raft's store syncs the two files of a snapshot
-// and the name of its folder, and not their names in it: without these a power cut
-// could leave an empty snapshot and a log that was cut for it.
+// Close implements raft.SnapshotSink. Raft's store syncs the two files of a snapshot and the
+// name of its folder, but not their names in that folder. Without those a power cut could leave
+// an empty snapshot and a log that was cut because of it.
 func (s *privateSink) Close() error {
 	if err := s.store.restrictRights(); err != nil {
 		return err

@@ -10,24 +10,24 @@ import (
 	"railguard/fsm"
 )
 
-// Still is a stopped node's state, as of the last entry that was certainly committed.
-// Until Close no node starts on the folder.
+// Still is a stopped node's state as of the last entry that was certainly committed. Until
+// Close no node starts on the folder.
 type Still struct {
 	View     *fsm.View
 	Identity datadir.Identity
-	// LastIndex is where the log ends. What is behind the view's index may never have
-	// been committed, and is not in it.
+	// LastIndex is where the log ends. Entries above the view's index may never have been
+	// committed, and are not in the view.
 	LastIndex uint64
 
 	folder *stillFolder
 }
 
-// Close lets go of the folder.
+// Close releases the folder.
 func (s *Still) Close() error { return s.folder.close() }
 
-// Committed reads a stopped node's folder: its snapshot and the log behind it, up to the
-// last entry of which this disk knows that it was committed. It changes nothing. It needs
-// memory for the state twice.
+// Committed reads a stopped node's folder: its snapshot and the log behind it, up to the last
+// entry that this disk knows to be committed. It changes nothing. It needs memory for two
+// copies of the state.
 func Committed(dir string) (s *Still, err error) {
 	f, err := openStill(dir, "")
 	if err != nil {

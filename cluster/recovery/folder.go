@@ -14,14 +14,14 @@ import (
 	"railguard/cluster/port"
 )
 
-// stillFolder is a stopped node's data folder, opened for reading alone.
+// stillFolder is a stopped node's data folder, opened only for reading.
 type stillFolder struct {
 	dir      string
 	lock     *os.File // nil: a copy of a folder, without its lock.
 	identity datadir.Identity
 	record   *datadir.Record // nil: no recovery was ever begun here.
 	store    datadir.LogStore
-	snapshot *datadir.Snapshot // The newest that opens; nil: there is none.
+	snapshot *datadir.Snapshot // The newest one that can be opened; nil: there is none.
 
 	firstIndex    uint64
 	lastIndex     uint64
@@ -30,8 +30,8 @@ type stillFolder struct {
 	configuration raft.Configuration
 }
 
-// openStill reads a stopped node's folder. It writes nothing, and as long as it is
-// open no node starts on the folder.
+// openStill reads a stopped node's folder. It writes nothing. While it is open, no node starts
+// on the folder.
 func openStill(dir, id string) (f *stillFolder, err error) {
 	f = &stillFolder{dir: dir}
 	defer func() {
@@ -108,7 +108,7 @@ func (f *stillFolder) readLog() (err error) {
 	if f.firstIndex > behind+1 {
 		return fmt.Errorf("cluster: the raft log begins at %d and the newest snapshot that opens ends at %d: entries between are missing", f.firstIndex, behind)
 	}
-	if f.record.Begun() { // The entry that this recovery wrote itself does not count.
+	if f.record.Begun() { // The entry that this recovery itself wrote does not count.
 		last = min(last, f.record.LastIndex)
 	}
 	return f.eachEntry(behind+1, last, func(entry *raft.Log) error {

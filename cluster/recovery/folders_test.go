@@ -27,10 +27,10 @@ import (
 // oldTerm is the term of all entries of the old group.
 const oldTerm = 3
 
-// word is a complete word of two people.
+// word is a complete order, confirmed by two people.
 var word = Order{ClusterID: "c-test", By: "Ada", Second: "Bob", Reason: "the hall burnt down"}
 
-// oldGroup is the log of three nodes, of which each folder has a part.
+// oldGroup is the log of three nodes. Each folder has a part of it.
 type oldGroup struct {
 	t       testing.TB
 	log     []*raft.Log
@@ -82,9 +82,9 @@ func (g *oldGroup) notes(count int) (last uint64) {
 // extent says which part of the log a folder has.
 type extent struct {
 	snapshot uint64 // 0: none.
-	first    uint64 // Of the log on disk; 0: 1.
+	first    uint64 // First entry of the log on disk; 0: 1.
 	last     uint64 // 0: no log.
-	written  uint64 // The last entry whose leaves stand in history.
+	written  uint64 // The last entry whose leaves are in history.
 }
 
 func upTo(last uint64) extent { return extent{last: last, written: last} }
@@ -112,7 +112,7 @@ func (g *oldGroup) writeLog(dir string, has extent) {
 	store, err := datadir.OpenLog(filepath.Join(dir, datadir.RaftFolder))
 	require.NoError(g.t, err)
 	require.NoError(g.t, store.SetUint64(datadir.RaftTermKey, oldTerm))
-	if has.last > 0 { // The last entry in a write of its own: damage before it is no write that was cut.
+	if has.last > 0 { // The last entry is a write of its own, so damage before it does not look like a torn write.
 		require.NoError(g.t, store.StoreLogs(g.log[max(has.first, 1)-1:has.last-1]))
 		require.NoError(g.t, store.StoreLogs(g.log[has.last-1:has.last]))
 	}
@@ -155,8 +155,8 @@ func (g *oldGroup) writeSnapshot(dir string, entry *raft.Log, view *fsm.View) {
 	require.NoError(g.t, sink.Close())
 }
 
-// hashFolder hashes names, sizes, modes and times of everything in a folder, and the first
-// bytes of each file: the log is 16 MiB long from its start, and empty but for these.
+// hashFolder hashes the names, sizes, modes and times of everything in a folder, and the first
+// bytes of each file: the log is 16 MiB long from its start, and empty except for these.
 func hashFolder(t testing.TB, dir string) string {
 	sum := sha256.New()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -189,7 +189,7 @@ func lastEntry(t testing.TB, dir string) (term uint64, entry raft.Log) {
 	return term, entry
 }
 
-// recoverer recovers at a fixed time.
+// recoverer returns a Recoverer with a fixed time.
 func recoverer(after func(step string) error) *Recoverer {
 	return &Recoverer{Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, Free: datadir.FreeSpace, After: after}
 }

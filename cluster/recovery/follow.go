@@ -14,15 +14,15 @@ import (
 
 // Follow makes another survivor, with its folder, a member of a recovered group. from is
 // recovery.json of the survivor that was recovered. Follow leaves the log as it is: the
-// recovered node leads, and raft replaces the entries in which this log's end differs from the
-// leader's. The two people who answer for the recovery were named there; clusterID is typed
-// again here.
+// recovered node leads, and raft replaces the entries in which this log's end differs.
+// recovery.json names the two people who answer for the recovery; clusterID is typed again
+// here.
 func Follow(source Source, from, clusterID string) (*Report, error) {
 	return FollowStepwise(source, from, clusterID, func(string) error { return nil })
 }
 
-// FollowStepwise is Follow that calls after behind each step. An error of after ends it there,
-// as a kill would: tests use it.
+// FollowStepwise is Follow, and calls after behind each step. If after returns an error, it
+// ends there, as a kill would. Tests use it.
 func FollowStepwise(source Source, from, clusterID string, after func(step string) error) (report *Report, err error) {
 	f, err := openStill(source.Dir, source.ID)
 	if err != nil {
@@ -83,7 +83,7 @@ func writeFollower(f *stillFolder, record *datadir.Record, after func(step strin
 	return mine.Save(f.dir)
 }
 
-// checkFollower returns why a folder may not follow this recovery, nil where it may.
+// checkFollower returns why a folder may not follow this recovery, or nil if it may.
 func checkFollower(r *datadir.Record, f *stillFolder) error {
 	end := f.logEnd()
 	origin := datadir.Survivor{Index: r.LastIndex, Term: r.LastTerm}

@@ -17,12 +17,12 @@ import (
 const (
 	uncertainListed = 50
 	survivorsMax    = port.MembersMax
-	missingListed   = 1 << 16 // At most so many stretches of missing history are counted.
+	missingListed   = 1 << 16 // The most stretches of missing history that are counted.
 )
 
-// Inspect says what a recovery from a stopped survivor would keep, take for
-// committed and lose. It opens nothing for writing and needs memory for the state,
-// as a start of the node does.
+// Inspect says what a recovery from a stopped survivor would keep, treat as committed, and
+// lose. It opens nothing for writing. It needs memory for the state, as a start of the node
+// does.
 func Inspect(source Source) (*Report, error) {
 	f, err := openStill(source.Dir, source.ID)
 	if err != nil {
@@ -61,8 +61,8 @@ func (r *Report) addWarning(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// judgeMembers reports what speaks against a recovery in the group's membership and in this
-// folder's place in it.
+// judgeMembers reports what forbids a recovery in the group's membership and in this folder's
+// place in it.
 func (r *Report) judgeMembers(f *stillFolder) {
 	voters, vote, member := 0, false, false
 	for _, m := range r.Members {
@@ -98,7 +98,7 @@ func (r *Report) judgeMembers(f *stillFolder) {
 	}
 }
 
-// judgeHistory applies the log to the state, in memory, and compares the leaves on disk with
+// judgeHistory applies the log to the state in memory, and compares the leaves on disk with
 // that state.
 func (r *Report) judgeHistory(f *stillFolder) (err error) {
 	history, err := audit.OpenReadOnly(audit.OSDir(f.fullPath(datadir.AuditFolder)), audit.Options{})
@@ -141,8 +141,9 @@ func (f *stillFolder) restoreSnapshot() (machine *fsm.Machine, err error) {
 	return machine, nil
 }
 
-// holdToState compares history with the state of the snapshot, as a start of the node does. A
-// start fetches missing leaves from other nodes; a recovered node has none, so here they are lost.
+// holdToState compares history with the snapshot's state, as a start of the node does. A start
+// would fetch missing leaves from other nodes. A recovered node has none, so here they are
+// lost.
 func (r *Report) holdToState(history *audit.Store, view *fsm.View) {
 	if history.Size() < view.Size {
 		r.addWarning("history on disk has %d leaves and the snapshot %d: the rest stood on the other nodes alone; its texts and proofs are lost, the state is not",
@@ -162,8 +163,8 @@ func (r *Report) holdToState(history *audit.Store, view *fsm.View) {
 }
 
 // replayLog applies the log behind the snapshot, and finds the last entry that was certainly
-// committed: the snapshot's, one for which a leader claimed a digest, or one whose leaves this
-// node has written, for a node applies committed entries only.
+// committed. That is the snapshot's, one for which a leader claimed a digest, or one whose
+// leaves this node has written, since a node applies only committed entries.
 func (r *Report) replayLog(f *stillFolder, machine *fsm.Machine) {
 	r.CommittedIndex, r.CommittedBy = r.SnapshotIndex, "the snapshot"
 	certain := func(index uint64, by string) {
@@ -211,7 +212,7 @@ func (r *Report) replayLog(f *stillFolder, machine *fsm.Machine) {
 // describeLeaf names a leaf for people.
 func describeLeaf(index, leaf uint64, data []byte) UncertainLeaf {
 	var told struct{ Kind, TxnID, EventID, Verdict, Time string }
-	_ = json.Unmarshal(data, &told) // A leaf is JSON of ours; members that it lacks stay empty.
+	_ = json.Unmarshal(data, &told) // Our leaves are JSON; members that a leaf lacks stay empty.
 	if told.TxnID == "" {
 		told.TxnID = told.EventID
 	}

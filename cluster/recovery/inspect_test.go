@@ -15,7 +15,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Of three nodes each has another end: who looks is shown which is the furthest.
+// The logs of three nodes end differently, and Inspect shows which one is the furthest.
 func TestInspectComparesThreeEnds(t *testing.T) {
 	t.Parallel()
 	g := newOldGroup(t)
@@ -44,7 +44,7 @@ func TestInspectComparesThreeEnds(t *testing.T) {
 			require.Equal(t, datadir.Member{ID: member.ID, Addr: member.ID + ".example:7001", Incarnation: port16(member.ID), Voter: true, Self: member.ID == report.Node}, member)
 		}
 	}
-	// A shorter log of a newer term is further than a longer one of an older term.
+	// A shorter log of a newer term is further than a longer log of an older term.
 	for text, behind := range map[string]bool{
 		fmt.Sprintf("n1=%d/%d", last, oldTerm): false, fmt.Sprintf("n1=%d/%d", last+1, oldTerm): true, fmt.Sprintf("n1=1/%d", oldTerm+1): true, fmt.Sprintf("n1=%d/%d", last+9, oldTerm-1): false,
 	} {
@@ -58,7 +58,7 @@ func TestInspectComparesThreeEnds(t *testing.T) {
 
 func port16(id string) string { return incarnation(id)[:16] }
 
-// What is certainly committed is told apart from what may never have been.
+// Inspect separates what is certainly committed from what may never have been.
 func TestInspectTellsWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	g := newOldGroup(t)
@@ -153,7 +153,7 @@ func TestInspectWarnsAndForbids(t *testing.T) {
 	require.Equal(t, report.AuditLeaves-report.AuditOnDisk, report.AuditMissing)
 }
 
-// otherHistory is a folder whose leaves are not those of its state.
+// otherHistory returns a folder whose leaves do not belong to its state.
 func otherHistory(t *testing.T, g *oldGroup, last uint64) string {
 	dir := g.folder("n1", extent{snapshot: last, last: last, written: last})
 	other := newOldGroup(t)
@@ -213,14 +213,14 @@ func TestInspectRefuses(t *testing.T) {
 	require.NoError(t, held.Close())
 }
 
-// Damage of any file is an error that names the folder, never a fault.
+// Damage of any file is an error that names the folder, and never a crash.
 func TestInspectFindsDamage(t *testing.T) {
 	t.Parallel()
 	g := newOldGroup(t)
 	last := g.notes(5)
 	dir := g.folder("n1", extent{snapshot: 4, first: 3, last: last, written: 4})
 	for name, c := range map[string]struct {
-		file  string // Below the folder, a pattern.
+		file  string // A pattern below the folder.
 		spoil func(data []byte) []byte
 		says  string
 	}{
@@ -266,7 +266,7 @@ func TestParseSurvivor(t *testing.T) {
 	}
 }
 
-// Committed is the state without what may never have been committed.
+// Committed returns the state without entries that may never have been committed.
 func TestCommitted(t *testing.T) {
 	t.Parallel()
 	g := newOldGroup(t)

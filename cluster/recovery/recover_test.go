@@ -55,7 +55,7 @@ func TestRecoverWritesOneMembership(t *testing.T) {
 	}
 }
 
-// The files that changed are kept as they were.
+// A copy of the changed files is kept as they were.
 func TestRecoverKeepsACopy(t *testing.T) {
 	t.Parallel()
 	g := newOldGroup(t)
@@ -79,8 +79,8 @@ func TestRecoverKeepsACopy(t *testing.T) {
 	}
 }
 
-// Killed after any step, the folder is refused until the same command has finished it: here
-// it is killed after each, one after the other.
+// After a kill behind any step, no node starts on the folder until the same command has
+// finished it. This test kills the command after each step, one after the other.
 func TestRecoverGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	g := newOldGroup(t)
@@ -180,7 +180,7 @@ func TestRecoverRefuses(t *testing.T) {
 	require.Equal(t, before, hashFolder(t, dir), "nothing was changed")
 }
 
-// The copy of the log leaves so much space free; a byte less, and nothing is begun.
+// The copy of the log must leave BackupSpare free: with one byte less, nothing is begun.
 func TestRecoverNeedsRoomForTheCopy(t *testing.T) {
 	t.Parallel()
 	g := newOldGroup(t)
@@ -217,11 +217,11 @@ func TestRecoverNeedsRoomForTheCopy(t *testing.T) {
 	require.Equal(t, further, record.Survivors)
 }
 
-// follower is a folder that may follow the recovery of n1, and that recovery's record.
+// follower returns a folder that may follow the recovery of n1, and that recovery's record.
 func follower(t *testing.T, g *oldGroup, last uint64) (dir, from string) {
 	origin := g.folder("n1", upTo(last))
 	order := word
-	order.Keep = []string{"n2", "n2", "n1"} // Itself and twice says no more.
+	order.Keep = []string{"n2", "n2", "n1"} // Naming a node twice, or the node itself, adds nothing.
 	recovered(t, Source{Dir: origin, Peers: []datadir.Survivor{{Node: "n2", Index: last - 1, Term: oldTerm}}}, order)
 	_, entry := lastEntry(t, origin)
 	require.Equal(t, g.servers[:2], raft.DecodeConfiguration(entry.Data).Servers, "both are the new group")
@@ -234,7 +234,7 @@ func TestFollowKeepsAnotherSurvivor(t *testing.T) {
 	last := g.notes(6)
 	dir, from := follower(t, g, last)
 	killed := errors.New("killed")
-	for _, step := range []string{"begun", "identity"} { // One after the other, on one folder.
+	for _, step := range []string{"begun", "identity"} { // One step after the other, on one folder.
 		_, err := FollowStepwise(Source{Dir: dir}, from, "c-test", func(done string) error {
 			if done == step {
 				return killed
@@ -248,7 +248,7 @@ func TestFollowKeepsAnotherSurvivor(t *testing.T) {
 		_, err = Recover(Source{Dir: dir}, word)
 		require.ErrorContains(t, err, "about to follow the recovery of n1")
 	}
-	require.NoError(t, os.Remove(filepath.Join(dir, datadir.LockFile))) // As of a folder that was copied.
+	require.NoError(t, os.Remove(filepath.Join(dir, datadir.LockFile))) // As in a copied folder.
 	report, err := Follow(Source{Dir: dir, ID: "n2"}, from, "c-test")
 	require.NoError(t, err)
 	require.Equal(t, []any{"n1", uint64(1), []string{"n2"}}, []any{report.Earlier.Node, report.Earlier.Recovery, report.Earlier.Kept})
@@ -275,7 +275,7 @@ func TestFollowRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*datadir.Record)
 		begun  *datadir.Record
-		says   string // "": it may follow.
+		says   string // "": the folder may follow.
 	}{
 		"as it is":           {change: func(*datadir.Record) {}},
 		"not finished":       {change: func(r *datadir.Record) { r.State = datadir.RecoveryBegun }, says: "is not finished"},
@@ -319,7 +319,8 @@ func TestFollowRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "was left behind")
 }
 
-// A recovery whose folder is changed by somebody else meanwhile is told so, not finished.
+// If somebody else changes the folder during a recovery, the recovery is refused and not
+// finished.
 func TestRecoverRefusesALogThatWentOn(t *testing.T) {
 	t.Parallel()
 	g := newOldGroup(t)

@@ -12,26 +12,25 @@ import (
 	"railguard/cluster/port"
 )
 
-// Recovery of a group that lost its majority for good (docs/decisions/0022). One
-// survivor is made the whole group, by two people's word: its own log and state
-// stay as they are, and one membership entry is written behind the last one.
+// This package recovers a group that lost its majority for good (docs/decisions/0022). Two
+// people order that one survivor becomes the whole group. Its own log and state stay as they
+// are, and one membership entry is written behind the last entry.
 //
-// Whatever stands in the survivor's log counts as committed afterwards, also
-// entries that never were. Whatever was acknowledged behind its last entry is
-// lost, and nothing on its disk can tell whether there was any. So the verb first
-// shows both, the next start writes a leaf that says so before anything else, and
-// the members of the old group are told apart for ever by the lineage.
+// Afterwards everything in the survivor's log counts as committed, also entries that never
+// were. Everything that was acknowledged after its last entry is lost, and nothing on its disk
+// can tell whether there was any. So the command first shows both, and the next start writes a
+// leaf that says so before anything else. The lineage tells the members of the old group apart
+// for ever.
 
-// Source says which stopped folder is looked at, and what is known of the
-// other survivors.
+// Source names the stopped folder that is inspected, and what is known of the other survivors.
 type Source struct {
 	Dir     string
-	ID      string             // Must be the folder's node; "" is any.
-	Compare []string           // Folders of other survivors, stopped too.
-	Peers   []datadir.Survivor // Of survivors on other machines, typed by hand.
+	ID      string             // Must be the folder's node; "": any.
+	Compare []string           // Folders of other survivors, which must be stopped too.
+	Peers   []datadir.Survivor // Survivors on other machines, typed by hand.
 }
 
-// ParseSurvivor reads n2=12345/7: node, last index, last term.
+// ParseSurvivor parses n2=12345/7: node, last index, last term.
 func ParseSurvivor(text string) (datadir.Survivor, error) {
 	wrong := fmt.Errorf("%q is not of the form NODE=INDEX/TERM, e.g. n2=12345/7", text)
 	node, position, named := strings.Cut(text, "=")
@@ -57,43 +56,43 @@ type UncertainLeaf struct {
 	Time    string `json:"time"`
 }
 
-// Uncertain are the entries at the log's end that may never have been committed;
-// the recovery takes them for committed.
+// Uncertain has the entries at the log's end that may never have been committed. The recovery
+// treats them as committed.
 type Uncertain struct {
 	First   uint64          `json:"first,omitempty"`
 	Last    uint64          `json:"last,omitempty"`
 	Entries uint64          `json:"entries"`
 	Leaves  uint64          `json:"leaves"`
-	Listed  []UncertainLeaf `json:"listed"` // The first of them, at most uncertainListed.
+	Listed  []UncertainLeaf `json:"listed"` // The first uncertainListed of them at most.
 }
 
-// Report is what a survivor's disk tells, and what it cannot.
+// Report is what a survivor's disk shows, and what it cannot show.
 type Report struct {
 	Dir        string           `json:"dataDir"`
 	ClusterID  string           `json:"clusterId"`
 	Node       string           `json:"node"`
-	Recoveries uint64           `json:"recoveries"` // Of this group so far.
+	Recoveries uint64           `json:"recoveries"` // Recoveries of this group so far.
 	Members    []datadir.Member `json:"members"`
 
-	FirstIndex    uint64 `json:"firstIndex"` // Of the log on disk; 0: it is empty.
+	FirstIndex    uint64 `json:"firstIndex"` // First entry of the log on disk; 0: the log is empty.
 	LastIndex     uint64 `json:"lastIndex"`
 	LastTerm      uint64 `json:"lastTerm"`
 	LastTime      string `json:"lastTime"` // Log time of the last entry.
-	Term          uint64 `json:"term"`     // The highest this node has heard of.
+	Term          uint64 `json:"term"`     // The highest term that this node has heard of.
 	SnapshotIndex uint64 `json:"snapshotIndex"`
 	SnapshotTerm  uint64 `json:"snapshotTerm"`
 
-	CommittedIndex uint64    `json:"committedIndex"` // At least.
+	CommittedIndex uint64    `json:"committedIndex"` // At least this index is committed.
 	CommittedBy    string    `json:"committedBy"`    // How that is known.
 	Uncertain      Uncertain `json:"uncertain"`
 
-	AuditLeaves  uint64 `json:"auditLeaves"` // When all of the log is applied.
+	AuditLeaves  uint64 `json:"auditLeaves"` // Count when the whole log is applied.
 	TreeHead     string `json:"treeHead"`
 	StateDigest  string `json:"stateDigest"`
 	AuditOnDisk  uint64 `json:"auditOnDisk"`
 	AuditMissing uint64 `json:"auditMissing"`
 
-	Survivors []datadir.Survivor `json:"survivors"` // The others, as far as they were named.
+	Survivors []datadir.Survivor `json:"survivors"` // The other survivors that were named.
 	Furthest  string             `json:"furthest"`
 	Behind    bool               `json:"behind"`
 
@@ -102,10 +101,10 @@ type Report struct {
 	Earlier  *State   `json:"earlier,omitempty"`
 }
 
-// State is how far a recovery of this folder went.
+// State says how far a recovery of this folder went.
 type State struct {
 	State     string `json:"state"` // begun, waiting or recorded.
-	Node      string `json:"node"`  // Which was recovered; another one follows it.
+	Node      string `json:"node"`  // The node that was recovered; another survivor follows it.
 	Recovery  uint64 `json:"recovery"`
 	Lineage   string `json:"lineage"`
 	DecidedAt string `json:"decidedAt"`
@@ -131,7 +130,7 @@ const (
 	orderReasonMax = 512
 )
 
-// Errors of InspectRecovery and Recover. Nothing was changed.
+// Errors of InspectRecovery and Recover. After each of them nothing was changed.
 var (
 	ErrOrder       = errors.New("recovery refused")
 	ErrFolderInUse = errors.New("a running process holds the data folder: stop the node first")

@@ -28,26 +28,26 @@ const (
 	BackupNameStart = datadir.BackupNameStart
 )
 
-// Recoverer does a recovery step by step. Every step can be done again, and the
-// file recovery.json, written before the first of them, keeps any node from
-// starting on a folder that is changed in part.
+// Recoverer does a recovery step by step. Every step can be repeated. The file recovery.json,
+// written before the first step, keeps any node from starting on a folder that is changed in
+// part.
 type Recoverer struct {
 	Now  func() time.Time
 	Free func(dir string) (free, total uint64, err error)
-	// After is called behind each step. An error of it ends the recovery there, as a kill
-	// would: tests use it.
+	// After is called behind each step. If it returns an error, the recovery ends there, as a
+	// kill would end it. Tests use it.
 	After func(step string) error
 }
 
-// Recover makes a stopped survivor the whole group. On any error before the first
-// change the folder is as it was; after one the same call goes on where it ended.
-// The report is that of before.
+// Recover makes a stopped survivor the whole group. After an error before the first change the
+// folder is as it was. After a later error the same call goes on where it ended. The report
+// describes the folder before the recovery.
 func Recover(source Source, order Order) (*Report, error) {
 	return RecoverStepwise(source, order, func(string) error { return nil })
 }
 
-// RecoverStepwise is Recover that calls after behind each step. An error of after ends it
-// there, as a kill would: tests use it.
+// RecoverStepwise is Recover, and calls after behind each step. If after returns an error, it
+// ends there, as a kill would. Tests use it.
 func RecoverStepwise(source Source, order Order, after func(step string) error) (*Report, error) {
 	r := &Recoverer{Now: time.Now, Free: datadir.FreeSpace, After: after}
 	return r.Run(source, order)
@@ -70,7 +70,7 @@ func (c *Recoverer) Run(source Source, order Order) (report *Report, err error) 
 	if f.record.Begun() && f.record.Node != report.Node {
 		return report, fmt.Errorf("%w: this folder was about to follow the recovery of %s: finish that", ErrOrder, f.record.Node)
 	}
-	if f.lock == nil { // A folder that was copied without it.
+	if f.lock == nil { // The folder is a copy, without the lock file.
 		if f.lock, err = datadir.Lock(f.fullPath(datadir.LockFile)); err != nil {
 			return report, fmt.Errorf("cluster: %s: %w (%w)", f.dir, ErrFolderInUse, err)
 		}
@@ -91,7 +91,7 @@ func (c *Recoverer) Run(source Source, order Order) (report *Report, err error) 
 	return report, c.verifyFolder(f, plan)
 }
 
-// planRecovery makes the record of a recovery, or returns that of one that was killed.
+// planRecovery makes the record of a recovery, or returns that of a recovery that was killed.
 func (c *Recoverer) planRecovery(f *stillFolder, report *Report, order *Order) (*datadir.Record, error) {
 	plan := f.record
 	if !plan.Begun() {
@@ -116,7 +116,7 @@ func (c *Recoverer) planRecovery(f *stillFolder, report *Report, order *Order) (
 	return plan, c.checkFreeSpace(f, plan)
 }
 
-// checkFreeSpace refuses where the disk has no room for the copy of the changed files.
+// checkFreeSpace refuses a disk without room for the copy of the changed files.
 func (c *Recoverer) checkFreeSpace(f *stillFolder, plan *datadir.Record) error {
 	if _, err := os.Stat(f.fullPath(plan.Backup)); err == nil {
 		return nil
@@ -144,8 +144,8 @@ func (c *Recoverer) checkFreeSpace(f *stillFolder, plan *datadir.Record) error {
 	return nil
 }
 
-// changeFolder does the steps of a recovery in their order. Steps that were done before a kill
-// change nothing when they are done again.
+// changeFolder does the steps of a recovery in order. Steps that were done before a kill change
+// nothing when they are repeated.
 func (c *Recoverer) changeFolder(f *stillFolder, plan *datadir.Record) error {
 	steps := []struct {
 		name string
@@ -171,8 +171,8 @@ func (c *Recoverer) changeFolder(f *stillFolder, plan *datadir.Record) error {
 	return nil
 }
 
-// copyChangedFiles copies the files that the recovery will change. A folder of copies gets its
-// name when it is whole, so one that has the name was made before the first change.
+// copyChangedFiles copies the files that the recovery will change. The folder of copies gets
+// its name when it is complete, so a folder with that name was made before the first change.
 func (c *Recoverer) copyChangedFiles(f *stillFolder, plan *datadir.Record) error {
 	whole := f.fullPath(plan.Backup)
 	if _, err := os.Stat(whole); err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -189,7 +189,7 @@ func (c *Recoverer) copyChangedFiles(f *stillFolder, plan *datadir.Record) error
 	if err != nil {
 		return err
 	}
-	for _, path := range linked { // These are never written to again: a second name is copy enough.
+	for _, path := range linked { // These files are never written to again, so a hard link is enough.
 		if err := os.Link(path, filepath.Join(unended, filepath.Base(path))); err != nil {
 			copied = append(copied, path)
 		}
@@ -227,9 +227,9 @@ func copyFile(from, to string) (err error) {
 	return errors.Join(err, target.Close())
 }
 
-// rewriteMembership raises the term and writes, behind the last entry, a membership
-// of this node alone: what a leader would have written, had it been able to. The
-// term is new, so the entry cannot be taken for one of the old group's.
+// rewriteMembership raises the term and writes, behind the last entry, a membership of this
+// node and those that are kept. A leader would have written the same. The term is new, so the
+// entry cannot be taken for one of the old group.
 func (c *Recoverer) rewriteMembership(f *stillFolder, plan *datadir.Record) (err error) {
 	store, err := datadir.OpenLog(f.fullPath(datadir.RaftFolder))
 	if err != nil {
@@ -251,7 +251,7 @@ func (c *Recoverer) rewriteMembership(f *stillFolder, plan *datadir.Record) (err
 	return appendMembership(store, plan, port.Shown(f.identity.Incarnation))
 }
 
-// appendMembership writes the entry unless it stands there already.
+// appendMembership writes the entry unless it is there already.
 func appendMembership(store datadir.LogStore, plan *datadir.Record, incarnation string) error {
 	entry, err := membershipEntry(plan, incarnation)
 	if err != nil {
@@ -277,7 +277,7 @@ func appendMembership(store datadir.LogStore, plan *datadir.Record, incarnation 
 	case last > entry.Index:
 		return fmt.Errorf("the log goes on to %d, behind the entry of this recovery at %d", last, entry.Index)
 	case last != 0 && last < plan.LastIndex:
-		// Entries before an installed snapshot that a crash left there: raft removes them
+		// A crash left entries there from before an installed snapshot. Raft removes them
 		// before it goes on behind the snapshot, and so must we.
 		if err := store.DeleteRange(first, last); err != nil {
 			return err
@@ -286,7 +286,7 @@ func appendMembership(store datadir.LogStore, plan *datadir.Record, incarnation 
 	return store.StoreLogs([]*raft.Log{entry})
 }
 
-// membershipEntry returns the log entry that makes this node and those that are kept the group.
+// membershipEntry returns the log entry by which this node and the kept ones are the group.
 func membershipEntry(r *datadir.Record, incarnation string) (*raft.Log, error) {
 	host := ""
 	for _, m := range r.Former {
@@ -295,7 +295,7 @@ func membershipEntry(r *datadir.Record, incarnation string) (*raft.Log, error) {
 		}
 	}
 	if host == "" {
-		host = r.Node // It was no member: it tells its address when it starts.
+		host = r.Node // The node was no member; it gives its address when it starts.
 	}
 	members := raft.Configuration{Servers: []raft.Server{{
 		Suffrage: raft.Voter, ID: raft.ServerID(r.Node),
@@ -319,7 +319,7 @@ func membershipEntry(r *datadir.Record, incarnation string) (*raft.Log, error) {
 	}, nil
 }
 
-// rewriteIdentity marks the folder as of the new lineage.
+// rewriteIdentity writes the new lineage into node.json.
 func (c *Recoverer) rewriteIdentity(f *stillFolder, plan *datadir.Record) error {
 	if f.identity.Lineage == plan.Lineage {
 		return nil
@@ -329,8 +329,8 @@ func (c *Recoverer) rewriteIdentity(f *stillFolder, plan *datadir.Record) error 
 	return err
 }
 
-// verifyFolder reads the folder as a start of the node will, and compares the membership it finds
-// with the one that was decided.
+// verifyFolder reads the folder as a start of the node will, and compares the membership that
+// it finds with the decided one.
 func (c *Recoverer) verifyFolder(f *stillFolder, plan *datadir.Record) error {
 	again := &stillFolder{dir: f.dir}
 	var err error

@@ -30,7 +30,7 @@ func TestAppendMembership(t *testing.T) {
 		"over a log before the snapshot's": fill(1, 50),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range 2 { // Twice: it may have been killed after it.
+			for range 2 { // Twice, as after a kill behind the first time.
 				require.NoError(t, appendMembership(store, plan, "fedcba9876543210"))
 				last, err := store.LastIndex()
 				require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestAppendMembership(t *testing.T) {
 	require.ErrorContains(t, appendMembership(fill(90, 102), plan, "fedcba9876543210"), "goes on to 102")
 }
 
-// TestRecoveryOrderBounds: at the bound and one past it.
+// TestRecoveryOrderBounds tests each bound and one past it.
 func TestRecoveryOrderBounds(t *testing.T) {
 	report := &Report{ClusterID: "c"}
 	word := func(by, reason int) *Order {

@@ -9,7 +9,7 @@ type ClusterStatus struct {
 	Leader       *LeaderInfo  `json:"leader"` // null without one.
 	Quorum       QuorumInfo   `json:"quorum"`
 	Index        IndexInfo    `json:"index"`
-	StateDigest  string       `json:"fsmHash"` // Hex; at DigestIndex.
+	StateDigest  string       `json:"fsmHash"` // In hex, at DigestIndex.
 	DigestIndex  uint64       `json:"fsmHashIndex"`
 	Nodes        []NodeStatus `json:"nodes"`
 	Writes       WriteState   `json:"writes"`
@@ -18,8 +18,8 @@ type ClusterStatus struct {
 	MaxLevel     uint16       `json:"maxFeatureLevel"`
 	Matcher      uint16       `json:"matcherVersion"` // Version of the matcher in force; 0 before bootstrap.
 	LogTime      string       `json:"logTime"`
-	Log          *LogStatus   `json:"log,omitempty"`    // Of the transparency log, as this node shows it.
-	Secret       *Resealing   `json:"secret,omitempty"` // Only where this node has cluster secrets of before.
+	Log          *LogStatus   `json:"log,omitempty"`    // The transparency log, as this node shows it.
+	Secret       *Resealing   `json:"secret,omitempty"` // Only if this node was given former cluster secrets.
 	TakeDown     TakeDown     `json:"takeDown"`
 	Warnings     []string     `json:"warnings"`
 }
@@ -27,39 +27,39 @@ type ClusterStatus struct {
 // LogStatus is the transparency log as one node shows it.
 type LogStatus struct {
 	TreeSize     uint64          `json:"treeSize"`
-	CosignedSize uint64          `json:"cosignedSize"`         // Of the newest checkpoint that witnesses cosigned; 0: none.
+	CosignedSize uint64          `json:"cosignedSize"`         // Size of the newest checkpoint that witnesses cosigned; 0: none.
 	CosignedAt   string          `json:"cosignedAt,omitempty"` // Log time of that checkpoint.
-	Cosignatures int             `json:"cosignatures"`         // Under it.
-	Witnesses    []WitnessStatus `json:"witnesses"`            // Of this node's settings.
+	Cosignatures int             `json:"cosignatures"`         // Signatures of witnesses under that checkpoint.
+	Witnesses    []WitnessStatus `json:"witnesses"`            // The witnesses in this node's settings.
 }
 
-// Resealing is how far a cluster is that seals anew what former cluster secrets had sealed.
+// Resealing says how far the cluster has sealed again what former cluster secrets had sealed.
 type Resealing struct {
-	Older  int    `json:"olderSecrets"` // That this node was given.
-	Values int    `json:"values"`       // Sealed ones, of the whole state.
+	Older  int    `json:"olderSecrets"` // Former secrets that this node was given.
+	Values int    `json:"values"`       // Sealed values in the whole state.
 	Left   int    `json:"sealedByOlder"`
-	Lost   int    `json:"unopened"`  // Sealed by a secret that this node was not given, or damaged.
-	Index  uint64 `json:"index"`     // Of the state that was looked at.
-	At     string `json:"logTime"`   // Of that state.
-	Free   bool   `json:"removable"` // Nothing needs the older ones any more, in this state.
+	Lost   int    `json:"unopened"`  // Values sealed by a secret that this node was not given, or damaged.
+	Index  uint64 `json:"index"`     // Index of the state that was checked.
+	At     string `json:"logTime"`   // Log time of that state.
+	Free   bool   `json:"removable"` // Nothing in this state needs the former secrets any more.
 }
 
 // WitnessStatus is one witness.
 type WitnessStatus struct {
 	Name     string `json:"name"`
-	Cosigned bool   `json:"cosigned"`        // Under the newest cosigned checkpoint.
-	Error    string `json:"error,omitempty"` // Why its last answer was none, on the node that asks: the leader.
+	Cosigned bool   `json:"cosigned"`        // It signed the newest cosigned checkpoint.
+	Error    string `json:"error,omitempty"` // Why its last answer was no signature. Only the leader, which asks it, knows.
 }
 
-// Cosigned is what witnesses signed of one checkpoint; the rest of it every node makes
-// itself.
+// Cosigned has the signatures of witnesses under one checkpoint. Every node makes the rest of
+// the checkpoint itself.
 type Cosigned struct {
-	Size  uint64   `cbor:"1,keyasint"` // Of the tree.
-	Time  int64    `cbor:"2,keyasint"` // Log time that it was signed with, in nanoseconds.
-	Lines []string `cbor:"3,keyasint"` // Signature lines, one a witness.
+	Size  uint64   `cbor:"1,keyasint"` // Size of the tree.
+	Time  int64    `cbor:"2,keyasint"` // Log time in the signatures, in nanoseconds.
+	Lines []string `cbor:"3,keyasint"` // Signature lines, one for each witness.
 }
 
-// Sound tells whether it may be told: at most 16 lines, 64 KiB together.
+// Sound reports whether it may be sent: it has at most 16 lines, with 64 KiB together.
 func (c *Cosigned) Sound() bool {
 	size := 0
 	for _, line := range c.Lines {
@@ -68,7 +68,7 @@ func (c *Cosigned) Sound() bool {
 	return len(c.Lines) <= 16 && size <= 64<<10
 }
 
-// TakeDown says whether a node may be stopped, wiped or replaced now, and if not why.
+// TakeDown says whether a node may be stopped, wiped or replaced now, and if not, why.
 type TakeDown struct {
 	OK  bool     `json:"ok"`
 	Why []string `json:"why"`
@@ -81,14 +81,14 @@ type LeaderInfo struct {
 	APIAddr string `json:"apiAddr"`
 }
 
-// QuorumInfo tells how many losses the cluster survives.
+// QuorumInfo says how many losses the cluster survives.
 type QuorumInfo struct {
 	Voters           int `json:"voters"`
 	Healthy          int `json:"healthy"`
 	FailureTolerance int `json:"failureTolerance"`
 }
 
-// IndexInfo is where this node's log stands.
+// IndexInfo says where this node's log stands.
 type IndexInfo struct {
 	Commit   uint64 `json:"commit"`
 	Applied  uint64 `json:"applied"`
@@ -117,13 +117,13 @@ type NodeStatus struct {
 	Matchers []uint16 `json:"matcherVersions"` // Versions of the matcher that it carries; null: it never answered.
 }
 
-// KeyUse is how often one node was asked with an API key lately.
+// KeyUse is how often one node was called with an API key lately.
 type KeyUse struct {
 	Key   string `cbor:"1,keyasint"` // The key's id.
-	Milli uint32 `cbor:"2,keyasint"` // Calls in 1,000 seconds, at this pace.
+	Milli uint32 `cbor:"2,keyasint"` // Calls in 1,000 seconds at the recent pace.
 }
 
-// KeyUseMax is how many keys a node tells its peers of: those used most.
+// KeyUseMax is how many keys a node reports to its peers: the most used ones.
 const KeyUseMax = 64
 
 // WriteState says whether writes go through: ok, no_quorum or transferring.
@@ -131,19 +131,19 @@ type WriteState struct {
 	State string `json:"state"`
 }
 
-// Autopilot is what the leader does with the membership by itself.
+// Autopilot describes what the leader does with the membership by itself.
 type Autopilot struct {
 	DeadAfterSeconds int64    `json:"deadAfterSeconds"` // A voter silent for so long loses its vote; below 0: never.
-	StableSeconds    int64    `json:"stableSeconds"`    // A node that keeps up for so long gets one.
+	StableSeconds    int64    `json:"stableSeconds"`    // A node that keeps up for so long gets a vote.
 	VotersKept       int      `json:"votersKept"`       // Never fewer voters than this are left.
-	Silent           []string `json:"silent"`           // Voters that do not answer; told by the leader only.
+	Silent           []string `json:"silent"`           // Voters that do not answer; only the leader fills it.
 }
 
 // ReadyQuery is the query of GET /readyz.
 type ReadyQuery struct {
-	NoLeader bool     // Judge the node alone.
+	NoLeader bool     // Judge the node without a leader.
 	Sync     bool     // Wait for the commit index first.
-	Leader   bool     // Ready on the leader only.
+	Leader   bool     // Only the leader is ready.
 	MaxLag   uint64   // 0: the default bound.
 	Exclude  []string // Checks to leave out.
 }

@@ -10,8 +10,8 @@ import (
 
 const saidMax = 800 // Bytes of a failed build's output.
 
-// BuildProduct builds railguard from the tree around the current folder, with other flags
-// of the build where there are any.
+// BuildProduct builds railguard from the tree around the current folder, with additional build
+// flags if any are given.
 func BuildProduct(binary string, flags ...string) error {
 	root, err := findTree()
 	if err != nil {
@@ -25,7 +25,7 @@ func BuildProduct(binary string, flags ...string) error {
 	return nil
 }
 
-// findTree finds the folder that has the product's own program.
+// findTree returns the folder that has the product's main program.
 func findTree() (string, error) {
 	folder, err := os.Getwd()
 	if err != nil {

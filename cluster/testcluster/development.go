@@ -14,8 +14,7 @@ import (
 
 const readyPatience = 150 * time.Second
 
-// Development is a cluster that `railguard dev` runs, and what it says of itself in
-// dev.json.
+// Development is a cluster that `railguard dev` runs, as described in dev.json.
 type Development struct {
 	Key   string   `json:"apiKey"`
 	Nodes []Member `json:"nodes"`
@@ -34,7 +33,7 @@ type Member struct {
 	HTTP, Admin string
 }
 
-// test is what is needed of a *testing.T; the benches' program does not link testing.
+// test is the part of *testing.T that is needed. The benches' program does not link testing.
 type test interface {
 	Context() context.Context
 	TempDir() string
@@ -45,8 +44,8 @@ type test interface {
 	Fatalf(format string, args ...any)
 }
 
-// StartDevelopment builds the product and runs so many nodes on fresh data until the test
-// ends; flags are further ones of `railguard dev`. It returns when every node is ready.
+// StartDevelopment builds the product and runs so many nodes on fresh data until the test ends.
+// flags are additional flags of `railguard dev`. It returns when every node is ready.
 func StartDevelopment(t test, nodes int, flags ...string) *Development {
 	t.Helper()
 	folder := t.TempDir()
@@ -77,7 +76,7 @@ func StartDevelopment(t test, nodes int, flags ...string) *Development {
 
 // Start runs the cluster again on its data and waits until every node is ready.
 func (d *Development) Start(ctx context.Context) error {
-	if err := os.RemoveAll(filepath.Join(d.Folder, "dev.json")); err != nil { // It is of the former processes.
+	if err := os.RemoveAll(filepath.Join(d.Folder, "dev.json")); err != nil { // The file is of the former processes.
 		return err
 	}
 	if _, err := d.server.Launch(d.Binary, d.flags, os.Environ()); err != nil {
@@ -125,8 +124,8 @@ func askReady(ctx context.Context, address string) error {
 	return nil
 }
 
-// Stop ends the cluster in good order. One that does not end is killed, and an error says
-// so, as it does of one that ended with an error.
+// Stop ends the cluster regularly. If it does not end, Stop kills it and returns an error. It
+// also returns an error if the cluster ended with one.
 func (d *Development) Stop() error {
 	child, _ := d.server.Signal(SignalEnd, true)
 	if child == nil {
@@ -139,7 +138,7 @@ func (d *Development) Stop() error {
 		return nil
 	}
 	err := errors.Join(errors.New("the cluster did not stop when asked, and was killed"), d.server.Kill())
-	for _, node := range d.Nodes { // Its children, which it can no longer stop itself.
+	for _, node := range d.Nodes { // The nodes are its children, which it can no longer stop itself.
 		if child, failed := os.FindProcess(node.PID); failed == nil {
 			_ = child.Kill()
 		}
@@ -147,7 +146,7 @@ func (d *Development) Stop() error {
 	return err
 }
 
-// URLs are the nodes' addresses with their scheme.
+// URLs returns the nodes' addresses with their scheme.
 func (d *Development) URLs() []string {
 	all := make([]string, 0, len(d.Nodes))
 	for _, node := range d.Nodes {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A development cluster comes back on its data and addresses; one that was stopped does
-// not answer, and may be stopped again.
+// A development cluster comes back with its data and addresses. A stopped one does not answer,
+// and may be stopped again.
 func TestDevelopment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts the product")
@@ -23,7 +23,7 @@ func TestDevelopment(t *testing.T) {
 	require.NotEqual(t, before.PID, d.Nodes[0].PID)
 }
 
-// What does not build is told with what the compiler says.
+// If the build fails, the error has the compiler's output.
 func TestBuildProduct(t *testing.T) {
 	require.ErrorContains(t, BuildProduct(t.TempDir()+"/railguard", "-no-such-flag"), "does not build")
 	t.Chdir(t.TempDir())

@@ -4,5 +4,5 @@ package testcluster
 
 import "os/exec"
 
-// ownGroup: only Linux lets a child die with its parent.
+// ownGroup does nothing: only on Linux can a child die with its parent.
 func ownGroup(*exec.Cmd) {}

@@ -15,12 +15,13 @@ const (
 	portTries = 2_000
 )
 
-// reserved are this process's ports, which no other is given: number to what holds it.
+// reserved has the ports that this process reserved: number to the lock that holds it.
 var reserved sync.Map
 
-// FreePorts finds ports that nobody listens on and nobody else was given. They lie below the range from
-// which systems take ports for outgoing connections, so that a node that is down
-// for a while finds its own again. They stay this process's until it ends or gives them back.
+// FreePorts reserves ports on which nobody listens and which nobody else reserved. They are
+// below the range from which systems take ports for outgoing connections, so that a node that
+// is down for a while finds its own free again. They stay reserved until this process ends or
+// releases them.
 func FreePorts(count int) ([]string, error) {
 	addresses := make([]string, 0, count)
 	for range portTries {
@@ -34,8 +35,8 @@ func FreePorts(count int) ([]string, error) {
 	return nil, fmt.Errorf("no %d free ports between %d and %d", count, portLow, portHigh)
 }
 
-// FreeBase finds the port from which a development cluster counts: as many ports as
-// it has nodes, and as many 100 and 200 above, are as free as those of FreePorts.
+// FreeBase finds the base port of a development cluster. As many ports as it has nodes, and as
+// many 100 and 200 above, are as free as those of FreePorts.
 func FreeBase(nodes int) (int, error) {
 	for range portTries {
 		base := anyPort()
@@ -55,7 +56,7 @@ func FreeBase(nodes int) (int, error) {
 	return 0, fmt.Errorf("no free ports for %d nodes between %d and %d", nodes, portLow, portHigh)
 }
 
-// ReleasePorts gives back what this process was given and no longer uses.
+// ReleasePorts releases ports that this process reserved and no longer uses.
 func ReleasePorts(addresses ...string) {
 	for _, address := range addresses {
 		_, text, _ := net.SplitHostPort(address)
@@ -68,7 +69,7 @@ func anyPort() int { return portLow + rand.IntN(portHigh-portLow) }
 
 func address(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
-// claim takes a port for this process, unless it is another's or somebody listens there.
+// claim reserves a port, unless another process has it or somebody listens on it.
 func claim(port int) bool {
 	if !reserve(port) {
 		return false
@@ -83,7 +84,7 @@ func claim(port int) bool {
 	return err == nil
 }
 
-// reserve notes a port as this process's. False: it is given already.
+// reserve reserves a port for this process. It returns false if the port is reserved already.
 func reserve(port int) bool {
 	if _, own := reserved.Load(port); own {
 		return false
@@ -99,7 +100,7 @@ func reserve(port int) bool {
 	return !own
 }
 
-// release gives a port back, which then is anyone's.
+// release gives a port back, so that anyone may reserve it.
 func release(port int) {
 	if file, own := reserved.LoadAndDelete(port); own {
 		_ = file.(io.Closer).Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What one process was given, and has not used yet, no other is given, nor itself again.
+// A port that a process reserved is given neither to another process nor to itself again.
 func TestPortsAreGivenOnce(t *testing.T) {
 	if os.Getenv("RAILGUARD_TEST_PORTS") != "" {
 		ports, err := FreePorts(100)
@@ -50,7 +50,7 @@ func TestPortsAreGivenOnce(t *testing.T) {
 	}
 }
 
-// A port that was given back may be given again; one on which somebody listens is not given.
+// A released port may be given again. A port on which somebody listens is not given.
 func TestPortsAreGivenBack(t *testing.T) {
 	ports, err := FreePorts(1)
 	require.NoError(t, err)

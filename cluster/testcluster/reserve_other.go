@@ -7,5 +7,5 @@ import (
 	"strings"
 )
 
-// hold: files are not locked here; against other processes chance must do.
+// hold does nothing: files are not locked here, so only chance keeps other processes away.
 func hold(int) (io.Closer, bool) { return io.NopCloser(strings.NewReader("")), true }

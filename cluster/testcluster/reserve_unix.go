@@ -11,10 +11,11 @@ import (
 	"syscall"
 )
 
-// hold keeps a port from other processes that choose theirs here, until it is closed or this process
-// ends: between the choice and the use nothing listens on it yet. False: it is another's.
+// hold keeps a port from other processes that choose ports here, until it is closed or this
+// process ends. This is needed because nothing listens on the port between the choice and its
+// use. It returns false if another process has the port.
 func hold(port int) (io.Closer, bool) {
-	chance := io.NopCloser(strings.NewReader("")) // Where nobody can reserve.
+	chance := io.NopCloser(strings.NewReader("")) // Used where a port cannot be reserved.
 	folder := filepath.Join(os.TempDir(), "railguard-ports")
 	if os.MkdirAll(folder, 0o777) != nil {
 		return chance, true

@@ -18,12 +18,12 @@ const (
 	logTailBytes = 2 << 10
 )
 
-// Server is one node of a bench: a name, a folder and a log that outlive its process,
-// and the process of the moment. Its fields are set before it is first started.
+// Server is one node of a bench. Its name, folder and log outlive its process; it also has the
+// present process. Its fields are set before it is first started.
 type Server struct {
 	Name    string
 	Data    string // Its data folder.
-	Log     string // What it says, appended over all its processes.
+	Log     string // The output of all its processes, appended.
 	Spawner *Spawner
 
 	mu     sync.Mutex
@@ -31,13 +31,13 @@ type Server struct {
 	mayEnd bool
 }
 
-// Secrets are the environment of a server of a new cluster: that of this process, with
-// the cluster's secret and its first API key.
+// Secrets returns the environment of a server of a new cluster: that of this process, with the
+// cluster's secret and its first API key.
 func Secrets(secret, key string) []string {
 	return append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+secret, "RAILGUARD_BOOTSTRAP_KEY="+key)
 }
 
-// Launch starts the process. One that runs stays, and nothing is returned.
+// Launch starts the process. If one is running, it starts none and returns nil.
 func (s *Server) Launch(binary string, args, env []string) (*Child, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *Server) Launch(binary string, args, env []string) (*Child, error) {
 	return child, nil
 }
 
-// PID is of the process that runs; 0: none does.
+// PID returns the id of the running process, or 0 if there is none.
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,10 +65,11 @@ func (s *Server) PID() int {
 	return s.child.PID()
 }
 
-// Running tells whether a process runs.
+// Running reports whether a process runs.
 func (s *Server) Running() bool { return s.PID() != 0 }
 
-// Signal sends a signal to the process, if one runs; ends says that it asks for its end.
+// Signal sends a signal to the process, if one runs. ends says that the signal asks the process
+// to end.
 func (s *Server) Signal(signal os.Signal, ends bool) (*Child, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,14 +93,14 @@ func (s *Server) ExpectEnd() {
 	s.mayEnd = true
 }
 
-// EndWasExpected tells whether somebody asked for a process's end, or allowed it.
+// EndWasExpected reports whether somebody asked a process to end, or allowed it.
 func (s *Server) EndWasExpected(child *Child) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return child.Asked || s.mayEnd
 }
 
-// Fell says how the process ended, if it did and nobody had asked for it.
+// Fell returns how the process ended, if it ended and nobody had asked for it.
 func (s *Server) Fell() string {
 	s.mu.Lock()
 	child := s.child
@@ -110,11 +111,11 @@ func (s *Server) Fell() string {
 	return child.ExitText()
 }
 
-// Kill is kill -9: no warning, nothing flushed. It waits for the end.
+// Kill sends SIGKILL: no warning, and nothing is flushed. It waits for the end.
 func (s *Server) Kill() error { return s.end(os.Kill) }
 
-// Stop asks the process to drain and end, and waits for it; what does not is killed, and
-// an error says so.
+// Stop asks the process to drain and end, and waits for it. If the process does not end, Stop
+// kills it and returns an error.
 func (s *Server) Stop() error {
 	if err := s.end(SignalEnd); err != nil {
 		return errors.Join(fmt.Errorf("%s was asked to stop: %w", s.Name, err), s.Kill())
@@ -130,8 +131,8 @@ func (s *Server) end(signal os.Signal) error {
 	return child.Wait(stopPatience)
 }
 
-// Await asks until ask has no error; a server that has ended is not waited for. The
-// error has the end of its log.
+// Await calls ask until it returns no error. It stops waiting when the server has ended. Its
+// error has the end of the server's log.
 func (s *Server) Await(ctx context.Context, patience time.Duration, ask func() error) error {
 	last := errors.New("no answer")
 	err := Until(ctx, patience, func() bool {
@@ -148,7 +149,7 @@ func (s *Server) Await(ctx context.Context, patience time.Duration, ask func() e
 	return fmt.Errorf("%s is not ready: %w\n%s", s.Name, last, s.LogTail())
 }
 
-// LogTail is the end of what the server said.
+// LogTail returns the end of the server's output.
 func (s *Server) LogTail() string {
 	raw, err := os.ReadFile(s.Log)
 	if err != nil {
@@ -160,7 +161,7 @@ func (s *Server) LogTail() string {
 	return "--- log of " + s.Name + ":\n" + strings.ToValidUTF8(string(raw), "")
 }
 
-// Until asks again and again until done or patience ends.
+// Until calls done again and again until it returns true or patience ends.
 func Until(ctx context.Context, patience time.Duration, done func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -174,7 +175,7 @@ func Until(ctx context.Context, patience time.Duration, done func() bool) error 
 	return nil
 }
 
-// RandomHex is size random bytes as text.
+// RandomHex returns size random bytes in hexadecimal digits.
 func RandomHex(size int) string {
 	raw := make([]byte, size)
 	_, _ = rand.Read(raw) // Never fails (crypto/rand).

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A server's name, folder and log outlive its processes; who ended is told from who was ended.
+// A server's name, folder and log outlive its processes. A process that ended by itself is told
+// from one that was asked to.
 func TestServer(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("there is no shell")

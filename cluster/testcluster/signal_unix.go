@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// The signals that stop a process in its tracks and let it go on.
+// The signals that pause a process and let it go on.
 var (
 	SignalPause  os.Signal = syscall.SIGSTOP
 	SignalResume os.Signal = syscall.SIGCONT

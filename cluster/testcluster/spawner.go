@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Spawner starts children from one thread that lives as long as it: where the
-// system can, children are told to die with the thread that started them, so that
-// an aborted run leaves nothing behind.
+// Spawner starts children from one thread that lives as long as the Spawner. Where the system
+// can, children die with the thread that started them, so that an aborted run leaves nothing
+// behind.
 type Spawner struct {
 	orders chan func()
 	ended  chan struct{}
@@ -38,7 +38,7 @@ func NewSpawner() *Spawner {
 
 var errSpawnerEnded = errors.New("the thread that starts children has ended")
 
-// Do runs something on the thread.
+// Do runs a function on the thread.
 func (s *Spawner) Do(order func() error) error {
 	done := make(chan error, 1)
 	select {
@@ -59,7 +59,7 @@ func (s *Spawner) Close() { s.once.Do(func() { close(s.ended) }) }
 type Child struct {
 	Command *exec.Cmd
 	Done    chan struct{} // Closed when it has ended.
-	Paused  bool          // For the owner to set and guard, as Asked: its end was asked for.
+	Paused  bool          // For the owner to set and guard, like Asked, which says that its end was asked for.
 	Asked   bool
 	log     *os.File
 }
@@ -88,7 +88,7 @@ func (s *Spawner) Launch(binary string, args, env []string, logPath string) (*Ch
 // PID is the process id, also after its end.
 func (c *Child) PID() int { return c.Command.Process.Pid }
 
-// Ended says whether the process is gone.
+// Ended reports whether the process has ended.
 func (c *Child) Ended() bool {
 	select {
 	case <-c.Done:
@@ -110,7 +110,7 @@ func (c *Child) Wait(patience time.Duration) error {
 	}
 }
 
-// ExitText says how the process ended.
+// ExitText returns how the process ended.
 func (c *Child) ExitText() string {
 	if !c.Ended() || c.Command.ProcessState == nil {
 		return "running"

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Bounds of the two kinds of waiting, in seconds.
+// Bounds for two kinds of durations, in seconds.
 var (
-	// Disk is for what waits for a disk or a peer.
+	// Disk is for waits for a disk or a peer.
 	Disk = []float64{100e-6, 200e-6, 300e-6, 500e-6, 750e-6, 1e-3, 2e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30}
-	// Call is for what a call passes through.
+	// Call is for the stages of a call.
 	Call = []float64{10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 300e-6, 500e-6, 750e-6, 1e-3, 2e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2}
 )
 
 // Histogram is one series of a family. It may be used by any number of goroutines.
 type Histogram struct {
-	labels string // `stage="total"`, or nothing.
+	labels string // As in `stage="total"`, or empty.
 	bounds []time.Duration
-	texts  []string        // The bounds as they are shown, in seconds.
-	counts []atomic.Uint64 // One more than bounds: what is above all of them.
+	texts  []string        // The bounds as text, in seconds.
+	counts []atomic.Uint64 // One more than bounds: the last counts durations above all bounds.
 	sum    atomic.Int64    // Nanoseconds.
 }
 
@@ -34,8 +34,8 @@ var registered struct {
 	families map[string][]*Histogram
 }
 
-// New makes a series and has Write show it from now on. The bounds are upper bounds
-// in seconds, ascending. A series may be made once.
+// New makes a series, which Write shows from now on. The bounds are upper bounds in seconds,
+// ascending. Each series may be made only once.
 func New(family, labels string, bounds []float64) *Histogram {
 	h := &Histogram{labels: labels, counts: make([]atomic.Uint64, len(bounds)+1)}
 	for i, bound := range bounds {
@@ -59,7 +59,7 @@ func New(family, labels string, bounds []float64) *Histogram {
 	return h
 }
 
-// Observe counts one duration. A negative one, as of a clock that was set back, counts as none.
+// Observe counts one duration. A negative one, after a clock was set back, counts as zero.
 func (h *Histogram) Observe(d time.Duration) {
 	d = max(d, 0)
 	i := 0
@@ -73,7 +73,7 @@ func (h *Histogram) Observe(d time.Duration) {
 // Update is Observe for seconds.
 func (h *Histogram) Update(seconds float64) { h.Observe(time.Duration(seconds * float64(time.Second))) }
 
-// Count is how many durations were counted.
+// Count returns how many durations were counted.
 func (h *Histogram) Count() (total uint64) {
 	for i := range h.counts {
 		total += h.counts[i].Load()
@@ -81,11 +81,11 @@ func (h *Histogram) Count() (total uint64) {
 	return total
 }
 
-// Sum is the sum of all durations.
+// Sum returns the sum of all durations.
 func (h *Histogram) Sum() time.Duration { return time.Duration(h.sum.Load()) }
 
-// Write shows every family in Prometheus' text format 0.0.4, with the help that a
-// name has.
+// Write writes every family in Prometheus' text format 0.0.4. help returns the help text of a
+// name.
 func Write(w io.Writer, help func(family string) string) error {
 	registered.Lock()
 	defer registered.Unlock()
@@ -105,8 +105,8 @@ func Write(w io.Writer, help func(family string) string) error {
 	return err
 }
 
-// write shows one series. The count is that of the buckets, so that the two agree
-// while calls go on.
+// write writes one series. It takes the count from the buckets, so that the two agree while
+// calls go on.
 func (h *Histogram) write(out *strings.Builder, family string) {
 	comma, whole := "", ""
 	if h.labels != "" {

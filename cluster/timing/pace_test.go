@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// work makes so many steps of a length each, and returns how long it took and the
-// longest stretch without a rest.
+// work makes so many steps of one length. It returns how long it took and the longest stretch
+// without a rest.
 func work(p *Pace, steps int, length time.Duration, each func()) (took, longest time.Duration) {
 	began := time.Now()
 	w := p.Begin()
 	stretch := time.Duration(0)
 	for range steps {
-		time.Sleep(length) // Computes, in this test's time.
+		time.Sleep(length) // In this test's time this stands for computing.
 		stretch += length
 		longest = max(longest, stretch)
 		each()
@@ -27,13 +27,14 @@ func work(p *Pace, steps int, length time.Duration, each func()) (took, longest 
 	return time.Since(began), longest
 }
 
-// While the node applies entries, dear work computes a slice and a step at most in one
-// go, and rests so much that all of a node's scans together leave most of it to verdicts.
+// While the node applies entries, expensive work computes for at most a slice and a step
+// without a rest. It rests so long that all scans of a node together leave most of the time to
+// verdicts.
 func TestWorkRestsWhileTheNodeIsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
 			processors int
-			share      float64 // Of the time, that one scan computes.
+			share      float64 // The part of the time in which one scan computes.
 		}{{1, 1. / 5}, {2, 1. / 3}, {4, 1. / 2}, {8, 2. / 3}} {
 			applied := uint64(0)
 			p := NewPace(c.processors, Slice, func() uint64 { return applied })
@@ -45,8 +46,8 @@ func TestWorkRestsWhileTheNodeIsBusy(t *testing.T) {
 	})
 }
 
-// A node that applies nothing has its processors for whoever asks, at once again when
-// verdicts have ended.
+// A node that applies nothing does not make work rest, and stops doing so as soon as verdicts
+// have ended.
 func TestWorkDoesNotRestOnAnIdleNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		applied := uint64(7)
@@ -62,8 +63,8 @@ func TestWorkDoesNotRestOnAnIdleNode(t *testing.T) {
 	})
 }
 
-// A step that took long because the machine was full is not rested for without bound,
-// and work that no pace was set for never rests.
+// The rest after a step that took long on a busy machine is bounded, and work without a pace
+// never rests.
 func TestRestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		applied := uint64(0)

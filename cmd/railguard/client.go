@@ -25,18 +25,18 @@ type client struct {
 	url, admin []string // Addresses, tried in turn.
 	key, data  string
 	ca         string // File with the authorities of https addresses; "": the system's.
-	cert       string // File with the certificate that is shown to who asks for one (an admin listener), and
-	certKey    string // its key's.
+	cert       string // File with the certificate to show to a listener that asks for one (an admin listener).
+	certKey    string // File with the key of cert.
 	output     string
 	timeout    time.Duration
-	patience   time.Duration // Of a stream's beginning and of each further piece; see streams.
+	patience   time.Duration // How long a stream may be silent, before it begins and between two pieces; see readAsStream.
 	http       *http.Client
-	at         int // The address that answered last.
+	at         int // Index of the address that answered last.
 	reached    bool
-	note       io.Writer // Where patiently says what it waits for; nil: nowhere.
+	note       io.Writer // Where fetchPatiently says what it waits for; nil: nowhere.
 }
 
-// errNoServer says that nobody named an address.
+// errNoServer: neither flags, environment nor a development cluster's file give an address.
 var errNoServer = errors.New("no server given")
 
 // answerMax bounds an answer that is held in memory; exports are streamed.
@@ -59,12 +59,13 @@ func (c *client) defineFlags(cmd *cobra.Command, admin bool) {
 	flags.StringVar(&c.certKey, "cert-key", "", "its key file (RAILGUARD_CERT_KEY)")
 }
 
-// findServer finds the server: flags, environment, then the development cluster's file.
+// findServer settles the addresses and the key: from flags, then the environment, then the
+// development cluster's file.
 func (c *client) findServer(cmd *cobra.Command, admin bool) error {
 	if err := settleVerb(cmd); err != nil {
 		return err
 	}
-	if c.key == "" { // Not from the flag, the environment or the configuration: from RAILGUARD_KEY_FILE.
+	if c.key == "" { // Neither a flag nor RAILGUARD_KEY gave it: read the file that RAILGUARD_KEY_FILE names.
 		key, err := secretOf("RAILGUARD_KEY")
 		if err != nil {
 			return usageError("%w", err)
@@ -136,9 +137,9 @@ func (c *client) buildHTTPClient() error {
 	return nil
 }
 
-// useDevFile takes addresses and key from a development cluster's file, the
-// addresses only with that key and only on this machine: a file that lies in the
-// current folder must not decide where a production key is sent.
+// useDevFile takes addresses and key from a development cluster's file. It takes the addresses
+// only together with the key, and only if they are on this machine: a file that happens to lie
+// in the current folder must not decide where a production key is sent.
 func (c *client) useDevFile(dev *devFile, admin bool) error {
 	given := c.key != "" && c.key != dev.APIKey
 	if given && len(c.addresses(admin)) == 0 {
@@ -210,12 +211,12 @@ type call struct {
 	headers      map[string]string
 }
 
-// openAnswer sends a call and returns the answer of a success; the caller closes it.
-// Of several addresses the next is tried where the one before certainly did
-// nothing: it could not be reached, or said so; a read is tried anywhere.
+// openAnswer sends a call and returns the answer if it is a success; the caller closes it. It
+// tries the next address if the one before certainly did nothing: it could not be reached, or
+// its answer said so. A read is tried at the next address after any failure of the server.
 func (c *client) openAnswer(ctx context.Context, call *call) (*http.Response, error) {
 	bases := c.addresses(call.admin)
-	var said error // What an address answered tells more than that another is not there.
+	var said error // An error that an address answered is preferred to one of an address that was not reached.
 	for try := range bases {
 		at := (c.at + try) % len(bases)
 		response, elsewhere, err := c.sendTo(ctx, strings.TrimRight(bases[at], "/"), call)
@@ -233,7 +234,7 @@ func (c *client) openAnswer(ctx context.Context, call *call) (*http.Response, er
 	return nil, said
 }
 
-// sendTo sends a call to one address; elsewhere says that another may be asked.
+// sendTo sends a call to one address. elsewhere reports whether the next address may be tried.
 func (c *client) sendTo(ctx context.Context, base string, call *call) (answer *http.Response, elsewhere bool, err error) {
 	var body io.Reader
 	if call.body != nil {
@@ -315,8 +316,8 @@ func (c *client) fetchAnswer(ctx context.Context, call *call) ([]byte, error) {
 	return data, nil
 }
 
-// fetchPatiently makes a call again while the service asks to wait (429 and 503), or is away
-// after it was reached. Who was never there is not waited for.
+// fetchPatiently repeats a call while the service asks it to wait (429 and 503), or cannot be
+// reached although it was before. It does not wait for a service that was never reached.
 func (c *client) fetchPatiently(ctx context.Context, request *call) (data []byte, err error) {
 	for try := 0; ; try++ {
 		data, err = c.fetchAnswer(ctx, request)

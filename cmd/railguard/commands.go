@@ -47,8 +47,8 @@ func exactArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// judgeArguments makes what cobra says of arguments that do not belong a usage error, of
-// every verb.
+// judgeArguments turns cobra's errors about unexpected arguments into usage errors, for a
+// command and all its subcommands.
 func judgeArguments(cmd *cobra.Command) {
 	args := cmd.Args
 	switch {
@@ -180,11 +180,11 @@ func printStatus(out io.Writer, s *report.ClusterStatus) {
 
 const (
 	waitPoll = 500 * time.Millisecond
-	// waitLooks is how many looks on end must find nothing amiss. What a node tells of
-	// another is that one's last answer: right after a restart it may be of the process
-	// that has ended, until the next question to it is answered or is not (650 ms).
+	// waitLooks is how many looks in a row must find nothing amiss. A node reports the last
+	// answer that another node gave it. Right after a restart that answer may come from the
+	// ended process, until the next question is answered or times out (650 ms).
 	waitLooks = 3
-	waitTold  = 10 * time.Second // Between two lines that say what is waited for.
+	waitTold  = 10 * time.Second // Between two lines that say what it waits for.
 )
 
 // newClusterWait is `railguard cluster wait`: it returns when the next node may be taken.
@@ -207,7 +207,7 @@ node that stays up.`,
 				return err
 			}
 			var last string // What is still missing; "" when nothing is.
-			well := 0       // Looks on end that found nothing.
+			well := 0       // Looks in a row that found nothing amiss.
 			var told time.Time
 			end := time.Now().Add(patience)
 			for {
@@ -215,7 +215,7 @@ node that stays up.`,
 				refused := new(exitError)
 				switch {
 				case errors.As(err, &refused) && (refused.status == http.StatusUnauthorized || refused.status == http.StatusForbidden):
-					return err // No waiting changes that.
+					return err // Waiting does not change that.
 				case err != nil:
 					last = err.Error()
 				default:
@@ -247,7 +247,8 @@ node that stays up.`,
 	return cmd
 }
 
-// waitsFor says what status waits for; "": nothing.
+// waitsFor says why the next node may not be taken down yet, according to a status; "": it
+// may.
 func waitsFor(status []byte, node string) (string, error) {
 	var s report.ClusterStatus
 	if err := json.Unmarshal(status, &s); err != nil {

@@ -71,7 +71,7 @@ Exit code 0: it would start; 2: it would not.`,
 	return cmd
 }
 
-// checkAll is check and what a start would find out besides, nothing written.
+// checkAll reports every error in the settings that a start would find. It writes nothing.
 func (f *serveFlags) checkAll() error {
 	_, logErr := newLogs(os.Stderr, f.logLevel, f.logFormat)
 	_, proxiesErr := readProxies(f.trustedProxies)
@@ -88,15 +88,15 @@ func (f *serveFlags) checkAll() error {
 	return errors.Join(f.checkSettings(), logErr, proxiesErr, keyErr, secretErr, otherErr, itself)
 }
 
-// secretVariables are settings that have no flag, since a process's flags are everybody's
-// to read.
+// secretVariables are settings without a flag, because everybody on the machine can read a
+// process's flags.
 var secretVariables = []string{"RAILGUARD_CLUSTER_SECRET", "RAILGUARD_CLUSTER_SECRET_ALSO", "RAILGUARD_CLUSTER_SECRET_OLD", "RAILGUARD_BOOTSTRAP_KEY", upstreamTokenName}
 
-// otherVariables belong to verbs.
+// otherVariables are used by verbs, not by a server.
 var otherVariables = []string{"RAILGUARD_URL", "RAILGUARD_KEY", "RAILGUARD_KEY_FILE", "RAILGUARD_CA", "RAILGUARD_CERT", "RAILGUARD_CERT_KEY", "RAILGUARD_OUTPUT", "RAILGUARD_TIMEOUT"}
 
-// describeSettings are name, value and origin of all that a server goes by; of secrets only whether
-// they are there.
+// describeSettings returns name, value and origin of every setting of a server. Of a secret it
+// shows only whether it is set.
 func describeSettings(flags *pflag.FlagSet, origins map[string]string) [][3]string {
 	var rows [][3]string
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -121,7 +121,8 @@ func describeSettings(flags *pflag.FlagSet, origins map[string]string) [][3]stri
 	return rows
 }
 
-// strangeVariables are those of the environment that look like settings and are none.
+// strangeVariables returns the variables of an environment that look like settings but are
+// none.
 func strangeVariables(flags *pflag.FlagSet, environment []string) []string {
 	var strange []string
 	known := slices.Clone(otherVariables)

@@ -47,14 +47,15 @@ type devNode struct {
 	Cluster string `json:"cluster"`
 }
 
-// What the printed calls name: on the sample list and on every real SDN list
-// since 2022 (Lazarus Group's wallet of the Ronin theft; Nicolás Maduro Moros).
+// The wallet and the name in the printed example calls. Both are on the sample list and on
+// every real SDN list since 2022 (Lazarus Group's wallet of the Ronin theft; Nicolás Maduro
+// Moros).
 const (
 	demoWallet = "0x098B716B8Aaf21512996dC57EB0615e2383E2f96"
 	demoName   = "Nicolas Maduro Moros"
 )
 
-const devReadyWait = 2 * time.Minute // A real list on a slow machine takes most of it.
+const devReadyWait = 2 * time.Minute // Most of it is for loading a real list on a slow machine.
 
 func newDev() *cobra.Command {
 	f := &devFlags{}
@@ -87,11 +88,11 @@ first look, useless for compliance.`,
 	return cmd
 }
 
-// devCluster is the running children.
+// devCluster is a running development cluster: one child process for each node.
 type devCluster struct {
 	flags    *devFlags
 	secret   string
-	mutex    sync.Mutex // Guards file and children once listen runs.
+	mutex    sync.Mutex // Guards file and children once listenForWords runs.
 	file     devFile
 	children []*devChild
 	exited   chan string // Ids of children that ended.
@@ -103,7 +104,7 @@ type devChild struct {
 }
 
 func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
-	runtime.LockOSThread() // Children end with the thread that started them (Linux).
+	runtime.LockOSThread() // On Linux, children end when the thread that started them ends.
 	if f.nodes < 1 || f.nodes > 5 {
 		return usageError("--nodes must be between 1 and 5")
 	}
@@ -126,7 +127,7 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	if err := c.planAddresses(); err != nil {
 		return err
 	}
-	described := filepath.Join(f.data, "dev.json") // Is there exactly while the cluster is.
+	described := filepath.Join(f.data, "dev.json") // This file exists only while the cluster runs.
 	_ = os.Remove(described)
 	defer os.Remove(described)
 	defer c.stopNodes()
@@ -142,15 +143,15 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	}
 	if control, err := c.listenForWords(); err == nil {
 		defer control.Close()
-	} else { // A path too long for a socket, say: the cluster runs all the same.
+	} else { // For example, the path is too long for a socket. The cluster runs all the same.
 		fmt.Fprintf(out, "railguard dev kill, stop and start will not work: %v\n", err)
 	}
 	c.printWelcome(out)
 	return c.watchNodes(ctx, out)
 }
 
-// watchNodes waits for the end. A node that ends is told; the others go on, as a
-// cluster does.
+// watchNodes returns when ctx is done. It prints a line when a node ends; the other nodes go
+// on.
 func (c *devCluster) watchNodes(ctx context.Context, out io.Writer) error {
 	for {
 		select {
@@ -166,11 +167,11 @@ func (c *devCluster) watchNodes(ctx context.Context, out io.Writer) error {
 func (c *devCluster) logPath(id string) string { return filepath.Join(c.flags.data, id, "node.log") }
 
 const (
-	devWordsMax = 2048     // Bytes of the end of a node's log that are looked at.
-	devRoom     = 32 << 20 // With less a node can say nothing, not even why it ends.
+	devWordsMax = 2048     // Bytes at the end of a node's log that lastWords reads.
+	devRoom     = 32 << 20 // With less free space a node can write nothing, not even why it ends.
 )
 
-// lastWords is why a node ended, as far as that can be known here.
+// lastWords returns why a node ended, as far as its log or a full disk shows it.
 func (c *devCluster) lastWords(id string) string {
 	if free, _, err := datadir.FreeSpace(c.flags.data); err == nil && free < devRoom {
 		return fmt.Sprintf(": the disk of %s is full (%d MiB free): make room, or choose another --data", c.flags.data, free>>20)
@@ -181,7 +182,7 @@ func (c *devCluster) lastWords(id string) string {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.Size() > devWordsMax {
-		_, _ = file.Seek(-devWordsMax, io.SeekEnd) // Else it is looked at from its beginning.
+		_, _ = file.Seek(-devWordsMax, io.SeekEnd) // If this fails, the log is read from its beginning.
 	}
 	data, _ := io.ReadAll(io.LimitReader(file, devWordsMax))
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
@@ -195,8 +196,8 @@ func (c *devCluster) lastWords(id string) string {
 	return ""
 }
 
-// planAddresses gives the nodes their addresses and finds out, before anything is
-// touched, whether they are free.
+// planAddresses gives the nodes their addresses and checks that these are free, before
+// anything is written.
 func (c *devCluster) planAddresses() error {
 	for i := range c.flags.nodes {
 		node := devNode{ID: "n" + strconv.Itoa(i+1), HTTP: c.addressAt(i), Admin: c.addressAt(100 + i), Cluster: c.addressAt(200 + i)}
@@ -245,7 +246,7 @@ func portFree(address string) error {
 	return listener.Close()
 }
 
-// spawnNode starts one real `railguard serve`.
+// spawnNode starts `railguard serve` as a child process.
 func (c *devCluster) spawnNode(node *devNode) (*devChild, error) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -262,7 +263,7 @@ func (c *devCluster) spawnNode(node *devNode) (*devChild, error) {
 	child := exec.Command(binary, c.serveArguments(node, folder)...)
 	child.Stdout, child.Stderr = log, log
 	child.Env = append(os.Environ(), "RAILGUARD_CLUSTER_SECRET="+c.secret, "RAILGUARD_BOOTSTRAP_KEY="+c.file.APIKey)
-	inOwnGroup(child) // Ctrl-C reaches the children through stop, in order, not from the terminal.
+	inOwnGroup(child) // Ctrl-C on the terminal does not reach the children: stopNodes ends them in order.
 	if err := child.Start(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -354,7 +355,7 @@ func (c *devCluster) writeFile() error {
 	return os.Rename(path+".new", path)
 }
 
-// stopNodes ends the children in reverse order, politely first.
+// stopNodes ends the children in reverse order. It kills those that do not end in time.
 func (c *devCluster) stopNodes() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -435,7 +436,7 @@ Ctrl-C stops everything.
 `
 
 // issueCertificates gives every node of a development cluster with --tls a certificate of the
-// cluster's own authority; on later runs, a new one for the same key.
+// cluster's own authority. On later runs it issues a new certificate for the same key.
 func (c *devCluster) issueCertificates(now time.Time) error {
 	if !c.flags.tls {
 		return nil
@@ -459,7 +460,7 @@ func (c *devCluster) issueCertificates(now time.Time) error {
 
 func (c *devCluster) authorityFolder() string { return filepath.Join(c.flags.data, "tls") }
 
-// certificateFlags are the flags by which a node shows its own.
+// certificateFlags returns the flags that name a node's certificate, key and authority.
 func (c *devCluster) certificateFlags(node *devNode) []string {
 	if !c.flags.tls {
 		return nil

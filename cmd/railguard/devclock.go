@@ -12,22 +12,21 @@ import (
 	"railguard/fsm/wire"
 )
 
-// A development node can be given a wrong clock (--test-clock-file): the file holds
-// by how much, such as 5m or -24h, and is read again and again, so that the clock
-// can also jump while the node runs. Without the file, or with an empty one, the
-// clock is right.
+// A development node can be given a wrong clock (--test-clock-file). The file holds the error,
+// such as 5m or -24h. The node reads it every 50 ms, so that a test can also make the clock
+// jump. Without the file, or with an empty one, the clock is right.
 
 const clockFileEvery = 50 * time.Millisecond
 
-// clockError is by how much this node's wall clock is made wrong, in nanoseconds.
+// clockError is the error of this node's wall clock, in nanoseconds.
 type clockError struct {
 	file string
 	by   atomic.Int64
-	bad  string // The last content that could not be read, so that it is told once.
+	bad  string // The last content that could not be parsed, so that it is reported once.
 }
 
-// testClock is the node's clock: nil, which is the machine's own, unless
-// --test-clock-file says otherwise.
+// testClock returns the node's clock: nil, which means the machine's own, unless
+// --test-clock-file is given.
 func (s *server) testClock() (cluster.Clock, error) {
 	if s.flags.testClockFile == "" {
 		return nil, nil
@@ -40,7 +39,7 @@ func (s *server) testClock() (cluster.Clock, error) {
 	return cluster.ShiftedClock(cluster.SystemClock(), func() engine.Time { return engine.Time(wrong.by.Load()) }), nil
 }
 
-// followClock looks into the file until the server closes.
+// followClock reads the file again and again until the server closes.
 func (s *server) followClock(wrong *clockError) {
 	ticker := time.NewTicker(clockFileEvery)
 	defer ticker.Stop()
@@ -59,8 +58,8 @@ func (s *server) followClock(wrong *clockError) {
 	}
 }
 
-// readFile takes the file's content over. A content that cannot be understood is an
-// error once, and changes nothing.
+// readFile takes over the file's content. A content that cannot be parsed changes nothing; it
+// is an error the first time only.
 func (c *clockError) readFile() error {
 	raw, err := os.ReadFile(c.file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -84,8 +83,8 @@ func (c *clockError) readFile() error {
 	return nil
 }
 
-// checkTestClock refuses to let a node with a wrong clock into a cluster that was
-// not founded for development.
+// checkTestClock refuses to let a node with a wrong clock into a cluster that was not formed
+// for development.
 func (s *server) checkTestClock(genesis *wire.Genesis) error {
 	if s.flags.testClockFile == "" || genesis.Dev {
 		return nil

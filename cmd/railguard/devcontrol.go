@@ -16,12 +16,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A running development cluster can be told to kill, stop or start one of its
-// nodes: `railguard dev kill n1`. The words travel over DATA/dev.sock.
+// A running development cluster can be told to kill, stop or start one of its nodes:
+// `railguard dev kill n1`. The command is sent over the socket DATA/dev.sock.
 
 const devSocket = "dev.sock"
 
-// newDevVerbs are kill, stop and start.
+// newDevVerbs makes the verbs kill, stop and start.
 func newDevVerbs() []*cobra.Command {
 	short := map[string]string{
 		"kill":  "Kill a node of the running development cluster at once (kill -9)",
@@ -49,7 +49,7 @@ func newDevVerbs() []*cobra.Command {
 	return verbs
 }
 
-// devRuns reports whether a development cluster listens on a folder.
+// devRuns reports whether a development cluster listens in a folder.
 func devRuns(data string) bool {
 	connection, err := net.DialTimeout("unix", filepath.Join(data, devSocket), time.Second)
 	if err != nil {
@@ -80,7 +80,7 @@ func tellDev(data, words string) (string, error) {
 	return answer, nil
 }
 
-// listenForWords takes words until the listener is closed.
+// listenForWords carries out commands from the socket until the listener is closed.
 func (c *devCluster) listenForWords() (io.Closer, error) {
 	path := filepath.Join(c.flags.data, devSocket)
 	_ = os.Remove(path)
@@ -89,7 +89,7 @@ func (c *devCluster) listenForWords() (io.Closer, error) {
 		return nil, err
 	}
 	go func() {
-		runtime.LockOSThread() // Children end with the thread that started them (Linux).
+		runtime.LockOSThread() // On Linux, children end when the thread that started them ends.
 		for {
 			connection, err := listener.Accept()
 			if err != nil {
@@ -110,7 +110,7 @@ func (c *devCluster) listenForWords() (io.Closer, error) {
 	return listener, nil
 }
 
-// obeyWords carries out one line: a word and a node.
+// obeyWords carries out one command: a verb and a node.
 func (c *devCluster) obeyWords(words []string) (string, error) {
 	if len(words) != 2 {
 		return "", errors.New("expected a word and a node")

@@ -21,26 +21,26 @@ import (
 	"railguard/cluster/report"
 )
 
-// What the doctor thinks of numbers.
+// Limits from which the doctor reports a warning or a fault.
 const (
-	clockWarn       = 200 * time.Millisecond // A node is not ready beyond clockBad.
+	clockWarn       = 200 * time.Millisecond // A node beyond clockBad is not ready.
 	clockBad        = 500 * time.Millisecond
-	clockHereWarn   = 5 * time.Second // This machine's against log time, which moves about once a second.
+	clockHereWarn   = 5 * time.Second // Of this machine's clock against log time, which moves about once a second.
 	certificateWarn = 30 * 24 * time.Hour
 	fillWarn        = 0.8
 	fillBad         = 0.95
-	writeWarn       = 0.1 // Seconds; 99 of 100 durable writes should be faster.
+	writeWarn       = 0.1 // Seconds, for the 99th percentile of durable writes.
 	writeBad        = 0.5
 	lagWarn         = 1000
-	diskShareBad    = 10 // Per cent, of a node that is not healthy.
+	diskShareBad    = 10 // Per cent of free disk, for a node that is not healthy.
 	diskShareWarn   = 5
-	filesMin        = 4096 // A node has some hundred of its own; the rest are its callers'.
+	filesMin        = 4096 // A node itself needs some hundred; the rest are for its callers.
 	filesRemedy     = "raise it: LimitNOFILE in its unit, or ulimit -n, to 65536"
 )
 
 const lookPatience = 5 * time.Second
 
-// checkCluster looks at the running cluster as the node sees it that answers.
+// checkCluster checks the running cluster as the answering node sees it.
 func (d *doctor) checkCluster(ctx context.Context) {
 	var s report.ClusterStatus
 	if err := d.readAnswer(ctx, "/v1/cluster/status", &s); err != nil {
@@ -76,7 +76,7 @@ func (d *doctor) checkCluster(ctx context.Context) {
 	d.checkList(ctx)
 }
 
-// checkMember looks at one node of a status.
+// checkMember checks one node of a cluster status.
 func (d *doctor) checkMember(n *report.NodeStatus) {
 	if n.Version == "" && n.Role != "leader" {
 		d.addFinding("node "+n.ID, levelBad, "start it again, or replace it; see its log and exit code", "%s does not answer the node asked", n.Addr)
@@ -85,11 +85,11 @@ func (d *doctor) checkMember(n *report.NodeStatus) {
 	d.addFinding("node "+n.ID, levelIf(!n.Healthy, n.Lag > lagWarn), "look at its log, its disk and its network", "%s, lag %d, version %s", n.Role, n.Lag, n.Version)
 	skew := (time.Duration(n.ClockSkewMs) * time.Millisecond).Abs()
 	d.addFinding("clock "+n.ID, levelIf(skew > clockBad, skew > clockWarn), "mend NTP on that machine: a node further off than 500 ms is not ready", "%s off", skew)
-	// A tenth of a large disk is much: what counts stands in the node's own readiness and metrics.
+	// A tenth of a large disk is still much, so this is a warning while the node is healthy.
 	d.addFinding("disk "+n.ID, levelIf(!n.Healthy && n.DiskFreePct >= 0 && n.DiskFreePct < diskShareBad, n.DiskFreePct < diskShareWarn), `make room: "Disk" in docs/OPERATING.md`, "%d %% free", n.DiskFreePct)
 }
 
-// readAnswer fetches one answer.
+// readAnswer fetches one answer and decodes it.
 func (d *doctor) readAnswer(ctx context.Context, path string, into any) error {
 	data, err := d.fetchAnswer(ctx, &call{method: http.MethodGet, path: path})
 	if err != nil {
@@ -98,7 +98,7 @@ func (d *doctor) readAnswer(ctx context.Context, path string, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// checkList looks at the active list: its age, what it lacks, and how fetching goes.
+// checkList checks the active list: its age, what it lacks, and whether fetching works.
 func (d *doctor) checkList(ctx context.Context) {
 	var answer struct {
 		Active *struct {
@@ -135,7 +135,7 @@ func (d *doctor) checkList(ctx context.Context) {
 	}
 }
 
-// checkReady asks an address whether it takes calls, as a balancer does: without a key.
+// checkReady asks an address whether it takes calls, as a load balancer does: without a key.
 func (d *doctor) checkReady(ctx context.Context, base string) {
 	check := "ready " + hostOf(base)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/readyz", nil)
@@ -181,7 +181,7 @@ func hostOf(base string) string {
 	return strings.TrimRight(host, "/")
 }
 
-// findRemedy says what to do about a call that came to nothing.
+// findRemedy says what to do about a call that failed.
 func findRemedy(err error, otherwise string) string {
 	refused := new(exitError)
 	status := 0
@@ -216,8 +216,8 @@ func findRemedy(err error, otherwise string) string {
 	return otherwise
 }
 
-// checkServedCertificate looks at the dates of the certificate that an https address serves. Whether it
-// is trusted is not judged here: the calls do that.
+// checkServedCertificate checks the dates of the certificate that an https address serves. It
+// does not check whether the certificate is trusted: the calls do that.
 func (d *doctor) checkServedCertificate(ctx context.Context, base string) {
 	address, err := url.Parse(base)
 	if err != nil || address.Scheme != "https" {
@@ -241,7 +241,7 @@ func (d *doctor) checkServedCertificate(ctx context.Context, base string) {
 	}
 }
 
-// checkNode looks at one node's metrics.
+// checkNode checks one node's metrics.
 func (d *doctor) checkNode(ctx context.Context, address string) {
 	one := d.client
 	one.admin = []string{address}
@@ -275,7 +275,7 @@ func (d *doctor) checkNode(ctx context.Context, address string) {
 	}
 }
 
-// samples are metrics by name with labels.
+// samples maps the name of a metric with its labels to its value.
 type samples map[string]float64
 
 func readMetrics(from io.Reader) samples {
@@ -295,7 +295,7 @@ func readMetrics(from io.Reader) samples {
 	return all
 }
 
-// findOne is the sample of a family that has one.
+// findOne returns the only sample of a metric family.
 func (s samples) findOne(family string) (value float64, known bool) {
 	for _, label := range s.sortedLabels(family) {
 		return s[label], true
@@ -303,7 +303,7 @@ func (s samples) findOne(family string) (value float64, known bool) {
 	return 0, false
 }
 
-// sortedLabels are the samples of a family, sorted.
+// sortedLabels returns the names, with labels, of a family's samples, sorted.
 func (s samples) sortedLabels(family string) []string {
 	var all []string
 	for name := range s {
@@ -315,7 +315,8 @@ func (s samples) sortedLabels(family string) []string {
 	return all
 }
 
-// findQuantile is the upper bound of the bucket that holds it, over all labels of a family.
+// findQuantile returns the upper bound of the histogram bucket that contains the quantile,
+// over all labels of a family.
 func (s samples) findQuantile(family string, q float64) (bound float64, known bool) {
 	buckets := map[float64]float64{}
 	for _, name := range s.sortedLabels(family + "_bucket") {

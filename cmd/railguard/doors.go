@@ -22,35 +22,35 @@ import (
 	"railguard/seal"
 )
 
-// doorFiles are the PEM files of one HTTPS listener. They are read again when they
-// change; what cannot be used changes nothing.
+// doorFiles are the PEM files of one HTTPS listener. They are read again when they change;
+// files that cannot be used are ignored, and the listener keeps what it has.
 type doorFiles struct {
 	cert, key string
-	clients   string // Authorities of clients' certificates; "": clients need none.
+	clients   string // File with the authorities of client certificates; "": clients need none.
 }
 
 const (
 	doorLookEvery = 5 * time.Second
-	doorBadTold   = time.Hour // Between two log lines about files that stay bad.
+	doorBadTold   = time.Hour // Between two log lines about files that cannot be used.
 	doorEndsTold  = 24 * time.Hour
-	doorEndsSoon  = 14 * 24 * time.Hour // Or a fifth of the certificate's life, where that is less.
+	doorEndsSoon  = 14 * 24 * time.Hour // Or a fifth of the certificate's lifetime, if that is less.
 )
 
-// doorTLS is a listener's TLS: the certificate in use, and the files it came from.
+// doorTLS holds a listener's TLS configuration and the files it was made from.
 //
-// The files are looked at when a client connects, at most every five seconds: there is
-// no goroutine, and nobody waits but that client.
+// It looks at the files when a client connects, at most every five seconds. So it needs no
+// goroutine, and only that client waits.
 type doorTLS struct {
 	files doorFiles
 	log   *slog.Logger
 	now   func() time.Time
 	used  atomic.Pointer[tls.Config]
 
-	mutex   sync.Mutex // Held by whoever looks; of what is below.
+	mutex   sync.Mutex // Guards the fields below; held while the files are read.
 	looked  time.Time
-	read    [3][]byte // Behind used.
+	read    [3][]byte // The contents of the files that used was made from.
 	badTold time.Time
-	endTold time.Time // Of the certificate in use: that it ends, or is no good.
+	endTold time.Time // When it was last logged that the certificate in use ends soon or is not valid.
 }
 
 // newDoorTLS reads the files for the first time.
@@ -66,8 +66,8 @@ func newDoorTLS(files doorFiles, log *slog.Logger, now func() time.Time) (*doorT
 	return d, nil
 }
 
-// tellDates says when the certificate in use is not good now or will not be for long:
-// the listener goes on with it, but clients refuse it. Called by who looks.
+// tellDates logs that the certificate in use is not valid now or ends soon. The listener goes
+// on with it, but clients refuse it. The caller holds the mutex.
 func (d *doorTLS) tellDates(now time.Time) {
 	leaf := d.used.Load().Certificates[0].Leaf
 	soon := min(doorEndsSoon, leaf.NotAfter.Sub(leaf.NotBefore)/5)
@@ -86,13 +86,14 @@ func (d *doorTLS) tellDates(now time.Time) {
 	}
 }
 
-// secondsLeft is how long the certificate in use is good, in seconds; below 0: it has ended.
+// secondsLeft returns how many seconds the certificate in use is still valid; below 0: it has
+// ended.
 func (d *doorTLS) secondsLeft() float64 {
-	d.reloadFiles() // Whoever connects does; who scrapes may be the only one.
+	d.reloadFiles() // A new connection does this too, but there may be none besides the scrape of the metrics.
 	return d.used.Load().Certificates[0].Leaf.NotAfter.Sub(d.now()).Seconds()
 }
 
-// serverConfig is what a server is given.
+// serverConfig returns the TLS configuration for an HTTP server.
 func (d *doorTLS) serverConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -103,10 +104,10 @@ func (d *doorTLS) serverConfig() *tls.Config {
 	}
 }
 
-// reloadFiles reads the files again where it is time to.
+// reloadFiles reads the files again if the last look was at least five seconds ago.
 func (d *doorTLS) reloadFiles() {
 	if !d.mutex.TryLock() {
-		return // Somebody looks.
+		return // Another goroutine is reading them.
 	}
 	defer d.mutex.Unlock()
 	now := d.now()
@@ -133,7 +134,7 @@ func (d *doorTLS) reloadFiles() {
 	d.log.Info("certificate of a listener renewed", "certificate", d.files.cert, "until", config.Certificates[0].Leaf.NotAfter.UTC())
 }
 
-// loadConfig makes of the files what the listener serves with.
+// loadConfig reads the files and makes a TLS configuration of them.
 func (f doorFiles) loadConfig() (read [3][]byte, _ *tls.Config, err error) {
 	for i, name := range []string{f.cert, f.key, f.clients} {
 		if name == "" {
@@ -154,13 +155,13 @@ func (f doorFiles) loadConfig() (read [3][]byte, _ *tls.Config, err error) {
 			return read, nil, fmt.Errorf("%s holds no certificate", f.clients)
 		}
 		config.ClientCAs, config.ClientAuth = pool, tls.RequireAndVerifyClientCert
-		config.SessionTicketsDisabled = true // Each connection is judged by the authorities of now.
+		config.SessionTicketsDisabled = true // So that each connection is checked against the current authorities.
 	}
 	return read, config, nil
 }
 
-// checkDoors refuses, before any data is touched, listeners that could not serve or
-// would let anybody in.
+// checkDoors refuses listeners that could not serve, or that would let anybody in, before any
+// data is touched.
 func (f *serveFlags) checkDoors() error {
 	if (f.tlsCert == "") != (f.tlsKey == "") {
 		return usageError("--tls-cert and --tls-key go together")
@@ -187,7 +188,7 @@ func (f *serveFlags) checkDoors() error {
 	return nil
 }
 
-// onLoopback says whether only this machine reaches an address.
+// onLoopback reports whether an address can be reached from this machine only.
 func onLoopback(address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -200,7 +201,7 @@ func onLoopback(address string) (bool, error) {
 	return ip != nil && ip.IsLoopback(), nil
 }
 
-// makeDoors makes the TLS of both listeners; nil: plain.
+// makeDoors makes the TLS configurations of both listeners; nil means plain HTTP.
 func (s *server) makeDoors() (public, admin *tls.Config, err error) {
 	open := func(name string, files doorFiles) *tls.Config {
 		if files.cert == "" {
@@ -219,20 +220,20 @@ func (s *server) makeDoors() (public, admin *tls.Config, err error) {
 	return public, admin, err
 }
 
-// guestFlags are the settings of what stands in front of the public API.
+// guestFlags are the settings of guests: the handlers in front of the public API.
 type guestFlags struct {
 	x402Upstream string
 	x402Assets   []string
 	x402Timeout  time.Duration
 
 	webhookNetworks []string
-	sandbox         bool // Gives every answer there is, to who asks for it by name.
+	sandbox         bool // A caller can ask for any answer by its name.
 	mcp             bool
-	rehearsal       bool // Of a drill: nobody outside is told of anything.
-	consoleImport   bool // The console takes list files.
+	rehearsal       bool // For a drill: the node contacts nobody outside.
+	consoleImport   bool // The console accepts uploads of list files.
 }
 
-// upstreamTokenName is where the facilitator's token is read from.
+// upstreamTokenName is the variable that holds the facilitator's token.
 const upstreamTokenName = "RAILGUARD_X402_UPSTREAM_TOKEN"
 
 func (f *guestFlags) defineFlags(flags *pflag.FlagSet) {
@@ -248,7 +249,7 @@ func (f *guestFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.x402Timeout, "x402-timeout", 30*time.Second, "how long the x402 facilitator may take to settle")
 }
 
-// addFacilitator puts the x402 facilitator in front of a handler, where one is set.
+// addFacilitator puts the x402 facilitator in front of a handler, if one is configured.
 func (f *guestFlags) addFacilitator(api http.Handler, log *logs) (http.Handler, error) {
 	if f.x402Upstream == "" {
 		if len(f.x402Assets) > 0 {
@@ -275,7 +276,7 @@ func (f *guestFlags) addFacilitator(api http.Handler, log *logs) (http.Handler, 
 	return door, nil
 }
 
-// checkSettings tells what is wrong with the settings of guests, before any data is touched.
+// checkSettings checks the settings of guests, before any data is touched.
 func (f *guestFlags) checkSettings() error {
 	if _, err := readNetworks("--webhook-networks", f.webhookNetworks); err != nil {
 		return err
@@ -284,8 +285,8 @@ func (f *guestFlags) checkSettings() error {
 	return err
 }
 
-// addGuests puts all that is set in front of the public API. Of the admin listener's the
-// console passes list files on, and nothing else.
+// addGuests puts all configured guests in front of the public API. Of the admin API the
+// console reaches only the upload of list files.
 func (f *serveFlags) addGuests(api, admin http.Handler, secrets *seal.Secrets, publicURL func() string, log *logs) (http.Handler, error) {
 	console, err := f.makeConsole(api, admin, secrets)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-const drillRemoves = 20 // Attempts to remove a folder in which somebody still writes.
+const drillRemoves = 20 // Attempts to remove a folder in which another process still writes.
 
-// abandonOnSignal has a second signal end the drill at once, without what it made: the first one
-// asks for an end in order, and what restores, or a node that ends, may take its time. The
-// function that it returns is called when there is nothing left to be removed.
+// abandonOnSignal makes a second signal end the drill at once and remove its folder. The first
+// signal asks for an orderly end, which can take time while files are restored or a node ends.
+// The caller calls done when there is nothing left to remove.
 func (d *drillRun) abandonOnSignal(ctx context.Context, scratch string) (done func()) {
 	signals, over := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -34,13 +34,13 @@ func (d *drillRun) abandonOnSignal(ctx context.Context, scratch string) (done fu
 	}
 }
 
-// abandonRun ends the node and the process, and leaves no folder.
+// abandonRun kills the node, removes the folder and ends the process.
 func (d *drillRun) abandonRun(scratch string) {
 	if child := d.child.Load(); child != nil {
-		_ = child.Kill() // It may have ended.
+		_ = child.Kill() // It may have ended already.
 	}
 	var err error
-	for range drillRemoves { // Who still writes there makes a file anew; once the folder is gone nobody can.
+	for range drillRemoves { // A process that still writes can create a file in the folder again, until the folder is gone.
 		if err = os.RemoveAll(scratch); err == nil {
 			break
 		}

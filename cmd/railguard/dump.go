@@ -17,7 +17,7 @@ import (
 	"railguard/ofac"
 )
 
-// newDump is `railguard dump FILE`: what a file on disk holds, for people.
+// newDump is `railguard dump FILE`: it describes a file on disk to a person.
 func newDump() *cobra.Command {
 	return &cobra.Command{
 		Use: "dump PATH", Short: "Say what a file of a node holds, and whether it is whole", GroupID: "operation",

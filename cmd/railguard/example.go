@@ -9,8 +9,8 @@ import (
 	"railguard/httpapi/description"
 )
 
-// Every verb shows how it is called. Where the table says nothing else, the example is made
-// of the verb's own arguments and required flags, so that it cannot be out of date.
+// Every verb has an example in its help. Unless the table of verbs gives one, the example is
+// made of the verb's arguments and required flags, so that it cannot become outdated.
 
 // sampleValues stand for arguments and flags in examples.
 var sampleValues = map[string]string{
@@ -37,7 +37,7 @@ func sampleOf(name string, kind description.FieldKind) string {
 	return strings.ToUpper(name)
 }
 
-// exampleOf is the verb's own example, else one line with what it needs.
+// exampleOf returns the verb's own example, or one line with everything the verb requires.
 func (v *verb) exampleOf() string {
 	if v.example != "" {
 		return v.example
@@ -60,7 +60,7 @@ func (v *verb) exampleOf() string {
 	return line
 }
 
-// ownExamples are those of commands that are no lines of the table.
+// ownExamples are the examples of commands that are not in the table of verbs.
 var ownExamples = map[string]string{
 	"railguard backup inspect":         "  railguard backup inspect railguard-2026-03-22.age --identity backup.key",
 	"railguard backup verify":          "  railguard backup verify railguard-2026-03-22.age --identity backup.key",
@@ -73,7 +73,7 @@ var ownExamples = map[string]string{
 	"railguard version":                "  railguard version",
 }
 
-// giveExamples gives commands the examples that are theirs.
+// giveExamples sets the examples of a command and its subcommands.
 func giveExamples(cmd *cobra.Command) {
 	if text, known := ownExamples[cmd.CommandPath()]; known {
 		cmd.Example = text

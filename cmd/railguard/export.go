@@ -16,11 +16,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// continueHeader is the query that goes on with an export, but for its cursor.
+// continueHeader names the response header with the query that continues an export; the query
+// lacks the cursor.
 const continueHeader = "X-Railguard-Continue"
 
-// exportAsked is what an export was asked for: a partial file is gone on with
-// only by the same words.
+// exportAsked is what an export was asked for. A partial file is continued only if it was
+// asked for the same.
 type exportAsked struct {
 	From   string `json:"from,omitempty"`
 	To     string `json:"to,omitempty"`
@@ -36,7 +37,8 @@ type exportRun struct {
 	resume bool
 }
 
-// newAuditExport is `railguard audit export`: a stream to a file, with progress.
+// newAuditExport is `railguard audit export`: it streams an export to a file and shows
+// progress.
 func newAuditExport() *cobra.Command {
 	x := &exportRun{}
 	cmd := &cobra.Command{
@@ -86,8 +88,8 @@ func (x *exportRun) openRequest(cmd *cobra.Command, query string) (*http.Respons
 	return x.openAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/audit/export?" + query})
 }
 
-// toOutput streams to standard output. Nothing can be taken back there: only the
-// exit code tells that the end is missing.
+// toOutput streams to standard output, where nothing can be taken back: only the exit code
+// shows that the end is missing.
 func (x *exportRun) toOutput(cmd *cobra.Command) error {
 	response, err := x.openRequest(cmd, x.buildQuery())
 	if err != nil {
@@ -99,7 +101,8 @@ func (x *exportRun) toOutput(cmd *cobra.Command) error {
 	return breakOff(n, err, end)
 }
 
-// breakOff is the error of a stream that ended without its end.
+// breakOff returns the error of a stream that ended before its end line, nil for a complete
+// one.
 func breakOff(n int64, err error, end *endWatch) error {
 	if err == nil && end.hasEnded() {
 		return nil
@@ -110,8 +113,8 @@ func breakOff(n int64, err error, end *endWatch) error {
 	return &exitError{code: exitAway, err: fmt.Errorf("the export broke off after %d bytes: %w", n, err)}
 }
 
-// toFile writes the export. One that breaks off goes on at the next address, where there
-// are several, up to two rounds of them.
+// toFile writes the export to a file. If the stream breaks and there are several addresses, it
+// continues at the next one, trying each address at most twice.
 func (x *exportRun) toFile(cmd *cobra.Command) error {
 	for try := 1; ; try++ {
 		err := x.toFileOnce(cmd)
@@ -125,8 +128,8 @@ func (x *exportRun) toFile(cmd *cobra.Command) error {
 	}
 }
 
-// toFileOnce streams to a partial file, from where an earlier try stopped, and names
-// it when it is whole.
+// toFileOnce streams to a partial file, from where an earlier try stopped, and renames the
+// file when it is complete.
 func (x *exportRun) toFileOnce(cmd *cobra.Command) error {
 	p, err := x.openPartial()
 	if err != nil {
@@ -151,7 +154,7 @@ func (x *exportRun) toFileOnce(cmd *cobra.Command) error {
 	return nil
 }
 
-// fillPartial streams what is missing in a partial file.
+// fillPartial streams what a partial file still lacks.
 func (x *exportRun) fillPartial(cmd *cobra.Command, p *partial) error {
 	response, err := x.openRequest(cmd, p.query)
 	if err != nil {
@@ -176,18 +179,18 @@ func (x *exportRun) fillPartial(cmd *cobra.Command, p *partial) error {
 	return nil
 }
 
-// notesPath is the file beside a partial one that says how it is gone on with.
+// notesPath is the path of the file that says how to continue a partial file.
 func (x *exportRun) notesPath() string { return x.path + ".part.json" }
 
-// exportNotes is its content.
+// exportNotes is the content of that file.
 type exportNotes struct {
 	Asked exportAsked `json:"asked"`
-	Rest  string      `json:"rest"` // Query of the rest, but for the cursor.
+	Rest  string      `json:"rest"` // Query for the rest, without the cursor.
 }
 
 func (x *exportRun) writeNote(rest string) error {
 	if rest == "" {
-		return nil // A server that cannot go on.
+		return nil // The server cannot continue an export.
 	}
 	data, err := json.Marshal(exportNotes{Asked: x.asked, Rest: rest})
 	if err != nil {
@@ -196,16 +199,16 @@ func (x *exportRun) writeNote(rest string) error {
 	return os.WriteFile(x.notesPath(), data, 0o600)
 }
 
-// partial is a file that holds an export as far as it came.
+// partial is a file that holds the part of an export received so far.
 type partial struct {
 	file   *os.File
-	query  string // Of what is missing.
+	query  string // Query for what is missing.
 	goesOn bool
 	whole  bool
 }
 
-// openPartial opens the partial file and cuts it behind its last whole record; one
-// that cannot be gone on with is emptied.
+// openPartial opens the partial file and cuts it after its last complete record. It empties a
+// file that cannot be continued.
 func (x *exportRun) openPartial() (*partial, error) {
 	notes, known, err := x.readNotes()
 	if err != nil {
@@ -237,7 +240,7 @@ func (x *exportRun) openPartial() (*partial, error) {
 	return p, nil
 }
 
-// readNotes reads how a partial file is gone on with, where there is one.
+// readNotes reads how to continue a partial file; known is false if there is no such file.
 func (x *exportRun) readNotes() (notes exportNotes, known bool, err error) {
 	if !x.resume {
 		_ = os.Remove(x.notesPath())
@@ -257,11 +260,11 @@ func (x *exportRun) readNotes() (notes exportNotes, known bool, err error) {
 	return notes, true, nil
 }
 
-// reached says how far a partial file came.
+// reached says how much of an export is in a partial file.
 type reached struct {
-	any    bool   // There is a record in it.
-	cursor uint64 // The last whole one.
-	offset int64  // Where it ends; with whole, where the file ends.
+	any    bool   // The file has a complete record.
+	cursor uint64 // Index of the last complete record.
+	offset int64  // End of that record in the file; if whole is set, the end of the file.
 	whole  bool
 }
 
@@ -276,7 +279,7 @@ func whereIn(file *os.File, format string) (reached, error) {
 	for {
 		line, err := readLine(lines)
 		if err == io.EOF {
-			break // A line without its end does not count.
+			break // A line without a line end is incomplete.
 		}
 		if err != nil {
 			return reached{}, err
@@ -294,10 +297,10 @@ func whereIn(file *os.File, format string) (reached, error) {
 	return reached{any: true, cursor: record.Index, offset: at, whole: record.Type == "end"}, nil
 }
 
-// exportLineMax bounds a line of an export that is read back.
+// exportLineMax bounds a line read from a partial export, in bytes.
 const exportLineMax = 8 << 20
 
-// readLine reads one line with its end; io.EOF for one without.
+// readLine reads one line with its line end. It returns io.EOF for a line without one.
 func readLine(r *bufio.Reader) (line []byte, err error) {
 	for {
 		piece, err := r.ReadSlice('\n')
@@ -334,7 +337,7 @@ func whereInTable(file *os.File) (reached, error) {
 	}
 }
 
-// endMark is how the last line of an export begins.
+// endMark returns how the last line of an export begins.
 func endMark(format string) string {
 	if format == "csv" {
 		return "end,"
@@ -345,8 +348,8 @@ func endMark(format string) string {
 // endWatch is a writer that looks for an export's last line.
 type endWatch struct {
 	mark string
-	line []byte // The beginning of the line being written.
-	last []byte // That of the last whole one.
+	line []byte // The beginning of the line that is being written.
+	last []byte // The beginning of the last complete line.
 }
 
 func (e *endWatch) Write(data []byte) (int, error) {
@@ -361,5 +364,5 @@ func (e *endWatch) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// hasEnded reports whether the last line was written, and nothing behind it.
+// hasEnded reports whether the end line was written and nothing after it.
 func (e *endWatch) hasEnded() bool { return len(e.line) == 0 && string(e.last) == e.mark }

@@ -21,8 +21,8 @@ import (
 	"railguard/ofac/keeper"
 )
 
-// newImport is `railguard ofac import DIR`: the published files of a folder to a
-// running cluster: uploaded to the admin listener, checked, replicated, activated.
+// newImport is `railguard ofac import DIR`. It uploads the published files of a folder to the
+// admin listener of a running cluster, which checks, replicates and activates them.
 func newImport() *cobra.Command {
 	c := &client{}
 	stage, force, reason := false, false, ""
@@ -63,7 +63,7 @@ func newImport() *cobra.Command {
 	return cmd
 }
 
-// activateStaged activates on the listener that took the upload.
+// activateStaged activates a staged list on the listener that received the upload.
 func (c *client) activateStaged(ctx context.Context, snapshot string, force bool, reason string) ([]byte, error) {
 	body, err := json.Marshal(map[string]any{"force": force, "reason": reason, "actor": "railguard ofac import"})
 	if err != nil {
@@ -72,8 +72,8 @@ func (c *client) activateStaged(ctx context.Context, snapshot string, force bool
 	return c.fetchAnswer(ctx, &call{method: http.MethodPost, path: "/v1/ofac/" + url.PathEscape(snapshot) + "/activate", admin: true, body: body})
 }
 
-// bundleOf reads one file as it is, or puts the published files of a folder,
-// unpacked, into one archive.
+// bundleOf returns the bytes to upload: a single file as it is, or one archive with the
+// unpacked published files of a folder.
 func bundleOf(path string) (name string, data []byte, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -114,14 +114,14 @@ func archiveOf(path string) ([]byte, error) {
 			return nil, usageError("%s: more than %d MiB", path, engine.ListUploadMax/engine.MiB)
 		}
 	}
-	if err := archive.Close(); err != nil { // Writes the archive's directory: before the bytes are taken.
+	if err := archive.Close(); err != nil { // Writes the archive's directory, so it comes before Bytes.
 		return nil, err
 	}
 	return bundle.Bytes(), nil
 }
 
-// addFile adds a file's plain content under its published name: an archive's
-// members are not unpacked once more where the upload is read.
+// addFile adds a file under its published name, uncompressed if it was packed: the server does
+// not unpack the members of an archive a second time.
 func addFile(archive *zip.Writer, path string) error {
 	file, err := os.Open(path)
 	if err != nil {

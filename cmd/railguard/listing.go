@@ -14,10 +14,10 @@ import (
 	"railguard/engine"
 )
 
-// A listing is more than one answer of the service: a page may be short or empty
-// and still have a cursor, because a call looks at a bounded part of history.
+// A list verb may need several calls: a page may be short or empty and still have a cursor,
+// because a call looks at a bounded part of history.
 
-// Bounds of one listing; what is beyond them is behind the cursor that is shown.
+// Bounds of one listing. The cursor that is shown leads to the rest.
 const (
 	listRowsMax  = 100_000 // Rows held for one table.
 	listPagesMax = 10_000  // Calls of one listing; each looks at 256 segments of history at most.
@@ -27,11 +27,11 @@ const (
 type listing struct {
 	rows []json.RawMessage
 	size int             // Bytes in rows.
-	last json.RawMessage // The last page whole.
-	next string          // Cursor behind the last row; "": that was all.
+	last json.RawMessage // The whole last page.
+	next string          // Cursor after the last row; "": there are no more rows.
 }
 
-// isPaged reports whether a verb is a list that has cursors.
+// isPaged reports whether a verb lists something with cursors.
 func (v *verb) isPaged() bool {
 	for i := range v.query {
 		if v.query[i].flag == "cursor" {
@@ -41,7 +41,7 @@ func (v *verb) isPaged() bool {
 	return false
 }
 
-// fetchAnswer calls the service: once, or, for a list, as often as it takes.
+// fetchAnswer calls the service once; for a list, as often as needed.
 func (v *verb) fetchAnswer(ctx context.Context, c *client, request *call, values map[string]*string, all bool) ([]byte, error) {
 	if !v.isPaged() {
 		return c.fetchAnswer(ctx, request)
@@ -57,7 +57,7 @@ func (v *verb) fetchAnswer(ctx context.Context, c *client, request *call, values
 	return l.joinPages()
 }
 
-// rowsWanted is how many rows a listing shall have.
+// rowsWanted returns how many rows to list.
 func rowsWanted(limit string, all bool) (int, error) {
 	if all {
 		if limit != "" {
@@ -75,7 +75,7 @@ func rowsWanted(limit string, all bool) (int, error) {
 	return n, nil
 }
 
-// listRows calls page after page until there are enough rows or none is left.
+// listRows fetches pages until there are enough rows or none is left.
 func (c *client) listRows(ctx context.Context, request *call, rows int) (*listing, error) {
 	path, query, _ := strings.Cut(request.path, "?")
 	values, err := url.ParseQuery(query)
@@ -108,7 +108,7 @@ func (c *client) listRows(ctx context.Context, request *call, rows int) (*listin
 	return l, nil
 }
 
-// addPage takes one page.
+// addPage adds the rows of one page.
 func (l *listing) addPage(data []byte) error {
 	var page struct {
 		Data       []json.RawMessage `json:"data"`
@@ -127,7 +127,7 @@ func (l *listing) addPage(data []byte) error {
 	return nil
 }
 
-// joinPages is the listing as one page: the last page's other members, all rows.
+// joinPages returns the listing as one page: all rows, and the other members of the last page.
 func (l *listing) joinPages() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -156,8 +156,8 @@ func asBytes(rows []json.RawMessage) [][]byte {
 	return all
 }
 
-// showMore says that a list goes on, and how. A list that is empty so far is not
-// an empty list.
+// showMore says that a list goes on, and how to continue it. If there are no rows yet, it says
+// "none so far", because later pages may have some.
 func showMore(out io.Writer, rows int, cursor string) {
 	if rows == 0 {
 		fmt.Fprintln(out, "none so far")

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// logs is where a node's lines go: its level may be changed while it runs.
+// logs is a node's log. Its level can be changed while the node runs.
 type logs struct {
 	*slog.Logger
 	level *slog.LevelVar
@@ -30,8 +30,8 @@ func newLogs(out io.Writer, level, format string) (*logs, error) {
 	return l, nil
 }
 
-// plainSpans writes spans in seconds, by the same name with its unit, as metrics do: the
-// JSON of a Go duration is a bare count of nanoseconds.
+// plainSpans writes durations in seconds and adds the unit to their names, as metrics do. In
+// JSON a Go duration would be a number of nanoseconds without a unit.
 func plainSpans(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.Float64(a.Key+"Seconds", a.Value.Duration().Seconds())

@@ -21,18 +21,18 @@ var version = railguard.Version
 // Exit codes, shown by `railguard --help`.
 const (
 	exitOK     = 0
-	exitFailed = 1  // The service said no, or a check failed.
+	exitFailed = 1  // The service refused, or a check failed.
 	exitUsage  = 2  // Wrong flags or arguments.
 	exitAway   = 3  // The service could not be reached or cannot answer now.
-	exitNewer  = 5  // Evidence of a release that this program does not know: neither proven nor altered.
-	exitFatal  = 70 // A node gave up: disk, divergence, newer data.
+	exitNewer  = 5  // Evidence written by a newer release: neither proven nor altered.
+	exitFatal  = 70 // A node stopped for good: disk error, divergence, or data of a newer release.
 )
 
 // exitError carries an exit code up to main.
 type exitError struct {
 	code   int
 	err    error
-	status int // Of the HTTP answer that it is; 0: of none.
+	status int // Status of the HTTP answer that caused the error; 0: there was none.
 }
 
 func (e *exitError) Error() string { return e.err.Error() }
@@ -46,7 +46,7 @@ func main() {
 	easeTimers(os.Args)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // A second Ctrl-C ends at once what does not end by itself.
+	context.AfterFunc(ctx, stop) // A second Ctrl-C then kills the process at once.
 	root := newRoot()
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -77,7 +77,7 @@ not able to answer now, 4 warnings of doctor, 70 the node gave up (disk, diverge
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.ArbitraryArgs, // helpOnly judges them.
+		Args:          cobra.ArbitraryArgs, // helpOnly checks them.
 		RunE:          helpOnly,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -97,7 +97,7 @@ not able to answer now, 4 warnings of doctor, 70 the node gave up (disk, diverge
 	return root
 }
 
-// meantFlag names the flags of a command that a wrong one resembles; "" where there are none.
+// meantFlag names the flags that a misspelt one resembles; "" if there are none.
 func meantFlag(cmd *cobra.Command, err error) string {
 	var none *pflag.NotExistError
 	if !errors.As(err, &none) {
@@ -106,12 +106,12 @@ func meantFlag(cmd *cobra.Command, err error) string {
 	return likeFlags(cmd, none.GetSpecifiedName())
 }
 
-// likeFlags names the flags of a command that a name resembles; "" where there are none.
+// likeFlags names the flags of a command that a name resembles; "" if there are none.
 func likeFlags(cmd *cobra.Command, name string) string {
 	if len(name) < 2 || len(name) > flagNameMax {
 		return ""
 	}
-	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // Judges likeness as it does for commands.
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // Uses cobra's suggestions, which work on command names.
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// matchAnswer is what showMatches reads of an answer of GET /v1/match.
+// matchAnswer is the part of an answer of GET /v1/match that showMatches reads.
 type matchAnswer struct {
 	Outcome   string `json:"outcome"`
 	Truncated bool   `json:"truncated"`
@@ -58,8 +58,8 @@ type listedMatch struct {
 	} `json:"losses"`
 }
 
-// showMatches prints what a name or wallet matches the way an officer compares:
-// each entry with who is meant, what speaks for it and what against.
+// showMatches prints what a name or wallet matches, in the way an officer compares: each entry
+// with the person or company it means, and the evidence for and against a match.
 func showMatches(out io.Writer, data []byte) error {
 	var a matchAnswer
 	if err := json.Unmarshal(data, &a); err != nil {
@@ -140,7 +140,7 @@ func (m *listedMatch) showMatch(out io.Writer, number int) error {
 	return table.Flush()
 }
 
-// describeLoss tells what a pair or a word took from the score.
+// describeLoss says how much a pair or a word lowered the score.
 func describeLoss(loss float64) string {
 	if loss == 0 {
 		return ""

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// heapHeadroom is how much a heap may grow at least before garbage is collected. A node
-	// with little state holds 30 MB and would collect twice a second under load: one
-	// twentieth of its CPU. From this size on a heap may double, as Go has it.
+	// heapHeadroom is the least growth of the heap, in bytes, between two garbage collections.
+	// A node with little state holds 30 MB and would collect twice a second under load, which
+	// costs 5 % of its CPU. A heap of at least this size may double, as is Go's default.
 	heapHeadroom = 128 << 20
-	collectPer   = 100 // Percent, of large heaps: Go's own.
+	collectPer   = 100 // Percent, for large heaps: Go's default.
 	collectMax   = 400
 	collectEvery = 5 * time.Second
 )
 
-// paceCollector fits the garbage collector to the size of the heap until stop, unless
-// whoever started this process has set GOGC.
+// paceCollector adapts the garbage collector to the size of the heap until stop is closed. It
+// does nothing if GOGC is set in the environment.
 func paceCollector(stop <-chan struct{}) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -41,7 +41,7 @@ func paceCollector(stop <-chan struct{}) {
 	}
 }
 
-// collectPercent is by how much a heap of so many live bytes may grow.
+// collectPercent returns by how many percent a heap of so many live bytes may grow.
 func collectPercent(live uint64) int {
 	return int(min(max(collectPer*heapHeadroom/max(live, 1), collectPer), collectMax))
 }

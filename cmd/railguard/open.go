@@ -29,17 +29,17 @@ import (
 )
 
 const (
-	secretFile     = "cluster.secret" // A cluster of one keeps its own secret here.
-	adminTokenFile = "admin.token"    // Lets a person on this machine use the admin listener.
+	secretFile     = "cluster.secret" // Here a cluster of one keeps the secret that it generated.
+	adminTokenFile = "admin.token"    // Holds a token for people on this machine to use the admin listener.
 
-	bootstrapKeyMin = 24 // Characters of the first API key: it may do everything.
+	bootstrapKeyMin = 24 // Characters of the first API key, which may do everything.
 )
 
-// openNode makes the node and its API. The listeners are bound already, so that a
-// taken port is told before any data is touched.
+// openNode makes the node and its API. The listeners are bound already, so that a port in use
+// is reported before any data is touched.
 func (s *server) openNode() error {
 	f := s.flags
-	if err := os.MkdirAll(f.data, 0o700); err != nil { // A disk that is not there yet may be there at the next start.
+	if err := os.MkdirAll(f.data, 0o700); err != nil { // Not a usage error: a disk that is missing now may be there at the next start.
 		return dataTrouble("--data", err)
 	}
 	secret, also, secrets, err := f.readSecrets()
@@ -82,7 +82,7 @@ func (s *server) openNode() error {
 	switch {
 	case errors.Is(err, cluster.ErrConfig):
 		return usageError("%w", err)
-	case errors.Is(err, datadir.ErrDamaged): // No restart mends it.
+	case errors.Is(err, datadir.ErrDamaged): // A restart does not mend it.
 		return &exitError{code: exitFatal, err: fmt.Errorf("open %s: %w", f.data, err)}
 	case err != nil:
 		return dataTrouble("open "+f.data, err)
@@ -107,16 +107,16 @@ func (s *server) openNode() error {
 	return err
 }
 
-// openWebhooks makes what sends events to webhooks; it begins when the node serves.
+// openWebhooks makes the sender of webhook events, which starts when the node serves.
 func (s *server) openWebhooks(secrets *seal.Secrets) *webhooks.Sender {
-	allow, _ := readNetworks("", s.flags.webhookNetworks) // Whether they can be read was told before.
+	allow, _ := readNetworks("", s.flags.webhookNetworks) // Errors were reported by checkSettings.
 	sender := webhooks.NewSender(webhooks.SenderConfig{Secrets: secrets, Version: version, Dev: s.flags.dev, Allow: allow})
 	judges := edge.New(edge.Deps{Published: s.node, Records: s.node, Secrets: secrets, Node: s.flags.id, Version: version, Logger: s.log.Logger})
 	s.hooks = webhooks.New(s.node, webhooks.NewReader(s.node, judges), sender.Send, s.log.Logger)
 	return sender
 }
 
-// publicURL is the address that stands in credentials; "" before there is a cluster.
+// publicURL returns the address that credentials contain; "" before the cluster is formed.
 func (s *server) publicURL() string {
 	if genesis := s.node.Settings().Genesis; genesis != nil {
 		return genesis.PublicURL
@@ -134,14 +134,14 @@ func (f *serveFlags) makeConsole(api, uploads http.Handler, secrets *seal.Secret
 	})
 }
 
-// secretPatience is how long a node whose state on disk does not know its secret may take
-// to hear from the group what has come since.
+// secretPatience is how long a node waits to catch up with its group when the state on its
+// disk does not match its secret.
 const secretPatience = 30 * time.Second
 
-// checkSecret ends a node whose secret is not its cluster's: no signing key could be
-// opened, and every token would look foreign. What is on this disk may be older than the
-// exchange of the secret: the node is asked again once it has all that the group has.
-// Until then it is not ready. A node without state has yet to replay its log, or to join.
+// checkSecret ends a node whose secret is not its cluster's: it could open no signing key and
+// would take every token for foreign. The state on this disk may be older than an exchange of
+// the secret, so the check is repeated once the node has caught up with the group. Until then
+// the node is not ready. A node without state first has to replay its log, or to join.
 func (s *server) checkSecret(secrets *seal.Secrets) {
 	for s.node.Settings().Genesis == nil {
 		select {
@@ -167,10 +167,10 @@ func (s *server) checkSecret(secrets *seal.Secrets) {
 		switch {
 		case secrets.Check(s.node.Settings().Genesis.SecretCheck) == nil:
 			return
-		case err == nil: // All that there is has been applied.
+		case err == nil: // The node has applied all that the group has.
 			s.failed <- usageError("%w", wrong)
 			return
-		case ctx.Err() != nil: // A supervisor may try again: the group may only be away.
+		case ctx.Err() != nil: // Not a usage error: the group may be away for a while, so a supervisor should try again.
 			s.failed <- fmt.Errorf("%w (the state on this disk says so, and the group could not be asked for a newer one)", wrong)
 			return
 		}
@@ -182,7 +182,8 @@ func (s *server) checkSecret(secrets *seal.Secrets) {
 	}
 }
 
-// checkKind keeps development clusters, sandboxes and others apart.
+// checkKind refuses flags that do not fit the kind of the cluster: a wrong clock outside of
+// development, and --sandbox.
 func (s *server) checkKind() error {
 	genesis := s.node.Settings().Genesis
 	if genesis == nil {
@@ -191,7 +192,8 @@ func (s *server) checkKind() error {
 	return errors.Join(s.checkTestClock(genesis), s.checkSandbox(genesis))
 }
 
-// checkSandbox keeps a sandbox and clusters of any other kind apart.
+// checkSandbox refuses --sandbox in a cluster that is no sandbox, and its absence in one that
+// is.
 func (s *server) checkSandbox(genesis *wire.Genesis) error {
 	is := edge.IsSandbox(&fsm.Settings{Genesis: genesis})
 	switch {
@@ -203,8 +205,8 @@ func (s *server) checkSandbox(genesis *wire.Genesis) error {
 	return nil
 }
 
-// namesItself refuses to form a cluster without --public-url: this node's own address
-// would stand in every credential for good. A node that has data is past that.
+// namesItself refuses to form a cluster without --public-url, because this node's own address
+// would stand in every credential for good. It accepts a node that has data already.
 func (f *serveFlags) namesItself() error {
 	if _, err := os.Stat(filepath.Join(f.data, "node.json")); f.publicURL != "" || f.dev || err == nil {
 		return nil
@@ -212,7 +214,8 @@ func (f *serveFlags) namesItself() error {
 	return usageError("--public-url is required to form a cluster: the address under which callers know the service stands in every credential for good")
 }
 
-// genesisOf makes the first record once, so that a retried proposal is the same.
+// genesisOf returns a function that makes the cluster's first record once, so that a retried
+// proposal is the same.
 func genesisOf(f *serveFlags, secrets *seal.Secrets, firstKey string) (func() wire.Genesis, error) {
 	publicURL := f.publicURL
 	if publicURL == "" {
@@ -235,8 +238,8 @@ func genesisOf(f *serveFlags, secrets *seal.Secrets, firstKey string) (func() wi
 	return func() wire.Genesis { return genesis }, nil
 }
 
-// clusterSecret is RAILGUARD_CLUSTER_SECRET; a node that is meant to be alone may
-// do without and keeps one of its own.
+// clusterSecret returns RAILGUARD_CLUSTER_SECRET. A node that forms a cluster of one may do
+// without it; it generates and keeps a secret.
 func clusterSecret(f *serveFlags) ([]byte, error) {
 	secret, err := givenSecret(f)
 	if err != nil || secret != "" {
@@ -246,8 +249,8 @@ func clusterSecret(f *serveFlags) ([]byte, error) {
 	return []byte(secret), err
 }
 
-// readSecrets are the cluster secret, those that nodes are believed by besides, and what opens
-// what any of them has sealed.
+// readSecrets returns the cluster secret, the other secrets by which nodes are authenticated,
+// and all secrets together, to open what any of them has sealed.
 func (f *serveFlags) readSecrets() (secret []byte, also [][]byte, all *seal.Secrets, err error) {
 	if secret, err = clusterSecret(f); err != nil {
 		return nil, nil, nil, err
@@ -280,7 +283,7 @@ func readAcceptedSecrets() (also, old [][]byte, err error) {
 	return also, old, nil
 }
 
-// givenSecret is the cluster secret that was given; "" where the node keeps its own.
+// givenSecret returns the configured cluster secret; "" if the node keeps its own.
 func givenSecret(f *serveFlags) (string, error) {
 	secret, err := secretOf("RAILGUARD_CLUSTER_SECRET")
 	if err != nil {
@@ -298,7 +301,8 @@ func givenSecret(f *serveFlags) (string, error) {
 	return "", nil
 }
 
-// keptSecret reads a secret file, making it on first use (0600).
+// keptSecret reads a secret file. On first use it generates the secret and the file (mode
+// 0600).
 func keptSecret(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err == nil {
@@ -318,8 +322,8 @@ func keptSecret(path string) (string, error) {
 	return text, datadir.ReplaceFile(filepath.Dir(path), filepath.Base(path), []byte(text+"\n"))
 }
 
-// dataTrouble is an error of the data folder: where it is of permissions, as after a restore
-// or a copy made by root, whose it must be.
+// dataTrouble wraps an error of the data folder. If permissions are wrong, as after a restore
+// or a copy made by root, it says who must own the folder.
 func dataTrouble(where string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%s: %w: the folder and all in it must belong to the user who runs the node (chown -R)", where, err)
@@ -327,15 +331,15 @@ func dataTrouble(where string, err error) error {
 	return fmt.Errorf("%s: %w", where, err)
 }
 
-// endAtOnce ends the process at once: what a node that may have diverged or lost a
-// write owes its cluster is silence. The cluster has logged the reason; the supervisor
-// restarts the node.
+// endAtOnce ends the process at once, because a node that may have diverged or lost a write
+// must send nothing more. The cluster package has logged the reason; the supervisor restarts
+// the node.
 func (s *server) endAtOnce(string) {
-	time.Sleep(50 * time.Millisecond) // Let the line reach the log.
+	time.Sleep(50 * time.Millisecond) // Gives the line time to reach the log.
 	os.Exit(exitFatal)
 }
 
-// deadAfter turns the flag's "0: never" into the node's.
+// deadAfter translates the flag, where 0 means never, into the node's setting, where -1 does.
 func deadAfter(flag time.Duration) time.Duration {
 	if flag <= 0 {
 		return -1
@@ -343,12 +347,12 @@ func deadAfter(flag time.Duration) time.Duration {
 	return flag
 }
 
-// listKeeper tells httpapi how fetching went in httpapi's words.
+// listKeeper is the keeper with its last report in the type that httpapi uses.
 type listKeeper struct{ *keeper.Keeper }
 
 func (k listKeeper) LastSync() rulebook.SyncReport { return rulebook.SyncReport(k.Keeper.LastSync()) }
 
-// relay tells httpapi how nodes ask each other.
+// relay lets httpapi ask other nodes.
 type relay struct{ node *cluster.Node }
 
 func (r relay) Others() []string { return cluster.Others(r.node) }

@@ -11,10 +11,10 @@ import (
 	"railguard/ofac"
 )
 
-// What an officer reads of a record: who, how much, to whom, why, against which list, and
-// what each rule compared. The rest is in -o json.
+// Output of a record for officers: who paid how much to whom, the verdict and why, the list,
+// and what each rule compared. The rest is in -o json.
 
-// shownRecord is a record or its explanation, as far as people read it here.
+// shownRecord is the part of a record, or of its explanation, that is shown to people.
 type shownRecord struct {
 	Verdict, TxnID, Reason, ScreenedAt, AgentID, AgentName, OperatorLegalName, CredentialStatus string
 	Rule                                                                                        *string
@@ -33,7 +33,8 @@ type shownRecord struct {
 	Now                                                                                         *shownPolicy `json:"_policy"`
 }
 
-// shownPolicy is the policy in force, as far as it says what a score is held against.
+// shownPolicy is the part of the policy in force that says which threshold scores are compared
+// with.
 type shownPolicy struct {
 	PolicyVersion int64
 	Policy        struct {
@@ -41,8 +42,8 @@ type shownPolicy struct {
 	}
 }
 
-// thresholdOf is what a match's score was held against: the review threshold, as the policy
-// in force has it.
+// thresholdOf returns what a match's score was compared with: the review threshold of the
+// policy in force.
 func (r *shownRecord) thresholdOf(m *shownMatch) string {
 	if r.Now == nil || m.Address != "" {
 		return "-"
@@ -73,10 +74,10 @@ type shownRung struct {
 	Values                         json.RawMessage
 }
 
-// factsOfOne is how many of a listed party's facts are shown.
+// factsOfOne is how many facts about a listed party are shown.
 const factsOfOne = 8
 
-// showRecord shows a record, or what explains one.
+// showRecord prints a record, or the explanation of one.
 func showRecord(out io.Writer, data []byte) error {
 	var r shownRecord
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -132,7 +133,7 @@ func (r *shownRecord) printHead(table io.Writer) {
 	line("payment", plainText(r.Payment))
 }
 
-// printMatches shows both names side by side, with the score.
+// printMatches prints the asked and the listed name side by side, with the score.
 func (r *shownRecord) printMatches(out io.Writer) error {
 	if len(r.Matches) == 0 {
 		return nil
@@ -165,7 +166,7 @@ func (r *shownRecord) printMatches(out io.Writer) error {
 	return nil
 }
 
-// printRungs shows what became of each rule and what it compared.
+// printRungs prints each rule's outcome and what it compared.
 func (r *shownRecord) printRungs(out io.Writer) error {
 	if len(r.Ladder) == 0 {
 		return nil

@@ -11,14 +11,14 @@ import (
 
 func endWithParent(child *exec.Cmd) { child.SysProcAttr.Pdeathsig = syscall.SIGTERM }
 
-// timerSlack is how much later than asked the kernel may wake a node's threads, and
-// watchSlack the same of the one thread of Go's runtime that wants to look every 20 µs
-// whether a system call takes long. A node that syncs its log makes it look all the time:
-// every second switch between threads was its own. What it looks for, the other threads
-// see sooner while one of them is free; where all wait for the disk, what else is to be
-// done waits as long as it does anyway in a process that has been calm: 10 ms.
+// timerSlack is how late the kernel may wake a node's threads. watchSlack is the same for the
+// watch thread of Go's runtime, which checks every 20 µs for system calls that take long. A
+// node that syncs its log keeps that thread busy: it caused every second switch between
+// threads. While another thread is free, that thread finds the same work sooner. If all
+// threads wait for the disk, other work waits up to 10 ms, as it does anyway in a process that
+// was idle.
 const (
-	timerSlack = 1_000_000 // Nanoseconds; 50,000 is the kernel's.
+	timerSlack = 1_000_000 // Nanoseconds; the kernel's default is 50,000.
 	watchSlack = 10_000_000
 )
 
@@ -27,13 +27,14 @@ const (
 	prGetTimerSlack = 30
 )
 
-// eased tells that this process was begun anew with watchSlack.
+// eased reports whether this process was executed again, with watchSlack.
 var eased bool
 
-// init keeps the main goroutine on the main thread until easeTimers has run: whoever asked
-// to be ended with its parent asked it for that thread. A thread inherits its slack from
-// the one that starts it: the runtime's watch was started before, what is started from here
-// on has the smaller one. The runtime starts a thread for starting others with the lock.
+// init keeps the main goroutine on the main thread until easeTimers has run, because the
+// request to end with the parent belongs to that thread. A thread inherits the slack of the
+// thread that starts it: the runtime's watch thread was started before and keeps the larger
+// slack; threads started from here on have the smaller one. The lock makes the runtime start a
+// thread for starting others.
 func init() {
 	if eased = slackHere() == watchSlack; eased {
 		setSlackHere(timerSlack)
@@ -41,9 +42,9 @@ func init() {
 	runtime.LockOSThread()
 }
 
-// easeTimers has this process begin anew with the slack of its timers, which a thread
-// inherits from the one that starts it, and a program from the one before it. Where that
-// cannot be, or one processor is all there is, everything is as it was.
+// easeTimers executes this program again with a larger timer slack. Threads inherit the slack
+// from the thread that starts them, and a program inherits it from the one before it. If that
+// fails, or there is only one processor, everything stays as it was.
 func easeTimers(args []string) {
 	defer runtime.UnlockOSThread()
 	if eased {
@@ -56,15 +57,15 @@ func easeTimers(args []string) {
 	if !setSlackHere(watchSlack) {
 		return
 	}
-	_ = syscall.Exec("/proc/self/exe", args, os.Environ()) // It returns only when it failed.
+	_ = syscall.Exec("/proc/self/exe", args, os.Environ()) // Returns only if it fails.
 	setSlackHere(timerSlack)
 }
 
-// easeThreads gives the smaller slack to those threads that the runtime has started for
-// goroutines before anything of ours ran. More goroutines than there are threads take one
-// each and hold it until all have; once more for those that were asleep for a moment in
-// search of work, as the runtime has them be, and what they started. One that is missed
-// all the same is later than need be, and nothing else.
+// easeThreads gives the smaller slack to the threads that the runtime started for goroutines
+// before our code ran. holdThreads runs more goroutines than there are threads, and each holds
+// its thread until all have one. The second call is for threads that were asleep for a moment
+// in search of work, and for threads that they started. A thread that is missed only wakes
+// later.
 func easeThreads() {
 	holdThreads()
 	time.Sleep(2 * watchSlack)
@@ -93,7 +94,7 @@ func holdThreads() {
 	left.Wait()
 }
 
-// slackHere is the slack of the thread that asks; 0: it is not known.
+// slackHere returns the timer slack of the calling thread; 0: unknown.
 func slackHere() uintptr {
 	slack, _, failed := syscall.RawSyscall(syscall.SYS_PRCTL, prGetTimerSlack, 0, 0)
 	if failed != 0 {
@@ -102,7 +103,7 @@ func slackHere() uintptr {
 	return slack
 }
 
-// setSlackHere reports whether the thread that asks has this slack now.
+// setSlackHere sets the timer slack of the calling thread and reports whether that worked.
 func setSlackHere(slack uintptr) bool {
 	_, _, failed := syscall.RawSyscall(syscall.SYS_PRCTL, prSetTimerSlack, slack, 0)
 	return failed == 0

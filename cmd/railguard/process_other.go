@@ -6,5 +6,5 @@ import "os/exec"
 
 func endWithParent(*exec.Cmd) {}
 
-// easeTimers does nothing here: timers have no slack to be set.
+// easeTimers does nothing: on this system timers have no slack to set.
 func easeTimers([]string) {}

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// progress shows how far long work is, on one line of a terminal. Where the
-// output is no terminal it says so once a few seconds, line by line.
+// progress shows how far a long task is: on one line of a terminal, otherwise as a new line
+// every few seconds.
 type progress struct {
 	out      io.Writer
 	what     string
-	total    int64 // 0: unknown.
+	total    int64 // Bytes or other units; 0: unknown.
 	done     int64
 	last     time.Time
 	terminal bool
 	shown    bool
-	printed  int64 // What the last line told.
+	printed  int64 // The value of done in the last line.
 }
 
 func newProgress(out io.Writer, what string) *progress {
@@ -29,7 +29,7 @@ func newProgress(out io.Writer, what string) *progress {
 	return p
 }
 
-// Write counts bytes; it lets a copy report itself.
+// Write counts bytes, so that progress can be one writer of a copy.
 func (p *progress) Write(data []byte) (int, error) {
 	p.setDone(p.done+int64(len(data)), p.total)
 	return len(data), nil
@@ -61,7 +61,7 @@ func (p *progress) printState() {
 	fmt.Fprintln(p.out, text)
 }
 
-// endLine leaves the last state on its line.
+// endLine prints the last state and ends the line.
 func (p *progress) endLine() {
 	if !p.shown && !p.terminal {
 		return

@@ -19,20 +19,20 @@ import (
 	"railguard/engine"
 )
 
-// fileRun is one run of `railguard screen --file`: a file of payments, one JSON object
-// a line, through the batch call. Every payment is sent with an idempotency key that
-// comes of its own bytes, so that a run that broke off is simply run again.
+// fileRun is one run of `railguard screen --file`: it sends a file of payments, one JSON
+// object a line, through the batch call. The idempotency key of a payment is derived from its
+// bytes, so that a run that broke off can simply be repeated.
 type fileRun struct {
 	client   *client
 	path     string
 	out      string
-	run      string // Part of the keys.
-	token    string // For payments that have none.
+	run      string // Name of the run, part of the idempotency keys.
+	token    string // Credential for payments that have none.
 	size     int    // Payments in a batch.
 	parallel int
 
 	total  tally
-	seen   map[[16]byte]uint32 // How often a payment stood in the file already.
+	seen   map[[16]byte]uint32 // By a hash of the payment: how often the file has had it so far.
 	errors chan error
 }
 
@@ -41,13 +41,13 @@ const (
 	fileBatchMax    = engine.BatchMax
 	fileBatchBytes  = 1 << 20
 	fileLineMax     = 64 << 10
-	fileLinesMax    = 8_388_608 // No more keys than that are kept by a cluster.
+	fileLinesMax    = 8_388_608 // A cluster keeps no more idempotency keys than that.
 	fileParallelMax = 64
 	fileTries       = 8
 )
 
-// filePause is how long the first pause between two tries is; each is twice as long as
-// the one before, up to 16 times. A variable for tests alone.
+// filePause is the first pause between two tries. Each pause is twice as long as the one
+// before, up to 16 times the first. It is a variable for tests only.
 var filePause = 250 * time.Millisecond
 
 func (x *fileRun) defineFlags(cmd *cobra.Command) {
@@ -59,27 +59,27 @@ func (x *fileRun) defineFlags(cmd *cobra.Command) {
 	flags.IntVar(&x.parallel, "parallel", 4, fmt.Sprintf("with --file: calls at once, 1 to %d", fileParallelMax))
 }
 
-// tally is what came of the payments.
+// tally counts the outcomes of the payments.
 type tally struct {
 	lines, refused, open, replayed int
 	verdicts                       map[string]int
 }
 
-// filePayment is one line on its way.
+// filePayment is one line of the file, with its result.
 type filePayment struct {
 	line   int
-	body   []byte // As it is sent.
-	result []byte // As it is written, without its line number.
+	body   []byte // What is sent; nil if the line cannot be sent.
+	result []byte // What is written, without the line number.
 }
 
-// fileBatch is some payments that are sent together.
+// fileBatch is a group of payments that are sent in one call.
 type fileBatch struct {
 	payments []filePayment
-	read     int64 // Bytes of the file up to here.
+	read     int64 // Bytes of the file read so far.
 	done     chan struct{}
 }
 
-// screenFile reads, sends and writes; the results keep the order of the file.
+// screenFile reads payments, sends them and writes the results in the order of the file.
 func (x *fileRun) screenFile(cmd *cobra.Command) error {
 	if x.size < 1 || x.size > fileBatchMax || x.parallel < 1 || x.parallel > fileParallelMax {
 		return usageError("--batch must be 1 to %d and --parallel 1 to %d", fileBatchMax, fileParallelMax)
@@ -134,15 +134,16 @@ func (x *fileRun) openOutput(standard io.Writer) (*bufio.Writer, func() error, e
 	return buffered, func() error { return errors.Join(buffered.Flush(), file.Close()) }, nil
 }
 
-// streamBatches sends batches as many at once as it may, and hands them on in order. What
-// cannot be mended (a key that is none, a line that is too long) ends it.
+// streamBatches sends several batches at once and calls take with them in the order of the
+// file. It ends at an error that a retry cannot mend, such as a wrong API key or a line that
+// is too long.
 func (x *fileRun) streamBatches(ctx context.Context, in io.Reader, take func(*fileBatch) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x.seen, x.total.verdicts, x.errors = map[[16]byte]uint32{}, map[string]int{}, make(chan error, x.parallel+1)
 	work, order := make(chan *fileBatch, x.parallel), make(chan *fileBatch, 2*x.parallel)
 	for range x.parallel {
-		own := *x.client // Each worker keeps to the address that answered it last.
+		own := *x.client // Each worker remembers which address answered it last.
 		go func() {
 			for b := range work {
 				if err := x.sendPayments(ctx, &own, b.payments); err != nil {
@@ -180,7 +181,7 @@ func (x *fileRun) streamBatches(ctx context.Context, in io.Reader, take func(*fi
 	}
 }
 
-// readBatches makes batches of the lines.
+// readBatches groups the lines into batches.
 func (x *fileRun) readBatches(ctx context.Context, in io.Reader, work, order chan<- *fileBatch) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 64<<10), 1<<20)
@@ -222,7 +223,8 @@ func (x *fileRun) readBatches(ctx context.Context, in io.Reader, work, order cha
 	return flush()
 }
 
-// preparePayment makes a line ready to be sent: with a key, and the token where it has none.
+// preparePayment makes a line ready to be sent: it adds an idempotency key and the token where
+// they are missing.
 func (x *fileRun) preparePayment(number int, text []byte) filePayment {
 	p := filePayment{line: number}
 	var members map[string]json.RawMessage
@@ -236,7 +238,7 @@ func (x *fileRun) preparePayment(number int, text []byte) filePayment {
 	}
 	var added []byte
 	if _, given := members["token"]; !given && x.token != "" {
-		quoted, _ := json.Marshal(x.token) // A string can always be written.
+		quoted, _ := json.Marshal(x.token) // Marshalling a string never fails.
 		added = append(append(append(added, `"token":`...), quoted...), ',')
 	}
 	if _, given := members["idempotencyKey"]; !given {
@@ -250,8 +252,8 @@ func (x *fileRun) preparePayment(number int, text []byte) filePayment {
 	return p
 }
 
-// idempotencyKey comes of the run's name, the payment's bytes and how often they stood in the
-// file before: lines may be added, taken out or moved between two runs.
+// idempotencyKey derives a key from the run's name, the payment's bytes and how often the file
+// has had them before. So lines may be added, removed or moved between two runs.
 func (x *fileRun) idempotencyKey(text []byte) string {
 	sum := sha256.Sum256(append([]byte("railguard screen --file\x00"+x.run+"\x00"), text...))
 	again := x.seen[[16]byte(sum[:])]
@@ -259,8 +261,8 @@ func (x *fileRun) idempotencyKey(text []byte) string {
 	return fmt.Sprintf("file-%s-%d", hex.EncodeToString(sum[:16]), again)
 }
 
-// sendPayments sends payments until each has an outcome, as often as is reasonable. What it
-// cannot get stays open: its last answer is its result.
+// sendPayments sends payments until each has an outcome, at most fileTries times. A payment
+// without an outcome stays open, with its last answer as its result.
 func (x *fileRun) sendPayments(ctx context.Context, c *client, payments []filePayment) error {
 	var waiting []*filePayment
 	for i := range payments {
@@ -290,8 +292,8 @@ func (x *fileRun) sendPayments(ctx context.Context, c *client, payments []filePa
 	return nil
 }
 
-// sendOnce makes one call. One that is refused whole for what is in it is made in
-// halves, so that what is wrong with one payment is said of that one.
+// sendOnce sends payments in one call. If the whole call is refused because of its content, it
+// sends each half by itself, so that only the bad payment gets the error.
 func (x *fileRun) sendOnce(ctx context.Context, c *client, payments []*filePayment) error {
 	body := []byte(`{"payments":[`)
 	for i, p := range payments {
@@ -323,7 +325,7 @@ func (x *fileRun) recordRefusal(ctx context.Context, c *client, payments []*file
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case refused.code == exitAway, status == http.StatusTooManyRequests:
-		for _, p := range payments { // Comes again: with its key it counts once, whatever became of it.
+		for _, p := range payments { // They are sent again; because of the key a payment counts once, even if this call succeeded.
 			p.result = []byte(`{"status":503,"code":"outcome_unknown","outcome":"unknown","message":` + quoteText(refused.Error()) + `}`)
 		}
 		return nil
@@ -341,11 +343,11 @@ func (x *fileRun) recordRefusal(ctx context.Context, c *client, payments []*file
 }
 
 func quoteText(text string) string {
-	data, _ := json.Marshal(text) // A string can always be written.
+	data, _ := json.Marshal(text) // Marshalling a string never fails.
 	return string(data)
 }
 
-// fileResult is what a run reads of a payment's result.
+// fileResult is the part of a payment's result that a run reads.
 type fileResult struct {
 	Status        int
 	Verdict, Code string
@@ -353,7 +355,7 @@ type fileResult struct {
 }
 
 func readResult(data []byte) (read fileResult) {
-	_ = json.Unmarshal(data, &read) // Of our own service; a status of 0 counts as refused.
+	_ = json.Unmarshal(data, &read) // Our own service wrote it. If it cannot be read, the status is 0, which counts as refused.
 	return read
 }
 
@@ -390,7 +392,7 @@ func (x *fileRun) printSummary(out io.Writer, took time.Duration) {
 	fmt.Fprintf(out, " %d refused, %d without an outcome; %d were known from before\n", t.refused, t.open, t.replayed)
 }
 
-// exitVerdict is the run's exit code.
+// exitVerdict returns the error that carries the run's exit code, or nil.
 func (x *fileRun) exitVerdict(err error) error {
 	again := "run the same command again: what has been screened is not screened twice (for 24 hours)"
 	switch {

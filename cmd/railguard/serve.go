@@ -36,7 +36,7 @@ type serveFlags struct {
 	ofacDir, ofacSource, publicURL, issuer    string
 	tlsCert, tlsKey                           string
 	adminTLS                                  doorFiles
-	nodeCert                                  port.Certificates // Of the port between nodes.
+	nodeCert                                  port.Certificates // Certificate of this node on the port between nodes.
 	trustedProxies                            []string
 	grace                                     time.Duration
 	config, logLevel, logFormat               string
@@ -48,14 +48,14 @@ type serveFlags struct {
 	guestFlags
 }
 
-// clientBounds are the bounds of one client address; 0: none.
+// clientBounds are the limits for one client address; 0: no limit.
 type clientBounds struct{ connections, unfinished int }
 
 // witnessFlags say who cosigns the log's checkpoints.
 type witnessFlags struct {
 	given  []string
 	every  time.Duration
-	parsed []cosigning.Witness // Of given; set by check.
+	parsed []cosigning.Witness // Parsed from given by checkFlags.
 }
 
 func (w *witnessFlags) checkFlags() (err error) {
@@ -103,7 +103,7 @@ Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 	return cmd
 }
 
-// defineFlags declares the flags; `railguard config` shares them.
+// defineFlags declares the flags of `railguard serve`; `railguard config` uses them too.
 func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.id, "id", "", "this node's name for ever (letters, digits, - _ .)")
 	flags.StringVar(&f.data, "data", "", "folder for this node's data")
@@ -145,7 +145,7 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	_ = flags.MarkHidden("test-clock-file")
 }
 
-// server is one running node, its doors in the order in which they opened.
+// server is one running node with its listeners.
 type server struct {
 	flags   *serveFlags
 	log     *logs
@@ -163,7 +163,7 @@ type server struct {
 	publicDoor, adminDoor *border.Entrance
 }
 
-// portTaken is the error of a listener that did not come about.
+// portTaken is the error of a listener that could not be opened.
 func portTaken(flag string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%s: %w: another process listens there; end it, or give another address", flag, err)
@@ -171,7 +171,7 @@ func portTaken(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-// runServer opens everything, waits for the end and closes in reverse.
+// runServer opens everything in order, waits for the end and closes in reverse order.
 func runServer(ctx context.Context, f *serveFlags) error {
 	if err := f.checkSettings(); err != nil {
 		return err
@@ -187,7 +187,7 @@ func runServer(ctx context.Context, f *serveFlags) error {
 	}
 	publicListener, err := net.Listen("tcp", f.http)
 	if err != nil {
-		return portTaken("--http", err) // No wrong flag: a supervisor should try again.
+		return portTaken("--http", err) // Not a usage error: a supervisor should try again.
 	}
 	defer publicListener.Close()
 	adminListener, err := net.Listen("tcp", f.admin)
@@ -218,11 +218,11 @@ func runServer(ctx context.Context, f *serveFlags) error {
 	return err
 }
 
-// duty is what a node does unasked while it serves.
+// duty is background work that a node does while it serves.
 type duty interface{ Start() }
 
-// nodeDuties are those of this node. In a rehearsal there are none: its state is a copy of a
-// real one, and the receivers of events that it names are real.
+// nodeDuties returns the duties of this node. In a rehearsal there are none: the state is a
+// copy of a real one, so the receivers of events in it are real.
 func (s *server) nodeDuties() []duty {
 	if s.flags.rehearsal {
 		s.log.Warn("a rehearsal: no webhooks are sent, no witnesses asked, no lists fetched")
@@ -261,7 +261,7 @@ func (f *serveFlags) checkSettings() error {
 	if err := keeper.CheckSource(f.ofacSource); err != nil {
 		return usageError("--ofac-source: %w", err)
 	}
-	f.admin = strings.TrimPrefix(strings.TrimPrefix(f.admin, "http://"), "https://") // RAILGUARD_ADMIN is an address here and a URL for verbs.
+	f.admin = strings.TrimPrefix(strings.TrimPrefix(f.admin, "http://"), "https://") // For a server RAILGUARD_ADMIN is an address, for verbs a URL.
 	if f.admin == "" {
 		address, err := adminBeside(f.http)
 		if err != nil {
@@ -272,8 +272,8 @@ func (f *serveFlags) checkSettings() error {
 	return f.checkDoors()
 }
 
-// checkNodeCertificates refuses, before any data is touched, certificates with
-// which no peer would know this node.
+// checkNodeCertificates refuses certificates that no peer would accept as this node's, before
+// any data is touched.
 func (f *serveFlags) checkNodeCertificates() error {
 	c := &f.nodeCert
 	switch {
@@ -292,7 +292,8 @@ func (f *serveFlags) checkNodeCertificates() error {
 	return nil
 }
 
-// adminBeside is the admin listener's default: loopback, 100 ports above the API.
+// adminBeside returns the default address of the admin listener: loopback, 100 ports above the
+// API.
 func adminBeside(public string) (string, error) {
 	address, err := net.ResolveTCPAddr("tcp", public)
 	if err != nil {
@@ -304,20 +305,20 @@ func adminBeside(public string) (string, error) {
 	return fmt.Sprintf("127.0.0.1:%d", address.Port+100), nil
 }
 
-// serveOn answers on both listeners from now on: that this node lives, until it
-// is open.
+// serveOn starts answering on both listeners. Until the node is open, the answers say only
+// that it lives.
 func (s *server) serveOn(public, admin net.Listener) error {
 	publicTLS, adminTLS, err := s.makeDoors()
 	if err != nil {
 		return err
 	}
-	proxies, _ := readProxies(s.flags.trustedProxies) // Whether they can be read is told when the node is opened.
+	proxies, _ := readProxies(s.flags.trustedProxies) // If they cannot be read, opening the node reports it.
 	limits := border.ServerLimits{
 		Logger: s.log.Logger, PerAddress: s.flags.client.connections, UnfinishedPerAddress: s.flags.client.unfinished, TrustedProxies: proxies,
 	}
 	s.publicDoor, s.adminDoor = border.NewEntrance(version), border.NewEntrance(version)
 	s.public, s.admin = border.NewServer(s.publicDoor, limits), border.NewServer(s.adminDoor, limits)
-	s.admin.ReadTimeout, s.admin.WriteTimeout = 10*time.Minute, 10*time.Minute // List uploads and profiles.
+	s.admin.ReadTimeout, s.admin.WriteTimeout = 10*time.Minute, 10*time.Minute // For uploads of lists, and profiles.
 	s.public.TLSConfig, s.admin.TLSConfig = publicTLS, adminTLS
 	go func() { s.failed <- serveUntilEnded(s.public, public) }()
 	go func() { s.failed <- serveUntilEnded(s.admin, admin) }()
@@ -337,13 +338,13 @@ func serveUntilEnded(server *http.Server, listener net.Listener) error {
 	return fmt.Errorf("listener: %w", err)
 }
 
-// refusing is for how long a node that ends refuses calls, saying that nothing happened,
-// before its listeners close. A balancer that asks no /readyz learns from such an answer; a
-// call that it sends while they close may have happened for all it knows.
+// refusing is how long a node that ends refuses calls before its listeners close. The refusal
+// says that nothing happened, so a balancer that does not ask /readyz learns from it. After a
+// call sent while the listeners close, the balancer cannot know whether it happened.
 const refusing = time.Second
 
-// leaveService serves calls for the grace, not ready meanwhile, then refuses them; a second signal
-// ends it, and so does a listener that fails.
+// leaveService takes the node out of service. It reports not ready and serves calls for the
+// grace period, then refuses them. A second signal or a listener that fails ends it early.
 func (s *server) leaveService() {
 	if s.flags.dev {
 		return
@@ -364,7 +365,7 @@ func (s *server) leaveService() {
 	s.lingerUntil(refused)
 }
 
-// lingerUntil waits until ctx is done, or a listener fails: then it returns true.
+// lingerUntil waits until ctx is done. It returns true if a listener fails before.
 func (s *server) lingerUntil(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -374,7 +375,7 @@ func (s *server) lingerUntil(ctx context.Context) bool {
 	}
 }
 
-// closeAll drains and closes in reverse order of opening.
+// closeAll drains calls and closes everything in reverse order of opening.
 func (s *server) closeAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
@@ -402,7 +403,7 @@ func readProxies(texts []string) ([]netip.Prefix, error) {
 	return readNetworks("--trusted-proxies", texts)
 }
 
-// readNetworks reads the CIDRs of a flag.
+// readNetworks parses the CIDRs of a flag.
 func readNetworks(flag string, texts []string) ([]netip.Prefix, error) {
 	prefixes := make([]netip.Prefix, 0, len(texts))
 	for _, text := range texts {

@@ -12,22 +12,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Every flag has an environment twin: --http-base is RAILGUARD_HTTP_BASE. A flag
-// wins over the environment, the environment over --config's file, the file over
-// the default.
+// Every flag can also be set by an environment variable: --http-base by RAILGUARD_HTTP_BASE. A
+// flag wins over the environment, the environment over the file of --config, the file over the
+// default.
 
 func envName(flag string) string {
 	return "RAILGUARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// verbTwins are the flags of verbs that the environment may fill. Others of a
-// verb say what it does, and what was meant for a server (RAILGUARD_ID=n1) must
-// not choose the node that a verb removes.
+// verbTwins are the flags of verbs that the environment may set. The other flags say what the
+// verb does: a variable meant for a server (RAILGUARD_ID=n1) must not choose the node that a
+// verb removes.
 var verbTwins = map[string]bool{
 	"url": true, "key": true, "admin": true, "data": true, "output": true, "timeout": true, "ca": true, "cert": true, "cert-key": true,
 }
 
-// settleVerb is settle for verbs.
+// settleVerb is settleFlags for verbs.
 func settleVerb(cmd *cobra.Command) error {
 	return settleFrom(cmd, func(flag string) string {
 		if !verbTwins[flag] {
@@ -37,7 +37,7 @@ func settleVerb(cmd *cobra.Command) error {
 	})
 }
 
-// settleFlags fills flags that were not given from the environment and the file.
+// settleFlags sets the flags that were not given, from the environment and the file.
 func settleFlags(cmd *cobra.Command) error { return settleFrom(cmd, serverEnvironment) }
 
 func serverEnvironment(flag string) string { return os.Getenv(envName(flag)) }
@@ -47,8 +47,8 @@ func settleFrom(cmd *cobra.Command, environment func(flag string) string) error 
 	return err
 }
 
-// settleOrigins is settleFrom, and tells where each value comes from: "flag",
-// "environment", "file"; of what is its default nothing.
+// settleOrigins is settleFrom. It also returns where each value comes from: "flag",
+// "environment" or "file"; flags with their default are not in the map.
 func settleOrigins(cmd *cobra.Command, environment func(flag string) string) (map[string]string, error) {
 	file, err := configFile(cmd)
 	if err != nil {
@@ -124,7 +124,8 @@ func configFile(cmd *cobra.Command) (map[string]string, error) {
 	return values, nil
 }
 
-// secretOf reads NAME from the environment, or the file that NAME_FILE names.
+// secretOf returns the value of the variable NAME, or the content of the file that NAME_FILE
+// names.
 func secretOf(name string) (string, error) {
 	if value := os.Getenv(name); value != "" {
 		return value, nil
@@ -138,7 +139,7 @@ func secretOf(name string) (string, error) {
 		return "", usageError("%s_FILE: %w", name, err)
 	}
 	text := strings.TrimSpace(string(data))
-	if text == "" { // Never as if nothing were set: a cluster of one would make a secret of its own.
+	if text == "" { // An empty file is an error: if it counted as not set, a cluster of one would generate a secret.
 		return "", usageError("%s_FILE: %s is empty", name, path)
 	}
 	return text, nil

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// streamPatience is how long a server may be silent in the midst of what it streams, and
-// before it begins: it may search long between two records of an agent.
+// streamPatience is how long a server may be silent before a stream begins and during it.
+// Between two records of an agent the server may search for long.
 const streamPatience = 10 * time.Minute
 
-// readAsStream has answers read for as long as they come: the time of the whole is not bounded,
-// every silence is. Ctrl-C ends it.
+// readAsStream removes the time limit for a whole answer and limits each silence instead.
+// Ctrl-C still ends it.
 func (c *client) readAsStream() {
 	next := c.http.Transport
 	if next == nil {
@@ -49,7 +49,7 @@ func (u *unsilent) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// unsilentBody counts the time of a Read alone: whoever is slow to write a file is not the
+// unsilentBody measures only the time inside Read: a slow writer of the file is not the
 // server's fault.
 type unsilentBody struct {
 	io.ReadCloser

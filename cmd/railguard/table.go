@@ -10,9 +10,9 @@ import (
 	"text/tabwriter"
 )
 
-// showAnswer prints an answer: indented JSON, or a table a person can read. columns
-// choose and order what a list shows; without them an object is shown member by
-// member in the order of the answer.
+// showAnswer prints an answer as indented JSON or as a table for people. columns selects and
+// orders what a list shows. Without columns an object is shown member by member, in the order
+// of the answer.
 func showAnswer(out io.Writer, data []byte, output string, columns []string) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func showRows(out io.Writer, rows []map[string]json.RawMessage, columns []string
 	_ = table.Flush()
 }
 
-// showObject prints an object's members in their order, lists of objects below.
+// showObject prints an object's members in their order. Lists of objects follow below.
 func showObject(out io.Writer, data []byte) error {
 	if trimmed := bytes.TrimSpace(data); trimmed[0] != '{' {
 		_, err := fmt.Fprintln(out, string(data))
@@ -99,8 +99,8 @@ func showObject(out io.Writer, data []byte) error {
 	return nil
 }
 
-// printNested prints an object that stands in another, its members indented below its name.
-// Lists of objects in it are gathered, to be shown under their path.
+// printNested prints an object inside another one, with its members indented below its name.
+// It collects lists of objects, which are printed later under their path.
 func printNested(table io.Writer, indent string, m member, lists *[]member) {
 	fmt.Fprintf(table, "%s\t\n", indent[2:]+lastOf(m.name))
 	_ = eachMember(m.value, func(inner member) {
@@ -118,12 +118,13 @@ func printNested(table io.Writer, indent string, m member, lists *[]member) {
 	})
 }
 
-// nestedMax is how far members are indented at most.
+// nestedMax bounds the indentation of members.
 const nestedMax = 8
 
 func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// showList prints a list of objects as a table. What stands inside an item is one cell.
+// showList prints a list of objects as a table. An object or list inside an item becomes one
+// cell.
 func showList(out io.Writer, m member) error {
 	var rows []map[string]json.RawMessage
 	var items []json.RawMessage
@@ -151,7 +152,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// eachMember calls visit with an object's members in their order.
+// eachMember calls visit with each member of an object, in order.
 func eachMember(data []byte, visit func(member)) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if _, err := decoder.Token(); err != nil {
@@ -171,8 +172,8 @@ func eachMember(data []byte, visit func(member)) error {
 	return nil
 }
 
-// plainText shows a JSON value in a cell: strings without quotes and without
-// characters that could fool a terminal, the rest compact.
+// plainText returns a JSON value as the text of a cell: strings without quotes and without
+// characters that could fool a terminal, anything else compact.
 func plainText(value json.RawMessage) string {
 	if len(value) == 0 || string(value) == "null" {
 		return "-"
@@ -195,10 +196,10 @@ func plainText(value json.RawMessage) string {
 	return printableText(text)
 }
 
-// rowsText shows objects in a cell, one after the other.
+// rowsText returns a list of objects as the text of a cell.
 func rowsText(value json.RawMessage) string {
 	var rows []json.RawMessage
-	_ = json.Unmarshal(value, &rows) // It was read once.
+	_ = json.Unmarshal(value, &rows) // The caller has parsed it already, so there is no error.
 	texts := make([]string, len(rows))
 	for i, row := range rows {
 		texts[i] = plainText(row)
@@ -206,14 +207,14 @@ func rowsText(value json.RawMessage) string {
 	return strings.Join(texts, "; ")
 }
 
-// pairsText shows an object in a cell: names and values.
+// pairsText returns an object as the text of a cell: names and values.
 func pairsText(value json.RawMessage) string {
 	var pairs []string
 	_ = eachMember(value, func(m member) { pairs = append(pairs, printableText(m.name)+" "+plainText(m.value)) })
 	return strings.Join(pairs, ", ")
 }
 
-// printableText is a text without characters that could fool a terminal.
+// printableText replaces the characters of a text that could fool a terminal.
 func printableText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {

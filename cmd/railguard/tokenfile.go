@@ -13,20 +13,21 @@ import (
 	"strings"
 )
 
-// tokenFile is where `signing-key reissue` writes new tokens, a JSON line each. Beside it,
-// in FILE.now, stands whom it is issuing, and whose issuing has no known outcome: a run
-// that is ended between the issuing and the line would leave that agent without a token
-// that anybody has, and with one that needs no other.
+// tokenFile is the file to which `signing-key reissue` writes new tokens, one JSON line each.
+// The file FILE.now beside it names the agent whose token is being issued, and agents for
+// which it is not known whether one was issued. A run may be killed after a token was issued
+// and before its line was written. Without FILE.now the next run would not see that this
+// agent's token is missing.
 type tokenFile struct {
 	*os.File
 	now   string   // Path of FILE.now.
-	owed  []string // Of the run before.
-	doubt []string // Of this one.
+	owed  []string // Ids that the run before left in FILE.now.
+	doubt []string // Ids for which this run does not know whether a token was issued.
 }
 
 const tokenLineMax = 64 << 10
 
-// openTokenFile makes a file or goes on with one. A last line that was not written whole is cut off.
+// openTokenFile opens a token file or makes a new one. It cuts off an incomplete last line.
 func openTokenFile(path string) (t *tokenFile, err error) {
 	t = &tokenFile{now: path + ".now"}
 	if t.File, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
@@ -45,11 +46,11 @@ func openTokenFile(path string) (t *tokenFile, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	t.owed = slices.DeleteFunc(strings.Fields(string(data)), func(id string) bool { return id == last }) // Its line was written.
+	t.owed = slices.DeleteFunc(strings.Fields(string(data)), func(id string) bool { return id == last }) // The line of last was written.
 	return t, nil
 }
 
-// mendEnd cuts off what is behind the last whole line, and says whose that is.
+// mendEnd cuts off what follows the last complete line, and returns the id in that line.
 func (t *tokenFile) mendEnd() (last string, err error) {
 	size, err := t.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {
@@ -78,13 +79,14 @@ func (t *tokenFile) mendEnd() (last string, err error) {
 	return cmp.Or(one.AgentID, one.UserID), nil
 }
 
-// owesToken says whether somebody may have been issued a token in the run before that no line has.
+// owesToken reports whether the run before may have issued a token to id without writing its
+// line.
 func (t *tokenFile) owesToken(id string) bool { return slices.Contains(t.owed, id) }
 
-// noteDoubt notes that it is not known whether somebody was issued a token.
+// noteDoubt notes that it is not known whether id was issued a token.
 func (t *tokenFile) noteDoubt(id string) { t.doubt = append(t.doubt, id) }
 
-// beginToken notes whom is issued next.
+// beginToken writes to FILE.now that id is next.
 func (t *tokenFile) beginToken(id string) error {
 	text := strings.Join(slices.Concat(t.owed, t.doubt, []string{id}), "\n") + "\n"
 	return os.WriteFile(t.now, []byte(text), 0o600)
@@ -106,7 +108,7 @@ func (t *tokenFile) writeToken(of *party, id, name, operator, token string) erro
 	return nil
 }
 
-// closeFile ends the file; of a run that came to its end nobody is owed anything.
+// closeFile closes the file. After a completed run (done) it removes FILE.now.
 func (t *tokenFile) closeFile(done bool) error {
 	err := errors.Join(t.Sync(), t.Close())
 	if done && err == nil {

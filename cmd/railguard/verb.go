@@ -18,43 +18,43 @@ import (
 	"railguard/httpapi/description"
 )
 
-// verb is one row of the table of verbs: a call of the service described as data. Its
-// flags follow from the description of the API; the row says what differs. What needs
-// more than one call has a function of its own elsewhere.
+// verb describes a verb that makes one call of the service: one row of the table of verbs. Its
+// flags are derived from the description of the API; the row has only what differs. Verbs that
+// need more than one call are functions elsewhere.
 type verb struct {
-	path    string // "agent register": command and subcommand.
+	path    string // Command and subcommand, such as "agent register".
 	short   string
 	long    string
 	example string
-	group   string  // Of the command; the first verb of a command decides.
+	group   string  // Help group of the command, taken from the command's first verb.
 	call    string  // Method and path; each {name} of the path is an argument.
-	loose   string  // Flag that one more argument may fill; "": none.
-	fields  []field // Members of the body whose flags differ from their description; of calls that are not described, all.
-	query   []field // The same of the parameters of the query.
-	omit    string  // Names of members and parameters that are not offered, with spaces between them.
-	columns string  // Of a list, with spaces between them.
-	keyed   bool    // Offers --idempotency-key; set from the description.
-	file    bool    // Takes a file of payments.
-	confirm string  // Flag that, when set, asks for the word of the flag "revoke", or for its own name.
-	word    string  // That is asked for where the flag confirm is not set; "": none is.
+	loose   string  // Flag that an additional argument may set; "": none.
+	fields  []field // Members of the body whose flags differ from the description; all members if the call is not described.
+	query   []field // Parameters of the query whose flags differ, likewise.
+	omit    string  // Members and parameters without a flag, separated by spaces.
+	columns string  // Columns of a list, separated by spaces.
+	keyed   bool    // Has the flag --idempotency-key; set from the description.
+	file    bool    // Can take a file of payments.
+	confirm string  // If this flag is set, the word to confirm with is the value of --revoke, or else the flag's name.
+	word    string  // The word to confirm with if the flag in confirm is not set; "": none.
 	token   bool    // Reads the credential from --token, --token-file or standard input.
-	each    bool    // The answer has an outcome for each of several: exit code 0 where all were done.
+	each    bool    // The answer has several outcomes; exit code 0 if all succeeded.
 
-	preset map[string]string                                                    // Members that the verb itself sets.
-	plan   func(cmd *cobra.Command, c *client, values map[string]*string) error // Says what will happen, before it is asked for a word.
-	person func(out io.Writer, data []byte) error                               // Shows an answer to a person; nil is a table of its members.
-	form   string                                                               // Query parameter that chooses the answer's form: any but json is shown as it came.
-	beside []string                                                             // Of what a person is shown: "name url" gives a further answer that name, "url" gives what the answer lacks.
+	preset map[string]string                                                    // Values of members that the caller does not choose.
+	plan   func(cmd *cobra.Command, c *client, values map[string]*string) error // Prints what will happen, before the confirmation.
+	person func(out io.Writer, data []byte) error                               // Prints an answer for people; nil: a table of its members.
+	form   string                                                               // Query parameter for the format of the answer; any format but json is printed unchanged.
+	beside []string                                                             // Further calls for people: "name url" adds the answer under that name, "url" adds the members that are missing.
 }
 
-// httpMethod and url are those of the verb's call.
+// httpMethod and urlPath are the parts of the verb's call.
 func (v *verb) httpMethod() string { return strings.Fields(v.call)[0] }
 func (v *verb) urlPath() string    { return strings.Fields(v.call)[1] }
 
 // isAdmin reports whether the call goes to the admin listener.
 func (v *verb) isAdmin() bool { return strings.HasPrefix(v.urlPath(), "/admin/") }
 
-// argumentNames are the names of the verb's positional arguments: those of its path.
+// argumentNames returns the names of the verb's positional arguments, which its path contains.
 func (v *verb) argumentNames() (names []string) {
 	for _, match := range pathArgument.FindAllStringSubmatch(v.call, -1) {
 		names = append(names, match[1])
@@ -129,7 +129,7 @@ func (v *verb) makeCommand() *cobra.Command {
 	return cmd
 }
 
-// usageLine is the verb's last word with its arguments.
+// usageLine returns the last word of the verb's name and its arguments.
 func (v *verb) usageLine() string {
 	words := strings.Fields(v.path)
 	line := words[len(words)-1]
@@ -142,10 +142,10 @@ func (v *verb) usageLine() string {
 	return line
 }
 
-// asItCame is an output beside table and json: the bytes of the answer.
+// asItCame is an output form besides table and json: the unchanged bytes of the answer.
 const asItCame = "as it came"
 
-// outputForm is how an answer is shown: as was chosen, or as it came where it is no JSON.
+// outputForm returns the chosen output form, or asItCame if the answer is not JSON.
 func (v *verb) outputForm(values map[string]*string, chosen string) string {
 	if form := values[v.form]; form != nil && *form != "" && *form != "json" {
 		return asItCame
@@ -153,7 +153,8 @@ func (v *verb) outputForm(values map[string]*string, chosen string) string {
 	return chosen
 }
 
-// addContext adds what a person wants to see beside an answer, as far as the key may read it.
+// addContext adds to an answer what a person wants to see with it, if the API key may read
+// that.
 func (v *verb) addContext(ctx context.Context, c *client, args []string, data []byte) []byte {
 	if c.output == "json" {
 		return data
@@ -184,7 +185,7 @@ func (v *verb) addContext(ctx context.Context, c *client, args []string, data []
 	return data
 }
 
-// fillPath is a path with the arguments of a verb in it.
+// fillPath returns a path with the verb's arguments in it.
 func (v *verb) fillPath(path string, args []string) string {
 	for i, name := range v.argumentNames() {
 		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(args[i]))
@@ -192,7 +193,7 @@ func (v *verb) fillPath(path string, args []string) string {
 	return path
 }
 
-// tellOutcome shows an answer; its error says what of it was not done.
+// tellOutcome prints an answer. Its error says which parts of a call were not done.
 func (v *verb) tellOutcome(out io.Writer, data []byte, output string) error {
 	if err := v.showAnswer(out, data, output); err != nil || !v.each {
 		return err
@@ -200,7 +201,8 @@ func (v *verb) tellOutcome(out io.Writer, data []byte, output string) error {
 	return countUndone(data)
 }
 
-// countUndone says how many of a call's parts were not done; nil: all were.
+// countUndone returns an error that says how many parts of a call were not done; nil: all
+// were.
 func countUndone(data []byte) error {
 	var answer struct{ Results []struct{ Status int } }
 	if err := json.Unmarshal(data, &answer); err != nil {
@@ -229,7 +231,7 @@ func (v *verb) showAnswer(out io.Writer, data []byte, output string) error {
 	return showAnswer(out, data, output, strings.Fields(v.columns))
 }
 
-// fillValues gives values what stands in a file or as an argument.
+// fillValues takes values from the token file and from an additional argument.
 func (v *verb) fillValues(args []string, values map[string]*string, tokenFile string) error {
 	if v.token && *values["token"] == "" && tokenFile != "" {
 		token, err := readTokenFile(tokenFile)
@@ -247,7 +249,7 @@ func (v *verb) fillValues(args []string, values map[string]*string, tokenFile st
 	return nil
 }
 
-// flagValues makes the flags of a verb's fields and parameters.
+// flagValues defines the flags of a verb's fields and parameters.
 func (v *verb) flagValues(cmd *cobra.Command) map[string]*string {
 	values := map[string]*string{}
 	for _, list := range [][]field{v.fields, v.query} {
@@ -265,8 +267,8 @@ func (v *verb) flagValues(cmd *cobra.Command) map[string]*string {
 	return values
 }
 
-// askConfirmation shows the plan, and asks for a word before what cannot be taken back: by --confirm, else on
-// standard input.
+// askConfirmation prints the plan. Before an action that cannot be undone it demands a word,
+// from --confirm or from standard input.
 func (v *verb) askConfirmation(cmd *cobra.Command, c *client, values map[string]*string, given string) error {
 	if v.plan != nil {
 		if err := v.plan(cmd, c, values); err != nil {
@@ -317,7 +319,7 @@ func readTokenFile(path string) (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// buildCall fills url, query and body.
+// buildCall builds the call: its URL, query and body.
 func (v *verb) buildCall(args []string, values map[string]*string) (*call, error) {
 	path, query := v.fillPath(v.urlPath(), args), url.Values{}
 	for i := range v.query {
@@ -338,12 +340,12 @@ func (v *verb) buildCall(args []string, values map[string]*string) (*call, error
 	return request, err
 }
 
-// commandTree hangs verbs under their commands.
+// commandTree groups the verbs under their commands.
 func commandTree(verbs []verb, describe map[string]string) []*cobra.Command {
 	var parents []*cobra.Command
 	byName := map[string]*cobra.Command{}
 	for i := range verbs {
-		v := verbs[i] // The table stays as it is written.
+		v := verbs[i] // A copy: the table must not change.
 		v.followDescription()
 		name, _, grouped := strings.Cut(v.path, " ")
 		if !grouped {
@@ -363,7 +365,8 @@ func commandTree(verbs []verb, describe map[string]string) []*cobra.Command {
 	return parents
 }
 
-// helpOnly is what a command of subcommands does alone.
+// helpOnly runs for a command that has only subcommands: it prints help, or refuses an unknown
+// one.
 func helpOnly(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		cmd.SuggestionsMinimumDistance = 2

@@ -14,11 +14,11 @@ import (
 	"railguard/httpapi/description"
 )
 
-// field is a flag that becomes a member of the body or a parameter of the query. What
-// a row leaves out follows from the description.
+// field is a flag that sets a member of the body or a parameter of the query. What a row omits
+// is taken from the description.
 type field struct {
-	flag     string // "": the short name of the member, or the member with hyphens.
-	name     string // "": the member is the flag in camel case. May hold one dot: "spendPolicy.dailyLimitUSDC".
+	flag     string // "": the member's short name, or its name with hyphens.
+	name     string // Name of the member; "": the flag's name in camel case. May contain one dot: "spendPolicy.dailyLimitUSDC".
 	kind     description.FieldKind
 	required bool
 	help     string
@@ -26,8 +26,8 @@ type field struct {
 
 // Kinds of flags besides those of the description.
 const (
-	oppositeField description.FieldKind = "off"      // A truth that is sent the other way round.
-	documentField description.FieldKind = "document" // A file of JSON.
+	oppositeField description.FieldKind = "off"      // A boolean that is sent inverted.
+	documentField description.FieldKind = "document" // A file that contains JSON.
 )
 
 // shortFlags are the flags of members whose own names would be too long to type.
@@ -51,12 +51,12 @@ func (f *field) memberName() string {
 	return strings.Join(parts, "")
 }
 
-// followDescription completes the verb from the description of the API: a flag for each member of
-// the body and each parameter of the query.
+// followDescription completes the verb from the description of the API: it adds a flag for
+// each member of the body and each parameter of the query.
 func (v *verb) followDescription() {
 	operation := description.FindOperation(v.httpMethod(), v.urlPath())
 	if operation == nil {
-		return // Of the admin listener.
+		return // Calls of the admin listener are not described.
 	}
 	v.keyed = v.keyed || slices.Contains(strings.Fields(operation.Parameters), "idempotencyKey")
 	v.fields = v.completeFields(v.fields, operation.BodyFields("spendPolicy", "hold"))
@@ -85,12 +85,12 @@ func (v *verb) completeFields(rows []field, described []description.Field) []fie
 	return complete
 }
 
-// listingHelp is what the parameters of lists mean to a verb, which asks for as many
-// pages as it needs.
+// listingHelp is the help for the parameters of lists. It differs from the API's, because a
+// verb fetches as many pages as it needs.
 var listingHelp = map[string]string{"limit": "how many (default 50)", "cursor": "go on from here", "order": "asc: oldest first"}
 
-// helpOf is the text of a described member as a flag shows it: a fragment that begins
-// small, with the words that may stand there.
+// helpOf returns the description of a member as help for a flag: a fragment in lower case,
+// with the allowed values.
 func helpOf(member *description.Field) string {
 	text := strings.TrimSuffix(member.Help, ".")
 	if len(text) > 1 && !unicode.IsUpper(rune(text[1])) {
@@ -116,7 +116,7 @@ func helpOf(member *description.Field) string {
 	return text
 }
 
-// writtenWithHyphens turns the name of a member into the name of a flag.
+// writtenWithHyphens turns a member's name into a flag's name.
 func writtenWithHyphens(name string) string {
 	var flag strings.Builder
 	for _, letter := range name {
@@ -128,8 +128,8 @@ func writtenWithHyphens(name string) string {
 	return flag.String()
 }
 
-// bodyOf writes the JSON body: members in the table's order, nested ones
-// gathered under their parent, numbers exactly as given.
+// bodyOf writes the JSON body: members in the table's order, nested members under their
+// parent, numbers exactly as given.
 func bodyOf(fields []field, values map[string]*string) ([]byte, error) {
 	type part struct{ name, text string }
 	var parts []part
@@ -195,7 +195,7 @@ func (f *field) encodeValue(value string) (string, error) {
 		}
 		return strconv.FormatBool((value == "true") == (f.kind == description.TruthField)), nil
 	case description.ListField:
-		if value == "null" || value[0] == '[' { // As JSON: null takes away what is set.
+		if value == "null" || value[0] == '[' { // A JSON list, or null, which removes the setting.
 			if !json.Valid([]byte(value)) {
 				return "", usageError("--%s: %q is not a %s", f.flag, value, wanted)
 			}

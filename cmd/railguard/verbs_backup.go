@@ -19,7 +19,7 @@ import (
 	"railguard/cluster/recovery"
 )
 
-// backupSuffix ends the names of files that --directory writes and looks for.
+// backupSuffix ends the names of backup files in the directory of --directory.
 const backupSuffix = ".rgbackup"
 
 // newBackup is `railguard backup`.
@@ -29,7 +29,7 @@ func newBackup() *cobra.Command {
 	return cmd
 }
 
-// backupKeys are the flags of what opens a file.
+// backupKeys are the flags for encrypting or decrypting a backup.
 type backupKeys struct {
 	recipients []string
 	identity   string
@@ -69,7 +69,7 @@ type backupRun struct {
 	client
 	backupKeys
 	file, directory, hook string
-	folder                string // Of a stopped node; "": a server is asked.
+	folder                string // Folder of a stopped node; "": a server is asked.
 	from                  uint64
 	every                 time.Duration
 
@@ -185,7 +185,7 @@ func (b *backupRun) runRound(cmd *cobra.Command, keys *backup.Keys) error {
 	return nil
 }
 
-// takeBackup writes one file.
+// takeBackup writes one backup file.
 func (b *backupRun) takeBackup(cmd *cobra.Command, path string, keys *backup.Keys) (*backup.Report, error) {
 	if b.folder != "" {
 		return b.takeStopped(cmd, path, keys)
@@ -198,7 +198,7 @@ func (b *backupRun) takeBackup(cmd *cobra.Command, path string, keys *backup.Key
 	return backup.Create(path, keys, response.Body, func(report *backup.Report) error { return b.compareKeySet(cmd, report) })
 }
 
-// takeStopped writes one of a stopped node's folder.
+// takeStopped writes a backup file from a stopped node's folder.
 func (b *backupRun) takeStopped(cmd *cobra.Command, path string, keys *backup.Keys) (report *backup.Report, err error) {
 	still, err := recovery.Committed(b.folder)
 	if err != nil {
@@ -217,11 +217,11 @@ func (b *backupRun) takeStopped(cmd *cobra.Command, path string, keys *backup.Ke
 	}()
 	report, err = backup.Create(path, keys, out)
 	err = errors.Join(err, out.Close())
-	<-ended // It reads the folder, which is let go of next.
+	<-ended // The goroutine reads the folder, so it must end before the folder is released.
 	return report, err
 }
 
-// compareKeySet holds the backup's key set against the published one.
+// compareKeySet compares the key set in the backup with the published one.
 func (b *backupRun) compareKeySet(cmd *cobra.Command, report *backup.Report) error {
 	jwks, err := b.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/.well-known/jwks.json"})
 	if err != nil {

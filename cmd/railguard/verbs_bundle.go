@@ -95,8 +95,9 @@ func (b *auditBundle) makeBundle(cmd *cobra.Command) error {
 	return b.deliverBundle(cmd, dir)
 }
 
-// clearBegun empties a folder of what a run before had begun: lists and policies of another
-// time do not belong. What no run writes is somebody's own, and ends this one.
+// clearBegun removes from a folder what an earlier run left, because lists and policies of
+// another time must not be in it. A file that no run writes belongs to somebody else and is an
+// error.
 func clearBegun(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path == dir {
@@ -117,7 +118,7 @@ func clearBegun(dir string) error {
 	})
 }
 
-// keepAnswer saves an answer. One that breaks off is asked for at the next address.
+// keepAnswer saves an answer to a file. If it breaks off, it asks the next address.
 func (b *auditBundle) keepAnswer(cmd *cobra.Command, path, file string) (err error) {
 	for range b.url {
 		var settled bool
@@ -129,11 +130,11 @@ func (b *auditBundle) keepAnswer(cmd *cobra.Command, path, file string) (err err
 	return err
 }
 
-// keepOnce saves an answer; settled tells that another address would say the same.
+// keepOnce saves an answer to a file. settled reports that no other address would help.
 func (b *auditBundle) keepOnce(cmd *cobra.Command, path, file string) (settled bool, err error) {
 	response, err := b.openAnswer(cmd.Context(), &call{method: http.MethodGet, path: path})
 	if err != nil {
-		return true, err // All were asked.
+		return true, err // openAnswer has asked all addresses.
 	}
 	defer response.Body.Close()
 	out, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
@@ -147,8 +148,8 @@ func (b *auditBundle) keepOnce(cmd *cobra.Command, path, file string) (settled b
 	return false, errors.Join(err, out.Close())
 }
 
-// keepCosigned saves the newest checkpoint that witnesses signed, where there is one that
-// has the records, and the proof that it continues theirs.
+// keepCosigned saves the newest checkpoint that witnesses signed, if there is one that covers
+// the records, and the proof that it continues the checkpoint of the records.
 func (b *auditBundle) keepCosigned(cmd *cobra.Command, dir string, size uint64) error {
 	file := filepath.Join(dir, bundle.CosignedName)
 	var coded *exitError
@@ -167,7 +168,7 @@ func (b *auditBundle) keepCosigned(cmd *cobra.Command, dir string, size uint64) 
 	if err != nil {
 		return err
 	}
-	if point.Size < size { // Older than the records: it says nothing of them.
+	if point.Size < size { // It is older than the records and proves nothing about them.
 		fmt.Fprintln(cmd.ErrOrStderr(), "the newest cosigned checkpoint is older than these records: left out")
 		return os.Remove(file)
 	}
@@ -189,7 +190,7 @@ func (b *auditBundle) keepCosigned(cmd *cobra.Command, dir string, size uint64) 
 	return os.WriteFile(filepath.Join(dir, bundle.WitnessesName), keys, 0o644)
 }
 
-// deliverBundle gives the folder its name, or packs it.
+// deliverBundle renames the folder to its final name, or packs it.
 func (b *auditBundle) deliverBundle(cmd *cobra.Command, dir string) error {
 	if !strings.HasSuffix(b.out, bundle.Suffix) {
 		if err := os.Rename(dir, b.out); err != nil {
@@ -198,7 +199,7 @@ func (b *auditBundle) deliverBundle(cmd *cobra.Command, dir string) error {
 		fmt.Fprintln(cmd.OutOrStdout(), b.out)
 		return nil
 	}
-	packing := b.out + ".packing" // It has its name when it is whole, also where this run is killed.
+	packing := b.out + ".packing" // A temporary name, so that even if this run is killed only a complete file has the final one.
 	file, err := os.OpenFile(packing, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -213,14 +214,13 @@ func (b *auditBundle) deliverBundle(cmd *cobra.Command, dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// isBundle tells whether a path that is to be verified is an examiner's folder, or one
-// in a file.
+// isBundle reports whether a path is an examiner's folder, packed or not.
 func isBundle(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir() || strings.HasSuffix(path, bundle.Suffix)
 }
 
-// verifyBundle verifies an examiner's folder. It needs no server either.
+// verifyBundle verifies an examiner's folder without a server.
 func (v *verification) verifyBundle(cmd *cobra.Command, path string) error {
 	keys := ""
 	if v.keysFile != "" {

@@ -5,13 +5,13 @@ import "railguard/httpapi/description"
 // pageQuery are the parameters of a list on the admin listener.
 var pageQuery = []field{{flag: "limit", help: listingHelp["limit"]}, {flag: "cursor", help: listingHelp["cursor"]}, {flag: "order", help: listingHelp["order"]}}
 
-// partyQuery are short flags of what a party is looked up by.
+// partyQuery are short flags for the properties by which a party is looked up.
 var partyQuery = []field{{flag: "type", name: "cpType"}, {flag: "country", name: "cpCountry"}, {flag: "birth-date", name: "cpDateOfBirth"}, {flag: "address", name: "cpAddress"}}
 
-// entryFields say of an approved party what the members are.
+// entryFields are the help texts for the members of an approved party.
 var entryFields = []field{{flag: "wallet", help: "an approved wallet"}, {flag: "name", help: "an approved name, in place of a wallet"}, {flag: "reason", help: "why; required where the list is enforced"}}
 
-// hookFields say of a webhook what no text of the description says.
+// hookFields are the help texts for a webhook's members that the description lacks.
 var hookFields = []field{{flag: "name", help: "what to call it"}, {flag: "off", help: "send nothing; what happens meanwhile is sent when it is on again"}}
 
 // complianceVerbs are about reviews, alerts, reports, evidence and policy.
@@ -91,7 +91,7 @@ var complianceVerbs = []verb{
 	{path: "operator reinstate", short: "Lift an operator's suspension", call: "POST /v1/operators/reinstate", fields: []field{{name: "actor", required: true}}},
 }
 
-// webhookVerbs set up who is sent events.
+// webhookVerbs are about webhooks, to which events are sent.
 var webhookVerbs = []verb{
 	{path: "webhook create", group: "compliance", short: "Have events sent to a URL; prints the secret, once", call: "POST /v1/webhooks", fields: hookFields, example: "  railguard webhook create --endpoint https://hooks.example.com/railguard --types 'screen.block,review.*,hold.*'"},
 	{path: "webhook list", short: "List webhooks", call: "GET /v1/webhooks", columns: "webhookId name url state operator types"},
@@ -108,7 +108,7 @@ var webhookVerbs = []verb{
 	},
 }
 
-// foresightVerbs ask what another policy or list would have done.
+// foresightVerbs show what another policy or list would have decided.
 var foresightVerbs = []verb{
 	{
 		path: "backtest run", group: "compliance", short: "Judge recorded calls again under another policy or list, beside what is served", call: "POST /v1/backtests",

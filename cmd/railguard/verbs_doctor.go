@@ -18,22 +18,22 @@ import (
 	"railguard/cluster/datadir"
 )
 
-// How bad a finding is.
+// Levels of findings.
 const (
 	levelOK   = "ok"
-	levelWarn = "warn" // Nothing is broken, and something will be.
+	levelWarn = "warn" // Nothing is broken yet, but something will be.
 	levelBad  = "bad"
 )
 
-// exitWarn: nothing is bad, and something will be.
+// exitWarn is the exit code if the worst finding is a warning.
 const exitWarn = 4
 
-// finding is one thing that `railguard doctor` looked at.
+// finding is the result of one check of `railguard doctor`.
 type finding struct {
 	Check string `json:"check"`
 	Level string `json:"level"`
 	Says  string `json:"says"`
-	Do    string `json:"do,omitempty"` // Empty where all is well.
+	Do    string `json:"do,omitempty"` // Empty if all is well.
 }
 
 // doctor collects findings.
@@ -93,7 +93,7 @@ is well, 4 warnings alone, 1 something is bad, or it was ended before it had see
 	return cmd
 }
 
-// checkAll looks at everything, one after the other, until it is ended.
+// checkAll makes all checks, one after the other, until ctx is done.
 func (d *doctor) checkAll(ctx context.Context, alone bool, folders []string) {
 	var steps []func()
 	if !alone {
@@ -118,13 +118,13 @@ func (d *doctor) checkAll(ctx context.Context, alone bool, folders []string) {
 		before := len(d.found)
 		step()
 		if ctx.Err() != nil {
-			d.found = d.found[:before] // What was cut short says nothing of the thing.
+			d.found = d.found[:before] // A check that was interrupted says nothing about its subject.
 			return
 		}
 	}
 }
 
-// addFinding notes a finding; what to do is left out where all is well.
+// addFinding adds a finding. It omits the remedy if all is well.
 func (d *doctor) addFinding(check, level, do, format string, args ...any) {
 	f := finding{Check: check, Level: level, Says: fmt.Sprintf(format, args...)}
 	if level != levelOK {
@@ -133,7 +133,7 @@ func (d *doctor) addFinding(check, level, do, format string, args ...any) {
 	d.found = append(d.found, f)
 }
 
-// levelIf is bad or warn where it applies, ok else.
+// levelIf returns levelBad if bad holds, else levelWarn if warn holds, else levelOK.
 func levelIf(bad, warn bool) string {
 	switch {
 	case bad:
@@ -144,7 +144,7 @@ func levelIf(bad, warn bool) string {
 	return levelOK
 }
 
-// printFindings prints what was found; its error has the exit code of the worst.
+// printFindings prints the findings. Its error carries the exit code of the worst one.
 func (d *doctor) printFindings(ctx context.Context, out io.Writer) error {
 	worst := levelOK
 	if d.found == nil {
@@ -186,8 +186,8 @@ const (
 	gibibyte = 1 << 30
 )
 
-// namedFolders are the nodes' folders that --data names: one, or those of a development
-// cluster.
+// namedFolders returns the nodes' folders that --data names: one folder, or those of a
+// development cluster.
 func (d *doctor) namedFolders(cmd *cobra.Command) []string {
 	named := cmd.Flags().Changed("data")
 	if dev, err := readDevFile(d.data); err == nil && (named || !cmd.Flags().Changed("url")) {
@@ -203,7 +203,7 @@ func (d *doctor) namedFolders(cmd *cobra.Command) []string {
 	return nil
 }
 
-// checkFolder looks at a node's folder on this machine.
+// checkFolder checks a node's folder on this machine.
 func (d *doctor) checkFolder(path string) {
 	who, err := datadir.ReadIdentity(path)
 	if errors.Is(err, datadir.ErrFormat) {
@@ -247,10 +247,11 @@ func (d *doctor) checkFolder(path string) {
 	d.addFinding("sync "+who.ID, levelIf(took > syncBad, took > syncWarn), "a faster disk, or fewer neighbours on it: every verdict waits for it on a majority", "4 KiB are durable after %s", took.Round(10*time.Microsecond))
 }
 
-// checkAccess looks at who may read a folder: names, wallets and payments stand in clear there.
+// checkAccess checks who may read a folder, since names, wallets and payments are not
+// encrypted there.
 func (d *doctor) checkAccess(path, id string) {
 	var open []string
-	level := levelWarn // A group may be meant: the fsGroup of a pod.
+	level := levelWarn // Access for a group may be intended: the fsGroup of a pod.
 	for _, name := range []string{"", "node.json", adminTokenFile, secretFile} {
 		info, err := os.Stat(filepath.Join(path, name))
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
@@ -265,8 +266,8 @@ func (d *doctor) checkAccess(path, id string) {
 	}
 }
 
-// syncTime is how long the folder's disk takes to make 4 KiB durable: the middle of some
-// tries. The file it writes is gone when it returns.
+// syncTime returns how long the folder's disk takes to make 4 KiB durable: the median of
+// several tries. It removes the file that it writes.
 func syncTime(dir string) (middle time.Duration, err error) {
 	file, err := os.CreateTemp(dir, "doctor-*.tmp")
 	if err != nil {
@@ -288,7 +289,7 @@ func syncTime(dir string) (middle time.Duration, err error) {
 	return took[syncTries/2], nil
 }
 
-// certificateFile looks at every certificate of a PEM file.
+// certificateFile checks every certificate in a PEM file.
 func (d *doctor) certificateFile(path string) {
 	all, err := certificatesIn(path)
 	if err != nil {
@@ -300,7 +301,7 @@ func (d *doctor) certificateFile(path string) {
 	}
 }
 
-// checkDates looks at when a certificate is good.
+// checkDates checks when a certificate is valid.
 func (d *doctor) checkDates(check string, c *x509.Certificate) {
 	now := d.now()
 	left := c.NotAfter.Sub(now)
@@ -315,7 +316,7 @@ func (d *doctor) checkDates(check string, c *x509.Certificate) {
 		"renew it and replace the file: nodes take it up without a restart; or set this machine's clock", "%s: %s %s", printableText(c.Subject.String()), says, c.NotAfter.UTC().Format(time.RFC3339))
 }
 
-// checkBackup looks at the newest backup: its age, and whether it can be one at all.
+// checkBackup checks the newest backup: its age, and whether it looks like a backup at all.
 func (d *doctor) checkBackup() {
 	path, at, err := newestBackup(d.backups)
 	switch {
@@ -340,13 +341,13 @@ func (d *doctor) checkBackup() {
 	}
 }
 
-// backupBegin is how every backup begins: it is encrypted by age.
+// backupBegin is how every backup begins, because it is encrypted with age.
 const backupBegin = "age-encryption.org/"
 
 // backupAhead is how far a backup may be dated ahead of this machine's clock.
 const backupAhead = 10 * time.Minute
 
-// beginsAsBackup tells a file that was cut off at once, or is something else.
+// beginsAsBackup returns false for a file that is nearly empty or is no backup.
 func beginsAsBackup(path string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -363,11 +364,11 @@ func beginsAsBackup(path string) (bool, error) {
 
 const backupNameTime = "20060102T150405Z"
 
-// backupAgeMax is a day with two hours for the next one to be taken.
+// backupAgeMax is one day, and two hours for taking the next backup.
 const backupAgeMax = 26 * time.Hour
 
-// newestBackup is the newest file that `railguard backup create --directory` wrote, and
-// when: by its name, since a copied file has another time.
+// newestBackup returns the newest file of `railguard backup create --directory` and its time.
+// The time is taken from the name, because copying a file changes its modification time.
 func newestBackup(dir string) (path string, at time.Time, err error) {
 	files, err := backupsIn(dir)
 	if err != nil {
@@ -384,7 +385,7 @@ type backupFile struct {
 
 var errNoBackup = errors.New("there is no backup")
 
-// backupsIn are the backups of a directory, oldest first: at least one.
+// backupsIn returns the backups in a directory, at least one, oldest first.
 func backupsIn(dir string) ([]backupFile, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

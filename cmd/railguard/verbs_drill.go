@@ -29,19 +29,19 @@ type drillRun struct {
 	directory, file, scratch string
 	maxAge, patience         time.Duration
 	output                   string
-	secret                   string // Of the cluster.
+	secret                   string // The cluster secret.
 	child                    atomic.Pointer[os.Process]
 }
 
-// drillReport is what it found.
+// drillReport is the result of a drill.
 type drillReport struct {
-	Sleep    bool             `json:"sleep"` // Whether tonight you could.
-	Says     string           `json:"says"`  // The same, in one sentence.
+	Sleep    bool             `json:"sleep"` // Whether the drill succeeded.
+	Says     string           `json:"says"`  // The result in one sentence.
 	Files    []string         `json:"files"`
-	AgeHours float64          `json:"ageHours"` // Of the state: all since then would be lost.
+	AgeHours float64          `json:"ageHours"` // Age of the state; everything newer would be lost.
 	Seconds  float64          `json:"seconds"`
-	Steps    []string         `json:"steps"` // What was found right, in order.
-	Why      []string         `json:"why"`   // What was not.
+	Steps    []string         `json:"steps"` // Checks that succeeded, in order.
+	Why      []string         `json:"why"`   // Reasons why the drill failed.
 	Restored *backup.Restored `json:"restored,omitempty"`
 }
 
@@ -106,7 +106,8 @@ func (d *drillRun) checkFlags() (*backup.Keys, error) {
 	return d.readKeys()
 }
 
-// runDrill restores, starts and judges. What goes wrong is a reason, not an error.
+// runDrill restores a backup, starts a node on it and checks it. It reports failures as
+// reasons, not as an error.
 func (d *drillRun) runDrill(ctx context.Context, keys *backup.Keys) *drillReport {
 	r := &drillReport{Files: []string{}, Steps: []string{}, Why: []string{}}
 	started := time.Now()
@@ -174,7 +175,7 @@ func (d *drillRun) rehearseRestore(ctx context.Context, keys *backup.Keys, r *dr
 	return nil
 }
 
-// backupFiles are the newest backup and, where it continues others, those: oldest first.
+// backupFiles returns the newest backup and the backups that it continues, oldest first.
 func (d *drillRun) backupFiles(keys *backup.Keys) ([]string, error) {
 	if d.file != "" {
 		return []string{d.file}, nil
@@ -191,7 +192,7 @@ func (d *drillRun) backupFiles(keys *backup.Keys) ([]string, error) {
 			return nil, err
 		}
 		if cluster = cmp.Or(cluster, manifest.ClusterID); manifest.ClusterID != cluster {
-			continue // Of another cluster that is backed up to the same directory.
+			continue // It belongs to another cluster that is backed up to the same directory.
 		}
 		if chain = append(chain, all[i].path); manifest.From == 0 {
 			slices.Reverse(chain)
@@ -222,25 +223,25 @@ const (
 	drillNode     = "drill"
 	drillPoll     = 100 * time.Millisecond
 	drillStopWait = 30 * time.Second
-	drillLogShown = 2000 // Bytes of the end of a node's log that a failure shows.
+	drillLogShown = 2000 // Bytes at the end of a node's log that a failure shows.
 )
 
-// drillServer is the node that a drill starts on what it restored: this binary, as a
-// child, on loopback ports that the system chose.
+// drillServer is the node that a drill starts on the restored state: this binary as a child
+// process, on loopback ports chosen by the system.
 type drillServer struct {
 	dir, secret string // dir holds data/ and the node's log.
 	patience    time.Duration
 	restored    *backup.Restored
 
-	process *atomic.Pointer[os.Process] // Of the child, for who ends it at once.
+	process *atomic.Pointer[os.Process] // The child, shared with abandonRun, which kills it.
 
 	child  *exec.Cmd
 	ended  chan error
 	client client
 }
 
-// childArguments are the child's. The state is a real one's: who is to be told of events there
-// must hear nothing of a rehearsal.
+// childArguments returns the child's arguments. --rehearsal is there because the state is a
+// real cluster's: the receivers of its events must not hear of a drill.
 func (s *drillServer) childArguments() []string {
 	return []string{
 		"serve", "--rehearsal", "--id", drillNode, "--data", s.restored.Dir, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format", "json", "--grace", "0s",
@@ -249,7 +250,7 @@ func (s *drillServer) childArguments() []string {
 
 func (s *drillServer) logPath() string { return filepath.Join(s.dir, "node.log") }
 
-// rehearseCalls starts the node, asks it everything, and stops it.
+// rehearseCalls starts the node, makes all calls of the drill, and stops the node.
 func (s *drillServer) rehearseCalls(ctx context.Context, r *drillReport) (err error) {
 	if err := s.startChild(); err != nil {
 		return fmt.Errorf("the node does not start: %w", err)
@@ -278,8 +279,8 @@ func (s *drillServer) rehearseCalls(ctx context.Context, r *drillReport) (err er
 	return nil
 }
 
-// startChild starts the child. Of this process's settings it gets none but the secret: they
-// are those of a real node, perhaps with peers to join.
+// startChild starts the child. It passes on the secret but no other setting of this process:
+// those may belong to a real node, with peers to join.
 func (s *drillServer) startChild() error {
 	binary, err := os.Executable()
 	if err != nil {
@@ -307,7 +308,7 @@ func (s *drillServer) startChild() error {
 	return nil
 }
 
-// stopChild ends the child, in order where it can.
+// stopChild ends the child in order, and kills it if that takes too long.
 func (s *drillServer) stopChild() error {
 	if err := s.child.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -320,8 +321,8 @@ func (s *drillServer) stopChild() error {
 	}
 }
 
-// awaitReady waits for the line that names the addresses, then for a node that takes
-// calls. Of a backup without a list the first verdict tells.
+// awaitReady waits for the log line with the addresses, then until the node takes calls. If
+// the backup has no list, it does not wait for one: the first verdict reports that.
 func (s *drillServer) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
@@ -350,7 +351,7 @@ func (s *drillServer) awaitReady(ctx context.Context) error {
 	}
 }
 
-// findAddresses reads them from the node's log.
+// findAddresses reads the node's addresses from its log.
 func (s *drillServer) findAddresses() {
 	data, err := os.ReadFile(s.logPath())
 	if err != nil {
@@ -372,7 +373,7 @@ func (s *drillServer) findAddresses() {
 	}
 }
 
-// ownReason is why a node that ended says it did; "": it ended otherwise, or runs.
+// ownReason returns why the node says it ended; "" if it says nothing, or runs.
 func (s *drillServer) ownReason() (why string) {
 	data, err := os.ReadFile(s.logPath())
 	if err != nil {
@@ -402,7 +403,7 @@ func (s *drillServer) askKeySet(ctx context.Context) (string, error) {
 	return "it publishes the backup's key set", err
 }
 
-// makeKey draws an API key of this lineage, which ends with the scratch folder.
+// makeKey creates an API key on the drill's node. It ends with the scratch folder.
 func (s *drillServer) makeKey(ctx context.Context) (string, error) {
 	data, err := s.client.fetchAnswer(ctx, &call{method: http.MethodPost, path: "/admin/keys", admin: true, body: []byte(`{"name":"drill","expires":"1d"}`)})
 	var made struct{ Key string }
@@ -446,7 +447,7 @@ func (s *drillServer) askVerdict(ctx context.Context) (string, error) {
 	return "it judges: a dry run is " + answer.Verdict, nil
 }
 
-// anyToken is the credential of an active agent; "" where there is none.
+// anyToken returns the credential of an active agent; "" if there is none.
 func (s *drillServer) anyToken(ctx context.Context) (string, error) {
 	data, err := s.client.fetchAnswer(ctx, &call{method: http.MethodGet, path: "/v1/agents?limit=1&status=ACTIVE"})
 	var page struct{ Data []struct{ AgentID string } }

@@ -19,7 +19,7 @@ import (
 	"railguard/audit/watch"
 )
 
-// newLog is `railguard log`: the transparency log as anybody outside may check it.
+// newLog is `railguard log`: checks of the transparency log that anybody outside can make.
 func newLog() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "log", Short: "The transparency log from outside: checkpoints, consistency, watching, cosigning", GroupID: "compliance",
@@ -42,7 +42,7 @@ func (v *logVerb) defineFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&v.keysFile, "keys", "", "file with the log's verifier keys, received another way (default: what the server lists, which shows no more than that it agrees with itself)")
 }
 
-// openSource is the server's log, and the keys it is verified with.
+// openSource returns the server's log and the keys to verify it with.
 func (v *logVerb) openSource(ctx context.Context) (*watch.Source, string, error) {
 	source := &watch.Source{Base: v.url[0], HTTP: v.http}
 	if v.keysFile == "" {
@@ -53,7 +53,7 @@ func (v *logVerb) openSource(ctx context.Context) (*watch.Source, string, error)
 	if err != nil {
 		return source, "", err
 	}
-	// Where the log's keys rotated since, the given ones endorse the new ones.
+	// If the log's keys have changed since, the given keys endorse the new ones.
 	if listed, err := source.Keys(ctx); err == nil {
 		if followed, steps, err := note.Succession(keys, listed); err == nil && len(steps) > 0 {
 			return source, followed, nil
@@ -73,7 +73,7 @@ func readKeys(path string) (string, error) {
 	return string(data), nil
 }
 
-// awayOr gives an answer that did not come its exit code.
+// awayOr adds the exit code for a missing answer to an error.
 func awayOr(err error) error {
 	var coded *exitError
 	if errors.Is(err, watch.ErrAway) && !errors.As(err, &coded) {
@@ -88,7 +88,7 @@ type logCheckpoint struct {
 	directory, hook string
 	every           time.Duration
 	cosigned        bool
-	after           func(time.Duration) <-chan time.Time // time.After.
+	after           func(time.Duration) <-chan time.Time // time.After, or a test's replacement.
 }
 
 // newLogCheckpoint is `railguard log checkpoint`.
@@ -178,13 +178,14 @@ func (v *logCheckpoint) keepCheckpoint(cmd *cobra.Command) error {
 	return nil
 }
 
-// demandContinuation demands that a checkpoint continues the newest one of the folder.
+// demandContinuation returns an error unless a checkpoint continues the newest one in the
+// folder.
 func (v *logCheckpoint) demandContinuation(ctx context.Context, source *watch.Source, keys string, point *note.Checkpoint) error {
 	kept, err := filepath.Glob(filepath.Join(v.directory, "*.checkpoint"))
 	if err != nil || len(kept) == 0 {
 		return err
 	}
-	last := slices.Max(kept) // Names have one length: the largest tree.
+	last := slices.Max(kept) // All names have the same length, so the greatest name is of the largest tree.
 	older, err := keptCheckpoint(last, keys)
 	if err != nil {
 		return err
@@ -198,7 +199,7 @@ func (v *logCheckpoint) demandContinuation(ctx context.Context, source *watch.So
 	return nil
 }
 
-// writeSynced writes a file whole.
+// writeSynced writes a file so that a crash leaves all of it or nothing.
 func writeSynced(path string, data []byte) error {
 	file, err := os.OpenFile(path+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -334,7 +335,7 @@ who the witness is, for ever: by custom a URL without its scheme.`,
 				return usageError("--name and --file are required")
 			}
 			seed := make([]byte, note.SeedSize)
-			_, _ = rand.Read(seed) // It never fails.
+			_, _ = rand.Read(seed) // It never returns an error.
 			cosigner, err := note.NewCosigner(name, seed)
 			if err != nil {
 				return usageError("--name: %w", err)

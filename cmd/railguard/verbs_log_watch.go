@@ -99,7 +99,7 @@ func (w *logWatch) watchServers(cmd *cobra.Command, urls []string) error {
 	if err != nil {
 		return fmt.Errorf("--state: %w", err)
 	}
-	defer func() { _ = state.Close() }() // What was kept is synced already.
+	defer func() { _ = state.Close() }() // Everything kept is already synced.
 	ended, err := w.serveWitness(cmd, state)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (w *logWatch) checkFlags(cmd *cobra.Command) (keys string, err error) {
 	return keys, w.buildHTTPClient()
 }
 
-// tellFindings says what a look brought; an alarm ends the watch, if it is not to go on.
+// tellFindings logs the findings of one step. An alarm ends the watch, unless it is to go on.
 func (w *logWatch) tellFindings(ctx context.Context, found []watch.Finding, trusting bool, state *watch.State) error {
 	answered := false
 	var alarm *watch.Finding
@@ -168,7 +168,7 @@ func (w *logWatch) tellFindings(ctx context.Context, found []watch.Finding, trus
 		case f.Alarm():
 			alarm, level = f, slog.LevelError
 		case f.Kind == watch.KindRotation || f.Kind == watch.KindMoved || f.Kind == watch.KindAway && !w.away[f.Source]:
-			level = slog.LevelWarn // Of an address that stays away once.
+			level = slog.LevelWarn // An address that stays away is reported once.
 		case f.Kind == watch.KindFirst || f.Kind == watch.KindGrown:
 			level = slog.LevelInfo
 		}
@@ -194,7 +194,7 @@ func (w *logWatch) tellFindings(ctx context.Context, found []watch.Finding, trus
 	return nil
 }
 
-// runHook tells a program of an alarm. What it does is not waited for beyond its time.
+// runHook runs the operator's program for an alarm, at most for hookTimeout.
 func (w *logWatch) runHook(ctx context.Context, f *watch.Finding) {
 	if w.hook == "" {
 		return
@@ -209,7 +209,7 @@ func (w *logWatch) runHook(ctx context.Context, f *watch.Finding) {
 	}
 }
 
-// serveWitness answers add-checkpoint beside the watch, where it is asked for.
+// serveWitness answers add-checkpoint beside the watch, if --cosign is given.
 func (w *logWatch) serveWitness(cmd *cobra.Command, state *watch.State) (<-chan error, error) {
 	if w.cosign == "" {
 		return nil, nil

@@ -55,7 +55,7 @@ var operationVerbs = []verb{
 	{path: "clock advance", group: "operation", short: "Advance the test clock (development clusters only)", call: "POST /v1/test/clock", fields: []field{{flag: "by", name: "advance", help: "e.g. 25h"}}},
 }
 
-// describeCommands says what the verbs of a command are about.
+// describeCommands are the help texts of commands that group verbs.
 var describeCommands = map[string]string{
 	"agent": "Agents and their credentials", "fleet": "Fleets: one limit for several agents", "delegate": "Child credentials", "user": "User credentials",
 	"sar": "Suspicious activity reports", "alerts": "Alerts: what is no review and wants a person", "review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",

@@ -1,6 +1,6 @@
 package main
 
-// tokenFields say in short what the credentials of a payment are.
+// tokenFields are short help texts for the credentials of a payment.
 var tokenFields = []field{{flag: "token", help: "the agent's credential"}, {flag: "user-token", help: "credential of the user, for supervised agents"}}
 
 // paymentVerbs are about agents, fleets, users and payments.

@@ -20,7 +20,7 @@ import (
 // policyDiff is one run of `railguard policy diff`.
 type policyDiff struct {
 	client
-	from, to uint64 // Versions; 0: not given.
+	from, to uint64 // Policy versions; 0: not given.
 
 	left, right policySide
 	widens      []string
@@ -32,7 +32,8 @@ type policySide struct {
 	policy json.RawMessage
 }
 
-// policyChange is a setting that differs; nil is what is left out, which is the default.
+// policyChange is a setting that differs. nil means that the setting is left out and has its
+// default.
 type policyChange struct {
 	Setting string          `json:"setting"`
 	From    json.RawMessage `json:"from"`
@@ -104,8 +105,8 @@ type policyVersion struct {
 	Policy        json.RawMessage `json:"policy"`
 }
 
-// fetchVersion is the policy of a version, 0 the one in force. Versions between two that were
-// put are changes of the whitelist: the policy was the one before.
+// fetchVersion returns the policy of a version; 0 means the one in force. A version without a
+// policy of its own was a change of the whitelist: it has the policy of the version before.
 func (d *policyDiff) fetchVersion(cmd *cobra.Command, version uint64) (policySide, error) {
 	var is policyVersion
 	if version == 0 {
@@ -139,7 +140,7 @@ func (d *policyDiff) fetchVersion(cmd *cobra.Command, version uint64) (policySid
 	}
 }
 
-// readCandidate reads a file and has the server judge it.
+// readCandidate reads a policy file and lets the server check it.
 func (d *policyDiff) readCandidate(cmd *cobra.Command, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -173,7 +174,7 @@ func (d *policyDiff) readCandidate(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-// listChanges are the settings that differ, by name.
+// listChanges returns the settings that differ, sorted by name.
 func (d *policyDiff) listChanges() ([]policyChange, error) {
 	before, after := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	if err := flattenSettings("", d.left.policy, before); err != nil {
@@ -204,8 +205,8 @@ func (d *policyDiff) describeChange(setting string, from, to json.RawMessage) po
 	return policyChange{setting, from, to, wider}
 }
 
-// flattenSettings gathers the settings of a document by their paths. Lists are settings, as are
-// empty objects: they say something else than their absence.
+// flattenSettings collects the settings of a document by their paths. A list counts as one
+// setting. So does an empty object, because it differs from an absent one.
 func flattenSettings(path string, value json.RawMessage, into map[string]json.RawMessage) error {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
@@ -259,13 +260,13 @@ func (d *policyDiff) printChanges(out io.Writer, changes []policyChange) error {
 		return err
 	}
 	fmt.Fprintln(out, strconv.Itoa(len(changes))+" setting(s) differ")
-	if len(d.widens) > 0 { // Of what is in force: the server compares with that.
+	if len(d.widens) > 0 { // The server compares with the policy in force only.
 		fmt.Fprintf(out, "lets more through than what is in force: %s\n  railguard policy put needs --reason\n", printableText(strings.Join(d.widens, ", ")))
 	}
 	return nil
 }
 
-// settingText shows a setting; one that is left out has its default.
+// settingText returns the text of a setting; one that is left out has its default.
 func settingText(value json.RawMessage) string {
 	if value == nil {
 		return "(default)"

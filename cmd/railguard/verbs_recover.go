@@ -122,7 +122,7 @@ func (f *recoverFlags) runRecovery(out io.Writer) error {
 	return err
 }
 
-// recoverAnswer is the JSON form.
+// recoverAnswer is the output of `railguard cluster recover` as JSON.
 type recoverAnswer struct {
 	Changed bool `json:"changed"`
 	*recovery.Report
@@ -221,15 +221,15 @@ func printSurvivors(out io.Writer, r *recovery.Report) {
 	}
 }
 
-// onlyOnce is what nothing on one disk can prevent: each recovery begins the epoch behind
-// the last one that its disk knows, so two of them begin the same.
+// onlyOnce warns of a mistake that no check on one disk can prevent. Each recovery begins the
+// epoch after the last one known on its disk, so two separate recoveries begin the same epoch.
 const onlyOnce = `
 WARNING: recover ONE survivor, once. Another one that is recovered by itself becomes a
 second cluster, which gives out the same ids and credentials for other agents and
 payments. Wipe it and let it --join, or name it with --keep before.
 `
 
-// printOutcome says what was done, or what to do next.
+// printOutcome prints what was done, or what to do next.
 func printOutcome(out io.Writer, r *recovery.Report, changed bool) {
 	switch {
 	case changed && r.Earlier.Node != r.Node:

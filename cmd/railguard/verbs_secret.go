@@ -13,7 +13,7 @@ import (
 	"railguard/cluster/report"
 )
 
-// resealingText says how far it is with sealing anew, and what to do.
+// resealingText says how many values are still to be sealed anew, and what to do.
 func resealingText(r *report.Resealing) string {
 	switch {
 	case r.Lost > 0:
@@ -26,7 +26,7 @@ func resealingText(r *report.Resealing) string {
 	return fmt.Sprintf("all %d sealed values are sealed under it: RAILGUARD_CLUSTER_SECRET_OLD may be removed, from one node after the other; keep it with the backups of before %s, which need it", r.Values, r.At)
 }
 
-// showResealing shows it to a person.
+// showResealing prints it for people.
 func showResealing(out io.Writer, data []byte) error {
 	var r report.Resealing
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -40,11 +40,11 @@ func showResealing(out io.Writer, data []byte) error {
 type secretReseal struct {
 	client
 	reason string
-	every  time.Duration // Of a line of progress.
+	every  time.Duration // Time between two lines of progress.
 }
 
-// resealRounds bound how often it goes through everything: what was written meanwhile by
-// a node that still sealed under the secret of before is found by the next round.
+// resealRounds bounds how often it goes through all values. A node that still seals under the
+// former secret may write values meanwhile; the next round finds them.
 const resealRounds = 3
 
 func newSecretReseal() *cobra.Command {
@@ -97,7 +97,7 @@ func (r *secretReseal) resealAll(cmd *cobra.Command) error {
 	return nil
 }
 
-// resealRound goes through everything once.
+// resealRound goes through all values once.
 func (r *secretReseal) resealRound(cmd *cobra.Command) error {
 	type step struct {
 		Resealed, Agents int

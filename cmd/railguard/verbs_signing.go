@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// planRotation says what a rotation will do, with the keys that there are now.
+// planRotation prints what a rotation will do to the present keys.
 func planRotation(cmd *cobra.Command, c *client, values map[string]*string) error {
 	data, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/admin/signing-keys", admin: true})
 	var keys struct {
@@ -50,7 +50,7 @@ type reissueAll struct {
 	kid, file, reason, by string
 	overlap               int
 	plan                  bool
-	every                 time.Duration // Of a line of progress.
+	every                 time.Duration // Time between two lines of progress.
 
 	out                            *tokenFile
 	of                             *party
@@ -60,17 +60,17 @@ type reissueAll struct {
 
 // party is a kind of party that has credentials.
 type party struct {
-	name, path, id string // "agents", "/v1/agents", its member in answers.
+	name, path, id string // Such as "agents", "/v1/agents" and "agentId", the member with the id.
 }
 
-// Parents come before delegates: they were registered before. Users come last, who are
-// bound to agents.
+// Within agents, parents come before delegates, because they were registered before. Users
+// come last, because they are bound to agents.
 var parties = []party{{"agents", "/v1/agents", "agentId"}, {"users", "/v1/users", "userId"}}
 
 const (
-	reissueTries = 120 // Of one agent, a second apart, while the service asks to wait.
+	reissueTries = 120 // For one call, a second apart, while the service asks to wait.
 	reissueWait  = time.Second
-	reissueNotes = 10 // Tries between two lines that say what is waited for.
+	reissueNotes = 10 // Tries between two lines that say what it waits for.
 )
 
 func newReissueAll() *cobra.Command {
@@ -130,7 +130,7 @@ func (r *reissueAll) reissueEveryone(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// reissueKind goes through everybody of one kind.
+// reissueKind goes through all parties of one kind.
 func (r *reissueAll) reissueKind(cmd *cobra.Command) error {
 	cursor := ""
 	r.note = cmd.ErrOrStderr()
@@ -164,7 +164,8 @@ func (r *reissueAll) reissueKind(cmd *cobra.Command) error {
 	return nil
 }
 
-// reissueOne looks at an agent or user and issues it anew where it should be. Its error ends the run.
+// reissueOne looks at one agent or user and issues a new credential if one is due. Its error
+// ends the run.
 func (r *reissueAll) reissueOne(cmd *cobra.Command, id string) error {
 	r.looked++
 	data, err := r.fetchPatiently(cmd.Context(), &call{method: http.MethodGet, path: r.of.path + "/" + url.PathEscape(id)})
@@ -180,7 +181,7 @@ func (r *reissueAll) reissueOne(cmd *cobra.Command, id string) error {
 		return err
 	}
 	switch {
-	case !r.isWanted(agent.Token) && r.out != nil && r.out.owesToken(id) && agent.Token != nil: // The run before issued this token, and ended before it wrote the line.
+	case !r.isWanted(agent.Token) && r.out != nil && r.out.owesToken(id) && agent.Token != nil: // The run before issued this token but ended before writing its line.
 		if err := r.out.writeToken(r.of, id, agent.AgentName, agent.OperatorLegalName, *agent.Token); err != nil {
 			return err
 		}
@@ -201,7 +202,8 @@ func (r *reissueAll) reissueOne(cmd *cobra.Command, id string) error {
 	return nil
 }
 
-// isWanted says whether a token is one to be replaced: nil is that of a revoked key.
+// isWanted reports whether a token is to be replaced. A nil token means that its key was
+// revoked.
 func (r *reissueAll) isWanted(token *string) bool {
 	if r.kid == "" || token == nil {
 		return token == nil && r.kid == ""
@@ -212,7 +214,8 @@ func (r *reissueAll) isWanted(token *string) bool {
 	return err == nil && json.Unmarshal(text, &header) == nil && header.KID == r.kid
 }
 
-// issueAnew issues one agent or user anew. The key of the call makes a second try the same call.
+// issueAnew issues a new credential to one agent or user. The idempotency key makes a second
+// try the same call.
 func (r *reissueAll) issueAnew(cmd *cobra.Command, id string, version int) error {
 	members := map[string]any{"overlapHours": r.overlap}
 	if r.reason != "" {

@@ -30,14 +30,13 @@ const (
 	certificateDays = 365
 	daysMax         = 36500
 
-	// clockAllowance is how far behind a node's clock may be when it gets its
-	// certificate.
+	// clockAllowance is how far a node's clock may be behind when it gets its certificate.
 	clockAllowance = time.Hour
 	day            = 24 * time.Hour
 )
 
-// newTLS is `railguard tls`: a private authority for the port between nodes. It
-// needs no server.
+// newTLS is `railguard tls`: it manages a private certificate authority for the port between
+// nodes, without a server.
 func newTLS() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tls", Short: "Make certificates for the port between nodes, and look at them", GroupID: "operation",
@@ -93,7 +92,7 @@ func checkDays(days int) error {
 	return nil
 }
 
-// makeAuthority writes a new authority, and never over an old one.
+// makeAuthority writes a new authority. It never overwrites an existing one.
 func makeAuthority(dir, name string, days int, now time.Time) (*x509.Certificate, error) {
 	if dir == "" || name == "" {
 		return nil, usageError("--dir is required, and --name must not be empty")
@@ -142,7 +141,7 @@ func signCertificate(template, parent *x509.Certificate, public, by any) (*x509.
 	return certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), err
 }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a file that must not exist yet.
 func writeNew(path string, data []byte, mode os.FileMode) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -152,10 +151,10 @@ func writeNew(path string, data []byte, mode os.FileMode) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// replaceFile puts a file in another's place in one step.
+// replaceFile replaces a file in one step.
 func replaceFile(path string, data []byte, mode os.FileMode) error {
 	beside := path + ".new"
-	_ = os.Remove(beside) // Of a run that was cut short.
+	_ = os.Remove(beside) // An earlier run that was interrupted may have left it.
 	if err := writeNew(beside, data, mode); err != nil {
 		return err
 	}
@@ -263,7 +262,7 @@ func (f *issueFlags) issueCertificate(now time.Time) (*x509.Certificate, error) 
 	return issued, writeNew(path+".pem", certificatePEM, 0o644)
 }
 
-// replaceCertificate is the second half of a renewal.
+// replaceCertificate renews a node's certificate.
 func (f *issueFlags) replaceCertificate(template *x509.Certificate, authority *tls.Certificate) (*x509.Certificate, error) {
 	path := filepath.Join(f.out, f.id)
 	old, err := tls.LoadX509KeyPair(path+".pem", path+".key")
@@ -294,7 +293,7 @@ func (f *issueFlags) replaceCertificate(template *x509.Certificate, authority *t
 	return issued, replaceFile(path+".pem", certificatePEM, 0o644)
 }
 
-// openAuthority reads the authority that init made.
+// openAuthority reads the authority that `railguard tls init` made.
 func openAuthority(dir string, now time.Time) (*tls.Certificate, error) {
 	authority, err := tls.LoadX509KeyPair(filepath.Join(dir, authorityFile), filepath.Join(dir, authorityKey))
 	switch {

@@ -131,7 +131,7 @@ func describeValidity(c *x509.Certificate, now time.Time) string {
 	return daysText(c.NotAfter.Sub(now)) + " left"
 }
 
-// daysText is a time in whole days, and below two days in hours.
+// daysText returns a time in whole days, or in hours if it is below two days.
 func daysText(left time.Duration) string {
 	if left < 2*day {
 		return fmt.Sprintf("%d hours", int(left/time.Hour))

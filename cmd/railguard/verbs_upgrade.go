@@ -30,7 +30,7 @@ format; from then on the old release does not start on these folders any more.`,
 	return cmd
 }
 
-// upgrade is a cluster on its way to a release.
+// upgrade is one run of a verb of `railguard cluster upgrade`.
 type upgrade struct {
 	client
 	to, backups, confirm, reason, by string
@@ -59,7 +59,7 @@ func (u *upgrade) refreshStatus(cmd *cobra.Command) error {
 	return json.Unmarshal(data, &u.status)
 }
 
-// upgradeOrder is who is still to be upgraded: followers first, the leader last.
+// upgradeOrder returns the nodes still to be upgraded: followers first, the leader last.
 func (u *upgrade) upgradeOrder() (nodes []string) {
 	leader := ""
 	for _, n := range u.status.Nodes {
@@ -77,7 +77,7 @@ func (u *upgrade) upgradeOrder() (nodes []string) {
 	return nodes
 }
 
-// leastFormat is the highest format that every member knows; 0: one has not answered.
+// leastFormat returns the highest format that every member supports; 0 if one does not answer.
 func (u *upgrade) leastFormat() uint16 {
 	least := u.status.MaxLevel
 	for _, n := range u.status.Nodes {
@@ -89,7 +89,7 @@ func (u *upgrade) leastFormat() uint16 {
 	return least
 }
 
-// listHindrances are why no node should be taken down now.
+// listHindrances returns why no node should be taken down now.
 func (u *upgrade) listHindrances() []string {
 	s := &u.status
 	why := append([]string(nil), s.TakeDown.Why...)
@@ -105,7 +105,7 @@ func (u *upgrade) listHindrances() []string {
 	return why
 }
 
-// nextStep is the one sentence of what to do now.
+// nextStep returns one sentence that says what to do now.
 func (u *upgrade) nextStep() string {
 	order, why := u.upgradeOrder(), u.listHindrances()
 	switch {

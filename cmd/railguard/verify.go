@@ -98,8 +98,8 @@ func (v *verification) verifyFile(cmd *cobra.Command, path string) error {
 	return printRecords(cmd.OutOrStdout(), file, options)
 }
 
-// openEvidence opens a file that can be read twice: records are shown when all of
-// it is proven. Standard input and pipes are kept in a temporary file.
+// openEvidence opens a file so that it can be read twice, because records are shown only after
+// all of it is proven. It copies standard input and pipes to a temporary file.
 func openEvidence(path string) (file *os.File, forget func(), err error) {
 	source := os.Stdin
 	if path != "-" {
@@ -125,7 +125,7 @@ func openEvidence(path string) (file *os.File, forget func(), err error) {
 	return file, forget, err
 }
 
-// printRefusal tells why a file proves nothing.
+// printRefusal says why a file proves nothing.
 func (v *verification) printRefusal(out io.Writer, err error) error {
 	code := exitFailed
 	switch {
@@ -186,7 +186,7 @@ func printReport(out io.Writer, r *examine.Report, quiet bool) {
 	fmt.Fprintf(out, "verifier keys %s, %s\n", r.Fingerprint(), whose)
 }
 
-// readAgain reads a proven file once more and hands its records to visit.
+// readAgain reads a proven file once more and calls visit with its records.
 func readAgain(file *os.File, options examine.Options, visit func(*examine.Record) error) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -196,8 +196,8 @@ func readAgain(file *os.File, options examine.Options, visit func(*examine.Recor
 	return err
 }
 
-// recordsAligned is how many rows of records share their column widths: a table
-// of millions is not held in memory.
+// recordsAligned is how many rows of records share their column widths, so that a table of
+// millions of rows is not held in memory.
 const recordsAligned = 256
 
 func printRecords(out io.Writer, file *os.File, options examine.Options) error {
@@ -229,8 +229,8 @@ func printRecords(out io.Writer, file *os.File, options examine.Options) error {
 	return table.Flush()
 }
 
-// printJSON writes the report as one object; with --show, or of a proof, with its
-// records in front.
+// printJSON writes the report as one object. With --show, and for a proof, its records come
+// first.
 func (v *verification) printJSON(out io.Writer, file *os.File, options examine.Options, r *examine.Report) error {
 	fmt.Fprint(out, `{"proven":true`)
 	if v.show || r.Kind == "proof" {

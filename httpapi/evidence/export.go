@@ -252,7 +252,7 @@ func (x *Exporter) writeHead() {
 	m.Uint("treeSize", x.Point.Size)
 	m.Text("checkpoint", string(x.Point.text))
 	m.Text("keys", x.Point.signer.VerifierKeys())
-	if text, err := x.room.listRotations(x.Request); err == nil && text != "" { // The signer is there: so are they.
+	if text, err := x.room.listRotations(x.Request); err == nil && text != "" { // A signed head exists, so the keys do too.
 		m.Text("keyRotations", text)
 	}
 	m.Time("from", x.From)

@@ -19,7 +19,7 @@ func (e *Room) proveRecord(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	if e.treeSize() <= l.Index { // The record came from a peer: wait for our own log.
+	if e.treeSize() <= l.Index { // The record came from a peer: wait until our own log has it.
 		if err := c.Judge.Confirm(); err != nil {
 			return border.Answer{}, err
 		}

@@ -11,17 +11,17 @@ import (
 	"railguard/strictjson"
 )
 
-// The gate stands before the SDK of the protocol, which reads JSON as Go does: of two members of
-// one name it takes the last, it ignores bytes behind the message, and it rounds a large id. A
-// gateway between the agent and this service may read such a message otherwise, and check another
-// amount than the one that is screened. So every body must first pass the same check as the
-// bodies of the API.
+// The gate is in front of the protocol's SDK, which reads JSON as Go does: of two members
+// with one name it takes the last, it ignores bytes after the message, and it rounds large
+// ids. A gateway between the agent and this service may read such a message differently,
+// and check another amount than the one that is screened. So every body must first pass the
+// same check as bodies of the API.
 
 // soundID matches ids that the SDK returns unchanged: a text, or a whole number below 10^15.
 var soundID = regexp.MustCompile(`^("|null$|-?(0|[1-9][0-9]{0,14})$)`)
 
-// gateMessages passes a body on that is one message and that all parsers read alike, and refuses
-// every other.
+// gateMessages passes on a body that is one message and that all parsers read alike. It
+// refuses any other body.
 func gateMessages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// Path is where the protocol is spoken.
+	// Path is the path of the protocol.
 	Path = "/mcp"
 
-	metadataPath = "/.well-known/oauth-protected-resource" // RFC 9728; with Path behind it, too.
+	metadataPath = "/.well-known/oauth-protected-resource" // RFC 9728; also served with Path appended.
 	bodyMax      = 128 << 10
 	scope        = "screen"
 
@@ -32,7 +32,7 @@ const (
 // Config is what the guest needs.
 type Config struct {
 	API       http.Handler  // The public API, which answers everything outside of Path too.
-	PublicURL func() string // Address under which callers know the service; "" while that is not known.
+	PublicURL func() string // The public address of the service; "" while it is not known.
 	Version   string
 }
 
@@ -67,8 +67,9 @@ func New(config Config) (*Guest, error) {
 	g.addTools(server)
 	stream := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: bodyMax, PropagateRequestCancellation: true,
-		// A proxy on this machine forwards calls for other host names, so these are allowed. What
-		// the protection is for is refused below: pages of other origins, and calls without a key.
+		// A proxy on this machine forwards calls for other host names, so they are allowed.
+		// The code below refuses what this protection is for: pages of other origins, and
+		// calls without a key.
 		DisableLocalhostProtection: true,
 	})
 	g.protocol = http.NewCrossOriginProtection().Handler(g.admitScreeners(gateMessages(stream)))
@@ -93,7 +94,7 @@ func (g *Guest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unstored sends every answer with no-store: the SDK of the protocol would let a cache keep
+// unstored adds no-store to every answer: the SDK's own headers would let a cache keep
 // verdicts.
 type unstored struct{ http.ResponseWriter }
 
@@ -110,7 +111,8 @@ func (w unstored) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w unstored) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// admitScreeners passes calls on whose API key has the role screener, and refuses all others.
+// admitScreeners passes on calls whose API key has the role screener, and refuses all
+// others.
 func (g *Guest) admitScreeners(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := g.askAPI(guest.Costing(r.Context(), costMessage), r, http.MethodGet, "/v1/key", "", nil)
@@ -141,15 +143,16 @@ func (g *Guest) admitScreeners(next http.Handler) http.Handler {
 	})
 }
 
-// challenge returns the header that tells a caller without a key where the metadata are.
+// challenge returns the header that tells a caller without a key where to find the
+// metadata.
 func (g *Guest) challenge() string {
 	return fmt.Sprintf(`Bearer resource_metadata=%q, scope=%q`, g.baseURL()+metadataPath+Path, scope)
 }
 
 func (g *Guest) baseURL() string { return strings.TrimRight(g.config.PublicURL(), "/") }
 
-// serveMetadata answers with the metadata of the protected resource (RFC 9728). There is no authorization
-// server: keys are the institution's to give.
+// serveMetadata answers with the metadata of the protected resource (RFC 9728). It names no
+// authorization server: the institution issues the keys.
 func (g *Guest) serveMetadata(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -12,8 +12,8 @@ import (
 	"railguard/httpapi/guest"
 )
 
-// Every message pays for the protocol once, whatever its tool calls then; a call with a
-// query asks for nothing.
+// Each message is charged once for the protocol, whatever its tool calls; a refused call
+// with a query is not charged.
 func TestMessagesAreCharged(t *testing.T) {
 	var asked []string
 	g, err := New(Config{PublicURL: func() string { return "" }, API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

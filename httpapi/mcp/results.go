@@ -24,7 +24,7 @@ func refusal(code, param, message string) *failure {
 	return &failure{Code: code, Param: param, Message: message, Outcome: "none"}
 }
 
-// failureOf reads why the API did not answer a call.
+// failureOf reads from an answer why the API did not serve a call.
 func failureOf(a *guest.Answer) *failure {
 	f := &failure{Code: "internal_error", Message: "the service did not answer as it should", Outcome: "unknown"}
 	_ = json.Unmarshal(a.Body.Bytes(), f)
@@ -42,7 +42,7 @@ func failureOf(a *guest.Answer) *failure {
 	return f
 }
 
-// result is an error of the tool: whatever went wrong, there is no leave to pay.
+// result makes an error of the tool. It never allows the payment, whatever went wrong.
 func (f *failure) result() *sdk.CallToolResult {
 	text := "No verdict: do not pay. " + f.Code + ": " + f.Message
 	if f.Outcome == "unknown" {
@@ -55,7 +55,8 @@ func (f *failure) result() *sdk.CallToolResult {
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(data)}
 }
 
-// newResult makes a tool's result of a sentence for the model and of the members of an answer.
+// newResult makes a tool's result from a sentence for the model and the members of an
+// answer.
 func newResult(sentence string, data []byte) *sdk.CallToolResult {
 	data = bytes.TrimSpace(data)
 	return &sdk.CallToolResult{
@@ -71,7 +72,7 @@ type decided struct {
 	Reason  string  `json:"reason"`
 }
 
-// sentence says what a verdict means to who asked.
+// sentence says what a verdict means to the caller.
 func (d *decided) sentence() string {
 	rule := ""
 	if d.Rule != nil {

@@ -17,7 +17,7 @@ import (
 
 var toolNames = []string{"screen", "dry_run", "get_verdict", "get_limits", "explain"}
 
-// arguments are what a tool was called with, member by member as they came.
+// arguments are a tool's arguments by name, unparsed.
 type arguments map[string]json.RawMessage
 
 // members describe arguments: name and JSON Schema.
@@ -25,7 +25,7 @@ type members map[string]string
 
 const text = `{"type":"string"}`
 
-// payment are the arguments of a payment, those of a screening call.
+// payment lists a payment's arguments, which are those of a screening call.
 var payment = members{
 	"token":         `{"type":"string","description":"The agent's credential, as its operator was given it."}`,
 	"userToken":     `{"type":"string","description":"The user's credential, with supervised agents."}`,
@@ -52,7 +52,7 @@ func (m members) withMore(more members) members {
 	return all
 }
 
-// schema is an object of these members alone.
+// schema returns the schema of an object with these members only.
 func (m members) schema(required ...string) json.RawMessage {
 	properties := map[string]json.RawMessage{}
 	for name, schema := range m {
@@ -65,13 +65,14 @@ func (m members) schema(required ...string) json.RawMessage {
 	return data
 }
 
-// answer describes what tools return: members of a verdict, or of why there is none.
+// answer is the schema of what tools return: members of a verdict, or of the reason why
+// there is none.
 var answer = json.RawMessage(`{"type":"object","properties":{
 	"verdict":{"type":"string","enum":["PROCEED","REVIEW","BLOCK","UNKNOWN"]},"txnId":{"type":"string"},"rule":{"type":["string","null"]},
 	"reason":{"type":"string"},"agentId":{"type":"string"},"disposition":{"type":["string","null"]},
 	"code":{"type":"string"},"message":{"type":"string"},"outcome":{"type":"string","enum":["none","unknown"]}}}`)
 
-// tool is one of the tools: its call returns the result, or why there is none.
+// tool is one tool. Its call returns the result, or why there is none.
 type tool struct {
 	name, title, description string
 	takes                    members
@@ -166,7 +167,7 @@ func (in arguments) readText(name string) (string, *failure) {
 	return value, nil
 }
 
-// body is the arguments as the API is sent them.
+// body returns the arguments as the body for the API.
 func (in arguments) body() []byte {
 	data, err := json.Marshal(in)
 	if err != nil {
@@ -188,12 +189,13 @@ func (g *Guest) tryPayment(ctx context.Context, r *http.Request, in arguments) (
 	return verdictOf(g.askAPI(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body()), "Tried only, no leave to pay: ")
 }
 
-// shown are the members of the API's answers that a tool passes on. None of them is behind the
-// tipping-off wall, also where the key may see more.
+// shown are the members of the API's answers that a tool passes on. None of them is behind
+// the tipping-off wall, even where the key may see more.
 var shown = []string{"dryRun", "verdict", "txnId", "rule", "reason", "agentId", "agentName", "operatorLegalName", "credentialStatus", "screenedAt", "hold", "payment",
 	"ruleSet", "policyVersion", "listVersion", "index", "warnings"}
 
-// passMembers returns those members of an answer that may be shown; false: it is no object.
+// passMembers returns the members of an answer that may be shown; false: the answer is no
+// object.
 func passMembers(data []byte) (arguments, bool) {
 	var all arguments
 	if err := json.Unmarshal(data, &all); err != nil {
@@ -208,7 +210,7 @@ func passMembers(data []byte) (arguments, bool) {
 	return out, true
 }
 
-// verdictOf is the result of an answer with a verdict.
+// verdictOf makes the result of an answer with a verdict.
 func verdictOf(a *guest.Answer, before string) (*sdk.CallToolResult, *failure) {
 	if a.Status != http.StatusOK {
 		return nil, failureOf(a)
@@ -221,15 +223,15 @@ func verdictOf(a *guest.Answer, before string) (*sdk.CallToolResult, *failure) {
 	return newResult(before+d.sentence(), out.body()), nil
 }
 
-// recorded is what tools read of the record of a transaction.
+// recorded holds what tools read from the record of a transaction.
 type recorded struct {
 	decided
 	Disposition string `json:"disposition"`
 
-	answer []byte // As the API wrote it.
+	answer []byte // As the API sent it.
 }
 
-// readRecord reads the record of a transaction as the API shows it.
+// readRecord reads a transaction's record as the API shows it.
 func (g *Guest) readRecord(ctx context.Context, r *http.Request, in arguments, query string) (*recorded, *failure) {
 	id, bad := in.readText("txnId")
 	if bad != nil {
@@ -264,7 +266,7 @@ func (g *Guest) tellVerdict(ctx context.Context, r *http.Request, in arguments) 
 	if bad != nil {
 		return nil, bad
 	}
-	out, _ := passMembers(d.answer) // It was an object when its verdict was read.
+	out, _ := passMembers(d.answer) // It parsed as an object when its verdict was read.
 	sentence := d.sentence()
 	if d.Verdict == "REVIEW" {
 		out["disposition"] = json.RawMessage("null")
@@ -278,8 +280,8 @@ func (g *Guest) tellVerdict(ctx context.Context, r *http.Request, in arguments) 
 	return newResult(sentence, out.body()), nil
 }
 
-// tellLimits reads the limits of the agent that a credential names. First a dry run of no amount
-// says whether the credential is good and whose it is.
+// tellLimits reads the limits of the agent that a credential names. It first makes a dry
+// run without an amount, to learn whether the credential is valid and whose it is.
 func (g *Guest) tellLimits(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
 	in["amount"] = json.RawMessage("0")
 	a := g.askAPI(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body())

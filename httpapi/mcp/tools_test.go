@@ -17,7 +17,7 @@ import (
 	"railguard/httpapi/guest"
 )
 
-// fakeAPI answers each "METHOD path" as it is told, and keeps what it was asked.
+// fakeAPI gives a set answer for each "METHOD path", and records the calls.
 type fakeAPI struct {
 	answers map[string]fakeAnswer
 	asked   []asked
@@ -68,7 +68,7 @@ func send(g *Guest, method, path, body string, headers ...string) *httptest.Resp
 	return w
 }
 
-// outcome is the result of a tool as an agent reads it.
+// outcome is a tool's result as an agent reads it.
 type outcome struct {
 	IsError bool
 	Content []struct{ Text string }
@@ -85,7 +85,8 @@ func callTool(t *testing.T, g *Guest, name, arguments string) *outcome {
 	return message.Result
 }
 
-// Whatever goes wrong, the agent is told not to pay, and whether anything was recorded.
+// requireFailed checks a failure: the agent must be told not to pay, and whether anything
+// was recorded.
 func (o *outcome) requireFailed(t *testing.T, code, outcome string) {
 	require.True(t, o.IsError, "%v", o)
 	require.Equal(t, code, o.Members["code"])
@@ -197,7 +198,7 @@ func TestLimitsAreOfWhoHasTheCredential(t *testing.T) {
 	const dry, read = "POST /v1/screen/dry-run", "GET /v1/agents/agt_1/limits"
 	for name, c := range map[string]struct {
 		dry, limits fakeAnswer
-		code        string // "": the limits are told.
+		code        string // "": the limits are shown.
 		outcome     string
 	}{
 		"known":              {dry: fakeAnswer{status: 200, body: verdictBody("BLOCK")}, limits: fakeAnswer{status: 200, body: `{"daily":{"left":7}}`}},
@@ -278,7 +279,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 	require.False(t, callTool(t, g, "explain", `{"txnId":"`+longest+`"}`).IsError)
 }
 
-// What the API says in place of a verdict, as each tool tells it.
+// How each tool reports what the API says instead of a verdict.
 func TestWithoutAVerdict(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer        fakeAnswer
@@ -320,7 +321,7 @@ func TestCallsAreCounted(t *testing.T) {
 	require.Equal(t, []uint64{results + 1, errs + 1}, []uint64{callsTotal["screenresult"].Get(), callsTotal["screenerror"].Get()})
 }
 
-// The tools that are listed are those that are counted, each with what it requires.
+// The listed tools are those that are counted, each with its required arguments.
 func TestToolsAreListed(t *testing.T) {
 	g, _ := newDesk(t)
 	w := send(g, "POST", Path, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`)
@@ -393,7 +394,7 @@ func TestOnlyScreenersComeIn(t *testing.T) {
 	}
 }
 
-// The gate lets one message through that everybody reads alike.
+// The gate passes a message only if all parsers read it alike.
 func TestGate(t *testing.T) {
 	message := func(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` }
 	padded := message(`1`) + strings.Repeat(" ", bodyMax-len(message(`1`)))
@@ -470,7 +471,7 @@ func TestNewNeedsItsConfig(t *testing.T) {
 	require.ErrorContains(t, err, "are required")
 }
 
-// The cost stands beside each message that asks who calls.
+// Each message's check of the caller's key carries the message's cost.
 func TestKeyIsAskedAtTheCostOfAMessage(t *testing.T) {
 	var cost int
 	g, err := New(Config{PublicURL: func() string { return "" }, API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

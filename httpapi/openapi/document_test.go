@@ -32,7 +32,7 @@ func TestWrittenDocument(t *testing.T) {
 	require.Equal(t, string(written), out.String(), "go test ./httpapi/openapi -update")
 }
 
-// chooseStyle writes what is short on one line, and everything else a member a line.
+// chooseStyle writes short values on one line, and others with one line per member.
 func chooseStyle(node *yaml.Node, depth int) (length int) {
 	node.Style = 0
 	length = len(node.Value)

@@ -13,17 +13,17 @@ import (
 //go:embed explorer.html explorer.js changes.json
 var files embed.FS
 
-// Page is one file as it is served.
+// Page is one served file.
 type Page struct {
-	Path string // Of the URL.
+	Path string // Path of its URL.
 	Type string // Content-Type.
 	Read func() ([]byte, error)
 }
 
-// Policy is the Content-Security-Policy of the explorer: nothing but this server's own.
+// Policy is the Content-Security-Policy of the explorer: it allows this server only.
 const Policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Pages are the document, the explorer's files and the feed of changes.
+// Pages returns the document, the explorer's files and the feed of changes.
 func Pages() []Page {
 	return []Page{
 		{"/openapi.json", "application/json", Document},
@@ -39,7 +39,7 @@ func own(name string) func() ([]byte, error) {
 	return func() ([]byte, error) { return files.ReadFile(name) }
 }
 
-// unpacked is a file of Swagger UI, which its module carries compressed.
+// unpacked returns a file of Swagger UI; its module holds the files compressed.
 func unpacked(name string) func() ([]byte, error) {
 	return sync.OnceValues(func() ([]byte, error) {
 		packed, err := static.FS.Open(name)

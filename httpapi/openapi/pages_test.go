@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every page is there; what the explorer loads is on this server.
+// Every page exists, and the explorer loads from this server only.
 func TestPages(t *testing.T) {
 	served := map[string]string{}
 	for _, page := range Pages() {
@@ -22,7 +22,7 @@ func TestPages(t *testing.T) {
 	found := loads.FindAllStringSubmatch(served["/docs"], -1)
 	require.Greater(t, len(found), 3)
 	for _, match := range found {
-		if match[1] != "/docs/errors" && match[1] != "data:," { // The error codes are another room's.
+		if match[1] != "/docs/errors" && match[1] != "data:," { // Another room serves the error codes.
 			require.Contains(t, served, match[1])
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"railguard/strictjson"
 )
 
-// API keys live on the admin listener alone: nothing under /v1 ever returns one
-// (specification 5, statement T015). A secret is shown once, in the answer to the
-// call that made it; what is kept is its SHA-256.
+// API keys are managed on the admin listener only: nothing under /v1 ever returns one
+// (specification 5, statement T015). A secret is shown once, in the answer to the call that
+// made it; the state keeps its SHA-256.
 
 // createKey is POST /admin/keys.
 func createKey(c *border.Request) (border.Answer, error) {
@@ -24,8 +24,8 @@ func createKey(c *border.Request) (border.Answer, error) {
 	return answerKey(c, &change, http.StatusCreated)
 }
 
-// answerKey proposes a change of one key and answers it. A secret is in this answer and
-// nowhere else: a replay tells that it was shown.
+// answerKey proposes a change of one key and answers it. Only this answer holds the secret:
+// a replay says that it was shown.
 func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border.Answer, error) {
 	result, err := c.Propose(border.Proposal{Kind: wire.KindAPIKey, Record: func() (any, error) {
 		return change.Record(&c.Judge)
@@ -51,7 +51,7 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 	case l.Kind() == "key.revoked":
 		m.Text("revokedAt", l.Text("time"))
 	case c.Replayed:
-		m.Null("key") // It was shown once.
+		m.Null("key") // The first answer showed it.
 	default:
 		m.Text("key", change.Secret)
 	}
@@ -59,7 +59,7 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 	return c.Reply(status, m), nil
 }
 
-// listKeys is GET /admin/keys: everything but secrets.
+// listKeys is GET /admin/keys: everything except secrets.
 func listKeys(c *border.Request) (border.Answer, error) {
 	p, err := c.ReadPage("keys")
 	if err != nil {
@@ -91,8 +91,8 @@ func listKeys(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// rotateKey is POST /admin/keys/{id}/rotate: a second secret; the older one stays
-// good until the next rotation.
+// rotateKey is POST /admin/keys/{id}/rotate: it adds a second secret. The older one stays
+// valid until the next rotation.
 func rotateKey(c *border.Request) (border.Answer, error) {
 	change := keys.RotateAPIKey(&c.Judge, c.PathValue("id"))
 	return answerKey(c, &change, http.StatusOK)
@@ -104,8 +104,8 @@ func revokeKey(c *border.Request) (border.Answer, error) {
 	return answerKey(c, &change, http.StatusOK)
 }
 
-// showOwnKey is GET /v1/key: what the caller's key is and may do. What is shown of it is
-// no secret to whoever holds it.
+// showOwnKey is GET /v1/key: the caller's key and its rights. It shows nothing that is
+// secret to the key's holder.
 func showOwnKey(c *border.Request) (border.Answer, error) {
 	var m strictjson.Members
 	m.Text("keyId", c.Key.ID)

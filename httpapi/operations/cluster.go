@@ -54,7 +54,7 @@ func (o *Room) clusterRoutes() []border.Route {
 	}
 }
 
-// replyJSON answers with a value that has JSON tags: operators' shapes alone.
+// replyJSON answers with a value that has JSON tags. Only operators' answers use it.
 func replyJSON(c *border.Request, v any) (border.Answer, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -74,18 +74,18 @@ func (o *Room) clusterPeers(c *border.Request) (border.Answer, error) {
 	return replyJSON(c, map[string]any{"clusterId": status.ClusterID, "peers": status.Nodes})
 }
 
-// clusterLeader answers null without a leader: that is a fact, not an error.
+// clusterLeader answers null without a leader: that is a state, not an error.
 func (o *Room) clusterLeader(c *border.Request) (border.Answer, error) {
 	status := o.deps.Operations.Status(c.Context())
 	return replyJSON(c, map[string]any{"leader": status.Leader, "term": status.Term})
 }
 
-// operation bounds a cluster verb.
+// operation makes a context that bounds a cluster verb.
 func operation(c *border.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.Context(), operationTimeout)
 }
 
-// operationError answers for a verb that the cluster refused or could not finish.
+// operationError makes the answer to a verb that the cluster refused or could not finish.
 func operationError(err error) error {
 	known := border.ProposalError(err)
 	var e *border.Error
@@ -97,7 +97,7 @@ func operationError(err error) error {
 		e.Outcome = border.OutcomeUnknown
 		return e
 	}
-	// Verbs speak to operators: the reason is theirs to read.
+	// Verbs are for operators, who may read the reason.
 	return border.NewError(http.StatusUnprocessableEntity, "invalid_field", err.Error())
 }
 
@@ -135,9 +135,8 @@ func (o *Room) joinNode(c *border.Request) (border.Answer, error) {
 	return done(c)
 }
 
-// joinError answers a join that failed without a word of what came from the
-// address: who may join nodes must not be able to look at other hosts with it. The
-// node's log has the reason.
+// joinError answers a failed join without any text from the address: a caller that may join
+// nodes must not probe other hosts with it. The node's log has the reason.
 func joinError(c *border.Request, err error) error {
 	var known *border.Error
 	if errors.As(operationError(err), &known) && known.Status == http.StatusServiceUnavailable {
@@ -152,7 +151,8 @@ func memberVerb(c *border.Request, verb func(ctx context.Context, id string) err
 	return runVerb(c, &f, verb)
 }
 
-// takingVerb is a verb that takes a vote: with force also where too few would be left.
+// takingVerb makes a verb that takes away a vote; with force it does so even where too few
+// voters would remain.
 func takingVerb(c *border.Request, verb func(ctx context.Context, id string, force bool) error) (border.Answer, error) {
 	f := c.ReadFields()
 	force, _ := f.Flag("force")
@@ -172,10 +172,9 @@ func runVerb(c *border.Request, f *strictjson.Fields, verb func(ctx context.Cont
 	return done(c)
 }
 
-// drain is POST /v1/cluster/drain {"grace"?, "drain"?}: not ready, leadership handed
-// on, and after the grace new calls refused and the running ones ended. The answer to
-// one with a grace comes at its beginning. {"drain":false} takes calls again, also
-// while a grace runs.
+// drain is POST /v1/cluster/drain {"grace"?, "drain"?}. It makes the node not ready, hands
+// on the leadership, and after the grace refuses new calls and waits for the running ones.
+// With a grace it answers at once. {"drain":false} takes calls again, also during a grace.
 func (o *Room) drain(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	on, given := f.Flag("drain")
@@ -211,7 +210,7 @@ func (o *Room) drain(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, c.Out), nil
 }
 
-// DrainLater refuses calls after a grace, unless something else was said meanwhile.
+// DrainLater refuses calls after a grace, unless the state was changed meanwhile.
 func (o *Room) DrainLater(grace time.Duration) {
 	drain := o.deps.Gate.DrainLater()
 	time.AfterFunc(grace, func() {
@@ -227,7 +226,7 @@ func (o *Room) DrainLater(grace time.Duration) {
 	})
 }
 
-// waitIdle waits until no ordinary call runs, at most for limit.
+// waitIdle waits until no ordinary call runs, but at most for limit.
 func waitIdle(ctx context.Context, gate Gate, limit time.Duration) bool {
 	ticker := time.NewTicker(drainPoll)
 	defer ticker.Stop()
@@ -258,7 +257,8 @@ func (o *Room) saveSnapshot(c *border.Request) (border.Answer, error) {
 	}), nil
 }
 
-// operationFailed is why a verb failed whose answer has not begun yet; one that has is broken off.
+// operationFailed returns the error of a verb whose answer has not begun yet. An answer
+// that has begun is broken off.
 func operationFailed(out *border.Stream, err error) error {
 	if err == nil || out.Begun() {
 		return err
@@ -266,8 +266,8 @@ func operationFailed(out *border.Stream, err error) error {
 	return operationError(err)
 }
 
-// saveBackup is GET /v1/cluster/backup: state, history and lists, for `railguard
-// backup`, which encrypts and proves them on their way to a file.
+// saveBackup is GET /v1/cluster/backup: state, history and lists. `railguard backup`
+// encrypts and verifies them while it writes its file.
 func (o *Room) saveBackup(c *border.Request) (border.Answer, error) {
 	var from uint64
 	var since int64
@@ -289,10 +289,10 @@ func (o *Room) saveBackup(c *border.Request) (border.Answer, error) {
 
 var tarType = []string{"application/x-tar"}
 
-// raiseMatcher is POST /v1/cluster/matcher: the last step of an upgrade whose binary
-// brings another matcher. Until then every node judges with the version in force; from
-// the log index of this call's record on all judge with the next one. It is refused
-// while a voter could not.
+// raiseMatcher is POST /v1/cluster/matcher, the last step of an upgrade whose binary brings
+// another matcher. Until then every node judges with the version in force; from the log
+// index of this call's record on, all judge with the next one. It is refused while a voter
+// lacks that version.
 func (o *Room) raiseMatcher(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	to := uint16(0)
@@ -323,7 +323,7 @@ func (o *Room) matcherProblem(c *border.Request, to uint16) error {
 	now := c.Judge.Terms.Settings.Matcher
 	switch {
 	case to == now:
-		return nil // The log says that nothing changes.
+		return nil // The log will answer that nothing changes.
 	case to != now+1:
 		return border.InvalidField("to", "must be one above the version in force: see matcherVersion in /v1/cluster/status")
 	}

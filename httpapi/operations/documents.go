@@ -25,7 +25,7 @@ func documentRoutes() []border.Route {
 	return routes
 }
 
-// showPage serves one file of the API's document and its explorer.
+// showPage serves one file of the API's document or its explorer.
 func showPage(page openapi.Page) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
 		data, err := page.Read()
@@ -81,8 +81,8 @@ func showRules(c *border.Request) (border.Answer, error) {
 	return c.Send(http.StatusOK, markdownType, []byte(engine.RulesMarkdown())), nil
 }
 
-// kyaTerms are the terms of our JSON-LD context and what they mean; the address
-// of each is the context's own with a fragment.
+// kyaTerms are the terms of our JSON-LD context with their meaning. A term's address is the
+// context's address with a fragment.
 var kyaTerms = []string{
 	"KYAAgentCredential", "KYADelegateCredential", "KYAUserCredential",
 	"agentId", "agentName", "agentType", "operatorLegalName", "userId", "legalName", "agentIds",

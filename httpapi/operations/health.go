@@ -26,15 +26,15 @@ func (o *Room) healthRoutes() []border.Route {
 	}
 }
 
-// healthCache keeps the cluster's status for a moment: health is public and may
-// be asked by every balancer at once.
+// healthCache keeps the cluster's status for a moment: health is public, and many load
+// balancers may ask at once.
 type healthCache struct {
-	survey resealSurvey // Of sealed values, for the cluster's status.
+	survey resealSurvey // Of values to seal again, for the cluster's status.
 	mutex  sync.Mutex
 	until  time.Time
 	status report.ClusterStatus
-	told   atomic.Pointer[string] // What readiness failed on when it was asked last; nil: not asked yet.
-	full   bool                   // The queue of reviews takes no more. How many there are is nobody's to count.
+	told   atomic.Pointer[string] // What readiness failed on at the last question; nil: not asked yet.
+	full   bool                   // The review queue is full. Its size is not public.
 }
 
 const healthKept = 500 * time.Millisecond
@@ -53,7 +53,7 @@ func (o *Room) clusterStatus(c *border.Request) (status report.ClusterStatus, qu
 	return h.status, h.full
 }
 
-// health is GET /v1/health: the shape of specification 4.9, and more besides.
+// health is GET /v1/health: the members of specification 4.9, and more.
 func (o *Room) health(c *border.Request) (border.Answer, error) {
 	settings := c.Judge.Terms.Settings
 	status, full := o.clusterStatus(c)
@@ -115,8 +115,9 @@ func writeListHealth(c *border.Request, m *strictjson.Members) {
 	m.Object("ofac", list)
 }
 
-// signingState is production when the key is replicated and this node can use
-// it, ephemeral in throw-away development, unavailable when it cannot.
+// signingState returns production when the key is replicated and this node can use it,
+// ephemeral on a throw-away development node, and unavailable when the node cannot use the
+// key.
 func (o *Room) signingState(c *border.Request) string {
 	if c.Judge.Terms.Signing == nil || c.Judge.Terms.Signing.Err != nil {
 		return "unavailable"
@@ -144,8 +145,8 @@ func live(c *border.Request) (border.Answer, error) {
 	return c.Send(http.StatusOK, border.JSONType, []byte(`{"status":"ok"}`)), nil
 }
 
-// tellReadiness logs that the node is ready, or why not, when that has changed since it was
-// asked last.
+// tellReadiness logs that the node is ready, or why not, when that has changed since the
+// last question.
 func (o *Room) tellReadiness(readiness *report.Readiness) {
 	var names, why []string
 	for _, check := range readiness.Checks {
@@ -164,7 +165,7 @@ func (o *Room) tellReadiness(readiness *report.Readiness) {
 	}
 }
 
-// ready is GET /readyz, in rqlite's form: one line a check.
+// ready is GET /readyz, in rqlite's form: one line per check.
 func (o *Room) ready(c *border.Request) (border.Answer, error) {
 	query, err := readReadyQuery(c)
 	if err != nil {
@@ -178,7 +179,7 @@ func (o *Room) ready(c *border.Request) (border.Answer, error) {
 		readiness.Checks = append(readiness.Checks, check)
 		readiness.Ready = readiness.Ready && check.OK
 	}
-	if !c.HasAnyQuery() { // What is left out or added is another question.
+	if !c.HasAnyQuery() { // A query that adds or excludes checks does not count.
 		o.tellReadiness(&readiness)
 	}
 	var text strings.Builder
@@ -226,7 +227,7 @@ func excluded(names []string, name string) bool {
 	return false
 }
 
-// ownChecks are what this room knows of readiness: the cluster knows the rest.
+// ownChecks returns this room's readiness checks; the cluster has the others.
 func (o *Room) ownChecks(c *border.Request) []report.ReadyCheck {
 	settings := c.Judge.Terms.Settings
 	key := report.ReadyCheck{Name: "signingkey", OK: o.signingState(c) != "unavailable", Text: o.signingState(c)}

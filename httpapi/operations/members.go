@@ -4,7 +4,7 @@ import (
 	"railguard/strictjson"
 )
 
-// What bodies and queries on the admin listener have in common.
+// Members and parameters that several routes on the admin listener take.
 var (
 	whySaid   = strictjson.Names("reason", "actor")
 	profiling = []string{"debug?", "seconds?", "gc?"}
@@ -20,7 +20,7 @@ var operationsBodies = map[string]strictjson.Shape{
 	"POST /admin/signing-keys/{kid}/revoke": whySaid,
 }
 
-// operationsQueries are the parameters of the room's routes there.
+// operationsQueries are the query parameters of the room's routes on the admin listener.
 var operationsQueries = map[string][]string{
 	"GET /admin/keys":               {"limit", "cursor", "order"},
 	"GET /debug/pprof/profile":      profiling,

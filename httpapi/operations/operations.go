@@ -19,8 +19,8 @@ import (
 	"railguard/strictjson"
 )
 
-// adminRoutes are the admin listener's: no API key guards them, so that
-// listener is bound to a Unix socket or to loopback, never to the world.
+// adminRoutes are the admin listener's routes. Most need no API key, so that listener is
+// bound to a Unix socket or to loopback, never to a public address.
 func (o *Room) adminRoutes() []border.Route {
 	plain := func(path string, handler http.HandlerFunc) border.Route {
 		return border.Route{Method: http.MethodGet, Path: path, Scope: border.ScopePublic, Always: true, Reserved: true, Stream: true, Handle: func(*border.Request) (border.Answer, error) {
@@ -32,7 +32,7 @@ func (o *Room) adminRoutes() []border.Route {
 		{Method: http.MethodPost, Path: "/admin/log-level", Scope: border.ScopeInstitution, Roles: wire.RoleOps, Always: true, Body: border.BodyObject, Handle: o.setLogLevel},
 		plain("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-			_ = exposition.Write(w, o.deps.Gauges) // Whoever scrapes has gone.
+			_ = exposition.Write(w, o.deps.Gauges) // An error means that the scraper has disconnected.
 		}),
 		plain("/debug/pprof/profile", pprof.Profile),
 		plain("/debug/pprof/trace", pprof.Trace),
@@ -50,10 +50,10 @@ func (o *Room) adminRoutes() []border.Route {
 	return append(routes, o.keyRoutes()...)
 }
 
-// logLevels are the words for the levels of the log.
+// logLevels are the names of the log levels.
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// showLogLevel is GET /admin/log-level: of this node.
+// showLogLevel is GET /admin/log-level: the level of this node.
 func (o *Room) showLogLevel(c *border.Request) (border.Answer, error) {
 	if o.deps.LogLevel == nil {
 		return border.Answer{}, border.NotFound("no such path")
@@ -63,8 +63,8 @@ func (o *Room) showLogLevel(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, c.Out), nil
 }
 
-// setLogLevel is POST /admin/log-level {"level"}: of this node, until it is said anew
-// or the node ends.
+// setLogLevel is POST /admin/log-level {"level"}. It sets this node's level, until the next
+// call or the end of the process.
 func (o *Room) setLogLevel(c *border.Request) (border.Answer, error) {
 	level := o.deps.LogLevel
 	if level == nil {
@@ -83,13 +83,13 @@ func (o *Room) setLogLevel(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	level.Set(to)
-	c.Log().Warn("log level changed", "to", word, "requestId", c.Asked.RequestID) // At any level but error: who looks for lines must know.
+	c.Log().Warn("log level changed", "to", word, "requestId", c.Asked.RequestID) // Logged at any level but error, so that readers of the log learn of it.
 	return o.showLogLevel(c)
 }
 
-// advanceClock is POST /v1/test/clock {"advance":"25h"}: log time of a cluster
-// that was bootstrapped with a test clock goes forward, never back. Anywhere else
-// the path does not exist.
+// advanceClock is POST /v1/test/clock {"advance":"25h"}. It moves log time forward, never
+// back, in a cluster that was bootstrapped with a test clock. In any other cluster the path
+// does not exist.
 func advanceClock(c *border.Request) (border.Answer, error) {
 	if !c.Judge.Terms.Settings.Genesis.TestClock {
 		return border.Answer{}, border.NotFound("no such path")
@@ -116,12 +116,12 @@ func renderClock(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	return nil
 }
 
-// testClockRoute is mounted always; whether it exists is the genesis' question.
+// testClockRoute is always mounted; the genesis decides whether it exists for callers.
 func testClockRoute() border.Route {
 	return border.Route{Method: http.MethodPost, Path: "/v1/test/clock", Handle: advanceClock}
 }
 
-// Operations are the cluster's verbs and its state for people and load balancers.
+// Operations are the cluster's verbs, and its state for people and load balancers.
 type Operations interface {
 	NodeID() string
 	Status(ctx context.Context) report.ClusterStatus
@@ -140,5 +140,5 @@ type Operations interface {
 }
 
 // BackupSaver writes the parts of a backup (GET /v1/cluster/backup): history from a leaf
-// on, lists in use since a log time in nanoseconds.
+// on, and lists in use since a log time in nanoseconds.
 type BackupSaver func(ctx context.Context, w io.Writer, from uint64, since int64) error

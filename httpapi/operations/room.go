@@ -14,21 +14,21 @@ import (
 	"railguard/seal"
 )
 
-// Deps is what the room needs from the rest of the house.
+// Deps is what the room needs from the rest of the program.
 type Deps struct {
 	Operations Operations
 	Secrets    *seal.Secrets
 	Logger     *slog.Logger
 	Gate       Gate
 	Gauges     *metrics.Set
-	LogStatus  func(ctx context.Context) *report.LogStatus // The log in the cluster's status.
+	LogStatus  func(ctx context.Context) *report.LogStatus // The log's part of the cluster's status.
 	Version    string
-	LogLevel   *slog.LevelVar // Of Logger, to be changed while the node runs; nil: it cannot.
+	LogLevel   *slog.LevelVar // Logger's level, changeable at run time; nil: fixed.
 	Backup     BackupSaver    // nil: this server gives no backups.
-	Ephemeral  bool           // Throw-away development: health says so of the signing key.
+	Ephemeral  bool           // A throw-away development node: the health answer says so of the signing key.
 }
 
-// Gate is where calls come in: it is closed before a node goes.
+// Gate admits calls; the node closes it before it stops.
 type Gate interface {
 	SetLeaving()
 	SetDraining(on bool)
@@ -36,7 +36,7 @@ type Gate interface {
 	Running() int64
 }
 
-// Room is what calls of operators and probes share.
+// Room is the state that calls of operators and probes share.
 type Room struct {
 	deps       Deps
 	started    time.Time
@@ -44,12 +44,12 @@ type Room struct {
 	toldHealth healthCache
 }
 
-// Open opens the room.
+// Open makes the room.
 func Open(deps Deps) *Room {
 	return &Room{deps: deps, started: time.Now()}
 }
 
-// Table is what the room gives the border.
+// Table returns what the room gives the border.
 func (o *Room) Table() border.Room {
 	return border.Room{
 		Public: border.ConcatRoutes(o.healthRoutes(), o.clusterRoutes(), documentRoutes(), o.statusListRoutes(), []border.Route{testClockRoute(), ownKeyRoute()}), Admin: o.adminRoutes(), Bodies: operationsBodies, Queries: operationsQueries,
@@ -61,8 +61,8 @@ func ownKeyRoute() border.Route {
 	return border.Route{Method: http.MethodGet, Path: "/v1/key", Handle: showOwnKey}
 }
 
-// keyRoutes are on the admin listener: API keys, signing keys and the cluster secret, which no
-// call of the public API issues.
+// keyRoutes are served on the admin listener: API keys, signing keys and the cluster
+// secret, which no call of the public API issues.
 func (o *Room) keyRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodPost, Path: "/admin/keys", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyObject, Handle: createKey},

@@ -14,20 +14,20 @@ import (
 	"railguard/strictjson"
 )
 
-// When the cluster secret is exchanged, what the one before had sealed is sealed anew, step by
-// step: see edge/keys.
+// After an exchange of the cluster secret, values that the previous one sealed are sealed
+// again, step by step: see edge/keys.
 
-// resealSurveyed is for how long a survey serves cluster status.
+// resealSurveyed is how long cluster status reuses a survey.
 const resealSurveyed = time.Minute
 
-// resealSurvey keeps the last survey for cluster status, which may be asked often.
+// resealSurvey keeps the last survey for cluster status, which is asked often.
 type resealSurvey struct {
 	mutex sync.Mutex
 	last  *report.Resealing
 	until time.Time
 }
 
-// resealing counts what of a state older secrets had sealed.
+// resealing counts the values of a state that older secrets have sealed.
 func (o *Room) resealing(view *fsm.View) *report.Resealing {
 	is := &report.Resealing{Older: o.deps.Secrets.OlderCount(), Index: view.Index, At: view.Time.String()}
 	count := func(v fsm.Sealed) {
@@ -52,7 +52,7 @@ func (o *Room) resealing(view *fsm.View) *report.Resealing {
 	return is
 }
 
-// secretStatus is the exchange in the cluster's status: nil where there is none.
+// secretStatus is the exchange's progress in the cluster's status; nil: no exchange.
 func (o *Room) secretStatus(c *border.Request) *report.Resealing {
 	if o.deps.Secrets.OlderCount() == 0 || c.Judge.Terms.Settings.Genesis == nil {
 		return nil
@@ -65,7 +65,7 @@ func (o *Room) secretStatus(c *border.Request) *report.Resealing {
 	}
 	view, err := c.Judge.View()
 	if err != nil {
-		return last // The status says elsewhere what is wrong.
+		return last // Other parts of the status show what is wrong.
 	}
 	return o.resealing(view)
 }
@@ -86,8 +86,8 @@ func (o *Room) showSecret(c *border.Request) (border.Answer, error) {
 }
 
 // reseal is POST /admin/cluster-secret/reseal {"reason", "from"?}: one step. from is the
-// first agent to look at, by its place; the answer's next is that of the next step, null
-// after the last. The settings' values are sealed anew by the step from 0.
+// number of the first agent to examine; the answer's next is the number for the next step,
+// null after the last. The step from 0 also seals the settings' values again.
 func reseal(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	step, err := keys.ReadResealingStep(&f)
@@ -118,7 +118,7 @@ func reseal(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, m), nil
 }
 
-// nothingToReseal ends a step that finds nothing: no record is made.
+// nothingToReseal ends a step that finds nothing to seal, without a record.
 type nothingToReseal struct{}
 
 func (nothingToReseal) Error() string { return "nothing is sealed by an older secret" }

@@ -13,9 +13,9 @@ import (
 	"railguard/strictjson"
 )
 
-// Signing keys (decision 56). A new key is published 24 hours before it signs;
-// in an emergency it signs at once, and the tokens of the key it replaces can be
-// made R2. Those agents are then issued anew (POST /v1/agents/{id}/reissue).
+// Signing keys (decision 56). A new key is published 24 hours before it signs. In an
+// emergency it signs at once, and the tokens of the key that it replaces can be made R2;
+// those agents then need new credentials (POST /v1/agents/{id}/reissue).
 
 // rotateSigningKey is POST /admin/signing-key/rotate {"emergency"?,"revoke"?,"reason"?}.
 func rotateSigningKey(c *border.Request) (border.Answer, error) {
@@ -57,8 +57,8 @@ func rotateSigningKey(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusCreated, m), nil
 }
 
-// addSigningKey draws, seals and publishes the next key. Another rotation may
-// take the same number first; then the next one is tried.
+// addSigningKey generates, seals and publishes the next key. If another rotation takes its
+// number first, it tries the next number.
 func addSigningKey(c *border.Request, now bool, reason string) (edge.Leaf, error) {
 	for try := 0; ; try++ {
 		key, err := keys.NewSigningKey(&c.Judge)
@@ -151,7 +151,7 @@ func listSigningKeys(c *border.Request) (border.Answer, error) {
 			m.Text("state", "retired")
 		}
 		if key.ActivateAt == 0 {
-			m.Null("activateAt") // The cluster's first key signs since its birth.
+			m.Null("activateAt") // The cluster's first key has signed since the genesis.
 		} else {
 			m.Time("activateAt", key.ActivateAt)
 		}

@@ -14,8 +14,8 @@ import (
 	"railguard/httpapi/border"
 )
 
-// Status lists (decision 53): whether a credential that verifies offline has been revoked or
-// suspended since. Every node makes the same bytes of the same minute of log time.
+// Status lists (decision 53) say whether a credential that verifies offline was revoked or
+// suspended since. Every node makes the same bytes for the same minute of log time.
 
 func (o *Room) statusListRoutes() []border.Route {
 	return []border.Route{
@@ -25,10 +25,10 @@ func (o *Room) statusListRoutes() []border.Route {
 
 var statusListType = []string{"application/" + credential.StatusListType}
 
-// statusTokens are the tokens of one minute, each made when it is first asked for: there are as
-// many as there are lists, each of at most 88 KiB.
+// statusTokens are the tokens of one minute. Each is made at its first use; there is one
+// per list, of at most 88 KiB.
 type statusTokens struct {
-	mutex  sync.Mutex // One is made at a time.
+	mutex  sync.Mutex // Serialises making tokens.
 	at     engine.Time
 	kid    string
 	tokens map[uint64]*statusToken
@@ -40,7 +40,7 @@ type statusToken struct {
 	etag string
 }
 
-// packedList is a list's lst member, good for as long as the bits are the very same slice.
+// packedList is a compressed list. It is valid while the list's bits are the same slice.
 type packedList struct {
 	bits *byte
 	text string
@@ -73,7 +73,7 @@ func (o *Room) showStatusList(c *border.Request) (border.Answer, error) {
 	return c.Send(http.StatusOK, statusListType, token.text), nil
 }
 
-// token returns the token of one list, making it once.
+// token returns the token of one list, and makes it at its first use.
 func (s *statusTokens) token(c *border.Request, lists *fsm.Statuses, number uint64) (*statusToken, error) {
 	terms := c.Judge.Terms
 	kid, key, err := statusSigner(c, lists.At)
@@ -84,7 +84,7 @@ func (s *statusTokens) token(c *border.Request, lists *fsm.Statuses, number uint
 	defer s.mutex.Unlock()
 	if lists.At != s.at || kid != s.kid {
 		if lists.At < s.at {
-			s.packed = nil // The test clock, or a state that was restored.
+			s.packed = nil // Time went back: a test clock, or a restored state.
 		}
 		s.at, s.kid, s.tokens = lists.At, kid, map[uint64]*statusToken{}
 	}
@@ -107,7 +107,8 @@ func (s *statusTokens) token(c *border.Request, lists *fsm.Statuses, number uint
 	return made, nil
 }
 
-// pack compresses one list, unless it is the one of the minute before. Lists that are gone go.
+// pack compresses one list, unless its bits are those of the minute before. It forgets
+// lists that no longer exist.
 func (s *statusTokens) pack(lists *fsm.Statuses, number uint64) (string, error) {
 	bits := lists.List(number).Bits
 	if known := s.packed[number]; known.bits == &bits[0] {
@@ -127,8 +128,9 @@ func (s *statusTokens) pack(lists *fsm.Statuses, number uint64) (string, error) 
 	return text, nil
 }
 
-// statusSigner is the key that signed credentials when the minute began, so that the minute's
-// lists have one signature; the key of now, when that one was revoked since.
+// statusSigner returns the key that signed credentials when the minute began, so that the
+// minute's lists have one signature. If that key was revoked since, it returns the current
+// key.
 func statusSigner(c *border.Request, at engine.Time) (kid string, key *ecdsa.PrivateKey, err error) {
 	settings := c.Judge.Terms.Settings
 	active := settings.ActiveKey(at)

@@ -11,9 +11,10 @@ import (
 	"railguard/strictjson"
 )
 
-// raiseFormat is POST /v1/cluster/format: the last step of an upgrade whose binary can
-// apply a newer format. From the log index of its record on every node computes by it, and
-// there is no way back. It is refused while a member could not: that one would stop.
+// raiseFormat is POST /v1/cluster/format, the last step of an upgrade whose binary can
+// apply a newer format. From the log index of its record on every node applies that format;
+// it cannot be undone. It is refused while a member could not apply it, since that member
+// would stop.
 func (o *Room) raiseFormat(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	to := engine.Format(0)
@@ -44,7 +45,7 @@ func (o *Room) formatProblem(c *border.Request, to engine.Format) error {
 	now := c.Judge.Terms.Settings.Format
 	switch {
 	case to == now:
-		return nil // The log says that nothing changes.
+		return nil // The log will answer that nothing changes.
 	case to != now+1:
 		return border.InvalidField("to", "must be one above the format in force: see featureLevel in /v1/cluster/status")
 	}

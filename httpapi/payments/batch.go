@@ -15,38 +15,39 @@ import (
 	"railguard/strictjson"
 )
 
-// POST /v1/screen/batch: payments that one caller has at once. Each is judged, counted,
-// charged and answered as a call of its own; what they share is the border, the body's
-// one pass, the way through the log and the answer's bytes.
+// POST /v1/screen/batch screens several payments of one caller. Each payment is judged,
+// counted, charged and answered as in a call of its own. They share the border, one parse
+// of the body, the way through the log and the bytes of the answer.
 
-// batch is one such call, and its working space. It is pooled.
+// batch is one such call with its working memory. It is pooled.
 type batch struct {
 	call *border.Request
 
-	body    []byte // The call's, as it came.
+	body    []byte // The call's body as sent.
 	parsed  strictjson.Batch
 	items   []batchItem
 	waiting []int // Items that have no outcome yet.
-	ready   []int // Those of them whose records are in bodies.
+	ready   []int // Items whose records are in bodies.
 	bodies  [][]byte
-	keys    map[[16]byte]struct{} // Claimed by this batch.
-	timing  edge.Timing           // Of all items.
+	keys    map[[16]byte]struct{} // Keys claimed by this batch.
+	timing  edge.Timing           // Sum over all items.
 	out     []byte
 }
 
-// batchItem is one payment on its way.
+// batchItem is one payment of a batch.
 type batchItem struct {
 	idem   *edge.Keyed
-	agent  *engine.AgentProfile // It was judged with.
+	agent  *engine.AgentProfile // The agent it was judged with.
 	timing edge.Timing
 	result wire.Result // Applied or Replayed, when err is nil.
-	lost   bool        // A sandbox was asked to lose the answer.
+	lost   bool        // The answer is to be lost, as a sandbox was asked to.
 	err    error
 }
 
 var batchPool = sync.Pool{New: func() any { return &batch{keys: make(map[[16]byte]struct{})} }}
 
-// beginBatch takes a working space, which the call holds until its answer is written.
+// beginBatch takes working memory from the pool; the call holds it until its answer is
+// written.
 func beginBatch(c *border.Request) *batch {
 	b := batchPool.Get().(*batch)
 	b.call = c
@@ -54,7 +55,7 @@ func beginBatch(c *border.Request) *batch {
 	return b
 }
 
-// Release gives back what the batch holds.
+// Release returns what the batch holds.
 func (b *batch) Release() {
 	for key := range b.keys {
 		b.call.ReleaseKey(key)
@@ -73,7 +74,7 @@ func (b *batch) Release() {
 
 // screenBatch is POST /v1/screen/batch.
 func screenBatch(c *border.Request) (border.Answer, error) {
-	defer func() { c.Asked.Idem, c.Asked.Hashed = nil, nil }() // Release gives the keys back.
+	defer func() { c.Asked.Idem, c.Asked.Hashed = nil, nil }() // Release releases the batch's keys.
 	b := beginBatch(c)
 	strangers, err := b.open()
 	if err != nil {
@@ -92,8 +93,8 @@ func screenBatch(c *border.Request) (border.Answer, error) {
 	return b.answer(strangers), nil
 }
 
-// open reads the body: what is wrong with it as a whole ends the call, and
-// nothing happened. It charges the payments.
+// open parses the body and charges for the payments. An error in the body as a whole ends
+// the call, and nothing happened.
 func (b *batch) open() ([]strictjson.UnknownMember, error) {
 	c := b.call
 	var err error
@@ -120,7 +121,7 @@ func (b *batch) open() ([]strictjson.UnknownMember, error) {
 
 var batchShape = strictjson.Names("payments")
 
-// charge counts the payments as so many calls.
+// charge charges each payment as a call.
 func (b *batch) charge() error {
 	cost := 0
 	for i := range b.items {
@@ -129,7 +130,7 @@ func (b *batch) charge() error {
 	return border.ChargeWhole(b.call, cost)
 }
 
-// begin reads what a border reads of a call: size, JSON, idempotency key.
+// begin reads what the border reads of a single call: size, JSON, idempotency key.
 func (b *batch) begin(i int) error {
 	document, err := b.parsed.Item(i)
 	body := b.parsed.Bytes(i)
@@ -158,15 +159,15 @@ func (b *batch) begin(i int) error {
 		}
 		b.keys[idem.Key] = struct{}{}
 	}
-	b.items[i].idem = idem // Where this batch has it twice, the log decides.
+	b.items[i].idem = idem // If this batch has the key twice, the log decides.
 	return nil
 }
 
-// judge judges those that wait, and makes their records.
+// judge judges the waiting items and makes their records.
 func (b *batch) judge() {
 	c := b.call
 	b.ready, b.bodies = b.ready[:0], b.bodies[:0]
-	records := make([]byte, 0, len(b.waiting)*recordGuess) // The log keeps it for as long as it likes.
+	records := make([]byte, 0, len(b.waiting)*recordGuess) // Not pooled: the log keeps it as long as it needs.
 	for _, i := range b.waiting {
 		item := &b.items[i]
 		record, err := b.judgeOne(i)
@@ -188,7 +189,7 @@ func (b *batch) judge() {
 	}
 }
 
-// recordGuess is about what a screening record takes.
+// recordGuess is the usual size of a screening record, in bytes.
 const recordGuess = 640
 
 func (b *batch) judgeOne(i int) (*wire.Screen, error) {
@@ -197,7 +198,7 @@ func (b *batch) judgeOne(i int) (*wire.Screen, error) {
 	if key := b.items[i].idem; key != nil {
 		c.Asked.Idem, c.Asked.Hashed = &key.Idem, &key.Body
 	}
-	c.Asked.Document, _ = b.parsed.Item(i) // Was looked at in beginItem.
+	c.Asked.Document, _ = b.parsed.Item(i) // begin has parsed it without error.
 	if err := readMembers(&c.Judge); err != nil {
 		return nil, err
 	}
@@ -212,8 +213,8 @@ func (b *batch) judgeOne(i int) (*wire.Screen, error) {
 	return record.(*wire.Screen), nil
 }
 
-// propose puts the records into the log together. What the log knew to be judged
-// with something older waits for another round, as a single call does.
+// propose puts the records into the log together. Items that the log found judged on older
+// state wait for another round, as a single call does.
 func (b *batch) propose(try int) {
 	c := b.call
 	b.waiting = b.waiting[:0]
@@ -257,7 +258,7 @@ func (b *batch) propose(try int) {
 	}
 }
 
-// answer says what became of every payment, in order.
+// answer writes the outcome of every payment, in order.
 func (b *batch) answer(strangers []strictjson.UnknownMember) border.Answer {
 	c := b.call
 	out := append(b.out[:0], `{"results":[`...)
@@ -278,7 +279,7 @@ func (b *batch) answer(strangers []strictjson.UnknownMember) border.Answer {
 	return c.Send(http.StatusOK, border.JSONType, b.out)
 }
 
-// write writes one result: the answer or the error of a call of its own, behind its status.
+// write writes one result: its status, then the answer or error of a single call.
 func (b *batch) write(item *batchItem) {
 	c := b.call
 	var record *leafjson.Screen
@@ -303,7 +304,7 @@ func (b *batch) write(item *batchItem) {
 	countScreen(record.Verdict.String(), record.Rule.Code(), item.timing, c.Commit, time.Since(c.Start))
 }
 
-// noVerdict is why the log gave a payment none.
+// noVerdict returns the error of a payment to which the log gave no verdict.
 func noVerdict(result wire.Result) error {
 	switch result.Code {
 	case wire.Conflict:

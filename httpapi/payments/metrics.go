@@ -33,8 +33,8 @@ var SettleMarks = map[string]*metrics.Counter{
 	"notAllowed": metrics.NewCounter(nameSettleMarked + `{mark="notAllowed"}`),
 }
 
-// screenTotals counts verdicts by rule and verdict, for every pair that can
-// come: made once, so that the hot path takes no lock.
+// screenTotals counts verdicts by rule and verdict. Every possible pair is made in advance,
+// so that the hot path takes no lock.
 var screenTotals = makeScreenTotals()
 
 func makeScreenTotals() map[string]map[string]*metrics.Counter {
@@ -51,7 +51,7 @@ func makeScreenTotals() map[string]map[string]*metrics.Counter {
 		rule := &engine.Rules[i]
 		add(rule.Code, rule.Verdict)
 		if rule.Verdict == engine.Review {
-			add(rule.Code, engine.Block) // An institution's mode.
+			add(rule.Code, engine.Block) // An institution may set this mode.
 		}
 	}
 	return all
@@ -74,5 +74,5 @@ func countScreen(verdict, rule string, t edge.Timing, commit, whole time.Duratio
 	screenWhole.Observe(whole)
 }
 
-// limitRules are the rules that speak of a spending limit.
+// limitRules are the rules about spending limits.
 var limitRules = [...]string{"R10_SINGLE_TX_LIMIT", "R11_DAILY_LIMIT", "R12_FLEET_DAILY_LIMIT"}

@@ -13,11 +13,11 @@ import (
 	"railguard/strictjson"
 )
 
-// screenPath is where payments are screened one by one; those of a batch share its
-// scope of idempotency keys.
+// screenPath is the path of single screenings. Payments of a batch share its scope of
+// idempotency keys.
 const screenPath = "/v1/screen"
 
-// Table is what the room gives the border.
+// Table returns what the room gives the border.
 func Table() border.Room {
 	return border.Room{
 		Public:    screenRoutes(),
@@ -36,8 +36,8 @@ func screenRoutes() []border.Route {
 	}
 }
 
-// screen is POST /v1/screen. What cannot change is judged by the edge, what can
-// change in the log.
+// screen is POST /v1/screen. The edge judges unchangeable facts, the log judges changeable
+// ones.
 func screen(c *border.Request) (border.Answer, error) {
 	if err := readScreening(c); err != nil {
 		return border.Answer{}, err
@@ -68,8 +68,8 @@ func screen(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, c.Out), nil
 }
 
-// sandboxOutage is the 503 that a sandbox was asked for; lost: the answer is, once the
-// payment is recorded.
+// sandboxOutage returns the 503 that a sandbox was asked for. lost: the answer is to be
+// lost after the payment is recorded.
 func sandboxOutage(judge *edge.Judge) (lost bool, err error) {
 	asked := edge.SandboxAsks(judge)
 	switch {
@@ -81,8 +81,8 @@ func sandboxOutage(judge *edge.Judge) (lost bool, err error) {
 	return false, border.Unavailable(asked, "the sandbox was asked for this")
 }
 
-// settlePayment is POST /v1/transactions/{txnId}/settle: what was paid. It is refused for
-// no limit; a repeated call is answered with the first one's leaf.
+// settlePayment is POST /v1/transactions/{txnId}/settle: the payment was made. No limit
+// refuses it; a repeated call is answered with the first one's leaf.
 func settlePayment(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	outcome := &edge.Outcome{Op: wire.HoldSettle}
@@ -102,8 +102,8 @@ func releasePayment(c *border.Request) (border.Answer, error) {
 	return endPayment(c, f.Err(), outcome)
 }
 
-// findPayment is GET /v1/transactions?paymentRef=: the record that uses a reference of the
-// caller's owner, as GET /v1/audit/{txnId} shows it.
+// findPayment is GET /v1/transactions?paymentRef=. It finds the record that uses a payment
+// reference of the caller's owner, and shows it as GET /v1/audit/{txnId} does.
 func findPayment(c *border.Request) (border.Answer, error) {
 	reference := c.Query("paymentRef")
 	if !edge.SoundReference(reference) {
@@ -141,7 +141,7 @@ func endPayment(c *border.Request, wrong error, outcome *edge.Outcome) (border.A
 		Kind:   wire.KindHold,
 		Record: func() (any, error) { return edge.Settlement(&c.Judge, &l, outcome) },
 	}, func(r wire.Result) (border.Answer, error) {
-		data, err := c.Records().Leaf(c.Context(), r.Leaf) // This node has applied it.
+		data, err := c.Records().Leaf(c.Context(), r.Leaf) // This node has applied that leaf.
 		if err != nil {
 			return border.Answer{}, edge.LeafError(err)
 		}
@@ -164,8 +164,8 @@ func renderPayment(c *border.Request, l *edge.Leaf, m *strictjson.Members) error
 	return nil
 }
 
-// noteSettle counts and tells what a person must look at: a settle that was late, above a
-// limit, or not allowed.
+// noteSettle counts and logs settles that a person must look at: late, above a limit, or
+// not allowed.
 func noteSettle(c *border.Request, l *edge.Leaf) {
 	for mark, total := range SettleMarks {
 		if l.Flag(mark) {
@@ -175,8 +175,8 @@ func noteSettle(c *border.Request, l *edge.Leaf) {
 	}
 }
 
-// resultRecord is the record that a call wrote, now or at its first try, judged with
-// that agent.
+// resultRecord returns the record that a call wrote, at this try or an earlier one, judged
+// with that agent.
 func resultRecord(c *border.Request, result wire.Result, agent *engine.AgentProfile) (*leafjson.Screen, error) {
 	if result.Code == wire.Applied {
 		return c.Judge.OpenAnswer(result.Data, agent)
@@ -200,7 +200,7 @@ func readScreening(c *border.Request) error {
 	return readMembers(&c.Judge)
 }
 
-// strictOf tells whether any unknown member is to be refused: the caller or its key says so.
+// strictOf tells whether to refuse every unknown member, as the call or its key demands.
 func strictOf(c *border.Request) (bool, error) {
 	switch c.RequestHeader("X-Railguard-Strict") {
 	case "", "false":
@@ -213,8 +213,8 @@ func strictOf(c *border.Request) (bool, error) {
 	return false, e
 }
 
-// readMembers reads the members of a payment. What is wrong with them is 400, where
-// other calls say 422.
+// readMembers reads the members of a payment. An error in them is 400, where other calls
+// give 422.
 func readMembers(judge *edge.Judge) error {
 	err := judge.Read()
 	var invalid *strictjson.InvalidBody
@@ -224,7 +224,7 @@ func readMembers(judge *edge.Judge) error {
 	return err
 }
 
-// dryRun is POST /v1/screen/dry-run: the same judgement without a record.
+// dryRun is POST /v1/screen/dry-run: the same judgement, without a record.
 func dryRun(c *border.Request) (border.Answer, error) {
 	if err := readScreening(c); err != nil {
 		return border.Answer{}, err
@@ -238,7 +238,7 @@ func dryRun(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, c.Out), nil
 }
 
-// renderScreen is the answer of POST /v1/screen. A blocked party is told least.
+// renderScreen is the answer of POST /v1/screen. A blocked party learns the least.
 func renderScreen(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	c.WriteScreen(l.Record, m)
 	return nil

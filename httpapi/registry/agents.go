@@ -22,8 +22,8 @@ func registerAgent(c *border.Request) (border.Answer, error) {
 	}}, nil)
 }
 
-// fleetFull tells a full fleet (409) from a full table of agents (503), and
-// names a fleet that is not there.
+// fleetFull tells a full fleet (409) from a full table of agents (503), and names a fleet
+// that does not exist.
 func fleetFull(c *border.Request, fleet engine.FleetSlot) func(wire.Result) error {
 	return func(r wire.Result) error {
 		if r.Refusal != wire.RefusedFull || fleet == 0 {
@@ -60,8 +60,8 @@ func renderAgent(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	return nil
 }
 
-// createDelegate is POST /v1/delegates/create (decision 40): a child that
-// inherits what it leaves out and may only narrow the rest.
+// createDelegate is POST /v1/delegates/create (decision 40): the child inherits what the
+// call leaves out, and may only narrow the rest.
 func createDelegate(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	var in edge.Delegation
@@ -90,9 +90,9 @@ func delegateRefused(c *border.Request, r wire.Result, parent engine.AgentSlot) 
 	return nil
 }
 
-// reissueAgent is POST /v1/agents/{id}/reissue (decision 35): a new credential
-// version of the same agent. A plain renewal keeps older tokens good for the
-// overlap; a change of operator, wallet, policy or model does not.
+// reissueAgent is POST /v1/agents/{id}/reissue (decision 35): a new credential version of
+// the same agent. After a plain renewal older tokens stay valid for the overlap; after a
+// change of operator, wallet, policy or model they do not.
 func reissueAgent(c *border.Request) (border.Answer, error) {
 	profile, err := c.PathAgent()
 	if err != nil {
@@ -108,7 +108,7 @@ func reissueAgent(c *border.Request) (border.Answer, error) {
 	}}, nil)
 }
 
-// revokedForGood is the answer for a credential that cannot be issued again.
+// revokedForGood answers for a credential that cannot be issued again.
 func revokedForGood(r wire.Result) error {
 	if r.Refusal != wire.RefusedTransition {
 		return nil

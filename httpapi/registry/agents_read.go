@@ -37,7 +37,7 @@ func getAgent(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, m), nil
 }
 
-// viewChain is an agent and its ancestors as a view has them, own first; nil
+// viewChain returns an agent and its ancestors as a view has them, the agent first; nil
 // when there is no such agent.
 func viewChain(view *fsm.View, slot engine.AgentSlot) []*engine.AgentProfile {
 	var chain []*engine.AgentProfile
@@ -52,7 +52,7 @@ func viewChain(view *fsm.View, slot engine.AgentSlot) []*engine.AgentProfile {
 	return chain
 }
 
-// agentSummary is what a list shows of an agent.
+// agentSummary returns what a list shows of an agent.
 func agentSummary(c *border.Request, view *fsm.View, chain []*engine.AgentProfile) strictjson.Members {
 	p := chain[0]
 	row, _, _ := view.Agent(p.Slot)
@@ -112,7 +112,7 @@ func agentDetails(c *border.Request, m *strictjson.Members, view *fsm.View, chai
 	m.Texts("chain", c.Judge.Terms.AncestorIDs(chain))
 	current := c.Judge.Terms.ProfileCredential(chain)
 	if !c.Key.May(wire.RoleOperator) {
-		m.Raw("credential", current.AppendJSON(nil)) // The token is for those who register.
+		m.Raw("credential", current.AppendJSON(nil)) // Only callers that may register see the token.
 		return nil
 	}
 	return c.Judge.Terms.WriteCredential(m, current, p.KeyID)
@@ -164,7 +164,8 @@ func listAgents(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// readAgentFilter compiles the query of a list of agents. A key's scope is part of it.
+// readAgentFilter makes a filter from the query of a list of agents. It includes the key's
+// scope.
 func readAgentFilter(c *border.Request) (func(*fsm.View, []*engine.AgentProfile) bool, error) {
 	operator, err := c.NormaliseQuery("operator", edge.OperatorKey)
 	if err != nil {
@@ -203,7 +204,7 @@ func readAgentFilter(c *border.Request) (func(*fsm.View, []*engine.AgentProfile)
 	}, nil
 }
 
-// statusByName is the number of a status' word, -1 for none.
+// statusByName returns the number of a status, or -1.
 func statusByName(word string) int {
 	for _, status := range []engine.Status{engine.Active, engine.Suspended, engine.Revoked, engine.Expired} {
 		if strings.EqualFold(word, status.String()) {
@@ -259,8 +260,8 @@ func getLimits(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, m), nil
 }
 
-// writeBudget writes one level's daily limit and what is left of it: held counts as spent
-// does. available becomes the smallest remainder of all levels.
+// writeBudget writes one level's daily limit and its remainder; held amounts count as
+// spent. available becomes the smallest remainder of all levels.
 func writeBudget(m *strictjson.Members, limit engine.USD, spend *engine.Spend, today engine.Day, available *engine.USD) {
 	m.Limit("dailyLimitUSDC", limit)
 	m.USD("spentUSDC", spend.SpentOn(today))

@@ -13,9 +13,9 @@ import (
 	"railguard/strictjson"
 )
 
-// patchAgent is PATCH /v1/agents/{id}: the registry side of an agent, not the
-// signed policy. What is absent stays, null takes away (RFC 7396). Tightening is
-// for who registers, widening for the role policy.
+// patchAgent is PATCH /v1/agents/{id}: the registry's settings of an agent, not the signed
+// policy. An absent member stays, null removes it (RFC 7396). Tightening needs the operator
+// role, widening the policy role.
 func patchAgent(c *border.Request) (border.Answer, error) {
 	match, err := c.ReadIfMatch()
 	if err != nil {
@@ -51,8 +51,8 @@ func renderSettings(c *border.Request, l *edge.Leaf, m *strictjson.Members) erro
 	return nil
 }
 
-// setModel is POST /v1/agents/{id}/model: the current model, kept until another
-// is reported or the agent is issued anew (decision 38). R15 compares it.
+// setModel is POST /v1/agents/{id}/model: the current model, kept until another is reported
+// or the agent is reissued (decision 38). R15 compares it.
 func setModel(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	change, err := registry.ReadModelChange(&f)
@@ -119,7 +119,7 @@ func listAttestations(c *border.Request) (border.Answer, error) {
 	items, next := []strictjson.Members{}, ""
 	for i, a := range all {
 		if p.After != nil && (a.Leaf == p.After[0] || (a.Leaf > p.After[0]) != p.Ascending) {
-			continue // On a page before.
+			continue // It was on an earlier page.
 		}
 		if len(items) == p.Limit {
 			next = p.Cursor(all[i-1].Leaf)
@@ -137,7 +137,8 @@ func listAttestations(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// attestationState tells how an agent stands to R22, and above which amount that counts.
+// attestationState says whether R22 finds the agent attested, and above which amount R22
+// applies.
 func attestationState(view *fsm.View, p *engine.AgentProfile, row *engine.AgentRow) strictjson.Members {
 	now := view.Time
 	var m strictjson.Members

@@ -22,8 +22,7 @@ func createFleet(c *border.Request) (border.Answer, error) {
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindFleet, Record: func() (any, error) { return fleet.Record(&c.Judge) }}, nil)
 }
 
-// renderFleet answers the creation of a fleet: nobody is in it and nothing is
-// spent yet.
+// renderFleet answers the creation of a fleet, which has no agents and no spend yet.
 func renderFleet(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	c.Status = http.StatusCreated
 	c.SetHeader("Location", "/v1/fleets/"+l.Text("fleetId"))
@@ -101,8 +100,8 @@ func listFleets(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// patchFleet is PATCH /v1/fleets/{id}: name, limit, hours, velocity. Widening is
-// for the role policy.
+// patchFleet is PATCH /v1/fleets/{id}: name, limit, hours, velocity. Widening needs the
+// policy role.
 func patchFleet(c *border.Request) (border.Answer, error) {
 	match, err := c.ReadIfMatch()
 	if err != nil {
@@ -176,7 +175,7 @@ func answerAssignment(c *border.Request, fleet *engine.FleetProfile, assignment 
 	})
 }
 
-// assignRefused names the agent that stood in the way: one refusal refuses all.
+// assignRefused names the agent that caused the refusal: one refusal refuses all.
 func assignRefused(c *border.Request, fleet *engine.FleetProfile, r wire.Result) error {
 	var extra strictjson.Members
 	if r.Value != 0 {
@@ -197,7 +196,7 @@ func assignRefused(c *border.Request, fleet *engine.FleetProfile, r wire.Result)
 	return fleetFull(c, fleet.Slot)(r)
 }
 
-// renderAssign answers both.
+// renderAssign answers both assignment and removal.
 func renderAssign(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	l.CopyTo(m, "fleetId", "agentIds", "agentCount")
 	m.Bool("assigned", l.Kind() == "fleet.assigned")

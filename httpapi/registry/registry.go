@@ -12,7 +12,7 @@ import (
 // The registry: who may act, within what, on which list, by whose word.
 
 var (
-	registeredWithMatch = metrics.NewCounter("railguard_agents_registered_with_match_total") // For an alert (decision 34).
+	registeredWithMatch = metrics.NewCounter("railguard_agents_registered_with_match_total") // Counts registrations that open an alert (decision 34).
 )
 
 func agentRoutes() []border.Route {
@@ -89,7 +89,7 @@ func whitelistRoutes() []border.Route {
 	return all
 }
 
-// Table is what the room gives the border.
+// Table returns what the room gives the border.
 func Table() border.Room {
 	return border.Room{
 		Public: border.ConcatRoutes(agentRoutes(), statusRoutes(), fleetRoutes(), userRoutes(), whitelistRoutes()),

@@ -39,7 +39,7 @@ func userStatus(to engine.Status) func(*border.Request) (border.Answer, error) {
 	}
 }
 
-// changeStatus reads a status change of whom an id names, and answers it.
+// changeStatus reads a status change of the agent or user with that id, and answers it.
 func changeStatus(c *border.Request, to engine.Status, idName, id string, build func(*registry.StatusChange) (*wire.Status, error)) (border.Answer, error) {
 	f := c.ReadFields()
 	change, err := registry.ReadStatusChange(&f, to)
@@ -51,7 +51,7 @@ func changeStatus(c *border.Request, to engine.Status, idName, id string, build 
 	return answerStatus(c, subject, &change, build)
 }
 
-// operatorStatusChange is POST /v1/operators/suspend and reinstate: one flag on the
+// operatorStatusChange is POST /v1/operators/suspend and reinstate. One flag on the
 // operator's row counts for all its agents.
 func operatorStatusChange(to engine.Status) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
@@ -72,8 +72,8 @@ func operatorStatusChange(to engine.Status) func(*border.Request) (border.Answer
 	}
 }
 
-// answerStatus proposes the change. A status that was so already is answered
-// like a change, without an event.
+// answerStatus proposes the change. When the status was already so, the answer is that of a
+// change, but there is no event.
 func answerStatus(c *border.Request, subject strictjson.Members, change *registry.StatusChange, build func(*registry.StatusChange) (*wire.Status, error)) (border.Answer, error) {
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindStatus, Record: func() (any, error) { return build(change) }, Refused: func(r wire.Result) error {
 		if r.Refusal == wire.RefusedTransition {
@@ -102,8 +102,8 @@ func renderStatus(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error 
 	return nil
 }
 
-// flagOwnership is POST /v1/agents/{id}/ownership-transfer (decision 36): R8
-// from effectiveAt until the credential is issued anew.
+// flagOwnership is POST /v1/agents/{id}/ownership-transfer (decision 36): R8 applies from
+// effectiveAt until the credential is reissued.
 func flagOwnership(c *border.Request) (border.Answer, error) {
 	profile, err := c.PathAgent()
 	if err != nil {
@@ -117,8 +117,7 @@ func flagOwnership(c *border.Request) (border.Answer, error) {
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindOwnership, Record: func() (any, error) { return flag.Record(&c.Judge, profile) }}, nil)
 }
 
-// cancelOwnership is DELETE of the same path: it takes the flag back before any
-// re-issue.
+// cancelOwnership is DELETE of the same path: it removes the flag before a re-issue.
 func cancelOwnership(c *border.Request) (border.Answer, error) {
 	profile, err := c.PathAgent()
 	if err != nil {
@@ -141,7 +140,7 @@ func cancelOwnership(c *border.Request) (border.Answer, error) {
 	})
 }
 
-// renderOwnership answers both.
+// renderOwnership answers both calls.
 func renderOwnership(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	flagged := l.Kind() == "ownership.flagged"
 	l.CopyTo(m, "agentId")

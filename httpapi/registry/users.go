@@ -12,8 +12,8 @@ import (
 	"railguard/strictjson"
 )
 
-// registerUser is POST /v1/users/register (decision 41): a 30-day credential
-// of a person, for supervised agents alone.
+// registerUser is POST /v1/users/register (decision 41): a person's 30-day credential, for
+// supervised agents only.
 func registerUser(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	profile, err := c.Judge.ReadUser(&f)
@@ -36,8 +36,8 @@ func renderUser(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	return nil
 }
 
-// pathUser returns the profile of a user id within the key's scope, as long as
-// its record is stored.
+// pathUser returns the profile of the path's user if the user is within the key's scope and
+// the record is still stored.
 func pathUser(c *border.Request) (*engine.UserProfile, error) {
 	missing := border.NotFound("no such user, or past its 31 days")
 	slot, ok := c.Judge.Terms.ParseUser(c.PathValue("id"))
@@ -62,11 +62,11 @@ func mayKnowUser(c *border.Request, profile *engine.UserProfile) bool {
 	return c.Key.Operator == "" || profile.OperatorLegalName != "" && c.Key.Covers(profile.OperatorLegalName)
 }
 
-// userNames says whether a caller is told the names of persons: those who register
-// users, and those who review them.
+// userNames tells whether a caller sees the names of persons: keys that register users, and
+// keys that see behind the wall.
 func userNames(c *border.Request) bool { return c.Key.May(wire.RoleOperator) || c.Key.SeesAll() }
 
-// userSummary is what a user's own call and the list say alike.
+// userSummary returns the members that a single user and the list share.
 func userSummary(c *border.Request, view *fsm.View, row *engine.UserRow, profile *engine.UserProfile) strictjson.Members {
 	var m strictjson.Members
 	m.Text("userId", c.Judge.Terms.UserID(profile.Slot))
@@ -88,7 +88,7 @@ func userSummary(c *border.Request, view *fsm.View, row *engine.UserRow, profile
 	return m
 }
 
-// listUsers is GET /v1/users?status=: those whose record is stored.
+// listUsers is GET /v1/users?status=: the users whose record is stored.
 func listUsers(c *border.Request) (border.Answer, error) {
 	p, err := c.ReadPage("users")
 	if err != nil {
@@ -104,7 +104,7 @@ func listUsers(c *border.Request) (border.Answer, error) {
 	}
 	first, end := view.UserSlots()
 	if p.Ascending && p.After+1 < first {
-		p.After = first - 1 // What was before is erased.
+		p.After = first - 1 // Earlier rows are erased.
 	}
 	var items []strictjson.Members
 	next := p.Scan(end-1, func(slot uint64) bool {
@@ -145,7 +145,7 @@ func getUser(c *border.Request) (border.Answer, error) {
 			return border.Answer{}, err
 		}
 	case !userNames(c):
-		m.Null("credential") // The name is in it.
+		m.Null("credential") // It holds the name.
 	default:
 		m.Raw("credential", current.AppendJSON(nil))
 	}

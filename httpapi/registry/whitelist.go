@@ -12,21 +12,21 @@ import (
 	"railguard/strictjson"
 )
 
-// Whitelists of agents, fleets and the institution (decision 42): one set of
-// handlers over three places where a list can stand. The ETag is the list's own
-// version, so that a change of anything else does not fail an If-Match.
+// Whitelists of agents, fleets and the institution (decision 42): the same handlers serve a
+// list in each of these three places. The ETag is the list's own version, so that other
+// changes do not fail an If-Match.
 
-// listPlace is one of the three places, as of now.
+// listPlace is one of the three places, in its current state.
 type listPlace struct {
 	kind    wire.Kind
 	current *engine.Whitelist
 	subject strictjson.Members // agentId or fleetId, for answers.
 
-	// build builds the record of a change of current, from the revision that current has.
+	// build builds the record of a change of current, based on current's revision.
 	build func(*registry.WhitelistChange, edge.Grounds) (any, error)
 }
 
-// A placeOf finds the place that a path names, anew each time it is asked.
+// A placeOf finds the place that a path names; each call reads its current state.
 type placeOf func(c *border.Request) (listPlace, error)
 
 func agentPlace(c *border.Request) (listPlace, error) {
@@ -64,7 +64,7 @@ func institutionPlace(c *border.Request) (listPlace, error) {
 	return place, nil
 }
 
-// getWhitelist is GET of a whitelist.
+// getWhitelist is GET of any whitelist.
 func getWhitelist(find placeOf) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
 		place, err := find(c)
@@ -99,7 +99,7 @@ func removeEntry(find placeOf) func(*border.Request) (border.Answer, error) {
 	})
 }
 
-// readChange reads what a call makes of the whitelist that stands in a place.
+// readChange makes the new whitelist of a place from the call and the old one.
 type readChange func(c *border.Request, f *strictjson.Fields, old *engine.Whitelist) (registry.WhitelistChange, error)
 
 func changeWhitelist(find placeOf, read readChange) func(*border.Request) (border.Answer, error) {
@@ -108,7 +108,7 @@ func changeWhitelist(find placeOf, read readChange) func(*border.Request) (borde
 		if err != nil {
 			return border.Answer{}, err
 		}
-		place, err := find(c) // For its kind; the record is built from the place of that moment.
+		place, err := find(c) // Only its kind is used; the record is built from the place's state at that time.
 		if err != nil {
 			return border.Answer{}, err
 		}
@@ -136,8 +136,8 @@ func whitelistRecord(c *border.Request, find placeOf, read readChange, match uin
 	return place.build(&change, grounds)
 }
 
-// renderWhitelist answers all changes of all three. A list too long for a leaf
-// is answered without its entries; GET has them.
+// renderWhitelist answers all changes in all three places. A list that is too long for a
+// leaf is answered without its entries; GET shows them.
 func renderWhitelist(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	l.CopyTo(m, "agentId", "fleetId")
 	for _, name := range []string{"mode", "kinds", "version", "entryCount", "entries"} {

@@ -13,8 +13,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Backtests: what another policy or another list would have made of the calls that were
-// recorded (docs/foresight.md).
+// Backtests judge recorded calls with another policy or another list (docs/foresight.md).
 
 func (b *Room) backtestRoutes() []border.Route {
 	return []border.Route{
@@ -25,7 +24,7 @@ func (b *Room) backtestRoutes() []border.Route {
 	}
 }
 
-// newJobRunner returns the runner of the jobs that judge history again.
+// newJobRunner returns the runner of backtests and shadows.
 func newJobRunner(b *Room) *retrace.JobRunner {
 	records, published := b.deps.Records, b.deps.Published
 	runner := retrace.NewJobRunner(b.deps.Node, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), published.LogTime)
@@ -35,7 +34,8 @@ func newJobRunner(b *Room) *retrace.JobRunner {
 	return runner
 }
 
-// termsAgain reads what a job tries that goes on after a restart of this node.
+// termsAgain reads the policy and list of a job that continues after a restart of this
+// node.
 func (b *Room) termsAgain(ctx context.Context, order *retrace.Order) (terms retrace.Terms, err error) {
 	if order.Document != nil {
 		var wrong []engine.FieldError
@@ -57,7 +57,7 @@ func (b *Room) termsAgain(ctx context.Context, order *retrace.Order) (terms retr
 	return terms, err
 }
 
-// startBacktest is POST /v1/backtests. It is answered as soon as the job runs.
+// startBacktest is POST /v1/backtests. It answers when the job has started.
 func (b *Room) startBacktest(c *border.Request) (border.Answer, error) {
 	order := retrace.Order{Kind: retrace.Backtest, By: c.Key.ID, Now: c.Published().LogTime()}
 	f := c.ReadFields()
@@ -79,7 +79,7 @@ func (b *Room) startBacktest(c *border.Request) (border.Answer, error) {
 	return b.startJob(c, order)
 }
 
-// readTerms reads what is to be tried: a policy, a list, or neither.
+// readTerms reads what to try: a policy, a list, or neither.
 func (b *Room) readTerms(c *border.Request, f *strictjson.Fields, order *retrace.Order) error {
 	if inner, given := f.Nested("policy"); given {
 		order.Document = inner.JSON()
@@ -87,7 +87,7 @@ func (b *Room) readTerms(c *border.Request, f *strictjson.Fields, order *retrace
 			return border.TooLarge(policyDocumentMax)
 		}
 		var wrong []engine.FieldError
-		order.Terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From, c.Judge.Terms.Settings.Rules()) // Hours are compiled from the first call on.
+		order.Terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From, c.Judge.Terms.Settings.Rules()) // Hours are compiled for times from the first call on.
 		inner.Report(wrong)
 	}
 	id := f.Text("listSnapshotId", engine.FieldMax)
@@ -119,7 +119,7 @@ func (b *Room) startJob(c *border.Request, order retrace.Order) (border.Answer, 
 	return c.Reply(http.StatusAccepted, c.Out), nil
 }
 
-// listJobs is GET /v1/backtests and its like: the jobs that the nodes remember.
+// listJobs is GET /v1/backtests, or the same for shadows: the jobs that the nodes remember.
 func (b *Room) listJobs(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
 		items, silent := b.askAllJobs(c, kind)
@@ -131,12 +131,12 @@ func (b *Room) listJobs(kind retrace.Kind) func(*border.Request) (border.Answer,
 	}
 }
 
-// showJob is GET /v1/backtests/{id} and its like.
+// showJob is GET /v1/backtests/{id}, or the same for shadows.
 func (b *Room) showJob(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) { return b.aboutJob(c, kind, jobShow) }
 }
 
-// stopJob ends a job; one that has ended is shown as it is.
+// stopJob ends a job; an ended one is shown unchanged.
 func (b *Room) stopJob(kind retrace.Kind) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) { return b.aboutJob(c, kind, jobStop) }
 }

@@ -13,9 +13,9 @@ import (
 	"railguard/strictjson"
 )
 
-// Cleared pairs (decision 44, "Cleared pairs"): a name that resembles a listed one and was
-// found to be someone else. They quieten R21, never a BLOCK, and are void when
-// they expire or the listed entry changes.
+// A cleared pair (decision 44, "Cleared pairs") is a name that resembles a listed one and
+// was found to be someone else. It suppresses R21, never a BLOCK. It is void when it
+// expires or when the listed entry changes.
 
 // clearPair is POST /v1/cleared {"name","uid","reason","expiresAt","clearedBy"?}.
 func clearPair(c *border.Request) (border.Answer, error) {
@@ -34,7 +34,7 @@ func clearPair(c *border.Request) (border.Answer, error) {
 	}}, nil)
 }
 
-// renderCleared answers both.
+// renderCleared answers both clearing and removing a pair.
 func renderCleared(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	m.Text("clearedId", border.UintText(l.Number("clearedId")))
 	if l.Kind() == "cleared.removed" {
@@ -52,8 +52,7 @@ func renderCleared(c *border.Request, l *edge.Leaf, m *strictjson.Members) error
 	return nil
 }
 
-// listCleared is GET /v1/cleared. A pair that is void is shown as such until the
-// log drops it.
+// listCleared is GET /v1/cleared. It shows a void pair as void until the log drops it.
 func listCleared(c *border.Request) (border.Answer, error) {
 	p, err := c.ReadPage("cleared")
 	if err != nil {
@@ -70,8 +69,7 @@ func listCleared(c *border.Request) (border.Answer, error) {
 	if len(pairs) > 0 {
 		last = uint64(pairs[len(pairs)-1].ID)
 	}
-	// The key is the pair's own number, by which they are sorted: one that is taken away
-	// moves no other.
+	// The cursor's key is the pair's number, so removing a pair moves no other.
 	next := p.Scan(last, func(row uint64) bool {
 		at, found := slices.BinarySearchFunc(pairs, row, func(pair *wire.ClearedPair, row uint64) int { return cmp.Compare(uint64(pair.ID), row) })
 		if !found {
@@ -90,7 +88,7 @@ func listCleared(c *border.Request) (border.Answer, error) {
 		}
 		m.Text("name", name)
 		m.Text("uid", border.UintText(uint64(pair.UID)))
-		m.TextOrNull("entryName", listedAs) // As it is called today; null: it is listed no more.
+		m.TextOrNull("entryName", listedAs) // Its current name; null: no longer listed.
 		if pair.ExpiresAt == 0 {
 			m.Null("expiresAt")
 		} else {

@@ -12,35 +12,35 @@ import (
 	"railguard/strictjson"
 )
 
-// A job is kept by the node it runs on, and its id names the node: whichever node is
-// asked about it asks that one. Who asks was admitted here; nodes trust each other.
+// The node that runs a job keeps it, and its id names the node: any other node asks that
+// one. The node that was called checks the caller's rights; nodes trust each other.
 
-// Relay carries questions about what is in one node's memory alone.
+// Relay carries questions about state that only one node has in memory.
 type Relay interface {
-	Others() []string                                                                 // The other members.
-	Ask(ctx context.Context, node string, question []byte) (answer []byte, err error) // No bytes: it has no answer.
-	Answer(do func(ctx context.Context, question []byte) []byte)                      // Has this node answer.
+	Others() []string                                                                 // The other members' names.
+	Ask(ctx context.Context, node string, question []byte) (answer []byte, err error) // An empty answer: it has none.
+	Answer(do func(ctx context.Context, question []byte) []byte)                      // Sets the function that answers other nodes' questions.
 }
 
-// jobPatience is how long another node is asked about its jobs.
+// jobPatience is how long to wait for another node's answer about jobs.
 const jobPatience = 2 * time.Second
 
-// What can be asked about jobs.
+// Questions about jobs.
 const (
 	jobShow = "show"
 	jobStop = "stop"
 	jobList = "list"
 )
 
-// jobQuestion is what nodes ask each other about jobs, as JSON.
+// jobQuestion is a question about jobs from another node, as JSON.
 type jobQuestion struct {
 	Verb string       `json:"verb"`
 	Kind retrace.Kind `json:"kind"`
 	ID   string       `json:"id,omitempty"`
 }
 
-// answerJob answers a question about the jobs of this node; nil: there is none of
-// that id. A list is the jobs' objects, one after another with commas between.
+// answerJob answers a question about this node's jobs; nil: no job has that id. A list is a
+// JSON array of the jobs' objects.
 func (b *Room) answerJob(q *jobQuestion) []byte {
 	if q.Verb == jobList {
 		var all [][]byte
@@ -63,7 +63,8 @@ func (b *Room) answerJob(q *jobQuestion) []byte {
 	return m.Body()
 }
 
-// writeJob adds what the key is called that began the job: people know keys by name.
+// writeJob writes a job, with the name of the key that started it: people know keys by
+// name.
 func (b *Room) writeJob(m *strictjson.Members, job *retrace.Job, whole bool) {
 	job.Write(m, whole)
 	m.TextOrNull("createdByName", border.KeyName(b.deps.Published.Settings().Keys, job.Order.By))
@@ -113,8 +114,8 @@ func askNode(ctx context.Context, relay Relay, node string, q jobQuestion) ([]by
 	return relay.Ask(ctx, node, question)
 }
 
-// askAllJobs lists the jobs of all nodes, each node's newest first, and the nodes that
-// could not be asked.
+// askAllJobs returns the jobs of all nodes, each node's newest first, and the names of
+// nodes that could not be asked.
 func (b *Room) askAllJobs(c *border.Request, kind retrace.Kind) (items []strictjson.Members, silent []string) {
 	q := jobQuestion{Verb: jobList, Kind: kind}
 	items, silent = readJobs(b.answerJob(&q)), []string{}
@@ -133,7 +134,7 @@ func (b *Room) askAllJobs(c *border.Request, kind retrace.Kind) (items []strictj
 	return items, silent
 }
 
-// readJobs takes a list of jobs apart.
+// readJobs splits a list of jobs.
 func readJobs(answer []byte) []strictjson.Members {
 	items := []strictjson.Members{}
 	var raw []json.RawMessage

@@ -19,13 +19,13 @@ import (
 	"railguard/strictjson"
 )
 
-// Sanctions lists (decision 51). A list is known by its digest; people know
-// it by snp_ and the digest's first 16 hexadecimal digits.
+// Sanctions lists (decision 51). A list's identity is its digest; its id is snp_ and the
+// digest's first 16 hexadecimal digits.
 
 const (
-	listWork     = 10 * time.Minute // Staging a list through the log, at the most.
-	diffListed   = 500              // Entries of each kind that a diff names.
-	historyShown = 50               // Activations that GET /v1/ofac names, newest first.
+	listWork     = 10 * time.Minute // Longest time for staging a list through the log.
+	diffListed   = 500              // Most entries of each kind that a diff names.
+	historyShown = 50               // Most activations in GET /v1/ofac, newest first.
 )
 
 // getLists is GET /v1/ofac.
@@ -67,7 +67,7 @@ func ListMembers(info *wire.ListInfo) strictjson.Members {
 	m.Text("sha256", hex.EncodeToString(info.Digest[:]))
 	m.Bool("sample", info.Sample)
 	if info.PublishedAt == 0 {
-		m.Null("publishedAt") // The CSV files carry no date.
+		m.Null("publishedAt") // The CSV files have no date.
 	} else {
 		m.Time("publishedAt", info.PublishedAt)
 	}
@@ -97,7 +97,7 @@ func ListMembers(info *wire.ListInfo) strictjson.Members {
 	return m
 }
 
-// families tells each source's date and entries apart, which are missing, and what was
+// families writes each source's date and entries, which sources are missing, and what was
 // noticed in the files.
 func families(m *strictjson.Members, info *wire.ListInfo) {
 	var all, chains strictjson.Members
@@ -122,12 +122,11 @@ func families(m *strictjson.Members, info *wire.ListInfo) {
 	m.Texts("warnings", append([]string{}, info.Warnings...))
 }
 
-// pathList finds the list that a path names: the active one, a staged one, or
-// one of the history.
+// pathList finds the list of the path: the active one, a staged one, or one of the history.
 func pathList(c *border.Request) (*wire.ListInfo, error) { return knownList(c, c.PathValue("id")) }
 
-// knownList asks the leader before it says that there is no such list: an upload
-// may have gone through another node a moment ago.
+// knownList finds a list by its id. It asks the leader before a 404: another node may have
+// received an upload a moment ago.
 func knownList(c *border.Request, id string) (*wire.ListInfo, error) {
 	if info := listHere(c, id); info != nil {
 		return info, nil
@@ -145,7 +144,7 @@ func listHere(c *border.Request, id string) *wire.ListInfo {
 	return listNamed(c.Judge.Terms.Settings, id)
 }
 
-// listNamed finds a list that is staged, active or was active; nil: none has that id.
+// listNamed finds a list that is staged, active or was active; nil: no list has that id.
 func listNamed(s *fsm.Settings, id string) *wire.ListInfo {
 	known := append([]*wire.ListInfo(nil), s.Staged...)
 	if s.List != nil {
@@ -162,8 +161,8 @@ func listNamed(s *fsm.Settings, id string) *wire.ListInfo {
 	return nil
 }
 
-// openList returns a list's content: one that is or was active, or the one that is
-// staged, whose tables may still be in the making.
+// openList returns a list's content. The list is or was active, or it is staged; then this
+// call may have to compile it.
 func (b *Room) openList(c *border.Request, info *wire.ListInfo) (*ofac.Index, error) {
 	if held := b.upload.Load(); held != nil && held.Digest() == info.Digest {
 		return held, nil
@@ -259,7 +258,7 @@ func addressesMembers(addresses []ofac.ListedWallet) strictjson.Members {
 	return counted(len(addresses), items)
 }
 
-// counted tells how many there are, and names as many as one answer holds.
+// counted writes a count, and as many names as one answer holds.
 func counted(count int, items []strictjson.Members) strictjson.Members {
 	var m strictjson.Members
 	m.Int("count", int64(count))
@@ -268,7 +267,7 @@ func counted(count int, items []strictjson.Members) strictjson.Members {
 	return m
 }
 
-// activateList is POST /v1/ofac/{id}/activate: one log entry flips all nodes.
+// activateList is POST /v1/ofac/{id}/activate: one log entry switches all nodes.
 func activateList(c *border.Request) (border.Answer, error) {
 	info, err := pathList(c)
 	if err != nil {
@@ -304,10 +303,9 @@ func activateAs(c *border.Request, info *wire.ListInfo, a rulebook.Activation) (
 	})
 }
 
-// UploadProblems reads what the upload's checks found from the list's own leaf,
-// so that any node can judge a list that another one took. The leaf is looked for from
-// the moment of staging on, however many there are since. One that is not found is a
-// problem of its own: checks are not passed by forgetting them.
+// UploadProblems reads the results of an upload's checks from the list's own leaf, so that
+// any node can judge a list that another one received. It searches all leaves from the time
+// of staging on. A missing leaf is itself a problem: lost checks do not pass.
 func UploadProblems(c *border.Request, info *wire.ListInfo) ([]string, error) {
 	problems := []string{"what its upload's checks found cannot be read here: ask another node, or upload it again"}
 	text := hex.EncodeToString(info.Digest[:])
@@ -325,12 +323,12 @@ func UploadProblems(c *border.Request, info *wire.ListInfo) ([]string, error) {
 		return false
 	})
 	if err != nil {
-		return nil, edge.LeafError(err) // What cannot be read cannot be called sound.
+		return nil, edge.LeafError(err) // Unreadable checks do not pass.
 	}
 	return problems, nil
 }
 
-// renderSynced answers the activation of what is active already and was imported
+// renderSynced answers the activation of a list that is already active and was imported
 // again.
 func renderSynced(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	l.CopyTo(m, "snapshotId", "source", "listVersion")

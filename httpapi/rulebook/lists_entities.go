@@ -10,19 +10,19 @@ import (
 	"railguard/httpapi/border"
 )
 
-// ListFiles reads the canonical bytes of a list by its digest: those of lists that were
-// active in the last 90 days. os.ErrNotExist: this node does not hold it.
+// ListFiles reads the canonical bytes of a list by its digest, for lists that were active
+// in the last 90 days. os.ErrNotExist: this node does not have it.
 type ListFiles func(digest [32]byte) ([]byte, error)
 
-// ListsIn reads them from a node's folder of lists.
+// ListsIn reads lists from a node's folder.
 func ListsIn(folder string) ListFiles {
 	return func(digest [32]byte) ([]byte, error) {
 		return os.ReadFile(filepath.Join(folder, hex.EncodeToString(digest[:])+".entities"))
 	}
 }
 
-// listEntities is GET /v1/ofac/{id}/entities: a list as it stands in the log, whose
-// SHA-256 is its name, so that decisions can be made again elsewhere.
+// listEntities is GET /v1/ofac/{id}/entities: a list as the log holds it, named by its
+// SHA-256, so that others can repeat decisions.
 func (b *Room) listEntities(c *border.Request) (border.Answer, error) {
 	raw, err := hex.DecodeString(c.PathValue("id"))
 	if err != nil || len(raw) != 32 || hex.EncodeToString(raw) != c.PathValue("id") {

@@ -18,14 +18,14 @@ import (
 	"railguard/strictjson"
 )
 
-// Uploading lets one upload in at a time, since each may take hundreds of MiB of
-// memory until its entities are read.
+// Uploading admits one upload at a time, since each may take hundreds of MiB until its
+// entities are read.
 var Uploading = make(chan struct{}, 1)
 
-// uploadList is POST /v1/ofac/snapshots on the admin listener, the way in for a
-// list where there is no network. The body is one published file as it is, its
-// name in ?name=, or a ZIP archive of several; XML is known by its content
-// without a name. The list of its entities is replicated and staged, not activated.
+// uploadList is POST /v1/ofac/snapshots on the admin listener, for lists where there is no
+// network. The body is one published file unchanged, with its name in ?name=, or a ZIP
+// archive of several; XML is recognised by its content and needs no name. The list's
+// entities are replicated and staged, not activated.
 func (b *Room) uploadList(c *border.Request) (border.Answer, error) {
 	if b.deps.LoadList == nil || b.deps.Lists == nil {
 		return border.Answer{}, rulebook.RejectList("this node takes no list uploads")
@@ -65,7 +65,7 @@ func (b *Room) uploadList(c *border.Request) (border.Answer, error) {
 	return b.stageUpload(c, entities, info, problems, "upload")
 }
 
-// stageUpload replicates a list of entities and answers with its leaf.
+// stageUpload replicates a list's entities and answers with its leaf.
 func (b *Room) stageUpload(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (border.Answer, error) {
 	result, err := b.stage(c, entities, info, problems, origin)
 	if err != nil {
@@ -108,20 +108,19 @@ func renderStaged(c *border.Request, l *edge.Leaf, m *strictjson.Members) error 
 	return nil
 }
 
-// rollbackList is POST /v1/ofac/{id}/rollback: a list of the history becomes
-// active again; without an id, the one before the active list. Its
-// entities are taken from the tables that this node has of it, whatever matcher those
-// are for, and must be the same bytes as they were.
+// rollbackList is POST /v1/ofac/{id}/rollback: a list of the history becomes active again;
+// without an id, the one before the active list. It encodes the entities from this node's
+// tables of that list, for any matcher, and requires the original bytes.
 func (b *Room) rollbackList(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	grounds := edge.Grounds{Reason: f.RequiredText("reason", engine.TextMax), Actor: f.Text("actor", engine.FieldMax)}
 	a := rulebook.Activation{Force: true, Rollback: true, Grounds: grounds}
-	_, _ = f.Flag("force") // Is forced in any case; what is no flag is refused all the same.
+	_, _ = f.Flag("force") // A rollback is always forced; an invalid flag is still refused.
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
 	if replay, err := c.AnswerReplay(border.ErrMoved); err != border.ErrMoved {
-		return replay, err // Answered from the first call's leaf, or the key was used for another body.
+		return replay, err // The first call's answer, or the error that the key was used for another body.
 	}
 	defer border.ExtendTime(c, listWork)()
 	info, err := rollbackTarget(c)
@@ -151,9 +150,9 @@ func (b *Room) rollbackList(c *border.Request) (border.Answer, error) {
 	return activateAs(c, info, a)
 }
 
-// rollbackTarget is the list of the path, or the newest one that the active list
-// replaced. Both are asked of the newest state there is: a node that lags behind would
-// name another list, or take the target for the active one.
+// rollbackTarget returns the list of the path, or the newest one that the active list
+// replaced. It uses the leader's newest state: a lagging node would name another list, or
+// take the target for the active one.
 func rollbackTarget(c *border.Request) (*wire.ListInfo, error) {
 	if err := c.Judge.Confirm(); err != nil {
 		return nil, err
@@ -170,7 +169,7 @@ func rollbackTarget(c *border.Request) (*wire.ListInfo, error) {
 	return nil, border.NotFound("no earlier list")
 }
 
-// SyncReport is how the fetching of lists went on this node.
+// SyncReport says how this node's last fetch of lists went.
 type SyncReport struct {
 	Source  string    // "published", or the base URL of a mirror.
 	Running bool      // A run is under way.
@@ -179,7 +178,7 @@ type SyncReport struct {
 	Failure string    // Why the last run failed; empty when it did not.
 }
 
-// syncReporter is a Syncer that tells how its runs went.
+// syncReporter is a Syncer that reports its last run.
 type syncReporter interface{ LastSync() SyncReport }
 
 var (
@@ -187,7 +186,7 @@ var (
 	SyncsFailed = metrics.NewCounter("railguard_ofac_sync_failures_total")
 )
 
-// CountSync counts a run of whoever fetches lists, and its failure.
+// CountSync counts a run that fetches lists, and its failure.
 func CountSync(err error) {
 	SyncsDone.Inc()
 	if err != nil {
@@ -195,8 +194,8 @@ func CountSync(err error) {
 	}
 }
 
-// syncMembers is the member "sync" of GET /v1/ofac: how it went on the node that was
-// asked. Fetching is the leader's work, so a follower may have nothing to tell.
+// syncMembers returns the member "sync" of GET /v1/ofac: the last run on this node. Only
+// the leader fetches, so a follower may have no run.
 func (b *Room) syncMembers(c *border.Request) (strictjson.Members, bool) {
 	var m strictjson.Members
 	reporter, tells := b.deps.Sync.(syncReporter)
@@ -221,12 +220,12 @@ func (b *Room) syncMembers(c *border.Request) (strictjson.Members, bool) {
 	return m, true
 }
 
-// syncQuick is how long POST /v1/ofac/sync waits for an answer of its own before
-// it says 202 and lets the run go on.
+// syncQuick is how long POST /v1/ofac/sync waits for the run's result before it answers 202
+// and lets the run continue.
 const syncQuick = 300 * time.Millisecond
 
-// syncLists is POST /v1/ofac/sync. The run outlives the call: it ends by itself,
-// at the latest after listWork.
+// syncLists is POST /v1/ofac/sync. The run outlives the call, but ends after listWork at
+// the latest.
 func (b *Room) syncLists(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	reason, actor := f.Text("reason", engine.TextMax), f.Text("actor", engine.FieldMax)
@@ -244,7 +243,7 @@ func (b *Room) syncLists(c *border.Request) (border.Answer, error) {
 	done := make(chan outcome, 1)
 	log, requestID := c.Log(), c.Asked.RequestID
 	log.Info("list sync: asked for", "requestId", requestID, "keyId", c.Key.ID, "reason", reason, "actor", actor)
-	detached := context.WithoutCancel(c.Context()) // Taken here: the call is not the goroutine's to read.
+	detached := context.WithoutCancel(c.Context()) // Read here: the goroutine must not use the pooled call.
 	go func() {
 		ctx, cancel := context.WithTimeout(detached, listWork)
 		defer cancel()
@@ -279,13 +278,12 @@ type Lists interface {
 	Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
 }
 
-// Syncer fetches, compiles and stages the published list, then activates it
-// (POST /v1/ofac/sync). started is false when a run is under way already.
+// Syncer fetches, compiles and stages the published list, then activates it (POST
+// /v1/ofac/sync). started is false when a run is already active.
 type Syncer interface {
 	Sync(ctx context.Context) (started bool, err error)
 }
 
-// ListLoader compiles published files into a list (POST /v1/ofac/snapshots).
-// found is what stands against their content whatever the list replaces, in the
-// words of feed.Inspect.
+// ListLoader compiles published files into a list (POST /v1/ofac/snapshots). found holds
+// the problems of their content alone, in the words of feed.Inspect.
 type ListLoader func(files map[string][]byte) (entities []byte, info wire.ListInfo, found []string, err error)

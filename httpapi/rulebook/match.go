@@ -10,12 +10,12 @@ import (
 	"railguard/ofac"
 )
 
-// matchName is GET /v1/match?name=&wallet=&cpType=: what a screening call would
-// find, without one. It changes nothing and leaves no record.
+// matchName is GET /v1/match?name=&wallet=&cpType=: the matches that a screening call would
+// find. It changes nothing and leaves no record.
 func matchName(c *border.Request) (border.Answer, error) {
 	name, wallet := c.Query("name"), c.Query("wallet")
 	kind := ofac.PartyUnknown
-	for _, parameter := range []string{"cpType", "type"} { // One and the same.
+	for _, parameter := range []string{"cpType", "type"} { // Two names of one parameter.
 		if text := c.Query(parameter); text != "" {
 			said, known := engine.ParsePartyType(text)
 			if !known {

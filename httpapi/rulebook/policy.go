@@ -20,11 +20,11 @@ import (
 	"railguard/strictjson"
 )
 
-// policyDocumentMax is the size of a compact policy document: it is part of its
-// leaf. 400 holidays and 64 windows take a quarter of it.
+// policyDocumentMax is the largest compact policy document in bytes, since the leaf holds
+// it. 400 holidays and 64 windows take a quarter of it.
 const policyDocumentMax = 40 * engine.KiB
 
-// policyDraft is a policy document as a body carried it.
+// policyDraft is a policy document from a body.
 type policyDraft struct {
 	document []byte // Compact JSON.
 	reason   string
@@ -74,7 +74,7 @@ func readPolicy(c *border.Request) (policyDraft, error) {
 	return draft, nil
 }
 
-// isYAML tells YAML from JSON by its first sign, and by Content-Type.
+// isYAML tells YAML from JSON by the first character and by Content-Type.
 func isYAML(c *border.Request) bool {
 	if strings.Contains(c.RequestHeader("Content-Type"), "yaml") {
 		return true
@@ -83,8 +83,8 @@ func isYAML(c *border.Request) bool {
 	return text != "" && text[0] != '{'
 }
 
-// putPolicy is PUT /v1/policy. Whatever lets through what was stopped before
-// needs a reason (decision 52).
+// putPolicy is PUT /v1/policy. A change that lets through what was stopped before needs a
+// reason (decision 52).
 func putPolicy(c *border.Request) (border.Answer, error) {
 	match, err := c.ReadIfMatch()
 	if err != nil {
@@ -102,7 +102,7 @@ func putPolicy(c *border.Request) (border.Answer, error) {
 	return activatePolicy(c, draft, match)
 }
 
-// activatePolicy puts a policy in force; match is the version it must replace, 0: any.
+// activatePolicy puts a policy in force. match is the version that it must replace; 0: any.
 func activatePolicy(c *border.Request, draft policyDraft, match uint64) (border.Answer, error) {
 	return c.AnswerRevision(wire.KindPolicy, func() (any, error) {
 		policy := rulebook.Policy{Document: draft.document, Parsed: draft.policy, Reason: draft.reason}
@@ -120,8 +120,8 @@ func renderPolicy(c *border.Request, l *edge.Leaf, m *strictjson.Members) error 
 	return nil
 }
 
-// getPolicy is GET /v1/policy: the document as put, and the mode of every rule
-// that has one.
+// getPolicy is GET /v1/policy: the document as put, and the mode of every rule that has
+// one.
 func getPolicy(c *border.Request) (border.Answer, error) {
 	policy := c.Judge.Terms.Settings.Policy
 	var m, modes strictjson.Members
@@ -140,7 +140,7 @@ func getPolicy(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, m), nil
 }
 
-// validatePolicy is POST /v1/policy/validate: what PUT would say, without doing it.
+// validatePolicy is POST /v1/policy/validate: what PUT would answer, without a change.
 func validatePolicy(c *border.Request) (border.Answer, error) {
 	draft, err := readPolicy(c)
 	if err != nil {
@@ -166,8 +166,7 @@ func validatePolicy(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, m), nil
 }
 
-// listPolicies is GET /v1/policy/versions: the activations that the audit log
-// still holds.
+// listPolicies is GET /v1/policy/versions: the activations that the audit log still has.
 func listPolicies(c *border.Request) (border.Answer, error) {
 	p, err := c.ReadPage("policy")
 	if err != nil {
@@ -199,7 +198,7 @@ func listPolicies(c *border.Request) (border.Answer, error) {
 		}
 		return len(items) < p.Limit
 	})
-	c.DropHeader("ETag") // Of one version; this is a list.
+	c.DropHeader("ETag") // An ETag names one version; this is a list.
 	if failed != nil {
 		return border.Answer{}, failed
 	}
@@ -213,10 +212,9 @@ func listPolicies(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// YAML is taken for what a policy is: a tree of maps, lists and scalars. What
-// YAML adds to that (aliases, tags, merges, several documents, keys that are no
-// strings) is refused, and so is a key that stands twice: the same text must not
-// mean two things to two readers.
+// YAML is read only as far as a policy needs it: a tree of maps, lists and scalars.
+// Aliases, tags, merges, several documents and keys that are not strings are refused, and
+// so is a repeated key: two readers must not read the same text differently.
 
 var (
 	errYAMLAlias     = errors.New("aliases and merges are not taken")
@@ -224,7 +222,7 @@ var (
 	errYAMLDepth     = errors.New("nested too deeply")
 )
 
-// jsonFromYAML brings one YAML document to JSON.
+// jsonFromYAML converts one YAML document to JSON.
 func jsonFromYAML(text []byte) ([]byte, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
@@ -307,7 +305,7 @@ func appendYAMLScalar(dst []byte, node *yaml.Node) ([]byte, error) {
 		}
 		return strconv.AppendBool(dst, value), nil
 	case "!!int", "!!float":
-		// A number is copied digit by digit, so that no cent is lost on the way.
+		// A number is copied digit by digit, so that no cent is lost.
 		if _, err := engine.ParseUSD(node.Value); errors.Is(err, engine.ErrAmountSyntax) || errors.Is(err, engine.ErrAmountLong) {
 			return nil, fmt.Errorf("line %d: %q is not a decimal number", node.Line, node.Value)
 		}

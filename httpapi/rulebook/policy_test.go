@@ -10,7 +10,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Whatever YAML is taken comes out as JSON that the gate takes, too.
+// FuzzPolicyYAML: accepted YAML becomes JSON that the strict reader accepts too.
 func FuzzPolicyYAML(f *testing.F) {
 	for _, seed := range []string{
 		"rules:\n  R17: off\n", "a: 2026-12-25\nb: [1, 0x10, .5, 1_000, 1e3, ~, yes, !!str 5]\n", "a: &x 1\nb: *x\n", "<<: {a: 1}\n",

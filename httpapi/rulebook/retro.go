@@ -17,15 +17,15 @@ import (
 	"railguard/strictjson"
 )
 
-// Retro-screening (docs/foresight.md): who of the past a list names. The leader screens;
-// here runs are asked for, listed and reported.
+// Retro-screening (docs/foresight.md) finds who in the past matches a list. The leader
+// screens; the handlers here start, list and report runs.
 
 const (
 	retroDaysMost  = 90
-	retroEntries   = 500    // Of a report.
+	retroEntries   = 500    // Entries in a report.
 	retroExamples  = 20     // Transactions and parties named with an entry.
-	retroHitsRead  = 65_536 // Summed in a report.
-	retroScanLeast = 4      // Scans of history one report makes at most, in ScanLeavesMax.
+	retroHitsRead  = 65_536 // Hits that a report sums.
+	retroScanLeast = 4      // Most scans of history for one report, each of ScanLeavesMax.
 )
 
 func retroRoutes() []border.Route {
@@ -68,7 +68,7 @@ func startRetro(c *border.Request) (border.Answer, error) {
 	}}, nil)
 }
 
-// activatedList finds a list that is or was active; the active one where none is named.
+// activatedList finds a list that is or was active; without an id, the active one.
 func activatedList(c *border.Request, param, id string) (*wire.ListInfo, error) {
 	active := c.Judge.Terms.Settings.List
 	if active == nil {
@@ -143,8 +143,8 @@ func addRun(c *border.Request, m *strictjson.Members, index uint64, data []byte)
 	return nil
 }
 
-// retroEnd finds the leaf that ended a run; nil: it runs. It is the next one of its kind
-// after the run's begin, since one runs at a time.
+// retroEnd finds the leaf that ended a run; nil: the run has not ended. Only one run is
+// active at a time, so it is the next leaf of its kind after the run's begin.
 func retroEnd(c *border.Request, begun *edge.Leaf) (ended *edge.Leaf, err error) {
 	if run := c.Judge.Terms.Settings.Retro; run != nil && run.Begun == begun.Index && run.EndedAt == 0 {
 		return nil, nil
@@ -166,12 +166,12 @@ func retroEnd(c *border.Request, begun *edge.Leaf) (ended *edge.Leaf, err error)
 	return nil, nil
 }
 
-// retroKey finds the leaves of a run.
+// retroKey returns the filter key of a run's leaves.
 func retroKey(begun *edge.Leaf) uint64 {
 	return engine.FilterKey(engine.FilterTxn, begun.Text("retroId"))
 }
 
-// writeRun writes what is known of a run without its hits.
+// writeRun writes a run without its hits.
 func writeRun(c *border.Request, m *strictjson.Members, begun, ended *edge.Leaf) {
 	begun.CopyTo(m, "retroId", "listVersion")
 	s := c.Judge.Terms.Settings
@@ -195,7 +195,7 @@ func writeRun(c *border.Request, m *strictjson.Members, begun, ended *edge.Leaf)
 		progress.Uint("leaf", run.Leaf)
 		progress.Uint("until", run.Until)
 		m.Object("progress", progress)
-	default: // It has just begun, or its end is not here yet.
+	default: // It has just begun, or this node does not have its end yet.
 		m.Null("endedAt")
 		m.Text("state", "running")
 		m.Uint("hits", 0)
@@ -215,7 +215,7 @@ func snapshotOf(history []*wire.ListInfo, version uint64) string {
 // retroEntry sums the hits of one entry.
 type retroEntry struct {
 	uid             uint32
-	payments, paid  uint64 // All, and those that went through at once.
+	payments, paid  uint64 // All payments, and those that proceeded at once.
 	amount, settled engine.USD
 	wallets, listed bool
 	first, last     engine.Time
@@ -223,7 +223,7 @@ type retroEntry struct {
 	partyCount      uint64
 }
 
-// showRetro is GET /v1/ofac/retro/{id}: what was found, summed by entry, and the hits in pages.
+// showRetro is GET /v1/ofac/retro/{id}: the hits summed by entry, and all hits in pages.
 func showRetro(c *border.Request) (border.Answer, error) {
 	index, ok := c.Judge.Terms.IDs.ParseEvent(c.PathValue("id"))
 	if !ok {
@@ -261,18 +261,18 @@ func showRetro(c *border.Request) (border.Answer, error) {
 
 func noRetro() *border.Error { return border.NotFound("no such retro-screening, or past its 90 days") }
 
-// retroReport is what the hits of a run come to.
+// retroReport sums the hits of a run.
 type retroReport struct {
 	page    border.RowPage
 	entries map[uint32]*retroEntry
-	all     retroEntry // Every payment once, whatever entries it led to.
+	all     retroEntry // Every payment once, whatever entries it matched.
 	items   []strictjson.Members
 	next    uint64
 	hits    int
-	short   bool // There are more than were summed.
+	short   bool // There are more hits than were summed.
 }
 
-// read sums the hits, and takes those of the page.
+// read sums the hits, and collects those of the page.
 func (r *retroReport) read(c *border.Request, begun *edge.Leaf) error {
 	q := audit.Query{From: begun.Index, To: ^uint64(0), Keys: []uint64{engine.FilterKey(engine.FilterKind, leaf.KindRetroHit), retroKey(begun)}}
 	var failed error
@@ -364,7 +364,8 @@ func (e *retroEntry) add(l *edge.Leaf) {
 	}
 }
 
-// write writes what was found; known are hits that earlier runs of the list told of.
+// write writes the result; known is the number of hits that earlier runs of the list
+// reported.
 func (r *retroReport) write(c *border.Request, m *strictjson.Members, version, known uint64) {
 	list := border.ListOfVersion(c, version)
 	entries := make([]*retroEntry, 0, len(r.entries))
@@ -391,7 +392,7 @@ func (r *retroReport) write(c *border.Request, m *strictjson.Members, version, k
 	m.TextOrNull("nextCursor", next)
 }
 
-// name writes who an entry is, and what was found of it in one sentence.
+// name writes which party an entry is, and its hits in one sentence.
 func (e *retroEntry) name(m *strictjson.Members, list *ofac.Index) {
 	name := "entry " + strconv.FormatUint(uint64(e.uid), 10)
 	m.Text("uid", strconv.FormatUint(uint64(e.uid), 10))
@@ -424,7 +425,7 @@ func (e *retroEntry) name(m *strictjson.Members, list *ofac.Index) {
 	m.Text("text", text)
 }
 
-// sentence says what a whole run found, and what it left out.
+// sentence says what the whole run found, and what it left out.
 func (e *retroEntry) sentence(known uint64) string {
 	text := numbered(e.payments, "payment", "payments") + " of " + string(engine.AppendUSD(nil, e.amount)) + " USD and " + numbered(e.partyCount, "registered party", "registered parties")
 	if known > 0 {

@@ -16,7 +16,7 @@ import (
 	"railguard/ofac/judge"
 )
 
-// Deps is what the room needs from the rest of the house.
+// Deps is what the room needs from the rest of the program.
 type Deps struct {
 	Published border.Published
 	Records   border.Records
@@ -27,19 +27,19 @@ type Deps struct {
 	Sync      Syncer           // nil: this node cannot fetch lists.
 	LoadList  ListLoader       // nil: this node takes no list uploads.
 	ListFiles ListFiles        // nil: GET of a list's entities finds none.
-	Relay     Relay            // nil: this node's jobs are all there are.
-	Jobs      retrace.JobStore // nil: backtests and shadows end with the process.
+	Relay     Relay            // nil: this node knows its own jobs only.
+	Jobs      retrace.JobStore // nil: backtests and shadows are lost when the process ends.
 }
 
-// Room is what calls about policy and lists share: the jobs that judge history
-// again, the list that was uploaded last.
+// Room is the state that calls about policy and lists share: the jobs that judge history
+// again, and the list that was uploaded last.
 type Room struct {
 	deps   Deps
 	Jobs   *retrace.JobRunner
-	upload atomic.Pointer[ofac.Index] // The newest list staged, where a call had to compile it.
+	upload atomic.Pointer[ofac.Index] // The newest staged list, if a call had to compile it.
 }
 
-// Open opens the room.
+// Open makes the room.
 func Open(deps Deps) *Room {
 	b := &Room{deps: deps}
 	b.Jobs = newJobRunner(b)
@@ -49,10 +49,10 @@ func Open(deps Deps) *Room {
 	return b
 }
 
-// EndJobs ends the jobs that run beside the calls and waits for them.
+// EndJobs ends the background jobs and waits for them.
 func (b *Room) EndJobs() { b.Jobs.Close() }
 
-// Table is what the room gives the border.
+// Table returns what the room gives the border.
 func (b *Room) Table() border.Room {
 	return border.Room{
 		Public: border.ConcatRoutes(policyRoutes(), b.listRoutes(), matchRoutes(), b.backtestRoutes(), b.shadowRoutes(), retroRoutes()), Admin: b.uploadRoutes(), Queries: map[string][]string{"POST /v1/ofac/snapshots": {"name"}},
@@ -63,7 +63,7 @@ func (b *Room) Table() border.Room {
 	}
 }
 
-// RegisterGauges registers how old and how whole the sanctions list is.
+// RegisterGauges registers the age and completeness of the sanctions list.
 func (b *Room) RegisterGauges(set *metrics.Set) {
 	published := b.deps.Published
 	set.NewGauge("railguard_ofac_age_seconds", func() float64 {
@@ -87,7 +87,7 @@ func (b *Room) RegisterGauges(set *metrics.Set) {
 	})
 }
 
-// NewRetro makes the duty that screens the past against lists that were activated.
+// NewRetro makes the duty that screens past payments against activated lists.
 func (b *Room) NewRetro(cluster retrace.Cluster) *retrace.Retro {
 	records := b.deps.Records
 	return retrace.NewRetro(cluster, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), b.deps.Logger)
@@ -123,7 +123,8 @@ func matchRoutes() []border.Route {
 	}
 }
 
-// uploadRoutes are on the admin listener: an uploaded list is larger than the public API's bodies.
+// uploadRoutes are served on the admin listener: an uploaded list is larger than the public
+// API allows.
 func (b *Room) uploadRoutes() []border.Route {
 	return []border.Route{
 		{

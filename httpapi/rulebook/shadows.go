@@ -11,8 +11,8 @@ import (
 	"railguard/httpapi/border"
 )
 
-// Shadows: what another policy or another list makes of the calls as they come, beside
-// the verdicts that are given (docs/foresight.md).
+// A shadow judges incoming calls with another policy or another list, beside the real
+// verdicts (docs/foresight.md).
 
 func (b *Room) shadowRoutes() []border.Route {
 	return []border.Route{
@@ -47,9 +47,9 @@ func (b *Room) startShadow(c *border.Request) (border.Answer, error) {
 	return b.startJob(c, order)
 }
 
-// promoteShadow is POST /v1/policy/shadow/{id}/promote {reason}: the candidate becomes the
-// policy in force, or its list the active one, by the same checks as PUT /v1/policy and the
-// activation of a list. The shadow goes on until it is stopped: it says from then on what
+// promoteShadow is POST /v1/policy/shadow/{id}/promote {reason}. The candidate becomes the
+// policy in force, or its list the active one, with the same checks as PUT /v1/policy and
+// the activation of a list. The shadow runs until it is stopped: from then on it shows what
 // still differs.
 func (b *Room) promoteShadow(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()

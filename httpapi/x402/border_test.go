@@ -20,7 +20,7 @@ func TestBorder(t *testing.T) {
 		method, path, body string
 		headers            map[string][]string
 		status             int
-		wants              string // In the answer.
+		wants              string // Expected in the answer.
 		allow              string
 	}{
 		"GET verify":                   {method: "GET", path: "/x402/verify", status: 405, wants: `"code":"method_not_allowed"`, allow: "POST"},
@@ -86,7 +86,7 @@ func TestKeysAreChecked(t *testing.T) {
 	}
 }
 
-// Where every place is taken the answer is that nothing can be said, and nothing is sent.
+// When every place is taken, the answer says that nothing can be told, and nothing is sent.
 func TestCallsAreBounded(t *testing.T) {
 	d := newDesk(t)
 	for range inFlightMax {

@@ -17,7 +17,7 @@ import (
 	"railguard/httpapi/guest"
 )
 
-// Root is where the facilitator lives.
+// Root is the path prefix of the facilitator.
 const Root = "/x402"
 
 const (
@@ -195,8 +195,8 @@ func (f *Facilitator) answerCall(ctx context.Context, w http.ResponseWriter, g *
 	f.sendAnswer(w, nil, g.settlePayment(ctx, p))
 }
 
-// sendAnswer counts the one answer that is not nil, and sends it with status 200, whatever it
-// says.
+// sendAnswer counts the one answer that is not nil, and sends it with status 200 in any
+// case.
 func (f *Facilitator) sendAnswer(w http.ResponseWriter, verified *verifyAnswer, settled *settleAnswer) {
 	if verified != nil {
 		callsTotal["verify"][verified.outcome].Inc()

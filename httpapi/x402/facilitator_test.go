@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeAPI answers as the API does, until it is told to fail from some path on.
+// fakeAPI answers as the API does; it can fail from a certain path on.
 type fakeAPI struct {
 	fails string
 	paths []string
@@ -60,8 +60,8 @@ func post(f *Facilitator, path string) map[string]any {
 	return answer
 }
 
-// Whatever of the API cannot answer before a payment is sent: it is not sent, and the
-// answer is no error.
+// Whichever call of the API fails before a payment is sent: the payment is not sent, and
+// the answer is no HTTP error.
 func TestNothingIsSentWithoutAVerdict(t *testing.T) {
 	for _, fails := range []string{"/v1/transactions", "/v1/screen"} {
 		api := &fakeAPI{fails: fails}
@@ -73,7 +73,8 @@ func TestNothingIsSentWithoutAVerdict(t *testing.T) {
 	}
 }
 
-// A payment that was made is told as made, although it cannot be booked; somebody is told.
+// A payment that was made is reported as made, although it cannot be booked, and somebody
+// is alerted.
 func TestWhatCannotBeBookedIsTold(t *testing.T) {
 	var log strings.Builder
 	before := unbooked.Get()

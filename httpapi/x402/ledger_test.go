@@ -19,10 +19,10 @@ import (
 type fakeLedger struct {
 	mutex    sync.Mutex
 	now      time.Time
-	verdicts []string                  // Of the next screenings, in their order; PROCEED once they are used up.
-	override map[string]fakeAnswer     // By the start of "METHOD path": what is answered in place of the ledger's own answer.
+	verdicts []string                  // Verdicts of the next screenings, in order; then PROCEED.
+	override map[string]fakeAnswer     // Answers that replace the ledger's own, by the start of "METHOD path".
 	before   func(call *http.Request)  // Runs before each call.
-	screened []map[string]any          // Bodies of the calls that were judged.
+	screened []map[string]any          // Bodies of the screened calls.
 	records  map[string]map[string]any // By txnId.
 	users    map[string]string         // txnId by payment reference.
 	answered map[string]fakeReplay     // By idempotency key.
@@ -143,13 +143,13 @@ func (l *fakeLedger) freeReference(txnID string) {
 	}
 }
 
-// expire ends a hold as time does.
+// expire ends a hold as the passing of time does.
 func (l *fakeLedger) expire(txnID string) {
 	l.records[txnID]["payment"] = map[string]any{"state": "expired"}
 	l.freeReference(txnID)
 }
 
-// ending is what became of a transaction's payment; nil while its hold is open.
+// ending returns the outcome of a transaction's payment; nil while its hold is open.
 func (l *fakeLedger) ending(txnID string) map[string]any {
 	said, _ := l.records[txnID]["payment"].(map[string]any)
 	return said
@@ -171,7 +171,7 @@ func (c *fakeChain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, r)
 }
 
-// says has the facilitator behind answer every call so.
+// says sets the answer of the facilitator behind to every call.
 func (c *fakeChain) says(status int, body string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// payment is one payment as verify and settle are asked about it.
+// payment is a payment as verify and settle receive it.
 type payment struct {
 	network string // As it was written: CAIP-2, or a name of version 1.
 	asset   *Asset
-	units   string // Atomic.
+	units   string // Amount in atomic units.
 	payer   string // "" where only the chain can tell.
 	payee   string
 	nonce   string // What no two payments share: the nonce of the authorization, or the hash of the payload.
@@ -20,20 +20,20 @@ type payment struct {
 	travelRule       string // Id that the payer gave the payment.
 	lasts            time.Duration
 
-	hash    string // Of the body as it came.
+	hash    string // Of the body as received.
 	forward []byte // The body for the facilitator behind, without our extension.
 }
 
-// invalid says why a body is no payment that can be judged, in words of the protocol.
+// invalid says, in words of the protocol, why a body is no payment that can be judged.
 type invalid struct{ reason, message string }
 
 func (i *invalid) Error() string { return i.reason + ": " + i.message }
 
 const (
-	lastsMax   = 7*24*time.Hour - holdBeyond // maxTimeoutSeconds; a hold is never longer than a week.
+	lastsMax   = 7*24*time.Hour - holdBeyond // Longest maxTimeoutSeconds; a hold is never longer than a week.
 	unitsMax   = 78                          // Digits of 2 to the power of 256.
 	textMax    = 256
-	tokenMax   = 16 << 10 // A longer one is for the API to refuse.
+	tokenMax   = 16 << 10 // The API refuses a longer one.
 	extension  = "railguard"
 	identifier = "payment-identifier"
 )
@@ -142,7 +142,7 @@ func (p *payment) readPayload(payload object) *invalid {
 	return nil
 }
 
-// readExtensions reads the credentials of who pays, and removes them from the payment: the
+// readExtensions reads the payer's credentials, and removes them from the payment: the
 // facilitator behind must not see them.
 func (p *payment) readExtensions(payload object, header string) *invalid {
 	extensions := payload.object("extensions")
@@ -164,8 +164,8 @@ func (p *payment) readExtensions(payload object, header string) *invalid {
 	return nil
 }
 
-// bindingHash returns the hash of all that makes a payment this one. One hold and one settlement
-// belong to it.
+// bindingHash returns the hash of everything that identifies this payment. One hold and one
+// settlement belong to it.
 func (p *payment) bindingHash() string {
 	payer, payee, asset, nonce := p.payer, p.payee, p.asset.Address, p.nonce
 	if p.asset.evm() {

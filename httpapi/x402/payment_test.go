@@ -54,8 +54,8 @@ func TestReadObject(t *testing.T) {
 	require.Equal(t, []int{7, -1, -1, -1, -1}, []int{o.wholeNumber("w"), o.wholeNumber("l"), o.wholeNumber("m"), o.wholeNumber("f"), o.wholeNumber("z")})
 }
 
-// What is forwarded says to any reader what was judged: it reads as the same payment, and
-// has no credential.
+// Every reader reads the forwarded body as the payment that was judged, and it holds no
+// credential.
 func FuzzReadPayment(f *testing.F) {
 	const good = `{"x402Version":2,"paymentPayload":{"x402Version":2,"accepted":{"scheme":"exact","network":"eip155:8453","amount":"1","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60},"payload":{"authorization":{"from":"0x857b06519E91e3A54538791bDbb0E22373e36b66","to":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","value":"1","nonce":"0x1111111111111111111111111111111111111111111111111111111111111111"}},"extensions":{"railguard":{"info":{"token":"secret"}}}},"paymentRequirements":{"scheme":"exact","network":"eip155:8453","amount":"1","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60}}`
 	p, err := readPayment([]byte(good), Published, "")
@@ -79,7 +79,7 @@ func FuzzReadPayment(f *testing.F) {
 	})
 }
 
-// Each of what a payment binds together makes another one of it.
+// A change of any value that a payment binds together makes it another payment.
 func TestBound(t *testing.T) {
 	base := payment{asset: &Published[1], units: "1", payer: "0xAB", payee: "0xCD", nonce: "0xEF", token: "t"}
 	seen := map[string]bool{base.bindingHash(): true}

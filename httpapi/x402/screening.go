@@ -15,8 +15,8 @@ import (
 // The calls of the API that the facilitator makes, with its caller's key.
 
 const (
-	holdBeyond  = 5 * time.Minute // A hold outlasts what the payment may take by so much.
-	apiPatience = 8 * time.Second // Of one question, retries included: an election is shorter.
+	holdBeyond  = 5 * time.Minute // A hold outlasts the payment's own time by this.
+	apiPatience = 8 * time.Second // For one question, retries included: longer than an election.
 	apiPause    = 50 * time.Millisecond
 )
 
@@ -25,18 +25,18 @@ var (
 	errConflict    = errors.New("the same body came with another credential before")
 )
 
-// refused is a call that the API does not take as it is.
+// refused is the API's refusal of a call.
 type refused struct{ code, message string }
 
 func (r *refused) Error() string { return r.code + ": " + r.message }
 
-// guestCall is one caller's call, in whose name the API is asked.
+// guestCall is a caller's call; the facilitator asks the API in its name.
 type guestCall struct {
 	f *Facilitator
 	r *http.Request // Of the caller.
 }
 
-// verdict is what the API says of a payment.
+// verdict is the API's verdict on a payment.
 type verdict struct {
 	Verdict string  `json:"verdict"`
 	TxnID   string  `json:"txnId"`
@@ -53,7 +53,7 @@ type held struct {
 	ExpiresAt string `json:"expiresAt"`
 }
 
-// record is a screening record, and what became of its payment.
+// record is a screening record, with the outcome of its payment.
 type record struct {
 	verdict
 	ScreenedAt time.Time `json:"screenedAt"`

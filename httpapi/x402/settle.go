@@ -28,14 +28,14 @@ type settleAnswer struct {
 	outcome string // For the metrics.
 }
 
-// bookingTime is what an attempt may take besides the facilitator behind.
+// bookingTime is how long an attempt may take beyond the call of the facilitator behind.
 const bookingTime = 2*apiPatience + 2*time.Second
 
 // now returns the wall clock's time without its monotonic reading, which stands still while the
 // machine sleeps.
 func (f *Facilitator) now() time.Time { return f.config.Now().Round(0) }
 
-// patience is how long after its screening an attempt is certainly over.
+// patience is the time after its screening when an attempt is certainly over.
 func (f *Facilitator) patience() time.Duration { return f.config.SettleTimeout + bookingTime }
 
 func (p *payment) notSettled(outcome, reason, message string, v *verdict) *settleAnswer {
@@ -134,8 +134,8 @@ func (s *settlement) claimPayment(ctx context.Context) *settleAnswer {
 	return nil
 }
 
-// answerReplayed answers a body that was sent before, and whose claim does not have the settlement
-// reference now: it was released, or another body has it.
+// answerReplayed answers a body that was sent before and whose claim does not hold the
+// settlement reference now: the claim was released, or another body has the reference.
 func (s *settlement) answerReplayed(ctx context.Context) *settleAnswer {
 	if s.claim.Verdict != "PROCEED" {
 		return s.p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
@@ -147,8 +147,8 @@ func (s *settlement) answerReplayed(ctx context.Context) *settleAnswer {
 	return s.answerClaimed(ctx, first)
 }
 
-// answerByWinner answers by the claim that has the settlement reference; where none has it, or it
-// cannot be read, with otherwise.
+// answerByWinner answers by the claim that holds the settlement reference. Where none holds
+// it, or it cannot be read, it returns otherwise.
 func (s *settlement) answerByWinner(ctx context.Context, otherwise *settleAnswer) *settleAnswer {
 	winner, err := s.guestCall.readByReference(ctx, s.p.settleReference(), 0)
 	if err != nil || winner == nil {
@@ -188,8 +188,8 @@ func (s *settlement) bookPayment(ctx context.Context, transaction string) {
 	}
 }
 
-// answerClaimed answers for a payment that was claimed before, by what became of the claim. Where
-// that is unknown and the attempt is over, it asks the facilitator behind once more.
+// answerClaimed answers for a payment that was claimed before, by the outcome of the claim.
+// Where that is unknown and the attempt is over, it asks the facilitator behind once more.
 func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAnswer {
 	s.claim = &claim.verdict
 	if claim.Verdict != "PROCEED" {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chainSilent is an answer from which nobody learns whether a payment was made.
+// chainSilent is an answer that does not say whether a payment was made.
 const chainSilent = `{}`
 
 func TestSettleAfterVerify(t *testing.T) {
@@ -122,7 +122,7 @@ func TestSettleReadsTheChain(t *testing.T) {
 	}
 }
 
-// A failure that came late is no proof: somebody else may have tried since.
+// A late failure is no proof: another caller may have tried since.
 func TestSettleDistrustsALateFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		took   time.Duration
@@ -255,8 +255,8 @@ func TestSettleAfterItsEnd(t *testing.T) {
 	})
 }
 
-// Of two calls that screen one payment at once, the one whose record uses the settlement
-// reference sends it on, and the other one gives back what it held.
+// When two calls screen one payment at once, the one whose record uses the settlement
+// reference forwards it, and the other releases its hold.
 func TestSettleGoesByTheWinner(t *testing.T) {
 	for name, c := range map[string]struct {
 		loser   string
@@ -274,7 +274,7 @@ func TestSettleGoesByTheWinner(t *testing.T) {
 				if r.URL.Path != "/v1/screen" {
 					return
 				}
-				d.ledger.before = nil // The winner's call comes in between, at another node.
+				d.ledger.before = nil // The winner calls in between, on another node.
 				winner := map[string]any{"verdict": "PROCEED", "txnId": "txn_w", "index": 90, "screenedAt": d.ledger.now, "hold": map[string]any{"state": "held"}}
 				if c.ending != nil {
 					winner["payment"] = c.ending
@@ -298,7 +298,7 @@ func TestSettleGoesByTheWinner(t *testing.T) {
 	}
 }
 
-// A body that found no hold and now finds one is asked for in both forms.
+// A body that found no hold before and finds one now is screened in both forms.
 func TestSettleFindsTheAnswerOfEitherForm(t *testing.T) {
 	d := newDesk(t)
 	d.chain.says(200, `{"success":false,"errorReason":"insufficient_funds"}`)

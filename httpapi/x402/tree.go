@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// A payment is read once, and what is forwarded is written from what was read: so the facilitator
-// behind cannot read another payment than the one that was judged.
+// A payment is read once, and the forwarded body is written from what was read: so the
+// facilitator behind cannot read another payment than the one that was judged.
 
 const (
 	depthMax  = 32
@@ -31,9 +31,9 @@ type reader struct {
 	values  int
 }
 
-// readObject reads one JSON object and nothing behind it. errTwice is an error of its own, since
-// such a body is JSON: but parsers that ignore the case of letters would read another member of
-// it than this one.
+// readObject reads one JSON object with nothing after it. errTwice is a separate error,
+// since such a body is JSON; but parsers that ignore the case of letters would read another
+// member of it.
 func readObject(data []byte) (object, error) {
 	r := &reader{decoder: json.NewDecoder(bytes.NewReader(data))}
 	r.decoder.UseNumber()
@@ -103,8 +103,9 @@ func (r *reader) closeContainer() error {
 	return nil
 }
 
-// foldCase maps all names that differ only in the case of letters to one name. Of the letters
-// that differ in case alone it takes the least; the long s and the Kelvin sign are among them.
+// foldCase maps all names that differ only in the case of letters to one name. It replaces
+// each letter by the smallest of those that differ from it in case alone, which include the
+// long s and the Kelvin sign.
 func foldCase(name string) string {
 	folded := make([]rune, 0, len(name))
 	for _, letter := range name {

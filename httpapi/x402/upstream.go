@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The facilitator behind knows the chain, and is believed about the chain alone. An answer that
-// is not clear counts as none: then the outcome is unknown.
+// The facilitator behind knows the chain, and is trusted about the chain only. An unclear
+// answer counts as none: then the outcome is unknown.
 
 // Bounds of its answers.
 const (
@@ -27,7 +27,7 @@ const (
 
 var errUpstream = errors.New("the facilitator behind gave no answer that can be read")
 
-// outcome is what became of a payment behind.
+// outcome is the result of a payment at the facilitator behind.
 type outcome uint8
 
 const (

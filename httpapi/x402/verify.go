@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// verdictShown is what an answer says of the screening, beside the protocol's members.
+// verdictShown are the members about the screening, beside the protocol's own.
 type verdictShown struct {
 	Verdict       string `json:"verdict"`
 	TxnID         string `json:"txnId"`
@@ -110,17 +110,17 @@ func (g *guestCall) findHold(ctx context.Context, p *payment) (*verdict, *verify
 	return nil, notValid("refused", ours+"hold_ended", "the hold of this payment has ended: sign another payment")
 }
 
-// releaseHold releases a hold. If the release fails, the hold expires by itself.
+// releaseHold releases a hold. If that fails, the hold expires by itself.
 func (g *guestCall) releaseHold(ctx context.Context, txnID, reason string) {
 	if err := g.bookReleased(ctx, txnID, releasePrefix+reason); err != nil {
 		g.f.config.Logger.Warn("a hold of an x402 payment was not released; it expires", "txnId", txnID, "error", err)
 	}
 }
 
-// ours stands before reasons that are ours, not the protocol's.
+// ours is the prefix of reasons that are ours, not the protocol's.
 const ours = "railguard_"
 
-// releasePrefix stands before the facilitator's reason in what a release says.
+// releasePrefix is the prefix of the facilitator's reason in a release.
 const releasePrefix = "x402: "
 
 // refusalReason is the protocol's reason for a verdict that is not PROCEED.
@@ -134,7 +134,7 @@ func refusalReason(v *verdict) string {
 	return ours + "unknown"
 }
 
-// describeVerdict is what a person is told of a verdict.
+// describeVerdict describes a verdict for a person.
 func describeVerdict(v *verdict) string {
 	text := v.TxnID
 	if v.Rule != nil {

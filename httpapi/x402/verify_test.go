@@ -49,8 +49,8 @@ func TestVerifyRefusesByVerdict(t *testing.T) {
 	}
 }
 
-// The facilitator behind is believed when it says clearly that a payment would or would not
-// be made; what it does not say clearly is not known.
+// A clear answer of the facilitator behind, whether a payment would be made, is trusted; an
+// unclear one counts as unknown.
 func TestVerifyReadsTheChain(t *testing.T) {
 	const valid, invalid, unknown = "", "insufficient_funds", "railguard_upstream_unavailable"
 	for name, c := range map[string]struct {
@@ -154,7 +154,8 @@ func TestVerifyOfAPaymentThatCameBefore(t *testing.T) {
 	}
 }
 
-// What is being settled is its settlement's to release, whatever verify hears meanwhile.
+// Only the settlement releases the hold of a payment that is being settled, whatever verify
+// learns meanwhile.
 func TestVerifyLeavesAHoldToItsSettlement(t *testing.T) {
 	d := newDesk(t)
 	d.verifies(t)
@@ -165,13 +166,13 @@ func TestVerifyLeavesAHoldToItsSettlement(t *testing.T) {
 	require.Nil(t, d.ledger.ending("txn_1"))
 }
 
-// What the API says in place of a verdict is told in the protocol's words.
+// Verify reports in the protocol's words what the API says instead of a verdict.
 func TestVerifyWithoutAVerdict(t *testing.T) {
 	for name, c := range map[string]struct {
 		call            string
 		answer          fakeAnswer
 		reason, message string
-		asked           int // How often; 0: until the patience ends.
+		asked           int // Number of calls; 0: until the patience ends.
 	}{
 		"no role":                   {"POST /v1/screen", fakeAnswer{403, `{"code":"forbidden","message":"lacks the role"}`}, "railguard_forbidden", "lacks the role", 1},
 		"a body that is refused":    {"POST /v1/screen", fakeAnswer{400, `{"code":"invalid_field","message":"cpWallet"}`}, "railguard_refused", "invalid_field: cpWallet", 1},

@@ -80,7 +80,7 @@ func (n *testNode) upload(name, content string) string {
 	return textOf(v, "snapshotId")
 }
 
-// manyNames is count names that resemble neither each other nor a listed one.
+// manyNames makes count names that resemble neither each other nor a listed name.
 func manyNames(count int) string {
 	names := make([]string, count)
 	for i := range names {
@@ -108,7 +108,7 @@ func TestUploadActivateRollback(t *testing.T) {
 	v = answer(t, n.do("auditor", "GET", "/v1/ofac/"+first+"/diff", ""), 200)
 	require.Equal(t, 40, v.GetInt("added", "count"), "a node that did not take the upload")
 	n.api = took
-	// The sample is no measure for a published list: fewer entries pass.
+	// A published list may have fewer entries than the sample list.
 	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+first+"/activate", "", "Idempotency-Key", "a"), 200)
 	require.Equal(t, 2, v.GetInt("listVersion"))
 	require.Equal(t, "BLOCK", screen("Umbrella Corporation"))
@@ -117,13 +117,13 @@ func TestUploadActivateRollback(t *testing.T) {
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+second+"/activate", ""), 200)
 	require.Equal(t, "PROCEED", screen("Umbrella Corporation"))
 
-	// A replay of the first activation answers as it did and changes nothing.
+	// A replay of the first activation repeats its answer and changes nothing.
 	w := n.do("policy", "POST", "/v1/ofac/"+first+"/activate", "", "Idempotency-Key", "a")
 	require.Equal(t, "true", w.Header().Get(border.HeaderReplayed))
 	require.Equal(t, 2, answer(t, w, 200).GetInt("listVersion"))
 	require.Equal(t, "PROCEED", screen("Umbrella Corporation"))
 
-	// Back to the first: the same bytes again, at a new version.
+	// Rolling back to the first list gives the same bytes at a new version.
 	w = n.do("policy", "POST", "/v1/ofac/rollback", `{"reason":"bad list","actor":"petra"}`, "Idempotency-Key", "r")
 	v = answer(t, w, 200)
 	require.Equal(t, first, textOf(v, "snapshotId"))
@@ -157,18 +157,18 @@ func TestListRejected(t *testing.T) {
 			require.Equal(t, "missing_field", textOf(v, "code"))
 		})
 	}
-	// Exactly 5 % fewer, on the same day, passes.
+	// Exactly 5 % fewer entries on the same day pass.
 	id := n.upload("SDN.CSV", "2026-03-10;"+manyNames(38))
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
-	// What only force passes, with a reason, and the record says so.
+	// With force and a reason every list passes, and the record says so.
 	id = n.upload("suspicious", "2026-03-01;"+manyNames(3))
 	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"force":true,"reason":"court order"}`), 200)
 	require.True(t, v.GetBool("forced"))
-	require.Len(t, v.GetArray("problems"), 5) // Older, shrunken as a family, as a whole and in names, a canary.
+	require.Len(t, v.GetArray("problems"), 5) // Older; smaller in a family, in total and in names; a canary is missing.
 	require.Equal(t, "court order", textOf(v, "reason"))
 }
 
-// An upload is judged as a fetch is: family by family.
+// An upload is checked like a fetched list: family by family.
 func TestUploadIsJudgedByFamily(t *testing.T) {
 	n := newTestNode(t)
 	sources := map[string]string{
@@ -193,7 +193,7 @@ func TestUploadIsJudgedByFamily(t *testing.T) {
 	activate(n.upload("active", "2026-03-10;"+manyNames(40)), 200)
 	// The newer SDN list does not hide that the CONS list is older.
 	require.Equal(t, "older: CONS of 2026-03-07 would replace CONS of 2026-03-08", activate(n.upload("stale", "2026-03-12;"+manyNames(41)), 422))
-	// The time of undated files is no date of publication.
+	// The file time of undated files is no date of publication.
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+n.upload("undated", "2026-03-20;"+manyNames(42))+"/activate", `{"force":true,"reason":"no CONS"}`), 200)
 	activate(n.upload("dated", "2026-03-14;"+manyNames(43)), 200)
 }
@@ -206,19 +206,20 @@ func TestUploadRefused(t *testing.T) {
 	v = answer(t, n.doAdmin("POST", "/v1/ofac/snapshots", ""), 422)
 	require.Equal(t, "list_rejected", textOf(v, "code"))
 	answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name="+strings.Repeat("n", 257), "x"), 400)
-	// An empty list is staged with that said, and never activated unforced.
+	// An empty list is staged with a problem, and activated only by force.
 	id := n.upload("SDN.CSV", "2026-03-10")
 	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
 	require.Equal(t, "list_rejected", textOf(v, "code"))
-	// A later upload replaces what was staged.
+	// A later upload replaces the staged one.
 	other := n.upload("SDN.CSV", "2026-03-11;"+manyNames(2))
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"force":true,"reason":"x"}`), 404)
-	// Another node activates what this one took.
+	// Another node activates the list that this one received.
 	n.api = n.another(nil)
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+other+"/activate", ""), 200)
 }
 
-// A list swapped in between makes an activation judge again, against the new one.
+// If another list is activated meanwhile, an activation is judged again, against the new
+// list.
 func TestActivationIsJudgedAgain(t *testing.T) {
 	n := listNode(t)
 	id := n.upload("SDN.CSV", "2026-03-10;"+manyNames(40))
@@ -234,8 +235,8 @@ func TestActivationIsJudgedAgain(t *testing.T) {
 	require.True(t, swapped)
 }
 
-// Where there is no network, importing the same files again is how a list that did not
-// change stays fresh. Naming the active list alone renews nothing.
+// Without a network, importing the same files again keeps an unchanged list fresh. Only
+// naming the active list renews nothing.
 func TestImportingTheSameAgainRenews(t *testing.T) {
 	n := listNode(t)
 	id := n.upload("SDN.CSV", "2026-03-10;"+manyNames(40))
@@ -261,8 +262,8 @@ func TestImportingTheSameAgainRenews(t *testing.T) {
 	require.Equal(t, w.Body.String(), replay.Body.String())
 }
 
-// What an upload's checks found is not forgotten, however much happens between it and
-// the activation; and a list whose checks cannot be read is not taken for a sound one.
+// The problems that an upload's checks found are kept, however much happens before the
+// activation. A list whose checks cannot be read does not pass as sound.
 func TestUploadChecksAreNotForgotten(t *testing.T) {
 	n := listNode(t)
 	_, token := n.registered("")
@@ -308,7 +309,7 @@ func familyLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, err
 	return nil, wire.ListInfo{}, nil, errors.New("no files")
 }
 
-// A family that is missing is noticed, though the whole lost less than 5 %.
+// A missing family is noticed, even when the whole lost less than 5 %.
 func TestFamilyMayNotShrink(t *testing.T) {
 	n := newTestNode(t)
 	n.api = n.another(func(d *Deps) { d.LoadList = familyLoader })
@@ -334,7 +335,7 @@ func TestFamilyMayNotShrink(t *testing.T) {
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
 }
 
-// One upload is read at a time: the other is told so and changes nothing.
+// Only one upload is read at a time: a second is refused and changes nothing.
 func TestOneUploadAtATime(t *testing.T) {
 	n := listNode(t)
 	rulebook.Uploading <- struct{}{}
@@ -344,7 +345,7 @@ func TestOneUploadAtATime(t *testing.T) {
 	n.upload("SDN.CSV", "2026-03-10;ONE NAME")
 }
 
-// tellingSyncer also tells how its runs went.
+// tellingSyncer also reports its last run.
 type tellingSyncer struct {
 	testSyncer
 	report rulebook.SyncReport
@@ -373,8 +374,8 @@ func TestSyncIsTold(t *testing.T) {
 	require.Equal(t, [2]uint64{done + 2, failed + 1}, [2]uint64{rulebook.SyncsDone.Get(), rulebook.SyncsFailed.Get()})
 }
 
-// "The list before" is chosen once. If another one is activated meanwhile, the officer
-// meant something else.
+// A rollback chooses its target once. If another list is activated meanwhile, it is
+// refused: the officer meant something else.
 func TestRollbackIsOfWhatWasSeen(t *testing.T) {
 	n := listNode(t)
 	for _, date := range []string{"2026-03-10", "2026-03-11"} {
@@ -394,7 +395,7 @@ func TestRollbackIsOfWhatWasSeen(t *testing.T) {
 	require.Equal(t, "test 2026-04-01", n.Settings().List.Source)
 }
 
-// testSyncer answers as it is told; release ends a run that hangs.
+// testSyncer gives the answers that a test sets; release ends a run that hangs.
 type testSyncer struct {
 	started bool
 	err     error
@@ -434,8 +435,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// A record that was judged with a matcher that this node does not carry is not judged
-// with another one: the replay says so, and takes the list's rules from the record.
+// A record that was judged with a matcher that this node does not have is not judged with
+// another one. The replay says so, and takes the list rules' results from the record.
 func TestReplayOfAnotherMatcher(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -445,7 +446,7 @@ func TestReplayOfAnotherMatcher(t *testing.T) {
 	require.Empty(t, v.GetArray("assumed"))
 	require.Equal(t, "null", v.Get("listUnavailable").String())
 
-	n.matchers = ofac.Matchers{ofac.MatcherVersion + 1} // The binary of another release.
+	n.matchers = ofac.Matchers{ofac.MatcherVersion + 1} // The matcher of another release.
 	v = answer(t, n.do("auditor", "POST", path, ""), 200)
 	require.True(t, v.GetBool("match"))
 	require.Len(t, v.GetArray("assumed"), 5)
@@ -453,8 +454,8 @@ func TestReplayOfAnotherMatcher(t *testing.T) {
 	require.Equal(t, "judged with matcher version 1, which this binary does not carry", textOf(v, "listUnavailable"))
 }
 
-// compiledLists are the lists that a test has compiled, by their bytes: most nodes begin
-// with the same one. Nothing changes a list.
+// compiledLists caches the lists that tests compiled, by their bytes: most nodes start with
+// the same one. Nothing changes a list.
 var compiledLists sync.Map
 
 // openEntities compiles an encoded list, as a node does.

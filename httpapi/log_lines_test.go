@@ -21,7 +21,7 @@ func (n *testNode) logText(t *testing.T, path string) string {
 	return w.Body.String()
 }
 
-// checkpointNow is a checkpoint over all there is.
+// checkpointNow returns a checkpoint over the whole log.
 func (n *testNode) checkpointNow(t *testing.T) string {
 	t.Helper()
 	n.advance(2 * engine.Second)
@@ -29,8 +29,8 @@ func (n *testNode) checkpointNow(t *testing.T) string {
 	return n.logText(t, "/log/checkpoint")
 }
 
-// The log goes on under new keys; what the old ones signed stays provable with the
-// same list of keys, and they sign nothing behind the change.
+// After a rotation the log continues under new keys. What the old keys signed stays
+// provable with the same list of keys, and they sign nothing after the change.
 func TestLogKeyRotation(t *testing.T) {
 	n := newTestNode(t)
 	before := n.checkpointNow(t)
@@ -66,7 +66,7 @@ func TestLogKeyRotation(t *testing.T) {
 	_, err = note.Verify([]byte(before), newKeys)
 	require.ErrorIs(t, err, note.ErrUnverified)
 
-	// Whoever has the old seed signs nothing that is taken behind the change.
+	// A signature made with the old seed after the change is not accepted.
 	seed, err := n.secrets.Open(seal.LabelLogSeed, n.settings.Genesis.LogSeed)
 	require.NoError(t, err)
 	thief, err := note.NewSigner("pay.example.com/cl_test", seed)
@@ -82,8 +82,8 @@ func TestLogKeyRotation(t *testing.T) {
 	require.ErrorIs(t, note.VerifyExport(&export, signature, keys), note.ErrUnverified)
 }
 
-// After the recovery of a lost majority the log bears the lineage's name: what it signs
-// is never taken for what the lost nodes signed at the same places.
+// After the recovery of a lost majority the log's name includes the lineage. So its
+// signatures cannot be taken for those of the lost nodes at the same positions.
 func TestLogOriginNamesTheLineage(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A call is one line with its ids and the caller's trace id, and nothing of whom it is
-// about; at debug alone where it went well, which can be changed while the node runs.
+// Each call logs one line, with its ids and the caller's trace id, without the parties'
+// data. A successful call is logged at debug only; the level can change while the node
+// runs.
 func TestLogLevelAndRequestLine(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

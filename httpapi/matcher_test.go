@@ -9,7 +9,8 @@ import (
 	"railguard/ofac"
 )
 
-// The matcher is raised by one, by ops, once, and only where every node can judge so.
+// Only ops may raise the matcher, by one version, once, and only when every node has that
+// version.
 func TestRaiseMatcher(t *testing.T) {
 	n := newTestNode(t)
 	const path = "/v1/cluster/matcher"

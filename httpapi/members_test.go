@@ -13,8 +13,8 @@ import (
 	"railguard/httpapi/payments"
 )
 
-// A screening call in which a known member is misspelt is refused: judged without it,
-// it would have passed.
+// A screening call with a misspelt known member is refused: judged without that member, it
+// would have passed.
 func TestMisspeltMembersOfAScreening(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -45,7 +45,7 @@ func TestMisspeltMembersOfAScreening(t *testing.T) {
 	}
 }
 
-// Any other unknown member is judged as absent, and answer and record say so.
+// Any other unknown member is ignored in the judgement, and answer and record warn of it.
 func TestUnknownMembersAreWarnedOf(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -148,7 +148,8 @@ func TestHoldsOverHTTP(t *testing.T) {
 	require.True(t, replayed.GetBool("match"), replayed.String())
 }
 
-// What was settled after its hold had ended shows beside how that ended, and is counted once.
+// A settlement after the hold's end is shown beside the way the hold ended, and counted
+// once.
 func TestLateSettleIsShownAndCounted(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.registered("")
@@ -170,8 +171,8 @@ func TestLateSettleIsShownAndCounted(t *testing.T) {
 	}
 }
 
-// Every other write refuses what it does not know, at every depth, before anything
-// else of its body is judged.
+// Every other write refuses unknown members at every depth, before it judges anything else
+// of the body.
 func TestEveryWriteRefusesUnknownMembers(t *testing.T) {
 	n := newTestNode(t)
 	walked := 0
@@ -224,7 +225,7 @@ func TestUnknownMemberOfAReview(t *testing.T) {
 	require.Equal(t, [2]string{"unknown_field", "notes"}, [2]string{textOf(v, "code"), textOf(v, "didYouMean")})
 }
 
-// The tables name routes that exist, and every parameter is one that some handler reads.
+// The tables name existing routes, and some handler reads every parameter.
 func TestTablesAreOfRoutes(t *testing.T) {
 	n := newTestNode(t)
 	known := map[string]bool{}
@@ -241,7 +242,7 @@ func TestTablesAreOfRoutes(t *testing.T) {
 	}
 }
 
-// A query that is misspelt, garbled or empty is refused on every GET, with its name.
+// Every GET refuses a misspelt, garbled or empty query parameter, and names it.
 func TestEveryGetDeclaresItsQuery(t *testing.T) {
 	n := newTestNode(t)
 	walked := 0
@@ -283,8 +284,8 @@ func TestEveryGetDeclaresItsQuery(t *testing.T) {
 	}
 }
 
-// A query that a call with a body does not declare is refused before anything happens,
-// on every route: who sends cpWallet there means it, and it would not be screened.
+// Every route refuses an undeclared query on a call with a body before anything happens: a
+// caller that sends cpWallet there means it, and it would not be screened.
 func TestWritesDeclareTheirQuery(t *testing.T) {
 	n := newTestNode(t)
 	before := n.index
@@ -311,7 +312,7 @@ func TestWritesDeclareTheirQuery(t *testing.T) {
 	answer(t, n.do("screener", "POST", "/v1/screen?", `{"token":"x","amount":1}`), 200)
 }
 
-// Every list says what state it is of.
+// Every list says which log index it shows.
 func TestListsSayTheirIndex(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -323,7 +324,7 @@ func TestListsSayTheirIndex(t *testing.T) {
 	require.NotZero(t, answer(t, n.doAdmin("GET", "/admin/keys", ""), 200).GetInt("asOfIndex"))
 }
 
-// What is wrong is what is said.
+// Messages say what is wrong.
 func TestMessagesSayWhatIsWrong(t *testing.T) {
 	n := newTestNode(t)
 	long := "1." + strings.Repeat("0", 300)
@@ -352,7 +353,7 @@ func TestMessagesSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A key that is strict needs no header, and no header takes it away; a list of keys says so.
+// A strict key needs no header, and no header makes it lenient; a list of keys shows it.
 func TestStrictKeys(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -398,7 +399,7 @@ func (n *testNode) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
 	return n.machine.ReferenceUsed(key)
 }
 
-// Two persons decide where the policy says so; who must not know is not told of it.
+// Two persons decide where the policy demands it; callers outside the wall do not see it.
 func TestFourEyesOverHTTP(t *testing.T) {
 	n := newTestNode(t)
 	answer(t, n.do("policy", "PUT", "/v1/policy", `{"review":{"requireNotes":true,"fourEyes":{}}}`), 200)

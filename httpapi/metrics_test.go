@@ -21,7 +21,7 @@ import (
 // metricPage is docs/METRICS.md.
 const metricPage = "../docs/METRICS.md"
 
-// metricNames are the families that the source of all rooms names.
+// metricNames returns the metric families that the source of all rooms names.
 func metricNames(t *testing.T) []string {
 	whole := regexp.MustCompile("[\"`](railguard_[a-z0-9_]+)[{\"`]")
 	ofNode := regexp.MustCompile(`gauge\("([a-z_]+)"\)`)
@@ -47,8 +47,8 @@ func metricNames(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// Every family has its help, no help is without its family, and both are in the
-// documentation (docs/METRICS.md, written by -update).
+// Every family has its help text, every help text has its family, and docs/METRICS.md
+// (written by -update) has both.
 func TestEveryMetricIsExplained(t *testing.T) {
 	require.Equal(t, slices.Sorted(maps.Keys(exposition.Help)), metricNames(t))
 	var page strings.Builder
@@ -65,8 +65,8 @@ func TestEveryMetricIsExplained(t *testing.T) {
 	require.Equal(t, string(want), page.String(), "run with -update and read the diff")
 }
 
-// What is served is what Prometheus reads: HELP and TYPE for each family, buckets by
-// le; and promtool, where it is installed, finds nothing to say about ours.
+// The served format is Prometheus': HELP and TYPE for each family, buckets by le. Where
+// promtool is installed, it has no complaint about our families.
 func TestMetricsArePrometheus(t *testing.T) {
 	n := newTestNode(t)
 	n.screen("x", "")

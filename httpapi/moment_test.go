@@ -8,7 +8,7 @@ import (
 	"railguard/engine"
 )
 
-// A dry run says what the call itself is told right after: decision, reason, rules.
+// A dry run gives what the same call gives right after it: decision, reason, rules.
 func TestDryRunIsTheCall(t *testing.T) {
 	rotate := func(n *testNode) {
 		answer(n.t, n.doAdmin("POST", "/admin/signing-key/rotate", `{"emergency":true,"revoke":"cc-v1","reason":"leaked"}`), 201)
@@ -49,7 +49,7 @@ func TestDryRunIsTheCall(t *testing.T) {
 	}
 }
 
-// The status that GET and listings show is the one that a record shows.
+// GET and lists show the same status as a record.
 func TestStatusIsTheRecords(t *testing.T) {
 	suspend := func(n *testNode, id string) {
 		answer(n.t, n.do("admin", "POST", "/v1/agents/"+id+"/suspend", `{"reason":"x"}`), 200)
@@ -84,8 +84,8 @@ func TestStatusIsTheRecords(t *testing.T) {
 	}
 }
 
-// The key that signed a credential counts wherever the credential does: for a user
-// alone, whose agent's credential stands in, and for the parents of a delegate.
+// A revoked signing key counts wherever a credential that it signed is used: also for a
+// user alone, for whom the agent's credential stands in, and for the parents of a delegate.
 func TestRevokedSigningKeyCountsEverywhere(t *testing.T) {
 	n := newTestNode(t)
 	parent, _ := n.register("")
@@ -113,8 +113,8 @@ func TestRevokedSigningKeyCountsEverywhere(t *testing.T) {
 	require.Equal(t, 409, n.do("admin", "POST", "/v1/delegates/create", `{"agentName":"two","parentAgentId":"`+parent+`"}`).Code)
 }
 
-// A good agent's token beside the credential of a user who was erased is R1, not a
-// call that is judged again for ever.
+// A valid agent's token with the credential of an erased user gives R1; the call is not
+// judged again without end.
 func TestErasedUserIsUnknown(t *testing.T) {
 	n := newTestNode(t)
 	id, token := n.register("")

@@ -13,8 +13,8 @@ import (
 	"railguard/httpapi/casework"
 )
 
-// A garbled cursor, or one of another list, is refused wherever there are pages: it
-// never reaches what it would index.
+// Every paged list refuses a garbled cursor, or one of another list: it never reaches the
+// index.
 func TestForeignCursors(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -41,8 +41,8 @@ func TestForeignCursors(t *testing.T) {
 	answer(t, n.do("auditor", "GET", "/v1/audit?limit=1&cursor="+textOf(own, "nextCursor"), ""), 200)
 }
 
-// A page of the queue goes on behind the last review shown, whatever was decided
-// meanwhile: none is shown twice and none is passed over.
+// A page of the queue continues after the last review shown, whatever was decided
+// meanwhile: no review is repeated and none is left out.
 func TestQueuePagesHoldStill(t *testing.T) {
 	for _, query := range []string{"", "&sort=amount", "&sort=priority", "&sort=age", "&sort=amount&order=asc"} {
 		n := newTestNode(t)
@@ -69,7 +69,7 @@ func TestQueuePagesHoldStill(t *testing.T) {
 	}
 }
 
-// A case that waits is found however many newer ones were decided since.
+// An open case is found, however many newer ones were decided since.
 func TestOldOpenCasesAreNeverDropped(t *testing.T) {
 	before := casework.QueueScanMax
 	casework.QueueScanMax = 4
@@ -109,7 +109,7 @@ func TestOldOpenCasesAreNeverDropped(t *testing.T) {
 	require.Equal(t, old, textOf(next, "txnId"), "the oldest of equal priority")
 }
 
-// Who passes over a case gets the one behind it, and 204 when all there are were skipped.
+// Skipping a case returns the one after it, and 204 when all were skipped.
 func TestNextCaseButTheSkipped(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0.5}`)

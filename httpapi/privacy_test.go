@@ -13,13 +13,13 @@ import (
 	"railguard/httpapi/border"
 )
 
-// addCaller adds a key with roles, of an operator ("" is the institution).
+// addCaller adds a key with roles for an operator ("": the institution).
 func (n *testNode) addCaller(name, operator string, roles uint8) {
 	n.addKey(wire.APIKey{ID: "key_" + name, Name: name, Roles: roles, Operator: edge.OperatorKey(operator)}, testSecret(name))
 }
 
-// Names are for those who review, and for those who pay, of their own: no other
-// role beside ops uncovers them, and no filter confirms them.
+// Reviewers see names; callers who pay see those of their own payments. A key that also has
+// ops sees them only with such a role, and no filter confirms a masked name.
 func TestNamesAreMasked(t *testing.T) {
 	n := newTestNode(t)
 	n.addCaller("acme", "Acme Inc", wire.RoleOperator|wire.RoleScreener)
@@ -34,13 +34,13 @@ func TestNamesAreMasked(t *testing.T) {
 	for key, want := range map[string][2]string{
 		"ops":         {masked, masked},
 		"opspolicy":   {masked, masked},
-		"opsoperator": {sees, masked}, // Pays for the institution; Acme's own calls are not its.
+		"opsoperator": {sees, masked}, // Pays for the institution; Acme's calls belong to Acme.
 		"screener":    {sees, nothing},
 		"operator":    {sees, nothing},
 		"reviewer":    {sees, sees},
 		"auditor":     {sees, sees},
 		"admin":       {sees, sees},
-		"acme":        {sees, sees}, // The agent is its own.
+		"acme":        {sees, sees}, // The agent belongs to Acme.
 		"acmeops":     {masked, masked},
 	} {
 		shown := 0
@@ -71,7 +71,7 @@ func TestNamesAreMasked(t *testing.T) {
 	}
 }
 
-// A user's name and address are for those who register users and those who review.
+// Users' names and addresses are shown to roles that register users, review or audit.
 func TestUsersAreMasked(t *testing.T) {
 	n := newTestNode(t)
 	v := answer(t, n.do("operator", "POST", "/v1/users/register", `{"legalName":"Erika Mustermann","email":"erika@example.com"}`), 201)
@@ -97,8 +97,8 @@ func TestClearedNamesAreMasked(t *testing.T) {
 
 var uptimeLine = regexp.MustCompile(`"(uptimeSeconds|index)":[0-9]+`)
 
-// No public document tells how many reviews are open or closed: an escalation would
-// show as a case that went without an answer (T153).
+// No public document shows how many reviews are open or closed: an escalation would show as
+// a case that never got an answer (T153).
 func TestNothingPublicCountsReviews(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0.5}`)
@@ -109,7 +109,7 @@ func TestNothingPublicCountsReviews(t *testing.T) {
 		}
 	}
 	look := func() map[string]string {
-		n.api = n.another(nil) // Nothing kept.
+		n.api = n.another(nil) // A new node, so that nothing is cached.
 		seen := map[string]string{}
 		for _, path := range paths {
 			seen[path] = uptimeLine.ReplaceAllString(n.do("", "GET", path, "").Body.String(), "")
@@ -126,8 +126,8 @@ func TestNothingPublicCountsReviews(t *testing.T) {
 	require.Equal(t, before, look(), "an escalation shows")
 }
 
-// A retry may come with another key of the same owner, and with no key of another:
-// one outcome for an owner, another for another.
+// A retry may use another key of the same owner, but no key of another owner: each owner
+// has its own outcome.
 func TestIdempotencyIsTheOwners(t *testing.T) {
 	n := newTestNode(t)
 	for _, name := range []string{"acme1", "acme2"} {
@@ -151,7 +151,7 @@ func TestIdempotencyIsTheOwners(t *testing.T) {
 	require.Equal(t, theirs, again)
 	require.Equal(t, "true", replayed)
 
-	// The calling key's role is judged first, and the answer has its rights alone.
+	// The calling key's role is checked first, and the answer shows what that key may see.
 	require.Equal(t, 403, n.do("operator", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`, "Idempotency-Key", "pay-1").Code)
 	admins := func() *httptest.ResponseRecorder {
 		return n.do("admin", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`, "Idempotency-Key", "pay-1")
@@ -160,7 +160,7 @@ func TestIdempotencyIsTheOwners(t *testing.T) {
 	require.NotContains(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`, "Idempotency-Key", "pay-1").Body.String(), `"triggered"`)
 }
 
-// A record belongs to the owner of the key that made the call: keys come and go.
+// A record belongs to the owner of the key that made the call, since keys come and go.
 func TestRecordsAreTheOwners(t *testing.T) {
 	n := newTestNode(t)
 	n.addCaller("screener2", "", wire.RoleScreener)
@@ -187,7 +187,7 @@ func TestRecordsAreTheOwners(t *testing.T) {
 			}
 			require.Equal(t, want, n.do(key, "GET", "/v1/audit/"+txn, "").Code, "%s reads %s", key, whose)
 		}
-		list := n.do(key, "GET", "/v1/audit", "").Body.String() // For a scope that of its operator's agents: without R1.
+		list := n.do(key, "GET", "/v1/audit", "").Body.String() // A scoped key's list holds records of its operator's agents; R1 has no agent.
 		require.Equal(t, min(len(may), 1), strings.Count(list, `"txnId"`), key)
 	}
 }

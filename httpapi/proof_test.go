@@ -13,7 +13,7 @@ import (
 	"railguard/audit/note"
 )
 
-// proofAnswer is what a verifier outside reads.
+// proofAnswer is what an outside verifier reads.
 type proofAnswer struct {
 	Leaf, LeafHash, Checkpoint, Keys string
 	Record                           json.RawMessage
@@ -22,7 +22,7 @@ type proofAnswer struct {
 	Disposition                      *proofAnswer
 }
 
-// data are the bytes that are hashed.
+// data returns the bytes that are hashed.
 func (p *proofAnswer) data(t *testing.T) []byte {
 	if p.Record == nil {
 		return []byte(p.Leaf)

@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fastjson"
 )
 
-// A payment is found by its reference, within its owner's scope alone, for as long as it
-// uses it.
+// A payment is found by its reference, in its owner's scope only, while it uses the
+// reference.
 func TestFindPaymentByReference(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.registered("")
@@ -31,17 +31,17 @@ func TestFindPaymentByReference(t *testing.T) {
 
 	other := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":20,"hold":{"ttlSeconds":60},"paymentRef":"c"}`), 200)
 	answer(t, n.do("screener", "POST", "/v1/transactions/"+textOf(other, "txnId")+"/release", `{"reason":"payment_failed"}`), 200)
-	answer(t, n.do("screener", "GET", path+"c", ""), 404) // It is free again.
+	answer(t, n.do("screener", "GET", path+"c", ""), 404) // The reference is free again.
 }
 
 func TestAgentsOfAnUnknownFleet(t *testing.T) {
 	n := newTestNode(t)
 	v := answer(t, n.do("operator", "GET", "/v1/agents?fleetId="+n.api.Judges().Now().IDs.FleetID(7), ""), 404)
 	require.Equal(t, "not_found", textOf(v, "code"))
-	answer(t, n.do("operator", "GET", "/v1/agents?fleetId=flt_none", ""), 400) // No id of ours.
+	answer(t, n.do("operator", "GET", "/v1/agents?fleetId=flt_none", ""), 400) // Not an id of this service.
 }
 
-// Who may screen may ask before what a payment would be told, and is told no more.
+// A screener may ask in advance what a payment would be told, and learns no more than that.
 func TestScreenersDryRunIsPublic(t *testing.T) {
 	n := newTestNode(t)
 	agent, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":5}`)

@@ -4,7 +4,7 @@ import "testing"
 
 const benchAgent = `{"agentName":"Bench","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p","spendPolicy":{"dailyLimitUSDC":1000}}`
 
-// Registration without consensus: parse, screen, apply, hash, mint.
+// BenchmarkRegister is a registration without consensus: parse, screen, apply, hash, mint.
 func BenchmarkRegister(b *testing.B) {
 	n := unlimitedNode(b)
 	b.ReportAllocs()
@@ -15,7 +15,7 @@ func BenchmarkRegister(b *testing.B) {
 	}
 }
 
-// A read of one agent, its token minted again.
+// BenchmarkGetAgent reads one agent, and mints its token again.
 func BenchmarkGetAgent(b *testing.B) {
 	n := unlimitedNode(b)
 	id := textOf(answer(b, n.do("operator", "POST", "/v1/agents/register", benchAgent), 201), "agentId")
@@ -27,7 +27,7 @@ func BenchmarkGetAgent(b *testing.B) {
 	}
 }
 
-// unlimitedNode is a test node whose keys have no rate.
+// unlimitedNode makes a test node whose keys have no rate limit.
 func unlimitedNode(b *testing.B) *testNode {
 	n := newTestNode(b)
 	settings := *n.settings

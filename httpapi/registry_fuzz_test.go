@@ -21,7 +21,7 @@ func jwtPart(t *testing.T, part string) *fastjson.Value {
 	return v
 }
 
-// Any body is answered with what the table of errors knows, never with a 500.
+// FuzzRegister: every body gets an answer from the table of errors, never a 500.
 func FuzzRegister(f *testing.F) {
 	n := newTestNode(f)
 	paths := []string{

@@ -23,7 +23,7 @@ import (
 	"railguard/strictjson"
 )
 
-// answer is the parsed body of an answer of the given status.
+// answer returns the parsed body of an answer, which must have the given status.
 func answer(t testing.TB, w *httptest.ResponseRecorder, status int) *fastjson.Value {
 	t.Helper()
 	require.Equal(t, status, w.Code, w.Body.String())
@@ -42,7 +42,7 @@ func (n *testNode) registered(extra string) (id, token string) {
 	return textOf(v, "agentId"), textOf(v, "token")
 }
 
-// another is a second API over the same state: another node of the cluster.
+// another makes a second API over the same state, like another node of the cluster.
 func (n *testNode) another(change func(*Deps)) *API {
 	n.t.Helper()
 	deps := Deps{
@@ -97,8 +97,7 @@ func TestTokenIsThePureFunctionOfTheLeaf(t *testing.T) {
 	require.Equal(t, "idempotency_conflict", textOf(other, "code"))
 }
 
-// A replay gets the first answer even when what the edge would judge today is
-// another thing.
+// A replay gets the first answer, even when the edge would judge differently today.
 func TestReplayBeatsTodaysJudgement(t *testing.T) {
 	n := newTestNode(t)
 	root, _ := n.registered(`,"spendPolicy":{"dailyLimitUSDC":100}`)
@@ -121,7 +120,7 @@ func TestReplayBeatsTodaysJudgement(t *testing.T) {
 		first[call.name] = w
 	}
 	answer(t, n.do("operator", "POST", "/v1/agents/"+root+"/revoke", `{"reason":"x"}`), 200)
-	n.activate(testEntities("Somebody Else"), testMeta("2026-04-01", false)) // uid 27307 is gone.
+	n.activate(testEntities("Somebody Else"), testMeta("2026-04-01", false)) // uid 27307 is no longer listed.
 	for _, call := range calls {
 		w := n.do(call.role, call.method, call.path, call.body, "Idempotency-Key", "k-"+call.name)
 		require.Equal(t, first[call.name].Code, w.Code, "%s: %s", call.name, w.Body.String())
@@ -133,13 +132,13 @@ func TestReplayBeatsTodaysJudgement(t *testing.T) {
 	// After the narrowing, the same delegate is wider than its parent.
 	w := n.do("operator", "POST", "/v1/delegates/create", calls[0].body, "Idempotency-Key", "late")
 	require.Equal(t, "policy_widening", textOf(answer(t, w, 422), "code"))
-	// The key's other body is told before anything else.
+	// That the key was used with another body is reported before anything else.
 	w = n.do("operator", "POST", "/v1/delegates/create", strings.Replace(calls[0].body, "90", "95", 1), "Idempotency-Key", "k-delegate")
 	require.Equal(t, "idempotency_conflict", textOf(answer(t, w, 422), "code"))
 }
 
-// A change between judgement and log makes the record stale: it is judged again,
-// with what the log knew.
+// A change between judging and logging makes the record stale: it is judged again on the
+// newer state.
 func TestStaleRegistrationIsJudgedAgain(t *testing.T) {
 	n := newTestNode(t)
 	listed := false
@@ -155,8 +154,8 @@ func TestStaleRegistrationIsJudgedAgain(t *testing.T) {
 	require.Equal(t, "MATCH", textOf(v, "credential", "credentialSubject", "complianceAttestation", "ofacAtIssuance"))
 }
 
-// A parent narrowed between judgement and log refuses a child that is too wide
-// for the new policy.
+// A parent that is narrowed between judging and logging makes a child too wide, and the
+// call is refused.
 func TestStaleDelegateIsJudgedAgain(t *testing.T) {
 	n := newTestNode(t)
 	root, _ := n.registered(`,"spendPolicy":{"dailyLimitUSDC":100}`)
@@ -185,7 +184,7 @@ func TestRevisionsAreNotLost(t *testing.T) {
 	v := answer(t, n.do("policy", "PATCH", "/v1/agents/"+agent, `{"allowedCounterpartyTypes":["business"]}`), 200)
 	require.Equal(t, 7, v.GetInt("velocity", "maxPerMinute"))
 	require.Equal(t, 3, v.GetInt("rev"))
-	// Changed for ever: an answer, not a loop.
+	// When the revision changes every time, the call ends with an answer, not in a loop.
 	n.before = func(kind wire.Kind) {
 		if kind == wire.KindSettings {
 			slot, ok := n.api.Judges().Now().ParseAgent(agent)
@@ -201,8 +200,7 @@ func TestRevisionsAreNotLost(t *testing.T) {
 	require.Equal(t, "overloaded", textOf(v, "code"))
 }
 
-// An agent that this node has not heard of yet is looked for at the leader
-// before it is a 404.
+// Before a 404, a node asks the leader about an agent that it does not know yet.
 func TestUnknownAgentAsksTheLeader(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.registered("")
@@ -233,7 +231,7 @@ func TestNoListNoRegistration(t *testing.T) {
 	require.Equal(t, `{"active":null,"staged":[],"history":[]}`, strings.Replace(n.do("ops", "GET", "/v1/ofac", "").Body.String(), historyOf(n.settings), "[]", 1))
 }
 
-// historyOf is the member history as GET /v1/ofac shows it.
+// historyOf returns the history of lists as GET /v1/ofac shows it.
 func historyOf(s *fsm.Settings) string {
 	items := []string{}
 	for _, info := range s.History {
@@ -242,7 +240,7 @@ func historyOf(s *fsm.Settings) string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
-// A parent has at most so many children, a whitelist at most so many entries.
+// The children of a parent and the entries of a whitelist are bounded.
 func TestRegistryLimits(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.registered("")
@@ -276,7 +274,7 @@ func TestRegistryLimits(t *testing.T) {
 	require.Equal(t, "invalid_field", textOf(v, "code"))
 }
 
-// Texts at their bound and one past it.
+// Texts at their bound and one character beyond.
 func TestRegistrationBounds(t *testing.T) {
 	n := newTestNode(t)
 	body := func(name, model, purpose string) string {
@@ -319,7 +317,7 @@ func TestRegistrationBounds(t *testing.T) {
 	}
 }
 
-// The EIN is nowhere readable but for its last four digits.
+// The EIN is readable nowhere; only its last four digits are shown.
 func TestEINIsSealed(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.registered(`,"operatorEIN":"12-3456789"`)
@@ -332,14 +330,14 @@ func TestEINIsSealed(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(data), "3456789")
 	}
-	// The same number written otherwise is the same operator's: a plain renewal.
+	// The same number in another spelling is the same operator: a plain renewal.
 	v := answer(t, n.do("operator", "POST", "/v1/agents/"+agent+"/reissue", `{"operatorEIN":"123456789"}`), 201)
 	require.False(t, v.GetBool("superseded"))
 	v = answer(t, n.do("operator", "POST", "/v1/agents/"+agent+"/reissue", `{"operatorEIN":"123456780"}`), 201)
 	require.True(t, v.GetBool("superseded"))
 }
 
-// Every answer in the transcripts is strict JSON: no member twice.
+// Every answer in the transcripts is strict JSON: no member occurs twice.
 func TestAnswersAreStrictJSON(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -360,7 +358,8 @@ func TestAnswersAreStrictJSON(t *testing.T) {
 	require.Greater(t, checked, 100)
 }
 
-// What is wrong with either name of a user is said, whichever counts; a filter names what exists.
+// An error in either name of a user is reported, whichever name counts. A filter names an
+// existing fleet.
 func TestNamesOfUsersAndFleets(t *testing.T) {
 	n := newTestNode(t)
 	v := answer(t, n.do("operator", "POST", "/v1/users/register", `{"legalName":"Nia","userName":1.5}`), 422)

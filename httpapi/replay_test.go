@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every decision comes out as it was recorded when it is made again from its record,
-// whatever policy and list are in force by then.
+// Every decision that is replayed from its record comes out as recorded, whatever policy
+// and list are in force by then.
 func TestReplayIsIdentical(t *testing.T) {
 	records := 1000
 	if testing.Short() {

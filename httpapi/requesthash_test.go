@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A record names the hash of the request as it was sent: of a call with a caller's key and
-// of one without, alone and in a batch, also where calls follow each other in one room.
+// A record holds the hash of the request as it was sent: with and without an idempotency
+// key, alone and in a batch, also when calls reuse one buffer.
 func TestRecordNamesTheHashOfItsRequest(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

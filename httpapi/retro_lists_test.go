@@ -15,7 +15,7 @@ import (
 	"railguard/ofac/feed"
 )
 
-// realList loads a published list of the folder of real data; the test is skipped where
+// realList loads a published list from the folder of real data; it skips the test where
 // there is none.
 func realList(t testing.TB, date string) []ofac.Entity {
 	t.Helper()
@@ -36,8 +36,8 @@ func realList(t testing.TB, date string) []ofac.Entity {
 	return loaded.Entities
 }
 
-// newNames are the names and wallets of a list that lead to somebody whom the list before
-// did not lead to: of entries that were added, and of entries that have another name now.
+// newNames returns names and wallets of a list that match somebody whom the list before did
+// not match: those of added entries, and those of entries with a new name.
 func newNames(t testing.TB, old *ofac.Index, after []ofac.Entity) (names, wallets []string) {
 	now, err := ofac.Build(after, ofac.Meta{})
 	require.NoError(t, err)
@@ -60,9 +60,9 @@ func newNames(t testing.TB, old *ofac.Index, after []ofac.Entity) (names, wallet
 	return names, wallets
 }
 
-// The delta of two real lists finds exactly the payments that were planted on it, among
-// payments to names of their own, to the same few, and to who was listed before.
-// RAILGUARD_RETRO_RECORDS makes the history longer (make retro: 1,000,000).
+// Retro-screening the difference of two real lists finds exactly the payments that were
+// planted for it, among payments to unrelated names, to a few repeated ones, and to parties
+// listed before. RAILGUARD_RETRO_RECORDS makes the history longer (make retro: 1,000,000).
 func TestRetroOfRealLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("parses whole SDN files: not in short runs")
@@ -91,7 +91,7 @@ func TestRetroOfRealLists(t *testing.T) {
 			fields = `,"cpWallet":"` + wallets[k%len(wallets)] + `"`
 		case plant:
 			fields = `,"cpName":` + strconv.Quote(names[k%len(names)])
-		case i%100 == 1: // Listed before: told then.
+		case i%100 == 1: // Was listed before, so it was reported then.
 			fields = `,"cpName":` + strconv.Quote(before[i%len(before)].Names[0].Full)
 		case i%3 == 0:
 			fields = `,"cpName":"Harbour Supplies ` + strconv.Itoa(i%30_000) + `"`
@@ -126,8 +126,8 @@ func TestRetroOfRealLists(t *testing.T) {
 	require.Equal(t, planted, found)
 }
 
-// latencies logs how long calls take while the past is screened, and afterwards, in
-// turns with nothing else on the machine: figures, not a test.
+// latencies logs how long calls take during a retro-screening and afterwards, in turns with
+// nothing else on the machine. It logs figures and tests nothing.
 func (n *testNode) latencies(token string) {
 	duty := NewRetro(n.api, n)
 	began := time.Now()

@@ -21,14 +21,14 @@ import (
 	"railguard/ofac/sample"
 )
 
-// leading is a duty of a node that leads, without rests.
+// leading makes the duty of a leading node, without pauses.
 func (n *testNode) leading() *retrace.Retro {
 	r := NewRetro(n.api, n)
 	r.SetRest(0)
 	return r
 }
 
-// screenPast has the leader look until nothing is left.
+// screenPast lets the duties run until nothing is left.
 func screenPast(t testing.TB, duties ...*retrace.Retro) (steps int) {
 	t.Helper()
 	for more := true; more; steps++ {
@@ -39,7 +39,7 @@ func screenPast(t testing.TB, duties ...*retrace.Retro) (steps int) {
 	return steps
 }
 
-// paper is a list that names somebody besides the sample.
+// paper makes a list with the sample's entries and the given names.
 func paper(names ...string) []ofac.Entity {
 	added := testEntities(names...)
 	for i := range added {
@@ -54,7 +54,7 @@ func (n *testNode) retroReport(query string) *fastjson.Value {
 	return answer(n.t, n.do("auditor", "GET", "/v1/ofac/retro/"+textOf(run, "data", "0", "retroId")+query, ""), 200)
 }
 
-// plant makes a past in which a list to come will find four payments and three parties.
+// plant makes a history in which a later list will find four payments and three parties.
 func (n *testNode) plant() (token, user string, planted []string, added []ofac.Entity) {
 	t := n.t
 	_, token = n.register("")
@@ -70,7 +70,7 @@ func (n *testNode) plant() (token, user string, planted []string, added []ofac.E
 		case 50:
 			fields = `,"cpWallet":"0x1111111111111111111111111111111111111111"`
 		case 60:
-			fields = `,"cpName":"LAZARUS GROUP"` // Listed before: blocked then.
+			fields = `,"cpName":"LAZARUS GROUP"` // Was listed before, and blocked then.
 		}
 		answer := n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":`+strconv.Itoa(100+i)+fields+`}`)
 		if i == 20 || i == 50 || i == 120 || i == 180 {
@@ -83,7 +83,7 @@ func (n *testNode) plant() (token, user string, planted []string, added []ofac.E
 	return token, user, planted, added
 }
 
-// holed is a history that has no such leaf.
+// holed is a history that lacks certain leaves.
 type holed struct {
 	retrace.History
 	leaf uint64
@@ -101,8 +101,8 @@ func (h holed) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.S
 	return page, err
 }
 
-// A record that this node does not have, and that no other answers for, is waited for;
-// only when nobody ever has it the screening goes on without.
+// Retro-screening waits for a record that this node lacks while another node may have it.
+// It continues without the record only when no node ever has it.
 func TestRetroWaitsForWhatItCannotRead(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -144,8 +144,8 @@ func TestRetroWaitsForWhatItCannotRead(t *testing.T) {
 	require.Equal(t, "done", textOf(n.retroReport(""), "state"))
 }
 
-// A list that is activated is held against everybody of the past: what it adds is
-// found, once, and what the list before said is not told again.
+// An activated list is checked against everybody of the past: what it adds is found once,
+// and matches of the previous list are not reported again.
 func TestRetroFindsThePlanted(t *testing.T) {
 	n := newTestNode(t)
 	require.Equal(t, 1, screenPast(t, n.leading()), "under the first list everybody was screened")
@@ -188,7 +188,8 @@ func TestRetroFindsThePlanted(t *testing.T) {
 
 }
 
-// Nothing is told again by another list with the same parties; all is by request.
+// Another list with the same parties reports nothing again; a requested run reports
+// everything.
 func TestRetroTellsWhatIsNew(t *testing.T) {
 	n := newTestNode(t)
 	_, _, _, added := n.plant()
@@ -208,8 +209,8 @@ func TestRetroTellsWhatIsNew(t *testing.T) {
 	require.Len(t, answer(t, n.do("reviewer", "GET", "/v1/ofac/retro", ""), 200).GetArray("data"), 3)
 }
 
-// Whoever leads goes on where the last one stood: nobody is passed over or told twice,
-// whatever of a step was lost.
+// A new leader continues where the last one stopped: nobody is left out or reported twice,
+// whatever was lost of a step.
 func TestRetroSurvivesLeaders(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -241,7 +242,7 @@ func TestRetroSurvivesLeaders(t *testing.T) {
 	require.Len(t, answer(t, n.do("reviewer", "GET", "/v1/alerts?kind=retro_hit&limit=500", ""), 200).GetArray("data"), 255)
 }
 
-// losing is a cluster whose answers are lost now and then, after the fact.
+// losing is a cluster that sometimes loses an answer after it has applied the record.
 type losing struct {
 	retrace.Cluster
 	every, calls, failed int
@@ -256,7 +257,7 @@ func (l *losing) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire
 	return result, err
 }
 
-// A list that cannot be had is waited for: nobody is passed over.
+// Retro-screening waits for a list that cannot be read: nobody is left out.
 func TestRetroWaitsForItsLists(t *testing.T) {
 	n := newTestNode(t)
 	n.activate(paper("PAPER TIGER HOLDING"), sample.Meta())
@@ -273,8 +274,8 @@ func TestRetroWaitsForItsLists(t *testing.T) {
 	require.Equal(t, "done", textOf(n.retroReport(""), "state"))
 }
 
-// What an officer has cleared is no alert again, neither a counterparty nor a party
-// that is registered; once the clearing is gone, it is.
+// What an officer has cleared opens no new alert, for a counterparty or a registered party;
+// after the clearing is removed, it does.
 func TestRetroLeavesOutWhatIsCleared(t *testing.T) {
 	n := newTestNode(t)
 	const name = "Lazarus Groupe"
@@ -285,7 +286,7 @@ func TestRetroLeavesOutWhatIsCleared(t *testing.T) {
 	lists := 0
 	look := func() (hits int, text string) {
 		lists++
-		n.activate(paper("ZERPOLAM "+strconv.Itoa(lists)), sample.Meta()) // For one list nothing is told twice.
+		n.activate(paper("ZERPOLAM "+strconv.Itoa(lists)), sample.Meta()) // A new list: for one list nothing is reported twice.
 		screenPast(t, n.leading())
 		n.advance(engine.Second)
 		answer(t, n.do("policy", "POST", "/v1/ofac/retro", `{"days":1}`), 202)
@@ -306,7 +307,7 @@ func TestRetroLeavesOutWhatIsCleared(t *testing.T) {
 	require.Equal(t, 3, hits)
 }
 
-// Counterparties that were looked at are not looked at again, unless an answer may be another.
+// Counterparties that were examined are not examined again, unless the answer may differ.
 func TestRetroAsksOnceForEachCounterparty(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -322,8 +323,8 @@ func TestRetroAsksOnceForEachCounterparty(t *testing.T) {
 	require.Equal(t, 5, duty.Asked())
 }
 
-// A run asked for after another one of the same list finds the same people: it tells of
-// nobody twice, and says how many it did not tell of.
+// A second run of the same list finds the same people. It reports nobody twice, and says
+// how many it left out for that.
 func TestRetroCountsWhatIsKnown(t *testing.T) {
 	n := newTestNode(t)
 	_, _, planted, added := n.plant()
@@ -368,7 +369,7 @@ func TestRetroIsRefused(t *testing.T) {
 	}
 }
 
-// retro.suspend is a setting of the policy; to drop it needs a reason.
+// retro.suspend is a setting of the policy; removing it needs a reason.
 func TestRetroSuspendsByPolicy(t *testing.T) {
 	n := newTestNode(t)
 	answer(t, n.do("policy", "PUT", "/v1/policy", `{"retro":{"suspend":true}}`), 200)
@@ -383,7 +384,7 @@ func TestRetroSuspendsByPolicy(t *testing.T) {
 	require.Contains(t, w.Body.String(), "retro.suspend")
 }
 
-// The goroutine works where its node leads, and nowhere else.
+// The goroutine works on the leading node, and on no other.
 func TestRetroRunsWhereItsNodeLeads(t *testing.T) {
 	n := newTestNode(t)
 	n.activate(paper("PAPER TIGER HOLDING"), sample.Meta())

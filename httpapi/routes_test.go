@@ -22,7 +22,7 @@ import (
 
 var pathValue = regexp.MustCompile(`\{[^}]*\}`)
 
-// routePage is docs/ROUTES.md: who may call what, and whose data it shows.
+// routePage is docs/ROUTES.md: who may call which route, and whose data it shows.
 const routePage = "../docs/ROUTES.md"
 
 const routePageHead = `# Who may call what
@@ -43,7 +43,7 @@ One of the *roles* is enough; admin has all of them. The admin listener answers 
 
 `
 
-// routeTable is the page's tables.
+// routeTable makes the page's tables.
 func routeTable(n *testNode) string {
 	var page strings.Builder
 	page.WriteString(routePageHead)
@@ -59,8 +59,8 @@ func routeTable(n *testNode) string {
 	return page.String()
 }
 
-// callTable has a row for all calls of one scope, roles, kind and lane. A lane is named where
-// it is not the one that the kind has by itself.
+// callTable has one row for all calls of the same scope, roles, kind and lane. It names a
+// lane only where it differs from the kind's own.
 func callTable(routes []border.Route) string {
 	sort.Slice(routes, func(i, j int) bool { return routes[i].Path+" "+routes[i].Method < routes[j].Path+" "+routes[j].Method })
 	scopes := []string{"public", "reference", "owner", "institution"}
@@ -86,7 +86,7 @@ func callTable(routes []border.Route) string {
 	return table.String()
 }
 
-// The route table, as a golden file: who may call what is read in one place.
+// The route table as a golden file shows in one place who may call what.
 func TestRouteTable(t *testing.T) {
 	got := routeTable(newTestNode(t))
 	if *update {
@@ -97,7 +97,7 @@ func TestRouteTable(t *testing.T) {
 	require.Equal(t, string(want), got, "a new route needs its line: run with -update and read the diff")
 }
 
-// A route that does not say whose affair it is, is not served.
+// A route without a scope is not served.
 func TestEveryRouteDeclaresItsScope(t *testing.T) {
 	n := newTestNode(t)
 	for _, r := range append(n.publicRoutes(), n.adminRoutes()...) {
@@ -108,7 +108,7 @@ func TestEveryRouteDeclaresItsScope(t *testing.T) {
 	}
 }
 
-// deadKeys are the kinds of keys that are none, each as the name of a test key.
+// deadKeys returns the invalid keys, of each sort one, by the name of a test key.
 func (n *testNode) deadKeys() []string {
 	expired, revoked, elsewhere := testKey("expired"), testKey("revoked"), testKey("elsewhere")
 	expired.ExpiresAt, elsewhere.Networks = n.LogTime()+1, []string{"203.0.113.0/24"}
@@ -120,9 +120,9 @@ func (n *testNode) deadKeys() []string {
 	return []string{"", "unknown", "expired", "revoked", "elsewhere"}
 }
 
-// Every route, every kind of key (decision 61, no. 24): no live key is 401; a key
-// that lacks the role, and a key with an operator's scope on what is the
-// institution's, is 403; any other is let in.
+// Every route with every sort of key (decision 61, no. 24): an invalid key gets 401; a key
+// that lacks the role, or has an operator's scope on the institution's routes, gets 403;
+// any other is admitted.
 func TestEveryRouteEveryKey(t *testing.T) {
 	n := newTestNode(t)
 	dead := n.deadKeys()
@@ -153,7 +153,7 @@ func TestEveryRouteEveryKey(t *testing.T) {
 
 func requireLetIn(t *testing.T, n *testNode, r border.Route, key, path string, may, verb bool) {
 	if may && verb {
-		return // The verbs are called in their own transcript.
+		return // Cluster verbs have their own transcript.
 	}
 	code := n.do(key, r.Method, path, "{}").Code
 	if !may {
@@ -163,7 +163,7 @@ func requireLetIn(t *testing.T, n *testNode, r border.Route, key, path string, m
 	require.NotContains(t, []int{401, 403, 405, 500}, code, "%s %s as %s", r.Method, r.Path, key)
 }
 
-// The admin listener knows no key with an operator's scope.
+// The admin listener accepts no key with an operator's scope.
 func TestAdminListenerHasNoTenants(t *testing.T) {
 	n := newTestNode(t)
 	n.addKey(wire.APIKey{ID: "key_acme", Operator: edge.OperatorKey("Acme")}, testSecret("acme"))
@@ -178,7 +178,7 @@ func TestAdminListenerHasNoTenants(t *testing.T) {
 	}
 }
 
-// The admin listener is not the public one, and the other way round.
+// The admin listener does not serve the public routes, nor the public one the admin routes.
 func TestListenersAreApart(t *testing.T) {
 	n := newTestNode(t)
 	for _, path := range []string{"/metrics", "/debug/pprof/heap", "/admin/keys"} {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// element is what FinCEN's schema says of one element: its children in their order, those
-// that must be there, and of a text how many characters it may have, or which texts it may be.
+// element describes one element of FinCEN's schema: its children in order, the required
+// ones, and for a text its longest length or its allowed values.
 type element struct {
 	numbered bool // It has a SeqNum, unique in the file.
 	children []string
@@ -21,13 +21,14 @@ type element struct {
 	among    []string
 }
 
-// finCENElements is the part of FinCEN's XML schema 2.0 for suspicious activity reports that a
-// draft can hold. Source: EFL_SARXBatchSchema.xsd (namespace www.fincen.gov/base), types
-// EFilingBatchXML, Activity, ActivityAssociation, Party, PartyName, Address, SuspiciousActivity,
-// SuspiciousActivityClassification and ActivityNarrativeInformation, and section 4 of the
-// "FinCEN SAR XML Schema User Guide", version 1.6, August 2021, all as public conversions and
-// excerpts have them: neither was at hand itself. Sequences are whole: what a
-// draft leaves out keeps its place here, so that an element that is added later is held too.
+// finCENElements is the part of FinCEN's XML schema 2.0 for suspicious activity reports
+// that a draft can hold. Its sources are EFL_SARXBatchSchema.xsd (namespace
+// www.fincen.gov/base), types EFilingBatchXML, Activity, ActivityAssociation, Party,
+// PartyName, Address, SuspiciousActivity, SuspiciousActivityClassification and
+// ActivityNarrativeInformation, and section 4 of the "FinCEN SAR XML Schema User Guide",
+// version 1.6, August 2021. Both were read in public conversions and excerpts; the
+// originals were not at hand. Sequences are complete: an element that a draft leaves out
+// keeps its place here, so that adding it later is checked too.
 var finCENElements = map[string]element{
 	"EFilingBatchXML": {children: []string{"FormTypeCode", "Activity"}, required: []string{"FormTypeCode", "Activity"}},
 	"FormTypeCode":    {among: []string{"SARX"}},
@@ -115,7 +116,7 @@ func nodes(t testing.TB, text string) *node {
 	}
 }
 
-// fits holds an element and what is in it against the schema.
+// fits checks an element and its content against the schema.
 func (n *node) fits(t testing.TB, numbers map[string]bool) {
 	t.Helper()
 	rule, known := finCENElements[n.name]
@@ -174,7 +175,7 @@ func (n *node) of(path ...string) *node {
 	return n
 }
 
-// drafted is the draft of an escalated payment, held against the schema.
+// drafted returns the draft of an escalated payment, checked against the schema.
 func (n *testNode) drafted(txn string) *node {
 	n.t.Helper()
 	w := n.do("auditor", "GET", "/v1/sar/"+txn+"?format=xml", "")
@@ -206,8 +207,8 @@ func (n *testNode) drafted(txn string) *node {
 	return activity
 }
 
-// The draft for FinCEN has the elements, the order and the bounds of its schema whatever a
-// caller wrote, names the parties, the days and the whole dollars.
+// The draft for FinCEN has the elements, order and bounds of its schema, whatever a caller
+// wrote. It names the parties, the days and the whole dollars.
 func TestSARDraft(t *testing.T) {
 	n := newTestNode(t)
 	txn := n.escalated()
@@ -228,7 +229,7 @@ func TestSARDraft(t *testing.T) {
 	require.Equal(t, strings.Repeat("ä<& ", 1500)+"end", strings.Join(told, " "))
 }
 
-// What a caller wrote is longer, or of another form, than the elements take.
+// A caller wrote texts that are longer, or of another form, than the elements take.
 func TestSARDraftOfOddParties(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":50}`)

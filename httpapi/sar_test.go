@@ -11,7 +11,7 @@ import (
 	"railguard/httpapi/casework"
 )
 
-// escalated is a case that was escalated, beside others of the same pair.
+// escalated makes an escalated case, among others of the same pair.
 func (n *testNode) escalated() (txn string) {
 	n.t.Helper()
 	_, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":50}`)
@@ -63,14 +63,14 @@ func TestSARPacket(t *testing.T) {
 	answer(t, n.do("operator", "GET", "/v1/sar", ""), 403)
 }
 
-// The payments of the pair as a table that no spreadsheet runs as formulas.
+// No spreadsheet runs the table of the pair's payments as formulas.
 func TestSARTable(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":50}`)
 	const party = `"cpName":"=cmd, \"a\"","chain":"BASE"`
 	n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":10.5,`+party+`}`)
 	txn := textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":900,`+party+`}`), 200), "txnId")
-	answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn+"?format=csv", ""), 404) // Nobody escalated it.
+	answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn+"?format=csv", ""), 404) // The case was not escalated.
 	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"ESCALATE_SAR","reviewedBy":"Ann"}`), 200)
 	w := n.do("auditor", "GET", "/v1/sar/"+txn+"?format=csv", "")
 	require.Equal(t, 200, w.Code)
@@ -85,7 +85,8 @@ func TestSARTable(t *testing.T) {
 	answer(t, n.do("operator", "GET", "/v1/sar/"+txn+"?format=csv", ""), 403)
 }
 
-// People move a report on, each step from the one before; who was late is told where it is.
+// People move a report on, each step from the one before. A late caller learns the report's
+// state.
 func TestSARMoves(t *testing.T) {
 	n := newTestNode(t)
 	txn := n.escalated()

@@ -11,8 +11,8 @@ import (
 	"railguard/strictjson"
 )
 
-// FuzzAmount: a literal is an amount exactly when the engine says so, and what
-// is echoed is the literal.
+// FuzzAmount: a literal is an amount exactly when the engine accepts it, and the answer
+// repeats it unchanged.
 func FuzzAmount(f *testing.F) {
 	n := newTestNode(f)
 	for _, seed := range []string{"0", "-0", "1e12", "1e999999999", "0.0000001", "100.50", "9007199254.740993", "1E2", "-1", `"5"`, "null", "[]"} {
@@ -34,7 +34,7 @@ func FuzzAmount(f *testing.F) {
 			return
 		}
 		if w.Code == 400 && strings.Contains(w.Body.String(), `"invalid_field"`) {
-			return // The literal smuggled in another member.
+			return // The literal contained another member.
 		}
 		require.Equal(t, 200, w.Code, "%s: %s", literal, w.Body)
 		txn := member(t, w.Body.Bytes(), "txnId")

@@ -24,7 +24,7 @@ import (
 	"railguard/seal"
 )
 
-// register makes an agent and returns its id and token.
+// register registers an agent and returns its id and token.
 func (n *testNode) register(fields string) (id, token string) {
 	n.t.Helper()
 	body := `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"buy"` + fields + `}`
@@ -44,8 +44,8 @@ func verdict(t testing.TB, w *httptest.ResponseRecorder) string {
 	return member(t, w.Body.Bytes(), "verdict") + " " + rule
 }
 
-// A list that changes between judging and applying: the record is stale and is
-// judged again with the new one.
+// When the list changes between judging and applying, the record is stale and is judged
+// again with the new list.
 func TestStaleBasisIsJudgedAgain(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -66,7 +66,7 @@ func TestStaleBasisIsJudgedAgain(t *testing.T) {
 	require.Equal(t, "BLOCK R7_COUNTERPARTY_NAME_OFAC", verdict(t, n.screen(token, `,"cpName":"Paper Tiger Holding"`)))
 }
 
-// A basis that never stays still ends in a refusal, not in a verdict.
+// When the basis changes every time, the call ends with a refusal, not with a verdict.
 func TestRejudgingIsBounded(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -87,8 +87,8 @@ func TestRejudgingIsBounded(t *testing.T) {
 	require.Equal(t, engine.RejudgeMax, calls)
 }
 
-// An agent registered a moment ago on another node: asked for at the leader,
-// once, before it is called unknown.
+// An agent was just registered on another node: this node asks the leader once before it
+// calls the agent unknown.
 func TestAgentRegisteredElsewhere(t *testing.T) {
 	n := newTestNode(t)
 	id, token := n.register("")
@@ -109,14 +109,14 @@ func TestUserCredentialAloneIsBlocked(t *testing.T) {
 	require.Equal(t, "BLOCK R24_USER_CREDENTIAL_CONTEXT", verdict(t, n.screen(member(t, w.Body.Bytes(), "token"), "")))
 }
 
-// Without a published list there is no verdict, never a PROCEED.
+// Without a published list there is no verdict, and never a PROCEED.
 func TestNoListNoVerdict(t *testing.T) {
 	for name, spoil := range map[string]func(n *testNode){
 		"none":              func(n *testNode) { n.settings.List = nil },
 		"empty":             func(n *testNode) { info := *n.settings.List; info.Entries = 0; n.settings.List = &info },
 		"sample in earnest": func(n *testNode) { g := *n.settings.Genesis; g.Dev = false; n.settings.Genesis = &g },
 		"not opened":        func(n *testNode) { n.list, n.lists = nil, nil },
-		"not compiled yet": func(n *testNode) { // Only the list before is.
+		"not compiled yet": func(n *testNode) { // Only the previous list is compiled.
 			info := *n.settings.List
 			info.Digest[0] ^= 1
 			n.settings.List = &info
@@ -140,7 +140,7 @@ func TestNoListNoVerdict(t *testing.T) {
 	}
 }
 
-// What asks a sandbox for an answer is a name and a wallet like others anywhere else, also
+// The names and wallets that control a sandbox's answer are ordinary ones elsewhere, also
 // on a development node.
 func TestOnlyASandboxObeys(t *testing.T) {
 	n := newTestNode(t)
@@ -156,7 +156,7 @@ func TestOnlyASandboxObeys(t *testing.T) {
 	}
 }
 
-// Every way a proposal can fail, as callers see it.
+// Every failure of a proposal, as callers see it.
 func TestProposalErrors(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -192,8 +192,8 @@ func TestProposalErrors(t *testing.T) {
 	}
 }
 
-// The token is in no record, no answer but the registration's, and no log line
-// (statement T123); nor is the counterparty's name in the access log.
+// The token is in no record, in no answer but the registration's, and in no log line
+// (statement T123). The counterparty's name is not in the access log.
 func TestTokensAndNamesAreNotKept(t *testing.T) {
 	n := newTestNode(t)
 	var logged bytes.Buffer
@@ -218,7 +218,7 @@ func TestTokensAndNamesAreNotKept(t *testing.T) {
 	require.NotContains(t, logged.String(), testSecret("screener"))
 }
 
-// A panic is a 500 without a word of it, and the node lives on.
+// A panic gives a 500 that says nothing about it, and the node continues.
 func TestPanicIsInternalError(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -233,7 +233,7 @@ func TestPanicIsInternalError(t *testing.T) {
 	require.Zero(t, n.api.Running())
 }
 
-// Two calls with one key at once on one node: the second is told to wait.
+// Of two simultaneous calls with one key on one node, the second is told to wait.
 func TestIdempotencyInFlight(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -252,7 +252,7 @@ func TestIdempotencyInFlight(t *testing.T) {
 	require.Equal(t, member(t, first.Body.Bytes(), "txnId"), member(t, third.Body.Bytes(), "txnId"))
 }
 
-// Unknown, then the same key: the caller learns what happened.
+// After an unknown outcome, a retry with the same key tells the caller what happened.
 func TestUnknownThenReplay(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -268,7 +268,7 @@ func strip(w *httptest.ResponseRecorder) string {
 	return latencyLine.ReplaceAllString(w.Body.String(), "")
 }
 
-// A leased review stays the answer of its key, even when nothing is left to lease.
+// A leased review stays the answer of its key, even when nothing else is left to lease.
 func TestNextIsReplayed(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
@@ -285,7 +285,7 @@ func TestNextIsReplayed(t *testing.T) {
 	require.Equal(t, 204, n.do("reviewer", "POST", "/v1/queue/next", `{}`, "Idempotency-Key", "lease-2").Code)
 }
 
-// Concurrent calls against one limit never overspend, whatever order they take.
+// Concurrent calls against one limit never overspend, in any order.
 func TestConcurrentScreens(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register(`,"spendPolicy":{"dailyLimitUSDC":10}`)
@@ -308,7 +308,7 @@ func TestConcurrentScreens(t *testing.T) {
 	require.Equal(t, map[string]int{"PROCEED": 10, "REVIEW": 40}, counts)
 }
 
-// X-Railguard-Min-Index waits for what the caller has seen elsewhere.
+// X-Railguard-Min-Index waits until this node has what the caller saw on another one.
 func TestMinIndex(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -324,7 +324,7 @@ func TestMinIndex(t *testing.T) {
 	require.Equal(t, 400, n.do("auditor", "GET", "/v1/audit/"+txn+"?consistency=maybe", "").Code)
 }
 
-// Without a leader a local hit is answered, a local miss is not a 404.
+// Without a leader a node answers what it finds locally, but a local miss is not a 404.
 func TestReadsWithoutALeader(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -340,7 +340,7 @@ func TestReadsWithoutALeader(t *testing.T) {
 	require.Equal(t, 404, n.do("auditor", "GET", "/v1/audit/"+missing, "").Code)
 }
 
-// Before bootstrap the node serves nothing but word of itself.
+// Before bootstrap the node serves only information about itself.
 func TestBeforeBootstrap(t *testing.T) {
 	n := newTestNode(t)
 	settings := *n.settings
@@ -361,7 +361,7 @@ func TestBeforeBootstrap(t *testing.T) {
 	require.Equal(t, "degraded", member(t, w.Body.Bytes(), "status"))
 }
 
-// Without quorum health says so (statement T132).
+// Without quorum, health reports it (statement T132).
 func TestHealthWithoutQuorum(t *testing.T) {
 	n := newTestNode(t)
 	n.status = &report.ClusterStatus{Role: "follower", Writes: report.WriteState{State: "no_quorum"}}
@@ -383,7 +383,7 @@ func TestWrongClusterSecret(t *testing.T) {
 	require.Equal(t, 200, n.do("", "GET", "/v1/.well-known/jwks.json", "").Code, "the public half needs no secret")
 }
 
-// All ten known paths of the specification: a wrong method is 405 without a key.
+// On all ten paths of the specification a wrong method gets 405, without a key.
 func TestWrongMethods(t *testing.T) {
 	n := newTestNode(t)
 	for path, method := range map[string]string{
@@ -398,7 +398,7 @@ func TestWrongMethods(t *testing.T) {
 	}
 }
 
-// Limits of decision 59, at the bound and one past it.
+// Limits of decision 59, at the bound and one beyond.
 func TestScreenFieldLimits(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -435,8 +435,8 @@ func TestScreenFieldLimits(t *testing.T) {
 	}
 }
 
-// TestAfterTheFactNothingIsCalledNone: a call that is in the log, now or since its
-// first try, is never answered "nothing happened", whatever cannot be read.
+// TestAfterTheFactNothingIsCalledNone: a call that is in the log, from this try or the
+// first, is never answered "nothing happened", whatever cannot be read.
 func TestAfterTheFactNothingIsCalledNone(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":10}`)

@@ -13,8 +13,8 @@ import (
 	"railguard/webhooks"
 )
 
-// exchange gives the node another cluster secret, with those of before to open what they
-// had sealed, as a restart does.
+// exchange restarts the node with another cluster secret, and with the previous ones to
+// open what they sealed.
 func (n *testNode) exchange(secrets *seal.Secrets) {
 	n.t.Helper()
 	n.secrets = secrets
@@ -24,7 +24,7 @@ func (n *testNode) exchange(secrets *seal.Secrets) {
 	})
 }
 
-// resealed goes on, from the beginning: what is done is passed over.
+// resealed runs resealing from the beginning; finished values are skipped.
 func (n *testNode) resealed() {
 	n.t.Helper()
 	for from, steps := 0, 0; ; steps++ {
@@ -37,8 +37,8 @@ func (n *testNode) resealed() {
 	}
 }
 
-// What former secrets had sealed is sealed anew in bounded steps, which may end anywhere,
-// and then nobody needs them.
+// Values that former secrets sealed are sealed again in bounded steps. Stopping between
+// steps is safe, and afterwards nobody needs the former secrets.
 func TestResealing(t *testing.T) {
 	n := newTestNode(t)
 	const old, today = "a cluster secret of the tests", "the cluster secret of today"
@@ -107,7 +107,8 @@ func TestResealing(t *testing.T) {
 	answer(t, n.do("operator", "GET", "/v1/agents/"+agents[2], ""), 200)
 }
 
-// A value that no secret opens is told, and keeps nothing else from being sealed anew.
+// A value that no secret opens is reported, and does not stop the others from being sealed
+// again.
 func TestResealingTellsOfWhatIsLost(t *testing.T) {
 	n := newTestNode(t)
 	lost, err := seal.NewLogSeed(seal.NewSecrets([]byte("nobody has this secret")))

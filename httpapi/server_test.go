@@ -42,7 +42,7 @@ func TestEntrance(t *testing.T) {
 	require.Equal(t, 404, ask("GET", "/livez").Code)
 }
 
-// half opens a connection that sends a whole header and half a body.
+// half opens a connection and sends a whole header and half a body.
 func half(t *testing.T, addr, headers string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -53,8 +53,8 @@ func half(t *testing.T, addr, headers string) net.Conn {
 	return conn
 }
 
-// answers reads everything until the other side closes. It fails where the server
-// waits for the body: then net/http's own timeout of ten seconds would end it.
+// answers reads everything until the other side closes. It fails if the server waits for
+// the body, which net/http's own timeout of ten seconds would end.
 func answers(t *testing.T, conn net.Conn) string {
 	t.Helper()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(border.ReadTimeout/2)))
@@ -65,8 +65,8 @@ func answers(t *testing.T, conn net.Conn) string {
 	return string(data)
 }
 
-// someAnswered waits until so many of the connections are closed, with an answer or
-// without. Which ones is not said: several may be begun in any order.
+// someAnswered waits until count of the connections are closed, with or without an answer.
+// The server may have begun them in any order, so any of them count.
 func someAnswered(t *testing.T, conns []net.Conn, count int) {
 	t.Helper()
 	closed := make(chan struct{}, len(conns))
@@ -87,7 +87,7 @@ func someAnswered(t *testing.T, conns []net.Conn, count int) {
 	}
 }
 
-// Who is answered before its body was read does not hold its connection by never
+// A caller that was answered before its body was read cannot hold its connection by never
 // sending the rest.
 func TestRefusedBeforeItsBodyIsClosed(t *testing.T) {
 	t.Parallel()
@@ -108,8 +108,8 @@ func TestRefusedBeforeItsBodyIsClosed(t *testing.T) {
 	require.Contains(t, answers(t, conn), "200 OK")
 }
 
-// Who is answered in the midst of its body may send the rest: the connection ends
-// after it, and is not reset under the answer.
+// A caller that is answered in the middle of its body may send the rest. The connection
+// ends afterwards, and no reset loses the answer.
 func TestRefusedWhileItSendsReadsItsAnswer(t *testing.T) {
 	_, addr := serveNode(t, border.ServerLimits{})
 	key := "Authorization: Bearer " + testSecret("screener") + "\r\n"
@@ -130,7 +130,7 @@ func TestRefusedWhileItSendsReadsItsAnswer(t *testing.T) {
 			_, err = io.WriteString(conn, "POST /v1/screen HTTP/1.1\r\nHost: x\r\n"+c.headers+"\r\n"+c.begin+piece)
 			require.NoError(t, err)
 			reader := bufio.NewReader(conn)
-			response, err := http.ReadResponse(reader, nil) // It comes before the body is whole.
+			response, err := http.ReadResponse(reader, nil) // The answer comes before the body is complete.
 			require.NoError(t, err)
 			require.Equal(t, c.want, response.StatusCode)
 			_, err = io.Copy(io.Discard, response.Body)
@@ -145,8 +145,8 @@ func TestRefusedWhileItSendsReadsItsAnswer(t *testing.T) {
 	}
 }
 
-// A refused call whose body is here already keeps its connection: a caller that is
-// told to slow down need not open another.
+// A refused call whose body has arrived keeps its connection: a caller that is told to slow
+// down need not open another.
 func TestRefusedCallKeepsItsConnection(t *testing.T) {
 	_, addr := serveNode(t, border.ServerLimits{})
 	conn, err := net.Dial("tcp", addr)
@@ -164,8 +164,8 @@ func TestRefusedCallKeepsItsConnection(t *testing.T) {
 	}
 }
 
-// A refusal ends nothing for the calls after it on the same connection: none of them
-// is taken for one whose caller has gone.
+// A refusal does not affect later calls on the same connection: the server does not take
+// their caller for gone.
 func TestCallsAfterARefusedOneAreNotCancelled(t *testing.T) {
 	handler := newTestNode(t).api.Handler()
 	var cancelled atomic.Int32
@@ -211,7 +211,7 @@ func TestCallsAfterARefusedOneAreNotCancelled(t *testing.T) {
 	require.Zero(t, cancelled.Load())
 }
 
-// Half-sent bodies hold no place among the calls of a node.
+// Half-sent bodies hold no place among the node's calls.
 func TestHalfABodyIsNoCall(t *testing.T) {
 	n, addr := serveNode(t, border.ServerLimits{})
 	for range 4 {
@@ -222,8 +222,8 @@ func TestHalfABodyIsNoCall(t *testing.T) {
 	require.Zero(t, n.api.Running())
 }
 
-// One address has so many unfinished requests: the oldest make room for the newest,
-// and a whole request passes between them.
+// Unfinished requests are bounded per address: the oldest is cut off for the newest, and a
+// whole request still passes.
 func TestUnfinishedRequestsOfOneAddress(t *testing.T) {
 	t.Parallel()
 	_, addr := serveNode(t, border.ServerLimits{UnfinishedPerAddress: 4})
@@ -237,8 +237,8 @@ func TestUnfinishedRequestsOfOneAddress(t *testing.T) {
 	someAnswered(t, held, 7)
 }
 
-// One address has so many connections; another's are not touched for them. A trusted
-// proxy's are not counted, the bodies that it forwards are their client's.
+// Connections are bounded per address, without effect on another's. A trusted proxy's
+// connections are not counted; the bodies that it forwards count for their client.
 func TestConnectionsOfOneAddress(t *testing.T) {
 	t.Parallel()
 	_, addr := serveNode(t, border.ServerLimits{PerAddress: 3})
@@ -287,7 +287,7 @@ func TestConnectionsBehindAProxy(t *testing.T) {
 	require.Equal(t, 400, response.StatusCode, "it is whole, and its own client's")
 }
 
-// What a body's end is called: nothing is said of JSON that was never read.
+// The error of a body that ends early says nothing of JSON that was never read.
 func TestBodyThatNeverComes(t *testing.T) {
 	n := newTestNode(t)
 	for _, c := range []struct {
@@ -308,7 +308,7 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// A caller that is still writing when it is refused gets its answer, not a reset.
+// A caller that is refused while it is still writing gets its answer, not a reset.
 func TestRefusedWhileWritingStillReads(t *testing.T) {
 	_, addr := serveNode(t, border.ServerLimits{UnfinishedPerAddress: 10})
 	for range 5 {
@@ -323,8 +323,8 @@ func TestRefusedWhileWritingStillReads(t *testing.T) {
 	}
 }
 
-// An answer says how long it is, whoever wrote that, and is not sent in pieces: short or
-// long, with its call's body read or left.
+// Every answer has its length and is not sent in chunks: short or long, whoever wrote it,
+// whether the call's body was read or not.
 func TestAnswersTellTheirLength(t *testing.T) {
 	n, addr := serveNode(t, border.ServerLimits{})
 	_, token := n.register("")

@@ -14,7 +14,7 @@ import (
 	"railguard/ofac/sample"
 )
 
-// shadowed waits until a shadow has judged so many calls.
+// shadowed waits until a shadow has judged that many calls.
 func (n *testNode) shadowed(id string, records int) (shown *fastjson.Value) {
 	n.t.Helper()
 	require.Eventually(n.t, func() bool {
@@ -24,8 +24,8 @@ func (n *testNode) shadowed(id string, records int) (shown *fastjson.Value) {
 	return shown
 }
 
-// A shadow follows the log beside the verdicts, and its candidate is put into force by
-// the checks that there are for that.
+// A shadow follows the log beside the real verdicts. Its candidate comes into force through
+// the usual checks.
 func TestShadowFollowsAndIsPromoted(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -59,7 +59,7 @@ func TestShadowFollowsAndIsPromoted(t *testing.T) {
 	require.Equal(t, 7, answer(t, n.do("auditor", "GET", "/v1/policy/shadow/"+id, ""), 200).GetInt("records"))
 }
 
-// A list is tried likewise, while it is staged, and a shadow ends by itself.
+// A staged list can be tried in the same way, and a shadow ends by itself.
 func TestShadowOfAList(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

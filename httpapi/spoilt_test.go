@@ -13,12 +13,12 @@ import (
 	"railguard/httpapi/contract"
 )
 
-// A member that no handler reads is one that may say anything. Here every operation with
-// a JSON body is called with all that its body may have, and with each member in turn of
-// another type than the document says: those calls are refused and change nothing.
+// A member that no handler reads could hold anything. These tests call every operation that
+// has a JSON body with all possible members, and with each member in turn of a type that
+// the document does not allow: those calls are refused and change nothing.
 
-// spoiltBodies are valid bodies of every operation; together they have all of its
-// members. What begins with $ is of the world below.
+// spoiltBodies are valid bodies of every operation; together they have all of its members.
+// Words with $ are replaced by spoiltWords and spoiltWorld.
 var spoiltBodies = map[string][]string{
 	"POST /v1/screen": {`{"token":"$token","amount":1,"chain":"BASE","rail":"USDC","cpWallet":"0x1111111111111111111111111111111111111111","cpName":"Paper Shop",` +
 		`"cpType":"business","cpCountry":"DE","cpDateOfBirth":"1970-01-01","cpAddress":"Main St","protocol":"x","underlyingModel":"m","travelRuleRef":"t",` +
@@ -101,7 +101,7 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/test/clock":              {`{"advance":"1s"}`},
 }
 
-// spoiltWords are what bodies have in common.
+// spoiltWords replace the $ words that several bodies share.
 var spoiltWords = []string{
 	"$settings", `$hours,$velocity,"allowedCounterpartyTypes":["business"],$list`,
 	"$hours", `"operatingHours":{"timezone":"UTC","windows":[{"days":["SUN"],"from":"00:00","to":"24:00"}],"holidays":["2026-12-25"]}`,
@@ -113,7 +113,7 @@ var spoiltWords = []string{
 	"$why", `"reason":"r","actor":"Ann"`,
 }
 
-// spoiltBefore brings the world to where an operation may be called.
+// spoiltBefore lists the calls to make before an operation can succeed.
 var spoiltBefore = map[string]string{
 	"DELETE /v1/agents/{id}/ownership-transfer": `admin POST /v1/agents/$agent/ownership-transfer {"newOperatorLegalName":"Other Inc"}`,
 	"POST /v1/agents/{id}/reinstate":            `admin POST /v1/agents/$agent/suspend {"reason":"r"}`,
@@ -124,13 +124,14 @@ var spoiltBefore = map[string]string{
 	"POST /v1/policy/shadow/{id}/promote":       `admin POST /v1/policy/shadow {"policy":{"requireCounterparty":true}}`,
 }
 
-// spoiltNot are members that stand in no body here, with the reason.
+// spoiltNot are members that no body here has, each with the reason.
 var spoiltNot = map[string]string{
 	"POST /v1/webhooks/{id}/redeliver eventId": "needs an event that a webhook is told of: TestWebhooksOverHTTP",
 	"POST /v1/cluster/drain grace":             "the node would answer nothing any more: TestDrainOverHTTP",
 }
 
-// spoiltWorld is a node with one of everything, and what bodies and paths call it.
+// spoiltWorld makes a node with one thing of each kind, and a replacer from $ words to
+// their ids.
 func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	n := newTestNode(t)
 	n.api = n.another(func(d *Deps) {
@@ -162,13 +163,13 @@ func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	id("", "/v1/transactions/"+refused+"/settle", `{}`)
 	cleared := id("clearedId", "/v1/cleared", `{"name":"Lazarus Groupe","uid":100,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`)
 	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts", ""), 200)
-	n.advance(engine.Second) // Else rates would answer.
+	n.advance(engine.Second) // Else the rate limits would answer.
 	return n, strings.NewReplacer("$token", token, "$userToken", textOf(user, "token"), "$autonomous", autonomous, "$agent", agent, "$user", textOf(user, "userId"), "$review", review,
 		"$paid", screened("5"), "$alert", textOf(alerts, "data", "0", "alertId"), "$older", lists["01"], "$snapshot", lists["02"], "$staged", lists["04"],
 		"$fleet", fleet, "$cleared", cleared, "$webhook", id("webhookId", "/v1/webhooks", `{"url":"https://example.com/h","off":true}`))
 }
 
-// spoiltPath is where an operation is called.
+// spoiltPath returns the path at which an operation is called.
 func spoiltPath(path string) string {
 	first := ""
 	if parts := strings.Split(path, "/"); len(parts) > 2 {
@@ -193,7 +194,8 @@ func spoiltPath(path string) string {
 	return strings.NewReplacer("{entry}", "1", "{id}", first, "{txnId}", first).Replace(path)
 }
 
-// spoil calls found with each member of value, at every depth, in turn of every type.
+// spoil calls found for each member of value, at every depth, with values of every type in
+// turn.
 func spoil(value any, path string, found func(path string)) {
 	put := func(path string, old any, set func(any)) {
 		for _, other := range []any{map[string]any{"zz": true}, "zz", true} {
@@ -215,7 +217,7 @@ func spoil(value any, path string, found func(path string)) {
 	}
 }
 
-// Every member of every body is read: of another type it is refused, and nothing changes.
+// Every member of every body is read: with a wrong type it is refused, and nothing changes.
 func TestEveryMemberIsRead(t *testing.T) {
 	for _, o := range held.Operations {
 		name := o.Method + " " + o.Path
@@ -240,7 +242,7 @@ func TestEveryMemberIsRead(t *testing.T) {
 
 func requireRead(t *testing.T, o *contract.Operation, body string, seen map[string]bool) {
 	n, words := spoiltWorld(t)
-	for range 4 { // Words stand for words.
+	for range 4 { // Words may contain other words.
 		body = strings.NewReplacer(spoiltWords...).Replace(body)
 	}
 	job := ""
@@ -275,17 +277,17 @@ func requireRead(t *testing.T, o *contract.Operation, body string, seen map[stri
 	require.Less(t, w.Code, 300, "what is not spoilt: %s %s\n%s", path, sound, w.Body)
 }
 
-// spoiltQueries are values that no parameter takes but one that is any text.
+// spoiltQueries are values that no parameter accepts, except one that takes any text.
 var spoiltQueries = []string{"zz%20zz", "-1", "1e", "99999999999999999999", "9999-99-99", "%C3%A9,%2C"}
 
-// anyText are parameters that may say anything: what nothing is called finds nothing.
+// anyText are parameters that accept any text: a text that matches nothing finds nothing.
 var anyText = []string{"by", "operator", "agentId", "wallet", "name", "assignee", "q", "noleader", "leader", "sync", "exclude",
-	"cpCountry", "cpDateOfBirth", "cpAddress", "time"} // Whatever the time, there is no list of it.
+	"cpCountry", "cpDateOfBirth", "cpAddress", "time"} // There is no list for any time.
 
-// Every parameter of a query is read: a value that it cannot have is refused.
+// Every query parameter is read: a value that it cannot have is refused.
 func TestEveryParameterIsRead(t *testing.T) {
 	n, words := spoiltWorld(t)
-	known := map[string]string{"/v1/match": "name=abc&"} // What a call wants besides.
+	known := map[string]string{"/v1/match": "name=abc&"} // Parameters that a call needs besides.
 	for _, o := range held.Operations {
 		path := words.Replace(strings.Replace(spoiltPath(o.Path), "{list}", "1", 1))
 		if o.Guest != "" || o.Method != "GET" || strings.Contains(path, "{") {
@@ -310,7 +312,7 @@ func TestEveryParameterIsRead(t *testing.T) {
 	answer(t, n.do("policy", "GET", "/v1/match?name=abc&type=business&cpType=business", ""), 200)
 }
 
-// Who takes a cleared pair back is named in answer and history.
+// Answer and history name the person who removes a cleared pair.
 func TestWhoTookAClearedPairBack(t *testing.T) {
 	n, words := spoiltWorld(t)
 	v := answer(t, n.do("reviewer", "DELETE", words.Replace("/v1/cleared/$cleared"), `{"reason":"no longer","actor":"Zoe"}`), 200)

@@ -20,7 +20,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// statusToken is a status list token as a stock library reads it.
+// listToken is a status list token as a standard library reads it.
 type listToken struct {
 	Subject string `json:"sub"`
 	At      int64  `json:"iat"`
@@ -32,7 +32,7 @@ type listToken struct {
 	} `json:"status_list"`
 }
 
-// statusClaim is where a credential's status stands.
+// statusClaim says where a credential's status is found.
 type statusClaim struct {
 	Status struct {
 		List struct {
@@ -51,7 +51,7 @@ func claimed(t *testing.T, token string) statusClaim {
 	return claim
 }
 
-// entry fetches the list of a credential and returns what its entry reads.
+// entry fetches a credential's status list and returns the value of its entry.
 func (n *testNode) entry(token string) byte {
 	n.t.Helper()
 	t := n.t.(*testing.T)
@@ -159,7 +159,8 @@ func TestStatusListIsCacheable(t *testing.T) {
 	require.Equal(t, "none", w.Header().Get("X-Railguard-Outcome"))
 }
 
-// A key that was revoked in an emergency signs no list, not even the running minute's.
+// A key that was revoked in an emergency signs no list, not even that of the current
+// minute.
 func TestStatusListAndARevokedKey(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
@@ -170,7 +171,8 @@ func TestStatusListAndARevokedKey(t *testing.T) {
 	require.Equal(t, byte(1), n.entry(token))
 }
 
-// What the sanctions list matched at issuance is suspended from the first minute on.
+// A credential whose subject matched the sanctions list at issuance is suspended from the
+// first minute on.
 func TestStatusOfAMatchedOperator(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

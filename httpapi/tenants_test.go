@@ -44,7 +44,7 @@ func newTenants(t *testing.T) *tenants {
 	return n
 }
 
-// foreignBodies are calls that name another operator's things in the body.
+// foreignBodies are calls whose bodies name another operator's things.
 func (n *tenants) foreignBodies() map[string]string {
 	return map[string]string{
 		"/v1/agents/register":     `{"agentName":"B","agentType":"supervised","operatorLegalName":"Acme","purpose":"p"}`,
@@ -59,22 +59,22 @@ func (n *tenants) foreignBodies() map[string]string {
 		"/v1/queue/next":          `{"assignee":"me"}`,
 		"/v1/queue/bulk":          `{"txnIds":["` + n.txn + `"],"disposition":"APPROVED","reviewedBy":"me"}`,
 
-		// Bodies that are judged before the id in the path.
+		// These bodies are checked before the id in the path.
 		"/v1/agents/{id}/model":       `{"underlyingModel":"m"}`,
 		"/v1/webhooks/{id}/redeliver": `{"all":true}`,
 	}
 }
 
-// A key of one operator gets nothing of another's, on any route: not by id, not by
-// name, not in a list. A new route of ScopeOwner is walked by itself; one that
-// takes ids in its body needs a line above.
+// A key of one operator gets nothing of another's on any route: not by id, not by name, not
+// in a list. The test finds new routes of ScopeOwner itself; a route with ids in its body
+// needs a line above.
 func TestTenantsAreApart(t *testing.T) {
 	n := newTenants(t)
 	hook := textOf(answer(t, n.do("acme", "POST", "/v1/webhooks", hookBody), 201), "webhookId")
 	before := n.store.Size()
 	bodies := n.foreignBodies()
 	for _, r := range n.publicRoutes() {
-		if r.Scope != border.ScopeOwner || r.Path == "/v1/webhooks" && r.Method == http.MethodPost { // It names nobody: whose it is follows from the key.
+		if r.Scope != border.ScopeOwner || r.Path == "/v1/webhooks" && r.Method == http.MethodPost { // It names no owner: the key decides whose it is.
 			continue
 		}
 		path := strings.NewReplacer("{txnId}", n.txn, "{agentId}", n.agent, "{entry}", "1").Replace(r.Path)
@@ -93,7 +93,7 @@ func TestTenantsAreApart(t *testing.T) {
 			body = "{}"
 		}
 		w := n.do("globex", r.Method, path, body)
-		if r.Path == path && !named { // A list: nothing of ACME's is in it.
+		if r.Path == path && !named { // A list must hold nothing of ACME's.
 			require.Equal(t, 200, w.Code, "%s %s", r.Method, r.Path)
 			for _, word := range []string{"acme", n.agent, n.fleet, n.user, n.txn} {
 				require.NotContains(t, strings.ToLower(w.Body.String()), word, "%s %s", r.Method, r.Path)
@@ -118,9 +118,8 @@ func TestTenantsAreApart(t *testing.T) {
 	require.Equal(t, before, n.store.Size(), "nothing came into the log")
 }
 
-// A record of another operator is answered, on every route, in the very words of one
-// that there never was, and asks the leader as that does: an id that was seen somewhere
-// is not confirmed.
+// On every route, a record of another operator is answered in the same words as a record
+// that never existed, and the leader is asked in both cases: no answer confirms an id.
 func TestForeignRecordsReadAsNone(t *testing.T) {
 	n := newTenants(t)
 	never := n.api.Judges().Now().IDs.TxnID(n.store.Size() + 1000)
@@ -157,8 +156,9 @@ func TestForeignRecordsReadAsNone(t *testing.T) {
 	require.Greater(t, walked, 10)
 }
 
-// A user credential of another operator, sent beside one's own agent, brings nothing
-// into one's records of whom it names. One that is bound to the agent is the agent's.
+// A user credential of another operator, sent with the caller's own agent, adds none of
+// that user's data to the caller's records. A credential that is bound to the agent counts
+// as the agent's.
 func TestForeignUsersAreNotRecorded(t *testing.T) {
 	n := newTenants(t)
 	w := n.do("globex", "POST", "/v1/agents/register", `{"agentName":"G","agentType":"supervised","operatorLegalName":"Globex","purpose":"p"}`)
@@ -177,7 +177,7 @@ func TestForeignUsersAreNotRecorded(t *testing.T) {
 	require.Equal(t, "PROCEED null", verdict(t, n.do("globex", "POST", "/v1/screen", call)))
 }
 
-// joinFails is a cluster that tells why a join failed.
+// joinFails is a cluster whose joins fail with a detailed reason.
 type joinFails struct {
 	operations.Operations
 	err error
@@ -185,7 +185,7 @@ type joinFails struct {
 
 func (j joinFails) Join(context.Context, string, string) error { return j.err }
 
-// A join that fails says nothing of what came from the address.
+// The answer to a failed join holds nothing that came from the address.
 func TestJoinTellsNothing(t *testing.T) {
 	n := newTestNode(t)
 	n.api = n.another(func(d *Deps) {
@@ -200,8 +200,8 @@ func TestJoinTellsNothing(t *testing.T) {
 	require.Equal(t, 503, n.do("ops", "POST", "/v1/cluster/join", `{"id":"n2","addr":"10.0.0.1:22"}`).Code)
 }
 
-// A wallet that was listed at issuance is R3 until the institution's policy says
-// otherwise: another wallet, or none, in a re-issue is not enough.
+// A wallet that was listed at issuance is R3 until the institution's policy changes that: a
+// re-issue with another wallet, or none, is not enough.
 func TestListedWalletIsTheInstitutions(t *testing.T) {
 	n := newTestNode(t)
 	n.addCaller("acme", "Acme Inc", 0)
@@ -227,7 +227,7 @@ func TestListedWalletIsTheInstitutions(t *testing.T) {
 	require.False(t, blocked(member(t, w.Body.Bytes(), "token")))
 }
 
-// What the institution suspended or flagged is told as such to a tenant.
+// A tenant learns that the institution suspended or flagged something, and may not undo it.
 func TestTenantsMayNotLift(t *testing.T) {
 	n := newTestNode(t)
 	n.addCaller("acme", "Acme Inc", 0)
@@ -259,8 +259,8 @@ func TestTenantsMayNotLift(t *testing.T) {
 	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{"operatorLegalName":"GLOBEX"}`), 201)
 }
 
-// A user's credential alone is of its operator, as an agent's is: a key of another
-// operator does not screen with it.
+// A user's credential without an agent belongs to its operator, like an agent's: a key of
+// another operator cannot screen with it.
 func TestUserAloneIsInScope(t *testing.T) {
 	n := newTenants(t)
 	unbound := answer(t, n.do("acme", "POST", "/v1/users/register", `{"legalName":"Acme Person","operatorLegalName":"Acme"}`), 201)
@@ -275,7 +275,7 @@ func TestUserAloneIsInScope(t *testing.T) {
 	require.Equal(t, 200, n.do("acme", "POST", "/v1/screen", `{"token":"`+textOf(unbound, "token")+`","amount":1}`).Code)
 }
 
-// What the institution refused to register leaves evidence, persons as agents.
+// A registration that the institution refused leaves evidence, for persons as for agents.
 func TestRefusedUsersLeaveANote(t *testing.T) {
 	n := newTestNode(t)
 	answer(t, n.do("policy", "PUT", "/v1/policy", `{"registration":{"onMatch":"refuse"}}`), 200)
@@ -291,7 +291,7 @@ func TestRefusedUsersLeaveANote(t *testing.T) {
 	require.Equal(t, "key_operator", member(t, leaf, "actorKeyId"))
 }
 
-// Whatever lets through what was stopped needs a reason, wherever it is set.
+// Every change that lets through what was stopped needs a reason, wherever it is made.
 func TestWideningNeedsAReason(t *testing.T) {
 	n := newTestNode(t)
 	id, _ := n.register(`,"velocity":{"maxPerMinute":5},"whitelist":{"mode":"enforce","entries":[]}`)

@@ -15,8 +15,8 @@ import (
 	"railguard/httpapi/cosigning"
 )
 
-// A record leaves as a tlog-proof under the witness's signature, and is verified with
-// nothing but keys; whatever one changes in it, it is not.
+// A record's tlog-proof with the witness's signature is verified with nothing but keys;
+// after any change it is not.
 func TestTlogProof(t *testing.T) {
 	n := newTestNode(t)
 	one := n.startWitness(t, "witness.example.org/1")

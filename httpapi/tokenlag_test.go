@@ -10,8 +10,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// A node that was just started has a log that ends in the past: a credential issued
-// since then has not begun by its log time. It asks before it refuses.
+// The log of a node that just started ends in the past, so a credential issued since then
+// is not yet valid by its log time. The node asks the leader before it refuses.
 func TestCredentialFromTheFutureOfALaggingNode(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

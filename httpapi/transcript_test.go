@@ -75,7 +75,7 @@ func runTranscript(t *testing.T, file string) {
 	}
 }
 
-// firstDifference shows the command of a block and the first line that differs.
+// firstDifference shows a block's command and the first line that differs.
 func firstDifference(want, got string) string {
 	wanted, lines := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i, line := range lines {
@@ -90,8 +90,8 @@ func firstDifference(want, got string) string {
 	return lines[0] + "\nwant more than was answered"
 }
 
-// replayAll replays every decision of the transcript from its record alone: each
-// must come out the same, whatever the state became since.
+// replayAll replays every decision of the transcript from its record: each must come out
+// the same, whatever has changed since.
 func (s *script) replayAll(t *testing.T) {
 	for i := range s.n.store.Size() {
 		stored, err := s.n.store.Leaf(i)
@@ -219,7 +219,7 @@ var (
 	leafHashes  = regexp.MustCompile(`"leafHash": "[^"]*"`)
 )
 
-// mask hides what a transcript must not depend on.
+// mask hides values that a transcript must not depend on.
 func (s *script) mask(text string) string {
 	text = latency.ReplaceAllString(text, `"latencyMs": 0`)
 	text = uptime.ReplaceAllString(text, `"uptimeSeconds": 0`)
@@ -260,7 +260,7 @@ func (s *script) print(w *httptest.ResponseRecorder, show []string) string {
 		out.WriteString(indented.String())
 		return out.String()
 	}
-	// Not JSON: blank lines would end the block.
+	// Not JSON: replace blank lines, which would end the block.
 	out.WriteString(strings.TrimSpace(strings.ReplaceAll(w.Body.String(), "\n\n", "\n~\n")))
 	return out.String()
 }

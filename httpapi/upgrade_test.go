@@ -8,8 +8,8 @@ import (
 	"railguard/cluster/report"
 )
 
-// The format is raised by one, by ops, and only where every member would go on. That it
-// rises, and what then changes, is the test of rolling upgrades with real processes.
+// Only ops may raise the format, by one, and only when every member can apply it. The test
+// of rolling upgrades, with real processes, shows the rise and its effects.
 func TestRaiseFormat(t *testing.T) {
 	n := newTestNode(t)
 	const path = "/v1/cluster/format"

@@ -10,8 +10,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Users are listed in pages, within the key's scope, without names for who may not have
-// them, for as long as their record is stored.
+// Users are listed in pages, within the key's scope, while their record is stored. Callers
+// that may not see names get none.
 func TestUsersAreListed(t *testing.T) {
 	n := newTestNode(t)
 	n.addCaller("acme", "Acme Inc", wire.RoleOperator)

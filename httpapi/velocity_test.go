@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A velocity under which a stricter one stands never comes into force: the answer to
-// the write and every GET say what holds, and warn.
+// A velocity limit has no effect where a stricter one applies: the answer to the write and
+// every GET show the effective one, and warn.
 func TestVelocityIsShownAsEffective(t *testing.T) {
 	n := newTestNode(t)
 	said := func(body string, status int, method, path, effective string, warned ...string) string {
@@ -24,7 +24,7 @@ func TestVelocityIsShownAsEffective(t *testing.T) {
 		return textOf(v, "agentId") + textOf(v, "fleetId")
 	}
 	const agent = `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p","velocity":`
-	id := said(agent+`{"maxPerMinute":5000,"maxPerHour":600}}`, 201, "POST", "/v1/agents/register", // The institution's is 1,000.
+	id := said(agent+`{"maxPerMinute":5000,"maxPerHour":600}}`, 201, "POST", "/v1/agents/register", // The institution's limit is 1,000.
 		`{"maxPerMinute":1000,"maxPerHour":600}`, "velocity.maxPerMinute")
 	said("", 200, "GET", "/v1/agents/"+id, `{"maxPerMinute":1000,"maxPerHour":600}`, "velocity.maxPerMinute")
 	said(`{"velocity":{"maxPerMinute":900},"reason":"r"}`, 200, "PATCH", "/v1/agents/"+id, `{"maxPerMinute":900}`)

@@ -15,17 +15,17 @@ import (
 
 var walkCalls = flag.Int("walk", 2_000, "calls of the walk over the document")
 
-// walkSeed makes a walk that can be gone again; -walk changes its length alone.
+// walkSeed makes a walk repeatable; -walk changes only its length.
 const walkSeed = 15
 
-// walkLeavesOut are operations that a walk does not call, with the reason.
+// walkLeavesOut are operations that a walk does not call, each with the reason.
 var walkLeavesOut = map[string]string{
 	"POST /v1/cluster/drain": "the node would answer nothing any more",
 	"POST /v1/test/clock":    "would move everything out of its time",
 }
 
-// A walk over the document, of valid calls and spoilt ones, meets no fault, no answer
-// that is not declared and no invalid call that is taken.
+// A walk over the document, with valid and spoilt calls, finds no internal error, no
+// undeclared answer and no accepted invalid call.
 func TestWalkOverTheDocument(t *testing.T) {
 	n := newTestNode(t)
 	g := contract.NewGenerator(held, walkSeed)
@@ -33,7 +33,7 @@ func TestWalkOverTheDocument(t *testing.T) {
 	skip := func(o *contract.Operation) bool { return walkLeavesOut[o.Method+" "+o.Path] != "" }
 	for i := range *walkCalls {
 		if i%20 == 0 {
-			n.advance(engine.Second) // Else rates would answer.
+			n.advance(engine.Second) // Else the rate limits would answer.
 		}
 		call := g.Next(skip)
 		var headers []string
@@ -54,12 +54,12 @@ func TestWalkOverTheDocument(t *testing.T) {
 }
 
 func requireNoFault(t *testing.T, call contract.Call, w *httptest.ResponseRecorder) {
-	if w.Code >= 500 && w.Code != http.StatusNotImplemented { // Which is declared where it may be.
+	if w.Code >= 500 && w.Code != http.StatusNotImplemented { // 501 is declared where it may occur.
 		t.Errorf("%s %s answered %d: %.500s", call.Operation.Method, call.Path, w.Code, w.Body)
 	}
 }
 
-// walkRole is a key for a call: now and then the wrong one, or none.
+// walkRole chooses a key for a call: now and then the wrong one, or none.
 func walkRole(o *contract.Operation, i int) string {
 	switch {
 	case i%50 == 49:

@@ -14,8 +14,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// A watcher outside follows the real log by proofs and by tiles, through rotations of
-// its keys, with nothing but the first keys; a lineage's name it does not take alone.
+// An outside watcher follows the real log by proofs and by tiles, through key rotations,
+// with only the first keys. It does not accept a lineage's name by itself.
 func TestWatcherFollowsTheRealLog(t *testing.T) {
 	n := newTestNode(t)
 	server := httptest.NewServer(n.api.Handler())

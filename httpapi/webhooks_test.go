@@ -72,7 +72,7 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	refused(t, n.do("admin", "POST", "/v1/webhooks/whk_1/redeliver", `{"all":true}`), 404, "not_found")
 }
 
-// stored fails where a secret stands in what the log holds.
+// stored fails the test if the log holds the secret.
 func (n *testNode) stored(_ string, secret string) {
 	n.t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
@@ -123,7 +123,7 @@ func TestBadWebhooks(t *testing.T) {
 	refused(t, n.do("admin", "POST", "/v1/webhooks", hookBody), 503, "overloaded")
 }
 
-// An operator's admin has its own webhooks and knows of no other's.
+// An operator's admin manages its own webhooks and sees no other's.
 func TestWebhooksOfTenants(t *testing.T) {
 	n := newTenants(t)
 	n.addKey(wire.APIKey{ID: "key_acme_admin", Operator: "acme"}, testSecret("acmeadmin"))
@@ -146,7 +146,8 @@ func TestWebhooksOfTenants(t *testing.T) {
 	require.Equal(t, "key_gone", textOf(answer(t, n.do("admin", "GET", "/v1/webhooks/whk_1", ""), 200), "state"))
 }
 
-// toldByWebhook are the types of all events that a webhook would be sent, and themselves.
+// toldByWebhook returns the types and the bodies of all events that a webhook would be
+// sent.
 func (n *testNode) toldByWebhook(hook wire.Webhook) (names []string, bodies []string) {
 	for at := (events.Position{}); at.Leaf < n.store.Size(); {
 		event, next, err := n.api.evidence.Hooked.Next(context.Background(), &hook, at)
@@ -162,8 +163,8 @@ func (n *testNode) toldByWebhook(hook wire.Webhook) (names []string, bodies []st
 	return names, bodies
 }
 
-// What a key may not see in GET /v1/events its webhook is not sent; and what tells of
-// suspicion is sent only where that was allowed.
+// A webhook is not sent what its key may not see in GET /v1/events. Events that reveal
+// suspicion are sent only where that was allowed.
 func TestWebhooksKeepTheWall(t *testing.T) {
 	n := newTenants(t)
 	n.history()
@@ -203,7 +204,7 @@ func TestWebhooksKeepTheWall(t *testing.T) {
 	require.Empty(t, told)
 }
 
-// A test message is posted by the node that is asked, and signed like any other.
+// The node that is called posts a test message, signed like any other.
 func TestTestMessage(t *testing.T) {
 	n := newTestNode(t)
 	status := 204
@@ -270,7 +271,7 @@ func TestDeliveriesOverHTTP(t *testing.T) {
 	require.Equal(t, [2]int{0, 6}, [2]int{shown.GetInt("deadLetters"), shown.GetInt("redelivering")})
 }
 
-// A table that is full says so.
+// A full table of webhooks is reported as full.
 func TestWebhooksFill(t *testing.T) {
 	n := newTestNode(t)
 	n.addKey(wire.APIKey{ID: "key_acme_admin", Operator: "acme"}, testSecret("acmeadmin"))
@@ -280,7 +281,7 @@ func TestWebhooksFill(t *testing.T) {
 	refused(t, n.do("acmeadmin", "POST", "/v1/webhooks", hookBody), 409, "limit_reached")
 }
 
-// dialLoopback is the network of these tests: this machine and nothing else.
+// dialLoopback lets these tests connect to this machine only.
 func dialLoopback(ctx context.Context, network, address string) (net.Conn, error) {
 	if !strings.HasPrefix(address, "127.0.0.1:") {
 		return nil, errors.New("no such host here")

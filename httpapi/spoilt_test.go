@@ -282,7 +282,7 @@ var spoiltQueries = []string{"zz%20zz", "-1", "1e", "99999999999999999999", "999
 
 // anyText are parameters that accept any text: a text that matches nothing finds nothing.
 var anyText = []string{"by", "operator", "agentId", "wallet", "name", "assignee", "q", "noleader", "leader", "sync", "exclude",
-	"cpCountry", "cpDateOfBirth", "cpAddress", "time"} // There is no list for any time.
+	"cpCountry", "cpDateOfBirth", "cpAddress", "time"} // Whatever the time, no list is found for it.
 
 // Every query parameter is read: a value that it cannot have is refused.
 func TestEveryParameterIsRead(t *testing.T) {

@@ -197,8 +197,8 @@ func (b *Border) SetLeaving() {
 	b.leaving.Store(true)
 }
 
-// SetDraining(true) makes the node refuse new calls with shutting_down; SetDraining(false)
-// makes it ready and take calls again.
+// SetDraining makes the node refuse new calls with shutting_down when on is true. Else it makes
+// the node ready, and the node takes calls again.
 func (b *Border) SetDraining(on bool) {
 	b.drains.Add(1)
 	b.leaving.Store(on)

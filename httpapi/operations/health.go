@@ -179,7 +179,7 @@ func (o *Room) ready(c *border.Request) (border.Answer, error) {
 		readiness.Checks = append(readiness.Checks, check)
 		readiness.Ready = readiness.Ready && check.OK
 	}
-	if !c.HasAnyQuery() { // A query that adds or excludes checks does not count.
+	if !c.HasAnyQuery() { // A query may add or exclude checks, so its answer is not logged.
 		o.tellReadiness(&readiness)
 	}
 	var text strings.Builder

@@ -12,7 +12,7 @@ import (
 // The registry: who may act, within what, on which list, by whose word.
 
 var (
-	registeredWithMatch = metrics.NewCounter("railguard_agents_registered_with_match_total") // Counts registrations that open an alert (decision 34).
+	registeredWithMatch = metrics.NewCounter("railguard_agents_registered_with_match_total") // To alert on registrations with a list match (decision 34).
 )
 
 func agentRoutes() []border.Route {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leavesOf are the paths of the verbs that do something.
+// leavesOf returns the paths of the commands that do something.
 func leavesOf(cmd *cobra.Command) (paths []string) {
 	if cmd.Runnable() && cmd.Name() != "help" && !strings.HasPrefix(cmd.CommandPath(), "railguard completion") {
 		paths = append(paths, cmd.CommandPath())
@@ -23,8 +23,8 @@ func leavesOf(cmd *cobra.Command) (paths []string) {
 	return paths
 }
 
-// Arguments that do not belong, and flags that there are not, end every verb in the same
-// way: exit code 2, and where to look.
+// An unexpected argument or an unknown flag ends every verb in the same way: exit code 2, and
+// where to find help.
 func TestWrongArgumentsAreUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	paths := leavesOf(newRoot())
@@ -43,7 +43,7 @@ func TestWrongArgumentsAreUsage(t *testing.T) {
 	}
 }
 
-// What needs an argument and gets none is usage, too.
+// A missing argument is a usage error, too.
 func TestMissingArgumentsAreUsage(t *testing.T) {
 	for _, path := range []string{"backup restore", "backup verify", "verify", "dump", "agent get", "audit get", "policy put", "log watch", "ofac import"} {
 		_, code, err := runCommand(t, strings.Fields(path)...)
@@ -52,7 +52,7 @@ func TestMissingArgumentsAreUsage(t *testing.T) {
 	}
 }
 
-// A development node that ends while it starts says why, where it could.
+// A development node that ends while it starts says why, if it still can.
 func TestWhyADevelopmentNodeEnded(t *testing.T) {
 	dir := t.TempDir()
 	c := &devCluster{flags: &devFlags{data: dir}}
@@ -68,7 +68,7 @@ func TestWhyADevelopmentNodeEnded(t *testing.T) {
 	}
 }
 
-// What a bundle that broke off left behind does not come into the next one.
+// Files of a bundle that broke off do not get into the next bundle.
 func TestBegunBundleIsCleared(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "may.part")
 	require.NoError(t, clearBegun(dir), "nothing was begun")

@@ -19,13 +19,13 @@ import (
 	"railguard/ofac"
 )
 
-// plainPart is where a part's content stands in the plain tar.
+// plainPart says where a part's content is in the unencrypted tar.
 type plainPart struct {
 	name       string
 	begin, end int
 }
 
-// partsOf finds the parts of a plain backup.
+// partsOf finds the parts of an unencrypted backup.
 func partsOf(t testing.TB, plain []byte) []plainPart {
 	var parts []plainPart
 	counted := bytes.NewReader(plain)
@@ -41,10 +41,10 @@ func partsOf(t testing.TB, plain []byte) []plainPart {
 	}
 }
 
-// A flipped byte in any part is refused with that part's name, also by who can encrypt:
-// the parts vouch for each other, not only the encryption for the file.
+// A flipped byte in any part is refused with that part's name, even if the file is encrypted
+// anew: the parts are checked against each other, not only by the encryption.
 func TestFlippedByteIsNamedByItsPart(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())
 	g.useSample()
@@ -54,7 +54,7 @@ func TestFlippedByteIsNamedByItsPart(t *testing.T) {
 	for range 5 {
 		n.pay(t, token)
 	}
-	require.Eventually(t, func() bool { // The keeper writes it beside the log; until then it stands in the state alone.
+	require.Eventually(t, func() bool { // The keeper writes the list file beside the log; until then the list is only in the state.
 		lists, err := filepath.Glob(filepath.Join(n.dir, "lists", "*.entities"))
 		return err == nil && len(lists) > 0
 	}, 30*time.Second, 5*time.Millisecond)
@@ -96,8 +96,8 @@ func TestFlippedByteIsNamedByItsPart(t *testing.T) {
 	require.Equal(t, map[string]bool{"manifest.json": true, "state": true, "history": true, "lists": true, "end.json": true}, seen)
 }
 
-// With --every it goes on: the hook is run for each file with its path, a round that
-// fails is told and the next one is taken, and a hook that fails does not end it.
+// With --every the verb goes on: it runs the hook with the path of each file, reports a round
+// that fails and takes the next one. A hook that fails does not end it.
 func TestBackupEveryGoesOn(t *testing.T) {
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())
@@ -163,9 +163,10 @@ func TestBackupEveryGoesOn(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// What has expired since the backup is gone from the folder before any node starts on it.
+// Records that have expired since the backup are erased from the restored folder before a node
+// starts on it.
 func TestRestoreErasesWhatHasExpired(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	const secretive = "Unrepeatable Lighthouse Chandlery"
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())
@@ -193,7 +194,7 @@ func TestRestoreErasesWhatHasExpired(t *testing.T) {
 	require.Equal(t, taken.TreeHead, late.Report.TreeHead, "hashes stay")
 }
 
-// folderHolds says whether some file of a folder has the words.
+// folderHolds reports whether some file in a folder contains a text.
 func folderHolds(t testing.TB, dir, words string) bool {
 	found := false
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {

@@ -18,8 +18,8 @@ import (
 	"railguard/ofac"
 )
 
-// testBackupKeys open and close the backups of these tests. A passphrase would cost each of
-// them a second of scrypt.
+// testBackupKeys encrypt and decrypt the backups of these tests. A passphrase would cost each
+// of them a second of scrypt.
 var testBackupKeys = func() *backup.Keys {
 	key, err := newTestIdentity()
 	if err != nil {
@@ -28,7 +28,7 @@ var testBackupKeys = func() *backup.Keys {
 	return &backup.Keys{Recipients: []string{key.recipient}, Identities: []byte(key.identity)}
 }()
 
-// takeBackup takes one from a node, as the server streams it.
+// takeBackup takes a backup from a node, as the server streams it.
 func (n *groupNode) takeBackup(t testing.TB, path string, from uint64) *backup.Report {
 	t.Helper()
 	out, in := io.Pipe()
@@ -46,11 +46,11 @@ func (n *groupNode) pay(t testing.TB, token string) (verdict, txn string) {
 	return verdict, txn
 }
 
-// TestBackupIsRestoredOntoEmptyMachines: three nodes are destroyed after a backup, and
-// what was restored knows all of before it, nothing of after it, and gives out no id
-// that was given out.
+// TestBackupIsRestoredOntoEmptyMachines: three nodes are destroyed after a backup. The
+// restored cluster has everything from before the backup and nothing from after it, and gives
+// out no id a second time.
 func TestBackupIsRestoredOntoEmptyMachines(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	g := newGroup(t)
 	g.form(ofac.Carried())
 	g.useSample()
@@ -77,7 +77,7 @@ func TestBackupIsRestoredOntoEmptyMachines(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, taken.Digest, again.Digest)
 
-	// What is lost: an agent, a version of the first agent's credential, payments.
+	// This will be lost: an agent, a version of the first agent's credential, payments.
 	lost := n.token(t)
 	agent, _ := record["agentId"].(string)
 	answer := n.must(t, http.StatusCreated, "POST", "/v1/agents/"+agent+"/reissue", `{}`)
@@ -111,7 +111,7 @@ func TestBackupIsRestoredOntoEmptyMachines(t *testing.T) {
 		verdict, txn := n.pay(t, one)
 		require.False(t, given[txn], txn)
 		given[txn] = true
-		if one != token { // The first version ended with the re-issue.
+		if one != token { // The re-issue ended the first version.
 			require.Equal(t, "PROCEED", verdict)
 		}
 	}
@@ -119,7 +119,7 @@ func TestBackupIsRestoredOntoEmptyMachines(t *testing.T) {
 	require.Equal(t, "UNKNOWN", verdict, "also where a version of its number was issued since")
 }
 
-// comesBack starts all nodes, of which one has what was restored, and compares.
+// comesBack starts all nodes, one of them on the restored folder, and compares the state.
 func (g *group) comesBack(taken *backup.Report, restored *backup.Restored, jwks map[string]any) {
 	for id := range g.hosts {
 		g.open(id, ofac.Carried())
@@ -130,14 +130,15 @@ func (g *group) comesBack(taken *backup.Report, restored *backup.Restored, jwks 
 		require.Equal(g.t, jwks, n.must(g.t, http.StatusOK, "GET", "/v1/.well-known/jwks.json", ""), id)
 		require.Equal(g.t, restored.Lineage, n.node.Settings().Lineage, id)
 		root, err := n.node.Audit().Root(taken.TreeSize)
-		if err == nil { // A node that joined may still fetch.
+		if err == nil { // A node that joined may still be fetching.
 			require.Equal(g.t, taken.TreeHead, hexOf(root[:]), id)
 		}
 	}
 }
 
-// TestBackupFileThatIsNotWhole: every flipped byte is refused with the name of a part,
-// so are a cut file and a wrong passphrase; what broke off has no name.
+// TestBackupFileThatIsNotWhole: every flipped byte is refused with the name of a part. A cut
+// file and a wrong passphrase are refused, too. A backup that broke off leaves no file with
+// the final name.
 func TestBackupFileThatIsNotWhole(t *testing.T) {
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())
@@ -188,7 +189,8 @@ func TestBackupFileThatIsNotWhole(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(half, "node.json"), "no node starts on it")
 }
 
-// leavesNothing: a stream, or a disk, that ends leaves no file of that name and none beside it.
+// leavesNothing: if the stream breaks or the disk is full, neither the file nor a temporary
+// one remains.
 func leavesNothing(t *testing.T, n *groupNode, dir string) {
 	unended := filepath.Join(dir, "unended")
 	out, in := io.Pipe()
@@ -203,8 +205,8 @@ func leavesNothing(t *testing.T, n *groupNode, dir string) {
 	require.Empty(t, left)
 }
 
-// unnamedUntilAgreed: a file whose key set is not the server's has its name at no time,
-// not even until that is found: somebody copies what has the name.
+// unnamedUntilAgreed: a file whose key set differs from the server's never has the final name,
+// not even before the comparison, because somebody may copy any file that has it.
 func unnamedUntilAgreed(t *testing.T, n *groupNode, dir string) {
 	path, named := filepath.Join(dir, "unagreed"), true
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -226,7 +228,7 @@ func unnamedUntilAgreed(t *testing.T, n *groupNode, dir string) {
 	require.Empty(t, left)
 }
 
-// notOverData: never over data without the typed word.
+// notOverData: a restore never overwrites data without the typed word.
 func notOverData(t *testing.T, n *groupNode, path string, keys *backup.Keys) {
 	full := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(full, "node.json"), []byte("{}"), 0o600))
@@ -242,7 +244,7 @@ func notOverData(t *testing.T, n *groupNode, path string, keys *backup.Keys) {
 	require.NotEmpty(t, restored.NodeID)
 }
 
-// limitedWriter is a disk, or a network, that ends.
+// limitedWriter is a disk, or a network, that fails after some bytes.
 type limitedWriter struct {
 	to   io.Writer
 	left int

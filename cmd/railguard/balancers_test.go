@@ -19,11 +19,11 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// fleetOfThree are three real nodes, as an operator starts them, and a balancer of the
-// files in deploy/ before them.
+// fleetOfThree is three real nodes, started as an operator does, behind a load balancer with a
+// configuration file from deploy/.
 type fleetOfThree struct {
 	*park
-	balancer string // Its address.
+	balancer string // Address of the balancer.
 	token    string
 }
 
@@ -38,7 +38,7 @@ func newFleetOfThree(t *testing.T) *fleetOfThree {
 	return f
 }
 
-// front starts a balancer and returns the address it answers at.
+// front starts a balancer and returns its address.
 func (f *fleetOfThree) front(name string, args ...string) string {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -89,7 +89,8 @@ func post(client *http.Client, url, key, body string) (status int, text string, 
 	return answer.StatusCode, string(raw), err
 }
 
-// load screens through the balancer until the work is done, and returns what was not 200.
+// load screens payments through the balancer until the work is done. It returns the answers
+// other than 200.
 func (f *fleetOfThree) load(url string, keyed bool, work func()) (failed []string, calls int64) {
 	ctx, done := context.WithCancel(f.t.Context())
 	var mutex sync.Mutex
@@ -120,7 +121,7 @@ func (f *fleetOfThree) load(url string, keyed bool, work func()) (failed []strin
 	return failed, count.Load()
 }
 
-// roll restarts one node after the other, in order.
+// roll restarts the nodes in order, one after the other.
 func (f *fleetOfThree) roll() {
 	for _, m := range f.machines {
 		f.stop(m)
@@ -128,13 +129,13 @@ func (f *fleetOfThree) roll() {
 	}
 }
 
-// rise starts a node again and waits until a balancer would send calls to it.
+// rise starts a node again and waits until a balancer would send it calls.
 func (f *fleetOfThree) rise(m *machine) {
 	f.start(m, "--bootstrap-expect", "3", "--public-url", "https://guard.example.org")
 	f.awaitReady(m, "exclude=list")
 }
 
-// requireUnharmed holds that callers noticed nothing.
+// requireUnharmed requires that callers noticed nothing.
 func (f *fleetOfThree) requireUnharmed(url string, keyed bool, work func()) {
 	f.t.Helper()
 	failed, calls := f.load(url, keyed, work)
@@ -142,8 +143,8 @@ func (f *fleetOfThree) requireUnharmed(url string, keyed bool, work func()) {
 	require.Greater(f.t, calls, int64(100))
 }
 
-// Behind HAProxy with the file of deploy/, a rolling restart is no error to callers that
-// never try again; nor is a killed follower to callers with an Idempotency-Key.
+// Behind HAProxy with the file from deploy/, a rolling restart causes no error, even for
+// callers that never retry. A killed follower causes none for callers with an Idempotency-Key.
 func TestHAProxyHidesRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("restarts real processes")
@@ -162,14 +163,14 @@ func TestHAProxyHidesRestarts(t *testing.T) {
 				continue
 			}
 			f.kill(m)
-			time.Sleep(2 * time.Second) // Of calls meanwhile.
+			time.Sleep(2 * time.Second) // Calls go on meanwhile.
 			f.rise(m)
 			return
 		}
 	})
 }
 
-// leads says whether a node leads now.
+// leads reports whether a node is the leader now.
 func (f *fleetOfThree) leads(m *machine) bool {
 	answer, err := http.Get(f.url(m) + "/readyz?leader")
 	require.NoError(f.t, err)
@@ -177,9 +178,9 @@ func (f *fleetOfThree) leads(m *machine) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// The same behind nginx, which learns from answers alone: callers with an Idempotency-Key
-// notice nothing. Those without may meet the moment in which a node closes: they are told
-// that the outcome is not known, and never anything else.
+// The same behind nginx, which learns only from answers to calls. Callers with an
+// Idempotency-Key notice nothing. Other callers may hit the moment in which a node closes:
+// they get the error that the outcome is unknown, and no other error.
 func TestNginxHidesRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("restarts real processes")

@@ -15,7 +15,7 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// answering is a server that says one thing to every call.
+// answering is a server that gives every call the same answer.
 func answering(t *testing.T, status int, outcome, body string, calls *[]string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*calls = append(*calls, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization"))
@@ -36,8 +36,8 @@ func closedAddress(t *testing.T) string {
 	return "http://" + ports[0]
 }
 
-// TestVerbsTrySeveralAddresses: the next one where nothing can have happened, no
-// other where something may have.
+// TestVerbsTrySeveralAddresses: a verb tries the next address only if the call cannot have
+// taken effect at the one before.
 func TestVerbsTrySeveralAddresses(t *testing.T) {
 	var good, none, unknown, refused []string
 	away := closedAddress(t)
@@ -65,8 +65,8 @@ func TestVerbsTrySeveralAddresses(t *testing.T) {
 	require.Empty(t, good)
 }
 
-// TestAFileInTheFolderSendsNoKeyAway: the current folder may hold anybody's
-// dev.json; it must not decide where a production key goes.
+// TestAFileInTheFolderSendsNoKeyAway: the current folder may hold anybody's dev.json, which
+// must not decide where a production key goes.
 func TestAFileInTheFolderSendsNoKeyAway(t *testing.T) {
 	var calls []string
 	address := strings.TrimPrefix(answering(t, 200, "", `{"status":"ok"}`, &calls), "http://")
@@ -93,8 +93,8 @@ func TestAFileInTheFolderSendsNoKeyAway(t *testing.T) {
 	require.ErrorContains(t, err, "not on this machine")
 }
 
-// TestServersSettingsDoNotReachVerbs: RAILGUARD_ID names a node to `serve`, and
-// must not name the one that a verb acts on.
+// TestServersSettingsDoNotReachVerbs: RAILGUARD_ID names a node to `serve`. It must not name
+// the node that a verb acts on.
 func TestServersSettingsDoNotReachVerbs(t *testing.T) {
 	var calls []string
 	address := answering(t, 200, "", `{}`, &calls)
@@ -118,7 +118,8 @@ func TestPortInUseIsNoUsageError(t *testing.T) {
 	require.Equal(t, exitFailed, code, "supervisors do not start again after a wrong flag")
 }
 
-// What one address answered is told, and not only that the next one is not there.
+// If one address answered with an error and the next is unreachable, the answer is reported
+// too.
 func TestAnswerIsToldBeforeSilence(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Railguard-Outcome", "none")

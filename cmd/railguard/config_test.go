@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A setting is shown with where it comes from, a secret never.
+// Each setting is shown with its origin; a secret is never shown.
 func TestConfigShow(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "railguard.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("issuer: acme\nhttp: 10.0.0.9:1\njoin: [a:1, b:2]\n"), 0o600))
@@ -32,7 +32,7 @@ func TestConfigShow(t *testing.T) {
 	require.NotContains(t, out, "nobody shall read")
 }
 
-// A setting of the file that there is not, and a secret's file with nothing in it, start nothing.
+// An unknown setting in the file, or an empty secret file, prevents the start.
 func TestSettingsThatSayNothing(t *testing.T) {
 	dir := t.TempDir()
 	file, empty := filepath.Join(dir, "railguard.yaml"), filepath.Join(dir, "cluster-secret")
@@ -50,14 +50,15 @@ func TestSettingsThatSayNothing(t *testing.T) {
 	}
 }
 
-// A folder that is somebody else's, as after a restore made by root, is told as that.
+// The error for a folder of another user, as after a restore made by root, says so.
 func TestFolderOfAnother(t *testing.T) {
 	err := dataTrouble("--data", &fs.PathError{Op: "chmod", Path: "/var/lib/railguard/raft", Err: syscall.EPERM})
 	require.EqualError(t, err, "--data: chmod /var/lib/railguard/raft: operation not permitted: the folder and all in it must belong to the user who runs the node (chown -R)")
 	require.NotContains(t, dataTrouble("--data", &fs.PathError{Op: "chmod", Path: "x", Err: syscall.EROFS}).Error(), "chown")
 }
 
-// What would not start is exit 2, with every reason; nothing is written.
+// If a server would not start, the exit code is 2 and every reason is given; nothing is
+// written.
 func TestConfigCheck(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	good := []string{"config", "check", "--id", "n1", "--data", data, "--bootstrap-expect", "1", "--public-url", "https://guard.example.org"}

@@ -11,8 +11,9 @@ import (
 	"railguard/cluster/datadir"
 )
 
-// TestDamagedLogIsFatal: no restart mends a log that was cut short, or has a page that is none, so a supervisor
-// must not try: exit code 70, the file's name and what to do.
+// TestDamagedLogIsFatal: a restart does not mend a log that was cut short or has a damaged
+// page, so a supervisor must not try. The exit code is 70, and the error names the file and
+// what to do.
 func TestDamagedLogIsFatal(t *testing.T) {
 	dir := t.TempDir()
 	node, err := datadir.Open(datadir.SystemDisk{}, dir, "n1")
@@ -30,7 +31,7 @@ func TestDamagedLogIsFatal(t *testing.T) {
 	votes, entries := written[0], written[1]
 	whole, err := os.ReadFile(votes)
 	require.NoError(t, err)
-	spoilt := bytes.ReplaceAll(whole, []byte("logs"), []byte("mogs")) // A table's name, in every page that has had it: taken for a new log it would have no votes.
+	spoilt := bytes.ReplaceAll(whole, []byte("logs"), []byte("mogs")) // This damages a table's name in every page that contains it. If the log were taken for a new one, the node would forget its votes.
 	log, err := os.ReadFile(entries)
 	require.NoError(t, err)
 

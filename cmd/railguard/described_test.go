@@ -10,10 +10,10 @@ import (
 	"railguard/httpapi/description"
 )
 
-// TestVerbsCallWhatIsDescribed: each verb of the public API calls an operation of its
-// description. It offers every member of the body and every parameter of the query but
-// those that its row leaves out, under one flag each that says what it means, and
-// requires at least what the operation requires. A row names nothing that is not described.
+// TestVerbsCallWhatIsDescribed: each verb of the public API calls a described operation. For
+// every member of the body and every parameter of the query, except those that its row omits,
+// it has one flag with a help text. It requires at least what the operation requires, and a
+// row names nothing that is not described.
 func TestVerbsCallWhatIsDescribed(t *testing.T) {
 	checked := 0
 	for _, row := range slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs, webhookVerbs) {
@@ -62,7 +62,7 @@ func TestVerbsCallWhatIsDescribed(t *testing.T) {
 	require.Greater(t, checked, 60)
 }
 
-// A list is given with commas or as JSON, also null, which takes away what is set.
+// A list is given with commas or as JSON; null removes the setting.
 func TestListsAreGivenWithCommasOrAsJSON(t *testing.T) {
 	f := &field{flag: "party-types", kind: description.ListField}
 	for given, sent := range map[string]string{"business": `["business"]`, "a,b": `["a","b"]`, `["a,b"]`: `["a,b"]`, "null": "null"} {

@@ -23,7 +23,7 @@ func TestClockFile(t *testing.T) {
 		{"5m", 5 * time.Minute, false},
 		{"-24h\n", -24 * time.Hour, false},
 		{"soon", -24 * time.Hour, true},
-		{"soon", -24 * time.Hour, false}, // Told once.
+		{"soon", -24 * time.Hour, false}, // The error is reported once.
 		{"", 0, false},
 		{"0s", 0, false},
 	} {
@@ -34,7 +34,7 @@ func TestClockFile(t *testing.T) {
 	}
 }
 
-// A wrong clock is for development clusters alone.
+// Only development clusters accept a wrong clock.
 func TestTestClockIsRefused(t *testing.T) {
 	f := &serveFlags{id: "n1", data: t.TempDir(), http: "127.0.0.1:0", testClockFile: "clock"}
 	require.ErrorContains(t, f.checkSettings(), "development")

@@ -47,14 +47,14 @@ func readDiagnosis(t testing.TB, out string) *diagnosis {
 	return &d
 }
 
-// backdate puts the beginning of one where a backup of that age would be.
+// backdate writes the beginning of a backup file whose name says that it is of that age.
 func backdate(t testing.TB, dir string, age time.Duration) string {
 	name := "railguard-" + time.Now().Add(-age).UTC().Format(backupNameTime) + backupSuffix
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(backupBegin+"v1"), 0o600))
 	return name
 }
 
-// certificateUntil issues a certificate as of so many days ago, good for five.
+// certificateUntil issues a certificate, dated so many days ago, that is valid for five days.
 func certificateUntil(t testing.TB, dir, id string, ago int) string {
 	f := &issueFlags{dir: dir, id: id, days: 5}
 	_, err := f.issueCertificate(time.Now().Add(-time.Duration(ago) * day))
@@ -62,8 +62,8 @@ func certificateUntil(t testing.TB, dir, id string, ago int) string {
 	return filepath.Join(dir, id+".pem")
 }
 
-// The doctor names an expired certificate and an old backup; of a real node it knows
-// everything there is, and what ends soon is a warning.
+// The doctor reports an expired certificate and an old backup as faults, and what ends soon as
+// a warning. It can check everything about a real node.
 func TestDoctorOnARealNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real process")
@@ -94,7 +94,7 @@ func TestDoctorOnARealNode(t *testing.T) {
 		require.Equal(t, levelOK, d.of(t, well).Level, well)
 	}
 	require.Equal(t, levelWarn, d.of(t, "quorum").Level, "a cluster of one survives nothing")
-	// What the doctor reads of the list is where the server says it.
+	// The doctor reads the members of the list's status that the server really sends.
 	var list struct{ Active, Sync map[string]json.RawMessage }
 	require.NoError(t, json.Unmarshal([]byte(p.raw(n1, "/v1/ofac")), &list))
 	for _, member := range []string{"source", "ageSeconds", "stale", "sample", "missing", "quarantined"} {
@@ -133,8 +133,8 @@ func TestDoctorOnARealNode(t *testing.T) {
 	require.Contains(t, complaint, "anything else to look at")
 }
 
-// What a small machine does not show: a cluster in trouble, as its status and metrics
-// tell of it.
+// A cluster in trouble, which a small machine cannot show, is simulated by its status and
+// metrics.
 func TestDoctorOnTrouble(t *testing.T) {
 	status := `{"clusterId":"cl_x","node":"n1","leader":{"id":"n1"},"writes":{"state":"ok"},"quorum":{"voters":3,"healthy":2,"failureTolerance":0},
 		"featureLevel":1,"maxFeatureLevel":2,"logTime":"` + time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano) + `","warnings":["states differ between nodes"],"nodes":[
@@ -192,8 +192,8 @@ process_max_fds 256
 	require.Equal(t, levelBad, d.of(t, "list").Level)
 }
 
-// What is broken is named, with what to do about it, and nothing is called broken that was
-// only not looked at.
+// Each fault is reported with a remedy. A check that could not be made is not reported as a
+// fault.
 func TestDoctorSaysWhatToDo(t *testing.T) {
 	secured := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -269,7 +269,7 @@ func TestDoctorOnFoldersAndBackups(t *testing.T) {
 	require.Equal(t, exitUsage, code)
 }
 
-// A doctor that is ended says so, and nothing false of what it did not see.
+// A doctor that is interrupted says so, and says nothing about checks that it did not finish.
 func TestDoctorThatIsEnded(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { end(); <-r.Context().Done() }))
@@ -284,8 +284,8 @@ func TestDoctorThatIsEnded(t *testing.T) {
 	require.Empty(t, readDiagnosis(t, out.String()).Findings)
 }
 
-// A node that its group does not take in says why in its readiness, where the doctor finds
-// it, and not three times a second in its log.
+// A node that its group does not accept says why in its readiness, where the doctor reads it.
+// It does not log it three times a second.
 func TestDoctorOnANodeThatIsNotTakenIn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -293,7 +293,7 @@ func TestDoctorOnANodeThatIsNotTakenIn(t *testing.T) {
 	p := newPark(t, 2)
 	p.form()
 	twin := p.add("twin")
-	twin.id = "n2" // Of which another is alive, with another folder.
+	twin.id = "n2" // A node with the same id is alive, with another folder.
 	p.start(twin)
 	var d *diagnosis
 	require.Eventually(t, func() bool {

@@ -11,13 +11,14 @@ import (
 )
 
 var (
-	// typedCommand is what a document has its reader type: between backquotes, or as a line of a block.
+	// typedCommand matches a command that a document tells its reader to type: between
+	// backquotes, or as a line of a block.
 	typedCommand = regexp.MustCompile("(?m)`railguard ([a-z][^`\n]*)`|^(?:\\./bin/)?railguard ([a-z][^\n#|>]*)")
 	typedFlag    = regexp.MustCompile(`(?:^| )\[?--([a-z][a-z0-9-]*)`)
 )
 
-// Every command that a document names is a verb of this program, with flags that it has:
-// whoever types it at night must not be told that there is no such thing.
+// Every command in a document is a verb of this program with existing flags, so that whoever
+// types it at night does not get an error.
 func TestDocumentsNameVerbsThatExist(t *testing.T) {
 	files, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)
@@ -27,11 +28,11 @@ func TestDocumentsNameVerbsThatExist(t *testing.T) {
 	found := 0
 	for _, file := range files {
 		if strings.Contains(strings.ToLower(filepath.Base(file)), "formats") {
-			continue // Magic words of files begin so too.
+			continue // The magic bytes of files begin like this, too.
 		}
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		joined := strings.ReplaceAll(string(text), "\\\n", " ") // A line that goes on.
+		joined := strings.ReplaceAll(string(text), "\\\n", " ") // The command continues on the next line.
 		for _, match := range typedCommand.FindAllStringSubmatch(joined, -1) {
 			found++
 			requireVerb(t, filepath.Base(file), strings.TrimSpace(match[1]+match[2]))

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listenerFiles makes an authority and one certificate of it for 127.0.0.1.
+// listenerFiles makes an authority and a certificate from it for 127.0.0.1.
 func listenerFiles(t *testing.T) (dir string, files doorFiles) {
 	dir = t.TempDir()
 	_, err := makeAuthority(dir, "tests", 10, time.Now())
@@ -23,7 +23,7 @@ func listenerFiles(t *testing.T) (dir string, files doorFiles) {
 	return dir, doorFiles{cert: filepath.Join(dir, "door.pem"), key: filepath.Join(dir, "door.key")}
 }
 
-// A port that somebody else has is named with its flag and with what to do; exit code 1.
+// If a port is in use, the error names its flag and what to do; the exit code is 1.
 func TestPortInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -43,7 +43,8 @@ func issueFor(t *testing.T, dir, id string, renew bool) {
 	require.NoError(t, err)
 }
 
-// serveDoor serves behind the files and returns how to ask it anew, on a connection of its own.
+// serveDoor serves with the files. It returns a function that makes a call over a new
+// connection.
 func serveDoor(t *testing.T, d *doorTLS, ca string) func(client ...tls.Certificate) (*tls.ConnectionState, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -66,7 +67,7 @@ func serveDoor(t *testing.T, d *doorTLS, ca string) func(client ...tls.Certifica
 	}
 }
 
-// Renewed files are served to the next connection; what cannot be used changes nothing.
+// New connections get the renewed files. Files that cannot be used change nothing.
 func TestListenerCertificatesAreReadAgain(t *testing.T) {
 	dir, files := listenerFiles(t)
 	var said bytes.Buffer
@@ -98,10 +99,10 @@ func TestListenerCertificatesAreReadAgain(t *testing.T) {
 	require.Equal(t, 1, bytes.Count(said.Bytes(), []byte("of no use")))
 }
 
-// A certificate that has ended or will soon is a line of the log: at the start, once a
-// day while it stays so, and no more when it is renewed.
+// A certificate that has ended, or will soon, is logged at the start and then once a day until
+// it is renewed.
 func TestListenerCertificateThatEndsIsTold(t *testing.T) {
-	dir, files := listenerFiles(t) // Good for five days.
+	dir, files := listenerFiles(t) // Valid for five days.
 	var said bytes.Buffer
 	log, err := newLogs(&said, "info", "text")
 	require.NoError(t, err)
@@ -138,7 +139,7 @@ func TestListenerCertificateThatEndsIsTold(t *testing.T) {
 	told(0, "not good yet", 1)
 }
 
-// The admin listener asks for a certificate of the authority named, and of no other.
+// The admin listener demands a certificate from the given authority.
 func TestAdminListenerAsksForCertificates(t *testing.T) {
 	dir, files := listenerFiles(t)
 	files.clients = filepath.Join(dir, "ca.pem")

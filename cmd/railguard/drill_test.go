@@ -27,8 +27,9 @@ func (p *park) drilled(env []string, args ...string) (*drillReport, int) {
 	return &r, code
 }
 
-// A drill restores the newest backup with those it continues, starts a real node on it
-// and has it judge; what would not come back is named, and nothing is left behind.
+// A drill restores the newest backup and those that it continues, starts a real node on the
+// result and makes it judge a payment. The report names everything that would not be restored.
+// Nothing is left behind.
 func TestDrill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -41,19 +42,19 @@ func TestDrill(t *testing.T) {
 	require.Equal(t, "PROCEED", verdict)
 	verdict, _ = p.pay(n1, token, 5000)
 	require.Equal(t, "REVIEW", verdict)
-	p.payMany(n1, token, 300) // What is incremental begins at a bundle of 256 leaves.
+	p.payMany(n1, token, 300) // An incremental backup begins at a bundle of 256 leaves.
 	backups, scratch := filepath.Join(p.dir, "backups"), filepath.Join(p.dir, "scratch")
 	require.NoError(t, os.Mkdir(backups, 0o700))
 	require.NoError(t, os.Mkdir(scratch, 0o700))
 
 	r, _ := p.drilled(nil, "--directory", backups)
 	require.Contains(t, r.Says, "there is no backup")
-	full := filepath.Join(backups, "railguard-20200101T000000Z.rgbackup") // By its name the older one.
+	full := filepath.Join(backups, "railguard-20200101T000000Z.rgbackup") // Its name makes it the older one.
 	taken := p.must("backup", "create", "--file", full, "--url", p.url(n1), "--recipient", p.recipient, "-o", "json")
 	var report struct{ TreeSize uint64 }
 	require.NoError(t, json.Unmarshal([]byte(taken), &report))
 
-	// Settings of a real node in the environment must not reach the drill's.
+	// Settings of a real node in the environment must not reach the drill's node.
 	astray := []string{"RAILGUARD_JOIN=" + n1.cluster, "RAILGUARD_CLUSTER=" + n1.cluster, "RAILGUARD_HTTP=" + n1.http}
 	r, code := p.drilled(astray, "--directory", backups, "--scratch", scratch)
 	require.Zero(t, code, r.Why)
@@ -86,14 +87,14 @@ func TestDrill(t *testing.T) {
 	require.Contains(t, complaint, "RAILGUARD_CLUSTER_SECRET_FILE")
 }
 
-// drillsThatFail names what is wrong with each.
+// drillsThatFail checks the reason that each failed drill gives.
 func (p *park) drillsThatFail(full, backups, scratch string) {
 	t := p.t
 	t.Helper()
-	// too old.
+	// The backup is too old.
 	r, _ := p.drilled(nil, "--directory", backups, "--max-age", "1ms")
 	require.Contains(t, r.Says, "NOT sleep: the newest backup is too old")
-	// damaged.
+	// The backup is damaged.
 	whole, err := os.ReadFile(full)
 	require.NoError(t, err)
 	whole[len(whole)/2] ^= 1
@@ -102,13 +103,13 @@ func (p *park) drillsThatFail(full, backups, scratch string) {
 	r, _ = p.drilled(nil, "--file", spoilt, "--scratch", scratch)
 	require.Contains(t, r.Says, "NOT sleep: spoilt.rgbackup: backup: ")
 	require.Contains(t, r.Says, "part ")
-	// another secret.
+	// The cluster secret is another one.
 	r, _ = p.drilled([]string{"RAILGUARD_CLUSTER_SECRET=not the secret of that cluster"}, "--file", full, "--scratch", scratch)
 	require.Contains(t, r.Says, "this is not the secret of cluster")
 	require.Len(t, r.Why, 1)
 	require.NotContains(t, r.Says+r.Why[0], "\n", "one sentence, and not the node's log")
 	p.drillAbandoned(full, scratch)
-	// ended by whoever began it: nothing is said of the backup.
+	// The drill is interrupted: it says nothing about the backup.
 	identity, err := os.ReadFile(p.identity)
 	require.NoError(t, err)
 	ended, end := context.WithCancel(t.Context())
@@ -117,13 +118,14 @@ func (p *park) drillsThatFail(full, backups, scratch string) {
 	r = begun.runDrill(ended, &backup.Keys{Identities: identity})
 	require.False(t, r.Sleep)
 	require.NotContains(t, r.Says, "sleep")
-	// the full one is missing.
+	// The full backup is missing.
 	require.NoError(t, os.Remove(full))
 	r, _ = p.drilled(nil, "--directory", backups, "--scratch", scratch)
 	require.Contains(t, r.Says, "the full one before them is missing")
 }
 
-// drillAbandoned presses Ctrl-C until the drill ends: the second one too leaves no folder.
+// drillAbandoned sends interrupts until the drill ends. Even after the second one no folder
+// remains.
 func (p *park) drillAbandoned(full, scratch string) {
 	t := p.t
 	t.Helper()
@@ -150,8 +152,8 @@ func (p *park) drillAbandoned(full, scratch string) {
 	require.Empty(t, left, "what a drill made is gone with it")
 }
 
-// The state that a drill starts a node on names real receivers of events: its node has
-// no duties, so that none of them hears of it.
+// The state on which a drill starts its node names real receivers of events. The node has no
+// duties, so none of them gets an event.
 func TestARehearsalTellsNobody(t *testing.T) {
 	restored := drillServer{restored: &backup.Restored{Dir: t.TempDir()}}
 	cmd := newServe()

@@ -17,14 +17,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exporting is a server whose exports break after so many bytes, -1: never.
+// exporting is a server whose exports break off after so many bytes; -1: never.
 type exporting struct {
-	mutex   sync.Mutex // Over all of it: the test changes it between two runs.
+	mutex   sync.Mutex // Guards all fields: the test changes them between two runs.
 	whole   string
 	breaks  int
 	asked   []string
 	refuse  int
-	cleanly bool // It ends the answer as if that were all.
+	cleanly bool // The answer ends early but without an error.
 }
 
 // set changes how the server answers.
@@ -48,7 +48,7 @@ func (s *exporting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		marks := []string{fmt.Sprintf(`"index":%d,`, n), fmt.Sprintf("\n%d,", n)}
 		for _, mark := range marks {
 			if at := strings.Index(text, mark); at >= 0 {
-				at += 1 + strings.Index(text[at+1:], "\n") // A record here is one line.
+				at += 1 + strings.Index(text[at+1:], "\n") // Every record here is one line.
 				text = text[at+1:]
 				break
 			}
@@ -102,8 +102,8 @@ func run(t *testing.T, args ...string) (string, int, error) {
 	return out.String(), code, err
 }
 
-// Wherever an export breaks, the command fails, keeps what came, and a second run
-// makes the file that one run would have made.
+// Wherever an export breaks off, the command fails and keeps what it received. A second run
+// completes the file, which is then the same as from one run.
 func TestExportGoesOn(t *testing.T) {
 	for _, format := range []string{"ndjson", "csv"} {
 		whole := someExport(format)

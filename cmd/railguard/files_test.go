@@ -13,8 +13,8 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// A node that may have few files open says so when it starts, with the number that it needs
-// and what to do; one that may have enough says nothing of it.
+// A node whose limit of open files is low says so when it starts, with the number that it
+// needs and what to do. A node with a high limit says nothing.
 func TestFewFilesAreSaidAtStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")

@@ -12,7 +12,7 @@ import (
 	"railguard/ofac"
 )
 
-// A job runs on the node that took it; every node shows, lists and ends it.
+// A job runs on the node that accepted it; every node can show, list and end it.
 func TestJobsAreKnownOnEveryNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a group of three")
@@ -46,8 +46,8 @@ func TestJobsAreKnownOnEveryNode(t *testing.T) {
 	require.Equal(t, "node_away", answer["code"])
 }
 
-// A node that comes back has its jobs again: those that had ended as they were, and those
-// that ran do what they missed.
+// A node that restarts still has its jobs: finished ones are unchanged, running ones catch up
+// on what they missed.
 func TestJobsOutliveARestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a group of three")
@@ -99,7 +99,7 @@ func TestJobsOutliveARestart(t *testing.T) {
 	require.Equal(t, "done", g.nodes["n2"].must(t, http.StatusOK, "POST", shadowPath+"/stop", "")["state"])
 }
 
-// A flag that names a document sends what is in the file.
+// A flag for a document sends the content of the file.
 func TestDocumentFlag(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.json")
 	require.NoError(t, os.WriteFile(file, []byte("{\"rules\":{\"R17\":\"off\"}}\n"), 0o600))

@@ -35,13 +35,13 @@ const (
 	groupSecret = "the cluster secret of these tests"
 )
 
-// group is a few whole nodes, API included, in this process.
+// group is several complete nodes, with their APIs, in this process.
 type group struct {
 	t     testing.TB
 	dir   string
 	hosts map[string]string
 
-	mu    sync.RWMutex // Of nodes; a call holds it for reading, so that no node closes under it.
+	mu    sync.RWMutex // Guards nodes. Calls hold it for reading, so that no node closes during a call.
 	nodes map[string]*groupNode
 }
 
@@ -72,7 +72,7 @@ func newGroup(t testing.TB, ids ...string) *group {
 	return g
 }
 
-// open starts a node that carries those versions of the matcher.
+// open starts a node that supports the given versions of the matcher.
 func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	secrets := seal.NewSecrets([]byte(groupSecret))
 	genesis, err := seal.NewGenesis(seal.GenesisOptions{Secrets: secrets, PublicURL: "https://pay.example.com", Dev: true, TestClock: true, APISecret: groupKey})
@@ -90,7 +90,8 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	node, err := cluster.Open(cluster.Config{
 		ID: id, DataDir: filepath.Join(g.dir, id), ListenCluster: g.hosts[id], APIAddr: id, Join: peers, BootstrapExpect: len(g.hosts),
 		Genesis: func() wire.Genesis { return genesis }, Secret: []byte(groupSecret), Version: "test", Logger: log, Matchers: matchers,
-		// Nobody gives up a leader whose disk or machine stood still for a moment: no call may fail for that.
+		// Nobody replaces a leader whose disk or machine stood still for a moment, so no call
+		// fails for that.
 		Timing:        cluster.Timing{Heartbeat: 1500 * time.Millisecond, Stall: 20 * time.Second},
 		WriteDeadline: 20 * time.Second,
 	})
@@ -108,7 +109,7 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	return n
 }
 
-// close stops a node as a rolling restart does: no call is under way on it.
+// close stops a node as a rolling restart does, when no call is in progress on it.
 func (g *group) close(id string) {
 	g.mu.Lock()
 	n := g.nodes[id]
@@ -123,7 +124,7 @@ func (g *group) close(id string) {
 	}
 }
 
-// die stops a node without a word to the others.
+// die stops a node without telling the others.
 func (g *group) die(id string) {
 	g.mu.Lock()
 	n := g.nodes[id]
@@ -152,7 +153,7 @@ func (g *group) leader() *groupNode {
 	return nil
 }
 
-// awaitReady waits until every node would be sent calls.
+// awaitReady waits until every node is ready for calls from a balancer.
 func (g *group) awaitReady() {
 	g.t.Helper()
 	for id, n := range g.nodes {
@@ -161,7 +162,7 @@ func (g *group) awaitReady() {
 	}
 }
 
-// useSample makes the embedded sample the active list.
+// useSample makes the embedded sample list the active one.
 func (g *group) useSample() {
 	entities, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
 	require.NoError(g.t, err)
@@ -179,7 +180,7 @@ func (n *groupNode) call(method, path, body string) (int, map[string]any) {
 	return serveCall(n.api.Handler(), groupKey, method, path, body)
 }
 
-// admin is call on the admin listener.
+// admin makes a call on the admin listener.
 func (n *groupNode) admin(method, path, body string) (int, map[string]any) {
 	return serveCall(n.api.AdminHandler(), groupKey, method, path, body)
 }
@@ -194,7 +195,7 @@ func serveCall(handler http.Handler, key, method, path, body string) (int, map[s
 	return w.Code, answer
 }
 
-// must is call for calls that must succeed.
+// must makes a call that has to succeed.
 func (n *groupNode) must(t testing.TB, status int, method, path, body string) map[string]any {
 	t.Helper()
 	code, answer := n.call(method, path, body)

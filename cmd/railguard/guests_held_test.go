@@ -19,7 +19,7 @@ import (
 
 var guestDocument = sync.OnceValues(contract.Load)
 
-// heldGuest holds what guests exchange with their callers against openapi.yaml.
+// heldGuest checks every exchange of a guest with its callers against openapi.yaml.
 func heldGuest(t testing.TB, next http.Handler) http.Handler {
 	document, err := guestDocument()
 	require.NoError(t, err)
@@ -47,8 +47,8 @@ func heldGuest(t testing.TB, next http.Handler) http.Handler {
 	})
 }
 
-// requireAllSeen demands, after the whole of a guest's test, that every answer of its
-// operations came.
+// requireAllSeen requires, at the end of a guest's test, that every described answer of its
+// operations occurred.
 func requireAllSeen(t *testing.T, guest string) {
 	if t.Failed() || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
 		return

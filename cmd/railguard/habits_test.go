@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Verbs have one habit: --by says who, a flag that is yes or no needs no value, what is
-// mistyped is guessed.
+// All verbs work alike: --by names the acting person, a boolean flag needs no value, and a
+// misspelt word gets a suggestion.
 func TestVerbsHaveOneHabit(t *testing.T) {
 	var bodies []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,11 +58,11 @@ func TestVerbsHaveOneHabit(t *testing.T) {
 	require.True(t, strings.HasPrefix(out, "table\njson\n"), out)
 }
 
-// What cannot be taken back asks for a word: on standard input, or by --confirm.
+// An action that cannot be undone asks for a word, on standard input or by --confirm.
 func TestRotationAsks(t *testing.T) {
 	calls := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost { // Besides, it asks what keys there are, for the plan.
+		if r.Method == http.MethodPost { // It also asks which keys there are, for the plan.
 			calls++
 		}
 		_, _ = w.Write([]byte("{}"))
@@ -94,7 +94,7 @@ func TestRotationAsks(t *testing.T) {
 	require.Equal(t, 4, calls)
 }
 
-// A cluster is not formed under an address of this machine by mistake.
+// A cluster cannot be formed by mistake under an address of this machine.
 func TestPublicURLIsRequired(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	_, code, err := run(t, "serve", "--id", "n1", "--data", data, "--http", "127.0.0.1:0", "--admin", "", "--bootstrap-expect", "1")

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A folder's upload must be readable where it arrives: a whole archive whose
-// members are plain, whatever the files were packed with.
+// The server must be able to read the upload of a folder: one complete archive with unpacked
+// members, however the files were packed.
 func TestBundleOfFolder(t *testing.T) {
 	folder := t.TempDir()
 	packed, err := os.Create(filepath.Join(folder, "sdn.csv.gz"))

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sparse is a history in which most calls find nothing: every third page has
-// rows, ten at most.
+// sparse is a history in which most calls find nothing: every third page has rows, at most
+// ten.
 func sparse(t *testing.T, rows int, calls *[]string) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*calls = append(*calls, r.URL.RawQuery)

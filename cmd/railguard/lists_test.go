@@ -26,7 +26,7 @@ func (n *groupNode) upload(t testing.TB, path string) map[string]any {
 	return answer
 }
 
-// activate puts a staged list in force, by force where why is said.
+// activate activates a staged list; with a reason (why) it forces that.
 func (n *groupNode) activate(t testing.TB, status int, id any, why string) map[string]any {
 	t.Helper()
 	body := `{}`
@@ -36,7 +36,8 @@ func (n *groupNode) activate(t testing.TB, status int, id any, why string) map[s
 	return n.must(t, status, "POST", fmt.Sprintf("/v1/ofac/%v/activate", id), body)
 }
 
-// listFile writes an SDN list of companies, one with wallets of two chains, and may spoil it.
+// listFile writes an SDN list of companies, one with wallets on two chains. spoil, if given,
+// alters it.
 func listFile(t testing.TB, day, companies, evm int, spoil func(string) string) string {
 	entities := []listtest.Entity{{ID: 1, Last: "LAZARUS GROUP", Wallets: map[string]string{"XBT": "1BoatSLRHtKNngkdXEeobR76b53LETtpyT"}}}
 	for i := range companies {
@@ -55,10 +56,10 @@ func listFile(t testing.TB, day, companies, evm int, spoil func(string) string) 
 	return path
 }
 
-// A first list that is too small, a chain that loses its wallets, a family that is not
-// there, an entity that is malformed: over HTTP nothing of it passes unseen.
+// A first list that is too small, a chain that loses its wallets, a missing family and a
+// malformed entity are each reported over HTTP.
 func TestListsAreJudged(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())
 	n := g.nodes["n1"]

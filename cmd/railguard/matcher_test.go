@@ -13,19 +13,19 @@ import (
 	"railguard/ofac"
 )
 
-// A release with another matcher is rolled out node by node under load. No call that
-// goes to a ready node is turned away, every verdict is of the version in force, all
-// nodes change at one record, and what was judged before is replayed with the version
-// that it was judged with, or said not to be.
+// A release with another matcher is rolled out node by node under load. No call to a ready
+// node is refused, every verdict comes from the version in force, and all nodes change the
+// version at the same record. An earlier verdict is replayed with the version that made it, or
+// the node says that it cannot.
 func TestMatcherUpgradeUnderLoad(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	const now, next = ofac.MatcherVersion, ofac.MatcherVersion + 1
 	g := newGroup(t)
 	g.form(ofac.Matchers{now})
 	g.useSample()
 	g.awaitReady()
 	token := g.nodes["n1"].token(t)
-	screening := `{"token":"` + token + `","amount":1,"cpName":"THE YOUTH"}` // A weak alias: only the next version reviews it.
+	screening := `{"token":"` + token + `","amount":1,"cpName":"THE YOUTH"}` // A weak alias: only the next version reviews a payment to it.
 	before := g.nodes["n2"].must(t, http.StatusOK, "POST", "/v1/screen", screening)
 	require.Equal(t, "PROCEED", before["verdict"])
 
@@ -78,7 +78,7 @@ func TestMatcherUpgradeUnderLoad(t *testing.T) {
 		require.EqualValues(t, now, replay["matcherVersion"])
 		require.Empty(t, replay["assumed"])
 	}
-	// A later release carries the old version no more, and says so of what it judged.
+	// A later release no longer has the old version, and says so for verdicts that it made.
 	g.close("n1")
 	n := g.open("n1", ofac.Matchers{next})
 	g.awaitReady()
@@ -88,8 +88,8 @@ func TestMatcherUpgradeUnderLoad(t *testing.T) {
 	require.NotEmpty(t, replay["assumed"])
 }
 
-// judgeBy demands that every node, whatever versions it carries, gives that verdict by
-// that version of the matcher, and says which.
+// judgeBy requires that every node, whatever versions it has, gives a verdict by that version
+// of the matcher, and names the version.
 func (g *group) judgeBy(version uint16, verdict, screening string) {
 	for id, n := range g.nodes {
 		answer := n.must(g.t, http.StatusOK, "POST", "/v1/screen", screening)
@@ -100,9 +100,9 @@ func (g *group) judgeBy(version uint16, verdict, screening string) {
 	}
 }
 
-// screenLoad makes one call after another at the nodes that a balancer would send
-// calls to: those that are open and not away. Every answer must be PROCEED; once the
-// verdict may turn, it turns to REVIEW for good, at whichever node is asked next.
+// screenLoad calls, one after the other, the nodes that a balancer would call: those that are
+// open and not leaving. Every answer must be PROCEED. Once the verdict may change, it changes
+// to REVIEW for good, whichever node is asked next.
 type screenLoad struct {
 	t               testing.TB
 	away            atomic.Pointer[string]
@@ -112,7 +112,7 @@ type screenLoad struct {
 	calls, wrong    atomic.Int64
 }
 
-// right reports whether an answer is one that the load may get.
+// right reports whether the load may get this answer.
 func (l *screenLoad) right(code int, verdict any) bool {
 	if code == http.StatusOK && verdict == "REVIEW" && l.mayTurn.Load() {
 		l.turned.Store(true)
@@ -149,7 +149,7 @@ func (g *group) startLoad(screening string) *screenLoad {
 	return l
 }
 
-// served waits for so many calls more.
+// served waits for so many further calls.
 func (l *screenLoad) served(more int64) {
 	from := l.calls.Load()
 	require.Eventually(l.t, func() bool { return l.calls.Load() >= from+more }, 30*time.Second, time.Millisecond)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMatchesAreReadable: an officer sees each entry, who is meant, what speaks for
-// it and against, in lines; nothing of the answer's JSON shows.
+// TestMatchesAreReadable: an officer sees each entry, whom it means, and the evidence for and
+// against a match, as lines of text. Nothing of the answer's JSON is visible.
 func TestMatchesAreReadable(t *testing.T) {
 	answer := `{"outcome":"REVIEW","listVersion":1,"matches":[{"list":"SDN","uid":"22790","name":"MADURO MOROS, Nicolas","alias":"MADURO, N\u001b[2J",
 		"programs":["VENEZUELA"],"type":"Individual","quality":"strong","form":"possible","score":0.947,"strict":0.894,"outcome":"REVIEW","why":"close spelling",

@@ -16,12 +16,12 @@ import (
 	"railguard/seal"
 )
 
-// agentDesk is a node with the protocol in front of it, over a real connection.
+// agentDesk is a node with the MCP handler in front of its API, over a real connection.
 type agentDesk struct {
 	*group
 	server *httptest.Server
 	node   *groupNode
-	down   bool // The API answers nothing but 503.
+	down   bool // The API answers every call with 503.
 }
 
 func newAgentDesk(t *testing.T) *agentDesk {
@@ -55,7 +55,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// session connects the protocol's own client.
+// session connects the MCP library's client.
 func (d *agentDesk) session(key string) (*sdk.ClientSession, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil)
 	return client.Connect(d.t.Context(), &sdk.StreamableClientTransport{
@@ -63,7 +63,7 @@ func (d *agentDesk) session(key string) (*sdk.ClientSession, error) {
 	}, nil)
 }
 
-// toolAnswer is a tool's result.
+// toolAnswer is the result of a tool.
 type toolAnswer struct {
 	failed  bool
 	text    string
@@ -82,7 +82,8 @@ func (d *agentDesk) tool(s *sdk.ClientSession, name string, arguments any) toolA
 	return a
 }
 
-// An agent screens, tries, reads and asks why, with the protocol's own client.
+// An agent screens, makes dry runs, reads records and asks for explanations, with the MCP
+// library's client.
 func TestMCP(t *testing.T) {
 	d := newAgentDesk(t)
 	key := d.node.newKey(t, `{"name":"agents","roles":["screener"]}`)
@@ -105,7 +106,7 @@ func TestMCP(t *testing.T) {
 		`{"agentName":"payer","agentType":"supervised","operatorLegalName":"Quiet Harbour Bakery","purpose":"pays","spendPolicy":{"maxSingleTxUSDC":100,"dailyLimitUSDC":1000}}`)
 	token := registered["token"].(string)
 
-	// A payment, exact to the micro-dollar, once for one key.
+	// A payment, exact to the micro-dollar, counts once for one idempotency key.
 	raw := json.RawMessage(`{"token":"` + token + `","amount":10.000001,"cpName":"Corner Shop","idempotencyKey":"order-1"}`)
 	paid := d.tool(s, "screen", raw)
 	require.False(t, paid.failed, paid.text)
@@ -115,10 +116,10 @@ func TestMCP(t *testing.T) {
 	require.Equal(t, 10.000001, limits.members["spentUSDC"], limits.text)
 	require.NotContains(t, limits.text, "do not pay")
 
-	// The scope of idempotency keys is that of POST /v1/screen.
+	// An idempotency key has the same scope as with POST /v1/screen.
 	require.Equal(t, 422, status(t, d.node.api.Handler(), key, "/v1/screen", `{"token":"x","amount":1}`, "order-1"))
 
-	// Every verdict is a result, and says what to do.
+	// Every verdict is a result and says what to do.
 	for name, c := range map[string]struct{ more, verdict, says string }{
 		"blocked": {`,"amount":1,"cpWallet":"` + badPayee + `"`, "BLOCK", "do not pay"}, "to review": {`,"amount":101`, "REVIEW", "do not pay"},
 	} {
@@ -152,7 +153,8 @@ func status(t *testing.T, handler http.Handler, key, path, body, idempotency str
 	return w.Code
 }
 
-// A review's disposition is told, an escalation is not, whatever the key may see.
+// The agent is told a review's disposition but not an escalation, whatever its API key may
+// read.
 func mcpDispositions(t *testing.T, d *agentDesk, s *sdk.ClientSession, token string) {
 	admin, err := d.session(groupKey)
 	require.NoError(t, err)
@@ -175,7 +177,7 @@ func mcpDispositions(t *testing.T, d *agentDesk, s *sdk.ClientSession, token str
 	}
 }
 
-// Without a verdict there is an error that says so, and whether it happened.
+// If there is no verdict, the error says so and whether the payment was recorded.
 func mcpErrors(t *testing.T, d *agentDesk, s *sdk.ClientSession, token string) {
 	for name, c := range map[string]struct{ tool, arguments, code string }{
 		"no idempotency key":       {"screen", `{"token":"t","amount":1}`, "missing_field"},
@@ -212,7 +214,7 @@ func mcpErrors(t *testing.T, d *agentDesk, s *sdk.ClientSession, token string) {
 	}
 }
 
-// Only who has a screener's key comes in, and no page of another origin.
+// Only callers with a screener's key are let in, and no web page of another origin.
 func mcpBorder(t *testing.T, d *agentDesk, key string) {
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
 	call := func(method, path, key string, headers ...string) *http.Response {
@@ -263,7 +265,7 @@ func mcpBorder(t *testing.T, d *agentDesk, key string) {
 	require.Equal(t, 404, off.Code, "off by default")
 }
 
-// A body is one message, and everybody reads it alike.
+// A body is exactly one message, which every parser reads alike.
 func mcpMessages(t *testing.T, d *agentDesk, key, list string) {
 	for message, want := range map[string]struct {
 		body   string
@@ -294,7 +296,7 @@ func mcpMessages(t *testing.T, d *agentDesk, key, list string) {
 	}
 }
 
-// All guests stand in front of one API, each at its own paths, and only where they are set.
+// All guests are in front of one API, each at its own paths, and only if it is configured.
 func TestGuestsTogether(t *testing.T) {
 	d := newAgentDesk(t)
 	for _, on := range []bool{true, false} {

@@ -16,8 +16,9 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// balance starts HAProxy with the file of deploy/, with what its last lines say of TLS on
-// the nodes, before all machines, and returns its address. A balancer that ran ends.
+// balance starts HAProxy in front of all machines and returns its address. It uses the file
+// from deploy/, with the TLS settings that its last lines describe. It ends a balancer that
+// ran before.
 func (p *park) balance(running *testcluster.Child) (*testcluster.Child, string) {
 	p.t.Helper()
 	if running != nil {
@@ -52,8 +53,8 @@ func (p *park) balance(running *testcluster.Child) (*testcluster.Child, string) 
 	return child, url
 }
 
-// through pays by the balancer, with a key and without ever trying again, until the work
-// is done: nobody may notice it.
+// through pays through the balancer until the work is done, with an idempotency key but
+// without retries. It requires that no payment fails.
 func (p *park) through(url, token string, work func()) (paid int) {
 	p.t.Helper()
 	done, ended := make(chan struct{}), make(chan []string)
@@ -64,7 +65,7 @@ func (p *park) through(url, token string, work func()) (paid int) {
 			case <-done:
 				ended <- failed
 				return
-			case <-time.After(100 * time.Millisecond): // Rule R16 reviews an agent's thousandth call of a minute.
+			case <-time.After(100 * time.Millisecond): // Rule R16 reviews an agent's thousandth call in a minute.
 			}
 			status, text, err := post(p.client, url+"/v1/screen", fmt.Sprintf("walk-%d-%d", time.Now().UnixNano(), n), fmt.Sprintf(`{"token":%q,"amount":1,"cpName":"Plain Harbour Bakery"}`, token))
 			if err != nil || status != http.StatusOK {
@@ -80,9 +81,9 @@ func (p *park) through(url, token string, work func()) (paid int) {
 	return paid
 }
 
-// The operator's life on real processes: three TLS nodes, HAProxy before them; a node is
-// killed and replaced on an empty disk; every node is upgraded; a backup is taken and
-// rehearsed; everything is destroyed and restored; and nothing is lost.
+// The work of an operator on real processes: three TLS nodes behind HAProxy. A node is killed
+// and replaced on an empty disk, every node is upgraded, a backup is taken and tested by a
+// drill, and everything is destroyed and restored. Nothing is lost.
 func TestOperatorsWalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -98,7 +99,7 @@ func TestOperatorsWalk(t *testing.T) {
 	l := p.write(n2, 2)
 	_, busy := p.agent(n2, "busy payer")
 
-	// The admin listener lets nobody in without a certificate, and verbs show one.
+	// The admin listener demands a client certificate, and the verbs present one.
 	_, complaint, code := p.cliWith([]string{"RAILGUARD_CERT=", "RAILGUARD_CERT_KEY="}, "key", "list", "--admin", p.adminURL(n2))
 	require.Equal(t, exitAway, code)
 	require.Contains(t, complaint, "asks for a certificate: give --cert")
@@ -112,7 +113,7 @@ func TestOperatorsWalk(t *testing.T) {
 
 	backups := filepath.Join(p.dir, "backups")
 	require.NoError(t, os.Mkdir(backups, 0o700))
-	p.binary = next // The operator's own verbs are the new release's too.
+	p.binary = next // The operator's own verbs come from the new release, too.
 	p.must("backup", "create", "--directory", backups, "--recipient", p.recipient, "--url", p.url(n2))
 	r, _ := p.drilled(nil, "--directory", backups)
 	require.True(t, r.Sleep, r.Why)
@@ -137,7 +138,7 @@ func TestOperatorsWalk(t *testing.T) {
 	require.Contains(t, p.must("cluster", "status", "--url", p.url(p.machines[0])), "survives the loss of 1")
 }
 
-// follower is a machine that does not lead.
+// follower returns a machine that is not the leader.
 func (p *park) follower() *machine {
 	p.t.Helper()
 	var answer struct{ Leader struct{ ID string } }
@@ -151,7 +152,7 @@ func (p *park) follower() *machine {
 	return nil
 }
 
-// replace kills a machine, takes its disk, and puts an empty one in its place.
+// replace kills a machine, removes its disk, and starts an empty machine in its place.
 func (p *park) replace(m *machine) {
 	p.t.Helper()
 	p.kill(m)
@@ -165,7 +166,7 @@ func (p *park) replace(m *machine) {
 	p.must("cluster", "wait", "--node", m.id, "--url", p.url(other), "--patience", "2m")
 }
 
-// upgradeAll does what the plan says, in its order, and finalizes.
+// upgradeAll follows the upgrade plan in its order, and finalizes.
 func (p *park) upgradeAll(next string) {
 	p.t.Helper()
 	var plan struct {

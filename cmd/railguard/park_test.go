@@ -28,7 +28,7 @@ const (
 	parkSecret = "the cluster secret of the operators tests"
 )
 
-// park is a few real processes of the real binary, as an operator starts them, and the
+// park is several real processes of the real binary, started as an operator does, and the
 // verbs that she types.
 type park struct {
 	t        testing.TB
@@ -36,24 +36,24 @@ type park struct {
 	binary   string
 	spawner  *testcluster.Spawner
 	machines []*machine
-	extra    []string // Flags of every node.
-	env      []string // Of nodes and verbs.
+	extra    []string // Flags for every node.
+	env      []string // Environment of nodes and verbs.
 	client   *http.Client
 	scheme   string
 
-	recipient, identity string // What backups are encrypted to; the file that opens them.
-	authority           string // Folder of it; "": nothing is TLS but what proves nodes by their secret.
+	recipient, identity string // Public key for backups, and the file with the secret key.
+	authority           string // Folder of the certificate authority; "": no TLS except the nodes' proof by the cluster secret.
 }
 
-// machine is one of them, and what is on its disk.
+// machine is one of its processes with its data.
 type machine struct {
 	id, data, http, admin, cluster string
 	binary                         string
-	flags, env                     []string // Its own.
+	flags, env                     []string // Flags for this machine only.
 	child                          *testcluster.Child
 }
 
-// newPark lays out machines n1, n2, ... and starts none.
+// newPark prepares machines n1, n2, ... and starts none.
 func newPark(t testing.TB, count int) *park {
 	p := &park{t: t, dir: t.TempDir(), spawner: testcluster.NewSpawner(), client: &http.Client{Timeout: 30 * time.Second}, scheme: "http"}
 	t.Cleanup(p.spawner.Close)
@@ -80,7 +80,7 @@ func newPark(t testing.TB, count int) *park {
 	return p
 }
 
-// add lays out one more machine.
+// add prepares one more machine.
 func (p *park) add(id string) *machine {
 	ports, err := testcluster.FreePorts(3)
 	require.NoError(p.t, err)
@@ -89,7 +89,7 @@ func (p *park) add(id string) *machine {
 	return m
 }
 
-// form starts all machines as a new cluster, and imports a list of our own.
+// form starts all machines as a new cluster, and imports a small test list.
 func (p *park) form() {
 	for _, m := range p.machines {
 		p.start(m, "--bootstrap-expect", strconv.Itoa(len(p.machines)), "--public-url", "https://guard.example.org")
@@ -103,14 +103,14 @@ func (p *park) form() {
 		raw := listtest.WriteEnhanced(list, time.Now(), listtest.Entity{ID: 910001 + len(list), Last: "PARKED BYSTANDER HOLDING " + list})
 		require.NoError(p.t, os.WriteFile(filepath.Join(lists, name), raw, 0o600))
 	}
-	// A list of our own is small: it is taken when somebody says so.
+	// The test list is small, so it must be forced.
 	p.must("ofac", "import", lists, "--force", "--reason", "tests", "--admin", p.adminURL(p.machines[0]))
 	for _, m := range p.machines {
 		p.awaitReady(m, "")
 	}
 }
 
-// start starts a machine that joins whoever else there is.
+// start starts a machine, which joins the others if there are any.
 func (p *park) start(m *machine, flags ...string) {
 	p.t.Helper()
 	args := []string{"serve", "--id", m.id, "--data", m.data, "--http", m.http, "--admin", m.admin, "--grace", "1s"}
@@ -130,8 +130,8 @@ func (p *park) start(m *machine, flags ...string) {
 	m.child = child
 }
 
-// secure makes an authority: from here on nodes show certificates to callers, to each
-// other, and ask for one on the admin listener. Verbs have them by the environment.
+// secure makes a certificate authority. From then on nodes present certificates to callers and
+// to each other, and demand one on the admin listener. Verbs get theirs from the environment.
 func (p *park) secure() {
 	p.authority, p.scheme = filepath.Join(p.dir, "authority"), "https"
 	p.must("tls", "init", "--dir", p.authority)
@@ -145,7 +145,8 @@ func (p *park) secure() {
 	p.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, MaxIdleConnsPerHost: 8}
 }
 
-// certificates issues a machine's where it has none yet, and names them all.
+// certificates returns the flags for a machine's certificates. It issues them if they are
+// missing.
 func (p *park) certificates(m *machine) []string {
 	cert, key, ca := filepath.Join(p.authority, m.id+".pem"), filepath.Join(p.authority, m.id+".key"), filepath.Join(p.authority, "ca.pem")
 	if _, err := os.Stat(cert); err != nil {
@@ -156,7 +157,7 @@ func (p *park) certificates(m *machine) []string {
 
 func (p *park) log(m *machine) string { return m.data + ".log" }
 
-// said is what a machine has logged so far.
+// said returns what a machine has logged so far.
 func (p *park) said(m *machine) string {
 	data, err := os.ReadFile(p.log(m))
 	require.NoError(p.t, err)
@@ -171,7 +172,7 @@ func (p *park) stop(m *machine) {
 	m.child = nil
 }
 
-// kill ends it as a power cut does.
+// kill ends a machine's node as a power cut does.
 func (p *park) kill(m *machine) {
 	if m.child != nil {
 		_ = m.child.Command.Process.Kill()
@@ -183,11 +184,11 @@ func (p *park) kill(m *machine) {
 func (p *park) url(m *machine) string      { return p.scheme + "://" + m.http }
 func (p *park) adminURL(m *machine) string { return p.scheme + "://" + m.admin }
 
-// awaitReady waits until a balancer would send calls to it.
+// awaitReady waits until a balancer would send calls to a machine.
 func (p *park) awaitReady(m *machine, query string) {
 	p.t.Helper()
 	last := ""
-	defer func() { // A wait that ends in vain ends the test.
+	defer func() { // If the wait fails, the test fails.
 		if p.t.Failed() {
 			p.t.Logf("%s last answered %s, and logged:\n%s", m.id, last, p.said(m))
 		}
@@ -195,7 +196,7 @@ func (p *park) awaitReady(m *machine, query string) {
 	require.Eventually(p.t, func() bool {
 		if m.child != nil && m.child.Ended() {
 			last = "it has ended: " + m.child.Command.ProcessState.String()
-			return true // No wait makes it ready.
+			return true // Waiting longer cannot help.
 		}
 		answer, err := p.client.Get(p.url(m) + "/readyz?sync&" + query)
 		if err != nil {
@@ -211,7 +212,7 @@ func (p *park) awaitReady(m *machine, query string) {
 	require.False(p.t, m.child != nil && m.child.Ended(), "%s has ended", m.id)
 }
 
-// cli runs a verb in a process of its own.
+// cli runs a verb in its own process.
 func (p *park) cli(args ...string) (out, complaint string, code int) {
 	p.t.Helper()
 	return p.cliWith(nil, args...)
@@ -232,7 +233,7 @@ func (p *park) cliWith(env []string, args ...string) (out, complaint string, cod
 	return stdout.String(), stderr.String(), command.ProcessState.ExitCode()
 }
 
-// must is cli for verbs that must succeed.
+// must runs a verb that has to succeed.
 func (p *park) must(args ...string) string {
 	p.t.Helper()
 	out, complaint, code := p.cli(args...)
@@ -256,7 +257,7 @@ func (p *park) ask(m *machine, method, path, body string) (int, map[string]any) 
 	return answer.StatusCode, members
 }
 
-// want is ask for calls that must succeed.
+// want makes a call that has to succeed.
 func (p *park) want(m *machine, status int, method, path, body string) map[string]any {
 	p.t.Helper()
 	code, answer := p.ask(m, method, path, body)
@@ -264,7 +265,7 @@ func (p *park) want(m *machine, status int, method, path, body string) map[strin
 	return answer
 }
 
-// agent registers one with a daily limit and returns its id and credential.
+// agent registers an agent with a daily limit and returns its id and credential.
 func (p *park) agent(m *machine, name string) (id, token string) {
 	p.t.Helper()
 	answer := p.want(m, http.StatusCreated, "POST", "/v1/agents/register", `{"agentName":"`+name+`","agentType":"supervised","operatorLegalName":"Parked Works","purpose":"tests","spendPolicy":{"maxSingleTxUSDC":1000,"dailyLimitUSDC":100000}}`)
@@ -275,7 +276,7 @@ func (p *park) agent(m *machine, name string) (id, token string) {
 	return id, token
 }
 
-// pay screens one payment; above 1,000 it is a REVIEW.
+// pay screens one payment; an amount above 1,000 gets REVIEW.
 func (p *park) pay(m *machine, token string, amount int) (verdict, txn string) {
 	p.t.Helper()
 	answer := p.want(m, http.StatusOK, "POST", "/v1/screen", fmt.Sprintf(`{"token":%q,"amount":%d,"cpName":"Plain Harbour Bakery"}`, token, amount))
@@ -284,7 +285,7 @@ func (p *park) pay(m *machine, token string, amount int) (verdict, txn string) {
 	return verdict, txn
 }
 
-// payMany screens so many payments of 1 at once.
+// payMany screens so many payments of 1 USD at once.
 func (p *park) payMany(m *machine, token string, count int) {
 	p.t.Helper()
 	one := fmt.Sprintf(`{"token":%q,"amount":1,"cpName":"Plain Harbour Bakery"}`, token)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every command that does something says how it is called.
+// The help of every verb has an example.
 func TestEveryVerbHasAnExample(t *testing.T) {
 	seen := 0
 	var walk func(cmd *cobra.Command)
@@ -42,7 +42,8 @@ const shownCase = `{"verdict":"REVIEW","txnId":"txn_1","rule":"R21_POSSIBLE_NAME
 "ladder":[{"rule":"R10_SINGLE_TX_LIMIT","number":10,"outcome":"passed","values":{"amount":120,"limits":[{"level":0,"limit":5000},{"level":1,"limit":9000}]}}],
 "_policy":{"policyVersion":3,"policy":{"names":{"review":0.86}}}}`
 
-// A person sees amounts, limits, both names, the entry and the score; nothing fools the terminal.
+// A person sees amounts, limits, both names, the entry and the score. No text can fool the
+// terminal.
 func TestRecordsForPersons(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, showRecord(&out, []byte(shownCase)))
@@ -53,8 +54,8 @@ func TestRecordsForPersons(t *testing.T) {
 	require.NotContains(t, out.String(), "\nby ", "nobody decided")
 }
 
-// An explanation is shown with the payment that it is about, and with what a score was
-// held against; a key that may not read one of them sees the rest.
+// An explanation is shown with its payment and with the threshold of a score. A key that may
+// not read one of them gets the rest.
 func TestExplanationsForPersons(t *testing.T) {
 	record := `{"verdict":"REVIEW","txnId":"txn_1","agentName":"Bot","_request":{"amount":120,"cpName":"Nikolas Maduro"}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +85,7 @@ func TestExplanationsForPersons(t *testing.T) {
 	require.Contains(t, explained(), "0.9312  0.875")
 }
 
-// What stands inside an answer is a table too, not a blob.
+// An object inside an answer is shown as a table, too.
 func TestNestedAnswers(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, showAnswer(&out, []byte(`{"active":{"snapshotId":"snp_1","counts":{"entries":100,"sdn":90}},"added":{"count":1,"entries":[{"uid":"7","name":"X","why":{"a":1}}]},"staged":[]}`), "table", nil))

@@ -24,19 +24,20 @@ Every verb with its flags, written from the program itself by a test and compare
 Every flag of ` + "`serve`" + ` has an environment twin (` + "`--ofac-dir`" + ` is RAILGUARD_OFAC_DIR) and may stand in ` + "`--config`" + `. Of other verbs only the flags that [OPERATING.md](OPERATING.md) names have one.
 `
 
-// manyVerbs is how many verbs must have a flag with one meaning before the page tells of it once for all of them.
+// manyVerbs is how many verbs must have a flag with the same meaning before the page describes
+// it once for all of them.
 const manyVerbs = 3
 
 // reference writes docs/CLI.md from the tree of verbs.
 type reference struct {
 	strings.Builder
-	asking map[string]string           // Flags of nearly every verb that asks a server, with what they say.
-	shared map[string]string           // Flags of many verbs, with what they say.
-	serve  map[string]*pflag.Flag      // Flags of serve, which other verbs repeat as a whole.
+	asking map[string]string           // Flags of nearly every verb that calls a server, with their help.
+	shared map[string]string           // Flags of many verbs, with their help.
+	serve  map[string]*pflag.Flag      // Flags of serve, all of which other verbs have too.
 	groups map[string][]*cobra.Command // Verbs by their first word.
 }
 
-// TestCommandReference: docs/CLI.md is the program's own list of its verbs and flags.
+// TestCommandReference: docs/CLI.md agrees with the program's verbs and flags.
 func TestCommandReference(t *testing.T) {
 	root := newRoot()
 	root.InitDefaultHelpCmd()
@@ -64,7 +65,7 @@ func TestCommandReference(t *testing.T) {
 	require.True(t, string(written) == r.String(), "docs/CLI.md is not what the program says of itself: go test ./cmd/railguard -run TestCommandReference -update, and read the diff")
 }
 
-// writeAskingFlags tells once of the flags that every verb has which asks a server.
+// writeAskingFlags describes once the flags of every verb that calls a server.
 func (r *reference) writeAskingFlags() {
 	common := &cobra.Command{}
 	(&client{}).defineFlags(common, false)
@@ -78,7 +79,8 @@ func (r *reference) writeAskingFlags() {
 	})
 }
 
-// gatherVerbs lists the verbs below a command that a reader may type. A group of verbs is itself one where it has flags.
+// gatherVerbs lists the verbs below a command that a reader may type. A group of verbs counts
+// as a verb if it has flags.
 func (r *reference) gatherVerbs(cmd *cobra.Command, verbs []*cobra.Command) []*cobra.Command {
 	for _, child := range cmd.Commands() {
 		if child.Hidden || child.Name() == "help" || child.Name() == "completion" {
@@ -97,7 +99,7 @@ func (r *reference) gatherVerbs(cmd *cobra.Command, verbs []*cobra.Command) []*c
 	return verbs
 }
 
-// ownFlags are a verb's flags without those that every asking verb has.
+// ownFlags returns a verb's flags without those that all verbs which call a server have.
 func (r *reference) ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" && r.asking[f.Name] != f.Usage {
@@ -107,13 +109,14 @@ func (r *reference) ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
 	return own
 }
 
-// gatherShared finds the flags that say the same in many verbs, and in at least two of five verbs that have them.
+// gatherShared finds the flags with the same help in many verbs, at least in two of every five
+// verbs that have a flag of that name.
 func (r *reference) gatherShared(verbs []*cobra.Command) {
 	counts, all := map[string]map[string]int{}, map[string]int{}
 	for _, verb := range verbs {
 		for _, f := range r.ownFlags(verb) {
 			if r.serve[f.Name] != nil && r.serve[f.Name].Usage == f.Usage {
-				continue // Told under serve.
+				continue // Described under serve.
 			}
 			if counts[f.Name] == nil {
 				counts[f.Name] = map[string]int{}
@@ -138,7 +141,8 @@ func (r *reference) writeShared() {
 	}
 }
 
-// writeVerb writes one verb with what it does and its flags: few of them on a line, many as a list.
+// writeVerb writes one verb with its help and its flags: a few flags on one line, many as a
+// list.
 func (r *reference) writeVerb(cmd *cobra.Command) {
 	own := r.ownFlags(cmd)
 	line := strings.TrimPrefix(strings.TrimSuffix(cmd.UseLine(), " [flags]"), "railguard ")
@@ -165,7 +169,7 @@ func (r *reference) writeVerb(cmd *cobra.Command) {
 	}
 }
 
-// tellFlag is a flag as the page tells of it in a verb.
+// tellFlag returns a flag as the page shows it under a verb.
 func (r *reference) tellFlag(f *pflag.Flag) string {
 	meaning := meaningOf(f)
 	if r.shared[f.Name] == meaning {
@@ -179,10 +183,10 @@ func (r *reference) tellFlag(f *pflag.Flag) string {
 	return "`--" + f.Name + "`" + meaning + defaultOf(f)
 }
 
-// meaningOf is what a flag says, apart from whether a verb requires it.
+// meaningOf returns a flag's help without the note that a verb requires it.
 func meaningOf(f *pflag.Flag) string { return strings.TrimSuffix(f.Usage, " (required)") }
 
-// defaultOf is a flag's default where it has one that its text does not tell.
+// defaultOf returns a flag's default if its help does not name it.
 func defaultOf(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "[]", "false", "0", "0s":
@@ -194,16 +198,16 @@ func defaultOf(f *pflag.Flag) string {
 	return " (default: " + cell(f.DefValue) + ")"
 }
 
-// cell is a text as a table holds it.
+// cell escapes a text for a table.
 func cell(text string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ", "<", "&lt;").Replace(text)
 }
 
-// typed are commands as documents have them: in `code`, or on a line of a block.
+// typed matches commands in documents: in `code`, or on a line of a block.
 var typed = regexp.MustCompile("(?m)`railguard ([^`]+)`|^\\s*(?:\\$ )?railguard ((?:[^#\\n\\\\]|\\\\\\n)+)")
 
-// TestDocumentsTypeWhatThereIs: every command line in a document names a verb that
-// exists, with flags that it has.
+// TestDocumentsTypeWhatThereIs: every command line in a document names an existing verb with
+// existing flags.
 func TestDocumentsTypeWhatThereIs(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"docs/*.md", "README.md", "CONTRIBUTING.md", "deploy/*/README.md", "deploy/prometheus/*.yml", "client/README.md"} {
@@ -214,7 +218,7 @@ func TestDocumentsTypeWhatThereIs(t *testing.T) {
 	seen := 0
 	for _, file := range files {
 		if name := strings.ToLower(filepath.Base(file)); name == "cli.md" || strings.HasPrefix(name, "review-") || strings.HasPrefix(name, "formats") {
-			continue // Written from the program; of what was; words inside files.
+			continue // Generated from the program; about former versions; magic bytes of files.
 		}
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -224,7 +228,7 @@ func TestDocumentsTypeWhatThereIs(t *testing.T) {
 			line, _, _ = strings.Cut(line, " | ")
 			words := strings.Fields(strings.NewReplacer("[", " ", "]", " ", ",", " ").Replace(line))
 			if len(words) == 0 || !regexp.MustCompile(`^[a-z-]+$`).MatchString(words[0]) {
-				continue // railguard VERB, of any verb.
+				continue // "railguard VERB" stands for any verb.
 			}
 			seen++
 			root := newRoot()
@@ -247,7 +251,7 @@ func TestDocumentsTypeWhatThereIs(t *testing.T) {
 	require.Greater(t, seen, 100)
 }
 
-// A word between backquotes in what a flag says would stand in --help as its kind.
+// --help would show a word between backquotes as the flag's type.
 func TestFlagsShowTheirKind(t *testing.T) {
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {

@@ -19,14 +19,15 @@ import (
 
 var releaseName = flag.String("release", "", "write the files of this release, which has none yet")
 
-// releaseFolder holds what each release made: evidence, a log and a snapshot. A folder is
-// never written again; the next release joins its own (make golden-release).
+// releaseFolder holds what each release wrote: evidence, a log and a snapshot. A folder never
+// changes; each release adds its own (make golden-release).
 const releaseFolder = "testdata/releases"
 
-// releaseBytes bounds one release's files, so that they stay in the repository for ever.
+// releaseBytes bounds the size of one release's files, which stay in the repository for ever.
 const releaseBytes = 200_000
 
-// Evidence, logs and snapshots of every release are read by this one, to the same digest.
+// This release reads the evidence, logs and snapshots of every release, and gets the same
+// digest.
 func TestEveryReleaseIsRead(t *testing.T) {
 	if *releaseName != "" {
 		writeRelease(t, filepath.Join(releaseFolder, *releaseName))
@@ -99,7 +100,7 @@ func digestOfState(machine *fsm.Machine) string {
 	return string(text) + "\n"
 }
 
-// writeRelease makes the files of this release with a node of its own.
+// writeRelease makes this release's files, using a node of its own.
 func writeRelease(t *testing.T, dir string) {
 	require.NoDirExists(t, dir, "the files of a release are never written again")
 	o, _ := makeBundle(t)

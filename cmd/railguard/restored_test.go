@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ledger is what must be the same before a disaster and after it.
+// ledger is the state that must be the same before a disaster and after the restore.
 type ledger struct {
-	agents  map[string]string // Id to credential.
-	limits  map[string]string // What each has spent and may spend, as the API shows it.
-	records map[string]string // Verdicts with all their members.
-	open    []string          // Reviews that wait.
+	agents  map[string]string // Credential by agent id.
+	limits  map[string]string // What each agent has spent and may still spend, as the API shows it.
+	records map[string]string // Verdicts by transaction, with all their members.
+	open    []string          // Open reviews.
 	jwks    string
 }
 
@@ -37,7 +37,7 @@ func (p *park) raw(m *machine, path string) string {
 	return string(body)
 }
 
-// write makes what a ledger holds: agents that paid, and a review of each.
+// write makes the agents of a ledger, their payments, and a review for each.
 func (p *park) write(m *machine, agents int) *ledger {
 	l := &ledger{agents: map[string]string{}, records: map[string]string{}}
 	for i := range agents {
@@ -56,8 +56,8 @@ func (p *park) write(m *machine, agents int) *ledger {
 	return l
 }
 
-// read fills in what a node says of it, once it has applied all that is committed: a
-// screening is answered by a node before it has applied it itself.
+// read fills a ledger with a node's answers, once the node has applied all that is committed:
+// a node answers a screening call before it has applied the record itself.
 func (p *park) read(m *machine, l *ledger) {
 	p.t.Helper()
 	l.limits = map[string]string{}
@@ -70,7 +70,7 @@ func (p *park) read(m *machine, l *ledger) {
 	l.jwks = p.raw(m, "/v1/.well-known/jwks.json")
 }
 
-// withoutIndex leaves out where in the log an answer is of.
+// withoutIndex removes the log index that an answer carries.
 func withoutIndex(t testing.TB, text string) string {
 	var members map[string]any
 	require.NoError(t, json.Unmarshal([]byte(text), &members))
@@ -80,7 +80,7 @@ func withoutIndex(t testing.TB, text string) string {
 	return string(data)
 }
 
-// requireSame holds that a node says the same.
+// requireSame requires that a node gives the same answers.
 func (p *park) requireSame(m *machine, l *ledger) {
 	p.t.Helper()
 	now := &ledger{agents: l.agents, records: map[string]string{}}
@@ -100,8 +100,8 @@ func (p *park) requireSame(m *machine, l *ledger) {
 	require.ElementsMatch(p.t, l.open, waiting, m.id)
 }
 
-// restore restores files onto the first of so many new, empty machines, and has the
-// others join it.
+// restore restores files onto the first of so many new, empty machines, and starts the others
+// so that they join it.
 func (p *park) restore(count int, files ...string) map[string]any {
 	p.t.Helper()
 	p.machines = nil
@@ -122,7 +122,7 @@ func (p *park) restore(count int, files ...string) map[string]any {
 	return restored
 }
 
-// destroy ends all nodes as a fire does, and takes their disks.
+// destroy kills all nodes and removes their disks.
 func (p *park) destroy() {
 	for _, m := range p.machines {
 		p.kill(m)
@@ -130,9 +130,9 @@ func (p *park) destroy() {
 	}
 }
 
-// Three nodes and their disks are gone. From one file three empty machines have the same
-// tables, tree head, key set and counters; records are proven as before; it is a new
-// lineage in which no id is given out twice.
+// Three nodes and their disks are lost. From one file, three empty machines get the same
+// tables, tree head, key set and counters. Records are proven as before. The cluster has a new
+// lineage, in which no id is given out a second time.
 func TestDestroyedClusterComesBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -162,7 +162,7 @@ func TestDestroyedClusterComesBack(t *testing.T) {
 	for _, m := range p.machines {
 		p.requireSame(m, l)
 	}
-	// A proof from before is of leaves that the new log has too, under a name of its own.
+	// An old proof is of leaves that the new log has, too, under its own name.
 	p.must("verify", proof)
 	after := filepath.Join(p.dir, "after.json")
 	require.NoError(t, os.WriteFile(after, []byte(p.raw(p.machines[2], "/v1/audit/"+l.open[0]+"/proof")), 0o600))
@@ -190,8 +190,8 @@ func TestDestroyedClusterComesBack(t *testing.T) {
 	require.Len(t, again, len(data), "and nothing was moved")
 }
 
-// The last node of a cluster that does not start any more, or is not to: its folder is
-// enough for a backup, and is not changed by it.
+// The last node of a cluster cannot start, or must not. Its folder is enough for a backup,
+// which does not change it.
 func TestBackupOfAStoppedNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -205,7 +205,7 @@ func TestBackupOfAStoppedNode(t *testing.T) {
 	_, complaint, code := p.cli(take...)
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, complaint, "stop the node first", "a running node is asked, not read")
-	p.kill(n1) // Not in order: what was acknowledged is in it all the same.
+	p.kill(n1) // It is killed; acknowledged writes are in its folder all the same.
 	before := p.content(n1.data)
 	require.Contains(t, p.must(take...), "is whole")
 	require.Equal(t, before, p.content(n1.data), "nothing was changed")
@@ -220,7 +220,7 @@ func TestBackupOfAStoppedNode(t *testing.T) {
 	p.requireSame(p.machines[0], l)
 }
 
-// content is every file of a folder, with its bytes.
+// content returns every file in a folder with its bytes.
 func (p *park) content(dir string) map[string]string {
 	all := map[string]string{}
 	require.NoError(p.t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {

@@ -15,7 +15,7 @@ import (
 	"railguard/ofac/sample"
 )
 
-// activateWith makes a list the active one that names a company besides the sample.
+// activateWith activates a list that names a company in addition to the sample.
 func (g *group) activateWith(name string) {
 	g.t.Helper()
 	all := append(sample.Entities(), ofac.Entity{
@@ -33,8 +33,8 @@ func (g *group) activateWith(name string) {
 	require.Equal(g.t, wire.Applied, r.Code)
 }
 
-// Leadership goes round while the past is screened: every planted payment is found, by
-// whoever leads, and told once.
+// The leader changes while past payments are screened. Every planted payment is found, whoever
+// leads, and reported once.
 func TestRetroGoesRoundWithLeadership(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a group of three")
@@ -56,7 +56,7 @@ func TestRetroGoesRoundWithLeadership(t *testing.T) {
 	require.Eventually(t, func() bool {
 		if leader := g.leader(); leader != nil && len(leaders) < 3 && g.nodes["n1"].node.Settings().Retro != nil {
 			leaders[leader.node.NodeID()] = true
-			_ = leader.node.TransferLeader(t.Context(), "") // Refused now and then: it has just come.
+			_ = leader.node.TransferLeader(t.Context(), "") // It is refused now and then, because the node has just become leader.
 		}
 		return ended()
 	}, time.Minute, 300*time.Millisecond)
@@ -80,8 +80,8 @@ func (g *group) plantPaper(payments int) {
 	}
 }
 
-// screenPastSlowly starts the duty of a node, slow enough for something to happen
-// before it is done.
+// screenPastSlowly starts a node's screening of the past, so slowly that something can happen
+// before it ends.
 func (n *groupNode) screenPastSlowly(t testing.TB) *retrace.Retro {
 	duty := httpapi.NewRetro(n.api, n.node)
 	duty.SetRest(8)
@@ -91,7 +91,7 @@ func (n *groupNode) screenPastSlowly(t testing.TB) *retrace.Retro {
 	return duty
 }
 
-// wantPaper wants one run that found the planted payments, each of them once.
+// wantPaper requires one run that found each of the planted payments once.
 func (g *group) wantPaper(id string, hits int) {
 	t, n := g.t, g.nodes[id]
 	t.Helper()
@@ -112,8 +112,8 @@ func (g *group) wantPaper(id string, hits int) {
 	require.Len(t, n.must(t, http.StatusOK, "GET", "/v1/alerts?kind=retro_hit", "")["data"], hits)
 }
 
-// A leader that goes without a word in the middle of the screening that an activation
-// owes: whoever leads next finishes it, exactly, and the one that comes back says the same.
+// A leader disappears in the middle of the screening that an activation requires. The next
+// leader finishes it exactly, and the node that returns reports the same result.
 func TestRetroOutlivesItsLeader(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a group of three")

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The cluster secret is exchanged on one node after the other, under load: first all
-// believe the new one, then all go by it, then none believes the old one any more. What
-// the old one had sealed still opens; whoever knows it alone gets nowhere.
+// The cluster secret is exchanged under load, on one node after the other: first all nodes
+// accept the new secret, then all use it, then none accepts the old one. Values sealed under
+// the old secret can still be opened, but a node that has only the old secret is refused.
 func TestClusterSecretIsExchanged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -35,7 +35,7 @@ func TestClusterSecretIsExchanged(t *testing.T) {
 	}
 	load.end(agent)
 	p.requireOneState()
-	// New keys are sealed under the new secret; tokens of the old ones stay good.
+	// New keys are sealed under the new secret; tokens of the old keys stay valid.
 	p.must("signing-key", "rotate", "--emergency", "--confirm", "emergency", "--reason", "the secret was exchanged", "--admin", p.adminURL(n1))
 	p.must("log-key", "rotate", "--reason", "the secret was exchanged", "--admin", p.adminURL(n1))
 	_, second := p.agent(p.machines[1], "second payer")
@@ -47,7 +47,7 @@ func TestClusterSecretIsExchanged(t *testing.T) {
 		}
 	}
 
-	late := p.add("n4") // It knows the old secret alone.
+	late := p.add("n4") // This node has only the old secret.
 	p.start(late)
 	require.Eventually(t, func() bool {
 		answer, err := p.client.Get(p.url(late) + "/livez")
@@ -64,7 +64,7 @@ func TestClusterSecretIsExchanged(t *testing.T) {
 	require.Len(t, status["nodes"], 3)
 	p.kill(late)
 
-	p.stop(n1) // Without the old one what it sealed cannot be opened: the node says so.
+	p.stop(n1) // Without the old secret, values sealed under it cannot be opened, and the node says so.
 	n1.env = []string{"RAILGUARD_CLUSTER_SECRET=" + fresh}
 	p.start(n1)
 	require.NoError(t, n1.child.Wait(60*time.Second))
@@ -76,9 +76,9 @@ func TestClusterSecretIsExchanged(t *testing.T) {
 	p.awaitReady(n1, "")
 }
 
-// What the former cluster secret had sealed is sealed anew while the cluster serves; then
-// every node starts without it, also one whose folder is older than that, signs, sends to
-// webhooks, knows an EIN again, and a backup restores with the new secret alone.
+// Values sealed under the former cluster secret are sealed anew while the cluster serves. Then
+// every node, even one whose folder is older than that, starts without the former secret,
+// signs, sends webhooks and finds an EIN. A backup can be restored with the new secret alone.
 func TestFormerSecretIsRemoved(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -92,7 +92,7 @@ func TestFormerSecretIsRemoved(t *testing.T) {
 	hook := p.want(n1, http.StatusCreated, "POST", "/v1/webhooks", `{"url":"https://hooks.example.org/in"}`)
 	p.must("signing-key", "rotate", "--emergency", "--confirm", "emergency", "--reason", "a retired key", "--admin", p.adminURL(n1))
 
-	for _, m := range p.machines { // The rounds of the exchange have a test of their own.
+	for _, m := range p.machines { // Another test covers the rounds of the exchange.
 		p.stop(m)
 	}
 	for _, m := range p.machines {
@@ -106,7 +106,7 @@ func TestFormerSecretIsRemoved(t *testing.T) {
 	looked, _, _ := p.cli("doctor", "--url", p.url(n1))
 	require.Contains(t, looked, `finish its exchange: "Keys" in docs/OPERATING.md`)
 	load := p.steadily(token)
-	p.stop(n3) // It hears of nothing of what follows until it starts without the former secret.
+	p.stop(n3) // This node misses what follows until it starts without the former secret.
 	out, progress, code := p.cli("cluster-secret", "reseal", "--reason", "exchanged", "--admin", p.adminURL(n1))
 	require.Zero(t, code, progress)
 	require.Contains(t, out, "RAILGUARD_CLUSTER_SECRET_OLD may be removed")

@@ -17,11 +17,11 @@ import (
 	"railguard/seal"
 )
 
-// sandboxRow is a line of the table in docs/sandbox.md: a name, a status, what comes, and
-// the wallet's end.
+// sandboxRow is a line of the table in docs/sandbox.md: a name, a status, the answer, and the
+// end of a wallet address.
 var sandboxRow = regexp.MustCompile("(?m)^\\| `(SANDBOX [^`]+)` \\| ([0-9]+) \\| ([A-Za-z_]+) \\| `([A-Za-z0-9_]+)` \\| .* \\| …([0-9]{4}) \\|$")
 
-// sandboxServer is a running sandbox: its address and a way to call it.
+// sandboxServer is a running sandbox: its address and a function that calls it.
 func sandboxServer(t *testing.T) func(path, key string, body any) (int, map[string]any, http.Header) {
 	p, secret := newPark(t, 1), seal.NewTestSecret()
 	node := p.machines[0]
@@ -48,8 +48,8 @@ func sandboxServer(t *testing.T) func(path, key string, body any) (int, map[stri
 	}
 }
 
-// Every line of docs/sandbox.md is so, at a running server; and every rule and every 503
-// of a screening call has its line.
+// A running server keeps every line of docs/sandbox.md. Every rule and every 503 of a
+// screening call has a line.
 func TestSandbox(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts the server")
@@ -126,7 +126,8 @@ func sandboxBatchAndDryRun(t *testing.T, call func(path, key string, body any) (
 	}
 }
 
-// A sandbox is founded as one; no other cluster becomes one, and none is started as another.
+// A cluster is a sandbox from its forming on. No other cluster can become one, and a sandbox
+// cannot start as anything else.
 func TestASandboxStaysApart(t *testing.T) {
 	f := &serveFlags{id: "n1", data: t.TempDir(), http: "127.0.0.1:0"}
 	f.sandbox = true

@@ -16,16 +16,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// batching is a server of /v1/screen/batch that remembers keys.
+// batching is a server of /v1/screen/batch that remembers idempotency keys.
 type batching struct {
 	mutex   sync.Mutex
-	keys    map[string]string // Key: the payment.
-	amounts map[string]int    // Payments made, by amount.
+	keys    map[string]string // Payments by key.
+	amounts map[string]int    // How many payments were made, by amount.
 	tokens  map[string]bool
 	sizes   []int
-	away    int                      // So many calls are 503.
-	open    func(amount string) bool // Payments that have no outcome.
-	status  int                      // Answers every call.
+	away    int                      // How many calls to answer with 503.
+	open    func(amount string) bool // Payments that get no outcome.
+	status  int                      // If set, answers every call.
 }
 
 func (s *batching) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func TestScreenFile(t *testing.T) {
 	for i := 1; i <= 12; i++ {
 		fmt.Fprintf(&file, "{\"amount\":%d}\n", i)
 		if i == 5 {
-			file.WriteString("\n  \n") // Passed over, and counted as lines.
+			file.WriteString("\n  \n") // Skipped, but counted as lines.
 		}
 	}
 	out, code := screen(file.String(), "--batch", "5", "--parallel", "3")
@@ -110,7 +110,8 @@ func TestScreenFile(t *testing.T) {
 	require.ElementsMatch(t, []int{5, 5, 2}, s.sizes)
 	require.Equal(t, map[string]bool{"tok": true}, s.tokens)
 
-	// Again, with a line before, two out, and one twice: what is new is made, nothing else.
+	// A second run, with one line more, two less, and one repeated: only the new payments are
+	// made.
 	again := "{\"amount\":99}\n" + strings.Replace(file.String(), "{\"amount\":3}\n{\"amount\":4}\n", "", 1) + "{\"amount\":1}\n"
 	out, code = screen(again)
 	require.Equal(t, exitOK, code)
@@ -124,7 +125,7 @@ func TestScreenFile(t *testing.T) {
 	require.Equal(t, 2, s.amounts["2"])
 }
 
-// A member of the caller's own is left as it is; a file may name keys and tokens.
+// Members that the caller adds stay as they are; a file may contain keys and tokens.
 func TestScreenFileKeepsWhatIsGiven(t *testing.T) {
 	s, screen := newBatching(t)
 	_, code := screen(`{"idempotencyKey":"mine","token":"other","amount":1}` + "\n")
@@ -162,7 +163,7 @@ func TestScreenFileExitCodes(t *testing.T) {
 	require.Equal(t, exitFailed, code, "a key that is none ends the run")
 }
 
-// What has no outcome is tried again, said so, and is there at the next run.
+// A payment without an outcome is tried again, reported, and made by the next run.
 func TestScreenFileWithoutOutcome(t *testing.T) {
 	s, screen := newBatching(t)
 	s.open = func(amount string) bool { return amount == "2" }

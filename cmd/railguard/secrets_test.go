@@ -27,9 +27,9 @@ func spellings(secret []byte) [][]byte {
 	}
 }
 
-// TestNoSecretInTheDataFolder: the signing key, the checkpoint signer's seed, API
-// keys and the cluster secret stand nowhere in a node's files, its log, its
-// snapshots or a saved snapshot, in clear; their sealed forms do.
+// TestNoSecretInTheDataFolder: the signing key, the checkpoint signer's seed, API keys and the
+// cluster secret are nowhere in plain text in a node's files, its log, its snapshots or a
+// saved snapshot. Their sealed forms are.
 func TestNoSecretInTheDataFolder(t *testing.T) {
 	dir, clusterSecret, firstKey := t.TempDir(), []byte("the secret of this test's cluster"), seal.NewAPISecret()
 	secrets := seal.NewSecrets(clusterSecret)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A time that bounds nothing is refused before anything is asked.
+// A timeout that is no bound is refused before any call.
 func TestTimeoutMustBoundSomething(t *testing.T) {
 	for _, verb := range [][]string{{"cluster", "status"}, {"key", "list", "--admin", "http://127.0.0.1:1"}, {"doctor"}, {"audit", "export"}, {"backup", "create", "--file", "x", "--recipient", "age1"}} {
 		for _, timeout := range []string{"0", "-1s"} {
@@ -26,8 +26,8 @@ func TestTimeoutMustBoundSomething(t *testing.T) {
 	}
 }
 
-// A server that falls silent, before a stream or in the midst of it, ends the verb, and
-// nothing half done bears the name of what was asked for.
+// A server that falls silent, before or during a stream, ends the verb. An incomplete file
+// never has the final name.
 func TestSilentServerEndsAStream(t *testing.T) {
 	silent := make(chan struct{})
 	handler := http.NewServeMux()
@@ -49,7 +49,7 @@ func TestSilentServerEndsAStream(t *testing.T) {
 	}
 }
 
-// Who was never there is not waited for.
+// The verb does not wait for a server that was never reached.
 func TestPatienceIsForWhoWasThere(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

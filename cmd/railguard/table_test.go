@@ -29,7 +29,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// Every verb's command must build: flags do not clash.
+// The command of every verb can be built: no two flags clash.
 func TestVerbs(t *testing.T) {
 	for _, v := range slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs, webhookVerbs) {
 		t.Run(v.path, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// A name may be given as the argument that everybody types first.
+// A name may be given as an argument, which most people try first.
 func TestLooseArgument(t *testing.T) {
 	asked := make(chan string, 2)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestServeBeginsWithEasedTimers: a process that serves has the slack, is the same
-// process, and still ends with its parent; one that does something else is left alone.
+// TestServeBeginsWithEasedTimers: a serving process has timerSlack, is still the same process,
+// and ends with its parent. Other verbs keep their slack.
 func TestServeBeginsWithEasedTimers(t *testing.T) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("one processor: timers are left alone")
@@ -32,8 +32,8 @@ func TestServeBeginsWithEasedTimers(t *testing.T) {
 	}
 }
 
-// TestWatchHasTheLargerSlack: of an eased process the thread with which the runtime
-// watches may be later than the others. One that was missed may be as late.
+// TestWatchHasTheLargerSlack: in an eased process the runtime's watch thread may be later than
+// the others. One other thread may have been missed and be as late.
 func TestWatchHasTheLargerSlack(t *testing.T) {
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("one processor: timers are left alone")
@@ -45,7 +45,7 @@ func TestWatchHasTheLargerSlack(t *testing.T) {
 	out, err := child.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, child.Start())
-	_, err = out.Read(make([]byte, 512)) // It has begun anew, and all is as it will be.
+	_, err = out.Read(make([]byte, 512)) // The process has been executed again and its slack is final.
 	require.NoError(t, err)
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", child.Process.Pid))
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestWatchHasTheLargerSlack(t *testing.T) {
 	require.NoError(t, child.Wait())
 }
 
-// init is that child.
+// init turns the test binary into that child process.
 func init() {
 	if os.Getenv("RAILGUARD_TEST_TIMERS") == "" {
 		return

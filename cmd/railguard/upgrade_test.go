@@ -16,8 +16,8 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// steady is load that never stops while a cluster is upgraded: payments of 1, each with an
-// Idempotency-Key, tried again at the next node where one says 503 or is gone.
+// steady is load that never stops while a cluster is upgraded: payments of 1 USD, each with an
+// Idempotency-Key. If a node answers 503 or is gone, the payment is tried at the next one.
 type steady struct {
 	p       *park
 	token   string
@@ -26,7 +26,7 @@ type steady struct {
 
 	mu       sync.Mutex
 	answered []string // Transactions.
-	paid     int      // Of them PROCEED.
+	paid     int      // How many of them got PROCEED.
 	failed   []string
 }
 
@@ -47,7 +47,7 @@ func (p *park) steadily(token string) *steady {
 func (s *steady) one(caller, n int) {
 	body := fmt.Sprintf(`{"token":%q,"amount":1,"cpName":"Plain Harbour Bakery"}`, s.token)
 	said := ""
-	for try := range 6 { // At once elsewhere; then, on a machine with other work, after what Retry-After would say.
+	for try := range 6 { // First another node at once; then a pause as Retry-After demands, on a machine with other work.
 		if try > 1 {
 			time.Sleep(500 * time.Millisecond)
 		}
@@ -56,7 +56,7 @@ func (s *steady) one(caller, n int) {
 		if txn, _ := answer["txnId"].(string); status == http.StatusOK {
 			s.mu.Lock()
 			s.answered = append(s.answered, txn)
-			if answer["verdict"] == "PROCEED" { // Else it is a REVIEW: more than 60 in a minute.
+			if answer["verdict"] == "PROCEED" { // Otherwise the verdict is REVIEW: more than 60 calls in a minute.
 				s.paid++
 			}
 			s.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *park) keyed(m *machine, key, body string) (int, map[string]any) {
 	return answer.StatusCode, members
 }
 
-// end stops the load: nobody was turned away, and every payment is counted once.
+// end stops the load. It requires that no payment was refused and that each is counted once.
 func (s *steady) end(agent string) {
 	s.p.t.Helper()
 	s.cancel()
@@ -112,7 +112,7 @@ func (s *steady) end(agent string) {
 	}
 }
 
-// swap restarts a machine's node with another binary, in order.
+// swap restarts a machine's node, in order, with another binary.
 func (p *park) swap(m *machine, binary string) {
 	p.t.Helper()
 	p.stop(m)
@@ -126,8 +126,8 @@ func (p *park) swap(m *machine, binary string) {
 	p.must("cluster", "wait", "--node", m.id, "--url", p.url(other), "--patience", "2m")
 }
 
-// lease is for how long a claim of a review lasts that a node gives: a bound of the
-// format, which the next one doubles.
+// lease returns how long a claim of a review lasts on a node. It is a limit of the format,
+// which the next format doubles.
 func (p *park) lease(m *machine, token string) time.Duration {
 	p.t.Helper()
 	verdict, txn := p.pay(m, token, 5000)
@@ -138,7 +138,7 @@ func (p *park) lease(m *machine, token string) time.Duration {
 	return time.Until(until).Round(time.Minute)
 }
 
-// requireOneState waits until all nodes show a digest of one index, and compares.
+// requireOneState waits until all nodes show a digest for the same index, and compares them.
 func (p *park) requireOneState() {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool {
@@ -151,7 +151,7 @@ func (p *park) requireOneState() {
 	}, 60*time.Second, 200*time.Millisecond, "states differ")
 }
 
-// progress is `railguard cluster upgrade status`.
+// progress runs `railguard cluster upgrade status`.
 func (p *park) progress(args ...string) (u struct {
 	Left    []string
 	Format  int
@@ -164,8 +164,9 @@ func (p *park) progress(args ...string) (u struct {
 	return u
 }
 
-// A cluster goes from today's release to the next one, back, and there again, node by node
-// under load; then the format is raised for good, and what is too old says so and stops.
+// A cluster goes from today's release to the next one, back, and forward again, node by node
+// under load. Then the format is raised for good. An old release says that it is too old, and
+// stops.
 func TestRollingUpgrade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -194,9 +195,9 @@ func TestRollingUpgrade(t *testing.T) {
 	code, answer := p.ask(n1, "POST", "/v1/cluster/format", `{"to":2}`)
 	require.Equal(t, http.StatusConflict, code)
 	require.Contains(t, answer["message"], "n3 (release "+version+") knows formats up to 1")
-	p.must("cluster", "transfer-leader", "--to", "n2", "--url", p.url(n1)) // The next release leads,
+	p.must("cluster", "transfer-leader", "--to", "n2", "--url", p.url(n1)) // A node of the next release leads
 	_, _ = p.pay(n3, reviewed, 1)
-	p.swap(n1, p.binary) // and goes back: free as long as nothing was raised.
+	p.swap(n1, p.binary) // and goes back, which is possible as long as the format was not raised.
 	p.must("cluster", "transfer-leader", "--to", "n1", "--url", p.url(n1))
 	p.swap(n1, next)
 	p.swap(n3, next)
@@ -223,7 +224,7 @@ func TestRollingUpgrade(t *testing.T) {
 	p.tooOld(n3)
 }
 
-// refusedFinalize tries to end an upgrade too early.
+// refusedFinalize tries to finalize an upgrade too early.
 func (p *park) refusedFinalize() string {
 	p.t.Helper()
 	_, complaint, code := p.cli("cluster", "upgrade", "finalize", "--url", p.url(p.machines[0]), "--to", "9.0.0")
@@ -231,10 +232,10 @@ func (p *park) refusedFinalize() string {
 	return complaint
 }
 
-// finalize types the cluster's id.
+// finalize finalizes an upgrade and types the cluster's id.
 func (p *park) finalize(m *machine) {
 	p.t.Helper()
-	for _, other := range p.machines { // It was the last to be swapped that others see again last.
+	for _, other := range p.machines { // The node that was swapped last is the last one that the others see again.
 		p.must("cluster", "wait", "--node", other.id, "--url", p.url(m), "--patience", "2m")
 	}
 	status := p.want(m, http.StatusOK, "GET", "/v1/cluster/status", "")
@@ -246,8 +247,8 @@ func (p *park) finalize(m *machine) {
 	require.Equal(p.t, "ada", raised["actor"])
 }
 
-// tooOld starts today's release where the format of the next one is in force: on the
-// folder of a member with its log, on one with a snapshot, and on an empty one that joins.
+// tooOld starts today's release where the next one's format is in force: on a member's folder
+// with a log, on one with a snapshot, and on an empty folder that joins.
 func (p *park) tooOld(m *machine) {
 	p.t.Helper()
 	before := len(p.said(m))
@@ -274,7 +275,7 @@ func (p *park) tooOld(m *machine) {
 	require.Equal(p.t, 1, strings.Count(said, "FATAL: this node stops"), said)
 }
 
-// gaveUp waits for a node's end with exit code 70, and returns what it said.
+// gaveUp waits until a node ends with exit code 70, and returns what it logged.
 func (p *park) gaveUp(m *machine) string {
 	p.t.Helper()
 	select {

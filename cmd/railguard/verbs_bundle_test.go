@@ -16,7 +16,7 @@ import (
 	"railguard/audit/bundle"
 )
 
-// bundleFiles are the files of a bundle, with slashes.
+// bundleFiles returns the files of a bundle, with slashes in their names.
 func bundleFiles(t *testing.T, dir string) (names []string) {
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
@@ -28,7 +28,7 @@ func bundleFiles(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// resum is what every forger can do: write the checksums anew.
+// resum writes the checksums anew, as a forger can.
 func resum(t *testing.T, dir string) {
 	var text strings.Builder
 	names := bundleFiles(t, dir)
@@ -42,7 +42,7 @@ func resum(t *testing.T, dir string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(text.String()), 0o600))
 }
 
-// makeBundle has a node decide a few calls of every kind, and takes them away.
+// makeBundle makes calls of every kind and writes a bundle of their records.
 func makeBundle(t *testing.T) (o *outsider, dir string) {
 	o = newOutsider(t)
 	token := o.node.token(t)
@@ -58,9 +58,9 @@ func makeBundle(t *testing.T) (o *outsider, dir string) {
 	return o, dir
 }
 
-// A bundle is proven file by file and decided again, without any server.
+// Without a server, a bundle is proven file by file and its decisions are made again.
 func TestBundle(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	o, dir := makeBundle(t)
 	out := o.ask("verify", dir, "--keys", o.keys)
 	require.Contains(t, out, "PROVEN: export, complete from ")
@@ -94,10 +94,10 @@ func TestBundle(t *testing.T) {
 	o.refused(exitFailed, "unauthorized", "audit", "bundle", "--out", o.in("other"), "--url", o.server.URL, "--key", "rg_live_nobody000000000000000000000", "--data", o.in("none"))
 }
 
-// Every file that is changed, removed or added is refused by its name, also where the
-// checksums were written anew.
+// Every changed, removed or added file is refused by its name, even if the checksums were
+// written anew.
 func TestBundlesCannotBeAltered(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	o, dir := makeBundle(t)
 	names := bundleFiles(t, dir)
 	require.Greater(t, len(names), 7)
@@ -117,7 +117,7 @@ func TestBundlesCannotBeAltered(t *testing.T) {
 	for _, name := range names {
 		for _, forger := range []bool{false, true} {
 			if forger && name == "SHA256SUMS" {
-				continue // It is written anew.
+				continue // The verb writes it anew.
 			}
 			for _, place := range []int{0, 1, 2} {
 				try(name, "changed", forger, func(path string) {

@@ -26,7 +26,7 @@ type outsider struct {
 	server *httptest.Server
 	dir    string
 	keys   string
-	now    note.Checkpoint // The newest that was seen.
+	now    note.Checkpoint // The newest checkpoint seen.
 }
 
 func (o *outsider) in(name string) string { return filepath.Join(o.dir, name) }
@@ -57,7 +57,7 @@ func (o *outsider) refused(code int, says string, args ...string) {
 	require.Equal(o.t, code, got, "%v: %v", args, err)
 }
 
-// checkpoint waits for one of a tree that is larger than size.
+// checkpoint waits for a checkpoint of a tree larger than size.
 func (o *outsider) checkpoint(size uint64) (text string) {
 	o.t.Helper()
 	require.Eventually(o.t, func() bool {
@@ -82,10 +82,10 @@ func newOutsider(t *testing.T) *outsider {
 	return o
 }
 
-// Someone outside, with nothing but the log's first keys and this binary, keeps a
-// checkpoint and proves that a later tree continues it, with and without the server.
+// Somebody outside, who has only the log's first keys and this binary, keeps a checkpoint and
+// proves that a later tree continues it, with the server and without it.
 func TestLogConsistency(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	o := newOutsider(t)
 	old := o.write("old", o.ask("log", "checkpoint", "--keys", o.keys, "--url", o.server.URL, "--data", o.in("none")))
 	before, err := note.Parse([]byte(readFile(t, old)))
@@ -107,10 +107,10 @@ func TestLogConsistency(t *testing.T) {
 	o.refused(exitUsage, "--proof needs", "log", "consistency", old, "--proof", shown)
 }
 
-// Checkpoints are kept on a schedule, each proven to continue the last; the hook gets
-// each file, and none twice.
+// Checkpoints are kept on a schedule, and each is proven to continue the last. The hook gets
+// each file once.
 func TestScheduledCheckpoints(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	o := newOutsider(t)
 	token := o.node.token(t)
 	folder := o.in("kept")
@@ -157,10 +157,10 @@ func TestScheduledCheckpoints(t *testing.T) {
 	o.refused(exitAway, "no checkpoint has been cosigned", "log", "checkpoint", "--cosigned", "--keys", o.keys, "--url", o.server.URL, "--data", o.in("none"))
 }
 
-// Someone watches from outside, through a rotation of keys, and is told when what is
-// shown is signed by others.
+// Somebody watches the log from outside through a rotation of keys. A checkpoint signed with
+// other keys raises an alarm.
 func TestLogWatch(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	o := newOutsider(t)
 	watching := []string{"log", "watch", o.server.URL, "--state", o.in("state"), "--once", "--keys", o.keys}
 	o.ask(watching...)
@@ -168,7 +168,7 @@ func TestLogWatch(t *testing.T) {
 	require.Equal(t, 201, status)
 	o.checkpoint(o.now.Size)
 	o.ask(watching...)
-	o.ask("log", "checkpoint", "--keys", o.keys, "--url", o.server.URL, "--data", o.in("none")) // The first keys still do.
+	o.ask("log", "checkpoint", "--keys", o.keys, "--url", o.server.URL, "--data", o.in("none")) // The first keys are still enough.
 	require.Equal(t, o.get("/log/keys")[:200], readFile(t, o.in("state/keys"))[:200], "the new keys are trusted, since the old ones endorse them")
 
 	stranger, err := note.NewSigner(o.now.Origin, make([]byte, note.SeedSize))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a policy changes is shown setting by setting, of a file or of versions.
+// The diff of a file or of versions shows each setting that changes.
 func TestPolicyDiff(t *testing.T) {
 	o := newOutsider(t)
 	reach := []string{"--url", o.server.URL, "--key", groupKey, "--data", o.in("none")}
@@ -55,10 +55,10 @@ func TestPolicyDiff(t *testing.T) {
 	o.refused(exitUsage, "no such file", append([]string{"policy", "diff", o.in("nowhere")}, reach...)...)
 }
 
-// cutter answers as another server does, and breaks off after some bytes.
+// cutter serves another server's answers and cuts some of them off.
 type cutter struct {
 	inner http.Handler
-	path  string // Of answers that are cut: how it ends.
+	path  string // Suffix of the paths whose answers are cut.
 	after int
 	cut   atomic.Int32
 }
@@ -89,11 +89,11 @@ func (c *cutter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.inner.ServeHTTP(w, r)
 }
 
-// The way of an examiner: keys rotated and a list changed in the middle of her time, one
-// node gone and one that breaks off; the folder is whole, and old keys prove it, as they
-// prove a plain export and a proof.
+// An examiner's export covers a rotation of keys and a change of the list, with one node gone
+// and one that breaks off. The folder is complete, and the old keys prove it, as they prove a
+// plain export and a single proof.
 func TestBundleOverRotationsAndNodes(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	o := newOutsider(t)
 	g := &group{t: t, nodes: map[string]*groupNode{"n1": o.node}}
 	token := o.node.token(t)

@@ -21,7 +21,7 @@ func runRecover(args ...string) (string, error) {
 	cmd := newClusterRecover()
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SetOut(&out)
-	cmd.SetArgs(append([]string{}, args...)) // Nil would be the test binary's own.
+	cmd.SetArgs(append([]string{}, args...)) // With nil, cobra would use the test binary's arguments.
 	err := cmd.Execute()
 	return out.String(), err
 }
@@ -58,8 +58,7 @@ func TestRecoverFlags(t *testing.T) {
 	require.ErrorContains(t, err, "no node's data folder")
 }
 
-// TestRecoverShows: on a cluster of one there is nothing to recover, and both forms
-// say so.
+// TestRecoverShows: a cluster of one has nothing to recover, and both output forms say so.
 func TestRecoverShows(t *testing.T) {
 	dir := t.TempDir()
 	n, err := cluster.Open(cluster.Config{
@@ -93,7 +92,7 @@ func TestRecoverShows(t *testing.T) {
 	require.Len(t, answer.Problems, 1)
 }
 
-// TestRecoverPrintsWhatItDid: the text after the change names the next steps.
+// TestRecoverPrintsWhatItDid: the text after a recovery names the next steps.
 func TestRecoverPrintsWhatItDid(t *testing.T) {
 	report := &recovery.Report{
 		Dir: "d", ClusterID: "c", Node: "n1", LastIndex: 9, LastTerm: 2,

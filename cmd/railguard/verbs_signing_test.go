@@ -31,8 +31,8 @@ func tokensIn(t testing.TB, path string) map[string]string {
 	return tokens
 }
 
-// A leaked key: the plan is shown, a word is asked for, every token of it is BLOCK, and one
-// verb gives all agents their new ones; run again it has nothing to do.
+// A key leaks: the plan is shown, a word is demanded, every token of that key gets BLOCK, and
+// one verb gives all agents new tokens. A second run has nothing to do.
 func TestLeakedKeyIsReplaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real process")
@@ -103,8 +103,8 @@ func TestLeakedKeyIsReplaced(t *testing.T) {
 	killedReissue(t, file, reissue)
 }
 
-// killedReissue is a run that was killed after the service had issued, in the middle of
-// the line, and one that was killed behind it.
+// killedReissue simulates two runs that were killed after the service had issued a token: one
+// in the middle of writing the line, one after it.
 func killedReissue(t testing.TB, file string, reissue func(args ...string) (string, string, int)) {
 	tokens := tokensIn(t, file)
 	data, err := os.ReadFile(file)

@@ -16,7 +16,7 @@ import (
 	"railguard/cluster/port"
 )
 
-// runCommand is one call of the program: what it prints, and its exit code.
+// runCommand runs the program once. It returns what it prints and its exit code.
 func runCommand(t *testing.T, args ...string) (out string, code int, err error) {
 	root := newRoot()
 	var buffer bytes.Buffer
@@ -57,7 +57,7 @@ func readCertificate(t *testing.T, path string) *x509.Certificate {
 	return c
 }
 
-// certificatesOf are a node's files beside their authority.
+// certificatesOf returns the paths of a node's files beside its authority's.
 func certificatesOf(dir, id string) port.Certificates {
 	return port.Certificates{Cert: filepath.Join(dir, id+".pem"), Key: filepath.Join(dir, id+".key"), CA: filepath.Join(dir, authorityFile)}
 }
@@ -155,7 +155,8 @@ func TestTLSShow(t *testing.T) {
 	requireUsage(t, "ended at", "tls", "issue", "--dir", filepath.Join(dir, "old"), "--id", "n1")
 }
 
-// TestServeChecksNodeCertificates: before the data folder is made.
+// TestServeChecksNodeCertificates: bad certificates are refused before the data folder is
+// made.
 func TestServeChecksNodeCertificates(t *testing.T) {
 	dir := t.TempDir()
 	mustRun(t, "tls", "init", "--dir", dir)

@@ -25,10 +25,10 @@ func TestWaitsForTheNode(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Right after a restart a node may still tell what the ended process last said: that is
-// not taken for the new one's word.
+// Right after a restart a node may still report the last answer of the ended process. It must
+// not count as the new process's answer.
 func TestWaitIsNotEndedByAnOldAnswer(t *testing.T) {
-	t.Parallel() // It mostly waits.
+	t.Parallel() // The test mostly waits.
 	const well, away = `{"nodes":[{"id":"n2"}],"takeDown":{"ok":true,"why":[]}}`, `{"nodes":[{"id":"n2"}],"takeDown":{"ok":false,"why":["n2 does not answer"]}}`
 	said := []string{well, away, well}
 	looks := 0
@@ -46,7 +46,8 @@ func TestWaitIsNotEndedByAnOldAnswer(t *testing.T) {
 	require.ErrorContains(t, err, "only since a moment ago")
 }
 
-// A key that may not look is told at once: no waiting changes that.
+// An API key without the right to look is reported at once, because waiting does not change
+// that.
 func TestWaitingWithAWrongKeyEnds(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -60,7 +61,7 @@ func TestWaitingWithAWrongKeyEnds(t *testing.T) {
 	}
 }
 
-// What was not done of a call about several is seen in the exit code.
+// If some parts of a call were not done, the exit code shows it.
 func TestBulkReviewTellsWhatWasNotDone(t *testing.T) {
 	statuses := "200,200"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -13,8 +13,8 @@ import (
 	"railguard/ofac"
 )
 
-// listFolder is where the published lists are. This walk takes minutes: it is made where
-// RAILGUARD_DATA names them alone.
+// listFolder holds the published lists. The test takes minutes, so it runs only if
+// RAILGUARD_DATA names that folder.
 func listFolder(t testing.TB) string {
 	folder := filepath.Join(os.Getenv("RAILGUARD_DATA"), "ofac")
 	if info, err := os.Stat(folder); os.Getenv("RAILGUARD_DATA") == "" || err != nil || !info.IsDir() {
@@ -23,11 +23,11 @@ func listFolder(t testing.TB) string {
 	return folder
 }
 
-// publications are the whole SDN lists there are, oldest first, each beside the
-// consolidated list of its time.
+// publications are all complete SDN lists, oldest first, each with the consolidated list of
+// its time.
 var publications = []struct {
 	files []string
-	force string // Why it needs force; empty: it does not.
+	force string // Why it must be forced; "": it need not.
 }{
 	{[]string{"2021-07-07/sdn.csv.gz", "2021-07-07/alt.csv.gz", "2021-07-07/add.csv.gz", "2021-07-07/sdn_comments.csv.gz"}, "the list of 2021 was smaller"},
 	{[]string{"2024-05-28/sdn_advanced.xml.bz2", "2024-07-03/cons_enhanced.xml.gz"}, ""},
@@ -38,9 +38,9 @@ var publications = []struct {
 	{[]string{"2025-11-19/sdn_advanced.xml.bz2", "2025-12-19/cons_prim.csv", "2025-12-19/cons_alt.csv", "2025-12-19/cons_add.csv", "2025-12-19/cons_comments.csv"}, ""},
 }
 
-// Every published list goes the whole way on three nodes: staged by one, compared on
-// another, activated on a third, asked on all; in the end the first one is active again,
-// and each verdict is replayed on every node with the list that it saw.
+// Every published list is staged on one node, compared on another and activated on a third;
+// all nodes use it. In the end the first list is activated again, and each verdict is replayed
+// on every node with the list that it was made with.
 func TestRealListsWalk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads seven whole lists")

@@ -14,15 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chain is a facilitator of these tests that knows a chain: each nonce pays once.
+// chain is a facilitator for these tests that simulates a chain: each nonce pays once.
 type chain struct {
 	*httptest.Server
 	mutex    sync.Mutex
 	mode     string
 	paid     map[string]string // Transactions by nonce.
 	verified int
-	settled  int      // Calls of settle.
-	bodies   []string // As they came.
+	settled  int      // Number of calls of settle.
+	bodies   []string // Calls, in the order of arrival.
 	kinds    string
 }
 
@@ -33,7 +33,7 @@ func newChain(t testing.TB) *chain {
 	return c
 }
 
-// say changes how the chain answers, and forgets what was asked of it.
+// say changes how the chain answers, and forgets earlier calls.
 func (c *chain) say(mode string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -77,7 +77,7 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.answer(w, r, mode, signed.From, transaction, network)
 }
 
-// answer is what the chain says in a mode.
+// answer returns the chain's answer in a mode.
 func (c *chain) answer(w http.ResponseWriter, r *http.Request, mode, payer, transaction, network string) {
 	w.Header().Set("Content-Type", "application/json")
 	good := fmt.Sprintf(`{"success":true,"isValid":true,"payer":%q,"transaction":%q,"network":%q}`, payer, transaction, network)
@@ -147,7 +147,7 @@ type x402Body struct {
 
 const (
 	goodPayee = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
-	badPayee  = "0x098B716B8Aaf21512996dC57EB0615e2383E2f96" // Listed in the sample.
+	badPayee  = "0x098B716B8Aaf21512996dC57EB0615e2383E2f96" // On the sample list.
 	baseUSDC  = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 )
 
@@ -175,7 +175,7 @@ func (b x402Body) String() string {
 		b.space, terms, signed, extensions, terms)
 }
 
-// x402Answer is any answer of the facilitator.
+// x402Answer has the members of all answers of the facilitator.
 type x402Answer struct {
 	IsValid, Success                                         bool
 	InvalidReason, InvalidMessage, ErrorReason, ErrorMessage string

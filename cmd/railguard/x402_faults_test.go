@@ -14,8 +14,9 @@ import (
 	"railguard/ofac"
 )
 
-// A payment whose outcome is not known is asked for again once the first attempt is
-// over: a success is booked; a failure says nothing, since the first may have succeeded.
+// If the outcome of a payment is unknown, it is asked for again after the first attempt is
+// over. A success is booked. A failure proves nothing, because the first attempt may have
+// succeeded.
 func x402Retried(t *testing.T, g *guarded) {
 	for _, verified := range []bool{true, false} {
 		for first, second := range map[string]string{"times out": "settled", "pays and times out": "settlement_pending"} {
@@ -41,7 +42,7 @@ func x402Retried(t *testing.T, g *guarded) {
 			}
 			require.Equal(t, second, again.ErrorReason, "%+v", again)
 			require.Equal(t, [2]float64{0, 2}, [2]float64{spent, held})
-			// Nobody whose agent is suspended meanwhile is asked for again.
+			// If the agent was suspended meanwhile, no settlement is asked for again.
 			g.nodes["n1"].must(t, 200, "POST", "/v1/agents/"+agent+"/suspend", `{"reason":"found out"}`)
 			require.Equal(t, "settlement_pending", x402Call(t, g.doors["n3"], "/settle", body).ErrorReason)
 			_, calls = g.chain.asked()
@@ -50,7 +51,7 @@ func x402Retried(t *testing.T, g *guarded) {
 	}
 }
 
-// One payment, asked for at all nodes at once, in bodies that differ: it is sent once.
+// One payment is asked for at all nodes at once, in different bodies, and sent once.
 func x402AtOnce(t *testing.T, g *guarded) {
 	for _, verified := range []bool{true, false} {
 		for _, same := range []bool{true, false} {
@@ -91,15 +92,14 @@ func x402AtOnce(t *testing.T, g *guarded) {
 	}
 }
 
-// Where the policy lets a reference be used twice, the log still says who sends a payment.
+// Even if the policy lets a reference be used twice, the log says who sends a payment.
 func x402ReferencesOff(t *testing.T, g *guarded) {
 	g.leader().must(t, http.StatusOK, "PUT", "/v1/policy?reason=test", `{"paymentRef":{"once":"off"}}`)
 	defer g.leader().must(t, http.StatusOK, "PUT", "/v1/policy", `{}`)
 	x402AtOnce(t, g)
 }
 
-// A facilitator that calls a payment invalid because it is being made does not have its
-// hold released by that.
+// If a facilitator calls a payment invalid while it is being made, its hold stays.
 func x402VerifiedMeanwhile(t *testing.T, g *guarded) {
 	agent, token := g.payer("")
 	body := g.payment(token, "2000000").String()
@@ -112,7 +112,7 @@ func x402VerifiedMeanwhile(t *testing.T, g *guarded) {
 	require.Equal(t, 2.0, held)
 }
 
-// The leader goes between verify and settle; the hold is found by the next one.
+// The leader changes between verify and settle; the next leader finds the hold.
 func x402LeaderGone(t *testing.T, g *guarded) {
 	agent, token := g.payer("")
 	body := g.payment(token, "2000000").String()
@@ -126,7 +126,7 @@ func x402LeaderGone(t *testing.T, g *guarded) {
 	g.close(gone)
 	stays := map[string]string{"n1": "n2", "n2": "n3", "n3": "n1"}[gone]
 	settled := x402Call(t, g.doors[stays], "/settle", body)
-	for try := 0; settled.ErrorReason == "railguard_unavailable" && try < 5; try++ { // As an SDK's caller would.
+	for try := 0; settled.ErrorReason == "railguard_unavailable" && try < 5; try++ { // An SDK's caller would retry, too.
 		settled = x402Call(t, g.doors[stays], "/settle", body)
 	}
 	require.True(t, settled.Success, "%+v", settled)
@@ -138,7 +138,7 @@ func x402LeaderGone(t *testing.T, g *guarded) {
 	require.Equal(t, [2]float64{2, 0}, [2]float64{spent, held})
 }
 
-// A hold that has expired is none: settle screens anew, against the limit of then.
+// An expired hold does not count: settle screens anew, against the limit at that time.
 func x402Expired(t *testing.T, g *guarded) {
 	agent, token := g.payer(`,"spendPolicy":{"dailyLimitUSDC":3}`)
 	body, other := g.payment(token, "2000000").String(), g.payment(token, "2000000").String()
@@ -151,7 +151,7 @@ func x402Expired(t *testing.T, g *guarded) {
 	spent, held := g.counted(agent)
 	require.Equal(t, [2]float64{2, 0}, [2]float64{spent, held})
 
-	// What was paid although nobody could know, and came to light after its hold was gone, counts as late.
+	// A payment whose success became known only after its hold was gone counts as late.
 	agent, token = g.payer("")
 	body = g.payment(token, "1000000").String()
 	require.True(t, x402Call(t, g.doors["n1"], "/verify", body).IsValid)
@@ -167,8 +167,8 @@ func x402Expired(t *testing.T, g *guarded) {
 	require.Equal(t, 1.0, spent)
 }
 
-// What is told to be supported can be screened; it is told when the facilitator behind
-// is silent, too.
+// Every kind that is listed as supported can be screened. The list is given even if the
+// facilitator behind does not answer.
 func x402Supported(t *testing.T, g *guarded) {
 	g.chain.kinds = `{"x402Version":2,"scheme":"exact","network":"eip155:8453","extra":{"a":1}},{"x402Version":1,"scheme":"exact","network":"base"},
 		{"x402Version":2,"scheme":"upto","network":"eip155:8453"},{"x402Version":2,"scheme":"exact","network":"eip155:137"},{"x402Version":1,"scheme":"exact","network":"polygon"}`

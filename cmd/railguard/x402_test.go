@@ -14,12 +14,12 @@ import (
 	"railguard/ofac"
 )
 
-// guarded is three nodes with the facilitator in front of each, and one chain behind.
+// guarded is three nodes, each with the x402 handler in front, and one chain behind them.
 type guarded struct {
 	*group
 	chain *chain
 	doors map[string]http.Handler
-	ahead atomic.Int64 // By how much the facilitators' clock, and log time, are ahead.
+	ahead atomic.Int64 // How far the facilitators' clock and log time are ahead.
 	nonce int
 }
 
@@ -32,7 +32,7 @@ func newGuarded(t *testing.T) *guarded {
 		g.guard(id)
 	}
 	if now := time.Now().UTC(); now.Add(time.Hour).Day() != now.Day() {
-		g.advance(time.Hour) // What counts, counts today: the parts move on by less than half an hour.
+		g.advance(time.Hour) // All payments must count for the same day: the parts of this test advance time by less than half an hour.
 	}
 	return g
 }
@@ -46,7 +46,7 @@ func (g *guarded) guard(id string) {
 	g.doors[id] = heldGuest(g.t, door)
 }
 
-// advance moves log time, and the facilitators' clock with it.
+// advance moves log time and the facilitators' clock.
 func (g *guarded) advance(d time.Duration) {
 	g.leader().must(g.t, http.StatusOK, "POST", "/v1/test/clock", fmt.Sprintf(`{"advance":%q}`, d))
 	g.ahead.Add(int64(d))
@@ -59,13 +59,13 @@ func (g *guarded) payer(more string) (agent, token string) {
 	return answer["agentId"].(string), answer["token"].(string)
 }
 
-// payment is a new one.
+// payment returns a new payment.
 func (g *guarded) payment(token, units string) x402Body {
 	g.nonce++
 	return x402Body{version: 2, nonce: g.nonce, units: units, token: token}
 }
 
-// counted are the dollars that count today, as the leader knows them.
+// counted returns the dollars that count for today, according to the leader.
 func (g *guarded) counted(agent string) (spent, held float64) {
 	limits := g.nodes["n1"].must(g.t, http.StatusOK, "GET", "/v1/agents/"+agent+"/limits?consistency=leader", "")
 	return limits["spentUSDC"].(float64), limits["heldUSDC"].(float64)
@@ -93,8 +93,8 @@ func TestX402(t *testing.T) {
 	requireAllSeen(t, "x402")
 }
 
-// A payment is held when it is verified and spent when it is settled, once, at whatever
-// node; the credential stays here.
+// A payment is held when it is verified and spent when it is settled, once, at whichever node.
+// The credential is not passed on.
 func x402Paid(t *testing.T, g *guarded) {
 	for version := 1; version <= 2; version++ {
 		agent, token := g.payer("")
@@ -135,7 +135,7 @@ func x402Paid(t *testing.T, g *guarded) {
 			require.Contains(t, sent, "payment-identifier")
 		}
 	}
-	agent, token := g.payer("") // The credential beside the payment.
+	agent, token := g.payer("") // The credential is beside the payment.
 	body := g.payment("", "5")
 	require.Equal(t, "railguard_unknown", x402Call(t, g.doors["n1"], "/verify", body.String()).InvalidReason)
 	body = g.payment("", "5")
@@ -145,7 +145,8 @@ func x402Paid(t *testing.T, g *guarded) {
 	require.Equal(t, 0.000005, spent)
 }
 
-// Only a caller without a key, and what is no JSON, is an error; all else is an answer.
+// Only a call without an API key, or a body that is not JSON, gets an error; every other call
+// gets an answer.
 func x402Border(t *testing.T, g *guarded) {
 	_, token := g.payer("")
 	door, good := g.doors["n1"], g.payment(token, "1").String()
@@ -182,7 +183,7 @@ func x402Border(t *testing.T, g *guarded) {
 		{`"maxTimeoutSeconds":60`, `"maxTimeoutSeconds":700000`}:                 "invalid_payment_requirements",
 		{`"maxTimeoutSeconds":60`, `"maxTimeoutSeconds":-1`}:                     "invalid_payment_requirements",
 		{`"nonce":"0x00`, `"nonce":"0x`}:                                         "invalid_payload",
-		{`"signature"`, `"Authorization":{},"signature"`}:                        "invalid_payload", // Another reader would take that one.
+		{`"signature"`, `"Authorization":{},"signature"`}:                        "invalid_payload", // Another parser would take the other member.
 		{`"signature"`, `"ſignature":1,"signature"`}:                             "invalid_payload",
 		{`"signature"`, `"a":"` + strings.Repeat("a", 70<<10) + `","signature"`}: "invalid_payload",
 	} {
@@ -209,7 +210,7 @@ func (n *groupNode) newKey(t testing.TB, body string) string {
 	return answer["key"].(string)
 }
 
-// What does not PROCEED is not sent, and holds nothing.
+// A payment whose verdict is not PROCEED is not sent and has no hold.
 func x402Refused(t *testing.T, g *guarded) {
 	agent, token := g.payer(`,"spendPolicy":{"maxSingleTxUSDC":10}`)
 	for _, c := range []struct {
@@ -238,8 +239,8 @@ func x402Refused(t *testing.T, g *guarded) {
 	require.Zero(t, spent+held)
 }
 
-// Settle judges status and list again: what has changed since verify counts, and gives
-// back what was held.
+// Settle checks status and list again. If they have changed since verify, that counts, and the
+// hold is released.
 func x402JudgedAgain(t *testing.T, g *guarded) {
 	agent, token := g.payer("")
 	body := g.payment(token, "4000000").String()
@@ -256,7 +257,7 @@ func x402JudgedAgain(t *testing.T, g *guarded) {
 	require.Zero(t, spent+held)
 }
 
-// A settle that nobody verified screens anew, with a hold.
+// A settle without a verify before it screens anew, with a hold.
 func x402WithoutHold(t *testing.T, g *guarded) {
 	agent, token := g.payer("")
 	body := g.payment(token, "3000000").String()
@@ -265,7 +266,8 @@ func x402WithoutHold(t *testing.T, g *guarded) {
 	require.Equal(t, settled.Transaction, x402Call(t, g.doors["n3"], "/settle", body).Transaction)
 	spent, held := g.counted(agent)
 	require.Equal(t, [2]float64{3, 0}, [2]float64{spent, held})
-	// What another credential brings is another payment to us, and the chain's to refuse.
+	// The same payment with another credential is another payment to us; the chain has to
+	// refuse it.
 	other, token2 := g.payer("")
 	stolen := strings.Replace(body, token, token2, 1)
 	require.Equal(t, "invalid_exact_evm_nonce_already_used", x402Call(t, g.doors["n1"], "/settle", stolen).ErrorReason)
@@ -273,8 +275,7 @@ func x402WithoutHold(t *testing.T, g *guarded) {
 	require.Zero(t, spent+held)
 }
 
-// What the facilitator behind says of a payment that is verified, and what that does to
-// its hold.
+// How each answer of the facilitator behind to verify affects the hold.
 func x402VerifyBehind(t *testing.T, g *guarded) {
 	for mode, reason := range map[string]string{
 		"refuses": "insufficient_funds", "refuses with 402": "insufficient_funds",
@@ -302,8 +303,8 @@ func x402VerifyBehind(t *testing.T, g *guarded) {
 	}
 }
 
-// What the facilitator behind says of a payment that is settled: definite failure gives
-// back, what is not known keeps the hold.
+// How each answer of the facilitator behind to settle affects the hold: a definite failure
+// releases it, an unknown outcome keeps it.
 func x402SettleBehind(t *testing.T, g *guarded) {
 	for mode, reason := range map[string]string{
 		"refuses": "insufficient_funds", "refuses with 402": "insufficient_funds",

@@ -16,8 +16,8 @@ import (
 	"railguard/audit/merkle"
 )
 
-// record is a leaf of the size and make-up of a screening record, about 600
-// bytes, partly random as ids, salts and wallets are.
+// record returns a leaf with the size and content of a screening record: about 600 bytes,
+// partly random like ids, salts and wallets.
 func record(random *rand.Rand, index uint64) audit.Leaf {
 	data := fmt.Appendf(nil, `{"txnId":"txn_%08x","verdict":"PROCEED","rule":"R%d","reason":"all rules passed","screenedAt":"2026-03-01T12:%02d:%02d.%03dZ",`+
 		`"salt":"%016x%016x","agentId":"agt_%06x","agentName":"Procurement Agent %d","operatorLegalName":"Example Holdings %d GmbH",`+
@@ -41,9 +41,9 @@ func records(n int) []audit.Leaf {
 	return out
 }
 
-// BenchmarkAppend measures one leaf: hash, frame and write, without sync, in
-// batches of an entry's size. "sealing" lets full segments be sealed beside it on
-// the same cores; the others stay within one segment.
+// BenchmarkAppend measures one leaf: hash, frame and write without sync, in batches of a log
+// entry's size. In "sealing", full segments are sealed on the same cores meanwhile; the other
+// cases stay within one segment.
 func BenchmarkAppend(b *testing.B) {
 	leaves := records(8192)
 	run := func(name string, batch, perStore uint64) {
@@ -77,7 +77,7 @@ func BenchmarkAppend(b *testing.B) {
 	run("batch=512/hashed/sealing", 512, 1<<62)
 }
 
-// filled returns a store with sealed segments of n records.
+// filled returns a store with n records in sealed segments.
 func filled(b *testing.B, n uint64) *audit.Store {
 	b.Helper()
 	s := open(b, audit.OSDir(b.TempDir()), audit.Options{SealInline: true})
@@ -154,8 +154,8 @@ func BenchmarkSeal(b *testing.B) {
 	}
 }
 
-// BenchmarkImportSegment takes a whole segment from a peer: written, every leaf
-// unpacked and hashed, filters compared, synced. MB/s is of the file's bytes.
+// BenchmarkImportSegment takes a whole segment from a peer: it writes the file, unpacks and
+// hashes every leaf, compares the filters and syncs. MB/s counts the file's bytes.
 func BenchmarkImportSegment(b *testing.B) {
 	peer := filled(b, 1<<16+1)
 	frontier, err := peer.Frontier(peer.Size())
@@ -232,8 +232,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkRareKey looks for a key that no segment has, over many of them (small ones:
-// what counts is a page for each against a file opened for each).
+// BenchmarkRareKey searches for a key that no segment has. It uses many small segments,
+// because it compares reading a page for each segment with opening a file for each.
 func BenchmarkRareKey(b *testing.B) {
 	const segments = 2000
 	dir := b.TempDir()
@@ -258,7 +258,7 @@ func BenchmarkRareKey(b *testing.B) {
 		b.Fatal(err)
 	}
 	var err error
-	if s, err = audit.OpenReadOnly(audit.OSDir(dir), small); err != nil { // Without the file of all filters.
+	if s, err = audit.OpenReadOnly(audit.OSDir(dir), small); err != nil { // This case runs without the file of all filters.
 		b.Fatal(err)
 	}
 	run("every-segment")

@@ -20,12 +20,12 @@ import (
 //
 // It is immutable once made.
 type bundle struct {
-	erasedBefore int // leaves of the bundle that are erased and stood before these
+	erasedBefore int // number of erased leaves before these in the bundle
 	raw          []byte
-	start        []uint32 // of each leaf's data in raw
+	start        []uint32 // where each leaf's data begins in raw
 	entries      int      // bytes of the entries part
 	times        []int64
-	keyStart     []uint32 // into keys, one more than leaves
+	keyStart     []uint32 // where each leaf's keys begin in keys, and one end
 	keys         []uint64
 }
 
@@ -51,9 +51,9 @@ func (b *bundle) leafKeys(i int) []uint64 {
 
 func (b *bundle) memorySize() int { return cap(b.raw) + 16*len(b.start) + 8*cap(b.keys) }
 
-// AppendBundle writes 1 to 256 leaves in the form nodes exchange them: a uvarint,
-// how many of them at the front are erased, their hashes, and the bundle of the
-// others, if there are any.
+// AppendBundle writes 1 to 256 leaves in the form in which nodes exchange them: the number of
+// erased leaves at the front as a uvarint, their hashes, and the bundle of the other leaves,
+// if any.
 func AppendBundle(dst []byte, leaves []Leaf) ([]byte, error) {
 	if len(leaves) == 0 || len(leaves) > BundleLeaves {
 		return dst, fmt.Errorf("bundle of %d leaves: %w", len(leaves), ErrLimit)
@@ -78,7 +78,7 @@ func erasedAtFront(leaves []Leaf) int {
 	return len(leaves)
 }
 
-// appendBundle writes leaves of which none is erased.
+// appendBundle writes leaves, none of which is erased, as a bundle.
 func appendBundle(dst []byte, leaves []Leaf) ([]byte, error) {
 	size := 0
 	for i := range leaves {
@@ -191,11 +191,11 @@ func decodeBundle(raw []byte, count int) (*bundle, error) {
 	return b, nil
 }
 
-// The codec of sealed bundles: an S2 block in one zstd frame. S2 finds what repeats, in a
-// quarter of the time that zstd's fastest level takes for it; zstd codes by frequency what
-// is left, ids and hashes as text for the most part. Measured on 53,000 records of the
-// bench (docs/PERFORMANCE.md): 0.53 of their bytes and 0.9 µs a record, where zstd alone
-// has 0.51 and 2.0, and S2 alone 0.57 and 0.44. Encoder and decoder are shared: EncodeAll and
+// The codec of sealed bundles: an S2 block in one zstd frame. S2 finds repetitions in a
+// quarter of the time that zstd's fastest level needs. zstd then codes the rest by frequency,
+// mostly ids and hashes as text. Measured on 53,000 records of the bench
+// (docs/PERFORMANCE.md): 0.53 of their bytes and 0.9 µs a record, against 0.51 and 2.0 with
+// zstd alone, and 0.57 and 0.44 with S2 alone. Encoder and decoder are shared: EncodeAll and
 // DecodeAll keep no state between calls and start no goroutines.
 const codecS2InZstd = 2
 
@@ -216,10 +216,10 @@ var (
 		}
 		return d
 	})
-	blocks = sync.Pool{New: func() any { return new([]byte) }} // Of S2, as long as they are needed.
+	blocks = sync.Pool{New: func() any { return new([]byte) }} // Buffers for S2 blocks.
 )
 
-// compressBundle appends the packed form of raw to dst.
+// compressBundle appends the compressed form of raw to dst.
 func compressBundle(dst, raw []byte) []byte {
 	buffer := blocks.Get().(*[]byte)
 	defer blocks.Put(buffer)
@@ -227,7 +227,7 @@ func compressBundle(dst, raw []byte) []byte {
 	return compressor().EncodeAll(*buffer, dst)
 }
 
-// decompressBundle refuses anything that does not give exactly size bytes.
+// decompressBundle refuses packed bytes that do not decompress to exactly size bytes.
 func decompressBundle(packed []byte, size int) ([]byte, error) {
 	if size > bundleRawSizeMax {
 		return nil, fmt.Errorf("bundle of %d bytes: %w", size, ErrLimit)

@@ -10,20 +10,20 @@ import (
 type slotState uint8
 
 const (
-	slotAbsent slotState = iota // nothing here: to be fetched
+	slotAbsent slotState = iota // not on this disk: to be fetched
 	slotTail                    // in a tail file, complete or not
 	slotSealed                  // in a segment file
 	slotErased                  // all leaves past retention; the hash file remains
 )
 
-// slot is what memory keeps of a segment: 56 bytes, so ten years at a thousand
-// leaves a second are 270 MB and the 90 days of a usual cluster are 7.
+// slot is what memory keeps of a segment: 56 bytes. Ten years at a thousand leaves a second
+// take 270 MB; the 90 days of a usual cluster take 7 MB.
 type slot struct {
 	state     slotState
-	cut       uint32 // leaves erased at the front of a sealed one, at least
+	cut       uint32 // at least so many leaves at the front of a sealed segment are erased
 	timeFirst int64
 	timeLast  int64
-	root      Hash // noHash until the segment is complete, or fetched
+	root      Hash // noHash until the segment is complete or its root was fetched
 }
 
 // catalog is the table of segments and the tree above them. Store.mu guards it.
@@ -91,7 +91,7 @@ func (s *catalog) nodeAt(level uint, index uint64) Hash {
 }
 
 // setNode records the hash of a node at or above segment level and the hashes above it that
-// follow. ErrDiverged: the hash contradicts a known one.
+// can then be computed. It returns ErrDiverged if the hash contradicts a known one.
 func (s *catalog) setNode(level uint, index uint64, h Hash) error {
 	for {
 		if known := s.nodeAt(level, index); known != noHash {

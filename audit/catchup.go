@@ -35,15 +35,14 @@ type Trust struct {
 // Range is a range of leaf indices, End excluded.
 type Range struct {
 	First, End uint64
-	// HashesOnly: the leaves are past retention, only the hash file is wanted.
+	// HashesOnly: the leaves are past retention, so only the hash file is wanted.
 	HashesOnly bool
 }
 
-// Adopt takes the tree head of the replicated state: its size and compact range
-// (the hashes of the complete subtrees, left to right). The caller gives it after
-// every start and every Restore. If the store has all of that history the roots
-// are compared (ErrDiverged); if it lacks some, the hole is declared and Size is
-// at least size from then on.
+// Adopt takes the tree head of the replicated state: its size and compact range (the hashes of
+// the complete subtrees, left to right). The caller gives it after every start and every
+// Restore. If the store has all of that history, Adopt compares the roots (ErrDiverged). If it
+// lacks some, Adopt declares the hole, and from then on Size is at least size.
 func (s *Store) Adopt(size uint64, frontier []Hash) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -146,10 +145,9 @@ func (s *Store) SegmentRoots(size uint64) ([]Hash, error) {
 	return roots, nil
 }
 
-// ImportRoots takes the roots of the first segments, as a peer's SegmentRoots
-// gave them for the adopted size or a later one. They must lead to nodes of the
-// tree that are known here (ErrUnproven; ErrMissing if this node does not reach
-// so far).
+// ImportRoots takes the roots of the first segments, as a peer's SegmentRoots returned them
+// for the adopted size or a later one. They must lead to known nodes of the tree: otherwise it
+// returns ErrUnproven, or ErrMissing if this node does not know nodes that far.
 func (s *Store) ImportRoots(roots []Hash) error {
 	r := &treeReader{s: s}
 	for _, id := range compact.RangeNodes(0, uint64(len(roots)), nil) {
@@ -172,9 +170,9 @@ func (s *Store) ImportRoots(roots []Hash) error {
 	return nil
 }
 
-// Missing lists up to limit ranges of leaves that this node should have but lacks or
-// has damaged, lowest first. ImportSegment fetches a range that is a whole segment,
-// ImportBundle any other.
+// Missing returns up to limit ranges of leaves that this node should have but lacks or has
+// damaged, lowest first. A range that is a whole segment is for ImportSegment, any other for
+// ImportBundle.
 func (s *Store) Missing(limit int) []Range {
 	size, oldest := s.size.Load(), s.oldest.Load()
 	var out []Range
@@ -197,7 +195,7 @@ func (s *Store) Missing(limit int) []Range {
 	return out
 }
 
-// missingInTail lists runs of bundles that lack a leaf or are damaged.
+// missingInTail returns runs of bundles that lack a leaf or are damaged.
 func (s *Store) missingInTail(t *tail, end uint64, bad map[uint64]bool, limit int) []Range {
 	var out []Range
 	for first := t.first; first < end && limit > 0; first += BundleLeaves {
@@ -269,14 +267,14 @@ func (s *Store) ExportSegment(number uint64) (*SegmentFile, error) {
 	}, nil
 }
 
-// ImportSegment installs a file that a peer's ExportSegment gave, of size bytes.
-// It hashes every leaf and compares the result with the segment's root, which is known
-// from ImportRoots or from before the damage (ErrUnproven). The file replaces the one
-// that is here. ErrMissing: the segment's root is not known yet.
+// ImportSegment installs a file of size bytes that a peer's ExportSegment returned. It hashes
+// every leaf and compares the result with the segment's root (ErrUnproven). The root is known
+// from ImportRoots or from before the damage; otherwise it returns ErrMissing. The file
+// replaces the one on this disk.
 //
-// It reads and proves without a lock, so that a slow peer delays neither sealing nor
-// appends. Several segments may be imported at once, but only one is hashed at a time.
-// A second import of the same segment is refused (ErrLimit).
+// It reads and proves without a lock, so that a slow peer delays neither sealing nor appends.
+// Several segments may be imported at once, but only one is hashed at a time. A second import
+// of the same segment is refused (ErrLimit).
 func (s *Store) ImportSegment(number uint64, r io.Reader, size int64) error {
 	if size > segmentSizeMax || size < segmentHeaderSize+segmentTrailerSize || number >= segmentsMax {
 		return ErrLimit
@@ -316,14 +314,14 @@ func (s *Store) ImportSegment(number uint64, r io.Reader, size int64) error {
 	if err := s.fileReceived(temporary, suffix, number, got); err != nil {
 		return err
 	}
-	return s.eraseUpTo(number, s.oldest.Load()) // The peer may have been behind.
+	return s.eraseUpTo(number, s.oldest.Load()) // A peer that is behind may have sent leaves that are past retention here.
 }
 
 // receivedSuffix ends the name of a file that is still being fetched. Open removes such files
 // after a crash.
 const receivedSuffix = ".peer" + temporarySuffix
 
-// isWhole reports whether a segment stands here in its final form, undamaged.
+// isWhole reports whether the segment's file on this disk is final and undamaged.
 func (s *Store) isWhole(number uint64) bool {
 	s.mu.RLock()
 	state := s.catalog.stateOf(number)
@@ -331,15 +329,15 @@ func (s *Store) isWhole(number uint64) bool {
 	return (state == slotSealed || state == slotErased) && len(s.damagedIn(s.form.firstLeaf(number), s.form.firstLeaf(number+1))) == 0
 }
 
-// receiveSegment writes a fetched file under a temporary name, proves it and makes
-// it durable. On any error nothing stays.
+// receiveSegment writes a fetched file under a temporary name, proves it and makes it durable.
+// After an error no file remains.
 func (s *Store) receiveSegment(temporary string, number uint64, root Hash, r io.Reader, size int64) (got *segmentInfo, err error) {
 	f, err := s.dir.Create(temporary)
 	if err != nil {
 		return nil, err
 	}
 	if err = copyInto(f, r, size); err == nil {
-		s.proving.Lock() // Hashing keeps a processor busy: one import hashes at a time.
+		s.proving.Lock() // Hashing keeps a processor busy, so only one import hashes at a time.
 		got, err = provenSegment(f, s.form, number, root)
 		s.proving.Unlock()
 	}
@@ -388,7 +386,7 @@ func (s *Store) importSuffix(number uint64, r *io.Reader) (string, error) {
 	return hashSuffix, s.mayLack(number, int(s.form.leaves()))
 }
 
-// mayLack refuses a segment that came without leaves which are still within retention.
+// mayLack refuses a segment that lacks leaves which are still within retention.
 func (s *Store) mayLack(number uint64, leaves int) error {
 	if leaves > 0 && s.form.firstLeaf(number)+uint64(leaves) > s.oldest.Load() {
 		return fmt.Errorf("segment %d came without its leaves: %w", number, ErrUnproven)

@@ -10,9 +10,9 @@ import (
 	"railguard/audit/merkle"
 )
 
-// BundleProof returns what ImportBundle needs beside the leaves of a bundle, for
-// the tree of a size: of a whole bundle the path from its node to the root, of
-// the partial bundle at the tree's end the compact range before it.
+// BundleProof returns the proof that ImportBundle needs besides the leaves, for the tree of a
+// size. For a whole bundle it is the path from the bundle's node to the root. For the partial
+// bundle at the tree's end it is the compact range before it.
 func (s *Store) BundleProof(index uint64, width int, size uint64) ([][]byte, error) {
 	first := index * BundleLeaves
 	if width == BundleLeaves && first+BundleLeaves <= size {
@@ -20,7 +20,7 @@ func (s *Store) BundleProof(index uint64, width int, size uint64) ([][]byte, err
 		if err != nil {
 			return nil, err
 		}
-		return path[bundleLevel:], nil // the first eight lead from the leaf to the bundle
+		return path[bundleLevel:], nil // the first eight hashes lead from the leaf to the bundle
 	}
 	if width < 1 || width > BundleLeaves || first+uint64(width) != size {
 		return nil, ErrLimit
@@ -36,10 +36,9 @@ func (s *Store) BundleProof(index uint64, width int, size uint64) ([][]byte, err
 	return path, nil
 }
 
-// ImportBundle takes the leaves of a bundle from a peer's Bundle and BundleProof
-// if they lead to the trusted tree head. It writes those that are missing or
-// damaged here. ErrCorrupt: the bundle lies in a sealed segment, which is
-// replaced whole by ImportSegment.
+// ImportBundle takes the leaves from a peer's Bundle if BundleProof shows that they lead to
+// the trusted tree head. It writes those that are missing or damaged here. It returns
+// ErrCorrupt if the bundle lies in a sealed segment, which only ImportSegment can replace.
 func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error {
 	if err := proveBundle(index, leaves, trust, path); err != nil {
 		return fmt.Errorf("bundle %d: %w", index, err)
@@ -80,15 +79,16 @@ func (s *Store) ImportBundle(index uint64, leaves []Leaf, trust Trust, path [][]
 	return s.offerSeal(t)
 }
 
-// withoutErased reduces leaves that are past retention to their hashes, whatever the peer
-// gave. Any other leaf must be whole (ErrMissing): a peer that is ahead may have erased it.
+// withoutErased reduces leaves that are past retention to their hashes, even if the peer sent
+// more. Every other leaf must have its bytes, or it returns ErrMissing: a peer that is ahead
+// may have erased it.
 func (s *Store) withoutErased(first uint64, leaves []Leaf) ([]Leaf, error) {
 	oldest := s.oldest.Load()
 	out := slices.Clone(leaves)
 	for i := range out {
 		l := &out[i]
 		if !l.Erased {
-			l.Hash = noHash // A hash that came with the bytes proves nothing.
+			l.Hash = noHash // A hash sent together with the bytes proves nothing.
 		}
 		switch expired := first+uint64(i) < oldest; {
 		case l.Erased && !expired:
@@ -119,7 +119,7 @@ func proveBundle(index uint64, leaves []Leaf, trust Trust, path [][]byte) error 
 		}
 		if leaves[i].Erased {
 			hashes[i] = leaves[i].Hash
-		} else { // A hash that came with the leaf proves nothing.
+		} else { // A hash sent together with the leaf proves nothing.
 			hashes[i] = hash.Leaf(leaves[i].Data)
 		}
 	}

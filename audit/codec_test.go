@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files that do not exist yet")
 
-// memFile is a File on a slice.
+// memFile is a File in memory.
 type memFile struct{ data []byte }
 
 func (f *memFile) ReadAt(b []byte, at int64) (int, error) {
@@ -129,7 +129,7 @@ func TestFrameRoundTrip(t *testing.T) {
 	}
 }
 
-// The scanner finds the next frame behind any damage, across its window.
+// Wherever the damage is, also across its window, the scanner finds the next frame after it.
 func TestScannerFindsTheNextFrame(t *testing.T) {
 	var file []byte
 	var starts []int64
@@ -211,7 +211,7 @@ func TestFilter(t *testing.T) {
 	for _, n := range []int{0, 1, 20, 1000, 200_000} {
 		keys := make([]uint64, n)
 		for i := range keys {
-			keys[i] = uint64(i) << 20 // poor hashes
+			keys[i] = uint64(i) << 20 // keys that are poor hashes
 		}
 		filter, blocks := appendFilter(nil, slices.Clone(keys))
 		require.Equal(t, filterSize(blocks), int64(len(filter)))
@@ -262,8 +262,7 @@ func TestSegmentNames(t *testing.T) {
 	}
 }
 
-// The golden files of format 1 are never written again: every later program
-// reads them.
+// The golden files of format 1 never change: every later program must read them.
 func TestGoldenFiles(t *testing.T) {
 	f, parts := testSegment(t, 3)
 	var tail []byte
@@ -297,7 +296,7 @@ func TestGoldenFiles(t *testing.T) {
 	require.Equal(t, &TailReport{File: "tail/000000003.log", Leaves: 5}, report)
 }
 
-// Segments that were cut (version 2) and frames of erased leaves have golden files too.
+// Cut segments (version 2) and frames of erased leaves have golden files, too.
 func TestGoldenFilesOfErasure(t *testing.T) {
 	f, parts := testSegment(t, 3)
 	form := geometry{SegmentLevelMin}
@@ -386,7 +385,7 @@ func FuzzTail(f *testing.F) {
 		}
 		kept := int64(len(file)) - report.Cut
 		if rest, whole := bytes.CutPrefix(disk.data, file[:kept]); !whole || len(rest) != 0 && len(rest) != frameHeaderSize {
-			t.Fatalf("%d bytes of %d, %d cut", len(disk.data), len(file), report.Cut) // A mark may be written anew.
+			t.Fatalf("%d bytes of %d, %d cut", len(disk.data), len(file), report.Cut) // A mark may be written again.
 		}
 		second := newTail(geometry{SegmentLevelMin}, 1, disk)
 		again, err := second.recoverFrames(false)

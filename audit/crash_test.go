@@ -13,7 +13,7 @@ import (
 	"railguard/audit/audittest"
 )
 
-// history holds what the crash tests compare with, computed once.
+// history is the expected content for the crash tests, computed once.
 type history struct {
 	leaves    []audit.Leaf
 	frontiers map[uint64][]audit.Hash
@@ -50,15 +50,15 @@ func (h *history) requireLeaves(t tester, s *audit.Store, from, to uint64) {
 	}
 }
 
-// promise is what a node counted on at the moment of a crash.
+// promise is what the store has guaranteed at the moment of a crash.
 type promise struct {
-	synced uint64 // SyncTo returned for it
-	oldest uint64 // retention, from the replicated state
-	erased uint64 // Erase returned for it
+	synced uint64 // size for which SyncTo returned
+	oldest uint64 // retention mark from the replicated state
+	erased uint64 // index up to which Erase returned
 }
 
-// restart is what a node does after a crash: open, hand over the state's tree
-// head and retention, replay the log from its snapshot on.
+// restart does what a node does after a crash: it opens the store, hands over the tree head
+// and the retention from the state, and replays the log from its snapshot on.
 func (h *history) restart(t tester, d audit.Dir, p promise, target uint64) *audit.Store {
 	t.Helper()
 	s, err := audit.Open(d, small)
@@ -94,8 +94,8 @@ func (h *history) restart(t tester, d audit.Dir, p promise, target uint64) *audi
 	return s
 }
 
-// The disk is cut at every operation the store makes in its life, three ways,
-// and the node restarts from what is left.
+// The power is cut at every disk operation of a store's life, with three kinds of loss, and
+// the node restarts from what is left.
 func TestPowerCutAtEveryOperation(t *testing.T) {
 	const target = 2*smallSegment + 200
 	h := newHistory(t, target)
@@ -120,7 +120,7 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 	require.Greater(t, cuts, 60)
 }
 
-// life is a node's work: append, sync, seal, restart, prune, erase.
+// life does all the work of a node: append, sync, seal, restart, prune, erase.
 func life(t tester, h *history, d audit.Dir, p *promise, target uint64) {
 	s, err := audit.Open(d, small)
 	require.NoError(t, err)
@@ -136,10 +136,10 @@ func life(t tester, h *history, d audit.Dir, p *promise, target uint64) {
 		}
 	}
 	appendTo(100)
-	sync(60) // a snapshot is older than the log's end
+	sync(60) // the snapshot is older than the log's end
 	appendTo(300)
 	sync(300)
-	appendTo(smallSegment + 90) // seals
+	appendTo(smallSegment + 90) // seals a segment
 	sync(smallSegment + 40)
 	require.NoError(t, s.Close())
 	s, err = audit.Open(d, small)
@@ -154,16 +154,16 @@ func life(t tester, h *history, d audit.Dir, p *promise, target uint64) {
 		require.Equal(t, segments, erased)
 		p.erased = oldest
 	}
-	erase(9, 1)                // the first segment is cut,
-	erase(smallSegment+3, 2)   // becomes a hash file, and the next one is cut,
-	erase(2*smallSegment+5, 2) // as is a tail
+	erase(9, 1)                // cuts the first segment
+	erase(smallSegment+3, 2)   // makes it a hash file and cuts the next segment
+	erase(2*smallSegment+5, 2) // does the same to the next segment and cuts a tail
 	appendTo(target)
 	sync(target)
 	require.NoError(t, s.Close())
 }
 
-// Without Adopt the restart above would be weaker; a process that merely dies
-// loses nothing it appended.
+// A process that merely dies loses nothing that it appended, even if Adopt is not called,
+// which could hide a loss in the test above.
 func TestKilledProcessLosesNothing(t *testing.T) {
 	d := audittest.NewMemDir()
 	s := open(t, d, small)
@@ -188,7 +188,7 @@ func TestFailingDiskEndsTheStore(t *testing.T) {
 				return nil
 			}
 			err := errors.Join(s.Append(300, leavesAt(300, 700)), s.SyncTo(300))
-			if operation == "create" { // sealing or the next tail could not be made
+			if operation == "create" { // a segment or the next tail could not be made
 				require.Error(t, err)
 			} else {
 				require.ErrorIs(t, err, audit.ErrBroken)
@@ -203,7 +203,7 @@ func TestFailingDiskEndsTheStore(t *testing.T) {
 	}
 }
 
-// Sealing that cannot write (a full disk) keeps the tail and is tried again.
+// If the disk is full, sealing keeps the tail and is tried again.
 func TestSealingIsTriedAgain(t *testing.T) {
 	d := audittest.NewMemDir()
 	s := open(t, d, small)
@@ -227,7 +227,7 @@ func TestSealingIsTriedAgain(t *testing.T) {
 	requireLeaves(t, s, 0, smallSegment+10)
 }
 
-// A synced tail whose bytes tear or vanish in the middle is told from a torn end.
+// A synced tail with torn or missing bytes in the middle is distinguished from a torn end.
 func TestTornTailIsCutAndDamageIsNot(t *testing.T) {
 	d := audittest.NewMemDir()
 	s := open(t, d, small)

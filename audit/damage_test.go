@@ -17,8 +17,8 @@ import (
 	"railguard/audit/audittest"
 )
 
-// catchUp fetches what a store lacks from a peer, as the cluster does, and
-// returns how many stretches it took.
+// catchUp fetches what a store lacks from a peer, as the cluster does. It returns the number
+// of ranges fetched.
 func catchUp(t tester, s, peer *audit.Store) int {
 	t.Helper()
 	size := peer.Size()
@@ -70,7 +70,7 @@ func importBundle(t tester, s, peer *audit.Store, bundle uint64, trust audit.Tru
 	width := int(min(256, trust.Size-bundle*256))
 	leaves, err := peer.Bundle(bundle, width)
 	require.NoError(t, err)
-	raw, err := audit.AppendBundle(nil, leaves) // over the wire and back
+	raw, err := audit.AppendBundle(nil, leaves) // as if sent over the wire
 	require.NoError(t, err)
 	leaves, err = audit.ParseBundle(raw, width)
 	require.NoError(t, err)
@@ -79,7 +79,8 @@ func importBundle(t tester, s, peer *audit.Store, bundle uint64, trust audit.Tru
 	require.NoError(t, s.ImportBundle(bundle, leaves, trust, path))
 }
 
-// damagedDisk is the disk of a node with two sealed segments and a synced tail.
+// damagedDisk returns the disk of a node with two sealed segments and a synced tail, which a
+// test can damage.
 func damagedDisk(t tester) (d *audittest.MemDir, peer *audit.Store, size uint64) {
 	t.Helper()
 	size = 2*smallSegment + 150
@@ -91,9 +92,8 @@ func damagedDisk(t tester) (d *audittest.MemDir, peer *audit.Store, size uint64)
 	return d, open(t, d.CrashClone(audittest.LoseNone, nil), small), size
 }
 
-// A flipped bit anywhere on the disk is detected: wrong bytes are never
-// returned, and after catching up from a peer the store is whole again. Or the
-// node refuses to open.
+// A flipped bit anywhere on the disk is detected: either the store never returns wrong bytes
+// and is whole again after catching up from a peer, or it refuses to open.
 func TestFlippedBitAnywhere(t *testing.T) {
 	d, peer, size := damagedDisk(t)
 	h := newHistory(t, size)
@@ -110,7 +110,7 @@ func TestFlippedBitAnywhere(t *testing.T) {
 					continue
 				}
 				noticed := noticedAt(t, h, s, size)
-				if name != "segments.idx" && name != "filters.idx" { // Caches: made again without a word.
+				if name != "segments.idx" && name != "filters.idx" { // Caches are rebuilt silently.
 					require.True(t, noticed, "byte %d of %s", at, name)
 				}
 				catchUp(t, s, peer)
@@ -137,8 +137,8 @@ func fileNames(d *audittest.MemDir) func(yield func(string) bool) {
 	}
 }
 
-// noticedAt reads everything: each leaf is right or refused with its name. It
-// tells whether anything was noticed, by reading or by Verify.
+// noticedAt reads every leaf, which must be right or be refused with its index. It reports
+// whether reading or Verify noticed damage.
 func noticedAt(t tester, h *history, s *audit.Store, size uint64) bool {
 	noticed := len(s.Missing(1)) > 0 || s.Size() != size
 	for _, tail := range s.Report().Tails {
@@ -334,11 +334,11 @@ func TestAdopt(t *testing.T) {
 	t.Run("appends go on behind the hole", func(t *testing.T) {
 		d := audittest.NewMemDir()
 		s := open(t, d, small)
-		fill(t, s, 100) // was down when the rest came
+		fill(t, s, 100) // it was down when the other leaves came
 		require.ErrorIs(t, s.Append(size, leavesAt(size, size+1)), audit.ErrGap)
 		require.NoError(t, s.Adopt(size, frontier))
 		require.Equal(t, size, s.Size())
-		fill(t, s, size+400) // fills the tail's segment behind the hole
+		fill(t, s, size+400) // fills the segment of the tail after the hole
 		_, err := s.Leaf(100)
 		require.ErrorIs(t, err, audit.ErrMissing)
 		_, err = s.Leaf(size - 1)
@@ -373,7 +373,7 @@ func TestAdopt(t *testing.T) {
 	})
 }
 
-// A wiped node takes everything from a peer, hashes of expired segments too.
+// A wiped node fetches everything from a peer, including the hashes of expired segments.
 func TestWipedNodeCatchesUp(t *testing.T) {
 	const size = 5*smallSegment + 70
 	peer := open(t, audittest.NewMemDir(), small)
@@ -408,7 +408,7 @@ func TestWipedNodeCatchesUp(t *testing.T) {
 	require.Equal(t, 2, again.Report().Erased)
 }
 
-// A hash file is not taken in place of leaves that are still owed.
+// A hash file is not accepted in place of leaves that are within retention.
 func TestImportRefusesHashesInPlaceOfLeaves(t *testing.T) {
 	const size = smallSegment + 1
 	peer := open(t, audittest.NewMemDir(), small)
@@ -430,8 +430,8 @@ func TestImportRefusesHashesInPlaceOfLeaves(t *testing.T) {
 	require.ErrorIs(t, s.ImportSegment(0, file, file.Size()), audit.ErrUnproven)
 }
 
-// A node catches up while the log goes on, segments are sealed beside it and
-// readers ask (also under -race).
+// A node catches up while leaves are appended, segments are sealed and readers read (also
+// under -race).
 func TestCatchUpBesideTheAppender(t *testing.T) {
 	const before, after = 6*smallSegment + 90, 12 * smallSegment
 	options := audit.Options{SegmentLevel: audit.SegmentLevelMin}

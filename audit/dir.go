@@ -11,25 +11,25 @@ import (
 	"strings"
 )
 
-// Dir is the disk under a store: the seam where tests put a disk that crashes.
-// Names are relative and slash-separated.
+// Dir is the disk under a store. Tests replace it by a disk that crashes. Names are relative
+// and slash-separated.
 //
-// A new, renamed or removed name is durable only after Sync of its folder, a
-// new folder only after Sync of the folder above it.
+// A new, renamed or removed name is durable only after Sync of its folder, a new folder only
+// after Sync of the folder above it.
 type Dir interface {
-	// Create opens a file for reading and writing; it makes the file, and the
-	// folders above it, where they do not exist. It does not truncate.
+	// Create opens a file for reading and writing. It makes the file and the folders above it
+	// if they do not exist. It does not truncate.
 	Create(name string) (File, error)
 	// Open opens an existing file for reading (fs.ErrNotExist otherwise).
 	Open(name string) (File, error)
-	// Rename moves a file within its folder, replacing what stands there.
+	// Rename moves a file within its folder and replaces a file of the new name.
 	Rename(from, to string) error
 	// Remove deletes a file.
 	Remove(name string) error
 	// Sync makes the names in a folder durable ("" is the root).
 	Sync(folder string) error
-	// List returns the names in a folder, sorted, folders with a trailing
-	// slash; none if there is no such folder.
+	// List returns the names in a folder, sorted, with a slash after folders. It returns none
+	// if there is no such folder.
 	List(folder string) ([]string, error)
 }
 
@@ -173,7 +173,7 @@ func readFile(d Dir, name string, max int64) ([]byte, error) {
 	return content, nil
 }
 
-// readFull fills b from an offset; io.ReaderAt may add io.EOF to a full read.
+// readFull fills b from an offset. It accepts io.EOF together with a full read.
 func readFull(f io.ReaderAt, b []byte, offset int64) error {
 	n, err := f.ReadAt(b, offset)
 	if n == len(b) {

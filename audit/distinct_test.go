@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Distinct keys are those sorted and made compact, however they lie.
+// Distinct keys equal the sorted keys without duplicates, whatever the distribution.
 func TestDistinctKeysAreSorted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 200 {
@@ -18,7 +18,7 @@ func TestDistinctKeysAreSorted(t *testing.T) {
 			case 0:
 				keys[i] = random.Uint64()
 			case 1:
-				keys[i] = random.Uint64N(300) // One first byte, many twice.
+				keys[i] = random.Uint64N(300) // All keys have the same first byte, and many occur twice.
 			case 2:
 				keys[i] = 1<<64 - 1 - random.Uint64N(2)
 			case 3:

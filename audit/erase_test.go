@@ -15,13 +15,13 @@ import (
 	"railguard/audit/audittest"
 )
 
-// looker reads a store's folder by docs/formats-audit.md alone, without the code
-// that writes it.
+// looker reads a store's folder by docs/formats-audit.md alone, without the code that writes
+// it.
 type looker struct {
 	t     tester
-	texts map[string]string // by file: all that can be read in it
-	named map[string]string // by text of a leaf, such as txn_00000007: a file that holds it
-	// filters of the segments, of their bundles too; each asks for a key.
+	texts map[string]string // all readable content, by file
+	named map[string]string // a file that holds a leaf's text, by that text, such as txn_00000007
+	// Filters of segments and of their bundles; each function looks a key up.
 	filters []func(key uint64) bool
 }
 
@@ -75,7 +75,7 @@ func (l *looker) segment(b []byte) (text string) {
 	return text
 }
 
-// filterFile takes up the filters of the file of all filters, void ones too.
+// filterFile adds the filters in the file of all filters, including void ones.
 func (l *looker) filterFile(b []byte) {
 	for len(b) > 0 {
 		blocks := binary.LittleEndian.Uint32(b[16:])
@@ -110,14 +110,14 @@ func bloom(b []byte, blocks uint32) func(key uint64) bool {
 
 func (l *looker) hasText(leaf uint64) (file string) { return l.named[fmt.Sprintf("txn_%08d", leaf)] }
 
-// ownKeys are the leaves below end whose own key stands in a file, in any place.
+// ownKeys returns the leaves below end whose own key is anywhere in a file.
 func (l *looker) ownKeys(end uint64) (leaves []uint64) {
 	sought := map[uint64]uint64{}
 	for leaf := range end {
 		sought[ownKey(leaf)] = leaf
 	}
 	for _, content := range l.texts {
-		window := uint64(0) // The last eight bytes, little endian.
+		window := uint64(0) // The last eight bytes, little-endian.
 		for i := range len(content) {
 			window = window>>8 | uint64(content[i])<<56
 			if leaf, ok := sought[window]; ok && i >= 7 {
@@ -137,7 +137,7 @@ func (l *looker) passes(key uint64) bool {
 	return false
 }
 
-// requireErased: nothing on the disk holds the text of a leaf below oldest.
+// requireErased requires that no file holds the text of a leaf below oldest.
 func requireErased(t tester, d *audittest.MemDir, oldest uint64) {
 	t.Helper()
 	l := look(t, d)
@@ -146,7 +146,7 @@ func requireErased(t tester, d *audittest.MemDir, oldest uint64) {
 	}
 }
 
-// ownKey gives every leaf a key of its own, as a name or a wallet does.
+// ownKey returns a key that only this leaf has, like that of a name or a wallet.
 func ownKey(index uint64) uint64 { return 0x9e3779b97f4a7c15 * (index + 1) }
 
 func fillOwn(t tester, s *audit.Store, end uint64) {
@@ -162,8 +162,8 @@ func fillOwn(t tester, s *audit.Store, end uint64) {
 	}
 }
 
-// Text and keys of what is past retention are gone from every file, wherever the
-// border lies, sealed or not, and the others stay as they were.
+// Text and keys of leaves past retention are gone from every file, wherever the border is and
+// whether the leaves are sealed. The other leaves are unchanged.
 func TestErasedLeavesAreGoneFromEveryFile(t *testing.T) {
 	for _, size := range []uint64{1, 300, smallSegment, smallSegment + 300, 2*smallSegment + 10} {
 		for _, oldest := range []uint64{1, 100, 255, 256, 257, 511, 512, 513, 700, 1024} {
@@ -192,7 +192,7 @@ func TestErasedLeavesAreGoneFromEveryFile(t *testing.T) {
 				require.Equal(t, root, again)
 				require.NoError(t, s.Append(0, leavesAt(0, size)), "a replay is still compared")
 
-				fillOwn(t, s, size+smallSegment) // Seals what was a tail.
+				fillOwn(t, s, size+smallSegment) // Seals the tail.
 				require.NoError(t, s.SyncTo(s.Size()))
 				requireOwn(t, d, s, oldest, s.Size())
 				require.Equal(t, rootOf(t, s.Size()), rootNow(t, s))
@@ -246,9 +246,8 @@ func requireOwn(t *testing.T, d *audittest.MemDir, s *audit.Store, oldest, size 
 	require.Equal(t, size-oldest, sum.Leaves)
 }
 
-// A peer gives hashes for what is past retention, though its disk may still have the
-// text, and a node that fetches keeps no text that is past it, though a peer that is
-// behind may give it.
+// For leaves past retention a peer sends hashes even if its disk still has the text. A node
+// that fetches keeps no such text even if a peer that is behind sends it.
 func TestCatchUpBringsNothingBack(t *testing.T) {
 	for _, size := range []uint64{300, smallSegment + 300} {
 		for _, oldest := range []uint64{100, 256, 270} {
@@ -295,8 +294,8 @@ func requireGivesHashes(t *testing.T, peer *audit.Store, oldest uint64) {
 	}
 }
 
-// Leaves that are still owed are not taken as hashes: not one by one, not in a
-// segment that was cut.
+// Hashes are not accepted in place of leaves within retention, neither for single leaves nor
+// for a segment that was cut.
 func TestErasedLeavesAreNotTakenForOnesThatAreOwed(t *testing.T) {
 	const size = smallSegment + 300
 	peer := open(t, audittest.NewMemDir(), small)
@@ -341,7 +340,7 @@ func TestErasedLeavesAreNotTakenForOnesThatAreOwed(t *testing.T) {
 	require.NoError(t, s.ImportSegment(0, file, file.Size()))
 }
 
-// Damage in a part of a segment stops the erasure of no other, and hides nothing.
+// Damage in a part of a segment does not stop the erasure of other parts, and hides nothing.
 func TestErasureGoesOnThroughDamage(t *testing.T) {
 	const size = smallSegment + 10
 	for name, bit := range map[string]int64{"the bundle that is cut": 64 + 300, "the bundle that stays": 0} {
@@ -378,7 +377,7 @@ func TestErasureGoesOnThroughDamage(t *testing.T) {
 	}
 }
 
-// Appends, syncs and reads go on beside erasure.
+// Appends, syncs and reads go on during erasure.
 func TestErasureBesideEverything(t *testing.T) {
 	const size = 2*smallSegment + 300
 	d := audittest.NewMemDir()
@@ -421,8 +420,8 @@ func TestErasureBesideEverything(t *testing.T) {
 	requireOwn(t, d, reopen(t, s, d), size-20, size)
 }
 
-// The file of all filters answers for segments whose own files are not even opened,
-// and is made again where it is lost or damaged: nothing is ever hidden.
+// The file of all filters answers for segments whose own files are not opened. It is rebuilt
+// if it is lost or damaged, and a search never misses a leaf.
 func TestFiltersOfAllSegmentsInOneFile(t *testing.T) {
 	const size = 6*smallSegment + 20
 	d := audittest.NewMemDir()

@@ -14,12 +14,12 @@ import (
 	"railguard/audit"
 )
 
-// MemDir is an audit.Dir in memory that keeps apart what was written and what
-// was made durable. It is safe for concurrent use.
+// MemDir is an audit.Dir in memory that distinguishes what was written from what is durable.
+// It is safe for concurrent use.
 //
-// Content is durable after File.Sync; a name made, renamed or removed is durable
-// after Sync of its folder. CrashClone gives the disk as a power cut would leave
-// it. Until then everything reads as written.
+// The content of a file is durable after File.Sync. A name that is made, renamed or removed is
+// durable after Sync of its folder. CrashClone returns the disk as a power cut would leave it;
+// MemDir itself reads everything as written.
 type MemDir struct {
 	// Hook, if set, is called before every operation that changes the disk,
 	// with its kind (create, write, truncate, sync, rename, remove, syncdir)
@@ -28,9 +28,9 @@ type MemDir struct {
 	Hook func(operation, name string) error
 
 	mu      sync.Mutex
-	names   map[string]*memFile // as seen
-	durable map[string]*memFile // as after a crash
-	pending []nameChange        // not synced, in order
+	names   map[string]*memFile // as a reader sees them
+	durable map[string]*memFile // as they are after a crash
+	pending []nameChange        // changes not synced, in order
 }
 
 type memFile struct {
@@ -45,12 +45,12 @@ type memWrite struct {
 	truncate bool // data is nil, offset is the new size
 }
 
-// nameChange is one change in a folder: remove, then set.
+// nameChange is one change in a folder: first remove is removed, then set is made.
 type nameChange struct {
 	folder string
 	remove string
 	set    string
-	file   *memFile // What set names; nil for a folder.
+	file   *memFile // the file that set names; nil for a folder
 }
 
 // NewMemDir returns an empty disk.
@@ -200,7 +200,7 @@ func (d *MemDir) List(folder string) ([]string, error) {
 	return names, nil
 }
 
-// Loss says what a crash does to what was not synced.
+// Loss says which of the changes that are not synced a crash undoes.
 type Loss int
 
 const (
@@ -208,13 +208,13 @@ const (
 	LoseAll Loss = iota
 	// LoseNone: everything survives, as when only the process dies.
 	LoseNone
-	// LoseSome: of each write each sector of 512 bytes survives or not, and of
-	// each folder's changes a part from the first on.
+	// LoseSome: each sector of 512 bytes of each write survives or not. Of the changes in each
+	// folder, the first few survive.
 	LoseSome
 )
 
-// CrashClone returns the disk as a power cut at this moment would leave it. The
-// original goes on unchanged.
+// CrashClone returns the disk as a power cut at this moment would leave it. It does not change
+// the original.
 func (d *MemDir) CrashClone(loss Loss, random *rand.Rand) *MemDir {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -310,7 +310,7 @@ func writeAt(data, part []byte, offset int64) []byte {
 	return data
 }
 
-// FlipBit changes one bit of a file, durably, behind everybody's back.
+// FlipBit changes one bit of a file, as a failing disk does. The change is durable.
 func (d *MemDir) FlipBit(name string, bit int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,9 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write golden files that do not exist yet")
 
-// The files that follow from records are compared byte by byte, for as long as bundles
-// are kept: a later release writes the same bytes for version 1. The golden files are
-// never written again.
+// The derived files are compared byte by byte for as long as bundles are kept: a later release
+// must write the same bytes for version 1. So the golden files never change.
 func TestGoldenFiles(t *testing.T) {
 	policy, err := renderPolicy(engine.DefaultPolicy())
 	require.NoError(t, err)
@@ -48,13 +47,13 @@ func TestGoldenFiles(t *testing.T) {
 		require.Equal(t, string(want), string(text), name)
 	}
 	require.Contains(t, string(files[policyFolder+"/1.json"]), `"attestationAbove": 10000000000`)
-	require.Contains(t, string(files[wordsName]), "10000000000 is $10,000") // As the policy writes it.
+	require.Contains(t, string(files[wordsName]), "10000000000 is $10,000") // The amount is written as in the policy.
 	require.NotContains(t, string(files[pageName]), "<b>")
 	require.NotContains(t, string(files[pageName]), "<script")
 }
 
-// What a packed bundle may hold leads nowhere else; one that is cut or holds more is
-// refused.
+// A packed bundle cannot have a file name that leads out of the folder. A bundle that is cut
+// or contains anything else is refused.
 func TestUnpackIsStrict(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"index.html": true, "SHA256SUMS": true, "policies/12.json": true, "lists/" + strings.Repeat("0f", 32) + ".entities": true,
@@ -79,7 +78,7 @@ func TestUnpackIsStrict(t *testing.T) {
 	require.ErrorContains(t, Unpack(&packed, t.TempDir()), "other.bin")
 }
 
-// Keys that were given may be followed to those that they endorse, to no others.
+// Given keys lead to the keys that they endorse, and to no others.
 func TestTrustedKeys(t *testing.T) {
 	signer := func(of byte) *note.Signer {
 		s, err := note.NewSigner("pay.example.com/cl_test", bytes.Repeat([]byte{of}, note.SeedSize))

@@ -18,10 +18,10 @@ import (
 
 // Names of files in a folder.
 const (
-	RecordsName     = "records.ndjson"   // An export, as the cluster answered it.
+	RecordsName     = "records.ndjson"   // An export, as the cluster sent it.
 	KeysName        = "keys.txt"         // The log's verifier keys.
 	CosignedName    = "cosigned.txt"     // The newest checkpoint that witnesses cosigned; optional.
-	ConsistencyName = "consistency.json" // The proof that the cosigned checkpoint continues the records' one; present where it is larger.
+	ConsistencyName = "consistency.json" // The proof that the cosigned checkpoint continues that of the records; present if its tree is larger.
 	WitnessesName   = "witnesses.txt"    // The witnesses' verifier keys; optional.
 	ListFolder      = "lists"
 	ListSuffix      = ".entities"
@@ -34,29 +34,29 @@ const (
 	sumsName       = "SHA256SUMS"
 )
 
-// versionNewest is the version of the form that folders are written in. Every version up to
-// it can be read.
+// versionNewest is the version in which folders are written. Every version up to it can be
+// read.
 const versionNewest = 1
 
 // rowsMax bounds the rows of the page.
 const rowsMax = 2000
 
-// ErrBundle means a folder that is not what it must be; the error names the file.
+// ErrBundle means a folder whose content is wrong; the error names the file.
 var ErrBundle = errors.New("not proven")
 
 func fileError(name, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %w", ErrBundle, name, fmt.Errorf(format, args...))
 }
 
-// contents are what the records of a folder say.
+// contents is what a folder's records say, for the derived files.
 type contents struct {
 	report   examine.Report
 	verdicts map[string]int
 	rules    map[string]int
-	lists    map[string]int    // Decisions by the digest of the list, hex.
-	policies map[uint64][]byte // Documents by version.
+	lists    map[string]int    // Number of decisions by the digest of their list, in hex.
+	policies map[uint64][]byte // Policy documents by version.
 	rows     []row
-	more     int // Rows beyond those.
+	more     int // Number of further rows, which are not shown.
 	signed   string
 }
 
@@ -67,8 +67,8 @@ type row struct {
 	Agent, Operator, Amount, Party, Disposition, Who string
 }
 
-// readRecords proves a folder's records and collects what the derived files show. It calls
-// replay, unless that is nil, with every decision.
+// readRecords proves a folder's records and collects what the derived files show. If replay is
+// not nil, it is called with every decision.
 func readRecords(dir, keys string, replay func(*leafjson.Screen) error) (*contents, error) {
 	file, err := os.Open(filepath.Join(dir, RecordsName))
 	if err != nil {
@@ -147,7 +147,7 @@ func (c *contents) addRecord(r *examine.Record, replay func(*leafjson.Screen) er
 	return replay(x)
 }
 
-// literalText returns the text of a JSON string, and any other JSON as it is written.
+// literalText returns the text of a JSON string. It returns other JSON unchanged.
 func literalText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -156,9 +156,9 @@ func literalText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// renderPolicy writes a policy for people, with the settings that decisions were made with:
-// amounts in millionths of a dollar, times in nanoseconds, scores in ten thousandths. Like the
-// record it omits an optional setting that is not set, so that a later release with more
+// renderPolicy writes a policy for people, with the settings by which decisions were made:
+// amounts in millionths of a dollar, times in nanoseconds, scores in ten thousandths. It omits
+// optional settings that are not set, as the record does, so that a later release with more
 // settings writes the same bytes.
 func renderPolicy(policy *engine.Policy) ([]byte, error) {
 	text := fmt.Appendf(nil, "{\n  \"policyVersion\": %d", policy.Version)
@@ -182,7 +182,7 @@ func renderPolicy(policy *engine.Policy) ([]byte, error) {
 	return append(text, "\n}\n"...), nil
 }
 
-// changedModes returns the modes that the institution changed, by the code of the rule.
+// changedModes returns the modes that differ from the default, by the code of the rule.
 func changedModes(policy *engine.Policy) map[string]string {
 	set := map[string]string{}
 	for i := range engine.Rules {

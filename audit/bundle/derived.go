@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// deriveFiles returns, by name, the files that follow from a folder's records in a version of
-// the form.
+// deriveFiles returns the files that are derived from a folder's records, by name, in one
+// version of the form.
 func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
 	form, err := readForm(version)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 		Decisions int            `json:"decisions"`
 		Verdicts  map[string]int `json:"verdicts"`
 		Rules     map[string]int `json:"rules"`
-		Lists     map[string]int `json:"lists"` // Decisions by the digest of the list.
+		Lists     map[string]int `json:"lists"` // Number of decisions by the digest of their list.
 		Policies  []uint64       `json:"policies"`
 	}{
 		version, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size,

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// RequiredLists proves the records of a folder that is being made, and says which lists they were
-// judged with (digests in hex) and the size of the tree they lead to.
+// RequiredLists proves the records of a folder that is being made. It returns the digests, in
+// hex, of the lists by which they were decided, and the size of the tree that proves them.
 func RequiredLists(dir string) (lists []string, size uint64, err error) {
 	keys, err := os.ReadFile(filepath.Join(dir, KeysName))
 	if err != nil {
@@ -27,8 +27,8 @@ func RequiredLists(dir string) (lists []string, size uint64, err error) {
 	return sortedNames(c.lists), c.report.Checkpoint.Size, nil
 }
 
-// Finish completes a folder that has its records, keys and lists: it writes the files that
-// follow from the records, and the checksums of all files.
+// Finish completes a folder that has its records, keys and lists: it writes the files derived
+// from the records, and the checksums of all files.
 func Finish(dir string) error {
 	keys, err := os.ReadFile(filepath.Join(dir, KeysName))
 	if err != nil {
@@ -58,7 +58,7 @@ func Finish(dir string) error {
 	return os.WriteFile(filepath.Join(dir, sumsName), []byte(sums), 0o644)
 }
 
-// checksumFolder returns the text of SHA256SUMS for a folder, in the order of names.
+// checksumFolder returns the text of SHA256SUMS for a folder, sorted by name.
 func checksumFolder(dir string) (string, error) {
 	names, err := listFiles(dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func checksumFile(path string) (sum string, err error) {
 }
 
 // listFiles returns the files of a folder, sorted, with slashes in their names. It refuses
-// anything but files and folders: a link could lead out of the folder.
+// anything but files and folders, because a link could lead out of the folder.
 func listFiles(dir string) ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

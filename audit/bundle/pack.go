@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Suffix of a bundle in one file.
+// Suffix ends the name of a packed bundle.
 const Suffix = ".tar.zst"
 
 // Bounds of a packed bundle.
@@ -21,14 +21,14 @@ const (
 	filesMax = 10_000
 	sizeMax  = 1 << 40 // Bytes of all files.
 
-	// A packed bundle comes from somebody else. Packing makes records and lists five to twenty
-	// times smaller; a file that shrank more than 256 times was made to fill a disk.
-	expandFree     = 16 << 20 // Up to so many unpacked bytes no ratio is demanded.
+	// A packed bundle may come from an attacker. Records and lists shrink to a fifth or a
+	// twentieth; a file that shrinks more than 256 times was made to fill a disk.
+	expandFree     = 16 << 20 // Up to this many unpacked bytes no ratio is checked.
 	expandRatioMax = 256
 	unpackStep     = 1 << 20
 )
 
-// countingReader counts what is read of a packed bundle.
+// countingReader counts the bytes read from a packed bundle.
 type countingReader struct {
 	io.Reader
 	read int64
@@ -40,8 +40,8 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isBomb reports whether so many unpacked bytes are far more than an honest bundle gives for
-// the packed bytes that were read.
+// isBomb reports whether far more bytes were unpacked than an honest bundle gives for the
+// packed bytes read so far.
 func (c *countingReader) isBomb(written int64) bool {
 	return written > expandFree && written/expandRatioMax > c.read
 }
@@ -50,10 +50,10 @@ func (c *countingReader) isBomb(written int64) bool {
 // out of the folder.
 var packedNames = regexp.MustCompile(`^(?:[A-Za-z0-9]+\.(?:ndjson|txt|json|html)|SHA256SUMS|lists/[0-9a-f]{64}\.entities|policies/[0-9]{1,20}\.json)$`)
 
-// IsBundleFile tells whether a file of a bundle can have that name, slash-separated.
+// IsBundleFile reports whether a file of a bundle can have that slash-separated name.
 func IsBundleFile(name string) bool { return packedNames.MatchString(name) }
 
-// Pack writes a folder as one file: equal folders are equal bytes.
+// Pack writes a folder as one file. Equal folders give equal bytes.
 func Pack(dir string, out io.Writer) error {
 	names, err := listFiles(dir)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packedOf is a packed bundle of one file.
+// packedOf returns a packed bundle with one file.
 func packedOf(t testing.TB, name string, content io.Reader, size int64) []byte {
 	var out bytes.Buffer
 	compressed, err := zstd.NewWriter(&out)
@@ -30,7 +30,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// What comes from somebody else must not fill the disk of who looks at it.
+// A packed bundle of somebody else must not fill the reader's disk.
 func TestUnpackRefusesWhatSwells(t *testing.T) {
 	dir := t.TempDir()
 	data := packedOf(t, RecordsName, zeros{}, 64<<20)

@@ -16,11 +16,11 @@ import (
 //go:embed forms
 var forms embed.FS
 
-// form is what a version of folders looks like.
+// form is the look of one version of folders.
 type form struct {
 	page  *template.Template
-	style string // The page's only style; the policy in its head names its digest.
-	words []byte // README.txt
+	style string // The page's only style; the security policy in the page's head names its digest.
+	words []byte // The text of README.txt.
 }
 
 // readForm reads the form of a version.

@@ -14,24 +14,24 @@ import (
 	"railguard/ofac"
 )
 
-// Replay says what came of deciding again.
+// Replay counts the outcomes of deciding again.
 type Replay struct {
-	Same           int            `json:"same"`       // Decided as recorded.
-	NoEvidence     int            `json:"noEvidence"` // Calls without a usable credential: their records hold nothing to judge.
-	NoMatcher      int            `json:"noMatcher"`  // Calls judged by a matcher that this program does not have: the outcome of the list's rules is taken from the record.
-	Assumed        map[string]int `json:"assumed"`    // By rule, how many decisions took its outcome from the record, which lacks the facts to judge it.
+	Same           int            `json:"same"`       // Came out as recorded.
+	NoEvidence     int            `json:"noEvidence"` // Calls without a usable credential, whose records hold nothing to decide from.
+	NoMatcher      int            `json:"noMatcher"`  // Calls decided by a matcher that this program lacks: the outcome of the list's rules is taken from the record.
+	Assumed        map[string]int `json:"assumed"`    // By rule: decisions that took the rule's outcome from the record, which lacks the facts to decide it.
 	Different      []string       `json:"different"`  // The first decisions that came out differently.
 	DifferentCount int            `json:"differentCount"`
 }
 
-// differencesMax bounds how many different decisions are listed one by one.
+// differencesMax bounds how many different decisions are listed.
 const differencesMax = 20
 
-// replayer decides again, record after record.
+// replayer decides the records again, one after the other.
 type replayer struct {
 	dir            string
 	replay         Replay
-	current        listKey // Lists are large, and neighbouring records mostly name the same one: one is open at a time.
+	current        listKey // The open list. Lists are large, and neighbouring records mostly name the same one, so only one is open.
 	index          *ofac.Index
 	matcherMissing bool
 	looker         *engine.Looker

@@ -29,12 +29,12 @@ type Report struct {
 	Files     int            `json:"files"`
 }
 
-// optional are the files that a folder may lack and that do not follow from its records.
+// optional are the files that a folder may lack and that are not derived from its records.
 var optional = []string{CosignedName, ConsistencyName, WitnessesName}
 
-// Verify proves a folder and decides everything in it again. keys are the log's verifier
-// keys if the caller got them another way; with "" it uses those in the folder. The error
-// names the file; a decision that comes out differently is an error too.
+// Verify proves a folder and makes all its decisions again. keys are the log's verifier keys
+// if the caller received them in another way; with "" it uses those in the folder. The error
+// names the file. A decision that comes out differently is an error, too.
 func Verify(dir, keys string) (*Report, error) {
 	if err := checkSums(dir); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func Verify(dir, keys string) (*Report, error) {
 	return r, nil
 }
 
-// checkSums compares every file with SHA256SUMS. The error names the file that differs.
+// checkSums compares every file with SHA256SUMS. The error names a file that differs.
 func checkSums(dir string) error {
 	written, err := os.ReadFile(filepath.Join(dir, sumsName))
 	if err != nil {
@@ -112,8 +112,8 @@ func checkSums(dir string) error {
 	return fileError(sumsName, "was changed")
 }
 
-// readVersion returns the version of a folder's form. A folder of a later version is not
-// wrong, but this program cannot read it: ErrRelease.
+// readVersion returns the version of a folder. For a later version it returns ErrRelease: the
+// folder is not wrong, but this program cannot read it.
 func readVersion(dir string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(dir, tableName))
 	if err != nil {
@@ -129,8 +129,8 @@ func readVersion(dir string) (int, error) {
 	return table.Bundle, nil
 }
 
-// compareFiles checks that every file which follows from the records has the right content, and
-// that the folder has no other file. It compares JSON by value and all else by bytes.
+// compareFiles checks that every derived file has the right content, and that the folder has
+// no other file. It compares JSON by value and other files by bytes.
 func (c *contents) compareFiles(dir string, version int) error {
 	files, err := c.deriveFiles(version)
 	if err != nil {
@@ -179,8 +179,9 @@ func (r *Report) checkLists(dir string) error {
 	return nil
 }
 
-// verifyCosigned verifies the cosigned checkpoint, if there is one: that the log signed it, that
-// it continues the records' checkpoint, and which witnesses' signatures under it are good.
+// verifyCosigned verifies the cosigned checkpoint, if there is one: that the log signed it,
+// that it continues the checkpoint of the records, and which witnesses' signatures on it are
+// valid.
 func (r *Report) verifyCosigned(dir, keys string) error {
 	signed, err := os.ReadFile(filepath.Join(dir, CosignedName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -235,8 +236,9 @@ func (r *Report) verifyCosigned(dir, keys string) error {
 	return nil
 }
 
-// trustedKeys returns the keys to verify a folder with: the given keys and those of the folder
-// that they endorse, or the folder's own if none are given. It refuses a folder with others.
+// trustedKeys returns the keys to verify a folder with. These are the given keys and those in
+// the folder that they endorse; without given keys, all keys in the folder. It refuses a
+// folder with other keys.
 func trustedKeys(inside, given string) (string, error) {
 	if err := note.CheckKeys(inside); err != nil {
 		return "", fileError(KeysName, "%w", err)
@@ -265,7 +267,7 @@ func containsAllLines(inside, given string) bool {
 	return true
 }
 
-// withoutComments leaves out comments.
+// withoutComments removes comment lines.
 func withoutComments(text string) string {
 	var keys strings.Builder
 	for line := range strings.Lines(text) {
@@ -276,8 +278,8 @@ func withoutComments(text string) string {
 	return keys.String()
 }
 
-// Sentences says in words what is proven of the folder beyond its records (shown), and what the
-// reader still has to check (open).
+// Sentences says in words what is proven of the folder besides its records (shown), and what
+// the reader still has to check (open).
 func (r *Report) Sentences() (shown, open []string) {
 	shown = append(shown, fmt.Sprintf("%d decisions were made again with the list and the policy in the bundle, and came out as recorded", r.Replay.Same))
 	shown = append(shown, "page, words, policies and table of contents say what the records say")

@@ -13,8 +13,8 @@ import (
 	"railguard/audit/note"
 )
 
-// released unpacks the bundle that the first release wrote and that every later one must
-// verify.
+// released unpacks the bundle that the first release wrote. Every later release must verify
+// it.
 func released(t *testing.T) string {
 	file, err := os.Open("../../cmd/railguard/testdata/releases/0.1.0/bundle.tar.zst")
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func writeText(t *testing.T, dir, name, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// forge writes the checksums anew, as whoever alters a folder can.
+// forge writes the checksums anew, as anybody who alters a folder can.
 func forge(t *testing.T, dir string) {
 	sums, err := checksumFolder(dir)
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestVerifyAReleasedBundle(t *testing.T) {
 	require.Equal(t, report.Export.Checkpoint.Size, size)
 }
 
-// What follows from the records is written again as the release wrote it.
+// Finish writes the derived files as the release wrote them.
 func TestFinishWritesTheSameFiles(t *testing.T) {
 	dir, made := released(t), t.TempDir()
 	for _, name := range []string{RecordsName, KeysName, listOf(t, dir)} {
@@ -102,7 +102,7 @@ func TestFinishWritesTheSameFiles(t *testing.T) {
 	}
 }
 
-// Whoever alters a file and writes the checksums anew is found by what the records say.
+// If somebody alters a file and writes the checksums anew, the records still reveal it.
 func TestForgedFilesAreNamed(t *testing.T) {
 	replaced := func(name, old, fresh string) func(t *testing.T, dir string) string {
 		return func(t *testing.T, dir string) string {
@@ -119,7 +119,7 @@ func TestForgedFilesAreNamed(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		alter func(t *testing.T, dir string) string // It returns the name that the error must have.
+		alter func(t *testing.T, dir string) string // Returns the name that the error must contain.
 		says  string
 	}{
 		"the page":           {replaced(pageName, "<", "&lt;"), "is not what the records say"},
@@ -180,7 +180,7 @@ func TestChecksumsAreStrict(t *testing.T) {
 		dir := released(t)
 		writeText(t, dir, sumsName, alter(readText(t, dir, sumsName)))
 		if says == "was changed" {
-			says = "is not a list of checksums" // An empty line is none.
+			says = "is not a list of checksums" // An empty line is no checksum.
 		}
 		_, err := Verify(dir, "")
 		require.ErrorContains(t, err, says)
@@ -196,7 +196,7 @@ func TestChecksumsAreStrict(t *testing.T) {
 	require.ErrorContains(t, err, sumsName)
 }
 
-// A bundle of a later release proves nothing to this program, and is not wrong.
+// For this program a bundle of a later release is neither proven nor wrong.
 func TestVerifyALaterVersion(t *testing.T) {
 	dir := released(t)
 	writeText(t, dir, tableName, strings.Replace(readText(t, dir, tableName), `"bundle": 1`, `"bundle": 2`, 1))
@@ -206,7 +206,7 @@ func TestVerifyALaterVersion(t *testing.T) {
 	require.NotErrorIs(t, err, ErrBundle)
 }
 
-// The keys of the folder must be those that came another way.
+// The folder's keys must be among the given ones, or endorsed by them.
 func TestVerifyWithOtherKeys(t *testing.T) {
 	dir := released(t)
 	other, err := note.NewSigner("pay.example.com/cl_test", bytes.Repeat([]byte{1}, note.SeedSize))
@@ -215,7 +215,7 @@ func TestVerifyWithOtherKeys(t *testing.T) {
 	require.ErrorContains(t, err, "not among those given, nor endorsed by them")
 }
 
-// A later checkpoint may stand beside the records, signed by the log and by witnesses.
+// A folder may hold a later checkpoint that the log and witnesses signed.
 func TestVerifyACosignedCheckpoint(t *testing.T) {
 	dir := released(t)
 	signed := readText(t, dir, checkpointName)

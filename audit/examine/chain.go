@@ -7,19 +7,19 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// Chain is what an export of one agent shows of the agent's decisions: each bears its
-// number among them and names the leaf of the one before, so that one left out shows in
-// the next, whoever made the file and whoever signed it.
+// Chain is what an export of one agent shows of the agent's decisions. Each decision has its
+// number among them and names the leaf of the one before, so that a missing one shows in the
+// next, whoever made the file and whoever signed it.
 type Chain struct {
-	First, Last   uint64 // Numbers of those in the range; 0: none.
-	Before, After *Edge  // Those on both sides of the time; nil: not in the file.
-	Erased        bool   // The one before is past its retention, the cluster says.
+	First, Last   uint64 // Numbers of the first and last decision in the range; 0: none.
+	Before, After *Edge  // The decisions just before and after the time; nil: not in the file.
+	Erased        bool   // The cluster says that the decision before is past its retention.
 
-	first, previous uint64 // Leaf of the first one, and the leaf that it names.
-	last            uint64 // Leaf of the last one.
+	first, previous uint64 // Index of the first decision's leaf, and of the leaf that it names.
+	last            uint64 // Index of the last decision's leaf.
 }
 
-// Edge is a decision beside the time of an export.
+// Edge is the decision just before or just after the time of an export.
 type Edge struct {
 	Sequence uint64 `json:"sequence"`
 	Index    uint64 `json:"index"`
@@ -28,7 +28,7 @@ type Edge struct {
 	previous uint64
 }
 
-// followRecord holds a record of an agent's export to the one before it.
+// followRecord checks that a record of an agent's export follows the one before it.
 func (x *examiner) followRecord(r *Record, w *walk) error {
 	if x.Agent == "" {
 		return nil
@@ -52,7 +52,7 @@ func (x *examiner) followRecord(r *Record, w *walk) error {
 	return nil
 }
 
-// demandNext demands that a decision is the next one of an agent behind another.
+// demandNext returns an error unless a decision is the agent's next one after another.
 func demandNext(agent string, last, at, sequence, previous, index uint64) error {
 	switch {
 	case sequence > last+1:
@@ -72,7 +72,7 @@ func nameDecisions(first, last uint64) string {
 	return fmt.Sprintf("decisions %d to %d", first, last)
 }
 
-// verifyEdge verifies a decision beside the time of an agent's export.
+// verifyEdge verifies the decision just before or after the time of an agent's export.
 func (x *examiner) verifyEdge(e *envelope, side string, w *walk) error {
 	index := e.takeNumber("index")
 	if e.err != nil {
@@ -102,14 +102,14 @@ func (x *examiner) verifyEdge(e *envelope, side string, w *walk) error {
 	return nil
 }
 
-// verifyEnds holds the ends of an agent's decisions to what stands beside them, and to what
-// the end line says of them.
+// verifyEnds compares the first and the last decision with the ones beside the time, and with
+// the end line.
 func (x *examiner) verifyEnds(said *note.Chain) error {
 	if x.Agent == "" {
 		return nil
 	}
 	c := &x.Chain
-	first, previous, index := c.First, c.previous, c.first // Of the first decision that is here, behind the one before.
+	first, previous, index := c.First, c.previous, c.first // Of the first decision in the file after the one before the time.
 	if c.Last == 0 && c.After != nil {
 		first, previous, index = c.After.Sequence, c.After.previous, c.After.Index
 	}
@@ -135,7 +135,7 @@ func (x *examiner) verifyEnds(said *note.Chain) error {
 	return nil
 }
 
-// describeSelection says in words what an export was selected by.
+// describeSelection says by what the export was selected.
 func (r *Report) describeSelection() string {
 	if r.Agent != "" {
 		return "agent " + r.Agent
@@ -143,7 +143,7 @@ func (r *Report) describeSelection() string {
 	return fmt.Sprintf("operator %q", r.Operator)
 }
 
-// listShown is what the numbers of an agent's decisions prove.
+// listShown says what the numbers of an agent's decisions prove.
 func (c *Chain) listShown(agent string) []string {
 	var said []string
 	if c.Last > 0 {
@@ -161,7 +161,7 @@ func (c *Chain) listShown(agent string) []string {
 	return said
 }
 
-// notShown is what they leave open.
+// notShown says what they do not prove.
 func (c *Chain) notShown() []string {
 	var open []string
 	if c.After == nil {

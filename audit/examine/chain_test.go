@@ -15,10 +15,10 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// agentLeaves are the leaves of a log as nobody but its own operator could have made it:
-// decisions of agents, some of them wrong.
+// agentLeaves are leaves of a log that only its own operator could have made: decisions of
+// agents, some of them wrong.
 var agentLeaves = []struct {
-	agent              string // "": a disposition.
+	agent              string // "": the leaf is a disposition.
 	day                int
 	sequence, previous int
 	kind               string
@@ -32,10 +32,10 @@ var agentLeaves = []struct {
 	6:  {"agt_1", 22, 4, 4, leaf.KindScreen},
 	7:  {"agt_1", 23, 5, 6, leaf.KindScreen},
 	8:  {"agt_1", 23, 6, 7, leaf.KindScreen},
-	9:  {"agt_1", 23, 7, 3, leaf.KindScreen}, // Names a leaf that is no decision.
-	10: {"agt_1", 23, 6, 8, leaf.KindScreen}, // A number for the second time.
-	11: {"agt_1", 23, 0, 8, leaf.KindScreen}, // No number.
-	12: {"agt_1", 24, 7, 8, "something"},     // No decision.
+	9:  {"agt_1", 23, 7, 3, leaf.KindScreen}, // Names a leaf that is not a decision.
+	10: {"agt_1", 23, 6, 8, leaf.KindScreen}, // Has a number that was given already.
+	11: {"agt_1", 23, 0, 8, leaf.KindScreen}, // Has no number.
+	12: {"agt_1", 24, 7, 8, "something"},     // Is not a decision.
 	13: {"agt_1", 24, 0, 8, leaf.KindScreen},
 	14: {"agt_1", 24, 8, 8, leaf.KindScreen},
 	15: {"agt_1", 24, 7, 6, leaf.KindScreen},
@@ -63,17 +63,17 @@ func newAgentFixture(t testing.TB) *fixture {
 	return f
 }
 
-// agentCut is an export of an agent's day as somebody made it.
+// agentCut is an export of an agent's day that somebody altered.
 type agentCut struct {
 	agent         string // "": agt_1.
 	day           int    // 0: the 22nd.
 	first, end    int    // 0: from 2 to 7.
 	lines         []string
-	before, after string // What the end line says; "": here.
-	want          string // "": it proves.
+	before, after string // What the end line says of them; "": they are here.
+	want          string // The error; "": the export is proven.
 }
 
-// fill sets what is not said.
+// fill sets the defaults.
 func (c *agentCut) fill() {
 	if c.agent == "" {
 		c.agent = "agt_1"
@@ -94,8 +94,8 @@ func (c *agentCut) fill() {
 	}
 }
 
-// file is the export, its lines as "4", "<0" for the decision before and ">7" for the one
-// after, with a signature of the log's own key over just what it is.
+// file returns the export, signed by the log's own key for exactly its content. "4" is a line
+// of the range, "<0" the decision before it and ">7" the one after it.
 func (c *agentCut) file(t testing.TB, f *fixture) string {
 	from, to := fmt.Sprintf("2026-03-%dT00:00:00.000Z", c.day), fmt.Sprintf("2026-03-%dT23:59:59.999Z", c.day)
 	head := f.exportOf(t, from, to, c.first, c.end, "")[0]
@@ -135,8 +135,8 @@ func (c *agentCut) file(t testing.TB, f *fixture) string {
 	})...)
 }
 
-// What the log's own operator leaves out of an agent's decisions, and signs all the same,
-// shows in their numbers.
+// If the log's own operator omits decisions of an agent and signs the export, their numbers
+// reveal it.
 func TestAgentsExportsCannotBeCut(t *testing.T) {
 	const behind, beside, said = "behind the decisions beside the time", "does not stand", "the end line speaks of decisions beside the time"
 	const stranger, second = "no decision about the agent of this export", "a second decision"
@@ -193,7 +193,7 @@ func TestAgentsExportsCannotBeCut(t *testing.T) {
 	}
 }
 
-// Decisions beside the time belong to an export of one agent alone.
+// Only an export of one agent may have decisions beside its time.
 func TestEdgesAreOfAgents(t *testing.T) {
 	f := newAgentFixture(t)
 	lines := f.exportOf(t, "2026-03-22T00:00:00.000Z", "2026-03-22T23:59:59.999Z", 2, 7, "", numbers(2, 7)...)

@@ -13,17 +13,16 @@ import (
 	"railguard/audit/note"
 )
 
-// envelope is one JSON object of a file: what the server wrote around the bytes
-// of a leaf. Nothing in it is true because it stands there: each member is taken
-// once and compared with what follows from the leaf, the checkpoint or a
-// signature, and an envelope with members left over is refused.
+// envelope is one JSON object of a file: what the server wrote around the bytes of a leaf.
+// None of it is trusted. Each member is taken once and compared with what follows from the
+// leaf, the checkpoint or a signature. An envelope with members left over is refused.
 type envelope struct {
 	members map[string]json.RawMessage
-	err     error // The first member that could not be read.
+	err     error // Error of the first member that could not be read.
 }
 
-// readEnvelope reads exactly one JSON object without repeated names: encoding/json
-// alone would take the last of two members and names in any case.
+// readEnvelope reads exactly one JSON object without repeated names. encoding/json alone would
+// accept repeated names, using the last, and ignore the case of names.
 func readEnvelope(data []byte) (*envelope, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
@@ -54,10 +53,10 @@ func readEnvelope(data []byte) (*envelope, error) {
 	return e, nil
 }
 
-// peekMember returns a member's JSON and leaves it there.
+// peekMember returns a member's JSON without taking it.
 func (e *envelope) peekMember(name string) string { return string(e.members[name]) }
 
-// takeMember reads a member into value and counts it as looked at.
+// takeMember reads a member into value and removes it from the envelope.
 func (e *envelope) takeMember(name string, value any) {
 	data, there := e.members[name]
 	delete(e.members, name)
@@ -105,7 +104,7 @@ func (e *envelope) takeHashes(name string) [][]byte {
 	return values
 }
 
-// takeObject reads a member that is an object, nil when it is absent or null.
+// takeObject takes a member that is an object. It returns nil if it is absent or null.
 func (e *envelope) takeObject(name string) *envelope {
 	data, there := e.members[name]
 	delete(e.members, name)
@@ -119,7 +118,7 @@ func (e *envelope) takeObject(name string) *envelope {
 	return inner
 }
 
-// takeObjects reads a member that is a list of objects, none when it is absent.
+// takeObjects takes a member that is a list of objects. It returns none if it is absent.
 func (e *envelope) takeObjects(name string) (list []*envelope) {
 	if _, there := e.members[name]; !there {
 		return nil
@@ -136,8 +135,8 @@ func (e *envelope) takeObjects(name string) (list []*envelope) {
 	return list
 }
 
-// refuseRest refuses members that nobody asked for: what is not checked must not stand
-// beside what is.
+// refuseRest returns an error if members were not taken: unchecked members must not stand
+// beside checked ones.
 func (e *envelope) refuseRest() error {
 	if e.err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, e.err)
@@ -153,7 +152,7 @@ func (e *envelope) refuseRest() error {
 	return fmt.Errorf("%w: unknown member %q: it follows from nothing that is proven", ErrProof, strings.Join(names, `", "`))
 }
 
-// parseHash reads a hash in its one spelling: padded base64, standard alphabet.
+// parseHash reads a hash in its only valid form: padded base64 in the standard alphabet.
 func parseHash(text string) (hash note.Hash, ok bool) {
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(data) != len(hash) || base64.StdEncoding.EncodeToString(data) != text {

@@ -15,15 +15,14 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// lineMax bounds one line of an export or a whole proof file: a leaf is at most
-// 64 KiB, JSON escaping and the path may double that many times over.
+// lineMax bounds one line of an export, or a whole proof file, in bytes. A leaf is at most 64
+// KiB; JSON escaping and the path can multiply that.
 const lineMax = 4 << 20
 
-// Errors of File. A file that cannot be read at all is ErrFormat; a file whose
-// contents do not prove what they claim is ErrProof; verifier keys that were
-// given and are none are ErrKeys. ErrRelease is neither proven nor altered: records are in
-// the signed tree, and what they say cannot be held to bytes of a form, or of a rule set,
-// that only a newer release knows.
+// Errors of File. ErrFormat: the file cannot be read at all. ErrProof: its contents do not
+// prove what they claim. ErrKeys: the given verifier keys are none. ErrRelease: the file is
+// neither proven nor altered. Its records are in the signed tree, but their readable part
+// depends on a form or a rule set that only a newer release knows.
 var (
 	ErrFormat  = errors.New("not a proof or an export")
 	ErrProof   = errors.New("not proven")
@@ -31,9 +30,9 @@ var (
 	ErrRelease = errors.New("rendered by a release that this program does not know")
 )
 
-// LineError is an ErrFormat, ErrProof or ErrRelease that has a place.
+// LineError is an ErrFormat, ErrProof or ErrRelease with its line.
 type LineError struct {
-	Line int // Of an export, from 1; 0 for a proof file.
+	Line int // Line of an export, from 1; 0 for a proof file.
 	Err  error
 }
 
@@ -46,15 +45,15 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Options say how File works.
+// Options are the settings of File.
 type Options struct {
-	// Keys are the log's verifier keys, one a line, used when KeysGiven. Without
-	// them the keys inside the file are used, which proves the file's consistency
-	// but not who made it: compare the fingerprint with one that came another way.
+	// Keys are the log's verifier keys, one a line, used if KeysGiven is set. Otherwise File
+	// uses the keys inside the file. They prove that the file is consistent but not who made
+	// it: compare the fingerprint with one received in another way.
 	Keys      string
 	KeysGiven bool
-	// Visit is called with every record once it is proven, in the file's order;
-	// an error ends File. Whether the whole file holds is known at its end alone.
+	// Visit is called with every proven record, in the file's order. An error ends File.
+	// Whether the whole file is proven is known only at its end.
 	Visit func(*Record) error
 }
 
@@ -63,32 +62,32 @@ type Report struct {
 	Kind       string          // "proof" or "export".
 	Checkpoint note.Checkpoint // The signed tree head.
 	Keys       string          // The verifier keys that were used.
-	KeysGiven  bool            // They came from the caller, not from the file itself.
-	Rotations  int             // So many times the given keys endorsed the next ones, which are used too.
+	KeysGiven  bool            // Keys came from the caller, not from the file.
+	Rotations  int             // How many rotations of keys, each endorsed by the keys before, were followed.
 
 	Leaves  int // Records whose inclusion was proven.
 	Screens int // Screening records among them.
 
-	// Of an export:
+	// Only for an export:
 	Cluster    string
 	First, End uint64 // The range of leaves, End excluded.
-	From, To   string // The range of time it was asked for.
-	Operator   string // The selection: only what is of this operator; "": everything.
-	Agent      string // Or of this agent,
-	Chain      Chain  // with what its decisions' numbers show.
+	From, To   string // The range of time that was asked for.
+	Operator   string // If set, only this operator's records are selected.
+	Agent      string // If set, only this agent's records are selected.
+	Chain      Chain  // With Agent: what the decisions' numbers show.
 
-	// Of a proof:
+	// Only for a proof:
 	TxnID       string
-	Disposition bool // It carries the record's disposition.
+	Disposition bool // The file has the record's disposition.
 	Comments    int
 }
 
-// Selection reports whether the file is a selection of its range, so that the
-// indices of its records have gaps.
+// Selection reports whether the file has only selected records of its range, so that their
+// indices have gaps.
 func (r *Report) Selection() bool { return r.Operator != "" || r.Agent != "" }
 
-// Fingerprint is a short name of the verifier keys, to be compared over the
-// telephone: the first 16 bytes of their SHA-256 in hex.
+// Fingerprint is a short name of the verifier keys, for comparison by telephone: the first 16
+// bytes of their SHA-256 in hex.
 func (r *Report) Fingerprint() string {
 	sum := sha256.Sum256([]byte(r.Keys))
 	return hex.EncodeToString(sum[:16])
@@ -99,8 +98,8 @@ type examiner struct {
 	Report
 	options Options
 	scanner *bufio.Scanner
-	line    int // Of an export: the line being read.
-	unread  int // Records of a rule set that this program does not know.
+	line    int // Number of the line being read, for an export.
+	unread  int // Number of records of a rule set that this program does not know.
 
 	profiles profiles
 }
@@ -131,7 +130,7 @@ func File(r io.Reader, options Options) (Report, error) {
 	return x.Report, x.verifyFile(string(mark) == proof.TlogMark)
 }
 
-// verifyFile verifies the file whose first line or object was read.
+// verifyFile verifies a file whose first line or object is already read.
 func (x *examiner) verifyFile(tlog bool) error {
 	if tlog {
 		whole, err := x.joinRest()
@@ -154,8 +153,8 @@ func (x *examiner) verifyFile(tlog bool) error {
 	return x.endUnknown(x.verifyProof(head))
 }
 
-// endUnknown ends a file that is sound as far as this program can tell: it proves nothing where
-// this program does not know the rule set of a record.
+// endUnknown returns ErrRelease for a file without errors in which this program does not know
+// the rule set of some record: such a file proves nothing.
 func (x *examiner) endUnknown(err error) error {
 	if err != nil || x.unread == 0 {
 		return err
@@ -163,7 +162,7 @@ func (x *examiner) endUnknown(err error) error {
 	return fmt.Errorf("%w: the bytes of all records are in the signed tree, and what beside %d of them names rules cannot be held to them: verify with a newer release", ErrRelease, x.unread)
 }
 
-// placeError says in which line of an export an error stands.
+// placeError adds the line of an export to an error.
 func (x *examiner) placeError(err error) error {
 	if err == nil || !errors.Is(err, ErrFormat) && !errors.Is(err, ErrProof) && !errors.Is(err, ErrRelease) {
 		return err
@@ -171,7 +170,7 @@ func (x *examiner) placeError(err error) error {
 	return &LineError{Line: x.line, Err: err}
 }
 
-// joinRest joins the lines of a file that is no JSON.
+// joinRest joins the lines of a file that is not JSON.
 func (x *examiner) joinRest() ([]byte, error) {
 	whole := append([]byte(nil), x.scanner.Bytes()...)
 	for x.scanner.Scan() {
@@ -207,8 +206,8 @@ func (x *examiner) verifyCheckpoint(e *envelope) error {
 	return nil
 }
 
-// settleKeys settles which keys are used: those given, with what they endorse of the
-// file's, or without any the file's. The file may hold no others.
+// settleKeys determines the keys to use. These are the given keys and those in the file that
+// they endorse; without given keys, all keys in the file. It refuses a file with other keys.
 func (x *examiner) settleKeys(e *envelope, inside string) error {
 	var rotations string
 	if e.peekMember("keyRotations") != "" {
@@ -252,8 +251,8 @@ func keysAmong(inside, given string) bool {
 	return found
 }
 
-// verifyLeaf verifies one record of an envelope against the checkpoint, and that what
-// stands beside its bytes follows from them. The caller has looked at the index.
+// verifyLeaf verifies one record in an envelope: that it is in the checkpoint's tree, and that
+// the readable part beside its bytes follows from them. The caller has checked the index.
 func (x *examiner) verifyLeaf(e *envelope, index uint64) (*Record, error) {
 	text, said, path := e.takeText("leaf"), e.takeHash("leafHash"), e.takeHashes("path")
 	if e.err != nil {
@@ -294,7 +293,7 @@ func (x *examiner) verifyLeaf(e *envelope, index uint64) (*Record, error) {
 	return record, nil
 }
 
-// countRecord counts a record and shows it.
+// countRecord counts a record and passes it to Visit.
 func (x *examiner) countRecord(r *Record) error {
 	x.Leaves++
 	if r.Kind == leaf.KindScreen {

@@ -18,7 +18,7 @@ import (
 	"railguard/audit/note"
 )
 
-// fixture is a tree of records made with another library than the verifier's.
+// fixture is a tree of records. It is made with another library than the verifier uses.
 type fixture struct {
 	leaves [][]byte
 	hashes map[int64]tlog.Hash
@@ -30,7 +30,7 @@ const (
 	to   = "2026-03-22T23:59:59.999Z"
 )
 
-// newFixture makes count records; each fifth is the disposition of the one before.
+// newFixture makes count records. Each fifth is the disposition of the one before.
 func newFixture(t testing.TB, count int) *fixture {
 	signer, err := note.NewSigner("example.org/log", bytes.Repeat([]byte{7}, 32))
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func (f *fixture) proof(t testing.TB, index int) object {
 	return p
 }
 
-// export is the export of some leaves of a range, for an operator when one is given.
+// export returns an export of some leaves of a range, for an operator if one is given.
 func (f *fixture) export(t testing.TB, first, end int, operator string, chosen ...int) []object {
 	return f.exportOf(t, from, to, first, end, operator, chosen...)
 }
@@ -231,8 +231,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// What a forger can sign again, and what no signature of the cluster covers, is
-// refused by the tree alone: these exports are signed by the log's own key.
+// These exports are signed by the log's own key, as a forger who has it could do. The tree
+// alone refuses them.
 func TestRangesAreWhole(t *testing.T) {
 	f := newFixture(t, 20)
 	for name, c := range map[string]struct {
@@ -259,7 +259,7 @@ func TestRangesAreWhole(t *testing.T) {
 	}
 }
 
-// A record of another time than the export says it is of does not belong to it.
+// A record whose time is outside of the export's does not belong to it.
 func TestRecordsAreOfTheirTime(t *testing.T) {
 	f := newFixture(t, 20)
 	for _, times := range [][2]string{{"2001-01-01T00:00:00.000Z", "2001-01-02T00:00:00.000Z"}, {"2099-01-01T00:00:00.000Z", "2099-01-02T00:00:00.000Z"}} {
@@ -269,7 +269,7 @@ func TestRecordsAreOfTheirTime(t *testing.T) {
 	}
 }
 
-// A selection has no tree to show that it is whole: the signature does.
+// For a selection no tree shows that it is complete; the signature does.
 func TestSelectionsAreSigned(t *testing.T) {
 	f := newFixture(t, 20)
 	whole, scoped := f.export(t, 2, 8, "", numbers(2, 8)...), f.export(t, 2, 8, "acme", 3, 5, 7)
@@ -298,7 +298,7 @@ func TestSelectionsAreSigned(t *testing.T) {
 	}
 }
 
-// A selection that its log's own key has signed still ends with the tree that it is of.
+// A selection signed by its log's own key must still end within its tree.
 func TestSelectionsEndWithTheirTree(t *testing.T) {
 	f := newFixture(t, 9)
 	_, err := examineText(encode(t, f.export(t, 2, 9, "acme", 3, 5)...), f.signer.VerifierKeys())
@@ -402,7 +402,7 @@ func TestWhatNoExportIs(t *testing.T) {
 	}
 }
 
-// An empty file of keys must not fall back on the keys inside the file.
+// With an empty file of keys, the keys inside the export must not be used.
 func TestEmptyKeysAreAnError(t *testing.T) {
 	f := newFixture(t, 3)
 	_, err := File(strings.NewReader(encode(t, f.proof(t, 0))), Options{KeysGiven: true})

@@ -12,15 +12,16 @@ import (
 // exportVersion is the version of export files that this program reads.
 const exportVersion = 1
 
-// walk is where the reading of an export stands.
+// walk is the state of reading an export.
 type walk struct {
-	last   uint64 // The record before, when any was.
+	last   uint64 // Index of the record before, if any is set.
 	any    bool
-	edges  bool // The decisions beside the time have begun.
+	edges  bool // The records of the range have ended; decisions beside the time follow.
 	digest hash.Hash
 }
 
-// verifyExport verifies an export: a head, a line a record, an end line, nothing after.
+// verifyExport verifies an export: a head, one line for each record, an end line, and nothing
+// after it.
 func (x *examiner) verifyExport(head *envelope) error {
 	x.Kind = "export"
 	if err := x.verifyHead(head); err != nil {
@@ -57,8 +58,8 @@ func (x *examiner) verifyExport(head *envelope) error {
 	return fmt.Errorf("%w: the file breaks off here, after %d records: it has no end line", ErrProof, x.Leaves)
 }
 
-// verifyHead verifies an export's first line. Its times and selection are bound by the
-// end line's signature.
+// verifyHead verifies an export's first line. The end line's signature covers its times and
+// selection.
 func (x *examiner) verifyHead(e *envelope) error {
 	_ = e.takeText("type")
 	if version := e.takeNumber("version"); e.err == nil && version > exportVersion {
@@ -109,7 +110,7 @@ func (x *examiner) verifyExported(e *envelope, w *walk) error {
 	if err := e.refuseRest(); err != nil {
 		return err
 	}
-	if record.Time < x.From || record.Time > x.To { // One fixed form: text order is time order.
+	if record.Time < x.From || record.Time > x.To { // The times have one fixed form, so they sort as text.
 		return fmt.Errorf("%w: record %d is of %s, the export of %s to %s", ErrProof, index, record.Time, x.From, x.To)
 	}
 	if err := x.followRecord(record, w); err != nil {
@@ -126,8 +127,8 @@ func digestLeaf(digest hash.Hash, index uint64, leaf note.Hash) {
 	digest.Write(leaf[:])
 }
 
-// demandPlace demands that a record stands where only it may stand: in a range, behind
-// the one before without a gap; in a selection, behind it.
+// demandPlace returns an error unless a record has an allowed index: in a range the next one,
+// in a selection any later one.
 func (x *examiner) demandPlace(index uint64, w *walk) error {
 	next := x.First
 	if w.any {
@@ -146,7 +147,7 @@ func (x *examiner) demandPlace(index uint64, w *walk) error {
 	return nil
 }
 
-// nameSpan names the leaves from first to before end.
+// nameSpan names the leaves [first, end).
 func nameSpan(first, end uint64) string {
 	switch {
 	case first >= end:
@@ -157,8 +158,8 @@ func nameSpan(first, end uint64) string {
 	return fmt.Sprintf("%d to %d", first, end-1)
 }
 
-// verifyEnd verifies the end line: that the file says of itself what it is, and that
-// the cluster signed just that.
+// verifyEnd verifies the end line: that its statements about the file are true, and that the
+// cluster signed them.
 func (x *examiner) verifyEnd(e *envelope, w *walk) error {
 	first, end, leaves := e.takeNumber("first"), e.takeNumber("end"), e.takeNumber("leaves")
 	digest, signature := e.takeHash("digest"), e.takeText("signature")
@@ -196,7 +197,7 @@ func (x *examiner) verifyEnd(e *envelope, w *walk) error {
 	return nil
 }
 
-// nothingAfter refuses whatever stands behind the end line.
+// nothingAfter returns an error if a line follows the end line.
 func (x *examiner) nothingAfter() error {
 	if x.scanner.Scan() {
 		x.line++

@@ -12,8 +12,8 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// The golden leaf of every kind is read; one whose member is of another type is of no release
-// that this program knows.
+// The golden leaf of every kind can be read. If one of its members has another type, the leaf
+// is of a release that this program does not know.
 func TestEveryKindIsExamined(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "fsm", "leaf", "testdata", "events.txt"))
 	require.NoError(t, err)
@@ -24,7 +24,7 @@ func TestEveryKindIsExamined(t *testing.T) {
 	}
 	for _, kind := range leaf.Kinds {
 		if kind.Members == nil {
-			continue // A form of its own: the fixtures of this room have both.
+			continue // The other fixtures of this package cover these forms.
 		}
 		stored := []byte(goldens[kind.Name])
 		record, err := readLeaf(stored, nil)

@@ -13,10 +13,9 @@ import (
 	"railguard/fsm/leafjson"
 )
 
-// Record is what a person reads of a leaf. Members that its kind has not are
-// empty.
+// Record is the part of a leaf that people read. Members that its kind lacks are empty.
 type Record struct {
-	Index       uint64          `json:"index"` // Among the log's leaves.
+	Index       uint64          `json:"index"` // Index among the log's leaves.
 	Kind        string          `json:"kind"`
 	Time        string          `json:"time"`
 	TxnID       string          `json:"txnId,omitempty"`
@@ -24,23 +23,23 @@ type Record struct {
 	Rule        string          `json:"rule,omitempty"`
 	AgentID     string          `json:"agentId,omitempty"`
 	AgentName   string          `json:"agentName,omitempty"`
-	Amount      string          `json:"amount,omitempty"` // The literal of the request.
+	Amount      string          `json:"amount,omitempty"` // As it was written in the request.
 	Disposition string          `json:"disposition,omitempty"`
-	By          string          `json:"by,omitempty"` // Who dispositioned or commented.
+	By          string          `json:"by,omitempty"` // The person who decided or commented.
 	Comment     string          `json:"comment,omitempty"`
 	Hash        note.Hash       `json:"-"`
 	Raw         json.RawMessage `json:"-"` // The leaf as JSON.
 
 	stored   []byte
-	unread   bool          // Of a rule set that this program does not know.
-	profiles leafjson.Load // Of a screening record: those it names.
-	sequence uint64        // Of an agent's decision: its number among the agent's, 0: none;
-	previous uint64        // and the leaf of the one before.
-	reviewed *uint64       // Of a review's events: the index of the record they speak of.
+	unread   bool          // This program does not know the leaf's rule set.
+	profiles leafjson.Load // For a screening record: loads the profiles that it names.
+	sequence uint64        // For an agent's decision: its number among the agent's; 0: none.
+	previous uint64        // For an agent's decision: the leaf of the decision before.
+	reviewed *uint64       // For an event of a review: the index of the reviewed record.
 }
 
-// Screen opens a screening record with the profiles it names; nil for any other record.
-// It is for Visit: what was proven for it is forgotten behind it.
+// Screen decodes a screening record with the profiles it names. It returns nil for any other
+// record. Call it only during Visit: the profiles are forgotten later.
 func (r *Record) Screen() (*leafjson.Screen, error) {
 	if leaf.FormOf(r.stored) != leaf.FormScreen {
 		return nil, nil
@@ -52,11 +51,11 @@ func (r *Record) Screen() (*leafjson.Screen, error) {
 	return x, x.Load(r.profiles)
 }
 
-// hashLeaf is the leaf hash of a leaf's bytes.
+// hashLeaf returns the leaf hash of a leaf's bytes.
 func hashLeaf(data []byte) note.Hash { return proof.LeafHash(data) }
 
-// leafBytes are the bytes of a leaf as a file holds them: an event's text as it
-// is, those of any other form in base64.
+// leafBytes returns the bytes of a leaf from a file: an event is its text, any other form is
+// in base64.
 func leafBytes(text string) ([]byte, error) {
 	if strings.HasPrefix(text, string(rune(leaf.FormEvent))) {
 		return []byte(text), nil
@@ -68,9 +67,9 @@ func leafBytes(text string) ([]byte, error) {
 	return data, nil
 }
 
-// shownAs demands that the readable record beside a leaf's bytes is what they say, by the
-// rule set that they name. Where this program does not know that rule set, it demands what
-// does not rest on it.
+// shownAs returns an error unless the readable record in a file follows from the leaf's bytes
+// by the rule set that they name. If this program does not know that rule set, it checks only
+// the members that do not depend on it.
 func shownAs(said json.RawMessage, record *Record) error {
 	compare := SameValue
 	if record.unread {
@@ -82,8 +81,8 @@ func shownAs(said json.RawMessage, record *Record) error {
 	return nil
 }
 
-// readLeaf reads the bytes of a leaf, with the profiles it names. This, leafBytes
-// and hashLeaf are all that knows what they are.
+// readLeaf decodes the bytes of a leaf with the profiles it names. Only readLeaf, leafBytes
+// and hashLeaf depend on the form of the bytes.
 func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 	data, err := leafjson.Render(stored, profiles)
 	unread := errors.Is(err, leaf.ErrRuleSet)
@@ -104,7 +103,7 @@ func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 		return nil, fmt.Errorf("%w: its bytes are not a record", ErrFormat)
 	}
 	if leaf.FormOf(stored) == leaf.FormEvent {
-		if _, _, err := leaf.Read(stored); err != nil { // Every member of its kind is of its type.
+		if _, _, err := leaf.Read(stored); err != nil { // Checks that every member has the type that its kind demands.
 			return nil, fmt.Errorf("%w: its bytes are of no form that this program can read: %w", ErrRelease, err)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// profiles are the profile leaves that were proven so far and that a later record
-// may name: those of the day being read, since a record names one of its own.
+// profiles holds the proven profile leaves that a later record may name. These are the
+// profiles of the day being read, because a record names only profiles of its own day.
 type profiles struct {
 	day    string // UTC date.
 	byLeaf map[uint64]profile
@@ -19,7 +19,7 @@ type profile struct {
 	data []byte
 }
 
-// keepProfile remembers a profile that was proven, and forgets those of days before.
+// keepProfile remembers a proven profile, and forgets those of earlier days.
 func (p *profiles) keepProfile(r *Record) {
 	const date = len("2006-01-02")
 	if len(r.Time) >= date && r.Time[:date] != p.day {
@@ -34,7 +34,7 @@ func (p *profiles) keepProfile(r *Record) {
 	p.byLeaf[r.Index] = profile{r.Hash, r.stored}
 }
 
-// loadProfile returns the profile that a record names; nil when it was not proven.
+// loadProfile returns the profile that a record names; nil if it was not proven.
 func (p *profiles) loadProfile(ref leaf.Ref) []byte {
 	if known, ok := p.byLeaf[ref.Leaf]; ok && known.hash == ref.Hash {
 		return known.data
@@ -42,8 +42,8 @@ func (p *profiles) loadProfile(ref leaf.Ref) []byte {
 	return nil
 }
 
-// verifyProfiles verifies the profiles that stand beside a screening record, and demands
-// every one it names: beside it, or proven earlier in the file.
+// verifyProfiles verifies the profiles beside a screening record. It returns an error if one
+// that the record names is neither there nor proven earlier in the file.
 func (x *examiner) verifyProfiles(e *envelope, index uint64, data []byte) error {
 	if leaf.FormOf(data) != leaf.FormScreen {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// verifyProof verifies a proof file: a screening record, and its disposition and
-// comments as far as it carries them.
+// verifyProof verifies a proof file: a screening record, with its disposition and comments if
+// the file has them.
 func (x *examiner) verifyProof(e *envelope) error {
 	x.Kind = "proof"
 	size := e.peekMember("treeSize")
@@ -54,7 +54,7 @@ func (x *examiner) verifyProof(e *envelope) error {
 	return nil
 }
 
-// verifyEvent verifies an event of a review: that it is one of this record.
+// verifyEvent verifies an event of a review and checks that it is about this record.
 func (x *examiner) verifyEvent(e *envelope, of *Record, kind, what, size string) (*Record, error) {
 	if e.peekMember("treeSize") != size {
 		return nil, fmt.Errorf("%w: the %s's treeSize is %s, the record's %s", ErrProof, what, e.peekMember("treeSize"), size)

@@ -16,7 +16,7 @@ import (
 	"railguard/fsm/leafjson"
 )
 
-// reviewedBy is the leaf of a REVIEW (R10) that names a rule set.
+// reviewedBy returns the leaf of a REVIEW (R10) that names a rule set.
 func reviewedBy(number uint16) []byte {
 	s := leaf.Screen{
 		Rules: number, At: 1_774_150_408_589_000_000, Txn: [8]byte([]byte("aZ09bY18")), Verdict: engine.Review, Rule: engine.RuleSingleLimit, Sub: 1,
@@ -30,7 +30,7 @@ func reviewedBy(number uint16) []byte {
 	return leaf.AppendScreen(nil, &s)
 }
 
-// proofOf is a proof of a log with that one leaf, with a readable part.
+// proofOf returns a proof of a log with that one leaf, with a readable part.
 func proofOf(t *testing.T, stored []byte, record string) string {
 	signer, err := note.NewSigner("example.org/log", bytes.Repeat([]byte{7}, 32))
 	require.NoError(t, err)
@@ -47,8 +47,8 @@ func verifyText(text string) error {
 	return err
 }
 
-// What a release rendered is bound by the rule set that the leaf names: nothing else may
-// stand beside it, and how it is spelt does not matter.
+// The readable part of a leaf follows from the rule set that the leaf names. Any other content
+// is refused, but its spelling does not matter.
 func TestReadablePartsAreComparedByValue(t *testing.T) {
 	stored := reviewedBy(1)
 	rendered, err := leafjson.Render(stored, nil)
@@ -96,8 +96,8 @@ func TestReadablePartsAreComparedByValue(t *testing.T) {
 	}
 }
 
-// A record of a rule set that this program does not know is neither proven nor altered;
-// what of its readable part does not rest on the rule set is held to the bytes.
+// A record of an unknown rule set is neither proven nor altered. The members that do not
+// depend on the rule set are still compared with the bytes.
 func TestRecordsOfANewerRuleSet(t *testing.T) {
 	stored := reviewedBy(65_000)
 	rendered, err := leafjson.Render(stored, nil)
@@ -112,7 +112,8 @@ func TestRecordsOfANewerRuleSet(t *testing.T) {
 		altered := strings.Replace(newer, old, strings.Replace(old, old[1:2], "7", 1), 1)
 		require.ErrorIs(t, verifyText(proofOf(t, stored, altered)), ErrProof, old)
 	}
-	// The program's own rule set beside a leaf that names none that it knows is no proof either.
+	// If the leaf names a rule set that is unknown, the program's own rule set beside it
+	// proves nothing.
 	known, err := leafjson.Render(reviewedBy(1), nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, verifyText(proofOf(t, stored, string(known))), ErrRelease)
@@ -129,7 +130,7 @@ func TestLeavesOfANewerForm(t *testing.T) {
 	require.ErrorIs(t, err, ErrRelease)
 }
 
-// An export that was indented or compacted by another program is the same export.
+// An export stays the same if another program indents or compacts it.
 func TestIndentedExport(t *testing.T) {
 	f := newFixture(t, 9)
 	text := encode(t, f.export(t, 2, 7, "", numbers(2, 7)...)...)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Shown lists, a sentence each, what the file proves.
+// Shown says, one sentence each, what the file proves.
 func (r *Report) Shown() []string {
 	said := []string{fmt.Sprintf("%d record(s), %d of them screening calls, stand unaltered in the log %s of %d leaves",
 		r.Leaves, r.Screens, r.Checkpoint.Origin, r.Checkpoint.Size)}
@@ -32,8 +32,8 @@ func (r *Report) Shown() []string {
 	return said
 }
 
-// NotShown lists, a sentence each, what the file does not prove and a reader
-// might believe.
+// NotShown says, one sentence each, what the file does not prove although a reader might
+// believe it.
 func (r *Report) NotShown() []string {
 	var open []string
 	if !r.KeysGiven {
@@ -55,7 +55,7 @@ func (r *Report) NotShown() []string {
 	return open
 }
 
-// describeRange says what a range proves of its leaves.
+// describeRange says what is proven of the leaves of a range.
 func (r *Report) describeRange() string {
 	if r.First == r.End {
 		return "no leaf is of that time"
@@ -63,11 +63,10 @@ func (r *Report) describeRange() string {
 	return fmt.Sprintf("leaves %s are here without a gap, each once, in order", nameSpan(r.First, r.End))
 }
 
-// Gaps is how many leaves of an export's range are not in it: none, or those that
-// are not of its selection.
+// Gaps is how many leaves of an export's range are not in it, because they were not selected.
 func (r *Report) Gaps() uint64 { return r.End - r.First - uint64(r.Leaves) }
 
-// signedAt is the time in the post-quantum signature, "" without one.
+// signedAt returns the time in the post-quantum signature; "" without one.
 func (r *Report) signedAt() string {
 	if r.Checkpoint.Time == 0 {
 		return ""
@@ -75,15 +74,15 @@ func (r *Report) signedAt() string {
 	return time.Unix(r.Checkpoint.Time, 0).UTC().Format(time.RFC3339)
 }
 
-// MarshalJSON shows a report to programs.
+// MarshalJSON returns the report for programs.
 func (r Report) MarshalJSON() ([]byte, error) {
 	type span struct {
 		First    uint64 `json:"first"`
 		End      uint64 `json:"end"`
 		From     string `json:"from"`
 		To       string `json:"to"`
-		Complete bool   `json:"complete"` // Every leaf of the range, each once, in order.
-		Gaps     uint64 `json:"gaps"`     // Leaves of the range that are not of the selection.
+		Complete bool   `json:"complete"` // The file has every leaf of the range once, in order.
+		Gaps     uint64 `json:"gaps"`     // Leaves of the range that were not selected.
 	}
 	type selection struct {
 		Operator string `json:"operator,omitempty"`
@@ -92,7 +91,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	type chain struct {
 		First  uint64 `json:"first"` // Numbers of the agent's decisions; 0: none.
 		Last   uint64 `json:"last"`
-		Before *Edge  `json:"before"` // Beside the time; null: not in the file.
+		Before *Edge  `json:"before"` // The decisions just before and after the time; null: not in the file.
 		After  *Edge  `json:"after"`
 	}
 	shown := struct {

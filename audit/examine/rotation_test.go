@@ -11,8 +11,8 @@ import (
 	"railguard/audit/note"
 )
 
-// Who has old keys of the log verifies what new ones signed, where the old ones endorsed
-// them; and nothing else.
+// With old keys of a log, files signed by new keys can be verified only if the old keys
+// endorsed the new ones.
 func TestKeysThatWereRotated(t *testing.T) {
 	f := newFixture(t, 12)
 	signer := func(name string, seed byte) *note.Signer {

@@ -8,8 +8,9 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// tlogProof verifies a C2SP tlog-proof whose extra data is a screening record. It holds
-// no keys: they come from the caller, with those of witnesses that are demanded.
+// tlogProof verifies a C2SP tlog-proof whose extra data is a screening record. The file holds
+// no keys: the caller gives them, including those of witnesses whose cosignatures are
+// required.
 func (x *examiner) tlogProof(data []byte) error {
 	x.Kind = "proof"
 	t, err := proof.ParseTlog(data)

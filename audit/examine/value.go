@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Readable parts are compared by value: a file may be indented, its members may stand in
-// another order and its texts may be escaped otherwise, and it says the same.
+// Readable parts are compared by value: a file may be indented, have its members in another
+// order or escape texts differently without a change of meaning.
 
-// SameValue reports whether two JSON texts have one value. Numbers are compared as exact
-// decimals, so that nothing is rounded.
+// SameValue reports whether two JSON texts have the same value. It compares numbers as exact
+// decimals, without rounding.
 func SameValue(a, b []byte) bool {
 	left, err := parseValue(a)
 	if err != nil {
@@ -24,8 +24,8 @@ func SameValue(a, b []byte) bool {
 	return err == nil && equalValues(left, right)
 }
 
-// holdsValues reports whether an object has every member of another with the same value,
-// and perhaps more.
+// holdsValues reports whether an object has every member of another object with the same
+// value. It may have more members.
 func holdsValues(whole, part []byte) bool {
 	left, err := parseValue(whole)
 	if err != nil {
@@ -138,8 +138,8 @@ func equalValues(a, b any) bool {
 	return a == b
 }
 
-// exactDecimal is the one spelling of a number's value: sign, digits without zeros at their
-// ends, and a power of ten. A literal whose power is beyond all reason stays as it is.
+// exactDecimal returns a canonical form of a number: sign, digits without zeros at their ends,
+// and a power of ten. A literal with an absurdly large power is returned as it is.
 func exactDecimal(literal string) string {
 	mantissa, power := strings.ToLower(literal), int64(0)
 	if at := strings.IndexByte(mantissa, 'e'); at >= 0 {
@@ -163,8 +163,8 @@ func exactDecimal(literal string) string {
 	return digits + "e" + strconv.FormatInt(power, 10)
 }
 
-// splitObjects is a bufio.SplitFunc: one JSON object a token, over however many lines it
-// was written; of anything else a line.
+// splitObjects is a bufio.SplitFunc. A token is one JSON object, over any number of lines; in
+// other text it is one line.
 func splitObjects(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	start := 0
 	for start < len(data) && strings.IndexByte(" \t\r\n", data[start]) >= 0 {
@@ -186,7 +186,8 @@ func splitObjects(data []byte, atEOF bool) (advance int, token []byte, err error
 	return start, nil, nil
 }
 
-// objectEnd is the length of the object at the beginning of data; -1 where its end is not there.
+// objectEnd returns the length of the object at the beginning of data; -1 if it does not end
+// there.
 func objectEnd(data []byte) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {

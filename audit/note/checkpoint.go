@@ -15,8 +15,8 @@ import (
 type Hash = [sha256.Size]byte
 
 const (
-	// OriginSizeMax bounds an origin and a key name: their length is one byte
-	// in what is cosigned.
+	// OriginSizeMax bounds an origin and a key name, because a cosigned message has one byte
+	// for their length.
 	OriginSizeMax = 255
 	// CheckpointSizeMax bounds a signed checkpoint that Verify reads.
 	CheckpointSizeMax = 64 << 10
@@ -25,7 +25,7 @@ const (
 )
 
 var (
-	// ErrMalformed: not a checkpoint, not a key, not an origin.
+	// ErrMalformed: the text is not a checkpoint, a key or an origin.
 	ErrMalformed = errors.New("note: malformed")
 	// ErrUnverified: a key that was given did not sign this checkpoint.
 	ErrUnverified = errors.New("note: not verified")
@@ -55,7 +55,7 @@ func (c *Checkpoint) signedText() []byte {
 	return b
 }
 
-// parseText reads exactly what text writes: one form for one checkpoint.
+// parseText reads exactly what signedText writes, so that a checkpoint has one form.
 func parseText(text []byte) (Checkpoint, error) {
 	var c Checkpoint
 	if len(text) > CheckpointSizeMax {

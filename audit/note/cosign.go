@@ -20,15 +20,15 @@ const cosignersMax = 32
 
 const secretMark = "PRIVATE+KEY+"
 
-// Cosigner is a witness: it signs checkpoints of logs that it has verified to go on
-// without a break (C2SP tlog-cosignature, Ed25519). It is safe for concurrent use.
+// Cosigner is a witness. It signs checkpoints of logs after it has verified that they continue
+// the earlier ones (C2SP tlog-cosignature, Ed25519). It is safe for concurrent use.
 type Cosigner struct {
 	name string
 	key  ed25519.PrivateKey
 }
 
-// NewCosigner makes a witness of a name and a secret seed of SeedSize bytes. The
-// signature does not name the witness: never use one seed under two names.
+// NewCosigner makes a witness from a name and a secret seed of SeedSize bytes. The signature
+// does not contain the name: never use one seed under two names.
 func NewCosigner(name string, seed []byte) (*Cosigner, error) {
 	if !validName(name) {
 		return nil, fmt.Errorf("name %q of a witness: %w", name, ErrMalformed)
@@ -39,7 +39,7 @@ func NewCosigner(name string, seed []byte) (*Cosigner, error) {
 	return &Cosigner{name: name, key: ed25519.NewKeyFromSeed(seed)}, nil
 }
 
-// ParseCosigner reads what SecretKey writes.
+// ParseCosigner reads what SecretKey returns.
 func ParseCosigner(text string) (*Cosigner, error) {
 	malformed := fmt.Errorf("secret key of a witness: %w", ErrMalformed)
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), secretMark)
@@ -63,17 +63,17 @@ func (c *Cosigner) publicKey() []byte {
 // Name is the witness's name.
 func (c *Cosigner) Name() string { return c.name }
 
-// VerifierKey is the public key, one line without its end.
+// VerifierKey returns the public key, one line without its end.
 func (c *Cosigner) VerifierKey() string { return verifierKey(c.name, c.publicKey()) }
 
-// SecretKey is the secret key, one line without its end.
+// SecretKey returns the secret key, one line without its end.
 func (c *Cosigner) SecretKey() string {
 	secret := append([]byte{typeCosignature}, c.key.Seed()...)
 	return fmt.Sprintf("%s%s+%08x+%s", secretMark, c.name, keyID(c.name, c.publicKey()), base64.StdEncoding.EncodeToString(secret))
 }
 
-// Cosign returns the signature line of a witness under a checkpoint; seconds are since
-// 1970. The caller has verified the checkpoint and that it continues the one before.
+// Cosign returns the signature line of a witness for a checkpoint. seconds count from 1970.
+// The caller must have verified the checkpoint and that it continues the one before.
 func (c *Cosigner) Cosign(checkpoint *Checkpoint, seconds int64) []byte {
 	timestamp := uint64(max(0, seconds))
 	text := string(checkpoint.signedText())
@@ -93,16 +93,16 @@ func timedMessage(timestamp uint64, text []byte) []byte {
 	return append(append(b, '\n'), text...)
 }
 
-// Cosignature is a witness's signature that was verified.
+// Cosignature is a verified signature of a witness.
 type Cosignature struct {
 	Name string
-	Key  string // The verifier key it was verified with.
+	Key  string // The verifier key by which it was verified.
 	Time int64  // Seconds since 1970.
-	Line string // As it stands in the note, with its end.
+	Line string // The whole line of the note, with its end.
 }
 
-// CheckCosigners returns an error if witnesses' verifier keys, one a line, are none or more than
-// 32, or if one of them is no key of a cosigner or repeats another.
+// CheckCosigners checks the verifier keys of witnesses, one a line. It returns an error if
+// there are none or more than 32, or if one is not a cosigner's key or is repeated.
 func CheckCosigners(keys string) error {
 	_, err := parseCosigners(keys)
 	return err
@@ -140,9 +140,9 @@ func parseCosigners(keys string) ([]cosigner, error) {
 	return all, nil
 }
 
-// Cosignatures returns the good cosignatures of the given witnesses under a checkpoint, in the
-// order of keys, and ignores all other lines. It does not check whose log it is or that the
-// log signed: Verify does.
+// Cosignatures returns the valid cosignatures of the given witnesses in a checkpoint, in the
+// order of keys. It ignores all other lines. It does not check which log the checkpoint is of,
+// or whether the log signed it: Verify does.
 func Cosignatures(signed []byte, keys string) ([]Cosignature, error) {
 	witnesses, err := parseCosigners(keys)
 	if err != nil {
@@ -190,8 +190,7 @@ func splitNote(signed []byte) (text []byte, lines []string, err error) {
 	return []byte(head + "\n"), lines, nil
 }
 
-// readLine splits a signature line into the name and raw, which is the key's id and the
-// signature.
+// readLine splits a signature line into the name and raw: the key's id and the signature.
 func readLine(line string) (name string, raw []byte, ok bool) {
 	name, encoded, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(line, signatureMark), "\n"), " ")
 	raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
@@ -199,7 +198,7 @@ func readLine(line string) (name string, raw []byte, ok bool) {
 }
 
 // Parse reads a signed checkpoint without verifying a signature, so that the caller can choose
-// the keys. Nothing in it may be trusted.
+// the keys. The result must not be trusted.
 func Parse(signed []byte) (Checkpoint, error) {
 	text, _, err := splitNote(signed)
 	if err != nil {
@@ -208,8 +207,7 @@ func Parse(signed []byte) (Checkpoint, error) {
 	return parseText(text)
 }
 
-// WithLines returns a signed checkpoint with further signature lines, without repeating one
-// that it has already.
+// WithLines adds signature lines to a signed checkpoint, except those that it already has.
 func WithLines(signed []byte, lines ...string) []byte {
 	out := append([]byte(nil), signed...)
 	for _, line := range lines {
@@ -229,7 +227,7 @@ func (v *verifier) verifyTimed(text, signature []byte) bool {
 	return timestamp <= timestampMax && ed25519.Verify(v.classic, timedMessage(timestamp, text), signature[timestampSize:])
 }
 
-// verifyQuantum checks an ML-DSA-44 cosignature: the log's own, or a witness's.
+// verifyQuantum checks an ML-DSA-44 cosignature of the log itself or of a witness.
 func (v *verifier) verifyQuantum(text, signature []byte) bool {
 	if len(signature) != timestampSize+mldsa44.SignatureSize {
 		return false

@@ -21,8 +21,8 @@ func witness(t testing.TB, name string) *Cosigner {
 	return c
 }
 
-// The bytes are those of the standard: key id over type 4, the time in front, the
-// header, the time and the whole text signed.
+// The bytes are those of the standard: the key id covers type 4, the signature line contains
+// the time, and the header, the time and the whole text are signed.
 func TestCosignatureOfAWitness(t *testing.T) {
 	w := witness(t, "witness.example.com/w1")
 	c := Checkpoint{Origin: origin, Size: 20852163, Root: root}
@@ -74,7 +74,7 @@ func TestCosignatures(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found)
 
-	// Whoever wants cosignatures gives the witness's key beside the log's.
+	// To require a cosignature, the caller gives the witness's key beside the log's.
 	_, err = Verify(full, s.VerifierKeys()+keys)
 	require.NoError(t, err)
 	_, err = Verify(signed, s.VerifierKeys()+keys)
@@ -82,7 +82,7 @@ func TestCosignatures(t *testing.T) {
 	_, err = Verify(full, keys)
 	require.ErrorIs(t, err, ErrUnverified, "witnesses alone are no log")
 
-	// A cosignature of another tree, at another time or by another witness is none.
+	// A cosignature of another tree, at another time or by another witness is refused.
 	other := c
 	other.Root[0] ^= 1
 	for name, line := range map[string]string{
@@ -95,7 +95,7 @@ func TestCosignatures(t *testing.T) {
 		require.Empty(t, found, name)
 	}
 	raw, _ := base64.StdEncoding.DecodeString(strings.Fields(string(one.Cosign(&c, 100)))[2])
-	raw[11]++ // The time.
+	raw[11]++ // This byte is in the time.
 	found, err = Cosignatures(WithLines(signed, "— one "+base64.StdEncoding.EncodeToString(raw)+"\n"), keys)
 	require.NoError(t, err)
 	require.Empty(t, found, "the time is signed")
@@ -123,8 +123,8 @@ func lineOf(t testing.TB, name string, of byte) *Signer {
 	return s
 }
 
-// Three generations of keys: who trusts any of them finds the newest; a line that the
-// one before does not endorse, or that was altered, is refused.
+// With any of three generations of keys a verifier finds the newest. A line that the keys
+// before do not endorse, or that was altered, is refused.
 func TestSuccession(t *testing.T) {
 	a, b, c := lineOf(t, origin, 1), lineOf(t, origin, 2), lineOf(t, origin, 3)
 	thief := lineOf(t, origin, 9)

@@ -12,13 +12,12 @@ import (
 	sumdb "golang.org/x/mod/sumdb/note"
 )
 
-// exportLabel is the first line of a signed export. It can never be a log's
-// origin (it has spaces), so that this signature is never taken for one under a
-// checkpoint, nor a checkpoint's for one under an export.
+// exportLabel is the first line of a signed export. It has spaces, so it can never be a log's
+// origin. Therefore an export's signature is never taken for a checkpoint's, or the reverse.
 const exportLabel = "railguard export 1"
 
-// exportCosignLabel stands before the text that ML-DSA-44 signs, where a
-// checkpoint's cosignature has cosignLabel.
+// exportCosignLabel begins the message that ML-DSA-44 signs, where that of a checkpoint has
+// cosignLabel.
 var exportCosignLabel = []byte("railguard export 1\n\x00")
 
 // Export is the cluster's statement about one complete export: which leaves of which tree
@@ -27,21 +26,20 @@ var exportCosignLabel = []byte("railguard export 1\n\x00")
 type Export struct {
 	Origin   string
 	Cluster  string
-	Size     uint64 // Of the tree its paths lead to.
+	Size     uint64 // Size of the tree to which its paths lead.
 	Root     Hash
 	First    uint64 // Index of the first leaf of the range.
-	End      uint64 // Index behind the last one.
-	From     string // Times as its head shows them.
+	End      uint64 // Index after the last leaf.
+	From     string // Times as in the export's head.
 	To       string
-	Operator string // Only leaves of this operator; "": every leaf of the range.
-	Leaves   uint64 // How many leaves it holds.
-	Agent    string // Only leaves of this agent; "": of all agents.
-	Chain    Chain  // Which of the agent's decisions it holds; set together with Agent.
-	Digest   Hash   // SHA-256 over index (u64 big-endian) and leaf hash of each, in order.
+	Operator string // If set, only leaves of this operator are selected.
+	Leaves   uint64 // Number of leaves in the export.
+	Agent    string // If set, only leaves of this agent are selected.
+	Chain    Chain  // The agent's decisions in it; set together with Agent.
+	Digest   Hash   // SHA-256 over the index (u64 big-endian) and the hash of each leaf, in order.
 }
 
-// What became of the agent's decision just before the time of an export, and of the one just
-// after it.
+// State of the agent's decision just before the time of an export, or just after it.
 const (
 	EdgeHere   = "here"   // The export holds the decision.
 	EdgeErased = "erased" // The decision is past its retention.
@@ -50,12 +48,12 @@ const (
 
 // Chain says which of an agent's decisions an export holds, by their numbers.
 type Chain struct {
-	First, Last   uint64 // 0: none.
+	First, Last   uint64 // Numbers of the first and the last decision; 0: none.
 	Before, After string // EdgeHere, EdgeErased or EdgeNone.
 }
 
-// signedText returns the text that is signed. Every export has exactly one such text; names in
-// it are quoted.
+// signedText returns the text that is signed. Equal exports have equal texts; names in it are
+// quoted.
 func (x *Export) signedText() []byte {
 	selection := "everything"
 	if x.Operator != "" {
@@ -81,8 +79,8 @@ func (x *Export) signedText() []byte {
 	return []byte(b.String())
 }
 
-// SignExport returns the signature lines of an export under both keys; x's origin
-// is the signer's. Equal exports give equal bytes.
+// SignExport returns the signature lines of an export by both keys. The origin in x must be
+// the signer's. Equal exports give equal bytes.
 func (s *Signer) SignExport(x Export) []byte {
 	x.Origin = s.origin
 	text := x.signedText()
@@ -104,9 +102,8 @@ func exportMessage(text []byte) []byte {
 	return append(append([]byte{}, exportCosignLabel...), text...)
 }
 
-// VerifyExport checks the signature lines of SignExport against the verifier
-// keys: every given key that bears the log's name must have signed x, and there
-// must be one. Lines by other keys are passed over.
+// VerifyExport checks the signature lines of SignExport. Every given key with the log's name
+// must have signed x, and there must be at least one. Lines by other keys are ignored.
 func VerifyExport(x *Export, signatures []byte, keys string) error {
 	if len(signatures) > CheckpointSizeMax {
 		return fmt.Errorf("export signature of %d bytes: %w", len(signatures), ErrMalformed)
@@ -151,8 +148,8 @@ func (s *keyRange) verifyExport(x *Export, signatures []byte) error {
 	return checkLines(signed, opened)
 }
 
-// checkLines refuses a note that could be written in another way with the same meaning:
-// with base64 that is not canonical, or with repeated lines.
+// checkLines refuses a note that has another form with the same meaning: base64 that is not
+// canonical, or repeated lines.
 func checkLines(signed []byte, opened *sumdb.Note) error {
 	for _, s := range append(append([]sumdb.Signature{}, opened.Sigs...), opened.UnverifiedSigs...) {
 		raw, err := base64.StdEncoding.DecodeString(s.Base64)
@@ -170,7 +167,7 @@ func checkLines(signed []byte, opened *sumdb.Note) error {
 // exportVerifier checks an export's lines with a key of the log.
 type exportVerifier struct{ *verifier }
 
-// Verify implements sumdb/note's Verifier: signature is without the key id.
+// Verify implements sumdb/note's Verifier: signature does not contain the key id.
 func (v *exportVerifier) Verify(text, signature []byte) bool {
 	if v.quantum == nil {
 		return len(signature) == ed25519.SignatureSize && ed25519.Verify(v.classic, text, signature)
@@ -178,7 +175,7 @@ func (v *exportVerifier) Verify(text, signature []byte) bool {
 	return len(signature) == mldsa44.SignatureSize && mldsa44.Verify(v.quantum, exportMessage(text), nil, signature)
 }
 
-// CheckKeys returns an error if verifier keys have no key, or a line that is not a key.
+// CheckKeys returns an error if there is no verifier key, or a line that is not a key.
 func CheckKeys(keys string) error {
 	_, err := parseKeyRanges(keys)
 	return err

@@ -69,12 +69,12 @@ func TestExportLinesAreStrict(t *testing.T) {
 	require.Error(t, err, "an export's signature is none of a checkpoint")
 }
 
-// A checkpoint is read in one spelling only.
+// A checkpoint has only one valid form.
 func TestVerifyIsStrict(t *testing.T) {
 	s := signer(t)
 	signed := string(s.Sign(9, root, noon))
 	lines := strings.SplitAfter(signed, "\n")
-	require.Len(t, lines, 7) // Three of text, an empty one, two of signatures, nothing.
+	require.Len(t, lines, 7) // Three lines of text, an empty one, two signatures, and nothing after the last line end.
 	last := lines[4]
 	lines[4] = last[:len(last)-3] + string(last[len(last)-3]+1) + last[len(last)-2:]
 	_, err := Verify([]byte(strings.Join(lines, "")), s.VerifierKeys())

@@ -62,8 +62,7 @@ func TestEveryNodeSignsTheSameBytes(t *testing.T) {
 	require.NotContains(t, other.VerifierKeys(), strings.SplitN(a.VerifierKeys(), "+", 3)[2][:40], "each log has keys of its own")
 }
 
-// The golden file was written once; a program of any later version must read it
-// and sign the same bytes.
+// The golden file never changes: every later version must read it and sign the same bytes.
 func TestGoldenCheckpoint(t *testing.T) {
 	s := signer(t)
 	for name, content := range map[string][]byte{
@@ -80,7 +79,7 @@ func TestGoldenCheckpoint(t *testing.T) {
 	}
 }
 
-// The classical line is an ordinary signed note: the library reads it alone.
+// The classical line makes an ordinary signed note, which the library can read alone.
 func TestClassicalLineIsAnOrdinaryNote(t *testing.T) {
 	s := signer(t)
 	first, _, _ := strings.Cut(s.VerifierKeys(), "\n")
@@ -93,7 +92,7 @@ func TestClassicalLineIsAnOrdinaryNote(t *testing.T) {
 	require.Len(t, n.UnverifiedSigs, 1, "the cosignature is passed over by tools that do not know it")
 }
 
-// The cosignature, taken apart by hand.
+// The test decodes the cosignature by hand.
 func TestCosignatureBytes(t *testing.T) {
 	s := signer(t)
 	lines := strings.Split(strings.TrimSpace(string(s.Sign(258, root, noon))), "\n")
@@ -156,7 +155,7 @@ func TestEveryKeyGivenMustHaveSigned(t *testing.T) {
 	}
 }
 
-// A note signed under the log's key name but for another log is refused.
+// A note that the log's key signed for another log is refused.
 func TestAnotherOriginIsRefused(t *testing.T) {
 	s := signer(t)
 	c := Checkpoint{Origin: "elsewhere.example.com", Size: 3, Root: root}
@@ -193,7 +192,7 @@ func TestExtensionLinesNeedAKeyThatCoversThem(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnverified)
 }
 
-// Changing any byte of a signed checkpoint is noticed by who has both keys.
+// A verifier with both keys notices a change of any byte of a signed checkpoint.
 func TestTampering(t *testing.T) {
 	s := signer(t)
 	signed, keys := s.Sign(1234, root, noon), s.VerifierKeys()
@@ -201,7 +200,7 @@ func TestTampering(t *testing.T) {
 	require.NoError(t, err)
 	for i := range signed {
 		if i > 400 && i%7 != 0 {
-			continue // a sample of the long signature
+			continue // only some bytes of the long signature
 		}
 		changed := bytes.Clone(signed)
 		changed[i] ^= 1
@@ -297,7 +296,7 @@ func BenchmarkVerify(b *testing.B) {
 	}
 }
 
-// Keys of a log that went on under others stand behind the sizes they vouch for.
+// Keys of a log that later changed its keys follow a line with the sizes that they sign.
 func TestKeysOfSeveralLines(t *testing.T) {
 	signers := make([]*Signer, 3)
 	for i, origin := range []string{"log.example/a", "log.example/a", "log.example/a/line"} {

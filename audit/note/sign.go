@@ -33,7 +33,7 @@ type Signer struct {
 	public  *mldsa44.PublicKey
 }
 
-// NewSigner derives both keys of a log from one secret seed of SeedSize bytes.
+// NewSigner derives both keys of a log from a secret seed of SeedSize bytes.
 func NewSigner(origin string, seed []byte) (*Signer, error) {
 	if !validName(origin) {
 		return nil, fmt.Errorf("origin %q: %w", origin, ErrMalformed)
@@ -54,9 +54,9 @@ func NewSigner(origin string, seed []byte) (*Signer, error) {
 	return s, nil
 }
 
-// Sign returns the signed checkpoint of a tree of size leaves (below 2^63) and a
-// root. time is log time in nanoseconds since 1970 and is signed to the second.
-// Equal arguments give equal bytes.
+// Sign returns the signed checkpoint of a tree of size leaves (below 2^63) with a root. time
+// is log time in nanoseconds since 1970; the signature contains whole seconds. Equal arguments
+// give equal bytes.
 func (s *Signer) Sign(size uint64, root Hash, time int64) []byte {
 	c := Checkpoint{Origin: s.origin, Size: size, Root: root}
 	timestamp := uint64(max(0, time) / nanoseconds)
@@ -99,7 +99,7 @@ func (s *Signer) quantumKey() []byte {
 	return append([]byte{typeMLDSA44}, s.public.Bytes()...)
 }
 
-// VerifierKeys returns the public keys, one a line, as Verify takes them.
+// VerifierKeys returns the public keys, one a line, in the form that Verify takes.
 func (s *Signer) VerifierKeys() string {
 	return verifierKey(s.origin, s.classicKey()) + "\n" + verifierKey(s.origin, s.quantumKey()) + "\n"
 }
@@ -108,7 +108,7 @@ func verifierKey(name string, key []byte) string {
 	return fmt.Sprintf("%s+%08x+%s", name, keyID(name, key), base64.StdEncoding.EncodeToString(key))
 }
 
-// keyID is the key hash of a signed note; key begins with its type.
+// keyID returns the key id of a signed note. key begins with its type.
 func keyID(name string, key []byte) uint32 {
 	h := sha256.New()
 	h.Write([]byte(name))

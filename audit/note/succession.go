@@ -23,14 +23,14 @@ const (
 
 var keysCosignLabel = []byte("railguard log keys 1\n\x00")
 
-// endorsementText returns what the old keys sign: the new keys, and the size from which on they
-// sign.
+// endorsementText returns the text that the old keys sign: the new keys, and the tree size
+// from which on they sign.
 func endorsementText(origin string, from uint64, keys []string) []byte {
 	return []byte(keysLabel + "\n" + origin + "\n" + strings.TrimPrefix(SizesLine(from, math.MaxUint64), sizesMark) + strings.Join(keys, "\n") + "\n")
 }
 
 // Endorse returns lines for a document of verifier keys. They say that next signs the log from
-// a size of the tree on. Other tools take them for comments.
+// a tree size on. Other tools take the lines for comments.
 func (s *Signer) Endorse(next *Signer, from uint64) string {
 	text := endorsementText(s.origin, from, strings.Split(strings.TrimSpace(next.VerifierKeys()), "\n"))
 	message, err := sumdb.Sign(&sumdb.Note{Text: string(text)},
@@ -51,16 +51,16 @@ func (s *Signer) Endorse(next *Signer, from uint64) string {
 	return lines.String()
 }
 
-// Rotation is one step of a log to other keys.
+// Rotation is one change of a log's keys.
 type Rotation struct {
-	From uint64 // The smallest tree that the new keys sign.
+	From uint64 // Size of the smallest tree that the new keys sign.
 	Keys string
 }
 
-// Succession starts from trusted keys and follows a document of the log's keys
-// (GET /log/keys) as long as the keys of each range endorse those of the next. It returns the
-// trusted keys with those added, and the steps; no step is no error. A range that is not
-// endorsed is ErrUnverified.
+// Succession starts with trusted keys and reads a document of the log's keys (GET /log/keys).
+// It follows the ranges of keys as long as each range endorses the next. It returns the
+// trusted keys with the new ones added, and the rotations. It is no error if there are none. A
+// range that is not endorsed is ErrUnverified.
 func Succession(known, listed string) (string, []Rotation, error) {
 	trusted, err := parseKeyRanges(known)
 	if err != nil {

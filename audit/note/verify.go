@@ -15,21 +15,21 @@ import (
 	sumdb "golang.org/x/mod/sumdb/note"
 )
 
-// keysMax bounds the keys of one Verify.
+// keysMax bounds the keys given to one call of Verify.
 const keysMax = 256
 
-// timestampMax keeps a signed time within what Time can say.
+// timestampMax keeps a signed time within the range of Time.
 const timestampMax = 1 << 62
 
-// Verify reads a signed checkpoint and checks it against verifier keys, one a
-// line (it ignores empty lines and lines that begin with #). Every given key must have
-// signed, and one of them must have the log's name. A caller who gives both keys of a log is
-// safe if one of the two algorithms is broken. A witness's key requires its cosignature.
-// Verify ignores further signatures.
+// Verify reads a signed checkpoint and checks it with verifier keys, one a line. It ignores
+// empty lines and lines that begin with #. Every given key must have signed, and one of them
+// must have the log's name. With both keys of a log the result is safe even if one of the two
+// algorithms is broken. With a witness's key it requires that witness's cosignature. It
+// ignores other signatures.
 //
-// A log that changed its name or its keys lists them all, in ranges: each begins with a line
-// that says which sizes of the tree its keys sign (SizesLine). The checkpoint then needs the
-// keys of one range and a size in it.
+// If a log changed its name or its keys, the document lists all of them in ranges. Each range
+// begins with a line that says which tree sizes its keys sign (SizesLine). The checkpoint must
+// be signed by the keys of one range, and its size must be in that range.
 func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	if len(checkpoint) > CheckpointSizeMax {
 		return Checkpoint{}, fmt.Errorf("checkpoint of %d bytes: %w", len(checkpoint), ErrMalformed)
@@ -39,7 +39,7 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 		return Checkpoint{}, err
 	}
 	origin, _, _ := strings.Cut(string(checkpoint), "\n")
-	told := 0 // How close the range came to verifying whose error is returned.
+	told := 0 // Rank of the error to return: that of the range closest to verifying.
 	for _, s := range ranges {
 		c, why := s.verifyCheckpoint(checkpoint)
 		near := 1
@@ -58,28 +58,27 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	return Checkpoint{}, err
 }
 
-// HasKeysOf reports whether some of the verifier keys are of a log of that name.
+// HasKeysOf reports whether one of the verifier keys belongs to a log of that name.
 func HasKeysOf(keys, origin string) bool {
 	ranges, err := parseKeyRanges(keys)
 	return err == nil && slices.ContainsFunc(ranges, func(s *keyRange) bool { return s.isOfOrigin(origin) })
 }
 
-// errSizes: the keys signed, but they do not sign trees of that size.
+// errSizes: the keys signed, but not for trees of that size.
 var errSizes = fmt.Errorf("these keys do not vouch for a tree of that size: %w", ErrUnverified)
 
 // keyRange holds the keys that together sign some sizes of a tree.
 type keyRange struct {
-	from, to     uint64 // Both included.
+	from, to     uint64 // First and last size, both included.
 	keys         []*verifier
-	texts        []string // Their lines.
-	endorsements []string // Signature lines by the keys before.
+	texts        []string // The lines of the keys.
+	endorsements []string // Signature lines by the keys of the range before.
 }
 
 const sizesMark = "#: "
 
-// SizesLine returns the line that says which sizes of the tree the verifier keys after it
-// sign, up to the next such line. from and to are included; to is math.MaxUint64 for the
-// newest keys.
+// SizesLine returns the line that says which tree sizes are signed by the keys below it, up to
+// the next such line. from and to are included. For the newest keys to is math.MaxUint64.
 func SizesLine(from, to uint64) string {
 	if to == math.MaxUint64 {
 		return fmt.Sprintf("%ssizes %d up\n", sizesMark, from)
@@ -114,7 +113,7 @@ func (s *keyRange) isOfOrigin(origin string) bool {
 	return false
 }
 
-// checkSize returns an error for a size that is outside of the range.
+// checkSize returns an error if a size is outside of the range.
 func (s *keyRange) checkSize(size uint64) error {
 	if size < s.from || size > s.to {
 		return fmt.Errorf("%d leaves: %w", size, errSizes)
@@ -144,8 +143,8 @@ func (s *keyRange) verifyCheckpoint(checkpoint []byte) (Checkpoint, error) {
 	return c, s.checkSize(c.Size)
 }
 
-// checkSignatures checks that every given key made one of the verified signatures, and takes
-// the time from the cosignature.
+// checkSignatures checks that every given key made one of the verified signatures. It takes
+// the checkpoint's time from the cosignature.
 func (c *Checkpoint) checkSignatures(verifiers []*verifier, signatures []sumdb.Signature) error {
 	named, classic := false, false
 	for _, v := range verifiers {
@@ -161,7 +160,7 @@ func (c *Checkpoint) checkSignatures(verifiers []*verifier, signatures []sumdb.S
 		own := v.name == c.Origin && !v.timed
 		named = named || own
 		if v.timed {
-			continue // A witness's key. The log's time is not the witness's.
+			continue // This is a witness's key; its time is not the log's.
 		}
 		if v.quantum == nil {
 			classic = true
@@ -184,13 +183,13 @@ func (c *Checkpoint) checkSignatures(verifiers []*verifier, signatures []sumdb.S
 	return nil
 }
 
-// verifier checks the lines of one key.
+// verifier checks the signature lines of one key.
 type verifier struct {
 	name    string
 	id      uint32
 	classic ed25519.PublicKey
 	quantum *mldsa44.PublicKey
-	timed   bool // A witness's Ed25519 key: it signs the time too.
+	timed   bool // A witness's Ed25519 key, which signs the time, too.
 }
 
 func parseKeyRanges(keys string) ([]*keyRange, error) {
@@ -263,7 +262,7 @@ func parseKey(line string) (*verifier, error) {
 func (v *verifier) Name() string    { return v.name }
 func (v *verifier) KeyHash() uint32 { return v.id }
 
-// Verify implements sumdb/note's Verifier: signature is without the key id.
+// Verify implements sumdb/note's Verifier: signature does not contain the key id.
 func (v *verifier) Verify(text, signature []byte) bool {
 	switch {
 	case v.timed:

@@ -8,8 +8,8 @@ import (
 	"railguard/audit/proof"
 )
 
-// A tree of two leaves: the proof of one is the hash of the other. Whoever keeps
-// the root needs no server to see that the record was in the log, as it stands.
+// In a tree of two leaves, the proof of one leaf is the hash of the other. Anybody who keeps
+// the root can check without a server that a record is in the log, unaltered.
 func ExampleVerifyInclusion() {
 	record := []byte(`{"txnId":"txn_0000000A","verdict":"PROCEED"}`)
 	mine, other := proof.LeafHash(record), proof.LeafHash([]byte("another record"))

@@ -18,20 +18,19 @@ type Hash = merkle.Hash
 // ErrInvalid: the proof does not show what it claims.
 var ErrInvalid = errors.New("proof: invalid")
 
-// pathMax bounds a path: a tree of 2^64 leaves has no longer one.
+// pathMax bounds a path: no path in a tree of 2^64 leaves is longer.
 const pathMax = 64
 
-// LeafHash is the hash of a leaf's bytes (RFC 6962, section 2.1).
+// LeafHash returns the hash of a leaf's bytes (RFC 6962, section 2.1).
 func LeafHash(leaf []byte) Hash { return merkle.Leaf(leaf) }
 
-// VerifyInclusion checks that a leaf stands at an index of the tree with the
-// given size and root (RFC 9162, section 2.1.3.2). path has 32 bytes each, from
-// the leaf upwards.
+// VerifyInclusion checks that a leaf has an index in the tree with the given size and root
+// (RFC 9162, section 2.1.3.2). path holds hashes of 32 bytes, from the leaf upwards.
 func VerifyInclusion(leaf []byte, index, size uint64, path [][]byte, root Hash) error {
 	return VerifyHashInclusion(LeafHash(leaf), index, size, path, root)
 }
 
-// VerifyHashInclusion is VerifyInclusion for who has the leaf's hash alone.
+// VerifyHashInclusion is VerifyInclusion for callers who have only the leaf's hash.
 func VerifyHashInclusion(leafHash Hash, index, size uint64, path [][]byte, root Hash) error {
 	if err := checkPath(path); err != nil {
 		return err
@@ -42,10 +41,9 @@ func VerifyHashInclusion(leafHash Hash, index, size uint64, path [][]byte, root 
 	return nil
 }
 
-// VerifyConsistency checks that the tree of size to, with root toRoot, begins
-// with all of the tree of size from, with root fromRoot (RFC 9162, section
-// 2.1.4.2): nothing was changed, removed or reordered between two checkpoints.
-// From the empty tree every tree is a continuation.
+// VerifyConsistency checks that the tree of size to, with root toRoot, begins with the whole
+// tree of size from, with root fromRoot (RFC 9162, section 2.1.4.2): nothing was changed,
+// removed or reordered between two checkpoints. Every tree continues the empty tree.
 func VerifyConsistency(from, to uint64, fromRoot, toRoot Hash, path [][]byte) error {
 	if err := checkPath(path); err != nil {
 		return err
@@ -71,8 +69,7 @@ func checkPath(path [][]byte) error {
 	return nil
 }
 
-// ParseConsistency reads the answer of GET /log/consistency/{from}/{to}; nothing of it is
-// verified.
+// ParseConsistency reads the answer of GET /log/consistency/{from}/{to}. It verifies nothing.
 func ParseConsistency(data []byte, from, to uint64) ([][]byte, error) {
 	var answer struct {
 		From, To uint64

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// tree is golang.org/x/mod/sumdb/tlog's: another implementation makes the proofs.
+// tree makes proofs with another implementation: golang.org/x/mod/sumdb/tlog.
 type tree []tlog.Hash
 
 func (o tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
@@ -72,7 +72,6 @@ func TestInclusion(t *testing.T) {
 	}
 }
 
-// someHash is some hash.
 func someHash(s string) []byte { h := LeafHash([]byte(s)); return h[:] }
 
 func TestConsistency(t *testing.T) {
@@ -131,8 +130,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// rfcRoot and rfcSubproof are RFC 6962, sections 2.1 and 2.1.2, word for word: a tree
-// without any cleverness.
+// rfcRoot and rfcSubproof are RFC 6962, sections 2.1 and 2.1.2, taken literally and without
+// optimization.
 func rfcRoot(hashes []Hash) Hash {
 	if len(hashes) == 1 {
 		return hashes[0]
@@ -167,8 +166,8 @@ func splitAt(n int) int {
 	return k
 }
 
-// Random trees, proofs by the definition: what continues is proven, and whatever one
-// changes in the older tree, the newer one or the proof is not.
+// Random trees have proofs made by the definition. A proof of a continuation holds; after any
+// change of the older tree, the newer tree or the proof it does not.
 func TestConsistencyByTheDefinition(t *testing.T) {
 	random := rand.New(rand.NewPCG(6962, 9162))
 	for range 300 {

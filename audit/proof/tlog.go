@@ -17,16 +17,16 @@ var ErrTlog = errors.New("proof: not a tlog-proof")
 // extraMax bounds a tlog-proof's extra data in bytes: a leaf is at most 64 KiB.
 const extraMax = 1 << 20
 
-// Tlog is a C2SP tlog-proof: a leaf's path to a signed checkpoint, in one text file that
-// other tools read as well. Nothing in it is verified by reading it.
+// Tlog is a C2SP tlog-proof: a leaf's path to a signed checkpoint, in one text file that other
+// tools can read, too. Reading it verifies nothing.
 type Tlog struct {
-	Extra      []byte // In our proofs the leaf's bytes. Only their hash proves them.
+	Extra      []byte // The leaf's bytes, in our proofs. Only their hash proves them.
 	Index      uint64
 	Path       [][]byte
-	Checkpoint []byte // With whatever cosignatures it has.
+	Checkpoint []byte // The signed checkpoint with any cosignatures.
 }
 
-// Bytes writes it: one form for one proof.
+// Bytes returns the proof as text. A proof has only one form.
 func (t *Tlog) Bytes() []byte {
 	b := []byte(TlogMark + "\n")
 	if len(t.Extra) > 0 {
@@ -71,7 +71,7 @@ func ParseTlog(data []byte) (*Tlog, error) {
 	return t, nil
 }
 
-// decodeDocument reads base64 in its one spelling.
+// decodeDocument decodes base64 in its only valid form.
 func decodeDocument(text string) ([]byte, bool) {
 	data, err := base64.StdEncoding.Strict().DecodeString(text)
 	return data, err == nil && base64.StdEncoding.EncodeToString(data) == text

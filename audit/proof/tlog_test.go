@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The form is the standard's, line by line.
+// The text has the form of the standard, line by line.
 func TestTlogProof(t *testing.T) {
 	one, two := someHash("1"), someHash("2")
 	p := Tlog{Extra: []byte("leaf"), Index: 73894, Path: [][]byte{one, two}, Checkpoint: []byte("example.com/log\n9\n\n— x y\n")}

@@ -18,7 +18,7 @@ const (
 	filterBlockSize  = 32
 	filterPageBlocks = 127
 	filterPageSize   = 4 + filterPageBlocks*filterBlockSize
-	filterKeyBits    = 12 // about 1 in 200 absent keys passes
+	filterKeyBits    = 12 // bits a key: about 1 in 200 absent keys passes
 )
 
 var filterSalts = [8]uint32{
@@ -47,19 +47,20 @@ func filterSize(blocks uint32) int64 {
 	return pages*4 + int64(blocks)*filterBlockSize
 }
 
-// appendFilter writes the filter of a set of keys: no block at all for no keys.
-// The bytes depend on the set alone. keys is sorted and compacted in place:
-// the caller's slice is spent.
+// appendFilter appends the filter of a set of keys; no keys give no block. The bytes depend on
+// the set alone. It sorts and compacts keys in place, so the caller must not use the slice
+// again.
 func appendFilter(dst []byte, keys []uint64) ([]byte, uint32) {
 	slices.Sort(keys)
 	return appendFilterOf(dst, slices.Compact(keys), &pacer{})
 }
 
-// filterKeysStep is how many keys of a filter are set between two rests, which takes about a
+// filterKeysStep is how many keys of a filter are handled between two rests; they take about a
 // millisecond.
 const filterKeysStep = 1 << 15
 
-// appendFilterOf is appendFilter of keys that are sorted and distinct, at a pace.
+// appendFilterOf is appendFilter for keys that are sorted and distinct. It rests between
+// steps.
 func appendFilterOf(dst []byte, keys []uint64, pace *pacer) ([]byte, uint32) {
 	blocks := filterBlocks(len(keys))
 	words := make([]uint32, 8*int(blocks))
@@ -87,15 +88,15 @@ func appendFilterOf(dst []byte, keys []uint64, pace *pacer) ([]byte, uint32) {
 	return dst, blocks
 }
 
-// unionOf merges runs of keys, each sorted and distinct, two and two, at a pace: to sort
-// all keys of a segment at once takes a processor for tens of milliseconds, and every node
-// does it in the same moment. The slice of runs is spent.
+// unionOf merges runs of keys, each sorted and distinct, in pairs, and rests between steps.
+// Sorting all keys of a segment at once would occupy a processor for tens of milliseconds, on
+// every node at the same moment. The caller must not use runs again.
 func unionOf(runs [][]uint64, pace *pacer) []uint64 {
 	total := 0
 	for _, run := range runs {
 		total += len(run)
 	}
-	var buffers [2][]uint64 // Each round reads the runs from one buffer and writes them merged to the other.
+	var buffers [2][]uint64 // Each round reads the runs from one buffer and writes the merged runs to the other.
 	for round := 0; len(runs) > 1; round++ {
 		buffer := buffers[round%2][:0]
 		if buffer == nil {
@@ -119,8 +120,8 @@ func unionOf(runs [][]uint64, pace *pacer) []uint64 {
 	return runs[0]
 }
 
-// appendUnion appends what is in a or b, which are sorted and distinct, and rests after
-// each filterKeysStep of it.
+// appendUnion appends the union of a and b, which are sorted and distinct. It rests after each
+// filterKeysStep keys.
 func appendUnion(out, a, b []uint64, pace *pacer) []uint64 {
 	for len(a) > 0 || len(b) > 0 {
 		pace.beginStep()

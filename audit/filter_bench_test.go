@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// segmentRuns are keys as the bundles of a segment of 65,536 leaves have them.
+// segmentRuns returns keys like those of the bundles of a segment of 65,536 leaves.
 func segmentRuns() (runs [][]uint64) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 256 {
@@ -22,8 +22,8 @@ func segmentRuns() (runs [][]uint64) {
 	return runs
 }
 
-// BenchmarkUnion tells what the keys of a full segment cost, and the longest stretch in
-// which no other goroutine has the processor.
+// BenchmarkUnion measures the merging of a full segment's keys, and the longest time for which
+// it keeps the processor from other goroutines.
 func BenchmarkUnion(b *testing.B) {
 	runs := segmentRuns()
 	b.Run("sorted at once", func(b *testing.B) {

@@ -21,16 +21,16 @@ import (
 // opened. Of a segment that was cut or erased the record is made void.
 type filterFile struct {
 	dir  Dir
-	file File // nil without a cache: then every segment is opened.
+	file File // nil without a cache; then a search opens every segment
 
 	mu    sync.RWMutex
 	place map[uint64]filterPlace
 	end   int64
-	void  int64 // Bytes of void records.
+	void  int64 // bytes of void records
 }
 
 type filterPlace struct {
-	offset int64 // Of the record.
+	offset int64 // offset of the record in the file
 	cut    uint32
 	blocks uint32
 }
@@ -40,7 +40,7 @@ const (
 	filterRecordSize = 24
 	filterVoid       = math.MaxUint32
 	filterBlocksMax  = 1 << 21 // 64 MiB: 65,536 leaves with 32 keys each need 98,304.
-	filtersSlack     = 1 << 20 // With fewer void bytes the file is never rewritten.
+	filtersSlack     = 1 << 20 // With fewer void bytes the file is not rewritten.
 )
 
 var filterRecordMagic = []byte("RGfl")
@@ -58,8 +58,8 @@ func appendFilterRecord(dst []byte, number, cut, blocks uint32) []byte {
 	return dst
 }
 
-// openFilters reads which filters the file has, up to the first bytes that are no record. It
-// makes a record void if wanted returns false for it. If it fails, only the cache is lost.
+// openFilters reads which filters the file has, up to the first bytes that are not a record.
+// It makes a record void if wanted returns false for it. If it fails, only the cache is lost.
 func openFilters(d Dir, wanted func(number uint64, cut uint32) bool) *filterFile {
 	f := &filterFile{dir: d, place: make(map[uint64]filterPlace)}
 	file, err := d.Create(filtersName)
@@ -85,7 +85,7 @@ func openFilters(d Dir, wanted func(number uint64, cut uint32) bool) *filterFile
 		case number == filterVoid:
 			f.void += p.size()
 		case wanted(uint64(number), p.cut):
-			f.voidRecord(uint64(number)) // An earlier one.
+			f.voidRecord(uint64(number)) // An earlier record of the segment.
 			f.place[uint64(number)] = p
 		default:
 			f.wipeRecord(p)
@@ -97,19 +97,19 @@ func openFilters(d Dir, wanted func(number uint64, cut uint32) bool) *filterFile
 	return f
 }
 
-// giveUp ends the use of the cache and removes its file, which could otherwise keep filters
-// of erased leaves.
+// giveUp stops using the cache and removes its file, which could otherwise keep filters of
+// erased leaves.
 func (f *filterFile) giveUp() {
 	if f.file != nil {
-		f.file.Close() // A cache: nothing can be lost.
+		f.file.Close() // This is a cache, so an error loses nothing.
 		_ = f.dir.Remove(filtersName)
 	}
 	f.file, f.place, f.end, f.void = nil, nil, 0, 0
 }
 
 // askFilter looks all keys up in a segment's filter. known is false if the file has no filter
-// of the segment or a damaged one. A filter from before the segment was cut holds more keys
-// than the segment, never fewer.
+// of the segment, or a damaged one. The filter may be older than a cut of the segment; then it
+// has keys too many but lacks none.
 func (f *filterFile) askFilter(number uint64, keys []uint64) (perhaps, known bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -183,7 +183,8 @@ func (f *filterFile) voidRecord(number uint64) {
 	}
 }
 
-// wipeRecord overwrites a record with zeros: its bits could confirm the keys of erased leaves.
+// wipeRecord overwrites a record with zeros, because its bits could confirm keys of erased
+// leaves.
 func (f *filterFile) wipeRecord(p filterPlace) {
 	record := appendFilterRecord(make([]byte, 0, p.size()), filterVoid, 0, p.blocks)
 	if _, err := f.file.WriteAt(record[:p.size()], p.offset); err != nil {

@@ -11,8 +11,8 @@ import (
 	"railguard/audit/merkle"
 )
 
-// Leaf is one event as the store keeps it. Only Data is hashed and proven; Time
-// and Keys are kept beside it, to find it again.
+// Leaf is one event as the store keeps it. Only Data is hashed and proven. Time and Keys are
+// kept beside it, so that it can be found.
 type Leaf struct {
 	// Time is the log time in nanoseconds since 1970, UTC. It never goes back
 	// from one leaf to the next.
@@ -22,10 +22,9 @@ type Leaf struct {
 	Keys []uint64
 	// Data is the leaf's bytes, at most LeafSizeMax.
 	Data []byte
-	// Hash is the leaf's hash if the caller knows it; if it is zero, the store
-	// computes it.
+	// Hash is the leaf's hash, if the caller knows it. If it is zero, the store computes it.
 	Hash Hash
-	// Erased: the leaf is past its retention and Hash is all that is left of it.
+	// Erased: the leaf is past its retention, and only Hash is left of it.
 	Erased bool
 }
 
@@ -78,7 +77,7 @@ type frame struct {
 	data  []byte
 }
 
-// leafHash returns the hash of the frame's leaf, also of one that was erased.
+// leafHash returns the hash of the frame's leaf, even of an erased one.
 func (f *frame) leafHash(h *merkle.Hasher) Hash {
 	if f.kind == frameErased {
 		return Hash(f.data)
@@ -86,7 +85,8 @@ func (f *frame) leafHash(h *merkle.Hasher) Hash {
 	return h.Leaf(f.data)
 }
 
-// toLeaf returns the frame's leaf. It appends the leaf's keys to keys, which they refer to.
+// toLeaf returns the frame's leaf. It appends the leaf's keys to keys; the leaf's Keys refer
+// to that slice.
 func (f *frame) toLeaf(keys *[]uint64) Leaf {
 	if f.kind == frameErased {
 		return Leaf{Time: f.time, Hash: Hash(f.data), Erased: true}
@@ -103,7 +103,7 @@ func (f *frame) toLeaf(keys *[]uint64) Leaf {
 	return l
 }
 
-// appendLeafFrame appends the frame of a leaf, also of one that was erased.
+// appendLeafFrame appends the frame of a leaf, even of an erased one.
 func appendLeafFrame(dst []byte, index uint64, l *Leaf) []byte {
 	if l.Erased {
 		return appendFrame(dst, frameErased, index, &Leaf{Time: l.Time, Data: l.Hash[:]})
@@ -128,7 +128,7 @@ func appendFrame(dst []byte, kind byte, index uint64, l *Leaf) []byte {
 	return dst
 }
 
-// frameSize reads a frame's length from its header; zero if this cannot be one.
+// frameSize reads a frame's length from its header. It returns zero if the header is invalid.
 func frameSize(header []byte) int {
 	if len(header) < frameHeaderSize || !bytes.Equal(header[:4], frameMagic) {
 		return 0
@@ -146,8 +146,8 @@ func frameSize(header []byte) int {
 	return size
 }
 
-// decodeFrame reads the frame at the start of b and returns its length. No other function
-// decides what a whole frame is. The result refers to b.
+// decodeFrame reads the frame at the start of b and returns its length. It alone decides
+// whether a frame is whole. The result refers to b.
 func decodeFrame(b []byte) (frame, int, bool) {
 	size := frameSize(b)
 	if size == 0 || size > len(b) || crc32.Checksum(b[8:size], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
@@ -174,7 +174,7 @@ type frameScanner struct {
 
 const scanWindow = 1 << 20 // several times the largest frame
 
-// readWindow returns up to n bytes of the file from an offset; fewer only at its end.
+// readWindow returns n bytes of the file from an offset, or fewer at the file's end.
 func (s *frameScanner) readWindow(offset int64, n int) ([]byte, error) {
 	n = int(min(int64(n), s.size-offset))
 	if offset < s.start || offset+int64(n) > s.start+int64(len(s.window)) {

@@ -14,14 +14,14 @@ type Hash = merkle.Hash
 const hashSize = sha256.Size
 
 var (
-	hasher = rfc6962.DefaultHasher // The hash functions that the Merkle library takes.
-	noHash Hash                    // Means "not known": no input is known that hashes to it.
+	hasher = rfc6962.DefaultHasher // The hash functions, in the form that the Merkle library takes.
+	noHash Hash                    // Means "not known": no known input has this hash.
 )
 
 func hashChildren(left, right *Hash) Hash { return merkle.Node(left[:], right[:]) }
 
-// subtreeRoot folds a power of two of neighbouring hashes into the one above
-// them. It overwrites nothing: levels are folded in a small copy.
+// subtreeRoot computes the root of a power of two of neighbouring hashes. It works on a small
+// copy and does not overwrite hashes.
 func subtreeRoot(hashes []Hash) Hash {
 	if len(hashes) == 1 {
 		return hashes[0]

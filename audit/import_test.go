@@ -12,8 +12,8 @@ import (
 	"railguard/audit/audittest"
 )
 
-// wiped returns a store on a disk that knows only the tree head of a peer's
-// history, and the roots of its segments.
+// wiped returns a store on an empty disk that knows only the tree head of a peer's history and
+// the roots of its segments.
 func wiped(t tester, peer *audit.Store, d audit.Dir) *audit.Store {
 	size := peer.Size()
 	frontier, err := peer.Frontier(size)
@@ -26,7 +26,7 @@ func wiped(t tester, peer *audit.Store, d audit.Dir) *audit.Store {
 	return s
 }
 
-// slowPeer gives half a file, then nothing until it is told to go on.
+// slowPeer sends half a file, and the rest only when the test says so.
 type slowPeer struct {
 	io.Reader
 	left    int64
@@ -47,9 +47,9 @@ func (p *slowPeer) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestSlowPeerHoldsUpNothing: while a peer's segment hangs on its way, leaves are
-// appended, segments sealed and other segments imported. What came of it is gone
-// after a crash, and it is not imported twice at once.
+// TestSlowPeerHoldsUpNothing: while the transfer of a segment hangs, leaves are appended,
+// segments sealed and other segments imported. After a crash nothing of the unfinished file
+// remains. The same segment is not imported twice at once.
 func TestSlowPeerHoldsUpNothing(t *testing.T) {
 	const size = 2*smallSegment + 70
 	peer := open(t, audittest.NewMemDir(), small)
@@ -64,7 +64,7 @@ func TestSlowPeerHoldsUpNothing(t *testing.T) {
 	go func() { imported <- s.ImportSegment(0, slow, file.Size()) }()
 	<-reached
 
-	fill(t, s, 5*smallSegment) // small seals inline: Append would wait here.
+	fill(t, s, 5*smallSegment) // The options of small seal inline, so Append would wait here.
 	_, err = s.ExportSegment(4)
 	require.NoError(t, err, "sealed meanwhile")
 	require.True(t, importWhole(t, s, peer, audit.Range{First: smallSegment, End: 2 * smallSegment}))
@@ -87,8 +87,8 @@ func TestSlowPeerHoldsUpNothing(t *testing.T) {
 	requireLeaves(t, s, 0, 2*smallSegment)
 }
 
-// TestPeerDiesHalfWay: nothing of a file that breaks off is taken or left, and the
-// next peer's is.
+// TestPeerDiesHalfWay: nothing of a file that breaks off is used or left on the disk. The file
+// of the next peer is imported.
 func TestPeerDiesHalfWay(t *testing.T) {
 	peer := open(t, audittest.NewMemDir(), small)
 	fill(t, peer, smallSegment+3)
@@ -109,8 +109,8 @@ func TestPeerDiesHalfWay(t *testing.T) {
 	requireLeaves(t, s, 0, smallSegment)
 }
 
-// TestImportOnAFullDisk: a segment that cannot be written for want of room costs
-// nothing but itself, and is taken when there is room.
+// TestImportOnAFullDisk: if there is no room for a segment, only its import fails. It succeeds
+// when there is room.
 func TestImportOnAFullDisk(t *testing.T) {
 	peer := open(t, audittest.NewMemDir(), small)
 	fill(t, peer, smallSegment+3)

@@ -2,7 +2,7 @@ package audit
 
 import "github.com/VictoriaMetrics/metrics"
 
-// Names of the metrics of this room. They count over all stores of a process.
+// Names of this package's metrics, which count over all stores of a process.
 var (
 	leavesAppended = metrics.NewCounter("railguard_audit_leaves_appended_total")
 	bytesAppended  = metrics.NewCounter("railguard_audit_bytes_appended_total")

@@ -12,19 +12,19 @@ import (
 	"railguard/audit/audittest"
 )
 
-// The model of a store is a number: history is fixed, so what it holds follows
-// from its size, what was synced and what is past retention.
+// The model of a store is a few numbers. History is fixed, so the content follows from the
+// size, what was synced and what is past retention.
 type model struct {
 	t      *rapid.T
 	h      *history
 	d      *audittest.MemDir
 	s      *audit.Store
-	peer   *audit.Store // has all of history
+	peer   *audit.Store // has the whole history
 	size   uint64
 	synced uint64
 	oldest uint64
-	// fetched: leaves below it came from a peer and are not synced; a power cut
-	// may take them, and then they are missing again.
+	// fetched: leaves below it came from a peer and are not synced. After a power cut they may
+	// be missing again.
 	fetched uint64
 	random  *rand.Rand
 }
@@ -39,7 +39,7 @@ func (m *model) open() {
 	require.NoError(m.t, s.Adopt(m.synced, m.h.frontiers[m.synced]))
 }
 
-// Append adds, or replays and adds.
+// Append appends leaves, sometimes after a replay of earlier ones.
 func (m *model) Append(t *rapid.T) {
 	first := m.size
 	if rapid.Bool().Draw(t, "replay") {
@@ -65,10 +65,10 @@ func (m *model) Restart(t *rapid.T) {
 	require.Equal(t, m.size, m.s.Size())
 }
 
-// Crash cuts the power and replays a part of the log, or all of it.
+// Crash cuts the power and replays the log, in part or to its end.
 func (m *model) Crash(t *rapid.T) {
 	loss := rapid.SampledFrom([]audittest.Loss{audittest.LoseAll, audittest.LoseSome, audittest.LoseNone}).Draw(t, "loss")
-	_ = m.s.Close() // the old process; its disk is cut from under it
+	_ = m.s.Close() // closes the old process, whose disk is cloned next
 	m.d = m.d.CrashClone(loss, m.random)
 	m.open()
 	require.GreaterOrEqual(t, m.s.Size(), m.synced)
@@ -81,7 +81,7 @@ func (m *model) Crash(t *rapid.T) {
 	}
 }
 
-// catchUp fetches from a peer of the same size.
+// catchUp fetches all missing leaves from a peer of the same size.
 func (m *model) catchUp() {
 	peer := open(m.t, audittest.NewMemDir(), small)
 	require.NoError(m.t, peer.Append(0, m.h.leaves[:m.size]))
@@ -89,14 +89,14 @@ func (m *model) catchUp() {
 	require.NoError(m.t, peer.Close())
 }
 
-// Wipe loses the disk; the state comes by snapshot, history from the peer.
+// Wipe loses the disk. The state comes from a snapshot, history from the peer.
 func (m *model) Wipe(t *rapid.T) {
 	_ = m.s.Close()
 	m.d = audittest.NewMemDir()
 	m.synced = m.size
 	m.open()
 	require.Equal(t, m.size, m.s.Size())
-	if m.size < modelSize { // the log goes on before history has come
+	if m.size < modelSize { // appends go on before history is fetched
 		end := min(m.size+rapid.Uint64Range(0, 300).Draw(t, "count"), modelSize)
 		require.NoError(t, m.s.Append(m.size, m.h.leaves[m.size:end]))
 		m.size = end
@@ -105,7 +105,7 @@ func (m *model) Wipe(t *rapid.T) {
 	m.fetched = m.size
 }
 
-// Rot flips a bit of a sealed segment and repairs it.
+// Rot flips a bit of a sealed segment and repairs the segment.
 func (m *model) Rot(t *rapid.T) {
 	var names []string
 	for name := range m.d.Files() {
@@ -176,7 +176,7 @@ func (m *model) List(t *rapid.T) {
 	require.Equal(t, plain(q, m.s.Oldest(), m.size), scanAll(t, m.s, q))
 }
 
-// Check holds the whole to the model after every step.
+// Check compares the whole store with the model after every step.
 func (m *model) Check(t *rapid.T) {
 	require.Equal(t, m.size, m.s.Size())
 	require.GreaterOrEqual(t, m.s.Oldest(), m.oldest)

@@ -11,11 +11,11 @@ import (
 	"railguard/audit/merkle"
 )
 
-// OpenReport says what Open found.
+// OpenReport is what Open found.
 type OpenReport struct {
-	Size   uint64 // leaves known, holes included
-	Sealed int    // segments with their leaves
-	Erased int    // segments of which the hashes are left
+	Size   uint64 // leaves that the store knows of, including holes
+	Sealed int    // segments that have their leaves
+	Erased int    // segments of which only the hashes are left
 	Tails  []TailReport
 }
 
@@ -28,23 +28,23 @@ func formatText(level uint) string {
 	return fmt.Sprintf("railguard audit 1\nsegment level %d\n", level)
 }
 
-// Open opens the store in a folder, or makes one. It removes what a crash left
-// half-made, cuts the torn end of tails, and checks and hashes every leaf that is
-// not sealed. Afterwards the caller hands over the replicated state's tree head
-// (Adopt) and retention (Prune), and replays its log.
+// Open opens the store in a folder, or makes one. It removes files that a crash left
+// unfinished, cuts torn ends of tails, and checks and hashes every leaf that is not sealed.
+// Afterwards the caller hands over the replicated state's tree head (Adopt) and retention
+// (Prune), and replays its log.
 //
-// Only one Store may be open on a Dir; the caller holds the lock.
+// Only one Store may be open on a Dir; the caller must hold a lock for that.
 func Open(d Dir, o Options) (*Store, error) { return openStore(d, o, false) }
 
 // openTriesMax bounds how often OpenReadOnly starts again because the node removed a file
 // before it was read.
 const openTriesMax = 16
 
-// OpenReadOnly opens a folder without making, changing or removing a file in it. It needs
-// no lock, so the folder may be that of a running node. It skips files that are not
-// finished and reads the whole frames of tails: the store has what was there at one moment
-// of the call. Leaves that the node removes later are reported as damaged. Every write to
-// the store is ErrReadOnly.
+// OpenReadOnly opens a folder without making, changing or removing a file in it. It needs no
+// lock, so the folder may be that of a running node. It skips unfinished files and reads the
+// complete frames of tails, so the store has what was there at one moment of the call. Leaves
+// that the node removes later are reported as damaged. Every write to the store returns
+// ErrReadOnly.
 func OpenReadOnly(d Dir, o Options) (*Store, error) {
 	for try := 1; ; try++ {
 		s, err := openStore(readOnlyDir{d}, o, true)
@@ -127,7 +127,7 @@ func (s *Store) loadFolder() error {
 	return s.deriveBounds()
 }
 
-// checkFormat refuses a folder of another shape before anything is cut.
+// checkFormat refuses a folder of another format or segment size before anything is cut.
 func (s *Store) checkFormat() error {
 	want := formatText(s.form.level)
 	have, err := readFile(s.dir, formatName, 4096)
@@ -155,8 +155,8 @@ func (s *Store) checkFormat() error {
 	return nil
 }
 
-// segmentFiles lists the segment and hash files, removes what was not finished,
-// and finishes an erasure that a crash cut short.
+// segmentFiles lists the segment and hash files. It removes unfinished files, and completes an
+// erasure that a crash interrupted.
 func (s *Store) segmentFiles() (map[uint64]slotState, error) {
 	found := make(map[uint64]slotState)
 	err := s.walkFiles("", 0, func(name string) error {
@@ -167,7 +167,7 @@ func (s *Store) segmentFiles() (map[uint64]slotState, error) {
 		switch {
 		case ok && suffix == hashSuffix:
 			found[number] = slotErased
-		case ok && suffix == segmentSuffix && found[number] == slotErased: // .hsh sorts before .seg
+		case ok && suffix == segmentSuffix && found[number] == slotErased: // for one segment, .hsh sorts before .seg
 			return s.removeLeftover(name)
 		case ok && suffix == segmentSuffix:
 			found[number] = slotSealed
@@ -186,7 +186,7 @@ func (s *Store) removeLeftover(name string) error {
 	return s.dir.Remove(name)
 }
 
-// walkFiles visits the files under the three levels of numbered folders, in order.
+// walkFiles visits the files below three levels of numbered folders, in order.
 func (s *Store) walkFiles(folder string, depth int, visit func(name string) error) error {
 	names, err := s.dir.List(folder)
 	if err != nil {
@@ -227,7 +227,7 @@ func (s *Store) loadSegments(found map[uint64]slotState) error {
 		if !ok {
 			open, err := s.sealed.acquire(number, state == slotErased)
 			if errors.Is(err, ErrCorrupt) {
-				_ = s.noteDamage(err) // The rest of history is served; this segment is fetched.
+				_ = s.noteDamage(err) // The store serves the rest of history; this segment has to be fetched.
 				continue
 			}
 			if err != nil {
@@ -245,8 +245,9 @@ func (s *Store) loadSegments(found map[uint64]slotState) error {
 	return nil
 }
 
-// loadTails recovers the unsealed segments. It removes a tail whose segment is sealed and
-// sound, and keeps one whose sealed segment is damaged, which it repairs.
+// loadTails recovers the unsealed segments. If a tail's segment is sealed and sound, it
+// removes the tail; if the segment is damaged, it keeps the tail, from which the segment is
+// sealed again.
 func (s *Store) loadTails() error {
 	names, err := s.dir.List(tailFolder)
 	if err != nil {
@@ -292,8 +293,8 @@ func (s *Store) loadTails() error {
 	return nil
 }
 
-// deriveBounds derives size, retention and last time from what was loaded, and seals
-// what is full.
+// deriveBounds derives size, retention and last time from the loaded files, and seals full
+// tails.
 func (s *Store) deriveBounds() error {
 	size, pruned := s.catalog.adoptedSize, true
 	s.lastTime = math.MinInt64
@@ -332,8 +333,8 @@ func (s *Store) deriveBounds() error {
 	return nil
 }
 
-// goneAtFront is how many leaves at a segment's front are erased, as far as is known
-// without opening it.
+// goneAtFront returns how many leaves at a segment's front are erased, as far as that is known
+// without opening its file.
 func (s *Store) goneAtFront(number uint64) uint64 {
 	slot := &s.catalog.slots[number]
 	switch slot.state {

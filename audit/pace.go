@@ -2,24 +2,23 @@ package audit
 
 import "time"
 
-// pacer spreads background work on history over time, so that no verdict waits for
-// it: after each step it rests for a multiple of the step's duration. The zero value
-// does not rest.
+// pacer spreads background work over time, so that no verdict waits for it: after each step it
+// rests for a multiple of the step's duration. The zero value does not rest.
 type pacer struct {
-	rest   int         // How many times the step's duration it rests.
-	urgent func() bool // Reports that it must not rest: others wait for the work, or the store closes.
+	rest   int         // Length of a rest, as a multiple of the step's duration.
+	urgent func() bool // Reports that it must not rest, because others wait for the work or the store closes.
 	since  time.Time
 
-	sync func(File) error // Syncs a file between steps; nil: the file is synced once, at the end.
+	sync func(File) error // Syncs a file between steps; if nil, the file is synced once at the end.
 }
 
 const (
-	// sealRest leaves a third of a core at most to sealing: a full segment of
-	// 65,536 leaves takes 1 to 3 seconds of which 0.3 to 0.7 are work.
+	// sealRest limits sealing to a third of a core: a full segment of 65,536 leaves takes 1 to
+	// 3 seconds, of which 0.3 to 0.7 are work.
 	sealRest = 3
-	// scrubRest leaves a tenth of a core at most to reading history again.
+	// scrubRest limits the verification of history to a tenth of a core.
 	scrubRest = 9
-	// restMax bounds one rest, whatever the step took on a slow disk.
+	// restMax bounds one rest, even if the step took long on a slow disk.
 	restMax = 20 * time.Millisecond
 )
 

@@ -29,8 +29,8 @@ func denseSegment(t *testing.T, pace *pacer) (*memFile, *segmentFooter, error) {
 	return f, parts, err
 }
 
-// A segment is sealed beside the log on one disk: it goes to the disk in steps, of which
-// none is more than two buffers, and is the same to the byte. What cannot be synced ends it.
+// While a segment is sealed on the log's disk, it is synced in steps of at most two buffers.
+// Its bytes are the same as without steps. An error of sync ends the sealing.
 func TestSealingSyncsInSteps(t *testing.T) {
 	whole, _, err := denseSegment(t, &pacer{})
 	require.NoError(t, err)
@@ -51,8 +51,8 @@ func TestSealingSyncsInSteps(t *testing.T) {
 	require.ErrorIs(t, err, lost)
 }
 
-// The keys of a segment are merged bundle by bundle with a rest between, and come to
-// what sorting them all gives.
+// Merging a segment's keys bundle by bundle, with rests between, gives the same as sorting all
+// of them.
 func TestUnionOf(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for count := range 20 {
@@ -71,7 +71,7 @@ func TestUnionOf(t *testing.T) {
 	}
 }
 
-// A filter of many keys is made in steps, with a rest after each.
+// The filter of many keys is made in steps, with a rest after each.
 func TestFilterRests(t *testing.T) {
 	keys := make([]uint64, 10*filterKeysStep)
 	for i := range keys {

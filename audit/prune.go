@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// Prune moves the retention: from now on leaves below oldest answer ErrPruned on
-// this node, whatever is still on its disk. It is cheap and never moves back.
-// The mark is not stored: after Open the caller gives it again, from the
-// replicated state.
+// Prune moves the retention mark: from now on this node answers ErrPruned for leaves below
+// oldest, even if they are still on its disk. It is cheap and never moves back. The mark is
+// not stored: after Open the caller gives it again, from the replicated state.
 func (s *Store) Prune(oldest uint64) {
 	for {
 		have := s.oldest.Load()
@@ -18,12 +17,12 @@ func (s *Store) Prune(oldest uint64) {
 	}
 }
 
-// Erase deletes the bytes and filter keys of all leaves below before and below
-// Oldest, and keeps their hashes. It goes through up to limit segments, lowest first: it
-// replaces one that is wholly past retention by its hash file, cuts one that is past it in
-// part, and writes a tail again without the erased leaves. It returns how many segments it
-// went through; fewer than limit means that nothing is left to do. It writes and syncs a
-// file for every segment, so no caller of the API should wait for it.
+// Erase deletes the bytes and filter keys of all leaves below before and below Oldest, and
+// keeps their hashes. It goes through up to limit segments, lowest first. A segment wholly
+// past retention becomes its hash file; one that is past it in part is cut; a tail is written
+// again without the erased leaves. Erase returns how many segments it went through; if fewer
+// than limit, nothing is left to do. It writes and syncs a file for every segment, so no
+// caller of the API should wait for it.
 func (s *Store) Erase(before uint64, limit int) (int, error) {
 	before = min(before, s.oldest.Load())
 	numbers := s.segmentsToErase(before, limit)
@@ -66,7 +65,7 @@ func (s *Store) eraseUpTo(number, before uint64) error {
 	if t, _ := s.acquireTail(number); t != nil {
 		full := t.full.Load()
 		t.release()
-		if full { // Sealing leaves them out; where it fails, the tail is cut.
+		if full { // Sealing leaves out the erased leaves; if it fails, the tail is cut.
 			if err := s.sealTail(t, &pacer{}); errors.Is(err, ErrBroken) {
 				return err
 			}
@@ -85,15 +84,15 @@ func (s *Store) eraseUpTo(number, before uint64) error {
 	return nil
 }
 
-// eraseSealed replaces a segment by its hash file, or by the segment without its first
-// leaves, and switches readers to the new file. Damage does not stop retention: if the
-// hashes cannot be saved, the leaves are removed all the same and the hashes are fetched
-// from a peer. The caller holds filing.
+// eraseSealed replaces a segment by its hash file, or by the segment without its first leaves,
+// and switches readers to the new file. Damage does not stop retention: if the hashes cannot
+// be saved, the leaves are removed all the same and the hashes are fetched from a peer. The
+// caller holds filing.
 func (s *Store) eraseSealed(number uint64, cut int) error {
 	old, err := s.openSegment(number)
 	if err == nil {
 		defer s.sealed.release(old)
-		if old.info.firstKept() >= cut { // The index was behind the file.
+		if old.info.firstKept() >= cut { // The file was cut already, but the index did not say so.
 			return s.installSegment(number, old.info)
 		}
 		err = s.replaceSegment(old, cut)

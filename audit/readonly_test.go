@@ -19,8 +19,8 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestOpenReadOnlyBesideAWriter looks at a folder while its store writes, seals and has
-// a file half-made: nothing is changed, and the writer goes on.
+// TestOpenReadOnlyBesideAWriter opens a folder while its store writes, seals and has an
+// unfinished file. Nothing is changed, and the writer goes on.
 func TestOpenReadOnlyBesideAWriter(t *testing.T) {
 	dir := t.TempDir()
 	options := Options{SegmentLevel: SegmentLevelMin, SealInline: true}
@@ -30,7 +30,7 @@ func TestOpenReadOnlyBesideAWriter(t *testing.T) {
 	leaf := func(i uint64) []Leaf {
 		return []Leaf{{Time: int64(i), Data: []byte("leaf " + strconv.FormatUint(i, 10))}}
 	}
-	half := filepath.Join(dir, "000.seg"+temporarySuffix) // What a sealer is at.
+	half := filepath.Join(dir, "000.seg"+temporarySuffix) // The sealer is writing this file.
 	require.NoError(t, os.WriteFile(half, []byte("half"), 0o600))
 	for i := range uint64(3<<SegmentLevelMin + 5) {
 		require.NoError(t, writer.Append(i, leaf(i)))
@@ -56,7 +56,8 @@ func TestOpenReadOnlyBesideAWriter(t *testing.T) {
 	require.FileExists(t, half)
 }
 
-// TestOpenReadOnlyLeavesATornEnd: a frame that is being written is none yet, and stays.
+// TestOpenReadOnlyLeavesATornEnd: a frame that is still being written is not read, and not
+// removed.
 func TestOpenReadOnlyLeavesATornEnd(t *testing.T) {
 	dir := t.TempDir()
 	writer, err := Open(OSDir(dir), Options{SegmentLevel: SegmentLevelMin})

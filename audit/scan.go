@@ -10,38 +10,38 @@ import (
 // ScanLeavesMax bounds the leaves one call of Scan decodes.
 const ScanLeavesMax = 1 << 17
 
-// What a scan deducts from its budget of leaves for a segment or a bundle that it skips
-// because of a filter.
+// What a scan subtracts from its budget of leaves for each segment or bundle that a filter
+// lets it skip.
 const (
 	scanSegmentCost = 16
-	scanFilterCost  = 1 // For a segment skipped by the file of all filters.
+	scanFilterCost  = 1 // For a segment skipped because of the file of all filters.
 	scanBundleCost  = 1
 )
 
-// Query says which leaves a Scan looks at.
+// Query says which leaves a Scan visits.
 type Query struct {
-	From, To uint64   // indices, To excluded
+	From, To uint64   // indices [From, To)
 	Newest   bool     // from To downwards instead of from From upwards
-	Keys     []uint64 // a leaf must have all of them
-	Examine  int      // leaves to decode at most; 0 or more than ScanLeavesMax: that
+	Keys     []uint64 // only leaves with all of these keys
+	Examine  int      // most leaves to decode; 0 or more than ScanLeavesMax means ScanLeavesMax
 }
 
 // ScanResult says where a Scan stopped.
 type ScanResult struct {
-	// Next continues the scan: it is the next From, or with Newest the next To.
+	// Next continues the scan: it is the From of the next Scan, or with Newest its To.
 	Next uint64
-	// Done: the range is exhausted.
+	// Done: the end of the range was reached.
 	Done bool
-	// Examined counts the leaves decoded and the filters asked.
+	// Examined is the part of the budget used: leaves decoded and filters asked.
 	Examined int
 }
 
-// Scan calls visit, in order, with the leaves of a range that have all the keys,
-// until visit returns false, the range ends or the budget is used. It skips leaves past
-// retention. At a hole or at damage it ends with ErrMissing or ErrCorrupt; the result then
-// says where, and a peer can go on from there.
+// Scan calls visit, in order, with the leaves of a range that have all the keys, until visit
+// returns false, the range ends or the budget is used. It skips leaves past retention. At a
+// hole or at damage it ends with ErrMissing or ErrCorrupt; the result says where, and a peer
+// can continue from there.
 //
-// Keys are hashes and may collide, so visit has to check the leaf itself.
+// Keys are hashes and may collide, so visit must check the leaf itself.
 func (s *Store) Scan(q Query, visit func(index uint64, leaf Leaf) bool) (ScanResult, error) {
 	if len(q.Keys) > LeafKeysMax {
 		return ScanResult{}, ErrLimit
@@ -62,8 +62,8 @@ func (s *Store) Scan(q Query, visit func(index uint64, leaf Leaf) bool) (ScanRes
 	return ScanResult{Next: sc.at, Done: q.From >= q.To || sc.isDone(), Examined: sc.used}, err
 }
 
-// scanner is the state of one Scan. at is the cursor: everything before it (or,
-// newest first, from it on) has been looked at.
+// scanner is the state of one Scan. at is the cursor: every leaf before it (with Newest, from
+// it on) has been examined.
 type scanner struct {
 	s       *Store
 	q       Query
@@ -118,7 +118,7 @@ func (c *scanner) scanStep() error {
 		if err != nil {
 			return err
 		}
-		if leaves[0].Erased { // by a mark that was given before the last start
+		if leaves[0].Erased { // erased by a Prune before the last start
 			c.moveCursor(from, to, scanBundleCost)
 			return nil
 		}
@@ -136,9 +136,9 @@ func (c *scanner) scanStep() error {
 	return c.stepSealed(number, from, to)
 }
 
-// readTailRange reads the leaves [from, to) of a tail. Where one is
-// missing or damaged, it returns the leaves on the side from which the scan comes, so that
-// damage does not hide them. first and end are indices of leaves.
+// readTailRange reads the leaves [from, to) of a tail. If one is missing or damaged, it
+// returns the leaves that the scan reaches before that one, so that damage does not hide them.
+// first and end are indices of leaves.
 func (c *scanner) readTailRange(t *tail, from, to uint64) (leaves []Leaf, first, end uint64, err error) {
 	leaves, err = t.readLeaves(int(from), int(to), new(tailBuffer))
 	for err != nil {
@@ -193,7 +193,7 @@ func (c *scanner) stepSealed(number, from, to uint64) error {
 		return c.s.noteDamage(err)
 	}
 	skip := int(from%BundleLeaves) - b.erasedBefore
-	if skip < 0 { // as above
+	if skip < 0 { // also erased since the scan began
 		c.moveCursor(from, to, scanBundleCost)
 		return nil
 	}
@@ -201,8 +201,8 @@ func (c *scanner) stepSealed(number, from, to uint64) error {
 	return nil
 }
 
-// noteDamagedFilter returns a function that takes a filter's answer and notes a damaged
-// filter, so that the segment is fetched again. A damaged filter answers "perhaps".
+// noteDamagedFilter returns a function that takes a filter's answer. If the filter is damaged,
+// it notes that, so that the segment is fetched again. A damaged filter answers "perhaps".
 func (c *scanner) noteDamagedFilter(bundle int) func(perhaps, sound bool) bool {
 	return func(perhaps, sound bool) bool {
 		if !sound {
@@ -238,9 +238,9 @@ func hasAll(have, want []uint64) bool {
 	return true
 }
 
-// FindTime returns the first index whose leaf is not known to be before a time
-// (nanoseconds, UTC): the first leaf at or after it, or Size if there is none,
-// never below Oldest. Leaves that are being caught up count as after it.
+// FindTime returns the first index whose leaf is not known to be before a time (nanoseconds,
+// UTC). This is the first leaf at or after the time, or Size if there is none, and never below
+// Oldest. Leaves that are still being fetched count as later than the time.
 func (s *Store) FindTime(time int64) uint64 {
 	number, ok := s.findSegment(time)
 	if !ok {
@@ -249,12 +249,12 @@ func (s *Store) FindTime(time int64) uint64 {
 	return max(s.findInSegment(number, time), s.oldest.Load())
 }
 
-// findSegment finds the first segment whose last leaf is not before a time; it
-// steps back over holes in front of it.
+// findSegment finds the first segment whose last leaf is not before a time. If holes are
+// directly before it, it returns the first of them.
 func (s *Store) findSegment(time int64) (uint64, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	last := func(n int) int64 { // of the nearest segment at or below n that is known
+	last := func(n int) int64 { // last time of the nearest known segment at or below n
 		for ; n >= 0; n-- {
 			if t := s.catalog.tails[uint64(n)]; t != nil {
 				if latest := t.latest.Load(); latest != math.MinInt64 {
@@ -275,8 +275,7 @@ func (s *Store) findSegment(time int64) (uint64, bool) {
 	return uint64(n), found
 }
 
-// isIncomplete reports whether leaves of a segment are still missing, or may be. The
-// caller holds mu.
+// isIncomplete reports whether a segment lacks leaves, or may lack some. The caller holds mu.
 func (s *Store) isIncomplete(number uint64) bool {
 	t := s.catalog.tails[number]
 	return s.catalog.slots[number].state == slotAbsent || (t != nil && !t.full.Load())

@@ -38,7 +38,7 @@ func scanAll(t tester, s *audit.Store, q audit.Query) []uint64 {
 	return nil
 }
 
-// plain is the oracle: a look at every leaf.
+// plain finds the expected leaves by looking at every one.
 func plain(q audit.Query, oldest, size uint64) []uint64 {
 	var out []uint64
 	for i := max(q.From, oldest); i < min(q.To, size); i++ {
@@ -113,7 +113,7 @@ func TestScanStopsAndGoesOn(t *testing.T) {
 	require.ErrorIs(t, err, audit.ErrLimit)
 }
 
-// Filters spare the reading: an absent key costs a few units a segment.
+// Filters save reading: for an absent key each segment costs a few units of the budget.
 func TestScanByFilterIsCheap(t *testing.T) {
 	const size = 20 * smallSegment
 	s := open(t, audittest.NewMemDir(), small)
@@ -170,7 +170,7 @@ func TestPruneAndErase(t *testing.T) {
 	require.NoError(t, err)
 
 	s.Prune(2*smallSegment + 5)
-	s.Prune(3) // never back
+	s.Prune(3) // the result never goes back
 	require.Equal(t, uint64(2*smallSegment+5), s.Oldest())
 	_, err = s.Leaf(2*smallSegment + 4)
 	require.ErrorIs(t, err, audit.ErrPruned, "at once, before anything is deleted")
@@ -237,7 +237,7 @@ func contentOf(t tester, d *audittest.MemDir, name string) string {
 	return string(b)
 }
 
-// Retention goes on where a segment is too damaged to save its hashes.
+// Retention is enforced even if a segment is too damaged to save its hashes.
 func TestEraseOfADamagedSegment(t *testing.T) {
 	const size = 2*smallSegment + 10
 	peer := open(t, audittest.NewMemDir(), small)

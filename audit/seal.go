@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// setRoot records the root of a tail that has just got its last leaf. Writer
-// only; nothing happens for other tails.
+// setRoot records the root of a tail that has just got its last leaf, and ignores other tails.
+// Writer only.
 func (s *Store) setRoot(t *tail) error {
 	if t.absent > 0 || t.full.Load() {
 		return nil
@@ -40,7 +40,7 @@ func (s *Store) offerSeal(t *tail) error {
 	}
 	select {
 	case s.sealWake <- struct{}{}:
-	default: // The sealer is awake already and will look for every full tail.
+	default: // The sealer was woken already and will find every full tail.
 	}
 	return nil
 }
@@ -59,9 +59,9 @@ func (s *Store) fullTails() []*tail {
 	return full
 }
 
-// runSealer is the store's goroutine: it turns full tails into segments. A tail
-// that cannot be sealed (a damaged frame, a full disk) stays as it is, is read as
-// before, and is tried again when the next one fills or the store is opened.
+// runSealer is the store's goroutine: it turns full tails into segments. A tail that cannot be
+// sealed (a damaged frame, a full disk) stays readable. It is tried again when the next tail
+// fills or the store is opened.
 func (s *Store) runSealer() {
 	defer close(s.sealDone)
 	for range s.sealWake {
@@ -70,18 +70,17 @@ func (s *Store) runSealer() {
 				break
 			}
 			pace := &pacer{rest: sealRest, urgent: s.sealingIsUrgent, sync: func(f File) error { return s.markBroken(f.Sync()) }}
-			_ = s.sealTail(t, pace) // sealTail counts the error; one of the disk breaks the store.
+			_ = s.sealTail(t, pace) // sealTail has counted the error; a disk error has broken the store.
 		}
 	}
 }
 
-// sealingIsUrgent reports whether another tail is full already or the store closes.
+// sealingIsUrgent reports whether another tail is already full or the store closes.
 func (s *Store) sealingIsUrgent() bool { return s.closed.Load() || len(s.fullTails()) > 1 }
 
-// sealTail writes a full tail as a segment and removes the tail, in this order:
-// segment written and synced, renamed, folders synced, readers switched, tail
-// removed. At each point between, a crash leaves the tail or the segment or
-// both, and Open takes the segment.
+// sealTail writes a full tail as a segment and removes the tail, in this order: it writes and
+// syncs the segment, renames it, syncs the folders, switches readers, and removes the tail.
+// After a crash at any point the tail, the segment or both exist, and Open takes the segment.
 func (s *Store) sealTail(t *tail, pace *pacer) error {
 	s.filing.Lock()
 	defer s.filing.Unlock()
@@ -89,7 +88,7 @@ func (s *Store) sealTail(t *tail, pace *pacer) error {
 	current := s.catalog.tails[t.number] == t
 	s.mu.RUnlock()
 	if !current || s.checkUsable() != nil {
-		return nil // The segment was fetched from a peer in the meantime, or the store ends.
+		return nil // The segment was fetched from a peer in the meantime, or the store is closed.
 	}
 	cut, suffix := s.cutOf(t), segmentSuffix
 	if cut == int(s.form.leaves()) {
@@ -114,8 +113,8 @@ func (s *Store) sealTail(t *tail, pace *pacer) error {
 	return s.installSegment(t.number, &footer.info)
 }
 
-// cutOf returns how many leaves at a tail's front are sealed without their bytes: those
-// past retention, and those that are erased already.
+// cutOf returns how many leaves at a tail's front are sealed without their bytes: those past
+// retention and those already erased.
 func (s *Store) cutOf(t *tail) int {
 	return max(s.form.leavesBelow(t.number, s.oldest.Load()), t.erasedEnd())
 }
@@ -182,7 +181,7 @@ func (s *Store) renewFilter(number uint64, info *segmentInfo) error {
 	if err := s.filters.forgetSegment(number); err != nil || info.erased {
 		return err
 	}
-	if open, err := s.openSegment(number); err == nil { // If it is damaged, the next search reports that.
+	if open, err := s.openSegment(number); err == nil { // If the segment is damaged, the next search reports that.
 		s.filters.keepFilter(open)
 		s.sealed.release(open)
 	}

@@ -56,12 +56,12 @@ func (s geometry) firstLeaf(segment uint64) uint64 {
 }
 func (s geometry) placeInSegment(leaf uint64) int { return int(leaf & (s.leaves() - 1)) }
 
-// leavesBelow is how many leaves of a segment lie below an index.
+// leavesBelow returns how many leaves of a segment lie below an index.
 func (s geometry) leavesBelow(number, before uint64) int {
 	return int(min(max(before, s.firstLeaf(number))-s.firstLeaf(number), s.leaves()))
 }
 
-// segmentInfo is the trailer, decoded.
+// segmentInfo is a decoded trailer.
 type segmentInfo struct {
 	geometry
 	erased       bool
@@ -70,7 +70,7 @@ type segmentInfo struct {
 	timeFirst    int64
 	timeLast     int64
 	tableAt      int64
-	filtersSize  int64 // of the bundles' filters
+	filtersSize  int64 // bytes of the bundles' filters
 	filterBlocks uint32
 	tableCRC     uint32
 	nodesCRC     uint32
@@ -88,7 +88,7 @@ func (i *segmentInfo) erasedInBundle(bundle int) int {
 	return max(0, i.cut-bundle*BundleLeaves)
 }
 
-// firstKept returns the place of the first leaf that is not erased.
+// firstKept returns the position of the first leaf that is not erased.
 func (i *segmentInfo) firstKept() int {
 	if i.erased {
 		return int(i.leaves())
@@ -96,7 +96,7 @@ func (i *segmentInfo) firstKept() int {
 	return i.cut
 }
 
-// finalState returns the state of the segment that has this file.
+// finalState returns the catalog state of a segment with this file.
 func (i *segmentInfo) finalState() slotState {
 	if i.erased {
 		return slotErased
@@ -155,7 +155,8 @@ func (i *segmentInfo) appendTrailer(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
 
-// decodeTrailer reads the last segmentTrailerSize bytes of a file of a size.
+// decodeTrailer reads a trailer: the last segmentTrailerSize bytes of a file of the given
+// size.
 func decodeTrailer(b []byte, fileSize int64) (*segmentInfo, error) {
 	if len(b) != segmentTrailerSize || string(b[:8]) != string(trailerMagic) {
 		return nil, errSegment
@@ -198,14 +199,14 @@ func decodeTrailer(b []byte, fileSize int64) (*segmentInfo, error) {
 	return i, nil
 }
 
-// tableEntry says where a bundle is in the file, and has its checksums.
+// tableEntry says where a bundle is in the file. It also has the bundle's checksums.
 type tableEntry struct {
 	offset       int64
-	packed       uint32 // bytes in the file
-	raw          uint32 // bytes decompressed
-	crc          uint32 // of the packed bytes
-	tileCRC      uint32 // of the bundle's part of the hashes
-	filterAt     uint32 // in the bundles' filters
+	packed       uint32 // compressed size in bytes
+	raw          uint32 // decompressed size in bytes
+	crc          uint32 // of the compressed bytes
+	tileCRC      uint32 // of the bundle's leaf hashes
+	filterAt     uint32 // offset in the bundles' filters
 	filterBlocks uint32
 	timeFirst    int64
 	timeLast     int64
@@ -220,7 +221,7 @@ func (e *tableEntry) appendTo(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, uint64(e.timeLast))
 }
 
-// decodeTable reads the table and holds it to the trailer: bundles and filters
+// decodeTable reads the table and compares it with the trailer: bundles and filters must
 // follow each other without gaps.
 func decodeTable(b []byte, info *segmentInfo) ([]tableEntry, error) {
 	if len(b) != info.bundles()*tableEntrySize || crc32.Checksum(b, castagnoli) != info.tableCRC {
@@ -254,12 +255,12 @@ func decodeTable(b []byte, info *segmentInfo) ([]tableEntry, error) {
 	return table, nil
 }
 
-// segmentName gives 000/012/345 and a suffix for segment 12345.
+// segmentName returns 000/012/345 and a suffix for segment 12345.
 func segmentName(number uint64, suffix string) string {
 	return fmt.Sprintf("%03d/%03d/%03d%s", number/1_000_000, number/1000%1000, number%1000, suffix)
 }
 
-// parseSegmentName is its inverse.
+// parseSegmentName is the inverse of segmentName.
 func parseSegmentName(name string) (number uint64, suffix string, ok bool) {
 	suffix = path.Ext(name)
 	digits := strings.Split(strings.TrimSuffix(name, suffix), "/")

@@ -11,7 +11,7 @@ import (
 
 var firstSegment = segmentName(0, segmentSuffix)
 
-// heldDir is a disk on which the files that are held are opened when they are let go.
+// heldDir is a disk that can delay the opening of files until the test releases them.
 type heldDir struct {
 	Dir
 	mu     sync.Mutex
@@ -46,7 +46,7 @@ func (d *heldDir) Open(name string) (File, error) {
 	return d.Dir.Open(name)
 }
 
-// sealedCache is a cache over three sealed segments, none of them open.
+// sealedCache returns a cache over three sealed segments, none of which is open.
 func sealedCache(t *testing.T) (*segmentCache, *heldDir) {
 	disk := &heldDir{Dir: OSDir(t.TempDir()), held: map[string]*heldFile{}, opened: map[string]int{}}
 	s, err := Open(disk, Options{SegmentLevel: 9, SealInline: true})
@@ -59,8 +59,8 @@ func sealedCache(t *testing.T) (*segmentCache, *heldDir) {
 	return newSegmentCache(disk, geometry{9}), disk
 }
 
-// TestSlowSegmentHoldsUpNoOther: while the file of one segment is being opened, others
-// are read, and those that are open are released and forgotten.
+// TestSlowSegmentHoldsUpNoOther: while the file of one segment is being opened, other segments
+// are read, and open segments are released and dropped.
 func TestSlowSegmentHoldsUpNoOther(t *testing.T) {
 	c, disk := sealedCache(t)
 	slow := disk.hold(firstSegment)
@@ -88,8 +88,8 @@ func TestSlowSegmentHoldsUpNoOther(t *testing.T) {
 	c.closeAll()
 }
 
-// TestSegmentReplacedWhileItIsOpened: who was opening the old file reads it to its end;
-// it does not stay in the cache for who comes later.
+// TestSegmentReplacedWhileItIsOpened: a reader that was opening the old file reads it to its
+// end. The old file does not stay in the cache for later readers.
 func TestSegmentReplacedWhileItIsOpened(t *testing.T) {
 	c, disk := sealedCache(t)
 	slow := disk.hold(firstSegment)
@@ -120,8 +120,8 @@ func TestSegmentReplacedWhileItIsOpened(t *testing.T) {
 	c.closeAll()
 }
 
-// TestSegmentThatCannotBeOpened: all who waited for it hear why, and the next one tries
-// again.
+// TestSegmentThatCannotBeOpened: all readers that waited for the segment get the error. The
+// next reader tries again.
 func TestSegmentThatCannotBeOpened(t *testing.T) {
 	c, disk := sealedCache(t)
 	slow := disk.hold(firstSegment)

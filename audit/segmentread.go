@@ -18,14 +18,14 @@ type openSegment struct {
 	table  []tableEntry
 	nodes  []Hash
 
-	// owned by the cache's lock
+	// guarded by the cache's lock
 	references int
 	dropped    bool
 	used       uint64
 }
 
-// loadSegment opens a file and checks everything but bundles, hashes and
-// filters, which are checked when they are read.
+// loadSegment opens a file. It checks everything but bundles, hashes and filters, which are
+// checked when they are read.
 func loadSegment(d Dir, name string, form geometry, number uint64) (*openSegment, error) {
 	f, err := d.Open(name)
 	if errors.Is(err, fs.ErrNotExist) { // A file that disappeared is damage too.
@@ -172,10 +172,10 @@ func (s *openSegment) askFilter(at int64, blocks uint32, keys []uint64) (perhaps
 	return true, sound
 }
 
-// segmentCache keeps the segments that were read last open, so that history of any length
-// needs a bounded number of file handles. It never closes a segment in use. Of several
-// readers that want one file, the first opens it, without the lock: a slow disk delays
-// only those readers.
+// segmentCache keeps recently read segments open, so that a history of any length needs a
+// bounded number of file handles. It never closes a segment in use. If several readers want
+// one file, the first opens it without holding the lock: a slow disk delays only those
+// readers.
 type segmentCache struct {
 	dir  Dir
 	form geometry
@@ -186,7 +186,7 @@ type segmentCache struct {
 	clock   uint64
 }
 
-// segmentOpening is a segment on its way into the cache.
+// segmentOpening is a segment that is being opened for the cache.
 type segmentOpening struct {
 	done  chan struct{}
 	err   error // Why it could not be opened; valid when done is closed.
@@ -208,7 +208,7 @@ func (c *segmentCache) acquire(number uint64, erased bool) (*openSegment, error)
 		}
 		other := c.opening[number]
 		if other == nil {
-			break // With mu held.
+			break // The loop ends with mu held.
 		}
 		c.mu.Unlock()
 		<-other.done
@@ -264,8 +264,8 @@ func (c *segmentCache) release(s *openSegment) {
 	c.closeUnused(s)
 }
 
-// dropSegment removes a segment whose file was replaced or erased from the cache. Readers
-// that hold it finish with the old file.
+// dropSegment removes a segment whose file was replaced or erased from the cache. Present
+// readers finish with the old file.
 func (c *segmentCache) dropSegment(number uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -277,7 +277,7 @@ func (c *segmentCache) dropSegment(number uint64) {
 	c.markStale(number)
 }
 
-// markStale marks a file that is being opened as replaced: its opener still reads it, but
+// markStale marks a file that is being opened as replaced. Its opener still reads it, but
 // later readers open the new file.
 func (c *segmentCache) markStale(number uint64) {
 	if o := c.opening[number]; o != nil {
@@ -288,7 +288,7 @@ func (c *segmentCache) markStale(number uint64) {
 
 func (c *segmentCache) closeUnused(s *openSegment) {
 	if s.dropped && s.references == 0 {
-		s.file.Close() // read-only: nothing can be lost
+		s.file.Close() // the file is only read, so nothing can be lost
 	}
 }
 
@@ -319,7 +319,7 @@ func (c *segmentCache) closeAll() {
 	}
 }
 
-// bundleCache keeps the bundles decoded last, bounded by bytes.
+// bundleCache keeps recently decoded bundles, up to a number of bytes.
 type bundleCache struct {
 	mu    sync.Mutex
 	size  int

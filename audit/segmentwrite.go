@@ -35,8 +35,8 @@ func (w *segmentWriter) flushBuffer() {
 	w.buffer = w.buffer[:0]
 }
 
-// syncStep syncs what was written since the last call, if the pacer has a sync function:
-// syncing a segment of many megabytes at once would delay the log's syncs on the same disk.
+// syncStep syncs the bytes written since the last call, if the pacer has a sync function.
+// Syncing a segment of many megabytes at once would delay the log's syncs on the same disk.
 func (w *segmentWriter) syncStep(pace *pacer) {
 	if w.err == nil && w.at > w.synced && pace.sync != nil {
 		w.err = pace.sync(w.file)
@@ -46,28 +46,28 @@ func (w *segmentWriter) syncStep(pace *pacer) {
 
 func (w *segmentWriter) position() int64 { return w.at + int64(len(w.buffer)) }
 
-// segmentFooter is everything of a segment file that follows the bundles.
+// segmentFooter is the part of a segment file that follows the bundles.
 type segmentFooter struct {
 	info    segmentInfo
 	table   []tableEntry
 	hashes  []Hash
 	nodes   []Hash
-	filters []byte     // of the bundles
-	keys    [][]uint64 // of the bundles, each sorted and distinct
+	filters []byte     // filters of the bundles
+	keys    [][]uint64 // keys of the bundles, each sorted and distinct
 	unsure  bool       // Some bundle's keys cannot be read, so the segment's filter passes every key.
 }
 
-// bundleInput is what a segment file is given for one bundle.
+// bundleInput is the content of one bundle of a segment file.
 type bundleInput struct {
-	erased []Hash  // of the leaves at its front that are erased
-	bundle *bundle // of the others; nil: none is left
-	hashes []Hash  // of all leaves, where they are known; nil: they are computed
+	erased []Hash  // hashes of the erased leaves at its front
+	bundle *bundle // the other leaves; nil if none is left
+	hashes []Hash  // hashes of all leaves, if they are known; if nil, they are computed
 	// Times of the first and the last leaf that are known.
 	timeFirst, timeLast int64
 }
 
-// newBundleInput encodes leaves as one bundle. It writes into raw, whose length is zero and
-// whose capacity it uses.
+// newBundleInput encodes leaves as one bundle. It appends to raw, which must be empty, to
+// reuse its memory.
 func newBundleInput(leaves []Leaf, raw []byte) (*bundleInput, error) {
 	p := &bundleInput{timeFirst: leaves[0].Time, timeLast: leaves[len(leaves)-1].Time}
 	gone := erasedAtFront(leaves)
@@ -92,9 +92,9 @@ func (p *bundleInput) leafCount() int {
 	return len(p.erased) + p.bundle.leafCount()
 }
 
-// writeSegment writes a whole segment from its bundles, in order; its first cut
-// leaves are erased. The caller syncs the file and renames it into place. The file
-// depends on the leaves alone (and on the compressor's version).
+// writeSegment writes a whole segment from its bundles, in order. Its first cut leaves are
+// erased. The caller syncs the file and renames it to its final name. The bytes depend only on
+// the leaves (and on the compressor's version).
 func writeSegment(f File, form geometry, number uint64, cut int, source func(i int) (*bundleInput, error), pace *pacer) (*segmentFooter, error) {
 	if err := f.Truncate(0); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (p *segmentFooter) addBundle(b *bundleInput, hash *merkle.Hasher, packed []
 	p.table = append(p.table, e)
 }
 
-// fillRow fills in the row of a bundle that has leaves.
+// fillRow fills in the table row of a bundle that has leaves.
 func (p *segmentFooter) fillRow(e *tableEntry, b *bundle, packed []byte) {
 	e.packed, e.raw, e.crc = uint32(len(packed)), uint32(len(b.raw)), crc32.Checksum(packed, castagnoli)
 	e.timeFirst = b.times[0]
@@ -173,8 +173,8 @@ func (p *segmentFooter) fillRow(e *tableEntry, b *bundle, packed []byte) {
 	p.filters, e.filterBlocks = appendFilterOf(p.filters, keys, &pacer{})
 }
 
-// sortDistinct returns the keys sorted and without duplicates. Keys are hashes, so it first
-// distributes them by their first byte, which brings nearly every key to its place.
+// sortDistinct returns the keys sorted and without duplicates. It first distributes the keys
+// by their first byte, which brings nearly every key to its place, because keys are hashes.
 func sortDistinct(keys []uint64) []uint64 {
 	var ends [1 << 8]int
 	for _, k := range keys {

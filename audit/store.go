@@ -11,26 +11,25 @@ import (
 
 // Options of a store. The zero value is right for a server.
 type Options struct {
-	// SegmentLevel is the height of a segment's subtree; 0 means 16, which is
-	// 65,536 leaves. Simulators take a smaller one. It is fixed when a store is
-	// made.
+	// SegmentLevel is the height of a segment's subtree. 0 means 16, which is 65,536 leaves.
+	// Simulators use a smaller one. It is fixed when a store is made.
 	SegmentLevel uint
-	// SealInline seals full segments on the goroutine of Append instead of the
-	// store's own: for tests that need the order of disk operations fixed.
+	// SealInline seals full segments on the goroutine of Append instead of the store's own. It
+	// is for tests that need a fixed order of disk operations.
 	SealInline bool
 }
 
 // Store is one node's copy of the log's history.
 //
-// One appender at a time, any number of readers. Readers take Store.mu for
-// reading only to find a segment or a node, never while they touch the disk; the
-// appender takes it for writing once a segment. What is published is published
-// by atomic store: first a leaf's hash and time, then its place, then the size.
+// It allows one appender at a time and any number of readers. Readers take Store.mu for
+// reading only to find a segment or a node, never while they access the disk. The appender
+// takes it for writing once for each segment. It publishes a leaf by atomic stores: first the
+// hash and the time, then the place, then the size.
 type Store struct {
 	dir    Dir
 	form   geometry
 	inline bool
-	// readOnly says that the store changes no file, see OpenReadOnly.
+	// readOnly: the store changes no file; see OpenReadOnly.
 	readOnly bool
 	report   OpenReport
 	size     atomic.Uint64
@@ -44,7 +43,7 @@ type Store struct {
 	mu      sync.RWMutex // guards catalog
 	catalog catalog
 
-	writing  sync.Mutex // one writer of tails: Append, ImportBundle, marks
+	writing  sync.Mutex // guards the writing of tails: Append, ImportBundle, marks
 	frames   []byte
 	pending  []pendingLeaf
 	hash     *merkle.Hasher
@@ -52,15 +51,15 @@ type Store struct {
 	replay   replayTile
 
 	syncing sync.Mutex // Held by SyncTo.
-	filing  sync.Mutex // Held while a segment file is put in its place: by sealing, importing and erasing.
+	filing  sync.Mutex // Held while a segment file is installed by sealing, importing or erasing.
 
-	importing sync.Map   // Numbers of the segments that are being imported.
+	importing sync.Map   // Numbers of the segments being imported.
 	proving   sync.Mutex // Held while one of them is hashed.
 
 	damageLock sync.Mutex
-	damaged    map[uint64]*DamageError // by bundle
+	damaged    map[uint64]*DamageError // damage by bundle
 
-	sealWake chan struct{} // closed by Close, under writing
+	sealWake chan struct{} // closed by Close, which holds writing
 	sealDone chan struct{}
 }
 
@@ -75,20 +74,20 @@ type pendingLeaf struct {
 // index of the next leaf to append.
 func (s *Store) Size() uint64 { return s.size.Load() }
 
-// SegmentLeaves is how many leaves a segment has.
+// SegmentLeaves returns how many leaves a segment has.
 func (s *Store) SegmentLeaves() uint64 { return s.form.leaves() }
 
-// Oldest returns the lowest index that the store answers; below it is ErrPruned.
+// Oldest returns the lowest index that the store answers; leaves below it are ErrPruned.
 func (s *Store) Oldest() uint64 { return s.oldest.Load() }
 
-// Append adds leaves at the indices first, first+1, ... It writes to the page
-// cache, once a batch (and once more where a batch crosses segments), and does
-// not sync. Leaves below Size are a replay: one that is there must have the same
-// bytes (ErrDiverged if not: the caller stops the node), one that is missing is
-// written. first above Size is ErrGap. The leaves are readable when it returns;
-// the store keeps no reference to them.
+// Append adds leaves at the indices first, first+1, ... It writes to the page cache, once for
+// each batch (and once more if the batch crosses segments), and does not sync. Leaves below
+// Size are a replay: one that is there must have the same bytes, or Append returns ErrDiverged
+// and the caller stops the node; one that is missing is written. If first is above Size, it
+// returns ErrGap. The leaves are readable when it returns. The store keeps no reference to
+// them.
 //
-// An error other than ErrGap and ErrLimit leaves the store in doubt: stop.
+// After an error other than ErrGap and ErrLimit the store may be inconsistent: stop.
 func (s *Store) Append(first uint64, leaves []Leaf) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -130,7 +129,7 @@ func (s *Store) appendTo(number, first uint64, leaves []Leaf) error {
 	if err := s.writeFrames(t, first, leaves, true); err != nil {
 		return err
 	}
-	if err := s.setRoot(t); err != nil { // before the size: roots of any published size are known
+	if err := s.setRoot(t); err != nil { // set before the size, so that the roots of every published size are known
 		return err
 	}
 	if end := first + uint64(len(leaves)); end > s.size.Load() {
@@ -139,8 +138,8 @@ func (s *Store) appendTo(number, first uint64, leaves []Leaf) error {
 	return s.offerSeal(t)
 }
 
-// writeFrames writes the leaves that a tail lacks and compares the others with it. If timed
-// is set, new leaves must be in the order of time.
+// writeFrames writes the leaves that a tail lacks and compares the others with it. If timed is
+// set, the times of new leaves must not go back.
 func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) error {
 	s.frames, s.pending = s.frames[:0], s.pending[:0]
 	lastTime, size := s.lastTime, s.size.Load()
@@ -183,7 +182,7 @@ func (s *Store) writeFrames(t *tail, first uint64, leaves []Leaf, timed bool) er
 	return nil
 }
 
-// leafHash returns a leaf's hash and computes it only if the leaf has none. Writer only.
+// leafHash returns a leaf's hash. It computes the hash only if the leaf has none. Writer only.
 func (s *Store) leafHash(l *Leaf) Hash {
 	if l.Hash != noHash {
 		return l.Hash
@@ -191,8 +190,8 @@ func (s *Store) leafHash(l *Leaf) Hash {
 	return s.hash.Leaf(l.Data)
 }
 
-// writeTail acquires the tail that takes a segment's leaves, and makes it if there is none.
-// It returns nil if the segment is in its final form. Writer only.
+// writeTail acquires the tail of a segment, and makes it if there is none. It returns nil if
+// the segment is in its final form. Writer only.
 func (s *Store) writeTail(number uint64) (*tail, error) {
 	for {
 		t, state := s.acquireTail(number)
@@ -214,7 +213,7 @@ func (s *Store) writeTail(number uint64) (*tail, error) {
 		}
 		s.mu.Lock()
 		slot := s.catalog.slotFor(number)
-		taken := slot.state != slotAbsent // It was fetched from a peer in the meantime.
+		taken := slot.state != slotAbsent // The segment was fetched from a peer in the meantime.
 		if !taken {
 			slot.state, s.catalog.tails[number] = slotTail, newTail(s.form, number, f)
 		}
@@ -227,7 +226,7 @@ func (s *Store) writeTail(number uint64) (*tail, error) {
 	}
 }
 
-// replayTile remembers the hashes a replay over sealed segments compares with.
+// replayTile keeps the hashes with which a replay over sealed segments is compared.
 type replayTile struct {
 	bundle uint64
 	hashes []Hash
@@ -239,7 +238,7 @@ func (s *Store) compareSealed(first uint64, leaves []Leaf) error {
 		index := first + uint64(i)
 		if number := index / BundleLeaves; s.replay.hashes == nil || s.replay.bundle != number {
 			hashes, err := s.leafHashes(number)
-			if errors.Is(err, ErrCorrupt) { // named and remembered; nothing left to compare with
+			if errors.Is(err, ErrCorrupt) { // the damage is noted; there is nothing left to compare with
 				continue
 			}
 			if err != nil {
@@ -256,8 +255,8 @@ func (s *Store) compareSealed(first uint64, leaves []Leaf) error {
 	return nil
 }
 
-// SyncTo makes the leaves below size durable. An error is final: the store
-// refuses to write from then on, and the caller ends the process.
+// SyncTo makes the leaves below size durable. An error is final: from then on the store
+// refuses to write, and the caller must end the process.
 func (s *Store) SyncTo(size uint64) error {
 	if err := s.checkUsable(); err != nil {
 		return err
@@ -277,7 +276,7 @@ func (s *Store) SyncTo(size uint64) error {
 	return nil
 }
 
-// tailsBelow returns the tails with leaves below an index, each acquired.
+// tailsBelow returns the tails that have leaves below an index, each acquired.
 func (s *Store) tailsBelow(size uint64) []*tail {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -300,15 +299,15 @@ func (s *Store) appendMark(t *tail, durable int64) error {
 	return t.appendFrames(appendFrame(nil, frameMark, s.size.Load(), &Leaf{Time: durable}))
 }
 
-// Leaf returns one leaf's bytes, which the caller must not change. It answers a
-// leaf as soon as Append returned. Errors: ErrNotYet, ErrPruned, ErrMissing,
-// ErrCorrupt (a *DamageError that names the leaf).
+// Leaf returns one leaf's bytes, which the caller must not change. A leaf is available as soon
+// as Append returned. Errors: ErrNotYet, ErrPruned, ErrMissing, ErrCorrupt (a *DamageError
+// that names the leaf).
 func (s *Store) Leaf(index uint64) ([]byte, error) {
 	leaf, err := s.Record(index)
 	return leaf.Data, err
 }
 
-// Record is Leaf with the time and keys that were given with it.
+// Record returns a leaf with its time and keys. It is otherwise like Leaf.
 func (s *Store) Record(index uint64) (Leaf, error) {
 	switch {
 	case index >= s.size.Load():
@@ -346,7 +345,8 @@ func (s *Store) Record(index uint64) (Leaf, error) {
 	return Leaf{}, ErrMissing
 }
 
-// acquireTail acquires a segment's tail; without one it returns nil and the segment's state.
+// acquireTail acquires a segment's tail. If there is none, it returns nil and the segment's
+// state.
 func (s *Store) acquireTail(number uint64) (*tail, slotState) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -374,7 +374,7 @@ func (s *Store) readBundle(number uint64) (*bundle, error) {
 	return b, nil
 }
 
-// openSegment acquires a segment or its hash file; release it to s.sealed.
+// openSegment acquires a segment or its hash file. The caller releases it to s.sealed.
 func (s *Store) openSegment(number uint64) (*openSegment, error) {
 	for {
 		s.mu.RLock()
@@ -387,7 +387,7 @@ func (s *Store) openSegment(number uint64) (*openSegment, error) {
 		s.mu.RLock()
 		erased := state != slotErased && s.catalog.stateOf(number) == slotErased
 		s.mu.RUnlock()
-		if !erased { // If it was erased before it could be opened, its hash file is next.
+		if !erased { // If the segment was erased meanwhile, the loop opens its hash file.
 			return nil, s.noteDamage(err)
 		}
 	}
@@ -421,8 +421,8 @@ func (s *Store) Broken() error {
 	return nil
 }
 
-// Close stops the sealer and closes the files. It does not sync: what matters
-// was synced by SyncTo, and the Raft log has the rest.
+// Close stops the sealer and closes the files. It does not sync: SyncTo has synced what must
+// be durable, and the Raft log has the rest.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil

@@ -24,7 +24,8 @@ var small = audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true}
 
 const smallSegment = 1 << audit.SegmentLevelMin
 
-// leafAt is the leaf of an index: every test's history is a prefix of one.
+// leafAt returns the leaf of an index. The history of every test is a prefix of the same
+// leaves.
 func leafAt(index uint64) audit.Leaf {
 	random := rand.New(rand.NewPCG(index, 7))
 	data := fmt.Appendf(nil, `{"txnId":"txn_%08d","agentId":"agt_%03d","note":"`, index, random.IntN(50))
@@ -68,7 +69,7 @@ func open(t tester, d audit.Dir, o audit.Options) *audit.Store {
 	return s
 }
 
-// fill appends the leaves up to end in batches.
+// fill appends the leaves up to end, in batches.
 func fill(t tester, s *audit.Store, end uint64) {
 	t.Helper()
 	for first := s.Size(); first < end; {
@@ -78,8 +79,7 @@ func fill(t tester, s *audit.Store, end uint64) {
 	}
 }
 
-// rangeOf computes the tree with the library's compact range, as the replicated
-// state does.
+// rangeOf computes the tree with the library's compact range, as the replicated state does.
 func rangeOf(t tester, size uint64) *compact.Range {
 	t.Helper()
 	factory := compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
@@ -137,7 +137,7 @@ func TestStoreServesWhatItAppends(t *testing.T) {
 	}
 }
 
-// The oracle: golang.org/x/mod/sumdb/tlog, another implementation of RFC 6962.
+// The reference is golang.org/x/mod/sumdb/tlog, another implementation of RFC 6962.
 type oracle []tlog.Hash
 
 func (o oracle) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
@@ -264,8 +264,8 @@ func TestAppendIsIdempotentAndStrict(t *testing.T) {
 	require.Equal(t, uint64(size+11), s.Size())
 }
 
-// A leaf that comes with its hash is not hashed again, neither when it is written
-// nor when it is sealed; reading history again is what finds that the two differ.
+// A leaf that comes with its hash is not hashed again, neither when it is written nor when it
+// is sealed. Only Verify finds that the two differ.
 func TestHashesAreTakenAsGiven(t *testing.T) {
 	s := open(t, audittest.NewMemDir(), small)
 	leaves := leavesAt(0, smallSegment+256)
@@ -407,7 +407,7 @@ var emptyRoot = sha256.Sum256(nil)
 
 func leafHash(data []byte) []byte { return rfc6962.DefaultHasher.HashLeaf(data) }
 
-// tester is what *testing.T, *testing.B and *rapid.T have in common.
+// tester has the common methods of *testing.T, *testing.B and *rapid.T.
 type tester interface {
 	require.TestingT
 	Helper()

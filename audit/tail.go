@@ -14,13 +14,12 @@ import (
 	"railguard/audit/merkle"
 )
 
-// tail is a segment that is not sealed: its leaves lie as frames in one file.
+// tail is a segment that is not sealed: its leaves are frames in one file.
 //
-// Who may touch what. The writer (whoever holds Store.writing) owns absent,
-// bundleAbsent, end and the file's end. Readers take no lock: they load place[k],
-// and if it is not zero then hashes[k] and times[k] were written before and do
-// not change any more. A bundle's root stands in the same way behind
-// bundleDone. A repaired leaf gets a new place; its hash stays.
+// Access: the writer (whoever holds Store.writing) owns absent, bundleAbsent, end and the
+// file's end. Readers take no lock. They load place[k]; if it is not zero, hashes[k] and
+// times[k] were written before and do not change any more. In the same way bundleDone guards a
+// bundle's root. A repaired leaf gets a new place but keeps its hash.
 type tail struct {
 	form   geometry
 	number uint64
@@ -35,16 +34,16 @@ type tail struct {
 	bundleRoot []Hash
 
 	latest       atomic.Int64 // highest time of a leaf, math.MinInt64 if there is none
-	full         atomic.Bool  // all leaves are there: the sealer may take it
+	full         atomic.Bool  // all leaves are there, so the sealer may take the tail
 	absent       int
 	bundleAbsent []int
 	end          int64 // bytes of whole frames in the file
 
-	written   atomic.Int64 // = end, for the one who syncs
-	durable   atomic.Int64 // bytes known to be on disk
-	nameSaved atomic.Bool  // the file's name is on disk
+	written   atomic.Int64 // equals end; SyncTo reads it without the writer's lock
+	durable   atomic.Int64 // bytes known to be synced
+	nameSaved atomic.Bool  // the folder is synced, so the file's name is durable
 
-	uses   sync.Mutex // guards references and dropped
+	uses   sync.Mutex // guards count and closed
 	count  int
 	closed bool
 }
@@ -62,8 +61,8 @@ func parseTailName(name string) (uint64, bool) {
 	return n, err == nil
 }
 
-// place packing: whether the leaf was erased, 43 bits of file offset, 20 bits of
-// frame length.
+// A packed place holds one bit for an erased leaf, 43 bits of file offset and 20 bits of frame
+// length.
 func packPlace(offset int64, size int) uint64 { return uint64(offset)<<20 | uint64(size) }
 func unpackPlace(p uint64) (int64, int) {
 	return int64(p &^ placeErased >> 20), int(p & (1<<20 - 1))
@@ -111,7 +110,7 @@ func (t *tail) release() {
 	t.uses.Lock()
 	defer t.uses.Unlock()
 	if t.count--; t.count == 0 && t.closed {
-		t.file.Close() // sealed or synced before: nothing can be lost
+		t.file.Close() // everything was sealed or synced before, so an error loses nothing
 	}
 }
 
@@ -137,7 +136,7 @@ func (t *tail) hasText(k int) bool {
 	return place != 0 && place&placeErased == 0
 }
 
-// erasedEnd returns the place behind the last erased leaf, 0 if there is none.
+// erasedEnd returns the position after the last erased leaf; 0 if there is none.
 func (t *tail) erasedEnd() int {
 	for k := len(t.place) - 1; k >= 0; k-- {
 		if t.hasLeaf(k) && !t.hasText(k) {
@@ -147,7 +146,7 @@ func (t *tail) erasedEnd() int {
 	return 0
 }
 
-// hasTextBelow reports whether a leaf before a place has its bytes.
+// hasTextBelow reports whether a leaf before a position has its bytes.
 func (t *tail) hasTextBelow(end int) bool {
 	for k := range end {
 		if t.hasText(k) {
@@ -159,7 +158,7 @@ func (t *tail) hasTextBelow(end int) bool {
 
 // publishFrame makes a written frame readable. Writer only.
 func (t *tail) publishFrame(k int, place uint64, hash *Hash, time int64) {
-	if t.hasLeaf(k) { // repaired: only the place is new
+	if t.hasLeaf(k) { // a repaired leaf gets only a new place
 		t.place[k].Store(place)
 		return
 	}
@@ -213,11 +212,11 @@ func (t *tail) checkFrame(k int, b []byte) (frame, error) {
 	return f, nil
 }
 
-// tailBuffer is memory that a reader of many bundles of a tail reuses: touching new memory
-// costs more than reading the bytes.
+// tailBuffer is memory that a reader of many bundles of a tail reuses, because using new
+// memory costs more than reading the bytes.
 type tailBuffer struct {
 	leaves []Leaf
-	frames []byte // Frames of this bundle so far; a full block is left to its leaves and replaced.
+	frames []byte // Frames of this bundle so far. A full block stays with its leaves and is replaced by a new one.
 	keys   []uint64
 	raw    []byte
 }
@@ -234,9 +233,9 @@ func (r *tailBuffer) reserveBytes(size int) []byte {
 	return r.frames[at : at+size : at+size]
 }
 
-// readLeaves reads the leaves [from, to) of the tail, including erased ones. It reads
-// frames that follow each other, as they nearly always do, in one read. The leaves are valid
-// until the buffer is used again. The caller holds a reference.
+// readLeaves reads the leaves [from, to) of the tail, including erased ones. Consecutive
+// frames, which is nearly all of them, are read at once. The leaves are valid until the buffer
+// is used again. The caller holds a reference.
 func (t *tail) readLeaves(from, to int, buffer *tailBuffer) ([]Leaf, error) {
 	buffer.reset()
 	out := slices.Grow(buffer.leaves, to-from)
@@ -265,8 +264,8 @@ func (t *tail) readLeaves(from, to int, buffer *tailBuffer) ([]Leaf, error) {
 	return out, nil
 }
 
-// runLength returns how many bytes from an offset on belong to frames that follow each
-// other, up to about writeChunkMax.
+// runLength returns how many bytes from an offset on belong to consecutive frames, up to about
+// writeChunkMax.
 func (t *tail) runLength(k, to int, start int64) int64 {
 	end := start
 	for ; k < to; k++ {
@@ -279,8 +278,8 @@ func (t *tail) runLength(k, to int, start int64) int64 {
 	return end - start
 }
 
-// readBundleInput reads a complete bundle for a segment whose first cut leaves are erased.
-// It does not read the bytes of those. The result is valid until the buffer is used again.
+// readBundleInput reads a complete bundle for a segment whose first cut leaves are erased. It
+// does not read their bytes. The result is valid until the buffer is used again.
 func (t *tail) readBundleInput(i, cut int, buffer *tailBuffer) (*bundleInput, error) {
 	from, to := i*BundleLeaves, (i+1)*BundleLeaves
 	at := min(max(from, cut), to)
@@ -302,13 +301,13 @@ func (t *tail) readBundleInput(i, cut int, buffer *tailBuffer) (*bundleInput, er
 	if p.bundle != nil {
 		buffer.raw = p.bundle.raw
 	}
-	p.hashes = t.hashes[from:to] // Each frame's checksum has just been checked.
+	p.hashes = t.hashes[from:to] // The checksum of each frame was just checked, so the hashes are right.
 	return p, nil
 }
 
-// syncFile makes what is written durable and writes a mark that says so: bytes
-// below the mark's offset that do not read back later are damage, not a torn
-// end. mark writes the frame under the writer's lock.
+// syncFile makes the written bytes durable and then writes a mark that says so. If bytes below
+// the mark's offset cannot be read later, they are damaged and not a torn end. mark writes the
+// frame under the writer's lock.
 func (t *tail) syncFile(d Dir, mark func(t *tail, durable int64) error) error {
 	written := t.written.Load()
 	if written == t.durable.Load() && t.nameSaved.Load() {
@@ -334,9 +333,8 @@ func (t *tail) syncFile(d Dir, mark func(t *tail, durable int64) error) error {
 	return nil
 }
 
-// recoverTail reads a tail file after a start: it takes every whole frame, cuts a torn end,
-// and reports damage in front of what a mark says was durable. If readOnly is set, it cuts
-// nothing.
+// recoverTail reads a tail file at start. It takes every whole frame, cuts a torn end, and
+// reports damage in bytes that a mark declares durable. If readOnly is set, it cuts nothing.
 func recoverTail(d Dir, form geometry, number uint64, readOnly bool) (t *tail, report *TailReport, err error) {
 	take := d.Create
 	if readOnly {
@@ -357,10 +355,10 @@ func recoverTail(d Dir, form geometry, number uint64, readOnly bool) (t *tail, r
 // TailReport is what Open found in one tail file.
 type TailReport struct {
 	File   string
-	Leaves int   // readable
-	Cut    int64 // bytes cut from the end: torn by a crash, refilled by the log
-	// Damaged counts stretches of bytes that had been durable and cannot be
-	// read any more. Their leaves are reported by Missing.
+	Leaves int   // readable leaves
+	Cut    int64 // bytes cut from the end: torn by a crash, written again by the log's replay
+	// Damaged counts ranges of bytes that were durable and cannot be read any more. Missing
+	// reports their leaves.
 	Damaged int
 }
 
@@ -423,9 +421,9 @@ func (t *tail) publishFound(f *frame, start int64, size int, hash *merkle.Hasher
 	return nil
 }
 
-// truncateTorn cuts the file behind the last whole frame. If the mark lies behind the cut,
-// it writes the mark again in front of it: without a mark the next start would take damage
-// of durable bytes for a torn end and drop everything behind it.
+// truncateTorn cuts the file after the last whole frame. If the mark lies after the cut, it
+// first writes the mark again before it. Without a mark the next start would take damage of
+// durable bytes for a torn end and drop everything after it.
 func (t *tail) truncateTorn(mark tailMark) error {
 	if mark.end > t.end {
 		again := appendFrame(nil, frameMark, mark.index, &Leaf{Time: mark.durable})
@@ -439,19 +437,19 @@ func (t *tail) truncateTorn(mark tailMark) error {
 	if err := t.file.Truncate(t.end); err != nil {
 		return err
 	}
-	// Durably: a second crash must not bring the cut bytes back behind the
+	// Synced, because otherwise after a second crash the cut bytes could return behind the
 	// frames that will be written over them.
 	return t.file.Sync()
 }
 
-// tailMark is what a tail file says of its own durability.
+// tailMark says which part of a tail file is durable.
 type tailMark struct {
 	durable int64  // Bytes below it were synced.
 	index   uint64 // Leaves below it were synced.
 	end     int64  // Where the mark's own frame ends; 0: the file has no mark.
 }
 
-// lastMark finds the whole mark that vouches for the most bytes.
+// lastMark finds the whole mark that declares the most bytes durable.
 func lastMark(f File, size int64) (mark tailMark, err error) {
 	scan := &frameScanner{file: f, size: size}
 	for offset := int64(0); offset < size; {

@@ -9,8 +9,8 @@ import (
 	"railguard/audit/merkle"
 )
 
-// treeReader reads nodes of the tree for one call. It keeps the tile that it read last,
-// because a proof needs the same tile several times.
+// treeReader reads nodes of the tree for one call. It keeps the last tile, because a proof
+// needs the same tile several times.
 type treeReader struct {
 	s      *Store
 	bundle uint64
@@ -54,9 +54,9 @@ func (r *treeReader) readNode(level uint, index uint64) (Hash, error) {
 	return subtreeRoot(r.tile[first : first+1<<level]), nil
 }
 
-// deriveNode computes a node at or above segment level that is not known yet, from the
-// adopted tree head and the leaves appended since. This happens behind a hole. The catalog
-// keeps the node.
+// deriveNode computes a node at or above segment level that is not known yet, from the adopted
+// tree head and the leaves appended since. This is needed after a hole. The catalog keeps the
+// node.
 func (r *treeReader) deriveNode(level uint, index uint64) (Hash, error) {
 	s := r.s
 	var h Hash
@@ -172,7 +172,7 @@ func (s *Store) leafHashes(bundle uint64) ([]Hash, error) {
 	return nil, s.noteDamage(err)
 }
 
-// Root returns the root of the tree of a size, up to Size.
+// Root returns the root of the tree of a size. The size must not be above Size.
 func (s *Store) Root(size uint64) (Hash, error) {
 	var root Hash
 	if size > s.size.Load() {
@@ -193,7 +193,7 @@ func (s *Store) Root(size uint64) (Hash, error) {
 	return root, nil
 }
 
-// Frontier returns the compact range of the tree of a size: what Adopt takes.
+// Frontier returns the compact range of the tree of a size, in the form that Adopt takes.
 func (s *Store) Frontier(size uint64) ([]Hash, error) {
 	if size > s.size.Load() {
 		return nil, ErrNotYet
@@ -218,9 +218,8 @@ func (s *Store) readNodes(ids []compact.NodeID) ([]Hash, error) {
 	return out, nil
 }
 
-// Inclusion returns the audit path (RFC 6962, section 2.1.1) of a leaf in the
-// tree of a size. A leaf past its retention still has one: exported copies stay
-// provable.
+// Inclusion returns the audit path (RFC 6962, section 2.1.1) of a leaf in the tree of a size.
+// A leaf past its retention still has a path, so that exported copies can be proven.
 func (s *Store) Inclusion(index, size uint64) ([][]byte, error) {
 	if size > s.size.Load() || index >= size {
 		return nil, ErrNotYet
@@ -257,9 +256,9 @@ func (s *Store) proofPath(nodes proof.Nodes) ([][]byte, error) {
 	return nodes.Rehash(path, hasher.HashChildren)
 }
 
-// Tile returns a hash tile in the form of C2SP tlog-tiles: width hashes (1 to
-// 256) at tree level 8×level, from 256×index on. Hash tiles give nothing away
-// and outlive their leaves.
+// Tile returns a hash tile in the form of C2SP tlog-tiles: width hashes (1 to 256) at tree
+// level 8×level, from 256×index on. Hash tiles reveal nothing about the leaves and stay when
+// these are erased.
 func (s *Store) Tile(level uint, index uint64, width int) ([]byte, error) {
 	if level > 7 || width < 1 || width > BundleLeaves || index >= 1<<(56-8*level) {
 		return nil, ErrLimit
@@ -280,9 +279,9 @@ func (s *Store) Tile(level uint, index uint64, width int) ([]byte, error) {
 	return tile, nil
 }
 
-// EntryBundle returns an entry bundle in the form of C2SP tlog-tiles: width
-// leaves from 256×index on, each behind its length as u16 big-endian. For
-// auditors only: it is the leaves. ErrPruned where one of them is erased.
+// EntryBundle returns an entry bundle in the form of C2SP tlog-tiles: width leaves from
+// 256×index on, each after its length as u16 big-endian. It contains the leaves, so it is for
+// auditors only. It returns ErrPruned if one of them is erased.
 func (s *Store) EntryBundle(index uint64, width int) ([]byte, error) {
 	leaves, err := s.Bundle(index, width)
 	if err != nil {
@@ -302,9 +301,9 @@ func (s *Store) EntryBundle(index uint64, width int) ([]byte, error) {
 	return raw[:b.entries:b.entries], nil
 }
 
-// Bundle returns width leaves (1 to 256) from 256×index on, with their times and
-// keys, for a peer. Of leaves past their retention it gives the hashes alone,
-// whatever is still on this disk. The leaves must not be changed.
+// Bundle returns width leaves (1 to 256) from 256×index on, with their times and keys, for a
+// peer. For leaves past their retention it returns only the hashes, even if this disk has
+// more. The caller must not change the leaves.
 func (s *Store) Bundle(index uint64, width int) ([]Leaf, error) {
 	if width < 1 || width > BundleLeaves || index >= 1<<56 {
 		return nil, ErrLimit
@@ -358,7 +357,7 @@ func (s *Store) sealedBundle(index uint64, gone, width int) ([]Leaf, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.erasedBefore > gone { // They were erased by a Prune of before the last start.
+	if b.erasedBefore > gone { // A Prune before the last start erased them.
 		return nil, ErrPruned
 	}
 	for k := gone; k < width; k++ {

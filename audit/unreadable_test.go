@@ -10,11 +10,11 @@ import (
 	"railguard/audit/audittest"
 )
 
-// sickDir is a disk one sector of which cannot be read, until its file is replaced.
+// sickDir is a disk with one unreadable sector, until the sector's file is replaced.
 type sickDir struct {
 	*audittest.MemDir
 	name  string
-	first int64 // Byte where the sector begins.
+	first int64 // Offset at which the sector begins.
 }
 
 const sickBytes = 512
@@ -46,9 +46,8 @@ func (f *sickFile) ReadAt(b []byte, offset int64) (int, error) {
 	return f.File.ReadAt(b, offset)
 }
 
-// A sector of a segment that cannot be read, and a segment's file that is gone, are
-// damage like wrong bytes: named, and fetched from a peer. So is it wherever it lies,
-// and whoever comes upon it first.
+// An unreadable sector of a segment and a missing segment file are treated like wrong bytes:
+// the damage is named and fetched from a peer, wherever it is and whoever finds it first.
 func TestUnreadableSectorAnywhere(t *testing.T) {
 	d, peer, size := damagedDisk(t)
 	h := newHistory(t, size)
@@ -90,8 +89,8 @@ func TestUnreadableSectorAnywhere(t *testing.T) {
 	h.requireLeaves(t, s, 0, size)
 }
 
-// A damaged leaf of the tail hides none of those that a scan comes to before it, from
-// whichever side.
+// A scan returns all leaves that it reaches before a damaged leaf of the tail, in both
+// directions.
 func TestScanUpToDamage(t *testing.T) {
 	d := audittest.NewMemDir()
 	s := open(t, d, small)

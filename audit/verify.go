@@ -11,16 +11,16 @@ import (
 
 // VerifySummary counts what a Verify has read.
 type VerifySummary struct {
-	Leaves   uint64 // read, decoded and hashed
+	Leaves   uint64 // leaves read, decoded and hashed
 	Segments int
-	Damaged  int // reports made
-	Missing  int // stretches that are not here at all
+	Damaged  int // damages reported
+	Missing  int // ranges missing on this disk
 }
 
-// Verify reads everything that the store has and checks every leaf against its hash, every
-// node up to the segment roots, filters, times and checksums. It reports each damage, with
-// the leaf where that can be told, and remembers it for Missing. Reads and appends go on at
-// the same time; ctx stops it between segments.
+// Verify reads everything in the store. It checks every leaf against its hash, every node up
+// to the segment roots, filters, times and checksums. It reports each damage, with the leaf if
+// that can be determined, and remembers it for Missing. Reads and appends go on meanwhile; ctx
+// stops it between segments.
 func (s *Store) Verify(ctx context.Context, report func(*DamageError)) (VerifySummary, error) {
 	var sum VerifySummary
 	found := func(d *DamageError) {
@@ -43,8 +43,8 @@ func (s *Store) Verify(ctx context.Context, report func(*DamageError)) (VerifySu
 	return sum, nil
 }
 
-// VerifySegment is Verify for one segment or its tail. It rests after every 256 leaves, for
-// a server that answers calls at the same time. It returns the number of the next segment, 0
+// VerifySegment is Verify for one segment or its tail. It rests after every 256 leaves,
+// because the server answers calls meanwhile. It returns the number of the next segment, 0
 // after the last.
 func (s *Store) VerifySegment(number uint64, report func(*DamageError)) (next uint64, err error) {
 	var sum VerifySummary
@@ -78,7 +78,7 @@ func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*Dam
 		return reportDamage(err, found)
 	}
 	defer s.sealed.release(open)
-	// The cache holds what was read once; read the file again.
+	// The cache holds what was read before; drop it, so that the file is read again.
 	again, err := readSegment(open.file, open.name, s.form, number)
 	if err != nil {
 		return reportDamage(err, found)
@@ -105,7 +105,7 @@ func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError)
 	hash, buffer := new(merkle.Hasher), new(tailBuffer)
 	for from := 0; from < len(t.place); from += BundleLeaves {
 		pace.beginStep()
-		leaves, err := t.readLeaves(from, from+BundleLeaves, buffer) // In one read, where the bundle is whole and sound.
+		leaves, err := t.readLeaves(from, from+BundleLeaves, buffer) // One read is enough if the bundle is complete and undamaged.
 		for k := range BundleLeaves {
 			if err == nil {
 				s.verifyTailLeaf(t, from+k, &leaves[k], hash, sum, found)
@@ -117,7 +117,7 @@ func (s *Store) verifyTail(t *tail, sum *VerifySummary, found func(*DamageError)
 	}
 }
 
-// verifyTailFrame reads one leaf by itself.
+// verifyTailFrame reads and checks a single leaf.
 func (s *Store) verifyTailFrame(t *tail, k int, hash *merkle.Hasher, sum *VerifySummary, found func(*DamageError)) {
 	f, err := t.readFrame(k)
 	if err != nil {
@@ -142,18 +142,18 @@ func (s *Store) verifyTailLeaf(t *tail, k int, leaf *Leaf, hash *merkle.Hasher, 
 	}
 }
 
-// segmentCheck is one pass over a segment file.
+// segmentCheck is the state of one pass over a segment file.
 type segmentCheck struct {
 	*openSegment
 	found    func(*DamageError)
 	hash     *merkle.Hasher
-	keys     [][]uint64 // of the bundles, each sorted and distinct
+	keys     [][]uint64 // keys of the bundles, each sorted and distinct
 	sound    bool       // every bundle could be read
 	lastTime int64
 }
 
-// checkSegment reads everything in a segment file and reports what does not fit.
-// An error means that the file could not be read at all.
+// checkSegment reads everything in a segment file and reports damage. An error means that the
+// file could not be read at all.
 func checkSegment(o *openSegment, found func(*DamageError), pace *pacer) error {
 	c := &segmentCheck{openSegment: o, found: found, hash: new(merkle.Hasher), sound: true, lastTime: o.info.timeFirst}
 	header := make([]byte, segmentHeaderSize)
@@ -210,7 +210,7 @@ func (c *segmentCheck) checkBundle(i int) error {
 		c.found(&DamageError{c.name, c.info.first + uint64(i*BundleLeaves+first), c.info.first + uint64(i*BundleLeaves+last), "leaf hash"})
 		return nil
 	}
-	if err != nil { // The leaves are right, so times, keys or padding are damaged.
+	if err != nil { // The leaves are right, so the damage is in times, keys or padding.
 		c.sound = false
 		c.found(c.newDamage(i, "bundle checksum"))
 		return nil //nolint:nilerr // Told through found.
@@ -230,8 +230,8 @@ func (c *segmentCheck) differingLeaves(b *bundle, hashes []Hash) (first, last in
 	return first, last
 }
 
-// checkSideData checks what is not proven by the tree: times never go back and agree
-// with the table, filters are those of the keys.
+// checkSideData checks what the tree does not prove: that times never go back and agree with
+// the table, and that the filters are those of the keys.
 func (c *segmentCheck) checkSideData(i int, b *bundle) {
 	e := &c.table[i]
 	for k, time := range b.times {
@@ -263,7 +263,7 @@ func (c *segmentCheck) checkSegmentFilter(pace *pacer) {
 	}
 }
 
-// filterIs reports whether the file has the wanted filter. It returns false for one that
+// filterIs reports whether the file has the wanted filter. It returns false if the filter
 // cannot be read.
 func (c *segmentCheck) filterIs(want []byte, wantBlocks uint32, at int64, blocks uint32) bool {
 	have := make([]byte, len(want))

@@ -1,11 +1,10 @@
 // Package bundle is an examiner's folder: records with their proofs, and all that is
 // needed to read them, check them and decide each of them again, without a server.
 //
-// Nothing in it is believed because it lies there. Records, head and selection are under
-// the log's signatures (audit/examine); a list is named by its digest, which the records
-// name; everything else (the page, the words, policies, the table of contents) is made
-// from the records again and compared byte by byte. So there is no signature of the folder
-// itself: it would say no more.
+// Nothing in it is trusted as it stands. Records, head and selection are covered by the log's
+// signatures (audit/examine). A list is named by its digest, which the records name. All other
+// files (the page, the words, policies, the table of contents) are derived from the records
+// again and compared byte by byte. So the folder needs no signature of its own.
 //
 //	contents.go  what the records of a folder say
 //	derived.go   the files that follow from them

@@ -20,11 +20,11 @@ func Leaf(data []byte) Hash {
 	return sha256.Sum256(append(append(buffer[:0], leafPrefix), data...))
 }
 
-// Hasher hashes leaf after leaf without allocating. The zero Hasher is ready; it is
-// not to be shared.
+// Hasher hashes one leaf after the other without allocating. The zero Hasher is ready for use.
+// It must not be shared.
 type Hasher struct {
 	state  hash.Hash
-	buffer []byte // Here, so that a sum need not escape to the heap each time.
+	buffer []byte // A field, so that the sum does not escape to the heap.
 }
 
 // Leaf returns the hash of one leaf's bytes.

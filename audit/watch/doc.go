@@ -2,9 +2,9 @@
 // shown, checks that each new one continues the last, and reports what a log must not do:
 // fork, go back, sign wrongly, change its name, be silent.
 //
-// It trusts the verifier keys it was given, the keys that these endorse, and its own folder;
-// it trusts nothing that a server says. It keeps two checkpoints of one size with different
-// roots, because the log signed both and so they prove to anyone that it forked.
+// It trusts the verifier keys it was given, the keys that these endorse, and its own folder,
+// and nothing that a server says. It keeps two checkpoints of one size with different roots:
+// the log signed both, so they prove to anyone that it forked.
 //
 //	source.go   a log's public documents, over HTTP
 //	tiles.go    consistency proofs out of hash tiles

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// lockFile takes the one lock of a folder, which ends with the process.
+// lockFile takes the lock of a folder, which ends with the process.
 func lockFile(file *os.File) error {
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }

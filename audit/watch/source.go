@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	// ErrAway: the log did not answer, or not with what was asked for. That proves
-	// nothing against the log unless it lasts.
+	// ErrAway: the log did not answer, or answered something else. That proves nothing against
+	// the log unless it lasts.
 	ErrAway = errors.New("watch: no answer")
 	// ErrAbsent: the log answered that it does not have the document.
 	ErrAbsent = fmt.Errorf("%w: not there", ErrAway)
@@ -91,9 +91,9 @@ func (s *Source) fetchDocument(ctx context.Context, path string, most int64) ([]
 	return data, nil
 }
 
-// Prove checks that the tree of to continues the tree of from, which is not larger. It takes
-// the log's own proof, and without one makes a proof from the log's tiles. It returns the
-// proof. ErrFork: there can be no proof; ErrAway: the log shows none.
+// Prove checks that the tree of to continues the tree of from, which is not larger, and
+// returns the proof. It takes the log's own proof; without one it makes a proof from the log's
+// tiles. It returns ErrFork if there can be no proof, ErrAway if the log shows none.
 func Prove(ctx context.Context, s *Source, from, to *note.Checkpoint) ([][]byte, error) {
 	switch {
 	case from.Size == to.Size && from.Root != to.Root:

@@ -45,7 +45,7 @@ type State struct {
 	mutex  sync.Mutex
 	keys   string
 	latest []byte
-	point  note.Checkpoint // What latest says.
+	point  note.Checkpoint // The checkpoint in the file latest.
 	grewAt time.Time       // When latest was accepted.
 }
 
@@ -94,7 +94,7 @@ func (s *State) loadFolder(keys string) error {
 			return fmt.Errorf("%s/%s: the checkpoint kept there does not verify under the keys: %w", s.dir, latestName, err)
 		}
 	}
-	if given { // Set only now, when the latest checkpoint has verified under them.
+	if given { // Keys are replaced only now that the latest checkpoint was verified with them.
 		if err := s.SetKeys(keys); err != nil {
 			return err
 		}
@@ -188,13 +188,13 @@ func cosignedFile(origin string) string {
 // Cosigned returns the newest checkpoint that was cosigned for an origin; nil: none.
 func (s *State) Cosigned(origin string) ([]byte, error) { return s.readFile(cosignedFile(origin)) }
 
-// SetCosigned keeps the checkpoint that is about to be cosigned. It is on disk when SetCosigned
+// SetCosigned keeps a checkpoint before it is cosigned. It is on disk when SetCosigned
 // returns.
 func (s *State) SetCosigned(origin string, signed []byte) error {
 	return s.replaceFile(cosignedFile(origin), signed)
 }
 
-// readFile returns the content of a file, nil if there is none.
+// readFile returns the content of a file; nil if there is none.
 func (s *State) readFile(name string) ([]byte, error) {
 	data, err := os.ReadFile(filepath.Join(s.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {

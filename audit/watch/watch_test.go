@@ -24,7 +24,8 @@ import (
 
 const logName = "pay.example.com/cl_test"
 
-// fakeLog is a log that can be made to lie. Its tree is RFC 6962's definition, naive.
+// fakeLog is a log that can be made to lie. It computes its tree literally by RFC 6962's
+// definition.
 type fakeLog struct {
 	t      testing.TB
 	server *httptest.Server
@@ -33,10 +34,10 @@ type fakeLog struct {
 	listed string
 
 	seconds    int64
-	shown      []byte // In place of a checkpoint, when set.
-	status     int    // Of every answer, when set.
-	noProofs   bool   // The consistency endpoint is not there.
-	wrongPath  bool   // Its proofs are rubbish.
+	shown      []byte // If set, is served in place of the checkpoint.
+	status     int    // If set, is the status of every answer.
+	noProofs   bool   // The consistency endpoint does not exist.
+	wrongPath  bool   // The consistency proofs are wrong.
 	noTiles    bool
 	tilesAsked int
 }
@@ -166,7 +167,7 @@ func splitAt(n int) int {
 	return k
 }
 
-// following is a watcher of a fake log, whose clock stands still until it is moved.
+// following is a watcher of a fake log, with a clock that the test moves.
 type following struct {
 	t       testing.TB
 	log     *fakeLog
@@ -195,7 +196,7 @@ func (w *following) again(keys string) {
 	w.open(keys)
 }
 
-// look returns the kinds that one step finds, in order.
+// look makes one step and returns the kinds of its findings, in order.
 func (w *following) look() string {
 	w.t.Helper()
 	found, err := w.Step(context.Background(), w.now)
@@ -221,7 +222,7 @@ func (w *following) size() int {
 	return int(point.Size)
 }
 
-// An honest log grows, is restarted on, and every checkpoint is kept.
+// An honest log grows. The watcher restarts and keeps every checkpoint.
 func TestFollowsAnHonestLog(t *testing.T) {
 	for name, mode := range map[string]func(*fakeLog){
 		"by its proofs":          func(*fakeLog) {},
@@ -254,7 +255,7 @@ func TestFollowsAnHonestLog(t *testing.T) {
 	}
 }
 
-// Tiles alone prove what the definition proves, at sizes around a tile's.
+// Tiles alone prove the same as the definition, at sizes around that of a tile.
 func TestTilesProve(t *testing.T) {
 	f := newFakeLog(t, 600)
 	f.noProofs = true
@@ -279,8 +280,8 @@ func TestTilesProve(t *testing.T) {
 	}
 }
 
-// Whatever a log must not do is an alarm, each time it is looked at, and what was
-// believed before stays.
+// Everything that a log must not do raises an alarm at each look, and the accepted checkpoint
+// stays the same.
 func TestAlarms(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(t *testing.T, f *fakeLog, w *following)
@@ -337,7 +338,7 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
-// A server that lags shows an older tree that the newest continues: no alarm.
+// A server that lags shows an older tree, which the newest one continues. That is no alarm.
 func TestLaggingServerIsNoAlarm(t *testing.T) {
 	f := newFakeLog(t, 40)
 	behind := newFakeLog(t, 33)
@@ -376,7 +377,8 @@ func TestSilenceGapAndStaleness(t *testing.T) {
 	require.Equal(t, KindGrown, w.look())
 }
 
-// Keys rotate three times, once while nobody looks: who trusts the first ones goes on.
+// Keys rotate three times, once while the watcher is off. A watcher that trusts the first keys
+// goes on.
 func TestFollowsRotations(t *testing.T) {
 	f := newFakeLog(t, 40)
 	first := f.signer.VerifierKeys()
@@ -408,13 +410,13 @@ func TestFollowsRotations(t *testing.T) {
 	f.grow(1)
 	require.Equal(t, KindGrown, w.look())
 
-	// The old keys sign nothing any more, whoever has them.
+	// A signature by old keys is not accepted any more.
 	thief := signerOf(t, logName, 3)
 	f.shown = thief.Sign(uint64(len(f.leaves)), rootOf(f.leaves), f.seconds*int64(time.Second))
 	require.Equal(t, KindSignature, w.look())
 }
 
-// The operator accepts another name of the log; what it lost is told.
+// The operator accepts another name of the log. The watcher reports what the log lost.
 func TestAcceptsALineage(t *testing.T) {
 	f := newFakeLog(t, 40)
 	old := f.signer.VerifierKeys()
@@ -457,7 +459,7 @@ func TestStateIsOnesOwn(t *testing.T) {
 	require.ErrorIs(t, err, note.ErrUnverified, "its own memory is verified too")
 }
 
-// Keys of another log that are given by mistake are refused, and not remembered.
+// If keys of another log are given by mistake, they are refused and not kept.
 func TestKeysOfAnotherLogAreNotKept(t *testing.T) {
 	f := newFakeLog(t, 5)
 	w := follow(t, f, f.listed, Options{})
@@ -470,7 +472,7 @@ func TestKeysOfAnotherLogAreNotKept(t *testing.T) {
 	require.NoError(t, again.Close())
 }
 
-// What was submitted to be cosigned is held against what the log shows to who looks.
+// A checkpoint submitted for cosigning is compared with the tree that the log shows publicly.
 func TestCosignedIsOfTheTreeThatIsShown(t *testing.T) {
 	f := newFakeLog(t, 40)
 	w := follow(t, f, f.signer.VerifierKeys(), Options{})

@@ -14,18 +14,18 @@ import (
 // Kinds of findings. An alarm is something that a log must never do or that somebody must
 // look at.
 const (
-	KindFork      = "fork"      // Alarm: two trees of which neither continues the other.
-	KindRollback  = "rollback"  // Alarm: signed later, and smaller.
-	KindSignature = "signature" // Alarm: a checkpoint that the trusted keys did not sign.
+	KindFork      = "fork"      // Alarm: there are two trees of which neither continues the other.
+	KindRollback  = "rollback"  // Alarm: a checkpoint was signed later but is smaller.
+	KindSignature = "signature" // Alarm: the trusted keys did not sign a checkpoint.
 	KindLineage   = "lineage"   // Alarm: the log goes on under another name.
 	KindGap       = "gap"       // Alarm: the log gives no proof that one checkpoint continues the last.
-	KindSilence   = "silence"   // Alarm: no checkpoint that verifies for too long.
+	KindSilence   = "silence"   // Alarm: for too long no checkpoint has verified.
 	KindStale     = "stale"     // Alarm: the tree has not grown for too long.
 
 	KindFirst    = "first"    // The first checkpoint was taken.
 	KindGrown    = "grown"    // A new one was verified to continue the last.
-	KindSame     = "same"     // Nothing new.
-	KindBehind   = "behind"   // An older checkpoint, which the last one continues: the server lags.
+	KindSame     = "same"     // There is no new checkpoint.
+	KindBehind   = "behind"   // The server lags: it shows an older checkpoint, which the last one continues.
 	KindAway     = "away"     // No answer.
 	KindRotation = "rotation" // The log has new keys, which the old ones endorse.
 	KindMoved    = "moved"    // The log has another name, which the operator accepted.
@@ -35,11 +35,11 @@ const (
 type Finding struct {
 	Kind     string
 	Text     string
-	Source   string // The address that was asked; "" for all.
-	Size     uint64 // Size of the tree that was shown, if its checkpoint verified.
+	Source   string // The address that was asked; "" means all.
+	Size     uint64 // Size of the tree in the address's checkpoint, if that verified.
 	Evidence [][]byte
 	File     string // The file with the evidence of an alarm.
-	New      bool   // The alarm was not found by the last Step.
+	New      bool   // The last Step did not find this alarm.
 }
 
 // Alarm reports whether the finding is an alarm.
@@ -65,10 +65,10 @@ type Watcher struct {
 	sources []*Source
 	options Options
 
-	openAlarms       map[string]string // Alarms of the last step, with their files.
+	openAlarms       map[string]string // The alarms of the last step and their files.
 	verifiedAt       time.Time         // When a checkpoint last verified.
-	comparedCosigned []byte            // The cosigned checkpoint that was last found to belong to the shown tree.
-	unprovenSince    time.Time         // Since when the newest checkpoint has no proof; zero: it has.
+	comparedCosigned []byte            // The cosigned checkpoint last compared with the log's tree, without a difference.
+	unprovenSince    time.Time         // Since when the newest checkpoint lacks a proof; zero if it does not.
 }
 
 // New returns a watcher. The delays of its options count from now.
@@ -76,7 +76,7 @@ func New(state *State, sources []*Source, options Options, now time.Time) *Watch
 	return &Watcher{state: state, sources: sources, options: options, verifiedAt: now}
 }
 
-// Step checks every address once. Its error is one of the watcher's own folder.
+// Step checks every address once. It returns an error only for the watcher's own folder.
 func (w *Watcher) Step(ctx context.Context, now time.Time) ([]Finding, error) {
 	var found []Finding
 	for _, source := range w.sources {
@@ -95,8 +95,7 @@ func (w *Watcher) Step(ctx context.Context, now time.Time) ([]Finding, error) {
 	return found, w.keepAlarms(found, now)
 }
 
-// keepAlarms writes each alarm with its evidence to a file, unless the last Step found and
-// wrote it.
+// keepAlarms writes each alarm with its evidence to a file, unless the last Step did so.
 func (w *Watcher) keepAlarms(found []Finding, now time.Time) error {
 	open := map[string]string{}
 	for i := range found {
@@ -142,10 +141,10 @@ func (w *Watcher) checkSource(ctx context.Context, source *Source, now time.Time
 	if err != nil {
 		return away(err), nil
 	}
-	if _, err := note.Parse(signed); err != nil { // Some proxy answered, not the log.
+	if _, err := note.Parse(signed); err != nil { // The answer came from a proxy, not from the log.
 		return away(err), nil
 	}
-	if w.state.Keys() == "" { // At first use the keys that the log lists are trusted.
+	if w.state.Keys() == "" { // At first use the watcher trusts the keys that the log lists.
 		listed, err := source.Keys(ctx)
 		if err != nil {
 			return away(err), nil
@@ -273,7 +272,7 @@ func (w *Watcher) proveConsistency(ctx context.Context, source *Source, older, n
 	return err
 }
 
-// checkCosigned checks that the checkpoint which this witness cosigned belongs to the tree that
+// checkCosigned checks that the checkpoint cosigned by this witness belongs to the tree that
 // the log shows.
 func (w *Watcher) checkCosigned(ctx context.Context) ([]Finding, error) {
 	last, kept, _, known := w.state.Latest()

@@ -15,7 +15,7 @@ const (
 	BodyMax = note.CheckpointSizeMax + 64*64
 	// hashesMax is the standard's bound of a proof.
 	hashesMax = 63
-	// sizeType is the content type of an answer that gives the size which the witness cosigned last.
+	// sizeType is the content type of an answer with the size that the witness cosigned last.
 	sizeType = "text/x.tlog.size"
 )
 
@@ -30,7 +30,7 @@ func encodeBody(old uint64, path [][]byte, signed []byte) []byte {
 	return append(append(b, '\n'), signed...)
 }
 
-// parseBody reads exactly what body writes.
+// parseBody reads exactly what encodeBody writes.
 func parseBody(data []byte) (old uint64, path [][]byte, signed []byte, err error) {
 	head, rest, ok := strings.Cut(string(data), "\n\n")
 	lines := strings.Split(head, "\n")

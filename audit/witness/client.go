@@ -19,21 +19,21 @@ const answerMax = 64 << 10
 var (
 	// ErrAhead: the witness has cosigned a larger tree; ask again with a newer checkpoint.
 	ErrAhead = errors.New("witness: is ahead of this checkpoint")
-	// ErrRefused: the witness refuses this checkpoint, or answers as no witness does.
+	// ErrRefused: the witness refuses this checkpoint, or its answer is not that of a witness.
 	ErrRefused = errors.New("witness: refused")
 )
 
-// Peer is a witness as a log knows it. One goroutine at a time asks it.
+// Peer is a witness from a log's side. Only one goroutine at a time may use it.
 type Peer struct {
-	URL  string // Submission prefix.
+	URL  string // Submission prefix of the witness's URLs.
 	Keys string // Verifier keys, one a line.
 	HTTP *http.Client
 
 	old uint64 // The size that the witness cosigned last, as far as this side knows.
 }
 
-// Ask has a witness cosign a signed checkpoint. path gives the consistency proof between
-// two sizes. It makes two requests at most.
+// Ask asks the witness to cosign a signed checkpoint. path returns the consistency proof
+// between two sizes. Ask makes at most two requests.
 func (p *Peer) Ask(ctx context.Context, signed []byte, path func(from, to uint64) ([][]byte, error)) ([]note.Cosignature, error) {
 	point, err := note.Parse(signed)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"railguard/audit/proof"
 )
 
-// Store is what a witness knows and keeps: the keys it trusts, and what it cosigned
-// last for each log. SetCosigned returns when it is on disk.
+// Store keeps a witness's data: the keys it trusts, and what it cosigned last for each log.
+// SetCosigned returns when the checkpoint is on disk.
 type Store interface {
 	Keys() string
 	Cosigned(origin string) ([]byte, error)
@@ -26,12 +26,12 @@ type Witness struct {
 	Cosigner *note.Cosigner
 	Store    Store
 	Now      func() time.Time
-	Log      func(text string, args ...any) // Gets refusals that somebody should look at.
+	Log      func(text string, args ...any) // Called for refusals that need attention.
 
-	mutex sync.Mutex // Held from comparing a checkpoint until it is kept.
+	mutex sync.Mutex // Held from the comparison of a checkpoint until it is on disk.
 }
 
-// refusal is the error that says why a witness does not cosign, and how it answers.
+// refusal is an error that says why a witness does not cosign, with the HTTP answer.
 type refusal struct {
 	status int
 	text   string

@@ -23,7 +23,7 @@ import (
 
 const logName = "pay.example.com/cl_test"
 
-// tree is golang.org/x/mod/sumdb/tlog's.
+// tree makes proofs with golang.org/x/mod/sumdb/tlog.
 type tree []tlog.Hash
 
 func (o tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
@@ -104,8 +104,8 @@ func (b *bench) post(body []byte) (int, string, string) {
 	return r.StatusCode, r.Header.Get("Content-Type"), string(data)
 }
 
-// A log asks, grows, asks again; another node of it, which does not know where the
-// witness is, learns it; and one that lags is told so.
+// A log asks for a cosignature, grows and asks again. Another node of the log, which does not
+// know the witness's last size, learns it. A node that lags gets ErrAhead.
 func TestAskAWitness(t *testing.T) {
 	b := newBench(t)
 	first, second := b.peer(), b.peer()
@@ -125,7 +125,7 @@ func TestAskAWitness(t *testing.T) {
 	require.Empty(t, b.said)
 }
 
-// The statuses are the standard's.
+// The HTTP statuses are those of the standard.
 func TestAddCheckpoint(t *testing.T) {
 	b := newBench(t)
 	forked := grow(t, 64, "x")
@@ -197,8 +197,8 @@ func slicesOf(n int) (out [][]byte) {
 	return out
 }
 
-// A hundred callers at once, with a tree and with a fork of it: what was cosigned is one
-// tree, in whatever order they came.
+// A hundred callers submit a tree and a fork of it at once. The cosigned checkpoints all
+// belong to one tree, in whatever order the calls come.
 func TestNeverTwoTrees(t *testing.T) {
 	b := newBench(t)
 	forked := grow(t, 64, "x")
@@ -223,12 +223,12 @@ func TestNeverTwoTrees(t *testing.T) {
 	require.Len(t, signed, 1, "%v", signed)
 }
 
-// deafStore cannot keep anything.
+// deafStore fails to keep anything.
 type deafStore struct{ Store }
 
 func (deafStore) SetCosigned(string, []byte) error { return errors.New("no space left on device") }
 
-// What cannot be kept is not signed.
+// A checkpoint that cannot be kept is not signed.
 func TestNothingIsSignedThatIsNotKept(t *testing.T) {
 	b := newBench(t)
 	b.witness.Store = deafStore{b.state}
@@ -238,7 +238,7 @@ func TestNothingIsSignedThatIsNotKept(t *testing.T) {
 	require.NotContains(t, text, "space")
 }
 
-// Answers of what is no witness, or another one, are no cosignatures.
+// An answer of something else than a witness, or of another witness, is not a cosignature.
 func TestPeerBelievesNobody(t *testing.T) {
 	b := newBench(t)
 	other, err := note.NewCosigner("witness.example.org/w1", bytes.Repeat([]byte{6}, note.SeedSize))

@@ -19,7 +19,6 @@ import (
 
 var update = flag.Bool("update", false, "write golden files that do not exist yet")
 
-// memFile is a File in memory.
 type memFile struct{ data []byte }
 
 func (f *memFile) ReadAt(b []byte, at int64) (int, error) {

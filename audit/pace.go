@@ -22,7 +22,6 @@ const (
 	restMax = 20 * time.Millisecond
 )
 
-// beginStep starts a step.
 func (p *pacer) beginStep() {
 	if p.rest > 0 {
 		p.since = time.Now()

@@ -260,7 +260,6 @@ func segmentName(number uint64, suffix string) string {
 	return fmt.Sprintf("%03d/%03d/%03d%s", number/1_000_000, number/1000%1000, number%1000, suffix)
 }
 
-// parseSegmentName is the inverse of segmentName.
 func parseSegmentName(name string) (number uint64, suffix string, ok bool) {
 	suffix = path.Ext(name)
 	digits := strings.Split(strings.TrimSuffix(name, suffix), "/")

@@ -99,7 +99,6 @@ func (s *openSegment) readPacked(i int) ([]byte, error) {
 	return b, nil
 }
 
-// readBundle reads and decodes a bundle.
 func (s *openSegment) readBundle(i int) (*bundle, error) {
 	if s.info.isBundleGone(i) {
 		return nil, ErrPruned

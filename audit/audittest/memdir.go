@@ -338,7 +338,6 @@ func (d *MemDir) Files() map[string]int64 {
 	return sizes
 }
 
-// memHandle is an open file.
 type memHandle struct {
 	dir      *MemDir
 	file     *memFile

@@ -60,7 +60,6 @@ type contents struct {
 	signed   string
 }
 
-// row is one line of the page.
 type row struct {
 	Leaf                                             uint64
 	Time, Kind, Txn, Verdict, Rule, Reason           string

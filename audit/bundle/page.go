@@ -23,7 +23,6 @@ type form struct {
 	words []byte // The text of README.txt.
 }
 
-// readForm reads the form of a version.
 func readForm(version int) (*form, error) {
 	dir := fmt.Sprintf("forms/%d/", version)
 	page, err := template.ParseFS(forms, dir+pageName)

@@ -267,7 +267,6 @@ func containsAllLines(inside, given string) bool {
 	return true
 }
 
-// withoutComments removes comment lines.
 func withoutComments(text string) string {
 	var keys strings.Builder
 	for line := range strings.Lines(text) {

@@ -161,7 +161,7 @@ func (c *Chain) listShown(agent string) []string {
 	return said
 }
 
-// notShown says what they do not prove.
+// notShown says what the numbers do not prove.
 func (c *Chain) notShown() []string {
 	var open []string
 	if c.After == nil {

@@ -94,7 +94,6 @@ func (x *examiner) verifyHead(e *envelope) error {
 	return nil
 }
 
-// verifyExported verifies one record of an export.
 func (x *examiner) verifyExported(e *envelope, w *walk) error {
 	index := e.takeNumber("index")
 	if e.err != nil {
@@ -121,7 +120,6 @@ func (x *examiner) verifyExported(e *envelope, w *walk) error {
 	return x.countRecord(record)
 }
 
-// digestLeaf adds a leaf to an export's digest.
 func digestLeaf(digest hash.Hash, index uint64, leaf note.Hash) {
 	digest.Write(binary.BigEndian.AppendUint64(nil, index))
 	digest.Write(leaf[:])

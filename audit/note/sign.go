@@ -117,7 +117,6 @@ func keyID(name string, key []byte) uint32 {
 	return binary.BigEndian.Uint32(h.Sum(nil))
 }
 
-// lineSigner makes one signature line.
 type lineSigner struct {
 	name string
 	id   uint32

@@ -21,7 +21,6 @@ const (
 
 var errBody = errors.New("witness: not an add-checkpoint request")
 
-// encodeBody writes a request.
 func encodeBody(old uint64, path [][]byte, signed []byte) []byte {
 	b := append(strconv.AppendUint([]byte("old "), old, 10), '\n')
 	for _, hash := range path {

@@ -94,7 +94,6 @@ func (b *bench) peer() *Peer {
 	return &Peer{URL: b.server.URL, Keys: b.witness.Cosigner.VerifierKey() + "\n", HTTP: b.server.Client()}
 }
 
-// post sends a raw request.
 func (b *bench) post(body []byte) (int, string, string) {
 	r, err := http.Post(b.server.URL+"/add-checkpoint", "text/plain", bytes.NewReader(body))
 	require.NoError(b.t, err)

@@ -18,7 +18,6 @@ import (
 	"railguard/cluster/report"
 )
 
-// clientCommands is every verb besides the servers.
 func clientCommands() []*cobra.Command {
 	verbs := slices.Concat(paymentVerbs, complianceVerbs, foresightVerbs, operationVerbs, webhookVerbs)
 	commands := commandTree(verbs, describeCommands)
@@ -76,7 +75,6 @@ func judgeArguments(cmd *cobra.Command) {
 	}
 }
 
-// newHealth is `railguard health`.
 func newHealth() *cobra.Command {
 	c := &client{}
 	cmd := &cobra.Command{

@@ -23,7 +23,6 @@ import (
 	"railguard/seal"
 )
 
-// devFlags are the flags of `railguard dev`.
 type devFlags struct {
 	nodes, httpBase int
 	data, ofacDir   string
@@ -246,7 +245,6 @@ func portFree(address string) error {
 	return listener.Close()
 }
 
-// spawnNode starts `railguard serve` as a child process.
 func (c *devCluster) spawnNode(node *devNode) (*devChild, error) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -389,7 +387,6 @@ func keptDevKey(path string, sandbox bool) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
-// printWelcome prints what a newcomer needs next.
 func (c *devCluster) printWelcome(out io.Writer) {
 	list := "SANCTIONS LIST: a small embedded SAMPLE, not a published list. Good for a look, useless for compliance.\n"
 	if c.flags.ofacDir != "" {

@@ -21,7 +21,6 @@ import (
 
 const devSocket = "dev.sock"
 
-// newDevVerbs makes the verbs kill, stop and start.
 func newDevVerbs() []*cobra.Command {
 	short := map[string]string{
 		"kill":  "Kill a node of the running development cluster at once (kill -9)",

@@ -241,7 +241,6 @@ func (d *doctor) checkServedCertificate(ctx context.Context, base string) {
 	}
 }
 
-// checkNode checks one node's metrics.
 func (d *doctor) checkNode(ctx context.Context, address string) {
 	one := d.client
 	one.admin = []string{address}

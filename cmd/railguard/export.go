@@ -29,7 +29,6 @@ type exportAsked struct {
 	Agent  string `json:"agentId,omitempty"`
 }
 
-// exportRun is one run of `railguard audit export`.
 type exportRun struct {
 	client
 	asked  exportAsked
@@ -182,7 +181,7 @@ func (x *exportRun) fillPartial(cmd *cobra.Command, p *partial) error {
 // notesPath is the path of the file that says how to continue a partial file.
 func (x *exportRun) notesPath() string { return x.path + ".part.json" }
 
-// exportNotes is the content of that file.
+// exportNotes is the content of the file at notesPath.
 type exportNotes struct {
 	Asked exportAsked `json:"asked"`
 	Rest  string      `json:"rest"` // Query for the rest, without the cursor.

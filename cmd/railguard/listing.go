@@ -57,7 +57,6 @@ func (v *verb) fetchAnswer(ctx context.Context, c *client, request *call, values
 	return l.joinPages()
 }
 
-// rowsWanted returns how many rows to list.
 func rowsWanted(limit string, all bool) (int, error) {
 	if all {
 		if limit != "" {
@@ -108,7 +107,6 @@ func (c *client) listRows(ctx context.Context, request *call, rows int) (*listin
 	return l, nil
 }
 
-// addPage adds the rows of one page.
 func (l *listing) addPage(data []byte) error {
 	var page struct {
 		Data       []json.RawMessage `json:"data"`

@@ -63,7 +63,6 @@ func (d *agentDesk) session(key string) (*sdk.ClientSession, error) {
 	}, nil)
 }
 
-// toolAnswer is the result of a tool.
 type toolAnswer struct {
 	failed  bool
 	text    string

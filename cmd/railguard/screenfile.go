@@ -359,7 +359,6 @@ func readResult(data []byte) (read fileResult) {
 	return read
 }
 
-// writeBatch writes a batch's results and counts them.
 func (x *fileRun) writeBatch(out *bufio.Writer, b *fileBatch) error {
 	for i := range b.payments {
 		p := &b.payments[i]

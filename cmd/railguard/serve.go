@@ -28,7 +28,6 @@ import (
 	"railguard/webhooks"
 )
 
-// serveFlags are the flags of `railguard serve`.
 type serveFlags struct {
 	id, data, http, admin, cluster, advertise string
 	bootstrapExpect                           int
@@ -403,7 +402,6 @@ func readProxies(texts []string) ([]netip.Prefix, error) {
 	return readNetworks("--trusted-proxies", texts)
 }
 
-// readNetworks parses the CIDRs of a flag.
 func readNetworks(flag string, texts []string) ([]netip.Prefix, error) {
 	prefixes := make([]netip.Prefix, 0, len(texts))
 	for _, text := range texts {

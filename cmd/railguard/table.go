@@ -146,7 +146,6 @@ func showList(out io.Writer, m member) error {
 	return nil
 }
 
-// member is one member of an object.
 type member struct {
 	name  string
 	value json.RawMessage

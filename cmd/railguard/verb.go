@@ -64,7 +64,6 @@ func (v *verb) argumentNames() (names []string) {
 
 var pathArgument = regexp.MustCompile(`\{([^}]*)\}`)
 
-// makeCommand makes the cobra command of a verb.
 func (v *verb) makeCommand() *cobra.Command {
 	c := &client{}
 	names := v.argumentNames()

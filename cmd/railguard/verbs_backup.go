@@ -22,7 +22,6 @@ import (
 // backupSuffix ends the names of backup files in the directory of --directory.
 const backupSuffix = ".rgbackup"
 
-// newBackup is `railguard backup`.
 func newBackup() *cobra.Command {
 	cmd := &cobra.Command{Use: "backup", Short: "Take, prove and restore backups", GroupID: "operation", RunE: helpOnly}
 	cmd.AddCommand(newBackupCreate(), newBackupVerify(), newBackupInspect(), newBackupRestore())
@@ -64,7 +63,6 @@ func (k *backupKeys) readKeys() (*backup.Keys, error) {
 	return keys, err
 }
 
-// backupRun is one `railguard backup create`.
 type backupRun struct {
 	client
 	backupKeys
@@ -185,7 +183,6 @@ func (b *backupRun) runRound(cmd *cobra.Command, keys *backup.Keys) error {
 	return nil
 }
 
-// takeBackup writes one backup file.
 func (b *backupRun) takeBackup(cmd *cobra.Command, path string, keys *backup.Keys) (*backup.Report, error) {
 	if b.folder != "" {
 		return b.takeStopped(cmd, path, keys)

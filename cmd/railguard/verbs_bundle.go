@@ -17,13 +17,11 @@ import (
 	"railguard/audit/note"
 )
 
-// auditBundle is one run of `railguard audit bundle`.
 type auditBundle struct {
 	exportRun
 	out, witnesses string
 }
 
-// newAuditBundle is `railguard audit bundle`.
 func newAuditBundle() *cobra.Command {
 	b := &auditBundle{}
 	cmd := &cobra.Command{

@@ -36,7 +36,6 @@ type finding struct {
 	Do    string `json:"do,omitempty"` // Empty if all is well.
 }
 
-// doctor collects findings.
 type doctor struct {
 	client
 	backups      string
@@ -46,7 +45,6 @@ type doctor struct {
 	found        []finding
 }
 
-// newDoctor is `railguard doctor`.
 func newDoctor() *cobra.Command {
 	d := &doctor{now: time.Now}
 	cmd := &cobra.Command{

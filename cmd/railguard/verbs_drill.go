@@ -23,7 +23,6 @@ import (
 	"railguard/cluster/backup"
 )
 
-// drillRun is one `railguard drill`.
 type drillRun struct {
 	backupKeys
 	directory, file, scratch string
@@ -33,7 +32,6 @@ type drillRun struct {
 	child                    atomic.Pointer[os.Process]
 }
 
-// drillReport is the result of a drill.
 type drillReport struct {
 	Sleep    bool             `json:"sleep"` // Whether the drill succeeded.
 	Says     string           `json:"says"`  // The result in one sentence.
@@ -45,7 +43,6 @@ type drillReport struct {
 	Restored *backup.Restored `json:"restored,omitempty"`
 }
 
-// newDrill is `railguard drill`.
 func newDrill() *cobra.Command {
 	d := &drillRun{}
 	cmd := &cobra.Command{

@@ -82,7 +82,6 @@ func awayOr(err error) error {
 	return err
 }
 
-// logCheckpoint is one run of `railguard log checkpoint`.
 type logCheckpoint struct {
 	logVerb
 	directory, hook string
@@ -91,7 +90,6 @@ type logCheckpoint struct {
 	after           func(time.Duration) <-chan time.Time // time.After, or a test's replacement.
 }
 
-// newLogCheckpoint is `railguard log checkpoint`.
 func newLogCheckpoint() *cobra.Command { return newLogCheckpointBy(time.After) }
 
 func newLogCheckpointBy(after func(time.Duration) <-chan time.Time) *cobra.Command {
@@ -225,7 +223,6 @@ func fetchCheckpoint(ctx context.Context, source *watch.Source, keys string, cos
 	return signed, point, err
 }
 
-// newLogConsistency is `railguard log consistency OLD [NEW]`.
 func newLogConsistency() *cobra.Command {
 	v := &logVerb{}
 	var proofFile string
@@ -321,7 +318,6 @@ func consistentBy(path string, older, newer *note.Checkpoint) error {
 	return proof.VerifyConsistency(older.Size, newer.Size, older.Root, newer.Root, hashes)
 }
 
-// newLogKeygen is `railguard log keygen`.
 func newLogKeygen() *cobra.Command {
 	var name, path string
 	cmd := &cobra.Command{

@@ -18,7 +18,6 @@ import (
 	"railguard/audit/witness"
 )
 
-// logWatch is one run of `railguard log watch`.
 type logWatch struct {
 	client
 	state, keysFile, hook    string
@@ -34,7 +33,6 @@ type logWatch struct {
 
 const hookTimeout = 30 * time.Second
 
-// newLogWatch is `railguard log watch URL...`.
 func newLogWatch() *cobra.Command {
 	w := &logWatch{away: map[string]bool{}}
 	cmd := &cobra.Command{

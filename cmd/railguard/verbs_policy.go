@@ -17,7 +17,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// policyDiff is one run of `railguard policy diff`.
 type policyDiff struct {
 	client
 	from, to uint64 // Policy versions; 0: not given.
@@ -41,7 +40,6 @@ type policyChange struct {
 	Wider   bool            `json:"wider"`
 }
 
-// newPolicyDiff is `railguard policy diff`.
 func newPolicyDiff() *cobra.Command {
 	d := &policyDiff{}
 	cmd := &cobra.Command{

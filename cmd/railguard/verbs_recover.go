@@ -13,7 +13,6 @@ import (
 	"railguard/cluster/recovery"
 )
 
-// recoverFlags are the flags of `railguard cluster recover`.
 type recoverFlags struct {
 	source  recovery.Source
 	peers   []string

@@ -26,7 +26,6 @@ func resealingText(r *report.Resealing) string {
 	return fmt.Sprintf("all %d sealed values are sealed under it: RAILGUARD_CLUSTER_SECRET_OLD may be removed, from one node after the other; keep it with the backups of before %s, which need it", r.Values, r.At)
 }
 
-// showResealing prints it for people.
 func showResealing(out io.Writer, data []byte) error {
 	var r report.Resealing
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -36,7 +35,6 @@ func showResealing(out io.Writer, data []byte) error {
 	return err
 }
 
-// secretReseal is `railguard cluster-secret reseal`.
 type secretReseal struct {
 	client
 	reason string

@@ -44,7 +44,6 @@ func planRotation(cmd *cobra.Command, c *client, values map[string]*string) erro
 	return nil
 }
 
-// reissueAll is `railguard signing-key reissue`.
 type reissueAll struct {
 	client
 	kid, file, reason, by string

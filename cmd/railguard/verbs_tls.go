@@ -161,7 +161,6 @@ func replaceFile(path string, data []byte, mode os.FileMode) error {
 	return os.Rename(beside, path)
 }
 
-// issueFlags are the flags of `railguard tls issue`.
 type issueFlags struct {
 	dir, out, id  string
 	days          int

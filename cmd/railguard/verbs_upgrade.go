@@ -16,7 +16,6 @@ import (
 	"railguard/cluster/report"
 )
 
-// newClusterUpgrade is `railguard cluster upgrade`.
 func newClusterUpgrade() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "upgrade", Short: "Upgrade a cluster node by node: what to do next, and the last step",

@@ -14,7 +14,6 @@ import (
 	"railguard/audit/examine"
 )
 
-// verification is one run of `railguard verify`.
 type verification struct {
 	keysFile, output string
 	quiet, show      bool

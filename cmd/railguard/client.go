@@ -211,9 +211,9 @@ type call struct {
 	headers      map[string]string
 }
 
-// openAnswer sends a call and returns the answer if it is a success; the caller closes it. It
-// tries the next address if the one before certainly did nothing: it could not be reached, or
-// its answer said so. A read is tried at the next address after any failure of the server.
+// openAnswer sends a call and returns the answer if it is a success; the caller closes it.
+// It tries the next address if the call certainly had no effect at the one before: it was not
+// reached, or its answer said so. A read is also repeated after a broken connection, 502 or 503.
 func (c *client) openAnswer(ctx context.Context, call *call) (*http.Response, error) {
 	bases := c.addresses(call.admin)
 	var said error // An error that an address answered is preferred to one of an address that was not reached.

@@ -67,7 +67,7 @@ func newDoorTLS(files doorFiles, log *slog.Logger, now func() time.Time) (*doorT
 }
 
 // tellDates logs that the certificate in use is not valid now or ends soon. The listener goes
-// on with it, but clients refuse it. The caller holds the mutex.
+// on with it, but clients refuse it. Except in newDoorTLS, the caller holds the mutex.
 func (d *doorTLS) tellDates(now time.Time) {
 	leaf := d.used.Load().Certificates[0].Leaf
 	soon := min(doorEndsSoon, leaf.NotAfter.Sub(leaf.NotBefore)/5)

@@ -7,23 +7,23 @@ import (
 	"railguard/strictjson"
 )
 
-// The ladder: all rules in order of precedence, what each one looked at and
-// what became of it. Explain draws it from a record, dry-run from now.
+// The ladder lists all rules in order of precedence, with their inputs and outcomes. Explain
+// makes it from a record; a dry run makes it from the present state.
 
-// ladder is everything a decision was made from.
+// ladder holds everything that a decision was made from.
 type ladder struct {
 	rules    *engine.RuleSet
 	facts    *engine.Facts
-	moment   *engine.Moment // nil: live rules were not judged.
+	moment   *engine.Moment // nil: the live rules were not judged.
 	policy   *engine.Policy
 	decision engine.Decision
-	mask     uint32 // Rules that fired, modes aside.
-	known    bool   // Facts and policy are there; else only outcomes are.
+	mask     uint32 // Rules that fired, before modes apply.
+	known    bool   // facts and policy are set; otherwise only outcomes are known.
 
 	whitelisted bool // A whitelist was in force.
 }
 
-// Outcomes of one rung.
+// The outcomes of one rung.
 const (
 	rungDecided   = "decided"
 	rungTriggered = "triggered"
@@ -39,7 +39,7 @@ func (x *ladder) outcomeOf(rule *engine.Rule) string {
 	case x.decision.Rule == rule.ID:
 		return rungDecided
 	case x.decision.Verdict == engine.Unknown:
-		return rungUnjudged // R1 stands alone.
+		return rungUnjudged // R1 excludes all other rules.
 	case x.decision.Triggered&bit != 0:
 		return rungTriggered
 	case x.decision.Shadow&bit != 0:
@@ -155,7 +155,7 @@ func (x *ladder) writeLiveValues(id engine.RuleID, m *strictjson.Members) {
 	}
 }
 
-// writeLimits writes a limit at every level that has one, own level first.
+// writeLimits writes a limit for every level that has one, starting with the agent itself.
 func (x *ladder) writeLimits(m *strictjson.Members, of func(*engine.SpendPolicy) engine.USD) {
 	var items []strictjson.Members
 	for i := range x.facts.ChainSize {
@@ -169,7 +169,7 @@ func (x *ladder) writeLimits(m *strictjson.Members, of func(*engine.SpendPolicy)
 	m.List("limits", items)
 }
 
-// allowedWords are the words of what a mask allows.
+// allowedWords returns the names of the values in a mask.
 func allowedWords[T interface {
 	Bit() uint8
 	String() string
@@ -183,7 +183,8 @@ func allowedWords[T interface {
 	return words
 }
 
-// writeAllowed writes what is allowed at every level that says so, own level first.
+// writeAllowed writes the allowed values for every level that restricts them, starting with the
+// agent itself.
 func (x *ladder) writeAllowed(m *strictjson.Members, of func(p *engine.SpendPolicy) (words []string, set bool)) {
 	var items []strictjson.Members
 	for level := range x.facts.ChainSize {
@@ -217,13 +218,12 @@ func (x *ladder) writeSpending(m *strictjson.Members) {
 	m.List("levels", items)
 }
 
-// reason is the text of the decision.
+// reason returns the text of the decision.
 func (x *ladder) reason() string { return x.rules.Reason(x.decision.Rule, x.decision.Sub) }
 
-// DryRun judges the request that was read like Screen, without a record, a debit or
-// a transaction id, and writes what came of it. Live rules are judged on a frozen view,
-// so it is a forecast; the view holds no structuring counts, so of R25 only a payment
-// reference that was used is among them.
+// DryRun judges the request like Screen and writes the result, without a record, a debit or a
+// transaction id. It judges live rules on a frozen view, so the result is a forecast. The view
+// holds no structuring counts, so R25 fires only for a payment reference that was used.
 func (j *Judge) DryRun(m *strictjson.Members) error {
 	looker := lookers.Get().(*engine.Looker)
 	defer lookers.Put(looker)
@@ -263,8 +263,8 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 	return nil
 }
 
-// writeForecast writes the rest of a dry run for who may screen and no more: what the call
-// itself would tell it.
+// writeForecast writes the rest of a dry run for a caller that may only screen: no more than
+// the call itself would reveal.
 func writeForecast(m *strictjson.Members, j *Judge, d *engine.Decision) {
 	f := &j.screen.facts
 	if f.ChainSize > 0 {
@@ -282,9 +282,9 @@ func writeForecast(m *strictjson.Members, j *Judge, d *engine.Decision) {
 	}
 }
 
-// judgeForecast judges what cannot change and reads what can from a view with the same
-// basis, as Apply would find it; a credential that is no good (R1) has no moment.
-// The matches in the facts live in the looker.
+// judgeForecast judges the static rules and reads the moment for the live ones from a view with
+// the same basis, as Apply would. If the credential is not good (R1), the moment is nil. The
+// matches in the facts are part of the looker's memory.
 func (j *Judge) judgeForecast(looker *engine.Looker) (*ofac.Index, *engine.Moment, error) {
 	s := &j.screen
 	for try := 0; ; try++ {

@@ -15,7 +15,7 @@ import (
 	"railguard/strictjson"
 )
 
-// parsed is what an answer's members say.
+// parsed is an answer, parsed.
 func parsed(t *testing.T, m strictjson.Members) *fastjson.Value {
 	t.Helper()
 	v, err := fastjson.ParseBytes(m.Body())
@@ -23,7 +23,7 @@ func parsed(t *testing.T, m strictjson.Members) *fastjson.Value {
 	return v
 }
 
-// dryRun asks what would come of a payment.
+// dryRun forecasts a payment.
 func dryRun(t *testing.T, w *edgetest.World, caller *edge.Caller, body string) *fastjson.Value {
 	t.Helper()
 	j, _ := w.Begin(caller, body)
@@ -33,7 +33,7 @@ func dryRun(t *testing.T, w *edgetest.World, caller *edge.Caller, body string) *
 	return parsed(t, m)
 }
 
-// explained is how a record was judged, replayed what comes of judging it again.
+// explained returns the explanation of a record; replayed returns its replay.
 func explained(t *testing.T, w *edgetest.World, l *edge.Leaf) *fastjson.Value {
 	t.Helper()
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
@@ -50,7 +50,7 @@ func replayed(t *testing.T, w *edgetest.World, l *edge.Leaf) *fastjson.Value {
 	return parsed(t, m)
 }
 
-// rung is what a ladder says of a rule.
+// rung returns the entry of a rule in a ladder.
 func rung(v *fastjson.Value, rule int) *fastjson.Value {
 	for _, r := range v.GetArray("ladder") {
 		if r.GetInt("number") == rule {
@@ -60,15 +60,15 @@ func rung(v *fastjson.Value, rule int) *fastjson.Value {
 	return nil
 }
 
-// scenario is a payment in a world of its own, and the rule that decides it.
+// scenario is a payment in a world of its own, with the rule that decides it.
 type scenario struct {
 	name    string
-	agent   string                                // Members of the registration besides.
-	prepare func(w *edgetest.World, agent string) // Between registration and payment.
-	extra   string                                // Members of the payment besides.
+	agent   string                                // More members of the registration.
+	prepare func(w *edgetest.World, agent string) // Runs between registration and payment.
+	extra   string                                // More members of the payment.
 	verdict string
 	rule    int
-	shows   string // What the ladder says that the rule looked at.
+	shows   string // The inputs of the rule that the ladder shows.
 }
 
 func scenarios() []scenario {
@@ -142,8 +142,8 @@ func tokenOf(w *edgetest.World, agent string) string {
 	return string(fastjson.MustParseBytes(m.Body()).GetStringBytes("token"))
 }
 
-// A dry run says what the call itself is then answered, the ladder of the record says the
-// same as the ladder of the dry run, and judging the record again gives the same (decision 49).
+// A dry run gives the answer of the call itself. The ladder of the record equals that of the
+// dry run, and a replay gives the same decision (decision 49).
 func TestDryRunRecordAndReplayAgree(t *testing.T) {
 	for _, c := range scenarios() {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,14 +169,14 @@ func TestDryRunRecordAndReplayAgree(t *testing.T) {
 			e := explained(t, w, &l)
 			for i := range engine.Rules {
 				id := int(engine.Rules[i].ID)
-				if id != 25 { // A view holds no counts of structuring.
+				if id != 25 { // A view holds no structuring counts.
 					require.Equal(t, text(rung(said, id).Get("outcome")), text(rung(e, id).Get("outcome")), "R%d", id)
 				}
-				if id != 25 && id != 22 { // Nothing is attested in a profile that is in the log.
+				if id != 25 && id != 22 { // A profile in the log holds no attestations.
 					require.Equal(t, text(rung(said, id).Get("values")), text(rung(e, id).Get("values")), "R%d", id)
 				}
 			}
-			parties := "[]" // Of a record without matches an explanation says nothing.
+			parties := "[]" // The explanation of a record without matches has no matches.
 			if e.Exists("parties") {
 				parties = text(e.Get("parties"))
 			}
@@ -201,8 +201,8 @@ func text(v *fastjson.Value) string {
 	return string(strictjson.AppendValue(nil, v))
 }
 
-// The outcome of a rule says whether it decided, fired besides, fired without effect, is off,
-// or had nothing to say; behind UNKNOWN no rule was judged.
+// The outcome of a rule says whether it decided, fired too, fired without effect, is off, or
+// passed. With UNKNOWN no rule was judged.
 func TestOutcomesOnALadder(t *testing.T) {
 	w := edgetest.New(t)
 	w.SetPolicy(func(p *engine.Policy) { p.Modes[9], p.Modes[18] = engine.ModeOff, engine.ModeShadow })
@@ -222,7 +222,7 @@ func TestOutcomesOnALadder(t *testing.T) {
 	require.False(t, rung(said, 10).Exists("values"))
 }
 
-// Who may screen and no more is told by a dry run what the call itself would tell it.
+// A dry run shows a caller that may only screen no more than the call itself would.
 func TestDryRunOfAScreener(t *testing.T) {
 	w := edgetest.New(t)
 	id, token := w.Registered("")
@@ -248,7 +248,7 @@ func TestDryRunOfAScreener(t *testing.T) {
 	require.Equal(t, "forbidden", refusalOf(t, j.DryRun(&m)).Code)
 }
 
-// A dry run is judged on a view with the same basis: a node that is behind catches up first.
+// A dry run is judged on a view with the same basis, so a node that is behind catches up first.
 func TestDryRunOfAStaleBasis(t *testing.T) {
 	w := edgetest.New(t)
 	id, token := w.Registered("")
@@ -265,7 +265,7 @@ func TestDryRunOfAStaleBasis(t *testing.T) {
 	w.FallBehind()
 	_, err = w.Reissue(edgetest.Admin(), id, `{}`)
 	require.NoError(t, err)
-	w.Stuck = true // It says that it has caught up, and has not.
+	w.Stuck = true // The node says that it has caught up, but it has not.
 	j, _ := w.Begin(edgetest.Admin(), payment(token, ""))
 	require.NoError(t, j.Read())
 	var m strictjson.Members
@@ -273,7 +273,8 @@ func TestDryRunOfAStaleBasis(t *testing.T) {
 	require.Equal(t, 1+engine.RejudgeMax-1, w.Waited, "it is not judged again for ever")
 }
 
-// A replay whose list nobody holds takes what the list said from the record, and says so.
+// If nobody holds the list any more, a replay takes the list's answers from the record and says
+// so.
 func TestReplayWithoutAList(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")

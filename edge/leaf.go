@@ -15,24 +15,24 @@ import (
 	"railguard/strictjson"
 )
 
-// Leaf is one audit record, parsed.
+// Leaf is one opened audit record.
 type Leaf struct {
 	Index  uint64
-	Data   []byte           // As stored: what is hashed.
-	Value  *fastjson.Value  // nil of a screening record that LeafRoom.Open gave.
-	Shown  []byte           // As JSON; an event's is Data. As Value.
-	Record *leafjson.Screen // Of a screening record; nil for others.
+	Data   []byte           // As stored; these bytes are hashed.
+	Value  *fastjson.Value  // Parsed JSON; nil for a screening record from LeafRoom.Open.
+	Shown  []byte           // The text of Value. For an event it is Data; nil if Value is nil.
+	Record *leafjson.Screen // Set for a screening record only.
 }
 
-// shownRoom is more than most screening records take as JSON.
+// shownRoom is enough bytes for the JSON of most screening records.
 const shownRoom = 3 << 10
 
-// LeafRoom is what one leaf after another is opened in: a walk over thousands makes no
-// garbage of each. The zero value is ready.
+// LeafRoom is memory in which one leaf after another is opened, so that a walk over thousands
+// of leaves makes little garbage. The zero value is ready.
 type LeafRoom struct{ record leafjson.Screen }
 
-// Open reads a leaf that is good until the next one is opened in the room. A screening
-// record is neither written as JSON nor parsed: it is its Record.
+// Open opens a leaf. The leaf is valid until the next Open. For a screening record it sets
+// Record, but writes and parses no JSON.
 func (r *LeafRoom) Open(j *Judge, index uint64, data []byte) (Leaf, error) {
 	if leaf.FormOf(data) != leaf.FormScreen {
 		return j.OpenLeaf(index, data)
@@ -50,8 +50,8 @@ func openScreen(j *Judge, index uint64, data []byte, x *leafjson.Screen) (Leaf, 
 	return Leaf{Index: index, Data: data, Record: x}, nil
 }
 
-// OpenLeaf parses a leaf; a screening record as it is shown. The parser is held
-// by the call until its end.
+// OpenLeaf opens a leaf and parses its JSON; for a screening record it renders that JSON first.
+// The call holds the parser until its end.
 func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
 	if leaf.FormOf(data) == leaf.FormScreen {
 		l, err := openScreen(j, index, data, new(leafjson.Screen))
@@ -75,7 +75,7 @@ func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
 	return l, err
 }
 
-// parseLeaf reads a leaf's JSON with a parser of the call's.
+// parseLeaf parses a leaf's JSON with a parser that the call holds.
 func parseLeaf(j *Judge, l *Leaf, text []byte) error {
 	parser := leafParsers.Get()
 	j.parsers = append(j.parsers, parser)
@@ -107,9 +107,9 @@ func openRecord(ctx context.Context, js *Judges, data []byte, x *leafjson.Screen
 	return err
 }
 
-// OpenAnswer reads the record that a call has just written and that was judged with this
-// profile (see Agent). The profile's own leaf may not be here yet, so the answer shows the
-// agent from the profile.
+// OpenAnswer reads the record that this call has just written. agent is the profile that the
+// call was judged with. The profile's own leaf may not have arrived here yet, so the answer
+// shows the agent from agent.
 func (j *Judge) OpenAnswer(data []byte, agent *engine.AgentProfile) (*leafjson.Screen, error) {
 	x := &j.answer
 	if err := x.Open(data); err != nil {
@@ -121,7 +121,7 @@ func (j *Judge) OpenAnswer(data []byte, agent *engine.AgentProfile) (*leafjson.S
 	return x, nil
 }
 
-// profilesMax is how many profiles are kept, read and taken apart.
+// profilesMax is how many opened profiles are cached.
 const profilesMax = 16_384
 
 // profileCache is direct-mapped by leaf: bounded, lock-free.
@@ -129,8 +129,9 @@ type profileCache struct {
 	places [profilesMax]atomic.Pointer[leaf.Profile]
 }
 
-// readProfile returns the profile that a record names; nil for none. It stands in the
-// log before the record and is kept as long, so it is here wherever that is.
+// readProfile returns the profile that a record names, nil if it names none. A profile is in
+// the log before its record and is kept as long, so a node that has the record has the profile
+// too.
 func (js *Judges) readProfile(ctx context.Context, ref leaf.Ref) (*leaf.Profile, error) {
 	if ref.Hash == [32]byte{} {
 		return nil, nil
@@ -151,16 +152,16 @@ func (js *Judges) readProfile(ctx context.Context, ref leaf.Ref) (*leaf.Profile,
 	return p, nil
 }
 
-// DropLeaf gives back the parser of the leaf that was opened last: walks over
-// many leaves must not hold a parser for each.
+// DropLeaf releases the parser of the leaf that was opened last. A walk over many leaves must
+// not hold a parser for each.
 func (j *Judge) DropLeaf() {
 	last := len(j.parsers) - 1
 	leafParsers.Put(j.parsers[last])
 	j.parsers = j.parsers[:last]
 }
 
-// LoadLeaf reads a leaf by its index. A leaf that this node does not have yet
-// is a 404 only after the leader's commit index was applied here (decision 49, "Reading").
+// LoadLeaf reads a leaf by its index. It returns 404 for a leaf that is missing here only after
+// this node has applied the leader's commit index (decision 49, "Reading").
 func (j *Judge) LoadLeaf(index uint64) (Leaf, error) {
 	data, err := j.shared.deps.Records.Leaf(j.ctx, index)
 	if errors.Is(err, audit.ErrNotYet) {
@@ -175,17 +176,17 @@ func (j *Judge) LoadLeaf(index uint64) (Leaf, error) {
 	return j.OpenLeaf(index, data)
 }
 
-// LeavesHeld is how many leaves of a judge are open.
+// LeavesHeld returns how many leaves of a judge are open.
 func LeavesHeld(j *Judge) int { return len(j.parsers) }
 
-// DropLeaves gives back the parsers of all leaves but the first so many that are open.
+// DropLeaves releases the parsers of all open leaves but the first held ones.
 func DropLeaves(j *Judge, held int) {
 	for len(j.parsers) > held {
 		j.DropLeaf()
 	}
 }
 
-// Kind is what the leaf records, such as leaf.KindScreen.
+// Kind returns the kind of the leaf, such as leaf.KindScreen.
 func (l *Leaf) Kind() string {
 	if l.Record != nil {
 		return leaf.KindScreen
@@ -193,7 +194,7 @@ func (l *Leaf) Kind() string {
 	return l.Text("kind")
 }
 
-// KeyID names the API key that asked, "" when it is absent.
+// KeyID returns the id of the API key that made the call, "" if it is absent.
 func (l *Leaf) KeyID() string {
 	if l.Record != nil {
 		return l.Record.KeyID()
@@ -201,7 +202,7 @@ func (l *Leaf) KeyID() string {
 	return l.Text("keyId")
 }
 
-// OperatorLegalName names the operator that the leaf is about, "" when it is absent.
+// OperatorLegalName returns the operator that the leaf is about, "" if it is absent.
 func (l *Leaf) OperatorLegalName() string {
 	if l.Record != nil {
 		return l.Record.OperatorLegalName()
@@ -209,7 +210,8 @@ func (l *Leaf) OperatorLegalName() string {
 	return l.Text("operatorLegalName")
 }
 
-// at is the leaf's JSON. To ask one that has none would find nothing, in silence.
+// at returns the leaf's JSON. It panics for a leaf without parsed JSON, because a lookup there
+// would silently find nothing.
 func (l *Leaf) at() *fastjson.Value {
 	if l.Value == nil && l.Record != nil {
 		panic("BUG: a screening record that was not parsed is asked for a member")
@@ -244,7 +246,7 @@ func (l *Leaf) Instant(path ...string) engine.Time {
 	return at
 }
 
-// CopyTo copies members of the leaf into an answer, those that are there.
+// CopyTo copies those of the named members that the leaf has into an answer.
 func (l *Leaf) CopyTo(m *strictjson.Members, names ...string) {
 	for _, name := range names {
 		if v := l.at().Get(name); v != nil {
@@ -263,7 +265,8 @@ func (l *Leaf) Texts(path ...string) []string {
 	return texts
 }
 
-// RecordAmount is what the log counted the call with, else its literal read again.
+// RecordAmount returns the amount that the log counted for the call. If there is none, it
+// parses the literal of the request.
 func RecordAmount(l *Leaf) engine.USD {
 	if l.Has("evidence", "amount") {
 		return engine.USD(l.Value.GetInt64("evidence", "amount"))
@@ -275,18 +278,19 @@ func RecordAmount(l *Leaf) engine.USD {
 	return amount
 }
 
-// Disposition is what a caller may know of a record's disposition.
+// Disposition is the part of a record's disposition that a caller may see.
 type Disposition struct {
 	Leaf     Leaf
-	Said     leaf.Dispositioned // What Leaf says.
+	Said     leaf.Dispositioned // The content of Leaf.
 	Present  bool
 	Comments []Leaf
-	Proposed *Leaf  // An open proposal, or the one that was confirmed, for those who may see all; nil: none.
-	Payment  []Leaf // How the payment ended, then a late settle.
+	Proposed *Leaf  // The open proposal, or the confirmed one; nil: none, or the caller may not see it.
+	Payment  []Leaf // The leaves that say how the payment ended: its ending, then a late settle.
 }
 
-// Disposition loads what is known here of a record's disposition and, for
-// those who may read them, its comments.
+// Disposition loads a record's disposition as this node knows it, with comments for callers
+// that may read them. Unless local is set, it first asks the leader briefly for what this node
+// lacks.
 func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	view := &Disposition{}
 	if l.Record.Verdict != engine.Review {
@@ -297,8 +301,8 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	}
 	later, decided := j.shared.deps.Published.Disposition(l.Index)
 	if !decided && !local {
-		// A disposition acknowledged elsewhere must show (decision 62, no. 6);
-		// without a leader the local answer still stands, with its index.
+		// A disposition acknowledged by another node must show (decision 62, no. 6). Without a
+		// leader the local answer is still valid, with its index.
 		j.ConfirmBriefly()
 		later, decided = j.shared.deps.Published.Disposition(l.Index)
 	}
@@ -321,19 +325,20 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	return view, j.LoadComments(l, view)
 }
 
-// ReadDisposition is the view of a disposition alone.
+// ReadDisposition returns the view of a disposition without comments, proposal and payment.
 func ReadDisposition(l *Leaf) (*Disposition, error) {
 	view := &Disposition{Leaf: *l, Present: true}
 	return view, leaf.ReadInto(l.Data, &view.Said)
 }
 
-// loadProposal adds to view an open proposal, or the one that the disposition confirmed. It
-// may be of a report that the party must not learn of, so it is for those who see all.
+// loadProposal adds the open proposal to view, or the one that the disposition confirmed. The
+// proposal may be of a suspicious activity report, which the party must not learn of, so only
+// callers that see all get it.
 func loadProposal(j *Judge, l *Leaf, view *Disposition) error {
 	at, any := j.shared.deps.Published.Proposal(l.Index)
 	if view.Present {
 		at = view.Said.ProposedLeaf
-		any = at != 0 // The first leaf of a log is no proposal.
+		any = at != 0 // 0 means none: no proposal is the first leaf of a log.
 	}
 	if !any || !j.call.Caller.SeesAll() {
 		return nil
@@ -347,7 +352,7 @@ func loadProposal(j *Judge, l *Leaf, view *Disposition) error {
 	return err
 }
 
-// LoadPayment adds to view how the record's payment ended, and what is proposed for it.
+// LoadPayment adds to view how the record's payment ended, and the proposal on it.
 func LoadPayment(j *Judge, l *Leaf, view *Disposition) error {
 	if err := loadProposal(j, l, view); err != nil {
 		return err
@@ -366,7 +371,7 @@ func LoadPayment(j *Judge, l *Leaf, view *Disposition) error {
 	return nil
 }
 
-// LoadComments adds the comments on a record to view, for those who may read them.
+// LoadComments adds the comments on a record to view, for callers that may read them.
 func (j *Judge) LoadComments(l *Leaf, view *Disposition) error {
 	if !j.call.Caller.SeesAll() {
 		return nil
@@ -385,12 +390,13 @@ func (j *Judge) LoadComments(l *Leaf, view *Disposition) error {
 	return nil
 }
 
-// PastRetention is exact by log time, whatever was compacted already.
+// PastRetention reports whether a record of that time is past retention. It goes by log time
+// alone, whether or not the record was compacted.
 func (j *Judge) PastRetention(at engine.Time) bool {
 	return j.shared.deps.Published.LogTime()-at >= engine.Retention
 }
 
-// Record loads the screening record of a transaction id: not found when it is
+// Record loads the screening record of a transaction id. It returns not_found if the id is
 // unknown, past its 90 days, no screening record, or not for this caller.
 func (j *Judge) Record(txnID string) (Leaf, error) {
 	index, ok := j.Terms.IDs.ParseTxn(txnID)
@@ -399,13 +405,13 @@ func (j *Judge) Record(txnID string) (Leaf, error) {
 	}
 	l, err := j.LoadLeaf(index)
 	if refused := (*Refusal)(nil); errors.As(err, &refused) && refused.Code == "not_found" {
-		return Leaf{}, unknownTransaction() // In the words of what is not for this caller: they tell nobody that there is a record.
+		return Leaf{}, unknownTransaction() // The same words as for another caller's record, so that they do not reveal whether there is one.
 	}
 	if err != nil {
 		return Leaf{}, err
 	}
 	if l.Kind() != leaf.KindScreen || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l) {
-		if err := j.Confirm(); err != nil { // As for a record that is not there: the time it takes tells nothing either.
+		if err := j.Confirm(); err != nil { // LoadLeaf confirms for a missing record. Doing it here too keeps the time from revealing that there is one.
 			return Leaf{}, err
 		}
 		return Leaf{}, unknownTransaction()

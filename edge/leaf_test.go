@@ -16,8 +16,8 @@ import (
 	"railguard/strictjson"
 )
 
-// A record is there for who may read it, for its 90 days; else it is as unknown as one that
-// never was, in the same words.
+// A record is readable for its 90 days by those who may read it. Otherwise the answer has the
+// same words as for a record that never was.
 func TestRecord(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")
@@ -45,8 +45,8 @@ func TestRecord(t *testing.T) {
 	require.Equal(t, unknown, refusalOf(t, read(acme, l.Text("txnId"))))
 }
 
-// A leaf that is not here yet is unknown only once the leader's log was applied here; what
-// cannot be read now is no 404.
+// A leaf that is missing here counts as unknown only after the leader's log was applied here. A
+// leaf that cannot be read now is no 404.
 func TestLoadLeaf(t *testing.T) {
 	w := edgetest.New(t)
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
@@ -77,7 +77,8 @@ func TestLoadLeaf(t *testing.T) {
 	require.Equal(t, strange, edge.LeafError(strange))
 }
 
-// A screening record is one however it is opened: parsed, in a room, or as a call's own answer.
+// A screening record is the same however it is opened: parsed, in a room, or as a call's own
+// answer.
 func TestOpenings(t *testing.T) {
 	w := edgetest.New(t)
 	id, token := w.Registered("")
@@ -134,7 +135,7 @@ func TestOpenings(t *testing.T) {
 	_, err = j.OpenLeaf(1, event[:len(event)-1])
 	require.Error(t, err)
 
-	// The profile that a record names is read once.
+	// The profile that a record names is read only once.
 	w.LeafError = audit.ErrMissing
 	_, err = j.OpenRecord(l.Data)
 	require.NoError(t, err)
@@ -144,7 +145,7 @@ func TestOpenings(t *testing.T) {
 	require.ErrorIs(t, err, audit.ErrMissing)
 }
 
-// Members of a leaf are what they are, and nothing where they are not.
+// The accessors return a leaf's members, and zero values for missing ones.
 func TestMembersOfALeaf(t *testing.T) {
 	w := edgetest.New(t)
 	l, err := w.Register(edgetest.Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p","spendPolicy":{"dailyLimitUSDC":1}}`)
@@ -164,7 +165,7 @@ func TestMembersOfALeaf(t *testing.T) {
 	require.Equal(t, `"agentName":"Bot","agentType":"supervised"`, string(m))
 }
 
-// What is told of a review's disposition, of its comments and of a proposal, and to whom.
+// A review's disposition, comments and proposal are shown only to those who may see them.
 func TestDisposition(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered(`,"spendPolicy":{"maxSingleTxUSDC":0.5}`)
@@ -201,8 +202,8 @@ func TestDisposition(t *testing.T) {
 	}
 }
 
-// Where two persons decide, the first one's proposal is open until the second confirms it; it is
-// shown to those who see all, for it may be of a report that the party must not learn of.
+// Where two persons decide, the first one's proposal is open until the second confirms it. Only
+// those who see all get it, because it may be of a report that the party must not learn of.
 func TestProposal(t *testing.T) {
 	w := edgetest.New(t)
 	w.SetPolicy(func(p *engine.Policy) { p.FourEyes = &engine.FourEyes{MinAmount: 0} })
@@ -226,7 +227,7 @@ func TestProposal(t *testing.T) {
 	require.Nil(t, known(acme).Proposed)
 }
 
-// How a payment ended: only who made the call may say so, and both of its endings are told.
+// Only the caller's owner may say how its payment ended. Both endings are shown.
 func TestEndOfAPayment(t *testing.T) {
 	w := edgetest.New(t)
 	fleet := w.NewFleet("Acme Inc", 100*engine.Dollar)
@@ -296,7 +297,7 @@ func TestEndOfAPayment(t *testing.T) {
 	require.Equal(t, asked, w.Asked, "nothing was held")
 }
 
-// A record that no leaf would hold is refused before it is written.
+// A record that no leaf could hold is refused before it is written.
 func TestLargestRecord(t *testing.T) {
 	w := edgetest.New(t)
 	j, _ := w.Begin(edgetest.Admin(), `{}`)

@@ -10,20 +10,20 @@ import (
 	"railguard/strictjson"
 )
 
-// outcomeWords are what a match leads to, as the workbench says it.
+// outcomeWords are the words that answers use for the outcome of a match.
 var outcomeWords = [...]string{ofac.Clear: "CLEAR", ofac.Possible: "REVIEW", ofac.Listed: "BLOCK"}
 
-// MatchQuestion is what the workbench asks of the list.
+// MatchQuestion is a question of the workbench to the list.
 type MatchQuestion struct {
 	Name, Wallet string
 	Type         ofac.PartyType
-	Context      ofac.Context // Orders equal matches and explains; changes no outcome.
-	Explain      bool         // Say of each name why it matches, pair by pair.
+	Context      ofac.Context // Orders equal matches and is part of the explanation; it changes no outcome.
+	Explain      bool         // Explain for each name why it matches, pair by pair.
 }
 
-// Matches asks the list as the strictest caller would: possible matches against
-// every list, cleared pairs named but not applied. The wallet's match, which is
-// certain, stands before those of the name.
+// Matches asks the list as the strictest caller would. Possible matches count on every list,
+// and cleared pairs are named but not applied. The wallet's match, which is certain, comes
+// before those of the name.
 func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) strictjson.Members {
 	policy, name, wallet := j.Terms.Settings.Policy, question.Name, question.Wallet
 	scratch := scratches.Get().(*ofac.Scratch)
@@ -68,8 +68,8 @@ func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) strictjson.Me
 	return m
 }
 
-// Resembles tells whether a name comes near a listed entry, asked as Matches asks, and
-// whether it is one of its names: that blocks, whatever is cleared.
+// Resembles reports whether a name comes near a listed entry, asked as Matches asks. listed
+// says that it is one of the entry's names; such a name blocks even if the pair is cleared.
 func (j *Judge) Resembles(name string, uid uint32, list *ofac.Index) (near, listed bool) {
 	policy, scratch := j.Terms.Settings.Policy, scratches.Get().(*ofac.Scratch)
 	defer scratches.Put(scratch)
@@ -79,11 +79,12 @@ func (j *Judge) Resembles(name string, uid uint32, list *ofac.Index) (near, list
 	return near, near && match.Outcome == ofac.Listed
 }
 
-// factsShownMax bounds what one match shows of a party; one has more than this.
+// factsShownMax bounds the facts that one match shows of a party. Only one party has more than
+// this.
 const factsShownMax = 200
 
-// writeIdentity says who is meant: what OFAC tells of the party besides names, and where the
-// caller's context agrees with it or differs.
+// writeIdentity writes what OFAC says of the party besides names, and where the caller's
+// context agrees with that or differs.
 func writeIdentity(item *strictjson.Members, uid uint32, context *ofac.Context, list *ofac.Index) {
 	entry, _ := list.Entry(uid)
 	facts := make([]strictjson.Members, 0, min(len(entry.Facts), factsShownMax))
@@ -105,7 +106,7 @@ func writeIdentity(item *strictjson.Members, uid uint32, context *ofac.Context, 
 	item.Texts("context", words)
 }
 
-// writeExplanation says why a name matches, on one line and pair by pair.
+// writeExplanation writes why a name matches: on one line, and pair by pair.
 func writeExplanation(item *strictjson.Members, uid uint32, asked *ofac.Query, list *ofac.Index) {
 	scratch := scratches.Get().(*ofac.Scratch)
 	defer scratches.Put(scratch)
@@ -141,7 +142,7 @@ func writeExplanation(item *strictjson.Members, uid uint32, asked *ofac.Query, l
 	item.List("losses", losses)
 }
 
-// nameItem is one listed name that the query may mean.
+// nameItem describes one listed name that the query may mean.
 func nameItem(match *ofac.Match, list *ofac.Index) strictjson.Members {
 	m := matchItem(match.UID, match.Lists, match.Name, match.Alias, list)
 	m.Text("type", match.Type.String())
@@ -154,7 +155,7 @@ func nameItem(match *ofac.Match, list *ofac.Index) strictjson.Members {
 	return m
 }
 
-// walletItem is a listed address: the same members, and no doubt.
+// walletItem describes a listed address with the same members as nameItem, as a certain match.
 func walletItem(match *ofac.WalletMatch, list *ofac.Index) strictjson.Members {
 	entry, _ := list.Entry(match.UID)
 	m := matchItem(match.UID, match.Lists, entry.Primary, match.Address, list)
@@ -179,7 +180,7 @@ func matchItem(uid uint32, lists ofac.Lists, name, alias string, list *ofac.Inde
 	return m
 }
 
-// isCleared tells whether a reviewer cleared the pair, and the clearing stands.
+// isCleared reports whether a reviewer cleared the pair and the clearing is in force.
 func (t *Terms) isCleared(normalised string, uid uint32, list *ofac.Index, now engine.Time) bool {
 	return slices.ContainsFunc(t.cleared.byName[normalised], func(pair *wire.ClearedPair) bool {
 		return pair.UID == uid && JudgeClearedPair(pair, list, now) == ""

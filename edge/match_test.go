@@ -22,8 +22,8 @@ func asked(t *testing.T, w *edgetest.World, question edge.MatchQuestion) *fastjs
 	return parsed(t, j.Matches(&question, w.List()))
 }
 
-// The workbench is answered as the strictest caller would be, and told the outcome a payment
-// would have, with what the list says of who is meant.
+// The workbench asks as the strictest caller would. Its answer has the outcome that a payment
+// would have, and what the list says of the party.
 func TestMatches(t *testing.T) {
 	w := edgetest.New(t)
 	wallet := sampleWallet()
@@ -65,7 +65,8 @@ func TestMatches(t *testing.T) {
 	require.Equal(t, "lazarus groupe", string(v.GetStringBytes("query", "normalised")))
 }
 
-// A pair can be cleared only of an entry that the name comes near to and is not.
+// A pair can be cleared only for an entry that the name resembles without being one of its
+// names.
 func TestResembles(t *testing.T) {
 	w := edgetest.New(t)
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
@@ -82,8 +83,8 @@ func TestResembles(t *testing.T) {
 	}
 }
 
-// The parties of a record are each shown once, the hardest first, with what the list of then
-// says of them; the context of a call is its counterparty's alone.
+// The parties of a record are each shown once, the worst outcome first, with what the list of
+// that time says of them. Only the counterparty is compared with the context of the call.
 func TestParties(t *testing.T) {
 	w := edgetest.New(t)
 	w.ChangeEntry(27307, func(e *ofac.Entity) {
@@ -117,7 +118,7 @@ func TestParties(t *testing.T) {
 	require.True(t, parties[0].Exists("context"), "of whoever is the counterparty, too")
 }
 
-// Evidence says which list, and what led there.
+// Evidence names the list and the match.
 func TestEvidence(t *testing.T) {
 	require.Equal(t, "SDN", edge.ListName(ofac.ListSDN))
 	require.Equal(t, "CONS", edge.ListName(ofac.ListCONS))
@@ -137,7 +138,8 @@ func TestEvidence(t *testing.T) {
 	require.Equal(t, []string{"operator listed", "counterparty listed", "operator listed", "counterparty possible"}, who)
 	require.False(t, l.Has("matchesTruncated"))
 
-	// Of a name that is longer than the matcher reads it says that there may be more.
+	// If a name is longer than the matcher reads, the answer says that there may be more
+	// matches.
 	_, token := w.Registered("")
 	l = w.Screened(edgetest.Admin(), payment(token, `,"cpName":"`+strings.Repeat("ab cd ", 50)+`"`))
 	require.True(t, l.Flag("matchesTruncated"))

@@ -2,7 +2,7 @@ package edge
 
 import "github.com/VictoriaMetrics/metrics"
 
-// The metrics of this room count over all judges of a process.
+// The metrics of this package count over all judges of a process.
 var (
 	staleTotal  = metrics.NewCounter("railguard_screen_rejudged_total")
 	forgedTotal = metrics.NewCounter("railguard_screen_forged_tokens_total")

@@ -12,23 +12,24 @@ import (
 	"railguard/strictjson"
 )
 
-// Who is meant by the matches of a record: the parties they name, each once, with what
-// the list of the record says of it, and where the call's context agrees with that or
-// differs. A leaf holds the matches alone; the rest is read from the list it names.
+// This file tells who is meant by the matches of a record. It shows each party once, with what
+// the record's list says of it, and where the call's context agrees with that or differs. A
+// leaf holds only the matches; everything else is read from the list that the leaf names.
 
-// partiesMax bounds the parties of one record: three names of ten matches, two wallets.
+// partiesMax bounds the parties of one record: three names with ten matches each, and two
+// wallets.
 const partiesMax = 32
 
 // meant is one party that a record's matches name.
 type meant struct {
 	uid     uint32
 	outcome ofac.Outcome
-	score   int32 // 1e-4; a wallet's is whole.
+	score   int32 // In 1e-4; a wallet has scoreOne.
 	context ofac.Context
 }
 
-// Parties adds the members parties and partiesUnavailable to a record that has matches:
-// null, or why the list cannot be read any more.
+// Parties adds the members parties and partiesUnavailable to a record that has matches.
+// partiesUnavailable says why the list cannot be read any more; otherwise it is null.
 func (js *Judges) Parties(l *Leaf, m *strictjson.Members) {
 	matches := l.Value.GetArray("matches")
 	if len(matches) == 0 {
@@ -55,7 +56,7 @@ func (js *Judges) Parties(l *Leaf, m *strictjson.Members) {
 				party.outcome = outcome
 			}
 		}
-		if string(match.GetStringBytes("party")) == "counterparty" { // What a call says of it says nothing of others.
+		if string(match.GetStringBytes("party")) == "counterparty" { // The call's context describes the counterparty only.
 			party.context = ofac.Context{
 				Country: l.Text("_request", "cpCountry"), BirthDate: l.Text("_request", "cpDateOfBirth"), Address: l.Text("_request", "cpAddress"),
 			}
@@ -66,10 +67,10 @@ func (js *Judges) Parties(l *Leaf, m *strictjson.Members) {
 	m.Null("partiesUnavailable")
 }
 
-// scoreOne is a whole score.
+// scoreOne is the score 1.
 const scoreOne = 10_000
 
-// writeMatchedParties does for the call that is judged now what Parties does for a record.
+// writeMatchedParties does the same as Parties for the call that is being judged.
 func (s *screening) writeMatchedParties(m *strictjson.Members, list *ofac.Index) {
 	f := &s.facts
 	if f.Token != engine.TokenGood {
@@ -97,8 +98,8 @@ func (s *screening) writeMatchedParties(m *strictjson.Members, list *ofac.Index)
 	writeParties(all, list, m)
 }
 
-// writeParties shows each party once: the hardest outcome first, then the best score,
-// and among equals first whom the context agrees with.
+// writeParties shows each party once, ordered by worst outcome, then best score, then agreement
+// with the context.
 func writeParties(all []meant, list *ofac.Index, m *strictjson.Members) {
 	agreement := func(party *meant) (n int) {
 		for _, a := range list.Agreements(party.uid, &party.context) {
@@ -113,7 +114,7 @@ func writeParties(all []meant, list *ofac.Index, m *strictjson.Members) {
 	slices.SortStableFunc(all, func(a, b meant) int {
 		return cmp.Or(cmp.Compare(b.outcome, a.outcome), cmp.Compare(b.score, a.score), cmp.Compare(agreement(&b), agreement(&a)))
 	})
-	contexts := map[uint32]ofac.Context{} // Of whoever is the counterparty, too.
+	contexts := map[uint32]ofac.Context{} // A party that is also the counterparty keeps the call's context.
 	for _, party := range all {
 		if party.context != (ofac.Context{}) {
 			contexts[party.uid] = party.context
@@ -140,8 +141,8 @@ func writeParties(all []meant, list *ofac.Index, m *strictjson.Members) {
 	m.List("parties", items)
 }
 
-// listOf finds the list that a record names, with any tables: what it says of a party is
-// in all of them.
+// listOf finds the list that a record names. Tables of any matcher will do, because what a list
+// says of a party does not depend on them.
 func (js *Judges) listOf(l *Leaf) (list *ofac.Index, gone string) {
 	digest, err := hex.DecodeString(l.Text("listDigest"))
 	if err != nil || len(digest) != 32 {

@@ -9,18 +9,18 @@ import (
 	"railguard/strictjson"
 )
 
-// Holds, settles, releases and payment references, as far as they cannot change.
+// This file judges what cannot change about holds, settles, releases and payment references.
 
-// referenceMax is how long a paymentRef may be, in bytes of printable ASCII.
+// referenceMax is the length of the longest paymentRef, in bytes of printable ASCII.
 const referenceMax = 128
 
-// readHold reads the member hold of a screening call: how many seconds a PROCEED is
-// held. 0 is not at all; false that it is no such member.
+// readHold reads the member hold of a screening call: for how many seconds a PROCEED is held. 0
+// means no hold; false means that the member is not valid.
 func readHold(raw []byte) (seconds uint32, ok bool) {
 	if raw == nil || string(raw) == "null" {
 		return 0, true
 	}
-	var hold map[string]*uint32 // Not a struct: its members would be found in any letter case.
+	var hold map[string]*uint32 // Not decoded into a struct, which would accept its members in any letter case.
 	if json.Unmarshal(raw, &hold) != nil || len(hold) != 1 || hold["ttlSeconds"] == nil {
 		return 0, false
 	}
@@ -29,7 +29,7 @@ func readHold(raw []byte) (seconds uint32, ok bool) {
 	return seconds, length >= engine.HoldMin && length <= engine.HoldMax
 }
 
-// SoundReference tells whether a paymentRef that was given can be one.
+// SoundReference reports whether a text is a valid paymentRef.
 func SoundReference(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] < 0x20 || text[i] > 0x7e {
@@ -39,7 +39,8 @@ func SoundReference(text string) bool {
 	return len(text) > 0 && len(text) <= referenceMax
 }
 
-// referenceKey is a paymentRef within its owner's scope: two operators may use the same.
+// referenceKey returns the key of a paymentRef within its owner's scope: two operators may use
+// the same reference.
 func referenceKey(owner, text string) (key engine.ReferenceKey) {
 	if text == "" {
 		return key
@@ -57,15 +58,15 @@ func referenceKey(owner, text string) (key engine.ReferenceKey) {
 	return key
 }
 
-// PaymentOf returns what a recorded call asked for: how long to hold it, and its
-// reference in the scope of who made the call.
+// PaymentOf returns how long a recorded call asked to hold its payment, and its payment
+// reference in the scope of the call's owner.
 func PaymentOf(j *Judge, l *Leaf) (seconds uint32, reference engine.ReferenceKey) {
 	seconds, _ = readHold(l.Raw("_request", "hold"))
 	return seconds, referenceKey(j.Terms.owners.byKey[l.Text("keyId")], l.Text("_request", "paymentRef"))
 }
 
-// OwnRecord loads the record of a call that the caller's owner made: nobody else tells
-// what became of its payment.
+// OwnRecord loads the record of a call that the caller's owner made. Nobody else may report the
+// outcome of its payment.
 func OwnRecord(j *Judge, txnID string) (Leaf, error) {
 	l, err := j.Record(txnID)
 	if err == nil && !j.Terms.ownCall(j.call.Caller, &l) {
@@ -87,10 +88,10 @@ func ReferencedRecord(j *Judge, reference string) (Leaf, error) {
 	return l, err
 }
 
-// Outcome is what a caller says of a payment in the world.
+// Outcome is a caller's report of what became of a payment.
 type Outcome struct {
 	Op     uint8       // wire.HoldSettle or wire.HoldRelease.
-	Amount *engine.USD // Settle: what was paid; nil: what was recorded.
+	Amount *engine.USD // Of a settle: the amount paid; nil: the recorded amount.
 	Said   strictjson.Members
 }
 

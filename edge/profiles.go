@@ -9,7 +9,7 @@ import (
 	"railguard/strictjson"
 )
 
-// View is the whole state at what this node has applied now.
+// View returns the whole state as this node has applied it now.
 func (j *Judge) View() (*fsm.View, error) {
 	view, err := j.shared.deps.Records.View(j.ctx, j.shared.deps.Published.Applied())
 	if err != nil {
@@ -19,8 +19,8 @@ func (j *Judge) View() (*fsm.View, error) {
 	return view, nil
 }
 
-// KnownAgent returns the profile of an agent id within the key's scope. An id of
-// another tenant is as unknown as one that never was (decision 33, "Tenants").
+// KnownAgent returns the profile of an agent id within the key's scope. An id of another tenant
+// gives the same error as one that never was (decision 33, "Tenants").
 func (j *Judge) KnownAgent(id string) (*engine.AgentProfile, error) {
 	missing := NotFound("no such agent")
 	slot, ok := j.Terms.ParseAgent(id)
@@ -57,7 +57,7 @@ func (j *Judge) KnownFleet(id string) (*engine.FleetProfile, error) {
 	return profile, nil
 }
 
-// chainOf returns an agent's profile and its ancestors', own first.
+// chainOf returns an agent's profile followed by those of its ancestors.
 func (j *Judge) chainOf(profile *engine.AgentProfile) ([]*engine.AgentProfile, error) {
 	chain := make([]*engine.AgentProfile, 0, engine.DepthMax+1)
 	for profile != nil && len(chain) <= engine.DepthMax {
@@ -73,8 +73,8 @@ func (j *Judge) chainOf(profile *engine.AgentProfile) ([]*engine.AgentProfile, e
 	return nil, errors.New("BUG: delegation chain is broken")
 }
 
-// foldChain adds a chain's revisions to a basis in the order of Apply: own
-// first, then the ancestors, then the root's fleet.
+// foldChain adds a chain's revisions to a basis in the order of Apply: the agent first, then
+// its ancestors, then the root's fleet.
 func (j *Judge) foldChain(basis *engine.Basis, chain []*engine.AgentProfile) {
 	for _, profile := range chain {
 		basis.Fold(engine.RevAgent, uint32(profile.Slot), profile.Rev)
@@ -88,12 +88,11 @@ func (j *Judge) foldChain(basis *engine.Basis, chain []*engine.AgentProfile) {
 	}
 }
 
-// fragmentMax is how long a fragment may be: a leaf less room for its head, with
-// the longest chain and the ids of the agents of one assignment.
+// fragmentMax bounds a fragment: a leaf less room for its head, the longest chain and the agent
+// ids of one assignment.
 const fragmentMax = engine.LeafMax - 14*engine.KiB
 
-// Recorded makes the part common to all records, or refuses a fragment that no
-// leaf would hold.
+// Recorded makes the part that all records have. It refuses a fragment that no leaf could hold.
 func (j *Judge) Recorded(fragment strictjson.Members, filters ...uint64) (wire.Common, error) {
 	j.Actor(&fragment)
 	if len(fragment) > fragmentMax {
@@ -102,13 +101,13 @@ func (j *Judge) Recorded(fragment strictjson.Members, filters ...uint64) (wire.C
 	return j.Common(fragment, filters...), nil
 }
 
-// Common is what every caller-made record carries: the fragment copied into the
-// leaf, the filter keys it can be found by, the caller's Idempotency-Key.
+// Common returns the part that all records made for callers have: the fragment that is copied
+// into the leaf, the filter keys that find it, the caller's Idempotency-Key.
 func (j *Judge) Common(fragment strictjson.Members, filters ...uint64) wire.Common {
 	return wire.Common{Idem: j.call.Idem, Key: j.keyOf(), Fragment: fragment, Filters: filters}
 }
 
-// keyOf returns the API key that the log holds a record to; nil for the node itself.
+// keyOf returns the API key that the log checks a record against, nil for the node itself.
 func (j *Judge) keyOf() *wire.KeyRef {
 	if j.call.Caller == nil || j.call.Caller.Key == (wire.KeyRef{}) {
 		return nil
@@ -117,7 +116,7 @@ func (j *Judge) keyOf() *wire.KeyRef {
 	return &key
 }
 
-// Actor writes who made a change and where: every leaf's fragment ends with it.
+// Actor writes who made a change and on which node. Every leaf's fragment ends with it.
 func (j *Judge) Actor(m *strictjson.Members) {
 	if j.call.Caller != nil {
 		m.Text("actorKeyId", j.call.Caller.ID)

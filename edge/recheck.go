@@ -7,10 +7,10 @@ import (
 	"railguard/strictjson"
 )
 
-// Recheck screens counterparty, operator and status of a reviewed record again,
-// with the list and the state of now (decision 48, "The recheck at approval"). If that would BLOCK the
-// approval is recorded all the same, and says so. The state of now is the leader's:
-// a suspension acknowledged by another node counts.
+// Recheck screens counterparty, operator and status of a reviewed record again, with the
+// present list and state (decision 48, "The recheck at approval"). If they would BLOCK now, the
+// approval is still recorded, with a note of that. The present state is the leader's, so that a
+// suspension acknowledged by another node counts.
 func (j *Judge) Recheck(m *strictjson.Members, l *Leaf) error {
 	if err := j.Confirm(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (j *Judge) Recheck(m *strictjson.Members, l *Leaf) error {
 	return nil
 }
 
-// factsOfRecord lays out the facts of a recorded call as they are today.
+// factsOfRecord collects the facts of a recorded call as they are today.
 func (j *Judge) factsOfRecord(l *Leaf, list *ofac.Index) error {
 	s := &j.screen
 	s.request = requestOfRecord(l)
@@ -63,7 +63,7 @@ func (j *Judge) factsOfRecord(l *Leaf, list *ofac.Index) error {
 	return nil
 }
 
-// requestOfRecord reads _request back.
+// requestOfRecord reads the request back from the member _request.
 func requestOfRecord(l *Leaf) engine.Request {
 	text := func(name string) string { return l.Text("_request", name) }
 	request := engine.Request{
@@ -77,8 +77,8 @@ func requestOfRecord(l *Leaf) engine.Request {
 	return request
 }
 
-// addStatusHits adds what live rules would say of status and ownership, read
-// from a frozen view.
+// addStatusHits adds the hits of the live rules about status and ownership, read from a frozen
+// view.
 func (j *Judge) addStatusHits(hits *engine.Hits) error {
 	f := &j.screen.facts
 	if f.ChainSize == 0 {

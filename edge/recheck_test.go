@@ -13,8 +13,8 @@ import (
 	"railguard/strictjson"
 )
 
-// change is what became of a payment's parties since it was recorded, and the rule that would
-// block it now.
+// change is what happened to a payment's parties since it was recorded, with the rule that
+// would block it now.
 type change struct {
 	name     string
 	extra    string
@@ -63,8 +63,8 @@ func changes() []change {
 	}
 }
 
-// An approval looks again at counterparty, operator, user and status, with the list and the
-// state of now; what would BLOCK now is recorded with it (decision 48, "The recheck at approval").
+// An approval screens counterparty, operator, user and status again, with the present list and
+// state. A BLOCK of now is recorded with it (decision 48, "The recheck at approval").
 func TestRecheck(t *testing.T) {
 	for _, c := range changes() {
 		t.Run(c.name, func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestRecheck(t *testing.T) {
 	require.ErrorIs(t, j.Recheck(&m, &l), wire.ErrNoLeader)
 }
 
-// A cleared pair quietens the possible match of its name, whoever bears it, until it lapses
-// (decision 44, "Cleared pairs"); Apply refuses what was judged after that.
+// A cleared pair silences the possible match of its name, for any party with that name, until
+// it expires (decision 44, "Cleared pairs"). Apply refuses what was judged after that.
 func TestClearedPairsOfAPayment(t *testing.T) {
 	w := edgetest.New(t)
 	registered, err := w.Register(edgetest.Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Lazarus Groupe","purpose":"p"}`)

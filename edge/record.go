@@ -15,24 +15,23 @@ import (
 	"railguard/strictjson"
 )
 
-// The edge's part of a screening record: everything that is known here and that
-// Apply does not know, as a leaf.Fragment that Apply copies behind its own. Texts
-// of the caller are copied as the literals that were sent; the token is not among
-// them, it is never stored.
+// The edge's part of a screening record holds everything that is known here and that Apply does
+// not know. It is a leaf.Fragment, which Apply copies behind its own. The caller's texts are
+// copied as the literals that were sent. The token is never stored.
 
 const (
-	matchesBytesMax = 20 * engine.KiB // Evidence beyond this is left out and said to be.
+	matchesBytesMax = 20 * engine.KiB // Evidence beyond this is left out, and the record says so.
 	cardsMax        = 65_536          // Places of the card cache; a power of two.
 )
 
-// agentCard is what every call of one agent writes the same: computed once a
-// profile.
+// agentCard holds the parts that are the same in every record of an agent. It is computed once
+// for a profile.
 type agentCard struct {
 	profile        *engine.AgentProfile
 	id             string
 	operatorKey    string
 	head           strictjson.Members // agentId, agentName, agentType, operatorLegalName.
-	shown          *leaf.Profile      // The same, for an answer.
+	shown          *leaf.Profile      // The same members, for an answer.
 	agentFilter    uint64
 	operatorFilter uint64
 }
@@ -59,8 +58,8 @@ func (t *Terms) card(cache *cardCache, p *engine.AgentProfile) *agentCard {
 	return card
 }
 
-// buildRecord completes the record from facts and hits. The matches in facts
-// are only good until the looker is used again, so this comes before.
+// buildRecord completes the record from facts and hits. It must run before the looker is used
+// again, because the matches in facts are valid only until then.
 func (j *Judge) buildRecord(list *ofac.Index) {
 	s := &j.screen
 	s.record.Subs = s.subs[:0]
@@ -68,7 +67,8 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	s.subs = s.record.Subs
 	s.record.ValidUntil = s.facts.ValidUntil
 	if s.facts.Token != engine.TokenGood {
-		// R1 stands alone: nobody is named but in the evidence, and the basis rests on nobody's revision.
+		// R1 excludes all other rules: only the evidence names a party, and the basis has no
+		// revisions.
 		s.record.Agent, s.record.User, s.record.Basis.Revs = 0, 0, 0
 	}
 	j.makeFilters()
@@ -88,7 +88,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	s.record.Fragment, s.record.Filters = s.fragment, s.keys
 }
 
-// nameOrigin says by whom, where and with what the call was judged.
+// nameOrigin writes who called, and which node and versions judged the call.
 func nameOrigin(j *Judge, f *leaf.Fragment) {
 	s := &j.screen
 	source := sourceLive
@@ -110,7 +110,7 @@ func nameOrigin(j *Judge, f *leaf.Fragment) {
 	text(leaf.TagCredential, s.agent.id)
 	text(leaf.TagUserCred, s.user.id)
 	if s.facts.Token != engine.TokenGood && s.agent.kind == kindAgent {
-		text(leaf.TagAgent, j.Terms.AgentID(engine.AgentSlot(s.agent.slot))) // The signature was good.
+		text(leaf.TagAgent, j.Terms.AgentID(engine.AgentSlot(s.agent.slot))) // An agent is set only if the signature was good.
 	}
 	if s.user.kind == kindUser {
 		text(leaf.TagUser, j.Terms.UserID(engine.UserSlot(s.user.slot)))
@@ -134,7 +134,7 @@ func nameOrigin(j *Judge, f *leaf.Fragment) {
 	}
 }
 
-// nameFound adds the evidence of the list and what else a replay needs.
+// nameFound adds the evidence of the list, and what else a replay needs.
 func nameFound(facts *engine.Facts, f *leaf.Fragment, list *ofac.Index) {
 	if facts.Token != engine.TokenGood {
 		return
@@ -201,7 +201,7 @@ type requestTag struct {
 	tag  leaf.Tag
 }
 
-// ListSource is the word of the API for where a list came from.
+// ListSource returns the word of the API for where a list came from.
 func ListSource(info *wire.ListInfo) string {
 	if info.Sample {
 		return "kv:sample"
@@ -209,7 +209,7 @@ func ListSource(info *wire.ListInfo) string {
 	return "kv:live"
 }
 
-// makeFilters makes the keys that the record can be found by.
+// makeFilters makes the keys that find the record.
 func (j *Judge) makeFilters() {
 	s := &j.screen
 	f := &s.facts
@@ -227,7 +227,7 @@ func (j *Judge) makeFilters() {
 	if key, ok := engine.WalletFilterKey(s.request.Wallet); ok {
 		s.keys = append(s.keys, key)
 	}
-	name := f.PartyFilter // Made when the list was asked; it is not where there was nobody to ask about.
+	name := f.PartyFilter // Set when the list was asked; it was not asked if there was nobody to screen.
 	if f.Token != engine.TokenGood {
 		name = engine.NameFilterKey(s.request.Name)
 	}
@@ -253,14 +253,14 @@ func (j *Judge) writeParties(m *strictjson.Members) {
 			m.Text("fleetId", j.Terms.FleetID(f.Fleet.Slot))
 		}
 	} else if s.agent.kind == kindAgent {
-		m.Text("agentId", j.Terms.AgentID(engine.AgentSlot(s.agent.slot))) // The signature was good.
+		m.Text("agentId", j.Terms.AgentID(engine.AgentSlot(s.agent.slot))) // An agent is set only if the signature was good.
 	}
 	if s.user.kind == kindUser {
 		m.Text("userId", j.Terms.UserID(engine.UserSlot(s.user.slot)))
 	}
 }
 
-// writeMatches is the evidence of the list: what matched whom, how well.
+// writeMatches writes the evidence of the list: which entry matched whom, and how well.
 func (j *Judge) writeMatches(m *strictjson.Members, list *ofac.Index) {
 	if j.screen.facts.Token != engine.TokenGood {
 		return
@@ -274,7 +274,7 @@ func (j *Judge) writeMatches(m *strictjson.Members, list *ofac.Index) {
 	}
 }
 
-// listMatches lists what was found, within a bound; true means that some is left out.
+// listMatches lists the matches within a bound. truncated means that some are left out.
 func listMatches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members, truncated bool) {
 	size := 0
 	add := func(item strictjson.Members) {
@@ -337,15 +337,15 @@ func nameEvidence(party string, match *ofac.Match, list *ofac.Index) strictjson.
 	return m
 }
 
-// ListName is the list an entry is shown under.
+// ListName returns the name of the list that an entry is shown under.
 func ListName(lists ofac.Lists) string {
 	return lists.First().String()
 }
 
-// SnapshotID is the id under which people know a list.
+// SnapshotID returns the id of a list that people see.
 func SnapshotID(digest [32]byte) string { return ofac.SnapshotID(digest) }
 
-// CurrentModel is the model reported last, else the one at issuance.
+// CurrentModel returns the model reported last, else the one at issuance.
 func CurrentModel(p *engine.AgentProfile) string {
 	if p.Settings.CurrentModel != "" {
 		return p.Settings.CurrentModel

@@ -10,43 +10,42 @@ import (
 	"railguard/strictjson"
 )
 
-// Refusal is what a caller is told when its call is not judged. Code is a word of
-// docs/API.md; how it travels is not this room's affair. Nothing of our insides is
-// ever in it.
+// Refusal is the answer to a call that is not judged. Code is a word of docs/API.md; this
+// package does not decide how it is sent. A refusal never contains internal details.
 type Refusal struct {
 	Code    string
 	Message string
 	Param   string // The member at fault; "": none.
 	Details []strictjson.Finding
-	Extra   strictjson.Members // The state that stands in the way.
+	Extra   strictjson.Members // The state that the call conflicts with.
 
-	// BadRequest says that the call itself is wrong where the code alone says that its
-	// content is: a screening call answers 400 to what is 422 elsewhere.
+	// BadRequest says that the call itself is wrong, although the code is one for wrong
+	// content. A screening call answers it with 400, where other calls answer 422.
 	BadRequest bool
 
-	// Changeable says that the refusal rests on something that can change: a
-	// parent's policy, a list, a status. Had the call been made before with the
-	// same idempotency key, its first answer stands.
+	// Changeable says that the reason for the refusal can change: a parent's policy, a list, a
+	// status. If a call with the same idempotency key was made before, that call's answer is
+	// given instead.
 	Changeable bool
 
-	// Note is evidence that the log owes before the caller is answered; nil: none.
+	// Note is a record that the log must have before the caller is answered; nil: none.
 	Note *wire.Note
 }
 
 func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
 
-// ReadError is a failed reading of the leader's state or of history. A reading has no
-// outcome: whatever failed, nothing happened.
+// ReadError is a failed reading of the leader's state or of history. A reading changes nothing,
+// so a failed one leaves no doubt about its outcome.
 type ReadError struct{ Cause error }
 
 func (e *ReadError) Error() string { return e.Cause.Error() }
 
 func (e *ReadError) Unwrap() error { return e.Cause }
 
-// Refuse returns a refusal that says nothing but its code and a message.
+// Refuse returns a refusal with only a code and a message.
 func Refuse(code, message string) *Refusal { return &Refusal{Code: code, Message: message} }
 
-// NotFound returns the refusal of what does not exist, or not for this caller.
+// NotFound returns the refusal for something that does not exist or is not for this caller.
 func NotFound(message string) *Refusal { return Refuse("not_found", message) }
 
 // InvalidField returns the refusal of one parameter.
@@ -57,12 +56,13 @@ func InvalidField(param, message string) *Refusal {
 	}
 }
 
-// MissingField returns the refusal of a call without a parameter that it needs.
+// MissingField returns the refusal of a call that lacks a required parameter.
 func MissingField(param, message string) *Refusal {
 	return &Refusal{Code: "missing_field", Message: message, Param: param}
 }
 
-// Conflict returns the refusal of what the current state does not allow; extra tells that state.
+// Conflict returns the refusal of a call that the current state does not allow. extra describes
+// that state.
 func Conflict(code, message string, extra strictjson.Members) *Refusal {
 	return &Refusal{Code: code, Message: message, Extra: extra}
 }
@@ -74,7 +74,8 @@ func LacksRole(roles uint8, message string) *Refusal {
 	return &Refusal{Code: "forbidden", Message: message, Details: []strictjson.Finding{{Message: "required role", Extra: extra}}, Extra: extra}
 }
 
-// VersionMismatch returns the refusal of a change that was made from another version than the current one.
+// VersionMismatch returns the refusal of a change that was based on another version than the
+// current one.
 func VersionMismatch(current uint64) *Refusal {
 	var extra strictjson.Members
 	extra.Uint("currentVersion", current)
@@ -86,7 +87,7 @@ func ForeignOperator() *Refusal {
 	return Refuse("forbidden", "the operator is outside of this key's scope")
 }
 
-// MarkChangeable marks a refusal as resting on what can change; other errors stay.
+// MarkChangeable marks a refusal as Changeable. Other errors stay as they are.
 func MarkChangeable(err error) error {
 	if r := (*Refusal)(nil); errors.As(err, &r) {
 		r.Changeable = true
@@ -94,7 +95,7 @@ func MarkChangeable(err error) error {
 	return err
 }
 
-// LeafError tells an unknown or expired leaf from one that cannot be read now.
+// LeafError distinguishes an unknown or expired leaf from one that cannot be read now.
 func LeafError(err error) error {
 	switch {
 	case errors.Is(err, audit.ErrNotYet), errors.Is(err, audit.ErrPruned):

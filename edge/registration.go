@@ -11,11 +11,11 @@ import (
 	"railguard/strictjson"
 )
 
-// Registration is a body of POST /v1/agents/register, of a delegate or of a
-// re-issue, on its way to a profile.
+// Registration is the body of POST /v1/agents/register, of a new delegate or of a re-issue,
+// while a profile is made of it.
 type Registration struct {
 	Profile engine.AgentProfile
-	ein     string // As sent; sealed before it goes anywhere.
+	ein     string // As sent; it is sealed before it is stored.
 	fleet   string // fleetId as sent.
 }
 
@@ -53,7 +53,7 @@ func (in *Registration) readAgentType(f *strictjson.Fields, required bool) {
 	in.Profile.Type, _ = engine.ParseAgentType(read("agentType", "autonomous", "supervised"))
 }
 
-// readOperator reads what names and identifies the operator besides its legal name.
+// readOperator reads the operator's wallet and EIN, and checks its legal name.
 func (in *Registration) readOperator(f *strictjson.Fields) {
 	if name := in.Profile.OperatorLegalName; name != "" && OperatorKey(name) == "" {
 		f.Invalid("operatorLegalName", "must have letters or digits")
@@ -72,9 +72,9 @@ func (in *Registration) readOperator(f *strictjson.Fields) {
 	}
 }
 
-// validWallet is engine.ValidWallet, but for a text that begins like an EVM
-// address and is none: by its letters it could be bech32 with the prefix "0x",
-// which nobody uses, and is far more likely a mistyped address.
+// validWallet is engine.ValidWallet, except that it refuses a text that begins with 0x without
+// being an EVM address. By its letters such a text could be bech32 with the prefix "0x", but
+// nobody uses that prefix. It is far more likely a mistyped address.
 func validWallet(text string) bool {
 	if strings.HasPrefix(strings.ToLower(text), "0x") && len(text) != len("0x")+40 {
 		return false
@@ -82,7 +82,7 @@ func validWallet(text string) bool {
 	return engine.ValidWallet(text)
 }
 
-// readCommon reads what every kind of registration may carry.
+// readCommon reads the members that every kind of registration may have.
 func (in *Registration) readCommon(f *strictjson.Fields, now engine.Time) {
 	in.Profile.AgentFramework = f.Text("agentFramework", engine.FieldMax)
 	in.Profile.Model = f.Text("underlyingModel", engine.FieldMax)
@@ -91,7 +91,8 @@ func (in *Registration) readCommon(f *strictjson.Fields, now engine.Time) {
 	in.Profile.Settings = ReadSettings(f, engine.AgentSettings{}, now)
 }
 
-// validEIN is the shape of an employer identification number: NN-NNNNNNN.
+// validEIN reports whether text is an employer identification number: nine digits, with or
+// without a dash behind the second.
 func validEIN(text string) bool {
 	digits := 0
 	for i := 0; i < len(text); i++ {
@@ -105,7 +106,7 @@ func validEIN(text string) bool {
 	return digits == 9 && (len(text) == 9 || text[2] == '-')
 }
 
-// sealEIN encrypts the EIN: nothing but the last four digits stays readable.
+// sealEIN encrypts the EIN. Only its last four digits stay readable.
 func (in *Registration) sealEIN(j *Judge) error {
 	if in.ein == "" {
 		return nil
@@ -119,7 +120,7 @@ func (in *Registration) sealEIN(j *Judge) error {
 	return nil
 }
 
-// Register judges and builds the record of a new agent or delegate.
+// Register judges a new agent or delegate and builds its record.
 func (in *Registration) Register(j *Judge) (any, error) {
 	p := in.Profile
 	if err := j.canSign(j.Terms.trialCredential(&p)); err != nil {
@@ -148,7 +149,7 @@ func (in *Registration) Register(j *Judge) (any, error) {
 	return record, err
 }
 
-// trialCredential is the credential a profile will have, as far as its size goes.
+// trialCredential returns a credential of the size that the profile's credential will have.
 func (t *Terms) trialCredential(p *engine.AgentProfile) *credential.Credential {
 	s := t.newCredential(credential.KindAgent)
 	s.Name, s.AgentType, s.OperatorLegalName, s.SpendPolicy = p.AgentName, p.Type.String(), p.OperatorLegalName, p.PolicyJSON
@@ -158,7 +159,7 @@ func (t *Terms) trialCredential(p *engine.AgentProfile) *credential.Credential {
 	return s
 }
 
-// attemptNote is the evidence of a registration that the institution's policy refused.
+// attemptNote records a registration that the institution's policy refused.
 func (j *Judge) attemptNote(p *engine.AgentProfile, found *issuance) *wire.Note {
 	var m strictjson.Members
 	writeProfile(&m, p)
@@ -170,7 +171,7 @@ func (j *Judge) attemptNote(p *engine.AgentProfile, found *issuance) *wire.Note 
 	}
 }
 
-// giveAdvice returns what the caller should know besides the list's findings.
+// giveAdvice returns the warnings besides those of the list.
 func (in *Registration) giveAdvice(j *Judge, p *engine.AgentProfile) []strictjson.Members {
 	var items []strictjson.Members
 	if p.Parent == 0 && p.OperatorWallet == "" {
@@ -187,8 +188,8 @@ func (in *Registration) giveAdvice(j *Judge, p *engine.AgentProfile) []strictjso
 	return items
 }
 
-// writeProfile writes what was registered, as the leaf keeps it: the whole of
-// what the answer and the credential are rendered from.
+// writeProfile writes the registered profile for the leaf: everything that the answer and the
+// credential are made from.
 func writeProfile(m *strictjson.Members, p *engine.AgentProfile) {
 	m.Text("agentName", p.AgentName)
 	m.Text("agentType", p.Type.String())

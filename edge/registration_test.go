@@ -16,8 +16,8 @@ import (
 	"railguard/strictjson"
 )
 
-// complaint is what is wrong with a body: the code of a refusal, or the first member that is
-// not sound.
+// complaint returns what is wrong with a body: the code of a refusal, or the first invalid
+// member.
 func complaint(err error) string {
 	var refused *edge.Refusal
 	var invalid *strictjson.InvalidBody
@@ -104,7 +104,7 @@ func TestReadingARegistration(t *testing.T) {
 	}
 }
 
-// An EIN is sealed before it goes anywhere, and shown by its last digits.
+// An EIN is sealed before it is stored. Only its last digits are shown.
 func TestEINIsSealed(t *testing.T) {
 	w := edgetest.New(t)
 	id, _ := w.Registered(`,"operatorEIN":"12-3456789"`)
@@ -116,8 +116,8 @@ func TestEINIsSealed(t *testing.T) {
 	require.Equal(t, "123456789", string(plain))
 }
 
-// An operator on the list is issued a credential that says so, with a warning (decision 34,
-// "A match at issuance"); where the policy says refuse it is refused, audited all the same.
+// A listed operator gets a credential that says so, with a warning (decision 34, "A match at
+// issuance"). If the policy says refuse, it is refused, and the refusal is recorded.
 func TestListedOperator(t *testing.T) {
 	w := edgetest.New(t)
 	name := w.List().Entities()[0].Names[0].Full
@@ -162,7 +162,7 @@ func TestListedOperator(t *testing.T) {
 	}
 }
 
-// A registration says what the agent will want that was not given.
+// A registration warns of missing members that the agent will need.
 func TestAdvice(t *testing.T) {
 	w := edgetest.New(t)
 	register := func(extra string) string {
@@ -184,8 +184,8 @@ func TestAdvice(t *testing.T) {
 	require.NotContains(t, register(`,"agentType":"supervised","velocity":{"maxPerMinute":10}`+all), "velocity_not_effective")
 }
 
-// What no token could carry is refused before anything is in the log, and so is what this
-// node could not sign.
+// Content that no token can hold is refused before anything is in the log. So is a registration
+// that this node could not sign.
 func TestWhatCannotBeSigned(t *testing.T) {
 	w := edgetest.New(t)
 	chains := `"` + strings.Repeat(`BASE","`, 1200) + `BASE"`
@@ -206,8 +206,8 @@ func TestWhatCannotBeSigned(t *testing.T) {
 	require.Error(t, w.Judges.Now().Signing.Err)
 }
 
-// A re-issue changes what it names and keeps the rest; one that changes neither operator,
-// wallet, policy, model nor name is plain (decision 35).
+// A re-issue changes the members that it names and keeps the rest. It is plain if it changes
+// neither operator, wallet, policy, model nor name (decision 35).
 func TestReissue(t *testing.T) {
 	const evm, evm2 = "0x1111111111111111111111111111111111111111", "0x2222222222222222222222222222222222222222"
 	for _, c := range []struct {
@@ -251,11 +251,11 @@ func TestReissue(t *testing.T) {
 		_, err := w.Reissue(edgetest.Admin(), id, body)
 		require.Equal(t, wrong, complaint(err), body)
 	}
-	// A first EIN adds to the operator's data and changes none of it.
+	// A first EIN is an addition to the operator's data, not a change.
 	l, err := w.Reissue(edgetest.Admin(), id, `{"operatorEIN":"12-3456789"}`)
 	require.NoError(t, err)
 	require.True(t, l.Flag("plain"))
-	// The baseline of the model becomes the one reported last (decision 38).
+	// The model reported last becomes the baseline (decision 38).
 	profile := agentOf(t, w, id)
 	settings := profile.Settings
 	settings.CurrentModel = "m-9"
@@ -267,8 +267,8 @@ func TestReissue(t *testing.T) {
 	require.Empty(t, agentOf(t, w, id).Settings.CurrentModel)
 }
 
-// What was the old operator's goes with it; who may name another, and who may leave a wallet
-// that was listed (decision 35, "Whose word lifts what").
+// A new operator takes over none of the old one's data. Only some keys may name another
+// operator or replace a listed wallet (decision 35, "Whose word lifts what").
 func TestReissueAndOperators(t *testing.T) {
 	w := edgetest.New(t)
 	acme := w.Caller("key_acme", wire.RoleOperator, "Acme Inc")
@@ -301,8 +301,8 @@ func TestReissueAndOperators(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The list's version is the basis of a registration: a list that changed meanwhile makes it
-// stale, and the operator is looked for again.
+// The basis of a registration has the list's version. If the list changed meanwhile, the record
+// is stale and the operator is screened again.
 func TestBasisOfARegistration(t *testing.T) {
 	w := edgetest.New(t)
 	body := `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p"}`

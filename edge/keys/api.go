@@ -14,16 +14,16 @@ import (
 
 const (
 	networksMax     = 32
-	rateMax         = 10_000_000 // Calls a second.
+	rateMax         = 10_000_000 // In calls a second.
 	expiryMax       = 10 * 365 * engine.DayLength
 	perSecondSuffix = "/s"
 )
 
 // APIKeyChange creates, rotates or revokes an API key.
 type APIKeyChange struct {
-	op     uint8 // wire.KeyCreate and its like.
+	op     uint8 // wire.KeyCreate or another operation.
 	key    wire.APIKey
-	Secret string // Of a key that was created or rotated. It is shown once and never kept.
+	Secret string // The secret of a key that was created or rotated. It is shown once and never stored.
 }
 
 // ReadAPIKey reads the body of a new key and draws its secret.
@@ -53,12 +53,13 @@ func RotateAPIKey(j *edge.Judge, id string) APIKeyChange {
 	return change
 }
 
-// RevokeAPIKey makes a key good for nothing.
+// RevokeAPIKey revokes a key.
 func RevokeAPIKey(id string) APIKeyChange {
 	return APIKeyChange{op: wire.KeyRevoke, key: wire.APIKey{ID: id}}
 }
 
-// drawSecret draws a secret; a sandbox's shows what it is. The record has its hash.
+// drawSecret draws a secret and puts its hash into the record. A sandbox's secret has a prefix
+// that says so.
 func (c *APIKeyChange) drawSecret(j *edge.Judge) {
 	c.Secret = seal.NewAPISecret()
 	if edge.IsSandbox(j.Terms.Settings) {
@@ -144,7 +145,8 @@ func readWords(f *strictjson.Fields, name string, count int) ([]string, bool) {
 	return words, given && len(words) > 0
 }
 
-// readNetworks reads the addresses and networks that a key may call from; none is all.
+// readNetworks reads the addresses and networks that a key may call from. No entry means that
+// it may call from anywhere.
 func readNetworks(f *strictjson.Fields) []string {
 	var networks []string
 	for _, name := range []string{"networks", "ips"} {
@@ -163,7 +165,8 @@ func readNetworks(f *strictjson.Fields) []string {
 	return networks
 }
 
-// readExpiry reads expiresAt, or expires as a span from now such as 90d. 0 is never.
+// readExpiry reads expiresAt, or expires as a span from now such as 90d. It returns 0 for
+// never.
 func readExpiry(f *strictjson.Fields, now engine.Time) engine.Time {
 	if at, ok := f.Instant("expiresAt"); ok {
 		if at <= now {
@@ -183,8 +186,8 @@ func readExpiry(f *strictjson.Fields, now engine.Time) engine.Time {
 	return now + span
 }
 
-// readRate reads rate: calls a second, a number or a text such as 2000/s. In a record 0 is the
-// default and -1 is no rate at all, for which a caller says 0 (decision 55).
+// readRate reads rate in calls a second: a number, or a text such as 2000/s. In a record 0
+// means the default and -1 means no limit, for which a caller writes 0 (decision 55).
 func readRate(f *strictjson.Fields) int32 {
 	v := f.Get("rate")
 	if v == nil {

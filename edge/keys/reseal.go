@@ -11,36 +11,36 @@ import (
 	"railguard/strictjson"
 )
 
-// When the cluster secret is exchanged, what the one before had sealed is sealed anew: by
-// records of so many values, agent by agent. How far that is follows from the sealed values
-// themselves, so that it may be ended anywhere and begun again by anybody.
+// When the cluster secret is exchanged, values sealed with the older secret are sealed again,
+// agent by agent, a bounded number per record. The sealed values themselves tell how far that
+// is, so anybody may stop it at any point and continue it later.
 
 const (
-	ResealStep    = 256    // Values that one step seals anew.
-	resealLooks   = 65_536 // Agents that one step looks at.
+	ResealStep    = 256    // Values that one step seals again at most.
+	resealLooks   = 65_536 // Agents that one step looks at at most.
 	ResealEnd     = int64(-1)
 	resealFromMax = 1<<32 - 1
 )
 
-// sealLabels are those under which the state's values are sealed.
+// sealLabels are the labels that the values of the state are sealed with.
 var sealLabels = map[fsm.SealedWhat]string{
 	fsm.SealedCheck: seal.LabelCheck, fsm.SealedLogSeed: seal.LabelLogSeed, fsm.SealedSigningKey: seal.LabelSigningKey,
 	fsm.SealedWebhook: seal.LabelWebhook, fsm.SealedEIN: seal.LabelEIN,
 }
 
-// IsSealedByOlder tells whether an older secret than the present one had sealed a value. The
-// error says that none opens it.
+// IsSealedByOlder reports whether a value was sealed with a secret older than the present one.
+// It returns an error if no secret opens the value.
 func IsSealedByOlder(secrets *seal.Secrets, v fsm.Sealed) (bool, error) {
 	return secrets.SealedByOlder(sealLabels[v.What], v.Data)
 }
 
-// ResealingStep seals anew what it finds from an agent on. The step from 0 seals the values of
-// the settings first.
+// ResealingStep seals the values of a range of agents again. The step from 0 begins with the
+// values of the settings.
 type ResealingStep struct {
 	from   int64
 	reason string
-	Next   int64 // Where the next step begins; ResealEnd: nowhere. Known once there is a record.
-	Agents int   // That there are.
+	Next   int64 // Where the next step begins; ResealEnd: there is none. Valid after Record.
+	Agents int   // Number of agents there are.
 }
 
 // ReadResealingStep reads where a step begins, and why it is taken.
@@ -58,8 +58,8 @@ func readReason(f *strictjson.Fields) string {
 	return reason
 }
 
-// Record builds the record; nil says that there is nothing to be sealed anew. It has no
-// Idempotency-Key: the same step once more finds nothing.
+// Record builds the record. It returns nil if there is nothing to seal again. The record has no
+// Idempotency-Key: repeating the step finds nothing to do.
 func (s *ResealingStep) Record(j *edge.Judge) (*wire.Reseal, error) {
 	view, err := j.View()
 	if err != nil {
@@ -79,19 +79,19 @@ func (s *ResealingStep) Record(j *edge.Judge) (*wire.Reseal, error) {
 	return &wire.Reseal{Common: common, Values: values}, err
 }
 
-// resealValues seals anew what one step finds, and returns where the next one begins.
+// resealValues seals the values of one step again, and returns where the next step begins.
 func resealValues(secrets *seal.Secrets, view *fsm.View, from int64) (values []wire.Resealed, next int64, err error) {
 	seen := make(map[string]bool)
 	take := func(v fsm.Sealed) {
 		older, failed := IsSealedByOlder(secrets, v)
 		if failed != nil || !older || seen[string(v.Data)] || err != nil || len(values) >= ResealStep {
-			return // What no secret opens is told by the survey: it cannot be sealed anew.
+			return // A value that no secret opens cannot be sealed again; the survey reports it.
 		}
 		var anew []byte
 		if anew, err = secrets.Reseal(sealLabels[v.What], v.Data); err == nil {
 			values = append(values, wire.Resealed{Agent: v.Agent, Old: v.Data, New: anew})
 		}
-		seen[string(v.Data)] = v.Agent == 0 // Wherever a value of the settings stands, it is replaced at once.
+		seen[string(v.Data)] = v.Agent == 0 // One entry replaces a value of the settings everywhere, so it is taken once.
 	}
 	if from == 0 {
 		view.Settings().Sealed(take)

@@ -13,8 +13,8 @@ import (
 // kidPrefix begins every kid of the cluster: cc-v1, cc-v2, ...
 const kidPrefix = "cc-v"
 
-// NewSigningKey draws and seals the key that signs after the present one. Its number is one
-// above the highest in use: a kid names one key for ever.
+// NewSigningKey draws and seals the key that follows the present signing key. Its number is one
+// above the highest in use, because a kid is never given to another key.
 func NewSigningKey(j *edge.Judge) (wire.SigningKey, error) {
 	highest, prefix := 0, kidPrefix
 	if edge.IsSandbox(j.Terms.Settings) {
@@ -28,8 +28,8 @@ func NewSigningKey(j *edge.Judge) (wire.SigningKey, error) {
 	return seal.NewSigningKey(j.Secrets(), prefix+strconv.Itoa(highest+1))
 }
 
-// AddSigningKey builds the record that publishes a key. It signs a day later, or at once where
-// emergency is true (decision 56).
+// AddSigningKey builds the record that publishes a key. The key signs a day later, or at once
+// if emergency is true (decision 56).
 func AddSigningKey(j *edge.Judge, key wire.SigningKey, emergency bool, reason string) (*wire.SigningKeyPut, error) {
 	var m strictjson.Members
 	m.TextOrNull("reason", reason)
@@ -48,8 +48,8 @@ func FindSigningKey(j *edge.Judge, kid string) *wire.SigningKey {
 	return nil
 }
 
-// CheckRevocable refuses to revoke the only key that can sign. done says that the key was
-// revoked before.
+// CheckRevocable refuses to revoke the only key that can sign. done says that the key is
+// revoked already.
 func CheckRevocable(j *edge.Judge, kid string) (done bool, err error) {
 	others := *j.Terms.Settings
 	others.SigningKeys = nil
@@ -66,8 +66,9 @@ func CheckRevocable(j *edge.Judge, kid string) (done bool, err error) {
 	return false, nil
 }
 
-// RevokeSigningKey builds the record that makes all tokens of a key R2. It has no
-// Idempotency-Key: the caller's stands for the whole call, of which this may be the second record.
+// RevokeSigningKey builds the record that revokes a key, so that all its tokens give R2. The
+// record has no Idempotency-Key: the caller's covers the whole call, and this may be the call's
+// second record.
 func RevokeSigningKey(j *edge.Judge, kid, reason string) (*wire.SigningKeyPut, error) {
 	var m strictjson.Members
 	m.Text("reason", reason)
@@ -76,13 +77,13 @@ func RevokeSigningKey(j *edge.Judge, kid, reason string) (*wire.SigningKeyPut, e
 	return &wire.SigningKeyPut{Common: common, Op: wire.SigningRevoke, Key: wire.SigningKey{KID: kid}}, err
 }
 
-// LogKey is a new key of the log's checkpoints, sealed.
+// LogKey is a new key for signing the log's checkpoints, sealed.
 type LogKey struct {
 	seed   []byte
 	reason string
 }
 
-// ReadLogKey reads why the key is changed and draws the new one.
+// ReadLogKey reads the reason for the change and draws the new key.
 func ReadLogKey(j *edge.Judge, f *strictjson.Fields) (LogKey, error) {
 	reason := readReason(f)
 	if err := f.Err(); err != nil {

@@ -12,21 +12,21 @@ import (
 	"railguard/strictjson"
 )
 
-// Bounds of webhooks, within the format's.
+// Bounds of webhooks. They lie within those of the format.
 const (
 	webhookURLMax   = 2048
 	webhookTypesMax = 128
 	overlapDefault  = engine.DayLength
 )
 
-// URLCheck says why messages cannot be sent to a URL; nil: they can.
+// URLCheck returns why messages cannot be sent to a URL, nil if they can.
 type URLCheck func(url string) error
 
-// NewWebhook is a webhook that is to be made (decision 50).
+// NewWebhook is a webhook to be created (decision 50).
 type NewWebhook struct{ hook wire.Webhook }
 
-// ReadNewWebhook reads a webhook and seals its secret, which the receiver has chosen or this
-// node draws.
+// ReadNewWebhook reads a webhook and seals its secret. Either the receiver has chosen the
+// secret or this node draws it.
 func ReadNewWebhook(j *edge.Judge, f *strictjson.Fields, check URLCheck) (NewWebhook, error) {
 	var hook wire.Webhook
 	key := readSecret(f)
@@ -43,8 +43,8 @@ func (n *NewWebhook) Record(j *edge.Judge) (*wire.WebhookPut, error) {
 	return buildWebhook(j, &n.hook, "", wire.WebhookPut{Op: wire.WebhookCreate, Webhook: n.hook})
 }
 
-// ChangeWebhook reads a change of a webhook and builds its record: what is absent stays, and so
-// does the secret.
+// ChangeWebhook reads a change of a webhook and builds its record. Absent members and the
+// secret stay as they are.
 func ChangeWebhook(j *edge.Judge, f *strictjson.Fields, hook *wire.Webhook, check URLCheck, reason string) (*wire.WebhookPut, error) {
 	changed := *hook
 	if err := readWebhook(f, &changed, check); err != nil {
@@ -54,7 +54,7 @@ func ChangeWebhook(j *edge.Judge, f *strictjson.Fields, hook *wire.Webhook, chec
 	return buildWebhook(j, &changed, reason, wire.WebhookPut{Op: wire.WebhookChange, BaseRev: hook.Rev, Webhook: changed})
 }
 
-// DeleteWebhook builds the record that ends a webhook.
+// DeleteWebhook builds the record that deletes a webhook.
 func DeleteWebhook(j *edge.Judge, hook *wire.Webhook, reason string) (*wire.WebhookPut, error) {
 	return buildWebhook(j, hook, reason, wire.WebhookPut{Op: wire.WebhookDelete, BaseRev: hook.Rev, Webhook: wire.Webhook{ID: hook.ID}})
 }
@@ -62,7 +62,7 @@ func DeleteWebhook(j *edge.Judge, hook *wire.Webhook, reason string) (*wire.Webh
 // SecretRotation gives a webhook another secret.
 type SecretRotation struct {
 	sealed  []byte
-	overlap engine.Time // For so long messages are signed with the older secret too.
+	overlap engine.Time // How long messages are signed with the older secret too.
 	reason  string
 }
 
@@ -89,7 +89,7 @@ func (r *SecretRotation) Record(j *edge.Judge, hook *wire.Webhook) (*wire.Webhoo
 	})
 }
 
-// readWebhook reads into hook what a body says of it.
+// readWebhook reads the members of a body into hook.
 func readWebhook(f *strictjson.Fields, hook *wire.Webhook, check URLCheck) error {
 	if f.Has("url") || hook.URL == "" {
 		hook.URL = f.RequiredText("url", webhookURLMax)
@@ -123,7 +123,7 @@ func readWebhook(f *strictjson.Fields, hook *wire.Webhook, check URLCheck) error
 	return f.Err()
 }
 
-// readSecret reads the secret that the receiver has chosen, or draws one.
+// readSecret reads the secret that the receiver has chosen. If there is none, it draws one.
 func readSecret(f *strictjson.Fields) *seal.WebhookKey {
 	text := ""
 	if f.Has("secret") {
@@ -136,8 +136,8 @@ func readSecret(f *strictjson.Fields) *seal.WebhookKey {
 	return key
 }
 
-// buildWebhook gives a record the part that is common to all. A URL may hold a secret of its
-// receiver's: the leaf names its host alone.
+// buildWebhook completes a record with its common part. The leaf names only the host of the
+// URL, because a URL may hold a secret of the receiver.
 func buildWebhook(j *edge.Judge, hook *wire.Webhook, reason string, record wire.WebhookPut) (*wire.WebhookPut, error) {
 	var err error
 	record.Common, err = j.Recorded(hookFragment(hook, reason))
@@ -158,8 +158,8 @@ func RedeliverAll(j *edge.Judge, hook *wire.Webhook) (*wire.Delivery, error) {
 	return &wire.Delivery{Common: common, Op: wire.DeliveryAll, Webhook: hook.ID}, err
 }
 
-// RedeliverEvent builds the record that sends one event again: number n, from 0, of the events
-// of a leaf.
+// RedeliverEvent builds the record that sends one event again: the n-th event of a leaf,
+// counted from 0.
 func RedeliverEvent(j *edge.Judge, hook *wire.Webhook, leaf uint64, n uint8) (*wire.Delivery, error) {
 	common, err := j.Recorded(hookFragment(hook, ""))
 	return &wire.Delivery{Common: common, Op: wire.DeliveryRevived, Webhook: hook.ID, Seq: leaf, N: n}, err

@@ -10,7 +10,7 @@ import (
 	"railguard/strictjson"
 )
 
-// NewFleet is a fleet that is to be made (specification 4.3, decision 39).
+// NewFleet is a fleet to be created (specification 4.3, decision 39).
 type NewFleet struct{ profile engine.FleetProfile }
 
 // ReadNewFleet reads a fleet within the caller's scope.
@@ -31,7 +31,7 @@ func ReadNewFleet(j *edge.Judge, f *strictjson.Fields) (NewFleet, error) {
 	return NewFleet{profile}, nil
 }
 
-// Record screens the operator against the list of now and builds the record.
+// Record screens the operator against the present list and builds the record.
 func (n *NewFleet) Record(j *edge.Judge) (*wire.Fleet, error) {
 	profile := n.profile
 	found, err := j.ScreenParty("operator", "", profile.OperatorLegalName, ofac.PartyUnknown)
@@ -70,8 +70,8 @@ type FleetPatch struct {
 	grounds edge.Grounds
 }
 
-// ReadFleetPatch reads a change of the fleet. A name and a limit cannot be taken away: null
-// leaves them as they are.
+// ReadFleetPatch reads a change of the fleet. Name and limit cannot be removed: null leaves
+// them as they are.
 func ReadFleetPatch(j *edge.Judge, f *strictjson.Fields, old *engine.FleetProfile) (FleetPatch, error) {
 	next := *old
 	if f.Get("fleetName") != nil {
@@ -89,7 +89,7 @@ func ReadFleetPatch(j *edge.Judge, f *strictjson.Fields, old *engine.FleetProfil
 	return FleetPatch{old: old, next: next, grounds: edge.ReadGrounds(f)}, f.Err()
 }
 
-// Record builds the record. Widening is for the role policy.
+// Record builds the record. A widening needs the role policy.
 func (p *FleetPatch) Record(j *edge.Judge) (*wire.FleetUpdate, error) {
 	widens := p.next.DailyLimit > p.old.DailyLimit || edge.PaceWidens(p.old.Hours, p.next.Hours, p.old.Velocity, p.next.Velocity)
 	if err := checkWidening(j, widens, p.grounds.Reason); err != nil {
@@ -103,21 +103,21 @@ func (p *FleetPatch) Record(j *edge.Judge) (*wire.FleetUpdate, error) {
 	return buildFleet(j, p.old, p.next, "fleet.updated", m)
 }
 
-// buildFleet builds the record that replaces a fleet's settings. The log refuses it when the
-// fleet has got another revision meanwhile.
+// buildFleet builds the record that replaces a fleet's settings. The log refuses it if the
+// fleet's revision has changed meanwhile.
 func buildFleet(j *edge.Judge, old *engine.FleetProfile, next engine.FleetProfile, event string, m strictjson.Members) (*wire.FleetUpdate, error) {
 	common, err := j.Recorded(m, edge.OperatorFilter(old.OperatorLegalName))
 	return &wire.FleetUpdate{Common: common, Fleet: old.Slot, BaseRev: old.Rev, Profile: next, Event: event}, err
 }
 
-// Assignment puts agents into a fleet, or takes them out of it. An agent's delegates are where
-// the agent is.
+// Assignment puts agents into a fleet, or takes them out of it. Delegates belong to the fleet
+// of their root.
 type Assignment struct {
-	Agents []engine.AgentSlot // Each once, in the order of the call.
+	Agents []engine.AgentSlot // No duplicates, in the order of the call.
 	Remove bool
 }
 
-// ReadAssignment reads agentIds, agentId or both, as agents to be put into a fleet.
+// ReadAssignment reads the agents to be put into a fleet from agentIds, agentId or both.
 func ReadAssignment(j *edge.Judge, f *strictjson.Fields) (Assignment, error) {
 	ids, given := f.Texts("agentIds", engine.PageMax, engine.FieldMax)
 	if id := f.Text("agentId", engine.FieldMax); id != "" {
@@ -150,7 +150,7 @@ func ReadAssignment(j *edge.Judge, f *strictjson.Fields) (Assignment, error) {
 	return a, nil
 }
 
-// ReadRemoval reads the id of an agent that is to be taken out of its fleet.
+// ReadRemoval reads the id of the agent to be taken out of its fleet.
 func ReadRemoval(j *edge.Judge, id string) (Assignment, error) {
 	agent, err := j.KnownAgent(id)
 	if err != nil {
@@ -162,7 +162,7 @@ func ReadRemoval(j *edge.Judge, id string) (Assignment, error) {
 	return Assignment{Agents: []engine.AgentSlot{agent.Slot}, Remove: true}, nil
 }
 
-// Record builds the record. The log refuses all of it where one agent cannot be moved.
+// Record builds the record. The log refuses all of it if one agent cannot be moved.
 func (a *Assignment) Record(j *edge.Judge, fleet *engine.FleetProfile) (*wire.Assign, error) {
 	common, err := j.Recorded(nil, edge.OperatorFilter(fleet.OperatorLegalName))
 	return &wire.Assign{Common: common, Fleet: fleet.Slot, Agents: a.Agents, Remove: a.Remove}, err

@@ -13,7 +13,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// requireResult holds what became of a call: refused with a code, or done where code is "".
+// requireResult checks the result of a call: refused with code, or done if code is "".
 func requireResult(t *testing.T, err error, code, param string) {
 	t.Helper()
 	if code == "" {
@@ -303,7 +303,7 @@ func TestWhitelistsAreChangedWhereverTheyStand(t *testing.T) {
 	added, err := registry.AddEntry(f, list)
 	require.NoError(t, err)
 	_, err = added.OfAgent(j, known(t, j, id), edge.Grounds{Reason: "r"})
-	edgetest.RequireCode(t, err, "forbidden", "") // A list in force that lets one more through is wider.
+	edgetest.RequireCode(t, err, "forbidden", "") // A list in force is wider if it lets one more counterparty through.
 
 	for _, entry := range []string{"x", "99", "-1"} {
 		_, err = registry.RemoveEntry(entry, list)

@@ -9,20 +9,22 @@ import (
 	"railguard/strictjson"
 )
 
-// AgentPatch changes an agent's settings. The signed policy is not among them.
+// AgentPatch changes an agent's settings, which do not include the signed policy.
 type AgentPatch struct {
 	profile *engine.AgentProfile
 	next    engine.AgentSettings
 	grounds edge.Grounds
 }
 
-// ReadAgentPatch reads a change of the agent: what is absent stays, null takes away (RFC 7396).
+// ReadAgentPatch reads a change of the agent. Absent members stay, null removes a setting (RFC
+// 7396).
 func ReadAgentPatch(j *edge.Judge, f *strictjson.Fields, profile *engine.AgentProfile) (AgentPatch, error) {
 	next := edge.ReadSettings(f, profile.Settings, j.LogTime())
 	return AgentPatch{profile: profile, next: next, grounds: edge.ReadGrounds(f)}, f.Err()
 }
 
-// Record builds the record. Tightening is for who registers, widening for the role policy.
+// Record builds the record. Tightening needs a role that registers agents, widening needs the
+// role policy.
 func (p *AgentPatch) Record(j *edge.Judge) (*wire.Settings, error) {
 	if err := checkWidening(j, edge.SettingsWiden(&p.profile.Settings, &p.next), p.grounds.Reason); err != nil {
 		return nil, err
@@ -52,28 +54,28 @@ func checkWidening(j *edge.Judge, widens bool, reason string) error {
 	return nil
 }
 
-// WriteWarnings adds warnings where there are any.
+// WriteWarnings adds the warnings if there are any.
 func WriteWarnings(m *strictjson.Members, warnings []strictjson.Members) {
 	if len(warnings) > 0 {
 		m.List("warnings", warnings)
 	}
 }
 
-// buildSettings builds the record that replaces an agent's settings. The log refuses it when
-// the profile has got another revision meanwhile.
+// buildSettings builds the record that replaces an agent's settings. The log refuses it if the
+// profile's revision has changed meanwhile.
 func buildSettings(j *edge.Judge, profile *engine.AgentProfile, next engine.AgentSettings, event string, m strictjson.Members) (*wire.Settings, error) {
 	common, err := j.Recorded(m, edge.OperatorFilter(profile.OperatorLegalName))
 	return &wire.Settings{Common: common, Agent: profile.Slot, BaseRev: profile.Rev, Settings: next, Event: event}, err
 }
 
-// ModelChange tells the model that an agent runs now. Rule R15 compares it with the one that
+// ModelChange reports the model that an agent runs now. Rule R15 compares it with the one that
 // the agent was registered with (decision 38).
 type ModelChange struct {
 	model   string
 	grounds edge.Grounds
 }
 
-// ReadModelChange reads underlyingModel, or model, which means the same.
+// ReadModelChange reads underlyingModel, or its alias model.
 func ReadModelChange(f *strictjson.Fields) (ModelChange, error) {
 	model, alias := f.Text("underlyingModel", engine.FieldMax), f.Text("model", engine.FieldMax)
 	if f.Get("underlyingModel") == nil {

@@ -9,8 +9,8 @@ import (
 	"railguard/strictjson"
 )
 
-// reasonCodes are the words for why a credential is revoked. A row keeps the place of its word
-// here, so the order never changes.
+// reasonCodes are the words for why a credential is revoked. A row stores the index of the
+// word, so the order never changes.
 var reasonCodes = []string{"", "KEY_COMPROMISE", "AFFILIATION_CHANGED", "SUPERSEDED", "CESSATION", "SANCTIONS", "OTHER"}
 
 // StatusChange suspends, reinstates or revokes an agent, a user or an operator (decision 35).
@@ -18,7 +18,7 @@ var reasonCodes = []string{"", "KEY_COMPROMISE", "AFFILIATION_CHANGED", "SUPERSE
 type StatusChange struct {
 	To            engine.Status
 	reason, actor string
-	code          string // One of reasonCodes; "" where the caller gave none.
+	code          string // One of reasonCodes; "" if the caller gave none.
 }
 
 // ReadStatusChange reads the reason of a change, which is required, and who makes it.
@@ -30,7 +30,7 @@ func ReadStatusChange(f *strictjson.Fields, to engine.Status) (StatusChange, err
 	return change, f.Err()
 }
 
-// Write adds what the caller said of the change.
+// Write adds the caller's words about the change.
 func (s *StatusChange) Write(m *strictjson.Members) {
 	m.Text("reason", s.reason)
 	m.TextOrNull("actor", s.actor)
@@ -58,7 +58,8 @@ func (s *StatusChange) build(j *edge.Judge, target wire.Target, slot uint32, ope
 	return &wire.Status{Common: common, Target: target, Slot: slot, To: s.To, ReasonCode: uint8(max(slices.Index(reasonCodes, s.code), 0))}, err
 }
 
-// OfOperator builds the record that changes an operator's status, which counts for all its agents.
+// OfOperator builds the record that changes an operator's status. That status applies to all
+// its agents.
 func (s *StatusChange) OfOperator(j *edge.Judge, name string) (*wire.Status, error) {
 	var m strictjson.Members
 	m.Text("operatorLegalName", name)
@@ -67,15 +68,15 @@ func (s *StatusChange) OfOperator(j *edge.Judge, name string) (*wire.Status, err
 	return &wire.Status{Common: common, Target: wire.TargetOperator, OperatorKey: edge.OperatorKey(name), To: s.To}, err
 }
 
-// OwnershipFlag announces that an agent goes to another operator: from effectiveAt until its
-// credential is issued anew rule R8 stops it (decision 36).
+// OwnershipFlag announces that an agent goes to another operator. From effectiveAt until its
+// credential is issued again, rule R8 blocks it (decision 36).
 type OwnershipFlag struct {
 	owner       string
 	effectiveAt engine.Time // 0: from now on.
 	note, actor string
 }
 
-// ReadOwnershipFlag reads the new operator, and when the agent goes to it.
+// ReadOwnershipFlag reads the new operator, and when it takes over the agent.
 func ReadOwnershipFlag(f *strictjson.Fields) (OwnershipFlag, error) {
 	flag := OwnershipFlag{owner: f.RequiredName("newOperatorLegalName")}
 	if flag.owner != "" && edge.OperatorKey(flag.owner) == "" {
@@ -98,7 +99,7 @@ func (o *OwnershipFlag) Record(j *edge.Judge, profile *engine.AgentProfile) (*wi
 	return &wire.Ownership{Common: common, Agent: profile.Slot, OperatorKey: edge.OperatorKey(o.owner), EffectiveAt: o.effectiveAt}, err
 }
 
-// CancelOwnership builds the record that takes the flag of an agent back.
+// CancelOwnership builds the record that removes an agent's ownership flag.
 func CancelOwnership(j *edge.Judge, profile *engine.AgentProfile, grounds edge.Grounds) (*wire.Ownership, error) {
 	var m strictjson.Members
 	grounds.Write(&m)

@@ -10,7 +10,8 @@ import (
 	"railguard/strictjson"
 )
 
-// WhitelistChange is what becomes of a whitelist, wherever it stands (decision 42).
+// WhitelistChange is a change of the whitelist of an agent, a fleet or the institution
+// (decision 42).
 type WhitelistChange struct {
 	old, next *engine.Whitelist
 	done      strictjson.Members // What the change did, for its leaf.
@@ -23,8 +24,8 @@ func ReplaceWhitelist(f *strictjson.Fields, old *engine.Whitelist) WhitelistChan
 	return c
 }
 
-// AddEntry reads one more entry. A list that was never set stays off until a call says
-// otherwise: the next payment must not meet a list of one.
+// AddEntry reads one more entry. A list that was never set stays off until a call turns it on.
+// Otherwise the next payment would be checked against a list of one.
 func AddEntry(f *strictjson.Fields, old *engine.Whitelist) (WhitelistChange, error) {
 	c := WhitelistChange{old: old, next: old.With(edge.ReadWhitelistEntry(f))}
 	if !c.next.Enforce {
@@ -39,7 +40,7 @@ func AddEntry(f *strictjson.Fields, old *engine.Whitelist) (WhitelistChange, err
 	return c, nil
 }
 
-// RemoveEntry takes away the entry with an id.
+// RemoveEntry removes the entry with an id.
 func RemoveEntry(id string, old *engine.Whitelist) (WhitelistChange, error) {
 	missing := edge.MarkChangeable(edge.NotFound("no such entry"))
 	number, err := strconv.ParseUint(id, 10, 32)
@@ -57,11 +58,11 @@ func RemoveEntry(id string, old *engine.Whitelist) (WhitelistChange, error) {
 	return c, nil
 }
 
-// leafWhitelistMax is how many bytes of entries a leaf keeps. Of a longer list it keeps mode,
-// version and count.
+// leafWhitelistMax is how many bytes of entries a leaf holds. For a longer list it holds only
+// mode, version and count.
 const leafWhitelistMax = 32 * engine.KiB
 
-// writeFragment writes what the leaf says of the change. Widening is for the role policy.
+// writeFragment writes the change for the leaf. A widening needs the role policy.
 func (c *WhitelistChange) writeFragment(j *edge.Judge, grounds edge.Grounds) (strictjson.Members, error) {
 	if err := checkWidening(j, engine.WhitelistWidens(c.old, c.next), grounds.Reason); err != nil {
 		return nil, err

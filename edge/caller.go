@@ -6,20 +6,20 @@ import (
 	"railguard/ofac"
 )
 
-// Caller is who asks: an API key as far as judging needs it.
+// Caller is who calls: an API key, with all that judging needs of it.
 type Caller struct {
 	ID       string
 	Name     string
 	Roles    uint8  // wire.Role bits.
 	Operator string // Normalised operator scope; "" is all operators.
 
-	// Key is the row and revision that Apply holds its records to; zero for the
-	// person at the node's own machine.
+	// Key is the row and revision of the API key, which Apply checks records against. It is
+	// zero for the person at the node's own machine.
 	Key wire.KeyRef
 }
 
-// NewCaller returns who calls with an API key, which stands in a row of the settings. A key
-// without roles is an admin of its tenant.
+// NewCaller returns the caller for an API key and its row in the settings. A key without roles
+// is an admin of its tenant.
 func NewCaller(key *wire.APIKey, row uint32) Caller {
 	caller := Caller{ID: key.ID, Name: key.Name, Roles: key.Roles, Operator: key.Operator, Key: wire.KeyRef{Row: row, Rev: key.Rev}}
 	if caller.Roles == 0 {
@@ -28,17 +28,17 @@ func NewCaller(key *wire.APIKey, row uint32) Caller {
 	return caller
 }
 
-// May reports whether the key has one of the roles; admin has all.
+// May reports whether the key has one of the roles. An admin has all of them.
 func (k *Caller) May(roles uint8) bool { return k.Roles&(roles|wire.RoleAdmin) != 0 }
 
-// SeesAll reports whether the key stands on the inner side of the tipping-off
-// wall (decision 33, "The tipping-off wall"): SAR data, triggered rules, match evidence.
+// SeesAll reports whether the key may see what is behind the tipping-off wall (decision 33,
+// "The tipping-off wall"): SAR data, triggered rules, match evidence.
 func (k *Caller) SeesAll() bool {
 	return k.May(wire.RoleReviewer | wire.RoleAuditor)
 }
 
-// Officer reports whether the key speaks for the whole institution's policy: no
-// operator's scope, and the role policy.
+// Officer reports whether the key may change the policy of the whole institution: it has no
+// operator's scope and has the role policy.
 func (k *Caller) Officer() bool { return k.Operator == "" && k.May(wire.RolePolicy) }
 
 // Covers reports whether the operator is within the key's scope.
@@ -46,14 +46,14 @@ func (k *Caller) Covers(operatorLegalName string) bool {
 	return k.Operator == "" || k.Operator == OperatorKey(operatorLegalName)
 }
 
-// Owner is whose calls and records the key's are: its operator's, "" the
-// institution's. Keys come and go; what they did stays their owner's.
+// Owner returns the owner of the key's calls and records: its operator, or "" for the
+// institution. Keys are replaced, but the owner of what they did stays the same.
 func (k *Caller) Owner() string { return k.Operator }
 
-// RateDefault is how many calls a second a key may make that has no rate of its own.
+// RateDefault is how many calls a second a key may make if it has no rate of its own.
 const RateDefault = 10_000
 
-// RoleNames are the words for the roles. The place of a word is the bit of its role.
+// RoleNames are the names of the roles. The index of a name is the bit of its role.
 var RoleNames = [...]string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin"}
 
 // RoleList names the roles of a mask, in the order of decision 33, "Roles".
@@ -77,7 +77,7 @@ func ParseRole(name string) uint8 {
 	return 0
 }
 
-// owners tells by an API key's id whose key it is. Revoked keys are among them.
+// owners maps the id of an API key to its owner. It includes revoked keys.
 type owners struct {
 	source []*wire.APIKey
 	byKey  map[string]string
@@ -91,21 +91,21 @@ func newOwners(source []*wire.APIKey) *owners {
 	return o
 }
 
-// ownCall reports whether the record is of a call that the caller's owner made.
+// ownCall reports whether the caller's owner made the recorded call.
 func (t *Terms) ownCall(k *Caller, l *Leaf) bool {
 	id := l.KeyID()
 	owner, known := t.owners.byKey[id]
 	return id == k.ID || known && owner == k.Owner()
 }
 
-// MayRead reports whether the caller may read the record at all: what its owner
-// called for, else what its role reads, within its operator's scope.
+// MayRead reports whether the caller may read the record at all. It may if its owner made the
+// call, or if its role may read records; either only within its operator's scope.
 func (t *Terms) MayRead(k *Caller, l *Leaf) bool {
 	own := t.ownCall(k, l)
 	if k.Operator != "" {
 		operator := l.OperatorLegalName()
 		if operator == "" {
-			return own // A call without a credential belongs to nobody but who made it.
+			return own // Only the caller's owner may read a call without a credential.
 		}
 		if !k.Covers(operator) {
 			return false
@@ -117,13 +117,13 @@ func (t *Terms) MayRead(k *Caller, l *Leaf) bool {
 	return own || k.May(wire.RoleReviewer|wire.RoleAuditor|wire.RoleOps)
 }
 
-// ReadsNames are the roles that read a record's names: all of them, or those of
+// ReadsNames are the roles that may read the names in records: in all of them, or in those of
 // their own calls.
 const ReadsNames = wire.RoleReviewer | wire.RoleAuditor | wire.RoleOperator | wire.RoleScreener
 
-// Masked reports whether the names in a record that the caller may read are
-// hidden from it: they are shown to reviewer, auditor and admin, and to who works
-// with payments (operator, screener) of what is its owner's.
+// Masked reports whether names are hidden from a caller that may read the record. Reviewer,
+// auditor and admin see them in every record. Operator and screener see them in their owner's
+// records.
 func (t *Terms) Masked(k *Caller, l *Leaf) bool {
 	if k.SeesAll() {
 		return false
@@ -132,10 +132,10 @@ func (t *Terms) Masked(k *Caller, l *Leaf) bool {
 	return !own || !k.May(ReadsNames)
 }
 
-// OperatorKey is the identity of an operator: its normalised legal name.
+// OperatorKey returns the identity of an operator: its normalised legal name.
 func OperatorKey(legalName string) string { return ofac.NormaliseName(legalName) }
 
-// OperatorFilter is the filter key by which the leaves of an operator are found.
+// OperatorFilter returns the filter key that finds the leaves of an operator.
 func OperatorFilter(legalName string) uint64 {
 	return engine.FilterKey(engine.FilterOperator, OperatorKey(legalName))
 }

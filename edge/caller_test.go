@@ -10,7 +10,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// The roles of a key, and what each may (decision 33).
+// Each role of a key may do what decision 33 says.
 func TestRoles(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
@@ -42,8 +42,8 @@ func TestRoles(t *testing.T) {
 	require.Equal(t, edge.OperatorKey("Acme Inc"), scoped.Owner())
 }
 
-// Who may read a record, and who reads its names: what its owner called for, else what the
-// role reads, within the key's operator (decision 33).
+// A record is readable by its owner and, within the key's operator, by some roles; fewer roles
+// read its names (decision 33).
 func TestWhoReadsARecord(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")

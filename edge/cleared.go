@@ -20,7 +20,7 @@ func newClearedPairs(source []*wire.ClearedPair) *clearedPairs {
 	return p
 }
 
-// Why a cleared pair is void, in the words of the API.
+// The reasons why a cleared pair is void, in the words of the API.
 const (
 	VoidExpired      = "expired"
 	VoidEntryRemoved = "entry_removed"
@@ -28,7 +28,7 @@ const (
 )
 
 // JudgeClearedPair returns why a cleared pair is void under a list, "" while it is in force.
-// The reviewer cleared the entry as it was then: a later list may say more of that party.
+// The reviewer cleared the entry as it was then. A later list may say more of that party.
 func JudgeClearedPair(pair *wire.ClearedPair, list *ofac.Index, now engine.Time) (void string) {
 	digest, listed := list.EntryDigest(pair.UID)
 	switch {
@@ -60,7 +60,7 @@ func (p *clearedPairs) findEntries(name string, list *ofac.Index, now engine.Tim
 	return uids, until
 }
 
-// lookUpCleared fills the cleared pairs of the call's names.
+// lookUpCleared looks up the cleared pairs of all names in the call.
 func (j *Judge) lookUpCleared(list *ofac.Index) {
 	f := &j.screen.facts
 	if len(j.Terms.cleared.byName) == 0 || f.Token != engine.TokenGood {

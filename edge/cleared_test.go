@@ -12,10 +12,10 @@ import (
 	"railguard/ofac/sample"
 )
 
-// lazarus is a listed entry that a name of the tests resembles.
+// lazarus is a listed entry; names in the tests resemble it.
 const lazarus = 27307
 
-// sampleWith compiles the sample list as it is after a change.
+// sampleWith applies a change to the sample list and compiles it.
 func sampleWith(t testing.TB, change func([]ofac.Entity) []ofac.Entity) *ofac.Index {
 	t.Helper()
 	list, err := ofac.Build(change(sample.Entities()), sample.Meta())
@@ -30,9 +30,9 @@ func entryAt(t testing.TB, entities []ofac.Entity) int {
 	return at
 }
 
-// A cleared pair is in force until its time has come, and only while the list says of the
-// entry what it said when the pair was cleared (decision 44, "Cleared pairs"). Who decides
-// and who displays ask the same function.
+// A cleared pair is in force until it expires, and only while the list's entry is the same as
+// when the pair was cleared (decision 44, "Cleared pairs"). Judging and displaying use the same
+// function.
 func TestClearedPairIsVoid(t *testing.T) {
 	same := sampleWith(t, slices.Clone)
 	digest, listed := same.EntryDigest(lazarus)

@@ -13,14 +13,13 @@ import (
 	"railguard/strictjson"
 )
 
-// Issuing a credential: the operator is screened at the edge, the log assigns
-// slot, time and key, and the token is minted from the leaf that came of it.
-// The signature is deterministic, so a credential is a pure function of what
-// was registered: it is never stored.
+// How a credential is issued: the edge screens the operator, the log assigns slot, time and
+// key, and the resulting leaf gives the token. The signature is deterministic, so a credential
+// is a pure function of what was registered. It is never stored.
 
 const contextPath = "/contexts/kya/v1"
 
-// newCredential is what every credential of the cluster has.
+// newCredential returns a credential with the parts that all credentials of the cluster share.
 func (t *Terms) newCredential(kind credential.Kind) *credential.Credential {
 	genesis := t.Settings.Genesis
 	return &credential.Credential{
@@ -28,19 +27,19 @@ func (t *Terms) newCredential(kind credential.Kind) *credential.Credential {
 	}
 }
 
-// statusPath is before the number of a status list.
+// statusPath stands in the URL before the number of a status list.
 const statusPath = "/status-lists/"
 
-// statusListMost is no less than the number of any list: of the last epoch, and of the last
+// statusListMost is an upper bound of status list numbers, for the last epoch and the last
 // position.
 const statusListMost = 197_016_384
 
-// StatusURL is the address of a status list, which its token names too.
+// StatusURL returns the address of a status list. The list's own token names it too.
 func (t *Terms) StatusURL(list uint64) string {
 	return strings.TrimSuffix(t.Settings.Genesis.PublicURL, "/") + statusPath + strconv.FormatUint(list, 10)
 }
 
-// publishedAt tells where a credential's status is published, as its leaf does.
+// publishedAt sets where the credential's status is published, as its leaf records it.
 func (t *Terms) publishedAt(s *credential.Credential, l *Leaf) *credential.Credential {
 	if list := l.Number("statusList"); list != 0 {
 		s.StatusURL, s.StatusIndex = t.StatusURL(list), uint32(l.Number("statusIndex"))
@@ -48,15 +47,15 @@ func (t *Terms) publishedAt(s *credential.Credential, l *Leaf) *credential.Crede
 	return s
 }
 
-// publishedUnder tells the same from the registry.
+// publishedUnder sets the same from a position that the registry holds.
 func (t *Terms) publishedUnder(s *credential.Credential, position uint32) *credential.Credential {
 	list, index := t.IDs.StatusEntry(position)
 	s.StatusURL, s.StatusIndex = t.StatusURL(list), index
 	return s
 }
 
-// AgentCredential is an agent's credential as its leaf tells it: a registration,
-// a delegate's creation or a re-issue.
+// AgentCredential returns an agent's credential from its leaf: a registration, a delegate's
+// creation or a re-issue.
 func (t *Terms) AgentCredential(l *Leaf) *credential.Credential {
 	s := t.newCredential(credential.KindAgent)
 	s.ID, s.Subject, s.IssuedAt, s.ExpiresAt = l.Text("credentialId"), l.Text("agentId"), l.Instant("issuedAt"), l.Instant("expiresAt")
@@ -70,7 +69,7 @@ func (t *Terms) AgentCredential(l *Leaf) *credential.Credential {
 	return t.publishedAt(s, l)
 }
 
-// ProfileCredential is the same from the registry: an agent's current credential.
+// ProfileCredential returns an agent's current credential from the registry.
 func (t *Terms) ProfileCredential(chain []*engine.AgentProfile) *credential.Credential {
 	p := chain[0]
 	s := t.newCredential(credential.KindAgent)
@@ -85,10 +84,10 @@ func (t *Terms) ProfileCredential(chain []*engine.AgentProfile) *credential.Cred
 	return t.publishedUnder(s, p.Status)
 }
 
-// wholeMilli is a time as leaves tell it.
+// wholeMilli rounds a time down to the millisecond, as leaves do.
 func wholeMilli(t engine.Time) engine.Time { return t / engine.Millisecond * engine.Millisecond }
 
-// AncestorIDs names a delegate's ancestors, root first.
+// AncestorIDs returns the ids of a delegate's ancestors, root first.
 func (t *Terms) AncestorIDs(chain []*engine.AgentProfile) []string {
 	ids := make([]string, 0, len(chain))
 	for i := len(chain) - 1; i > 0; i-- {
@@ -97,7 +96,7 @@ func (t *Terms) AncestorIDs(chain []*engine.AgentProfile) []string {
 	return ids
 }
 
-// UserCredential is a user's credential as its leaf tells it.
+// UserCredential returns a user's credential from its leaf.
 func (t *Terms) UserCredential(l *Leaf) *credential.Credential {
 	s := t.newCredential(credential.KindUser)
 	s.ID, s.Subject, s.IssuedAt, s.ExpiresAt = l.Text("credentialId"), l.Text("userId"), l.Instant("issuedAt"), l.Instant("expiresAt")
@@ -106,7 +105,7 @@ func (t *Terms) UserCredential(l *Leaf) *credential.Credential {
 	return t.publishedAt(s, l)
 }
 
-// ProfileUserCredential is the same from the registry.
+// ProfileUserCredential returns a user's current credential from the registry.
 func (t *Terms) ProfileUserCredential(p *engine.UserProfile) *credential.Credential {
 	s := t.newCredential(credential.KindUser)
 	s.ID, s.Subject = t.IDs.CredentialID(kindUser, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion), t.UserID(p.Slot)
@@ -116,7 +115,7 @@ func (t *Terms) ProfileUserCredential(p *engine.UserProfile) *credential.Credent
 	return t.publishedUnder(s, p.Status)
 }
 
-// AgentIDs are the texts of slots.
+// AgentIDs returns the ids of slots.
 func (t *Terms) AgentIDs(slots []engine.AgentSlot) []string {
 	ids := make([]string, len(slots))
 	for i, slot := range slots {
@@ -125,9 +124,9 @@ func (t *Terms) AgentIDs(slots []engine.AgentSlot) []string {
 	return ids
 }
 
-// WriteCredential adds token and credential to an answer: the very bytes of the
-// token's vc. A token whose key was revoked since is not minted again: it would
-// be good for nothing.
+// WriteCredential adds token and credential to an answer. The credential has exactly the bytes
+// of the token's vc. If the token's key has been revoked since, the token is null: it would
+// never be accepted.
 func (t *Terms) WriteCredential(m *strictjson.Members, s *credential.Credential, kid string) error {
 	if t.Settings.KeyRevoked(kid) {
 		m.Null("token")
@@ -147,8 +146,8 @@ func (t *Terms) WriteCredential(m *strictjson.Members, s *credential.Credential,
 	return nil
 }
 
-// canSign refuses to register what this node could not mint a token for, before
-// anything is in the log.
+// canSign checks, before anything is in the log, that this node can mint the token. It refuses
+// the registration otherwise.
 func (j *Judge) canSign(s *credential.Credential) error {
 	now := j.shared.deps.Published.LogTime()
 	key := j.Terms.Settings.ActiveKey(now)
@@ -159,7 +158,7 @@ func (j *Judge) canSign(s *credential.Credential) error {
 		j.shared.deps.Logger.Error("cannot sign", "error", err)
 		return Refuse("overloaded", "this node cannot unseal the signing key")
 	}
-	trial := *s // Its ids and times are the log's to assign; these have their length.
+	trial := *s // The log will assign ids and times; these have the same length.
 	trial.StatusURL, trial.StatusIndex = j.Terms.StatusURL(statusListMost), fsm.StatusListSize-1
 	trial.ID, trial.Subject = j.Terms.IDs.CredentialID(kindAgent, 1, 0, 1), j.Terms.AgentID(1)
 	if trial.Kind == credential.KindUser {
@@ -183,17 +182,17 @@ func (j *Judge) canSign(s *credential.Credential) error {
 	return nil
 }
 
-// issuance is what the list says of a party at issuance.
+// issuance holds what the list says of a party when its credential is issued.
 type issuance struct {
 	walletMatched bool
-	NameMatched   bool // A strong match: R5.
-	possible      bool // R21.
+	NameMatched   bool // A certain match: R5.
+	possible      bool // A possible match: R21.
 	Evidence      []strictjson.Members
 }
 
 var scratches = sync.Pool{New: func() any { return ofac.NewScratch() }}
 
-// ScreenParty looks a party up in the active list, as R3 to R5 see it.
+// ScreenParty looks a party up in the active list, as R3 to R5 do.
 func (j *Judge) ScreenParty(party, wallet, name string, kind ofac.PartyType) (issuance, error) {
 	list, err := j.ActiveList()
 	if err != nil {
@@ -221,7 +220,7 @@ func (j *Judge) ScreenParty(party, wallet, name string, kind ofac.PartyType) (is
 
 func (i *issuance) matched() bool { return i.walletMatched || i.NameMatched }
 
-// refusedBy tells whether the institution refuses to register such a party.
+// refusedBy returns a refusal if the policy refuses to register a party that matches.
 func (i *issuance) refusedBy(policy *engine.Policy) *Refusal {
 	if !i.matched() || !policy.RefuseOnMatch {
 		return nil
@@ -240,7 +239,7 @@ func (i *issuance) writeFindings(m *strictjson.Members, settings uint64) {
 	}
 }
 
-// Warnings are what the list gives to say.
+// Warnings returns the warnings that follow from the list's matches.
 func (i *issuance) Warnings() []strictjson.Members {
 	switch {
 	case i.walletMatched:
@@ -261,7 +260,7 @@ func makeWarning(code, message, rule string) strictjson.Members {
 	return m
 }
 
-// basis is what a registration was judged with.
+// basis returns the versions that a registration was judged with.
 func (t *Terms) basis() engine.Basis { return engine.Basis{List: t.Settings.ListVersion} }
 
 func clearOrMatch(matched bool) string {

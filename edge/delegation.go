@@ -8,13 +8,13 @@ import (
 	"railguard/strictjson"
 )
 
-// Delegation is a delegate on its way to a profile.
+// Delegation is the request for a new delegate.
 type Delegation struct {
 	Registration
 	now      engine.Time
-	expires  engine.Time      // Asked for; 0: as late as allowed.
-	operator string           // As the caller has it, who need not say: it is the parent's.
-	token    credentialClaims // Of parentToken; kind 0: none was sent.
+	expires  engine.Time      // The expiry asked for; 0: as late as allowed.
+	operator string           // As in the body, where it is optional: it must be the parent's.
+	token    credentialClaims // Claims of parentToken; kind 0: none was sent.
 	Parent   engine.AgentSlot
 }
 
@@ -69,9 +69,9 @@ func (in *Delegation) findParent(j *Judge, f *strictjson.Fields, id, token strin
 	return profile.Slot, nil
 }
 
-// Build judges the delegate against its parent as this node knows it. The
-// revisions of the chain are the record's basis: a parent changed meanwhile
-// makes it stale, and it is judged again.
+// Build judges the delegate against its parent as this node knows it. The record's basis has
+// the revisions of the chain. If a parent changed meanwhile, the record is stale and is judged
+// again.
 func (in *Delegation) Build(j *Judge) (any, error) {
 	parent, err := j.KnownAgent(j.Terms.AgentID(in.Parent))
 	if err != nil {
@@ -112,8 +112,8 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	return record, nil
 }
 
-// checkToken refuses a parent's token that is past its time or superseded; an
-// expired parent by id is refused by the log.
+// checkToken refuses a parent's token that is expired, revoked or superseded. If the parent is
+// named by id, the log refuses an expired one.
 func (in *Delegation) checkToken(j *Judge, parent *engine.AgentProfile) error {
 	if in.token.kind == 0 {
 		return nil
@@ -138,7 +138,7 @@ func (in *Delegation) checkToken(j *Judge, parent *engine.AgentProfile) error {
 	return Conflict("parent_not_active", "the parent's token was superseded", state)
 }
 
-// askedGrant returns what the body asks for, as a grant.
+// askedGrant returns the grant that the body asks for.
 func (in *Delegation) askedGrant() *engine.Grant {
 	p := &in.Profile
 	return &engine.Grant{
@@ -147,8 +147,8 @@ func (in *Delegation) askedGrant() *engine.Grant {
 	}
 }
 
-// grantOf is what a parent can give: the policy that holds over its chain, and
-// the nearest of each setting that is set.
+// grantOf returns what a parent can give: the effective policy of its chain, of each setting
+// the nearest one, the party types that all allow, and the earliest expiry.
 func grantOf(chain []*engine.AgentProfile) *engine.Grant {
 	grant := &engine.Grant{Policy: engine.EffectivePolicy(chain), Type: chain[0].Type, ExpiresAt: chain[0].ExpiresAt}
 	for _, p := range slices.Backward(chain) {
@@ -181,8 +181,8 @@ func refuseWidening(wider []engine.Widening) *Refusal {
 	return e
 }
 
-// inheritPolicy completes a child's spendPolicy document with what it inherits: its
-// own members as it sent them, in its order, then those it left out.
+// inheritPolicy completes a child's spendPolicy document: first its own members as sent, in
+// their order, then the inherited members that it left out.
 func inheritPolicy(own []byte, asked, granted *engine.SpendPolicy) []byte {
 	rest := *granted
 	if asked.MaxSingle != engine.NoLimit {

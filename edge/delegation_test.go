@@ -94,7 +94,8 @@ func TestDelegatesNarrow(t *testing.T) {
 	}
 }
 
-// Settings narrow too: the nearest of the chain is what a parent can give, and the shortest life.
+// Settings narrow too: a parent gives the nearest setting of its chain, and the earliest
+// expiry.
 func TestDelegatesNarrowSettings(t *testing.T) {
 	w := edgetest.New(t)
 	root, _ := w.Registered(`,"allowedCounterpartyTypes":["business","exchange"],"whitelist":{"mode":"enforce","entries":[{"name":"Paper"},{"name":"Ink"}]},` +
@@ -122,7 +123,7 @@ func TestDelegatesNarrowSettings(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Delegation goes three levels deep; each level's credential names those above it, root first,
+// Delegation goes three levels deep. Each level's credential names its ancestors, root first,
 // whether it is minted from its leaf or from the registry.
 func TestDelegationChain(t *testing.T) {
 	w := edgetest.New(t)
@@ -149,7 +150,7 @@ func TestDelegationChain(t *testing.T) {
 	require.Equal(t, "delegation_depth_exceeded", refusalOf(t, err).Code)
 }
 
-// The parent's token must be its credential of now, as that stands where the log is.
+// The parent's token must be that of its current credential, by the state of the leader.
 func TestDelegatesParentToken(t *testing.T) {
 	w := edgetest.New(t)
 	id, first := w.Registered("")
@@ -195,7 +196,8 @@ func TestBasisOfADelegate(t *testing.T) {
 	require.Equal(t, 1, w.Waited)
 }
 
-// A delegate's re-issue is held against its parent of today, whose operator it takes over.
+// A delegate's re-issue is judged against its parent of today, and takes over the parent's
+// operator.
 func TestReissueOfADelegate(t *testing.T) {
 	w := edgetest.New(t)
 	parent, _ := w.Registered(`,"spendPolicy":{"dailyLimitUSDC":100}`)
@@ -223,7 +225,7 @@ func TestReissueOfADelegate(t *testing.T) {
 	require.Equal(t, 7*engine.Dollar, agentOf(t, w, child).Policy.MaxSingle, "its own policy stays")
 }
 
-// A credential's status is published where its leaf says, and where the registry says: the same.
+// The leaf and the registry give the same place where a credential's status is published.
 func TestStatusOfACredential(t *testing.T) {
 	w := edgetest.New(t)
 	var last *credential.Credential
@@ -242,7 +244,7 @@ func TestStatusOfACredential(t *testing.T) {
 	require.Error(t, w.Judges.Now().WriteCredential(&m, last, "no-such-key"))
 }
 
-// A child's spendPolicy says first what it said itself, then what it inherits: each member once.
+// A child's spendPolicy has first its own members, then the inherited ones, each member once.
 func TestInheritedPolicyDocument(t *testing.T) {
 	w := edgetest.New(t)
 	members := []string{

@@ -7,20 +7,20 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Keyed is what a call with an Idempotency-Key of its caller's is known by. The record of a
-// screening call names the hash of the same bytes.
+// Keyed is the identity of a call that has an Idempotency-Key. The record of a screening call
+// holds a hash of the same body.
 type Keyed struct {
 	wire.Idem
 	Body [sha256.Size]byte
 }
 
-// scopeRoom is more than most scopes take.
+// scopeRoom is enough bytes for most scopes.
 const scopeRoom = 512
 
-// Idempotency is a caller's key for a path, in the scope of its owner, and what is
-// compared of the body.
+// Idempotency returns the identity of a call: a hash of the key in the scope of path and owner,
+// and a hash of the body.
 func (k *Caller) Idempotency(path, value string, content []byte) *Keyed {
-	owner := "institution" // A retry may come with a newer key of the same owner.
+	owner := "institution" // Not the API key: a retry may come with a newer key of the same owner.
 	if k.Owner() != "" {
 		owner = "operator " + k.Owner()
 	}
@@ -33,8 +33,8 @@ func (k *Caller) Idempotency(path, value string, content []byte) *Keyed {
 	return &Keyed{wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}, body}
 }
 
-// ReplayProbe builds a record that can do nothing but find what a call with the same key did
-// before: its basis fits no state, and the log looks at the key before the basis.
+// ReplayProbe builds a record that can only find the result of an earlier call with the same
+// key. Its basis fits no state, and the log looks at the key before the basis.
 func ReplayProbe(idem *wire.Idem) *wire.Register {
 	return &wire.Register{Common: wire.Common{Idem: idem}, Basis: engine.Basis{List: ^uint64(0)}}
 }

@@ -18,17 +18,17 @@ import (
 	"railguard/strictjson"
 )
 
-// Deps is everything that judging needs from the rest of the house.
+// Deps is everything that judging needs from the rest of the process.
 type Deps struct {
 	Published Published
 	Records   Records
 	Secrets   *seal.Secrets
-	Node      string // Written into records.
+	Node      string // Name of this node, for records.
 	Version   string // Semantic version of the binary.
 	Logger    *slog.Logger
 }
 
-// Published is what this node knows now, lock-free.
+// Published is what this node knows now. Reading it takes no lock.
 type Published interface {
 	Settings() *fsm.Settings                           // Never nil.
 	List() *ofac.Index                                 // The active list; nil when none is open.
@@ -38,10 +38,10 @@ type Published interface {
 	Disposition(leaf uint64) (uint64, bool)            // Leaf of a review's disposition.
 	Comments(leaf uint64) []uint64                     // Leaves of a review's comments.
 	Proposal(leaf uint64) (uint64, bool)               // Leaf of the open proposal on a review.
-	Outcomes(leaf uint64) []uint64                     // Leaves that tell how a payment ended: its ending, then a late settle.
-	LogTime() engine.Time                              // Log time, moved on by this node's clock since the last entry, at most 2 s.
+	Outcomes(leaf uint64) []uint64                     // Leaves that say how a payment ended: its ending, then a late settle.
+	LogTime() engine.Time                              // Log time of the last entry, plus at most 2 s of this node's clock since.
 	Applied() uint64                                   // Applied log index.
-	Statuses() *fsm.Statuses                           // The status lists of this minute; nil: this node has none that may be relied on.
+	Statuses() *fsm.Statuses                           // The status lists of this minute; nil: this node has none that is valid.
 	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days (diff).
 	// ListAs is ListByDigest with the tables of one version of the matcher (replay).
 	ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error)
@@ -49,15 +49,15 @@ type Published interface {
 
 // Records reads history and frozen state.
 type Records interface {
-	Leaf(ctx context.Context, index uint64) ([]byte, error) // Local, else from a peer.
+	Leaf(ctx context.Context, index uint64) ([]byte, error) // From this node, else from another one.
 	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
-	ReadIndex(ctx context.Context) (uint64, error) // Leader's commit index, confirmed by a quorum; waits until it is applied here.
+	ReadIndex(ctx context.Context) (uint64, error) // Leader's commit index, confirmed by a quorum; it returns when that index is applied here.
 	WaitApplied(ctx context.Context, index uint64) error
-	ReferenceUsed(engine.ReferenceKey) (leaf uint64, used bool) // By which payment before, as of what is applied here.
+	ReferenceUsed(engine.ReferenceKey) (leaf uint64, used bool) // Leaf of the payment that used the reference, by what is applied here.
 }
 
-// Judges is what all judges of one node share: the terms of the moment, and what
-// was verified and written once already. It is safe for concurrent use.
+// Judges is what all judges of one node share: the current terms, and caches of verified
+// tokens, cards and profiles. It is safe for concurrent use.
 type Judges struct {
 	deps     Deps
 	tokens   *tokenCache
@@ -73,75 +73,74 @@ func New(deps Deps) *Judges {
 	return &Judges{deps: deps, tokens: newTokenCache(tokenCacheMax), recent: newRecentTokens(), cards: new(cardCache)}
 }
 
-// TokensHeld is how many places of the token cache are taken.
+// TokensHeld returns how many places of the token cache are taken.
 func (js *Judges) TokensHeld() int { return js.tokens.size() }
 
-// Call is one call as a judge sees it: who asks for what. Of HTTP it knows nothing.
+// Call is one call without its transport: who asks for what.
 type Call struct {
-	Caller    *Caller // nil only where nothing is judged: what is public.
+	Caller    *Caller // nil only for public calls, which are not judged.
 	RequestID string
-	Body      []byte    // As sent; its hash stands in the record.
-	Hashed    *[32]byte // SHA-256 of Body, where it is known already; nil: it is computed.
+	Body      []byte    // As sent; the record holds its hash.
+	Hashed    *[32]byte // SHA-256 of Body if it is known already; nil: it is computed.
 	Document  strictjson.Document
 	Idem      *wire.Idem
 	IdemHash  string // Hex; for the record.
 	Trace     string // The caller's trace id (W3C Trace Context), 32 hex digits; "" without one.
 	Strict    bool   // Any unknown member of a screening call is refused.
-	Item      bool   // One of a batch: its Body and Document are the item's.
+	Item      bool   // The call is one item of a batch; Body and Document are the item's.
 }
 
-// Timing is what judging took.
+// Timing is how long the steps of judging took.
 type Timing struct{ Verify, Rules time.Duration }
 
-// Judge judges one call after another in the same working space: a batch needs
-// one. It is not safe for concurrent use, and what it returns is good until it is
-// asked again: a batch encodes each record before it begins the next call. Begin makes
-// it ready, Reset gives back what it holds.
+// Judge judges one call after another in the same working space; one is enough for a batch. It
+// is not safe for concurrent use, and its results are valid until the next call: a batch
+// encodes each record before it begins the next one. Begin prepares it for a call, Reset
+// releases what it holds.
 type Judge struct {
 	shared *Judges
 	call   *Call
 	ctx    context.Context
-	Terms  *Terms // Of now; renewed when this node had to catch up.
-	Index  uint64 // Log index that an answer rests on; 0: what is applied.
+	Terms  *Terms // The current terms; renewed if this node had to catch up.
+	Index  uint64 // Log index that the answer rests on; 0: what is applied.
 	Timing Timing
-	Forged bool                 // A token of the call had to be tried, and its signature was no good.
-	Agent  *engine.AgentProfile // The call was judged with; nil: nobody's.
-	// Between is called before each leaf that is opened: what walks over many lets
-	// others have the processor there. nil: nothing is.
+	Forged bool                 // The signature of one of the call's tokens was checked and is bad.
+	Agent  *engine.AgentProfile // The agent that the call was judged with; nil: none.
+	// Between, if not nil, is called before each leaf is opened, so that a walk over many
+	// leaves can yield the processor.
 	Between func()
 
 	screen  screening
 	answer  leafjson.Screen    // The record that OpenAnswer read.
-	fresh   bool               // The leader's state was asked for once already.
-	parsers []*fastjson.Parser // Of leaves that are open.
+	fresh   bool               // The leader was asked for its state already.
+	parsers []*fastjson.Parser // Parsers of the open leaves.
 }
 
 var leafParsers fastjson.ParserPool
 
-// Begin makes the judge ready for a call at the terms of now. Nothing of the call
-// before is left but the room.
+// Begin prepares the judge for a call, with the current terms.
 func (j *Judge) Begin(ctx context.Context, shared *Judges, call *Call) {
 	j.ctx, j.shared, j.call, j.Terms = ctx, shared, call, shared.Now()
 	j.Index, j.Timing, j.Forged, j.fresh = 0, Timing{}, false, false
 }
 
-// Caller is who makes the call; nil only where nothing is judged.
+// Caller returns who makes the call. It is nil only for public calls.
 func (j *Judge) Caller() *Caller { return j.call.Caller }
 
-// LogTime is the log time as this node knows it now.
+// LogTime returns the log time as this node knows it now.
 func (j *Judge) LogTime() engine.Time { return j.shared.deps.Published.LogTime() }
 
-// Secrets seal what the state keeps secret.
+// Secrets returns the secrets that seal parts of the state.
 func (j *Judge) Secrets() *seal.Secrets { return j.shared.deps.Secrets }
 
-// Within replaces the context: a deadline is known only after the caller is.
+// Within replaces the context, because the deadline depends on the caller, who is known later.
 func (j *Judge) Within(ctx context.Context) { j.ctx = ctx }
 
-// Renew takes the terms of now.
+// Renew takes the current terms.
 func (j *Judge) Renew() { j.Terms = j.shared.Now() }
 
-// Reset closes the open leaves and forgets the call. The judge's five kilobytes stay
-// where they are for the next call.
+// Reset closes the open leaves and forgets the call. It keeps the judge's five kilobytes of
+// memory for the next call.
 func (j *Judge) Reset() {
 	for _, p := range j.parsers {
 		leafParsers.Put(p)
@@ -153,7 +152,7 @@ func (j *Judge) Reset() {
 	j.screen.reset()
 }
 
-// Confirm waits until this node has applied all that the leader had committed.
+// Confirm waits until this node has applied everything that the leader had committed.
 func (j *Judge) Confirm() error {
 	if _, err := j.shared.deps.Records.ReadIndex(j.ctx); err != nil {
 		return &ReadError{err}
@@ -162,7 +161,8 @@ func (j *Judge) Confirm() error {
 	return nil
 }
 
-// ConfirmBriefly is Confirm for an answer that stands without it.
+// ConfirmBriefly is Confirm with a short timeout and without an error, for an answer that is
+// valid without it.
 func (j *Judge) ConfirmBriefly() {
 	ctx, cancel := context.WithTimeout(j.ctx, confirmTimeout)
 	defer cancel()
@@ -171,7 +171,7 @@ func (j *Judge) ConfirmBriefly() {
 	}
 }
 
-// CatchUp is Confirm, once a call.
+// CatchUp is Confirm, at most once a call.
 func (j *Judge) CatchUp() error {
 	if j.fresh {
 		return nil
@@ -180,8 +180,8 @@ func (j *Judge) CatchUp() error {
 	return j.Confirm()
 }
 
-// Again waits until this node knows what made a judgement stale: the entry of that
-// log index. try counts from 0; after engine.RejudgeMax of them the caller is refused.
+// Again waits until this node has applied the entry that made a judgement stale, at that log
+// index. try counts from 0. After engine.RejudgeMax tries the caller is refused.
 func (j *Judge) Again(try int, index uint64) error {
 	staleTotal.Inc()
 	if try+1 >= engine.RejudgeMax {
@@ -194,9 +194,8 @@ func (j *Judge) Again(try int, index uint64) error {
 	return nil
 }
 
-// Bounds of this room alone; what the whole service is bound by stands in
-// engine/limits.go.
+// Bounds of this package alone; bounds of the whole service are in engine/limits.go.
 const (
 	tokenCacheMax  = 65_536
-	confirmTimeout = 300 * time.Millisecond // A read that could be answered without the leader waits no longer for it.
+	confirmTimeout = 300 * time.Millisecond // A read that can be answered without the leader waits for it no longer than this.
 )

@@ -23,15 +23,15 @@ import (
 
 const testNow = engine.Time(1774150408589) * engine.Millisecond
 
-// testNode is what a node has published, without a node: settings, one agent, the
-// sample list. It counts how often the leader is asked.
+// testNode holds what a node publishes: settings, one agent, the sample list. It counts how
+// often the leader is asked.
 type testNode struct {
 	settings *fsm.Settings
 	list     *ofac.Index
 	agent    *engine.AgentProfile
 	asked    int
 
-	coming            *ofac.Index // What ListAs gives after so many looks; below 0: never.
+	coming            *ofac.Index // After how many looks ListAs gives the list; below 0: never.
 	compiling, looked int
 }
 
@@ -53,7 +53,7 @@ func (n *testNode) WaitApplied(context.Context, uint64) error        { return ni
 
 func (n *testNode) View(context.Context, uint64) (*fsm.View, error) { return nil, wire.ErrNoLeader }
 
-// ListAs gives the list once the tables are made: after so many looks.
+// ListAs gives the list after a number of looks, when its tables are made.
 func (n *testNode) ListAs([32]byte, uint16) (*ofac.Index, error) {
 	n.looked++
 	switch {
@@ -106,8 +106,8 @@ func token(t testing.TB, judges *Judges, agent *engine.AgentProfile) string {
 	return f.Text("token", engine.TokenMax)
 }
 
-// A batch is one judge and many calls: every record is that of its own call, and no
-// call is judged by what the one before had asked for.
+// A batch uses one judge for many calls. Every record is that of its own call, and no call is
+// judged by what the one before had asked for.
 func TestOneJudgeManyCalls(t *testing.T) {
 	n, judges := newTestNode(t)
 	known := token(t, judges, n.agent)
@@ -211,8 +211,8 @@ func BenchmarkScreen(b *testing.B) {
 	}
 }
 
-// A call waits a moment for tables that are being made here, and no longer than that or its
-// own deadline; where they will not be made it does not wait at all.
+// A call waits briefly for tables that are being made on this node, at most until its own
+// deadline. If they will not be made, it does not wait at all.
 func TestCallsWaitForTables(t *testing.T) {
 	for _, c := range []struct {
 		name              string
@@ -248,8 +248,8 @@ func TestCallsWaitForTables(t *testing.T) {
 	}
 }
 
-// The list that is published is the one that the settings name, with the tables of their
-// matcher; the sample is no list where payments are real.
+// ActiveList returns the list that the settings name, with the tables of their matcher. With
+// real payments the sample is not accepted.
 func TestActiveList(t *testing.T) {
 	n, judges := newTestNode(t)
 	good := n.settings

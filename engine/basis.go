@@ -7,11 +7,11 @@ type Basis struct {
 	Policy uint64 `cbor:"2,keyasint"` // Policy version (institution whitelist included).
 	Revs   uint64 `cbor:"3,keyasint"` // Folded revisions of the profiles looked at.
 
-	Matcher uint16 `cbor:"4,keyasint,omitempty"` // Kinds of profile that Fold tells apart.
+	Matcher uint16 `cbor:"4,keyasint,omitempty"` // Version of the name matcher.
 	Rules   uint16 `cbor:"5,keyasint,omitempty"` // Number of the rule set.
 }
 
-// Kinds of profile in a folded revision sum.
+// Kinds of profile that Fold tells apart.
 const (
 	RevAgent byte = 1
 	RevFleet byte = 2

@@ -7,7 +7,7 @@ import (
 	"railguard/strictjson"
 )
 
-// Acknowledgement is what a person says of an alert, once and for good.
+// Acknowledgement is a person's answer to an alert. It is final.
 type Acknowledgement struct{ by, reason string }
 
 // ReadAcknowledgement reads who acknowledges, and why.

@@ -13,7 +13,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// openReview is a REVIEW that waits: a payment above the agent's single limit.
+// openReview returns a REVIEW that waits: a payment above the agent's single limit.
 func openReview(w *edgetest.World) edge.Leaf {
 	w.T.Helper()
 	_, token := w.Registered(`,"spendPolicy":{"maxSingleTxUSDC":100}`)

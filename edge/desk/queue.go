@@ -9,9 +9,8 @@ import (
 	"railguard/strictjson"
 )
 
-// ReadReviewer returns who acts: as the body says under the first of the names that says
-// something, else the name of the caller's key. All names are read, so that what is wrong with
-// one is told whichever counts.
+// ReadReviewer returns the person who acts: the first non-empty member among names, else the
+// name of the caller's key. It reads all of them, so that it reports every invalid one.
 func ReadReviewer(j *edge.Judge, f *strictjson.Fields, names ...string) string {
 	said := ""
 	for _, name := range names {
@@ -28,8 +27,8 @@ func ReadReviewer(j *edge.Judge, f *strictjson.Fields, names ...string) string {
 	return j.Caller().ID
 }
 
-// NextClaim builds the record that leases to a person the first of these reviews that nobody
-// else holds by then. There must be one at least.
+// NextClaim builds the record that gives a person the claim of the first of these reviews that
+// nobody else holds by then. leaves must not be empty.
 func NextClaim(j *edge.Judge, who string, leaves []uint64) *wire.Queue {
 	var fragment strictjson.Members
 	fragment.Text("by", who)
@@ -39,9 +38,9 @@ func NextClaim(j *edge.Judge, who string, leaves []uint64) *wire.Queue {
 
 // QueueStep claims, releases, assigns or comments one review.
 type QueueStep struct {
-	op               uint8 // wire.QueueClaim and its like.
+	op               uint8 // wire.QueueClaim or another operation.
 	who, by, comment string
-	force            bool // Whoever else holds the claim.
+	force            bool // Even if somebody else holds the claim.
 }
 
 // ReadQueueStep reads the body of a step.

@@ -18,7 +18,8 @@ type Review struct {
 	reviewedBy, notes string
 }
 
-// ReadReview reads a disposition. The policy may ask for notes with all that is no approval.
+// ReadReview reads a disposition. The policy may require notes for every disposition but an
+// approval.
 func ReadReview(j *edge.Judge, f *strictjson.Fields) (Review, error) {
 	review := Review{reviewedBy: f.RequiredName("reviewedBy"), notes: f.Text("notes", engine.TextMax)}
 	word := f.Text("disposition", engine.FieldMax)
@@ -43,8 +44,8 @@ func CheckReviewable(l *edge.Leaf) error {
 	return nil
 }
 
-// Record builds the record of a disposition of l. An approval books the amount, so the record
-// names agent, fleet and amount as the reviewed leaf does, and the payment is judged again.
+// Record builds the record of a disposition of l. An approval counts the amount, so the record
+// names agent, fleet and amount as the reviewed leaf does, and the payment is screened again.
 func (r *Review) Record(j *edge.Judge, l *edge.Leaf) (*wire.Disposition, error) {
 	var fragment strictjson.Members
 	fragment.Text("reviewedBy", r.reviewedBy)
@@ -80,7 +81,7 @@ func ReadWithdrawal(f *strictjson.Fields) (Withdrawal, error) {
 	return Withdrawal{by: f.RequiredName("reviewedBy"), reason: f.Text("reason", engine.TextMax)}, f.Err()
 }
 
-// Record builds the record of a withdrawal of what is proposed for l.
+// Record builds the record that withdraws the proposal for l.
 func (w *Withdrawal) Record(j *edge.Judge, l *edge.Leaf) (*wire.Withdraw, error) {
 	var fragment strictjson.Members
 	fragment.Text("reviewedBy", w.by)
@@ -90,8 +91,8 @@ func (w *Withdrawal) Record(j *edge.Judge, l *edge.Leaf) (*wire.Withdraw, error)
 	return &wire.Withdraw{Common: j.Common(fragment), Leaf: l.Index, By: normalisePerson(w.by)}, nil
 }
 
-// normalisePerson returns a name as four eyes compare it: differences that no reader would
-// take for another person are gone.
+// normalisePerson returns a name in the form that the four-eyes check compares. Spellings that
+// a reader would take for the same person become equal.
 func normalisePerson(name string) string {
 	if text := ofac.NormaliseName(name); text != "" {
 		name = text
@@ -99,7 +100,7 @@ func normalisePerson(name string) string {
 	return cutText(strings.ToLower(strings.Join(strings.Fields(name), " ")))
 }
 
-// cutText returns as much of a text as the log takes of a field, in whole characters.
+// cutText cuts a text to the length of a field in the log, in whole characters.
 func cutText(text string) string {
 	if len(text) <= engine.FieldMax {
 		return text
@@ -107,8 +108,8 @@ func cutText(text string) string {
 	return strings.ToValidUTF8(text[:engine.FieldMax], "")
 }
 
-// ItemIdempotency returns the idempotency key of one item of a call that decides on many; nil
-// where the call has none. It is made of the call's key and the item's id.
+// ItemIdempotency returns the idempotency key of one item of a call with many decisions, made
+// of the call's key and the item's id. It returns nil if the call has no key.
 func ItemIdempotency(call *wire.Idem, id string) *wire.Idem {
 	if call == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 // ReportMove is one step of a suspicious activity report.
 type ReportMove struct {
-	to                           uint8 // wire.SARDraft and its like.
+	to                           uint8 // wire.SARDraft or another state.
 	by, reason, bsaID, narrative string
 }
 
@@ -37,7 +37,7 @@ func ReadReportMove(f *strictjson.Fields) (ReportMove, error) {
 	return move, f.Err()
 }
 
-// Record builds the record of the step from a state of the report on the record of a leaf. A
+// Record builds the record of the step. It moves the report on the record l from a state. A
 // report that is closed without having been filed needs a reason.
 func (s *ReportMove) Record(j *edge.Judge, leaf uint64, from uint8) (*wire.SAR, error) {
 	if s.to == wire.SARClosed && from != wire.SARFiled && strings.TrimSpace(s.reason) == "" {

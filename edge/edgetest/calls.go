@@ -15,8 +15,8 @@ import (
 	"railguard/strictjson"
 )
 
-// Caller creates an API key and returns it as a judge sees it. operator is the legal name
-// of its scope; "" is the institution.
+// Caller creates an API key and returns the caller for it. operator is the legal name of its
+// scope; "" is the institution.
 func (w *World) Caller(id string, roles uint8, operator string) *edge.Caller {
 	w.T.Helper()
 	secret := seal.NewAPISecret()
@@ -27,10 +27,10 @@ func (w *World) Caller(id string, roles uint8, operator string) *edge.Caller {
 	return &edge.Caller{ID: id, Name: "test " + id, Roles: roles, Operator: edge.OperatorKey(operator), Key: wire.KeyRef{Row: row, Rev: 1}}
 }
 
-// Admin is the person at the node's own machine.
+// Admin returns the person at the node's own machine.
 func Admin() *edge.Caller { return &edge.Caller{ID: "key_admin", Roles: wire.RoleAdmin} }
 
-// NewCall parses a body.
+// NewCall returns a call with this body.
 func (w *World) NewCall(caller *edge.Caller, body string) *edge.Call {
 	w.T.Helper()
 	call := &edge.Call{Caller: caller, RequestID: "req_test", Body: []byte(body)}
@@ -38,7 +38,7 @@ func (w *World) NewCall(caller *edge.Caller, body string) *edge.Call {
 	return call
 }
 
-// Begin gives a judge that has begun with a call, and the members of its body.
+// Begin returns a judge that has begun with a call, and the members of the call's body.
 func (w *World) Begin(caller *edge.Caller, body string) (*edge.Judge, *strictjson.Fields) {
 	w.T.Helper()
 	call := w.NewCall(caller, body)
@@ -47,15 +47,15 @@ func (w *World) Begin(caller *edge.Caller, body string) (*edge.Judge, *strictjso
 	return j, &f
 }
 
-// BeginCall gives a judge that has begun with a call.
+// BeginCall returns a judge that has begun with a call.
 func (w *World) BeginCall(call *edge.Call) *edge.Judge {
 	j := new(edge.Judge)
 	j.Begin(context.Background(), w.Judges, call)
 	return j
 }
 
-// Settle takes a record to the log, judged again as long as it is stale, and opens the leaf
-// that came of it. A refusal by the log is an error.
+// Settle applies a record and opens the leaf that it gave. While the record is stale, Settle
+// has it judged again. A refusal by the log is an error.
 func (w *World) Settle(j *edge.Judge, kind wire.Kind, judge func() (any, error)) (edge.Leaf, error) {
 	for try := 0; ; try++ {
 		record, err := judge()
@@ -79,13 +79,13 @@ func (w *World) Settle(j *edge.Judge, kind wire.Kind, judge func() (any, error))
 	}
 }
 
-// Screened is a payment that has been judged and recorded.
+// Screened judges and records a payment, and returns its leaf.
 func (w *World) Screened(caller *edge.Caller, body string) edge.Leaf {
 	w.T.Helper()
 	return w.ScreenedCall(w.NewCall(caller, body))
 }
 
-// ScreenedCall is Screened of a call.
+// ScreenedCall is Screened for a call.
 func (w *World) ScreenedCall(call *edge.Call) edge.Leaf {
 	w.T.Helper()
 	j := w.BeginCall(call)
@@ -95,7 +95,8 @@ func (w *World) ScreenedCall(call *edge.Call) edge.Leaf {
 	return l
 }
 
-// Registered is an agent: its id and its token. extra follows the members of the body.
+// Registered registers an agent and returns its id and token. extra follows the members of the
+// body.
 func (w *World) Registered(extra string) (id, token string) {
 	w.T.Helper()
 	l, err := w.Register(Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p"`+extra+`}`)
@@ -147,7 +148,7 @@ func (w *World) RegisterUser(caller *edge.Caller, body string) (edge.Leaf, error
 	return w.Settle(j, wire.KindUser, func() (any, error) { return j.UserRecord(profile) })
 }
 
-// AgentToken mints the token of an agent's leaf, UserToken that of a user's.
+// AgentToken mints the token of an agent's leaf; UserToken mints that of a user's.
 func (w *World) AgentToken(l *edge.Leaf) string { return w.mint(l, w.Judges.Now().AgentCredential(l)) }
 func (w *World) UserToken(l *edge.Leaf) string  { return w.mint(l, w.Judges.Now().UserCredential(l)) }
 
@@ -166,7 +167,7 @@ func (w *World) Disposed(caller *edge.Caller, l *edge.Leaf, disposition uint8) e
 	return w.DisposedBy(caller, "jane officer", l, disposition)
 }
 
-// DisposedBy is Disposed of an officer with that name.
+// DisposedBy is Disposed by an officer with that name.
 func (w *World) DisposedBy(caller *edge.Caller, name string, l *edge.Leaf, disposition uint8) edge.Leaf {
 	w.T.Helper()
 	j, _ := w.Begin(caller, `{}`)
@@ -186,7 +187,7 @@ func (w *World) DisposedBy(caller *edge.Caller, name string, l *edge.Leaf, dispo
 	return record
 }
 
-// Settled records what became of a payment.
+// Settled records the outcome of a payment.
 func (w *World) Settled(caller *edge.Caller, l *edge.Leaf, outcome *edge.Outcome) edge.Leaf {
 	w.T.Helper()
 	j, _ := w.Begin(caller, `{}`)
@@ -201,7 +202,7 @@ func (w *World) NewFleet(operator string, dailyLimit engine.USD) string {
 	return w.NewFleetOf(wire.Common{Fragment: []byte(`"fleetName":"Fleet"`)}, operator, dailyLimit)
 }
 
-// NewFleetOf is NewFleet with another part common to all records.
+// NewFleetOf is NewFleet with another common part of the record.
 func (w *World) NewFleetOf(common wire.Common, operator string, dailyLimit engine.USD) string {
 	w.T.Helper()
 	profile := engine.FleetProfile{FleetName: "Fleet", OperatorLegalName: operator, DailyLimit: dailyLimit, DailyLimitText: "1"}
@@ -229,8 +230,7 @@ func (w *World) SetPolicy(change func(*engine.Policy)) {
 	w.Must(wire.KindPolicy, &wire.PolicyPut{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Policy: policy})
 }
 
-// RotateSigningKey makes another key the signing one, and with revoke the one before good
-// for nothing.
+// RotateSigningKey makes a new key the signing one. With revoke it revokes the key before.
 func (w *World) RotateSigningKey(kid string, revoke bool) {
 	w.T.Helper()
 	before := w.Settings().ActiveKey(w.LogTime())
@@ -242,7 +242,7 @@ func (w *World) RotateSigningKey(kid string, revoke bool) {
 	}
 }
 
-// BeginEpoch begins an epoch of ids, as a restored backup does.
+// BeginEpoch begins a new epoch of ids, as restoring a backup does.
 func (w *World) BeginEpoch(lineage string) {
 	w.T.Helper()
 	w.Must(wire.KindRestored, &wire.Restored{Lineage: lineage, Backup: "b"})

@@ -10,8 +10,8 @@ import (
 	"railguard/strictjson"
 )
 
-// RequireCode demands that a call was refused with a code because of a member, or that it
-// was not refused where the code is "".
+// RequireCode demands that a call was refused with this code for this member, or, if code is
+// "", that it was not refused.
 func RequireCode(t testing.TB, err error, code, param string) {
 	t.Helper()
 	var refused *edge.Refusal

@@ -25,20 +25,21 @@ import (
 // Start is the log time at which a world begins: 2026-03-22T03:33:28.589Z, a Sunday.
 const Start = engine.Time(1774150408589) * engine.Millisecond
 
-// World is a cluster of one node. It is edge.Published, edge.Records and retrace.Cluster.
+// World is a cluster of one node. It implements edge.Published, edge.Records and
+// retrace.Cluster.
 type World struct {
 	T       testing.TB
 	Judges  *edge.Judges
 	Store   *audit.Store
 	Secrets *seal.Secrets
 
-	ReadError  error // Answers every question to the leader.
-	LeafError  error // Answers every reading of a leaf.
+	ReadError  error // If set, every question to the leader fails with it.
+	LeafError  error // If set, every reading of a leaf fails with it.
 	Asked      int   // How often the leader was asked.
-	Waited     int   // How often somebody waited for an entry.
-	Uncompiled bool  // No list has its tables: whoever asks for one is told to wait.
+	Waited     int   // How often a judge waited for an entry.
+	Uncompiled bool  // No list has its tables: whoever asks for one has to wait.
 
-	ViewIsNewer bool // Of a node that is behind a View is the leader's state.
+	ViewIsNewer bool // A View shows the leader's state even if this node is behind.
 	Stuck       bool // A node that is behind stays so, whatever it waits for.
 
 	mutex   sync.Mutex
@@ -46,11 +47,11 @@ type World struct {
 	out     fsm.Effects
 	seq     uint64
 	lists   map[[32]byte]*ofac.Index
-	leads   state  // What the leader has committed.
-	shown   *state // What this node has applied of it; nil: all.
+	leads   state  // The state that the leader has committed.
+	shown   *state // The part of it that this node has applied; nil: all.
 }
 
-// state is what a node has published. Its maps are copied before they are changed.
+// state is the state that a node has published. Its maps are copied before they are changed.
 type state struct {
 	index        uint64
 	now          engine.Time
@@ -63,7 +64,7 @@ type state struct {
 	proposals    map[uint64]uint64
 	comments     map[uint64][]uint64
 	outcomes     map[uint64][]uint64
-	view         *fsm.View // Only of a node that is behind.
+	view         *fsm.View // Set only for a node that is behind.
 }
 
 // New returns a world that has been bootstrapped and has the sample list active.
@@ -96,14 +97,14 @@ func NewWith(t testing.TB, change func(*wire.Genesis)) *World {
 	return w
 }
 
-// NewJudges returns other judges of the same node: nothing is cached in them yet.
+// NewJudges returns new judges for the same node, with empty caches.
 func (w *World) NewJudges() *edge.Judges {
 	return edge.New(edge.Deps{
 		Published: w, Records: w, Secrets: w.Secrets, Node: "n1", Version: "0.0.0-test", Logger: slog.New(slog.DiscardHandler),
 	})
 }
 
-// Must applies a record that has to be applied.
+// Must applies a record and demands that it is applied.
 func (w *World) Must(kind wire.Kind, record any) wire.Result {
 	w.T.Helper()
 	result, err := w.Propose(w.T.Context(), kind, wire.Encode(record))
@@ -137,7 +138,7 @@ func (w *World) keepLeaves() {
 	}
 }
 
-// publish is what a node does with the effects of an entry.
+// publish publishes the effects of an entry, as a node does.
 func (w *World) publish() {
 	s := &w.leads
 	for _, p := range w.out.Agents {
@@ -175,7 +176,7 @@ func (w *World) publish() {
 	}
 }
 
-// Advance moves log time on, as ticks do.
+// Advance moves log time forward, as ticks do.
 func (w *World) Advance(d engine.Time) {
 	w.mutex.Lock()
 	w.leads.now += d
@@ -184,8 +185,8 @@ func (w *World) Advance(d engine.Time) {
 	require.NoError(w.T, err)
 }
 
-// FallBehind lets this node know nothing of what is applied from now on, until it asks
-// the leader or waits for an entry.
+// FallBehind makes this node miss everything that is applied from now on, until it asks the
+// leader or waits for an entry.
 func (w *World) FallBehind() { w.shown = w.snapshot() }
 
 func (w *World) snapshot() *state {
@@ -199,16 +200,16 @@ func (w *World) snapshot() *state {
 	return &s
 }
 
-// Behind does something that this node knows nothing of, until it asks the leader.
+// Behind does something that this node misses until it asks the leader.
 func (w *World) Behind(do func()) {
 	judges := w.Judges
-	w.Judges = w.NewJudges() // Who does it is not behind.
+	w.Judges = w.NewJudges() // do itself runs on judges that are not behind.
 	before := w.snapshot()
 	do()
 	w.Judges, w.shown = judges, before
 }
 
-// compiledLists are the lists of all worlds of a test binary, by their entities.
+// compiledLists caches the lists of all worlds of a test binary, by their entities.
 var compiledLists sync.Map
 
 func compiled(t testing.TB, entities []byte) *ofac.Index {
@@ -256,7 +257,7 @@ func read[T any](w *World, look func(*state) T) T {
 	return look(&w.leads)
 }
 
-// Settings, and what follows, is edge.Published.
+// Settings and the methods after it implement edge.Published.
 func (w *World) Settings() *fsm.Settings {
 	return read(w, func(s *state) *fsm.Settings { return s.settings })
 }
@@ -288,7 +289,7 @@ func (w *World) Proposal(leaf uint64) (uint64, bool) {
 }
 func (w *World) Statuses() *fsm.Statuses { return nil }
 
-// ListAs returns any list that was ever active; of matchers a world carries the newest alone.
+// ListAs returns any list that was ever active. A world has tables of the newest matcher only.
 func (w *World) ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -308,14 +309,14 @@ func (w *World) ListByDigest(digest [32]byte) (*ofac.Index, error) {
 	return w.ListAs(digest, ofac.MatcherVersion)
 }
 
-// ForgetList makes a list one that nobody holds any more.
+// ForgetList makes a list unavailable on all nodes.
 func (w *World) ForgetList(digest [32]byte) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	delete(w.lists, digest)
 }
 
-// Leaf, and what follows, is edge.Records.
+// Leaf and the methods after it implement edge.Records.
 func (w *World) Leaf(_ context.Context, index uint64) ([]byte, error) {
 	if w.LeafError != nil {
 		return nil, w.LeafError
@@ -359,5 +360,5 @@ func (w *World) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
 	return w.machine.ReferenceUsed(key)
 }
 
-// Role is of retrace.Cluster: a cluster of one leads.
+// Role implements retrace.Cluster: a cluster of one leads.
 func (w *World) Role() string { return "leader" }

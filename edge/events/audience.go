@@ -11,21 +11,21 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Roles that may read parties, and what is the institution's.
+// The roles that may read parties, and those that may read events of the institution.
 const (
 	readsParties     = wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy
 	readsInstitution = wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy | wire.RoleOps
 )
 
-// subject is what a leaf is about, as far as it is needed to say who may know of it.
+// subject is what a leaf is about: as much as is needed to tell who may see it.
 type subject struct {
-	admitted bool   // The caller may know of it, the wall aside.
-	operator string // Legal name; "" is nobody's but the institution's.
+	admitted bool   // The caller may see the leaf; events behind the wall are checked apart.
+	operator string // Legal name; "": only the institution may see it.
 	agent    string
 	user     string
 }
 
-// findSubject finds out whether the caller may know of a leaf, and whose affair it is.
+// findSubject finds out what a leaf is about and whether the caller may see it.
 func (r *Reader) findSubject(o *origin, l *edge.Leaf, keys []uint64) (subject, error) {
 	switch o.Audience {
 	case leaf.OfPayment, leaf.OfDesk:
@@ -38,8 +38,8 @@ func (r *Reader) findSubject(o *origin, l *edge.Leaf, keys []uint64) (subject, e
 	return subject{admitted: r.caller.Operator == "" && r.caller.May(readsInstitution)}, nil
 }
 
-// aboutPayment goes by the record that a leaf speaks of. An event whose record is past
-// its 90 days is nobody's any more.
+// aboutPayment decides by the screening record that a leaf refers to. An event whose record is
+// past its 90 days is shown to nobody.
 func (r *Reader) aboutPayment(o *origin, l *edge.Leaf) (subject, error) {
 	if o.Audience == leaf.OfDesk && !r.caller.SeesAll() {
 		return subject{}, nil
@@ -71,9 +71,9 @@ func (r *Reader) subjectOf(record *edge.Leaf) subject {
 	}
 }
 
-// aboutParty goes by whose the party is. A key with an operator's scope sees a leaf
-// that was its operator's when it was written and whose party still is: after a
-// transfer neither side is shown what the other did.
+// aboutParty decides by the operator of the party. A key with an operator's scope sees a leaf
+// only if the party was its operator's when the leaf was written and still is. So after a
+// transfer neither side sees what the other did.
 func (r *Reader) aboutParty(l *edge.Leaf, keys []uint64) (subject, error) {
 	s := subject{operator: l.Text("operatorLegalName"), admitted: r.caller.May(readsParties)}
 	now := r.ownerNow(l)
@@ -88,8 +88,8 @@ func (r *Reader) aboutParty(l *edge.Leaf, keys []uint64) (subject, error) {
 	return s, nil
 }
 
-// ownerNow is the legal name of the operator whose party a leaf is about, "" where it
-// has none or is not known any more.
+// ownerNow returns the legal name of the operator that now has the leaf's party. It returns ""
+// if there is no party or it is not known any more.
 func (r *Reader) ownerNow(l *edge.Leaf) string {
 	if slot, ok := r.judge.Terms.ParseAgent(l.Text("agentId")); ok {
 		if profile := r.published.Agent(slot); profile != nil {
@@ -109,13 +109,13 @@ func (r *Reader) ownerNow(l *edge.Leaf) string {
 	return ""
 }
 
-// behindWall reports whether an event tells of suspicion: it is for reviewer, auditor
-// and admin alone.
+// behindWall reports whether an event reveals a suspicion, so that only reviewer, auditor and
+// admin may see it.
 func behindWall(l *edge.Leaf, name string) bool {
 	return TellsOfSuspicion(name) || l.Text("disposition") == leaf.WordEscalateSAR || l.Flag("sarEscalated")
 }
 
-// TellsOfSuspicion reports whether the name of a type alone does.
+// TellsOfSuspicion reports whether the name of an event type alone reveals a suspicion.
 func TellsOfSuspicion(name string) bool {
 	return strings.HasPrefix(name, "sar.") || name == "review.escalated" || name == "agent.registered_with_match"
 }

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Position is where a reader goes on: behind the first Skip events of leaf Leaf, of
-// which all earlier ones were had.
+// Position is where a reader continues: behind the first Skip events of leaf Leaf, with the
+// events of all earlier leaves read.
 type Position struct {
 	Leaf uint64
 	Skip int
 }
 
-// numbersMax is how many events a leaf may have; no text names a higher number.
+// numbersMax bounds the number of events of a leaf; no cursor has a higher number.
 const numbersMax = 16
 
-// ParsePosition reads a cursor: the id of the last event had (evt_4711_0), or an index
-// of which everything was had (4711).
+// ParsePosition reads a cursor: the id of the last event that was read (evt_4711_0), or the
+// index of a leaf that was read whole (4711).
 func ParsePosition(text string) (Position, bool) {
 	rest, id := strings.CutPrefix(text, "evt_")
 	if !id {
@@ -32,13 +32,13 @@ func ParsePosition(text string) (Position, bool) {
 	return Position{Leaf: last, Skip: int(number) + 1}, true
 }
 
-// readIndex reads a number as we write it: no sign, no zero in front.
+// readIndex reads a number in the form that we write: no sign, no leading zero.
 func readIndex(text string) (uint64, bool) {
 	n, err := strconv.ParseUint(text, 10, 62)
 	return n, err == nil && strconv.FormatUint(n, 10) == text
 }
 
-// String is the cursor of a position, "" of the very beginning.
+// String returns the cursor of a position, "" for the very beginning.
 func (p Position) String() string {
 	switch {
 	case p.Skip > 0:
@@ -49,7 +49,7 @@ func (p Position) String() string {
 	return ""
 }
 
-// ID is the id of the n-th event of a leaf.
+// ID returns the id of the n-th event of a leaf.
 func ID(leaf uint64, n int) string {
 	return "evt_" + strconv.FormatUint(leaf, 10) + "_" + strconv.Itoa(n)
 }

@@ -12,7 +12,7 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// A cursor is read as it was written, and nothing else is one.
+// A cursor reads back as it was written, and no other text is a cursor.
 func TestPosition(t *testing.T) {
 	for text, want := range map[string]Position{
 		"0": {Leaf: 1}, "4711": {Leaf: 4712}, "evt_0_0": {Skip: 1}, "evt_4711_2": {Leaf: 4711, Skip: 3}, "evt_4711_15": {Leaf: 4711, Skip: 16},
@@ -30,8 +30,8 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// Every type stands in docs/API.md, by itself or in its group: who reads it knows what
-// may come, and who is told.
+// docs/API.md lists every type, by its name or by its group, so that its readers know which
+// events may come and who may see them.
 func TestEveryTypeIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/API.md")
 	require.NoError(t, err)
@@ -57,8 +57,8 @@ func FuzzParsePosition(f *testing.F) {
 	})
 }
 
-// Names of types stand in programs of others: they are never renamed, and a leaf's
-// types keep their numbers.
+// Programs of others use the names of types, so a type is never renamed, and the types of a
+// leaf keep their numbers.
 func TestTypes(t *testing.T) {
 	for kind, o := range origins {
 		require.True(t, strings.HasPrefix(kind, o.kind))

@@ -12,21 +12,21 @@ import (
 	"railguard/strictjson"
 )
 
-// Retention is how far back events can be asked for.
+// Retention is how far back a reader can go.
 const Retention = 30 * engine.DayLength
 
 // Event is one thing that happened.
 type Event struct {
 	ID   string // evt_<seq>_<n>
-	Seq  uint64 // Index of its leaf.
-	N    int    // Of its leaf's events.
+	Seq  uint64 // Index of the event's leaf.
+	N    int    // Number of the event among those of its leaf.
 	Type string
 	At   engine.Time        // When it happened.
-	Body strictjson.Members // The envelope. Good until the next event.
+	Body strictjson.Members // The envelope. Valid until the next event.
 
-	Leaf    *edge.Leaf // What it comes of. Good until the next event.
-	Webhook string     // Id of the one that an event is about.
-	About   uint64     // Of a dead letter: the leaf whose event it was.
+	Leaf    *edge.Leaf // The leaf of the event. Valid until the next event.
+	Webhook string     // Id of the webhook that the event is about.
+	About   uint64     // For a dead letter: the leaf of the undelivered event.
 }
 
 // Reader walks events for one caller. It is not safe for concurrent use.
@@ -36,38 +36,37 @@ type Reader struct {
 	published edge.Published
 	store     *audit.Store
 	wanted    Selection
-	walled    bool // What tells of suspicion is told to nobody, whoever asks.
+	walled    bool // Events that reveal a suspicion are skipped, whatever the caller's rights.
 
 	screen leaf.Screen
 	body   strictjson.Members
 	data   strictjson.Members
 }
 
-// NewReader returns a reader of the types wanted, for the caller that the judge has
-// begun with.
+// NewReader returns a reader of the wanted types. The judge must have begun with the caller.
 func NewReader(judge *edge.Judge, caller *edge.Caller, published edge.Published, store *audit.Store, wanted Selection) *Reader {
 	return &Reader{judge: judge, caller: caller, published: published, store: store, wanted: wanted}
 }
 
-// For makes the reader go on with the rights that the caller has now.
+// For gives the reader the rights that the caller has now.
 func (r *Reader) For(caller *edge.Caller) { r.caller = caller }
 
-// Walled has the reader tell nothing of suspicion. A caller may see what the receiver of its
-// webhook must not.
+// Walled makes the reader skip events that reveal a suspicion. A caller may see such events,
+// but the receiver of its webhook must not.
 func (r *Reader) Walled(on bool) { r.walled = on }
 
-// Oldest is the position of the first leaf that events are told of now.
+// Oldest returns the position of the first leaf within Retention.
 func (r *Reader) Oldest() Position {
 	return Position{Leaf: r.store.FindTime(int64(r.published.LogTime() - Retention))}
 }
 
-// End is the position behind the last leaf that this node has.
+// End returns the position behind the last leaf that this node has.
 func (r *Reader) End() Position { return Position{Leaf: r.store.Size()} }
 
-// Page gives the events behind a position to visit, at most limit of them out of at
-// most examine leaves, and returns where to go on and how many leaves it looked at.
-// An error leaves the position behind what was given: a hole in history is never
-// passed over. visit returning false ends the page behind that event.
+// Page calls visit with the events behind a position: at most limit of them, out of at most
+// examine leaves. It returns where to continue and how many leaves it looked at. On an error
+// the position is behind the events already visited, so that no hole in history is skipped. If
+// visit returns false, the page ends behind that event.
 func (r *Reader) Page(at Position, limit, examine int, visit func(*Event) bool) (Position, int, error) {
 	var failed error
 	given, looked, before, stopped := 0, 0, at, false
@@ -98,14 +97,14 @@ func (r *Reader) Page(at Position, limit, examine int, visit func(*Event) bool) 
 	case err != nil && at == before:
 		return at, looked, edge.LeafError(err)
 	}
-	if !stopped && err == nil && scanned.Next > at.Leaf { // Leaves that were passed over without being looked at.
+	if !stopped && err == nil && scanned.Next > at.Leaf { // Skip the leaves that the scan passed over without calling us.
 		at = Position{Leaf: scanned.Next}
 	}
 	return at, looked, nil
 }
 
-// Walk gives the leaves of a query to visit as events, one for each leaf: the first of
-// its types that the reader may know of and wants. An error says that the page ends there.
+// Walk calls visit with one event for each leaf of a query: the first one that the reader may
+// see and wants. On an error the page ends there.
 func (r *Reader) Walk(q audit.Query, visit func(*Event) bool) (audit.ScanResult, error) {
 	var failed error
 	scanned, err := r.store.Scan(q, func(index uint64, stored audit.Leaf) bool {
@@ -124,15 +123,15 @@ func (r *Reader) Walk(q audit.Query, visit func(*Event) bool) (audit.ScanResult,
 	return scanned, failed
 }
 
-// passesOver reports whether a leaf has surely nothing for this reader: most leaves
-// are payments that went through, and profiles, and need not be taken apart for it.
+// passesOver reports whether a leaf surely has no event for this reader. Most leaves are
+// profiles or payments that proceeded, and need not be opened to know that.
 func (r *Reader) passesOver(data []byte) bool {
 	switch leaf.FormOf(data) {
 	case leaf.FormProfile:
 		return true
 	case leaf.FormScreen:
 		if leaf.DecodeScreen(data, &r.screen) != nil {
-			return false // Whoever opens it says what is wrong with it.
+			return false // Opening the leaf will report the error.
 		}
 		return r.screen.Verdict == engine.Proceed && !r.wanted["screen.proceed"] &&
 			!(r.screen.InFleet && (r.wanted["fleet.limit_80"] || r.wanted["fleet.limit_100"]))
@@ -140,7 +139,7 @@ func (r *Reader) passesOver(data []byte) bool {
 	return false
 }
 
-// tellLeaf gives the events of one leaf to visit, and moves at behind each.
+// tellLeaf calls visit with the events of one leaf, and moves at behind each.
 func (r *Reader) tellLeaf(at *Position, index uint64, stored audit.Leaf, visit func(*Event) bool) error {
 	l, err := r.judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
 	if err != nil {
@@ -204,8 +203,8 @@ func (r *Reader) writeEnvelope(e *Event, o *origin, l *edge.Leaf, about *subject
 	r.body, r.data, e.Body = m, data, m
 }
 
-// writeRequest adds what was asked for, without who the counterparty is: events are
-// read far from here, and whoever may know it finds it in the record.
+// writeRequest adds the request without the counterparty's identity. Events are read outside
+// the institution; a caller who may see the counterparty finds it in the record.
 func writeRequest(m *strictjson.Members, l *edge.Leaf) {
 	for _, name := range []string{"amount", "chain", "rail", "protocol", "paymentRef"} {
 		if raw := l.Raw("_request", name); raw != nil {

@@ -18,13 +18,13 @@ import (
 	"railguard/strictjson"
 )
 
-// told is one event as a reader was given it, whose texts outlive it.
+// told is a copy of an event that a reader gave.
 type told struct {
 	id, name, tenant string
 	body             *fastjson.Value
 }
 
-// everything is all types, those that must be named too.
+// everything returns all types, also those that must be named.
 func everything() events.Selection {
 	s, _ := events.ParseSelection(append(slices.Clone(events.Types), "screen.proceed"))
 	return s
@@ -35,7 +35,7 @@ func newReader(w *edgetest.World, caller *edge.Caller, wanted events.Selection) 
 	return events.NewReader(j, caller, w, w.Store, wanted)
 }
 
-// kept copies an event, which is good until the next one only.
+// kept copies an event, which is valid only until the next one.
 func kept(t *testing.T, e *events.Event) told {
 	t.Helper()
 	v, err := fastjson.ParseBytes(append([]byte(nil), e.Body.Body()...))
@@ -48,7 +48,8 @@ func kept(t *testing.T, e *events.Event) told {
 	return told{e.ID, e.Type, string(v.GetStringBytes("tenant")), v}
 }
 
-// tell gives all events of a reader, over pages of so many events out of so many leaves.
+// tell returns all events of a reader, in pages of at most limit events out of at most examine
+// leaves.
 func tell(t *testing.T, w *edgetest.World, r *events.Reader, limit, examine int) (all []told) {
 	t.Helper()
 	at := r.Oldest()
@@ -74,7 +75,7 @@ func names(all []told) (list []string) {
 	return list
 }
 
-// past is what has happened in a world with two tenants.
+// past is a world with two tenants and a history.
 type past struct {
 	*edgetest.World
 	token, agent, fleet string
@@ -84,7 +85,7 @@ type past struct {
 
 func common(members string) wire.Common { return wire.Common{Fragment: []byte(members)} }
 
-// about is the part of a record about a tenant's party.
+// about returns the common part of a record about a tenant's party.
 func about(operator string) wire.Common {
 	c := common(`"by":"x"`)
 	c.Filters = []uint64{engine.FilterKey(engine.FilterOperator, edge.OperatorKey(operator))}
@@ -105,7 +106,8 @@ func (w *past) pay(amount, extra string) edge.Leaf {
 	return w.Screened(w.callers()["acme screener"], `{"token":"`+w.token+`","amount":`+amount+extra+`}`)
 }
 
-// callers are a key of every role, of each tenant and of the institution; made once.
+// callers returns a key of every role for each tenant and for the institution. It makes them
+// once.
 func (w *past) callers() map[string]*edge.Caller {
 	if w.keys == nil {
 		w.keys = map[string]*edge.Caller{"admin": edgetest.Admin()}
@@ -123,7 +125,7 @@ var roles = map[string]uint8{
 	"operator": wire.RoleOperator, "screener": wire.RoleScreener, "reviewer": wire.RoleReviewer, "auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps,
 }
 
-// live makes history: events of every audience.
+// live makes history: events for every audience.
 func (w *past) live() {
 	t := w.T
 	w.callers()
@@ -135,14 +137,14 @@ func (w *past) live() {
 	w.Disposed(officer, &suspicious, wire.EscalateSAR)
 	w.Must(wire.KindSAR, &wire.SAR{Common: common(`"by":"x"`), Leaf: suspicious.Index, From: wire.SARDraft, To: wire.SARReady})
 	w.Must(wire.KindSAR, &wire.SAR{Common: common(`"by":"x"`), Leaf: suspicious.Index, From: wire.SARReady, To: wire.SARFiled})
-	w.pay("2", ``) // 80 % of the fleet's day.
+	w.pay("2", ``) // It takes the fleet to 80 % of its day.
 	held := w.pay("1", `,"hold":{"ttlSeconds":30}`)
 	expired := w.pay("0.5", `,"hold":{"ttlSeconds":30}`)
 	more := 3 * engine.Dollar
 	acme := w.callers()["acme screener"]
 	released := w.pay("0.1", `,"hold":{"ttlSeconds":30}`)
 	w.Settled(acme, &released, &edge.Outcome{Op: wire.HoldRelease, Said: strictjson.Members(`"reason":"r"`)})
-	w.pay("0.5", ``) // All of the fleet's day.
+	w.pay("0.5", ``) // It takes the fleet to 100 % of its day.
 	w.Settled(acme, &held, &edge.Outcome{Op: wire.HoldSettle, Amount: &more, Said: strictjson.Members(`"railRef":"x"`)})
 	w.Advance(31 * engine.Second)
 	w.Settled(acme, &expired, &edge.Outcome{Op: wire.HoldSettle, Said: strictjson.Members(`"railRef":"x"`)})
@@ -163,15 +165,15 @@ func (w *past) live() {
 	w.Must(wire.KindRetro, &wire.Retro{Op: wire.RetroEnd, Run: run, Hits: []wire.RetroHit{{Leaf: approved.Index, Entries: []uint32{6365}, Amount: engine.Dollar, At: edgetest.Start, Verdict: engine.Review}}})
 }
 
-// Audiences, as docs/API.md tells them.
+// The audiences of docs/API.md.
 const (
-	payments    = iota // Who may read the payment's record.
-	fleetMarks         // Of those, who work with parties.
-	desk               // Of those, who stand on the inner side of the wall.
-	parties            // Operator, reviewer, auditor, policy.
-	listedParty        // Of those, who stand on the inner side of the wall.
-	alerts             // The inner side, with a key of the institution.
-	institution        // Reviewer, auditor, policy and ops, with a key of the institution.
+	payments    = iota // Callers that may read the payment's record.
+	fleetMarks         // Those of them that may read parties.
+	desk               // Callers that may read the payment's record and see behind the wall.
+	parties            // Operator, reviewer, auditor and policy.
+	listedParty        // Callers that may read the party and see behind the wall.
+	alerts             // Keys of the institution that see behind the wall.
+	institution        // Keys of the institution with reviewer, auditor, policy or ops.
 )
 
 func audienceOf(e *told) int {
@@ -199,13 +201,13 @@ func audienceOf(e *told) int {
 	return institution
 }
 
-// hears says by the table of docs/API.md whether a key is told of an event.
+// hears reports whether a key gets an event, by the table of docs/API.md.
 func hears(caller *edge.Caller, e *told, owner string) bool {
 	sees := caller.Roles&(wire.RoleReviewer|wire.RoleAuditor|wire.RoleAdmin) != 0
 	works := sees || caller.Roles&(wire.RoleOperator|wire.RolePolicy) != 0
 	whole := caller.Operator == ""
 	mine := whole || e.tenant != "" && caller.Operator == edge.OperatorKey(e.tenant)
-	own := owner == caller.Operator // Who made the call.
+	own := owner == caller.Operator // owner made the call.
 	reads := own && (e.tenant == "" || mine) || mine && (sees || caller.Roles&wire.RoleOps != 0 || !whole && caller.Roles&wire.RoleOperator != 0)
 	switch audienceOf(e) {
 	case payments:
@@ -224,7 +226,8 @@ func hears(caller *edge.Caller, e *told, owner string) bool {
 	return whole && (works && caller.Roles&wire.RoleOperator == 0 || caller.Roles&wire.RoleOps != 0)
 }
 
-// Every key is told of what docs/API.md says, in the order of the log, whatever the pages.
+// Every key gets the events that docs/API.md says, in the order of the log, whatever the page
+// size.
 func TestWhoIsToldOfWhat(t *testing.T) {
 	w := newPast(t)
 	w.live()
@@ -237,7 +240,7 @@ func TestWhoIsToldOfWhat(t *testing.T) {
 	} {
 		require.Contains(t, heard, name)
 	}
-	made := map[string]string{} // Whose call it was, by the event: all but one are Acme's.
+	made := map[string]string{} // The owner of each call, by event id: Acme for all but one.
 	for i := range whole {
 		made[whole[i].id] = edge.OperatorKey("Acme Inc")
 	}
@@ -262,7 +265,8 @@ func TestWhoIsToldOfWhat(t *testing.T) {
 	}
 }
 
-// lastUnknown is the leaf of the last call without a credential: the institution's.
+// lastUnknown returns the leaf of the last call without a credential, which the institution
+// made.
 func lastUnknown(all []told) (seq string) {
 	for _, e := range all {
 		if e.name == "screen.unknown" {
@@ -272,7 +276,7 @@ func lastUnknown(all []told) (seq string) {
 	return seq
 }
 
-// A reader that is walled is told nothing of suspicion, whoever it reads for.
+// A walled reader gives no event that reveals a suspicion, whoever it reads for.
 func TestWalled(t *testing.T) {
 	w := newPast(t)
 	w.live()
@@ -290,7 +294,7 @@ func TestWalled(t *testing.T) {
 	require.Equal(t, names(want), names(tell(t, w.World, r, 500, 4096)))
 	r.Walled(false)
 	require.Len(t, tell(t, w.World, r, 500, 4096), len(whole))
-	r.For(w.callers()["ops"]) // It goes on with the rights that a caller has now.
+	r.For(w.callers()["ops"]) // The reader goes on with the rights that a caller has now.
 	require.Less(t, len(tell(t, w.World, r, 500, 4096)), len(want))
 	for name, tells := range map[string]bool{
 		"sar.opened": true, "sar.due_soon": true, "review.escalated": true, "agent.registered_with_match": true, "review.dispositioned": false, "agent.registered": false, "screen.review": false,
@@ -299,7 +303,7 @@ func TestWalled(t *testing.T) {
 	}
 }
 
-// What is not asked for is not told, and most payments are not even taken apart for it.
+// A reader gives only the wanted types, and does not even open most payments.
 func TestSelections(t *testing.T) {
 	w := newPast(t)
 	w.live()
@@ -326,7 +330,7 @@ func TestSelections(t *testing.T) {
 	require.Empty(t, events.Selection{}.Kind())
 }
 
-// An event is thin: it never names a counterparty, and says whose affair it is.
+// An event never names a counterparty, and it says whose tenant it is.
 func TestEnvelope(t *testing.T) {
 	w := newPast(t)
 	l := w.pay("6", `,"cpName":"Quiet Harbour Bakery","cpWallet":"0x1111111111111111111111111111111111111111","chain":"BASE","paymentRef":"r-1"`)
@@ -360,8 +364,8 @@ func TestEnvelope(t *testing.T) {
 	require.Equal(t, "null", created.body.Get("tenant").String())
 }
 
-// A fleet's marks are passed by the PROCEED that takes its day from below them to them or beyond;
-// a REVIEW of as much passes none.
+// A PROCEED passes a fleet's mark if it takes the day's spending from below the mark to it or
+// beyond. A REVIEW of the same amount passes none.
 func TestFleetMarks(t *testing.T) {
 	w := newPast(t)
 	marks, _ := events.ParseSelection([]string{"fleet.limit_80", "fleet.limit_100"})
@@ -386,7 +390,7 @@ func TestFleetMarks(t *testing.T) {
 	require.Equal(t, "fleet.limit_80 fleet.limit_100", strings.Join(got, " "))
 }
 
-// After a transfer neither side is told what the other did; the institution is told of both.
+// After a transfer neither operator gets the other's events; the institution gets both.
 func TestTransferredAgent(t *testing.T) {
 	w := newPast(t)
 	slot, _ := w.Judges.Now().ParseAgent(w.agent)
@@ -400,14 +404,14 @@ func TestTransferredAgent(t *testing.T) {
 	suspend("Globex Ltd", engine.Suspended)
 	wanted, _ := events.ParseSelection([]string{"agent.registered", "agent.suspended", "agent.reinstated", "agent.reissued"})
 	for name, want := range map[string]string{
-		"acme operator": "", "globex operator": "agent.registered agent.reissued agent.suspended", // Registered was another agent.
+		"acme operator": "", "globex operator": "agent.registered agent.reissued agent.suspended", // agent.registered is of the other agent.
 		"operator": "agent.registered agent.registered agent.suspended agent.reinstated agent.reissued agent.suspended",
 	} {
 		require.Equal(t, want, strings.Join(names(tell(t, w.World, newReader(w.World, w.callers()[name], wanted), 9, 99)), " "), name)
 	}
 }
 
-// A page ends where its visitor says so, behind that event; the next one begins there.
+// A page ends behind the event at which visit returns false. The next page begins there.
 func TestPageEndsWhereItsVisitorSays(t *testing.T) {
 	w := newPast(t)
 	w.live()
@@ -437,7 +441,7 @@ func TestPageEndsWhereItsVisitorSays(t *testing.T) {
 	require.Zero(t, looked)
 }
 
-// What cannot be read ends the page in front of it: a hole in history is never passed over.
+// A leaf that cannot be read ends the page before it: no hole in history is skipped.
 func TestUnreadableLeaf(t *testing.T) {
 	w := newPast(t)
 	l := w.pay("6", ``)
@@ -448,7 +452,7 @@ func TestUnreadableLeaf(t *testing.T) {
 	at, _, err := r.Page(events.Position{Leaf: l.Index}, 9, 99, func(*events.Event) bool { return true })
 	require.Error(t, err)
 	require.Equal(t, l.Index+1, at.Leaf, "in front of what could not be judged")
-	w.LeafError = audit.ErrPruned // Whose record is past its 90 days is nobody's any more.
+	w.LeafError = audit.ErrPruned // An event whose record is past its 90 days is shown to nobody.
 	at, _, err = r.Page(at, 9, 99, func(*events.Event) bool { require.Fail(t, "told"); return true })
 	require.NoError(t, err)
 	require.Equal(t, r.End(), at)
@@ -459,7 +463,7 @@ func TestUnreadableLeaf(t *testing.T) {
 	require.Equal(t, 1, given)
 }
 
-// Events are told of for 30 days.
+// Events can be read for 30 days.
 func TestOldest(t *testing.T) {
 	w := newPast(t)
 	r := newReader(w.World, edgetest.Admin(), everything())
@@ -474,7 +478,7 @@ func TestOldest(t *testing.T) {
 	require.Greater(t, r.Oldest().Leaf, oldest)
 }
 
-// A walk gives one event for each leaf of a query: the first that the reader may know of.
+// A walk gives one event for each leaf of a query: the first that the reader may see.
 func TestWalkGivesOneEventALeaf(t *testing.T) {
 	w := newPast(t)
 	w.live()

@@ -9,18 +9,18 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// origin is what becomes of the leaves of one kind.
+// origin says which events come from the leaves of one kind.
 type origin struct {
 	*leaf.Kind
-	kind    string   // As a leaf says it: of what is due leaf.KindDue.
-	members []string // Of the leaf, that stand in data. Texts that people wrote are not among them.
+	kind    string   // The leaf's kind; for something that became due it is leaf.KindDue.
+	members []string // The leaf's members that go into data. None of them is a text that a person wrote.
 }
 
 // screenMembers are the members of a screening record that are shown in data.
 var screenMembers = []string{"txnId", "verdict", "rule", "reason", "screenedAt", "agentId", "userId", "fleetId", "operatorLegalName", "hold"}
 
-// origins are the kinds of leaves that events come of, by the name of their row in the
-// registry. A kind that is not here is none of its readers' affair, or not known to this release.
+// origins are the kinds of leaves that have events, by the name of their row in the registry.
+// Any other kind has no events, or this release does not know it.
 var origins = func() map[string]*origin {
 	all := make(map[string]*origin)
 	for i := range leaf.Kinds {
@@ -35,7 +35,7 @@ var origins = func() map[string]*origin {
 	return all
 }()
 
-// Types are the names of all types, sorted.
+// Types holds the names of all event types, sorted.
 var Types = func() []string {
 	var names []string
 	for _, o := range origins {
@@ -45,13 +45,13 @@ var Types = func() []string {
 	return slices.Compact(names)
 }()
 
-// optIn are the types that only who names them gets: one comes with every payment.
+// optIn are the types that a reader gets only by naming them, because every payment has one.
 var optIn = []string{"screen.proceed"}
 
 // Selection is the types that a reader wants.
 type Selection map[string]bool
 
-// Everything is what a reader gets that names no types.
+// Everything is the selection of a reader that names no types.
 var Everything = func() Selection {
 	s := make(Selection, len(Types))
 	for _, name := range Types {
@@ -60,8 +60,8 @@ var Everything = func() Selection {
 	return s
 }()
 
-// ParseSelection reads types, each a name or a group ("review.*"); unknown is the first
-// that names nothing. A group does not take in what must be named.
+// ParseSelection reads a list of types, each a name or a group ("review.*"). unknown is the
+// first entry that names no type. A group does not include the types of optIn.
 func ParseSelection(names []string) (s Selection, unknown string) {
 	s = make(Selection, len(names))
 	for _, name := range names {
@@ -79,7 +79,8 @@ func ParseSelection(names []string) (s Selection, unknown string) {
 	return s, ""
 }
 
-// Kind is the kind of leaf that all of a selection come of; "": of more than one.
+// Kind returns the kind of leaf that all types of the selection come from, "" if there are
+// several.
 func (s Selection) Kind() string {
 	kind := ""
 	for _, o := range origins {
@@ -94,7 +95,7 @@ func (s Selection) Kind() string {
 	return kind
 }
 
-// originOf is where the events of a leaf come from; nil: it has none.
+// originOf returns the origin of a leaf, nil if the leaf has no events.
 func originOf(l *edge.Leaf) *origin {
 	kind := l.Kind()
 	if kind == leaf.KindDue {
@@ -103,7 +104,7 @@ func originOf(l *edge.Leaf) *origin {
 	return origins[kind]
 }
 
-// appliesTo reports whether this leaf is an event of that type, one of its origin's.
+// appliesTo reports whether this leaf is an event of the type, which is one of its origin's.
 func appliesTo(l *edge.Leaf, name string) bool {
 	switch name {
 	case "screen.proceed", "screen.review", "screen.block", "screen.unknown":
@@ -126,8 +127,8 @@ func appliesTo(l *edge.Leaf, name string) bool {
 	return true
 }
 
-// passesMark reports whether a PROCEED took what its fleet spent today from below so many
-// fifths of the daily limit to that mark or above it.
+// passesMark reports whether a PROCEED took the fleet's spending of today from below a mark to
+// the mark or above it. The mark is fifths/5 of the daily limit.
 func passesMark(l *edge.Leaf, fifths engine.USD) bool {
 	x := l.Record
 	if x == nil || !x.Judged || !x.InFleet || x.Verdict != engine.Proceed || x.Agent == nil || x.Agent.Fleet == nil {

@@ -21,7 +21,7 @@ type Reissue struct {
 	reason, actor string
 }
 
-// Read reads the body of a re-issue of the agent current, within the caller's scope.
+// Read reads the body of a re-issue within the caller's scope. current is the agent's profile.
 func (in *Reissue) Read(j *Judge, f *strictjson.Fields, current *engine.AgentProfile) error {
 	in.slot, in.overlap = current.Slot, engine.OverlapDefault
 	given := func(name string) bool { return f.Get(name) != nil }
@@ -107,8 +107,8 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	return record, err
 }
 
-// applyChanges brings what the body changes into the profile. The new baseline of the
-// model is the one given, else the one reported last (decision 38).
+// applyChanges applies the body's changes to the profile. The new baseline of the model is the
+// one given, else the one reported last (decision 38).
 func (in *Reissue) applyChanges(j *Judge, next, old *engine.AgentProfile) error {
 	if in.has.name {
 		next.AgentName = in.Profile.AgentName
@@ -126,7 +126,7 @@ func (in *Reissue) applyChanges(j *Judge, next, old *engine.AgentProfile) error 
 	next.Settings.CurrentModel = ""
 	if in.has.operator {
 		if OperatorKey(in.Profile.OperatorLegalName) != OperatorKey(old.OperatorLegalName) {
-			next.OperatorWallet, next.EINSealed, next.EINMasked = "", nil, "" // They were the old operator's.
+			next.OperatorWallet, next.EINSealed, next.EINMasked = "", nil, "" // They belonged to the old operator.
 		}
 		next.OperatorLegalName = in.Profile.OperatorLegalName
 	}
@@ -145,8 +145,8 @@ func (in *Reissue) applyChanges(j *Judge, next, old *engine.AgentProfile) error 
 	return in.narrowPolicy(j, next)
 }
 
-// narrowPolicy holds a delegate's new policy against its parent's of today, and takes
-// over the parent's operator, which may be another one by now.
+// narrowPolicy judges a delegate's new policy against its parent's of today. It also takes over
+// the parent's operator, which may have changed since.
 func (in *Reissue) narrowPolicy(j *Judge, next *engine.AgentProfile) error {
 	parent, err := j.agentProfile(next.Parent)
 	if err != nil {
@@ -173,8 +173,8 @@ func (in *Reissue) narrowPolicy(j *Judge, next *engine.AgentProfile) error {
 	return nil
 }
 
-// isPlain tells a renewal from a change: the same operator, wallet, policy, model
-// and name.
+// isPlain reports whether the re-issue is a mere renewal: operator, wallet, policy, model, name
+// and EIN stay the same.
 func (in *Reissue) isPlain(j *Judge, old, next *engine.AgentProfile) (bool, error) {
 	same := OperatorKey(old.OperatorLegalName) == OperatorKey(next.OperatorLegalName) &&
 		old.OperatorLegalName == next.OperatorLegalName && old.AgentName == next.AgentName &&
@@ -184,7 +184,7 @@ func (in *Reissue) isPlain(j *Judge, old, next *engine.AgentProfile) (bool, erro
 		return same, nil
 	}
 	if len(old.EINSealed) == 0 {
-		return true, nil // A first EIN adds to the operator's data and changes none.
+		return true, nil // A first EIN is an addition to the operator's data, not a change.
 	}
 	before, err := j.shared.deps.Secrets.Open(seal.LabelEIN, old.EINSealed)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"railguard/strictjson"
 )
 
-// Explain and replay (decision 49). Both work from the record alone: its
-// inputs, its evidence and the list whose digest it names.
+// Explain and replay (decision 49). Both work from the record alone: its inputs, its evidence
+// and the list whose digest it names.
 
-// rebuilt is a record's decision, laid out anew.
+// rebuilt is a recorded decision with its inputs.
 type rebuilt struct {
 	ladder
 	retrace.Case
 	list     *ofac.Index
-	listGone string // Why the list cannot be asked again as it was; empty: it can.
+	listGone string // Why the record's list cannot be asked again; "": it can.
 }
 
 // Explain writes the ladder of a screening record as it was judged.
@@ -35,8 +35,8 @@ func (j *Judge) Explain(l *Leaf, m *strictjson.Members) error {
 	return nil
 }
 
-// Replay judges a screening record again from what it holds, and writes whether the
-// same came of it.
+// Replay judges a screening record again from its own content, and writes whether the result is
+// the same.
 func (j *Judge) Replay(l *Leaf, m *strictjson.Members) error {
 	x, err := j.rebuildDecision(l)
 	if err != nil {
@@ -95,7 +95,7 @@ func decisionMembers(rules *engine.RuleSet, verdict, rule, reason string, d *eng
 	return m
 }
 
-// rebuildDecision reads a record's decision and, as far as it holds them, its inputs.
+// rebuildDecision reads a recorded decision, and its inputs as far as the record holds them.
 func (j *Judge) rebuildDecision(l *Leaf) (*rebuilt, error) {
 	if l.Record == nil {
 		return nil, fmt.Errorf("leaf %d: %w", l.Index, leaf.ErrForm)
@@ -114,9 +114,9 @@ func (j *Judge) rebuildDecision(l *Leaf) (*rebuilt, error) {
 	return x, nil
 }
 
-// openList finds the list that the record names, with the tables of the matcher that it
-// was judged with: with other ones the same name may be answered otherwise, and a
-// replay would differ though nothing was wrong.
+// openList finds the list that the record names, with the tables of the matcher version that
+// judged it. With another version the same name may have another answer, and the replay would
+// differ although nothing was wrong.
 func (x *rebuilt) openList(j *Judge) {
 	if x.Record.ListDigest == [32]byte{} {
 		x.listGone = "the record names no list"

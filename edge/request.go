@@ -10,20 +10,22 @@ import (
 	"railguard/strictjson"
 )
 
-// The members of a screening call. A member that is none of them may be a misspelling
-// of one, and then the call would be judged without what its sender believes it said:
-// such a call is refused. Any other member is judged as absent and named in a warning.
+// The members of a screening call. An unknown member that resembles one of them may be a
+// misspelling. The call would then be judged without something its sender meant to say, so it
+// is refused. Any other unknown member is ignored and named in a warning.
 var requestShape = strictjson.Names("token", "userToken", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
 	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold")
 
-// itemShape is requestShape in a batch, where what is a header elsewhere is a member.
+// itemShape is requestShape for an item of a batch, which has the idempotency key as a member
+// instead of a header.
 var itemShape = requestShape.With("idempotencyKey")
 
 // warningsMax is how many unknown members an answer and a record name.
 const warningsMax = 8
 
-// Read reads the request: JSON, then required, then unknown, then semantic. In a batch
-// the item before is forgotten; terms, and what was asked of the leader, stay.
+// Read reads the request and reports the first of these errors: JSON, missing members, unknown
+// members, wrong content. In a batch it forgets the item before, but keeps the terms and
+// whether the leader was asked.
 func (j *Judge) Read() error {
 	j.Timing, j.Forged = Timing{}, false
 	f := j.call.Document.Spans()
@@ -66,16 +68,17 @@ func (j *Judge) Read() error {
 	if s.reference = f.Text("paymentRef", referenceMax); f.Given("paymentRef") && !SoundReference(s.reference) {
 		f.Invalid("paymentRef", "must be 1 to 128 printable ASCII characters")
 	}
-	s.token, s.userToken = borrowText(f.TrimmedText("token")), borrowText(f.TrimmedText("userToken")) // Anything but a string is a malformed credential (R1), not an error.
+	s.token, s.userToken = borrowText(f.TrimmedText("token")), borrowText(f.TrimmedText("userToken")) // A value that is no string is a malformed credential (R1), not an error.
 	s.userGiven = f.Given("userToken")
 	return f.Err()
 }
 
-// borrowText returns a text that shares the body's memory. It is good until the call ends, and
-// only to be compared and hashed.
+// borrowText returns a text that shares the body's memory. It is valid until the call ends, and
+// may only be compared and hashed.
 func borrowText(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
-// missingMember says that a member is missing, and as what it was perhaps sent.
+// missingMember returns the refusal for a missing member. It names an unknown member that may
+// be the missing one misspelt.
 func missingMember(name string, strangers []strictjson.UnknownMember) *Refusal {
 	r := &Refusal{Code: "missing_" + name, Message: name + " is required", Param: name}
 	for i := range strangers {
@@ -89,8 +92,8 @@ func missingMember(name string, strangers []strictjson.UnknownMember) *Refusal {
 	return r
 }
 
-// RefuseStrangers refuses members that are near to known ones, and any unknown member
-// of a strict caller.
+// RefuseStrangers refuses unknown members that resemble known ones. If strict is set, it
+// refuses any unknown member.
 func RefuseStrangers(strangers []strictjson.UnknownMember, strict bool) error {
 	var refused *Refusal
 	for i := range strangers {
@@ -113,7 +116,7 @@ func RefuseStrangers(strangers []strictjson.UnknownMember, strict bool) error {
 
 func (s *screening) warnings() []strictjson.Members { return Warnings(s.strangers) }
 
-// Warnings name members that were taken as absent; nil when there are none.
+// Warnings returns warnings that name the ignored members, nil if there are none.
 func Warnings(strangers []strictjson.UnknownMember) []strictjson.Members {
 	if len(strangers) == 0 {
 		return nil
@@ -126,7 +129,7 @@ func Warnings(strangers []strictjson.UnknownMember) []strictjson.Members {
 	return items
 }
 
-// amountProblem says what is wrong with an amount's literal.
+// amountProblem returns what is wrong with an amount's literal.
 func amountProblem(literal []byte, err error) string {
 	switch {
 	case errors.Is(err, engine.ErrAmountNegative), errors.Is(err, engine.ErrAmountTooLarge), errors.Is(err, engine.ErrAmountLong):

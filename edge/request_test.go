@@ -14,7 +14,7 @@ import (
 	"railguard/strictjson"
 )
 
-// readOf reads a screening body, and says what is wrong with it: a code and a member.
+// readOf reads a screening body and returns the error's code and member.
 func readOf(w *edgetest.World, call *edge.Call) (code, param string) {
 	j := w.BeginCall(call)
 	defer j.Reset()
@@ -32,8 +32,8 @@ func readOf(w *edgetest.World, call *edge.Call) (code, param string) {
 	return "", ""
 }
 
-// What is wrong with a body is told in one order: what is missing, what is unknown, what is
-// not sound (decision 30).
+// The errors of a body are reported in a fixed order: missing members, unknown members, invalid
+// content (decision 30).
 func TestReadingARequest(t *testing.T) {
 	w := edgetest.New(t)
 	long := strings.Repeat("x", engine.FieldMax)
@@ -89,8 +89,8 @@ func TestReadingARequest(t *testing.T) {
 	}
 }
 
-// A caller that wants it strict is refused any unknown member; else the first of them are
-// named in the answer. In a batch an idempotency key is a member.
+// A strict caller is refused any unknown member. For other callers the answer names the first
+// of them. In a batch the idempotency key is a member.
 func TestUnknownMembers(t *testing.T) {
 	w := edgetest.New(t)
 	call := w.NewCall(edgetest.Admin(), `{"token":"x","amount":1,"zebra":1,"yak":2}`)
@@ -119,7 +119,7 @@ func TestUnknownMembers(t *testing.T) {
 	require.Equal(t, `"code":"unknown_field","param":"m0"`, string(edge.Warnings(strangers)[0]))
 	require.NoError(t, edge.RefuseStrangers(strangers, false))
 
-	// What is missing and was perhaps misspelt is said with it.
+	// The refusal of a missing member names the member that may be its misspelling.
 	j = w.BeginCall(w.NewCall(edgetest.Admin(), `{"tokn":"x","amount":1}`))
 	refused = refusalOf(t, j.Read())
 	require.Equal(t, "missing_token", refused.Code)
@@ -127,7 +127,7 @@ func TestUnknownMembers(t *testing.T) {
 	require.Contains(t, string(refused.Extra), `"didYouMean":"token"`)
 }
 
-// What a call says reaches its record as it was sent; the token never does.
+// The record holds the members of a call as they were sent. It never holds the token.
 func TestRecordOfARequest(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReset: of the call before, a judge that is used again keeps the room and nothing
-// else. Every member is filled here, whatever it is called: one that Reset forgets is found.
+// TestReset: a judge that is used again keeps its memory and nothing else of the call before.
+// The test fills every member by reflection, so it finds one that Reset forgets.
 func TestReset(t *testing.T) {
 	j := new(Judge)
 	whole, room := reflect.ValueOf(j).Elem(), reflect.ValueOf(&j.screen).Elem()
 	fill(whole)
-	j.parsers = nil // They go back to their pool.
+	j.parsers = nil // Parsers go back to their pool.
 	j.Reset()
 	for _, part := range []reflect.Value{whole, room} {
 		for i := range part.NumField() {
@@ -32,9 +32,9 @@ func TestReset(t *testing.T) {
 	require.Equal(t, 1, cap(j.screen.keys), "the room is kept")
 }
 
-// fill gives every member a value that is not its zero.
+// fill gives every member a value that is not its zero value.
 func fill(v reflect.Value) {
-	v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem() // Those that are not exported, too.
+	v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem() // This reaches unexported members too.
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {

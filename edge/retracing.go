@@ -11,7 +11,7 @@ import (
 	"railguard/ofac"
 )
 
-// Retracing is what judging history again reads of this node.
+// Retracing returns what judging history again reads from this node.
 func (js *Judges) Retracing() retrace.Sources {
 	return retrace.Sources{
 		Record: func(ctx context.Context, data []byte) (*leafjson.Screen, error) {
@@ -32,14 +32,14 @@ func (js *Judges) Retracing() retrace.Sources {
 	}
 }
 
-// How long judging history again waits for the tables of a list that is being compiled,
-// and between two looks.
+// How long judging history again waits for a list whose tables are being compiled, and how
+// often it looks.
 const (
 	pastListPatience = time.Minute
 	pastListLook     = 250 * time.Millisecond
 )
 
-// pastList is any list of the last 90 days with the tables of a version of the matcher.
+// pastList returns any list of the last 90 days with the tables of a version of the matcher.
 func (js *Judges) pastList(ctx context.Context, digest [32]byte, matcher uint16) (*ofac.Index, error) {
 	for range pastListPatience / pastListLook {
 		list, err := js.deps.Published.ListAs(digest, matcher)

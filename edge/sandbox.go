@@ -9,9 +9,9 @@ import (
 	"railguard/seal"
 )
 
-// A sandbox gives whoever builds against the service every answer it can give: the name
-// of a payment's counterparty says which. It is a development cluster with an issuer of
-// its own: nothing of it is good anywhere else, and no other cluster listens to such a name.
+// A sandbox can give a developer every answer that the service has: the name of the
+// counterparty chooses the answer. It is a development cluster with its own issuer, so its
+// credentials are valid nowhere else. Other clusters ignore such names.
 
 // IsSandbox reports whether the settings are a sandbox's.
 func IsSandbox(settings *fsm.Settings) bool {
@@ -19,19 +19,20 @@ func IsSandbox(settings *fsm.Settings) bool {
 	return genesis != nil && genesis.Dev && genesis.Issuer == seal.SandboxIssuer
 }
 
-// sandboxPrefix begins a name that asks for something; sandboxWallet a wallet that does,
-// where a payment has no name (x402). Without a letter an address has one spelling.
+// sandboxPrefix begins a counterparty name that asks for an answer. sandboxWallet begins a
+// wallet that does so if a payment has no name (x402). It has no letters, so such an address
+// has only one spelling.
 const (
 	sandboxPrefix = "SANDBOX "
 	sandboxWallet = "0x555555555555555555555555555555555555"
-	sandboxOutage = 501 // Of such a wallet's last four digits: the first of sandboxOutages.
+	sandboxOutage = 501 // The wallet's last four digits for the first of sandboxOutages.
 )
 
-// sandboxOutages are the codes of a 503 in the order of the wallets that ask for them.
+// sandboxOutages are codes of a 503. Consecutive wallets, from sandboxOutage on, ask for them.
 var sandboxOutages = []string{"no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "storage_low", "shutting_down", "outcome_unknown"}
 
-// SandboxAsks is what the call that is being judged asks a sandbox for: a code of an
-// error, or a rule ("R7"); "" is nothing, as anywhere else.
+// SandboxAsks returns the answer that the present call asks a sandbox for: the code of an
+// error, or a rule ("R7"). It returns "" if the call asks for none or this is no sandbox.
 func SandboxAsks(j *Judge) string {
 	name, named := strings.CutPrefix(j.screen.request.Name, sandboxPrefix)
 	digits, paid := strings.CutPrefix(j.screen.request.Wallet, sandboxWallet)
@@ -53,7 +54,7 @@ func SandboxAsks(j *Judge) string {
 	return ""
 }
 
-// sandboxRule is the rule that the call asks for; 0: none.
+// sandboxRule returns the rule that the call asks for, 0 if it asks for none.
 func sandboxRule(j *Judge) engine.RuleID {
 	number, ok := strings.CutPrefix(SandboxAsks(j), "R")
 	n, err := strconv.ParseUint(number, 10, 8)
@@ -63,7 +64,8 @@ func sandboxRule(j *Judge) engine.RuleID {
 	return engine.RuleID(n)
 }
 
-// judgeStatic judges the static rules of the call, and the rule that a sandbox was asked for.
+// judgeStatic judges the static rules of the call, and adds the rule that a sandbox was asked
+// for.
 func judgeStatic(j *Judge) engine.Hits {
 	hits := j.Terms.Settings.Rules().JudgeStatic(&j.screen.facts)
 	if rule := sandboxRule(j); rule > engine.RuleNoCredential && !hits.Has(engine.RuleNoCredential) {

@@ -15,51 +15,52 @@ import (
 	"railguard/strictjson"
 )
 
-// Steps 3 to 5 of a screening call (docs/ARCHITECTURE.md): what cannot change is judged
-// here, what can change is judged in the log.
+// Steps 3 to 5 of a screening call (docs/ARCHITECTURE.md). What cannot change is judged here,
+// what can change is judged in the log.
 
-// screening is the room one screening call needs. It is pooled with its call.
+// screening is the memory that one screening call needs. It is pooled with its call.
 type screening struct {
 	request  engine.Request
 	facts    engine.Facts
 	hits     engine.Hits
 	record   wire.Screen
 	members  leaf.Fragment
-	fragment []byte // The members' bytes.
-	texts    []byte // What members are made of.
+	fragment []byte // The encoded members.
+	texts    []byte // The bytes that members refer to.
 	keys     []uint64
 	subs     []byte
 
 	requestHash [32]byte
-	hold        uint32 // Seconds; 0: none.
+	hold        uint32 // In seconds; 0: no hold.
 	reference   string // paymentRef.
 
-	token     string // As sent, prefix and all; "" when not a string. Borrowed of the body, as userToken is.
+	token     string // As sent, with its prefix; "" if it is no string. Like userToken it shares the body's memory.
 	userToken string
 	userGiven bool
-	context   ofac.Context               // What the call says of its counterparty besides; no rule reads it.
-	strangers []strictjson.UnknownMember // Unknown members that are near to none; warned of.
+	context   ofac.Context               // More details of the counterparty; no rule reads them.
+	strangers []strictjson.UnknownMember // Ignored unknown members, for warnings.
 	agent     credentialClaims
 	user      credentialClaims
 }
 
-// reset keeps the room and forgets the rest: a pooled call must not keep a
-// caller's names alive.
+// reset keeps the memory and forgets everything else: a pooled call must not keep a caller's
+// names alive.
 //
-// In place: the room is three kilobytes, and a copy of it costs more than its use.
+// It works in place, because a copy of these three kilobytes costs more than a call's use of
+// them.
 func (s *screening) reset() {
 	fragment, texts, keys, subs := s.fragment[:0], s.texts[:0], s.keys[:0], s.subs[:0]
 	*s = screening{}
 	s.fragment, s.texts, s.keys, s.subs = fragment, texts, keys, subs
 }
 
-// lookers are not part of a call: each remembers many answers, and one is held
-// only while the list is asked.
+// lookers are not part of a call. Each remembers many answers, and a call holds one only while
+// it asks the list.
 var lookers = sync.Pool{New: func() any { return engine.NewLooker() }}
 
-// Screen judges the request that was read and makes its record: credential, static
-// rules, evidence. It may be asked again, at newer terms, when the log knew of
-// something newer. The record is good until the judge is used again.
+// Screen judges the request that was read and makes its record: credential, static rules,
+// evidence. If the log knew of something newer, Screen is called again under newer terms. The
+// record is valid until the judge is used again.
 func (j *Judge) Screen() (*wire.Screen, error) {
 	began := time.Now()
 	list, err := j.ActiveList()
@@ -83,15 +84,15 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 	if j.Agent = nil; s.facts.ChainSize > 0 {
 		j.Agent = s.facts.Chain[0]
 	}
-	j.buildRecord(list) // Reads the matches, which live in the looker.
+	j.buildRecord(list) // It reads the matches, which are in the looker's memory.
 	lookers.Put(looker)
 	j.Timing.Rules += time.Since(verified)
 	return &s.record, nil
 }
 
-// ActiveList returns the list that the settings of this moment name, with the tables of
-// the matcher they name: the pointer published beside them may be one step ahead or
-// behind, and a node that has not made those tables yet gives no verdict.
+// ActiveList returns the list that the present settings name, with the tables of the matcher
+// that they name. The published list may be one step ahead or behind, so ActiveList compares
+// both. A node that has not made those tables yet gives no verdict.
 func (j *Judge) ActiveList() (*ofac.Index, error) {
 	settings := j.Terms.Settings
 	if settings.List == nil || settings.List.Entries == 0 {
@@ -107,15 +108,15 @@ func (j *Judge) ActiveList() (*ofac.Index, error) {
 	return j.shared.awaitList(j.ctx, settings)
 }
 
-// How long a call waits for the tables of the active list, and between two looks. A call
-// that waits is in flight, and as bounded as any.
+// How long a call waits for the tables of the active list, and how often it looks. The bound on
+// calls in flight also bounds the waiting ones.
 const (
 	listPatience = 1200 * time.Millisecond
 	listLook     = 10 * time.Millisecond
 )
 
-// awaitList waits a moment for tables that are being made here: most are within a
-// second. Whoever waits longer is told to ask another node; nothing happened.
+// awaitList waits for tables that are being compiled here. Most are ready within a second.
+// After listPatience the caller is told to ask another node; nothing was recorded.
 func (js *Judges) awaitList(ctx context.Context, settings *fsm.Settings) (*ofac.Index, error) {
 	for range listPatience / listLook {
 		list, err := js.deps.Published.ListAs(settings.List.Digest, settings.Matcher)
@@ -139,8 +140,8 @@ func noList() *Refusal {
 	return Refuse("sanctions_data_unavailable", "no published sanctions list is active; no verdict can be given")
 }
 
-// gatherFacts resolves the credentials of the call and lays out what the static
-// rules see, with the folded revisions of every profile looked at.
+// gatherFacts verifies the credentials of the call and collects the facts for the static rules.
+// It folds the revisions of all profiles that it reads into the basis.
 func (j *Judge) gatherFacts(list *ofac.Index) error {
 	s := &j.screen
 	settings := j.Terms.Settings
@@ -166,7 +167,7 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 	}
 	if token.kind == kindUser {
 		if s.userGiven {
-			s.facts.Token = engine.TokenWrongType // Two user credentials and no agent's.
+			s.facts.Token = engine.TokenWrongType // Two user credentials, but no agent's.
 			return nil
 		}
 		s.user = token
@@ -192,8 +193,8 @@ func worseToken(state engine.TokenState) engine.TokenState {
 	return state
 }
 
-// userAlone serves a user credential given as token: it stands for the agent it
-// is bound to when that is exactly one (decision 41); else it is R24.
+// userAlone handles a user credential given as token. If the credential is bound to exactly one
+// agent, it stands for that agent (decision 41). Otherwise the call is R24.
 func (j *Judge) userAlone() error {
 	s := &j.screen
 	profile, err := j.UserProfile(engine.UserSlot(s.user.slot))
@@ -216,12 +217,12 @@ func (j *Judge) userAlone() error {
 		s.facts.Token = engine.TokenUnknownAgent
 		return nil
 	}
-	// No agent's token is in the call: the registry's current credential stands in.
+	// The call has no agent's token, so the registry's current credential is used.
 	return j.loadParties(agent.Slot, agent.CredentialVersion, agent.ExpiresAt)
 }
 
-// loadParties loads the delegation chain, the root's fleet and the user, in the
-// order in which Apply folds their revisions.
+// loadParties loads the delegation chain, the root's fleet and the user, in the order in which
+// Apply folds their revisions.
 func (j *Judge) loadParties(slot engine.AgentSlot, version uint16, expires engine.Time) error {
 	s := &j.screen
 	f, record := &s.facts, &s.record
@@ -230,11 +231,11 @@ func (j *Judge) loadParties(slot engine.AgentSlot, version uint16, expires engin
 	}
 	record.Agent, record.Version, record.Expires = slot, version, expires
 	signer := s.agent.kid
-	if s.agent.kind == 0 && f.ChainSize > 0 { // A user credential alone: the registry's credential stands in, signer and all.
+	if s.agent.kind == 0 && f.ChainSize > 0 { // A user credential alone: the registry's credential is used, with its signing key.
 		signer = f.Chain[0].KeyID
 	}
 	if j.Terms.Settings.KeyRevoked(signer) {
-		record.Version = 0 // Never passes R2 (decision 56: an emergency rotation).
+		record.Version = 0 // Version 0 never passes R2 (decision 56: an emergency rotation).
 	}
 	if f.ChainSize > 0 {
 		if fleet := f.Chain[f.ChainSize-1].Fleet; fleet != 0 {
@@ -292,9 +293,8 @@ func (j *Judge) loadChain(slot engine.AgentSlot) error {
 	return nil
 }
 
-// agentProfile returns a profile. One that this node does not know, of a slot
-// that a credential of ours names, was registered a moment ago on another node:
-// the leader is asked once.
+// agentProfile returns a profile. If this node does not know it, it may have been registered on
+// another node a moment ago, so the leader is asked once.
 func (j *Judge) agentProfile(slot engine.AgentSlot) (*engine.AgentProfile, error) {
 	if profile := j.shared.deps.Published.Agent(slot); profile != nil {
 		return profile, nil
@@ -305,7 +305,7 @@ func (j *Judge) agentProfile(slot engine.AgentSlot) (*engine.AgentProfile, error
 	return j.shared.deps.Published.Agent(slot), nil
 }
 
-// UserProfile is agentProfile for users.
+// UserProfile is like agentProfile, for users.
 func (j *Judge) UserProfile(slot engine.UserSlot) (*engine.UserProfile, error) {
 	if profile := j.shared.deps.Published.User(slot); profile != nil {
 		return profile, nil
@@ -316,15 +316,15 @@ func (j *Judge) UserProfile(slot engine.UserSlot) (*engine.UserProfile, error) {
 	return j.shared.deps.Published.User(slot), nil
 }
 
-// checkScope keeps a key of one operator from screening another's agents, and from
-// having another's users named in its records: who a user is stands in the record's
-// evidence. A user that is bound to the agent is the agent's, whoever registered it.
+// checkScope keeps a key of one operator from screening another's agents, and from having
+// another's users named in its records, whose evidence says who a user is. A user that is bound
+// to the agent counts as the agent's, whoever registered it.
 func (j *Judge) checkScope() error {
 	f := &j.screen.facts
 	if j.call.Caller.Operator == "" || f.Token != engine.TokenGood {
 		return nil
 	}
-	if f.ChainSize == 0 { // A user credential alone, which stands for no one agent.
+	if f.ChainSize == 0 { // A user credential alone that stands for no single agent.
 		if f.User == nil || !j.call.Caller.Covers(f.User.OperatorLegalName) {
 			return ForeignOperator()
 		}

@@ -17,12 +17,12 @@ import (
 	"railguard/strictjson"
 )
 
-// payment is the body of a call that pays one dollar.
+// payment returns the body of a call that pays one dollar.
 func payment(token, extra string) string {
 	return `{"token":` + strconv.Quote(token) + `,"amount":1` + extra + `}`
 }
 
-// judged is the record of a payment, before it goes to the log.
+// judged returns the record of a payment before it goes to the log.
 func judged(t *testing.T, w *edgetest.World, body string) *wire.Screen {
 	t.Helper()
 	j, _ := w.Begin(edgetest.Admin(), body)
@@ -32,7 +32,7 @@ func judged(t *testing.T, w *edgetest.World, body string) *wire.Screen {
 	return record
 }
 
-// refusalOf is the refusal that an error has to be.
+// refusalOf demands that an error is a refusal, and returns it.
 func refusalOf(t *testing.T, err error) *edge.Refusal {
 	t.Helper()
 	var refused *edge.Refusal
@@ -40,7 +40,7 @@ func refusalOf(t *testing.T, err error) *edge.Refusal {
 	return refused
 }
 
-// mint signs a credential that need not be one of the registry's.
+// mint signs a credential, which need not be one of the registry's.
 func mint(t *testing.T, w *edgetest.World, s *credential.Credential, kid string) string {
 	t.Helper()
 	key, err := w.Judges.Now().Signer(w.Settings().ActiveKey(w.LogTime()).KID)
@@ -50,7 +50,7 @@ func mint(t *testing.T, w *edgetest.World, s *credential.Credential, kid string)
 	return token
 }
 
-// agentOf is the profile of an agent's id.
+// agentOf returns the profile of an agent's id.
 func agentOf(t *testing.T, w *edgetest.World, id string) *engine.AgentProfile {
 	t.Helper()
 	slot, ok := w.Judges.Now().ParseAgent(id)
@@ -77,8 +77,8 @@ func newUser(t *testing.T, w *edgetest.World, agents ...string) (id, token strin
 	return l.Text("userId"), w.UserToken(&l)
 }
 
-// A token that is not good is no error: the call is recorded as UNKNOWN, with the reason, and
-// its record rests on nobody (R1 stands alone).
+// A bad token is no error: the call is recorded as UNKNOWN, with the reason, and the basis of
+// its record has no party (R1 excludes all other rules).
 func TestTokensThatAreNoCredential(t *testing.T) {
 	w := edgetest.New(t)
 	id, good := w.Registered("")
@@ -91,7 +91,7 @@ func TestTokensThatAreNoCredential(t *testing.T) {
 		return mint(t, w, s, seal.FirstKID)
 	}
 	at := strings.LastIndexByte(good, '.') + 10
-	other64 := map[bool]string{true: "B", false: "A"}[good[at] == 'A'] // A signature that reads as one.
+	other64 := map[bool]string{true: "B", false: "A"}[good[at] == 'A'] // A signature of the right form that is wrong.
 	forged := good[:at] + other64 + good[at+1:]
 	const (
 		malformed = "not a well-formed"
@@ -149,8 +149,8 @@ func TestTokensThatAreNoCredential(t *testing.T) {
 	require.Equal(t, "UNKNOWN", l.Text("verdict"))
 }
 
-// Only a signature that was tried and is no good counts as forged: it is who guesses that is
-// slowed down.
+// A token counts as forged only if its signature was checked and is wrong. Only callers that
+// guess signatures are slowed down.
 func TestForged(t *testing.T) {
 	w := edgetest.New(t)
 	_, good := w.Registered("")
@@ -164,9 +164,9 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// A version of a credential is good only in the epoch in which it was issued here: what the
-// lost machines issued behind a backup that was restored is nobody's, also where a version of
-// the same number has been issued since.
+// A credential version is good only in the epoch in which it was issued here. A version that
+// the lost machines issued after the restored backup is unknown, even if a version of the same
+// number has been issued since.
 func TestEpochOfACredential(t *testing.T) {
 	w := edgetest.New(t)
 	id, _ := w.Registered("")
@@ -181,7 +181,7 @@ func TestEpochOfACredential(t *testing.T) {
 	require.NoError(t, in.Read(&f, userOf(t, w, userID)))
 	_, err = w.Settle(reissued, wire.KindUserReissue, func() (any, error) { return in.Build(reissued) })
 	require.NoError(t, err)
-	late, lateToken := w.Registered("") // Its slot may have been another's in the lost line.
+	late, lateToken := w.Registered("") // In the lost part of the log its slot may have been another's.
 	require.Equal(t, "PROCEED", screenedVerdict(w, payment(lateToken, "")))
 	terms := w.Judges.Now()
 	for _, c := range []struct {
@@ -214,8 +214,8 @@ func screenedVerdict(w *edgetest.World, body string) string {
 	return l.Text("verdict")
 }
 
-// A node that has not applied what made a token good must not refuse it: it asks the leader
-// once, and judges again.
+// A node that has not yet applied what makes a token good must not refuse it: it asks the
+// leader once, and judges again.
 func TestNodeThatIsBehind(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -267,7 +267,8 @@ func TestNodeThatIsBehind(t *testing.T) {
 	require.ErrorAs(t, err, &failed, "who may be known is not called unknown")
 }
 
-// Tokens of a signing key that was revoked in an emergency never pass R2, whoever's they are.
+// Tokens of a signing key that was revoked in an emergency never pass R2, neither an agent's
+// nor a user's.
 func TestRevokedSigningKey(t *testing.T) {
 	w := edgetest.New(t)
 	id, token := w.Registered("")
@@ -293,7 +294,7 @@ func TestRevokedSigningKey(t *testing.T) {
 	require.Zero(t, record.UserVersion, "the user's token is the revoked key's")
 	require.Equal(t, "BLOCK", screenedVerdict(w, payment(again, `,"userToken":`+strconv.Quote(person))))
 
-	// What would be good for nothing is not minted again, and the key is not published.
+	// A token of the revoked key is not minted again, and the key is not published.
 	var m strictjson.Members
 	terms := w.Judges.Now()
 	require.NoError(t, terms.WriteCredential(&m, terms.ProfileCredential([]*engine.AgentProfile{agentOf(t, w, id)}), seal.FirstKID))
@@ -304,8 +305,8 @@ func TestRevokedSigningKey(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The record rests on every profile that was looked at: one that changed makes it stale, and
-// the call is judged again with what stands now.
+// The basis of a record has every profile that was read. If one of them changed, the record is
+// stale, and the call is judged again with the present profiles.
 func TestBasisOfAPayment(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -355,8 +356,8 @@ func TestBasisOfAPayment(t *testing.T) {
 	}
 }
 
-// A user credential alone stands for the agent that it is bound to, where that is one; else
-// no agent pays (decision 41).
+// A user credential alone stands for its agent if it is bound to exactly one. Otherwise no
+// agent pays (decision 41).
 func TestUserAlone(t *testing.T) {
 	w := edgetest.New(t)
 	first, _ := w.Registered("")
@@ -415,7 +416,7 @@ func TestScopeOfAPayment(t *testing.T) {
 		{"what is no token", payment("x", ""), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for range 2 { // The second finds what the first has cached.
+			for range 2 { // The second call finds what the first has cached.
 				j, _ := w.Begin(acme, c.body)
 				require.NoError(t, j.Read())
 				_, err := j.Screen()

@@ -7,11 +7,11 @@ import (
 	"railguard/strictjson"
 )
 
-// Settings of agents and fleets as bodies carry them: the compilers are the
-// engine's, here is only which member goes where.
+// Settings of agents and fleets in request bodies. Package engine compiles them; this file maps
+// members to settings.
 
-// readSpendPolicy reads a spendPolicy: its compact document, to echo value by value,
-// and its compiled form. A null inside it counts as absent and is left out.
+// readSpendPolicy reads a spendPolicy. It returns the compact document, which answers echo
+// value by value, and the compiled form. A null member counts as absent and is left out.
 func readSpendPolicy(f *strictjson.Fields, name string) ([]byte, engine.SpendPolicy) {
 	inner, ok := f.Nested(name)
 	if !ok {
@@ -56,7 +56,7 @@ func readPartyTypes(f *strictjson.Fields) uint8 {
 	return mask
 }
 
-// readMetadata reads a caller's own object, kept and returned as it is.
+// readMetadata reads the caller's own object, which is stored and returned unchanged.
 func readMetadata(f *strictjson.Fields) []byte {
 	if _, ok := f.Nested("metadata"); !ok {
 		return nil
@@ -69,8 +69,8 @@ func readMetadata(f *strictjson.Fields) []byte {
 	return document
 }
 
-// ReadSettings reads the registry side of an agent: what is absent
-// keeps the value of old and null takes it away (RFC 7396).
+// ReadSettings reads the settings of an agent that are not signed. An absent member keeps the
+// value of old; null removes it (RFC 7396).
 func ReadSettings(f *strictjson.Fields, old engine.AgentSettings, now engine.Time) engine.AgentSettings {
 	next := old
 	if f.Has("operatingHours") {
@@ -88,8 +88,8 @@ func ReadSettings(f *strictjson.Fields, old engine.AgentSettings, now engine.Tim
 	return next
 }
 
-// WriteSettings adds the settings that are set. Whitelists are told by mode and
-// size: their entries have an endpoint of their own.
+// WriteSettings adds the settings that are set. Of a whitelist it writes mode and size only,
+// because entries have their own endpoint.
 func WriteSettings(m *strictjson.Members, s *engine.AgentSettings) {
 	WritePace(m, s.Hours, s.Velocity)
 	if s.PartyTypes != 0 {
@@ -100,7 +100,7 @@ func WriteSettings(m *strictjson.Members, s *engine.AgentSettings) {
 	}
 }
 
-// WritePace adds hours and velocity when they are set.
+// WritePace adds hours and velocity if they are set.
 func WritePace(m *strictjson.Members, hours *engine.Hours, velocity *engine.Velocity) {
 	if hours != nil {
 		m.Raw("operatingHours", hours.Source)
@@ -123,7 +123,7 @@ func velocityMembers(v *engine.Velocity) strictjson.Members {
 	return m
 }
 
-// partyTypeNames are the words of a mask of counterparty types.
+// partyTypeNames returns the names in a mask of counterparty types.
 func partyTypeNames(mask uint8) []string {
 	names := []string{}
 	for _, name := range []string{"individual", "business", "exchange"} {
@@ -134,8 +134,8 @@ func partyTypeNames(mask uint8) []string {
 	return names
 }
 
-// SettingsWiden tells whether new settings let through what old ones stopped:
-// such a change is for the role policy (decision 33).
+// SettingsWiden reports whether new settings let through what old ones stopped. Such a change
+// needs the role policy (decision 33).
 func SettingsWiden(old, new *engine.AgentSettings) bool {
 	return PaceWidens(old.Hours, new.Hours, old.Velocity, new.Velocity) ||
 		old.PartyTypes != 0 && (new.PartyTypes == 0 || new.PartyTypes&^old.PartyTypes != 0) ||
@@ -157,5 +157,5 @@ func PaceWidens(oldHours, newHours *engine.Hours, old, new *engine.Velocity) boo
 		boundWidens(old.BurstFactor, new.BurstFactor)
 }
 
-// boundWidens compares bounds of which 0 is "not set".
+// boundWidens compares two bounds; 0 means "not set".
 func boundWidens(old, new uint32) bool { return old != 0 && (new == 0 || new > old) }

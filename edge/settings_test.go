@@ -13,7 +13,7 @@ import (
 	"railguard/strictjson"
 )
 
-// fieldsOf are the members of a body.
+// fieldsOf returns the members of a body.
 func fieldsOf(t *testing.T, body string) *strictjson.Fields {
 	t.Helper()
 	document := new(strictjson.Document)
@@ -22,7 +22,7 @@ func fieldsOf(t *testing.T, body string) *strictjson.Fields {
 	return &f
 }
 
-// What a body leaves out stays as it was, and null takes it away (RFC 7396).
+// A setting that a body leaves out stays as it was; null removes it (RFC 7396).
 func TestSettingsOfAnAgent(t *testing.T) {
 	all := `{"operatingHours":{"timezone":"UTC","windows":[{"days":["MON"],"from":"08:00","to":"18:00"}]},"velocity":{"maxPerMinute":5,"burstFactor":3},` +
 		`"allowedCounterpartyTypes":["exchange","individual"],"whitelist":{"mode":"enforce","entries":[{"name":"Paper"}]}}`
@@ -62,7 +62,7 @@ func TestSettingsOfAnAgent(t *testing.T) {
 	require.Empty(t, empty)
 }
 
-// A change that lets through what was stopped is for the role policy (decision 33).
+// A change that lets through what was stopped needs the role policy (decision 33).
 func TestSettingsThatWiden(t *testing.T) {
 	settings := func(body string) *engine.AgentSettings {
 		f := fieldsOf(t, body)
@@ -100,8 +100,8 @@ func TestSettingsThatWiden(t *testing.T) {
 	}
 }
 
-// A whitelist follows the one before: its revision and its ids go on rising, and a list in
-// force forgets no kind of identifier by itself (decision 42).
+// A new whitelist continues the revision and ids of the one before. A list in force keeps its
+// kinds of identifier unless the caller names others (decision 42).
 func TestReadingAWhitelist(t *testing.T) {
 	f := fieldsOf(t, `{"mode":"enforce","entries":[{"name":"Paper"},{"wallet":"0x1111111111111111111111111111111111111111","label":"l","addedBy":"a","expiresAt":"2026-04-01T00:00:00Z"}]}`)
 	old := edge.ReadWhitelistBody(f, nil)
@@ -169,7 +169,7 @@ func TestReadingAWhitelist(t *testing.T) {
 	require.Equal(t, engine.KindWallet, on.Kinds, "the kinds of a list that was not in force are not kept")
 }
 
-// A bound that a stricter one stands above is kept, and answers say both.
+// A bound above which a stricter one applies is stored, and answers show both.
 func TestEffectiveVelocity(t *testing.T) {
 	own := &engine.Velocity{MaxPerMinute: 10, MaxPerHour: 100}
 	for _, c := range []struct {
@@ -192,7 +192,8 @@ func TestEffectiveVelocity(t *testing.T) {
 		require.Equal(t, c.shows, string(m), c.name)
 		require.Len(t, warnings, c.warns, c.name)
 	}
-	// What stands above an agent: the institution, its ancestors and its root's fleet.
+	// VelocityAbove returns the velocity of the institution, the agent's ancestors and its
+	// root's fleet.
 	w := edgetest.New(t)
 	w.SetPolicy(func(p *engine.Policy) { p.Velocity = engine.Velocity{MaxPerMinute: 50} })
 	fleet := w.NewFleet("Acme Inc", engine.Dollar)

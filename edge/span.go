@@ -8,7 +8,7 @@ import (
 	"railguard/engine"
 )
 
-// ParseSpan reads a duration with days besides the units of Go: 90d, 25h, 1d12h.
+// ParseSpan reads a duration with days in addition to Go's units: 90d, 25h, 1d12h.
 func ParseSpan(text string) (engine.Time, bool) {
 	days, rest, found := strings.Cut(text, "d")
 	if !found {

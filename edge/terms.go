@@ -14,9 +14,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Terms is what this node made of one Settings value: the id permutation, the
-// credential keys, the JWKS, the cleared pairs, the owners of API keys. It is immutable. When the
-// settings change a new one is made, which takes over every part whose source did not change.
+// Terms is what this node derived from one Settings value: the id permutation, the credential
+// keys, the JWKS, the cleared pairs, the owners of API keys. It is immutable. When the settings
+// change, new Terms take over every part whose source did not change.
 type Terms struct {
 	Settings *fsm.Settings
 	IDs      *fsm.IDs     // nil before bootstrap.
@@ -25,21 +25,21 @@ type Terms struct {
 	owners   *owners
 }
 
-// signingKeys is the credential side of the terms.
+// signingKeys holds the signing keys in the form that minting and verifying need.
 type signingKeys struct {
 	source   []*wire.SigningKey
 	genesis  *wire.Genesis
 	issuer   string
 	Verify   *credential.KeySet
-	private  map[string]*ecdsa.PrivateKey // By kid; those that this node could unseal.
+	private  map[string]*ecdsa.PrivateKey // By kid; only keys that this node could unseal.
 	JWKS     []byte
 	JWKSETag string
-	Err      error // The cluster secret does not open a key: this node must not be ready.
+	Err      error // The cluster secret does not open a key, so this node must not be ready.
 }
 
 var errNoSigningKey = errors.New("no signing key of the cluster can be unsealed")
 
-// Now returns what belongs to the settings of this moment.
+// Now returns the terms of the present settings.
 func (js *Judges) Now() *Terms {
 	settings := js.deps.Published.Settings()
 	current := js.terms.Load()
@@ -79,7 +79,7 @@ func (js *Judges) rebuildTerms(settings *fsm.Settings) *Terms {
 	return next
 }
 
-// openSigningKeys unseals the cluster's signing keys and lays out the JWKS.
+// openSigningKeys unseals the cluster's signing keys and makes the JWKS.
 func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
 	s := &signingKeys{source: settings.SigningKeys, genesis: settings.Genesis, issuer: settings.Genesis.Issuer, private: make(map[string]*ecdsa.PrivateKey)}
 	if err := js.deps.Secrets.Check(settings.Genesis.SecretCheck); err != nil {
@@ -103,13 +103,13 @@ func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
 	return s
 }
 
-// madeOf tells whether the keys were made of these settings. A genesis is replaced by another
-// when the secrets in it are sealed anew.
+// madeOf reports whether the keys were made from these settings. A genesis is replaced when its
+// secrets are sealed again.
 func (s *signingKeys) madeOf(settings *fsm.Settings) bool {
 	return s.genesis == settings.Genesis && slices.Equal(s.source, settings.SigningKeys)
 }
 
-// publishKeys makes the key set that verifies tokens and the bytes of the JWKS.
+// publishKeys makes the key set that verifies tokens, and the bytes of the JWKS.
 func (s *signingKeys) publishKeys(keys []*wire.SigningKey) error {
 	public := make([]credential.PublicKey, 0, len(keys))
 	for _, key := range keys {
@@ -144,12 +144,13 @@ func (t *Terms) Signer(kid string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// AgentID, FleetID and UserID are the texts of slots.
+// AgentID returns the id of a slot, as FleetID and UserID do.
 func (t *Terms) AgentID(slot engine.AgentSlot) string { return t.IDs.AgentID(uint32(slot)) }
 func (t *Terms) FleetID(slot engine.FleetSlot) string { return t.IDs.FleetID(uint32(slot)) }
 func (t *Terms) UserID(slot engine.UserSlot) string   { return t.IDs.UserID(uint32(slot)) }
 
-// ParseAgent, ParseFleet and ParseUser read such a text; false says that it is no id of ours.
+// ParseAgent reads an id, as ParseFleet and ParseUser do. It returns false for a text that is
+// no id of ours.
 func (t *Terms) ParseAgent(text string) (engine.AgentSlot, bool) {
 	slot, ok := t.IDs.ParseAgent(text)
 	return engine.AgentSlot(slot), ok

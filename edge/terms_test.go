@@ -17,13 +17,12 @@ import (
 	"railguard/seal"
 )
 
-// The terms are made anew where the settings changed, and only those parts of which the
-// source did.
+// Terms are rebuilt if the settings change, and only those parts whose source changed.
 func TestTermsAreMadeOfTheSettings(t *testing.T) {
 	w := edgetest.New(t)
 	first := w.Judges.Now()
 	require.Same(t, first, w.Judges.Now())
-	w.Registered("") // A profile is no setting.
+	w.Registered("") // A profile is not part of the settings.
 	require.Same(t, first, w.Judges.Now())
 	w.SetPolicy(func(p *engine.Policy) { p.ReviewNotes = true })
 	second := w.Judges.Now()
@@ -54,7 +53,8 @@ func TestTermsAreMadeOfTheSettings(t *testing.T) {
 	require.Equal(t, engine.UserSlot(4), user)
 }
 
-// A wrong cluster secret opens no key: the node signs nothing, and verifies what others sign.
+// A wrong cluster secret opens no key: the node signs nothing, but it verifies tokens of
+// others.
 func TestWrongClusterSecret(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")
@@ -66,7 +66,8 @@ func TestWrongClusterSecret(t *testing.T) {
 	require.Equal(t, "PROCEED", screenedVerdict(w, payment(token, "")))
 }
 
-// A judge asks the leader once a call, and judges a stale call again at most so many times.
+// A judge asks the leader once a call, and judges a stale call again at most engine.RejudgeMax
+// times.
 func TestCatchingUp(t *testing.T) {
 	w := edgetest.New(t)
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
@@ -100,7 +101,8 @@ func TestCatchingUp(t *testing.T) {
 	require.Equal(t, w.Applied(), j.Index)
 }
 
-// Whom a key may know of: what is another tenant's is as unknown as what never was.
+// A key gets the same error for another tenant's agent, fleet or user as for one that never
+// was.
 func TestKnownParties(t *testing.T) {
 	w := edgetest.New(t)
 	id, _ := w.Registered("")
@@ -131,8 +133,7 @@ func TestKnownParties(t *testing.T) {
 	require.Equal(t, asked+2, w.Asked)
 }
 
-// What judging history again reads of a node: its records, its lists, its references and
-// clearings of now.
+// Judging history again reads the records, lists, references and present clearings of a node.
 func TestRetracingReadsTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := edgetest.New(t)
@@ -173,8 +174,8 @@ func TestRetracingReadsTheNode(t *testing.T) {
 	})
 }
 
-// A sandbox gives every answer to who asks for it by the name or wallet of a counterparty; no
-// other cluster listens to such a name.
+// A sandbox gives every answer to a caller that asks for it by the counterparty's name or
+// wallet. Other clusters ignore such names.
 func TestSandbox(t *testing.T) {
 	box := edgetest.NewWith(t, func(g *wire.Genesis) { g.Issuer = seal.SandboxIssuer })
 	dev := edgetest.New(t)

@@ -12,10 +12,10 @@ import (
 	"railguard/fsm"
 )
 
-// tokenCache remembers the claims of verified tokens, by the hash of the whole
-// token and the key set that verified it. Claims never change, so this is no
-// question of consistency; a verdict is never cached. It is direct-mapped: a
-// fixed number of places, a newcomer displaces who stood there, no lock.
+// tokenCache remembers the claims of verified tokens, by the hash of the whole token and the
+// key set that verified it. Claims never change, so a remembered one is never out of date;
+// verdicts are never cached. The cache is direct-mapped: it has a fixed number of places, a new
+// token replaces the old one in its place, and there is no lock.
 type tokenCache struct {
 	places []atomic.Pointer[cachedToken]
 	used   atomic.Int64
@@ -27,7 +27,7 @@ type cachedToken struct {
 	claims credentialClaims
 }
 
-// newTokenCache has max places; max is a power of two.
+// newTokenCache makes a cache of max places. max is a power of two.
 func newTokenCache(max int) *tokenCache {
 	return &tokenCache{places: make([]atomic.Pointer[cachedToken], max)}
 }
@@ -55,14 +55,14 @@ func (t *tokenCache) keepClaims(hash *[32]byte, keys *credential.KeySet, claims 
 
 func (t *tokenCache) size() int { return int(t.used.Load()) }
 
-// recentTokens stands before the token cache: the few tokens that are in use now, whole. To
-// compare one byte by byte is several times cheaper than SHA-256 over it, and as exact.
+// recentTokens is asked before the token cache. It holds the whole text of tokens in present
+// use. Comparing a text is several times cheaper than SHA-256 over it, and as exact.
 type recentTokens struct {
 	seed   maphash.Seed
 	places [recentTokensMax]atomic.Pointer[recentToken]
 }
 
-// recentTokensMax tokens of a kilobyte each are kept, a power of two.
+// recentTokensMax is how many tokens of about a kilobyte are kept, a power of two.
 const recentTokensMax = 4096
 
 type recentToken struct {
@@ -76,7 +76,7 @@ func newRecentTokens() *recentTokens { return &recentTokens{seed: maphash.MakeSe
 
 func (t *recentTokens) hashText(text string) uint64 { return maphash.String(t.seed, text) }
 
-// findClaims returns the claims of a token of this text and no other, verified with these keys.
+// findClaims returns the claims of the token with exactly this text, verified with these keys.
 func (t *recentTokens) findClaims(hash uint64, text string, keys *credential.KeySet) (credentialClaims, bool) {
 	entry := t.places[hash%recentTokensMax].Load()
 	if entry == nil || entry.hash != hash || entry.keys != keys || entry.text != text {
@@ -90,7 +90,7 @@ func (t *recentTokens) keepToken(hash uint64, entry *recentToken) {
 	t.places[hash%recentTokensMax].Store(entry)
 }
 
-// Kinds of credential, as fsm.IDs encodes them into credential ids.
+// The kinds of credential, as fsm.IDs encodes them into credential ids.
 const (
 	kindAgent = fsm.CredentialAgent
 	kindUser  = fsm.CredentialUser
@@ -100,7 +100,7 @@ const (
 type credentialClaims struct {
 	kind    byte // 0: none.
 	slot    uint32
-	epoch   uint16 // In which the version was issued.
+	epoch   uint16 // The epoch in which the version was issued.
 	version uint16
 	begins  engine.Time // The later of nbf and iat.
 	expires engine.Time
@@ -108,11 +108,10 @@ type credentialClaims struct {
 	kid     string
 }
 
-// Claims verifies a token, or finds it verified. A token that is not good is
-// no error: its state is R1's sub-reason. One that this node cannot know to be good
-// yet, because its log ends before the token's key or before the token's time, is
-// judged again when the node has caught up: a node that was just started must not
-// refuse what was issued while it was away.
+// Claims verifies a token or finds it in a cache. A bad token is no error: its state is the
+// sub-reason of R1. A token may be unknown only because this node's log ends before the token's
+// key or time. Then the node catches up and judges it again: a node that was just started must
+// not refuse tokens that were issued while it was away.
 func (j *Judge) Claims(text string) (credentialClaims, engine.TokenState, error) {
 	claims, state, early := j.claimsHere(text)
 	if !early {
@@ -125,8 +124,8 @@ func (j *Judge) Claims(text string) (credentialClaims, engine.TokenState, error)
 	return claims, state, nil
 }
 
-// claimsHere judges a token by what this node has applied; early says that more of
-// the log may make it good.
+// claimsHere judges a token by what this node has applied. early says that more of the log may
+// make the token good.
 func (j *Judge) claimsHere(text string) (claims credentialClaims, state engine.TokenState, early bool) {
 	raw, ok := credential.StripPrefix(text)
 	if !ok || len(raw) > engine.TokenMax || j.Terms.Signing == nil || j.Terms.Signing.Verify == nil {
@@ -150,9 +149,9 @@ func (j *Judge) claimsHere(text string) (claims credentialClaims, state engine.T
 	return claims, engine.TokenGood, false
 }
 
-// knownToken finds a token in the cache, or verifies it and puts it there.
+// knownToken finds a token in the cache, or verifies it and adds it to the cache.
 func knownToken(j *Judge, raw string, keys *credential.KeySet) (credentialClaims, engine.TokenState) {
-	hash := sha256.Sum256(unsafe.Slice(unsafe.StringData(raw), len(raw))) // Only read: spares a copy of the token.
+	hash := sha256.Sum256(unsafe.Slice(unsafe.StringData(raw), len(raw))) // The hash only reads the bytes; this saves a copy of the token.
 	claims, known := j.shared.tokens.findClaims(&hash, keys)
 	if known {
 		return claims, engine.TokenGood
@@ -167,9 +166,9 @@ func knownToken(j *Judge, raw string, keys *credential.KeySet) (credentialClaims
 	return claims, state
 }
 
-// ofThisLine tells whether the version that a token claims was issued in the epoch it
-// names. One that lost machines issued after the backup that was restored is unknown
-// here, also where a version of the same number has been issued since.
+// ofThisLine reports whether the version that a token claims was issued in the epoch that it
+// names. A version that lost machines issued after the restored backup is unknown here, even if
+// a version of the same number has been issued since.
 func ofThisLine(published Published, claims *credentialClaims) bool {
 	var epochs *engine.CredentialEpochs
 	if claims.kind == kindUser {
@@ -186,8 +185,8 @@ func ofThisLine(published Published, claims *credentialClaims) bool {
 	return epochs.EpochOf(claims.version) == claims.epoch
 }
 
-// verifyToken verifies a token and reads whom it speaks of: the credential id
-// and the subject must name the same party.
+// verifyToken verifies a token and reads whose it is. The credential id and the subject must
+// name the same party.
 func (t *Terms) verifyToken(raw string) (credentialClaims, engine.TokenState) {
 	claims, err := t.Signing.Verify.Open(raw)
 	if err != nil {

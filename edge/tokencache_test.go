@@ -13,8 +13,8 @@ import (
 	"railguard/seal"
 )
 
-// A token that was verified is found by its whole text and by the keys that verified it,
-// whatever hash it is asked for with; who comes to its place displaces it.
+// A verified token is found only by its whole text and the keys that verified it, whatever hash
+// is asked for. A token for the same place replaces it.
 func TestRecentTokensAreExact(t *testing.T) {
 	recent := newRecentTokens()
 	keys, others := new(credential.KeySet), new(credential.KeySet)
@@ -32,14 +32,14 @@ func TestRecentTokensAreExact(t *testing.T) {
 		forged := text[:i] + "~" + text[i+1:]
 		_, known = recent.findClaims(recent.hashText(forged), forged, keys)
 		require.False(t, known, i)
-		_, known = recent.findClaims(hash, forged, keys) // As if its hash were the same.
+		_, known = recent.findClaims(hash, forged, keys) // Another token, asked for with the same hash.
 		require.False(t, known, i)
 	}
 	for _, other := range []string{"", text[1:], text + "x"} {
 		_, known = recent.findClaims(hash, other, keys)
 		require.False(t, known)
 	}
-	second := hash + recentTokensMax // Of the same place.
+	second := hash + recentTokensMax // A hash of the same place.
 	recent.keepToken(second, &recentToken{hash: second, text: "another", keys: keys, claims: credentialClaims{slot: 8}})
 	_, known = recent.findClaims(hash, text, keys)
 	require.False(t, known)
@@ -48,8 +48,8 @@ func TestRecentTokensAreExact(t *testing.T) {
 	require.Equal(t, uint32(8), claims.slot)
 }
 
-// A token that was displaced from the recent ones is found by its hash, as long as the keys
-// that verified it are those of now.
+// A token that was replaced among the recent ones is found by its hash, as long as the present
+// keys verified it.
 func TestDisplacedTokenIsFound(t *testing.T) {
 	n, judges := newTestNode(t)
 	text := token(t, judges, n.agent)
@@ -80,7 +80,7 @@ func TestDisplacedTokenIsFound(t *testing.T) {
 	require.Equal(t, 1, judges.TokensHeld(), "it stands where it stood")
 }
 
-// Before a cluster is bootstrapped there are no ids and no keys: no token is one, and nothing
+// Before a cluster is bootstrapped there are no ids and no keys: no token is good, and nothing
 // is signed. Without an active key nothing is signed either.
 func TestTermsBeforeBootstrap(t *testing.T) {
 	n, judges := newTestNode(t)

@@ -16,7 +16,7 @@ func (j *Judge) ReadUser(f *strictjson.Fields) (profile engine.UserProfile, err 
 		profile.LegalName = f.RequiredName("userName")
 	} else {
 		profile.LegalName = f.RequiredName("legalName")
-		f.Name("userName") // What is wrong with it is said whichever counts.
+		f.Name("userName") // It is read too, so that errors in it are reported.
 	}
 	profile.Email = f.Text("email", engine.NameRunesMax)
 	profile.OperatorLegalName = f.Name("operatorLegalName")
@@ -46,7 +46,7 @@ func notSupervised(param string) *Refusal {
 	return e
 }
 
-// bindAgents resolves the agents a user credential is for.
+// bindAgents finds the agents that a user credential is bound to.
 func (j *Judge) bindAgents(profile *engine.UserProfile, ids []string) error {
 	seen := make(map[engine.AgentSlot]bool, len(ids))
 	for i, id := range ids {
@@ -69,7 +69,7 @@ func (j *Judge) bindAgents(profile *engine.UserProfile, ids []string) error {
 	return nil
 }
 
-// userScope refuses a user whose operator is outside of the caller's scope.
+// userScope refuses a user whose operator is outside the caller's scope.
 func (j *Judge) userScope(profile *engine.UserProfile) error {
 	switch {
 	case j.call.Caller.Operator == "":
@@ -84,8 +84,8 @@ func (j *Judge) userScope(profile *engine.UserProfile) error {
 	return nil
 }
 
-// UserRecord screens the person and builds the record. Its basis are the
-// revisions of the bound agents.
+// UserRecord screens the person and builds the record. The record's basis has the revisions of
+// the bound agents.
 func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
 	if err := j.canSign(j.Terms.trialUser(&profile)); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
 	return record, err
 }
 
-// trialUser is the credential a user will have, as far as its size goes.
+// trialUser returns a credential of the size that the user's credential will have.
 func (t *Terms) trialUser(p *engine.UserProfile) *credential.Credential {
 	s := t.newCredential(credential.KindUser)
 	s.Name, s.AgentType, s.OperatorLegalName, s.Agents = p.LegalName, engine.Supervised.String(), p.OperatorLegalName, t.AgentIDs(p.Agents)
@@ -150,8 +150,7 @@ func (i *issuance) userWarnings() []strictjson.Members {
 	return nil
 }
 
-// attemptedUser is the evidence of a user's registration that the institution's
-// policy refused.
+// attemptedUser records a user's registration that the institution's policy refused.
 func attemptedUser(j *Judge, profile *engine.UserProfile, found *issuance) *wire.Note {
 	var m strictjson.Members
 	j.Terms.writeUser(&m, profile)
@@ -167,7 +166,7 @@ type UserReissue struct {
 	reason, actor string
 }
 
-// Read reads the body of a re-issue of the user current.
+// Read reads the body of a re-issue. current is the user's profile.
 func (in *UserReissue) Read(f *strictjson.Fields, current *engine.UserProfile) error {
 	in.slot, in.overlap = current.Slot, engine.OverlapDefault
 	if hours, ok := f.Integer("overlapHours", 0, int64(engine.OverlapMax/engine.Hour)); ok {

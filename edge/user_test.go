@@ -12,7 +12,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// What a user's body must say, whom it may name, and what is refused (decision 41).
+// A user's body has required members, may name some agents, and is refused for some contents
+// (decision 41).
 func TestReadingAUser(t *testing.T) {
 	w := edgetest.New(t)
 	id, _ := w.Registered("")
@@ -60,7 +61,7 @@ func TestReadingAUser(t *testing.T) {
 	}
 }
 
-// A person on the list is issued a credential that says so, or refused where the policy says so.
+// A listed person gets a credential that says so, or is refused if the policy says so.
 func TestListedUser(t *testing.T) {
 	w := edgetest.New(t)
 	for _, c := range []struct{ name, legalName, status, warning string }{
@@ -73,7 +74,7 @@ func TestListedUser(t *testing.T) {
 		require.Contains(t, string(l.Raw("warnings")), c.warning)
 		require.Equal(t, c.status == "MATCH", userOf(t, w, l.Text("userId")).NameMatched)
 
-		// A re-issue looks for the name again.
+		// A re-issue screens the name again.
 		j, _ := w.Begin(edgetest.Admin(), `{}`)
 		call := w.NewCall(edgetest.Admin(), `{"overlapHours":2,"reason":"r"}`)
 		f := call.Document.Fields()
@@ -103,7 +104,7 @@ func TestListedUser(t *testing.T) {
 		var in edge.UserReissue
 		require.Equal(t, wrong, complaint(in.Read(&f, &engine.UserProfile{})), body)
 	}
-	// A user that is gone is not issued again.
+	// A user that does not exist cannot be issued again.
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
 	var in edge.UserReissue
 	call := w.NewCall(edgetest.Admin(), `{}`)
@@ -114,7 +115,8 @@ func TestListedUser(t *testing.T) {
 	require.True(t, refusalOf(t, err).Changeable)
 }
 
-// The agents a user is bound to are its basis: one that changed meanwhile makes it stale.
+// The basis has the agents that a user is bound to. If one of them changed meanwhile, the
+// record is stale.
 func TestBasisOfAUser(t *testing.T) {
 	w := edgetest.New(t)
 	id, _ := w.Registered("")

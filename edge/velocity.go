@@ -7,13 +7,13 @@ import (
 	"railguard/strictjson"
 )
 
-// R16 holds an agent to the strictest velocity of itself, its ancestors, its fleet
-// and the institution. A bound that a stricter one stands above is kept, since the
-// stricter one may go, but it is not what holds: answers say both.
+// R16 limits an agent to the strictest velocity of itself, its ancestors, its fleet and the
+// institution. A laxer bound of the agent is stored, because the stricter one may be removed
+// later. It has no effect meanwhile, so answers show both.
 
-// WriteEffectiveVelocity adds effectiveVelocity, each bound of own as R16 goes by it,
-// and returns a warning for each that never comes into force. Nothing where own sets
-// nothing: what others set is not the caller's to see.
+// WriteEffectiveVelocity adds effectiveVelocity: each bound of own as R16 applies it. It
+// returns a warning for each bound that has no effect. If own sets nothing, it writes nothing,
+// because the caller may not see the settings of others.
 func WriteEffectiveVelocity(m *strictjson.Members, own *engine.Velocity, above ...*engine.Velocity) []strictjson.Members {
 	if own == nil || *own == (engine.Velocity{}) {
 		return nil
@@ -47,7 +47,7 @@ func WriteEffectiveVelocity(m *strictjson.Members, own *engine.Velocity, above .
 	return warnings
 }
 
-// VelocityAbove is what may be stricter than an agent's own velocity, by this node's
+// VelocityAbove returns the velocities that may be stricter than an agent's own, by this node's
 // published state: the institution's, its ancestors', its fleet's.
 func VelocityAbove(j *Judge, profile *engine.AgentProfile) ([]*engine.Velocity, error) {
 	chain, err := j.chainOf(profile)
@@ -61,8 +61,8 @@ func VelocityAbove(j *Judge, profile *engine.AgentProfile) ([]*engine.Velocity, 
 	return VelocityOf(j.Terms.Settings.Policy, chain, fleet), nil
 }
 
-// VelocityOf is VelocityAbove for a chain (own profile first) and a fleet (nil: none)
-// that are at hand.
+// VelocityOf is VelocityAbove for a given chain (the agent's profile first) and fleet (nil:
+// none).
 func VelocityOf(policy *engine.Policy, chain []*engine.AgentProfile, fleet *engine.FleetProfile) []*engine.Velocity {
 	above := []*engine.Velocity{&policy.Velocity}
 	for _, ancestor := range chain[1:] {

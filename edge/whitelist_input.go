@@ -9,8 +9,8 @@ import (
 	"railguard/strictjson"
 )
 
-// ReadWhitelist reads {"mode":"enforce|off","entries":[...]} into the list that
-// follows old: ids of entries go on rising, and so does the revision.
+// ReadWhitelist reads {"mode":"enforce|off","entries":[...]} into the list that follows old.
+// Ids of entries and the revision continue from old.
 func ReadWhitelist(f *strictjson.Fields, name string, old *engine.Whitelist) *engine.Whitelist {
 	inner, ok := f.Nested(name)
 	if !ok {
@@ -22,14 +22,14 @@ func ReadWhitelist(f *strictjson.Fields, name string, old *engine.Whitelist) *en
 	return ReadWhitelistBody(&inner, old)
 }
 
-// ReadWhitelistBody is ReadWhitelist for an object that is one itself.
+// ReadWhitelistBody is ReadWhitelist for a body that is the object itself.
 func ReadWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whitelist {
 	mode := f.OneOf("mode", "enforce", "off")
 	if mode == "" && old != nil {
-		mode = whitelistMode(old) // It changes by being said.
+		mode = whitelistMode(old) // The mode changes only if the body names one.
 	}
 	var entries []engine.WhitelistEntry
-	if mode != "off" && !f.Has("entries") { // An empty list refuses everyone: it must be meant.
+	if mode != "off" && !f.Has("entries") { // An empty list refuses everyone, so it must be sent explicitly.
 		f.Missing("entries")
 	}
 	f.Items("entries", engine.WhitelistMax, func(inner strictjson.Fields) {
@@ -43,14 +43,14 @@ func ReadWhitelistBody(f *strictjson.Fields, old *engine.Whitelist) *engine.Whit
 	case said:
 		next.Kinds = kinds
 	case next.Enforce && old != nil && old.Enforce:
-		next.Kinds = old.Kinds | present // A list in force forgets no kind by itself.
+		next.Kinds = old.Kinds | present // A list in force keeps its kinds if the body names none.
 	default:
 		next.Kinds = present
 	}
 	return next
 }
 
-// readKinds reads the kinds of identifier that a list speaks of.
+// readKinds reads the kinds of identifier that a list covers.
 func readKinds(f *strictjson.Fields) (kinds engine.Kinds, said bool) {
 	words, said := f.Texts("kinds", len(kindNames), engine.FieldMax)
 	for _, word := range words {
@@ -66,7 +66,7 @@ func readKinds(f *strictjson.Fields) (kinds engine.Kinds, said bool) {
 	return kinds, said
 }
 
-// kindNames are the words of engine.Kinds, by bit.
+// kindNames are the names of engine.Kinds, by bit.
 var kindNames = [...]string{"wallet", "name"}
 
 func kindTexts(list *engine.Whitelist) []string {
@@ -98,7 +98,7 @@ func ReadWhitelistEntry(f *strictjson.Fields) engine.WhitelistEntry {
 	return entry
 }
 
-// isGiven tells whether a member says anything, even if that is wrong or too long.
+// isGiven reports whether a member has a value, even one that is wrong or too long.
 func isGiven(f *strictjson.Fields, name string) bool {
 	v := f.Get(name)
 	return v != nil && (v.Type() != fastjson.TypeString || len(v.GetStringBytes()) > 0)
@@ -111,8 +111,8 @@ func whichOf(wallet string) string {
 	return "name"
 }
 
-// replaceEntries returns the whitelist that follows old and has these entries alone. None of
-// them gets an id that old has now.
+// replaceEntries returns the whitelist that follows old and has exactly these entries. None of
+// them gets an id that old has.
 func replaceEntries(old *engine.Whitelist, enforce bool, entries []engine.WhitelistEntry) *engine.Whitelist {
 	last, rev := uint32(0), uint32(0)
 	if old != nil {
@@ -121,15 +121,15 @@ func replaceEntries(old *engine.Whitelist, enforce bool, entries []engine.Whitel
 			last = max(last, old.Entries[i].ID)
 		}
 	}
-	// With counts ids on from the highest: one entry stands there for it.
+	// With continues ids from the highest, so one placeholder entry holds it.
 	next := (&engine.Whitelist{Entries: []engine.WhitelistEntry{{ID: last}}}).With(entries...)
 	next, _ = next.Without(last)
 	next.Enforce, next.Rev = enforce, rev+1
 	return next
 }
 
-// emptyWhitelist returns the whitelist of an agent whose list was taken away. It is off and
-// empty, and not nil, so that its version rises.
+// emptyWhitelist returns the whitelist of an agent whose list was removed. It is off and empty,
+// but not nil, so that its version rises.
 func emptyWhitelist(old *engine.Whitelist) *engine.Whitelist {
 	if old == nil {
 		return nil
@@ -137,7 +137,7 @@ func emptyWhitelist(old *engine.Whitelist) *engine.Whitelist {
 	return replaceEntries(old, false, nil)
 }
 
-// WhitelistVersion is a whitelist's ETag: 1 before the first was ever set.
+// WhitelistVersion returns a whitelist's ETag: 1 before the first was ever set.
 func WhitelistVersion(list *engine.Whitelist) uint64 {
 	if list == nil {
 		return 1
@@ -152,7 +152,7 @@ func whitelistMode(list *engine.Whitelist) string {
 	return "off"
 }
 
-// WhitelistSummary is a whitelist without its entries.
+// WhitelistSummary returns a whitelist without its entries.
 func WhitelistSummary(list *engine.Whitelist) strictjson.Members {
 	var m strictjson.Members
 	m.Text("mode", whitelistMode(list))
@@ -166,7 +166,7 @@ func WhitelistSummary(list *engine.Whitelist) strictjson.Members {
 	return m
 }
 
-// WhitelistMembers is the whole list, entries in the order they were added.
+// WhitelistMembers returns the whole list, with the entries in the order they were added.
 func WhitelistMembers(list *engine.Whitelist) strictjson.Members {
 	m := WhitelistSummary(list)
 	items := []strictjson.Members{}
@@ -179,7 +179,7 @@ func WhitelistMembers(list *engine.Whitelist) strictjson.Members {
 	return m
 }
 
-// EntryMembers is one entry as it is shown.
+// EntryMembers returns the members of one entry.
 func EntryMembers(entry *engine.WhitelistEntry) strictjson.Members {
 	var m strictjson.Members
 	m.Text("id", strconv.FormatUint(uint64(entry.ID), 10))

@@ -10,14 +10,14 @@ import (
 	"railguard/ofac"
 )
 
-// Case is one recorded call, laid out as its judges saw it: the request, the profiles
-// and the evidence of the record. It is made for many records one after another and
-// not for two at once; what it points to belongs to the record and to itself.
+// Case is one recorded call as its judges saw it: the request, the profiles and the evidence of
+// the record. One Case serves many records, one after another. Its pointers lead into the
+// record and into the Case itself.
 type Case struct {
 	Record   *leafjson.Screen
-	Rules    *engine.RuleSet // The rule set that judged it; nil if this binary does not know it: then nothing is judged again.
+	Rules    *engine.RuleSet // The rule set of the record. If this binary does not know it, it is nil and nothing is judged again.
 	Recorded engine.Decision
-	Policy   *engine.Policy // The one it was judged with; nil when it is not known.
+	Policy   *engine.Policy // The policy that the call was judged with; nil if it is not known.
 	Facts    engine.Facts
 	Moment   engine.Moment
 	Known    bool // Facts, Moment and Policy are set; otherwise the record holds its outcome alone.
@@ -31,15 +31,15 @@ type Case struct {
 	user     engine.UserRow
 }
 
-// Outcome is what came of judging a case.
+// Outcome is the result of judging a case.
 type Outcome struct {
 	Decision engine.Decision
-	Mask     uint32          // Rules that fired, modes aside.
-	Assumed  []engine.RuleID // Taken from the record: it does not hold what judges them.
+	Mask     uint32          // Rules that fired, before modes apply.
+	Assumed  []engine.RuleID // Rules whose result was taken from the record, because it does not hold their inputs.
 }
 
-// Open lays out a record. A record of a call without a usable credential is not Known:
-// tokens are not kept.
+// Open fills the case from a record. A record of a call without a usable credential is not
+// Known, because tokens are not stored.
 func (c *Case) Open(x *leafjson.Screen) {
 	*c = Case{Record: x, Rules: x.RuleSet(), Recorded: engine.Decision{Verdict: x.Verdict, Rule: x.Rule, Sub: x.Sub, Triggered: x.Triggered, Shadow: x.Shadow}}
 	c.readRequest()
@@ -61,7 +61,7 @@ func (c *Case) Open(x *leafjson.Screen) {
 	c.readEvidence()
 }
 
-// readRequest reads the members of the call that the record keeps, each as it was sent.
+// readRequest reads the members of the call that the record holds, each as it was sent.
 func (c *Case) readRequest() {
 	x := c.Record
 	text := func(t leaf.Tag) string { return readText(x.Edge.Get(t)) }
@@ -80,7 +80,8 @@ func (c *Case) readRequest() {
 	}
 }
 
-// readText returns the text of a JSON string, and "" for any other value: a call is read the same way.
+// readText returns the text of a JSON string, and "" for any other value. A call is read in the
+// same way.
 func readText(raw []byte) (text string) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
@@ -96,7 +97,7 @@ func readText(raw []byte) (text string) {
 	return string(raw[1 : len(raw)-1])
 }
 
-// readProfiles lays out who was judged. The profiles belong to the record's leaf.
+// readProfiles fills in the parties of the call. The profiles belong to the record's leaf.
 func (c *Case) readProfiles() {
 	f, x := &c.Facts, c.Record
 	if x.Agent != nil {
@@ -131,7 +132,7 @@ func (c *Case) readCleared(t leaf.Tag) (uids []uint32) {
 	return uids
 }
 
-// readEvidence lays out the moment as Apply saw it.
+// readEvidence fills in the moment as Apply saw it.
 func (c *Case) readEvidence() {
 	x, o := c.Record, &c.Moment
 	version, expires := x.Token()
@@ -140,7 +141,7 @@ func (c *Case) readEvidence() {
 		Now: x.At, Amount: x.Amount, Policy: c.Policy, Version: version, Expires: expires,
 		Minute: x.Minute, PerHour: x.Hour, DayMeanX100: x.DayMeanX100, Structuring: x.Structuring,
 		Duplicate: x.Used, ListStale: x.ListStale, Operator: &c.operator,
-		KeyRevoked: version == 0, // What an edge sends for a token of a revoked key.
+		KeyRevoked: version == 0, // An edge sends version 0 for a token of a revoked key.
 	}
 	day := x.At.Day()
 	for i := range min(int(x.LevelCount), c.Facts.ChainSize) {
@@ -170,9 +171,9 @@ func (c *Case) readEvidence() {
 // listRules are the rules that ask the list.
 var listRules = [...]engine.RuleID{engine.RuleOperatorWallet, engine.RuleOperatorName, engine.RulePartyWallet, engine.RulePartyName, engine.RulePossibleName}
 
-// Judge runs the rules under a policy and a list; a nil list is one that is not to be
-// had, and the rules that ask it are taken from the record. What the record does not
-// hold the means to judge is taken from it, by name.
+// Judge runs the rules under a policy and a list. If list is nil, because nobody has it any
+// more, the rules that ask it are taken from the record. The same goes for a rule whose inputs
+// the record does not hold. Outcome.Assumed names all of these rules.
 func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Policy) Outcome {
 	if !c.Known {
 		return Outcome{Decision: c.Recorded, Assumed: []engine.RuleID{c.Recorded.Rule}}
@@ -191,7 +192,7 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 		}
 	}
 	if c.Whitelisted {
-		c.assumeRule(&out, &hits, engine.RuleWhitelist) // Profiles in the log leave whitelists out.
+		c.assumeRule(&out, &hits, engine.RuleWhitelist) // Profiles in the log omit whitelists.
 	}
 	live := c.Rules.JudgeLive(&c.Moment)
 	hits.Merge(&live)
@@ -199,7 +200,7 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 	return out
 }
 
-// assumeRule takes from the record whether one rule fired.
+// assumeRule takes from the record whether a rule fired.
 func (c *Case) assumeRule(out *Outcome, hits *engine.Hits, id engine.RuleID) {
 	out.Assumed = append(out.Assumed, id)
 	hits.Mask &^= 1 << id

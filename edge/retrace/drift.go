@@ -17,30 +17,30 @@ type counterDrift struct {
 	day     engine.Day
 	agents  map[engine.AgentSlot]engine.USD
 	fleets  map[engine.FleetSlot]engine.USD
-	changed map[uint64]*divergentPayment         // By the leaf of the record.
-	used    map[engine.ReferenceKey]referenceUse // Of payments that proceed in this world alone.
-	full    bool                                 // A payment that went another way found no room: what follows is not exact.
+	changed map[uint64]*divergentPayment         // By the leaf of the payment's record.
+	used    map[engine.ReferenceKey]referenceUse // References of payments that proceed only under the tried terms.
+	full    bool                                 // There was no room for a divergent payment: later results are not exact.
 }
 
-// changesMax bounds the payments that went another way and may still be approved,
-// released or settled, and the references they used: 300 bytes each.
+// changesMax bounds the divergent payments that may still be approved, released or settled, and
+// the references they used: 300 bytes each.
 const changesMax = 131_072
 
-// referenceUse is who used a payment reference, and when.
+// referenceUse says which payment used a reference, and when.
 type referenceUse struct {
 	leaf uint64
 	at   engine.Time
 }
 
-// divergentPayment is a payment that counts in one of the two worlds alone.
+// divergentPayment is a payment that counts only in history or only under the tried terms.
 type divergentPayment struct {
 	agents    [engine.DepthMax + 1]engine.AgentSlot
 	levels    int
 	fleet     engine.FleetSlot
-	was, now  dayAmount // In history, and under the terms that are tried.
+	was, now  dayAmount // was is in history, now is under the tried terms.
 	amount    engine.USD
-	proceeds  bool // Under the terms that are tried.
-	settled   bool // It was made: an approval counts nothing more.
+	proceeds  bool // Under the tried terms.
+	settled   bool // The payment was made: an approval counts nothing more.
 	undecided bool // A REVIEW in history that no officer has decided.
 	reference engine.ReferenceKey
 }
@@ -57,7 +57,7 @@ func newCounterDrift() *counterDrift {
 	}
 }
 
-// beginDay drops the differences of the day before, if this is a later one.
+// beginDay drops the differences of the day before if day is later.
 func (b *counterDrift) beginDay(day engine.Day) {
 	if day > b.day {
 		b.day = day
@@ -66,8 +66,8 @@ func (b *counterDrift) beginDay(day engine.Day) {
 	}
 }
 
-// correctCounters sets the counters and the reference of a case to what they would have been
-// under the terms that are tried.
+// correctCounters sets the counters of a case, and whether its reference was used, to what they
+// would have been under the tried terms.
 func (b *counterDrift) correctCounters(c *Case, reference engine.ReferenceKey) {
 	day := c.Moment.Now.Day()
 	b.beginDay(day)
@@ -87,7 +87,7 @@ func (b *counterDrift) correctCounters(c *Case, reference engine.ReferenceKey) {
 	}
 }
 
-// shiftCounter moves a counter: what is spent and what is held weigh alike.
+// shiftCounter moves a counter by a difference. Spent and held amounts count alike.
 func shiftCounter(s *engine.Spend, day engine.Day, by engine.USD) {
 	if by != 0 {
 		*s = engine.Spend{Day: day, Spent: max(addBounded(s.Counted(day), by), 0)}
@@ -105,8 +105,8 @@ func addBounded(amount, by engine.USD) engine.USD {
 	return amount + by
 }
 
-// keepOutcome keeps what became of a case. Only what counts in one world alone, or may come to
-// when an officer decides, is remembered.
+// keepOutcome remembers the outcome of a case, if the payment counts only in one world or may
+// come to when an officer decides.
 func (b *counterDrift) keepOutcome(c *Case, d *engine.Decision, reference engine.ReferenceKey) {
 	was, now := c.Recorded.Verdict == engine.Proceed, d.Verdict == engine.Proceed
 	if was == now && (c.Recorded.Verdict != engine.Review || d.Verdict == engine.Review) {
@@ -138,9 +138,9 @@ func (b *counterDrift) keepOutcome(c *Case, d *engine.Decision, reference engine
 	b.changed[c.Record.Leaf] = ch
 }
 
-// dropSettled drops the payments that are decided and older than the longest hold: hardly
-// anything can become of them. Where that makes too little room it drops every payment, and
-// notes in full that counters are not exact.
+// dropSettled drops the payments that are decided and older than the longest hold, because
+// hardly anything can happen to them. If that makes too little room, it drops every payment and
+// sets full: counters are not exact from then on.
 func (b *counterDrift) dropSettled(today engine.Day) {
 	const settledBy = engine.Day(engine.HoldMax/engine.DayLength) + 1
 	for record, ch := range b.changed {
@@ -148,7 +148,7 @@ func (b *counterDrift) dropSettled(today engine.Day) {
 			b.dropChange(record, ch)
 		}
 	}
-	if len(b.changed) >= changesMax/2 { // Else the next call would look at all of them again.
+	if len(b.changed) >= changesMax/2 { // Otherwise the next call would visit all of them again.
 		b.full = true
 		clear(b.changed)
 		clear(b.used)
@@ -185,7 +185,7 @@ func (b *counterDrift) followApproval(record uint64, at engine.Time) {
 	}
 }
 
-// followRefusal follows an officer's refusal: nothing will come of the payment in history.
+// followRefusal follows an officer's refusal: the payment will not be made in history.
 func (b *counterDrift) followRefusal(record uint64) {
 	if ch := b.changed[record]; ch != nil {
 		if ch.undecided = false; !ch.proceeds {
@@ -194,7 +194,7 @@ func (b *counterDrift) followRefusal(record uint64) {
 	}
 }
 
-// followRelease follows a payment that ended and was not made.
+// followRelease follows a payment that ended without being made.
 func (b *counterDrift) followRelease(record uint64, at engine.Time) {
 	b.beginDay(at.Day())
 	ch := b.changed[record]
@@ -209,8 +209,8 @@ func (b *counterDrift) followRelease(record uint64, at engine.Time) {
 	}
 }
 
-// followSettlement follows a payment that was made: amount was paid, and the log had counted
-// before until then.
+// followSettlement follows a payment that was made. amount was paid; before is what the log had
+// counted until then.
 func (b *counterDrift) followSettlement(record uint64, at engine.Time, amount, before engine.USD) {
 	b.beginDay(at.Day())
 	ch := b.changed[record]
@@ -231,11 +231,11 @@ func (b *counterDrift) followSettlement(record uint64, at engine.Time, amount, b
 	b.addDifference(ch, at.Day(), more)
 }
 
-// bands count what R25 counts, under a policy with another band or window than the one
-// the records were counted with: from the first call that is walked over.
+// bands count the calls of R25 for a policy whose band or window differs from the records'.
+// They count from the first call of the walk on.
 type bands struct {
 	rows map[bandKey]*engine.BandRow
-	full bool // Pairs were forgotten while they counted.
+	full bool // Pairs were dropped while they still counted.
 }
 
 type bandKey struct {
@@ -246,7 +246,7 @@ type bandKey struct {
 // bandsMax bounds the pairs that are counted: 150 bytes each.
 const bandsMax = 131_072
 
-// countCall counts one call of a pair and returns how many stand in the window.
+// countCall counts one call of a pair and returns how many calls are in the window.
 func (b *bands) countCall(key bandKey, now, window engine.Time) uint8 {
 	row := b.rows[key]
 	if row == nil {
@@ -259,22 +259,22 @@ func (b *bands) countCall(key bandKey, now, window engine.Time) uint8 {
 	return row.Add(now, window)
 }
 
-// dropExpired drops the pairs whose calls have all left the window. Where that makes too little
-// room it drops every pair, and notes in full that counts are not exact.
+// dropExpired drops the pairs whose calls have all left the window. If that makes too little
+// room, it drops every pair and sets full: counts are not exact from then on.
 func (b *bands) dropExpired(now, window engine.Time) {
 	for key, row := range b.rows {
 		if row.Newest()+window <= now {
 			delete(b.rows, key)
 		}
 	}
-	if len(b.rows) >= bandsMax/2 { // Else the next call would look at all of them again.
+	if len(b.rows) >= bandsMax/2 { // Otherwise the next call would visit all of them again.
 		b.full = true
 		clear(b.rows)
 	}
 }
 
-// countCase counts a call, if it is one to be counted, and tells the case the count under the
-// policy: the record's own where that was counted in the same band and window.
+// countCase counts a call if R25 counts it, and sets the case's count for the policy. If policy
+// and record have the same band and window, it keeps the record's own count.
 func (b *bands) countCase(c *Case, policy *engine.Policy) {
 	recorded := c.Moment.Structuring
 	c.Moment.Structuring = 0

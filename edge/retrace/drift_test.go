@@ -12,7 +12,7 @@ import (
 
 const today = engine.Time(20_000) * engine.DayLength
 
-// caseOf is a payment of one agent that was judged one way.
+// caseOf returns a payment of one agent with a given decision.
 func caseOf(leaf uint64, at engine.Time, was engine.Verdict) *Case {
 	c := &Case{Record: &leafjson.Screen{}, Recorded: engine.Decision{Verdict: was}}
 	c.Record.Leaf = leaf
@@ -27,8 +27,8 @@ func booked(b *counterDrift, leaf uint64, at engine.Time, was, now engine.Verdic
 	b.keepOutcome(caseOf(leaf, at, was), &engine.Decision{Verdict: now}, engine.ReferenceKey{byte(leaf), byte(leaf >> 8), byte(leaf >> 16), 1})
 }
 
-// What is remembered of payments is bounded: what nothing can come of any more makes room, and
-// where it does not, everything goes and the tally says that it is not exact.
+// The memory of payments is bounded. Payments that nothing can happen to make room. If that is
+// not enough, all are dropped and the tally says that it is not exact.
 func TestBooksAreBounded(t *testing.T) {
 	filled := func(ch *divergentPayment) *counterDrift {
 		b := newCounterDrift()
@@ -63,8 +63,8 @@ func TestBooksAreBounded(t *testing.T) {
 	require.Len(t, b.used, changesMax, "no reference more is remembered")
 }
 
-// A REVIEW is remembered until an officer has decided it, whatever becomes of it now: an
-// approval counts in history from then on.
+// A REVIEW is remembered until an officer has decided it, even if it is decided otherwise under
+// the tried terms: an approval counts in history from then on.
 func TestBooksRememberReviews(t *testing.T) {
 	b := newCounterDrift()
 	booked(b, 1, today, engine.Review, engine.Review)
@@ -85,7 +85,7 @@ func TestBooksRememberReviews(t *testing.T) {
 	require.Empty(t, b.agents, "a day begins anew")
 }
 
-// Counters neither wrap nor fall below nothing.
+// Counters neither wrap nor fall below zero.
 func TestCountersAreBounded(t *testing.T) {
 	for _, c := range []struct{ amount, by, want engine.USD }{
 		{1, 2, 3}, {3, -1, 2}, {math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64 - 1, 1, math.MaxInt64}, {math.MinInt64, -1, math.MinInt64}, {math.MinInt64 + 1, -1, math.MinInt64},
@@ -103,7 +103,7 @@ func TestCountersAreBounded(t *testing.T) {
 	require.Equal(t, engine.Spend{Day: 5, Spent: 6}, s, "what is spent and what is held weigh alike")
 }
 
-// The pairs of R25 that are counted are bounded, too.
+// The counted pairs of R25 are bounded too.
 func TestBandsAreBounded(t *testing.T) {
 	b := bands{rows: map[bandKey]*engine.BandRow{}}
 	fill := func(window engine.Time) {
@@ -124,7 +124,8 @@ func TestBandsAreBounded(t *testing.T) {
 	require.Len(t, b.rows, 1)
 }
 
-// Every member of a policy's band is looked at: with another band the records' counts are not its own.
+// sameBand compares every member of a policy's band: with another band the records' counts
+// cannot be used.
 func TestSameBand(t *testing.T) {
 	a := engine.Policy{StructuringLow: 1, StructuringHigh: 2, StructuringWindow: 3, StructuringCount: 4}
 	for _, c := range []struct {
@@ -140,8 +141,8 @@ func TestSameBand(t *testing.T) {
 	}
 }
 
-// Counterparties that led to nobody are remembered for one basis, bounded, and told apart by
-// all that is asked.
+// Counterparties without a match are remembered for one basis, up to a bound. They are
+// distinguished by everything that the list is asked.
 func TestSeen(t *testing.T) {
 	var s seenParties
 	policy := new(engine.Policy)
@@ -158,7 +159,8 @@ func TestSeen(t *testing.T) {
 	require.False(t, s.leadsToNobody(asked), "another policy may find them")
 }
 
-// A tally is bounded: of agents it says that there were more, of alike examples it keeps the first.
+// A tally is bounded. It says that there were more agents, and keeps the first of similar
+// examples.
 func TestTallyIsBounded(t *testing.T) {
 	tally := newTally()
 	one := caseOf(1, today, engine.Review)

@@ -12,14 +12,15 @@ import (
 	"railguard/strictjson"
 )
 
-// JobStore keeps documents over a restart of the node.
+// JobStore keeps documents across a restart of the node.
 type JobStore interface {
 	Put(name string, data []byte) error
 	Drop(name string) error
 	All() (map[string][]byte, error)
 }
 
-// ErrTermsGone: a job cannot go on because its policy or its list does not exist any more.
+// ErrTermsGone is returned if a job cannot go on because its policy or its list does not exist
+// any more.
 var ErrTermsGone = errors.New("what was to be tried cannot be had any more")
 
 // savedJob is a job in the store: its order and, once it has ended, its result. A job that was
@@ -31,11 +32,11 @@ type savedJob struct {
 	Kind     Kind            `json:"kind"`
 	Policy   json.RawMessage `json:"policy,omitempty"`
 	ListID   string          `json:"listId,omitempty"`
-	From     engine.Time     `json:"from"` // Nanoseconds, as are all times here.
+	From     engine.Time     `json:"from"` // In nanoseconds, like all times here.
 	To       engine.Time     `json:"to"`
 	By       string          `json:"by"`
 	Ordered  engine.Time     `json:"ordered"`
-	First    uint64          `json:"first"` // Leaf.
+	First    uint64          `json:"first"` // Index of the first leaf.
 	Last     uint64          `json:"last"`
 	State    State           `json:"state"`
 	Finished *jobResult      `json:"finished,omitempty"`
@@ -43,7 +44,7 @@ type savedJob struct {
 
 const savedJobVersion = 1
 
-// jobResult holds the JSON objects that GET shows of an ended job.
+// jobResult holds the JSON objects that GET returns for an ended job.
 type jobResult struct {
 	Whole json.RawMessage `json:"whole"`
 	Brief json.RawMessage `json:"brief"`
@@ -57,7 +58,7 @@ func (s *jobResult) writeMembers(m *strictjson.Members, whole bool) {
 	*m = append(*m, body[1:len(body)-1]...)
 }
 
-// keepJob saves a job as it is now.
+// keepJob saves a job in its present state.
 func (d *JobRunner) keepJob(job *Job) {
 	if d.store == nil {
 		return
@@ -139,7 +140,7 @@ func (d *JobRunner) readSavedJob(name string, data []byte) (*savedJob, error) {
 	return doc, nil
 }
 
-// resumeJob adds a saved job: as ended, or to be run again. The caller holds mu.
+// resumeJob adds a saved job, either as ended or to be run again. The caller holds mu.
 func (d *JobRunner) resumeJob(doc *savedJob, terms func(context.Context, *Order) (Terms, error)) {
 	ctx, stop := context.WithCancel(d.ctx)
 	order := Order{Kind: doc.Kind, Document: doc.Policy, ListID: doc.ListID, From: doc.From, To: doc.To, By: doc.By, Now: doc.Ordered}

@@ -16,7 +16,7 @@ import (
 	"railguard/ofac"
 )
 
-// Cluster is where retro-screening reads the state and writes what it found.
+// Cluster is what retro-screening reads the state from and writes its hits to.
 type Cluster interface {
 	Role() string // "leader" on the one node that screens.
 	Settings() *fsm.Settings
@@ -24,43 +24,43 @@ type Cluster interface {
 	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 }
 
-// Retro screens what is recorded and registered against a list that was activated, on
-// the leader, from a cursor that is replicated. What the list before said of a party
-// already is not told again: what was added or widened is.
+// Retro screens the recorded and registered parties against a newly activated list. It runs on
+// the leader, from a replicated cursor. It reports only what the new list adds: nothing that
+// the list before said of the same party.
 type Retro struct {
 	cluster Cluster
-	walk    Walk // Of records; the cursor is the log's.
+	walk    Walk // Walks over records; the cursor is in the log.
 	sources Sources
 	log     *slog.Logger
-	leaves  uint64 // See retroRecords.
+	leaves  uint64 // Leaves per record to the log, see retroRecords.
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	now, before *engine.Looker // They ask the activated list and the one before it.
+	now, before *engine.Looker // now asks the activated list, before the one before it.
 	one         Case
 	asked       int
-	payer       engine.AgentProfile // Stands for a record's payer and has one setting: whether names on non-SDN lists count.
+	payer       engine.AgentProfile // Stands for the payer of a record. Its one setting is whether names on non-SDN lists count.
 	seen        seenParties         // Counterparties that matched nobody on the list.
 
-	stuckAt  uint64 // Where something could not be read,
+	stuckAt  uint64 // The leaf at which something could not be read.
 	stuck    time.Time
 	patience time.Duration
 }
 
 const (
 	retroEvery   = time.Second
-	retroRecords = 4096 // Leaves between two words to the log.
-	retroSlots   = 1024 // Parties.
+	retroRecords = 4096 // Leaves looked at between two records to the log.
+	retroSlots   = 1024 // Parties looked at between two records to the log.
 	retroTimeout = 10 * time.Second
-	// retroParts is in how many parts parties are looked at, with a rest after each.
+	// retroParts is into how many parts a step divides the parties. It rests after each.
 	retroParts = 16
-	// retroPatience is how long what cannot be read holds a run up. One leaf that is lost on
-	// all nodes must not keep every later list from being looked at.
+	// retroPatience is how long an unreadable record delays a run. One leaf that all nodes have
+	// lost must not keep every later list from being looked at.
 	retroPatience = 10 * time.Minute
 )
 
-// NewRetro makes the retro-screening of a node; it does nothing yet.
+// NewRetro makes the retro-screening of a node. Start begins it.
 func NewRetro(cluster Cluster, history History, fetch func(context.Context, uint64) ([]byte, error), sources Sources, log *slog.Logger) *Retro {
 	r := &Retro{
 		cluster: cluster, walk: Walk{History: history, Fetch: fetch, Rest: walkRest}, sources: sources, log: log, leaves: retroRecords,
@@ -70,8 +70,9 @@ func NewRetro(cluster Cluster, history History, fetch func(context.Context, uint
 	return r
 }
 
-// judgeUnread decides about a record that could not be read at the walk's place. An error has it
-// tried again: a node that is away may come back. Once patience is over it is passed over, and logged.
+// judgeUnread decides about a record at the walk's place that could not be read. It returns an
+// error to have it tried again, because a missing node may come back. Once patience is over it
+// logs the record and returns nil, so that the walk skips it.
 func (r *Retro) judgeUnread(why error) error {
 	now := time.Now()
 	if r.stuck.IsZero() || r.stuckAt != r.walk.Next {
@@ -84,20 +85,20 @@ func (r *Retro) judgeUnread(why error) error {
 	return nil
 }
 
-// Start begins its goroutine.
+// Start starts the goroutine.
 func (r *Retro) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	r.done.Go(func() { r.runLoop(ctx) })
 }
 
-// Stop ends it and waits for it.
+// Stop ends the goroutine and waits for it.
 func (r *Retro) Stop() {
 	r.cancel()
 	r.done.Wait()
 }
 
-// runLoop is its goroutine: whichever node leads goes on from the replicated cursor.
+// runLoop is the goroutine. Whichever node leads continues from the replicated cursor.
 func (r *Retro) runLoop(ctx context.Context) {
 	ticker := time.NewTicker(retroEvery)
 	defer ticker.Stop()
@@ -122,8 +123,8 @@ func (r *Retro) runLoop(ctx context.Context) {
 	}
 }
 
-// Step does the next piece of what there is to do: begins a run for a list that was
-// activated, or looks at a few more parties or records. more tells whether there is more.
+// Step does the next piece of work: it begins a run for an activated list, or looks at a few
+// more parties or records. more says whether there is more to do.
 func (r *Retro) Step(ctx context.Context) (more bool, err error) {
 	s := r.cluster.Settings()
 	if s.Genesis == nil || s.List == nil {
@@ -132,13 +133,13 @@ func (r *Retro) Step(ctx context.Context) (more bool, err error) {
 	if run := s.Retro; run != nil && run.EndedAt == 0 {
 		return true, r.advanceRun(ctx, s, run)
 	}
-	covered := s.ListVersion - 1 // Before the first run: nothing was looked for, and the newest list alone is.
+	covered := s.ListVersion - 1 // Before the first run no list is covered; then only the newest is compared with the one before it.
 	if s.Retro != nil && s.Retro.Covered != 0 {
 		covered = s.Retro.Covered
 	}
 	if covered == 0 || covered >= s.ListVersion {
 		r.seen.dropAll()
-		return false, nil // Who was recorded or registered under the first list was screened against it.
+		return false, nil // Parties that were recorded or registered under the first list were screened against it.
 	}
 	from := max(s.List.ActivatedAt-engine.Retention, 0)
 	return true, r.proposeRecord(ctx, &wire.Retro{Op: wire.RetroBegin, Run: wire.RetroRun{
@@ -159,11 +160,11 @@ func (r *Retro) proposeRecord(ctx context.Context, record *wire.Retro) error {
 	return nil
 }
 
-// lists are the two that are compared; before is nil where all of the list is looked for.
+// lists are the two lists to compare. If before is nil, every entry of now counts as new.
 type lists struct{ now, before *ofac.Index }
 
-// advanceRun looks at the next parties, and when there are none left at the next records,
-// and tells the log.
+// advanceRun looks at the next parties, or at the next records if no parties are left, and
+// writes the result to the log.
 func (r *Retro) advanceRun(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) error {
 	compared, err := r.openLists(ctx, s, run)
 	if err != nil {
@@ -192,7 +193,7 @@ func (r *Retro) advanceRun(ctx context.Context, s *fsm.Settings, run *wire.Retro
 	return r.proposeRecord(ctx, record)
 }
 
-// openLists opens the two lists with the tables of the matcher in force.
+// openLists opens the two lists with the tables of the current matcher version.
 func (r *Retro) openLists(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) (compared lists, err error) {
 	for _, info := range s.History {
 		list := &compared.now
@@ -213,13 +214,13 @@ func (r *Retro) openLists(ctx context.Context, s *fsm.Settings, run *wire.RetroR
 	return compared, nil
 }
 
-// lookAtParties looks at operators, agents and users, a bounded number; left tells whether
+// lookAtParties looks at a bounded number of operators, agents and users. left says whether
 // there are more of them.
 func (r *Retro) lookAtParties(ctx context.Context, view *fsm.View, policy *engine.Policy, compared *lists, next *wire.RetroRun, hits *[]wire.RetroHit) (left bool, err error) {
 	_, users := view.UserSlots()
 	kinds := []struct {
 		at   *uint32
-		end  uint64 // The slot behind the last.
+		end  uint64 // The slot after the last.
 		look func(slot uint32) (f engine.Facts, target wire.Target)
 	}{
 		{&next.Operator, uint64(view.Operators()) + 1, func(slot uint32) (engine.Facts, wire.Target) { return operatorFacts(view, slot), wire.TargetOperator }},
@@ -257,7 +258,7 @@ func (r *Retro) lookAtParties(ctx context.Context, view *fsm.View, policy *engin
 }
 
 // clearedEntries returns the entries that an officer has cleared for a name by today: what was
-// looked at once is no alert again.
+// cleared once raises no new alert.
 func (r *Retro) clearedEntries(name string, compared *lists) []uint32 {
 	if name == "" {
 		return nil
@@ -265,7 +266,7 @@ func (r *Retro) clearedEntries(name string, compared *lists) []uint32 {
 	return r.sources.Cleared(name, compared.now)
 }
 
-// operatorFacts ask the list for an operator's name.
+// operatorFacts returns facts that ask the list for an operator's name.
 func operatorFacts(view *fsm.View, slot uint32) (f engine.Facts) {
 	if _, profile, known := view.Operator(engine.OperatorSlot(slot)); known {
 		f.Chain[0], f.ChainSize = &engine.AgentProfile{OperatorLegalName: profile.LegalName}, 1
@@ -283,7 +284,7 @@ func agentFacts(view *fsm.View, slot uint32) (f engine.Facts) {
 	return f
 }
 
-// userFacts ask the list for the name of a user that is not revoked.
+// userFacts returns facts that ask the list for the name of a user that is not revoked.
 func userFacts(view *fsm.View, slot uint32) (f engine.Facts) {
 	if row, profile, known := view.User(engine.UserSlot(slot)); known && profile != nil && row.Status != engine.Revoked {
 		f.User = profile
@@ -291,7 +292,8 @@ func userFacts(view *fsm.View, slot uint32) (f engine.Facts) {
 	return f
 }
 
-// lookAtRecords looks at the counterparties of the next records; left tells whether there are more.
+// lookAtRecords looks at the counterparties of the next records. left says whether there are
+// more.
 func (r *Retro) lookAtRecords(ctx context.Context, policy *engine.Policy, compared *lists, next *wire.RetroRun, hits *[]wire.RetroHit) (left bool, err error) {
 	r.walk.Next = next.Leaf
 	defer func() { next.Leaf = r.walk.Next }()
@@ -318,7 +320,7 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 		return r.judgeUnread(err)
 	}
 	if !run.Asked && x.ListVersion >= run.List {
-		return nil // It was judged with the list.
+		return nil // The call was judged with this list or a later one.
 	}
 	c := &r.one
 	c.Open(x)
@@ -330,12 +332,12 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 		return nil
 	}
 	r.asked++
-	runtime.Gosched() // A call that waits for a core waits for one name at most.
+	runtime.Gosched() // So a call that waits for a core waits for one name at most.
 	r.payer.Policy.CONS = party.cons
 	f := engine.Facts{Request: &c.request, Policy: policy, ChainSize: 1, PartyCleared: r.clearedEntries(c.request.Name, compared)}
 	f.Chain[0] = &r.payer
 	hit, found := r.askLists(&f, compared)
-	if !found && f.PartyCleared == nil { // A clearing can be taken back meanwhile.
+	if !found && f.PartyCleared == nil { // With cleared entries it is not remembered: a clearing can be taken back meanwhile.
 		r.seen.addParty(party)
 	}
 	if found {
@@ -350,8 +352,8 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 // nobody is a request without a counterparty.
 var nobody engine.Request
 
-// askLists asks the list. Where it finds somebody it asks the list before, and leaves out what
-// that one said already.
+// askLists asks the list. If there are matches, it also asks the list before, and drops those
+// that this one had already.
 func (r *Retro) askLists(f *engine.Facts, compared *lists) (hit wire.RetroHit, found bool) {
 	if f.Request == nil {
 		f.Request = &nobody
@@ -377,7 +379,7 @@ func (r *Retro) askLists(f *engine.Facts, compared *lists) (hit wire.RetroHit, f
 	return hit, len(matches) > 0
 }
 
-// match is one entry that a wallet or a name leads to.
+// match is one entry that matches a wallet or a name.
 type match struct {
 	uid     uint32
 	outcome ofac.Outcome
@@ -401,16 +403,15 @@ func matchesOf(f *engine.Facts) (all []match) {
 	return all
 }
 
-// SetRest is SetRest of a JobRunner, and SetStep how many leaves it looks at between two words to
-// the log. For tests and benches, before Start.
+// SetRest is like SetRest of a JobRunner. The setters are for tests and benches, before Start.
 func (r *Retro) SetRest(times int) { r.walk.Rest = times }
 
-// SetPatience is how long what cannot be read holds a run up. Told with SetRest.
+// SetPatience sets how long an unreadable record delays a run.
 func (r *Retro) SetPatience(d time.Duration) { r.patience = d }
 
-// SetStep is told with SetRest.
+// SetStep sets how many leaves are looked at between two records to the log.
 func (r *Retro) SetStep(leaves uint64) { r.leaves = leaves }
 
-// Asked is about how many records' counterparties it has asked the list. For tests and
-// benches, while it does not run.
+// Asked returns for how many records' counterparties the list was asked. It is for tests and
+// benches, while nothing runs.
 func (r *Retro) Asked() int { return r.asked }

@@ -22,14 +22,14 @@ import (
 
 const shop = "0x1111111111111111111111111111111111111111"
 
-// leading is the retro-screening of a world, without rests.
+// leading returns the retro-screening of a world, without rests.
 func leading(w *edgetest.World) *retrace.Retro {
 	r := retrace.NewRetro(w, w.Store, w.Leaf, w.Judges.Retracing(), slog.New(slog.DiscardHandler))
 	r.SetRest(0)
 	return r
 }
 
-// screenPast looks until nothing is left.
+// screenPast steps until nothing is left.
 func screenPast(t *testing.T, r *retrace.Retro) (steps int) {
 	t.Helper()
 	for more := true; more; steps++ {
@@ -41,10 +41,10 @@ func screenPast(t *testing.T, r *retrace.Retro) (steps int) {
 	return steps
 }
 
-// hit is one leaf of retro.hit: whom, and what led there.
+// hit is one leaf of retro.hit: the party and the matches.
 type hit struct{ target, why string }
 
-// hits are what a world's log tells that was found, in order.
+// hits returns the hits in a world's log, in order.
 func hits(t *testing.T, w *edgetest.World) (all []hit) {
 	t.Helper()
 	for i := range w.Store.Size() {
@@ -65,7 +65,7 @@ func hits(t *testing.T, w *edgetest.World) (all []hit) {
 	return all
 }
 
-// added is the active list with parties more.
+// added returns the active list with more parties.
 func added(w *edgetest.World, names ...string) []ofac.Entity {
 	entities := w.List().Entities()
 	for i, name := range names {
@@ -77,8 +77,8 @@ func added(w *edgetest.World, names ...string) []ofac.Entity {
 	return entities
 }
 
-// A list that is activated is looked for in the past: operators, wallets of agents, users and
-// the counterparties of payments. Whom the list before named already is not told again.
+// A newly activated list is compared with the past: operators, wallets of agents, users and the
+// counterparties of payments. A party that the list before had already is not reported again.
 func TestRetroFindsThePast(t *testing.T) {
 	w := edgetest.New(t)
 	register := func(operator, extra string) (id, token string) {
@@ -102,7 +102,7 @@ func TestRetroFindsThePast(t *testing.T) {
 	pay(`,"cpName":"Quiet Harbour Bakery"`)
 	near := pay(`,"cpName":"Paper Tyger Holding"`)
 	paid := pay(`,"cpWallet":"` + shop + `"`)
-	pay(`,"cpName":"Usama bin Ladin"`) // The list before said so.
+	pay(`,"cpName":"Usama bin Ladin"`) // The list before had it.
 	pay(`,"cpName":"Lazarus Groupe"`)
 
 	require.Equal(t, 1, screenPast(t, leading(w)), "who was recorded under the first list was screened with it")
@@ -110,7 +110,7 @@ func TestRetroFindsThePast(t *testing.T) {
 	entities := added(w, "PAPER TIGER HOLDING", "LONE PAPER PERSON", "SHOP OWNER")
 	entities[len(entities)-1].Addresses = []ofac.Address{{FeatureID: 1, Ticker: "ETH", Value: shop}}
 	w.Activate(entities)
-	pay(`,"cpName":"PAPER TIGER HOLDING"`) // It was judged with the list.
+	pay(`,"cpName":"PAPER TIGER HOLDING"`) // It was judged with the new list.
 	r := leading(w)
 	screenPast(t, r)
 	operator := w.Judges.Now().IDs.OperatorID(2)
@@ -125,7 +125,8 @@ func TestRetroFindsThePast(t *testing.T) {
 	screenPast(t, r)
 	require.Len(t, hits(t, w), 6, "a list is looked for once")
 
-	// A name that becomes listed, where it was near to one, is told; so is what was widened.
+	// A name that was a possible match and becomes a certain one is reported. So is a match
+	// that was widened.
 	w.ChangeEntry(27307, func(e *ofac.Entity) {
 		e.Names = append(e.Names, ofac.Name{ID: 990_100, AliasType: "A.K.A.", Script: "Latin", Full: "LAZARUS GROUPE"})
 	})
@@ -134,8 +135,8 @@ func TestRetroFindsThePast(t *testing.T) {
 	require.Equal(t, `[27307]`, hits(t, w)[6].why)
 }
 
-// However small its steps are and whoever leads, everybody is told of once, and what led to
-// nobody is asked about once.
+// However small its steps are and whichever node leads, a run reports every party once, and
+// asks the list once about a counterparty that matches nobody.
 func TestRetroInSmallSteps(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")
@@ -166,7 +167,7 @@ func TestRetroInSmallSteps(t *testing.T) {
 	require.Equal(t, 6+2, first.Asked()+second.Asked(), "each of the two asked for the bakery once")
 }
 
-// More hits than one word to the log may tell are told in several.
+// If there are more hits than one record may hold, several records hold them.
 func TestRetroTellsManyHits(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")
@@ -190,8 +191,8 @@ func TestRetroTellsManyHits(t *testing.T) {
 	}
 }
 
-// What an officer cleared of the entry is no alert; a clearing can be taken back, so it is not
-// remembered as nobody.
+// An entry that an officer cleared raises no alert. A clearing can be taken back, so the
+// counterparty is not remembered as matching nobody.
 func TestRetroAndClearedPairs(t *testing.T) {
 	w := edgetest.New(t)
 	l, err := w.Register(edgetest.Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Lazarus Papere","purpose":"p"}`)
@@ -208,12 +209,12 @@ func TestRetroAndClearedPairs(t *testing.T) {
 	screenPast(t, leading(w))
 	require.Empty(t, hits(t, w))
 	w.Must(wire.KindCleared, &wire.ClearedPut{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Remove: true, Pair: wire.ClearedPair{ID: w.Settings().Cleared[0].ID}})
-	w.Activate(added(w)[1:]) // The same of these parties: a newer list says nothing new of them.
+	w.Activate(added(w)[1:]) // The newer list says the same of these parties.
 	screenPast(t, leading(w))
 	require.Empty(t, hits(t, w))
 }
 
-// A record that cannot be read holds a run up, for so long and no longer.
+// An unreadable record delays a run only until patience is over.
 func TestRetroWaitsForWhatItCannotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := edgetest.New(t)
@@ -225,12 +226,12 @@ func TestRetroWaitsForWhatItCannotRead(t *testing.T) {
 			w.Judges.Retracing(), slog.New(slog.DiscardHandler))
 		r.SetRest(0)
 		r.SetPatience(time.Hour)
-		more, err := r.Step(t.Context()) // It begins.
+		more, err := r.Step(t.Context()) // The run begins.
 		require.NoError(t, err)
 		require.True(t, more)
 		_, err = r.Step(t.Context())
 		require.ErrorIs(t, err, errAway)
-		time.Sleep(time.Hour - 1) // In this test's time.
+		time.Sleep(time.Hour - 1) // It sleeps in the test's fake time.
 		_, err = r.Step(t.Context())
 		require.ErrorIs(t, err, errAway)
 		time.Sleep(time.Nanosecond)
@@ -240,7 +241,8 @@ func TestRetroWaitsForWhatItCannotRead(t *testing.T) {
 	})
 }
 
-// A list that is no longer to be had, and a log that takes no word, are said and tried again.
+// If a list is unavailable, or the log accepts no record, the error is returned and the step is
+// tried again.
 func TestRetroThatCannotGoOn(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")
@@ -267,7 +269,7 @@ func TestRetroThatCannotGoOn(t *testing.T) {
 	require.NotZero(t, other.Settings().Retro.EndedAt)
 }
 
-// Its goroutine looks once a second while the node leads, and ends when it is stopped.
+// The goroutine looks once a second while the node leads, and ends when it is stopped.
 func TestRetroRunsOnTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := edgetest.New(t)
@@ -288,7 +290,7 @@ func TestRetroRunsOnTheLeader(t *testing.T) {
 	})
 }
 
-// roled is a world with a role.
+// roled is a world whose role can be set.
 type roled struct {
 	*edgetest.World
 	leads atomic.Bool
@@ -301,8 +303,8 @@ func (r *roled) Role() string {
 	return "follower"
 }
 
-// Whether a payer counts possible matches of the lists beside the SDN is part of what is asked:
-// two payments to one name are two questions.
+// Whether a payer counts possible matches on the lists beside the SDN is part of the query, so
+// two payments to one name can be two queries.
 func TestRetroAsksAsThePayerDoes(t *testing.T) {
 	w := edgetest.New(t)
 	pay := func(extra string) edge.Leaf {
@@ -321,8 +323,9 @@ func TestRetroAsksAsThePayerDoes(t *testing.T) {
 	require.Equal(t, 2, r.Asked(), "the third payment asks what the first one asked")
 }
 
-// Somebody may ask for a list to be looked for again: then also whom the list itself was asked
-// about is told. It covers no list, so the next one that is activated is looked for as ever.
+// A caller may have a list compared with the past again. Then parties that were screened
+// against that list itself are reported too. Such a run covers no list, so the next activated
+// list is compared as usual.
 func TestRetroThatWasAskedFor(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")

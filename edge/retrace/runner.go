@@ -14,18 +14,18 @@ import (
 	"railguard/strictjson"
 )
 
-// Kind is what a job does.
+// Kind says what a job does.
 type Kind uint8
 
-// The kinds. Their prefixes begin a job's id.
+// The kinds. A job's id begins with the prefix of its kind.
 const (
-	Backtest Kind = 1 // Judges what was recorded between two times, and ends.
-	Shadow   Kind = 2 // Judges what is recorded from now on, until it is stopped.
+	Backtest Kind = 1 // Judges the records between two times again, and ends.
+	Shadow   Kind = 2 // Judges records from now on, until it is stopped.
 )
 
 var prefixes = map[Kind]string{Backtest: "bt_", Shadow: "shd_"}
 
-// State is how far a job is.
+// State is the state of a job.
 type State uint8
 
 // The states of a job.
@@ -55,12 +55,12 @@ var (
 	ErrClosed = errors.New("the node is going down")
 )
 
-// Order is a job to be done.
+// Order describes a job to be done.
 type Order struct {
 	Kind     Kind
 	Terms    Terms
-	Document []byte // The policy as it was given; nil: none was.
-	ListID   string // The list as it is known to people; "": none was given.
+	Document []byte // The policy as it was given; nil: none.
+	ListID   string // The id of the list that people see; "": none was given.
 	From, To engine.Time
 	By       string // Id of the API key.
 	Now      engine.Time
@@ -74,20 +74,20 @@ type Job struct {
 
 	stop context.CancelFunc
 
-	trace       *Trace     // Of the run, but for its tally.
-	first       uint64     // Of the leaves it looks at.
-	savedResult *jobResult // What came of a job that ended before the last restart; nil: the trace says.
+	trace       *Trace     // The goroutine's; others use its tally only.
+	first       uint64     // Index of the first leaf it looks at.
+	savedResult *jobResult // Result of a job that ended before the last restart; nil: the trace has it.
 
-	mu      sync.Mutex // Of what follows.
+	mu      sync.Mutex // Guards the fields below.
 	state   State
-	why     string // Of a failure, for people.
-	next    uint64 // Leaf.
+	why     string // Text of a failure, for people.
+	next    uint64 // Index of the next leaf.
 	last    uint64
 	endedAt engine.Time
 }
 
-// JobRunner runs the jobs of one node, one of a kind at a time, and remembers a few that have
-// ended. With a store it finds them again after a restart of the node: see Resume.
+// JobRunner runs the jobs of one node, one of a kind at a time, and remembers a few ended ones.
+// With a store it keeps them across a restart of the node: see Resume.
 type JobRunner struct {
 	node        string
 	history     History
@@ -96,7 +96,7 @@ type JobRunner struct {
 	logTime     func() engine.Time
 	rest        int
 	store       JobStore                     // nil: jobs end with the process.
-	reportError func(text string, err error) // Of what the store could not do.
+	reportError func(text string, err error) // Called with errors of the store.
 
 	ctx     context.Context
 	end     context.CancelFunc
@@ -118,7 +118,7 @@ func (d *JobRunner) Close() {
 	d.running.Wait()
 }
 
-// NodeOf is the node that a job's id names; "" where it is no id of the kind.
+// NodeOf returns the node that a job's id names, "" if the id is not of the kind.
 func NodeOf(kind Kind, id string) string {
 	rest, ours := strings.CutPrefix(id, prefixes[kind])
 	if !ours || len(rest) < 2*randomBytes+2 || rest[2*randomBytes] != '_' {
@@ -145,7 +145,7 @@ func (d *JobRunner) Start(order Order) (*Job, error) {
 	job := &Job{
 		ID: prefixes[order.Kind] + hex.EncodeToString(random[:]) + "_" + d.node, Order: order, node: d.node, stop: stop,
 		trace: NewTrace(order.Terms, d.sources, order.From),
-		// Leaves hold milliseconds, the store nanoseconds.
+		// Leaves hold milliseconds, the store holds nanoseconds.
 		first: d.history.FindTime(int64(order.From - order.Terms.WarmUp() - engine.Millisecond)),
 	}
 	job.next, job.last = job.first, max(job.first, d.history.FindTime(int64(order.To+engine.Millisecond)))
@@ -154,7 +154,8 @@ func (d *JobRunner) Start(order Order) (*Job, error) {
 	return job, nil
 }
 
-// beginJob runs a job. before, if any, goes first, in the job's own time. Under mu.
+// beginJob starts a job's goroutine. before, if not nil, runs first in that goroutine. The
+// caller holds mu.
 func (d *JobRunner) beginJob(ctx context.Context, job *Job, before func(context.Context) error) {
 	walk := Walk{History: d.history, Fetch: d.fetch, Rest: d.rest, Next: job.first}
 	d.jobs = append(d.jobs, job)
@@ -185,7 +186,7 @@ func (d *JobRunner) dropOldest(kind Kind) {
 	}
 }
 
-// Job returns a job of this node; nil where there is none of that id.
+// Job returns the job of this node with that id, nil if there is none.
 func (d *JobRunner) Job(kind Kind, id string) *Job {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -209,7 +210,7 @@ func (d *JobRunner) Jobs(kind Kind) (jobs []*Job) {
 	return jobs
 }
 
-// Stop ends a job that runs: a backtest is cancelled, a shadow is done.
+// Stop ends a running job: a backtest becomes cancelled, a shadow becomes done.
 func (d *JobRunner) Stop(job *Job) {
 	job.mu.Lock()
 	defer job.mu.Unlock()
@@ -222,7 +223,7 @@ func (d *JobRunner) Stop(job *Job) {
 	}
 }
 
-// runJob is the goroutine of a job: it does the work and notes how it ended.
+// runJob is the goroutine of a job: it does the work and records how it ended.
 func (d *JobRunner) runJob(ctx context.Context, job *Job, work func() error) {
 	defer job.stop()
 	if cut := job.endWith(work(), d.ctx.Err() != nil, d.logTime()); !cut {
@@ -230,8 +231,8 @@ func (d *JobRunner) runJob(ctx context.Context, job *Job, work func() error) {
 	}
 }
 
-// endWith notes how a job ended. It returns true if the job was cut off because the node goes
-// down: the job then goes on after the restart if it can.
+// endWith records how a job ended. It returns true if the job was cut off because the node
+// shuts down; then the job continues after the restart if it can.
 func (j *Job) endWith(err error, down bool, at engine.Time) (cut bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -253,7 +254,7 @@ func (j *Job) endWith(err error, down bool, at engine.Time) (cut bool) {
 	return false
 }
 
-// walkLeaves goes over the job's leaves, those of a shadow as they come.
+// walkLeaves goes over the job's leaves. A shadow waits for new ones.
 func (d *JobRunner) walkLeaves(ctx context.Context, job *Job, walk *Walk) error {
 	to := job.last
 	for ctx.Err() == nil {

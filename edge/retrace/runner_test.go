@@ -21,7 +21,7 @@ import (
 	"railguard/strictjson"
 )
 
-// office is a runner over a world's history, with a policy to be tried.
+// office is a runner over a world's history, with a policy to try.
 type office struct {
 	*edgetest.World
 	runner *retrace.JobRunner
@@ -68,7 +68,7 @@ func stateOf(t *testing.T, job *retrace.Job) string {
 	return string(shown(t, job, false).GetStringBytes("state"))
 }
 
-// A backtest judges what was recorded between two times, both of them within, and ends.
+// A backtest judges the records between two times, both included, and ends.
 func TestBacktest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
@@ -101,7 +101,7 @@ func TestBacktest(t *testing.T) {
 		o.runner.Stop(job)
 		require.Equal(t, "done", stateOf(t, job), "what has ended cannot be stopped")
 
-		list := o.order(retrace.Backtest, edgetest.Start, o.LogTime()+engine.Hour) // It does not wait for what is to come.
+		list := o.order(retrace.Backtest, edgetest.Start, o.LogTime()+engine.Hour) // It does not wait for later records.
 		list.Document, list.Terms, list.ListID = nil, retrace.Terms{List: o.List()}, "snp_x"
 		job, err = o.runner.Start(list)
 		require.NoError(t, err)
@@ -112,12 +112,12 @@ func TestBacktest(t *testing.T) {
 	})
 }
 
-// A shadow judges what is recorded from now on, until it is stopped or its time is over; one of
-// a kind runs at a time.
+// A shadow judges the records from now on, until it is stopped or its time is over. Only one
+// job of a kind runs at a time.
 func TestShadow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
-		o.pay(6) // Before it began.
+		o.pay(6) // Recorded before the shadow began.
 		o.Advance(engine.Second)
 		job, err := o.runner.Start(o.order(retrace.Shadow, o.LogTime(), o.LogTime()+engine.Hour))
 		require.NoError(t, err)
@@ -152,8 +152,8 @@ func TestShadow(t *testing.T) {
 	})
 }
 
-// A node that goes down ends its jobs and begins no more; one whose history cannot be read has
-// failed, and says why.
+// A node that shuts down ends its jobs and begins no more. A job whose history cannot be read
+// fails and says why.
 func TestJobsThatEndBadly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
@@ -223,7 +223,7 @@ func (s *store) All() (map[string][]byte, error) {
 	return maps.Clone(s.docs), s.fails
 }
 
-// resume opens a runner again, as after a restart.
+// resume opens a runner on a used store, as after a restart.
 func (o *office) resume(t *testing.T, s *store, gone error) (told []string) {
 	o.open(t)
 	o.runner.Resume(s, func(context.Context, *retrace.Order) (retrace.Terms, error) {
@@ -233,8 +233,8 @@ func (o *office) resume(t *testing.T, s *store, gone error) (told []string) {
 	return told
 }
 
-// A node remembers the last jobs of a kind that have ended, over a restart too; a job that ran
-// is done again and comes to the same.
+// A node remembers the last ended jobs of a kind, also across a restart. A job that was running
+// is run again and gives the same result.
 func TestJobsOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, s := newOffice(t), &store{docs: map[string][]byte{}}
@@ -274,7 +274,7 @@ func TestJobsOverARestart(t *testing.T) {
 		require.Len(t, s.docs, retrace.FinishedKept+1)
 		o.runner.Close()
 
-		// What was to be tried cannot be had any more.
+		// The policy or list of the job no longer exists.
 		o.resume(t, s, retrace.ErrTermsGone)
 		synctest.Wait()
 		failed := o.runner.Job(retrace.Shadow, job.ID)
@@ -286,8 +286,8 @@ func TestJobsOverARestart(t *testing.T) {
 	})
 }
 
-// What stands in the store and is no job of this node is told, and left alone; so is what the
-// store cannot do.
+// A document in the store that is no job of this node is reported and left alone. Errors of the
+// store are reported too.
 func TestStrangeShelf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, s := newOffice(t), &store{docs: map[string][]byte{}}
@@ -326,7 +326,7 @@ func TestStrangeShelf(t *testing.T) {
 	})
 }
 
-// A job of before a restart waits until this node has the log back that it began with.
+// A resumed job waits until this node has the part of the log again that the job began with.
 func TestJobWaitsForItsHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, s := newOffice(t), &store{docs: map[string][]byte{}}

@@ -6,7 +6,7 @@ import (
 	"railguard/engine"
 )
 
-// seenMax bounds how many counterparties are remembered, at some 40 bytes each.
+// seenMax bounds how many counterparties are remembered, about 40 bytes each.
 const seenMax = 1 << 19
 
 // seenParties remembers the counterparties of a run that matched nobody on the list, so that
@@ -26,7 +26,7 @@ type answerBasis struct {
 // partyQuery is what the list is asked about a record's counterparty.
 type partyQuery struct {
 	name, kind, wallet string
-	cons               bool // The payer counts possible matches of other lists than the SDN.
+	cons               bool // The payer counts possible matches on other lists than the SDN.
 }
 
 func partyQueryOf(c *Case) partyQuery {
@@ -42,7 +42,7 @@ func partyQueryOf(c *Case) partyQuery {
 func (p *partyQuery) hashKey() (key [16]byte) {
 	var room [512]byte
 	data := append(room[:0], p.name...)
-	data = append(append(data, 0xff), p.kind...) // No text holds the byte 0xff.
+	data = append(append(data, 0xff), p.kind...) // A separator: no text holds the byte 0xff.
 	data = append(append(data, 0xff), p.wallet...)
 	if p.cons {
 		data = append(data, 0xff)

@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	examplesMax   = 100     // Shown.
-	examplesAlike = 10      // Of one pair of outcomes.
-	agentsMax     = 262_144 // Told apart.
+	examplesMax   = 100     // Examples that are shown.
+	examplesAlike = 10      // Examples with the same pair of outcomes.
+	agentsMax     = 262_144 // Agents that are counted apart.
 	inexactShown  = 100
-	daysMax       = 128 // Retention is 90.
+	daysMax       = 128 // More than the 90 days of retention.
 )
 
 // Tally counts the results of judging calls again. One goroutine counts; any goroutine may
 // call Write and Judged.
 type Tally struct {
-	mu sync.Mutex // Of everything below.
+	mu sync.Mutex // Guards the fields below.
 
 	Records     uint64 // Calls judged.
-	Differing   uint64 // Of them, those with another verdict, rule, reason or other rules that fired.
-	Changed     uint64 // Of them, those with another verdict.
-	Credentials uint64 // UNKNOWN then, and so now: tokens are not kept.
+	Differing   uint64 // Of these calls, those with another verdict, rule, reason or set of rules that fired.
+	Changed     uint64 // Of these calls, those with another verdict.
+	Credentials uint64 // Calls that were UNKNOWN and stay so, because tokens are not stored.
 	Unreadable  uint64 // Leaves that could not be read.
 	ListGone    uint64 // Calls whose list nobody holds any more.
-	ListAges    uint64 // Calls of which the record does not hold whether the list was too old.
+	ListAges    uint64 // Calls whose records do not say whether the list would have been too old.
 	Officers    uint64 // Calls that would wait for an officer who never decided them.
-	Truncated   bool   // More went another way than is remembered: counters are not exact.
+	Truncated   bool   // More payments diverged than can be remembered: counters are not exact.
 	First, Last engine.Time
 
 	matrix   [engine.Unknown + 1][engine.Unknown + 1]matrixCell
 	rules    [engine.RuleBits]ruleTally
 	assumed  [engine.RuleBits]uint64
-	days     map[engine.Day]*[2]uint64 // REVIEWs: recorded, now.
-	agents   map[engine.AgentSlot]bool // Whether its counters are exact.
+	days     map[engine.Day]*[2]uint64 // Number of REVIEWs: recorded, under the tried terms.
+	agents   map[engine.AgentSlot]bool // Whether the agent's counters are exact.
 	inexact  []string                  // Ids of the first agents whose counters are not exact.
 	doubtful uint64                    // How many agents have counters that are not exact.
-	more     bool                      // There were more agents than agentsMax: the others are not counted.
+	more     bool                      // There were more agents than agentsMax; the others are not counted.
 	examples []example
 	alike    map[[2]decisionKind]int
 }
@@ -73,7 +73,7 @@ func newTally() *Tally {
 	return &Tally{days: map[engine.Day]*[2]uint64{}, agents: map[engine.AgentSlot]bool{}, alike: map[[2]decisionKind]int{}}
 }
 
-// Judged returns how many calls were judged, and how many of them came to another verdict.
+// Judged returns how many calls were judged, and how many of them got another verdict.
 func (t *Tally) Judged() (records, changed uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +87,7 @@ func (t *Tally) countUp(counter *uint64) {
 	t.mu.Unlock()
 }
 
-// noteCase counts one call. truncated says that its counters are not exact.
+// noteCase counts one call. truncated means that its counters are not exact.
 func (t *Tally) noteCase(c *Case, out *Outcome, truncated bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,7 +175,7 @@ func (t *Tally) noteAgent(c *Case, doubtful bool) {
 	}
 }
 
-// keepExample keeps a call as an example, if it is among the first of its kind.
+// keepExample keeps a call as an example if it is among the first of its kind.
 func (t *Tally) keepExample(c *Case, was, now *engine.Decision) {
 	kind := [2]decisionKind{kindOfDecision(was), kindOfDecision(now)}
 	if len(t.examples) >= examplesMax || t.alike[kind] >= examplesAlike {
@@ -187,7 +187,7 @@ func (t *Tally) keepExample(c *Case, was, now *engine.Decision) {
 	})
 }
 
-// Write adds the tally. It holds ids and amounts, no names.
+// Write adds the tally. It contains ids and amounts, but no names.
 func (t *Tally) Write(m *strictjson.Members) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -243,7 +243,7 @@ func (t *Tally) writeRules() []strictjson.Members {
 	return items
 }
 
-// writeReviews writes how many reviews the terms cause, in all and per day.
+// writeReviews writes how many reviews the tried terms cause, in total and per day.
 func (t *Tally) writeReviews(m *strictjson.Members) {
 	days := make([]engine.Day, 0, len(t.days))
 	for day := range t.days {

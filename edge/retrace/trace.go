@@ -12,39 +12,39 @@ import (
 	"railguard/strictjson"
 )
 
-// Terms are what calls are judged under instead of what was in force.
+// Terms replace the policy and the list that were in force. Calls are judged again under them.
 type Terms struct {
 	Policy *engine.Policy // nil: the one that was in force at each call.
 	List   *ofac.Index    // nil: the one that was active at each call.
 }
 
-// Sources are what a trace reads beside the leaves it is given.
+// Sources are what a trace reads besides the leaves.
 type Sources struct {
 	// Record reads a screening record and the profiles it names.
 	Record func(ctx context.Context, data []byte) (*leafjson.Screen, error)
 	// List returns the list of a digest with the tables of a version of the matcher.
 	List func(ctx context.Context, digest [32]byte, matcher uint16) (*ofac.Index, error)
-	// Reference is the key of a payment reference within the scope of an API key.
+	// Reference returns the key of a payment reference within the scope of an API key.
 	Reference func(keyID, text string) engine.ReferenceKey
-	// Cleared are the entries of a list that an officer has cleared for a name, as of now.
+	// Cleared returns the entries of a list that an officer has cleared for a name, as of now.
 	Cleared func(name string, list *ofac.Index) []uint32
 }
 
-// Trace judges leaves again, one after another in the order of the log, and keeps the
-// tally. Its counters are the records' own, moved by what went another way since the
-// first call that was judged. It is not safe for concurrent use.
+// Trace judges leaves again in the order of the log, and keeps the tally. It takes counters
+// from the records and corrects them by the payments that diverged since the first call it
+// judged. It is not safe for concurrent use.
 type Trace struct {
 	*Tally
 
 	terms   Terms
 	sources Sources
-	from    engine.Time // Records before it warm the counts of R25 and are not judged.
+	from    engine.Time // Earlier records only warm up the counts of R25; they are not judged.
 	looker  *engine.Looker
 	drift   *counterDrift
 	bands   bands
 	one     Case
 
-	list     *ofac.Index // Of the record before; nil: it could not be had.
+	list     *ofac.Index // The list of the record before; nil: nobody has it.
 	digest   [32]byte
 	matcher  uint16
 	listOpen bool
@@ -58,7 +58,7 @@ func NewTrace(terms Terms, sources Sources, from engine.Time) *Trace {
 	}
 }
 
-// WarmUp is how long before its first call a trace wants to see the calls.
+// WarmUp returns how long before its first judged call a trace needs to see calls.
 func (t *Terms) WarmUp() engine.Time {
 	if t.Policy == nil || t.Policy.StructuringCount == 0 {
 		return 0
@@ -66,7 +66,7 @@ func (t *Terms) WarmUp() engine.Time {
 	return t.Policy.StructuringWindow
 }
 
-// Filters of the leaves, beside screening records, that move counters.
+// Filter keys of the leaves, besides screening records, that move counters.
 var (
 	dispositionKey = engine.FilterKey(engine.FilterKind, "review.dispositioned")
 	settledKey     = engine.FilterKey(engine.FilterKind, leaf.KindHoldSettled)
@@ -75,8 +75,9 @@ var (
 	eventKeys      = []uint64{dispositionKey, settledKey, releasedKey, dueKey}
 )
 
-// Take looks at the next leaf; keys are those it is listed by, none where they are not
-// known. Only the end of ctx is an error: what cannot be read is counted, and said.
+// Take looks at the next leaf. keys are the leaf's filter keys, none if they are not known. It
+// returns an error only when ctx ends. A leaf that cannot be read is counted, and the tally
+// shows that.
 func (t *Trace) Take(ctx context.Context, data []byte, keys []uint64) error {
 	if leaf.FormOf(data) == leaf.FormScreen {
 		return t.takeRecord(ctx, data)
@@ -134,7 +135,7 @@ func (t *Trace) takeRecord(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// listOf is the list to judge a record with; nil where nobody has it any more.
+// listOf returns the list to judge a record with, nil if nobody has it any more.
 func (t *Trace) listOf(ctx context.Context, x *leafjson.Screen) (*ofac.Index, error) {
 	if t.terms.List != nil {
 		return t.terms.List, nil
@@ -152,8 +153,8 @@ func (t *Trace) listOf(ctx context.Context, x *leafjson.Screen) (*ofac.Index, er
 	return t.list, nil
 }
 
-// ageList tells whether the list would have been too old. When it was last synchronised
-// is not in the record, only whether that was too long ago for the policy of then.
+// ageList sets whether the list would have been too old. The record does not hold when the list
+// was last synchronised, only whether that was too long ago for the policy of that time.
 func (t *Trace) ageList(c *Case, policy *engine.Policy) {
 	was, now := c.Policy.ListAgeMax, policy.ListAgeMax
 	switch {
@@ -165,7 +166,7 @@ func (t *Trace) ageList(c *Case, policy *engine.Policy) {
 	}
 }
 
-// event is what of an event's leaf moves counters.
+// event is the part of an event's leaf that moves counters.
 type event struct {
 	Kind        string      `json:"kind"`
 	Time        string      `json:"time"`

@@ -33,7 +33,7 @@ func trace(t *testing.T, w *edgetest.World, terms retrace.Terms, from engine.Tim
 	return tr
 }
 
-// report is what a trace tells.
+// report returns the result of a trace.
 func report(t *testing.T, tr *retrace.Trace) *fastjson.Value {
 	t.Helper()
 	var m strictjson.Members
@@ -43,7 +43,8 @@ func report(t *testing.T, tr *retrace.Trace) *fastjson.Value {
 	return v
 }
 
-// candidates are the verdicts that a trace came to, by transaction, of those that differ.
+// candidates returns the verdicts under the tried terms, by transaction, of the calls that
+// differ.
 func candidates(v *fastjson.Value) map[string]string {
 	all := map[string]string{}
 	for _, e := range v.GetArray("examples") {
@@ -52,7 +53,7 @@ func candidates(v *fastjson.Value) map[string]string {
 	return all
 }
 
-// story is what happens in a world, in words: see play.
+// story is a sequence of events in a world, in words: see play.
 type story struct {
 	name  string
 	agent string
@@ -65,7 +66,7 @@ type player struct {
 	t       *testing.T
 	tokens  map[string]string
 	paid    []edge.Leaf
-	decided map[int]bool // Approved.
+	decided map[int]bool // The payment was approved.
 }
 
 func newPlayer(t *testing.T, policy func(*engine.Policy), agent string) *player {
@@ -79,9 +80,9 @@ func newPlayer(t *testing.T, policy func(*engine.Policy), agent string) *player 
 	return p
 }
 
-// play does the steps of a story: "pay 6 ref=a hold name=X", "child 6", "approve 0",
-// "reject 0", "settle 0 3", "release 0", "wait 1h". An officer and a payer do what can be
-// done in this world: a REVIEW is decided, and what proceeds or was approved is made.
+// play carries out the steps of a story: "pay 6 ref=a hold name=X", "child 6", "approve 0",
+// "reject 0", "settle 0 3", "release 0", "wait 1h". It skips a step that is impossible in this
+// world: only a REVIEW is decided, and only a payment that proceeds or was approved is made.
 func (p *player) play(steps string) {
 	for _, step := range strings.Split(steps, ";") {
 		words := strings.Fields(step)
@@ -122,9 +123,10 @@ func (p *player) play(steps string) {
 	}
 }
 
-// Judging history under another policy comes to what would have come had that policy been in
-// force: the same story is played in a second world with it. What is spent, held, settled and
-// released under it is followed, and references with it (foresight.md).
+// Judging history under another policy gives the results that would have come had that policy
+// been in force. The test plays the same story in a second world with that policy. The trace
+// follows what is spent, held, settled and released under it, and the references
+// (foresight.md).
 func TestTraceIsWhatWouldHaveBeen(t *testing.T) {
 	const single = `,"fleetId":"FLEET","spendPolicy":{"maxSingleTxUSDC":5,"dailyLimitUSDC":10}`
 	off := func(rule engine.RuleID) func(*engine.Policy) {
@@ -182,7 +184,7 @@ func TestTraceIsWhatWouldHaveBeen(t *testing.T) {
 	}
 }
 
-// Another list is asked in place of the one of then; the policy of each call stays its own.
+// Another list replaces the one of that time; the policy of each call stays its own.
 func TestTraceOfAnotherList(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")
@@ -196,7 +198,8 @@ func TestTraceOfAnotherList(t *testing.T) {
 	require.Equal(t, map[string]string{bakery.Text("txnId"): "BLOCK R7_COUNTERPARTY_NAME_OFAC", listed.Text("txnId"): "PROCEED "}, candidates(v))
 	require.Zero(t, report(t, trace(t, w, retrace.Terms{}, 0)).GetInt("differing"), "each with its own")
 
-	// A list that nobody holds any more: what it said is taken from the record, and said.
+	// If nobody holds a list any more, its answers are taken from the record, and the tally
+	// says so.
 	w.ForgetList(then)
 	v = report(t, trace(t, w, retrace.Terms{Policy: w.Settings().Policy}, 0))
 	require.Zero(t, v.GetInt("differing"))
@@ -205,8 +208,8 @@ func TestTraceOfAnotherList(t *testing.T) {
 	require.Equal(t, 1, v.GetInt("agents", "inexact"))
 }
 
-// What the records do not hold is told, and how often: credentials, whether a list was too
-// old, what officers never decided, what could not be read.
+// The tally names what the records do not hold, and how often: credentials, whether a list was
+// too old, decisions that officers never made, leaves that could not be read.
 func TestWhatRecordsDoNotHold(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered(`,"spendPolicy":{"maxSingleTxUSDC":5}`)
@@ -258,7 +261,7 @@ func TestWhatRecordsDoNotHold(t *testing.T) {
 	require.ErrorIs(t, tr.Take(ended, last, nil), context.Canceled)
 }
 
-// Records of before the time that was asked for are not judged; they warm the counts of R25.
+// Records before the asked time are not judged; they warm up the counts of R25.
 func TestTraceFromATimeOn(t *testing.T) {
 	policy := func(p *engine.Policy) {
 		p.StructuringCount, p.StructuringLow, p.StructuringHigh = 2, 2*engine.Dollar, 4*engine.Dollar
@@ -277,7 +280,7 @@ func TestTraceFromATimeOn(t *testing.T) {
 	require.Zero(t, v.GetInt("records"))
 }
 
-// A whitelist is not in the records: what R13 said is taken from them.
+// Records do not hold whitelists, so the result of R13 is taken from the record.
 func TestTraceAssumesWhitelists(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered(`,"whitelist":{"mode":"enforce","entries":[{"name":"Paper"}]}`)
@@ -291,7 +294,7 @@ func TestTraceAssumesWhitelists(t *testing.T) {
 	require.Contains(t, v.Get("notHeld", "rules").String(), `{"rule":"R13_COUNTERPARTY_WHITELIST","records":2}`)
 }
 
-// A case that is laid out again is none of the one before it.
+// A case that is opened again keeps nothing of the record before.
 func TestCaseIsLaidOutAnew(t *testing.T) {
 	w := edgetest.New(t)
 	fleet := w.NewFleet("Acme Inc", 12*engine.Dollar)
@@ -329,7 +332,7 @@ func TestCaseIsLaidOutAnew(t *testing.T) {
 
 var errAway = errors.New("no node answers")
 
-// holed is a history that does not have one leaf whole.
+// holed is a history in which one leaf is damaged or missing.
 type holed struct {
 	retrace.History
 	leaf uint64
@@ -348,8 +351,8 @@ func (h holed) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.S
 	return page, err
 }
 
-// What this node does not have whole is fetched from another; what nobody has is passed over
-// and counted, what is past retention passed over, and any other failure ends the walk.
+// A leaf that this node lacks is fetched from another. A leaf that nobody has is skipped and
+// counted, one past retention is skipped, and any other failure ends the walk.
 func TestWalkFetches(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")

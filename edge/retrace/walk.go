@@ -15,36 +15,37 @@ type History interface {
 	Size() uint64
 }
 
-// Walk goes over history in steps, and rests after each for longer than it took.
+// Walk goes over history in steps. After each step it rests for longer than the step took.
 type Walk struct {
 	History History
-	// Fetch reads a leaf that this node does not have, or not whole, from another one.
+	// Fetch reads from another node a leaf that is missing or damaged here.
 	Fetch func(ctx context.Context, index uint64) ([]byte, error)
-	// Lost judges a leaf that could not be fetched: an error ends the step before it; nil
-	// passes it over. Without one it is passed over.
+	// Lost, if not nil, judges a leaf that could not be fetched. If it returns an error, the
+	// step ends before the leaf; otherwise the leaf is skipped.
 	Lost func(error) error
-	Rest int    // Times the length of a step; 0: none.
+	Rest int    // Length of a rest, in lengths of the step before it; 0: no rest.
 	Next uint64 // The leaf to look at next.
 }
 
 const (
-	stepLeaves = 64 // A bundle of the store is looked at whole.
-	// walkRest leaves a quarter of a core at most to judging history again.
+	stepLeaves = 64 // At least; a scan always finishes its bundle.
+	// walkRest leaves at most a quarter of a core to judging history again.
 	walkRest    = 3
 	walkRestMax = 100 * time.Millisecond
-	// walkSlice is how long a walk computes before it rests, also within a step: a bundle
-	// of records judged twice is 5 to 10 ms, and a verdict on the same processors waits
-	// for as much.
+	// walkSlice is how long a walk computes before it rests, even within a step. Judging a
+	// bundle of records again takes 5 to 10 ms, and a verdict on the same processors would wait
+	// as long.
 	walkSlice = time.Millisecond
 )
 
-// errEnough ends a step behind the leaf that was looked at.
+// errEnough ends a step after the present leaf.
 var errEnough = errors.New("enough for now")
 
-// take is what a walk does with a leaf: see Trace.Take. The bytes are the walk's.
+// take handles a leaf: see Trace.Take. It must not keep the bytes.
 type take func(ctx context.Context, data []byte, keys []uint64) error
 
-// Step looks at the next leaves below to, a bundle of them (256) at most; passed says that it found none left.
+// Step looks at the next leaves below to, at most one bundle (256). passed says that there are
+// none left.
 func (w *Walk) Step(ctx context.Context, to uint64, do take) (passed bool, err error) {
 	began := time.Now()
 	if passed, err = w.scanStep(ctx, to, w.paceStep(ctx, &began, do)); err != nil || passed {
@@ -53,8 +54,7 @@ func (w *Walk) Step(ctx context.Context, to uint64, do take) (passed bool, err e
 	return false, w.restAfter(ctx, began)
 }
 
-// paceStep returns a function that calls do, and rests before it after every walkSlice of
-// computing.
+// paceStep wraps do: after every walkSlice of computing it rests before the next call of do.
 func (w *Walk) paceStep(ctx context.Context, began *time.Time, do take) take {
 	return func(within context.Context, data []byte, keys []uint64) error {
 		if time.Since(*began) >= walkSlice {
@@ -67,7 +67,8 @@ func (w *Walk) paceStep(ctx context.Context, began *time.Time, do take) take {
 	}
 }
 
-// restAfter rests Rest times as long as the step took that began then, walkRestMax at most.
+// restAfter rests Rest times as long as the step that began at began took, but at most
+// walkRestMax.
 func (w *Walk) restAfter(ctx context.Context, began time.Time) error {
 	if w.Rest == 0 {
 		return ctx.Err()
@@ -103,8 +104,8 @@ func (w *Walk) scanStep(ctx context.Context, to uint64, do take) (passed bool, e
 	return scanned.Done, err
 }
 
-// fetchLeaf looks at one leaf that is not whole here. One that nobody has is passed over,
-// and counted by do as what it is: nothing to be read.
+// fetchLeaf fetches one leaf that is missing or damaged here. If nobody has it, do gets no data
+// and counts it as unreadable.
 func (w *Walk) fetchLeaf(ctx context.Context, do take) error {
 	data, err := w.Fetch(ctx, w.Next)
 	if ctx.Err() != nil {

@@ -11,7 +11,7 @@ import (
 	"railguard/audit"
 )
 
-// bundles is a history whose leaves are looked at a bundle at a time, as the store's are.
+// bundles is a history that, like the store, always scans whole bundles.
 type bundles uint64
 
 func (b bundles) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit.ScanResult, error) {
@@ -27,13 +27,13 @@ func (b bundles) Scan(q audit.Query, visit func(uint64, audit.Leaf) bool) (audit
 func (b bundles) FindTime(int64) uint64 { return 0 }
 func (b bundles) Size() uint64          { return uint64(b) }
 
-// A walk computes for a slice and one leaf at most in one go, though a step is a whole
-// bundle, and rests three times as long: a quarter of a processor.
+// Even if a step is a whole bundle, a walk computes without a break only for a slice and one
+// more leaf. Then it rests three times as long, so it takes a quarter of a processor.
 func TestWalkRestsWithinAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const leaves, one = 2560, 40 * time.Microsecond
 		w := Walk{History: bundles(leaves), Rest: walkRest}
-		began, end := time.Now(), time.Now() // end: of the work on a leaf.
+		began, end := time.Now(), time.Now() // When the work on each leaf ended.
 		seen, stretch, longest := 0, time.Duration(0), time.Duration(0)
 		for passed := false; !passed; {
 			var err error
@@ -41,7 +41,7 @@ func TestWalkRestsWithinAStep(t *testing.T) {
 				if time.Now().After(end) {
 					stretch = 0
 				}
-				time.Sleep(one) // Computes, in this test's time.
+				time.Sleep(one) // It computes in the test's fake time.
 				end, seen = time.Now(), seen+1
 				stretch += one
 				longest = max(longest, stretch)
@@ -55,7 +55,7 @@ func TestWalkRestsWithinAStep(t *testing.T) {
 	})
 }
 
-// A walk that nobody waits beside does not rest, and one that is ended ends in its rest.
+// With Rest 0 a walk does not rest. A walk whose context ends stops in its rest.
 func TestWalkWithoutRestAndEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(context.Context, []byte, []uint64) error {

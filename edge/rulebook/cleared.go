@@ -12,16 +12,17 @@ import (
 	"railguard/strictjson"
 )
 
-// clearedMax is for how long a pair may be cleared: then somebody looks again.
+// clearedMax is how long a pair may be cleared. After that somebody has to look again.
 const clearedMax = 366 * engine.DayLength
 
-// ClearedPair says that a name which resembles a listed one is somebody else's (decision 44).
+// ClearedPair says that a name which resembles a listed one belongs to somebody else (decision
+// 44).
 type ClearedPair struct {
 	name string // As the caller wrote it.
 	pair wire.ClearedPair
 }
 
-// ReadClearedPair reads a name, the uid of an entry, until when it is cleared, and why.
+// ReadClearedPair reads a name, the uid of an entry, the expiry of the clearing and its reason.
 func ReadClearedPair(j *edge.Judge, f *strictjson.Fields) (ClearedPair, error) {
 	name := f.RequiredName("name")
 	uid := readUID(f, "uid")
@@ -57,8 +58,9 @@ func readUID(f *strictjson.Fields, name string) uint32 {
 	return uint32(uid)
 }
 
-// Record builds the record against the list of now. A name that the entry is not like has
-// nothing to be cleared of: a slip in either would be a hole. What blocks is never cleared.
+// Record builds the record against the present list. It refuses a name that does not resemble
+// the entry: a typing error in either would let somebody else through. A BLOCK is never
+// cleared.
 func (c *ClearedPair) Record(j *edge.Judge) (*wire.ClearedPut, error) {
 	list, err := j.ActiveList()
 	if err != nil {
@@ -90,7 +92,7 @@ func (c *ClearedPair) Record(j *edge.Judge) (*wire.ClearedPut, error) {
 	return &wire.ClearedPut{Common: common, Pair: pair}, err
 }
 
-// RemoveClearedPair builds the record that takes a cleared pair away.
+// RemoveClearedPair builds the record that removes a cleared pair.
 func RemoveClearedPair(j *edge.Judge, id uint32, grounds edge.Grounds) (*wire.ClearedPut, error) {
 	var m strictjson.Members
 	m.TextOrNull("reason", grounds.Reason)

@@ -17,8 +17,8 @@ type Activation struct {
 	ChosenAt        uint64 // List version at which "the one before" was chosen; 0: the list was named by its id.
 }
 
-// Record builds the record. uploadProblems reads what the checks of the list's upload found; it
-// is asked only where the list is not the active one already.
+// Record builds the record. uploadProblems returns the findings of the list's upload. Record
+// calls it only if the list is not the active one already.
 func (a *Activation) Record(j *edge.Judge, info *wire.ListInfo, uploadProblems func() ([]string, error)) (*wire.ListActivate, error) {
 	settings := j.Terms.Settings
 	if a.ChosenAt != 0 && a.ChosenAt != settings.ListVersion {
@@ -44,15 +44,15 @@ func (a *Activation) Record(j *edge.Judge, info *wire.ListInfo, uploadProblems f
 	common, err := j.Recorded(m)
 	return &wire.ListActivate{
 		Common: common, Digest: info.Digest, Force: a.Force, Base: wire.ListBase(settings.ListVersion),
-		// The files of the active list were imported once more: nothing changes, and the list
-		// is known to be current.
+		// The files of the active list were imported once more. That changes nothing, but shows
+		// that the list is current.
 		Refresh: active != nil && active.Digest == info.Digest && slices.ContainsFunc(settings.Staged, func(staged *wire.ListInfo) bool { return staged.Digest == info.Digest }),
 	}, err
 }
 
-// StagedList completes what is recorded of an uploaded list of size bytes: its description, and
-// what the leaf says. show writes the description as answers show it. There is no
-// Idempotency-Key: the body of an upload is no part of the key's scope.
+// StagedList completes the description of an uploaded list of size bytes, and returns it with
+// the common part of its record. show writes the description as answers show it. There is no
+// Idempotency-Key, because the key's scope does not include the body of an upload.
 func StagedList(j *edge.Judge, info wire.ListInfo, size int, show func(*wire.ListInfo) strictjson.Members, problems []string, origin string) (wire.ListInfo, wire.Common, error) {
 	info.Size = uint32(size)
 	var m strictjson.Members
@@ -64,7 +64,7 @@ func StagedList(j *edge.Judge, info wire.ListInfo, size int, show func(*wire.Lis
 	return info, common, err
 }
 
-// RejectList returns the refusal of a list because of problems, of which there is one at least.
+// RejectList returns the refusal of a list because of problems. There must be at least one.
 func RejectList(problems ...string) *edge.Refusal {
 	refused := edge.Refuse("list_rejected", "the list is refused: "+problems[0])
 	for _, problem := range problems {
@@ -73,8 +73,9 @@ func RejectList(problems ...string) *edge.Refusal {
 	return refused
 }
 
-// RetroRun builds the record that begins screening the past since a log time, which begins with
-// a leaf, against a list. before is the list whose entries it leaves out; nil: none.
+// RetroRun builds the record that begins screening the past against a list. The past begins at
+// the log time from, with the given leaf. Matches that the list before had already are left
+// out; nil: none is left out.
 func RetroRun(j *edge.Judge, list, before *wire.ListInfo, from engine.Time, leaf uint64) (*wire.Retro, error) {
 	run := wire.RetroRun{List: list.Version, From: from, Leaf: leaf, Asked: true}
 	if before != nil {

@@ -9,14 +9,14 @@ import (
 	"railguard/strictjson"
 )
 
-// Policy is a policy that is to take the place of the one in force.
+// Policy is a policy that shall replace the one in force.
 type Policy struct {
-	Document []byte // Compact JSON, as the caller put it.
+	Document []byte // Compact JSON, in the order of the caller.
 	Parsed   *engine.Policy
 	Reason   string
 }
 
-// Record builds the record. Whatever lets through what was stopped before needs a reason
+// Record builds the record. A policy that lets through what was stopped before needs a reason
 // (decision 52). match is the version that must be in force; 0: any.
 func (p *Policy) Record(j *edge.Judge, match uint64) (*wire.PolicyPut, error) {
 	current := j.Terms.Settings.Policy

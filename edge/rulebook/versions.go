@@ -7,8 +7,8 @@ import (
 	"railguard/strictjson"
 )
 
-// RaisedMatcher builds the record from which on all nodes judge with another version of the
-// matcher. Whether they can is asked before.
+// RaisedMatcher builds the record that changes the matcher version of all nodes. The caller has
+// checked that all nodes support it.
 func RaisedMatcher(j *edge.Judge, to uint16, grounds edge.Grounds) (*wire.Matcher, error) {
 	var m strictjson.Members
 	m.Uint("previousMatcherVersion", uint64(j.Terms.Settings.Matcher))
@@ -17,8 +17,8 @@ func RaisedMatcher(j *edge.Judge, to uint16, grounds edge.Grounds) (*wire.Matche
 	return &wire.Matcher{Common: common, To: to}, err
 }
 
-// RaisedFormat builds the record from which on all nodes compute by another format. Whether
-// they can is asked before.
+// RaisedFormat builds the record that changes the format of all nodes. The caller has checked
+// that all nodes support it.
 func RaisedFormat(j *edge.Judge, to engine.Format, grounds edge.Grounds) (*wire.FormatRaise, error) {
 	var m strictjson.Members
 	m.Uint("previousFormat", uint64(j.Terms.Settings.Format))
@@ -27,10 +27,10 @@ func RaisedFormat(j *edge.Judge, to engine.Format, grounds edge.Grounds) (*wire.
 	return &wire.FormatRaise{Common: common, To: to}, err
 }
 
-// advanceMax is how far one record moves the test clock at most.
+// advanceMax is how far one record may move the test clock.
 const advanceMax = 1000 * engine.DayLength
 
-// ClockAdvance moves the log time of a cluster with a test clock forward.
+// ClockAdvance moves log time forward in a cluster with a test clock.
 type ClockAdvance struct {
 	text string
 	span engine.Time

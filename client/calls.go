@@ -25,12 +25,13 @@ func (c *Client) Screen(ctx context.Context, payment *Payment) (*Verdict, error)
 	return answer[Verdict](c, ctx, "/v1/screen", payment, payment.IdempotencyKey)
 }
 
-// DryRun says what Screen would, and changes nothing. Roles policy and reviewer.
+// DryRun returns what Screen would decide, and changes nothing. Role screener gets the verdict;
+// policy and reviewer also get the ladder.
 func (c *Client) DryRun(ctx context.Context, payment *Payment) (*DryRun, error) {
 	return answer[DryRun](c, ctx, "/v1/screen/dry-run", payment, payment.IdempotencyKey)
 }
 
-// Settle says that a payment was made; amount nil: the recorded one.
+// Settle reports that a payment was made. amount nil means the recorded amount.
 func (c *Client) Settle(ctx context.Context, txnID string, amount *USD, railRef string) (*Transaction, error) {
 	return answer[Transaction](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/settle", struct {
 		Amount  *USD   `json:"amount,omitempty"`
@@ -38,7 +39,7 @@ func (c *Client) Settle(ctx context.Context, txnID string, amount *USD, railRef 
 	}{amount, railRef}, "")
 }
 
-// Release says that a payment was not made: what it counted is free again.
+// Release reports that a payment was not made. Its amount no longer counts against limits.
 func (c *Client) Release(ctx context.Context, txnID, reason string) (*Transaction, error) {
 	return answer[Transaction](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/release", because{Reason: reason}, "")
 }
@@ -94,8 +95,8 @@ func (c *Client) Limits(ctx context.Context, agentID string) (*Limits, error) {
 	return read[Limits](c, ctx, "/v1/agents/"+url.PathEscape(agentID)+"/limits")
 }
 
-// JWKS reads the keys that verify credentials. Keep them for an hour; read them
-// again, at most once a minute, when a token names a key that they lack.
+// JWKS reads the keys that verify credentials. Keep them for an hour. If a token names a key
+// that they lack, read them again, at most once a minute.
 func (c *Client) JWKS(ctx context.Context) (*JWKS, error) {
 	return read[JWKS](c, ctx, "/v1/.well-known/jwks.json")
 }
@@ -121,17 +122,17 @@ func read[T any](c *Client, ctx context.Context, path string) (*T, error) {
 	return into, nil
 }
 
-// keyed is a payment of a batch with its key among its members.
+// keyed is a payment of a batch, with its idempotency key as a member.
 type keyed struct {
 	*Payment
 	Key string `json:"idempotencyKey"`
 }
 
-// Batch decides on up to 256 payments, each by itself. Payments without a key get
-// one, written into the slice, so that the call can be made again whatever comes
-// of it. Payments that the service could not take are sent again, alone, within
-// attempts and deadline. The error is of the first call as a whole; the results
-// are in order.
+// Batch decides on up to 256 payments, each by itself. A payment without a key gets one,
+// written into the slice, so that the call can be repeated whatever its outcome was. Payments
+// that the service could not take are sent again, without the others, within attempts and
+// deadline. The error is that of the first call as a whole. The results are in the order of the
+// payments.
 func (c *Client) Batch(ctx context.Context, payments []Payment) ([]BatchResult, error) {
 	results, pending := make([]BatchResult, len(payments)), make([]int, len(payments))
 	for i := range payments {
@@ -154,7 +155,7 @@ func (c *Client) Batch(ctx context.Context, payments []Payment) ([]BatchResult, 
 	}
 }
 
-// batchRound sends what is pending and returns what is to be sent again.
+// batchRound sends the pending payments and returns those to send again.
 func (c *Client) batchRound(ctx context.Context, payments []Payment, results []BatchResult, pending []int) ([]int, error) {
 	body := struct {
 		Payments []keyed `json:"payments"`
@@ -210,15 +211,16 @@ func readResult(raw json.RawMessage) BatchResult {
 	return BatchResult{Error: failure}
 }
 
-// EventPage is a page of what happened. Keep Next of an empty page too.
+// EventPage is a page of events. Keep Next of an empty page too.
 type EventPage struct {
 	Data []Event `json:"data"`
 	Next string  `json:"nextCursor"`
 }
 
-// Events reads what happened behind a cursor ("": the oldest, 30 days back; "latest":
-// what comes), waiting up to wait, in whole seconds, where there is nothing; less than
-// the client's AttemptTimeout. types are names or groups (hold.*); none: nearly all.
+// Events reads the events behind a cursor. "" begins with the oldest (30 days back), "latest"
+// with the next one to come. If there are none, it waits up to wait, in whole seconds; wait
+// must be less than the client's AttemptTimeout. types are names or groups (hold.*); none means
+// nearly all.
 func (c *Client) Events(ctx context.Context, after string, wait time.Duration, types ...string) (*EventPage, error) {
 	query := url.Values{}
 	if after != "" {
@@ -242,13 +244,14 @@ type Webhook struct {
 	WebhookID  string   `json:"webhookId,omitempty"`
 	Name       string   `json:"name,omitempty"`
 	URL        string   `json:"url"`
-	Types      []string `json:"types,omitempty"` // None: nearly all.
+	Types      []string `json:"types,omitempty"` // Empty: nearly all.
 	SARAllowed bool     `json:"sarAllowed,omitempty"`
-	State      string   `json:"state,omitempty"`      // on, off or key_gone; of an answer.
-	PublicKeys []string `json:"publicKeys,omitempty"` // Newest first; of an answer.
+	State      string   `json:"state,omitempty"`      // In answers: on, off or key_gone.
+	PublicKeys []string `json:"publicKeys,omitempty"` // In answers: newest first.
 }
 
-// WebhookChange is what became of a webhook. Secret is shown when it is made or rotated.
+// WebhookChange is the result of a change of a webhook. Secret is set when one was made or
+// rotated.
 type WebhookChange struct {
 	WebhookID string   `json:"webhookId"`
 	Op        string   `json:"op"`
@@ -256,12 +259,13 @@ type WebhookChange struct {
 	Webhook   *Webhook `json:"webhook"`
 }
 
-// CreateWebhook has events sent to a URL. Role admin.
+// CreateWebhook makes a webhook that sends events to a URL. It needs role admin.
 func (c *Client) CreateWebhook(ctx context.Context, hook *Webhook) (*WebhookChange, error) {
 	return answer[WebhookChange](c, ctx, "/v1/webhooks", hook, "")
 }
 
-// Redeliver has one event sent again; eventID "": all that were given up.
+// Redeliver makes the service send one event again. eventID "" means all events that were given
+// up.
 func (c *Client) Redeliver(ctx context.Context, webhookID, eventID string) (*WebhookChange, error) {
 	var body any = map[string]bool{"all": true}
 	if eventID != "" {

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// sent is what the service saw of a call.
+// sent is a call as the service received it.
 type sent struct {
 	call, body, key, contentType, authorization string
 }
 
-// service answers every call with the same body, and keeps what it was sent.
+// service answers every call with the same body, and records the calls.
 type service struct {
 	status int
 	answer string
@@ -54,13 +54,13 @@ func dollars(t *testing.T, text string) USD {
 	return amount
 }
 
-// call is one method of the client, with what must be sent and what
-// comes back for what the service answers.
+// call is one method of the client, with the request it must send and the result it must return
+// for an answer.
 type call struct {
 	make   func(ctx context.Context, c *Client) (any, error)
 	sends  string // Method and path with query.
 	body   string // "": none.
-	key    string // Idempotency-Key; "": one that was drawn, of a POST.
+	key    string // Idempotency-Key; "": a POST has one that the client drew.
 	answer string
 	want   any
 }
@@ -126,7 +126,7 @@ func allCalls(t *testing.T) map[string]call {
 	return all
 }
 
-// registryCalls are those about agents, keys, nodes and events.
+// registryCalls are the calls about agents, keys, nodes and events.
 func registryCalls() map[string]call {
 	const change = `{"webhookId":"whk_1","op":"create","secret":"whsec_1","webhook":{"webhookId":"whk_1","url":"https://x.example","state":"on"}}`
 	changed := &WebhookChange{WebhookID: "whk_1", Op: "create", Secret: "whsec_1", Webhook: &Webhook{WebhookID: "whk_1", URL: "https://x.example", State: "on"}}
@@ -181,7 +181,7 @@ func registryCalls() map[string]call {
 	}
 }
 
-// Every method sends what the API's document says, and reads what comes back.
+// Every method sends the request of docs/API.md, and reads the answer.
 func TestEveryCall(t *testing.T) {
 	all := allCalls(t)
 	methods := reflect.TypeFor[*Client]()
@@ -238,7 +238,7 @@ func requireSent(t *testing.T, s *service, want call) {
 	}
 }
 
-// Members that say nothing are not sent.
+// Empty members are not sent.
 func TestWhatIsLeftOut(t *testing.T) {
 	c, s := newPair(t)
 	s.answer = "{}"
@@ -260,8 +260,8 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// A batch sends again, alone and with their own keys, the payments that the service could
-// not take.
+// A batch sends payments again that the service could not take: without the others, and with
+// their own keys.
 func TestBatchSendsAgainWhatWasNotTaken(t *testing.T) {
 	var bodies []string
 	answers := []string{

@@ -21,25 +21,25 @@ import (
 // Bounds and defaults.
 const (
 	DefaultAttempts       = 8
-	DefaultAttemptTimeout = 5 * time.Second  // The service answers a write within two.
-	DefaultDeadline       = 20 * time.Second // Of a call with all its attempts; a leader is elected in far less.
+	DefaultAttemptTimeout = 5 * time.Second  // The service answers a write within two seconds.
+	DefaultDeadline       = 20 * time.Second // For a call with all its attempts; electing a leader takes far less.
 
 	answerMax    = 16 << 20
 	backoffFirst = 100 * time.Millisecond
 	backoffMost  = 2 * time.Second
-	keyRandom    = 16 // Bytes of a key that the client draws.
+	keyRandom    = 16 // Random bytes in a key that the client draws.
 )
 
-// Options say whom to call and how long to try. Zero values take the defaults.
+// Options say whom to call and how long to try. A zero value means the default.
 type Options struct {
 	Addresses      []string // "https://a.example", ...; any node serves every call. Required.
 	Key            string   // API key.
 	Attempts       int
 	AttemptTimeout time.Duration
 	Deadline       time.Duration
-	HTTP           *http.Client                               // For authorities and proxies of your own. Redirects are never followed.
-	Wait           func(context.Context, time.Duration) error // Between attempts; nil sleeps.
-	Jitter         func() float64                             // From 0 to 1; nil draws.
+	HTTP           *http.Client                               // For your own certificate authorities and proxies. Redirects are never followed.
+	Wait           func(context.Context, time.Duration) error // Waits between attempts; nil sleeps.
+	Jitter         func() float64                             // Returns a number from 0 to 1; nil draws one.
 }
 
 // Client calls a cluster. It may be used by many goroutines at once.
@@ -95,32 +95,31 @@ func sleep(ctx context.Context, span time.Duration) error {
 	}
 }
 
-// NewKey draws an Idempotency-Key. Draw and store one before the first attempt of
-// a payment that must survive a restart of your program.
+// NewKey draws an Idempotency-Key. For a payment that must survive a restart of your program,
+// draw and store one before the first attempt.
 func NewKey() string {
 	var raw [keyRandom]byte
 	_, _ = rand.Read(raw[:]) // It never fails: crypto/rand ends the program instead.
 	return "rgc_" + hex.EncodeToString(raw[:])
 }
 
-// request is one call, made as often as needed.
+// request is one call, attempted as often as needed.
 type request struct {
 	method, path string
 	body         []byte
 	key          string
-	repeatable   bool // Made again after an unknown outcome: it reads, or each thing it does is keyed.
+	repeatable   bool // It may be attempted again after an unknown outcome: it only reads, or it has idempotency keys.
 }
 
-// Call makes any call of the API: method, path with query, a body to be encoded
-// (nil: none), the Idempotency-Key, and where to decode the answer (nil: nowhere; a
-// *[]byte takes it as it comes).
-// A POST without a key is never made again after an unknown outcome.
+// Call makes any call of the API. path includes the query, body is encoded as JSON (nil: none),
+// key is the Idempotency-Key, and the answer is decoded into into (nil: nowhere; a *[]byte
+// takes it undecoded). A POST without a key is never attempted again after an unknown outcome.
 func (c *Client) Call(ctx context.Context, method, path string, body any, key string, into any) error {
 	r := request{method: method, path: path, key: key, repeatable: method == http.MethodGet || method == http.MethodPost && key != ""}
 	return c.do(ctx, &r, body, into)
 }
 
-// post is Call with POST; it draws an idempotency key where none is given.
+// post is Call with POST. It draws an idempotency key if none is given.
 func (c *Client) post(ctx context.Context, path string, body any, key string, into any) error {
 	if key == "" {
 		key = NewKey()
@@ -141,9 +140,9 @@ func (c *Client) do(ctx context.Context, r *request, body, into any) error {
 	return c.persist(ctx, r, into)
 }
 
-// persist makes the call until it is answered or nothing more may be tried. Once
-// an attempt's outcome is unknown, the call's is, until an answer settles it: that
-// a later attempt did nothing says nothing of the first.
+// persist attempts the call until it is answered or no attempt is left. Once an attempt's
+// outcome is unknown, the call's outcome stays unknown until an answer settles it: a later
+// attempt that did nothing does not tell what the first one did.
 func (c *Client) persist(ctx context.Context, r *request, into any) error {
 	unknown, waits, first := false, 0, int(c.at.Load())
 	for attempt := 1; ; attempt++ {
@@ -165,7 +164,7 @@ func (c *Client) persist(ctx context.Context, r *request, into any) error {
 		if blind || !failure.again() || attempt >= c.options.Attempts || ctx.Err() != nil {
 			return failure
 		}
-		// Nothing happened there: the next address may be asked at once, each of them once.
+		// This address did nothing, so the next one may be asked at once, each of them once.
 		if !unknown && failure.Status != http.StatusTooManyRequests && attempt < len(c.options.Addresses) {
 			continue
 		}
@@ -177,13 +176,13 @@ func (c *Client) persist(ctx context.Context, r *request, into any) error {
 	}
 }
 
-// backoff doubles from a tenth of a second to two seconds; jitter takes up to half.
+// backoff doubles from a tenth of a second to two seconds. Jitter takes off up to half.
 func (c *Client) backoff(waits int) time.Duration {
 	span := min(backoffFirst<<min(waits, 10), backoffMost)
 	return time.Duration(float64(span) * (0.5 + c.options.Jitter()/2))
 }
 
-// wait reports false, at once, where the deadline would pass meanwhile.
+// wait waits for pause. It returns false at once if the deadline would pass meanwhile.
 func (c *Client) wait(ctx context.Context, pause time.Duration) bool {
 	if end, bounded := ctx.Deadline(); bounded && time.Until(end) <= pause {
 		return false
@@ -191,7 +190,7 @@ func (c *Client) wait(ctx context.Context, pause time.Duration) bool {
 	return c.options.Wait(ctx, pause) == nil
 }
 
-// attempt makes the call once, at one address.
+// attempt sends the call once, to one address.
 func (c *Client) attempt(ctx context.Context, r *request, address string, into any) *Error {
 	ctx, cancel := context.WithTimeout(ctx, c.options.AttemptTimeout)
 	defer cancel()
@@ -203,7 +202,7 @@ func (c *Client) attempt(ctx context.Context, r *request, address string, into a
 	if err != nil {
 		return &Error{Code: "bad_request", Status: http.StatusBadRequest, Message: "the path cannot be called", Outcome: OutcomeNone, Cause: err}
 	}
-	call.GetBody = nil // The transport must not make calls again by itself.
+	call.GetBody = nil // The transport must not repeat calls by itself.
 	call.Header.Set("Authorization", "Bearer "+c.options.Key)
 	if r.body != nil {
 		call.Header.Set("Content-Type", "application/json")
@@ -226,7 +225,7 @@ func (c *Client) attempt(ctx context.Context, r *request, address string, into a
 	if into == nil || answer.StatusCode == http.StatusNoContent {
 		return nil
 	}
-	if text, ok := into.(*[]byte); ok { // What is no JSON.
+	if text, ok := into.(*[]byte); ok { // The caller wants the answer undecoded.
 		*text = raw
 		return nil
 	}

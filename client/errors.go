@@ -11,44 +11,44 @@ import (
 // Outcome says whether a call that failed can have changed anything.
 type Outcome string
 
-// The outcomes. After OutcomeUnknown the call may have happened: make it again
-// with the same key (Error.IdempotencyKey), or do not pay.
+// The outcomes. After OutcomeUnknown the call may have taken effect: repeat it with the same
+// key (Error.IdempotencyKey), or do not pay.
 const (
 	OutcomeNone    Outcome = "none"
 	OutcomeUnknown Outcome = "unknown"
 )
 
-// Codes that this package makes where the service gave none.
+// Codes that this package sets if the service gave none.
 const (
 	CodeUnreachable = "unreachable" // No connection: nothing was sent.
-	CodeNoAnswer    = "no_answer"   // The connection broke, or the time ran out, before an answer.
-	CodeBadAnswer   = "bad_answer"  // What came was no answer of the service.
+	CodeNoAnswer    = "no_answer"   // The connection broke, or the time ran out, before an answer came.
+	CodeBadAnswer   = "bad_answer"  // The answer is not one of the service.
 )
 
-// Detail is one of several things wrong with a call.
+// Detail is one of several errors in a call.
 type Detail struct {
 	Param   string `json:"param"`
 	Message string `json:"message"`
 }
 
-// Error is why a call failed: the service's own words, or one of the codes above.
+// Error says why a call failed, in the service's own words or with one of the codes above.
 type Error struct {
 	Status         int      // HTTP status; 0 without an answer.
-	Code           string   // Compare this, never Message.
+	Code           string   // Compare the code, never Message.
 	Message        string   // For people.
-	Param          string   // The member or parameter at fault, where there is one.
-	Details        []Detail // All that is wrong, where there is more.
-	RequestID      string   // Give it to support.
-	TxnID          string   // Of the record, where one exists.
+	Param          string   // The member or parameter at fault, if there is one.
+	Details        []Detail // All errors, if there are several.
+	RequestID      string   // Support needs this.
+	TxnID          string   // Id of the record, if there is one.
 	Outcome        Outcome
-	RetryAfter     time.Duration   // What the service asked for; 0: nothing.
-	Attempts       int             // How often the call was made.
-	IdempotencyKey string          // Of the call, to go on with after OutcomeUnknown.
-	Body           json.RawMessage // The whole answer: a conflict says what stands.
-	Cause          error           // The transport's error, where there was no answer.
+	RetryAfter     time.Duration   // The wait that the service asked for; 0: none.
+	Attempts       int             // How many attempts were made.
+	IdempotencyKey string          // The call's key, to repeat it after OutcomeUnknown.
+	Body           json.RawMessage // The whole answer; on a conflict it contains the present state.
+	Cause          error           // The transport's error, if there was no answer.
 }
 
-// Error is one line.
+// Error returns one line.
 func (e *Error) Error() string {
 	text := "railguard: " + e.Code
 	if e.Status != 0 {
@@ -63,10 +63,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s, outcome %s", text, e.Outcome)
 }
 
-// Unwrap is the transport's error.
+// Unwrap returns the transport's error.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// again says whether another attempt can help, however the call is keyed.
+// again reports whether another attempt can help, apart from the call's key.
 func (e *Error) again() bool {
 	switch {
 	case e.Status == 0, e.Code == CodeBadAnswer, e.Status >= http.StatusInternalServerError, e.Status == http.StatusTooManyRequests:
@@ -77,14 +77,14 @@ func (e *Error) again() bool {
 
 const (
 	codeInFlight     = "idempotency_in_flight"
-	retryAfterMax    = 24 * 60 * 60 // Seconds; more is as good as never.
+	retryAfterMax    = 24 * 60 * 60 // In seconds; a longer wait is as good as never.
 	headerOutcome    = "X-Railguard-Outcome"
 	headerKey        = "Idempotency-Key"
 	headerRequestID  = "X-Request-Id"
 	headerRetryAfter = "Retry-After"
 )
 
-// refusal reads an answer that is not 2xx. Where it cannot be read, the outcome is unknown.
+// refusal reads an answer that is not 2xx. If it cannot be read, the outcome is unknown.
 func refusal(status int, header http.Header, body []byte) *Error {
 	var told struct {
 		Code      string   `json:"code"`

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// USD is an amount in whole micro-dollars: 1_500_000 is $1.50. In JSON it is a
-// number literal, read and written without a float.
+// USD is an amount in whole micro-dollars: 1_500_000 is $1.50. In JSON it is a number literal,
+// which is read and written without a float.
 type USD int64
 
 const (
@@ -19,8 +19,8 @@ const (
 
 var errAmount = errors.New("not an amount from 0 to 1e12 dollars")
 
-// ParseUSD reads a decimal such as "100", "0.10" or "1e3". More than six decimals
-// are rounded up, as the service does when it compares.
+// ParseUSD reads a decimal such as "100", "0.10" or "1e3". It rounds more than six decimals up,
+// as the service does when it compares.
 func ParseUSD(text string) (USD, error) {
 	if len(text) > literalMax {
 		return 0, fmt.Errorf("%w: %d characters", errAmount, len(text))
@@ -33,7 +33,7 @@ func ParseUSD(text string) (USD, error) {
 	if !digits(whole) || dotted && !digits(fraction) || len(whole) > 1 && whole[0] == '0' {
 		return 0, fmt.Errorf("%w: %q", errAmount, text)
 	}
-	all, point := whole+fraction, len(whole)+exponent+microDigits // point: how many digits are whole micro-dollars.
+	all, point := whole+fraction, len(whole)+exponent+microDigits // point is how many digits belong to whole micro-dollars.
 	if point > len(all) {
 		all += strings.Repeat("0", point-len(all))
 	}
@@ -79,10 +79,10 @@ func digits(text string) bool {
 	return text != ""
 }
 
-// Dollars is a whole number of dollars.
+// Dollars returns a whole number of dollars.
 func Dollars(whole int64) USD { return USD(whole) * 1_000_000 }
 
-// String is the shortest decimal: "100", "0.1".
+// String returns the shortest decimal: "100", "0.1".
 func (u USD) String() string {
 	sign, value := "", int64(u)
 	if value < 0 {
@@ -98,7 +98,7 @@ func (u USD) String() string {
 // MarshalJSON writes a number.
 func (u USD) MarshalJSON() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalJSON reads a number; one below zero too, as what remains of a limit can be.
+// UnmarshalJSON reads a number. It may be below zero, as the rest of a limit can be.
 func (u *USD) UnmarshalJSON(data []byte) error {
 	text, negative := strings.CutPrefix(string(data), "-")
 	amount, err := ParseUSD(text)

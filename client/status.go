@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// Why a status list, or a credential's entry in it, is not good. What a list's own form, key,
-// signature and time lack is told as of a token.
+// The reasons why a status list, or a credential's entry in it, is not good. Errors in the
+// list's own form, key, signature and time are the ErrToken errors.
 var (
 	ErrStatusNone        = errors.New("no_status")      // The credential does not say where its status is published.
-	ErrStatusList        = errors.New("wrong_list")     // It is another list, or not one of two bits.
-	ErrStatusRange       = errors.New("out_of_range")   // It has no such entry.
-	ErrStatusUnavailable = errors.New("status_unknown") // It cannot be had.
+	ErrStatusList        = errors.New("wrong_list")     // Another list, or not one with two bits an entry.
+	ErrStatusRange       = errors.New("out_of_range")   // The list has no such entry.
+	ErrStatusUnavailable = errors.New("status_unknown") // The list cannot be fetched.
 	ErrRevoked           = errors.New("revoked")
 	ErrSuspended         = errors.New("suspended")
 )
 
-// StatusReference is where a credential's status is published: the claim status.
+// StatusReference says where a credential's status is published. It is the claim status.
 type StatusReference struct {
 	List struct {
 		Index *int64 `json:"idx"`
@@ -36,13 +36,13 @@ type StatusReference struct {
 const (
 	statusType     = "statuslist+jwt"
 	statusTokenMax = 256 << 10
-	statusBytesMax = 1 << 20 // Of a list, unpacked.
+	statusBytesMax = 1 << 20 // Bytes of an unpacked list.
 	statusPath     = "/status-lists/"
 	keysKept       = time.Hour
-	keysPause      = time.Minute // Between two readings of the keys for a kid that they lack.
+	keysPause      = time.Minute // Least time between two readings of the keys because of an unknown kid.
 )
 
-// statusList is what a status list token says.
+// statusList is the content of a status list token.
 type statusList struct {
 	Subject  string `json:"sub"`
 	IssuedAt int64  `json:"iat"`
@@ -55,9 +55,9 @@ type statusList struct {
 	bits []byte
 }
 
-// VerifyStatus reads what a status list token says of a credential: nil for VALID,
+// VerifyStatus reads a credential's status from a status list token. It returns nil for VALID,
 // ErrRevoked, ErrSuspended, or why the list is not good. It makes no call. Verify the
-// credential first (VerifyToken): its claims say which list and which entry are its own.
+// credential first (VerifyToken): its claims name its list and entry.
 func VerifyStatus(claims *Claims, list string, keys *JWKS, now time.Time) error {
 	opened, err := openStatusList(claims, list, keys, now)
 	if err != nil {
@@ -104,7 +104,8 @@ func (s *statusList) unpack() error {
 	return nil
 }
 
-// read returns what the credential's entry reads. A value that has no meaning is no VALID.
+// read returns the status in the credential's entry. A value without a meaning counts as
+// revoked.
 func (s *statusList) read(claims *Claims) error {
 	index := *claims.Status.List.Index
 	if index < 0 || index >= int64(len(s.bits))*4 {
@@ -119,8 +120,8 @@ func (s *statusList) read(claims *Claims) error {
 	return ErrRevoked
 }
 
-// Verifier verifies credentials and their status, and keeps keys and lists as long as it may:
-// most verifications ask nobody. It may be used by many goroutines at once.
+// Verifier verifies credentials and their status. It keeps keys and lists as long as it may, so
+// most verifications make no call. It may be used by many goroutines at once.
 type Verifier struct {
 	client *Client
 	issuer string
@@ -132,7 +133,7 @@ type Verifier struct {
 	lists  map[string]heldStatus
 }
 
-// heldStatus is a list that was verified, good until then at the latest.
+// heldStatus is a verified list. until is when it must be fetched again.
 type heldStatus struct {
 	list  *statusList
 	until time.Time
@@ -141,8 +142,8 @@ type heldStatus struct {
 // listsMost is how many lists a Verifier keeps: 64 KiB each.
 const listsMost = 64
 
-// NewVerifier returns one that asks a client's addresses for keys and lists; no API key is
-// needed for either. now is the clock; nil: time.Now.
+// NewVerifier returns a Verifier that reads keys and lists from a client's addresses; neither
+// needs an API key. now is the clock; nil means time.Now.
 func NewVerifier(client *Client, issuer string, now func() time.Time) *Verifier {
 	if now == nil {
 		now = time.Now
@@ -151,8 +152,8 @@ func NewVerifier(client *Client, issuer string, now func() time.Time) *Verifier 
 }
 
 // Verify returns the claims of a credential that is good and neither revoked nor suspended.
-// Any error means that it may not be relied on; only ErrStatusUnavailable and a failure to read the keys may
-// pass by themselves.
+// After any error do not rely on the credential. Only ErrStatusUnavailable and a failure to
+// read the keys may be temporary.
 func (v *Verifier) Verify(ctx context.Context, token string) (*Claims, error) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
@@ -177,7 +178,8 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Claims, error) {
 	return claims, nil
 }
 
-// withKeys does something with the keys, once more with new ones where they lack one.
+// withKeys calls do with the keys. If they lack a key, it reads new ones and calls do once
+// more.
 func (v *Verifier) withKeys(ctx context.Context, do func() error) error {
 	if v.keys == nil || v.now().Sub(v.keysAt) >= keysKept {
 		if err := v.readKeys(ctx); err != nil {
@@ -202,8 +204,9 @@ func (v *Verifier) readKeys(ctx context.Context) error {
 	return err
 }
 
-// list returns the list that a credential names, from before where its ttl and exp allow it. The
-// number alone is taken from the credential: whoever wrote it cannot have another host asked.
+// list returns the list that a credential names; a kept one while its ttl and exp allow it.
+// Only the list's number comes from the credential, so its author cannot have another host
+// asked.
 func (v *Verifier) list(ctx context.Context, claims *Claims) (*statusList, error) {
 	uri := claims.Status.List.URI
 	if held, ok := v.lists[uri]; ok && v.now().Before(held.until) {

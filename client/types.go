@@ -2,7 +2,7 @@ package client
 
 import "encoding/json"
 
-// The verdicts. Pay on VerdictProceed, and on nothing else.
+// The verdicts. Pay only on VerdictProceed.
 const (
 	VerdictProceed = "PROCEED"
 	VerdictReview  = "REVIEW"
@@ -17,7 +17,7 @@ const (
 	DispositionEscalate = "ESCALATE_SAR"
 )
 
-// SpendPolicy bounds what an agent may pay.
+// SpendPolicy limits what an agent may pay.
 type SpendPolicy struct {
 	MaxSingleTxUSDC       *USD     `json:"maxSingleTxUSDC,omitempty"`
 	DailyLimitUSDC        *USD     `json:"dailyLimitUSDC,omitempty"`
@@ -27,7 +27,7 @@ type SpendPolicy struct {
 	NoMixerProtocols      *bool    `json:"noMixerProtocols,omitempty"`
 }
 
-// Agent is what register is told. Name, type, operator and purpose are required.
+// Agent is the request of Register. Name, type, operator and purpose are required.
 type Agent struct {
 	AgentName         string          `json:"agentName"`
 	AgentType         string          `json:"agentType"` // autonomous or supervised.
@@ -43,7 +43,7 @@ type Agent struct {
 	IdempotencyKey    string          `json:"-"` // "" draws one.
 }
 
-// Delegate is what delegate is told: a child that may do no more than its parent.
+// Delegate is the request of Client.Delegate: a child that may do no more than its parent.
 type Delegate struct {
 	AgentName      string       `json:"agentName"`
 	ParentAgentID  string       `json:"parentAgentId,omitempty"`
@@ -68,14 +68,14 @@ type Registration struct {
 	EventID           string          `json:"eventId"`
 }
 
-// Warning is something to mend that stopped nothing.
+// Warning names a flaw that did not stop the call.
 type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Param   string `json:"param"`
 }
 
-// HoldRequest asks that a PROCEED be held, 30 to 604,800 seconds.
+// HoldRequest asks for a hold on a PROCEED, for 30 to 604,800 seconds.
 type HoldRequest struct {
 	TTLSeconds int `json:"ttlSeconds"`
 }
@@ -98,7 +98,7 @@ type Payment struct {
 	TravelRuleRef    string       `json:"travelRuleRef,omitempty"`
 	PaymentRef       string       `json:"paymentRef,omitempty"`
 	Hold             *HoldRequest `json:"hold,omitempty"`
-	IdempotencyKey   string       `json:"-"` // "" draws one; batch writes the drawn one here.
+	IdempotencyKey   string       `json:"-"` // "": the client draws one; Batch writes the drawn one here.
 }
 
 // Hold is a held amount: held, settled, released or expired.
@@ -108,7 +108,7 @@ type Hold struct {
 	ExpiresAt string `json:"expiresAt"`
 }
 
-// Verdict is the decision on one payment, and with Audit its record.
+// Verdict is the decision on one payment. Audit returns it with the rest of its record.
 type Verdict struct {
 	Verdict           string          `json:"verdict"`
 	TxnID             string          `json:"txnId"`
@@ -128,10 +128,10 @@ type Verdict struct {
 	Request           json.RawMessage `json:"_request"`
 }
 
-// Proceed says that the payment may be made now.
+// Proceed reports whether the payment may be made now.
 func (v *Verdict) Proceed() bool { return v.Verdict == VerdictProceed }
 
-// DryRun is what a payment would be told.
+// DryRun is the decision that a payment would get.
 type DryRun struct {
 	Verdict
 	Triggered []string        `json:"triggered"`
@@ -142,10 +142,10 @@ type DryRun struct {
 type BatchResult struct {
 	Verdict  *Verdict
 	Error    *Error
-	Replayed bool // The first answer to this key, given again.
+	Replayed bool // The answer repeats the first one to this key.
 }
 
-// Transaction is what became of a payment.
+// Transaction is the outcome of a payment.
 type Transaction struct {
 	TxnID       string `json:"txnId"`
 	State       string `json:"state"`
@@ -170,7 +170,7 @@ type Limits struct {
 	AvailableUSDC   *USD   `json:"availableUSDC"`
 }
 
-// Attestation is a person's word for an autonomous agent, good for 24 hours.
+// Attestation is a person's approval of an autonomous agent, good for 24 hours.
 type Attestation struct {
 	AgentID       string `json:"agentId"`
 	AttestedBy    string `json:"attestedBy"`
@@ -178,7 +178,7 @@ type Attestation struct {
 	ValidUntil    string `json:"validUntil"`
 }
 
-// StatusChange is what suspend, reinstate and revoke did.
+// StatusChange is the result of suspend, reinstate or revoke.
 type StatusChange struct {
 	AgentID          string `json:"agentId"`
 	PreviousStatus   string `json:"previousStatus"`
@@ -187,7 +187,7 @@ type StatusChange struct {
 	EventID          string `json:"eventId"`
 }
 
-// Health is what anybody may know of a node.
+// Health is the public state of a node.
 type Health struct {
 	Status  string `json:"status"`
 	Version string `json:"version"`

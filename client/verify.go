@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Why a token is not good.
+// The reasons why a token is not good.
 var (
 	ErrTokenMalformed = errors.New("malformed")
 	ErrTokenKey       = errors.New("unknown_key")
@@ -39,24 +39,24 @@ type JWK struct {
 	Y         string `json:"y"`
 }
 
-// Claims are what a good token says. They do not say whether the agent is
-// suspended or revoked: a Verifier asks the list that they name, Screen the service.
+// Claims are the content of a good token. They do not say whether the agent is suspended or
+// revoked. Ask a Verifier, which reads the list that they name, or Screen.
 type Claims struct {
 	Issuer       string          `json:"iss"`
 	Subject      string          `json:"sub"` // agt_… or usr_…
 	CredentialID string          `json:"jti"`
-	IssuedAt     int64           `json:"iat"` // Unix seconds, as the two below.
+	IssuedAt     int64           `json:"iat"` // In Unix seconds, like the two below.
 	NotBefore    int64           `json:"nbf"`
 	Expires      int64           `json:"exp"`
 	Credential   json.RawMessage `json:"vc"`
 
-	Status *StatusReference `json:"status"` // nil: it names no list.
+	Status *StatusReference `json:"status"` // nil: the credential names no list.
 }
 
 const (
 	tokenMax     = 8192
 	coordinate   = 32 // Bytes of a coordinate, and of each half of a signature.
-	clockLeeway  = 5  // Seconds that clocks may differ at the beginning of a token.
+	clockLeeway  = 5  // Seconds by which a token may begin in the future, because clocks differ.
 	headerAlg    = "ES256"
 	headerType   = "JWT"
 	headerFields = 3
@@ -64,8 +64,8 @@ const (
 
 var tokenBase64 = base64.RawURLEncoding.Strict()
 
-// VerifyToken checks a credential without a server: form, key, signature (ES256
-// only), issuer (such as did:kya:railguard) and time. Errors are those above.
+// VerifyToken checks a credential without a server: form, key, signature (ES256 only), issuer
+// (such as did:kya:railguard) and time. It returns the errors above.
 func VerifyToken(token string, keys *JWKS, issuer string, now time.Time) (*Claims, error) {
 	payload, err := openToken(token, tokenMax, headerType, keys)
 	if err != nil {
@@ -86,7 +86,7 @@ func VerifyToken(token string, keys *JWKS, issuer string, now time.Time) (*Claim
 	return claims, nil
 }
 
-// openToken checks form, key and signature of a token of one type, and returns what it says.
+// openToken checks form, key and signature of a token of one type, and returns its payload.
 func openToken(token string, most int, typ string, keys *JWKS) (payload []byte, err error) {
 	parts := strings.Split(token, ".")
 	if len(token) > most || len(parts) != 3 || strings.ContainsAny(token, "\r\n") {
@@ -123,8 +123,8 @@ func (c *Claims) whole() bool {
 	return c.Subject != "" && c.Issuer != "" && c.IssuedAt != 0 && c.NotBefore != 0 && c.Expires != 0 && len(c.Credential) > 0 && c.Credential[0] == '{'
 }
 
-// readHeader takes alg, typ and kid, and refuses anything besides: crit, jwk, jku
-// and their like tell a verifier what to do.
+// readHeader accepts exactly alg, typ and kid. Others, such as crit, jwk and jku, would tell a
+// verifier what to do.
 func readHeader(raw []byte, typ string) (keyID string, err error) {
 	var fields map[string]string
 	if json.Unmarshal(raw, &fields) != nil || len(fields) != headerFields || fields["alg"] != headerAlg || fields["typ"] != typ || fields["kid"] == "" {

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Why a message of a webhook is not good.
+// The reasons why a message of a webhook is not good.
 var (
-	ErrWebhookSecret    = errors.New("bad_secret") // Neither whsec_ nor whpk_: a fault of the receiver's.
+	ErrWebhookSecret    = errors.New("bad_secret") // Neither whsec_ nor whpk_: a mistake of the receiver.
 	ErrWebhookMalformed = errors.New("malformed")
-	ErrWebhookTime      = errors.New("too_old") // Or from the future: more than five minutes away.
+	ErrWebhookTime      = errors.New("too_old") // More than five minutes old, or as far in the future.
 	ErrWebhookSignature = errors.New("bad_signature")
 )
 
 const webhookTolerance = 5 * time.Minute
 
-// Event is what happened: a message of a webhook, or one of Events.
+// Event is one event: a message of a webhook, or an element of EventPage.
 type Event struct {
-	ID       string          `json:"id"` // The same at every attempt: drop what you had.
+	ID       string          `json:"id"` // The same at every attempt: drop a message with an id you have.
 	Seq      uint64          `json:"seq"`
 	Type     string          `json:"type"`
 	Time     time.Time       `json:"time"`
@@ -35,9 +35,9 @@ type Event struct {
 	LeafHash string          `json:"leafHash"`
 }
 
-// VerifyWebhook checks a message as Standard Webhooks says and returns its event. body
-// is what came, before anything parsed it. The secret is the shared one (whsec_…) or
-// the public key (whpk_…). Errors are those above.
+// VerifyWebhook checks a message as Standard Webhooks says and returns its event. body is the
+// message as received, before any parsing. The secret is the shared one (whsec_…) or the public
+// key (whpk_…). It returns the errors above.
 func VerifyWebhook(secret string, header http.Header, body []byte, now time.Time) (*Event, error) {
 	id, at, signatures := header.Get("webhook-id"), header.Get("webhook-timestamp"), header.Get("webhook-signature")
 	seconds, err := strconv.ParseInt(at, 10, 64)

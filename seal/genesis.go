@@ -16,28 +16,28 @@ import (
 	"railguard/fsm/wire"
 )
 
-// GenesisOptions is what an operator decides when a cluster is born.
+// GenesisOptions are an operator's choices for a new cluster.
 type GenesisOptions struct {
 	Secrets   *Secrets
 	Issuer    string // did:kya:…; "" is did:kya:railguard.
 	PublicURL string // https://…, without a trailing slash.
-	Dev       bool   // The embedded sample list may serve.
+	Dev       bool   // The embedded sample list may be used.
 	TestClock bool
-	APISecret string // Of the first API key; "" makes none.
+	APISecret string // Secret of the first API key; "" makes none.
 }
 
 // FirstKID is the kid of a cluster's first signing key (specification 4.10).
 const FirstKID = "cc-v1"
 
-// A sandbox's issuer and first signing key: no credential of a sandbox is good where
-// payments are real, nor the other way round.
+// A sandbox has its own issuer and first signing key. So a sandbox's credential is not good
+// where payments are real, and the other way round.
 const (
 	SandboxIssuer = "did:kya:railguard-sandbox"
 	SandboxKID    = "sandbox-v1"
 )
 
-// NewGenesis draws every secret of a new cluster. It is the one place where
-// randomness enters what is replicated.
+// NewGenesis draws every secret of a new cluster. It does so before anything is replicated,
+// because applying an entry draws no randomness.
 func NewGenesis(o GenesisOptions) (wire.Genesis, error) {
 	if o.Secrets == nil || len(o.Secrets.cluster) < clusterSecretMin {
 		return wire.Genesis{}, fmt.Errorf("cluster secret: at least %d bytes", clusterSecretMin)
@@ -53,7 +53,7 @@ func NewGenesis(o GenesisOptions) (wire.Genesis, error) {
 		return wire.Genesis{}, errors.New("issuer: must be did:kya:<name>")
 	}
 	var random [16]byte
-	_, _ = rand.Read(random[:]) // Never fails (crypto/rand).
+	_, _ = rand.Read(random[:]) // crypto/rand never fails.
 	g := wire.Genesis{
 		ClusterID: "cl_" + hex.EncodeToString(random[:8]), Dev: o.Dev, TestClock: o.TestClock,
 		Issuer: o.Issuer, PublicURL: strings.TrimSuffix(o.PublicURL, "/"), Policy: *engine.DefaultPolicy(),
@@ -87,8 +87,8 @@ func publicHost(text string) (string, error) {
 	return address.Host, nil
 }
 
-// sealGenesis adds the checkpoint signer's seed, its verifier keys, and the
-// constant by which a node knows that it was given the right cluster secret.
+// sealGenesis adds the checkpoint signer's seed, its verifier keys, and the constant that lets
+// a node check whether it was given the right cluster secret.
 func sealGenesis(g *wire.Genesis, secrets *Secrets, host string) error {
 	seed := make([]byte, note.SeedSize)
 	_, _ = rand.Read(seed)
@@ -107,7 +107,7 @@ func sealGenesis(g *wire.Genesis, secrets *Secrets, host string) error {
 // NewLogSeed draws the seed of new checkpoint keys and seals it.
 func NewLogSeed(secrets *Secrets) ([]byte, error) {
 	seed := make([]byte, note.SeedSize)
-	_, _ = rand.Read(seed) // Never fails (crypto/rand).
+	_, _ = rand.Read(seed) // crypto/rand never fails.
 	return secrets.Seal(LabelLogSeed, seed)
 }
 
@@ -132,7 +132,7 @@ func NewSigningKey(secrets *Secrets, kid string) (wire.SigningKey, error) {
 	return wire.SigningKey{KID: kid, Public: public[1:], Sealed: sealed}, nil
 }
 
-// OpenSigningKey unseals one key and checks that it is the published one's.
+// OpenSigningKey unseals one key and checks that it belongs to the published one.
 func (s *Secrets) OpenSigningKey(key *wire.SigningKey) (*ecdsa.PrivateKey, error) {
 	scalar, err := s.Open(LabelSigningKey, key.Sealed)
 	if err != nil {

@@ -12,26 +12,26 @@ import (
 	"sync"
 )
 
-// Secrets seals what is replicated but must not be read from a log, a snapshot
-// or a disk: AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) draws from
-// the cluster secret for each label. A value sealed under one label cannot be
-// opened under another. The cluster secret stays with each node's operator.
+// Secrets seals values that are replicated but must not be readable in a log, a snapshot or a
+// disk. It uses AES-256-GCM, with a key for each label that HKDF-SHA-256 (RFC 5869) derives
+// from the cluster secret. A value sealed under one label cannot be opened under another. The
+// cluster secret stays with each node's operator.
 //
-// Older secrets open what was sealed under them, but seal nothing any more. Secrets is safe
-// for concurrent use.
+// Older secrets open the values that were sealed under them, but seal nothing new. Secrets is
+// safe for concurrent use.
 type Secrets struct {
 	cluster []byte
 	older   [][]byte
-	ciphers sync.Map // By cipherID: drawing a key costs ten times what a short value does.
+	ciphers sync.Map // By cipherID. Deriving a key costs ten times as much as sealing a short value.
 }
 
-// cipherID names a cipher: of the cluster secret (0) or an older one, for a label.
+// cipherID names a cipher by its label and its secret: the cluster's (0) or an older one.
 type cipherID struct {
 	secret int
 	label  string
 }
 
-// Labels under which things are sealed. They are part of the format: never change one.
+// Labels of sealed values. They are part of the format: never change one.
 const (
 	LabelSigningKey = "railguard signing key"
 	LabelLogSeed    = "railguard log seed"
@@ -45,15 +45,15 @@ const (
 const (
 	secretLength     = 28 // Random characters of an API key.
 	keyPrefixLength  = 16 // Shown characters of an API key: rg_live_ and eight more.
-	clusterSecretMin = 16 // Bytes.
+	clusterSecretMin = 16 // In bytes.
 )
 
 const secretCheckText = "railguard"
 
 var errSealed = errors.New("sealed value cannot be opened: another cluster secret, or damage")
 
-// NewSecrets takes the cluster secret, at least 16 bytes and shared by all nodes, and older
-// secrets, under which some values may still be sealed.
+// NewSecrets takes the cluster secret and older secrets. The cluster secret has at least 16
+// bytes and is the same on all nodes. Some values may still be sealed under older secrets.
 func NewSecrets(clusterSecret []byte, older ...[]byte) *Secrets {
 	s := &Secrets{cluster: bytes.Clone(clusterSecret)}
 	for _, secret := range older {
@@ -104,8 +104,8 @@ func (s *Secrets) Open(label string, sealed []byte) ([]byte, error) {
 	return plain, err
 }
 
-// openAny opens a value and returns which secret sealed it: 0 is the cluster's, higher numbers
-// are older ones.
+// openAny opens a value and returns which secret had sealed it: 0 is the cluster's, higher
+// numbers are older ones.
 func (s *Secrets) openAny(label string, sealed []byte) (plain []byte, by int, err error) {
 	for by = 0; by <= len(s.older); by++ {
 		if plain, err = s.openWith(cipherID{by, label}, sealed); err == nil {
@@ -149,8 +149,8 @@ func (s *Secrets) Reseal(label string, sealed []byte) ([]byte, error) {
 	return s.Seal(label, plain)
 }
 
-// Check returns an error unless this is the secret under which the cluster's constant
-// (wire.Genesis.SecretCheck) was sealed.
+// Check returns an error unless this secret sealed the cluster's constant
+// (wire.Genesis.SecretCheck).
 func (s *Secrets) Check(sealed []byte) error {
 	plain, err := s.Open(LabelCheck, sealed)
 	if err != nil {
@@ -173,9 +173,9 @@ func newAPISecret(prefix string) string {
 	secret := []byte(prefix)
 	var random [64]byte
 	for len(secret) < len(prefix)+secretLength {
-		_, _ = rand.Read(random[:]) // Never fails (crypto/rand).
+		_, _ = rand.Read(random[:]) // crypto/rand never fails.
 		for _, b := range random {
-			if int(b) < 4*len(alphabet) && len(secret) < len(prefix)+secretLength { // No modulo bias.
+			if int(b) < 4*len(alphabet) && len(secret) < len(prefix)+secretLength { // Without the bound some characters would be likelier.
 				secret = append(secret, alphabet[int(b)%len(alphabet)])
 			}
 		}
@@ -183,7 +183,7 @@ func newAPISecret(prefix string) string {
 	return string(secret)
 }
 
-// KeyPrefix is the part of a secret that may be shown.
+// KeyPrefix returns the part of a secret that may be shown.
 func KeyPrefix(secret string) string { return secret[:min(len(secret), keyPrefixLength)] }
 
 // HashAPISecret returns the hash of a secret, which is stored in its place.

@@ -79,7 +79,8 @@ func TestNewAPISecret(t *testing.T) {
 	require.Regexp(t, `^key_[a-z2-7]{12}$`, NewKeyID())
 }
 
-// What an older secret sealed opens as long as it is given; nothing new is sealed by it.
+// A value that an older secret sealed opens as long as that secret is given. New values are
+// sealed by the cluster secret.
 func TestOlderSecretsOpen(t *testing.T) {
 	old, fresh := []byte("a cluster secret"), []byte("the one after it")
 	sealed, err := NewSecrets(old).Seal("one", []byte("text"))
@@ -100,7 +101,8 @@ func TestOlderSecretsOpen(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What an older secret sealed is known as such, and sealed anew it opens without that one.
+// SealedByOlder recognises a value that an older secret sealed. Sealed again, the value opens
+// without that secret.
 func TestSealedAnew(t *testing.T) {
 	old, fresh := []byte("the secret of before, long enough"), []byte("the secret of today, long enough")
 	before, err := NewSecrets(old).Seal("one", []byte("text"))

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// LabelWebhook is what a webhook's secrets are sealed under.
+// LabelWebhook is the label of a webhook's sealed secrets.
 const LabelWebhook = "railguard webhook"
 
-// WebhookKey is one generation of what a webhook's messages are signed with, in the
-// form of Standard Webhooks 1.0.0: a secret that the receiver has too (v1), and an
-// Ed25519 key of which the receiver has the public half (v1a).
+// WebhookKey is one generation of the keys that sign a webhook's messages, in the form of
+// Standard Webhooks 1.0.0. It has a secret shared with the receiver (v1), and an Ed25519 key
+// whose public half the receiver has (v1a).
 type WebhookKey struct {
 	shared []byte
 	signer ed25519.PrivateKey
@@ -32,15 +32,16 @@ const (
 	publicPrefix = "whpk_"
 )
 
-// ErrWebhookSecret says what a secret must be.
+// ErrWebhookSecret says which form a secret must have.
 var ErrWebhookSecret = errors.New("must be whsec_ and the base64 of 24 to 64 bytes")
 
-// NewWebhookKey draws one. text is the shared secret, where the receiver has chosen it.
+// NewWebhookKey makes a key. text is the shared secret if the receiver has chosen it; "" draws
+// one.
 func NewWebhookKey(text string) (*WebhookKey, error) {
 	k := &WebhookKey{}
 	if text == "" {
 		k.shared = make([]byte, sharedDefault)
-		_, _ = rand.Read(k.shared) // Never fails (crypto/rand).
+		_, _ = rand.Read(k.shared) // crypto/rand never fails.
 	} else {
 		encoded, ok := strings.CutPrefix(text, sharedPrefix)
 		shared, err := base64.StdEncoding.DecodeString(encoded)
@@ -55,18 +56,18 @@ func NewWebhookKey(text string) (*WebhookKey, error) {
 	return k, nil
 }
 
-// Secret is the shared secret as its receiver writes it down. It is shown once.
+// Secret returns the shared secret in the form that the receiver stores. It is shown once.
 func (k *WebhookKey) Secret() string {
 	return sharedPrefix + base64.StdEncoding.EncodeToString(k.shared)
 }
 
-// Public is the public half, which is no secret.
+// Public returns the public half, which is not secret.
 func (k *WebhookKey) Public() string {
 	public, _ := k.signer.Public().(ed25519.PublicKey)
 	return publicPrefix + base64.StdEncoding.EncodeToString(public)
 }
 
-// Sign returns both signatures of a message, divided by a space. at is the time of the
+// Sign returns both signatures of a message, separated by a space. at is the time of the
 // attempt in seconds since 1970.
 func (k *WebhookKey) Sign(id string, at int64, body []byte) string {
 	signed := append(strconv.AppendInt([]byte(id+"."), at, 10), '.')

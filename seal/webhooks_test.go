@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The example of Standard Webhooks' own document.
+// The values are the example in the document of Standard Webhooks.
 func TestWebhookVector(t *testing.T) {
 	k, err := NewWebhookKey("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	require.NoError(t, err)

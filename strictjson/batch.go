@@ -2,14 +2,14 @@ package strictjson
 
 import "railguard/engine"
 
-// Batch checks, in one pass, a body that holds a list of objects, and each object by
-// itself: one that is JSON and still not acceptable (a name twice, nested too deeply, too
-// many members or values, no Unicode, no object) does not affect the others. A body that is
-// not JSON is refused whole. A Batch is reused; nothing may keep what it holds after Reset.
+// Batch checks a body with a list of objects in one pass, and each object by itself. An object
+// that is JSON but not acceptable (a name twice, nested too deeply, too many members or values,
+// no valid Unicode, no object) does not affect the others. A body that is not JSON is refused
+// whole. A Batch is reused; nothing may keep its content after Reset.
 type Batch struct {
 	validator Validator
 	items     []batchItem
-	open      []byte // Objects and lists that skipValue is inside of.
+	open      []byte // Opening brackets of the objects and lists around skipValue's position.
 	list      bool
 	given     bool
 	other     []span // Members of the top object other than the list.
@@ -17,15 +17,15 @@ type Batch struct {
 
 // batchItem is one object of the list.
 type batchItem struct {
-	start, end int // In the body.
-	from, to   int // Its members, in validator.top.
+	start, end int // Position in the body.
+	from, to   int // Its members' indexes in validator.top.
 	err        error
 }
 
-// Read checks data, a JSON object whose list is the member named member. Each item may
-// have itemValues values, the whole body allValues. It keeps itemsMax items and one more,
-// which shows that there were too many. Its errors are those of this package and may be
-// shown to the caller. data must not change until Reset.
+// Read checks data, a JSON object whose member named member is the list. Each item may have
+// itemValues values, the whole body allValues. Read keeps itemsMax items and one more, which
+// shows that there were too many. Its errors are those of this package and may be shown to the
+// caller. data must not change until Reset.
 func (b *Batch) Read(data []byte, member string, itemsMax, itemValues, allValues int) error {
 	g := &b.validator
 	g.startBody(data, allValues+1)
@@ -102,7 +102,7 @@ func (b *Batch) readItems(itemsMax, itemValues int) error {
 		if err != nil {
 			return err
 		}
-		if len(b.items) <= itemsMax { // One beyond tells that there were too many.
+		if len(b.items) <= itemsMax { // One more than the bound shows that there were too many.
 			b.items = append(b.items, item)
 		} else {
 			g.top = g.top[:item.from]
@@ -120,8 +120,8 @@ func (b *Batch) readItems(itemsMax, itemValues int) error {
 	}
 }
 
-// readItem checks one item as if it were a body of its own. It returns an error of the
-// whole body; an error of the item alone is in the item.
+// readItem checks one item as if it were a body of its own. It returns an error only if the
+// whole body is bad; an error of the item alone is stored in the item.
 func (b *Batch) readItem(itemValues int) (batchItem, error) {
 	g := &b.validator
 	item := batchItem{start: g.at, from: len(g.top)}
@@ -147,9 +147,8 @@ func (b *Batch) readItem(itemValues int) (batchItem, error) {
 	return item, nil
 }
 
-// skipValue passes over one value and checks its structure alone: names may repeat,
-// strings may be no Unicode, and nesting is bounded by the body's size, so the function is
-// not recursive.
+// skipValue skips one value and checks only its structure. Names may repeat and strings may be
+// invalid Unicode. Only the body's size bounds the nesting, so the function does not recurse.
 func (b *Batch) skipValue() error {
 	g := &b.validator
 	b.open = b.open[:0]
@@ -170,8 +169,8 @@ func (b *Batch) skipValue() error {
 	}
 }
 
-// skipOne passes over a plain value or an empty list or object. Of another list or object it
-// passes over the beginning and returns true: the first value inside comes next.
+// skipOne skips a plain value or an empty list or object. Of any other list or object it skips
+// the beginning and returns true: the first value inside comes next.
 func (b *Batch) skipOne() (opened bool, err error) {
 	g := &b.validator
 	switch c := g.nextByte(); c {
@@ -199,8 +198,8 @@ func (b *Batch) skipOne() (opened bool, err error) {
 	return false, g.checkNumber()
 }
 
-// skipEnds passes over what follows a value, up to the next value. done says that the
-// value which skipValue began with has ended.
+// skipEnds skips everything between a value and the next one. done says that the value at which
+// skipValue began has ended.
 func (b *Batch) skipEnds() (done bool, err error) {
 	g := &b.validator
 	for len(b.open) > 0 {
@@ -231,7 +230,7 @@ func closingBracket(open byte) byte {
 	return ']'
 }
 
-// skipName passes over `"name" :` to the value.
+// skipName skips `"name" :` before a value.
 func (g *Validator) skipName() error {
 	if g.nextByte() != '"' {
 		return ErrSyntax
@@ -248,7 +247,7 @@ func (g *Validator) skipName() error {
 	return nil
 }
 
-// skipText passes over a string that may be no Unicode.
+// skipText skips a string, which may be invalid Unicode.
 func (g *Validator) skipText() error {
 	for g.at++; g.at < len(g.data); {
 		switch c := g.data[g.at]; {
@@ -258,7 +257,7 @@ func (g *Validator) skipText() error {
 		case c < 0x20:
 			return ErrSyntax
 		case c == '\\':
-			if err := g.checkEscape(); err != nil && err != ErrText { // A surrogate alone is passed over.
+			if err := g.checkEscape(); err != nil && err != ErrText { // A lone surrogate is skipped.
 				return err
 			}
 		default:
@@ -274,20 +273,19 @@ func (b *Batch) HasMember() bool { return b.given }
 // IsList reports whether the member is a list.
 func (b *Batch) IsList() bool { return b.list }
 
-// Count returns how many items the list has, at most one more than Read was to keep.
+// Count returns how many items were kept: at most one more than Read's itemsMax.
 func (b *Batch) Count() int { return len(b.items) }
 
 // Bytes returns an item as it was sent.
 func (b *Batch) Bytes(i int) []byte { return b.validator.data[b.items[i].start:b.items[i].end] }
 
-// Item returns an item as a checked document, which can be read as Spans, and the item's
-// error.
+// Item returns an item as a checked document, to be read as Spans, and the item's error.
 func (b *Batch) Item(i int) (Document, error) {
 	item := &b.items[i]
 	return Document{validator: Validator{data: b.validator.data, top: b.validator.top[item.from:item.to:item.to]}}, item.err
 }
 
-// UnknownMembers are the members beside the list.
+// UnknownMembers returns the unknown members besides the list.
 func (b *Batch) UnknownMembers(shape Shape) []UnknownMember {
 	s := Spans{validator: &Validator{data: b.validator.data, top: b.other}}
 	return s.UnknownMembers(shape)
@@ -305,5 +303,5 @@ func (b *Batch) Reset() {
 	}}
 }
 
-// batchSpansKept is how many members of items a batch keeps memory for.
+// batchSpansKept is for how many members of items Reset keeps memory.
 const batchSpansKept = 8192

@@ -14,7 +14,7 @@ import (
 
 func readBatch(b *Batch, body string) error { return b.Read([]byte(body), "payments", 4, 40, 150) }
 
-// What is wrong with one item is its own affair as long as the body is JSON.
+// An error of one item does not affect the others as long as the body is JSON.
 func TestBatchItemsStandAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		item string
@@ -58,7 +58,7 @@ func TestBatchItemsStandAlone(t *testing.T) {
 	}
 }
 
-// Nesting beyond the bound is passed over without calling itself, to its end.
+// Nesting beyond the bound is skipped without recursion, to its end.
 func TestBatchDeepItem(t *testing.T) {
 	var b Batch
 	deep := `{"a":` + strings.Repeat(`[{"b":`, 100_000) + `1` + strings.Repeat(`}]`, 100_000) + `}`
@@ -101,7 +101,7 @@ func TestBatchBody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b Batch
-			for range 2 { // Used again, it knows nothing of before.
+			for range 2 { // The second reading keeps nothing of the first.
 				require.Equal(t, c.want, readBatch(&b, c.body))
 				require.Equal(t, c.given, b.HasMember())
 				require.Equal(t, c.list, b.IsList())
@@ -112,8 +112,8 @@ func TestBatchBody(t *testing.T) {
 	}
 }
 
-// FuzzBatch: a body is taken exactly when it is JSON with a list, and an item is good
-// exactly when it were good alone, with the same members.
+// FuzzBatch: a body is accepted exactly if it is JSON with a list. An item is good exactly if
+// it would be good alone, with the same members.
 func FuzzBatch(f *testing.F) {
 	f.Add(`{"a":1,"a":2}`, `{"b":"\ud800"}`)
 	f.Add(`{"a":{"b":[1,2]}}`, `[1]`)
@@ -146,7 +146,7 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// FuzzSpans: what spans read of a body is what the parser reads of it.
+// FuzzSpans: Spans read the same from a body as the parser does.
 func FuzzSpans(f *testing.F) {
 	f.Add(`{"a":"x","b":null,"c":1,"d":" \u00e9 ","\u0065":"\ud83d\ude00"}`)
 	f.Add(`{"a":"\u2028\"\\\/\b\f\n\r\t","b":{"c":"d"}}`)

@@ -6,25 +6,25 @@ import (
 	"railguard/engine"
 )
 
-// Document checks, parses and reads one JSON object. It is reused; nothing may keep what it
-// holds after Reset. In the zero value all members are absent.
+// Document checks, parses and reads one JSON object. It is reused; nothing may keep its content
+// after Reset. In the zero value all members are absent.
 type Document struct {
 	validator Validator
 	parser    *fastjson.Parser // nil before the first reading, and after a large one.
-	oversized bool             // What was read last is more than a pool should keep room for.
+	oversized bool             // The last reading was larger than a pool should keep memory for.
 	object    *fastjson.Object
 	findings  findings
 }
 
-// A document that has read more than this drops its memory, because a parser never shrinks
-// by itself.
+// A document that has read more than this drops its memory at Reset, because a parser never
+// shrinks by itself.
 const (
 	valuesKept = 1024
 	bytesKept  = 64 * engine.KiB
 )
 
-// Read checks data, of at most so many values, and parses it. Its errors are those of this
-// package and may be shown to the caller. data must not change until Reset.
+// Read checks data, which may have at most so many values, and parses it. Its errors are those
+// of this package and may be shown to the caller. data must not change until Reset.
 func (d *Document) Read(data []byte, values int) error {
 	err := d.validator.Check(data, values)
 	d.oversized = d.oversized || values-d.validator.values > valuesKept || len(data) > bytesKept
@@ -47,7 +47,7 @@ func (d *Document) Read(data []byte, values int) error {
 // Raw returns a member of the object as it was sent, nil when it is absent.
 func (d *Document) Raw(name string) []byte { return d.validator.Raw(name) }
 
-// Fields begins a reading of the members. It drops the findings of an earlier reading.
+// Fields returns a reader of the members. It drops the findings of an earlier reader.
 func (d *Document) Fields() Fields {
 	d.findings = findings{}
 	return Fields{object: d.object, validator: &d.validator, findings: &d.findings}

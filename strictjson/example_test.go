@@ -6,8 +6,8 @@ import (
 	"railguard/strictjson"
 )
 
-// A body is checked to the letter before anything of it is read: no name twice,
-// nothing behind it, bounded depth.
+// A body is checked completely before any member is read: no name twice, nothing behind the
+// object, bounded depth.
 func ExampleDocument() {
 	var body strictjson.Document
 	for _, text := range []string{
@@ -30,7 +30,7 @@ func ExampleDocument() {
 	// refused: bytes after the object
 }
 
-// Answers are written member by member, every text through the one escaper.
+// Answers are written member by member, and one function escapes every text.
 func ExampleMembers() {
 	var answer strictjson.Members
 	answer.Text("name", "a \"b\"\n")

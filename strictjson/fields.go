@@ -12,31 +12,30 @@ import (
 	"railguard/engine"
 )
 
-// Fields reads the members of one JSON object and collects what is wrong with
-// them, so that a caller learns of all mistakes at once. null counts as absent. A Shape
-// finds unknown members. Strings are copies. Nested objects share the findings of their
-// parent.
+// Fields reads the members of one JSON object and collects the errors, so that a caller learns
+// of all of them at once. null counts as absent. Unknown members are found with a Shape.
+// Strings are copies. Nested objects share the findings of their parent.
 type Fields struct {
 	object    *fastjson.Object
-	validator *Validator // Of the top object: raw literals as sent.
+	validator *Validator // Of the top object, for raw literals as sent.
 	path      string
 	findings  *findings
 }
 
-// Finding is what is wrong with one member.
+// Finding says what is wrong with one member.
 type Finding struct {
 	Param   string
 	Message string
 	Extra   Members // Further members of the finding, for the caller.
 }
 
-// findings is what was wrong with one body.
+// findings are all errors of one body.
 type findings struct{ unknown, missing, invalid []Finding }
 
-// FindingsMax bounds how many findings of each kind are reported of one body.
+// FindingsMax bounds how many findings of each kind are reported for one body.
 const FindingsMax = 32
 
-// InvalidBody is the error of a body that is JSON but whose members are not as they must be.
+// InvalidBody is the error of a body that is JSON but has invalid, missing or unknown members.
 // Code is missing_field, invalid_field or unknown_field; Findings has at least one.
 type InvalidBody struct {
 	Code     string
@@ -47,8 +46,9 @@ func (e *InvalidBody) Error() string {
 	return e.Findings[0].Param + " " + e.Findings[0].Message
 }
 
-// Err returns the findings as an error, nil without any. Unknown members come before missing
-// ones, because they may be misspellings of these, and invalid ones come last.
+// Err returns the findings as an error, nil if there are none. Unknown members come first,
+// because they may be misspellings of the missing ones, which follow. Invalid members come
+// last.
 func (f *Fields) Err() error {
 	if found := f.findings; len(found.unknown) > 0 {
 		return &InvalidBody{Code: "unknown_field", Findings: slices.Concat(found.unknown, found.missing, found.invalid)}
@@ -77,7 +77,7 @@ func (f *Fields) Invalid(name, message string) {
 	}
 }
 
-// Get returns a member, nil when absent or null.
+// Get returns a member, nil if it is absent or null.
 func (f *Fields) Get(name string) *fastjson.Value {
 	if f.object == nil {
 		return nil
@@ -124,12 +124,12 @@ func (f *Fields) tooLong(name string, max int, unit string) {
 	f.Invalid(name, "must have at most "+strconv.Itoa(max)+unit)
 }
 
-// RequiredText reads a string that must be there and not blank.
+// RequiredText reads a string that must be present and not blank.
 func (f *Fields) RequiredText(name string, max int) string {
 	return f.requireText(name, f.Text(name, max))
 }
 
-// RequiredName reads a name that must be there and not blank.
+// RequiredName reads a name that must be present and not blank.
 func (f *Fields) RequiredName(name string) string {
 	return f.requireText(name, f.Name(name))
 }
@@ -164,7 +164,7 @@ func (f *Fields) OneOf(name string, values ...string) string {
 	return ""
 }
 
-// RequiredOneOf is OneOf for a member that must be there.
+// RequiredOneOf is OneOf for a required member.
 func (f *Fields) RequiredOneOf(name string, values ...string) string {
 	if f.Get(name) == nil {
 		f.Missing(name)
@@ -173,8 +173,8 @@ func (f *Fields) RequiredOneOf(name string, values ...string) string {
 	return f.OneOf(name, values...)
 }
 
-// readUSD reads an optional amount: engine.NoLimit and "" when absent, else the
-// amount and its literal as sent.
+// readUSD reads an optional amount. It returns the amount and its literal as sent, or
+// engine.NoLimit and "" if it is absent.
 func (f *Fields) readUSD(name string) (engine.USD, string) {
 	v := f.Get(name)
 	if v == nil {
@@ -193,7 +193,7 @@ func (f *Fields) readUSD(name string) (engine.USD, string) {
 	return amount, literal
 }
 
-// RequiredUSD is readUSD for a member that must be there.
+// RequiredUSD is readUSD for a required member.
 func (f *Fields) RequiredUSD(name string) (engine.USD, string) {
 	if f.Get(name) == nil {
 		f.Missing(name)
@@ -246,7 +246,7 @@ func (f *Fields) Instant(name string) (engine.Time, bool) {
 	return at, ok
 }
 
-// ParseTime reads an RFC 3339 time, or a bare date as its first instant UTC.
+// ParseTime reads an RFC 3339 time, or a bare date as its first instant in UTC.
 func ParseTime(text string) (engine.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -260,8 +260,8 @@ func ParseTime(text string) (engine.Time, bool) {
 	return engine.Time(t.UnixNano()), true
 }
 
-// Texts reads an optional list of at most count strings of at most max bytes.
-// given tells an empty list from an absent one.
+// Texts reads an optional list of at most count strings of at most max bytes. given
+// distinguishes an empty list from an absent one.
 func (f *Fields) Texts(name string, count, max int) (values []string, given bool) {
 	v := f.Get(name)
 	if v == nil {
@@ -288,7 +288,7 @@ func (f *Fields) Texts(name string, count, max int) (values []string, given bool
 	return values, true
 }
 
-// elementPath is the path of a list's element.
+// elementPath returns the path of a list's element.
 func elementPath(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }
 
 // Nested reads an optional object; ok is false when it is absent or not one.
@@ -332,7 +332,7 @@ func (f *Fields) Items(name string, count int, read func(Fields)) (given bool) {
 	return true
 }
 
-// Report adds what a compiler of the engine found.
+// Report adds the errors that a compiler of package engine found.
 func (f *Fields) Report(wrong []engine.FieldError) {
 	for _, e := range wrong {
 		list := &f.findings.invalid
@@ -345,9 +345,8 @@ func (f *Fields) Report(wrong []engine.FieldError) {
 	}
 }
 
-// Compact returns a member's JSON without white space, nil when absent or null:
-// the one form in which documents are kept, so that what is rendered from a leaf
-// and from a profile is the same bytes.
+// Compact returns a member's JSON without white space, nil if it is absent or null. Documents
+// are stored in this form only, so that a leaf and a profile render to the same bytes.
 func (f *Fields) Compact(name string) []byte {
 	v := f.Get(name)
 	if v == nil {

@@ -18,7 +18,7 @@ func readFields(t *testing.T, body string) Fields {
 	return d.Fields()
 }
 
-// TestFieldReaders: what each reader takes, and what it says of what it does not take.
+// TestFieldReaders: each reader accepts some values and reports a given error for the others.
 func TestFieldReaders(t *testing.T) {
 	oneOf := func(f *Fields) any { return f.OneOf("x", "a", "b") }
 	integer := func(f *Fields) any { n, _ := f.Integer("x", 1, 9); return n }
@@ -34,7 +34,7 @@ func TestFieldReaders(t *testing.T) {
 		read func(*Fields) any
 		want any
 		code string
-		said string // Of the first finding.
+		said string // The member of the first finding.
 	}{
 		{`{"x":"abc"}`, func(f *Fields) any { return f.RequiredText("x", 3) }, "abc", "", ""},
 		{`{"x":"abcd"}`, func(f *Fields) any { return f.RequiredText("x", 3) }, "", "invalid_field", "x must have at most 3 bytes"},
@@ -89,8 +89,8 @@ func TestFieldReaders(t *testing.T) {
 	}
 }
 
-// TestFindingsOfObjectsWithin: findings of nested objects and of lists carry their path,
-// what is unknown comes before what is missing, and that before what is invalid.
+// TestFindingsOfObjectsWithin: findings of nested objects and of lists have their path. Unknown
+// members come before missing ones, and these before invalid ones.
 func TestFindingsOfObjectsWithin(t *testing.T) {
 	f := readFields(t, `{"inner":{"n":"x"},"list":[{"m":1},7],"odd":3,"much":[{},{},{}]}`)
 	inner, ok := f.Nested("inner")
@@ -121,7 +121,7 @@ func TestFindingsOfObjectsWithin(t *testing.T) {
 		"odd must be a list", "much must have at most 2 items", "odd must be an object", "y is wrong"}, said)
 }
 
-// TestFindingsAreBounded: a body is told FindingsMax of a kind, however many there are.
+// TestFindingsAreBounded: at most FindingsMax findings of a kind are reported.
 func TestFindingsAreBounded(t *testing.T) {
 	f := readFields(t, `{}`)
 	for i := range FindingsMax + 5 {
@@ -132,8 +132,8 @@ func TestFindingsAreBounded(t *testing.T) {
 	require.Len(t, invalid.Findings, FindingsMax)
 }
 
-// TestDocumentsAsTheyAreKept: a document is kept without white space, and without nulls
-// where these mean absence.
+// TestDocumentsAsTheyAreKept: a document is stored without white space, and without nulls if
+// they mean absence.
 func TestDocumentsAsTheyAreKept(t *testing.T) {
 	f := readFields(t, `{ "a" : [ 1 , {"b": null} ], "c" : null , "d":"\u00e9" }`)
 	require.Equal(t, `[1,{"b":null}]`, string(f.Compact("a")))

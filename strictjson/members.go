@@ -8,15 +8,15 @@ import (
 	"railguard/engine"
 )
 
-// Members is a growing list of JSON members without braces, `"a":1,"b":"x"`:
-// the form of a leaf's fragment and of every answer. The zero value is empty.
+// Members is a growing list of JSON members without braces, `"a":1,"b":"x"`. A leaf's fragment
+// and every answer are built this way. The zero value is empty.
 type Members []byte
 
-// Name begins a member whose value the caller writes next.
+// Name begins a member. The caller writes its value next.
 func (m *Members) Name(name string) {
 	m.separate()
 	*m = append(*m, '"')
-	*m = append(*m, name...) // Names are our own and need no escapes.
+	*m = append(*m, name...) // We choose the names; they need no escapes.
 	*m = append(*m, '"', ':')
 }
 
@@ -193,8 +193,8 @@ func Build(capacity int, fill func(m *Members)) []byte {
 	return BuildIn(make([]byte, 0, capacity), fill)
 }
 
-// BuildIn is Build with a buffer of the caller's, which it uses if the object fits. The caller
-// may pass the result as the buffer of the next call.
+// BuildIn is Build with the caller's buffer, which it uses if the object fits. The caller may
+// pass the result as the buffer of the next call.
 func BuildIn(buffer []byte, fill func(m *Members)) []byte {
 	whole := append(buffer[:0], '{')
 	m := Members(whole[1:1])
@@ -207,9 +207,8 @@ func BuildIn(buffer []byte, fill func(m *Members)) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendQuoted writes s as a JSON string. Invalid UTF-8 becomes U+FFFD; U+2028
-// and U+2029 are escaped, and so are < and >, so that no answer can be read as
-// markup where a browser sniffs.
+// AppendQuoted writes s as a JSON string. Invalid UTF-8 becomes U+FFFD. U+2028, U+2029, < and >
+// are escaped, so that a browser that sniffs content never takes an answer for markup.
 func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0

@@ -9,7 +9,8 @@ import (
 	"github.com/valyala/fastjson"
 )
 
-// TestBuildIsBodyWhateverTheRoom: members that fit, that fit to the byte, and that do not.
+// TestBuildIsBodyWhateverTheRoom: members that fit easily, that fit to the byte, and that do
+// not fit.
 func TestBuildIsBodyWhateverTheRoom(t *testing.T) {
 	for length := range 40 {
 		fill := func(m *Members) {
@@ -28,8 +29,8 @@ func TestBuildIsBodyWhateverTheRoom(t *testing.T) {
 	}
 }
 
-// TestCompactIsTheParsedValue: what is copied as it stands is what a parser would have
-// given, and what is no JSON is refused.
+// TestCompactIsTheParsedValue: a text that is copied equals what the parser would give, and a
+// text that is no JSON is refused.
 func TestCompactIsTheParsedValue(t *testing.T) {
 	for _, text := range []string{
 		`0`, `7`, `-7`, `12.50`, `-0.1`, `1e5`, `1.`, `.5`, `""`, `"a"`, `"a b"`, `"<"`, `">"`, `"\\"`, `"\""`, `"\u0041"`, "\"\x7f\"", "\"\x01\"", `"é"`, "\"\u2028\"", "\"\xff\"",
@@ -50,7 +51,7 @@ func TestCompactIsTheParsedValue(t *testing.T) {
 	}
 }
 
-// TestBeginIsObject: members within an object that is written in place.
+// TestBeginIsObject: an object that is written in place equals one that is added whole.
 func TestBeginIsObject(t *testing.T) {
 	var inner, want, got Members
 	want.Int("a", 1)

@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fastjson"
 )
 
-// Shape says which members an object may have. It maps a member to the shape of its value,
-// or of every object in its list; nil means that the members below are not checked.
+// Shape says which members an object may have. It maps a member to the shape of its value, or
+// of every object in its list. nil means that the members below are not checked.
 type Shape map[string]Shape
 
 // Names returns a shape with these members, whose values are not checked.
@@ -40,7 +40,7 @@ type UnknownMember struct {
 	Near  string // The member of the shape that it seems to misspell; "" if there is none.
 }
 
-// unknownNameBytes is how much of a name of the caller's own making is shown.
+// unknownNameBytes is how much of an unknown member's name is shown.
 const unknownNameBytes = 128
 
 // UnknownMembers returns the members of the document that shape does not have, at most
@@ -86,7 +86,7 @@ func appendUnknownBelow(found []UnknownMember, path string, v *fastjson.Value, s
 	return found
 }
 
-// shortenName cuts a caller's name where it gets long, between two runes.
+// shortenName cuts a long name between two runes.
 func shortenName(name string) string {
 	if len(name) <= unknownNameBytes {
 		return name
@@ -94,8 +94,9 @@ func shortenName(name string) string {
 	return strings.ToValidUTF8(name[:unknownNameBytes], "")
 }
 
-// nearestMember returns the member that name seems to misspell: they differ in letter case, _
-// and - alone, or in one letter if the member has nearLetters or more. "": there is none.
+// nearestMember returns the member that name seems to misspell, "" if there is none. Two names
+// are near if they differ only in letter case, _ and -, or, if the member has nearLetters or
+// more, in one letter.
 func (s Shape) nearestMember(name string) string {
 	if len(name) > unknownNameBytes {
 		return ""

@@ -10,13 +10,13 @@ import (
 	"railguard/engine"
 )
 
-// What is a misspelling of a known member, and what is merely another word.
+// Some names are misspellings of a known member, others are merely other words.
 func TestNear(t *testing.T) {
 	shape := Names("token", "amount", "cpName", "cpWallet", "rail", "hold", "chain")
 	for name, want := range map[string]string{
 		"cp_wallet": "cpWallet", "CPNAME": "cpName", "cp-name": "cpName", "cpWalet": "cpWallet", "cpWalllet": "cpWallet",
 		"cpWallat": "cpWallet", "cpWlalet": "cpWallet", "Token": "token", "tokens": "token", "amout": "amount", "HOLD": "hold",
-		"ho_ld": "hold", "cpNam\u0435": "cpName", // A Cyrillic letter.
+		"ho_ld": "hold", "cpNam\u0435": "cpName", // The last letter is Cyrillic.
 		"rails": "", "holds": "", "bold": "", "orderReference": "", "cpNames2": "", "": "", "_": "", "metadata": "",
 		strings.Repeat("_", 200) + "token": "",
 	} {
@@ -54,10 +54,10 @@ func TestStrangers(t *testing.T) {
 	require.Equal(t, "unknown_field", invalid.Code)
 }
 
-// A value of two bytes costs its parser a hundred: values are counted, and a parser
-// that was made large is not kept.
+// A value of two bytes costs its parser a hundred. So values are counted, and a parser that has
+// grown large is not kept.
 func TestValuesAreCounted(t *testing.T) {
-	body := func(values int) []byte { // The list itself is one of them.
+	body := func(values int) []byte { // The list itself counts as one of them.
 		return []byte(`{"a":[` + strings.Repeat("0,", values-2) + `0]}`)
 	}
 	var d Document

@@ -7,15 +7,15 @@ import (
 	"railguard/engine"
 )
 
-// Spans reads the members of a body whose values are all plain (a screening call's)
-// where the validator found them, without parsing them again. Like Fields it takes null
-// for absent, collects what is wrong, and copies strings.
+// Spans reads the members of a body whose values are all plain, such as a screening call's. It
+// reads them where the validator found them, without parsing them again. Like Fields it treats
+// null as absent, collects errors, and copies strings.
 type Spans struct {
 	validator *Validator
-	found     Fields // It has no object and collects findings alone.
+	found     Fields // It has no object; it only collects findings.
 }
 
-// Check is Read without a parser: afterwards the members can only be read as Spans.
+// Check is Read without a parser. Afterwards the members can be read only as Spans.
 func (d *Document) Check(data []byte, values int) error {
 	d.object = nil
 	err := d.validator.Check(data, values)
@@ -23,7 +23,7 @@ func (d *Document) Check(data []byte, values int) error {
 	return err
 }
 
-// Spans begins a reading of the members. It drops the findings of an earlier reading.
+// Spans returns a reader of the members. It drops the findings of an earlier reader.
 func (d *Document) Spans() Spans {
 	d.findings = findings{}
 	return Spans{validator: &d.validator, found: Fields{findings: &d.findings}}
@@ -64,8 +64,8 @@ func (s *Spans) Name(name string) string {
 	return text
 }
 
-// readText returns a member's string. It is not ok when the member is absent or no string;
-// the latter is recorded as a finding.
+// readText returns a member's string. ok is false if the member is absent or no string; if it
+// is no string, readText records a finding.
 func (s *Spans) readText(name string) (string, bool) {
 	raw := s.rawValue(name)
 	if raw == nil {
@@ -78,7 +78,7 @@ func (s *Spans) readText(name string) (string, bool) {
 	return unquoteText(raw), true
 }
 
-// String returns a member's string. It is not ok when the member is absent or no string.
+// String returns a member's string. ok is false if the member is absent or no string.
 func (s *Spans) String(name string) (text string, ok bool) {
 	if raw := s.rawValue(name); len(raw) > 0 && raw[0] == '"' {
 		return unquoteText(raw), true
@@ -87,7 +87,7 @@ func (s *Spans) String(name string) (text string, ok bool) {
 }
 
 // TrimmedText returns a member's string without white space around it, and nil for any other
-// value. Without escapes in the string the result refers to the body.
+// value. If the string has no escapes, the result shares the body's memory.
 func (s *Spans) TrimmedText(name string) []byte {
 	raw := s.rawValue(name)
 	if len(raw) == 0 || raw[0] != '"' {
@@ -103,7 +103,7 @@ func (s *Spans) TrimmedText(name string) []byte {
 // Invalid records what is wrong with a member.
 func (s *Spans) Invalid(name, message string) { s.found.Invalid(name, message) }
 
-// Err returns what was found, nil when nothing was.
+// Err returns the findings as an error, nil if there are none.
 func (s *Spans) Err() error { return s.found.Err() }
 
 // unquoteText returns the text of a string literal that the validator accepted.

@@ -8,13 +8,12 @@ import (
 	"railguard/engine"
 )
 
-// The validator. fastjson is lenient (it accepts leading zeros, control characters,
-// lone surrogates, it takes the first of two equal names) and its own validator
-// is quadratic in nesting, so every body passes this one-pass check before
-// fastjson reads it: RFC 8259 to the letter, plus what this service asks:
-// valid UTF-8, no lone surrogate, no name twice in one object at any depth,
-// nothing after the value, bounded depth, members and values (a value of two bytes
-// costs its parser a hundred), an object at the top.
+// The validator. Every body passes this one-pass check before fastjson reads it. fastjson is
+// lenient: it accepts leading zeros, control characters and lone surrogates, and takes the
+// first of two equal names. Its own validator is quadratic in nesting. This one checks RFC 8259
+// strictly. In addition it demands an object at the top, valid UTF-8, no lone surrogate, no
+// name twice in one object at any depth, nothing after the value, and bounded depth, members
+// and values (a value of two bytes costs its parser a hundred).
 
 var (
 	ErrSyntax    = errors.New("not valid JSON")
@@ -27,20 +26,20 @@ var (
 	ErrTrailing  = errors.New("bytes after the object")
 )
 
-// span is one member of the top object: where its name (without quotes) and
-// its value stand in the body.
+// span is one member of the top object: the positions of its name (without quotes) and its
+// value in the body.
 type span struct {
 	nameStart, nameEnd   int
 	valueStart, valueEnd int
 	escaped              bool // The name holds a backslash.
 }
 
-// Validator checks one body. It is reused, with its slices.
+// Validator checks one body. It is reused, together with its slices.
 type Validator struct {
 	data    []byte
 	at      int
 	depth   int
-	values  int // Still allowed.
+	values  int // How many more values are allowed.
 	top     []span
 	names   [][]byte // Unescaped names of the objects now open, innermost last.
 	scratch []byte
@@ -51,8 +50,8 @@ type Validator struct {
 const linearNames = 24
 
 // Check returns an error unless data is one acceptable JSON object of at most so many values.
-// It leaves the spans of the object's members in g.top. Objects and lists count as values;
-// the one at the top does not.
+// It leaves the spans of the object's members in g.top. Objects and lists count as values,
+// except the object at the top.
 func (g *Validator) Check(data []byte, values int) error {
 	g.startBody(data, values+1)
 	g.skipSpace()
@@ -71,7 +70,7 @@ func (g *Validator) Check(data []byte, values int) error {
 	return g.checkEnd()
 }
 
-// startBody makes the validator ready for a body.
+// startBody prepares the validator for a body.
 func (g *Validator) startBody(data []byte, values int) {
 	g.data, g.at, g.depth, g.values = data, 0, 0, values
 	g.top, g.names, g.scratch = g.top[:0], g.names[:0], g.scratch[:0]
@@ -277,7 +276,7 @@ func (g *Validator) checkMemberName(first int, seen *map[string]struct{}) (span,
 	name := g.data[start:end]
 	if escaped {
 		mark := len(g.scratch)
-		// A grown scratch leaves older names in the older array: still valid.
+		// If scratch grows, older names stay valid in the older array.
 		if g.scratch, err = appendUnescaped(g.scratch, name); err != nil {
 			return span{}, err
 		}
@@ -396,7 +395,7 @@ func hexUnit(b []byte) (uint32, bool) {
 	return unit, true
 }
 
-// appendUnescaped appends the text of a string literal's inside, which text() accepted.
+// appendUnescaped appends the text inside a string literal that scanText accepted.
 func appendUnescaped(dst, literal []byte) ([]byte, error) {
 	for i := 0; i < len(literal); {
 		c := literal[i]

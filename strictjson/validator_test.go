@@ -92,7 +92,8 @@ func TestGateRaw(t *testing.T) {
 	require.Nil(t, g.Raw("y"))
 }
 
-// The validator's cost is linear: the worst bodies of the largest size end at once.
+// The validator's cost is linear: even for the worst bodies of the largest size it ends
+// quickly.
 func TestGateIsLinear(t *testing.T) {
 	for name, body := range map[string]string{
 		"brackets": strings.Repeat("[", engine.BodyMax),
@@ -103,14 +104,14 @@ func TestGateIsLinear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var g Validator
 			require.LessOrEqual(t, len(body), engine.BodyMax+64)
-			_ = g.Check([]byte(body), engine.BodyValuesMax) // Quadratic work would run into the test's own deadline.
+			_ = g.Check([]byte(body), engine.BodyValuesMax) // Quadratic work would exceed the test's own deadline.
 		})
 	}
 }
 
-// FuzzValidator compares the validator with the standard library: what it accepts is
-// valid JSON that both parsers read alike, and what it refuses of valid JSON it
-// refuses for one of the stricter reasons.
+// FuzzValidator compares the validator with the standard library. What the validator accepts is
+// valid JSON that both parsers read alike. Valid JSON that it refuses breaks one of its
+// stricter rules.
 func FuzzValidator(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":[1,2,{"b":"\u00e9"}]}`, `{"a":1,"a":2}`, `[1]`, `{"a":"\ud800"}`, `{"a":1e5}`, "{\"\xff\":1}", nest(33)} {
 		f.Add([]byte(seed))
@@ -145,8 +146,8 @@ func FuzzValidator(f *testing.F) {
 	})
 }
 
-// FuzzQuoted: whatever the text, the literal is valid JSON that reads back as
-// the text (invalid UTF-8 replaced), and holds nothing markup could start with.
+// FuzzQuoted: for any text, the literal is valid JSON that reads back as the text (with invalid
+// UTF-8 replaced), and contains nothing that could begin markup.
 func FuzzQuoted(f *testing.F) {
 	for _, seed := range []string{"", "a\"b\\c", "<script>", "\x00\x1f\x7f", "é\u2028\u2029😀", "\xff\xfe"} {
 		f.Add(seed)

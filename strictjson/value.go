@@ -6,9 +6,9 @@ import (
 	"github.com/valyala/fastjson"
 )
 
-// AppendValue writes a parsed value as JSON. fastjson's own MarshalTo quotes
-// strings the Go way (\x00, \U0001f600), which is not JSON, so strings and names
-// are written by appendQuoted; numbers stay the literal that was parsed.
+// AppendValue writes a parsed value as JSON. fastjson's own MarshalTo quotes strings as Go does
+// (\x00, \U0001f600), which is not JSON, so AppendQuoted writes strings and names. Numbers keep
+// the literal that was parsed.
 func AppendValue(dst []byte, v *fastjson.Value) []byte {
 	switch v.Type() {
 	case fastjson.TypeString:
@@ -27,12 +27,12 @@ func AppendValue(dst []byte, v *fastjson.Value) []byte {
 		}
 		return append(dst, ']')
 	}
-	return v.MarshalTo(dst) // Numbers, true, false, null.
+	return v.MarshalTo(dst) // MarshalTo is right for numbers, true, false and null.
 }
 
-// AppendCompact writes a JSON text as AppendValue writes the parsed value. Most texts are
-// words, numbers and plain strings, which it copies without parsing. ErrSyntax: the text is
-// not JSON.
+// AppendCompact writes a JSON text as AppendValue writes the parsed value. It copies words,
+// numbers and plain strings, which most texts are, without parsing them. It returns ErrSyntax
+// if the text is not JSON.
 func AppendCompact(dst, text []byte) ([]byte, error) {
 	if isPlain(text) {
 		return append(dst, text...), nil
@@ -65,7 +65,7 @@ func ReadText(text []byte) string {
 
 var compactParsers fastjson.ParserPool
 
-// isPlain reports whether AppendValue would write a JSON text unchanged. It knows words,
+// isPlain reports whether AppendValue would write a JSON text unchanged. It recognises words,
 // numbers and strings.
 func isPlain(text []byte) bool {
 	if len(text) == 0 {
@@ -89,8 +89,8 @@ func isPlain(text []byte) bool {
 	return true
 }
 
-// isPlainNumber reports whether text is a number that may have a sign and a point, as
-// amounts do.
+// isPlainNumber reports whether text is a number with an optional sign and point, as amounts
+// are.
 func isPlainNumber(text []byte) bool {
 	if text[0] == '-' {
 		text = text[1:]

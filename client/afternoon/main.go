@@ -43,13 +43,13 @@ func afternoon(ctx context.Context) error {
 	return nil
 }
 
-// issuer is the service's name in credentials; a sandbox's is railguard-sandbox.
+// issuer returns the service's name in credentials; a sandbox's is railguard-sandbox.
 func issuer() string {
 	return "did:kya:" + cmp.Or(os.Getenv("RAILGUARD_ISSUER"), "railguard")
 }
 
-// verify: the credential can be verified by anybody, without a server. The keys may
-// be kept for an hour.
+// verify verifies the credential, as anybody can without a server. The keys may be kept for an
+// hour.
 func verify(ctx context.Context, rail *client.Client, agent *client.Registration) error {
 	keys, err := rail.JWKS(ctx)
 	if err != nil {
@@ -67,8 +67,8 @@ func verify(ctx context.Context, rail *client.Client, agent *client.Registration
 	return nil
 }
 
-// pay: hold, pay over the rail, settle; what is not made is released. The key is
-// stored before the first attempt.
+// pay holds a payment, pays over the rail and settles it. A payment that is not made is
+// released. The key must be stored before the first attempt.
 func pay(ctx context.Context, rail *client.Client, agent *client.Registration) error {
 	amount, err := client.ParseUSD("100.10")
 	if err != nil {
@@ -80,7 +80,7 @@ func pay(ctx context.Context, rail *client.Client, agent *client.Registration) e
 		return err
 	}
 	fmt.Println(verdict.Verdict, verdict.Hold.State, verdict.Hold.Amount)
-	again, err := rail.Screen(ctx, &payment) // As after a crash: the same key, the same payment.
+	again, err := rail.Screen(ctx, &payment) // As after a crash: the same key gives the same payment.
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,8 @@ func pay(ctx context.Context, rail *client.Client, agent *client.Registration) e
 	return nil
 }
 
-// stopped: a listed wallet is BLOCK, for good; above the limit is REVIEW, for an officer.
+// stopped shows two stops: a listed wallet is BLOCK, which is final, and a payment above the
+// limit is REVIEW, which an officer decides.
 func stopped(ctx context.Context, rail *client.Client, agent *client.Registration) error {
 	verdict, err := rail.Screen(ctx, &client.Payment{
 		Token: agent.Token, Amount: client.Dollars(100), Chain: "ETH", Wallet: "0x098B716B8Aaf21512996dC57EB0615e2383E2f96",
@@ -131,7 +132,7 @@ func stopped(ctx context.Context, rail *client.Client, agent *client.Registratio
 	return nil
 }
 
-// many: payments in one call, each by itself; and the end of an agent.
+// many sends payments in one call, each judged by itself, and then revokes the agent.
 func many(ctx context.Context, rail *client.Client, agent *client.Registration) error {
 	results, err := rail.Batch(ctx, []client.Payment{
 		{Token: agent.Token, Amount: client.Dollars(1)},

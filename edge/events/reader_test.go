@@ -48,8 +48,7 @@ func kept(t *testing.T, e *events.Event) told {
 	return told{e.ID, e.Type, string(v.GetStringBytes("tenant")), v}
 }
 
-// tell returns all events of a reader, in pages of at most limit events out of at most examine
-// leaves.
+// tell returns all events of a reader, in pages of these bounds.
 func tell(t *testing.T, w *edgetest.World, r *events.Reader, limit, examine int) (all []told) {
 	t.Helper()
 	at := r.Oldest()
@@ -106,8 +105,7 @@ func (w *past) pay(amount, extra string) edge.Leaf {
 	return w.Screened(w.callers()["acme screener"], `{"token":"`+w.token+`","amount":`+amount+extra+`}`)
 }
 
-// callers returns a key of every role for each tenant and for the institution. It makes them
-// once.
+// callers makes, once, a key of every role for each tenant and for the institution.
 func (w *past) callers() map[string]*edge.Caller {
 	if w.keys == nil {
 		w.keys = map[string]*edge.Caller{"admin": edgetest.Admin()}
@@ -226,8 +224,7 @@ func hears(caller *edge.Caller, e *told, owner string) bool {
 	return whole && (works && caller.Roles&wire.RoleOperator == 0 || caller.Roles&wire.RoleOps != 0)
 }
 
-// Every key gets the events that docs/API.md says, in the order of the log, whatever the page
-// size.
+// Every key gets the events that docs/API.md says, in the log's order, whatever the page size.
 func TestWhoIsToldOfWhat(t *testing.T) {
 	w := newPast(t)
 	w.live()
@@ -265,8 +262,7 @@ func TestWhoIsToldOfWhat(t *testing.T) {
 	}
 }
 
-// lastUnknown returns the leaf of the last call without a credential, which the institution
-// made.
+// lastUnknown returns the leaf of the institution's last call without a credential.
 func lastUnknown(all []told) (seq string) {
 	for _, e := range all {
 		if e.name == "screen.unknown" {

@@ -196,8 +196,8 @@ func TestBasisOfADelegate(t *testing.T) {
 	require.Equal(t, 1, w.Waited)
 }
 
-// A delegate's re-issue is judged against its parent of today, and takes over the parent's
-// operator.
+// A delegate's re-issue is judged against its parent's present grant, and takes over the
+// parent's operator.
 func TestReissueOfADelegate(t *testing.T) {
 	w := edgetest.New(t)
 	parent, _ := w.Registered(`,"spendPolicy":{"dailyLimitUSDC":100}`)

@@ -53,7 +53,7 @@ type Records interface {
 	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
 	ReadIndex(ctx context.Context) (uint64, error) // Leader's commit index, confirmed by a quorum; it returns when that index is applied here.
 	WaitApplied(ctx context.Context, index uint64) error
-	ReferenceUsed(engine.ReferenceKey) (leaf uint64, used bool) // Leaf of the payment that used the reference, by what is applied here.
+	ReferenceUsed(engine.ReferenceKey) (leaf uint64, used bool) // Leaf of the payment that used the reference, as far as this node has applied.
 }
 
 // Judges is what all judges of one node share: the current terms, and caches of verified
@@ -102,7 +102,7 @@ type Judge struct {
 	call   *Call
 	ctx    context.Context
 	Terms  *Terms // The current terms; renewed if this node had to catch up.
-	Index  uint64 // Log index that the answer rests on; 0: what is applied.
+	Index  uint64 // Log index that the answer rests on; 0: the applied one.
 	Timing Timing
 	Forged bool                 // The signature of one of the call's tokens was checked and is bad.
 	Agent  *engine.AgentProfile // The agent that the call was judged with; nil: none.

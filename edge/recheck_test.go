@@ -64,7 +64,7 @@ func changes() []change {
 }
 
 // An approval screens counterparty, operator, user and status again, with the present list and
-// state. A BLOCK of now is recorded with it (decision 48, "The recheck at approval").
+// state. If they would BLOCK now, the record says so (decision 48, "The recheck at approval").
 func TestRecheck(t *testing.T) {
 	for _, c := range changes() {
 		t.Run(c.name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func listedWallet(t *testing.T) string {
 	return ""
 }
 
-// What a registration must say, and what it may (decision 34).
+// A registration has required and optional members (decision 34).
 func TestReadingARegistration(t *testing.T) {
 	w := edgetest.New(t)
 	fleet := w.NewFleet("Acme Inc", 100*engine.Dollar)

@@ -133,7 +133,7 @@ func TestKnownParties(t *testing.T) {
 	require.Equal(t, asked+2, w.Asked)
 }
 
-// Judging history again reads the records, lists, references and present clearings of a node.
+// Retracing reads the records, lists, references and present clearings of a node.
 func TestRetracingReadsTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := edgetest.New(t)

@@ -96,7 +96,7 @@ const (
 	kindUser  = fsm.CredentialUser
 )
 
-// credentialClaims is what a verified credential says.
+// credentialClaims is the content of a verified credential.
 type credentialClaims struct {
 	kind    byte // 0: none.
 	slot    uint32

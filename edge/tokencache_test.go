@@ -39,7 +39,7 @@ func TestRecentTokensAreExact(t *testing.T) {
 		_, known = recent.findClaims(hash, other, keys)
 		require.False(t, known)
 	}
-	second := hash + recentTokensMax // A hash of the same place.
+	second := hash + recentTokensMax // A hash that leads to the same place of the cache.
 	recent.keepToken(second, &recentToken{hash: second, text: "another", keys: keys, claims: credentialClaims{slot: 8}})
 	_, known = recent.findClaims(hash, text, keys)
 	require.False(t, known)

@@ -5,7 +5,7 @@ package engine
 type Basis struct {
 	List   uint64 `cbor:"1,keyasint"` // List version.
 	Policy uint64 `cbor:"2,keyasint"` // Policy version (institution whitelist included).
-	Revs   uint64 `cbor:"3,keyasint"` // Folded revisions of the profiles looked at.
+	Revs   uint64 `cbor:"3,keyasint"` // Folded revisions of the profiles that the edge read.
 
 	Matcher uint16 `cbor:"4,keyasint,omitempty"` // Version of the name matcher.
 	Rules   uint16 `cbor:"5,keyasint,omitempty"` // Number of the rule set.

@@ -58,7 +58,7 @@ func Example() {
 		fmt.Printf("%s %q\n", decision.Verdict, decision.Code())
 	}
 	screen(400*engine.Dollar, "")
-	screen(600*engine.Dollar, "")             // Above the limit of one payment.
+	screen(600*engine.Dollar, "")             // Above the limit for a single payment.
 	screen(600*engine.Dollar, "Tornado Cash") // Any BLOCK decides before every REVIEW.
 	screen(500*engine.Dollar, "")
 	screen(101*engine.Dollar, "") // 900 are spent today.

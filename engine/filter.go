@@ -22,7 +22,7 @@ func WalletFilterKey(text string) (key uint64, ok bool) {
 	return FilterKey(FilterWallet, unsafe.String(unsafe.SliceData(form), len(form))), len(form) > 0 // FilterKey only reads the bytes.
 }
 
-// FilterField names what a filter key was made from.
+// FilterField says from which fact a filter key was made.
 type FilterField byte
 
 // The searchable facts of GET /v1/audit (decision 49).

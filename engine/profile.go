@@ -226,7 +226,7 @@ type Velocity struct {
 type Hours struct {
 	Timezone    string        `cbor:"1,keyasint"`
 	Source      []byte        `cbor:"2,keyasint"` // JSON as sent.
-	Transitions []Transition  `cbor:"3,keyasint"` // Ascending; the first stands for all time before the second.
+	Transitions []Transition  `cbor:"3,keyasint"` // Ascending; the first also covers all time before the second.
 	Windows     []HoursWindow `cbor:"4,keyasint"`
 	Holidays    []Day         `cbor:"5,keyasint,omitempty"` // Local dates, ascending; closed all day.
 	TZVersion   string        `cbor:"6,keyasint,omitempty"`

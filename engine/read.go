@@ -164,7 +164,7 @@ func (r *documentReader) readChoice(param string, value json.RawMessage, words .
 	return 0
 }
 
-// readList reads an array of at most most elements.
+// readList reads an array with no more than most elements.
 func (r *documentReader) readList(param string, value json.RawMessage, most int) []json.RawMessage {
 	var elements []json.RawMessage
 	if len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &elements) != nil {

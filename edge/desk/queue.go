@@ -38,7 +38,7 @@ func NextClaim(j *edge.Judge, who string, leaves []uint64) *wire.Queue {
 
 // QueueStep claims, releases, assigns or comments one review.
 type QueueStep struct {
-	op               uint8 // wire.QueueClaim or another operation.
+	op               uint8 // The operation, such as wire.QueueClaim.
 	who, by, comment string
 	force            bool // Even if somebody else holds the claim.
 }

@@ -78,7 +78,7 @@ func (c *APIKeyChange) Record(j *edge.Judge) (*wire.APIKeyPut, error) {
 	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key}, err
 }
 
-// WriteAPIKey writes what a key may do, as leaves keep it and answers show it.
+// WriteAPIKey writes the rights of a key, in the form of leaves and answers.
 func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
 	m.Text("name", key.Name)
 	roles := edge.RoleList(key.Roles)

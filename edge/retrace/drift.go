@@ -37,7 +37,7 @@ type divergentPayment struct {
 	agents    [engine.DepthMax + 1]engine.AgentSlot
 	levels    int
 	fleet     engine.FleetSlot
-	was, now  dayAmount // was is in history, now is under the tried terms.
+	was, now  dayAmount // Amounts that count: was in history, now under the tried terms.
 	amount    engine.USD
 	proceeds  bool // Under the tried terms.
 	settled   bool // The payment was made: an approval counts nothing more.

@@ -23,7 +23,7 @@ type answerBasis struct {
 	policy *engine.Policy
 }
 
-// partyQuery is what the list is asked about a record's counterparty.
+// partyQuery is a question to the list about a record's counterparty.
 type partyQuery struct {
 	name, kind, wallet string
 	cons               bool // The payer counts possible matches on other lists than the SDN.

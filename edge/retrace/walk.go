@@ -67,8 +67,7 @@ func (w *Walk) paceStep(ctx context.Context, began *time.Time, do take) take {
 	}
 }
 
-// restAfter rests Rest times as long as the step that began at began took, but at most
-// walkRestMax.
+// restAfter rests Rest times as long as the time since began, but at most walkRestMax.
 func (w *Walk) restAfter(ctx context.Context, began time.Time) error {
 	if w.Rest == 0 {
 		return ctx.Err()

@@ -12,7 +12,7 @@ import (
 	"railguard/engine"
 )
 
-// Kind is what a credential is.
+// Kind is the kind of a credential.
 type Kind uint8
 
 // The kinds.

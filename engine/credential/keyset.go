@@ -12,7 +12,7 @@ import (
 	"railguard/engine"
 )
 
-// KeyState is where a signing key stands in its life (decision 56).
+// KeyState is the state of a signing key (decision 56).
 type KeyState uint8
 
 // The states. Tokens of a revoked key still verify, so that they get R2 and not R1, but the key

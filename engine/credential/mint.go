@@ -20,7 +20,7 @@ import (
 	"railguard/engine"
 )
 
-// Credential is what a credential is made of: plain data, ids as texts.
+// Credential is the content of a credential: plain data, ids as texts.
 type Credential struct {
 	Kind       Kind
 	ID         string // urn:uuid:…, the jti.
@@ -58,7 +58,7 @@ var (
 	errKeyCurve = errors.New("not a P-256 key")
 )
 
-// headerSize and signatureTextSize bound what a token has besides its payload: the header,
+// headerSize and signatureTextSize bound the rest of a token besides its payload: the header,
 // two dots and the 64 bytes of the signature, all in base64url.
 const (
 	headerSize        = 120

@@ -58,8 +58,9 @@ test: ## Run all tests, those of the benches and of the Go client too; of the ro
 test-all: ## Run all tests in their whole form, as CI does (SEEDS as for sim)
 	failed=; \
 	$(GO) test -timeout 30m ./... || failed=1; \
+	$(SIM) $(if $(SEEDS),RAILGUARD_SIM_SEEDS=$(SEEDS)) nice -n 19 $(BENCH) -timeout 60m ./sim & simulated=$$!; \
 	$(BENCH) -timeout 30m $(OTHER_BENCHES) ./chaos || failed=1; \
-	$(SIM) $(if $(SEEDS),RAILGUARD_SIM_SEEDS=$(SEEDS)) $(BENCH) -timeout 30m ./sim || failed=1; \
+	wait $$simulated || failed=1; \
 	(cd client && $(GO) test ./...) || failed=1; \
 	[ -z "$$failed" ]
 

@@ -47,8 +47,7 @@ const (
 	KindReseal
 )
 
-// KindNewest is the highest kind that this binary knows. A kind's encoding may be defined
-// before a release applies it (RefusedUnbuilt); applying it later is not a change of format.
+// KindNewest is the highest kind that this binary knows.
 const KindNewest = KindReseal
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash

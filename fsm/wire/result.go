@@ -44,7 +44,6 @@ const (
 	RefusedNotOpen     // Not an open review.
 	RefusedScope       // The key's rights do not allow it, such as lifting the institution's suspension.
 	RefusedTransfer    // An ownership transfer to another operator is flagged.
-	RefusedUnbuilt     // The record can be decoded, but this release does not apply its kind.
 	RefusedEnded       // A payment's hold has ended in another way; the leaf that ended it in Result.Value.
 	RefusedNotHeld     // Nothing that counts of the payment can be released.
 	RefusedLate        // It is too late to release a payment without a hold.

@@ -275,8 +275,6 @@ func RefusalOf(r wire.Result) error {
 		return Conflict("invalid_transition", "another person with another API key has to confirm or withdraw what is proposed", nil)
 	case wire.RefusedNotProposed:
 		return Conflict("invalid_transition", "nothing is proposed: it was confirmed, withdrawn, or has lapsed", nil)
-	case wire.RefusedUnbuilt:
-		return errors.New("BUG: record of a later release")
 	case wire.RefusedNotOpen:
 		return Conflict("invalid_transition", "the review is not open", nil)
 	}

@@ -8,7 +8,7 @@
 // that names the file, what is wrong and what was expected.
 //
 // May import: the standard library, klauspost/compress (Zstandard only), ofac
-// (its types only). Reading a folder is allowed here.
+// (its types only), ofac/wallet. Reading a folder is allowed here.
 // Never: the network, clocks, randomness, goroutines; encoding/xml's DTD and
 // entity machinery; any other room of the house.
 //

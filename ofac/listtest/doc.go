@@ -2,6 +2,6 @@
 //
 // Purpose: tests and benches give a server a list of their own. No published list is copied.
 //
-// May import: the standard library.
+// May import: the standard library, ofac/list, testify.
 // Never: production code imports it.
 package listtest

@@ -2,7 +2,7 @@ package text
 
 // Bounds of what is read of a text.
 const (
-	QueryBytesMax = 8192 // Bytes that the exact layer reads of a query: 512 runes of 4 bytes, with ample slack.
+	QueryBytesMax = 8192 // Bytes that the exact layer reads of a query: four times what the longest name of a call has (512 runes of 4 bytes).
 	tokensMax     = 384  // Words of one name that are classified; later ones are kept unclassified.
 	WordBytesMax  = 30   // Letters of one word that the possible matcher compares; the rest is cut.
 )

@@ -188,6 +188,10 @@ func unusualHour(m *Moment) Sub {
 	return 0
 }
 
+// attestationPeriod belongs to R22 of every rule set so far, because Apply judges old formats
+// with it, too: another period needs a rule of its own and not another constant.
+const attestationPeriod = 24 * Hour
+
 // attestationStale is R22. An agent that was never attested is stale (decision 30, no. 5),
 // unless the institution counts the first issuance as an attestation. A re-issue never counts,
 // because an ownership transfer demands a new attestation.
@@ -206,7 +210,7 @@ func attestationStale(m *Moment) Sub {
 	switch {
 	case since == 0:
 		return 1
-	case m.Now-since >= AttestationValidity:
+	case m.Now-since >= attestationPeriod:
 		return 2
 	}
 	return 0

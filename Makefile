@@ -11,10 +11,11 @@ LDFLAGS := -X main.version=$(VERSION)
 PROFILE := -pgo=cmd/railguard/release.pgo
 # The benches are a module of their own: the product needs nothing of it.
 BENCH := $(GO) -C bench test
-# Rooms whose whole form is long: faults, simulation, whole published lists. `make test` runs their short form.
-LONG := ./ofac/feed
+# Rooms whose whole form is long: faults, simulation, processes, months of log time, whole published
+# lists. `make test` runs their short form.
+LONG := ./ofac/feed ./cluster ./cmd/railguard
 LONG_BENCHES := ./chaos ./sim
-OTHERS = $$($(GO) list ./... | grep -vE '/ofac/feed$$$$')
+OTHERS = $$($(GO) list ./... | grep -vE '/(ofac/feed|cluster|cmd/railguard)$$$$')
 OTHER_BENCHES = $$($(GO) -C bench list ./... | grep -vE '/(chaos|sim)$$$$')
 SIM := GOGC=800 GODEBUG=tracebacklabels=1
 

@@ -67,13 +67,13 @@ func seedsToRun(t *testing.T) []uint64 {
 	return list
 }
 
-// wanted is a count from the environment, or the fallback, a tenth of it in the short form.
+// wanted is a count from the environment, or the fallback, a part of it in the short form.
 func wanted(fallback int) int {
 	if n, err := strconv.Atoi(os.Getenv(seedsEnv)); err == nil {
 		return n
 	}
 	if testing.Short() {
-		return fallback / 10
+		return fallback / 25
 	}
 	return fallback
 }

@@ -49,8 +49,9 @@ quick: ## Build, vet, house law and the short tests that matter
 
 test: ## Run all tests, those of the benches and of the Go client too; of the rooms in LONG and LONG_BENCHES their short form
 	failed=; \
+	$(GO) test -timeout 30m -short $(LONG) & long=$$!; \
 	$(GO) test -timeout 30m $(OTHERS) || failed=1; \
-	$(GO) test -timeout 30m -short $(LONG) || failed=1; \
+	wait $$long || failed=1; \
 	$(BENCH) -timeout 30m $(OTHER_BENCHES) || failed=1; \
 	$(BENCH) -timeout 30m -short $(LONG_BENCHES) || failed=1; \
 	(cd client && $(GO) test ./...) || failed=1; \

@@ -102,11 +102,11 @@ func (b *bundle) withoutFirst(n int) (*bundle, error) {
 	return decodeBundle(raw, len(leaves))
 }
 
-// eraseTail writes a tail again without the bytes of its first cut leaves, and switches
+// eraseTail writes a tail again without the bytes of the leaves below cut, and switches
 // readers and the writer to the new file. It copies the old file while appends go on, and
-// then, holding the writer, copies what was appended in the meantime. It renames the new
+// then, under s.writing, copies what was appended in the meantime. It renames the new
 // file only when all of it is durable, so that a crash leaves one file or the other. The
-// caller holds filing.
+// caller holds s.filing.
 func (s *Store) eraseTail(t *tail, cut int) error {
 	if !t.hasTextBelow(cut) {
 		return nil

@@ -20,7 +20,7 @@ var (
 
 func hashChildren(left, right *Hash) Hash { return merkle.Node(left[:], right[:]) }
 
-// subtreeRoot computes the root of a power of two of neighbouring hashes. It works on a small
+// subtreeRoot computes the root over neighbouring hashes, whose number is a power of two. It works on a small
 // copy and does not overwrite hashes.
 func subtreeRoot(hashes []Hash) Hash {
 	if len(hashes) == 1 {

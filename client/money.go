@@ -20,7 +20,7 @@ const (
 var errAmount = errors.New("not an amount from 0 to 1e12 dollars")
 
 // ParseUSD reads a decimal such as "100", "0.10" or "1e3". It rounds more than six decimals up,
-// as the service does when it compares.
+// as the service does before it compares an amount with a limit.
 func ParseUSD(text string) (USD, error) {
 	if len(text) > literalMax {
 		return 0, fmt.Errorf("%w: %d characters", errAmount, len(text))

@@ -16,7 +16,8 @@ import (
 // a member's address changes only when nobody answers at the old one, and a node that learns it
 // is such a copy ends.
 
-// lookAt shakes hands with a host and returns whom it met, also if the host refuses it.
+// lookAt shakes hands with a host and returns who answered. If that host refuses this node, it
+// returns both the answer and the error.
 func (g *greeter) lookAt(host string, timeout time.Duration) (port.Welcome, error) {
 	conn, w, err := g.meetNode(host, port.ProtocolCalls, "", "", timeout)
 	if err == nil {

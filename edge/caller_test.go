@@ -42,8 +42,8 @@ func TestRoles(t *testing.T) {
 	require.Equal(t, edge.OperatorKey("Acme Inc"), scoped.Owner())
 }
 
-// A record is readable by its owner and, within the key's operator, by some roles; fewer roles
-// read its names (decision 33).
+// A record may be read by its owner, and by keys of some roles whose operator covers it. Fewer
+// roles see the names in it (decision 33).
 func TestWhoReadsARecord(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")

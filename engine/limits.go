@@ -66,10 +66,10 @@ const (
 	LeafMax         = 64*KiB - 1
 	ListMax         = 96 * MiB
 
-	// Queues.
+	// Proposals that wait on a node, in number and bytes.
 	WaitingMax      = 65_536
 	WaitingBytesMax = 64 * MiB
-	RejudgeMax      = 3
+	RejudgeMax      = 3 // How often a call is judged in all when its basis goes stale.
 )
 
 // Durations, in nanoseconds of log time unless the name says otherwise.

@@ -134,7 +134,7 @@ func (m *core) isOfficers(common *wire.Common) bool {
 	return key == nil || key.Operator == "" && (key.Roles == 0 || key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0)
 }
 
-// expireDays moves the retention on: the leaves of a day expire 90 days after its end.
+// expireDays forgets the days whose leaves have expired, 90 days after the day's end.
 func (m *core) expireDays() {
 	for n := 0; n < m.limits.ForgottenAtOneTime && m.days.Len() > 0; n++ {
 		if m.now < (m.days.At(m.days.First())).Day.Start()+engine.DayLength+m.limits.Retention {

@@ -23,7 +23,9 @@ func (m *registry) statusesFull() bool {
 // enterStatus gives a version its position. The caller has checked statusesFull.
 func (m *registry) enterStatus(row statusRow) uint32 {
 	if row.Matched {
-		m.standing.changed = m.index // A position without a version reads VALID, so this is a change.
+		// The list matched at issuance, so this version reads SUSPENDED from the start. Its
+		// position read VALID until now.
+		m.standing.changed = m.index
 	}
 	return uint32(m.statuses.Append(row))
 }

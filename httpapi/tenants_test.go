@@ -67,7 +67,7 @@ func (n *tenants) foreignBodies() map[string]string {
 
 // A key of one operator gets nothing of another's on any route: not by id, not by name, not
 // in a list. The test finds new routes of ScopeOwner itself; a route with ids in its body
-// needs a line above.
+// needs a line in foreignBodies.
 func TestTenantsAreApart(t *testing.T) {
 	n := newTenants(t)
 	hook := textOf(answer(t, n.do("acme", "POST", "/v1/webhooks", hookBody), 201), "webhookId")

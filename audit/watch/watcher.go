@@ -25,7 +25,7 @@ const (
 	KindFirst    = "first"    // The first checkpoint was taken.
 	KindGrown    = "grown"    // A new one was verified to continue the last.
 	KindSame     = "same"     // There is no new checkpoint.
-	KindBehind   = "behind"   // The server lags: it shows an older checkpoint, which the last one continues.
+	KindBehind   = "behind"   // The server lags: its checkpoint is smaller than the last verified one.
 	KindAway     = "away"     // No answer.
 	KindRotation = "rotation" // The log has new keys, which the old ones endorse.
 	KindMoved    = "moved"    // The log has another name, which the operator accepted.

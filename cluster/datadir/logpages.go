@@ -229,7 +229,7 @@ func (p *logPage) elementAt(i int) (at int64, e []byte) {
 	return at, p.head[at : at+pageElement]
 }
 
-// bytesTo returns size bytes of the page from at on.
+// bytesTo returns the size bytes of the page that begin at offset at.
 func (p *logPage) bytesTo(at int64, size uint32) ([]byte, error) {
 	switch end := at + int64(size); {
 	case end > p.size:

@@ -122,8 +122,8 @@ const (
 	restoreNameTime  = "20060102T150405Z"
 )
 
-// ForgetRestoredOver deletes what restores before a time moved aside, which is a node's whole
-// former folder.
+// ForgetRestoredOver deletes the folders that restores moved aside before the given time. Each is
+// the whole former content of a node's folder.
 func ForgetRestoredOver(dir string, before time.Time) (forgotten int, err error) {
 	folders, err := filepath.Glob(filepath.Join(dir, restoreNameStart+"*"))
 	if err != nil {

@@ -77,8 +77,8 @@ type Pong struct {
 
 	Use []report.KeyUse `cbor:"21,keyasint,omitempty"` // Recent use of API keys.
 
-	Recovery uint64 `cbor:"22,keyasint,omitempty"` // The number of its group's recoveries, and whether the leaf of the last one
-	Recorded bool   `cbor:"23,keyasint,omitempty"` // is in the log.
+	Recovery uint64 `cbor:"22,keyasint,omitempty"` // How many recoveries its group has had.
+	Recorded bool   `cbor:"23,keyasint,omitempty"` // The leaf of the last recovery is in the log.
 
 	Process uint64 `cbor:"24,keyasint,omitempty"` // Random number of the process that answers.
 

@@ -24,7 +24,9 @@ type Webhook struct {
 	Off        bool        `cbor:"8,keyasint,omitempty"`
 	CreatedAt  engine.Time `cbor:"9,keyasint,omitempty"`  // Set by Apply.
 	Rev        uint32      `cbor:"10,keyasint,omitempty"` // From 1, rises with every change; set by Apply.
-	Key        uint32      `cbor:"11,keyasint,omitempty"` // The row of the API key it belongs to, whose rights it has; without a valid key it gets nothing. 0: it is the institution's. Set by Apply.
+	// Key is the row of the API key that the webhook belongs to; 0: the institution's. The webhook
+	// gets what that key may read, and nothing once the key is invalid. Set by Apply.
+	Key        uint32      `cbor:"11,keyasint,omitempty"`
 	OlderUntil engine.Time `cbor:"12,keyasint,omitempty"` // Until then the older secret also signs; set by Apply.
 }
 

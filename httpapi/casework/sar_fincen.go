@@ -29,7 +29,7 @@ const (
 	finCENSubject   = "33"   // Type of a party.
 	finCENLegalName = "L"    // Type of a name.
 	finCENOtherType = "9"    // Kind of activity: other suspicious activities.
-	finCENOther     = "9999" // Kind among those: other.
+	finCENOther     = "9999" // Subtype of finCENOtherType: other.
 	finCENYes       = "Y"
 	finCENBlank     = "TO BE FILLED IN"
 )

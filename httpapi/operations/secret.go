@@ -52,7 +52,8 @@ func (o *Room) resealing(view *fsm.View) *report.Resealing {
 	return is
 }
 
-// secretStatus is the exchange's progress in the cluster's status; nil: no exchange.
+// secretStatus returns how far the exchange of the cluster secret is, for the cluster's status; nil
+// when none is under way.
 func (o *Room) secretStatus(c *border.Request) *report.Resealing {
 	if o.deps.Secrets.OlderCount() == 0 || c.Judge.Terms.Settings.Genesis == nil {
 		return nil

@@ -95,8 +95,8 @@ func (l *WordLayer) noteHolders() {
 	}
 }
 
-// WithoutNotes returns tables without the summaries of names and words, so that nothing is
-// skipped. Tests compare the results of both.
+// WithoutNotes returns tables without the summaries of names and words (the notes), so that a search
+// skips nothing. Tests compare searches with and without them.
 func (x *Tables) WithoutNotes() Tables {
 	whole := *x
 	whole.beginnings = make([]beginnings, len(x.beginnings))

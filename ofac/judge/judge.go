@@ -88,8 +88,9 @@ func Missing(info *wire.ListInfo) (sources []string) {
 	return sources
 }
 
-// compare compares each source with its own former date and count, and the whole list with
-// its count. The whole list's date is only that of its newest source.
+// compare compares each source's date and count with its former ones, and the counts of the whole
+// list. It compares the whole list's date, which is its newest source's, only where no source has
+// one.
 func compare(active, next *wire.ListInfo, tell func(feed.ProblemCode, string, ...any)) {
 	wasDates, dates := feed.DatesOf(active.Source), feed.DatesOf(next.Source)
 	for _, source := range ofac.Sources() {

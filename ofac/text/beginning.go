@@ -2,9 +2,9 @@ package text
 
 import "bytes"
 
-// Beginning summarises how a name begins, so that most names need not be read: sixteen bits
-// of the first word's print, above them the first letters of the second word, five bits
-// each. It is 0 if the name might be read differently when cut.
+// Beginning summarises how a name begins, so that a search can skip most names unread. The low 16
+// bits hash the first word. Above them stand the first three letters of the second word, five
+// bits each, or secondUnread. 0 means that the beginning does not tell the first word for certain.
 type Beginning uint32
 
 const (

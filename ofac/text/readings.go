@@ -235,7 +235,8 @@ func isSmall(c byte) bool { return c >= 'a' && c <= 'z' }
 // unescapeTimes is how often a name is unescaped.
 const unescapeTimes = 2
 
-// escapeMarks are the bytes of which a name needs one to have an unescaped reading.
+// escapeMarks are the bytes that something to unescape can begin with. A name with none of them has
+// no unescaped reading.
 var escapeMarks = func() (marks [256]bool) {
 	for _, c := range []byte(`%=\&?@$`) {
 		marks[c] = true

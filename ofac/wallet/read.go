@@ -38,7 +38,8 @@ type span struct{ start, end int }
 // Read finds the accounts in a text. It first tries the whole text without blanks as one
 // address. Then it tries every word, which is a run of letters and digits. So an address is
 // separated from a scheme, a chain id, a query, a fragment, brackets and the path of an
-// explorer's link. In the path of a link the last word that is an address comes first.
+// explorer's link. In a link, the words
+// before the query are tried from the last to the first.
 func Read(text string, r *Reading) {
 	r.count, r.more, r.words, r.text, r.joined, r.size, r.decoded = 0, false, 0, text, 0, 0, ""
 	if len(text) > TextMax {

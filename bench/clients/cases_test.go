@@ -18,10 +18,10 @@ type table struct {
 		Code   string `json:"code"`
 	} `json:"refusals"`
 	Unavailable []string     `json:"unavailable"`
-	Money       [][2]*string `json:"money"` // What is read, and what it is; null: refused.
+	Money       [][2]*string `json:"money"` // The text read, and the value expected; null: refused.
 }
 
-// kase is one call, what the server does, and what must come of it.
+// kase is one call, the script of the fake server, and the expected result.
 type kase struct {
 	Name      string          `json:"name"`
 	Call      string          `json:"call"`
@@ -34,7 +34,7 @@ type kase struct {
 	Error     json.RawMessage `json:"error"`
 }
 
-// driven is what a language is given of a case, and told what came of it.
+// driven is the part of a case that a language's program is given.
 type driven struct {
 	Name string   `json:"name"`
 	Call string   `json:"call"`
@@ -105,8 +105,8 @@ func readTable(t *testing.T) *table {
 	return all
 }
 
-// TestCases: each language does the same in every case: what it tells, whom it
-// calls, how long it waits, and with which keys and bytes.
+// TestCases: in every case each client returns the same result, calls the same addresses,
+// waits as long, and sends the same keys and bodies.
 func TestCases(t *testing.T) {
 	all := readTable(t)
 	scripts := make([][]step, len(all.Cases))
@@ -170,8 +170,8 @@ func judge(t *testing.T, all *table, book *tokenBook, server *fake, name string,
 	}
 }
 
-// judgeCalls looks at what arrived: the addresses in turn, always the key of the
-// case, and money as it was meant.
+// judgeCalls checks the calls that arrived: the order of addresses, the key of the case,
+// and the exact amounts.
 func judgeCalls(t *testing.T, want *kase, calls []sent) {
 	visits := []int{}
 	bodies := map[string]string{

@@ -22,8 +22,8 @@ import (
 
 var codeBlock = regexp.MustCompile("(?s)```(go|python|ts)\n(.*?)```")
 
-// guideBlocks are docs/integrators.md's blocks of one language, in order; that of
-// webhooks apart: it stands in a receiver.
+// guideBlocks returns the code of one language in docs/integrators.md: the blocks in
+// order, and apart from them the one of a webhook receiver.
 func guideBlocks(t *testing.T, language string) (all, webhook string) {
 	raw, err := os.ReadFile("../../docs/integrators.md")
 	require.NoError(t, err)
@@ -43,9 +43,9 @@ func guideBlocks(t *testing.T, language string) (all, webhook string) {
 	return strings.Join(blocks, "\n"), webhook
 }
 
-// Each program is what a newcomer makes of the guide: it receives webhooks at
-// RAILGUARD_LISTEN, and once its input ends it registers an agent, screens, settles,
-// verifies the token, and waits until the webhook has told of the settlement.
+// Each program puts the guide's code together as a newcomer would. It receives webhooks at
+// RAILGUARD_LISTEN. Once its input ends it registers an agent, screens, settles, verifies
+// the token, and waits for the webhook message of the settlement.
 
 const goGuide = `package main
 
@@ -190,7 +190,7 @@ console.log(event.type, settled.state, settled.amountUSDC, claims.sub === agent.
 process.exit(0);
 `
 
-// newcomer makes the program of one language out of the guide.
+// newcomer makes, by language, the program of the guide.
 var newcomer = map[string]func(t *testing.T) *exec.Cmd{
 	"go": func(t *testing.T) *exec.Cmd {
 		source, binary := filepath.Join(t.TempDir(), "main.go"), filepath.Join(t.TempDir(), "guide")
@@ -224,10 +224,10 @@ var newcomer = map[string]func(t *testing.T) *exec.Cmd{
 	},
 }
 
-// TestNewcomersAfternoon does what a newcomer does who has the documents alone, with what
-// stands in them: screen, settle and verify with each client, receive a webhook and refuse
-// a forged one (docs/integrators.md), have an x402 payment guarded by one changed URL
-// (docs/x402.md), call the tools (docs/mcp.md). TestSandbox walks docs/sandbox.md.
+// TestNewcomersAfternoon follows the documents to the letter. With each client it screens,
+// settles and verifies, receives a webhook and refuses a forged one (docs/integrators.md).
+// It has an x402 payment guarded by one changed URL (docs/x402.md) and calls the tools
+// (docs/mcp.md). TestSandbox follows docs/sandbox.md.
 func TestNewcomersAfternoon(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -255,7 +255,7 @@ func TestNewcomersAfternoon(t *testing.T) {
 
 var webhookCommand = regexp.MustCompile("`(railguard webhook create --endpoint )(\\S+)( [^`]+)`")
 
-// followGuide has a webhook made by the guide's command and runs a newcomer's program.
+// followGuide makes a webhook with the guide's command and runs a newcomer's program.
 func (c *cluster) followGuide(t *testing.T, program *exec.Cmd) {
 	ports, err := testcluster.FreePorts(1)
 	require.NoError(t, err)
@@ -281,7 +281,7 @@ func (c *cluster) followGuide(t *testing.T, program *exec.Cmd) {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = program.Process.Kill() })()
 	status := 0
-	for status == 0 && ctx.Err() == nil { // It listens from some moment on.
+	for status == 0 && ctx.Err() == nil { // Until the program listens.
 		status = forge(ctx, "http://"+listen+"/hooks")
 	}
 	require.NoError(t, begin.Close())
@@ -290,7 +290,7 @@ func (c *cluster) followGuide(t *testing.T, program *exec.Cmd) {
 	require.Equal(t, "hold.settled settled 25 true\n", out.String())
 }
 
-// forge sends a message that nobody signed and returns the receiver's answer; 0: none.
+// forge sends a message with a false signature and returns the answer's status; 0: none.
 func forge(ctx context.Context, address string) int {
 	call, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(`{"id":"evt_1_0","seq":1,"type":"hold.settled","data":{}}`))
 	if err != nil {

@@ -25,12 +25,12 @@ type step struct {
 	Location   string          `json:"location"`
 	Close      bool            `json:"close"` // Reads the call and breaks the connection.
 	Short      bool            `json:"short"` // Promises more bytes than it sends.
-	Hang       bool            `json:"hang"`  // Answers when the caller has gone.
+	Hang       bool            `json:"hang"`  // Answers only when the caller has gone.
 }
 
 // sent is one call that arrived.
 type sent struct {
-	at                   int // Address.
+	at                   int // Index of the address.
 	key, body, authority string
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	home     = "../../client" // The clients, from here.
+	home     = "../../client" // The folder of the clients.
 	patience = 3 * time.Minute
 )
 
@@ -47,8 +47,7 @@ func pythonCommand(t *testing.T, program string) *exec.Cmd {
 	return exec.Command(found, "-B", filepath.Join(home, "python", program+".py"))
 }
 
-// nodeCommand strips the types first: Node can do so itself from 22.18 on, and what
-// it needs is the same either way.
+// nodeCommand strips the types first: only Node 22.18 and later can do so itself.
 func nodeCommand(t *testing.T, program string) *exec.Cmd {
 	found, err := exec.LookPath("node")
 	if err != nil {
@@ -59,7 +58,7 @@ func nodeCommand(t *testing.T, program string) *exec.Cmd {
 	return exec.Command(found, out)
 }
 
-// strip makes one JavaScript module of a TypeScript one and what it imports.
+// strip bundles a TypeScript module and its imports into one JavaScript module.
 func strip(t *testing.T, source, out string) {
 	built := api.Build(api.BuildOptions{
 		EntryPoints: []string{source}, Outfile: out, Bundle: true, Write: true, External: []string{"node:*"},
@@ -69,11 +68,11 @@ func strip(t *testing.T, source, out string) {
 	require.Empty(t, built.Warnings)
 }
 
-// installPatience is how long a package may take to come.
+// installPatience is how long installing a package may take.
 const installPatience = 2 * time.Minute
 
-// npmModule returns a file of a published package, installed once for this user and never
-// a part of this repository. Where it cannot be had the test is skipped, and says so.
+// npmModule returns the path of a file of a published package, which it installs once in
+// the user's cache, never in this repository. If it cannot, it skips the test and says so.
 func npmModule(t *testing.T, name, version, file string) (node, module string) {
 	t.Helper()
 	missing := fmt.Sprintf("what %s %s checks is NOT tested: ", name, version)
@@ -119,7 +118,7 @@ func run(ctx context.Context, command *exec.Cmd, job, into any) error {
 	return json.Unmarshal(out.Bytes(), into)
 }
 
-// await runs a command, and ends it after some minutes.
+// await runs a command and kills it after 3 minutes (patience).
 func await(ctx context.Context, command *exec.Cmd) error {
 	command.Env = append(os.Environ(), command.Env...)
 	if err := command.Start(); err != nil {

@@ -15,7 +15,7 @@ import (
 	"railguard/client"
 )
 
-// headed sends headers with each call, and keeps what sessions it was told of.
+// headed sends headers with each call, and keeps the session ids of the answers.
 type headed struct {
 	headers map[string]string
 
@@ -37,13 +37,12 @@ func (h *headed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// keyed sends an API key with each call.
 func keyed(key string) *headed {
 	return &headed{headers: map[string]string{"Authorization": "Bearer " + key}}
 }
 
-// mcpBlock is what docs/mcp.md has a client's configuration say, with a node's address and
-// a key in place of the example's.
+// mcpBlock reads the client configuration in docs/mcp.md, with a node's address and a key
+// in place of the example's.
 func (c *cluster) mcpBlock(t *testing.T, node int) (address string, headers map[string]string) {
 	block := documentBlock(t, "../../docs/mcp.md", "json")
 	for example, real := range map[string]string{"https://guard.example.org": c.URLs()[node], "rg_live_...": c.Key} {
@@ -62,8 +61,8 @@ func (c *cluster) mcpBlock(t *testing.T, node int) (address string, headers map[
 	return server.URL, server.Headers
 }
 
-// callTools does what docs/mcp.md says with the protocol's own client: every tool, each
-// call at another node, since there are no sessions.
+// callTools follows docs/mcp.md with the protocol's own client: it calls every tool, each
+// time at another node, since there are no sessions.
 func (c *cluster) callTools(t *testing.T) {
 	c.findMCP(t)
 	rail, err := client.New(client.Options{Addresses: c.URLs(), Key: c.Key})
@@ -101,7 +100,7 @@ func (c *cluster) callTools(t *testing.T) {
 	require.Equal(t, c.tools(t), called, "every tool there is")
 }
 
-// tools are those that a client is told of.
+// tools returns the names of the tools that a client is offered.
 func (c *cluster) tools(t *testing.T) map[string]bool {
 	address, headers := c.mcpBlock(t, 0)
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "newcomer", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
@@ -118,8 +117,8 @@ func (c *cluster) tools(t *testing.T) map[string]bool {
 	return all
 }
 
-// findMCP is what a client does that has no key yet: it is told where it says whose keys
-// are taken (RFC 9728).
+// findMCP calls without a key, as a new client does: the refusal points to the metadata
+// that says whose keys are accepted (RFC 9728).
 func (c *cluster) findMCP(t *testing.T) {
 	address, _ := c.mcpBlock(t, 0)
 	answer, err := http.Post(address, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOthersImportTheClient: a program outside of this repository, without a
-// network and without the service's dependencies.
+// TestOthersImportTheClient runs a program outside of this repository that imports the
+// client, without a network and without the service's dependencies.
 func TestOthersImportTheClient(t *testing.T) {
 	folder, at := t.TempDir(), home
 	absolute, err := filepath.Abs(at)

@@ -39,7 +39,7 @@ func sandboxRows(t *testing.T) (rows []sandboxRow) {
 	return rows
 }
 
-// sandboxJob has a language ask for each row.
+// sandboxJob has a client screen each row's name.
 type sandboxJob struct {
 	Do     string   `json:"do"`
 	URLs   []string `json:"urls"`
@@ -49,8 +49,9 @@ type sandboxJob struct {
 	Names  []string `json:"names"`
 }
 
-// told is what a client must say of the row: screened with one attempt, again with the
-// same key, with a second attempt; tried; in a batch with one attempt, and with a second.
+// told returns the six results of a client for the row: a screening with one attempt,
+// another with the same key, one with two attempts, a dry run, a batch with one attempt,
+// and a batch with two.
 func (r *sandboxRow) told() []string {
 	same := func(text string) []string { return []string{text, text, text, text, text, text} }
 	switch {
@@ -153,7 +154,7 @@ func ruleOf(rule string) string {
 	return rule
 }
 
-// sandboxMCP asks by the tools: a verdict is a result, an outage an error.
+// sandboxMCP calls the tools: a verdict is a result, an outage an error.
 func sandboxMCP(t *testing.T, servers *cluster, token string, rows []sandboxRow) {
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
 		Endpoint: servers.URLs()[0] + "/mcp", HTTPClient: &http.Client{Transport: keyed(servers.Key)}, MaxRetries: -1,
@@ -193,7 +194,8 @@ func sandboxMCP(t *testing.T, servers *cluster, token string, rows []sandboxRow)
 	}
 }
 
-// sandboxX402 pays the wallets of the table, all at once: an outage takes its 8 seconds.
+// sandboxX402 verifies a payment to each wallet of the table, all at once, since an outage
+// takes 8 seconds.
 func sandboxX402(t *testing.T, servers *cluster, token string, rows []sandboxRow) {
 	answers, failures := make([]map[string]any, len(rows)), make([]error, len(rows))
 	var callers sync.WaitGroup

@@ -21,14 +21,13 @@ import (
 // cluster is a development cluster of real processes.
 type cluster struct{ *testcluster.Development }
 
-// startCluster starts nodes and stops them when the test ends. more are further words for
-// railguard dev.
+// startCluster starts nodes and stops them when the test ends. more are further arguments
+// of railguard dev.
 func startCluster(t *testing.T, nodes int, more ...string) *cluster {
 	t.Helper()
 	return &cluster{testcluster.StartDevelopment(t, nodes, more...)}
 }
 
-// killLeader kills the process of the leader at once.
 func (c *cluster) killLeader(t *testing.T) {
 	for _, node := range c.Nodes {
 		rail, err := client.New(client.Options{Addresses: []string{"http://" + node.HTTP}, Key: c.Key})
@@ -44,8 +43,8 @@ func (c *cluster) killLeader(t *testing.T) {
 	require.Fail(t, "no leader")
 }
 
-// deaf passes calls on to a server and breaks off every third answer: those calls
-// have happened, and their caller cannot know.
+// deaf is a proxy that drops every third answer: the server has carried out those calls,
+// and the caller cannot know.
 func deaf(t *testing.T, address string) (url string, broken *atomic.Int64) {
 	var count atomic.Int64
 	broken = new(atomic.Int64)
@@ -91,8 +90,8 @@ spent 6100.5
 BLOCK R2_CREDENTIAL_STATUS
 `
 
-// TestAfternoon runs the example of each language against a real server, behind a
-// proxy that loses answers: nothing of it may be seen.
+// TestAfternoon runs the example of each language against a real server, behind a proxy
+// that loses answers. The output must not show it.
 func TestAfternoon(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -172,7 +171,7 @@ func TestNoPaymentTwice(t *testing.T) {
 	require.Positive(t, broken.Load())
 }
 
-// revive starts again what was killed.
+// revive restarts the nodes that were killed.
 func (c *cluster) revive(t *testing.T) {
 	for _, node := range c.Nodes {
 		if answer, err := http.Get("http://" + node.HTTP + "/livez"); err == nil {

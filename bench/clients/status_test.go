@@ -20,19 +20,19 @@ import (
 	"railguard/client"
 )
 
-// statusJob is what a language is given of status lists, and told what came of it.
+// statusJob is what a language's program is given to check status lists.
 type statusJob struct {
 	Do     string       `json:"do"`
 	Keys   client.JWKS  `json:"jwks"`
 	Issuer string       `json:"issuer"`
 	Cases  []statusCase `json:"cases"`
 	URLs   []string     `json:"urls"`
-	Steps  []verifyStep `json:"steps"` // One Verifier, one after the other.
+	Steps  []verifyStep `json:"steps"` // Verified in order, by one Verifier.
 }
 
 type statusCase struct {
 	name, want string
-	Claims     map[string]any `json:"claims"` // Only what says where the status is.
+	Claims     map[string]any `json:"claims"` // Only the claim that locates the status.
 	List       string         `json:"list"`
 	Now        int64          `json:"now"`
 }
@@ -49,7 +49,7 @@ type statusReport struct {
 
 const listURL = "https://pay.example.com/status-lists/1"
 
-// packed is the lst member of some bytes.
+// packed returns the lst member that holds the bytes.
 func packed(t *testing.T, raw []byte) string {
 	var out bytes.Buffer
 	writer := zlib.NewWriter(&out)
@@ -63,8 +63,8 @@ func listHeader(kid string) string {
 	return `{"alg":"ES256","kid":"` + kid + `","typ":"statuslist+jwt"}`
 }
 
-// list is a good status list token of 16 entries that read 0, 1, 2, 3 over and over, with
-// some of its claims changed.
+// list is the payload of a valid status list: 16 entries of 0, 1, 2, 3 repeated, with some
+// of its claims changed.
 func (s *signer) list(change map[string]any) string {
 	claims := map[string]any{"sub": listURL, "iat": validFrom, "exp": validFrom + 120, "ttl": 60}
 	claims["status_list"] = map[string]any{"bits": 2, "lst": packed(s.t, []byte{0xe4, 0xe4, 0xe4, 0xe4})}
@@ -179,11 +179,11 @@ func eachLanguage(t *testing.T, work *statusJob, judge func(t *testing.T, got st
 	}
 }
 
-// lists is a server of keys and of one list, that counts how often it was asked.
+// lists serves keys and one list, and counts the requests by path.
 type lists struct {
 	mutex sync.Mutex
 	keys  client.JWKS
-	text  string // "": 503.
+	text  string // "": answered with 503.
 	asked map[string]int
 }
 
@@ -217,13 +217,13 @@ func TestStatusLists(t *testing.T) {
 		token string
 		now   int64
 	}{
-		{token(0, listURL), validFrom + 1}, {token(1, listURL), validFrom + 30}, {token(2, listURL), validFrom + 60}, // One fetching.
-		{token(0, listURL), validFrom + 61}, {token(0, listURL), validFrom + 119}, // Another: the ttl was over.
-		{token(0, listURL), validFrom + 120},                                     // A third: its exp has come. The server has nothing newer.
-		{token(0, "https://evil.example/lists/1"), validFrom + 1},                // No such list here; nobody is asked.
-		{token(0, "https://pay.example.com/status-lists/9"), validFrom + 1},      // The server has none.
-		{token(0, listURL+"?x=/status-lists/../v1/agents/agt_1"), validFrom + 1}, // No path of another kind is asked for.
-		{key.sign(header("cc-test"), key.payload(nil)), validFrom + 1},           // Nothing says where its status is.
+		{token(0, listURL), validFrom + 1}, {token(1, listURL), validFrom + 30}, {token(2, listURL), validFrom + 60}, // One fetch.
+		{token(0, listURL), validFrom + 61}, {token(0, listURL), validFrom + 119}, // A second fetch: the ttl is over.
+		{token(0, listURL), validFrom + 120},                                     // A third: the list has expired. The server has nothing newer.
+		{token(0, "https://evil.example/lists/1"), validFrom + 1},                // Not the path of a list: no request.
+		{token(0, "https://pay.example.com/status-lists/9"), validFrom + 1},      // The server does not have this list.
+		{token(0, listURL+"?x=/status-lists/../v1/agents/agt_1"), validFrom + 1}, // Nor is this: no request.
+		{key.sign(header("cc-test"), key.payload(nil)), validFrom + 1},           // The token does not say where its status is.
 		{key.sign(header("cc-test"), key.payload(map[string]any{"exp": validFrom})), validFrom + 1},
 	} {
 		work.Steps = append(work.Steps, verifyStep{step.token, step.now})
@@ -243,8 +243,8 @@ func TestStatusLists(t *testing.T) {
 	})
 }
 
-// TestStatusOfARealCluster: three nodes give the same bytes of a minute, and what one node
-// revokes reads INVALID at every other in the list of the next minute.
+// TestStatusOfARealCluster: three nodes serve the same bytes for a minute. A credential
+// that one node revokes reads INVALID in every node's list of the next minute.
 func TestStatusOfARealCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts three processes")
@@ -284,8 +284,8 @@ func TestStatusOfARealCluster(t *testing.T) {
 	})
 }
 
-// sameLists waits until all nodes give the same list of a minute after the one given, and
-// returns that minute.
+// sameLists waits until all nodes serve the same list of a later minute, and returns that
+// minute.
 func (c *cluster) sameLists(t *testing.T, after int64) (minute int64) {
 	require.Eventually(t, func() bool {
 		var texts []string

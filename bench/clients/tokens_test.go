@@ -23,7 +23,7 @@ import (
 
 var flagTokens = flag.Bool("tokens", false, "make client/testdata/tokens.json anew, from the token and the keys of a server that stand in it")
 
-// tokenBook is client/testdata/tokens.json: what each token must be told.
+// tokenBook is client/testdata/tokens.json: tokens, and the expected result of each.
 type tokenBook struct {
 	Keys   client.JWKS `json:"jwks"` // The server's, then the test's own.
 	Issuer string      `json:"issuer"`
@@ -135,7 +135,7 @@ func pair(r, s *big.Int) []byte {
 func makeTokens(t *testing.T, old *tokenBook) tokenBook {
 	key, other := newSigner(t, "cc-test"), newSigner(t, "cc-other")
 	off := key.public()
-	off.KeyID, off.Y = "cc-off", off.X // No point of the curve.
+	off.KeyID, off.Y = "cc-off", off.X // Not a point of the curve.
 	book := tokenBook{Issuer: "did:kya:railguard", Cases: old.Cases[:1]}
 	book.Keys.Keys = []client.JWK{old.Keys.Keys[0], key.public(), off}
 	add := func(name, token string, now int64, want string) {

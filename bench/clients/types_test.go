@@ -16,8 +16,8 @@ import (
 	"railguard/httpapi/description"
 )
 
-// describedType is a type of the clients and where the API describes it: the bodies
-// ("<") and answers (">") that it stands for, each perhaps with a member in which it stands.
+// describedType is a type of the clients. Its places are where the API describes it:
+// bodies ("<") and answers (">"), or a member of them, named after it.
 type describedType struct {
 	name       string
 	goType     any    // nil: Go's client has no such type.
@@ -70,7 +70,7 @@ func TestTypesFollowTheDescription(t *testing.T) {
 	}
 }
 
-// gatherDescribed are the names of the members that the places describe.
+// gatherDescribed returns the names of the members that the API describes at the places.
 func gatherDescribed(t *testing.T, places string) []string {
 	all := map[string]bool{}
 	for place := range strings.SplitSeq(places, ", ") {
@@ -79,7 +79,7 @@ func gatherDescribed(t *testing.T, places string) []string {
 		require.NotNil(t, operation, place)
 		var names []string
 		if place[0] == '<' {
-			opened := strings.Join(append(words[2:], ""), ".") // "", or "hold.".
+			opened := strings.Join(append(words[2:], ""), ".") // A prefix: "" or, for example, "hold.".
 			for _, field := range operation.BodyFields(words[2:]...) {
 				if name, inside := strings.CutPrefix(field.Name, opened); inside {
 					names = append(names, name)
@@ -117,8 +117,8 @@ func compareMembers(t *testing.T, name string, members, described []string, lack
 	assert.Equal(t, strings.Join(left, " "), strings.Join(missing, " "), "%s leaves out: add the members, or name them as left out", name)
 }
 
-// membersOfStruct are the names of a struct's JSON members; those of an embedded struct
-// stand in its place.
+// membersOfStruct returns the names of a struct's JSON members, among them those of
+// embedded structs.
 func membersOfStruct(t reflect.Type) (names []string) {
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -138,7 +138,7 @@ var (
 	interfaceLine = regexp.MustCompile(`(?m)^  (\w+)\??:`)
 )
 
-// readInterfaces are the members of the interfaces of a TypeScript source by their names.
+// readInterfaces returns the members of each interface of a TypeScript source.
 func readInterfaces(source string) map[string][]string {
 	interfaces := map[string][]string{}
 	for _, match := range interfaceText.FindAllStringSubmatch(source, -1) {

@@ -27,8 +27,8 @@ type message struct {
 	Want    string            `json:"want"` // The event's id, or the error's code.
 }
 
-// webhookMessages are Standard Webhooks' own example, and messages as the service signs
-// them, good and spoilt; keys are new each time.
+// webhookMessages returns Standard Webhooks' own example and messages signed as the
+// service does, good and spoilt; keys are new each time.
 func webhookMessages(t *testing.T) []message {
 	const at, id = 1_795_000_000, "evt_4711_0"
 	body := `{"id":"` + id + `","seq":4711,"type":"screen.block","time":"2026-11-22T00:00:00Z","tenant":null,"data":{"é":1},"leafHash":"x"}`
@@ -97,7 +97,7 @@ func webhookMessages(t *testing.T) []message {
 	return all
 }
 
-// foreignMessage is what others' code is asked of.
+// foreignMessage is a message that others' code verifies.
 type foreignMessage struct {
 	Secret  string            `json:"secret"`
 	Public  string            `json:"public"`
@@ -105,9 +105,9 @@ type foreignMessage struct {
 	Body    string            `json:"body"`
 }
 
-// TestWebhooksByOthers: what the service signs is good to the published package of Standard
-// Webhooks (v1) and to Node's Ed25519 (v1a), and spoilt it is not; what the package signs
-// is good to our client.
+// TestWebhooksByOthers: the published package of Standard Webhooks (v1) and Node's Ed25519
+// (v1a) accept what the service signs, and refuse it spoilt. Our client accepts what the
+// package signs.
 func TestWebhooksByOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("installs a package")

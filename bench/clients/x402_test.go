@@ -33,8 +33,8 @@ func x402SDK(t *testing.T) (node, module string) {
 // x402Chain is a facilitator that settles each nonce once, and counts.
 type x402Chain struct {
 	mutex sync.Mutex
-	paid  map[string]string // Transactions by nonce, and by payee how many.
-	to    map[string]int
+	paid  map[string]string // Transactions by nonce.
+	to    map[string]int    // Transactions by payee.
 }
 
 func (c *x402Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -66,8 +66,8 @@ func (c *x402Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lies are answers to a screening call that are no verdict to pay on, by what they are
-// called, and what the hook of docs/x402.md says of them where it is not that there is none.
+// lies are answers, by name, that must not lead to a payment. aborts is what the hook of
+// docs/x402.md says of the lie; "": that no verdict could be had.
 var lies = map[string]struct {
 	status       int
 	body, aborts string
@@ -85,8 +85,8 @@ var lies = map[string]struct {
 	"with a server error": {500, `{"verdict":"PROCEED","txnId":"txn_1"}`, ""},
 }
 
-// liar answers every screening call below a lie's name with it. A redirect leads to what
-// would be a verdict.
+// liar answers every call below a lie's name with that lie. A redirect leads to a path
+// that answers PROCEED.
 func liar(ctx context.Context) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
@@ -97,7 +97,7 @@ func liar(ctx context.Context) http.Handler {
 			_, _ = io.WriteString(w, `{"verdict":"PROCEED","txnId":"txn_1"}`)
 			return
 		case lie.status == 0:
-			_, _ = io.Copy(io.Discard, r.Body) // Then the server sees the caller go.
+			_, _ = io.Copy(io.Discard, r.Body) // Otherwise the server does not see the caller go.
 			select {
 			case <-r.Context().Done():
 			case <-ctx.Done():
@@ -111,7 +111,8 @@ func liar(ctx context.Context) http.Handler {
 }
 
 // TestX402Package pays through the package that resource servers use: with one URL
-// changed, and with the hook of docs/x402.md, which may fail in no way that pays.
+// changed, and with the hook of docs/x402.md. No failure of the hook may lead to a
+// payment.
 func TestX402Package(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -173,8 +174,8 @@ func TestX402Package(t *testing.T) {
 	require.Equal(t, "0", limits.HeldUSDC.String())
 }
 
-// facilitatorBlock is docs/x402.md's block of a resource server, as a module that has
-// servers' address in place of the example's.
+// facilitatorBlock writes the resource server's code of docs/x402.md as a module, with a
+// node's address in place of the example's, and returns its path.
 func (c *cluster) facilitatorBlock(t *testing.T, sdk string) string {
 	const example = "https://guard.example.org"
 	block := documentBlock(t, "../../docs/x402.md", "ts")
@@ -227,7 +228,7 @@ console.log(await pay(server, payment()), "-", await pay(server, payment({ to: %
 	require.Equal(t, "5", limits.SpentUSDC.String())
 }
 
-// documentBlock is the one block of code of a language in a document.
+// documentBlock returns a document's only block of code in a language.
 func documentBlock(t *testing.T, path, language string) string {
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)

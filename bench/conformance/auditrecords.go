@@ -105,7 +105,7 @@ func checkLogs(p *probe) {
 	}
 }
 
-// listed page of records: the newest first, one page of the given query.
+// page fetches one page of a list of records and returns the answer and its records.
 func (p *probe) page(query string) (*answer, []any) {
 	a := p.tool(p.get(query))
 	return a, p.array(a, "data")

@@ -20,7 +20,7 @@ func (p *probe) batch(payments ...any) *answer {
 	return a
 }
 
-// resultOf is where a member of a batch's result stands.
+// resultOf is the path of a member of a batch's i-th result.
 func resultOf(i int, member string) string { return "results." + strconv.Itoa(i) + "." + member }
 
 func checkBatch(p *probe) {

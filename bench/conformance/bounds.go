@@ -38,7 +38,7 @@ func checkPageBounds(p *probe) {
 		for _, bad := range []string{"501", "0", "-1", "x", ""} {
 			a := p.get(fmt.Sprintf("%s?limit=%s", path, bad))
 			if bad == "" && a.ok() {
-				continue // An empty value may mean that none was given.
+				continue // An empty value may count as none.
 			}
 			p.expect(a.status >= 400 && a.status < 500, "%s?limit=%s: status %d, want a refusal", path, bad, a.status)
 		}

@@ -20,8 +20,8 @@ type request struct {
 	key          string // API key; empty sends no Authorization header.
 	header       http.Header
 	body         []byte
-	keep429      bool // A 429 is the answer wanted, so it is not sat out.
-	fresh        bool // The answer must know all that this run has seen.
+	keep429      bool // A 429 is the wanted answer and is not retried.
+	fresh        bool // The answer must reflect all that this run has seen.
 }
 
 // option changes a request before it is sent.
@@ -174,7 +174,6 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// once makes exactly one exchange.
 func (s *suite) once(ctx context.Context, r *request) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

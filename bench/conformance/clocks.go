@@ -87,7 +87,7 @@ func checkUTCDay(p *probe) {
 	p.proceeds(p.screen(g, "100"))
 	p.proceeds(p.screen(member, "50"))
 	p.verdict(p.screen(g, "0.01"), "REVIEW", "R11_DAILY_LIMIT")
-	p.advanceTo(p.nextDay(0, 0, 0).Add(-30 * time.Second)) // No other zone's midnight resets it on the way.
+	p.advanceTo(p.nextDay(0, 0, 0).Add(-30 * time.Second)) // No other zone's midnight resets the limit before that.
 	p.verdict(p.screen(g, "0.01"), "REVIEW", "R11_DAILY_LIMIT")
 	p.verdict(p.screen(member, "0.01"), "REVIEW", "R12_FLEET_DAILY_LIMIT")
 	p.advanceTo(p.nextDay(0, 0, 0)) // Ten hours after the spend, a new date.

@@ -11,10 +11,10 @@ const (
 	answerBytesMax   = 32 << 20         // A longer answer is cut and will not parse.
 	callTimeout      = 15 * time.Second // One request, its answer included.
 	checkTimeout     = 4 * time.Minute  // One check.
-	rateLimitRetries = 40               // Answers 429 that one call sits out.
+	rateLimitRetries = 40               // Times that one call is retried after a 429.
 	rateLimitWaitMax = 2 * time.Second  // The longest wait for one of them.
-	healMax          = 30 * time.Second // Until a group whose nodes are back decides again.
-	quorumLossMax    = 10 * time.Second // Until a node notices that its group has no quorum.
+	healMax          = 30 * time.Second // The longest until a group whose nodes are back decides again.
+	quorumLossMax    = 10 * time.Second // The longest until a node notices that its group has no quorum.
 	failuresMax      = 8                // Failure lines kept of one check.
 	exchangeCharsMax = 900              // Characters of an answer shown in a failure.
 	sentCharsMax     = 300              // Characters of a request shown in a failure.
@@ -22,7 +22,7 @@ const (
 	parallelDefault  = 32               // Connections of the parallel checks.
 	ledgerMax        = 40               // Violations of one standing law that are kept.
 	tokensMax        = 256              // Tokens remembered for the log scan.
-	presentMax       = time.Minute      // Between the target's clock and the examiner's.
+	presentMax       = time.Minute      // The largest difference between the target's clock and the examiner's.
 	pagesMax         = 4000             // Pages of one list that a check follows.
 	spreadMax        = 2 * time.Second  // The longest a write may take to be known on every node (statement C01: one second).
 )
@@ -48,7 +48,7 @@ type Config struct {
 	ListedCompany    string // A listed organisation of two words or more; empty tries well-known ones.
 
 	LogFiles    []string                    // Logs of the target, scanned for tokens and names.
-	Version     string                      // What the target's binary says its version is.
+	Version     string                      // The version that the target's binary prints.
 	NoQuorumURL string                      // A node of another group, one that lost its quorum.
 	LoseQuorum  QuorumLoss                  // Takes the target's own quorum away for a while.
 	Restart     func(context.Context) error // Stops and starts the target on the same data.
@@ -58,8 +58,8 @@ type Config struct {
 	Client        *http.Client // Nil makes one.
 }
 
-// QuorumLoss makes the target lose its quorum. It returns the address of a node that
-// still answers, and what gives the quorum back.
+// QuorumLoss makes the target lose its quorum. It returns the address of a node that still
+// answers, and a function that gives the quorum back.
 type QuorumLoss func(context.Context) (url string, restore func() error, err error)
 
 // Outcome is the end of a check.

@@ -11,7 +11,6 @@ var contextRuleChecks = []Check{
 	{ID: "X-TRIG-1", Title: "triggered lists all rules that fired, for keys that may see it", Source: Ruling, run: checkTriggered},
 }
 
-// whitelist sets an agent's whitelist.
 func (p *probe) whitelist(g agent, entries ...any) *answer {
 	return p.tool(p.call("PUT", "/v1/agents/"+g.id+"/whitelist", obj{"mode": "enforce", "entries": entries}))
 }
@@ -44,7 +43,7 @@ func checkR16R17(p *probe) {
 		p.proceeds(p.screen(fast, "1"))
 	}
 	fired := false
-	for range 2 { // Whether the call itself is counted moves the edge by one.
+	for range 2 { // A target may count the call itself or not.
 		a := p.screen(fast, "1")
 		fired = fired || a.text("verdict") == "REVIEW" && a.text("rule") == "R16_VELOCITY_FLAG"
 	}
@@ -65,10 +64,10 @@ func checkR25(p *probe) {
 	for range 3 {
 		p.proceeds(p.screen(g, "9500", to))
 	}
-	p.proceeds(p.screen(g, "10000", to)) // Not under the line, so not in the band.
+	p.proceeds(p.screen(g, "10000", to)) // The band ends below 10,000.
 	p.proceeds(p.screen(g, "8999.999999", to))
 	fired := false
-	for range 3 { // Five in the band; whether the fifth or the sixth fires depends on counting the call itself.
+	for range 3 { // The fifth or the sixth in the band fires: a target may count the call itself or not.
 		a := p.screen(g, "9000", to)
 		fired = fired || a.text("verdict") == "REVIEW" && a.text("rule") == "R25_STRUCTURING"
 	}

@@ -14,7 +14,7 @@ func checkOpenParent(p *probe) {
 	p.proceeds(p.screen(open, "51"))
 	limited := p.register(policy(obj{"dailyLimitUSDC": 100}))
 	a := p.delegateCall(limited, policy(obj{"dailyLimitUSDC": nil}))
-	if !a.ok() { // Refusing the attempt and inheriting the limit are both honest.
+	if !a.ok() { // Refusing the attempt and inheriting the limit are both allowed.
 		p.refusedAnyhow(a)
 		return
 	}

@@ -40,7 +40,7 @@ func ReadDevFile(folder string) (DevFile, error) {
 	return file, nil
 }
 
-// Config is the full examination of a throw-away development cluster: its clock will
+// Config is for the full examination of a throw-away development cluster: its clock will
 // be moved, its lists will be switched, and every ruled endpoint must be there.
 func (f DevFile) Config(folder string) (Config, error) {
 	cfg := Config{APIKey: f.APIKey, Strict: true, AllowTestClock: true, AllowListSwitch: true}
@@ -54,7 +54,7 @@ func (f DevFile) Config(folder string) (Config, error) {
 			return cfg, err
 		}
 		for _, file := range found {
-			if filepath.Base(filepath.Dir(file)) != "raft" { // Entries, not lines; and they come and go.
+			if filepath.Base(filepath.Dir(file)) != "raft" { // These files hold raft entries, not lines, and come and go.
 				cfg.LogFiles = append(cfg.LogFiles, file)
 			}
 		}

@@ -1,5 +1,5 @@
 // Package conformance is the black-box suite: every checkable statement about the
-// service as one named check that speaks HTTP alone.
+// service as one named check over HTTP.
 //
 // Purpose: tell whether a running implementation of the specification, ours or any
 // other, keeps what it promises, statement by statement. A check passes only when it

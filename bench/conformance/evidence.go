@@ -16,7 +16,7 @@ var evidenceChecks = []Check{
 	{ID: "T151/scope", Title: "the export of a scoped key verifies as a selection, and no more when it is cut", Source: Ruling, Needs: NeedAdmin, run: checkScopedExport},
 }
 
-// exportLines is an export of what was done between two moments, line by line.
+// exportLines returns, line by line, the export of what was done between two moments.
 func (p *probe) exportLines(from, to time.Time, options ...option) [][]byte {
 	const form = "2006-01-02T15:04:05.000Z"
 	a := p.get("/v1/audit/export?from="+from.UTC().Format(form)+"&to="+to.UTC().Format(form), options...)
@@ -25,7 +25,7 @@ func (p *probe) exportLines(from, to time.Time, options ...option) [][]byte {
 	}
 	p.status(a, 200)
 	lines := bytes.SplitAfter(a.raw, []byte("\n"))
-	return lines[:len(lines)-1] // Nothing stands behind the last line's end.
+	return lines[:len(lines)-1] // The last line ends with a newline too.
 }
 
 // logKeys are the verifier keys of the target's log.
@@ -35,7 +35,7 @@ func verifyExport(lines [][]byte, keys string) (examine.Report, error) {
 	return examine.File(bytes.NewReader(bytes.Join(lines, nil)), examine.Options{Keys: keys, KeysGiven: true})
 }
 
-// relabelled is a line with other members.
+// relabelled is a line with some members changed.
 func relabelled(line []byte, change obj) []byte {
 	tree, err := decodeTree(line)
 	object, ok := tree.(map[string]any)
@@ -62,8 +62,7 @@ func lineMember(line []byte, name string) any {
 	return value
 }
 
-// cutExports are files that forgers make of an export and another one of the same log,
-// by what was done.
+// cutExports returns forged exports by kind, made from two exports of the same log.
 func cutExports(lines, other [][]byte) map[string][][]byte {
 	last, middle := len(lines)-1, len(lines)/2
 	without := func(at int) [][]byte { return slices.Delete(slices.Clone(lines), at, at+1) }

@@ -16,7 +16,6 @@ const (
 // dollars writes an amount so that its literal goes over the wire unchanged.
 func dollars(literal string) json.Number { return json.Number(literal) }
 
-// agent is a registered agent.
 type agent struct {
 	id, token string
 	answer    *answer
@@ -100,7 +99,6 @@ func orNull(rule string) string {
 	return rule
 }
 
-// proceeds demands PROCEED.
 func (p *probe) proceeds(a *answer) bool { return p.verdict(a, "PROCEED", "") }
 
 // hasRule tells whether the rule id begins with the rule's number, e.g. "R6".

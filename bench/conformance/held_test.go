@@ -14,14 +14,15 @@ import (
 	"railguard/httpapi/contract"
 )
 
-// What the examiner and the target exchange is held against the OpenAPI document: every
-// request that was taken, every answer, members that are not declared included. At the end
-// every operation must have been called, and every status that any operation shares been met.
+// These tests check every exchange of the examiner and the target against the OpenAPI
+// document: accepted requests and all answers, undeclared members included. At the end
+// every operation must have been called, and every status that all operations share been
+// met.
 
-// heldBodyMax is how much of an answer is read again; a longer one is judged by its head.
+// heldBodyMax is the size up to which an answer is judged; a longer one is not.
 const heldBodyMax = 4 << 20
 
-// documented is a client's transport that holds exchanges against the document.
+// documented is a client's transport that checks exchanges against the document.
 type documented struct {
 	next  http.RoundTripper
 	hosts map[string]bool // Of the public API.
@@ -29,10 +30,10 @@ type documented struct {
 
 	mutex     sync.Mutex
 	checked   int
-	different map[string]string // The first of each kind, by operation and status.
+	different map[string]string // The first difference of each operation and status.
 }
 
-// held has an examiner's exchanges held against the document.
+// held has an examiner's exchanges checked against the document.
 func held(t *testing.T, cfg *Config) *documented {
 	loaded, err := contract.Load()
 	require.NoError(t, err)
@@ -46,7 +47,7 @@ func held(t *testing.T, cfg *Config) *documented {
 	return d
 }
 
-// CloseIdleConnections closes what the examiner wants closed.
+// CloseIdleConnections closes those of the transport below.
 func (d *documented) CloseIdleConnections() {
 	if closer, ok := d.next.(interface{ CloseIdleConnections() }); ok {
 		closer.CloseIdleConnections()
@@ -78,7 +79,7 @@ func (d *documented) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// heldBody keeps what is read of an answer, and has it judged when it was read whole.
+// heldBody keeps what is read of an answer, and judges it when it was read whole.
 type heldBody struct {
 	io.ReadCloser
 	document *documented
@@ -114,7 +115,8 @@ func (d *documented) judge(x *contract.Exchange) {
 	}
 }
 
-// report fails for what the document does not say, and for what it says and nothing brought out.
+// report fails for exchanges that differ from the document, and for operations and shared
+// statuses in it that never occurred.
 func (d *documented) report(t *testing.T) {
 	if *flagOnly != "" || *flagSpec {
 		t.Skip("a part of the examination brings out a part of the document")
@@ -143,10 +145,12 @@ func (d *documented) report(t *testing.T) {
 	}
 }
 
-// walkCalls are made after the examination, of operations that no statement is about.
+// walkCalls is how many calls follow the examination, so that operations without a
+// statement are called too.
 const walkCalls = 4000
 
-// walk calls every operation, validly and not: nothing of it may be a fault.
+// walk calls every operation, validly and not. No answer may be a 5xx other than 501 and
+// 503.
 func (d *documented) walk(t *testing.T, cfg *Config) {
 	if *flagOnly != "" || *flagSpec {
 		t.Skip("a part of the examination")
@@ -157,7 +161,7 @@ func (d *documented) walk(t *testing.T, cfg *Config) {
 		call := g.Next(skip)
 		r, err := http.NewRequestWithContext(t.Context(), call.Operation.Method, cfg.BaseURLs[i%len(cfg.BaseURLs)]+call.Path, strings.NewReader(call.Body))
 		if err != nil {
-			continue // Not even a request.
+			continue // Not a valid request.
 		}
 		r.Header.Set("Authorization", "Bearer "+cfg.APIKey)
 		if call.Name != "" {
@@ -165,7 +169,7 @@ func (d *documented) walk(t *testing.T, cfg *Config) {
 		}
 		answer, err := cfg.Client.Do(r)
 		if err != nil {
-			continue // What no client sends.
+			continue // The client cannot send this.
 		}
 		data, err := io.ReadAll(io.LimitReader(answer.Body, heldBodyMax))
 		answer.Body.Close()
@@ -177,8 +181,8 @@ func (d *documented) walk(t *testing.T, cfg *Config) {
 	}
 }
 
-// notWalked are operations that are not walked, each with its reason. The tests of
-// httpapi call them, and bring out every status of every operation.
+// notWalked are operations that are not walked, each with its reason. The tests of httpapi
+// call them, and produce every status of every operation.
 var notWalked = map[string]string{
 	"GET /v1/events":         "a stream has no end",
 	"POST /v1/cluster/drain": "the node would refuse everything after it", "POST /v1/cluster/remove": "a member would be gone", "POST /v1/cluster/demote": "as remove",

@@ -102,7 +102,7 @@ func checkJSONBounds(p *probe) {
 	p.expect(a.status == 200, "depth 31: status %d, want 200", a.status)
 	a = p.post("/v1/screen", literal(nested(34)))
 	p.expect(a.status == 400 && a.code() == "invalid_json", "depth 34: got %d %q, want 400 invalid_json", a.status, a.code())
-	wide := func(members int) string { // token and amount count.
+	wide := func(members int) string { // token and amount are two of the members.
 		var b strings.Builder
 		for i := range members - 2 {
 			fmt.Fprintf(&b, `,"m%d":0`, i)
@@ -134,7 +134,7 @@ func checkStrictEverywhere(p *probe) {
 	for _, path := range paths {
 		for _, body := range []string{``, `{`, `[]`, `null`, `"x"`, `{"a":1,}`, `{"a":1}{}`, `{"a":1,"a":1}`, "{\"a\":\"\xff\"}", `{"a":01}`} {
 			if body == "" && strings.HasSuffix(path, "/reissue") {
-				continue // All its members are optional, so nothing may stand for an empty object.
+				continue // All its members are optional, so an empty body may stand for an empty object.
 			}
 			p.refused(p.post(path, []byte(body)), 400, "invalid_json")
 		}
@@ -150,7 +150,7 @@ func checkTextEcho(p *probe) {
 		"  outer blanks  ", "'; DROP TABLE agents; --", "=cmd|' /C calc'!A0", "%s%n%d ${jndi:ldap://x} {{7*7}}", "\u0085\u2028", "e\u0301 vs \u00e9",
 	} {
 		a := p.post("/v1/screen", g.payment("1", obj{"cpName": text}))
-		if a.status == 400 { // Refusing control characters is honest; changing them is not.
+		if a.status == 400 { // Control characters may be refused, but not changed.
 			p.expect(a.code() == "invalid_field", "cpName %q: code %q, want invalid_field", text, a.code())
 			continue
 		}

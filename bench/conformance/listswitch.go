@@ -63,8 +63,8 @@ func (p *probe) upload(files map[string][]byte) *answer {
 	return a
 }
 
-// staged uploads a hand-made list and returns the id of its snapshot. The list has
-// one organisation of its own in the Consolidated List, for a list without one is odd.
+// staged uploads a hand-made list and returns the id of its snapshot. Its Consolidated
+// List has one organisation, since an empty one would be unusual.
 func (p *probe) staged(entities ...listtest.Entity) string {
 	asOf := p.now()
 	bystander := listtest.Entity{ID: 900001, Last: "CONFORMANCE BYSTANDER HOLDING"}
@@ -188,14 +188,14 @@ func checkListRejected(p *probe) {
 	}
 	rejected := func(what string, files map[string][]byte) {
 		a := p.upload(files)
-		if a.ok() { // Refusing at the upload or at the activation are both as ruled.
+		if a.ok() { // The rulings allow a refusal at the upload or at the activation.
 			a = p.listCall("POST", p.str(a, "snapshotId"), "/activate", obj{})
 		}
 		p.expect(a.status == 422 && a.code() == "list_rejected", "%s: got %d %q, want 422 list_rejected", what, a.status, a.code())
 	}
 	whole := listtest.WriteEnhanced(listtest.SDN, now, many...)
 	bomb := `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]><sanctionsData>&c;</sanctionsData>`
-	p.switched(func() { // A published list of forty is the measure.
+	p.switched(func() { // Shrinking is measured against this list of forty.
 		before := p.activeSnapshot()
 		rejected("no entity", map[string][]byte{"SDN_ENHANCED.XML": listtest.WriteEnhanced(listtest.SDN, now)})
 		rejected("no XML", map[string][]byte{"SDN_ENHANCED.XML": []byte("this is no list")})

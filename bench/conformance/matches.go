@@ -57,7 +57,7 @@ func checkMatchEvidence(p *probe) {
 	p.expect(!there || len(items) == 0, "a clean record has matches %s", show(value))
 }
 
-// checkContainedNames is for names of two words or more: one word alone is too little.
+// checkContainedNames tries only names of two words or more: one word alone is too little.
 func checkContainedNames(p *probe) {
 	g := p.register()
 	for _, name := range []string{p.listedIndividual(), p.listedCompany()} {
@@ -73,13 +73,13 @@ func checkContainedNames(p *probe) {
 	}
 	long := strings.Repeat("ordinary words of a long invoice ", 10)
 	p.reviewedAtLeast(p.screen(g, "1", obj{"cpName": long}), long)
-	for _, guessed := range []string{"성훈 김", "김성훈"} { // Hangul of KIM Song Hun, by sound alone.
+	for _, guessed := range []string{"성훈 김", "김성훈"} { // KIM Song Hun in Hangul, written by sound.
 		a := p.screen(g, "1", obj{"cpName": guessed})
 		p.expect(a.text("verdict") != "BLOCK", "%s: a reading by sound blocks: %s", guessed, a.text("rule"))
 	}
 }
 
-// reviewedAtLeast holds that a payment does not go through unseen.
+// reviewedAtLeast demands REVIEW or BLOCK.
 func (p *probe) reviewedAtLeast(a *answer, text string) {
 	verdict := a.text("verdict")
 	p.expect(verdict == "REVIEW" || verdict == "BLOCK", "%.60q: verdict %s, want REVIEW or BLOCK", text, verdict)

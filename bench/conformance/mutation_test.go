@@ -62,7 +62,7 @@ func code(from, to string, status int) func(*spoiled) {
 	}
 }
 
-// rule replaces what a screening with this rule answers by a plain PROCEED.
+// silence replaces the answer of a screening with this rule by a plain PROCEED.
 func silence(rule string) func(*spoiled) {
 	return func(s *spoiled) {
 		if s.screen() && s.tree["rule"] == rule {

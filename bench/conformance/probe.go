@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// probe is one check's hand: it makes calls, makes demands, and remembers the last
-// exchange for the failure text. It belongs to one goroutine; parallel calls go
-// through parallel.
+// probe makes the calls and demands of one check, and remembers the last exchange for the
+// failure text. It belongs to one goroutine; parallel calls go through parallel.
 type probe struct {
 	*suite
 	ctx      context.Context

@@ -13,9 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStatementsCovered: every statement of docs/statements.md that names no other proof
-// has a check of its number, what it names besides is there, and no check has the
-// number of another.
+// TestStatementsCovered: every statement of docs/statements.md has a check of its number
+// or names another proof, every proof named is there, and no two checks share a number.
 func TestStatementsCovered(t *testing.T) {
 	have, seen := map[string]bool{}, map[string]bool{}
 	for _, check := range Checks() {
@@ -83,8 +82,8 @@ func TestStrictBase64(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestForger: a forged token verifies with the forger's own key, so that a target
-// that takes the key from the token would be caught; its high twin does too.
+// TestForger: a forged token verifies with the forger's own key, so it catches a target
+// that takes the key from the token. Its high twin verifies too.
 func TestForger(t *testing.T) {
 	forged, err := newForger()
 	require.NoError(t, err)
@@ -223,7 +222,7 @@ func TestCheckpoint(t *testing.T) {
 	require.Nil(t, hashBytes("short"))
 }
 
-// TestDoc: the door plate is there, and no check speaks of a machine's own paths.
+// TestDoc: the package comment is complete and names no path of one machine.
 func TestDoc(t *testing.T) {
 	raw, err := os.ReadFile("doc.go")
 	require.NoError(t, err)

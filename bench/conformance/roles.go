@@ -54,15 +54,15 @@ func (p *probe) awaitKey(key apiKey, at option) {
 
 var allRoles = []string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin"}
 
-// roleRow is one endpoint with the roles that must reach it. Roles that the rulings
-// leave open for it stand in open and are not judged.
+// roleRow is one endpoint with the roles that must reach it. Roles in open are those on
+// which the rulings are silent; they are not judged.
 type roleRow struct {
 	method, path string
 	may, open    string
 }
 
-// The paths name things that are not there, and bodies are not JSON: whoever is let
-// in gets another refusal, and nothing changes.
+// The paths name things that do not exist, and bodies are not JSON: an allowed role gets
+// another refusal, and nothing changes.
 var roleMatrix = []roleRow{
 	{"POST", "/v1/agents/register", "operator admin", ""},
 	{"POST", "/v1/fleets/create", "operator admin", ""},
@@ -78,7 +78,7 @@ var roleMatrix = []roleRow{
 	{"GET", "/v1/audit/txn_zzzzzzzz", "screener reviewer auditor admin", "operator policy ops"},
 	{"GET", "/v1/audit/txn_zzzzzzzz/proof", "auditor admin", "screener operator reviewer policy ops"},
 	{"POST", "/v1/audit/txn_zzzzzzzz/replay", "auditor admin", "reviewer policy"},
-	{"GET", "/v1/audit/export?from=2020-01-01T00:00:00Z&to=2020-01-01T00:00:01Z", "auditor admin", "reviewer"}, // Of no record: how long all take is not asked.
+	{"GET", "/v1/audit/export?from=2020-01-01T00:00:00Z&to=2020-01-01T00:00:01Z", "auditor admin", "reviewer"}, // A span without records: the time of a full export is not tested.
 	{"GET", "/v1/queue", "reviewer admin", "auditor"},
 	{"POST", "/v1/queue/txn_zzzzzzzz/claim", "reviewer admin", ""},
 	{"PUT", "/v1/policy", "policy admin", ""},

@@ -98,7 +98,7 @@ func readChecks(name, text string) (all []Check, err error) {
 	return all, nil
 }
 
-// readSteps reads lines of one depth, and returns where the next begin.
+// readSteps reads the lines of one depth, and returns the index of the line after them.
 func readSteps(name string, lines []string, at, depth int) (steps []step, next int, err error) {
 	for at < len(lines) {
 		text := strings.TrimLeft(lines[at], "\t")

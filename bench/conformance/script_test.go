@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// contrary says of each word of a member's demand what is demanded in its place, so that
-// what held holds no longer.
+// contrary maps each word of a member's demand to one that fails where the word held.
 var contrary = map[string]string{
 	"=": "not", "not": "=", "literal": "literal \"other\"", "has": "lacks", "lacks": "has", "begins": "lacks", "ends": "lacks", "like": "like \"^$\"",
 	"names": "absent", "count": "absent", "count at least": "absent", "count at most": "absent", "text": "empty", "number": "absent", "array": "absent", "object": "absent", "boolean": "absent",
@@ -37,7 +36,7 @@ func contradict(line string) (string, bool) {
 	}
 	at := strings.LastIndex(text, " => ")
 	if at < 0 && strings.Contains(text, "register {") {
-		return line + " => 299", true // That it succeeds is demanded without a word.
+		return line + " => 299", true // A register line demands success without saying so.
 	} else if at < 0 {
 		return line, false
 	}
@@ -56,8 +55,8 @@ func contradict(line string) (string, bool) {
 	return indent + text[:at+4] + demand, true
 }
 
-// contradictions are the checks of a file, each with one line that demands something
-// else: the last, or every one of them.
+// contradictions returns the checks of all files, with one demand contradicted: the last
+// of a check, or each in turn.
 func contradictions(t *testing.T, every bool) (all []Check) {
 	entries, err := checkFiles.ReadDir("checks")
 	require.NoError(t, err)
@@ -85,8 +84,8 @@ func contradictions(t *testing.T, every bool) (all []Check) {
 	return all
 }
 
-// writtenChecksFail holds that each check that is data fails when its file demands
-// something else.
+// writtenChecksFail demands that each check that is data fails when one of its demands is
+// contradicted.
 func writtenChecksFail(t *testing.T, cfg Config) {
 	wrong := contradictions(t, *flagEvery)
 	require.GreaterOrEqual(t, len(wrong), len(writtenChecks))
@@ -117,7 +116,7 @@ func TestReadChecks(t *testing.T) {
 	}
 }
 
-// TestScript: every form of the language, on a server that says what it was sent.
+// TestScript runs every form of the language on a server that returns what it was sent.
 func TestScript(t *testing.T) {
 	calls := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

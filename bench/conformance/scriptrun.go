@@ -11,7 +11,7 @@ import (
 // script runs one check that is data.
 type script struct {
 	*probe
-	values map[string]any // What the check keeps: answers, and values of JSON.
+	values map[string]any // Kept answers and JSON values, by name.
 	at     step
 }
 
@@ -175,7 +175,7 @@ func (s *script) call(text string) *answer {
 	return s.probe.call(s.expand(word), s.expand(path), body, options...)
 }
 
-// addMembers adds the members of JSON objects that stand behind one another.
+// addMembers adds the members of one JSON object after another.
 func (s *script) addMembers(body obj, text string) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -258,14 +258,15 @@ func (s *script) options(text string) (rest string, options []option) {
 
 var placeholder = regexp.MustCompile(`\$\{([^{}]+)\}`)
 
-// json reads a value and fills in what is to be replaced.
+// json reads a value and replaces its placeholders.
 func (s *script) json(text string) any {
 	tree, err := decodeTree([]byte(text))
 	s.known(err == nil)
 	return s.fill(tree)
 }
 
-// fill replaces in every text of a value; a text that is one placeholder becomes its value.
+// fill replaces the placeholders in every text of a value. A text that is one placeholder
+// becomes its value.
 func (s *script) fill(tree any) any {
 	switch node := tree.(type) {
 	case string:
@@ -314,9 +315,9 @@ func (s *script) textOf(name string) string {
 	}
 }
 
-// valueOf is what a placeholder stands for: name, name.member.member or name#Header of
-// what is kept, key (the API key of the run), or one of the words below with what
-// follows it.
+// valueOf returns the value of a placeholder: name, name.member.member or name#Header of
+// something kept, key (the API key of the run), or one of the words below with an
+// argument.
 func (s *script) valueOf(name string) any {
 	switch _, there := s.values[name]; {
 	case there:
@@ -335,10 +336,10 @@ func (s *script) valueOf(name string) any {
 			return cleanWallet()
 		}
 		return "conf-" + randomHex(12)
-	case "hex": // so many random bytes
+	case "hex": // hex:8, eight random bytes
 		count, _ := strconv.Atoi(rest)
 		return randomHex(count)
-	case "name": // a name that no agent has
+	case "name": // a name that no other agent has
 		return s.name(rest)
 	case "listed": // a party on the target's list
 		return map[string]func() string{"wallet": s.listedWallet, "individual": s.listedIndividual, "company": s.listedCompany}[rest]()
@@ -348,13 +349,13 @@ func (s *script) valueOf(name string) any {
 		count, text, _ := strings.Cut(rest, ":")
 		times, _ := strconv.Atoi(count)
 		return strings.Repeat(text, times)
-	case "count": // of a list
+	case "count": // the length of a list
 		items, isList := s.valueOf(rest).([]any)
 		s.known(isList)
 		return json.Number(strconv.Itoa(len(items)))
 	case "number": // a text as a number
 		return json.Number(s.textOf(rest))
-	case "next": // a number and one
+	case "next": // a number plus one
 		number, _ := strconv.Atoi(s.textOf(rest))
 		return json.Number(strconv.Itoa(number + 1))
 	case "upper":

@@ -12,8 +12,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// statusListChecks are of the IETF Token Status List: what a verifier without an API key
-// learns of a credential after it was issued.
+// statusListChecks are about the IETF Token Status List, which tells a verifier without an
+// API key the status of a credential.
 var statusListChecks = []Check{
 	{ID: "X-STL-1", Title: "a credential names its list and entry, and the list is a good token of its own type", Source: Ruling, run: checkStatusList},
 	{ID: "X-STL-2", Title: "every version of a credential has an entry of its own", Source: Ruling, run: checkStatusEntries},
@@ -21,7 +21,7 @@ var statusListChecks = []Check{
 	{ID: "X-STL-4", Title: "all nodes give the same list of a minute", Source: Ruling, Needs: NeedTwoNodes, run: checkStatusListNodes},
 }
 
-// entryOf is where a token says that its status is published.
+// entryOf returns the status list and the index that a token names.
 func (p *probe) entryOf(token string) (path, uri string, index int) {
 	claims := p.token(token).claims
 	found, _ := at(claims, "status.status_list.uri")
@@ -86,7 +86,7 @@ func checkStatusListCache(p *probe) {
 	p.expect(strings.Contains(a.header.Get("Cache-Control"), "public, max-age="), "Cache-Control is %q", a.header.Get("Cache-Control"))
 	p.expect(a.header.Get("Access-Control-Allow-Origin") == "*", "no CORS")
 	again := p.get(path, anonymous, header("If-None-Match", a.header.Get("ETag")))
-	fresh := p.get(path, anonymous) // The minute may have turned meanwhile.
+	fresh := p.get(path, anonymous) // A new minute may have begun.
 	p.expect(again.status == 304 || fresh.header.Get("ETag") != a.header.Get("ETag"), "If-None-Match with the same ETag: status %d, want 304", again.status)
 	p.status(p.get(path+"?time=1774150380", anonymous), 501)
 	p.status(p.get("/status-lists/999999", anonymous), 404)
@@ -103,5 +103,5 @@ func checkStatusListNodes(p *probe) {
 	}
 }
 
-// statusPatience is for a minute that turns between two questions.
+// statusPatience allows for a minute that begins between two requests.
 const statusPatience = 10 * time.Second

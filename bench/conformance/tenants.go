@@ -15,8 +15,8 @@ var tenantChecks = []Check{
 	{ID: "T153", Title: "no public document counts open or closed reviews", Source: Ruling, run: checkNothingCounted},
 }
 
-// institutionRoutes are what holds for all operators. Bodies would change nothing
-// if they got through.
+// institutionRoutes are calls that concern all operators. Bodies would change nothing if
+// they got through.
 var institutionRoutes = []struct{ method, path string }{
 	{"GET", "/v1/policy"}, {"PUT", "/v1/policy"}, {"GET", "/v1/policy/versions"}, {"POST", "/v1/policy/validate"},
 	{"GET", "/v1/ofac"}, {"POST", "/v1/ofac/sync"}, {"POST", "/v1/ofac/rollback"}, {"POST", "/v1/ofac/snp_x/activate"},
@@ -140,7 +140,7 @@ func checkLifting(p *probe) {
 // publicPaths are the documents that need no key.
 var publicPaths = []string{"/v1/health", "/v1/.well-known/jwks.json", "/livez", "/readyz", "/docs/errors", "/docs/rules", "/log/keys"}
 
-// counted are the words under which a count of reviews might stand.
+// counted are words that the name of a count of reviews might contain.
 var counted = []string{"review", "queue", "escalat", "dispositi", "sar"}
 
 func checkNothingCounted(p *probe) {

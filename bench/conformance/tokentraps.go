@@ -34,7 +34,7 @@ func checkTokenSpelling(p *probe) {
 	p.unknownToken("line end in the header", parts.protected[:4]+"\n"+parts.protected[4:]+"."+parts.payload+"."+encoded)
 	p.unknownToken("NUL at the end", g.token+"\x00")
 	p.unknownToken("zero width space", g.token[:20]+"\u200b"+g.token[20:])
-	for !strings.ContainsAny(encoded, "-_") { // A signature that holds a digit with two spellings.
+	for !strings.ContainsAny(encoded, "-_") { // Until a character has two spellings.
 		g = p.register()
 		parts = p.token(g.token)
 		encoded = base64url(parts.signature)

@@ -35,7 +35,7 @@ func checkUserValidity(p *probe) {
 
 func checkUserAutonomous(p *probe) {
 	g, fine := p.register(autonomous), p.register()
-	p.user(obj{"agentIds": list{fine.id}}) // The call works at all.
+	p.user(obj{"agentIds": list{fine.id}}) // With a supervised agent the call works.
 	a := p.post("/v1/users/register", obj{"legalName": "Marigold Testperson Quill", "agentIds": list{g.id}})
 	if p.refusedAnyhow(a) && !p.cfg.OnlySpec {
 		p.refused(a, 422, "agent_not_supervised")

@@ -25,9 +25,9 @@ func checkWhitelistEntries(p *probe) {
 	p.refused(p.call("DELETE", path+"/entries/none", nil), 404, "not_found")
 }
 
-// checkListsOnlyNarrow holds calls that are R13 against lists that are added and
-// narrowed: a name beside a known wallet above all, which an intersection of kinds
-// once let through.
+// checkListsOnlyNarrow repeats calls that R13 stops while lists are added and narrowed:
+// R13 must stop them still. One has a foreign name beside a known wallet, which an
+// intersection of kinds once let through.
 func checkListsOnlyNarrow(p *probe) {
 	const rule = "R13_COUNTERPARTY_WHITELIST"
 	wallet, other := cleanWallet(), cleanWallet()

@@ -154,7 +154,7 @@ func digitValue(r rune) rune {
 	for unicode.Is(unicode.Nd, start-1) && r-start < 9 {
 		start--
 	}
-	// Digits of one script stand in runs of ten that begin at a multiple of ten from the run's head.
+	// The digits 0 to 9 of a script follow one another, and such runs may adjoin.
 	head := r
 	for unicode.Is(unicode.Nd, head-1) {
 		head--

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// special holds the characters whose fate no Unicode property tells.
+// special folds the characters that no Unicode property classifies.
 func special(r rune) (fold, bool) {
 	switch {
 	case r >= '0' && r <= '9', r >= 'a' && r <= 'z':
@@ -33,7 +33,8 @@ func special(r rune) (fold, bool) {
 	return fold{}, false
 }
 
-// apostrophes stand inside words: 'Abd, Mu'assasat, Qur`an, Denʹ, and Arabic's tatweel.
+// apostrophes vanish inside words: 'Abd, Mu'assasat, Qur`an, Denʹ. So do Arabic's tatweel
+// and invisible characters.
 const apostrophes = "'`´‘’‛′ʹʻʼʽʾʿˈʿ՚＇ꞌ·ـ\u02ca\u02cb\u00ad\u180e\u200b\u200c\u200d\u2060\ufeff\u115f\u1160\u3164\uffa0\u034f\ufffd"
 
 const dots = ".．。｡․﹒"

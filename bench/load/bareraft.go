@@ -26,9 +26,9 @@ import (
 
 // RaftOptions say what one process of the bare raft base line is.
 type RaftOptions struct {
-	Listen string   // HTTP, where it is told to measure.
+	Listen string   // HTTP address that is asked to measure.
 	Peers  []string // Raft addresses of all; the first is the one that leads.
-	At     int      // Which of them this is.
+	At     int      // Index of this process in Peers.
 	Store  string   // "bolt" or "wal".
 	Folder string
 }
@@ -129,7 +129,7 @@ func applyLoad(ctx context.Context, node *raft.Raft, query url.Values) (*applyRe
 	if callers < 1 || callers > raftCallerMax || size < 1 || size > raftBytesMax || span <= 0 || span > time.Minute {
 		return nil, errors.New("callers, bytes and span are needed")
 	}
-	for deadline := time.Now().Add(raftPatience); node.State() != raft.Leader; time.Sleep(raftLook) { // It may have lost a moment's lead.
+	for deadline := time.Now().Add(raftPatience); node.State() != raft.Leader; time.Sleep(raftLook) { // It may have lost the lead for a moment.
 		if ctx.Err() != nil || time.Now().After(deadline) {
 			return nil, errors.New("not leading yet")
 		}

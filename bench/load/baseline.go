@@ -21,8 +21,8 @@ const (
 	childPatient = 20 * time.Second
 )
 
-// ServeEcho answers every POST with its own body until the context ends: what
-// net/http costs where nothing else is done.
+// ServeEcho answers every POST with its own body until the context ends. It shows what
+// net/http alone costs.
 func ServeEcho(ctx context.Context, listen string) error {
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
@@ -45,7 +45,7 @@ func serveUntil(ctx context.Context, server *http.Server, listen string) error {
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Its end is what Serve returns of.
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // This makes Serve return.
 	defer stop()
 	if err := server.Serve(listener); ctx.Err() == nil {
 		return err
@@ -53,7 +53,7 @@ func serveUntil(ctx context.Context, server *http.Server, listen string) error {
 	return nil
 }
 
-// helper is a child of ours besides the nodes: this binary with a hidden verb.
+// helper is a child process besides the nodes: this binary with a hidden verb.
 type helper struct {
 	child *testcluster.Child
 	url   string
@@ -88,7 +88,7 @@ func (b *bench) launchHelper(ctx context.Context, name, address string, args ...
 
 func (h *helper) close() {
 	if !h.child.Ended() {
-		_ = h.child.Command.Process.Kill() // Ended meanwhile: as wanted.
+		_ = h.child.Command.Process.Kill() // It may have ended meanwhile.
 		_ = h.child.Wait(stopPatience)
 	}
 }
@@ -106,8 +106,8 @@ func (b *bench) echo(ctx context.Context) (*helper, error) {
 	return b.echoes, err
 }
 
-// echoRound drives the echo with the bytes of screening calls and returns the
-// calls a second and the server's CPU a call.
+// echoRound sends the bytes of screening calls to the echo. It adds the p50 of one caller,
+// or else the calls a second and the server's CPU a call.
 func (b *bench) echoRound(ctx context.Context, callers int, span time.Duration, requests maker) (*outcome, error) {
 	h, err := b.echo(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ type Change struct {
 	Key           string
 	Unit          string
 	Before, After float64
-	P             float64 // Of Mann-Whitney's test, two-sided.
+	P             float64 // Two-sided, of the Mann-Whitney test.
 	Better, Worse bool    // Significantly so.
 }
 
@@ -60,14 +60,14 @@ func WriteChanges(out io.Writer, changes []Change) (worse int) {
 		}
 		fmt.Fprintf(table, "%s\t%s %s\t%s %s\t%s\t%.3f\t%s\n", c.Key, number(c.Before), c.Unit, number(c.After), c.Unit, change, c.P, outcome)
 	}
-	_ = table.Flush() // A table that cannot be shown has no other place to say so.
+	_ = table.Flush() // A failure to print has no other place to be reported.
 	return worse
 }
 
-// MannWhitney is the two-sided chance that two samples of one distribution differ
-// in their ranks by as much as these do. It asks nothing of the distribution;
-// with three samples each it cannot go below 0.1. Samples that cannot differ, because
-// one is empty or all values are equal, have the chance 1.
+// MannWhitney is the two-sided chance that two samples of one distribution differ in their
+// ranks by as much as these do. It assumes nothing about the distribution. With three
+// samples each it cannot go below 0.1. Samples that cannot differ, because one is empty or
+// all values are equal, have the chance 1.
 func MannWhitney(a, b []float64) float64 {
 	test, err := stats.MannWhitneyUTest(a, b, stats.LocationDiffers)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Reference values are of tables and of counting by hand.
+// The reference values come from tables and from counting by hand.
 func TestMannWhitney(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -28,7 +28,7 @@ func TestMannWhitney(t *testing.T) {
 	}
 }
 
-// Many samples are judged too, and so are values that stand in both samples.
+// Many samples are judged too, and so are values that both samples have.
 func TestMannWhitneyOfManySamples(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var a, b, far []float64

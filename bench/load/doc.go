@@ -17,11 +17,11 @@
 //     why, and its targets count as missed.
 //   - In an open loop a call's latency runs from the instant it was due, whether or
 //     not it could be sent then: a stall is felt by every call that fell into it.
-//   - Nothing is sent to a cluster that has agents of somebody else, unless told so.
+//   - No load is sent to a cluster that has agents of somebody else, except with --foreign.
 //   - Everything spawned listens on the loopback and is gone, with its folder, when the
 //     run ends.
 //
-// Goroutines: one a caller (closed loop) or a connection and one dispatcher on a
-// thread of its own (open loop), one that tells progress; they end with their load.
+// Goroutines: in a closed loop one a caller; in an open loop one a connection and a
+// dispatcher on a thread of its own; one that tells progress. All end with their load.
 // Children are cluster/testcluster's.
 package load

@@ -23,11 +23,11 @@ type load struct {
 	span    time.Duration
 	seed    uint64
 	make    maker
-	accept  func(r reply) string // "" or what was wrong; nil: acceptOK.
-	verdict bool                 // Verdicts are counted.
-	greet   bool                 // Connections ask /livez first: a server may close those that never asked anything.
-	retries int                  // A call that failed is made again, the same bytes, at the next home.
-	events  *[]event             // Where every call is kept, if it matters when it was.
+	accept  func(r reply) string // Returns "" or what was wrong; nil: acceptOK.
+	verdict bool                 // Count the verdicts.
+	greet   bool                 // Ask /livez first: a server may close connections that never asked anything.
+	retries int                  // How often a failed call is sent again, the same bytes, to the next home.
+	events  *[]event             // Keeps every call with its times; nil: none is kept.
 }
 
 const (
@@ -98,7 +98,7 @@ func (b *bench) gather(l *load) *running {
 	return run
 }
 
-// begins has the load begin now.
+// begins starts the clock of the load.
 func (r *running) begins() {
 	r.begin = time.Now()
 	r.recorder = newRecorder(r.begin.Add(r.load.warm))
@@ -113,10 +113,9 @@ type running struct {
 	serial     atomic.Uint64
 	done       atomic.Int64
 	failed     atomic.Int64
-	mu         sync.Mutex // Of load.events.
+	mu         sync.Mutex // Guards load.events.
 }
 
-// closed is the closed loop.
 func (r *running) closed(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, c := range r.callers {
@@ -138,12 +137,12 @@ func (r *running) closed(ctx context.Context) error {
 // order is a call that was sent and waits for its answer.
 type order struct {
 	due, sent time.Time
-	err       error // Of sending.
+	err       error // Why it could not be sent.
 }
 
-// open is the open loop: a dispatcher on a thread of its own sends every call at
-// its instant on a connection that is free. Where none is, it waits for one, and
-// that wait is part of the latency of every call that is late for it.
+// open runs the open loop: a dispatcher on a thread of its own sends every call when it is
+// due, on a free connection. If none is free it waits, and each call that this delays
+// counts the wait in its latency.
 func (r *running) open(ctx context.Context) error {
 	idle := make(chan *caller, len(r.callers))
 	orders := make([]chan order, len(r.callers))
@@ -154,7 +153,7 @@ func (r *running) open(ctx context.Context) error {
 		readers.Go(func() {
 			for o := range orders[i] {
 				r.settle(c, o.due, o.sent, o.err)
-				c.link.connect() // Not left to the dispatcher: all calls would wait for it.
+				c.link.connect() // If the dispatcher did this, all calls would wait.
 				idle <- c
 			}
 		})
@@ -162,7 +161,7 @@ func (r *running) open(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // Ends with the goroutine: its timer slack is its own.
+		runtime.LockOSThread() // The thread ends with the goroutine, and so does its timer slack.
 		sharpen()
 		r.dispatch(ctx, idle, orders)
 	}()
@@ -205,8 +204,8 @@ func (r *running) dispatch(ctx context.Context, idle chan *caller, orders []chan
 	}
 }
 
-// settle waits for the answer to what a caller has sent, tries again as often as
-// the load allows, and records what came of it.
+// settle waits for the answer to a call, sends it again as often as the load allows, and
+// records the outcome.
 func (r *running) settle(c *caller, due, sent time.Time, err error) {
 	var failure string
 	var got reply

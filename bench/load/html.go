@@ -85,7 +85,7 @@ const (
 	plotGridWidth, plotGridStrength = 0.5, 0.5
 )
 
-// across is where a quantile stands: by its nines, as tails are what matters.
+// across is the x of a quantile, on a scale of nines that spreads the tail.
 func across(quantile float64) float64 {
 	nines := ninesMax
 	if quantile < 100 {
@@ -94,7 +94,7 @@ func across(quantile float64) float64 {
 	return plotLeft + nines/ninesMax*(plotWidth-plotLeft-plotTop)
 }
 
-// down is where a latency in ms stands, by its logarithm.
+// down is the y of a latency in ms, on a logarithmic scale.
 func down(ms float64) float64 {
 	share := math.Log10(max(ms, latencyLow)/latencyLow) / latencyDecades
 	return plotTop + (1-min(share, 1))*(plotHeight-plotTop-plotRoom)

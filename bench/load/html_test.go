@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHTML: one file that fetches nothing, in which what a report says cannot
-// become markup, and whose curves rise to the right.
+// TestHTML: the page is one file that fetches nothing, the texts of a report cannot become
+// markup, and the curves rise to the right.
 func TestHTML(t *testing.T) {
 	curve := Curve{Name: "<script>alert(1)</script>", Done: 5}
 	for i := range curveQuantiles {

@@ -22,10 +22,10 @@ const (
 	clockEvery    = 64 // Calls between two looks at the clock.
 )
 
-// timed does something for a span, several rounds, and adds what one costs in µs,
-// and how many allocations.
+// timed calls do for a span, in several rounds, and adds the cost of a call in µs and its
+// allocations.
 func (b *bench) timed(ctx context.Context, key string, do func(i int) error) error {
-	runtime.LockOSThread() // Its CPU time is what is measured: other processes' turns are not ours.
+	runtime.LockOSThread() // The thread's CPU time is measured, without other processes' turns.
 	defer runtime.UnlockOSThread()
 	i := 0
 	var allocations float64
@@ -46,7 +46,7 @@ func (b *bench) timed(ctx context.Context, key string, do func(i int) error) err
 		runtime.ReadMemStats(&after)
 		b.add(key, "µs", less, micros(took)/float64(count))
 		allocations = float64(after.Mallocs-before.Mallocs) / float64(count)
-		b.add(key+".allocs", "", less, float64(int64(allocations))) // Whole ones: the runtime makes a few of its own.
+		b.add(key+".allocs", "", less, float64(int64(allocations))) // Rounded down: the runtime makes a few of its own.
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -67,8 +67,8 @@ func engineList() (*ofac.Index, error) {
 	return ofac.Build(entities, ofac.Meta{Source: "bench", Sample: true})
 }
 
-// partyName is a made-up name of letters alone: a digit beside letters has a name read
-// twice, as names hardly ever are.
+// partyName is a made-up name of letters alone: with a digit beside letters a name is read
+// twice, which hardly ever happens to real ones.
 func partyName(i uint32) string { return "quux" + letters(i*7919) + "ven zorb" + letters(i) + "al" }
 
 func letters(n uint32) (text string) {
@@ -81,8 +81,8 @@ func letters(n uint32) (text string) {
 	}
 }
 
-// runEngine measures the judgement of an edge in process: the static rules, a
-// wallet, and a name that the exact layer finds; besides, one seen before.
+// runEngine measures the judgement of an edge in process: the static rules, a wallet, and
+// a name that the exact layer finds, one seen before, or none.
 func runEngine(ctx context.Context, b *bench) error {
 	list, err := engineList()
 	if err != nil {
@@ -91,7 +91,7 @@ func runEngine(ctx context.Context, b *bench) error {
 	listed := make([]string, engineNames)
 	for i := range listed {
 		at := i % engineParties
-		// Written in many ways, so that none is remembered when its turn comes again.
+		// The spellings differ, so that none is remembered when its turn comes again.
 		listed[i] = strings.Replace(partyName(uint32(at)), " ", ", ", 1) + " (Holding)" + strings.Repeat(".", i/engineParties)
 	}
 	clean := engine.Facts{

@@ -61,7 +61,7 @@ type reply struct {
 // as a verdict.
 type link struct {
 	homes  []*endpoint
-	at     int // The home in use; moves on when a connection breaks.
+	at     int // Index of the home in use; moves on when a connection breaks.
 	conn   net.Conn
 	reader *bufio.Reader
 	body   []byte
@@ -73,7 +73,7 @@ func newLink(homes []*endpoint, at int) *link {
 
 func (l *link) close() {
 	if l.conn != nil {
-		_ = l.conn.Close() // Nothing is owed to it.
+		_ = l.conn.Close() // A failed close loses nothing.
 		l.conn = nil
 	}
 }
@@ -108,7 +108,7 @@ func (l *link) connect() {
 	}
 }
 
-// greet makes the connection one that has asked something.
+// greet makes a first call on the connection.
 func (l *link) greet() {
 	if _, err := l.exchange([]byte("GET /livez HTTP/1.1\r\nHost: railguard\r\n\r\n")); err != nil {
 		l.leave()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Machine is where a run was made; "" is what could not be found out.
+// Machine is where a run was made; what could not be found out is "".
 type Machine struct {
 	CPU     string `json:"cpu"`
 	Cores   int    `json:"cores"`
@@ -55,7 +55,7 @@ func firstLine(path string) string {
 	return strings.TrimSpace(line)
 }
 
-// after is the value behind a name and a colon.
+// after returns the value of a "name: value" line in a file.
 func after(path, name string) string {
 	raw, err := os.ReadFile(path)
 	if err != nil {

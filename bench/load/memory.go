@@ -18,7 +18,7 @@ import (
 const (
 	memoryAgents  = 1_000_000
 	memoryReviews = 100_000
-	memoryEntry   = 250 // Records an entry.
+	memoryEntry   = 250 // Records in an entry.
 )
 
 // crowd is a state machine that is filled as a log would fill it.
@@ -33,9 +33,9 @@ type crowd struct {
 }
 
 // runMemory fills a state in this process with a million agents and a hundred thousand
-// open reviews, as the log does it (over the API it would take five hours), and counts
-// what the process holds for it, garbage that is not collected yet included. To that
-// comes what a node holds without agents: as much as a spawned one held when it was new.
+// open reviews through log entries (over the API it would take five hours). It measures
+// the memory that this takes, uncollected garbage included, and adds what a spawned node
+// held when it was new.
 func runMemory(ctx context.Context, b *bench) error {
 	agents, reviews := memoryAgents, memoryReviews
 	if b.options.Brief {
@@ -92,7 +92,7 @@ func (c *crowd) fill(ctx context.Context, agents, reviews int) error {
 	return c.inEntries(ctx, reviews, func(n int) wire.Record { return c.record(wire.KindScreen, c.toReview(c.agents[n*(agents/reviews)])) })
 }
 
-// inEntries applies so many records, some in each entry.
+// inEntries applies count records, several in each log entry.
 func (c *crowd) inEntries(ctx context.Context, count int, record func(n int) wire.Record) error {
 	records := make([]wire.Record, 0, memoryEntry)
 	for n := range count {

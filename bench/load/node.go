@@ -16,7 +16,7 @@ import (
 
 const (
 	readyPatience = 90 * time.Second
-	stopPatience  = 30 * time.Second // Of base lines.
+	stopPatience  = 30 * time.Second // For base lines.
 )
 
 // node is one server of ours.
@@ -37,13 +37,13 @@ type group struct {
 	quiet          *api // Without a key.
 }
 
-// What every bench does alike.
+// Shared with the other benches.
 var (
 	until     = testcluster.Until
 	randomHex = testcluster.RandomHex
 )
 
-// spawn starts a new cluster of this very binary and waits until it serves.
+// spawn starts a new cluster of the binary and waits until it serves.
 func spawn(ctx context.Context, binary, folder string, size int) (*group, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -88,13 +88,13 @@ func (g *group) start(ctx context.Context, size int) error {
 // close ends every process; the folder is the run's to remove.
 func (g *group) close() {
 	for _, n := range g.nodes {
-		_ = n.Kill() // What does not end of it ends with the spawner.
+		_ = n.Kill() // The spawner ends what survives this.
 	}
 	g.spawner.Close()
 	g.quiet.client.CloseIdleConnections()
 }
 
-// fallen tells which nodes ended by themselves, and why by their logs.
+// fallen tells which nodes ended by themselves, and why according to their logs.
 func (g *group) fallen() error {
 	var all []error
 	for _, n := range g.nodes {

@@ -16,7 +16,7 @@ func sharpen() {
 // where nothing else happens, and that would be taken for the service's latency.
 func rest(wait time.Duration) {
 	t := syscall.NsecToTimespec(int64(wait))
-	_ = syscall.Nanosleep(&t, nil) // Woken early: the call is sent early by as much as a signal is rare.
+	_ = syscall.Nanosleep(&t, nil) // A signal may wake it, and the call is sent early. Signals are rare.
 }
 
 const ofThread = 1 // RUSAGE_THREAD

@@ -10,5 +10,5 @@ func rest(wait time.Duration) { time.Sleep(wait) }
 
 var started = time.Now()
 
-// threadTime: only Linux tells a thread's own; elsewhere it is the clock's.
+// threadTime is the time since the start: only Linux tells a thread's CPU time.
 func threadTime() time.Duration { return time.Since(started) }

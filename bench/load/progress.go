@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tell says once a second how a load goes; the function it returns ends that.
+// tell reports once a second how a load goes, until stop is called.
 func (b *bench) tell(r *running) (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -38,7 +38,7 @@ func (b *bench) tell(r *running) (stop func()) {
 	}
 }
 
-// shortError names the kind of a connection's error: many say the same of other ports.
+// shortError names the kind of a connection error, without the port.
 func shortError(err error) string {
 	var timeout net.Error
 	switch {

@@ -18,19 +18,19 @@ const (
 func newHistogram(digits int) *hdr.Histogram { return hdr.New(1, latencyMax.Microseconds(), digits) }
 
 func note(h *hdr.Histogram, took time.Duration) {
-	_ = h.RecordValue(max(min(took, latencyMax).Microseconds(), 1)) // In its range.
+	_ = h.RecordValue(max(min(took, latencyMax).Microseconds(), 1)) // The value is within the range.
 }
 
 // window is what one second of a load was like.
 type window struct {
 	done, failed int64
-	latency      *hdr.Histogram // Of what was done, in µs; nil: nothing was.
+	latency      *hdr.Histogram // Of the calls done, in µs; nil: none.
 }
 
 // recorder gathers what callers saw. Its shards keep callers from waiting for
 // each other.
 type recorder struct {
-	start  time.Time // End of the warm-up: what was due before is not recorded.
+	start  time.Time // End of the warm-up: calls due before are not recorded.
 	shards [recorderShards]shard
 }
 
@@ -56,7 +56,7 @@ func newRecorder(start time.Time) *recorder {
 // event is one call.
 type event struct {
 	due, sent, done time.Time
-	failure         string // "" for one that was answered as it should.
+	failure         string // "" for a success.
 	verdict         string
 }
 
@@ -94,7 +94,7 @@ func (r *recorder) record(caller int, e event) {
 	s.verdicts[e.verdict]++
 }
 
-// outcome is a load that has ended.
+// outcome is the result of a load.
 type outcome struct {
 	name          string
 	start         time.Time

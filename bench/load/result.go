@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// Measure is one figure of a run with what it was made of: one sample a round, or
-// one a second.
+// Measure is one figure of a run with its samples: one a round, or one a second.
 type Measure struct {
 	Unit    string    `json:"unit"`
 	More    bool      `json:"moreIsBetter,omitempty"`
-	Value   float64   `json:"value"` // The median of the samples.
+	Value   float64   `json:"value"` // The median of the samples, unless set was given another.
 	Samples []float64 `json:"samples"`
 }
 
@@ -32,10 +31,10 @@ type Curve struct {
 	Failed    int64            `json:"failed"`
 	PerSecond float64          `json:"perSecond"`
 	Quantiles []float64        `json:"quantiles"` // At curveQuantiles.
-	LagP99    float64          `json:"lagP99"`    // How late the loader itself sent, 99 of 100 calls, in ms.
+	LagP99    float64          `json:"lagP99"`    // 99th percentile of how late the loader itself sent, in ms.
 	Errors    map[string]int64 `json:"errors,omitempty"`
 	Verdicts  map[string]int64 `json:"verdicts,omitempty"`
-	P99s      []float64        `json:"p99s,omitempty"` // Of every second.
+	P99s      []float64        `json:"p99s,omitempty"` // p99 of every second, in ms.
 }
 
 // curveQuantiles are where curves are drawn.
@@ -54,7 +53,7 @@ type Report struct {
 	Suites   []string            `json:"suites"`
 	Measures map[string]*Measure `json:"measures"`
 	Curves   []Curve             `json:"curves"`
-	Skipped  map[string]string   `json:"skipped,omitempty"` // Suite to why it could not run.
+	Skipped  map[string]string   `json:"skipped,omitempty"` // Why a suite could not run.
 	Notes    []string            `json:"notes,omitempty"`
 	Rows     []Row               `json:"table"`
 }
@@ -70,8 +69,8 @@ func (b *bench) add(key, unit string, better bool, samples ...float64) {
 	m.Value = median(m.Samples)
 }
 
-// set is add for a figure that is no median: its value is given, its samples tell
-// how it moved.
+// set sets a figure that is no median: its value is given, and its samples tell how it
+// moved.
 func (b *bench) set(key, unit string, better bool, value float64, samples []float64) {
 	if len(samples) == 0 {
 		samples = []float64{value}

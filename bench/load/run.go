@@ -17,20 +17,20 @@ import (
 // Options say what a run is.
 type Options struct {
 	Binary   string   // The railguard that is spawned.
-	Self     string   // This program: base lines are children of it.
-	Version  string   // Of the railguard that is spawned.
+	Self     string   // This program, which also runs the base lines.
+	Version  string   // Version of Binary.
 	Folder   string   // Where the run's own folder is made and removed; "": the system's.
-	Targets  []string // A cluster that runs; empty: one is spawned.
-	Key      string   // API key of a cluster that runs.
-	Foreign  bool     // It may have agents of others.
+	Targets  []string // Addresses of a running cluster; empty: one is spawned.
+	Key      string   // API key of Targets.
+	Foreign  bool     // Targets may have agents of others.
 	Spawn    int      // Nodes to spawn.
-	Suites   []string // Empty: all but the soak.
+	Suites   []string // Empty: all but cpu and soak.
 	Brief    bool     // Seconds instead of minutes: to see that the program works, not for figures.
 	Soak     time.Duration
 	Workload Workload
 	Goals    []Target
 	Profiles string    // Folder for CPU profiles and execution traces of the nodes; "": none.
-	Progress io.Writer // What happens; nil: nothing is said.
+	Progress io.Writer // Where progress is told; nil: nowhere.
 	OneLine  bool      // Progress is a terminal: a load's progress stays on one line.
 }
 
@@ -76,7 +76,7 @@ type suite struct {
 	name    string
 	about   string
 	spawned bool // It needs a cluster of our own.
-	apart   bool // Only when it is named.
+	apart   bool // It runs only when it is named.
 	run     func(context.Context, *bench) error
 }
 
@@ -185,7 +185,7 @@ func (b *bench) shared(ctx context.Context) (*target, error) {
 }
 
 // fallen tells which nodes of the shared cluster ended by themselves; then the next suite
-// gets another one. A disk that stalls for longer than a node bears ends all three here.
+// gets another one. One disk that stalls too long for a node ends all three here.
 func (b *bench) fallen() error {
 	if b.target == nil || b.target.group == nil {
 		return nil
@@ -200,7 +200,7 @@ func (b *bench) fallen() error {
 
 func (b *bench) folder(name string) string { return filepath.Join(b.work, name) }
 
-// span is how long something is measured: as said, or a moment of it.
+// span is how long something is measured: in full, or briefly in a brief run.
 func (b *bench) span(full time.Duration) time.Duration {
 	if b.options.Brief {
 		return min(full, briefSpan)
@@ -208,7 +208,7 @@ func (b *bench) span(full time.Duration) time.Duration {
 	return full
 }
 
-// times is how often something is done.
+// times is how often something is done: in full, or once in a brief run.
 func (b *bench) times(full int) int {
 	if b.options.Brief {
 		return 1
@@ -218,7 +218,7 @@ func (b *bench) times(full int) int {
 
 const briefSpan = 200 * time.Millisecond
 
-// say tells what happens, on a line of its own.
+// say writes one line of progress.
 func (b *bench) say(format string, args ...any) {
 	if b.options.Progress == nil {
 		return

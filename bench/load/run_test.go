@@ -90,9 +90,9 @@ func simple(_ *caller, _ uint64, out []byte) []byte {
 	return append(out, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"...)
 }
 
-// TestOpenLoopOmitsNothing: one connection, and a service that stalls at its first
-// call. A loader that waits for it before it sends the next would see one slow call;
-// here every call that was due meanwhile has waited.
+// TestOpenLoopOmitsNothing uses one connection to a service that stalls at its first call.
+// A loader that counts from the sending of a call would see one slow call; here every call
+// due meanwhile counts its wait.
 func TestOpenLoopOmitsNothing(t *testing.T) {
 	const stall, rate, span = 300 * time.Millisecond, 200, 400 * time.Millisecond
 	var calls atomic.Int64
@@ -117,8 +117,8 @@ func TestOpenLoopOmitsNothing(t *testing.T) {
 	require.GreaterOrEqual(t, slow, int(rate*stall/2/time.Second), "all that were due in the first half of the stall waited for at least its second half")
 }
 
-// TestFailuresAreCounted: what is refused is no success, and a retry goes to the
-// next home with the same bytes.
+// TestFailuresAreCounted: a refusal is a failure, and a retry goes to the next home with
+// the same bytes.
 func TestFailuresAreCounted(t *testing.T) {
 	bad := home(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(503)

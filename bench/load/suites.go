@@ -38,7 +38,7 @@ var suites = []suite{
 
 const (
 	manyCallers  = 256
-	quickCallers = 16 // Of the brief form.
+	quickCallers = 16 // In the brief form.
 	recordBytes  = 450
 	profileSpan  = 5 * time.Second
 )
@@ -70,16 +70,15 @@ func acceptVerdict(got reply) string {
 	return ""
 }
 
-// measured is a load with what the nodes used for it.
+// measured is the outcome of a load with what the nodes used for it.
 type measured struct {
 	*outcome
 	used usage
-	took time.Duration // For which used is.
+	took time.Duration // The time that used covers.
 	err  error         // Why used is not known.
 }
 
-// drive runs a load and measures what the nodes use meanwhile, warm-up included in
-// neither.
+// drive warms up, then runs a load and measures what the nodes use for the load alone.
 func (t *target) drive(ctx context.Context, l load) (*measured, error) {
 	warm := l.warm
 	if warm > 0 {
@@ -113,7 +112,8 @@ func (b *bench) warm(ctx context.Context, l load) error {
 	return err
 }
 
-// noteUse adds CPU, bytes and memory a verdict under a key.
+// noteUse adds under a key the CPU of a verdict, the KB that each node wrote for it, and
+// the memory of a node.
 func (m *measured) noteUse(b *bench, key string, nodes int) {
 	if m.err != nil {
 		b.report.Notes = append(b.report.Notes, key+": "+m.err.Error())
@@ -124,7 +124,6 @@ func (m *measured) noteUse(b *bench, key string, nodes int) {
 	b.add(key+".memory", "MB", less, float64(m.used.held)/1e6/float64(nodes))
 }
 
-// runSingle measures one node alone.
 func runSingle(ctx context.Context, b *bench) error {
 	t, err := b.openTarget(ctx, 1)
 	if err != nil {
@@ -145,8 +144,8 @@ func runSingle(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// runCluster takes turns between the base lines and us, several rounds, so that
-// what else happens on the machine falls on all of them.
+// runCluster alternates between the base lines and us for several rounds, so that other
+// work on the machine falls on all of them.
 func runCluster(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -171,7 +170,7 @@ func runCluster(ctx context.Context, b *bench) error {
 		m.noteUse(b, "cluster", nodes)
 	}
 	for _, rate := range []int{100, 1000} {
-		t.calm(ctx) // Sealing what saturation has left is not these calls' work.
+		t.calm(ctx) // Sealing what saturation left does not belong to these calls.
 		m, err := t.drive(ctx, t.screening(fmt.Sprintf("cluster, %d/s", rate), t.homes, b.callers(), rate, b.span(10*time.Second)))
 		if err != nil {
 			return err
@@ -190,8 +189,8 @@ func runCluster(ctx context.Context, b *bench) error {
 	return b.profile(ctx, t)
 }
 
-// runCPU is what of the cluster suite tells one build from another, in one round of 20
-// seconds: run both in turns.
+// runCPU is the part of the cluster suite that tells two builds apart, in one round of 20
+// seconds. Run both builds in turns.
 func runCPU(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -202,7 +201,7 @@ func runCPU(ctx context.Context, b *bench) error {
 		return err
 	}
 	for _, rate := range []int{0, 1000, 100} {
-		t.calm(ctx) // Sealing what the load before has left is not this one's work.
+		t.calm(ctx) // Sealing what the load before left does not belong to this one.
 		m, err := t.drive(ctx, t.screening(fmt.Sprintf("%d/s", rate), t.homes, b.callers(), rate, b.span(span)))
 		if err != nil {
 			return err
@@ -239,7 +238,7 @@ func (b *bench) idle(ctx context.Context, t *target, span time.Duration) error {
 	return nil
 }
 
-// oneCaller holds one caller at the leader against bare raft on both log stores.
+// oneCaller compares one caller at the leader with bare raft on both log stores.
 func (b *bench) oneCaller(ctx context.Context, t *target) error {
 	var trios []*trio
 	defer func() {
@@ -296,8 +295,8 @@ func (b *bench) oneCaller(ctx context.Context, t *target) error {
 	return nil
 }
 
-// profile keeps CPU profiles of every node: under saturation, by batches, at the two low
-// rates, and of nodes that do nothing.
+// profile keeps CPU profiles of every node: saturated, with batches, at the two low rates,
+// and idle.
 func (b *bench) profile(ctx context.Context, t *target) error {
 	if b.options.Profiles == "" || t.group == nil {
 		return nil

@@ -17,14 +17,14 @@ const (
 	eventRate      = 500
 	listParties    = 18_000
 	listRounds     = 3
-	killRetries    = 400 // Of a call, a pause of 20 ms each: longer than any election.
+	killRetries    = 400 // Of one call, 20 ms apart: longer than any election.
 	uploadPatience = 3 * time.Minute
 	calmPatience   = 30 * time.Second
 	calmUse        = 0.25 // Of one core; idle nodes use a fifth of it.
 )
 
-// during runs a steady load and does something in its middle; it returns the load
-// and the second of it in which that began and ended.
+// during runs a steady load and does something in its course. It returns the load, and the
+// seconds of the load in which that began and ended.
 func (t *target) during(ctx context.Context, l load, after time.Duration, do func(context.Context) error) (o *measured, from, to int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -51,13 +51,13 @@ func (t *target) during(ctx context.Context, l load, after time.Duration, do fun
 	return o, from, to, errors.Join(err, <-done)
 }
 
-// warmUp is the load that goes before.
+// warmUp is the load that warms up for this one.
 func (l load) warmUp() load {
 	l.name, l.span, l.warm = l.name+", warm-up", max(l.warm, time.Millisecond), 0
 	return l
 }
 
-// worstSecond is the highest p99 of a second between two, in ms.
+// worstSecond is the highest p99 among the seconds of a range, in ms.
 func (o *outcome) worstSecond(from, to int) float64 {
 	worst := 0.0
 	for i, w := range o.windows {
@@ -68,10 +68,10 @@ func (o *outcome) worstSecond(from, to int) float64 {
 	return worst
 }
 
-// calm is the median p99 of the seconds before one, in ms; 0: there are none.
+// calm is the median p99 of the seconds before a given one, in ms; 0: there are none.
 func (o *outcome) calm(before int) float64 { return o.ordinarySecond(0, before-1) }
 
-// ordinarySecond is the median p99 of the seconds between two, in ms; 0: there are none.
+// ordinarySecond is the median p99 of the seconds of a range, in ms; 0: there are none.
 func (o *outcome) ordinarySecond(from, to int) float64 {
 	var all []float64
 	for i, w := range o.windows {
@@ -130,9 +130,8 @@ func (t *target) activate(ctx context.Context, list string) error {
 	return t.api.ask(ctx, http.MethodPost, t.homes[0].url+"/v1/ofac/"+list+"/activate", map[string]any{"force": true, "reason": "load"}, nil)
 }
 
-// calm waits until the nodes have done with what was asked of them before: all together
-// use less than calmUse of a second's CPU. What is not measured (nodes of others) is not
-// waited for.
+// calm waits until the nodes have finished earlier work: together they use less than
+// calmUse of a core. It does not wait for nodes that are not measured (those of others).
 func (t *target) calm(ctx context.Context) {
 	if _, err := t.usage(); err != nil {
 		return
@@ -161,9 +160,9 @@ func (b *bench) parties() int {
 	return listParties
 }
 
-// runLists activates lists of full size under load, one after another. A second of 500
-// calls has its p99 from five of them, so one activation tells little: the medians of
-// several do. Errors are counted over all.
+// runLists activates lists of full size under load, one after another. The p99 of a second
+// of 500 calls rests on five of them, so only the median of several activations tells
+// much. Errors are counted over all.
 func runLists(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -186,16 +185,16 @@ func runLists(ctx context.Context, b *bench) error {
 		}
 		errs += o.failed
 		b.add("lists.calm", "ms", less, o.calm(from))
-		b.add("lists.calm.worst", "ms", less, o.worstSecond(from-2-(to-from), from-1)) // Of as many seconds before it.
+		b.add("lists.calm.worst", "ms", less, o.worstSecond(from-2-(to-from), from-1)) // Over as many seconds before it.
 		b.add("lists.p99", "ms", less, o.worstSecond(from, to+1))
 	}
 	b.set("lists.errors", "", less, float64(errs), nil)
 	return nil
 }
 
-// runRetro has the leader screen who was paid, all of whom have names of their own,
-// against the active list, while calls come at a steady pace. Its cluster is new: the
-// past that other suites left takes minutes.
+// runRetro has the leader screen past counterparties, each with a name of its own, against
+// the active list under a steady load. Its cluster is new, since screening the past that
+// other suites left takes minutes.
 func runRetro(ctx context.Context, b *bench) error {
 	t, err := b.openTarget(ctx, b.options.Spawn)
 	if err != nil {
@@ -231,8 +230,8 @@ const (
 	retroPatience = 10 * time.Minute
 )
 
-// screenPast asks for a screening of the past and waits for its end; looked is how many
-// leaves of the log it goes over.
+// screenPast asks for a screening of the past and waits for its end. It returns how many
+// leaves of the log that covers.
 func (t *target) screenPast(ctx context.Context) (looked uint64, err error) {
 	if err := t.api.ask(ctx, http.MethodPost, t.homes[0].url+"/v1/ofac/retro", map[string]any{"days": 1}, nil); err != nil {
 		return 0, err
@@ -244,7 +243,7 @@ func (t *target) screenPast(ctx context.Context) (looked uint64, err error) {
 	})
 }
 
-// retroRuns tells whether the past is being screened, and to which leaf.
+// retroRuns tells whether the past is being screened, and up to which leaf.
 func (t *target) retroRuns(ctx context.Context) (until uint64, running bool) {
 	var runs struct {
 		Data []struct {
@@ -263,8 +262,8 @@ func (t *target) retroRuns(ctx context.Context) (until uint64, running bool) {
 	return runs.Data[0].Progress.Until, runs.Data[0].State == "running"
 }
 
-// window is a span in which something happens: never so short that it could not, or that
-// nothing stood before or after it.
+// window is the span of a load with an event in it. Even the brief one has room for the
+// event, and for seconds before and after it.
 func (b *bench) window(full time.Duration) time.Duration {
 	if b.options.Brief {
 		return 4 * windowSpan
@@ -296,7 +295,7 @@ func runSnapshot(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// keyed is a load whose calls may be sent again: each has a key.
+// keyed is a load whose calls have keys, so they may be sent again.
 func (t *target) keyed(name string, span time.Duration, retries int) load {
 	l := t.screening(name, t.homes, 64, eventRate, span)
 	w := t.bench.options.Workload
@@ -305,8 +304,7 @@ func (t *target) keyed(name string, span time.Duration, retries int) load {
 	return l
 }
 
-// runKill kills the leader again and again; what counts is how long no verdict
-// came back.
+// runKill kills the leader again and again and measures how long no verdict came back.
 func runKill(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -363,7 +361,7 @@ func longestGap(events []event, since, until time.Time) time.Duration {
 	return max(longest, until.Sub(last))
 }
 
-// runRoll restarts every node in turn, the leader last; a call may be made twice.
+// runRoll restarts every node in turn, the leader last; a call may be sent twice.
 func runRoll(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -398,16 +396,16 @@ func runRoll(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// runSoak is an open loop at 60 % of saturation; lists are activated and snapshots
-// written meanwhile. Saturation is what is held for a minute: the first seconds of a
-// load leave the sealing of their segments to later ones.
+// runSoak is an open loop at 60 % of saturation; lists are activated and snapshots written
+// meanwhile. Saturation is measured for a minute, since the segments of a load's first
+// seconds are sealed later.
 func runSoak(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
 		return err
 	}
-	// A cluster that is asked for payments has a list of full size; what a first one costs is
-	// seen in the suite lists.
+	// A cluster that serves payments has a list of full size. The suite lists measures what a
+	// first one costs.
 	list, err := t.stage(ctx, b.parties()-1)
 	if err == nil {
 		err = t.activate(ctx, list)

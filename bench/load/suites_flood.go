@@ -13,14 +13,14 @@ import (
 const (
 	quietRate    = 200 // Screening calls a second of the key that is disturbed.
 	quietCallers = 32
-	dearRate     = 1000 // Of the dearest calls, on another key: five times what its rate allows.
+	dearRate     = 1000 // The dearest calls a second on another key: five times what its rate allows.
 	dearCallers  = 64
 	halfSentRate = 500 // Connections a second from one address.
 	halfSentKept = 2000
 )
 
-// runFlood asks for far more than there is: what is refused is refused at once, and
-// the rest goes on. Then it disturbs one key's screening by others' floods.
+// runFlood sends far more calls than can be served: the excess must be refused at once,
+// and the rest served. Then it disturbs one key's screening by others' floods.
 func runFlood(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -36,9 +36,9 @@ func runFlood(ctx context.Context, b *bench) error {
 	return t.disturb(ctx)
 }
 
-// disturb holds the screening of one key while nothing else happens against the same
-// while another key asks for the dearest calls it may, and while one address without a
-// key leaves requests half sent. All three take turns.
+// disturb compares one key's screening in three situations that take turns: nothing else
+// happens, another key makes the dearest calls it may, one address without a key leaves
+// requests half sent.
 func (t *target) disturb(ctx context.Context) error {
 	if t.group == nil {
 		return errors.New("a key for the flood is made on a cluster of our own alone")
@@ -76,7 +76,7 @@ func (t *target) disturb(ctx context.Context) error {
 	return nil
 }
 
-// floodKey makes a key with the rate that a key has unless told.
+// floodKey makes a key with the default rate.
 func (t *target) floodKey(ctx context.Context) (string, error) {
 	var key struct {
 		Key string `json:"key"`
@@ -100,7 +100,7 @@ func (t *target) floodKey(ctx context.Context) (string, error) {
 	return key.Key, nil
 }
 
-// beside runs a load while something else goes on from its warm-up to its end.
+// beside runs a load, warm-up included, while something else goes on.
 func (t *target) beside(ctx context.Context, l load, other func(context.Context) error) (*measured, error) {
 	if other == nil {
 		return t.drive(ctx, l)
@@ -116,7 +116,7 @@ func (t *target) beside(ctx context.Context, l load, other func(context.Context)
 	return o, err
 }
 
-// dearCalls asks for pages and searches until ctx ends; what is refused is as it should be.
+// dearCalls asks for pages and searches until ctx ends; a refusal counts as a success.
 func (t *target) dearCalls(key string) func(ctx context.Context) error {
 	var answered atomic.Int64
 	dear := []string{"/v1/agents?limit=500", "/v1/audit?limit=500", "/v1/agents?limit=500&status=suspended"}
@@ -155,13 +155,13 @@ func (t *target) dearCalls(key string) func(ctx context.Context) error {
 }
 
 // halfSent opens connections from one address and leaves each with half a header, until
-// ctx ends. The address is another one than the quiet key's where the system allows it.
+// ctx ends. Where the system allows it, the address is not the quiet key's.
 func (t *target) halfSent(ctx context.Context) error {
 	kept := make([]net.Conn, halfSentKept)
 	defer func() {
 		for _, conn := range kept {
 			if conn != nil {
-				_ = conn.Close() // Nothing is owed to it.
+				_ = conn.Close() // A failed close loses nothing.
 			}
 		}
 	}()
@@ -179,7 +179,7 @@ func (t *target) halfSent(ctx context.Context) error {
 		conn, err := other.DialContext(ctx, "tcp", address)
 		if err != nil {
 			if conn, err = own.DialContext(ctx, "tcp", address); err != nil {
-				continue // Turned away: as it should be.
+				continue // Refused, as it should be.
 			}
 		}
 		_, _ = conn.Write([]byte("POST /v1/screen HTTP/1.1\r\nHost: railguard\r\nContent-Le"))

@@ -17,8 +17,8 @@ const (
 	recordReaders = 16
 )
 
-// rounds takes turns between loads, so that what else happens falls on all, and
-// adds every load's calls a second.
+// rounds alternates between loads, so that other work on the machine falls on all, and
+// adds every load's calls a second, p50 and p99.
 func (t *target) rounds(ctx context.Context, count int, loads map[string]func() load, order ...string) error {
 	for round := range count {
 		for _, key := range order {
@@ -47,8 +47,8 @@ func (t *target) mixed(name string, change func(*Workload)) func() load {
 	}
 }
 
-// runNames holds calls of which each has a name never seen before against calls
-// without a name.
+// runNames compares calls that each have a name never seen before with calls without a
+// name.
 func runNames(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func runHot(ctx context.Context, b *bench) error {
 	}, "hot.spread", "hot.one")
 }
 
-// runFollower takes turns between one caller at the leader and one at a follower.
+// runFollower alternates between one caller at the leader and one at a follower.
 func runFollower(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -232,7 +232,7 @@ func (t *target) batches(name string, w Workload, span time.Duration) load {
 	return l
 }
 
-// runBatch holds payments in batches against single calls.
+// runBatch compares payments in batches with single calls.
 func runBatch(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -257,7 +257,7 @@ func runBatch(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// runLight is the load that most users have: scrub and seal fall into it.
+// runLight is the load that most users have, long enough to meet scrub and seal.
 func runLight(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -280,8 +280,8 @@ func runLight(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// runConnections holds a steady load against the same while thousands of other
-// connections are open.
+// runConnections compares a steady load with the same one beside thousands of open
+// connections.
 func runConnections(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {

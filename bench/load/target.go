@@ -57,8 +57,8 @@ func (t *target) close() {
 	}
 }
 
-// settleIn sets up a cluster of ours: a key without a rate, and a policy under
-// which load is not unusual velocity, for R16 would hide what is measured.
+// settleIn sets up a cluster of ours: a key without a rate limit, and a policy whose
+// velocity limit no load reaches, since R16 would hide what is measured.
 func (t *target) settleIn(ctx context.Context) error {
 	for _, n := range t.group.nodes {
 		home, err := parseEndpoint(n.api)
@@ -198,7 +198,7 @@ func (t *target) agent(ctx context.Context, path string, body any) (id, token st
 	return agent.ID, agent.Token, err
 }
 
-// register tries again while the cluster says that it is too much at once.
+// register tries again while the cluster answers 429 or 503.
 func (t *target) register(ctx context.Context, path string, body, into any) error {
 	for try := 1; ; try++ {
 		err := t.api.ask(ctx, http.MethodPost, t.homes[try%len(t.homes)].url+path, body, into)
@@ -245,7 +245,6 @@ func each(count int, do func(i int) error) error {
 	return failed
 }
 
-// leader finds who leads.
 func (t *target) leader(ctx context.Context) (*endpoint, *node, error) {
 	var at int
 	err := until(ctx, readyPatience, func() bool {
@@ -269,7 +268,6 @@ func (t *target) leader(ctx context.Context) (*endpoint, *node, error) {
 	return t.homes[at], t.group.nodes[at], nil
 }
 
-// follower is a node that does not lead.
 func (t *target) follower(leader *endpoint) (*endpoint, error) {
 	for _, home := range t.homes {
 		if home != leader {

@@ -24,7 +24,7 @@ type Target struct {
 	PerName string  `json:"perName,omitempty"` // What the base line is called.
 	AtLeast bool    `json:"atLeast,omitempty"` // More is better; else less is.
 	Must    float64 `json:"must"`
-	Aim     float64 `json:"aim"` // 0: none but the must.
+	Aim     float64 `json:"aim"` // 0: none beyond the must.
 }
 
 // Row is one target with what was measured.
@@ -33,9 +33,9 @@ type Row struct {
 	Unit     string  `json:"unit"`
 	Measured float64 `json:"measured"`
 	Base     float64 `json:"base,omitempty"` // The base line's figure.
-	Judged   float64 `json:"judged"`         // What stands against must: the figure, or its ratio to the base line.
+	Judged   float64 `json:"judged"`         // What is compared with Must: the figure, or its ratio to the base line.
 	Outcome  string  `json:"outcome"`
-	Why      string  `json:"why,omitempty"` // It was not measured.
+	Why      string  `json:"why,omitempty"` // Why it was not measured.
 }
 
 // Outcomes of a row.
@@ -69,7 +69,7 @@ func LoadTargets(path string) ([]Target, error) {
 	return targets, nil
 }
 
-// judgeRows holds the figures against the targets of the suites that were asked for.
+// judgeRows compares the figures with the targets of the suites that were asked for.
 func (r *Report) judgeRows(targets []Target) {
 	r.Rows = nil
 	for _, t := range targets {
@@ -120,7 +120,7 @@ func (r *Report) Misses() []Row {
 	return slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Outcome == Met || row.Outcome == AimMet })
 }
 
-// goal writes a must or an aim.
+// goal formats a must or an aim.
 func (t *Target) goal(value float64, unit string) string {
 	sign := "≤ "
 	if t.AtLeast {
@@ -132,7 +132,7 @@ func (t *Target) goal(value float64, unit string) string {
 	return strings.TrimSpace(sign + number(value) + " " + unit)
 }
 
-// cells are a row as a person reads it.
+// cells formats a row for people.
 func (row *Row) cells() []string {
 	must, aim, measured, ratio := row.goal(row.Must, row.Unit), "", "-", "-"
 	if row.Aim > 0 {
@@ -155,7 +155,7 @@ func (row *Row) cells() []string {
 	return []string{row.Suite, row.Name, must, aim, measured, ratio, outcome}
 }
 
-// number writes a figure with three digits that count.
+// number formats a figure: three significant digits below 100, no decimals above.
 func number(v float64) string {
 	switch {
 	case v == float64(int64(v)) && v < 1000:
@@ -180,7 +180,7 @@ func (r *Report) WriteTable(out io.Writer) {
 	for i := range r.Rows {
 		fmt.Fprintln(table, strings.Join(r.Rows[i].cells(), "\t"))
 	}
-	_ = table.Flush() // A table that cannot be shown has no other place to say so.
+	_ = table.Flush() // A failure to print has no other place to be reported.
 	r.writeFigures(out)
 	for _, text := range r.Notes {
 		fmt.Fprintln(out, "note:", text)
@@ -192,7 +192,7 @@ func (r *Report) WriteTable(out io.Writer) {
 	}
 }
 
-// writeFigures prints what was measured besides.
+// writeFigures prints the figures that have no target.
 func (r *Report) writeFigures(out io.Writer) {
 	judged := map[string]bool{}
 	for _, row := range r.Rows {

@@ -21,9 +21,9 @@ type tracing struct {
 	begin, end time.Time
 }
 
-// traced runs a load while execution traces of every node are taken one after the other,
-// and keeps those of the seconds in which a call was slow: what became of it stands there
-// (go tool trace). Tracing costs a few percent, so it is only done where --profiles asks.
+// traced runs a load while execution traces of every node are taken one after the other
+// (go tool trace), and keeps those of seconds with a slow call. Tracing costs a few
+// percent, so it is only done with --profiles.
 func (t *target) traced(ctx context.Context, name string, run func() (*measured, error)) (*measured, error) {
 	if t.bench.options.Profiles == "" || t.group == nil {
 		return run()
@@ -56,7 +56,7 @@ func (t *target) traced(ctx context.Context, name string, run func() (*measured,
 	return m, err
 }
 
-// traces takes traces until ctx ends; the last one is cut off, and can be read.
+// traces takes traces until ctx ends; the last one is cut off, but readable.
 func (n *node) traces(ctx context.Context, prefix string) (taken []tracing) {
 	for i := 1; ctx.Err() == nil; i++ {
 		one := tracing{path: fmt.Sprintf("%s-%02d.trace", prefix, i), begin: time.Now()}
@@ -74,7 +74,7 @@ func (n *node) traces(ctx context.Context, prefix string) (taken []tracing) {
 }
 
 // slowIn tells whether a call that ended between two instants was slow. Windows are whole
-// seconds: the one before and the one after count.
+// seconds, so the one before and the one after count too.
 func (o *outcome) slowIn(begin, end time.Time) bool {
 	first, last := int(begin.Sub(o.start)/windowSpan)-1, int(end.Sub(o.start)/windowSpan)+1
 	for at, w := range o.windows {

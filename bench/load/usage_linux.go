@@ -17,7 +17,7 @@ func processUsage(pid int) (usage, error) {
 	if err != nil {
 		return usage{}, fmt.Errorf("process %d: %w", pid, err)
 	}
-	at := bytes.LastIndexByte(stat, ')') // The name before it may hold anything.
+	at := bytes.LastIndexByte(stat, ')') // The process name before it may hold anything.
 	fields := bytes.Fields(stat[at+1:])
 	if at < 0 || len(fields) < 22 {
 		return usage{}, fmt.Errorf("process %d: its stat is unreadable", pid)

@@ -135,7 +135,7 @@ func appendWallet(out []byte, seed, party uint64) []byte {
 	return hex.AppendEncode(append(out, "0x"...), raw[:])
 }
 
-// appendName writes a clean business name; a number has one name.
+// appendName writes a clean business name, the same one for the same number.
 func appendName(out []byte, number uint64) []byte {
 	pick := func(words []string) string {
 		word := words[number%uint64(len(words))]

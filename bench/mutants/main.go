@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	testTimeout = "540s"           // Of go test itself, which then tells where it hung.
-	runTimeout  = 10 * time.Minute // Of compiling and testing one mutant.
+	testTimeout = "540s"           // For go test itself, which then tells where it hung.
+	runTimeout  = 10 * time.Minute // For compiling and testing one mutant.
 	shownLines  = 12
 )
 
@@ -48,7 +48,7 @@ func run(tree, dir, only string) error {
 	if err := copyTree(tree, root); err != nil {
 		return err
 	}
-	clean := map[string]error{} // By test: without a mutant it must pass.
+	clean := map[string]error{} // By test, its result without a mutant: it must pass.
 	tried, escaped := 0, 0
 	for _, m := range all {
 		if !chosen.MatchString(m.name) {
@@ -72,7 +72,8 @@ func run(tree, dir, only string) error {
 
 const caught = "caught"
 
-// try runs one mutant's test, first without it where that was not done yet.
+// try runs one mutant's test. It first runs it without the mutant if that was not done
+// yet.
 func try(root string, m *mutant, clean map[string]error) (verdict, said string) {
 	key := m.test + strings.Join(m.env, " ")
 	if _, known := clean[key]; !known {
@@ -111,11 +112,10 @@ func last(out string) string {
 	return "    " + strings.Join(lines[max(0, len(lines)-shownLines):], "\n    ")
 }
 
-// test runs a mutant's test in the copy.
 func test(root string, m *mutant) (out string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), runTimeout)
 	defer cancel()
-	args := append([]string{"test"}, strings.Fields(m.test)...) // First, for -C must be.
+	args := append([]string{"test"}, strings.Fields(m.test)...) // First, as -C must be.
 	args = append(args, "-count=1", "-vet=off", "-timeout", testTimeout)
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = root
@@ -133,7 +133,7 @@ func copyTree(from, to string) error {
 	for _, name := range strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join(from, name))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // Removed, and not told to git yet.
+			continue // Removed, but git still lists it.
 		}
 		if err != nil {
 			return err

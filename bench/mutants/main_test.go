@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMutantsFit: every mutant's text stands where it says, once, so that a change of
-// the product takes its mutant along. `make mutants` runs them.
+// TestMutantsFit: every mutant's old text is found once where it says, so a change of that
+// text must change the mutant too. `make mutants` runs them.
 func TestMutantsFit(t *testing.T) {
 	all, err := load("testdata")
 	require.NoError(t, err)
@@ -25,7 +25,7 @@ func TestMutantsFit(t *testing.T) {
 	}
 }
 
-// TestParse reads a mutant of two changes, and refuses what is none.
+// TestParse reads a mutant of two changes, and refuses invalid ones.
 func TestParse(t *testing.T) {
 	const whole = "# remark\n== a name\nin: fsm\ntest: ./fsm -run X\nenv: A=1\nwant: word\n-- old\n\tone\ntwo\n-- new\n-- end\nin: engine\n-- old\nthree\n-- new\nfour"
 	all, err := parse(whole)
@@ -43,8 +43,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestApplyAndUndo: a text that is not there once is refused, and undo gives back
-// what was.
+// TestApplyAndUndo: a text that is not there exactly once is refused, and undo restores
+// the file.
 func TestApplyAndUndo(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "room", "deeper", "a.go")

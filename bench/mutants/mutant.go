@@ -122,8 +122,8 @@ func load(dir string) (all []*mutant, err error) {
 	return all, nil
 }
 
-// find returns the one file that holds an edit's old text. That it must be one makes
-// a mutant follow a file that moves, and fail when the text is changed.
+// find returns the one file that holds an edit's old text, wherever it moved. It fails if
+// the text is missing or repeated.
 func (e *edit) find(root string) (found string, err error) {
 	err = filepath.WalkDir(filepath.Join(root, filepath.FromSlash(e.in)), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

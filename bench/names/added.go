@@ -11,10 +11,10 @@ import (
 // payment messages hold them. They are counted apart from the labelled rows.
 const tierAdded = "ADDED"
 
-// addedEvery takes one listed name in so many.
+// addedEvery selects every 16th listed name.
 const addedEvery = 16
 
-// What stands after a name, before it, and between two names.
+// Texts put after a name, before it and between two names, and the second names.
 var (
 	addedSuffixes = []string{
 		"JR", "DUBAI", "LONDON BRANCH", "ACCOUNT 48291", "HK", "FRANKFURT BRANCH", "INVOICE 2024-117", "(MOSCOW)", "ACC 40702810", "REPRESENTATIVE OFFICE",
@@ -24,8 +24,8 @@ var (
 	addedSeconds  = []string{"Emma Thompson", "Oliver Bennett", "Northwind Traders", "Cilia Flores", "Harbour View Dental Practice"}
 )
 
-// addAround makes the categories suffix_added, prefix_added and two_names of the
-// list itself: strong Latin names of persons and companies with two words or more.
+// addAround makes the categories suffix_added, prefix_added and two_names from the list:
+// from strong Latin names of persons and companies with two words or more.
 func (d *Data) addAround() {
 	count := 0
 	for i := range d.names {

@@ -37,8 +37,8 @@ func TestFigureIsWellFormedAndMarksTheThreshold(t *testing.T) {
 	require.Equal(t, 4, circles)
 }
 
-// The pairs of other romanisations are found and none of another name is, even
-// in a small list, where every word weighs much.
+// Pairs in other romanisations are found and pairs of different names are not, even in a
+// small list, where every word weighs much.
 func TestRomanisedPairs(t *testing.T) {
 	d := Own(sample.Entities())
 	o, err := Run(d)

@@ -8,11 +8,10 @@ import (
 	"railguard/ofac"
 )
 
-// Own makes a small labelled set from a list alone, for machines that have none:
-// each strong Latin name of two words or more in other order, case and
-// punctuation (must be found), with one letter left out of a long word (should),
-// and some ordinary names (must not). It says whether a build works; how good the
-// matcher is only real names say.
+// Own makes a small labelled set from a list alone, for machines that have no data. Strong
+// Latin names of two words or more must be found in other order, case and punctuation, and
+// should be found with one letter left out of a long word. Some ordinary names must not be
+// found. It shows whether a build works; only real names show how good the matcher is.
 func Own(entities []ofac.Entity) *Data {
 	d := &Data{left: map[string]bool{}}
 	for _, entity := range entities {
@@ -35,7 +34,6 @@ func Own(entities []ofac.Entity) *Data {
 	return d
 }
 
-// vary adds the variants of one listed name.
 func (d *Data) vary(uid uint32, full string) {
 	add := func(category, tier, query string) {
 		d.Positives = append(d.Positives, Positive{Category: category, Query: query, UID: uid, Mode: "full", Tier: tier, Base: full})

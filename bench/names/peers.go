@@ -8,8 +8,8 @@ import (
 	"railguard/ofac"
 )
 
-// The peers' ways of scoring, as their documents describe them, held against the same
-// rows: every name of the list is compared, which is slow, so rows are sampled.
+// This file scores the same rows in the ways of peers, as their documents describe them.
+// Comparing with every listed name is slow, so rows are sampled.
 
 // peer is one way of scoring a query against a listed name, 0 to 1.
 type peer struct {
@@ -18,7 +18,6 @@ type peer struct {
 	score     func(query, listed []string) float64
 }
 
-// peers are the ways measured.
 var peers = []peer{
 	{"OFAC's search tool, its way, at 0.85", 0.85, toolScore},
 	{"OFAC's search tool, its way, at 0.95", 0.95, toolScore},
@@ -26,7 +25,7 @@ var peers = []peer{
 	{"Watchman's way, at 0.92", 0.92, watchmanScore},
 }
 
-// PeerFigures is what one way comes to.
+// PeerFigures are the results of one way.
 type PeerFigures struct {
 	Name                         string
 	Must, Should, Ordinary, Hard Share
@@ -36,8 +35,11 @@ type PeerFigures struct {
 // Quality is precision, recall and F1 on labelled pairs.
 type Quality struct{ Precision, Recall, F1 float64 }
 
-// Peers scores a sample of the rows of the whole list with each way, ours first: about
-// so many negatives, and twenty times as many positives. Weak names are left out, as everywhere.
+// Peers scores a sample of the labelled queries in each way, ours first. The sample has
+// about as many negatives as the parameter each says. Of 20 times as many positives it has
+// those of mode full and tier MUST or SHOULD. A negative is compared with all strong Latin
+// names, a positive with those of its own entry. All labelled pairs of name_bench are
+// judged besides.
 func Peers(d *Data, o *Outcomes, each int) []PeerFigures {
 	type name struct {
 		uid   uint32
@@ -149,8 +151,8 @@ func WritePeers(w io.Writer, figures []PeerFigures) {
 	fmt.Fprintf(w, "\nrows: %d MUST, %d SHOULD, %d ordinary, %d hard\n", figures[0].Must.Rows, figures[0].Should.Rows, figures[0].Ordinary.Rows, figures[0].Hard.Rows)
 }
 
-// toolScore is the search tool's way: the higher of Jaro-Winkler of the whole and the
-// mean, over the query's words of more than two letters, of the best word.
+// toolScore is the search tool's way: the Jaro-Winkler of the whole texts, or the mean
+// best one of the query's words of more than two letters if that is higher.
 func toolScore(query, listed []string) float64 {
 	whole := jaroWinkler(strings.Join(query, " "), strings.Join(listed, " "), 0)
 	sum, count := 0.0, 0
@@ -204,7 +206,7 @@ func watchmanScore(query, listed []string) float64 {
 	return sum / letters * (1 - 0.15*float64(len(listed)-matched)/float64(len(listed)))
 }
 
-// jaroWinkler compares two texts; the prefix counts from a Jaro of gate on.
+// jaroWinkler compares two texts. The prefix counts only above a Jaro of gate.
 func jaroWinkler(a, b string, gate float64) float64 {
 	jaro := jaroOf(a, b)
 	if jaro <= gate {

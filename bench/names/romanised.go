@@ -78,7 +78,6 @@ slavic|=|SHOIGU, Sergei|Sergej Schoigu
 slavic|/|IVANOV, Sergei|Sergei Ivanenko
 `
 
-// romanisedPairs reads the pairs.
 func romanisedPairs() []Pair {
 	var pairs []Pair
 	for line := range strings.Lines(romanisedSource) {

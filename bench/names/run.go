@@ -7,8 +7,8 @@ import (
 	"railguard/ofac"
 )
 
-// Verdict is what one row came to. Score and Strict are those of the expected
-// entry for positives, the highest for negatives; 0 if nothing came near.
+// Verdict is the result of one row. Score and Strict are those of the expected entry for
+// positives, the highest for negatives; 0 if nothing came near.
 type Verdict struct {
 	Outcome       ofac.Outcome
 	Exact         ofac.Outcome // what the exact forms alone led to
@@ -21,7 +21,7 @@ type Verdict struct {
 type Outcomes struct {
 	Positives, Negatives, Collisions, Pairs []Verdict
 	Tightened                               []Verdict       // the negatives, then the collisions, at the lowest block threshold
-	Latencies                               []time.Duration // of the negatives and full-mode positives
+	Latencies                               []time.Duration // of the negatives, sorted
 	BuildTime                               time.Duration
 	CompiledBytes                           int
 }
@@ -57,11 +57,11 @@ func Run(d *Data) (*Outcomes, error) {
 	return o, o.pairs(d, scratch)
 }
 
-// latencyRounds is how often every negative is timed; the shortest counts, so that what
-// else the machine does is not the matcher's. A whole list lies between two rounds of one name.
+// latencyRounds is how often every negative is timed. The shortest time counts, so that
+// other work on the machine does not. Between two rounds of one name run all others.
 const latencyRounds = 3
 
-// full screens what belongs to the whole list, and takes the time.
+// full screens what belongs to the whole list, and times the negatives.
 func (o *Outcomes) full(d *Data, list *ofac.Index, scratch *ofac.Scratch) {
 	for _, negative := range d.Negatives {
 		o.Negatives = append(o.Negatives, screen(list, scratch, negative.Query, 0))
@@ -85,7 +85,7 @@ func (o *Outcomes) full(d *Data, list *ofac.Index, scratch *ofac.Scratch) {
 	slices.Sort(o.Latencies)
 }
 
-// screen judges one name; uid 0 takes the best match, else that entry's.
+// screen judges one name by its best match, or by that of the entry uid unless it is 0.
 func screen(list *ofac.Index, scratch *ofac.Scratch, name string, uid uint32) Verdict {
 	return screenAt(list, scratch, name, uid, ofac.BlockDefault)
 }
@@ -107,7 +107,7 @@ func screenAt(list *ofac.Index, scratch *ofac.Scratch, name string, uid uint32, 
 		verdict.Score, verdict.Strict = max(verdict.Score, match.Score), max(verdict.Strict, blocking(&match))
 	}
 	if uid != 0 && verdict.UID == 0 {
-		// Flagged behind the ten that are shown: a cut line that hundreds of entries share.
+		// It may be flagged behind the ten shown, at a score that hundreds of entries share.
 		query := ofac.Query{Name: name, Review: lowestReview, Block: block, NonSDNPossible: true}
 		if match, ok := list.ScreenEntry(uid, &query, scratch); ok && match.Outcome != ofac.Clear {
 			verdict = Verdict{Outcome: match.Outcome, Score: match.Score, Strict: blocking(&match), Alias: match.Alias, Form: match.Form, UID: uid}
@@ -137,8 +137,8 @@ func (v *Verdict) Blocked(block int32) bool {
 	return v.Exact == ofac.Listed || v.Strict >= block
 }
 
-// pairs holds each query of name_bench against its target, put into the list
-// as one more entry so that words weigh what they weigh in the real list.
+// pairs screens each labelled pair's query against its target, put into the list as one
+// more entry so that words weigh what they weigh in the real list.
 func (o *Outcomes) pairs(d *Data, scratch *ofac.Scratch) error {
 	entities := d.entities("full")
 	at := map[[2]string]uint32{}

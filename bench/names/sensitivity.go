@@ -8,18 +8,18 @@ import (
 	"railguard/ofac"
 )
 
-// Sensitivity is what becomes of the measures when one constant of the scorer is changed.
+// Sensitivity is how the measures change with one constant of the scorer.
 type Sensitivity struct {
 	Constant ofac.Constant
-	Value    int32   // what it is changed to
-	Must     float64 // per cent flagged, less what it is as shipped; the others likewise
+	Value    int32   // the changed value
+	Must     float64 // per cent flagged, less that of the shipped value; so below
 	Should   float64
 	Ordinary float64
 	Hard     float64
-	Blocked  float64 // of all MUST
+	Blocked  float64 // per cent of MUST blocked, likewise
 }
 
-// sensitivityEvery takes one row in so many: the table compares, it does not measure.
+// sensitivityEvery selects every third row: enough to compare, not to measure.
 const sensitivityEvery = 3
 
 // sensitivityStep is by how many per cent a constant is moved, down and up.
@@ -83,8 +83,8 @@ func (d *Data) measure(list *ofac.Index, scratch *ofac.Scratch) [5]float64 {
 	return [5]float64{must.FlaggedPercent(), should.FlaggedPercent(), ordinary.FlaggedPercent(), hard.FlaggedPercent(), must.BlockedPercent()}
 }
 
-// WriteSensitivities prints the table as Markdown: each constant, what it is, what it
-// means, and what moves, in points of a per cent.
+// WriteSensitivities prints the table as Markdown: each constant, its value, its meaning,
+// and the change of each measure in percentage points.
 func WriteSensitivities(w io.Writer, table []Sensitivity) {
 	fmt.Fprintf(w, "| constant | shipped | meaning | to | MUST | SHOULD | ordinary | hard | MUST blocked |\n|---|---|---|---|---|---|---|---|---|\n")
 	last := ""

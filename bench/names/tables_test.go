@@ -10,7 +10,7 @@ import (
 	"railguard/ofac/sample"
 )
 
-// The table of constants names each twice, down and up, and moves where it must.
+// The table has each constant twice, down and up. Exact forms depend on none.
 func TestSensitivitiesNameEveryConstant(t *testing.T) {
 	d := Own(sample.Entities())
 	table, err := Sensitivities(d)

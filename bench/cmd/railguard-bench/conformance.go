@@ -71,8 +71,8 @@ production.`,
 	return cmd
 }
 
-// examineDev is the full examination of a development cluster, with the choices
-// that were made by flags.
+// examineDev returns the configuration that examines a development cluster fully, with the
+// choices made by flags.
 func examineDev(ctx context.Context, data string, chosen *conformance.Config) (conformance.Config, error) {
 	file, err := conformance.ReadDevFile(data)
 	if err != nil {

@@ -2,7 +2,7 @@
 // against targets, statement by statement of the specification, and the name matcher
 // against labelled names.
 //
-// Purpose: what whoever builds or buys a railguard runs; no part of the binary that serves.
+// Purpose: what builders and buyers of a railguard run; no part of the server.
 //
 // May import: bench/load, bench/conformance, bench/names, ofac/sample, cobra.
 // Never: serves anybody.

@@ -19,7 +19,7 @@ const (
 	exitUsage  = 2
 )
 
-// usageError is an error of whoever typed the command.
+// usageError is a mistake in the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -29,7 +29,7 @@ func usage(format string, args ...any) error { return usageError{fmt.Errorf(form
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // A second Ctrl-C ends at once what does not end by itself.
+	context.AfterFunc(ctx, stop) // A second Ctrl-C then ends the process at once.
 	err := newRoot().ExecuteContext(ctx)
 	if err == nil {
 		return
@@ -41,7 +41,7 @@ func main() {
 	os.Exit(exitFailed)
 }
 
-// newRoot is the program: a run, and the verbs beside it.
+// newRoot is the root command, which measures, with its subcommands.
 func newRoot() *cobra.Command {
 	root := newRun()
 	root.SilenceUsage, root.SilenceErrors = true, true
@@ -52,7 +52,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// fillFlags gives flags that were not given the value of their variable of the environment.
+// fillFlags sets flags that were not given from the environment: --key from RAILGUARD_KEY.
 func fillFlags(cmd *cobra.Command, flags ...string) error {
 	for _, name := range flags {
 		variable := "RAILGUARD_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
@@ -67,8 +67,8 @@ func fillFlags(cmd *cobra.Command, flags ...string) error {
 	return nil
 }
 
-// findProduct finds the railguard to measure or examine, and asks for its version. Where
-// none is named it is the one beside this program, else that of the PATH.
+// findProduct finds the railguard to measure or examine, and asks for its version. If none
+// is named, it takes the one beside this program, else the one in the PATH.
 func findProduct(ctx context.Context, named string) (path, version string, err error) {
 	if path = named; path == "" {
 		self, err := os.Executable()

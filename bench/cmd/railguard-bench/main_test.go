@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// typed are the commands of documents: between backquotes, or on a line of a block.
+// typed matches the commands in documents: between backquotes, or on a line of a block.
 var typed = regexp.MustCompile("(?m)`railguard-bench( [^`]+)?`|^\\s*(?:\\$ )?railguard-bench((?: [^#\\n]+)?)")
 
 // TestDocumentsTypeWhatThereIs: every command line in a document names verbs and flags
@@ -51,8 +51,7 @@ func TestFillFlags(t *testing.T) {
 	require.Equal(t, "json", cmd.Flags().Lookup("output").Value.String())
 }
 
-// TestFindProduct: the program that is named is asked for its version; one that is not
-// there is an error.
+// TestFindProduct: the named program is asked for its version; a missing one is an error.
 func TestFindProduct(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("there is no shell")

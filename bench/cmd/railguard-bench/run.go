@@ -114,7 +114,7 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// isTerminal tells whether a person watches what is written there.
+// isTerminal tells whether the writer is a terminal.
 func isTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok {
@@ -124,7 +124,7 @@ func isTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// show prints the report and keeps it where it is wanted.
+// show prints the report and writes it into the files that flags name.
 func (f *benchFlags) show(out io.Writer, report *load.Report) error {
 	if f.out != "" {
 		if err := report.Write(f.out); err != nil {

@@ -211,8 +211,8 @@ func readResult(raw json.RawMessage) BatchResult {
 	return BatchResult{Error: failure}
 }
 
-// EventPage is a page of events. Keep Next of an empty page too.
-type EventPage struct {
+// EventList is a page of events. Keep Next of an empty page too.
+type EventList struct {
 	Data []Event `json:"data"`
 	Next string  `json:"nextCursor"`
 }
@@ -221,7 +221,7 @@ type EventPage struct {
 // with the next one to come. If there are none, it waits up to wait, in whole seconds; wait
 // must be less than the client's AttemptTimeout. types are names or groups (hold.*); none means
 // nearly all.
-func (c *Client) Events(ctx context.Context, after string, wait time.Duration, types ...string) (*EventPage, error) {
+func (c *Client) Events(ctx context.Context, after string, wait time.Duration, types ...string) (*EventList, error) {
 	query := url.Values{}
 	if after != "" {
 		query.Set("after", after)
@@ -236,7 +236,7 @@ func (c *Client) Events(ctx context.Context, after string, wait time.Duration, t
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return read[EventPage](c, ctx, path)
+	return read[EventList](c, ctx, path)
 }
 
 // Webhook is a receiver of events.

@@ -166,7 +166,7 @@ func registryCalls() map[string]call {
 			func(ctx context.Context, c *Client) (any, error) {
 				return c.Events(ctx, "cur+1", 1500*time.Millisecond, "hold.*", "agent.registered")
 			},
-			"GET /v1/events?after=cur%2B1&types=hold.%2A%2Cagent.registered&wait=1", "", "", `{"data":[],"nextCursor":"cur2"}`, &EventPage{Data: []Event{}, Next: "cur2"},
+			"GET /v1/events?after=cur%2B1&types=hold.%2A%2Cagent.registered&wait=1", "", "", `{"data":[],"nextCursor":"cur2"}`, &EventList{Data: []Event{}, Next: "cur2"},
 		},
 		"CreateWebhook": {
 			func(ctx context.Context, c *Client) (any, error) {

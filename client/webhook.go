@@ -24,7 +24,7 @@ var (
 
 const webhookTolerance = 5 * time.Minute
 
-// Event is one event: a message of a webhook, or an element of EventPage.
+// Event is one event: a message of a webhook, or an element of EventList.
 type Event struct {
 	ID       string          `json:"id"` // The same at every attempt: drop a message with an id you have.
 	Seq      uint64          `json:"seq"`

@@ -319,7 +319,7 @@ func (a *arrivals) takeForwarded(peer string, m *port.ForwardCall, reply func(*p
 		reply(nil, err)
 		return
 	}
-	f := &frame{term: m.Term, count: m.Count, records: m.Records, reply: func(results []wire.Result, what fate) {
+	f := &peerBatch{term: m.Term, count: m.Count, records: m.Records, reply: func(results []wire.Result, what fate) {
 		// Replies get a goroutine of their own: a peer that does not read must not hold up the
 		// leader. A peer has at most framesInFlight of them.
 		go reply(&port.ForwardReply{Fate: uint8(what), Results: results}, nil)
@@ -328,7 +328,7 @@ func (a *arrivals) takeForwarded(peer string, m *port.ForwardCall, reply func(*p
 	if m.Term == a.sequencer.replica.opened.Load() {
 		var ok bool
 		if what, ok = a.acceptFrame(peer, m); ok {
-			if a.sequencer.queueFrame(f) {
+			if a.sequencer.queueBatch(f) {
 				return
 			}
 			what = fateNothing

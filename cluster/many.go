@@ -85,7 +85,7 @@ func (w *waiters) abandonMany(proposals []proposal, unserved error) {
 			w.dropProposal(p, unserved)
 		}
 	}
-	w.compactLane(w.laneOf(proposals[0].kind))
+	w.compactQueue(w.queueOf(proposals[0].kind))
 }
 
 // checkRoom returns why a record finds no place in the queue, or nil. Called with mu held.
@@ -110,5 +110,5 @@ func (w *waiters) enqueueRecord(p *proposal) {
 	p.queued = true
 	w.count++
 	w.bytes += recordFrame + len(p.body)
-	w.laneOf(p.kind).pushWaiter(p)
+	w.queueOf(p.kind).pushWaiter(p)
 }

@@ -221,7 +221,7 @@ func TestGatheringBounds(t *testing.T) {
 	require.True(t, s.hasGathered())
 	s.slots <- struct{}{}
 	require.False(t, s.hasGathered())
-	s.frames = []*frame{{count: gatherFor - 2}} // A peer's records count together with the node's own.
+	s.batches = []*peerBatch{{count: gatherFor - 2}} // A peer's records count together with the node's own.
 	admit(t, w, wire.KindScreen)
 	require.False(t, s.hasGathered())
 	admit(t, w, wire.KindScreen)

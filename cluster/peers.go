@@ -27,11 +27,11 @@ const (
 	clockClamp = engine.Second
 )
 
-// linkLane separates different traffic to one peer.
-type linkLane uint8
+// linkUse separates different traffic to one peer.
+type linkUse uint8
 
 const (
-	linkControl linkLane = iota
+	linkControl linkUse = iota
 	linkForward
 	linkFetch
 	linkRead // Single leaves: a caller who waits for a record must not wait behind segments.
@@ -41,8 +41,8 @@ const (
 )
 
 type linkKey struct {
-	id   string
-	lane linkLane
+	id  string
+	use linkUse
 }
 
 // sample is a peer's last answer to a ping.
@@ -86,10 +86,10 @@ var errNoPort = errors.New("cluster: this node has no port between nodes")
 func (p *peers) hasNoPort() bool { return p.greeter.mux == nil }
 
 // linkTo returns the link to a member. It is dialled at its first use.
-func (p *peers) linkTo(id string, lane linkLane) *port.Link {
+func (p *peers) linkTo(id string, use linkUse) *port.Link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := linkKey{id, lane}
+	key := linkKey{id, use}
 	if l := p.links[key]; l != nil {
 		return l
 	}
@@ -293,16 +293,16 @@ func (p *peers) findRoomiest() (id string) {
 }
 
 // leaderFirst returns links to the others, the leader's first.
-func (p *peers) leaderFirst(lane linkLane) []*port.Link {
+func (p *peers) leaderFirst(use linkUse) []*port.Link {
 	leader, _ := p.replica.remoteLeader()
 	members := p.replica.otherIDs()
 	slices.SortStableFunc(members, func(a, b raft.ServerID) int { return cmp.Compare(truthGauge(b == leader), truthGauge(a == leader)) })
-	return p.linksTo(members, lane)
+	return p.linksTo(members, use)
 }
 
-func (p *peers) linksTo(members []raft.ServerID, lane linkLane) (links []*port.Link) {
+func (p *peers) linksTo(members []raft.ServerID, use linkUse) (links []*port.Link) {
 	for _, id := range members {
-		links = append(links, p.linkTo(string(id), lane))
+		links = append(links, p.linkTo(string(id), use))
 	}
 	return links
 }

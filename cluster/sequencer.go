@@ -54,22 +54,22 @@ type sequencer struct {
 	peersFirst bool
 	stuck      atomic.Int64 // Since when raft has said "transfer in progress", on the monotonic clock; 0: it does not say so.
 
-	mu     sync.Mutex
-	frames []*frame // Frames of peers, in order of arrival.
+	mu      sync.Mutex
+	batches []*peerBatch // Frames of peers, in order of arrival.
 
 	attempts []attempt // Reused by buildEntry.
 }
 
-// frame is a batch of records that a peer forwards. The records go into one entry, and their
+// peerBatch is a batch of records that a peer forwards. The records go into one entry, and their
 // results go back together.
-type frame struct {
+type peerBatch struct {
 	term    uint64 // The term that the peer saw; another term is refused.
 	count   int
 	records []byte // Framed as in an entry.
 	reply   func(results []wire.Result, fate fate)
 }
 
-// fate says what became of a frame that has no results.
+// fate says what became of a batch that has no results.
 type fate uint8
 
 const (
@@ -80,13 +80,13 @@ const (
 
 // entry is one log entry in the making.
 type entry struct {
-	term   uint64
-	data   []byte
-	count  int
-	own    []attempt
-	frames []*frame
-	first  int // Position of the first record of own.
-	sent   time.Time
+	term    uint64
+	data    []byte
+	count   int
+	own     []attempt
+	batches []*peerBatch
+	first   int // Position of the first record of own.
+	sent    time.Time
 }
 
 func (s *sequencer) wakeSequencer() {
@@ -103,7 +103,7 @@ func (s *sequencer) sequenceRecords() {
 	for {
 		select {
 		case <-s.life.stop:
-			s.dropFrames()
+			s.dropBatches()
 			return
 		case <-pulse.C:
 			s.tickDue = true
@@ -119,7 +119,7 @@ func (s *sequencer) sequenceRecords() {
 func (s *sequencer) proposeWaiting() {
 	if !s.replica.isLeader() {
 		s.replica.opened.Store(0)
-		s.dropFrames()
+		s.dropBatches()
 		s.forwarder.forwardWaiting()
 		return
 	}
@@ -146,7 +146,7 @@ func (s *sequencer) hasGathered() bool {
 // openTerm begins a term of leadership.
 func (s *sequencer) openTerm(term uint64) bool {
 	s.replica.opened.Store(0)
-	s.dropFrames()
+	s.dropBatches()
 	if !s.clocks.clocksKnown() {
 		return false
 	}
@@ -230,25 +230,25 @@ func (s *sequencer) buildEntry(term uint64) *entry {
 	if s.tickDue {
 		count, size = count-1, size-tickSizeMax
 	}
-	var frames []*frame
+	var batches []*peerBatch
 	s.attempts = s.attempts[:0]
 	s.peersFirst = !s.peersFirst
 	if s.peersFirst {
-		frames, count, size = s.takeFrames(term, count, size)
+		batches, count, size = s.takeBatches(term, count, size)
 		s.attempts = s.waiters.takeAttempts(term, count, size, s.attempts)
 	} else {
 		s.attempts = s.waiters.takeAttempts(term, count, size, s.attempts)
-		frames, _, _ = s.takeFrames(term, count-len(s.attempts), size-attemptsSize(s.attempts))
+		batches, _, _ = s.takeBatches(term, count-len(s.attempts), size-attemptsSize(s.attempts))
 	}
-	if len(frames) == 0 && len(s.attempts) == 0 && !s.tickDue {
+	if len(batches) == 0 && len(s.attempts) == 0 && !s.tickDue {
 		return nil
 	}
-	return s.assembleEntry(term, frames)
+	return s.assembleEntry(term, batches)
 }
 
-func (s *sequencer) assembleEntry(term uint64, frames []*frame) *entry {
+func (s *sequencer) assembleEntry(term uint64, batches []*peerBatch) *entry {
 	size := attemptsSize(s.attempts) + tickSizeMax
-	for _, f := range frames {
+	for _, f := range batches {
 		size += len(f.records)
 	}
 	e := s.beginEntry(term, size)
@@ -256,11 +256,11 @@ func (s *sequencer) assembleEntry(term uint64, frames []*frame) *entry {
 		s.tickDue = false
 		e.addRecord(wire.Record{Kind: wire.KindTick, Version: wire.RecordVersion, Origin: s.waiters.origin, Body: s.tickBody()})
 	}
-	for _, f := range frames {
+	for _, f := range batches {
 		e.data = append(e.data, f.records...)
 		e.count += f.count
 	}
-	e.first, e.frames = e.count, frames
+	e.first, e.batches = e.count, batches
 	e.own = append([]attempt(nil), s.attempts...)
 	for i := range e.own {
 		a := &e.own[i]
@@ -314,13 +314,13 @@ func (s *sequencer) finishEntry(e *entry, future raft.ApplyFuture) {
 		s.stuck.Store(0)
 		e.replyFrames(results)
 	case what == fateNothing:
-		e.dropFrames(fateNothing)
+		e.dropBatches(fateNothing)
 		s.waiters.giveBackAttempts(e.own)
 		s.noteStuck(err)
 		time.Sleep(retryPause) // The pause keeps the slot, since raft turns entries away at once and for some time.
 	default:
 		s.life.log.Warn("outcome of an entry is open until the log tells", "term", e.term, "records", e.count, "error", err)
-		e.dropFrames(fateUnknown)
+		e.dropBatches(fateUnknown)
 	}
 	<-s.slots
 	s.wakeSequencer()
@@ -358,52 +358,52 @@ func fateOf(err error) fate {
 
 func (e *entry) replyFrames(results []wire.Result) {
 	at := e.first
-	for i := len(e.frames) - 1; i >= 0; i-- {
-		f := e.frames[i]
+	for i := len(e.batches) - 1; i >= 0; i-- {
+		f := e.batches[i]
 		f.reply(results[at-f.count:at], fateDone)
 		at -= f.count
 	}
 }
 
-func (e *entry) dropFrames(what fate) {
-	for _, f := range e.frames {
+func (e *entry) dropBatches(what fate) {
+	for _, f := range e.batches {
 		f.reply(nil, what)
 	}
 }
 
-// queueFrame queues a peer's frame. It returns false if it refuses the frame.
-func (s *sequencer) queueFrame(f *frame) bool {
+// queueBatch queues a batch of a peer. It returns false if it refuses it.
+func (s *sequencer) queueBatch(f *peerBatch) bool {
 	if f.term != s.replica.opened.Load() {
 		return false
 	}
 	s.mu.Lock()
-	full := len(s.frames) >= peerFramesMax
+	full := len(s.batches) >= peerFramesMax
 	if !full {
-		s.frames = append(s.frames, f)
+		s.batches = append(s.batches, f)
 	}
 	s.mu.Unlock()
 	s.wakeSequencer()
 	return !full
 }
 
-// framedRecords returns how many records wait in frames of peers.
+// framedRecords returns how many records wait in batches of peers.
 func (s *sequencer) framedRecords() (count int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range s.frames {
+	for _, f := range s.batches {
 		count += f.count
 	}
 	return count
 }
 
-// takeFrames takes whole frames of peers within the bounds, and returns what remains of the
-// bounds. It refuses frames of another term: nothing of them happened.
-func (s *sequencer) takeFrames(term uint64, count, size int) ([]*frame, int, int) {
+// takeBatches takes whole batches of peers within the bounds, and returns what remains of the
+// bounds. It refuses batches of another term: nothing of them happened.
+func (s *sequencer) takeBatches(term uint64, count, size int) ([]*peerBatch, int, int) {
 	s.mu.Lock()
-	var taken, stale []*frame
+	var taken, stale []*peerBatch
 	at := 0
-	for ; at < len(s.frames); at++ {
-		f := s.frames[at]
+	for ; at < len(s.batches); at++ {
+		f := s.batches[at]
 		if f.term != term {
 			stale = append(stale, f)
 			continue
@@ -415,7 +415,7 @@ func (s *sequencer) takeFrames(term uint64, count, size int) ([]*frame, int, int
 		count -= f.count
 		size -= len(f.records)
 	}
-	s.frames = append(s.frames[:0], s.frames[at:]...)
+	s.batches = append(s.batches[:0], s.batches[at:]...)
 	s.mu.Unlock()
 	for _, f := range stale {
 		f.reply(nil, fateNothing)
@@ -423,13 +423,13 @@ func (s *sequencer) takeFrames(term uint64, count, size int) ([]*frame, int, int
 	return taken, count, size
 }
 
-// dropFrames refuses all waiting frames.
-func (s *sequencer) dropFrames() {
+// dropBatches refuses all waiting batches.
+func (s *sequencer) dropBatches() {
 	s.mu.Lock()
-	frames := s.frames
-	s.frames = nil
+	batches := s.batches
+	s.batches = nil
 	s.mu.Unlock()
-	for _, f := range frames {
+	for _, f := range batches {
 		f.reply(nil, fateNothing)
 	}
 }

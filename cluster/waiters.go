@@ -80,8 +80,8 @@ type waiters struct {
 	clock  Clock
 
 	mu       sync.Mutex
-	urgent   lane // All records but screening calls.
-	screens  lane
+	urgent   waiterQueue // All records but screening calls.
+	screens  waiterQueue
 	sent     map[uint64]*proposal // By attempt number.
 	count    int                  // Proposals without an answer.
 	bytes    int
@@ -100,15 +100,15 @@ func newWaiters(origin uint16, firstSeq uint64, clock Clock) *waiters {
 	}
 }
 
-// lane is a first-in-first-out queue that can take back what was taken from it.
-type lane struct {
+// waiterQueue is a first-in-first-out queue that can take back what was taken from it.
+type waiterQueue struct {
 	items []*proposal
 	head  int
 }
 
-func (l *lane) len() int { return len(l.items) - l.head }
+func (l *waiterQueue) len() int { return len(l.items) - l.head }
 
-func (l *lane) pushWaiter(p *proposal) {
+func (l *waiterQueue) pushWaiter(p *proposal) {
 	if l.head > 0 && len(l.items) == cap(l.items) {
 		l.items = append(l.items[:0], l.items[l.head:]...)
 		l.head = 0
@@ -116,7 +116,7 @@ func (l *lane) pushWaiter(p *proposal) {
 	l.items = append(l.items, p)
 }
 
-func (l *lane) popWaiter() *proposal {
+func (l *waiterQueue) popWaiter() *proposal {
 	if l.len() == 0 {
 		return nil
 	}
@@ -129,14 +129,14 @@ func (l *lane) popWaiter() *proposal {
 	return p
 }
 
-func (l *lane) frontWaiter() *proposal {
+func (l *waiterQueue) frontWaiter() *proposal {
 	if l.len() == 0 {
 		return nil
 	}
 	return l.items[l.head]
 }
 
-func (l *lane) pushFront(p *proposal) {
+func (l *waiterQueue) pushFront(p *proposal) {
 	if l.head == 0 {
 		room := len(l.items) + 64
 		l.items = append(make([]*proposal, room, room+len(l.items)), l.items...)
@@ -146,7 +146,7 @@ func (l *lane) pushFront(p *proposal) {
 	l.items[l.head] = p
 }
 
-func (w *waiters) laneOf(kind wire.Kind) *lane {
+func (w *waiters) queueOf(kind wire.Kind) *waiterQueue {
 	if kind == wire.KindScreen {
 		return &w.screens
 	}
@@ -204,9 +204,9 @@ func (w *waiters) takeAttempts(term uint64, countMax, bytesMax int, into []attem
 		w.draining = now
 	}
 	w.taken = now
-	for _, lane := range []*lane{&w.urgent, &w.screens} {
+	for _, queue := range []*waiterQueue{&w.urgent, &w.screens} {
 		for countMax > 0 {
-			p := lane.popWaiter()
+			p := queue.popWaiter()
 			if p == nil {
 				break
 			}
@@ -215,7 +215,7 @@ func (w *waiters) takeAttempts(term uint64, countMax, bytesMax int, into []attem
 			}
 			size := recordFrame + len(p.body)
 			if size > bytesMax {
-				lane.pushFront(p)
+				queue.pushFront(p)
 				return into
 			}
 			w.seq++
@@ -251,11 +251,11 @@ func (w *waiters) answerProposal(p *proposal, a answer) {
 }
 
 // requeueProposal puts a proposal whose attempt certainly came to nothing at the front of its
-// lane. Called with mu held.
+// queue. Called with mu held.
 func (w *waiters) requeueProposal(p *proposal) {
 	delete(w.sent, p.seq)
 	p.state = proposalQueued
-	w.laneOf(p.kind).pushFront(p)
+	w.queueOf(p.kind).pushFront(p)
 	recordsRetried.Inc()
 }
 
@@ -345,7 +345,7 @@ func (w *waiters) noteJump(term uint64) {
 func (w *waiters) abandonProposal(p *proposal, unserved error) answer {
 	w.mu.Lock()
 	w.dropProposal(p, unserved)
-	w.compactLane(w.laneOf(p.kind))
+	w.compactQueue(w.queueOf(p.kind))
 	w.mu.Unlock()
 	return <-p.answer
 }
@@ -362,8 +362,8 @@ func (w *waiters) dropProposal(p *proposal, unserved error) {
 	}
 }
 
-// compactLane drops abandoned proposals from a lane from which nothing is taken.
-func (w *waiters) compactLane(l *lane) {
+// compactQueue drops abandoned proposals from a queue from which nothing is taken.
+func (w *waiters) compactQueue(l *waiterQueue) {
 	if l.len() <= 2*w.count+1024 {
 		return
 	}
@@ -380,8 +380,8 @@ func (w *waiters) compactLane(l *lane) {
 func (w *waiters) failQueued(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, lane := range []*lane{&w.urgent, &w.screens} {
-		for p := lane.popWaiter(); p != nil; p = lane.popWaiter() {
+	for _, queue := range []*waiterQueue{&w.urgent, &w.screens} {
+		for p := queue.popWaiter(); p != nil; p = queue.popWaiter() {
 			if p.state == proposalQueued {
 				proposalsRefused.Inc()
 				w.answerProposal(p, answer{err: err})

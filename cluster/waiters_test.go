@@ -206,7 +206,7 @@ func TestWaitersEnd(t *testing.T) {
 }
 
 func TestLaneKeepsOrder(t *testing.T) {
-	var l lane
+	var l waiterQueue
 	items := make([]*proposal, 1000)
 	for i := range items {
 		items[i] = &proposal{seq: uint64(i)}

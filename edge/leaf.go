@@ -19,7 +19,7 @@ import (
 type Leaf struct {
 	Index  uint64
 	Data   []byte           // As stored; these bytes are hashed.
-	Value  *fastjson.Value  // Parsed JSON; nil for a screening record from LeafRoom.Open.
+	Value  *fastjson.Value  // Parsed JSON; nil for a screening record from LeafScratch.Open.
 	Shown  []byte           // The text of Value. For an event it is Data; nil if Value is nil.
 	Record *leafjson.Screen // Set for a screening record only.
 }
@@ -27,13 +27,13 @@ type Leaf struct {
 // shownRoom is enough bytes for the JSON of most screening records.
 const shownRoom = 3 << 10
 
-// LeafRoom is memory in which one leaf after another is opened, so that a walk over thousands
+// LeafScratch is memory in which one leaf after another is opened, so that a walk over thousands
 // of leaves makes little garbage. The zero value is ready.
-type LeafRoom struct{ record leafjson.Screen }
+type LeafScratch struct{ record leafjson.Screen }
 
 // Open opens a leaf. The leaf is valid until the next Open. For a screening record it sets
 // Record, but writes and parses no JSON.
-func (r *LeafRoom) Open(j *Judge, index uint64, data []byte) (Leaf, error) {
+func (r *LeafScratch) Open(j *Judge, index uint64, data []byte) (Leaf, error) {
 	if leaf.FormOf(data) != leaf.FormScreen {
 		return j.OpenLeaf(index, data)
 	}

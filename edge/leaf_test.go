@@ -86,7 +86,7 @@ func TestOpenings(t *testing.T) {
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
 	between := 0
 	j.Between = func() { between++ }
-	var room edge.LeafRoom
+	var room edge.LeafScratch
 	in, err := room.Open(j, l.Index, l.Data)
 	require.NoError(t, err)
 	require.Nil(t, in.Value)

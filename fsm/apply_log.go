@@ -14,26 +14,26 @@ func (m *keys) applyLogKey(b *wire.LogKeyPut, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	m.beginLine(m.settings.Lineage, b.Seed)
+	m.beginStretch(m.settings.Lineage, b.Seed)
 	m.writeEvent("log.key_rotated", leaf.LogKeyRotated{FromTreeSize: m.size + 1}, &b.Common, r)
 }
 
 // logSeed is the sealed seed that signs checkpoints now.
 func (m *keys) logSeed() []byte {
-	if lines := m.settings.LogLines; len(lines) > 0 {
-		return lines[len(lines)-1].Seed
+	if stretches := m.settings.LogLines; len(stretches) > 0 {
+		return stretches[len(stretches)-1].Seed
 	}
 	return m.settings.Genesis.LogSeed
 }
 
-// beginLine begins a new line of the log with the leaf that is written next. In a full list
-// the oldest line is dropped.
-func (m *keys) beginLine(lineage string, seed []byte) {
-	lines := append([]*wire.LogLine(nil), m.settings.LogLines...)
-	if len(lines) >= m.limits.LogLines {
-		lines = lines[1:]
+// beginStretch begins a new stretch of the log with the leaf that is written next. In a full list
+// the oldest stretch is dropped.
+func (m *keys) beginStretch(lineage string, seed []byte) {
+	stretches := append([]*wire.LogStretch(nil), m.settings.LogLines...)
+	if len(stretches) >= m.limits.LogLines {
+		stretches = stretches[1:]
 	}
-	m.editSettings().LogLines = append(lines, &wire.LogLine{From: m.size + 1, At: m.now, Lineage: lineage, Seed: seed})
+	m.editSettings().LogLines = append(stretches, &wire.LogStretch{From: m.size + 1, At: m.now, Lineage: lineage, Seed: seed})
 }
 
 // applyRestored begins the lineage of a restored backup: a new line of the log, and an epoch
@@ -77,7 +77,7 @@ func (m *Machine) applyRecovered(b *wire.Note, r *wire.Result) {
 	if epoch := m.epochNumber() + 1; m.settings.Genesis != nil && epoch <= epochMax && !m.epochsFull() {
 		m.beginEpoch(epoch, b.Lineage)
 	} else {
-		m.keys.beginLine(b.Lineage, m.keys.logSeed())
+		m.keys.beginStretch(b.Lineage, m.keys.logSeed())
 		m.nameLineage(b.Lineage)
 	}
 	m.writeEvent(b.Event, leaf.Recovered{Lineage: b.Lineage, Epoch: uint64(m.epochNumber())}, &b.Common, r)
@@ -89,7 +89,7 @@ func (m *Machine) epochsFull() bool {
 
 // beginEpoch begins a line of the log and an epoch of ids; the next leaf is its first.
 func (m *Machine) beginEpoch(epoch uint16, lineage string) {
-	m.keys.beginLine(lineage, m.keys.logSeed())
+	m.keys.beginStretch(lineage, m.keys.logSeed())
 	m.nameLineage(lineage)
 	m.enterEpoch(m.epochBegun(epoch, lineage))
 }

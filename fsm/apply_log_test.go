@@ -25,7 +25,7 @@ func TestLogLines(t *testing.T) {
 	require.Equal(t, wire.Applied, recovered.Code)
 	again := w.do(wire.KindLogKey, &wire.LogKeyPut{Seed: seed[1:]})
 	lines := restoredFrom(t, w.m).settings.LogLines
-	require.Equal(t, []*wire.LogLine{
+	require.Equal(t, []*wire.LogStretch{
 		{From: rotated.Leaf + 1, At: rotated.Time, Seed: seed},
 		{From: recovered.Leaf + 1, At: recovered.Time, Lineage: "abc", Seed: seed},
 		{From: again.Leaf + 1, At: again.Time, Lineage: "abc", Seed: seed[1:]},

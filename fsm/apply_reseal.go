@@ -87,11 +87,11 @@ func (m *keys) resealSettings(anew map[string][]byte) (changed int) {
 			m.editSettings().SigningKeys = keys
 		}
 	}
-	lines := append([]*wire.LogLine(nil), was.LogLines...)
-	for i := range lines {
-		if line := *lines[i]; replace(&line.Seed) {
-			lines[i] = &line
-			m.editSettings().LogLines = lines
+	stretches := append([]*wire.LogStretch(nil), was.LogLines...)
+	for i := range stretches {
+		if stretch := *stretches[i]; replace(&stretch.Seed) {
+			stretches[i] = &stretch
+			m.editSettings().LogLines = stretches
 		}
 	}
 	hooks := append([]*wire.Webhook(nil), was.Webhooks...)
@@ -140,8 +140,8 @@ func (s *Settings) Sealed(visit func(Sealed)) {
 	for _, key := range s.SigningKeys {
 		visit(Sealed{What: SealedSigningKey, Data: key.Sealed})
 	}
-	for _, line := range s.LogLines {
-		visit(Sealed{What: SealedLogSeed, Data: line.Seed})
+	for _, stretch := range s.LogLines {
+		visit(Sealed{What: SealedLogSeed, Data: stretch.Seed})
 	}
 	for _, hook := range s.Webhooks {
 		for _, sealed := range hook.Secrets {

@@ -35,7 +35,7 @@ type core struct {
 	hash        merkle.Hasher
 	filterBlock []uint64 // The unused rest of the block for filters.
 	out         *Effects // Only during Apply.
-	birth       *birth
+	identity    *identity
 }
 
 // coreTables holds the tables that every record and every leaf uses.

@@ -17,13 +17,13 @@ import (
 // So it follows from the content alone, and a page that has not changed since the
 // last time need not be hashed again.
 
-// birth identifies one Machine in a process: epochs of different Machines cannot be compared.
-type birth struct{ _ byte }
+// identity identifies one Machine in a process: epochs of different Machines cannot be compared.
+type identity struct{ _ byte }
 
 // Digester makes the digests of one Machine's views and remembers the hashes of their parts.
 // One goroutine uses it.
 type Digester struct {
-	of     *birth
+	of     *identity
 	tables map[uint16]*tableSums // By section.
 
 	settings *Settings // The settings that lists was made of.
@@ -69,9 +69,9 @@ func (v *View) Digest() [32]byte { return NewDigester().Digest(v) }
 // Digest returns v's digest. It does not hash again what it remembers of an earlier view of
 // the same Machine.
 func (d *Digester) Digest(v *View) [32]byte {
-	if d.of != v.birth {
+	if d.of != v.identity {
 		*d = *NewDigester()
-		d.of = v.birth
+		d.of = v.identity
 	}
 	sum := sha256.New()
 	b := &blockWriter{w: sum, sum: sha256.New()}

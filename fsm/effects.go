@@ -74,7 +74,7 @@ type Settings struct {
 	Cleared     []*wire.ClearedPair `cbor:"-"`
 	Matcher     uint16              `cbor:"9,keyasint"`            // Version of the name matcher that verdicts are judged with.
 	Lineage     string              `cbor:"10,keyasint,omitempty"` // The log's lineage after a recovery or a restore; "" before any.
-	LogLines    []*wire.LogLine     `cbor:"12,keyasint,omitempty"` // Lines of the log after the genesis's; oldest first.
+	LogLines    []*wire.LogStretch  `cbor:"12,keyasint,omitempty"` // Lines of the log after the genesis's; oldest first.
 	Epochs      []*wire.Epoch       `cbor:"13,keyasint,omitempty"` // Epochs of ids, begun by restores and recoveries; oldest first.
 	Removed     []*wire.Removed     `cbor:"11,keyasint,omitempty"`
 	List        *wire.ListInfo      `cbor:"4,keyasint,omitempty"` // nil: no list was ever activated.

@@ -41,7 +41,7 @@ func New() *Machine {
 		settings:  &Settings{Format: engine.Format1, Policy: engine.DefaultPolicy(), Matcher: matcherFirst},
 		idemByKey: map[[16]byte]uint64{},
 		frontier:  ranges.NewEmptyRange(0),
-		birth:     new(birth),
+		identity:  new(identity),
 	}}
 	c, t := &m.core, &m.tables
 	c.coreTables = &t.coreTables

@@ -66,7 +66,7 @@ func (d *IDs) StatusEntry(position uint32) (list uint64, index uint32) {
 // StatusBuilder makes the lists of one Machine's views. It remembers them and recomputes only
 // the pages that an entry of the log touched or whose time has come. One goroutine uses it.
 type StatusBuilder struct {
-	of    *birth
+	of    *identity
 	epoch int    // The number of epochs in the last view.
 	index uint64 // The index of the last view.
 
@@ -101,8 +101,8 @@ const statusPageRows = uint64(len(statusPage{}))
 // Build returns the lists of a view that Apply or Everything gave as Effects.Statuses.
 func (b *StatusBuilder) Build(v *View) *Statuses {
 	settings := v.settings
-	if b.of != v.birth || b.epoch != len(settings.Epochs) || b.index > v.Index {
-		*b = StatusBuilder{of: v.birth, epoch: len(settings.Epochs), ids: NewIDs(settings.Genesis.IDKey, settings.Epochs...)}
+	if b.of != v.identity || b.epoch != len(settings.Epochs) || b.index > v.Index {
+		*b = StatusBuilder{of: v.identity, epoch: len(settings.Epochs), ids: NewIDs(settings.Genesis.IDKey, settings.Epochs...)}
 	}
 	every := engine.LimitsOf(v.Format).StatusEvery
 	now := &minute{glance: glance{View: v}, at: v.Time / every * every}

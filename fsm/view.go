@@ -23,7 +23,7 @@ type View struct {
 
 	settings *Settings
 	ratchet  leaf.Ratchet
-	birth    *birth
+	identity *identity
 	frontier [][]byte
 	tables   // Frozen tables.
 }
@@ -33,7 +33,7 @@ func (m *Machine) Freeze() *View {
 	v := &View{
 		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
 		Size: m.size, Root: m.treeHead(), Oldest: m.oldest,
-		settings: m.settings, ratchet: m.ratchet, birth: m.birth,
+		settings: m.settings, ratchet: m.ratchet, identity: m.identity,
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
 		tables:   m.tables,
 	}

@@ -89,34 +89,34 @@ func New(deps Deps) (*API, error) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	gate := border.New(border.Deps{
+	front := border.New(border.Deps{
 		Proposer: deps.Proposer, Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Role: roleOf(deps.Operations),
 		Node: deps.Node, Version: deps.Version, Logger: deps.Logger, TrustedProxies: deps.TrustedProxies, WriteDeadline: deps.WriteDeadline,
 		AdminToken: deps.AdminToken, Neighbours: deps.Neighbours, Now: deps.Now,
 	})
-	a := &API{Border: gate}
+	a := &API{Border: front}
 	a.evidence = evidence.Open(evidence.Deps{
-		Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Judges: gate.Judges(), Logger: deps.Logger,
-		Leads: gate.IsLeader, Tellers: deps.Neighbours, Webhooks: deps.Webhooks,
+		Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Judges: front.Judges(), Logger: deps.Logger,
+		Leads: front.IsLeader, Tellers: deps.Neighbours, Webhooks: deps.Webhooks,
 		Witnesses: deps.Witnesses, WitnessEvery: deps.WitnessEvery, WitnessTimeout: deps.WitnessTimeout,
 	})
 	a.rulebook = rulebook.Open(rulebook.Deps{
-		Published: deps.Published, Records: deps.Records, Judges: gate.Judges(), Logger: deps.Logger, Node: deps.Node,
+		Published: deps.Published, Records: deps.Records, Judges: front.Judges(), Logger: deps.Logger, Node: deps.Node,
 		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, ListFiles: deps.ListFiles, Relay: deps.Relay, Jobs: deps.Jobs,
 	})
 	gauges := metrics.NewSet()
 	operations := operations.Open(operations.Deps{
-		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Gate: gate, Gauges: gauges, LogStatus: a.evidence.LogStatus,
+		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus,
 		Version: deps.Version, LogLevel: deps.LogLevel, Backup: deps.Backup, Ephemeral: deps.Ephemeral,
 	})
-	gate.RegisterGauges(gauges)
+	front.RegisterGauges(gauges)
 	a.evidence.RegisterGauges(gauges)
 	a.rulebook.RegisterGauges(gauges)
 	casework.RegisterGauges(gauges, deps.Published, deps.Records)
 	a.rooms = []border.Room{
 		payments.Table(), registry.Table(), casework.Table(), a.evidence.Table(), a.rulebook.Table(), operations.Table(),
 	}
-	if err := gate.Open(a.rooms); err != nil {
+	if err := front.Open(a.rooms); err != nil {
 		return nil, err
 	}
 	return a, nil

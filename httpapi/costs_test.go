@@ -121,11 +121,11 @@ func costTable(t testing.TB) string {
 			counts += fmt.Sprintf(", and %.1f for each", float64(is.Each)/10)
 		}
 		if why := notMeasured[k]; why != "" {
-			fmt.Fprintf(&page, "| %s | %s | %s | | %s |\n", is.Name, counts, is.Lane.Text(), why)
+			fmt.Fprintf(&page, "| %s | %s | %s | | %s |\n", is.Name, counts, is.Bound.Text(), why)
 			continue
 		}
 		m := costs[is.Name]
-		fmt.Fprintf(&page, "| %s | %s | %s | %.0f µs = %.1f | %s |\n", is.Name, counts, is.Lane.Text(), m.micros, m.ratio, m.what)
+		fmt.Fprintf(&page, "| %s | %s | %s | %.0f µs = %.1f | %s |\n", is.Name, counts, is.Bound.Text(), m.micros, m.ratio, m.what)
 	}
 	return page.String()
 }

@@ -40,7 +40,7 @@ func TestDrainWithGrace(t *testing.T) {
 	require.Contains(t, n.do("", "GET", "/v1/health", "").Body.String(), `"draining":false`)
 	require.Empty(t, n.do("admin", "GET", "/v1/agents?limit=1", "").Header().Get("Connection"))
 	n.api.SetLeaving()
-	operations := operations.Open(operations.Deps{Operations: n, Gate: n.api, Logger: slog.New(slog.DiscardHandler)})
+	operations := operations.Open(operations.Deps{Operations: n, Intake: n.api, Logger: slog.New(slog.DiscardHandler)})
 	operations.DrainLater(time.Millisecond)
 	require.Eventually(t, func() bool { return n.do("admin", "GET", "/v1/agents?limit=1", "").Code == 503 }, 10*time.Second, 5*time.Millisecond)
 }

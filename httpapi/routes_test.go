@@ -72,8 +72,8 @@ func callTable(routes []border.Route) string {
 		}
 		charge := border.ChargeOf(&r)
 		kind := charge.Name
-		if lane := charge.Lane.Text(); lane != border.Charges[border.KindOf[r.Method+" "+r.Path]].Lane.Text() {
-			kind += ", " + lane
+		if bound := charge.Bound.Text(); bound != border.Charges[border.KindOf[r.Method+" "+r.Path]].Bound.Text() {
+			kind += ", " + bound
 		}
 		row := fmt.Sprintf("%d%s | %s | %s", slices.Index(scopes, r.Scope.Text()), r.Scope.Text(), who, kind)
 		calls[row] = append(calls[row], "`"+r.Method+" "+r.Path+"`")

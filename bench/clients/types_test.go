@@ -44,7 +44,7 @@ var describedTypes = []describedType{
 	{name: "StatusChange", goType: client.StatusChange{}, typescript: "StatusChange", places: ">POST /v1/agents/{id}/suspend", goLacks: "actor agents operatorId operatorLegalName reason reasonCode unchanged userId", tsLacks: "actor agents changedAt operatorId operatorLegalName reason reasonCode unchanged userId"},
 	{name: "Health", goType: client.Health{}, places: ">GET /v1/health", goLacks: "draining index kv ofac quorum reviewQueueFull signingKey uptimeSeconds"},
 	{name: "Event", goType: client.Event{}, typescript: "Event", places: ">GET /v1/events data"},
-	{name: "EventPage", goType: client.EventPage{}, places: ">GET /v1/events", goLacks: "asOfIndex"},
+	{name: "EventList", goType: client.EventList{}, places: ">GET /v1/events", goLacks: "asOfIndex"},
 	{name: "Webhook", goType: client.Webhook{}, typescript: "Webhook", places: "<POST /v1/webhooks, >POST /v1/webhooks webhook", goLacks: "createdAt keyId off olderSecretUntil operator rev secret", tsLacks: "createdAt keyId off olderSecretUntil operator publicKeys rev state webhookId"},
 	{name: "WebhookChange", goType: client.WebhookChange{}, typescript: "WebhookChange", places: ">POST /v1/webhooks, >POST /v1/webhooks/{id}/redeliver", goLacks: "changedAt count eventId reason rev", tsLacks: "changedAt eventId reason rev"},
 	{name: "JWKS", goType: client.JWKS{}, typescript: "JWKS", places: ">GET /v1/.well-known/jwks.json"},

@@ -32,8 +32,8 @@ var (
 	voteKeys   = [][]byte{[]byte("CurrentTerm"), []byte("LastVoteTerm"), []byte("LastVoteCand"), boundsKey}
 )
 
-// logPages walks over the pages of a log's file.
-type logPages struct {
+// logBlocks walks over the pages of a log's file.
+type logBlocks struct {
 	file io.ReaderAt
 	meta *logMeta
 	used map[uint64]bool
@@ -41,7 +41,7 @@ type logPages struct {
 
 // checkPages checks every page in use.
 func checkPages(file io.ReaderAt, meta *logMeta) error {
-	w := &logPages{file: file, meta: meta, used: make(map[uint64]bool)}
+	w := &logBlocks{file: file, meta: meta, used: make(map[uint64]bool)}
 	tables := 0
 	err := w.walkTree(meta.root, func(name, value []byte, table bool) error {
 		tables++
@@ -66,7 +66,7 @@ func checkPages(file io.ReaderAt, meta *logMeta) error {
 type element func(key, value []byte, table bool) error
 
 // checkEntries checks that entries follow one another.
-func (w *logPages) checkEntries() element {
+func (w *logBlocks) checkEntries() element {
 	var last uint64
 	return func(key, _ []byte, table bool) error {
 		if len(key) != 8 || table {
@@ -91,7 +91,7 @@ func checkVote(key, _ []byte, table bool) error {
 }
 
 // walkTable walks over a table, which has pages of its own or is inside its value.
-func (w *logPages) walkTable(value []byte, found element) error {
+func (w *logBlocks) walkTable(value []byte, found element) error {
 	if len(value) < tableHead {
 		return fmt.Errorf("a table's head has %d bytes", len(value))
 	}
@@ -110,7 +110,7 @@ func (w *logPages) walkTable(value []byte, found element) error {
 }
 
 // walkTree walks over the pages below a root, in the order of their keys.
-func (w *logPages) walkTree(root uint64, found element) error {
+func (w *logBlocks) walkTree(root uint64, found element) error {
 	return w.descendTree(root, found, &order{}, 0)
 }
 
@@ -123,7 +123,7 @@ var (
 	errBeyond = errors.New("an element goes beyond its page")
 )
 
-func (w *logPages) descendTree(number uint64, found element, o *order, depth int) error {
+func (w *logBlocks) descendTree(number uint64, found element, o *order, depth int) error {
 	if depth == treeDepthMax {
 		return fmt.Errorf("page %d is too deep", number)
 	}
@@ -158,7 +158,7 @@ func (w *logPages) descendTree(number uint64, found element, o *order, depth int
 }
 
 // readPage reads a page. A page that was read before is refused.
-func (w *logPages) readPage(number uint64) (*logPage, error) {
+func (w *logBlocks) readPage(number uint64) (*logBlock, error) {
 	if number < 2 || number >= w.meta.pages {
 		return nil, fmt.Errorf("page %d of %d is none that can hold something", number, w.meta.pages)
 	}
@@ -194,8 +194,8 @@ func (w *logPages) readPage(number uint64) (*logPage, error) {
 	return p, nil
 }
 
-// logPage is a page with the pages that continue it.
-type logPage struct {
+// logBlock is a page with the pages that continue it.
+type logBlock struct {
 	file   io.ReaderAt
 	from   int64 // Its place in the file.
 	size   int64
@@ -206,8 +206,8 @@ type logPage struct {
 	more   uint64 // Count of the pages that continue it.
 }
 
-func readPage(file io.ReaderAt, from, size int64) (*logPage, error) {
-	p := &logPage{file: file, from: from, size: size, head: make([]byte, max(size, 0))}
+func readPage(file io.ReaderAt, from, size int64) (*logBlock, error) {
+	p := &logBlock{file: file, from: from, size: size, head: make([]byte, max(size, 0))}
 	if _, err := file.ReadAt(p.head, from); err != nil && err != io.EOF {
 		return nil, err
 	}
@@ -224,13 +224,13 @@ func readPage(file io.ReaderAt, from, size int64) (*logPage, error) {
 	return p, nil
 }
 
-func (p *logPage) elementAt(i int) (at int64, e []byte) {
+func (p *logBlock) elementAt(i int) (at int64, e []byte) {
 	at = pageHead + int64(i)*pageElement
 	return at, p.head[at : at+pageElement]
 }
 
 // bytesTo returns the size bytes of the page that begin at offset at.
-func (p *logPage) bytesTo(at int64, size uint32) ([]byte, error) {
+func (p *logBlock) bytesTo(at int64, size uint32) ([]byte, error) {
 	switch end := at + int64(size); {
 	case end > p.size:
 		return nil, errBeyond
@@ -245,7 +245,7 @@ func (p *logPage) bytesTo(at int64, size uint32) ([]byte, error) {
 }
 
 // eachElement calls found for each of a leaf's elements.
-func (p *logPage) eachElement(found element, o *order) error {
+func (p *logBlock) eachElement(found element, o *order) error {
 	for i := range p.count {
 		at, e := p.elementAt(i)
 		at += int64(binary.NativeEndian.Uint32(e[4:]))

@@ -86,7 +86,7 @@ func readAll(dir string) error {
 func headPages(t *testing.T, data []byte) (heads []int) {
 	meta, err := newestMeta(bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)
-	w := &logPages{file: bytes.NewReader(data), meta: meta, used: map[uint64]bool{}}
+	w := &logBlocks{file: bytes.NewReader(data), meta: meta, used: map[uint64]bool{}}
 	followed := map[uint64]bool{}
 	ignore := func(_, _ []byte, _ bool) error { return nil }
 	require.NoError(t, w.walkTree(meta.root, func(_, value []byte, table bool) error { return w.walkTable(value, ignore) }))

@@ -10,7 +10,7 @@
 //
 // Map
 //
-//   - mux.go: the listener, the door, dialling; guests.go: bounds on who is in it.
+//   - mux.go: the listener, the door, dialling; openconns.go: bounds on the connections.
 //   - tls.go, certificates.go: by what nodes prove themselves, and its renewal.
 //   - address.go: node ids, and the address that raft's configuration keeps.
 //   - transport.go: raft's network, without pipelining (guard G2), each message held

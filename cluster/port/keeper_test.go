@@ -17,7 +17,7 @@ func TestMuxForgetsWhatItDialled(t *testing.T) {
 	root := porttest.New(t, "root", nil)
 	k := withCertificates(t, root)
 	a := given(t, root.Files("n2", nil), "n2")
-	m := &Mux{network: TCP{}, authority: func() *Authority { return a }, log: slog.New(slog.DiscardHandler), dialled: newGuests(connectionsMax, connectionsMax)}
+	m := &Mux{network: TCP{}, authority: func() *Authority { return a }, log: slog.New(slog.DiscardHandler), dialled: newOpenConns(connectionsMax, connectionsMax)}
 	for range 3 {
 		conn, w, err := m.Dial(k.host, ProtocolCalls, func() Hello { return Hello{ID: "n2", Incarnation: "x"} }, "n1", "", time.Second)
 		require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestAProofTakenBackMeanwhile(t *testing.T) {
 	before, after := given(t, old.Files("n1", nil), "n1"), given(t, young.Files("n1", nil), "n1")
 	friend := given(t, old.Files("n2", nil), "n2")
 	chain := []*x509.Certificate{friend.own.Leaf}
-	m := &Mux{authority: func() *Authority { return after }, peers: newGuests(4, 4), dialled: newGuests(4, 4)}
+	m := &Mux{authority: func() *Authority { return after }, peers: newOpenConns(4, 4), dialled: newOpenConns(4, 4)}
 	require.False(t, m.keepConn(m.peers, fakeConn{from: "a"}, &proven{who: "n2", by: before, chain: chain}))
 	open, _ := counted(m.peers)
 	require.Zero(t, open)

@@ -55,9 +55,9 @@ type Mux struct {
 	log       *slog.Logger
 	door      Door
 
-	strangers *guests // Connections in their handshake, by network address.
-	peers     *guests // Accepted connections, by node id.
-	dialled   *guests // Dialled connections, by node id.
+	strangers *openConns // Connections in their handshake, by network address.
+	peers     *openConns // Accepted connections, by node id.
+	dialled   *openConns // Dialled connections, by node id.
 	refusals  refusals
 	done      sync.WaitGroup
 
@@ -79,9 +79,9 @@ func Listen(network Network, authority func() *Authority, address string, log *s
 	}
 	return &Mux{
 		network: network, authority: authority, listener: listener, log: log,
-		strangers: newGuests(handshakesMax, handshakesMax),
-		peers:     newGuests(connectionsMax, connectionsOfPeer),
-		dialled:   newGuests(connectionsMax, connectionsMax),
+		strangers: newOpenConns(handshakesMax, handshakesMax),
+		peers:     newOpenConns(connectionsMax, connectionsOfPeer),
+		dialled:   newOpenConns(connectionsMax, connectionsMax),
 	}, nil
 }
 
@@ -114,7 +114,7 @@ func (m *Mux) acceptConns() {
 			conn.Close()
 			continue
 		}
-		if !m.strangers.addGuest(conn, &guest{who: network}) {
+		if !m.strangers.addConn(conn, &openConn{who: network}) {
 			conn.Close()
 			continue
 		}
@@ -128,7 +128,7 @@ func (m *Mux) receiveConn(raw net.Conn) {
 	defer m.done.Done()
 	defer raw.Close()
 	in, err := m.admitConn(raw)
-	m.strangers.forgetGuest(raw)
+	m.strangers.forgetConn(raw)
 	if err != nil {
 		handshakesRefused.Inc()
 		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // Probes that only connect, and peers that end, are not worth a log line.
@@ -139,7 +139,7 @@ func (m *Mux) receiveConn(raw net.Conn) {
 	if !m.keepConn(m.peers, raw, in) {
 		return
 	}
-	defer m.peers.forgetGuest(raw)
+	defer m.peers.forgetConn(raw)
 	switch in.protocol {
 	case ProtocolRaft:
 		m.door.Raft(in.who, in.conn)
@@ -149,8 +149,8 @@ func (m *Mux) receiveConn(raw net.Conn) {
 }
 
 // keepConn records a proven connection, unless its proof has become invalid since.
-func (m *Mux) keepConn(to *guests, raw net.Conn, p *proven) bool {
-	if !to.addGuest(raw, &guest{who: p.who, chain: p.chain}) {
+func (m *Mux) keepConn(to *openConns, raw net.Conn, p *proven) bool {
+	if !to.addConn(raw, &openConn{who: p.who, chain: p.chain}) {
 		return false
 	}
 	if m.authority == nil {
@@ -158,7 +158,7 @@ func (m *Mux) keepConn(to *guests, raw net.Conn, p *proven) bool {
 	}
 	if a := m.authority(); a != p.by { // ProveAnew may have run before the connection was recorded.
 		if _, err := a.verifyChain(p.chain); err != nil {
-			to.forgetGuest(raw)
+			to.forgetConn(raw)
 			return false
 		}
 	}
@@ -169,8 +169,8 @@ func (m *Mux) keepConn(to *guests, raw net.Conn, p *proven) bool {
 // operator has excluded must not stay in over open connections. All others go on.
 func (m *Mux) ProveAnew() {
 	a := m.authority()
-	for _, all := range []*guests{m.peers, m.dialled} {
-		all.endGuests(func(g *guest) bool {
+	for _, all := range []*openConns{m.peers, m.dialled} {
+		all.endConns(func(g *openConn) bool {
 			_, err := a.verifyChain(g.chain)
 			return err != nil
 		})
@@ -279,12 +279,12 @@ func (m *Mux) Dial(host string, protocol byte, h func() Hello, expectID, expectI
 type dialledConn struct {
 	net.Conn
 	raw net.Conn
-	of  *guests
+	of  *openConns
 }
 
 // Close implements net.Conn.
 func (c *dialledConn) Close() error {
-	c.of.forgetGuest(c.raw)
+	c.of.forgetConn(c.raw)
 	return c.Conn.Close()
 }
 

@@ -182,7 +182,7 @@ func TestAPeerThatAnswersInAnothersName(t *testing.T) {
 	}()
 	own, err := NewAuthority(testSecret, "n3")
 	require.NoError(t, err)
-	m := &Mux{network: TCP{}, authority: func() *Authority { return own }, log: slog.New(slog.DiscardHandler), dialled: newGuests(1, 1)}
+	m := &Mux{network: TCP{}, authority: func() *Authority { return own }, log: slog.New(slog.DiscardHandler), dialled: newOpenConns(1, 1)}
 	_, _, err = m.Dial(listener.Addr().String(), ProtocolRaft, func() Hello { return Hello{ID: "n3", Incarnation: "x"} }, "n1", "", time.Second)
 	require.ErrorContains(t, err, `node "n1" is not the one its certificate names`)
 }
@@ -205,7 +205,7 @@ func TestAPeerThatEndsIsNoStranger(t *testing.T) {
 			}
 		}()
 		var log bytes.Buffer
-		m := &Mux{network: TCP{}, authority: func() *Authority { return own }, log: slog.New(slog.NewTextHandler(&log, nil)), dialled: newGuests(1, 1)}
+		m := &Mux{network: TCP{}, authority: func() *Authority { return own }, log: slog.New(slog.NewTextHandler(&log, nil)), dialled: newOpenConns(1, 1)}
 		_, _, err = m.Dial(listener.Addr().String(), ProtocolRaft, func() Hello { return Hello{ID: "n3", Incarnation: "x"} }, "n2", "", 5*time.Second)
 		require.Error(t, err)
 		return log.String(), err

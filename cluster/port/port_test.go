@@ -204,7 +204,7 @@ func TestSecretAndCertificatesDoNotMix(t *testing.T) {
 	config.VerifyConnection = nil
 	k := openedPort(t, own)
 	turnedAway(t, tls.Client(k.knock(t), config), helloBytes(ProtocolCalls, "n2"))
-	m := &Mux{network: TCP{}, authority: func() *Authority { return a }, log: slog.New(slog.DiscardHandler), dialled: newGuests(1, 1)}
+	m := &Mux{network: TCP{}, authority: func() *Authority { return a }, log: slog.New(slog.DiscardHandler), dialled: newOpenConns(1, 1)}
 	_, _, err = m.Dial(k.host, ProtocolCalls, func() Hello { return Hello{ID: "n2"} }, "", "", time.Second)
 	require.ErrorContains(t, err, "not by this cluster's authority")
 }
@@ -230,7 +230,7 @@ func TestAFalseServerLearnsNothing(t *testing.T) {
 		_ = secure.Handshake()
 		seen <- secure.ConnectionState()
 	}()
-	m := &Mux{network: TCP{}, authority: func() *Authority { return a }, log: slog.New(slog.DiscardHandler), dialled: newGuests(1, 1)}
+	m := &Mux{network: TCP{}, authority: func() *Authority { return a }, log: slog.New(slog.DiscardHandler), dialled: newOpenConns(1, 1)}
 	_, _, err = m.Dial(listener.Addr().String(), ProtocolCalls, func() Hello {
 		t.Error("said hello to a stranger")
 		return Hello{}
@@ -305,7 +305,7 @@ func TestAFloodKeepsNoPeerOut(t *testing.T) {
 }
 
 // counted returns how many connections are open, and how many there ever were.
-func counted(all *guests) (open int, came uint64) {
+func counted(all *openConns) (open int, came uint64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return len(all.open), all.number
@@ -336,13 +336,13 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 }
 
 func TestGuestsMakeWay(t *testing.T) {
-	all := newGuests(4, 3)
+	all := newOpenConns(4, 3)
 	open := map[string]net.Conn{}
 	add := func(name, who string) {
 		near, far := net.Pipe()
 		t.Cleanup(func() { near.Close(); far.Close() })
 		open[name] = near
-		require.True(t, all.addGuest(near, &guest{who: who}))
+		require.True(t, all.addConn(near, &openConn{who: who}))
 	}
 	there := func(names ...string) {
 		t.Helper()
@@ -360,15 +360,15 @@ func TestGuestsMakeWay(t *testing.T) {
 	there("b1", "a2", "a3", "c1")
 	add("a4", "a") // Full, and a has the most.
 	there("b1", "a3", "c1", "a4")
-	all.forgetGuest(open["c1"])
+	all.forgetConn(open["c1"])
 	add("a5", "a")
 	there("b1", "a3", "a4", "a5")
-	all.forgetGuest(open["b1"])
+	all.forgetConn(open["b1"])
 	add("a6", "a") // One more than a may have.
 	there("a4", "a5", "a6")
-	all.endGuests(func(g *guest) bool { return g.number%2 == 0 })
+	all.endConns(func(g *openConn) bool { return g.number%2 == 0 })
 	all.shutDoor()
-	require.False(t, all.addGuest(open["c1"], &guest{who: "c"}))
+	require.False(t, all.addConn(open["c1"], &openConn{who: "c"}))
 	require.True(t, all.isShut())
 }
 

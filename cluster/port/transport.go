@@ -154,7 +154,7 @@ func NewPeerTransport(self Address, logger hclog.Logger, term func() uint64,
 	return &PeerTransport{
 		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			Stream: out, MaxPool: raftConnections, MaxRPCsInFlight: RPCsInFlight, Timeout: RPCTimeout,
-			Logger: logger, ServerAddressProvider: addressBook(lookup),
+			Logger: logger, ServerAddressProvider: addressFunc(lookup),
 		}),
 		self: self, term: term, logger: logger,
 		consumer: make(chan raft.RPC), closing: make(chan struct{}),
@@ -205,10 +205,10 @@ func fittingEntries(entries []*raft.Log) []*raft.Log {
 	return entries
 }
 
-type addressBook func(raft.ServerID) (raft.ServerAddress, error)
+type addressFunc func(raft.ServerID) (raft.ServerAddress, error)
 
 // ServerAddr implements raft.ServerAddressProvider.
-func (b addressBook) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
+func (b addressFunc) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	address, err := b(id)
 	if err != nil {
 		return "", err

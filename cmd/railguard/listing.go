@@ -87,9 +87,9 @@ func (c *client) listRows(ctx context.Context, request *call, rows int) (*listin
 		if l.next != "" {
 			values.Set("cursor", l.next)
 		}
-		page := *request
-		page.path = path + "?" + values.Encode()
-		data, err := c.fetchAnswer(ctx, &page)
+		part := *request
+		part.path = path + "?" + values.Encode()
+		data, err := c.fetchAnswer(ctx, &part)
 		if err != nil {
 			return nil, err
 		}

@@ -435,9 +435,9 @@ type LogKeyPut struct {
 	Seed []byte `cbor:"4,keyasint"` // Sealed.
 }
 
-// LogLine is a stretch of the log with one name and one pair of keys. It begins after a
+// LogStretch is a stretch of the log with one name and one pair of keys. It begins after a
 // recovery, a restore or a change of keys.
-type LogLine struct {
+type LogStretch struct {
 	From    uint64      `cbor:"1,keyasint"` // The smallest tree that its keys sign, in leaves.
 	At      engine.Time `cbor:"2,keyasint"`
 	Lineage string      `cbor:"3,keyasint,omitempty"` // Appended to the log's first name; "": the first name alone.

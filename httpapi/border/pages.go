@@ -19,20 +19,20 @@ import (
 // pass gives a short page and a cursor, never a long wait.
 const RowScanMax = 65_536
 
-// Page is what a list call asks for: how many items, in which order, after which key. A
+// ListQuery is what a list call asks for: how many items, in which order, after which key. A
 // cursor is the key of the last item examined, not a count, so items that come or go
 // meanwhile shift nothing. A cursor belongs to one list and order; a garbled one, or one of
 // another list, is refused.
-type Page struct {
+type ListQuery struct {
 	kind      string
 	Limit     int
 	Ascending bool
 	After     []uint64 // The key; nil on the first page.
 }
 
-// ReadKeyPage reads limit, order and cursor of a list whose key has that many parts.
-func (c *Request) ReadKeyPage(kind string, parts int) (Page, error) {
-	p := Page{kind: kind, Limit: engine.PageDefault}
+// ReadListQuery reads limit, order and cursor of a list whose key has that many parts.
+func (c *Request) ReadListQuery(kind string, parts int) (ListQuery, error) {
+	p := ListQuery{kind: kind, Limit: engine.PageDefault}
 	if text := c.Query("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > engine.PageMax {
@@ -59,7 +59,7 @@ func (c *Request) ReadKeyPage(kind string, parts int) (Page, error) {
 
 func NoCursor() *Error { return BadQuery("cursor", "is not a cursor of this list") }
 
-func (p *Page) cursorKind() string {
+func (p *ListQuery) cursorKind() string {
 	if p.Ascending {
 		return p.kind + "+"
 	}
@@ -67,7 +67,7 @@ func (p *Page) cursorKind() string {
 }
 
 // Cursor returns the opaque text of a page that continues after key.
-func (p *Page) Cursor(key ...uint64) string { return writeCursor(p.cursorKind(), key...) }
+func (p *ListQuery) Cursor(key ...uint64) string { return writeCursor(p.cursorKind(), key...) }
 
 func writeCursor(kind string, key ...uint64) string {
 	text := []byte(kind)
@@ -102,29 +102,29 @@ func parseCursor(kind string, parts int, text string) ([]uint64, bool) {
 	return key, true
 }
 
-// RowPage is a page of a table of the state. The key is a row's number, from 1.
-type RowPage struct {
-	Page
+// RowQuery asks for a page of a table of the state. The key is a row's number, from 1.
+type RowQuery struct {
+	ListQuery
 	After uint64   // The last row of the page before; 0 on the first.
 	call  *Request // Rests between rows; nil: does not rest.
 }
 
-// ReadPage reads limit, order and cursor for a table of the state.
-func (c *Request) ReadPage(kind string) (RowPage, error) {
-	p, err := c.ReadKeyPage(kind, 1)
+// ReadRowQuery reads limit, order and cursor for a table of the state.
+func (c *Request) ReadRowQuery(kind string) (RowQuery, error) {
+	p, err := c.ReadListQuery(kind, 1)
 	if err != nil || p.After == nil {
-		return RowPage{Page: p, call: c}, err
+		return RowQuery{ListQuery: p, call: c}, err
 	}
 	if p.After[0] == 0 {
-		return RowPage{Page: p}, NoCursor()
+		return RowQuery{ListQuery: p}, NoCursor()
 	}
-	return RowPage{Page: p, After: p.After[0], call: c}, nil
+	return RowQuery{ListQuery: p, After: p.After[0], call: c}, nil
 }
 
 // Scan calls visit with the rows of a table, numbered from 1 to count, in the page's order,
 // until visit has returned true for a full page. It returns the cursor after the last row
 // examined, or "" when no rows are left.
-func (p RowPage) Scan(count uint64, visit func(row uint64) (listed bool)) (next string) {
+func (p RowQuery) Scan(count uint64, visit func(row uint64) (listed bool)) (next string) {
 	row, last, step := count, uint64(0), ^uint64(0)
 	if p.After != 0 && p.After <= count {
 		row = p.After - 1
@@ -169,20 +169,20 @@ func NewListing(c *Request) *Listing {
 	return l
 }
 
-// Add writes one item directly into the page. After an error the page cannot be sent.
+// Add writes one item directly into the list. After an error the list cannot be sent.
 func (l *Listing) Add(fill func(m *strictjson.Members) error) error {
-	page := (*strictjson.Members)(l.room)
+	list := (*strictjson.Members)(l.room)
 	if l.Count > 0 {
-		*page = append(*page, ',')
+		*list = append(*list, ',')
 	}
-	*page = append(*page, '{')
-	err := fill(page)
-	page.EndObject()
+	*list = append(*list, '{')
+	err := fill(list)
+	list.EndObject()
 	l.Count++
 	return err
 }
 
-// End answers with the page.
+// End answers with the list.
 func (l *Listing) End(next string) (Answer, error) {
 	m := strictjson.Members(append(*l.room, ']'))
 	endPage(l.c, &m, next)

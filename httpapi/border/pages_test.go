@@ -25,7 +25,7 @@ func TestPagesCoverTheTable(t *testing.T) {
 		for _, count := range []uint64{0, 1, 7, 8} {
 			for limit := 1; limit <= 9; limit++ {
 				var seen []uint64
-				p := RowPage{Page: Page{kind: "k", Limit: limit, Ascending: ascending}}
+				p := RowQuery{ListQuery: ListQuery{kind: "k", Limit: limit, Ascending: ascending}}
 				for calls := 0; ; calls++ {
 					require.Less(t, calls, 20)
 					next := p.Scan(count, func(row uint64) bool { seen = append(seen, row); return row%2 == 1 })
@@ -48,7 +48,7 @@ func TestPagesCoverTheTable(t *testing.T) {
 		}
 	}
 	// A cursor from a time when the table was longer works.
-	p := RowPage{Page: Page{kind: "k", Limit: 5}, After: 100}
+	p := RowQuery{ListQuery: ListQuery{kind: "k", Limit: 5}, After: 100}
 	require.Empty(t, p.Scan(3, func(uint64) bool { return true }))
 	p.Ascending = true
 	require.Empty(t, p.Scan(3, func(uint64) bool { t.Fatal("no such row"); return true }))

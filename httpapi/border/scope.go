@@ -67,53 +67,53 @@ const (
 	Kinds
 )
 
-// lane says which bound limits how many calls of a kind run at once.
-type lane uint8
+// bound says which bound limits how many calls of a kind run at once.
+type bound uint8
 
 const (
-	laneOrdinary lane = iota // At most InFlightMax.
-	laneReserved             // Not counted: officers and node operators get through a flood.
-	laneScan                 // Calls take turns: see ScanPlaces.
-	laneWatch                // Places for calls that mostly wait; each step takes a turn.
-	laneStream               // Places for long streams; each step takes a turn.
+	boundOrdinary bound = iota // At most InFlightMax.
+	boundReserved              // Not counted: officers and node operators get through a flood.
+	boundScan                  // Calls take turns: see ScanPlaces.
+	boundWatch                 // Places for calls that mostly wait; each step takes a turn.
+	boundStream                // Places for long streams; each step takes a turn.
 )
 
-// Text returns the lane as docs/ROUTES.md shows it.
-func (l lane) Text() string {
+// Text returns the bound as docs/ROUTES.md shows it.
+func (l bound) Text() string {
 	return [...]string{"ordinary", "reserved", "scans", "watches", "streams"}[l]
 }
 
 // charge is the cost of a kind's calls, measured in screening calls (testdata/costs.tsv,
 // shown in docs/ROUTES.md).
 type charge struct {
-	Name string
-	Cost int // Charged at once to the key's rate; without a key, to the address'.
-	Lane lane
-	Each int // Tenths charged later for each leaf, row or case that the call examined.
+	Name  string
+	Cost  int // Charged at once to the key's rate; without a key, to the address'.
+	Bound bound
+	Each  int // Tenths charged later for each leaf, row or case that the call examined.
 }
 
 var Charges = [Kinds]charge{
-	KindNone:       {"not in the table", 1000, laneScan, 0},
-	KindScreening:  {"screening", 1, laneOrdinary, 0},
-	KindRead:       {"read", 1, laneOrdinary, 0},
-	KindWrite:      {"write", 1, laneOrdinary, 0},
-	KindCredential: {"credential", 4, laneOrdinary, 0},
-	KindIssue:      {"issue", 6, laneOrdinary, 0},
-	KindNames:      {"names", 5, laneOrdinary, 0},
-	KindPolicy:     {"policy", 5, laneOrdinary, 0},
-	KindPage:       {"page", 50, laneScan, 0},
-	KindSearch:     {"search", 10, laneScan, 4},
-	KindQueue:      {"queue", 10, laneScan, 7},
-	KindEvidence:   {"evidence", 5, laneScan, 0},
-	KindBundle:     {"bundle", 5, laneScan, 0},
-	KindEvents:     {"events", 10, laneWatch, 4},
-	KindExport:     {"export", 10, laneStream, 50},
-	KindDiff:       {"diff", 100, laneScan, 0},
-	KindWhole:      {"whole", 100, laneStream, 0},
-	KindVerb:       {"verb", 1, laneReserved, 0},
-	KindOpen:       {"open", 1, laneOrdinary, 0},
-	KindProbe:      {"probe", 0, laneReserved, 0},
-	KindDebug:      {"debug", 0, laneReserved, 0},
+	KindNone:       {"not in the table", 1000, boundScan, 0},
+	KindScreening:  {"screening", 1, boundOrdinary, 0},
+	KindRead:       {"read", 1, boundOrdinary, 0},
+	KindWrite:      {"write", 1, boundOrdinary, 0},
+	KindCredential: {"credential", 4, boundOrdinary, 0},
+	KindIssue:      {"issue", 6, boundOrdinary, 0},
+	KindNames:      {"names", 5, boundOrdinary, 0},
+	KindPolicy:     {"policy", 5, boundOrdinary, 0},
+	KindPage:       {"page", 50, boundScan, 0},
+	KindSearch:     {"search", 10, boundScan, 4},
+	KindQueue:      {"queue", 10, boundScan, 7},
+	KindEvidence:   {"evidence", 5, boundScan, 0},
+	KindBundle:     {"bundle", 5, boundScan, 0},
+	KindEvents:     {"events", 10, boundWatch, 4},
+	KindExport:     {"export", 10, boundStream, 50},
+	KindDiff:       {"diff", 100, boundScan, 0},
+	KindWhole:      {"whole", 100, boundStream, 0},
+	KindVerb:       {"verb", 1, boundReserved, 0},
+	KindOpen:       {"open", 1, boundOrdinary, 0},
+	KindProbe:      {"probe", 0, boundReserved, 0},
+	KindDebug:      {"debug", 0, boundReserved, 0},
 }
 
 // RoutesOf lists every route by its kind.
@@ -222,8 +222,8 @@ const (
 // ChargeOf returns the cost of a route's call, without its body, and its lane.
 func ChargeOf(r *Route) charge {
 	is := Charges[KindOf[r.Method+" "+r.Path]]
-	if r.Reserved && is.Lane == laneOrdinary {
-		is.Lane = laneReserved
+	if r.Reserved && is.Bound == boundOrdinary {
+		is.Bound = boundReserved
 	}
 	return is
 }
@@ -288,19 +288,19 @@ func ScanPlaces() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 // leaveLane later.
 func enterLane(c *Request) error {
 	b := c.border
-	switch c.route.charge.Lane {
-	case laneReserved:
+	switch c.route.charge.Bound {
+	case boundReserved:
 		return nil
-	case laneScan:
+	case boundScan:
 		if err := b.Scans.Enter(c.ctx, callerKey(c)); err != nil {
 			return noTurn(err)
 		}
 		beginPace(c)
-	case laneWatch:
+	case boundWatch:
 		if err := enterWithin(c, b.Watchers); err != nil {
 			return err
 		}
-	case laneStream:
+	case boundStream:
 		if err := enterWithin(c, b.Streams); err != nil {
 			return err
 		}
@@ -329,16 +329,16 @@ func EnterWatch(c *Request) error { return enterWithin(c, c.border.Watchers) }
 func LeaveWatch(c *Request) { c.border.Watchers.Leave(callerKey(c)) }
 
 func leaveLane(c *Request) {
-	switch c.route.charge.Lane {
-	case laneReserved:
+	switch c.route.charge.Bound {
+	case boundReserved:
 		return
-	case laneScan:
+	case boundScan:
 		if !c.lost {
 			c.border.Scans.Leave(callerKey(c))
 		}
-	case laneWatch:
+	case boundWatch:
 		c.border.Watchers.Leave(callerKey(c))
-	case laneStream:
+	case boundStream:
 		c.border.Streams.Leave(callerKey(c))
 	}
 	c.border.InFlight.Add(-1)
@@ -346,7 +346,7 @@ func leaveLane(c *Request) {
 
 // PassTurn lets other scans run between two steps of this one.
 func PassTurn(c *Request) error {
-	if c.route.charge.Lane != laneScan {
+	if c.route.charge.Bound != boundScan {
 		return nil
 	}
 	if err := c.border.Scans.Pass(c.ctx, callerKey(c)); err != nil {

@@ -51,7 +51,7 @@ func listActivity(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	p, err := c.ReadKeyPage("activity", 2)
+	p, err := c.ReadListQuery("activity", 2)
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -69,7 +69,7 @@ func listAlerts(c *border.Request) (border.Answer, error) {
 			return border.Answer{}, border.BadQuery("kind", "is not a kind of alert")
 		}
 	}
-	p, err := c.ReadKeyPage("alerts", 1)
+	p, err := c.ReadListQuery("alerts", 1)
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -67,7 +67,7 @@ func listQueue(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	p, err := c.ReadKeyPage("queue."+filter.sort, 2)
+	p, err := c.ReadListQuery("queue."+filter.sort, 2)
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -85,7 +85,7 @@ func listSARs(c *border.Request) (border.Answer, error) {
 	if late != "" && late != "true" && late != "false" {
 		return border.Answer{}, border.BadQuery("overdue", "must be true or false")
 	}
-	p, err := c.ReadKeyPage("sar", 1)
+	p, err := c.ReadListQuery("sar", 1)
 	if err != nil {
 		return border.Answer{}, err
 	}

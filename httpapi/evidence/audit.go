@@ -58,7 +58,7 @@ type recordQuery struct {
 	verdict     string
 	rule        string
 	disposition string
-	page        border.Page // After the cursor: where to continue, and the range that the first call fixed.
+	list        border.ListQuery // After the cursor: where to continue, and the range that the first call fixed.
 }
 
 // dispositionFilters are the values of ?disposition=.
@@ -76,7 +76,7 @@ func listRecords(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	var failed error
-	var room edge.LeafRoom
+	var scratch edge.LeafScratch
 	seen, items := 0, border.NewListing(c)
 	scanned, err := c.Records().Audit().Scan(scan, func(index uint64, stored audit.Leaf) bool {
 		if seen++; seen%border.ScanStep == 0 {
@@ -84,8 +84,8 @@ func listRecords(c *border.Request) (border.Answer, error) {
 				return false
 			}
 		}
-		failed = considerRecord(c, q, index, stored.Data, &room, items)
-		return failed == nil && items.Count < q.page.Limit
+		failed = considerRecord(c, q, index, stored.Data, &scratch, items)
+		return failed == nil && items.Count < q.list.Limit
 	})
 	border.ChargeLooked(c, scanned.Examined+items.Count) // Writing a record costs about as much as examining one.
 	if failed != nil {
@@ -96,7 +96,7 @@ func listRecords(c *border.Request) (border.Answer, error) {
 	}
 	cursor := ""
 	if !scanned.Done {
-		cursor = q.page.Cursor(scanned.Next, scan.From, scan.To)
+		cursor = q.list.Cursor(scanned.Next, scan.From, scan.To)
 	}
 	return items.End(cursor)
 }
@@ -104,9 +104,9 @@ func listRecords(c *border.Request) (border.Answer, error) {
 // considerRecord judges one leaf against the query, and writes it if it matches. It must
 // read the record: filter keys are hashes and may collide, and what the role may see is no
 // key. It keeps nothing of the leaf.
-func considerRecord(c *border.Request, q *recordQuery, index uint64, data []byte, room *edge.LeafRoom, items *border.Listing) error {
+func considerRecord(c *border.Request, q *recordQuery, index uint64, data []byte, scratch *edge.LeafScratch, items *border.Listing) error {
 	defer edge.DropLeaves(&c.Judge, edge.LeavesHeld(&c.Judge))
-	l, err := room.Open(&c.Judge, index, data)
+	l, err := scratch.Open(&c.Judge, index, data)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func readRecordQuery(c *border.Request) (*recordQuery, error) {
 	if q.from, q.to, err = border.TimeRange(c, engine.DayLength); err != nil {
 		return nil, err
 	}
-	if q.page, err = c.ReadKeyPage("audit", 3); err != nil {
+	if q.list, err = c.ReadListQuery("audit", 3); err != nil {
 		return nil, err
 	}
 	if q.agent, err = border.PartyQuery(c, "agentId"); err != nil {
@@ -274,13 +274,13 @@ func readVerdictFilters(c *border.Request, q *recordQuery) error {
 // scanRange turns times into leaf indices, or continues at a cursor.
 func scanRange(c *border.Request, q *recordQuery) (audit.Query, error) {
 	store := c.Records().Audit()
-	scan := audit.Query{Newest: !q.page.Ascending, Keys: q.keys, Examine: border.LeafScanMax}
-	if key := q.page.After; key != nil {
+	scan := audit.Query{Newest: !q.list.Ascending, Keys: q.keys, Examine: border.LeafScanMax}
+	if key := q.list.After; key != nil {
 		next := key[0]
 		if scan.From, scan.To = key[1], key[2]; next < scan.From || next > scan.To {
 			return scan, border.NoCursor()
 		}
-		if q.page.Ascending {
+		if q.list.Ascending {
 			scan.From = next
 		} else {
 			scan.To = next

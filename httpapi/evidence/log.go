@@ -64,13 +64,13 @@ type Checkpoint struct {
 // checkpoints signs at most one checkpoint a second on each node. Raft makes a split view
 // impossible inside the cluster, and a shared seed makes all nodes sign alike.
 type checkpoints struct {
-	mutex sync.Mutex
-	lines []logLine
-	last  *Checkpoint
+	mutex     sync.Mutex
+	stretches []logStretch
+	last      *Checkpoint
 }
 
-// logLine is a stretch of the log with one name and one pair of keys.
-type logLine struct {
+// logStretch is a stretch of the log with one name and one pair of keys.
+type logStretch struct {
 	from   uint64 // The smallest tree that it signs.
 	origin string
 	seed   []byte // Sealed.
@@ -133,10 +133,10 @@ func (k *checkpoints) takeCheckpoint(e *Room, view *fsm.View, size uint64) (*Che
 
 // signerOf returns the signer for a tree of that size. The caller holds the mutex.
 func (k *checkpoints) signerOf(size uint64) *note.Signer {
-	signer := k.lines[0].signer
-	for _, line := range k.lines[1:] {
-		if line.from <= size {
-			signer = line.signer
+	signer := k.stretches[0].signer
+	for _, stretch := range k.stretches[1:] {
+		if stretch.from <= size {
+			signer = stretch.signer
 		}
 	}
 	return signer
@@ -161,62 +161,62 @@ func (k *checkpoints) signerFor(e *Room, view *fsm.View, size uint64) (*note.Sig
 	return k.signerOf(size), nil
 }
 
-// openSigners makes the signers of new lines. The caller holds the mutex.
+// openSigners makes the signers of new stretches. The caller holds the mutex.
 func (k *checkpoints) openSigners(e *Room, settings *fsm.Settings) error {
 	if settings.Genesis == nil {
 		return border.NotBootstrapped()
 	}
-	lines := logLines(settings)
-	for i := range lines {
-		if i < len(k.lines) && k.lines[i].from == lines[i].from && bytes.Equal(k.lines[i].seed, lines[i].seed) {
-			lines[i].signer, lines[i].endorsed = k.lines[i].signer, k.lines[i].endorsed
+	stretches := logStretches(settings)
+	for i := range stretches {
+		if i < len(k.stretches) && k.stretches[i].from == stretches[i].from && bytes.Equal(k.stretches[i].seed, stretches[i].seed) {
+			stretches[i].signer, stretches[i].endorsed = k.stretches[i].signer, k.stretches[i].endorsed
 			continue
 		}
-		seed, err := e.deps.Secrets.Open(seal.LabelLogSeed, lines[i].seed)
+		seed, err := e.deps.Secrets.Open(seal.LabelLogSeed, stretches[i].seed)
 		if err != nil {
 			return fmt.Errorf("log seed: %w", err)
 		}
-		if lines[i].signer, err = note.NewSigner(lines[i].origin, seed); err != nil {
+		if stretches[i].signer, err = note.NewSigner(stretches[i].origin, seed); err != nil {
 			return err
 		}
-		if i > 0 && lines[i].origin == lines[i-1].origin {
-			lines[i].endorsed = lines[i-1].signer.Endorse(lines[i].signer, lines[i].from)
+		if i > 0 && stretches[i].origin == stretches[i-1].origin {
+			stretches[i].endorsed = stretches[i-1].signer.Endorse(stretches[i].signer, stretches[i].from)
 		}
 	}
-	k.lines = lines
+	k.stretches = stretches
 	return nil
 }
 
-// logLines returns the log's lines, oldest first.
-func logLines(settings *fsm.Settings) []logLine {
+// logStretches returns the log's stretches, oldest first.
+func logStretches(settings *fsm.Settings) []logStretch {
 	base, _, _ := strings.Cut(settings.Genesis.LogKeys, "+")
-	lines := []logLine{{origin: base, seed: settings.Genesis.LogSeed}}
-	for _, line := range settings.LogLines {
+	stretches := []logStretch{{origin: base, seed: settings.Genesis.LogSeed}}
+	for _, stretch := range settings.LogLines {
 		origin := base
-		if line.Lineage != "" {
-			origin += "/" + line.Lineage
+		if stretch.Lineage != "" {
+			origin += "/" + stretch.Lineage
 		}
-		lines = append(lines, logLine{from: line.From, origin: origin, seed: line.Seed})
+		stretches = append(stretches, logStretch{from: stretch.From, origin: origin, seed: stretch.Seed})
 	}
-	return lines
+	return stretches
 }
 
-// verifierKeys returns the verifier keys of all lines, the currently signing line first. A
-// line ends where the next one has the same name. A line that a recovery ended may have
+// verifierKeys returns the verifier keys of all stretches, the currently signing stretch first. A
+// stretch ends where the next one has the same name. A stretch that a recovery ended may have
 // signed leaves that were lost, so it has no end.
 func (k *checkpoints) verifierKeys() string {
-	if len(k.lines) == 1 {
-		return k.lines[0].signer.VerifierKeys()
+	if len(k.stretches) == 1 {
+		return k.stretches[0].signer.VerifierKeys()
 	}
 	var text strings.Builder
-	for i := len(k.lines) - 1; i >= 0; i-- {
+	for i := len(k.stretches) - 1; i >= 0; i-- {
 		to := uint64(math.MaxUint64)
-		if i+1 < len(k.lines) && k.lines[i+1].origin == k.lines[i].origin {
-			to = k.lines[i+1].from - 1
+		if i+1 < len(k.stretches) && k.stretches[i+1].origin == k.stretches[i].origin {
+			to = k.stretches[i+1].from - 1
 		}
-		text.WriteString(note.SizesLine(k.lines[i].from, to))
-		text.WriteString(k.lines[i].signer.VerifierKeys())
-		text.WriteString(k.lines[i].endorsed)
+		text.WriteString(note.SizesLine(k.stretches[i].from, to))
+		text.WriteString(k.stretches[i].signer.VerifierKeys())
+		text.WriteString(k.stretches[i].endorsed)
 	}
 	return text.String()
 }
@@ -228,7 +228,7 @@ func (e *Room) listRotations(c *border.Request) (string, error) {
 	k := &e.signed
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	if err := k.openSigners(e, c.Judge.Terms.Settings); err != nil || len(k.lines) == 1 {
+	if err := k.openSigners(e, c.Judge.Terms.Settings); err != nil || len(k.stretches) == 1 {
 		return "", err
 	}
 	return k.verifierKeys(), nil

@@ -234,7 +234,7 @@ func writeWebhook(c *border.Request, hook *wire.Webhook, m *strictjson.Members) 
 
 // listWebhooks is GET /v1/webhooks.
 func listWebhooks(c *border.Request) (border.Answer, error) {
-	p, err := c.ReadPage("webhooks")
+	p, err := c.ReadRowQuery("webhooks")
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -297,7 +297,7 @@ func listDeliveries(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	p, err := c.ReadKeyPage("deliveries", 1)
+	p, err := c.ReadListQuery("deliveries", 1)
 	if err != nil {
 		return border.Answer{}, err
 	}

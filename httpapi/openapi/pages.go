@@ -13,8 +13,8 @@ import (
 //go:embed explorer.html explorer.js changes.json
 var files embed.FS
 
-// Page is one served file.
-type Page struct {
+// File is one served file.
+type File struct {
 	Path string // Path of its URL.
 	Type string // Content-Type.
 	Read func() ([]byte, error)
@@ -23,9 +23,9 @@ type Page struct {
 // Policy is the Content-Security-Policy of the explorer: it allows this server only.
 const Policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Pages returns the document, the explorer's files and the feed of changes.
-func Pages() []Page {
-	return []Page{
+// Files returns the document, the explorer's files and the feed of changes.
+func Files() []File {
+	return []File{
 		{"/openapi.json", "application/json", Document},
 		{"/docs", "text/html; charset=utf-8", own("explorer.html")},
 		{"/docs/explorer.js", "text/javascript; charset=utf-8", own("explorer.js")},

@@ -12,7 +12,7 @@ import (
 // Every page exists, and the explorer loads from this server only.
 func TestPages(t *testing.T) {
 	served := map[string]string{}
-	for _, page := range Pages() {
+	for _, page := range Files() {
 		data, err := page.Read()
 		require.NoError(t, err, page.Path)
 		require.NotEmpty(t, data, page.Path)

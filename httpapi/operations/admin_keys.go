@@ -61,7 +61,7 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 
 // listKeys is GET /admin/keys: everything except secrets.
 func listKeys(c *border.Request) (border.Answer, error) {
-	p, err := c.ReadPage("keys")
+	p, err := c.ReadRowQuery("keys")
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -188,12 +188,12 @@ func (o *Room) drain(c *border.Request) (border.Answer, error) {
 	}
 	if given && !on {
 		o.deps.Operations.Undrain()
-		o.deps.Gate.SetDraining(false)
+		o.deps.Intake.SetDraining(false)
 		return done(c)
 	}
 	ctx, cancel := operation(c)
 	defer cancel()
-	o.deps.Gate.SetLeaving()
+	o.deps.Intake.SetLeaving()
 	o.deps.Operations.Leave(ctx)
 	c.Out.Bool("ok", true)
 	c.Out.Text("node", c.NodeName())
@@ -202,8 +202,8 @@ func (o *Room) drain(c *border.Request) (border.Answer, error) {
 		c.Out.Int("refusesInSeconds", int64(grace/engine.Second))
 		return c.Reply(http.StatusOK, c.Out), nil
 	}
-	o.deps.Gate.SetDraining(true)
-	c.Out.Bool("idle", waitIdle(c.Context(), o.deps.Gate, drainWait))
+	o.deps.Intake.SetDraining(true)
+	c.Out.Bool("idle", waitIdle(c.Context(), o.deps.Intake, drainWait))
 	if err := o.deps.Operations.Drain(ctx); err != nil {
 		return border.Answer{}, operationError(err)
 	}
@@ -212,14 +212,14 @@ func (o *Room) drain(c *border.Request) (border.Answer, error) {
 
 // DrainLater refuses calls after a grace, unless the state was changed meanwhile.
 func (o *Room) DrainLater(grace time.Duration) {
-	drain := o.deps.Gate.DrainLater()
+	drain := o.deps.Intake.DrainLater()
 	time.AfterFunc(grace, func() {
 		if !drain() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), drainWait)
 		defer cancel()
-		waitIdle(ctx, o.deps.Gate, drainWait)
+		waitIdle(ctx, o.deps.Intake, drainWait)
 		if err := o.deps.Operations.Drain(ctx); err != nil {
 			o.deps.Logger.Warn("drain", "error", err)
 		}
@@ -227,11 +227,11 @@ func (o *Room) DrainLater(grace time.Duration) {
 }
 
 // waitIdle waits until no ordinary call runs, but at most for limit.
-func waitIdle(ctx context.Context, gate Gate, limit time.Duration) bool {
+func waitIdle(ctx context.Context, intake Intake, limit time.Duration) bool {
 	ticker := time.NewTicker(drainPoll)
 	defer ticker.Stop()
 	end := time.Now().Add(limit)
-	for gate.Running() > 0 {
+	for intake.Running() > 0 {
 		if time.Now().After(end) || ctx.Err() != nil {
 			return false
 		}

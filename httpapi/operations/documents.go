@@ -19,22 +19,22 @@ func documentRoutes() []border.Route {
 		{Method: http.MethodGet, Path: "/docs/errors", Always: true, Handle: showErrors},
 		{Method: http.MethodGet, Path: "/docs/rules", Always: true, Handle: showRules},
 	}
-	for _, page := range openapi.Pages() {
-		routes = append(routes, border.Route{Method: http.MethodGet, Path: page.Path, Always: true, Handle: showPage(page)})
+	for _, file := range openapi.Files() {
+		routes = append(routes, border.Route{Method: http.MethodGet, Path: file.Path, Always: true, Handle: showFile(file)})
 	}
 	return routes
 }
 
-// showPage serves one file of the API's document or its explorer.
-func showPage(page openapi.Page) func(*border.Request) (border.Answer, error) {
+// showFile serves one file of the API's document or its explorer.
+func showFile(file openapi.File) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
-		data, err := page.Read()
+		data, err := file.Read()
 		if err != nil {
 			return border.Answer{}, err
 		}
 		c.SetHeader("Cache-Control", "public, max-age=3600")
 		c.SetHeader("Content-Security-Policy", openapi.Policy)
-		return c.Send(http.StatusOK, []string{page.Type}, data), nil
+		return c.Send(http.StatusOK, []string{file.Type}, data), nil
 	}
 }
 

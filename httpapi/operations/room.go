@@ -19,7 +19,7 @@ type Deps struct {
 	Operations Operations
 	Secrets    *seal.Secrets
 	Logger     *slog.Logger
-	Gate       Gate
+	Intake     Intake
 	Gauges     *metrics.Set
 	LogStatus  func(ctx context.Context) *report.LogStatus // The log's part of the cluster's status.
 	Version    string
@@ -28,8 +28,8 @@ type Deps struct {
 	Ephemeral  bool           // A throw-away development node: the health answer says so of the signing key.
 }
 
-// Gate admits calls; the node closes it before it stops.
-type Gate interface {
+// Intake admits calls; the node closes it before it stops.
+type Intake interface {
 	SetLeaving()
 	SetDraining(on bool)
 	DrainLater() (drain func() bool)

@@ -140,7 +140,7 @@ func ownershipMembers(now engine.Time, row *engine.AgentRow) strictjson.Members 
 
 // listAgents is GET /v1/agents?operator=&status=&fleetId=&type=.
 func listAgents(c *border.Request) (border.Answer, error) {
-	p, err := c.ReadPage("agents")
+	p, err := c.ReadRowQuery("agents")
 	if err != nil {
 		return border.Answer{}, err
 	}

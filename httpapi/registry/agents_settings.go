@@ -101,7 +101,7 @@ func listAttestations(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	p, err := c.ReadKeyPage("attestations", 1)
+	p, err := c.ReadListQuery("attestations", 1)
 	if err != nil {
 		return border.Answer{}, err
 	}

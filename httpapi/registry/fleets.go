@@ -72,7 +72,7 @@ func fleetMembers(c *border.Request, view *fsm.View, slot engine.FleetSlot) stri
 
 // listFleets is GET /v1/fleets?operator=.
 func listFleets(c *border.Request) (border.Answer, error) {
-	p, err := c.ReadPage("fleets")
+	p, err := c.ReadRowQuery("fleets")
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -90,7 +90,7 @@ func userSummary(c *border.Request, view *fsm.View, row *engine.UserRow, profile
 
 // listUsers is GET /v1/users?status=: the users whose record is stored.
 func listUsers(c *border.Request) (border.Answer, error) {
-	p, err := c.ReadPage("users")
+	p, err := c.ReadRowQuery("users")
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -54,7 +54,7 @@ func renderCleared(c *border.Request, l *edge.Leaf, m *strictjson.Members) error
 
 // listCleared is GET /v1/cleared. It shows a void pair as void until the log drops it.
 func listCleared(c *border.Request) (border.Answer, error) {
-	p, err := c.ReadPage("cleared")
+	p, err := c.ReadRowQuery("cleared")
 	if err != nil {
 		return border.Answer{}, err
 	}

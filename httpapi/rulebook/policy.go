@@ -168,7 +168,7 @@ func validatePolicy(c *border.Request) (border.Answer, error) {
 
 // listPolicies is GET /v1/policy/versions: the activations that the audit log still has.
 func listPolicies(c *border.Request) (border.Answer, error) {
-	p, err := c.ReadPage("policy")
+	p, err := c.ReadRowQuery("policy")
 	if err != nil {
 		return border.Answer{}, err
 	}

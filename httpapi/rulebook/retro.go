@@ -93,7 +93,7 @@ func renderRetro(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 
 // listRetro is GET /v1/ofac/retro, newest first.
 func listRetro(c *border.Request) (border.Answer, error) {
-	p, err := c.ReadPage("retro")
+	p, err := c.ReadRowQuery("retro")
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -229,7 +229,7 @@ func showRetro(c *border.Request) (border.Answer, error) {
 	if !ok {
 		return border.Answer{}, noRetro()
 	}
-	p, err := c.ReadPage("retro.hits")
+	p, err := c.ReadRowQuery("retro.hits")
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -244,7 +244,7 @@ func showRetro(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	r := &retroReport{page: p, entries: map[uint32]*retroEntry{}, items: []strictjson.Members{}}
+	r := &retroReport{query: p, entries: map[uint32]*retroEntry{}, items: []strictjson.Members{}}
 	if err := r.read(c, &begun); err != nil {
 		return border.Answer{}, err
 	}
@@ -263,7 +263,7 @@ func noRetro() *border.Error { return border.NotFound("no such retro-screening, 
 
 // retroReport sums the hits of a run.
 type retroReport struct {
-	page    border.RowPage
+	query   border.RowQuery
 	entries map[uint32]*retroEntry
 	all     retroEntry // Every payment once, whatever entries it matched.
 	items   []strictjson.Members
@@ -272,7 +272,7 @@ type retroReport struct {
 	short   bool // There are more hits than were summed.
 }
 
-// read sums the hits, and collects those of the page.
+// read sums the hits, and collects those of the query.
 func (r *retroReport) read(c *border.Request, begun *edge.Leaf) error {
 	q := audit.Query{From: begun.Index, To: ^uint64(0), Keys: []uint64{engine.FilterKey(engine.FilterKind, leaf.KindRetroHit), retroKey(begun)}}
 	var failed error
@@ -308,15 +308,15 @@ func (r *retroReport) read(c *border.Request, begun *edge.Leaf) error {
 }
 
 func (r *retroReport) add(l *edge.Leaf) {
-	if l.Index > r.page.After {
+	if l.Index > r.query.After {
 		switch {
-		case len(r.items) < r.page.Limit:
+		case len(r.items) < r.query.Limit:
 			var m strictjson.Members
 			l.CopyTo(&m, "txnId", "agentId", "userId", "operatorId", "verdict", "screenedAt", "amountUSDC", "entries", "wallet", "listed")
 			r.items = append(r.items, m)
-			r.page.After = max(r.page.After, l.Index)
+			r.query.After = max(r.query.After, l.Index)
 		default:
-			r.next = r.page.After
+			r.next = r.query.After
 		}
 	}
 	r.all.add(l)
@@ -387,7 +387,7 @@ func (r *retroReport) write(c *border.Request, m *strictjson.Members, version, k
 	m.List("data", r.items)
 	next := ""
 	if r.next != 0 {
-		next = r.page.Cursor(r.next)
+		next = r.query.Cursor(r.next)
 	}
 	m.TextOrNull("nextCursor", next)
 }

@@ -316,11 +316,11 @@ type costColumn struct {
 // enough, because the table is cleared each time.
 func alignmentCost(a, b []byte, limit int32) int32 {
 	if len(b) < ordinaryLetters {
-		var room [ordinaryLetters]costColumn
-		return fillColumns(room[:len(b)+1], a, b, limit)
+		var columns [ordinaryLetters]costColumn
+		return fillColumns(columns[:len(b)+1], a, b, limit)
 	}
-	var room [WordBytesMax + 1]costColumn
-	return fillColumns(room[:min(len(b), WordBytesMax)+1], a, b, limit)
+	var columns [WordBytesMax + 1]costColumn
+	return fillColumns(columns[:min(len(b), WordBytesMax)+1], a, b, limit)
 }
 
 // ordinaryLetters is the number of columns of the small table. Most words differ in fewer

@@ -25,32 +25,32 @@ const (
 	networksPaced  = 1024
 )
 
-// guest is an open connection of the port between nodes.
-type guest struct {
+// openConn is an open connection of the port between nodes.
+type openConn struct {
 	who    string              // A node's id, or a stranger's network address.
 	number uint64              // Increases in the order of arrival.
 	chain  []*x509.Certificate // What proved it; empty for a stranger or in insecure mode.
 }
 
-// guests is a bounded set of open connections. When there is one too many, the oldest
+// openConns is a bounded set of open connections. When there is one too many, the oldest
 // connection of the peer or address that has the most is closed. So a flood from one address,
 // or the dead connections of a node that restarts again and again, only cost their own side.
-type guests struct {
+type openConns struct {
 	max    int // Bound of all.
 	maxWho int // Bound of one peer or address.
 
 	mu     sync.Mutex
-	open   map[net.Conn]*guest
+	open   map[net.Conn]*openConn
 	number uint64
 	shutUp bool
 }
 
-func newGuests(most, mostOfOne int) *guests {
-	return &guests{max: most, maxWho: mostOfOne, open: make(map[net.Conn]*guest)}
+func newOpenConns(most, mostOfOne int) *openConns {
+	return &openConns{max: most, maxWho: mostOfOne, open: make(map[net.Conn]*openConn)}
 }
 
-// addGuest adds a connection. It returns false once the door is shut.
-func (a *guests) addGuest(conn net.Conn, g *guest) bool {
+// addConn adds a connection. It returns false once the door is shut.
+func (a *openConns) addConn(conn net.Conn, g *openConn) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.shutUp {
@@ -75,7 +75,7 @@ func (a *guests) addGuest(conn net.Conn, g *guest) bool {
 	return true
 }
 
-func (a *guests) endOldest(who string) {
+func (a *openConns) endOldest(who string) {
 	var oldest net.Conn
 	for conn, g := range a.open {
 		if g.who == who && (oldest == nil || g.number < a.open[oldest].number) {
@@ -88,14 +88,14 @@ func (a *guests) endOldest(who string) {
 	}
 }
 
-func (a *guests) forgetGuest(conn net.Conn) {
+func (a *openConns) forgetConn(conn net.Conn) {
 	a.mu.Lock()
 	delete(a.open, conn)
 	a.mu.Unlock()
 }
 
-// endGuests closes the connections for which judge returns true.
-func (a *guests) endGuests(judge func(*guest) bool) {
+// endConns closes the connections for which judge returns true.
+func (a *openConns) endConns(judge func(*openConn) bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for conn, g := range a.open {
@@ -107,7 +107,7 @@ func (a *guests) endGuests(judge func(*guest) bool) {
 }
 
 // shutDoor closes all connections and lets no more in.
-func (a *guests) shutDoor() {
+func (a *openConns) shutDoor() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.shutUp = true
@@ -116,7 +116,7 @@ func (a *guests) shutDoor() {
 	}
 }
 
-func (a *guests) isShut() bool {
+func (a *openConns) isShut() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.shutUp

@@ -7,7 +7,7 @@ import (
 
 const day = 24 * time.Hour
 
-// clockChecks run last and from the shortest stretch to the longest: the clock moves
+// clockChecks run before the ledger's alone, from the shortest span to the longest: the clock moves
 // forward only, credentials of earlier checks expire and the list grows stale.
 var clockChecks = []Check{
 	{ID: "X-CLK-1", Title: "velocity and review leases fall back with time", Source: Ruling, Needs: NeedTestClock, phase: phaseClock, run: checkMinutes},

@@ -304,8 +304,8 @@ func mutate(t *testing.T, base string, spoil func(*spoiled)) *httptest.Server {
 	return server
 }
 
-// TestMutations puts a proxy in front of a real target that spoils its answers in one
-// way at a time: the named check passes without the spoiling and fails with it.
+// TestMutations puts a proxy in front of a real target and spoils the answers in one way
+// at a time: the named check passes without the spoiling and fails with it.
 func TestMutations(t *testing.T) {
 	target := startTarget(t, 1)
 	mutationKey = target.file.APIKey

@@ -101,7 +101,7 @@ func checkProof(p *probe) {
 	}
 }
 
-// provenLeaf returns the form of the leaf that proves into the tree head.
+// provenLeaf returns the form of the leaf whose proof leads to the tree head.
 func (p *probe) provenLeaf(a *answer, index uint64, head treeHead, path [][]byte) []byte {
 	forms := leafForms(a)
 	p.must(len(forms) > 0, "no leaf in the answer")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The checks that are data: checks/*.txt. A check is a head and the lines below it, to
+// The files checks/*.txt hold the checks that are data. A check is a head and the lines below it, to
 // the next head. The language is that of the transcripts of httpapi, one line a call:
 //
 //	# T083 impl nodes: title               statement, source (lit, impl, us), what it needs, title
@@ -19,14 +19,14 @@ import (
 //	a: member.member = JSON                a demand on an earlier answer, see demandMember
 //	let name JSON                          keeps a value
 //	each name in [JSON]; each name below 3; each node name; each verdict; repeat 3
-//	when PROCEED|REVIEW                    below each verdict: for these verdicts alone
+//	when PROCEED|REVIEW                    below `each verdict`: only for these verdicts
 //	ours; ours from here                   what follows is our ruling: left out where only the specification is examined
 //
 // Lines that belong to each, repeat and ours are indented by tabs. `name :=` keeps the
 // answer. A body after > is JSON, after >> it is sent as written, and `clean` before it
-// means the members of a clean registration beside those given. Options are parted by
+// means the members of a clean registration beside those given. Options are separated by
 // semicolons: - (no key), key SECRET, node 1, admin, local, fresh, keep429, or a header.
-// Demands are parted by commas: see demandAnswer. ${...} is replaced, see valueOf.
+// Demands are separated by commas: see demandAnswer. ${...} is replaced, see valueOf.
 //
 //go:embed checks/*.txt
 var checkFiles embed.FS

@@ -55,8 +55,8 @@ func contradict(line string) (string, bool) {
 	return indent + text[:at+4] + demand, true
 }
 
-// contradictions returns the checks of all files, with one demand contradicted: the last
-// of a check, or each in turn.
+// contradictions returns the checks of all files, each with one demand contradicted: its
+// last one, or all in turn.
 func contradictions(t *testing.T, every bool) (all []Check) {
 	entries, err := checkFiles.ReadDir("checks")
 	require.NoError(t, err)

@@ -16,11 +16,11 @@ var (
 //
 //	200, 200|204      one of these statuses
 //	422 missing_field the status and the error code
-//	4xx               a refusal; refused: and no credential in it; failed: no success; no fault: below 500
+//	4xx               any 4xx; refused: any 4xx without a token; failed: not 2xx; no fault: below 500
 //	ok                a success with a JSON body; tool and unshown: a target that lacks the endpoint is skipped
 //	verdict           200 with a verdict
 //	REVIEW R10_LIMIT  the verdict and its rule; REVIEW alone: whatever the rule
-//	agent             a registration: agentId and token; remember: keep its token out of the logs
+//	agent             a registration: agentId and token; remember: no log may hold its token
 //	replayed by b     the answer b is a replay of this one
 func (s *script) demandAnswer(a *answer, demand string) bool {
 	if match := statusDemand.FindStringSubmatch(demand); match != nil {
@@ -83,9 +83,9 @@ var memberDemand = regexp.MustCompile(`^(\S+) (=|not|literal|has|lacks|begins|en
 //
 //	member = JSON      equal, numbers by value; not: unequal or absent; literal: the number as it was written
 //	member text        a text that is not empty; number, array, object, boolean, null, time (ISO 8601, UTC)
-//	member there       whatever it is; absent; nothing: absent or null; empty and filled: of a text
-//	member at least 3  of a number
-//	member has "part"  lacks, begins, ends; like: a regular expression, of a number as it was written
+//	member there       the member exists; absent; nothing: absent or null; empty, filled: a text that is
+//	member at least 3  a number of 3 or more
+//	member has "part"  also lacks, begins, ends; like: a regular expression, of a number as it was written
 //	member names "R9"  a list that names the rule; count 3, count at least 3, count at most 3: of a list
 func (s *script) demandMember(a *answer, text string) {
 	match := memberDemand.FindStringSubmatch(text)

@@ -26,8 +26,8 @@ func checkWhitelistEntries(p *probe) {
 }
 
 // checkListsOnlyNarrow repeats calls that R13 stops while lists are added and narrowed:
-// R13 must stop them still. One has a foreign name beside a known wallet, which an
-// intersection of kinds once let through.
+// R13 must stop them still. An intersection of kinds once let through the one
+// with a foreign name beside a known wallet.
 func checkListsOnlyNarrow(p *probe) {
 	const rule = "R13_COUNTERPARTY_WHITELIST"
 	wallet, other := cleanWallet(), cleanWallet()

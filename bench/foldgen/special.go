@@ -39,8 +39,8 @@ const apostrophes = "'`´‘’‛′ʹʻʼʽʾʿˈʿ՚＇ꞌ·ـ\u02ca\u02cb\u0
 
 const dots = ".．。｡․﹒"
 
-// latinLetters are Latin letters, and signs that stand for one, that do not
-// decompose to the letters one would write instead.
+// latinLetters maps Latin letters, and signs for them, that do not decompose to the
+// letters one would write instead.
 var latinLetters = map[rune]string{
 	'ß': "ss", 'ẞ': "ss", 'æ': "ae", 'Æ': "ae", 'œ': "oe", 'Œ': "oe", 'ø': "o", 'Ø': "o",
 	'ł': "l", 'Ł': "l", 'ı': "i", 'İ': "i", 'đ': "d", 'Đ': "d", 'ð': "d", 'Ð': "d", 'þ': "th", 'Þ': "th",
@@ -61,7 +61,7 @@ func rows(text string) map[rune]string {
 	return table
 }
 
-// The transliterations: what a clerk writes for the letter, before spelling folds.
+// The transliterations are what a clerk writes for a letter; spellings are folded later.
 var (
 	cyrillicLatin = rows(`а:a б:b в:v г:g д:d е:e ё:e ж:zh з:z и:i й:y к:k л:l м:m н:n о:o п:p р:r с:s т:t у:u ф:f х:kh
 		ц:ts ч:ch ш:sh щ:shch ъ: ы:y ь: э:e ю:yu я:ya і:i ї:yi є:ye ґ:g ў:u ђ:dj ј:j љ:lj њ:nj ћ:c џ:dz ѓ:g ќ:k ѕ:dz
@@ -74,7 +74,7 @@ var (
 	armenianLatin = rows(`ա:a բ:b գ:g դ:d ե:e զ:z է:e ը:y թ:t ժ:zh ի:i լ:l խ:kh ծ:ts կ:k հ:h ձ:dz ղ:gh ճ:ch մ:m յ:y ն:n շ:sh ո:o չ:ch պ:p ջ:j ռ:r ս:s վ:v տ:t ր:r ց:ts ւ:v փ:p ք:k օ:o ֆ:f և:ev`)
 )
 
-// The look-alikes: which Latin letter the character is taken for. Keyed by the
+// The look-alikes give the Latin letter that a character is taken for. The key is the
 // very character, because capital and small letter may look like different ones.
 var lookAlikes = rows(`а:a А:a в:b В:b с:c С:c е:e Е:e ё:e Ё:e г:r н:h Н:h і:i І:i ї:i Ї:i ј:j Ј:j к:k К:k м:m М:m о:o О:o р:p Р:p ѕ:s Ѕ:s т:t Т:t
 	у:y У:y х:x Х:x ѵ:v Ѵ:v ԁ:d Ԁ:d ԛ:q Ԛ:q ԝ:w Ԝ:w һ:h Һ:h ӏ:l Ӏ:l ү:y Ү:y ұ:y Ұ:y ҽ:e ь:b Ь:b ө:o Ө:o ғ:f Ғ:f қ:k Қ:k ҳ:x Ҳ:x ӕ:ae ҫ:c Ҫ:c ҝ:k ң:h

@@ -68,7 +68,7 @@ func (a *api) ask(ctx context.Context, method, url string, body, into any) error
 	return nil
 }
 
-// refusal is an answer that is no success.
+// refusal is an answer beyond 2xx.
 type refusal struct {
 	status int
 	text   string

@@ -22,7 +22,7 @@ type Change struct {
 	Better, Worse bool    // Significantly so.
 }
 
-// Compare holds one run against an earlier one, figure by figure.
+// Compare compares one run with an earlier one, figure by figure.
 func Compare(before, after *Report) []Change {
 	var changes []Change
 	for key, old := range before.Measures {

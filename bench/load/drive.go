@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maker writes the next request of a caller. serial numbers the calls of a load.
+// maker writes the next request of a caller. The calls of a load count up serial.
 type maker func(c *caller, serial uint64, out []byte) []byte
 
 // load is one way to ask a service.

@@ -92,8 +92,8 @@ func fileSystem(folder string) string {
 	return kind
 }
 
-// buildID is the commit that the program was built from, or where the build does
-// not know it the first digits of the program's own SHA-256.
+// buildID is the commit that the program was built from, or, if the build does
+// not know it, the first digits of the program's own SHA-256.
 func buildID(binary string) string {
 	id, dirty := "", ""
 	if info, err := buildinfo.ReadFile(binary); err == nil {

@@ -12,8 +12,8 @@ func sharpen() {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, 1, 0) // Without it: 50 µs.
 }
 
-// rest sleeps on the thread: the runtime's timers are only good to a millisecond
-// where nothing else happens, and that would be taken for the service's latency.
+// rest sleeps on the thread. The runtime's timers are only good to a millisecond in an
+// idle process, which would count as the service's latency.
 func rest(wait time.Duration) {
 	t := syscall.NsecToTimespec(int64(wait))
 	_ = syscall.Nanosleep(&t, nil) // A signal may wake it, and the call is sent early. Signals are rare.

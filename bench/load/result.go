@@ -13,7 +13,7 @@ import (
 type Measure struct {
 	Unit    string    `json:"unit"`
 	More    bool      `json:"moreIsBetter,omitempty"`
-	Value   float64   `json:"value"` // The median of the samples, unless set was given another.
+	Value   float64   `json:"value"` // The median of the samples, or what b.set was given.
 	Samples []float64 `json:"samples"`
 }
 

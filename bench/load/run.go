@@ -30,7 +30,7 @@ type Options struct {
 	Workload Workload
 	Goals    []Target
 	Profiles string    // Folder for CPU profiles and execution traces of the nodes; "": none.
-	Progress io.Writer // Where progress is told; nil: nowhere.
+	Progress io.Writer // Where progress is written; nil: nowhere.
 	OneLine  bool      // Progress is a terminal: a load's progress stays on one line.
 }
 
@@ -98,8 +98,8 @@ func DescribeSuites() string {
 	return b.String()
 }
 
-// Run makes a run. The report is there also when suites could not run; an error
-// means that there is nothing to report.
+// Run makes a run. It returns the report also when suites could not run and, with an
+// error, when ctx ended.
 func Run(ctx context.Context, options Options) (*Report, error) {
 	if err := options.check(); err != nil {
 		return nil, err

@@ -67,8 +67,7 @@ func TestBrief(t *testing.T) {
 	require.Equal(t, report.Measures, again.Measures)
 }
 
-// briefSuites are those that one node can do: the others need three (follower, roll,
-// kill) or half an hour.
+// briefSuites are those that one node can do; follower, roll and kill need more.
 var briefSuites = []string{
 	"engine", "verify", "single", "cluster", "read", "hot", "names", "light", "connections", "snapshot", "batch", "flood", "cpu", "soak", "lists", "retro", "memory",
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// suites in the order in which they run: those that leave a cluster as they found
-// it first, those that kill nodes last.
+// suites are in the order in which they run: first those that leave a cluster unchanged,
+// towards the end those that kill nodes.
 var suites = []suite{
 	{name: "engine", about: "static rules, a wallet and a name, in process", run: runEngine},
 	{name: "verify", about: "a token's signature and claims, in process", run: runVerify},
@@ -74,8 +74,8 @@ func acceptVerdict(got reply) string {
 type measured struct {
 	*outcome
 	used usage
-	took time.Duration // The time that used covers.
-	err  error         // Why used is not known.
+	took time.Duration // How long the nodes used that.
+	err  error         // Why that is not known.
 }
 
 // drive warms up, then runs a load and measures what the nodes use for the load alone.

@@ -82,7 +82,7 @@ func (o *outcome) ordinarySecond(from, to int) float64 {
 	return median(all)
 }
 
-// fullList is a ZIP with a list of made-up parties, as many as OFAC's.
+// fullList is a ZIP with a list of that many made-up parties.
 func fullList(parties int) ([]byte, error) {
 	var entities []listtest.Entity
 	for i := range parties {
@@ -404,8 +404,8 @@ func runSoak(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	// A cluster that serves payments has a list of full size. The suite lists measures what a
-	// first one costs.
+	// A cluster that serves payments has a list of full size. What a first one costs is seen
+	// in another suite ("lists").
 	list, err := t.stage(ctx, b.parties()-1)
 	if err == nil {
 		err = t.activate(ctx, list)

@@ -60,7 +60,8 @@ func runNames(ctx context.Context, b *bench) error {
 	}, "names.none", "names.fresh")
 }
 
-// runHot sends every call by one agent of one fleet to one whitelisted wallet.
+// runHot compares spread calls with those by one agent of one fleet to one whitelisted
+// wallet.
 func runHot(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {

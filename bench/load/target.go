@@ -214,7 +214,7 @@ func (t *target) register(ctx context.Context, path string, body, into any) erro
 	}
 }
 
-// each does something count times, a few at once, and stops at the first error.
+// each calls do for 0 to count-1, a few at once, and stops at the first error.
 func each(count int, do func(i int) error) error {
 	var all sync.WaitGroup
 	var mu sync.Mutex

@@ -124,7 +124,7 @@ func test(root string, m *mutant) (out string, err error) {
 	return string(data), err
 }
 
-// copyTree copies what git knows of a folder, as it stands there.
+// copyTree copies the files of a folder that git lists, as they are on disk.
 func copyTree(from, to string) error {
 	list, err := exec.Command("git", "-C", from, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {

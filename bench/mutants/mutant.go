@@ -12,7 +12,7 @@ import (
 // mutant is one defect.
 //
 //	== what is wrong
-//	in: a folder of the tree; the old text stands once in its files or those below
+//	in: a folder of the tree; the old text occurs once in its files or those below
 //	test: arguments of go test
 //	env: NAME=value, any number of them
 //	want: a word of the failing test's output

@@ -151,8 +151,8 @@ func WritePeers(w io.Writer, figures []PeerFigures) {
 	fmt.Fprintf(w, "\nrows: %d MUST, %d SHOULD, %d ordinary, %d hard\n", figures[0].Must.Rows, figures[0].Should.Rows, figures[0].Ordinary.Rows, figures[0].Hard.Rows)
 }
 
-// toolScore is the search tool's way: the Jaro-Winkler of the whole texts, or the mean
-// best one of the query's words of more than two letters if that is higher.
+// toolScore is the search tool's way, the higher of two: the Jaro-Winkler of the whole
+// texts, and the mean of the best ones of the query's words of more than two letters.
 func toolScore(query, listed []string) float64 {
 	whole := jaroWinkler(strings.Join(query, " "), strings.Join(listed, " "), 0)
 	sum, count := 0.0, 0
@@ -175,8 +175,8 @@ func toolScore(query, listed []string) float64 {
 	return max(whole, sum/float64(count))
 }
 
-// watchmanScore is Watchman's way: words paired greedily by Jaro-Winkler, weighed by
-// length, less for the listed words left over.
+// watchmanScore is Watchman's way: it pairs words greedily by Jaro-Winkler, weighs
+// them by length, and deducts for listed words left over.
 func watchmanScore(query, listed []string) float64 {
 	used := make([]bool, len(listed))
 	sum, letters, matched := 0.0, 0.0, 0
@@ -206,7 +206,7 @@ func watchmanScore(query, listed []string) float64 {
 	return sum / letters * (1 - 0.15*float64(len(listed)-matched)/float64(len(listed)))
 }
 
-// jaroWinkler compares two texts. The prefix counts only above a Jaro of gate.
+// jaroWinkler compares two texts. The prefix counts if the Jaro is above gate.
 func jaroWinkler(a, b string, gate float64) float64 {
 	jaro := jaroOf(a, b)
 	if jaro <= gate {

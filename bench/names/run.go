@@ -58,7 +58,7 @@ func Run(d *Data) (*Outcomes, error) {
 }
 
 // latencyRounds is how often every negative is timed. The shortest time counts, so that
-// other work on the machine does not. Between two rounds of one name run all others.
+// other work on the machine does not. All others run between two rounds of one name.
 const latencyRounds = 3
 
 // full screens what belongs to the whole list, and times the negatives.
@@ -119,7 +119,7 @@ func screenAt(list *ofac.Index, scratch *ofac.Scratch, name string, uid uint32, 
 	return verdict
 }
 
-// blocking is the strict score of a match that may block at all.
+// blocking is the strict score of a match that may block, else 0.
 func blocking(match *ofac.Match) int32 {
 	if match.Outcome == ofac.Listed {
 		return match.Strict

@@ -99,7 +99,7 @@ func WriteSensitivities(w io.Writer, table []Sensitivity) {
 	}
 }
 
-// points writes a difference; nothing where nothing moved.
+// points formats a difference; "" if it is about 0.
 func points(difference float64) string {
 	if difference > -0.005 && difference < 0.005 {
 		return ""

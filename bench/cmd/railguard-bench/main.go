@@ -52,7 +52,8 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// fillFlags sets flags that were not given from the environment: --key from RAILGUARD_KEY.
+// fillFlags sets flags that are not on the command line from the environment: --key from
+// RAILGUARD_KEY.
 func fillFlags(cmd *cobra.Command, flags ...string) error {
 	for _, name := range flags {
 		variable := "RAILGUARD_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))

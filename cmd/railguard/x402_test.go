@@ -128,6 +128,8 @@ func x402Paid(t *testing.T, g *guarded) {
 			late := x402Call(t, g.doors["n1"], "/verify", again)
 			require.Equal(t, "railguard_already_settled", late.InvalidReason)
 		}
+		stolen := strings.Replace(body.String(), fmt.Sprintf("pay_%d", g.nonce), "another", 1)
+		require.Equal(t, "duplicate_settlement", x402Call(t, g.doors["n2"], "/settle", stolen).ErrorReason, "one payment opens one door")
 		_, now := g.chain.asked()
 		require.Equal(t, calls, now, "it was not sent again")
 		for _, sent := range g.chain.bodies {

@@ -30,6 +30,7 @@ type X402Screening struct {
 		Rule          RuleCode `json:"rule,omitempty"`
 		Reason        string   `json:"reason,omitempty"`
 		HoldExpiresAt Time     `json:"holdExpiresAt,omitempty"`
+		Replayed      bool     `json:"replayed,omitempty" doc:"The first answer to this payment, given again: open nothing for it."`
 	} `json:"railguard"`
 }
 

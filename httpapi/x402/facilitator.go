@@ -64,7 +64,7 @@ func init() {
 	const nameCalls, nameSeconds = "railguard_x402_calls_total", "railguard_x402_upstream_seconds"
 	for call, outcomes := range map[string][]string{
 		"verify": {"valid", "invalid", "refused", "unavailable"},
-		"settle": {"settled", "repeated", "failed", "refused", "pending", "unavailable"},
+		"settle": {"settled", "repeated", "duplicate", "failed", "refused", "pending", "unavailable"},
 	} {
 		callsTotal[call] = map[string]*metrics.Counter{}
 		for _, outcome := range outcomes {
@@ -135,13 +135,15 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(f.config.VerifyTimeout + f.patience() + 5*apiPatience))
 	g := &guestCall{f: f, r: r}
-	if key := g.askAPI(ctx, http.MethodGet, "/v1/key", "", 0, nil); key.Status == http.StatusUnauthorized || key.Status == http.StatusBadRequest {
+	key := g.askAPI(ctx, http.MethodGet, "/v1/key", "", 0, nil)
+	if key.Status == http.StatusUnauthorized || key.Status == http.StatusBadRequest {
 		head.Set("Content-Type", "application/json")
 		head.Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = w.Write(key.Body.Bytes())
 		return
 	}
+	g.readKey(key)
 	if below == "/supported" {
 		replyJSON(w, http.StatusOK, json.RawMessage(f.readSupported(ctx)))
 		return

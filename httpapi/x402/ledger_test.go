@@ -69,9 +69,9 @@ func (l *fakeLedger) answerCall(w http.ResponseWriter, r *http.Request, body []b
 	missing := map[string]any{"code": "not_found", "message": "no such transaction"}
 	switch parts := strings.Split(r.URL.Path, "/"); {
 	case r.URL.Path == "/v1/key":
-		return 200, map[string]any{"roles": []string{"screener"}}
+		return 200, map[string]any{"keyId": l.keyOf(r), "roles": []string{"screener"}}
 	case r.URL.Path == "/v1/screen":
-		return l.screenPayment(w, r.Header.Get("Idempotency-Key"), string(body))
+		return l.screenPayment(w, r, string(body))
 	case r.URL.Path == "/v1/transactions":
 		if id, used := l.users[r.URL.Query().Get("paymentRef")]; used {
 			return 200, l.records[id]
@@ -92,7 +92,11 @@ func (l *fakeLedger) answerCall(w http.ResponseWriter, r *http.Request, body []b
 	return 404, missing
 }
 
-func (l *fakeLedger) screenPayment(w http.ResponseWriter, key, body string) (int, any) {
+// keyOf names the key that calls.
+func (l *fakeLedger) keyOf(r *http.Request) string { return "key of " + r.Header.Get("Authorization") }
+
+func (l *fakeLedger) screenPayment(w http.ResponseWriter, r *http.Request, body string) (int, any) {
+	key := r.Header.Get("Idempotency-Key")
 	if before, known := l.answered[key]; known && key != "" {
 		if before.body != body {
 			return 422, map[string]any{"code": "idempotency_conflict", "message": "another body came with this key"}
@@ -110,7 +114,8 @@ func (l *fakeLedger) screenPayment(w http.ResponseWriter, key, body string) (int
 	}
 	l.screened = append(l.screened, call)
 	id := fmt.Sprintf("txn_%d", len(l.records)+1)
-	record := map[string]any{"verdict": "PROCEED", "txnId": id, "rule": nil, "reason": "all 25 rules passed", "index": len(l.records) + 100, "screenedAt": l.now}
+	record := map[string]any{"verdict": "PROCEED", "txnId": id, "rule": nil, "reason": "all 25 rules passed", "index": len(l.records) + 100, "screenedAt": l.now,
+		"keyId": l.keyOf(r), "requestId": r.Header.Get("X-Request-Id")}
 	reference, _ := call["paymentRef"].(string)
 	switch {
 	case len(l.verdicts) > 0:

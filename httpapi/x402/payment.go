@@ -18,10 +18,11 @@ type payment struct {
 
 	token, userToken string // Credentials of agent and user.
 	travelRule       string // Id that the payer gave the payment.
+	resource         string // URL of what is paid for.
 	lasts            time.Duration
 
 	hash    string // Of the body as received.
-	forward []byte // The body for the facilitator behind, without our extension.
+	forward []byte // The body for the facilitator behind: forward.go.
 }
 
 // invalid says, in words of the protocol, why a body is no payment that can be judged.
@@ -76,7 +77,8 @@ func readPayment(body []byte, assets []Asset, header string) (*payment, error) {
 	if bad := p.readExtensions(payload, header); bad != nil {
 		return nil, bad
 	}
-	p.forward = top.encodeObject()
+	p.readResource(version, payload, wanted)
+	p.forward = encodeForward(top, payload, wanted)
 	return p, nil
 }
 
@@ -104,6 +106,8 @@ func (p *payment) readTerms(version int, wanted, accepted object, assets []Asset
 		return &invalid{"invalid_payment_requirements", "the amount must be a whole number of atomic units, as a string"}
 	case p.payee == "" || len(p.payee) > textMax || p.asset.evm() && !isHexadecimal(p.payee, 40):
 		return &invalid{"invalid_payment_requirements", "payTo is no address of the network"}
+	case !sameTransferMethod(accepted, wanted):
+		return &invalid{"invalid_payment_requirements", "extra.assetTransferMethod must be " + transferMethod + ", if it is there"}
 	case p.lasts < 0 || p.lasts > lastsMax:
 		return &invalid{"invalid_payment_requirements", "maxTimeoutSeconds must be a whole number, within a week"}
 	}
@@ -125,6 +129,9 @@ func (p *payment) readPayload(payload object) *invalid {
 		if payload.text("transaction") == "" {
 			return &invalid{"invalid_payload", "payload.transaction must be a string"}
 		}
+		if bad := payload.refuseOthers("payload", []string{"transaction"}); bad != nil {
+			return bad
+		}
 		sum := sha256.Sum256(payload.encodeObject())
 		p.nonce = hex.EncodeToString(sum[:])
 		return nil
@@ -139,11 +146,13 @@ func (p *payment) readPayload(payload object) *invalid {
 	case signed.text("value") != p.units:
 		return &invalid{"invalid_exact_evm_payload_authorization_value", "authorization.value is not the amount"}
 	}
-	return nil
+	if bad := payload.refuseOthers("payload", signedMembers); bad != nil {
+		return bad
+	}
+	return signed.refuseOthers("payload.authorization", authorizedMembers)
 }
 
-// readExtensions reads the payer's credentials, and removes them from the payment: the
-// facilitator behind must not see them.
+// readExtensions reads the payer's credentials and the payment's id.
 func (p *payment) readExtensions(payload object, header string) *invalid {
 	extensions := payload.object("extensions")
 	info := extensions.object(extension).object("info")
@@ -160,7 +169,6 @@ func (p *payment) readExtensions(payload object, header string) *invalid {
 	if id := extensions.object(identifier).object("info").text("id"); len(id) <= textMax {
 		p.travelRule = id
 	}
-	delete(extensions, extension)
 	return nil
 }
 

@@ -32,8 +32,21 @@ func (r *refused) Error() string { return r.code + ": " + r.message }
 
 // guestCall is a caller's call; the facilitator asks the API in its name.
 type guestCall struct {
-	f *Facilitator
-	r *http.Request // Of the caller.
+	f         *Facilitator
+	r         *http.Request // Of the caller.
+	keyID     string        // Of the caller's API key; "": not known.
+	requestID string        // Of the calls of the API; "": the caller's.
+}
+
+// readKey reads which key called from the API's answer about it. Without an answer no call counts
+// as a repetition.
+func (g *guestCall) readKey(answer *guest.Answer) {
+	var key struct {
+		KeyID string `json:"keyId"`
+	}
+	if answer.Status == http.StatusOK && json.Unmarshal(answer.Body.Bytes(), &key) == nil {
+		g.keyID = key.KeyID
+	}
 }
 
 // verdict is the API's verdict on a payment.
@@ -56,6 +69,8 @@ type held struct {
 // record is a screening record, with the outcome of its payment.
 type record struct {
 	verdict
+	KeyID      string    `json:"keyId"`
+	RequestID  string    `json:"requestId"`
 	ScreenedAt time.Time `json:"screenedAt"`
 	Payment    *ending   `json:"payment"`
 	Late       *ending   `json:"lateSettlement"`
@@ -212,7 +227,7 @@ func (g *guestCall) askUntilAnswered(ctx context.Context, method, path, key stri
 
 // askAPI makes one call of the API.
 func (g *guestCall) askAPI(ctx context.Context, method, path, key string, index uint64, body []byte) *guest.Answer {
-	headers := map[string]string{"Idempotency-Key": key}
+	headers := map[string]string{"Idempotency-Key": key, "X-Request-Id": g.requestID}
 	if index != 0 {
 		headers["X-Railguard-Min-Index"] = strconv.FormatUint(index, 10)
 	}

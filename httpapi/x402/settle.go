@@ -14,6 +14,11 @@ import (
 // is; once the attempt is certainly over, the facilitator behind is asked again. From then on
 // only a success ends the payment: a failure may be that of the second attempt, after a first
 // one that succeeded.
+//
+// A resource server opens its door on success. So only one call is told of it, and a further one
+// is told duplicate_settlement, as the protocol says: unless it repeats the first call, with the
+// same payment-identifier, API key and resource. Then it gets the first answer, marked as
+// replayed.
 
 // settleAnswer is the protocol's answer to settle.
 type settleAnswer struct {
@@ -46,6 +51,25 @@ func (p *payment) settledBy(outcome, transaction string, v *verdict) *settleAnsw
 	return &settleAnswer{Success: true, Payer: p.payer, Transaction: transaction, Network: p.network, Extensions: showVerdict(v), outcome: outcome}
 }
 
+// answerSettled answers for a payment that was settled before.
+func (s *settlement) answerSettled(transaction string) *settleAnswer {
+	if s.p.travelRule == "" || !s.repeatsClaim {
+		return s.answerDuplicate()
+	}
+	answer := s.p.settledBy("repeated", transaction, s.claim)
+	answer.Extensions[extension].Replayed = true
+	return answer
+}
+
+// answerDuplicate tells only the key that made the claim which transaction it is.
+func (s *settlement) answerDuplicate() *settleAnswer {
+	const message = "an earlier call settled this payment, or tries to"
+	if !s.ownClaim {
+		return s.p.notSettled("duplicate", "duplicate_settlement", message, nil)
+	}
+	return s.p.notSettled("duplicate", "duplicate_settlement", message, s.claim)
+}
+
 func (p *payment) pendingAnswer(v *verdict, message string) *settleAnswer {
 	return p.notSettled("pending", "settlement_pending", message, v)
 }
@@ -63,11 +87,15 @@ type settlement struct {
 
 	claim *verdict // The verdict that took the settlement reference.
 	held  *record  // The hold that verify opened; nil: the claim itself holds the amount.
+
+	ownClaim     bool // The caller's key made the claim.
+	repeatsClaim bool // It did so for the same resource and payment-identifier.
 }
 
 // settlePayment judges the payment again and, on PROCEED, has it made.
 func (g *guestCall) settlePayment(ctx context.Context, p *payment) *settleAnswer {
 	s := &settlement{guestCall: g, p: p, began: g.f.now()}
+	g.requestID = p.callID()
 	before, err := g.readByReference(ctx, p.settleReference(), 0)
 	if err != nil {
 		return p.settleWithoutVerdict(err)
@@ -91,7 +119,8 @@ func (s *settlement) claimPayment(ctx context.Context) *settleAnswer {
 	}
 	switch {
 	case s.held != nil && s.held.settledEnding() != nil:
-		return p.settledBy("repeated", s.held.settledEnding().RailRef, &s.held.verdict)
+		s.claim, s.ownClaim = &s.held.verdict, s.keyID != "" && s.held.KeyID == s.keyID
+		return s.answerDuplicate() // Somebody booked it without settling it here.
 	case s.held != nil && !s.held.holdIsOpen():
 		s.held = nil
 	}
@@ -192,6 +221,8 @@ func (s *settlement) bookPayment(ctx context.Context, transaction string) {
 // Where that is unknown and the attempt is over, it asks the facilitator behind once more.
 func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAnswer {
 	s.claim = &claim.verdict
+	s.ownClaim = s.keyID != "" && claim.KeyID == s.keyID
+	s.repeatsClaim = s.ownClaim && claim.RequestID == s.requestID
 	if claim.Verdict != "PROCEED" {
 		return s.p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
 	}
@@ -201,7 +232,7 @@ func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAn
 	}
 	for _, r := range []*record{held, claim} {
 		if r != nil && r.settledEnding() != nil {
-			return s.p.settledBy("repeated", r.settledEnding().RailRef, s.claim)
+			return s.answerSettled(r.settledEnding().RailRef)
 		}
 	}
 	if s.held = nil; held != nil && held.holdIsOpen() {
@@ -209,6 +240,9 @@ func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAn
 	}
 	if claim.Payment != nil && claim.Payment.State == "released" {
 		return s.p.notSettled("repeated", releasedReason(claim.Payment.Reason), "as this payment was answered before", s.claim)
+	}
+	if !s.repeatsClaim {
+		return s.answerDuplicate()
 	}
 	if s.began.Sub(claim.ScreenedAt) < s.f.patience() {
 		return s.p.pendingAnswer(s.claim, "this payment is being settled")

@@ -29,9 +29,7 @@ func TestSettleAfterVerify(t *testing.T) {
 	require.Nil(t, d.ledger.ending("txn_2"), "the judgement holds nothing")
 	require.Equal(t, "101", d.ledger.headers[len(d.ledger.headers)-2].Get("X-Railguard-Min-Index"), "who won is read from the claim's index on")
 
-	repeated := d.settles(t)
-	require.Equal(t, true, repeated["success"])
-	require.Equal(t, "5sig", repeated["transaction"])
+	require.Equal(t, "duplicate_settlement", d.settles(t)["errorReason"])
 	require.Len(t, d.chain.bodies, 2, "sent on once")
 }
 
@@ -240,8 +238,7 @@ func TestSettleAfterItsEnd(t *testing.T) {
 		d.verifies(t)
 		d.ledger.records["txn_1"]["payment"] = map[string]any{"state": "settled", "railRef": "5hand"}
 		answer := d.settles(t)
-		require.Equal(t, true, answer["success"])
-		require.Equal(t, "5hand", answer["transaction"])
+		require.Equal(t, "duplicate_settlement", answer["errorReason"], "nobody may open a door for it twice")
 		require.Len(t, d.ledger.screened, 1)
 	})
 	t.Run("its record is gone", func(t *testing.T) {
@@ -259,13 +256,13 @@ func TestSettleAfterItsEnd(t *testing.T) {
 // reference forwards it, and the other releases its hold.
 func TestSettleGoesByTheWinner(t *testing.T) {
 	for name, c := range map[string]struct {
-		loser   string
-		ending  map[string]any
-		success bool
+		loser  string
+		ending map[string]any
+		reason string
 	}{
-		"the loser was refused":   {"REVIEW", map[string]any{"state": "settled", "railRef": "5first"}, true},
-		"the loser held as well":  {"PROCEED", map[string]any{"state": "settled", "railRef": "5first"}, true},
-		"the winner is under way": {"PROCEED", nil, false},
+		"the loser was refused":   {"REVIEW", map[string]any{"state": "settled", "railRef": "5first"}, "duplicate_settlement"},
+		"the loser held as well":  {"PROCEED", map[string]any{"state": "settled", "railRef": "5first"}, "duplicate_settlement"},
+		"the winner is under way": {"PROCEED", nil, "settlement_pending"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -281,15 +278,11 @@ func TestSettleGoesByTheWinner(t *testing.T) {
 				}
 				p, err := readPayment([]byte(goodBody), Published, "")
 				require.NoError(t, err)
+				winner["keyId"], winner["requestId"] = d.ledger.keyOf(r), p.callID()
 				d.ledger.records["txn_w"], d.ledger.users[p.settleReference()] = winner, "txn_w"
 			}
 			answer := d.settles(t)
-			require.Equal(t, c.success, answer["success"], answer)
-			if c.success {
-				require.Equal(t, "5first", answer["transaction"])
-			} else {
-				require.Equal(t, "settlement_pending", answer["errorReason"])
-			}
+			require.Equal(t, c.reason, answer["errorReason"], answer)
 			require.Empty(t, d.chain.bodies)
 			if c.loser == "PROCEED" {
 				require.Equal(t, map[string]any{"state": "released", "reason": "x402: another call settles this payment"}, d.ledger.ending("txn_2"))
@@ -308,6 +301,79 @@ func TestSettleFindsTheAnswerOfEitherForm(t *testing.T) {
 	answer := d.settles(t)
 	require.Equal(t, "insufficient_funds", answer["errorReason"], answer)
 	require.Len(t, d.ledger.screened, 2)
+}
+
+// One payment opens one door: only the call that settled it, repeated, hears of success again.
+func TestSettleTwice(t *testing.T) {
+	call := func(id, url string) func(body, payload, wanted map[string]any) {
+		return func(_, payload, _ map[string]any) {
+			payload["resource"] = map[string]any{"url": url}
+			if id != "" {
+				payload["extensions"].(map[string]any)[identifier] = map[string]any{"info": map[string]any{"id": id}}
+			}
+		}
+	}
+	const id, url, duplicate = "payment_0123456789", "https://a.example/1", "duplicate_settlement"
+	for name, c := range map[string]struct {
+		firstID, id, url, key string
+		reason                string // "": the first answer.
+		foreign               bool
+	}{
+		"the same call":             {firstID: id, id: id, url: url, key: "a"},
+		"another resource":          {firstID: id, id: id, url: url + "2", key: "a", reason: duplicate},
+		"another identifier":        {firstID: id, id: id + "2", url: url, key: "a", reason: duplicate},
+		"no identifier now":         {firstID: id, url: url, key: "a", reason: duplicate},
+		"never an identifier":       {url: url, key: "a", reason: duplicate},
+		"another key":               {firstID: id, id: id, url: url, key: "b", reason: duplicate, foreign: true},
+		"another key and its place": {firstID: id, id: id, url: "https://b.example/", key: "b", reason: duplicate, foreign: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.chain.says(200, `{"success":true,"transaction":"0xabc","network":"eip155:8453"}`)
+			_, first := d.send(t, "/settle", evmBody(call(c.firstID, url)), "Authorization", "a")
+			require.Equal(t, true, first["success"], first)
+			require.NotContains(t, shown(first), "replayed")
+			_, second := d.send(t, "/settle", evmBody(call(c.id, c.url)), "Authorization", c.key)
+			require.Len(t, d.chain.bodies, 1)
+			require.Equal(t, c.foreign, shown(second) == nil, "a stranger is told no transaction of others")
+			if c.reason == "" {
+				require.Equal(t, true, shown(second)["replayed"])
+				delete(shown(second), "replayed")
+				require.Equal(t, first["transaction"], second["transaction"])
+				require.Equal(t, shown(first)["txnId"], shown(second)["txnId"])
+				return
+			}
+			require.Equal(t, false, second["success"])
+			require.Equal(t, c.reason, second["errorReason"])
+			require.Empty(t, second["transaction"])
+		})
+	}
+	t.Run("while the first is under way", func(t *testing.T) {
+		d := newDesk(t)
+		d.chain.says(200, chainSilent)
+		_, first := d.send(t, "/settle", evmBody(call(id, url)), "Authorization", "a")
+		require.Equal(t, "settlement_pending", first["errorReason"])
+		d.ledger.now = d.ledger.now.Add(time.Hour)
+		_, second := d.send(t, "/settle", evmBody(call(id, url)), "Authorization", "b")
+		require.Equal(t, duplicate, second["errorReason"])
+		require.Len(t, d.chain.bodies, 1, "another call does not bring it to its end")
+	})
+	t.Run("the caller's key is not known", func(t *testing.T) {
+		d := newDesk(t)
+		d.chain.says(200, `{"success":true,"transaction":"0xabc","network":"eip155:8453"}`)
+		d.ledger.override["GET /v1/key"] = fakeAnswer{503, `{}`}
+		_, first := d.send(t, "/settle", evmBody(call(id, url)))
+		require.Equal(t, true, first["success"], first)
+		_, second := d.send(t, "/settle", evmBody(call(id, url)))
+		require.Equal(t, duplicate, second["errorReason"])
+	})
+}
+
+// shown returns the members about the screening, nil where there are none.
+func shown(answer map[string]any) map[string]any {
+	extensions, _ := answer["extensions"].(map[string]any)
+	members, _ := extensions[extension].(map[string]any)
+	return members
 }
 
 func TestSettleWithoutTheAPI(t *testing.T) {

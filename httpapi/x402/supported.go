@@ -52,7 +52,8 @@ func (f *Facilitator) readSupported(ctx context.Context) []byte {
 	return k.last
 }
 
-// filterSupported removes from an answer of the facilitator behind what cannot be screened.
+// filterSupported removes from an answer of the facilitator behind what cannot be screened, and
+// extensions that are not sent on.
 func (f *Facilitator) filterSupported(said object, kinds []any) []byte {
 	answer := supportedAnswer{Kinds: []json.RawMessage{}, Extensions: []string{extension}, Signers: said.rawMember("signers")}
 	for _, value := range kinds {
@@ -65,7 +66,7 @@ func (f *Facilitator) filterSupported(said object, kinds []any) []byte {
 	}
 	extensions, _ := said["extensions"].([]any)
 	for _, value := range extensions {
-		if name, ok := value.(string); ok && !slices.Contains(answer.Extensions, name) && len(answer.Extensions) < kindsMax {
+		if name, ok := value.(string); ok && slices.Contains(sentExtensions, name) && !slices.Contains(answer.Extensions, name) {
 			answer.Extensions = append(answer.Extensions, name)
 		}
 	}

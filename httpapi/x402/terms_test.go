@@ -51,6 +51,31 @@ func authorized(name string, value any) func(body, payload, wanted map[string]an
 	}
 }
 
+// signedBeside sets a member beside the authorization.
+func signedBeside(name string, value any) func(body, payload, wanted map[string]any) {
+	return func(_, payload, _ map[string]any) { payload["payload"].(map[string]any)[name] = value }
+}
+
+// What was not judged does not reach the facilitator behind.
+func TestOnlyWhatWasJudgedIsForwarded(t *testing.T) {
+	p, err := readPayment([]byte(evmBody(func(body, payload, wanted map[string]any) {
+		payload["resource"] = map[string]any{"url": "https://a.example/1"}
+		for _, o := range []map[string]any{body, payload, wanted, payload["accepted"].(map[string]any)} {
+			o["permit2Authorization"] = "unjudged"
+		}
+		payload["extensions"].(map[string]any)["eip2612GasSponsoring"] = "unjudged"
+		payload["extensions"].(map[string]any)["bazaar"] = map[string]any{"info": "kept"}
+		wanted["extra"] = map[string]any{"name": "USDC", "version": "2"}
+	})), Published, "")
+	require.NoError(t, err)
+	require.NotContains(t, string(p.forward), "unjudged")
+	require.NotContains(t, string(p.forward), `"token"`)
+	for _, kept := range []string{"https://a.example/1", `"bazaar":{"info":"kept"}`, `"extra":{"name":"USDC","version":"2"}`, `"authorization":{"from":`, `"accepted":{"amount":"1"`} {
+		require.Contains(t, string(p.forward), kept)
+	}
+	require.Equal(t, "https://a.example/1", p.resource)
+}
+
 func TestReadPaymentRefuses(t *testing.T) {
 	type change = func(body, payload, wanted map[string]any)
 	credential := func(token, userToken string) change {
@@ -59,11 +84,7 @@ func TestReadPaymentRefuses(t *testing.T) {
 		}
 	}
 	week := int((7*24*time.Hour - holdBeyond) / time.Second)
-	for name, c := range map[string]struct {
-		change change
-		header string
-		reason string // "": it is a payment.
-	}{
+	for name, c := range map[string]refusedTerms{
 		"as it should be":               {change: nil},
 		"version 0":                     {change: func(b, _, _ map[string]any) { b["x402Version"] = 0 }, reason: "invalid_x402_version"},
 		"version 3":                     {change: func(b, _, _ map[string]any) { b["x402Version"] = 3 }, reason: "invalid_x402_version"},
@@ -104,19 +125,48 @@ func TestReadPaymentRefuses(t *testing.T) {
 		"a credential too long":          {change: credential(strings.Repeat("t", tokenMax+1), ""), reason: "invalid_payload"},
 		"a user's credential too long":   {change: credential("t", strings.Repeat("u", tokenMax+1)), reason: "invalid_payload"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p, err := readPayment([]byte(evmBody(c.change)), Published, c.header)
-			if c.reason == "" {
-				require.NoError(t, err)
-				require.NotContains(t, string(p.forward), `"token"`)
-				return
-			}
-			var bad *invalid
-			require.ErrorAs(t, err, &bad)
-			require.Equal(t, c.reason, bad.reason, bad.message)
-			require.Equal(t, bad.reason+": "+bad.message, err.Error())
-		})
+		c.check(t, name)
 	}
+}
+
+// Members that nobody judges could be another payment.
+func TestReadPaymentRefusesWhatIsNotJudged(t *testing.T) {
+	for name, c := range map[string]refusedTerms{
+		"a second permit":              {change: signedBeside("permit2Authorization", map[string]any{"from": payeeEVM}), reason: "invalid_payload"},
+		"a transaction beside it":      {change: signedBeside("transaction", "AAAA"), reason: "invalid_payload"},
+		"a signature":                  {change: signedBeside("signature", "0x00")},
+		"a member more was authorized": {change: authorized("spender", payeeEVM), reason: "invalid_payload"},
+		"dates were authorized":        {change: authorized("validBefore", "1795437060")},
+		"tokens move by a permit":      {change: both("extra", map[string]any{"assetTransferMethod": "permit2"}), reason: "invalid_payment_requirements"},
+		"tokens move by authorization": {change: both("extra", map[string]any{"assetTransferMethod": "eip3009", "name": "USDC"})},
+		"the payer names another method": {change: func(_, p, _ map[string]any) {
+			p["accepted"].(map[string]any)["extra"] = map[string]any{"assetTransferMethod": "permit2"}
+		}, reason: "invalid_payment_requirements"},
+	} {
+		c.check(t, name)
+	}
+}
+
+// refusedTerms is a payment after a change, with the reason for which it is refused.
+type refusedTerms struct {
+	change func(body, payload, wanted map[string]any)
+	header string
+	reason string // "": it is a payment.
+}
+
+func (c refusedTerms) check(t *testing.T, name string) {
+	t.Run(name, func(t *testing.T) {
+		p, err := readPayment([]byte(evmBody(c.change)), Published, c.header)
+		if c.reason == "" {
+			require.NoError(t, err)
+			require.NotContains(t, string(p.forward), `"token"`)
+			return
+		}
+		var bad *invalid
+		require.ErrorAs(t, err, &bad)
+		require.Equal(t, c.reason, bad.reason, bad.message)
+		require.Equal(t, bad.reason+": "+bad.message, err.Error())
+	})
 }
 
 func TestReadPayment(t *testing.T) {
@@ -126,7 +176,7 @@ func TestReadPayment(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{payerEVM, payeeEVM, "t", "u", "invoice-7", "1"}, []string{p.payer, p.payee, p.token, p.userToken, p.travelRule, p.units})
 	require.Equal(t, time.Minute, p.lasts)
-	require.Contains(t, string(p.forward), "invoice-7", "other extensions are passed on")
+	require.Contains(t, string(p.forward), "invoice-7")
 
 	for id, kept := range map[string]string{strings.Repeat("i", textMax): strings.Repeat("i", textMax), strings.Repeat("i", textMax+1): ""} {
 		p, err := readPayment([]byte(evmBody(func(_, payload, _ map[string]any) {
@@ -160,6 +210,9 @@ func TestReadPaymentOfVersionOne(t *testing.T) {
 	require.Equal(t, &Published[1], p.asset)
 	require.Equal(t, "1", p.units)
 	require.Equal(t, "base", p.network, "as it was written")
+	p, err = read(func(_, _, wanted map[string]any) { wanted["resource"] = "https://a.example/1" })
+	require.NoError(t, err)
+	require.Equal(t, "https://a.example/1", p.resource)
 	_, err = read(func(_, payload, wanted map[string]any) { payload["network"], wanted["network"] = "nowhere", "nowhere" })
 	require.ErrorContains(t, err, "invalid_network")
 	_, err = read(func(_, payload, _ map[string]any) { payload["network"] = "ethereum" })
@@ -177,6 +230,8 @@ func TestReadPaymentOfATransaction(t *testing.T) {
 	require.Empty(t, first.payer)
 	_, err = readPayment([]byte(strings.Replace(goodBody, `"AAAA"`, `7`, 1)), Published, "")
 	require.ErrorContains(t, err, "payload.transaction must be a string")
+	_, err = readPayment([]byte(strings.Replace(goodBody, `"AAAA"`, `"AAAA","authorization":{}`, 1)), Published, "")
+	require.ErrorContains(t, err, "payload has a member that is not judged here: authorization")
 	_, err = readPayment([]byte(strings.ReplaceAll(goodBody, `"payee"`, `""`)), Published, "")
 	require.ErrorContains(t, err, "payTo is no address")
 	longest := strings.Repeat("p", textMax)

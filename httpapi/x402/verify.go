@@ -12,6 +12,7 @@ type verdictShown struct {
 	Rule          string `json:"rule,omitempty"`
 	Reason        string `json:"reason,omitempty"`
 	HoldExpiresAt string `json:"holdExpiresAt,omitempty"`
+	Replayed      bool   `json:"replayed,omitempty"` // The answer of an earlier call.
 }
 
 func showVerdict(v *verdict) map[string]*verdictShown {

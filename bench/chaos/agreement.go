@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Scenarios about what one node knows of what another did.
+// The scenarios in this file test what one node knows of the work of another.
 
 // everyNodeWrites is C01: a write sent to any node succeeds and shows on all of
 // them, read from their own log.
@@ -40,8 +40,8 @@ func everyNodeWrites(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// readsWithoutLeader is C02, the hard way: the leader and all but one node are
-// dead, and the one that is left still serves what needs nobody else.
+// readsWithoutLeader is C02 in its hardest form: all nodes but one, the leader included, are
+// dead. The node that is left still serves every call that needs no other node.
 func readsWithoutLeader(ctx context.Context, s *stage) error {
 	known := s.client().screen(ctx, s.groups[0].accounts[4], amounts[0])
 	leader, err := s.cluster.leader(ctx, s.caller)
@@ -53,7 +53,7 @@ func readsWithoutLeader(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	err = until(ctx, settlePatience, func() bool { // A read might be answered with a peer's help.
+	err = until(ctx, settlePatience, func() bool { // The node must have applied the record itself. Otherwise it might answer a read with the help of a peer.
 		st, err := s.caller.status(ctx, left)
 		return err == nil && st.Index.Applied >= known.index
 	})
@@ -85,8 +85,8 @@ func readsWithoutLeader(ctx context.Context, s *stage) error {
 	return s.startAll(ctx)
 }
 
-// sameStates is C05: state digests are equal on all nodes at equal indices. The
-// observer gathers them all the time; here there must be enough to compare.
+// sameStates is C05: state digests are equal on all nodes at equal indices. The observer gathers
+// them all the time; this scenario only requires that there are enough of them to compare.
 func sameStates(ctx context.Context, s *stage) error {
 	storm := s.storm(ctx, s.load())
 	defer storm.stop()
@@ -99,7 +99,7 @@ func sameStates(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// compared counts the indices whose digest every node told.
+// compared counts the indices for which every node reported a digest.
 func (o *observer) compared() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -119,7 +119,8 @@ func (o *observer) compared() int {
 	return count
 }
 
-// revokedEverywhere is C06: revoked at one node, blocked at every other at once.
+// revokedEverywhere is C06: an agent that was revoked at one node is blocked at every other node
+// at once.
 func revokedEverywhere(ctx context.Context, s *stage) error {
 	c := s.client()
 	c.pinned = true
@@ -156,8 +157,8 @@ func revokedEverywhere(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// replaysAnywhere is C16: an Idempotency-Key's first answer comes back from every
-// node, and after the leader has died.
+// replaysAnywhere is C16: every node repeats the first answer to an Idempotency-Key, even after
+// the leader has died.
 func replaysAnywhere(ctx context.Context, s *stage) error {
 	c := s.client()
 	g := s.groups[0]
@@ -206,12 +207,12 @@ func replaysAnywhere(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// replay makes the call of an operation again and returns what came, without what
-// is measured anew.
+// replay makes the call of an operation again. It returns the answer without the members that are
+// measured anew for each call.
 func (s *stage) replay(ctx context.Context, n *node, o *operation) (map[string]any, error) {
 	var a *answer
 	var err error
-	_ = until(ctx, settlePatience, func() bool { // What comes in the end is judged below.
+	_ = until(ctx, settlePatience, func() bool { // The last answer is checked below.
 		a, err = s.caller.post(ctx, n.api+o.path, o.key, o.body)
 		return err == nil && a.status < 500
 	})

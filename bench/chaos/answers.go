@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The checks of what callers were told against the log.
+// The checks in this file compare the answers that callers got with the log.
 
 // shelf is a log laid out for look-ups.
 type shelf struct {
@@ -30,7 +30,7 @@ func layOut(x *exported) *shelf {
 	return s
 }
 
-// leavesOf are the records that an operation wrote.
+// leavesOf returns the records that an operation wrote.
 func (s *shelf) leavesOf(o *operation) []*leaf {
 	switch {
 	case o.key == "":
@@ -41,16 +41,16 @@ func (s *shelf) leavesOf(o *operation) []*leaf {
 	return s.byHash[keyHash(o.path, o.key)]
 }
 
-// expected are the final answers that an operation may have besides success.
+// expected lists the final answers, besides success, that an operation may get.
 var expected = map[kind]map[string]bool{
 	opSuspend: {"invalid_transition": true}, opReinstate: {"invalid_transition": true}, opRevoke: {},
 	opAttest: {"invalid_transition": true}, opReview: {"already_dispositioned": true},
 	opDelegate: {"parent_not_active": true}, opScreen: {}, opRegister: {}, opFleet: {}, opRead: {},
 }
 
-// checkAnswers: what was acknowledged is in the log, once, as acknowledged; what
-// certainly did not happen is not; nothing is there that nobody asked for; and the
-// order of the log does not contradict the order of time (invariants 2, 3, 4).
+// checkAnswers checks invariants 2, 3 and 4. An acknowledged operation is in the log once, and as
+// it was acknowledged. An operation that certainly did not happen is not in the log, and neither
+// is one that nobody asked for. The order of the log does not contradict the order of time.
 func (in *inspection) checkAnswers() []string {
 	var f findings
 	s := layOut(in.exports[0])
@@ -134,8 +134,9 @@ func agrees(o *operation, l *leaf) bool {
 	return l.AgentID == o.subject && l.EventID == o.event && l.CredentialStatus == o.credentialStatus && same(l.ChangedAt)
 }
 
-// checkOrder is the real-time half of linearizability in linear time: an operation
-// that returned before another began stands before it in the log.
+// checkOrder checks the half of linearizability that concerns real time: if one operation
+// returned before another began, its leaf comes before the other's in the log. The check takes
+// one pass over the sorted operations.
 func (in *inspection) checkOrder(s *shelf) []string {
 	type placed struct {
 		*operation
@@ -166,8 +167,8 @@ func (in *inspection) checkOrder(s *shelf) []string {
 	return f.all()
 }
 
-// checkReads: a record that was answered is there for everybody, as answered; and a
-// read shows every disposition up to the index that it names (invariant 6).
+// checkReads checks invariant 6: everybody can read a record that was answered, and it says what
+// the answer said. A read shows every disposition up to the index that the read names.
 func (in *inspection) checkReads() []string {
 	var f findings
 	s := layOut(in.exports[0])

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// revokedKeys is C26: an API key revoked at one node, and no call that starts
-// later gets a verdict with it at any.
+// revokedKeys is C26: after an API key was revoked at one node, no call that starts later gets a
+// verdict with that key at any node.
 func revokedKeys(ctx context.Context, s *stage) error {
 	refused := 0
 	for i := range s.times(10, 100) {
@@ -35,7 +35,7 @@ func revokedKeys(ctx context.Context, s *stage) error {
 			if err != nil {
 				return err
 			}
-			if answer.status != http.StatusUnauthorized { // A leaf of such a call is found later: nobody asked for it.
+			if answer.status != http.StatusUnauthorized { // If such a call wrote a leaf, the inspection finds it as a leaf that nobody asked for.
 				s.findings.add("after an acknowledged revocation of its key: %s answers %d %.200s", n.id, answer.status, answer.body)
 			}
 			refused++
@@ -60,8 +60,8 @@ func (s *stage) createKey(ctx context.Context, n *node) (id, secret string, err 
 	return made.KeyID, made.Key, nil
 }
 
-// keyKnown waits until every node takes a new key: a follower learns of it with
-// the log.
+// keyKnown waits until every node accepts a new key, because a follower learns of the key only
+// from the log.
 func (s *stage) keyKnown(ctx context.Context, c *caller) error {
 	for _, n := range s.cluster.nodes {
 		err := until(ctx, settlePatience, func() bool {

@@ -7,9 +7,9 @@ import (
 	"railguard/engine"
 )
 
-// book replays a log leaf by leaf with the rules of the specification and says
-// where a record is not what the records before it demand. It knows nothing but
-// the leaves: counters, statuses and limits are its own.
+// book replays a log leaf by leaf with the rules of the specification. It reports each record
+// that contradicts the records before it. Its only source is the leaves: it keeps counters,
+// statuses and limits of its own.
 type book struct {
 	accounts map[string]*ledger
 	fleets   map[string]*pot
@@ -29,7 +29,7 @@ type ledger struct {
 	day int64
 }
 
-// pot is one fleet's.
+// pot is one fleet's account.
 type pot struct {
 	limit, spent engine.USD
 	day          int64
@@ -108,7 +108,7 @@ func (b *book) account(l *leaf) *ledger {
 }
 
 func (b *book) register(l *leaf) {
-	daily, single, err := limits(l.SpendPolicy) // A child's own; what it leaves out it inherits as its own.
+	daily, single, err := limits(l.SpendPolicy) // Limits of the child itself. It inherits those that its policy leaves out.
 	if err != nil {
 		b.wrong.add("leaf %d: policy: %v", l.Leaf, err)
 	}
@@ -128,7 +128,7 @@ func (b *book) register(l *leaf) {
 	}
 }
 
-// chain is an agent and its ancestors, own first.
+// chain returns an agent and its ancestors, the agent first.
 func (b *book) chain(id string) []*ledger {
 	var chain []*ledger
 	for id != "" && len(chain) <= accountsMax {
@@ -165,7 +165,7 @@ func (b *book) status(l *leaf) {
 	a.status = to
 }
 
-// turn begins a UTC date on every counter that the leaf touches.
+// turn begins the leaf's UTC date on every counter that the leaf changes.
 func turn(chain []*ledger, fleet *pot, at time.Time) {
 	day := at.Unix() / 86400
 	for _, a := range chain {
@@ -178,8 +178,8 @@ func turn(chain []*ledger, fleet *pot, at time.Time) {
 	}
 }
 
-// reachable are the rules that the book predicts. Any other depends on the list or
-// on settings that these tests leave alone, and never gives PROCEED.
+// reachable has the rules that the book predicts. Every other rule depends on the list, or on
+// settings that these tests do not change, and never gives PROCEED.
 var reachable = map[string]bool{
 	"": true, "R2_CREDENTIAL_STATUS": true, "R10_SINGLE_TX_LIMIT": true, "R11_DAILY_LIMIT": true,
 	"R12_FLEET_DAILY_LIMIT": true, "R22_ATTESTATION_STALE": true,
@@ -227,7 +227,7 @@ func (b *book) screen(l *leaf) {
 	b.spend(l, chain, fleet, amount, true)
 }
 
-// spend books an amount, and says when a PROCEED lifts a counter above its limit.
+// spend books an amount, and reports a PROCEED that lifts a counter above its limit.
 func (b *book) spend(l *leaf, chain []*ledger, fleet *pot, amount engine.USD, bound bool) {
 	for _, a := range chain {
 		a.spent = a.spent.Plus(amount)
@@ -253,7 +253,8 @@ func limitText(limit engine.USD) string {
 	return string(usd(limit))
 }
 
-// dispose books a disposition: one for each REVIEW, and an approval counts.
+// dispose books a disposition. A REVIEW may have only one, and an approved amount counts as
+// spent.
 func (b *book) dispose(l *leaf) {
 	if before, done := b.disposed[l.ReviewedLeaf]; done {
 		b.wrong.add("leaf %d: %s gets the disposition %s, and has %s already", l.Leaf, l.TxnID, l.Disposition, before)
@@ -282,7 +283,7 @@ func (b *book) dispose(l *leaf) {
 	b.spend(l, chain, fleet, amount, false)
 }
 
-// spentOn is an agent's counter on a UTC date.
+// spentOn returns an agent's counter for a UTC date.
 func (a *ledger) spentOn(day int64) engine.USD {
 	if a.day != day {
 		return 0
@@ -297,7 +298,7 @@ func (p *pot) spentOn(day int64) engine.USD {
 	return p.spent
 }
 
-// findings collects violations, the first of many.
+// findings collects violations. Of many it keeps the first and counts the others.
 type findings struct {
 	list []string
 	more int
@@ -317,7 +318,7 @@ func (f *findings) join(other []string) {
 	}
 }
 
-// all is the list, with the count of what it leaves out.
+// all returns the violations and, at the end, how many were left out.
 func (f *findings) all() []string {
 	if f.more == 0 {
 		return f.list

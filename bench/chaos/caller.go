@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// caller makes calls to nodes, each exactly once: no retry hides in it.
+// caller makes calls to nodes. It sends each call exactly once and never retries.
 type caller struct {
 	client *http.Client
 	key    string
@@ -26,7 +26,7 @@ func newCaller(key string) *caller {
 	return &caller{client: &http.Client{Transport: transport}, key: key}
 }
 
-// plainCaller asks what needs no key.
+// plainCaller makes the calls that need no API key.
 var plainCaller = newCaller("")
 
 // request is one call.
@@ -35,10 +35,10 @@ type request struct {
 	idempotency string
 	header      http.Header
 	body        []byte
-	patience    time.Duration // 0: answerPatience.
+	patience    time.Duration // How long to wait for the answer; 0: answerPatience.
 }
 
-// answer is what came back.
+// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -55,7 +55,7 @@ func (a *answer) decode(into any) error {
 	return nil
 }
 
-// errNotSent: the call certainly never reached the node.
+// errNotSent says that the call certainly did not reach the node.
 var errNotSent = errors.New("not sent")
 
 func (c *caller) do(ctx context.Context, r request) (*answer, error) {
@@ -106,7 +106,7 @@ func (c *caller) post(ctx context.Context, url, idempotency string, body []byte)
 	return c.do(ctx, request{method: http.MethodPost, url: url, idempotency: idempotency, body: body})
 }
 
-// read gets a JSON answer that must be 200.
+// read makes a GET whose answer must have status 200, and decodes its JSON.
 func (c *caller) read(ctx context.Context, url string, into any) error {
 	a, err := c.get(ctx, url)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *caller) read(ctx context.Context, url string, into any) error {
 	return a.decode(into)
 }
 
-// verb posts a body and demands success, for the operator's verbs.
+// verb posts a body, as the operator's verbs do, and demands success.
 func (c *caller) verb(ctx context.Context, url string, body any) (*answer, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -134,5 +134,5 @@ func (c *caller) verb(ctx context.Context, url string, body any) (*answer, error
 	return a, nil
 }
 
-// close lets go of kept connections.
+// close closes the idle connections.
 func (c *caller) close() { c.client.CloseIdleConnections() }

@@ -22,7 +22,7 @@ func TestCleanHistoryPasses(t *testing.T) {
 	require.Zero(t, in.undecided)
 }
 
-// control spoils one thing of a clean history; found is what a check must say.
+// control spoils one thing in a clean history; found is the text that a check must then report.
 type control struct {
 	name, found string
 	spoil       func(f *forge, named map[string]*entry)
@@ -229,7 +229,8 @@ func timeControls() []control {
 	}
 }
 
-// A process never goes back; the one after it may begin behind.
+// The applied index of a process never goes back, but the next process of the node may begin at a
+// lower one.
 func TestReachNeverGoesBack(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -252,8 +253,8 @@ func TestReachNeverGoesBack(t *testing.T) {
 	}
 }
 
-// A node that is asked how far it came has time to come as far as another one said; if it
-// does not, it is told as it is.
+// If another node reported a higher index, endOf gives the asked node time to reach it. If the
+// node does not reach it, endOf returns the index that the node has.
 func TestEndIsAwaited(t *testing.T) {
 	asked := uint64(0)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -271,7 +272,7 @@ func TestEndIsAwaited(t *testing.T) {
 	require.Less(t, e.applied, uint64(8))
 }
 
-// TestControls: every checker must find what it is for.
+// TestControls: every checker must find the fault that it is made for.
 func TestControls(t *testing.T) {
 	for _, c := range controls() {
 		t.Run(c.name, func(t *testing.T) {

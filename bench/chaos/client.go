@@ -13,19 +13,19 @@ import (
 	"railguard/engine"
 )
 
-// client is one caller of the service. It does one operation at a time; when a
-// node does not answer, or answers that nothing happened, it tries another node
-// with the same Idempotency-Key, a bounded number of times.
+// client is one caller of the service. It does one operation at a time; if a node does not
+// answer, or answers that nothing happened, it tries another node with the same Idempotency-Key,
+// a bounded number of times.
 type client struct {
 	id      int
 	cluster *cluster
 	caller  *caller
 	history *history
 	random  *rand.Rand
-	home    int // The node asked first; moves on after a failure.
+	home    int // Index of the node that is asked first. After a failure it is the next node's.
 	pinned  bool
 	serial  int
-	known   uint64 // Highest index that it was told.
+	known   uint64 // Highest index that any answer named to it.
 	run     string
 	patient time.Duration // How long one operation is tried.
 }
@@ -53,7 +53,7 @@ func (c *client) attempt(ctx context.Context, n *node, o *operation) (outcome, r
 	return judge(o.kind, a)
 }
 
-// judge says what an answer tells about the outcome.
+// judge returns the outcome that follows from an answer.
 func judge(k kind, a *answer) (outcome, reply) {
 	r := readReply(k, a)
 	switch {
@@ -67,7 +67,7 @@ func judge(k kind, a *answer) (outcome, reply) {
 	return answered, r
 }
 
-// replyBody is every member of an answer that checks look at.
+// replyBody has the members of an answer that checks use.
 type replyBody struct {
 	Verdict          string    `json:"verdict"`
 	Rule             string    `json:"rule"`
@@ -94,7 +94,7 @@ func readReply(k kind, a *answer) reply {
 		node: a.header.Get("X-Railguard-Node"), status: a.status,
 		replayed: a.header.Get("Idempotent-Replayed") == "true",
 	}
-	r.seen, _ = strconv.ParseUint(a.header.Get("X-Railguard-Index"), 10, 64) // 0 where there is none.
+	r.seen, _ = strconv.ParseUint(a.header.Get("X-Railguard-Index"), 10, 64) // 0 if there is no such header.
 	var b replyBody
 	if err := json.Unmarshal(a.body, &b); err != nil {
 		r.code = fmt.Sprintf("unreadable answer: %.100q", a.body)
@@ -119,8 +119,8 @@ func readReply(k kind, a *answer) reply {
 	return r
 }
 
-// call does an operation to its end, or until patience ends. The raw answer is
-// returned for members that the history does not keep.
+// call makes an operation until it has a final answer or patience ends. It returns the raw
+// answer, too, for members that the history does not keep.
 func (c *client) call(ctx context.Context, o *operation) {
 	c.serial++
 	o.client = c.id
@@ -134,7 +134,7 @@ func (c *client) call(ctx context.Context, o *operation) {
 	}
 }
 
-// pursue tries an operation that has begun until it has an answer.
+// pursue repeats an operation that has begun until it has an answer.
 func (c *client) pursue(ctx context.Context, o *operation, patience time.Duration) {
 	deadline := time.Now().Add(patience)
 	unknown := o.outcome == pending && o.attempts > 0
@@ -173,5 +173,5 @@ func body(members map[string]any) []byte {
 	return raw
 }
 
-// usd writes an amount as the literal it is.
+// usd returns an amount as a JSON number.
 func usd(amount engine.USD) json.RawMessage { return engine.AppendUSD(nil, amount) }

@@ -19,47 +19,46 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// shape is what a cluster is started as.
+// shape says how many nodes a cluster starts with and what lies between them.
 type shape struct {
 	nodes int
-	wired bool // Cluster ports stand behind relays that can be cut.
+	wired bool // A relay, which can be cut, stands in front of every cluster port.
 	apart bool // Every node lives in a network namespace of its own.
 }
 
-// cluster is some nodes on this machine, each a real `railguard serve --dev` with
-// a data folder of its own.
+// cluster is a group of nodes on this machine. Each is a real `railguard serve --dev` with a data
+// folder of its own.
 type cluster struct {
 	programs    programs
 	folder      string
 	key, secret string
 	shape       shape
-	born        int     // Nodes there ever were.
-	nodes       []*node // Replaced, never changed in place, under mu: clients read it at any time.
+	born        int     // How many nodes were ever added, including those that are gone.
+	nodes       []*node // Guarded by mu. The slice is replaced and never changed in place, because clients keep reading an old one.
 	wires       network // nil for a cluster of one.
-	relays      *wires  // The same, where nodes stand behind relays.
-	fabric      *fabric // The same, where nodes live in namespaces.
+	relays      *wires  // Equals wires if nodes stand behind relays, else nil.
+	fabric      *fabric // Equals wires if nodes live in namespaces, else nil.
 	spawner     *testcluster.Spawner
-	ended       atomic.Bool // Nothing is started any more.
+	ended       atomic.Bool // Set by close: no process is started any more.
 
 	mu     sync.Mutex
-	deaths []string // Processes that ended unasked.
-	starts [2]int   // Of this release and of the other one, where there are two.
-	stalls int      // Processes that gave up a stalled disk, and were started again.
+	deaths []string // Processes that ended although nothing had told them to.
+	starts [2]int   // Starts of this release and of the other one, if there are two.
+	stalls int      // How many processes gave up because their disk stalled, and were started again.
 }
 
-// programs are the binaries that nodes run. Where there is another release besides, half
-// of the nodes begin with it, and with every start a node goes over from the one to the
-// other: an upgrade, or the way back.
+// programs are the binaries that nodes run. If other is set, half of the nodes begin with it, and
+// each node changes to the other binary with every start, which is an upgrade or the way back.
 type programs struct{ release, other string }
 
-// members are the nodes as they are now.
+// members returns the present nodes.
 func (c *cluster) members() []*node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.nodes
 }
 
-// forget takes a node out; it must not run.
+// forget removes a node, whose process must not run, from the cluster.
 func (c *cluster) forget(gone *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,23 +67,22 @@ func (c *cluster) forget(gone *node) {
 
 // node is one member: an identity, addresses and a folder that outlive its process.
 type node struct {
-	testcluster.Server // Its spawner lives where the node does.
+	testcluster.Server // Its spawner is in the node's network namespace.
 
 	cluster *cluster
 	id      string
-	binary  string      // Another one than the cluster's.
-	turn    int         // Odd: the other release's turn.
-	strayed atomic.Bool // Its states are to be others than the cluster's.
+	binary  string      // Binary to run instead of the cluster's; "": the cluster's.
+	turn    int         // If it is odd, the next start runs the other release.
+	strayed atomic.Bool // The node is meant to diverge, so its digests are not compared.
 	api     string      // http://host:port
 	admin   string
 	listen  string // Cluster port; "" in a cluster of one.
-	shown   string // Where peers find it: its relay.
+	shown   string // Address that peers dial: the node's relay.
 	clock   string // File that says by how much its clock is wrong.
 	join    []string
 	expect  int
 }
 
-// What every bench does alike.
 var (
 	until     = testcluster.Until
 	randomHex = testcluster.RandomHex
@@ -116,7 +114,7 @@ func startCluster(ctx context.Context, p programs, folder string, s shape) (*clu
 	return c, nil
 }
 
-// lay chooses addresses and folders.
+// lay chooses the addresses and folders of all nodes.
 func (c *cluster) lay() error {
 	switch {
 	case c.shape.apart:
@@ -141,7 +139,7 @@ func (c *cluster) lay() error {
 	return nil
 }
 
-// add makes a node, not yet started. expect 0 joins what there is.
+// add makes a node and does not start it. With expect 0 the node joins the cluster that exists.
 func (c *cluster) add(id string, expect int) (*node, error) {
 	ports, err := testcluster.FreePorts(3)
 	if err != nil {
@@ -193,7 +191,7 @@ func (c *cluster) place(n *node, port string) (err error) {
 	return err
 }
 
-// dialler names the node that dialled a relay.
+// dialler returns the id of the node that dialled a relay.
 func (c *cluster) dialler(from, relay netip.AddrPort) string {
 	var pids []int
 	owners := make(map[int]string)
@@ -221,7 +219,7 @@ func (n *node) args() []string {
 	return args
 }
 
-// start starts the node's process, unless it runs.
+// start starts the node's process if it does not run.
 func (n *node) start() error {
 	if n.cluster.ended.Load() {
 		return fmt.Errorf("%s: its cluster has ended", n.id)
@@ -234,7 +232,7 @@ func (n *node) start() error {
 	return err
 }
 
-// program is the binary of the node's next start.
+// program returns the binary for the node's next start.
 func (n *node) program() string {
 	c := n.cluster
 	c.mu.Lock()
@@ -248,7 +246,7 @@ func (n *node) program() string {
 	return c.programs.release
 }
 
-// turned notes a start: the next one is of the other release.
+// turned counts a start, so that the next start runs the other release.
 func (n *node) turned() {
 	c := n.cluster
 	c.mu.Lock()
@@ -259,9 +257,9 @@ func (n *node) turned() {
 	}
 }
 
-// watch notes an end that nobody asked for. A node that gave up because its disk
-// did not answer in time did as it should; on a busy machine that happens, and it is
-// started again, as its supervisor would.
+// watch notes a process that ended although nothing had told it to. A node must give up if its
+// disk does not answer in time, and on a busy machine that happens. watch starts such a node
+// again, as a supervisor would.
 func (n *node) watch(c *testcluster.Child) {
 	<-c.Done
 	if n.EndWasExpected(c) {
@@ -271,7 +269,7 @@ func (n *node) watch(c *testcluster.Child) {
 		n.cluster.mu.Lock()
 		n.cluster.stalls++
 		n.cluster.mu.Unlock()
-		_ = n.start() // If it does not run then, whoever waits for it says so.
+		_ = n.start() // If the start fails, the code that waits for the node reports it.
 		return
 	}
 	n.cluster.mu.Lock()
@@ -279,12 +277,13 @@ func (n *node) watch(c *testcluster.Child) {
 	n.cluster.deaths = append(n.cluster.deaths, fmt.Sprintf("%s ended by itself (%s)", n.id, c.ExitText()))
 }
 
-// pause stops the process where it stands, as a long pause of the machine would.
+// pause stops the process (SIGSTOP), as a long pause of the machine would.
 func (n *node) pause() error { _, err := n.Signal(testcluster.SignalPause, false); return err }
 
 func (n *node) resume() error { _, err := n.Signal(testcluster.SignalResume, false); return err }
 
-// setClock makes the node's clock wrong by so much, at once: a jump. 0 mends it.
+// setClock makes the node's clock jump, so that it is wrong by the given time from now on. 0
+// mends it.
 func (n *node) setClock(by time.Duration) error {
 	fresh := n.clock + ".new"
 	if err := os.WriteFile(fresh, []byte(by.String()), 0o600); err != nil {
@@ -329,7 +328,7 @@ func (n *node) ready(ctx context.Context, patience time.Duration) error {
 func (c *cluster) close() {
 	c.ended.Store(true)
 	for _, n := range c.nodes {
-		_ = n.Kill() // A paused process dies of it too.
+		_ = n.Kill() // This ends even a paused process.
 	}
 	c.spawner.Close()
 	if c.wires != nil {

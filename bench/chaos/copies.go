@@ -11,9 +11,9 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// copiesChangeNothing is C27: a stale copy of a member's folder, started elsewhere
-// beside the real one or while that is dead, ends and changes nothing for it; and
-// status never calls a member healthy that does not answer.
+// copiesChangeNothing is C27: a node is started on a stale copy of a member's folder, while the
+// real member runs or while it is dead. The copy must end, and nothing may change for the real
+// member. The status never calls a member healthy that does not answer.
 func copiesChangeNothing(ctx context.Context, s *stage) error {
 	s.allowed = append(s.allowed, "FATAL")
 	storm := s.storm(ctx, s.load())
@@ -27,7 +27,7 @@ func copiesChangeNothing(ctx context.Context, s *stage) error {
 	if err := s.copyOf(ctx, member, stale); err != nil {
 		return err
 	}
-	if err := s.verdictAfter(ctx, s.history.now()); err != nil { // The copy is older from now on.
+	if err := s.verdictAfter(ctx, s.history.now()); err != nil { // From now on the copy is older than the folder.
 		return err
 	}
 	if err := s.startTwin(ctx, member, stale, "a copy beside the real one", "copy"); err != nil {
@@ -42,7 +42,7 @@ func copiesChangeNothing(ctx context.Context, s *stage) error {
 	if err := member.Kill(); err != nil {
 		return err
 	}
-	err = until(ctx, settlePatience, func() bool { // Nobody can know it at once.
+	err = until(ctx, settlePatience, func() bool { // The others notice the death only after a while.
 		for _, n := range s.cluster.followers(member) {
 			st, err := s.caller.status(ctx, n)
 			if err != nil || len(judgeHealth(member.id, []status{st})) > 0 {
@@ -68,7 +68,8 @@ func copiesChangeNothing(ctx context.Context, s *stage) error {
 	return s.voters(ctx, 3)
 }
 
-// startTwin starts a copy of a folder at addresses of its own; it must end by itself.
+// startTwin starts a node on a copy of a folder, at other addresses. That node must end by
+// itself.
 func (s *stage) startTwin(ctx context.Context, of *node, stale, what string, words ...string) error {
 	ports, err := testcluster.FreePorts(3)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s *stage) startTwin(ctx context.Context, of *node, stale, what string, wor
 	return os.RemoveAll(twin.Data)
 }
 
-// watchHealth notes what the others' status says of a dead member until stop is called.
+// watchHealth notes, until stop is called, what the other nodes' status says about a dead member.
 func (s *stage) watchHealth(ctx context.Context, dead *node) (seen chan []status, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	seen = make(chan []status, 1)
@@ -129,9 +130,9 @@ func judgeHealth(dead string, seen []status) []string {
 	return f.all()
 }
 
-// replacedInTurn is C28: every node is killed, wiped and started again, one after the
-// other, each as soon as the others' status says that a node may be taken. The group
-// goes on, and in the end all that was acknowledged is on disks that were empty.
+// replacedInTurn is C28: the nodes are killed, wiped and started again, one after the other. Each
+// one's turn comes as soon as the status of the others says that a node may be taken down. The
+// group goes on, and in the end the new disks hold everything that was acknowledged.
 func replacedInTurn(ctx context.Context, s *stage) error {
 	storm := s.storm(ctx, s.load())
 	defer storm.stop()

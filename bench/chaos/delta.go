@@ -14,19 +14,19 @@ import (
 	"railguard/engine"
 )
 
-// The change from one list to the next under load: clients on every node screen
-// the wallets and names of both lists all the time; the next list is activated
-// and rolled back, in the long form also while staging it is disturbed.
+// This scenario changes from one list to the next under load. All the time clients on every node
+// screen the wallets and names of both lists. The next list is activated and rolled back. In the
+// long form faults also disturb its staging.
 
 const (
 	deltaClients  = 6
 	deltaAgents   = 3
 	deltaPause    = 4 * time.Millisecond
-	deltaAround   = 250 * time.Millisecond // Before and after a flip: what its latency is taken from.
-	stagePatience = 5 * time.Minute        // Upload, parse and replicate a whole list.
+	deltaAround   = 250 * time.Millisecond // Calls that begin so long before or after a flip count for its latency.
+	stagePatience = 5 * time.Minute        // Time to upload, parse and replicate a whole list.
 	stageTries    = 6
-	slowWire      = 25 * time.Millisecond // One way: a list takes seconds to be staged, so that a fault falls into it.
-	deltaGroup    = -1                    // Of agents that the model of limits does not follow.
+	slowWire      = 25 * time.Millisecond // Delay in one direction. It makes the staging of a list take seconds, so that a fault can happen during it.
+	deltaGroup    = -1                    // Group of the agents that the model of limits does not follow.
 )
 
 // delta is one run of the scenario.
@@ -34,10 +34,10 @@ type delta struct {
 	*stage
 	pair   *listPair
 	agents []*account
-	ids    map[string]*listFile // Snapshot id to the file it was compiled from.
-	cursor atomic.Int64         // Calls made: the next probe.
+	ids    map[string]*listFile // By snapshot id: the file from which the snapshot was compiled.
+	cursor atomic.Int64         // Number of calls made, which selects the next probe.
 	flips  []flip
-	rest   map[restKey]string // Outcome of every name at rest.
+	rest   map[restKey]string // Outcome of every name while no list changes.
 	staged time.Duration      // How long staging took without a fault.
 }
 
@@ -53,7 +53,7 @@ type restKey struct {
 	file *listFile
 }
 
-// deltaOf is the scenario for a pair of lists.
+// deltaOf returns the scenario for a pair of lists.
 func deltaOf(prepare func() (*listPair, error)) func(context.Context, *stage) error {
 	return func(ctx context.Context, s *stage) error {
 		pair, err := prepare()
@@ -103,8 +103,8 @@ func (d *delta) run(ctx context.Context) error {
 	return d.judged(ctx)
 }
 
-// hire registers agents without limits, of a group that the model does not follow:
-// what they may do depends on the lists, which this scenario checks itself.
+// hire registers agents without limits in a group that the model does not follow. Their verdicts
+// depend on the lists, which this scenario checks itself.
 func (d *delta) hire(ctx context.Context) error {
 	g := &group{index: deltaGroup, limit: engine.NoLimit}
 	c := d.client()
@@ -118,7 +118,8 @@ func (d *delta) hire(ctx context.Context) error {
 	return nil
 }
 
-// screeners screen one probe after another, from every node, each call once.
+// screeners starts clients on every node that screen one probe after another and make each call
+// once.
 func (d *delta) screeners(ctx context.Context) *storm {
 	ctx, cancel := context.WithCancel(ctx)
 	load := &storm{cancel: cancel}
@@ -141,7 +142,7 @@ func (d *delta) screeners(ctx context.Context) *storm {
 	return load
 }
 
-// round waits until every probe was screened once more.
+// round waits until every probe has been screened once more.
 func (d *delta) round(ctx context.Context) error {
 	until := d.cursor.Load() + int64(len(d.pair.probes)) + 2*deltaClients
 	for d.cursor.Load() < until {
@@ -153,7 +154,7 @@ func (d *delta) round(ctx context.Context) error {
 	return nil
 }
 
-// install stages a list at a node and activates it at another one.
+// install stages a list at one node and activates it at another.
 func (d *delta) install(ctx context.Context, at *node, file *listFile) error {
 	began := time.Now()
 	id, err := d.stageFile(ctx, at, file)
@@ -167,8 +168,8 @@ func (d *delta) install(ctx context.Context, at *node, file *listFile) error {
 	return d.turn(ctx, d.cluster.followers(at)[0], "/v1/ofac/"+id+"/activate", file)
 }
 
-// stageFile uploads a file to a node until it is staged. A staging that a fault
-// cut off begins anew.
+// stageFile uploads a file to a node until it is staged. If a fault interrupts the staging, it
+// begins anew.
 func (d *delta) stageFile(ctx context.Context, at *node, file *listFile) (string, error) {
 	for try := 1; ; try++ {
 		a, err := d.caller.do(ctx, request{
@@ -199,8 +200,8 @@ func (d *delta) stageFile(ctx context.Context, at *node, file *listFile) (string
 	}
 }
 
-// turn activates or rolls back to a list by its id, and notes when and to what. Done
-// twice it changes nothing more, so that it may be tried until it has an answer.
+// turn activates a list or rolls back to it, and notes the time and the list. A second call for
+// the same list changes nothing, so it repeats the call until it has an answer.
 func (d *delta) turn(ctx context.Context, at *node, path string, file *listFile) error {
 	f := flip{file: file}
 	var a *answer
@@ -209,7 +210,7 @@ func (d *delta) turn(ctx context.Context, at *node, path string, file *listFile)
 		f.invoke = d.history.now()
 		a, failed = d.caller.verb(ctx, at.api+path, map[string]any{"force": d.pair.force, "reason": "fault test"})
 		f.back = d.history.now()
-		return a != nil && a.status != http.StatusServiceUnavailable // A node that catches up says so.
+		return a != nil && a.status != http.StatusServiceUnavailable // A node that is still catching up answers 503.
 	})
 	if err := errors.Join(err, failed); err != nil {
 		return err
@@ -228,12 +229,13 @@ func (d *delta) turn(ctx context.Context, at *node, path string, file *listFile)
 	return nil
 }
 
-// rollBack makes an earlier list active again, from a node that did not take its upload.
+// rollBack makes an earlier list active again. It calls a node that did not receive the list's
+// upload.
 func (d *delta) rollBack(ctx context.Context, at *node, file *listFile) error {
 	return d.turn(ctx, at, "/v1/ofac/"+d.id(file)+"/rollback", file)
 }
 
-// id is the snapshot id of a file that was staged before.
+// id returns the snapshot id of a file that was staged before.
 func (d *delta) id(file *listFile) string {
 	for id, known := range d.ids {
 		if known == file {
@@ -243,16 +245,16 @@ func (d *delta) id(file *listFile) string {
 	return ""
 }
 
-// latency samples the calls of a window, and the longest time without a verdict.
+// latency records the latency of the calls in a window, and the longest time without a verdict.
 func (d *delta) latency(what string, from, to time.Duration) {
 	h := hdr.New(1, sampleMax.Microseconds(), 3)
 	for _, o := range d.history.operations() {
 		if o.kind == opScreen && o.bare && o.done() && o.back != never && o.back >= from && o.invoke <= to {
-			_ = h.RecordValue(min(o.back-o.invoke, sampleMax).Microseconds()) // In its range.
+			_ = h.RecordValue(min(o.back-o.invoke, sampleMax).Microseconds()) // Limited to the histogram's range.
 		}
 	}
 	if h.TotalCount() == 0 {
-		return // No load yet.
+		return // There is no load yet.
 	}
 	ms := func(v int64) time.Duration {
 		return (time.Duration(v) * time.Microsecond).Round(100 * time.Microsecond)
@@ -286,8 +288,8 @@ var disturbances = []disturbance{
 	}},
 }
 
-// disturbed stages the next list again and again with a fault in the middle, each
-// time activates it, and rolls back.
+// disturbed stages the next list several times, each time with another fault in the middle. Each
+// time it activates the list and rolls back.
 func (d *delta) disturbed(ctx context.Context) error {
 	if !d.cluster.wires.knows() {
 		return nil
@@ -306,7 +308,7 @@ func (d *delta) disturbed(ctx context.Context) error {
 			defer close(staging)
 			id, failed = d.stageFile(ctx, uploader, &d.pair.next)
 		}()
-		pause(ctx, d.staged+d.staged/8) // Parsed by now; the chunks go over slow wires.
+		pause(ctx, d.staged+d.staged/8) // By now the list is parsed, and its chunks are being sent over the slow connections.
 		select {
 		case <-staging:
 			d.figure("staged already before:", fault.name)

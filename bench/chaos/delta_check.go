@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// The checks of a change of lists: what the service says at rest, and what the
-// audit log says of every call during the changes.
+// These are the checks of a change of lists. They look at the service's answers while no list
+// changes, and at what the audit log says about every call during the changes.
 
-// atRest asks every node for every name, with no state change. It is the measure for
-// the calls under load, and is held to what is known of the lists.
+// atRest asks every node about every name without changing the state. The answers must agree with
+// what is known about the lists. The calls under load are then compared with these answers.
 func (d *delta) atRest(ctx context.Context, file *listFile) error {
 	for i := range d.pair.probes {
 		p := &d.pair.probes[i]
@@ -54,7 +54,8 @@ func (d *delta) word(file *listFile) string {
 	return "before"
 }
 
-// compareDiff asks every node what changed from the old list to the active one.
+// compareDiff asks every node for the differences between the old list and the active one, and
+// checks them.
 func (d *delta) compareDiff(ctx context.Context) error {
 	next, old := d.id(&d.pair.next), d.id(&d.pair.old)
 	for _, n := range d.cluster.nodes {
@@ -73,7 +74,8 @@ func (d *delta) compareDiff(ctx context.Context) error {
 	return nil
 }
 
-// judged reads the log and holds every call to the list at its place.
+// judged reads the log and checks every call against the list that was active at its place in the
+// log.
 func (d *delta) judged(ctx context.Context) error {
 	last := d.client().screen(ctx, d.groups[0].accounts[4], amounts[0])
 	if !last.done() {
@@ -104,8 +106,8 @@ func (d *delta) judged(ctx context.Context) error {
 	return d.emptied(ctx)
 }
 
-// emptied takes a node's kept lists away, in the long form its whole folder: it must be
-// able to roll back to a list that it does not have on its own disk.
+// emptied removes the lists that a node keeps on its disk; in the long form it removes the node's
+// whole folder. The node must be able to roll back to a list that is not on its own disk.
 func (d *delta) emptied(ctx context.Context) error {
 	leader, err := d.cluster.leader(ctx, d.caller)
 	if err != nil {
@@ -139,19 +141,19 @@ type listJudge struct {
 	agents   map[string]bool
 	findings findings
 
-	active   *listFile // nil: a list of before the scenario.
+	active   *listFile // nil: a list from before the scenario.
 	version  uint64
-	index    uint64 // Of the last activation.
+	index    uint64 // Index of the last activation.
 	flips    []flip
 	verdicts int
-	seen     map[restKey]bool // Probe and list: whether it was found listed.
+	seen     map[restKey]bool // By probe and list: whether the probe was found to be listed.
 }
 
 func newListJudge(pair *listPair, ids map[string]*listFile, rest map[restKey]string) *listJudge {
 	return &listJudge{pair: pair, ids: ids, rest: rest, agents: map[string]bool{}, seen: map[restKey]bool{}}
 }
 
-// listLeaf is what is read of a leaf beside record.
+// listLeaf has the members of a leaf that this check reads in addition to those of record.
 type listLeaf struct {
 	Digest    string   `json:"listDigest"`
 	Triggered []string `json:"triggered"`
@@ -166,7 +168,7 @@ type listMatch struct {
 	UID string `json:"uid"`
 }
 
-// snapshotOf is the id under which people know a digest.
+// snapshotOf returns the snapshot id that is made from a digest.
 func snapshotOf(digest string) string { return "snp_" + digest[:min(len(digest), 16)] }
 
 func (j *listJudge) read(leaves []leaf) error {
@@ -212,7 +214,7 @@ func (j *listJudge) turn(l *leaf, more *listLeaf) {
 	}
 }
 
-// screen holds one verdict to the list that was active at its place.
+// screen checks one verdict against the list that was active at its place in the log.
 func (j *listJudge) screen(l *leaf, more *listLeaf, p *probe) {
 	if j.active == nil || l.ListVersion != j.version || l.Index < j.index {
 		j.findings.add("leaf %d at index %d is judged with list version %d; since index %d it is %d", l.Leaf, l.Index, l.ListVersion, j.index, j.version)
@@ -237,9 +239,8 @@ func (j *listJudge) screen(l *leaf, more *listLeaf, p *probe) {
 
 var outcomeVerdicts = map[string]string{"CLEAR": "PROCEED", "REVIEW": "REVIEW", "BLOCK": "BLOCK"}
 
-// covered: every probe was screened under both lists, and the wallets that were
-// blocked under one and not under the other are those that are known to have gone
-// and come.
+// covered checks that every probe was screened under both lists. The wallets that were blocked
+// under only one list must be those that are known to differ.
 func (j *listJudge) covered() {
 	var removed, added []string
 	for i := range j.pair.probes {
@@ -266,9 +267,9 @@ func (j *listJudge) covered() {
 	}
 }
 
-// followed: a call that began after an activation was acknowledged is judged with
-// that list or a later one, on any node; and the log has the changes that callers
-// made, in their order.
+// followed checks that a call which began after an activation was acknowledged is judged with
+// that list or a later one, at whichever node. It also checks that the log has the changes of
+// lists that callers made, in their order.
 func (j *listJudge) followed(operations []*operation, flips []flip) {
 	at := make(map[uint64]*listFile)
 	for _, f := range j.flips {

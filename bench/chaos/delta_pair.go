@@ -16,31 +16,32 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// listPair is a list and its successor, and what is known of both from elsewhere
-// than the service.
+// listPair is a list and its successor, and what is known about both from other sources than the
+// service.
 type listPair struct {
 	old, next listFile
 	probes    []probe
-	removed   []string // Wallets that the successor un-lists, canonical and sorted.
+	removed   []string // Wallets that only the first list has, canonical and sorted.
 	added     []string // Wallets that only the successor has.
 	entries   deltaCounts
-	force     bool // The lists fail the checks before a swap.
+	force     bool // The lists fail the checks before an activation, so it must be forced.
 }
 
-// listFile is a file as it is uploaded.
+// listFile is a file to upload.
 type listFile struct {
 	name string
 	raw  []byte
 }
 
-// deltaCounts is what a comparison of the two lists must find.
+// deltaCounts has the counts that a comparison of the two lists must find.
 type deltaCounts struct{ added, removed, changed, walletsAdded, walletsRemoved int }
 
-// probe is one counterparty to screen: a wallet, or a name with the entry it is of.
+// probe is one counterparty to screen: a wallet, or a name with the list entry that it belongs
+// to.
 type probe struct {
 	wallet    string
 	name, uid string
-	old, next bool // Whether the lists have it.
+	old, next bool // Whether the old list and the next list have the counterparty.
 }
 
 func (p *probe) member() string {
@@ -59,7 +60,7 @@ func (p *probe) listed(pair *listPair, file *listFile) bool {
 	return p.old
 }
 
-// canonicalWallet is how two spellings of one wallet are told to be one here.
+// canonicalWallet returns the form in which two spellings of one wallet are equal.
 func canonicalWallet(address string) string {
 	if strings.HasPrefix(strings.ToLower(address), "0x") {
 		return strings.ToLower(address)
@@ -67,7 +68,7 @@ func canonicalWallet(address string) string {
 	return address
 }
 
-// wallets makes a probe of every wallet of either list, and fills the delta.
+// wallets makes a probe for every wallet of the two lists, and fills removed and added.
 func (p *listPair) wallets(old, next []string) {
 	had, has := setOf(old), setOf(next)
 	for _, address := range append(slices.Clone(old), next...) {
@@ -116,8 +117,8 @@ func (p *listPair) strangers() {
 	}
 }
 
-// ownPair is a pair of lists made here: entries that stay, go, come, lose a wallet
-// and hand one on. It is so large that it takes several chunks to stage.
+// ownPair makes a pair of lists. Entries stay, go or come; some lose a wallet, and some pass a
+// wallet on to another entry. The lists are so large that staging one takes several chunks.
 func ownPair() (*listPair, error) {
 	const filling = 1500
 	p := &listPair{force: true}
@@ -161,7 +162,7 @@ func ownPair() (*listPair, error) {
 	return p, nil
 }
 
-// packLists is an archive of a hand-made SDN list, and a CONS list of one entry.
+// packLists returns an archive with a hand-made SDN list and a CONS list of one entry.
 func packLists(asOf time.Time, entities []listtest.Entity) ([]byte, error) {
 	var packed bytes.Buffer
 	archive := zip.NewWriter(&packed)
@@ -190,16 +191,16 @@ const (
 	publishedNext = "2025-03-21"
 )
 
-// publishedPair reads the real lists and the golden files beside them, which are no
-// part of the repository.
+// publishedPair reads the real lists and the golden files beside them. Neither are part of the
+// repository.
 func publishedPair() (*listPair, error) {
 	folder, err := listData()
 	if err != nil {
 		return nil, err
 	}
-	p := &listPair{force: true} // The delisting of 2025-03-21 takes more than a fifth of the EVM accounts away.
+	p := &listPair{force: true} // The delisting of 2025-03-21 removes more than a fifth of the EVM accounts.
 	var wallets [2][]string
-	var names [2]map[string]string // Entry to primary name, of entries with wallets.
+	var names [2]map[string]string // By entry: the primary name, for entries with wallets.
 	for i, date := range []string{publishedOld, publishedNext} {
 		rows, err := goldenRows(folder, "sdn_"+date+"_addresses.tsv")
 		if err != nil {
@@ -233,8 +234,8 @@ func publishedPair() (*listPair, error) {
 	return p, nil
 }
 
-// goldenDelta adds the names that come and go, and what a comparison must count. The
-// wallets that go must be those that the golden lists differ by.
+// goldenDelta adds the names that come and go, and what a comparison must count. The wallets that
+// go must be those by which the golden lists differ.
 func (p *listPair) goldenDelta(rows [][]string) error {
 	gone := make(map[string]bool)
 	for _, row := range rows {
@@ -251,7 +252,7 @@ func (p *listPair) goldenDelta(rows [][]string) error {
 			p.entries.walletsAdded++
 		case "address_removed":
 			p.entries.walletsRemoved++
-			_, address, _ := strings.Cut(row[2], " ") // Behind the ticker.
+			_, address, _ := strings.Cut(row[2], " ") // The address follows the ticker.
 			gone[canonicalWallet(address)] = true
 		}
 	}

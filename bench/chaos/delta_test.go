@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A hand-made history of two changes of lists, which the checks accept, and what
-// must not happen, each of which they must see.
+// These tests use a hand-made history of two changes of lists. The checks must accept it. Then
+// each test adds one thing that must not happen, and the checks must report it.
 
 const (
 	deltaGone   = "0x1111111111111111111111111111111111111111"
@@ -73,7 +73,7 @@ func (d *deltaCase) screen(t *testing.T, index, version uint64, wallet, name, ve
 
 const deltaBlock = "R6_COUNTERPARTY_WALLET_OFAC"
 
-// sound is what should happen.
+// sound is a history without a fault.
 func (d *deltaCase) sound(t *testing.T) {
 	d.activate(t, 10, 4, "a")
 	d.screen(t, 11, 4, deltaGone, "", "BLOCK", deltaBlock, "7")
@@ -81,7 +81,7 @@ func (d *deltaCase) sound(t *testing.T) {
 	d.screen(t, 12, 4, deltaStays, "", "BLOCK", deltaBlock, "8")
 	d.screen(t, 12, 4, deltaStrang, "", "PROCEED", "")
 	d.screen(t, 13, 4, "", deltaName, "BLOCK", "R7_COUNTERPARTY_NAME_OFAC", "7")
-	d.activate(t, 13, 5, "b") // In one entry of the log with the leaf before and the one behind.
+	d.activate(t, 13, 5, "b") // In the same entry of the log as the leaf before it and the leaf after it.
 	d.screen(t, 13, 5, deltaGone, "", "PROCEED", "")
 	d.screen(t, 14, 5, deltaComes, "", "BLOCK", deltaBlock, "9")
 	d.screen(t, 15, 5, deltaStays, "", "BLOCK", deltaBlock, "8")
@@ -166,13 +166,13 @@ func TestDeltaJudgeFollows(t *testing.T) {
 	late := &operation{kind: opScreen, outcome: answered, invoke: 3 * time.Second, reply: reply{status: 200, list: 4}}
 	flips := []flip{{version: 5, file: &d.pair.next, invoke: time.Second, back: 2 * time.Second}}
 	require.Contains(t, strings.Join(d.judge(t, []*operation{late}, flips), "\n"), "called after list version 5 was acknowledged")
-	late.invoke = 1500 * time.Millisecond // While the change was under way, either list is right.
+	late.invoke = 1500 * time.Millisecond // While the change was in progress, either list is right.
 	require.Empty(t, d.judge(t, []*operation{late}, flips))
 	flips[0].version = 6
 	require.Contains(t, strings.Join(d.judge(t, nil, flips), "\n"), "is not in the log")
 }
 
-// The pair made here says of itself what its probes say.
+// What ownPair claims about its lists agrees with its probes.
 func TestOwnPair(t *testing.T) {
 	p, err := ownPair()
 	require.NoError(t, err)

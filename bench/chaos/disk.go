@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fullDisk is C11: the leader's disk is full. It steps out loudly, the others go
-// on, and with room again it comes back.
+// fullDisk is C11: the leader's disk is full. It leaves and says so, the others go on, and it
+// comes back when its disk has room again.
 func fullDisk(ctx context.Context, s *stage) error {
 	leader, err := s.cluster.leader(ctx, s.caller)
 	if err != nil {
@@ -57,8 +57,8 @@ func fullDisk(ctx context.Context, s *stage) error {
 	return s.inspectEarly(ctx)
 }
 
-// inspectEarly inspects before what the scenario set up is taken away, and ends
-// the cluster's processes.
+// inspectEarly inspects the cluster and ends its processes before the scenario removes what it
+// has set up.
 func (s *stage) inspectEarly(ctx context.Context) error {
 	s.inspected = true
 	err := s.inspect(ctx, s.report)
@@ -95,7 +95,7 @@ func (s *stage) ownDisk(ctx context.Context, n *node, mount func(folder string) 
 	}
 	release = func() {
 		_ = n.Kill()
-		_ = exec.Command("umount", "-l", n.Data).Run() // The folder is removed with the rest.
+		_ = exec.Command("umount", "-l", n.Data).Run() // If this fails, the folder is removed with the rest.
 	}
 	if err := os.CopyFS(n.Data, os.DirFS(aside)); err != nil {
 		release()
@@ -112,7 +112,7 @@ func (s *stage) ownDisk(ctx context.Context, n *node, mount func(folder string) 
 	return release, nil
 }
 
-// restrict gives copied files back to their owner alone.
+// restrict makes copied files accessible to their owner only.
 func restrict(folder string) error {
 	return filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 		if err != nil {
@@ -132,12 +132,12 @@ func (s *stage) lead(ctx context.Context, n *node) error {
 		if err != nil || leader == n {
 			return err == nil
 		}
-		_, _ = s.caller.verb(ctx, leader.api+"/v1/cluster/transfer-leader", map[string]any{"to": n.id}) // Asked again until it leads.
+		_, _ = s.caller.verb(ctx, leader.api+"/v1/cluster/transfer-leader", map[string]any{"to": n.id}) // The transfer is asked for again until the node leads.
 		return false
 	})
 }
 
-// fill writes until there is no room.
+// fill writes to the file system until there is no room.
 func fill(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

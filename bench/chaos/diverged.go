@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	divergedPatience = 90 * time.Second // Until the digests of a state have told it.
-	restartPause     = time.Second      // A node that is ready serves for so long before it is killed again.
+	divergedPatience = 90 * time.Second // How long the nodes may take to find the divergence by their digests.
+	restartPause     = time.Second      // How long a node serves between being ready and being killed again.
 )
 
-// divergedBesideARestart is C22: one node computes another state than the others, and
-// a second one is killed and started all the while, so that it has no digest where
-// they compare. The diverged node ends and says why; the others go on, and are three
-// again when it comes back empty.
+// divergedBesideARestart is C22: one node computes another state than the others. A second node
+// is killed and started all the time, so that it often lacks the digest for an index at which
+// digests are compared. The diverged node must end and say why. The others go on, and there are
+// three nodes again when it comes back with an empty disk.
 func divergedBesideARestart(ctx context.Context, s *stage) error {
 	if s.options.Diverging == nil {
 		return skipped("no binary that computes another state")
@@ -63,7 +63,7 @@ func divergedBesideARestart(ctx context.Context, s *stage) error {
 	return s.backEmpty(ctx, strayed)
 }
 
-// backEmpty lets a node that has ended come back with the right binary and no data.
+// backEmpty starts a node that has ended again, with the right binary and without data.
 func (s *stage) backEmpty(ctx context.Context, n *node) error {
 	if n.Running() {
 		if err := n.Kill(); err != nil {

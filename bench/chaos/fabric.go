@@ -10,13 +10,11 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// fabric is the network between nodes that live in network namespaces of their
-// own. The only way out of a namespace is one device whose other end is here:
-// every packet between two nodes, with its system's real TCP, passes through
-// carry, which drops, delays or delivers it.
+// fabric is the network between nodes that live in network namespaces of their own. The only way
+// out of a namespace is one device whose other end is here: every packet between two nodes passes
+// through carry, which drops, delays or delivers it. The TCP is the operating system's own.
 //
-// Namespaces and devices belong to this process: when it ends, however it ends,
-// the system takes them away.
+// Namespaces and devices belong to this process: however it ends, the system then removes them.
 type fabric struct {
 	mu     sync.Mutex
 	rules  map[link]rule
@@ -31,8 +29,8 @@ type fabric struct {
 type cell struct {
 	node    string
 	address netip.Addr
-	thread  *testcluster.Spawner // Lives in the namespace.
-	device  io.ReadWriteCloser   // IP packets out of it, and into it.
+	thread  *testcluster.Spawner // The thread in this namespace that starts processes.
+	device  io.ReadWriteCloser   // Reads the IP packets that leave the namespace, and writes those that enter it.
 }
 
 // packet is an IP packet on its way.
@@ -43,7 +41,7 @@ type packet struct {
 
 const (
 	packetMax   = 64 << 10
-	packetsHeld = 4096 // Of one link; more are lost, as in any queue.
+	packetsHeld = 4096 // Packets that the queue of one link holds. More are lost, as in any queue.
 	headerIPv4  = 20   // Bytes of an IPv4 header without options (RFC 791, 3.1).
 )
 
@@ -51,7 +49,8 @@ func newFabric() *fabric {
 	return &fabric{rules: make(map[link]rule), queues: make(map[link]chan packet), closed: make(chan struct{})}
 }
 
-// enter makes a namespace for a node. Its error is a skip: not every system lets us.
+// enter makes a namespace for a node. If the system does not permit that, the error makes the
+// scenario be skipped.
 func (f *fabric) enter(node string) (*cell, error) {
 	f.mu.Lock()
 	number := len(f.cells) + 1
@@ -86,7 +85,7 @@ func (f *fabric) join(c *cell) {
 // carry takes a packet that came out of a cell.
 func (f *fabric) carry(from *cell, bytes []byte) {
 	if len(bytes) < headerIPv4 || bytes[0]>>4 != 4 {
-		return // Not IPv4: the system's own chatter.
+		return // It is not IPv4: the system sends it of its own accord.
 	}
 	to := netip.AddrFrom4([4]byte(bytes[16:20]))
 	f.mu.Lock()
@@ -108,7 +107,8 @@ func (f *fabric) carry(from *cell, bytes []byte) {
 	}
 }
 
-// queue is that of a link; packets of one link stay in order. Called with mu held.
+// queue returns the queue of a link. It keeps the packets of that link in order. The caller holds
+// mu.
 func (f *fabric) queue(way link, to *cell) chan packet {
 	if q := f.queues[way]; q != nil {
 		return q
@@ -161,7 +161,7 @@ func (f *fabric) heal() {
 
 func (f *fabric) knows() bool { return true }
 
-// close takes the devices and the namespaces away.
+// close closes the devices, and with them the namespaces end.
 func (f *fabric) close() {
 	f.once.Do(func() { close(f.closed) })
 	f.mu.Lock()

@@ -7,30 +7,31 @@ import (
 	"time"
 )
 
-// Faults under constant load, each measured: how long callers got no verdict.
+// The faults in this file happen under constant load. For each the scenario measures how long
+// callers got no verdict.
 
 // fault breaks something and mends it again.
 type fault struct {
 	name   string
 	strike func(ctx context.Context, s *stage, leader *node) (mend func() error, err error)
-	lasts  time.Duration // Between breaking and mending.
-	twice  bool          // Another scenario makes it too: left out of the short form.
+	lasts  time.Duration // Time between breaking and mending.
+	twice  bool          // Another scenario makes the same fault, so the short form leaves it out.
 }
 
 const (
 	faultLasts = 1200 * time.Millisecond
-	faultRest  = time.Second    // Between two faults, in the long form.
-	gapBound   = settlePatience // Liveness: beyond it something is broken, not slow.
+	faultRest  = time.Second    // Pause between two faults, in the long form.
+	gapBound   = settlePatience // Bound for liveness: after a longer gap the cluster is broken, not merely slow.
 )
 
-// Faults that only one kind of network can make: relays see no packets, and a
-// fabric no connections.
+// Some faults need a certain kind of network: relays see no packets, and a fabric sees no
+// connections.
 const (
 	faultLossy = "packets lost and late everywhere, then the leader cut off one way"
 	faultReset = "leader's connections reset"
 )
 
-// made reports whether a fault is part of this run.
+// made reports whether this run makes a fault.
 func (s *stage) made(f fault) bool {
 	if f.name == faultLossy || f.name == faultReset {
 		return s.cluster.shape.apart == (f.name == faultLossy)
@@ -78,7 +79,7 @@ var faults = []fault{
 		return s.healed, nil
 	}, faultLasts, false},
 	{"leadership transferred", func(ctx context.Context, s *stage, leader *node) (func() error, error) {
-		return func() error { return nil }, until(ctx, settlePatience, func() bool { // A leader may be lost of itself meanwhile: 503 no_leader.
+		return func() error { return nil }, until(ctx, settlePatience, func() bool { // The cluster may lose its leader meanwhile without our doing; then the answer is 503 no_leader.
 			_, err := s.caller.verb(ctx, s.cluster.followers(leader)[0].api+"/v1/cluster/transfer-leader", map[string]any{})
 			return err == nil
 		})
@@ -96,12 +97,12 @@ var faults = []fault{
 	}, 100 * time.Millisecond, false},
 }
 
-// stalledWords are those of a node that gives up its disk: a pause that hits it in
-// the middle of a write to its log looks to its watchdog, when it goes on, like a
-// disk that stood still.
+// stalledWords are in the log of a node that gives up because of its disk. If a pause of the
+// process falls into a write to its log, its watchdog takes the pause for a disk that stood
+// still.
 const stalledWords = "disk stalled"
 
-// revive lets a paused node go on, also when it has given up meanwhile.
+// revive lets a paused node go on, or starts it again if it has given up meanwhile.
 func (s *stage) revive(ctx context.Context, n *node) error {
 	if err := n.resume(); err != nil {
 		return err
@@ -117,7 +118,7 @@ func (s *stage) healed() error {
 	return nil
 }
 
-// oneWay holds what the node sends, or what it should receive.
+// oneWay holds back what the node sends, or what is sent to it.
 func (s *stage) oneWay(n *node, out bool) {
 	var ways []link
 	for _, other := range s.cluster.followers(n) {
@@ -130,8 +131,8 @@ func (s *stage) oneWay(n *node, out bool) {
 	s.cluster.wires.set(rule{cut: true}, ways...)
 }
 
-// startAll starts every node that does not run, then waits for each: one alone
-// would wait for a quorum for ever.
+// startAll starts every node that does not run and then waits for all of them. If it waited for
+// the first before it started the next, the first would wait for a quorum for ever.
 func (s *stage) startAll(ctx context.Context) error {
 	for _, n := range s.cluster.nodes {
 		if n.Running() {
@@ -149,7 +150,7 @@ func (s *stage) startAll(ctx context.Context) error {
 	return nil
 }
 
-// faultsUnderLoad makes every fault in turn.
+// faultsUnderLoad makes all faults, one after the other.
 func faultsUnderLoad(ctx context.Context, s *stage) error {
 	if !s.cluster.wires.knows() {
 		return skipped("this system does not tell which process holds a connection: no partitions")
@@ -167,8 +168,8 @@ func faultsUnderLoad(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// suffer makes one fault and measures the longest time without a verdict from its
-// beginning until the cluster is whole again.
+// suffer makes one fault and waits until the cluster is whole again. It measures the longest time
+// without a verdict in between.
 func (s *stage) suffer(ctx context.Context, f fault) error {
 	leader, err := s.cluster.leader(ctx, s.caller)
 	if err != nil {
@@ -203,7 +204,7 @@ func (s *stage) verdictAfter(ctx context.Context, at time.Duration) error {
 	return until(ctx, settlePatience, func() bool { return s.history.verdictSince(at) })
 }
 
-// failover is C03: the leader killed again and again under load.
+// failover is C03: the leader is killed again and again under load.
 func failover(ctx context.Context, s *stage) error {
 	storm := s.storm(ctx, s.load())
 	defer storm.stop()

@@ -12,9 +12,9 @@ import (
 	"railguard/engine"
 )
 
-// forge makes histories by hand: operations, the records they wrote, and what the
-// nodes show afterwards. A clean one must pass every check; each negative control
-// spoils one thing and must be found.
+// forge makes histories by hand: operations, the records they wrote, and what the nodes show
+// afterwards. A clean history must pass every check. Each negative control spoils one thing, and
+// a check must find it.
 type forge struct {
 	t       *testing.T
 	group   *group
@@ -27,7 +27,7 @@ type forge struct {
 type entry struct {
 	op     *operation
 	record map[string]any
-	about  *entry // The screening that a disposition is about.
+	about  *entry // The screening to which a disposition belongs.
 }
 
 const forgedKey = "key_forged"
@@ -107,7 +107,7 @@ func (f *forge) screen(index int, dollars int64, verdict, rule string) *entry {
 	return e
 }
 
-// bare makes the last screening one without an Idempotency-Key.
+// bare removes the Idempotency-Key from the screening.
 func (e *entry) bare() *entry {
 	e.op.bare = true
 	delete(e.record, "idempotencyKeyHash")
@@ -173,7 +173,7 @@ func cleanForge(t *testing.T) (f *forge, named map[string]*entry) {
 	return f, named
 }
 
-// inspection builds what the checks see. Two nodes show the same.
+// inspection builds the input of the checks, in which two nodes show the same.
 func (f *forge) inspection() *inspection {
 	in := &inspection{groups: []*group{f.group}, start: f.birth, slack: clockSlack, porcupine: 5 * time.Second}
 	var leaves []leaf

@@ -9,7 +9,8 @@ import (
 	"railguard/engine"
 )
 
-// account is one agent as the clients know it. What is set at birth never changes.
+// account is one agent as the clients know it. The members that are set when it is made never
+// change.
 type account struct {
 	group      *group
 	index      int
@@ -22,19 +23,19 @@ type account struct {
 	id, token string
 }
 
-// group is a fleet with its agents and their delegates: everything that is
-// coupled through a limit, and so one partition of the history.
+// group is a fleet with its agents and their delegates. Limits couple all of them, so a group is
+// one partition of the history.
 type group struct {
 	index int
-	limit engine.USD // The fleet's daily limit; engine.NoLimit where there is no fleet.
+	limit engine.USD // The fleet's daily limit; engine.NoLimit if there is no fleet.
 	fleet string
 
 	mu       sync.Mutex
 	accounts []*account
-	reserved int       // Indices handed out, for agents that are being registered too.
+	reserved int       // How many indices were handed out, including those of agents that are still being registered.
 	reviews  []pick    // Transactions with the verdict REVIEW, newest last.
-	recent   []pick    // Any transactions, to be read again.
-	born     []account // The plan of every index handed out.
+	recent   []pick    // Transactions with any verdict, to be read again.
+	born     []account // For each index handed out: the plan of its agent.
 }
 
 // pick is a transaction that a client may review or read.
@@ -58,7 +59,7 @@ func (g *group) reserve(plan account) (account, bool) {
 	return plan, true
 }
 
-// plan is what an index was reserved for.
+// plan returns the plan for which an index was reserved.
 func (g *group) plan(index int) account {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,8 +126,8 @@ func (c *client) createFleet(ctx context.Context, g *group) error {
 	return nil
 }
 
-// register registers a root agent or, of a plan with a parent, creates a delegate.
-// The agent is nil when the operation did not end well.
+// register registers a root agent or, if the plan has a parent, creates a delegate. The agent is
+// nil if the operation did not succeed.
 func (c *client) register(ctx context.Context, g *group, plan account) (*account, *operation) {
 	plan, ok := g.reserve(plan)
 	if !ok {
@@ -236,8 +237,8 @@ func (c *client) review(ctx context.Context, g *group, p pick, disposition strin
 	return o
 }
 
-// read fetches the audit record of a transaction that was answered before; every
-// second time not from anything older than the client knows of.
+// read fetches the audit record of a transaction that was answered before. Every second time it
+// demands an answer that is not older than the highest index that the client knows.
 func (c *client) read(ctx context.Context, g *group, p pick) *operation {
 	o := &operation{kind: opRead, group: g.index, account: p.account, subject: p.txn, path: "/v1/audit/" + p.txn}
 	if c.random.IntN(2) == 0 {
@@ -247,8 +248,8 @@ func (c *client) read(ctx context.Context, g *group, p pick) *operation {
 	return o
 }
 
-// standardGroup is the group of storms: a fleet whose limit binds, roots in and
-// outside of it, two generations of delegates, an autonomous agent.
+// standardGroup is the group that storms use. It has a fleet with a low limit, root agents in the
+// fleet and outside of it, two generations of delegates, and an autonomous agent.
 func standardGroup(index int) *group {
 	return &group{index: index, limit: 4000 * engine.Dollar}
 }
@@ -264,7 +265,7 @@ func standardAccounts() []account {
 	}
 }
 
-// found creates groups with their agents, before any fault.
+// found creates the groups with their agents, before any fault is made.
 func (c *client) found(ctx context.Context, groups ...*group) error {
 	patience := c.patient
 	c.patient = settlePatience
@@ -284,8 +285,8 @@ func (c *client) found(ctx context.Context, groups ...*group) error {
 	return nil
 }
 
-// widen takes the institution's velocity rule out of the way: a storm is unusual
-// velocity by design, and R16 would hide the rules that are tested here.
+// widen raises the institution's limit of velocity. A storm has an unusual velocity on purpose,
+// and otherwise rule R16 would hide the rules that are tested here.
 func (c *cluster) widen(ctx context.Context, by *caller) error {
 	raw := body(map[string]any{"policy": map[string]any{"velocity": map[string]any{"maxPerMinute": 1_000_000}}, "reason": "fault test"})
 	a, err := by.do(ctx, request{method: "PUT", url: c.nodes[0].api + "/v1/policy", body: raw, patience: 10 * time.Second})

@@ -9,7 +9,7 @@ import (
 	"railguard/engine"
 )
 
-// kind is what an operation asked for.
+// kind says what an operation asks for.
 type kind uint8
 
 const (
@@ -36,17 +36,17 @@ func (k kind) String() string { return kindNames[k] }
 type outcome uint8
 
 const (
-	// pending: it may have happened, at any moment since it was sent.
+	// pending: the operation may have happened, at any moment since it was sent.
 	pending outcome = iota
-	// answered: the service gave its final word, an error of the caller's included.
+	// answered: the service gave a final answer, which may be an error of the caller.
 	answered
-	// nothing: the service said, or the network made certain, that it did not happen.
+	// nothing: the operation did not happen. The service said so, or it was certainly not sent.
 	nothing
 )
 
-// operation is one call of a client with all its retries: every attempt carried the
-// same Idempotency-Key, so at most one of them may have taken effect. A bare one has
-// no key and is sent once: what is counted twice then was doubled by the service.
+// operation is one call of a client with all its retries. Every attempt has the same
+// Idempotency-Key, so at most one of them may take effect. A bare operation has no key and is
+// sent once. If it counts twice, the service doubled it.
 type operation struct {
 	client int
 	kind   kind
@@ -61,9 +61,9 @@ type operation struct {
 	amount      engine.USD
 	disposition string
 	listed      bool   // The payment names a counterparty that may be on the list.
-	floor       uint64 // A read that must not be answered from anything older.
+	floor       uint64 // For a read: the answer must not be older than this index.
 
-	invoke, back time.Duration // Since the history began.
+	invoke, back time.Duration // Times since the history began.
 	attempts     int
 	stumbles     []stumble
 	outcome      outcome
@@ -74,15 +74,15 @@ type operation struct {
 type stumble struct {
 	at     time.Duration
 	node   string
-	status int // 0: no answer at all.
+	status int // 0: there was no answer.
 	code   string
 }
 
-// reply is the final answer, as far as checks need it.
+// reply has the members of the final answer that checks need.
 type reply struct {
 	node     string
 	status   int
-	code     string // Of an error.
+	code     string // Code of an error.
 	replayed bool
 	seen     uint64 // X-Railguard-Index.
 
@@ -90,8 +90,8 @@ type reply struct {
 	at                 time.Time // Log time: screenedAt, attestedAt, changedAt, reviewedAt.
 	index              uint64    // Raft index of a screening's leaf.
 	list               uint64
-	event              string // eventId of the leaf, of anything but a screening or review.
-	id, token          string // agentId or fleetId of something new, and its credential.
+	event              string // The leaf's eventId, for every operation but a screening or a review.
+	id, token          string // The agentId or fleetId of a new agent or fleet, and its credential.
 	credentialStatus   string
 	unchanged          bool
 	shown              string // Disposition shown by a read.
@@ -99,7 +99,7 @@ type reply struct {
 
 func (o *operation) done() bool { return o.outcome == answered && o.status >= 200 && o.status < 300 }
 
-// history is everything that callers were told, in no particular order.
+// history has all operations and their answers, in no particular order.
 type history struct {
 	start time.Time
 
@@ -107,14 +107,14 @@ type history struct {
 	all []*operation
 }
 
-// never is the return of an operation whose caller was not told what became of it.
+// never is the time of return of an operation whose caller never learned its outcome.
 const never = time.Duration(1<<62 - 1)
 
 func newHistory() *history { return &history{start: time.Now()} }
 
 func (h *history) now() time.Duration { return time.Since(h.start) }
 
-// begin takes the operation in before its first byte is sent.
+// begin adds an operation before its first byte is sent.
 func (h *history) begin(o *operation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,15 +122,15 @@ func (h *history) begin(o *operation) {
 	h.all = append(h.all, o)
 }
 
-// end records how far the operation got.
+// end records the outcome of an operation.
 func (h *history) end(o *operation, out outcome, r reply) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	o.back, o.outcome, o.reply = h.now(), out, r
 }
 
-// operations is the history so far, by the time of invocation. Only operations
-// that no client works on any more may be looked into.
+// operations returns the history so far, sorted by the time of invocation. The caller may read
+// only those operations that no client still works on.
 func (h *history) operations() []*operation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,8 +139,8 @@ func (h *history) operations() []*operation {
 	return all
 }
 
-// errorsSince counts the operations begun after an instant that met a 5xx, or no
-// answer, and the most attempts that one of them needed.
+// errorsSince looks at the operations that began after an instant. It counts those that got a 5xx
+// or no answer at least once, and returns the most attempts that one of them needed.
 func (h *history) errorsSince(from time.Duration) (hurt, attempts int, example string) {
 	for _, o := range h.operations() {
 		if o.invoke < from {
@@ -167,8 +167,8 @@ func (h *history) verdictSince(at time.Duration) bool {
 	return false
 }
 
-// eachVerdict visits the screening calls whose callers have a verdict, also while
-// others are under way.
+// eachVerdict visits the screening calls that have a verdict. Other calls may be in progress
+// meanwhile.
 func (h *history) eachVerdict(visit func(*operation)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -214,8 +214,8 @@ func (h *history) tally() tally {
 	return t
 }
 
-// gap is the longest time without a new verdict that begins or ends in the
-// window; in a fault's window it is how long callers went without one.
+// gap returns the longest time without a new verdict, among the times that begin or end in the
+// window. If the window is that of a fault, it is how long callers got no verdict.
 func (h *history) gap(from, to time.Duration) time.Duration {
 	var returns []time.Duration
 	h.eachVerdict(func(o *operation) {

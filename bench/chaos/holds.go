@@ -20,19 +20,19 @@ import (
 	"railguard/engine"
 )
 
-// Holds and webhooks across killed leaders (C23, C24). In each round callers hold payments
-// under the daily limit of a new agent, settle some, release some and leave some to expire,
-// while log time is moved on, so that holds of the rounds before expire, and the leader dies;
-// a receiver is sent what happens and now and then refuses it.
+// Holds and webhooks across killed leaders (C23, C24). In each round callers hold payments under
+// the daily limit of a new agent. They settle some, release some and leave some to expire.
+// Meanwhile log time is moved on, so that holds of earlier rounds expire, and the leader dies. A
+// receiver gets the events by webhook, and now and then refuses one.
 const (
 	holdLimit   = 400 * engine.Dollar
 	holdCallers = 8
-	holdEach    = 12 // Payments of a caller between two kills.
+	holdEach    = 12 // Payments that each caller makes between two kills.
 	holdLasts   = 10 * time.Minute
-	holdMoved   = 400 * time.Second // Of log time in a round: what it leaves open expires two rounds later.
-	holdRounds  = 2                 // After so many its holds have all ended.
-	dayMargin   = 5 * time.Second   // Before midnight, where what counts is not compared any more.
-	refuseEvery = 89                // The receiver refuses each so-many-th message once; it is left alone for a second then.
+	holdMoved   = 400 * time.Second // How far log time is moved in a round. A hold that a round leaves open expires two rounds later.
+	holdRounds  = 2                 // After so many further rounds all holds of a round have ended.
+	dayMargin   = 5 * time.Second   // So long before midnight the counted amounts are not compared any more.
+	refuseEvery = 89                // The receiver refuses one message in so many, once. The node then waits a second before it sends to it again.
 	receivedIn  = 3 * time.Minute
 )
 
@@ -43,7 +43,7 @@ type receiver struct {
 	secret  []byte // Set before the first message can come.
 
 	mutex    sync.Mutex
-	received map[string]int // Messages by event.
+	received map[string]int // By event: how many messages came.
 	refused  map[string]bool
 	wrong    []string
 	calls    int
@@ -87,7 +87,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, call *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// missing are the events that never came.
+// missing returns the events that never came.
 func (r *receiver) missing(events []toldEvent) (ids []string) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -99,7 +99,7 @@ func (r *receiver) missing(events []toldEvent) (ids []string) {
 	return ids
 }
 
-// count is how many messages came so far.
+// count returns how many messages came so far.
 func (r *receiver) count() int {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -116,7 +116,7 @@ func (r *receiver) repeated() (count int) {
 	return count
 }
 
-// signed reports whether a message bears the shared secret's signature.
+// signed reports whether a message is signed with the shared secret.
 func (r *receiver) signed(header http.Header, body []byte) bool {
 	mac := hmac.New(sha256.New, r.secret)
 	fmt.Fprintf(mac, "%s.%s.%s", header.Get("webhook-id"), header.Get("webhook-timestamp"), body)
@@ -143,22 +143,23 @@ func (s *stage) persist(ctx context.Context, path, key string, members map[strin
 	return nil, fmt.Errorf("%s: no answer: %w", path, last)
 }
 
-// heldPayment is what a caller was told of one payment.
+// heldPayment is what a caller was told about one payment.
 type heldPayment struct {
 	txn     string
 	verdict string
-	settled engine.USD // 0: it was not.
-	end     string     // settled, released or expired, what must become of it; "": nothing was held.
+	settled engine.USD // 0: the payment was not settled.
+	end     string     // How the hold must end: settled, released or expired; "": nothing was held.
 }
 
 // holdsOfRound are the payments of one agent.
 type holdsOfRound struct {
 	agent string
-	day   string // UTC, of log time, when they began; "" once it was another.
+	day   string // UTC date of log time when they began; "" after the date has changed.
 	made  []*heldPayment
 }
 
-// payHeld makes one payment and says what becomes of it.
+// payHeld makes one payment and then settles its hold, releases it or leaves it to expire, which
+// n decides.
 func (s *stage) payHeld(ctx context.Context, token, key string, n int) (*heldPayment, error) {
 	a, err := s.persist(ctx, "/v1/screen", key, map[string]any{"token": token, "amount": 10, "hold": map[string]any{"ttlSeconds": int(holdLasts.Seconds())}})
 	if err != nil {
@@ -191,7 +192,7 @@ func (s *stage) payHeld(ctx context.Context, token, key string, n int) (*heldPay
 
 // holdsAndWebhooks is C23 and C24.
 func holdsAndWebhooks(ctx context.Context, s *stage) error {
-	s.inspected = true // Held amounts are not in the books of the other scenarios: counted here.
+	s.inspected = true // The checks of the other scenarios know no held amounts, so this scenario checks them itself.
 	r, err := openReceiver()
 	if err != nil {
 		return err
@@ -278,7 +279,7 @@ func (s *stage) holdRound(ctx context.Context, round, answers int) (*holdsOfRoun
 		}()
 	}
 	moved := s.advance(ctx, holdMoved)
-	<-enough // Every caller comes to its end, at the latest with ctx.
+	<-enough // Every caller ends, at the latest when ctx is done.
 	killed := leader.Kill()
 	callers.Wait()
 	if err := errors.Join(err, moved, killed); err != nil {
@@ -287,7 +288,8 @@ func (s *stage) holdRound(ctx context.Context, round, answers int) (*holdsOfRoun
 	return one, leader.restart(ctx)
 }
 
-// logDay is the UTC date of log time, or a little later, as far as this process can know it.
+// logDay returns the UTC date of log time, as far as this process can know it. Around midnight it
+// may already be the next date.
 func (s *stage) logDay(later time.Duration) string {
 	now := time.Now().Add(later)
 	for _, a := range s.advances {
@@ -296,8 +298,9 @@ func (s *stage) logDay(later time.Duration) string {
 	return now.UTC().Format(time.DateOnly)
 }
 
-// budgetIs demands that every node counts exactly what was settled and, unless they have
-// all ended, what is held; 0: the UTC date has changed, and with it what counts.
+// budgetIs demands that every node counts exactly the settled amounts and, unless all holds have
+// ended, the held ones. It returns how many nodes it compared. If the UTC date has changed it
+// stops, because then other amounts count.
 func (s *stage) budgetIs(ctx context.Context, one *holdsOfRound, ended bool) (compared int, err error) {
 	var spent, held engine.USD
 	for _, p := range one.made {
@@ -329,7 +332,7 @@ func (s *stage) budgetIs(ctx context.Context, one *holdsOfRound, ended bool) (co
 	return compared, nil
 }
 
-// toldEvent is one of GET /v1/events.
+// toldEvent is one event in the answer of GET /v1/events.
 type toldEvent struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -338,7 +341,7 @@ type toldEvent struct {
 	} `json:"data"`
 }
 
-// events reads all there are of some types, at one node.
+// events reads all events of some types at one node.
 func (s *stage) events(ctx context.Context, n *node, types string) (all []toldEvent, err error) {
 	for after := ""; ; {
 		query := url.Values{"types": {types}, "limit": {"500"}}
@@ -360,7 +363,7 @@ func (s *stage) events(ctx context.Context, n *node, types string) (all []toldEv
 	}
 }
 
-// happened are the events of each payment, in order.
+// happened returns the events of each payment, in order.
 func happened(told []toldEvent) map[string][]string {
 	by := make(map[string][]string)
 	for _, e := range told {
@@ -369,8 +372,9 @@ func happened(told []toldEvent) map[string][]string {
 	return by
 }
 
-// endings demands that every payment was screened once and every hold ended once, as
-// callers were told, that nodes tell the same of it, and that every event came.
+// endings demands that every payment was screened once and that every hold ended once, in the way
+// that callers were told. All nodes must show the same events, and the receiver must have got
+// each of them.
 func (s *stage) endings(ctx context.Context, r *receiver, rounds []*holdsOfRound) error {
 	const types = "hold.*,screen.*,screen.proceed"
 	wanted, events, holds := make(map[string][]string), 0, 0

@@ -12,8 +12,8 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// hostileCallers is C18: huge bodies, callers that send a byte now and then, and
-// thousands of idle connections; others do not notice.
+// hostileCallers is C18: some callers send huge bodies, some send a byte now and then, and some
+// hold thousands of idle connections. Other callers do not notice.
 func hostileCallers(ctx context.Context, s *stage) error {
 	storm := s.storm(ctx, load{clients: 8, pause: loadPause, calm: true})
 	defer storm.stop()
@@ -53,8 +53,8 @@ func hostileCallers(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// drip sends the next byte of a request whose headers never end. A connection that
-// the node has closed meanwhile is as it should be.
+// drip sends the next byte of a request whose headers never end. The node may have closed the
+// connection meanwhile, which is right.
 func drip(slow []net.Conn, step int) {
 	const head = "POST /v1/screen HTTP/1.1\r\nHost: x\r\nX-Slow: "
 	next := []byte("a")
@@ -85,7 +85,8 @@ func closeAll(open []net.Conn) {
 	}
 }
 
-// hugeBody sends 4 MiB: refused, by a 413 or by a closed connection.
+// hugeBody sends a body of 4 MiB. The node must refuse it, with a 413 or by closing the
+// connection.
 func (s *stage) hugeBody(ctx context.Context, n *node) {
 	raw := append([]byte(`{"token":"`), bytes.Repeat([]byte("x"), 4<<20)...)
 	a, err := s.caller.post(ctx, n.api+"/v1/screen", "", append(raw, `","amount":1}`...))
@@ -94,7 +95,7 @@ func (s *stage) hugeBody(ctx context.Context, n *node) {
 	}
 }
 
-// latencies are those of screening calls begun in a window.
+// latencies returns the latencies of the screening calls that began in a window.
 func (s *stage) latencies(from, to time.Duration) string {
 	h := hdr.New(1, sampleMax.Microseconds(), 3)
 	s.history.eachVerdict(func(o *operation) {

@@ -15,56 +15,56 @@ import (
 	"railguard/engine"
 )
 
-// inspection is everything that was seen of a cluster: what callers were told, and
-// after the last heal what every node holds. Its checks are the ten invariants.
+// inspection has everything that was seen of a cluster: the answers that callers got and, after
+// the last fault was mended, the content of every node. Its checks are the ten invariants.
 type inspection struct {
 	operations []*operation
 	groups     []*group
-	exports    []*exported // One a node.
-	heads      []head      // Checkpoints that anybody saw at any time.
+	exports    []*exported // One for each node.
+	heads      []head      // All checkpoints that were ever seen.
 	digests    []digest
 	budgets    []budget
 	records    []shownRecord
 	proofs     []shownProof
-	highest    uint64 // Index that any node ever said was applied or committed.
-	ends       []end  // One a node.
+	highest    uint64 // Highest index that any node ever reported as applied or committed.
+	ends       []end  // One for each node.
 	deaths     []string
 	cries      []string  // Lines of the nodes' logs that must never be there.
 	start      time.Time // Wall time at which the history began.
 	advances   []advance
 	slack      time.Duration // How far log time may be from the true time.
 	porcupine  time.Duration
-	undecided  int // Partitions for which Porcupine's time was over.
+	undecided  int // Partitions for which Porcupine found no result in its time.
 }
 
-// head is a signed checkpoint as some node served it.
+// head is a signed checkpoint that a node served.
 type head struct {
 	node string
 	note.Checkpoint
 }
 
-// digest is a node's claim about its state at an index.
+// digest is the digest of its state that a node reported for an index.
 type digest struct {
 	node  string
 	index uint64
 	hash  string
 }
 
-// budget is GET /v1/agents/{id}/limits of one node.
+// budget is the answer of one node to GET /v1/agents/{id}/limits.
 type budget struct {
 	node, agent, fleet string
 	date               string
 	spent, fleetSpent  engine.USD
 }
 
-// shownRecord is GET /v1/audit/{txnId} of one node after healing.
+// shownRecord is the answer of one node to GET /v1/audit/{txnId}, after all faults were mended.
 type shownRecord struct {
 	node, txn, verdict, disposition string
 	status                          int
 }
 
-// violations runs every check. No violation, with something to check, is what a
-// run is for.
+// violations runs every check. A run is good if it had something to check and no check found a
+// violation.
 func (in *inspection) violations() []string {
 	var f findings
 	f.join(in.deaths)
@@ -91,7 +91,7 @@ func (in *inspection) violations() []string {
 	f.join(in.checkClock())
 	budget := in.porcupine
 	if len(f.list) > 0 {
-		budget = min(budget, blameBudget) // It is wrong already, and a wrong history is the slowest to check.
+		budget = min(budget, blameBudget) // The history is known to be wrong already, and Porcupine takes longest for a wrong history.
 	}
 	wrong, undecided := linearizable(in.operations, in.groups, budget)
 	f.join(wrong)
@@ -99,7 +99,8 @@ func (in *inspection) violations() []string {
 	return f.all()
 }
 
-// checkNodes: all nodes have the same log, and each its own root (invariants 2, 8).
+// checkNodes checks invariants 2 and 8: all nodes have the same log, and the root that each node
+// signs is that of its own leaves.
 func (in *inspection) checkNodes() []string {
 	var f findings
 	for _, x := range in.exports {
@@ -126,14 +127,14 @@ func (in *inspection) checkNodes() []string {
 
 var ranges = compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
 
-// rootsOf computes the roots of the first so many leaves, sizes ascending.
+// rootsOf computes the root of each tree size. The sizes must be ascending.
 func rootsOf(leaves []leaf, sizes []uint64) [][sha256.Size]byte {
 	frontier := ranges.NewEmptyRange(0)
 	roots := make([][sha256.Size]byte, 0, len(sizes))
 	at := 0
 	for _, size := range sizes {
 		for ; uint64(at) < size; at++ {
-			_ = frontier.Append(leaves[at].hash[:], nil) // Only fails on hashes of a wrong size.
+			_ = frontier.Append(leaves[at].hash[:], nil) // It fails only for a hash of a wrong size.
 		}
 		root, err := frontier.GetRootHash(nil)
 		if err != nil || len(root) == 0 {
@@ -144,8 +145,8 @@ func rootsOf(leaves []leaf, sizes []uint64) [][sha256.Size]byte {
 	return roots
 }
 
-// checkHeads: every checkpoint that anybody ever saw is a beginning of the log as
-// it is now (invariant 7): its root is recomputed from the leaves' bytes.
+// checkHeads checks invariant 7: every checkpoint that was ever seen describes a beginning of the
+// present log. The root is computed again from the leaves' bytes.
 func (in *inspection) checkHeads() []string {
 	if len(in.exports) == 0 {
 		return nil
@@ -170,8 +171,8 @@ func (in *inspection) checkHeads() []string {
 	return f.all()
 }
 
-// checkDigests: states are equal at equal indices, on all nodes and over restarts
-// (invariant 8).
+// checkDigests checks invariant 8: at the same index all nodes have the same state, also after
+// restarts.
 func (in *inspection) checkDigests() []string {
 	var f findings
 	known := make(map[uint64]digest)
@@ -186,7 +187,7 @@ func (in *inspection) checkDigests() []string {
 	return f.all()
 }
 
-// checkBudgets: every node's counters are those of the log.
+// checkBudgets checks that every node's counters agree with the log.
 func (in *inspection) checkBudgets(b *book) []string {
 	var f findings
 	for _, g := range in.budgets {
@@ -207,7 +208,7 @@ func (in *inspection) checkBudgets(b *book) []string {
 	return f.all()
 }
 
-// checkRecords: every node shows records and dispositions as the log has them.
+// checkRecords checks that every node shows the records and dispositions of the log.
 func (in *inspection) checkRecords(b *book) []string {
 	var f findings
 	byTxn := make(map[string]*leaf)
@@ -230,8 +231,8 @@ func (in *inspection) checkRecords(b *book) []string {
 	return f.all()
 }
 
-// checkRevocations: after an acknowledged revocation no call that began later
-// proceeds, on any node, for the agent or a delegate below it (invariant 5).
+// checkRevocations checks invariant 5: no call that began after an acknowledged revocation gets
+// PROCEED for the agent or for one of its delegates, at any node.
 func (in *inspection) checkRevocations() []string {
 	var f findings
 	type name struct{ group, account int }
@@ -271,7 +272,7 @@ const (
 	clockJitter = 250 * time.Millisecond // Clocks are compared over a network, here between busy processes.
 )
 
-// checkClock: what an answer calls now lies between its call and its return.
+// checkClock checks that the log time in an answer lies between the call and its return.
 func (in *inspection) checkClock() []string {
 	var f findings
 	for _, o := range in.operations {
@@ -294,11 +295,12 @@ func (in *inspection) checkClock() []string {
 	return f.all()
 }
 
-// cries are the words of a node's log that must not be there. A node that stops on
-// purpose says FATAL; scenarios that make it do so allow the word.
+// cries are words that must not occur in a node's log. A node that stops on purpose logs FATAL; a
+// scenario that makes it stop allows that word.
 var cries = []string{"BUG:", "panic:", "fatal error:", "DATA RACE", "diverged", "FATAL", "goroutine 1 ["}
 
-// criesIn finds them, but for lines with words that a scenario expects.
+// criesIn returns the lines of a log that have one of these words, except lines with a word that
+// the scenario allows.
 func criesIn(node string, log []byte, allowed ...string) []string {
 	var f findings
 	for line := range bytes.Lines(log) {

@@ -12,9 +12,8 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// listSwitch is C07: the list changes under load, and every verdict is that of the
-// list which was active at its place in the log; a follower that restarts has the
-// same list.
+// listSwitch is C07: the list changes under load. Every verdict is made with the list that was
+// active at its place in the log, and a follower that restarts has the same list.
 func listSwitch(ctx context.Context, s *stage) error {
 	wallet := "0x" + randomHex(20)
 	payers := s.payers(ctx, wallet)
@@ -64,8 +63,8 @@ func (s *stage) payers(ctx context.Context, wallet string) *storm {
 	return load
 }
 
-// upload stages a hand-made list at a node, with the wallet on it or without. One
-// list is staged at a time.
+// upload stages a hand-made list at a node. The wallet is on the list or not. Only one list may
+// be staged at a time.
 func (s *stage) upload(ctx context.Context, n *node, wallet string) (string, error) {
 	asOf := time.Now()
 	entities := []listtest.Entity{{ID: 910001, Last: "CHAOS BYSTANDER HOLDING"}}
@@ -119,7 +118,7 @@ func (s *stage) activate(ctx context.Context, n *node, snapshot string) (uint64,
 	return active.Version, nil
 }
 
-// followed asks every node after an acknowledged activation.
+// followed checks, after an acknowledged activation, that every node uses the new list.
 func (s *stage) followed(ctx context.Context, wallet string, listed bool) {
 	c := s.client()
 	c.pinned = true
@@ -132,7 +131,8 @@ func (s *stage) followed(ctx context.Context, wallet string, listed bool) {
 	}
 }
 
-// judgedByList compares every verdict on the wallet with the list at its index.
+// judgedByList compares every verdict on the wallet with the list that was active at the
+// verdict's index.
 func (s *stage) judgedByList(ctx context.Context, wallet string, holds map[uint64]bool) error {
 	keys, err := s.observer.logKeys(ctx)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *stage) judgedByList(ctx context.Context, wallet string, holds map[uint6
 	return nil
 }
 
-// sameListAfterRestart restarts a follower: all nodes name one list.
+// sameListAfterRestart restarts a follower. Afterwards all nodes must name the same list.
 func (s *stage) sameListAfterRestart(ctx context.Context) error {
 	leader, err := s.cluster.leader(ctx, s.caller)
 	if err != nil {

@@ -21,21 +21,21 @@ import (
 	"railguard/engine"
 )
 
-// exported is one node's whole audit log as it handed it out.
+// exported is the whole audit log as one node exported it.
 type exported struct {
 	node       string
 	checkpoint note.Checkpoint
 	leaves     []leaf
 }
 
-// leaf is one record: its bytes, and what checks read of them.
+// leaf is one record: its bytes, and the members that checks read.
 type leaf struct {
 	raw  []byte
 	hash [sha256.Size]byte
 	record
 }
 
-// record is what the checks know of a leaf.
+// record has the members of a leaf that checks read.
 type record struct {
 	Kind    string    `json:"kind"`
 	TxnID   string    `json:"txnId"`
@@ -79,7 +79,7 @@ type record struct {
 	ReviewedAt   time.Time `json:"reviewedAt"`
 }
 
-// when is the leaf's log time.
+// when returns the leaf's log time.
 func (r *record) when() time.Time {
 	if r.Kind == "screen" {
 		return r.At
@@ -87,8 +87,8 @@ func (r *record) when() time.Time {
 	return r.Time
 }
 
-// export fetches a node's log from the first leaf and verifies every inclusion
-// proof and the checkpoint's signatures against the keys.
+// export fetches a node's log from the first leaf on. It verifies every inclusion proof, and the
+// checkpoint's signatures with the keys.
 func (c *caller) export(ctx context.Context, n *node, keys string) (*exported, error) {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
@@ -113,8 +113,8 @@ func (c *caller) export(ctx context.Context, n *node, keys string) (*exported, e
 	return readExport(n.id, raw, keys)
 }
 
-// exportThrough exports until a transaction is in it: an export ends at a signed
-// checkpoint, and a node signs one a second.
+// exportThrough repeats the export until it contains a transaction. An export ends at a signed
+// checkpoint, and a node signs one checkpoint a second.
 func (c *caller) exportThrough(ctx context.Context, n *node, keys, txn string) (*exported, error) {
 	var x *exported
 	var last error
@@ -130,7 +130,7 @@ func (c *caller) exportThrough(ctx context.Context, n *node, keys, txn string) (
 	return x, last
 }
 
-// errUnproven: an export came whole and does not prove what it says.
+// errUnproven says that an export is complete but its proofs do not hold.
 var errUnproven = errors.New("export not proven")
 
 // readExport verifies and reads an export.
@@ -149,7 +149,7 @@ func readExport(node string, raw []byte, keys string) (*exported, error) {
 			Leaf  string `json:"leaf"`
 			Hash  string `json:"leafHash"`
 
-			Record json.RawMessage `json:"record"` // What the bytes say, where they are not JSON.
+			Record json.RawMessage `json:"record"` // The content of the leaf as JSON, if its bytes are not JSON.
 		}
 		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
 			return nil, fmt.Errorf("export of %s: %w", node, err)
@@ -183,7 +183,7 @@ func readLeaf(raw []byte) (leaf, error) {
 	return l, json.Unmarshal(raw, &l.record)
 }
 
-// amount is what the call asked for.
+// amount returns the amount that the call asked for.
 func (r *record) amount() (engine.USD, error) {
 	if r.Evidence.Now != 0 {
 		return r.Evidence.Amount, nil
@@ -191,7 +191,7 @@ func (r *record) amount() (engine.USD, error) {
 	return engine.ParseUSD(r.Request.Amount)
 }
 
-// limits are an agent's own, from the policy in its registration.
+// limits returns the limits of an agent itself, from the policy in its registration.
 func limits(policy json.RawMessage) (daily, single engine.USD, err error) {
 	daily, single = engine.NoLimit, engine.NoLimit
 	if len(policy) == 0 {
@@ -213,8 +213,9 @@ func limits(policy json.RawMessage) (daily, single engine.USD, err error) {
 	return daily, single, err
 }
 
-// keyHash is the hash under which a leaf names a caller's Idempotency-Key
-// (decision 31, "Idempotency": scope owner and path; all callers here are the institution's).
+// keyHash returns the hash by which a leaf names a caller's Idempotency-Key (decision 31,
+// "Idempotency"). The scope of a key is its owner and the path, and here the owner is always the
+// institution.
 func keyHash(path, key string) string {
 	scope := sha256.New()
 	for _, part := range []string{"railguard idempotency", "institution", path, key} {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Below a tenth of a small disk a node takes no leadership and no writes; below a
-// twentieth it stops. What is left free stands between.
+// If less than a tenth of a small disk is free, a node takes no leadership and no writes. Below a
+// twentieth it stops. The scenario leaves a share free that lies between the two.
 const (
 	lowDiskMiB  = 256
 	lowFreeMiB  = 19
@@ -20,9 +20,9 @@ const (
 	lowFor      = 2500 * time.Millisecond
 )
 
-// disksLow is C21: the disks of all nodes run low. Reads go on, writes are told
-// storage_low, leadership does not go round, and with room again writes come back by
-// themselves.
+// disksLow is C21: the disks of all nodes run low. Reads go on, writes are refused with
+// storage_low, and leadership does not move from node to node. When there is room again, writes
+// succeed without anybody's help.
 func disksLow(ctx context.Context, s *stage) error {
 	for _, n := range s.cluster.nodes {
 		release, err := s.ownDisk(ctx, n, func(folder string) ([]byte, error) {
@@ -103,7 +103,7 @@ func fillTo(file *os.File, folder string, free int64) error {
 	return nil
 }
 
-// lowSight is what a node said while all disks were low.
+// lowSight has the answers of a node while all disks were low.
 type lowSight struct {
 	node, leader string
 	write, read  int
@@ -134,7 +134,8 @@ func (s *stage) sightOf(ctx context.Context, n *node, txn string) (l lowSight) {
 	return l
 }
 
-// judgeLow: reads go on, writes are refused by name, and one leads all the time.
+// judgeLow checks that reads went on, that writes were refused with storage_low, and that one
+// node led all the time.
 func judgeLow(seen []lowSight) []string {
 	var f findings
 	leader := ""

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMemberControls: what C19 to C21 and C27 look at is told apart from what must not
-// be, in answers and logs made by hand.
+// TestMemberControls: the checks of C19 to C21 and C27 accept hand-made answers and logs that are
+// right, and report those that are wrong.
 func TestMemberControls(t *testing.T) {
 	health := func(voters int, member ...nodeStatus) (seen []status) {
 		st := status{Node: "n1", Nodes: member}

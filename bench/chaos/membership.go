@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// lostAndReplaced is C15: a node whose disk is gone comes back by being started,
-// and one that never comes back is replaced by another name with one verb.
+// lostAndReplaced is C15: a node whose disk is gone only has to be started to come back. A node
+// that never comes back is replaced by a node with another name, with one verb.
 func lostAndReplaced(ctx context.Context, s *stage) error {
 	storm := s.storm(ctx, s.load())
 	defer storm.stop()
@@ -63,7 +63,7 @@ func (s *stage) replaced(ctx context.Context) error {
 	return s.verdictAfter(ctx, s.history.now())
 }
 
-// voters waits until so many nodes have a vote, all of them healthy.
+// voters waits until so many nodes have a vote and all of these are healthy.
 func (s *stage) voters(ctx context.Context, count int) error {
 	last := ""
 	err := until(ctx, settlePatience, func() bool {
@@ -81,8 +81,8 @@ func (s *stage) voters(ctx context.Context, count int) error {
 	return nil
 }
 
-// survivesLosses is C14: five nodes survive two losses and say truthfully how many
-// more they can take; without a quorum there is no verdict.
+// survivesLosses is C14: five nodes survive two losses, and their status says correctly how many
+// more they can bear. Without a quorum there is no verdict.
 func survivesLosses(ctx context.Context, s *stage) error {
 	storm := s.storm(ctx, s.load())
 	defer storm.stop()
@@ -107,7 +107,7 @@ func survivesLosses(ctx context.Context, s *stage) error {
 		if tolerance == 0 {
 			break
 		}
-		if err := leader.Kill(); err != nil { // The hardest loss each time.
+		if err := leader.Kill(); err != nil { // The loss of the leader is the hardest.
 			return err
 		}
 	}
@@ -135,9 +135,9 @@ func survivesLosses(ctx context.Context, s *stage) error {
 	return s.verdictAfter(ctx, s.history.now())
 }
 
-// farBehind is C08: a follower away while the log is cut comes back without
-// stopping the others. The long form writes more log than is kept for peers, so
-// that the follower needs a snapshot; the short form catches up from the log.
+// farBehind is C08: a follower is away while the others cut their logs. When it comes back, the
+// others go on without a stop. In the long form more is written than the log that is kept for
+// peers, so the follower needs a snapshot. In the short form it catches up from the log.
 func farBehind(ctx context.Context, s *stage) error {
 	storm := s.storm(ctx, s.load())
 	defer storm.stop()
@@ -181,11 +181,11 @@ func farBehind(ctx context.Context, s *stage) error {
 }
 
 const (
-	bulkRecords = 1400 // Of a quarter of a MiB: more than the 256 MiB of log that are kept for peers.
+	bulkRecords = 1400 // Each has a quarter of a MiB. Together they are more than the 256 MiB of log that are kept for peers.
 	bulkEntries = 2000
 )
 
-// writeMuch fills the log with the largest records there are: whitelists.
+// writeMuch fills the log with whitelists, which are the largest records.
 func (s *stage) writeMuch(ctx context.Context) error {
 	var text strings.Builder
 	text.WriteString(`{"mode":"off","entries":[`)

@@ -12,8 +12,9 @@ import (
 	"railguard/engine"
 )
 
-// The sequential specification, written for this checker from the rulings alone:
-// what one group of agents must answer if calls came one after another.
+// This file is the sequential specification: it says how calls for one group of agents must be
+// answered if they come one after another. It was written for this checker from the decisions
+// alone, without the server's code.
 
 // standing is an agent's status.
 type standing uint8
@@ -30,7 +31,7 @@ var standingNames = [...]string{active: "ACTIVE", suspended: "SUSPENDED", revoke
 type accountState struct {
 	exists   bool
 	status   standing
-	attested int64 // Unix nanoseconds of log time; 0 never.
+	attested int64 // Log time of the last attestation in Unix nanoseconds; 0: there was none.
 	spent    engine.USD
 }
 
@@ -42,18 +43,19 @@ type groupState struct {
 	accounts [accountsMax]accountState
 }
 
-// level is one agent of a chain as the rules see it, own first.
+// level has what the rules need of one agent of a chain. The first level of a chain is the agent
+// itself.
 type level struct {
 	accountState
 	daily, single engine.USD
 }
 
-// envelope is a fleet as the rules see it.
+// envelope has what the rules need of a fleet.
 type envelope struct{ limit, spent engine.USD }
 
 const attestationAbove = 10_000 * engine.Dollar
 
-// decide is the part of the 25 rules that these tests can reach, in order.
+// decide applies those of the 25 rules that these tests can reach, in their order.
 func decide(chain []level, fleet *envelope, autonomous bool, amount engine.USD, now int64) (verdict, rule string) {
 	over := func(spent, limit engine.USD) bool { return spent.Plus(amount).Exceeds(limit) }
 	any := func(holds func(level) bool) bool { return slices.ContainsFunc(chain, holds) }
@@ -74,7 +76,7 @@ func decide(chain []level, fleet *envelope, autonomous bool, amount engine.USD, 
 	return "PROCEED", ""
 }
 
-// specification is the model of one group for Porcupine. Inputs are *operation.
+// specification returns the model of one group for Porcupine. Its inputs are of type *operation.
 func specification(g *group) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return groupState{} },
@@ -100,7 +102,8 @@ func (o *operation) String() string {
 		text, o.subject, answer, o.client, o.invoke.Round(time.Microsecond), o.back.Round(time.Microsecond), o.node, o.attempts)
 }
 
-// step takes one operation with its answer; false means that the state forbids it.
+// step applies one operation with its answer. It returns false if the answer is impossible in
+// this state.
 func (s *groupState) step(g *group, o *operation) bool {
 	plan := g.plan(o.account)
 	own := &s.accounts[o.account]
@@ -137,7 +140,7 @@ func (s *groupState) create(own *accountState) bool {
 	return true
 }
 
-// chain is an agent and its ancestors, own first.
+// chain returns an agent and its ancestors, the agent first.
 func (s *groupState) chain(g *group, index int) []level {
 	var chain []level
 	for index >= 0 {
@@ -148,7 +151,7 @@ func (s *groupState) chain(g *group, index int) []level {
 	return chain
 }
 
-// fleetOf is the group's fleet where the agent's root is in it.
+// fleetOf returns the group's fleet if the agent's root is in it.
 func (s *groupState) fleetOf(g *group, index int) *envelope {
 	if !g.plan(index).fleet {
 		return nil
@@ -156,7 +159,7 @@ func (s *groupState) fleetOf(g *group, index int) *envelope {
 	return &envelope{g.limit, s.fleet}
 }
 
-// turn begins the UTC date of an answer's log time; log time never goes back.
+// turn begins the UTC date of an answer's log time. It returns false if log time would go back.
 func (s *groupState) turn(at time.Time) bool {
 	day := at.Unix() / 86400
 	if day < s.day {
@@ -178,7 +181,7 @@ func (s *groupState) screen(g *group, o *operation) bool {
 	plan := g.plan(o.account)
 	verdict, rule := decide(s.chain(g, o.account), s.fleetOf(g, o.account), plan.autonomous, o.amount, o.at.UnixNano())
 	if o.listed && strings.HasPrefix(o.rule, "R6_") && !strings.HasPrefix(rule, "R2_") {
-		return o.verdict == "BLOCK" // The list is no part of this state.
+		return o.verdict == "BLOCK" // The model does not know the list.
 	}
 	if verdict != o.verdict || rule != o.rule {
 		return false
@@ -218,7 +221,7 @@ func (s *groupState) attest(g *group, own *accountState, o *operation) bool {
 
 var targets = map[kind]standing{opSuspend: suspended, opReinstate: active, opRevoke: revoked}
 
-// change is the table of decision 35.
+// change applies the table of decision 35.
 func (a *accountState) change(o *operation) bool {
 	to := targets[o.kind]
 	if !o.done() {
@@ -235,7 +238,7 @@ func (a *accountState) change(o *operation) bool {
 	return true
 }
 
-// reviewing is the model of one transaction's disposition: set once.
+// reviewing is the model of one transaction's disposition, which can be set only once.
 var reviewing = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, input, _ any) (bool, any) {
@@ -248,8 +251,8 @@ var reviewing = porcupine.Model{
 	DescribeOperation: func(input, _ any) string { return input.(*operation).String() },
 }
 
-// linearizable checks every group, and every reviewed transaction, for an order of
-// its operations that explains all answers.
+// linearizable looks, for every group and every reviewed transaction, for an order of its
+// operations that explains all answers.
 func linearizable(operations []*operation, groups []*group, budget time.Duration) (violations []string, undecided int) {
 	byGroup := make(map[int][]porcupine.Operation)
 	byTxn := make(map[string][]porcupine.Operation)
@@ -286,8 +289,9 @@ func linearizable(operations []*operation, groups []*group, budget time.Duration
 	return violations, undecided
 }
 
-// blame names an operation to look at first: of those that the longest explained
-// order leaves out, the one that returned first.
+// blame names the operation that a person should look at first. It takes the longest order that
+// explains its answers, and among the operations which that order lacks the one that returned
+// first.
 func blame(model porcupine.Model, entries []porcupine.Operation) string {
 	_, info := porcupine.CheckOperationsVerbose(model, entries, blameBudget)
 	explained := make(map[*operation]bool)

@@ -13,8 +13,8 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// newCell makes a network namespace with one device, tun0, whose packets come here.
-// The namespace has no name: it ends with the last process in it and with us.
+// newCell makes a network namespace with one device, tun0, whose packets this process reads. The
+// namespace has no name, so it ends when the last process in it and this process have ended.
 func newCell(node string, address netip.Addr) (*cell, error) {
 	c := &cell{node: node, address: address, thread: testcluster.NewSpawner()}
 	err := c.thread.Do(func() error {
@@ -47,7 +47,7 @@ func newCell(node string, address netip.Addr) (*cell, error) {
 	return c, nil
 }
 
-// Values of linux/if_tun.h: packets without a header of the system's own.
+// Values of linux/if_tun.h. With them the system adds no header of its own to a packet.
 const (
 	tunSetInterface = 0x400454ca
 	tunPackets      = 0x0001

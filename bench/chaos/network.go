@@ -8,8 +8,8 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// network is what lies between the nodes of one cluster and can be broken: relays
-// on one machine's loopback (wires), or links between network namespaces (fabric).
+// network is the network between the nodes of one cluster, in which faults can be made. It has
+// relays on the machine's loopback (wires) or links between network namespaces (fabric).
 type network interface {
 	// set changes the rule of some links at once.
 	set(r rule, ways ...link)
@@ -17,17 +17,17 @@ type network interface {
 	isolate(r rule, node string)
 	// heal lets everything pass.
 	heal()
-	// knows reports whether links can be told apart, so that they can be broken.
+	// knows reports whether it can tell which node sends on a link. Without that no link can be
+	// broken.
 	knows() bool
 	close()
 }
 
-// homes are the threads that live in another network namespace, by the address of
-// the node there: its API is on that namespace's loopback, and can be dialled from
-// there alone.
+// homes has, by the address of a node, the thread in that node's network namespace. The node's
+// API is on the namespace's loopback, which can be dialled only from there.
 var homes sync.Map // string to *testcluster.Spawner
 
-// dialHome dials from where the address is at home.
+// dialHome dials an address from the network namespace in which it exists.
 func dialHome(ctx context.Context, kind, address string) (conn net.Conn, err error) {
 	dialer := net.Dialer{Timeout: answerPatience}
 	home, away := homes.Load(address)

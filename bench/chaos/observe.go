@@ -14,7 +14,7 @@ import (
 	"railguard/engine"
 )
 
-// status is what checks read of GET /v1/cluster/status.
+// status has the members of GET /v1/cluster/status that checks read.
 type status struct {
 	Node   string `json:"node"`
 	Role   string `json:"role"`
@@ -46,7 +46,7 @@ type status struct {
 	Warnings []string  `json:"warnings"`
 }
 
-// nodeStatus is what a node's status says of one member.
+// nodeStatus is what a node's status says about one member.
 type nodeStatus struct {
 	ID       string `json:"id"`
 	Suffrage string `json:"suffrage"`
@@ -59,12 +59,12 @@ func (c *caller) status(ctx context.Context, n *node) (status, error) {
 	return s, c.read(ctx, n.api+"/v1/cluster/status", &s)
 }
 
-// observer looks at every node all the time: signed checkpoints, state digests,
-// who leads. What it has seen must stay true for ever.
+// observer asks every node all the time for its signed checkpoint, its state digest and its
+// leader. What it has seen must stay true for ever.
 type observer struct {
 	cluster *cluster
 	caller  *caller
-	ctx     context.Context // Ends the looking.
+	ctx     context.Context // When it is done, the observer stops asking.
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -72,8 +72,8 @@ type observer struct {
 	keys    string
 	heads   []head
 	digests []digest
-	reached map[string]reach // Of each node, as it was last seen.
-	highest uint64           // Index that any node ever said was applied or committed.
+	reached map[string]reach // By node: what it last reported.
+	highest uint64           // Highest index that any node ever reported as applied or committed.
 	wrong   findings
 }
 
@@ -86,7 +86,7 @@ func newObserver(ctx context.Context, c *cluster, by *caller) *observer {
 	return o
 }
 
-// follow begins to look at a node.
+// follow begins to ask a node regularly.
 func (o *observer) follow(n *node) {
 	o.running.Add(1)
 	go func() {
@@ -104,7 +104,7 @@ func (o *observer) follow(n *node) {
 	}()
 }
 
-// look asks a node once. One that does not answer is no finding.
+// look asks a node once. It is no violation if the node does not answer.
 func (o *observer) look(ctx context.Context, n *node) {
 	if a, err := o.caller.get(ctx, n.api+"/log/checkpoint"); err == nil && a.status == http.StatusOK {
 		o.sawHead(ctx, n, a.body)
@@ -123,7 +123,7 @@ func (o *observer) look(ctx context.Context, n *node) {
 func (o *observer) sawDigest(d digest) {
 	for i := len(o.digests) - 1; i >= 0 && i >= len(o.digests)-16; i-- {
 		if o.digests[i] == d {
-			return // The last one still.
+			return // The digest was noted already.
 		}
 	}
 	o.digests = append(o.digests, d)
@@ -150,8 +150,8 @@ func (o *observer) sawHead(ctx context.Context, n *node, raw []byte) {
 	o.heads = append(o.heads, head{n.id, checkpoint})
 }
 
-// logKeys are the log's verifier keys as the first node that answered gave them:
-// from then on nobody may come with others.
+// logKeys returns the log's verifier keys from the first node that answers. From then on no node
+// may use other keys.
 func (o *observer) logKeys(ctx context.Context) (string, error) {
 	o.mu.Lock()
 	keys := o.keys
@@ -172,14 +172,14 @@ func (o *observer) logKeys(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("no node tells the log's keys")
 }
 
-// stop ends the looking.
+// stop ends all asking.
 func (o *observer) stop() {
 	o.cancel()
 	o.running.Wait()
 }
 
-// leader waits until the nodes that can be asked agree on a leader that says so
-// itself, and returns it.
+// leader waits until the nodes that answer agree on a leader and that node itself says that it
+// leads, and returns it.
 func (c *cluster) leader(ctx context.Context, by *caller) (*node, error) {
 	var found *node
 	err := until(ctx, settlePatience, func() bool {
@@ -198,7 +198,7 @@ func (c *cluster) leader(ctx context.Context, by *caller) (*node, error) {
 	return found, nil
 }
 
-// followers are the nodes other than the given one.
+// followers returns all nodes but the given one.
 func (c *cluster) followers(of *node) []*node {
 	var others []*node
 	for _, n := range c.nodes {
@@ -209,8 +209,8 @@ func (c *cluster) followers(of *node) []*node {
 	return others
 }
 
-// settle heals everything, lets every node run, and waits until all are ready and
-// have applied the same index twice in a row (invariant 10).
+// settle mends every fault and lets every node run. It waits until all nodes are ready and are in
+// step twice in a row (invariant 10).
 func (c *cluster) settle(ctx context.Context, by *caller) (time.Duration, error) {
 	began := time.Now()
 	if c.wires != nil {
@@ -238,8 +238,8 @@ func (c *cluster) settle(ctx context.Context, by *caller) (time.Duration, error)
 	return time.Since(began), nil
 }
 
-// inStep reports whether all nodes know one leader and have the same tree head.
-// The log itself never rests: ticks move the applied index on.
+// inStep reports whether all nodes know one leader and have the same tree head. The applied index
+// cannot be compared exactly, because ticks always move it on.
 func (c *cluster) inStep(ctx context.Context, by *caller) bool {
 	leader, low, high := "", uint64(0), uint64(0)
 	for i, n := range c.members() {
@@ -259,8 +259,8 @@ func (c *cluster) inStep(ctx context.Context, by *caller) bool {
 // stepSlack is how many ticks may be applied while one node after another is asked.
 const stepSlack = 8
 
-// collect reads everything that the checks need from every node. last is the
-// newest transaction of the cluster, and nobody writes any more.
+// collect reads everything that the checks need from every node. last is the cluster's newest
+// transaction. No client may write any more.
 func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *inspection, last string) error {
 	keys, err := o.logKeys(ctx)
 	if err != nil {
@@ -278,7 +278,7 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 			return err
 		}
 	}
-	in.highest = o.seenHighest() // What is told from here on, such as by a tick, need not be known to who was asked before.
+	in.highest = o.seenHighest() // An index that a node reports from here on, perhaps because of a tick, may be newer than the log of a node that was asked before.
 	for _, n := range c.nodes {
 		e, err := by.endOf(ctx, n, in.highest)
 		if err != nil {
@@ -293,11 +293,12 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 	return nil
 }
 
-// exportsTries bounds how often all logs are read: a tick may write a leaf, such as of a
-// hold that expires, after the log of one node was read and before that of the next.
+// exportsTries bounds how often all logs are read. Reading them must be repeated if a leaf was
+// written between the reading of two logs. A tick may write one, such as for a hold that expires.
 const exportsTries = 3
 
-// exports are the logs of all nodes, of one length if they come to have one.
+// exports returns the logs of all nodes. It reads them until they have the same length, at most
+// exportsTries times.
 func (c *cluster) exports(ctx context.Context, by *caller, keys, last string) (all []*exported, err error) {
 	for range exportsTries {
 		all = all[:0]
@@ -317,7 +318,8 @@ func (c *cluster) exports(ctx context.Context, by *caller, keys, last string) (a
 	return all, nil
 }
 
-// endOf is how far a node came: as far as told, or however far it is in the end.
+// endOf waits until a node has applied the index told, and returns how far the node is. If the
+// node does not get so far in time, it returns how far it is then.
 func (c *caller) endOf(ctx context.Context, n *node, told uint64) (end, error) {
 	var s status
 	var failed error
@@ -328,7 +330,7 @@ func (c *caller) endOf(ctx context.Context, n *node, told uint64) (end, error) {
 	return end{n.id, s.Index.Applied}, failed
 }
 
-// answeredTxns are the transactions of the groups that callers were told.
+// answeredTxns returns the transactions of the groups that callers got an answer for.
 func (in *inspection) answeredTxns() (txns []string) {
 	for _, g := range in.groups {
 		g.mu.Lock()
@@ -374,7 +376,7 @@ func (a *jsonAmount) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// readRecords reads some of the transactions that clients were told, at this node.
+// readRecords reads, at one node, some of the transactions that clients got an answer for.
 func (in *inspection) readRecords(ctx context.Context, by *caller, n *node) {
 	for _, g := range in.groups {
 		g.mu.Lock()
@@ -383,7 +385,7 @@ func (in *inspection) readRecords(ctx context.Context, by *caller, n *node) {
 		for i := 0; i < len(picks); i += 1 + len(picks)/16 {
 			a, err := by.get(ctx, n.api+"/v1/audit/"+picks[i].txn)
 			if err != nil {
-				continue // collect's other reads say so.
+				continue // If the node is at fault, another read of collect reports it.
 			}
 			r := readReply(opRead, a)
 			in.records = append(in.records, shownRecord{
@@ -393,7 +395,7 @@ func (in *inspection) readRecords(ctx context.Context, by *caller, n *node) {
 	}
 }
 
-// heardCries reads the nodes' logs.
+// heardCries returns the lines in the nodes' logs that must not be there.
 func (c *cluster) heardCries(allowed ...string) []string {
 	var f findings
 	for _, n := range c.nodes {
@@ -406,8 +408,8 @@ func (c *cluster) heardCries(allowed ...string) []string {
 	return f.all()
 }
 
-// quiet reports whether nobody writes leaves any more: what an activated list has the
-// leader look for in the past is found, and all nodes have one tree.
+// quiet reports whether no node writes leaves any more: the retro-screening that an activated
+// list requires is done, and all nodes have the same tree.
 func (c *cluster) quiet(ctx context.Context, by *caller) bool {
 	first := ""
 	for i, n := range c.members() {
@@ -418,7 +420,7 @@ func (c *cluster) quiet(ctx context.Context, by *caller) bool {
 		if err != nil || a.status != http.StatusOK {
 			return false
 		}
-		tree, _, _ := strings.Cut(string(a.body), "\n\n") // Signatures may differ.
+		tree, _, _ := strings.Cut(string(a.body), "\n\n") // Only the text before the signatures is compared, because the signatures may differ.
 		if i == 0 {
 			first = tree
 		}

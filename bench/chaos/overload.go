@@ -16,14 +16,14 @@ import (
 
 const (
 	overloadFactor  = 3
-	overloadClients = 48                   // That find out what the cluster can do.
-	overloadFlying  = 1500                 // Calls under way at once; a generator without a bound would measure itself.
-	overloadBeat    = 2 * time.Millisecond // Between two salvos.
+	overloadClients = 48                   // Clients that measure how much the cluster can do.
+	overloadFlying  = 1500                 // Calls in progress at once. Without a bound the generator would measure itself.
+	overloadBeat    = 2 * time.Millisecond // Time between two groups of calls.
 )
 
-// overloaded offers three times what the cluster can do, in an open loop, and looks
-// at what comes back: verdicts, and refusals that say that nothing happened. Rates
-// and times are figures: a small machine also has to make the calls.
+// overloaded offers three times as many calls as the cluster can answer, in an open loop. Every
+// answer must be a verdict, or a refusal that says that nothing happened. Rates and times are
+// only reported, because the same small machine also has to make the calls.
 func overloaded(ctx context.Context, s *stage) error {
 	g := s.newGroup(engine.NoLimit)
 	payer, o := s.client().register(ctx, g, account{parent: -1, daily: engine.NoLimit, single: engine.NoLimit})
@@ -56,8 +56,8 @@ func overloaded(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// flood makes calls for one agent that no limit binds. They are not in the history:
-// they are in the log, and counted there.
+// flood makes calls for one agent without limits. The history does not have them. They are
+// counted in the log.
 type flood struct {
 	stage  *stage
 	caller *caller
@@ -66,7 +66,7 @@ type flood struct {
 
 	mu    sync.Mutex
 	codes map[string]int
-	times map[int]*hdr.Histogram // By status; 0: no answer.
+	times map[int]*hdr.Histogram // Times by status; 0: there was no answer.
 }
 
 func newFlood(s *stage, a *account) *flood {
@@ -91,7 +91,7 @@ func (f *flood) once(ctx context.Context) {
 	status, code, wrong := 0, "no answer", ""
 	if err == nil {
 		var answer replyBody
-		_ = json.Unmarshal(a.body, &answer) // Without a code the status speaks.
+		_ = json.Unmarshal(a.body, &answer) // If the body has no code, the status is enough.
 		status, code = a.status, fmt.Sprintf("%d %s%s", a.status, answer.Code, answer.Verdict)
 		switch {
 		case status == http.StatusOK, status == http.StatusTooManyRequests:
@@ -112,10 +112,10 @@ func (f *flood) once(ctx context.Context) {
 		h = hdr.New(1, sampleMax.Microseconds(), 3)
 		f.times[status] = h
 	}
-	_ = h.RecordValue(min(took, sampleMax).Microseconds()) // In the histogram's range.
+	_ = h.RecordValue(min(took, sampleMax).Microseconds()) // Limited to the histogram's range.
 }
 
-// capacity is how many verdicts a second busy clients get.
+// capacity measures how many verdicts a second busy clients get.
 func (f *flood) capacity(ctx context.Context, span time.Duration) int {
 	ctx, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
@@ -131,7 +131,7 @@ func (f *flood) capacity(ctx context.Context, span time.Duration) int {
 	return int(float64(f.answered(http.StatusOK)) / span.Seconds())
 }
 
-// pour offers calls at a rate, whatever becomes of them.
+// pour offers calls at a rate, without waiting for their answers.
 func (f *flood) pour(ctx context.Context, rate int, span time.Duration) {
 	var flying atomic.Int64
 	var calls sync.WaitGroup
@@ -167,7 +167,7 @@ func (f *flood) answered(status int) int {
 	return 0
 }
 
-// tell reports what came back, and how soon.
+// tell reports which answers came, and how soon.
 func (f *flood) tell(s *stage) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

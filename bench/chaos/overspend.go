@@ -13,21 +13,21 @@ import (
 	"railguard/engine"
 )
 
-// The overspend test (N1): a limit of 1,000, 300 concurrent calls of 10 over all
-// nodes, the leader killed in the middle, callers retry elsewhere with their keys.
+// The overspend test (N1): the limit is 1,000, and callers make 300 concurrent calls of 10 at all
+// nodes. The leader is killed in the middle, and callers retry at other nodes with their keys.
 const (
 	raceLimit   = 1000 * engine.Dollar
 	raceAmount  = 10 * engine.Dollar
 	raceCalls   = 300
 	raceWins    = 100
 	raceClients = 60
-	raceKillAt  = 80 // Answers after which the leader dies.
+	raceKillAt  = 80 // The leader is killed after so many answers.
 )
 
 // racers are agents whose calls draw on one limit.
 type racers struct {
 	name     string
-	limit    engine.USD // The fleet's.
+	limit    engine.USD // The fleet's limit.
 	accounts []account
 	race     []int // Indices of the agents that pay.
 }
@@ -65,8 +65,8 @@ func (s *stage) enlist(ctx context.Context, r racers) (*group, error) {
 	return g, nil
 }
 
-// race makes all calls at once, or each caller its own with rests between them; middle
-// runs when some of them are answered. Every call is settled in the end.
+// race makes all calls at once, or makes each caller rest between its calls. It runs middle when
+// some calls are answered. In the end every call has an outcome.
 func (s *stage) race(ctx context.Context, g *group, agents []int, rest time.Duration, middle func() error) ([]*operation, error) {
 	var calls, answers atomic.Int64
 	half := make(chan struct{})
@@ -109,7 +109,7 @@ func proceeds(made []*operation) map[string]int {
 	return counts
 }
 
-// outcomes counts operations by UTC date, verdict and rule, in words.
+// outcomes says how many operations there were for each UTC date, verdict and rule.
 func outcomes(made []*operation) string {
 	counts := make(map[string]int)
 	for _, o := range made {
@@ -122,8 +122,7 @@ func outcomes(made []*operation) string {
 	return strings.Join(lines, ", ")
 }
 
-// contest is one race that must end with exactly so many PROCEEDs as the limit has
-// room for.
+// contest runs one race, which must end with exactly as many PROCEEDs as the limit has room for.
 func (s *stage) contest(ctx context.Context, r racers, middle func() error) error {
 	g, err := s.enlist(ctx, r)
 	if err != nil {
@@ -156,7 +155,7 @@ func overspend(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// killedInTheMiddle is one contest whose leader dies.
+// killedInTheMiddle runs one contest in which the leader dies.
 func (s *stage) killedInTheMiddle(ctx context.Context, r racers) error {
 	leader, err := s.cluster.leader(ctx, s.caller)
 	if err != nil {
@@ -176,11 +175,12 @@ func (s *stage) tellRaces() {
 	s.races, s.wins = 0, 0
 }
 
-// racesPerCluster bounds the history that is inspected at once.
+// racesPerCluster is after how many races a new cluster is used, which bounds the history to
+// inspect.
 const racesPerCluster = 100
 
-// overspendManyTimes is N1 again and again on one cluster, and on the next one after
-// some time: every leader dies in the middle of a race.
+// overspendManyTimes repeats N1, and takes a new cluster after racesPerCluster races. In every
+// race the leader dies in the middle.
 func overspendManyTimes(ctx context.Context, s *stage) error {
 	kinds := contests()
 	count := min(s.options.Races-s.raced, racesPerCluster)
@@ -198,8 +198,8 @@ func overspendManyTimes(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// overspendAtMidnight is C04's other half: the same race over the change of the
-// UTC date. Every date has its own budget, and none is ever exceeded.
+// overspendAtMidnight is the other half of C04: the UTC date changes during the same race. Every
+// date has a budget of its own, and none is exceeded.
 func overspendAtMidnight(ctx context.Context, s *stage) error {
 	leader, err := s.cluster.leader(ctx, s.caller)
 	if err != nil {
@@ -208,16 +208,15 @@ func overspendAtMidnight(ctx context.Context, s *stage) error {
 	return s.raceOverMidnight(ctx, leader, func() error { return nil }, leader.Kill)
 }
 
-// A race begins a little before midnight, and its callers rest between their calls, so
-// that some of them fall on either day.
+// A race begins a little before midnight, and its callers rest between their calls, so that each
+// of the two days has some calls.
 const (
 	beforeMidnight = 2 * time.Second
 	midnightRest   = 600 * time.Millisecond
 )
 
-// raceOverMidnight lets the UTC date change in the middle of a race, with something
-// done in it, and races once more for the new day's budget, with something done in
-// the middle of that.
+// raceOverMidnight runs a race in which the UTC date changes, and then a second race for the
+// budget of the new day. In the middle of each race it calls a function of the scenario.
 func (s *stage) raceOverMidnight(ctx context.Context, asked *node, first, second func() error) error {
 	contest := contests()[1]
 	g, err := s.enlist(ctx, contest)
@@ -255,8 +254,8 @@ func (s *stage) raceOverMidnight(ctx context.Context, asked *node, first, second
 	return nil
 }
 
-// logReaches waits until the log has an entry of that time. What a node's status shows
-// as log time runs ahead of the entries by up to 2 s.
+// logReaches waits until the log has an entry of the given time. The log time in a node's status
+// does not show that, because it may be up to 2 s ahead of the entries.
 func (s *stage) logReaches(ctx context.Context, at time.Time) error {
 	c := s.client()
 	return until(ctx, settlePatience, func() bool {

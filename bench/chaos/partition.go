@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// minorityIsSilent is C10: a node cut off from the others gives no verdict, says
-// so in time, and takes part again by itself when the cut heals.
+// minorityIsSilent is C10: a node that is cut off from the others gives no verdict and answers so
+// in time. It takes part again by itself when the cut is mended.
 func minorityIsSilent(ctx context.Context, s *stage) error {
 	if !s.cluster.wires.knows() {
 		return skipped("this system does not tell which process holds a connection: no partitions")
@@ -44,7 +44,7 @@ func minorityIsSilent(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// askLonely makes calls at a node that has nobody: 503, none of them a verdict.
+// askLonely makes calls at a node that reaches no other. Each must get a 503 and none a verdict.
 func (s *stage) askLonely(ctx context.Context, lonely *node, kind string) error {
 	slowest := time.Duration(0)
 	codes := make(map[string]int)
@@ -86,7 +86,8 @@ func (s *stage) askLonely(ctx context.Context, lonely *node, kind string) error 
 	return nil
 }
 
-// miss reads what the lonely node cannot know: a miss there is never a 404.
+// miss reads a record that the cut-off node cannot know. Its answer must not be 404, because the
+// record may exist.
 func (s *stage) miss(ctx context.Context, lonely *node, kind string) {
 	c := s.client()
 	for c.home%len(s.cluster.nodes) == s.index(lonely) {

@@ -7,18 +7,16 @@ import (
 	"time"
 )
 
-// C09: what an operator does on purpose must not hurt callers.
-
-// planned is something done on purpose under load.
+// planned is something that an operator does on purpose under load.
 type planned struct {
 	name     string
-	attempts int // That one call may need.
+	attempts int // How many attempts one call may need.
 	do       func(context.Context, *stage) error
 }
 
-// transfersAndRestarts is C09: leadership moved under load without an error for
-// any caller, and every node restarted in turn, drained first or only told to end,
-// without more than one retry.
+// transfersAndRestarts is C09: what an operator does on purpose must not hurt callers. Leadership
+// is moved under load, and no caller gets an error. Every node is restarted in turn, once after
+// draining it and once by only telling it to end, and no call needs more than one retry.
 func transfersAndRestarts(ctx context.Context, s *stage) error {
 	for _, p := range []planned{
 		{"leadership transferred", 1, func(ctx context.Context, s *stage) error { return s.transfers(ctx) }},
@@ -32,12 +30,11 @@ func transfersAndRestarts(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// plannedTries is how often something is done again because the nodes elected a
-// leader meanwhile that nobody had asked for: a machine that is too busy to send
-// heartbeats in time.
+// plannedTries is how often something is tried. It is tried again if the nodes held an election
+// that nobody asked for, because the machine was too busy to send heartbeats in time.
 const plannedTries = 3
 
-// unhurt does it under load and counts what callers felt.
+// unhurt does something planned under load and counts the errors that callers got.
 func (s *stage) unhurt(ctx context.Context, p planned) error {
 	for range plannedTries {
 		storm := s.storm(ctx, s.load())
@@ -111,11 +108,11 @@ func (s *stage) rollingRestart(ctx context.Context, drain bool) error {
 	return nil
 }
 
-// electionWords are those of a follower that waited in vain for its leader, and of
-// a leader that waited in vain for its followers.
+// electionWords are logged by a follower that waited in vain for its leader, and by a leader that
+// waited in vain for its followers.
 var electionWords = [][]byte{[]byte("heartbeat timeout reached"), []byte("failed to contact quorum")}
 
-// elections counts them over all nodes and the whole run.
+// elections counts these lines over all nodes and the whole run.
 func (c *cluster) elections() int {
 	count := 0
 	for _, n := range c.members() {

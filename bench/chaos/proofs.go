@@ -18,8 +18,8 @@ import (
 	auditproof "railguard/audit/proof"
 )
 
-// Invariant 7 as a third party checks it: two checkpoints are linked by a
-// consistency proof, and a record that was answered has an inclusion proof.
+// These checks test invariant 7 as a third party would. A consistency proof links two
+// checkpoints, and a record that was answered has an inclusion proof.
 
 // forest computes hashes of perfect subtrees from the leaves' bytes.
 type forest struct {
@@ -40,7 +40,7 @@ func (t *forest) node(id compact.NodeID) []byte {
 	return hash
 }
 
-// consistency is the proof between two sizes (RFC 9162, 2.1.4.1).
+// consistency returns the proof between two sizes (RFC 9162, 2.1.4.1).
 func (t *forest) consistency(from, to uint64) ([][]byte, error) {
 	nodes, err := proof.Consistency(from, to)
 	if err != nil {
@@ -53,8 +53,8 @@ func (t *forest) consistency(from, to uint64) ([][]byte, error) {
 	return nodes.Rehash(hashes, rfc6962.DefaultHasher.HashChildren)
 }
 
-// checkConsistency: of all checkpoints that anybody saw, each is linked to the next
-// larger one by a consistency proof, and so any two are.
+// checkConsistency checks that a consistency proof links every checkpoint that was seen to the
+// next larger one. So any two of them are linked.
 func (in *inspection) checkConsistency() []string {
 	var f findings
 	if len(in.exports) == 0 {
@@ -66,7 +66,7 @@ func (in *inspection) checkConsistency() []string {
 	for i := 1; i < len(heads); i++ {
 		from, to := &heads[i-1], &heads[i]
 		if to.Size > uint64(len(tree.leaves)) {
-			break // Said by checkHeads.
+			break // checkHeads reports it.
 		}
 		if from.Size == to.Size || from.Size == 0 {
 			if from.Size == to.Size && from.Root != to.Root {
@@ -85,10 +85,11 @@ func (in *inspection) checkConsistency() []string {
 	return f.all()
 }
 
-// shownProof is GET /v1/audit/{txnId}/proof of one node after healing.
+// shownProof is the answer of one node to GET /v1/audit/{txnId}/proof, after all faults were
+// mended.
 type shownProof struct {
 	node, txn  string
-	wrong      string // Why it proves nothing; "" when it does.
+	wrong      string // Why it proves nothing; "": it is right.
 	checkpoint note.Checkpoint
 	leafHash   [sha256.Size]byte
 }
@@ -119,7 +120,7 @@ func readProof(node, txn string, status int, raw []byte, keys string) shownProof
 	return p
 }
 
-// checkProofs: every proof proves the very leaf that the log holds.
+// checkProofs checks that every proof is of the leaf that the log has.
 func (in *inspection) checkProofs() []string {
 	var f findings
 	s := layOut(in.exports[0])
@@ -135,10 +136,10 @@ func (in *inspection) checkProofs() []string {
 	return f.all()
 }
 
-const proofsRead = 8 // Of each node.
+const proofsRead = 8 // How many proofs to read at each node.
 
-// readProofs fetches proofs of transactions that clients were told. Their
-// checkpoints are kept with the others.
+// readProofs fetches proofs of transactions that clients got an answer for. It keeps the proofs'
+// checkpoints with the others.
 func (in *inspection) readProofs(ctx context.Context, by *caller, n *node, keys string, txns []string) error {
 	for i := 0; i < len(txns); i += 1 + len(txns)/proofsRead {
 		a, err := by.get(ctx, n.api+"/v1/audit/"+txns[i]+"/proof")

@@ -1,16 +1,16 @@
 package chaos
 
-// What a node has applied, and what it said was committed, never goes back: not
-// while a process runs, and not over restarts (invariant 8).
+// These checks test invariant 8: the index that a node reports as applied, and the one that it
+// reports as committed, never go back, neither while a process runs nor with a restart.
 
-// reach is how far a node was seen to be.
+// reach is the progress that a node last reported.
 type reach struct {
-	process         int // Id of the process that said so.
+	process         int // Id of the process that reported it.
 	applied, commit uint64
 }
 
-// sawReach keeps what a node said of itself. Called with mu held, for one node in
-// the order in which it was asked.
+// sawReach keeps the progress that a node reported. The caller holds mu, and calls it in the
+// order in which that node was asked.
 func (o *observer) sawReach(node string, now reach) {
 	before := o.reached[node]
 	if before.process == now.process && (now.applied < before.applied || now.commit < before.commit) {
@@ -21,21 +21,21 @@ func (o *observer) sawReach(node string, now reach) {
 	o.highest = max(o.highest, now.applied, now.commit)
 }
 
-// seenHighest is the highest index that any node said was applied or committed.
+// seenHighest returns the highest index that any node reported as applied or committed.
 func (o *observer) seenHighest() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.highest
 }
 
-// end is how far a node is after healing.
+// end is how far a node is after all faults were mended.
 type end struct {
 	node    string
 	applied uint64
 }
 
-// checkReached: after healing every node has applied whatever any node ever said
-// was applied or committed, and whatever index a caller was told.
+// checkReached checks that in the end every node has applied the highest index that any node ever
+// reported as applied or committed, and every index that a caller was told.
 func (in *inspection) checkReached() []string {
 	var f findings
 	told, by := in.highest, "a status"
@@ -52,9 +52,9 @@ func (in *inspection) checkReached() []string {
 	return f.all()
 }
 
-// checkIndices: the index that an answer names as applied is not before its own
-// record's, and a read that asked for an index at least is not answered from an
-// older one; so no client sees a disposition go away again (invariant 6).
+// checkIndices checks invariant 6: no client sees a disposition disappear. The index that an
+// answer names as applied must not be before that of its own record, and a read that demanded an
+// index must not be answered from an older state.
 func (in *inspection) checkIndices() []string {
 	var f findings
 	type name struct {
@@ -62,8 +62,8 @@ func (in *inspection) checkIndices() []string {
 		txn    string
 	}
 	shown := make(map[name]*operation)
-	for _, o := range in.operations { // By invocation; a client does one at a time.
-		if !o.done() || o.back == never { // Settled from the log: nobody was told.
+	for _, o := range in.operations { // They are sorted by invocation, and a client makes one at a time.
+		if !o.done() || o.back == never { // Its outcome was found in the log, so no caller was told an index.
 			continue
 		}
 		if o.kind == opScreen && o.seen < o.index {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// What one operator does, or a supervisor that knows nothing of it, ends neither the
-// group nor a node that is a member.
+// An operator removes nodes, and a supervisor that does not know it starts them again. Neither
+// may end the group or a node that is a member.
 
-// removedStaysOut is C19: a removed node that is started again does not come back, from
-// its own folder or from a copy without the mark, and the word of a removal ends no
-// other node that has the address now.
+// removedStaysOut is C19: a removed node does not come back when it is started again, neither on
+// its own folder nor on a copy without the mark of the removal. The message about a removal does
+// not end another node that has the same address now.
 func removedStaysOut(ctx context.Context, s *stage) error {
 	s.allowed = append(s.allowed, "FATAL")
 	storm := s.storm(ctx, s.load())
@@ -53,7 +53,8 @@ func removedStaysOut(ctx context.Context, s *stage) error {
 	return s.voters(ctx, 2)
 }
 
-// inherited kills a node, gives its address to another one and removes the dead.
+// inherited kills a node, gives its address to another node, and removes the dead node from the
+// group.
 func (s *stage) inherited(ctx context.Context, dead *node) (*node, error) {
 	if err := dead.Kill(); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (s *stage) inherited(ctx context.Context, dead *node) (*node, error) {
 	return heir, s.voters(ctx, 3)
 }
 
-// take has a node removed or demoted, by whoever leads.
+// take asks the leader to remove or demote a node.
 func (s *stage) take(ctx context.Context, verb string, n *node) error {
 	leader, err := s.cluster.leader(ctx, s.caller)
 	if err != nil {
@@ -135,13 +136,13 @@ func (s *stage) startedAgain(ctx context.Context, what string, n *node, words ..
 	return s.end(ctx, what, n, seen, words...)
 }
 
-// end waits for a node's end and looks at what it said since.
+// end waits until a node ends and checks what it has logged since.
 func (s *stage) end(ctx context.Context, what string, n *node, seen int, words ...string) []string {
-	_ = until(ctx, settlePatience, func() bool { return !n.Running() }) // judgeEnd says so.
+	_ = until(ctx, settlePatience, func() bool { return !n.Running() }) // If the node still runs, judgeEnd reports it.
 	return judgeEnd(what, !n.Running(), n.logText()[seen:], words...)
 }
 
-// judgeEnd: a node that must not go on has ended, and says why.
+// judgeEnd checks that a node which must not go on has ended and says why.
 func judgeEnd(what string, ended bool, said string, words ...string) []string {
 	var f findings
 	if !ended {
@@ -157,8 +158,8 @@ func judgeEnd(what string, ended bool, said string, words ...string) []string {
 	return f.all()
 }
 
-// votesStay is C20: one of three is dead, and no verb without force takes the vote of
-// another. Each is refused, and calls still get verdicts.
+// votesStay is C20: one of three nodes is dead. Without force no verb removes the vote of
+// another: each verb is refused, and calls still get verdicts.
 func votesStay(ctx context.Context, s *stage) error {
 	s.allowed = append(s.allowed, "FATAL")
 	storm := s.storm(ctx, s.load())
@@ -208,8 +209,8 @@ func votesStay(ctx context.Context, s *stage) error {
 	return s.voters(ctx, 3)
 }
 
-// judgeVerb: a verb that would leave too few votes is refused, takes none, and the group
-// goes on.
+// judgeVerb checks that a verb which would leave too few votes was refused and changed no vote,
+// and that the group goes on.
 func judgeVerb(what string, a *answer, voters int, verdicts bool) []string {
 	var f findings
 	if a.ok() || a.status >= 500 {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// retention is C17: what is past its time is gone on all nodes at one place in the
-// log. Log time is moved by the test clock; the audit log is inspected before.
+// retention is C17: data that is past its retention is gone on all nodes at the same place in the
+// log. The test clock moves log time. The audit log is inspected before that, because it loses
+// leaves too.
 func retention(ctx context.Context, s *stage) error {
 	c := s.client()
 	g := s.groups[0]
@@ -33,7 +34,7 @@ func retention(ctx context.Context, s *stage) error {
 		is      func(*answer) bool // Whether the answer says that it is gone.
 		gone    bool
 	}{
-		{24*time.Hour + 30*time.Minute, attestations, noData, false}, // Stale, but kept for an hour more.
+		{24*time.Hour + 30*time.Minute, attestations, noData, false}, // The attestation does not count any more, but is kept for an hour more.
 		{time.Hour, attestations, noData, true},
 		{29 * 24 * time.Hour, "/v1/users/" + user, notFound, false},
 		{2 * 24 * time.Hour, "/v1/users/" + user, notFound, true},
@@ -67,9 +68,8 @@ func noData(a *answer) bool {
 	return a.status == http.StatusOK && a.decode(&page) == nil && len(page.Data)+len(page.Attestations) == 0
 }
 
-// sameAge asks every node: the thing is still there on all, or, once it is gone
-// somewhere, gone on all. Every node is asked at an index not before the one at
-// which the first was.
+// sameAge asks every node for a thing, which must be there on all nodes or gone on all nodes.
+// Each node is asked at an index that is not before the one at which the first was asked.
 func (s *stage) sameAge(ctx context.Context, path string, is func(*answer) bool, gone bool) error {
 	header := http.Header{}
 	for i, n := range s.cluster.nodes {

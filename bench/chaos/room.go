@@ -9,9 +9,8 @@ import (
 	"railguard/engine"
 )
 
-// room is one cluster with everything that was ever told about it. Several
-// scenarios may use it one after another: what an earlier one was answered must
-// still hold after a later one.
+// room is one cluster with everything that its nodes ever answered. Several scenarios may use it
+// one after another. The answers that an earlier scenario got must still hold after a later one.
 type room struct {
 	cluster  *cluster
 	caller   *caller
@@ -21,18 +20,18 @@ type room struct {
 	seed     uint64
 	run      string
 	serial   atomic.Int64
-	allowed  []string // Words that the nodes' logs may have.
+	allowed  []string // Words of cries that the nodes' logs may have all the same.
 
-	porcupine time.Duration // How long it may look for an order.
+	porcupine time.Duration // How long Porcupine may look for an order of the operations.
 
-	advances   []advance // Of log time, by the test clock.
+	advances   []advance // Moves of log time by the test clock.
 	wrongClock bool      // A node's clock was made wrong.
-	inspected  bool      // The scenario has seen to the inspection itself.
+	inspected  bool      // The scenario has made the inspection itself.
 }
 
 const groupsOfRoom = 2
 
-// openRoom starts a cluster and founds the groups that storms use.
+// openRoom starts a cluster and creates the groups that storms use.
 func openRoom(ctx context.Context, p programs, folder string, s shape, seed uint64) (*room, error) {
 	c, err := startCluster(ctx, p, folder, s)
 	if err != nil {
@@ -58,7 +57,7 @@ func (r *room) furnish(ctx context.Context) error {
 	return r.client().found(ctx, r.groups...)
 }
 
-// client makes a new caller, at home on one of the nodes.
+// client makes a new caller, which asks one of the nodes first.
 func (r *room) client() *client {
 	id := int(r.serial.Add(1))
 	return &client{
@@ -67,15 +66,15 @@ func (r *room) client() *client {
 	}
 }
 
-// newGroup is a group of a scenario's own, without agents; limit is its fleet's.
+// newGroup makes a group without agents for one scenario. limit is that of its fleet.
 func (r *room) newGroup(limit engine.USD) *group {
 	g := &group{index: len(r.groups), limit: limit}
 	r.groups = append(r.groups, g)
 	return g
 }
 
-// inspect heals the cluster, settles what is still open, reads everything and
-// checks it.
+// inspect mends all faults of the cluster, finds the outcomes that are still unknown, reads
+// everything and checks it.
 func (r *room) inspect(ctx context.Context, report *report) error {
 	took, err := r.cluster.settle(ctx, r.caller)
 	if err != nil {
@@ -142,8 +141,8 @@ func (r *room) describe(report *report, in *inspection) {
 	}
 }
 
-// resolve asks for the outcome of every call that has none, with its own key: it
-// gets the first answer, or is done now.
+// resolve repeats every call without a known outcome, with the same key. The service repeats its
+// first answer, or makes the call now.
 func (r *room) resolve(ctx context.Context, operations []*operation) {
 	c := r.client()
 	for _, o := range operations {
@@ -159,8 +158,8 @@ func (r *room) resolve(ctx context.Context, operations []*operation) {
 	}
 }
 
-// resolveFromLog settles what retries could not: after healing, what is not in the
-// log never happened.
+// resolveFromLog decides the outcomes that retries could not find. After all faults are mended, a
+// call that is not in the log never happened.
 func resolveFromLog(operations []*operation, x *exported) error {
 	s := layOut(x)
 	for _, o := range operations {
@@ -177,12 +176,12 @@ func resolveFromLog(operations []*operation, x *exported) error {
 			status: 200, verdict: l.Verdict, rule: l.Rule, txn: l.TxnID, index: l.Index, list: l.ListVersion, event: l.EventID,
 			id: l.AgentID + l.FleetID, credentialStatus: l.CredentialStatus, at: l.momentOf(o.kind),
 		}
-		o.back = never // It may have been the last of all.
+		o.back = never // Any other operation may have come before it.
 	}
 	return nil
 }
 
-// momentOf is the time that the answer of an operation shows.
+// momentOf returns the time that the answer of an operation shows.
 func (l *leaf) momentOf(k kind) time.Time {
 	switch k {
 	case opScreen:
@@ -195,7 +194,6 @@ func (l *leaf) momentOf(k kind) time.Time {
 	return l.ChangedAt
 }
 
-// close ends the cluster.
 func (r *room) close() {
 	if r.observer != nil {
 		r.observer.stop()

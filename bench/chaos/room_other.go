@@ -4,5 +4,5 @@ package chaos
 
 import "errors"
 
-// freeBytes is not known here.
+// freeBytes always fails: on this system the package cannot read how many bytes are free.
 func freeBytes(string) (int64, error) { return 0, errors.ErrUnsupported }

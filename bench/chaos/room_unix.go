@@ -4,7 +4,7 @@ package chaos
 
 import "syscall"
 
-// freeBytes is the room in a folder's file system.
+// freeBytes returns how many bytes are free in a folder's file system.
 func freeBytes(folder string) (int64, error) {
 	var stat syscall.Statfs_t
 	err := syscall.Statfs(folder, &stat)

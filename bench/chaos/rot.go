@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// A flipped bit on one node's disk is found and named: the node does not start, or
-// it steps out, or it mends itself from its peers; the others go on, and a node
-// that is beyond mending is wiped and joins again.
+// In this scenario a bit flips on one node's disk. The node must notice it and name it: it does
+// not start, or it stops, or it repairs the data from its peers. The others go on. A node that
+// cannot repair itself is wiped and joins again.
 
 // rot is one place where a bit flips.
 type rot struct {
 	name   string
-	folder string // In the node's data.
-	mark   string // Bytes to be found there; the bit flips behind them, or at the file's middle where there is no mark.
-	leaf   bool   // It flips in the leaf of a screening call.
-	runs   bool   // It flips while the node runs.
-	tries  int    // A page of the log that is not used any more rots unnoticed: then the next place is tried.
+	folder string // Folder in the node's data in which a bit flips.
+	mark   string // Bytes in a file, after which the bit flips; "": the bit flips in the middle of a file.
+	leaf   bool   // The bit flips in the leaf of a screening call.
+	runs   bool   // The bit flips while the node runs.
+	tries  int    // How many places are tried. Nobody notices a flip in a page of the log that is not used any more; then the next place is tried.
 	before func(context.Context, *stage, *node) error
 }
 
@@ -39,15 +39,15 @@ var rots = []rot{
 	}},
 }
 
-// namedDamage are words of which a node that finds its disk rotten says at least one.
+// namedDamage are words. A node that finds damage on its disk logs at least one of them.
 var namedDamage = []string{"checksum", "corrupt", "damage", "mismatch", "does not match", "not a snapshot", "another leaf"}
 
-// rotten is the scenario.
+// rotten flips a bit at each place in rots, one after the other.
 func rotten(ctx context.Context, s *stage) error {
 	s.allowed = append(s.allowed, "FATAL", "diverged", "goroutine 1 [", "panic:")
 	storm := s.storm(ctx, s.load())
 	defer storm.stop()
-	pause(ctx, 2*time.Second) // Something to rot.
+	pause(ctx, 2*time.Second) // Time to write data that can be damaged.
 	for i, r := range rots {
 		leader, err := s.cluster.leader(ctx, s.caller)
 		if err != nil {
@@ -93,7 +93,7 @@ func (s *stage) decay(ctx context.Context, r rot, n *node) error {
 			return err
 		}
 		err = n.ready(ctx, settlePatience)
-		pause(ctx, time.Second) // What it notices only when others compare.
+		pause(ctx, time.Second) // Time for damage that is noticed only when the nodes compare.
 		said := n.logText()[seen:]
 		if n.Running() && err == nil {
 			if err := s.readsRight(ctx, n, m.txn); err != nil {
@@ -103,7 +103,7 @@ func (s *stage) decay(ctx context.Context, r rot, n *node) error {
 				s.figure(fmt.Sprintf("%s (%s), the node goes on and counts damages", r.name, where), found)
 				return nil
 			}
-			continue // Not in use, or mended; the inspection compares every byte of the log.
+			continue // The place is not in use, or the node has repaired it. The inspection compares every byte of the log later.
 		}
 		if !named(said) {
 			s.findings.add("%s (%s): the node does not go on, and does not say why: %s", r.name, where, n.LogTail())
@@ -115,7 +115,7 @@ func (s *stage) decay(ctx context.Context, r rot, n *node) error {
 	return nil
 }
 
-// damageFound is how many damages in its history a node counts.
+// damageFound returns how many damages in its history a node has counted.
 func (s *stage) damageFound(ctx context.Context, n *node) int {
 	a, err := s.caller.get(ctx, n.admin+"/metrics")
 	if err != nil {
@@ -149,14 +149,14 @@ func (s *stage) rejoin(ctx context.Context, n *node) error {
 	return nil
 }
 
-// readsRight reads records at a node whose disk has rotted, from its own log as far
-// as it is asked: what it shows is right, or it shows nothing.
+// readsRight reads records at a node with a damaged disk. Every record that the node shows must
+// be right; it may also show none.
 func (s *stage) readsRight(ctx context.Context, n *node, txn string) error {
 	if txn == "" {
 		return nil
 	}
 	var shown []string
-	for _, at := range s.cluster.nodes { // The others first tell what is right.
+	for _, at := range s.cluster.nodes { // The other nodes are asked first: their answers are the right ones.
 		if at != n {
 			shown = append(shown, s.recordAt(ctx, at, txn))
 		}
@@ -167,7 +167,7 @@ func (s *stage) readsRight(ctx context.Context, n *node, txn string) error {
 	return nil
 }
 
-// recordAt is a record as a node shows it, from its own log where it can.
+// recordAt returns a record as a node shows it, from its own log if it can.
 func (s *stage) recordAt(ctx context.Context, n *node, txn string) string {
 	a, err := s.caller.get(ctx, n.api+"/v1/audit/"+txn+"?consistency=local")
 	if err != nil {
@@ -186,7 +186,7 @@ func named(said string) bool {
 	return false
 }
 
-// logText is all that the node said.
+// logText returns everything that the node has logged.
 func (n *node) logText() string {
 	raw, err := os.ReadFile(n.Log)
 	if err != nil {
@@ -197,26 +197,26 @@ func (n *node) logText() string {
 
 const (
 	txnMark    = "txn_"
-	flipAfter  = 8 // Bytes behind the mark's beginning: inside the record.
-	flipFrom   = 3 // The search begins at this part of the places, so that it is neither the newest nor the oldest.
+	flipAfter  = 8 // Bytes from the beginning of the mark to the bit, which is inside the record.
+	flipFrom   = 3 // The first place to try is at a third of all places, so that it is neither the newest nor the oldest.
 	flipStride = 7
 )
 
-// mark is where to flip.
+// mark says where to flip a bit.
 type mark struct {
-	text  string // "": at the middle of a file.
-	after int    // Bytes behind the text's beginning.
-	not   string // What does not stand before it.
-	txn   string // The transaction whose record it is in, where that is known.
+	text  string // Text in a file; "": flip a bit in the middle of the file.
+	after int    // Bytes from the beginning of the text to the bit.
+	not   string // Text that must not stand before it.
+	txn   string // The transaction whose record contains the place, if that is known.
 }
 
-// leafMark finds the leaf of a screening call: binary, with the characters of its
-// transaction bare. Leaves of events that name it are text, and name it in full.
+// leafMark returns a mark in the leaf of a screening call. That leaf is binary and has the id of
+// its transaction without the prefix. The leaves of events are text and have the whole id.
 func leafMark(txn string) mark {
 	return mark{text: strings.TrimPrefix(txn, txnMark), not: txnMark, txn: txn}
 }
 
-// screenedEarlier is a transaction that is neither among the newest nor the oldest.
+// screenedEarlier returns a transaction that is neither among the newest nor among the oldest.
 func (s *stage) screenedEarlier() (string, error) {
 	var txns []string
 	for _, o := range s.history.operations() {
@@ -230,8 +230,8 @@ func (s *stage) screenedEarlier() (string, error) {
 	return txns[len(txns)/flipFrom], nil
 }
 
-// flipBit changes one bit in a file under a folder and says where. skip leaves places
-// out that were tried before.
+// flipBit changes one bit in a file under a folder and says where. skip says how many places were
+// tried before.
 func flipBit(folder string, m mark, skip int) (where string, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || where != "" || entry.IsDir() || filepath.Ext(path) == ".json" {

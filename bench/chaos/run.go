@@ -15,22 +15,22 @@ import (
 // Options say what to break and for how long.
 type Options struct {
 	Binary string   // The railguard binary.
-	Other  string   // Of another release, to live in one cluster with it; "": none does.
+	Other  string   // Binary of another release, which runs in the same clusters; "": there is none.
 	Folder string   // Where clusters keep their data and logs; removed by the caller.
 	Long   bool     // The long form: more faults, longer storms, fresh clusters.
 	Only   []string // Ids of scenarios; none means all.
-	Seed   uint64   // Of clients' choices; 0 draws one.
+	Seed   uint64   // Seed of the clients' choices; 0: a random one.
 	Races  int      // How often N1 is repeated; 0: not at all.
 
-	// Diverging makes a binary whose state is another one after every screening call;
-	// nil: there is none.
+	// Diverging makes a binary that computes a wrong state with every screening call; nil: there
+	// is none.
 	Diverging func() (path string, err error)
 }
 
 // Outcome of a scenario.
 type Outcome uint8
 
-// A scenario passes when no check of it found anything.
+// The outcomes. A scenario passes if none of its checks found a violation.
 const (
 	Pass Outcome = iota
 	Fail
@@ -39,7 +39,7 @@ const (
 
 func (o Outcome) String() string { return [...]string{"pass", "FAIL", "skipped"}[o] }
 
-// Result is what came of one scenario.
+// Result is the result of one scenario.
 type Result struct {
 	ID, Statement string
 	Outcome       Outcome
@@ -50,7 +50,7 @@ type Result struct {
 	Took          time.Duration
 }
 
-// String is the result as a report prints it.
+// String returns the result as a report prints it.
 func (r Result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%v, seed %d): %s", r.ID, r.Outcome, r.Took.Round(100*time.Millisecond), r.Seed, r.Statement)
@@ -114,13 +114,13 @@ func (o *Options) wants(id string) bool {
 type scenario struct {
 	id, statement string
 	shape         shape
-	fresh         bool // It leaves the cluster, or its clock, as no other scenario wants it.
-	rounds        int  // How often the long form makes it, each time with a new cluster; 0 is 1.
-	repeat        bool // Options.Races says how often it is made.
+	fresh         bool // It leaves the cluster or its clock in a state that no other scenario can use.
+	rounds        int  // How often the long form runs it, each time with a new cluster; 0 means once.
+	repeat        bool // Options.Races says how often its race is repeated.
 	run           func(context.Context, *stage) error
 }
 
-// stage is what a scenario works on.
+// stage is the cluster that a scenario uses, and the report that it fills.
 type stage struct {
 	*room
 	*report
@@ -129,19 +129,19 @@ type stage struct {
 
 // report gathers what a scenario measures and finds.
 type report struct {
-	figures  []string // Of the last round.
+	figures  []string // Those of the last round.
 	findings findings
 
-	races, wins int // Of the last round.
+	races, wins int // Those of the last round.
 	raced       int // Repeats of N1, over all rounds.
 
-	names   []string // Of samples, in the order in which they came up.
+	names   []string // Names of the samples, in the order in which they first occurred.
 	samples map[string]*hdr.Histogram
 }
 
 const sampleMax = 10 * time.Minute
 
-// sample measures what is done several times.
+// sample adds one duration to those of a thing that is done several times.
 func (r *report) sample(name string, took time.Duration) {
 	if r.samples == nil {
 		r.samples = make(map[string]*hdr.Histogram)
@@ -152,10 +152,10 @@ func (r *report) sample(name string, took time.Duration) {
 		r.samples[name] = h
 		r.names = append(r.names, name)
 	}
-	_ = h.RecordValue(min(took, sampleMax).Microseconds()) // In the histogram's range.
+	_ = h.RecordValue(min(took, sampleMax).Microseconds()) // Limited to the histogram's range.
 }
 
-// all are the samples and figures in words.
+// all returns the samples and figures as text.
 func (r *report) all() []string {
 	var texts []string
 	for _, name := range r.names {
@@ -183,7 +183,7 @@ type skipped string
 
 func (s skipped) Error() string { return string(s) }
 
-// times is how often something is done: few times, or many in the long form.
+// times returns how often something is done: few times, or many times in the long form.
 func (s *stage) times(short, long int) int {
 	if s.options.Long {
 		return long
@@ -205,7 +205,7 @@ type Examination struct {
 	serial  int
 }
 
-// NewExamination prepares one; Close ends its clusters.
+// NewExamination makes an examination. Close ends its clusters.
 func NewExamination(options Options) *Examination {
 	if options.Seed == 0 {
 		options.Seed = uint64(time.Now().UnixNano())
@@ -268,8 +268,8 @@ func (e *Examination) examine(ctx context.Context, s *scenario) Result {
 	return result
 }
 
-// perform finds a cluster of the scenario's shape, runs it there, inspects, and
-// keeps the cluster if nothing was found.
+// perform finds or starts a cluster of the scenario's shape, runs the scenario on it and inspects
+// it. It keeps the cluster if no violation was found.
 func (e *Examination) perform(ctx context.Context, s *scenario, found *report) error {
 	if s.shape.nodes == 0 {
 		return s.run(ctx, &stage{report: found, options: &e.options})
@@ -278,7 +278,7 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 	delete(e.rooms, s.shape)
 	fresh := s.fresh || e.options.Long
 	if r != nil && fresh {
-		e.rooms[s.shape], r = r, nil // It stays for others.
+		e.rooms[s.shape], r = r, nil // Later scenarios can use it.
 	}
 	if r == nil {
 		var err error
@@ -303,8 +303,8 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 	return nil
 }
 
-// open starts a cluster. Somebody else on the machine may take a port between its
-// choice and its use: then others are tried.
+// open starts a cluster. Another program on the machine may take a port after it was chosen and
+// before it is used. Then other ports are tried.
 func (e *Examination) open(ctx context.Context, s *scenario) (r *room, err error) {
 	for range spawnTries {
 		if r, err = e.tryOpen(ctx, s); err == nil || ctx.Err() != nil {

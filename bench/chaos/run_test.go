@@ -69,8 +69,8 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// Where two releases live in one cluster, both run at its birth, and a node goes over from
-// the one to the other with every start; one that a scenario gave a binary keeps it.
+// If there are two releases, both run in a new cluster, and a node changes to the other release
+// with every start. A node to which a scenario gave a binary keeps that binary.
 func TestMixedReleasesTakeTurns(t *testing.T) {
 	c := &cluster{programs: programs{"this", "next"}, folder: t.TempDir(), shape: shape{nodes: 3}}
 	require.NoError(t, c.lay())

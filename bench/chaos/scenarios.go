@@ -8,9 +8,8 @@ var (
 	five  = shape{nodes: 5, wired: true}
 )
 
-// scenarios is every fault test, in the order in which a full run makes them. The
-// ids C01 to C18 are those of the statements about clusters; C12 and C13 come with
-// the verbs they need.
+// scenarios is every fault test, in the order in which a full run makes them. The ids C01 to C18
+// are those of the statements about clusters.
 var scenarios = []scenario{
 	{id: "C01", statement: "a write sent to any node succeeds and shows on all", shape: three, rounds: 3, run: everyNodeWrites},
 	{id: "C06", statement: "revoked at one node, the next call at another is R2", shape: three, rounds: 5, run: revokedEverywhere},

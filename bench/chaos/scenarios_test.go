@@ -23,7 +23,7 @@ var (
 	flagKeep  = flag.String("chaos.keep", "", "keep data and logs of the clusters in this folder")
 )
 
-// bench is what all scenarios of one test run share: the binary, built once, and
+// bench is shared by all scenarios of one test run. It has the binary, which is built once, and
 // the clusters that are still healthy.
 var bench struct {
 	once        sync.Once
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// envCount reads a number from the environment; 0 where there is none.
+// envCount reads a number from the environment; 0: there is none.
 func envCount(name string) int {
 	count, err := strconv.Atoi(os.Getenv(name))
 	if err != nil {
@@ -79,8 +79,8 @@ func prepare() {
 	bench.examination = NewExamination(Options{Binary: binary, Other: other, Folder: folder, Long: *flagLong, Seed: *flagSeed, Races: *flagRace, Diverging: diverging})
 }
 
-// diverging builds a binary whose state machine counts an agent's days of activity from
-// another second than it should: no answer and no record shows it, the digests do.
+// diverging builds a binary whose state machine counts an agent's days of activity from a wrong
+// second. No answer and no record shows that; only the digests do.
 func diverging() (string, error) {
 	const source, right, wrong = "fsm/activity.go", "engine.UnixSecond(now)\n\t}\n", "engine.UnixSecond(now)\n\t}\n\trow = m.agents.Edit(uint64(slot))\n\trow.CountedFrom--\n"
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -130,8 +130,8 @@ func play(t *testing.T, id string) {
 	}
 }
 
-// The statements of the specification about clusters, and the plan's own tests.
-// Their order is that of a run: those that share a healthy cluster come first.
+// These are the tests of the specification's statements about clusters, and some more. They stand
+// in the order of a run: first come those that can share a healthy cluster.
 
 func TestC01(t *testing.T)          { play(t, "C01") }
 func TestC06(t *testing.T)          { play(t, "C06") }

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// killAlone kills a cluster of one again and again at random moments under load,
-// and starts it on the same data each time. Nothing but its disk remembers what
-// it answered.
+// killAlone kills a cluster of one again and again at random moments under load, and starts it on
+// the same data each time. Only its disk keeps what it has answered.
 func killAlone(ctx context.Context, s *stage) error {
 	n := s.cluster.nodes[0]
 	random := newRandom(s.seed, 0)

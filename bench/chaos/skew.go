@@ -15,10 +15,10 @@ const (
 	longJump  = 24 * time.Hour
 )
 
-// wrongClock is C04 with clocks that are wrong: one node of three is 5 minutes off
-// and says so; it leads, and its clock jumps while it leads; the UTC date changes
-// meanwhile. Every race ends with exactly as many PROCEEDs as there is room for,
-// and the inspection compares every time in the log with the machine's true one.
+// wrongClock is C04 with wrong clocks. The clock of one of three nodes is 5 minutes off, and the
+// node says so. It becomes leader, its clock jumps while it leads, and the UTC date changes
+// meanwhile. Every race ends with exactly as many PROCEEDs as the limit has room for. The
+// inspection compares every time in the log with the machine's right time.
 func wrongClock(ctx context.Context, s *stage) error {
 	s.wrongClock = true
 	c := s.client()
@@ -60,8 +60,8 @@ func wrongClock(ctx context.Context, s *stage) error {
 	return s.saysUnready(ctx, wrong, -skew)
 }
 
-// jumpsBeforeItLeads gives a follower leadership right after its clock has jumped a
-// day: what it knows of its peers' clocks is older than the jump.
+// jumpsBeforeItLeads makes a follower the leader right after its clock has jumped a day.
+// Everything that it knows about its peers' clocks is older than the jump.
 func (s *stage) jumpsBeforeItLeads(ctx context.Context) error {
 	for range s.times(3, 10) {
 		leader, err := s.cluster.leader(ctx, s.caller)
@@ -91,13 +91,12 @@ func (s *stage) jumpsBeforeItLeads(ctx context.Context) error {
 		if err := heir.setClock(0); err != nil {
 			return err
 		}
-		pause(ctx, time.Second) // Its peers have seen its clock anew.
+		pause(ctx, time.Second) // Its peers see its new clock in this time.
 	}
 	return nil
 }
 
-// clockFileEvery is a little more than a node takes to see that its clock's file
-// has changed.
+// clockFileEvery is a little longer than a node takes to notice that its clock file has changed.
 const clockFileEvery = 70 * time.Millisecond
 
 // saysUnready waits until a node with a wrong clock says so itself.
@@ -117,8 +116,8 @@ func (s *stage) saysUnready(ctx context.Context, wrong *node, by time.Duration) 
 	return nil
 }
 
-// followerIsOff makes a follower's clock wrong: the leader's status and the node's
-// own readiness name it, it serves on, and nobody spends more.
+// followerIsOff makes a follower's clock wrong. The leader's status and the follower's own
+// readiness report it. The follower goes on serving, and no limit is exceeded.
 func (s *stage) followerIsOff(ctx context.Context, wrong *node, by time.Duration) error {
 	if err := wrong.setClock(by); err != nil {
 		return err
@@ -143,7 +142,7 @@ func (s *stage) followerIsOff(ctx context.Context, wrong *node, by time.Duration
 			c.home++
 		}
 		c.screen(ctx, s.groups[0].accounts[4], amounts[0])
-		return until(ctx, settlePatience, func() bool { // A leader may be lost of itself meanwhile.
+		return until(ctx, settlePatience, func() bool { // The cluster may lose its leader meanwhile without our doing.
 			_, err := s.caller.verb(ctx, leader.api+"/v1/cluster/transfer-leader", map[string]any{})
 			return err == nil
 		})
@@ -174,8 +173,8 @@ func (s *stage) tellsSkew(ctx context.Context, n, wrong *node, by time.Duration)
 	return nil
 }
 
-// midnightWith lets the UTC date change while a node with a wrong clock leads, its
-// clock jumps, and it dies: every date has its own budget, once.
+// midnightWith lets the UTC date change while a node with a wrong clock leads. The node's clock
+// jumps, and the node dies. Every date still has its budget once.
 func (s *stage) midnightWith(ctx context.Context, wrong *node) error {
 	if err := s.lead(ctx, wrong); err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// socketOwner finds which of some processes holds the far end of a connection
-// between two addresses of this machine; 0 when none of them does. TLS hides who
-// dials a relay, so the system is asked.
+// socketOwner finds out which of the given processes holds the far end of a connection between
+// two addresses of this machine; 0: none of them does. TLS hides which node dials a relay, so the
+// operating system is asked.
 func socketOwner(dialler, relay netip.AddrPort, pids []int) int {
 	inode := socketInode(dialler, relay)
 	if inode == 0 {
@@ -36,27 +36,27 @@ func socketOwner(dialler, relay netip.AddrPort, pids []int) int {
 	return 0
 }
 
-// The system's question about one socket (sock_diag(7)): the table in /proc is handed
-// out piece by piece, and lines go missing while others come and go.
+// The operating system can be asked about one socket (sock_diag(7)). That is better than to read
+// the table in /proc, which comes piece by piece and may lack lines while sockets come and go.
 const (
-	diagByFamily  = 20 // SOCK_DIAG_BY_FAMILY.
-	diagRequest   = 56 // Bytes of an inet_diag_req_v2,
-	diagAnswer    = 72 // of an inet_diag_msg,
-	diagEnds      = 36 // Both ports and addresses, in either.
-	diagInode     = 68 // and where in it the inode is.
+	diagByFamily  = 20 // The constant SOCK_DIAG_BY_FAMILY of Linux.
+	diagRequest   = 56 // Bytes of an inet_diag_req_v2.
+	diagAnswer    = 72 // Bytes of an inet_diag_msg.
+	diagEnds      = 36 // Bytes of the two ports and addresses, in the request and in the answer.
+	diagInode     = 68 // Offset of the inode in an inet_diag_msg.
 	diagAllStates = ^uint32(0)
-	diagWait      = 2 // Seconds; the system answers at once.
+	diagWait      = 2 // Seconds. Usually the system answers at once.
 )
 
-// socketInode is the number of the IPv4 socket with these two ends; 0: there is none.
+// socketInode returns the inode of the IPv4 socket with these two ends; 0: there is none.
 func socketInode(local, remote netip.AddrPort) uint32 {
 	if inode, answered := askedInode(local, remote); answered {
 		return inode
 	}
-	return listedInode(local, remote) // A system without that question.
+	return listedInode(local, remote) // This system has no sock_diag.
 }
 
-// askedInode asks for it.
+// askedInode asks sock_diag for the inode. answered is false if that failed.
 func askedInode(local, remote netip.AddrPort) (inode uint32, answered bool) {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, syscall.NETLINK_INET_DIAG)
 	if err != nil {
@@ -86,29 +86,30 @@ func askedInode(local, remote netip.AddrPort) (inode uint32, answered bool) {
 		return 0, false
 	}
 	asked, told := question[syscall.NLMSG_HDRLEN+8:][:diagEnds], messages[0].Data[4:][:diagEnds]
-	if !bytes.Equal(asked, told) { // Where no such connection is, it tells of who listens there.
+	if !bytes.Equal(asked, told) { // If there is no such connection, the system answers with the socket that listens on the port.
 		return 0, true
 	}
 	return binary.NativeEndian.Uint32(messages[0].Data[diagInode:]), true
 }
 
-// diagQuestion has numbers in the machine's order, ports and addresses in the network's.
+// diagQuestion returns the request. Its numbers are in the byte order of the machine, its ports
+// and addresses in that of the network.
 func diagQuestion(local, remote netip.AddrPort) (q []byte) {
 	order := binary.NativeEndian
 	q = order.AppendUint32(q, syscall.NLMSG_HDRLEN+diagRequest)
 	q = order.AppendUint16(q, diagByFamily)
 	q = order.AppendUint16(q, syscall.NLM_F_REQUEST)
-	q = append(q, make([]byte, 8)...) // Number and sender.
+	q = append(q, make([]byte, 8)...) // The sequence number and the sender.
 	q = append(q, syscall.AF_INET, syscall.IPPROTO_TCP, 0, 0)
 	q = order.AppendUint32(q, diagAllStates)
 	q = binary.BigEndian.AppendUint16(q, local.Port())
 	q = binary.BigEndian.AppendUint16(q, remote.Port())
 	for _, end := range []netip.AddrPort{local, remote} {
 		ip := end.Addr().As4()
-		q = append(append(q, ip[:]...), make([]byte, 12)...) // Room for IPv6.
+		q = append(append(q, ip[:]...), make([]byte, 12)...) // The rest of the space for an IPv6 address.
 	}
-	q = order.AppendUint32(q, 0)                             // Any interface.
-	return append(q, 255, 255, 255, 255, 255, 255, 255, 255) // Whichever cookie the socket has.
+	q = order.AppendUint32(q, 0)                             // This means any interface.
+	return append(q, 255, 255, 255, 255, 255, 255, 255, 255) // This means a socket with any cookie.
 }
 
 // tableReads is how often the table in /proc is read for one socket.
@@ -139,8 +140,8 @@ func inodeIn(table []byte, want string) uint32 {
 	return 0
 }
 
-// tableAddress writes an address as the table has it: bytes in the machine's order
-// (little-endian on all machines this runs on), then the port, in hexadecimal.
+// tableAddress writes an address as the table has it, in hexadecimal: the bytes in the machine's
+// order (this runs only on little-endian machines), then the port.
 func tableAddress(address netip.AddrPort) string {
 	ip := address.Addr().As4()
 	return fmt.Sprintf("%02X%02X%02X%02X:%04X", ip[3], ip[2], ip[1], ip[0], address.Port())

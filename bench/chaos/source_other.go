@@ -4,5 +4,6 @@ package chaos
 
 import "net/netip"
 
-// socketOwner: only Linux tells who holds the other end of a local connection.
+// socketOwner finds nothing: only Linux says which process holds the other end of a local
+// connection.
 func socketOwner(_, _ netip.AddrPort, _ []int) int { return 0 }

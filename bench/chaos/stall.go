@@ -11,7 +11,7 @@ import (
 
 const (
 	stallLasts   = 8 * time.Second
-	stallGapGoal = 3 * time.Second // Promised; a figure, not a bound.
+	stallGapGoal = 3 * time.Second // The promised time. It is reported and not demanded.
 	imageBytes   = 256 << 20
 )
 
@@ -39,8 +39,9 @@ func imageDisk(folder string) ([]byte, error) {
 	return nil, os.Chmod(folder, 0o700)
 }
 
-// stalledDisk is C11's other half: the disk of the leader hangs for some seconds.
-// The leader gives up, another leads, and with its disk back it takes part again.
+// stalledDisk is the other half of C11: the leader's disk hangs for some seconds. The leader
+// gives up, and another node leads. When the disk works again, the former leader takes part
+// again.
 func stalledDisk(ctx context.Context, s *stage) error {
 	leader, err := s.cluster.leader(ctx, s.caller)
 	if err != nil {
@@ -82,9 +83,9 @@ func stalledDisk(ctx context.Context, s *stage) error {
 	return s.inspectEarly(ctx)
 }
 
-// freeze stops all writes to a mounted file system until thaw. The thawing is a
-// helper's, which waits for the end of a pipe from us: it thaws also when this
-// process dies, for nothing else could end what waits for a frozen disk.
+// freeze stops all writes to a mounted file system until thaw is called. A helper process thaws
+// it when a pipe from this process closes. So it is thawed even if this process dies; otherwise
+// nothing could end a process that waits for the frozen disk.
 func freeze(folder string) (thaw func(), err error) {
 	helper := exec.Command("sh", "-c", `read -r _; exec fsfreeze -u "$0"`, folder)
 	pipe, err := helper.StdinPipe()
@@ -96,7 +97,7 @@ func freeze(folder string) (thaw func(), err error) {
 	}
 	thaw = sync.OnceFunc(func() {
 		_ = pipe.Close()
-		_ = helper.Wait() // Fails where nothing was frozen.
+		_ = helper.Wait() // It fails if nothing was frozen.
 	})
 	if out, err := exec.Command("fsfreeze", "-f", folder).CombinedOutput(); err != nil {
 		thaw()

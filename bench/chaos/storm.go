@@ -10,8 +10,8 @@ import (
 	"railguard/engine"
 )
 
-// storm is a constant load of every kind of call, from some clients over all
-// nodes, until it is stopped.
+// storm is a constant load of all kinds of calls. Some clients make them at all nodes until the
+// storm is stopped.
 type storm struct {
 	cancel  context.CancelFunc
 	clients sync.WaitGroup
@@ -21,15 +21,15 @@ type storm struct {
 type load struct {
 	clients int
 	pause   time.Duration // Between two operations of a client.
-	pinned  bool          // Clients stay at their node.
-	calm    bool          // Screening calls alone.
+	pinned  bool          // Each client always asks the same node.
+	calm    bool          // Clients make only screening calls.
 }
 
-// loadPause leaves a small machine room for the faults, and the checkers histories
-// that they can finish.
+// loadPause is so long that a small machine has time for the faults, and that the histories stay
+// short enough for the checkers.
 const loadPause = 16 * time.Millisecond
 
-// load is the storm of a scenario.
+// load returns the usual load for a scenario.
 func (s *stage) load() load {
 	return load{clients: 8, pause: loadPause}
 }
@@ -52,13 +52,13 @@ func (r *room) storm(ctx context.Context, l load) *storm {
 	return s
 }
 
-// stop lets every client finish the operation it is at.
+// stop waits until every client has finished its present operation.
 func (s *storm) stop() {
 	s.cancel()
 	s.clients.Wait()
 }
 
-// pause waits, shorter when the context ends.
+// pause waits for a time, or until the context ends.
 func pause(ctx context.Context, span time.Duration) {
 	timer := time.NewTimer(span)
 	defer timer.Stop()
@@ -68,8 +68,8 @@ func pause(ctx context.Context, span time.Duration) {
 	}
 }
 
-// amounts of screening calls: most small, some above a single limit, some that
-// need an attestation.
+// amounts are those of screening calls. Most are small, some are above the limit for a single
+// payment, and some need an attestation.
 var amounts = []engine.USD{
 	1 * engine.Dollar, 2*engine.Dollar + 500_000, 7 * engine.Dollar, 10 * engine.Dollar, 10 * engine.Dollar, 25 * engine.Dollar,
 	40 * engine.Dollar, 60 * engine.Dollar, 120 * engine.Dollar,
@@ -77,8 +77,8 @@ var amounts = []engine.USD{
 
 var dispositions = []string{"APPROVED", "REJECTED", "ESCALATE_SAR"}
 
-// something does one random operation. The call in hand outlives ctx: its
-// outcome matters.
+// something does one random operation. An operation that has begun goes on after ctx is done,
+// because its outcome matters.
 func (c *client) something(ctx context.Context, groups []*group, calm bool) {
 	ctx = context.WithoutCancel(ctx)
 	g := groups[c.random.IntN(len(groups))]
@@ -116,7 +116,7 @@ func (c *client) something(ctx context.Context, groups []*group, calm bool) {
 	case dice < 985:
 		c.register(ctx, g, c.newcomer(g))
 	case dice < 990:
-		if a.index >= len(standardAccounts()) { // Those every test needs live on.
+		if a.index >= len(standardAccounts()) { // The agents that every test needs are never revoked.
 			c.changeStatus(ctx, opRevoke, a)
 		}
 	default:
@@ -134,7 +134,7 @@ func (c *client) suspendFor(ctx context.Context, a *account) {
 	}
 }
 
-// newcomer is the plan of an agent that comes during a storm.
+// newcomer returns the plan of an agent that is registered during a storm.
 func (c *client) newcomer(g *group) account {
 	if c.random.IntN(2) == 0 {
 		return account{parent: 0, fleet: true, daily: 200 * engine.Dollar, single: 80 * engine.Dollar}
@@ -142,8 +142,8 @@ func (c *client) newcomer(g *group) account {
 	return account{parent: -1, fleet: true, daily: 500 * engine.Dollar, single: 100 * engine.Dollar}
 }
 
-// newRandom is a client's source: a run is repeated with its seed as far as the
-// schedule of processes allows.
+// newRandom returns a client's source of random choices. The same seed gives the same choices,
+// but the schedule of the processes may still differ.
 func newRandom(seed uint64, client int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, uint64(client)))
 }

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// wires is the network between the nodes of one cluster. Every node advertises a
-// relay of ours in front of its cluster port, so each byte between two nodes goes
-// through here and can be held, delayed or refused, in one direction or both.
+// wires is the network between the nodes of one cluster. Every node advertises a relay of ours in
+// front of its cluster port, so each byte between two nodes goes through here and can be held,
+// delayed or refused, in one direction or both.
 //
-// A cut holds bytes as a network that loses every packet would: connections stay
-// open and silent, and what was held flows when the cut heals. Refuse is the
-// other kind of fault: connections are reset and new ones not taken.
+// A cut behaves like a network that loses every packet: connections stay open and silent, and the
+// held bytes arrive when the cut is mended. Refuse is another fault: it resets connections and
+// accepts no new ones.
 type wires struct {
-	owner func(dialler, relay netip.AddrPort) string // Which node dialled; "" when not known.
+	owner func(dialler, relay netip.AddrPort) string // Returns the id of the node that dialled; "": it is not known.
 
 	mu      sync.Mutex
 	rules   map[link]rule
@@ -35,7 +35,7 @@ type rule struct {
 	cut    bool
 	refuse bool
 	delay  time.Duration
-	loss   int // Packets of a hundred; a relay, which sees no packets, loses none.
+	loss   int // How many of a hundred packets are lost. A relay sees no packets and loses none.
 }
 
 // relay is the listener in front of one node.
@@ -48,8 +48,8 @@ type relay struct {
 // wire is one relayed connection.
 type wire struct {
 	from, to string
-	near     net.Conn // The dialler's.
-	far      net.Conn // To the node; nil while it is held.
+	near     net.Conn // The dialler's connection.
+	far      net.Conn // Connection to the node; nil while it is held back.
 	once     sync.Once
 	gone     chan struct{}
 }
@@ -111,8 +111,8 @@ func addrPort(address net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(port.Addr().Unmap(), port.Port())
 }
 
-// enter takes a connection in, unless it is refused. One whose dialler is not
-// known is refused while anything towards the node is not as it should be.
+// enter accepts a connection or refuses it. It refuses a connection of an unknown dialler while
+// there is a fault in any link to the node.
 func (w *wires) enter(c *wire) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,7 +131,7 @@ func (w *wires) enter(c *wire) bool {
 	return true
 }
 
-// carry dials the node when the way there is open, and pumps both directions.
+// carry dials the node when the link to it is open, and copies bytes in both directions.
 func (w *wires) carry(c *wire, target string) {
 	defer w.done.Done()
 	defer w.drop(c)
@@ -178,7 +178,7 @@ func (w *wires) pump(to, from net.Conn, way link, c *wire) {
 	}
 }
 
-// pass waits until bytes may go this way. patience 0 waits as long as it takes.
+// pass waits until the link lets bytes through. With patience 0 it waits without a limit.
 func (w *wires) pass(way link, c *wire, patience time.Duration) bool {
 	var late <-chan time.Time
 	if patience > 0 {
@@ -277,7 +277,7 @@ func (w *wires) nodes() []string {
 	return names
 }
 
-// knows reports whether a connection's dialler was found out, on any connection.
+// knows reports whether the dialler of any connection could be found out.
 func (w *wires) knows() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

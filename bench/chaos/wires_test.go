@@ -81,7 +81,7 @@ func TestWiresCutAndHeal(t *testing.T) {
 			says(t, conn, "two")
 			hearsNothing(t, conn)
 			w.heal()
-			hears(t, conn, "two") // Held, not lost: as TCP would send it again.
+			hears(t, conn, "two") // The bytes were held and not lost, as TCP would send them again.
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestWiresRefuse(t *testing.T) {
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
 	_, err := conn.Read(make([]byte, 1))
 	require.Error(t, err)
-	again := dial() // The system takes it; the relay closes it.
+	again := dial() // The operating system accepts the connection, and the relay closes it.
 	require.NoError(t, again.SetReadDeadline(time.Now().Add(10*time.Second)))
 	_, err = again.Read(make([]byte, 1))
 	require.Error(t, err)
@@ -127,7 +127,7 @@ func TestWiresDelay(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), 2*each)
 }
 
-// A dialler that is not known may be any node: it does not get past a cut.
+// An unknown dialler may be any node, so its connection does not get past a cut.
 func TestWiresUnknownDialler(t *testing.T) {
 	w := newWires(func(netip.AddrPort, netip.AddrPort) string { return "" })
 	t.Cleanup(w.close)

@@ -18,7 +18,7 @@ type table struct {
 		Code   string `json:"code"`
 	} `json:"refusals"`
 	Unavailable []string     `json:"unavailable"`
-	Money       [][2]*string `json:"money"` // The text read, and the value expected; null: refused.
+	Money       [][2]*string `json:"money"` // Each pair has a text and the value that it is read as; null: the text is refused.
 }
 
 // kase is one call, the script of the fake server, and the expected result.

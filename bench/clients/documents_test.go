@@ -281,7 +281,7 @@ func (c *cluster) followGuide(t *testing.T, program *exec.Cmd) {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = program.Process.Kill() })()
 	status := 0
-	for status == 0 && ctx.Err() == nil { // Until the program listens.
+	for status == 0 && ctx.Err() == nil { // The call is repeated until the program listens.
 		status = forge(ctx, "http://"+listen+"/hooks")
 	}
 	require.NoError(t, begin.Close())

@@ -146,7 +146,7 @@ func sandboxGo(t *testing.T, job *sandboxJob) (rows [][]string) {
 	return rows
 }
 
-// ruleOf is a rule, or "-" where there is none.
+// ruleOf returns a rule, or "-" if there is none.
 func ruleOf(rule string) string {
 	if rule == "" {
 		return "-"

@@ -217,12 +217,12 @@ func TestStatusLists(t *testing.T) {
 		token string
 		now   int64
 	}{
-		{token(0, listURL), validFrom + 1}, {token(1, listURL), validFrom + 30}, {token(2, listURL), validFrom + 60}, // One fetch.
-		{token(0, listURL), validFrom + 61}, {token(0, listURL), validFrom + 119}, // A second fetch: the ttl is over.
-		{token(0, listURL), validFrom + 120},                                     // A third: the list has expired. The server has nothing newer.
-		{token(0, "https://evil.example/lists/1"), validFrom + 1},                // Not the path of a list: no request.
+		{token(0, listURL), validFrom + 1}, {token(1, listURL), validFrom + 30}, {token(2, listURL), validFrom + 60}, // Up to here the list is fetched once.
+		{token(0, listURL), validFrom + 61}, {token(0, listURL), validFrom + 119}, // The list is fetched a second time, because the ttl is over.
+		{token(0, listURL), validFrom + 120},                                     // The list is fetched a third time, because it has expired, but the server has none that is newer.
+		{token(0, "https://evil.example/lists/1"), validFrom + 1},                // This is not the path of a list, so there is no request.
 		{token(0, "https://pay.example.com/status-lists/9"), validFrom + 1},      // The server does not have this list.
-		{token(0, listURL+"?x=/status-lists/../v1/agents/agt_1"), validFrom + 1}, // Nor is this: no request.
+		{token(0, listURL+"?x=/status-lists/../v1/agents/agt_1"), validFrom + 1}, // This is no path of a list either, so there is no request.
 		{key.sign(header("cc-test"), key.payload(nil)), validFrom + 1},           // The token does not say where its status is.
 		{key.sign(header("cc-test"), key.payload(map[string]any{"exp": validFrom})), validFrom + 1},
 	} {

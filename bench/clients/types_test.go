@@ -51,9 +51,9 @@ var describedTypes = []describedType{
 	{name: "JWK", goType: client.JWK{}, typescript: "JWK", places: ">GET /v1/.well-known/jwks.json keys", tsLacks: "alg use"},
 }
 
-// TestTypesFollowTheDescription: a type of a client has no member that the API does not
-// describe, and each member that the API describes is one of the type's, or is named here
-// as left out. So a member that is added to the API, renamed or taken away fails here.
+// TestTypesFollowTheDescription: the API describes every member of a client's type. The type has
+// every member that the API describes, except those that are listed here as left out. So the test
+// fails if a member is added to the API, renamed or removed.
 func TestTypesFollowTheDescription(t *testing.T) {
 	source, err := os.ReadFile("../../client/typescript/railguard.ts")
 	require.NoError(t, err)

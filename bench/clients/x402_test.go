@@ -67,7 +67,7 @@ func (c *x402Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // lies are answers, by name, that must not lead to a payment. aborts is what the hook of
-// docs/x402.md says of the lie; "": that no verdict could be had.
+// docs/x402.md reports for the lie; "": it reports that there is no verdict.
 var lies = map[string]struct {
 	status       int
 	body, aborts string
@@ -237,7 +237,7 @@ func documentBlock(t *testing.T, path, language string) string {
 	return found[0][1]
 }
 
-// TestX402GoHook: what the document shows in Go builds, and pays on PROCEED alone.
+// TestX402GoHook: the Go code in the document builds, and it pays only on PROCEED.
 func TestX402GoHook(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the compiler")

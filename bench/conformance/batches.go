@@ -20,7 +20,7 @@ func (p *probe) batch(payments ...any) *answer {
 	return a
 }
 
-// resultOf is the path of a member of a batch's i-th result.
+// resultOf returns the path of a member in the i-th result of a batch.
 func resultOf(i int, member string) string { return "results." + strconv.Itoa(i) + "." + member }
 
 func checkBatch(p *probe) {

@@ -11,7 +11,7 @@ var limitChecks = []Check{
 	{ID: "X-BND-5", Title: "pages: limit 500 passes, 501 does not", Source: Ruling, run: checkPageBounds},
 }
 
-// padded is the body filled up with blanks to exactly size bytes.
+// padded returns the body, filled up with blanks to exactly size bytes.
 func padded(body any, size int) literal {
 	text := string(mustJSON(body))
 	return literal(text + strings.Repeat(" ", max(0, size-len(text))))

@@ -7,8 +7,9 @@ import (
 
 const day = 24 * time.Hour
 
-// clockChecks run before the ledger's alone, from the shortest span to the longest: the clock moves
-// forward only, credentials of earlier checks expire and the list grows stale.
+// clockChecks run late: only those of the ledger come after them. They run from the shortest span
+// to the longest, because the clock moves only forward, credentials of earlier checks expire, and
+// the list becomes stale.
 var clockChecks = []Check{
 	{ID: "X-CLK-1", Title: "velocity and review leases fall back with time", Source: Ruling, Needs: NeedTestClock, phase: phaseClock, run: checkMinutes},
 	{ID: "T077/hours", Title: "R17 at the edges of the operating hours", Source: Ruling, Needs: NeedTestClock, phase: phaseClock, run: checkHourEdges},
@@ -87,7 +88,7 @@ func checkUTCDay(p *probe) {
 	p.proceeds(p.screen(g, "100"))
 	p.proceeds(p.screen(member, "50"))
 	p.verdict(p.screen(g, "0.01"), "REVIEW", "R11_DAILY_LIMIT")
-	p.advanceTo(p.nextDay(0, 0, 0).Add(-30 * time.Second)) // No other zone's midnight resets the limit before that.
+	p.advanceTo(p.nextDay(0, 0, 0).Add(-30 * time.Second)) // Midnight in another time zone does not reset the limit before that.
 	p.verdict(p.screen(g, "0.01"), "REVIEW", "R11_DAILY_LIMIT")
 	p.verdict(p.screen(member, "0.01"), "REVIEW", "R12_FLEET_DAILY_LIMIT")
 	p.advanceTo(p.nextDay(0, 0, 0)) // Ten hours after the spend, a new date.

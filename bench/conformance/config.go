@@ -11,10 +11,10 @@ const (
 	answerBytesMax   = 32 << 20         // A longer answer is cut and will not parse.
 	callTimeout      = 15 * time.Second // One request, its answer included.
 	checkTimeout     = 4 * time.Minute  // One check.
-	rateLimitRetries = 40               // Times that one call is retried after a 429.
+	rateLimitRetries = 40               // How often one call is retried after a 429.
 	rateLimitWaitMax = 2 * time.Second  // The longest wait for one of them.
-	healMax          = 30 * time.Second // The longest until a group whose nodes are back decides again.
-	quorumLossMax    = 10 * time.Second // The longest until a node notices that its group has no quorum.
+	healMax          = 30 * time.Second // The longest time until a group whose nodes are back gives verdicts again.
+	quorumLossMax    = 10 * time.Second // The longest time until a node notices that its group has no quorum.
 	failuresMax      = 8                // Failure lines kept of one check.
 	exchangeCharsMax = 900              // Characters of an answer shown in a failure.
 	sentCharsMax     = 300              // Characters of a request shown in a failure.
@@ -22,7 +22,7 @@ const (
 	parallelDefault  = 32               // Connections of the parallel checks.
 	ledgerMax        = 40               // Violations of one standing law that are kept.
 	tokensMax        = 256              // Tokens remembered for the log scan.
-	presentMax       = time.Minute      // The largest difference between the target's clock and the examiner's.
+	presentMax       = time.Minute      // The largest permitted difference between the target's clock and the examiner's.
 	pagesMax         = 4000             // Pages of one list that a check follows.
 	spreadMax        = 2 * time.Second  // The longest a write may take to be known on every node (statement C01: one second).
 )
@@ -72,7 +72,7 @@ const (
 	Skipped Outcome = "skipped"
 )
 
-// Result is one check's end, fit to be printed: secrets are redacted.
+// Result is the result of one check. It can be printed, because secrets are redacted.
 type Result struct {
 	ID       string        `json:"id"`
 	Title    string        `json:"title"`
@@ -82,7 +82,7 @@ type Result struct {
 	Duration time.Duration `json:"durationNs"`
 }
 
-// Summary counts the results of a run and holds them in the order they ran.
+// Summary counts the results of a run, and has them in the order in which the checks ran.
 type Summary struct {
 	Pass    int      `json:"pass"`
 	Fail    int      `json:"fail"`

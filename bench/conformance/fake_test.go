@@ -63,9 +63,8 @@ func answerJSON(w http.ResponseWriter, status int, body string) {
 	_, _ = fmt.Fprint(w, body)
 }
 
-// TestEmptyObjects: an implementation that answers 200 {} to everything must pass
-// almost nothing; what it does pass is named here, so that a new check that cannot
-// fail is noticed.
+// TestEmptyObjects: an implementation that answers 200 {} to everything must pass almost nothing;
+// the checks that it does pass are named here, so that a new check that cannot fail is noticed.
 func TestEmptyObjects(t *testing.T) {
 	t.Parallel()
 	results := fakeRun(t, func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, 200, "{}") }, nil)

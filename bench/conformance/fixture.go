@@ -13,7 +13,7 @@ const (
 	cleanPurpose      = "Conformance run: buys stationery for a test kitchen"
 )
 
-// dollars writes an amount so that its literal goes over the wire unchanged.
+// dollars returns an amount as a number whose literal is sent unchanged.
 func dollars(literal string) json.Number { return json.Number(literal) }
 
 type agent struct {

@@ -14,10 +14,9 @@ import (
 	"railguard/httpapi/contract"
 )
 
-// These tests check every exchange of the examiner and the target against the OpenAPI
-// document: accepted requests and all answers, undeclared members included. At the end
-// every operation must have been called, and every status that all operations share been
-// met.
+// These tests check every exchange of the examiner and the target against the OpenAPI document:
+// accepted requests and all answers, undeclared members included. In the end every operation must
+// have been called, and every status that all operations share must have occurred.
 
 // heldBodyMax is the size up to which an answer is judged; a longer one is not.
 const heldBodyMax = 4 << 20
@@ -25,7 +24,7 @@ const heldBodyMax = 4 << 20
 // documented is a client's transport that checks exchanges against the document.
 type documented struct {
 	next  http.RoundTripper
-	hosts map[string]bool // Of the public API.
+	hosts map[string]bool // Hosts of the public API.
 	*contract.Contract
 
 	mutex     sync.Mutex
@@ -47,7 +46,7 @@ func held(t *testing.T, cfg *Config) *documented {
 	return d
 }
 
-// CloseIdleConnections closes those of the transport below.
+// CloseIdleConnections closes the idle connections of the transport that this one wraps.
 func (d *documented) CloseIdleConnections() {
 	if closer, ok := d.next.(interface{ CloseIdleConnections() }); ok {
 		closer.CloseIdleConnections()
@@ -79,7 +78,8 @@ func (d *documented) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// heldBody keeps what is read of an answer, and judges it when it was read whole.
+// heldBody keeps the bytes of an answer that are read, and checks the answer when all of it was
+// read.
 type heldBody struct {
 	io.ReadCloser
 	document *documented
@@ -190,5 +190,5 @@ var notWalked = map[string]string{
 	"POST /v1/webhooks": "would send to the outside", "POST /v1/ofac/sync": "would fetch from the outside",
 }
 
-// notAnswered are statuses that any operation may answer, and none here does.
+// notAnswered are statuses that any operation may answer, but that do not occur in these tests.
 var notAnswered = map[string]string{"(any) 431": "a request of such a size is sent past this client", "(any) 500": "none has been found yet"}

@@ -11,8 +11,8 @@ var historyChecks = []Check{
 	{ID: "X-HIS-5", Title: "the checkpoint is public and grows", Source: Ruling, run: checkCheckpoint},
 }
 
-// allPages follows the cursors of a list to its end. A page with a cursor may be short or
-// empty.
+// allPages follows the cursors of a list to the end of the list. A page with a cursor may be
+// short or empty.
 func (p *probe) allPages(query, member string) []string {
 	var all []string
 	cursor := ""

@@ -86,7 +86,7 @@ func checkCutBody(p *probe) {
 	conn, err := p.dial(p.ctx)
 	p.must(err == nil, "raw connection: %v", err)
 	_, _ = fmt.Fprint(conn, strings.ReplaceAll(p.rawPost("/v1/screen", fmt.Sprintf("Content-Length: %d\r\n", len(body)+5), body), "HOST", "x"))
-	_ = conn.Close() // Five bytes short, though what was sent is complete JSON.
+	_ = conn.Close() // The body lacks five bytes, although what was sent is complete JSON.
 	a := p.raw(p.rawPost("/v1/screen", fmt.Sprintf("Content-Length: %d\r\n", len(body)-2), body))
 	p.unprocessed("Content-Length two short", a)
 	p.proceeds(p.screen(g, "1")) // The budget is untouched.
@@ -192,7 +192,7 @@ func checkStall(p *probe) {
 		_, _ = fmt.Fprint(conn, text)
 		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 		buffer := make([]byte, 4096)
-		for err == nil { // An answer, then the end of the connection.
+		for err == nil { // First comes an answer, and then the end of the connection.
 			_, err = conn.Read(buffer)
 		}
 		stalled, isTimeout := err.(interface{ Timeout() bool })

@@ -14,8 +14,8 @@ var jsonChecks = []Check{
 	{ID: "X-JSON-7", Title: "text is echoed as sent: Unicode, controls, surrogate pairs", Source: Implied, run: checkTextEcho},
 }
 
-// badValues are texts that no JSON parser may take as a value. Each is tried as the
-// value of a member that nobody reads, so that nothing but the grammar can refuse it.
+// badValues are texts that no JSON parser may take as a value. Each is tried as the value of a
+// member that nobody reads, so that only the parser can refuse it.
 var badValues = map[string]string{
 	"nothing": ``, "comma": `,`, "colon": `:`, "two values": `1 2`, "bare word": `yes`, "True": `True`, "nul": `nul`, "undefined": `undefined`,
 	"minus": `-`, "minus blank": `- 1`, "plus": `+1`, "double minus": `--1`, "leading zero": `012`, "minus leading zero": `-012`,
@@ -95,7 +95,7 @@ func checkMustAccept(p *probe) {
 
 func checkJSONBounds(p *probe) {
 	g := p.register()
-	nested := func(depth int) string { // The body itself is level 1.
+	nested := func(depth int) string { // The object of the body is the first level.
 		return fmt.Sprintf(`{"token":%q,"amount":1,"x":%s%s}`, g.token, strings.Repeat("[", depth-1), strings.Repeat("]", depth-1))
 	}
 	a := p.post("/v1/screen", literal(nested(31)))

@@ -102,7 +102,7 @@ func checkKeyRate(p *probe) {
 func checkKeyNetwork(p *probe) {
 	a := p.adminCall("POST", "/admin/keys", obj{"name": p.name("bound key"), "networks": list{"203.0.113.0/24"}})
 	bound := p.str(a, "key")
-	p.makeKey("") // When the nodes know this key, they know the bound one.
+	p.makeKey("") // When the nodes know this key, they also know the key that is bound to a network, which was made before it.
 	a = p.get("/v1/agents?limit=1", withKey(bound))
 	p.expect(a.status == 401 || a.status == 403, "a key bound to 203.0.113.0/24, used from elsewhere: status %d, want a refusal", a.status)
 	a = p.get("/v1/agents?limit=1", withKey(bound), header("X-Forwarded-For", "203.0.113.7"))

@@ -28,7 +28,7 @@ func law(number string) func(*probe) {
 		p.post("/v1/screen", obj{"amount": 1})
 		p.post("/v1/screen", literal("{"))
 		p.post("/v1/screen", obj{}, anonymous)
-		p.last = nil // The violations name their own exchanges.
+		p.last = nil // Each violation quotes its own exchange, so none is added here.
 		p.must(p.ledger.answers > 0 && p.ledger.errors > 0, "BUG: the ledger saw %d answers, %d errors", p.ledger.answers, p.ledger.errors)
 		for _, violation := range p.ledger.laws[number] {
 			p.expect(false, "%s", violation)

@@ -46,8 +46,8 @@ func (l *ledger) hide(text string) {
 	l.hidden = append(l.hidden, text)
 }
 
-// seenIndex is the highest log index an answer of this run named, as text; empty
-// when none did.
+// seenIndex returns the highest log index that an answer of this run named, as text; "": none
+// did.
 func (l *ledger) seenIndex() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

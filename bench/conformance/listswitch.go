@@ -76,7 +76,7 @@ func (p *probe) staged(entities ...listtest.Entity) string {
 	return p.str(a, "snapshotId")
 }
 
-// activeSnapshot is the id of the list in force.
+// activeSnapshot returns the id of the active list.
 func (p *probe) activeSnapshot() string {
 	a := p.tool(p.get("/v1/ofac"))
 	return p.str(a, "active.snapshotId")
@@ -86,8 +86,8 @@ func (p *probe) activate(snapshot string) *answer {
 	return p.listCall("POST", snapshot, "/activate", obj{"force": true, "reason": "conformance run"})
 }
 
-// switched activates a hand-made list, runs the work under it and brings the former
-// list back, whatever becomes of the work.
+// switched activates a hand-made list, runs the work under it, and activates the former list
+// again even if the work fails.
 func (p *probe) switched(work func(), entities ...listtest.Entity) {
 	before := p.activeSnapshot()
 	snapshot := p.staged(entities...)
@@ -98,7 +98,7 @@ func (p *probe) switched(work func(), entities ...listtest.Entity) {
 	}()
 }
 
-// rollback brings a former snapshot back.
+// rollback makes a former snapshot the active one again.
 func (p *probe) rollback(snapshot string) {
 	a := p.listCall("POST", snapshot, "/rollback", obj{"force": true, "reason": "conformance run"})
 	if !a.ok() {
@@ -108,7 +108,7 @@ func (p *probe) rollback(snapshot string) {
 	p.listed = listedParties{}
 }
 
-// now is the target's own time, as a screening tells it.
+// now returns the target's own time, which the answer to a screening call shows.
 func (p *probe) now() time.Time {
 	return p.utc(p.screenBody(obj{"token": "garbage", "amount": 0}), "screenedAt")
 }
@@ -195,7 +195,7 @@ func checkListRejected(p *probe) {
 	}
 	whole := listtest.WriteEnhanced(listtest.SDN, now, many...)
 	bomb := `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">]><sanctionsData>&c;</sanctionsData>`
-	p.switched(func() { // Shrinking is measured against this list of forty.
+	p.switched(func() { // The check for a list that shrinks compares with this list of forty entries.
 		before := p.activeSnapshot()
 		rejected("no entity", map[string][]byte{"SDN_ENHANCED.XML": listtest.WriteEnhanced(listtest.SDN, now)})
 		rejected("no XML", map[string][]byte{"SDN_ENHANCED.XML": []byte("this is no list")})

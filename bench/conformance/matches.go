@@ -57,7 +57,8 @@ func checkMatchEvidence(p *probe) {
 	p.expect(!there || len(items) == 0, "a clean record has matches %s", show(value))
 }
 
-// checkContainedNames tries only names of two words or more: one word alone is too little.
+// checkContainedNames tries only names of two words or more, because a name of one word need not
+// be found among other words.
 func checkContainedNames(p *probe) {
 	g := p.register()
 	for _, name := range []string{p.listedIndividual(), p.listedCompany()} {

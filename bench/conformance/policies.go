@@ -5,8 +5,8 @@ var policyChecks = []Check{
 	{ID: "X-POL-2", Title: "a widening change needs a reason; R2 to R7 have no switch", Source: Ruling, run: checkPolicyGuards},
 }
 
-// policyDocument is the institution's policy as it stands, ready to be changed and
-// put back.
+// policyDocument returns the institution's present policy, which a check can change and restore
+// later.
 func (p *probe) policyDocument() (*answer, map[string]any) {
 	a := p.tool(p.get("/v1/policy"))
 	document, ok := p.field(a, "policy").(map[string]any)
@@ -43,7 +43,7 @@ func checkPolicyLife(p *probe) {
 		p.refused(p.putPolicy(document, "conformance run", header("If-Match", tag)), 412, "version_mismatch")
 		g := p.register(with("operatingHours", otherHours(p)))
 		a := p.screen(g, "1")
-		p.proceeds(a) // R17 is shadowed: noted, without effect.
+		p.proceeds(a) // R17 is in shadow mode: it is noted and has no effect.
 		record := p.record(a.text("txnId"))
 		p.expect(mentions(p.array(record, "shadow"), "R17_UNUSUAL_HOUR"), "shadow is %s, want R17_UNUSUAL_HOUR in it", show(memberOf(record.tree, "shadow")))
 		document["rules"] = obj{"R17": "block"}

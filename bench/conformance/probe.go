@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// probe makes the calls and demands of one check, and remembers the last exchange for the
-// failure text. It belongs to one goroutine; parallel calls go through parallel.
+// probe makes the calls and demands of one check, and remembers the last exchange for the failure
+// text. It belongs to one goroutine; calls at the same time go through the method parallel.
 type probe struct {
 	*suite
 	ctx      context.Context
@@ -105,8 +105,8 @@ func (p *probe) refusedAnyhow(a *answer) bool {
 	return p.expect(ok, "%s %s %s: status %d, want a refusal (4xx)", a.method, a.path, cut(string(a.sent), 160), a.status)
 }
 
-// tool passes an answer of an endpoint that the specification does not name. A
-// target without it makes the check a skip, in a strict run a failure.
+// tool accepts the answer of an endpoint that the specification does not name. If the target
+// lacks the endpoint, the check is skipped; in a strict run it fails.
 func (p *probe) tool(a *answer) *answer {
 	lacking := a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed || a.status == http.StatusNotImplemented
 	if lacking && !p.cfg.Strict {
@@ -115,7 +115,7 @@ func (p *probe) tool(a *answer) *answer {
 	return p.success(a)
 }
 
-// unshown passes an answer of an endpoint whose body the specification does not show.
+// unshown accepts the answer of an endpoint whose body the specification does not show.
 func (p *probe) unshown(a *answer) *answer {
 	if a.status >= 400 && a.status < 500 && !p.cfg.Strict {
 		p.skip("the target does not take the body of %s %s as ruled (status %d)", a.method, a.path, a.status)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStatementsCovered: every statement of docs/statements.md has a check of its number
-// or names another proof, every proof named is there, and no two checks share a number.
+// TestStatementsCovered: every statement of docs/statements.md has a check of its number or names
+// another proof, every proof that is named exists, and no two checks have the same number.
 func TestStatementsCovered(t *testing.T) {
 	have, seen := map[string]bool{}, map[string]bool{}
 	for _, check := range Checks() {
@@ -140,7 +140,7 @@ func TestProbeDemands(t *testing.T) {
 	require.Equal(t, Fail, failedFirst.Outcome)
 }
 
-// TestRateLimit: a 429 is sat out, unless the check wants to see it.
+// TestRateLimit: after a 429 the call is repeated later, unless the check wants to see the 429.
 func TestRateLimit(t *testing.T) {
 	calls := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

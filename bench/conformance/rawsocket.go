@@ -42,7 +42,7 @@ type rawAnswer struct {
 	status int
 	header http.Header
 	body   string
-	rest   string // What followed the first answer on the same connection.
+	rest   string // The bytes that followed the first answer on the same connection.
 }
 
 // raw writes the bytes as they are and reads one answer and what follows it.
@@ -55,7 +55,7 @@ func (p *probe) raw(text string) rawAnswer {
 	address, _ := url.Parse(p.cfg.BaseURLs[0])
 	text = strings.ReplaceAll(text, "HOST", address.Host)
 	if _, err := io.WriteString(conn, text); err != nil {
-		return rawAnswer{} // Cut before all was sent: refused without an answer.
+		return rawAnswer{} // The connection was closed before everything was sent, which is a refusal without an answer.
 	}
 	reader := bufio.NewReader(conn)
 	response, err := http.ReadResponse(reader, nil)

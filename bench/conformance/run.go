@@ -83,7 +83,7 @@ func randomHex(bytes int) string {
 	return hex.EncodeToString(raw)
 }
 
-// runCheck runs one check and turns its end, however it came, into a result.
+// runCheck runs one check and makes a result, in whatever way the check ends.
 func (s *suite) runCheck(ctx context.Context, check Check) (result Result) {
 	start := time.Now()
 	result = Result{ID: check.ID, Title: check.Title, Source: check.Source}

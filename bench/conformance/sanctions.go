@@ -62,8 +62,8 @@ var sanctionsRuleChecks = []Check{
 	{ID: "X-R21-1", Title: "R21: a near name is REVIEW, an ordinary one is not", Source: Ruling, run: checkNearName},
 }
 
-// issuedToListed registers an agent of a listed operator. The specification leaves
-// open whether issuance is refused; where it is, R3 and R5 cannot be examined.
+// issuedToListed registers an agent of a listed operator. The specification leaves open whether
+// issuance is refused; if it is refused, R3 and R5 cannot be examined.
 func (p *probe) issuedToListed(changes ...change) agent {
 	a := p.post("/v1/agents/register", p.registration(changes...))
 	if a.status >= 400 && a.status < 500 && !p.cfg.Strict {

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// contrary maps each word of a member's demand to one that fails where the word held.
+// contrary maps each word of a demand on a member to a word whose demand fails if the first one
+// holds.
 var contrary = map[string]string{
 	"=": "not", "not": "=", "literal": "literal \"other\"", "has": "lacks", "lacks": "has", "begins": "lacks", "ends": "lacks", "like": "like \"^$\"",
 	"names": "absent", "count": "absent", "count at least": "absent", "count at most": "absent", "text": "empty", "number": "absent", "array": "absent", "object": "absent", "boolean": "absent",
@@ -55,8 +56,8 @@ func contradict(line string) (string, bool) {
 	return indent + text[:at+4] + demand, true
 }
 
-// contradictions returns the checks of all files, each with one demand contradicted: its
-// last one, or all in turn.
+// contradictions returns the checks of all files. In each check one demand is replaced by its
+// contrary: the last one, or in turn each of them.
 func contradictions(t *testing.T, every bool) (all []Check) {
 	entries, err := checkFiles.ReadDir("checks")
 	require.NoError(t, err)
@@ -84,8 +85,8 @@ func contradictions(t *testing.T, every bool) (all []Check) {
 	return all
 }
 
-// writtenChecksFail demands that each check that is data fails when one of its demands is
-// contradicted.
+// writtenChecksFail demands that each check of the files fails if one of its demands is replaced
+// by its contrary.
 func writtenChecksFail(t *testing.T, cfg Config) {
 	wrong := contradictions(t, *flagEvery)
 	require.GreaterOrEqual(t, len(wrong), len(writtenChecks))

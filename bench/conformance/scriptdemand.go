@@ -12,7 +12,8 @@ var (
 	verdictDemand = regexp.MustCompile(`^(PROCEED|REVIEW|BLOCK|UNKNOWN)(?: (\w+))?$`)
 )
 
-// demandAnswer makes a demand on a whole answer, and returns false where the text is none:
+// demandAnswer makes a demand on a whole answer. It returns false if the text is no such demand.
+// The demands are:
 //
 //	200, 200|204      one of these statuses
 //	422 missing_field the status and the error code
@@ -78,15 +79,22 @@ func (s *script) demandAnswer(a *answer, demand string) bool {
 
 var memberDemand = regexp.MustCompile(`^(\S+) (=|not|literal|has|lacks|begins|ends|like|names|count at least|count at most|count|text|number|array|object|boolean|null|time|there|absent|nothing|empty|filled|at least)(?: (.+))?$`)
 
-// demandMember makes a demand on one member of an answer, on a header where it begins
-// with #, or on the body as it came:
+// demandMember makes a demand on one member of an answer. If the name of the member begins with
+// #, the demand is on that header; "body" is the body as it came. The words of a demand are:
 //
-//	member = JSON      equal, numbers by value; not: unequal or absent; literal: the number as it was written
-//	member text        a text that is not empty; number, array, object, boolean, null, time (ISO 8601, UTC)
-//	member there       the member exists; absent; nothing: absent or null; empty, filled: a text that is
-//	member at least 3  a number of 3 or more
-//	member has "part"  also lacks, begins, ends; like: a regular expression, of a number as it was written
-//	member names "R9"  a list that names the rule; count 3, count at least 3, count at most 3: of a list
+//	member = JSON       the member equals the JSON; numbers are compared by their value
+//	member not JSON     the member is absent or differs from the JSON
+//	member literal 1.0  the member is the number, written exactly so
+//	member text         the member is a text that is not empty; likewise number, array, object,
+//	                    boolean, null, and time (ISO 8601, UTC)
+//	member there        the member exists; absent is the opposite
+//	member nothing      the member is absent or null
+//	member empty        the member has no text; filled is the opposite
+//	member at least 3   the member is a number of 3 or more
+//	member has "part"   the text contains the part; likewise lacks, begins, ends
+//	member like "a.*"   the regular expression matches the text, or the number as it was written
+//	member names "R9"   the list names the rule
+//	member count 3      the list has 3 items; likewise count at least 3, count at most 3
 func (s *script) demandMember(a *answer, text string) {
 	match := memberDemand.FindStringSubmatch(text)
 	s.known(match != nil)

@@ -23,7 +23,7 @@ var (
 	eachNode   = regexp.MustCompile(`^each node (\w+)$`)
 )
 
-// do runs the steps. It returns true when the rest of the check is to be left out.
+// do runs the steps. It returns true if the rest of the check must not run.
 func (s *script) do(steps []step) bool {
 	for _, step := range steps {
 		s.at = step
@@ -190,7 +190,8 @@ func (s *script) addMembers(body obj, text string) {
 	}
 }
 
-// clean is a clean registration with members changed; one that is ${absent} is left out.
+// clean returns a clean registration in which some members are changed. A member with the value
+// ${absent} is left out.
 func (s *script) clean(members string) obj {
 	body := s.registration()
 	s.addMembers(body, members)

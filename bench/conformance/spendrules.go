@@ -13,7 +13,8 @@ func (p *probe) disposition(txn, value string) *answer {
 	return p.status(p.post("/v1/reviews/"+txn, obj{"disposition": value, "reviewedBy": "Conformance Officer", "notes": "seen"}), 200)
 }
 
-// checkNoOverspend lets many callers race for one budget: exactly ten payments fit.
+// checkNoOverspend lets many callers pay from one budget at the same time. Exactly ten payments
+// must succeed.
 func checkNoOverspend(p *probe) {
 	g := p.register(policy(obj{"dailyLimitUSDC": 100}))
 	passed := make(chan bool, 200)

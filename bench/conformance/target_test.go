@@ -54,7 +54,7 @@ func (d *target) restart(ctx context.Context) error {
 	return err
 }
 
-// config is the full examination of this target.
+// config returns the configuration for a full examination of this target.
 func (d *target) config(t *testing.T) Config {
 	cfg, err := d.file.Config(d.Folder)
 	require.NoError(t, err)
@@ -76,8 +76,8 @@ func (d *target) config(t *testing.T) Config {
 	return cfg
 }
 
-// followersFirst orders the nodes so that most checks speak to a follower, where a
-// write is forwarded and a read can be behind.
+// followersFirst orders the nodes so that most checks call a follower. A follower forwards
+// writes, and its reads may lag behind.
 func (d *target) followersFirst(t *testing.T) (bases []string, admin string) {
 	t.Helper()
 	var leader []string

@@ -111,7 +111,7 @@ func stockVerify(token string, keys *jose.JSONWebKeySet) ([]byte, error) {
 	return signed.Verify(keys)
 }
 
-// flipped is the signature with one bit changed.
+// flipped returns the signature with one bit changed.
 func flipped(signature []byte) []byte {
 	out := append([]byte(nil), signature...)
 	if len(out) > 0 {
@@ -120,8 +120,8 @@ func flipped(signature []byte) []byte {
 	return out
 }
 
-// highTwin is the other valid signature over the same bytes: (r, n-s). It is nil
-// unless the signature has 64 bytes.
+// highTwin returns the other valid signature over the same bytes, (r, n-s); nil: the signature
+// does not have 64 bytes.
 func highTwin(signature []byte) []byte {
 	if len(signature) != 64 {
 		return nil
@@ -133,8 +133,8 @@ func highTwin(signature []byte) []byte {
 	return out
 }
 
-// looseTail is the same signature spelled with its unused last bits set, which only
-// a lenient decoder takes.
+// looseTail returns the same signature in base64 with its unused last bits set. Only a lenient
+// decoder accepts that.
 func looseTail(encoded string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	if encoded == "" {
@@ -183,7 +183,7 @@ func signHMAC(header, payload string, secret []byte) string {
 	return input + "." + base64url(mac.Sum(nil))
 }
 
-// withClaim is the payload with one claim replaced, as it would go over the wire.
+// withClaim returns the payload with one claim replaced, in the form in which it is sent.
 func (t compactToken) withClaim(path string, value any) string {
 	raw, _ := strictBase64(t.payload)
 	tree, _ := decodeTree(raw)

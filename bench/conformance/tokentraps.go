@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// tokenChecks are the token traps that a black box can spring without the target's
-// signing key. The forged ones are in T039.
+// tokenChecks present bad tokens that can be made without the target's signing key. Forged
+// signatures are in T039.
 var tokenChecks = []Check{
 	{ID: "X-TOK-1", Title: "other spellings of the same signature bytes are UNKNOWN", Source: Ruling, run: checkTokenSpelling},
 	{ID: "X-TOK-2", Title: "the high-s twin of a signature is the same credential", Source: Ruling, run: checkHighTwin},
@@ -34,7 +34,7 @@ func checkTokenSpelling(p *probe) {
 	p.unknownToken("line end in the header", parts.protected[:4]+"\n"+parts.protected[4:]+"."+parts.payload+"."+encoded)
 	p.unknownToken("NUL at the end", g.token+"\x00")
 	p.unknownToken("zero width space", g.token[:20]+"\u200b"+g.token[20:])
-	for !strings.ContainsAny(encoded, "-_") { // Until a character has two spellings.
+	for !strings.ContainsAny(encoded, "-_") { // Try until the text has a character that base64 and base64url spell differently.
 		g = p.register()
 		parts = p.token(g.token)
 		encoded = base64url(parts.signature)

@@ -59,7 +59,7 @@ func at(tree any, path string) (any, bool) {
 	return tree, true
 }
 
-// plain brings a value that a check wrote (obj, list, int) to the decoded form.
+// plain converts a value that a check wrote (obj, list, int) into the form of a decoded value.
 func plain(value any) any {
 	raw, err := json.Marshal(value)
 	if err != nil {

@@ -25,9 +25,9 @@ func checkWhitelistEntries(p *probe) {
 	p.refused(p.call("DELETE", path+"/entries/none", nil), 404, "not_found")
 }
 
-// checkListsOnlyNarrow repeats calls that R13 stops while lists are added and narrowed:
-// R13 must stop them still. An intersection of kinds once let through the one
-// with a foreign name beside a known wallet.
+// checkListsOnlyNarrow repeats calls that R13 stops while lists are added and narrowed: R13 must
+// still stop them. Once, an intersection of kinds let through a call that had a known wallet and
+// an unknown name.
 func checkListsOnlyNarrow(p *probe) {
 	const rule = "R13_COUNTERPARTY_WHITELIST"
 	wallet, other := cleanWallet(), cleanWallet()

@@ -24,7 +24,7 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// RaftOptions say what one process of the bare raft base line is.
+// RaftOptions are the settings of one process of the base line with bare raft.
 type RaftOptions struct {
 	Listen string   // HTTP address that is asked to measure.
 	Peers  []string // Raft addresses of all; the first is the one that leads.
@@ -71,8 +71,8 @@ func openLogStore(kind, folder string) (logStore, error) {
 	return nil, fmt.Errorf("log store %q: want bolt or wal", kind)
 }
 
-// ServeRaft is one process of three that do nothing but hashicorp/raft; the first
-// leads, and measures itself when it is asked.
+// ServeRaft runs one of three processes that do nothing but hashicorp/raft. The first one leads,
+// and measures itself when it is asked to.
 func ServeRaft(ctx context.Context, o RaftOptions) error {
 	if o.At < 0 || o.At >= len(o.Peers) {
 		return fmt.Errorf("there is no peer %d of %d", o.At, len(o.Peers))
@@ -129,7 +129,7 @@ func applyLoad(ctx context.Context, node *raft.Raft, query url.Values) (*applyRe
 	if callers < 1 || callers > raftCallerMax || size < 1 || size > raftBytesMax || span <= 0 || span > time.Minute {
 		return nil, errors.New("callers, bytes and span are needed")
 	}
-	for deadline := time.Now().Add(raftPatience); node.State() != raft.Leader; time.Sleep(raftLook) { // It may have lost the lead for a moment.
+	for deadline := time.Now().Add(raftPatience); node.State() != raft.Leader; time.Sleep(raftLook) { // The process may have lost the leadership for a moment.
 		if ctx.Err() != nil || time.Now().After(deadline) {
 			return nil, errors.New("not leading yet")
 		}

@@ -18,8 +18,8 @@ type Change struct {
 	Key           string
 	Unit          string
 	Before, After float64
-	P             float64 // Two-sided, of the Mann-Whitney test.
-	Better, Worse bool    // Significantly so.
+	P             float64 // The two-sided chance by the Mann-Whitney test.
+	Better, Worse bool    // The figure is significantly better, or significantly worse.
 }
 
 // Compare compares one run with an earlier one, figure by figure.

@@ -28,7 +28,7 @@ func TestMannWhitney(t *testing.T) {
 	}
 }
 
-// Many samples are judged too, and so are values that both samples have.
+// The test also judges many samples, and samples that have values in common.
 func TestMannWhitneyOfManySamples(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var a, b, far []float64

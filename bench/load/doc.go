@@ -1,15 +1,14 @@
 // Package load measures Railguard under load and judges the figures, for railguard-bench.
 //
-// Purpose: drive a cluster (its own, spawned for the run, or one that is named) with
-// a seeded workload, in an open loop with constant arrival or in a closed loop;
-// measure the same machine's disk, bare HTTP and bare raft in the same run; hold the
-// figures against targets; keep them in a file that two runs can be compared by.
+// Purpose: drive a cluster (its own, spawned for the run, or one that is named) with a seeded
+// workload, in an open loop with constant arrival or in a closed loop; measure the same machine's
+// disk, bare HTTP and bare raft in the same run; compare the figures with targets; keep them in a
+// file, so that two runs can be compared.
 //
 // May import: engine, engine/credential, ofac, fsm and fsm/wire (the suites in process),
-// ofac/listtest (hand-made lists), cluster/testcluster (children), hashicorp/raft with
-// two log stores (a base line), the HDR histogram,
-// go-moremath (comparing).
-// Never: any other room of the server. A cluster is a black box behind HTTP.
+// ofac/listtest (hand-made lists), cluster/testcluster (children), hashicorp/raft with two log
+// stores (a base line), the HDR histogram, go-moremath (comparing). Never: any other room of the
+// server. A cluster is a black box behind HTTP.
 //
 // Invariants
 //
@@ -21,7 +20,7 @@
 //   - Everything spawned listens on the loopback and is gone, with its folder, when the
 //     run ends.
 //
-// Goroutines: in a closed loop one a caller; in an open loop one a connection and a
-// dispatcher on a thread of its own; one that tells progress. All end with their load.
-// Children are cluster/testcluster's.
+// Goroutines: in a closed loop one a caller; in an open loop one a connection and a dispatcher on
+// a thread of its own; one that tells progress. All end with their load. Children are
+// cluster/testcluster's.
 package load

@@ -25,7 +25,7 @@ type load struct {
 	make    maker
 	accept  func(r reply) string // Returns "" or what was wrong; nil: acceptOK.
 	verdict bool                 // Count the verdicts.
-	greet   bool                 // Ask /livez first: a server may close connections that never asked anything.
+	greet   bool                 // Ask /livez first, because a server may close a connection that has sent no request.
 	retries int                  // How often a failed call is sent again, the same bytes, to the next home.
 	events  *[]event             // Keeps every call with its times; nil: none is kept.
 }
@@ -88,7 +88,7 @@ func (b *bench) gather(l *load) *running {
 			number: i, load: b.loads, link: newLink(l.homes, i), random: newRandom(l.seed, uint64(i)), buffer: make([]byte, 0, requestRoom),
 		})
 	}
-	_ = each(l.callers, func(i int) error { // Who cannot connect now finds that out when it calls.
+	_ = each(l.callers, func(i int) error { // A caller that cannot connect now gets the error when it makes a call.
 		run.callers[i].link.connect()
 		if l.greet {
 			run.callers[i].link.greet()
@@ -140,9 +140,9 @@ type order struct {
 	err       error // Why it could not be sent.
 }
 
-// open runs the open loop: a dispatcher on a thread of its own sends every call when it is
-// due, on a free connection. If none is free it waits, and each call that this delays
-// counts the wait in its latency.
+// open runs the open loop: a dispatcher on a thread of its own sends every call when it is due,
+// on a free connection. If none is free, it waits. The latency of each call that is delayed so
+// includes the wait.
 func (r *running) open(ctx context.Context) error {
 	idle := make(chan *caller, len(r.callers))
 	orders := make([]chan order, len(r.callers))

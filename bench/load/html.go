@@ -78,7 +78,7 @@ func (c *Curve) at(quantile float64) float64 {
 const (
 	plotWidth, plotHeight           = 880.0, 240.0
 	plotLeft, plotTop, plotRoom     = 60.0, 12.0, 36.0
-	ninesMax                        = 4.3 // The last quantile before the worst is at four nines.
+	ninesMax                        = 4.3 // The scale ends a little after four nines, which is the last quantile before the maximum.
 	latencyLow, latencyDecades      = 0.01, 6.0
 	plotColour                      = "#2f6fb0"
 	plotGrid                        = "#8a94a0"
@@ -126,5 +126,5 @@ func (c *Curve) svg() template.HTML {
 		points = append(points, fmt.Sprintf("%.1f,%.1f", across(q), down(c.Quantiles[i])))
 	}
 	fmt.Fprintf(&b, `<polyline fill="none" stroke="%s" stroke-width="2" points="%s"/></svg>`, plotColour, strings.Join(points, " "))
-	return template.HTML(b.String()) // Numbers only, as said above.
+	return template.HTML(b.String()) // The text has only numbers of ours, so nothing must be escaped.
 }

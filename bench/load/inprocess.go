@@ -17,7 +17,7 @@ import (
 
 const (
 	engineParties = 2000
-	engineNames   = 1 << 14 // More than a looker remembers.
+	engineNames   = 1 << 14 // How many names are used, which is more than a looker remembers.
 	engineRounds  = 10
 	clockEvery    = 64 // Calls between two looks at the clock.
 )
@@ -46,7 +46,7 @@ func (b *bench) timed(ctx context.Context, key string, do func(i int) error) err
 		runtime.ReadMemStats(&after)
 		b.add(key, "µs", less, micros(took)/float64(count))
 		allocations = float64(after.Mallocs-before.Mallocs) / float64(count)
-		b.add(key+".allocs", "", less, float64(int64(allocations))) // Rounded down: the runtime makes a few of its own.
+		b.add(key+".allocs", "", less, float64(int64(allocations))) // The number is rounded down, because the runtime makes a few allocations of its own.
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -67,8 +67,8 @@ func engineList() (*ofac.Index, error) {
 	return ofac.Build(entities, ofac.Meta{Source: "bench", Sample: true})
 }
 
-// partyName is a made-up name of letters alone: with a digit beside letters a name is read
-// twice, which hardly ever happens to real ones.
+// partyName returns a made-up name that has only letters. A name with a digit beside letters
+// would be read twice, which hardly ever happens with real names.
 func partyName(i uint32) string { return "quux" + letters(i*7919) + "ven zorb" + letters(i) + "al" }
 
 func letters(n uint32) (text string) {

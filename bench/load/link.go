@@ -61,7 +61,7 @@ type reply struct {
 // as a verdict.
 type link struct {
 	homes  []*endpoint
-	at     int // Index of the home in use; moves on when a connection breaks.
+	at     int // Index of the home in use. After a broken connection it is the next home's.
 	conn   net.Conn
 	reader *bufio.Reader
 	body   []byte

@@ -26,7 +26,7 @@ type crowd struct {
 	machine  *fsm.Machine
 	out      fsm.Effects
 	settings *fsm.Settings
-	agents   []*engine.AgentProfile // As the edges of a node hold them.
+	agents   []*engine.AgentProfile // The profiles that the edges of a node hold.
 	index    uint64
 	now      engine.Time
 	seq      uint64

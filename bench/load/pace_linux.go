@@ -9,7 +9,7 @@ const setTimerSlack = 29 // PR_SET_TIMERSLACK
 
 // sharpen lets the calling thread sleep to the microsecond.
 func sharpen() {
-	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, 1, 0) // Without it: 50 µs.
+	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, 1, 0) // Without this call the slack is 50 µs.
 }
 
 // rest sleeps on the thread. The runtime's timers are only good to a millisecond in an

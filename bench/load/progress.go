@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tell reports once a second how a load goes, until stop is called.
+// tell reports the progress of a load once a second, until stop is called.
 func (b *bench) tell(r *running) (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -24,7 +24,7 @@ func note(h *hdr.Histogram, took time.Duration) {
 // window is what one second of a load was like.
 type window struct {
 	done, failed int64
-	latency      *hdr.Histogram // Of the calls done, in µs; nil: none.
+	latency      *hdr.Histogram // Latencies of the calls that were done, in µs; nil: there were none.
 }
 
 // recorder gathers what callers saw. Its shards keep callers from waiting for
@@ -104,7 +104,7 @@ type outcome struct {
 	windows       []window
 	errors        map[string]int64
 	verdicts      map[string]int64
-	rate, callers int // As asked; rate 0: a closed loop.
+	rate, callers int // The rate and the callers that were asked for; rate 0: a closed loop.
 }
 
 // sum puts the shards together.
@@ -154,17 +154,17 @@ func (w *window) join(other window) {
 // perSecond is how many calls were done in a second, over the whole load.
 func (o *outcome) perSecond() float64 { return float64(o.done) / o.span.Seconds() }
 
-// quantile is a latency in milliseconds.
+// quantile returns a quantile of the latencies, in milliseconds.
 func (o *outcome) quantile(q float64) float64 { return float64(o.latency.ValueAtQuantile(q)) / 1000 }
 
 func (o *outcome) worst() float64 { return float64(o.latency.Max()) / 1000 }
 
-// whole are the windows that lie wholly in the load.
+// whole returns the windows that lie wholly within the load.
 func (o *outcome) whole() []window {
 	return o.windows[:min(len(o.windows), int(o.span/windowSpan))]
 }
 
-// rates are the calls done in each whole second.
+// rates returns how many calls were done in each whole second.
 func (o *outcome) rates() []float64 {
 	var all []float64
 	for _, w := range o.whole() {
@@ -173,7 +173,7 @@ func (o *outcome) rates() []float64 {
 	return all
 }
 
-// quantiles are a quantile of each whole second, in milliseconds.
+// quantiles returns a quantile of each whole second, in milliseconds.
 func (o *outcome) quantiles(q float64) []float64 {
 	var all []float64
 	for _, w := range o.whole() {

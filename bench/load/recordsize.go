@@ -15,11 +15,11 @@ import (
 const (
 	gaugeEvery    = 2 * time.Second // Nodes set their gauges once a second.
 	sizeCalls     = time.Second
-	recordDefault = 450 // Bytes, assumed for nodes that are not ours to ask.
+	recordDefault = 450 // Bytes that are assumed for nodes whose log cannot be measured, because they are not ours.
 )
 
-// recordSize measures how many bytes one verdict puts into the log at one caller. Bare
-// raft applies as many, so that both write the same.
+// recordSize measures how many bytes one verdict puts into the log at one caller. Bare raft then
+// applies records of the same size, so that both write the same.
 func (b *bench) recordSize(ctx context.Context, t *target) (int, error) {
 	if t.group == nil {
 		b.report.Notes = append(b.report.Notes, fmt.Sprintf("bare raft applies %d bytes each: the nodes are not ours to ask what a verdict writes", recordDefault))

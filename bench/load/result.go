@@ -30,7 +30,7 @@ type Curve struct {
 	Done      int64            `json:"done"`
 	Failed    int64            `json:"failed"`
 	PerSecond float64          `json:"perSecond"`
-	Quantiles []float64        `json:"quantiles"` // At curveQuantiles.
+	Quantiles []float64        `json:"quantiles"` // The latencies at curveQuantiles.
 	LagP99    float64          `json:"lagP99"`    // 99th percentile of how late the loader itself sent, in ms.
 	Errors    map[string]int64 `json:"errors,omitempty"`
 	Verdicts  map[string]int64 `json:"verdicts,omitempty"`
@@ -69,8 +69,8 @@ func (b *bench) add(key, unit string, better bool, samples ...float64) {
 	m.Value = median(m.Samples)
 }
 
-// set sets a figure that is no median: its value is given, and its samples tell how it
-// moved.
+// set sets a figure that is not a median. Its value is given, and its samples show how it changed
+// during the run.
 func (b *bench) set(key, unit string, better bool, value float64, samples []float64) {
 	if len(samples) == 0 {
 		samples = []float64{value}

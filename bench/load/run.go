@@ -14,7 +14,7 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// Options say what a run is.
+// Options are the settings of a run.
 type Options struct {
 	Binary   string   // The railguard that is spawned.
 	Self     string   // This program, which also runs the base lines.
@@ -25,7 +25,7 @@ type Options struct {
 	Foreign  bool     // Targets may have agents of others.
 	Spawn    int      // Nodes to spawn.
 	Suites   []string // Empty: all but cpu and soak.
-	Brief    bool     // Seconds instead of minutes: to see that the program works, not for figures.
+	Brief    bool     // The run takes seconds instead of minutes. It shows that the program works; its figures mean little.
 	Soak     time.Duration
 	Workload Workload
 	Goals    []Target
@@ -64,7 +64,7 @@ type bench struct {
 	work     string // The run's own folder.
 	spawner  *testcluster.Spawner
 	echoes   *helper
-	target   *target // The cluster that suites share.
+	target   *target // The cluster that most suites share.
 	loads    uint64
 	clusters int
 
@@ -184,8 +184,8 @@ func (b *bench) shared(ctx context.Context) (*target, error) {
 	return t, nil
 }
 
-// fallen tells which nodes of the shared cluster ended by themselves; then the next suite
-// gets another one. One disk that stalls too long for a node ends all three here.
+// fallen tells which nodes of the shared cluster ended by themselves; then the next suite gets
+// another one. All three nodes share one disk, so if it stalls for too long, all of them end.
 func (b *bench) fallen() error {
 	if b.target == nil || b.target.group == nil {
 		return nil

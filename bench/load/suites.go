@@ -38,7 +38,7 @@ var suites = []suite{
 
 const (
 	manyCallers  = 256
-	quickCallers = 16 // In the brief form.
+	quickCallers = 16 // Callers in the brief form.
 	recordBytes  = 450
 	profileSpan  = 5 * time.Second
 )
@@ -170,7 +170,7 @@ func runCluster(ctx context.Context, b *bench) error {
 		m.noteUse(b, "cluster", nodes)
 	}
 	for _, rate := range []int{100, 1000} {
-		t.calm(ctx) // Sealing what saturation left does not belong to these calls.
+		t.calm(ctx) // Wait for the sealing that the saturating load left: these calls must not pay for it.
 		m, err := t.drive(ctx, t.screening(fmt.Sprintf("cluster, %d/s", rate), t.homes, b.callers(), rate, b.span(10*time.Second)))
 		if err != nil {
 			return err
@@ -201,7 +201,7 @@ func runCPU(ctx context.Context, b *bench) error {
 		return err
 	}
 	for _, rate := range []int{0, 1000, 100} {
-		t.calm(ctx) // Sealing what the load before left does not belong to this one.
+		t.calm(ctx) // Wait for the sealing that the load before left: this load must not pay for it.
 		m, err := t.drive(ctx, t.screening(fmt.Sprintf("%d/s", rate), t.homes, b.callers(), rate, b.span(span)))
 		if err != nil {
 			return err

@@ -17,10 +17,10 @@ const (
 	eventRate      = 500
 	listParties    = 18_000
 	listRounds     = 3
-	killRetries    = 400 // Of one call, 20 ms apart: longer than any election.
+	killRetries    = 400 // Retries of one call, 20 ms apart, so that together they take longer than any election.
 	uploadPatience = 3 * time.Minute
 	calmPatience   = 30 * time.Second
-	calmUse        = 0.25 // Of one core; idle nodes use a fifth of it.
+	calmUse        = 0.25 // Part of one core. Idle nodes use a fifth of a core.
 )
 
 // during runs a steady load and does something in its course. It returns the load, and the
@@ -177,7 +177,7 @@ func runLists(ctx context.Context, b *bench) error {
 			return err
 		}
 		b.add("lists.staged", "s", less, time.Since(began).Seconds())
-		t.calm(ctx) // Tables are made and snapshots written after the answer.
+		t.calm(ctx) // After the answer, nodes still make tables and write snapshots.
 		l := t.screening("a list activated at 500/s", t.homes, b.callers(), eventRate, b.window(10*time.Second))
 		o, from, to, err := t.during(ctx, l, l.span/2, func(ctx context.Context) error { return t.activate(ctx, list) })
 		if err != nil {
@@ -185,7 +185,7 @@ func runLists(ctx context.Context, b *bench) error {
 		}
 		errs += o.failed
 		b.add("lists.calm", "ms", less, o.calm(from))
-		b.add("lists.calm.worst", "ms", less, o.worstSecond(from-2-(to-from), from-1)) // Over as many seconds before it.
+		b.add("lists.calm.worst", "ms", less, o.worstSecond(from-2-(to-from), from-1)) // The worst of as many seconds before the activation is the comparison.
 		b.add("lists.p99", "ms", less, o.worstSecond(from, to+1))
 	}
 	b.set("lists.errors", "", less, float64(errs), nil)

@@ -13,7 +13,7 @@ import (
 const (
 	quietRate    = 200 // Screening calls a second of the key that is disturbed.
 	quietCallers = 32
-	dearRate     = 1000 // The dearest calls a second on another key: five times what its rate allows.
+	dearRate     = 1000 // The most expensive calls a second on another key, five times as many as its rate allows.
 	dearCallers  = 64
 	halfSentRate = 500 // Connections a second from one address.
 	halfSentKept = 2000
@@ -36,8 +36,8 @@ func runFlood(ctx context.Context, b *bench) error {
 	return t.disturb(ctx)
 }
 
-// disturb compares one key's screening in three situations that take turns: nothing else
-// happens, another key makes the dearest calls it may, one address without a key leaves
+// disturb compares one key's screening in three situations that take turns: nothing else happens,
+// another key makes the most expensive calls that it may, or one address without a key leaves
 // requests half sent.
 func (t *target) disturb(ctx context.Context) error {
 	if t.group == nil {
@@ -116,7 +116,8 @@ func (t *target) beside(ctx context.Context, l load, other func(context.Context)
 	return o, err
 }
 
-// dearCalls asks for pages and searches until ctx ends; a refusal counts as a success.
+// dearCalls makes expensive calls (pages and searches) until ctx ends. A refusal counts as a
+// success.
 func (t *target) dearCalls(key string) func(ctx context.Context) error {
 	var answered atomic.Int64
 	dear := []string{"/v1/agents?limit=500", "/v1/audit?limit=500", "/v1/agents?limit=500&status=suspended"}

@@ -84,7 +84,7 @@ func (t *target) settleIn(ctx context.Context) error {
 		return err
 	}
 	t.api.key = key.Key
-	for _, home := range t.homes { // Until every node knows the key.
+	for _, home := range t.homes { // Wait until every node knows the key.
 		var last error
 		err := until(ctx, readyPatience, func() bool {
 			last = t.api.ask(ctx, http.MethodGet, home.url+"/v1/policy", nil, nil)

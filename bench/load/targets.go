@@ -211,5 +211,5 @@ func (r *Report) writeFigures(out io.Writer) {
 		m := r.Measures[key]
 		fmt.Fprintf(table, "%s\t%s %s\t\n", key, number(m.Value), m.Unit)
 	}
-	_ = table.Flush() // As above.
+	_ = table.Flush() // A failure to print has no other place to be reported.
 }

@@ -10,7 +10,7 @@ type usage struct {
 	at      time.Time
 	cpu     time.Duration
 	written int64 // Bytes handed to the disk.
-	held    int64 // Memory now, in bytes.
+	held    int64 // Present memory, in bytes.
 }
 
 // usageOf adds up some processes.

@@ -11,7 +11,7 @@ import (
 type Workload struct {
 	Seed           uint64 `json:"seed"`
 	Agents         int    `json:"agents"`
-	Delegates      int    `json:"delegates"` // Besides the agents; each under one of them.
+	Delegates      int    `json:"delegates"` // How many delegates there are in addition to the agents. Each belongs to one of the agents.
 	Fleets         int    `json:"fleets"`    // Every second agent is in one.
 	Counterparties int    `json:"counterparties"`
 	NamedPermille  int    `json:"namedPermille"`  // Calls with the name of a known counterparty.

@@ -30,7 +30,7 @@ type Negative struct{ Kind, Query string }
 // Pair is one labelled pair of two names.
 type Pair struct {
 	Source, Schema, Query, Target, Expected string
-	LogicV2                                 float64 // logic-v2's published score; 0 where there is none
+	LogicV2                                 float64 // The score that logic-v2 published; 0: there is none.
 }
 
 // Collision is a name whose words equal a listed name.
@@ -131,7 +131,7 @@ func readTable(path string, columns int, row func([]string) error) error {
 	for n := 1; lines.Scan(); n++ {
 		fields := strings.Split(lines.Text(), "\t")
 		if n == 1 {
-			continue // the header
+			continue // This row is the header.
 		}
 		if len(fields) < columns {
 			return fmt.Errorf("%s:%d: %d fields, want %d", path, n, len(fields), columns)

@@ -58,7 +58,7 @@ func (f *figure) print(format string, values ...any) {
 // curve is one line of the figure.
 type curve struct {
 	name, colour string
-	points       [][2]float64 // threshold in 1e-4, per cent
+	points       [][2]float64 // Each point has a threshold in 1e-4 and a figure in per cent.
 }
 
 func (f *figure) line(name, colour string) *curve { return &curve{name: name, colour: colour} }

@@ -35,7 +35,8 @@ func TestMatcherHoldsItsFloors(t *testing.T) {
 
 	s := names.Summarise(data, outcomes, ofac.ReviewDefault, ofac.BlockDefault)
 	require.Equal(t, s.Exact.Rows, s.Exact.Flagged, "exact forms are found by construction")
-	// The aims for this half, except Innocent: decision 44 blocks an equal name.
+	// These are the aims for this half of the data. There is none for Innocent, because decision
+	// 44 blocks an equal name.
 	require.GreaterOrEqual(t, s.Must.FlaggedPercent(), 99.5)
 	require.GreaterOrEqual(t, s.Should.FlaggedPercent(), 95.0)
 	require.GreaterOrEqual(t, s.NaturalMust.FlaggedPercent(), 95.0)

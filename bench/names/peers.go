@@ -14,7 +14,7 @@ import (
 // peer is one way of scoring a query against a listed name, 0 to 1.
 type peer struct {
 	name      string
-	threshold float64 // what its documents suggest, or what serves it best
+	threshold float64 // The threshold that its documents suggest, or the one with the best results.
 	score     func(query, listed []string) float64
 }
 
@@ -35,11 +35,10 @@ type PeerFigures struct {
 // Quality is precision, recall and F1 on labelled pairs.
 type Quality struct{ Precision, Recall, F1 float64 }
 
-// Peers scores a sample of the labelled queries in each way, ours first. The sample has
-// about as many negatives as the parameter each says. Of 20 times as many positives it has
-// those of mode full and tier MUST or SHOULD. A negative is compared with all strong Latin
-// names, a positive with those of its own entry. All labelled pairs of name_bench are
-// judged besides.
+// Peers scores a sample of the labelled queries in each way, ours first. The sample has about
+// each negatives. It also has 20 times as many positives, of which only those of mode full and
+// tier MUST or SHOULD are used. A negative is compared with all strong Latin names, a positive
+// with those of its own entry. All labelled pairs of name_bench are judged besides.
 func Peers(d *Data, o *Outcomes, each int) []PeerFigures {
 	type name struct {
 		uid   uint32
@@ -103,7 +102,7 @@ func peerFlag(score, threshold float64) int32 {
 	return 0
 }
 
-// sampled calls do for about count of n rows, evenly.
+// sampled calls do for about count of n rows, which are evenly distributed.
 func sampled(n, count int, do func(i int)) {
 	step := max(n/max(count, 1), 1)
 	for i := 0; i < n; i += step {
@@ -151,8 +150,9 @@ func WritePeers(w io.Writer, figures []PeerFigures) {
 	fmt.Fprintf(w, "\nrows: %d MUST, %d SHOULD, %d ordinary, %d hard\n", figures[0].Must.Rows, figures[0].Should.Rows, figures[0].Ordinary.Rows, figures[0].Hard.Rows)
 }
 
-// toolScore is the search tool's way, the higher of two: the Jaro-Winkler of the whole
-// texts, and the mean of the best ones of the query's words of more than two letters.
+// toolScore scores as the search tool does. It takes the higher of two values: the Jaro-Winkler
+// similarity of the whole texts, and the mean of the best similarities of the query's words with
+// more than two letters.
 func toolScore(query, listed []string) float64 {
 	whole := jaroWinkler(strings.Join(query, " "), strings.Join(listed, " "), 0)
 	sum, count := 0.0, 0

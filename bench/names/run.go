@@ -107,7 +107,8 @@ func screenAt(list *ofac.Index, scratch *ofac.Scratch, name string, uid uint32, 
 		verdict.Score, verdict.Strict = max(verdict.Score, match.Score), max(verdict.Strict, blocking(&match))
 	}
 	if uid != 0 && verdict.UID == 0 {
-		// It may be flagged behind the ten shown, at a score that hundreds of entries share.
+		// The entry may be flagged and yet not be among the ten that are shown, if hundreds of
+		// entries have the same score.
 		query := ofac.Query{Name: name, Review: lowestReview, Block: block, NonSDNPossible: true}
 		if match, ok := list.ScreenEntry(uid, &query, scratch); ok && match.Outcome != ofac.Clear {
 			verdict = Verdict{Outcome: match.Outcome, Score: match.Score, Strict: blocking(&match), Alias: match.Alias, Form: match.Form, UID: uid}
@@ -119,7 +120,7 @@ func screenAt(list *ofac.Index, scratch *ofac.Scratch, name string, uid uint32, 
 	return verdict
 }
 
-// blocking is the strict score of a match that may block, else 0.
+// blocking returns the strict score of a match that may block; 0: it may not.
 func blocking(match *ofac.Match) int32 {
 	if match.Outcome == ofac.Listed {
 		return match.Strict
@@ -137,8 +138,8 @@ func (v *Verdict) Blocked(block int32) bool {
 	return v.Exact == ofac.Listed || v.Strict >= block
 }
 
-// pairs screens each labelled pair's query against its target, put into the list as one
-// more entry so that words weigh what they weigh in the real list.
+// pairs screens each labelled pair's query against its target, which is added to the list as one
+// more entry. So words have the same weights as in the real list.
 func (o *Outcomes) pairs(d *Data, scratch *ofac.Scratch) error {
 	entities := d.entities("full")
 	at := map[[2]string]uint32{}

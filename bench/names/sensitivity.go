@@ -12,11 +12,11 @@ import (
 type Sensitivity struct {
 	Constant ofac.Constant
 	Value    int32   // the changed value
-	Must     float64 // per cent flagged, less that of the shipped value; so below
+	Must     float64 // Per cent of MUST flagged, minus the figure of the shipped value. The figures below are differences, too.
 	Should   float64
 	Ordinary float64
 	Hard     float64
-	Blocked  float64 // per cent of MUST blocked, likewise
+	Blocked  float64 // Per cent of MUST blocked, as a difference.
 }
 
 // sensitivityEvery selects every third row: enough to compare, not to measure.

@@ -9,19 +9,19 @@ import (
 	"railguard/engine"
 )
 
-// Limits say who may spend how much on a UTC day, as the world was furnished: the
-// books are kept apart from what the nodes say that they booked.
+// Limits say who may spend how much on a UTC day, as the test has set it up. So the books do not
+// depend on the limits and sums that the nodes report.
 type Limits struct {
-	Agents map[engine.AgentSlot]Account // One that is not here has no limit.
+	Agents map[engine.AgentSlot]Account // An agent that is not in the map has no limit.
 	Fleets map[engine.FleetSlot]engine.USD
 }
 
-// Account is an agent.
+// Account is what the books know of an agent.
 type Account struct {
 	Daily    engine.USD
 	Parent   engine.AgentSlot
-	Fleet    engine.FleetSlot // Of a root, at first.
-	Operator string           // "" is acme.
+	Fleet    engine.FleetSlot // Fleet of a root agent at the beginning.
+	Operator string           // Operator of the agent; "": acme.
 }
 
 // chain returns an agent and its ancestors, nearest first.
@@ -32,24 +32,25 @@ func (l Limits) chain(agent engine.AgentSlot) (slots []engine.AgentSlot) {
 	return slots
 }
 
-// books walk the history as the log made it: no PROCEED lifts what an agent, an
-// ancestor or a fleet spent on a date above its limit (approved reviews count and are
-// not refused), none goes through while its agent, an ancestor, its operator or its
-// user is suspended or revoked; what is held counts as what is spent, and each payment
-// ends once: settled, released or, when its time is over and not before, expired; at most one disposition a review, no verdict with
-// another list or fleet than those in force, and time never goes back.
+// books walk through the history in the order of the log and check it.
+// No PROCEED lifts what an agent, an ancestor or a fleet spent on a date above its limit. Held
+// amounts count as spent. Approved reviews count, too, but are not refused because of a limit. No
+// payment goes through while its agent, an ancestor, its operator or its user is suspended or
+// revoked. Each payment ends once: it is settled or released, or it expires when its time is over
+// and not before. A review has at most one disposition. A verdict is made with the list and the
+// fleet in force. Time never goes back.
 type books struct {
 	found    problems
 	limits   Limits
-	fleet    map[engine.AgentSlot]engine.FleetSlot // Of roots, now.
-	spent    map[string]engine.USD                 // By subject and date.
-	stopped  map[string]string                     // Subject to what was done to it.
+	fleet    map[engine.AgentSlot]engine.FleetSlot // The present fleet of each root agent.
+	spent    map[string]engine.USD                 // Spent amounts, by subject and date.
+	stopped  map[string]string                     // By subject: whether it is suspended or revoked.
 	disposed map[int64]int
-	paid     map[int64]*paid // PROCEEDs by their leaf.
+	paid     map[int64]*paid // Payments with the verdict PROCEED, by their leaf.
 	list     int64
 	last     string
 
-	counts map[string]int // What the history had in it.
+	counts map[string]int // How often each kind of event occurred in the history.
 }
 
 func newBooks(limits Limits) *books {
@@ -63,7 +64,7 @@ func newBooks(limits Limits) *books {
 	return b
 }
 
-// checkLeaves walks a whole history.
+// checkLeaves walks through a whole history and returns what is wrong in it.
 func checkLeaves(leaves [][]byte, limits Limits) problems {
 	b := newBooks(limits)
 	for i, leaf := range leaves {
@@ -87,7 +88,7 @@ func (b *books) leaf(i int, leaf []byte) {
 	fleet := engine.FleetSlot(digits(member(leaf, "fleet")))
 	switch kind := member(leaf, "kind"); kind {
 	case "screen":
-		if list := digits(member(leaf, "list")); list != b.list { // As its edge had it.
+		if list := digits(member(leaf, "list")); list != b.list { // The edge must have used the list in force.
 			b.found.add("leaf %d: judged with list %d, active is %d", i, list, b.list)
 		}
 		if now := b.fleetOf(agent); fleet != now {
@@ -101,7 +102,7 @@ func (b *books) leaf(i int, leaf []byte) {
 		}
 	case "hold.settled", "hold.released", "due":
 		if kind == "due" && member(leaf, "type") != "hold.expired" {
-			break // Told by time, and booked nowhere.
+			break // It follows from the time, and no account changes.
 		}
 		b.finish(i, at, kind, amount, leaf)
 	case "list.activated":
@@ -140,7 +141,7 @@ func (b *books) fleetOf(agent engine.AgentSlot) engine.FleetSlot {
 	return b.fleet[slots[len(slots)-1]]
 }
 
-// proceed: nobody is stopped who is part of it.
+// proceed checks that no party of a payment is suspended or revoked.
 func (b *books) proceed(i int, agent engine.AgentSlot, user string) {
 	subjects := []string{"user " + user}
 	for _, slot := range b.limits.chain(agent) {
@@ -157,8 +158,8 @@ func (b *books) proceed(i int, agent engine.AgentSlot, user string) {
 	}
 }
 
-// book adds an amount to an agent, its ancestors and a fleet; limited says that none
-// of them may be lifted above its limit.
+// book adds an amount to an agent, its ancestors and a fleet; If limited is set, none of them may
+// rise above its limit.
 func (b *books) book(i int, date string, agent engine.AgentSlot, fleet engine.FleetSlot, amount engine.USD, limited bool) {
 	slots := b.limits.chain(agent)
 	if len(slots) > 1 && limited {
@@ -190,9 +191,9 @@ type paid struct {
 	fleet  engine.FleetSlot
 	amount engine.USD
 	date   string
-	until  time.Time // Of a hold.
-	ended  string    // How.
-	late   bool      // It was settled after that.
+	until  time.Time // When the hold expires.
+	ended  string    // How the payment ended; "": it has not.
+	late   bool      // The payment was settled after its hold had ended.
 }
 
 func (b *books) hold(i int, at, seconds string, p paid) {
@@ -234,11 +235,11 @@ func (b *books) finish(i int, at, kind string, amount engine.USD, leaf []byte) {
 	}
 }
 
-// endsWithin is how long after its time a hold may stand: ticks come once a second,
-// and with a new leader.
+// endsWithin is how long a hold may exist after its time is over. A tick ends it, and ticks come
+// once a second and with a new leader.
 const endsWithin = 5 * time.Second
 
-// end: no hold stands whose time is over.
+// end checks that there is no hold whose time is over.
 func (b *books) end() {
 	for record, p := range b.paid {
 		if !p.until.IsZero() && p.ended == "" && p.until.Add(endsWithin).Before(instant(b.last)) {
@@ -247,7 +248,7 @@ func (b *books) end() {
 	}
 }
 
-// instant reads a time of a leaf.
+// instant reads a time in a leaf.
 func instant(text string) time.Time {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// acme is the operator of whoever has no other.
+// acme is the operator of agents that name none.
 const acme = "acme"
 
 // Register has a node register an agent under a name nobody else uses.
@@ -58,18 +58,18 @@ func foldAgent(node *cluster.Node, b *engine.Basis, slot engine.AgentSlot) (flee
 	return fleet
 }
 
-// payment is one screening call to be.
+// payment is a screening call that will be made.
 type payment struct {
 	name   string
 	agent  engine.AgentSlot
 	amount engine.USD
-	user   engine.UserSlot // 0: none.
-	hold   uint32          // Seconds; 0: none.
+	user   engine.UserSlot // The user who pays; 0: there is none.
+	hold   uint32          // How many seconds the payment is held; 0: it is not held.
 	idem   *wire.Idem
 }
 
-// screen makes the record of a payment as an edge would, from what its node knows,
-// and says in which fleet it saw the agent.
+// screen makes the record of a payment as an edge would make it, from its node's state. It also
+// returns the fleet in which it saw the agent.
 func (p *payment) screen(host *Host) (body []byte, fleet engine.FleetSlot) {
 	node := host.Node()
 	if node == nil || node.Agent(p.agent) == nil || p.user != 0 && node.User(p.user) == nil {
@@ -106,9 +106,9 @@ func (h *History) Screen(ctx context.Context, host *Host, p payment) *Op {
 	return h.once(ctx, host, op, body)
 }
 
-// Pay is a client that wants an answer: it tries again, at any node, until it gets
-// one or stop is closed. With a key that is one payment; without one each try whose
-// outcome is unknown may be a payment of its own.
+// Pay is a client that wants an answer: it tries again, at any node, until it gets one or stop is
+// closed. With a key all tries are one payment. Without a key each try whose outcome is unknown
+// may be another payment.
 func (h *History) Pay(ctx context.Context, at func(try int) *Host, p payment, stop <-chan struct{}) *Op {
 	op := h.begin(at(0), wire.KindScreen, p.name)
 	op.Agent = p.agent
@@ -118,9 +118,9 @@ func (h *History) Pay(ctx context.Context, at func(try int) *Host, p payment, st
 	})
 }
 
-// insist tries a call until it is answered, refused by the state, or stop is closed.
+// insist tries a call until it is answered or refused by the state, or until stop is closed.
 func (h *History) insist(ctx context.Context, at func(try int) *Host, op *Op, stop <-chan struct{}, make func(host *Host) []byte) *Op {
-	certain := errDown // What it ends with when nobody ever took it.
+	certain := errDown // The error to return if no node ever accepted the call.
 	for try := 0; ; try++ {
 		host := at(try)
 		var err error
@@ -158,7 +158,7 @@ func keyOf(name string) *wire.Idem {
 	return &idem
 }
 
-// subject is whose status changes.
+// subject is the party whose status changes.
 type subject struct {
 	target   wire.Target
 	slot     uint32
@@ -197,8 +197,8 @@ func (h *History) Move(ctx context.Context, host *Host, agent engine.AgentSlot, 
 	}))
 }
 
-// Dispose records a decision on one of the reviews that someone was told of; several
-// reviewers may decide on one. With a key it is tried until it is answered.
+// Dispose records a decision on one of the reviews that clients got as an answer. Several
+// reviewers may decide on the same review. With a key it tries until it gets an answer.
 func (h *History) Dispose(ctx context.Context, at func(try int) *Host, pick func(count int) int, name string, idem *wire.Idem, stop <-chan struct{}) *Op {
 	h.mu.Lock()
 	var held *Op
@@ -224,8 +224,9 @@ func (h *History) Dispose(ctx context.Context, at func(try int) *Host, pick func
 	return h.insist(ctx, at, op, stop, func(*Host) []byte { return body })
 }
 
-// Finish tells what became of one of the payments that someone was told of: several may
-// tell of one, and some too late. With a key it is tried until it is answered.
+// Finish settles or releases one of the payments that clients got as an answer. Several clients
+// may finish the same payment, and some do it too late. With a key it tries until it gets an
+// answer.
 func (h *History) Finish(ctx context.Context, at func(try int) *Host, pick func(count int) int, name string, idem *wire.Idem, stop <-chan struct{}) *Op {
 	h.mu.Lock()
 	var paid *Op

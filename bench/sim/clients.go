@@ -11,21 +11,21 @@ import (
 	"railguard/fsm/wire"
 )
 
-// The agents of a schedule, by slot: two roots that spend under a limit of their own
-// and of the fleet they are in, one that will be revoked, one of another operator that
-// is suspended now and then, and delegates below them.
+// The agents of a schedule, by slot. Two root agents have limits of their own and are in a fleet
+// with a limit. One root agent will be revoked, and one belongs to another operator, which is
+// suspended now and then. The others are delegates of these.
 const (
 	spender engine.AgentSlot = iota + 1
 	miser
 	outcast
 	truant
-	child      // Of spender,
-	grandchild // and its own, without a limit that would bind.
-	orphan     // Of outcast.
+	child      // A delegate of spender.
+	grandchild // A delegate of child; its limit is never reached.
+	orphan     // A delegate of outcast.
 
 	convoy engine.FleetSlot = 1
 	clerk  engine.UserSlot  = 1
-	beta                    = "beta" // truant's operator.
+	beta                    = "beta" // The operator of truant.
 )
 
 var spendLimits = Limits{
@@ -38,7 +38,7 @@ var spendLimits = Limits{
 	Fleets: map[engine.FleetSlot]engine.USD{convoy: 50 * engine.Dollar},
 }
 
-// prepare furnishes a world that is calm.
+// prepare registers the agents and fleets of a world in which no fault happens yet.
 func prepare(w *World, h *History) {
 	ctx, host := context.Background(), w.hosts[0]
 	until := func(do func() *Op) {
@@ -68,10 +68,10 @@ func prepare(w *World, h *History) {
 	w.AwaitEqual(time.Minute)
 }
 
-// shortestHold is how many seconds a payment is held at least.
+// shortestHold is the shortest time for which a payment is held, in seconds.
 const shortestHold = 30
 
-// hold opens some holds that expire in the midst of what follows.
+// hold opens some holds that expire in the middle of the schedule.
 func (h *History) hold(w *World) {
 	for i := range 12 {
 		h.Screen(context.Background(), w.hosts[i%len(w.hosts)], payment{name: fmt.Sprintf("hold-%d", i), agent: grandchild, amount: engine.Dollar, hold: shortestHold})
@@ -134,7 +134,7 @@ func (l *load) client(c int, random *rand.Rand) {
 		switch n := random.IntN(28); {
 		case n < 9:
 			h.Screen(ctx, host, pay)
-		case n < 15: // At any node, until it is answered.
+		case n < 15: // The client tries at any node until it gets an answer.
 			pay.idem = keyOf(name)
 			h.Pay(ctx, any, pay, l.stop)
 		case n < 17:
@@ -161,7 +161,7 @@ func (l *load) client(c int, random *rand.Rand) {
 	}
 }
 
-// turn suspends someone, or reinstates, which it does more often.
+// turn suspends or reinstates a party. It reinstates more often.
 func (l *load) turn(ctx context.Context, host *Host, random *rand.Rand, name string) {
 	whose := []subject{
 		{target: wire.TargetAgent, slot: uint32(truant)}, {target: wire.TargetAgent, slot: uint32(child)},

@@ -16,11 +16,11 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Negative controls: each breaks one thing on which a promise rests, and the checks
-// must find it. A check that cannot fail proves nothing.
+// These tests are negative controls. Each breaks one thing on which a promise depends, and the
+// checks must find that. A check that cannot fail proves nothing.
 
-// spoiled runs a little load in a world that spoil has prepared, with a leader killed
-// among it, and returns what the checks find.
+// spoiled runs a little load in a world that spoil has changed, and kills a leader meanwhile. It
+// returns what the checks find.
 func spoiled(t *testing.T, seed uint64, spoil func(w *World), pay func(w *World, h *History, i int)) (found problems) {
 	w, h := NewWorld(t, seed, 3), &History{}
 	spoil(w)
@@ -40,7 +40,7 @@ func spoiled(t *testing.T, seed uint64, spoil func(w *World), pay func(w *World,
 	clients.Wait()
 	killed.Start()
 	w.AwaitReady(time.Minute)
-	time.Sleep(3 * time.Second) // Some ticks of the new term.
+	time.Sleep(3 * time.Second) // The new term writes some ticks in this time.
 	w.AwaitEqual(time.Minute)
 	leaves := w.leavesOf(w.hosts[0])
 	return append(append(h.checkCalls(leaves), h.checkOrder()...), checkLeaves(leaves, spendLimits)...)
@@ -50,13 +50,13 @@ func payOnce(w *World, h *History, i int) {
 	h.Screen(context.Background(), w.hosts[i%3], payment{name: fmt.Sprintf("pay-%d", i), agent: spender, amount: 1})
 }
 
-// staleEntries lets an entry of an older term slip into a later one, in the place of
-// one of the leader's ticks: what a delayed message, or the library's defect that
-// guard G1 is against, could do.
+// staleEntries puts an entry of an older term into the log of a later term, in place of one of
+// the leader's ticks. A delayed message could do that, and so could the defect of the raft
+// library against which there is guard G1.
 func staleEntries(beforeStore func(host *Host, log *raft.Log)) func(w *World) {
 	var mu sync.Mutex
 	var stale *raft.Log
-	ticks := map[uint64]int{} // By term; the first one opens it and is waited for.
+	ticks := map[uint64]int{} // Number of ticks by term. The first tick opens a term, and the leader waits for it.
 	return func(w *World) {
 		w.Adjust = func(host *Host, log *raft.Log) {
 			mu.Lock()
@@ -71,7 +71,7 @@ func staleEntries(beforeStore func(host *Host, log *raft.Log)) func(w *World) {
 			case stale == nil && first.Kind == wire.KindScreen:
 				stale = &raft.Log{Term: log.Term, Data: bytes.Clone(log.Data)}
 			case first.Kind == wire.KindTick && batch.Count == 1 && log.AppendedAt.Equal(time.Now()):
-				// Only its leader writes an entry in the instant it is made.
+				// Only the leader writes an entry in the same instant in which the entry is made.
 				if ticks[log.Term]++; ticks[log.Term] == 2 && stale != nil && log.Term > stale.Term {
 					log.Data = bytes.Clone(stale.Data)
 				}
@@ -83,8 +83,8 @@ func staleEntries(beforeStore func(host *Host, log *raft.Log)) func(w *World) {
 	}
 }
 
-// TestFence: stale entries that slip into a later term do nothing, since the fence
-// refuses them; with the fence off they happen twice, and the checks say so.
+// TestFence: stale entries that get into a later term do nothing, because the fence refuses them.
+// Without the fence they take effect twice, and the checks report it.
 func TestFence(t *testing.T) {
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestControlRetriesWithoutKeys: clients that simply try again where the outcome is
-// unknown pay twice, and the checks say so.
+// TestControlRetriesWithoutKeys: clients that try again without a key when the outcome is unknown
+// pay twice, and the checks report it.
 func TestControlRetriesWithoutKeys(t *testing.T) {
 	retry := func(key bool) func(w *World, h *History, i int) {
 		return func(w *World, h *History, i int) {
@@ -116,7 +116,7 @@ func TestControlRetriesWithoutKeys(t *testing.T) {
 	}
 	twice := 0
 	for seed := range uint64(100) {
-		if seed >= 20 && twice > 0 { // About one in three pays twice.
+		if seed >= 20 && twice > 0 { // In about one of three worlds somebody pays twice.
 			break
 		}
 		synctest.Test(t, func(t *testing.T) {
@@ -130,8 +130,8 @@ func TestControlRetriesWithoutKeys(t *testing.T) {
 	require.NotZero(t, twice)
 }
 
-// TestControlLostWrites: logs that lose their last entries in a power cut of the whole
-// group lose what was acknowledged, and the checks say so.
+// TestControlLostWrites: if the logs lose their last entries in a power cut of the whole group,
+// acknowledged calls are lost, and the checks report it.
 func TestControlLostWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, h := NewWorld(t, 1, 3), &History{}
@@ -152,14 +152,15 @@ func TestControlLostWrites(t *testing.T) {
 	})
 }
 
-// controlLimits are those of the history below: agent 1, its child 2, both in fleet 1.
+// controlLimits are the limits for the history below: agent 1 and its child 2 are both in fleet
+// 1.
 var controlLimits = Limits{
 	Agents: map[engine.AgentSlot]Account{1: {Daily: 100, Fleet: 1, Operator: beta}, 2: {Daily: 1000, Parent: 1}, 3: {Daily: 1000, Fleet: 1}},
 	Fleets: map[engine.FleetSlot]engine.USD{1: 110},
 }
 
-// TestControlLeaves: the walk over the leaves finds each thing it is there for, in a
-// history that was right before.
+// TestControlLeaves adds one fault at a time to a history without faults. The walk through the
+// leaves must find each.
 func TestControlLeaves(t *testing.T) {
 	const morning, noon, next = "2000-01-01T08:00:00.000Z", "2000-01-01T12:00:00.000Z", "2000-01-02T00:00:00.000Z"
 	screen := func(at string, agent int, more string) string {
@@ -219,7 +220,8 @@ func TestControlLeaves(t *testing.T) {
 	}
 }
 
-// TestControlCalls: so does the comparison of answers with the history.
+// TestControlCalls adds one fault at a time to the answers of calls. The comparison of the
+// answers with the history must find each.
 func TestControlCalls(t *testing.T) {
 	leaf := func(name string) []byte { return []byte(`{"kind":"screen","verdict":"PROCEED","name":"` + name + `"}`) }
 	now := time.Now()

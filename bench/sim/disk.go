@@ -11,32 +11,33 @@ import (
 	"railguard/fsm/wire"
 )
 
-// disk is a host's raft log and votes, as one life of a node's process sees them.
-// Appends can be slow, hang, fail, or be cut in the middle by the end of that life: of
-// their entries those up to any one are then there, as in the real store.
+// disk is a host's raft log and votes, as one process of its node sees them. Appends can be slow,
+// hang or fail. The end of the process can cut an append in the middle: then the log has its
+// first entries, any number of them, as in the real store.
 //
-// After the end nothing is written any more, though the node is told it was: it has
-// no power, nobody hears what it concludes, and raft would panic on an error. For the
-// same reason faults are those of appends, not of votes and terms.
+// After the end nothing is written any more, but the node is told that it was. An error would
+// make raft panic, and nobody hears what a node without power concludes. Because of such panics
+// only appends fail, and never the writing of votes and terms.
 type disk struct {
 	*raft.InmemStore
 	host *Host
 
 	mu       sync.Mutex
 	ended    bool
-	slow     time.Duration // Of every append.
+	slow     time.Duration // How long every append takes in addition.
 	broken   bool          // Every append fails.
-	flying   []*raft.Log   // The append under way; raft has one at a time.
+	flying   []*raft.Log   // The append in progress. Raft makes one at a time.
 	adjust   func(host *Host, log *raft.Log)
-	healing  chan struct{} // Closed when a hanging disk goes on; nil: it does not hang.
-	released chan struct{} // Closed at the end.
+	healing  chan struct{} // Closed when a hanging disk works again; nil: the disk does not hang.
+	released chan struct{} // Closed when the life of the process ends.
 	fallen   chan struct{} // Closed when the node gave up.
 	falling  sync.Once
 }
 
 var errBroken = errors.New("sim: input/output error")
 
-// write does what is quick and never fails, unless the life has ended.
+// write calls a function that writes quickly and never fails. It does nothing if the life has
+// ended.
 func (d *disk) write(do func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,7 +74,8 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 	})
 }
 
-// end is the power cut: of an append under way any part from its beginning on is done.
+// end is the power cut. An append in progress is written in part: any number of its first
+// entries.
 func (d *disk) end(random *rand.Rand) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,14 +93,14 @@ func (d *disk) end(random *rand.Rand) {
 	close(d.released)
 }
 
-// writing reports whether an append is under way.
+// writing reports whether an append is in progress.
 func (d *disk) writing() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.flying != nil
 }
 
-// fall says that the node gave up, which is the end of a process.
+// fall notes that the node gave up, which ends its process.
 func (d *disk) fall() { d.falling.Do(func() { close(d.fallen) }) }
 
 // over reports whether this life has ended.
@@ -108,7 +110,7 @@ func (d *disk) over() bool {
 	return d.ended
 }
 
-// Slow makes every append take that long; 0 ends it.
+// Slow makes every append take so much longer; 0: as usual.
 func (d *disk) Slow(pause time.Duration) {
 	d.mu.Lock()
 	d.slow = pause
@@ -152,8 +154,8 @@ func (d *disk) SetUint64(key []byte, value uint64) error {
 // Close implements cluster.LogStore.
 func (d *disk) Close() error { return nil }
 
-// withoutFence rewrites an entry's header so that it names the term raft gave it:
-// the state machine's fence then lets everything through. For negative controls.
+// withoutFence rewrites an entry's header, so that it names the term that raft gave the entry.
+// Then the fence of the state machine accepts every entry. Negative controls use it.
 func withoutFence(_ *Host, log *raft.Log) {
 	if log.Type != raft.LogCommand {
 		return

@@ -15,11 +15,10 @@ import (
 	"railguard/fsm/wire"
 )
 
-// TestDivergedBesideARestart (C22): the state of one node differs, and the third one
-// is away when the other two notice. Neither of the two can know who is right: neither
-// ends. The third one comes back, without a digest of that index; at the next index of
-// which all have one the majority is found, the diverged node ends, and the healthy
-// two go on.
+// TestDivergedBesideARestart (C22): the state of one node differs, and the third node is away
+// when the other two notice it. Neither of the two can know which is right, so neither ends. When
+// the third node comes back, it has no digest for that index. At the next index for which all
+// three have a digest, the majority is found. The diverged node ends, and the two others go on.
 func TestDivergedBesideARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, h := NewWorld(t, 1, 3), &History{}
@@ -47,7 +46,7 @@ func TestDivergedBesideARestart(t *testing.T) {
 		spoilt.Store(odd)
 		away.Crash(audittest.LoseNone)
 		require.NoError(t, h.Screen(context.Background(), leads, payment{name: "spoilt", agent: outcast, amount: 5}).Err)
-		time.Sleep(time.Minute) // Digests are compared every few seconds, and there are two against each other.
+		time.Sleep(time.Minute) // Digests are compared every few seconds. Only two nodes run, and they differ, so there is no majority.
 		require.Empty(t, w.GaveUp())
 		require.Empty(t, w.Restarts(), "an absence ends nobody")
 
@@ -68,7 +67,7 @@ func TestDivergedBesideARestart(t *testing.T) {
 	})
 }
 
-// spoil changes what an entry's payments are worth.
+// spoil changes the amounts of the payments in an entry.
 func spoil(log *raft.Log) {
 	batch, err := wire.Decode(log.Data)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 	"railguard/ofac"
 )
 
-// fault is one thing done to the world. It may take time; what it leaves behind is
-// mended by mend, or later.
+// fault is one thing that is done to the world. It may take time. mend or a later fault mends
+// what it leaves broken.
 type fault struct {
 	name   string
 	weight int
 	do     func(w *World)
 }
 
-// bytesOfTheDead is counted where a killed process's bytes are still on their way.
+// bytesOfTheDead is the count of killed processes whose bytes were still on their way.
 const bytesOfTheDead = "late bytes of a killed process"
 
-// faults are what a schedule draws from.
+// faults are those that a schedule may draw.
 var faults = []fault{
 	{"isolate", 4, func(w *World) { w.Net.Isolate(w.one().ID, w.IDs()...); w.pause(1500) }},
 	{"isolate the leader", 4, func(w *World) { w.Net.Isolate(w.leading().ID, w.IDs()...); w.pause(1500) }},
@@ -60,7 +60,7 @@ var faultWeights = func() (sum int) {
 	return sum
 }()
 
-// drawFault chooses one by its weight.
+// drawFault chooses a fault at random. Its chance is proportional to its weight.
 func (w *World) drawFault() fault {
 	at := w.Random.IntN(faultWeights)
 	for _, f := range faults {
@@ -73,13 +73,14 @@ func (w *World) drawFault() fault {
 
 func (w *World) one() *Host { return w.hosts[w.Random.IntN(len(w.hosts))] }
 
-// two are different ones.
+// two returns two different hosts.
 func (w *World) two() (one, other *Host) {
 	at := w.Random.IntN(len(w.hosts))
 	return w.hosts[at], w.hosts[(at+1+w.Random.IntN(len(w.hosts)-1))%len(w.hosts)]
 }
 
-// cutSome cuts directions, each drawn for itself.
+// cutSome cuts some links. For each direction between two hosts it draws separately whether to
+// cut it.
 func (w *World) cutSome() {
 	for _, from := range w.hosts {
 		for _, to := range w.hosts {
@@ -90,8 +91,8 @@ func (w *World) cutSome() {
 	}
 }
 
-// lateBytes lets what a follower writes to the leader arrive late: after the follower
-// gave the connection up, or was killed and started again.
+// lateBytes delays the bytes from a follower to the leader until the follower has given up the
+// connection, or was killed and started again.
 func (w *World) lateBytes() {
 	leads := w.leading()
 	one, other := w.two()
@@ -114,7 +115,7 @@ func (w *World) pause(millisMax int) {
 	time.Sleep(time.Duration(50+w.Random.IntN(millisMax)) * time.Millisecond)
 }
 
-// leading is the host that believes to lead, or any.
+// leading returns a host that believes that it leads, or else any host.
 func (w *World) leading() *Host {
 	for _, host := range w.hosts {
 		if node := host.Node(); node != nil && node.Role() == "leader" {
@@ -124,7 +125,7 @@ func (w *World) leading() *Host {
 	return w.one()
 }
 
-// deafen lets a host send and not hear.
+// deafen cuts the links to a host, which can still send.
 func (w *World) deafen(host *Host) {
 	for _, other := range w.IDs() {
 		if other != host.ID {
@@ -152,14 +153,14 @@ func (w *World) loss() audittest.Loss {
 
 func (w *World) crash(host *Host) {
 	host.Crash(w.loss())
-	if w.Random.IntN(3) > 0 { // Else it stays down for the faults to come.
+	if w.Random.IntN(3) > 0 { // Otherwise it stays down during the next faults.
 		w.pause(1000)
 		host.Start()
 	}
 }
 
-// crashAll cuts the power of everything at once. The nodes' ends, which only clean
-// up goroutines, run beside each other.
+// crashAll cuts the power of all hosts at once. Then the nodes end concurrently, which only
+// cleans up their goroutines.
 func (w *World) crashAll() { w.crashAllWith(func(*Host) {}) }
 
 func (w *World) crashAllWith(meanwhile func(host *Host)) {
@@ -186,13 +187,13 @@ func (w *World) restart(host *Host) {
 	}
 }
 
-// transfer hands leadership on. After one that failed there is none in that term any
-// more: raft can hang for good then (guard G5, which has tests of its own).
+// transfer hands over the leadership. After a transfer that failed it makes no other in the same
+// term, because raft can then hang for ever (guard G5, which has tests of its own).
 func (w *World) transfer() {
 	from := w.leading()
 	node := from.Node()
 	from.mu.Lock()
-	doomed := from.doomed // Raft never answers a transfer that is queued when it shuts down.
+	doomed := from.doomed // If raft shuts down while a transfer is queued, it never answers the transfer.
 	from.mu.Unlock()
 	if node == nil || doomed {
 		return
@@ -221,9 +222,9 @@ func (w *World) snapshotAll() {
 	}
 }
 
-// wipe gives a host a new disk, while everyone else is there with all that was
-// acknowledged, and waits until it has its vote again: the loss of more than a
-// minority's disks is not survived by anything.
+// wipe gives a host a new disk and waits until the host has its vote again. It does so only while
+// all other hosts are up and have everything that was acknowledged, because no group survives the
+// loss of more than a minority of its disks.
 func (w *World) wipe(host *Host) {
 	w.mend()
 	w.AwaitReady(time.Minute)
@@ -238,8 +239,8 @@ func (w *World) wipe(host *Host) {
 	}, time.Minute, 50*time.Millisecond, "%s has no vote again", host.ID)
 }
 
-// clock sets one host's clock wrong, and the one before it right again: a quorum's
-// clocks are right at all times.
+// clock makes one host's clock wrong and sets the clock that was wrong before right again. So a
+// quorum always has right clocks.
 func (w *World) clock(host *Host) {
 	for _, other := range w.hosts {
 		other.Clock.Right()
@@ -266,7 +267,7 @@ func (w *World) mend() {
 		dead, doomed := host.node == nil, host.doomed
 		host.mu.Unlock()
 		switch {
-		case doomed && !dead: // Its disk is broken: a new one, with what was on the old.
+		case doomed && !dead: // The disk is broken, so the host gets a new one with the content of the old.
 			host.Crash(audittest.LoseNone)
 			host.Start()
 		case dead:
@@ -292,7 +293,7 @@ var lists = sync.OnceValue(func() (encoded [2][]byte) {
 	return encoded
 })
 
-// list makes another list the active one, beside what else goes on.
+// list activates another list while other things go on.
 func (w *World) list() {
 	node := w.one().Node()
 	if node == nil {

@@ -15,20 +15,21 @@ import (
 	"railguard/cluster/datadir"
 )
 
-// files are the small files and the snapshots of a host: real ones, of which is kept
-// apart what would survive a power cut. It implements datadir.Disk. A file's content is
-// durable after its sync, its name after that of its folder; what raft's own store
-// syncs (the contents of a snapshot, the name of its folder) is taken as durable.
-// Lists are left as they are: what is wrong with them comes from peers again.
+// files are the small files and the snapshots of a host. They are real files, and the type also
+// keeps what would survive a power cut. It implements datadir.Disk.\n\nA file's content is
+// durable after the file was synced, and its name after its folder was synced. What raft's own
+// store syncs (the content of a snapshot, the name of its folder) counts as durable. A power cut
+// does not change the files of lists, because a node fetches damaged ones from its peers again.
 type files struct {
 	root string
 
 	mu      sync.Mutex
-	synced  map[string][]byte // Contents, by the name of now.
-	durable map[string][]byte // As after a power cut.
+	synced  map[string][]byte // Synced contents, by the present name.
+	durable map[string][]byte // Contents after a power cut, by name.
 }
 
-// openFiles makes or takes over a folder; all that is there is durable.
+// openFiles makes a folder or takes over an existing one. Everything that is in it counts as
+// durable.
 func openFiles(root string) (*files, error) {
 	f := &files{root: root, synced: map[string][]byte{}, durable: map[string][]byte{}}
 	if err := os.MkdirAll(root, 0o700); err != nil {
@@ -82,7 +83,7 @@ func (f *files) SyncFolder(path string) error {
 	for _, entry := range entries {
 		if !entry.IsDir() {
 			name := filepath.Join(path, entry.Name())
-			f.durable[name] = f.synced[name] // Empty where the content never was synced.
+			f.durable[name] = f.synced[name] // The file is empty if its content was never synced.
 		}
 	}
 	return nil
@@ -90,14 +91,14 @@ func (f *files) SyncFolder(path string) error {
 
 var _ datadir.Disk = (*files)(nil)
 
-// cut copies the folder to another place as a power cut would leave it: the process
-// that still runs on the old one writes to nowhere.
+// cut copies the folder, as a power cut would leave it, to another place. What a process still
+// writes to the old folder is lost.
 func (f *files) cut(to string, loss audittest.Loss, random *rand.Rand) (*files, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err := filepath.WalkDir(f.root, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // The old process goes on meanwhile.
+			return nil // The file is gone: the old process goes on meanwhile.
 		}
 		if err != nil {
 			return err
@@ -118,7 +119,7 @@ func (f *files) cut(to string, loss audittest.Loss, random *rand.Rand) (*files, 
 	return openFiles(to)
 }
 
-// left is what is left of one file.
+// left returns what a power cut leaves of one file.
 func (f *files) left(path, rest string, loss audittest.Loss, random *rand.Rand) (data []byte, keep bool) {
 	now, err := os.ReadFile(path)
 	if err != nil {

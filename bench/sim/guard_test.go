@@ -16,11 +16,11 @@ import (
 	"railguard/cluster/report"
 )
 
-// The guards that need whole nodes; those of the library alone, with their negative
-// controls, are in package cluster.
+// These are the tests of guards that need whole nodes. The tests of guards that need only the
+// library, with their negative controls, are in package cluster.
 
-// TestGuardG3WholeNode: a leader cut off with entries that were never committed
-// comes back when the group's log is cut already.
+// TestGuardG3WholeNode: a leader is cut off with entries that were never committed. It comes back
+// after the group has cut its log.
 func TestGuardG3WholeNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, h := NewWorld(t, 1, 3), &History{}
@@ -29,7 +29,7 @@ func TestGuardG3WholeNode(t *testing.T) {
 		former := leader(t, w)
 		w.Net.Isolate(former.ID, w.IDs()...)
 		var lost sync.WaitGroup
-		for i := range 200 { // Into its log, never committed.
+		for i := range 200 { // The entries get into its log but are never committed.
 			lost.Go(func() { h.Register(context.Background(), former, fmt.Sprintf("lost-%d", i)) })
 		}
 		lost.Wait()
@@ -61,11 +61,10 @@ const (
 	transfersDone  = "transfers done:"
 )
 
-// TestGuardG5Transfers hands leadership 200 times to a node that cannot be reached,
-// and cuts the leader off meanwhile: the group is never stuck, at most a leader
-// ends itself by the rule and is started again. It runs in a process of its own,
-// since the goroutine that the library leaves hanging would keep the bubble from
-// ending.
+// TestGuardG5Transfers hands the leadership 200 times to a node that cannot be reached, and cuts
+// off the leader meanwhile. The group never hangs; at most a leader ends itself, as guard G5
+// demands, and is started again. The test runs in a process of its own, because the library
+// leaves a goroutine hanging that would keep the bubble from ending.
 func TestGuardG5Transfers(t *testing.T) {
 	if os.Getenv(transfersEnv) != "" {
 		synctest.Test(t, func(t *testing.T) { transfers(t, transfersCount) })
@@ -92,7 +91,7 @@ func transfers(t *testing.T, count int) {
 		}
 		w.Net.Isolate(target.ID, w.IDs()...)
 		require.NoError(t, h.Register(context.Background(), first, fmt.Sprintf("behind-%d", round)).Err)
-		for range 2 { // The second one queues behind the first, and hangs.
+		for range 2 { // The second transfer waits for the first and hangs.
 			if first.Node().TransferLeader(context.Background(), target.ID) != nil {
 				failed++
 			}
@@ -100,7 +99,7 @@ func transfers(t *testing.T, count int) {
 		w.Net.Isolate(first.ID, w.IDs()...)
 		w.pause(1500)
 		w.Net.Heal()
-		if now := w.supervisedLeader(t, round); now != first { // Back, for it to find the mark still up.
+		if now := w.supervisedLeader(t, round); now != first { // The leadership goes back to it, so that it finds the mark still set.
 			_ = now.Node().TransferLeader(context.Background(), first.ID)
 		}
 		served(t, w, h, round)
@@ -109,10 +108,11 @@ func transfers(t *testing.T, count int) {
 	h.Check(t, w)
 	fmt.Printf("%s %d in vain, %d leaders ended themselves by the rule\n", transfersDone, failed, len(w.Restarts()))
 	os.RemoveAll(w.dir)
-	os.Exit(0) // Without waiting for what hangs.
+	os.Exit(0) // The process ends without waiting for the goroutine that hangs.
 }
 
-// supervisedLeader waits for a leader that serves, with a supervisor's help.
+// supervisedLeader waits for a leader that serves. Meanwhile it restarts nodes that gave up, as a
+// supervisor would.
 func (w *World) supervisedLeader(t *testing.T, round int) *Host {
 	for limit := time.Now().Add(liveAfter); time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
 		for _, host := range w.hosts {
@@ -135,7 +135,8 @@ func (w *World) supervisedLeader(t *testing.T, round int) *Host {
 	return nil
 }
 
-// served waits until every node serves again, with a supervisor's help.
+// served waits until every node serves again. Meanwhile it restarts nodes that gave up, as a
+// supervisor would.
 func served(t *testing.T, w *World, h *History, round int) {
 	limit := time.Now().Add(liveAfter)
 	for i, host := range w.hosts {

@@ -16,39 +16,39 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Op is one call of a client, with all its retries, and what it was told.
+// Op is one call of a client, with all its retries and its answer.
 type Op struct {
 	Name    string
 	Node    string
 	Kind    wire.Kind
 	Agent   engine.AgentSlot
-	Fleet   engine.FleetSlot // A payment was judged in.
-	To      engine.Status    // Of a change of status.
+	Fleet   engine.FleetSlot // The fleet in which a payment was judged.
+	To      engine.Status    // The new status, for a change of status.
 	Start   time.Time
 	End     time.Time
-	Err     error  // nil: acknowledged. wire.ErrUnknown: may have happened. Else it certainly did not.
-	Leaf    uint64 // Of an acknowledged call.
+	Err     error  // nil: the call was acknowledged. wire.ErrUnknown: it may have happened. Any other error: it certainly did not happen.
+	Leaf    uint64 // Index of the leaf of an acknowledged call.
 	Index   uint64
-	Data    []byte // The leaf; nil when a retry was answered with the first try's.
+	Data    []byte // The leaf's bytes; nil if a retry got the answer of the first try.
 	Verdict string
-	Reviews uint64      // The leaf a disposition is on.
+	Reviews uint64      // For a disposition: the leaf of the review.
 	At      engine.Time // Log time of an acknowledged call.
 }
 
-// History is what clients did and were told.
+// History has all calls of clients and their answers.
 type History struct {
 	mu    sync.Mutex
 	ops   []*Op
-	acked uint64   // Highest index acknowledged to anyone.
-	reads int      // That were answered,
-	deaf  int      // and that were not.
+	acked uint64   // Highest index that was acknowledged to any client.
+	reads int      // How many reads were answered.
+	deaf  int      // How many reads were not answered.
 	stale []string // Reads that missed what was acknowledged before them.
-	held  []*Op    // Acknowledged REVIEWs, for reviewers.
-	paid  []*Op    // Acknowledged PROCEEDs, for whoever makes the payments.
+	held  []*Op    // Acknowledged payments with the verdict REVIEW, which reviewers decide on.
+	paid  []*Op    // Acknowledged payments with the verdict PROCEED, which clients finish.
 }
 
-// Read asks a node for a read index: it must not be below anything that was
-// acknowledged, by any node, before the call.
+// Read asks a node for a read index. It must not be below any index that any node acknowledged
+// before the call.
 func (h *History) Read(ctx context.Context, host *Host) {
 	node := host.Node()
 	if node == nil {
@@ -70,8 +70,8 @@ func (h *History) Read(ctx context.Context, host *Host) {
 	}
 }
 
-// CheckReads holds the reads to what was acknowledged before them, and wants so many
-// answered: reads that all fail show nothing.
+// CheckReads checks that no read missed anything that was acknowledged before it. It also demands
+// a number of answered reads, because reads that all fail show nothing.
 func (h *History) CheckReads(t testing.TB, least int) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,13 +80,13 @@ func (h *History) CheckReads(t testing.TB, least int) int {
 	return h.reads
 }
 
-// begin makes an Op; finish notes it.
+// begin makes an Op, and finish adds it to the history.
 func (h *History) begin(host *Host, kind wire.Kind, name string) *Op {
 	return &Op{Name: name, Node: host.ID, Kind: kind, Start: time.Now()}
 }
 
-// try proposes once and reports what came of it; an answer that says nothing
-// happened is an error other than wire.ErrUnknown.
+// try proposes a record once and notes the outcome. If the answer says that nothing happened, the
+// error is not wire.ErrUnknown.
 func (op *Op) try(ctx context.Context, host *Host, body []byte) error {
 	node := host.Node()
 	if node == nil {
@@ -94,7 +94,7 @@ func (op *Op) try(ctx context.Context, host *Host, body []byte) error {
 	}
 	result, err := node.Propose(ctx, op.Kind, body)
 	switch {
-	case host.Node() != node: // The answer never left a machine without power.
+	case host.Node() != node: // The machine lost its power, so the answer never left it.
 		return wire.ErrUnknown
 	case err != nil:
 		return err
@@ -137,7 +137,8 @@ func (h *History) once(ctx context.Context, host *Host, op *Op, body []byte) *Op
 	return h.finish(op, op.try(ctx, host, body))
 }
 
-// Count returns how many calls ended well, unknown, and certainly not.
+// Count returns how many calls succeeded, how many have an unknown outcome, and how many
+// certainly did not happen.
 func (h *History) Count() (good, unknown, refused int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,7 +155,7 @@ func (h *History) Count() (good, unknown, refused int) {
 	return good, unknown, refused
 }
 
-// shown is a leaf as the text that the checks look members up in.
+// shown returns a leaf as a text, in which the checks look up members.
 func shown(data []byte) []byte {
 	switch leaf.FormOf(data) {
 	case leaf.FormScreen:
@@ -174,15 +175,15 @@ func shown(data []byte) []byte {
 	return data
 }
 
-// inRecord makes members the edge's part of a screening record: where evidence
-// of the list stands in a real one.
+// inRecord returns the edge's part of a screening record with the given members. In a real record
+// the evidence of the list stands there.
 func inRecord(members []byte) []byte {
 	var f leaf.Fragment
 	f.Set(leaf.TagMatches, members)
 	return f.Append(nil)
 }
 
-// member returns a text member of a leaf, "" when it is not there.
+// member returns a text member of a leaf; "": the leaf does not have it.
 func member(leaf []byte, name string) string {
 	_, rest, found := bytes.Cut(shown(leaf), []byte(`"`+name+`":"`))
 	if !found {
@@ -192,7 +193,7 @@ func member(leaf []byte, name string) string {
 	return string(value)
 }
 
-// number returns an integer member of a leaf, -1 when it is not there.
+// number returns an integer member of a leaf; -1: the leaf does not have it.
 func number(leaf []byte, name string) int64 {
 	_, rest, found := bytes.Cut(shown(leaf), []byte(`"`+name+`":`))
 	if !found {

@@ -18,18 +18,19 @@ import (
 	"railguard/fsm/wire"
 )
 
-// problems are what a check found wrong. Checks return them, so that a negative
-// control can ask whether they would have been found.
+// problems are the faults that a check found. Checks return them and do not fail by themselves,
+// so that a negative control can see whether a check finds a fault.
 type problems []string
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
 
-// Check holds what callers were told against every node's history, after all is quiet.
+// Check compares the answers that callers got with every node's history. It is called when all
+// calls have ended.
 func (h *History) Check(t testing.TB, w *World) {
 	h.CheckAll(t, w, Limits{})
 }
 
-// CheckAll is Check with the limits of agents and fleets.
+// CheckAll is Check and also checks the limits of agents and fleets.
 func (h *History) CheckAll(t testing.TB, w *World, limits Limits) {
 	found := w.requireEqual()
 	first := w.leavesOf(w.hosts[0])
@@ -43,9 +44,8 @@ func (h *History) CheckAll(t testing.TB, w *World, limits Limits) {
 	require.Empty(t, found)
 }
 
-// checkCalls: every acknowledged call is one leaf, with the acknowledged bytes; a
-// call of unknown outcome is one leaf or none; one that certainly did not happen is
-// none.
+// checkCalls checks that every acknowledged call has one leaf with the acknowledged bytes. A call
+// of unknown outcome has one leaf or none. A call that certainly did not happen has none.
 func (h *History) checkCalls(leaves [][]byte) (found problems) {
 	byName := map[string][]uint64{}
 	for i, leaf := range leaves {
@@ -73,19 +73,19 @@ func (h *History) checkCalls(leaves [][]byte) (found problems) {
 	return found
 }
 
-// checkOrder: a call that began after another was answered stands behind it.
+// checkOrder checks that a call which began after another was answered has a later leaf.
 func (h *History) checkOrder() (found problems) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var begun, ended []*Op
 	for _, op := range h.ops {
-		if op.Err == nil && op.Data != nil { // A replayed one stands where its first try put it.
+		if op.Err == nil && op.Data != nil { // A replayed answer names the leaf of the first try.
 			begun, ended = append(begun, op), append(ended, op)
 		}
 	}
 	sort.Slice(begun, func(i, j int) bool { return begun[i].Start.Before(begun[j].Start) })
 	sort.Slice(ended, func(i, j int) bool { return ended[i].End.Before(ended[j].End) })
-	var newest *Op // The highest leaf among those answered before.
+	var newest *Op // The call with the highest leaf among those answered before.
 	at := 0
 	for _, op := range begun {
 		for ; at < len(ended) && ended[at].End.Before(op.Start); at++ {
@@ -100,8 +100,8 @@ func (h *History) checkOrder() (found problems) {
 	return found
 }
 
-// checkRevoked: nobody was told PROCEED in a call that began after an acknowledged
-// revocation of its agent, or of an ancestor.
+// checkRevoked checks that no call got PROCEED if it began after an acknowledged revocation of
+// its agent or of an ancestor.
 func (h *History) checkRevoked(leaves [][]byte, limits Limits) (found problems) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +129,7 @@ func Proceeds(leaves [][]byte) (count int) {
 	return count
 }
 
-// fetchTries times 100 ms is how long history may take to be complete again.
+// fetchTries bounds how long a history may take to be complete again: so many times 100 ms.
 const fetchTries = 600
 
 // leavesOf reads a node's whole history and checks its tree head against the
@@ -143,7 +143,7 @@ func (w *World) leavesOf(host *Host) (leaves [][]byte) {
 	require.Equal(w.t, view.Root, root, "%s: tree head", host.ID)
 	for i := range view.Size {
 		data, err := node.Audit().Leaf(i)
-		for tries := 0; errors.Is(err, audit.ErrMissing) && tries < fetchTries; tries++ { // Still being fetched from peers.
+		for tries := 0; errors.Is(err, audit.ErrMissing) && tries < fetchTries; tries++ { // The leaves are still being fetched from peers.
 			time.Sleep(100 * time.Millisecond)
 			data, err = node.Audit().Leaf(i)
 		}
@@ -155,7 +155,7 @@ func (w *World) leavesOf(host *Host) (leaves [][]byte) {
 	return leaves
 }
 
-// requireSameLeaves: another node's history is the same, as far as both go.
+// requireSameLeaves checks that two nodes' histories agree as far as both have them.
 func (w *World) requireSameLeaves(host *Host, leaves [][]byte) {
 	own := w.leavesOf(host)
 	for i := range min(len(own), len(leaves)) {
@@ -165,8 +165,8 @@ func (w *World) requireSameLeaves(host *Host, leaves [][]byte) {
 	}
 }
 
-// observed are roots and digests that nodes had while the world went on: what one
-// had at an index, or at a size, everyone had and has for ever.
+// observed has the roots and digests of nodes that were seen while the world ran. All nodes must
+// have the same root at the same size, and the same digest at the same index, for ever.
 type observed struct {
 	mu      sync.Mutex
 	digests map[uint64][32]byte
@@ -174,7 +174,7 @@ type observed struct {
 	wrong   problems
 }
 
-// Observe looks at a running node.
+// Observe notes the root and the digest of a running node.
 func (w *World) Observe(host *Host) {
 	node := host.Node()
 	if node == nil {
@@ -199,7 +199,7 @@ func (w *World) Observe(host *Host) {
 	o.digests[view.Index], o.roots[view.Size] = digest, view.Root
 }
 
-// requireEqual: every node has, for every tree head anyone ever had, that very head.
+// requireEqual checks that every node has every tree head that any node ever had.
 func (w *World) requireEqual() problems {
 	for _, host := range w.hosts {
 		w.Observe(host)

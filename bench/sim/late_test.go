@@ -12,11 +12,11 @@ import (
 	"railguard/audit/audittest"
 )
 
-// TestLateFrameOfADeadProcess: a follower's frame is late, its connection breaks, the
-// leader is asked and says that nothing arrived, so the call is made anew and
-// answered. Then the follower's process is killed and another one sends frames of its
-// own; and only then, in the same term, the first frame arrives. It was given up: it
-// must not happen once more.
+// TestLateFrameOfADeadProcess: a follower forwards a call in a frame that is delayed, and the
+// connection breaks. The leader says that nothing arrived, so the call is made anew and answered.
+// Then the follower's process is killed, and a new process sends frames of its own. Only then, in
+// the same term, the first frame arrives. The follower has given it up, so the call must not
+// happen a second time.
 func TestLateFrameOfADeadProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, h := NewWorld(t, 1, 3), &History{}
@@ -52,13 +52,13 @@ func TestLateFrameOfADeadProcess(t *testing.T) {
 	})
 }
 
-// TestReadAtADeposedLeader: answers of before a cut that arrive late, one after the
-// other, keep a leader's lease while the others elect the next one and acknowledge a
-// call. A read at the deposed leader must not be answered without that call: it asks a
-// quorum, and nobody answers.
+// TestReadAtADeposedLeader: a leader is cut off, but answers that were sent before the cut still
+// arrive, one after the other, and keep its lease. Meanwhile the others elect a new leader and
+// acknowledge a call. A read at the deposed leader must not be answered without that call: the
+// leader asks a quorum, and no node answers.
 func TestReadAtADeposedLeader(t *testing.T) {
 	deposed := 0
-	for seed := range uint64(300) { // One in ten deposes its leader in time; that none of all does is not to be seen.
+	for seed := range uint64(300) { // One seed in ten deposes its leader in time, so among all of them at least one does.
 		if deposed == 2 || seed >= 60 && deposed > 0 {
 			break
 		}
@@ -80,15 +80,15 @@ func TestReadAtADeposedLeader(t *testing.T) {
 	require.NotZero(t, deposed, "no leader was deposed without knowing it: the test shows nothing")
 }
 
-// deposedLeader reports whether a leader still believes to lead after a call was
-// acknowledged by the next one.
+// deposedLeader reports whether a leader still believed that it led after the next leader had
+// acknowledged a call.
 func deposedLeader(w *World, h *History, former *Host) bool {
 	late := func(by time.Duration) {
 		for _, host := range w.hosts {
 			w.Net.Late(host.ID, former.ID, by)
 		}
 	}
-	for i := range 10 { // Their answers come one every 100 ms.
+	for i := range 10 { // The delayed answers arrive one every 100 ms.
 		late(time.Duration(i) * 100 * time.Millisecond)
 		go h.Register(context.Background(), former, fmt.Sprintf("burst-%d", i))
 		time.Sleep(6 * time.Millisecond)

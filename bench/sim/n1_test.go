@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	limitRunsShort = 50 // Without RAILGUARD_SIM_SEEDS.
+	limitRunsShort = 50 // Number of runs if RAILGUARD_SIM_SEEDS is not set.
 
 	limitCalls  = 300
 	limitAmount = 10 * engine.Dollar
 	limitDaily  = 1000 * engine.Dollar
 )
 
-// TestLimitUnderKilledLeader: a daily limit of 1,000, 300 concurrent calls of 10 at
-// all nodes, the leader killed among them, clients that try again with their
-// idempotency keys: exactly 100 go through, every time.
+// TestLimitUnderKilledLeader: the daily limit is 1,000. Clients make 300 concurrent calls of 10
+// at all nodes and try again with their idempotency keys. The leader is killed meanwhile. In
+// every run exactly 100 calls go through.
 func TestLimitUnderKilledLeader(t *testing.T) {
 	for run := range wanted(limitRunsShort) {
 		t.Run(fmt.Sprintf("run=%d", run), func(t *testing.T) {
@@ -57,7 +57,7 @@ func limitUnderKilledLeader(t *testing.T, seed uint64) {
 	killed := w.leading()
 	killed.Crash([]audittest.Loss{audittest.LoseAll, audittest.LoseNone, audittest.LoseSome}[draw.IntN(3)])
 	if draw.IntN(2) == 0 {
-		clients.Wait() // Two are enough for all.
+		clients.Wait() // The two other nodes are enough for all calls.
 	}
 	killed.Start()
 	clients.Wait()

@@ -10,31 +10,30 @@ import (
 	"time"
 )
 
-// Network joins nodes by virtual connections. Links are cut and healed by node, each
-// direction for itself; bytes on a cut link wait, as TCP's would, and go on when it
-// heals, or the connection breaks.
+// Network joins nodes by virtual connections. A link leads from one node to another, and each
+// direction is cut and healed separately. Bytes on a cut link wait, as with TCP, until the link
+// is healed or the connection breaks.
 //
-// What was written is on its way, whatever becomes of who wrote it: the bytes of a
-// process that was killed, or of a connection that one end gave up, still arrive,
-// maybe when another process of that host runs already. Only a power cut takes
-// what is not on the wire yet.
+// Written bytes arrive whatever happens to the process that wrote them. The bytes of a killed
+// process, or of a connection that one end gave up, still arrive, maybe when another process of
+// that host already runs. Only a power cut loses bytes that have not left the host.
 type Network struct {
 	mu        sync.Mutex
 	random    *rand.Rand
-	listeners map[string]*listener        // By address.
-	owners    map[string]string           // Address to node.
-	late      map[[2]string]time.Duration // From, to: how much later than usual bytes arrive.
-	cut       map[[2]string]bool          // From, to: one way.
+	listeners map[string]*listener        // Listeners by address.
+	owners    map[string]string           // By address: the node that listens there.
+	late      map[[2]string]time.Duration // By sender and receiver: how much later than usual bytes arrive.
+	cut       map[[2]string]bool          // By sender and receiver: this direction is cut.
 	down      map[string]bool             // Hosts without power.
 	conns     map[*conn]bool
 	delayMax  time.Duration
-	loss      int // Of a hundred packets.
+	loss      int // How many of a hundred packets are lost.
 }
 
 const (
 	calmDelayMax = 2 * time.Millisecond
-	// retransmit is how long TCP waits before it sends a lost packet again; each
-	// further loss of the same one doubles it. What was sent behind it waits too.
+	// retransmit is how long TCP waits before it sends a lost packet again; each further loss of
+	// the same packet doubles it. The packets behind it wait, too.
 	retransmit     = 200 * time.Millisecond
 	retransmitsMax = 4
 )
@@ -48,7 +47,7 @@ func NewNetwork(seed uint64) *Network {
 	}
 }
 
-// Of returns the network as one process of a node sees it.
+// Of returns the access of one process of a node to the network.
 func (n *Network) Of(node string) *Port { return &Port{network: n, node: node} }
 
 // Port is the access of one process to the network. It implements cluster.Network.
@@ -111,9 +110,9 @@ func (p *Port) Listen(at string) (net.Listener, error) {
 	return l, nil
 }
 
-// end takes a process off the network. What a killed process had written its host
-// still sends, and says goodbye; without power nothing is sent any more: of what is
-// on its way a part arrives, and the other ends learn nothing for a while.
+// end removes a process from the network. If it was killed, its host still sends what it had
+// written and closes the connections. If the power was cut, nothing more is sent: only a part of
+// the bytes on their way arrives, and the other ends learn nothing for a while.
 func (p *Port) end(power bool) {
 	n := p.network
 	n.mu.Lock()
@@ -146,7 +145,8 @@ func (p *Port) end(power bool) {
 	}
 }
 
-// silenceMax is for how many milliseconds an end may not learn that the other is gone.
+// silenceMax is the longest time until one end of a connection learns that the other is gone, in
+// milliseconds.
 const silenceMax = 3000
 
 func (n *Network) draw(max int) int {
@@ -168,7 +168,7 @@ func (p *Port) Dial(to string, timeout time.Duration) (net.Conn, error) {
 	if ended {
 		return nil, net.ErrClosed
 	}
-	if cut { // Packets vanish: the dialler waits in vain.
+	if cut { // The packets vanish, and the dialler waits in vain.
 		time.Sleep(timeout)
 		return nil, os.ErrDeadlineExceeded
 	}
@@ -192,7 +192,8 @@ func (p *Port) Dial(to string, timeout time.Duration) (net.Conn, error) {
 	return nil, errRefused
 }
 
-// pair makes the two ends of a connection, nil where a process has ended meanwhile.
+// pair makes the two ends of a connection. It returns nil if one of the processes has ended
+// meanwhile.
 func (n *Network) pair(a, b *Port) (*conn, *conn) {
 	there, back := newStream(n, a.node, b.node), newStream(n, b.node, a.node)
 	near := &conn{network: n, port: a, in: back, out: there, from: a.node, to: b.node}
@@ -216,16 +217,16 @@ func (n *Network) delay(from, to string) time.Duration {
 	return delay
 }
 
-// Weather sets the longest usual delay of a packet and how many of a hundred are
-// lost. Connections never reorder or double bytes, as TCP does not; different
-// connections overtake each other.
+// Weather sets the longest usual delay of a packet and how many of a hundred are lost. As with
+// TCP, a connection never reorders or doubles bytes. But bytes of one connection may overtake
+// those of another.
 func (n *Network) Weather(delayMax time.Duration, loss int) {
 	n.mu.Lock()
 	n.delayMax, n.loss = delayMax, loss
 	n.mu.Unlock()
 }
 
-// Late makes what one node sends to another from now on arrive that much later.
+// Late delays everything that one node sends to another from now on.
 func (n *Network) Late(from, to string, by time.Duration) {
 	n.mu.Lock()
 	n.late[[2]string{from, to}] = by
@@ -265,8 +266,8 @@ func (n *Network) Heal() {
 	n.mu.Unlock()
 }
 
-// Break ends every connection between two nodes. Each end learns it for itself, at
-// once or later; what is on its way gets through or not.
+// Break ends every connection between two nodes. Each end learns of it at its own time, at once
+// or later. Bytes that are on their way may arrive or not.
 func (n *Network) Break(a, b string) {
 	for _, c := range n.between(a, b) {
 		if n.draw(2) == 0 {
@@ -276,8 +277,8 @@ func (n *Network) Break(a, b string) {
 	}
 }
 
-// Forsake lets one node's ends of its connections to another learn that they are
-// broken; what it wrote arrives all the same, and the other end learns it after that.
+// Forsake tells one node that its connections to another are broken. The bytes that it wrote
+// arrive all the same, and the other node learns of the break after that.
 func (n *Network) Forsake(node, other string) {
 	for _, c := range n.between(node, other) {
 		if c.from == node {

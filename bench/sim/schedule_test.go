@@ -17,10 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Schedules. A seed decides how many nodes there are, what clients do, and which
-// faults come when. It does not decide what raft's own random timers and the
-// scheduler of goroutines do: a seed that failed once fails again likely, not
-// certainly, so replay it some times (-count=20).
+// Schedules. A seed decides how many nodes there are, what clients do, and which faults come
+// when. It does not decide what raft's own random timers and the scheduler of goroutines do. So a
+// seed that failed will probably fail again, but not certainly; run it several times (-count=20).
 //
 //	RAILGUARD_SIM_SEEDS=N   how many schedules to run; seeds that are not fixed are new each run
 //	RAILGUARD_SIM_SEED=S    run this one alone
@@ -30,8 +29,8 @@ const (
 	seedEnv  = "RAILGUARD_SIM_SEED"
 	keptFile = "testdata/seeds.txt"
 
-	schedulesShort = 400 // Without RAILGUARD_SIM_SEEDS.
-	seedsFixed     = 50  // The first ones, the same in each run.
+	schedulesShort = 400 // Number of schedules if RAILGUARD_SIM_SEEDS is not set.
+	seedsFixed     = 50  // So many seeds are the same in each run; they come first.
 )
 
 // keptSeeds are those that once failed.
@@ -51,7 +50,7 @@ func keptSeeds(t *testing.T) (kept []uint64) {
 	return kept
 }
 
-// seedsToRun are the kept ones, then fixed ones, then new ones.
+// seedsToRun returns the kept seeds, then the fixed ones, then new ones.
 func seedsToRun(t *testing.T) []uint64 {
 	if one, err := strconv.ParseUint(os.Getenv(seedEnv), 10, 64); err == nil {
 		return []uint64{one}
@@ -67,7 +66,8 @@ func seedsToRun(t *testing.T) []uint64 {
 	return list
 }
 
-// wanted is a count from the environment, or the fallback, a part of it in the short form.
+// wanted returns a count from the environment, or else the fallback, of which the short form
+// takes a part.
 func wanted(fallback int) int {
 	if n, err := strconv.Atoi(os.Getenv(seedsEnv)); err == nil {
 		return n
@@ -78,15 +78,15 @@ func wanted(fallback int) int {
 	return fallback
 }
 
-// TestSchedules runs them, each in a bubble of its own, as many at once as there are
+// TestSchedules runs the schedules, each in a bubble of its own. As many run at once as there are
 // processors.
 func TestSchedules(t *testing.T) {
 	var mu sync.Mutex
 	sum, runs := map[string]int{}, 0
-	t.Cleanup(func() { // Over all of them there was something to find.
+	t.Cleanup(func() { // All schedules together must have had every kind of fault and event.
 		t.Logf("%d schedules: %v", runs, sum)
 		if runs == 1 {
-			return // A replay, which may be of one that is hit hard.
+			return // The run repeats one seed, whose faults may have let few calls through.
 		}
 		require.GreaterOrEqual(t, sum["reads"], 5*runs, "reads that all fail show nothing: %v", sum)
 		require.GreaterOrEqual(t, sum["acknowledged"], 50*runs, "%v", sum)
@@ -94,12 +94,12 @@ func TestSchedules(t *testing.T) {
 		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked", "held", "settled", "released", "expired", "settled late"} {
 			require.GreaterOrEqual(t, sum[what], runs/20, "%s: %v", what, sum)
 		}
-		// Every fault is drawn some six times in 77 and its weight, and so is what it is for: a
-		// hundred schedules have each of them.
+		// The weights are such that a hundred schedules have every fault, and every event for
+		// which a fault is made.
 		for _, f := range faults {
 			require.GreaterOrEqual(t, sum[f.name], runs/100, "%s: %v", f.name, sum)
 		}
-		for _, what := range []string{bytesOfTheDead, "of a fleet"} { // A name that was not synced is lost where the product forgets to: its mutants.
+		for _, what := range []string{bytesOfTheDead, "of a fleet"} { // Lost names of files are not in this list: only a mutant of the product forgets to sync a name.
 			require.GreaterOrEqual(t, sum[what], runs/100, "%s: %v", what, sum)
 		}
 	})
@@ -133,7 +133,7 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 	if draw.IntN(8) == 0 {
 		nodes = 5
 	}
-	if draw.IntN(4) == 0 { // A few seconds before midnight.
+	if draw.IntN(4) == 0 { // The schedule begins a few seconds before midnight.
 		time.Sleep(24*time.Hour - time.Duration(2000+draw.IntN(6000))*time.Millisecond)
 	}
 	tooLong := time.AfterFunc(scheduleMax, func() { panic(fmt.Sprintf("seed %d still runs after %v of its time", seed, scheduleMax)) })
@@ -154,7 +154,7 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 		w.trace(f.name)
 		w.count(f.name, 1)
 		f.do(w)
-		if draw.IntN(3) > 0 { // Else it goes on beside what comes next.
+		if draw.IntN(3) > 0 { // Otherwise the fault goes on during the next ones.
 			w.mend()
 		}
 		w.Observe(w.one())
@@ -174,12 +174,12 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 	w.countLock.Lock()
 	defer w.countLock.Unlock()
 	maps.Copy(b.counts, w.counted)
-	b.counts["reads"], b.counts["acknowledged"] = reads, good // One that is hit hard may have few; all together must not.
+	b.counts["reads"], b.counts["acknowledged"] = reads, good // A schedule with hard faults may have few of these; all schedules together must have enough.
 	return b.counts
 }
 
-// settle waits until the world is well again: after the last fault every node is
-// ready and has applied the same within a bounded time.
+// settle waits until the world has recovered: within a bounded time after the last fault every
+// node is ready and has applied the same index.
 func (w *World) settle(t testing.TB) {
 	w.beside.Wait()
 	w.AwaitReady(liveAfter)
@@ -187,15 +187,15 @@ func (w *World) settle(t testing.TB) {
 	require.Empty(t, w.GaveUp())
 }
 
-// scheduleMax is far beyond what a schedule takes of its own time: one that waits for
-// what never comes says where.
+// scheduleMax is much longer than a schedule takes in its virtual time. A schedule that waits for
+// something that never comes ends then, and reports where it waits.
 const scheduleMax = time.Hour
 
-// liveAfter is how long after the last fault the group may take: raft waits up to
-// 10.24 s before it tries a peer again that could not be reached.
+// liveAfter is how long the group may take to recover after the last fault. Raft waits up to
+// 10.24 s before it tries again to reach a peer that did not answer.
 const liveAfter = 30 * time.Second
 
-// TestCalm is the base line: no faults, and nothing is unknown or refused.
+// TestCalm is the base line: without faults no call is refused and none has an unknown outcome.
 func TestCalm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, h := NewWorld(t, 1, 3), &History{}

@@ -15,7 +15,7 @@ import (
 	"railguard/audit/audittest"
 )
 
-// leader returns the host that leads, waiting for one.
+// leader waits until a host leads, and returns it.
 func leader(t *testing.T, w *World) *Host {
 	for range 1000 {
 		for _, host := range w.Hosts() {
@@ -71,8 +71,8 @@ func TestRejoinBySnapshot(t *testing.T) {
 	})
 }
 
-// TestSnapshotOutlivesThePower: what a snapshot took out of the log is there after all
-// power went at once, though no more than what was synced is left.
+// TestSnapshotOutlivesThePower: the power of all hosts is cut at once, so that only synced data
+// is left. Entries that a snapshot has replaced in the log are not lost.
 func TestSnapshotOutlivesThePower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, h := NewWorld(t, 1, 3), &History{}
@@ -129,8 +129,8 @@ func TestStopWithHangingDisk(t *testing.T) {
 	})
 }
 
-// TestClockJumps: one node's clock goes wrong by a day, the leader's or another's;
-// log time stays with the other two (decision 47, "Log time").
+// TestClockJumps: the clock of one node, the leader or another, jumps by a day. Log time stays
+// that of the other two clocks (decision 47, "Log time").
 func TestClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{24 * time.Hour, -24 * time.Hour, 5 * time.Minute, -5 * time.Minute} {
 		t.Run(jump.String(), func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestClockJumps(t *testing.T) {
 				w.StartAll()
 				defer w.StopAll()
 				time.Sleep(3 * time.Second)
-				for round := range 3 { // The leader's clock, then with another leader, then with that one gone.
+				for round := range 3 { // In each round the clock of the present leader jumps. After the first round another node leads; in the second round that leader dies, too.
 					victim := leader(t, w)
 					victim.Clock.Jump(jump)
 					for range 50 {
@@ -173,8 +173,8 @@ func requireTrueLogTime(t *testing.T, host *Host) {
 	require.Less(t, off.Abs(), 1500*time.Millisecond, "log time")
 }
 
-// TestAllDownForAnHour: after the power came back log time is the true time at once,
-// and everything is there.
+// TestAllDownForAnHour: when the power comes back, log time is right at once, and nothing is
+// lost.
 func TestAllDownForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 1, 3)

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// stream is one direction of a connection. Its two ends end for themselves: the
-// writer's end is finished (what is on its way still arrives, then the end of the
-// stream), the reader's is aborted (what arrives is lost).
+// stream is one direction of a connection. Each side can end it. If the writer finishes it, the
+// bytes on their way still arrive, and then the end of the stream. If the reader aborts it,
+// everything that arrives is lost.
 type stream struct {
 	network  *Network
 	from, to string
 
 	mu       sync.Mutex
 	changed  *sync.Cond
-	flying   []parcel // Not arrived yet, in order.
+	flying   []parcel // Parcels that have not arrived yet, in their order.
 	arrived  []byte
-	finished bool // Nothing is written any more.
-	ended    bool // The end has arrived.
-	aborted  bool // Nobody reads any more.
-	broken   bool // The reader was told that the connection is no more.
-	unwired  bool // The writer's host has no power: what a cut link holds up is lost.
+	finished bool // The writer writes nothing any more.
+	ended    bool // The end of the stream has arrived.
+	aborted  bool // The reader reads nothing any more.
+	broken   bool // The reader was told that the connection is broken.
+	unwired  bool // The writer's host has no power, so bytes that wait at a cut link are lost.
 	deadline time.Time
 	timer    *time.Timer
 	moving   bool
@@ -32,7 +32,7 @@ type stream struct {
 
 type parcel struct {
 	data []byte
-	last bool // The end of the stream.
+	last bool // This parcel is the end of the stream.
 	at   time.Time
 }
 
@@ -49,18 +49,18 @@ func (s *stream) write(data []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.size() > windowMax && !s.finished && !s.aborted {
-		s.changed.Wait() // A peer that does not read holds the writer up.
+		s.changed.Wait() // If the peer does not read, the writer has to wait.
 	}
 	if s.finished {
 		return 0, net.ErrClosed
 	}
-	if !s.aborted { // Else into the void: the writer does not know yet.
+	if !s.aborted { // Otherwise the bytes are lost, and the writer does not know it yet.
 		s.send(parcel{data: append([]byte(nil), data...), at: time.Now().Add(delay)})
 	}
 	return len(data), nil
 }
 
-// send puts something on its way. Called with mu held.
+// send puts a parcel on its way. The caller holds mu.
 func (s *stream) send(p parcel) {
 	s.flying = append(s.flying, p)
 	if !s.moving {
@@ -84,7 +84,7 @@ func (s *stream) underWay() int {
 	return len(s.flying)
 }
 
-// move delivers what is due; over a cut link nothing moves until it heals.
+// move delivers the parcels that are due. Over a cut link nothing moves until it is healed.
 func (s *stream) move() {
 	cut := s.network.isCut(s.from, s.to)
 	s.mu.Lock()
@@ -154,7 +154,7 @@ func (s *stream) wakeAll() {
 	s.mu.Unlock()
 }
 
-// finish ends the writer's side: what is on its way arrives, and then the end.
+// finish ends the writer's side. The parcels on their way arrive, and then the end of the stream.
 func (s *stream) finish() {
 	delay := s.network.delay(s.from, s.to)
 	s.mu.Lock()
@@ -169,7 +169,7 @@ func (s *stream) finish() {
 	s.changed.Broadcast()
 }
 
-// stop ends the writer's side without a word.
+// stop ends the writer's side, and the reader does not learn of it.
 func (s *stream) stop() {
 	s.mu.Lock()
 	s.finished = true
@@ -177,7 +177,7 @@ func (s *stream) stop() {
 	s.mu.Unlock()
 }
 
-// powerless stops the writer's side; of what is on its way that many parcels arrive.
+// powerless stops the writer's side. Of the parcels on their way only the first so many arrive.
 func (s *stream) powerless(arriving int) {
 	s.mu.Lock()
 	s.flying = s.flying[:min(arriving, len(s.flying))]
@@ -186,14 +186,14 @@ func (s *stream) powerless(arriving int) {
 	s.mu.Unlock()
 }
 
-// drop loses what is on its way.
+// drop loses the parcels that are on their way.
 func (s *stream) drop() {
 	s.mu.Lock()
 	s.flying = nil
 	s.mu.Unlock()
 }
 
-// reset tells the reader that the connection is no more.
+// reset tells the reader that the connection is broken.
 func (s *stream) reset() {
 	s.mu.Lock()
 	s.broken = true
@@ -215,7 +215,7 @@ func (s *stream) abort() {
 // conn is one end of a connection.
 type conn struct {
 	network  *Network
-	port     *Port // Of the process that holds this end.
+	port     *Port // The access of the process that has this end.
 	in, out  *stream
 	from, to string
 }
@@ -232,7 +232,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// breakAfter lets this end learn, after a while, that the connection is no more.
+// breakAfter tells this end, after a while, that the connection is broken.
 func (c *conn) breakAfter(d time.Duration) {
 	do := func() {
 		c.in.reset()

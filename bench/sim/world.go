@@ -24,25 +24,25 @@ import (
 	"railguard/fsm/wire"
 )
 
-// World is some nodes and everything around them.
+// World is some nodes with their hosts, disks, clocks and network.
 type World struct {
 	t      testing.TB
 	Net    *Network
-	Random *rand.Rand // Of the one who makes the faults.
+	Random *rand.Rand // Source of random choices for the goroutine that makes the faults.
 	dir    string
 
 	mu    sync.Mutex
 	hosts []*Host
-	gave  []string // Reasons of nodes that gave up though nothing was done to them.
+	gave  []string // Reasons of nodes that gave up although no fault was made that explains it.
 
-	restarts []string // Reasons that a restart mended.
+	restarts []string // Reasons of nodes that gave up and whom a restart helped.
 	observed observed
-	beside   sync.WaitGroup // Of faults that go on beside others.
+	beside   sync.WaitGroup // Counts the faults that go on while others are made.
 
-	noTransferUpTo uint64 // A term.
+	noTransferUpTo uint64 // In terms up to this one no leadership is transferred any more.
 
 	countLock sync.Mutex
-	counted   map[string]int // What happened to this world.
+	counted   map[string]int // How often each thing happened in this world.
 
 	// Adjust, if set before Start, may change every log entry as a host writes it.
 	Adjust func(host *Host, log *raft.Log)
@@ -58,7 +58,7 @@ func (w *World) count(what string, times int) {
 	w.counted[what] += times
 }
 
-// Host is a place where a node runs: what survives the node's process.
+// Host is the machine on which a node runs. It survives the node's process.
 type Host struct {
 	ID    string
 	world *World
@@ -68,14 +68,14 @@ type Host struct {
 	mu      sync.Mutex
 	history *audittest.MemDir
 	node    *cluster.Node
-	dying   *cluster.Node // Without power, its goroutines not ended yet.
+	dying   *cluster.Node // A node without power whose goroutines have not ended yet.
 	disk    *disk
-	port    *Port // Of the node's process.
+	port    *Port // The access of the node's process to the network.
 	files   *files
-	lives   int      // Folders there were.
-	left    []string // Folders that a process without power still writes to.
-	doomed  bool     // What is done to it may make it give up.
-	gaveUp  bool     // It did, for a reason that a restart mends.
+	lives   int      // How many folders the host has had.
+	left    []string // Old folders to which a process without power may still write.
+	doomed  bool     // A fault was made that may make the node give up.
+	gaveUp  bool     // The node gave up for a reason that a restart mends.
 }
 
 // Clock is a host's clock: the bubble's, with an offset of its own.
@@ -93,10 +93,10 @@ func (c *Clock) Monotonic() engine.Time { return engine.Time(time.Since(c.start)
 // Jump moves the wall clock.
 func (c *Clock) Jump(d time.Duration) { c.offset.Add(int64(d)) }
 
-// Right sets it right again.
+// Right sets the wall clock right again.
 func (c *Clock) Right() { c.offset.Store(0) }
 
-// NewWorld makes hosts n1 to n<count>; nothing runs yet.
+// NewWorld makes the hosts n1 to n<count>. No node runs yet.
 func NewWorld(t testing.TB, seed uint64, count int) *World {
 	w := &World{t: t, Net: NewNetwork(seed), Random: rand.New(rand.NewPCG(seed, 2)), dir: memoryDir(t)}
 	w.observed.digests, w.observed.roots = map[uint64][32]byte{}, map[uint64][32]byte{}
@@ -109,8 +109,8 @@ func NewWorld(t testing.TB, seed uint64, count int) *World {
 	return w
 }
 
-// memoryDir is a folder that is gone after the test, in memory where the system has
-// such a place: nodes sync small files of their own.
+// memoryDir makes a folder that is removed after the test. If the system has a file system in
+// memory, it is there, because nodes sync many small files.
 func memoryDir(t testing.TB) string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		if dir, err := os.MkdirTemp("/dev/shm", "railguard-sim-*"); err == nil {
@@ -138,7 +138,7 @@ func (w *World) IDs() (ids []string) {
 	return ids
 }
 
-// Node returns the running node, nil when the host is down.
+// Node returns the running node; nil: the host is down.
 func (h *Host) Node() *cluster.Node {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -180,9 +180,9 @@ func (h *Host) Start() {
 	h.mu.Unlock()
 }
 
-// gave takes down why a node gave up, and does not return before the process has
-// ended: so it is in life. What was to be expected, or is mended by a
-// restart by the node's own rules, is left to the supervisor.
+// gave notes why a node gave up. It does not return before the process has ended, as in reality.
+// If the reason was to be expected, or is one that a restart mends, it leaves the node to the
+// supervisor.
 func (h *Host) gave(life *disk, reason string) {
 	if life.over() {
 		return
@@ -202,7 +202,7 @@ func (h *Host) gave(life *disk, reason string) {
 	<-life.released
 }
 
-// Doom says that what comes now may make the node give up.
+// Doom notes that the next fault may make the node give up.
 func (h *Host) Doom() *disk {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -210,8 +210,8 @@ func (h *Host) Doom() *disk {
 	return h.disk
 }
 
-// Supervise starts a node again that gave up for a reason a restart mends, and
-// reports whether it did.
+// Supervise restarts the node if it gave up for a reason that a restart mends, and reports
+// whether it did so.
 func (h *Host) Supervise() bool {
 	h.mu.Lock()
 	again := h.gaveUp && h.node != nil
@@ -223,7 +223,7 @@ func (h *Host) Supervise() bool {
 	return again
 }
 
-// logger writes the nodes' lines with virtual time where RAILGUARD_SIM_LOG is set.
+// logger returns a log for a node. It prints lines with virtual time if RAILGUARD_SIM_LOG is set.
 func (w *World) logger() *slog.Logger {
 	level := slog.LevelInfo
 	switch os.Getenv("RAILGUARD_SIM_LOG") {
@@ -235,7 +235,7 @@ func (w *World) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// Stop ends the node in good order.
+// Stop ends the node in an orderly way.
 func (h *Host) Stop() {
 	h.mu.Lock()
 	node, life, dead := h.node, h.disk, h.gaveUp
@@ -250,8 +250,8 @@ func (h *Host) Stop() {
 	}
 }
 
-// close ends a node in good order, or with its process: one whose disk hangs gives up
-// in the midst of its end, and then nothing of it goes on.
+// close ends a node in an orderly way. If its disk hangs, the node gives up while it ends; then
+// its process ends as well.
 func (h *Host) close(node *cluster.Node, life *disk) {
 	closed := make(chan error, 1)
 	go func() { closed <- node.Close() }()
@@ -268,15 +268,14 @@ func (h *Host) close(node *cluster.Node, life *disk) {
 	}
 }
 
-// Crash cuts the power: what was not synced is lost, in part or whole. Where nothing
-// is to be lost only the process is killed: its host still sends what was written.
+// Crash cuts the power: unsynced data is lost in part or as a whole. If nothing is to be lost, it
+// only kills the process, and the host still sends what the process wrote.
 func (h *Host) Crash(loss audittest.Loss) {
 	h.PowerOff(loss)
 	h.reap()
 }
 
-// PowerOff is the moment of the crash: from then on the node writes nothing and is
-// heard by nobody.
+// PowerOff is the moment of the crash. From then on the node can write nothing and send nothing.
 func (h *Host) PowerOff(loss audittest.Loss) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -310,7 +309,7 @@ func (h *Host) reap() {
 	}
 }
 
-// Wipe takes the host everything it had, as a new disk would.
+// Wipe removes everything that the host has stored, as if it got a new disk.
 func (h *Host) Wipe() {
 	h.Crash(audittest.LoseAll)
 	h.mu.Lock()
@@ -344,15 +343,15 @@ func (w *World) StartAll() {
 	w.AwaitReady(time.Minute)
 }
 
-// trace says what is done, where the nodes' lines are wanted too.
+// trace prints what is done to the world if the nodes' lines are printed, too.
 func (w *World) trace(what string) {
 	if log := w.logger(); log != nil {
 		log.Warn("SIM " + what)
 	}
 }
 
-// AwaitReady waits until every node is ready. A node that gave up by a rule is started
-// again, and then everyone has that time anew.
+// AwaitReady waits until every node is ready. It restarts a node that gave up for a reason that a
+// restart mends. Then the time to become ready begins anew for all.
 func (w *World) AwaitReady(patience time.Duration) {
 	limit := time.Now().Add(patience)
 	for _, h := range w.hosts {
@@ -372,8 +371,9 @@ func (w *World) AwaitReady(patience time.Duration) {
 	}
 }
 
-// StopAll ends all nodes and waits until what they left under way (a dial into a hole)
-// has ended too: a bubble's time stands still when its first goroutine is done.
+// StopAll ends all nodes and waits until everything that they began, such as a dial that gets no
+// answer, has ended, too. It must wait because the time of a bubble stands still when the
+// bubble's first goroutine is done.
 func (w *World) StopAll() {
 	for _, h := range w.hosts {
 		h.Stop()

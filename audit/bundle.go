@@ -25,7 +25,7 @@ type bundle struct {
 	start        []uint32 // where each leaf's data begins in raw
 	entries      int      // bytes of the entries part
 	times        []int64
-	keyStart     []uint32 // where each leaf's keys begin in keys, and one end
+	keyStart     []uint32 // Where each leaf's keys begin in keys; the last item is the end of all keys.
 	keys         []uint64
 }
 

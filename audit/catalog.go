@@ -20,7 +20,7 @@ const (
 // take 270 MB; the 90 days of a usual cluster take 7 MB.
 type slot struct {
 	state     slotState
-	cut       uint32 // at least so many leaves at the front of a sealed segment are erased
+	cut       uint32 // How many leaves at the front of a sealed segment are erased, at least.
 	timeFirst int64
 	timeLast  int64
 	root      Hash // noHash until the segment is complete or its root was fetched

@@ -128,7 +128,8 @@ func TestFrameRoundTrip(t *testing.T) {
 	}
 }
 
-// Wherever the damage is, also across its window, the scanner finds the next frame after it.
+// The scanner finds the next frame after damage, wherever the damage is, even across the border
+// of the scanner's window.
 func TestScannerFindsTheNextFrame(t *testing.T) {
 	var file []byte
 	var starts []int64

@@ -162,8 +162,8 @@ func life(t tester, h *history, d audit.Dir, p *promise, target uint64) {
 	require.NoError(t, s.Close())
 }
 
-// A process that merely dies loses nothing that it appended, even if Adopt is not called,
-// which could hide a loss in the test above.
+// A process that merely dies loses nothing that it appended. The test does not call Adopt, which
+// could hide a loss in the test above.
 func TestKilledProcessLosesNothing(t *testing.T) {
 	d := audittest.NewMemDir()
 	s := open(t, d, small)

@@ -20,7 +20,7 @@ import (
 type looker struct {
 	t     tester
 	texts map[string]string // all readable content, by file
-	named map[string]string // a file that holds a leaf's text, by that text, such as txn_00000007
+	named map[string]string // Key: a leaf's text, such as txn_00000007. Value: a file that holds it.
 	// Filters of segments and of their bundles; each function looks a key up.
 	filters []func(key uint64) bool
 }
@@ -246,8 +246,8 @@ func requireOwn(t *testing.T, d *audittest.MemDir, s *audit.Store, oldest, size 
 	require.Equal(t, size-oldest, sum.Leaves)
 }
 
-// For leaves past retention a peer sends hashes even if its disk still has the text. A node
-// that fetches keeps no such text even if a peer that is behind sends it.
+// For leaves past retention a peer sends only hashes, even if its disk still has the text. A peer
+// whose retention mark is behind may send the text. The node that fetches does not keep it.
 func TestCatchUpBringsNothingBack(t *testing.T) {
 	for _, size := range []uint64{300, smallSegment + 300} {
 		for _, oldest := range []uint64{100, 256, 270} {

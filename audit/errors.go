@@ -19,8 +19,8 @@ var (
 	// ErrDiverged: a replayed or fetched leaf differs from the one stored, or a
 	// tree head differs from the store's. The node must stop.
 	ErrDiverged = errors.New("audit: history diverged")
-	// ErrTime: a new leaf's log time is before that of the leaf before it. The
-	// caller has a bug; it must stop.
+	// ErrTime: a new leaf's log time is before that of the leaf before it. This is a bug of the
+	// caller, and the node must stop.
 	ErrTime = errors.New("audit: log time went back")
 	// ErrGap: Append would leave a hole that no Adopt has declared.
 	ErrGap = errors.New("audit: append beyond the end")

@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// filterFile holds copies of the filters of all sealed segments in one file, so that
-// a search over a long time for a rare key reads a page of this file for each segment
-// and opens the few segments that may have it. A record is
+// filterFile holds copies of the filters of all sealed segments in one file, so that a search
+// over a long time for a rare key reads a page of this file for each segment and opens the few
+// segments that may have it. A record is
 //
 //	 0 magic "RGfl"   4 crc32c u32 of bytes 8 to 24
 //	 8 segment u32    12 cut u32   16 blocks u32   20 zero u32
 //	24 the segment's filter, as it stands in its file
 //
-// A record of segment 2^32-1 is void: its filter is zeros. The file is a cache:
-// never trusted beyond its checksums, made again record by record as segments are
-// opened. Of a segment that was cut or erased the record is made void.
+// A record of segment 2^32-1 is void: its filter is zeros. The file is a cache. It is trusted
+// only as far as its checksums hold, and its records are made again when segments are opened. If
+// a segment is cut or erased, its record is made void.
 type filterFile struct {
 	dir  Dir
 	file File // nil without a cache; then a search opens every segment

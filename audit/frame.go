@@ -17,8 +17,8 @@ type Leaf struct {
 	// Time is the log time in nanoseconds since 1970, UTC. It never goes back
 	// from one leaf to the next.
 	Time int64
-	// Keys are hashes of what the leaf may be listed by (agent, operator,
-	// verdict, rule, wallet, name). At most LeafKeysMax.
+	// Keys are hashes of the properties by which the leaf can be found (agent, operator, verdict,
+	// rule, wallet, name), at most LeafKeysMax.
 	Keys []uint64
 	// Data is the leaf's bytes, at most LeafSizeMax.
 	Data []byte

@@ -64,7 +64,7 @@ func TestSlowPeerHoldsUpNothing(t *testing.T) {
 	go func() { imported <- s.ImportSegment(0, slow, file.Size()) }()
 	<-reached
 
-	fill(t, s, 5*smallSegment) // The options of small seal inline, so Append would wait here.
+	fill(t, s, 5*smallSegment) // With the options in small, Append seals the segment itself, so it would wait here.
 	_, err = s.ExportSegment(4)
 	require.NoError(t, err, "sealed meanwhile")
 	require.True(t, importWhole(t, s, peer, audit.Range{First: smallSegment, End: 2 * smallSegment}))

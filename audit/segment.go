@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A segment file holds one complete subtree of 2^level leaves (2^16 outside of
-// tests) and never changes. Little-endian, in this order, without gaps:
+// A segment file holds one complete subtree of 2^level leaves (2^16 outside of tests) and never
+// changes. Little-endian, in this order, without gaps:
 //
 //	header    64 bytes
 //	bundles   each 256 leaves, compressed (bundle.go)
@@ -21,9 +21,9 @@ import (
 //	filters   one of each bundle, then one of the whole segment (filter.go)
 //	trailer   128 bytes, the truth about all of the above
 //
-// A hash file is what stays of a segment whose leaves are past their retention:
-// the same form with the erased flag, no bundles and no filters. Where a part of
-// the leaves is, the segment is cut: version 2, which names how many are gone.
+// A hash file is what stays of a segment whose leaves are past their retention: the same form
+// with the erased flag, no bundles and no filters. If only a part of the leaves is past
+// retention, the segment is cut: the file has version 2 and says how many leaves are gone.
 const (
 	segmentVersion    = 1
 	segmentVersionCut = 2

@@ -54,7 +54,7 @@ type Store struct {
 	filing  sync.Mutex // Held while a segment file is installed by sealing, importing or erasing.
 
 	importing sync.Map   // Numbers of the segments being imported.
-	proving   sync.Mutex // Held while one of them is hashed.
+	proving   sync.Mutex // Held while an imported segment is hashed.
 
 	damageLock sync.Mutex
 	damaged    map[uint64]*DamageError // damage by bundle

@@ -19,7 +19,7 @@ import (
 	"railguard/audit/proof"
 )
 
-// small segments: 512 leaves, two bundles.
+// small are options for segments of 512 leaves, which is two bundles.
 var small = audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true}
 
 const smallSegment = 1 << audit.SegmentLevelMin

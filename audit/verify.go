@@ -210,7 +210,7 @@ func (c *segmentCheck) checkBundle(i int) error {
 		c.found(&DamageError{c.name, c.info.first + uint64(i*BundleLeaves+first), c.info.first + uint64(i*BundleLeaves+last), "leaf hash"})
 		return nil
 	}
-	if err != nil { // The leaves are right, so the damage is in times, keys or padding.
+	if err != nil { // The leaves are right, so the times, the keys or the padding are damaged.
 		c.sound = false
 		c.found(c.newDamage(i, "bundle checksum"))
 		return nil //nolint:nilerr // Told through found.

@@ -156,7 +156,7 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 	machine, err := fsm.Restore(source)
 	if err != nil {
 		err = fmt.Errorf("restore of a snapshot: %w", err)
-		if errors.Is(err, fsm.ErrNewer) { // No other snapshot helps, and no leader has one that does.
+		if errors.Is(err, fsm.ErrNewer) { // No leader has a snapshot that this release can read.
 			_ = a.haltReplica(err.Error())
 		}
 		return err

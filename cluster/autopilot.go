@@ -13,11 +13,11 @@ import (
 )
 
 // The leader tends the membership. A node that has caught up gets a vote (promoteCaughtUp). A
-// voter that has not answered for long loses its vote where that makes the group safer, and
-// gets it back when it returns. So a lost node counts against the quorum for some minutes only.
+// voter that has not answered for long loses its vote where that makes the group safer, and gets
+// it back when it returns. So a lost node counts against the quorum for some minutes only.
 //
 // The leader does nothing more by itself: it removes no node, and never leaves fewer than
-// votersKept voters, since with so few each counts whether it answers or not.
+// votersKept voters.
 const votersKept = 3
 
 // watchDead is a duty: it tracks how long each voter has not answered, and takes at most one
@@ -72,10 +72,10 @@ func (m *membership) retireDead(ctx context.Context, id string) error {
 
 // refuseCrowding returns an error if one more voter would be one too many. That is so if two or
 // more voters are silent and those that answer would be no majority of the larger group without
-// the newcomer: if that one, a new and untried machine, failed too, nothing could be written
-// any more. With only one silent voter the newcomer is taken for its replacement. A voter that
-// has been silent long enough to lose its own vote is no reason to refuse, as it loses it right
-// after.
+// the newcomer: if that newcomer, a new and untried machine, failed as well, nothing could be
+// written any more. If only one voter is silent, the newcomer counts as its replacement. A voter
+// that has been silent long enough to lose its vote is no reason to refuse, because it loses the
+// vote right after.
 func (m *membership) refuseCrowding(now time.Time) error {
 	var silent []string
 	voters, retired := 0, false

@@ -76,7 +76,7 @@ func TestDeadVoterKeepsItsVoteWhenToldSo(t *testing.T) {
 // and a sixth would make the majority four. It gets its vote when one of the silent is back or
 // removed, or has been silent for so long that it loses its own.
 func TestNewcomerGetsNoVoteBesideDeadVoters(t *testing.T) {
-	for name, end := range map[string]func(g *group, gone string){ // end is repeated until the vote is there: the leadership may move meanwhile.
+	for name, end := range map[string]func(g *group, gone string){ // The test repeats end until the node has its vote, because the leadership may move meanwhile.
 		"removed": func(g *group, gone string) { _ = g.leader().Remove(g.t.Context(), gone, false) },
 		"back": func(g *group, gone string) {
 			if g.all()[gone] == nil {

@@ -24,7 +24,7 @@ import (
 
 const (
 	unreachedMin   = 3 * time.Second
-	unreachedEvery = 10 // Rounds.
+	unreachedEvery = 10 // Rounds without a leader between two calls that tell the group this node's address.
 )
 
 // finder finds this node's group, and tells the group the node's address.

@@ -29,10 +29,10 @@ import (
 const (
 	fetchPatience = 10 * time.Second
 	leafPatience  = 500 * time.Millisecond // How long one peer may take to give a leaf.
-	catchUpEvery  = time.Second            // Pause between two looks at what is missing;
+	catchUpEvery  = time.Second            // Pause between two looks at what is missing.
 	// catchUpPauseMax is the longest such pause, after looks that brought nothing.
 	catchUpPauseMax = 16 * time.Second
-	missingLookups  = 16_384 // Stretches in one pass; enough for a billion leaves.
+	missingLookups  = 16_384 // How many stretches one pass may have; enough for a billion leaves.
 	// fetchAhead is how many segments are fetched at once: while one is hashed, the next one
 	// comes. More would take processor time from screening.
 	fetchAhead = 2

@@ -15,7 +15,7 @@ import (
 // Clock is the seam for time: this node's wall clock, and a clock that never jumps.
 type Clock interface {
 	Wall() engine.Time
-	Monotonic() engine.Time // Time since a fixed instant of this process, whichever it is.
+	Monotonic() engine.Time // Time since some fixed instant of this process.
 }
 
 // SystemClock returns the machine's clock.
@@ -156,8 +156,8 @@ func (c *clocks) logOffset() (engine.Time, bool) {
 
 // clocksKnown reports whether a new leader may begin to stamp. Without a quorum's clocks and
 // without recent entries, it would go on from the time of the last entry and need ten times the
-// pause to catch up. So after a power cut of the whole group, or at its start, it first waits
-// for its peers' clocks.
+// pause to catch up. So after a power cut of the whole group, or at the group's start, the leader
+// first waits for its peers' clocks.
 func (c *clocks) clocksKnown() bool {
 	if c.replica.alone.Load() {
 		return true

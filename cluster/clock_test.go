@@ -33,7 +33,7 @@ func TestShiftedClock(t *testing.T) {
 }
 
 // When our own clock is set, a sample of a peer's clock must not move with it: if a leader's
-// clock has just jumped a day, it is the leader that is a day off.
+// clock has just jumped a day, the leader is a day off, and not its peers.
 func TestSampleOutlivesOwnJump(t *testing.T) {
 	c := &handClock{wall: 1_000_000 * engine.Second}
 	seen := sample{offset: 3 * engine.Millisecond, base: clockBase(c)}

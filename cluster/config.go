@@ -36,8 +36,8 @@ type Config struct {
 	Genesis func() wire.Genesis
 
 	SecretsAlso  [][]byte          // Secrets accepted besides Secret, while Secret is changed on one node after the other.
-	Secret       []byte            // The cluster secret; peers prove that they know it,
-	Certificates port.Certificates // or show certificates, where these are given.
+	Secret       []byte            // The cluster secret, which peers prove to know if they show no certificates.
+	Certificates port.Certificates // Certificates that nodes show instead, if they are given.
 	Insecure     bool              // No TLS between nodes; refused unless all addresses are loopback.
 	Version      string
 
@@ -84,7 +84,7 @@ type Timing struct {
 	Heartbeat time.Duration
 	Election  time.Duration
 	Lease     time.Duration
-	Commit    time.Duration // Pause between two appends without entries, at least 5 ms. Heartbeats and answers tell the commit index sooner.
+	Commit    time.Duration // Pause between two appends without entries, at least 5 ms. Followers mostly learn the commit index sooner, from heartbeats and answers.
 	// Stall is how long one write to the log may take before the node gives up. StallAlone is
 	// the same for a group of one, where no other node could take over.
 	Stall      time.Duration
@@ -94,10 +94,10 @@ type Timing struct {
 // SnapshotPolicy says when the log is cut. Entries are batches, so bytes decide.
 type SnapshotPolicy struct {
 	LogBytes      int64         // Applied bytes since the last snapshot.
-	Interval      time.Duration // Shortest time between two snapshots: installs must be able to keep up.
-	TrailingAge   engine.Time   // So much log (log time) is kept behind a snapshot for peers that were away,
-	TrailingBytes int64         // but no more than so many bytes; 0: 2 GiB or a tenth of the disk, the smaller.
-	LogAge        engine.Time   // Older entries and snapshots (log time) are deleted: they hold what is erased elsewhere.
+	Interval      time.Duration // Shortest time between two snapshots. A peer must be able to install one before the next is taken.
+	TrailingAge   engine.Time   // How much log, in log time, is kept behind a snapshot for peers that were away.
+	TrailingBytes int64         // The most bytes that are kept for this; 0: 2 GiB or a tenth of the disk, whichever is less.
+	LogAge        engine.Time   // Entries and snapshots that are older, in log time, are deleted, because they have texts that are erased elsewhere.
 }
 
 const (

@@ -10,11 +10,11 @@ import (
 	"railguard/cluster/port"
 )
 
-// A copy of a member's folder has its id and its incarnation. If it takes the member's place,
-// it has forgotten votes and entries that the group counts on. If it starts beside the member,
-// two processes vote as one. So nodes refuse a node whose log ends before what it had applied,
-// a member's address changes only when nobody answers at the old one, and a node that learns it
-// is such a copy ends.
+// A copy of a member's folder has its id and its incarnation. If a node on the copy takes the
+// member's place, it has forgotten votes and entries that the group depends on. If it runs beside
+// the member, two processes vote as one. So nodes refuse a node whose log ends before what it had
+// applied, a member's address changes only when nobody answers at the old one, and a node that
+// learns it is such a copy ends.
 
 // lookAt shakes hands with a host and returns who answered. If that host refuses this node, it
 // returns both the answer and the error.

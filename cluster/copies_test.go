@@ -29,7 +29,7 @@ func (g *group) copyOf(id string) (copied string) {
 		propose(g.t, g.leader(), wire.KindRegister, register(fmt.Sprintf("after %d", i)))
 	}
 	g.awaitEqual()
-	time.Sleep(3 * pingEvery) // Until the leader has heard how far the node has applied.
+	time.Sleep(3 * pingEvery) // In this time the leader hears how far the node has applied.
 	return copied
 }
 
@@ -72,7 +72,8 @@ func TestCopyOfAMembersFolder(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// A copy changes nothing while the real member is down either: its log went back.
+// A copy changes nothing even while the real member is down, because the copy's log ends before
+// what the member had applied.
 func TestOldCopyOfADeadMembersFolder(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
@@ -100,7 +101,7 @@ func TestMemberElsewhereIsUnhealthy(t *testing.T) {
 	leader := g.leader()
 	id := string(leader.replica.otherIDs()[0])
 	require.Eventually(t, func() bool { return leader.Status(t.Context()).Quorum.Healthy == 3 }, 10*time.Second, 10*time.Millisecond)
-	require.NoError(t, leader.membership.changing.enterGate(t.Context())) // So that the group does not take it back at once.
+	require.NoError(t, leader.membership.changing.enterGate(t.Context())) // While the test holds this gate, the group does not take the member back.
 	to, err := leader.replica.addressOf(raft.ServerID(id))
 	require.NoError(t, err)
 	to.Host = g.host("nowhere")

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	digestEvery = 4 * engine.Second // Of log time: the indices are the same on every node.
+	digestEvery = 4 * engine.Second // A time of log time, so that the indices are the same on every node.
 	digestsKept = 32
 
 	// A state of more rows is digested only at every second, fourth, ... instant. The cost of

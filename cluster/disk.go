@@ -89,9 +89,9 @@ func (d *disk) checkSpace() {
 	}
 }
 
-// hasRoomFor reports whether a file of so many bytes may be written. On a nearly full disk it
-// may use the room above the mark at which the node stops: the snapshot by which the log is cut
-// is needed most there.
+// hasRoomFor reports whether a file of so many bytes may be written. On a nearly full disk it may
+// use the room above the mark at which the node stops: on such a disk the snapshot by which the
+// log is cut is needed most.
 func (d *disk) hasRoomFor(bytes int64) bool { return !d.isLow() || bytes < d.spare.Load() }
 
 // setDiskMetrics shows the free space in the metrics; -1 means that it is not known.

@@ -1,18 +1,16 @@
 // Package cluster is order, durability and membership, and nothing about payments.
 //
-// Purpose: put records into one replicated log, apply them to the state machine
-// in the same order on every node, keep what was acknowledged, and say
-// truthfully how the group stands. It owns the raft group, the sequencer, and the
-// published values that edges read without a lock.
+// Purpose: put records into one replicated log, apply them to the state machine in the same order
+// on every node, keep what was acknowledged, and say truthfully how the group stands. It owns the
+// raft group, the sequencer, and the published values that edges read without a lock.
 //
-// May import: hashicorp/raft, hclog, VictoriaMetrics/metrics; port, datadir, report;
-// engine (Time, Format, limits, profiles as values), fsm, fsm/wire, audit, ofac (to
-// open the list that the log activated).
-// Never: httpapi, JSON of requests, engine's rules, credentials.
+// May import: hashicorp/raft, hclog, VictoriaMetrics/metrics; port, datadir, report; engine
+// (Time, Format, limits, profiles as values), fsm, fsm/wire, audit, ofac (to open the list that
+// the log activated). Never: httpapi, JSON of requests, engine's rules, credentials.
 //
-// Map: node.go puts the parts together, opens and closes; config.go; life.go how a node
-// ends, stores.go what it has on disk. Each part owns its fields and is given those it
-// asks, never the node:
+// Map: node.go puts the parts together, opens and closes; config.go; life.go how a node ends,
+// stores.go what it has on disk. Each part owns its fields and is given those it asks, never the
+// node:
 //
 //	replica      replica.go                     its place in the raft group: members, leader, terms
 //	waiters      waiters.go                     proposals, and who waits for them
@@ -35,9 +33,8 @@
 //	compaction   snapshots.go                   when the log is cut
 //	duties       duties.go, disk.go, scrub.go   what has to be done now and then
 //
-// operations.go are an operator's verbs, status.go, metrics.go and keyuse.go what is
-// told. The port is in port, the folder in datadir, the recovery of a lost majority in
-// recovery.
+// operations.go are an operator's verbs, status.go, metrics.go and keyuse.go what is told. The
+// port is in port, the folder in datadir, the recovery of a lost majority in recovery.
 //
 // Invariants
 //
@@ -50,12 +47,11 @@
 //   - A disk error ends the process through Config.Fatal; nothing is retried on
 //     the same file.
 //
-// Goroutines of a node, each a run of its part: sequencer (builds entries on the
-// leader, frames on the others), one finisher for every entry in flight (at most
-// three) and one sender for every frame (at most two), duties (leadership, snapshots,
-// votes), upkeep (what may wait for the disk), disk watch, scrubber, list keeper,
-// status keeper, digester, and raft's own. With a port between nodes also: the port's acceptor and
-// one for every connection, one reader for every link, the watcher of peers, the
-// finder of the group, the fetcher of history, and with given certificates the watcher
-// of their files.
+// Goroutines of a node, each running a method of its part: sequencer (builds entries on the
+// leader, frames on the others), one finisher for every entry in flight (at most three) and one
+// sender for every frame (at most two), duties (leadership, snapshots, votes), upkeep (what may
+// wait for the disk), disk watch, scrubber, list keeper, status keeper, digester, and raft's own.
+// With a port between nodes also: the port's acceptor and one for every connection, one reader
+// for every link, the watcher of peers, the finder of the group, the fetcher of history, and with
+// given certificates the watcher of their files.
 package cluster

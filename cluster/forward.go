@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	framesInFlight  = 2 // The second one leaves only with gatherFor records.
+	framesInFlight  = 2 // While one frame is on its way, a second one leaves only with gatherFor records.
 	forwardPatience = 2 * time.Second
 )
 
@@ -226,12 +226,13 @@ func (f *forwarder) takeArrived(ok bool, upTo uint64, arrived []uint64) (lost []
 	return lost
 }
 
-// arrivals records, on the leader, which frames of each process of each peer arrived in the
-// term that it leads.
+// arrivals records, on the leader, which frames of each process of each peer arrived in the term
+// that it leads.
 //
-// A frame can arrive late: its sender gave it up and sent the records under another number,
-// died, and a new process sends frames of its own. So every process has its own record, which
-// says nothing about other processes. Records are dropped with their term and never before it.
+// A frame can arrive late. Its sender may have given it up and sent the records under another
+// number, or may have died, and a new process of that node sends frames of its own. So every
+// process has its own record, which says nothing about other processes. Records are dropped with
+// their term and never before it.
 type arrivals struct {
 	sequencer *sequencer
 

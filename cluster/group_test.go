@@ -361,7 +361,7 @@ func TestTransferLeader(t *testing.T) {
 	g.form(3)
 	for range 3 {
 		follower := g.follower()
-		// Between two leaders there is none to ask, and on a busy machine that takes long.
+		// Between two terms there is no leader to ask, and on a busy machine that takes long.
 		require.Eventually(t, func() bool {
 			err := follower.TransferLeader(t.Context(), follower.NodeID())
 			require.True(t, err == nil || errors.Is(err, wire.ErrNoLeader), "%v", err)

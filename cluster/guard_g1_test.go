@@ -90,7 +90,7 @@ func staleLeader(t testing.TB, wrap func(port.Transport) raft.Transport, run int
 // heartbeat reaches it.
 func proposeToStale(stale *rawNode, term uint64, run int) (all []raft.ApplyFuture) {
 	propose := func(name string) { all = append(all, stale.raft.Apply([]byte(name), time.Second)) }
-	if run%4 == 3 { // These runs also propose all the time before it.
+	if run%4 == 3 { // These runs also propose all the time before that moment.
 		for i := 0; i < 100 && stale.raft.CurrentTerm() == term; i++ {
 			propose(fmt.Sprintf("meanwhile-%d", i))
 			time.Sleep(time.Millisecond)

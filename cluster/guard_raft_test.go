@@ -20,9 +20,9 @@ import (
 	"railguard/cluster/port"
 )
 
-// These tests show the library's defects and our guards on raft alone: its own network
-// transport over pipes, where a script loses or delays messages, inside a bubble of virtual
-// time, with a state machine that lists the entries it was given.
+// These tests show the library's defects and our guards with raft alone, without nodes. Raft uses
+// its own network transport over pipes, in which a script loses or delays messages. The tests run
+// in a bubble of virtual time, and the state machine only lists the entries that it gets.
 
 // rawGroup is a group of replicas and the network between them.
 type rawGroup struct {
@@ -227,7 +227,7 @@ func (g *rawGroup) diverged() string {
 			seen[index] = data
 		}
 	}
-	for _, id := range g.ids { // One replica may have been given an index that another one passed over.
+	for _, id := range g.ids { // One replica may have got an entry for an index that another one skipped.
 		n := g.nodes[id]
 		has := n.machine.all()
 		for index, data := range seen {

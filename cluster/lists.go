@@ -26,10 +26,10 @@ import (
 const (
 	listSuffix      = ".entities"
 	stagedSuffix    = ".staged"        // The entities of a list that may become the active one.
-	listsOpenMax    = 4                // Old lists kept open for replays and diffs.
-	listKept        = engine.Retention // After the last day on which a list was active.
-	stagedKept      = engine.DayLength // After it was staged.
-	listWriteQueue  = 4                // Activated lists waiting to be written.
+	listsOpenMax    = 4                // How many old lists are kept open for replays and diffs.
+	listKept        = engine.Retention // How long a list is kept after the last day on which it was active.
+	stagedKept      = engine.DayLength // How long a list is kept after it was staged.
+	listWriteQueue  = 4                // How many activated lists may wait to be written.
 	listRecordSlack = 16 * engine.KiB  // A chunk record's fields beside its data.
 	policyRecordMax = engine.PolicyRecordMax
 )
@@ -57,7 +57,7 @@ type listKeeper struct {
 	staged  wantedList
 	former  [32]byte            // The list active before this one, until retro-screening of the added entries has finished; else zero.
 	matcher uint16              // The matcher version in force.
-	ready   []*ofac.Index       // Tables of active and staged, for at most two versions each; of former where they were made.
+	ready   []*ofac.Index       // Tables of the lists active and staged, for at most two matcher versions each, and those of former if they were made.
 	ahead   *ofac.Index         // Tables of the list that Stage is replicating; else nil.
 	failed  map[tablesKey]error // Why tables of active and staged cannot be compiled.
 

@@ -93,9 +93,9 @@ func TestStagedListIsOnDiskAhead(t *testing.T) {
 	require.Equal(t, entities, data)
 }
 
-// The former list's tables stay in memory while the past is to be screened against what that
-// list did not have, and are dropped when that has ended. So nobody compiles them again beside
-// the verdicts of that second.
+// The former list's tables stay in memory while the past is to be screened against what that list
+// did not have, and are dropped when that has ended. So they need not be compiled again while the
+// new list's first verdicts are given.
 func TestFormerListIsKeptUntilThePastIsScreened(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	first := stageList(t, n, encodedList(t, "FIRST WORKS"))

@@ -193,7 +193,7 @@ func TestGathering(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	require.Equal(t, wire.Applied, propose(t, n, wire.KindRegister, register("alone")).Code)
 	turned(t, n)
-	n.sequencer.slots <- struct{}{} // An entry that does not end.
+	n.sequencer.slots <- struct{}{} // The test's entry, which does not end, takes this slot.
 	got := make(chan wire.Result, gatherFor)
 	for range gatherFor - 1 {
 		go func() {

@@ -7,9 +7,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// noteOf makes the record of a recovery's leaf. The record has an idempotency key: after a
-// crash between log and file, a second record of the same recovery gets the first one's answer
-// and writes no leaf.
+// noteOf makes the record of a recovery's leaf. The record has an idempotency key: the node may
+// crash after the record was applied and before node.json says so. Then the second record of the
+// same recovery gets the first one's answer and writes no leaf.
 func noteOf(r *datadir.Record) (*wire.Note, error) {
 	fragment, err := json.Marshal(struct {
 		ClusterID    string           `json:"clusterId"`

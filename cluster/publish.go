@@ -153,7 +153,7 @@ func newState(clock Clock, freeze func() *fsm.View) *state {
 type instant struct {
 	time engine.Time
 	at   engine.Time // Monotonic.
-	live bool        // The entry was the newest committed one, of the present term.
+	live bool        // When it was applied, the entry was the newest committed one, and of the present term.
 }
 
 // logTimeAhead is how far published log time may run ahead of the last entry.

@@ -295,7 +295,7 @@ func TestDisputesAreBounded(t *testing.T) {
 // too old, whichever of its clocks shows that. A node that replays an old log gives out none
 // either.
 func TestStatusListsOfANodeThatIsCutOff(t *testing.T) {
-	const at = 1_000_020 * engine.Second // A whole minute.
+	const at = 1_000_020 * engine.Second // The beginning of a minute.
 	c := &handClock{wall: at + 3*engine.Second}
 	s := newState(c, nil)
 	s.statuses = newStatusKeeper(nil)

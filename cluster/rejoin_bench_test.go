@@ -54,7 +54,7 @@ func fromEnvironment(b *testing.B, name string, otherwise int) int {
 type rejoin struct {
 	*testing.B
 	agents, records, rate int
-	until                 time.Time // The latest end of the filling.
+	until                 time.Time // When the filling ends at the latest.
 
 	g    *group
 	load *screenLoad
@@ -69,7 +69,7 @@ func (r *rejoin) run() {
 	r.g = newGroup(r.B, func(c *Config) {
 		c.Timing = Timing{Heartbeat: 2 * time.Second, Stall: time.Minute} // Three nodes and all load share this machine.
 		c.Snapshot = r.snapshotPolicy()
-		c.WriteDeadline = 10 * time.Second // Filling must be fast, not prompt.
+		c.WriteDeadline = 10 * time.Second // While the history is filled, calls may wait long, because only the rate matters.
 	})
 	if dir := os.Getenv("RAILGUARD_REJOIN_DIR"); dir != "" {
 		made, err := os.MkdirTemp(dir, "rejoin")

@@ -23,7 +23,7 @@ import (
 
 // TestRejoin deletes the disk of one node of three again and again. History has two sealed
 // segments and the log was cut, so the node needs a snapshot and then history from its peers.
-// Each time something else is in its way.
+// Each time something else goes wrong.
 func TestRejoin(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills two segments of 65,536 leaves")

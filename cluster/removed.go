@@ -46,7 +46,7 @@ func (m *membership) refuseOutvoting(ctx context.Context, leaving raft.Server, f
 		asked.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 			defer cancel()
-			_ = m.peers.pingNode(ctx, id) // The outcome is read below.
+			_ = m.peers.pingNode(ctx, id) // The sample that the ping stores is read below.
 		})
 	}
 	asked.Wait()

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	leaderlessMax    = time.Second // After so long without a leader calls fail at once instead of waiting.
+	leaderlessMax    = time.Second // After so long without a leader, calls do not wait but fail at once.
 	observationsKept = 64
 )
 

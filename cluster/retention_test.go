@@ -95,7 +95,7 @@ func look(t testing.TB, dir string, level uint, secrets []secret) (found []strin
 	}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		require.NoError(t, err)
-		if entry.IsDir() || filepath.Base(filepath.Dir(path)) == "raft" { // The log's files: one with cut-off entries keeps their bytes until it is deleted.
+		if entry.IsDir() || filepath.Base(filepath.Dir(path)) == "raft" { // These are the log's files. A file keeps the bytes of entries that were cut off until the file is deleted.
 			return nil
 		}
 		content, err := os.ReadFile(path)
@@ -148,7 +148,7 @@ func TestErasure(t *testing.T) {
 				dir := t.TempDir()
 				n := openAlone(t, dir, withTestClock(level))
 				secrets := confide(t, n)
-				for i := range 600 { // Where the first segment is small, this seals it.
+				for i := range 600 { // If the first segment is small, this seals it.
 					if level == audit.SegmentLevelMin {
 						propose(t, n, wire.KindNote, wire.Encode(&wire.Note{Event: "agent.refused", Common: wire.Common{Fragment: fmt.Appendf(nil, `"i":%d`, i)}}))
 					}
@@ -246,8 +246,8 @@ func TestBackupsOfARecoveryGo(t *testing.T) {
 	require.NoDirExists(t, kept)
 }
 
-// What a restore moved aside is deleted too. There is no record of a recovery then that says
-// when it was made.
+// What a restore moved aside is deleted, too. In that case there is no record of a recovery that
+// says when the files were moved.
 func TestWhatARestoreMovedAsideGoes(t *testing.T) {
 	dir := t.TempDir()
 	n := openAlone(t, dir, withTestClock(0))

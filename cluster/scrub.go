@@ -29,10 +29,10 @@ func newScrubber(l *life, store *audit.Store, every time.Duration) *scrubber {
 // Otherwise a short history would be read again every minute.
 const passSegments = 180
 
-// scrubHistory is the goroutine that reads this node's history again and again, one segment at
-// a time, and checks all hashes. It takes at most a few hundredths of one core. So damage on a
-// disk is found before the damaged records are asked for. fillHistory fetches damaged leaves
-// from peers. A pass begins as soon as the process starts.
+// scrubHistory is the goroutine that reads this node's history again and again, one segment at a
+// time, and checks all hashes. It takes at most a few hundredths of one core. In this way damage
+// on a disk is found before anybody asks for the damaged records. fillHistory fetches damaged
+// leaves from peers. A pass begins as soon as the process starts.
 func (s *scrubber) scrubHistory() {
 	if s.every < 0 {
 		return

@@ -53,7 +53,7 @@ type proposal struct {
 	term     uint64 // Term of the present attempt.
 	enqueued engine.Time
 	queued   bool        // It has had a place in the queue.
-	answer   chan answer // Holds one; nil for a proposal with a gathering.
+	answer   chan answer // Has room for one answer; nil for a proposal with a gathering.
 	together *gathering  // The gathering of one caller's several proposals.
 	got      answer      // The answer, for a proposal with a gathering that is done.
 }

@@ -99,7 +99,8 @@ func (t *Terms) ownCall(k *Caller, l *Leaf) bool {
 }
 
 // MayRead reports whether the caller may read the record at all. It may if its owner made the
-// call, or if its role may read records; either only within its operator's scope.
+// call, or if its role may read records. In both cases the record must be within the caller's
+// operator's scope.
 func (t *Terms) MayRead(k *Caller, l *Leaf) bool {
 	own := t.ownCall(k, l)
 	if k.Operator != "" {

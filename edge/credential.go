@@ -13,9 +13,9 @@ import (
 	"railguard/strictjson"
 )
 
-// How a credential is issued: the edge screens the operator, the log assigns slot, time and
-// key, and the resulting leaf gives the token. The signature is deterministic, so a credential
-// is a pure function of what was registered. It is never stored.
+// A credential is issued in three steps: the edge screens the operator, the log assigns slot,
+// time and key, and the token is made from the resulting leaf. The signature is deterministic, so
+// a credential is a pure function of what was registered. It is never stored.
 
 const contextPath = "/contexts/kya/v1"
 
@@ -47,7 +47,8 @@ func (t *Terms) publishedAt(s *credential.Credential, l *Leaf) *credential.Crede
 	return s
 }
 
-// publishedUnder sets the same from a position that the registry holds.
+// publishedUnder sets where the credential's status is published, from the position that the
+// registry has.
 func (t *Terms) publishedUnder(s *credential.Credential, position uint32) *credential.Credential {
 	list, index := t.IDs.StatusEntry(position)
 	s.StatusURL, s.StatusIndex = t.StatusURL(list), index
@@ -158,7 +159,7 @@ func (j *Judge) canSign(s *credential.Credential) error {
 		j.shared.deps.Logger.Error("cannot sign", "error", err)
 		return Refuse("overloaded", "this node cannot unseal the signing key")
 	}
-	trial := *s // The log will assign ids and times; these have the same length.
+	trial := *s // The log will assign the real ids and times. They have the same length as these.
 	trial.StatusURL, trial.StatusIndex = j.Terms.StatusURL(statusListMost), fsm.StatusListSize-1
 	trial.ID, trial.Subject = j.Terms.IDs.CredentialID(kindAgent, 1, 0, 1), j.Terms.AgentID(1)
 	if trial.Kind == credential.KindUser {

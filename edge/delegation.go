@@ -13,7 +13,7 @@ type Delegation struct {
 	Registration
 	now      engine.Time
 	expires  engine.Time      // The expiry asked for; 0: as late as allowed.
-	operator string           // As in the body, where it is optional: it must be the parent's.
+	operator string           // The operator in the body; "": none was sent. If it is sent, it must be the parent's.
 	token    credentialClaims // Claims of parentToken; kind 0: none was sent.
 	Parent   engine.AgentSlot
 }
@@ -147,8 +147,8 @@ func (in *Delegation) askedGrant() *engine.Grant {
 	}
 }
 
-// grantOf returns what a parent can give: the effective policy of its chain, of each setting
-// the nearest one, the party types that all allow, and the earliest expiry.
+// grantOf returns what a parent can give: the effective policy of its chain, for each setting the
+// one that is nearest to the parent, the party types that all allow, and the earliest expiry.
 func grantOf(chain []*engine.AgentProfile) *engine.Grant {
 	grant := &engine.Grant{Policy: engine.EffectivePolicy(chain), Type: chain[0].Type, ExpiresAt: chain[0].ExpiresAt}
 	for _, p := range slices.Backward(chain) {

@@ -42,7 +42,7 @@ type Published interface {
 	LogTime() engine.Time                              // Log time of the last entry, plus at most 2 s of this node's clock since.
 	Applied() uint64                                   // Applied log index.
 	Statuses() *fsm.Statuses                           // The status lists of this minute; nil: this node has none that is valid.
-	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days (diff).
+	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days, for comparing lists.
 	// ListAs is ListByDigest with the tables of one version of the matcher (replay).
 	ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error)
 }

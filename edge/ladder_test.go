@@ -63,9 +63,9 @@ func rung(v *fastjson.Value, rule int) *fastjson.Value {
 // scenario is a payment in a world of its own, with the rule that decides it.
 type scenario struct {
 	name    string
-	agent   string                                // More members of the registration.
+	agent   string                                // Members to add to the registration.
 	prepare func(w *edgetest.World, agent string) // Runs between registration and payment.
-	extra   string                                // More members of the payment.
+	extra   string                                // Members to add to the payment.
 	verdict string
 	rule    int
 	shows   string // The inputs of the rule that the ladder shows.
@@ -169,10 +169,10 @@ func TestDryRunRecordAndReplayAgree(t *testing.T) {
 			e := explained(t, w, &l)
 			for i := range engine.Rules {
 				id := int(engine.Rules[i].ID)
-				if id != 25 { // A view holds no structuring counts.
+				if id != 25 { // R25 cannot be forecast: a view holds no structuring counts.
 					require.Equal(t, text(rung(said, id).Get("outcome")), text(rung(e, id).Get("outcome")), "R%d", id)
 				}
-				if id != 25 && id != 22 { // A profile in the log holds no attestations.
+				if id != 25 && id != 22 { // R22 cannot be replayed: a profile in the log holds no attestations.
 					require.Equal(t, text(rung(said, id).Get("values")), text(rung(e, id).Get("values")), "R%d", id)
 				}
 			}

@@ -77,8 +77,8 @@ func TestLoadLeaf(t *testing.T) {
 	require.Equal(t, strange, edge.LeafError(strange))
 }
 
-// A screening record is the same however it is opened: parsed, in a room, or as a call's own
-// answer.
+// A screening record is the same however it is opened: with its JSON parsed, in a LeafScratch, or
+// as a call's own answer.
 func TestOpenings(t *testing.T) {
 	w := edgetest.New(t)
 	id, token := w.Registered("")

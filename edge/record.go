@@ -20,7 +20,7 @@ import (
 // copied as the literals that were sent. The token is never stored.
 
 const (
-	matchesBytesMax = 20 * engine.KiB // Evidence beyond this is left out, and the record says so.
+	matchesBytesMax = 20 * engine.KiB // Matches beyond so many bytes are left out, and the record says so.
 	cardsMax        = 65_536          // Places of the card cache; a power of two.
 )
 
@@ -184,7 +184,7 @@ func whitelistInForce(f *engine.Facts) bool {
 // traceSize is the length of a trace id (W3C Trace Context).
 const traceSize = 16
 
-// The bytes of leaf.TagSource.
+// The values of the tag leaf.TagSource.
 var sourceLive, sourceSample = []byte{1}, []byte{2}
 
 // requestTags are the members of a request that its record keeps.

@@ -15,8 +15,8 @@ import (
 // while a profile is made of it.
 type Registration struct {
 	Profile engine.AgentProfile
-	ein     string // As sent; it is sealed before it is stored.
-	fleet   string // fleetId as sent.
+	ein     string // The EIN as it was sent. It is sealed before it is stored.
+	fleet   string // The fleetId as it was sent.
 }
 
 // Read reads the body of a new agent, within the caller's scope.

@@ -126,7 +126,7 @@ func (in *Reissue) applyChanges(j *Judge, next, old *engine.AgentProfile) error 
 	next.Settings.CurrentModel = ""
 	if in.has.operator {
 		if OperatorKey(in.Profile.OperatorLegalName) != OperatorKey(old.OperatorLegalName) {
-			next.OperatorWallet, next.EINSealed, next.EINMasked = "", nil, "" // They belonged to the old operator.
+			next.OperatorWallet, next.EINSealed, next.EINMasked = "", nil, "" // These values belonged to the old operator.
 		}
 		next.OperatorLegalName = in.Profile.OperatorLegalName
 	}

@@ -181,7 +181,7 @@ func TestEpochOfACredential(t *testing.T) {
 	require.NoError(t, in.Read(&f, userOf(t, w, userID)))
 	_, err = w.Settle(reissued, wire.KindUserReissue, func() (any, error) { return in.Build(reissued) })
 	require.NoError(t, err)
-	late, lateToken := w.Registered("") // In the lost part of the log its slot may have been another's.
+	late, lateToken := w.Registered("") // In the lost part of the log another agent may have had its slot.
 	require.Equal(t, "PROCEED", screenedVerdict(w, payment(lateToken, "")))
 	terms := w.Judges.Now()
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"railguard/strictjson"
 )
 
-// Settings of agents and fleets in request bodies. Package engine compiles them; this file maps
-// members to settings.
+// This file reads the settings of agents and fleets from request bodies. Package engine compiles
+// them.
 
 // readSpendPolicy reads a spendPolicy. It returns the compact document, which answers echo
 // value by value, and the compiled form. A null member counts as absent and is left out.
@@ -88,8 +88,8 @@ func ReadSettings(f *strictjson.Fields, old engine.AgentSettings, now engine.Tim
 	return next
 }
 
-// WriteSettings adds the settings that are set. Of a whitelist it writes mode and size only,
-// because entries have their own endpoint.
+// WriteSettings adds the settings that are set. It writes only the mode and the size of a
+// whitelist, because the entries have their own endpoint.
 func WriteSettings(m *strictjson.Members, s *engine.AgentSettings) {
 	WritePace(m, s.Hours, s.Velocity)
 	if s.PartyTypes != 0 {

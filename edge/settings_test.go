@@ -169,7 +169,7 @@ func TestReadingAWhitelist(t *testing.T) {
 	require.Equal(t, engine.KindWallet, on.Kinds, "the kinds of a list that was not in force are not kept")
 }
 
-// A bound above which a stricter one applies is stored, and answers show both.
+// A bound is stored even if a stricter one of another party applies, and answers show both.
 func TestEffectiveVelocity(t *testing.T) {
 	own := &engine.Velocity{MaxPerMinute: 10, MaxPerHour: 100}
 	for _, c := range []struct {

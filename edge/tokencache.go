@@ -12,10 +12,10 @@ import (
 	"railguard/fsm"
 )
 
-// tokenCache remembers the claims of verified tokens, by the hash of the whole token and the
-// key set that verified it. Claims never change, so a remembered one is never out of date;
-// verdicts are never cached. The cache is direct-mapped: it has a fixed number of places, a new
-// token replaces the old one in its place, and there is no lock.
+// tokenCache remembers the claims of verified tokens, by the hash of the whole token and the key
+// set that verified it. Claims never change, so remembered claims are never out of date. Verdicts
+// are never cached. The cache is direct-mapped: it has a fixed number of places, a new token
+// replaces the old one in its place, and there is no lock.
 type tokenCache struct {
 	places []atomic.Pointer[cachedToken]
 	used   atomic.Int64
@@ -55,14 +55,16 @@ func (t *tokenCache) keepClaims(hash *[32]byte, keys *credential.KeySet, claims 
 
 func (t *tokenCache) size() int { return int(t.used.Load()) }
 
-// recentTokens is asked before the token cache. It holds the whole text of tokens in present
-// use. Comparing a text is several times cheaper than SHA-256 over it, and as exact.
+// recentTokens is asked before the token cache. It holds the whole text of the tokens in present
+// use. To compare a text is several times cheaper than to hash it with SHA-256, and just as
+// exact.
 type recentTokens struct {
 	seed   maphash.Seed
 	places [recentTokensMax]atomic.Pointer[recentToken]
 }
 
-// recentTokensMax is how many tokens of about a kilobyte are kept, a power of two.
+// recentTokensMax is how many tokens are kept. A token has about a kilobyte. The number must be a
+// power of two.
 const recentTokensMax = 4096
 
 type recentToken struct {
@@ -110,8 +112,8 @@ type credentialClaims struct {
 
 // Claims verifies a token or finds it in a cache. A bad token is no error: its state is the
 // sub-reason of R1. A token may be unknown only because this node's log ends before the token's
-// key or time. Then the node catches up and judges it again: a node that was just started must
-// not refuse tokens that were issued while it was away.
+// key or time. Then the node catches up and judges the token again: a node that was just started
+// must not refuse tokens that were issued while it was away.
 func (j *Judge) Claims(text string) (credentialClaims, engine.TokenState, error) {
 	claims, state, early := j.claimsHere(text)
 	if !early {

@@ -32,7 +32,7 @@ func TestRecentTokensAreExact(t *testing.T) {
 		forged := text[:i] + "~" + text[i+1:]
 		_, known = recent.findClaims(recent.hashText(forged), forged, keys)
 		require.False(t, known, i)
-		_, known = recent.findClaims(hash, forged, keys) // Another token, asked for with the same hash.
+		_, known = recent.findClaims(hash, forged, keys) // This is another token with the same hash.
 		require.False(t, known, i)
 	}
 	for _, other := range []string{"", text[1:], text + "x"} {

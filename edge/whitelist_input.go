@@ -121,7 +121,7 @@ func replaceEntries(old *engine.Whitelist, enforce bool, entries []engine.Whitel
 			last = max(last, old.Entries[i].ID)
 		}
 	}
-	// With continues ids from the highest, so one placeholder entry holds it.
+	// With continues from the highest id, so a placeholder entry keeps that id.
 	next := (&engine.Whitelist{Entries: []engine.WhitelistEntry{{ID: last}}}).With(entries...)
 	next, _ = next.Without(last)
 	next.Enforce, next.Rev = enforce, rev+1

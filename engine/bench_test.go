@@ -27,8 +27,8 @@ func benchList(b testing.TB) *ofac.Index {
 	return list
 }
 
-// TestPartyFilter: a counterparty's name gets the key of its normal form, whether the list
-// answered, the memory did, or the name is too long for the matcher.
+// TestPartyFilter: a counterparty's name gets the key of its normal form. It is the same whether
+// the list or the memory gave the answer, and even if the name is too long for the matcher.
 func TestPartyFilter(t *testing.T) {
 	looker := NewLooker()
 	f := cleanFacts()

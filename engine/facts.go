@@ -5,7 +5,7 @@ import "railguard/ofac"
 // Request is a screening request, parsed at the edge. Strings are as sent.
 type Request struct {
 	Amount     USD
-	AmountText string // The literal as sent.
+	AmountText string // The amount as it was sent.
 	Chain      string
 	Rail       string
 	Wallet     string // cpWallet
@@ -46,9 +46,9 @@ type Facts struct {
 	User      *UserProfile // The user credential in the call, nil without one.
 	UserOnly  bool         // The call carries a user credential and no agent.
 
-	// Cleared pairs (decision 44, "Cleared pairs"): the uids that a reviewer cleared for each
-	// name. ClearedUntil is when the first of those clearings lapses (0: never). They silence
-	// R21 alone.
+	// Cleared pairs (decision 44, "Cleared pairs"): for each name, the uids of listed entries
+	// that a reviewer cleared. They silence only R21. ClearedUntil is when the first of those
+	// clearings lapses (0: never).
 	OperatorCleared []uint32
 	UserCleared     []uint32
 	PartyCleared    []uint32

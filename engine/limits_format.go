@@ -47,7 +47,7 @@ type RowLimits struct {
 	KeyIDBytes         int // Length of the id of a signing key, a lineage, a node or a node's incarnation.
 	RecordBytes        int // A record's body.
 	FragmentBytes      int // The edge's part of a leaf; it leaves room for the longest head.
-	FilterKeys         int // The edge's part of a leaf's filter keys; history keeps 32.
+	FilterKeys         int // Filter keys of a leaf that come from the edge. History keeps at most 32 filter keys of a leaf.
 	ListBytes          int
 	ListChunkBytes     int
 	RecordTargets      int // Agents in one assignment, leaves in one queue record, values sealed again in one record.

@@ -29,7 +29,7 @@ type Mixer struct {
 type MixerMatch struct {
 	Mixer       *Mixer
 	Term        string // As the list writes it.
-	Unambiguous bool   // Two words, or one with a dot: such a term is good evidence in a name too.
+	Unambiguous bool   // The term has two words, or one word with a dot. Such a term is good evidence even inside a name.
 }
 
 // mixers is the list, read once. A file that cannot be read is a mistake in the build.

@@ -156,9 +156,9 @@ func scanExponent[T ~string | ~[]byte](literal T, i int) (int, bool) {
 	return exponent, true
 }
 
-// takeDigits returns the first count significant digits of the literal as an
-// integer, with zeros behind the last, and whether a digit other than zero is
-// left over. A count of zero or less leaves all of them over.
+// takeDigits returns the first count significant digits of the literal as an integer, with zeros
+// behind the last, and whether a digit other than zero remains after them. With a count of zero
+// or less all digits remain.
 func takeDigits[T ~string | ~[]byte](literal T, n number, count int) (amount uint64, rest bool) {
 	taken := 0
 	for i := n.first; taken < n.size; i++ {

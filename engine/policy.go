@@ -18,8 +18,8 @@ const (
 // usable; a new cluster has DefaultPolicy.
 type Policy struct {
 	Version  uint64         `cbor:"1,keyasint"`
-	Document []byte         `cbor:"2,keyasint,omitempty"` // As sent (JSON), for GET and for people.
-	Modes    [RuleBits]Mode `cbor:"3,keyasint"`           // By number.
+	Document []byte         `cbor:"2,keyasint,omitempty"` // The JSON as it was sent, for GET and for people.
+	Modes    [RuleBits]Mode `cbor:"3,keyasint"`           // Modes of the rules, by rule number.
 
 	Hours             *Hours     `cbor:"10,keyasint,omitempty"`
 	Velocity          Velocity   `cbor:"11,keyasint"`           // Defaults: 1,000 a minute, burst factor 20.

@@ -77,8 +77,8 @@ func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 		return Decision{Rule: RuleNoCredential, Verdict: Unknown, Sub: hits.Subs[RuleNoCredential], Triggered: 1 << RuleNoCredential}
 	}
 	var decision Decision
-	var behind RuleID // The first REVIEW that hit; any BLOCK decides before it.
-	aged := false     // R21 is reviewed only because the list is too old.
+	var behind RuleID // The first REVIEW rule that hit. Any BLOCK rule decides before it.
+	aged := false     // Set if R21 asks for a review only because the list is too old.
 	for i := range s.Rules {
 		rule := &s.Rules[i]
 		if !hits.Has(rule.ID) {
@@ -91,7 +91,7 @@ func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 				mode, aged = ModeReview, true
 			}
 			if rule.ID == RuleStructuring && hits.Subs[RuleStructuring] == SubDuplicate {
-				mode = ModeReview // Not the mode but paymentRef.once switches this reason off.
+				mode = ModeReview // The mode does not switch this reason off; paymentRef.once does.
 			}
 			switch mode {
 			case ModeOff:

@@ -216,9 +216,9 @@ func attestationStale(m *Moment) Sub {
 	return 0
 }
 
-// structuringSuspected is R25. A payment reference that was used before fires too;
-// paymentRef.once switches that off, not the rule's mode. It is the reason only if the amount
-// band has no effect.
+// structuringSuspected is R25. The rule also fires if the payment reference was used before. The
+// rule's mode does not switch that off; paymentRef.once does. The reference is the reason only if
+// the amount band has no effect.
 func structuringSuspected(m *Moment) Sub {
 	banded := m.Policy.StructuringCount != 0 && m.Structuring >= m.Policy.StructuringCount && m.Policy.InBand(m.Amount)
 	mode := m.Policy.Modes[RuleStructuring]

@@ -212,9 +212,9 @@ func railChainMismatch(f *Facts) Sub {
 	rail, railKnown := ParseRail(f.Request.Rail)
 	switch {
 	case !chainKnown && !f.anyPolicy(func(p *SpendPolicy) bool { return p.ChainsSet }):
-		return 2 // With an allow-list the same value is R9.
+		return 2 // If there is an allow-list, R9 judges the same value.
 	case !railKnown && !f.anyPolicy(func(p *SpendPolicy) bool { return p.RailsSet }):
-		return 3 // With an allow-list the same value is R18.
+		return 3 // If there is an allow-list, R18 judges the same value.
 	case chainKnown && railKnown && !Compatible(chain, rail):
 		return 1
 	}

@@ -72,7 +72,7 @@ func (v *VelocityRow) advanceTo(second int64) {
 }
 
 func (v *VelocityRow) sumPace(from int64) Pace {
-	var minute, minuteOdd, hour, hourOdd uint64 // Two sums each, so that no addition waits for the one before.
+	var minute, minuteOdd, hour, hourOdd uint64 // Each total has two sums, so that an addition need not wait for the one before.
 	for i := 0; i < len(v.Seconds); i += 2 {
 		minute += uint64(v.Seconds[i])
 		minuteOdd += uint64(v.Seconds[i+1])

@@ -153,7 +153,7 @@ func isSolanaAddress(text string) bool {
 	for zeros < len(text) && text[zeros] == base58Alphabet[0] {
 		zeros++ // A leading 1 is a leading zero byte.
 	}
-	var key [solanaBytes]byte // The rest as a big-endian integer.
+	var key [solanaBytes]byte // The other bytes as a big-endian integer.
 	for i := zeros; i < len(text); i++ {
 		carry := uint32(base58Values[text[i]])
 		if carry == notADigit {

@@ -196,7 +196,7 @@ func notWhitelisted(f *Facts) Sub {
 	case byWallets && !walletListed, byNames && !nameListed:
 		sub = 3
 	}
-	if sub == 0 { // As time passes entries expire, so a pass can become a hit, but never a hit a pass.
+	if sub == 0 { // As time passes entries expire. So a pass can become a hit, but a hit never becomes a pass.
 		f.lowerValidUntil(set.until)
 	}
 	return sub

@@ -154,7 +154,7 @@ func (m *keys) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string
 	return "key.created", b.Key, 0
 }
 
-// hashKnown tells whether a secret is some key's already: it must name one key.
+// hashKnown tells whether a key already has this secret. A secret must belong to one key only.
 func hashKnown(keys []*wire.APIKey, wanted []byte) bool {
 	for _, key := range keys {
 		for _, hash := range key.Hashes {
@@ -213,7 +213,7 @@ func (m *keys) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 		return
 	}
 	m.editSettings().SigningKeys = next
-	if b.Op == wire.SigningRevoke || b.Now { // Edges check tokens with it, so calls under way must be judged again.
+	if b.Op == wire.SigningRevoke || b.Now { // Edges check tokens with this key, so calls in progress must be judged again.
 		m.rulebook.movePolicy()
 	}
 	m.writeEvent(kind, leaf.SigningKeyChanged{KID: changed.KID, ActivateAt: changed.ActivateAt}, &b.Common, r)
@@ -246,7 +246,7 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	case !b.Remove:
-		pair.ID, pair.At = uint32(m.settings.Policy.Version), m.now // Each pair moves the version: no id is given twice.
+		pair.ID, pair.At = uint32(m.settings.Policy.Version), m.now // Each pair moves the version, so no id is given out twice.
 		next = append(next, &pair)
 		m.calendar.addReminder(pair.ExpiresAt, leaf.DueCleared, uint64(pair.ID), 0)
 	}

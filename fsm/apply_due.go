@@ -73,7 +73,7 @@ func (m *calendar) takeDue() dueRow {
 	return first
 }
 
-// fallDue tells of what is due, the earliest first, a bounded number in each tick.
+// fallDue tells of the reminders that are due, the earliest first, a bounded number in each tick.
 func (m *Machine) fallDue() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.calendar.dues.Len() > 0 && m.calendar.dues.At(1).At <= m.now; n++ {
 		row := m.calendar.takeDue()

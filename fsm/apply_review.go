@@ -102,7 +102,7 @@ func (m *desk) approvedOn(record uint64) (day engine.Day, approved bool) {
 	return m.dispositions.At(at).At.Day(), true
 }
 
-// openWord is how many reviews one word of the table open covers.
+// openWord is how many reviews one word (row) of the table "open" covers.
 const openWord = 64
 
 func (m *desk) reviewOpened(at uint64) {
@@ -116,7 +116,7 @@ func (m *desk) reviewClosed(at uint64) {
 	m.openReviews--
 }
 
-// openWordOf adds the word of a row to the table, if it is missing.
+// openWordOf adds the word for a review's row to the table "open" if it is missing.
 func (m *desk) openWordOf(at uint64) {
 	if at/openWord == m.open.Next() {
 		m.open.Append(0)

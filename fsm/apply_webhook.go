@@ -13,7 +13,7 @@ import (
 // only what a new leader must know: everything before a webhook's cursor was received or is a
 // dead letter.
 
-// eventsOfLeaf bounds n: a leaf has at most so many events.
+// eventsOfLeaf is how many events a leaf has at most.
 const eventsOfLeaf = 16
 
 func (m *keys) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
@@ -263,8 +263,9 @@ func (m *keys) appendDead(row deadLetterRow) uint64 {
 	return at
 }
 
-// buriedFactor is how many times as many rows as dead letters the table may hold before
-// packDead removes the empty ones. So each packing is paid for by as many additions.
+// buriedFactor is how many times more rows than dead letters the table may have before packDead
+// removes the empty rows. So packDead runs only after many additions, and its cost per addition
+// is small.
 const buriedFactor = 2
 
 func (m *keys) buryDead(at uint64) {
@@ -277,7 +278,7 @@ func (m *keys) buryDead(at uint64) {
 	}
 }
 
-// mostDead is the operator whose webhooks have the most dead letters, "" the institution.
+// mostDead returns the operator whose webhooks have the most dead letters; "": the institution.
 func (m *keys) mostDead() (operator string) {
 	counts, most := map[string]int{}, 0
 	for _, hook := range m.settings.Webhooks {

@@ -78,9 +78,9 @@ func (m *ledger) joinBands(older, newer uint64) {
 	}
 }
 
-// Agents that were screened lately have a row in a dense table, in no order; the agent's own
-// row holds its position. A row whose buckets have all run out is dropped, because the
-// agent's own row says as much, and the table's last row moves into its place.
+// Each agent that was screened lately has a row in a dense table. The rows are in no order, and
+// the agent's own row has the position of this one. A row is dropped when all its buckets are
+// empty by now, because no row means the same. The table's last row then moves into its place.
 
 // activityOf returns the row of an agent that is being screened, for editing.
 func (m *ledger) activityOf(slot engine.AgentSlot) *activityRow {

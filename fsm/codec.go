@@ -32,7 +32,7 @@ func (c *coder) endReading() error {
 	return nil
 }
 
-// takeBytes returns the next n bytes, nil where fewer are left.
+// takeBytes returns the next n bytes; nil: fewer are left.
 func (c *coder) takeBytes(n uint64) []byte {
 	if n > uint64(len(c.data)) {
 		c.failReading()

@@ -76,7 +76,7 @@ type derivation interface {
 // plan holds all parts' declarations in the orders that the loops need.
 type plan struct {
 	all    []declaration      // In the order of their sections.
-	tables []tableDeclaration // Likewise.
+	tables []tableDeclaration // Those of tables, in the order of their sections.
 	digest []tableDeclaration // In the order of the digest.
 	shown  []declaration      // Those with a gauge.
 

@@ -45,8 +45,8 @@ type deskTables struct {
 
 	openReviews int         // Derived from reviews.
 	alertsOpen  AlertCounts // Derived from alerts.
-	overdueTold uint64      // Reviews before this position have been told of, if they became overdue.
-	sarsTold    uint64      // Reports before this position have been told of, if they were due soon.
+	overdueTold uint64      // Every review before this position that became overdue has been reported.
+	sarsTold    uint64      // Every report before this position that was due soon has been reported.
 }
 
 var deskDeclarations = []declaration{

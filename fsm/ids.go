@@ -20,7 +20,7 @@ type IDs struct {
 	epochs    []*wire.Epoch // Numbers and places rise; before the first is epoch 0.
 }
 
-// A domain for each kind of id, which makes their permutations differ.
+// Each kind of id has a domain of its own, so that their permutations differ.
 const (
 	domainAgent byte = iota + 1
 	domainUser

@@ -17,8 +17,8 @@ type ledger struct {
 
 	// Rebuilt by Restore, never iterated.
 	structuringBy map[structuringKey]uint64
-	holdAt        map[uint64]uint64 // By the screening record's leaf.
-	outcomeAt     map[uint64]uint64 // Likewise.
+	holdAt        map[uint64]uint64 // Position in holds, by the leaf of the screening record.
+	outcomeAt     map[uint64]uint64 // Position in outcomes, by the leaf of the screening record.
 	referenceAt   map[engine.ReferenceKey]uint64
 
 	// Scratch space of applyScreen.
@@ -103,8 +103,7 @@ var ledgerDeclarations = []declaration{
 	},
 }
 
-// bandEnds are the positions of the oldest and the newest pair; 0 where there are
-// none.
+// bandEnds are the positions of the oldest and the newest pair; 0: there are none.
 type bandEnds struct{ oldest, newest uint64 }
 
 type holdRow struct {
@@ -113,7 +112,7 @@ type holdRow struct {
 	Amount    engine.USD
 	Reference engine.ReferenceKey // Zero: none was given.
 	Agent     engine.AgentSlot
-	Fleet     engine.FleetSlot // Of the agent's root when the payment was held.
+	Fleet     engine.FleetSlot // The fleet of the agent's root when the payment was held.
 	Day       engine.Day       // The date it counts on.
 }
 
@@ -144,7 +143,7 @@ type outcomeRow struct {
 
 // referenceRow is a payment reference that was used, in the order of use.
 type referenceRow struct {
-	Key  engine.ReferenceKey // Zero: it is free again.
+	Key  engine.ReferenceKey // Zero: the reference is free again.
 	Leaf uint64              // The screening record that used it.
 	At   engine.Time
 }
@@ -173,7 +172,8 @@ func codeReferenceRow(c *coder, row *referenceRow) {
 	codeSigned(c, &row.At)
 }
 
-// codeActivityRow codes of the three rings only the buckets that counted.
+// codeActivityRow codes a row. Of each of the three rings it codes only the buckets that are not
+// empty.
 func codeActivityRow(c *coder, row *activityRow) {
 	codeUnsigned(c, &row.Agent)
 	c.codeUse(&row.Judged)
@@ -239,7 +239,7 @@ type structuringKey struct {
 
 type structuringRow struct {
 	Key   structuringKey
-	Older uint32 // The pair with the next older newest call; 0: none.
+	Older uint32 // The pair that is next in the order of newest calls, on the older side; 0: none.
 	Newer uint32
 	Band  engine.BandRow
 }

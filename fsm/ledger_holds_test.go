@@ -8,7 +8,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// The bookkeeping of holds and payment references.
+// The methods in this file check holds and payment references.
 
 func (l *bookkeeping) counted(p purse) engine.USD { return l.spent[p] + l.held[p] }
 

@@ -34,13 +34,13 @@ type bookkeeping struct {
 	disposed  map[uint64]engine.Time
 
 	held  map[purse]engine.USD
-	holds map[uint64]heldAmount // Open ones, by their record's leaf.
+	holds map[uint64]heldAmount // Open holds, by the leaf of their record.
 	ended map[uint64]string     // How payments ended.
 	stood map[uint64]engine.Day // The day on which a payment without a hold counts.
 	used  map[engine.ReferenceKey]uint64
 
 	profiles map[uint64]*leaf.Profile // By leaf.
-	expired  map[uint64]uint64        // Expired holds: from the leaf that tells of it to the record.
+	expired  map[uint64]uint64        // Expired holds. Key: the leaf of the expiry. Value: the leaf of the record.
 
 	deskLedger
 

@@ -148,7 +148,7 @@ func listStale(settings *Settings, now engine.Time) bool {
 	return age > 0 && now-age > settings.ListSynced
 }
 
-// The core and the registry as parties.
+// These methods make the core and the registry parties.
 
 func (m *core) logTime() engine.Time { return m.now }
 

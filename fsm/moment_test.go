@@ -11,9 +11,9 @@ import (
 	"railguard/fsm/wire"
 )
 
-// randomCall is a call that names an agent, a user or both, with tokens that may be
-// superseded, expired or of a revoked key. R25 counts nothing of it: a view does not
-// look its counts up.
+// randomCall is a call that names an agent, a user or both, with tokens that may be superseded,
+// expired or of a revoked key. R25 counts none of these calls, because a view does not look up
+// the counts of R25.
 func (w *world) randomCall(random *rand.Rand) *wire.Screen {
 	slot := pick[engine.AgentSlot](random, w.m.registry.agents.Len())
 	s := w.screening(slot, engine.USD(random.IntN(12_000))*engine.Dollar)

@@ -2,8 +2,8 @@ package fsm
 
 import "railguard/engine"
 
-// The endings of payments: open holds, how each payment ended, and the payment references in
-// use.
+// This file declares the tables of open holds, of how payments ended, and of the payment
+// references in use.
 
 // The open holds are a binary heap: none expires before the one at half its position.
 

@@ -6,7 +6,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Writing screening records and the profiles they refer to (fsm/leaf).
+// This file writes screening records and the profiles that they refer to (fsm/leaf).
 
 // describeCall fills in what is known of a call before it is booked. It is the last reader of
 // the rows in the moment.

@@ -165,9 +165,9 @@ type statusRow struct {
 // the lists of the current minute from it.
 type standing struct {
 	minute  uint64 // Log index of the entry that began the current minute.
-	changed uint64 // Of the last entry that may have changed a value.
-	wide    uint64 // Of the last entry that may have changed any value; 0 after a restore.
-	kin     uint64 // Of the last entry that may have changed the values of an agent's descendants.
+	changed uint64 // Log index of the last entry that may have changed a value.
+	wide    uint64 // Log index of the last entry that may have changed any number of values, so that all are computed again; 0 after a restore.
+	kin     uint64 // Log index of the last entry that may have changed the values of an agent's descendants.
 }
 
 func codeStatusRow(c *coder, row *statusRow) {

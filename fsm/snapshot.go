@@ -90,9 +90,9 @@ type snapshotMeta struct {
 	SaltDay   engine.Day    `cbor:"13,keyasint"`
 	Sweep     uint64        `cbor:"14,keyasint"`           // The next row of activity to check for expiry.
 	UserNext  uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
-	SARsTold  uint64        `cbor:"17,keyasint,omitempty"` // Reports before this position have been told of, if they were due soon.
+	SARsTold  uint64        `cbor:"17,keyasint,omitempty"` // Every report before this position that was due soon has been reported.
 	Statuses  statusMeta    `cbor:"18,keyasint"`
-	Overdue   uint64        `cbor:"16,keyasint,omitempty"` // Reviews before this position have been told of, if they became overdue.
+	Overdue   uint64        `cbor:"16,keyasint,omitempty"` // Every review before this position that became overdue has been reported.
 }
 
 type stagedMeta struct {

@@ -11,7 +11,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Changes by log time alone: overlaps of versions, retention, keys.
+// These tests are about things that change by log time alone: overlaps of versions, retention,
+// keys.
 
 func (w *world) reissue(slot engine.AgentSlot, overlap engine.Time) wire.Result {
 	profile := **w.m.registry.profiles.At(uint64(slot))

@@ -9,9 +9,8 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// View is the whole state at one log index, frozen. Any number of readers may
-// use it, for as long as they like; it costs the writer a page copy per page it
-// touches afterwards.
+// View is the whole state at one log index, frozen. Any number of readers may use it, for as long
+// as they like; it costs the writer one copy of each page that the writer changes afterwards.
 type View struct {
 	Index  uint64
 	Term   uint64

@@ -44,11 +44,11 @@ type Deps struct {
 	Relay          rulebook.Relay         // nil: this node knows its own jobs only.
 	Jobs           retrace.JobStore       // nil: backtests and shadows are lost when the process ends.
 	Neighbours     NodeNeighbours         // nil: rates hold for this node alone.
-	ListFiles      rulebook.ListFiles     // nil: GET of a list's entities finds none.
+	ListFiles      rulebook.ListFiles     // nil: the route for a list's entities finds no list.
 	LoadList       rulebook.ListLoader    // nil: this node takes no list uploads.
 	Backup         operations.BackupSaver // nil: this server gives no backups.
 	Webhooks       *webhooks.Sender       // nil: this node sends none.
-	Ephemeral      bool                   // A throw-away development node: the health answer says so of the signing key.
+	Ephemeral      bool                   // This is a throw-away development node. Its health answer says that the signing key will not last.
 
 	Witnesses      []cosigning.Witness // They cosign checkpoints while this node leads.
 	WitnessEvery   time.Duration       // Shortest time between two rounds; 0: cosigning.EveryMin.

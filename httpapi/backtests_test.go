@@ -281,15 +281,15 @@ func TestBacktestCountsWhatGoesAnotherWay(t *testing.T) {
 		require.Equal(t, want, verdict(t, w))
 		return member(t, w.Body.Bytes(), "txnId")
 	}
-	reviewed := pay("60", `,"cpType":"ghost"`, "REVIEW R20_COUNTERPARTY_TYPE") // Would proceed in the backtest.
-	over := pay("60", "", "PROCEED null")                                      // Would be over the limit: 60 + 60.
+	reviewed := pay("60", `,"cpType":"ghost"`, "REVIEW R20_COUNTERPARTY_TYPE") // In the backtest this payment proceeds.
+	over := pay("60", "", "PROCEED null")                                      // In the backtest this payment is above the limit: 60 + 60.
 	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+reviewed, `{"disposition":"APPROVED","reviewedBy":"ann"}`), 200)
-	under := pay("10", "", "REVIEW R11_DAILY_LIMIT")                                                   // Would be under the limit: 60 + 10.
-	pay("35", "", "REVIEW R11_DAILY_LIMIT")                                                            // Unchanged: 70 + 35.
-	answer(t, n.do("screener", "POST", "/v1/transactions/"+over+"/release", `{"reason":"test"}`), 200) // Releases a payment that would not have been made.
-	pay("31", "", "PROCEED null")                                                                      // 70 + 31 would be too much: REVIEW.
+	under := pay("10", "", "REVIEW R11_DAILY_LIMIT")                                                   // In the backtest this payment is within the limit: 60 + 10.
+	pay("35", "", "REVIEW R11_DAILY_LIMIT")                                                            // In the backtest the verdict is the same: 70 + 35.
+	answer(t, n.do("screener", "POST", "/v1/transactions/"+over+"/release", `{"reason":"test"}`), 200) // This releases a payment that was not made in the backtest.
+	pay("31", "", "PROCEED null")                                                                      // In the backtest 70 + 31 is too much, so this is a REVIEW.
 	n.advance(engine.DayLength)
-	pay("100", "", "PROCEED null") // Another day.
+	pay("100", "", "PROCEED null") // This payment is made on another day.
 
 	report := n.backtest(`{"from":"` + from.String() + `","policy":{"rules":{"R20":"off"}}}`)
 	require.Equal(t, 6, report.GetInt("records"))

@@ -165,7 +165,7 @@ func TestBatchIsChargedByPayment(t *testing.T) {
 	key.Rate, key.Roles = 50, wire.RoleScreener
 	n.addKey(key, testSecret("slow"))
 	items := `{"payments":[` + strings.Repeat(payment("x", "")+",", 59) + payment("x", "") + `]}`
-	require.Equal(t, 200, n.do("slow", "POST", "/v1/screen/batch", items).Code) // 60 of a burst of 100.
+	require.Equal(t, 200, n.do("slow", "POST", "/v1/screen/batch", items).Code) // This uses 60 of a burst of 100.
 	index := n.index
 	w := n.do("slow", "POST", "/v1/screen/batch", items)
 	require.Equal(t, 429, w.Code)

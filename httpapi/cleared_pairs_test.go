@@ -33,7 +33,7 @@ func TestClearedPairsEndAndResemble(t *testing.T) {
 		`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-03-01T00:00:00Z"}`:       "expiresAt",
 		`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2027-03-24T00:00:00Z"}`:       "expiresAt",
 		`{"name":"Quiet Orchard Bakery","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`: "name",
-		`{"name":"Lazarus Group","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`:        "name", // The entry blocks: a cleared pair cannot suppress it.
+		`{"name":"Lazarus Group","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`:        "name", // The match with this entry blocks, and a cleared pair cannot suppress that.
 		`{"name":"Lazarus Groupe","uid":27307,"expiresAt":"2026-04-20T00:00:00Z"}`:                    "reason",
 	} {
 		require.Equal(t, param, textOf(answer(t, n.do("reviewer", "POST", "/v1/cleared", body), 422), "param"), body)

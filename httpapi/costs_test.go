@@ -24,10 +24,10 @@ import (
 // costFile holds the measured cost of calls of each kind: see TestMeasureCosts.
 const costFile = "testdata/costs.tsv"
 
-// measured is one line of it.
+// measured is one line of costFile.
 type measured struct {
 	micros float64 // Processor time of a call.
-	ratio  float64 // In screening calls; for a walk, also of each examined thing.
+	ratio  float64 // The cost of a call in screening calls; for a walk there is also the cost of each examined thing.
 	per    float64
 	what   string
 }
@@ -191,7 +191,7 @@ func TestDearCallsMayRestAtEachStep(t *testing.T) {
 		n.register("")
 	}
 	asked := 0
-	n.api.Scans.Pace = timing.NewPace(1, 0, func() uint64 { asked++; return 0 }) // Slices of zero length: each step asks.
+	n.api.Scans.Pace = timing.NewPace(1, 0, func() uint64 { asked++; return 0 }) // The slices have no length, so each step asks whether to rest.
 	for _, path := range []string{
 		"/v1/audit", "/v1/audit?disposition=REJECTED", "/v1/audit/export", "/v1/audit/export?format=csv", "/v1/queue?q=nothinghasit", "/v1/queue",
 		"/v1/agents", "/v1/agents?status=SUSPENDED", "/v1/activity", "/v1/events",

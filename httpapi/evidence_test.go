@@ -33,12 +33,12 @@ import (
 // takenRecords holds the evidence that a node gives out.
 type takenRecords struct {
 	keys    string
-	whole   [][]byte // Lines of a complete export,
-	earlier [][]byte // of an earlier export,
-	part    [][]byte // of an export of a shorter time,
-	scoped  [][]byte // and of an export by a key of one operator.
-	proof   []byte   // Proof of a record with disposition and comments,
-	other   []byte   // and of another such record.
+	whole   [][]byte // Lines of a complete export.
+	earlier [][]byte // Lines of an earlier export.
+	part    [][]byte // Lines of an export of a shorter time.
+	scoped  [][]byte // Lines of an export by a key of one operator.
+	proof   []byte   // Proof of a record with a disposition and comments.
+	other   []byte   // Proof of another such record.
 }
 
 // newEvidence fills a log: screening calls of two operators, reviews with dispositions and
@@ -303,7 +303,7 @@ func TestExportsCannotBeCut(t *testing.T) {
 		s.pieces = append(s.pieces, lines...)
 	}
 	tried, each := 0, 1
-	if testing.Short() { // Odd and even rounds differ in kind, so the step is odd.
+	if testing.Short() { // Even rounds test something else than odd ones, so the step is odd and both kinds run.
 		each = 3
 	}
 	for name, lines := range map[string][][]byte{"range": e.whole, "part": e.part, "selection": e.scoped} {
@@ -327,8 +327,8 @@ func TestExportsCannotBeCut(t *testing.T) {
 	require.NoError(t, err, "the untouched one still proves")
 }
 
-// No byte may change: of the head, of an event, of records with and without a profile line,
-// and of the end line.
+// If any byte of an export changes, the export is refused. This holds for the head, for an event,
+// for records with and without a profile line, and for the end line.
 func TestNoByteOfAnExportIsIdle(t *testing.T) {
 	e := newEvidence(t, "one")
 	first := func(kind, with, without string) int {

@@ -30,7 +30,7 @@ type diary struct {
 	id, token string
 	keys      string
 	signer    *note.Signer
-	first     engine.Time // Of the agent's first decision.
+	first     engine.Time // Log time of the agent's first decision.
 }
 
 // newDiary makes an agent pay 24 times, once a second, between calls of another agent.

@@ -42,7 +42,7 @@ type testNode struct {
 	seq      uint64
 	now      engine.Time
 	store    *audit.Store
-	disk     *audittest.MemDir // Disk of the store.
+	disk     *audittest.MemDir // The disk of the audit store.
 	builder  *fsm.StatusBuilder
 	statuses *fsm.Statuses // Statuses of the current minute.
 
@@ -60,16 +60,16 @@ type testNode struct {
 
 	secrets *seal.Secrets
 	api     *API
-	deps    Deps // Deps of api.
+	deps    Deps // The Deps from which api was made.
 
-	proposeError error                                          // Set: every proposal fails with it.
-	leafGate     chan struct{}                                  // Set: reading a leaf waits until it is closed.
-	leafError    error                                          // Set: reading a leaf fails with it.
-	many         func(bodies [][]byte) ([]wire.Result, []error) // Set: answers ProposeMany.
+	proposeError error                                          // If set, every proposal fails with it.
+	leafGate     chan struct{}                                  // If set, reading a leaf waits until it is closed.
+	leafError    error                                          // If set, reading a leaf fails with it.
+	many         func(bodies [][]byte) ([]wire.Result, []error) // If set, it answers ProposeMany.
 	before       func(kind wire.Kind)                           // Called without the lock before a proposal is applied.
-	status       *report.ClusterStatus                          // Set: answers Status.
+	status       *report.ClusterStatus                          // If set, Status returns it.
 	verbs        []string                                       // Cluster verbs called, in order.
-	readError    error                                          // Set: ReadIndex fails with it.
+	readError    error                                          // If set, ReadIndex fails with it.
 	hidden       map[engine.AgentSlot]int                       // Agent reports these profiles as unknown for that many calls.
 	behind       engine.Time                                    // How far log time lags behind the leader's, until ReadIndex.
 }
@@ -194,7 +194,7 @@ func (n *testNode) advance(d engine.Time) {
 	require.NoError(n.t, err)
 }
 
-// Proposer.
+// testNode implements Proposer with these methods.
 
 func (n *testNode) Propose(_ context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
 	if n.before != nil {
@@ -293,7 +293,7 @@ func (n *testNode) publish() {
 	}
 }
 
-// Published.
+// testNode implements Published with these methods.
 
 func (n *testNode) Settings() *fsm.Settings {
 	n.mutex.Lock()
@@ -353,7 +353,7 @@ func (n *testNode) ListAs(digest [32]byte, matcher uint16) (*ofac.Index, error) 
 	return nil, errors.New("no such list")
 }
 
-// Records.
+// testNode implements Records with these methods.
 
 func (n *testNode) Audit() *audit.Store { return n.store }
 
@@ -393,11 +393,11 @@ func (n *testNode) WaitApplied(_ context.Context, index uint64) error {
 	return nil
 }
 
-// Lists.
+// testNode implements Lists with these methods.
 
 func (n *testNode) Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
 	var result wire.Result
-	step := min(engine.ListChunkMax, (len(entities)+1)/2) // At least two entries stage a list.
+	step := min(engine.ListChunkMax, (len(entities)+1)/2) // At least two entries of the log are needed to stage a list.
 	for offset := 0; offset < len(entities); offset += step {
 		end := min(offset+step, len(entities))
 		chunk := &wire.ListChunk{Digest: info.Digest, Total: uint32(len(entities)), Offset: uint32(offset), Data: entities[offset:end]}
@@ -412,7 +412,7 @@ func (n *testNode) Stage(ctx context.Context, entities []byte, info wire.ListInf
 	return result, nil
 }
 
-// Operations.
+// testNode implements Operations with these methods.
 
 func (n *testNode) NodeID() string { return "n1" }
 func (n *testNode) Role() string   { return "leader" }

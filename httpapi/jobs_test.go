@@ -19,8 +19,8 @@ import (
 type drawer struct {
 	mu    sync.Mutex
 	kept  map[string][]byte
-	first map[string][]byte // First versions put: jobs as ordered.
-	full  error             // Error of Put.
+	first map[string][]byte // The first version of each job that was put: the job as it was ordered.
+	full  error             // If set, Put fails with it.
 }
 
 func newDrawer(kept map[string][]byte) *drawer {
@@ -85,7 +85,7 @@ func TestJobsOfBeforeARestart(t *testing.T) {
 	path := "/v1/backtests/" + textOf(answer(t, n.do("policy", "POST", "/v1/backtests", order), 202), "id")
 	n.api.Close()
 	require.Len(t, shelf.kept, 1)
-	ordered := shelf.first // As if it had made little progress.
+	ordered := shelf.first // These are the jobs as they were ordered, before they had made progress.
 
 	shelf = newDrawer(maps.Clone(ordered))
 	n.again(shelf)

@@ -11,8 +11,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// between is a proposer that runs a function after a call was judged and before its record
-// is applied. A lagging follower sees such changes.
+// between is a proposer that runs a function after a call was judged and before its record is
+// applied. A lagging follower meets such changes.
 type between struct {
 	*testNode
 	kind wire.Kind

@@ -56,7 +56,7 @@ func TestCallsAreChargedByCost(t *testing.T) {
 		slow := testKey(name)
 		slow.Rate = 100
 		n.addKey(slow, testSecret(name))
-		began := time.Now() // Does not count tokens that come back meanwhile.
+		began := time.Now() // TokensAt of this time does not count the tokens that come back meanwhile.
 		call(name)
 		return int(n.api.KeysNow().ByID[slow.ID].Calls.TokensAt(began))
 	}
@@ -79,8 +79,8 @@ func TestCallsAreChargedByCost(t *testing.T) {
 	require.Equal(t, 429, n.do("tiny", "GET", "/v1/agents", "").Code)
 }
 
-// A hop that cannot be read gives no address: else a key for the proxies' network would be
-// open to everybody behind them.
+// If a hop cannot be read, the caller has no address. Otherwise everybody behind the proxies
+// could use a key that is only for the proxies' network.
 func TestUnreadableHopIsNoAddress(t *testing.T) {
 	n := newTestNode(t)
 	bound := testKey("bound")

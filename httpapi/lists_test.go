@@ -164,7 +164,7 @@ func TestListRejected(t *testing.T) {
 	id = n.upload("suspicious", "2026-03-01;"+manyNames(3))
 	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"force":true,"reason":"court order"}`), 200)
 	require.True(t, v.GetBool("forced"))
-	require.Len(t, v.GetArray("problems"), 5) // Older; smaller in a family, in total and in names; a canary is missing.
+	require.Len(t, v.GetArray("problems"), 5) // The list is older; it is smaller in a family, in total and in names; and a canary is missing.
 	require.Equal(t, "court order", textOf(v, "reason"))
 }
 

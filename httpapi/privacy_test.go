@@ -34,7 +34,7 @@ func TestNamesAreMasked(t *testing.T) {
 	for key, want := range map[string][2]string{
 		"ops":         {masked, masked},
 		"opspolicy":   {masked, masked},
-		"opsoperator": {sees, masked}, // Pays for the institution; Acme's calls belong to Acme.
+		"opsoperator": {sees, masked}, // This key pays for the institution; the calls of Acme's key belong to Acme.
 		"screener":    {sees, nothing},
 		"operator":    {sees, nothing},
 		"reviewer":    {sees, sees},

@@ -91,7 +91,7 @@ func TestRetroOfRealLists(t *testing.T) {
 			fields = `,"cpWallet":"` + wallets[k%len(wallets)] + `"`
 		case plant:
 			fields = `,"cpName":` + strconv.Quote(names[k%len(names)])
-		case i%100 == 1: // Was listed before, so it was reported then.
+		case i%100 == 1: // This name was listed before, so it was reported then.
 			fields = `,"cpName":` + strconv.Quote(before[i%len(before)].Names[0].Full)
 		case i%3 == 0:
 			fields = `,"cpName":"Harbour Supplies ` + strconv.Itoa(i%30_000) + `"`
@@ -137,7 +137,7 @@ func (n *testNode) latencies(token string) {
 			at := time.Now()
 			require.Equal(n.t, 200, n.screen(token, `,"cpName":"Quiet Harbour Bakery"`).Code)
 			took = append(took, time.Since(at))
-			time.Sleep(2 * time.Millisecond) // Some 400 a second.
+			time.Sleep(2 * time.Millisecond) // This makes about 400 calls a second.
 		}
 		slices.Sort(took)
 		return took[len(took)/2], took[len(took)*99/100], len(took)

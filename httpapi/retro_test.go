@@ -70,7 +70,7 @@ func (n *testNode) plant() (token, user string, planted []string, added []ofac.E
 		case 50:
 			fields = `,"cpWallet":"0x1111111111111111111111111111111111111111"`
 		case 60:
-			fields = `,"cpName":"LAZARUS GROUP"` // Was listed before, and blocked then.
+			fields = `,"cpName":"LAZARUS GROUP"` // This name was on the list before, and the payment was blocked.
 		}
 		answer := n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":`+strconv.Itoa(100+i)+fields+`}`)
 		if i == 20 || i == 50 || i == 120 || i == 180 {
@@ -286,7 +286,7 @@ func TestRetroLeavesOutWhatIsCleared(t *testing.T) {
 	lists := 0
 	look := func() (hits int, text string) {
 		lists++
-		n.activate(paper("ZERPOLAM "+strconv.Itoa(lists)), sample.Meta()) // A new list: for one list nothing is reported twice.
+		n.activate(paper("ZERPOLAM "+strconv.Itoa(lists)), sample.Meta()) // The list must be a new one, because for one list nothing is reported twice.
 		screenPast(t, n.leading())
 		n.advance(engine.Second)
 		answer(t, n.do("policy", "POST", "/v1/ofac/retro", `{"days":1}`), 202)

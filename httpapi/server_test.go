@@ -65,8 +65,8 @@ func answers(t *testing.T, conn net.Conn) string {
 	return string(data)
 }
 
-// someAnswered waits until count of the connections are closed, with or without an answer.
-// The server may have begun them in any order, so any of them count.
+// someAnswered waits until count of the connections are closed, with or without an answer. The
+// server may have begun them in any order, so it does not matter which of them are closed.
 func someAnswered(t *testing.T, conns []net.Conn, count int) {
 	t.Helper()
 	closed := make(chan struct{}, len(conns))

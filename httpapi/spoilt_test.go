@@ -13,9 +13,10 @@ import (
 	"railguard/httpapi/contract"
 )
 
-// A member that no handler reads could hold anything. These tests call every operation that
-// has a JSON body with all possible members, and with each member in turn of a type that
-// the document does not allow: those calls are refused and change nothing.
+// A member that no handler reads could hold anything. These tests call every operation that has a
+// JSON body. First the body has all possible members. Then one member after the other gets a
+// value of a type that the document does not allow; such a call must be refused and change
+// nothing.
 
 // spoiltBodies are valid bodies of every operation; together they have all of its members.
 // Words with $ are replaced by spoiltWords and spoiltWorld.
@@ -282,12 +283,12 @@ var spoiltQueries = []string{"zz%20zz", "-1", "1e", "99999999999999999999", "999
 
 // anyText are parameters that accept any text: a text that matches nothing finds nothing.
 var anyText = []string{"by", "operator", "agentId", "wallet", "name", "assignee", "q", "noleader", "leader", "sync", "exclude",
-	"cpCountry", "cpDateOfBirth", "cpAddress", "time"} // Whatever the time, no list is found for it.
+	"cpCountry", "cpDateOfBirth", "cpAddress", "time"} // For "time" no list is found, whatever its value.
 
 // Every query parameter is read: a value that it cannot have is refused.
 func TestEveryParameterIsRead(t *testing.T) {
 	n, words := spoiltWorld(t)
-	known := map[string]string{"/v1/match": "name=abc&"} // Parameters that a call needs besides.
+	known := map[string]string{"/v1/match": "name=abc&"} // Parameters that a call needs in addition.
 	for _, o := range held.Operations {
 		path := words.Replace(strings.Replace(spoiltPath(o.Path), "{list}", "1", 1))
 		if o.Guest != "" || o.Method != "GET" || strings.Contains(path, "{") {

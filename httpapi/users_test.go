@@ -10,8 +10,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Users are listed in pages, within the key's scope, while their record is stored. Callers
-// that may not see names get none.
+// Users are listed in pages, within the key's scope, as long as their record is stored. A caller
+// that may not see names gets no users.
 func TestUsersAreListed(t *testing.T) {
 	n := newTestNode(t)
 	n.addCaller("acme", "Acme Inc", wire.RoleOperator)

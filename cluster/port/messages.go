@@ -19,7 +19,7 @@ const (
 	callJoin      Kind = 6
 	callVerb      Kind = 7
 	callPromise   Kind = 8
-	// 9 asked for a tree's compact range and is not used again.
+	// Number 9 was a call for a tree's compact range. It is not used again.
 	callRoots   Kind = 10
 	callBundle  Kind = 11
 	callSegment Kind = 12

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Bounds for two kinds of durations, in seconds.
+// Bounds of the buckets for two kinds of durations, in seconds.
 var (
-	// Disk is for waits for a disk or a peer.
+	// Disk has the bounds for a wait for a disk or a peer.
 	Disk = []float64{100e-6, 200e-6, 300e-6, 500e-6, 750e-6, 1e-3, 2e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30}
-	// Call is for the stages of a call.
+	// Call has the bounds for the stages of a call.
 	Call = []float64{10e-6, 20e-6, 50e-6, 100e-6, 200e-6, 300e-6, 500e-6, 750e-6, 1e-3, 2e-3, 5e-3, 10e-3, 25e-3, 50e-3, 0.1, 0.25, 0.5, 1, 2}
 )
 

@@ -19,8 +19,8 @@ import (
 	"railguard/cluster/testcluster"
 )
 
-// fleetOfThree is three real nodes, started as an operator does, behind a load balancer with a
-// configuration file from deploy/.
+// fleetOfThree is three real nodes, started as an operator starts them, behind a load balancer
+// with a configuration file from deploy/.
 type fleetOfThree struct {
 	*park
 	balancer string // Address of the balancer.

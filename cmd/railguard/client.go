@@ -216,7 +216,7 @@ type call struct {
 // reached, or its answer said so. A read is also repeated after a broken connection, 502 or 503.
 func (c *client) openAnswer(ctx context.Context, call *call) (*http.Response, error) {
 	bases := c.addresses(call.admin)
-	var said error // An error that an address answered is preferred to one of an address that was not reached.
+	var said error // The answer of an address that refused is preferred to the error of an address that was not reached.
 	for try := range bases {
 		at := (c.at + try) % len(bases)
 		response, elsewhere, err := c.sendTo(ctx, strings.TrimRight(bases[at], "/"), call)

@@ -122,7 +122,8 @@ func newAuditProof() *cobra.Command {
 	return cmd
 }
 
-// newClusterStatus is `railguard cluster status`: a table for 3 a.m.
+// newClusterStatus is `railguard cluster status`. It prints a table that can be read at a glance,
+// in the middle of the night.
 func newClusterStatus() *cobra.Command {
 	c := &client{}
 	cmd := &cobra.Command{
@@ -182,7 +183,7 @@ const (
 	// answer that another node gave it. Right after a restart that answer may come from the
 	// ended process, until the next question is answered or times out (650 ms).
 	waitLooks = 3
-	waitTold  = 10 * time.Second // Between two lines that say what it waits for.
+	waitTold  = 10 * time.Second // Time between two lines that say what it waits for.
 )
 
 // newClusterWait is `railguard cluster wait`: it returns when the next node may be taken.
@@ -205,7 +206,7 @@ node that stays up.`,
 				return err
 			}
 			var last string // What is still missing; "" when nothing is.
-			well := 0       // Looks in a row that found nothing amiss.
+			well := 0       // How many looks in a row found nothing amiss.
 			var told time.Time
 			end := time.Now().Add(patience)
 			for {

@@ -25,7 +25,7 @@ import (
 const (
 	clockWarn       = 200 * time.Millisecond // A node beyond clockBad is not ready.
 	clockBad        = 500 * time.Millisecond
-	clockHereWarn   = 5 * time.Second // Of this machine's clock against log time, which moves about once a second.
+	clockHereWarn   = 5 * time.Second // Difference between this machine's clock and log time. Log time moves about once a second.
 	certificateWarn = 30 * 24 * time.Hour
 	fillWarn        = 0.8
 	fillBad         = 0.95

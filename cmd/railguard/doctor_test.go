@@ -47,7 +47,8 @@ func readDiagnosis(t testing.TB, out string) *diagnosis {
 	return &d
 }
 
-// backdate writes the beginning of a backup file whose name says that it is of that age.
+// backdate writes the beginning of a backup file. The time in its name gives the file the wanted
+// age.
 func backdate(t testing.TB, dir string, age time.Duration) string {
 	name := "railguard-" + time.Now().Add(-age).UTC().Format(backupNameTime) + backupSuffix
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(backupBegin+"v1"), 0o600))

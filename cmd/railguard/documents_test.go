@@ -28,7 +28,7 @@ func TestDocumentsNameVerbsThatExist(t *testing.T) {
 	found := 0
 	for _, file := range files {
 		if strings.Contains(strings.ToLower(filepath.Base(file)), "formats") {
-			continue // The magic bytes of files begin like this, too.
+			continue // This is no command: the magic bytes of files begin with the same word.
 		}
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

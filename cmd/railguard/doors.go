@@ -31,7 +31,7 @@ type doorFiles struct {
 
 const (
 	doorLookEvery = 5 * time.Second
-	doorBadTold   = time.Hour // Between two log lines about files that cannot be used.
+	doorBadTold   = time.Hour // Time between two log lines about files that cannot be used.
 	doorEndsTold  = 24 * time.Hour
 	doorEndsSoon  = 14 * 24 * time.Hour // Or a fifth of the certificate's lifetime, if that is less.
 )

@@ -339,7 +339,8 @@ func (s *server) endAtOnce(string) {
 	os.Exit(exitFatal)
 }
 
-// deadAfter translates the flag, where 0 means never, into the node's setting, where -1 does.
+// deadAfter translates the flag into the node's setting. "Never" is 0 in the flag and -1 in the
+// setting.
 func deadAfter(flag time.Duration) time.Duration {
 	if flag <= 0 {
 		return -1

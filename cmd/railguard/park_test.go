@@ -28,8 +28,8 @@ const (
 	parkSecret = "the cluster secret of the operators tests"
 )
 
-// park is several real processes of the real binary, started as an operator does, and the
-// verbs that she types.
+// park starts several real processes of the real binary, as an operator starts them, and runs the
+// verbs that an operator types.
 type park struct {
 	t        testing.TB
 	dir      string

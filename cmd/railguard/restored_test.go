@@ -162,7 +162,8 @@ func TestDestroyedClusterComesBack(t *testing.T) {
 	for _, m := range p.machines {
 		p.requireSame(m, l)
 	}
-	// An old proof is of leaves that the new log has, too, under its own name.
+	// The restored log has a name of its own, but the same leaves. So a proof from before the
+	// disaster still holds.
 	p.must("verify", proof)
 	after := filepath.Join(p.dir, "after.json")
 	require.NoError(t, os.WriteFile(after, []byte(p.raw(p.machines[2], "/v1/audit/"+l.open[0]+"/proof")), 0o600))

@@ -195,9 +195,9 @@ func TestRollingUpgrade(t *testing.T) {
 	code, answer := p.ask(n1, "POST", "/v1/cluster/format", `{"to":2}`)
 	require.Equal(t, http.StatusConflict, code)
 	require.Contains(t, answer["message"], "n3 (release "+version+") knows formats up to 1")
-	p.must("cluster", "transfer-leader", "--to", "n2", "--url", p.url(n1)) // A node of the next release leads
+	p.must("cluster", "transfer-leader", "--to", "n2", "--url", p.url(n1)) // A node of the next release leads.
 	_, _ = p.pay(n3, reviewed, 1)
-	p.swap(n1, p.binary) // and goes back, which is possible as long as the format was not raised.
+	p.swap(n1, p.binary) // The leader goes back to the old release, which is possible as long as the format was not raised.
 	p.must("cluster", "transfer-leader", "--to", "n1", "--url", p.url(n1))
 	p.swap(n1, next)
 	p.swap(n3, next)

@@ -30,12 +30,12 @@ type verb struct {
 	call    string  // Method and path; each {name} of the path is an argument.
 	loose   string  // Flag that an additional argument may set; "": none.
 	fields  []field // Members of the body whose flags differ from the description; all members if the call is not described.
-	query   []field // Parameters of the query whose flags differ, likewise.
+	query   []field // Parameters of the query whose flags differ from the description.
 	omit    string  // Members and parameters without a flag, separated by spaces.
 	columns string  // Columns of a list, separated by spaces.
 	keyed   bool    // Has the flag --idempotency-key; set from the description.
 	file    bool    // Can take a file of payments.
-	confirm string  // If this flag is set, the word to confirm with is the value of --revoke, or else the flag's name.
+	confirm string  // Name of a flag that demands a confirmation. The word to confirm with is the value of --revoke if it is given, else the flag's name.
 	word    string  // The word to confirm with if the flag in confirm is not set; "": none.
 	token   bool    // Reads the credential from --token, --token-file or standard input.
 	each    bool    // The answer has several outcomes; exit code 0 if all succeeded.

@@ -277,7 +277,8 @@ func x402WithoutHold(t *testing.T, g *guarded) {
 	require.Zero(t, spent+held)
 }
 
-// How each answer of the facilitator behind to verify affects the hold.
+// For each answer that the facilitator behind us gives to a verify, this is what becomes of the
+// hold.
 func x402VerifyBehind(t *testing.T, g *guarded) {
 	for mode, reason := range map[string]string{
 		"refuses": "insufficient_funds", "refuses with 402": "insufficient_funds",
@@ -305,8 +306,8 @@ func x402VerifyBehind(t *testing.T, g *guarded) {
 	}
 }
 
-// How each answer of the facilitator behind to settle affects the hold: a definite failure
-// releases it, an unknown outcome keeps it.
+// For each answer that the facilitator behind us gives to a settle, this is what becomes of the
+// hold: a definite failure releases it, an unknown outcome keeps it.
 func x402SettleBehind(t *testing.T, g *guarded) {
 	for mode, reason := range map[string]string{
 		"refuses": "insufficient_funds", "refuses with 402": "insufficient_funds",

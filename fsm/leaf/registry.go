@@ -15,7 +15,6 @@ type Kind struct {
 // Audience says who may see an event.
 type Audience uint8
 
-// The audiences.
 const (
 	OfPayment     Audience = iota + 1 // Who may read the payment's record.
 	OfDesk                            // Of those, the ones behind the wall (docs/API.md).

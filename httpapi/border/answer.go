@@ -54,7 +54,7 @@ func (c *Request) commonHeaders(length int) {
 	c.leaveBody()
 	h := c.w.Header()
 	if c.border.leaving.Load() {
-		h.Set("Connection", "close") // The caller's next call goes to a node that stays. Over HTTP/2 this sends GOAWAY.
+		h.Set("Connection", "close") // So the caller's next call goes to a node that stays. Over HTTP/2 this sends GOAWAY.
 	}
 	index := c.Judge.Index
 	if index == 0 {

@@ -24,13 +24,13 @@ import (
 type Request struct {
 	callState
 	callBuffers
-	Judge edge.Judge // Five kilobytes; Reset reuses them in place.
+	Judge edge.Judge // It has five kilobytes, which Reset reuses in place.
 }
 
 // callBuffers is the memory that a call passes to the next one: emptied, not freed.
 type callBuffers struct {
 	Asked      edge.Call          // What the judge sees of the call.
-	parameters []parameter        // Of the query, checked against the route.
+	parameters []parameter        // The parameters of the query, checked against the route.
 	Out        strictjson.Members // The answer under construction.
 	buffer     []byte
 }
@@ -47,17 +47,17 @@ type callState struct {
 	Start time.Time
 	TxnID string // For the error body and the access log.
 
-	Status   int // Of the answer; 0 until it is written.
+	Status   int // Status of the answer; 0 until it is written.
 	Replayed bool
 	Happened bool // The log holds a record of this call, from this try or an earlier one.
 	wrote    bool
 	bodyRead bool          // The body was read to its end.
 	lost     bool          // The call lost its place in the lane of scans.
-	work     timing.Work   // Its computing in a turn of the scans, paced.
+	work     timing.Work   // The call's computing during a turn of the scans, which is paced.
 	Commit   time.Duration // Time that the log took; for Server-Timing and the metrics.
 	large    *largeBody    // nil for any call whose body is not large.
-	kept     Releaser      // The handler holds it until the answer is written; nil: nothing.
-	shown    *Listing      // The page that it answers with; nil for any other call.
+	kept     Releaser      // What the handler holds until the answer is written; nil: nothing.
+	shown    *Listing      // The page with which the call is answered; nil for any other call.
 }
 
 var calls = sync.Pool{New: func() any { return new(Request) }}

@@ -89,8 +89,8 @@ type keyUse struct {
 	Average atomic.Uint64 // Calls a second, as the bits of a float64.
 }
 
-// recentDemand returns the key's recent demand here in calls a second, refused calls
-// included. It is half the previous average plus half the latest rate.
+// recentDemand returns the key's recent demand here in calls a second, refused calls included. It
+// is the mean of the previous average and the latest rate.
 func (k *keyUse) recentDemand(passed time.Duration) float64 {
 	lately := float64(k.asked.Swap(0)) / passed.Seconds()
 	average := (math.Float64frombits(k.Average.Load()) + lately) / 2
@@ -107,7 +107,7 @@ const keysShown = 20
 // WriteKeyRates writes Prometheus metrics: how much of their rates the most used keys take.
 func (b *Border) WriteKeyRates(w io.Writer) {
 	keys := b.KeysNow()
-	b.divideRates(keys) // Divides also when no calls come, so that the metrics are current.
+	b.divideRates(keys) // The rates are divided here, too, so that the metrics are current even if no calls come.
 	type used struct {
 		id    string
 		ratio float64

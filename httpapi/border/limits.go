@@ -12,13 +12,13 @@ const (
 	ReadTimeout       = 10 * time.Second
 	writeTimeout      = 15 * time.Second
 	idleTimeout       = 60 * time.Second
-	pingAfter         = 10 * time.Second // Of silence. At 3 s, 2,000 idle callers cost 90 ms of CPU a second.
-	pingTimeout       = 10 * time.Second // Of an HTTP/2 ping: longer than a caller without a processor stays silent.
+	pingAfter         = 10 * time.Second // A ping is sent after so long without a frame. With 3 s, 2,000 idle callers would cost 90 ms of CPU a second.
+	pingTimeout       = 10 * time.Second // How long the answer to an HTTP/2 ping may take. A caller whose machine is busy must be able to answer in this time.
 	chunkWriteTimeout = 10 * time.Second // For one piece of a streamed answer.
 	connectionsMax    = 16_384
 	HeaderBytesHard   = 32 << 10
-	lingerTime        = 2 * time.Second // Draining a body that was answered before its end: longest time,
-	lingerBytes       = 8 << 20         // and most bytes.
+	lingerTime        = 2 * time.Second // The longest time for reading the rest of a body that was answered before its end.
+	lingerBytes       = 8 << 20         // The most bytes to read of such a rest.
 	streamsMax        = 100             // HTTP/2 streams of one connection.
 
 	// Calls.
@@ -38,7 +38,7 @@ const (
 
 	// Lanes (decision 55).
 	laneWaitingMax  = 64 // Calls that wait for a turn or place in one lane.
-	scansOfOneKey   = 8  // Of one key, running and waiting.
+	scansOfOneKey   = 8  // Scans of one key, running and waiting.
 	streamPlaces    = 8  // Exports, snapshots and changes of lists at once.
 	StreamsOfOneKey = 2
 	watchPlaces     = 256 // Readers of events and waiters for dispositions at once.
@@ -47,7 +47,7 @@ const (
 	keylessRate     = 2000 // Calls a second without a key from one address.
 	addressesKnown  = 65_536
 
-	// Log lines about refused calls: per second, and as a burst.
+	// Log lines about refused calls: how many a second, and how many at once.
 	refusalLines      = 20
 	refusalLinesBurst = 200
 

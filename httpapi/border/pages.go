@@ -106,7 +106,7 @@ func parseCursor(kind string, parts int, text string) ([]uint64, bool) {
 type RowQuery struct {
 	ListQuery
 	After uint64   // The last row of the page before; 0 on the first.
-	call  *Request // Rests between rows; nil: does not rest.
+	call  *Request // The call, which rests between rows; nil: it does not rest.
 }
 
 // ReadRowQuery reads limit, order and cursor for a table of the state.
@@ -138,7 +138,7 @@ func (p RowQuery) Scan(count uint64, visit func(row uint64) (listed bool)) (next
 			return p.Cursor(row - step)
 		}
 		if row > count {
-			break // An ascending cursor beyond the end.
+			break // The cursor is ascending and beyond the end.
 		}
 		if p.call != nil {
 			RestBetween(p.call)
@@ -197,8 +197,8 @@ func (l *Listing) giveBack() {
 	}
 }
 
-// AnswerList answers with one page. Its index is the one that the judge read its state at;
-// for history, the last one that this node has applied.
+// AnswerList answers with one page. The page names the log index of the state that the judge
+// read. For history this is the last index that this node has applied.
 func (c *Request) AnswerList(items []strictjson.Members, next string) (Answer, error) {
 	m := c.Out[:0]
 	m.List("data", items)

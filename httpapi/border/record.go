@@ -38,8 +38,8 @@ func (c *Request) AnswerLeaf(l *edge.Leaf) (Answer, error) {
 	return c.Reply(c.Status, c.Out), nil
 }
 
-// This file is the tipping-off wall (decision 33, "The tipping-off wall"): it decides what
-// callers see of a screening record, by verdict and by role (decision 43).
+// This file implements the tipping-off wall (decision 33, "The tipping-off wall"). It decides
+// what a caller sees of a screening record, by verdict and by role (decision 43).
 
 func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) {
 	c.TxnID = x.TxnID()
@@ -178,9 +178,9 @@ func writeEndings(m *strictjson.Members, endings []edge.Leaf) {
 // MaskedText replaces a name that may not be read.
 const MaskedText = "***"
 
-// masks has two entries: whether names are masked (true) or not (false). Its function
-// returns the text that replaces a member of _request; "" shows the member. Masking hides
-// the members that identify the counterparty.
+// masks has a function for each case: names are masked (true) or not (false). The function
+// returns the text that replaces a member of _request; "": the member is shown. Masking hides the
+// members that identify the counterparty.
 var masks = map[bool]func(name string) string{
 	false: func(string) string { return "" },
 	true: func(name string) string {

@@ -13,7 +13,7 @@ import (
 	"railguard/seal"
 )
 
-// The rest of the program and HTTP as a handler sees them.
+// Through these methods a handler sees HTTP and the rest of the program.
 
 // Published returns this node's current state.
 func (c *Request) Published() Published { return c.border.deps.Published }

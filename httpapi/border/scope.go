@@ -237,8 +237,8 @@ func costOfBody(size int64) int {
 	return int(min(size, 256<<20) / BodyBlock)
 }
 
-// Charge charges the key when a call turns out to cost more. It refuses nothing; later
-// calls wait for it. The debt is at most one burst, or a long export would shut its key out
+// Charge charges the key when a call turns out to cost more. It refuses nothing; later calls wait
+// for it. The debt is at most one burst, because otherwise a long export would shut its key out
 // for an hour.
 func (k *Key) Charge(more int) {
 	if k.Calls == nil || more <= 0 {

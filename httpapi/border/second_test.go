@@ -84,7 +84,7 @@ func TestHalfAHeaderOfHTTP2(t *testing.T) {
 					_, _ = io.Copy(io.Discard, caller)
 				}()
 				out := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(4, 0, 0, nil)...)
-				_, err := caller.Write(append(out, frame(1, 0, 1, []byte{0x82})...)) // Without END_HEADERS.
+				_, err := caller.Write(append(out, frame(1, 0, 1, []byte{0x82})...)) // The frame has no END_HEADERS.
 				require.NoError(t, err)
 				begun := time.Now()
 				for dripping && err == nil {
@@ -92,7 +92,7 @@ func TestHalfAHeaderOfHTTP2(t *testing.T) {
 					_, err = caller.Write(frame(9, 0, 1, nil))
 				}
 				<-gone
-				require.LessOrEqual(t, time.Since(begun), pingAfter+pingTimeout+5*time.Second) // Five seconds for TLS to close.
+				require.LessOrEqual(t, time.Since(begun), pingAfter+pingTimeout+5*time.Second) // TLS takes up to five seconds to close.
 				_ = caller.NetConn().Close()
 				require.NoError(t, server.Close())
 			})

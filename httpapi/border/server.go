@@ -71,11 +71,10 @@ func NewServer(handler http.Handler, limits ServerLimits) *http.Server {
 	return server
 }
 
-// connections bounds what is open on one server, in total and per client. Above a bound,
-// the server closes something that waits. Among connections this is an idle one or a new
-// silent one, first of the same client; among unfinished requests it is the client's
-// oldest. Ten thousand idle or half-sent peers must not keep a caller out who is done
-// within a moment.
+// connections bounds what is open on one server, in total and per client. Above a bound, the
+// server closes something that waits. Among connections this is an idle one or a new silent one,
+// first of the same client; among unfinished requests it is the client's oldest. So ten thousand
+// peers that are idle or send half a request cannot keep out a caller whose call takes a moment.
 type connections struct {
 	limits  ServerLimits
 	mutex   sync.Mutex
@@ -86,7 +85,7 @@ type connections struct {
 
 // connection is one open connection.
 type connection struct {
-	client *client // nil: a trusted proxy's, or without an address.
+	client *client // nil: the connection is a trusted proxy's or has no address.
 	head   *list.Element
 }
 
@@ -94,8 +93,8 @@ type connection struct {
 type client struct {
 	address    netip.Addr
 	open       int
-	unfinished *list.List            // Each a func() that cuts a request off; the oldest first.
-	waiting    map[net.Conn]struct{} // The waiting ones of its connections.
+	unfinished *list.List            // Each item is a func() that cuts off a request. The oldest comes first.
+	waiting    map[net.Conn]struct{} // Those of its connections that wait.
 }
 
 // clientFor returns the client of an address, nil for none. The caller holds the mutex.
@@ -238,8 +237,8 @@ func (k *connections) headDone(c *connection) {
 func (k *connections) followRequests(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor < 2 && len(r.TransferEncoding) > 0 {
-			// The request may also have had a Content-Length, which a proxy may have used;
-			// it is not visible here.
+			// The request may also have had a Content-Length. It is not visible here, but a proxy
+			// may have used it.
 			w.Header().Set("Connection", "close")
 		}
 		if r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody {

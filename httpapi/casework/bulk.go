@@ -36,7 +36,7 @@ type bulk struct {
 	kind    wire.Kind
 	items   []bulkItem
 	record  func(*bulkItem) (any, error)
-	refused func(*bulkItem, wire.Result) error // Returns nil to leave the answer to refusal.
+	refused func(*bulkItem, wire.Result) error // Returns the error of an item that Apply refused; nil: the kind has no error of its own for it.
 }
 
 // readIDs reads the ids of a bulk call. No id may occur twice.

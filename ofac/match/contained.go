@@ -17,25 +17,26 @@ import (
 
 // Bounds of the runs.
 const (
-	containedWordsMax   = 24 // Words of one run: 276 runs of two words and more for a query of 24.
+	containedWordsMax   = 24 // Words of one run. A query of 24 words has 276 runs of two words and more.
 	spelledWordsMax     = 64 // Words of a run in which each word is a single letter.
 	containedLettersMin = 6  // Letters that a listed name needs to be found among other words.
-	containedWithForm   = 4  // The same for a name that is found with its legal form.
+	containedWithForm   = 4  // Letters that a listed name needs if it is found together with its legal form.
 	containedHitsMax    = 1024
 
 	containedNativeMin = 5      // Characters of an East Asian name of one word; more than a person's name has.
 	eastAsia           = 0x2E80 // Han, Kana and Hangul are from this character on.
 )
 
-// Scores of a listed name among other words. They only rank; no threshold applies to them.
+// Scores for a listed name that was found among other words of the query. They only rank the
+// matches; no threshold applies to them.
 const (
 	containedScore    = 9500
 	containedFloor    = 9000
 	containedPerExtra = 50 // for each word around the name
 )
 
-// findContained looks up all runs of the words in the maker except the whole. The words
-// must be split; forms are their legal forms. Its hits are possible at most.
+// findContained looks up all runs of the words in the maker except the whole. The words must be
+// split; forms are their legal forms. The outcome of its hits is never harder than Possible.
 func (x *Index) findContained(forms text.FormSet, q *Query, s *Scratch) {
 	if q.Brief && anyBlocks(s.hits) {
 		return
@@ -139,7 +140,7 @@ func nativeLetters(word []byte) int {
 // lookupRun judges the listed names that have the run as one of their forms. words and all
 // count the words of the run and of the query.
 func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Query, s *Scratch) {
-	if len(key) < containedLettersMin { // a cheap check: such a name is too short
+	if len(key) < containedLettersMin { // This cheap check comes first: such a name is too short.
 		return
 	}
 	for _, row := range x.NamesOfForm(key, containedHitsMax) {
@@ -148,13 +149,13 @@ func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Que
 		name := x.NameAt(id)
 		kind := x.EntityAt(name.Entity).Kind
 		if !x.standsAlone(id, form, &name, words, key) || kind == list.Vessel && forms != 0 {
-			continue // a name with a legal form is no vessel's
+			continue // A vessel's name has no legal form, so such a run means a company.
 		}
 		if form == index.ExactTruncated && goesOn(key, q.Name) {
 			continue
 		}
 		if s.father && kind == list.Individual && x.weightOfName(id) < shipped.commonNames {
-			continue // two common names: many other fathers have them
+			continue // Two common names: the fathers of many other people have them.
 		}
 		h := hit{
 			entity: name.Entity, name: id, outcome: Possible, form: uint8(form), sub: SubContained,
@@ -171,9 +172,9 @@ func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Que
 	}
 }
 
-// goesOn reports whether the query continues behind a run that ends with an article: a
-// hyphen binds the article to the next word (… TAHA AL-MOSULI). Then the run is no cut
-// line but part of another party's name.
+// goesOn reports whether the query continues behind a run that ends with an article: a hyphen
+// binds the article to the next word (… TAHA AL-MOSULI). Then the run is not a line that was cut,
+// but part of another party's name.
 func goesOn(key []byte, query string) bool {
 	at := bytes.LastIndexByte(key, ' ')
 	if at < 0 || !text.IsArticle(string(key[at+1:])) {
@@ -206,7 +207,7 @@ func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRec
 	case telling < 2 || int(name.Letters) < least:
 		return false
 	case form == index.ExactContent && name.Forms != 0 && x.weightOfName(id) < shipped.commonNames:
-		return false // common words without the legal form fit any company
+		return false // Without the legal form, common words fit any company.
 	case form != index.ExactJoined:
 		return words > 1
 	}

@@ -121,7 +121,7 @@ func readBirths(text string) []birth {
 			if numbers++; numbers == 1 {
 				day = number
 			} else {
-				day = 0 // "23.11.1962", "11/23/1962": the month cannot be told from the day.
+				day = 0 // In such texts ("23.11.1962", "11/23/1962") nobody can tell the day from the month.
 			}
 		case len(field) >= 3 && strings.Contains(months, field[:3]):
 			month = strings.Index(months, field[:3])/3 + 1

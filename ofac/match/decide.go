@@ -22,7 +22,7 @@ const (
 	SubAircraft        Sub = 7  // An aircraft's name says nothing about a party.
 	SubWeakAlias       Sub = 8  // OFAC calls the alias weak.
 	SubTruncated       Sub = 9  // The name is one cut line of the listed name.
-	SubJoined          Sub = 10 // Equal only when spaces are left out, and short.
+	SubJoined          Sub = 10 // The names are equal only without spaces, and they are short.
 	SubSpelling        Sub = 11 // A close spelling, not the listed name.
 	SubCleared         Sub = 12 // An officer cleared this pair.
 	SubNotSDN          Sub = 13 // A possible match against an entry that is not on the SDN.
@@ -60,7 +60,7 @@ const (
 	joinedLetters      = 10 // a name equal only without spaces
 )
 
-// decideExact is the table of decision 44, "Exact hits".
+// decideExact applies the table of decision 44, "Exact hits".
 func decideExact(name *index.NameRecord, kind list.EntityType, form index.ExactForm, read reading, q *Query) (Outcome, Sub) {
 	switch {
 	case name.Flags&index.NameWeak != 0 && q.WeakAliases:

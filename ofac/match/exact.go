@@ -91,7 +91,7 @@ const (
 	cutNamesMax    = 1024 // listed names that are compared with one query
 	fragmentLetter = 1000 // weight of each letter of the last word, which may be cut
 	fragmentMin    = 3    // letters that the last word needs to have this weight
-	cutLineScore   = 9000 // only ranks; no threshold applies to it
+	cutLineScore   = 9000 // This score only ranks matches; no threshold applies to it.
 )
 
 // findCutLine finds the listed names that a payment system may have cut to the query: the
@@ -164,8 +164,8 @@ func (x *Index) cutWord(words []byte) (rarest uint32, ok bool) {
 	return rarest, ok && weight >= shipped.commonNames
 }
 
-// isCut reports whether a name in two parts, cut to width characters, is these words. It
-// returns false when only uncut first names are left, which fit many people.
+// isCut reports whether a name in two parts, cut to width characters, is these words. It returns
+// false if the line has only whole first names, because these fit many people.
 func (s *Scratch) isCut(first, last string, width int, words []byte) bool {
 	begins := first
 	if begins == "" {

@@ -108,7 +108,7 @@ func TestHostileDisguises(t *testing.T) {
 		kind := kinds[random.IntN(len(kinds))]
 		name := names[random.IntN(len(names))]
 		text := all[kind](name, random)
-		if random.IntN(4) == 0 { // with other words around it
+		if random.IntN(4) == 0 { // The name stands among other words.
 			text = hostileMore[[]string{"suffix", "prefix", "two names"}[random.IntN(3)]](text, random)
 			kind += ", among other words"
 		}

@@ -28,8 +28,8 @@ func TestKindsOfNames(t *testing.T) {
 	list, scratch := kindsList(t), NewScratch()
 	for query, uid := range map[string]uint32{
 		"Mohammed S. A. Alomgy": 2, // initials, not a company of the form S.A.
-		"Brigade Fourty-four":   3, // a slip with a number word
-		"I9or Sech1n":           4, // 9 for g
+		"Brigade Fourty-four":   3, // A number word is misspelt.
+		"I9or Sech1n":           4, // A 9 stands for a g.
 		"U.S. Lantern Bureau":   5,
 		"ЛАНТЕРН СУДОСТРОИТЕЛЬНАЯ КОРПОРАЦИЯ": 7, // an inflected word of a company's name
 	} {

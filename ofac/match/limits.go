@@ -4,7 +4,7 @@ package match
 // then says Truncated.
 const (
 	scoredBytesMax   = 256   // Bytes of a normalised query that the possible matcher reads.
-	scoredWordsMax   = 24    // Words of a query the possible matcher scores.
+	scoredWordsMax   = 24    // Words of a query that the possible matcher scores.
 	candidatesMax    = 4000  // Listed names looked at for one query.
 	edgesMax         = 64    // Word pairs weighed for one listed name.
 	edgesPerWord     = 8     // Query words weighed for one word of a listed name.

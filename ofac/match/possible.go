@@ -20,9 +20,9 @@ type queryWord struct {
 	title        bool   // a title, not part of the name
 	syllable     bool   // one Chinese or Korean syllable
 	loosely      uint64 // first letters of listed words with which it may be paired although it is not marked with them
-	minPenalty   int32  // its least weight when it is unmatched
+	minPenalty   int32  // The least that it costs if it is not matched.
 	marked       uint32 // first letters of the listed words it is close to
-	letters      uint32 // first letters of listed words with which it may be paired otherwise
+	letters      uint32 // First letters of listed words with which it may be paired in any other way.
 	begins       uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
 	textBag      text.LetterBag
 	foldBag      text.LetterBag
@@ -59,7 +59,7 @@ type scorer struct {
 	count   int
 	total   int32  // weight of all query words
 	least   int32  // the least score that counts; 0: every name is compared
-	room    int32  // weight that a match may have besides that of its words
+	room    int32  // Weight that a match may have in addition to that of its words, for the legal form.
 	loosely uint64 // first letters of listed words with which some query word may be paired although it is not marked
 	forms   text.FormSet
 	finder  index.Finder
@@ -287,9 +287,9 @@ const (
 	coverageNeeded = 5500
 )
 
-// lookAtCandidates looks at every listed name that could match enough of the query. It
-// begins with the names of the cheapest words and stops when the remaining words weigh too
-// little to make a match by themselves.
+// lookAtCandidates looks at every listed name that could match enough of the query. It begins
+// with the names of the cheapest words and stops when the remaining words together weigh too
+// little for a match.
 func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 	c := &s.scorer
 	c.visited.Begin(uint32(len(x.Words.Tokens)))
@@ -407,7 +407,7 @@ func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
 	}
 }
 
-// mayMean is mayReach for the first letters and the weight of a name only.
+// mayMean is a cheaper mayReach, which looks only at the first letters and the weight of a name.
 func (c *scorer) mayMean(h index.Holder) bool {
 	letters, seen, lost := h.Letters(), int32(0), int32(0)
 	for i := range c.count {

@@ -57,8 +57,8 @@ type account struct {
 	listedLost [index.NameTokensMax]int32 // by word of the listed name: weight it counts as missing
 	whole      int32                      // the weight of which the worth is a share
 	factors    [factorCount]int32         // per cent; 0: does not apply
-	surplus    left                       // weight of the query's other words
-	missing    left                       // weight of the listed name's other words
+	surplus    left                       // Weight of the query's words that the listed name lacks.
+	missing    left                       // Weight of the listed name's words that the query lacks.
 }
 
 // factor is a reason to lower a whole score by a share.
@@ -90,7 +90,7 @@ type evidence struct {
 	father        bool   // the query's first name is that of the listed person's father
 	office        bool   // the query is an office and the last name of the listed person
 	exact         int    // words of the query equal to the listed ones, without articles and particles
-	words, pairs  int    // words of the listed name without articles and particles; those of them that are matched
+	words, pairs  int    // How many words the listed name has, without articles and particles, and how many of these are matched.
 }
 
 // scoreName compares the listed name whose words begin at a row with the query and
@@ -138,8 +138,8 @@ func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 	s.hits = append(s.hits, h)
 }
 
-// partyShare is the share of a near match's score, per cent, that is left in view of the
-// caller's party type. It does not apply to exact hits.
+// partyShare returns how many per cent of a near match's score remain, given the caller's party
+// type. It does not apply to exact hits.
 func (t *tuning) partyShare(party PartyType, kind list.EntityType, record *index.NameRecord) int32 {
 	switch {
 	case party == PartyIndividual && kind != list.Individual:
@@ -181,7 +181,7 @@ func (m *comparison) inOrder(c *scorer) bool {
 	return true
 }
 
-// takenFor is the first word of the listed name with which word i of the query was paired,
+// takenFor returns the first word of the listed name with which word i of the query was paired,
 // or -1.
 func (m *comparison) takenFor(i int) int {
 	for k := range m.taken {

@@ -104,7 +104,7 @@ func TestEveryListedWalletIsFoundInEverySpelling(t *testing.T) {
 			for _, ornament := range walletOrnaments {
 				text := strings.ReplaceAll(ornament, "$", spelling)
 				if len(text) > wallet.TextMax {
-					continue // longer than what is read; a call accepts only half of it
+					continue // The text is longer than what is read. A call accepts only half of that.
 				}
 				_, ok := list.Wallet(text)
 				require.True(t, ok, text)

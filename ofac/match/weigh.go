@@ -162,9 +162,9 @@ func (c *scorer) isRepeated(i int) bool {
 // strict score.
 type left struct{ review, strict int32 }
 
-// leftOver weighs the unmatched words of the listed name. People often leave out middle
-// names, but not a first name, the first last name, or half of an East Asian given name;
-// this half counts only where the other words are just close.
+// leftOver weighs the unmatched words of the listed name. People often leave out middle names,
+// but not a first name, the first last name, or half of an East Asian given name; the missing
+// half counts only if the other words are close but not equal.
 func (m *comparison) leftOver(person bool) left {
 	var missing left
 	middle, otherLast, sawLast := int32(0), int32(0), false
@@ -198,7 +198,7 @@ func (m *comparison) leftOver(person bool) left {
 	}
 	both := int32(0)
 	if middle > 0 && otherLast > 0 {
-		both = otherLast * m.tune.missingBoth / 100 // people leave out one of the two, seldom both
+		both = otherLast * m.tune.missingBoth / 100 // People often leave out one of the two last names, but seldom both.
 		otherLast = 0
 	}
 	minor := min(middle+otherLast, m.tune.middleMost)*m.tune.missingMiddle/100 + both
@@ -358,8 +358,8 @@ func (m *comparison) lowerScore(why factor, score, percent int32) int32 {
 	return score * percent / 100
 }
 
-// oneWord judges a listed name of one word. It returns the share of its score that is left
-// and whether it is close enough at all.
+// oneWord judges a listed name of one word. It returns how many per cent of its score remain, and
+// whether it is close enough at all.
 func (m *comparison) oneWord(queryLeft int32, sameForm bool, record *index.NameRecord) (int32, bool) {
 	if m.words >= 2 {
 		return 100, true

@@ -2,10 +2,9 @@ package text
 
 import "strings"
 
-// Arabic and Persian are written without short vowels, so a transliteration letter by
-// letter gives "mhmd" for Mohammad. So the commonest names and words are read as a whole:
-// this table has one per line, the written word and the Latin one. Other words are compared
-// by their consonants.
+// Arabic and Persian are written without short vowels, so a transliteration letter by letter
+// gives "mhmd" for Mohammad. So the commonest names and words are read as a whole. Each line of
+// this table has a written word and its Latin form. Other words are compared by their consonants.
 const arabicSource = `
 محمد mohammad
 احمد ahmad

@@ -4,7 +4,8 @@ import "bytes"
 
 // Beginning summarises how a name begins, so that a search can skip most names unread. The low 16
 // bits hash the first word. Above them stand the first three letters of the second word, five
-// bits each, or secondUnread. 0 means that the beginning does not tell the first word for certain.
+// bits each, or secondUnread. 0 means that the first word cannot be told for certain from the
+// beginning.
 type Beginning uint32
 
 const (

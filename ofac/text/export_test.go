@@ -2,9 +2,9 @@ package text
 
 import "strings"
 
-// InKana writes a folded Latin name in Katakana. It returns false if that is no Japanese
-// name. With foreign it also writes foreign names: a consonant without a vowel gets one,
-// and sounds that Japanese lacks, such as l, v and th, get similar ones.
+// InKana writes a folded Latin name in Katakana. It returns false if the name is not Japanese. If
+// foreign is set, it also writes foreign names: a consonant without a vowel gets one, and sounds
+// that Japanese lacks, such as l, v and th, get similar ones.
 func InKana(name string, foreign bool) (string, bool) {
 	if foreign {
 		name = strings.NewReplacer("l", "r", "th", "s", "ph", "f", "kh", "h", "zh", "j", "q", "k", "x", "ks", "ck", "k", "c", "k").Replace(name)

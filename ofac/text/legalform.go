@@ -9,7 +9,7 @@ import (
 // legalForm is a class of legal forms that clerks treat as the same.
 type legalForm uint8
 
-// The classes. FormCompany names no specific form, so it contradicts none.
+// The classes. FormCompany stands for no specific form, so it contradicts no other.
 const (
 	FormNone legalForm = iota
 	FormCompany

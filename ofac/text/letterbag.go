@@ -2,10 +2,10 @@ package text
 
 import "math/bits"
 
-// LetterBag says which letters a word has, which at least twice, and which sound like one
-// it has: a bit for each letter, numbered by the byte's low five bits. Each letter that
-// only one of two words has costs an edit. So most words that are far apart need not be
-// compared.
+// LetterBag has three sets of letters: those that a word has, those that it has at least twice,
+// and those that sound like one that it has. A set has a bit for each letter, numbered by the
+// byte's low five bits. Each letter that only one of two words has costs an edit. So most words
+// that are far apart need not be compared.
 type LetterBag struct{ Once, twice, alike uint32 }
 
 func BagOf(word []byte) (bag LetterBag) {

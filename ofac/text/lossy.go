@@ -15,7 +15,7 @@ func isLossy(r rune) bool {
 	switch {
 	case r < 0x0590:
 		return false
-	case r <= 0x08FF, r >= 0xFB1D && r <= 0xFDFF, r >= 0xFE70 && r <= 0xFEFC: // Hebrew to Arabic, and the presentation forms of both
+	case r <= 0x08FF, r >= 0xFB1D && r <= 0xFDFF, r >= 0xFE70 && r <= 0xFEFC: // The blocks from Hebrew to Arabic, and the presentation forms of both scripts.
 		return true
 	case r >= 0x1100 && r <= 0x11FF, r >= 0xA960 && r <= 0xA97F, r >= 0xAC00 && r <= 0xD7FF: // Hangul
 		return true

@@ -386,7 +386,7 @@ func readOne(word []byte, i int) byte {
 	case !after:
 		return 'i'
 	case i > 0 && strings.IndexByte("bcfgkps", word[i-1]) >= 0:
-		return 'l' // bl, cl, fl, gl, kl, pl, sl
+		return 'l' // The 1 stands after one of these consonants, as in bl, cl, fl, gl, kl, pl and sl.
 	case i > 0:
 		return 'i'
 	}

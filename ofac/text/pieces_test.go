@@ -31,8 +31,8 @@ func plainCost(a, b []byte) int32 {
 	return table[len(a)][len(b)]
 }
 
-// Common beginnings and ends are cut off before the comparison. That may miss a cheaper
-// alignment through a doubled letter, but it never finds a wrong one.
+// Common beginnings and ends are cut off before the comparison. So the comparison may miss a
+// cheaper alignment through a doubled letter, but it never returns a cost that is too low.
 func TestSpellingCostAgainstThePlainTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	const letters = "abehkmo"

@@ -119,7 +119,7 @@ func appendSpokenWord(dst, word []byte) []byte {
 // initialsPart returns where the second of two initials bound by a dot begins, or 0 if
 // there are none.
 func initialsPart(name string) int {
-	letters, dots, second := 0, 0, 0 // Letters since the last dot; dots in the word that follow one letter.
+	letters, dots, second := 0, 0, 0 // letters counts since the last dot. dots counts the dots of this word that follow a single letter.
 	found := func() bool { return dots == 1 && letters == 1 || dots == 2 && letters == 0 }
 	for i := 0; i < len(name); {
 		r, size := decodeRune(name, i)
@@ -133,7 +133,7 @@ func initialsPart(name string) int {
 			letters, dots = 0, 0
 		case foldDot:
 			if letters != 1 {
-				dots = len(name) // No initials: "St.Paul", "a.b..c".
+				dots = len(name) // These are not initials, as in "St.Paul" and "a.b..c".
 			} else if dots++; dots == 1 {
 				second = i
 			}
@@ -224,9 +224,8 @@ func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
 
 func isSmall(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// A camera or a tired reader confuses printed letters: rn and m, cl and d, vv and w, l and
-// i. So a word that is not listed is looked up as each of the words that it may have been
-// in print.
+// Cameras and tired readers confuse printed letters: rn and m, cl and d, vv and w, l and i. So a
+// word that is not listed is looked up as each of the words that it may have been in print.
 
 // Forms, pages, mails and files change names ("Nicolas%20Maduro", "Nicolas&nbsp;Maduro",
 // "Nicol\\u00e1s", "Nicol=C3=A1s", "NicolÃ¡s", "Nicol?s"), sometimes twice. Such a name is

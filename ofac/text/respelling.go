@@ -354,7 +354,8 @@ func parseRespellings(source string) map[string]respelling {
 // every spelling in the groups. One edit away from a spelling, it is close to the whole
 // group.
 
-// slipLettersMin is the least number of letters of such a word.
+// slipLettersMin is how many letters an unlisted word must have to be compared with the spellings
+// in the groups.
 const slipLettersMin = 5
 
 // slipTable maps hashes to the spellings of the groups: the hash of each spelling's

@@ -77,8 +77,9 @@ func oneWordApart(a, b []string) (string, string, bool) {
 	return a[at], b[at], true
 }
 
-// Words of one group are spellings of one name in the real list: at most one more name
-// holds two of them as whole words than there are aliases that use one for the other.
+// Words of one group are spellings of one name in the real list: for two words of a group, the
+// names that hold both as whole words may outnumber the aliases that use one for the other by at
+// most one.
 func TestRespellingsAgreeWithTheRealList(t *testing.T) {
 	for pair, e := range respellingEvidence(listtest.RealEntities(t, "2025-11-19")) {
 		require.LessOrEqual(t, e.apart, e.alike+1, "%v", pair)

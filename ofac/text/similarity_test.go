@@ -124,8 +124,8 @@ func TestKeysBesideOneAnother(t *testing.T) {
 	}
 }
 
-// The bound by letter bags never exceeds the real difference of two words; otherwise a
-// close word would be skipped.
+// The bound by letter bags never exceeds the real difference of two words; if it did, a close
+// word would be skipped.
 func TestBagsNeverOverstate(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const letters = "aabbcdefghhijklmnoprsstuvwxyyz019"

@@ -9,7 +9,7 @@ import "strings"
 // group's first word. Other scripts are appended unchanged.
 func AppendSpelling(dst, word []byte) []byte {
 	if n := len(word); n > 3 && word[0] <= '9' && isOrdinal(word[n-2], word[n-1]) {
-		word = word[:n-2] // 558th is 558
+		word = word[:n-2] // So 558th is read as 558.
 	}
 	if known, ok := respellingOf.lookUp(word); ok {
 		return foldLetters(dst, known.first)
@@ -126,7 +126,7 @@ func foldPair(c byte) string {
 	case 'c':
 		return "c"
 	}
-	return oneByte[c] // th, dh, gh
+	return oneByte[c] // So th, dh and gh are read as t, d and g.
 }
 
 // foldTriple is the fold of the ending -off or -eff.
@@ -417,9 +417,9 @@ func WordSimilarity(a, b *SpelledWord) int32 {
 	}
 	length = int32(max(len(a.Fold), len(b.Fold)))
 	limit = CostLimit(int(length))
-	closer := (ScoreOne - best*100/97) * length / (ScoreOne / 100) // with a greater cost the fold is no closer than the letters
+	closer := (ScoreOne - best*100/97) * length / (ScoreOne / 100) // At a greater cost the fold would be no closer than the letters.
 	if !a.FoldBag.FartherThan(b.FoldBag, min(limit, closer)) {
-		if cost := spellingCost(a.Fold, b.Fold, min(limit, closer+costEdit-costSwap)); cost <= limit { // leaves room for an exchange, which may follow a row of higher cost
+		if cost := spellingCost(a.Fold, b.Fold, min(limit, closer+costEdit-costSwap)); cost <= limit { // This leaves room for an exchange of letters, which may come after a row of higher cost.
 			best = max(best, (ScoreOne-cost*(ScoreOne/100)/length)*97/100)
 		}
 	}
@@ -429,12 +429,12 @@ func WordSimilarity(a, b *SpelledWord) int32 {
 	return min(best, SameSpelling)
 }
 
-// These words share their beginning: one is a shorter form, an abbreviation, or has another
-// ending (WHEEL, WHEELED; ELECTR, ELECTRONIC).
+// Bounds for words that share their beginning. One of them is a shorter form, an abbreviation, or
+// has another ending (WHEEL, WHEELED; ELECTR, ELECTRONIC).
 const (
-	stemLetters = 4    // letters that the shared beginning has at least
-	stemShare   = 80   // its least share of the shorter word, per cent
-	stemFloor   = 7500 // similarity, which grows by up to stemRange with the share of the longer word
+	stemLetters = 4    // The shared beginning has at least so many letters.
+	stemShare   = 80   // The shared beginning is at least so many per cent of the shorter word.
+	stemFloor   = 7500 // The least similarity of such words. It grows by up to stemRange with the part of the longer word that the beginning covers.
 	stemRange   = 1800
 )
 

@@ -75,7 +75,7 @@ type syllableTable struct {
 	// These bits spare most words a lookup: for each letter, whether a syllable begins or
 	// ends with it.
 	begins, ends uint32
-	lengths      [32][32]uint8 // and by first and last letter, a bit for each length
+	lengths      [32][32]uint8 // For each first and last letter, a bit for each length that a syllable has.
 
 	shift     uint8
 	spellings []uint64 // packed spellings; 0 is a free place, where a lookup ends
@@ -203,7 +203,7 @@ func appendRest(dst, word []byte, table *syllableTable, left int, tries *int) ([
 		*tries--
 		key, ok := table.keyOf(word[:length])
 		if !ok || length < len(word) && isVowel(word[length-1]) && isVowel(word[length]) {
-			continue // two vowels in a row are one syllable, or the word is of another language
+			continue // Two vowels in a row belong to one syllable; otherwise the word is of another language.
 		}
 		mark := len(dst)
 		dst = append(append(dst, key...), '.')
@@ -263,8 +263,8 @@ var SyllableSystems = [...]syllableSystem{
 // vowels as short ones). So a Japanese name matches its Latin spelling. A foreign name in
 // Kana differs more from its spelling (ウラジーミル, Vladimir).
 
-// kanaSyllables are the sounds of U+30A1 to U+30FA. Capitals are the small Kana, which
-// change the syllable before them. A dash means no sound of its own.
+// kanaSyllables are the sounds of U+30A1 to U+30FA. Capitals are the small Kana, which change the
+// syllable before them. A dash means that the Kana has no sound of its own.
 var kanaSyllables = strings.Fields("A a I i U u E e O o ka ga ki gi ku gu ke ge ko go sa za shi ji su zu se ze so zo ta da chi ji - tsu zu te de to do" +
 	" na ni nu ne no ha ba pa hi bi pi fu bu pu he be pe ho bo po ma mi mu me mo YA ya YU yu YO yo ra ri ru re ro WA wa i e o n vu ka ke va vi ve vo")
 
@@ -355,7 +355,7 @@ func appendKanaSound(dst []byte, mark int, kana rune) []byte {
 		return append(dst, sound...)
 	}
 	before := dst[mark:]
-	if n := len(before); n > 1 && isVowel(before[n-1]) { // fu, A: fa; shi, YA: sha; ki, YA: kya
+	if n := len(before); n > 1 && isVowel(before[n-1]) { // For example, fu and A give fa, shi and YA give sha, ki and YA give kya.
 		dst = dst[:len(dst)-1]
 		if bytes.HasSuffix(dst[mark:], []byte("h")) || bytes.HasSuffix(dst[mark:], []byte("j")) {
 			sound = sound[len(sound)-1:]

@@ -9,7 +9,7 @@ import (
 type Token struct {
 	Start, End uint16 // range of bytes in the folded words
 	Form       legalForm
-	Loose      bool // a legal form only because of its place: PAO, SA, AS
+	Loose      bool // It is a legal form only because of its place, such as PAO, SA or AS.
 }
 
 // TokenList holds the tokens of one name. It is on the stack or in a Scratch and is reused;

@@ -239,6 +239,7 @@ func (b *builder) fileForms() (err error) {
 		record := &b.names[name]
 		maker.giveForms(b.texts[record.Full], b.entities[record.Entity].Kind)
 	}
+	b.LongestForm, b.LongestNative = maker.longest, maker.longestNative
 	slices.SortFunc(keys, pauseComparing(b, func(p, q exactKey) int {
 		return cmp.Or(p.hash.Compare(q.hash), cmp.Compare(p.posting, q.posting))
 	}))

@@ -40,8 +40,11 @@ type FormMaker struct {
 	Joint  []byte // words of a run without spaces
 	Spans  []Span
 	Tokens text.TokenList
+	Steps  int      // comparisons of words so far; a test bounds them
 	seen   []uint64 // prints of the keys already emitted for this name
 	emit   func(form ExactForm, key perfect.Key)
+
+	longest, longestNative int // bytes of the longest key emitted so far, and of the longest one without blanks
 }
 
 type Span struct{ Start, End int }
@@ -57,6 +60,10 @@ func (m *FormMaker) giveKey(form ExactForm, key []byte) {
 		return
 	}
 	m.seen = append(m.seen, hash.Print())
+	m.longest = max(m.longest, len(key))
+	if text.NativeLetters(key) > 0 {
+		m.longestNative = max(m.longestNative, len(key))
+	}
 	m.emit(form, hash)
 }
 
@@ -128,12 +135,7 @@ func (m *FormMaker) Sorted(words []byte, content bool) []byte {
 
 // sortSpans joins the chosen tokens in byte order.
 func (m *FormMaker) sortSpans(words []byte) []byte {
-	// Insertion sort: names have few words, and it needs no closure.
-	for i := 1; i < len(m.Spans); i++ {
-		for k := i; k > 0 && bytes.Compare(m.Tokens.Spelled(words, m.Spans[k].Start), m.Tokens.Spelled(words, m.Spans[k-1].Start)) < 0; k-- {
-			m.Spans[k], m.Spans[k-1] = m.Spans[k-1], m.Spans[k]
-		}
-	}
+	m.orderSpans(words)
 	m.Key = m.Key[:0]
 	for _, s := range m.Spans {
 		m.Key = text.AppendSeparator(m.Key, 0)
@@ -159,6 +161,27 @@ func (m *FormMaker) Joined(words []byte, content bool) []byte {
 		}
 	}
 	return m.Key
+}
+
+// insertedMax is how many words are sorted by insertion. Nearly all names have fewer, and
+// so few are sorted faster in this way. For many words it would take quadratic time.
+const insertedMax = 16
+
+// orderSpans sorts the chosen tokens by their bytes.
+func (m *FormMaker) orderSpans(words []byte) {
+	compare := func(a, b Span) int {
+		m.Steps++
+		return bytes.Compare(m.Tokens.Spelled(words, a.Start), m.Tokens.Spelled(words, b.Start))
+	}
+	if len(m.Spans) > insertedMax {
+		slices.SortFunc(m.Spans, compare)
+		return
+	}
+	for i := 1; i < len(m.Spans); i++ {
+		for k := i; k > 0 && compare(m.Spans[k], m.Spans[k-1]) < 0; k-- {
+			m.Spans[k], m.Spans[k-1] = m.Spans[k-1], m.Spans[k]
+		}
+	}
 }
 
 func (m *FormMaker) restStart(words []byte) int {
@@ -215,6 +238,7 @@ func (m *FormMaker) InsertSpan(k int) {
 	m.Spans = append(m.Spans, Span{k, k})
 	word := m.Tokens.Word(m.Words, k)
 	for i := len(m.Spans) - 1; i > 0 && bytes.Compare(word, m.Tokens.Word(m.Words, m.Spans[i-1].Start)) < 0; i-- {
+		m.Steps++
 		m.Spans[i], m.Spans[i-1] = m.Spans[i-1], m.Spans[i]
 	}
 }

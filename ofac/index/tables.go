@@ -28,6 +28,10 @@ type Tables struct {
 	beginnings []beginnings // in the order of the words' postings
 
 	entityCount, NameCount uint32
+
+	// Bytes of the longest form of a name, and of the longest one in a script without blanks.
+	// No longer run of a query can be one of the forms.
+	LongestForm, LongestNative int
 }
 
 // Counts says how much a list holds.

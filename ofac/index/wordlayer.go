@@ -146,6 +146,7 @@ type Finder struct {
 	probes   [deletionProbesMax]probe
 	near     []uint32 // words to be compared
 	slipped  []text.Slip
+	Steps    int    // forms probed and words compared so far; a test bounds them
 	touched  uint32 // uses the values of reads that only prefetch, so that they are not optimised away
 }
 
@@ -303,6 +304,7 @@ func (l *WordLayer) probeAll(f *Finder, word *text.SpelledWord, shapes bool) {
 	for _, id := range f.near {
 		f.touched ^= uint32(l.letters[l.records[id].letters])
 	}
+	f.Steps += count + len(f.near)
 	for _, id := range f.near {
 		l.compareWord(f, id, word)
 	}

@@ -23,8 +23,8 @@ const (
 	containedWithForm   = 4  // Letters that a listed name needs if it is found together with its legal form.
 	containedHitsMax    = 1024
 
-	containedNativeMin = 5      // Characters of an East Asian name of one word; more than a person's name has.
-	eastAsia           = 0x2E80 // Han, Kana and Hangul are from this character on.
+	containedNativeMin = 5  // Characters of an East Asian name of one word; more than a person's name has.
+	nativeReadMax      = 64 // Characters that are read of a word in a script without blanks.
 )
 
 // Scores for a listed name that was found among other words of the query. They only rank the
@@ -70,11 +70,15 @@ func (x *Index) lookUpRuns(forms text.FormSet, q *Query, s *Scratch) {
 		m.Spans = append(m.Spans[:0], index.Span{Start: i, End: i})
 		m.Joint = append(m.Joint[:0], m.Tokens.Word(m.Words, i)...)
 		x.lookupRun(m.Joint, 1, n, forms, q, s)
+		s.cut = s.cut || text.IsUnsegmented(m.Joint, nativeReadMax)
 		x.insideNative(m.Joint, n, forms, q, s)
 		letters := len(m.Joint) == 1 // every word of the run is one letter: a name spelled out
 		for k := i + 1; k < min(n, i+spelledWordsMax); k++ {
 			word := m.Tokens.Word(m.Words, k)
 			letters = letters && len(word) == 1
+			if len(m.Joint)+len(word) > x.LongestForm {
+				break // No listed name is so long, even without its spaces.
+			}
 			if k-i >= containedWordsMax {
 				if !letters {
 					break
@@ -103,47 +107,40 @@ func (x *Index) lookUpRuns(forms text.FormSet, q *Query, s *Scratch) {
 }
 
 // insideNative looks up the parts of one word of Han, Kana or Hangul, since these scripts
-// write a sentence without spaces.
+// write a sentence without spaces. It reads the first nativeReadMax characters of the word
+// and parts no longer than the longest listed name, so that the work grows with the length
+// of the query and no faster.
 func (x *Index) insideNative(word []byte, all int, forms text.FormSet, q *Query, s *Scratch) {
-	if nativeLetters(word) <= containedNativeMin {
+	if text.NativeLetters(word) <= containedNativeMin {
 		return
 	}
-	first := len(s.hits)
-	for i := 0; i < len(word); {
+	first, read := len(s.hits), text.CutLetters(word, nativeReadMax)
+	for i := 0; i < len(read); {
 		letters := 0
-		for k := i; k < len(word) && len(s.hits)-first <= containedHitsMax; {
-			_, size := utf8.DecodeRune(word[k:])
-			k += size
+		for k := i; k < len(read) && len(s.hits)-first <= containedHitsMax; {
+			_, size := utf8.DecodeRune(read[k:])
+			if k += size; k-i > x.LongestNative {
+				break
+			}
 			if letters++; letters >= containedNativeMin && k-i < len(word) {
-				x.lookupRun(word[i:k], 1, all+1, forms, q, s)
+				x.lookupRun(read[i:k], 1, all+1, forms, q, s)
 			}
 		}
-		_, size := utf8.DecodeRune(word[i:])
+		_, size := utf8.DecodeRune(read[i:])
 		i += size
 	}
-}
-
-// nativeLetters counts the characters of a word of Han, Kana or Hangul. It returns 0 for
-// any other word.
-func nativeLetters(word []byte) int {
-	count := 0
-	for i := 0; i < len(word); count++ {
-		r, size := utf8.DecodeRune(word[i:])
-		if r < eastAsia || r == utf8.RuneError {
-			return 0
-		}
-		i += size
-	}
-	return count
 }
 
 // lookupRun judges the listed names that have the run as one of their forms. words and all
 // count the words of the run and of the query.
 func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Query, s *Scratch) {
-	if len(key) < containedLettersMin { // This cheap check comes first: such a name is too short.
+	if len(key) < containedLettersMin || len(key) > x.LongestForm { // This cheap check comes first: such a name is too short or too long.
 		return
 	}
-	for _, row := range x.NamesOfForm(key, containedHitsMax) {
+	s.steps += len(key)
+	rows := x.NamesOfForm(key, containedHitsMax)
+	s.steps += len(rows)
+	for _, row := range rows {
 		posting := index.FormPosting(row)
 		id, form := posting.Name(), posting.Form()
 		name := x.NameAt(id)
@@ -194,7 +191,7 @@ func goesOn(key []byte, query string) bool {
 // person's name. A run without spaces must be long, and a single word must not be a listed
 // word (ABDURRAHMAN is not RAHMAN, Abdur).
 func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRecord, words int, key []byte) bool {
-	if words == 1 && nativeLetters(key) >= containedNativeMin {
+	if words == 1 && text.NativeLetters(key) >= containedNativeMin {
 		return true
 	}
 	telling := x.countTelling(id, name)
@@ -246,6 +243,7 @@ func (x *Index) screenParties(name string, q *Query, s *Scratch) bool {
 			return false // one party
 		}
 		rest = after
+		s.steps += len(part)
 		s.scorer.words = text.AppendWords(s.scorer.words[:0], part, false)
 		if bytes.Count(s.scorer.words, []byte{' '})+1 < partWordsMin {
 			continue
@@ -267,16 +265,22 @@ func (x *Index) screenParties(name string, q *Query, s *Scratch) bool {
 	return truncated
 }
 
-// partyJoints separate two parties in one field.
-var partyJoints = [...]string{"/", "&", "+", ";", "|", " or ", " and ", " OR ", " AND ", " Or ", " And "}
+// partyWords separate two parties in one field, as do the characters in cutParty.
+var partyWords = [...]string{" or ", " and ", " OR ", " AND ", " Or ", " And "}
 
 // cutParty cuts a text at its first joint.
 func cutParty(text string) (part, after string, joined bool) {
-	at, length := len(text), 0
-	for _, joint := range partyJoints {
-		if i := strings.Index(text[:min(at+len(joint), len(text))], joint); i >= 0 && i < at {
-			at, length = i, len(joint)
+	for i := range len(text) {
+		switch text[i] {
+		case '/', '&', '+', ';', '|':
+			return text[:i], text[i+1:], true
+		case ' ':
+			for _, word := range partyWords {
+				if strings.HasPrefix(text[i:], word) {
+					return text[:i], text[i+len(word):], true
+				}
+			}
 		}
 	}
-	return text[:at], text[at+length:], length > 0
+	return text, "", false
 }

@@ -115,6 +115,7 @@ func (x *Index) findCutLine(name string, s *Scratch) {
 	l := &x.Words
 	begins, mask := text.BeginningOf(words)
 	postings, known := l.PostingsOf(word), x.BeginningsOf(word)
+	s.steps += min(len(postings), cutNamesMax)
 	for i := range min(len(postings), cutNamesMax) {
 		if known := known[i]; !known.Listed.MayBegin(begins, mask) && !known.Turned.MayBegin(begins, mask) {
 			continue
@@ -210,7 +211,9 @@ func (x *Index) lookUpForm(key []byte, read reading, q *Query, s *Scratch) {
 	if len(key) < 2 {
 		return
 	}
-	for _, row := range x.NamesOfForm(key, exactPostingsMax) {
+	rows := x.NamesOfForm(key, exactPostingsMax)
+	s.steps += len(key) + len(rows)
+	for _, row := range rows {
 		posting := index.FormPosting(row)
 		id, form := posting.Name(), posting.Form()
 		name := x.NameAt(id)

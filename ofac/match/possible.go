@@ -109,6 +109,7 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 		c.words, s.other = spoken, c.words
 		truncated = x.possibleWords(q, s) || truncated
 	}
+	s.steps += c.read + c.looked + c.loose
 	return truncated || c.read > postingsReadMax || c.looked > candidatesMax || c.loose == looseMax
 }
 

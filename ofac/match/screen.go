@@ -108,6 +108,7 @@ type Scratch struct {
 	cut     bool       // the query contains more listed names than are looked at
 	matches [matchesMax]Match
 	scorer  scorer
+	steps   int // bytes of keys looked up, rows read and names compared for one query; a test bounds them
 }
 
 // NewScratch returns a Scratch. It grows to the size of the list on first use.
@@ -129,6 +130,7 @@ func (s *Scratch) Normal() (form []byte, whole bool) { return s.normal, s.whole 
 // query, and its work is bounded whatever the name is.
 func (x *Index) Screen(q *Query, s *Scratch) Result {
 	s.hits, s.cut = s.hits[:0], false
+	s.steps, s.maker.Steps, s.scorer.finder.Steps = 0, 0, 0
 	if x.Matcher() > MatcherVersion {
 		q = rehearseQuery(q)
 	}
@@ -150,6 +152,7 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 // screenText appends the hits of one reading of the query. It returns true when not all of
 // it was read.
 func (x *Index) screenText(name string, q *Query, s *Scratch) (truncated bool) {
+	s.steps += len(name)
 	s.scorer.words = text.AppendWords(s.scorer.words[:0], name, false)
 	x.findExact(name, q, s)
 	if !(q.Brief && anyBlocks(s.hits)) {

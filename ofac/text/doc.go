@@ -6,6 +6,7 @@
 //
 //	characters   fold.go, normalise.go    folding of characters and of words
 //	scripts      arabic.go, syllable.go   transliteration, syllables of Chinese and Korean, Kana
+//	             unsegmented.go           scripts without blanks
 //	readings     readings.go, lossy.go    the other ways in which a name may have been meant
 //	words        token.go, legalform.go   words and legal forms; words that say little (wordlist.go)
 //	spellings    spelling.go              how far two words are apart; letterbag.go rules out

@@ -300,12 +300,12 @@ var windowsLetters = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008
 // unmaskLetters removes a question mark between letters, which replaces a lost letter. It
 // reads @ and $ beside a letter as a and s, except an @ of an e-mail address.
 func unmaskLetters(text string) string {
-	plain := make([]byte, 0, len(text))
+	plain, lastDot := make([]byte, 0, len(text)), strings.LastIndexByte(text, '.')
 	isLetter := func(i int) bool { return i >= 0 && i < len(text) && (isCapital(text[i]) || isSmall(text[i])) }
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c == '?' && isLetter(i-1) && isLetter(i+1):
-		case c == '@' && (isLetter(i-1) || isLetter(i+1)) && !strings.Contains(text[i:], "."):
+		case c == '@' && (isLetter(i-1) || isLetter(i+1)) && lastDot < i:
 			plain = append(plain, 'a')
 		case c == '$' && (isLetter(i-1) || isLetter(i+1)):
 			plain = append(plain, 's')

@@ -23,6 +23,7 @@ func TestGoldenFiles(t *testing.T) {
 	policy, err := renderPolicy(engine.DefaultPolicy())
 	require.NoError(t, err)
 	c := &contents{
+		madeBy: Program{Version: "0.1.0", Digest: strings.Repeat("0f", 32)},
 		report: examine.Report{
 			Kind: "export", Checkpoint: note.Checkpoint{Origin: "pay.example.com/cl_test", Size: 9}, Leaves: 3, Screens: 2, Cluster: "cl_test",
 			First: 2, End: 7, From: "2026-05-01T00:00:00.000Z", To: "2026-05-31T23:59:59.999Z", Agent: "agt_1", Chain: examine.Chain{First: 5, Last: 6},
@@ -96,7 +97,11 @@ func TestTrustedKeys(t *testing.T) {
 	keys, err = trustedKeys(rotated, a.VerifierKeys())
 	require.NoError(t, err)
 	require.Contains(t, keys, b.VerifierKeys())
-	for _, inside := range []string{b.VerifierKeys(), strings.Replace(rotated, a.Endorse(b, 5), "", 1), rotated + signer(3).VerifierKeys(), "", strings.TrimSuffix(a.VerifierKeys(), "\n")} {
+	crlf := strings.ReplaceAll(strings.TrimSpace(a.VerifierKeys()), "\n", "\r\n")
+	keys, err = trustedKeys(a.VerifierKeys(), crlf)
+	require.NoError(t, err)
+	require.Equal(t, crlf, keys)
+	for _, inside := range []string{"# words\n" + a.VerifierKeys(), b.VerifierKeys(), strings.SplitAfter(a.VerifierKeys(), "\n")[0], strings.SplitAfter(a.VerifierKeys(), "\n")[1], strings.Replace(rotated, a.Endorse(b, 5), "", 1), rotated + signer(3).VerifierKeys(), "", strings.TrimSuffix(a.VerifierKeys(), "\n")} {
 		_, err := trustedKeys(inside, a.VerifierKeys())
 		require.ErrorContains(t, err, KeysName, inside)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -58,7 +59,24 @@ type contents struct {
 	rows     []row
 	more     int // Number of further rows, which are not shown.
 	signed   string
+	madeBy   Program
 }
+
+// Program names a release that made a folder, so that the same one can decide it again.
+type Program struct {
+	Version string `json:"version"`
+	Digest  string `json:"sha256"` // Of the executable file, in hex.
+}
+
+// isNamed reports whether version and digest have their forms.
+func (p *Program) isNamed() bool {
+	return programVersion.MatchString(p.Version) && programDigest.MatchString(p.Digest)
+}
+
+var (
+	programVersion = regexp.MustCompile(`^[0-9A-Za-z.+-]{1,64}$`)
+	programDigest  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
 
 type row struct {
 	Leaf                                             uint64

@@ -38,6 +38,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 	r := &c.report
 	text, err := json.MarshalIndent(struct {
 		Bundle    int            `json:"bundle"`
+		MadeBy    Program        `json:"madeBy"`
 		Cluster   string         `json:"clusterId"`
 		Origin    string         `json:"origin"`
 		From      string         `json:"from"`
@@ -54,7 +55,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 		Lists     map[string]int `json:"lists"` // Number of decisions by the digest of their list.
 		Policies  []uint64       `json:"policies"`
 	}{
-		version, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size,
+		version, c.madeBy, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size,
 		r.Leaves, r.Screens, c.verdicts, c.rules, c.lists, c.policyVersions(),
 	}, "", "  ")
 	return append(text, '\n'), err

@@ -28,8 +28,11 @@ func RequiredLists(dir string) (lists []string, size uint64, err error) {
 }
 
 // Finish completes a folder that has its records, keys and lists: it writes the files derived
-// from the records, and the checksums of all files.
-func Finish(dir string) error {
+// from the records, and the checksums of all files. madeBy names the program that makes it.
+func Finish(dir string, madeBy Program) error {
+	if !madeBy.isNamed() {
+		return errors.New("the program that makes a bundle has no version or no digest")
+	}
 	keys, err := os.ReadFile(filepath.Join(dir, KeysName))
 	if err != nil {
 		return err
@@ -38,6 +41,7 @@ func Finish(dir string) error {
 	if err != nil {
 		return err
 	}
+	c.madeBy = madeBy
 	files, err := c.deriveFiles(versionNewest)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"archive/tar"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -92,7 +93,8 @@ func packFile(archive *tar.Writer, dir, name string) (err error) {
 // Unpack writes a packed bundle into an empty folder.
 func Unpack(in io.Reader, dir string) error {
 	packed := &countingReader{Reader: in}
-	compressed, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
+	single := &singleReader{in: bufio.NewReader(packed)}
+	compressed, err := zstd.NewReader(single, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 	if err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func Unpack(in io.Reader, dir string) error {
 	for count := 0; ; count++ {
 		header, err := archive.Next()
 		if err == io.EOF {
-			return nil
+			return demandEnd(compressed, single)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: not a whole packed bundle: %w", ErrBundle, err)
@@ -114,6 +116,81 @@ func Unpack(in io.Reader, dir string) error {
 			return fileError(header.Name, "%w", err)
 		}
 	}
+}
+
+// demandEnd returns an error if anything stands behind the end of the archive, in its frame or
+// behind it. Other programs read such bytes: "tar -i" unpacks a second archive over the first.
+func demandEnd(compressed io.Reader, single *singleReader) error {
+	n, err := io.Copy(io.Discard, io.LimitReader(compressed, 1))
+	if err == nil && n == 0 {
+		_, err = single.in.ReadByte()
+	}
+	switch {
+	case err == io.EOF:
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: not a whole packed bundle: %w", ErrBundle, err)
+	}
+	return fmt.Errorf("%w: something stands behind the end of the packed bundle", ErrBundle)
+}
+
+// singleReader reads exactly one zstd frame (RFC 8878, section 3.1.1): a decoder would go on with
+// the next one.
+type singleReader struct {
+	in       *bufio.Reader
+	left     int // Bytes until the next block's head.
+	begun    bool
+	last     bool // The block being read is the frame's last one.
+	checksum bool
+}
+
+const (
+	blockHead     = 3 // Bytes of a block's head.
+	checksumBytes = 4 // Bytes of the checksum behind the last block.
+)
+
+func (f *singleReader) Read(p []byte) (int, error) {
+	if f.left == 0 && len(p) > 0 {
+		if f.last {
+			return 0, io.EOF
+		}
+		if err := f.readHead(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := f.in.Read(p[:min(len(p), f.left)])
+	f.left -= n
+	return n, err
+}
+
+// readHead reads the head of the frame, or of the next block, without taking it.
+func (f *singleReader) readHead() error {
+	if !f.begun {
+		start, _ := f.in.Peek(zstd.HeaderMaxSize)
+		var head zstd.Header
+		if err := head.Decode(start); err != nil {
+			return err
+		}
+		if head.Skippable {
+			return errors.New("begins with bytes that are to be skipped")
+		}
+		f.begun, f.checksum, f.left = true, head.HasCheckSum, head.HeaderSize
+		return nil
+	}
+	start, err := f.in.Peek(blockHead)
+	if err != nil {
+		return io.ErrUnexpectedEOF
+	}
+	word := int(start[0]) | int(start[1])<<8 | int(start[2])<<16
+	size := word >> 3
+	if word>>1&3 == 1 { // A run of one byte: its size is that of what it unpacks to.
+		size = 1
+	}
+	f.last, f.left = word&1 != 0, blockHead+size
+	if f.last && f.checksum {
+		f.left += checksumBytes
+	}
+	return nil
 }
 
 var errBomb = errors.New("holds far more than a bundle of this size can")

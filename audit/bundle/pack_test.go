@@ -46,6 +46,41 @@ func TestUnpackRefusesWhatSwells(t *testing.T) {
 	}
 }
 
+// Whatever stands behind the end of a packed bundle is refused, since other programs read it.
+func TestNothingStandsBehindABundle(t *testing.T) {
+	whole := packedOf(t, RecordsName, zeros{}, 300_000)
+	require.NoError(t, Unpack(bytes.NewReader(whole), t.TempDir()))
+	encode := func(data []byte, options ...zstd.EOption) []byte {
+		encoder, err := zstd.NewWriter(nil, options...)
+		require.NoError(t, err)
+		return encoder.EncodeAll(data, nil)
+	}
+	decoder, err := zstd.NewReader(nil)
+	require.NoError(t, err)
+	archive, err := decoder.DecodeAll(whole, nil)
+	require.NoError(t, err)
+	again, err := decoder.DecodeAll(packedOf(t, pageName, bytes.NewReader([]byte("<p>forged")), 9), nil)
+	require.NoError(t, err)
+	skipped := []byte{0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4}
+	require.NoError(t, Unpack(bytes.NewReader(encode(archive, zstd.WithEncoderCRC(false))), t.TempDir()), "without a checksum")
+	for name, packed := range map[string][]byte{
+		"a byte":                          append(whole[:len(whole):len(whole)], 0),
+		"bytes":                           append(whole[:len(whole):len(whole)], "forged"...),
+		"a second archive":                append(whole[:len(whole):len(whole)], encode(again)...),
+		"the same again":                  append(whole[:len(whole):len(whole)], whole...),
+		"an empty frame":                  append(whole[:len(whole):len(whole)], encode(nil)...),
+		"bytes to be skipped":             append(whole[:len(whole):len(whole)], skipped...),
+		"bytes to be skipped in front":    append(skipped[:len(skipped):len(skipped)], whole...),
+		"a second archive in the frame":   encode(append(archive[:len(archive):len(archive)], again...)),
+		"zeros in the frame":              encode(append(archive[:len(archive):len(archive)], make([]byte, 512)...)),
+		"a byte in the frame":             encode(append(archive[:len(archive):len(archive)], 'x')),
+		"a frame without its checksum":    whole[:len(whole)-4],
+		"a frame without its last blocks": whole[:len(whole)/2],
+	} {
+		require.ErrorIs(t, Unpack(bytes.NewReader(packed), t.TempDir()), ErrBundle, name)
+	}
+}
+
 func FuzzUnpack(f *testing.F) {
 	f.Add(packedOf(f, RecordsName, zeros{}, 300))
 	f.Add([]byte("no bundle"))

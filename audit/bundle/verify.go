@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +26,7 @@ type Report struct {
 	Cosigned  uint64         `json:"cosignedTreeSize"` // Size of the cosigned checkpoint's tree; 0 without one.
 	Witnesses []string       `json:"witnesses"`        // Names of the witnesses whose cosignatures verify.
 	Files     int            `json:"files"`
+	MadeBy    Program        `json:"madeBy"` // As the folder says; nothing shows it.
 }
 
 // optional are the files that a folder may lack and that are not derived from its records.
@@ -39,7 +39,7 @@ func Verify(dir, keys string) (*Report, error) {
 	if err := checkSums(dir); err != nil {
 		return nil, err
 	}
-	version, err := readVersion(dir)
+	version, madeBy, err := readTable(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +56,11 @@ func Verify(dir, keys string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.report.KeysGiven = given
+	c.report.KeysGiven, c.madeBy = given, madeBy
 	if err := c.compareFiles(dir, version); err != nil {
 		return nil, err
 	}
-	r := &Report{Export: c.report, Replay: p.replay, Lists: sortedNames(c.lists), Policies: c.policyVersions()}
+	r := &Report{Export: c.report, Replay: p.replay, Lists: sortedNames(c.lists), Policies: c.policyVersions(), MadeBy: madeBy}
 	if err := r.checkLists(dir); err != nil {
 		return nil, err
 	}
@@ -112,21 +112,27 @@ func checkSums(dir string) error {
 	return fileError(sumsName, "was changed")
 }
 
-// readVersion returns the version of a folder. For a later version it returns ErrRelease: the
-// folder is not wrong, but this program cannot read it.
-func readVersion(dir string) (int, error) {
+// readTable returns the version of a folder, and the program that made it. For a later version it
+// returns ErrRelease: the folder is not wrong, but this program cannot read it.
+func readTable(dir string) (int, Program, error) {
 	text, err := os.ReadFile(filepath.Join(dir, tableName))
 	if err != nil {
-		return 0, fileError(tableName, "%w", err)
+		return 0, Program{}, fileError(tableName, "%w", err)
 	}
-	var table struct{ Bundle int }
+	var table struct {
+		Bundle int
+		MadeBy Program
+	}
 	if err := json.Unmarshal(text, &table); err != nil || table.Bundle < 1 {
-		return 0, fileError(tableName, "says no version")
+		return 0, Program{}, fileError(tableName, "says no version")
 	}
 	if table.Bundle > versionNewest {
-		return 0, fmt.Errorf("%w: a bundle of version %d; this program reads versions up to %d", examine.ErrRelease, table.Bundle, versionNewest)
+		return 0, Program{}, fmt.Errorf("%w: a bundle of version %d; this program reads versions up to %d", examine.ErrRelease, table.Bundle, versionNewest)
 	}
-	return table.Bundle, nil
+	if !table.MadeBy.isNamed() {
+		return 0, Program{}, fileError(tableName, "does not name the program that made the bundle")
+	}
+	return table.Bundle, table.MadeBy, nil
 }
 
 // compareFiles checks that every derived file has the right content, and that the folder has
@@ -238,43 +244,19 @@ func (r *Report) verifyCosigned(dir, keys string) error {
 
 // trustedKeys returns the keys to verify a folder with. These are the given keys and those in
 // the folder that they endorse; without given keys, all keys in the folder. It refuses a
-// folder with other keys.
+// folder whose keys.txt has other keys, fewer keys of a range, or anything but keys.
 func trustedKeys(inside, given string) (string, error) {
-	if err := note.CheckKeys(inside); err != nil {
+	if err := note.CheckServed(inside); err != nil {
 		return "", fileError(KeysName, "%w", err)
 	}
-	if given == "" || containsAllLines(inside, given) {
-		return cmp.Or(given, inside), nil
+	if given == "" {
+		return inside, nil
 	}
-	keys, steps, err := note.Succession(given, inside)
-	if err != nil || len(steps) == 0 || !containsAllLines(withoutComments(inside), keys) {
-		return "", fileError(KeysName, "holds keys that are not among those given, nor endorsed by them")
+	keys, _, err := note.MatchKeys(inside, given, inside)
+	if err != nil {
+		return "", fileError(KeysName, "%w", err)
 	}
 	return keys, nil
-}
-
-// containsAllLines reports whether every line of inside is also a line of given.
-func containsAllLines(inside, given string) bool {
-	known := map[string]bool{}
-	for line := range strings.Lines(given) {
-		known[line] = true
-	}
-	for line := range strings.Lines(inside) {
-		if !known[line] {
-			return false
-		}
-	}
-	return true
-}
-
-func withoutComments(text string) string {
-	var keys strings.Builder
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "#") {
-			keys.WriteString(line)
-		}
-	}
-	return keys.String()
 }
 
 // Sentences says in words what is proven of the folder besides its records (shown), and what
@@ -289,6 +271,7 @@ func (r *Report) Sentences() (shown, open []string) {
 		shown = append(shown, "witnesses signed it, by the keys in witnesses.txt: "+strings.Join(r.Witnesses, ", "))
 		open = append(open, "who those witnesses are: compare their keys")
 	}
+	open = append(open, fmt.Sprintf("which program made the bundle: it names railguard %s, whose file has the SHA-256 %s", r.MadeBy.Version, r.MadeBy.Digest))
 	if r.Replay.NoEvidence > 0 {
 		open = append(open, fmt.Sprintf("%d decisions cannot be made again: without a usable credential nothing was judged, and credentials are not kept", r.Replay.NoEvidence))
 	}

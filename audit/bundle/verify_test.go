@@ -67,7 +67,7 @@ func TestVerifyAReleasedBundle(t *testing.T) {
 	require.True(t, given.Export.KeysGiven)
 	shown, open := report.Sentences()
 	require.Contains(t, strings.Join(shown, "; "), "came out as recorded")
-	require.Len(t, open, len(report.Replay.Assumed)+min(report.Replay.NoEvidence, 1)+min(report.Replay.NoMatcher, 1))
+	require.Len(t, open, 1+len(report.Replay.Assumed)+min(report.Replay.NoEvidence, 1)+min(report.Replay.NoMatcher, 1))
 
 	lists, size, err := RequiredLists(dir)
 	require.NoError(t, err)
@@ -81,20 +81,27 @@ func TestFinishWritesTheSameFiles(t *testing.T) {
 	for _, name := range []string{RecordsName, KeysName, listOf(t, dir)} {
 		writeText(t, made, name, readText(t, dir, name))
 	}
-	require.NoError(t, Finish(made))
+	program := Program{Version: "0.2.0-test+1", Digest: strings.Repeat("0f", 32)}
+	require.NoError(t, Finish(made, program))
 	names, err := listFiles(made)
 	require.NoError(t, err)
 	require.Len(t, names, 9)
 	report, err := Verify(made, "")
 	require.NoError(t, err)
 	require.Equal(t, 9, report.Files)
+	require.Equal(t, program, report.MadeBy)
+	_, open := report.Sentences()
+	require.Contains(t, strings.Join(open, "; "), "it names railguard 0.2.0-test+1, whose file has the SHA-256 0f0f")
 	var packed bytes.Buffer
 	require.NoError(t, Pack(made, &packed))
 	out := t.TempDir()
 	require.NoError(t, Unpack(&packed, out))
 	_, err = Verify(out, "")
 	require.NoError(t, err)
-	require.Error(t, Finish(t.TempDir()), "without keys")
+	require.Error(t, Finish(t.TempDir(), program), "without keys")
+	for _, nobody := range []Program{{}, {Version: "0.2.0"}, {Digest: program.Digest}, {Version: "<b>", Digest: program.Digest}, {Version: "0.2.0", Digest: "0F"}} {
+		require.ErrorContains(t, Finish(made, nobody), "has no version or no digest")
+	}
 	for _, missing := range []string{RecordsName, KeysName} {
 		require.NoError(t, os.Remove(filepath.Join(out, missing)))
 		_, _, err = RequiredLists(out)
@@ -135,6 +142,8 @@ func TestForgedFilesAreNamed(t *testing.T) {
 		"a cosigned text":    {added(CosignedName, "nothing signed"), ""},
 		"keys that are none": {added(KeysName, "no key\n"), ""},
 		"a version of none":  {replaced(tableName, `"bundle"`, `"bundel"`), "says no version"},
+		"a maker of none":    {replaced(tableName, `"madeBy"`, `"madeBye"`), "does not name the program"},
+		"a comment in keys":  {added(KeysName, "# believe this\n"+readText(t, released(t), KeysName)), "is none that a log serves"},
 		"records cut in half": {func(t *testing.T, dir string) string {
 			text := readText(t, dir, RecordsName)
 			writeText(t, dir, RecordsName, text[:len(text)/2])
@@ -213,6 +222,42 @@ func TestVerifyWithOtherKeys(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Verify(dir, other.VerifierKeys())
 	require.ErrorContains(t, err, "not among those given, nor endorsed by them")
+}
+
+// The given keys may be written otherwise. A bundle that lost one of the log's two keys is refused.
+func TestKeysOfABundleAreASet(t *testing.T) {
+	dir := released(t)
+	keys := readText(t, dir, KeysName)
+	for name, given := range map[string]string{
+		"other line ends": strings.ReplaceAll(keys, "\n", "\r\n"), "no last newline": strings.TrimSpace(keys), "a comment": "# ours\n" + keys,
+	} {
+		report, err := Verify(dir, given)
+		require.NoError(t, err, name)
+		require.True(t, report.Export.KeysGiven)
+	}
+	lines := strings.SplitAfter(keys, "\n")
+	for at, lost := range lines[:2] {
+		dir := released(t)
+		writeText(t, dir, KeysName, strings.Replace(keys, lost, "", 1))
+		forge(t, dir)
+		_, err := Verify(dir, keys)
+		require.ErrorIs(t, err, ErrBundle)
+		require.ErrorContains(t, err, KeysName+": the key ", at)
+		require.ErrorContains(t, err, "is missing, which is among those given", at)
+	}
+}
+
+// The form of a leaf's bytes in README.txt is the one of docs/FORMATS.md.
+func TestReadmeHasTheFormOfTheBytes(t *testing.T) {
+	formats, err := os.ReadFile("../../docs/FORMATS.md")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(formats), "**Screening record.**")
+	_, rest, _ = strings.Cut(rest, "```\n")
+	form, _, _ := strings.Cut(rest, "```")
+	require.Contains(t, form, "flags: 1 judged")
+	words, err := forms.ReadFile("forms/1/" + wordsName)
+	require.NoError(t, err)
+	require.Contains(t, string(words), form)
 }
 
 // A folder may hold a later checkpoint that the log and witnesses signed.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"railguard/audit/note"
 	"railguard/audit/proof"
@@ -80,6 +79,7 @@ type Report struct {
 	TxnID       string
 	Disposition bool // The file has the record's disposition.
 	Comments    int
+	RecordOnly  bool // The form of the file holds nothing but the record, and no keys.
 }
 
 // Selection reports whether the file has only selected records of its range, so that their
@@ -214,41 +214,25 @@ func (x *examiner) settleKeys(e *envelope, inside string) error {
 		if rotations = e.takeText("keyRotations"); e.err != nil {
 			return fmt.Errorf("%w: %w", ErrFormat, e.err)
 		}
-		if err := note.CheckKeys(rotations); err != nil || !keysAmong(inside, rotations) {
-			return fmt.Errorf("%w: keyRotations are not those of the keys beside them", ErrProof)
+		if err := note.CheckServed(rotations); err != nil {
+			return fmt.Errorf("%w: keyRotations: %w", ErrProof, err)
 		}
+		if _, _, err := note.MatchKeys(inside, rotations, ""); err != nil {
+			return fmt.Errorf("%w: keyRotations are not those of the keys beside them: %w", ErrProof, err)
+		}
+	}
+	if err := note.CheckServed(inside); err != nil {
+		return fmt.Errorf("%w: the verifier keys inside the file: %w", ErrProof, err)
 	}
 	if x.Keys = inside; !x.KeysGiven {
 		return nil
 	}
-	if x.Keys = x.options.Keys; keysAmong(inside, x.Keys) {
-		return nil
+	keys, steps, err := note.MatchKeys(inside, x.options.Keys, rotations)
+	if err != nil {
+		return fmt.Errorf("%w: the verifier keys inside the file are not those that were given: %w", ErrProof, err)
 	}
-	if rotations == "" {
-		return fmt.Errorf("%w: the verifier keys inside the file are not those that were given", ErrProof)
-	}
-	keys, steps, err := note.Succession(x.options.Keys, rotations)
-	if err != nil || len(steps) == 0 || !keysAmong(inside, keys) {
-		return fmt.Errorf("%w: the verifier keys inside the file are not those that were given, nor endorsed by them", ErrProof)
-	}
-	x.Keys, x.Rotations = keys, len(steps)
+	x.Keys, x.Rotations = keys, steps
 	return nil
-}
-
-// keysAmong reports whether every key line of a file is one of the given ones.
-func keysAmong(inside, given string) bool {
-	known := map[string]bool{}
-	for line := range strings.Lines(given) {
-		known[strings.TrimSpace(line)] = true
-	}
-	found := false
-	for line := range strings.Lines(inside) {
-		found = true
-		if !known[strings.TrimSpace(line)] {
-			return false
-		}
-	}
-	return found
 }
 
 // verifyLeaf verifies one record in an envelope: that it is in the checkpoint's tree, and that

@@ -36,7 +36,10 @@ func (r *Report) Shown() []string {
 // believe it.
 func (r *Report) NotShown() []string {
 	var open []string
-	if !r.KeysGiven {
+	switch {
+	case !r.KeysGiven && r.RecordOnly:
+		open = append(open, "that anybody signed the tree head: no key stands in the file, and none was given")
+	case !r.KeysGiven:
 		open = append(open, "whose log this is: the keys came from the file itself; compare the fingerprint with one that you got another way")
 	}
 	switch {
@@ -95,6 +98,8 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		After  *Edge  `json:"after"`
 	}
 	shown := struct {
+		IsProven    bool       `json:"proven"`     // Only by keys that came from the caller.
+		Consistent  bool       `json:"consistent"` // What the file holds agrees with itself.
 		Kind        string     `json:"kind"`
 		Origin      string     `json:"origin"`
 		ClusterID   string     `json:"clusterId,omitempty"`
@@ -112,7 +117,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Proven      []string   `json:"shown"`
 		Unproven    []string   `json:"notShown"`
 	}{
-		r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Fingerprint(), r.KeysGiven,
+		r.KeysGiven, true, r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Fingerprint(), r.KeysGiven,
 		r.Leaves, r.Screens, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
 	}
 	if r.Kind == "export" {

@@ -31,11 +31,11 @@ func TestKeysThatWereRotated(t *testing.T) {
 		"all of them":               {good, good, ""},
 		"not told":                  {old.VerifierKeys(), "", "not those that were given"},
 		"not endorsed":              {old.VerifierKeys(), rotations(""), "nor endorsed by them"},
-		"endorsed by a thief":       {old.VerifierKeys(), rotations(thief.Endorse(f.signer, 5)), "nor endorsed by them"},
-		"endorsed from elsewhere":   {old.VerifierKeys(), rotations(old.Endorse(f.signer, 6)), "nor endorsed by them"},
+		"endorsed by a thief":       {old.VerifierKeys(), rotations(thief.Endorse(f.signer, 5)), "is not by the keys before"},
+		"endorsed from elsewhere":   {old.VerifierKeys(), rotations(old.Endorse(f.signer, 6)), "is not by the keys before"},
 		"given keys of another log": {foreign.VerifierKeys(), good, "nor endorsed by them"},
 		"of other keys":             {old.VerifierKeys(), old.VerifierKeys(), "are not those of the keys beside them"},
-		"no keys":                   {f.signer.VerifierKeys(), "nonsense", "are not those of the keys beside them"},
+		"no keys":                   {f.signer.VerifierKeys(), "nonsense", "keyRotations"},
 	} {
 		export, proof := f.export(t, 0, 12, "", numbers(0, 12)...), f.proof(t, 2)
 		if c.rotations != "" {

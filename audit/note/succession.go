@@ -105,17 +105,22 @@ func (s *keyRange) endorses(next *keyRange) bool {
 		signed := slices.ContainsFunc(next.endorsements, func(line string) bool {
 			name, encoded, _ := strings.Cut(strings.TrimPrefix(line, signatureMark), " ")
 			raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
-			if err != nil || name != v.name || len(raw) < 4 || v.timed {
-				return false
-			}
-			if v.quantum == nil {
-				return len(raw) == 4+ed25519.SignatureSize && ed25519.Verify(v.classic, text, raw[4:])
-			}
-			return len(raw) == 4+mldsa44.SignatureSize && mldsa44.Verify(v.quantum, append(append([]byte{}, keysCosignLabel...), text...), nil, raw[4:])
+			return err == nil && name == v.name && len(raw) >= 4 && v.verifyEndorsement(text, raw[4:])
 		})
 		if !signed {
 			return false
 		}
 	}
 	return true
+}
+
+// verifyEndorsement checks a key's signature under an endorsement's text.
+func (v *verifier) verifyEndorsement(text, signature []byte) bool {
+	switch {
+	case v.timed:
+		return false
+	case v.quantum == nil:
+		return len(signature) == ed25519.SignatureSize && ed25519.Verify(v.classic, text, signature)
+	}
+	return len(signature) == mldsa44.SignatureSize && mldsa44.Verify(v.quantum, append(append([]byte{}, keysCosignLabel...), text...), nil, signature)
 }

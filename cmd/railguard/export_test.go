@@ -227,3 +227,32 @@ func TestVerifyVerb(t *testing.T) {
 	_, code, _ = run(t, "verify", file, "-o", "xml")
 	require.Equal(t, exitUsage, code)
 }
+
+// Without keys no file is proven: anybody can make a log of their own with keys of their own.
+func TestVerifyWithoutKeys(t *testing.T) {
+	release := filepath.Join(releaseFolder, newestRelease(t))
+	keys := filepath.Join(release, "keys.txt")
+	for _, name := range []string{"proof.json", "record.tlog-proof", "export.ndjson", "agent.ndjson", "bundle.tar.zst"} {
+		file := filepath.Join(release, name)
+		for _, flags := range [][]string{nil, {"-q"}} {
+			out, code, err := run(t, append([]string{"verify", file}, flags...)...)
+			require.ErrorContains(t, err, "nothing shows whose log this is", name)
+			require.Equal(t, exitWarn, code, name)
+			first, _, _ := strings.Cut(out, "\n")
+			require.Regexp(t, "^CONSISTENT, WHOSE LOG IS NOT SHOWN: .*; later: not shown$", first, name)
+			require.NotContains(t, out, "PROVEN", name)
+			out, code, err = run(t, append([]string{"verify", file, "--keys", keys}, flags...)...)
+			require.NoError(t, err, name)
+			require.Equal(t, exitOK, code, name)
+			first, _, _ = strings.Cut(out, "\n")
+			require.Regexp(t, "^PROVEN: .*; later: not shown$", first, name)
+		}
+		for given, args := range map[bool][]string{false: {"-o", "json"}, true: {"-o", "json", "--keys", keys}} {
+			out, code, _ := run(t, append([]string{"verify", file}, args...)...)
+			var said map[string]any
+			require.NoError(t, json.Unmarshal([]byte(out), &said), name)
+			require.Equal(t, []any{given, true, given}, []any{said["proven"], said["consistent"], said["keysGiven"]}, name)
+			require.Equal(t, given, code == exitOK, name)
+		}
+	}
+}

@@ -40,9 +40,17 @@ func TestEveryReleaseIsRead(t *testing.T) {
 	}
 }
 
+// newestRelease names the release whose files were written last.
+func newestRelease(t *testing.T) string {
+	releases, err := os.ReadDir(releaseFolder)
+	require.NoError(t, err)
+	require.NotEmpty(t, releases)
+	return releases[len(releases)-1].Name()
+}
+
 func readRelease(t *testing.T, dir string) {
 	keys, size := filepath.Join(dir, "keys.txt"), int64(0)
-	for _, name := range []string{"proof.json", "export.ndjson", "agent.ndjson", "bundle.tar.zst"} {
+	for _, name := range []string{"proof.json", "record.tlog-proof", "export.ndjson", "agent.ndjson", "bundle.tar.zst"} {
 		out, _, err := run(t, "verify", filepath.Join(dir, name), "--keys", keys)
 		require.NoError(t, err, name)
 		require.Contains(t, out, "PROVEN: ", name)
@@ -117,6 +125,7 @@ func writeRelease(t *testing.T, dir string) {
 	}
 	save("keys.txt", o.get("/log/keys"))
 	save("proof.json", o.ask(append([]string{"audit", "proof", txn}, server...)...))
+	save("record.tlog-proof", o.ask(append([]string{"audit", "proof", txn, "--tlog"}, server...)...))
 	save("export.ndjson", o.ask(append([]string{"audit", "export"}, server...)...))
 	save("agent.ndjson", o.ask(append([]string{"audit", "export", "--agent", agent}, server...)...))
 	o.ask(append([]string{"audit", "bundle", "--out", filepath.Join(dir, "bundle.tar.zst")}, server...)...)

@@ -164,10 +164,12 @@ func TestDestroyedClusterComesBack(t *testing.T) {
 	}
 	// The restored log has a name of its own, but the same leaves. So a proof from before the
 	// disaster still holds.
-	p.must("verify", proof)
+	keys := filepath.Join(p.dir, "keys.txt")
+	require.NoError(t, os.WriteFile(keys, []byte(p.raw(p.machines[2], "/log/keys")), 0o600))
+	p.must("verify", proof, "--keys", keys)
 	after := filepath.Join(p.dir, "after.json")
 	require.NoError(t, os.WriteFile(after, []byte(p.raw(p.machines[2], "/v1/audit/"+l.open[0]+"/proof")), 0o600))
-	p.must("verify", after)
+	p.must("verify", after, "--keys", keys)
 	require.Contains(t, p.raw(p.machines[2], "/log/checkpoint"), restored["newLineage"])
 
 	for _, path := range []string{"/v1/agents/" + lost, "/v1/audit/" + gone} {

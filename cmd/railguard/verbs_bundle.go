@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,10 +89,30 @@ func (b *auditBundle) makeBundle(cmd *cobra.Command) error {
 	if err := b.keepCosigned(cmd, dir, size); err != nil {
 		return err
 	}
-	if err := bundle.Finish(dir); err != nil {
+	madeBy, err := nameProgram()
+	if err != nil {
+		return err
+	}
+	if err := bundle.Finish(dir, madeBy); err != nil {
 		return err
 	}
 	return b.deliverBundle(cmd, dir)
+}
+
+// nameProgram returns the version and the digest of this program.
+func nameProgram() (bundle.Program, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return bundle.Program{}, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return bundle.Program{}, err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return bundle.Program{Version: version, Digest: hex.EncodeToString(hash.Sum(nil))}, err
 }
 
 // clearBegun removes from a folder what an earlier run left, because lists and policies of
@@ -248,14 +270,20 @@ func (v *verification) verifyBundle(cmd *cobra.Command, path string) error {
 		return v.printRefusal(cmd.OutOrStdout(), err)
 	}
 	if v.output == "json" {
-		return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
-			Proven bool `json:"proven"`
+		shown := struct {
+			Proven     bool `json:"proven"`
+			Consistent bool `json:"consistent"`
+			KeysGiven  bool `json:"keysGiven"`
 			*bundle.Report
-		}{true, report})
+		}{report.Export.KeysGiven, true, report.Export.KeysGiven, report}
+		if err := json.NewEncoder(cmd.OutOrStdout()).Encode(shown); err != nil {
+			return err
+		}
+		return nameNobody(&report.Export)
 	}
 	printReport(cmd.OutOrStdout(), &report.Export, v.quiet)
 	if v.quiet {
-		return nil
+		return nameNobody(&report.Export)
 	}
 	shown, open := report.Sentences()
 	for _, sentence := range shown {
@@ -264,5 +292,5 @@ func (v *verification) verifyBundle(cmd *cobra.Command, path string) error {
 	for _, sentence := range open {
 		fmt.Fprintln(cmd.OutOrStdout(), "NOT shown: ", printableText(sentence))
 	}
-	return nil
+	return nameNobody(&report.Export)
 }

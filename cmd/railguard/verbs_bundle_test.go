@@ -85,10 +85,12 @@ func TestBundle(t *testing.T) {
 
 	packed := o.in("may.tar.zst")
 	o.ask("audit", "bundle", "--out", packed, "--url", o.server.URL, "--key", groupKey, "--data", o.in("none"))
-	require.Contains(t, o.ask("verify", packed), "NOT shown:  whose log this is")
+	require.Contains(t, o.consistent("verify", packed), "NOT shown:  whose log this is")
+	require.Regexp(t, `it names railguard .*, whose file has the SHA-256 [0-9a-f]{64}`, o.consistent("verify", packed))
 	require.NoDirExists(t, packed+".part")
 	data := readFile(t, packed)
 	o.refused(exitFailed, "", "verify", o.write("cut.tar.zst", data[:len(data)*2/3]), "--keys", o.keys)
+	o.refused(exitFailed, "stands behind the end", "verify", o.write("longer.tar.zst", data+data), "--keys", o.keys)
 	o.refused(exitUsage, "exists", "audit", "bundle", "--out", dir, "--url", o.server.URL, "--key", groupKey)
 	o.refused(exitUsage, "--out", "audit", "bundle", "--url", o.server.URL, "--key", groupKey)
 	o.refused(exitFailed, "unauthorized", "audit", "bundle", "--out", o.in("other"), "--url", o.server.URL, "--key", "rg_live_nobody000000000000000000000", "--data", o.in("none"))

@@ -25,9 +25,6 @@ const (
 	levelBad  = "bad"
 )
 
-// exitWarn is the exit code if the worst finding is a warning.
-const exitWarn = 4
-
 // finding is the result of one check of `railguard doctor`.
 type finding struct {
 	Check string `json:"check"`

@@ -50,6 +50,16 @@ func (o *outsider) ask(args ...string) string {
 	return out
 }
 
+// consistent runs verify without keys. Whatever the file is, the answer is that nothing shows whose
+// log it is from.
+func (o *outsider) consistent(args ...string) string {
+	o.t.Helper()
+	out, code, err := run(o.t, args...)
+	require.ErrorContains(o.t, err, "nothing shows whose log this is")
+	require.Equal(o.t, exitWarn, code, "%v", args)
+	return out
+}
+
 func (o *outsider) refused(code int, says string, args ...string) {
 	o.t.Helper()
 	_, got, err := run(o.t, args...)

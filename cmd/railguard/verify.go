@@ -37,16 +37,20 @@ numbers have gaps, and that none is missing stands on the cluster's signature.
 A C2SP tlog-proof (` + "`railguard audit proof --tlog`" + `) holds no keys: give --keys. A
 witness's verifier key among them demands its signature.
 
-Without --keys the verifier keys inside the file are used. That shows that the
-file is whole and consistent; that it comes from your cluster it shows only if
-the fingerprint below equals the one you know (GET /log/keys).
+Without --keys the verifier keys inside the file are used, which anybody can have made. Then
+nothing is proven: verify says CONSISTENT, WHOSE LOG IS NOT SHOWN and ends with 4. Get the keys
+another way (GET /log/keys, once), or compare their fingerprint.
+
+The first line says "later: not shown": whatever was written behind the file's tree head, or
+after an export's time, no file can show.
 
 A file may be indented, ordered or escaped otherwise than it was saved: what it says is
 compared by value. A record is held to the rule set that it was judged by, whichever release
 showed it; one of a rule set that this program does not know is neither proven nor altered.
 
-Exit codes: 0 proven, 1 not proven, 2 not readable, or wrong flags or keys, 5 rendered by
-a release that this program does not know: verify with one that is as new.`,
+Exit codes: 0 proven, 1 not proven, 2 not readable, or wrong flags or keys, 4 consistent, but
+without --keys nothing shows whose log it is, 5 rendered by a release that this program does
+not know: verify with one that is as new.`,
 		Example: "  railguard audit proof txn_1a2B3c4D > proof.json\n  railguard verify proof.json --keys keys.txt\n  railguard verify march.ndjson --keys keys.txt --show",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -88,13 +92,23 @@ func (v *verification) verifyFile(cmd *cobra.Command, path string) error {
 		return v.printRefusal(cmd.OutOrStdout(), err)
 	}
 	if v.output == "json" {
-		return v.printJSON(cmd.OutOrStdout(), file, options, &report)
+		err = v.printJSON(cmd.OutOrStdout(), file, options, &report)
+	} else if printReport(cmd.OutOrStdout(), &report, v.quiet); !v.quiet && (v.show || report.Kind == "proof") {
+		err = printRecords(cmd.OutOrStdout(), file, options)
 	}
-	printReport(cmd.OutOrStdout(), &report, v.quiet)
-	if v.quiet || !v.show && report.Kind != "proof" {
+	if err != nil {
+		return err
+	}
+	return nameNobody(&report)
+}
+
+// nameNobody returns the error of a file that was verified with no keys but its own, which anybody
+// can have made.
+func nameNobody(r *examine.Report) error {
+	if r.KeysGiven {
 		return nil
 	}
-	return printRecords(cmd.OutOrStdout(), file, options)
+	return &exitError{code: exitWarn, err: errors.New("nothing shows whose log this is: give --keys with keys that you got another way")}
 }
 
 // openEvidence opens a file so that it can be read twice, because records are shown only after
@@ -136,6 +150,7 @@ func (v *verification) printRefusal(out io.Writer, err error) error {
 	if v.output == "json" {
 		verdict := struct {
 			Proven bool   `json:"proven"`
+			Agrees bool   `json:"consistent"`
 			Newer  bool   `json:"newerRelease,omitempty"` // Neither proven nor altered.
 			Error  string `json:"error"`
 			Line   int    `json:"line,omitempty"`
@@ -161,7 +176,11 @@ func printReport(out io.Writer, r *examine.Report, quiet bool) {
 		}
 		what = fmt.Sprintf("SELECTION of %s from %s to %s", who, r.From, r.To)
 	}
-	fmt.Fprintf(out, "PROVEN: %s: %d record(s), %d screening call(s)\n", printableText(what), r.Leaves, r.Screens)
+	verdict := "PROVEN"
+	if !r.KeysGiven {
+		verdict = "CONSISTENT, WHOSE LOG IS NOT SHOWN"
+	}
+	fmt.Fprintf(out, "%s: %s: %d record(s), %d screening call(s); later: not shown\n", verdict, printableText(what), r.Leaves, r.Screens)
 	if quiet {
 		return
 	}
@@ -182,7 +201,9 @@ func printReport(out io.Writer, r *examine.Report, quiet bool) {
 	if r.KeysGiven {
 		whose = "given by you"
 	}
-	fmt.Fprintf(out, "verifier keys %s, %s\n", r.Fingerprint(), whose)
+	if r.Keys != "" {
+		fmt.Fprintf(out, "verifier keys %s, %s\n", r.Fingerprint(), whose)
+	}
 }
 
 // readAgain reads a proven file once more and calls visit with its records.
@@ -231,9 +252,9 @@ func printRecords(out io.Writer, file *os.File, options examine.Options) error {
 // printJSON writes the report as one object. With --show, and for a proof, its records come
 // first.
 func (v *verification) printJSON(out io.Writer, file *os.File, options examine.Options, r *examine.Report) error {
-	fmt.Fprint(out, `{"proven":true`)
+	fmt.Fprint(out, `{`)
 	if v.show || r.Kind == "proof" {
-		fmt.Fprint(out, `,"records":[`)
+		fmt.Fprint(out, `"records":[`)
 		comma := ""
 		err := readAgain(file, options, func(r *examine.Record) error {
 			data, err := json.Marshal(r)
@@ -246,12 +267,12 @@ func (v *verification) printJSON(out io.Writer, file *os.File, options examine.O
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(out, "]")
+		fmt.Fprint(out, "],\n")
 	}
 	report, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, ",\n%s\n", report[1:])
+	_, err = fmt.Fprintf(out, "%s\n", report[1:])
 	return err
 }

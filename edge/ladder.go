@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"fmt"
+
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -15,12 +17,9 @@ type ladder struct {
 	rules    *engine.RuleSet
 	facts    *engine.Facts
 	moment   *engine.Moment // nil: the live rules were not judged.
-	policy   *engine.Policy
 	decision engine.Decision
 	mask     uint32 // Rules that fired, before modes apply.
-	known    bool   // facts and policy are set; otherwise only outcomes are known.
-
-	whitelisted bool // A whitelist was in force.
+	known    bool   // facts are set; otherwise only outcomes are known.
 }
 
 // The outcomes of one rung.
@@ -66,9 +65,7 @@ func (x *ladder) writeRungs(m *strictjson.Members) {
 		}
 		r.Text("trigger", rule.Trigger)
 		if x.known {
-			var values strictjson.Members
-			x.writeValues(rule.ID, &values)
-			if len(values) > 0 {
+			if values := comparedMembers(rule.Compared(x.facts, x.moment)); len(values) > 0 {
 				r.Object("values", values)
 			}
 		}
@@ -76,146 +73,35 @@ func (x *ladder) writeRungs(m *strictjson.Members) {
 	m.List("ladder", rungs)
 }
 
-// writeValues writes what a rule compares.
-func (x *ladder) writeValues(id engine.RuleID, m *strictjson.Members) {
-	f := x.facts
-	switch id {
-	case engine.RuleChain:
-		m.TextOrNull("chain", f.Request.Chain)
-		x.writeAllowed(m, func(p *engine.SpendPolicy) ([]string, bool) {
-			return allowedWords([]engine.Chain{engine.ChainETH, engine.ChainBASE, engine.ChainSOL, engine.ChainACH, engine.ChainWIRE, engine.ChainSWIFT}, p.Chains), p.ChainsSet
-		})
-	case engine.RuleSingleLimit:
-		m.USD("amount", f.Request.Amount)
-		x.writeLimits(m, func(p *engine.SpendPolicy) engine.USD { return p.MaxSingle })
-	case engine.RuleWhitelist:
-		m.Bool("whitelistInForce", x.whitelisted)
-	case engine.RuleMixer:
-		m.TextOrNull("protocol", f.Request.Protocol)
-	case engine.RuleModel:
-		if f.ChainSize > 0 {
-			m.TextOrNull("baseline", f.Chain[0].Model)
-			m.TextOrNull("reported", f.Request.Model)
-			m.TextOrNull("registered", f.Chain[0].Settings.CurrentModel)
-		}
-	case engine.RuleRail:
-		m.TextOrNull("rail", f.Request.Rail)
-		x.writeAllowed(m, func(p *engine.SpendPolicy) ([]string, bool) {
-			return allowedWords([]engine.Rail{engine.RailUSDC, engine.RailACH, engine.RailWIRE, engine.RailSWIFT, engine.RailIBAN}, p.Rails), p.RailsSet
-		})
-	case engine.RuleRailChain:
-		m.TextOrNull("chain", f.Request.Chain)
-		m.TextOrNull("rail", f.Request.Rail)
-	case engine.RulePartyType:
-		m.TextOrNull("cpType", f.Request.Type)
-	default:
-		if x.moment != nil {
-			x.writeLiveValues(id, m)
+// comparedMembers returns what a rule looked at as JSON.
+func comparedMembers(compared []engine.Compared) (m strictjson.Members) {
+	for _, one := range compared {
+		switch value := one.Value.(type) {
+		case nil:
+			m.Null(one.Name)
+		case string:
+			m.TextOrNull(one.Name, value)
+		case bool:
+			m.Bool(one.Name, value)
+		case int:
+			m.Int(one.Name, int64(value))
+		case engine.USD:
+			m.USD(one.Name, value)
+		case engine.Time:
+			m.Time(one.Name, value)
+		case []string:
+			m.Texts(one.Name, value)
+		case [][]engine.Compared:
+			items := make([]strictjson.Members, len(value))
+			for i := range value {
+				items[i] = comparedMembers(value[i])
+			}
+			m.List(one.Name, items)
+		default:
+			panic(fmt.Sprintf("BUG: a rule compares a %T", value))
 		}
 	}
-}
-
-func (x *ladder) writeLiveValues(id engine.RuleID, m *strictjson.Members) {
-	o := x.moment
-	switch id {
-	case engine.RuleCredentialStatus:
-		if o.LevelCount > 0 {
-			m.Text("credentialStatus", engine.EffectiveStatus(o).String())
-		}
-		m.Int("tokenVersion", int64(o.Version))
-		m.Time("tokenExpires", o.Expires)
-	case engine.RuleOwnership:
-		if o.LevelCount > 0 && o.Levels[0].Row.OwnershipFrom != 0 {
-			m.Time("flaggedFrom", o.Levels[0].Row.OwnershipFrom)
-		}
-	case engine.RuleDailyLimit:
-		x.writeSpending(m)
-	case engine.RuleFleetLimit:
-		if o.Fleet != nil {
-			m.USD("spentUSDC", o.Fleet.Spend.SpentOn(o.Now.Day()))
-			m.USD("heldUSDC", o.Fleet.Spend.HeldOn(o.Now.Day()))
-			m.USD("amount", o.Amount)
-			m.USD("dailyLimitUSDC", o.FleetLimit)
-		}
-	case engine.RuleVelocity:
-		m.Int("lastMinute", int64(o.Minute))
-		m.Int("lastHour", int64(o.PerHour))
-		m.Int("maxPerMinute", int64(x.policy.Velocity.MaxPerMinute))
-	case engine.RuleAttestation:
-		m.USD("above", x.policy.AttestationAbove)
-		if o.LevelCount > 0 && o.Levels[0].Row.AttestedAt != 0 {
-			m.Time("attestedAt", o.Levels[0].Row.AttestedAt)
-		} else {
-			m.Null("attestedAt")
-		}
-	case engine.RuleStructuring:
-		m.Int("count", int64(o.Structuring))
-		m.Int("threshold", int64(x.policy.StructuringCount))
-		m.Bool("duplicateReference", o.Duplicate)
-	}
-}
-
-// writeLimits writes a limit for every level that has one, starting with the agent itself.
-func (x *ladder) writeLimits(m *strictjson.Members, of func(*engine.SpendPolicy) engine.USD) {
-	var items []strictjson.Members
-	for i := range x.facts.ChainSize {
-		if limit := of(&x.facts.Chain[i].Policy); limit != engine.NoLimit {
-			var item strictjson.Members
-			item.Int("level", int64(i))
-			item.USD("limit", limit)
-			items = append(items, item)
-		}
-	}
-	m.List("limits", items)
-}
-
-// allowedWords returns the names of the values in a mask.
-func allowedWords[T interface {
-	Bit() uint8
-	String() string
-}](all []T, mask uint8) []string {
-	words := []string{}
-	for _, one := range all {
-		if mask&one.Bit() != 0 {
-			words = append(words, one.String())
-		}
-	}
-	return words
-}
-
-// writeAllowed writes the allowed values for every level that restricts them, starting with the
-// agent itself.
-func (x *ladder) writeAllowed(m *strictjson.Members, of func(p *engine.SpendPolicy) (words []string, set bool)) {
-	var items []strictjson.Members
-	for level := range x.facts.ChainSize {
-		if words, set := of(&x.facts.Chain[level].Policy); set {
-			var item strictjson.Members
-			item.Int("level", int64(level))
-			item.Texts("allowed", words)
-			items = append(items, item)
-		}
-	}
-	if len(items) > 0 {
-		m.List("limits", items)
-	}
-}
-
-func (x *ladder) writeSpending(m *strictjson.Members) {
-	o := x.moment
-	items := make([]strictjson.Members, o.LevelCount)
-	for i := range o.LevelCount {
-		level := &o.Levels[i]
-		items[i].Int("level", int64(i))
-		items[i].USD("spentUSDC", level.Row.Spend.SpentOn(o.Now.Day()))
-		items[i].USD("heldUSDC", level.Row.Spend.HeldOn(o.Now.Day()))
-		if limit := level.Profile.Policy.DailyLimit; limit != engine.NoLimit {
-			items[i].USD("dailyLimitUSDC", limit)
-		} else {
-			items[i].Null("dailyLimitUSDC")
-		}
-	}
-	m.USD("amount", o.Amount)
-	m.List("levels", items)
+	return m
 }
 
 // reason returns the text of the decision.
@@ -232,12 +118,12 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 		return err
 	}
 	s := &j.screen
-	x := &ladder{rules: j.Terms.Settings.Rules(), facts: &s.facts, moment: moment, policy: j.Terms.Settings.Policy, known: s.facts.Token == engine.TokenGood, whitelisted: whitelistInForce(&s.facts)}
+	x := &ladder{rules: j.Terms.Settings.Rules(), facts: &s.facts, moment: moment, known: s.facts.Token == engine.TokenGood}
 	if moment != nil {
 		live := x.rules.JudgeLive(moment)
 		s.hits.Merge(&live)
 	}
-	x.decision, x.mask = x.rules.Decide(&s.hits, x.policy), s.hits.Mask
+	x.decision, x.mask = x.rules.Decide(&s.hits, j.Terms.Settings.Policy), s.hits.Mask
 	m.Bool("dryRun", true)
 	m.Text("verdict", x.decision.Verdict.String())
 	m.TextOrNull("rule", x.decision.Code())

@@ -147,7 +147,7 @@ func nameFound(facts *engine.Facts, f *leaf.Fragment, list *ofac.Index) {
 		f.Set(leaf.TagTruncated, nil)
 	}
 	flags := byte(0)
-	if whitelistInForce(facts) {
+	if facts.HasWhitelist() {
 		flags |= leafjson.FlagWhitelist
 	}
 	if facts.ChainBad {
@@ -169,16 +169,6 @@ func nameFound(facts *engine.Facts, f *leaf.Fragment, list *ofac.Index) {
 		}
 		f.Set(cleared.tag, data)
 	}
-}
-
-func whitelistInForce(f *engine.Facts) bool {
-	set := func(w *engine.Whitelist) bool { return w != nil && w.Enforce }
-	for i := range f.ChainSize {
-		if set(f.Chain[i].Settings.Whitelist) {
-			return true
-		}
-	}
-	return f.Fleet != nil && set(f.Fleet.Whitelist) || set(f.Policy.Whitelist)
 }
 
 // traceSize is the length of a trace id (W3C Trace Context).

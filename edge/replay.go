@@ -108,7 +108,7 @@ func (j *Judge) rebuildDecision(l *Leaf) (*rebuilt, error) {
 	x.rules = x.Rules
 	x.facts = &x.Facts
 	if x.Known {
-		x.known, x.policy, x.moment, x.whitelisted = true, x.Policy, &x.Moment, x.Whitelisted
+		x.known, x.moment = true, &x.Moment
 		x.openList(j)
 	}
 	return x, nil

@@ -189,10 +189,10 @@ func TestSandbox(t *testing.T) {
 	}{
 		{``, "", ""}, {`,"cpName":"Paper"`, "", ""},
 		{`,"cpName":"SANDBOX R7"`, "R7", "R7_COUNTERPARTY_NAME_OFAC"}, {`,"cpName":"SANDBOX R1"`, "R1", "R1_NO_CREDENTIAL"},
-		{`,"cpName":"SANDBOX R25"`, "R25", "R25_STRUCTURING"}, {`,"cpName":"SANDBOX R26"`, "R26", ""}, {`,"cpName":"SANDBOX R0"`, "R0", ""},
+		{`,"cpName":"SANDBOX R25"`, "R25", "R25_STRUCTURING"}, {`,"cpName":"SANDBOX R31"`, "R31", ""}, {`,"cpName":"SANDBOX R0"`, "R0", ""},
 		{`,"cpName":"SANDBOX no_quorum"`, "no_quorum", ""}, {`,"cpName":"sandbox R7"`, "", ""},
 		{`,"cpWallet":"` + wallet + `0007"`, "R7", "R7_COUNTERPARTY_NAME_OFAC"}, {`,"cpWallet":"` + wallet + `0025"`, "R25", "R25_STRUCTURING"},
-		{`,"cpWallet":"` + wallet + `0000"`, "", ""}, {`,"cpWallet":"` + wallet + `0026"`, "", ""}, {`,"cpWallet":"` + wallet + `0500"`, "", ""},
+		{`,"cpWallet":"` + wallet + `0000"`, "", ""}, {`,"cpWallet":"` + wallet + `0031"`, "", ""}, {`,"cpWallet":"` + wallet + `0500"`, "", ""},
 		{`,"cpWallet":"` + wallet + `0501"`, "no_quorum", ""}, {`,"cpWallet":"` + wallet + `0507"`, "outcome_unknown", ""}, {`,"cpWallet":"` + wallet + `0508"`, "", ""},
 		{`,"cpWallet":"` + wallet + `000a"`, "", ""},
 		{`,"cpName":"SANDBOX R7","cpWallet":"` + wallet + `0008"`, "R7", "R7_COUNTERPARTY_NAME_OFAC"},

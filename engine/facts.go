@@ -54,6 +54,10 @@ type Facts struct {
 	PartyCleared    []uint32
 	ClearedUntil    Time
 
+	// RecordedWhitelist says that a whitelist was in force, according to the record of the call.
+	// Profiles in the log omit whitelists.
+	RecordedWhitelist bool
+
 	// The list's answers, filled in by Looker.Look.
 	OperatorWallet ofac.WalletMatch // First listed wallet of the chain.
 	OperatorLevel  uint8            // Index in Chain of the party with that wallet.

@@ -3,4 +3,4 @@
 package engine
 
 // FormatNewest is the highest format that this binary can apply.
-const FormatNewest = Format1
+const FormatNewest = formatEnd - 1

@@ -137,7 +137,7 @@ func TestParsePolicyRefuses(t *testing.T) {
 		{"not an object", `[]`, ""},
 		{"unknown member", `{"rule":{}}`, "rule"},
 		{"a member in another case", `{"Rules":{}}`, "Rules"},
-		{"unknown rule", `{"rules":{"R26":"off"}}`, "rules.R26"},
+		{"unknown rule", `{"rules":{"R31":"off"}}`, "rules.R31"},
 		{"mode of a BLOCK rule", `{"rules":{"R14":"off"}}`, "rules.R14"},
 		{"mode of R1", `{"rules":{"R1":"off"}}`, "rules.R1"},
 		{"unknown mode", `{"rules":{"R9":"allow"}}`, "rules.R9"},

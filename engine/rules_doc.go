@@ -9,8 +9,8 @@ import (
 // test compares the two.
 func RulesMarkdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The %d rules\n\nRule set %s. A test writes this page from `engine/rulesets` and the judges in `engine/rules_table.go`: "+
-		"`go test ./engine -run TestRulesDocument -update`.\n\n", len(Rules), NewestRules.Name)
+	fmt.Fprintf(&b, "# The rules\n\nRule set %s has %d. A test writes this page from `engine/rulesets`, `engine/rules_static.go` and `engine/rules_live.go`: "+
+		"`go test ./engine -run TestRulesDocument -update`.\n\n", NewestRules.Name, len(Rules))
 	b.WriteString("All rules are evaluated. The first that fired, in the order of this page, decides; R1 is judged alone. " +
 		"Where none fired, the verdict is PROCEED and the rule " + AllClear + ": \"" + NewestRules.Clear + "\"\n\n" +
 		"The institution sets the mode of a REVIEW rule in `rules` of the policy document: `review` (the default), `off` " +

@@ -4,6 +4,67 @@ package engine
 // here runs in Apply, so it allocates nothing and formats nothing. What it computes changes
 // only together with RuleSet.
 
+// The numbers of the live rules; the static rules have the others. No number is given to a
+// second rule.
+const (
+	RuleCredentialStatus RuleID = 2
+	RuleOwnership        RuleID = 8
+	RuleDailyLimit       RuleID = 11
+	RuleFleetLimit       RuleID = 12
+	RuleVelocity         RuleID = 16
+	RuleHours            RuleID = 17
+	RuleAttestation      RuleID = 22
+	RuleStructuring      RuleID = 25
+)
+
+// Only the sub-reasons that code outside the rules uses have names.
+const (
+	SubRevoked        Sub = 1
+	SubExpired        Sub = 2
+	SubSuspended      Sub = 3
+	SubSuperseded     Sub = 4
+	SubKeyRevoked     Sub = 5
+	SubParentRevoked  Sub = 6
+	SubParentExpired  Sub = 7
+	SubParentSuspend  Sub = 8
+	SubOperator       Sub = 9
+	SubUserRevoked    Sub = 10
+	SubUserExpired    Sub = 11
+	SubUserSuspended  Sub = 12
+	SubUserSuperseded Sub = 13
+
+	SubDuplicate Sub = 2 // A sub-reason of R25: duplicate_reference.
+)
+
+// liveJudges judges the live rules, and says of each what people read. A row is never edited in
+// what it judges, because that is the meaning of old entries: see rulesByFormat.
+var liveJudges = map[RuleID]judge{
+	RuleCredentialStatus: {Live: credentialStatus, ComparedLive: compareStatus,
+		Trigger: "The effective status is REVOKED, EXPIRED or SUSPENDED: the worst of the credential, its version, every parent, the operator and the user credential.",
+		Default: "on, final", Params: "none"},
+	RuleOwnership: {Live: ownershipTransferred, ComparedLive: compareOwnership,
+		Trigger: "An ownership transfer is flagged and in effect, on the agent or on a parent.",
+		Default: "on", Params: "none"},
+	RuleDailyLimit: {Live: dailyLimit, ComparedLive: compareDailyLimit,
+		Trigger: "The amount and what was spent or is held on that UTC day come to more than the daily limit of the agent or of a parent; the limit itself passes.",
+		Default: "on when a policy says so", Params: "dailyLimitUSDC; mode"},
+	RuleFleetLimit: {Live: fleetLimit, ComparedLive: compareFleetLimit,
+		Trigger: "The amount and what the fleet spent or holds on that UTC day come to more than its daily limit; the limit itself passes.",
+		Default: "on for members of a fleet", Params: "dailyLimitUSDC of the fleet; mode"},
+	RuleVelocity: {Live: velocityExceeded, ComparedLive: compareVelocity,
+		Trigger: "More screened payments in the last 60 seconds, or in the last hour, than the velocity setting allows; or, with 24 hours of history, more than 100 in the minute and more than the burst factor times the mean.",
+		Default: "maxPerMinute 1,000; burstFactor 20", Params: "velocity of agent, fleet, institution (the strictest holds); mode"},
+	RuleHours: {Live: unusualHour,
+		Trigger: "Log time is outside the operating hours of agent, parent, fleet or institution.",
+		Default: "on when hours are set", Params: "operatingHours; mode"},
+	RuleAttestation: {Live: attestationStale, ComparedLive: compareAttestation,
+		Trigger: "The agent is autonomous, its last attestation is 24 hours old or older or there is none, and the amount is above the attestation threshold.",
+		Default: "on, above 10,000 USD; never attested is stale", Params: "attestation.above (may only be lowered), attestation.issuanceCounts; mode"},
+	RuleStructuring: {Live: structuringSuspected, ComparedLive: compareStructuring,
+		Trigger: "Several screened payments of one root agent to one counterparty within the window, as many as the policy counts, each just below the reporting threshold; or the payment reference is that of a PROCEED or an open hold of the same owner of the last 30 days.",
+		Default: "5 in 24 h in [9,000, 10,000); a paymentRef once", Params: "structuring.count, low, high, window; mode; paymentRef.once (review or off, apart from the mode)"},
+}
+
 // credentialStatus is R2. It returns the first reason that it finds: in the agent's own
 // credential, then in its parents from the nearest on, in the operator, and in the user
 // credential.
@@ -12,6 +73,14 @@ func credentialStatus(m *Moment) Sub {
 		return first
 	}
 	return m.userStatus()
+}
+
+func compareStatus(m *Moment) []Compared {
+	all := []Compared{{"tokenVersion", int(m.Version)}, {"tokenExpires", m.Expires}}
+	if m.LevelCount == 0 {
+		return all
+	}
+	return append([]Compared{{"credentialStatus", EffectiveStatus(m).String()}}, all...)
 }
 
 // EffectiveStatus is the worst status of the chain: the credential itself, the key
@@ -132,6 +201,13 @@ func ownershipTransferred(m *Moment) Sub {
 	return 0
 }
 
+func compareOwnership(m *Moment) []Compared {
+	if m.LevelCount == 0 || m.Levels[0].Row.OwnershipFrom == 0 {
+		return nil
+	}
+	return []Compared{{"flaggedFrom", m.Levels[0].Row.OwnershipFrom}}
+}
+
 // dailyLimit is R11. It checks the counters of the UTC day of the agent and of every ancestor.
 func dailyLimit(m *Moment) Sub {
 	day := m.Now.Day()
@@ -144,12 +220,32 @@ func dailyLimit(m *Moment) Sub {
 	return 0
 }
 
+func compareDailyLimit(m *Moment) []Compared {
+	day, levels := m.Now.Day(), make([][]Compared, m.LevelCount)
+	for i := range levels {
+		level := &m.Levels[i]
+		levels[i] = []Compared{{"level", i}, {"spentUSDC", level.Row.Spend.SpentOn(day)}, {"heldUSDC", level.Row.Spend.HeldOn(day)}, {"dailyLimitUSDC", nil}}
+		if limit := level.Profile.Policy.DailyLimit; limit != NoLimit {
+			levels[i][3].Value = limit
+		}
+	}
+	return []Compared{{"amount", m.Amount}, {"levels", levels}}
+}
+
 // fleetLimit is R12.
 func fleetLimit(m *Moment) Sub {
 	if m.Fleet == nil || !m.Fleet.Spend.Counted(m.Now.Day()).Plus(m.Amount).Exceeds(m.FleetLimit) {
 		return 0
 	}
 	return 1
+}
+
+func compareFleetLimit(m *Moment) []Compared {
+	if m.Fleet == nil {
+		return nil
+	}
+	day, spend := m.Now.Day(), &m.Fleet.Spend
+	return []Compared{{"spentUSDC", spend.SpentOn(day)}, {"heldUSDC", spend.HeldOn(day)}, {"amount", m.Amount}, {"dailyLimitUSDC", m.FleetLimit}}
 }
 
 // velocityExceeded is R16. It compares the agent's own count with the strictest setting of
@@ -170,6 +266,10 @@ func velocityExceeded(m *Moment) Sub {
 		return 3
 	}
 	return 0
+}
+
+func compareVelocity(m *Moment) []Compared {
+	return []Compared{{"lastMinute", int(m.Minute)}, {"lastHour", int(m.PerHour)}, {"maxPerMinute", int(m.Policy.Velocity.MaxPerMinute)}}
 }
 
 // unusualHour is R17. It fires outside the intersection of all hours that are set.
@@ -216,6 +316,14 @@ func attestationStale(m *Moment) Sub {
 	return 0
 }
 
+func compareAttestation(m *Moment) []Compared {
+	compared := []Compared{{"above", m.Policy.AttestationAbove}, {"attestedAt", nil}}
+	if m.LevelCount > 0 && m.Levels[0].Row.AttestedAt != 0 {
+		compared[1].Value = m.Levels[0].Row.AttestedAt
+	}
+	return compared
+}
+
 // structuringSuspected is R25. The rule also fires if the payment reference was used before. The
 // rule's mode does not switch that off; paymentRef.once does. The reference is the reason only if
 // the amount band has no effect.
@@ -231,4 +339,8 @@ func structuringSuspected(m *Moment) Sub {
 		return 1
 	}
 	return 0
+}
+
+func compareStructuring(m *Moment) []Compared {
+	return []Compared{{"count", int(m.Structuring)}, {"threshold", int(m.Policy.StructuringCount)}, {"duplicateReference", m.Duplicate}}
 }

@@ -12,6 +12,86 @@ import (
 // each of the list, of the policy and of the profiles. The record carries these versions as its
 // basis, and Apply refuses a judgement made on older ones.
 
+// The numbers of the static rules; the live rules have the others. No number is given to a
+// second rule.
+const (
+	RuleNoCredential       RuleID = 1
+	RuleOperatorAtIssuance RuleID = 3
+	RuleOperatorWallet     RuleID = 4
+	RuleOperatorName       RuleID = 5
+	RulePartyWallet        RuleID = 6
+	RulePartyName          RuleID = 7
+	RuleChain              RuleID = 9
+	RuleSingleLimit        RuleID = 10
+	RuleWhitelist          RuleID = 13
+	RuleMixer              RuleID = 14
+	RuleModel              RuleID = 15
+	RuleRail               RuleID = 18
+	RuleRailChain          RuleID = 19
+	RulePartyType          RuleID = 20
+	RulePossibleName       RuleID = 21
+	RuleDelegation         RuleID = 23
+	RuleUserContext        RuleID = 24
+)
+
+const SubListStale Sub = 4 // A sub-reason of R21 that code outside the rules uses.
+
+// staticJudges judges the static rules, and says of each what people read. A row is never
+// edited in what it judges, because that is the meaning of old entries: see rulesByFormat.
+var staticJudges = map[RuleID]judge{
+	RuleNoCredential: {Static: noCredential,
+		Trigger: "The token is empty or malformed, its signature is bad, its key, algorithm, issuer or agent is unknown, or it is of another type.",
+		Default: "on, alone: no other rule is judged", Params: "none"},
+	RuleOperatorAtIssuance: {Static: operatorListedAtIssuance,
+		Trigger: "The registry says that the operator wallet was listed at issuance, of the agent or of a parent.",
+		Default: "on, final", Params: "none"},
+	RuleOperatorWallet: {Static: operatorWalletListed,
+		Trigger: "The operator wallet, of the agent or of a parent, is on the active list.",
+		Default: "on, final", Params: "none"},
+	RuleOperatorName: {Static: operatorNameListed,
+		Trigger: "The operator's legal name, or that of the user credential in the call, is a strong match of a listed name.",
+		Default: "on, final", Params: "names.block (may only be tightened)"},
+	RulePartyWallet: {Static: partyWalletListed,
+		Trigger: "The counterparty wallet is on the active list, whatever the chain or the currency label.",
+		Default: "on, final", Params: "none"},
+	RulePartyName: {Static: partyNameListed,
+		Trigger: "The counterparty name is a strong match of a listed name.",
+		Default: "on, final", Params: "names.block (may only be tightened)"},
+	RuleChain: {Static: chainPolicy, ComparedStatic: compareChain,
+		Trigger: "The chain of the payment is not among those that the agent or a parent is allowed; a payment that names none passes.",
+		Default: "on when a policy says so", Params: "allowedChains; mode"},
+	RuleSingleLimit: {Static: singleLimit, ComparedStatic: compareSingleLimit,
+		Trigger: "The amount is above the single payment limit of the agent or of a parent; the limit itself passes.",
+		Default: "on when a policy says so", Params: "maxSingleTxUSDC; mode"},
+	RuleWhitelist: {Static: notWhitelisted, ComparedStatic: compareWhitelist,
+		Trigger: "A whitelist is enforced by agent, parent, fleet or institution, and the counterparty is not on all of them.",
+		Default: "on when a whitelist is set", Params: "whitelist of agent, fleet, institution; mode"},
+	RuleMixer: {Static: mixerProtocol, ComparedStatic: compareProtocol,
+		Trigger: "The protocol, whole and normalised, is a term of the mixer list; where the agent's policy refuses mixers also the counterparty name, whole, an unambiguous term of it (two words, or one with a dot).",
+		Default: "on, for every policy", Params: "noMixerProtocols widens the evidence"},
+	RuleModel: {Static: modelChanged, ComparedStatic: compareModels,
+		Trigger: "A model was named at issuance, and the one in the call (else the one reported last) differs from it.",
+		Default: "on", Params: "mode"},
+	RuleRail: {Static: railPolicy, ComparedStatic: compareRail,
+		Trigger: "The rail of the payment is not among those that the agent or a parent is allowed; a payment that names none passes.",
+		Default: "on when a policy says so", Params: "allowedRails; mode"},
+	RuleRailChain: {Static: railChainMismatch, ComparedStatic: compareRailChain,
+		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain.",
+		Default: "on", Params: "mode"},
+	RulePartyType: {Static: partyType, ComparedStatic: comparePartyType,
+		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or the institution wants every counterparty identified and the call names none (over a chain: no wallet).",
+		Default: "the first check on, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty; mode"},
+	RulePossibleName: {Static: possibleName,
+		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. Where the policy says so (ofac.onStale): the list is too old.",
+		Default: "on", Params: "names.review (may only be tightened), names.weakAliases, cleared pairs; mode"},
+	RuleDelegation: {Static: delegationChain,
+		Trigger: "The chain of parents is broken, cyclic or deeper than three, or a delegate is wider than its parent in a way no intersection expresses.",
+		Default: "on", Params: "none"},
+	RuleUserContext: {Static: userContext,
+		Trigger: "A user credential comes with an autonomous agent, with an agent it is not bound to, or alone without exactly one bound agent.",
+		Default: "on", Params: "none"},
+}
+
 // noCredential is R1. Its sub-reasons are the token states.
 func noCredential(f *Facts) Sub { return Sub(f.Token) }
 
@@ -150,6 +230,10 @@ func chainPolicy(f *Facts) Sub {
 	return 0
 }
 
+func compareChain(f *Facts) []Compared {
+	return append([]Compared{{"chain", f.Request.Chain}}, f.compareAllowed(func(p *SpendPolicy) ([]string, bool) { return wordsIn(p.Chains, chainNames[:]), p.ChainsSet })...)
+}
+
 // railPolicy is R18.
 func railPolicy(f *Facts) Sub {
 	rail, known := ParseRail(f.Request.Rail)
@@ -164,6 +248,24 @@ func railPolicy(f *Facts) Sub {
 	return 0
 }
 
+func compareRail(f *Facts) []Compared {
+	return append([]Compared{{"rail", f.Request.Rail}}, f.compareAllowed(func(p *SpendPolicy) ([]string, bool) { return wordsIn(p.Rails, railNames[:]), p.RailsSet })...)
+}
+
+// compareAllowed lists the allowed words of every level that restricts them.
+func (f *Facts) compareAllowed(of func(*SpendPolicy) (words []string, set bool)) []Compared {
+	var levels [][]Compared
+	for i := range f.ChainSize {
+		if words, set := of(&f.Chain[i].Policy); set {
+			levels = append(levels, []Compared{{"level", i}, {"allowed", words}})
+		}
+	}
+	if levels == nil {
+		return nil
+	}
+	return []Compared{{"limits", levels}}
+}
+
 // singleLimit is R10. It fires above the limit, not at it (statement T068).
 func singleLimit(f *Facts) Sub {
 	for i := 0; i < f.ChainSize; i++ {
@@ -172,6 +274,16 @@ func singleLimit(f *Facts) Sub {
 		}
 	}
 	return 0
+}
+
+func compareSingleLimit(f *Facts) []Compared {
+	var levels [][]Compared
+	for i := range f.ChainSize {
+		if limit := f.Chain[i].Policy.MaxSingle; limit != NoLimit {
+			levels = append(levels, []Compared{{"level", i}, {"limit", limit}})
+		}
+	}
+	return []Compared{{"amount", f.Request.Amount}, {"limits", levels}}
 }
 
 // modelChanged is R15. It takes the model of the call, or else the one reported last. Without a
@@ -189,6 +301,14 @@ func modelChanged(f *Facts) Sub {
 		return 0
 	}
 	return 1
+}
+
+func compareModels(f *Facts) []Compared {
+	if f.ChainSize == 0 {
+		return nil
+	}
+	own := f.Chain[0]
+	return []Compared{{"baseline", own.Model}, {"reported", f.Request.Model}, {"registered", own.Settings.CurrentModel}}
 }
 
 // SameModel compares two model names: trimmed, NFC, case folded (decision 38).
@@ -235,6 +355,10 @@ func railChainMismatch(f *Facts) Sub {
 	return walletGrammar(wallet)
 }
 
+func compareRailChain(f *Facts) []Compared {
+	return []Compared{{"chain", f.Request.Chain}, {"rail", f.Request.Rail}}
+}
+
 func (f *Facts) anyPolicy(has func(*SpendPolicy) bool) bool {
 	for i := 0; i < f.ChainSize; i++ {
 		if has(&f.Chain[i].Policy) {
@@ -271,6 +395,8 @@ func partyType(f *Facts) Sub {
 	return 0
 }
 
+func comparePartyType(f *Facts) []Compared { return []Compared{{"cpType", f.Request.Type}} }
+
 func partyTypeAllowed(mask uint8, party PartyType) bool {
 	return mask == 0 || mask&(1<<party) != 0
 }
@@ -302,3 +428,5 @@ func mixerProtocol(f *Facts) Sub {
 	}
 	return 0
 }
+
+func compareProtocol(f *Facts) []Compared { return []Compared{{"protocol", f.Request.Protocol}} }

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,17 +31,67 @@ type Rule struct {
 	judge
 }
 
-// text2026x1 is frozen: every record that names this rule set is shown with this text.
-//
-//go:embed rulesets/2026.1.txt
-var text2026x1 string
+// judge adds to the frozen text of a rule its function and its documentation. Exactly one of
+// Static and Live is set. Their types differ, so a rule cannot be in the wrong column: a static
+// rule cannot read rows, a live rule cannot read the list.
+type judge struct {
+	Static func(*Facts) Sub
+	Live   func(*Moment) Sub
 
-// rulesByFormat holds the rule set of each format. A row is never edited, because the meaning
-// of a format's entries must not change. A new rule needs a new text, its judges, and the row
-// of a new format here. A format without a row has the rules of the one before.
-var rulesByFormat = fillRules([FormatNewest + 1]*RuleSet{
-	Format1: joinRules(text2026x1, judges2026x1),
-})
+	// What the rule looked at, for those who are shown a decision; without it they see the
+	// reason alone.
+	ComparedStatic func(*Facts) []Compared
+	ComparedLive   func(*Moment) []Compared
+
+	Trigger string // When it fires, for docs/RULES.md.
+	Default string // What it does without configuration.
+	Params  string // What an institution or operator can set.
+}
+
+// Compared is one thing that a rule looked at.
+type Compared struct {
+	Name  string
+	Value any // A string ("": not given), a bool, an int, a USD, a Time, words, or for each level such things; nil: there is none.
+}
+
+// Compared returns what the rule looked at. moment is nil if the live rules were not judged.
+func (r *Rule) Compared(facts *Facts, moment *Moment) []Compared {
+	switch {
+	case r.ComparedStatic != nil:
+		return r.ComparedStatic(facts)
+	case r.ComparedLive != nil && moment != nil:
+		return r.ComparedLive(moment)
+	}
+	return nil
+}
+
+// wordsIn names the bits of a mask.
+func wordsIn(mask uint8, names []string) []string {
+	words := []string{}
+	for bit := 1; bit < len(names); bit++ {
+		if mask&(1<<bit) != 0 {
+			words = append(words, names[bit])
+		}
+	}
+	return words
+}
+
+// atLevel returns the sub-reason that names a level of the chain; index 0 is the agent itself.
+func atLevel(index int) Sub { return Sub(index) + 1 }
+
+// ruleSetTexts are frozen: every record that names a rule set is shown with its text.
+//
+//go:embed rulesets/*.txt
+var ruleSetTexts embed.FS
+
+// textOf returns the text of a rule set.
+func textOf(name string) string {
+	text, err := ruleSetTexts.ReadFile("rulesets/" + name + ".txt")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return string(text)
+}
 
 func fillRules(rows [FormatNewest + 1]*RuleSet) [FormatNewest + 1]*RuleSet {
 	for format := Format1 + 1; format <= FormatNewest; format++ {
@@ -137,9 +187,10 @@ func (s *RuleSet) Codes(mask uint32) []string {
 	return codes
 }
 
-// joinRules reads a frozen text and gives every rule its judge. The texts are part of the
-// binary, so a text that cannot be read or that has other rules than the judges is our mistake.
-func joinRules(text string, judges map[RuleID]judge) *RuleSet {
+// joinRules reads a frozen text and gives every rule its judge. Where a rule stands in several
+// tables the last one holds. The texts are part of the binary, so a text that cannot be read or
+// that has a rule without a judge is our mistake.
+func joinRules(text string, judges ...map[RuleID]judge) *RuleSet {
 	head, body, _ := strings.Cut(text, "\n\n")
 	set := new(RuleSet)
 	if n, err := fmt.Sscanf(head, "rule set %s number %d", &set.Name, &set.Number); n != 2 || err != nil {
@@ -153,15 +204,20 @@ func joinRules(text string, judges map[RuleID]judge) *RuleSet {
 			continue
 		}
 		rule := Rule{ID: numberOfCode(code), Code: code, Verdict: verdictNamed(verdict), Reasons: lines[1:]}
-		if rule.judge = judges[rule.ID]; (rule.Static == nil) == (rule.Live == nil) || len(rule.Reasons) == 0 || set.byNumber[rule.ID] != 0 {
+		for _, table := range judges {
+			if judge, found := table[rule.ID]; found {
+				rule.judge = judge
+			}
+		}
+		if (rule.Static == nil) == (rule.Live == nil) || len(rule.Reasons) == 0 || set.byNumber[rule.ID] != 0 {
 			panic("BUG: " + code + " of rule set " + set.Name + " has no reason, two rows or not one judge")
 		}
 		set.Rules = append(set.Rules, rule)
 		set.byNumber[rule.ID] = uint8(len(set.Rules))
 		set.mask |= 1 << rule.ID
 	}
-	if set.Clear == "" || len(set.Rules) != len(judges) {
-		panic("BUG: rule set " + set.Name + " has other rules than its judges")
+	if set.Clear == "" {
+		panic("BUG: rule set " + set.Name + " has no text for what is clear")
 	}
 	set.static = judgesOf(set.Rules, func(r *Rule) func(*Facts) Sub { return r.Static })
 	set.live = judgesOf(set.Rules, func(r *Rule) func(*Moment) Sub { return r.Live })

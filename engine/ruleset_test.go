@@ -2,9 +2,9 @@ package engine
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,23 +12,36 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// frozenRuleSets holds the SHA-256 of the rule set texts that records are shown with. A line is
-// never edited, nor is its file: another text is another rule set, with its own line.
-var frozenRuleSets = map[string]string{
-	"2026.1.txt": "6f1ae8c631847388c90db858e02f8a677b726dbb48b2147fed8017ac829c80fb",
-}
+// frozenSums names the file with the SHA-256 of each rule set, as sha256sum writes them. A line
+// is never edited, nor is its rule set: another text is another rule set. -update only adds the
+// lines that are missing.
+const frozenSums = "rulesets/frozen.sha256"
 
 // A changed text would change the wording of every record of its rule set, and evidence of
 // those records would no longer verify.
 func TestRuleSetsAreFrozen(t *testing.T) {
-	files, err := os.ReadDir("rulesets")
+	data, err := os.ReadFile(frozenSums)
 	require.NoError(t, err)
-	require.Len(t, files, len(frozenRuleSets))
+	frozen := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		frozen[name] = sum
+	}
+	files, err := filepath.Glob("rulesets/*.txt")
+	require.NoError(t, err)
 	for _, file := range files {
-		text, err := os.ReadFile("rulesets/" + file.Name())
+		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		sum := sha256.Sum256(text)
-		require.Equal(t, frozenRuleSets[file.Name()], hex.EncodeToString(sum[:]), "%s was changed: it is frozen", file.Name())
+		name, sum := filepath.Base(file), fmt.Sprintf("%x", sha256.Sum256(text))
+		if _, known := frozen[name]; !known && *update {
+			data, frozen[name] = fmt.Appendf(data, "%s  %s\n", sum, name), sum
+		}
+		require.NotEmpty(t, frozen[name], "%s is not frozen yet: run go test ./engine -run TestRuleSetsAreFrozen -update", name)
+		require.Equal(t, frozen[name], sum, "%s was changed: it is frozen", name)
+	}
+	require.Len(t, files, len(frozen), "a frozen text is gone")
+	if *update {
+		require.NoError(t, os.WriteFile(frozenSums, data, 0o644))
 	}
 }
 
@@ -59,12 +72,18 @@ func TestRulesKeepTheirNames(t *testing.T) {
 	require.Panics(t, func() { RulesOf(0) })
 }
 
+// text2026x1 is the text of the first rule set.
+var text2026x1 = textOf("2026.1")
+
+// joinText reads a text with today's judges.
+func joinText(text string) *RuleSet { return joinRules(text, staticJudges, liveJudges) }
+
 // A new rule set with another text does not change the reasons of the older one.
 func TestAnotherTextIsAnotherRuleSet(t *testing.T) {
 	next := strings.Replace(text2026x1, "rule set 2026.1 number 1", "rule set 2026.2 number 2", 1)
 	next = strings.Replace(next, "single transaction limit of the agent", "single-transaction limit of the agent", 1)
 	require.NotEqual(t, text2026x1, next)
-	set := joinRules(next, judges2026x1)
+	set := joinText(next)
 	require.Equal(t, "2026.2", set.Name)
 	require.EqualValues(t, 2, set.Number)
 	require.Equal(t, "The amount is above the single-transaction limit of the agent.", set.Reason(RuleSingleLimit, 1))
@@ -84,7 +103,7 @@ func TestTheTextOrdersItsRules(t *testing.T) {
 		i, j := at(fmt.Sprint("R", first)), at(fmt.Sprint("R", second))
 		swapped := slices.Clone(blocks)
 		swapped[i], swapped[j] = swapped[j], swapped[i]
-		set := joinRules(strings.Join(swapped, "\n\n")+"\n", judges2026x1)
+		set := joinText(strings.Join(swapped, "\n\n") + "\n")
 		require.Equal(t, second, set.Decide(&hits, DefaultPolicy()).Rule)
 	}
 }
@@ -92,17 +111,25 @@ func TestTheTextOrdersItsRules(t *testing.T) {
 func TestRuleSetsAreWhole(t *testing.T) {
 	for name, change := range map[string]func(string) string{
 		"no head":         func(s string) string { return s[strings.Index(s, "\n\n"):] },
-		"a rule less":     func(s string) string { return s[:strings.LastIndex(s, "\n\n")] + "\n" },
 		"a rule twice":    func(s string) string { return s + s[strings.LastIndex(s, "\n\n")+1:] },
-		"nobody judges":   func(s string) string { return s + "\nR26_NEW REVIEW\n\tA reason.\n" },
-		"no reason":       func(s string) string { return s + "\nR26_NEW REVIEW\n" },
+		"nobody judges":   func(s string) string { return s + "\nR31_NEW REVIEW\n\tA reason.\n" },
+		"no reason":       func(s string) string { return s + "\nR31_NEW REVIEW\n" },
 		"no verdict":      func(s string) string { return strings.Replace(s, " UNKNOWN\n", " PERHAPS\n", 1) },
 		"a number beyond": func(s string) string { return strings.Replace(s, "R25_", "R32_", 1) },
 		"no number":       func(s string) string { return strings.Replace(s, "R25_", "X_", 1) },
-		"nothing clear":   func(s string) string { return strings.Replace(s, "ALL_CLEAR PROCEED", "R27_CLEAR PROCEED", 1) },
+		"nothing clear":   func(s string) string { return strings.Replace(s, "ALL_CLEAR PROCEED", "R30_CLEAR PROCEED", 1) },
 	} {
-		require.Panics(t, func() { joinRules(change(text2026x1), judges2026x1) }, name)
+		require.Panics(t, func() { joinText(change(text2026x1)) }, name)
 	}
+}
+
+// A rule set whose rule computes something else has that rule's judge from a further table, and
+// the older rule set keeps its own.
+func TestALaterTableReplacesAJudge(t *testing.T) {
+	changed := joinRules(text2026x1, staticJudges, liveJudges, map[RuleID]judge{RuleMixer: {Static: func(*Facts) Sub { return 1 }}})
+	facts := &Facts{Request: &Request{}, Policy: DefaultPolicy()}
+	require.EqualValues(t, 1, changed.Rule(RuleMixer).Static(facts))
+	require.Zero(t, RulesOf(Format1).Rule(RuleMixer).Static(facts))
 }
 
 // A policy may mention only rules of its rule set.

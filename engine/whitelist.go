@@ -164,10 +164,8 @@ func (s *whitelists) addList(list *Whitelist) {
 	}
 }
 
-// notWhitelisted is R13. If any list in force covers a kind of identifier, the call's
-// identifier of that kind must be on all lists, and at least one identifier must be on all. So
-// a further or narrower list can only let fewer calls through.
-func notWhitelisted(f *Facts) Sub {
+// gatherWhitelists returns the whitelists that are in force for the call.
+func (f *Facts) gatherWhitelists() whitelists {
 	set := whitelists{now: f.Now}
 	for i := 0; i < f.ChainSize; i++ {
 		set.addList(f.Chain[i].Settings.Whitelist)
@@ -176,6 +174,14 @@ func notWhitelisted(f *Facts) Sub {
 		set.addList(f.Fleet.Whitelist)
 	}
 	set.addList(f.Policy.Whitelist)
+	return set
+}
+
+// notWhitelisted is R13. If any list in force covers a kind of identifier, the call's
+// identifier of that kind must be on all lists, and at least one identifier must be on all. So
+// a further or narrower list can only let fewer calls through.
+func notWhitelisted(f *Facts) Sub {
+	set := f.gatherWhitelists()
 	if set.size == 0 {
 		return 0
 	}
@@ -200,6 +206,14 @@ func notWhitelisted(f *Facts) Sub {
 		f.lowerValidUntil(set.until)
 	}
 	return sub
+}
+
+func compareWhitelist(f *Facts) []Compared { return []Compared{{"whitelistInForce", f.HasWhitelist()}} }
+
+// HasWhitelist reports whether a whitelist is in force for the call.
+func (f *Facts) HasWhitelist() bool {
+	set := f.gatherWhitelists()
+	return set.size > 0 || f.RecordedWhitelist
 }
 
 // allHold reports whether all lists hold the key.

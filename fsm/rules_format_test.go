@@ -12,7 +12,7 @@ import (
 )
 
 // ruleBeyond is the number of a rule that only the next release has.
-const ruleBeyond = engine.RuleStructuring + 1
+const ruleBeyond engine.RuleID = engine.RuleBits - 1
 
 // beyond returns a record with a rule that its rule set does not have.
 func (w *world) beyond(slot engine.AgentSlot) *wire.Screen {

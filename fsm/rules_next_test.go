@@ -13,7 +13,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Once the format is raised the 26th rule decides; earlier records keep their meaning.
+// Once the format is raised the next rule decides; earlier records keep their meaning.
 func TestNextRule(t *testing.T) {
 	w := furnished(t)
 	slot, _ := w.register("next")
@@ -25,7 +25,7 @@ func TestNextRule(t *testing.T) {
 	require.Equal(t, wire.Applied, w.do(wire.KindFormat, &wire.FormatRaise{To: engine.FormatNext}).Code)
 	require.Equal(t, wire.Stale, w.do(wire.KindScreen, judgedBefore).Code, "a record that an edge judged by the old rules is judged again")
 	next := w.do(wire.KindScreen, w.beyond(slot))
-	require.Equal(t, `REVIEW "R26_NEXT"`, verdict(next))
+	require.Equal(t, `REVIEW "R31_NEXT"`, verdict(next))
 	require.Contains(t, string(shown(next.Data)), `"reason":"The rule of the next release."`)
 	require.Contains(t, string(shown(next.Data)), `"ruleSet":"next"`)
 	require.Equal(t, before, string(shown(record)), "evidence of before says what it said")
@@ -35,7 +35,7 @@ func TestNextRule(t *testing.T) {
 	policy := *engine.DefaultPolicy()
 	policy.Modes[engine.RuleNext] = engine.ModeOff
 	require.Equal(t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: policy, Base: w.m.settings.Policy.Version}).Code)
-	require.NotContains(t, verdict(w.do(wire.KindScreen, w.beyond(slot))), "R26")
+	require.NotContains(t, verdict(w.do(wire.KindScreen, w.beyond(slot))), "R31")
 	digest := w.m.Freeze().Digest()
 	require.Equal(t, digest, restoredFrom(t, w.m).Freeze().Digest())
 }

@@ -22,8 +22,6 @@ type Case struct {
 	Moment   engine.Moment
 	Known    bool // Facts, Moment and Policy are set; otherwise the record holds its outcome alone.
 
-	Whitelisted bool // A whitelist was in force. Facts do not show it, because profiles in the log omit whitelists.
-
 	request  engine.Request
 	rows     [engine.DepthMax + 1]engine.AgentRow
 	operator engine.OperatorRow
@@ -113,7 +111,7 @@ func (c *Case) readProfiles() {
 	f.Policy = c.Policy
 	f.UserOnly = f.User != nil && f.ChainSize == 0
 	f.ChainBad = c.hasFlag(leafjson.FlagChainBad)
-	c.Whitelisted = c.hasFlag(leafjson.FlagWhitelist)
+	f.RecordedWhitelist = c.hasFlag(leafjson.FlagWhitelist)
 	f.OperatorCleared = c.readCleared(leaf.TagOperatorOK)
 	f.UserCleared = c.readCleared(leaf.TagUserOK)
 	f.PartyCleared = c.readCleared(leaf.TagPartyOK)
@@ -191,7 +189,7 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 			c.assumeRule(&out, &hits, id)
 		}
 	}
-	if c.Whitelisted {
+	if f.RecordedWhitelist {
 		c.assumeRule(&out, &hits, engine.RuleWhitelist) // Profiles in the log omit whitelists.
 	}
 	live := c.Rules.JudgeLive(&c.Moment)

@@ -55,7 +55,7 @@ type envelope struct{ limit, spent engine.USD }
 
 const attestationAbove = 10_000 * engine.Dollar
 
-// decide applies those of the 25 rules that these tests can reach, in their order.
+// decide applies those of the rules that these tests can reach, in their order.
 func decide(chain []level, fleet *envelope, autonomous bool, amount engine.USD, now int64) (verdict, rule string) {
 	over := func(spent, limit engine.USD) bool { return spent.Plus(amount).Exceeds(limit) }
 	any := func(holds func(level) bool) bool { return slices.ContainsFunc(chain, holds) }

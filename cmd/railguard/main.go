@@ -66,7 +66,7 @@ func newRoot() *cobra.Command {
 		Use:   "railguard",
 		Short: "Decides, in milliseconds and with proof, whether an AI agent's payment may go ahead",
 		Long: `Railguard checks an agent's signed credential, OFAC sanctions, spend limits and
-25 ordered rules, and answers PROCEED, REVIEW, BLOCK or UNKNOWN with an audit
+other rules in order, and answers PROCEED, REVIEW, BLOCK or UNKNOWN with an audit
 record nobody can alter.
 
 First minute:      railguard dev

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,8 +18,8 @@ import (
 	"railguard/seal"
 )
 
-// sandboxRow is a line of the table in docs/sandbox.md: a name, a status, the answer, and the
-// end of a wallet address.
+// sandboxRow is a line of the table in docs/sandbox.md about a 503: a name, a status, the answer,
+// and the end of a wallet address.
 var sandboxRow = regexp.MustCompile("(?m)^\\| `(SANDBOX [^`]+)` \\| ([0-9]+) \\| ([A-Za-z_]+) \\| `([A-Za-z0-9_]+)` \\| .* \\| …([0-9]{4}) \\|$")
 
 // sandboxServer is a running sandbox: its address and a function that calls it.
@@ -48,16 +49,26 @@ func sandboxServer(t *testing.T) func(path, key string, body any) (int, map[stri
 	}
 }
 
-// A running server keeps every line of docs/sandbox.md. Every rule and every 503 of a
-// screening call has a line.
+// sandboxRows are the answers that docs/sandbox.md promises: one for each rule, which the page
+// gives by an example, and its lines about a 503.
+func sandboxRows(t *testing.T) (rows [][]string) {
+	page, err := os.ReadFile("../../docs/sandbox.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page), "\n| `SANDBOX R7` | 200 | that of the rule, here BLOCK | the rule of that number, here `R7_COUNTERPARTY_NAME_OFAC` |  | …0007 |\n")
+	for i := range engine.Rules {
+		rule := &engine.Rules[i]
+		rows = append(rows, []string{"", fmt.Sprintf("SANDBOX R%d", rule.ID), "200", rule.Verdict.String(), rule.Code, fmt.Sprintf("%04d", rule.ID)})
+	}
+	return append(rows, sandboxRow.FindAllStringSubmatch(string(page), -1)...)
+}
+
+// A running server keeps every line of docs/sandbox.md. Every 503 of a screening call has a
+// line.
 func TestSandbox(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts the server")
 	}
-	page, err := os.ReadFile("../../docs/sandbox.md")
-	require.NoError(t, err)
-	rows := sandboxRow.FindAllStringSubmatch(string(page), -1)
-	call := sandboxServer(t)
+	rows, call := sandboxRows(t), sandboxServer(t)
 	_, agent, _ := call("/v1/agents/register", "", map[string]any{"agentName": "a", "agentType": "supervised", "operatorLegalName": "Acme Robotics Inc", "purpose": "p"})
 	token, _ := agent["token"].(string)
 	require.NotEmpty(t, token)
@@ -85,9 +96,6 @@ func TestSandbox(t *testing.T) {
 			status, answer, header := pay(row[1], row[1])
 			require.Equal(t, []any{200, "PROCEED", "true"}, []any{status, answer["verdict"], header.Get("Idempotent-Replayed")}, "the same key finds what happened")
 		}
-	}
-	for i := range engine.Rules {
-		require.True(t, seen[engine.Rules[i].ID.Code()], "%s has no line", engine.Rules[i].ID.Code())
 	}
 	for _, code := range []string{"no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "storage_low", "shutting_down", "outcome_unknown"} {
 		require.True(t, seen[code], code)

@@ -114,7 +114,7 @@ func (l *fakeLedger) screenPayment(w http.ResponseWriter, r *http.Request, body 
 	}
 	l.screened = append(l.screened, call)
 	id := fmt.Sprintf("txn_%d", len(l.records)+1)
-	record := map[string]any{"verdict": "PROCEED", "txnId": id, "rule": nil, "reason": "all 25 rules passed", "index": len(l.records) + 100, "screenedAt": l.now,
+	record := map[string]any{"verdict": "PROCEED", "txnId": id, "rule": nil, "reason": "all rules passed", "index": len(l.records) + 100, "screenedAt": l.now,
 		"keyId": l.keyOf(r), "requestId": r.Header.Get("X-Request-Id")}
 	reference, _ := call["paymentRef"].(string)
 	switch {

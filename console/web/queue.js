@@ -11,8 +11,6 @@ import {next as nextCase, within} from './next.js';
 const every = 5000;
 const bulkMax = 100;
 const wanted = ['state', 'rule', 'slaBreached', 'minAmount', 'maxAmount', 'operator', 'agentId', 'assignee', 'q', 'sort'];
-const rules = ['R9_CHAIN_POLICY', 'R10_SINGLE_TX_LIMIT', 'R11_DAILY_LIMIT', 'R12_FLEET_DAILY_LIMIT', 'R13_COUNTERPARTY_WHITELIST', 'R15_MODEL_CHANGED', 'R16_VELOCITY_FLAG', 'R17_UNUSUAL_HOUR',
-  'R18_RAIL_POLICY', 'R19_RAIL_CHAIN_MISMATCH', 'R20_COUNTERPARTY_TYPE', 'R21_POSSIBLE_NAME_MATCH', 'R22_ATTESTATION_STALE', 'R25_STRUCTURING'];
 
 export async function showQueue(place, _params, go) {
   const filter = Object.fromEntries([...new URLSearchParams(location.search)].filter(([k, v]) => wanted.includes(k) && v));
@@ -29,7 +27,8 @@ export async function showQueue(place, _params, go) {
   let at = null;
   let seen = 0;
 
-  const form = filterForm(filter, (members) => go(`/console/queue${api.query(members)}`));
+  const rules = Object.keys((await api.maybe('/policy'))?.modes ?? {}); // None for a key of one operator: it types the rule.
+  const form = filterForm(filter, rules, (members) => go(`/console/queue${api.query(members)}`));
   const bulk = h('div', {class: 'actions left bulk', hidden: true});
 
   function row(item) {
@@ -217,7 +216,7 @@ function help() {
     h('p', {class: 'quiet'}, 'They do nothing in a field or a dialog. The menu with your key’s name switches them off.')], 'Good', 'primary', async () => {});
 }
 
-function filterForm(filter, then) {
+function filterForm(filter, rules, then) {
   const input = (name, more) => h('input', {name, value: filter[name] ?? '', ...more});
   const form = h('form', {class: 'filters', role: 'search', onsubmit: (event) => {
     event.preventDefault();
@@ -225,7 +224,7 @@ function filterForm(filter, then) {
   }},
   field('Search', input('q', {type: 'search', placeholder: 'name, wallet, id'})),
   field('State', select('state', [['', 'undecided'], 'open', 'claimed', 'dispositioned', 'escalated'], filter.state ?? '')),
-  field('Rule', select('rule', [['', 'any'], ...rules.map((r) => [r, `${ruleShort(r)} ${ruleWords(r)}`])], filter.rule ?? '')),
+  field('Rule', rules.length ? select('rule', [['', 'any'], ...rules.map((r) => [r, `${ruleShort(r)} ${ruleWords(r)}`])], filter.rule ?? '') : input('rule', {placeholder: 'R10'})),
   field('From $', input('minAmount', {type: 'number', min: 0, step: 'any'})), field('To $', input('maxAmount', {type: 'number', min: 0, step: 'any'})),
   field('Operator', input('operator')), field('Waiting', select('slaBreached', [['', 'all'], ['true', 'too long']], filter.slaBreached ?? '')), field('Sort', select('sort', ['priority', 'age', 'amount'], filter.sort)),
   h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Filter')), Object.keys(filter).length > 1 && h('div', {class: 'field'}, h('a', {href: '/console/queue'}, 'Clear')));

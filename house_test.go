@@ -105,7 +105,7 @@ var importLaw = map[string][]string{
 	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
-	"httpapi/description": {},
+	"httpapi/description": {"engine"},
 }
 
 // externalLaw says which packages may import a foreign module. Only tests may import a module

@@ -72,6 +72,6 @@ func checkBatchRefused(p *probe) {
 	p.refused(p.post(batchPath, literal(`{"payment":[`+one+`]}`)), 400, "unknown_field")
 	p.refused(p.post(batchPath, obj{"payments": []any{}}), 422, "invalid_field")
 	p.refused(p.post(batchPath, obj{}), 422, "missing_field")
-	p.refused(p.post(batchPath, literal(`{"payments":[`+strings.Repeat(`{},`, 256)+one+`]}`)), 422, "invalid_field")
+	p.refused(p.post(batchPath, literal(`{"payments":[`+strings.Repeat(`{},`, 8192)+one+`]}`)), 422, "invalid_field")
 	p.proceeds(p.screen(g, "100"))
 }

@@ -7,8 +7,8 @@ var caseworkOperations = []Operation{
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Disposition Disposition `json:"disposition"`
-			ReviewedBy  string      `json:"reviewedBy" length:"-512" pattern:"\\S"`
-			Notes       *string     `json:"notes,omitempty" length:"-8192"`
+			ReviewedBy  string      `json:"reviewedBy" length:"-NameRunesMax" pattern:"\\S"`
+			Notes       *string     `json:"notes,omitempty" length:"-TextMax"`
 		}{}, Example: `{"disposition": "REJECTED", "reviewedBy": "Carla"}`},
 		Answers:  []Answer{{Status: 200, Of: DisposedRecord{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -19,8 +19,8 @@ var caseworkOperations = []Operation{
 		Summary:    "Withdraw what another person proposed",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			ReviewedBy string  `json:"reviewedBy" length:"-512" pattern:"\\S"`
-			Reason     *string `json:"reason,omitempty" length:"-8192"`
+			ReviewedBy string  `json:"reviewedBy" length:"-NameRunesMax" pattern:"\\S"`
+			Reason     *string `json:"reason,omitempty" length:"-TextMax"`
 		}{}, Example: `{"reviewedBy": "Carla"}`},
 		Answers:  []Answer{{Status: 200, Of: DisposedRecord{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -57,8 +57,8 @@ var caseworkOperations = []Operation{
 		Body: &Body{Of: struct {
 			TxnIDs      []string `json:"txnIds" each:"{\"maxLength\": 256}" items:"1-100" schema:"{\"uniqueItems\": true}"`
 			Disposition string   `json:"disposition" enum:"APPROVED REJECTED ESCALATE_SAR"`
-			ReviewedBy  string   `json:"reviewedBy" length:"-512" pattern:"\\S"`
-			Notes       *string  `json:"notes,omitempty" length:"-8192"`
+			ReviewedBy  string   `json:"reviewedBy" length:"-NameRunesMax" pattern:"\\S"`
+			Notes       *string  `json:"notes,omitempty" length:"-TextMax"`
 		}{}, Example: `{"txnIds": ["txn_ntpya6px", "txn_q13Dd1Ez"], "disposition": "APPROVED", "reviewedBy": "Carla", "notes": "the same caterer as last month"}`},
 		Answers: []Answer{{Status: 200, Text: "Done, or refused, one by one.", Of: struct {
 			Results []BulkDecision `json:"results"`
@@ -71,9 +71,9 @@ var caseworkOperations = []Operation{
 		Summary:    "Lease the first free case",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Assignee   *string      `json:"assignee,omitempty" length:"-256"`
-			ReviewedBy *string      `json:"reviewedBy,omitempty" length:"-256"`
-			By         *string      `json:"by,omitempty" length:"-256"`
+			Assignee   *string      `json:"assignee,omitempty" length:"-FieldMax"`
+			ReviewedBy *string      `json:"reviewedBy,omitempty" length:"-FieldMax"`
+			By         *string      `json:"by,omitempty" length:"-FieldMax"`
 			Filter     *QueueFilter `json:"filter,omitempty"`
 			Skip       *[]string    `json:"skip,omitempty" each:"{\"maxLength\": 256}" items:"-100" doc:"transactions that are passed over"`
 		}{}, Example: `{"assignee": "r"}`, Optional: true},
@@ -89,9 +89,9 @@ var caseworkOperations = []Operation{
 		Summary:    "Lease a case for ten minutes",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Assignee   *string `json:"assignee,omitempty" length:"-256"`
-			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-256"`
-			By         *string `json:"by,omitempty" length:"-256"`
+			Assignee   *string `json:"assignee,omitempty" length:"-FieldMax"`
+			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-FieldMax"`
+			By         *string `json:"by,omitempty" length:"-FieldMax"`
 		}{}, Optional: true},
 		Answers:  []Answer{{Status: 200, Of: QueueEvent{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -102,9 +102,9 @@ var caseworkOperations = []Operation{
 		Summary:    "Give a claim back",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Assignee   *string `json:"assignee,omitempty" length:"-256"`
-			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-256"`
-			By         *string `json:"by,omitempty" length:"-256"`
+			Assignee   *string `json:"assignee,omitempty" length:"-FieldMax"`
+			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-FieldMax"`
+			By         *string `json:"by,omitempty" length:"-FieldMax"`
 			Force      *bool   `json:"force,omitempty"`
 		}{}, Example: `{"assignee": "Carla"}`, Optional: true},
 		Answers:  []Answer{{Status: 200, Of: QueueEvent{}, Headers: "Replayed"}},
@@ -116,9 +116,9 @@ var caseworkOperations = []Operation{
 		Summary:    "Put a case into somebody's hands",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Assignee   string  `json:"assignee" length:"-256" pattern:"\\S"`
-			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-256"`
-			By         *string `json:"by,omitempty" length:"-256"`
+			Assignee   string  `json:"assignee" length:"-FieldMax" pattern:"\\S"`
+			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-FieldMax"`
+			By         *string `json:"by,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"assignee": "Emil", "by": "Carla"}`},
 		Answers:  []Answer{{Status: 200, Of: QueueEvent{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -129,10 +129,10 @@ var caseworkOperations = []Operation{
 		Summary:    "Add a comment to a case",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Assignee   *string `json:"assignee,omitempty" length:"-256"`
-			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-256"`
-			By         *string `json:"by,omitempty" length:"-256"`
-			Comment    string  `json:"comment" length:"-8192" pattern:"\\S"`
+			Assignee   *string `json:"assignee,omitempty" length:"-FieldMax"`
+			ReviewedBy *string `json:"reviewedBy,omitempty" length:"-FieldMax"`
+			By         *string `json:"by,omitempty" length:"-FieldMax"`
+			Comment    string  `json:"comment" length:"-TextMax" pattern:"\\S"`
 		}{}, Example: `{"comment": "seen"}`},
 		Answers:  []Answer{{Status: 200, Of: QueueEvent{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -169,9 +169,9 @@ var caseworkOperations = []Operation{
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			To        SARState `json:"to"`
-			By        string   `json:"by" length:"-512" pattern:"\\S"`
-			Reason    *string  `json:"reason,omitempty" length:"-8192" doc:"required to close what was not filed"`
-			BsaID     *string  `json:"bsaId,omitempty" length:"-256" doc:"of the filing; required for FILED"`
+			By        string   `json:"by" length:"-NameRunesMax" pattern:"\\S"`
+			Reason    *string  `json:"reason,omitempty" length:"-TextMax" doc:"required to close what was not filed"`
+			BsaID     *string  `json:"bsaId,omitempty" length:"-FieldMax" doc:"of the filing; required for FILED"`
 			Narrative *string  `json:"narrative,omitempty" length:"-32768"`
 		}{}, Example: `{"to": "FILED", "by": "Carla", "bsaId": "31000012345678"}`},
 		Answers:  []Answer{{Status: 200, Of: SARMove{}, Headers: "Replayed"}},
@@ -198,8 +198,8 @@ var caseworkOperations = []Operation{
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			AlertIDs []string `json:"alertIds" each:"{\"maxLength\": 256}" items:"1-100" schema:"{\"uniqueItems\": true}"`
-			By       string   `json:"by" length:"-512" pattern:"\\S"`
-			Reason   string   `json:"reason" length:"-8192" pattern:"\\S"`
+			By       string   `json:"by" length:"-NameRunesMax" pattern:"\\S"`
+			Reason   string   `json:"reason" length:"-TextMax" pattern:"\\S"`
 		}{}, Example: `{"alertIds": ["alr_fs5wtzwmmu4e"], "by": "Carla", "reason": "the rail settles late on Sundays"}`},
 		Answers: []Answer{{Status: 200, Text: "Done, or refused, one by one.", Of: struct {
 			Results []BulkAcknowledgement `json:"results"`
@@ -220,8 +220,8 @@ var caseworkOperations = []Operation{
 		Summary:    "Say that an alert was looked at, and why it needs nothing more",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			By     string `json:"by" length:"-512" pattern:"\\S"`
-			Reason string `json:"reason" length:"-8192" pattern:"\\S"`
+			By     string `json:"by" length:"-NameRunesMax" pattern:"\\S"`
+			Reason string `json:"reason" length:"-TextMax" pattern:"\\S"`
 		}{}, Example: `{"by": "Carla", "reason": "the rail settled late; the amount is within the day's limit"}`},
 		Answers:  []Answer{{Status: 200, Of: Alert{}, Headers: "Replayed"}},
 		Refusals: "404 409",

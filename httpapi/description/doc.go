@@ -9,6 +9,6 @@
 // schema.go how a Go type becomes a JSON schema, document.go how the rows become the
 // document.
 //
-// May import: nothing of the house.
+// May import: engine, for the bounds that callers meet.
 // Never: knows how a call is carried out.
 package description

@@ -121,12 +121,12 @@ var evidenceOperations = []Operation{
 		Summary:    "Have events sent to a URL. The answer has the secret, once",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Name       *string   `json:"name,omitempty" length:"-256"`
+			Name       *string   `json:"name,omitempty" length:"-FieldMax"`
 			URL        string    `json:"url" length:"1-2048" doc:"https, port 443, of an address that is not private"`
 			Types      *[]string `json:"types,omitempty" each:"{\"minLength\": 1, \"maxLength\": 256}" items:"-128" doc:"types of events or groups (hold.*); none: all but screen.proceed and webhook.dead_letter, which must be named"`
 			SARAllowed *bool     `json:"sarAllowed,omitempty" doc:"it may be told what tells of suspicion"`
 			Off        *bool     `json:"off,omitempty"`
-			Secret     *string   `json:"secret,omitempty" length:"-256" doc:"whsec_ and the base64 of 24 to 64 bytes; drawn where it is left out"`
+			Secret     *string   `json:"secret,omitempty" length:"-FieldMax" doc:"whsec_ and the base64 of 24 to 64 bytes; drawn where it is left out"`
 		}{}, Example: `{"url": "https://hooks.example.com/railguard", "types": ["screen.block", "hold.*"]}`},
 		Answers:  []Answer{{Status: 201, Text: "Created.", Of: WebhookChange{}, Headers: "Replayed"}},
 		Refusals: "409",
@@ -145,12 +145,12 @@ var evidenceOperations = []Operation{
 		Summary:    "Change a webhook. It is its changer's from then on, where that one is of the same operator",
 		Parameters: "id timeout minIndex",
 		Body: &Body{Of: struct {
-			Name       *string   `json:"name,omitempty" length:"-256"`
+			Name       *string   `json:"name,omitempty" length:"-FieldMax"`
 			URL        string    `json:"url,omitempty" length:"1-2048" doc:"https, port 443, of an address that is not private"`
 			Types      *[]string `json:"types,omitempty" each:"{\"minLength\": 1, \"maxLength\": 256}" items:"-128" doc:"types of events or groups (hold.*); none: all but screen.proceed and webhook.dead_letter, which must be named"`
 			SARAllowed *bool     `json:"sarAllowed,omitempty" doc:"it may be told what tells of suspicion"`
 			Off        *bool     `json:"off,omitempty"`
-			Reason     *string   `json:"reason,omitempty" length:"-8192"`
+			Reason     *string   `json:"reason,omitempty" length:"-TextMax"`
 		}{}, Example: `{"off": true}`},
 		Answers:  []Answer{{Status: 200, Of: WebhookChange{}}},
 		Refusals: "404",
@@ -161,7 +161,7 @@ var evidenceOperations = []Operation{
 		Summary:    "Delete a webhook and what was not sent to it yet",
 		Parameters: "id timeout minIndex",
 		Body: &Body{Of: struct {
-			Reason *string `json:"reason,omitempty" length:"-8192"`
+			Reason *string `json:"reason,omitempty" length:"-TextMax"`
 		}{}, Optional: true},
 		Answers:  []Answer{{Status: 200, Of: WebhookChange{}}},
 		Refusals: "404",
@@ -172,9 +172,9 @@ var evidenceOperations = []Operation{
 		Summary:    "Another secret and key; the older ones sign as well for a while. The answer has the secret, once",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Secret         *string `json:"secret,omitempty" length:"-256" doc:"whsec_ and the base64 of 24 to 64 bytes; drawn where it is left out"`
+			Secret         *string `json:"secret,omitempty" length:"-FieldMax" doc:"whsec_ and the base64 of 24 to 64 bytes; drawn where it is left out"`
 			OverlapSeconds *int64  `json:"overlapSeconds,omitempty" range:"0-604800" doc:"how long the older ones sign as well; 86400 where it is left out"`
-			Reason         *string `json:"reason,omitempty" length:"-8192"`
+			Reason         *string `json:"reason,omitempty" length:"-TextMax"`
 		}{}, Example: `{"overlapSeconds": 3600}`, Optional: true},
 		Answers:  []Answer{{Status: 200, Of: WebhookChange{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -206,7 +206,7 @@ var evidenceOperations = []Operation{
 		Summary:    "Send one event again, or all dead letters",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			EventID *string `json:"eventId,omitempty" length:"-256"`
+			EventID *string `json:"eventId,omitempty" length:"-FieldMax"`
 			All     *bool   `json:"all,omitempty"`
 		}{}, Example: `{"all": true}`},
 		Answers:  []Answer{{Status: 200, Of: WebhookChange{}, Headers: "Replayed"}},

@@ -167,7 +167,7 @@ var operationsOperations = []Operation{
 		Summary:    "Hand leadership over",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			To *string `json:"to,omitempty" length:"-256"`
+			To *string `json:"to,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"to": "n2"}`, Optional: true},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "409",
@@ -178,8 +178,8 @@ var operationsOperations = []Operation{
 		Summary:    "Take in a node that waits",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			ID   string `json:"id" length:"-256" pattern:"\\S"`
-			Addr string `json:"addr" length:"-256" pattern:"\\S"`
+			ID   string `json:"id" length:"-FieldMax" pattern:"\\S"`
+			Addr string `json:"addr" length:"-FieldMax" pattern:"\\S"`
 		}{}, Example: `{"id": "n2", "addr": "127.0.0.1:7001"}`},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "409",
@@ -190,7 +190,7 @@ var operationsOperations = []Operation{
 		Summary:    "Remove a node",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			ID    string `json:"id" length:"-256" pattern:"\\S"`
+			ID    string `json:"id" length:"-FieldMax" pattern:"\\S"`
 			Force *bool  `json:"force,omitempty" doc:"Although no majority of the voters that are left would answer."`
 		}{}, Example: `{"id": "n2"}`},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
@@ -202,7 +202,7 @@ var operationsOperations = []Operation{
 		Summary:    "Promote a node",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			ID string `json:"id" length:"-256" pattern:"\\S"`
+			ID string `json:"id" length:"-FieldMax" pattern:"\\S"`
 		}{}},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "409",
@@ -213,7 +213,7 @@ var operationsOperations = []Operation{
 		Summary:    "Demote a node",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			ID    string `json:"id" length:"-256" pattern:"\\S"`
+			ID    string `json:"id" length:"-FieldMax" pattern:"\\S"`
 			Force *bool  `json:"force,omitempty" doc:"Although no majority of the voters that are left would answer."`
 		}{}},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
@@ -226,7 +226,7 @@ var operationsOperations = []Operation{
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Drain *bool   `json:"drain,omitempty"`
-			Grace *string `json:"grace,omitempty" length:"-256"`
+			Grace *string `json:"grace,omitempty" length:"-FieldMax"`
 		}{}, Optional: true},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "409",
@@ -238,8 +238,8 @@ var operationsOperations = []Operation{
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			To     FormatNumber `json:"to"`
-			Reason *string      `json:"reason,omitempty" length:"-8192"`
-			Actor  *string      `json:"actor,omitempty" length:"-256"`
+			Reason *string      `json:"reason,omitempty" length:"-TextMax"`
+			Actor  *string      `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"to": 1}`},
 		Answers:  []Answer{{Status: 200, Of: FormatChange{}, Headers: "Replayed"}},
 		Refusals: "409",
@@ -251,8 +251,8 @@ var operationsOperations = []Operation{
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			To     MatcherVersion `json:"to"`
-			Reason *string        `json:"reason,omitempty" length:"-8192"`
-			Actor  *string        `json:"actor,omitempty" length:"-256"`
+			Reason *string        `json:"reason,omitempty" length:"-TextMax"`
+			Actor  *string        `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"to": 1}`},
 		Answers:  []Answer{{Status: 200, Of: MatcherChange{}, Headers: "Replayed"}},
 		Refusals: "409",
@@ -263,7 +263,7 @@ var operationsOperations = []Operation{
 		Summary:    "Move the clock of a development cluster",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Advance string `json:"advance" length:"-256" pattern:"\\S"`
+			Advance string `json:"advance" length:"-FieldMax" pattern:"\\S"`
 		}{}, Example: `{"advance": "25h"}`},
 		Answers:  []Answer{{Status: 200, Of: ClockChange{}, Headers: "Replayed"}},
 		Refusals: "404 409",

@@ -26,7 +26,7 @@ var paymentsOperations = []Operation{
 		Parameters: "timeout minIndex strict",
 		Body: &Body{Of: struct {
 			_        struct{} `free:"as ScreeningCall"`
-			Payments []any    `json:"payments" each:"{\"x-each\": \"each is judged by itself: #/components/schemas/BatchPayment\", \"description\": \"A BatchPayment. What is wrong with one is its own result, not the batch's.\"}" items:"1-256"`
+			Payments []any    `json:"payments" each:"{\"x-each\": \"each is judged by itself: #/components/schemas/BatchPayment\", \"description\": \"A BatchPayment. What is wrong with one is its own result, not the batch's.\"}" items:"1-BatchMax"`
 		}{}, Example: `{"payments": [{"token": "eyJhbGciOiJFUzI1NiIsImtpZCI6ImNjLXYxIiwi...", "amount": 1, "idempotencyKey": "a"}, {"token": "x", "amount": 1}]}`},
 		Answers: []Answer{{Status: 200, Of: struct {
 			Results  []BatchResult   `json:"results"`
@@ -51,7 +51,7 @@ var paymentsOperations = []Operation{
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Amount  *Number `json:"amount,omitempty" range:"0-1000000000000"`
-			RailRef *string `json:"railRef,omitempty" length:"-256"`
+			RailRef *string `json:"railRef,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"amount": 15, "railRef": "0xabc"}`},
 		Answers:  []Answer{{Status: 200, Of: Settlement{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -62,7 +62,7 @@ var paymentsOperations = []Operation{
 		Summary:    "Say that a payment was not made",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Reason string `json:"reason" length:"-8192" pattern:"\\S"`
+			Reason string `json:"reason" length:"-TextMax" pattern:"\\S"`
 		}{}, Example: `{"reason": "payment_failed"}`},
 		Answers:  []Answer{{Status: 200, Of: Settlement{}, Headers: "Replayed"}},
 		Refusals: "404 409",

@@ -58,8 +58,8 @@ var registryOperations = []Operation{
 		Summary:    "Attest an autonomous agent for 24 hours",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			AttestedBy string  `json:"attestedBy" length:"-256" pattern:"\\S"`
-			Note       *string `json:"note,omitempty" length:"-8192"`
+			AttestedBy string  `json:"attestedBy" length:"-FieldMax" pattern:"\\S"`
+			Note       *string `json:"note,omitempty" length:"-TextMax"`
 		}{}, Example: `{"attestedBy": "a@b.c", "note": "seen it run"}`},
 		Answers:  []Answer{{Status: 200, Of: Attestation{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -83,10 +83,10 @@ var registryOperations = []Operation{
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			_               struct{} `schema:"{\"anyOf\": [{\"required\": [\"underlyingModel\"], \"properties\": {\"underlyingModel\": {\"type\": \"string\", \"minLength\": 1}}}, {\"required\": [\"model\"], \"properties\": {\"model\": {\"type\": \"string\", \"minLength\": 1}}}]}"`
-			UnderlyingModel *string  `json:"underlyingModel,omitempty" length:"-256"`
-			Model           *string  `json:"model,omitempty" length:"-256"`
-			Reason          *string  `json:"reason,omitempty" length:"-8192"`
-			Actor           *string  `json:"actor,omitempty" length:"-256"`
+			UnderlyingModel *string  `json:"underlyingModel,omitempty" length:"-FieldMax"`
+			Model           *string  `json:"model,omitempty" length:"-FieldMax"`
+			Reason          *string  `json:"reason,omitempty" length:"-TextMax"`
+			Actor           *string  `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"underlyingModel": "m"}`},
 		Answers:  []Answer{{Status: 200, Of: ModelChange{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -106,10 +106,10 @@ var registryOperations = []Operation{
 		Summary:    "Flag a change of ownership: R8 until a re-issue",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			NewOperatorLegalName string  `json:"newOperatorLegalName" length:"-512" pattern:"\\S"`
+			NewOperatorLegalName string  `json:"newOperatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
 			EffectiveAt          *string `json:"effectiveAt,omitempty" length:"10-256" format:"date-time"`
-			Note                 *string `json:"note,omitempty" length:"-8192"`
-			Actor                *string `json:"actor,omitempty" length:"-256"`
+			Note                 *string `json:"note,omitempty" length:"-TextMax"`
+			Actor                *string `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"newOperatorLegalName": "Globex"}`},
 		Answers:  []Answer{{Status: 200, Of: TransferChange{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -223,8 +223,8 @@ var registryOperations = []Operation{
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			OverlapHours Overlap `json:"overlapHours,omitempty"`
-			Reason       *string `json:"reason,omitempty" length:"-8192"`
-			Actor        *string `json:"actor,omitempty" length:"-256"`
+			Reason       *string `json:"reason,omitempty" length:"-TextMax"`
+			Actor        *string `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"overlapHours": 2}`, Optional: true},
 		Answers:  []Answer{{Status: 201, Text: "Created.", Of: IssuedUser{}, Headers: "Location Replayed"}},
 		Refusals: "404 409",
@@ -235,9 +235,9 @@ var registryOperations = []Operation{
 		Summary:    "Suspend every agent of an operator at once",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			OperatorLegalName string  `json:"operatorLegalName" length:"-512" pattern:"\\S"`
-			Reason            string  `json:"reason" length:"-8192" pattern:"\\S"`
-			Actor             *string `json:"actor,omitempty" length:"-256"`
+			OperatorLegalName string  `json:"operatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+			Reason            string  `json:"reason" length:"-TextMax" pattern:"\\S"`
+			Actor             *string `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"operatorLegalName": "Acme Inc", "reason": "x"}`},
 		Answers:  []Answer{{Status: 200, Of: StatusChange{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -248,9 +248,9 @@ var registryOperations = []Operation{
 		Summary:    "Lift it",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			OperatorLegalName string  `json:"operatorLegalName" length:"-512" pattern:"\\S"`
-			Reason            string  `json:"reason" length:"-8192" pattern:"\\S"`
-			Actor             *string `json:"actor,omitempty" length:"-256"`
+			OperatorLegalName string  `json:"operatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+			Reason            string  `json:"reason" length:"-TextMax" pattern:"\\S"`
+			Actor             *string `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"operatorLegalName": "Acme Inc", "reason": "x"}`},
 		Answers:  []Answer{{Status: 200, Of: StatusChange{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -300,7 +300,7 @@ var registryOperations = []Operation{
 		Summary:    "Take agents in, all or none",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			AgentID  *string   `json:"agentId,omitempty" length:"-256"`
+			AgentID  *string   `json:"agentId,omitempty" length:"-FieldMax"`
 			AgentIDs *[]string `json:"agentIds,omitempty" each:"{\"maxLength\": 256}"`
 		}{}, Example: `{"agentId": "agt_iptavo32xmfw"}`},
 		Answers:  []Answer{{Status: 200, Of: FleetMembers{}, Headers: "Replayed"}},

@@ -273,16 +273,16 @@ type FleetMembers struct {
 }
 
 type NewAgent struct {
-	AgentName                string             `json:"agentName" length:"-512" pattern:"\\S"`
+	AgentName                string             `json:"agentName" length:"-NameRunesMax" pattern:"\\S"`
 	AgentType                AgentType          `json:"agentType"`
-	OperatorLegalName        string             `json:"operatorLegalName" length:"-512" pattern:"\\S"`
-	Purpose                  string             `json:"purpose" length:"-8192" pattern:"\\S"`
+	OperatorLegalName        string             `json:"operatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+	Purpose                  string             `json:"purpose" length:"-TextMax" pattern:"\\S"`
 	SpendPolicy              *SpendPolicy       `json:"spendPolicy,omitempty"`
-	UnderlyingModel          *string            `json:"underlyingModel,omitempty" length:"-256"`
-	AgentFramework           *string            `json:"agentFramework,omitempty" length:"-256"`
-	OperatorWallet           *string            `json:"operatorWallet,omitempty" length:"-256"`
+	UnderlyingModel          *string            `json:"underlyingModel,omitempty" length:"-FieldMax"`
+	AgentFramework           *string            `json:"agentFramework,omitempty" length:"-FieldMax"`
+	OperatorWallet           *string            `json:"operatorWallet,omitempty" length:"-FieldMax"`
 	OperatorEIN              EIN                `json:"operatorEIN,omitempty"`
-	FleetID                  *string            `json:"fleetId,omitempty" length:"-256"`
+	FleetID                  *string            `json:"fleetId,omitempty" length:"-FieldMax"`
 	Metadata                 *Metadata          `json:"metadata,omitempty"`
 	OperatingHours           *OperatingHours    `json:"operatingHours,omitempty"`
 	Velocity                 *Velocity          `json:"velocity,omitempty"`
@@ -292,16 +292,16 @@ type NewAgent struct {
 
 type NewDelegate struct {
 	_                        struct{}           `schema:"{\"anyOf\": [{\"required\": [\"parentAgentId\"], \"properties\": {\"parentAgentId\": {\"type\": \"string\"}}}, {\"required\": [\"parentToken\"], \"properties\": {\"parentToken\": {\"type\": \"string\"}}}]}"`
-	AgentName                string             `json:"agentName" length:"-512" pattern:"\\S"`
+	AgentName                string             `json:"agentName" length:"-NameRunesMax" pattern:"\\S"`
 	AgentType                *AgentType         `json:"agentType,omitempty"`
-	OperatorLegalName        *string            `json:"operatorLegalName,omitempty" length:"-512" doc:"The parent's; may be left out."`
-	Purpose                  *string            `json:"purpose,omitempty" length:"-8192"`
-	ParentAgentID            *string            `json:"parentAgentId,omitempty" length:"-256"`
+	OperatorLegalName        *string            `json:"operatorLegalName,omitempty" length:"-NameRunesMax" doc:"The parent's; may be left out."`
+	Purpose                  *string            `json:"purpose,omitempty" length:"-TextMax"`
+	ParentAgentID            *string            `json:"parentAgentId,omitempty" length:"-FieldMax"`
 	ParentToken              *string            `json:"parentToken,omitempty" length:"-8448"`
 	ExpiresAt                *string            `json:"expiresAt,omitempty" length:"10-256" format:"date-time"`
 	SpendPolicy              *SpendPolicy       `json:"spendPolicy,omitempty"`
-	UnderlyingModel          *string            `json:"underlyingModel,omitempty" length:"-256"`
-	AgentFramework           *string            `json:"agentFramework,omitempty" length:"-256"`
+	UnderlyingModel          *string            `json:"underlyingModel,omitempty" length:"-FieldMax"`
+	AgentFramework           *string            `json:"agentFramework,omitempty" length:"-FieldMax"`
 	Metadata                 *Metadata          `json:"metadata,omitempty"`
 	OperatingHours           *OperatingHours    `json:"operatingHours,omitempty"`
 	Velocity                 *Velocity          `json:"velocity,omitempty"`
@@ -310,43 +310,43 @@ type NewDelegate struct {
 }
 
 type Reissue struct {
-	AgentName         *string      `json:"agentName,omitempty" length:"-512"`
-	OperatorLegalName *string      `json:"operatorLegalName,omitempty" length:"-512"`
-	OperatorWallet    *string      `json:"operatorWallet,omitempty" length:"-256"`
+	AgentName         *string      `json:"agentName,omitempty" length:"-NameRunesMax"`
+	OperatorLegalName *string      `json:"operatorLegalName,omitempty" length:"-NameRunesMax"`
+	OperatorWallet    *string      `json:"operatorWallet,omitempty" length:"-FieldMax"`
 	OperatorEIN       EIN          `json:"operatorEIN,omitempty"`
-	Purpose           *string      `json:"purpose,omitempty" length:"-8192"`
-	UnderlyingModel   *string      `json:"underlyingModel,omitempty" length:"-256"`
-	AgentFramework    *string      `json:"agentFramework,omitempty" length:"-256"`
+	Purpose           *string      `json:"purpose,omitempty" length:"-TextMax"`
+	UnderlyingModel   *string      `json:"underlyingModel,omitempty" length:"-FieldMax"`
+	AgentFramework    *string      `json:"agentFramework,omitempty" length:"-FieldMax"`
 	SpendPolicy       *SpendPolicy `json:"spendPolicy,omitempty"`
 	OverlapHours      Overlap      `json:"overlapHours,omitempty"`
-	Reason            *string      `json:"reason,omitempty" length:"-8192"`
-	Actor             *string      `json:"actor,omitempty" length:"-256"`
+	Reason            *string      `json:"reason,omitempty" length:"-TextMax"`
+	Actor             *string      `json:"actor,omitempty" length:"-FieldMax"`
 }
 
 type WhyRequired struct {
-	Reason string  `json:"reason" length:"-8192" pattern:"\\S"`
-	Actor  *string `json:"actor,omitempty" length:"-256"`
+	Reason string  `json:"reason" length:"-TextMax" pattern:"\\S"`
+	Actor  *string `json:"actor,omitempty" length:"-FieldMax"`
 }
 
 type Revocation struct {
-	Reason     string     `json:"reason" length:"-8192" pattern:"\\S"`
-	Actor      *string    `json:"actor,omitempty" length:"-256"`
+	Reason     string     `json:"reason" length:"-TextMax" pattern:"\\S"`
+	Actor      *string    `json:"actor,omitempty" length:"-FieldMax"`
 	ReasonCode ReasonCode `json:"reasonCode,omitempty"`
 }
 
 type NewUser struct {
 	_                 struct{}   `schema:"{\"anyOf\": [{\"required\": [\"legalName\"], \"properties\": {\"legalName\": {\"type\": \"string\", \"pattern\": \"\\\\S\"}}}, {\"required\": [\"userName\"], \"properties\": {\"userName\": {\"type\": \"string\", \"pattern\": \"\\\\S\"}}}]}"`
-	LegalName         *string    `json:"legalName,omitempty" length:"-512"`
-	UserName          *string    `json:"userName,omitempty" length:"-512"`
-	Email             *string    `json:"email,omitempty" length:"-512"`
-	AgentIDs          *[]string  `json:"agentIds,omitempty" each:"{\"maxLength\": 256}" items:"-64"`
+	LegalName         *string    `json:"legalName,omitempty" length:"-NameRunesMax"`
+	UserName          *string    `json:"userName,omitempty" length:"-NameRunesMax"`
+	Email             *string    `json:"email,omitempty" length:"-NameRunesMax"`
+	AgentIDs          *[]string  `json:"agentIds,omitempty" each:"{\"maxLength\": 256}" items:"-UserAgentsMax"`
 	AgentType         *AgentType `json:"agentType,omitempty"`
-	OperatorLegalName *string    `json:"operatorLegalName,omitempty" length:"-512"`
+	OperatorLegalName *string    `json:"operatorLegalName,omitempty" length:"-NameRunesMax"`
 }
 
 type NewFleet struct {
-	FleetName         string          `json:"fleetName" length:"-512" pattern:"\\S"`
-	OperatorLegalName string          `json:"operatorLegalName" length:"-512" pattern:"\\S"`
+	FleetName         string          `json:"fleetName" length:"-NameRunesMax" pattern:"\\S"`
+	OperatorLegalName string          `json:"operatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
 	DailyLimitUSDC    Number          `json:"dailyLimitUSDC" range:"0-1000000000000"`
 	OperatingHours    *OperatingHours `json:"operatingHours,omitempty"`
 	Velocity          *Velocity       `json:"velocity,omitempty"`
@@ -354,10 +354,10 @@ type NewFleet struct {
 }
 
 type FleetEdit struct {
-	FleetName      *string         `json:"fleetName,omitempty" length:"-512"`
+	FleetName      *string         `json:"fleetName,omitempty" length:"-NameRunesMax"`
 	DailyLimitUSDC *Number         `json:"dailyLimitUSDC,omitempty" range:"0-1000000000000"`
 	OperatingHours *OperatingHours `json:"operatingHours,omitempty"`
 	Velocity       *Velocity       `json:"velocity,omitempty"`
-	Reason         *string         `json:"reason,omitempty" length:"-8192"`
-	Actor          *string         `json:"actor,omitempty" length:"-256"`
+	Reason         *string         `json:"reason,omitempty" length:"-TextMax"`
+	Actor          *string         `json:"actor,omitempty" length:"-FieldMax"`
 }

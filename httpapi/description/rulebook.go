@@ -55,7 +55,7 @@ var rulebookOperations = []Operation{
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Policy         *Free   `json:"policy,omitempty" free:"as PolicyDocument" doc:"The candidate's document; what was in force at each call where it is left out."`
-			ListSnapshotID *string `json:"listSnapshotId,omitempty" length:"-256" doc:"The candidate list; the one that was active at each call where it is left out."`
+			ListSnapshotID *string `json:"listSnapshotId,omitempty" length:"-FieldMax" doc:"The candidate list; the one that was active at each call where it is left out."`
 			From           string  `json:"from" format:"date-time"`
 			To             *string `json:"to,omitempty" format:"date-time"`
 		}{}, Example: `{"from": "2026-03-01T00:00:00Z", "policy": {"rules": {"R17": "shadow"}}}`},
@@ -95,7 +95,7 @@ var rulebookOperations = []Operation{
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Policy         *Free   `json:"policy,omitempty" free:"as PolicyDocument" doc:"The candidate's document. One of policy and listSnapshotId is required."`
-			ListSnapshotID *string `json:"listSnapshotId,omitempty" length:"-256" doc:"The candidate list"`
+			ListSnapshotID *string `json:"listSnapshotId,omitempty" length:"-FieldMax" doc:"The candidate list"`
 			Days           *int64  `json:"days,omitempty" range:"1-30" doc:"How long; 30 where it is left out."`
 		}{}, Example: `{"policy": {"rules": {"R17": "shadow"}}, "days": 7}`},
 		Answers:  []Answer{{Status: 202, Text: "It runs on the node that answered.", Of: JobSummary{}}},
@@ -124,8 +124,8 @@ var rulebookOperations = []Operation{
 		Summary:    "Put the candidate of a shadow into force",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Reason *string `json:"reason,omitempty" length:"-8192" doc:"Required where the policy is wider than the one in force."`
-			Actor  *string `json:"actor,omitempty" length:"-256" doc:"Of a list's activation."`
+			Reason *string `json:"reason,omitempty" length:"-TextMax" doc:"Required where the policy is wider than the one in force."`
+			Actor  *string `json:"actor,omitempty" length:"-FieldMax" doc:"Of a list's activation."`
 		}{}, Optional: true},
 		Answers:  []Answer{{Status: 200, Text: "As PUT /v1/policy answers, or as the activation of the list does.", Of: anything, Tags: `schema:"{\"anyOf\": [{\"$ref\": \"#/components/schemas/PolicyVersion\"}, {\"$ref\": \"#/components/schemas/ListChange\"}]}"`, Headers: "ETag Replayed"}},
 		Refusals: "404 409",
@@ -165,8 +165,8 @@ var rulebookOperations = []Operation{
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Days           *int64  `json:"days,omitempty" range:"1-90" doc:"How far back; 90 where it is left out."`
-			ListSnapshotID *string `json:"listSnapshotId,omitempty" length:"-256" doc:"A list that is or was active; the active one where it is left out."`
-			Against        *string `json:"against,omitempty" length:"-256" doc:"A list that was active before it: what that one had is not told. Where it is left out all of the list is looked for."`
+			ListSnapshotID *string `json:"listSnapshotId,omitempty" length:"-FieldMax" doc:"A list that is or was active; the active one where it is left out."`
+			Against        *string `json:"against,omitempty" length:"-FieldMax" doc:"A list that was active before it: what that one had is not told. Where it is left out all of the list is looked for."`
 		}{}, Example: `{"days": 30}`, Optional: true},
 		Answers:  []Answer{{Status: 202, Text: "The leader begins within a second.", Of: RetroRun{}, Headers: "Replayed"}},
 		Refusals: "409",
@@ -204,8 +204,8 @@ var rulebookOperations = []Operation{
 		Summary:    "Put a staged list into force",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Reason *string `json:"reason,omitempty" length:"-8192"`
-			Actor  *string `json:"actor,omitempty" length:"-256"`
+			Reason *string `json:"reason,omitempty" length:"-TextMax"`
+			Actor  *string `json:"actor,omitempty" length:"-FieldMax"`
 			Force  *bool   `json:"force,omitempty"`
 		}{}, Optional: true},
 		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}},
@@ -217,8 +217,8 @@ var rulebookOperations = []Operation{
 		Summary:    "Go back to a list",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Reason string  `json:"reason" length:"-8192" pattern:"\\S"`
-			Actor  *string `json:"actor,omitempty" length:"-256"`
+			Reason string  `json:"reason" length:"-TextMax" pattern:"\\S"`
+			Actor  *string `json:"actor,omitempty" length:"-FieldMax"`
 			Force  *bool   `json:"force,omitempty"`
 		}{}, Example: `{"reason": "it was right"}`},
 		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}},
@@ -230,8 +230,8 @@ var rulebookOperations = []Operation{
 		Summary:    "Go back to the list before",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Reason string  `json:"reason" length:"-8192" pattern:"\\S"`
-			Actor  *string `json:"actor,omitempty" length:"-256"`
+			Reason string  `json:"reason" length:"-TextMax" pattern:"\\S"`
+			Actor  *string `json:"actor,omitempty" length:"-FieldMax"`
 			Force  *bool   `json:"force,omitempty"`
 		}{}, Example: `{"reason": "bad list", "actor": "petra"}`},
 		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}},
@@ -270,11 +270,11 @@ var rulebookOperations = []Operation{
 		Summary:    "Clear a name of a possible match",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Name      string  `json:"name" length:"-512" pattern:"\\S"`
+			Name      string  `json:"name" length:"-NameRunesMax" pattern:"\\S"`
 			UID       UID     `json:"uid"`
-			Reason    string  `json:"reason" length:"-8192" pattern:"\\S"`
+			Reason    string  `json:"reason" length:"-TextMax" pattern:"\\S"`
 			ExpiresAt string  `json:"expiresAt" length:"10-256" format:"date-time" doc:"in the future, and within a year"`
-			ClearedBy *string `json:"clearedBy,omitempty" length:"-256"`
+			ClearedBy *string `json:"clearedBy,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"name": "Lazarus Groupe", "uid": 27307, "reason": "our caterer", "expiresAt": "2027-01-01"}`},
 		Answers:  []Answer{{Status: 201, Text: "Created.", Of: ClearedChange{}, Headers: "Replayed"}},
 		Refusals: "409",

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"railguard/engine"
 )
 
 // The types of this room are what bodies hold. A struct is a closed object, a member
@@ -14,9 +16,9 @@ import (
 // stands in tags:
 //
 //	doc       what the member means
-//	length    "1-256": the least and the most characters; either may be left out
+//	length    "1-FieldMax": the least and the most characters; either may be left out
 //	range     "0-30": the least and the most
-//	items     "1-500": the fewest and the most of an array
+//	items     "1-BatchMax": the fewest and the most of an array
 //	pattern   a regular expression
 //	enum      the words that may stand there, with spaces between them
 //	format    a format of JSON Schema
@@ -153,6 +155,21 @@ func fieldsOf(t reflect.Type) func(yield func(reflect.StructField) bool) {
 	}
 }
 
+// bounds are the bounds of the engine that a tag may name in place of a number, so that the
+// number stands in engine/limits.go alone.
+var bounds = map[string]int{
+	"BatchMax": engine.BatchMax, "FieldMax": engine.FieldMax, "NameRunesMax": engine.NameRunesMax, "TextMax": engine.TextMax,
+	"UserAgentsMax": engine.UserAgentsMax, "WhitelistMax": engine.WhitelistMax,
+}
+
+// boundNumber returns the number that a tag gives or names.
+func boundNumber(text string) json.Number {
+	if bound, named := bounds[text]; named {
+		return json.Number(strconv.Itoa(bound))
+	}
+	return json.Number(text)
+}
+
 // spans are the tags that give a minimum and a maximum, with their names in JSON Schema.
 var spans = []struct{ tag, least, most string }{
 	{"length", "minLength", "maxLength"},
@@ -165,10 +182,10 @@ func addTags(schema Object, tag reflect.StructTag) Object {
 	for _, span := range spans {
 		least, most, _ := strings.Cut(tag.Get(span.tag), "-")
 		if least != "" {
-			schema = schema.With(span.least, json.Number(least))
+			schema = schema.With(span.least, boundNumber(least))
 		}
 		if most != "" {
-			schema = schema.With(span.most, json.Number(most))
+			schema = schema.With(span.most, boundNumber(most))
 		}
 	}
 	if words := tag.Get("enum"); words != "" {

@@ -16,7 +16,7 @@ type Velocity struct {
 }
 
 type OperatingHours struct {
-	Timezone string        `json:"timezone,omitempty" length:"-256"`
+	Timezone string        `json:"timezone,omitempty" length:"-FieldMax"`
 	Windows  []HoursWindow `json:"windows" items:"1-"`
 	Holidays []string      `json:"holidays,omitempty" each:"{\"format\": \"date\"}"`
 }
@@ -32,7 +32,7 @@ type CounterpartyTypes []CounterpartyType
 type NewWhitelist struct {
 	Mode    *string      `json:"mode,omitempty" schema:"{\"enum\": [\"enforce\", \"off\", null]}"`
 	Kinds   *[]string    `json:"kinds,omitempty" each:"{\"enum\": [\"wallet\", \"name\"]}" items:"-2"`
-	Entries *[]KeptEntry `json:"entries,omitempty" items:"-2000"`
+	Entries *[]KeptEntry `json:"entries,omitempty" items:"-WhitelistMax"`
 }
 
 type KeptEntry struct {
@@ -114,20 +114,20 @@ type NewSettings struct {
 	Velocity                 *Velocity          `json:"velocity,omitempty"`
 	AllowedCounterpartyTypes *CounterpartyTypes `json:"allowedCounterpartyTypes,omitempty"`
 	Whitelist                *NewWhitelist      `json:"whitelist,omitempty"`
-	Reason                   *string            `json:"reason,omitempty" length:"-8192"`
-	Actor                    *string            `json:"actor,omitempty" length:"-256"`
+	Reason                   *string            `json:"reason,omitempty" length:"-TextMax"`
+	Actor                    *string            `json:"actor,omitempty" length:"-FieldMax"`
 }
 
 type WhitelistEdit struct {
 	Mode    *string      `json:"mode,omitempty" schema:"{\"enum\": [\"enforce\", \"off\", null]}"`
 	Kinds   *[]string    `json:"kinds,omitempty" each:"{\"enum\": [\"wallet\", \"name\"]}" items:"-2"`
-	Entries *[]KeptEntry `json:"entries,omitempty" items:"-2000"`
-	Reason  *string      `json:"reason,omitempty" length:"-8192"`
-	Actor   *string      `json:"actor,omitempty" length:"-256"`
+	Entries *[]KeptEntry `json:"entries,omitempty" items:"-WhitelistMax"`
+	Reason  *string      `json:"reason,omitempty" length:"-TextMax"`
+	Actor   *string      `json:"actor,omitempty" length:"-FieldMax"`
 }
 
 type EntryEdit struct {
 	NewEntry
-	Reason *string `json:"reason,omitempty" length:"-8192"`
-	Actor  *string `json:"actor,omitempty" length:"-256"`
+	Reason *string `json:"reason,omitempty" length:"-TextMax"`
+	Actor  *string `json:"actor,omitempty" length:"-FieldMax"`
 }

@@ -50,11 +50,11 @@ type ProtectedResource struct {
 }
 
 type NewEntry struct {
-	Wallet    *string `json:"wallet,omitempty" length:"-256"`
-	Name      *string `json:"name,omitempty" length:"-512"`
-	Label     *string `json:"label,omitempty" length:"-256"`
+	Wallet    *string `json:"wallet,omitempty" length:"-FieldMax"`
+	Name      *string `json:"name,omitempty" length:"-NameRunesMax"`
+	Label     *string `json:"label,omitempty" length:"-FieldMax"`
 	ExpiresAt *string `json:"expiresAt,omitempty" length:"10-256" format:"date-time"`
-	AddedBy   *string `json:"addedBy,omitempty" length:"-256"`
+	AddedBy   *string `json:"addedBy,omitempty" length:"-FieldMax"`
 }
 
 type WhitelistSummary struct {
@@ -249,8 +249,8 @@ type Ending struct {
 }
 
 type Why struct {
-	Reason *string `json:"reason,omitempty" length:"-8192"`
-	Actor  *string `json:"actor,omitempty" length:"-256"`
+	Reason *string `json:"reason,omitempty" length:"-TextMax"`
+	Actor  *string `json:"actor,omitempty" length:"-FieldMax"`
 }
 
 // The types of single values.

@@ -1,5 +1,7 @@
 # Railguard. `make` prints the words; CI runs the same ones.
 GO      ?= go
+# What is built for a test, a bench and a release is compiled once, without cgo.
+export CGO_ENABLED := 0
 VERSION ?= $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' doc.go)
 FUZZ    ?= 10s
 WALK ?= 20000
@@ -34,10 +36,10 @@ help: ## Print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: build-bench ## Build bin/railguard and bin/railguard-bench
-	CGO_ENABLED=0 $(GO) build $(PROFILE) -trimpath -ldflags '$(LDFLAGS)' -o bin/railguard ./cmd/railguard
+	$(GO) build $(PROFILE) -trimpath -ldflags '$(LDFLAGS)' -o bin/railguard ./cmd/railguard
 
 build-bench: # Build bin/railguard-bench
-	CGO_ENABLED=0 $(GO) -C bench build -trimpath -o ../bin/railguard-bench ./cmd/railguard-bench
+	$(GO) -C bench build -trimpath -o ../bin/railguard-bench ./cmd/railguard-bench
 
 run: build ## Build and run a development cluster
 	./bin/railguard dev --nodes $(or $(NODES),3) $(ARGS)
@@ -100,7 +102,7 @@ bench-go: ## Run the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./ofac ./ofac/match ./fsm ./audit ./httpapi
 
 golden: ## Rewrite transcripts and generated documents; read the diff before you keep it
-	$(GO) test ./engine ./httpapi -update && $(GO) test ./cmd/railguard -run TestCommandReference -update
+	$(GO) test ./engine ./fsm/leaf ./httpapi/openapi -update && $(GO) test ./httpapi -update && $(GO) test ./cmd/railguard -run TestCommandReference -update
 
 golden-release: ## Keep what this VERSION writes (evidence, log, snapshot) for every later release to read
 	$(GO) test -count=1 ./cmd/railguard -run TestEveryReleaseIsRead -release $(VERSION)

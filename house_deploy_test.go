@@ -55,7 +55,7 @@ func documents(t *testing.T, path string) []map[string]any {
 	}
 }
 
-// at follows keys and indexes through a document; nil if there is nothing.
+// at follows keys and indices through a document and returns the value there; nil: there is none.
 func at(value any, path ...any) any {
 	for _, step := range path {
 		switch s := step.(type) {

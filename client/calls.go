@@ -246,8 +246,8 @@ type Webhook struct {
 	URL        string   `json:"url"`
 	Types      []string `json:"types,omitempty"` // Empty: nearly all.
 	SARAllowed bool     `json:"sarAllowed,omitempty"`
-	State      string   `json:"state,omitempty"`      // In answers: on, off or key_gone.
-	PublicKeys []string `json:"publicKeys,omitempty"` // In answers: newest first.
+	State      string   `json:"state,omitempty"`      // Only in answers: on, off or key_gone.
+	PublicKeys []string `json:"publicKeys,omitempty"` // Only in answers; the newest key comes first.
 }
 
 // WebhookChange is the result of a change of a webhook. Secret is set when one was made or

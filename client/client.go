@@ -22,7 +22,7 @@ import (
 const (
 	DefaultAttempts       = 8
 	DefaultAttemptTimeout = 5 * time.Second  // The service answers a write within two seconds.
-	DefaultDeadline       = 20 * time.Second // For a call with all its attempts; electing a leader takes far less.
+	DefaultDeadline       = 20 * time.Second // Time limit of a call with all its attempts. The election of a leader takes much less.
 
 	answerMax    = 16 << 20
 	backoffFirst = 100 * time.Millisecond
@@ -37,7 +37,7 @@ type Options struct {
 	Attempts       int
 	AttemptTimeout time.Duration
 	Deadline       time.Duration
-	HTTP           *http.Client                               // For your own certificate authorities and proxies. Redirects are never followed.
+	HTTP           *http.Client                               // Set it to use your own certificate authorities or proxies. Redirects are never followed.
 	Wait           func(context.Context, time.Duration) error // Waits between attempts; nil sleeps.
 	Jitter         func() float64                             // Returns a number from 0 to 1; nil draws one.
 }

@@ -35,7 +35,7 @@ type Detail struct {
 type Error struct {
 	Status         int      // HTTP status; 0 without an answer.
 	Code           string   // Compare the code, never Message.
-	Message        string   // For people.
+	Message        string   // A text for people.
 	Param          string   // The member or parameter at fault, if there is one.
 	Details        []Detail // All errors, if there are several.
 	RequestID      string   // Support needs this.
@@ -77,7 +77,7 @@ func (e *Error) again() bool {
 
 const (
 	codeInFlight     = "idempotency_in_flight"
-	retryAfterMax    = 24 * 60 * 60 // In seconds; a longer wait is as good as never.
+	retryAfterMax    = 24 * 60 * 60 // In seconds. A longer Retry-After counts as this one.
 	headerOutcome    = "X-Railguard-Outcome"
 	headerKey        = "Idempotency-Key"
 	headerRequestID  = "X-Request-Id"

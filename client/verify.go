@@ -45,7 +45,7 @@ type Claims struct {
 	Issuer       string          `json:"iss"`
 	Subject      string          `json:"sub"` // agt_… or usr_…
 	CredentialID string          `json:"jti"`
-	IssuedAt     int64           `json:"iat"` // In Unix seconds, like the two below.
+	IssuedAt     int64           `json:"iat"` // Unix seconds, as in the two fields below.
 	NotBefore    int64           `json:"nbf"`
 	Expires      int64           `json:"exp"`
 	Credential   json.RawMessage `json:"vc"`
@@ -145,7 +145,7 @@ func (k *JWKS) find(keyID string) (*ecdsa.PublicKey, error) {
 			break
 		}
 		public := &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(x), Y: new(big.Int).SetBytes(y)}
-		if _, err := public.ECDH(); err != nil { // Not a point of the curve.
+		if _, err := public.ECDH(); err != nil { // The key is not a point of the curve.
 			break
 		}
 		return public, nil

@@ -26,7 +26,7 @@ const webhookTolerance = 5 * time.Minute
 
 // Event is one event: a message of a webhook, or an element of EventList.
 type Event struct {
-	ID       string          `json:"id"` // The same at every attempt: drop a message with an id you have.
+	ID       string          `json:"id"` // The id is the same at every attempt, so drop a message whose id you have seen.
 	Seq      uint64          `json:"seq"`
 	Type     string          `json:"type"`
 	Time     time.Time       `json:"time"`

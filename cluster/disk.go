@@ -14,7 +14,7 @@ type diskLevel int32
 const (
 	diskFine diskLevel = iota
 	diskWarn
-	diskLow  // No leadership; no writes where no voter has room.
+	diskLow  // The node takes no leadership. If no voter has more room, it takes no writes either.
 	diskFull // The node stops while there is still room to stop cleanly.
 )
 

@@ -54,7 +54,7 @@ type file struct {
 // any node serves any session.
 type Console struct {
 	config Config
-	files  map[string]*file // By path below Root.
+	files  map[string]*file // Files by their path below Root.
 	index  *file            // The only HTML page.
 }
 

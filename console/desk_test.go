@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// desk adds what waits for an officer besides cases: an alert, a report, an overdue review.
+// desk adds other things than cases that wait for an officer: an alert, a report, an overdue
+// review.
 func (s *site) desk(d *day) {
 	s.call(0, s.Key, "POST", "/v1/transactions/"+d.more[0]+"/settle", "{}", 200)
 	s.call(0, s.Key, "POST", "/v1/transactions/"+d.more[1]+"/settle", "{}", 200)

@@ -14,7 +14,7 @@ import (
 
 const (
 	cookieName  = "railguard-session"
-	cookieMax   = 2048 // In characters.
+	cookieMax   = 2048 // The longest cookie that is read, in characters.
 	tokenBytes  = 16
 	renewAfter  = 30 * time.Second // A session is sealed anew at most this often.
 	clockSpread = 2 * time.Minute  // The most that the clocks of nodes may differ.

@@ -52,9 +52,9 @@ func TestReseal(t *testing.T) {
 	anew := bytes.Replace(all[9], []byte("before"), []byte("anew!!"), 1)
 	record.Values = append(
 		record.Values, wire.Resealed{Agent: root, Old: all[9], New: anew},
-		wire.Resealed{Agent: bare, Old: all[9], New: anew},  // This agent has no EIN,
-		wire.Resealed{Agent: 99, Old: all[9], New: anew},    // this one does not exist,
-		wire.Resealed{Agent: other, Old: anew, New: all[9]}, // and the EIN of this one differs.
+		wire.Resealed{Agent: bare, Old: all[9], New: anew},  // This agent has no EIN.
+		wire.Resealed{Agent: 99, Old: all[9], New: anew},    // This agent does not exist.
+		wire.Resealed{Agent: other, Old: anew, New: all[9]}, // The EIN of this agent differs.
 	)
 	result := w.do(wire.KindReseal, record)
 	require.Equal(t, wire.Applied, result.Code)

@@ -85,8 +85,8 @@ func TestSARTable(t *testing.T) {
 	answer(t, n.do("operator", "GET", "/v1/sar/"+txn+"?format=csv", ""), 403)
 }
 
-// People move a report on, each step from the one before. A late caller learns the report's
-// state.
+// People move a report from one state to the next, and no step can be skipped. A late caller
+// learns the report's state.
 func TestSARMoves(t *testing.T) {
 	n := newTestNode(t)
 	txn := n.escalated()

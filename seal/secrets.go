@@ -45,7 +45,7 @@ const (
 const (
 	secretLength     = 28 // Random characters of an API key.
 	keyPrefixLength  = 16 // Shown characters of an API key: rg_live_ and eight more.
-	clusterSecretMin = 16 // In bytes.
+	clusterSecretMin = 16 // Length of the shortest cluster secret, in bytes.
 )
 
 const secretCheckText = "railguard"
@@ -175,7 +175,7 @@ func newAPISecret(prefix string) string {
 	for len(secret) < len(prefix)+secretLength {
 		_, _ = rand.Read(random[:]) // crypto/rand never fails.
 		for _, b := range random {
-			if int(b) < 4*len(alphabet) && len(secret) < len(prefix)+secretLength { // Without the bound some characters would be likelier.
+			if int(b) < 4*len(alphabet) && len(secret) < len(prefix)+secretLength { // Without this bound some characters would be more likely than others.
 				secret = append(secret, alphabet[int(b)%len(alphabet)])
 			}
 		}

@@ -285,7 +285,7 @@ func (b *Batch) Item(i int) (Document, error) {
 	return Document{validator: Validator{data: b.validator.data, top: b.validator.top[item.from:item.to:item.to]}}, item.err
 }
 
-// UnknownMembers returns the unknown members besides the list.
+// UnknownMembers returns the unknown members of the object that has the list.
 func (b *Batch) UnknownMembers(shape Shape) []UnknownMember {
 	s := Spans{validator: &Validator{data: b.validator.data, top: b.other}}
 	return s.UnknownMembers(shape)
@@ -303,5 +303,5 @@ func (b *Batch) Reset() {
 	}}
 }
 
-// batchSpansKept is for how many members of items Reset keeps memory.
+// batchSpansKept bounds the memory that Reset keeps: that for so many members of items.
 const batchSpansKept = 8192

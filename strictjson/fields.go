@@ -17,7 +17,7 @@ import (
 // Strings are copies. Nested objects share the findings of their parent.
 type Fields struct {
 	object    *fastjson.Object
-	validator *Validator // Of the top object, for raw literals as sent.
+	validator *Validator // The validator of the top object, which has the raw literals as they were sent.
 	path      string
 	findings  *findings
 }

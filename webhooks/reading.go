@@ -93,7 +93,8 @@ func (r *Reader) Next(ctx context.Context, hook *wire.Webhook, at events.Positio
 	return r.readEvent(ctx, hook, at, leavesStep)
 }
 
-// At returns one event of a leaf, or nil if the webhook may not get it, or no longer.
+// At returns one event of a leaf. It returns nil if the webhook may not get the event, or may not
+// get it any more.
 func (r *Reader) At(ctx context.Context, hook *wire.Webhook, seq uint64, n int) (*events.Event, error) {
 	if seq < r.Oldest() {
 		return nil, nil

@@ -47,7 +47,7 @@ type SenderConfig struct {
 	Version string
 	Dev     bool           // Plain http and this machine may be called.
 	Allow   []netip.Prefix // Private networks that may be called.
-	Roots   *tls.Config    // For tests; nil: the system's certificate authorities.
+	Roots   *tls.Config    // Set by tests; nil: the system's certificate authorities.
 
 	// Dial replaces the dialler in tests; nil dials public addresses alone.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

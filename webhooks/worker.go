@@ -16,7 +16,7 @@ import (
 const (
 	attemptsMax  = 10
 	eventAgeMax  = 76 * engine.Hour // Log time after which a failed event is given up, however often it was tried.
-	pendingMax   = 256              // With so many events waiting to be sent again, no new one is sent.
+	pendingMax   = 256              // If so many events wait to be sent again, no new event is sent.
 	pauseMax     = 5 * time.Minute  // The longest pause between two calls to a failing receiver.
 	cursorEvery  = time.Second      // How often the cursor is noted in the log after an event was received.
 	cursorLeaves = leavesStep       // How far the cursor may move without an event before it is noted.
@@ -42,7 +42,7 @@ type pendingEvent struct {
 	n            int
 	attempts     int
 	due          time.Time
-	unreadSince  time.Time // Since when its leaf cannot be read; zero: no failed reading.
+	unreadSince  time.Time // Since when its leaf cannot be read; zero: it can be read.
 	isRedelivery bool      // Somebody asked to send it again.
 }
 
@@ -75,7 +75,7 @@ type worker struct {
 	position    events.Position // Every event before it was sent once or is not for this webhook.
 	unreadSince time.Time       // Since when the leaf there cannot be read; zero: it can.
 	warnedAt    time.Time       // When the last warning was logged.
-	pending     []pendingEvent  // Not received yet, in the order in which they failed.
+	pending     []pendingEvent  // Events that were not received yet, in the order in which they failed.
 	cursor      events.Position // The cursor in the log.
 	notedAt     time.Time
 	receivedAny bool // Something was received or given up since the cursor was noted.
@@ -105,7 +105,7 @@ func (l *worker) runLoop(ctx context.Context) {
 	}
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer stop()
-	l.noteCursor(last, l.hook.Load(), true) // So the next leader has less to repeat.
+	l.noteCursor(last, l.hook.Load(), true) // The cursor is noted so that the next leader has less to repeat.
 }
 
 func (l *worker) wakeUp() {

@@ -36,7 +36,7 @@ type MemDir struct {
 type memFile struct {
 	data   []byte
 	synced []byte
-	writes []memWrite // since the last sync, in order
+	writes []memWrite // The writes since the last sync, in order.
 }
 
 type memWrite struct {

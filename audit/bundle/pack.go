@@ -24,7 +24,7 @@ const (
 
 	// A packed bundle may come from an attacker. Records and lists shrink to a fifth or a
 	// twentieth; a file that shrinks more than 256 times was made to fill a disk.
-	expandFree     = 16 << 20 // Up to this many unpacked bytes no ratio is checked.
+	expandFree     = 16 << 20 // The ratio of unpacked to packed bytes is checked only beyond so many unpacked bytes.
 	expandRatioMax = 256
 	unpackStep     = 1 << 20
 )

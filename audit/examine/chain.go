@@ -109,7 +109,7 @@ func (x *examiner) verifyEnds(said *note.Chain) error {
 		return nil
 	}
 	c := &x.Chain
-	first, previous, index := c.First, c.previous, c.first // Of the first decision in the file after the one before the time.
+	first, previous, index := c.First, c.previous, c.first // Number, predecessor and leaf of the first decision in the file after the decision that came before the time.
 	if c.Last == 0 && c.After != nil {
 		first, previous, index = c.After.Sequence, c.After.previous, c.After.Index
 	}

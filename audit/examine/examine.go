@@ -73,7 +73,7 @@ type Report struct {
 	From, To   string // The range of time that was asked for.
 	Operator   string // If set, only this operator's records are selected.
 	Agent      string // If set, only this agent's records are selected.
-	Chain      Chain  // With Agent: what the decisions' numbers show.
+	Chain      Chain  // If Agent is set: what the numbers of the agent's decisions show.
 
 	// Only for a proof:
 	TxnID       string

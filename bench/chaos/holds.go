@@ -32,7 +32,7 @@ const (
 	holdMoved   = 400 * time.Second // How far log time is moved in a round. A hold that a round leaves open expires two rounds later.
 	holdRounds  = 2                 // After so many further rounds all holds of a round have ended.
 	dayMargin   = 5 * time.Second   // So long before midnight the counted amounts are not compared any more.
-	refuseEvery = 89                // The receiver refuses one message in so many, once. The node then waits a second before it sends to it again.
+	refuseEvery = 89                // The receiver refuses every refuseEvery-th message at its first attempt. Then the node sends nothing to it for a second.
 	receivedIn  = 3 * time.Minute
 )
 

@@ -38,7 +38,7 @@ type sent struct {
 type fake struct {
 	scripts [][]step
 	mu      sync.Mutex
-	calls   map[string][]sent // By "LANGUAGE/CASE".
+	calls   map[string][]sent // Calls by "LANGUAGE/CASE".
 	failed  []string
 	url     string
 	refused string // An address that nobody listens on.

@@ -95,7 +95,8 @@ func (s *signer) public() client.JWK {
 	return client.JWK{KeyType: "EC", Curve: "P-256", Algorithm: "ES256", Use: "sig", KeyID: s.kid, X: segment(point[1:33]), Y: segment(point[33:])}
 }
 
-// payload is a good set of claims with some of them changed; nil takes one away.
+// payload returns a good set of claims with some of them changed. A claim that changes to nil is
+// left out.
 func (s *signer) payload(change map[string]any) string {
 	claims := map[string]any{
 		"iss": "did:kya:railguard", "sub": "agt_test", "jti": "urn:uuid:1", "iat": validFrom, "nbf": validFrom, "exp": validTo,
@@ -135,7 +136,7 @@ func pair(r, s *big.Int) []byte {
 func makeTokens(t *testing.T, old *tokenBook) tokenBook {
 	key, other := newSigner(t, "cc-test"), newSigner(t, "cc-other")
 	off := key.public()
-	off.KeyID, off.Y = "cc-off", off.X // Not a point of the curve.
+	off.KeyID, off.Y = "cc-off", off.X // This is not a point of the curve.
 	book := tokenBook{Issuer: "did:kya:railguard", Cases: old.Cases[:1]}
 	book.Keys.Keys = []client.JWK{old.Keys.Keys[0], key.public(), off}
 	add := func(name, token string, now int64, want string) {

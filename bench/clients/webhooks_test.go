@@ -133,7 +133,7 @@ func TestWebhooksByOthers(t *testing.T) {
 		}
 	}
 	add("good", nil)
-	add("good", func(m *foreignMessage) { // While a secret is rotated.
+	add("good", func(m *foreignMessage) { // The signatures of this message are those made while a secret is rotated.
 		m.Headers["webhook-signature"] = older.Sign(m.Headers["webhook-id"], at, []byte(m.Body)) + " " + m.Headers["webhook-signature"]
 	})
 	add("bad", func(m *foreignMessage) { m.Body += " " })

@@ -12,7 +12,7 @@ type Source string
 // The three sources of statements.
 const (
 	Literal Source = "lit"  // Stated in the specification.
-	Implied Source = "impl" // Follows from it.
+	Implied Source = "impl" // Follows from the specification.
 	Ruling  Source = "us"   // Our ruling where the specification is silent.
 )
 
@@ -40,7 +40,7 @@ type phase uint8
 const (
 	phaseOrdinary phase = iota
 	phaseList           // Changes the active sanctions list and rolls it back.
-	phaseQuorum         // Takes nodes away for a while.
+	phaseQuorum         // Stops nodes for a while.
 	phaseClock          // Moves the clock: credentials of earlier checks expire.
 	phaseLedger         // Judges what was seen on every answer of the run.
 )

@@ -9,8 +9,8 @@ import (
 // Bounds of the suite itself.
 const (
 	answerBytesMax   = 32 << 20         // A longer answer is cut and will not parse.
-	callTimeout      = 15 * time.Second // One request, its answer included.
-	checkTimeout     = 4 * time.Minute  // One check.
+	callTimeout      = 15 * time.Second // Time limit of one request with its answer.
+	checkTimeout     = 4 * time.Minute  // Time limit of one check.
 	rateLimitRetries = 40               // How often one call is retried after a 429.
 	rateLimitWaitMax = 2 * time.Second  // The longest wait for one of them.
 	healMax          = 30 * time.Second // The longest time until a group whose nodes are back gives verdicts again.
@@ -50,7 +50,7 @@ type Config struct {
 	LogFiles    []string                    // Logs of the target, scanned for tokens and names.
 	Version     string                      // The version that the target's binary prints.
 	NoQuorumURL string                      // A node of another group, one that lost its quorum.
-	LoseQuorum  QuorumLoss                  // Takes the target's own quorum away for a while.
+	LoseQuorum  QuorumLoss                  // Makes the target itself lose its quorum for a while.
 	Restart     func(context.Context) error // Stops and starts the target on the same data.
 
 	DistinctCalls int          // Screening calls of T043.

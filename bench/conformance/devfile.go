@@ -40,8 +40,9 @@ func ReadDevFile(folder string) (DevFile, error) {
 	return file, nil
 }
 
-// Config is for the full examination of a throw-away development cluster: its clock will
-// be moved, its lists will be switched, and every ruled endpoint must be there.
+// Config returns the configuration for the full examination of a throw-away development cluster.
+// The examination moves the cluster's clock and switches its lists, and every endpoint that a
+// ruling adds must exist.
 func (f DevFile) Config(folder string) (Config, error) {
 	cfg := Config{APIKey: f.APIKey, Strict: true, AllowTestClock: true, AllowListSwitch: true}
 	for _, node := range f.Nodes {

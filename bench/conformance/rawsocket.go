@@ -36,8 +36,8 @@ func (s *suite) dial(ctx context.Context) (net.Conn, error) {
 	return tls.Client(conn, &tls.Config{ServerName: address.Hostname(), MinVersion: tls.VersionTLS12}), nil
 }
 
-// rawAnswer is what came back on a raw connection. A status of 0 means that the
-// connection was closed or stayed silent without an answer.
+// rawAnswer is the answer on a raw connection. A status of 0 means that the connection was closed
+// or silent, without an answer.
 type rawAnswer struct {
 	status int
 	header http.Header

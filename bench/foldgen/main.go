@@ -74,7 +74,7 @@ func dash(s string) string {
 	return s
 }
 
-// foldOf says what becomes of one character; false: it is kept as it is.
+// foldOf returns how one character is folded; false: it is kept as it is.
 func foldOf(r rune, depth int) (fold, bool) {
 	if row, ok := special(r); ok {
 		return row, true

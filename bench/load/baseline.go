@@ -53,7 +53,7 @@ func serveUntil(ctx context.Context, server *http.Server, listen string) error {
 	return nil
 }
 
-// helper is a child process besides the nodes: this binary with a hidden verb.
+// helper is a child process that is no node. It runs this binary with a hidden verb.
 type helper struct {
 	child *testcluster.Child
 	url   string

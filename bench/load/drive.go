@@ -255,7 +255,7 @@ func acceptOK(got reply) string {
 	return fmt.Sprintf("%d %s", got.status, member(got.body, "code"))
 }
 
-// verdictOf names the verdict of an answer, with the rule where there is one.
+// verdictOf returns the verdict of an answer, with the rule if it names one.
 func verdictOf(body []byte) string {
 	verdict := member(body, "verdict")
 	if rule := member(body, "rule"); rule != "" {

@@ -85,7 +85,8 @@ const (
 	plotGridWidth, plotGridStrength = 0.5, 0.5
 )
 
-// across is the x of a quantile, on a scale of nines that spreads the tail.
+// across returns the x coordinate of a quantile. The scale counts the nines of the quantile, so
+// that the tail takes more room.
 func across(quantile float64) float64 {
 	nines := ninesMax
 	if quantile < 100 {
@@ -94,7 +95,7 @@ func across(quantile float64) float64 {
 	return plotLeft + nines/ninesMax*(plotWidth-plotLeft-plotTop)
 }
 
-// down is the y of a latency in ms, on a logarithmic scale.
+// down returns the y coordinate of a latency in ms, on a logarithmic scale.
 func down(ms float64) float64 {
 	share := math.Log10(max(ms, latencyLow)/latencyLow) / latencyDecades
 	return plotTop + (1-min(share, 1))*(plotHeight-plotTop-plotRoom)

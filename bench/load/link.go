@@ -98,7 +98,7 @@ func (l *link) dial() error {
 	return nil
 }
 
-// connect dials where there is no connection, at one home after another.
+// connect dials if there is no connection. It tries one home after the other.
 func (l *link) connect() {
 	for range l.homes {
 		if l.conn != nil || l.dial() == nil {
@@ -115,7 +115,7 @@ func (l *link) greet() {
 	}
 }
 
-// send writes a request, dialling first where there is no connection.
+// send writes a request. If there is no connection, it dials first.
 func (l *link) send(request []byte) error {
 	if l.conn == nil {
 		if err := l.dial(); err != nil {

@@ -16,7 +16,7 @@ import (
 
 const (
 	readyPatience = 90 * time.Second
-	stopPatience  = 30 * time.Second // For base lines.
+	stopPatience  = 30 * time.Second // How long the processes of base lines may take to stop.
 )
 
 // node is one server of ours.
@@ -34,7 +34,7 @@ type group struct {
 	key, secret    string
 	spawner        *testcluster.Spawner
 	nodes          []*node
-	quiet          *api // Without a key.
+	quiet          *api // Makes calls without a key.
 }
 
 // Shared with the other benches.

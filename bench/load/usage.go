@@ -31,7 +31,7 @@ func usageOf(pids []int) (usage, error) {
 	return sum, nil
 }
 
-// since is what was used since an earlier moment.
+// since returns what was used since an earlier moment.
 func (u usage) since(before usage) usage {
 	return usage{at: u.at, cpu: u.cpu - before.cpu, written: u.written - before.written, held: u.held}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	testTimeout = "540s"           // For go test itself, which then tells where it hung.
-	runTimeout  = 10 * time.Minute // For compiling and testing one mutant.
+	testTimeout = "540s"           // Time limit of go test itself, which then reports where the test hung.
+	runTimeout  = 10 * time.Minute // Time limit for compiling and testing one mutant.
 	shownLines  = 12
 )
 
@@ -48,7 +48,7 @@ func run(tree, dir, only string) error {
 	if err := copyTree(tree, root); err != nil {
 		return err
 	}
-	clean := map[string]error{} // By test, its result without a mutant: it must pass.
+	clean := map[string]error{} // By test: its result without a mutant, which must be a pass.
 	tried, escaped := 0, 0
 	for _, m := range all {
 		if !chosen.MatchString(m.name) {
@@ -72,8 +72,7 @@ func run(tree, dir, only string) error {
 
 const caught = "caught"
 
-// try runs one mutant's test. It first runs it without the mutant if that was not done
-// yet.
+// try runs one mutant's test. If the test has not run without a mutant yet, it does that first.
 func try(root string, m *mutant, clean map[string]error) (verdict, said string) {
 	key := m.test + strings.Join(m.env, " ")
 	if _, known := clean[key]; !known {

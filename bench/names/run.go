@@ -21,7 +21,7 @@ type Verdict struct {
 type Outcomes struct {
 	Positives, Negatives, Collisions, Pairs []Verdict
 	Tightened                               []Verdict       // the negatives, then the collisions, at the lowest block threshold
-	Latencies                               []time.Duration // of the negatives, sorted
+	Latencies                               []time.Duration // Latencies of the negatives, sorted.
 	BuildTime                               time.Duration
 	CompiledBytes                           int
 }

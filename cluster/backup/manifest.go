@@ -42,7 +42,7 @@ type Manifest struct {
 	Term      uint64 `json:"term"`
 	LogTime   string `json:"logTime"`
 	LogNanos  int64  `json:"logNanos"` // LogTime in nanoseconds.
-	Digest    string `json:"digest"`   // Of the state.
+	Digest    string `json:"digest"`   // Digest of the state.
 	TreeSize  uint64 `json:"treeSize"`
 	TreeHead  string `json:"treeHead"`
 	Oldest    uint64 `json:"oldestLeaf"` // Only hashes are kept of the leaves before this one.
@@ -74,7 +74,7 @@ type Counts struct {
 // end is the last part: a file without it is incomplete.
 type end struct {
 	Parts  int               `json:"parts"`
-	Sha256 map[string]string `json:"sha256"` // Of each part before this one.
+	Sha256 map[string]string `json:"sha256"` // SHA-256 of each part before this one.
 }
 
 // describeView returns the manifest of a state, without the fields that only a node can fill.

@@ -26,8 +26,8 @@ import (
 type Report struct {
 	Manifest
 	Parts   int      `json:"parts"`
-	Leaves  uint64   `json:"leaves"` // Leaves of history in this file,
-	Erased  uint64   `json:"erased"` // of which the hash alone is kept.
+	Leaves  uint64   `json:"leaves"` // How many leaves of history are in this file.
+	Erased  uint64   `json:"erased"` // How many of them have only their hash.
 	Lists   []string `json:"lists"`
 	LeftOut []string `json:"leftOut"` // What a restore does not bring back, one sentence each.
 

@@ -43,7 +43,7 @@ type Restored struct {
 	Index     uint64 `json:"newIndex"`
 	TreeSize  uint64 `json:"newTreeSize"`
 	TreeHead  string `json:"newTreeHead"`
-	Digest    string `json:"newDigest"` // Of the state as it is written.
+	Digest    string `json:"newDigest"` // Digest of the state as it is written.
 	Counts    Counts `json:"newCounts"`
 	Forgotten uint64 `json:"leavesPastRetention"` // Leaves whose retention ended between the backup and now: their texts were erased.
 	Aside     string `json:"movedAside,omitempty"`

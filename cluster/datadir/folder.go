@@ -49,8 +49,8 @@ type Identity struct {
 	PromisedTo  string `json:"promisedTo,omitempty"`
 	Adopted     uint64 `json:"adopted,omitempty"` // Size of the tree head under which history is fetched.
 
-	Recovery   uint64 `json:"recovery,omitempty"`   // How often the group lost its majority and was recovered,
-	Lineage    string `json:"lineage,omitempty"`    // and which recovery was the last.
+	Recovery   uint64 `json:"recovery,omitempty"`   // How often the group lost its majority and was recovered.
+	Lineage    string `json:"lineage,omitempty"`    // Identifies the last recovery of the cluster.
 	Superseded string `json:"superseded,omitempty"` // Why no node may start here any more.
 }
 

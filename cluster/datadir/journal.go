@@ -44,7 +44,7 @@ type journal struct {
 	dir     string
 	write   bool
 	room    int64      // Least size of a new file.
-	writing sync.Mutex // One append or cut at a time.
+	writing sync.Mutex // Held during an append or a cut.
 	buffer  []byte
 
 	mu       sync.RWMutex // Guards the fields below.
@@ -146,7 +146,7 @@ func (j *journal) takeFile(path string, newest bool) error {
 			return errors.Join(err, old.file.Close())
 		}
 		err = old.file.Close()
-	case newest && j.write: // From now on what was read here is relied on, so it must be on the disk.
+	case newest && j.write: // From now on the node depends on the entries that were read here, so they must be on the disk.
 		err = s.file.Sync()
 	}
 	if err != nil {

@@ -34,7 +34,7 @@ type Record struct {
 	By        string `json:"by"`
 	Second    string `json:"second"`
 	Reason    string `json:"reason"`
-	DecidedAt string `json:"decidedAt"` // By this machine's clock.
+	DecidedAt string `json:"decidedAt"` // Time by this machine's clock.
 
 	Former         []Member   `json:"former"`
 	LastIndex      uint64     `json:"lastIndex"`

@@ -23,7 +23,7 @@ type Address struct {
 }
 
 const (
-	incarnationShown = 16 // Characters of the 32: enough to tell folders of one id apart.
+	incarnationShown = 16 // How many of the 32 characters an address has. They are enough to distinguish the folders of one id.
 	holdMark         = "hold"
 )
 

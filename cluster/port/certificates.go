@@ -21,13 +21,13 @@ import (
 
 const (
 	certificateFileMax = engine.MiB
-	authoritiesMax     = 64 // Certificates in the file of authorities.
-	givenChainMax      = 4  // A node's certificate and up to three authorities between.
+	authoritiesMax     = 64 // The most certificates in the file of authorities.
+	givenChainMax      = 4  // A node's certificate, and up to three authorities between it and the given one.
 
 	certificatesEvery  = 5 * time.Second
 	expiryNotice       = 30 * 24 * time.Hour
 	expiryToldEvery    = 24 * time.Hour
-	certificateBadTold = time.Hour // Between two log lines of files that stay bad.
+	certificateBadTold = time.Hour // Time between two log lines about files that are still bad.
 )
 
 // Certificates are the files by which a node proves itself on the port between nodes, if the
@@ -37,7 +37,7 @@ const (
 // The files are read again when they change. The new content is used only if a node could have
 // started with it.
 type Certificates struct {
-	Cert string // The node's certificate, then those between it and the authority.
+	Cert string // File with the node's certificate, followed by those between it and the authority.
 	Key  string
 	CA   string // The authorities whose certificates prove who is a node.
 

@@ -94,11 +94,11 @@ type heard struct {
 	mu           sync.Mutex
 	term, commit uint64 // The peer's term, and its commit index in it.
 	header       raft.RPCHeader
-	last         acked  // It may be missing in the log here: raft may have refused it.
+	last         acked  // This entry may be missing in this node's log, because raft may have refused it.
 	told         uint64 // The commit index that raft here has been told.
 
 	asked   chan raft.RPCResponse // The answer to the last append that was made here.
-	refused uint64                // An append made here behind this entry was refused.
+	refused uint64                // Index of the last entry behind which an append that was made here was refused.
 }
 
 // learnCommitted records the peer's statement that, as leader of a term, it knows index to be

@@ -62,8 +62,8 @@ func TestHeartbeatsTellWhatIsCommitted(t *testing.T) {
 	plain(exchanged(t, from, to, heartbeat(5), true)) // A follower that refused an append no longer has what it had confirmed.
 }
 
-// TestLeadersWordIsAnAppend: a commit index that a leader tells outside its appends reaches
-// raft once, behind the append with that entry, in whatever order the two arrive.
+// TestLeadersWordIsAnAppend: a commit index that a leader tells outside its appends reaches raft
+// once, and only after the append with that entry, in whatever order the two arrive.
 func TestLeadersWordIsAnAppend(t *testing.T) {
 	from, to := transportPair(t)
 	to.Committed("n1", 5, 7) // No node of that name has connected.

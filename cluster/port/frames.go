@@ -42,7 +42,7 @@ type Hello struct {
 	Incarnation string `cbor:"2,keyasint"`
 	ClusterID   string `cbor:"3,keyasint,omitempty"`
 	Release     string `cbor:"4,keyasint,omitempty"`
-	LastIndex   uint64 `cbor:"5,keyasint,omitempty"` // The end of its log, with raft connections.
+	LastIndex   uint64 `cbor:"5,keyasint,omitempty"` // The last index of the dialler's log; set for raft connections.
 	Recovery    uint64 `cbor:"6,keyasint,omitempty"` // The number of its group's recoveries, see cluster/lineage.go.
 	Lineage     string `cbor:"7,keyasint,omitempty"`
 	Recorded    bool   `cbor:"8,keyasint,omitempty"` // The leaf of the last recovery is in the log.

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	CallPatience    = time.Second // For a call whose context has no deadline.
+	CallPatience    = time.Second // How long a call waits if its context has no deadline.
 	linkWriteBuffer = 64 * engine.KiB
 	linkReadBuffer  = 64 * engine.KiB
 	// silenceMax is how long a peer that owes an answer may send nothing at all. A peer that
 	// answers late is busy: to dial it again would cost both a handshake.
 	silenceMax  = time.Second
-	RedialPause = 50 * time.Millisecond // Between two attempts to reach an unreachable peer.
+	RedialPause = 50 * time.Millisecond // Pause between two attempts to reach a peer that cannot be reached.
 )
 
 // Errors of a call. ErrNotSent means that the peer certainly never saw it.

@@ -71,7 +71,7 @@ type Pong struct {
 	Leads       bool        `cbor:"15,keyasint,omitempty"` // Its term is open for proposals.
 	Healthy     bool        `cbor:"16,keyasint,omitempty"`
 	Member      bool        `cbor:"17,keyasint,omitempty"` // It has a configuration or data.
-	Expect      int         `cbor:"18,keyasint,omitempty"` // --bootstrap-expect.
+	Expect      int         `cbor:"18,keyasint,omitempty"` // The value of --bootstrap-expect.
 	Address     string      `cbor:"19,keyasint,omitempty"` // The address that it gives as a member.
 	Missing     bool        `cbor:"20,keyasint,omitempty"` // It still fetches history.
 

@@ -75,7 +75,7 @@ func TestStrangersGetNothing(t *testing.T) {
 		require.NoError(t, conn.SetDeadline(time.Now().Add(2*handshakePatience)))
 		return conn
 	}
-	silent := func(t *testing.T, conn net.Conn) { // It sends not a byte back.
+	silent := func(t *testing.T, conn net.Conn) { // The node must send not a single byte back.
 		data, _ := io.ReadAll(conn)
 		require.Empty(t, data)
 	}
@@ -178,7 +178,7 @@ func TestAPeerThatAnswersInAnothersName(t *testing.T) {
 		_ = readFull(conn, make([]byte, 4))
 		_ = readSized(conn, &h)
 		_ = writeSized(conn, nil, &Welcome{ID: "n1", Incarnation: "x"})
-		_ = readFull(conn, make([]byte, 1)) // Until the dialler hangs up.
+		_ = readFull(conn, make([]byte, 1)) // The read ends when the dialler hangs up.
 	}()
 	own, err := NewAuthority(testSecret, "n3")
 	require.NoError(t, err)

@@ -14,13 +14,13 @@ import (
 
 const (
 	handshakesMax     = 64  // Strangers in their handshake at once.
-	connectionsMax    = 256 // Connections from all peers; the same number to them.
+	connectionsMax    = 256 // The most connections from all peers together, and the most connections to them.
 	connectionsOfPeer = 32
 	refusalsToldEvery = 10 * time.Second
 
 	// A handshake costs processor time before anything is proven. A node that dials again and
 	// again after refusals stays far below this rate.
-	strangersRate  = 200 // Per second, from one network.
+	strangersRate  = 200 // Handshakes per second from one network.
 	strangersBurst = 400
 	networksPaced  = 1024
 )
@@ -36,8 +36,8 @@ type openConn struct {
 // connection of the peer or address that has the most is closed. So a flood from one address,
 // or the dead connections of a node that restarts again and again, only cost their own side.
 type openConns struct {
-	max    int // Bound of all.
-	maxWho int // Bound of one peer or address.
+	max    int // The most connections in the set.
+	maxWho int // The most connections of one peer or address.
 
 	mu     sync.Mutex
 	open   map[net.Conn]*openConn
@@ -150,7 +150,7 @@ func (p *pace) allowOne(network string, now time.Time) bool {
 	limiter := p.of[network]
 	if limiter == nil {
 		if p.of == nil || len(p.of) >= networksPaced {
-			p.of = make(map[string]*rate.Limiter) // So many networks are no nodes; all limits begin again.
+			p.of = make(map[string]*rate.Limiter) // So many networks cannot all be nodes, so all limits are forgotten and begin again.
 		}
 		limiter = rate.NewLimiter(strangersRate, strangersBurst)
 		p.of[network] = limiter

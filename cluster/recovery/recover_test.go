@@ -234,7 +234,7 @@ func TestFollowKeepsAnotherSurvivor(t *testing.T) {
 	last := g.notes(6)
 	dir, from := follower(t, g, last)
 	killed := errors.New("killed")
-	for _, step := range []string{"begun", "identity"} { // One step after the other, on one folder.
+	for _, step := range []string{"begun", "identity"} { // The test stops after one step and then after the other, on the same folder.
 		_, err := FollowStepwise(Source{Dir: dir}, from, "c-test", func(done string) error {
 			if done == step {
 				return killed
@@ -248,7 +248,7 @@ func TestFollowKeepsAnotherSurvivor(t *testing.T) {
 		_, err = Recover(Source{Dir: dir}, word)
 		require.ErrorContains(t, err, "about to follow the recovery of n1")
 	}
-	require.NoError(t, os.Remove(filepath.Join(dir, datadir.LockFile))) // As in a copied folder.
+	require.NoError(t, os.Remove(filepath.Join(dir, datadir.LockFile))) // A copied folder has no lock file either.
 	report, err := Follow(Source{Dir: dir, ID: "n2"}, from, "c-test")
 	require.NoError(t, err)
 	require.Equal(t, []any{"n1", uint64(1), []string{"n2"}}, []any{report.Earlier.Node, report.Earlier.Recovery, report.Earlier.Kept})

@@ -9,7 +9,7 @@ type ClusterStatus struct {
 	Leader       *LeaderInfo  `json:"leader"` // null without one.
 	Quorum       QuorumInfo   `json:"quorum"`
 	Index        IndexInfo    `json:"index"`
-	StateDigest  string       `json:"fsmHash"` // In hex, at DigestIndex.
+	StateDigest  string       `json:"fsmHash"` // The digest of the state at DigestIndex, in hex.
 	DigestIndex  uint64       `json:"fsmHashIndex"`
 	Nodes        []NodeStatus `json:"nodes"`
 	Writes       WriteState   `json:"writes"`

@@ -161,7 +161,7 @@ func (s *Server) LogTail() string {
 	return "--- log of " + s.Name + ":\n" + strings.ToValidUTF8(string(raw), "")
 }
 
-// Until calls done again and again until it returns true or patience ends.
+// Until calls done repeatedly until it returns true or patience ends.
 func Until(ctx context.Context, patience time.Duration, done func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -59,7 +59,7 @@ func (s *Spawner) Close() { s.once.Do(func() { close(s.ended) }) }
 type Child struct {
 	Command *exec.Cmd
 	Done    chan struct{} // Closed when it has ended.
-	Paused  bool          // For the owner to set and guard, like Asked, which says that its end was asked for.
+	Paused  bool          // Set and guarded by the owner, as is Asked. Asked says that the owner has asked the process to end.
 	Asked   bool
 	log     *os.File
 }

@@ -22,7 +22,7 @@ var (
 
 // Histogram is one series of a family. It may be used by any number of goroutines.
 type Histogram struct {
-	labels string // As in `stage="total"`, or empty.
+	labels string // Labels such as `stage="total"`, or empty.
 	bounds []time.Duration
 	texts  []string        // The bounds as text, in seconds.
 	counts []atomic.Uint64 // One more than bounds: the last counts durations above all bounds.

@@ -28,7 +28,7 @@ type Pace struct {
 	slice      time.Duration
 
 	seen  atomic.Uint64 // The last value of applied when it changed.
-	moved atomic.Int64  // When it changed, in nanoseconds since began.
+	moved atomic.Int64  // When seen last changed, in nanoseconds since began.
 	began time.Time
 }
 

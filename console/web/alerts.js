@@ -1,5 +1,5 @@
-// Alerts: what is no review and wants a person. Reports: what escalations opened, with
-// their clocks.
+// This page shows alerts, which are things other than reviews that a person must look at. It
+// also shows the reports that escalations opened, with the time that is left for each.
 
 import {h, put, say, money, when, badge, field, select, dialog, toast, count, table} from './dom.js';
 import * as api from './api.js';

@@ -1,5 +1,5 @@
-// Calls of the public API in the name of the session. The browser's cookie says who; the
-// token proves that the call is this page's.
+// This module calls the public API for the session. The browser's cookie says who calls. The
+// token proves that this page makes the call, and no other site.
 
 const ROOT = '/console';
 let session = {signedIn: false};

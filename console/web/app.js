@@ -1,4 +1,5 @@
-// The shell: who is signed in, which page belongs to the address, the keyboard.
+// The frame around all pages: it knows who is signed in, chooses the page for the address and
+// handles the keyboard.
 
 import {h, put, say} from './dom.js';
 import * as api from './api.js';
@@ -166,7 +167,7 @@ function signInPage(why) {
   key.focus();
 }
 
-// Links of ours change the page without loading it again.
+// A link within the console changes the page without loading the document again.
 document.addEventListener('click', (event) => {
   const link = event.target.closest?.('a[href^="/console/"]');
   if (!link || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || link.target) return;
@@ -177,7 +178,7 @@ document.addEventListener('click', (event) => {
 window.addEventListener('popstate', show);
 for (const sign of ['keydown', 'pointerdown']) document.addEventListener(sign, () => { lastSeen = Date.now(); }, {passive: true});
 
-// The server ends an idle session by itself; the page must not show what it knew.
+// The server ends an idle session. After that the page must show no data of it.
 setInterval(async () => {
   const s = api.who();
   if (!s.signedIn || Date.now() - lastSeen < s.idleSeconds * 1000) return;

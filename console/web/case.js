@@ -1,4 +1,4 @@
-// One case on one page, in the order in which an officer asks.
+// This page shows one case, in the order in which an officer asks about it.
 
 import {h, put, party, money, when, badge, bar, table, facts, field, toast, ruleShort, dialog, due} from './dom.js';
 import * as api from './api.js';

@@ -1,5 +1,5 @@
-// Cleared pairs: a name that resembles a listed one and was found to be somebody else. They
-// quieten rule R21 for that name and that entry, and nothing else.
+// Cleared pairs: a name that resembles a listed one and was found to be somebody else. A
+// cleared pair silences rule R21 for that name and that entry, and has no other effect.
 
 import {h, put, badge, dialog, field, say, select, table, toast, when} from './dom.js';
 import * as api from './api.js';

@@ -1,4 +1,5 @@
-// A decision: the exact action, who makes it, and what today's list says, before anything is recorded.
+// The dialog of a decision. Before anything is recorded, it shows the exact action, the person
+// who takes it, and what today's list says.
 
 import {h, dialog, field, put, when, badge, toast, money} from './dom.js';
 import * as api from './api.js';

@@ -1,4 +1,5 @@
-// Elements without markup: text never becomes HTML here, and Trusted Types hold us to it.
+// This module makes elements without markup. Text never becomes HTML, and Trusted Types enforce
+// that.
 
 const SVG = 'http://www.w3.org/2000/svg';
 

@@ -1,5 +1,5 @@
-// What happened, in words. The name of an event stays beside them: it is what the feed of
-// events, webhooks and the command line say.
+// This page shows events in words. Beside the words it shows the name of the event, which is
+// also used by the feed of events, by webhooks and by the command line.
 
 import {h} from './dom.js';
 

@@ -1,5 +1,6 @@
-// Foresight: what another policy or list would have made of the past (backtests), what it
-// makes of calls as they come (shadows), and whom of the past a list names (retro-screening).
+// This page shows what another policy or list would have decided about past calls (backtests)
+// and decides about calls as they come (shadows), and which parties of the past are on a list
+// (retro-screening).
 
 import {h, s, put, money, count, when, badge, table, facts, field, select, dialog, toast, say, ruleShort, ruleWords, endOf} from './dom.js';
 import * as api from './api.js';

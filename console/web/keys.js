@@ -1,4 +1,5 @@
-// Single keys: off where the officer wants them off, inert in inputs, with modifiers and in dialogs (WCAG 2.1.4).
+// This module handles shortcuts of a single key. The officer can switch them off. They do nothing
+// in inputs, with modifiers and in dialogs (WCAG 2.1.4).
 
 import {shortcuts} from './settings.js';
 

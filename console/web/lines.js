@@ -1,4 +1,4 @@
-// Two texts, line by line.
+// This module compares two texts line by line.
 
 /** lines compares: ['', same], ['plus', only after], ['minus', only before]. */
 export function lines(before, after) {

@@ -1,4 +1,5 @@
-// The sanctions list: what is active, what is staged, files for a new one, going back.
+// This page shows the active and the staged sanctions list. An officer can upload files of a new
+// list there, and return to an earlier one.
 
 import {h, put, count, when, badge, table, facts, field, dialog, toast, say, age} from './dom.js';
 import * as api from './api.js';

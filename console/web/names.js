@@ -1,4 +1,5 @@
-// What registered parties are called: ids are for machines, and stay as the title.
+// This module shows the name of a registered party in place of its id, and the id as the title
+// of the element.
 
 import {h, put} from './dom.js';
 import * as api from './api.js';

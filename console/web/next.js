@@ -1,4 +1,5 @@
-// The way through the queue: the next free case, and what the officer passed over.
+// This module leads through the queue: it finds the next free case and remembers the cases that
+// the officer skipped.
 
 import * as api from './api.js';
 import {toast} from './dom.js';

@@ -1,4 +1,5 @@
-// What waits, what happened, what goes stale.
+// This page shows what waits for an officer, what happened lately, and what will soon be out of
+// date.
 
 import {h, s, put, count, when, badge, table, age, ruleShort, ruleWords, bar, say} from './dom.js';
 import * as api from './api.js';

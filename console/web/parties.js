@@ -1,4 +1,5 @@
-// Agents, fleets, users, operators: their state, their limits, what was done to them.
+// This page shows agents, fleets, users and operators: their state, their limits and the changes
+// made to them.
 
 import {h, put, money, count, when, badge, table, facts, bar, field, select, dialog, toast, ruleShort} from './dom.js';
 import * as api from './api.js';
@@ -51,7 +52,8 @@ export async function showAgents(place, _params, go) {
     h('a', {href: `/console/agents/${a.agentId}`}, a.agentName), a.operatorLegalName, a.agentType, badge(a.credentialStatus), when(a.expiresAt), partyLink(a.fleetId)], 'Agents')));
 }
 
-// What belongs to an agent's history besides its payments, which are told with their verdicts.
+// The kinds of events in an agent's history. Payments are not among them, because the page shows
+// them with their verdicts.
 const historyTypes = 'agent.*,attestation.*';
 
 export async function showAgent(place, {id}) {

@@ -1,5 +1,6 @@
-// The policy: what is in force and what each setting does, an edit in words before it is put
-// in force, what it would have changed, and who put which version in force.
+// This page shows the policy in force and what each setting does. For an edit it shows, before
+// the edit is put in force, what it means in words and what it would have changed. It also shows
+// who put which version in force.
 
 import {h, put, badge, when, table, field, dialog, toast, facts} from './dom.js';
 import * as api from './api.js';
@@ -11,9 +12,9 @@ const linesView = (before, after) => h('ol', {class: 'diff', 'aria-label': 'Line
 const pretty = (document) => JSON.stringify(document, null, 2);
 const words = (list) => (list.length === 0 ? h('p', {class: 'quiet'}, 'Nothing: it says what is in force.') : h('ul', {class: 'words'}, list.map((x) => h('li', null, x.text))));
 
-// What is being edited, until the page is loaded again or the edit is in force: a look at a
-// backtest must not lose it. It is bound to the version that it was made from, and to the
-// key that made it.
+// The present edit. It is kept until the document is loaded again or the edit is in force, so
+// that it is not lost when the officer looks at a backtest. It belongs to the version from which
+// it was made and to the key that made it.
 let draft = null;
 
 /** drafted is the text to begin with: of a trial that the address names, else the edit, else what is in force. */

@@ -1,9 +1,10 @@
-// The policy in words: what each setting does, what it is where nothing is set, and what an
-// edit changes.
+// This module writes the policy in words: what each setting does, which value it has if nothing
+// is set, and what an edit changes.
 
 import {money, ruleShort, ruleWords} from './dom.js';
 
-// What holds where the document says nothing; JSON, so that a test can hold it against the engine.
+// The defaults of settings that the document leaves out. They are JSON, so that a test can
+// compare them with those of the engine.
 const defaults = {"velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": false, "ofac.maxAge": "48h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "registration.onMatch": "issue", "retro.suspend": false};
 
 const yes = (v) => (v ? 'yes' : 'no');

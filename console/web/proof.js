@@ -1,4 +1,5 @@
-// Inclusion in the transparency log, verified here by WebCrypto and by nothing the server says of itself.
+// This module verifies with WebCrypto that a record is in the transparency log. It trusts nothing
+// that the server says about itself.
 
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 /** stored is a leaf's bytes: older kinds of leaves are text and stand in the answer as they are. */

@@ -1,4 +1,5 @@
-// The queue: skim, decide, next. Refreshes by itself and never moves what is being read.
+// This page is the queue, in which an officer skims the cases, decides one and goes on to the
+// next. It refreshes by itself and never moves the case that is being read.
 
 import {h, put, say, money, badge, age, ruleShort, ruleWords, field, select, toast, dialog, when, due} from './dom.js';
 import * as api from './api.js';
@@ -108,7 +109,8 @@ export async function showQueue(place, _params, go) {
     const fresh = page.data.filter((item) => !before.has(item.txnId));
     const left = items.filter((item) => !page.data.some((x) => x.txnId === item.txnId));
     const busy = !first && at;
-    // What is new goes below what is being read, what left stays in its place, greyed, until it is no longer selected.
+    // New cases come below the selected one. A case that left the queue stays in its place,
+    // greyed, until it is no longer selected.
     const kept = items.map((item) => page.data.find((x) => x.txnId === item.txnId) ?? (busy && item.txnId === at && page.data.length < 50 ? item : page.data.length < 50 ? null : item)).filter(Boolean);
     items = first ? page.data : [...kept, ...fresh];
     for (const item of items) {

@@ -1,4 +1,5 @@
-// Activity: what was judged and decided. Cluster: the nodes.
+// This module has two pages: the activity, which is what was judged and decided, and the cluster
+// with its nodes.
 
 import {h, put, party, money, when, badge, table, facts, field, select, toast, ruleShort, count, endOf} from './dom.js';
 import * as api from './api.js';

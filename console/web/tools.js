@@ -1,4 +1,4 @@
-// Match workbench and playground: questions that change nothing.
+// This page has the match workbench and the playground, whose questions change nothing.
 
 import {h, put, field, select, badge, say, money} from './dom.js';
 import * as api from './api.js';

@@ -1,4 +1,4 @@
-// A verdict in plain words, and the numbers it rests on.
+// This module writes a verdict in plain words, with the numbers from which it follows.
 
 import {h, money, table, facts, ruleShort, ruleWords, whenText} from './dom.js';
 
@@ -49,7 +49,7 @@ export function sentence(r, ladder) {
   }
 }
 
-// The score from which a name is a possible match, where the policy says nothing.
+// The score from which a name is a possible match, if the policy sets none.
 const reviewDefault = 0.875;
 
 /** deciding is a table of what was compared: the input beside the threshold. */

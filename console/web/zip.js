@@ -1,4 +1,5 @@
-// Several files as one archive, none of them packed: what a list's publication is sent as.
+// This module puts several files into one archive without packing them. The files of a list's
+// publication are sent in this form.
 
 const table = Uint32Array.from({length: 256}, (_, n) => {
   let c = n;

@@ -21,7 +21,7 @@ type Event struct {
 	Seq  uint64 // Index of the event's leaf.
 	N    int    // Number of the event among those of its leaf.
 	Type string
-	At   engine.Time        // When it happened.
+	At   engine.Time        // Log time of the event.
 	Body strictjson.Members // The envelope. Valid until the next event.
 
 	Leaf    *edge.Leaf // The leaf of the event. Valid until the next event.

@@ -14,7 +14,7 @@ import (
 
 const (
 	networksMax     = 32
-	rateMax         = 10_000_000 // In calls a second.
+	rateMax         = 10_000_000 // The highest rate of a key, in calls a second.
 	expiryMax       = 10 * 365 * engine.DayLength
 	perSecondSuffix = "/s"
 )

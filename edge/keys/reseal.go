@@ -91,7 +91,7 @@ func resealValues(secrets *seal.Secrets, view *fsm.View, from int64) (values []w
 		if anew, err = secrets.Reseal(sealLabels[v.What], v.Data); err == nil {
 			values = append(values, wire.Resealed{Agent: v.Agent, Old: v.Data, New: anew})
 		}
-		seen[string(v.Data)] = v.Agent == 0 // One entry replaces a value of the settings everywhere, so it is taken once.
+		seen[string(v.Data)] = v.Agent == 0 // One item of the record replaces a value of the settings in every place, so each value is taken only once.
 	}
 	if from == 0 {
 		view.Settings().Sealed(take)

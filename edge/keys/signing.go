@@ -38,7 +38,7 @@ func AddSigningKey(j *edge.Judge, key wire.SigningKey, emergency bool, reason st
 	return &wire.SigningKeyPut{Common: common, Op: wire.SigningAdd, Key: key, Now: emergency}, err
 }
 
-// FindSigningKey finds a key by its kid; nil where there is none.
+// FindSigningKey finds a key by its kid; nil: there is none.
 func FindSigningKey(j *edge.Judge, kid string) *wire.SigningKey {
 	for _, key := range j.Terms.Settings.SigningKeys {
 		if key.KID == kid {

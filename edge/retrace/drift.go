@@ -37,9 +37,9 @@ type divergentPayment struct {
 	agents    [engine.DepthMax + 1]engine.AgentSlot
 	levels    int
 	fleet     engine.FleetSlot
-	was, now  dayAmount // Amounts that count: was in history, now under the tried terms.
+	was, now  dayAmount // The amounts that count: was is that in history, and now is that under the tried terms.
 	amount    engine.USD
-	proceeds  bool // Under the tried terms.
+	proceeds  bool // The payment proceeds under the tried terms.
 	settled   bool // The payment was made: an approval counts nothing more.
 	undecided bool // A REVIEW in history that no officer has decided.
 	reference engine.ReferenceKey
@@ -105,8 +105,8 @@ func addBounded(amount, by engine.USD) engine.USD {
 	return amount + by
 }
 
-// keepOutcome remembers the outcome of a case, if the payment counts only in one world or may
-// come to when an officer decides.
+// keepOutcome remembers the outcome of a case, if the payment counts only in history or only
+// under the tried terms, or may do so after an officer decides.
 func (b *counterDrift) keepOutcome(c *Case, d *engine.Decision, reference engine.ReferenceKey) {
 	was, now := c.Recorded.Verdict == engine.Proceed, d.Verdict == engine.Proceed
 	if was == now && (c.Recorded.Verdict != engine.Review || d.Verdict == engine.Review) {
@@ -148,7 +148,7 @@ func (b *counterDrift) dropSettled(today engine.Day) {
 			b.dropChange(record, ch)
 		}
 	}
-	if len(b.changed) >= changesMax/2 { // Otherwise the next call would visit all of them again.
+	if len(b.changed) >= changesMax/2 { // Without this, the next call would look at all of them again.
 		b.full = true
 		clear(b.changed)
 		clear(b.used)
@@ -267,7 +267,7 @@ func (b *bands) dropExpired(now, window engine.Time) {
 			delete(b.rows, key)
 		}
 	}
-	if len(b.rows) >= bandsMax/2 { // Otherwise the next call would visit all of them again.
+	if len(b.rows) >= bandsMax/2 { // Without this, the next call would look at all of them again.
 		b.full = true
 		clear(b.rows)
 	}

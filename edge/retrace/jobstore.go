@@ -153,7 +153,7 @@ func (d *JobRunner) resumeJob(doc *savedJob, terms func(context.Context, *Order)
 	}
 	job.trace = NewTrace(Terms{}, d.sources, order.From)
 	d.beginJob(ctx, job, func(ctx context.Context) (err error) {
-		for d.logTime() < order.Now || d.history.Size() < doc.Last { // It comes back first.
+		for d.logTime() < order.Now || d.history.Size() < doc.Last { // This node first has to get back the log that it had when the job was ordered.
 			if d.waitForMore(ctx); ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -32,12 +32,12 @@ type Retro struct {
 	walk    Walk // Walks over records; the cursor is in the log.
 	sources Sources
 	log     *slog.Logger
-	leaves  uint64 // Leaves per record to the log, see retroRecords.
+	leaves  uint64 // How many leaves are looked at for each record to the log, see retroRecords.
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	now, before *engine.Looker // now asks the activated list, before the one before it.
+	now, before *engine.Looker // now asks the activated list; before asks the list before it.
 	one         Case
 	asked       int
 	payer       engine.AgentProfile // Stands for the payer of a record. Its one setting is whether names on non-SDN lists count.
@@ -332,12 +332,12 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 		return nil
 	}
 	r.asked++
-	runtime.Gosched() // So a call that waits for a core waits for one name at most.
+	runtime.Gosched() // This lets a call that waits for a core run after one name at most.
 	r.payer.Policy.CONS = party.cons
 	f := engine.Facts{Request: &c.request, Policy: policy, ChainSize: 1, PartyCleared: r.clearedEntries(c.request.Name, compared)}
 	f.Chain[0] = &r.payer
 	hit, found := r.askLists(&f, compared)
-	if !found && f.PartyCleared == nil { // With cleared entries it is not remembered: a clearing can be taken back meanwhile.
+	if !found && f.PartyCleared == nil { // If entries are cleared for the name, the answer is not remembered, because a clearing can be taken back meanwhile.
 		r.seen.addParty(party)
 	}
 	if found {

@@ -102,7 +102,7 @@ func TestRetroFindsThePast(t *testing.T) {
 	pay(`,"cpName":"Quiet Harbour Bakery"`)
 	near := pay(`,"cpName":"Paper Tyger Holding"`)
 	paid := pay(`,"cpWallet":"` + shop + `"`)
-	pay(`,"cpName":"Usama bin Ladin"`) // The list before had it.
+	pay(`,"cpName":"Usama bin Ladin"`) // The list before had this name already.
 	pay(`,"cpName":"Lazarus Groupe"`)
 
 	require.Equal(t, 1, screenPast(t, leading(w)), "who was recorded under the first list was screened with it")
@@ -110,7 +110,7 @@ func TestRetroFindsThePast(t *testing.T) {
 	entities := added(w, "PAPER TIGER HOLDING", "LONE PAPER PERSON", "SHOP OWNER")
 	entities[len(entities)-1].Addresses = []ofac.Address{{FeatureID: 1, Ticker: "ETH", Value: shop}}
 	w.Activate(entities)
-	pay(`,"cpName":"PAPER TIGER HOLDING"`) // It was judged with the new list.
+	pay(`,"cpName":"PAPER TIGER HOLDING"`) // This payment was judged with the new list.
 	r := leading(w)
 	screenPast(t, r)
 	operator := w.Judges.Now().IDs.OperatorID(2)

@@ -74,7 +74,7 @@ type Job struct {
 
 	stop context.CancelFunc
 
-	trace       *Trace     // The goroutine's; others use its tally only.
+	trace       *Trace     // Used by the job's goroutine. Others may only use its tally.
 	first       uint64     // Index of the first leaf it looks at.
 	savedResult *jobResult // Result of a job that ended before the last restart; nil: the trace has it.
 

@@ -333,7 +333,7 @@ func TestJobWaitsForItsHistory(t *testing.T) {
 		o.resume(t, s, nil)
 		o.pay(6)
 		order := o.order(retrace.Backtest, 0, o.LogTime()+engine.Hour)
-		order.Now += engine.Hour // Ordered when this node's log was longer.
+		order.Now += engine.Hour // The job was ordered when this node's log was longer.
 		gate := retrace.NewJobRunner("n1", holed{o.Store, 0, audit.ErrMissing}, func(ctx context.Context, _ uint64) ([]byte, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	examplesMax   = 100     // Examples that are shown.
-	examplesAlike = 10      // Examples with the same pair of outcomes.
-	agentsMax     = 262_144 // Agents that are counted apart.
+	examplesMax   = 100     // How many examples are shown.
+	examplesAlike = 10      // How many of the examples may have the same pair of outcomes.
+	agentsMax     = 262_144 // How many agents are counted separately.
 	inexactShown  = 100
 	daysMax       = 128 // More than the 90 days of retention.
 )
@@ -36,7 +36,7 @@ type Tally struct {
 	matrix   [engine.Unknown + 1][engine.Unknown + 1]matrixCell
 	rules    [engine.RuleBits]ruleTally
 	assumed  [engine.RuleBits]uint64
-	days     map[engine.Day]*[2]uint64 // Number of REVIEWs: recorded, under the tried terms.
+	days     map[engine.Day]*[2]uint64 // By day: the number of REVIEWs that were recorded, and the number under the tried terms.
 	agents   map[engine.AgentSlot]bool // Whether the agent's counters are exact.
 	inexact  []string                  // Ids of the first agents whose counters are not exact.
 	doubtful uint64                    // How many agents have counters that are not exact.
@@ -236,7 +236,7 @@ func (t *Tally) writeRules() []strictjson.Members {
 			items = append(items, m)
 		}
 	}
-	add(0) // Decided by no rule: all clear.
+	add(0) // The key 0 stands for calls that no rule decided: all clear.
 	for i := range engine.Rules {
 		add(engine.Rules[i].ID)
 	}
@@ -264,7 +264,7 @@ func (t *Tally) writeReviews(m *strictjson.Members) {
 	spans := max((t.Last-t.First+engine.DayLength-1)/engine.DayLength, 1)
 	var perDay, reviews strictjson.Members
 	for i, name := range [...]string{"recorded", "candidate"} {
-		perDay.USD(name, engine.USD(sum[i])*engine.Dollar/engine.USD(spans)) // A decimal number, as amounts are.
+		perDay.USD(name, engine.USD(sum[i])*engine.Dollar/engine.USD(spans)) // The mean is written as a decimal number, like an amount.
 	}
 	reviews.Uint("recorded", sum[0])
 	reviews.Uint("candidate", sum[1])

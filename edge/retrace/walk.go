@@ -28,7 +28,7 @@ type Walk struct {
 }
 
 const (
-	stepLeaves = 64 // At least; a scan always finishes its bundle.
+	stepLeaves = 64 // A step has at least so many leaves, because a scan always finishes its bundle.
 	// walkRest leaves at most a quarter of a core to judging history again.
 	walkRest    = 3
 	walkRestMax = 100 * time.Millisecond

@@ -34,7 +34,7 @@ const coordinateSize = 32
 // KeySet is the keys of the cluster and the issuer they sign for. It is immutable.
 type KeySet struct {
 	issuer string
-	keys   []setKey // By kid, ascending.
+	keys   []setKey // Sorted by kid, ascending.
 }
 
 type setKey struct {

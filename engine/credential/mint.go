@@ -58,7 +58,7 @@ var (
 	errKeyCurve = errors.New("not a P-256 key")
 )
 
-// headerSize and signatureTextSize bound the rest of a token besides its payload: the header,
+// headerSize and signatureTextSize bound the parts of a token other than its payload: the header,
 // two dots and the 64 bytes of the signature, all in base64url.
 const (
 	headerSize        = 120
@@ -192,7 +192,7 @@ func appendCompact(dst, document []byte) []byte {
 	}
 	buffer := bytes.NewBuffer(dst)
 	if err := json.Compact(buffer, document); err != nil {
-		return append(dst, document...) // Not JSON: Mint reads the payload back and refuses it.
+		return append(dst, document...) // The result is not JSON. Mint reads the payload back and refuses it.
 	}
 	return buffer.Bytes()
 }

@@ -300,7 +300,7 @@ type PairDue struct {
 type Subject struct {
 	UserID       string  `leaf:"userId,omitempty" event:"7"`
 	OperatorID   string  `leaf:"operatorId,omitempty" event:"8"`
-	AgentID      string  `leaf:"agentId,omitempty" event:"6"` // For a listed operator too: the agent whose payment was blocked.
+	AgentID      string  `leaf:"agentId,omitempty" event:"6"` // In an alert about a listed operator: the agent whose payment was blocked.
 	TxnID        string  `leaf:"txnId,omitempty" event:"5"`
 	ScreenedLeaf *uint64 `leaf:"screenedLeaf,omitempty"`
 }
@@ -312,7 +312,7 @@ type AlertOpened struct {
 	ListVersion uint64 `leaf:"listVersion,omitempty" event:"3" doc:"the list that is the reason"`
 	Subject
 	SettledLeaf uint64      `leaf:"settledLeaf,omitempty" doc:"of a settle"`
-	Amount      *engine.USD `leaf:"amountUSDC,omitempty" event:"9"` // Of a settle, or of a payment that a run found.
+	Amount      *engine.USD `leaf:"amountUSDC,omitempty" event:"9"` // Amount of a settle, or of a payment that a run found.
 	Entries     uint32      `leaf:"entries,omitempty" event:"10" doc:"of a list: how many were put aside"`
 	HitLeaf     uint64      `leaf:"hitLeaf,omitempty" doc:"of a run"`
 }

@@ -76,7 +76,8 @@ type StatusChanged struct {
 	OperatorLegalName string `leaf:"operatorLegalName,edge" event:"5"`
 }
 
-// Ownership is the flag of an agent's transfer; both times are 0 where it was cancelled.
+// Ownership says that an agent's ownership transfer was flagged or cancelled. If it was
+// cancelled, both times are 0.
 type Ownership struct {
 	AgentID     string      `leaf:"agentId" event:"1"`
 	FlaggedAt   engine.Time `leaf:"flaggedAt,omitempty" event:"15"`

@@ -23,7 +23,7 @@ type Profile struct {
 	Fleet    *engine.FleetProfile  `cbor:"12,keyasint,omitempty"` // The fleet of the root.
 	FleetID  string                `cbor:"13,keyasint,omitempty"`
 	Policy   *engine.Policy        `cbor:"14,keyasint,omitempty"`
-	User     *engine.UserProfile   `cbor:"15,keyasint,omitempty"` // If it is set, only the policy is set besides.
+	User     *engine.UserProfile   `cbor:"15,keyasint,omitempty"` // If it is set, the only other field that is set is the policy.
 	UserID   string                `cbor:"16,keyasint,omitempty"`
 }
 

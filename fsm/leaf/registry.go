@@ -16,11 +16,11 @@ type Kind struct {
 type Audience uint8
 
 const (
-	OfPayment     Audience = iota + 1 // Who may read the payment's record.
-	OfDesk                            // Of those, the ones behind the wall (docs/API.md).
-	OfParty                           // Who may read the agent, fleet, user or operator.
+	OfPayment     Audience = iota + 1 // Those who may read the payment's record.
+	OfDesk                            // Those of them who may also see what reveals a suspicion (docs/API.md).
+	OfParty                           // Those who may read the agent, fleet, user or operator.
 	OfInstitution                     // Keys without an operator's scope.
-	OfAlerts                          // Of those, the ones behind the wall (docs/API.md).
+	OfAlerts                          // Keys of the institution that may also see what reveals a suspicion (docs/API.md).
 )
 
 // Why no call is answered with a leaf.

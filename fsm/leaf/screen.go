@@ -21,9 +21,9 @@ type Level struct {
 	OverlapUntil  engine.Time
 	OwnershipFrom engine.Time
 	AttestedAt    engine.Time
-	Spent         engine.USD // On the record's UTC date, before this call.
+	Spent         engine.USD // Amount spent on the record's UTC date before this call.
 	Held          engine.USD // Held for payments of that date before this call.
-	KeyRevoked    bool       // Of an ancestor: the key that signed its credential was revoked.
+	KeyRevoked    bool       // For an ancestor: the key that signed its credential was revoked.
 }
 
 // levelKeyRevoked is a bit of a level's first byte, which also has the status.
@@ -72,8 +72,8 @@ type Screen struct {
 // false and the rest is zero.
 type Evidence struct {
 	Judged            bool
-	Profile           Ref    // Of the agent and its chain; Hash zero for a user credential alone.
-	User              Ref    // Of the user; Hash zero without one.
+	Profile           Ref    // Profile of the agent and its chain; its Hash is zero for a user credential alone.
+	User              Ref    // Profile of the user; its Hash is zero if there is no user.
 	Sequence          uint64 // The number among the agent's records, from 1.
 	Previous          uint64 // The leaf of the agent's previous record; valid if Sequence > 1.
 	Status            engine.Status
@@ -95,8 +95,8 @@ type Evidence struct {
 	Structuring       uint8
 	FleetHeld         engine.USD
 	HoldUntil         engine.Time // When a held PROCEED expires; otherwise 0.
-	Used              bool        // The payment reference was used before,
-	UsedBy            uint64      // by this record.
+	Used              bool        // The payment reference was used before.
+	UsedBy            uint64      // The record that used the payment reference.
 }
 
 // Bits of a screening record's flags.

@@ -89,7 +89,7 @@ var members = [...]member{
 			m.Optional("fleetId", x.Agent.FleetID)
 		}
 	}},
-	{name: "agentId", text: leaf.TagAgent}, // Of a credential that was refused.
+	{name: "agentId", text: leaf.TagAgent}, // The agent of a credential that was refused.
 	{name: "userId", write: func(x *Screen, m *strictjson.Members) {
 		if x.Party != nil {
 			m.Text("userId", x.Party.UserID)

@@ -71,7 +71,7 @@ type SAR struct {
 // Retro operations.
 const (
 	RetroBegin   uint8 = 1
-	RetroAdvance uint8 = 2 // With hits, or without.
+	RetroAdvance uint8 = 2 // Moves the cursor, and may have hits.
 	RetroEnd     uint8 = 3
 )
 

@@ -76,7 +76,7 @@ type Common struct {
 
 // Tick advances log time; the first entry of every term, then one a second.
 type Tick struct {
-	Index  uint64 `cbor:"1,keyasint,omitempty"` // A past index and the leader's state digest there,
+	Index  uint64 `cbor:"1,keyasint,omitempty"` // A past index for which the leader gives the digest of its state.
 	Digest []byte `cbor:"2,keyasint,omitempty"` // which every node compares off the hot path.
 }
 
@@ -252,7 +252,7 @@ type Disposition struct {
 
 // Queue operations (decision 48).
 const (
-	QueueClaim   uint8 = 1 // Also "next": the first free one of Leaves.
+	QueueClaim   uint8 = 1 // It also serves "next", which claims the first free review of Leaves.
 	QueueRelease uint8 = 2
 	QueueAssign  uint8 = 3
 	QueueComment uint8 = 4
@@ -273,7 +273,7 @@ type ListChunk struct {
 	Total  uint32    `cbor:"2,keyasint"`
 	Offset uint32    `cbor:"3,keyasint"`
 	Data   []byte    `cbor:"4,keyasint"`
-	Info   *ListInfo `cbor:"5,keyasint,omitempty"` // With the last chunk: the description of the list.
+	Info   *ListInfo `cbor:"5,keyasint,omitempty"` // The description of the list, which comes with the last chunk.
 	Common Common    `cbor:"6,keyasint"`
 }
 

@@ -24,7 +24,7 @@ type Refusal uint8
 const (
 	RefusedMalformed Refusal = iota + 1
 	RefusedNotFound
-	RefusedTransition    // Not possible in the current state; the state or a leaf is in Result.State or Value.
+	RefusedTransition    // The change is not possible in the current state. Result.State has the state, or Value has a leaf.
 	RefusedDispositioned // There is a disposition already.
 	RefusedInFleet       // An agent is in another fleet.
 	RefusedNotInFleet
@@ -41,7 +41,7 @@ const (
 	RefusedNotDev      // Test clock or sample outside dev.
 	RefusedGenesis     // No genesis yet, or a second one.
 	RefusedInactive    // The agent is revoked or expired.
-	RefusedNotOpen     // Not an open review.
+	RefusedNotOpen     // The record is not an open review.
 	RefusedScope       // The key's rights do not allow it, such as lifting the institution's suspension.
 	RefusedTransfer    // An ownership transfer to another operator is flagged.
 	RefusedEnded       // A payment's hold has ended in another way; the leaf that ended it in Result.Value.

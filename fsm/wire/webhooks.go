@@ -27,7 +27,7 @@ type Webhook struct {
 	// Key is the row of the API key that the webhook belongs to; 0: the institution's. The webhook
 	// gets what that key may read, and nothing once the key is invalid. Set by Apply.
 	Key        uint32      `cbor:"11,keyasint,omitempty"`
-	OlderUntil engine.Time `cbor:"12,keyasint,omitempty"` // Until then the older secret also signs; set by Apply.
+	OlderUntil engine.Time `cbor:"12,keyasint,omitempty"` // The older secret also signs until then; set by Apply.
 }
 
 // WebhookPut creates, changes or deletes a webhook.
@@ -54,8 +54,8 @@ type Delivery struct {
 	Common
 	Op       uint8  `cbor:"4,keyasint"`
 	Webhook  uint32 `cbor:"5,keyasint"`
-	Seq      uint64 `cbor:"6,keyasint"`           // The event's leaf,
-	N        uint8  `cbor:"7,keyasint,omitempty"` // and its number among the leaf's events.
+	Seq      uint64 `cbor:"6,keyasint"`           // The event's leaf.
+	N        uint8  `cbor:"7,keyasint,omitempty"` // The number of the event among the leaf's events.
 	Attempts uint8  `cbor:"8,keyasint,omitempty"`
 	Status   uint16 `cbor:"9,keyasint,omitempty"` // HTTP status of the last attempt; 0: there was no answer.
 }

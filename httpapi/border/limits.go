@@ -17,8 +17,8 @@ const (
 	chunkWriteTimeout = 10 * time.Second // For one piece of a streamed answer.
 	connectionsMax    = 16_384
 	HeaderBytesHard   = 32 << 10
-	lingerTime        = 2 * time.Second // The longest time for reading the rest of a body that was answered before its end.
-	lingerBytes       = 8 << 20         // The most bytes to read of such a rest.
+	lingerTime        = 2 * time.Second // If a call is answered before its body has arrived: the longest time for reading the rest of the body.
+	lingerBytes       = 8 << 20         // If a call is answered before its body has arrived: the most bytes to read of the rest.
 	streamsMax        = 100             // HTTP/2 streams of one connection.
 
 	// Calls.

@@ -37,7 +37,7 @@ type queueFilter struct {
 	state       string // "": every undecided review.
 	rule        engine.RuleID
 	agent       engine.AgentSlot
-	operator    string // Normalised.
+	operator    string // The normalised legal name to filter by.
 	min, max    engine.USD
 	from, to    engine.Time
 	assignee    string

@@ -38,7 +38,7 @@ const (
 const (
 	finCENName      = 150
 	finCENStreet    = 100
-	finCENPart      = 4000  // One part of a narrative.
+	finCENPart      = 4000  // Length of one part of a narrative.
 	finCENNarration = 17000 // All of a narrative: four parts, and a fifth of 1,000.
 )
 

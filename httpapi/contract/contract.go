@@ -15,7 +15,7 @@ import (
 
 // Contract is the compiled document. It is safe for concurrent use.
 type Contract struct {
-	Operations []*Operation // By path, then method.
+	Operations []*Operation // Sorted by path, then by method.
 
 	root     map[string]any
 	compiler *jsonschema.Compiler
@@ -23,7 +23,7 @@ type Contract struct {
 	strange  []*Answer           // Answers to requests that are no operation.
 
 	mutex   sync.Mutex
-	schemas map[string]*jsonschema.Schema // By place in the document.
+	schemas map[string]*jsonschema.Schema // Schemas, by their place in the document.
 	seen    map[string]bool               // "METHOD /path status".
 }
 
@@ -34,7 +34,7 @@ type Operation struct {
 	Scope   string
 	Roles   []string
 	Query   []Parameter
-	Body    Body // Of the request.
+	Body    Body // The body of the request.
 	Answers []*Answer
 	Codes   map[string][]string // Its own codes, by status.
 	Guest   string              // The handler in front of the API that answers it; "": the API.

@@ -20,7 +20,7 @@ type Generator struct {
 // Call is one request of a walk.
 type Call struct {
 	Operation    *Operation
-	Path         string // With its query.
+	Path         string // The path with its query.
 	Body         string
 	Name, Header string // A header to send, "" for none.
 }

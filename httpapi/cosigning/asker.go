@@ -79,7 +79,7 @@ type Head struct {
 type Config struct {
 	Witnesses []Witness
 	Every     time.Duration // Time between the beginnings of two rounds; at least EveryMin.
-	Timeout   time.Duration // For one witness; 0: DefaultTimeout.
+	Timeout   time.Duration // Time limit for one witness; 0: DefaultTimeout.
 	Leads     func() bool   // Whether this node leads; only the leader asks.
 	Head      func(ctx context.Context) (Head, error)
 	Path      func(from, to uint64) ([][]byte, error) // Returns a consistency proof.
@@ -160,7 +160,7 @@ func (a *Asker) run(ctx context.Context) {
 func (a *Asker) Round(ctx context.Context) {
 	head, err := a.config.Head(ctx)
 	if err != nil || head.Size == 0 {
-		return // Not bootstrapped, or catching up: try in the next round.
+		return // The cluster is not bootstrapped or the node catches up, so the next round tries again.
 	}
 	if last := a.newest.Load(); last != nil && last.Size == head.Size && len(last.Lines) == len(a.peers) {
 		return // Nothing is new.
@@ -184,7 +184,7 @@ func (a *Asker) Round(ctx context.Context) {
 	a.config.Publish(cosigned)
 }
 
-// ask returns a witness's signature line; "" where there is none.
+// ask returns a witness's signature line; "": there is none.
 func (a *Asker) ask(ctx context.Context, p *peer, head *Head) string {
 	ctx, cancel := context.WithTimeout(ctx, a.config.Timeout)
 	defer cancel()

@@ -42,7 +42,7 @@ func describeNamed(name string) Object {
 	return Object{{"$ref", "#/components/schemas/" + name}}
 }
 
-// besides are types that no operation refers to, but refusals or prose do.
+// besides has types to which no operation refers. Refusals or the text refer to them.
 var besides = []any{Error{}, Problem{}, GuestError{}, BatchPayment{}}
 
 // Operations returns all operations of the public API.

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Members are the names that an object may have. Each maps to the names of the nested
-// object, or of the objects of the nested list; nil where there is neither.
+// Members are the names that an object may have. Each maps to the names of the nested object, or
+// of the objects of the nested list; nil: there is neither.
 type Members map[string]Members
 
 var byRoute = sync.OnceValue(func() map[string]*Operation {

@@ -26,7 +26,7 @@ type Operation struct {
 	Body    *Body
 	Answers []Answer
 
-	Refusals string // Statuses besides the usual ones of the operation's kind.
+	Refusals string // Statuses in addition to the usual ones of the operation's kind.
 	Bare     bool   // Refusals is the complete list: a guest answers itself.
 	Codes    Codes
 }
@@ -62,7 +62,7 @@ type Body struct {
 	Tags     reflect.StructTag
 	Example  string
 	Optional bool
-	YAML     bool // The same as YAML is accepted too.
+	YAML     bool // A body in YAML is accepted, too.
 }
 
 // Answer is one answer of an operation.
@@ -72,11 +72,11 @@ type Answer struct {
 	Of      any    // A value of the answer's type; nil: no JSON.
 	Tags    reflect.StructTag
 	Example string
-	Headers string // Names of shared headers besides the usual ones; "-": no headers.
+	Headers string // Names of shared headers in addition to the usual ones; "-": no headers.
 	Media   []Media
 }
 
-// Media is an answer in another media type, instead of JSON or besides it.
+// Media is an answer in another media type, instead of JSON or as an alternative.
 type Media struct {
 	Type string
 	Of   any    // A value of the answer's type; nil: bytes.

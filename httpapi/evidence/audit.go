@@ -239,7 +239,7 @@ func readRecordQuery(c *border.Request) (*recordQuery, error) {
 	if q.name != "" && !c.Key.May(edge.ReadsNames) {
 		return nil, border.Forbidden(edge.ReadsNames)
 	}
-	if q.name != "" && c.Key.SeesAll() { // Else the place where a scan ends would reveal names that are not shown.
+	if q.name != "" && c.Key.SeesAll() { // For other callers the place where a scan ends would reveal names that are not shown.
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterName, q.name))
 	}
 	return q, readVerdictFilters(c, q)

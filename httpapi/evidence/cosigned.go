@@ -23,8 +23,8 @@ import (
 type cosignedPoint struct {
 	told  report.Cosigned
 	point Checkpoint // Its text includes the lines.
-	lines []string   // Lines of the witnesses,
-	names []string   // and the witnesses' names.
+	lines []string   // Lines of the witnesses.
+	names []string   // Names of the witnesses.
 }
 
 // cosignedPoints keeps the newest one.

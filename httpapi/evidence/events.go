@@ -32,7 +32,7 @@ type watch struct {
 	limit  int
 	until  time.Time // End of the call or of the stream.
 	items  []strictjson.Members
-	out    []byte // For a stream: bytes written since the last flush.
+	out    []byte // The bytes of a stream that were written since the last flush.
 }
 
 // showEvents is GET /v1/events.

@@ -11,10 +11,10 @@ import (
 	"railguard/httpapi/border"
 )
 
-// Exports of one agent (?agentId=). Every decision about an agent holds its number among
-// the agent's decisions and the leaf of the decision before. An export of a period shows
-// the decisions without a gap, the last one before the period and the first one after it.
-// So the numbers prove that it leaves nothing out, whoever made it; nobody has to trust us.
+// Exports of one agent (?agentId=). Every decision about an agent holds its number among the
+// agent's decisions and the leaf of the decision before. An export of a period has all decisions
+// of the period, the last one before it and the first one after it. So the numbers prove that
+// nothing is left out, whoever made the export.
 
 // agentChain is what an export of one agent has seen of the agent's decisions.
 type agentChain struct {

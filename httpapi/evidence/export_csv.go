@@ -54,7 +54,7 @@ func csvValue(column string, l, d *edge.Leaf) string {
 	switch column {
 	case "index":
 		return strconv.FormatUint(l.Index, 10)
-	case "leafHashHex": // In hex: base64 may begin with a plus sign.
+	case "leafHashHex": // The hash is in hex, because base64 may begin with a plus sign.
 		hash := merkle.Leaf(l.Data)
 		return hex.EncodeToString(hash[:])
 	case "amount":

@@ -14,7 +14,7 @@ import (
 type Addresses struct {
 	perSecond, burst int
 	most             int           // Addresses in one period.
-	period           time.Duration // At least as long as a burst takes to refill.
+	period           time.Duration // Length of one period. It is at least as long as a burst takes to refill.
 
 	mutex       sync.Mutex
 	since       time.Time

@@ -18,8 +18,8 @@ type Lane struct {
 
 	mutex   sync.Mutex
 	free    int
-	waiting int                     // In all queues.
-	queues  map[string]*callerQueue // Of callers that hold or wait for a place.
+	waiting int                     // How many calls wait in all queues.
+	queues  map[string]*callerQueue // Queues of the callers that have a place or wait for one.
 	next    *list.List              // Each a *callerQueue: those with a waiting call, in the order of turns.
 }
 

@@ -23,9 +23,9 @@ const (
 	bodyMax      = 128 << 10
 	scope        = "screen"
 
-	// costMessage is how many screening calls the protocol's own work on a message counts as,
-	// besides the calls that its tool makes. Measured in screening calls: a ping costs 4, a tool's
-	// call 7, initialize 9, a list of the tools 12.
+	// costMessage is the cost of the protocol's own work on a message, in screening calls. The
+	// calls that the message's tool makes cost extra. Measured in screening calls: a ping costs
+	// 4, a tool's call 7, initialize 9, a list of the tools 12.
 	costMessage = 8
 )
 

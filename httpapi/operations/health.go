@@ -29,7 +29,7 @@ func (o *Room) healthRoutes() []border.Route {
 // healthCache keeps the cluster's status for a moment: health is public, and many load
 // balancers may ask at once.
 type healthCache struct {
-	survey resealSurvey // Of values to seal again, for the cluster's status.
+	survey resealSurvey // Counts the values to seal again, for the cluster's status.
 	mutex  sync.Mutex
 	until  time.Time
 	status report.ClusterStatus

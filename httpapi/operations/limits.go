@@ -12,4 +12,4 @@ const drainGraceMax = 10 * engine.Minute
 
 const drainPoll = 20 * time.Millisecond
 
-const operationTimeout = 10 * time.Second // For a cluster verb.
+const operationTimeout = 10 * time.Second // Time limit of a cluster verb.

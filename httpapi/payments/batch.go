@@ -55,7 +55,7 @@ func beginBatch(c *border.Request) *batch {
 	return b
 }
 
-// Release returns what the batch holds.
+// Release gives back the idempotency keys and the memory that the batch has claimed.
 func (b *batch) Release() {
 	for key := range b.keys {
 		b.call.ReleaseKey(key)
@@ -167,7 +167,7 @@ func (b *batch) begin(i int) error {
 func (b *batch) judge() {
 	c := b.call
 	b.ready, b.bodies = b.ready[:0], b.bodies[:0]
-	records := make([]byte, 0, len(b.waiting)*recordGuess) // Not pooled: the log keeps it as long as it needs.
+	records := make([]byte, 0, len(b.waiting)*recordGuess) // This memory is not pooled, because the log keeps it as long as it needs it.
 	for _, i := range b.waiting {
 		item := &b.items[i]
 		record, err := b.judgeOne(i)

@@ -173,7 +173,7 @@ func rollbackTarget(c *border.Request) (*wire.ListInfo, error) {
 type SyncReport struct {
 	Source  string    // "published", or the base URL of a mirror.
 	Running bool      // A run is under way.
-	TriedAt time.Time // When the last run began; zero: never.
+	TriedAt time.Time // When the last run began; zero: there was none.
 	DoneAt  time.Time // When the last good run ended; zero: never.
 	Failure string    // Why the last run failed; empty when it did not.
 }

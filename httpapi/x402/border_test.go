@@ -67,7 +67,8 @@ func TestBorder(t *testing.T) {
 	})
 }
 
-// 401 is for callers without a valid key; one that may not screen learns that from the call.
+// A caller without a valid key gets 401. A caller whose key may not screen learns that from the
+// answer to its call.
 func TestKeysAreChecked(t *testing.T) {
 	for status, want := range map[int]int{400: 401, 401: 401, 403: 200, 503: 200} {
 		d := newDesk(t)
@@ -86,7 +87,7 @@ func TestKeysAreChecked(t *testing.T) {
 	}
 }
 
-// When every place is taken, the answer says that nothing can be told, and nothing is sent.
+// When every place is taken, the answer says that no verdict can be given, and nothing is sent.
 func TestCallsAreBounded(t *testing.T) {
 	d := newDesk(t)
 	for range inFlightMax {

@@ -23,9 +23,9 @@ type fakeLedger struct {
 	override map[string]fakeAnswer     // Answers that replace the ledger's own, by the start of "METHOD path".
 	before   func(call *http.Request)  // Runs before each call.
 	screened []map[string]any          // Bodies of the screened calls.
-	records  map[string]map[string]any // By txnId.
+	records  map[string]map[string]any // Records by txnId.
 	users    map[string]string         // txnId by payment reference.
-	answered map[string]fakeReplay     // By idempotency key.
+	answered map[string]fakeReplay     // Answers by idempotency key.
 	calls    []string                  // "METHOD path" of every call.
 	headers  []http.Header
 }

@@ -21,7 +21,7 @@ type payment struct {
 	resource         string // URL of what is paid for.
 	lasts            time.Duration
 
-	hash    string // Of the body as received.
+	hash    string // Hash of the body as it was received.
 	forward []byte // The body for the facilitator behind: forward.go.
 }
 

@@ -16,7 +16,7 @@ import (
 
 const (
 	holdBeyond  = 5 * time.Minute // A hold outlasts the payment's own time by this.
-	apiPatience = 8 * time.Second // For one question, retries included: longer than an election.
+	apiPatience = 8 * time.Second // Time limit for one question with its retries. It is longer than an election takes.
 	apiPause    = 50 * time.Millisecond
 )
 
@@ -33,9 +33,9 @@ func (r *refused) Error() string { return r.code + ": " + r.message }
 // guestCall is a caller's call; the facilitator asks the API in its name.
 type guestCall struct {
 	f         *Facilitator
-	r         *http.Request // Of the caller.
-	keyID     string        // Of the caller's API key; "": not known.
-	requestID string        // Of the calls of the API; "": the caller's.
+	r         *http.Request // The caller's request.
+	keyID     string        // Id of the caller's API key; "": it is not known.
+	requestID string        // Request id for the calls of the API; "": the caller's.
 }
 
 // readKey reads which key called from the API's answer about it. Without an answer no call counts

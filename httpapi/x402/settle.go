@@ -9,11 +9,11 @@ import (
 
 // Many callers may ask, at several nodes, to settle one payment; the log decides which of them
 // forwards it. The first one that screens the payment for settlement takes its settlement
-// reference, and forwards. Every other caller finds the reference taken, and answers by what
-// became of the first one's attempt. An attempt whose outcome is unknown leaves the hold as it
+// reference, and forwards. Every other caller finds the reference taken, and answers by the
+// outcome of the first one's attempt. An attempt whose outcome is unknown leaves the hold as it
 // is; once the attempt is certainly over, the facilitator behind is asked again. From then on
-// only a success ends the payment: a failure may be that of the second attempt, after a first
-// one that succeeded.
+// only a success ends the payment: a failure may be that of the second attempt, after a first one
+// that succeeded.
 //
 // A resource server opens its door on success. So only one call is told of it, and a further one
 // is told duplicate_settlement, as the protocol says: unless it repeats the first call, with the
@@ -30,7 +30,7 @@ type settleAnswer struct {
 	Network      string                   `json:"network"`
 	Extensions   map[string]*verdictShown `json:"extensions,omitempty"`
 
-	outcome string // For the metrics.
+	outcome string // The outcome that the metrics count.
 }
 
 // bookingTime is how long an attempt may take beyond the call of the facilitator behind.
@@ -176,8 +176,8 @@ func (s *settlement) answerReplayed(ctx context.Context) *settleAnswer {
 	return s.answerClaimed(ctx, first)
 }
 
-// answerByWinner answers by the claim that holds the settlement reference. Where none holds
-// it, or it cannot be read, it returns otherwise.
+// answerByWinner answers by the claim that holds the settlement reference. If no claim holds it,
+// or the claim cannot be read, it returns otherwise.
 func (s *settlement) answerByWinner(ctx context.Context, otherwise *settleAnswer) *settleAnswer {
 	winner, err := s.guestCall.readByReference(ctx, s.p.settleReference(), 0)
 	if err != nil || winner == nil {

@@ -295,7 +295,7 @@ func TestSettleGoesByTheWinner(t *testing.T) {
 func TestSettleFindsTheAnswerOfEitherForm(t *testing.T) {
 	d := newDesk(t)
 	d.chain.says(200, `{"success":false,"errorReason":"insufficient_funds"}`)
-	d.settles(t) // With a hold of its own, which is released.
+	d.settles(t) // This call has a hold of its own, which is released.
 	d.chain.says(200, chainGood)
 	d.verifies(t)
 	answer := d.settles(t)
@@ -303,7 +303,8 @@ func TestSettleFindsTheAnswerOfEitherForm(t *testing.T) {
 	require.Len(t, d.ledger.screened, 2)
 }
 
-// One payment opens one door: only the call that settled it, repeated, hears of success again.
+// A payment is settled for one caller only. If the call that settled it is repeated, it gets the
+// success again; no other call does.
 func TestSettleTwice(t *testing.T) {
 	call := func(id, url string) func(body, payload, wanted map[string]any) {
 		return func(_, payload, _ map[string]any) {

@@ -219,7 +219,8 @@ func TestReadPaymentOfVersionOne(t *testing.T) {
 	require.ErrorContains(t, err, "differs in network")
 }
 
-// Where the payload is a transaction as the chain takes it, its hash stands for it.
+// If the payload is a transaction in the chain's own form, the payment is identified by the hash
+// of the payload.
 func TestReadPaymentOfATransaction(t *testing.T) {
 	first, err := readPayment([]byte(goodBody), Published, "")
 	require.NoError(t, err)

@@ -118,19 +118,20 @@ func foldCase(name string) string {
 	return string(folded)
 }
 
-// object returns an inner object, nil where there is none.
+// object returns an inner object, nil if there is none.
 func (o object) object(name string) object {
 	inner, _ := o[name].(object)
 	return inner
 }
 
-// text returns a member that is a string, "" where there is none.
+// text returns a member that is a string, "" if there is none.
 func (o object) text(name string) string {
 	text, _ := o[name].(string)
 	return text
 }
 
-// wholeNumber returns a member that is a whole number of at most nine digits, -1 where there is none.
+// wholeNumber returns a member that is a whole number of at most nine digits, -1 if there is
+// none.
 func (o object) wholeNumber(name string) int {
 	number, _ := o[name].(json.Number)
 	n := 0

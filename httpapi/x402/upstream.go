@@ -174,7 +174,7 @@ func shortenReason(text string) string {
 	return text
 }
 
-// rawMember returns a member as it was read, nil where there is none.
+// rawMember returns a member as it was read, nil if there is none.
 func (o object) rawMember(name string) json.RawMessage {
 	value, there := o[name]
 	if !there {

@@ -37,7 +37,7 @@ type verifyAnswer struct {
 	Payer          string                   `json:"payer,omitempty"`
 	Extensions     map[string]*verdictShown `json:"extensions,omitempty"`
 
-	outcome string // For the metrics.
+	outcome string // The outcome that the metrics count.
 }
 
 func notValid(outcome, reason, message string) *verifyAnswer {
@@ -68,8 +68,8 @@ func (g *guestCall) verifyPayment(ctx context.Context, p *payment) *verifyAnswer
 	return answer
 }
 
-// findHold returns the verdict of the payment's open hold, which it opens where there is none; or
-// why there is no hold.
+// findHold returns the verdict of the payment's open hold. If there is no hold, it opens one. If
+// it cannot, it returns the reason.
 func (g *guestCall) findHold(ctx context.Context, p *payment) (*verdict, *verifyAnswer) {
 	before, err := g.readByReference(ctx, p.holdReference(), 0)
 	if err == nil && before == nil {

@@ -42,17 +42,17 @@ type advanced struct {
 	scripts     map[uint32]string
 	lists       map[uint32]string
 	measures    map[uint32]string
-	currencies  map[uint32]string // Feature type to ticker.
+	currencies  map[uint32]string // By feature type: the ticker.
 	partyTypes  map[uint32]string
 	partyKinds  map[uint32]partyKind // By PartySubTypeID.
 	entriesSeen bool
 
-	profiles map[uint32]int // Profile id to the index of its entity; asideAt for an entity that was set aside.
+	profiles map[uint32]int // By profile id: the index of its entity, or asideAt for an entity that was set aside.
 	own      []uint32       // Profile ids of the current party.
 	facts    advancedFacts
 
-	// Of the current identity: the group of each name part in reading order, and the type
-	// of each group. The file gives the types after the names.
+	// For the current identity: the group of each name part, in the order of reading, and the
+	// type of each group. The file gives the types after the names.
 	partGroups []uint32
 	groups     map[uint32]string
 }

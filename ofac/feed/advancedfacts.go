@@ -11,12 +11,12 @@ import (
 
 // advancedFacts holds the reference tables from which facts are read.
 type advancedFacts struct {
-	features      map[uint32]string // Feature type to its text.
+	features      map[uint32]string // By feature type: its text.
 	details       map[uint32]string
 	countries     map[uint32]string
 	areas         map[uint32]string
 	documentTypes map[uint32]string
-	places        map[uint32]string // Location id to its text.
+	places        map[uint32]string // By location id: its text.
 	documents     map[uint32][]ofac.Fact
 	documentCount int
 }
@@ -27,7 +27,7 @@ func (p *advanced) factTable() map[uint32]string {
 	for p.nextChild() {
 		id := p.readID("ID")
 		described := ""
-		if value, ok := p.findAttribute("Description"); ok { // an area's name; its text is a code
+		if value, ok := p.findAttribute("Description"); ok { // This is the name of an area, whose text is only a code.
 			described = string(value)
 		}
 		text := p.readTrimmedText()

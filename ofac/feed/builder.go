@@ -13,7 +13,7 @@ import (
 // List is one parsed list file, or one parsed CSV set.
 type List struct {
 	Format   Format
-	Family   ofac.Lists    // ListSDN or ListCONS; 0 where the content does not say.
+	Family   ofac.Lists    // ListSDN or ListCONS; 0: the content does not say.
 	DataAsOf int64         // The list's own date, ns UTC; 0 where the format has none (CSV).
 	Entities []ofac.Entity // Sorted by UID.
 
@@ -57,10 +57,10 @@ const (
 // builder gathers entities and enforces the bounds. Both XML parsers embed it.
 type builder struct {
 	scanner
-	labels   map[string]string // Every distinct label once.
+	labels   map[string]string // Has every distinct label once.
 	names    int
 	entities []ofac.Entity
-	place    map[uint32]int // UID to its index in entities.
+	place    map[uint32]int // By UID: the index in entities.
 
 	quarantined  []Quarantined
 	firstRefusal error

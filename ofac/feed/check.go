@@ -23,7 +23,7 @@ type FamilySummary struct {
 
 // ChainCount is how many accounts of one chain a list holds.
 type ChainCount struct {
-	Chain string // From the form of the address, not from its ticker: EVM, TRON, BTC, ...; "other" for an address that fits no grammar.
+	Chain string // The chain by the form of the address and not by its ticker: EVM, TRON, BTC, ...; "other" for an address that fits no grammar.
 	Count int
 }
 
@@ -57,8 +57,8 @@ const ChainFew = 10
 // Summary counts what is loaded.
 type Summary struct {
 	SDN, CONS FamilySummary
-	Entities  int // Distinct entities, SDN ∪ CONS.
-	Names     int // Of the merged entities, like Addresses.
+	Entities  int // Distinct entities of SDN and CONS together.
+	Names     int // Names of the merged entities. Addresses counts those of the merged entities, too.
 	Addresses int
 }
 

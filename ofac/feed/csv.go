@@ -58,8 +58,8 @@ type csvParse struct {
 	family   ofac.Lists
 	list     List
 	warnings []string
-	records  [RoleComments + 1]int // By Role.
-	builder  builder               // Used for its bounds and labels only; it reads nothing.
+	records  [RoleComments + 1]int // Number of records, by Role.
+	builder  builder               // It only serves for its bounds and labels, and reads nothing.
 	remarks  []string              // By the entity's index.
 	comments []string              // By the entity's index.
 }

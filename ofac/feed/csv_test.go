@@ -36,7 +36,7 @@ func TestCSVWithoutComments(t *testing.T) {
 	require.Contains(t, warnings[1], "entity 9100001: the remarks are cut")
 	person := byUID(list.Entities)[9100001]
 	require.Empty(t, person.Addresses) // An address that is cut is no address.
-	require.Len(t, person.Names, 2)    // The alias before the cut counts.
+	require.Len(t, person.Names, 2)    // The alias that stands before the cut of the remarks is read.
 
 	list, warnings, err = ParseCSV(csvSample(t, nil))
 	require.NoError(t, err)

@@ -76,7 +76,7 @@ type Suspect struct {
 
 // Quarantined is an entity that was left out because it is malformed.
 type Quarantined struct {
-	UID    uint32 // 0 where not even the id could be read.
+	UID    uint32 // 0: not even the id could be read.
 	Detail string // What is wrong and where.
 }
 
@@ -113,7 +113,7 @@ func (b *builder) tooManyAside() {
 
 // period is a date or a span of dates in the XML formats.
 type period struct {
-	from, to string // ISO 8601, "" where unknown.
+	from, to string // Dates in ISO 8601; "": unknown.
 	circa    bool
 }
 

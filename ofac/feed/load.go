@@ -33,10 +33,10 @@ type File struct {
 type FileSummary struct {
 	Name      string
 	Kind      Kind
-	SHA256    string // Of the bytes as stored, in hex.
+	SHA256    string // The SHA-256 of the bytes as stored, in hex.
 	Bytes     int64  // As stored.
-	Records   int    // Of a CSV file; 0 for XML.
-	Entities  int    // Of a whole list; for a CSV set given on its primary file.
+	Records   int    // Records of a CSV file; 0 for XML.
+	Entities  int    // Entities of the whole list. For a CSV set the primary file has this number.
 	Names     int    // Given like Entities.
 	Addresses int    // Digital currency addresses; given like Entities.
 	DataAsOf  int64  // ns UTC; 0 where the format has no date (CSV).
@@ -120,7 +120,7 @@ func LoadFiles(files []File, report func(Progress)) (Loaded, error) {
 // document is one published file on its way into the loader: a file of its own,
 // or a member of an archive.
 type document struct {
-	name   string // Of the stored file; for messages.
+	name   string // Name of the stored file, for messages.
 	kind   Kind
 	path   string // Set for a file on disk.
 	data   []byte // Set for a file in memory.

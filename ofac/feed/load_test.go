@@ -153,7 +153,7 @@ func TestLoadDirForms(t *testing.T) {
 		{"Sdn_Enhanced.xml.zst", zstandard(t, sdn)},
 		{"SDN_ENHANCED.ZIP", zipped(t, File{"SDN_ENHANCED.XML", sdn})},
 		{"sdn_enhanced.xml.zip", zipped(t, File{"any name.txt", sdn})},
-		{"sdn_enhanced.xml.bz2", sdn}, // Already unpacked despite its name: the content decides.
+		{"sdn_enhanced.xml.bz2", sdn}, // The file is already unpacked despite its name. The content decides.
 		{"sdn_enhanced.xml", gzipped(t, sdn)},
 	} {
 		t.Run(form.Name, func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestRealFolders(t *testing.T) {
 	dir := dataDir(t)
 	loaded, err := LoadDir(filepath.Join(dir, "2025-11-19"), nil)
 	require.NoError(t, err)
-	require.Equal(t, FormatADVANCED, loaded.Summary.SDN.Format) // The derived ENHANCED file has no published name.
+	require.Equal(t, FormatADVANCED, loaded.Summary.SDN.Format) // The ADVANCED file is used, because the derived ENHANCED file has no published name.
 	require.Equal(t, 18367, loaded.Summary.Entities)
 	require.Equal(t, 761, loaded.Summary.Addresses)
 	require.Empty(t, Inspect(&loaded, DefaultCanaries()))

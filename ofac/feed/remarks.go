@@ -89,8 +89,8 @@ var remarkWords = []struct {
 }
 
 // remarkedFacts cuts remarks at their semicolons: "DOB 23 Nov 1962; POB Caracas, Venezuela;
-// nationality Venezuela." An item that begins with none of remarkWords is kept as a plain
-// remark. Other functions keep aliases and digital currency addresses.
+// nationality Venezuela." An item that begins with none of remarkWords is kept as a plain remark.
+// It leaves aliases and digital currency addresses to other functions.
 func remarkedFacts(remarks string) []ofac.Fact {
 	var facts []ofac.Fact
 	for item := range strings.SplitSeq(remarks, ";") {

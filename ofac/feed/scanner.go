@@ -35,7 +35,7 @@ type scanner struct {
 	// until the next step.
 	name       []byte
 	attributes []attribute
-	decoded    []byte // Storage of attribute values that held references.
+	decoded    []byte // Storage for attribute values in which references were replaced.
 
 	mode textMode
 	text []byte

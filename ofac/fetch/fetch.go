@@ -17,8 +17,8 @@ import (
 
 // The reasons why a download fails, apart from network errors.
 var (
-	ErrURL      = errors.New("URL is not allowed")       // Not https, or with a user name.
-	ErrRedirect = errors.New("redirect is not allowed")  // Not to https, or too many.
+	ErrURL      = errors.New("URL is not allowed")       // The URL is not https, or has a user name.
+	ErrRedirect = errors.New("redirect is not allowed")  // A redirect leads to another scheme than https, or there are too many.
 	ErrStatus   = errors.New("unexpected HTTP status")   // Neither 200 nor 304.
 	ErrTooLarge = errors.New("response is too large")    // Beyond FileBytesMax or TotalBytesMax.
 	ErrEmpty    = errors.New("response has no content")  // Status 200 without content.

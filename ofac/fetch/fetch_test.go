@@ -347,7 +347,7 @@ func TestSizes(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooLarge)
 }
 
-// One server announces more than it sends, another breaks the connection off.
+// One server announces more than it sends. Another breaks off the connection.
 func TestContentThatChangesLength(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"shorter than announced": func(w http.ResponseWriter, _ *http.Request) {

@@ -51,7 +51,7 @@ type Location struct {
 
 // Origin is a place that holds a whole set of files.
 type Origin struct {
-	Name  string // For messages, e.g. "sls".
+	Name  string // Name for messages, such as "sls".
 	Files []Location
 	// PlainHTTP permits http:// in this origin's own URLs, never in redirects.
 	PlainHTTP bool
@@ -107,7 +107,7 @@ type Tag struct {
 // Source says where to fetch from and how. The zero value fetches from SLS, then
 // from Treasury.
 type Source struct {
-	Origins   []Origin // In order of preference.
+	Origins   []Origin // Origins in the order of preference.
 	Known     []Tag    // Tags of the last Result.
 	UserAgent string
 
@@ -127,7 +127,7 @@ type Source struct {
 type Result struct {
 	Origin      string      // Name of the origin that answered.
 	NotModified bool        // True when all files are those of Source.Known; Files is then empty.
-	Files       []feed.File // In the origin's order.
-	Tags        []Tag       // For the next call's Source.Known.
+	Files       []feed.File // Files in the order of the origin.
+	Tags        []Tag       // Tags that the next call takes as Source.Known.
 	Failures    []error     // Errors of the origins that were tried before.
 }

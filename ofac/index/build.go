@@ -16,7 +16,7 @@ import (
 type Plan struct {
 	Entities []list.Entity // In canonical order.
 	Meta     list.Meta
-	Digest   [32]byte // Of the encoded entities.
+	Digest   [32]byte // Digest of the encoded entities.
 	Matcher  uint16   // Version of the matcher that will read the tables.
 	// Former are the tables of a list that was compiled before, or nil. Make uses them only
 	// if they have the same version.
@@ -43,7 +43,7 @@ type builder struct {
 	source []list.Entity     // in canonical order
 	texts  []string          // distinct strings, sorted
 	textOf map[string]uint32 // their indices in texts; never iterated
-	former *WordLayer        // From Plan.Former; nil if there is none of use.
+	former *WordLayer        // Word layer of Plan.Former; nil: there is none that can be used.
 	step   func()
 }
 

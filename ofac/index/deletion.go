@@ -231,8 +231,8 @@ func (l *WordLayer) appendNear(rows []neighbourRow, f *Finder, id uint32, former
 // its neighbours are the same, under new numbers.
 type formerLayer struct {
 	layer   *WordLayer
-	here    []uint32 // by former word its new number, noWord where it is gone
-	there   []uint32 // by new word its former number, noWord where it is new
+	here    []uint32 // By former word: its new number; noWord: the word is gone.
+	there   []uint32 // By new word: its former number; noWord: the word is new.
 	changed []uint64 // a bit for each bucket of the deletion table that changed
 	buckets uint32
 }

@@ -22,10 +22,10 @@ type Tables struct {
 	addresses   []addressRecord
 	Facts       []factRecord
 
-	wallets    perfect.Multimap // canonical addresses, to rows of addresses
-	forms      perfect.Multimap // forms of names, to name<<4 | form
+	wallets    perfect.Multimap // By canonical address: rows of addresses.
+	forms      perfect.Multimap // By form of a name: name<<4 | form.
 	Words      WordLayer
-	beginnings []beginnings // in the order of the words' postings
+	beginnings []beginnings // Beginnings of names, in the order of the words' postings.
 
 	entityCount, NameCount uint32
 

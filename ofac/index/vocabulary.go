@@ -91,7 +91,7 @@ type vocabulary struct {
 	words   []string     // sorted
 	wordOf  map[string]uint32
 	whole   []bool   // the word is a whole word of some name, not only a join
-	entries []uint32 // in how many entries the word stands
+	entries []uint32 // By word: how many entries have it.
 }
 
 // wordsOfNames cuts every strong name into words.

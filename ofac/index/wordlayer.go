@@ -13,7 +13,7 @@ type WordLayer struct {
 	records                  []WordRecord
 	letters                  []byte // for each word its text, then its fold
 	hash                     perfect.Table
-	ids                      []uint32 // by slot of the hash table
+	ids                      []uint32 // Ids of words, by slot of the hash table.
 	neighbourOffsets         []uint32
 	neighbourRows            []neighbourRow
 	deletionOffsets          []uint32
@@ -25,7 +25,7 @@ type WordLayer struct {
 	buckets                  uint32
 
 	// Summaries of the tables above, by which searches skip parts of them.
-	holders    []Holder // by row of the postings
+	holders    []Holder // The names that hold a word, by row of the postings.
 	Begins     []uint8  // by word: its first letter according to its tokens
 	remainders []uint8  // by bucket of the deletion table: a bit for each remainder (mod 8) of the checks in it; nil if not computed
 }

@@ -19,8 +19,8 @@ const FirstEntriesMin = 10_000
 // all, and of its names that a new list must reach.
 const EntitiesKeptPercentMin = 95
 
-// The reasons not to replace the active list by a new one, besides those that feed.Inspect
-// finds in its content.
+// The reasons not to replace the active list by a new one. feed.Inspect finds further reasons in
+// the new list's content.
 const (
 	ProblemEmpty         feed.ProblemCode = "empty"          // No entry at all.
 	ProblemFamilyMissing feed.ProblemCode = "family_missing" // No entries of a core source, or of a source that the active list has.

@@ -38,7 +38,7 @@ type Config struct {
 	Dir    string        // Folder of published files for the first import; empty: none.
 	Source string        // See Origins.
 	Every  time.Duration // Time between two fetches, at least a minute.
-	Dev    bool          // Without Dir the embedded sample is the first list.
+	Dev    bool          // If Dir is not set, the embedded sample is the first list.
 	Ran    func(error)   // Called at the end of every fetch; must be set.
 	Feeds  []Feed        // The publishers; nil means the table in feeds.go.
 }

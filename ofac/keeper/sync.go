@@ -22,7 +22,7 @@ import (
 const (
 	sourcePublished = "published"
 	syncEveryMin    = time.Minute
-	syncRetry       = 15 * time.Minute // Wait after a failed run; syncEveryMin where there is no list.
+	syncRetry       = 15 * time.Minute // Wait after a failed run. If there is no list, the wait is syncEveryMin.
 	syncLook        = time.Second      // Interval at which a node checks whether a run is due.
 	syncJitterShare = 20               // A run comes late by up to a twentieth of the interval.
 )
@@ -38,7 +38,7 @@ var errNoSource = errors.New("this node has no --ofac-source")
 type Report struct {
 	Source  string    // "published", or the base URL of a mirror.
 	Running bool      // A run is under way.
-	TriedAt time.Time // When the last run began; zero: never.
+	TriedAt time.Time // When the last run began; zero: there was none.
 	DoneAt  time.Time // When the last successful run ended; zero: never.
 	Failure string    // Why the last run failed; empty when it succeeded.
 }

@@ -31,7 +31,7 @@ import (
 type mirror struct {
 	*httptest.Server
 	mu     sync.Mutex
-	answer map[string]http.HandlerFunc // By file name.
+	answer map[string]http.HandlerFunc // Answers by file name.
 	asked  []string
 }
 

@@ -39,8 +39,9 @@ type Entity struct {
 	Facts     []Fact     // Births, nationalities, documents, postal addresses, vessel data, remarks.
 }
 
-// Fact is one thing that the publisher says about a party besides its names. It tells a
-// listed person from another of the same name. People read it; no decision depends on it.
+// Fact is one thing, other than a name, that the publisher says about a party. It helps to
+// distinguish a listed person from another one of the same name. People read it; no decision
+// depends on it.
 type Fact struct {
 	Kind  FactKind
 	Label string // As published, e.g. "Birthdate", "Passport", "Vessel Flag".

@@ -4,8 +4,8 @@ package list
 const (
 	entitiesMax     = 1 << 19 // Entities of one list; the list of 2025 has 18,809.
 	namesPerEntity  = 4096    // Names of one entity; 96 is the most seen.
-	nameBytesMax    = 4096    // One listed name; 300 is the most seen.
+	nameBytesMax    = 4096    // Length of one listed name. The longest that was seen has 300.
 	textBytesMax    = 4096    // A sublist, programme, part, ticker, address, or the source line.
 	itemsPerEntity  = 16384   // Sublists, programmes, addresses of one entity.
-	addressBytesMax = 376     // One listed address as printed.
+	addressBytesMax = 376     // Length of one listed address as printed.
 )

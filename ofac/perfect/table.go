@@ -14,9 +14,9 @@ import (
 // the set. A Table is immutable.
 type Table struct {
 	keys, buckets, slots uint32
-	pilots               []uint16 // by bucket
-	remap                []uint32 // by slot, only those beyond the number of keys
-	prints               []uint64 // by slot
+	pilots               []uint16 // Pilots by bucket.
+	remap                []uint32 // For each slot beyond the number of keys: the hole to which it is remapped.
+	prints               []uint64 // Prints of the keys, by slot.
 	filter               []uint64 // a bit for each print, so that most keys outside the set are refused without a look at the table
 	filterShift          uint8
 }
@@ -161,7 +161,7 @@ func (p *Table) Find(key Key) (uint32, bool) {
 // Multimap maps each key of a set to some values.
 type Multimap struct {
 	hash    Table
-	offsets []uint32 // by slot of the hash, then the end
+	offsets []uint32 // By slot of the hash: where its values begin. The last item is their end.
 	values  []uint32
 }
 

@@ -19,7 +19,7 @@ var (
 	attemptSeconds = timing.New("railguard_webhook_attempt_seconds", "", timing.Disk)
 
 	workersRunning, leavesBehind atomic.Int64
-	unreadableFor                atomic.Int64 // In nanoseconds.
+	unreadableFor                atomic.Int64 // How long a leaf has been unreadable, in nanoseconds.
 
 	_ = metrics.NewGauge("railguard_webhook_lines", func() float64 { return float64(workersRunning.Load()) })
 	_ = metrics.NewGauge("railguard_webhook_behind_leaves", func() float64 { return float64(leavesBehind.Load()) })

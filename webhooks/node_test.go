@@ -35,7 +35,7 @@ type testNode struct {
 	set     *fsm.Settings
 	role    string
 	secrets *seal.Secrets
-	deaf    bool // Proposals fail.
+	deaf    bool // If set, proposals fail.
 	records []wire.Delivery
 	others  []*audit.Store // Histories of the followers.
 }

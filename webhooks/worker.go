@@ -67,8 +67,8 @@ type worker struct {
 	done   chan struct{}
 
 	mutex             sync.Mutex
-	redeliveries      []events.Position // The events to be sent again according to the newest state,
-	redeliveriesIndex uint64            // which has this index.
+	redeliveries      []events.Position // The events that must be sent again according to the state at redeliveriesIndex.
+	redeliveriesIndex uint64            // Index of the newest state that redeliveries were read from.
 	hasRedeliveries   bool
 	sentIndex         uint64 // The index at which the last redelivery was noted as received. Only the worker uses it.
 

@@ -16,7 +16,7 @@ import (
 
 // Replay counts the outcomes of deciding again.
 type Replay struct {
-	Same           int            `json:"same"`       // Came out as recorded.
+	Same           int            `json:"same"`       // Decisions that came out as recorded.
 	NoEvidence     int            `json:"noEvidence"` // Calls without a usable credential, whose records hold nothing to decide from.
 	NoMatcher      int            `json:"noMatcher"`  // Calls decided by a matcher that this program lacks: the outcome of the list's rules is taken from the record.
 	Assumed        map[string]int `json:"assumed"`    // By rule: decisions that took the rule's outcome from the record, which lacks the facts to decide it.

@@ -69,7 +69,7 @@ type agentCut struct {
 	day           int    // 0: the 22nd.
 	first, end    int    // 0: from 2 to 7.
 	lines         []string
-	before, after string // What the end line says of them; "": they are here.
+	before, after string // What the end line says about them; "": the decisions are in the file.
 	want          string // The error; "": the export is proven.
 }
 

@@ -39,7 +39,7 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 		return Checkpoint{}, err
 	}
 	origin, _, _ := strings.Cut(string(checkpoint), "\n")
-	told := 0 // Rank of the error to return: that of the range closest to verifying.
+	told := 0 // Rank of the error to return. It is the error of the range that came closest to verifying.
 	for _, s := range ranges {
 		c, why := s.verifyCheckpoint(checkpoint)
 		near := 1

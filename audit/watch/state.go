@@ -20,7 +20,7 @@ import (
 //	DIR/lock                  held by the one process that may use DIR
 //	DIR/keys                  the verifier keys it trusts, those of rotations it followed included
 //	DIR/latest                the newest checkpoint that it has verified to continue all before
-//	DIR/checkpoints/DATE      every such checkpoint of a UTC day, each behind "@ TIME" and before an empty line
+//	DIR/checkpoints/DATE      every such checkpoint of a UTC day, each between a line "@ TIME" and an empty line
 //	DIR/alarms/TIME-N-KIND.txt what was found wrong, with the signed notes that show it
 //	DIR/cosigned/HASH         the newest checkpoint that was cosigned, by SHA-256 of the origin
 //

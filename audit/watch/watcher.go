@@ -26,7 +26,7 @@ const (
 	KindGrown    = "grown"    // A new one was verified to continue the last.
 	KindSame     = "same"     // There is no new checkpoint.
 	KindBehind   = "behind"   // The server lags: its checkpoint is smaller than the last verified one.
-	KindAway     = "away"     // No answer.
+	KindAway     = "away"     // The server gave no answer.
 	KindRotation = "rotation" // The log has new keys, which the old ones endorse.
 	KindMoved    = "moved"    // The log has another name, which the operator accepted.
 )
@@ -67,7 +67,7 @@ type Watcher struct {
 
 	openAlarms       map[string]string // The alarms of the last step and their files.
 	verifiedAt       time.Time         // When a checkpoint last verified.
-	comparedCosigned []byte            // The cosigned checkpoint last compared with the log's tree, without a difference.
+	comparedCosigned []byte            // The last cosigned checkpoint that was compared with the log's tree and did not differ.
 	unprovenSince    time.Time         // Since when the newest checkpoint lacks a proof; zero if it does not.
 }
 

@@ -44,9 +44,9 @@ func describeState(state io.Reader) (*Manifest, error) {
 	return describeView(machine.Freeze())
 }
 
-// Lives checks the state of a node that was started on a restored folder: nothing of what was
-// restored may be missing, and nothing added. keys is how many API keys were made on that node
-// since it started.
+// Lives checks the state of a node that was started on a restored folder: nothing that was
+// restored may be missing, and nothing may have been added. keys is how many API keys were made
+// on that node since it started.
 func Lives(state io.Reader, restored *Restored, keys int) error {
 	is, err := describeState(state)
 	if err != nil {

@@ -94,11 +94,11 @@ func (r *restoring) takeList(name string, at time.Time, data []byte) error {
 	return os.Chtimes(filepath.Join(r.lists, name), at, at)
 }
 
-// Restore turns an empty folder into that of the first node of a new lineage. It takes the
-// state of the last of the files and the history of all of them; the first must be a full
-// backup. Restore itself applies the lineage's first record: so before anything is served, ids
-// are of a new epoch and expired data are erased. It writes node.json last: a restore that
-// broke off leaves a folder on which no node starts. Other nodes join with empty folders.
+// Restore turns an empty folder into that of the first node of a new lineage. It takes the state
+// of the last of the files and the history of all of them; the first must be a full backup.
+// Restore itself applies the lineage's first record. So before any node serves, the ids are of a
+// new epoch and expired data are erased. Restore writes node.json last, so that no node starts on
+// a folder whose restore broke off. Other nodes join with empty folders.
 func Restore(files []string, keys *Keys, order Order) (result *Restored, err error) {
 	if len(files) == 0 || order.ID == "" || order.Dir == "" {
 		return nil, errors.New("backup: a file, a folder and a node id are needed")

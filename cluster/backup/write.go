@@ -33,7 +33,7 @@ type Source struct {
 	Node     string
 	Recovery uint64
 
-	From  uint64 // First leaf, rounded down to a bundle.
+	From  uint64 // The first leaf of the backup. It is rounded down to the beginning of a bundle.
 	Since int64  // Only lists in use after this log time (nanoseconds); 0: all.
 }
 

@@ -27,7 +27,7 @@ type Record struct {
 	Format    int    `json:"format"`
 	State     string `json:"state"`
 	Recovery  uint64 `json:"recovery"` // The number of this recovery in the group, from 1 on.
-	Lineage   string `json:"lineage"`  // Random: tells this recovery from any other.
+	Lineage   string `json:"lineage"`  // A random text that distinguishes this recovery from any other.
 	ClusterID string `json:"clusterId"`
 	Node      string `json:"node"`
 
@@ -46,7 +46,7 @@ type Record struct {
 	AuditLeaves    uint64     `json:"auditLeaves"`
 	TreeHead       string     `json:"treeHead"`
 	Survivors      []Survivor `json:"survivors"`
-	Forced         bool       `json:"forced,omitempty"` // Another survivor's log was further.
+	Forced         bool       `json:"forced,omitempty"` // The recovery was forced although another survivor's log was further.
 
 	Kept    []string `json:"kept,omitempty"` // Other members of the new group.
 	NewTerm uint64   `json:"newTerm"`        // Term of the membership entry, which is at LastIndex+1.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	snapshotsKept  = 3 // Raft refuses to start when none can be opened: two are spare.
+	snapshotsKept  = 3 // Raft refuses to start if no snapshot can be opened, so two more are kept.
 	SnapshotFolder = "snapshots"
 )
 

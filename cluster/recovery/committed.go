@@ -15,8 +15,8 @@ import (
 type Still struct {
 	View     *fsm.View
 	Identity datadir.Identity
-	// LastIndex is where the log ends. Entries above the view's index may never have been
-	// committed, and are not in the view.
+	// LastIndex is the last index of the log. Entries after the view's index may never have been
+	// committed, so the view does not have them.
 	LastIndex uint64
 
 	folder *stillFolder

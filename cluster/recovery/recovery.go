@@ -63,7 +63,7 @@ type Uncertain struct {
 	Last    uint64          `json:"last,omitempty"`
 	Entries uint64          `json:"entries"`
 	Leaves  uint64          `json:"leaves"`
-	Listed  []UncertainLeaf `json:"listed"` // The first uncertainListed of them at most.
+	Listed  []UncertainLeaf `json:"listed"` // The first of these leaves, at most uncertainListed.
 }
 
 // Report is what a survivor's disk shows, and what it cannot show.
@@ -86,7 +86,7 @@ type Report struct {
 	CommittedBy    string    `json:"committedBy"`    // How that is known.
 	Uncertain      Uncertain `json:"uncertain"`
 
-	AuditLeaves  uint64 `json:"auditLeaves"` // Count when the whole log is applied.
+	AuditLeaves  uint64 `json:"auditLeaves"` // How many leaves there are when the whole log is applied.
 	TreeHead     string `json:"treeHead"`
 	StateDigest  string `json:"stateDigest"`
 	AuditOnDisk  uint64 `json:"auditOnDisk"`

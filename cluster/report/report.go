@@ -6,7 +6,7 @@ type ClusterStatus struct {
 	Node         string       `json:"node"`
 	Role         string       `json:"role"` // leader, follower, candidate, nonvoter, stopped
 	Term         uint64       `json:"term"`
-	Leader       *LeaderInfo  `json:"leader"` // null without one.
+	Leader       *LeaderInfo  `json:"leader"` // null: there is none.
 	Quorum       QuorumInfo   `json:"quorum"`
 	Index        IndexInfo    `json:"index"`
 	StateDigest  string       `json:"fsmHash"` // The digest of the state at DigestIndex, in hex.
@@ -14,7 +14,7 @@ type ClusterStatus struct {
 	Nodes        []NodeStatus `json:"nodes"`
 	Writes       WriteState   `json:"writes"`
 	Autopilot    Autopilot    `json:"autopilot"`
-	FeatureLevel uint16       `json:"featureLevel"` // Replicated format.
+	FeatureLevel uint16       `json:"featureLevel"` // The replicated format.
 	MaxLevel     uint16       `json:"maxFeatureLevel"`
 	Matcher      uint16       `json:"matcherVersion"` // Version of the matcher in force; 0 before bootstrap.
 	LogTime      string       `json:"logTime"`

@@ -18,8 +18,8 @@ const (
 	logTailBytes = 2 << 10
 )
 
-// Server is one node of a bench. Its name, folder and log outlive its process; it also has the
-// present process. Its fields are set before it is first started.
+// Server is one node of a bench. Its name, folder and log outlive its processes. It also knows
+// the present process. Its fields are set before it is first started.
 type Server struct {
 	Name    string
 	Data    string // Its data folder.

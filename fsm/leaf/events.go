@@ -91,7 +91,7 @@ type ReviewDue struct {
 	DueAt engine.Time `leaf:"dueAt" event:"2"`
 }
 
-// Claimed is who works on a review from now on; nobody where Assignee is nil.
+// Claimed is who works on a review from now on; nobody if Assignee is nil.
 type Claimed struct {
 	Reviewed
 	Assignee   *string     `leaf:"assignee,omitempty" event:"4" doc:"nobody where it is absent"`

@@ -84,7 +84,7 @@ type Evidence struct {
 	InFleet           bool
 	FleetSpent        engine.USD
 	OperatorSuspended bool
-	SameToken         bool // The token claims the profile's own version and expiry: the two below are zero.
+	SameToken         bool // The token claims the profile's own version and expiry. The next two fields are then zero.
 	TokenVersion      uint16
 	TokenExpires      engine.Time
 	WithUser          bool

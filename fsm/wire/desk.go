@@ -35,9 +35,9 @@ type Alert struct {
 	Common
 	Op      uint8  `cbor:"4,keyasint"`
 	Kind    uint8  `cbor:"5,keyasint,omitempty"`
-	Subject uint64 `cbor:"6,keyasint,omitempty"` // Open: see AlertSubject.
-	Leaf    uint64 `cbor:"7,keyasint,omitempty"` // Acknowledge: the leaf that opened it.
-	List    uint64 `cbor:"8,keyasint,omitempty"` // Open: the list version that is the reason; 0: none.
+	Subject uint64 `cbor:"6,keyasint,omitempty"` // To open an alert: see AlertSubject.
+	Leaf    uint64 `cbor:"7,keyasint,omitempty"` // To acknowledge an alert: the leaf that opened it.
+	List    uint64 `cbor:"8,keyasint,omitempty"` // To open an alert: the list version that is the reason; 0: none.
 }
 
 // subjectShift is the number of bits for a leaf or slot.
@@ -47,7 +47,7 @@ const subjectShift = 56
 // 0), a party by its kind and slot, a list by its version (target 0).
 func AlertSubject(target Target, at uint64) uint64 { return uint64(target)<<subjectShift | at }
 
-// SplitSubject is AlertSubject turned around.
+// SplitSubject reverses AlertSubject.
 func SplitSubject(subject uint64) (target Target, at uint64) {
 	return Target(subject >> subjectShift), subject & (1<<subjectShift - 1)
 }
@@ -86,15 +86,15 @@ type Retro struct {
 
 // RetroRun is one retro-screening: what it compares, and its cursor.
 type RetroRun struct {
-	List      uint64      `cbor:"1,keyasint"`           // Look for the entries of this list version
-	Against   uint64      `cbor:"2,keyasint,omitempty"` // that this version did not have; 0: all of them.
+	List      uint64      `cbor:"1,keyasint"`           // Look for the entries of this list version.
+	Against   uint64      `cbor:"2,keyasint,omitempty"` // Leave out the entries that this version had; 0: leave out none.
 	From      engine.Time `cbor:"3,keyasint,omitempty"` // Look at records from this time on.
 	Leaf      uint64      `cbor:"4,keyasint,omitempty"` // The next record to look at.
 	Agent     uint32      `cbor:"5,keyasint,omitempty"` // The next agent, user and operator to look at.
 	User      uint32      `cbor:"6,keyasint,omitempty"`
 	Operator  uint32      `cbor:"7,keyasint,omitempty"`
 	Hits      uint64      `cbor:"8,keyasint,omitempty"`
-	StartedAt engine.Time `cbor:"9,keyasint,omitempty"`  // Apply sets this, Hits, and all below but Asked.
+	StartedAt engine.Time `cbor:"9,keyasint,omitempty"`  // Apply sets this field, Hits, and all fields below except Asked.
 	EndedAt   engine.Time `cbor:"10,keyasint,omitempty"` // 0: the run has not ended.
 	Begun     uint64      `cbor:"11,keyasint,omitempty"` // The leaf that began the run and names it.
 	Until     uint64      `cbor:"12,keyasint,omitempty"` // Look at records before this leaf; later ones were judged with the list.

@@ -19,6 +19,6 @@ type Hold struct {
 	Verdict    engine.Verdict      `cbor:"8,keyasint,omitempty"`
 	ScreenedAt engine.Time         `cbor:"9,keyasint"`
 	Recorded   engine.USD          `cbor:"10,keyasint"`           // The record's amount.
-	Amount     engine.USD          `cbor:"11,keyasint,omitempty"` // Settle: what was paid.
+	Amount     engine.USD          `cbor:"11,keyasint,omitempty"` // For a settle: the amount that was paid.
 	Reference  engine.ReferenceKey `cbor:"12,keyasint,omitzero"`
 }

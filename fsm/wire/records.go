@@ -77,14 +77,14 @@ type Common struct {
 // Tick advances log time; the first entry of every term, then one a second.
 type Tick struct {
 	Index  uint64 `cbor:"1,keyasint,omitempty"` // A past index for which the leader gives the digest of its state.
-	Digest []byte `cbor:"2,keyasint,omitempty"` // which every node compares off the hot path.
+	Digest []byte `cbor:"2,keyasint,omitempty"` // The digest at Index, which every node compares off the hot path.
 }
 
 // Genesis is the first record of a cluster. It holds the secrets and settings with which all
 // nodes begin.
 type Genesis struct {
 	ClusterID   string        `cbor:"1,keyasint"`
-	Dev         bool          `cbor:"2,keyasint,omitempty"` // Bootstrapped by `railguard dev`: the sample list may serve.
+	Dev         bool          `cbor:"2,keyasint,omitempty"` // The cluster was bootstrapped by `railguard dev`, so the sample list may be used.
 	TestClock   bool          `cbor:"3,keyasint,omitempty"`
 	Issuer      string        `cbor:"4,keyasint"` // did:kya:…
 	PublicURL   string        `cbor:"5,keyasint"`
@@ -126,7 +126,7 @@ type Register struct {
 	Common
 	Profile     engine.AgentProfile `cbor:"4,keyasint"`           // Slot, Rev, Operator, times and KeyID are assigned by Apply.
 	OperatorKey string              `cbor:"5,keyasint"`           // Normalised legal name.
-	Basis       engine.Basis        `cbor:"6,keyasint"`           // Revs: the parent chain; List: the list it was screened against.
+	Basis       engine.Basis        `cbor:"6,keyasint"`           // Revs has the parent chain, and List the list that the agent was screened against.
 	ExpiresAt   engine.Time         `cbor:"7,keyasint,omitempty"` // The expiry that a delegate asks for; 0: as late as allowed.
 	// Key 8 is not used.
 }
@@ -138,7 +138,7 @@ type Reissue struct {
 	Profile     engine.AgentProfile `cbor:"5,keyasint"` // The whole new profile, made from revision BaseRev.
 	BaseRev     uint32              `cbor:"6,keyasint"`
 	OperatorKey string              `cbor:"7,keyasint"`
-	List        uint64              `cbor:"8,keyasint"`           // List version it was screened against.
+	List        uint64              `cbor:"8,keyasint"`           // The list version that the agent was screened against.
 	Plain       bool                `cbor:"9,keyasint,omitempty"` // Same operator, wallet, policy and model.
 	Overlap     engine.Time         `cbor:"10,keyasint,omitempty"`
 }
@@ -147,7 +147,7 @@ type Reissue struct {
 type User struct {
 	Common
 	Profile engine.UserProfile `cbor:"4,keyasint"`
-	Basis   engine.Basis       `cbor:"5,keyasint"` // Revs: the agents it is bound to.
+	Basis   engine.Basis       `cbor:"5,keyasint"` // Revs has the agents to which the user is bound.
 }
 
 // UserReissue gives a user a new credential version.
@@ -242,7 +242,7 @@ type Disposition struct {
 	Leaf        uint64              `cbor:"4,keyasint"`
 	Disposition uint8               `cbor:"5,keyasint"`
 	Agent       engine.AgentSlot    `cbor:"6,keyasint"`
-	Fleet       engine.FleetSlot    `cbor:"7,keyasint,omitempty"` // As named in the reviewed record.
+	Fleet       engine.FleetSlot    `cbor:"7,keyasint,omitempty"` // The fleet that the reviewed record names.
 	Amount      engine.USD          `cbor:"8,keyasint"`
 	Hold        uint32              `cbor:"9,keyasint,omitempty"`  // The hold that the reviewed call asked for, in seconds; an approval opens it.
 	Reference   engine.ReferenceKey `cbor:"10,keyasint,omitzero"`  // The reference of the reviewed call; an approval uses it.
@@ -263,8 +263,8 @@ type Queue struct {
 	Common
 	Op     uint8    `cbor:"4,keyasint"`
 	Leaves []uint64 `cbor:"5,keyasint"`
-	Who    string   `cbor:"6,keyasint,omitempty"` // The assignee, or the one who claims.
-	Force  bool     `cbor:"7,keyasint,omitempty"` // Release or take a claim of somebody else.
+	Who    string   `cbor:"6,keyasint,omitempty"` // The assignee, or the person who claims.
+	Force  bool     `cbor:"7,keyasint,omitempty"` // The claim may be somebody else's.
 }
 
 // ListChunk replicates a part of an encoded list of entities. Offset 0 begins a new one.
@@ -284,13 +284,13 @@ type ListActivate struct {
 	Digest  [32]byte `cbor:"4,keyasint"`
 	Refresh bool     `cbor:"5,keyasint,omitempty"`
 	Force   bool     `cbor:"6,keyasint,omitempty"`
-	Base    uint64   `cbor:"7,keyasint,omitempty"` // List version the swap was checked against, see ListBase; 0: any.
+	Base    uint64   `cbor:"7,keyasint,omitempty"` // The list version that the swap was checked against, see ListBase; 0: any.
 }
 
 // PolicyPut replaces the institution's policy (its whitelist stays).
 type PolicyPut struct {
 	Common
-	Base   uint64        `cbor:"4,keyasint,omitempty"` // If-Match: policy version; 0: any.
+	Base   uint64        `cbor:"4,keyasint,omitempty"` // The policy version that If-Match names; 0: any.
 	Policy engine.Policy `cbor:"5,keyasint"`
 }
 
@@ -340,7 +340,7 @@ const (
 type APIKeyPut struct {
 	Common
 	Op  uint8  `cbor:"4,keyasint"`
-	Key APIKey `cbor:"5,keyasint"` // Rotate: ID, Prefix and one hash; revoke: ID.
+	Key APIKey `cbor:"5,keyasint"` // To rotate a key: ID, Prefix and one hash. To revoke it: ID.
 }
 
 // SigningKey is one credential-signing key of the cluster.
@@ -363,7 +363,7 @@ type SigningKeyPut struct {
 	Common
 	Op  uint8      `cbor:"4,keyasint"`
 	Key SigningKey `cbor:"5,keyasint"`
-	Now bool       `cbor:"6,keyasint,omitempty"` // Signs at once (emergency); otherwise 24 h after publication.
+	Now bool       `cbor:"6,keyasint,omitempty"` // The key signs at once, in an emergency. Otherwise it signs 24 h after it was published.
 }
 
 // ClearedPair is a possible match that a reviewer found to be a different person.

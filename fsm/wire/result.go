@@ -28,23 +28,23 @@ const (
 	RefusedDispositioned // There is a disposition already.
 	RefusedInFleet       // An agent is in another fleet.
 	RefusedNotInFleet
-	RefusedParent   // Parent not effectively ACTIVE; its status in Result.State.
+	RefusedParent   // The parent is not effectively ACTIVE. Its status is in Result.State.
 	RefusedFull     // A table is full (decision 59): 503 or 409, depending on the endpoint.
-	RefusedKeyTable // Idempotency table full of young keys: 503 overloaded.
-	RefusedClaimed  // Claimed by another reviewer.
-	RefusedVersion  // BaseRev or If-Match differs; current one in Result.Value.
+	RefusedKeyTable // The idempotency table is full of young keys: 503 overloaded.
+	RefusedClaimed  // Another reviewer has claimed the review.
+	RefusedVersion  // BaseRev or If-Match differs. The current one is in Result.Value.
 	RefusedNotAutonomous
-	RefusedOperator // Operators differ.
+	RefusedOperator // The operators differ.
 	RefusedDepth
 	RefusedList // The list is unknown, incomplete or not allowed.
 	RefusedExists
-	RefusedNotDev      // Test clock or sample outside dev.
-	RefusedGenesis     // No genesis yet, or a second one.
+	RefusedNotDev      // A test clock or the sample list was used in a cluster that is not for development.
+	RefusedGenesis     // There is no genesis yet, or this is a second one.
 	RefusedInactive    // The agent is revoked or expired.
 	RefusedNotOpen     // The record is not an open review.
 	RefusedScope       // The key's rights do not allow it, such as lifting the institution's suspension.
 	RefusedTransfer    // An ownership transfer to another operator is flagged.
-	RefusedEnded       // A payment's hold has ended in another way; the leaf that ended it in Result.Value.
+	RefusedEnded       // A payment's hold has ended in another way. Result.Value is the leaf that ended it.
 	RefusedNotHeld     // Nothing that counts of the payment can be released.
 	RefusedLate        // It is too late to release a payment without a hold.
 	RefusedProposed    // Another disposition is proposed; Result.Value is its leaf.

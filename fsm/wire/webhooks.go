@@ -43,7 +43,7 @@ type WebhookPut struct {
 const (
 	DeliveryCursor  uint8 = 1 // Everything before the cursor was received or is a dead letter.
 	DeliveryDead    uint8 = 2 // An event was given up after the last retry.
-	DeliveryRevived uint8 = 3 // An event, a dead letter or another, is to be sent again.
+	DeliveryRevived uint8 = 3 // An event is to be sent again. It may be a dead letter or not.
 	DeliveryOff     uint8 = 4 // The receiver said that it is gone for good.
 	DeliverySent    uint8 = 5 // An event that was to be sent again was received or is no longer sent.
 	DeliveryAll     uint8 = 6 // All its dead letters are to be sent again.
@@ -75,7 +75,7 @@ type Epoch struct {
 	Number    uint16      `cbor:"1,keyasint"`
 	At        engine.Time `cbor:"2,keyasint"`
 	Lineage   string      `cbor:"3,keyasint"`
-	Leaf      uint64      `cbor:"4,keyasint"` // The first leaf, and below the first slots, of this epoch.
+	Leaf      uint64      `cbor:"4,keyasint"` // The first leaf of this epoch. The fields below have its first slots.
 	Agents    uint32      `cbor:"5,keyasint"`
 	Users     uint32      `cbor:"6,keyasint"`
 	Fleets    uint32      `cbor:"7,keyasint"`

@@ -22,7 +22,7 @@ func activityRoutes() []border.Route {
 	}
 }
 
-// changes are the types that a caller gets who names none: all changes, but no payments,
+// changes are the types of events for a caller that names no types: all changes, but no payments,
 // which are in the audit log.
 var changes = func() events.Selection {
 	s := make(events.Selection, len(events.Everything))
@@ -92,8 +92,9 @@ func listActivity(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// writeAct adds who acted and why. It returns nil when that is not the person the caller
-// asked for. Only the inner side of the wall sees what an officer wrote about a payment.
+// writeAct adds who acted and why. It returns nil if that is not the person the caller asked for.
+// What an officer wrote about a payment is shown only to keys that may see what reveals a
+// suspicion.
 func writeAct(c *border.Request, e *events.Event, by string) strictjson.Members {
 	keyID, person, why := e.Leaf.Text("actorKeyId"), firstOf(e, actorMembers), firstOf(e, reasonMembers)
 	name := border.KeyName(c.Judge.Terms.Settings.Keys, keyID)

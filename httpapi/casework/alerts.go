@@ -228,8 +228,8 @@ func writePaid(m *strictjson.Members, record *edge.Leaf) {
 	}
 }
 
-// entriesNamed returns the list entries that a retro-screening matched, with their names
-// where this node has the list.
+// entriesNamed returns the list entries that a retro-screening matched, with their names if this
+// node has the list.
 func entriesNamed(c *border.Request, hit *edge.Leaf) []strictjson.Members {
 	list := border.ListOfVersion(c, hit.Number("listVersion"))
 	items := []strictjson.Members{}

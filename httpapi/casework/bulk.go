@@ -14,18 +14,18 @@ import (
 	"railguard/strictjson"
 )
 
-// A bulk call applies one decision to up to a hundred cases or alerts. Each of them is
-// judged, refused and answered by itself, under the four eyes and guards of a single call;
-// they share the body and the way through the log. With an Idempotency-Key each has its own
-// key, made of the call's key and its id: a retry does not repeat what happened, and does
-// what did not.
+// A bulk call applies one decision to up to a hundred cases or alerts. Each of them is judged,
+// refused and answered by itself, under the four eyes and guards of a single call; they share the
+// body of the call and one proposal to the log. With an Idempotency-Key each has its own key,
+// made of the call's key and its id: a retry does not repeat the items that were done, and does
+// the others.
 
 const BulkMax = 100
 
 // bulkItem is one case or alert of a bulk call.
 type bulkItem struct {
 	id     string
-	leaf   edge.Leaf // The leaf decided on, where that is a record.
+	leaf   edge.Leaf // The leaf that is decided on, if the item is a record.
 	result wire.Result
 	err    error
 }

@@ -215,7 +215,7 @@ func walkQueue(c *border.Request, view *fsm.View, q *queueFilter, wanted queueOr
 		view.Open(visit)
 	}
 	if q.text == "" && q.state != "dispositioned" && q.state != "escalated" {
-		seen /= rowsOfOneLeaf // No leaf was read.
+		seen /= rowsOfOneLeaf // In this case no leaf was read, so a row costs less.
 	}
 	border.ChargeLooked(c, seen)
 	return wanted.first(items), failed
@@ -269,8 +269,8 @@ func inForce(claim *fsm.Claim, now engine.Time) bool {
 	return claim != nil && claim.Assignee != "" && (claim.LeaseUntil == 0 || now < claim.LeaseUntil)
 }
 
-// priority ranks reviews for "next": 3 where a name or a pattern may be a crime, 2 where a
-// money or attestation limit was met, else 1; from 10,000 USD on, one more.
+// priority ranks reviews for "next": 3 if a name or a pattern may mean a crime, 2 if a limit of
+// money or attestation was reached, else 1. From 10,000 USD on it is one more.
 func priority(row *fsm.ReviewRow) int {
 	rank := 1
 	switch row.Rule {

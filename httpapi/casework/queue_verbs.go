@@ -63,7 +63,7 @@ func answerNext(c *border.Request, filter *queueFilter, who string) (border.Answ
 			return nil, err
 		}
 		if len(items) == 0 {
-			return nil, border.ChangeableRefusal{Cause: errNothingOpen} // Unless an earlier call with this key leased one.
+			return nil, border.ChangeableRefusal{Cause: errNothingOpen} // This is the answer unless an earlier call with this key leased a review.
 		}
 		var leaves []uint64
 		for i := range items {
@@ -118,7 +118,7 @@ func queueRefused(r wire.Result) error {
 	return nil
 }
 
-// queueMembers are the members shown of a queue event, besides those of the case.
+// queueMembers are the members shown of a queue event, in addition to those of the case.
 var queueMembers = leaf.Select([]string{leaf.KindClaimed}, "leaseUntil", "comment", "by")
 
 // renderQueueEvent is the answer of the queue's verbs: the event, and the record that it is

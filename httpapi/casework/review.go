@@ -34,8 +34,8 @@ func reviewRoutes() []border.Route {
 // standingMembers are the members shown of a disposition that prevents another.
 var standingMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "sarEscalated")
 
-// review is POST /v1/reviews/{txnId}. Order of checks: JSON, 404, 422, 400, 409
-// (decision 30, no. 14). All but the last are settled on immutable facts; the log decides 409.
+// review is POST /v1/reviews/{txnId}. Order of checks: JSON, 404, 422, 400, 409 (decision 30, no.
+// 14). The edge decides all but the last by facts that cannot change; the log decides 409.
 func review(c *border.Request) (border.Answer, error) {
 	l, err := c.ScreenRecord()
 	if err != nil {
@@ -92,7 +92,7 @@ func dispositionRefused(c *border.Request, l *edge.Leaf, r wire.Result) error {
 	return border.Conflict("already_dispositioned", "a disposition was recorded already", extra)
 }
 
-// standingDisposition reads the disposition of a leaf, as of a log index.
+// standingDisposition reads the disposition of a leaf in the state of a log index.
 func standingDisposition(c *border.Request, l *edge.Leaf, index uint64) (state strictjson.Members, err error) {
 	if err := c.Records().WaitApplied(c.Context(), index); err != nil {
 		return state, err

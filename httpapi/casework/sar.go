@@ -172,7 +172,7 @@ func sarRefused(c *border.Request, r wire.Result) error {
 	return nil
 }
 
-// movedMembers are the members shown of a report's step, besides the new state.
+// movedMembers are the members shown of a report's step, in addition to the new state.
 var movedMembers = leaf.Select([]string{leaf.KindSARMoved}, "from", "dueAt", "by", "reason", "bsaId", "eventId")
 
 // renderSARMoved answers with the report after the step.

@@ -39,7 +39,7 @@ const (
 	finCENName      = 150
 	finCENStreet    = 100
 	finCENPart      = 4000  // Length of one part of a narrative.
-	finCENNarration = 17000 // All of a narrative: four parts, and a fifth of 1,000.
+	finCENNarration = 17000 // Length of a whole narrative: four parts, and a fifth of 1,000.
 )
 
 // finCENFiler lists, by type code, the parties that only the filer knows. The schema asks
@@ -189,7 +189,7 @@ func finCENParts(narrative string) (parts []string, whole bool) {
 			}
 		}
 		parts = append(parts, strings.TrimSpace(string(rest[:end])))
-		left -= finCENPart // Counts as a full part, even when it ends earlier at a word.
+		left -= finCENPart // The part counts as a full one, even if it ends earlier, between two words.
 		rest = []rune(strings.TrimSpace(string(rest[end:])))
 	}
 	if len(parts) == 0 {

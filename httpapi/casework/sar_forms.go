@@ -89,7 +89,7 @@ func printedLabel(name string) string {
 		switch begins := i > 0 && unicode.IsUpper(r) && !unicode.IsUpper(runes[i-1]); {
 		case i == 0:
 			r = unicode.ToUpper(r)
-		case begins && i+1 < len(runes) && unicode.IsUpper(runes[i+1]): // An acronym stays: USDC.
+		case begins && i+1 < len(runes) && unicode.IsUpper(runes[i+1]): // An acronym such as USDC stays as it is.
 			b.WriteByte(' ')
 		case begins:
 			b.WriteByte(' ')

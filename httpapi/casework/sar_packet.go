@@ -17,10 +17,10 @@ import (
 // makes a skeleton text from the records; no machine accuses anybody.
 
 const (
-	sarSpan         = 30 * engine.DayLength // Before and after the escalated payment.
-	sarActivityMax  = 500                   // Transactions shown.
-	sarScanMax      = 8                     // Walks, of LeafScanMax leaves each.
-	sarHistoryMax   = 200                   // Steps shown.
+	sarSpan         = 30 * engine.DayLength // Time before and after the escalated payment that the packet covers.
+	sarActivityMax  = 500                   // How many transactions are shown.
+	sarScanMax      = 8                     // How many walks are made, of LeafScanMax leaves each.
+	sarHistoryMax   = 200                   // How many steps are shown.
 	sarScreenFilter = "screen"
 )
 

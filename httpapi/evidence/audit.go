@@ -58,7 +58,7 @@ type recordQuery struct {
 	verdict     string
 	rule        string
 	disposition string
-	list        border.ListQuery // After the cursor: where to continue, and the range that the first call fixed.
+	list        border.ListQuery // The page. Its cursor says where to continue, and has the range that the first call fixed.
 }
 
 // dispositionFilters are the values of ?disposition=.
@@ -101,9 +101,9 @@ func listRecords(c *border.Request) (border.Answer, error) {
 	return items.End(cursor)
 }
 
-// considerRecord judges one leaf against the query, and writes it if it matches. It must
-// read the record: filter keys are hashes and may collide, and what the role may see is no
-// key. It keeps nothing of the leaf.
+// considerRecord judges one leaf against the query, and writes it if it matches. It must read the
+// record: filter keys are hashes and may collide, and there are no filter keys for what a role
+// may see. It keeps nothing of the leaf.
 func considerRecord(c *border.Request, q *recordQuery, index uint64, data []byte, scratch *edge.LeafScratch, items *border.Listing) error {
 	defer edge.DropLeaves(&c.Judge, edge.LeavesHeld(&c.Judge))
 	l, err := scratch.Open(&c.Judge, index, data)

@@ -22,7 +22,7 @@ import (
 // cosignedPoint is a cosigned checkpoint that this node can serve.
 type cosignedPoint struct {
 	told  report.Cosigned
-	point Checkpoint // Its text includes the lines.
+	point Checkpoint // The checkpoint, whose text includes the lines.
 	lines []string   // Lines of the witnesses.
 	names []string   // Names of the witnesses.
 }
@@ -75,8 +75,8 @@ func (e *Room) publishCosigned(cosigned report.Cosigned) {
 	}
 }
 
-// newestCosigned returns the newest cosigned checkpoint whose tree this node has; nil: none
-// yet.
+// newestCosigned returns the newest cosigned checkpoint whose tree this node has; nil: there is
+// none yet.
 func (e *Room) newestCosigned(ctx context.Context) (*cosignedPoint, error) {
 	k := &e.cosigned
 	k.mutex.Lock()

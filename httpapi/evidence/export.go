@@ -48,13 +48,13 @@ type Exporter struct {
 
 	From, To   engine.Time // Both inclusive, whole milliseconds.
 	first, End uint64      // The leaves of that time range.
-	Point      *Checkpoint // The tree head that all paths lead to; without text in a continuation.
+	Point      *Checkpoint // The tree head that all paths lead to. It has no text if the export continues an earlier one.
 	cursor     uint64      // The first leaf to send.
 	continued  bool
 
 	agent  agentChain
 	csv    *csv.Writer  // nil for NDJSON.
-	out    bytes.Buffer // Written since the last flush: no turn waits for the caller's connection.
+	out    bytes.Buffer // The bytes since the last flush. They are kept here so that no turn of the scans waits for the caller's connection.
 	line   strictjson.Members
 	buffer []byte              // Used by writeLine.
 	sent   map[uint64]struct{} // Leaves of the profiles that were sent.
@@ -164,8 +164,8 @@ func (x *Exporter) goOn() error {
 	return x.CheckEdges()
 }
 
-// CheckEdges checks that the first and the last leaf of the range are right: where history
-// is still being fetched, FindTime stops before the gap.
+// CheckEdges checks that the first and the last leaf of the range are right: if history is still
+// being fetched, FindTime stops before the gap.
 func (x *Exporter) CheckEdges() error {
 	within := func(index uint64) (bool, error) {
 		leaf, err := x.Store.Record(index)

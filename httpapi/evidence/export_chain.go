@@ -22,7 +22,7 @@ type agentChain struct {
 	slot engine.AgentSlot
 
 	first, last uint64 // Numbers of the decisions in the range; 0: none.
-	previous    uint64 // Leaf before the first one, unless that is number 1.
+	previous    uint64 // Leaf of the decision before the first one, unless the first one has number 1.
 	found       note.Chain
 }
 

@@ -9,9 +9,9 @@ const watchWaitMax = 30 * time.Second
 
 const watchPoll = 50 * time.Millisecond // How often to look for new events.
 
-const watchStep = 512 // Leaves looked at in one turn.
+const watchStep = 512 // How many leaves one turn looks at.
 
-const watchStepsMax = 8 // Turns of one call that does not wait.
+const watchStepsMax = 8 // How many turns a call takes that does not wait.
 
 const eventsOfStep = 100
 

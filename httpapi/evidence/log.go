@@ -73,10 +73,10 @@ type checkpoints struct {
 type logStretch struct {
 	from   uint64 // The smallest tree that it signs.
 	origin string
-	seed   []byte // Sealed.
+	seed   []byte // The seed, sealed.
 	signer *note.Signer
 
-	endorsed string // The previous keys' endorsement of these, where the name stays the same.
+	endorsed string // The previous keys' endorsement of these, if the name stays the same.
 }
 
 // loadCheckpoint returns a checkpoint that covers at least size leaves.

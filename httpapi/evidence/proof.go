@@ -72,8 +72,8 @@ func (e *Room) proveRecord(c *border.Request) (border.Answer, error) {
 
 var tlogProofType = []string{"text/x.tlog-proof"}
 
-// sendTlogProof answers with the record and its proof as a C2SP tlog-proof. The proof leads
-// to the newest cosigned checkpoint where that covers the record.
+// sendTlogProof answers with the record and its proof as a C2SP tlog-proof. The proof leads to
+// the newest cosigned checkpoint if that covers the record.
 func (e *Room) sendTlogProof(c *border.Request, l *edge.Leaf, cp *Checkpoint) (border.Answer, error) {
 	text := e.withCosignatures(c.Context(), cp)
 	size := cp.Size

@@ -36,8 +36,8 @@ type Deps struct {
 
 // CosignedTellers carries the witnesses' cosignatures between nodes.
 type CosignedTellers interface {
-	TellCosigned(cosigned report.Cosigned) // Offered to the other nodes until the next call.
-	OthersCosigned() []report.Cosigned     // The latest from each other node that answers.
+	TellCosigned(cosigned report.Cosigned) // The value is offered to the other nodes until the next call.
+	OthersCosigned() []report.Cosigned     // Returns the latest value of each other node that answers.
 }
 
 // Room is the state that evidence calls share: the signed and cosigned checkpoints, and the

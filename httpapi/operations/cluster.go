@@ -151,8 +151,8 @@ func memberVerb(c *border.Request, verb func(ctx context.Context, id string) err
 	return runVerb(c, &f, verb)
 }
 
-// takingVerb makes a verb that takes away a vote; with force it does so even where too few
-// voters would remain.
+// takingVerb makes a verb that removes a vote. With force it does so even if too few voters
+// remain.
 func takingVerb(c *border.Request, verb func(ctx context.Context, id string, force bool) error) (border.Answer, error) {
 	f := c.ReadFields()
 	force, _ := f.Flag("force")

@@ -33,7 +33,7 @@ type healthCache struct {
 	mutex  sync.Mutex
 	until  time.Time
 	status report.ClusterStatus
-	told   atomic.Pointer[string] // What readiness failed on at the last question; nil: not asked yet.
+	told   atomic.Pointer[string] // Why the node was not ready at the last question; nil: nobody has asked yet.
 	full   bool                   // The review queue is full. Its size is not public.
 }
 

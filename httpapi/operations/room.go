@@ -25,7 +25,7 @@ type Deps struct {
 	Version    string
 	LogLevel   *slog.LevelVar // Logger's level, changeable at run time; nil: fixed.
 	Backup     BackupSaver    // nil: this server gives no backups.
-	Ephemeral  bool           // A throw-away development node: the health answer says so of the signing key.
+	Ephemeral  bool           // This is a throw-away development node. Its health answer says that the signing key will not last.
 }
 
 // Intake admits calls; the node closes it before it stops.

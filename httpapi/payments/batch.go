@@ -40,7 +40,7 @@ type batchItem struct {
 	agent  *engine.AgentProfile // The agent it was judged with.
 	timing edge.Timing
 	result wire.Result // Applied or Replayed, when err is nil.
-	lost   bool        // The answer is to be lost, as a sandbox was asked to.
+	lost   bool        // The answer must be dropped, because the caller asked a sandbox for that.
 	err    error
 }
 

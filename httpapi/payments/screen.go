@@ -68,8 +68,8 @@ func screen(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, c.Out), nil
 }
 
-// sandboxOutage returns the 503 that a sandbox was asked for. lost: the answer is to be
-// lost after the payment is recorded.
+// sandboxOutage returns the 503 that a sandbox was asked for. If lost is set, the answer must be
+// dropped after the payment is recorded.
 func sandboxOutage(judge *edge.Judge) (lost bool, err error) {
 	asked := edge.SandboxAsks(judge)
 	switch {

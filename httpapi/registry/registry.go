@@ -9,8 +9,6 @@ import (
 	"railguard/httpapi/border"
 )
 
-// The registry: who may act, within what, on which list, by whose word.
-
 var (
 	registeredWithMatch = metrics.NewCounter("railguard_agents_registered_with_match_total") // To alert on registrations with a list match (decision 34).
 )

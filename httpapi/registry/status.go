@@ -72,7 +72,7 @@ func operatorStatusChange(to engine.Status) func(*border.Request) (border.Answer
 	}
 }
 
-// answerStatus proposes the change. When the status was already so, the answer is that of a
+// answerStatus proposes the change. If the party has that status already, the answer is that of a
 // change, but there is no event.
 func answerStatus(c *border.Request, subject strictjson.Members, change *registry.StatusChange, build func(*registry.StatusChange) (*wire.Status, error)) (border.Answer, error) {
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindStatus, Record: func() (any, error) { return build(change) }, Refused: func(r wire.Result) error {

@@ -108,7 +108,7 @@ func changeWhitelist(find placeOf, read readChange) func(*border.Request) (borde
 		if err != nil {
 			return border.Answer{}, err
 		}
-		place, err := find(c) // Only its kind is used; the record is built from the place's state at that time.
+		place, err := find(c) // Only the kind of the place is used here. The record is built later, from the place's state at that time.
 		if err != nil {
 			return border.Answer{}, err
 		}

@@ -18,7 +18,7 @@ import (
 // Relay carries questions about state that only one node has in memory.
 type Relay interface {
 	Others() []string                                                                 // The other members' names.
-	Ask(ctx context.Context, node string, question []byte) (answer []byte, err error) // An empty answer: it has none.
+	Ask(ctx context.Context, node string, question []byte) (answer []byte, err error) // An empty answer means that the other node has none.
 	Answer(do func(ctx context.Context, question []byte) []byte)                      // Sets the function that answers other nodes' questions.
 }
 

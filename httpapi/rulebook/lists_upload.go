@@ -22,10 +22,10 @@ import (
 // entities are read.
 var Uploading = make(chan struct{}, 1)
 
-// uploadList is POST /v1/ofac/snapshots on the admin listener, for lists where there is no
-// network. The body is one published file unchanged, with its name in ?name=, or a ZIP
-// archive of several; XML is recognised by its content and needs no name. The list's
-// entities are replicated and staged, not activated.
+// uploadList is POST /v1/ofac/snapshots on the admin listener, for clusters that cannot fetch
+// lists from a network. The body is one published file unchanged, with its name in ?name=, or a
+// ZIP archive of several; XML is recognised by its content and needs no name. The list's entities
+// are replicated and staged, not activated.
 func (b *Room) uploadList(c *border.Request) (border.Answer, error) {
 	if b.deps.LoadList == nil || b.deps.Lists == nil {
 		return border.Answer{}, rulebook.RejectList("this node takes no list uploads")
@@ -243,7 +243,7 @@ func (b *Room) syncLists(c *border.Request) (border.Answer, error) {
 	done := make(chan outcome, 1)
 	log, requestID := c.Log(), c.Asked.RequestID
 	log.Info("list sync: asked for", "requestId", requestID, "keyId", c.Key.ID, "reason", reason, "actor", actor)
-	detached := context.WithoutCancel(c.Context()) // Read here: the goroutine must not use the pooled call.
+	detached := context.WithoutCancel(c.Context()) // The context is read here, because the goroutine must not use the pooled call.
 	go func() {
 		ctx, cancel := context.WithTimeout(detached, listWork)
 		defer cancel()

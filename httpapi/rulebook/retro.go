@@ -22,9 +22,9 @@ import (
 
 const (
 	retroDaysMost  = 90
-	retroEntries   = 500    // Entries in a report.
-	retroExamples  = 20     // Transactions and parties named with an entry.
-	retroHitsRead  = 65_536 // Hits that a report sums.
+	retroEntries   = 500    // How many entries a report has.
+	retroExamples  = 20     // How many transactions and parties are named with an entry.
+	retroHitsRead  = 65_536 // How many hits a report sums.
 	retroScanLeast = 4      // Most scans of history for one report, each of ScanLeavesMax.
 )
 
@@ -265,7 +265,7 @@ func noRetro() *border.Error { return border.NotFound("no such retro-screening, 
 type retroReport struct {
 	query   border.RowQuery
 	entries map[uint32]*retroEntry
-	all     retroEntry // Every payment once, whatever entries it matched.
+	all     retroEntry // Counts every payment once, whichever entries it matched.
 	items   []strictjson.Members
 	next    uint64
 	hits    int

@@ -47,10 +47,9 @@ func (b *Room) startShadow(c *border.Request) (border.Answer, error) {
 	return b.startJob(c, order)
 }
 
-// promoteShadow is POST /v1/policy/shadow/{id}/promote {reason}. The candidate becomes the
-// policy in force, or its list the active one, with the same checks as PUT /v1/policy and
-// the activation of a list. The shadow runs until it is stopped: from then on it shows what
-// still differs.
+// promoteShadow is POST /v1/policy/shadow/{id}/promote {reason}. The candidate becomes the policy
+// in force, or its list the active one, with the same checks as PUT /v1/policy and the activation
+// of a list. The shadow runs on until it is stopped, and shows what still differs.
 func (b *Room) promoteShadow(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	draft := policyDraft{reason: f.Text("reason", engine.TextMax)}

@@ -11,7 +11,7 @@ import (
 type Asset struct {
 	Network  string // CAIP-2.
 	Address  string // Contract or mint, as the network writes it.
-	Decimals int    // 10 to the power of it atomic units are one dollar.
+	Decimals int    // One dollar has 10 to the power of Decimals atomic units.
 	Chain    string // What the API calls the network: ETH, BASE or SOL.
 }
 

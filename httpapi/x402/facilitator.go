@@ -130,7 +130,7 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if guest.RefuseQuery(w, r) {
 		return
 	}
-	// A payment that was begun is brought to its end, also when the caller has gone.
+	// A payment that has begun is completed even if the caller has gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), f.config.VerifyTimeout+f.patience()+4*apiPatience)
 	defer cancel()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(f.config.VerifyTimeout + f.patience() + 5*apiPatience))

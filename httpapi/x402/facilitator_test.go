@@ -60,8 +60,8 @@ func post(f *Facilitator, path string) map[string]any {
 	return answer
 }
 
-// Whichever call of the API fails before a payment is sent: the payment is not sent, and
-// the answer is no HTTP error.
+// If any call of the API fails before a payment is sent, the payment is not sent, and the answer
+// is no HTTP error.
 func TestNothingIsSentWithoutAVerdict(t *testing.T) {
 	for _, fails := range []string{"/v1/transactions", "/v1/screen"} {
 		api := &fakeAPI{fails: fails}
@@ -99,7 +99,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 	_, err := New(Config{API: api, Upstream: "https://x.org/base/"})
 	require.NoError(t, err)
-	// An attempt is over before its hold can be.
+	// An attempt is always over before its hold can expire.
 	f := &Facilitator{config: Config{SettleTimeout: timeoutMost}}
 	require.Less(t, f.patience(), holdBeyond)
 }

@@ -49,7 +49,7 @@ func encodeForward(top, payload, wanted object) []byte {
 	return sent.encodeObject()
 }
 
-// selectMembers returns the object with those of its members alone.
+// selectMembers returns the object with only the given members.
 func (o object) selectMembers(names []string) object {
 	selected := object{}
 	for _, name := range names {

@@ -12,7 +12,7 @@ type payment struct {
 	network string // As it was written: CAIP-2, or a name of version 1.
 	asset   *Asset
 	units   string // Amount in atomic units.
-	payer   string // "" where only the chain can tell.
+	payer   string // "": only the chain knows the payer.
 	payee   string
 	nonce   string // What no two payments share: the nonce of the authorization, or the hash of the payload.
 
@@ -22,7 +22,7 @@ type payment struct {
 	lasts            time.Duration
 
 	hash    string // Hash of the body as it was received.
-	forward []byte // The body for the facilitator behind: forward.go.
+	forward []byte // The body for the facilitator behind, see forward.go.
 }
 
 // invalid says, in words of the protocol, why a body is no payment that can be judged.
@@ -39,7 +39,7 @@ const (
 	identifier = "payment-identifier"
 )
 
-// readPayment reads a body. header is the agent's credential where the caller sends it
+// readPayment reads a body. header is the agent's credential if the caller sends it in a header
 // beside the payment.
 func readPayment(body []byte, assets []Asset, header string) (*payment, error) {
 	top, err := readObject(body)

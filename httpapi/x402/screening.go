@@ -15,7 +15,7 @@ import (
 // The calls of the API that the facilitator makes, with its caller's key.
 
 const (
-	holdBeyond  = 5 * time.Minute // A hold outlasts the payment's own time by this.
+	holdBeyond  = 5 * time.Minute // How much longer a hold lasts than the payment's own time.
 	apiPatience = 8 * time.Second // Time limit for one question with its retries. It is longer than an election takes.
 	apiPause    = 50 * time.Millisecond
 )
@@ -150,7 +150,8 @@ func (g *guestCall) askVerdict(ctx context.Context, call *screeningCall, key str
 }
 
 // readByReference returns the record that uses a payment reference; nil: none does. The answer
-// takes all log entries up to index into account; with 0 all that were ever acknowledged.
+// takes all log entries up to index into account; with 0 it takes into account all entries that
+// were ever acknowledged.
 func (g *guestCall) readByReference(ctx context.Context, reference string, index uint64) (*record, error) {
 	query := "?paymentRef=" + url.QueryEscape(reference)
 	if index == 0 {

@@ -15,10 +15,10 @@ import (
 // only a success ends the payment: a failure may be that of the second attempt, after a first one
 // that succeeded.
 //
-// A resource server opens its door on success. So only one call is told of it, and a further one
-// is told duplicate_settlement, as the protocol says: unless it repeats the first call, with the
-// same payment-identifier, API key and resource. Then it gets the first answer, marked as
-// replayed.
+// A resource server gives out its resource on success. So only one call gets the success, and
+// every other call gets duplicate_settlement, as the protocol says. The exception is a call that
+// repeats the first one, with the same payment-identifier, API key and resource: it gets the
+// first answer, marked as replayed.
 
 // settleAnswer is the protocol's answer to settle.
 type settleAnswer struct {
@@ -89,7 +89,7 @@ type settlement struct {
 	held  *record  // The hold that verify opened; nil: the claim itself holds the amount.
 
 	ownClaim     bool // The caller's key made the claim.
-	repeatsClaim bool // It did so for the same resource and payment-identifier.
+	repeatsClaim bool // The caller's key made the claim for the same resource and payment-identifier.
 }
 
 // settlePayment judges the payment again and, on PROCEED, has it made.
@@ -109,8 +109,8 @@ func (g *guestCall) settlePayment(ctx context.Context, p *payment) *settleAnswer
 	return s.forwardPayment(ctx)
 }
 
-// claimPayment screens the payment for settlement, which claims it. It returns nil where this
-// caller has the claim and must forward the payment, and otherwise the answer.
+// claimPayment screens the payment for settlement, which claims it. It returns nil if this caller
+// has the claim and must forward the payment. Otherwise it returns the answer.
 func (s *settlement) claimPayment(ctx context.Context) *settleAnswer {
 	g, p, key := s.guestCall, s.p, "x402:settle:"+s.p.hash
 	var err error
@@ -148,7 +148,7 @@ func (s *settlement) claimPayment(ctx context.Context) *settleAnswer {
 	winner, err := g.readByReference(ctx, p.settleReference(), s.claim.Index)
 	switch {
 	case err != nil:
-		return p.settleWithoutVerdict(err) // Nothing was sent; who asks again finds the claim.
+		return p.settleWithoutVerdict(err) // Nothing was sent. A caller that asks again finds the claim.
 	case winner != nil && winner.TxnID != s.claim.TxnID:
 		if s.claim.Verdict == "PROCEED" {
 			g.releaseHold(ctx, s.claim.TxnID, "another call settles this payment")
@@ -217,8 +217,8 @@ func (s *settlement) bookPayment(ctx context.Context, transaction string) {
 	}
 }
 
-// answerClaimed answers for a payment that was claimed before, by the outcome of the claim.
-// Where that is unknown and the attempt is over, it asks the facilitator behind once more.
+// answerClaimed answers for a payment that was claimed before, by the outcome of the claim. If
+// that is unknown and the attempt is over, it asks the facilitator behind once more.
 func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAnswer {
 	s.claim = &claim.verdict
 	s.ownClaim = s.keyID != "" && claim.KeyID == s.keyID

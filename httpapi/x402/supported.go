@@ -16,8 +16,8 @@ const (
 )
 
 // supported keeps what the facilitator behind supports. A client that gets no answer would try
-// another facilitator: so while the one behind does not answer, its last answer is given, or what
-// the assets say.
+// another facilitator. So while the facilitator behind does not answer, its last answer is given,
+// or one that is made from the assets.
 type supported struct {
 	mutex sync.Mutex // Held while the facilitator behind is asked: one caller asks for all.
 	last  []byte

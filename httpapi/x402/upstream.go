@@ -33,7 +33,7 @@ type outcome uint8
 const (
 	unknown outcome = iota // It may have happened.
 	done
-	failed // It certainly did not.
+	failed // It certainly did not happen.
 )
 
 // newClient makes a client that calls the configured address alone: it uses no proxy and no
@@ -49,7 +49,7 @@ func newClient() *http.Client {
 	}
 }
 
-// checkUpstream returns why payments cannot be sent to an address, nil where they can.
+// checkUpstream returns why payments cannot be sent to an address, nil if they can.
 func checkUpstream(address string) error {
 	target, err := url.Parse(address)
 	switch {
@@ -127,7 +127,7 @@ var notDefinite = map[string]bool{
 	"settlement_pending": true, "unexpected_settle_error": true, "unexpected_error": true, "invalid_transaction_state": true,
 }
 
-// settleBehind makes the payment. The transaction is there when it is done.
+// settleBehind has the payment made. When it is done, it has the transaction.
 func (f *Facilitator) settleBehind(ctx context.Context, p *payment) (o outcome, transaction, reason, message string) {
 	ctx, cancel := context.WithTimeout(ctx, f.config.SettleTimeout)
 	defer cancel()

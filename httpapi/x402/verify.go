@@ -144,7 +144,7 @@ func describeVerdict(v *verdict) string {
 	return text + ": " + v.Reason
 }
 
-// verifyWithoutVerdict is the answer where no verdict could be had.
+// verifyWithoutVerdict returns the answer for a payment that got no verdict.
 func verifyWithoutVerdict(err error) *verifyAnswer {
 	outcome, reason, message := noVerdict(err)
 	return notValid(outcome, reason, message)

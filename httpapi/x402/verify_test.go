@@ -172,7 +172,7 @@ func TestVerifyWithoutAVerdict(t *testing.T) {
 		call            string
 		answer          fakeAnswer
 		reason, message string
-		asked           int // Number of calls; 0: until the patience ends.
+		asked           int // How many calls are made; 0: as many as the patience allows.
 	}{
 		"no role":                   {"POST /v1/screen", fakeAnswer{403, `{"code":"forbidden","message":"lacks the role"}`}, "railguard_forbidden", "lacks the role", 1},
 		"a body that is refused":    {"POST /v1/screen", fakeAnswer{400, `{"code":"invalid_field","message":"cpWallet"}`}, "railguard_refused", "invalid_field: cpWallet", 1},

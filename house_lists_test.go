@@ -84,8 +84,8 @@ func TestCodesAndCallsAreDocumented(t *testing.T) {
 // revoke".
 var shared = regexp.MustCompile(`(/v1/[\w/{}-]+/)([\w-]+)((?:, /?[a-z][\w-]+)+)`)
 
-// spelledOut adds the full form of abbreviations in documents: lists of last words, {place}
-// for whitelists, and … for webhooks.
+// spelledOut adds the full form of each path that a document shortens: paths listed by their last
+// words only, {place} in the paths of whitelists, and … in the paths of webhooks.
 func spelledOut(document string) string {
 	for _, match := range shared.FindAllStringSubmatch(document, -1) {
 		for _, word := range strings.Split(match[3], ", ") {

@@ -182,7 +182,8 @@ func (c *clocks) clocksKnown() bool {
 }
 
 // targetTime returns the time that the leader's stamps lean to: its own wall clock, clamped to
-// the median of a quorum's clocks. Without those, stamps go on by the monotonic clock alone.
+// the median of a quorum's clocks. While fewer clocks are known, stamps go on by the monotonic
+// clock alone.
 func (c *clocks) targetTime() engine.Time {
 	wall := c.clock.Wall()
 	if c.replica.alone.Load() {

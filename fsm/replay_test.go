@@ -58,7 +58,8 @@ func replayAgrees(t testing.TB, w *world, seed uint64) {
 	require.Equal(t, w.m.Freeze().Digest(), plain.Freeze().Digest())
 }
 
-// checkEffects checks that a restored Machine has the same effects for edges.
+// checkEffects checks that two Machines give the edges the same effects. The second Machine is a
+// restored one.
 func checkEffects(t testing.TB, a, b *Effects) {
 	require.Equal(t, wire.Encode(a.Agents), wire.Encode(b.Agents))
 	require.Equal(t, wire.Encode(a.Users), wire.Encode(b.Users))

@@ -240,9 +240,9 @@ func TestStatusListsAreBuiltByPages(t *testing.T) {
 	require.Equal(t, 300, b.evaluated)
 }
 
-// Positions are dropped when their versions have expired, and are never given out again.
-// Positions that lost machines may have given out after a backup read INVALID, or have no
-// list.
+// Positions are dropped when their versions have expired, and are never given out again. After a
+// backup is restored, some positions may have been given out by machines that are lost: such a
+// position reads INVALID, or has no list.
 func TestStatusPositionsAreNeverReused(t *testing.T) {
 	w, b := newWorld(t), NewStatusBuilder()
 	agent, _ := w.register("agent")

@@ -19,7 +19,7 @@ import (
 type drawer struct {
 	mu    sync.Mutex
 	kept  map[string][]byte
-	first map[string][]byte // The first version of each job that was put: the job as it was ordered.
+	first map[string][]byte // Each job as it was first put, that is, as it was ordered.
 	full  error             // If set, Put fails with it.
 }
 

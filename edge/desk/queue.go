@@ -40,7 +40,7 @@ func NextClaim(j *edge.Judge, who string, leaves []uint64) *wire.Queue {
 type QueueStep struct {
 	op               uint8 // The operation, such as wire.QueueClaim.
 	who, by, comment string
-	force            bool // Even if somebody else holds the claim.
+	force            bool // The step is done even if somebody else holds the claim.
 }
 
 // ReadQueueStep reads the body of a step.

@@ -54,8 +54,9 @@ func (c *scorer) markFold(l *index.WordLayer, mask uint32, similarity int32) {
 	}
 }
 
-// markCut marks the listed words close to the query's two words written as one, as when a name
-// was cut in two. It does so only if neither of the two words is a listed word.
+// markCut joins the two words of a query, as a name may have been cut in two, and marks the
+// listed words that are close to the joined word. It does so only if neither of the two words is
+// a listed word.
 func (c *scorer) markCut(l *index.WordLayer) {
 	if c.count != 2 || c.list[0].listed || c.list[1].listed || len(c.textOf(0))+len(c.textOf(1)) < cutLettersMin {
 		return

@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"strings"
+
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
@@ -8,10 +10,10 @@ import (
 
 // Caller is who calls: an API key, with all that judging needs of it.
 type Caller struct {
-	ID       string
-	Name     string
-	Roles    uint8  // wire.Role bits.
-	Operator string // Normalised operator scope; "" is all operators.
+	ID    string
+	Name  string
+	Roles uint8  // wire.Role bits.
+	Owner string // Whose key it is, see wire.APIKey.
 
 	// Key is the row and revision of the API key, which Apply checks records against. It is
 	// zero for the person at the node's own machine.
@@ -21,7 +23,7 @@ type Caller struct {
 // NewCaller returns the caller for an API key and its row in the settings. A key without roles
 // is an admin of its tenant.
 func NewCaller(key *wire.APIKey, row uint32) Caller {
-	caller := Caller{ID: key.ID, Name: key.Name, Roles: key.Roles, Operator: key.Operator, Key: wire.KeyRef{Row: row, Rev: key.Rev}}
+	caller := Caller{ID: key.ID, Name: key.Name, Roles: key.Roles, Owner: key.Owner, Key: wire.KeyRef{Row: row, Rev: key.Rev}}
 	if caller.Roles == 0 {
 		caller.Roles = wire.RoleAdmin
 	}
@@ -37,18 +39,34 @@ func (k *Caller) SeesAll() bool {
 	return k.May(wire.RoleReviewer | wire.RoleAuditor)
 }
 
-// Officer reports whether the key may change the policy of the whole institution: it has no
-// operator's scope and has the role policy.
-func (k *Caller) Officer() bool { return k.Operator == "" && k.May(wire.RolePolicy) }
+// Institution reports whether the key is the institution's own.
+func (k *Caller) Institution() bool { return k.Owner == "" }
+
+// OwnerOperator returns the operator whose key it is, "" if it is no operator's key.
+func (k *Caller) OwnerOperator() string {
+	if k.OwnerCaller() != "" {
+		return ""
+	}
+	return k.Owner
+}
+
+// OwnerCaller returns the caller (a merchant, a gateway, a resource server) whose key it is, ""
+// if it is no caller's key.
+func (k *Caller) OwnerCaller() string {
+	if strings.HasPrefix(k.Owner, wire.OwnerCallerPrefix) {
+		return k.Owner
+	}
+	return ""
+}
+
+// Officer reports whether the key may change the policy of the whole institution: it is the
+// institution's own and has the role policy.
+func (k *Caller) Officer() bool { return k.Institution() && k.May(wire.RolePolicy) }
 
 // Covers reports whether the operator is within the key's scope.
 func (k *Caller) Covers(operatorLegalName string) bool {
-	return k.Operator == "" || k.Operator == OperatorKey(operatorLegalName)
+	return k.Institution() || k.Owner == OperatorKey(operatorLegalName)
 }
-
-// Owner returns the owner of the key's calls and records: its operator, or "" for the
-// institution. Keys are replaced, but the owner of what they did stays the same.
-func (k *Caller) Owner() string { return k.Operator }
 
 // RateDefault is how many calls a second a key may make if it has no rate of its own.
 const RateDefault = 10_000
@@ -86,7 +104,7 @@ type owners struct {
 func newOwners(source []*wire.APIKey) *owners {
 	o := &owners{source: source, byKey: make(map[string]string, len(source))}
 	for _, key := range source {
-		o.byKey[key.ID] = key.Operator
+		o.byKey[key.ID] = key.Owner
 	}
 	return o
 }
@@ -95,7 +113,7 @@ func newOwners(source []*wire.APIKey) *owners {
 func (t *Terms) ownCall(k *Caller, l *Leaf) bool {
 	id := l.KeyID()
 	owner, known := t.owners.byKey[id]
-	return id == k.ID || known && owner == k.Owner()
+	return id == k.ID || known && owner == k.Owner
 }
 
 // MayRead reports whether the caller may read the record at all. It may if its owner made the
@@ -103,7 +121,7 @@ func (t *Terms) ownCall(k *Caller, l *Leaf) bool {
 // operator's scope.
 func (t *Terms) MayRead(k *Caller, l *Leaf) bool {
 	own := t.ownCall(k, l)
-	if k.Operator != "" {
+	if !k.Institution() {
 		operator := l.OperatorLegalName()
 		if operator == "" {
 			return own // Only the caller's owner may read a call without a credential.
@@ -129,7 +147,7 @@ func (t *Terms) Masked(k *Caller, l *Leaf) bool {
 	if k.SeesAll() {
 		return false
 	}
-	own := t.ownCall(k, l) || k.Operator != "" && k.Covers(l.OperatorLegalName())
+	own := t.ownCall(k, l) || !k.Institution() && k.Covers(l.OperatorLegalName())
 	return !own || !k.May(ReadsNames)
 }
 

@@ -29,17 +29,17 @@ func TestRoles(t *testing.T) {
 		{"admin", wire.RoleAdmin, "", true, true, true},
 		{"admin of one operator", wire.RoleAdmin, "acme inc", true, false, true},
 	} {
-		k := &edge.Caller{Roles: c.roles, Operator: c.operator}
+		k := &edge.Caller{Roles: c.roles, Owner: c.operator}
 		require.Equal(t, c.sees, k.SeesAll(), c.name)
 		require.Equal(t, c.officer, k.Officer(), c.name)
 		require.Equal(t, c.audit, k.May(wire.RoleAuditor), c.name)
 	}
-	scoped := &edge.Caller{Operator: edge.OperatorKey("ACME, Inc.")}
+	scoped := &edge.Caller{Owner: edge.OperatorKey("ACME, Inc.")}
 	require.True(t, scoped.Covers("Acme Inc"))
 	require.False(t, scoped.Covers("Globex Ltd"))
 	require.False(t, scoped.Covers(""))
 	require.True(t, (&edge.Caller{}).Covers("Globex Ltd"))
-	require.Equal(t, edge.OperatorKey("Acme Inc"), scoped.Owner())
+	require.Equal(t, edge.OperatorKey("Acme Inc"), scoped.Owner)
 }
 
 // A record may be read by its owner, and by keys of some roles whose operator covers it. Fewer

@@ -21,8 +21,8 @@ const scopeRoom = 512
 // and a hash of the body.
 func (k *Caller) Idempotency(path, value string, content []byte) *Keyed {
 	owner := "institution" // Not the API key: a retry may come with a newer key of the same owner.
-	if k.Owner() != "" {
-		owner = "operator " + k.Owner()
+	if k.Owner != "" {
+		owner = "operator " + k.Owner
 	}
 	var room [scopeRoom]byte
 	scope := room[:0]

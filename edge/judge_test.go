@@ -170,7 +170,7 @@ func TestScreenRefusals(t *testing.T) {
 			if c.change != nil {
 				c.change()
 			}
-			call := Call{Caller: &Caller{ID: "key_a", Operator: c.operator}, Body: []byte(c.body)}
+			call := Call{Caller: &Caller{ID: "key_a", Owner: c.operator}, Body: []byte(c.body)}
 			require.NoError(t, call.Document.Read(call.Body, engine.ScreenValuesMax))
 			var judge Judge
 			defer judge.Reset()

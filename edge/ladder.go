@@ -196,7 +196,7 @@ func (j *Judge) judgeForecast(looker *engine.Looker) (*ofac.Index, *engine.Momen
 			return nil, nil, err
 		}
 		if moment, ok := view.Moment(s.facts.Now, &s.record, &s.hits); ok {
-			_, moment.Duplicate = j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner(), s.reference))
+			_, moment.Duplicate = j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner, s.reference))
 			return list, moment, nil
 		}
 		if err := j.Again(try, view.Index); err != nil {

@@ -77,7 +77,7 @@ func OwnRecord(j *Judge, txnID string) (Leaf, error) {
 
 // ReferencedRecord loads the record that uses a payment reference of the caller's owner.
 func ReferencedRecord(j *Judge, reference string) (Leaf, error) {
-	index, used := j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner(), reference))
+	index, used := j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner, reference))
 	if !used {
 		return Leaf{}, NotFound("no payment uses this reference")
 	}

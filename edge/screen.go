@@ -149,7 +149,7 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: settings.Policy, List: list,
 	}
 	s.record = wire.Screen{
-		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner(), s.reference),
+		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner, s.reference),
 		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number},
 	}
 	s.agent, s.user = credentialClaims{}, credentialClaims{}
@@ -321,7 +321,7 @@ func (j *Judge) UserProfile(slot engine.UserSlot) (*engine.UserProfile, error) {
 // to the agent counts as the agent's, whoever registered it.
 func (j *Judge) checkScope() error {
 	f := &j.screen.facts
-	if j.call.Caller.Operator == "" || f.Token != engine.TokenGood {
+	if j.call.Caller.Institution() || f.Token != engine.TokenGood {
 		return nil
 	}
 	if f.ChainSize == 0 { // A user credential alone that stands for no single agent.
@@ -330,7 +330,7 @@ func (j *Judge) checkScope() error {
 		}
 		return nil
 	}
-	if j.Terms.card(j.shared.cards, f.Chain[0]).operatorKey != j.call.Caller.Operator {
+	if j.Terms.card(j.shared.cards, f.Chain[0]).operatorKey != j.call.Caller.Owner {
 		return ForeignOperator()
 	}
 	if f.User != nil && !slices.Contains(f.User.Agents, f.Chain[0].Slot) && !j.call.Caller.Covers(f.User.OperatorLegalName) {

@@ -72,7 +72,7 @@ func (j *Judge) bindAgents(profile *engine.UserProfile, ids []string) error {
 // userScope refuses a user whose operator is outside the caller's scope.
 func (j *Judge) userScope(profile *engine.UserProfile) error {
 	switch {
-	case j.call.Caller.Operator == "":
+	case j.call.Caller.Institution():
 		return nil
 	case profile.OperatorLegalName == "":
 		return &Refusal{Code: "missing_field", Param: "operatorLegalName",

@@ -42,7 +42,7 @@ func (m *keys) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
 		op = "changed"
 		hook.Name, hook.URL, hook.Types = b.Webhook.Name, b.Webhook.URL, b.Webhook.Types
 		hook.SARAllowed, hook.Off = b.Webhook.SARAllowed, b.Webhook.Off
-		if row, operator := m.askerOf(b.Key); operator == hook.Operator { // Another operator's change must not give the webhook more rights.
+		if row, owner := m.askerOf(b.Key); owner == hook.Owner { // Another owner's change must not give the webhook more rights.
 			hook.Key = row
 		}
 	case wire.WebhookRotate:
@@ -70,12 +70,12 @@ func (m *keys) applyWebhook(b *wire.WebhookPut, r *wire.Result) {
 func (m *keys) createWebhook(b *wire.WebhookPut, r *wire.Result) {
 	hook := b.Webhook
 	hook.ID, hook.CreatedAt, hook.Rev, hook.OlderUntil, hook.Key = m.settings.WebhookNext+1, m.now, 1, 0, 0
-	hook.Key, hook.Operator = m.askerOf(b.Key)
+	hook.Key, hook.Owner = m.askerOf(b.Key)
 	if !m.soundWebhook(&hook) || len(hook.Secrets) != 1 {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if webhookList.isFull(m.settings, m.limits, hook.Operator) {
+	if webhookList.isFull(m.settings, m.limits, hook.Owner) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
@@ -87,12 +87,12 @@ func (m *keys) createWebhook(b *wire.WebhookPut, r *wire.Result) {
 	m.cursorAt[hook.ID] = m.cursors.Append(cursorRow{Webhook: hook.ID, Seq: m.size, At: m.now})
 }
 
-// askerOf returns the row and the operator of the key that a record came with.
-func (m *keys) askerOf(by *wire.KeyRef) (row uint32, operator string) {
+// askerOf returns the row and the owner of the key that a record came with.
+func (m *keys) askerOf(by *wire.KeyRef) (row uint32, owner string) {
 	if by == nil || by.Row == 0 {
 		return 0, "" // The node itself acts for the institution.
 	}
-	return by.Row, m.settings.Keys[by.Row-1].Operator
+	return by.Row, m.settings.Keys[by.Row-1].Owner
 }
 
 func (m *keys) deleteWebhook(at int, b *wire.WebhookPut, r *wire.Result) {
@@ -247,7 +247,7 @@ func (m *keys) reviveDeadLetters(hook *wire.Webhook, key sendingKey, b *wire.Del
 }
 
 // appendDead adds a row, whose leaf is written next. In a full table it drops the oldest row
-// of the operator that has the most, so that no operator pushes out another's. The dropped
+// of the owner that has the most, so that no owner pushes out another's. The dropped
 // row's leaf stays.
 func (m *keys) appendDead(row deadLetterRow) uint64 {
 	if len(m.deadAt) >= m.limits.DeadLetters {
@@ -278,22 +278,22 @@ func (m *keys) buryDead(at uint64) {
 	}
 }
 
-// mostDead returns the operator whose webhooks have the most dead letters; "": the institution.
-func (m *keys) mostDead() (operator string) {
+// mostDead returns the owner whose webhooks have the most dead letters; "": the institution.
+func (m *keys) mostDead() (owner string) {
 	counts, most := map[string]int{}, 0
 	for _, hook := range m.settings.Webhooks {
-		counts[hook.Operator] += m.deadOf[hook.ID]
-		if n := counts[hook.Operator]; n > most {
-			operator, most = hook.Operator, n
+		counts[hook.Owner] += m.deadOf[hook.ID]
+		if n := counts[hook.Owner]; n > most {
+			owner, most = hook.Owner, n
 		}
 	}
-	return operator
+	return owner
 }
 
-func (m *keys) oldestDeadOf(operator string) uint64 {
+func (m *keys) oldestDeadOf(owner string) uint64 {
 	for i := m.deadLetters.First(); i < m.deadLetters.Next(); i++ {
 		if id := m.deadLetters.At(i).Webhook; id != 0 {
-			if at, known := m.webhookAt(id); known && m.settings.Webhooks[at].Operator == operator {
+			if at, known := m.webhookAt(id); known && m.settings.Webhooks[at].Owner == owner {
 				return i
 			}
 		}

@@ -96,13 +96,13 @@ func TestWebhookLife(t *testing.T) {
 func TestWebhookIsAKeys(t *testing.T) {
 	w := newWorld(t)
 	by := func(id, operator string) wire.Common {
-		key := wire.APIKey{ID: id, Name: "n", Operator: operator, Hashes: [][]byte{append(make([]byte, 31), id[0])}}
+		key := wire.APIKey{ID: id, Name: "n", Owner: operator, Hashes: [][]byte{append(make([]byte, 31), id[0])}}
 		require.Equal(t, wire.Applied, w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}).Code)
 		return wire.Common{Key: &wire.KeyRef{Row: uint32(len(w.m.settings.Keys)), Rev: 1}}
 	}
 	acme, institution, other := by("a", "acme inc"), by("i", ""), by("b", "acme inc")
-	w.hook(wire.WebhookCreate, 0, testHook(func(h *wire.Webhook) { h.Operator, h.Key = "globex", 9 }), acme)
-	require.Equal(t, "acme inc", w.m.settings.Webhooks[0].Operator, "whose it is follows from the key alone")
+	w.hook(wire.WebhookCreate, 0, testHook(func(h *wire.Webhook) { h.Owner, h.Key = "globex", 9 }), acme)
+	require.Equal(t, "acme inc", w.m.settings.Webhooks[0].Owner, "whose it is follows from the key alone")
 	require.Equal(t, acme.Key.Row, w.m.settings.Webhooks[0].Key)
 	change := func(base uint32, common wire.Common) uint32 {
 		require.Equal(t, wire.Applied, w.hook(wire.WebhookChange, base, testHook(func(h *wire.Webhook) { h.ID = 1 }), common).Code)
@@ -192,7 +192,7 @@ func TestDeadLettersOfOthersStay(t *testing.T) {
 	w.m.limits = &limits
 	for row, operator := range []string{"acme", "globex", "globex"} {
 		if row < 2 {
-			key := wire.APIKey{ID: operator, Operator: operator, Hashes: key32(byte(100 + row))}
+			key := wire.APIKey{ID: operator, Owner: operator, Hashes: key32(byte(100 + row))}
 			require.Equal(t, wire.Applied, w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}).Code)
 		}
 		by := wire.Common{Key: &wire.KeyRef{Row: uint32(len(w.m.settings.Keys)), Rev: 1}}

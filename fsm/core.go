@@ -124,14 +124,14 @@ func (m *core) callerKey(common *wire.Common) *wire.APIKey {
 // operator's scope.
 func (m *core) isInstitutions(common *wire.Common) bool {
 	key := m.callerKey(common)
-	return key == nil || key.Operator == ""
+	return key == nil || key.Owner == ""
 }
 
 // isOfficers tells whether a record comes from the node itself, or from a key without an
 // operator's scope that has the role policy or admin, or no roles.
 func (m *core) isOfficers(common *wire.Common) bool {
 	key := m.callerKey(common)
-	return key == nil || key.Operator == "" && (key.Roles == 0 || key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0)
+	return key == nil || key.Owner == "" && (key.Roles == 0 || key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0)
 }
 
 // expireDays forgets the days whose leaves have expired, 90 days after the day's end.

@@ -42,7 +42,7 @@ var webhookList = &settingsList[wire.Webhook]{
 	of: func(s *Settings) *[]*wire.Webhook { return &s.Webhooks },
 	share: &shareOf[wire.Webhook]{
 		most:  func(l *engine.Limits) int { return l.WebhooksOfOperator },
-		owner: func(hook *wire.Webhook) string { return hook.Operator },
+		owner: func(hook *wire.Webhook) string { return hook.Owner },
 	},
 	fits: func(m *Machine) func(hook, before *wire.Webhook) bool { return m.keys.fitsWebhook },
 }

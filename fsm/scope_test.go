@@ -13,7 +13,7 @@ import (
 // key creates an API key and returns the common part of its records.
 func (w *world) key(operator string, roles uint8) wire.Common {
 	row := uint32(len(w.m.settings.Keys) + 1)
-	key := wire.APIKey{ID: fmt.Sprintf("k%d", row), Roles: roles, Operator: operator, Hashes: key32(byte(100 + row))}
+	key := wire.APIKey{ID: fmt.Sprintf("k%d", row), Roles: roles, Owner: operator, Hashes: key32(byte(100 + row))}
 	require.Equal(w.t, wire.Applied, w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}).Code)
 	return wire.Common{Key: &wire.KeyRef{Row: row, Rev: w.m.settings.Keys[row-1].Rev}}
 }

@@ -106,7 +106,7 @@ func TestEventsByAudience(t *testing.T) {
 	names, _ := n.told("globex", "")
 	require.Empty(t, names, "another operator's")
 
-	n.addKey(wire.APIKey{ID: "key_acme_screener", Operator: "acme", Roles: wire.RoleScreener | wire.RoleOperator}, testSecret("acmescreener"))
+	n.addKey(wire.APIKey{ID: "key_acme_screener", Owner: "acme", Roles: wire.RoleScreener | wire.RoleOperator}, testSecret("acmescreener"))
 	names, all = n.told("acmescreener", "")
 	require.Equal(t, []string{
 		"agent.registered", "fleet.created", "user.registered", "screen.review", "review.dispositioned", "screen.review", "fleet.assigned",

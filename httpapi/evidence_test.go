@@ -45,7 +45,7 @@ type takenRecords struct {
 // comments. Another story gives another log.
 func newEvidence(t testing.TB, story string) *takenRecords {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Operator: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
+	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
 	w := n.do("admin", "POST", "/v1/agents/register", `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Globex Ltd","purpose":"buy"}`)
 	require.Equal(t, 201, w.Code, w.Body)

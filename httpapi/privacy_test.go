@@ -15,7 +15,7 @@ import (
 
 // addCaller adds a key with roles for an operator ("": the institution).
 func (n *testNode) addCaller(name, operator string, roles uint8) {
-	n.addKey(wire.APIKey{ID: "key_" + name, Name: name, Roles: roles, Operator: edge.OperatorKey(operator)}, testSecret(name))
+	n.addKey(wire.APIKey{ID: "key_" + name, Name: name, Roles: roles, Owner: edge.OperatorKey(operator)}, testSecret(name))
 }
 
 // Reviewers see names; callers who pay see those of their own payments. A key that also has

@@ -127,9 +127,9 @@ func TestEveryRouteEveryKey(t *testing.T) {
 	n := newTestNode(t)
 	dead := n.deadKeys()
 	for role, bit := range testRoles {
-		n.addKey(wire.APIKey{ID: "key_acme_" + role, Roles: bit, Operator: edge.OperatorKey("Acme")}, testSecret("acme"+role))
+		n.addKey(wire.APIKey{ID: "key_acme_" + role, Roles: bit, Owner: edge.OperatorKey("Acme")}, testSecret("acme"+role))
 	}
-	n.addKey(wire.APIKey{ID: "key_acme_admin", Operator: edge.OperatorKey("Acme")}, testSecret("acmeadmin"))
+	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: edge.OperatorKey("Acme")}, testSecret("acmeadmin"))
 	roles := map[string]uint8{"admin": wire.RoleAdmin}
 	maps.Copy(roles, testRoles)
 	for _, r := range n.publicRoutes() {
@@ -166,7 +166,7 @@ func requireLetIn(t *testing.T, n *testNode, r border.Route, key, path string, m
 // The admin listener accepts no key with an operator's scope.
 func TestAdminListenerHasNoTenants(t *testing.T) {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_acme", Operator: edge.OperatorKey("Acme")}, testSecret("acme"))
+	n.addKey(wire.APIKey{ID: "key_acme", Owner: edge.OperatorKey("Acme")}, testSecret("acme"))
 	for _, r := range n.adminRoutes() {
 		if r.Roles == 0 {
 			continue

@@ -25,8 +25,8 @@ type tenants struct {
 
 func newTenants(t *testing.T) *tenants {
 	n := &tenants{testNode: newTestNode(t)}
-	n.addKey(wire.APIKey{ID: "key_acme", Operator: edge.OperatorKey("Acme")}, testSecret("acme"))
-	n.addKey(wire.APIKey{ID: "key_globex", Operator: edge.OperatorKey("Globex")}, testSecret("globex"))
+	n.addKey(wire.APIKey{ID: "key_acme", Owner: edge.OperatorKey("Acme")}, testSecret("acme"))
+	n.addKey(wire.APIKey{ID: "key_globex", Owner: edge.OperatorKey("Globex")}, testSecret("globex"))
 	made := func(path, body string) *httptest.ResponseRecorder {
 		w := n.do("acme", "POST", path, body)
 		require.Less(t, w.Code, 300, "%s: %s", path, w.Body)

@@ -126,8 +126,8 @@ func TestBadWebhooks(t *testing.T) {
 // An operator's admin manages its own webhooks and sees no other's.
 func TestWebhooksOfTenants(t *testing.T) {
 	n := newTenants(t)
-	n.addKey(wire.APIKey{ID: "key_acme_admin", Operator: "acme"}, testSecret("acmeadmin"))
-	n.addKey(wire.APIKey{ID: "key_globex_admin", Operator: "globex"}, testSecret("globexadmin"))
+	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "acme"}, testSecret("acmeadmin"))
+	n.addKey(wire.APIKey{ID: "key_globex_admin", Owner: "globex"}, testSecret("globexadmin"))
 	answer(t, n.do("acmeadmin", "POST", "/v1/webhooks", hookBody), 201)
 	answer(t, n.do("admin", "POST", "/v1/webhooks", hookBody), 201)
 	require.Len(t, answer(t, n.do("acmeadmin", "GET", "/v1/webhooks", ""), 200).GetArray("data"), 1)
@@ -173,18 +173,18 @@ func TestWebhooksKeepTheWall(t *testing.T) {
 		keys[key.ID] = uint32(i + 1)
 	}
 	add := func(id, operator string, roles uint8) uint32 {
-		n.addKey(wire.APIKey{ID: id, Operator: operator, Roles: roles}, testSecret(strings.TrimPrefix(id, "key_")))
+		n.addKey(wire.APIKey{ID: id, Owner: operator, Roles: roles}, testSecret(strings.TrimPrefix(id, "key_")))
 		return uint32(len(n.Settings().Keys))
 	}
 	for _, owner := range []struct{ id, operator string }{{"key_one", ""}, {"key_two", "acme"}, {"key_three", "globex"}} {
 		row := add(owner.id, owner.operator, 0)
 		all, feed := n.told(strings.TrimPrefix(owner.id, "key_"), "")
-		told, bodies := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Operator: owner.operator, SARAllowed: true})
+		told, bodies := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: owner.operator, SARAllowed: true})
 		require.Equal(t, all, told, owner.id)
 		for i, body := range bodies {
 			require.JSONEq(t, feed[i].String(), "{"+body+"}")
 		}
-		walled, bodies := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Operator: owner.operator})
+		walled, bodies := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: owner.operator})
 		for i, name := range walled {
 			require.False(t, events.TellsOfSuspicion(name), name)
 			require.NotContains(t, bodies[i], "ESCALATE_SAR")
@@ -197,10 +197,10 @@ func TestWebhooksKeepTheWall(t *testing.T) {
 	}
 	row := add("key_narrow", "acme", wire.RoleScreener)
 	narrow, _ := n.told("narrow", "")
-	told, _ := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Operator: "acme", SARAllowed: true})
+	told, _ := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: "acme", SARAllowed: true})
 	require.Equal(t, narrow, told, "a key that stands outside the wall has a webhook that does")
 	n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: "key_narrow"}})
-	told, _ = n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Operator: "acme", SARAllowed: true})
+	told, _ = n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: "acme", SARAllowed: true})
 	require.Empty(t, told)
 }
 
@@ -274,7 +274,7 @@ func TestDeliveriesOverHTTP(t *testing.T) {
 // A full table of webhooks is reported as full.
 func TestWebhooksFill(t *testing.T) {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_acme_admin", Operator: "acme"}, testSecret("acmeadmin"))
+	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "acme"}, testSecret("acmeadmin"))
 	for range 32 {
 		answer(t, n.do("acmeadmin", "POST", "/v1/webhooks", hookBody), 201)
 	}

@@ -51,10 +51,10 @@ func NewReader(node History, judges *edge.Judges) *Reader {
 }
 
 // Owner returns the caller whose rights a webhook has: those of its API key, within the
-// webhook's operator. It returns false if the key is revoked or expired: the webhook then
+// webhook's owner. It returns false if the key is revoked or expired: the webhook then
 // gets nothing.
 func Owner(settings *fsm.Settings, now engine.Time, hook *wire.Webhook) (*edge.Caller, bool) {
-	caller := &edge.Caller{ID: "webhook", Name: "webhook", Roles: wire.RoleAdmin, Operator: hook.Operator}
+	caller := &edge.Caller{ID: "webhook", Name: "webhook", Roles: wire.RoleAdmin, Owner: hook.Owner}
 	if hook.Key == 0 {
 		return caller, true
 	}

@@ -21,10 +21,10 @@ func (w *World) Caller(id string, roles uint8, operator string) *edge.Caller {
 	w.T.Helper()
 	secret := seal.NewAPISecret()
 	w.Must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{
-		ID: id, Name: "test " + id, Prefix: seal.KeyPrefix(secret), Hashes: [][]byte{seal.HashAPISecret(secret)}, Roles: roles, Operator: edge.OperatorKey(operator),
+		ID: id, Name: "test " + id, Prefix: seal.KeyPrefix(secret), Hashes: [][]byte{seal.HashAPISecret(secret)}, Roles: roles, Owner: edge.OperatorKey(operator),
 	}})
 	row := uint32(len(w.Settings().Keys))
-	return &edge.Caller{ID: id, Name: "test " + id, Roles: roles, Operator: edge.OperatorKey(operator), Key: wire.KeyRef{Row: row, Rev: 1}}
+	return &edge.Caller{ID: id, Name: "test " + id, Roles: roles, Owner: edge.OperatorKey(operator), Key: wire.KeyRef{Row: row, Rev: 1}}
 }
 
 // Admin returns the person at the node's own machine.

@@ -33,9 +33,9 @@ func (r *Reader) findSubject(o *origin, l *edge.Leaf, keys []uint64) (subject, e
 	case leaf.OfParty:
 		return r.aboutParty(l, keys)
 	case leaf.OfAlerts:
-		return subject{admitted: r.caller.Operator == "" && r.caller.SeesAll()}, nil
+		return subject{admitted: r.caller.Institution() && r.caller.SeesAll()}, nil
 	}
-	return subject{admitted: r.caller.Operator == "" && r.caller.May(readsInstitution)}, nil
+	return subject{admitted: r.caller.Institution() && r.caller.May(readsInstitution)}, nil
 }
 
 // aboutPayment decides by the screening record that a leaf refers to. An event whose record is
@@ -61,7 +61,7 @@ func (r *Reader) aboutPayment(o *origin, l *edge.Leaf) (subject, error) {
 		defer r.judge.DropLeaf()
 		return r.subjectOf(&record), nil
 	}
-	return subject{admitted: r.caller.Operator == "" && r.caller.SeesAll()}, nil
+	return subject{admitted: r.caller.Institution() && r.caller.SeesAll()}, nil
 }
 
 func (r *Reader) subjectOf(record *edge.Leaf) subject {
@@ -80,10 +80,10 @@ func (r *Reader) aboutParty(l *edge.Leaf, keys []uint64) (subject, error) {
 	if s.operator == "" {
 		s.operator = now
 	}
-	if r.caller.Operator == "" || !s.admitted {
+	if r.caller.Institution() || !s.admitted {
 		return s, nil
 	}
-	written := l.Kind() == leaf.KindDue || slices.Contains(keys, engine.FilterKey(engine.FilterOperator, r.caller.Operator))
+	written := l.Kind() == leaf.KindDue || slices.Contains(keys, engine.FilterKey(engine.FilterOperator, r.caller.Owner))
 	s.admitted = written && s.operator != "" && r.caller.Covers(s.operator) && (now == "" && l.Has("operatorLegalName") || now != "" && r.caller.Covers(now))
 	return s, nil
 }

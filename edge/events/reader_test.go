@@ -203,9 +203,9 @@ func audienceOf(e *told) int {
 func hears(caller *edge.Caller, e *told, owner string) bool {
 	sees := caller.Roles&(wire.RoleReviewer|wire.RoleAuditor|wire.RoleAdmin) != 0
 	works := sees || caller.Roles&(wire.RoleOperator|wire.RolePolicy) != 0
-	whole := caller.Operator == ""
-	mine := whole || e.tenant != "" && caller.Operator == edge.OperatorKey(e.tenant)
-	own := owner == caller.Operator // owner made the call.
+	whole := caller.Institution()
+	mine := whole || e.tenant != "" && caller.Owner == edge.OperatorKey(e.tenant)
+	own := owner == caller.Owner // owner made the call.
 	reads := own && (e.tenant == "" || mine) || mine && (sees || caller.Roles&wire.RoleOps != 0 || !whole && caller.Roles&wire.RoleOperator != 0)
 	switch audienceOf(e) {
 	case payments:

@@ -30,8 +30,8 @@ type APIKeyChange struct {
 func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 	key := wire.APIKey{ID: seal.NewKeyID(), Name: f.RequiredName("name")}
 	key.Roles = readRoles(f)
-	key.Operator = edge.OperatorKey(f.Name("operator"))
-	if f.Get("operator") != nil && key.Operator == "" {
+	key.Owner = edge.OperatorKey(f.Name("operator"))
+	if f.Get("operator") != nil && key.Owner == "" {
 		f.Invalid("operator", "must have letters or digits")
 	}
 	key.Networks = readNetworks(f)
@@ -86,7 +86,7 @@ func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
 		roles = []string{"admin"}
 	}
 	m.Texts("roles", roles)
-	m.TextOrNull("operator", key.Operator)
+	m.TextOrNull("operator", key.Owner)
 	m.Texts("networks", key.Networks)
 	if key.Strict {
 		m.Bool("strict", true)

@@ -319,7 +319,7 @@ type APIKey struct {
 	Prefix    string      `cbor:"3,keyasint"` // First characters of the newest secret.
 	Hashes    [][]byte    `cbor:"4,keyasint"` // SHA-256 of up to two live secrets, newest first.
 	Roles     uint8       `cbor:"5,keyasint"`
-	Operator  string      `cbor:"6,keyasint,omitempty"` // operatorScope, normalised; "" means all operators.
+	Owner     string      `cbor:"6,keyasint,omitempty"` // Whose key it is: "" the institution's, an operator's (opr_…) or a caller's (cal_…).
 	Networks  []string    `cbor:"7,keyasint,omitempty"` // CIDRs.
 	ExpiresAt engine.Time `cbor:"8,keyasint,omitempty"`
 	Rate      int32       `cbor:"9,keyasint,omitempty"`  // Calls per second; 0: the default, -1: unlimited.
@@ -328,6 +328,12 @@ type APIKey struct {
 	Rev       uint32      `cbor:"12,keyasint,omitempty"` // From 1, rises with every change; set by Apply.
 	Strict    bool        `cbor:"13,keyasint,omitempty"` // Unknown members of a screening call are errors.
 }
+
+// What the ids of the owners of keys begin with.
+const (
+	OwnerOperatorPrefix = "opr_"
+	OwnerCallerPrefix   = "cal_"
+)
 
 // API key operations.
 const (

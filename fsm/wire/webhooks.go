@@ -19,7 +19,7 @@ type Webhook struct {
 	URL        string      `cbor:"3,keyasint"`
 	Types      []string    `cbor:"4,keyasint,omitempty"` // Types of events; none: all but those that must be named.
 	Secrets    [][]byte    `cbor:"5,keyasint"`           // Sealed, newest first, at most two: shared secrets or Ed25519 seeds.
-	Operator   string      `cbor:"6,keyasint,omitempty"` // The operator whose events it gets, normalised; "" means all. Set by Apply.
+	Owner      string      `cbor:"6,keyasint,omitempty"` // As in APIKey: whose events it gets; "" means all. Set by Apply.
 	SARAllowed bool        `cbor:"7,keyasint,omitempty"`
 	Off        bool        `cbor:"8,keyasint,omitempty"`
 	CreatedAt  engine.Time `cbor:"9,keyasint,omitempty"`  // Set by Apply.

@@ -249,14 +249,14 @@ func (b *Border) keyTime() engine.Time {
 }
 
 // adminKey returns the key that acts on the admin listener: the holder of the node's admin
-// token, else an API key without an operator's scope.
+// token, else an API key of the institution.
 func (b *Border) adminKey(secret string, key *Key) *Key {
 	token := b.deps.AdminToken
 	given, want := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(given[:], want[:]) == 1 && token != "" {
 		return &Key{Caller: edge.Caller{ID: "admin-token", Name: "admin token", Roles: wire.RoleAdmin}}
 	}
-	if key != nil && key.Operator != "" {
+	if key != nil && !key.Institution() {
 		return nil
 	}
 	return key

@@ -31,7 +31,7 @@ func (s Scope) Text() string {
 // admitScope refuses a key with an operator's scope on ScopeInstitution routes. On
 // ScopeOwner routes the handlers judge row by row.
 func (c *Request) admitScope() error {
-	if c.route.Scope == ScopeInstitution && c.Key.Operator != "" {
+	if c.route.Scope == ScopeInstitution && !c.Key.Institution() {
 		return NewError(http.StatusForbidden, "forbidden", "this is the whole institution's: a key with an operator's scope may not do it")
 	}
 	return nil

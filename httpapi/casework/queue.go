@@ -124,8 +124,8 @@ func readQueueFilter(c *border.Request, get func(string) string, bad func(param,
 		return nil, bad("operator", "has nothing to compare in it")
 	}
 	if q.operator == "" {
-		q.operator = c.Key.Operator
-	} else if c.Key.Operator != "" && q.operator != c.Key.Operator {
+		q.operator = c.Key.Owner
+	} else if !c.Key.Institution() && q.operator != c.Key.Owner {
 		return nil, border.OutOfScope()
 	}
 	switch get("slaBreached") {

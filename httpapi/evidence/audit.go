@@ -222,7 +222,7 @@ func readRecordQuery(c *border.Request) (*recordQuery, error) {
 		return nil, err
 	}
 	if q.operator == "" {
-		q.operator = c.Key.Operator
+		q.operator = c.Key.Owner
 	}
 	if q.operator != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterOperator, q.operator))

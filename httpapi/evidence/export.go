@@ -259,7 +259,7 @@ func (x *Exporter) writeHead() {
 	m.Time("to", x.To)
 	m.Uint("first", x.first)
 	m.Uint("end", x.End)
-	if operator := x.Request.Key.Operator; operator != "" {
+	if operator := x.Request.Key.Owner; operator != "" {
 		var selection strictjson.Members
 		selection.Text("operator", operator)
 		m.Object("selection", selection)
@@ -315,11 +315,11 @@ func (x *Exporter) writePage() error {
 func (x *Exporter) writeEnd() error {
 	digest := [sha256.Size]byte(x.digest.Sum(nil))
 	if x.csv != nil {
-		return x.csv.Write(csvEnd(x.leaves, digest, x.Request.Key.Operator))
+		return x.csv.Write(csvEnd(x.leaves, digest, x.Request.Key.Owner))
 	}
 	signature := x.Point.signer.SignExport(note.Export{
 		Cluster: x.Request.Judge.Terms.Settings.Genesis.ClusterID, Size: x.Point.Size, Root: x.Point.root, First: x.first, End: x.End,
-		From: x.From.String(), To: x.To.String(), Operator: x.Request.Key.Operator, Leaves: x.leaves, Digest: digest,
+		From: x.From.String(), To: x.To.String(), Operator: x.Request.Key.Owner, Leaves: x.leaves, Digest: digest,
 		Agent: x.agent.id, Chain: x.agent.found,
 	})
 	m := &x.line
@@ -439,7 +439,7 @@ func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
 	if x.agent.id != "" {
 		return x.ofAgent(l)
 	}
-	if c.Key.Operator == "" || c.Key.Covers(l.Text("operatorLegalName")) {
+	if c.Key.Institution() || c.Key.Covers(l.Text("operatorLegalName")) {
 		return true, nil
 	}
 	if !l.Has("reviewedLeaf") {

@@ -33,7 +33,7 @@ func (x *Exporter) settleAgent() error {
 	if id == "" {
 		return nil
 	}
-	if x.Request.Key.Operator != "" {
+	if !x.Request.Key.Institution() {
 		return border.NewError(http.StatusForbidden, "forbidden", "an export of one agent is for keys without an operator's scope")
 	}
 	if x.Request.Query("format") == "csv" {

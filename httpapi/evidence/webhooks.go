@@ -49,7 +49,7 @@ func knownWebhook(c *border.Request) (*wire.Webhook, error) {
 	}
 	for {
 		for _, hook := range c.Judge.Terms.Settings.Webhooks {
-			if uint64(hook.ID) == id && (c.Key.Operator == "" || hook.Operator == c.Key.Operator) {
+			if uint64(hook.ID) == id && (c.Key.Institution() || hook.Owner == c.Key.Owner) {
 				return hook, nil
 			}
 		}
@@ -206,7 +206,7 @@ func writeWebhook(c *border.Request, hook *wire.Webhook, m *strictjson.Members) 
 		state = "off"
 	}
 	m.Text("state", state)
-	m.TextOrNull("operator", hook.Operator)
+	m.TextOrNull("operator", hook.Owner)
 	if hook.Key == 0 {
 		m.Null("keyId")
 	} else {
@@ -243,7 +243,7 @@ func listWebhooks(c *border.Request) (border.Answer, error) {
 	var failed error
 	next := p.Scan(uint64(settings.WebhookNext), func(row uint64) bool {
 		at, found := slices.BinarySearchFunc(settings.Webhooks, row, func(hook *wire.Webhook, row uint64) int { return int(int64(hook.ID) - int64(row)) })
-		if !found || failed != nil || c.Key.Operator != "" && settings.Webhooks[at].Operator != c.Key.Operator {
+		if !found || failed != nil || !c.Key.Institution() && settings.Webhooks[at].Owner != c.Key.Owner {
 			return false
 		}
 		var m strictjson.Members
@@ -389,7 +389,7 @@ func (e *Room) testWebhook(c *border.Request) (border.Answer, error) {
 	m.Text("id", id)
 	m.Text("type", "webhook.test")
 	m.Time("time", now)
-	m.TextOrNull("tenant", hook.Operator)
+	m.TextOrNull("tenant", hook.Owner)
 	data.Text("webhookId", fsm.WebhookID(hook.ID))
 	m.Object("data", data)
 	a := s.Send(ctx, hook, now, id, append(append([]byte{'{'}, m...), '}'))

@@ -111,7 +111,7 @@ func showOwnKey(c *border.Request) (border.Answer, error) {
 	m.Text("keyId", c.Key.ID)
 	m.Text("name", c.Key.Name)
 	m.Texts("roles", edge.RoleList(c.Key.Roles))
-	m.TextOrNull("operator", c.Key.Operator)
+	m.TextOrNull("operator", c.Key.Owner)
 	if c.Key.Expires == 0 {
 		m.Null("expiresAt")
 	} else {

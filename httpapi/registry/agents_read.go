@@ -192,7 +192,7 @@ func readAgentFilter(c *border.Request) (func(*fsm.View, []*engine.AgentProfile)
 		}
 		fleet = profile.Slot
 	}
-	scope := c.Key.Operator
+	scope := c.Key.Owner
 	return func(view *fsm.View, chain []*engine.AgentProfile) bool {
 		p := chain[0]
 		if _, named, known := view.Operator(p.Operator); !known ||

@@ -91,7 +91,7 @@ func listFleets(c *border.Request) (border.Answer, error) {
 			return false
 		}
 		_, named, known := view.Operator(profile.Operator)
-		if !known || c.Key.Operator != "" && named.Key != c.Key.Operator || operator != "" && named.Key != operator {
+		if !known || !c.Key.Institution() && named.Key != c.Key.Owner || operator != "" && named.Key != operator {
 			return false
 		}
 		items = append(items, fleetMembers(c, view, profile.Slot))

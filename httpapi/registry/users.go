@@ -59,7 +59,7 @@ func pathUser(c *border.Request) (*engine.UserProfile, error) {
 
 // mayKnowUser tells whether a user is within the key's scope.
 func mayKnowUser(c *border.Request, profile *engine.UserProfile) bool {
-	return c.Key.Operator == "" || profile.OperatorLegalName != "" && c.Key.Covers(profile.OperatorLegalName)
+	return c.Key.Institution() || profile.OperatorLegalName != "" && c.Key.Covers(profile.OperatorLegalName)
 }
 
 // userNames tells whether a caller sees the names of persons: keys that register users, and

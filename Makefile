@@ -21,7 +21,7 @@ OTHERS = $$($(GO) list ./... | grep -vE '/(ofac/feed|cluster|cmd/railguard)$$$$'
 OTHER_BENCHES = $$($(GO) -C bench list ./... | grep -vE '/(chaos|sim)$$$$')
 SIM := GOGC=800 GODEBUG=tracebacklabels=1
 
-.PHONY: help build build-bench run quick test test-all coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
+.PHONY: help build build-bench run quick test test-all coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance redteam names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -109,6 +109,9 @@ golden-release: ## Keep what this VERSION writes (evidence, log, snapshot) for e
 
 conformance: ## Check the binary against every statement of the specification
 	$(BENCH) -count=1 -v ./conformance
+
+redteam: ## Attack a cluster of three nodes as agent, tenant, caller, insider, mirror and examiner's adversary: held or fell (ONLY=names)
+	RAILGUARD_REDTEAM=long $(BENCH) -count=1 -v -timeout 30m ./redteam -args -attacks '$(ONLY)'
 
 names-eval: build-bench ## Measure the name matcher on labelled names
 	./bin/railguard-bench names

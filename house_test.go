@@ -102,6 +102,7 @@ var importLaw = map[string][]string{
 	"bench/load":                {"cluster/testcluster", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
 	"bench/mutants":             {},
 	"bench/names":               {"ofac"},
+	"bench/redteam":             {},
 	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 

@@ -19,6 +19,7 @@ type suite struct {
 	serial int    // Distinguishes names within the run.
 	ledger ledger
 	listed listedParties
+	values map[string]any // What scripts begin with; nil: nothing.
 }
 
 // stopCheck ends a check early: a failed demand that makes the rest pointless,

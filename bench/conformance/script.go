@@ -92,7 +92,7 @@ func readChecks(name, text string) (all []Check, err error) {
 		if steps, at, err = readSteps(name, lines, at+1, 0); err != nil {
 			return nil, err
 		}
-		check.run = func(p *probe) { (&script{probe: p, values: map[string]any{}}).do(steps) }
+		check.run = func(p *probe) { (&script{probe: p, values: p.startValues()}).do(steps) }
 		all = append(all, check)
 	}
 	return all, nil

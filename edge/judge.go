@@ -88,6 +88,8 @@ type Call struct {
 	Trace     string // The caller's trace id (W3C Trace Context), 32 hex digits; "" without one.
 	Strict    bool   // Any unknown member of a screening call is refused.
 	Item      bool   // The call is one item of a batch; Body and Document are the item's.
+
+	Facilitator bool // This product's own x402 facilitator makes the call, in the caller's name.
 }
 
 // Timing is how long the steps of judging took.

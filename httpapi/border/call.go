@@ -16,6 +16,7 @@ import (
 	"railguard/cluster/timing"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/httpapi/guest"
 	"railguard/strictjson"
 )
 
@@ -124,7 +125,7 @@ func (b *Border) Begin(w http.ResponseWriter, r *http.Request, route *Route) *Re
 	c := calls.Get().(*Request)
 	c.border, c.w, c.r, c.route, c.ctx = b, w, r, route, r.Context()
 	c.Start = time.Now()
-	c.Asked.RequestID = requestID(r)
+	c.Asked.RequestID, c.Asked.Facilitator = requestID(r), guest.ByFacilitator(r.Context())
 	c.Asked.Trace = TraceID(r.Header.Get("Traceparent"))
 	c.Judge.Begin(c.ctx, b.judges, &c.Asked)
 	return c

@@ -84,6 +84,22 @@ func Cost(ctx context.Context) int {
 	return screenings
 }
 
+// facilitatorKey is the context key of the facilitator's mark.
+type facilitatorKey struct{}
+
+// AsFacilitator marks the calls of Ask in ctx as made by this product's own x402 facilitator.
+// A request from outside cannot carry the mark, because a context does not travel over a
+// connection.
+func AsFacilitator(ctx context.Context) context.Context {
+	return context.WithValue(ctx, facilitatorKey{}, true)
+}
+
+// ByFacilitator tells whether AsFacilitator marked ctx.
+func ByFacilitator(ctx context.Context) bool {
+	marked, _ := ctx.Value(facilitatorKey{}).(bool)
+	return marked
+}
+
 // RefuseQuery refuses a call with a query, as the API does for undeclared parameters: the
 // caller meant something by them, and no guest path takes any.
 func RefuseQuery(w http.ResponseWriter, r *http.Request) bool {

@@ -101,3 +101,13 @@ func TestRefuseQuery(t *testing.T) {
 	require.False(t, RefuseQuery(w, httptest.NewRequest("GET", "/mcp?", nil)), "an empty query is none")
 	require.Empty(t, w.Body.String())
 }
+
+// The mark of the facilitator travels with the calls of Ask, and no request from outside has it.
+func TestFacilitatorsMark(t *testing.T) {
+	require.False(t, ByFacilitator(httptest.NewRequest("POST", "/v1/screen", nil).Context()))
+	marked := false
+	Ask(AsFacilitator(t.Context()), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		marked = ByFacilitator(r.Context())
+	}), httptest.NewRequest("POST", "/x402/settle", nil), "POST", "/v1/screen", nil, nil)
+	require.True(t, marked)
+}

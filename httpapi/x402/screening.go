@@ -232,5 +232,5 @@ func (g *guestCall) askAPI(ctx context.Context, method, path, key string, index 
 	if index != 0 {
 		headers["X-Railguard-Min-Index"] = strconv.FormatUint(index, 10)
 	}
-	return guest.Ask(ctx, g.f.config.API, g.r, method, path, headers, body)
+	return guest.Ask(guest.AsFacilitator(ctx), g.f.config.API, g.r, method, path, headers, body)
 }

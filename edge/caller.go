@@ -12,7 +12,7 @@ import (
 type Caller struct {
 	ID    string
 	Name  string
-	Roles uint8  // wire.Role bits.
+	Roles uint16 // wire.Role bits.
 	Owner string // Whose key it is, see wire.APIKey.
 
 	// Key is the row and revision of the API key, which Apply checks records against. It is
@@ -31,7 +31,7 @@ func NewCaller(key *wire.APIKey, row uint32) Caller {
 }
 
 // May reports whether the key has one of the roles. An admin has all of them.
-func (k *Caller) May(roles uint8) bool { return k.Roles&(roles|wire.RoleAdmin) != 0 }
+func (k *Caller) May(roles uint16) bool { return k.Roles&(roles|wire.RoleAdmin) != 0 }
 
 // SeesAll reports whether the key may see what is behind the tipping-off wall (decision 33,
 // "The tipping-off wall"): SAR data, triggered rules, match evidence.
@@ -72,10 +72,10 @@ func (k *Caller) Covers(operatorLegalName string) bool {
 const RateDefault = 10_000
 
 // RoleNames are the names of the roles. The index of a name is the bit of its role.
-var RoleNames = [...]string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin"}
+var RoleNames = [...]string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin", "settler", "viewer"}
 
 // RoleList names the roles of a mask, in the order of decision 33, "Roles".
-func RoleList(roles uint8) []string {
+func RoleList(roles uint16) []string {
 	var names []string
 	for i, name := range RoleNames {
 		if roles&(1<<i) != 0 {
@@ -86,7 +86,7 @@ func RoleList(roles uint8) []string {
 }
 
 // ParseRole returns the bit of a role's name, 0 for none.
-func ParseRole(name string) uint8 {
+func ParseRole(name string) uint16 {
 	for i, known := range RoleNames {
 		if name == known {
 			return 1 << i
@@ -129,20 +129,20 @@ func (t *Terms) MayRead(k *Caller, l *Leaf) bool {
 		if !k.Covers(operator) {
 			return false
 		}
-		if k.Roles&wire.RoleOperator != 0 {
+		if k.Roles&(wire.RoleOperator|wire.RoleViewer) != 0 {
 			return true
 		}
 	}
-	return own || k.May(wire.RoleReviewer|wire.RoleAuditor|wire.RoleOps)
+	return own || k.May(wire.RoleReviewer|wire.RoleAuditor|wire.RoleOps|wire.RoleViewer)
 }
 
 // ReadsNames are the roles that may read the names in records: in all of them, or in those of
 // their own calls.
-const ReadsNames = wire.RoleReviewer | wire.RoleAuditor | wire.RoleOperator | wire.RoleScreener
+const ReadsNames = wire.RoleReviewer | wire.RoleAuditor | wire.RoleOperator | wire.RoleScreener | wire.RoleSettler | wire.RoleViewer
 
 // Masked reports whether names are hidden from a caller that may read the record. Reviewer,
-// auditor and admin see them in every record. Operator and screener see them in their owner's
-// records.
+// auditor and admin see them in every record. Operator, screener, settler and viewer see them in
+// their owner's records.
 func (t *Terms) Masked(k *Caller, l *Leaf) bool {
 	if k.SeesAll() {
 		return false

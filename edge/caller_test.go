@@ -14,7 +14,7 @@ import (
 func TestRoles(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
-		roles                uint8
+		roles                uint16
 		operator             string
 		sees, officer, audit bool
 	}{
@@ -47,7 +47,7 @@ func TestRoles(t *testing.T) {
 func TestWhoReadsARecord(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")
-	key := func(id string, roles uint8, operator string) *edge.Caller { return w.Caller(id, roles, operator) }
+	key := func(id string, roles uint16, operator string) *edge.Caller { return w.Caller(id, roles, operator) }
 	acmeScreener := key("acme_screener", wire.RoleScreener, "Acme Inc")
 	acmeSecond := key("acme_second", wire.RoleScreener, "Acme Inc")
 	acmeOperator := key("acme_operator", wire.RoleOperator, "Acme Inc")
@@ -60,6 +60,8 @@ func TestWhoReadsARecord(t *testing.T) {
 	reviewer := key("reviewer", wire.RoleReviewer, "")
 	auditor := key("auditor", wire.RoleAuditor, "")
 	ops := key("ops", wire.RoleOps, "")
+	acmeViewer, acmeSettler := key("acme_viewer", wire.RoleViewer, "Acme Inc"), key("acme_settler", wire.RoleSettler, "Acme Inc")
+	viewer, settler := key("viewer", wire.RoleViewer, ""), key("settler", wire.RoleSettler, "")
 	policy := key("policy", wire.RolePolicy, "")
 	type may struct {
 		caller        *edge.Caller
@@ -73,11 +75,13 @@ func TestWhoReadsARecord(t *testing.T) {
 	}{
 		{"the tenant's own call", acmeScreener, token, []may{
 			{acmeScreener, true, false}, {acmeSecond, true, false}, {acmeOperator, true, false}, {acmeOps, true, true}, {acmeReviewer, true, false},
+			{acmeViewer, true, false}, {acmeSettler, true, false}, {viewer, true, true}, {settler, false, true},
 			{globexOperator, false, true}, {globexReviewer, false, false},
 			{screener, false, true}, {operator, false, true}, {policy, false, true}, {ops, true, true}, {reviewer, true, false}, {auditor, true, false},
 		}},
 		{"the institution's call about the tenant's agent", screener, token, []may{
 			{screener, true, false}, {operator, true, false}, {policy, true, true}, {ops, true, true}, {reviewer, true, false},
+			{acmeViewer, true, false}, {acmeSettler, false, false}, {viewer, true, false}, {settler, true, false},
 			{acmeScreener, false, false}, {acmeOperator, true, false}, {acmeOps, true, true}, {acmeReviewer, true, false}, {globexOperator, false, true}, {globexReviewer, false, false},
 		}},
 		{"the tenant's call without a credential", acmeScreener, "x", []may{
@@ -96,7 +100,7 @@ func TestWhoReadsARecord(t *testing.T) {
 
 func TestRolesHaveNames(t *testing.T) {
 	for i, name := range edge.RoleNames {
-		require.Equal(t, uint8(1<<i), edge.ParseRole(name), name)
+		require.Equal(t, uint16(1<<i), edge.ParseRole(name), name)
 		require.Equal(t, []string{name}, edge.RoleList(1<<i))
 	}
 	require.Zero(t, edge.ParseRole("root"))

@@ -238,7 +238,7 @@ func TestDryRunOfAScreener(t *testing.T) {
 	v = dryRun(t, w, screener, payment(token, `,"cpName":"Usama bin Ladin"`))
 	require.Equal(t, id, string(v.GetStringBytes("agentId")))
 	require.False(t, v.Exists("agentName"), "a BLOCK names nobody")
-	for _, roles := range []uint8{wire.RolePolicy, wire.RoleReviewer} {
+	for _, roles := range []uint16{wire.RolePolicy, wire.RoleReviewer} {
 		require.True(t, dryRun(t, w, w.Caller("key_"+strconv.Itoa(int(roles)), roles, ""), payment(token, "")).Exists("ladder"))
 	}
 	foreign := w.Caller("key_globex", wire.RoleScreener, "Globex Ltd")

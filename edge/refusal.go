@@ -68,7 +68,7 @@ func Conflict(code, message string, extra strictjson.Members) *Refusal {
 }
 
 // LacksRole returns the refusal of a key that has none of the roles.
-func LacksRole(roles uint8, message string) *Refusal {
+func LacksRole(roles uint16, message string) *Refusal {
 	var extra strictjson.Members
 	extra.Text("requiredRole", strings.Join(RoleList(roles), "|"))
 	return &Refusal{Code: "forbidden", Message: message, Details: []strictjson.Finding{{Message: "required role", Extra: extra}}, Extra: extra}

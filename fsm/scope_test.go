@@ -11,7 +11,7 @@ import (
 )
 
 // key creates an API key and returns the common part of its records.
-func (w *world) key(operator string, roles uint8) wire.Common {
+func (w *world) key(operator string, roles uint16) wire.Common {
 	row := uint32(len(w.m.settings.Keys) + 1)
 	key := wire.APIKey{ID: fmt.Sprintf("k%d", row), Roles: roles, Owner: operator, Hashes: key32(byte(100 + row))}
 	require.Equal(w.t, wire.Applied, w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}).Code)

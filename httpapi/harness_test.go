@@ -80,9 +80,9 @@ const testStart = engine.Time(1774150408589) * engine.Millisecond
 // Secrets of the test keys; the bootstrap key is admin.
 const testAdminSecret = "rg_live_admin000000000000000000000"
 
-var testRoles = map[string]uint8{
+var testRoles = map[string]uint16{
 	"operator": wire.RoleOperator, "screener": wire.RoleScreener, "reviewer": wire.RoleReviewer,
-	"auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps,
+	"auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps, "settler": wire.RoleSettler, "viewer": wire.RoleViewer,
 }
 
 func testSecret(role string) string {

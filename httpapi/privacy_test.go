@@ -14,7 +14,7 @@ import (
 )
 
 // addCaller adds a key with roles for an operator ("": the institution).
-func (n *testNode) addCaller(name, operator string, roles uint8) {
+func (n *testNode) addCaller(name, operator string, roles uint16) {
 	n.addKey(wire.APIKey{ID: "key_" + name, Name: name, Roles: roles, Owner: edge.OperatorKey(operator)}, testSecret(name))
 }
 

@@ -172,7 +172,7 @@ func TestWebhooksKeepTheWall(t *testing.T) {
 	for i, key := range n.Settings().Keys {
 		keys[key.ID] = uint32(i + 1)
 	}
-	add := func(id, operator string, roles uint8) uint32 {
+	add := func(id, operator string, roles uint16) uint32 {
 		n.addKey(wire.APIKey{ID: id, Owner: operator, Roles: roles}, testSecret(strings.TrimPrefix(id, "key_")))
 		return uint32(len(n.Settings().Keys))
 	}

@@ -17,7 +17,7 @@ import (
 
 // Caller creates an API key and returns the caller for it. operator is the legal name of its
 // scope; "" is the institution.
-func (w *World) Caller(id string, roles uint8, operator string) *edge.Caller {
+func (w *World) Caller(id string, roles uint16, operator string) *edge.Caller {
 	w.T.Helper()
 	secret := seal.NewAPISecret()
 	w.Must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{

@@ -13,7 +13,7 @@ import (
 
 // The roles that may read parties, and those that may read events of the institution.
 const (
-	readsParties     = wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy
+	readsParties     = wire.RoleOperator | wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy | wire.RoleViewer
 	readsInstitution = wire.RoleReviewer | wire.RoleAuditor | wire.RolePolicy | wire.RoleOps
 )
 

@@ -119,7 +119,7 @@ func (w *past) callers() map[string]*edge.Caller {
 	return w.keys
 }
 
-var roles = map[string]uint8{
+var roles = map[string]uint16{
 	"operator": wire.RoleOperator, "screener": wire.RoleScreener, "reviewer": wire.RoleReviewer, "auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps,
 }
 

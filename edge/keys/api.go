@@ -107,12 +107,12 @@ func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
 }
 
 // readRoles reads roles, a list or a text with commas. An empty list makes an admin key.
-func readRoles(f *strictjson.Fields) uint8 {
+func readRoles(f *strictjson.Fields) uint16 {
 	names, ok := readWords(f, "roles", 16)
 	if !ok {
 		return 0
 	}
-	var roles uint8
+	var roles uint16
 	for _, name := range names {
 		role := edge.ParseRole(strings.TrimSpace(name))
 		if role == 0 {

@@ -303,13 +303,15 @@ type WhitelistPut struct {
 
 // Roles of an API key, a bit each (decision 33, "Roles").
 const (
-	RoleOperator uint8 = 1 << iota
+	RoleOperator uint16 = 1 << iota
 	RoleScreener
 	RoleReviewer
 	RoleAuditor
 	RolePolicy
 	RoleOps
 	RoleAdmin
+	RoleSettler
+	RoleViewer
 )
 
 // APIKey is one key; the secret itself is never stored.
@@ -318,7 +320,7 @@ type APIKey struct {
 	Name      string      `cbor:"2,keyasint"`
 	Prefix    string      `cbor:"3,keyasint"` // First characters of the newest secret.
 	Hashes    [][]byte    `cbor:"4,keyasint"` // SHA-256 of up to two live secrets, newest first.
-	Roles     uint8       `cbor:"5,keyasint"`
+	Roles     uint16      `cbor:"5,keyasint"`
 	Owner     string      `cbor:"6,keyasint,omitempty"` // Whose key it is: "" the institution's, an operator's (opr_…) or a caller's (cal_…).
 	Networks  []string    `cbor:"7,keyasint,omitempty"` // CIDRs.
 	ExpiresAt engine.Time `cbor:"8,keyasint,omitempty"`

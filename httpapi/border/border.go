@@ -164,7 +164,7 @@ func scopeOf(described description.Scope) Scope {
 }
 
 // rolesOf reads names of roles with spaces between them.
-func rolesOf(names string) (roles uint8) {
+func rolesOf(names string) (roles uint16) {
 	if names == "any" {
 		return AnyRole
 	}
@@ -234,7 +234,7 @@ const (
 
 // AnyRole admits every valid key.
 const AnyRole = wire.RoleOperator | wire.RoleScreener | wire.RoleReviewer | wire.RoleAuditor |
-	wire.RolePolicy | wire.RoleOps | wire.RoleAdmin
+	wire.RolePolicy | wire.RoleOps | wire.RoleAdmin | wire.RoleSettler | wire.RoleViewer
 
 // Route is one line of the route table: everything about an endpoint except its handler's
 // work.
@@ -242,7 +242,7 @@ type Route struct {
 	Method string
 	Path   string   // ServeMux pattern without a method.
 	Scope  Scope    // Who may call it. httpapi/description gives Scope and Roles of its operations.
-	Roles  uint8    // Any one of them is enough; admin always is. 0: public.
+	Roles  uint16   // Any one of them is enough; admin always is. 0: public.
 	Body   BodyKind // httpapi/description gives it, unless the body is not one JSON object.
 	Max    int64    // Largest body in bytes; 0: engine.BodyMax.
 

@@ -297,7 +297,7 @@ func (c *Request) takeTokens(limiter *rate.Limiter, whole, cost int) error {
 }
 
 // Forbidden is the 403 of a key that has none of the roles.
-func Forbidden(roles uint8) *Error {
+func Forbidden(roles uint16) *Error {
 	return answerOf(edge.LacksRole(roles, "this key lacks the role "+strings.Join(edge.RoleList(roles), "|")))
 }
 

@@ -2,7 +2,7 @@ package description
 
 var evidenceOperations = []Operation{
 	{
-		Name: "listRecords", Route: "GET /v1/audit", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops",
+		Name: "listRecords", Route: "GET /v1/audit", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops settler viewer",
 		Summary:    "Records, newest first",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
@@ -23,7 +23,7 @@ var evidenceOperations = []Operation{
 		}{}}},
 	},
 	{
-		Name: "showRecord", Route: "GET /v1/audit/{txnId}", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops",
+		Name: "showRecord", Route: "GET /v1/audit/{txnId}", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops settler viewer",
 		Summary:    "One record",
 		Parameters: "txnId consistency timeout minIndex",
 		Query: []Parameter{

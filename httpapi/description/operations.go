@@ -8,7 +8,7 @@ var operationsOperations = []Operation{
 		Answers: []Answer{{Status: 200, Of: struct {
 			KeyID     string   `json:"keyId"`
 			Name      string   `json:"name"`
-			Roles     []string `json:"roles" each:"{\"enum\": [\"operator\", \"screener\", \"reviewer\", \"auditor\", \"policy\", \"ops\", \"admin\"]}"`
+			Roles     []string `json:"roles" each:"{\"enum\": [\"operator\", \"screener\", \"reviewer\", \"auditor\", \"policy\", \"ops\", \"admin\", \"settler\", \"viewer\"]}"`
 			Operator  *string  `json:"operator" doc:"whose data it is limited to; null: all operators"`
 			ExpiresAt *string  `json:"expiresAt" format:"date-time"`
 		}{}}},

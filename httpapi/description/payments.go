@@ -35,7 +35,7 @@ var paymentsOperations = []Operation{
 		Codes: Codes{400: "unknown_field", 422: "missing_field invalid_field"},
 	},
 	{
-		Name: "findPayment", Route: "GET /v1/transactions", Tag: "screening", Scope: Owner, Roles: "screener",
+		Name: "findPayment", Route: "GET /v1/transactions", Tag: "screening", Scope: Owner, Roles: "screener settler viewer",
 		Summary:    "The record that uses a payment reference of the caller's owner",
 		Parameters: "consistency timeout minIndex",
 		Query: []Parameter{
@@ -46,7 +46,7 @@ var paymentsOperations = []Operation{
 		Codes:    Codes{404: "not_found"},
 	},
 	{
-		Name: "settlePayment", Route: "POST /v1/transactions/{txnId}/settle", Tag: "screening", Scope: Owner, Roles: "screener",
+		Name: "settlePayment", Route: "POST /v1/transactions/{txnId}/settle", Tag: "screening", Scope: Owner, Roles: "settler screener",
 		Summary:    "Say that a payment was made",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
@@ -58,7 +58,7 @@ var paymentsOperations = []Operation{
 		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
-		Name: "releasePayment", Route: "POST /v1/transactions/{txnId}/release", Tag: "screening", Scope: Owner, Roles: "screener",
+		Name: "releasePayment", Route: "POST /v1/transactions/{txnId}/release", Tag: "screening", Scope: Owner, Roles: "settler screener",
 		Summary:    "Say that a payment was not made",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {

@@ -11,7 +11,7 @@ var registryOperations = []Operation{
 		Codes:      Codes{404: "not_found", 409: "limit_reached", 422: "unknown_field missing_field invalid_field operator_sanctioned operator_mismatch", 503: "sanctions_data_unavailable"},
 	},
 	{
-		Name: "listAgents", Route: "GET /v1/agents", Tag: "agents", Scope: Owner, Roles: "operator reviewer auditor policy",
+		Name: "listAgents", Route: "GET /v1/agents", Tag: "agents", Scope: Owner, Roles: "operator reviewer auditor policy viewer",
 		Summary:    "Agents",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
@@ -29,7 +29,7 @@ var registryOperations = []Operation{
 		Codes:    Codes{404: "not_found"},
 	},
 	{
-		Name: "getAgent", Route: "GET /v1/agents/{id}", Tag: "agents", Scope: Owner, Roles: "operator reviewer auditor policy",
+		Name: "getAgent", Route: "GET /v1/agents/{id}", Tag: "agents", Scope: Owner, Roles: "operator reviewer auditor policy viewer",
 		Summary:    "One agent; token with the role operator alone",
 		Parameters: "id consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: Agent{}, Headers: "ETag"}},
@@ -46,7 +46,7 @@ var registryOperations = []Operation{
 		Codes:      Codes{404: "not_found", 412: "version_mismatch", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
-		Name: "getLimits", Route: "GET /v1/agents/{id}/limits", Tag: "agents", Scope: Owner, Roles: "operator screener reviewer auditor policy",
+		Name: "getLimits", Route: "GET /v1/agents/{id}/limits", Tag: "agents", Scope: Owner, Roles: "operator screener reviewer auditor policy viewer",
 		Summary:    "What may still be spent today",
 		Parameters: "id consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: Limits{}, Example: `{"agentId": "agt_eh5ugy5nkirj", "date": "2026-03-22", "dailyLimitUSDC": 500.5, "spentUSDC": 0, "heldUSDC": 0, "remainingUSDC": 500.5, "maxSingleTxUSDC": 5, "fleet": null, "ancestors": [{"agentId": "agt_iptavo32xmfw", "dailyLimitUSDC": 500.5, "spentUSDC": 100, "heldUSDC": 0, "remainingUSDC": 400.5}, {"agentId": "agt_rfq3ao3wofwz", "dailyLimitUSDC": 1000, "spentUSDC": 100, "heldUSDC": 0, "remainingUSDC": 900}], "availableUSDC": 400.5, "asOfIndex": 15}`}},
@@ -66,7 +66,7 @@ var registryOperations = []Operation{
 		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field agent_not_autonomous"},
 	},
 	{
-		Name: "listAttestations", Route: "GET /v1/agents/{id}/attestations", Tag: "agents", Scope: Owner, Roles: "operator reviewer auditor policy",
+		Name: "listAttestations", Route: "GET /v1/agents/{id}/attestations", Tag: "agents", Scope: Owner, Roles: "operator reviewer auditor policy viewer",
 		Summary:    "Attestations of the last 25 hours",
 		Parameters: "id limit cursor order consistency timeout minIndex",
 		Answers: []Answer{{Status: 200, Of: struct {
@@ -197,7 +197,7 @@ var registryOperations = []Operation{
 		Codes:      Codes{404: "not_found", 422: "unknown_field missing_field invalid_field agent_not_supervised operator_mismatch operator_sanctioned", 503: "sanctions_data_unavailable"},
 	},
 	{
-		Name: "listUsers", Route: "GET /v1/users", Tag: "users", Scope: Owner, Roles: "operator reviewer auditor policy",
+		Name: "listUsers", Route: "GET /v1/users", Tag: "users", Scope: Owner, Roles: "operator reviewer auditor policy viewer",
 		Summary:    "Persons with a credential",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
@@ -210,7 +210,7 @@ var registryOperations = []Operation{
 		}{}, Example: `{"data": [{"userId": "usr_rfq3ao3wofwz", "legalName": "Ada Example", "email": null, "operatorLegalName": "Acme Inc", "agentIds": ["agt_rfq3ao3wofwz"], "credentialStatus": "ACTIVE", "statusChangedAt": "2026-03-22T03:33:28.589Z", "credentialVersion": 1, "issuedAt": "2026-03-22T03:33:28.589Z", "expiresAt": "2026-04-21T03:33:28.000Z", "storedUntil": "2026-04-22T03:33:28.000Z", "kid": "cc-v1"}], "nextCursor": null, "asOfIndex": 18}`}},
 	},
 	{
-		Name: "getUser", Route: "GET /v1/users/{id}", Tag: "users", Scope: Owner, Roles: "operator reviewer auditor policy",
+		Name: "getUser", Route: "GET /v1/users/{id}", Tag: "users", Scope: Owner, Roles: "operator reviewer auditor policy viewer",
 		Summary:    "One person; token with the role operator alone",
 		Parameters: "id consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: User{}}},
@@ -266,7 +266,7 @@ var registryOperations = []Operation{
 		Codes:      Codes{422: "unknown_field missing_field invalid_field operator_sanctioned", 503: "sanctions_data_unavailable"},
 	},
 	{
-		Name: "listFleets", Route: "GET /v1/fleets", Tag: "fleets", Scope: Owner, Roles: "operator reviewer auditor policy",
+		Name: "listFleets", Route: "GET /v1/fleets", Tag: "fleets", Scope: Owner, Roles: "operator reviewer auditor policy viewer",
 		Summary:    "Fleets",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
@@ -279,7 +279,7 @@ var registryOperations = []Operation{
 		}{}}},
 	},
 	{
-		Name: "getFleet", Route: "GET /v1/fleets/{id}", Tag: "fleets", Scope: Owner, Roles: "operator reviewer auditor policy",
+		Name: "getFleet", Route: "GET /v1/fleets/{id}", Tag: "fleets", Scope: Owner, Roles: "operator reviewer auditor policy viewer",
 		Summary:    "One fleet",
 		Parameters: "id consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: Fleet{}, Headers: "ETag"}},
@@ -316,7 +316,7 @@ var registryOperations = []Operation{
 		Codes:      Codes{404: "not_found"},
 	},
 	{
-		Name: "getAgentWhitelist", Route: "GET /v1/agents/{id}/whitelist", Tag: "whitelists", Scope: Owner, Roles: "operator reviewer auditor policy",
+		Name: "getAgentWhitelist", Route: "GET /v1/agents/{id}/whitelist", Tag: "whitelists", Scope: Owner, Roles: "operator reviewer auditor policy viewer",
 		Summary:    "Approved counterparties",
 		Parameters: "id consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: Whitelist{}, Headers: "ETag"}},
@@ -351,7 +351,7 @@ var registryOperations = []Operation{
 		Codes:      Codes{404: "not_found", 412: "version_mismatch", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
-		Name: "getFleetWhitelist", Route: "GET /v1/fleets/{id}/whitelist", Tag: "whitelists", Scope: Owner, Roles: "operator reviewer auditor policy",
+		Name: "getFleetWhitelist", Route: "GET /v1/fleets/{id}/whitelist", Tag: "whitelists", Scope: Owner, Roles: "operator reviewer auditor policy viewer",
 		Summary:    "Approved counterparties",
 		Parameters: "id consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: Whitelist{}, Headers: "ETag"}},

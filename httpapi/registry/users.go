@@ -62,9 +62,11 @@ func mayKnowUser(c *border.Request, profile *engine.UserProfile) bool {
 	return c.Key.Institution() || profile.OperatorLegalName != "" && c.Key.Covers(profile.OperatorLegalName)
 }
 
-// userNames tells whether a caller sees the names of persons: keys that register users, and
-// keys that see behind the wall.
-func userNames(c *border.Request) bool { return c.Key.May(wire.RoleOperator) || c.Key.SeesAll() }
+// userNames tells whether a caller sees the names of persons: keys that register users or view
+// them, and keys that see behind the wall.
+func userNames(c *border.Request) bool {
+	return c.Key.May(wire.RoleOperator|wire.RoleViewer) || c.Key.SeesAll()
+}
 
 // userSummary returns the members that a single user and the list share.
 func userSummary(c *border.Request, view *fsm.View, row *engine.UserRow, profile *engine.UserProfile) strictjson.Members {

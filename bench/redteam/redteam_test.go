@@ -53,10 +53,27 @@ func (w *world) attacks(t *testing.T) []conformance.Check {
 		check("T02/roles", "no key outside the house has an officer's role", w.noOfficerOutside),
 		check("T02/lists", "lists, events, exports and proofs show neither another's nor officers'", w.everyList),
 		check("T13/objects", "every call about every other owner's objects", w.foreignObjects),
+		check("T11", "one x402 payment opens one door", w.oneDoor),
+		check("T12/forged", "nothing is settled over x402 that was not judged", w.forgedSettlement),
+		check("T01/x402", "a payment whose answer was lost goes on counting", w.lostAnswer),
+		check("T01/hold", "a hold that its spender forgets goes on counting", w.forgottenHold),
+		check("T01/mcp", "over MCP a spender takes nothing back", w.tools),
+		check("T15", "a true file that was reformatted stays proven", w.reformatted),
+		check("T16", "what was cut out of evidence is seen", w.cut),
+		check("T16/mixed", "nothing of one record passes for another's", w.mixed),
+		check("T17", "without keys nothing is proven", w.nobodys),
+		check("T18", "a bundle whose keys or whose end were changed is not proven (T18, T42)", w.bundles),
 	}
 	written, err := conformance.ReadScripts(scripts, "attacks")
 	require.NoError(t, err)
-	return append(all, written...)
+	all = append(all, written...)
+	return append(all,
+		check("T06/bytes", "the same publication with other bytes is not taken for it", w.sameDay),
+		check("T07", "a list from the future locks nothing out", w.future),
+		check("T08", "an older list does not come back", w.older),
+		check("T06/steps", "thirteen steps of five percent do not halve the list", w.steps),
+		check("T06/hand", "one person neither brings a list back nor throws one away (T22)", w.oneHand),
+	)
 }
 
 // TestRedTeam makes every attack against three nodes and prints what became of it.
@@ -106,8 +123,10 @@ func TestRedTeam(t *testing.T) {
 
 // startWorld starts three nodes with MCP, x402 and a publisher of lists behind them.
 func startWorld(t *testing.T) *world {
-	w := &world{values: map[string]any{}, upstream: newFacilitator(t)}
+	w := &world{values: map[string]any{}, upstream: newFacilitator(t), mirror: newPublisher(t)}
+	t.Setenv("RAILGUARD_OFAC_SOURCE", w.mirror.URL)
 	cluster := testcluster.StartDevelopment(t, 3, "--test-clock", "--mcp", "--x402-upstream", w.upstream.URL)
+	w.files = t.TempDir()
 	w.root, w.binary, w.folder = cluster.Key, cluster.Binary, cluster.Folder
 	for _, node := range cluster.Nodes {
 		w.bases = append(w.bases, conformance.Address(node.HTTP))

@@ -51,7 +51,7 @@ type world struct {
 	upstream          *facilitator
 	mirror            *publisher
 	binary, folder    string
-	keysFile          string // The log's verifier keys.
+	files             string // A folder for what attacks write.
 }
 
 func newWord(stem string) string {
@@ -113,6 +113,10 @@ func (w *world) newKey(e conformance.Examiner, owner *party, more obj, roles ...
 
 // build sets the stage: four owners outside the house, what they own, and an officer's work.
 func (w *world) build(e conformance.Examiner) {
+	if now := time.Now().UTC(); now.Add(time.Hour).Day() != now.Day() {
+		w.must(e, w.root, "POST", "/v1/test/clock", obj{"advance": "1h"}) // What counts today must count until the end.
+	}
+	w.begin(e)
 	w.secret = newWord("officersword")
 	w.house = &party{word: newWord("ivybridge"), name: "Ivybridge Ferry Works LLC"}
 	w.a = &party{word: newWord("aldermoor"), name: "Aldermoor Bakery Works LLC"}

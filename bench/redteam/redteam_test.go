@@ -64,10 +64,20 @@ func (w *world) attacks(t *testing.T) []conformance.Check {
 		check("T17", "without keys nothing is proven", w.nobodys),
 		check("T18", "a bundle whose keys or whose end were changed is not proven (T18, T42)", w.bundles),
 	}
+	all = append(all,
+		check("T25", "an old cookie opens nothing after its session ended", w.signedOut),
+		check("T27", "a phrase is no cluster secret", w.guessed),
+		check("T32", "with TLS the node says so, and its cookie is bound to the host", w.encrypted),
+		check("T34", "a page whose name was bound to this machine reads nothing of the admin listener", w.rebound),
+		check("T35", "the sign-in reads its body strictly", w.doubledKey),
+		check("T36", "no cell of a CSV begins a formula", w.spreadsheet),
+		check("T37/told", "strangers hear ready or not ready", w.told),
+	)
 	written, err := conformance.ReadScripts(scripts, "attacks")
 	require.NoError(t, err)
 	all = append(all, written...)
 	return append(all,
+		check("T37/keys", "who guesses keys is slowed down", w.wrongKeys),
 		check("T06/bytes", "the same publication with other bytes is not taken for it", w.sameDay),
 		check("T07", "a list from the future locks nothing out", w.future),
 		check("T08", "an older list does not come back", w.older),

@@ -95,20 +95,25 @@ func (w *world) newKey(e conformance.Examiner, owner *party, more obj, roles ...
 		return ""
 	}
 	e.Must(a.OK() && a.Text("key") != "", "the stage: a key with %v: %d %s", roles, a.Status, a.Raw)
+	w.awaitKey(e, owner, a.Text("key"))
+	return a.Text("key")
+}
+
+// awaitKey waits until every node knows a key.
+func (w *world) awaitKey(e conformance.Examiner, owner *party, key string) {
 	for _, base := range append([]string{w.admin}, w.bases...) {
 		path := "/v1/key"
 		if base == w.admin {
 			path = "/admin/log-level"
 		}
 		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-			known := e.Call(conformance.Sent{Method: "GET", Path: path, Key: a.Text("key"), Base: base})
+			known := e.Call(conformance.Sent{Method: "GET", Path: path, Key: key, Base: base})
 			if known.Status != http.StatusUnauthorized || base == w.admin && owner != nil {
 				break // The admin listener answers an outsider's key so, too.
 			}
 			e.Must(time.Since(began) < spreadMax, "the stage: a key is unknown at %s after %v", base, spreadMax)
 		}
 	}
-	return a.Text("key")
 }
 
 // build sets the stage: four owners outside the house, what they own, and an officer's work.

@@ -318,6 +318,9 @@ func TestHeaders(t *testing.T) {
 		require.NotContains(t, csp, "unsafe", path)
 		require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"), path)
 		require.Equal(t, "no-referrer", answer.Header.Get("Referrer-Policy"), path)
+		require.Contains(t, csp, "frame-ancestors 'none'", path)
+		require.Equal(t, "same-origin", answer.Header.Get("Cross-Origin-Opener-Policy"), path)
+		require.Equal(t, "same-origin", answer.Header.Get("Cross-Origin-Resource-Policy"), path)
 	}
 	require.Empty(t, d.do("GET", "/v1/health", "", nil).Header.Get("Content-Security-Policy"))
 	require.Equal(t, 401, d.do("GET", "/consolation", "", nil).StatusCode, "not ours: the API answers")

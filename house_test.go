@@ -68,7 +68,8 @@ var importLaw = map[string][]string{
 	"edge/rulebook":      {"edge", "engine", "ofac", "ofac/judge", "fsm/wire", "strictjson"},
 	"edge/registry":      {"edge", "engine", "ofac", "fsm/wire", "strictjson"},
 	"edge/retrace":       {"audit", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
-	"edge":               {"edge/retrace", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
+	"edge/turns":         {},
+	"edge":               {"edge/retrace", "edge/turns", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
 	"edge/edgetest":      {"audit", "audit/audittest", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},

@@ -78,7 +78,9 @@ func TestClearedPairIsVoid(t *testing.T) {
 			var judge Judge
 			defer judge.Reset()
 			judge.Begin(t.Context(), judges, &Call{Caller: &Caller{}})
-			displayed := string(judge.Matches(question, c.list))
+			answer, err := judge.Matches(question, c.list)
+			require.NoError(t, err)
+			displayed := string(answer)
 			if c.void == "" {
 				require.Equal(t, []uint32{lazarus}, uids, "the entry is not asked about")
 				require.Equal(t, c.expires, until)

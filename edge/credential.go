@@ -207,16 +207,14 @@ func (j *Judge) ScreenParty(party, wallet, name string, kind ofac.PartyType) (is
 		}
 	}
 	policy := j.Terms.Settings.Policy
-	scratch := scratches.Get().(*ofac.Scratch)
-	defer scratches.Put(scratch)
-	result := list.Screen(&ofac.Query{
-		Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases,
-	}, scratch)
-	found.NameMatched, found.possible = result.Outcome == ofac.Listed, result.Outcome == ofac.Possible
-	for i := range result.Matches {
-		found.Evidence = append(found.Evidence, nameEvidence(party, &result.Matches[i], list))
-	}
-	return found, nil
+	asked := ofac.Query{Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases}
+	err = j.screenAlone(list, &asked, func(result ofac.Result) {
+		found.NameMatched, found.possible = result.Outcome == ofac.Listed, result.Outcome == ofac.Possible
+		for i := range result.Matches {
+			found.Evidence = append(found.Evidence, nameEvidence(party, &result.Matches[i], list))
+		}
+	})
+	return found, err
 }
 
 func (i *issuance) matched() bool { return i.walletMatched || i.NameMatched }

@@ -3,12 +3,14 @@ package edge
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fastjson"
 
+	"railguard/edge/turns"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/leafjson"
@@ -60,6 +62,7 @@ type Records interface {
 // tokens, cards and profiles. It is safe for concurrent use.
 type Judges struct {
 	deps     Deps
+	turns    *turns.Turns
 	tokens   *tokenCache
 	recent   *recentTokens
 	cards    *cardCache
@@ -70,7 +73,7 @@ type Judges struct {
 
 // New makes the judges of one node.
 func New(deps Deps) *Judges {
-	return &Judges{deps: deps, tokens: newTokenCache(tokenCacheMax), recent: newRecentTokens(), cards: new(cardCache)}
+	return &Judges{deps: deps, turns: turns.New(runtime.GOMAXPROCS(0)), tokens: newTokenCache(tokenCacheMax), recent: newRecentTokens(), cards: new(cardCache)}
 }
 
 // TokensHeld returns how many places of the token cache are taken.
@@ -106,6 +109,7 @@ type Judge struct {
 	Terms  *Terms // The current terms; renewed if this node had to catch up.
 	Index  uint64 // Log index that the answer rests on; 0: the applied one.
 	Timing Timing
+	Steps  int                  // Steps that the matcher took for the call; the key is charged for them.
 	Forged bool                 // The signature of one of the call's tokens was checked and is bad.
 	Agent  *engine.AgentProfile // The agent that the call was judged with; nil: none.
 	// Between, if not nil, is called before each leaf is opened, so that a walk over many
@@ -123,7 +127,7 @@ var leafParsers fastjson.ParserPool
 // Begin prepares the judge for a call, with the current terms.
 func (j *Judge) Begin(ctx context.Context, shared *Judges, call *Call) {
 	j.ctx, j.shared, j.call, j.Terms = ctx, shared, call, shared.Now()
-	j.Index, j.Timing, j.Forged, j.fresh = 0, Timing{}, false, false
+	j.Index, j.Timing, j.Steps, j.Forged, j.fresh = 0, Timing{}, 0, false, false
 }
 
 // Caller returns who makes the call. It is nil only for public calls.
@@ -149,7 +153,7 @@ func (j *Judge) Reset() {
 	}
 	j.parsers = j.parsers[:0]
 	j.shared, j.call, j.ctx, j.Terms, j.Agent, j.Between = nil, nil, nil, nil, nil, nil
-	j.Index, j.Timing, j.Forged, j.fresh = 0, Timing{}, false, false
+	j.Index, j.Timing, j.Steps, j.Forged, j.fresh = 0, Timing{}, 0, false, false
 	j.answer = leafjson.Screen{}
 	j.screen.reset()
 }

@@ -111,12 +111,11 @@ func (x *ladder) reason() string { return x.rules.Reason(x.decision.Rule, x.deci
 // transaction id. It judges live rules on a frozen view, so the result is a forecast. The view
 // holds no structuring counts, so R25 fires only for a payment reference that was used.
 func (j *Judge) DryRun(m *strictjson.Members) error {
-	looker := lookers.Get().(*engine.Looker)
-	defer lookers.Put(looker)
-	list, moment, err := j.judgeForecast(looker)
+	looker, list, moment, err := j.judgeForecast()
 	if err != nil {
 		return err
 	}
+	defer lookers.Put(looker)
 	s := &j.screen
 	x := &ladder{rules: j.Terms.Settings.Rules(), facts: &s.facts, moment: moment, known: s.facts.Token == engine.TokenGood}
 	if moment != nil {
@@ -170,37 +169,56 @@ func writeForecast(m *strictjson.Members, j *Judge, d *engine.Decision) {
 
 // judgeForecast judges the static rules and reads the moment for the live ones from a view with
 // the same basis, as Apply would. If the credential is not good (R1), the moment is nil. The
-// matches in the facts are part of the looker's memory.
-func (j *Judge) judgeForecast(looker *engine.Looker) (*ofac.Index, *engine.Moment, error) {
+// matches in the facts are part of the looker's memory; the caller gives the looker back.
+func (j *Judge) judgeForecast() (*engine.Looker, *ofac.Index, *engine.Moment, error) {
 	s := &j.screen
 	for try := 0; ; try++ {
 		list, err := j.ActiveList()
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if err := j.gatherFacts(list); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if err := j.checkScope(); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		j.lookUpCleared(list)
-		looker.Look(&s.facts)
-		s.hits = judgeStatic(j)
-		s.record.ValidUntil = s.facts.ValidUntil
-		if s.facts.Token != engine.TokenGood {
-			return list, nil, nil
-		}
-		view, err := j.View()
+		looker, err := j.lookUp(func() { s.hits = judgeStatic(j) })
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		if moment, ok := view.Moment(s.facts.Now, &s.record, &s.hits); ok {
-			_, moment.Duplicate = j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner, s.reference))
-			return list, moment, nil
+		s.record.ValidUntil = s.facts.ValidUntil
+		moment, index, err := j.forecastMoment()
+		if err == nil && index == 0 {
+			return looker, list, moment, nil
 		}
-		if err := j.Again(try, view.Index); err != nil {
-			return nil, nil, err
+		lookers.Put(looker)
+		if err == nil {
+			err = j.Again(try, index)
+		}
+		if err != nil {
+			return nil, nil, nil, err
 		}
 	}
+}
+
+// forecastMoment returns what the live rules would see of the judged call; nil without a good
+// credential. index is not 0 if the call was judged on an older state than that of the log at
+// that index.
+func (j *Judge) forecastMoment() (moment *engine.Moment, index uint64, err error) {
+	s := &j.screen
+	if s.facts.Token != engine.TokenGood {
+		return nil, 0, nil
+	}
+	view, err := j.View()
+	if err != nil {
+		return nil, 0, err
+	}
+	moment, ok := view.Moment(s.facts.Now, &s.record, &s.hits)
+	if !ok {
+		return nil, view.Index, nil
+	}
+	_, moment.Duplicate = j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner, s.reference))
+	return moment, 0, nil
 }

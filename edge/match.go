@@ -24,16 +24,19 @@ type MatchQuestion struct {
 // Matches asks the list as the strictest caller would. Possible matches count on every list,
 // and cleared pairs are named but not applied. The wallet's match, which is certain, comes
 // before those of the name.
-func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) strictjson.Members {
-	policy, name, wallet := j.Terms.Settings.Policy, question.Name, question.Wallet
-	scratch := scratches.Get().(*ofac.Scratch)
-	defer scratches.Put(scratch)
+func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) (m strictjson.Members, err error) {
+	policy := j.Terms.Settings.Policy
 	asked := ofac.Query{
-		Name: name, Type: question.Type, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
+		Name: question.Name, Type: question.Type, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
 		Context: question.Context,
 	}
-	result := list.Screen(&asked, scratch)
-	outcome := result.Outcome
+	err = j.screenAlone(list, &asked, func(result ofac.Result) { m = j.writeMatchAnswer(question, &asked, &result, list) })
+	return m, err
+}
+
+// writeMatchAnswer writes the answer to a question.
+func (j *Judge) writeMatchAnswer(question *MatchQuestion, asked *ofac.Query, result *ofac.Result, list *ofac.Index) (m strictjson.Members) {
+	name, wallet, outcome := question.Name, question.Wallet, result.Outcome
 	items, now := []strictjson.Members{}, j.shared.deps.Published.LogTime()
 	if match, listed := list.Wallet(wallet); listed && wallet != "" {
 		outcome = ofac.Listed
@@ -46,13 +49,13 @@ func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) strictjson.Me
 		item := nameItem(&result.Matches[i], list)
 		writeIdentity(&item, result.Matches[i].UID, &question.Context, list)
 		if question.Explain {
-			writeExplanation(&item, result.Matches[i].UID, &asked, list)
+			j.writeExplanation(&item, result.Matches[i].UID, asked, list)
 		}
 		item.Bool("cleared", j.Terms.isCleared(normalised, result.Matches[i].UID, list, now))
 		items = append(items, item)
 	}
 	info := j.Terms.Settings.List
-	var m, query strictjson.Members
+	var query strictjson.Members
 	query.TextOrNull("name", name)
 	query.TextOrNull("normalised", normalised)
 	query.TextOrNull("wallet", wallet)
@@ -107,10 +110,11 @@ func writeIdentity(item *strictjson.Members, uid uint32, context *ofac.Context, 
 }
 
 // writeExplanation writes why a name matches: on one line, and pair by pair.
-func writeExplanation(item *strictjson.Members, uid uint32, asked *ofac.Query, list *ofac.Index) {
+func (j *Judge) writeExplanation(item *strictjson.Members, uid uint32, asked *ofac.Query, list *ofac.Index) {
 	scratch := scratches.Get().(*ofac.Scratch)
 	defer scratches.Put(scratch)
 	explanation, ok := list.Explain(uid, asked, scratch)
+	j.Steps += scratch.Steps()
 	if !ok {
 		return
 	}

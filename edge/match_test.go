@@ -19,7 +19,9 @@ import (
 func asked(t *testing.T, w *edgetest.World, question edge.MatchQuestion) *fastjson.Value {
 	t.Helper()
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
-	return parsed(t, j.Matches(&question, w.List()))
+	answer, err := j.Matches(&question, w.List())
+	require.NoError(t, err)
+	return parsed(t, answer)
 }
 
 // The workbench asks as the strictest caller would. Its answer has the outcome that a payment

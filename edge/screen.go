@@ -77,17 +77,27 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 	j.lookUpCleared(list)
 	verified := time.Now()
 	j.Timing.Verify += verified.Sub(began)
-	looker := lookers.Get().(*engine.Looker)
+	if err := j.judgeInTurn(list); err != nil {
+		return nil, err
+	}
+	j.Timing.Rules += time.Since(verified)
+	return &j.screen.record, nil
+}
+
+// judgeInTurn judges the gathered facts in a turn and makes the record.
+func (j *Judge) judgeInTurn(list *ofac.Index) error {
 	s := &j.screen
-	looker.Look(&s.facts)
-	s.hits = judgeStatic(j)
 	if j.Agent = nil; s.facts.ChainSize > 0 {
 		j.Agent = s.facts.Chain[0]
 	}
-	j.buildRecord(list) // It reads the matches, which are in the looker's memory.
-	lookers.Put(looker)
-	j.Timing.Rules += time.Since(verified)
-	return &s.record, nil
+	looker, err := j.lookUp(func() {
+		s.hits = judgeStatic(j)
+		j.buildRecord(list) // It reads the matches, which are in the looker's memory.
+	})
+	if err == nil {
+		lookers.Put(looker)
+	}
+	return err
 }
 
 // ActiveList returns the list that the present settings name, with the tables of the matcher

@@ -12,6 +12,9 @@ import (
 // it cannot change a verdict. It saves work because most calls of an edge repeat an operator's
 // name, and many repeat a counterparty's.
 type Looker struct {
+	// Steps counts the work of the list since it was set to 0; a remembered answer has none.
+	Steps int
+
 	scratch *ofac.Scratch
 	list    *ofac.Index // The list that gave the remembered answers.
 
@@ -101,6 +104,7 @@ func (l *Looker) screenName(query *ofac.Query, memory []answer) (ofac.Result, ui
 		return a.result, a.filter
 	}
 	result := l.list.Screen(query, l.scratch)
+	l.Steps += l.scratch.Steps()
 	a.matches = append(a.matches[:0], result.Matches...)
 	a.query, a.result, a.known = *query, result, true
 	a.name = append(a.name[:0], query.Name...)

@@ -138,7 +138,12 @@ A call is counted in screening calls, by the processor time that it takes within
 
 - A walk counts more for each leaf or case that it looked at, once that is known; a search also one for each record that it returns.
 - Each 16 KiB of a body beyond the first count one more. A screening call whose token had to be tried and was no good counts 10.
+- A name counts what it took, once that is known: one more for every 14,000 steps of the matcher, which are 28 µs. An ordinary name counts none; one of 512
+  single letters 70 to 80. A name that was asked a moment ago is remembered and counts none ([decision 100](decisions/0100-neighbours.md)).
 - A batch counts its payments, each as a call of its own. A message of [MCP](mcp.md) counts 9, and what its tool calls.
+
+The processors go to owners in turns: when names are being judged on all of them, the owner that had the least work done comes next. An owner whose names are dear
+has half of them at most. Whoever has more than 200 ms of work waiting gets 503 ` + "`overloaded`" + `.
 
 Lanes bound what runs at once on one node:
 

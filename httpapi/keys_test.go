@@ -70,6 +70,20 @@ func TestCallsAreChargedByCost(t *testing.T) {
 	require.InDelta(t, burst-border.CostForged, left("forger", screen(forged, "")), 1)
 	require.InDelta(t, burst-3, left("large", screen(token, `,"protocol":"x"`+strings.Repeat(" ", 2*border.BodyBlock))), 1)
 	require.InDelta(t, burst-border.Charges[border.KindPage].Cost, left("lister", func(key string) { n.do(key, "GET", "/v1/agents", "") }), 1)
+	dear := `,"cpName":"` + strings.Repeat("s a l b c x z ", 36) + `"`
+	first := left("dear", screen(token, dear))
+	require.Less(t, first, burst-15, "a name costs what it takes")
+	require.Greater(t, first, burst-120)
+	require.InDelta(t, burst-1, left("again", screen(token, dear)), 1, "a remembered answer costs nothing")
+	batch := `{"payments":[`
+	for _, letters := range []string{"b c d f g h i ", "q r s t u v w ", "k l m n o p a "} {
+		batch += `{"token":"` + token + `","amount":1,"cpName":"` + strings.Repeat(letters, 36) + `"},`
+	}
+	require.Less(t, left("batch", func(key string) {
+		require.Equal(t, 200, n.do(key, "POST", "/v1/screen/batch", strings.TrimSuffix(batch, ",")+"]}").Code)
+	}), burst-3*15, "each payment of a batch")
+	asked := "/v1/match?name=" + strings.Repeat("w+q+y+t+", 60)
+	require.Less(t, left("asker", func(key string) { require.Equal(t, 200, n.do(key, "GET", asked, "").Code) }), burst-border.Charges[border.KindNames].Cost-10)
 	require.Less(t, left("exporter", func(key string) { n.do(key, "GET", "/v1/audit/export", "") }), burst-border.Charges[border.KindExport].Cost)
 
 	tiny := testKey("tiny")

@@ -73,6 +73,7 @@ func (b *Border) Serve(w http.ResponseWriter, r *http.Request, route *Route) {
 		if entered {
 			leaveLane(c)
 		}
+		c.chargeJudging()
 		c.endIdempotent()
 		if p != nil {
 			c.answerPanic(p)

@@ -22,6 +22,7 @@ var (
 	internalErrorsTotal = metrics.NewCounter("railguard_http_internal_errors_total")
 	unauthorizedTotal   = metrics.NewCounter("railguard_http_unauthorized_total")
 	rateLimitedTotal    = metrics.NewCounter("railguard_http_rate_limited_total")
+	judgingCharged      = metrics.NewCounter("railguard_judging_charged_calls_total")
 	replayedTotal       = metrics.NewCounter("railguard_idempotent_replays_total")
 
 	linesDropped       = metrics.NewCounter("railguard_http_log_lines_dropped_total")
@@ -60,6 +61,7 @@ func (b *Border) RegisterGauges(set *metrics.Set) {
 		set.NewGauge(`railguard_state_rows{table="`+table+`"}`, func() float64 { return float64(b.tableFill(i).Rows) })
 	}
 	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(b.InFlight.Load()) })
+	set.NewGauge("railguard_judging_waiting", func() float64 { return float64(b.judges.Waiting()) })
 	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(b.judges.TokensHeld()) })
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"railguard/cluster/timing"
+	"railguard/edge"
 	"railguard/httpapi/lanes"
 )
 
@@ -245,10 +246,19 @@ func (k *Key) Charge(more int) {
 		return
 	}
 	k.Use.asked.Add(int64(more))
-	if k.Calls.Tokens() < 0 {
-		return
+	burst := k.Calls.Burst()
+	for more = min(more, burst+int(k.Calls.Tokens())); more > 0; more -= burst {
+		k.Calls.ReserveN(time.Now(), min(more, burst))
 	}
-	k.Calls.ReserveN(time.Now(), min(more, k.Calls.Burst()))
+}
+
+// chargeJudging charges the key for what the call's names really took beyond an ordinary
+// call (decision 100).
+func (c *Request) chargeJudging() {
+	if more := edge.CallsOf(c.Judge.Steps); more > 0 && c.Key != nil {
+		c.Key.Charge(more)
+		judgingCharged.Add(more)
+	}
 }
 
 // ScreeningCost is the cost of one payment of a batch.

@@ -52,7 +52,10 @@ func matchName(c *border.Request) (border.Answer, error) {
 	if err := matchContext(c, &question); err != nil {
 		return border.Answer{}, err
 	}
-	m := c.Judge.Matches(&question, list)
+	m, err := c.Judge.Matches(&question, list)
+	if err != nil {
+		return border.Answer{}, err
+	}
 	return c.Reply(http.StatusOK, m), nil
 }
 

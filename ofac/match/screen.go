@@ -125,6 +125,11 @@ func NewScratch() *Scratch {
 // valid until the next one. whole is false when the name was too long to be read whole.
 func (s *Scratch) Normal() (form []byte, whole bool) { return s.normal, s.whole }
 
+// Steps returns the work that the name screened last took: bytes of keys looked up, rows read
+// and names compared. It is the same on every machine, so that a caller is charged alike
+// everywhere.
+func (s *Scratch) Steps() int { return s.steps + s.maker.Steps + s.scorer.finder.Steps }
+
 // Screen judges a name: first the exact forms, which no threshold can silence,
 // then the possible matches. It is a pure function of the list's bytes and the
 // query, and its work is bounded whatever the name is.

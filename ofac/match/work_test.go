@@ -55,6 +55,15 @@ var dearNames = map[string]func(characters int) string{
 	"fathers":          repeated("ali bin mohammad "),
 	"twice misread":    repeated("NicolÃ¡s "),
 	"one-letter Latin": repeated("l I "),
+	"letters alone":    words("a", "b", "c", "d", "e", "f", "g", "h", "i", "k"),
+	"only marks":       repeated("\u0301"),
+	"listed words":     repeated("lazarus group "),
+	"listed names":     repeated("nicolas maduro moros, ali khamenei, kim jong un; "),
+	"one listed word":  repeated("maduro"),
+	"aliases":          repeated("HIDDEN COBRA a.k.a. GUARDIANS OF PEACE f.k.a. APT-C-26 "),
+	"many names":       repeated("ivanov or petrov and sidorov / "),
+	"Han, kana, words": repeated("金正恩 マドゥロ kim "),
+	"Hangul and Han":   repeated("조선金은행銀 "),
 }
 
 // letters writes one word of the letters of a script.
@@ -89,7 +98,7 @@ func falling(characters int) string {
 // work is how many steps the matcher takes for a name.
 func work(list *Index, name string, s *Scratch) int {
 	list.Screen(&Query{Name: name, NonSDNPossible: true, WeakAliases: true}, s)
-	return s.steps + s.maker.Steps + s.scorer.finder.Steps
+	return s.Steps()
 }
 
 // stepsOfCharacter is the most work that one character of a name may cause. The dearest

@@ -121,6 +121,13 @@ func (w *world) cut(e conformance.Examiner) {
 		_, code = w.tool(e, "verify", file, "--keys", v.keysFile, "-q")
 		e.Expect(code != 0 || strings.Contains(said, "later: not shown"), "and silently so with -q")
 	}
+	for member, value := range tree(v.proof) {
+		items, isList := value.([]any)
+		if _, ofObjects := firstOf(items).(obj); !isList || !ofObjects || len(items) < 2 {
+			continue
+		}
+		w.refused(e, v, "a proof without the first of its "+member, changed(v.proof, func(m obj) { m[member] = items[1:] }))
+	}
 	lines := strings.SplitAfter(strings.TrimRight(string(v.export), "\n")+"\n", "\n")
 	lines = lines[:len(lines)-1]
 	for _, without := range []int{0, 1, len(lines) / 2, len(lines) - 2, len(lines) - 1} {
@@ -132,6 +139,13 @@ func (w *world) cut(e conformance.Examiner) {
 	said, code := w.tool(e, "verify", w.keep(e, "early", early.Raw), "--keys", v.keysFile)
 	first, _, _ := strings.Cut(said, "\n")
 	e.Expect(code == 0 && strings.Contains(first, "later: not shown"), "an export that ends between a review and its decision says: %s", first)
+}
+
+func firstOf(items []any) any {
+	if len(items) == 0 {
+		return nil
+	}
+	return items[0]
 }
 
 // mixed: nothing of one record passes for another's, and no readable word differs from its bytes.

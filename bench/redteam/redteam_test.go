@@ -65,6 +65,8 @@ func (w *world) attacks(t *testing.T) []conformance.Check {
 		check("T18", "a bundle whose keys or whose end were changed is not proven (T18, T42)", w.bundles),
 	}
 	all = append(all,
+		check("T23", "who asks again and again around one listed name is seen", w.oracle),
+		check("T24", "reads of suspicion, exports, searches and sign-ins leave a leaf, and one for many", w.whoLooked),
 		check("T25", "an old cookie opens nothing after its session ended", w.signedOut),
 		check("T27", "a phrase is no cluster secret", w.guessed),
 		check("T32", "with TLS the node says so, and its cookie is bound to the host", w.encrypted),
@@ -83,6 +85,7 @@ func (w *world) attacks(t *testing.T) []conformance.Check {
 		check("T08", "an older list does not come back", w.older),
 		check("T06/steps", "thirteen steps of five percent do not halve the list", w.steps),
 		check("T06/hand", "one person neither brings a list back nor throws one away (T22)", w.oneHand),
+		check("T09", "an act of two persons is not done by one (two keys, two names, a fresh key, the setting off)", w.twoPersons),
 	)
 }
 

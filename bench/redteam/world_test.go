@@ -46,6 +46,7 @@ type world struct {
 
 	house, a, b, c, d *party
 	strangers         map[string]*party // Those outside the house, by the names of the scripts.
+	officers          map[string]string // Keys of persons of the house, by the person's first name.
 	turn              int
 	values            map[string]any // What scripts begin with.
 	upstream          *facilitator
@@ -150,6 +151,7 @@ func (w *world) build(e conformance.Examiner) {
 		}
 		p.keys["all"] = w.newKey(e, p, nil, callerRoles...)
 	}
+	w.employ(e)
 	w.screenAll(e)
 	w.values["root"], w.values["secret"] = w.root, w.secret
 	for name, p := range map[string]*party{"house": w.house, "a": w.a, "b": w.b, "c": w.c, "d": w.d} {

@@ -70,6 +70,7 @@ func (w *world) attacks(t *testing.T) []conformance.Check {
 		check("T25", "an old cookie opens nothing after its session ended", w.signedOut),
 		check("T27", "a phrase is no cluster secret", w.guessed),
 		check("T32", "with TLS the node says so, and its cookie is bound to the host", w.encrypted),
+		check("T33", "the samples deny the console's cluster acts and log no query (T29)", w.samples),
 		check("T34", "a page whose name was bound to this machine reads nothing of the admin listener", w.rebound),
 		check("T35", "the sign-in reads its body strictly", w.doubledKey),
 		check("T36", "no cell of a CSV begins a formula", w.spreadsheet),

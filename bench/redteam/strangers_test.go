@@ -226,3 +226,16 @@ func selfSigned(e conformance.Examiner, folder string) (certFile, keyFile string
 	e.Must(os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600) == nil, "BUG: cannot write")
 	return certFile, keyFile
 }
+
+// samples: what a balancer denies of the API, it denies of the console too, and it logs no query
+// (T29, T33).
+func (w *world) samples(e conformance.Examiner) {
+	for _, name := range []string{"haproxy/haproxy.cfg", "nginx/railguard.conf"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
+		e.Must(err == nil, "the stage: %v", err)
+		e.Expect(strings.Contains(string(text), "/console/api/cluster/"), "%s passes on the console's cluster acts", name)
+		logsAll := regexp.MustCompile(`(?m)^\s*option httplog|\$request_uri|\$request\b|\$args`)
+		found := logsAll.FindString(string(text))
+		e.Expect(found == "", "%s logs queries: %s", name, strings.TrimSpace(found))
+	}
+}

@@ -24,7 +24,10 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/screen": {`{"token":"$token","amount":1,"chain":"BASE","rail":"USDC","cpWallet":"0x1111111111111111111111111111111111111111","cpName":"Paper Shop",` +
 		`"cpType":"business","cpCountry":"DE","cpDateOfBirth":"1970-01-01","cpAddress":"Main St","protocol":"x","underlyingModel":"m","travelRuleRef":"t",` +
 		`"hold":{"ttlSeconds":60},"paymentRef":"ref-1"}`, `{"token":"$token","amount":1,"model":"m","userToken":"$userToken"}`},
-	"POST /v1/screen/dry-run":               {`{"token":"$token","amount":1,"cpName":"Paper Shop","cpCountry":"DE","paymentRef":"ref-1"}`},
+	"POST /v1/screen/dry-run": {`{"token":"$token","amount":1,"cpName":"Paper Shop","cpCountry":"DE","paymentRef":"ref-1"}`},
+	"POST /v1/match":          {`{"name":"Paper Shop","wallet":"0x1111111111111111111111111111111111111111","cpType":"business","cpCountry":"DE","cpDateOfBirth":"1970-01-01","cpAddress":"Main St","explain":true}`},
+	"POST /v1/audit/search": {`{"from":"2026-03-01","to":"2026-04-01","agentId":"$agent","operator":"Acme Inc","verdict":"REVIEW","rule":"R10_SINGLE_TX_LIMIT",` +
+		`"wallet":"0x1111111111111111111111111111111111111111","name":"Paper Shop","disposition":"none","limit":5,"order":"asc"}`},
 	"POST /v1/transactions/{txnId}/settle":  {`{"amount":1,"railRef":"wire-1"}`},
 	"POST /v1/transactions/{txnId}/release": {`{"reason":"payment_failed"}`},
 
@@ -128,6 +131,7 @@ var spoiltBefore = map[string]string{
 // spoiltNot are members that no body here has, each with the reason.
 var spoiltNot = map[string]string{
 	"POST /v1/webhooks/{id}/redeliver eventId": "needs an event that a webhook is told of: TestWebhooksOverHTTP",
+	"POST /v1/audit/search cursor":             "needs a cursor that a page gave: TestNamesAreAskedByBody",
 	"POST /v1/cluster/drain grace":             "the node would answer nothing any more: TestDrainOverHTTP",
 }
 

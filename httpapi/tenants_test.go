@@ -88,7 +88,8 @@ func TestTenantsAreApart(t *testing.T) {
 		}
 		require.NotContains(t, path, "{", "%s: name what stands for it", r.Path)
 		body, named := bodies[r.Path]
-		require.True(t, named || r.Method == http.MethodGet || r.Path != path, "%s %s: give it a body that names another operator's things", r.Method, r.Path)
+		search := r.Path == "/v1/audit/search" // An empty body lists all.
+		require.True(t, named || search || r.Method == http.MethodGet || r.Path != path, "%s %s: give it a body that names another operator's things", r.Method, r.Path)
 		if !named {
 			body = "{}"
 		}

@@ -5,8 +5,8 @@ import "railguard/httpapi/description"
 // pageQuery are the parameters of a list on the admin listener.
 var pageQuery = []field{{flag: "limit", help: listingHelp["limit"]}, {flag: "cursor", help: listingHelp["cursor"]}, {flag: "order", help: listingHelp["order"]}}
 
-// partyQuery are short flags for the properties by which a party is looked up.
-var partyQuery = []field{{flag: "type", name: "cpType"}, {flag: "country", name: "cpCountry"}, {flag: "birth-date", name: "cpDateOfBirth"}, {flag: "address", name: "cpAddress"}}
+// partyFields are short flags for the properties by which a party is looked up.
+var partyFields = []field{{flag: "type", name: "cpType"}, {flag: "country", name: "cpCountry"}, {flag: "birth-date", name: "cpDateOfBirth"}, {flag: "address", name: "cpAddress"}}
 
 // entryFields are the help texts for the members of an approved party.
 var entryFields = []field{{flag: "wallet", help: "an approved wallet"}, {flag: "name", help: "an approved name, in place of a wallet"}, {flag: "reason", help: "why; required where the list is enforced"}}
@@ -68,12 +68,12 @@ var complianceVerbs = []verb{
 	{path: "audit explain", short: "Show every rule of a record and why each passed or fired", call: "GET /v1/audit/{txn}/explain", person: showRecord, beside: []string{"/v1/audit/{txn}", "_policy /v1/policy"}},
 	{path: "audit replay", short: "Judge a record again from its own evidence", call: "POST /v1/audit/{txn}/replay"},
 	{
-		path: "match", group: "compliance", short: "Show what a name or wallet matches on the active list", call: "GET /v1/match", omit: "type", loose: "name", person: showMatches,
-		query: partyQuery,
+		path: "match", group: "compliance", short: "Show what a name or wallet matches on the active list", call: "POST /v1/match", loose: "name", person: showMatches,
+		fields: partyFields,
 		example: `  railguard match "Nicolas Maduro Moros" --type individual --explain
   railguard match "Nicola Maduro" --birth-date 1962-11-23 --country Venezuela --explain`,
 	},
-	{path: "match name", short: "The same", call: "GET /v1/match", omit: "type", loose: "name", person: showMatches, query: partyQuery},
+	{path: "match name", short: "The same", call: "POST /v1/match", loose: "name", person: showMatches, fields: partyFields},
 	{
 		path: "clear add", group: "compliance", short: "Clear a pair: this name is not that listed entry (quietens R21 only)", call: "POST /v1/cleared",
 		fields:  []field{{name: "uid", kind: description.NumberField, help: "the listed entry"}},

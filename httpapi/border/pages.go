@@ -2,6 +2,7 @@ package border
 
 import (
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -275,6 +276,39 @@ func readParameter(pair string) (parameter, error) {
 }
 
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
+
+// AskByBody makes of a handler that reads its question from the query one that reads it from the
+// body: balancers log queries, so a name is better asked for in a body. The members are called as
+// the parameters are.
+func AskByBody(handle func(*Request) (Answer, error)) func(*Request) (Answer, error) {
+	return func(c *Request) (Answer, error) {
+		f := c.ReadFields()
+		for _, name := range slices.Sorted(maps.Keys(c.route.Shape)) {
+			value := ""
+			switch name {
+			case "limit":
+				if number, given := f.Integer(name, 1, engine.PageMax); given {
+					value = strconv.FormatInt(number, 10)
+				}
+			case "explain":
+				if flag, given := f.Flag(name); given {
+					value = strconv.FormatBool(flag)
+				}
+			default:
+				if value = f.Text(name, engine.TextMax); strings.ContainsFunc(value, isControl) {
+					f.Invalid(name, "must have no control characters")
+				}
+			}
+			if value != "" {
+				c.parameters = append(c.parameters, parameter{name, value})
+			}
+		}
+		if err := f.Err(); err != nil {
+			return Answer{}, err
+		}
+		return handle(c)
+	}
+}
 
 // Query returns a query parameter; "" when it is not given.
 func (c *Request) Query(name string) string {

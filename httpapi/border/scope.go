@@ -149,7 +149,7 @@ var RoutesOf = [Kinds][]string{
 		"POST /v1/users/{id}/reissue",
 	},
 	KindNames: {
-		"GET /v1/match", "POST /v1/reviews/{txnId}", "POST /v1/queue/bulk", "POST /v1/screen/dry-run",
+		"GET /v1/match", "POST /v1/match", "POST /v1/reviews/{txnId}", "POST /v1/queue/bulk", "POST /v1/screen/dry-run",
 	},
 	KindPolicy: {
 		"PUT /v1/policy", "POST /v1/policy/validate",
@@ -159,7 +159,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/users", "GET /v1/policy/versions", "GET /admin/keys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
 	},
 	KindSearch: {
-		"GET /v1/activity", "GET /v1/audit", "GET /v1/sar/{txnId}",
+		"GET /v1/activity", "GET /v1/audit", "POST /v1/audit/search", "GET /v1/sar/{txnId}",
 		"GET /v1/ofac/retro/{id}",
 	},
 	KindQueue: {

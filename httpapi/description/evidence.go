@@ -23,6 +23,32 @@ var evidenceOperations = []Operation{
 		}{}}},
 	},
 	{
+		Name: "searchRecords", Route: "POST /v1/audit/search", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops settler viewer",
+		Summary:    "The same, with what is searched in a body",
+		Text:       "Balancers log queries.",
+		Parameters: "timeout minIndex",
+		Body: &Body{Of: struct {
+			From        *string `json:"from,omitempty" length:"-FieldMax" doc:"a time or a date"`
+			To          *string `json:"to,omitempty" length:"-FieldMax" doc:"a time or a date"`
+			AgentID     *string `json:"agentId,omitempty" length:"-FieldMax"`
+			Operator    *string `json:"operator,omitempty" length:"-NameRunesMax"`
+			Verdict     *string `json:"verdict,omitempty" length:"-FieldMax"`
+			Rule        *string `json:"rule,omitempty" length:"-FieldMax"`
+			Wallet      *string `json:"wallet,omitempty" length:"-FieldMax"`
+			Name        *string `json:"name,omitempty" length:"-NameRunesMax"`
+			Disposition *string `json:"disposition,omitempty" length:"-FieldMax"`
+			Limit       *int64  `json:"limit,omitempty" range:"1-500"`
+			Cursor      *string `json:"cursor,omitempty" length:"-TextMax"`
+			Order       *string `json:"order,omitempty" length:"-FieldMax"`
+		}{}, Example: `{"name": "Paper Ltd", "from": "2026-03-01"}`},
+		Answers: []Answer{{Status: 200, Of: struct {
+			Data       []Record `json:"data"`
+			NextCursor *string  `json:"nextCursor"`
+			AsOfIndex  int64    `json:"asOfIndex"`
+		}{}}},
+		Codes: Codes{422: "unknown_field invalid_field"},
+	},
+	{
 		Name: "showRecord", Route: "GET /v1/audit/{txnId}", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops settler viewer",
 		Summary:    "One record",
 		Parameters: "txnId consistency timeout minIndex",

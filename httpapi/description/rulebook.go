@@ -256,6 +256,23 @@ var rulebookOperations = []Operation{
 		Codes:   Codes{422: "missing_field invalid_field", 503: "sanctions_data_unavailable"},
 	},
 	{
+		Name: "askMatch", Route: "POST /v1/match", Tag: "lists", Scope: Reference, Roles: "reviewer auditor policy",
+		Summary:    "The same, with the name in a body",
+		Text:       "Balancers log queries.",
+		Parameters: "timeout minIndex",
+		Body: &Body{Of: struct {
+			Name          *string `json:"name,omitempty" length:"-NameRunesMax"`
+			Wallet        *string `json:"wallet,omitempty" length:"-FieldMax"`
+			CpType        *string `json:"cpType,omitempty" length:"-FieldMax"`
+			CpCountry     *string `json:"cpCountry,omitempty" length:"-FieldMax"`
+			CpDateOfBirth *string `json:"cpDateOfBirth,omitempty" length:"-FieldMax"`
+			CpAddress     *string `json:"cpAddress,omitempty" length:"-NameRunesMax"`
+			Explain       *bool   `json:"explain,omitempty" doc:"with the numbers that made the score"`
+		}{}, Example: `{"name": "Nicola Maduro", "cpType": "individual"}`},
+		Answers: []Answer{{Status: 200, Of: Matches{}}},
+		Codes:   Codes{422: "unknown_field missing_field invalid_field", 503: "sanctions_data_unavailable"},
+	},
+	{
 		Name: "listCleared", Route: "GET /v1/cleared", Tag: "lists", Scope: Institution, Roles: "reviewer auditor policy",
 		Summary:    "Cleared pairs",
 		Parameters: "limit cursor order consistency timeout minIndex",

@@ -17,6 +17,7 @@ import (
 func (e *Room) auditRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodGet, Path: "/v1/audit", Handle: listRecords},
+		{Method: http.MethodPost, Path: "/v1/audit/search", Handle: border.AskByBody(listRecords)},
 		{Method: http.MethodGet, Path: "/v1/audit/export", Stream: true, Handle: e.exportRecords},
 		{Method: http.MethodGet, Path: "/v1/audit/{txnId}", Handle: showRecord},
 		{Method: http.MethodGet, Path: "/v1/audit/{txnId}/proof", Handle: e.proveRecord},

@@ -117,6 +117,7 @@ func (b *Room) listRoutes() []border.Route {
 func matchRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodGet, Path: "/v1/match", Handle: matchName},
+		{Method: http.MethodPost, Path: "/v1/match", Handle: border.AskByBody(matchName)},
 		{Method: http.MethodGet, Path: "/v1/cleared", Handle: listCleared},
 		{Method: http.MethodPost, Path: "/v1/cleared", Handle: clearPair},
 		{Method: http.MethodDelete, Path: "/v1/cleared/{id}", Handle: removeCleared},

@@ -47,8 +47,9 @@ func (w *world) attacks(t *testing.T) []conformance.Check {
 	all := []conformance.Check{
 		check("stage", "owners, keys, objects and an officer's work", w.build),
 		check("T00/routes", "every route of the product is judged", w.everyRouteIsJudged),
-		check("T02/doors", "every call with a key of every role of every owner", func(e conformance.Examiner) { w.everyDoor(e, "api") }),
-		check("T02/admin", "the admin listener with a key of every role of every owner", func(e conformance.Examiner) { w.everyDoor(e, "admin") }),
+		check("T02/doors", "every call with a key of every role of the house and of an operator", func(e conformance.Examiner) { w.everyDoor(e, "api", "institution", "operator") }),
+		check("T13/doors", "every call with a key of every role of a caller", func(e conformance.Examiner) { w.everyDoor(e, "api", "caller") }),
+		check("T02/admin", "the admin listener with a key of every role of every owner", func(e conformance.Examiner) { w.everyDoor(e, "admin", "institution", "operator", "caller") }),
 		check("T02/public", "what needs no key shows nothing of anybody", w.publicDoors),
 		check("T02/roles", "no key outside the house has an officer's role", w.noOfficerOutside),
 		check("T02/lists", "lists, events, exports and proofs show neither another's nor officers'", w.everyList),

@@ -93,8 +93,8 @@ type AgentRow struct {
 	OwnershipAt   Time // When the transfer was flagged.
 	AttestedAt    Time // 0: never attested.
 	Spend         Spend
-	Sequence      uint64 // Screening records of this agent so far.
-	LastLeaf      uint64 // The newest of these records; meaningful when Sequence > 0.
+	Sequence      uint64 // How many leaves are about this agent so far.
+	LastLeaf      uint64 // The newest of them; meaningful when Sequence > 0.
 	CountedFrom   int64  // Unix second of the first transaction that R16 counted; 0: none.
 	Activity      uint32 // Place of the agent's row of the last 24 hours; 0: it has none.
 }

@@ -129,7 +129,7 @@ func (m *registry) agentDue(row *dueRow) {
 	if leaf.Due(row.Kind) == leaf.DueAgentExpiring {
 		m.calendar.addReminderNow(p.ExpiresAt, leaf.DueAgentExpired, row.Subject, row.Mark)
 	}
-	event := leaf.CredentialDue{Version: p.CredentialVersion, ExpiresAt: p.ExpiresAt, AgentID: m.ids.AgentID(uint32(row.Subject))}
+	event := leaf.CredentialDue{Version: p.CredentialVersion, ExpiresAt: p.ExpiresAt, AgentID: m.ids.AgentID(uint32(row.Subject)), Link: m.linkAgent(p.Slot)}
 	m.writeDueEvent(leaf.Due(row.Kind), event, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
@@ -156,7 +156,7 @@ func (m *registry) attestationDue(row *dueRow) {
 	if agent.Status == engine.Revoked || (*m.profiles.At(row.Subject)).ExpiresAt <= m.now {
 		return
 	}
-	event := leaf.AttestationDue{AttestedAt: agent.AttestedAt, ValidUntil: until, AgentID: m.ids.AgentID(uint32(row.Subject))}
+	event := leaf.AttestationDue{AttestedAt: agent.AttestedAt, ValidUntil: until, AgentID: m.ids.AgentID(uint32(row.Subject)), Link: m.linkAgent(engine.AgentSlot(row.Subject))}
 	m.writeDueEvent(leaf.Due(row.Kind), event, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
@@ -164,7 +164,7 @@ func (m *registry) ownershipDue(row *dueRow) {
 	if !m.agents.Has(row.Subject) || m.agents.At(row.Subject).OwnershipFrom != row.At || m.agents.At(row.Subject).Status == engine.Revoked {
 		return
 	}
-	event := leaf.OwnershipDue{EffectiveAt: row.At, AgentID: m.ids.AgentID(uint32(row.Subject))}
+	event := leaf.OwnershipDue{EffectiveAt: row.At, AgentID: m.ids.AgentID(uint32(row.Subject)), Link: m.linkAgent(engine.AgentSlot(row.Subject))}
 	m.writeDueEvent(leaf.DueOwnership, event, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 

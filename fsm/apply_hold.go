@@ -85,12 +85,31 @@ func (m *ledger) expireHold(at uint64) {
 		keys = append(keys, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(row.Agent))))
 	}
 	m.writeDueEvent(leaf.DueHold, leaf.HoldExpired{
-		Payment: m.paymentOf(row.Leaf, HoldExpired, row.Amount), ExpiredAt: row.ExpiresAt,
+		Payment: m.paymentOf(row.Leaf, row.Agent, HoldExpired, row.Amount), ExpiredAt: row.ExpiresAt,
 	}, keys...)
 }
 
-func (m *ledger) paymentOf(record uint64, state HoldState, amount engine.USD) leaf.Payment {
-	return leaf.Payment{TxnID: m.ids.TxnID(record), ScreenedLeaf: record, State: state.String(), Amount: amount}
+// paymentOf returns the members that name its payment in the leaf that is written next.
+func (m *ledger) paymentOf(record uint64, agent engine.AgentSlot, state HoldState, amount engine.USD) leaf.Payment {
+	return leaf.Payment{
+		TxnID: m.ids.TxnID(record), ScreenedLeaf: record, State: state.String(), Amount: amount, RecordLink: m.officers.linkRecord(record, agent),
+	}
+}
+
+// endedBy returns the newest written leaf that ended a payment; 0: none.
+func (m *ledger) endedBy(record uint64) uint64 {
+	at, ended := m.outcomeAt[record]
+	if !ended {
+		return 0
+	}
+	row := m.outcomes.At(at)
+	if row.Late != 0 && row.Late < m.size {
+		return row.Late
+	}
+	if row.Later < m.size {
+		return row.Later
+	}
+	return 0
 }
 
 // applyHold settles or releases a payment. A hold whose time is over counts as ended even
@@ -165,7 +184,7 @@ func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 		state = m.outcomes.At(at).State
 	}
 	m.writePayment(leaf.KindHoldSettled, leaf.Settled{
-		Payment: m.paymentOf(b.Leaf, state, b.Amount), Counted: s.counted, Late: s.late, OverLimit: s.overLimit, NotAllowed: s.notAllowed,
+		Payment: m.paymentOf(b.Leaf, b.Agent, state, b.Amount), Counted: s.counted, Late: s.late, OverLimit: s.overLimit, NotAllowed: s.notAllowed,
 	}, b, r)
 	for _, mark := range s.listMarks() {
 		if mark.set {
@@ -240,5 +259,5 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 		m.freeReference(b.Reference, b.Leaf)
 		m.noteEnding(b.Leaf, HoldReleased)
 	}
-	m.writePayment(leaf.KindHoldReleased, m.paymentOf(b.Leaf, HoldReleased, returned), b, r)
+	m.writePayment(leaf.KindHoldReleased, m.paymentOf(b.Leaf, b.Agent, HoldReleased, returned), b, r)
 }

@@ -3,7 +3,6 @@ package fsm
 import (
 	"crypto/sha256"
 
-	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
@@ -87,15 +86,15 @@ func (m *desk) openProposal(b *wire.Disposition, r *wire.Result) {
 		Leaf: b.Leaf, Later: m.size, At: m.now, By: personHash(b.By), Key: keyRow(&b.Common), Disposition: b.Disposition,
 	})
 	m.out.Proposals = append(m.out.Proposals, LeafLink{Leaf: b.Leaf, Later: m.size})
-	txn := m.ids.TxnID(b.Leaf)
-	m.writeEvent(leaf.KindProposed, leaf.Proposed{
+	event := leaf.Proposed{
 		Reviewed: m.describeReviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], LapsesAt: m.now + m.limits.ProposalKept,
-	}, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))
+	}
+	m.writeEvent(leaf.KindProposed, event, &b.Common, r, filtersOf(&event.Reviewed)...)
 }
 
-// describeReviewed returns the members of a leaf that name its review.
+// describeReviewed returns the members that name its review in the leaf that is written next.
 func (m *desk) describeReviewed(record uint64) leaf.Reviewed {
-	return leaf.Reviewed{TxnID: m.ids.TxnID(record), ReviewedLeaf: record}
+	return leaf.Reviewed{TxnID: m.ids.TxnID(record), ReviewedLeaf: record, RecordLink: m.linkRecord(record, m.agentOf(record))}
 }
 
 func (m *desk) describeWithdrawn(row *proposalRow) leaf.Withdrawn {
@@ -132,7 +131,8 @@ func (m *desk) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
 		return
 	}
 	m.closeProposal(at)
-	m.writeEvent(leaf.KindWithdrawn, m.describeWithdrawn(&row), &b.Common, r, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf)))
+	event := m.describeWithdrawn(&row)
+	m.writeEvent(leaf.KindWithdrawn, event, &b.Common, r, filtersOf(&event.Reviewed)...)
 }
 
 // lapseProposals ends proposals that are more than a day old, the oldest first, a bounded
@@ -153,6 +153,6 @@ func (m *desk) lapseProposals() {
 func (m *desk) lapseProposal(at uint64) {
 	row := *m.proposals.At(at)
 	m.closeProposal(at)
-	m.writeDueEvent(leaf.DueProposal, m.describeWithdrawn(&row),
-		engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf)))
+	event := m.describeWithdrawn(&row)
+	m.writeDueEvent(leaf.DueProposal, event, filtersOf(&event.Reviewed)...)
 }

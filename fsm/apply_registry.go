@@ -148,10 +148,10 @@ func (m *registry) expiryOf(parent engine.AgentSlot, asked engine.Time) engine.T
 	return at / engine.Second * engine.Second
 }
 
-// credentialOf is an agent's credential as its leaf shows it.
+// credentialOf is an agent's credential as the leaf that is written next shows it.
 func (m *registry) credentialOf(p *engine.AgentProfile) leaf.Credential {
 	c := leaf.Credential{
-		AgentID:      m.ids.AgentID(uint32(p.Slot)),
+		AgentID: m.ids.AgentID(uint32(p.Slot)), Link: m.linkAgent(p.Slot),
 		CredentialID: m.ids.CredentialID(CredentialAgent, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion),
 		Version:      p.CredentialVersion, IssuedAt: p.IssuedAt, ExpiresAt: p.ExpiresAt, KID: p.KeyID, StatusPlace: m.placeOfStatus(p.Status),
 		OperatorID: m.ids.OperatorID(uint32(p.Operator)), WalletMatched: p.WalletMatched, NameMatched: p.NameMatched,
@@ -318,7 +318,7 @@ func (m *registry) applySettings(b *wire.Settings, r *wire.Result) {
 	profile.Rev++
 	profile.Settings = b.Settings
 	m.replaceProfile(&profile)
-	event := leaf.AgentChanged{AgentID: m.ids.AgentID(uint32(b.Agent)), Rev: uint64(profile.Rev)}
+	event := leaf.AgentChanged{AgentID: m.ids.AgentID(uint32(b.Agent)), Link: m.linkAgent(b.Agent), Rev: uint64(profile.Rev)}
 	m.writeNamed(b.Event, event, &b.Common, r, engine.FilterKey(engine.FilterAgent, event.AgentID))
 }
 
@@ -371,7 +371,7 @@ func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 	*m.attestations.Edit(uint64(b.Agent)) = &kept
 	id := m.ids.AgentID(uint32(b.Agent))
 	m.writeEvent("attestation.recorded", leaf.Attested{
-		AgentID: id, AttestationID: m.ids.EventID(m.size), AttestedAt: m.now,
+		AgentID: id, Link: m.linkAgent(b.Agent), AttestationID: m.ids.EventID(m.size), AttestedAt: m.now,
 		ValidUntil: m.now + m.limits.AttestationValidity, RecordExpiresAt: m.now + m.limits.AttestationStored,
 	}, &b.Common, r, engine.FilterKey(engine.FilterAgent, id))
 }

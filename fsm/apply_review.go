@@ -36,7 +36,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	}
 	over := b.Disposition == wire.Approved && m.payments.bookApproval(b)
 	later := m.size
-	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Kind: b.Disposition})
+	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Agent: b.Agent, Kind: b.Disposition})
 	if b.Disposition == wire.EscalateSAR {
 		m.openSAR(b.Leaf)
 	}
@@ -46,7 +46,6 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		m.reviewClosed(at)
 	}
 	m.out.Dispositions = append(m.out.Dispositions, LeafLink{Leaf: b.Leaf, Later: later})
-	txn := m.ids.TxnID(b.Leaf)
 	event := leaf.Dispositioned{
 		Reviewed: m.describeReviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], ReviewedAt: m.now,
 		SAREscalated: b.Disposition == wire.EscalateSAR, ProposedLeaf: confirms,
@@ -59,7 +58,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 			event.NotHeld = b.Hold != 0 && !m.payments.hasEnded(b.Leaf)
 		}
 	}
-	m.writeEvent(leaf.KindDispositioned, event, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))
+	m.writeEvent(leaf.KindDispositioned, event, &b.Common, r, filtersOf(&event.Reviewed)...)
 }
 
 // bookApproval books an approved payment as spent or as held, and uses its reference. A
@@ -82,7 +81,7 @@ func (m *ledger) bookApproval(b *wire.Disposition) (over bool) {
 // reviewAt finds the position of an open review by binary search: reviews are
 // appended in leaf order.
 func (m *desk) reviewAt(leaf uint64) (uint64, bool) {
-	at, found := searchReviews(m.reviews.First(), m.reviews.Next(), leaf, func(i uint64) uint64 { return m.reviews.At(i).Leaf })
+	at, found := m.reviewRowOf(leaf)
 	return at, found && m.reviews.At(at).State == ReviewOpen
 }
 
@@ -176,7 +175,7 @@ const commented = leaf.KindCommented // Named here because commentReview has a v
 // commentReview adds a comment's leaf to a review, open or decided.
 func (m *desk) commentReview(b *wire.Queue, r *wire.Result) {
 	leaf := b.Leaves[0]
-	at, found := searchReviews(m.reviews.First(), m.reviews.Next(), leaf, func(i uint64) uint64 { return m.reviews.At(i).Leaf })
+	at, found := m.reviewRowOf(leaf)
 	if !found {
 		refuse(r, wire.RefusedNotOpen)
 		return
@@ -222,6 +221,6 @@ func (m *desk) writeQueue(kind string, record uint64, claim *Claim, b *wire.Queu
 	if claim != nil {
 		event.Assignee, event.LeaseUntil = &claim.Assignee, claim.LeaseUntil
 	}
-	m.writeEvent(kind, event, &b.Common, r, engine.FilterKey(engine.FilterTxn, event.TxnID))
+	m.writeEvent(kind, event, &b.Common, r, filtersOf(&event.Reviewed)...)
 	r.Value = record
 }

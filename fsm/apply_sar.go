@@ -92,10 +92,10 @@ func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
 	}
 	moved := m.sars.Edit(at)
 	moved.State, moved.Later = b.To, m.size
-	txn := m.ids.TxnID(b.Leaf)
-	m.writeEvent(leaf.KindSARMoved, leaf.SARMoved{
+	event := leaf.SARMoved{
 		Reviewed: m.describeReviewed(b.Leaf), From: SARState(b.From), To: SARState(b.To), DueAt: moved.DueAt,
-	}, &b.Common, r, engine.FilterKey(engine.FilterTxn, txn))
+	}
+	m.writeEvent(leaf.KindSARMoved, event, &b.Common, r, filtersOf(&event.Reviewed)...)
 }
 
 // tellSARs writes a leaf for each report whose deadline is near and that is not filed: once,

@@ -152,7 +152,7 @@ func (m *registry) writeStatus(kind, id string, previous engine.Status, b *wire.
 	event := leaf.StatusChanged{Previous: previous.String(), Status: b.To.String(), ChangedAt: m.now}
 	switch b.Target {
 	case wire.TargetAgent:
-		event.AgentID = id
+		event.AgentID, event.Link = id, m.linkAgent(engine.AgentSlot(b.Slot))
 	case wire.TargetUser:
 		event.UserID = id
 	default:
@@ -201,7 +201,7 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 	}
 	m.noteTransfer(b)
 	row = m.agents.Edit(slot)
-	event := leaf.Ownership{AgentID: id}
+	event := leaf.Ownership{AgentID: id, Link: m.linkAgent(b.Agent)}
 	if b.Cancel {
 		row.OwnershipFrom, row.OwnershipAt = 0, 0
 	} else {

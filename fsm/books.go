@@ -1,6 +1,9 @@
 package fsm
 
-import "railguard/engine"
+import (
+	"railguard/engine"
+	"railguard/fsm/leaf"
+)
 
 // The ledger's bookings on parties. The counters are in the rows of agents and fleets, so the
 // ledger calls the registry to change them.
@@ -77,13 +80,13 @@ func (m *registry) countedFrom(slot engine.AgentSlot, now engine.Time) int64 {
 	return row.CountedFrom
 }
 
-// nextRecord advances an agent's sequence for the record that is written next. It returns the
-// record's number and the leaf of the record before.
-func (m *registry) nextRecord(slot engine.AgentSlot) (sequence, previous uint64) {
+// linkAgent counts the leaf that is written next among the leaves about an agent.
+func (m *registry) linkAgent(slot engine.AgentSlot) (link leaf.Link) {
 	row := m.agents.Edit(uint64(slot))
 	row.Sequence++
-	previous, row.LastLeaf = row.LastLeaf, m.size
-	return row.Sequence, previous
+	link.AgentSequence, link.AgentPrevious = row.Sequence, row.LastLeaf
+	row.LastLeaf = m.size
+	return link
 }
 
 // noteProfile keeps which profile leaf the day's records of a user refer to.

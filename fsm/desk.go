@@ -25,6 +25,7 @@ type paymentLedger interface {
 	bookApproval(b *wire.Disposition) (over bool)
 	heldUntil(record uint64) (until engine.Time, held bool)
 	hasEnded(record uint64) bool
+	endedBy(record uint64) uint64
 }
 
 func newDesk(c *core, t *deskTables, registry *registry, payments paymentLedger) *desk {
@@ -171,6 +172,7 @@ func codeReviewRow(c *coder, row *ReviewRow) {
 	codeUnsigned(c, &row.Agent)
 	codeByte(c, &row.Rule)
 	codeByte(c, &row.State)
+	codeUnsigned(c, &row.Newest)
 	claimed := row.Claim != nil
 	c.codeFlag(&claimed)
 	if codeUnsigned(c, &row.Disposition); !claimed {
@@ -202,6 +204,7 @@ func codeDispositionRow(c *coder, row *dispositionRow) {
 	codeUnsigned(c, &row.Leaf)
 	codeUnsigned(c, &row.Later)
 	codeSigned(c, &row.At)
+	codeUnsigned(c, &row.Agent)
 	codeByte(c, &row.Kind)
 }
 
@@ -209,7 +212,8 @@ type dispositionRow struct {
 	Leaf  uint64
 	Later uint64
 	At    engine.Time
-	Kind  uint8 // wire.Approved and so on.
+	Agent engine.AgentSlot // The record's agent; 0: none.
+	Kind  uint8            // wire.Approved and so on.
 }
 
 // ReviewState is the state of a review.
@@ -230,6 +234,7 @@ type ReviewRow struct {
 	Rule        engine.RuleID
 	State       ReviewState
 	Disposition uint64 // The disposition's leaf when State is ReviewDone.
+	Newest      uint64 // The newest leaf about the record; 0: none but itself.
 	Claim       *Claim // nil: never claimed nor commented.
 }
 

@@ -147,5 +147,5 @@ func (m *desk) tellOverdue() {
 // writeReviewDue writes that a review, or the report it led to, is due.
 func (m *desk) writeReviewDue(what leaf.Due, record uint64, due engine.Time) {
 	event := leaf.ReviewDue{Reviewed: m.describeReviewed(record), DueAt: due}
-	m.writeDueEvent(what, event, engine.FilterKey(engine.FilterTxn, event.TxnID))
+	m.writeDueEvent(what, event, filtersOf(&event.Reviewed)...)
 }

@@ -34,6 +34,7 @@ type officers interface {
 	approvedOn(record uint64) (day engine.Day, approved bool)
 	alertOperator(slot engine.AgentSlot)
 	alertPayment(kind uint8, b *wire.Hold, settled uint64)
+	linkRecord(record uint64, agent engine.AgentSlot) leaf.RecordLink
 }
 
 func newLedger(c *core, t *ledgerTables, registry *registry) *ledger {

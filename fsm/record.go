@@ -71,7 +71,8 @@ func (m *ledger) placeRecord(s *wire.Screen) []byte {
 			c.User = m.profileOfUser(s.User)
 		}
 		if s.Agent != 0 {
-			c.Sequence, c.Previous = m.registry.nextRecord(s.Agent)
+			link := m.registry.linkAgent(s.Agent)
+			c.Sequence, c.Previous = link.AgentSequence, link.AgentPrevious
 		}
 	}
 	c.Leaf, c.Salt = m.size, m.nextSalt()

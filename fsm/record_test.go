@@ -12,15 +12,13 @@ import (
 )
 
 // TestRecordsNameTheirProfiles: in random histories every screening record names a profile of
-// its own UTC day by index and hash, which has what is needed to judge again. The record also
-// follows its predecessor in the agent's sequence.
+// its own UTC day by index and hash, which has what is needed to judge again.
 func TestRecordsNameTheirProfiles(t *testing.T) {
 	var last map[string]leaf.Ref
 	delegates, users, fleets, shared := 0, 0, 0, 0
 	for seed := range uint64(8) {
 		w := history(t, seed, 350)
 		last = map[string]leaf.Ref{}
-		sequence := map[string]uint64{}
 		for i, data := range w.leaves {
 			if leaf.FormOf(data) != leaf.FormScreen {
 				continue
@@ -55,13 +53,8 @@ func TestRecordsNameTheirProfiles(t *testing.T) {
 			require.Len(t, p.Agents, int(s.LevelCount))
 			require.Equal(t, s.InFleet, p.Fleet != nil)
 			id := p.AgentIDs[0]
-			sequence[id]++
-			require.Equal(t, sequence[id], s.Sequence)
-			if before, known := last[id]; known {
-				require.Equal(t, before.Leaf, s.Previous)
-				if before.Hash == s.Profile.Hash {
-					shared++
-				}
+			if before, known := last[id]; known && before.Hash == s.Profile.Hash {
+				shared++
 			}
 			last[id] = leaf.Ref{Leaf: s.Leaf, Hash: s.Profile.Hash}
 			if s.LevelCount > 1 {

@@ -160,7 +160,7 @@ func (m *core) fitsDay(_ uint64, row, before *dayRow) bool {
 
 // fitsReview checks that reviews name written leaves in order, and finds the open ones.
 func (m *desk) fitsReview(at uint64, row, before *ReviewRow) bool {
-	if !m.hasLeaf(row.Leaf) || before != nil && row.Leaf <= before.Leaf {
+	if !m.hasLeaf(row.Leaf) || before != nil && row.Leaf <= before.Leaf || row.Newest != 0 && (row.Newest <= row.Leaf || !m.hasLeaf(row.Newest)) {
 		return false
 	}
 	m.openWordOf(at)

@@ -73,12 +73,12 @@ type Report struct {
 	From, To   string // The range of time that was asked for.
 	Operator   string // If set, only this operator's records are selected.
 	Agent      string // If set, only this agent's records are selected.
-	Chain      Chain  // If Agent is set: what the numbers of the agent's decisions show.
+	Chain      Chain  // If Agent is set: what the numbers of the records about the agent show.
 
 	// Only for a proof:
 	TxnID       string
 	Disposition bool // The file has the record's disposition.
-	Comments    int
+	Later       int  // How many leaves about the record, written since, the file has.
 	RecordOnly  bool // The form of the file holds nothing but the record, and no keys.
 }
 

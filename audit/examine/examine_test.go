@@ -39,19 +39,24 @@ func newFixture(t testing.TB, count int) *fixture {
 		leaf := fmt.Appendf(nil, `{"kind":"screen","txnId":"txn_%d","verdict":"PROCEED","rule":null,"screenedAt":"2026-03-22T03:33:28.589Z","leaf":%d,"agentId":"agt_1","agentName":"buyer","_request":{"amount":12.50}}`, i, i)
 		switch {
 		case i%5 == 4:
-			leaf = fmt.Appendf(nil, `{"kind":"review.dispositioned","time":"2026-03-22T03:33:29.000Z","txnId":"txn_%d","leaf":%d,"reviewedLeaf":%d,"disposition":"REJECTED","reviewedBy":"carla"}`, i-1, i, i-1)
+			leaf = fmt.Appendf(nil, `{"kind":"review.dispositioned","time":"2026-03-22T03:33:29.000Z","txnId":"txn_%d","leaf":%d,"reviewedLeaf":%d,"recordPrevious":%d,"disposition":"REJECTED","reviewedBy":"carla"}`, i-1, i, i-1, i-1)
 		case i%5 == 3 && i > 5:
-			leaf = fmt.Appendf(nil, `{"kind":"review.commented","time":"2026-03-22T03:33:29.000Z","txnId":"txn_%d","leaf":%d,"reviewedLeaf":%d,"comment":"seen","by":"carla"}`, i-6, i, i-6)
+			leaf = fmt.Appendf(nil, `{"kind":"review.commented","time":"2026-03-22T03:33:29.000Z","txnId":"txn_%d","leaf":%d,"reviewedLeaf":%d,"recordPrevious":%d,"comment":"seen","by":"carla"}`, i-6, i, i-6, i-6)
 		}
-		f.leaves = append(f.leaves, leaf)
-		stored, err := tlog.StoredHashes(int64(i), leaf, f)
-		require.NoError(t, err)
-		at := tlog.StoredHashIndex(0, int64(i))
-		for n, hash := range stored {
-			f.hashes[at+int64(n)] = hash
-		}
+		f.add(t, i, leaf)
 	}
 	return f
+}
+
+// add appends a leaf to the log.
+func (f *fixture) add(t testing.TB, i int, leaf []byte) {
+	f.leaves = append(f.leaves, leaf)
+	stored, err := tlog.StoredHashes(int64(i), leaf, f)
+	require.NoError(t, err)
+	at := tlog.StoredHashIndex(0, int64(i))
+	for n, hash := range stored {
+		f.hashes[at+int64(n)] = hash
+	}
 }
 
 // ReadHashes makes the fixture a tlog.HashReader.
@@ -164,7 +169,7 @@ func TestProof(t *testing.T) {
 		require.JSONEq(t, string(f.leaves[i]), string(seen[0].Raw))
 		require.Equal(t, "12.50", seen[0].Amount)
 		require.Contains(t, strings.Join(report.NotShown(), "\n"), "no disposition")
-		require.Contains(t, strings.Join(report.NotShown(), "\n"), "no further comments", "with a disposition or without")
+		require.Contains(t, strings.Join(report.NotShown(), "\n"), "nothing was written about it behind", "with a disposition or without")
 		require.Contains(t, strings.Join(report.NotShown(), "\n"), "fingerprint")
 	}
 	indented, err := json.MarshalIndent(f.proof(t, 0), "", "  ")
@@ -177,29 +182,51 @@ func TestProof(t *testing.T) {
 func TestProofWithReview(t *testing.T) {
 	f := newFixture(t, 15)
 	p := f.proof(t, 3) // 4 is its disposition.
-	p["disposition"] = f.inner(t, 4)
+	p["later"] = []object{f.inner(t, 4)}
 	report, err := examineText(encode(t, p), "")
 	require.NoError(t, err)
 	require.True(t, report.Disposition)
-	require.Equal(t, 2, report.Leaves)
+	require.Equal(t, [2]int{2, 1}, [2]int{report.Leaves, report.Later})
 	require.Equal(t, 1, report.Screens)
 
 	p = f.proof(t, 2) // 8 is a comment on it.
-	p["comments"] = []object{f.inner(t, 8)}
+	p["later"] = []object{f.inner(t, 8)}
 	report, err = examineText(encode(t, p), "")
 	require.NoError(t, err)
-	require.Equal(t, 1, report.Comments)
+	require.False(t, report.Disposition)
 
-	for name, change := range map[string]func(p object){
-		"another case's disposition": func(p object) { p["disposition"] = f.inner(t, 14) },
-		"a screening as disposition": func(p object) { p["disposition"] = f.inner(t, 5) },
-		"a comment as disposition":   func(p object) { p["disposition"] = f.inner(t, 8) },
-		"another case's comment":     func(p object) { p["comments"] = []object{f.inner(t, 13)} },
-		"a comment twice":            func(p object) { p["comments"] = []object{f.inner(t, 8), f.inner(t, 8)} },
+	for name, later := range map[string][]object{
+		"another case's disposition": {f.inner(t, 14)},
+		"a screening":                {f.inner(t, 5)},
+		"another case's comment":     {f.inner(t, 13)},
+		"a comment twice":            {f.inner(t, 8), f.inner(t, 8)},
 	} {
-		p := f.proof(t, 2)
-		change(p)
-		_, err := examineText(encode(t, p), "")
+		_, err := examineText(encode(t, with(f.proof(t, 2), "later", later)), "")
+		require.ErrorIs(t, err, ErrProof, name)
+	}
+}
+
+// A case of which somebody leaves out what does not suit him: each leaf names the one before.
+func TestWhatIsCutFromACaseIsSeen(t *testing.T) {
+	f := newFixture(t, 0)
+	for i, text := range []string{
+		`{"kind":"screen","screenedAt":"2026-03-22T03:33:28.000Z","txnId":"txn_0","leaf":0}`,
+		`{"kind":"review.dispositioned","time":"2026-03-22T03:33:29.000Z","txnId":"txn_0","leaf":1,"reviewedLeaf":0,"recordPrevious":0,"disposition":"ESCALATE_SAR"}`,
+		`{"kind":"review.commented","time":"2026-03-22T03:33:29.000Z","txnId":"txn_0","leaf":2,"reviewedLeaf":0,"recordPrevious":1}`,
+		`{"kind":"hold.settled","time":"2026-03-22T03:33:29.000Z","txnId":"txn_0","leaf":3,"screenedLeaf":0,"recordPrevious":2}`,
+		`{"kind":"review.commented","time":"2026-03-22T03:33:29.000Z","txnId":"txn_0","leaf":4,"reviewedLeaf":0}`,
+	} {
+		f.add(t, i, []byte(text))
+	}
+	whole := []object{f.inner(t, 1), f.inner(t, 2), f.inner(t, 3)}
+	report, err := examineText(encode(t, with(f.proof(t, 0), "later", whole)), "")
+	require.NoError(t, err)
+	require.Equal(t, [2]int{4, 3}, [2]int{report.Leaves, report.Later})
+	for name, later := range map[string][]object{
+		"the disposition is cut": {whole[1], whole[2]}, "a comment is cut": {whole[0], whole[2]}, "all but the settle": {whole[2]},
+		"moved": {whole[1], whole[0], whole[2]}, "a leaf without a place": {whole[0], whole[1], whole[2], f.inner(t, 4)},
+	} {
+		_, err := examineText(encode(t, with(f.proof(t, 0), "later", later)), "")
 		require.ErrorIs(t, err, ErrProof, name)
 	}
 }
@@ -419,7 +446,7 @@ func TestVisitEndsFile(t *testing.T) {
 func FuzzFile(f *testing.F) {
 	fx := newFixture(f, 5)
 	f.Add(encode(f, fx.proof(f, 1)))
-	f.Add(encode(f, with(fx.proof(f, 3), "disposition", fx.inner(f, 4))))
+	f.Add(encode(f, with(fx.proof(f, 3), "later", []object{fx.inner(f, 4)})))
 	f.Add(encode(f, fx.export(f, 0, 5, "", numbers(0, 5)...)...))
 	f.Add(encode(f, fx.export(f, 1, 4, "acme", 2)...))
 	f.Fuzz(func(t *testing.T, text string) {

@@ -16,7 +16,7 @@ const exportVersion = 1
 type walk struct {
 	last   uint64 // Index of the record before, if any is set.
 	any    bool
-	edges  bool // The records of the range have ended; decisions beside the time follow.
+	edges  bool // The records of the range have ended; those beside the time follow.
 	digest hash.Hash
 }
 

@@ -33,9 +33,10 @@ type Record struct {
 	stored   []byte
 	unread   bool          // This program does not know the leaf's rule set.
 	profiles leafjson.Load // For a screening record: loads the profiles that it names.
-	sequence uint64        // For an agent's decision: its number among the agent's; 0: none.
-	previous uint64        // For an agent's decision: the leaf of the decision before.
-	reviewed *uint64       // For an event of a review: the index of the reviewed record.
+	sequence uint64        // Its number among the records about its agent; 0: none.
+	previous uint64        // The leaf of the record about the agent before it.
+	about    *uint64       // The screening record that it is about; nil: none.
+	before   *uint64       // The leaf about that record before it.
 }
 
 // Screen decodes a screening record with the profiles it names. It returns nil for any other
@@ -95,7 +96,8 @@ func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 		Verdict, AgentID, AgentName, Disposition string
 		Rule                                     *string
 		ReviewedBy, By, Comment                  string
-		ReviewedLeaf                             *uint64
+		ReviewedLeaf, ScreenedLeaf               *uint64
+		RecordPrevious                           *uint64
 		AgentSequence, AgentPrevious             uint64
 		Request                                  struct{ Amount json.RawMessage } `json:"_request"`
 	}
@@ -110,11 +112,14 @@ func readLeaf(stored []byte, profiles leafjson.Load) (*Record, error) {
 	r := &Record{
 		Index: *l.Leaf, Kind: l.Kind, Time: l.Time, TxnID: l.TxnID, Verdict: l.Verdict, AgentID: l.AgentID,
 		AgentName: l.AgentName, Amount: string(l.Request.Amount), Disposition: l.Disposition, By: l.ReviewedBy,
-		Comment: l.Comment, Raw: data, stored: stored, unread: unread, profiles: profiles, reviewed: l.ReviewedLeaf,
+		Comment: l.Comment, Raw: data, stored: stored, unread: unread, profiles: profiles, about: l.ReviewedLeaf, before: l.RecordPrevious,
 		sequence: l.AgentSequence, previous: l.AgentPrevious,
 	}
 	if l.Kind == leaf.KindScreen {
 		r.Time = l.ScreenedAt
+	}
+	if r.about == nil {
+		r.about = l.ScreenedLeaf
 	}
 	if l.Rule != nil {
 		r.Rule = *l.Rule

@@ -6,8 +6,8 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// verifyProof verifies a proof file: a screening record, with its disposition and comments if
-// the file has them.
+// verifyProof verifies a proof file: a screening record and, in order, what was written about it
+// since. Each of these names the one before it, so that none can be left out but the newest.
 func (x *examiner) verifyProof(e *envelope) error {
 	x.Kind = "proof"
 	size := e.peekMember("treeSize")
@@ -16,7 +16,7 @@ func (x *examiner) verifyProof(e *envelope) error {
 	}
 	x.TxnID = e.takeText("txnId")
 	index := e.takeNumber("index")
-	disposition, comments := e.takeObject("disposition"), e.takeObjects("comments")
+	later := e.takeObjects("later")
 	record, err := x.verifyLeaf(e, index)
 	if err != nil {
 		return err
@@ -33,31 +33,29 @@ func (x *examiner) verifyProof(e *envelope) error {
 	if err := x.countRecord(record); err != nil {
 		return err
 	}
-	if disposition != nil {
-		x.Disposition = true
-		if _, err := x.verifyEvent(disposition, record, leaf.KindDispositioned, "disposition", size); err != nil {
-			return err
-		}
-	}
 	last := index
-	for _, inner := range comments {
-		x.Comments++
-		comment, err := x.verifyEvent(inner, record, leaf.KindCommented, "comment", size)
+	for _, inner := range later {
+		said, err := x.verifyLater(inner, record, size)
 		if err != nil {
 			return err
 		}
-		if comment.Index <= last {
-			return fmt.Errorf("%w: comment %d stands twice, or before an earlier one", ErrProof, comment.Index)
+		if *said.before != last {
+			return fmt.Errorf("%w: record %d names record %d as the one before it about %s, record %d stands here: something is missing or moved", ErrProof, said.Index, *said.before, x.TxnID, last)
 		}
-		last = comment.Index
+		last = said.Index
+		x.Later++
+		x.Disposition = x.Disposition || said.Kind == leaf.KindDispositioned
+		if err := x.countRecord(said); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// verifyEvent verifies an event of a review and checks that it is about this record.
-func (x *examiner) verifyEvent(e *envelope, of *Record, kind, what, size string) (*Record, error) {
+// verifyLater verifies a leaf that was written about a record, and that it is about this one.
+func (x *examiner) verifyLater(e *envelope, of *Record, size string) (*Record, error) {
 	if e.peekMember("treeSize") != size {
-		return nil, fmt.Errorf("%w: the %s's treeSize is %s, the record's %s", ErrProof, what, e.peekMember("treeSize"), size)
+		return nil, fmt.Errorf("%w: a later record's treeSize is %s, the record's %s", ErrProof, e.peekMember("treeSize"), size)
 	}
 	_ = e.takeNumber("treeSize")
 	record, err := x.verifyLeaf(e, e.takeNumber("index"))
@@ -65,13 +63,10 @@ func (x *examiner) verifyEvent(e *envelope, of *Record, kind, what, size string)
 		err = e.refuseRest()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, fmt.Errorf("later: %w", err)
 	}
-	if record.Kind != kind {
-		return nil, fmt.Errorf("%w: the %s is a leaf of kind %s", ErrProof, what, record.Kind)
+	if record.about == nil || record.before == nil || *record.about != of.Index || record.TxnID != of.TxnID {
+		return nil, fmt.Errorf("%w: record %d, a leaf of kind %s, is not about %s", ErrProof, record.Index, record.Kind, of.TxnID)
 	}
-	if record.reviewed == nil || *record.reviewed != of.Index || record.TxnID != of.TxnID {
-		return nil, fmt.Errorf("%w: the %s is of another case, %s", ErrProof, what, record.TxnID)
-	}
-	return record, x.countRecord(record)
+	return record, nil
 }

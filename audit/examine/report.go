@@ -17,8 +17,8 @@ func (r *Report) Shown() []string {
 		said = append(said, fmt.Sprintf("the keys that signed it were endorsed by those given, over %d rotation(s)", r.Rotations))
 	}
 	switch {
-	case r.Kind == "proof" && r.Disposition:
-		said = append(said, "the disposition is of this record")
+	case r.Kind == "proof" && r.Later > 0:
+		said = append(said, fmt.Sprintf("what was written about it since, %d record(s), stands here without a gap up to the last one: each names the one before it", r.Later))
 	case r.Kind == "export" && r.Selection():
 		said = append(said, fmt.Sprintf("the cluster signed that these are all records of %s from %s to %s (leaves %s)", r.describeSelection(), r.From, r.To, nameSpan(r.First, r.End)))
 	case r.Kind == "export":
@@ -47,7 +47,7 @@ func (r *Report) NotShown() []string {
 		if !r.Disposition {
 			open = append(open, "that the record has no disposition: this file carries none")
 		}
-		open = append(open, "that there are no further comments")
+		open = append(open, "that nothing was written about it behind the last record here: an export of the agent shows that")
 	case r.Agent != "":
 		open = append(open, r.Chain.notShown()...)
 	case r.Selection():
@@ -92,9 +92,9 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Agent    string `json:"agent,omitempty"`
 	}
 	type chain struct {
-		First  uint64 `json:"first"` // Numbers of the agent's decisions; 0: none.
+		First  uint64 `json:"first"` // Numbers of the records about the agent; 0: none.
 		Last   uint64 `json:"last"`
-		Before *Edge  `json:"before"` // The decisions just before and after the time; null: not in the file.
+		Before *Edge  `json:"before"` // Those just before and after the time; null: not in the file.
 		After  *Edge  `json:"after"`
 	}
 	shown := struct {
@@ -112,7 +112,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Screens     int        `json:"screens"`
 		Range       *span      `json:"range,omitempty"`
 		Selection   *selection `json:"selection,omitempty"`
-		Chain       *chain     `json:"decisions,omitempty"`
+		Chain       *chain     `json:"numbers,omitempty"`
 		TxnID       string     `json:"txnId,omitempty"`
 		Proven      []string   `json:"shown"`
 		Unproven    []string   `json:"notShown"`

@@ -35,20 +35,20 @@ type Export struct {
 	Operator string // If set, only leaves of this operator are selected.
 	Leaves   uint64 // Number of leaves in the export.
 	Agent    string // If set, only leaves of this agent are selected.
-	Chain    Chain  // The agent's decisions in it; set together with Agent.
+	Chain    Chain  // The records about the agent in it; set together with Agent.
 	Digest   Hash   // SHA-256 over the index (u64 big-endian) and the hash of each leaf, in order.
 }
 
-// State of the agent's decision just before the time of an export, or just after it.
+// State of the record about the agent just before the time of an export, or just after it.
 const (
-	EdgeHere   = "here"   // The export holds the decision.
-	EdgeErased = "erased" // The decision is past its retention.
-	EdgeNone   = "none"   // There is no such decision.
+	EdgeHere   = "here"   // The export holds it.
+	EdgeErased = "erased" // It is past its retention.
+	EdgeNone   = "none"   // There is none.
 )
 
-// Chain says which of an agent's decisions an export holds, by their numbers.
+// Chain says which of the records about an agent an export holds, by their numbers.
 type Chain struct {
-	First, Last   uint64 // Numbers of the first and the last decision; 0: none.
+	First, Last   uint64 // Numbers of the first and the last one; 0: none.
 	Before, After string // EdgeHere, EdgeErased or EdgeNone.
 }
 
@@ -67,7 +67,7 @@ func (x *Export) signedText() []byte {
 			selection = ""
 		}
 		selection += "agent " + strconv.QuoteToASCII(x.Agent)
-		chain = fmt.Sprintf("decisions %d to %d before %s after %s\n", x.Chain.First, x.Chain.Last, strconv.QuoteToASCII(x.Chain.Before), strconv.QuoteToASCII(x.Chain.After))
+		chain = fmt.Sprintf("numbers %d to %d before %s after %s\n", x.Chain.First, x.Chain.Last, strconv.QuoteToASCII(x.Chain.Before), strconv.QuoteToASCII(x.Chain.After))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\ncluster %s\n", exportLabel, x.Origin, strconv.QuoteToASCII(x.Cluster))

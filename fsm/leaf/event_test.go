@@ -82,5 +82,5 @@ func TestEventsAreOfTheirKind(t *testing.T) {
 	require.False(t, MayBe("agent.suspended", AgentChanged{}))
 	no := false
 	text := AppendEvent(nil, KindDispositioned, Dispositioned{Reviewed: Reviewed{TxnID: "txn_1", ReviewedLeaf: 3}, Disposition: "APPROVED", ReviewedAt: engine.Second, OverLimitApproved: &no})
-	require.Equal(t, `,"txnId":"txn_1","reviewedLeaf":3,"disposition":"APPROVED","reviewedAt":"1970-01-01T00:00:01.000Z","sarEscalated":false,"overLimitApproved":false`, string(text))
+	require.Equal(t, `,"txnId":"txn_1","reviewedLeaf":3,"recordPrevious":0,"disposition":"APPROVED","reviewedAt":"1970-01-01T00:00:01.000Z","sarEscalated":false,"overLimitApproved":false`, string(text))
 }

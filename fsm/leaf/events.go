@@ -12,12 +12,28 @@ import (
 // tag event is the member's place in the data of an event, which does not show a member
 // without one. The tag doc is the note on the member in docs/FORMATS.md.
 
+// Link places a leaf among all that are about its agent: decisions, what became of them, and
+// changes of the agent. A leaf that is left out shows in the next one.
+type Link struct {
+	AgentSequence uint64 `leaf:"agentSequence,omitempty" doc:"its number among the leaves about the agent"`
+	AgentPrevious uint64 `leaf:"agentPrevious,omitempty" doc:"the leaf about the agent that stands before it"`
+}
+
+// RecordLink places a leaf among those about its record, and among those about the agent whose
+// call it was.
+type RecordLink struct {
+	AgentID string `leaf:"agentId,omitempty"`
+	Link
+	RecordPrevious uint64 `leaf:"recordPrevious" doc:"the leaf about the record that stands before it: the record, or what became of it since"`
+}
+
 // Payment says which payment a leaf is about, how it ended, and an amount.
 type Payment struct {
-	TxnID        string     `leaf:"txnId" event:"1"`
-	ScreenedLeaf uint64     `leaf:"screenedLeaf"`
-	State        string     `leaf:"state" event:"2" doc:"how its hold ended"`
-	Amount       engine.USD `leaf:"amountUSDC" event:"3" doc:"settled: what was paid; released: what returned; expired: what counted"`
+	TxnID        string `leaf:"txnId" event:"1"`
+	ScreenedLeaf uint64 `leaf:"screenedLeaf"`
+	RecordLink
+	State  string     `leaf:"state" event:"2" doc:"how its hold ended"`
+	Amount engine.USD `leaf:"amountUSDC" event:"3" doc:"settled: what was paid; released: what returned; expired: what counted"`
 
 	RailRef string `leaf:"railRef,edge"`
 	Reason  string `leaf:"reason,edge"`
@@ -42,6 +58,7 @@ type HoldExpired struct {
 type Reviewed struct {
 	TxnID        string `leaf:"txnId" event:"1"`
 	ReviewedLeaf uint64 `leaf:"reviewedLeaf"`
+	RecordLink
 }
 
 // Dispositioned is an officer's answer to a review.

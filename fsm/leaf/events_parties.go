@@ -7,7 +7,8 @@ import "railguard/engine"
 // Credential is an agent's credential as it was issued. It has every assigned value of the
 // signed token, so the token can be minted again from the leaf alone.
 type Credential struct {
-	AgentID      string      `leaf:"agentId" event:"1"`
+	AgentID string `leaf:"agentId" event:"1"`
+	Link
 	CredentialID string      `leaf:"credentialId" event:"8"`
 	Version      uint16      `leaf:"credentialVersion" event:"9"`
 	IssuedAt     engine.Time `leaf:"issuedAt" event:"10"`
@@ -60,12 +61,14 @@ type UserCredential struct {
 // AgentChanged is the new revision of an agent's settings.
 type AgentChanged struct {
 	AgentID string `leaf:"agentId" event:"1"`
-	Rev     uint64 `leaf:"rev" event:"21"`
+	Link
+	Rev uint64 `leaf:"rev" event:"21"`
 }
 
 // StatusChanged is a party's status; one of the three ids is set.
 type StatusChanged struct {
-	AgentID    string      `leaf:"agentId,omitempty" event:"1"`
+	AgentID string `leaf:"agentId,omitempty" event:"1"`
+	Link
 	UserID     string      `leaf:"userId,omitempty" event:"2"`
 	OperatorID string      `leaf:"operatorId,omitempty" event:"4"`
 	Previous   string      `leaf:"previousStatus" event:"12"`
@@ -79,14 +82,16 @@ type StatusChanged struct {
 // Ownership says that an agent's ownership transfer was flagged or cancelled. If it was
 // cancelled, both times are 0.
 type Ownership struct {
-	AgentID     string      `leaf:"agentId" event:"1"`
+	AgentID string `leaf:"agentId" event:"1"`
+	Link
 	FlaggedAt   engine.Time `leaf:"flaggedAt,omitempty" event:"15"`
 	EffectiveAt engine.Time `leaf:"effectiveAt,omitempty" event:"16"`
 }
 
 // Attested is a human's attestation of an autonomous agent.
 type Attested struct {
-	AgentID         string      `leaf:"agentId" event:"1"`
+	AgentID string `leaf:"agentId" event:"1"`
+	Link
 	AttestationID   string      `leaf:"attestationId"`
 	AttestedAt      engine.Time `leaf:"attestedAt" event:"17"`
 	ValidUntil      engine.Time `leaf:"validUntil" event:"18"`
@@ -122,6 +127,7 @@ type CredentialDue struct {
 	Version   uint16      `leaf:"credentialVersion" event:"9"`
 	ExpiresAt engine.Time `leaf:"expiresAt" event:"11"`
 	AgentID   string      `leaf:"agentId" event:"1"`
+	Link
 }
 
 // AttestationDue is an attestation that ends or has ended.
@@ -129,12 +135,14 @@ type AttestationDue struct {
 	AttestedAt engine.Time `leaf:"attestedAt" event:"17"`
 	ValidUntil engine.Time `leaf:"validUntil" event:"18"`
 	AgentID    string      `leaf:"agentId" event:"1"`
+	Link
 }
 
 // OwnershipDue is a transfer that took effect.
 type OwnershipDue struct {
 	EffectiveAt engine.Time `leaf:"effectiveAt" event:"16"`
 	AgentID     string      `leaf:"agentId" event:"1"`
+	Link
 }
 
 // UserErased is a user whose record is gone.

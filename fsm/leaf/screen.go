@@ -74,8 +74,8 @@ type Evidence struct {
 	Judged            bool
 	Profile           Ref    // Profile of the agent and its chain; its Hash is zero for a user credential alone.
 	User              Ref    // Profile of the user; its Hash is zero if there is no user.
-	Sequence          uint64 // The number among the agent's records, from 1.
-	Previous          uint64 // The leaf of the agent's previous record; valid if Sequence > 1.
+	Sequence          uint64 // The number among the leaves about the agent, from 1.
+	Previous          uint64 // The leaf about the agent that stands before it; valid if Sequence > 1.
 	Status            engine.Status
 	StaticMask        uint32
 	Amount            engine.USD

@@ -65,7 +65,7 @@ var CodeTable = []codeText{
 	{"job_running", 409, "A backtest or a shadow runs on this node already, or a retro-screening on the leader: one of each at a time."},
 	{"matcher_not_ready", 409, "Not every voter answers, carries that version of the matcher and has compiled the active list for it. The message names one."},
 	{"format_not_ready", 409, "A member does not answer, or runs a release that does not know that format. The message names one."},
-	{"limit_reached", 409, "A table is full: children of one parent, agents of one fleet."},
+	{"limit_reached", 409, "A table or an answer is full: children of one parent, agents of one fleet, what was written about one record."},
 	{"version_mismatch", 412, "If-Match does not name the current version."},
 	{"payload_too_large", 413, "The body is larger than the limit of this path."},
 	{"invalid_field", 422, "A member has the wrong type or value (400 on a screening call)."},

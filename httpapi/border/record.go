@@ -82,8 +82,8 @@ var (
 		"credentialStatus", "ofacSource", "screenedAt")
 	recordExtras = leafjson.Select("version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest", "matcherVersion",
 		"mixerVersion", "tzVersion", "ofacStale", "requestHash", "idempotencyKeyHash", "requestId", "traceId", "jti", "userJti",
-		"userId", "fleetId", "chain", "agentSequence", "agentPrevious", "hold", "profile", "userProfile", "warnings")
-	recordInner = leafjson.Select("triggered", "shadow", "matches", "matchesTruncated", "evidence") // Hidden behind the wall.
+		"userId", "fleetId", "chain", "hold", "profile", "userProfile", "warnings")
+	recordInner = leafjson.Select("triggered", "shadow", "matches", "matchesTruncated", "evidence", "agentSequence", "agentPrevious") // Hidden behind the wall. Numbers have gaps where officers wrote something.
 )
 
 // Members shown: of a disposition, outside and inside the wall; of a proposal; of a

@@ -72,8 +72,8 @@ var evidenceOperations = []Operation{
 		Summary:    "The bytes of a record with their proof",
 		Parameters: "txnId consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: Proof{}, Headers: "Disposition", Media: []Media{{Type: "text/x.tlog-proof", Of: "", Text: "With Accept: text/x.tlog-proof: a C2SP tlog-proof, whose extra data is the record as it is stored"}}}},
-		Refusals:   "404",
-		Codes:      Codes{404: "not_found"},
+		Refusals:   "404 409",
+		Codes:      Codes{404: "not_found", 409: "limit_reached"},
 	},
 	{
 		Name: "replayRecord", Route: "POST /v1/audit/{txnId}/replay", Tag: "audit", Scope: Owner, Roles: "reviewer auditor",

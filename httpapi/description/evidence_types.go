@@ -134,8 +134,7 @@ type Proof struct {
 	TreeSize     int64       `json:"treeSize"`
 	Profile      LeafProof   `json:"profile,omitempty"`
 	UserProfile  LeafProof   `json:"userProfile,omitempty"`
-	Disposition  LeafProof   `json:"disposition,omitempty"`
-	Comments     []LeafProof `json:"comments,omitempty"`
+	Later        []LeafProof `json:"later,omitempty" doc:"What was written about the record since, up to the signed tree, the oldest first. Each names the one before it (recordPrevious)."`
 	Checkpoint   string      `json:"checkpoint"`
 	Keys         string      `json:"keys"`
 	KeyRotations string      `json:"keyRotations,omitempty" doc:"Where the log's keys were rotated: GET /log/keys, with which old keys lead to these."`

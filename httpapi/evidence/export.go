@@ -370,7 +370,7 @@ func (x *Exporter) writeLeaf(index uint64, data []byte) error {
 	if inScope, err := x.inScope(&l); err != nil || !inScope {
 		return err
 	}
-	x.agent.followDecision(&l)
+	x.agent.followLeaf(&l)
 	x.leaves++
 	sum := merkle.Leaf(data)
 	x.digest.Write(binary.BigEndian.AppendUint64(nil, index))
@@ -437,12 +437,12 @@ func (x *Exporter) noteProfile(index uint64) bool {
 func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
 	c := x.Request
 	if x.agent.id != "" {
-		return x.ofAgent(l)
+		return x.agent.ofAgent(l), nil
 	}
 	if c.Key.Institution() || c.Key.Covers(l.Text("operatorLegalName")) {
 		return true, nil
 	}
-	if !l.Has("reviewedLeaf") {
+	if !l.Has("reviewedLeaf") && !l.Has("screenedLeaf") {
 		return false, nil
 	}
 	reviewed, err := x.openReviewed(l)
@@ -457,6 +457,9 @@ func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
 // days. The caller drops it.
 func (x *Exporter) openReviewed(l *edge.Leaf) (*edge.Leaf, error) {
 	index := l.Number("reviewedLeaf")
+	if l.Has("screenedLeaf") {
+		index = l.Number("screenedLeaf")
+	}
 	data, err := x.Request.Records().Leaf(x.Request.Context(), index)
 	if errors.Is(err, audit.ErrPruned) {
 		return nil, nil

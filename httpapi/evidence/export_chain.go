@@ -8,21 +8,22 @@ import (
 	"railguard/audit/note"
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/httpapi/border"
 )
 
-// Exports of one agent (?agentId=). Every decision about an agent holds its number among the
-// agent's decisions and the leaf of the decision before. An export of a period has all decisions
-// of the period, the last one before it and the first one after it. So the numbers prove that
-// nothing is left out, whoever made the export.
+// Exports of one agent (?agentId=). Every leaf about an agent (a decision, what became of it, a
+// change of the agent) holds its number among them and the leaf before it. An export of a period
+// has all of the period, the last one before it and the first one after it. So the numbers prove
+// that nothing is left out, whoever made the export.
 
-// agentChain is what an export of one agent has seen of the agent's decisions.
+// agentChain is what an export of one agent has seen of the leaves about the agent.
 type agentChain struct {
 	id   string // "": the export is not of one agent.
 	slot engine.AgentSlot
 
-	first, last uint64 // Numbers of the decisions in the range; 0: none.
-	previous    uint64 // Leaf of the decision before the first one, unless the first one has number 1.
+	first, last uint64 // Numbers of the leaves in the range; 0: none.
+	previous    uint64 // The leaf before the first one, unless the first one has number 1.
 	found       note.Chain
 }
 
@@ -50,44 +51,40 @@ func (x *Exporter) settleAgent() error {
 	return nil
 }
 
-// isDecision reports whether a leaf is one of the agent's decisions.
-func (a *agentChain) isDecision(l *edge.Leaf) bool {
-	return l.Record != nil && l.Record.Sequence > 0 && l.Record.AgentID() == a.id
+// placeOf returns a leaf's place among those about the agent, and false for any other leaf.
+func (a *agentChain) placeOf(l *edge.Leaf) (place leaf.Link, ofAgent bool) {
+	if l.Record != nil {
+		place = leaf.Link{AgentSequence: l.Record.Sequence, AgentPrevious: l.Record.Previous}
+		return place, place.AgentSequence > 0 && l.Record.AgentID() == a.id
+	}
+	place = leaf.Link{AgentSequence: l.Number("agentSequence"), AgentPrevious: l.Number("agentPrevious")}
+	return place, place.AgentSequence > 0 && l.Text("agentId") == a.id
 }
 
-// followDecision notes a decision of the range.
-func (a *agentChain) followDecision(l *edge.Leaf) {
-	if !a.isDecision(l) {
+// followLeaf notes a leaf of the range.
+func (a *agentChain) followLeaf(l *edge.Leaf) {
+	place, ofAgent := a.placeOf(l)
+	if !ofAgent {
 		return
 	}
 	if a.first == 0 {
-		a.first, a.previous = l.Record.Sequence, l.Record.Previous
+		a.first, a.previous = place.AgentSequence, place.AgentPrevious
 	}
-	a.last = l.Record.Sequence
+	a.last = place.AgentSequence
 }
 
-// ofAgent reports whether a leaf belongs to an export of one agent: the agent's decisions,
-// leaves that name the agent, and leaves about one of its decisions.
-func (x *Exporter) ofAgent(l *edge.Leaf) (bool, error) {
+// ofAgent reports whether a leaf belongs to an export of one agent: those about the agent, and
+// those that name it.
+func (a *agentChain) ofAgent(l *edge.Leaf) bool {
 	if l.Record != nil {
-		return x.agent.isDecision(l), nil
+		_, ofAgent := a.placeOf(l)
+		return ofAgent
 	}
-	if l.Text("agentId") == x.agent.id {
-		return true, nil
-	}
-	if !l.Has("reviewedLeaf") {
-		return false, nil
-	}
-	reviewed, err := x.openReviewed(l)
-	if err != nil || reviewed == nil {
-		return false, err
-	}
-	defer x.Request.Judge.DropLeaf()
-	return x.agent.isDecision(reviewed), nil
+	return l.Text("agentId") == a.id
 }
 
-// writeEdges writes the decisions just before and after the range, and notes which of them
-// exist.
+// writeEdges writes the leaves about the agent just before and after the range, and notes which
+// of them exist.
 func (x *Exporter) writeEdges() error {
 	if x.agent.id == "" {
 		return nil
@@ -143,8 +140,8 @@ func (x *Exporter) edgeLine(kind string, l *edge.Leaf) error {
 	return x.writeLine()
 }
 
-// findNeighbours returns the leaves of the agent's last decision before the range and first
-// decision after it; noLeaf: there is none.
+// findNeighbours returns the last leaf about the agent before the range and the first one after
+// it; noLeaf: there is none.
 func (x *Exporter) findNeighbours() (before, after uint64, err error) {
 	before, after = noLeaf, noLeaf
 	if x.agent.first > 1 {
@@ -162,11 +159,12 @@ func (x *Exporter) findNeighbours() (before, after uint64, err error) {
 					return false
 				}
 				defer x.Request.Judge.DropLeaf()
-				if !x.agent.isDecision(&l) {
+				place, ofAgent := x.agent.placeOf(&l)
+				if !ofAgent {
 					return true
 				}
-				if after = index; x.agent.first == 0 && l.Record.Sequence > 1 {
-					before = l.Record.Previous
+				if after = index; x.agent.first == 0 && place.AgentSequence > 1 {
+					before = place.AgentPrevious
 				}
 				return false
 			})
@@ -187,9 +185,9 @@ func (x *Exporter) findNeighbours() (before, after uint64, err error) {
 	return before, after, err
 }
 
-// lastBefore returns the agent's last decision before the range, when there is none in or
-// after the range. It starts at the newest decision in the state and skips those after the
-// export's tree.
+// lastBefore returns the last leaf about the agent before the range, when there is none in or
+// after the range. It starts at the newest one in the state and skips those after the export's
+// tree.
 func (x *Exporter) lastBefore() (uint64, error) {
 	view, err := x.Request.Judge.View()
 	if err != nil {
@@ -205,12 +203,12 @@ func (x *Exporter) lastBefore() (uint64, error) {
 		if err != nil {
 			return noLeaf, err
 		}
-		sequence, previous := l.Record.Sequence, l.Record.Previous
+		place, ofAgent := x.agent.placeOf(&l)
 		x.Request.Judge.DropLeaf()
-		if sequence <= 1 {
+		if !ofAgent || place.AgentSequence <= 1 {
 			return noLeaf, nil
 		}
-		at = previous
+		at = place.AgentPrevious
 	}
 	return at, nil
 }

@@ -22,3 +22,5 @@ const streamSilence = 10 * time.Second // After this silence the stream sends a 
 const streamRetryMax = 1000 // Milliseconds until a reader should reconnect, at most.
 
 const exportPageMax = 512 // Leaves between two flushes of an export.
+
+const laterMax = 256 // Leaves about a record in one proof.

@@ -2,7 +2,9 @@ package evidence
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"railguard/audit/proof"
@@ -46,26 +48,12 @@ func (e *Room) proveRecord(c *border.Request) (border.Answer, error) {
 	} else if text != "" {
 		m.Text("keyRotations", text)
 	}
-	if later, ok := c.Published().Disposition(l.Index); ok && later < cp.Size {
-		inner, err := laterProof(c, later, cp.Size)
-		if err != nil {
-			return border.Answer{}, err
-		}
-		m.Object("disposition", inner)
+	later, err := e.listLater(c, l.Index, cp.Size)
+	if err != nil {
+		return border.Answer{}, err
 	}
-	var comments []strictjson.Members
-	for _, later := range c.Published().Comments(l.Index) {
-		if later >= cp.Size {
-			continue
-		}
-		inner, err := laterProof(c, later, cp.Size)
-		if err != nil {
-			return border.Answer{}, err
-		}
-		comments = append(comments, inner)
-	}
-	if len(comments) > 0 {
-		m.List("comments", comments)
+	if len(later) > 0 {
+		m.List("later", later)
 	}
 	return c.Reply(http.StatusOK, c.Out), nil
 }
@@ -89,15 +77,61 @@ func (e *Room) sendTlogProof(c *border.Request, l *edge.Leaf, cp *Checkpoint) (b
 	return c.Send(http.StatusOK, tlogProofType, t.Bytes()), nil
 }
 
-// laterProof makes the proof of an event about the record.
-func laterProof(c *border.Request, index, size uint64) (strictjson.Members, error) {
-	l, err := c.Judge.LoadLeaf(index)
+// listLater proves what was written about a record since, the oldest first. Each of these leaves
+// names the one before it, so that the newest leads to all.
+func (e *Room) listLater(c *border.Request, record, size uint64) ([]strictjson.Members, error) {
+	at, err := newestAbout(c, record)
 	if err != nil {
 		return nil, err
 	}
-	var m strictjson.Members
-	err = writeProof(c, &m, &l, size)
-	return m, err
+	var later []strictjson.Members
+	for at > record {
+		l, err := c.Judge.LoadLeaf(at)
+		if err != nil {
+			return nil, err
+		}
+		if at < size { // Otherwise it was written behind the signed tree.
+			if len(later) == laterMax {
+				return nil, border.NewError(http.StatusConflict, "limit_reached", "more was written about this record than one proof holds; export the agent's records instead")
+			}
+			var m strictjson.Members
+			if err := writeProof(c, &m, &l, size); err != nil {
+				return nil, err
+			}
+			later = append(later, m)
+		}
+		before := l.Number("recordPrevious")
+		c.Judge.DropLeaf()
+		if before >= at {
+			return nil, fmt.Errorf("leaf %d names leaf %d as the one before it", at, before)
+		}
+		at = before
+	}
+	slices.Reverse(later)
+	return later, nil
+}
+
+// newestAbout returns the newest leaf about a record, which may be the record itself.
+func newestAbout(c *border.Request, record uint64) (uint64, error) {
+	view, err := c.Judge.View()
+	if err != nil {
+		return 0, err
+	}
+	newest := record
+	if row, found := view.Review(record); found {
+		newest = max(newest, row.Newest)
+	}
+	published := c.Published()
+	if disposition, decided := published.Disposition(record); decided {
+		newest = max(newest, disposition)
+		if report, found := view.SAR(disposition); found {
+			newest = max(newest, report.Later)
+		}
+	}
+	for _, ending := range published.Outcomes(record) {
+		newest = max(newest, ending)
+	}
+	return newest, nil
 }
 
 // writeProof writes a leaf and its audit path. For a screening record it also writes the

@@ -62,7 +62,7 @@ func TestActivity(t *testing.T) {
 	for _, act := range n.acts("auditor", "&about="+agent) {
 		history = append(history, textOf(act, "type"))
 	}
-	require.Equal(t, []string{"agent.reinstated", "agent.suspended", "agent.registered"}, history, "what was done to one agent")
+	require.Equal(t, []string{"agent.reinstated", "agent.suspended", "review.dispositioned", "agent.registered"}, history, "what was done to one agent and about its calls")
 	require.Equal(t, 400, n.do("auditor", "GET", "/v1/activity?about=Dora", "").Code)
 	require.Len(t, n.acts("auditor", "&types=policy.activated"), 1)
 	require.Len(t, n.acts("auditor", "&types=agent.*&by=dora&from="+began.String()), 2)

@@ -115,7 +115,7 @@ func TestEvidenceProves(t *testing.T) {
 	report, err = e.examine(e.proof)
 	require.NoError(t, err)
 	require.True(t, report.Disposition)
-	require.Equal(t, 2, report.Comments)
+	require.Equal(t, 3, report.Later, "two comments and the disposition")
 }
 
 // scissors cuts exports. pieces are lines of other exports to splice in.
@@ -360,29 +360,26 @@ func TestNoByteOfAnExportIsIdle(t *testing.T) {
 func TestProofsCannotBeCut(t *testing.T) {
 	e, fork := newEvidence(t, "one"), newEvidence(t, "two")
 	random := rand.New(rand.NewPCG(3, 4))
-	inner := func(m object) object { // A member of the record, its disposition or a comment.
-		switch random.IntN(4) {
-		case 0:
-			return m["disposition"].(object)
-		case 1:
-			return m["comments"].([]any)[random.IntN(2)].(object)
+	inner := func(m object) object { // The record, or a leaf that was written about it since.
+		if random.IntN(2) == 0 {
+			return m["later"].([]any)[random.IntN(3)].(object)
 		}
 		return m
 	}
 	others := []object{objectOf(e.other), objectOf(fork.proof), objectOf(fork.other)}
 	changes := map[string]func(m, other object){
-		"another's member":      func(m, other object) { name := someName(random, other); inner(m)[name] = other[name] },
-		"another's disposition": func(m, other object) { m["disposition"] = other["disposition"] },
-		"another's comments":    func(m, other object) { m["comments"] = other["comments"] },
-		"a comment twice":       func(m, _ object) { list := m["comments"].([]any); m["comments"] = append(list, list[random.IntN(2)]) },
-		"comments swapped":      func(m, _ object) { slices.Reverse(m["comments"].([]any)) },
-		"another record":        func(m, other object) { maps.Copy(m, object{"leaf": other["leaf"], "leafHash": other["leafHash"]}) },
-		"a foreign txnId":       func(m, other object) { m["txnId"] = other["txnId"] },
-		"a wrong hash":          func(m, other object) { inner(m)["leafHash"] = other["leafHash"] },
-		"a member more":         func(m, _ object) { inner(m)["verdict"] = "PROCEED" },
+		"another's member": func(m, other object) { name := someName(random, other); inner(m)[name] = other[name] },
+		"another's case":   func(m, other object) { m["later"] = other["later"] },
+		"one twice":        func(m, _ object) { list := m["later"].([]any); m["later"] = append(list, list[random.IntN(3)]) },
+		"one left out":     func(m, _ object) { at := random.IntN(2); m["later"] = slices.Delete(m["later"].([]any), at, at+1) },
+		"the order":        func(m, _ object) { slices.Reverse(m["later"].([]any)) },
+		"another record":   func(m, other object) { maps.Copy(m, object{"leaf": other["leaf"], "leafHash": other["leafHash"]}) },
+		"a foreign txnId":  func(m, other object) { m["txnId"] = other["txnId"] },
+		"a wrong hash":     func(m, other object) { inner(m)["leafHash"] = other["leafHash"] },
+		"a member more":    func(m, _ object) { inner(m)["verdict"] = "PROCEED" },
 		"a member less": func(m, _ object) {
 			part := inner(m)
-			names := slices.DeleteFunc(slices.Sorted(maps.Keys(part)), func(name string) bool { return name == "disposition" || name == "comments" })
+			names := slices.DeleteFunc(slices.Sorted(maps.Keys(part)), func(name string) bool { return name == "later" })
 			delete(part, names[random.IntN(len(names))])
 		},
 		"a path cut": func(m, _ object) { part := inner(m); part["path"] = part["path"].([]any)[1:] },
@@ -409,7 +406,7 @@ func TestProofsCannotBeCut(t *testing.T) {
 		_, err := e.examine(forged)
 		require.Error(t, err, "%s", forged)
 	}
-	require.True(t, strings.Contains(string(e.proof), `"comments"`))
+	require.True(t, strings.Contains(string(e.proof), `"later"`))
 }
 
 // Whoever sees a match also sees who is meant: the list's facts about the entry that the

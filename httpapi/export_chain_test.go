@@ -108,9 +108,9 @@ func (d *diary) resign(t testing.TB, lines [][]byte) [][]byte {
 		digest.Write(binary.BigEndian.AppendUint64(nil, number(m, "index")))
 		digest.Write(hash[:])
 		x.Leaves++
-		if record, ok := m["record"].(object); ok && record["kind"] == "screen" && record["agentSequence"] != nil {
-			if x.Chain.Last = number(record, "agentSequence"); x.Chain.First == 0 {
-				x.Chain.First = x.Chain.Last
+		if n := numberOf(line); n != 0 {
+			if x.Chain.Last = n; x.Chain.First == 0 {
+				x.Chain.First = n
 			}
 		}
 	}
@@ -124,15 +124,35 @@ func (d *diary) resign(t testing.TB, lines [][]byte) [][]byte {
 	return append(slices.Clone(lines[:last]), append(data, '\n'))
 }
 
+// numberOf returns the number of a line's record among those about its agent; 0: it has none.
+func numberOf(line []byte) uint64 {
+	m := objectOf(line)
+	record, ok := m["record"].(object)
+	if text, event := m["leaf"].(string); !ok && event {
+		record = objectOf([]byte(text))
+	}
+	number, _ := record["agentSequence"].(json.Number)
+	n, _ := number.Int64()
+	return uint64(n)
+}
+
+// numbered is the number of the diary's k-th decision: the registration and a disposition of
+// every third decision have numbers too.
+func numbered(k int) uint64 { return uint64(1 + k + (k+1)/3) }
+
 func TestAgentExports(t *testing.T) {
 	d := newDiary(t)
 	for _, test := range []struct {
 		first, last   int
 		before, after uint64 // 0: none.
-	}{{5, 12, 4, 13}, {1, 3, 0, 4}, {1, 24, 0, 0}, {20, 24, 19, 0}, {7, 7, 6, 8}} {
+	}{{5, 12, 7, 18}, {1, 3, 1, 6}, {1, 24, 1, 0}, {20, 24, 27, 0}, {7, 7, 9, 12}} {
 		report, err := d.examine(d.export(t, test.first, test.last))
 		require.NoError(t, err)
-		require.Equal(t, [3]any{d.id, uint64(test.first), uint64(test.last)}, [3]any{report.Agent, report.Chain.First, report.Chain.Last})
+		last := numbered(test.last)
+		if test.last%3 == 1 {
+			last++ // The decision's disposition.
+		}
+		require.Equal(t, [3]any{d.id, numbered(test.first), last}, [3]any{report.Agent, report.Chain.First, report.Chain.Last})
 		require.Equal(t, test.last-test.first+1, report.Screens)
 		for _, side := range []struct {
 			edge *examine.Edge
@@ -144,7 +164,7 @@ func TestAgentExports(t *testing.T) {
 			}
 		}
 	}
-	// A time without decisions of the agent is proven empty: number 9 follows number 8.
+	// A time without decisions of the agent is proven empty: number 13 follows number 12.
 	between := func(at engine.Time) string {
 		return "?agentId=" + d.id + "&from=" + (at + engine.Second/4).String() + "&to=" + (at + engine.Second/2).String()
 	}
@@ -152,15 +172,14 @@ func TestAgentExports(t *testing.T) {
 	report, err := d.examine(empty)
 	require.NoError(t, err)
 	require.Zero(t, report.Screens)
-	require.Equal(t, [2]uint64{8, 9}, [2]uint64{report.Chain.Before.Sequence, report.Chain.After.Sequence})
+	require.Equal(t, [2]uint64{numbered(8), numbered(9)}, [2]uint64{report.Chain.Before.Sequence, report.Chain.After.Sequence})
 	report, err = d.examine(d.exportLines(t, "auditor", between(d.first+23*engine.Second)))
 	require.NoError(t, err)
-	require.Equal(t, uint64(24), report.Chain.Before.Sequence)
+	require.Equal(t, numbered(24), report.Chain.Before.Sequence)
 	require.Nil(t, report.Chain.After)
 	report, err = d.examine(d.exportLines(t, "auditor", between(d.first-engine.Second)))
 	require.NoError(t, err)
-	require.Nil(t, report.Chain.Before)
-	require.Equal(t, uint64(1), report.Chain.After.Sequence)
+	require.Equal(t, [2]uint64{1, 2}, [2]uint64{report.Chain.Before.Sequence, report.Chain.After.Sequence}, "the registration, and the first decision")
 
 	// An export that broke off and was continued gives the same file.
 	whole := d.export(t, 5, 12)
@@ -186,11 +205,12 @@ func TestTheClusterCannotLeaveOutADecision(t *testing.T) {
 	whole := d.export(t, 5, 12)
 	_, err := d.examine(d.resign(t, whole))
 	require.NoError(t, err, "signed anew it is the same file")
-	decision := func(lines [][]byte, number string) int {
-		return slices.IndexFunc(lines, func(line []byte) bool {
-			record, _ := objectOf(line)["record"].(object)
-			return record != nil && record["agentSequence"] == json.Number(number)
-		})
+	place := func(number uint64) int {
+		return slices.IndexFunc(whole, func(line []byte) bool { return numberOf(line) == number })
+	}
+	var all []int
+	for n := numbered(5); n <= numbered(12); n++ {
+		all = append(all, place(n))
 	}
 	kind := func(name string) int {
 		return slices.IndexFunc(whole, func(line []byte) bool { return objectOf(line)["type"] == name })
@@ -218,16 +238,14 @@ func TestTheClusterCannotLeaveOutADecision(t *testing.T) {
 		lines [][]byte
 		says  string
 	}{
-		"one in the middle":        {without(whole, decision(whole, "8")), "decision 8 of agent " + d.id},
-		"three":                    {without(whole, decision(whole, "7"), decision(whole, "8"), decision(whole, "9")), "decisions 7 to 9 of agent"},
-		"the first":                {without(whole, decision(whole, "5")), "decision 5 of agent"},
-		"the last":                 {without(whole, decision(whole, "12")), "decision 12 of agent"},
-		"the one before":           {without(whole, kind("before")), "decision 4 of agent"},
-		"the first and the before": {without(whole, decision(whole, "5"), kind("before")), "decision 5 of agent"},
-		"all of them": {
-			without(whole, decision(whole, "5"), decision(whole, "6"), decision(whole, "7"), decision(whole, "8"), decision(whole, "9"), decision(whole, "10"), decision(whole, "11"), decision(whole, "12")),
-			"decisions 5 to 12 of agent",
-		},
+		"one in the middle":        {without(whole, place(12)), "number 12 of the records about agent " + d.id},
+		"a disposition":            {without(whole, place(11)), "number 11 of the records about agent " + d.id},
+		"three":                    {without(whole, place(12), place(13), place(14)), "numbers 12 to 14 of the records"},
+		"the first":                {without(whole, place(8)), "number 8 of"},
+		"the last":                 {without(whole, place(17)), "number 17 of"},
+		"the one before":           {without(whole, kind("before")), "number 7 of"},
+		"the first and the before": {without(whole, place(8), kind("before")), "number 8 of"},
+		"all of them":              {without(whole, all...), "numbers 8 to 17 of"},
 	} {
 		require.NotNil(t, test.lines)
 		_, err := d.examine(d.resign(t, test.lines))
@@ -237,7 +255,7 @@ func TestTheClusterCannotLeaveOutADecision(t *testing.T) {
 	// Without the decision after the range, its end is open, and the report says so.
 	report, err := d.examine(d.resign(t, without(whole, kind("after"))))
 	require.NoError(t, err)
-	require.Contains(t, report.NotShown()[0], "no later decision")
+	require.Contains(t, report.NotShown()[0], "that none was left out at the end of the time")
 }
 
 // A record of another agent in place of one of its own is revealed too.
@@ -245,8 +263,7 @@ func TestTheClusterCannotSpliceADecision(t *testing.T) {
 	d := newDiary(t)
 	whole := d.export(t, 5, 12)
 	mine := slices.IndexFunc(whole, func(line []byte) bool {
-		record, _ := objectOf(line)["record"].(object)
-		return record != nil && record["agentSequence"] == json.Number("8")
+		return numberOf(line) == numbered(8)
 	})
 	before := slices.IndexFunc(whole, func(line []byte) bool { return objectOf(line)["type"] == "before" })
 	other := d.exportLines(t, "auditor", "")
@@ -278,7 +295,7 @@ func TestAgentExportsCannotBeCut(t *testing.T) {
 	decisions := func(lines [][]byte) (found []string) {
 		for _, line := range lines {
 			m := objectOf(line)
-			if record, ok := m["record"].(object); ok && m["type"] == "leaf" && record["kind"] == "screen" {
+			if m["type"] == "leaf" && numberOf(line) != 0 {
 				found = append(found, string(m["index"].(json.Number)))
 			}
 		}

@@ -19,7 +19,7 @@ type proofAnswer struct {
 	Record                           json.RawMessage
 	Index, TreeSize                  uint64
 	Path                             []string
-	Disposition                      *proofAnswer
+	Later                            []proofAnswer
 }
 
 // data returns the bytes that are hashed.
@@ -66,8 +66,9 @@ func TestProof(t *testing.T) {
 		answer.verify(t, point.Root[:], point.Size)
 		require.Contains(t, string(answer.Record), txn)
 		if txn == txns[7] {
-			answer.Disposition.verify(t, point.Root[:], point.Size)
-			require.Contains(t, answer.Disposition.Leaf, "REJECTED")
+			require.Len(t, answer.Later, 1)
+			answer.Later[0].verify(t, point.Root[:], point.Size)
+			require.Contains(t, answer.Later[0].Leaf, "REJECTED")
 		}
 		data := answer.data(t)
 		data[len(data)-1]++

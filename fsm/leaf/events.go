@@ -15,8 +15,8 @@ import (
 // Link places a leaf among all that are about its agent: decisions, what became of them, and
 // changes of the agent. A leaf that is left out shows in the next one.
 type Link struct {
-	AgentSequence uint64 `leaf:"agentSequence,omitempty" doc:"its number among the leaves about the agent"`
-	AgentPrevious uint64 `leaf:"agentPrevious,omitempty" doc:"the leaf about the agent that stands before it"`
+	AgentSequence uint64 `leaf:"agentSequence,omitempty"`
+	AgentPrevious uint64 `leaf:"agentPrevious,omitempty"`
 }
 
 // RecordLink places a leaf among those about its record, and among those about the agent whose
@@ -24,7 +24,7 @@ type Link struct {
 type RecordLink struct {
 	AgentID string `leaf:"agentId,omitempty"`
 	Link
-	RecordPrevious uint64 `leaf:"recordPrevious" doc:"the leaf about the record that stands before it: the record, or what became of it since"`
+	RecordPrevious uint64 `leaf:"recordPrevious"`
 }
 
 // Payment says which payment a leaf is about, how it ended, and an amount.

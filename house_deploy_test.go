@@ -327,3 +327,12 @@ func TestImageIsTheRelease(t *testing.T) {
 	require.Contains(t, image, "\nFROM scratch\n")
 	require.Contains(t, image, "\nUSER 65532:65532\n")
 }
+
+// No sample of a balancer lets a caller operate the cluster, by the API or by the console.
+func TestBalancersDenyWhatOperates(t *testing.T) {
+	haproxy, nginx := text(t, "deploy/haproxy/haproxy.cfg"), text(t, "deploy/nginx/railguard.conf")
+	for _, below := range []string{"/v1/cluster/", "/console/api/cluster/"} {
+		require.Contains(t, haproxy, "deny deny_status 404 if { path_beg "+below+" }")
+		require.Contains(t, nginx, "location "+below+" { return 404; }")
+	}
+}

@@ -88,7 +88,7 @@ var importLaw = map[string][]string{
 	"httpapi/operations": {"httpapi/border", "httpapi/exposition", "httpapi/openapi", "edge", "edge/keys", "edge/rulebook", "cluster/report", "strictjson", "seal", "engine", "engine/credential", "ofac/judge", "fsm", "fsm/wire"},
 	"httpapi":            {"httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/cosigning", "webhooks", "edge/retrace", "seal", "engine"},
 	"webhooks":           {"audit", "cluster/timing", "edge", "edge/events", "engine", "fsm", "fsm/leaf", "fsm/wire", "seal"},
-	"console":            {"httpapi/guest", "seal"},
+	"console":            {"httpapi/guest", "seal", "strictjson"},
 	"client":             {},
 	"client/afternoon":   {"client"}, // The example.
 	"cmd/railguard":      {"*"},

@@ -3,11 +3,13 @@ package console
 import (
 	"crypto/subtle"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
 
 	"railguard/httpapi/guest"
+	"railguard/strictjson"
 )
 
 const (
@@ -16,6 +18,8 @@ const (
 
 	signInMax = 4 << 10 // Bytes.
 	keyMax    = 256
+
+	signInValues = 4 // JSON values of a sign-in.
 )
 
 // handleSession signs in (POST), tells who is signed in (GET) and signs out (DELETE).
@@ -49,16 +53,19 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusUnsupportedMediaType, "bad_request", "sign in with a JSON object")
 		return
 	}
-	var asked struct {
-		Key string `json:"key"`
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, signInMax))
+	var asked strictjson.Document
+	if err == nil {
+		err = asked.Read(body, signInValues)
 	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, signInMax))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&asked); err != nil || asked.Key == "" || len(asked.Key) > keyMax {
+	fields := asked.Fields()
+	key := fields.RequiredText("key", keyMax)
+	var members map[string]json.RawMessage
+	if err != nil || fields.Err() != nil || json.Unmarshal(body, &members) != nil || len(members) != 1 {
 		writeError(w, http.StatusBadRequest, "bad_request", "key must be an API key")
 		return
 	}
-	s := c.newSession(asked.Key)
+	s := c.newSession(key)
 	answer := c.fetchKey(r, s)
 	if answer.Status != http.StatusOK {
 		writeAnswer(w, answer)

@@ -9,6 +9,7 @@
 // in, translates calls, and passes list files on to the listener that takes them; web/ is
 // what the browser gets.
 //
-// May import: seal (the cookie is sealed with the cluster secret).
+// May import: seal (the cookie is sealed with the cluster secret), strictjson (the body of a
+// sign-in is read as strictly as any other).
 // Never: httpapi, edge, the state; a rule of its own about who may do what.
 package console

@@ -126,6 +126,8 @@ func TestSignIn(t *testing.T) {
 		"no key":        {`{}`, jsonBody, 400},
 		"long key":      {`{"key":"` + strings.Repeat("x", keyMax+1) + `"}`, jsonBody, 400},
 		"long body":     {`{"key":"` + strings.Repeat("x", signInMax) + `"}`, jsonBody, 400},
+		"another case":  {`{"KEY":"` + goodKey + `"}`, jsonBody, 400},
+		"key twice":     {`{"key":"rg_live_wrong","key":"` + goodKey + `"}`, jsonBody, 400},
 		"other members": {`{"key":"` + goodKey + `","role":"admin"}`, jsonBody, 400},
 		"a form's type": {`{"key":"` + goodKey + `"}`, func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
 		"another site":  {`{"key":"` + goodKey + `"}`, func(r *http.Request) { jsonBody(r); r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},

@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,25 @@ type Witness struct {
 	Log      func(text string, args ...any) // Called for refusals that need attention.
 
 	mutex sync.Mutex // Held from the comparison of a checkpoint until it is on disk.
+
+	warned time.Time // When the last refusal was logged. Guarded by mutex.
+	unsaid int       // Refusals since that were not logged. Guarded by mutex.
+}
+
+// warnPause is the least time between two logged refusals: anybody may send checkpoints, and
+// nobody may fill the witness's disk with them.
+const warnPause = time.Minute
+
+// warn logs a refusal that needs attention, at most one in warnPause, and how many were left out
+// before it. The caller holds the mutex.
+func (w *Witness) warn(text string, args ...any) {
+	now := w.Now()
+	if !w.warned.IsZero() && now.Sub(w.warned) < warnPause {
+		w.unsaid++
+		return
+	}
+	w.Log(text, append(args, "refusalsNotLogged", w.unsaid)...)
+	w.warned, w.unsaid = now, 0
 }
 
 // refusal is an error that says why a witness does not cosign, with the HTTP answer.
@@ -106,7 +126,7 @@ func (w *Witness) addCheckpoint(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	if seen, _, _, ok := w.Store.Latest(); ok && seen.Origin == point.Origin && seen.Size == point.Size && seen.Root != point.Root {
-		w.Log("FORK: a checkpoint to be cosigned is not the one that the log shows", "size", point.Size, "submitted", string(signed))
+		w.warn("FORK: a checkpoint to be cosigned is not the one that the log shows", "size", point.Size, "submitted", string(signed))
 		return nil, newRefusal(http.StatusForbidden, "the log has shown another tree of %d leaves", point.Size)
 	}
 	if err := w.Store.SetCosigned(point.Origin, signed); err != nil {
@@ -134,13 +154,15 @@ func (w *Witness) checkContinuation(point *note.Checkpoint, old uint64, path [][
 	case old == 0 && len(path) > 0 || old == point.Size && len(path) > 0:
 		return newRefusal(http.StatusUnprocessableEntity, "there is nothing to prove, and hashes")
 	case kept != nil && last.Size == point.Size && last.Root != point.Root:
-		w.Log("FORK: two trees of one size to be cosigned", "size", point.Size)
-		return newRefusal(http.StatusConflict, "another tree of %d leaves was cosigned", last.Size)
+		w.warn("FORK: two trees of one size to be cosigned", "size", point.Size)
+		return newRefusal(http.StatusUnprocessableEntity, "another tree of %d leaves was cosigned", last.Size)
+	case point.Size == 0 && point.Root != note.Hash(sha256.Sum256(nil)):
+		return newRefusal(http.StatusUnprocessableEntity, "a tree without leaves has another root")
 	case old == 0:
 		return nil // Every tree continues the empty one.
 	}
 	if err := proof.VerifyConsistency(old, point.Size, last.Root, point.Root, path); err != nil {
-		w.Log("a checkpoint to be cosigned does not continue the last one", "from", old, "to", point.Size, "error", err)
+		w.warn("a checkpoint to be cosigned does not continue the last one", "from", old, "to", point.Size, "error", err)
 		return newRefusal(http.StatusUnprocessableEntity, "%v", err)
 	}
 	return nil

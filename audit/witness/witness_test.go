@@ -158,7 +158,7 @@ func TestAddCheckpoint(t *testing.T) {
 		"not signed by the log":     {encodeBody(20, path(b.tree, 20, 21), forger.Sign(21, note.Hash(root), 0)), 403, ""},
 		"another size is cosigned":  {encodeBody(19, path(b.tree, 19, 21), b.sign(b.tree, 21)), 409, "20\n"},
 		"it does not know":          {encodeBody(0, nil, b.sign(b.tree, 21)), 409, "20\n"},
-		"two trees of one size":     {encodeBody(20, nil, b.sign(forked, 20)), 409, ""},
+		"two trees of one size":     {encodeBody(20, nil, b.sign(forked, 20)), 422, ""},
 		"a fork":                    {encodeBody(20, path(forked, 20, 30), b.sign(forked, 30)), 422, ""},
 		"the wrong proof":           {encodeBody(20, path(b.tree, 20, 31), b.sign(b.tree, 30)), 422, ""},
 		"no proof":                  {encodeBody(20, nil, b.sign(b.tree, 30)), 422, ""},
@@ -176,7 +176,15 @@ func TestAddCheckpoint(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, b.sign(b.tree, 20), kept, "%s: nothing changed", name)
 	}
-	require.NotEmpty(t, b.said, "forks are told")
+	require.Len(t, b.said, 1, "forks are told, and a stranger who sends many does not fill the log")
+	empty, err := note.NewCosigner("witness.example.org/w2", bytes.Repeat([]byte{6}, note.SeedSize))
+	require.NoError(t, err)
+	fresh, err := watch.OpenState(t.TempDir(), b.log.VerifierKeys())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = fresh.Close() })
+	young := &Witness{Cosigner: empty, Store: fresh, Now: b.witness.Now, Log: b.witness.Log}
+	_, err = young.addCheckpoint(encodeBody(0, nil, b.log.Sign(0, note.Hash{1}, 0)))
+	require.ErrorContains(t, err, "a tree without leaves has another root")
 	status, _, _ = b.post(encodeBody(20, nil, b.sign(b.tree, 20)))
 	require.Equal(t, 200, status, "the same again")
 	status, _, text = b.post(bytes.Repeat([]byte("x"), BodyMax+1))

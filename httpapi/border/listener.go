@@ -1,7 +1,10 @@
 package border
 
 import (
+	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"railguard/engine"
@@ -12,6 +15,8 @@ type listener struct {
 	border *Border
 	mux    *http.ServeMux
 	retro  *http.ServeMux // Serves the paths below RetroReports.
+
+	isAdmin bool
 }
 
 // resource holds all methods of one path.
@@ -23,7 +28,7 @@ type resource struct {
 }
 
 func newListener(b *Border, routes []Route, admin bool) *listener {
-	l := &listener{border: b, mux: http.NewServeMux(), retro: http.NewServeMux()}
+	l := &listener{border: b, mux: http.NewServeMux(), retro: http.NewServeMux(), isAdmin: admin}
 	byPath := make(map[string]*resource)
 	var order []*resource
 	for _, r := range routes {
@@ -73,6 +78,10 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !exactPath(r) {
 		l.border.refuseRequest(w, r, NotFound("no such path"))
+		return
+	}
+	if l.isAdmin && r.Header.Get("Authorization") == "" && !isHouseName(r.Host) {
+		l.border.refuseRequest(w, r, NewError(http.StatusForbidden, "forbidden", "the admin listener is asked by its address, or by a name of the house's own"))
 		return
 	}
 	if strings.HasPrefix(r.URL.Path, RetroReports) {
@@ -127,6 +136,20 @@ func checkBorder(r *http.Request) error {
 		return NewError(http.StatusBadRequest, "bad_request", "a header that must be single stands twice")
 	}
 	return nil
+}
+
+// isHouseName reports whether a request's host cannot be a public name that a stranger made to
+// lead here (DNS rebinding): it is an address, a name without a dot, or ends in a domain that
+// nobody can register.
+func isHouseName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") {
+		return true
+	}
+	return slices.ContainsFunc([]string{".localhost", ".local", ".internal", ".svc", ".home.arpa"}, func(end string) bool { return strings.HasSuffix(host, end) })
 }
 
 // exactPath refuses escapes, doubled slashes, dot segments and trailing

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"railguard/audit/merkle"
 	"railguard/edge"
@@ -216,8 +217,8 @@ func (c *Request) ScreenRecord() (edge.Leaf, error) {
 // CSVCell keeps a spreadsheet from running a caller's text as a formula: it puts an
 // apostrophe before a cell that begins like one.
 func CSVCell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
+		return "'" + text // East Asian locales read the full-width signs as the narrow ones.
 	}
 	return text
 }

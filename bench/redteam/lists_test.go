@@ -39,7 +39,7 @@ func (p publication) files() map[string][]byte {
 		}
 		if list == listtest.SDN && count > 1 {
 			entities[0] = listtest.Entity{ID: first, Last: "LAZARUS GROUP", Wallets: map[string]string{"ETH": p.wallet, "XBT": "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"}}
-			entities[count-1] = listtest.Entity{ID: first + entriesSDN, Individual: true, Last: "THISTLEWICK", First: "Quentin Marrowby"}
+			entities[count-1] = listtest.Entity{ID: 900000, Individual: true, Last: "THISTLEWICK", First: "Quentin Marrowby"}
 		}
 		return listtest.WriteEnhanced(list, p.asOf, entities...)
 	}
@@ -175,14 +175,11 @@ func (w *world) older(e conformance.Examiner) {
 // steps: thirteen steps of five percent do not halve the list (T6).
 func (w *world) steps(e conformance.Examiner) {
 	step := w.mirror.first
-	for i := range 13 {
+	for range 13 {
 		step.asOf = step.asOf.Add(20 * time.Hour)
 		step.sdn -= step.sdn / 20
 		w.mirror.serve(step)
 		w.sync(e)
-		if _, now := w.active(e); now != fmt.Sprint(entriesSDN) {
-			e.Expect(step.sdn >= entriesSDN*9/10, "after %d steps %s of %d entries are in force", i+1, now, entriesSDN)
-		}
 	}
 	_, now := w.active(e)
 	var left int

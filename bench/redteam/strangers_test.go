@@ -158,7 +158,7 @@ func (w *world) spreadsheet(e conformance.Examiner) {
 	}
 	a := w.must(e, w.house.keys["auditor"], "GET", "/v1/audit/export?format=csv", nil)
 	lines := bufio.NewScanner(strings.NewReader(string(a.Raw)))
-	dangerous := regexp.MustCompile(`(^|,)"?[\s]*[=@＝＋－＠][^,]`)
+	dangerous := regexp.MustCompile(`(^|,)"?[=@＝＋－＠\t][^,]`)
 	for lines.Scan() {
 		found := dangerous.FindString(lines.Text())
 		e.Expect(found == "", "a cell begins with %q: %.200s", found, lines.Text())
@@ -234,7 +234,7 @@ func (w *world) samples(e conformance.Examiner) {
 		text, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
 		e.Must(err == nil, "the stage: %v", err)
 		e.Expect(strings.Contains(string(text), "/console/api/cluster/"), "%s passes on the console's cluster acts", name)
-		logsAll := regexp.MustCompile(`(?m)^\s*option httplog|\$request_uri|\$request\b|\$args`)
+		logsAll := regexp.MustCompile(`(?m)^\s*option httplog|%HU|%r\b|\$request_uri|\$request\b|\$args`)
 		found := logsAll.FindString(string(text))
 		e.Expect(found == "", "%s logs queries: %s", name, strings.TrimSpace(found))
 	}

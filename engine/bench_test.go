@@ -143,10 +143,10 @@ func BenchmarkParseUSD(b *testing.B) {
 	}
 }
 
-func BenchmarkFindMixer(b *testing.B) {
+func BenchmarkFindMixerWithin(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, found := FindMixer("Uniswap v4"); found {
+		if _, found := FindMixerWithin("Uniswap v4"); found {
 			b.Fatal("not a mixer")
 		}
 	}

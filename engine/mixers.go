@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	_ "embed"
+	"slices"
 	"strings"
 
 	"railguard/ofac"
@@ -13,6 +15,12 @@ import (
 //
 //go:embed mixers.tsv
 var mixersTSV string
+
+// mixerContractsTSV holds the addresses of contracts of the mixers, whom a payment can reach
+// without naming a protocol.
+//
+//go:embed mixer_contracts.tsv
+var mixerContractsTSV string
 
 // Mixer is one entry of the list.
 type Mixer struct {
@@ -29,17 +37,19 @@ type Mixer struct {
 type MixerMatch struct {
 	Mixer       *Mixer
 	Term        string // As the list writes it.
-	Unambiguous bool   // The term has two words, or one word with a dot. Such a term is good evidence even inside a name.
+	Unambiguous bool   // The term has two words, or one word with a dot. Such a term is good evidence even among other words.
 }
 
 // mixers is the list, read once. A file that cannot be read is a mistake in the build.
-var mixers = readMixers(mixersTSV)
+var mixers = readMixers(mixersTSV, mixerContractsTSV)
 
 type mixerList struct {
 	version string
 	entries []Mixer
 	terms   map[string]MixerMatch // By squeezed form. It is only looked up, never iterated.
 	longest int                   // Length of the longest squeezed term.
+
+	contracts map[string]*Mixer // By canonical wallet. It is only looked up, never iterated.
 }
 
 // MixerVersion returns the version of the list, for the record.
@@ -48,8 +58,8 @@ func MixerVersion() string { return mixers.version }
 // Mixers returns the list in the order of its file. It must not be changed.
 func Mixers() []Mixer { return mixers.entries }
 
-func readMixers(file string) *mixerList {
-	list := &mixerList{terms: make(map[string]MixerMatch)}
+func readMixers(file, contracts string) *mixerList {
+	list := &mixerList{terms: make(map[string]MixerMatch), contracts: make(map[string]*Mixer)}
 	for _, line := range strings.Split(strings.TrimSuffix(file, "\n"), "\n") {
 		if version, ok := strings.CutPrefix(line, "# version "); ok {
 			list.version = version
@@ -69,7 +79,22 @@ func readMixers(file string) *mixerList {
 			list.addTerm(&list.entries[i], term)
 		}
 	}
+	list.addContracts(contracts)
 	return list
+}
+
+func (l *mixerList) addContracts(file string) {
+	for line := range strings.Lines(file) {
+		id, address, found := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		at := slices.IndexFunc(l.entries, func(m Mixer) bool { return m.ID == id })
+		if !found || at < 0 || !ValidWallet(address) {
+			panic("BUG: mixer_contracts.tsv: a line is not a mixer's id and an address: " + line)
+		}
+		l.contracts[CanonicalWallet(address)] = &l.entries[at]
+	}
 }
 
 func (l *mixerList) addTerm(mixer *Mixer, term string) {
@@ -86,16 +111,68 @@ func (l *mixerList) addTerm(mixer *Mixer, term string) {
 }
 
 // FindMixer looks a whole text up. The text must equal a term after normalisation, with words
-// joined ("Tornado.Cash", "TORNADO-CASH", "tornadocash" are one). FindMixer never searches
-// inside the text: "Helix Bakery" is not Helix.
+// joined ("Tornado.Cash", "TORNADO-CASH", "tornadocash" are one).
 func FindMixer(text string) (MixerMatch, bool) {
 	var buffer [2 * FieldMax]byte
-	key := squeezeText(buffer[:0], text)
-	if len(key) == 0 || len(key) > mixers.longest {
+	return mixers.find(squeezeText(buffer[:0], text))
+}
+
+// FindMixerWithin also finds a term among other words: an unambiguous one anywhere ("via
+// Tornado Cash"), another one where every further word is a version, a chain or a filler
+// ("Railgun v2"). "Helix Bakery" is not Helix.
+func FindMixerWithin(text string) (MixerMatch, bool) {
+	if match, found := FindMixer(text); found {
+		return match, true
+	}
+	var buffer [2 * FieldMax]byte
+	words := bytes.Fields(ofac.AppendNormalised(buffer[:0], text))
+	telling := 0
+	for _, word := range words {
+		if !isMixerFiller(word) {
+			telling++
+		}
+	}
+	var joined [2 * FieldMax]byte
+	for first := range words {
+		key := joined[:0]
+		for last := first; last < len(words) && len(key)+len(words[last]) <= mixers.longest; last++ {
+			key = appendSqueezed(key, words[last])
+			match, found := mixers.find(key)
+			if found && (match.Unambiguous || first == last && telling == 1 && !isMixerFiller(words[first])) {
+				return match, true
+			}
+		}
+	}
+	return MixerMatch{}, false
+}
+
+// FindMixerContract looks a wallet up among the contracts of mixers, in any encoding.
+func FindMixerContract(wallet string) (*Mixer, bool) {
+	var buffer [2 * FieldMax]byte
+	mixer, found := mixers.contracts[string(appendWallet(buffer[:0], wallet))]
+	return mixer, found
+}
+
+func (l *mixerList) find(key []byte) (MixerMatch, bool) {
+	if len(key) == 0 || len(key) > l.longest {
 		return MixerMatch{}, false
 	}
-	match, found := mixers.terms[string(key)]
+	match, found := l.terms[string(key)]
 	return match, found
+}
+
+// mixerFillers are words that stand beside a protocol's name and say nothing of their own.
+var mixerFillers = map[string]bool{
+	"via": true, "by": true, "on": true, "through": true, "using": true, "the": true,
+	"protocol": true, "mixer": true, "mixing": true, "mix": true, "pool": true, "router": true, "relayer": true, "proxy": true, "contract": true,
+	"app": true, "dapp": true, "mainnet": true, "v": true,
+	"eth": true, "ethereum": true, "base": true, "sol": true, "solana": true, "bsc": true, "bnb": true, "polygon": true, "arbitrum": true, "optimism": true,
+	"btc": true, "xbt": true, "bitcoin": true, "usdc": true, "usdt": true, "dai": true,
+}
+
+// isMixerFiller reports whether a word is a version, a number or a filler.
+func isMixerFiller(word []byte) bool {
+	return mixerFillers[string(word)] || word[len(word)-1] >= '0' && word[len(word)-1] <= '9'
 }
 
 // squeezeText appends the normal form of a text without blanks. It reads the digits 0 and 1 as
@@ -103,8 +180,12 @@ func FindMixer(text string) (MixerMatch, bool) {
 func squeezeText(dst []byte, text string) []byte {
 	start := len(dst)
 	dst = ofac.AppendNormalised(dst, text)
-	kept := dst[:start]
-	for _, c := range dst[start:] {
+	return appendSqueezed(dst[:start], dst[start:])
+}
+
+// appendSqueezed appends a normal form without blanks. The two may share memory.
+func appendSqueezed(dst, form []byte) []byte {
+	for _, c := range form {
 		switch c {
 		case ' ':
 			continue
@@ -113,7 +194,7 @@ func squeezeText(dst []byte, text string) []byte {
 		case '1':
 			c = 'l'
 		}
-		kept = append(kept, c)
+		dst = append(dst, c)
 	}
-	return kept
+	return dst
 }

@@ -67,7 +67,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "A whitelist is enforced by agent, parent, fleet or institution, and the counterparty is not on all of them.",
 		Default: "on when a whitelist is set", Params: "whitelist of agent, fleet, institution; mode"},
 	RuleMixer: {Static: mixerProtocol, ComparedStatic: compareProtocol,
-		Trigger: "The protocol, whole and normalised, is a term of the mixer list; where the agent's policy refuses mixers also the counterparty name, whole, an unambiguous term of it (two words, or one with a dot).",
+		Trigger: "The protocol is a term of the mixer list, or holds one as whole words: an unambiguous one (two words, or one with a dot) anywhere, another one beside nothing but versions, chains and fillers. Where the agent's policy refuses mixers also the counterparty name holds an unambiguous one. The counterparty wallet, or an operator wallet, is a contract of the mixer list.",
 		Default: "on, for every policy", Params: "noMixerProtocols widens the evidence"},
 	RuleModel: {Static: modelChanged, ComparedStatic: compareModels,
 		Trigger: "A model was named at issuance, and the one in the call (else the one reported last) differs from it.",
@@ -417,13 +417,25 @@ func (r *Request) namesParty() bool {
 // also checks the counterparty's name (decision 30, no. 2).
 func mixerProtocol(f *Facts) Sub {
 	if f.Request.Protocol != "" {
-		if _, found := FindMixer(f.Request.Protocol); found {
+		if _, found := FindMixerWithin(f.Request.Protocol); found {
 			return 1
 		}
 	}
 	if f.Request.Name != "" && f.anyPolicy(func(p *SpendPolicy) bool { return p.NoMixer }) {
-		if mixer, found := FindMixer(f.Request.Name); found && mixer.Unambiguous {
+		if mixer, found := FindMixerWithin(f.Request.Name); found && mixer.Unambiguous {
 			return 2
+		}
+	}
+	if f.Request.Wallet != "" {
+		if _, found := FindMixerContract(f.Request.Wallet); found {
+			return 3
+		}
+	}
+	for i := 0; i < f.ChainSize; i++ {
+		if wallet := f.Chain[i].OperatorWallet; wallet != "" {
+			if _, found := FindMixerContract(wallet); found {
+				return 4
+			}
 		}
 	}
 	return 0

@@ -310,6 +310,12 @@ var staticCases = []struct {
 	{"R14 protocol", 14, 1, func(f *Facts) { f.Request.Protocol = "TORNADO-CASH" }},
 	{"R14 protocol, flag false", 14, 1, func(f *Facts) { spendPolicyOf(f, 0).NoMixerSet = true; f.Request.Protocol = "tornado cash" }},
 	{"R14 not a part of the protocol", 0, 0, func(f *Facts) { f.Request.Protocol = "helix bakery" }},
+	{"R14 protocol among other words", 14, 1, func(f *Facts) { f.Request.Protocol = "via Tornado Cash" }},
+	{"R14 contract as the counterparty's wallet", 14, 3, func(f *Facts) { f.Request.Wallet = "0x910cbd523d972eb0a6f4cae4618ad62622b39dbf" }},
+	{"R14 contract as a parent's wallet", 14, 4, func(f *Facts) {
+		withParents(f, 1)
+		f.Chain[1].OperatorWallet = "0x910Cbd523D972eb0a6f4cAe4618aD62622b39DbF"
+	}},
 	{"R14 name without the flag", 0, 0, func(f *Facts) { f.Request.Name = "Tornado Cash" }},
 	{"R14 name with the flag", 14, 2, func(f *Facts) { spendPolicyOf(f, 0).NoMixer = true; f.Request.Name = "Tornado Cash" }},
 	{"R14 name with a parent's flag", 14, 2, func(f *Facts) {
@@ -318,7 +324,8 @@ var staticCases = []struct {
 		f.Request.Name = "Blender.io"
 	}},
 	{"R14 ambiguous name with the flag", 0, 0, func(f *Facts) { spendPolicyOf(f, 0).NoMixer = true; f.Request.Name = "Whirlpool" }},
-	{"R14 name with more words", 0, 0, func(f *Facts) { spendPolicyOf(f, 0).NoMixer = true; f.Request.Name = "Friends of Tornado Cash" }},
+	{"R14 name among other words", 14, 2, func(f *Facts) { spendPolicyOf(f, 0).NoMixer = true; f.Request.Name = "Tornado Cash v2" }},
+	{"R14 ambiguous name among other words", 0, 0, func(f *Facts) { spendPolicyOf(f, 0).NoMixer = true; f.Request.Name = "Dash Electronics" }},
 
 	{"R15 another model in the call", 15, 1, func(f *Facts) { f.Chain[0].Model = "model-1"; f.Request.Model = "model-2" }},
 	{"R15 another model reported", 15, 1, func(f *Facts) { f.Chain[0].Model = "model-1"; f.Chain[0].Settings.CurrentModel = "model-2" }},

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -234,7 +235,7 @@ func TestParty(t *testing.T) {
 }
 
 func TestMixers(t *testing.T) {
-	require.Equal(t, "2026-08-20.1", MixerVersion())
+	require.Equal(t, "2026-11-27.1", MixerVersion())
 	require.Greater(t, len(Mixers()), 25)
 	ids := make(map[string]bool)
 	for _, mixer := range Mixers() {
@@ -256,7 +257,7 @@ func TestMixers(t *testing.T) {
 		require.Equal(t, "tornado-cash", match.Mixer.ID)
 		require.True(t, match.Unambiguous)
 	}
-	for _, text := range []string{"", " ", "uniswap", "tornado", "cash", "helix bakery", "my tornado cash", "garantex", "aztec rose shipping"} {
+	for _, text := range []string{"", " ", "uniswap", "tornado", "cash", "helix bakery", "via tornado cash", "garantex", "aztec rose shipping"} {
 		_, found := FindMixer(text)
 		require.False(t, found, text)
 	}
@@ -265,6 +266,32 @@ func TestMixers(t *testing.T) {
 		require.True(t, found, text)
 		require.Equal(t, unambiguous, match.Unambiguous, text)
 	}
+}
+
+// TestMixersWithin finds mixers among other words, and contracts by their addresses.
+func TestMixersWithin(t *testing.T) {
+	for text, id := range map[string]string{
+		"Tornado Cash v2": "tornado-cash", "via Tornado Cash": "tornado-cash", "tornado.cash (ETH 10)": "tornado-cash", "Tornado.Cash/eth/10": "tornado-cash",
+		"swap by t0rnado-cash router": "tornado-cash", "Wasabi Wallet 2.0": "wasabi", "Samourai Whirlpool pool 0.5": "samourai", "Railgun v2": "railgun", "via railgun on polygon": "railgun",
+		"Aztec": "aztec", "tornadocash": "tornado-cash",
+	} {
+		match, found := FindMixerWithin(text)
+		require.True(t, found, text)
+		require.Equal(t, id, match.Mixer.ID, text)
+	}
+	for _, text := range []string{"", " ", "v2", "uniswap v4", "helix bakery", "aztec rose shipping", "DoorDash v2", "dash electronics", "tornado alley cash register", "cash tornado", "umbra lighting", "eth pool"} {
+		_, found := FindMixerWithin(text)
+		require.False(t, found, text)
+	}
+	_, found := FindMixerWithin(strings.Repeat("a ", FieldMax/2))
+	require.False(t, found)
+	for _, wallet := range []string{"0x910Cbd523D972eb0a6f4cAe4618aD62622b39DbF", " 0x910cbd523d972eb0a6f4cae4618ad62622b39dbf", "0X910CBD523D972EB0A6F4CAE4618AD62622B39DBF"} {
+		mixer, found := FindMixerContract(wallet)
+		require.True(t, found, wallet)
+		require.Equal(t, "tornado-cash", mixer.ID)
+	}
+	_, found = FindMixerContract("0x910Cbd523D972eb0a6f4cAe4618aD62622b39DbE")
+	require.False(t, found)
 }
 
 // TestLooker asks a small list, and checks that remembered and fresh answers are the same.

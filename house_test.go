@@ -33,7 +33,7 @@ var importLaw = map[string][]string{
 	"ofac/wallet":        {},
 	"ofac/feed":          {"ofac", "ofac/wallet"},
 	"ofac/fetch":         {"ofac/feed", "ofac"},
-	"ofac/judge":         {"engine", "fsm/wire", "ofac", "ofac/feed"},
+	"ofac/judge":         {"engine", "fsm/wire", "ofac", "ofac/feed", "ofac/wallet"},
 	"ofac/keeper":        {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/judge", "ofac/sample"},
 	"ofac/sample":        {"ofac"},
 	"ofac/listtest":      {"ofac/list"}, // Only for tests and benches.

@@ -54,10 +54,10 @@ type listKeeper struct {
 
 	mu      sync.Mutex // Guards the fields down to failed:
 	active  wantedList
-	staged  wantedList
+	staged  []wantedList
 	former  [32]byte            // The list active before this one, until retro-screening of the added entries has finished; else zero.
 	matcher uint16              // The matcher version in force.
-	ready   []*ofac.Index       // Tables of the lists active and staged, for at most two matcher versions each, and those of former if they were made.
+	ready   []*ofac.Index       // Tables of the active list and of staged ones, for at most two matcher versions each, and those of former if they were made.
 	ahead   *ofac.Index         // Tables of the list that Stage is replicating; else nil.
 	failed  map[tablesKey]error // Why tables of active and staged cannot be compiled.
 

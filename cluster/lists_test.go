@@ -34,7 +34,7 @@ func encodedList(t testing.TB, name string) []byte {
 func stageList(t testing.TB, n *Node, entities []byte) [32]byte {
 	t.Helper()
 	digest := ofac.Digest(entities)
-	r, err := n.Stage(t.Context(), entities, wire.ListInfo{Digest: digest, Source: "test", Entries: 1, Sample: true}, wire.Common{})
+	r, err := n.Stage(t.Context(), entities, wire.ListInfo{Digest: digest, Source: "test", Entries: 1, Sample: true}, false, wire.Common{})
 	require.NoError(t, err)
 	require.Equal(t, wire.Applied, r.Code, "%+v", r)
 	return digest
@@ -158,7 +158,7 @@ func TestListNotCompiledInTime(t *testing.T) {
 func TestListThatCannotBeCompiled(t *testing.T) {
 	n := openAlone(t, t.TempDir())
 	notOne := []byte("not a list")
-	_, err := n.Stage(t.Context(), notOne, wire.ListInfo{}, wire.Common{})
+	_, err := n.Stage(t.Context(), notOne, wire.ListInfo{}, false, wire.Common{})
 	require.ErrorIs(t, err, ofac.ErrEntities, "what this node cannot compile is not replicated")
 	require.Empty(t, n.Settings().Staged)
 	digest := ofac.Digest(notOne) // Another binary may have staged it.
@@ -360,7 +360,7 @@ func TestCompileRestsUnlessItIsWaitedFor(t *testing.T) {
 		keeper := func() *listKeeper {
 			k := newListKeeper(t.TempDir(), ofac.Carried(), newLife(slog.New(slog.DiscardHandler), nil), newState(&handClock{}, nil), nil)
 			k.matcher, k.ready = ofac.MatcherVersion, []*ofac.Index{first}
-			k.active.digest, k.staged.digest = first.Digest(), second.Digest()
+			k.active.digest, k.staged = first.Digest(), []wantedList{{digest: second.Digest()}}
 			return k
 		}
 		none := func(int) {}

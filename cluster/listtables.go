@@ -67,12 +67,13 @@ func (k *listKeeper) followEntry(out *fsm.Effects) *ofac.Index {
 			k.life.log.Error("list not kept on disk: too many wait")
 		}
 	}
-	switch {
-	case len(settings.Staged) == 0:
-		staged = wantedList{}
-	case settings.Staged[0].Digest != staged.digest:
-		if digest, entities, whole := k.state.views.freeze().Staged(); whole {
-			staged = wantedList{digest, entities, out.Time}
+	if !slices.EqualFunc(settings.Staged, staged, func(info *wire.ListInfo, list wantedList) bool { return info.Digest == list.digest }) {
+		view := k.state.views.freeze()
+		staged = nil
+		for _, info := range settings.Staged {
+			if entities := view.Staged(info.Digest); entities != nil {
+				staged = append(staged, wantedList{info.Digest, entities, info.StagedAt})
+			}
 		}
 	}
 	k.mu.Lock()
@@ -128,8 +129,13 @@ func (k *listKeeper) keepsTables(key tablesKey) bool {
 
 // wantsTables reports whether these tables should be in memory. Called with mu held.
 func (k *listKeeper) wantsTables(key tablesKey) bool {
-	return key.digest != [32]byte{} && (key.digest == k.active.digest || key.digest == k.staged.digest) &&
+	return key.digest != [32]byte{} && (key.digest == k.active.digest || k.isStaged(key.digest)) &&
 		(key.matcher == k.matcher || key.matcher == k.matcher+1)
+}
+
+// isStaged reports whether a list is staged. Called with mu held.
+func (k *listKeeper) isStaged(digest [32]byte) bool {
+	return slices.ContainsFunc(k.staged, func(list wantedList) bool { return list.digest == digest })
 }
 
 // readyList returns the list with these tables, or nil if they are not made. Called with mu
@@ -149,7 +155,7 @@ func (k *listKeeper) nextWanted() (wantedList, uint16, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, matcher := range []uint16{k.matcher, k.matcher + 1} {
-		for _, list := range []wantedList{k.active, k.staged} {
+		for _, list := range append([]wantedList{k.active}, k.staged...) {
 			key := tablesKey{list.digest, matcher}
 			if k.matchers.Carries(matcher) && k.wantsTables(key) && k.failed[key] == nil && k.readyList(key) == nil {
 				return list, matcher, true
@@ -184,7 +190,7 @@ func (k *listKeeper) prepareTables() bool {
 		return true
 	}
 	k.ready = append(k.ready, index)
-	staged := key.digest == k.staged.digest
+	staged := k.isStaged(key.digest)
 	k.mu.Unlock()
 	k.state.published.Load().bringIndex(index)
 	if staged {
@@ -221,7 +227,11 @@ func (k *listKeeper) tablesAwaited(key tablesKey) bool {
 func (k *listKeeper) similarList(matcher uint16) *ofac.Index {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, digest := range [][32]byte{k.active.digest, k.former, k.staged.digest} {
+	similar := [][32]byte{k.active.digest, k.former}
+	for _, list := range k.staged {
+		similar = append(similar, list.digest)
+	}
+	for _, digest := range similar {
 		if index := k.readyList(tablesKey{digest, matcher}); index != nil {
 			return index
 		}
@@ -376,10 +386,10 @@ func (n *Node) MatcherReady(to uint16) error {
 
 // Stage replicates an encoded list of entities in chunks through the log, one after another so
 // that screening goes on between them. It returns the last chunk's result: its leaf says that
-// the list is staged, and by then the voters that answer have its tables. One list is staged at
-// a time. A list that cannot be compiled here is not replicated: the error wraps
+// the list is staged, and by then the voters that answer have its tables. One list is replicated
+// at a time. With replace an older staged list gives way where no more may be staged. A list that cannot be compiled here is not replicated: the error wraps
 // ofac.ErrEntities.
-func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
+func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, replace bool, common wire.Common) (wire.Result, error) {
 	if len(entities) == 0 || len(entities) > engine.ListMax {
 		return wire.Result{}, fmt.Errorf("list of entities of %d bytes: %w", len(entities), wire.ErrTooLarge)
 	}
@@ -392,7 +402,7 @@ func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, c
 	}
 	defer n.lists.keepAhead(nil)
 	for try := 0; ; try++ {
-		result, err := n.stageOnce(ctx, entities, info, common)
+		result, err := n.stageOnce(ctx, entities, info, replace, common)
 		if !errors.Is(err, wire.ErrUnknown) || try == stageRetries || ctx.Err() != nil {
 			return result, err
 		}
@@ -403,7 +413,7 @@ func (n *Node) Stage(ctx context.Context, entities []byte, info wire.ListInfo, c
 // is unknown. The first chunk begins the list anew, whatever was there.
 const stageRetries = 5
 
-func (n *Node) stageOnce(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
+func (n *Node) stageOnce(ctx context.Context, entities []byte, info wire.ListInfo, replace bool, common wire.Common) (wire.Result, error) {
 	chunk := wire.ListChunk{Digest: ofac.Digest(entities), Total: uint32(len(entities))}
 	info.Digest = chunk.Digest
 	for at := 0; ; at += len(chunk.Data) {
@@ -411,7 +421,7 @@ func (n *Node) stageOnce(ctx context.Context, entities []byte, info wire.ListInf
 		chunk.Data = entities[at:min(at+engine.ListChunkMax, len(entities))]
 		last := at+len(chunk.Data) == len(entities)
 		if last {
-			chunk.Info, chunk.Common = &info, common
+			chunk.Info, chunk.Common, chunk.Replace = &info, common, replace
 		}
 		result, err := n.Propose(ctx, wire.KindListChunk, wire.Encode(&chunk))
 		if last && err == nil && result.Code == wire.Applied {

@@ -209,13 +209,13 @@ func TestStageList(t *testing.T) {
 	entities, err := ofac.EncodeEntities(parties, ofac.Meta{Source: "test", PublishedAt: 1})
 	require.NoError(t, err)
 	require.Greater(t, len(entities), 2*engine.ListChunkMax, "in several records")
-	r, err := n.Stage(t.Context(), entities, wire.ListInfo{Source: "test", Entries: 6_000}, wire.Common{})
+	r, err := n.Stage(t.Context(), entities, wire.ListInfo{Source: "test", Entries: 6_000}, false, wire.Common{})
 	require.NoError(t, err)
 	require.Equal(t, wire.Applied, r.Code)
 	require.Len(t, n.Settings().Staged, 1)
 	require.EqualValues(t, len(entities), n.Settings().Staged[0].Size)
 
-	_, err = n.Stage(t.Context(), nil, wire.ListInfo{}, wire.Common{})
+	_, err = n.Stage(t.Context(), nil, wire.ListInfo{}, false, wire.Common{})
 	require.ErrorIs(t, err, wire.ErrTooLarge)
 }
 

@@ -19,6 +19,8 @@ type TableLimits struct {
 	Structuring                      int // Rows of the table of R25.
 	APIKeys, SigningKeys, Cleared    int
 	ListHistory                      int
+	ListsStaged                      int // Uploaded lists that are staged.
+	ListLeft                         int // Parties, names and wallets that a record names as having left a list.
 	Removed                          int // Removed members of the cluster that are remembered.
 	LogLines                         int // Names and keys of the log that are remembered.
 	Holds                            int // Open holds.
@@ -81,6 +83,8 @@ type TimeLimits struct {
 	ExpiryNotice        Time // Notice before a credential or an API key ends.
 	AttestationNotice   Time // Notice before an attestation ends.
 	StatusEvery         Time // Interval at which status lists are made; the lists call it ttl.
+	ListAhead           Time // How far ahead of log time the publication of a list may lie.
+	ListPeak            Time // How long the largest list that was in force stays in the history.
 }
 
 // fillLimits gives a format without a row the limits of the one before.
@@ -102,7 +106,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		OpenReviews: 4_194_304, Idempotency: 8_388_608,
 		ClosedReviews: 33_554_432, Structuring: 1_048_576,
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
-		ListHistory: 256, Removed: 1024, LogLines: 64,
+		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
 		Holds: 4_194_304, Outcomes: 33_554_432, References: 16_777_216,
 		Proposals: 65_536, Alerts: 65_536, SARs: 1_048_576,
 		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
@@ -153,6 +157,8 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		ExpiryNotice:        7 * DayLength,
 		AttestationNotice:   Hour,
 		StatusEvery:         Minute,
+		ListAhead:           2 * DayLength,
+		ListPeak:            90 * DayLength,
 	}},
 })
 

@@ -78,7 +78,7 @@ func (m *desk) nameSubject(s *leaf.Subject, a *alarm) {
 		s.UserID = m.ids.UserID(uint32(at))
 	case target == wire.TargetOperator:
 		s.OperatorID = m.ids.OperatorID(uint32(at))
-	case a.kind != wire.AlertQuarantine:
+	case !isAboutList(a.kind):
 		s.TxnID, s.ScreenedLeaf = m.ids.TxnID(at), &at
 	}
 }
@@ -144,7 +144,7 @@ func (m *desk) soundSubject(b *wire.Alert) bool {
 	}
 	switch target {
 	case 0:
-		return b.Kind == wire.AlertQuarantine && at <= m.settings.ListVersion || b.Kind != wire.AlertQuarantine && at < m.size
+		return isAboutList(b.Kind) && at <= m.settings.ListVersion || !isAboutList(b.Kind) && at < m.size
 	case wire.TargetAgent:
 		return m.registry.agents.Has(at)
 	case wire.TargetUser:
@@ -196,6 +196,18 @@ func (m *desk) alertQuarantine(info *wire.ListInfo) {
 		event: leaf.AlertOpened{Entries: info.Quarantined},
 	}, &wire.Common{})
 }
+
+// alertLeft opens an alert about parties, names and wallets that are no longer on the newly
+// active list.
+func (m *desk) alertLeft(info *wire.ListInfo, left *wire.ListLeft) {
+	m.openAlert(&alarm{
+		kind: wire.AlertLeft, list: info.Version, subject: wire.AlertSubject(0, info.Version),
+		event: leaf.AlertOpened{LeftParties: left.Parties, LeftNames: left.Names, LeftWallets: left.Wallets, Left: left.First},
+	}, &wire.Common{})
+}
+
+// isAboutList reports whether alerts of a kind are about a version of the list.
+func isAboutList(kind uint8) bool { return kind == wire.AlertQuarantine || kind == wire.AlertLeft }
 
 // operatorListed tells whether a call was blocked because of its operator, who was not
 // listed when the credential was issued.

@@ -2,13 +2,15 @@ package fsm
 
 import (
 	"crypto/sha256"
+	"slices"
 
+	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
 // applyListChunk assembles a list of entities, whose bytes it never decodes. One list is
-// staged at a time, and offset 0 begins a new one. The last chunk carries the list's
+// replicated at a time, and offset 0 begins a new one. The last chunk carries the list's
 // description, and its record writes the leaf.
 func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
@@ -23,9 +25,6 @@ func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 	if b.Offset == 0 {
 		// Allocated in full at once: growing by megabytes with every chunk would delay Apply.
 		*s = staging{digest: b.Digest, total: b.Total, sum: sha256.New(), data: make([]byte, 0, b.Total)}
-		if len(m.settings.Staged) > 0 { // Its bytes were just replaced.
-			m.editSettings().Staged = nil
-		}
 	}
 	if s.sum == nil || s.digest != b.Digest || s.total != b.Total || uint32(len(s.data)) != b.Offset {
 		refuse(r, wire.RefusedList)
@@ -37,21 +36,65 @@ func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 		r.Code = wire.Unchanged
 		return
 	}
-	if [32]byte(s.sum.Sum(nil)) != b.Digest || b.Info == nil || b.Info.Digest != b.Digest {
-		*s = staging{}
+	whole := *s
+	*s = staging{}
+	if [32]byte(whole.sum.Sum(nil)) != b.Digest || b.Info == nil || b.Info.Digest != b.Digest {
 		refuse(r, wire.RefusedList)
 		return
 	}
-	s.whole = true
 	info := *b.Info
-	info.Size, info.StagedAt, info.ActivatedAt, info.Version = s.total, m.now, 0, 0
-	m.editSettings().Staged = []*wire.ListInfo{&info}
+	info.Size, info.StagedAt, info.ActivatedAt, info.Version, info.ActivatedLeaf, info.RolledBackAt, info.Forced = whole.total, m.now, 0, 0, 0, 0, false
+	if !m.addStaged(&info, whole.data, b.Replace) {
+		refuse(r, wire.RefusedFull)
+		return
+	}
 	m.writeEvent("list.staged", leaf.ListStaged{Digest: b.Digest, Entries: info.Entries}, &b.Common, r)
 }
 
-// applyListActivate makes the staged list the active one at this log index, or notes that the
+// addStaged stages a list. A list that was fetched or rolled back to gives way to the next such
+// one; an uploaded list stays, and there may be ListsStaged of them. With replace the oldest
+// gives way.
+func (m *rulebook) addStaged(info *wire.ListInfo, data []byte, replace bool) bool {
+	m.dropStaged(func(staged *wire.ListInfo) bool {
+		return staged.Digest == info.Digest || !staged.Uploaded && !info.Uploaded
+	})
+	uploads := 0
+	for _, staged := range m.settings.Staged {
+		if staged.Uploaded {
+			uploads++
+		}
+	}
+	if info.Uploaded && uploads >= m.limits.ListsStaged {
+		if !replace {
+			return false
+		}
+		oldest := slices.IndexFunc(m.settings.Staged, func(staged *wire.ListInfo) bool { return staged.Uploaded })
+		m.dropStaged(func(staged *wire.ListInfo) bool { return staged == m.settings.Staged[oldest] })
+	}
+	settings := m.editSettings()
+	settings.Staged = append(slices.Clip(settings.Staged), info)
+	m.stagedData = append(slices.Clip(m.stagedData), data)
+	return true
+}
+
+// dropStaged drops the staged lists that a function names.
+func (m *rulebook) dropStaged(drops func(*wire.ListInfo) bool) {
+	var staged []*wire.ListInfo
+	var data [][]byte
+	for i, info := range m.settings.Staged {
+		if !drops(info) {
+			staged, data = append(staged, info), append(data, m.stagedData[i])
+		}
+	}
+	if len(staged) < len(m.settings.Staged) {
+		m.editSettings().Staged, m.stagedData = staged, data
+	}
+}
+
+// applyListActivate makes a staged list the active one at this log index, or notes that the
 // active list was found current (Refresh). The sample may be active only in a cluster that
-// was bootstrapped in dev mode.
+// was bootstrapped in dev mode. A list that is dated in the future never becomes active: it
+// would keep every true list out.
 func (m *rulebook) applyListActivate(b *wire.ListActivate, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -69,39 +112,77 @@ func (m *rulebook) applyListActivate(b *wire.ListActivate, r *wire.Result) {
 		r.Code, r.Time = wire.Unchanged, active.ActivatedAt
 		return
 	}
-	if !m.staged.whole || m.staged.digest != b.Digest || len(m.settings.Staged) == 0 {
+	at := slices.IndexFunc(m.settings.Staged, func(staged *wire.ListInfo) bool { return staged.Digest == b.Digest })
+	if at < 0 || b.Left != nil && len(b.Left.First) > m.limits.ListLeft || isAfter(m.settings.Staged[at], m.now+m.limits.ListAhead) {
 		refuse(r, wire.RefusedList)
 		return
 	}
-	info := *m.settings.Staged[0]
+	info := *m.settings.Staged[at]
 	if info.Sample && !m.settings.Genesis.Dev {
 		refuse(r, wire.RefusedNotDev)
 		return
 	}
-	m.activateList(&info, b, r)
+	m.activateList(&info, m.stagedData[at], b, r)
 }
 
-func (m *rulebook) activateList(info *wire.ListInfo, b *wire.ListActivate, r *wire.Result) {
+// isAfter reports whether a source of a published list is dated after a time.
+func isAfter(info *wire.ListInfo, latest engine.Time) bool {
+	if info.Sample {
+		return false
+	}
+	newest := max(info.PublishedAt, info.SDNAsOf, info.CONSAsOf)
+	for _, source := range info.Others {
+		newest = max(newest, source.AsOf)
+	}
+	return newest > latest
+}
+
+func (m *rulebook) activateList(info *wire.ListInfo, data []byte, b *wire.ListActivate, r *wire.Result) {
+	m.dropStaged(func(staged *wire.ListInfo) bool { return staged.Digest == info.Digest })
 	s := m.editSettings()
 	event := leaf.ListActivated{Digest: info.Digest, Version: s.ListVersion + 1, Entries: info.Entries, SyncedAt: m.now, Sample: info.Sample, Forced: b.Force}
+	history := slices.Clone(s.History)
 	if s.List != nil {
 		event.Previous = &s.List.Digest
+		if b.Rollback && len(history) > 0 {
+			withdrawn := *history[len(history)-1]
+			withdrawn.RolledBackAt = m.now
+			history[len(history)-1] = &withdrawn
+		}
 	}
 	s.ListVersion++
-	info.Version, info.ActivatedAt = s.ListVersion, m.now
-	s.List, s.ListSynced, s.Staged = info, m.now, nil
+	info.Version, info.ActivatedAt, info.ActivatedLeaf, info.Forced = s.ListVersion, m.now, m.size, b.Force
+	s.List, s.ListSynced = info, m.now
 	m.remindOfList()
-	history := append(append([]*wire.ListInfo(nil), s.History...), info)
-	if len(history) > m.limits.ListHistory {
-		history = history[len(history)-m.limits.ListHistory:]
-	}
-	s.History = history
-	m.listData, m.out.ListData = m.staged.data, m.staged.data
-	m.staged = staging{}
+	s.History = trimHistory(append(history, info), m.limits.ListHistory, m.now-m.limits.ListPeak)
+	m.listData, m.out.ListData = data, data
 	m.writeEvent("list.activated", event, &b.Common, r)
 	if info.Quarantined > 0 {
 		m.desk.alertQuarantine(info)
 	}
+	if b.Left.Any() {
+		m.desk.alertLeft(info, b.Left)
+	}
+}
+
+// trimHistory drops the oldest lists beyond a number, but not the largest that came in force
+// after a time: the next lists are compared with it, and many small lists must not make it
+// forgotten.
+func trimHistory(history []*wire.ListInfo, most int, after engine.Time) []*wire.ListInfo {
+	for len(history) > most {
+		largest := -1
+		for i, info := range history {
+			if info.ActivatedAt > after && (largest < 0 || info.Entries > history[largest].Entries) {
+				largest = i
+			}
+		}
+		drop := 0
+		if largest == 0 && len(history) > 1 {
+			drop = 1
+		}
+		history = slices.Delete(history, drop, drop+1)
+	}
+	return history
 }
 
 // applyMatcher raises the version of the matcher by one. From this index on, what was judged
@@ -128,6 +209,7 @@ func (m *rulebook) refreshList(b *wire.ListActivate, r *wire.Result) {
 		refuse(r, wire.RefusedList)
 		return
 	}
+	m.dropStaged(func(staged *wire.ListInfo) bool { return staged.Digest == b.Digest })
 	m.editSettings().ListSynced = m.now
 	m.remindOfList()
 	m.writeEvent("list.synced", leaf.ListSynced{Digest: b.Digest, Version: m.settings.ListVersion, SyncedAt: m.now}, &b.Common, r)

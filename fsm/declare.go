@@ -428,8 +428,11 @@ func (d *longBytes) freezeRows(from, to *tables) { *d.of(to) = slices.Clip(*d.of
 
 func (d *longBytes) countRows(*tables, *Settings) int { return 0 }
 
-func (d *longBytes) writeRows(b *blockWriter, t *tables, _ *Settings) {
-	for data := *d.of(t); len(data) > 0; {
+func (d *longBytes) writeRows(b *blockWriter, t *tables, _ *Settings) { writeRun(b, *d.of(t)) }
+
+// writeRun writes a run of bytes in rows of at most one block.
+func writeRun(b *blockWriter, data []byte) {
+	for len(data) > 0 {
 		n := min(len(data), snapshotBlock)
 		b.data = append(b.data, data[:n]...)
 		b.endRow()

@@ -90,7 +90,7 @@ func (s *restorer) readMeta(c *coder, rows uint32) error {
 		return err
 	}
 	if meta.Staged != nil {
-		m.rulebook.staged = staging{digest: meta.Staged.Digest, total: meta.Staged.Total, whole: meta.Staged.Whole}
+		m.rulebook.staged = staging{digest: meta.Staged.Digest, total: meta.Staged.Total}
 	}
 	return nil
 }

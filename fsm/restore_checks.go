@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 
@@ -331,25 +330,27 @@ func (m *Machine) checkEpochs() error {
 	return nil
 }
 
-// checkLists checks that the bytes of the active and the staged list have their digests, and
-// rebuilds the running hash of the staged one.
+// checkLists checks that the bytes of the active and the staged lists have their digests, and
+// rebuilds the running hash of the list that is being replicated.
 func (m *rulebook) checkLists() error {
 	if list := m.settings.List; list == nil && len(m.listData) > 0 || list != nil && sha256.Sum256(m.listData) != list.Digest {
 		return errors.New("list does not match its digest")
 	}
 	s := &m.staged
-	if uint64(len(s.data)) > uint64(s.total) || s.whole != (s.total > 0 && len(s.data) == int(s.total)) {
-		return errors.New("staged list is not as long as it should be")
+	if s.total > 0 && uint64(len(s.data)) >= uint64(s.total) || s.total == 0 && len(s.data) > 0 {
+		return errors.New("the list being staged is not as long as it should be")
 	}
 	if s.total > 0 {
 		s.sum = sha256.New()
 		s.sum.Write(s.data)
 	}
-	if s.whole && !bytes.Equal(s.sum.Sum(nil), s.digest[:]) {
-		return errors.New("staged list does not match its digest")
+	if len(m.settings.Staged) != len(m.stagedData) {
+		return errors.New("a staged list is not there")
 	}
-	if len(m.settings.Staged) > 1 || len(m.settings.Staged) == 1 && (!s.whole || m.settings.Staged[0].Digest != s.digest) {
-		return errors.New("staged list is not there")
+	for i, info := range m.settings.Staged {
+		if sha256.Sum256(m.stagedData[i]) != info.Digest {
+			return errors.New("a staged list does not match its digest")
+		}
 	}
 	return nil
 }

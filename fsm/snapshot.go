@@ -65,6 +65,7 @@ const (
 	sectionDeadLetters
 	sectionWebhooks
 	sectionStatuses
+	sectionStagedWhole
 	sectionEnd uint16 = 0xffff
 )
 
@@ -98,7 +99,6 @@ type snapshotMeta struct {
 type stagedMeta struct {
 	Digest [32]byte `cbor:"1,keyasint"`
 	Total  uint32   `cbor:"2,keyasint"`
-	Whole  bool     `cbor:"3,keyasint"`
 }
 
 // blockWriter cuts a section's rows into blocks.
@@ -202,7 +202,7 @@ func (v *View) writeHead(b *blockWriter) {
 		}
 	}
 	if v.staged.total > 0 {
-		meta.Staged = &stagedMeta{Digest: v.staged.digest, Total: v.staged.total, Whole: v.staged.whole}
+		meta.Staged = &stagedMeta{Digest: v.staged.digest, Total: v.staged.total}
 	}
 	b.beginSection(sectionMeta)
 	b.writeValue(&meta)

@@ -45,10 +45,15 @@ func (m *Machine) Freeze() *View {
 	return v
 }
 
-// Staged returns the digest and bytes of the staged list, and whether it is complete. The
+// Staged returns the bytes of the staged list with that digest; nil: it is not staged. The
 // bytes are shared and must not be changed.
-func (v *View) Staged() (digest [32]byte, data []byte, ok bool) {
-	return v.staged.digest, v.staged.data, v.staged.whole
+func (v *View) Staged(digest [32]byte) []byte {
+	for i, info := range v.settings.Staged {
+		if info.Digest == digest {
+			return v.stagedData[i]
+		}
+	}
+	return nil
 }
 
 // Settings returns the settings in force.

@@ -126,7 +126,7 @@ func TestAlertOfAListedOperator(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.registered("")
 	require.Equal(t, "PROCEED", textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200), "verdict"))
-	n.activate(testEntities("Acme Inc"), testMeta("2026-04-01", false))
+	n.activate(testEntities("Acme Inc"), testMeta("2026-03-20", false))
 	for range 2 {
 		blocked := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200)
 		require.Equal(t, "R5_OPERATOR_NAME_OFAC", textOf(blocked, "rule"))

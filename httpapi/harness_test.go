@@ -165,7 +165,10 @@ func (n *testNode) activate(entities []ofac.Entity, meta ofac.Meta) {
 		Digest: index.Digest(), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
 		Entries: uint32(counts.Entries), SDN: uint32(counts.Lists[ofac.SDN]), CONS: uint32(counts.Lists[ofac.CONS]), Size: uint32(len(data)),
 	}
-	_, err = n.Stage(context.Background(), data, info, wire.Common{})
+	if !meta.Sample {
+		info.SDNAsOf = info.PublishedAt
+	}
+	_, err = n.Stage(context.Background(), data, info, false, wire.Common{})
 	require.NoError(n.t, err)
 	n.must(wire.KindListActivate, &wire.ListActivate{Digest: info.Digest, Force: true})
 }
@@ -395,14 +398,14 @@ func (n *testNode) WaitApplied(_ context.Context, index uint64) error {
 
 // testNode implements Lists with these methods.
 
-func (n *testNode) Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error) {
+func (n *testNode) Stage(ctx context.Context, entities []byte, info wire.ListInfo, replace bool, common wire.Common) (wire.Result, error) {
 	var result wire.Result
 	step := min(engine.ListChunkMax, (len(entities)+1)/2) // At least two entries of the log are needed to stage a list.
 	for offset := 0; offset < len(entities); offset += step {
 		end := min(offset+step, len(entities))
 		chunk := &wire.ListChunk{Digest: info.Digest, Total: uint32(len(entities)), Offset: uint32(offset), Data: entities[offset:end]}
 		if end == len(entities) {
-			chunk.Info, chunk.Common = &info, common
+			chunk.Info, chunk.Common, chunk.Replace = &info, common, replace
 		}
 		var err error
 		if result, err = n.Propose(ctx, wire.KindListChunk, wire.Encode(chunk)); err != nil {

@@ -41,19 +41,19 @@ func testMeta(date string, sample bool) ofac.Meta {
 }
 
 // testLoader compiles "date;name;name;..." as a published file.
-func testLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
+func testLoader(files map[string][]byte, _ time.Time) ([]byte, wire.ListInfo, error) {
 	for name, data := range files {
 		fields := strings.Split(string(data), ";")
 		if name == "broken" {
-			return nil, wire.ListInfo{}, nil, errors.New("SDN_ENHANCED.XML: truncated")
+			return nil, wire.ListInfo{}, errors.New("SDN_ENHANCED.XML: truncated")
 		}
 		entities, err := ofac.EncodeEntities(testEntities(fields[1:]...), testMeta(fields[0], false))
 		if err != nil {
-			return nil, wire.ListInfo{}, nil, err
+			return nil, wire.ListInfo{}, err
 		}
 		index, err := openEntities(entities)
 		if err != nil {
-			return nil, wire.ListInfo{}, nil, err
+			return nil, wire.ListInfo{}, err
 		}
 		counts, meta := index.Counts(), index.Meta()
 		var problems []string
@@ -62,10 +62,11 @@ func testLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, error
 		}
 		return entities, wire.ListInfo{
 			Digest: index.Digest(), Source: meta.Source, PublishedAt: engine.Time(meta.PublishedAt),
-			Entries: uint32(counts.Entries), SDN: uint32(counts.Lists[ofac.SDN]), Names: uint32(counts.Names),
-		}, problems, nil
+			Entries: uint32(counts.Entries), SDN: uint32(counts.Lists[ofac.SDN]), Names: uint32(counts.Names), SDNAsOf: engine.Time(meta.PublishedAt),
+			Found: problems, Origin: "upload", Uploaded: true,
+		}, nil
 	}
-	return nil, wire.ListInfo{}, nil, errors.New("no files")
+	return nil, wire.ListInfo{}, errors.New("no files")
 }
 
 func listNode(t *testing.T) *testNode {
@@ -76,7 +77,7 @@ func listNode(t *testing.T) *testNode {
 
 func (n *testNode) upload(name, content string) string {
 	n.t.Helper()
-	v := answer(n.t, n.doAdmin("POST", "/v1/ofac/snapshots?name="+name, content), 201)
+	v := answer(n.t, n.doAdmin("POST", "/v1/ofac/snapshots?replace=true&name="+name, content), 201)
 	return textOf(v, "snapshotId")
 }
 
@@ -134,7 +135,9 @@ func TestUploadActivateRollback(t *testing.T) {
 	again := n.do("policy", "POST", "/v1/ofac/rollback", `{"reason":"bad list","actor":"petra"}`, "Idempotency-Key", "r")
 	require.Equal(t, w.Body.String(), again.Body.String())
 	require.Equal(t, uint64(4), n.Settings().ListVersion)
-	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+second+"/rollback", `{"reason":"it was right"}`), 200)
+	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+second+"/rollback", `{"reason":"it was right"}`), 422)
+	require.Contains(t, textOf(v, "details", "0", "message"), "rolled_back: ", "who goes back to what was rolled back hears it")
+	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+second+"/rollback", `{"reason":"it was right","force":true}`), 200)
 	require.Equal(t, 5, v.GetInt("listVersion"))
 }
 
@@ -157,34 +160,36 @@ func TestListRejected(t *testing.T) {
 			require.Equal(t, "missing_field", textOf(v, "code"))
 		})
 	}
-	// Exactly 5 % fewer entries on the same day pass.
+	// Exactly 5 % fewer entries of a newer day pass; of the same day nobody may be missing.
 	id := n.upload("SDN.CSV", "2026-03-10;"+manyNames(38))
+	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
+	require.Contains(t, textOf(v, "details", "0", "message"), "same_publication_differs: ")
+	id = n.upload("SDN.CSV", "2026-03-11;"+manyNames(38))
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
 	// With force and a reason every list passes, and the record says so.
 	id = n.upload("suspicious", "2026-03-01;"+manyNames(3))
-	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"force":true,"reason":"court order"}`), 200)
+	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"force":true,"reason":"court order"}`), 200)
+	require.Equal(t, 35, v.GetInt("left", "parties"))
+	require.Len(t, v.GetArray("left", "first"), 20)
 	require.True(t, v.GetBool("forced"))
 	require.Len(t, v.GetArray("problems"), 5) // The list is older; it is smaller in a family, in total and in names; and a canary is missing.
 	require.Equal(t, "court order", textOf(v, "reason"))
 }
 
-// An upload is checked like a fetched list: family by family.
+// An upload is checked like a fetched list: source by source, to the second.
 func TestUploadIsJudgedByFamily(t *testing.T) {
 	n := newTestNode(t)
-	sources := map[string]string{
-		"active": "SDN_ENHANCED 2026-03-10 + CONS_ENHANCED 2026-03-08", "stale": "SDN_ENHANCED 2026-03-12 + CONS_ENHANCED 2026-03-07",
-		"undated": "SDN_CSV", "dated": "SDN_ENHANCED 2026-03-14",
+	at := func(day, hour int) engine.Time {
+		return engine.Time(time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC).UnixNano())
 	}
+	dates := map[string][2]engine.Time{"active": {at(10, 14), at(8, 0)}, "stale": {at(12, 0), at(7, 0)}, "morning": {at(10, 9), at(8, 0)}, "later": {at(10, 15), at(8, 0)}}
 	n.api = n.another(func(d *Deps) {
-		d.LoadList = func(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
-			compiled, info, found, err := testLoader(files)
+		d.LoadList = func(files map[string][]byte, asOf time.Time) ([]byte, wire.ListInfo, error) {
+			compiled, info, err := testLoader(files, asOf)
 			for name := range files {
-				info.Source = sources[name]
+				info.SDNAsOf, info.CONSAsOf, info.CONS = dates[name][0], dates[name][1], 1
 			}
-			if strings.Contains(info.Source, "CONS") {
-				info.CONS = 1
-			}
-			return compiled, info, found, err
+			return compiled, info, err
 		}
 	})
 	activate := func(id string, status int) string {
@@ -193,9 +198,9 @@ func TestUploadIsJudgedByFamily(t *testing.T) {
 	activate(n.upload("active", "2026-03-10;"+manyNames(40)), 200)
 	// The newer SDN list does not hide that the CONS list is older.
 	require.Equal(t, "older: CONS of 2026-03-07 would replace CONS of 2026-03-08", activate(n.upload("stale", "2026-03-12;"+manyNames(41)), 422))
-	// The file time of undated files is no date of publication.
-	answer(t, n.do("policy", "POST", "/v1/ofac/"+n.upload("undated", "2026-03-20;"+manyNames(42))+"/activate", `{"force":true,"reason":"no CONS"}`), 200)
-	activate(n.upload("dated", "2026-03-14;"+manyNames(43)), 200)
+	require.Equal(t, "older: SDN of 2026-03-10T09:00:00Z would replace SDN of 2026-03-10T14:00:00Z", activate(n.upload("morning", "2026-03-10;"+manyNames(43)), 422))
+	answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?replace=true&name=later", "2026-03-10;"+manyNames(42)), 201)
+	activate(textOf(answer(t, n.do("ops", "GET", "/v1/ofac", ""), 200), "staged", "1", "snapshotId"), 200)
 }
 
 func TestUploadRefused(t *testing.T) {
@@ -210,8 +215,18 @@ func TestUploadRefused(t *testing.T) {
 	id := n.upload("SDN.CSV", "2026-03-10")
 	v = answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
 	require.Equal(t, "list_rejected", textOf(v, "code"))
-	// A later upload replaces the staged one.
+	// A later upload leaves it staged. Two may be; a third one needs to be told that the oldest
+	// gives way.
 	other := n.upload("SDN.CSV", "2026-03-11;"+manyNames(2))
+	answer(t, n.do("policy", "GET", "/v1/ofac/"+id, ""), 200)
+	third := "2026-03-11;" + manyNames(3)
+	v = answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name=SDN.CSV", third), 409)
+	require.Equal(t, "lists_staged", textOf(v, "code"))
+	answer(t, n.do("policy", "GET", "/v1/ofac/"+id, ""), 200)
+	require.Equal(t, other, n.upload("SDN.CSV", "2026-03-11;"+manyNames(2)), "the same again is no third one")
+	answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name=SDN.CSV&replace=maybe", third), 400)
+	answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name=SDN.CSV&asOf=yesterday", third), 400)
+	answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name=SDN.CSV&replace=true", third), 201)
 	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", `{"force":true,"reason":"x"}`), 404)
 	// Another node activates the list that this one received.
 	n.api = n.another(nil)
@@ -227,7 +242,7 @@ func TestActivationIsJudgedAgain(t *testing.T) {
 	n.before = func(kind wire.Kind) {
 		if kind == wire.KindListActivate && !swapped {
 			swapped = true
-			n.activate(testEntities("ONE NEWER LIST"), testMeta("2026-04-01", false))
+			n.activate(testEntities("ONE NEWER LIST"), testMeta("2026-03-20", false))
 		}
 	}
 	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
@@ -262,51 +277,23 @@ func TestImportingTheSameAgainRenews(t *testing.T) {
 	require.Equal(t, w.Body.String(), replay.Body.String())
 }
 
-// The problems that an upload's checks found are kept, however much happens before the
-// activation. A list whose checks cannot be read does not pass as sound.
-func TestUploadChecksAreNotForgotten(t *testing.T) {
-	n := listNode(t)
-	_, token := n.registered("")
-	id := n.upload("suspicious", "2026-03-10;"+manyNames(40))
-	n.advance(engine.Hour)
-	for range border.LeafScanMax + 1 {
-		answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200)
-	}
-	v := answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 422)
-	require.Contains(t, textOf(v, "details", "0", "message"), "canary")
-
-	id = n.upload("SDN.CSV", "2026-03-10;"+manyNames(41))
-	n.advance(engine.Hour)
-	for range 10 {
-		answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200)
-	}
-	answer(t, n.do("policy", "POST", "/v1/ofac/"+id+"/activate", ""), 200)
-
-	settings := *n.Settings()
-	c := n.call()
-	problems, err := rulebook.UploadProblems(c, &wire.ListInfo{Digest: [32]byte{1}, StagedAt: settings.ListSynced})
-	require.NoError(t, err)
-	require.Len(t, problems, 1)
-	require.Contains(t, problems[0], "cannot be read")
-}
-
 // familyLoader reads "date;sdn count;cons count".
-func familyLoader(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
+func familyLoader(files map[string][]byte, _ time.Time) ([]byte, wire.ListInfo, error) {
 	for _, data := range files {
 		fields := strings.Split(string(data), ";")
 		entities, err := ofac.EncodeEntities(testEntities(strings.Split(manyNames(40), ";")...), testMeta(fields[0], false))
 		if err != nil {
-			return nil, wire.ListInfo{}, nil, err
+			return nil, wire.ListInfo{}, err
 		}
 		sdn, _ := strconv.Atoi(fields[1])
 		cons, _ := strconv.Atoi(fields[2])
 		at, _ := time.Parse(time.DateOnly, fields[0])
 		return entities, wire.ListInfo{
 			Digest: ofac.Digest(entities), PublishedAt: engine.Time(at.UnixNano()),
-			Entries: uint32(sdn + cons), SDN: uint32(sdn), CONS: uint32(cons),
-		}, nil, nil
+			Entries: uint32(sdn + cons), SDN: uint32(sdn), CONS: uint32(cons), Uploaded: true,
+		}, nil
 	}
-	return nil, wire.ListInfo{}, nil, errors.New("no files")
+	return nil, wire.ListInfo{}, errors.New("no files")
 }
 
 // A missing family is noticed, even when the whole lost less than 5 %.
@@ -386,13 +373,13 @@ func TestRollbackIsOfWhatWasSeen(t *testing.T) {
 	n.before = func(kind wire.Kind) {
 		if kind == wire.KindListActivate && !swapped {
 			swapped = true
-			n.activate(testEntities("ONE NEWER LIST"), testMeta("2026-04-01", false))
+			n.activate(testEntities("ONE NEWER LIST"), testMeta("2026-03-20", false))
 		}
 	}
 	v := answer(t, n.do("policy", "POST", "/v1/ofac/rollback", `{"reason":"bad list"}`), 422)
 	require.True(t, swapped)
 	require.Contains(t, textOf(v, "details", "0", "message"), "meanwhile")
-	require.Equal(t, "test 2026-04-01", n.Settings().List.Source)
+	require.Equal(t, "test 2026-03-20", n.Settings().List.Source)
 }
 
 // testSyncer gives the answers that a test sets; release ends a run that hangs.

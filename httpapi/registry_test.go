@@ -120,7 +120,7 @@ func TestReplayBeatsTodaysJudgement(t *testing.T) {
 		first[call.name] = w
 	}
 	answer(t, n.do("operator", "POST", "/v1/agents/"+root+"/revoke", `{"reason":"x"}`), 200)
-	n.activate(testEntities("Somebody Else"), testMeta("2026-04-01", false)) // uid 27307 is no longer listed.
+	n.activate(testEntities("Somebody Else"), testMeta("2026-03-20", false)) // uid 27307 is no longer listed.
 	for _, call := range calls {
 		w := n.do(call.role, call.method, call.path, call.body, "Idempotency-Key", "k-"+call.name)
 		require.Equal(t, first[call.name].Code, w.Code, "%s: %s", call.name, w.Body.String())
@@ -145,7 +145,7 @@ func TestStaleRegistrationIsJudgedAgain(t *testing.T) {
 	n.before = func(kind wire.Kind) {
 		if kind == wire.KindRegister && !listed {
 			listed = true
-			n.activate(testEntities("Acme Incorporated Holdings"), testMeta("2026-04-01", false))
+			n.activate(testEntities("Acme Incorporated Holdings"), testMeta("2026-03-20", false))
 		}
 	}
 	w := n.do("operator", "POST", "/v1/agents/register", `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Incorporated Holdings","purpose":"p"}`)
@@ -235,7 +235,7 @@ func TestNoListNoRegistration(t *testing.T) {
 func historyOf(s *fsm.Settings) string {
 	items := []string{}
 	for _, info := range s.History {
-		items = append(items, "{"+string(rulebook.ListMembers(info))+"}")
+		items = append(items, "{"+string(rulebook.ListMembers(info, 0))+"}")
 	}
 	return "[" + strings.Join(items, ",") + "]"
 }

@@ -65,7 +65,7 @@ func TestShadowOfAList(t *testing.T) {
 	_, token := n.register("")
 	data, err := ofac.EncodeEntities(paper("PAPER TIGER HOLDING"), sample.Meta())
 	require.NoError(t, err)
-	_, err = n.Stage(context.Background(), data, wire.ListInfo{Digest: ofac.Digest(data), Entries: uint32(len(sample.Entities()) + 1), SDN: uint32(len(sample.Entities()) + 1), Sample: true}, wire.Common{})
+	_, err = n.Stage(context.Background(), data, wire.ListInfo{Digest: ofac.Digest(data), Entries: uint32(len(sample.Entities()) + 1), SDN: uint32(len(sample.Entities()) + 1), Sample: true}, false, wire.Common{})
 	require.NoError(t, err)
 	id := textOf(answer(t, n.do("policy", "POST", "/v1/policy/shadow", `{"listSnapshotId":"`+ofac.SnapshotID(ofac.Digest(data))+`","days":1}`), 202), "id")
 	require.Equal(t, "PROCEED null", verdict(t, n.screen(token, `,"cpName":"Paper Tiger Holding"`)))

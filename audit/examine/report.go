@@ -13,6 +13,9 @@ func (r *Report) Shown() []string {
 	if at := r.signedAt(); at != "" {
 		said = append(said, "the log's tree head is signed (Ed25519 and ML-DSA-44), as of "+at)
 	}
+	if list, named := r.Checkpoint.InForce(); named {
+		said = append(said, fmt.Sprintf("version %d of the sanctions list was in force at the end of that log: sha256 %x", list.Version, list.Digest))
+	}
 	if r.Rotations > 0 {
 		said = append(said, fmt.Sprintf("the keys that signed it were endorsed by those given, over %d rotation(s)", r.Rotations))
 	}

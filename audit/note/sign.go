@@ -56,9 +56,10 @@ func NewSigner(origin string, seed []byte) (*Signer, error) {
 
 // Sign returns the signed checkpoint of a tree of size leaves (below 2^63) with a root. time
 // is log time in nanoseconds since 1970; the signature contains whole seconds. Equal arguments
-// give equal bytes.
-func (s *Signer) Sign(size uint64, root Hash, time int64) []byte {
-	c := Checkpoint{Origin: s.origin, Size: size, Root: root}
+// give equal bytes. The Ed25519 signature covers the extension lines, and the ML-DSA-44 one does
+// not (C2SP tlog-cosignature).
+func (s *Signer) Sign(size uint64, root Hash, time int64, extensions ...string) []byte {
+	c := Checkpoint{Origin: s.origin, Size: size, Root: root, Extensions: extensions}
 	timestamp := uint64(max(0, time) / nanoseconds)
 	message, err := sumdb.Sign(&sumdb.Note{Text: string(c.signedText())},
 		&lineSigner{s.origin, keyID(s.origin, s.classicKey()), func(text []byte) ([]byte, error) {

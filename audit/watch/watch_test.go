@@ -33,6 +33,7 @@ type fakeLog struct {
 	signer *note.Signer
 	listed string
 
+	lists      []string // Extension lines of its checkpoints.
 	seconds    int64
 	shown      []byte // If set, is served in place of the checkpoint.
 	status     int    // If set, is the status of every answer.
@@ -67,7 +68,7 @@ func (f *fakeLog) grow(by int) {
 func (f *fakeLog) source() *Source { return &Source{Base: f.server.URL, HTTP: f.server.Client()} }
 
 func (f *fakeLog) sign(size int) []byte {
-	return f.signer.Sign(uint64(size), rootOf(f.leaves[:size]), f.seconds*int64(time.Second))
+	return f.signer.Sign(uint64(size), rootOf(f.leaves[:size]), f.seconds*int64(time.Second), f.lists...)
 }
 
 func (f *fakeLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {

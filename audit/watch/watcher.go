@@ -3,6 +3,7 @@ package watch
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,6 +22,7 @@ const (
 	KindGap       = "gap"       // Alarm: the log gives no proof that one checkpoint continues the last.
 	KindSilence   = "silence"   // Alarm: for too long no checkpoint has verified.
 	KindStale     = "stale"     // Alarm: the tree has not grown for too long.
+	KindList      = "list"      // Alarm: the log names another sanctions list than before as the same version, or an earlier one.
 
 	KindFirst    = "first"    // The first checkpoint was taken.
 	KindGrown    = "grown"    // A new one was verified to continue the last.
@@ -29,6 +31,7 @@ const (
 	KindAway     = "away"     // The server gave no answer.
 	KindRotation = "rotation" // The log has new keys, which the old ones endorse.
 	KindMoved    = "moved"    // The log has another name, which the operator accepted.
+	KindListed   = "listed"   // Another sanctions list came in force.
 )
 
 // Finding is one result of a Step.
@@ -45,7 +48,7 @@ type Finding struct {
 // Alarm reports whether the finding is an alarm.
 func (f *Finding) Alarm() bool {
 	switch f.Kind {
-	case KindFork, KindRollback, KindSignature, KindLineage, KindGap, KindSilence, KindStale:
+	case KindFork, KindRollback, KindSignature, KindLineage, KindGap, KindSilence, KindStale, KindList:
 		return true
 	}
 	return false
@@ -251,10 +254,37 @@ func (w *Watcher) judgeCheckpoint(ctx context.Context, source *Source, point *no
 		return finding(KindAway, "no proof from %d to %d leaves: %v", last.Size, point.Size, err), nil
 	}
 	w.unprovenSince = time.Time{}
+	kind, text := compareLists(&last, point)
+	if kind == KindList {
+		return finding(kind, "%s", text), nil
+	}
 	if point.Size == last.Size {
 		return finding(KindSame, "%d leaves", point.Size), nil
 	}
-	return finding(KindGrown, "%d leaves, continuing %d", point.Size, last.Size), w.state.acceptCheckpoint(*point, signed, now)
+	found := finding(KindGrown, "%d leaves, continuing %d", point.Size, last.Size)
+	if kind != "" {
+		found = append(found, finding(kind, "%s", text)...)
+	}
+	return found, w.state.acceptCheckpoint(*point, signed, now)
+}
+
+// compareLists compares the sanctions lists that two checkpoints of one log name, of which the
+// second continues the first. A version of the list has one digest for ever, and versions count
+// up. The kind is empty if nothing changed.
+func compareLists(last, point *note.Checkpoint) (kind, text string) {
+	was, known := last.InForce()
+	is, named := point.InForce()
+	switch {
+	case known && !named:
+		return KindList, fmt.Sprintf("it names no sanctions list any more; it was version %d, %x", was.Version, was.Digest)
+	case !named || is == was:
+		return "", ""
+	case known && is.Version == was.Version:
+		return KindList, fmt.Sprintf("version %d of the sanctions list was %x, and now it is %x", is.Version, was.Digest, is.Digest)
+	case known && is.Version < was.Version:
+		return KindList, fmt.Sprintf("version %d of the sanctions list is in force, and before it was version %d", is.Version, was.Version)
+	}
+	return KindListed, fmt.Sprintf("version %d of the sanctions list is in force: %s", is.Version, hex.EncodeToString(is.Digest[:]))
 }
 
 // proveConsistency asks for a proof at the address that showed the checkpoint and then at the

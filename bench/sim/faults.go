@@ -304,7 +304,7 @@ func (w *World) list() {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		info := wire.ListInfo{Source: "sim", PublishedAt: engine.Time(time.Now().UnixNano()), Entries: 1}
-		if _, err := node.Stage(ctx, data, info, wire.Common{}); err == nil {
+		if _, err := node.Stage(ctx, data, info, false, wire.Common{}); err == nil {
 			_, _ = node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: ofac.Digest(data), Force: true}))
 		}
 	})

@@ -168,7 +168,7 @@ func (g *group) useSample() {
 	require.NoError(g.t, err)
 	leader := g.leader()
 	info := wire.ListInfo{Source: "sample", Entries: uint32(len(sample.Entities())), SDN: uint32(len(sample.Entities())), Sample: true}
-	_, err = leader.node.Stage(g.t.Context(), entities, info, wire.Common{})
+	_, err = leader.node.Stage(g.t.Context(), entities, info, false, wire.Common{})
 	require.NoError(g.t, err)
 	r, err := leader.node.Propose(g.t.Context(), wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: ofac.Digest(entities)}))
 	require.NoError(g.t, err)

@@ -25,7 +25,7 @@ import (
 // admin listener of a running cluster, which checks, replicates and activates them.
 func newImport() *cobra.Command {
 	c := &client{}
-	stage, force, reason := false, false, ""
+	stage, force, replace, reason, asOf := false, false, false, "", ""
 	cmd := &cobra.Command{
 		Use: "import DIR", Short: "Import OFAC's published files into a running cluster", Args: exactArgs(1, "one folder (or file)"),
 		Example: "  railguard ofac import ./lists",
@@ -38,9 +38,16 @@ func newImport() *cobra.Command {
 				return err
 			}
 			c.http.Timeout = 5 * time.Minute
+			query := url.Values{"name": {name}}
+			if asOf != "" {
+				query.Set("asOf", asOf)
+			}
+			if replace {
+				query.Set("replace", "true")
+			}
 			bar := newProgress(cmd.ErrOrStderr(), "uploading, parsing and replicating")
 			bar.setDone(int64(len(bundle)), 0)
-			data, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodPost, path: "/v1/ofac/snapshots?name=" + url.QueryEscape(name), admin: true, body: bundle, contentType: "application/octet-stream"})
+			data, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodPost, path: "/v1/ofac/snapshots?" + query.Encode(), admin: true, body: bundle, contentType: "application/octet-stream"})
 			if err != nil {
 				return err
 			}
@@ -58,7 +65,9 @@ func newImport() *cobra.Command {
 	}
 	c.defineFlags(cmd, true)
 	cmd.Flags().BoolVar(&stage, "stage-only", false, "do not activate yet")
-	cmd.Flags().BoolVar(&force, "force", false, "past failed checks (older, shrunk, canary); needs --reason")
+	cmd.Flags().BoolVar(&replace, "replace", false, "give up the oldest staged list where no more may be staged")
+	cmd.Flags().StringVar(&asOf, "as-of", "", "day or time at which CSV files were published, which have no date of their own")
+	cmd.Flags().BoolVar(&force, "force", false, "past failed checks (older, shrunk, canary), but for a date in the future; needs --reason")
 	cmd.Flags().StringVar(&reason, "reason", "", "why it is forced")
 	return cmd
 }

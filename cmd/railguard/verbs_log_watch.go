@@ -167,7 +167,7 @@ func (w *logWatch) tellFindings(ctx context.Context, found []watch.Finding, trus
 			alarm, level = f, slog.LevelError
 		case f.Kind == watch.KindRotation || f.Kind == watch.KindMoved || f.Kind == watch.KindAway && !w.away[f.Source]:
 			level = slog.LevelWarn // An address that stays away is reported once.
-		case f.Kind == watch.KindFirst || f.Kind == watch.KindGrown:
+		case f.Kind == watch.KindFirst || f.Kind == watch.KindGrown || f.Kind == watch.KindListed:
 			level = slog.LevelInfo
 		}
 		w.away[f.Source] = f.Kind == watch.KindAway

@@ -6,6 +6,7 @@ import "railguard/httpapi/description"
 var operationVerbs = []verb{
 	{path: "ofac status", group: "compliance", short: "Show the active sanctions list and its history", call: "GET /v1/ofac"},
 	{path: "ofac sync", short: "Fetch the published list now", call: "POST /v1/ofac/sync"},
+	{path: "ofac show", short: "Show a list, what speaks against activating it, and who would leave the active one", call: "GET /v1/ofac/{snapshot}"},
 	{path: "ofac diff", short: "Compare a list with the active one", call: "GET /v1/ofac/{snapshot}/diff", query: []field{{name: "against", help: "active, or a snapshot id"}}},
 	{path: "ofac activate", short: "Activate a staged list at one log index on every node", call: "POST /v1/ofac/{snapshot}/activate"},
 	{path: "ofac undo", short: "Make the list before the active one active again", call: "POST /v1/ofac/rollback"},

@@ -164,12 +164,21 @@ export async function showList(place, {id}, go) {
     option.selected = x.snapshotId === against;
     return option;
   }));
+  const judged = isActive ? null : await api.call(`/ofac/${id}`).catch((error) => ({error}));
   const d = against ? await api.call(`/ofac/${id}/diff${api.query({against})}`).catch((error) => ({error})) : null;
   put(place, h('div', {class: 'titlebar'}, h('h1', null, 'List ', h('span', {class: 'mono'}, id)), badge(isActive ? 'active' : l.activatedAt ? 'before' : 'staged')),
-    Number(asked.get('problems')) > 0 && h('p', {class: 'note warn'}, 'Its checks found something: activation is refused until somebody says why it may be all the same. The reasons are told then.'),
+    judged && judgedView(judged),
     h('div', {class: 'columns'}, h('div', null, h('section', {class: 'card', id: 'diff'}, h('h2', null, 'What it changes'), others.length > 0 && h('div', {class: 'field'}, h('label', {for: 'against'}, 'Against'), choose),
       !against ? h('p', {class: 'quiet'}, 'There is no other list to compare it with.') : d.error ? h('p', {class: 'note bad'}, d.error.message) : diffView(d))),
     h('div', null, h('section', {class: 'card'}, h('h2', null, 'The list'), one(l), familiesView(l), aside(l), actions(l, got, go, isActive ? redraw : () => go('/console/lists'))), h('p', null, h('a', {href: '/console/lists'}, 'All lists')))));
+}
+
+/** judgedView is what activation would say, and who would leave the active list by it. */
+function judgedView(j) {
+  if (j.error) return h('p', {class: 'note bad'}, j.error.message);
+  const left = j.left.parties + j.left.names + j.left.wallets;
+  return h('section', {class: 'card', id: 'judged'}, j.problems.length === 0 ? h('p', null, 'Nothing speaks against it.') : h('div', {class: 'note bad'}, h('p', null, 'This speaks against it:'), h('ul', null, j.problems.map((p) => h('li', null, p)))),
+    left === 0 ? h('p', {class: 'quiet'}, 'Nobody would leave the active list.') : h('div', {class: 'note warn'}, h('p', null, `${count(j.left.parties)} parties, ${count(j.left.names)} names and ${count(j.left.wallets)} wallets would leave the active list, and would not be blocked any more. The first of them:`), h('ul', null, j.left.first.map((x) => h('li', null, x)))));
 }
 
 /** diffView is who came, who went and who changed, each by name. */

@@ -2,6 +2,7 @@ package rulebook
 
 import (
 	"slices"
+	"strings"
 
 	"railguard/edge"
 	"railguard/engine"
@@ -17,22 +18,38 @@ type Activation struct {
 	ChosenAt        uint64 // List version at which "the one before" was chosen; 0: the list was named by its id.
 }
 
-// Record builds the record. uploadProblems returns the findings of the list's upload. Record
-// calls it only if the list is not the active one already.
-func (a *Activation) Record(j *edge.Judge, info *wire.ListInfo, uploadProblems func() ([]string, error)) (*wire.ListActivate, error) {
+// Problems says what speaks against making a list the active one now: staging says it, the list's
+// page, activation and rollback. left is who would leave the active list by it.
+func Problems(j *edge.Judge, info *wire.ListInfo, left *wire.ListLeft, now engine.Time) []string {
+	settings := j.Terms.Settings
+	if settings.List != nil && settings.List.Digest == info.Digest {
+		return []string{}
+	}
+	return append([]string{}, judge.Replacement(judge.Precedents{Active: settings.List, History: settings.History, Now: now, Left: left}, info, info.Found)...)
+}
+
+// Record builds the record. left says who would leave the active list; Record calls it only if
+// the list is not the active one already.
+func (a *Activation) Record(j *edge.Judge, info *wire.ListInfo, now engine.Time, left func() (*wire.ListLeft, error)) (*wire.ListActivate, error) {
 	settings := j.Terms.Settings
 	if a.ChosenAt != 0 && a.ChosenAt != settings.ListVersion {
 		return nil, edge.MarkChangeable(RejectList("another list was activated meanwhile: look which one, and name the one to go back to"))
 	}
 	active, problems := settings.List, []string{}
+	record := &wire.ListActivate{Digest: info.Digest, Rollback: a.Rollback, Base: wire.ListBase(settings.ListVersion)}
 	if active == nil || active.Digest != info.Digest {
-		found, err := uploadProblems()
-		if err != nil {
+		var err error
+		if record.Left, err = left(); err != nil {
 			return nil, err
 		}
-		problems = judge.Replacement(active, info, found)
+		problems = Problems(j, info, record.Left, now)
+	} else {
+		// The files of the active list were imported once more. That changes nothing, but shows
+		// that the list is current.
+		record.Refresh = slices.ContainsFunc(settings.Staged, func(staged *wire.ListInfo) bool { return staged.Digest == info.Digest })
 	}
-	if len(problems) > 0 && !a.Force {
+	record.Force = a.forces(problems)
+	if judge.Final(problems) || record.Force && !a.Force {
 		return nil, edge.MarkChangeable(RejectList(problems...))
 	}
 	var m strictjson.Members
@@ -40,24 +57,52 @@ func (a *Activation) Record(j *edge.Judge, info *wire.ListInfo, uploadProblems f
 	m.Text("source", info.Source)
 	m.Bool("rollback", a.Rollback)
 	m.Texts("problems", problems)
+	if record.Left.Any() {
+		m.Object("left", LeftMembers(record.Left))
+	}
 	a.Grounds.Write(&m)
-	common, err := j.Recorded(m)
-	return &wire.ListActivate{
-		Common: common, Digest: info.Digest, Force: a.Force, Base: wire.ListBase(settings.ListVersion),
-		// The files of the active list were imported once more. That changes nothing, but shows
-		// that the list is current.
-		Refresh: active != nil && active.Digest == info.Digest && slices.ContainsFunc(settings.Staged, func(staged *wire.ListInfo) bool { return staged.Digest == info.Digest }),
-	}, err
+	var err error
+	record.Common, err = j.Recorded(m)
+	return record, err
+}
+
+// forces reports whether the switch goes against problems. A list that is rolled back to is older
+// than the one before, as it should be.
+func (a *Activation) forces(problems []string) bool {
+	return slices.ContainsFunc(problems, func(problem string) bool {
+		return !a.Rollback || !strings.HasPrefix(problem, string(judge.ProblemOlder)+": ")
+	})
+}
+
+// RollbackTo returns the description with which an earlier list is staged again. It is no upload:
+// it gives way to the next rollback or fetch.
+func RollbackTo(info *wire.ListInfo) wire.ListInfo {
+	back := *info
+	back.Uploaded = false
+	return back
+}
+
+// LeftMembers writes who leaves a list.
+func LeftMembers(left *wire.ListLeft) (m strictjson.Members) {
+	if left == nil {
+		left = &wire.ListLeft{}
+	}
+	m.Uint("parties", uint64(left.Parties))
+	m.Uint("names", uint64(left.Names))
+	m.Uint("wallets", uint64(left.Wallets))
+	m.Texts("first", append([]string{}, left.First...))
+	return m
 }
 
 // StagedList completes the description of an uploaded list of size bytes, and returns it with
 // the common part of its record. show writes the description as answers show it. There is no
 // Idempotency-Key, because the key's scope does not include the body of an upload.
-func StagedList(j *edge.Judge, info wire.ListInfo, size int, show func(*wire.ListInfo) strictjson.Members, problems []string, origin string) (wire.ListInfo, wire.Common, error) {
+func StagedList(j *edge.Judge, info wire.ListInfo, size int, show func(*wire.ListInfo, engine.Time) strictjson.Members, left *wire.ListLeft, problems []string, origin string) (wire.ListInfo, wire.Common, error) {
 	info.Size = uint32(size)
 	var m strictjson.Members
-	m.Object("list", show(&info))
+	m.Object("list", show(&info, 0))
 	m.Texts("problems", problems)
+	m.Object("left", LeftMembers(left))
 	m.Text("origin", origin)
 	common, err := j.Recorded(m)
 	common.Idem = nil

@@ -46,26 +46,44 @@ func TestListsAreActivatedAgainstTheirProblemsByForceAlone(t *testing.T) {
 	active := j.Terms.Settings.List
 	other := *active
 	other.Digest[0]++
-	found := func() ([]string, error) { return []string{"it is doctored"}, nil }
-	broken := errors.New("a leaf cannot be read")
+	other.Found = []string{"canary: it is doctored"}
+	now := edgetest.Start
+	left := func() (*wire.ListLeft, error) {
+		return &wire.ListLeft{Wallets: 1, First: []string{"wallet of 7"}}, nil
+	}
+	broken := errors.New("a list cannot be read")
 
 	a := rulebook.Activation{}
-	_, err := a.Record(j, &other, found)
+	_, err := a.Record(j, &other, now, left)
 	edgetest.RequireCode(t, err, "list_rejected", "")
 	require.ErrorContains(t, err, "it is doctored")
-	_, err = a.Record(j, &other, func() ([]string, error) { return nil, broken })
+	_, err = a.Record(j, &other, now, func() (*wire.ListLeft, error) { return nil, broken })
 	require.ErrorIs(t, err, broken)
 	a = rulebook.Activation{Force: true, Grounds: edge.Grounds{Reason: "r"}}
-	record, err := a.Record(j, &other, found)
+	record, err := a.Record(j, &other, now, left)
 	require.NoError(t, err)
 	require.True(t, record.Force)
 	require.Equal(t, other.Digest, record.Digest)
 	require.Contains(t, string(record.Fragment), "it is doctored", "what spoke against it stands in the leaf")
+	require.Contains(t, string(record.Fragment), `"left":{"parties":0,"names":0,"wallets":1,"first":["wallet of 7"]}`)
+	require.EqualValues(t, 1, record.Left.Wallets)
+
+	// Nobody forces a list of the future, and nothing is forced where nothing speaks against it.
+	ahead := other
+	ahead.Sample, ahead.SDNAsOf = false, now+3*engine.DayLength
+	_, err = a.Record(j, &ahead, now, left)
+	edgetest.RequireCode(t, err, "list_rejected", "")
+	require.ErrorContains(t, err, "future: ")
+	plain := other
+	plain.Found = nil
+	record, err = a.Record(j, &plain, now, left)
+	require.NoError(t, err)
+	require.False(t, record.Force)
 	a = rulebook.Activation{ChosenAt: j.Terms.Settings.ListVersion + 1, Force: true, Rollback: true}
-	_, err = a.Record(j, &other, found)
+	_, err = a.Record(j, &other, now, left)
 	edgetest.RequireCode(t, err, "list_rejected", "")
 	a = rulebook.Activation{}
-	record, err = a.Record(j, active, func() ([]string, error) { return nil, broken })
+	record, err = a.Record(j, active, now, func() (*wire.ListLeft, error) { return nil, broken })
 	require.NoError(t, err, "nothing is asked about the list in force")
 	require.False(t, record.Refresh, "it was not imported again")
 }
@@ -74,15 +92,15 @@ func TestStagedListsHaveNoIdempotencyKey(t *testing.T) {
 	w := edgetest.New(t)
 	call := w.NewCall(edgetest.Admin(), `{}`)
 	call.Idem = &wire.Idem{Key: [16]byte{1}}
-	show := func(info *wire.ListInfo) (m strictjson.Members) {
+	show := func(info *wire.ListInfo, _ engine.Time) (m strictjson.Members) {
 		m.Uint("sizeBytes", uint64(info.Size))
 		return m
 	}
-	info, common, err := rulebook.StagedList(w.BeginCall(call), wire.ListInfo{Source: "s"}, 7, show, []string{"p"}, "upload")
+	info, common, err := rulebook.StagedList(w.BeginCall(call), wire.ListInfo{Source: "s"}, 7, show, nil, []string{"p"}, "upload")
 	require.NoError(t, err)
 	require.EqualValues(t, 7, info.Size)
 	require.Nil(t, common.Idem)
-	require.Contains(t, string(common.Fragment), `"list":{"sizeBytes":7},"problems":["p"],"origin":"upload"`)
+	require.Contains(t, string(common.Fragment), `"list":{"sizeBytes":7},"problems":["p"],"left":{"parties":0,"names":0,"wallets":0,"first":[]},"origin":"upload"`)
 }
 
 func TestRetroScreeningsAreAgainstAnEarlierList(t *testing.T) {

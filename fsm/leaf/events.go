@@ -332,6 +332,10 @@ type AlertOpened struct {
 	Amount      *engine.USD `leaf:"amountUSDC,omitempty" event:"9"` // Amount of a settle, or of a payment that a run found.
 	Entries     uint32      `leaf:"entries,omitempty" event:"10" doc:"of a list: how many were put aside"`
 	HitLeaf     uint64      `leaf:"hitLeaf,omitempty" doc:"of a run"`
+	LeftParties uint32      `leaf:"leftParties,omitempty" doc:"this and the three behind it: who left the list"`
+	LeftNames   uint32      `leaf:"leftNames,omitempty"`
+	LeftWallets uint32      `leaf:"leftWallets,omitempty"`
+	Left        []string    `leaf:"left,omitempty"`
 }
 
 // RetroHit is a payment or a party that a run found.

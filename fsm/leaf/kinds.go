@@ -84,7 +84,7 @@ var dueNames = [...]string{
 // alertNames are the kinds of alert, by wire's numbers. The names never change.
 var alertNames = [...]string{
 	wire.AlertRetroHit: "retro_hit", wire.AlertLate: "late_settle", wire.AlertOverLimit: "over_limit", wire.AlertNotAllowed: "not_allowed",
-	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed",
+	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed", wire.AlertLeft: "list_left",
 }
 
 // AlertName returns the name of a kind of alert in leaves and answers, or "" for an unknown

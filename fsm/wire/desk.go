@@ -27,7 +27,8 @@ const (
 	AlertNotAllowed uint8 = 4 // A payment was made that was not allowed.
 	AlertQuarantine uint8 = 5 // Malformed entities of a list were left out.
 	AlertOperator   uint8 = 6 // An operator was listed after its agents' issuance.
-	AlertKinds            = AlertOperator
+	AlertLeft       uint8 = 7 // Parties, names or wallets left the list.
+	AlertKinds            = AlertLeft
 )
 
 // Alert opens an alert or acknowledges one.

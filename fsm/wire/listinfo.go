@@ -28,6 +28,16 @@ type ListInfo struct {
 	Quarantined uint32       `cbor:"21,keyasint,omitempty"` // Malformed entities that were left out.
 	Warnings    []string     `cbor:"22,keyasint,omitempty"` // Notes on its files; those about malformed entities come first.
 	Others      []ListSource `cbor:"23,keyasint,omitempty"` // Sources other than SDN and CONS; see OfSource.
+
+	SDNSum   []byte   `cbor:"24,keyasint,omitempty"` // See ListSource.Sum.
+	CONSSum  []byte   `cbor:"25,keyasint,omitempty"`
+	Origin   string   `cbor:"26,keyasint,omitempty"` // Where its files came from, such as "sls"; "": not known.
+	Uploaded bool     `cbor:"27,keyasint,omitempty"` // A person staged it. It stays staged until it is activated or replaced.
+	Found    []string `cbor:"28,keyasint,omitempty"` // Problems of its content that were found when its files were read.
+
+	RolledBackAt  engine.Time `cbor:"29,keyasint,omitempty"` // When a rollback replaced it; 0: none did. Set by Apply.
+	ActivatedLeaf uint64      `cbor:"30,keyasint,omitempty"` // The leaf that says that it is in force. Set by Apply.
+	Forced        bool        `cbor:"31,keyasint,omitempty"` // Persons put it in force despite problems. Set by Apply.
 }
 
 // ListSource describes one source of a list.
@@ -35,6 +45,9 @@ type ListSource struct {
 	Name    string      `cbor:"1,keyasint"` // The name in ofac's table of sources.
 	Entries uint32      `cbor:"2,keyasint"`
 	AsOf    engine.Time `cbor:"3,keyasint,omitempty"` // When the source was published; 0: not known.
+	// Sum is the SHA-256 of what the source alone says of its entities, in canonical form. Two
+	// files of one publication in one format have the same sum. Empty: not known.
+	Sum []byte `cbor:"4,keyasint,omitempty"`
 }
 
 // OfSource returns a list's part from a source. It has no entries if the list has nothing
@@ -42,9 +55,9 @@ type ListSource struct {
 func (l *ListInfo) OfSource(name string) ListSource {
 	switch name {
 	case "SDN":
-		return ListSource{name, l.SDN, l.SDNAsOf}
+		return ListSource{name, l.SDN, l.SDNAsOf, l.SDNSum}
 	case "CONS":
-		return ListSource{name, l.CONS, l.CONSAsOf}
+		return ListSource{name, l.CONS, l.CONSAsOf, l.CONSSum}
 	}
 	for _, source := range l.Others {
 		if source.Name == name {
@@ -58,13 +71,24 @@ func (l *ListInfo) OfSource(name string) ListSource {
 func (l *ListInfo) AddSource(source ListSource) {
 	switch source.Name {
 	case "SDN":
-		l.SDN, l.SDNAsOf = source.Entries, source.AsOf
+		l.SDN, l.SDNAsOf, l.SDNSum = source.Entries, source.AsOf, source.Sum
 	case "CONS":
-		l.CONS, l.CONSAsOf = source.Entries, source.AsOf
+		l.CONS, l.CONSAsOf, l.CONSSum = source.Entries, source.AsOf, source.Sum
 	default:
 		l.Others = append(l.Others, source)
 	}
 }
+
+// ListLeft says who is no longer on a list that takes the place of another.
+type ListLeft struct {
+	Parties uint32   `cbor:"1,keyasint,omitempty"` // Parties that left the list.
+	Names   uint32   `cbor:"2,keyasint,omitempty"` // Names that left parties which stay.
+	Wallets uint32   `cbor:"3,keyasint,omitempty"` // Accounts that no party has any more.
+	First   []string `cbor:"4,keyasint,omitempty"` // The first of them, for people.
+}
+
+// Any reports whether anything left the list.
+func (l *ListLeft) Any() bool { return l != nil && l.Parties+l.Names+l.Wallets > 0 }
 
 // ChainCount is how many distinct accounts of one chain a list has.
 type ChainCount struct {

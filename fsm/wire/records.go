@@ -275,6 +275,8 @@ type ListChunk struct {
 	Data   []byte    `cbor:"4,keyasint"`
 	Info   *ListInfo `cbor:"5,keyasint,omitempty"` // The description of the list, which comes with the last chunk.
 	Common Common    `cbor:"6,keyasint"`
+	// Replace: if as many uploaded lists are staged as may be, the oldest gives way.
+	Replace bool `cbor:"7,keyasint,omitempty"`
 }
 
 // ListActivate makes a staged list the active one at its own log index, or,
@@ -285,6 +287,9 @@ type ListActivate struct {
 	Refresh bool     `cbor:"5,keyasint,omitempty"`
 	Force   bool     `cbor:"6,keyasint,omitempty"`
 	Base    uint64   `cbor:"7,keyasint,omitempty"` // The list version that the swap was checked against, see ListBase; 0: any.
+
+	Rollback bool      `cbor:"8,keyasint,omitempty"` // The active list is not to come back by itself.
+	Left     *ListLeft `cbor:"9,keyasint,omitempty"` // Who leaves the list by this.
 }
 
 // PolicyPut replaces the institution's policy (its whitelist stays).

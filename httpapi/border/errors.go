@@ -62,6 +62,7 @@ var CodeTable = []codeText{
 	{"idempotency_in_flight", 409, "A call with this Idempotency-Key is still running."},
 	{"claimed_by_other", 409, "Another reviewer holds the claim."},
 	{"refresh_running", 409, "A list synchronisation is running already."},
+	{"lists_staged", 409, "As many uploaded lists are staged as may be; `replace=true` gives up the oldest."},
 	{"job_running", 409, "A backtest or a shadow runs on this node already, or a retro-screening on the leader: one of each at a time."},
 	{"matcher_not_ready", 409, "Not every voter answers, carries that version of the matcher and has compiled the active list for it. The message names one."},
 	{"format_not_ready", 409, "A member does not answer, or runs a release that does not know that format. The message names one."},

@@ -178,7 +178,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/audit/export",
 	},
 	KindDiff: {
-		"GET /v1/ofac/{id}/diff", "POST /v1/backtests", "POST /v1/policy/shadow",
+		"GET /v1/ofac/{id}", "GET /v1/ofac/{id}/diff", "POST /v1/backtests", "POST /v1/policy/shadow",
 	},
 	KindWhole: {
 		"GET /v1/cluster/backup", "GET /v1/ofac/{id}/entities", "GET /v1/cluster/snapshot", "POST /v1/cluster/snapshot", "POST /v1/ofac/rollback", "POST /v1/ofac/sync", "POST /v1/ofac/{id}/activate",

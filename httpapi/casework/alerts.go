@@ -35,6 +35,7 @@ var AlertTexts = map[uint8]string{
 	wire.AlertOverLimit:  "A settled amount lifted a total above its limit.",
 	wire.AlertNotAllowed: "A payment was settled that was blocked, or that waits for a disposition.",
 	wire.AlertQuarantine: "Malformed entities of the active list were put aside: nobody is screened against them.",
+	wire.AlertLeft:       "Parties, names or wallets left the list: they are not blocked any more.",
 	wire.AlertOperator:   "The active list names an operator who was not listed when the credential was issued.",
 }
 
@@ -176,7 +177,7 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 }
 
 // alertMembers are the members that say what an alert is about, in the order shown.
-var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries")
+var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left")
 
 func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
 	l.CopyTo(m, "alertId")

@@ -157,6 +157,10 @@ type Alert struct {
 	OperatorLegalName string    `json:"operatorLegalName,omitempty"`
 	AmountUSDC        Number    `json:"amountUSDC,omitempty"`
 	Entries           int64     `json:"entries,omitempty" doc:"how many entities were put aside"`
+	LeftParties       int64     `json:"leftParties,omitempty" doc:"of list_left: parties that left the list; the list's diff has all"`
+	LeftNames         int64     `json:"leftNames,omitempty"`
+	LeftWallets       int64     `json:"leftWallets,omitempty"`
+	Left              []string  `json:"left,omitempty" doc:"the first of them"`
 	AgentName         string    `json:"agentName,omitempty"`
 	CpName            *string   `json:"cpName,omitempty" doc:"who was paid"`
 	CpWallet          *string   `json:"cpWallet,omitempty"`

@@ -12,6 +12,8 @@ type Health struct {
 		Missing     []string `json:"missing,omitempty"`
 		Quarantined int64    `json:"quarantined,omitempty"`
 		Stale       bool     `json:"stale,omitempty"`
+
+		PublicationAgeSeconds int64 `json:"publicationAgeSeconds,omitempty"`
 	} `json:"ofac"`
 	Kv         string  `json:"kv" enum:"connected disconnected"`
 	SigningKey string  `json:"signingKey" enum:"production ephemeral unavailable"`

@@ -181,6 +181,14 @@ var rulebookOperations = []Operation{
 		Codes:      Codes{404: "not_found"},
 	},
 	{
+		Name: "getList", Route: "GET /v1/ofac/{id}", Tag: "lists", Scope: Institution, Roles: "reviewer auditor policy ops",
+		Summary:    "A list, what speaks against putting it into force, and who would leave the active one",
+		Parameters: "id consistency timeout minIndex",
+		Answers:    []Answer{{Status: 200, Of: ListShown{}}},
+		Refusals:   "404",
+		Codes:      Codes{404: "not_found"},
+	},
+	{
 		Name: "diffLists", Route: "GET /v1/ofac/{id}/diff", Tag: "lists", Scope: Institution, Roles: "reviewer auditor policy ops",
 		Summary:    "What differs between two lists",
 		Parameters: "id consistency timeout minIndex",

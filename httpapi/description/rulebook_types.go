@@ -238,8 +238,24 @@ type List struct {
 	SizeBytes      int64            `json:"sizeBytes"`
 	OFACSource     string           `json:"ofacSource,omitempty"`
 	SyncedAt       Time             `json:"syncedAt,omitempty"`
-	AgeSeconds     int64            `json:"ageSeconds,omitempty"`
-	Stale          bool             `json:"stale,omitempty"`
+	AgeSeconds     int64            `json:"ageSeconds,omitempty" doc:"since a source confirmed it"`
+	Stale          bool             `json:"stale,omitempty" doc:"not confirmed within ofac.maxAge, or published more than 30 days ago"`
+
+	PublicationAgeSeconds *int64 `json:"publicationAgeSeconds,omitempty" doc:"since its core sources were published; null where that is not known"`
+}
+
+type ListLeft struct {
+	Parties int64    `json:"parties"`
+	Names   int64    `json:"names" doc:"names of parties that stay"`
+	Wallets int64    `json:"wallets"`
+	First   []string `json:"first" doc:"the first of them; the diff has all"`
+}
+
+type ListShown struct {
+	List
+	Active   bool     `json:"active"`
+	Problems []string `json:"problems" doc:"what activation would say now"`
+	Left     ListLeft `json:"left" doc:"who would leave the active list"`
 }
 
 type Lists struct {
@@ -297,6 +313,7 @@ type ListChange struct {
 	Forced             bool             `json:"forced,omitempty"`
 	Rollback           bool             `json:"rollback,omitempty"`
 	Problems           []string         `json:"problems,omitempty"`
+	Left               ListLeft         `json:"left,omitempty" doc:"who left, or would leave, the list before"`
 	Reason             *string          `json:"reason,omitempty"`
 	Actor              *string          `json:"actor,omitempty"`
 	EventID            string           `json:"eventId,omitempty"`

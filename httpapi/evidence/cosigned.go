@@ -117,7 +117,8 @@ func (e *Room) makeCosigned(ctx context.Context, told report.Cosigned) (*cosigne
 	if err != nil {
 		return nil, err
 	}
-	text := note.WithLines(signer.Sign(told.Size, root, told.Time), told.Lines...)
+	signed := signer.Sign(told.Size, root, told.Time, listLines(view.Settings(), told.Size)...)
+	text := note.WithLines(signed, told.Lines...)
 	made := &cosignedPoint{told: told}
 	if keys := e.cosigned.asker.Keys(); keys != "" {
 		found, err := note.Cosignatures(text, keys)
@@ -133,7 +134,7 @@ func (e *Room) makeCosigned(ctx context.Context, told report.Cosigned) (*cosigne
 			made.lines, made.names = append(made.lines, line), append(made.names, name)
 		}
 	}
-	text = note.WithLines(signer.Sign(told.Size, root, told.Time), made.lines...)
+	text = note.WithLines(signed, made.lines...)
 	made.point = Checkpoint{Size: told.Size, root: root, at: engine.Time(told.Time), text: text, signer: signer}
 	return made, nil
 }

@@ -127,8 +127,20 @@ func (k *checkpoints) takeCheckpoint(e *Room, view *fsm.View, size uint64) (*Che
 		return nil, fmt.Errorf("tree head: %w", err)
 	}
 	signer := k.signerOf(current)
-	k.last = &Checkpoint{Size: current, root: root, at: now, text: signer.Sign(current, root, int64(now)), signer: signer}
+	k.last = &Checkpoint{Size: current, root: root, at: now, text: signer.Sign(current, root, int64(now), listLines(view.Settings(), current)...), signer: signer}
 	return k.last, nil
+}
+
+// listLines returns the extension line that names the list in force in a tree of that size;
+// nothing where there was none. All nodes write the same one. A list that somebody doctored is
+// so seen by whoever keeps checkpoints, and signed by the witnesses.
+func listLines(settings *fsm.Settings, size uint64) []string {
+	for i := len(settings.History) - 1; i >= 0; i-- {
+		if info := settings.History[i]; info.ActivatedLeaf < size {
+			return []string{note.List{Version: info.Version, Digest: info.Digest}.Line()}
+		}
+	}
+	return nil
 }
 
 // signerOf returns the signer for a tree of that size. The caller holds the mutex.

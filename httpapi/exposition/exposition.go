@@ -89,6 +89,7 @@ var Help = map[string]string{
 	"railguard_log_tree_size":                            "Leaves of the audit log.",
 	"railguard_ofac_age_seconds":                         "Time since the last sync of the list in force; -1: no list.",
 	"railguard_ofac_families_missing":                    "Families (SDN, CONS) that the list in force has no entry of.",
+	"railguard_ofac_publication_age_seconds":             "Time since the core sources of the list in force were published, however often a source confirmed them; -1: not known, or no list.",
 	"railguard_ofac_quarantined":                         "Malformed entities that were left out of the list in force.",
 	"railguard_ofac_sync_failures_total":                 "Fetches of lists by this node that failed.",
 	"railguard_ofac_syncs_total":                         "Fetches of lists by this node.",

@@ -111,7 +111,11 @@ func writeListHealth(c *border.Request, m *strictjson.Members) {
 	list.Int("ageSeconds", int64(max(age, 0)/engine.Second))
 	list.Texts("missing", append([]string{}, judge.Missing(settings.List)...))
 	list.Uint("quarantined", uint64(settings.List.Quarantined))
-	list.Bool("stale", settings.Policy != nil && settings.Policy.ListAgeMax > 0 && age > settings.Policy.ListAgeMax)
+	published := judge.PublicationAge(settings.List, c.Published().LogTime())
+	if published >= 0 {
+		list.Int("publicationAgeSeconds", int64(published/engine.Second))
+	}
+	list.Bool("stale", settings.Policy != nil && settings.Policy.ListAgeMax > 0 && age > settings.Policy.ListAgeMax || published > judge.PublicationStale)
 	m.Object("ofac", list)
 }
 
@@ -242,6 +246,9 @@ func (o *Room) ownChecks(c *border.Request) []report.ReadyCheck {
 		}
 		for _, family := range judge.Missing(settings.List) {
 			list.Text += ", WITHOUT the " + family + " list"
+		}
+		if warning := judge.AgeWarning(settings.List, c.Published().LogTime()); warning != "" {
+			list.Text += ", WARNING: " + warning
 		}
 		if settings.List.Quarantined > 0 {
 			list.Text += ", " + strconv.Itoa(int(settings.List.Quarantined)) + " malformed entities left out"

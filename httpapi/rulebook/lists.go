@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"railguard/audit"
 	"railguard/edge"
 	"railguard/edge/rulebook"
 	"railguard/engine"
@@ -25,6 +24,7 @@ import (
 const (
 	listWork     = 10 * time.Minute // Longest time for staging a list through the log.
 	diffListed   = 500              // Most entries of each kind that a diff names.
+	diffRemoved  = 50_000           // Most entries that left the list; whoever signs for it may read all of them.
 	historyShown = 50               // Most activations in GET /v1/ofac, newest first.
 )
 
@@ -35,22 +35,19 @@ func (b *Room) getLists(c *border.Request) (border.Answer, error) {
 	if s.List == nil {
 		m.Null("active")
 	} else {
-		active := ListMembers(s.List)
+		active := ListMembers(s.List, c.Published().LogTime())
 		active.Text("ofacSource", edge.ListSource(s.List))
 		active.Time("syncedAt", s.ListSynced)
-		now := c.Published().LogTime()
-		age := max(now-s.ListSynced, 0)
-		active.Int("ageSeconds", int64(age/engine.Second))
-		active.Bool("stale", age > s.Policy.ListAgeMax)
+		writeAges(&active, s, c.Published().LogTime())
 		m.Object("active", active)
 	}
 	staged := []strictjson.Members{}
 	for _, info := range s.Staged {
-		staged = append(staged, ListMembers(info))
+		staged = append(staged, ListMembers(info, 0))
 	}
 	history := []strictjson.Members{}
 	for i := len(s.History) - 1; i >= 0 && len(history) < historyShown; i-- {
-		history = append(history, ListMembers(s.History[i]))
+		history = append(history, ListMembers(s.History[i], 0))
 	}
 	m.List("staged", staged)
 	m.List("history", history)
@@ -60,7 +57,68 @@ func (b *Room) getLists(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, m), nil
 }
 
-func ListMembers(info *wire.ListInfo) strictjson.Members {
+// writeAges writes how old the active list is: since its files were published, and since a source
+// confirmed that it is current. A source that stands still confirms an old list for ever.
+func writeAges(m *strictjson.Members, s *fsm.Settings, now engine.Time) {
+	age := max(now-s.ListSynced, 0)
+	m.Int("ageSeconds", int64(age/engine.Second))
+	published := judge.PublicationAge(s.List, now)
+	if published < 0 {
+		m.Null("publicationAgeSeconds")
+	} else {
+		m.Int("publicationAgeSeconds", int64(published/engine.Second))
+	}
+	m.Bool("stale", age > s.Policy.ListAgeMax || published > judge.PublicationStale)
+}
+
+// getList is GET /v1/ofac/{id}: a list, what speaks against making it the active one, and who
+// would leave the active list by it.
+func (b *Room) getList(c *border.Request) (border.Answer, error) {
+	info, err := pathList(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	left, err := b.leftBy(c, info)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	m := ListMembers(info, c.Published().LogTime())
+	s := c.Judge.Terms.Settings
+	m.Bool("active", s.List != nil && s.List.Digest == info.Digest)
+	m.Texts("problems", rulebook.Problems(&c.Judge, info, left, c.Published().LogTime()))
+	m.Object("left", rulebook.LeftMembers(left))
+	return c.Reply(http.StatusOK, m), nil
+}
+
+// leftBy says who would leave the active list if another one took its place; nil: no published
+// list is active, or it is that list.
+func (b *Room) leftBy(c *border.Request, info *wire.ListInfo) (*wire.ListLeft, error) {
+	active := c.Judge.Terms.Settings.List
+	if active == nil || active.Sample || active.Digest == info.Digest {
+		return nil, nil
+	}
+	to, err := b.openList(c, info)
+	if err != nil {
+		return nil, err
+	}
+	return b.leftFor(c, to.Entities())
+}
+
+// leftFor is leftBy for entities that are not staged yet.
+func (b *Room) leftFor(c *border.Request, entities []ofac.Entity) (*wire.ListLeft, error) {
+	active := c.Judge.Terms.Settings.List
+	if active == nil || active.Sample {
+		return nil, nil
+	}
+	from, err := b.openList(c, active)
+	if err != nil {
+		return nil, err
+	}
+	return judge.Left(from.Entities(), entities), nil
+}
+
+// ListMembers describes a list as of a log time; 0: without its age.
+func ListMembers(info *wire.ListInfo, now engine.Time) strictjson.Members {
 	var m, counts strictjson.Members
 	m.Text("snapshotId", edge.SnapshotID(info.Digest))
 	m.Text("source", info.Source)
@@ -92,14 +150,14 @@ func ListMembers(info *wire.ListInfo) strictjson.Members {
 		counts.Uint(part.name, uint64(part.count))
 	}
 	m.Object("counts", counts)
-	families(&m, info)
+	families(&m, info, now)
 	m.Uint("sizeBytes", uint64(info.Size))
 	return m
 }
 
 // families writes each source's date and entries, which sources are missing, and what was
 // noticed in the files.
-func families(m *strictjson.Members, info *wire.ListInfo) {
+func families(m *strictjson.Members, info *wire.ListInfo, now engine.Time) {
 	var all, chains strictjson.Members
 	for _, source := range ofac.Sources() {
 		held := info.OfSource(source.String())
@@ -119,7 +177,11 @@ func families(m *strictjson.Members, info *wire.ListInfo) {
 	m.Texts("missing", append([]string{}, judge.Missing(info)...))
 	m.Object("walletsByChain", chains)
 	m.Uint("quarantined", uint64(info.Quarantined))
-	m.Texts("warnings", append([]string{}, info.Warnings...))
+	warnings := append([]string{}, info.Warnings...)
+	if warning := judge.AgeWarning(info, now); warning != "" {
+		warnings = append([]string{warning}, warnings...)
+	}
+	m.Texts("warnings", warnings)
 }
 
 // pathList finds the list of the path: the active one, a staged one, or one of the history.
@@ -181,8 +243,8 @@ func (b *Room) openStaged(c *border.Request, info *wire.ListInfo) (*ofac.Index, 
 	if err != nil {
 		return nil, err
 	}
-	digest, data, whole := view.Staged()
-	if !whole || digest != info.Digest {
+	data := view.Staged(info.Digest)
+	if data == nil {
 		return nil, nil
 	}
 	list, err := ofac.Compile(data, ofac.MatcherVersion)
@@ -220,17 +282,17 @@ func (b *Room) diffLists(c *border.Request) (border.Answer, error) {
 	var m strictjson.Members
 	m.Text("from", edge.SnapshotID(against.Digest))
 	m.Text("to", edge.SnapshotID(info.Digest))
-	m.Object("added", entriesMembers(to, diff.Added))
-	m.Object("removed", entriesMembers(from, diff.Removed))
-	m.Object("changed", entriesMembers(to, diff.Changed))
-	m.Object("addressesAdded", addressesMembers(diff.AddressesAdded))
-	m.Object("addressesRemoved", addressesMembers(diff.AddressesRemoved))
+	m.Object("added", entriesMembers(to, diff.Added, diffListed))
+	m.Object("removed", entriesMembers(from, diff.Removed, diffRemoved))
+	m.Object("changed", entriesMembers(to, diff.Changed, diffListed))
+	m.Object("addressesAdded", addressesMembers(diff.AddressesAdded, diffListed))
+	m.Object("addressesRemoved", addressesMembers(diff.AddressesRemoved, diffRemoved))
 	return c.Reply(http.StatusOK, m), nil
 }
 
-func entriesMembers(list *ofac.Index, uids []uint32) strictjson.Members {
+func entriesMembers(list *ofac.Index, uids []uint32, most int) strictjson.Members {
 	items := []strictjson.Members{}
-	for _, uid := range uids[:min(len(uids), diffListed)] {
+	for _, uid := range uids[:min(len(uids), most)] {
 		entry, known := list.Entry(uid)
 		if !known {
 			continue
@@ -246,9 +308,9 @@ func entriesMembers(list *ofac.Index, uids []uint32) strictjson.Members {
 	return counted(len(uids), items)
 }
 
-func addressesMembers(addresses []ofac.ListedWallet) strictjson.Members {
+func addressesMembers(addresses []ofac.ListedWallet, most int) strictjson.Members {
 	items := []strictjson.Members{}
-	for _, address := range addresses[:min(len(addresses), diffListed)] {
+	for _, address := range addresses[:min(len(addresses), most)] {
 		var m strictjson.Members
 		m.Text("uid", strconv.FormatUint(uint64(address.UID), 10))
 		m.Text("ticker", address.Ticker)
@@ -268,7 +330,7 @@ func counted(count int, items []strictjson.Members) strictjson.Members {
 }
 
 // activateList is POST /v1/ofac/{id}/activate: one log entry switches all nodes.
-func activateList(c *border.Request) (border.Answer, error) {
+func (b *Room) activateList(c *border.Request) (border.Answer, error) {
 	info, err := pathList(c)
 	if err != nil {
 		return c.AnswerReplay(err)
@@ -282,50 +344,25 @@ func activateList(c *border.Request) (border.Answer, error) {
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
-	return activateAs(c, info, rulebook.Activation{Force: force, Grounds: grounds})
+	return b.activateAs(c, info, rulebook.Activation{Force: force, Grounds: grounds})
 }
 
-func activateAs(c *border.Request, info *wire.ListInfo, a rulebook.Activation) (border.Answer, error) {
+func (b *Room) activateAs(c *border.Request, info *wire.ListInfo, a rulebook.Activation) (border.Answer, error) {
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindListActivate, Record: func() (any, error) {
-		return a.Record(&c.Judge, info, func() ([]string, error) { return UploadProblems(c, info) })
+		return a.Record(&c.Judge, info, c.Published().LogTime(), func() (*wire.ListLeft, error) { return b.leftBy(c, info) })
 	}, Refused: func(r wire.Result) error {
 		switch r.Refusal {
 		case wire.RefusedList:
-			return rulebook.RejectList("the list is no longer staged: upload it again")
+			return rulebook.RejectList("the list is no longer staged, or it is dated in the future: upload it again")
 		case wire.RefusedNotDev:
 			return rulebook.RejectList("the sample list may serve development clusters only")
 		}
 		return nil
 	}}, func(wire.Result) (border.Answer, error) {
-		m := ListMembers(c.Judge.Terms.Settings.List)
+		m := ListMembers(c.Judge.Terms.Settings.List, c.Published().LogTime())
 		m.Bool("unchanged", true)
 		return c.Reply(http.StatusOK, m), nil
 	})
-}
-
-// UploadProblems reads the results of an upload's checks from the list's own leaf, so that
-// any node can judge a list that another one received. It searches all leaves from the time
-// of staging on. A missing leaf is itself a problem: lost checks do not pass.
-func UploadProblems(c *border.Request, info *wire.ListInfo) ([]string, error) {
-	problems := []string{"what its upload's checks found cannot be read here: ask another node, or upload it again"}
-	text := hex.EncodeToString(info.Digest[:])
-	store := c.Records().Audit()
-	at := audit.Query{
-		From: store.FindTime(int64(info.StagedAt - engine.Millisecond)), To: ^uint64(0), Examine: border.LeafScanMax,
-		Keys: []uint64{engine.FilterKey(engine.FilterKind, "list.staged")},
-	}
-	_, err := store.Scan(at, func(index uint64, stored audit.Leaf) bool {
-		l, err := c.Judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
-		if err != nil || l.Kind() != "list.staged" || l.Text("listDigest") != text {
-			return true
-		}
-		problems = l.Texts("problems")
-		return false
-	})
-	if err != nil {
-		return nil, edge.LeafError(err) // Unreadable checks do not pass.
-	}
-	return problems, nil
 }
 
 // renderSynced answers the activation of a list that is already active and was imported
@@ -349,6 +386,6 @@ func renderActivation(_ *border.Request, l *edge.Leaf, m *strictjson.Members) er
 	} else {
 		m.Null("previousSnapshotId")
 	}
-	l.CopyTo(m, "sample", "forced", "rollback", "problems", "reason", "actor", "eventId")
+	l.CopyTo(m, "sample", "forced", "rollback", "problems", "left", "reason", "actor", "eventId")
 	return nil
 }

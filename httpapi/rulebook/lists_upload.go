@@ -14,7 +14,6 @@ import (
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/ofac"
-	"railguard/ofac/judge"
 	"railguard/strictjson"
 )
 
@@ -54,20 +53,51 @@ func (b *Room) uploadList(c *border.Request) (border.Answer, error) {
 	if len(name) > engine.FieldMax {
 		return border.Answer{}, border.BadQuery("name", "must have at most 256 bytes")
 	}
-	entities, info, found, err := b.deps.LoadList(map[string][]byte{name: body})
+	asOf, err := readAsOf(c)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	replace := c.Query("replace")
+	if replace != "" && replace != "true" && replace != "false" {
+		return border.Answer{}, border.BadQuery("replace", "must be true or false")
+	}
+	entities, info, err := b.deps.LoadList(map[string][]byte{name: body}, asOf)
 	if err != nil {
 		return border.Answer{}, rulebook.RejectList(err.Error())
 	}
 	if len(entities) > engine.ListMax {
 		return border.Answer{}, rulebook.RejectList("the list of entities is larger than 96 MiB")
 	}
-	problems := judge.Content(&info, found)
-	return b.stageUpload(c, entities, info, problems, "upload")
+	decoded, _, err := ofac.DecodeEntities(entities)
+	if err != nil {
+		return border.Answer{}, rulebook.RejectList(err.Error())
+	}
+	left, err := b.leftFor(c, decoded)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	return b.stageUpload(c, entities, info, left, replace == "true")
 }
 
-// stageUpload replicates a list's entities and answers with its leaf.
-func (b *Room) stageUpload(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (border.Answer, error) {
-	result, err := b.stage(c, entities, info, problems, origin)
+// readAsOf reads ?asOf=, the date of files that have none of their own: a time, or a day.
+func readAsOf(c *border.Request) (asOf time.Time, err error) {
+	text := c.Query("asOf")
+	if text == "" {
+		return asOf, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if asOf, err = time.Parse(layout, text); err == nil && asOf.Unix() > 0 {
+			return asOf, nil
+		}
+	}
+	return asOf, border.BadQuery("asOf", "must be a day or a time, such as 2026-03-01 or 2026-03-01T14:00:00Z")
+}
+
+// stageUpload replicates a list's entities and answers with its leaf, which says what activation
+// would say now.
+func (b *Room) stageUpload(c *border.Request, entities []byte, info wire.ListInfo, left *wire.ListLeft, replace bool) (border.Answer, error) {
+	problems := rulebook.Problems(&c.Judge, &info, left, c.Published().LogTime())
+	result, err := b.stage(c, entities, info, left, problems, "upload", replace)
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -78,17 +108,20 @@ func (b *Room) stageUpload(c *border.Request, entities []byte, info wire.ListInf
 	return c.AnswerLeaf(&l)
 }
 
-func (b *Room) stage(c *border.Request, entities []byte, info wire.ListInfo, problems []string, origin string) (result wire.Result, err error) {
-	staged, common, err := rulebook.StagedList(&c.Judge, info, len(entities), ListMembers, problems, origin)
+func (b *Room) stage(c *border.Request, entities []byte, info wire.ListInfo, left *wire.ListLeft, problems []string, origin string, replace bool) (result wire.Result, err error) {
+	staged, common, err := rulebook.StagedList(&c.Judge, info, len(entities), ListMembers, left, problems, origin)
 	if err != nil {
 		return result, err
 	}
-	result, err = b.deps.Lists.Stage(c.Context(), entities, staged, common)
+	result, err = b.deps.Lists.Stage(c.Context(), entities, staged, replace, common)
 	if errors.Is(err, ofac.ErrEntities) {
 		return result, rulebook.RejectList(err.Error())
 	}
 	if err != nil {
 		return result, border.ProposalError(err)
+	}
+	if result.Code == wire.Refused && result.Refusal == wire.RefusedFull {
+		return result, border.Conflict("lists_staged", "as many lists are staged as may be: activate one of them, or say replace=true to give up the oldest", nil)
 	}
 	if result.Code != wire.Applied {
 		return result, rulebook.RejectList("another list was staged at the same time: try again")
@@ -104,7 +137,7 @@ func renderStaged(c *border.Request, l *edge.Leaf, m *strictjson.Members) error 
 		m.Raw(name, l.Raw("list", name))
 	}
 	m.Text("stagedAt", l.Text("time"))
-	l.CopyTo(m, "problems", "eventId")
+	l.CopyTo(m, "problems", "left", "eventId")
 	return nil
 }
 
@@ -114,8 +147,9 @@ func renderStaged(c *border.Request, l *edge.Leaf, m *strictjson.Members) error 
 func (b *Room) rollbackList(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	grounds := edge.Grounds{Reason: f.RequiredText("reason", engine.TextMax), Actor: f.Text("actor", engine.FieldMax)}
-	a := rulebook.Activation{Force: true, Rollback: true, Grounds: grounds}
-	_, _ = f.Flag("force") // A rollback is always forced; an invalid flag is still refused.
+	a := rulebook.Activation{Rollback: true, Grounds: grounds}
+	force, _ := f.Flag("force")
+	a.Force = force
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
@@ -131,7 +165,7 @@ func (b *Room) rollbackList(c *border.Request) (border.Answer, error) {
 		a.ChosenAt = c.Judge.Terms.Settings.ListVersion
 	}
 	if active := c.Judge.Terms.Settings.List; active != nil && active.Digest == info.Digest {
-		return activateAs(c, info, a)
+		return b.activateAs(c, info, a)
 	}
 	list, err := b.openList(c, info)
 	if err != nil {
@@ -141,13 +175,17 @@ func (b *Room) rollbackList(c *border.Request) (border.Answer, error) {
 	if err != nil || ofac.Digest(entities) != info.Digest {
 		return border.Answer{}, rulebook.RejectList("this version writes that list as other bytes: upload its files again")
 	}
-	if _, err := b.stage(c, entities, *info, nil, "rollback"); err != nil {
+	back := rulebook.RollbackTo(info)
+	if _, err := a.Record(&c.Judge, &back, c.Published().LogTime(), func() (*wire.ListLeft, error) { return b.leftFor(c, list.Entities()) }); err != nil {
+		return border.Answer{}, err // It is told before a list is replicated for nothing.
+	}
+	if _, err := b.stage(c, entities, back, nil, nil, "rollback", false); err != nil {
 		return border.Answer{}, err
 	}
 	if err := c.Judge.Confirm(); err != nil {
 		return border.Answer{}, err
 	}
-	return activateAs(c, info, a)
+	return b.activateAs(c, &back, a)
 }
 
 // rollbackTarget returns the list of the path, or the newest one that the active list
@@ -275,7 +313,7 @@ func (b *Room) syncLists(c *border.Request) (border.Answer, error) {
 
 // Lists replicates lists of entities: chunks through the log, then staged.
 type Lists interface {
-	Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
+	Stage(ctx context.Context, entities []byte, info wire.ListInfo, replace bool, common wire.Common) (wire.Result, error)
 }
 
 // Syncer fetches, compiles and stages the published list, then activates it (POST
@@ -284,6 +322,6 @@ type Syncer interface {
 	Sync(ctx context.Context) (started bool, err error)
 }
 
-// ListLoader compiles published files into a list (POST /v1/ofac/snapshots). found holds
-// the problems of their content alone, in the words of feed.Inspect.
-type ListLoader func(files map[string][]byte) (entities []byte, info wire.ListInfo, found []string, err error)
+// ListLoader compiles published files into a list (POST /v1/ofac/snapshots). asOf dates what has
+// no date of its own.
+type ListLoader func(files map[string][]byte, asOf time.Time) (entities []byte, info wire.ListInfo, err error)

@@ -55,7 +55,7 @@ func (b *Room) EndJobs() { b.Jobs.Close() }
 // Table returns what the room gives the border.
 func (b *Room) Table() border.Room {
 	return border.Room{
-		Public: border.ConcatRoutes(policyRoutes(), b.listRoutes(), matchRoutes(), b.backtestRoutes(), b.shadowRoutes(), retroRoutes()), Admin: b.uploadRoutes(), Queries: map[string][]string{"POST /v1/ofac/snapshots": {"name"}},
+		Public: border.ConcatRoutes(policyRoutes(), b.listRoutes(), matchRoutes(), b.backtestRoutes(), b.shadowRoutes(), retroRoutes()), Admin: b.uploadRoutes(), Queries: map[string][]string{"POST /v1/ofac/snapshots": {"name", "asOf", "replace"}},
 		Renderers: map[string]border.Renderer{
 			"policy.activated": renderPolicy, "list.staged": renderStaged, "list.activated": renderActivation, "list.synced": renderSynced,
 			"cleared.added": renderCleared, "cleared.removed": renderCleared, "retro.begun": renderRetro,
@@ -72,6 +72,13 @@ func (b *Room) RegisterGauges(set *metrics.Set) {
 			return -1
 		}
 		return float64(published.LogTime()-settings.ListSynced) / float64(engine.Second)
+	})
+	set.NewGauge("railguard_ofac_publication_age_seconds", func() float64 {
+		settings := published.Settings()
+		if settings.List == nil {
+			return -1
+		}
+		return float64(judge.PublicationAge(settings.List, published.LogTime())) / float64(engine.Second)
 	})
 	set.NewGauge("railguard_ofac_quarantined", func() float64 {
 		if list := published.Settings().List; list != nil {
@@ -106,9 +113,10 @@ func (b *Room) listRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodGet, Path: "/v1/ofac", Handle: b.getLists},
 		{Method: http.MethodPost, Path: "/v1/ofac/sync", Handle: b.syncLists},
+		{Method: http.MethodGet, Path: "/v1/ofac/{id}", Handle: b.getList},
 		{Method: http.MethodGet, Path: "/v1/ofac/{id}/diff", Handle: b.diffLists},
 		{Method: http.MethodGet, Path: "/v1/ofac/{id}/entities", Stream: true, Handle: b.listEntities},
-		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Handle: activateList},
+		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Handle: b.activateList},
 		{Method: http.MethodPost, Path: "/v1/ofac/{id}/rollback", Stream: true, Handle: b.rollbackList},
 		{Method: http.MethodPost, Path: "/v1/ofac/rollback", Stream: true, Handle: b.rollbackList},
 	}
@@ -132,6 +140,6 @@ func (b *Room) uploadRoutes() []border.Route {
 			Method: http.MethodPost, Path: "/v1/ofac/snapshots", Scope: border.ScopeInstitution, Roles: wire.RolePolicy, Body: border.BodyRaw, Max: engine.ListUploadMax,
 			Stream: true, Handle: b.uploadList,
 		},
-		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Handle: activateList},
+		{Method: http.MethodPost, Path: "/v1/ofac/{id}/activate", Handle: b.activateList},
 	}
 }

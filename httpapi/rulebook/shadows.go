@@ -73,7 +73,7 @@ func (b *Room) promoteShadow(c *border.Request) (border.Answer, error) {
 		if err != nil {
 			return c.AnswerReplay(err)
 		}
-		return activateAs(c, info, rulebook.Activation{Grounds: edge.Grounds{Reason: draft.reason, Actor: actor}})
+		return b.activateAs(c, info, rulebook.Activation{Grounds: edge.Grounds{Reason: draft.reason, Actor: actor}})
 	}
 	draft.document = job.Policy
 	draft.policy, draft.wrong = engine.ParsePolicy(draft.document, c.Published().LogTime(), c.Judge.Terms.Settings.Rules())

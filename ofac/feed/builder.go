@@ -21,6 +21,16 @@ type List struct {
 	Suspects    []Suspect     // Features that may be digital currency addresses.
 }
 
+// sum is the digest of the entities alone, whatever file and format they were in.
+func (l *List) sum() ([]byte, error) {
+	encoded, err := ofac.EncodeEntities(l.Entities, ofac.Meta{})
+	if err != nil {
+		return nil, newRefusal(ReasonSchema, "%v", err)
+	}
+	digest := ofac.Digest(encoded)
+	return digest[:], nil
+}
+
 // Names is the number of names of all entities.
 func (l *List) Names() int {
 	n := 0

@@ -52,6 +52,10 @@ type Loaded struct {
 
 	Quarantined []Quarantined // Malformed entities that were left out; also among the warnings.
 	Suspects    []Suspect     // Features of unknown types that are digital currency addresses; also among the warnings.
+
+	// Sums are the digests of what each source alone says, in canonical form; nil: no files of
+	// it.
+	Sums [ofac.SourcesMax][]byte
 }
 
 // LoadDir loads the published files that lie directly in dir and ignores every other name.
@@ -246,6 +250,9 @@ func (l *loader) loadLists() (Loaded, error) {
 	loaded.Meta = metaOf(lists[0], lists[1])
 	for _, list := range lists {
 		if list != nil {
+			if loaded.Sums[list.Family.First()], err = list.sum(); err != nil {
+				return Loaded{}, err
+			}
 			loaded.Quarantined = append(loaded.Quarantined, list.Quarantined...)
 			loaded.Suspects = append(loaded.Suspects, list.Suspects...)
 		}
@@ -393,23 +400,33 @@ func (l *loader) readCSV(documents []*document) (*List, error) {
 	return &parsed.list, nil
 }
 
-// sourceJoint stands between the lists in Meta.Source.
-const sourceJoint = " + "
+// SourceJoint stands between the lists in Meta.Source.
+const SourceJoint = " + "
 
 // SourceText describes a list for Meta.Source: its source and format, and its date (ns UTC)
 // if it has one.
 func SourceText(source ofac.Source, format string, asOf int64) string {
 	text := source.String() + "_" + format
 	if asOf != 0 {
-		text += " " + time.Unix(0, asOf).UTC().Format(time.DateOnly)
+		text += " " + DateText(asOf)
 	}
 	return text
+}
+
+// DateText writes the date of a publication (ns UTC): its day, and the time where the file had
+// one.
+func DateText(asOf int64) string {
+	at := time.Unix(0, asOf).UTC()
+	if at.Equal(at.Truncate(24 * time.Hour)) {
+		return at.Format(time.DateOnly)
+	}
+	return at.Format(time.RFC3339)
 }
 
 // JoinMeta returns the Meta of two lists together.
 func JoinMeta(a, b ofac.Meta) ofac.Meta {
 	if a.Source != "" && b.Source != "" {
-		a.Source += sourceJoint
+		a.Source += SourceJoint
 	}
 	a.Source += b.Source
 	a.PublishedAt = max(a.PublishedAt, b.PublishedAt)
@@ -432,18 +449,4 @@ func metaOf(lists ...*List) ofac.Meta {
 		meta = JoinMeta(meta, one)
 	}
 	return meta
-}
-
-// DatesOf reads the date of each source, ns UTC at midnight, from a Meta.Source that this
-// package wrote; 0 where there is none. A list's PublishedAt is only the newest of these
-// dates.
-func DatesOf(text string) (dates [ofac.SourcesMax]int64) {
-	for part := range strings.SplitSeq(text, sourceJoint) {
-		name, _, _ := strings.Cut(part, "_")
-		date, err := time.Parse(time.DateOnly, part[strings.LastIndexByte(part, ' ')+1:])
-		if source, known := ofac.SourceNamed(name); known && err == nil {
-			dates[source] = date.UnixNano()
-		}
-	}
-	return dates
 }

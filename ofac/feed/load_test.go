@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
@@ -342,8 +343,9 @@ func countLists(entities []ofac.Entity, lists ofac.Lists) int {
 	return n
 }
 
-// DatesOf finds the families' dates in the text that describes a list.
-func TestDatesOf(t *testing.T) {
+// The dates of the sources stand in the Meta to the second, and the text shows a time where there
+// is one.
+func TestDatesOfMeta(t *testing.T) {
 	sdn := List{Family: ofac.ListSDN, Format: FormatADVANCED, DataAsOf: nanoseconds(t, "2025-11-19")}
 	cons := List{Family: ofac.ListCONS, Format: FormatENHANCED, DataAsOf: nanoseconds(t, "2026-01-08")}
 	undated := List{Family: ofac.ListSDN, Format: FormatCSV}
@@ -359,8 +361,9 @@ func TestDatesOf(t *testing.T) {
 		{"nothing", nil, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, [ofac.SourcesMax]int64{ofac.SDN: c.sdn, ofac.CONS: c.cons}, DatesOf(metaOf(c.lists...).Source))
+			require.Equal(t, [ofac.SourcesMax]int64{ofac.SDN: c.sdn, ofac.CONS: c.cons}, metaOf(c.lists...).AsOf)
 		})
 	}
-	require.Zero(t, DatesOf("embedded sample of 2026-01-01 + whatever + "))
+	sdn.DataAsOf += int64(14 * time.Hour)
+	require.Equal(t, "SDN_ADVANCED 2025-11-19T14:00:00Z + CONS_ENHANCED 2026-01-08", metaOf(&sdn, &cons).Source)
 }

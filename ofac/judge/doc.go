@@ -2,9 +2,10 @@
 //
 // Purpose: every way a list comes in (a first import, a fetch, an upload) follows
 // the same rules and gets the same messages. The package compares the log's
-// descriptions of two lists; the caller passes the problems found at loading.
+// descriptions of lists; the caller passes the problems found at loading, and who would
+// leave the list (Left).
 //
 // May import: engine, fsm/wire (ListInfo), ofac (the table of sources), ofac/feed
-// (findings, dates of sources).
+// (findings), ofac/wallet (accounts).
 // Never: state, clocks, network, disk.
 package judge

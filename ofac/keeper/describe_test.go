@@ -73,7 +73,7 @@ func TestRestartKeepsTheList(t *testing.T) {
 	d.node = &waking{group: g}
 	require.False(t, d.firstImport(t.Context()))
 	d.node = &waking{group: g}
-	require.ErrorIs(t, d.activateList(t.Context(), encoded, info, d.encodeFragment("first import", ""), 0), errMeanwhile)
+	require.ErrorIs(t, d.activateList(t.Context(), encoded, info, nil, d.encodeFragment("first import", ""), 0), errMeanwhile)
 	require.Equal(t, before, *g.Settings().List)
 }
 
@@ -113,6 +113,6 @@ func useSample(t *testing.T, g *group) *group {
 	require.NoError(t, err)
 	info, err := describeList(encoded)
 	require.NoError(t, err)
-	require.NoError(t, New(g, Config{}, slog.New(slog.DiscardHandler)).activateList(t.Context(), encoded, info, nil, 0))
+	require.NoError(t, New(g, Config{}, slog.New(slog.DiscardHandler)).activateList(t.Context(), encoded, info, nil, nil, 0))
 	return g
 }

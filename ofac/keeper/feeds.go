@@ -101,6 +101,11 @@ func (b *batch) add(f *Feed, loaded *feed.Loaded, now time.Time) error {
 	b.Meta = feed.JoinMeta(b.Meta, loaded.Meta)
 	b.Files = append(b.Files, loaded.Files...)
 	b.Warnings = append(b.Warnings, loaded.Warnings...)
+	for source, sum := range loaded.Sums {
+		if sum != nil {
+			b.Sums[source] = sum
+		}
+	}
 	b.Quarantined = append(b.Quarantined, loaded.Quarantined...)
 	b.Suspects = append(b.Suspects, loaded.Suspects...)
 	return nil
@@ -165,5 +170,12 @@ func (b *batch) encode() ([]byte, wire.ListInfo, error) {
 	}
 	info, err := describeList(encoded)
 	addWarnings(&info, &b.Loaded)
+	info.SDNSum, info.CONSSum = b.Sums[ofac.SDN], b.Sums[ofac.CONS]
+	for i := range info.Others {
+		if source, known := ofac.SourceNamed(info.Others[i].Name); known {
+			info.Others[i].Sum = b.Sums[source]
+		}
+	}
+	info.Found = b.found
 	return encoded, info, err
 }

@@ -83,7 +83,7 @@ func TestAFurtherSourceIsARowAndAReader(t *testing.T) {
 	require.EqualValues(t, 2, info.OfSource("MOON").Entries)
 	require.EqualValues(t, 41, info.OfSource("SDN").Entries)
 	require.Equal(t, "SDN_ENHANCED 2026-03-01 + CONS_ENHANCED 2026-03-01 + MOON_LINES 2026-02-20", info.Source)
-	require.Equal(t, "2026-02-20", time.Unix(0, feed.DatesOf(info.Source)[source]).UTC().Format(time.DateOnly))
+	require.Equal(t, "2026-02-20", feed.DateText(int64(info.OfSource(source.String()).AsOf)))
 	compiled, err := g.ListByDigest(info.Digest)
 	require.NoError(t, err)
 	for name, outcome := range map[string]ofac.Outcome{

@@ -29,7 +29,9 @@ type Cluster interface {
 	Settings() *fsm.Settings
 	ReadIndex(ctx context.Context) (uint64, error) // The leader's commit index, confirmed by a quorum.
 	WaitApplied(ctx context.Context, index uint64) error
-	Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (wire.Result, error)
+	LogTime() engine.Time
+	ListByDigest(digest [32]byte) (*ofac.Index, error) // A list that is or was in force.
+	Stage(ctx context.Context, entities []byte, info wire.ListInfo, replace bool, common wire.Common) (wire.Result, error)
 	Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error)
 }
 
@@ -176,7 +178,7 @@ func (k *Keeper) importFirst(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return k.activateList(ctx, encoded, info, k.encodeFragment("embedded sample", ""), 0)
+		return k.activateList(ctx, encoded, info, nil, k.encodeFragment("embedded sample", ""), 0)
 	}
 	started := time.Now()
 	loaded, err := loadFolder(k.config.Feeds, k.config.Dir, logProgress(k.log))
@@ -184,17 +186,16 @@ func (k *Keeper) importFirst(ctx context.Context) error {
 		return err
 	}
 	k.logWarnings("list import", &loaded.Loaded)
-	if loaded.Meta.PublishedAt == 0 { // CSV files carry no date; the modification time of the newest file is the best substitute.
-		loaded.Meta.PublishedAt = newestFile(k.config.Dir)
-	}
+	dateUndated(&loaded.Loaded, newestFile(k.config.Dir)) // CSV files carry no date; the modification time of the newest file is the best substitute.
 	encoded, info, err := loaded.encode()
 	if err != nil {
 		return err
 	}
-	if problems := judge.Replacement(nil, &info, loaded.found); len(problems) > 0 {
+	info.Origin = "folder"
+	if problems := judge.Replacement(judge.Precedents{Now: k.node.LogTime()}, &info, loaded.found); len(problems) > 0 {
 		return fmt.Errorf("%s is not taken (`railguard ofac import --force` can): %q", k.config.Dir, problems)
 	}
-	if err := k.activateList(ctx, encoded, info, k.encodeFragment("first import", ""), 0); err != nil {
+	if err := k.activateList(ctx, encoded, info, nil, k.encodeFragment("first import", ""), 0); err != nil {
 		return err
 	}
 	k.log.Info("list imported", "source", loaded.Meta.Source, "entities", len(loaded.Entities), "bytes", len(encoded), "took", time.Since(started).Round(time.Millisecond))
@@ -226,6 +227,40 @@ func newestFile(folder string) (newest int64) {
 	return newest
 }
 
+// dateUndated gives the sources without a date the one that is known otherwise: of the files, or
+// as a person says.
+func dateUndated(loaded *feed.Loaded, date int64) {
+	if date == 0 {
+		return
+	}
+	text := ""
+	for i, part := range strings.Split(loaded.Meta.Source, feed.SourceJoint) {
+		name, _, _ := strings.Cut(part, "_")
+		source, known := ofac.SourceNamed(name)
+		if known && loaded.Meta.AsOf[source] == 0 {
+			part += " " + feed.DateText(date)
+			loaded.Meta.AsOf[source] = date
+			loaded.Meta.PublishedAt = max(loaded.Meta.PublishedAt, date)
+		}
+		if i > 0 {
+			text += feed.SourceJoint
+		}
+		text += part
+	}
+	loaded.Meta.Source = text
+}
+
+// isUndated reports whether a source of the files has no date.
+func isUndated(loaded *feed.Loaded) bool {
+	for part := range strings.SplitSeq(loaded.Meta.Source, feed.SourceJoint) {
+		name, _, _ := strings.Cut(part, "_")
+		if source, known := ofac.SourceNamed(name); known && loaded.Meta.AsOf[source] == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // encodeFragment makes the part of a list's audit records that says where the list came
 // from.
 func (k *Keeper) encodeFragment(origin, from string) []byte {
@@ -243,12 +278,12 @@ func (k *Keeper) encodeFragment(origin, from string) []byte {
 
 // activateList stages and activates an encoded list, provided that the list version is
 // still base. Base 0 means that there must still be no list.
-func (k *Keeper) activateList(ctx context.Context, encoded []byte, info wire.ListInfo, fragment []byte, base uint64) error {
+func (k *Keeper) activateList(ctx context.Context, encoded []byte, info wire.ListInfo, left *wire.ListLeft, fragment []byte, base uint64) error {
 	common := wire.Common{Fragment: fragment}
-	if result, err := k.node.Stage(ctx, encoded, info, common); err != nil || result.Code == wire.Refused {
+	if result, err := k.node.Stage(ctx, encoded, info, false, common); err != nil || result.Code == wire.Refused {
 		return errors.Join(err, refusedList(result))
 	}
-	result, err := k.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Base: wire.ListBase(base), Common: common}))
+	result, err := k.node.Propose(ctx, wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest, Base: wire.ListBase(base), Left: left, Common: common}))
 	if err != nil {
 		return err
 	}
@@ -346,17 +381,28 @@ func logProgress(log *slog.Logger) func(feed.Progress) {
 	}
 }
 
-// EncodeFiles turns an uploaded set of files into the canonical list of entities. It
-// returns the list, its description, and the problems of its content.
-func EncodeFiles(files map[string][]byte) ([]byte, wire.ListInfo, []string, error) {
+// ErrUndated says that files have no date of their own, as CSV files have none, and that none was
+// given for them.
+var ErrUndated = errors.New("the files have no date of their own: say as of when they are")
+
+// EncodeFiles turns an uploaded set of files into the canonical list of entities, and describes
+// it. asOf dates what has no date of its own; zero: such files are refused.
+func EncodeFiles(files map[string][]byte, asOf time.Time) ([]byte, wire.ListInfo, error) {
 	list := make([]feed.File, 0, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		list = append(list, feed.File{Name: name, Data: files[name]})
 	}
 	loaded, err := loadFiles(feeds, list, time.Time{}, nil)
 	if err != nil {
-		return nil, wire.ListInfo{}, nil, err
+		return nil, wire.ListInfo{}, err
+	}
+	if !asOf.IsZero() {
+		dateUndated(&loaded.Loaded, asOf.UnixNano())
+	}
+	if isUndated(&loaded.Loaded) {
+		return nil, wire.ListInfo{}, ErrUndated
 	}
 	encoded, info, err := loaded.encode()
-	return encoded, info, loaded.found, err
+	info.Origin, info.Uploaded = "upload", true
+	return encoded, info, err
 }

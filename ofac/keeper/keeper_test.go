@@ -14,7 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/engine"
 	"railguard/ofac/fetch"
+	"railguard/ofac/listtest"
 )
 
 // A node without a source of lists says once that calls are refused because there is no
@@ -86,14 +88,39 @@ func TestNewestFile(t *testing.T) {
 // An upload becomes an encoded list, its description, and the problems of its content.
 func TestEncodeFiles(t *testing.T) {
 	files := map[string][]byte{"SDN_ENHANCED.XML": sdnOf(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 5)}
-	encoded, info, found, err := EncodeFiles(files)
+	encoded, info, err := EncodeFiles(files, time.Time{})
 	require.NoError(t, err)
 	require.NotEmpty(t, encoded)
-	require.Empty(t, found)
+	require.Empty(t, info.Found)
 	require.EqualValues(t, 6, info.Entries)
 	require.Contains(t, info.Warnings, "no CONS list among the files")
-	_, _, _, err = EncodeFiles(map[string][]byte{"SDN_ENHANCED.XML": []byte("<html>")})
+	_, _, err = EncodeFiles(map[string][]byte{"SDN_ENHANCED.XML": []byte("<html>")}, time.Time{})
 	require.Error(t, err)
+}
+
+// CSV files have no date of their own, so that whoever uploads them says of when they are. The
+// date counts like one of the file, and a file's own date wins over it.
+func TestUndatedFilesNeedADate(t *testing.T) {
+	csv := map[string][]byte{}
+	for _, name := range []string{"sdn.csv", "alt.csv", "add.csv", "sdn_comments.csv"} {
+		raw, err := os.ReadFile(filepath.Join("..", "feed", "testdata", "csv", name))
+		require.NoError(t, err)
+		csv[name] = raw
+	}
+	_, _, err := EncodeFiles(csv, time.Time{})
+	require.ErrorIs(t, err, ErrUndated)
+	asOf := time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
+	_, info, err := EncodeFiles(csv, asOf)
+	require.NoError(t, err)
+	require.Equal(t, engine.Time(asOf.UnixNano()), info.SDNAsOf)
+	require.Equal(t, engine.Time(asOf.UnixNano()), info.PublishedAt)
+	require.Equal(t, "SDN_CSV 2026-03-01T14:00:00Z", info.Source)
+	require.True(t, info.Uploaded)
+	csv["CONS_ENHANCED.XML"] = listtest.WriteEnhanced("Consolidated List", asOf.AddDate(0, 0, 1), listtest.Entity{ID: 930001, Last: "PASSERBY HOLDING"})
+	_, info, err = EncodeFiles(csv, asOf)
+	require.NoError(t, err)
+	require.Equal(t, engine.Time(asOf.UnixNano()), info.SDNAsOf)
+	require.Equal(t, engine.Time(asOf.AddDate(0, 0, 1).UnixNano()), info.CONSAsOf)
 }
 
 func TestCheckSource(t *testing.T) {

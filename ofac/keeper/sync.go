@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/fetch"
@@ -27,9 +28,10 @@ const (
 	syncJitterShare = 20               // A run comes late by up to a twentieth of the interval.
 )
 
-// errReplaced says that the fetched list was active before and that an operator replaced
-// it. The keeper never undoes a rollback by itself.
-var errReplaced = errors.New("the fetched list was active before and was rolled back: it is not activated again by itself")
+// errRolledBack says that the fetched list was active before and that an operator went back from
+// it. The keeper never undoes a rollback by itself. A list that another one replaced may come in
+// force again: the preferred origin was away, and is back.
+var errRolledBack = errors.New("the fetched list was active before and was rolled back: it is not activated again by itself")
 
 // errNoSource says that this node has no source of lists.
 var errNoSource = errors.New("this node has no --ofac-source")
@@ -186,7 +188,7 @@ func (k *Keeper) fetchLists(ctx context.Context) error {
 		} else {
 			failures = append(failures, err)
 		}
-		if ctx.Err() != nil || errors.Is(err, errReplaced) || origins[0].Private && !none {
+		if ctx.Err() != nil || errors.Is(err, errRolledBack) || origins[0].Private && !none {
 			break
 		}
 	}
@@ -223,16 +225,11 @@ func (k *Keeper) fetchFrom(ctx context.Context, origins attempt) error {
 	}
 	k.logWarnings("list sync", &loaded.Loaded)
 	digest := info.Digest
-	problems := judge.Replacement(active, &info, loaded.found)
-	switch {
-	case active != nil && digest == active.Digest:
+	info.Origin = got.Origin
+	if active != nil && digest == active.Digest {
 		err = k.renewList(ctx, digest, got.Origin) // It is renewed despite its problems, because it is what the publisher has.
-	case len(problems) > 0:
-		err = fmt.Errorf("%s: the fetched list is not taken: %q", got.Origin, problems)
-	case wasActive(settings.History, digest):
-		err = fmt.Errorf("%s: %w", ofac.SnapshotID(digest), errReplaced)
-	default:
-		err = k.activateList(ctx, encoded, info, k.encodeFragment("sync", got.Origin), settings.ListVersion)
+	} else {
+		err = k.replaceList(ctx, settings, encoded, info)
 	}
 	if err == nil {
 		k.sync.tags, k.sync.tagged = got.Tags, digest
@@ -241,11 +238,55 @@ func (k *Keeper) fetchFrom(ctx context.Context, origins attempt) error {
 	return err
 }
 
+// replaceList puts a fetched list in force if nothing speaks against it.
+func (k *Keeper) replaceList(ctx context.Context, settings *fsm.Settings, encoded []byte, info wire.ListInfo) error {
+	before := judge.Precedents{Active: settings.List, History: settings.History, Now: k.node.LogTime(), Fetched: true}
+	if before.Active != nil && !before.Active.Sample {
+		before.SecondOrigin = k.rankOf(info.Origin) > k.rankOf(before.Active.Origin)
+		list, err := k.node.ListByDigest(before.Active.Digest)
+		if err != nil {
+			return fmt.Errorf("who would leave the list is not known: %w", err)
+		}
+		entities, _, err := ofac.DecodeEntities(encoded)
+		if err != nil {
+			return err
+		}
+		before.Left = judge.Left(list.Entities(), entities)
+	}
+	if judge.RolledBack(settings.History, info.Digest) {
+		return fmt.Errorf("%s: %w", ofac.SnapshotID(info.Digest), errRolledBack)
+	}
+	if problems := judge.Replacement(before, &info, info.Found); len(problems) > 0 {
+		return fmt.Errorf("%s: the fetched list is not taken: %q", info.Origin, problems)
+	}
+	return k.activateList(ctx, encoded, info, before.Left, k.encodeFragment("sync", info.Origin), settings.ListVersion)
+}
+
+// rankOf returns the place of an origin in the order of preference. What did not come from an
+// origin of this node is preferred least.
+func (k *Keeper) rankOf(origin string) int {
+	at := slices.IndexFunc(k.sync.attempts, func(origins attempt) bool { return origins.name() == origin })
+	if at < 0 {
+		return len(k.sync.attempts)
+	}
+	return at
+}
+
+// name joins the names of the origins, each once.
+func (a attempt) name() string {
+	var names []string
+	for _, origin := range a {
+		if !slices.Contains(names, origin.Name) {
+			names = append(names, origin.Name)
+		}
+	}
+	return strings.Join(names, "+")
+}
+
 // download gets the files of all feeds. If those of only some feeds changed, it fetches the
 // others too, since a list is read as a whole.
 func (k *Keeper) download(ctx context.Context, origins attempt, known []fetch.Tag) (all fetch.Result, err error) {
 	all.NotModified = true
-	var names []string
 	parts := make([]fetch.Result, len(origins))
 	for _, tags := range [][]fetch.Tag{known, nil} {
 		for i, origin := range origins {
@@ -267,21 +308,9 @@ func (k *Keeper) download(ctx context.Context, origins attempt, known []fetch.Ta
 	}
 	for _, part := range parts {
 		all.Files, all.Tags = append(all.Files, part.Files...), append(all.Tags, part.Tags...)
-		if !slices.Contains(names, part.Origin) {
-			names = append(names, part.Origin)
-		}
 	}
-	all.Origin = strings.Join(names, "+")
+	all.Origin = origins.name()
 	return all, nil
-}
-
-func wasActive(history []*wire.ListInfo, digest [32]byte) bool {
-	for _, info := range history {
-		if info.Digest == digest {
-			return true
-		}
-	}
-	return false
 }
 
 func (k *Keeper) renewList(ctx context.Context, digest [32]byte, from string) error {

@@ -129,6 +129,8 @@ func (g *group) NodeID() string { return "n1" }
 
 func (g *group) Role() string { return "leader" }
 
+func (g *group) LogTime() engine.Time { return engine.Time(time.Now().UnixNano()) }
+
 func (g *group) Settings() *fsm.Settings {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -151,14 +153,14 @@ func (g *group) Propose(_ context.Context, kind wire.Kind, body []byte) (wire.Re
 	return g.out.Results[0], nil
 }
 
-func (g *group) Stage(ctx context.Context, entities []byte, info wire.ListInfo, common wire.Common) (result wire.Result, err error) {
+func (g *group) Stage(ctx context.Context, entities []byte, info wire.ListInfo, replace bool, common wire.Common) (result wire.Result, err error) {
 	g.mu.Lock()
 	g.lists[info.Digest] = entities
 	g.mu.Unlock()
 	for at := 0; at < len(entities) && err == nil; at += engine.ListChunkMax {
 		chunk := wire.ListChunk{Digest: info.Digest, Total: uint32(len(entities)), Offset: uint32(at), Data: entities[at:min(at+engine.ListChunkMax, len(entities))]}
 		if at+engine.ListChunkMax >= len(entities) {
-			chunk.Info, chunk.Common = &info, common
+			chunk.Info, chunk.Common, chunk.Replace = &info, common, replace
 		}
 		result, err = g.Propose(ctx, wire.KindListChunk, wire.Encode(&chunk))
 	}
@@ -250,11 +252,16 @@ func TestSyncKeepsRollback(t *testing.T) {
 	info, err := describeList(encoded)
 	require.NoError(t, err)
 	require.Equal(t, good, info.Digest, "the entities come back from the tables")
-	require.NoError(t, d.activateList(t.Context(), encoded, info, d.encodeFragment("rollback", ""), d.node.Settings().ListVersion))
+	result, err := d.node.Stage(t.Context(), encoded, info, false, wire.Common{})
+	require.NoError(t, err)
+	require.Equal(t, wire.Applied, result.Code)
+	result, err = d.node.Propose(t.Context(), wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: good, Rollback: true}))
+	require.NoError(t, err)
+	require.Equal(t, wire.Applied, result.Code)
 	synced := d.node.Settings().ListSynced
 	for range 2 {
 		err = d.runs(t)
-		require.ErrorIs(t, err, errReplaced)
+		require.ErrorIs(t, err, errRolledBack)
 		require.Contains(t, d.LastSync().Failure, "rolled back")
 		require.Equal(t, good, d.node.Settings().List.Digest)
 		require.Equal(t, synced, d.node.Settings().ListSynced)
@@ -383,7 +390,7 @@ func TestSyncYieldsToWhatIsActivatedMeanwhile(t *testing.T) {
 	info, err := describeList(encoded)
 	require.NoError(t, err)
 	m.set("CONS_ENHANCED.XML", func(w http.ResponseWriter, r *http.Request) {
-		require.NoError(t, d.activateList(context.WithoutCancel(t.Context()), encoded, info, d.encodeFragment("by hand", ""), d.node.Settings().ListVersion))
+		require.NoError(t, d.activateList(context.WithoutCancel(t.Context()), encoded, info, nil, d.encodeFragment("by hand", ""), d.node.Settings().ListVersion))
 		m.set("CONS_ENHANCED.XML", plain)
 		plain(w, r)
 	})

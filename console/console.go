@@ -15,7 +15,7 @@ import (
 	"railguard/seal"
 )
 
-// Root is the path of the console and of its cookie.
+// Root is the path of the console.
 const Root = "/console"
 
 const (

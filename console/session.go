@@ -14,7 +14,8 @@ import (
 
 const (
 	cookieName  = "railguard-session"
-	cookieMax   = 2048 // The longest cookie that is read, in characters.
+	hostPrefix  = "__Host-" // Browsers take a cookie of such a name from this host alone, over TLS (RFC 6265bis, section 4.1.3).
+	cookieMax   = 2048      // The longest cookie that is read, in characters.
 	tokenBytes  = 16
 	renewAfter  = 30 * time.Second // A session is sealed anew at most this often.
 	clockSpread = 2 * time.Minute  // The most that the clocks of nodes may differ.
@@ -51,13 +52,26 @@ func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, s *session) 
 	return nil
 }
 
-// newCookie returns a cookie for the console's paths that no script can read. It has no
-// maximum age: it ends with the browser, or by the times that are sealed in it.
+// overTLS tells whether the browser speaks TLS. Anybody can send the header, but it only makes
+// the cookie stricter.
+func (c *Console) overTLS(r *http.Request) bool {
+	return c.config.Secure || r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
+// nameCookie returns the name of the cookie of a browser.
+func (c *Console) nameCookie(r *http.Request) string {
+	if c.overTLS(r) {
+		return hostPrefix + cookieName
+	}
+	return cookieName
+}
+
+// newCookie returns a cookie that no script can read. Its path is /, as the prefix of its name
+// demands; only the console reads it. It has no maximum age: it ends with the browser, or by
+// the times that are sealed in it.
 func (c *Console) newCookie(r *http.Request, value string) *http.Cookie {
 	return &http.Cookie{
-		Name: cookieName, Value: value, Path: Root, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		// Anybody can send this header, but it only makes the cookie stricter.
-		Secure: c.config.Secure || r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+		Name: c.nameCookie(r), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.overTLS(r),
 	}
 }
 
@@ -70,7 +84,7 @@ func (c *Console) clearCookie(w http.ResponseWriter, r *http.Request) {
 // openSession reads the session of a request. A session that was idle or lasted too long is
 // an error.
 func (c *Console) openSession(r *http.Request) (*session, error) {
-	cookies := r.CookiesNamed(cookieName)
+	cookies := r.CookiesNamed(c.nameCookie(r))
 	if len(cookies) != 1 || len(cookies[0].Value) > cookieMax {
 		return nil, errNoSession
 	}

@@ -98,7 +98,8 @@ func TestCookie(t *testing.T) {
 	cookie, _ := d.signIn()
 	require.True(t, cookie.HttpOnly)
 	require.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
-	require.Equal(t, "/console", cookie.Path)
+	require.Equal(t, "/", cookie.Path)
+	require.Equal(t, "railguard-session", cookie.Name)
 	require.Empty(t, cookie.Domain)
 	require.False(t, cookie.Secure, "plain HTTP on this machine")
 	require.NotContains(t, cookie.Value, goodKey)
@@ -110,6 +111,7 @@ func TestCookie(t *testing.T) {
 	} {
 		answer := d.do("POST", "/console/session", `{"key":"`+goodKey+`"}`, func(r *http.Request) { jsonBody(r); change(r) })
 		require.True(t, answer.Cookies()[0].Secure, name)
+		require.Equal(t, "__Host-railguard-session", answer.Cookies()[0].Name, name)
 	}
 	secure, _ := newDesk(t, func(c *Config) { c.Secure = true }).signIn()
 	require.True(t, secure.Secure)

@@ -313,6 +313,7 @@ func (s *server) serveOn(public, admin net.Listener) error {
 	}
 	proxies, _ := readProxies(s.flags.trustedProxies) // If they cannot be read, opening the node reports it.
 	limits := border.ServerLimits{
+		Secure: strings.HasPrefix(s.flags.publicURL, "https://"),
 		Logger: s.log.Logger, PerAddress: s.flags.client.connections, UnfinishedPerAddress: s.flags.client.unfinished, TrustedProxies: proxies,
 	}
 	s.publicDoor, s.adminDoor = border.NewEntrance(version), border.NewEntrance(version)

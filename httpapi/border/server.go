@@ -20,6 +20,7 @@ import (
 type ServerLimits struct {
 	Connections int         // 0: connectionsMax.
 	TLS         *tls.Config // nil: plain HTTP.
+	Secure      bool        // Callers use TLS up to a balancer. Answers over TLS, here or there, ask browsers to use nothing else.
 	Logger      *slog.Logger
 
 	// Bounds per client address (an IPv6 client is its /64): open connections, and
@@ -231,11 +232,18 @@ func (k *connections) headDone(c *connection) {
 	}
 }
 
+// strictTransport is HSTS for a year (RFC 6797). Other hosts of the domain are the operator's, so
+// they are not named.
+var strictTransport = []string{"max-age=31536000"}
+
 // followRequests counts requests whose body is still to come. It also closes the connection
 // after the answer to a body in chunks, whether the API or a handler in front of it
 // answers.
 func (k *connections) followRequests(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS != nil || k.limits.Secure {
+			w.Header()["Strict-Transport-Security"] = strictTransport
+		}
 		if r.ProtoMajor < 2 && len(r.TransferEncoding) > 0 {
 			// The request may also have had a Content-Length. It is not visible here, but a proxy
 			// may have used it.

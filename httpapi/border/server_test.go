@@ -1,8 +1,10 @@
 package border
 
 import (
+	"crypto/tls"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"testing"
 
@@ -30,3 +32,22 @@ func TestClientsAreForgotten(t *testing.T) {
 type addressed struct{ net.Conn }
 
 func (addressed) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 1} }
+
+// Answers over TLS, here or at a balancer, ask browsers to use nothing else.
+func TestStrictTransport(t *testing.T) {
+	nothing := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	for name, c := range map[string]struct {
+		balancer bool
+		tls      *tls.ConnectionState
+		asked    string
+	}{
+		"plain HTTP":        {false, nil, ""},
+		"TLS here":          {false, new(tls.ConnectionState), "max-age=31536000"},
+		"TLS at a balancer": {true, nil, "max-age=31536000"},
+	} {
+		request, answer := httptest.NewRequest("GET", "/readyz", nil), httptest.NewRecorder()
+		request.TLS = c.tls
+		NewServer(nothing, ServerLimits{Secure: c.balancer}).Handler.ServeHTTP(answer, request)
+		require.Equal(t, c.asked, answer.Header().Get("Strict-Transport-Security"), name)
+	}
+}

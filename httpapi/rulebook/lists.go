@@ -179,7 +179,7 @@ func families(m *strictjson.Members, info *wire.ListInfo, now engine.Time) {
 	m.Uint("quarantined", uint64(info.Quarantined))
 	warnings := append([]string{}, info.Warnings...)
 	if warning := judge.AgeWarning(info, now); warning != "" {
-		warnings = append([]string{warning}, warnings...)
+		warnings = append(warnings, warning)
 	}
 	m.Texts("warnings", warnings)
 }

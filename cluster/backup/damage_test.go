@@ -178,8 +178,8 @@ func TestAManifestOfAnotherStateIsRefused(t *testing.T) {
 	requireRefused(t, map[string]forgery{
 		"nothing":            {func(*testing.T, []tarPart) []tarPart { return nil }, "part manifest.json"},
 		"no manifest":        {func(_ *testing.T, parts []tarPart) []tarPart { return parts[1:] }, "part manifest.json: it is not there"},
-		"a newer format":     {changeManifest(func(m *Manifest) { m.Format++ }), "has format 3 and this release reads 2"},
-		"an older format":    {changeManifest(func(m *Manifest) { m.Format-- }), "has format 1 and this release reads 2: restore it with the release that wrote it"},
+		"a newer format":     {changeManifest(func(m *Manifest) { m.Format++ }), "has format 4 and this release reads 3"},
+		"an older format":    {changeManifest(func(m *Manifest) { m.Format-- }), "has format 2 and this release reads 3: restore it with the release that wrote it"},
 		"another cluster":    {changeManifest(func(m *Manifest) { m.ClusterID = "c-other" }), "part state: cluster is c-test, and the manifest says c-other"},
 		"another index":      {changeManifest(func(m *Manifest) { m.Index++ }), "part state: log index"},
 		"another term":       {changeManifest(func(m *Manifest) { m.Term++ }), "part state: log term"},

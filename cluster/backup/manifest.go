@@ -11,8 +11,8 @@ import (
 )
 
 // Format is the number of the file's layout. Files of another layout are refused. The drafts
-// before 0.2.0 wrote 1.
-const Format = 2
+// before 0.2.0 wrote 1 and 2.
+const Format = 3
 
 // The names of the parts, in the order of the file. History and lists have one part for each
 // piece.

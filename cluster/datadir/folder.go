@@ -36,7 +36,7 @@ const (
 
 // Format is the number of the layout that this release writes, log and snapshots included.
 // CheckFormat refuses a folder of another format.
-const Format = 2
+const Format = 3
 
 // Identity is the content of node.json. The incarnation is random and made with the folder. It
 // tells a node that comes back under its old id with an empty disk from the one that has the
@@ -122,7 +122,7 @@ var ErrFormat = errors.New("cluster: another release wrote it")
 
 // CheckFormat returns an error with a remedy if the format of a data folder, or of a file in
 // it, is not this release's. The text what names the folder or file. The drafts before 0.2.0
-// wrote format 1: their log has other leaves, so a node that replayed it would differ from the
+// wrote formats 1 and 2: their log has other leaves, so a node that replayed it would differ from the
 // others.
 func CheckFormat(what string, format int) error {
 	if format == Format {

@@ -29,7 +29,7 @@ import (
 const (
 	ProtocolRaft  byte = 'R'
 	ProtocolCalls byte = 'C'
-	muxVersion    byte = 2 // The drafts before 0.2.0 spoke 1.
+	muxVersion    byte = 3 // The drafts before 0.2.0 spoke 1 and 2.
 
 	helloMax     = 4 * engine.KiB
 	frameHead    = 1 + 8

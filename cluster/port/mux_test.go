@@ -93,14 +93,14 @@ func TestStrangersGetNothing(t *testing.T) {
 	})
 	t.Run("no certificate", func(t *testing.T) {
 		conn := tls.Client(plain(t), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})
-		_, _ = conn.Write([]byte("RGC\x02"))
+		_, _ = conn.Write([]byte("RGC\x03"))
 		silent(t, conn)
 	})
 	t.Run("another secret", func(t *testing.T) {
 		config := stranger.makeConfig()
 		config.VerifyConnection = nil // It accepts any peer.
 		conn := tls.Client(plain(t), config)
-		_, _ = conn.Write([]byte("RGC\x02"))
+		_, _ = conn.Write([]byte("RGC\x03"))
 		silent(t, conn)
 	})
 	t.Run("TLS 1.2", func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestStrangersGetNothing(t *testing.T) {
 	})
 	t.Run("a name that is not its own", func(t *testing.T) {
 		conn := tls.Client(plain(t), friend.makeConfig())
-		require.NoError(t, writeSized(conn, []byte("RGC\x02"), &Hello{ID: "n3", Incarnation: "x"}))
+		require.NoError(t, writeSized(conn, []byte("RGC\x03"), &Hello{ID: "n3", Incarnation: "x"}))
 		var w Welcome
 		require.NoError(t, readSized(conn, &w))
 		require.Contains(t, w.Refused, "not the one its certificate names")
@@ -130,13 +130,13 @@ func strangersWithTheSecret(t *testing.T, friend *Authority, plain func(*testing
 	})
 	t.Run("a draft's protocol", func(t *testing.T) {
 		conn := tls.Client(plain(t), friend.makeConfig())
-		_, err := conn.Write([]byte("RGC\x01"))
+		_, err := conn.Write([]byte("RGC\x02"))
 		require.NoError(t, err)
 		silent(t, conn)
 	})
 	t.Run("a frame too long", func(t *testing.T) {
 		conn := tls.Client(plain(t), friend.makeConfig())
-		require.NoError(t, writeSized(conn, []byte("RGC\x02"), &Hello{ID: "n2", Incarnation: "x"}))
+		require.NoError(t, writeSized(conn, []byte("RGC\x03"), &Hello{ID: "n2", Incarnation: "x"}))
 		var w Welcome
 		require.NoError(t, readSized(conn, &w))
 		require.Empty(t, w.Refused)

@@ -225,10 +225,10 @@ func TestInspectFindsDamage(t *testing.T) {
 		says  string
 	}{
 		"node.json is no JSON":      {datadir.IdentityFile, func([]byte) []byte { return []byte("{") }, "node.json"},
-		"node.json is newer":        {datadir.IdentityFile, func([]byte) []byte { return []byte(`{"format":3}`) }, "a newer release wrote it"},
-		"node.json is a draft's":    {datadir.IdentityFile, func([]byte) []byte { return []byte(`{"format":1}`) }, "a draft before 0.2.0 wrote it"},
+		"node.json is newer":        {datadir.IdentityFile, func([]byte) []byte { return []byte(`{"format":4}`) }, "a newer release wrote it"},
+		"node.json is a draft's":    {datadir.IdentityFile, func([]byte) []byte { return []byte(`{"format":2}`) }, "a draft before 0.2.0 wrote it"},
 		"recovery.json is no JSON":  {datadir.RecoveryFile, func([]byte) []byte { return []byte("{") }, "recovery.json"},
-		"recovery.json is newer":    {datadir.RecoveryFile, func([]byte) []byte { return []byte(`{"format":3}`) }, "a newer release wrote it"},
+		"recovery.json is newer":    {datadir.RecoveryFile, func([]byte) []byte { return []byte(`{"format":4}`) }, "a newer release wrote it"},
 		"votes are cut":             {"raft/raft.db", func(data []byte) []byte { return data[:len(data)/2] }, ""},
 		"votes are empty":           {"raft/raft.db", func([]byte) []byte { return []byte("x") }, ""},
 		"an entry is flipped":       {"raft/*.log", func(data []byte) []byte { data[bytes.Index(data, []byte("note 3"))] ^= 1; return data }, ""},

@@ -238,7 +238,7 @@ func TestDoctorOnFoldersAndBackups(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Chmod(folder, 0o700))
 	identity := filepath.Join(folder, "node.json")
-	require.NoError(t, os.WriteFile(identity, []byte(`{"format":1,"id":"n1","incarnation":"aa"}`), 0o600))
+	require.NoError(t, os.WriteFile(identity, []byte(`{"format":2,"id":"n1","incarnation":"aa"}`), 0o600))
 	require.Contains(t, diagnose("--data", folder).of(t, "folder").Do, "the release that wrote it")
 	require.NoError(t, os.WriteFile(identity, fmt.Appendf(nil, `{"format":%d,"id":"n1","incarnation":"aa"}`, datadir.Format), 0o600))
 	d := diagnose("--data", folder)

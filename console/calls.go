@@ -35,12 +35,7 @@ func (c *Console) handleSession(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		c.signIn(w, r)
 	case http.MethodDelete:
-		if s, err := c.openSession(r); err == nil && !s.repeatsToken(r) {
-			writeError(w, http.StatusForbidden, "forbidden", "the console's token is missing or another's")
-			return
-		}
-		c.clearCookie(w, r)
-		writeJSON(w, http.StatusOK, map[string]any{"signedIn": false})
+		c.signOut(w, r)
 	default:
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		writeError(w, http.StatusMethodNotAllowed, "method_not_allowed", "a session is read, begun and ended")
@@ -66,16 +61,42 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := c.newSession(key)
-	answer := c.fetchKey(r, s)
+	answer := c.askAPI(translateCall(r, s, "/v1/key", ""), http.MethodGet)
 	if answer.Status != http.StatusOK {
 		writeAnswer(w, answer)
 		return
 	}
+	var known struct {
+		Sessions uint32 `json:"sessions"`
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &known); err != nil {
+		writeError(w, http.StatusInternalServerError, "internal_error", "the API's answer cannot be read")
+		return
+	}
+	s.Ended = known.Sessions
 	if err := c.setCookie(w, r, s); err != nil {
 		writeError(w, http.StatusInternalServerError, "internal_error", "the session could not be sealed")
 		return
 	}
 	c.replySession(w, s, answer)
+}
+
+// signOut ends all sessions of the key, on every node: a copy of the cookie is worth nothing
+// afterwards. If the log does not take it, the page's cookie goes and the answer says so.
+func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
+	s, err := c.openSession(r)
+	if err == nil && !s.repeatsToken(r) {
+		writeError(w, http.StatusForbidden, "forbidden", "the console's token is missing or another's")
+		return
+	}
+	c.clearCookie(w, r)
+	if err == nil {
+		if answer := c.askAPI(translateSession(r, s, "/v1/key/end-sessions", ""), http.MethodPost); answer.Status != http.StatusOK && answer.Status != http.StatusUnauthorized {
+			writeAnswer(w, answer)
+			return
+		}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"signedIn": false})
 }
 
 // showSession tells a newly loaded page who is signed in. It is no error if nobody is.
@@ -85,7 +106,7 @@ func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]any{"signedIn": false})
 		return
 	}
-	answer := c.fetchKey(r, s)
+	answer := c.askAPI(translateSession(r, s, "/v1/key", ""), http.MethodGet)
 	switch answer.Status {
 	case http.StatusOK:
 		c.replySession(w, s, answer)
@@ -108,7 +129,7 @@ func (c *Console) replySession(w http.ResponseWriter, s *session, answer *guest.
 // console checks that the call comes from its own page.
 func (c *Console) forwardCall(w http.ResponseWriter, r *http.Request, path string) {
 	if s := c.admitCall(w, r); s != nil {
-		c.config.API.ServeHTTP(w, translateCall(r, s, path, r.URL.RawQuery))
+		c.config.API.ServeHTTP(w, translateSession(r, s, path, r.URL.RawQuery))
 	}
 }
 
@@ -132,7 +153,7 @@ func (c *Console) forwardUpload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s := c.admitCall(w, r); s != nil {
-		c.config.Uploads.ServeHTTP(w, translateCall(r, s, uploadPath, r.URL.RawQuery))
+		c.config.Uploads.ServeHTTP(w, translateSession(r, s, uploadPath, r.URL.RawQuery))
 	}
 }
 
@@ -177,10 +198,15 @@ func translateCall(r *http.Request, s *session, path, query string) *http.Reques
 	return call
 }
 
-// fetchKey asks the API for the details of the session's key.
-func (c *Console) fetchKey(r *http.Request, s *session) *guest.Answer {
-	call := translateCall(r, s, "/v1/key", "")
-	call.Method, call.Body, call.ContentLength, call.TransferEncoding = http.MethodGet, http.NoBody, 0, nil
+// translateSession is translateCall for a call of a session: the API refuses it when the key's
+// sessions were ended since this one began.
+func translateSession(r *http.Request, s *session, path, query string) *http.Request {
+	return translateCall(r.WithContext(guest.InSession(r.Context(), s.Ended)), s, path, query)
+}
+
+// askAPI makes a call without a body.
+func (c *Console) askAPI(call *http.Request, method string) *guest.Answer {
+	call.Method, call.Body, call.ContentLength, call.TransferEncoding = method, http.NoBody, 0, nil
 	for _, name := range []string{"Content-Type", "Content-Length", "If-None-Match", "Idempotency-Key"} {
 		call.Header.Del(name)
 	}

@@ -28,6 +28,7 @@ var errNoSession = errors.New("no session")
 type session struct {
 	Key   string `json:"key"`   // The API key.
 	Token string `json:"token"` // What a write must repeat in a header.
+	Ended uint32 `json:"ended"` // How often the key's sessions had been ended when this one began.
 	Born  int64  `json:"born"`  // Unix seconds.
 	Seen  int64  `json:"seen"`  // Unix second of the last call by a person, not by the page itself.
 }

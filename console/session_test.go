@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/httpapi/guest"
 	"railguard/ofac"
 	"railguard/seal"
 )
@@ -33,6 +34,13 @@ type desk struct {
 	got  []seen
 	live bool // Whether the API still accepts the key.
 	c    *Console
+
+	ended uint32 // How often the key's sessions were ended, as the API counts it.
+}
+
+func isOver(r *http.Request, ended uint32) bool {
+	number, given := guest.Session(r.Context())
+	return given && number != ended
 }
 
 func newDesk(t *testing.T, change func(*Config)) *desk {
@@ -45,8 +53,14 @@ func newDesk(t *testing.T, change func(*Config)) *desk {
 		case r.Header.Get("Authorization") != "Bearer "+goodKey || !d.live:
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = w.Write([]byte(`{"code":"unauthorized"}`))
+		case isOver(r, d.ended):
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"code":"unauthorized"}`))
 		case r.URL.Path == "/v1/key":
-			_, _ = w.Write([]byte(`{"keyId":"key_1","name":"Dana","roles":["reviewer"]}`))
+			_, _ = fmt.Fprintf(w, `{"keyId":"key_1","name":"Dana","roles":["reviewer"],"sessions":%d}`, d.ended)
+		case r.URL.Path == "/v1/key/end-sessions":
+			d.ended++
+			_, _ = w.Write([]byte(`{"keyId":"key_1"}`))
 		default:
 			_, _ = w.Write([]byte(`{"ok":true}`))
 		}
@@ -208,6 +222,28 @@ func TestCSRF(t *testing.T) {
 	answer = d.do("DELETE", "/console/session", "", with(cookie, token))
 	require.Equal(t, 200, answer.StatusCode)
 	require.Negative(t, answer.Cookies()[0].MaxAge)
+}
+
+// After the sign-out a copy of the cookie neither reads nor writes, and another session of the same
+// key is over too. A new sign-in works.
+func TestSignOutEndsTheSession(t *testing.T) {
+	d := newDesk(t, nil)
+	cookie, token := d.signIn()
+	other, otherToken := d.signIn()
+	require.Equal(t, 200, d.do("GET", "/console/api/queue", "", with(cookie, "")).StatusCode)
+	require.Equal(t, 200, d.do("DELETE", "/console/session", "", with(cookie, token)).StatusCode)
+	for _, stolen := range []struct {
+		cookie *http.Cookie
+		token  string
+	}{{cookie, token}, {other, otherToken}} {
+		require.Equal(t, 401, d.do("GET", "/console/api/queue", "", with(stolen.cookie, "")).StatusCode)
+		require.Equal(t, 401, d.do("POST", "/console/api/reviews/txn_1", "{}", with(stolen.cookie, stolen.token)).StatusCode)
+		answer, err := io.ReadAll(d.do("GET", "/console/session", "", with(stolen.cookie, "")).Body)
+		require.NoError(t, err)
+		require.Contains(t, string(answer), `"signedIn":false`)
+	}
+	again, _ := d.signIn()
+	require.Equal(t, 200, d.do("GET", "/console/api/queue", "", with(again, "")).StatusCode)
 }
 
 func TestIdle(t *testing.T) {

@@ -20,12 +20,13 @@ type Caller struct {
 	Key wire.KeyRef
 }
 
-// NewCaller returns the caller for an API key and its row in the settings. A key without roles
-// is an admin of its tenant.
+// NewCaller returns the caller for an API key and its row in the settings. The roles of the
+// house are given to the institution's keys alone, whatever the bits of another's key say
+// (decision 92).
 func NewCaller(key *wire.APIKey, row uint32) Caller {
 	caller := Caller{ID: key.ID, Name: key.Name, Roles: key.Roles, Owner: key.Owner, Key: wire.KeyRef{Row: row, Rev: key.Rev}}
-	if caller.Roles == 0 {
-		caller.Roles = wire.RoleAdmin
+	if key.Owner != "" {
+		caller.Roles &= wire.RolesOfOutsiders
 	}
 	return caller
 }
@@ -34,9 +35,10 @@ func NewCaller(key *wire.APIKey, row uint32) Caller {
 func (k *Caller) May(roles uint16) bool { return k.Roles&(roles|wire.RoleAdmin) != 0 }
 
 // SeesAll reports whether the key may see what is behind the tipping-off wall (decision 33,
-// "The tipping-off wall"): SAR data, triggered rules, match evidence.
+// "The tipping-off wall"): SAR data, triggered rules, match evidence. Nobody outside of the
+// institution may.
 func (k *Caller) SeesAll() bool {
-	return k.May(wire.RoleReviewer | wire.RoleAuditor)
+	return k.Institution() && k.May(wire.RoleReviewer|wire.RoleAuditor)
 }
 
 // Institution reports whether the key is the institution's own.

@@ -170,13 +170,28 @@ func grantOf(chain []*engine.AgentProfile) *engine.Grant {
 
 // refuseWidening names every field in which a child asked for more than its parent has.
 func refuseWidening(wider []engine.Widening) *Refusal {
-	e := Refuse("policy_widening", wider[0].Param+" is wider than the parent's")
+	return refuseWider(wider, "is wider than the parent's")
+}
+
+// checkCaps refuses limits that an operator's key may not give: those above the institution's caps.
+func (j *Judge) checkCaps(policy *engine.SpendPolicy, institution *engine.Policy) error {
+	if j.call.Caller.Institution() {
+		return nil
+	}
+	if wider := policy.AboveCaps(institution); len(wider) > 0 {
+		return MarkChangeable(refuseWider(wider, "is above the cap of operators' own settings (policy, operators.caps)"))
+	}
+	return nil
+}
+
+func refuseWider(wider []engine.Widening, message string) *Refusal {
+	e := Refuse("policy_widening", wider[0].Param+" "+message)
 	e.Param = wider[0].Param
 	for _, w := range wider {
 		var extra strictjson.Members
 		extra.Raw("parent", []byte(w.Parent))
 		extra.Raw("requested", []byte(w.Requested))
-		e.Details = append(e.Details, strictjson.Finding{Param: w.Param, Message: "is wider than the parent's", Extra: extra})
+		e.Details = append(e.Details, strictjson.Finding{Param: w.Param, Message: message, Extra: extra})
 	}
 	return e
 }

@@ -21,7 +21,7 @@ import (
 func TestRecord(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered("")
-	acme, globex := w.Caller("acme", wire.RoleScreener, "Acme Inc"), w.Caller("globex", wire.RoleReviewer, "Globex Ltd")
+	acme, globex := w.Caller("acme", wire.RoleScreener, "Acme Inc"), w.Caller("globex", wire.RoleViewer, "Globex Ltd")
 	l := w.Screened(acme, payment(token, ""))
 	registered, err := w.Register(edgetest.Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p"}`)
 	require.NoError(t, err)

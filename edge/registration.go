@@ -123,6 +123,9 @@ func (in *Registration) sealEIN(j *Judge) error {
 // Register judges a new agent or delegate and builds its record.
 func (in *Registration) Register(j *Judge) (any, error) {
 	p := in.Profile
+	if err := j.checkCaps(&p.Policy, j.Terms.Settings.Policy); err != nil {
+		return nil, err
+	}
 	if err := j.canSign(j.Terms.trialCredential(&p)); err != nil {
 		return nil, err
 	}

@@ -64,6 +64,9 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if err := in.applyChanges(j, &next, old); err != nil {
 		return nil, err
 	}
+	if err := in.checkPolicy(j, j.Terms.Settings.Policy, old, &next); err != nil {
+		return nil, err
+	}
 	if err := j.canSign(j.Terms.trialCredential(&next)); err != nil {
 		return nil, err
 	}
@@ -105,6 +108,19 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	m.List("warnings", append(found.Warnings(), advice...))
 	record.Common, err = j.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
 	return record, err
+}
+
+// checkPolicy refuses a policy that lets through what the institution stopped, unless an officer of
+// the institution gives it, and one that an operator's key may not give at all.
+func (in *Reissue) checkPolicy(j *Judge, institution *engine.Policy, old, next *engine.AgentProfile) error {
+	if old.PolicyInstitutions && next.Policy.Widens(&old.Policy) && !j.call.Caller.Officer() {
+		return MarkChangeable(LacksRole(wire.RolePolicy,
+			"the institution set this spend policy: only a key of the institution with the role policy widens it"))
+	}
+	if !in.has.policy {
+		return nil
+	}
+	return j.checkCaps(&next.Policy, institution)
 }
 
 // applyChanges applies the body's changes to the profile. The new baseline of the model is the

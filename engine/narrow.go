@@ -32,6 +32,31 @@ func (p SpendPolicy) Intersect(other *SpendPolicy) SpendPolicy {
 	return p
 }
 
+// Widens reports whether the policy lets through what old stopped.
+func (p *SpendPolicy) Widens(old *SpendPolicy) bool {
+	maskWidens := func(old uint8, oldSet bool, new uint8, newSet bool) bool {
+		return oldSet && (!newSet || new&^old != 0)
+	}
+	return limitWidens(old.MaxSingle, p.MaxSingle) || limitWidens(old.DailyLimit, p.DailyLimit) ||
+		maskWidens(old.Chains, old.ChainsSet, p.Chains, p.ChainsSet) || maskWidens(old.Rails, old.RailsSet, p.Rails, p.RailsSet) ||
+		old.CONS && !p.CONS || old.NoMixer && !p.NoMixer
+}
+
+// AboveCaps returns the limits of the policy that are above the caps of operators' own settings. A
+// limit that is not set is above every cap.
+func (p *SpendPolicy) AboveCaps(institution *Policy) []Widening {
+	var wider []Widening
+	caps := institution.operatorCaps()
+	limit := func(param string, most, asked USD) {
+		if limitWidens(most, asked) {
+			wider = append(wider, Widening{param, limitText(most), limitText(asked)})
+		}
+	}
+	limit("spendPolicy.maxSingleTxUSDC", caps.MaxSingle, p.MaxSingle)
+	limit("spendPolicy.dailyLimitUSDC", caps.DailyLimit, p.DailyLimit)
+	return wider
+}
+
 // EffectivePolicy returns the intersection of a chain's policies. So narrowing a parent later
 // narrows its children at once.
 func EffectivePolicy(chain []*AgentProfile) SpendPolicy {

@@ -44,6 +44,14 @@ type Policy struct {
 	Whitelist         *Whitelist `cbor:"30,keyasint,omitempty"` // The institution's; kept apart from Document.
 	ReferenceOff      bool       `cbor:"31,keyasint,omitempty"` // paymentRef.once: off.
 	RetroSuspend      bool       `cbor:"32,keyasint,omitempty"` // retro.suspend: parties that a new list names are suspended.
+
+	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
+}
+
+// OperatorCaps are the highest limits that an operator's own key may give to an agent.
+type OperatorCaps struct {
+	MaxSingle  USD `cbor:"1,keyasint"` // NoLimit: no cap.
+	DailyLimit USD `cbor:"2,keyasint"` // NoLimit: no cap.
 }
 
 // FourEyes says which reviews need two persons: those from an amount on, and those of some

@@ -25,7 +25,8 @@ import (
 //	 "review": {"requireNotes": false, "fourEyes": {"minAmount": 10000, "rules": ["R21"]},   {}: every review
 //	            "sla": "24h"},                               how long one may wait
 //	 "registration": {"onMatch": "issue|refuse"},
-//	 "retro": {"suspend": false}}
+//	 "retro": {"suspend": false},
+//	 "operators": {"caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}}}
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
 const (
@@ -111,6 +112,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 				}
 				policy.RetroSuspend = r.readBoolean(path, value)
 			})
+		case "operators":
+			r.readOperators(path, value, policy)
 		case "registration":
 			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
 				if name != "onMatch" {
@@ -127,6 +130,27 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		return nil, r.errors
 	}
 	return policy, nil
+}
+
+func (r *documentReader) readOperators(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		if name != "caps" {
+			r.addUnknown(path)
+			return
+		}
+		caps := OperatorCaps{MaxSingle: NoLimit, DailyLimit: NoLimit}
+		r.readMembers(path, value, func(name, path string, value json.RawMessage) {
+			switch name {
+			case "maxSingleTxUSDC":
+				caps.MaxSingle = r.readUSD(path, value)
+			case "dailyLimitUSDC":
+				caps.DailyLimit = r.readUSD(path, value)
+			default:
+				r.addUnknown(path)
+			}
+		})
+		policy.OperatorCaps = &caps
+	})
 }
 
 func (r *documentReader) readReview(param string, value json.RawMessage, policy *Policy) {

@@ -47,8 +47,21 @@ func Widens(old, new *Policy) []string {
 	note(old.ReviewSLA != 0 && (new.ReviewSLA == 0 || new.ReviewSLA > old.ReviewSLA), "review.sla")
 	note(old.RefuseOnMatch && !new.RefuseOnMatch, "registration.onMatch")
 	note(old.RetroSuspend && !new.RetroSuspend, "retro.suspend")
+	before, after := old.operatorCaps(), new.operatorCaps()
+	note(limitWidens(before.MaxSingle, after.MaxSingle), "operators.caps.maxSingleTxUSDC")
+	note(limitWidens(before.DailyLimit, after.DailyLimit), "operators.caps.dailyLimitUSDC")
 	return wider
 }
+
+func (p *Policy) operatorCaps() OperatorCaps {
+	if p.OperatorCaps == nil {
+		return OperatorCaps{MaxSingle: NoLimit, DailyLimit: NoLimit}
+	}
+	return *p.OperatorCaps
+}
+
+// limitWidens reports whether a limit lets through what the one before stopped.
+func limitWidens(old, new USD) bool { return old != NoLimit && (new == NoLimit || new > old) }
 
 // fewerEyes reports whether one person may now decide a review that needed two.
 func fewerEyes(old, new *FourEyes) bool {

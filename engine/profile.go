@@ -60,6 +60,15 @@ type AgentProfile struct {
 	Epochs *CredentialEpochs `cbor:"41,keyasint,omitempty"` // nil: all versions are of epoch 0.
 
 	Status uint32 `cbor:"42,keyasint,omitempty"` // Position of the current version in the status lists.
+
+	InstitutionSet
+}
+
+// InstitutionSet marks what a key of the whole institution set: only such a key widens it
+// (decision 92). A mark stays when the operator tightens the value.
+type InstitutionSet struct {
+	PolicyInstitutions bool `cbor:"46,keyasint,omitempty"` // It set the spend policy.
+	FleetInstitutions  bool `cbor:"47,keyasint,omitempty"` // It put the agent into its fleet.
 }
 
 // OwnershipTransfer is set while an ownership transfer is flagged (R8). It holds the normalised

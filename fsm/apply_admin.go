@@ -14,7 +14,7 @@ func (m *Machine) applyGenesis(b *wire.Genesis, r *wire.Result) {
 		return
 	}
 	if b.ClusterID == "" || len(b.ClusterID) > m.limits.FieldBytes || !m.keys.soundSigningKey(&b.SigningKey) || !m.rulebook.soundPolicy(&b.Policy) ||
-		b.APIKey != nil && !m.keys.soundAPIKey(b.APIKey) {
+		b.APIKey != nil && (!m.keys.soundAPIKey(b.APIKey) || !wire.MayHold(b.APIKey.Owner, b.APIKey.Roles)) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -104,7 +104,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	switch {
 	case b.Op == wire.KeyCreate:
 		kind, changed, why = m.createKey(b, keys, at)
-		changed.CreatedAt, changed.RevokedAt = m.now, 0
+		changed.CreatedAt, changed.RevokedAt, changed.OldUntil, changed.Sessions = m.now, 0, 0, 0
 	case at < 0:
 		why = wire.RefusedNotFound
 	case keys[at].RevokedAt != 0:
@@ -113,11 +113,16 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 		why = wire.RefusedExists
 	case b.Op == wire.KeyRotate && m.soundAPIKey(&b.Key):
 		kind, changed = "key.rotated", *keys[at]
-		changed.Hashes = append([][]byte{b.Key.Hashes[0]}, keys[at].Hashes[:1]...)
+		changed.Hashes, changed.OldUntil = [][]byte{b.Key.Hashes[0]}, 0
+		if overlap := min(b.Overlap, m.limits.Overlap); overlap > 0 {
+			changed.Hashes, changed.OldUntil = append(changed.Hashes, keys[at].Hashes[0]), m.now+overlap
+		}
 		changed.Prefix = b.Key.Prefix
 	case b.Op == wire.KeyRevoke:
 		kind, changed = "key.revoked", *keys[at]
-		changed.Hashes, changed.RevokedAt = nil, m.now
+		changed.Hashes, changed.RevokedAt, changed.OldUntil = nil, m.now, 0
+	case b.Op == wire.KeySignOut:
+		kind, changed = "key.sessions_ended", *keys[at]
 	default:
 		why = wire.RefusedMalformed
 	}
@@ -127,7 +132,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	}
 	changed.Rev = 1
 	if at >= 0 {
-		changed.Rev = keys[at].Rev + 1
+		changed.Rev, changed.Sessions = keys[at].Rev+1, keys[at].Sessions+1
 	}
 	next := append([]*wire.APIKey(nil), keys...)
 	if at < 0 {
@@ -146,7 +151,7 @@ func (m *keys) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string
 		return "", b.Key, wire.RefusedExists
 	case len(keys) >= m.limits.APIKeys:
 		return "", b.Key, wire.RefusedFull
-	case !m.soundAPIKey(&b.Key):
+	case !m.soundAPIKey(&b.Key) || !wire.MayHold(b.Key.Owner, b.Key.Roles):
 		return "", b.Key, wire.RefusedMalformed
 	case hashKnown(keys, b.Key.Hashes[0]):
 		return "", b.Key, wire.RefusedExists

@@ -111,6 +111,8 @@ func (m *registry) checkAssigned(b *wire.Assign, slot engine.AgentSlot, before [
 		refuse(r, wire.RefusedParent)
 	case b.Remove && profile.Fleet != b.Fleet:
 		refuse(r, wire.RefusedNotInFleet)
+	case b.Remove && profile.FleetInstitutions && !m.isInstitutions(&b.Common):
+		refuse(r, wire.RefusedScope)
 	case !b.Remove && profile.Fleet != 0 && profile.Fleet != b.Fleet:
 		refuse(r, wire.RefusedInFleet)
 	case !b.Remove && profile.Operator != fleet.Operator:
@@ -135,6 +137,7 @@ func (m *registry) moveAgents(b *wire.Assign) {
 		}
 		profile := *old
 		profile.Fleet, profile.Rev = target, old.Rev+1
+		profile.FleetInstitutions = !b.Remove && m.isInstitutions(&b.Common)
 		m.replaceProfile(&profile)
 		if b.Remove {
 			row.Agents--

@@ -111,6 +111,8 @@ func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, si
 	profile.CredentialVersion, profile.KeyID = 1, signing.KID
 	profile.Epochs = profile.Epochs.WithIssued(1, m.epochNumber())
 	profile.TransferTo, profile.TransferInstitutions = "", false
+	institutions := m.isInstitutions(&b.Common)
+	profile.PolicyInstitutions, profile.FleetInstitutions = institutions && len(profile.PolicyJSON) > 0, institutions && profile.Fleet != 0
 	profile.IssuedAt, profile.RegisteredAt = m.now, m.now
 	profile.ExpiresAt = m.expiryOf(profile.Parent, b.ExpiresAt)
 	m.enterAgentStatus(profile, 0)
@@ -217,6 +219,7 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	if !m.keepIdentity(&profile, old, b.OperatorKey, r) {
 		return
 	}
+	profile.PolicyInstitutions = old.PolicyInstitutions || profile.Policy != old.Policy && m.isInstitutions(&b.Common)
 	previous := effectiveStatus(m, b.Agent)
 	profile.CredentialVersion, profile.KeyID = old.CredentialVersion+1, signing.KID
 	profile.Epochs = old.Epochs.WithIssued(profile.CredentialVersion, m.epochNumber())
@@ -236,7 +239,7 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 func (m *registry) keepIdentity(profile, old *engine.AgentProfile, operatorKey string, r *wire.Result) bool {
 	profile.Slot, profile.Rev = old.Slot, old.Rev+1
 	profile.Parent, profile.Root, profile.Depth = old.Parent, old.Root, old.Depth
-	profile.RegisteredAt, profile.Fleet = old.RegisteredAt, old.Fleet
+	profile.RegisteredAt, profile.Fleet, profile.FleetInstitutions = old.RegisteredAt, old.Fleet, old.FleetInstitutions
 	if profile.Operator = m.enterOperator(operatorKey, profile.OperatorLegalName); profile.Operator == 0 {
 		refuse(r, wire.RefusedFull)
 		return false
@@ -246,7 +249,7 @@ func (m *registry) keepIdentity(profile, old *engine.AgentProfile, operatorKey s
 		m.operators.Edit(uint64(profile.Operator)).Agents++
 		if profile.Fleet != 0 { // The fleet belongs to the old operator.
 			m.fleets.Edit(uint64(profile.Fleet)).Agents--
-			profile.Fleet = 0
+			profile.Fleet, profile.FleetInstitutions = 0, false
 		}
 	}
 	return true

@@ -128,10 +128,10 @@ func (m *core) isInstitutions(common *wire.Common) bool {
 }
 
 // isOfficers tells whether a record comes from the node itself, or from a key without an
-// operator's scope that has the role policy or admin, or no roles.
+// operator's scope that has the role policy or admin.
 func (m *core) isOfficers(common *wire.Common) bool {
 	key := m.callerKey(common)
-	return key == nil || key.Owner == "" && (key.Roles == 0 || key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0)
+	return key == nil || key.Owner == "" && key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0
 }
 
 // expireDays forgets the days whose leaves have expired, 90 days after the day's end.

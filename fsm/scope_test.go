@@ -31,7 +31,7 @@ func TestInstitutionsSuspensionIsItsOwn(t *testing.T) {
 				w := newWorld(t)
 				agent, _ := w.register("a")
 				w.do(wire.KindUser, &wire.User{Profile: engine.UserProfile{LegalName: "u"}, Basis: engine.Basis{List: w.m.settings.ListVersion}})
-				institution, tenant := w.key("", wire.RoleOperator), w.key("acme inc", 0)
+				institution, tenant := w.key("", wire.RoleOperator), w.key("acme inc", wire.RoleOperator)
 				slot := uint32(1)
 				if first == "operator" {
 					require.Equal(t, wire.Applied, w.setStatus(tenant, target, slot, engine.Suspended).Code)
@@ -80,7 +80,7 @@ func (w *world) reissueAs(common wire.Common, agent engine.AgentSlot, operator s
 func TestTransferEndsWithItsOperator(t *testing.T) {
 	w := newWorld(t)
 	agent, _ := w.register("a")
-	institution, tenant, officer := w.key("", wire.RoleOperator), w.key("acme inc", 0), w.key("", wire.RoleOperator|wire.RolePolicy)
+	institution, tenant, officer := w.key("", wire.RoleOperator), w.key("acme inc", wire.RoleOperator), w.key("", wire.RoleOperator|wire.RolePolicy)
 	flag := func(common wire.Common, operator string) wire.Result {
 		return w.do(wire.KindOwnership, &wire.Ownership{Common: common, Agent: agent, OperatorKey: operator})
 	}

@@ -15,8 +15,8 @@ func (n *testNode) doKey(secret, method, path, body string) int {
 	return n.do("", method, path, body, "Authorization", "Bearer "+secret).Code
 }
 
-// TestAPIKeyLife takes a key through its life: created, used, rotated (two secrets valid),
-// rotated again (the oldest becomes invalid), revoked.
+// TestAPIKeyLife takes a key through its life: created, used, rotated at once, rotated with an
+// overlap (two secrets are good until it is over), revoked.
 func TestAPIKeyLife(t *testing.T) {
 	n := newTestNode(t)
 	w := n.doAdmin("POST", "/admin/keys", `{"name":"acme-prod","roles":["screener","operator"],"operator":"Acme Inc","expires":"90d","rate":"2000/s"}`)
@@ -31,11 +31,15 @@ func TestAPIKeyLife(t *testing.T) {
 	require.Equal(t, 403, n.doKey(first, "GET", "/v1/match?name=x", ""))
 
 	second := textOf(answer(t, n.doAdmin("POST", "/admin/keys/"+id+"/rotate", ""), 200), "key")
-	require.Equal(t, 200, n.doKey(first, "GET", "/v1/agents", ""))
+	require.Equal(t, 401, n.doKey(first, "GET", "/v1/agents", ""), "the secret before ends at once")
 	require.Equal(t, 200, n.doKey(second, "GET", "/v1/agents", ""))
-	third := textOf(answer(t, n.doAdmin("POST", "/admin/keys/"+id+"/rotate", ""), 200), "key")
-	require.Equal(t, 401, n.doKey(first, "GET", "/v1/agents", ""))
+	refused(t, n.doAdmin("POST", "/admin/keys/"+id+"/rotate", `{"overlap":"169h"}`), 422, "invalid_field")
+	third := textOf(answer(t, n.doAdmin("POST", "/admin/keys/"+id+"/rotate", `{"overlap":"24h"}`), 200), "key")
+	require.Contains(t, n.doAdmin("GET", "/admin/keys", "").Body.String(), `"oldSecretUntil":"`+(n.LogTime()+engine.DayLength).String()+`"`)
 	require.Equal(t, 200, n.doKey(second, "GET", "/v1/agents", ""))
+	require.Equal(t, 200, n.doKey(third, "GET", "/v1/agents", ""))
+	n.advance(engine.DayLength)
+	require.Equal(t, 401, n.doKey(second, "GET", "/v1/agents", ""))
 	require.Equal(t, 200, n.doKey(third, "GET", "/v1/agents", ""))
 
 	v = answer(t, n.doAdmin("DELETE", "/admin/keys/"+id, ""), 200)
@@ -60,8 +64,8 @@ func TestAPIKeyLife(t *testing.T) {
 // A secret is shown once: an idempotent replay shows the key without its secret.
 func TestAPIKeyReplay(t *testing.T) {
 	n := newTestNode(t)
-	first := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"a"}`, "Idempotency-Key", "k"), 201)
-	again := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"a"}`, "Idempotency-Key", "k"), 201)
+	first := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"a","roles":"admin"}`, "Idempotency-Key", "k"), 201)
+	again := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"a","roles":"admin"}`, "Idempotency-Key", "k"), 201)
 	require.Equal(t, textOf(first, "keyId"), textOf(again, "keyId"))
 	require.NotEmpty(t, textOf(first, "key"))
 	require.Equal(t, "null", again.Get("key").String())
@@ -83,13 +87,17 @@ func TestAPIKeyRefused(t *testing.T) {
 	cases := []struct{ name, body, param string }{
 		{"no name", `{}`, "name"},
 		{"unknown role", `{"name":"a","roles":["root"]}`, "roles"},
-		{"network", `{"name":"a","ips":["10.0.0.0/33"]}`, "ips"},
-		{"expiry in the past", `{"name":"a","expiresAt":"2020-01-01"}`, "expiresAt"},
-		{"expiry of no length", `{"name":"a","expires":"0d"}`, "expires"},
-		{"expiry too far", `{"name":"a","expires":"3651d"}`, "expires"},
-		{"rate below zero", `{"name":"a","rate":-1}`, "rate"},
-		{"rate in words", `{"name":"a","rate":"fast"}`, "rate"},
-		{"operator of nothing", `{"name":"a","operator":"!!"}`, "operator"},
+		{"no role", `{"name":"a"}`, "roles"},
+		{"an empty list of roles", `{"name":"a","roles":[]}`, "roles"},
+		{"a role of the house", `{"name":"a","operator":"Acme","roles":"operator,auditor"}`, "roles"},
+		{"overlap", `{"name":"a","roles":"ops","expires":"forever"}`, "expires"},
+		{"network", `{"name":"a","roles":"ops","ips":["10.0.0.0/33"]}`, "ips"},
+		{"expiry in the past", `{"name":"a","roles":"ops","expiresAt":"2020-01-01"}`, "expiresAt"},
+		{"expiry of no length", `{"name":"a","roles":"ops","expires":"0d"}`, "expires"},
+		{"expiry too far", `{"name":"a","roles":"ops","expires":"3651d"}`, "expires"},
+		{"rate below zero", `{"name":"a","roles":"ops","rate":-1}`, "rate"},
+		{"rate in words", `{"name":"a","roles":"ops","rate":"fast"}`, "rate"},
+		{"operator of nothing", `{"name":"a","roles":"ops","operator":"!!"}`, "operator"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,7 +105,7 @@ func TestAPIKeyRefused(t *testing.T) {
 			require.Equal(t, c.param, textOf(v, "param"))
 		})
 	}
-	v := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"a","networks":"10.0.0.0/8, ::1","rate":0}`), 201)
+	v := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"a","roles":"ops","networks":"10.0.0.0/8, ::1","rate":0}`), 201)
 	require.Len(t, v.GetArray("networks"), 2)
 	require.Equal(t, "0", v.Get("rate").String())
 }
@@ -109,7 +117,7 @@ func TestAdminListenerGuards(t *testing.T) {
 	require.Equal(t, 401, n.doAdmin("GET", "/admin/keys", "", "Authorization", "Bearer wrong").Code)
 	require.Equal(t, 200, n.doAdmin("GET", "/admin/keys", "", "Authorization", "Bearer "+testAdminSecret).Code)
 	require.Equal(t, 403, n.doAdmin("GET", "/admin/keys", "", "Authorization", "Bearer "+testSecret("ops")).Code)
-	scoped := textOf(answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"tenant","operator":"Acme"}`), 201), "key")
+	scoped := textOf(answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"tenant","roles":"operator","operator":"Acme"}`), 201), "key")
 	require.Contains(t, []int{401, 403}, n.doAdmin("GET", "/admin/keys", "", "Authorization", "Bearer "+scoped).Code)
 	for _, path := range []string{"/admin/keys", "/admin/signing-keys", "/v1/admin/keys", "/v1/keys"} {
 		require.Equal(t, 404, n.do("admin", "GET", path, "").Code)

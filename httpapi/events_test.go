@@ -90,7 +90,7 @@ func TestEventsByAudience(t *testing.T) {
 		require.Contains(t, admin, name)
 	}
 	for role, may := range map[string]struct{ desk, parties, institution, sar bool }{
-		"acme": {true, true, false, true}, "reviewer": {true, true, true, true}, "auditor": {true, true, true, true},
+		"acme": {false, true, false, false}, "reviewer": {true, true, true, true}, "auditor": {true, true, true, true},
 		"ops": {false, false, true, false}, "operator": {false, true, false, false}, "policy": {false, true, true, false},
 	} {
 		names, _ := n.told(role, "")

@@ -17,9 +17,7 @@ import (
 	"railguard/audit/examine"
 	"railguard/audit/note"
 	"railguard/audit/proof"
-	"railguard/edge"
 	"railguard/engine"
-	"railguard/fsm/wire"
 	"railguard/httpapi/evidence"
 	"railguard/seal"
 )
@@ -190,8 +188,6 @@ func TestAgentExports(t *testing.T) {
 	_, err = d.examine(joined)
 	require.NoError(t, err)
 
-	d.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
-	require.Equal(t, 403, d.do("scoped", "GET", "/v1/audit/export?agentId="+d.id, "").Code)
 	require.Equal(t, 400, d.do("auditor", "GET", "/v1/audit/export?agentId=agt_00000000", "").Code, "no id of ours")
 	require.Equal(t, 404, d.do("auditor", "GET", "/v1/audit/export?agentId="+d.api.Judges().Now().IDs.AgentID(9999), "").Code)
 	require.Equal(t, 400, d.do("auditor", "GET", "/v1/audit/export?format=csv&agentId="+d.id, "").Code)

@@ -78,7 +78,6 @@ func TestExportProvesItself(t *testing.T) {
 // the same as one unbroken export.
 func TestExportGoesOn(t *testing.T) {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
 	for range 5 {
 		txn := member(t, n.screen(token, `,"cpName":"a \"b\"\nc"`).Body.Bytes(), "txnId")
@@ -86,7 +85,7 @@ func TestExportGoesOn(t *testing.T) {
 		require.Equal(t, 200, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"Carla"}`).Code)
 	}
 	for _, asked := range []struct{ role, query string }{
-		{"auditor", ""}, {"scoped", ""}, {"auditor", "?format=csv"},
+		{"auditor", ""}, {"auditor", "?format=csv"},
 		{"auditor", "?from=" + (testStart + 2*engine.Second).String() + "&to=" + (testStart + 4*engine.Second).String()},
 	} {
 		w := n.do(asked.role, "GET", "/v1/audit/export"+asked.query, "")
@@ -185,14 +184,13 @@ func TestExportGoesOnOnlyAsItBegan(t *testing.T) {
 // An export that cannot be finished must not look complete: the connection breaks.
 func TestExportBreaksVisibly(t *testing.T) {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
 	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
 	require.Equal(t, 200, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"Carla"}`).Code)
 	server := httptest.NewServer(n.api.Handler())
 	defer server.Close()
 	n.leafError = errors.New("the disk does not answer")
-	for _, asked := range []struct{ role, query string }{{"scoped", ""}, {"auditor", "?format=csv"}} {
+	for _, asked := range []struct{ role, query string }{{"auditor", "?format=csv"}} {
 		request, err := http.NewRequest(http.MethodGet, server.URL+"/v1/audit/export"+asked.query, nil)
 		require.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer "+testSecret(asked.role))

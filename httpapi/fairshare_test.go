@@ -57,7 +57,7 @@ func TestRateIsTheClusters(t *testing.T) {
 // The metrics show how much of their rates the keys use, for a bounded number of keys.
 func TestKeyRatesAreMeasured(t *testing.T) {
 	n := newTestNode(t)
-	require.Equal(t, http.StatusCreated, n.doAdmin("POST", "/admin/keys", `{"name":"quiet","rate":"10/s"}`).Code)
+	require.Equal(t, http.StatusCreated, n.doAdmin("POST", "/admin/keys", `{"name":"quiet","roles":"ops","rate":"10/s"}`).Code)
 	var asked []string
 	for id, key := range n.api.KeysNow().ByID {
 		if key.Calls != nil {

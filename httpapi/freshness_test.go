@@ -171,7 +171,7 @@ func TestNodeHasAppliedWhatItAnswers(t *testing.T) {
 		require.False(t, f.held, "%s %s was answered before it was applied here", c[0], c[1])
 	}
 	f.fallBehind()
-	require.Equal(t, 201, f.doAdmin("POST", "/admin/keys", `{"name":"k"}`).Code)
+	require.Equal(t, 201, f.doAdmin("POST", "/admin/keys", `{"name":"k","roles":"ops"}`).Code)
 	require.False(t, f.held)
 	f.fallBehind()
 	f.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`)

@@ -493,4 +493,7 @@ func (n *testNode) doAdmin(method, path, body string, headers ...string) *httpte
 	return w
 }
 
-func testKey(name string) wire.APIKey { return wire.APIKey{ID: "key_" + name, Name: "test " + name} }
+// testKey returns a key of the institution that may do everything.
+func testKey(name string) wire.APIKey {
+	return wire.APIKey{ID: "key_" + name, Name: "test " + name, Roles: wire.RoleAdmin}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/engine"
 	"railguard/fsm/wire"
 )
 
@@ -48,9 +49,9 @@ func TestAKeyRevokedMeanwhile(t *testing.T) {
 
 	size := n.store.Size()
 	other := wire.APIKey{ID: key.ID, Prefix: "rg_live_", Hashes: [][]byte{make([]byte, 32)}}
-	rotate := func() { n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyRotate, Key: other}) }
+	rotate := func() { n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyRotate, Key: other, Overlap: engine.Hour}) }
 	w := call(wire.KindScreen, "/v1/screen", screen, rotate)
-	require.Equal(t, 200, w.Code, "both secrets of a rotated key are good: %s", w.Body)
+	require.Equal(t, 200, w.Code, "in the overlap both secrets of a rotated key are good: %s", w.Body)
 	require.EqualValues(t, size+3, n.store.Size(), "the rotation, a profile and one record")
 
 	revoke := func() { n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: key.ID}}) }

@@ -369,7 +369,7 @@ func TestStrictKeys(t *testing.T) {
 	require.Equal(t, 400, send(secret, stranger, "X-Railguard-Strict", "false"))
 	require.Equal(t, 200, send(secret, `{"token":"`+token+`","amount":1}`))
 	require.Equal(t, 200, send(testSecret("screener"), stranger))
-	require.Equal(t, 200, n.doAdmin("POST", "/admin/keys/"+member(t, made.Body.Bytes(), "keyId")+"/rotate", "{}").Code)
+	require.Equal(t, 200, n.doAdmin("POST", "/admin/keys/"+member(t, made.Body.Bytes(), "keyId")+"/rotate", `{"overlap":"1h"}`).Code)
 	require.Equal(t, 400, send(secret, stranger), "it stays strict")
 	require.Equal(t, 422, n.doAdmin("POST", "/admin/keys", `{"name":"x","strict":"yes"}`).Code)
 }

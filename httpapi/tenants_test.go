@@ -16,8 +16,8 @@ import (
 	"railguard/httpapi/operations"
 )
 
-// tenants is a node with the data of one operator, ACME, and an admin key of
-// another, Globex.
+// tenants is a node with the data of one operator, ACME, and a key of another,
+// Globex. Both keys have all roles that an operator's key can have.
 type tenants struct {
 	*testNode
 	agent, token, fleet, user, userToken, txn string
@@ -25,8 +25,8 @@ type tenants struct {
 
 func newTenants(t *testing.T) *tenants {
 	n := &tenants{testNode: newTestNode(t)}
-	n.addKey(wire.APIKey{ID: "key_acme", Owner: edge.OperatorKey("Acme")}, testSecret("acme"))
-	n.addKey(wire.APIKey{ID: "key_globex", Owner: edge.OperatorKey("Globex")}, testSecret("globex"))
+	n.addKey(wire.APIKey{ID: "key_acme", Roles: wire.RolesOfOutsiders, Owner: edge.OperatorKey("Acme")}, testSecret("acme"))
+	n.addKey(wire.APIKey{ID: "key_globex", Roles: wire.RolesOfOutsiders, Owner: edge.OperatorKey("Globex")}, testSecret("globex"))
 	made := func(path, body string) *httptest.ResponseRecorder {
 		w := n.do("acme", "POST", path, body)
 		require.Less(t, w.Code, 300, "%s: %s", path, w.Body)
@@ -94,6 +94,10 @@ func TestTenantsAreApart(t *testing.T) {
 			body = "{}"
 		}
 		w := n.do("globex", r.Method, path, body)
+		if (r.Roles|r.Outsiders)&wire.RolesOfOutsiders == 0 { // The institution's roles alone.
+			require.Equal(t, 403, w.Code, "%s %s", r.Method, r.Path)
+			continue
+		}
 		if r.Path == path && !named { // A list must hold nothing of ACME's.
 			require.Equal(t, 200, w.Code, "%s %s", r.Method, r.Path)
 			for _, word := range []string{"acme", n.agent, n.fleet, n.user, n.txn} {
@@ -101,16 +105,10 @@ func TestTenantsAreApart(t *testing.T) {
 			}
 			continue
 		}
-		if r.Path == "/v1/queue/next" {
-			require.Equal(t, 204, w.Code)
-			continue
-		}
 		if r.Path == "/v1/screen/batch" {
 			for _, result := range results(t, w) {
 				require.Equal(t, 403, result.GetInt("status"), "%s", result)
 			}
-		} else if r.Path == "/v1/queue/bulk" {
-			require.Equal(t, []int{404}, statuses(answer(t, w, 200)))
 		} else {
 			require.Contains(t, []int{403, 404}, w.Code, "%s %s: %s", r.Method, r.Path, w.Body)
 		}
@@ -131,22 +129,13 @@ func TestForeignRecordsReadAsNone(t *testing.T) {
 		return member(t, w.Body.Bytes(), "message")
 	}
 	for _, r := range n.publicRoutes() {
-		if r.Scope != border.ScopeOwner || !strings.Contains(r.Path, "{txnId}") {
+		if r.Scope != border.ScopeOwner || r.Roles&wire.RolesOfOutsiders == 0 || !strings.Contains(r.Path, "{txnId}") {
 			continue
 		}
 		walked++
 		body := `{"reason":"r"}`
-		switch {
-		case r.Path == "/v1/reviews/{txnId}":
-			body = `{"disposition":"APPROVED","reviewedBy":"me"}`
-		case strings.HasSuffix(r.Path, "/comment"):
-			body = `{"comment":"c"}`
-		case strings.HasSuffix(r.Path, "/assign"), strings.HasSuffix(r.Path, "/claim"):
-			body = `{"assignee":"me"}`
-		case strings.HasSuffix(r.Path, "/settle"), strings.HasSuffix(r.Path, "/replay"), strings.HasPrefix(r.Path, "/v1/queue"):
+		if strings.HasSuffix(r.Path, "/settle") {
 			body = `{}`
-		case strings.HasSuffix(r.Path, "/withdraw"):
-			body = `{"reviewedBy":"me"}`
 		}
 		foreign, none := strings.Replace(r.Path, "{txnId}", n.txn, 1), strings.Replace(r.Path, "{txnId}", never, 1)
 		require.Equal(t, told(r.Method, none, body, 404), told(r.Method, foreign, body, 404), r.Path)
@@ -154,7 +143,7 @@ func TestForeignRecordsReadAsNone(t *testing.T) {
 		require.Equal(t, told(r.Method, none, body, 503), told(r.Method, foreign, body, 503), r.Path)
 		n.readError = nil
 	}
-	require.Greater(t, walked, 10)
+	require.Greater(t, walked, 2)
 }
 
 // A user credential of another operator, sent with the caller's own agent, adds none of
@@ -205,7 +194,7 @@ func TestJoinTellsNothing(t *testing.T) {
 // re-issue with another wallet, or none, is not enough.
 func TestListedWalletIsTheInstitutions(t *testing.T) {
 	n := newTestNode(t)
-	n.addCaller("acme", "Acme Inc", 0)
+	n.addCaller("acme", "Acme Inc", wire.RolesOfOutsiders)
 	n.addCaller("officer", "", wire.RoleOperator|wire.RolePolicy)
 	id, token := n.register(`,"operatorWallet":"0x098B716B8Aaf21512996dC57EB0615e2383E2f96"`)
 	blocked := func(token string) bool {
@@ -231,7 +220,7 @@ func TestListedWalletIsTheInstitutions(t *testing.T) {
 // A tenant learns that the institution suspended or flagged something, and may not undo it.
 func TestTenantsMayNotLift(t *testing.T) {
 	n := newTestNode(t)
-	n.addCaller("acme", "Acme Inc", 0)
+	n.addCaller("acme", "Acme Inc", wire.RolesOfOutsiders)
 	id, _ := n.register("")
 	refused := func(method, path, body string) string {
 		w := n.do("acme", method, path, body)
@@ -255,7 +244,7 @@ func TestTenantsMayNotLift(t *testing.T) {
 
 	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/ownership-transfer", `{"newOperatorLegalName":"Globex"}`), 200)
 	require.Contains(t, refused("POST", "/v1/agents/"+id+"/reissue", `{}`), "ownership transfer is flagged")
-	require.Contains(t, refused("DELETE", "/v1/agents/"+id+"/ownership-transfer", ""), "institution's")
+	require.Contains(t, refused("DELETE", "/v1/agents/"+id+"/ownership-transfer", ""), "lacks the role policy")
 	require.Equal(t, 403, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{}`).Code, "a key without policy names the new operator")
 	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{"operatorLegalName":"GLOBEX"}`), 201)
 }

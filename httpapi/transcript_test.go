@@ -153,6 +153,7 @@ func (s *script) key(t *testing.T, line string) string {
 	line, operator, _ := strings.Cut(line, " operator=")
 	words := strings.Fields(line)
 	key := testKey(words[1])
+	key.Roles = 0
 	for _, role := range strings.Split(words[2], "|") {
 		key.Roles |= edge.ParseRole(role)
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,11 +124,11 @@ func TestBadWebhooks(t *testing.T) {
 	refused(t, n.do("admin", "POST", "/v1/webhooks", hookBody), 503, "overloaded")
 }
 
-// An operator's admin manages its own webhooks and sees no other's.
+// An operator's key manages its own webhooks and sees no other's.
 func TestWebhooksOfTenants(t *testing.T) {
 	n := newTenants(t)
-	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "acme"}, testSecret("acmeadmin"))
-	n.addKey(wire.APIKey{ID: "key_globex_admin", Owner: "globex"}, testSecret("globexadmin"))
+	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "acme", Roles: wire.RoleOperator}, testSecret("acmeadmin"))
+	n.addKey(wire.APIKey{ID: "key_globex_admin", Owner: "globex", Roles: wire.RoleOperator}, testSecret("globexadmin"))
 	answer(t, n.do("acmeadmin", "POST", "/v1/webhooks", hookBody), 201)
 	answer(t, n.do("admin", "POST", "/v1/webhooks", hookBody), 201)
 	require.Len(t, answer(t, n.do("acmeadmin", "GET", "/v1/webhooks", ""), 200).GetArray("data"), 1)
@@ -177,7 +178,11 @@ func TestWebhooksKeepTheWall(t *testing.T) {
 		return uint32(len(n.Settings().Keys))
 	}
 	for _, owner := range []struct{ id, operator string }{{"key_one", ""}, {"key_two", "acme"}, {"key_three", "globex"}} {
-		row := add(owner.id, owner.operator, 0)
+		roles := wire.RoleAdmin
+		if owner.operator != "" {
+			roles = wire.RolesOfOutsiders
+		}
+		row := add(owner.id, owner.operator, roles)
 		all, feed := n.told(strings.TrimPrefix(owner.id, "key_"), "")
 		told, bodies := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: owner.operator, SARAllowed: true})
 		require.Equal(t, all, told, owner.id)
@@ -190,8 +195,8 @@ func TestWebhooksKeepTheWall(t *testing.T) {
 			require.NotContains(t, bodies[i], "ESCALATE_SAR")
 			require.NotContains(t, bodies[i], `"sarEscalated":true`)
 		}
+		require.Equal(t, owner.operator == "", slices.Contains(told, "sar.opened"), "the institution alone is told of suspicion, whatever the webhook says")
 		if owner.operator != "globex" {
-			require.Contains(t, told, "sar.opened")
 			require.Contains(t, walled, "review.dispositioned", "others' dispositions are told")
 		}
 	}
@@ -274,7 +279,7 @@ func TestDeliveriesOverHTTP(t *testing.T) {
 // A full table of webhooks is reported as full.
 func TestWebhooksFill(t *testing.T) {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "acme"}, testSecret("acmeadmin"))
+	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "acme", Roles: wire.RoleOperator}, testSecret("acmeadmin"))
 	for range 32 {
 		answer(t, n.do("acmeadmin", "POST", "/v1/webhooks", hookBody), 201)
 	}

@@ -10,11 +10,15 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"railguard/audit/note"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
+
+// AdminKeyLength is how long an API key with the role admin is good if nobody said how long.
+const AdminKeyLength = 90 * engine.DayLength
 
 // GenesisOptions are an operator's choices for a new cluster.
 type GenesisOptions struct {
@@ -23,7 +27,8 @@ type GenesisOptions struct {
 	PublicURL string // https://…, without a trailing slash.
 	Dev       bool   // The embedded sample list may be used.
 	TestClock bool
-	APISecret string // Secret of the first API key; "" makes none.
+	APISecret string      // Secret of the first API key; "" makes none.
+	APILength engine.Time // How long the first API key is good; 0: for ever.
 }
 
 // FirstKID is the kid of a cluster's first signing key (specification 4.10).
@@ -74,6 +79,9 @@ func NewGenesis(o GenesisOptions) (wire.Genesis, error) {
 		g.APIKey = &wire.APIKey{
 			ID: NewKeyID(), Name: "bootstrap", Prefix: KeyPrefix(o.APISecret),
 			Hashes: [][]byte{HashAPISecret(o.APISecret)}, Roles: wire.RoleAdmin,
+		}
+		if o.APILength > 0 {
+			g.APIKey.ExpiresAt = engine.Time(time.Now().UnixNano()) + o.APILength
 		}
 	}
 	return g, nil

@@ -163,7 +163,7 @@ func (n *testNode) event() string {
 	n.mutex.Lock()
 	at := n.index
 	n.mutex.Unlock()
-	key := wire.APIKey{ID: fmt.Sprint("k", at), Name: "n", Hashes: [][]byte{append(make([]byte, 24), fmt.Appendf(nil, "%08d", at)...)}}
+	key := wire.APIKey{ID: fmt.Sprint("k", at), Name: "n", Roles: wire.RoleAdmin, Hashes: [][]byte{append(make([]byte, 24), fmt.Appendf(nil, "%08d", at)...)}}
 	r := n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
 	return fmt.Sprintf("evt_%d_0", r.Leaf)
 }

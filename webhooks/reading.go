@@ -54,9 +54,10 @@ func NewReader(node History, judges *edge.Judges) *Reader {
 // webhook's owner. It returns false if the key is revoked or expired: the webhook then
 // gets nothing.
 func Owner(settings *fsm.Settings, now engine.Time, hook *wire.Webhook) (*edge.Caller, bool) {
-	caller := &edge.Caller{ID: "webhook", Name: "webhook", Roles: wire.RoleAdmin, Owner: hook.Owner}
 	if hook.Key == 0 {
-		return caller, true
+		caller := edge.NewCaller(&wire.APIKey{ID: "webhook", Name: "webhook", Roles: wire.RoleAdmin | wire.RolesOfOutsiders, Owner: hook.Owner}, 0)
+		caller.Key = wire.KeyRef{}
+		return &caller, true
 	}
 	if uint64(hook.Key) > uint64(len(settings.Keys)) {
 		return nil, false
@@ -65,11 +66,10 @@ func Owner(settings *fsm.Settings, now engine.Time, hook *wire.Webhook) (*edge.C
 	if key.RevokedAt != 0 || key.ExpiresAt != 0 && now >= key.ExpiresAt {
 		return nil, false
 	}
-	caller.ID, caller.Name = key.ID, key.Name
-	if key.Roles != 0 {
-		caller.Roles = key.Roles
-	}
-	return caller, true
+	bounded := *key
+	bounded.Owner = hook.Owner
+	caller := edge.NewCaller(&bounded, hook.Key)
+	return &caller, true
 }
 
 // Wanted returns the types of events that a webhook is sent. A webhook that names no types
@@ -128,7 +128,7 @@ func (r *Reader) readEvent(ctx context.Context, hook *wire.Webhook, at events.Po
 	}
 	judge.Begin(ctx, r.judges, &edge.Call{Caller: owner})
 	reader := events.NewReader(judge, owner, r.node, r.node.Audit(), Wanted(hook))
-	reader.Walled(!hook.SARAllowed)
+	reader.Walled(!hook.SARAllowed || hook.Owner != "")
 	next, _, err = reader.Page(at, 1, examine, func(e *events.Event) bool {
 		if r.isAboutItself(judge, hook, e) {
 			return false

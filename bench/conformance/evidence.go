@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"railguard/audit/examine"
@@ -13,7 +12,6 @@ import (
 
 var evidenceChecks = []Check{
 	{ID: "T151", Title: "an export cut, repeated, spliced, relabelled or extended does not verify", Source: Ruling, run: checkCutExports},
-	{ID: "T151/scope", Title: "the export of a scoped key verifies as a selection, and no more when it is cut", Source: Ruling, Needs: NeedAdmin, run: checkScopedExport},
 }
 
 // exportLines returns, line by line, the export of what was done between two moments.
@@ -116,41 +114,4 @@ func checkCutExports(p *probe) {
 		_, err := verifyExport(forged, keys)
 		p.expect(err != nil, "an export %s still verifies", what)
 	}
-}
-
-func checkScopedExport(p *probe) {
-	operator := p.name("Scoped Evidence Holdings")
-	key := p.makeKey(operator, "auditor")
-	mine, foreign := p.register(with("operatorLegalName", operator)), p.register()
-	var txns []string
-	a := p.screen(mine, "1")
-	from := p.utc(a, "screenedAt")
-	txns = append(txns, a.text("txnId"))
-	strange := p.screen(foreign, "1").text("txnId")
-	for range 3 {
-		a = p.screen(mine, "1")
-		txns = append(txns, a.text("txnId"))
-	}
-	to := p.utc(a, "screenedAt")
-	keys := p.logKeys()
-	lines, whole := p.exportLines(from, to, withKey(key.secret)), p.exportLines(from, to)
-	report, err := verifyExport(lines, keys)
-	p.must(err == nil, "the export of a scoped key does not verify: %v", err)
-	p.expect(report.Selection(), "the export of a scoped key does not say that it is a selection")
-	p.must(report.Screens == len(txns), "%d screening calls are in it, %d were the operator's", report.Screens, len(txns))
-	text := string(bytes.Join(lines, nil))
-	for _, txn := range txns {
-		p.expect(strings.Contains(text, txn), "the selection lacks %s", txn)
-	}
-	p.expect(!strings.Contains(text, strange), "the selection holds %s, which is another operator's", strange)
-	for what, forged := range cutExports(lines, whole[len(whole)/2:]) {
-		if what == "with a record of another export" {
-			continue // It may be the very same record.
-		}
-		_, err := verifyExport(forged, keys)
-		p.expect(err != nil, "a selection %s still verifies", what)
-	}
-	ranged := append([][]byte{relabelled(whole[0], obj{"selection": lineMember(lines[0], "selection")})}, whole[1:]...)
-	_, err = verifyExport(ranged, keys)
-	p.expect(err != nil, "an export of everything, called a selection, verifies")
 }

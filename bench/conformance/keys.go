@@ -44,9 +44,9 @@ func checkKeyRevoked(p *probe) {
 }
 
 func checkKeyRotated(p *probe) {
-	first := p.makeKey("")
+	first, overlap := p.makeKey(""), obj{}
 	rotate := func(old apiKey) apiKey {
-		a := p.adminCall("POST", "/admin/keys/"+old.id+"/rotate", obj{})
+		a := p.adminCall("POST", "/admin/keys/"+old.id+"/rotate", overlap)
 		fresh := apiKey{id: old.id, secret: p.str(a, "key")}
 		for i := range p.cfg.BaseURLs {
 			p.awaitKey(fresh, node(i))
@@ -55,11 +55,10 @@ func checkKeyRotated(p *probe) {
 	}
 	second := rotate(first)
 	p.expect(first.secret != second.secret, "the rotated secret is the old one")
-	for _, key := range []apiKey{first, second} {
-		p.status(p.get("/v1/agents?limit=1", withKey(key.secret)), 200)
-	}
-	third := rotate(second)
 	p.awaitRefusal(first, node(0))
+	p.status(p.get("/v1/agents?limit=1", withKey(second.secret)), 200)
+	overlap["overlap"] = "24h"
+	third := rotate(second)
 	for _, key := range []apiKey{second, third} {
 		p.status(p.get("/v1/agents?limit=1", withKey(key.secret)), 200)
 	}
@@ -100,7 +99,7 @@ func checkKeyRate(p *probe) {
 }
 
 func checkKeyNetwork(p *probe) {
-	a := p.adminCall("POST", "/admin/keys", obj{"name": p.name("bound key"), "networks": list{"203.0.113.0/24"}})
+	a := p.adminCall("POST", "/admin/keys", obj{"name": p.name("bound key"), "roles": list{"operator"}, "networks": list{"203.0.113.0/24"}})
 	bound := p.str(a, "key")
 	p.makeKey("") // When the nodes know this key, they also know the key that is bound to a network, which was made before it.
 	a = p.get("/v1/agents?limit=1", withKey(bound))

@@ -16,14 +16,17 @@ var roleChecks = []Check{
 // apiKey is a key made for a check.
 type apiKey struct{ id, secret string }
 
-// makeKey makes a key on the admin listener.
+// makeKey makes a key on the admin listener. Without roles it has all that its owner's keys can have.
 func (p *probe) makeKey(operator string, roles ...string) apiKey {
-	body := obj{"name": p.name("conformance")}
-	if len(roles) > 0 {
-		body["roles"] = roles
-	}
+	body := obj{"name": p.name("conformance"), "roles": roles}
 	if operator != "" {
 		body["operator"] = operator
+	}
+	switch {
+	case len(roles) == 0 && operator == "":
+		body["roles"] = list{"admin"}
+	case len(roles) == 0:
+		body["roles"] = outsidersRoles
 	}
 	a := p.post("/admin/keys", body, atBase(p.cfg.AdminURL))
 	if (a.status == 404 || a.status == 405) && !p.cfg.Strict {
@@ -53,6 +56,9 @@ func (p *probe) awaitKey(key apiKey, at option) {
 }
 
 var allRoles = []string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin"}
+
+// outsidersRoles are the roles that a key of an operator can have; no others.
+var outsidersRoles = []string{"operator", "screener", "settler", "viewer"}
 
 // roleRow is one endpoint with the roles that must reach it. Roles in open are those on
 // which the rulings are silent; they are not judged.

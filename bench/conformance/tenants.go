@@ -32,9 +32,13 @@ var institutionRoutes = []struct{ method, path string }{
 
 func checkInstitution(p *probe) {
 	operator := p.name("Scoped Orchard Holdings")
-	keys := []apiKey{p.makeKey(operator), p.makeKey(operator, allRoles...)}
-	for _, role := range []string{"policy", "ops", "auditor"} {
+	keys := []apiKey{p.makeKey(operator)}
+	for _, role := range outsidersRoles {
 		keys = append(keys, p.makeKey(operator, role))
+	}
+	for _, role := range []string{"reviewer", "auditor", "policy", "ops", "admin"} {
+		a := p.post("/admin/keys", obj{"name": "x", "operator": operator, "roles": list{"screener", role}}, atBase(p.cfg.AdminURL))
+		p.refused(a, 422, "role_not_allowed")
 	}
 	for _, key := range keys {
 		for _, r := range institutionRoutes {

@@ -81,7 +81,7 @@ func (t *target) floodKey(ctx context.Context) (string, error) {
 	var key struct {
 		Key string `json:"key"`
 	}
-	err := t.api.ask(ctx, http.MethodPost, t.group.nodes[0].admin+"/admin/keys", map[string]any{"name": "flood"}, &key)
+	err := t.api.ask(ctx, http.MethodPost, t.group.nodes[0].admin+"/admin/keys", map[string]any{"name": "flood", "roles": []string{"screener"}}, &key)
 	if err != nil {
 		return "", err
 	}

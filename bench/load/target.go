@@ -80,7 +80,7 @@ func (t *target) settleIn(ctx context.Context) error {
 	var key struct {
 		Key string `json:"key"`
 	}
-	if err := t.api.ask(ctx, http.MethodPost, t.group.nodes[0].admin+"/admin/keys", map[string]any{"name": "bench", "rate": 0}, &key); err != nil {
+	if err := t.api.ask(ctx, http.MethodPost, t.group.nodes[0].admin+"/admin/keys", map[string]any{"name": "bench", "roles": []string{"admin"}, "rate": 0}, &key); err != nil {
 		return err
 	}
 	t.api.key = key.Key

@@ -402,7 +402,7 @@ func (s *drillServer) askKeySet(ctx context.Context) (string, error) {
 
 // makeKey creates an API key on the drill's node. It ends with the scratch folder.
 func (s *drillServer) makeKey(ctx context.Context) (string, error) {
-	data, err := s.client.fetchAnswer(ctx, &call{method: http.MethodPost, path: "/admin/keys", admin: true, body: []byte(`{"name":"drill","expires":"1d"}`)})
+	data, err := s.client.fetchAnswer(ctx, &call{method: http.MethodPost, path: "/admin/keys", admin: true, body: []byte(`{"name":"drill","roles":["admin"],"expires":"1d"}`)})
 	var made struct{ Key string }
 	if err == nil {
 		err = json.Unmarshal(data, &made)

@@ -112,16 +112,16 @@ func (w *past) callers() map[string]*edge.Caller {
 		for _, tenant := range []string{"", "Acme Inc", "Globex Ltd"} {
 			for name, role := range roles {
 				key := strings.ToLower(strings.TrimSpace(strings.Split(tenant, " ")[0] + " " + name))
-				w.keys[key] = w.Caller("key_"+strings.ReplaceAll(key, " ", "_"), role, tenant)
+				if wire.MayHold(tenant, role) {
+					w.keys[key] = w.Caller("key_"+strings.ReplaceAll(key, " ", "_"), role, tenant)
+				}
 			}
 		}
 	}
 	return w.keys
 }
 
-var roles = map[string]uint16{
-	"operator": wire.RoleOperator, "screener": wire.RoleScreener, "reviewer": wire.RoleReviewer, "auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps,
-}
+var roles = map[string]uint16{"operator": wire.RoleOperator, "screener": wire.RoleScreener, "reviewer": wire.RoleReviewer, "auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps, "settler": wire.RoleSettler, "viewer": wire.RoleViewer}
 
 // live makes history: events for every audience.
 func (w *past) live() {
@@ -201,12 +201,12 @@ func audienceOf(e *told) int {
 
 // hears reports whether a key gets an event, by the table of docs/API.md.
 func hears(caller *edge.Caller, e *told, owner string) bool {
-	sees := caller.Roles&(wire.RoleReviewer|wire.RoleAuditor|wire.RoleAdmin) != 0
-	works := sees || caller.Roles&(wire.RoleOperator|wire.RolePolicy) != 0
+	sees := caller.Institution() && caller.Roles&(wire.RoleReviewer|wire.RoleAuditor|wire.RoleAdmin) != 0
+	works := sees || caller.Roles&(wire.RoleOperator|wire.RolePolicy|wire.RoleViewer) != 0
 	whole := caller.Institution()
 	mine := whole || e.tenant != "" && caller.Owner == edge.OperatorKey(e.tenant)
 	own := owner == caller.Owner // owner made the call.
-	reads := own && (e.tenant == "" || mine) || mine && (sees || caller.Roles&wire.RoleOps != 0 || !whole && caller.Roles&wire.RoleOperator != 0)
+	reads := own && (e.tenant == "" || mine) || mine && (sees || caller.Roles&(wire.RoleOps|wire.RoleViewer) != 0 || !whole && caller.Roles&wire.RoleOperator != 0)
 	switch audienceOf(e) {
 	case payments:
 		return reads
@@ -221,7 +221,7 @@ func hears(caller *edge.Caller, e *told, owner string) bool {
 	case alerts:
 		return whole && sees
 	}
-	return whole && (works && caller.Roles&wire.RoleOperator == 0 || caller.Roles&wire.RoleOps != 0)
+	return whole && (works && caller.Roles&(wire.RoleOperator|wire.RoleViewer) == 0 || caller.Roles&wire.RoleOps != 0)
 }
 
 // Every key gets the events that docs/API.md says, in the log's order, whatever the page size.

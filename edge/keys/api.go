@@ -16,14 +16,16 @@ const (
 	networksMax     = 32
 	rateMax         = 10_000_000 // The highest rate of a key, in calls a second.
 	expiryMax       = 10 * 365 * engine.DayLength
+	expiryDefault   = 365 * engine.DayLength
 	perSecondSuffix = "/s"
 )
 
 // APIKeyChange creates, rotates or revokes an API key.
 type APIKeyChange struct {
-	op     uint8 // wire.KeyCreate or another operation.
-	key    wire.APIKey
-	Secret string // The secret of a key that was created or rotated. It is shown once and never stored.
+	op      uint8 // wire.KeyCreate or another operation.
+	key     wire.APIKey
+	overlap engine.Time // In a rotation: how long the secret before stays good.
+	Secret  string      // The secret of a key that was created or rotated. It is shown once and never stored.
 }
 
 // ReadAPIKey reads the body of a new key and draws its secret.
@@ -35,22 +37,44 @@ func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 		f.Invalid("operator", "must have letters or digits")
 	}
 	key.Networks = readNetworks(f)
-	key.ExpiresAt = readExpiry(f, j.LogTime())
+	key.ExpiresAt = readExpiry(f, j.LogTime(), key.Roles)
 	key.Rate = readRate(f)
 	key.Strict, _ = f.Flag("strict")
 	if err := f.Err(); err != nil {
 		return APIKeyChange{}, err
+	}
+	if !wire.MayHold(key.Owner, key.Roles) {
+		return APIKeyChange{}, &edge.Refusal{
+			Code: "role_not_allowed", Param: "roles",
+			Message: "a key of an operator or a caller may have the roles " + strings.Join(edge.RoleList(wire.RolesOfOutsiders), ", ") + "; all others are the institution's",
+		}
 	}
 	change := APIKeyChange{op: wire.KeyCreate, key: key}
 	change.drawSecret(j)
 	return change, nil
 }
 
-// RotateAPIKey gives a key a second secret. The older one stays good until the next rotation.
-func RotateAPIKey(j *edge.Judge, id string) APIKeyChange {
+// ReadRotation reads how a key gets another secret. The older one ends at once, or after an
+// overlap.
+func ReadRotation(j *edge.Judge, f *strictjson.Fields, id string) (APIKeyChange, error) {
 	change := APIKeyChange{op: wire.KeyRotate, key: wire.APIKey{ID: id}}
+	if text := f.Text("overlap", engine.FieldMax); text != "" {
+		span, ok := edge.ParseSpan(text)
+		if !ok || span < 0 || span > engine.OverlapMax {
+			f.Invalid("overlap", "must be a span such as 24h, at most 7 days")
+		}
+		change.overlap = span
+	}
+	if err := f.Err(); err != nil {
+		return APIKeyChange{}, err
+	}
 	change.drawSecret(j)
-	return change
+	return change, nil
+}
+
+// EndSessions ends all sessions that a person began with a key.
+func EndSessions(id string) APIKeyChange {
+	return APIKeyChange{op: wire.KeySignOut, key: wire.APIKey{ID: id}}
 }
 
 // RevokeAPIKey revokes a key.
@@ -75,17 +99,13 @@ func (c *APIKeyChange) Record(j *edge.Judge) (*wire.APIKeyPut, error) {
 		WriteAPIKey(&m, &c.key)
 	}
 	common, err := j.Recorded(m)
-	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key}, err
+	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key, Overlap: c.overlap}, err
 }
 
 // WriteAPIKey writes the rights of a key, in the form of leaves and answers.
 func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
 	m.Text("name", key.Name)
-	roles := edge.RoleList(key.Roles)
-	if key.Roles == 0 {
-		roles = []string{"admin"}
-	}
-	m.Texts("roles", roles)
+	m.Texts("roles", edge.RoleList(key.Roles))
 	m.TextOrNull("operator", key.Owner)
 	m.Texts("networks", key.Networks)
 	if key.Strict {
@@ -106,10 +126,16 @@ func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
 	}
 }
 
-// readRoles reads roles, a list or a text with commas. An empty list makes an admin key.
+// readRoles reads roles, a list or a text with commas. At least one must be named: no key gets a
+// right that nobody asked for.
 func readRoles(f *strictjson.Fields) uint16 {
+	if f.Get("roles") == nil {
+		f.Missing("roles")
+		return 0
+	}
 	names, ok := readWords(f, "roles", 16)
 	if !ok {
+		f.Invalid("roles", "must name at least one role")
 		return 0
 	}
 	var roles uint16
@@ -165,9 +191,10 @@ func readNetworks(f *strictjson.Fields) []string {
 	return networks
 }
 
-// readExpiry reads expiresAt, or expires as a span from now such as 90d. It returns 0 for
-// never.
-func readExpiry(f *strictjson.Fields, now engine.Time) engine.Time {
+// readExpiry reads expiresAt, or expires as a span from now such as 90d. Without either the key
+// ends after a year, and an admin's after 90 days. It returns 0 for the
+// word never.
+func readExpiry(f *strictjson.Fields, now engine.Time, roles uint16) engine.Time {
 	if at, ok := f.Instant("expiresAt"); ok {
 		if at <= now {
 			f.Invalid("expiresAt", "must be in the future")
@@ -175,12 +202,17 @@ func readExpiry(f *strictjson.Fields, now engine.Time) engine.Time {
 		return at
 	}
 	text := f.Text("expires", engine.FieldMax)
-	if text == "" {
+	switch {
+	case text == "never":
 		return 0
+	case text == "" && roles&wire.RoleAdmin != 0:
+		return now + seal.AdminKeyLength
+	case text == "":
+		return now + expiryDefault
 	}
 	span, ok := edge.ParseSpan(text)
 	if !ok || span <= 0 || span > expiryMax {
-		f.Invalid("expires", "must be a span such as 90d or 12h, at most ten years")
+		f.Invalid("expires", "must be a span such as 90d or 12h, at most ten years, or the word never")
 		return 0
 	}
 	return now + span

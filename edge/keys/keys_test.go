@@ -22,14 +22,20 @@ func TestAPIKeysAreRead(t *testing.T) {
 		{`{}`, "missing_field", "name"},
 		{`{"name":"k","roles":["king"]}`, "invalid_field", "roles"},
 		{`{"name":"k","roles":"` + strings.Repeat("ops,", 16) + `ops"}`, "invalid_field", "roles"},
-		{`{"name":"k","operator":"…"}`, "invalid_field", "operator"},
-		{`{"name":"k","networks":["home"]}`, "invalid_field", "networks"},
-		{`{"name":"k","ips":[` + networks[:len(networks)-1] + `]}`, "invalid_field", "ips"},
-		{`{"name":"k","expiresAt":"2020-01-01T00:00:00Z"}`, "invalid_field", "expiresAt"},
-		{`{"name":"k","expires":"3651d"}`, "invalid_field", "expires"},
-		{`{"name":"k","expires":"0d"}`, "invalid_field", "expires"},
-		{`{"name":"k","rate":-1}`, "invalid_field", "rate"},
-		{`{"name":"k","rate":"10000001/s"}`, "invalid_field", "rate"},
+		{`{"name":"k"}`, "missing_field", "roles"},
+		{`{"name":"k","roles":[]}`, "invalid_field", "roles"},
+		{`{"name":"k","roles":"screener,admin","operator":"Acme"}`, "role_not_allowed", "roles"},
+		{`{"name":"k","roles":"reviewer","operator":"Acme"}`, "role_not_allowed", "roles"},
+		{`{"name":"k","roles":"operator,screener,settler,viewer","operator":"Acme"}`, "", ""},
+		{`{"name":"k","roles":"ops","expires":"ever"}`, "invalid_field", "expires"},
+		{`{"name":"k","roles":"ops","operator":"…"}`, "invalid_field", "operator"},
+		{`{"name":"k","roles":"ops","networks":["home"]}`, "invalid_field", "networks"},
+		{`{"name":"k","roles":"ops","ips":[` + networks[:len(networks)-1] + `]}`, "invalid_field", "ips"},
+		{`{"name":"k","roles":"ops","expiresAt":"2020-01-01T00:00:00Z"}`, "invalid_field", "expiresAt"},
+		{`{"name":"k","roles":"ops","expires":"3651d"}`, "invalid_field", "expires"},
+		{`{"name":"k","roles":"ops","expires":"0d"}`, "invalid_field", "expires"},
+		{`{"name":"k","roles":"ops","rate":-1}`, "invalid_field", "rate"},
+		{`{"name":"k","roles":"ops","rate":"10000001/s"}`, "invalid_field", "rate"},
 		{`{"name":"k","rate":"10000000/s","expires":"3650d","roles":"ops, auditor","networks":"10.0.0.0/8,::1","strict":true}`, "", ""},
 	} {
 		t.Run(c.body[:min(len(c.body), 60)], func(t *testing.T) {
@@ -45,8 +51,8 @@ func TestAPIKeysAreKeptAsHashes(t *testing.T) {
 	for _, c := range []struct {
 		body, roles, rate string
 	}{
-		{`{"name":"k"}`, `["admin"]`, `10000`},
-		{`{"name":"k","roles":[],"rate":0}`, `["admin"]`, `0`},
+		{`{"name":"k","roles":"admin"}`, `["admin"]`, `10000`},
+		{`{"name":"k","roles":["viewer"],"rate":0}`, `["viewer"]`, `0`},
 		{`{"name":"k","roles":"ops, screener","rate":"2000/s","strict":true,"expires":"1d"}`, `["screener","ops"]`, `2000`},
 	} {
 		j, f := w.Begin(edgetest.Admin(), c.body)
@@ -62,10 +68,43 @@ func TestAPIKeysAreKeptAsHashes(t *testing.T) {
 	}
 	key := w.Settings().Keys[0]
 	j, _ := w.Begin(edgetest.Admin(), `{}`)
-	rotation := keys.RotateAPIKey(j, key.ID)
-	_, err := w.Settle(j, wire.KindAPIKey, func() (any, error) { return rotation.Record(j) })
+	rotate := func(body string) *wire.APIKey {
+		j, f := w.Begin(edgetest.Admin(), body)
+		rotation, err := keys.ReadRotation(j, f, key.ID)
+		require.NoError(t, err)
+		_, err = w.Settle(j, wire.KindAPIKey, func() (any, error) { return rotation.Record(j) })
+		require.NoError(t, err)
+		return w.Settings().Keys[0]
+	}
+	require.Len(t, rotate(`{}`).Hashes, 1, "the secret before ends at once")
+	overlapping := rotate(`{"overlap":"7d"}`)
+	require.Len(t, overlapping.Hashes, 2)
+	require.Equal(t, w.LogTime()+7*engine.DayLength, overlapping.OldUntil)
+	require.EqualValues(t, 2, overlapping.Sessions, "either ends the key's sessions")
+	for _, overlap := range []string{"8d", "x", "-1h"} {
+		j, f := w.Begin(edgetest.Admin(), `{"overlap":"`+overlap+`"}`)
+		_, err := keys.ReadRotation(j, f, key.ID)
+		edgetest.RequireCode(t, err, "invalid_field", "overlap")
+	}
+	for body, want := range map[string]engine.Time{
+		`"roles":"admin"`: 90 * engine.DayLength, `"roles":"ops,screener"`: 365 * engine.DayLength, `"roles":"admin","expires":"never"`: 0, `"roles":"ops","expires":"9d"`: 9 * engine.DayLength,
+	} {
+		j, f := w.Begin(edgetest.Admin(), `{"name":"k",`+body+`}`)
+		change, err := keys.ReadAPIKey(j, f)
+		require.NoError(t, err)
+		record, err := change.Record(j)
+		require.NoError(t, err)
+		if want != 0 {
+			want += w.LogTime()
+		}
+		require.Equal(t, want, record.Key.ExpiresAt, body)
+	}
+	signOut := keys.EndSessions(key.ID)
+	out, err := w.Settle(j, wire.KindAPIKey, func() (any, error) { return signOut.Record(j) })
 	require.NoError(t, err)
-	require.Len(t, w.Settings().Keys[0].Hashes, 2, "the older secret stays good until the next rotation")
+	require.Equal(t, "key.sessions_ended", out.Kind())
+	require.Len(t, w.Settings().Keys[0].Hashes, 2, "the key goes on")
+	require.EqualValues(t, 3, w.Settings().Keys[0].Sessions)
 	revocation := keys.RevokeAPIKey(key.ID)
 	require.Empty(t, revocation.Secret)
 	l, err := w.Settle(j, wire.KindAPIKey, func() (any, error) { return revocation.Record(j) })

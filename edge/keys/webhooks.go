@@ -30,7 +30,7 @@ type NewWebhook struct{ hook wire.Webhook }
 func ReadNewWebhook(j *edge.Judge, f *strictjson.Fields, check URLCheck) (NewWebhook, error) {
 	var hook wire.Webhook
 	key := readSecret(f)
-	if err := readWebhook(f, &hook, check); err != nil {
+	if err := readWebhook(f, &hook, j.Caller().Institution(), check); err != nil {
 		return NewWebhook{}, err
 	}
 	sealed, err := j.Secrets().SealWebhookKey(key)
@@ -47,7 +47,7 @@ func (n *NewWebhook) Record(j *edge.Judge) (*wire.WebhookPut, error) {
 // secret stay as they are.
 func ChangeWebhook(j *edge.Judge, f *strictjson.Fields, hook *wire.Webhook, check URLCheck, reason string) (*wire.WebhookPut, error) {
 	changed := *hook
-	if err := readWebhook(f, &changed, check); err != nil {
+	if err := readWebhook(f, &changed, hook.Owner == "" && j.Caller().Institution(), check); err != nil {
 		return nil, err
 	}
 	changed.Secrets = nil
@@ -90,7 +90,7 @@ func (r *SecretRotation) Record(j *edge.Judge, hook *wire.Webhook) (*wire.Webhoo
 }
 
 // readWebhook reads the members of a body into hook.
-func readWebhook(f *strictjson.Fields, hook *wire.Webhook, check URLCheck) error {
+func readWebhook(f *strictjson.Fields, hook *wire.Webhook, institution bool, check URLCheck) error {
 	if f.Has("url") || hook.URL == "" {
 		hook.URL = f.RequiredText("url", webhookURLMax)
 		if wrong := check(hook.URL); wrong != nil && hook.URL != "" {
@@ -102,6 +102,9 @@ func readWebhook(f *strictjson.Fields, hook *wire.Webhook, check URLCheck) error
 	}
 	if allowed, given := f.Flag("sarAllowed"); given {
 		hook.SARAllowed = allowed
+	}
+	if hook.SARAllowed && !institution {
+		f.Invalid("sarAllowed", "may be true in webhooks of the institution alone: others are not told of suspicion")
 	}
 	if off, given := f.Flag("off"); given {
 		hook.Off = off

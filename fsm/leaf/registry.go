@@ -123,6 +123,7 @@ var Kinds = []Kind{
 	unanswered(bySecret, own(OfInstitution, "key.created", KeyChanged{})),
 	unanswered(bySecret, own(OfInstitution, "key.rotated", KeyChanged{})),
 	unanswered("the answer is the list of keys", own(OfInstitution, "key.revoked", KeyChanged{})),
+	unanswered("the answer is the key", own(OfInstitution, "key.sessions_ended", KeyChanged{})),
 	due(OfInstitution, DueAPIKey, KeyDue{}),
 	unanswered("the answer is the list of keys", own(OfInstitution, "signing_key.added", SigningKeyChanged{})),
 	unanswered("the answer is the list of keys", own(OfInstitution, "signing_key.revoked", SigningKeyChanged{})),

@@ -319,12 +319,19 @@ const (
 	RoleViewer
 )
 
+// RolesOfOutsiders are the roles that a key of an operator or a caller may have. All others are
+// the institution's (decision 92).
+const RolesOfOutsiders = RoleOperator | RoleScreener | RoleSettler | RoleViewer
+
+// MayHold reports whether a key of an owner may have the roles.
+func MayHold(owner string, roles uint16) bool { return owner == "" || roles&^RolesOfOutsiders == 0 }
+
 // APIKey is one key; the secret itself is never stored.
 type APIKey struct {
 	ID        string      `cbor:"1,keyasint"`
 	Name      string      `cbor:"2,keyasint"`
 	Prefix    string      `cbor:"3,keyasint"` // First characters of the newest secret.
-	Hashes    [][]byte    `cbor:"4,keyasint"` // SHA-256 of up to two live secrets, newest first.
+	Hashes    [][]byte    `cbor:"4,keyasint"` // SHA-256 of up to two live secrets, newest first. The second is good until OldUntil.
 	Roles     uint16      `cbor:"5,keyasint"`
 	Owner     string      `cbor:"6,keyasint,omitempty"` // Whose key it is: "" the institution's, an operator's (opr_…) or a caller's (cal_…).
 	Networks  []string    `cbor:"7,keyasint,omitempty"` // CIDRs.
@@ -334,6 +341,8 @@ type APIKey struct {
 	RevokedAt engine.Time `cbor:"11,keyasint,omitempty"`
 	Rev       uint32      `cbor:"12,keyasint,omitempty"` // From 1, rises with every change; set by Apply.
 	Strict    bool        `cbor:"13,keyasint,omitempty"` // Unknown members of a screening call are errors.
+	OldUntil  engine.Time `cbor:"14,keyasint,omitempty"` // From this log time on the secret before the last rotation is refused; set by Apply.
+	Sessions  uint32      `cbor:"15,keyasint,omitempty"` // Counts how often the key's sessions were ended; set by Apply.
 }
 
 // What the ids of the owners of keys begin with.
@@ -344,16 +353,18 @@ const (
 
 // API key operations.
 const (
-	KeyCreate uint8 = 1
-	KeyRotate uint8 = 2
-	KeyRevoke uint8 = 3
+	KeyCreate  uint8 = 1
+	KeyRotate  uint8 = 2
+	KeyRevoke  uint8 = 3
+	KeySignOut uint8 = 4 // Ends the key's sessions; the key itself goes on.
 )
 
-// APIKeyPut creates, rotates or revokes an API key.
+// APIKeyPut creates, rotates or revokes an API key, or ends its sessions.
 type APIKeyPut struct {
 	Common
-	Op  uint8  `cbor:"4,keyasint"`
-	Key APIKey `cbor:"5,keyasint"` // To rotate a key: ID, Prefix and one hash. To revoke it: ID.
+	Op      uint8       `cbor:"4,keyasint"`
+	Key     APIKey      `cbor:"5,keyasint"`           // To rotate a key: ID, Prefix and one hash. To revoke it or to end its sessions: ID.
+	Overlap engine.Time `cbor:"6,keyasint,omitempty"` // To rotate a key: how long its secret of now stays good; 0: it ends at once.
 }
 
 // SigningKey is one credential-signing key of the cluster.

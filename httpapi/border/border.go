@@ -136,6 +136,7 @@ func (t *Room) declareRoute(r *Route) error {
 			return fmt.Errorf("httpapi: %s says itself whose affair it is: httpapi/description does", key)
 		}
 		r.Scope, r.Roles = scopeOf(operation.Scope), rolesOf(operation.Roles)
+		r.Outsiders, r.Look = rolesOf(operation.Outsiders), operation.Look
 		if r.Body == BodyNone && operation.Body != nil {
 			r.Body = BodyObject
 			if operation.Body.Optional {
@@ -239,13 +240,15 @@ const AnyRole = wire.RoleOperator | wire.RoleScreener | wire.RoleReviewer | wire
 // Route is one line of the route table: everything about an endpoint except its handler's
 // work.
 type Route struct {
-	Method string
-	Path   string   // ServeMux pattern without a method.
-	Scope  Scope    // Who may call it. httpapi/description gives Scope and Roles of its operations.
-	Roles  uint16   // Any one of them is enough; admin always is. 0: public.
-	Body   BodyKind // httpapi/description gives it, unless the body is not one JSON object.
-	Max    int64    // Largest body in bytes; 0: engine.BodyMax.
+	Method    string
+	Path      string   // ServeMux pattern without a method.
+	Scope     Scope    // Who may call it. httpapi/description gives Scope and Roles of its operations.
+	Roles     uint16   // Any one of them is enough; admin always is. 0: public.
+	Outsiders uint16   // Roles that are also enough for a key of an operator or a caller. httpapi/description gives them.
+	Body      BodyKind // httpapi/description gives it, unless the body is not one JSON object.
+	Max       int64    // Largest body in bytes; 0: engine.BodyMax.
 
+	Look       string           // What a call of it looks at, if that is logged; httpapi/description gives it.
 	Shape      strictjson.Shape // Members of the body; declareRoute sets it.
 	Late       bool             // The handler calls CheckMembers itself.
 	Parameters []string         // Of the query; declareRoute sets it.

@@ -25,6 +25,7 @@ type Key struct {
 	edge.Caller
 	networks []netip.Prefix
 	Expires  engine.Time
+	Sessions uint32        // The number that a session of this key carries; another number's has ended.
 	Strict   bool          // Unknown members in its screening calls are errors.
 	Limit    int           // Calls a second; for the RateLimit-Limit header.
 	Calls    *rate.Limiter // nil: no limit.
@@ -49,14 +50,21 @@ func newKeyTable(keys []*wire.APIKey, before *KeyTable) *KeyTable {
 			continue
 		}
 		entry := &Key{
-			Caller: edge.NewCaller(key, uint32(i)+1), Expires: key.ExpiresAt, Strict: key.Strict, Use: new(keyUse), creating: new(keyUse),
+			Caller: edge.NewCaller(key, uint32(i)+1), Expires: key.ExpiresAt, Sessions: key.Sessions, Strict: key.Strict, Use: new(keyUse), creating: new(keyUse),
 		}
 		entry.networks = parseNetworks(key.Networks)
 		entry.setLimits(key.Rate, before)
 		t.ByID[key.ID] = entry
-		for _, hash := range key.Hashes {
+		for n, hash := range key.Hashes {
 			if len(hash) == sha256.Size {
 				t.byHash[[32]byte(hash)] = entry
+			}
+			if n > 0 { // The secret before the last rotation, with an end of its own.
+				older := *entry
+				if older.Expires == 0 || key.OldUntil < older.Expires {
+					older.Expires = max(key.OldUntil, 1)
+				}
+				t.byHash[[32]byte(hash)] = &older
 			}
 		}
 	}
@@ -191,7 +199,7 @@ func (c *Request) authenticateKey() error {
 	if c.route.admin {
 		key = c.border.adminKey(bearerSecret(c.r), key)
 	}
-	if key == nil {
+	if key == nil || c.isSessionOver(key) {
 		unauthorizedTotal.Inc()
 		if err := c.border.countKeyless(c.r, 1); err != nil {
 			return err
@@ -210,8 +218,8 @@ func (c *Request) authenticateKey() error {
 	if err := c.takeTokens(key.Calls, key.Limit, cost); err != nil {
 		return err
 	}
-	if !key.May(c.route.Roles) {
-		return Forbidden(c.route.Roles)
+	if roles := c.route.rolesOf(key); !key.May(roles) {
+		return Forbidden(roles)
 	}
 	if err := c.admitScope(); err != nil {
 		return err
@@ -226,15 +234,29 @@ func (c *Request) authenticateKey() error {
 // call continues with the key's current rights, or ends.
 func (c *Request) AuthenticateAgain() error {
 	key := c.border.KeysNow().Find(bearerSecret(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
-	if key == nil {
+	if key == nil || c.isSessionOver(key) {
 		unauthorizedTotal.Inc()
 		return newUnauthorized()
 	}
 	c.Key, c.Asked.Caller = key, &key.Caller
-	if !key.May(c.route.Roles) {
-		return Forbidden(c.route.Roles)
+	if roles := c.route.rolesOf(key); !key.May(roles) {
+		return Forbidden(roles)
 	}
 	return c.admitScope()
+}
+
+// isSessionOver tells whether the call comes from a session that was ended since it began.
+func (c *Request) isSessionOver(key *Key) bool {
+	number, given := guest.Session(c.r.Context())
+	return given && number != key.Sessions
+}
+
+// rolesOf returns the roles that are enough for a key on this route.
+func (r *Route) rolesOf(key *Key) uint16 {
+	if !key.Institution() {
+		return r.Roles | r.Outsiders
+	}
+	return r.Roles
 }
 
 func newUnauthorized() *Error {
@@ -248,13 +270,16 @@ func (b *Border) keyTime() engine.Time {
 	return max(b.deps.Published.LogTime(), engine.Time(b.deps.Now().UnixNano()))
 }
 
+// AdminTokenID stands for the holder of a node's admin token among the ids of keys.
+const AdminTokenID = "admin-token"
+
 // adminKey returns the key that acts on the admin listener: the holder of the node's admin
 // token, else an API key of the institution.
 func (b *Border) adminKey(secret string, key *Key) *Key {
 	token := b.deps.AdminToken
 	given, want := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(given[:], want[:]) == 1 && token != "" {
-		return &Key{Caller: edge.Caller{ID: "admin-token", Name: "admin token", Roles: wire.RoleAdmin}}
+		return &Key{Caller: edge.Caller{ID: AdminTokenID, Name: "admin token", Roles: wire.RoleAdmin}}
 	}
 	if key != nil && !key.Institution() {
 		return nil

@@ -16,7 +16,7 @@ import (
 func TestKeyTable(t *testing.T) {
 	hash := func(secret string) []byte { return seal.HashAPISecret(secret) }
 	table := newKeyTable([]*wire.APIKey{
-		{ID: "plain", Hashes: [][]byte{hash("s-new"), hash("s-old")}},
+		{ID: "plain", Hashes: [][]byte{hash("s-new"), hash("s-old")}, OldUntil: 10},
 		{ID: "expiring", Hashes: [][]byte{hash("s-exp")}, Roles: wire.RoleScreener, ExpiresAt: 100},
 		{ID: "revoked", Hashes: [][]byte{hash("s-rev")}, RevokedAt: 50},
 		{ID: "office", Hashes: [][]byte{hash("s-net")}, Networks: []string{"10.0.0.0/8", "2001:db8::1"}},
@@ -30,7 +30,8 @@ func TestKeyTable(t *testing.T) {
 		want   string
 	}{
 		"newest secret":       {"s-new", 1, from, "plain"},
-		"older secret":        {"s-old", 1, from, "plain"},
+		"older secret":        {"s-old", 9, from, "plain"},
+		"older secret's end":  {"s-old", 10, from, ""},
 		"unknown":             {"s-none", 1, from, ""},
 		"nothing":             {"", 1, from, ""},
 		"hash is no secret":   {string(hash("s-new")), 1, from, ""},
@@ -53,7 +54,7 @@ func TestKeyTable(t *testing.T) {
 			require.Equal(t, c.want, key.ID)
 		})
 	}
-	require.True(t, table.ByID["plain"].May(wire.RolePolicy), "a key without roles is admin")
+	require.False(t, table.ByID["plain"].May(AnyRole), "a key without roles may nothing")
 	require.False(t, table.ByID["expiring"].May(wire.RolePolicy))
 }
 

@@ -90,8 +90,9 @@ var (
 // Members shown: of a disposition, outside and inside the wall; of a proposal; of a
 // comment.
 var (
-	outerMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedAt", "sarEscalated")
-	innerMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
+	tenantMembers = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "sarEscalated", "overLimitApproved", "notHeld")
+	outerMembers  = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedAt", "sarEscalated")
+	innerMembers  = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
 		"overLimitApproved", "notHeld", "recheck")
 	proposalMembers = leaf.Select([]string{leaf.KindProposed}, "lapsesAt", "notes")
 	commentMembers  = leaf.Select([]string{leaf.KindCommented}, "eventId", "time", "comment", "by", "actorKeyId")
@@ -109,6 +110,8 @@ func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Dispo
 	masked := c.Judge.Terms.Masked(c.Asked.Caller, l)
 	if d.Present && masked {
 		d.Leaf.CopyTo(m, outerMembers...)
+	} else if d.Present && !c.Key.Institution() {
+		d.Leaf.CopyTo(m, tenantMembers...) // Without what officers wrote and found.
 	} else if d.Present {
 		d.Leaf.CopyTo(m, innerMembers...)
 		if d.Proposed != nil {

@@ -140,7 +140,7 @@ var RoutesOf = [Kinds][]string{
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
 		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge", "POST /v1/sar/{txnId}/move",
 		"POST /v1/backtests/{id}/cancel", "POST /v1/policy/shadow/{id}/stop",
-		"POST /v1/webhooks", "PATCH /v1/webhooks/{id}", "DELETE /v1/webhooks/{id}", "POST /v1/webhooks/{id}/rotate-secret", "POST /v1/webhooks/{id}/redeliver",
+		"POST /v1/key/end-sessions", "POST /v1/webhooks", "PATCH /v1/webhooks/{id}", "DELETE /v1/webhooks/{id}", "POST /v1/webhooks/{id}/rotate-secret", "POST /v1/webhooks/{id}/redeliver",
 		"POST /v1/ofac/retro",
 	},
 	KindCredential: {"GET /v1/agents/{id}", "GET /v1/users/{id}"},
@@ -187,7 +187,7 @@ var RoutesOf = [Kinds][]string{
 	KindVerb: {
 		"POST /v1/cluster/demote", "POST /v1/cluster/drain", "POST /v1/cluster/join", "GET /v1/cluster/leader", "GET /v1/cluster/peers",
 		"POST /v1/cluster/promote", "POST /v1/cluster/remove", "GET /v1/cluster/status", "POST /v1/cluster/matcher", "POST /v1/cluster/format", "POST /v1/cluster/transfer-leader", "POST /admin/keys",
-		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/log-key/rotate", "GET /admin/log-level", "POST /admin/log-level", "POST /admin/signing-key/rotate",
+		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/keys/{id}/end-sessions", "POST /admin/log-key/rotate", "GET /admin/log-level", "POST /admin/log-level", "POST /admin/signing-key/rotate",
 		"GET /admin/cluster-secret", "POST /admin/cluster-secret/reseal", "GET /admin/signing-keys", "POST /admin/signing-keys/{kid}/revoke",
 	},
 	KindOpen: {

@@ -27,7 +27,7 @@ var caseworkOperations = []Operation{
 		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
-		Name: "listQueue", Route: "GET /v1/queue", Tag: "reviews", Scope: Owner, Roles: "reviewer auditor",
+		Name: "listQueue", Look: "suspicion", Route: "GET /v1/queue", Tag: "reviews", Scope: Owner, Roles: "reviewer auditor",
 		Summary:    "Reviews that wait",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
@@ -139,7 +139,7 @@ var caseworkOperations = []Operation{
 		Codes:    Codes{404: "not_found", 409: "limit_reached invalid_transition", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
-		Name: "listReports", Route: "GET /v1/sar", Tag: "reviews", Scope: Institution, Roles: "reviewer auditor",
+		Name: "listReports", Look: "suspicion", Route: "GET /v1/sar", Tag: "reviews", Scope: Institution, Roles: "reviewer auditor",
 		Summary:    "Suspicious activity reports",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
@@ -153,7 +153,7 @@ var caseworkOperations = []Operation{
 		}{}}},
 	},
 	{
-		Name: "showReport", Route: "GET /v1/sar/{txnId}", Tag: "reviews", Scope: Institution, Roles: "reviewer auditor",
+		Name: "showReport", Look: "suspicion", Route: "GET /v1/sar/{txnId}", Tag: "reviews", Scope: Institution, Roles: "reviewer auditor",
 		Summary:    "All that a suspicious activity report needs, gathered from the records",
 		Parameters: "txnId consistency timeout minIndex",
 		Query: []Parameter{
@@ -179,7 +179,7 @@ var caseworkOperations = []Operation{
 		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
-		Name: "listAlerts", Route: "GET /v1/alerts", Tag: "alerts", Scope: Institution, Roles: "reviewer auditor",
+		Name: "listAlerts", Look: "suspicion", Route: "GET /v1/alerts", Tag: "alerts", Scope: Institution, Roles: "reviewer auditor",
 		Summary:    "What is no REVIEW and wants a person",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
@@ -208,7 +208,7 @@ var caseworkOperations = []Operation{
 		Codes:    Codes{422: "unknown_field missing_field invalid_field"},
 	},
 	{
-		Name: "showAlert", Route: "GET /v1/alerts/{id}", Tag: "alerts", Scope: Institution, Roles: "reviewer auditor",
+		Name: "showAlert", Look: "suspicion", Route: "GET /v1/alerts/{id}", Tag: "alerts", Scope: Institution, Roles: "reviewer auditor",
 		Summary:    "One alert",
 		Parameters: "id consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: Alert{}}},

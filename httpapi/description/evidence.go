@@ -23,7 +23,7 @@ var evidenceOperations = []Operation{
 		}{}}},
 	},
 	{
-		Name: "searchRecords", Route: "POST /v1/audit/search", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops settler viewer",
+		Name: "searchRecords", Look: "names", Route: "POST /v1/audit/search", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops settler viewer",
 		Summary:    "The same, with what is searched in a body",
 		Text:       "Balancers log queries.",
 		Parameters: "timeout minIndex",
@@ -60,7 +60,7 @@ var evidenceOperations = []Operation{
 		Codes:    Codes{404: "not_found"},
 	},
 	{
-		Name: "explainRecord", Route: "GET /v1/audit/{txnId}/explain", Tag: "audit", Scope: Owner, Roles: "reviewer auditor",
+		Name: "explainRecord", Look: "suspicion", Route: "GET /v1/audit/{txnId}/explain", Tag: "audit", Scope: Owner, Roles: "reviewer auditor",
 		Summary:    "What became of every rule",
 		Parameters: "txnId consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: Explanation{}}},
@@ -68,7 +68,7 @@ var evidenceOperations = []Operation{
 		Codes:      Codes{404: "not_found"},
 	},
 	{
-		Name: "proveRecord", Route: "GET /v1/audit/{txnId}/proof", Tag: "audit", Scope: Owner, Roles: "reviewer auditor",
+		Name: "proveRecord", Look: "suspicion", Route: "GET /v1/audit/{txnId}/proof", Tag: "audit", Scope: Owner, Roles: "reviewer auditor",
 		Summary:    "The bytes of a record with their proof",
 		Parameters: "txnId consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: Proof{}, Headers: "Disposition", Media: []Media{{Type: "text/x.tlog-proof", Of: "", Text: "With Accept: text/x.tlog-proof: a C2SP tlog-proof, whose extra data is the record as it is stored"}}}},
@@ -85,7 +85,7 @@ var evidenceOperations = []Operation{
 		Codes:      Codes{404: "not_found", 422: "unknown_field"},
 	},
 	{
-		Name: "exportRecords", Route: "GET /v1/audit/export", Tag: "audit", Scope: Owner, Roles: "auditor",
+		Name: "exportRecords", Look: "export", Route: "GET /v1/audit/export", Tag: "audit", Scope: Owner, Roles: "auditor",
 		Summary:    "A range of history as a stream",
 		Parameters: "cursor consistency timeout minIndex",
 		Query: []Parameter{
@@ -133,7 +133,7 @@ var evidenceOperations = []Operation{
 		}{}, Media: []Media{{Type: "text/event-stream", Of: ""}}}},
 	},
 	{
-		Name: "listWebhooks", Route: "GET /v1/webhooks", Tag: "webhooks", Scope: Owner, Roles: "admin",
+		Name: "listWebhooks", Route: "GET /v1/webhooks", Tag: "webhooks", Scope: Owner, Roles: "admin", Outsiders: "operator",
 		Summary:    "Webhooks, newest first",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Answers: []Answer{{Status: 200, Of: struct {
@@ -143,7 +143,7 @@ var evidenceOperations = []Operation{
 		}{}}},
 	},
 	{
-		Name: "createWebhook", Route: "POST /v1/webhooks", Tag: "webhooks", Scope: Owner, Roles: "admin",
+		Name: "createWebhook", Route: "POST /v1/webhooks", Tag: "webhooks", Scope: Owner, Roles: "admin", Outsiders: "operator",
 		Summary:    "Have events sent to a URL. The answer has the secret, once",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
@@ -159,7 +159,7 @@ var evidenceOperations = []Operation{
 		Codes:    Codes{409: "limit_reached", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
-		Name: "getWebhook", Route: "GET /v1/webhooks/{id}", Tag: "webhooks", Scope: Owner, Roles: "admin",
+		Name: "getWebhook", Route: "GET /v1/webhooks/{id}", Tag: "webhooks", Scope: Owner, Roles: "admin", Outsiders: "operator",
 		Summary:    "One webhook, and how far it is",
 		Parameters: "id consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: WebhookDetail{}}},
@@ -167,7 +167,7 @@ var evidenceOperations = []Operation{
 		Codes:      Codes{404: "not_found"},
 	},
 	{
-		Name: "changeWebhook", Route: "PATCH /v1/webhooks/{id}", Tag: "webhooks", Scope: Owner, Roles: "admin",
+		Name: "changeWebhook", Route: "PATCH /v1/webhooks/{id}", Tag: "webhooks", Scope: Owner, Roles: "admin", Outsiders: "operator",
 		Summary:    "Change a webhook. It is its changer's from then on, where that one is of the same operator",
 		Parameters: "id timeout minIndex",
 		Body: &Body{Of: struct {
@@ -183,7 +183,7 @@ var evidenceOperations = []Operation{
 		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
-		Name: "deleteWebhook", Route: "DELETE /v1/webhooks/{id}", Tag: "webhooks", Scope: Owner, Roles: "admin",
+		Name: "deleteWebhook", Route: "DELETE /v1/webhooks/{id}", Tag: "webhooks", Scope: Owner, Roles: "admin", Outsiders: "operator",
 		Summary:    "Delete a webhook and what was not sent to it yet",
 		Parameters: "id timeout minIndex",
 		Body: &Body{Of: struct {
@@ -194,7 +194,7 @@ var evidenceOperations = []Operation{
 		Codes:    Codes{404: "not_found", 422: "unknown_field invalid_field"},
 	},
 	{
-		Name: "rotateWebhookSecret", Route: "POST /v1/webhooks/{id}/rotate-secret", Tag: "webhooks", Scope: Owner, Roles: "admin",
+		Name: "rotateWebhookSecret", Route: "POST /v1/webhooks/{id}/rotate-secret", Tag: "webhooks", Scope: Owner, Roles: "admin", Outsiders: "operator",
 		Summary:    "Another secret and key; the older ones sign as well for a while. The answer has the secret, once",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
@@ -207,7 +207,7 @@ var evidenceOperations = []Operation{
 		Codes:    Codes{404: "not_found", 422: "unknown_field invalid_field"},
 	},
 	{
-		Name: "testWebhook", Route: "POST /v1/webhooks/{id}/test", Tag: "webhooks", Scope: Owner, Roles: "admin",
+		Name: "testWebhook", Route: "POST /v1/webhooks/{id}/test", Tag: "webhooks", Scope: Owner, Roles: "admin", Outsiders: "operator",
 		Summary:    "Send one message of the type webhook.test now",
 		Parameters: "id timeout minIndex",
 		Body:       &Body{Of: struct{}{}, Optional: true},
@@ -216,7 +216,7 @@ var evidenceOperations = []Operation{
 		Codes:      Codes{404: "not_found", 422: "unknown_field"},
 	},
 	{
-		Name: "listDeliveries", Route: "GET /v1/webhooks/{id}/deliveries", Tag: "webhooks", Scope: Owner, Roles: "admin",
+		Name: "listDeliveries", Route: "GET /v1/webhooks/{id}/deliveries", Tag: "webhooks", Scope: Owner, Roles: "admin", Outsiders: "operator",
 		Summary:    "What was given up, and what is to be sent again, newest first",
 		Parameters: "id limit cursor consistency timeout minIndex",
 		Answers: []Answer{{Status: 200, Of: struct {
@@ -228,7 +228,7 @@ var evidenceOperations = []Operation{
 		Codes:    Codes{404: "not_found"},
 	},
 	{
-		Name: "redeliver", Route: "POST /v1/webhooks/{id}/redeliver", Tag: "webhooks", Scope: Owner, Roles: "admin",
+		Name: "redeliver", Route: "POST /v1/webhooks/{id}/redeliver", Tag: "webhooks", Scope: Owner, Roles: "admin", Outsiders: "operator",
 		Summary:    "Send one event again, or all dead letters",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
@@ -305,7 +305,7 @@ var evidenceOperations = []Operation{
 		Codes:      Codes{404: "not_found"},
 	},
 	{
-		Name: "entries", Route: "GET /log/tile/entries/{index}", Tag: "log", Scope: Institution, Roles: "auditor",
+		Name: "entries", Look: "export", Route: "GET /log/tile/entries/{index}", Tag: "log", Scope: Institution, Roles: "auditor",
 		Summary:    "Leaves",
 		Parameters: "index consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Media: []Media{{Type: "application/octet-stream"}}}},

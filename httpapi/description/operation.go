@@ -11,14 +11,16 @@ import (
 
 // Operation is one call of the public API.
 type Operation struct {
-	Name    string // Its id in the document.
-	Route   string // Method and path.
-	Tag     string
-	Scope   Scope
-	Roles   string // Any one is enough; separated by spaces. "": none is needed.
-	Guest   string // The setting that switches the operation on.
-	Summary string
-	Text    string
+	Name      string // Its id in the document.
+	Route     string // Method and path.
+	Tag       string
+	Scope     Scope
+	Roles     string // Any one is enough; separated by spaces. "": none is needed.
+	Look      string // What a call of it looks at, where that is written into the node's log: suspicion, export or names.
+	Outsiders string // Roles that are also enough for a key of an operator or a caller.
+	Guest     string // The setting that switches the operation on.
+	Summary   string
+	Text      string
 
 	Parameters string // Names of shared parameters, separated by spaces.
 	Query      []Parameter
@@ -117,6 +119,9 @@ func (o *Operation) describe(m *schemaMaker) Object {
 		out = append(out, Pair{"description", o.Text})
 	}
 	out = append(out, Pair{"tags", []string{o.Tag}}, Pair{"x-scope", o.Scope}, Pair{"x-roles", append([]string{}, strings.Fields(o.Roles)...)})
+	if o.Outsiders != "" {
+		out = append(out, Pair{"x-roles-of-outsiders", strings.Fields(o.Outsiders)})
+	}
 	if o.Guest != "" {
 		out = append(out, Pair{"x-guest", o.Guest})
 	}

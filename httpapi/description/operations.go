@@ -11,7 +11,20 @@ var operationsOperations = []Operation{
 			Roles     []string `json:"roles" each:"{\"enum\": [\"operator\", \"screener\", \"reviewer\", \"auditor\", \"policy\", \"ops\", \"admin\", \"settler\", \"viewer\"]}"`
 			Operator  *string  `json:"operator" doc:"whose data it is limited to; null: all operators"`
 			ExpiresAt *string  `json:"expiresAt" format:"date-time"`
+			Sessions  int64    `json:"sessions" doc:"how often the key's sessions in the console were ended"`
 		}{}}},
+	},
+	{
+		Name: "endSessions", Route: "POST /v1/key/end-sessions", Tag: "health", Scope: Reference, Roles: "any",
+		Summary:    "End the sessions of the caller's API key in the console",
+		Text:       "Every session that was begun with the key ends, on every node. The key itself stays good.",
+		Parameters: "timeout minIndex idempotencyKey",
+		Answers: []Answer{{Status: 200, Of: struct {
+			KeyID   string `json:"keyId"`
+			Prefix  string `json:"prefix"`
+			EndedAt string `json:"endedAt" format:"date-time"`
+			EventID string `json:"eventId"`
+		}{}, Headers: "Replayed"}},
 	},
 	{
 		Name: "health", Route: "GET /v1/health", Tag: "health", Scope: Public,

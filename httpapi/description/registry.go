@@ -8,7 +8,7 @@ var registryOperations = []Operation{
 		Body:       &Body{Of: NewAgent{}, Example: `{"agentName": "Bot", "agentType": "supervised", "operatorLegalName": "Acme Inc", "purpose": "p"}`},
 		Answers:    []Answer{{Status: 201, Text: "Created.", Of: IssuedAgent{}, Headers: "Location Replayed"}},
 		Refusals:   "404 409",
-		Codes:      Codes{404: "not_found", 409: "limit_reached", 422: "unknown_field missing_field invalid_field operator_sanctioned operator_mismatch", 503: "sanctions_data_unavailable"},
+		Codes:      Codes{404: "not_found", 409: "limit_reached", 422: "unknown_field missing_field invalid_field operator_sanctioned operator_mismatch policy_widening", 503: "sanctions_data_unavailable"},
 	},
 	{
 		Name: "listAgents", Route: "GET /v1/agents", Tag: "agents", Scope: Owner, Roles: "operator reviewer auditor policy viewer",

@@ -69,6 +69,21 @@ func Ask(ctx context.Context, api http.Handler, r *http.Request, method, path st
 	return answer
 }
 
+// sessionKey is the context key of a session's number.
+type sessionKey struct{}
+
+// InSession says that the calls in ctx belong to a session that began when the key's sessions had
+// been ended number times. The API refuses them once that number has moved on.
+func InSession(ctx context.Context, number uint32) context.Context {
+	return context.WithValue(ctx, sessionKey{}, number)
+}
+
+// Session returns the number of the session that a call belongs to.
+func Session(ctx context.Context) (number uint32, given bool) {
+	number, given = ctx.Value(sessionKey{}).(uint32)
+	return number, given
+}
+
 // costKey is the context key of a guest's own cost.
 type costKey struct{}
 

@@ -5,6 +5,7 @@ import (
 
 	"railguard/edge"
 	"railguard/edge/keys"
+	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/strictjson"
@@ -50,6 +51,8 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 	switch {
 	case l.Kind() == "key.revoked":
 		m.Text("revokedAt", l.Text("time"))
+	case l.Kind() == "key.sessions_ended":
+		m.Text("endedAt", l.Text("time"))
 	case c.Replayed:
 		m.Null("key") // The first answer showed it.
 	default:
@@ -74,7 +77,10 @@ func listKeys(c *border.Request) (border.Answer, error) {
 		m.Text("keyId", key.ID)
 		m.Text("prefix", key.Prefix)
 		keys.WriteAPIKey(&m, key)
-		m.Int("liveSecrets", int64(len(key.Hashes)))
+		m.Int("liveSecrets", int64(len(liveSecrets(key, now))))
+		if key.OldUntil > now {
+			m.Time("oldSecretUntil", key.OldUntil)
+		}
 		m.Time("createdAt", key.CreatedAt)
 		status := "active"
 		if key.ExpiresAt != 0 && key.ExpiresAt <= now {
@@ -91,10 +97,34 @@ func listKeys(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// rotateKey is POST /admin/keys/{id}/rotate: it adds a second secret. The older one stays
-// valid until the next rotation.
+// liveSecrets returns the secrets that a key is known by now.
+func liveSecrets(key *wire.APIKey, now engine.Time) [][]byte {
+	if len(key.Hashes) > 1 && key.OldUntil <= now {
+		return key.Hashes[:1]
+	}
+	return key.Hashes
+}
+
+// rotateKey is POST /admin/keys/{id}/rotate: it gives the key another secret. The one before ends
+// at once, or after the overlap.
 func rotateKey(c *border.Request) (border.Answer, error) {
-	change := keys.RotateAPIKey(&c.Judge, c.PathValue("id"))
+	f := c.ReadFields()
+	change, err := keys.ReadRotation(&c.Judge, &f, c.PathValue("id"))
+	if err != nil {
+		return border.Answer{}, err
+	}
+	return answerKey(c, &change, http.StatusOK)
+}
+
+// endKeySessions is POST /admin/keys/{id}/end-sessions.
+func endKeySessions(c *border.Request) (border.Answer, error) {
+	change := keys.EndSessions(c.PathValue("id"))
+	return answerKey(c, &change, http.StatusOK)
+}
+
+// endOwnSessions is POST /v1/key/end-sessions: whoever holds the key signs out, everywhere.
+func endOwnSessions(c *border.Request) (border.Answer, error) {
+	change := keys.EndSessions(c.Key.ID)
 	return answerKey(c, &change, http.StatusOK)
 }
 
@@ -117,5 +147,6 @@ func showOwnKey(c *border.Request) (border.Answer, error) {
 	} else {
 		m.Time("expiresAt", c.Key.Expires)
 	}
+	m.Uint("sessions", uint64(c.Key.Sessions))
 	return c.Reply(http.StatusOK, m), nil
 }

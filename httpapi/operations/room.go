@@ -52,13 +52,16 @@ func Open(deps Deps) *Room {
 // Table returns what the room gives the border.
 func (o *Room) Table() border.Room {
 	return border.Room{
-		Public: border.ConcatRoutes(o.healthRoutes(), o.clusterRoutes(), documentRoutes(), o.statusListRoutes(), []border.Route{testClockRoute(), ownKeyRoute()}), Admin: o.adminRoutes(), Bodies: operationsBodies, Queries: operationsQueries,
+		Public: border.ConcatRoutes(o.healthRoutes(), o.clusterRoutes(), documentRoutes(), o.statusListRoutes(), []border.Route{testClockRoute()}, ownKeyRoutes()), Admin: o.adminRoutes(), Bodies: operationsBodies, Queries: operationsQueries,
 		Renderers: map[string]border.Renderer{"matcher.raised": renderMatcher, "format.raised": renderFormat, "clock.advanced": renderClock},
 	}
 }
 
-func ownKeyRoute() border.Route {
-	return border.Route{Method: http.MethodGet, Path: "/v1/key", Handle: showOwnKey}
+func ownKeyRoutes() []border.Route {
+	return []border.Route{
+		{Method: http.MethodGet, Path: "/v1/key", Handle: showOwnKey},
+		{Method: http.MethodPost, Path: "/v1/key/end-sessions", Handle: endOwnSessions},
+	}
 }
 
 // keyRoutes are served on the admin listener: API keys, signing keys and the cluster
@@ -69,6 +72,7 @@ func (o *Room) keyRoutes() []border.Route {
 		{Method: http.MethodGet, Path: "/admin/keys", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: listKeys},
 		{Method: http.MethodDelete, Path: "/admin/keys/{id}", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: revokeKey},
 		{Method: http.MethodPost, Path: "/admin/keys/{id}/rotate", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyOptional, Handle: rotateKey},
+		{Method: http.MethodPost, Path: "/admin/keys/{id}/end-sessions", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: endKeySessions},
 		{Method: http.MethodGet, Path: "/admin/cluster-secret", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: o.showSecret},
 		{Method: http.MethodPost, Path: "/admin/cluster-secret/reseal", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyObject, Handle: reseal},
 		{Method: http.MethodPost, Path: "/admin/signing-key/rotate", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyOptional, Handle: rotateSigningKey},

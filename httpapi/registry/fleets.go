@@ -187,6 +187,11 @@ func assignRefused(c *border.Request, fleet *engine.FleetProfile, r wire.Result)
 			extra.Text("fleetId", c.Judge.Terms.FleetID(profile.Fleet))
 		}
 		return border.Conflict("already_in_fleet", "an agent is in another fleet", extra)
+	case wire.RefusedScope:
+		return &border.Error{
+			Status: http.StatusForbidden, Code: "forbidden", Extra: extra,
+			Message: "the institution put the agent into this fleet: only a key of the institution takes it out",
+		}
 	case wire.RefusedOperator:
 		return &border.Error{
 			Status: http.StatusUnprocessableEntity, Code: "operator_mismatch", Extra: extra,

@@ -483,6 +483,7 @@ func (n *testNode) SaveSnapshot(_ context.Context, w io.Writer) error {
 // doAdmin sends one request to the admin listener.
 func (n *testNode) doAdmin(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = "127.0.0.1:8180"
 	r.Header.Set("Authorization", "Bearer admin-token-of-the-tests")
 	r.Header.Set("X-Request-Id", "req_test")
 	for i := 0; i+1 < len(headers); i += 2 {

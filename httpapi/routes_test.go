@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -197,6 +200,27 @@ func TestListenersAreApart(t *testing.T) {
 	require.Contains(t, n.doAdmin("GET", "/metrics", "").Body.String(), `railguard_screen_total{verdict="UNKNOWN",rule="R1_NO_CREDENTIAL"}`)
 	for _, name := range []string{"railguard_screen_seconds_count", "railguard_ofac_age_seconds", "railguard_log_tree_size"} {
 		require.Contains(t, n.doAdmin("GET", "/metrics", "").Body.String(), name)
+	}
+}
+
+// A stranger's name that leads to this machine opens nothing, unless the client shows a
+// certificate (T34).
+func TestAdminListenerChecksItsHost(t *testing.T) {
+	n := newTestNode(t)
+	for name, c := range map[string]struct {
+		host   string
+		tls    *tls.ConnectionState
+		status int
+	}{
+		"the address":                 {"127.0.0.1:8180", nil, 200},
+		"a stranger's name":           {"rebind.example.com:8180", nil, 403},
+		"TLS alone":                   {"rebind.example.com:8180", new(tls.ConnectionState), 403},
+		"a certificate of the client": {"node1.example.com:8180", &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}, 200},
+	} {
+		r, w := httptest.NewRequest("GET", "/metrics", nil), httptest.NewRecorder()
+		r.Host, r.TLS = c.host, c.tls
+		n.api.AdminHandler().ServeHTTP(w, r)
+		require.Equal(t, c.status, w.Code, name)
 	}
 }
 

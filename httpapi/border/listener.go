@@ -80,7 +80,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		l.border.refuseRequest(w, r, NotFound("no such path"))
 		return
 	}
-	if l.isAdmin && r.Header.Get("Authorization") == "" && !isHouseName(r.Host) {
+	if l.isAdmin && r.Header.Get("Authorization") == "" && !hasCertificate(r) && !isHouseName(r.Host) {
 		l.border.refuseRequest(w, r, NewError(http.StatusForbidden, "forbidden", "the admin listener is asked by its address, or by a name of the house's own"))
 		return
 	}
@@ -137,6 +137,10 @@ func checkBorder(r *http.Request) error {
 	}
 	return nil
 }
+
+// hasCertificate reports whether the client showed a certificate, which no page of a stranger
+// can make a browser do unasked. Off loopback every client of the admin listener shows one.
+func hasCertificate(r *http.Request) bool { return r.TLS != nil && len(r.TLS.PeerCertificates) > 0 }
 
 // isHouseName reports whether a request's host cannot be a public name that a stranger made to
 // lead here (DNS rebinding): it is an address, a name without a dot, or ends in a domain that

@@ -156,7 +156,7 @@ func (w *Witness) checkContinuation(point *note.Checkpoint, old uint64, path [][
 	case kept != nil && last.Size == point.Size && last.Root != point.Root:
 		w.warn("FORK: two trees of one size to be cosigned", "size", point.Size)
 		return newRefusal(http.StatusUnprocessableEntity, "another tree of %d leaves was cosigned", last.Size)
-	case point.Size == 0 && point.Root != note.Hash(sha256.Sum256(nil)):
+	case point.Size == 0 && point.Root != sha256.Sum256(nil):
 		return newRefusal(http.StatusUnprocessableEntity, "a tree without leaves has another root")
 	case old == 0:
 		return nil // Every tree continues the empty one.

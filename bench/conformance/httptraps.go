@@ -140,7 +140,7 @@ var ruledPaths = map[string]string{
 	"/v1/users/usr_x": "GET", "/v1/users/usr_x/suspend": "POST", "/v1/users/usr_x/reinstate": "POST", "/v1/users/usr_x/revoke": "POST",
 	"/v1/operators/suspend": "POST", "/v1/fleets": "GET", "/v1/fleets/flt_x": "GET PATCH", "/v1/fleets/flt_x/agents": "POST", "/v1/fleets/flt_x/agents/agt_x": "DELETE",
 	"/v1/fleets/flt_x/whitelist": "GET PUT", "/v1/whitelist": "GET PUT", "/v1/policy": "GET PUT", "/v1/policy/versions": "GET", "/v1/policy/validate": "POST",
-	"/v1/screen/dry-run": "POST", "/v1/match": "GET", "/v1/queue": "GET", "/v1/queue/next": "POST", "/v1/queue/txn_x/claim": "POST", "/v1/queue/txn_x/release": "POST",
+	"/v1/screen/dry-run": "POST", "/v1/match": "GET POST", "/v1/queue": "GET", "/v1/queue/next": "POST", "/v1/queue/txn_x/claim": "POST", "/v1/queue/txn_x/release": "POST",
 	"/v1/queue/txn_x/comment": "POST", "/v1/audit": "GET", "/v1/audit/export": "GET", "/v1/audit/txn_x/proof": "GET", "/v1/audit/txn_x/explain": "GET",
 	"/v1/audit/txn_x/replay": "POST", "/v1/ofac": "GET", "/v1/cluster/status": "GET", "/log/checkpoint": "GET", "/livez": "GET", "/readyz": "GET",
 }

@@ -56,7 +56,7 @@ func (p *probe) upload(files map[string][]byte) *answer {
 	if p.cfg.AdminURL != "" {
 		base = atBase(p.cfg.AdminURL)
 	}
-	a := p.post("/v1/ofac/snapshots?name=lists.zip", body.Bytes(), base, header("Content-Type", "application/zip"))
+	a := p.post("/v1/ofac/snapshots?name=lists.zip&replace=true", body.Bytes(), base, header("Content-Type", "application/zip"))
 	if (a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed) && !p.cfg.Strict {
 		p.skip("the target takes no list uploads (status %d)", a.status)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -43,7 +44,8 @@ func TestVerbs(t *testing.T) {
 func TestLooseArgument(t *testing.T) {
 	asked := make(chan string, 2)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked <- r.URL.Query().Get("name")
+		body, _ := io.ReadAll(r.Body)
+		asked <- string(body)
 		_, _ = w.Write([]byte("{}"))
 	}))
 	defer server.Close()
@@ -51,7 +53,7 @@ func TestLooseArgument(t *testing.T) {
 		root := newRoot()
 		root.SetArgs(append([]string{"match", "name", "--url", server.URL, "--key", "k"}, args...))
 		require.NoError(t, root.Execute())
-		require.Equal(t, "Nicolas Moros", <-asked)
+		require.JSONEq(t, `{"name":"Nicolas Moros"}`, <-asked)
 	}
 }
 

@@ -25,7 +25,8 @@ import (
 //	 "review": {"requireNotes": false, "fourEyes": {"minAmount": 10000, "rules": ["R21"]},   {}: every review
 //	            "sla": "24h"},                               how long one may wait
 //	 "registration": {"onMatch": "issue|refuse"},
-//	 "retro": {"suspend": false}}
+//	 "retro": {"suspend": false},
+//	 "twoPersons": ["list.force", "list.rollback", "twoPersons"]}   or the profile "bank": all acts (acts.go)
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
 const (
@@ -60,6 +61,7 @@ func DefaultPolicy() *Policy {
 		StructuringLow:    structuringLow,
 		StructuringHigh:   structuringHigh,
 		StructuringWindow: structuringWindow,
+		TwoPersons:        ActsDefault,
 	}
 }
 
@@ -103,6 +105,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			})
 		case "review":
 			r.readReview(path, value, policy)
+		case "twoPersons":
+			policy.TwoPersons = r.readTwoPersons(path, value)
 		case "retro":
 			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
 				if name != "suspend" {

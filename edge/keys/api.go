@@ -34,6 +34,10 @@ func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 	if f.Get("operator") != nil && key.Owner == "" {
 		f.Invalid("operator", "must have letters or digits")
 	}
+	key.Person = f.Name("person")
+	if key.PersonKey = engine.PersonKey(key.Person); f.Get("person") != nil && key.PersonKey == "" || len(key.PersonKey) > engine.FieldMax {
+		f.Invalid("person", "must have letters, and at most 256 bytes")
+	}
 	key.Networks = readNetworks(f)
 	key.ExpiresAt = readExpiry(f, j.LogTime())
 	key.Rate = readRate(f)
@@ -87,6 +91,7 @@ func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
 	}
 	m.Texts("roles", roles)
 	m.TextOrNull("operator", key.Owner)
+	m.TextOrNull("person", key.Person)
 	m.Texts("networks", key.Networks)
 	if key.Strict {
 		m.Bool("strict", true)

@@ -129,6 +129,13 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	if at >= 0 {
 		changed.Rev = keys[at].Rev + 1
 	}
+	if b.Op == wire.KeyCreate && b.Operator != (wire.OperatorRef{}) {
+		operator := m.registry.enterOperator(&b.Operator, r)
+		if operator == 0 {
+			return
+		}
+		changed.Owner = m.ids.OperatorID(uint32(operator))
+	}
 	next := append([]*wire.APIKey(nil), keys...)
 	if at < 0 {
 		m.remindOfKey(len(next), &changed)
@@ -137,7 +144,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 		next[at] = &changed
 	}
 	m.editSettings().Keys = next
-	m.writeEvent(kind, leaf.KeyChanged{Key: leaf.Key{ID: changed.ID, Prefix: changed.Prefix}}, &b.Common, r)
+	m.writeEvent(kind, leaf.KeyChanged{Key: leaf.Key{ID: changed.ID, Prefix: changed.Prefix}, Owner: changed.Owner}, &b.Common, r)
 }
 
 func (m *keys) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string, wire.APIKey, wire.Refusal) {

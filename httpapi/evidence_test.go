@@ -19,7 +19,6 @@ import (
 
 	"railguard/audit/examine"
 	"railguard/audit/proof"
-	"railguard/edge"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/ofac"
@@ -45,7 +44,7 @@ type takenRecords struct {
 // comments. Another story gives another log.
 func newEvidence(t testing.TB, story string) *takenRecords {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
+	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: "Acme Inc"}, testSecret("scoped"))
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
 	w := n.do("admin", "POST", "/v1/agents/register", `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Globex Ltd","purpose":"buy"}`)
 	require.Equal(t, 201, w.Code, w.Body)

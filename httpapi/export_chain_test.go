@@ -17,7 +17,6 @@ import (
 	"railguard/audit/examine"
 	"railguard/audit/note"
 	"railguard/audit/proof"
-	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/evidence"
@@ -171,7 +170,7 @@ func TestAgentExports(t *testing.T) {
 	_, err = d.examine(joined)
 	require.NoError(t, err)
 
-	d.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
+	d.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: "Acme Inc"}, testSecret("scoped"))
 	require.Equal(t, 403, d.do("scoped", "GET", "/v1/audit/export?agentId="+d.id, "").Code)
 	require.Equal(t, 400, d.do("auditor", "GET", "/v1/audit/export?agentId=agt_00000000", "").Code, "no id of ours")
 	require.Equal(t, 404, d.do("auditor", "GET", "/v1/audit/export?agentId="+d.api.Judges().Now().IDs.AgentID(9999), "").Code)

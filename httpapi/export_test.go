@@ -78,7 +78,7 @@ func TestExportProvesItself(t *testing.T) {
 // the same as one unbroken export.
 func TestExportGoesOn(t *testing.T) {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
+	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: "Acme Inc"}, testSecret("scoped"))
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
 	for range 5 {
 		txn := member(t, n.screen(token, `,"cpName":"a \"b\"\nc"`).Body.Bytes(), "txnId")
@@ -185,7 +185,7 @@ func TestExportGoesOnOnlyAsItBegan(t *testing.T) {
 // An export that cannot be finished must not look complete: the connection breaks.
 func TestExportBreaksVisibly(t *testing.T) {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: edge.OperatorKey("Acme Inc")}, testSecret("scoped"))
+	n.addKey(wire.APIKey{ID: "key_scoped", Roles: wire.RoleAuditor, Owner: "Acme Inc"}, testSecret("scoped"))
 	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
 	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
 	require.Equal(t, 200, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"Carla"}`).Code)

@@ -130,9 +130,9 @@ func TestEveryRouteEveryKey(t *testing.T) {
 		n.addKey(wire.APIKey{ID: "key_" + role, Roles: testRoles[role]}, testSecret(role))
 	}
 	for role, bit := range testRoles {
-		n.addKey(wire.APIKey{ID: "key_acme_" + role, Roles: bit, Owner: edge.OperatorKey("Acme")}, testSecret("acme"+role))
+		n.addKey(wire.APIKey{ID: "key_acme_" + role, Roles: bit, Owner: "Acme"}, testSecret("acme"+role))
 	}
-	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: edge.OperatorKey("Acme")}, testSecret("acmeadmin"))
+	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "Acme"}, testSecret("acmeadmin"))
 	roles := map[string]uint16{"admin": wire.RoleAdmin}
 	maps.Copy(roles, testRoles)
 	for _, r := range n.publicRoutes() {
@@ -169,7 +169,7 @@ func requireLetIn(t *testing.T, n *testNode, r border.Route, key, path string, m
 // The admin listener accepts no key with an operator's scope.
 func TestAdminListenerHasNoTenants(t *testing.T) {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_acme", Owner: edge.OperatorKey("Acme")}, testSecret("acme"))
+	n.addKey(wire.APIKey{ID: "key_acme", Owner: "Acme"}, testSecret("acme"))
 	for _, r := range n.adminRoutes() {
 		if r.Roles == 0 {
 			continue

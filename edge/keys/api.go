@@ -21,18 +21,19 @@ const (
 
 // APIKeyChange creates, rotates or revokes an API key.
 type APIKeyChange struct {
-	op     uint8 // wire.KeyCreate or another operation.
-	key    wire.APIKey
-	Secret string // The secret of a key that was created or rotated. It is shown once and never stored.
+	op       uint8 // wire.KeyCreate or another operation.
+	key      wire.APIKey
+	operator wire.OperatorRef // Of a new key; zero: not an operator's.
+	Secret   string           // The secret of a key that was created or rotated. It is shown once and never stored.
 }
 
 // ReadAPIKey reads the body of a new key and draws its secret.
 func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 	key := wire.APIKey{ID: seal.NewKeyID(), Name: f.RequiredName("name")}
 	key.Roles = readRoles(f)
-	key.Owner = edge.OperatorKey(f.Name("operator"))
-	if f.Get("operator") != nil && key.Owner == "" {
-		f.Invalid("operator", "must have letters or digits")
+	operator := f.Name("operator")
+	if f.Get("operator") != nil && edge.FoldName(operator) == "" {
+		f.Invalid("operator", "must be an operator's id or legal name")
 	}
 	key.Networks = readNetworks(f)
 	key.ExpiresAt = readExpiry(f, j.LogTime())
@@ -42,6 +43,12 @@ func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 		return APIKeyChange{}, err
 	}
 	change := APIKeyChange{op: wire.KeyCreate, key: key}
+	if operator != "" {
+		var err error
+		if change.operator, err = j.IDOrName(operator); err != nil {
+			return change, err
+		}
+	}
 	change.drawSecret(j)
 	return change, nil
 }
@@ -73,9 +80,12 @@ func (c *APIKeyChange) Record(j *edge.Judge) (*wire.APIKeyPut, error) {
 	var m strictjson.Members
 	if c.op == wire.KeyCreate {
 		WriteAPIKey(&m, &c.key)
+		if c.operator.Name != "" {
+			j.WriteSimilar(&m, &c.operator)
+		}
 	}
 	common, err := j.Recorded(m)
-	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key}, err
+	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key, Operator: c.operator}, err
 }
 
 // WriteAPIKey writes the rights of a key, in the form of leaves and answers.
@@ -86,7 +96,6 @@ func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
 		roles = []string{"admin"}
 	}
 	m.Texts("roles", roles)
-	m.TextOrNull("operator", key.Owner)
 	m.Texts("networks", key.Networks)
 	if key.Strict {
 		m.Bool("strict", true)

@@ -179,6 +179,7 @@ type Key struct {
 // KeyChanged is a key that was made, rotated or revoked.
 type KeyChanged struct {
 	Key
+	Owner string `leaf:"owner,omitempty" event:"4" doc:"an operator or a caller; else the institution"`
 
 	ExpiresAt json.RawMessage `leaf:"expiresAt,edge" event:"3"`
 }

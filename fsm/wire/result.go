@@ -50,6 +50,7 @@ const (
 	RefusedProposed    // Another disposition is proposed; Result.Value is its leaf.
 	RefusedSamePerson  // The proposer cannot confirm or withdraw; Result.Value is the proposal's leaf.
 	RefusedNotProposed // No proposal is open.
+	RefusedAmbiguous   // Several operators have the legal name.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

@@ -46,7 +46,7 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 		return border.Answer{}, err
 	}
 	var m strictjson.Members
-	l.CopyTo(&m, "keyId", "name", "prefix", "roles", "operator", "networks", "expiresAt", "rate", "strict")
+	l.CopyTo(&m, "keyId", "name", "prefix", "roles", "owner", "networks", "expiresAt", "rate", "strict")
 	switch {
 	case l.Kind() == "key.revoked":
 		m.Text("revokedAt", l.Text("time"))
@@ -74,6 +74,7 @@ func listKeys(c *border.Request) (border.Answer, error) {
 		m.Text("keyId", key.ID)
 		m.Text("prefix", key.Prefix)
 		keys.WriteAPIKey(&m, key)
+		m.TextOrNull("owner", key.Owner)
 		m.Int("liveSecrets", int64(len(key.Hashes)))
 		m.Time("createdAt", key.CreatedAt)
 		status := "active"
@@ -111,7 +112,7 @@ func showOwnKey(c *border.Request) (border.Answer, error) {
 	m.Text("keyId", c.Key.ID)
 	m.Text("name", c.Key.Name)
 	m.Texts("roles", edge.RoleList(c.Key.Roles))
-	m.TextOrNull("operator", c.Key.Owner)
+	m.TextOrNull("owner", c.Key.Owner)
 	if c.Key.Expires == 0 {
 		m.Null("expiresAt")
 	} else {

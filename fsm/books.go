@@ -77,6 +77,11 @@ func (m *registry) countedFrom(slot engine.AgentSlot, now engine.Time) int64 {
 	return row.CountedFrom
 }
 
+// countNear counts a payment near a limit for an operator and returns what its row holds.
+func (m *registry) countNear(slot engine.OperatorSlot, now engine.Time, policy *engine.Policy, amount engine.USD) engine.Near {
+	return m.operators.Edit(uint64(slot)).Near.Add(now, policy, amount)
+}
+
 // nextRecord advances an agent's sequence for the record that is written next. It returns the
 // record's number and the leaf of the record before.
 func (m *registry) nextRecord(slot engine.AgentSlot) (sequence, previous uint64) {

@@ -1,7 +1,5 @@
 package engine
 
-import "math"
-
 // Mode says how an institution treats a REVIEW rule. R1 to R8, R14, R23 and R24 have no mode:
 // BLOCK is final (decision 43, "Modes").
 type Mode uint8
@@ -44,6 +42,7 @@ type Policy struct {
 	Whitelist         *Whitelist `cbor:"30,keyasint,omitempty"` // The institution's; kept apart from Document.
 	ReferenceOff      bool       `cbor:"31,keyasint,omitempty"` // paymentRef.once: off.
 	RetroSuspend      bool       `cbor:"32,keyasint,omitempty"` // retro.suspend: parties that a new list names are suspended.
+	TwoPersons        Acts       `cbor:"33,keyasint,omitempty"` // twoPersons; default ActsDefault.
 
 	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
 }
@@ -52,13 +51,6 @@ type Policy struct {
 type OperatorCaps struct {
 	MaxSingle  USD `cbor:"1,keyasint"` // NoLimit: no cap.
 	DailyLimit USD `cbor:"2,keyasint"` // NoLimit: no cap.
-}
-
-// FourEyes says which reviews need two persons: those from an amount on, and those of some
-// rules.
-type FourEyes struct {
-	MinAmount USD    `cbor:"1,keyasint"`           // NoLimit: no review needs two because of its amount.
-	Rules     uint32 `cbor:"2,keyasint,omitempty"` // Bit n is rule Rn.
 }
 
 // SetsRulesOf reports whether every rule that the policy mentions is in a rule set.
@@ -72,13 +64,4 @@ func (p *Policy) SetsRulesOf(set *RuleSet) bool {
 		}
 	}
 	return true
-}
-
-// AmountFrom returns the amount from which on two persons decide. If none is set, it returns
-// the highest amount there is.
-func (f *FourEyes) AmountFrom() USD {
-	if f.MinAmount == NoLimit {
-		return math.MaxInt64
-	}
-	return f.MinAmount
 }

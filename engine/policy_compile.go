@@ -26,7 +26,8 @@ import (
 //	            "sla": "24h"},                               how long one may wait
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
-//	 "operators": {"caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}}}
+//	 "operators": {"caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
+//	 "twoPersons": ["list.force", "list.rollback", "twoPersons"]}   or the profile "bank": all acts (acts.go)
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
 const (
@@ -61,6 +62,7 @@ func DefaultPolicy() *Policy {
 		StructuringLow:    structuringLow,
 		StructuringHigh:   structuringHigh,
 		StructuringWindow: structuringWindow,
+		TwoPersons:        ActsDefault,
 	}
 }
 
@@ -104,6 +106,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			})
 		case "review":
 			r.readReview(path, value, policy)
+		case "twoPersons":
+			policy.TwoPersons = r.readTwoPersons(path, value)
 		case "retro":
 			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
 				if name != "suspend" {

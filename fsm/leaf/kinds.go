@@ -28,6 +28,8 @@ const (
 	KindCommented     = "review.commented"
 	KindProposed      = "review.proposed"
 	KindWithdrawn     = "review.withdrawn" // A person withdrew it; one that lapses is KindDue.
+	KindActProposed   = "act.proposed"     // Any other act of two persons than a disposition.
+	KindActWithdrawn  = "act.withdrawn"
 	KindAlertOpened   = "alert.opened"
 	KindAcknowledged  = "alert.acknowledged"
 	KindSARMoved      = "sar.moved"
@@ -72,6 +74,7 @@ const (
 	DueOwnership           Due = 12
 	DueCleared             Due = 13
 	DueUserErased          Due = 14 // Never in the heap: the tick that erases the user tells it.
+	DueAct                 Due = 15 // Never in the heap: the tick that lapses the proposal tells it.
 )
 
 var dueNames = [...]string{
@@ -79,12 +82,13 @@ var dueNames = [...]string{
 	DueAgentExpiring: "agent.expiring", DueAgentExpired: "agent.expired", DueReviewSLA: "review.sla_breached", DueProposal: "review.proposal_lapsed",
 	DueSAR: "sar.due_soon", DueListStale: "list.stale", DueSigningKey: "signing_key.active", DueAPIKey: "key.expiring",
 	DueOwnership: "agent.ownership_effective", DueCleared: "cleared.expired", DueUserErased: "user.erased",
+	DueAct: "act.lapsed",
 }
 
 // alertNames are the kinds of alert, by wire's numbers. The names never change.
 var alertNames = [...]string{
 	wire.AlertRetroHit: "retro_hit", wire.AlertLate: "late_settle", wire.AlertOverLimit: "over_limit", wire.AlertNotAllowed: "not_allowed",
-	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed", wire.AlertLeft: "list_left",
+	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed", wire.AlertLeft: "list_left", wire.AlertAlone: "done_alone",
 }
 
 // AlertName returns the name of a kind of alert in leaves and answers, or "" for an unknown

@@ -124,6 +124,7 @@ type tab struct {
 	t      *testing.T
 	ctx    context.Context
 	origin string
+	lists  int // How many lists were imported.
 	mutex  sync.Mutex
 	wrong  []string
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -30,9 +31,17 @@ func publication(t *testing.T, names ...string) []string {
 	return files
 }
 
+// datesList says in the form as of when the next list is: a day later than the list before it.
+func (w *tab) datesList() {
+	w.t.Helper()
+	w.lists++
+	w.types("input[name=asOf]", time.Now().AddDate(0, 0, w.lists-30).Format(time.DateOnly))
+}
+
 // drops drops files on the page, as from a desktop.
 func (w *tab) drops(files []string) {
 	w.t.Helper()
+	w.datesList()
 	var parts []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -46,6 +55,7 @@ func (w *tab) drops(files []string) {
 // chooses gives files to the file button, which a keyboard reaches.
 func (w *tab) chooses(files []string) {
 	w.t.Helper()
+	w.datesList()
 	w.do(chromedp.SetUploadFiles("#files", files, chromedp.ByQuery))
 }
 
@@ -92,6 +102,9 @@ func TestListImport(t *testing.T) {
 	w.at("/lists", "Lists")
 	w.click("#before .rollback")
 	w.types("dialog textarea", "that was a mistake")
+	w.click("dialog button[type=submit]")
+	w.shows("dialog .note.bad", "the embedded sample would replace a published list")
+	w.click("dialog input[name=force]")
 	w.confirm()
 	w.shows("#active", "The embedded sample")
 	require.Equal(t, true, s.call(0, s.Key, "GET", "/v1/ofac", "", 200)["active"].(map[string]any)["sample"])

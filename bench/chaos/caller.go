@@ -108,7 +108,12 @@ func (c *caller) post(ctx context.Context, url, idempotency string, body []byte)
 
 // read makes a GET whose answer must have status 200, and decodes its JSON.
 func (c *caller) read(ctx context.Context, url string, into any) error {
-	a, err := c.get(ctx, url)
+	return c.readWithin(ctx, answerPatience, url, into)
+}
+
+// readWithin is read for an answer that takes long to make.
+func (c *caller) readWithin(ctx context.Context, patience time.Duration, url string, into any) error {
+	a, err := c.do(ctx, request{method: http.MethodGet, url: url, patience: patience})
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (d *delta) compareDiff(ctx context.Context) error {
 			Count int `json:"count"`
 		}
 		var diff struct{ Added, Removed, Changed, AddressesAdded, AddressesRemoved count }
-		if err := d.caller.read(ctx, n.api+"/v1/ofac/"+next+"/diff?against="+old, &diff); err != nil {
+		if err := d.caller.readWithin(ctx, readPatience, n.api+"/v1/ofac/"+next+"/diff?against="+old, &diff); err != nil {
 			return err
 		}
 		got := deltaCounts{diff.Added.Count, diff.Removed.Count, diff.Changed.Count, diff.AddressesAdded.Count, diff.AddressesRemoved.Count}

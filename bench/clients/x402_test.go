@@ -152,7 +152,7 @@ func TestX402Package(t *testing.T) {
 	const never = unavailable + "; " + unavailable + "; " + unavailable + "; " + unavailable + "; " + unavailable
 	want := []string{
 		"facilitator settled 0001",
-		"facilitator settled 0002 settled 0002",
+		"facilitator settled 0002 not settled: duplicate_settlement",
 		"facilitator not valid: railguard_block",
 		"facilitator not settled: railguard_block",
 		"facilitator not valid: railguard_unknown",

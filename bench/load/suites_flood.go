@@ -76,12 +76,12 @@ func (t *target) disturb(ctx context.Context) error {
 	return nil
 }
 
-// floodKey makes a key with the default rate.
+// floodKey makes a key with the default rate that may make the dear calls.
 func (t *target) floodKey(ctx context.Context) (string, error) {
 	var key struct {
 		Key string `json:"key"`
 	}
-	err := t.api.ask(ctx, http.MethodPost, t.group.nodes[0].admin+"/admin/keys", map[string]any{"name": "flood", "roles": []string{"screener"}}, &key)
+	err := t.api.ask(ctx, http.MethodPost, t.group.nodes[0].admin+"/admin/keys", map[string]any{"name": "flood", "roles": []string{"screener", "auditor"}}, &key)
 	if err != nil {
 		return "", err
 	}

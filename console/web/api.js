@@ -81,11 +81,11 @@ export async function call(path, {method = 'GET', body, poll, headers = {}} = {}
 /** uploads reports whether this node takes list files from here. */
 export const uploads = () => Boolean(session.uploads);
 
-/** upload sends bytes as a list's files; progress is told of how many went. It returns {done, stop}. */
-export function upload(name, bytes, progress) {
+/** upload sends bytes as a list's files; about has the query's members, and progress is told of how many bytes went. It returns {done, stop}. */
+export function upload(about, bytes, progress) {
   const request = new XMLHttpRequest(); // fetch does not tell how much of a body went.
   const done = new Promise((then, fail) => {
-    request.open('POST', `${ROOT}/upload${query({name})}`);
+    request.open('POST', `${ROOT}/upload${query(about)}`);
     request.setRequestHeader('Content-Type', 'application/octet-stream');
     request.setRequestHeader('X-Railguard-Console-Token', session.token);
     request.upload.addEventListener('progress', (event) => progress(event.loaded, event.total));

@@ -36,9 +36,9 @@ function refused(error) {
 
 function confirm(title, action, word, kind, path, members, after) {
   const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192, required: members.reason});
-  const force = members.force && h('input', {type: 'checkbox', name: 'force', onchange: () => { why.required = force.checked; }});
+  const force = members.force && h('input', {type: 'checkbox', name: 'force', onchange: () => { why.required = members.reason || force.checked; }});
   dialog(title, [h('p', {class: 'action'}, action), h('p', {class: 'quiet'}, 'One entry of the log: every record before it saw the old list, every one after it the new. Then the past is held against it.'),
-    members.force && h('p', null, h('label', null, force, ' Even if it is judged damaged or too small (needs a reason)')), field(members.reason ? 'Why (obligatory)' : 'Why', why)], word, kind, async () => {
+    members.force && h('p', null, h('label', null, force, ' Even if it is judged damaged, older or too small (needs a reason)')), field(members.reason ? 'Why (obligatory)' : 'Why', why)], word, kind, async () => {
     await api.call(path, {method: 'POST', body: {actor: officer(), ...(why.value.trim() && {reason: why.value.trim()}), ...(force?.checked && {force: true})}}).catch(refused);
     toast('Done. Whom of the past it names is told in Foresight.');
     after();
@@ -53,7 +53,7 @@ export function actions(l, got, go, after) {
   return h('div', {class: 'actions left'}, tries && active && h('button', {type: 'button', class: 'small', onclick: () => askBacktest(go, null, l.snapshotId).catch((e) => toast(e.message, 'bad'))}, 'What would it have changed? …'),
     tries && !l.activatedAt && h('button', {type: 'button', class: 'small', onclick: () => askShadow(go, null, l.snapshotId)}, 'Try beside the verdicts …'),
     api.may('policy') && !l.activatedAt && h('button', {type: 'button', class: 'small warn activate', onclick: () => confirm('Activate this list?', `Screen every payment from now on by ${l.snapshotId}, ${count(l.counts?.entries)} parties from ${l.source}.`, 'Activate', 'warn', `/ofac/${l.snapshotId}/activate`, {force: true}, after)}, 'Activate …'),
-    api.may('policy') && l.activatedAt && h('button', {type: 'button', class: 'small bad rollback', onclick: () => confirm('Go back to this list?', `Screen every payment from now on by ${l.snapshotId} again${l.publishedAt ? `, published ${l.publishedAt.slice(0, 10)}` : ''}.`, 'Roll back', 'bad', `/ofac/${l.snapshotId}/rollback`, {reason: true}, after)}, 'Go back to it …'));
+    api.may('policy') && l.activatedAt && h('button', {type: 'button', class: 'small bad rollback', onclick: () => confirm('Go back to this list?', `Screen every payment from now on by ${l.snapshotId} again${l.publishedAt ? `, published ${l.publishedAt.slice(0, 10)}` : ''}.`, 'Roll back', 'bad', `/ofac/${l.snapshotId}/rollback`, {reason: true, force: true}, after)}, 'Go back to it …'));
 }
 
 /** importView takes a publication's files: dropped, or chosen. It stages, and never activates. */
@@ -62,6 +62,7 @@ function importView(go) {
   if (!api.uploads()) return h('section', {class: 'card'}, h('h2', null, 'Import'), h('p', {class: 'quiet'}, 'Through this node’s console no files are taken. On its own machine: railguard ofac import FOLDER.'));
   const files = h('input', {type: 'file', multiple: true, id: 'files', accept: '.xml,.csv,.zip,.gz,.bz2,.zst,.XML,.CSV,.ZIP', onchange: () => { if (files.files.length) send([...files.files]); }});
   const state = h('div', {'aria-live': 'polite', id: 'import'});
+  const asOf = h('input', {type: 'date', name: 'asOf', max: new Date().toISOString().slice(0, 10)});
   const zone = h('div', {class: 'drop', ondragover: (e) => { e.preventDefault(); zone.classList.add('over'); }, ondragleave: () => zone.classList.remove('over'), ondrop: (e) => {
     e.preventDefault();
     zone.classList.remove('over');
@@ -70,7 +71,7 @@ function importView(go) {
   h('p', {class: 'hint'}, 'One file as it was published, a ZIP of several, or several at once; XML or CSV. It is read, checked and staged; nothing is screened by it until somebody activates it.'));
   let running = false;
 
-  async function send(chosen) {
+  async function send(chosen, replace) {
     if (running || chosen.length === 0) return;
     const total = chosen.reduce((n, f) => n + f.size, 0);
     if (total > uploadMax) {
@@ -85,7 +86,7 @@ function importView(go) {
       const bytes = chosen.length === 1 ? new Blob([chosen[0]], {type: 'application/octet-stream'}) : await archive(chosen);
       const meter = h('progress', {max: bytes.size, value: 0, 'aria-label': 'Sent'});
       const words = h('span', null, `0 of ${mib(bytes.size)}`);
-      const sending = api.upload(name, bytes, (sent) => {
+      const sending = api.upload({name, asOf: asOf.value, replace}, bytes, (sent) => {
         meter.value = sent;
         put(words, sent < bytes.size ? `${mib(sent)} of ${mib(bytes.size)}` : 'All is sent. The node reads, checks and stages it …');
         if (sent >= bytes.size) meter.removeAttribute('value');
@@ -97,14 +98,15 @@ function importView(go) {
     } catch (error) {
       const why = error.body?.details ?? [];
       put(state, h('div', {class: error.code === 'stopped' ? 'note' : 'note bad'}, h('p', null, error.code === 'refresh_running' ? 'Somebody’s files are being read on this node just now. One list is read at a time: try again in a moment.' : why.length ? 'The files are refused:' : error.message),
-        why.length > 0 && h('ul', null, why.map((w) => h('li', null, w.message)))));
+        why.length > 0 && h('ul', null, why.map((w) => h('li', null, w.message))),
+        error.code === 'lists_staged' && h('button', {type: 'button', class: 'small', onclick: () => send(chosen, true)}, 'Give up the oldest staged list and stage this one')));
     } finally {
       running = false;
       files.disabled = false;
       files.value = '';
     }
   }
-  return h('section', {class: 'card'}, h('h2', null, 'Import'), zone, state);
+  return h('section', {class: 'card'}, h('h2', null, 'Import'), field('As of', asOf, 'The day of the publication. Files that have no date of their own, as CSV files, need it; set it before you choose them.'), zone, state);
 }
 
 export async function showLists(place, _params, go) {

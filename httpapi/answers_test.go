@@ -63,6 +63,19 @@ func TestAnswersToStates(t *testing.T) {
 	answer(t, n.do("policy", "POST", "/v1/ofac/snp_none/rollback", `{"reason":"r"}`), 404)
 }
 
+// A proof holds a bounded number of the leaves that were written about its record.
+func TestAnswerToAProofThatIsTooLong(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0.5}`)
+	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
+	const most = 256 // Leaves about a record in one proof.
+	for range most/2 + 1 {
+		answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/claim", `{}`), 200)
+		answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/release", `{}`), 200)
+	}
+	require.Equal(t, "limit_reached", textOf(answer(t, n.do("auditor", "GET", "/v1/audit/"+txn+"/proof", ""), 409), "code"))
+}
+
 func TestAnswersWithoutAList(t *testing.T) {
 	n := newTestNode(t)
 	agent, _ := n.register("")

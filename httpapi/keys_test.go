@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -74,7 +75,11 @@ func TestCallsAreChargedByCost(t *testing.T) {
 	first := left("dear", screen(token, dear))
 	require.Less(t, first, burst-15, "a name costs what it takes")
 	require.Greater(t, first, burst-120)
-	require.InDelta(t, burst-1, left("again", screen(token, dear)), 1, "a remembered answer costs nothing")
+	again := 0
+	for i := 0; i < 20 && again < burst-2; i++ { // A pool may give up any memory; under the race detector it does so at random.
+		again = left(fmt.Sprint("again-", i), screen(token, dear))
+	}
+	require.InDelta(t, burst-1, again, 1, "a remembered answer costs nothing")
 	batch := `{"payments":[`
 	for _, letters := range []string{"b c d f g h i ", "q r s t u v w ", "k l m n o p a "} {
 		batch += `{"token":"` + token + `","amount":1,"cpName":"` + strings.Repeat(letters, 36) + `"},`

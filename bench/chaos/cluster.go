@@ -282,6 +282,13 @@ func (n *node) pause() error { _, err := n.Signal(testcluster.SignalPause, false
 
 func (n *node) resume() error { _, err := n.Signal(testcluster.SignalResume, false); return err }
 
+// countStalls returns how many nodes gave up their disk and were started again.
+func (c *cluster) countStalls() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stalls
+}
+
 // setClock makes the node's clock jump, so that it is wrong by the given time from now on. 0
 // mends it.
 func (n *node) setClock(by time.Duration) error {

@@ -169,8 +169,9 @@ func (d *delta) install(ctx context.Context, at *node, file *listFile) error {
 }
 
 // stageFile uploads a file to a node until it is staged. If a fault interrupts the staging, it
-// begins anew.
+// begins anew. A node that gives up a slow disk of this machine costs no try.
 func (d *delta) stageFile(ctx context.Context, at *node, file *listFile) (string, error) {
+	stalls := d.cluster.countStalls()
 	for try := 1; ; try++ {
 		a, err := d.caller.do(ctx, request{
 			method: http.MethodPost, url: at.admin + "/v1/ofac/snapshots?name=" + file.name, body: file.raw, patience: stagePatience,
@@ -191,6 +192,9 @@ func (d *delta) stageFile(ctx context.Context, at *node, file *listFile) (string
 		}
 		if err == nil {
 			err = fmt.Errorf("%d %.300s", a.status, a.body)
+		}
+		if now := d.cluster.countStalls(); now != stalls {
+			stalls, try = now, 0
 		}
 		if try == stageTries || ctx.Err() != nil {
 			return "", fmt.Errorf("list not staged at %s: %w", at.id, err)

@@ -102,11 +102,7 @@ func (r *room) inspect(ctx context.Context, report *report) error {
 	}
 	r.cluster.mu.Lock()
 	in.deaths = append(in.deaths, r.cluster.deaths...)
-	stalls := r.cluster.stalls
 	r.cluster.mu.Unlock()
-	if stalls > 0 {
-		report.figure("nodes that gave up a stalled disk and were started again", stalls)
-	}
 	in.cries = r.cluster.heardCries(append(r.allowed, stalledWords)...)
 	report.findings.join(in.violations())
 	r.describe(report, in)

@@ -290,6 +290,9 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 	if err == nil && !r.inspected {
 		err = r.inspect(ctx, found)
 	}
+	if stalls := r.cluster.countStalls(); stalls > 0 {
+		found.figure("nodes that gave up a stalled disk and were started again", stalls)
+	}
 	if err != nil || len(found.findings.list) > 0 {
 		found.figure("data and logs in", r.cluster.folder)
 		r.close()

@@ -40,6 +40,8 @@ type Checkpoint struct {
 	// Time is when the cosigner signed, in seconds since 1970; 0 if no
 	// cosignature was verified.
 	Time int64
+	// Witnesses are the names of those whose cosignatures Verify demanded and found.
+	Witnesses []string
 }
 
 // signedText returns the text of the note, which is what a log signs.

@@ -80,7 +80,7 @@ func TestCosignatures(t *testing.T) {
 	_, err = Verify(signed, s.VerifierKeys()+keys)
 	require.ErrorIs(t, err, ErrUnverified)
 	_, err = Verify(full, keys)
-	require.ErrorIs(t, err, ErrUnverified, "witnesses alone are no log")
+	require.ErrorIs(t, err, ErrMalformed, "witnesses alone are no log")
 
 	// A cosignature of another tree, at another time or by another witness is refused.
 	other := c
@@ -170,6 +170,56 @@ func TestSuccession(t *testing.T) {
 	_, steps, err = Succession(a.VerifierKeys(), SizesLine(30, 1<<64-1)+recovered.VerifierKeys()+listed)
 	require.NoError(t, err)
 	require.Len(t, steps, 2, "another name is nobody's successor")
+}
+
+// A witness's key in a document of verifier keys demands its cosignature of every checkpoint,
+// wherever the key stands, before and after the log's keys rotate.
+func TestDemandedWitnessHoldsAcrossRotations(t *testing.T) {
+	a, b, one := lineOf(t, origin, 1), lineOf(t, origin, 2), witness(t, "one")
+	quantum := strings.SplitAfter(lineOf(t, "two", 7).VerifierKeys(), "\n")[1] // A witness's key of ML-DSA-44.
+	listed := SizesLine(10, 1<<64-1) + b.VerifierKeys() + a.Endorse(b, 10) + SizesLine(0, 9) + a.VerifierKeys()
+	key := one.VerifierKey() + "\n"
+	led, steps, err := Succession(a.VerifierKeys()+key, listed)
+	require.NoError(t, err, "the trusted keys and a witness lead to the new keys")
+	require.Len(t, steps, 1)
+	for name, keys := range map[string]string{
+		"behind all":          listed + key,
+		"before all":          key + listed,
+		"among the new keys":  strings.Replace(listed, SizesLine(0, 9), key+SizesLine(0, 9), 1),
+		"in each range":       strings.Replace(listed, SizesLine(0, 9), key+SizesLine(0, 9), 1) + key,
+		"led to":              led,
+		"led to once more":    mustFollow(t, led, listed),
+		"matched with a file": mustMatch(t, b.VerifierKeys(), a.VerifierKeys()+key, listed),
+	} {
+		require.Equal(t, []string{"one"}, Witnesses(keys), name)
+		require.Equal(t, origin, NewestOrigin(keys), name)
+		for size, log := range map[uint64]*Signer{9: a, 10: b} {
+			alone := log.Sign(size, root, noon)
+			_, err := Verify(alone, keys)
+			require.ErrorContains(t, err, "no signature by the witness one+", "%s, %d leaves", name, size)
+			c, err := Parse(alone)
+			require.NoError(t, err)
+			c, err = Verify(WithLines(alone, string(one.Cosign(&c, 100))), keys)
+			require.NoError(t, err, "%s, %d leaves", name, size)
+			require.Equal(t, []string{"one"}, c.Witnesses, name)
+		}
+		_, err = Verify(b.Sign(10, root, noon), keys+quantum)
+		require.ErrorContains(t, err, "no signature by the witness", name)
+		require.Equal(t, []string{"one", "two"}, Witnesses(keys+quantum), name)
+	}
+}
+
+func mustFollow(t *testing.T, known, listed string) string {
+	keys, _, err := Succession(known, listed)
+	require.NoError(t, err)
+	return keys
+}
+
+func mustMatch(t *testing.T, inside, given, rotations string) string {
+	keys, steps, err := MatchKeys(inside, given, rotations)
+	require.NoError(t, err)
+	require.Equal(t, 1, steps)
+	return keys
 }
 
 func FuzzSuccession(f *testing.F) {

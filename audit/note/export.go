@@ -108,12 +108,12 @@ func VerifyExport(x *Export, signatures []byte, keys string) error {
 	if len(signatures) > CheckpointSizeMax {
 		return fmt.Errorf("export signature of %d bytes: %w", len(signatures), ErrMalformed)
 	}
-	ranges, err := parseKeyRanges(keys)
+	known, err := parseKeys(keys)
 	if err != nil {
 		return err
 	}
 	err = fmt.Errorf("no key of the log %q: %w", x.Origin, ErrUnverified)
-	for _, s := range ranges {
+	for _, s := range known.ranges {
 		if !s.isOfOrigin(x.Origin) {
 			continue
 		}
@@ -130,7 +130,7 @@ func (s *keyRange) verifyExport(x *Export, signatures []byte) error {
 	}
 	var own []sumdb.Verifier
 	for _, v := range s.keys {
-		if v.name == x.Origin && !v.timed {
+		if v.name == x.Origin {
 			own = append(own, &exportVerifier{v})
 		}
 	}
@@ -175,8 +175,8 @@ func (v *exportVerifier) Verify(text, signature []byte) bool {
 	return len(signature) == mldsa44.SignatureSize && mldsa44.Verify(v.quantum, exportMessage(text), nil, signature)
 }
 
-// CheckKeys returns an error if there is no verifier key, or a line that is not a key.
+// CheckKeys returns an error if there is no verifier key of a log, or a line that is not a key.
 func CheckKeys(keys string) error {
-	_, err := parseKeyRanges(keys)
+	_, err := parseKeys(keys)
 	return err
 }

@@ -14,9 +14,12 @@ import (
 // (GET /log/keys): keys, the sizes that they sign, endorsements by the keys before, and nothing
 // else, each line once. So nothing can be written into a document that others read as the log's.
 func CheckServed(keys string) error {
-	ranges, err := parseKeyRanges(keys)
+	known, err := parseKeys(keys)
 	if err != nil {
 		return err
+	}
+	if len(known.witnesses) > 0 {
+		return fmt.Errorf("the key %s is a witness's: %w", shortenLine(known.witnesses[0].key), ErrMalformed)
 	}
 	seen := map[string]bool{}
 	for line := range strings.Lines(keys) {
@@ -27,10 +30,10 @@ func CheckServed(keys string) error {
 		}
 		seen[said] = true
 	}
-	for i, s := range ranges {
-		at := slices.IndexFunc(ranges[i+1:], func(before *keyRange) bool { return before.isOfOrigin(s.keys[0].name) })
+	for i, s := range known.ranges {
+		at := slices.IndexFunc(known.ranges[i+1:], func(before *keyRange) bool { return before.isOfOrigin(s.keys[0].name) })
 		for _, line := range s.endorsements {
-			if at < 0 || !ranges[i+1+at].signedEndorsement(s, line) {
+			if at < 0 || !known.ranges[i+1+at].signedEndorsement(s, line) {
 				return fmt.Errorf("the endorsement %s is not by the keys before: %w", shortenLine(line), ErrMalformed)
 			}
 		}
@@ -54,17 +57,20 @@ func (s *keyRange) signedEndorsement(next *keyRange, line string) bool {
 // MatchKeys compares the keys inside a file with those that its reader was given. It returns the
 // keys to verify the file with: the given ones, with those that they endorse, and the number of
 // rotations between them. The error names a key that only one side has. The given keys may have
-// further ranges, and witnesses' keys: the file need not hold these.
+// further ranges; witnesses among them are demanded of the file.
 func MatchKeys(inside, given, rotations string) (keys string, steps int, err error) {
-	held, err := parseKeyRanges(inside)
+	held, err := parseKeys(inside)
 	if err != nil {
 		return "", 0, err
 	}
-	known, err := parseKeyRanges(given)
+	known, err := parseKeys(given)
 	if err != nil {
 		return "", 0, err
 	}
-	strange, missing := compareRanges(held, known)
+	if len(held.witnesses) > 0 {
+		return "", 0, fmt.Errorf("the key %s is not among those given, nor endorsed by them: %w", shortenLine(held.witnesses[0].key), ErrUnverified)
+	}
+	strange, missing := compareRanges(held.ranges, known.ranges)
 	if strange == "" {
 		if missing != "" {
 			return "", 0, fmt.Errorf("the key %s is missing, which is among those given: %w", shortenLine(missing), ErrUnverified)
@@ -79,11 +85,11 @@ func MatchKeys(inside, given, rotations string) (keys string, steps int, err err
 	if err != nil || len(followed) == 0 {
 		return "", 0, stranger
 	}
-	grown, err := parseKeyRanges(keys)
+	grown, err := parseKeys(keys)
 	if err != nil {
 		return "", 0, err
 	}
-	if strange, missing = compareRanges(held, grown); strange != "" {
+	if strange, missing = compareRanges(held.ranges, grown.ranges); strange != "" {
 		return "", 0, fmt.Errorf("the key %s is not among those given, nor endorsed by them: %w", shortenLine(strange), ErrUnverified)
 	}
 	if missing != "" {
@@ -102,8 +108,7 @@ func compareRanges(held, known []*keyRange) (strange, missing string) {
 				return text, ""
 			}
 			for i, neighbour := range known[at].texts {
-				ownLog := known[at].keys[i].name == s.keys[0].name && !known[at].keys[i].timed
-				if ownLog && missing == "" && !slices.ContainsFunc(held, func(h *keyRange) bool { return slices.Contains(h.texts, neighbour) }) {
+				if known[at].keys[i].name == s.keys[0].name && missing == "" && !slices.ContainsFunc(held, func(h *keyRange) bool { return slices.Contains(h.texts, neighbour) }) {
 					missing = neighbour
 				}
 			}

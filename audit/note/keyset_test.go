@@ -23,6 +23,8 @@ func TestServedKeysHoldNothingElse(t *testing.T) {
 	require.NoError(t, CheckServed(served))
 	require.NoError(t, CheckServed(old.VerifierKeys()))
 	first, second, _ := strings.Cut(endorsed, "\n")
+	witness, err := NewCosigner("w.example.org", bytes.Repeat([]byte{4}, SeedSize))
+	require.NoError(t, err)
 	for name, other := range map[string]string{
 		"a comment":                  served + "# a forger's note\n",
 		"a comment in front":         "# a forger's note\n" + served,
@@ -36,6 +38,7 @@ func TestServedKeysHoldNothingElse(t *testing.T) {
 		"an endorsement for another": strings.Replace(served, endorsed, old.Endorse(next, 6), 1),
 		"words in an endorsement":    strings.Replace(served, first, first+" and more", 1),
 		"an endorsement cut":         strings.Replace(served, second, second[:len(second)/2]+"\n", 1),
+		"a witness's key":            served + witness.VerifierKey() + "\n",
 		"nothing":                    "",
 	} {
 		require.ErrorIs(t, CheckServed(other), ErrMalformed, name)

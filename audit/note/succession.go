@@ -60,16 +60,18 @@ type Rotation struct {
 // Succession starts with trusted keys and reads a document of the log's keys (GET /log/keys).
 // It follows the ranges of keys as long as each range endorses the next. It returns the
 // trusted keys with the new ones added, and the rotations. It is no error if there are none. A
-// range that is not endorsed is ErrUnverified.
+// range that is not endorsed is ErrUnverified. Witnesses that the trusted keys demand stay
+// demanded; those that the log lists do not matter.
 func Succession(known, listed string) (string, []Rotation, error) {
-	trusted, err := parseKeyRanges(known)
+	start, err := parseKeys(known)
 	if err != nil {
 		return "", nil, err
 	}
-	listedRanges, err := parseKeyRanges(listed)
+	offered, err := parseKeys(listed)
 	if err != nil {
 		return "", nil, err
 	}
+	trusted, listedRanges := start.ranges, offered.ranges
 	order := func(a, b *keyRange) int { return int(min(max(int64(a.from)-int64(b.from), -1), 1)) }
 	slices.SortStableFunc(trusted, order)
 	slices.SortStableFunc(listedRanges, order)
@@ -95,6 +97,9 @@ func Succession(known, listed string) (string, []Rotation, error) {
 	for _, s := range slices.Backward(trusted) {
 		text.WriteString(SizesLine(s.from, s.to) + strings.Join(s.texts, "\n") + "\n")
 	}
+	for _, w := range start.witnesses {
+		text.WriteString(w.key + "\n")
+	}
 	return text.String(), steps, nil
 }
 
@@ -116,10 +121,7 @@ func (s *keyRange) endorses(next *keyRange) bool {
 
 // verifyEndorsement checks a key's signature under an endorsement's text.
 func (v *verifier) verifyEndorsement(text, signature []byte) bool {
-	switch {
-	case v.timed:
-		return false
-	case v.quantum == nil:
+	if v.quantum == nil {
 		return len(signature) == ed25519.SignatureSize && ed25519.Verify(v.classic, text, signature)
 	}
 	return len(signature) == mldsa44.SignatureSize && mldsa44.Verify(v.quantum, append(append([]byte{}, keysCosignLabel...), text...), nil, signature)

@@ -1,6 +1,7 @@
 package note
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/binary"
@@ -24,28 +25,32 @@ const timestampMax = 1 << 62
 // Verify reads a signed checkpoint and checks it with verifier keys, one a line. It ignores
 // empty lines and lines that begin with #. Every given key must have signed, and one of them
 // must have the log's name. With both keys of a log the result is safe even if one of the two
-// algorithms is broken. With a witness's key it requires that witness's cosignature. It
-// ignores other signatures.
+// algorithms is broken. It ignores other signatures.
 //
 // If a log changed its name or its keys, the document lists all of them in ranges. Each range
 // begins with a line that says which tree sizes its keys sign (SizesLine). The checkpoint must
 // be signed by the keys of one range, and its size must be in that range.
+//
+// A witness's key belongs to no range: wherever it stands, its cosignature is required of every
+// checkpoint, so that a rotation of the log's keys never ends the demand.
 func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	if len(checkpoint) > CheckpointSizeMax {
 		return Checkpoint{}, fmt.Errorf("checkpoint of %d bytes: %w", len(checkpoint), ErrMalformed)
 	}
-	ranges, err := parseKeyRanges(keys)
+	known, err := parseKeys(keys)
 	if err != nil {
 		return Checkpoint{}, err
 	}
 	origin, _, _ := strings.Cut(string(checkpoint), "\n")
 	told := 0 // Rank of the error to return. It is the error of the range that came closest to verifying.
-	for _, s := range ranges {
-		c, why := s.verifyCheckpoint(checkpoint)
+	for _, s := range known.ranges {
+		c, why := s.verifyCheckpoint(checkpoint, known.witnesses)
 		near := 1
 		switch {
 		case why == nil:
 			return c, nil
+		case errors.Is(why, errWitness):
+			near = 4
 		case errors.Is(why, errSizes):
 			near = 3
 		case s.isOfOrigin(origin):
@@ -60,14 +65,49 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 
 // HasKeysOf reports whether one of the verifier keys belongs to a log of that name.
 func HasKeysOf(keys, origin string) bool {
-	ranges, err := parseKeyRanges(keys)
-	return err == nil && slices.ContainsFunc(ranges, func(s *keyRange) bool { return s.isOfOrigin(origin) })
+	known, err := parseKeys(keys)
+	return err == nil && slices.ContainsFunc(known.ranges, func(s *keyRange) bool { return s.isOfOrigin(origin) })
 }
 
-// errSizes: the keys signed, but not for trees of that size.
-var errSizes = fmt.Errorf("these keys do not vouch for a tree of that size: %w", ErrUnverified)
+// NewestOrigin returns the name of the log that the newest range of a document of verifier keys
+// is of; "" if it is no such document.
+func NewestOrigin(keys string) string {
+	known, err := parseKeys(keys)
+	if err != nil {
+		return ""
+	}
+	return slices.MaxFunc(known.ranges, func(a, b *keyRange) int { return cmp.Compare(a.from, b.from) }).keys[0].name
+}
 
-// keyRange holds the keys that together sign some sizes of a tree.
+// Witnesses returns the names of the witnesses whose cosignatures a document of verifier keys
+// demands.
+func Witnesses(keys string) (names []string) {
+	known, err := parseKeys(keys)
+	if err != nil {
+		return nil
+	}
+	for _, w := range known.witnesses {
+		if !slices.Contains(names, w.name) {
+			names = append(names, w.name)
+		}
+	}
+	return names
+}
+
+var (
+	// errSizes: the keys signed, but not for trees of that size.
+	errSizes = fmt.Errorf("these keys do not vouch for a tree of that size: %w", ErrUnverified)
+	// errWitness: the log signed, and a witness whose key was given did not.
+	errWitness = fmt.Errorf("a witness that is demanded did not sign: %w", ErrUnverified)
+)
+
+// knownKeys is a document of verifier keys.
+type knownKeys struct {
+	ranges    []*keyRange
+	witnesses []cosigner
+}
+
+// keyRange holds the keys of a log that together sign some sizes of its tree.
 type keyRange struct {
 	from, to     uint64 // First and last size, both included.
 	keys         []*verifier
@@ -121,10 +161,13 @@ func (s *keyRange) checkSize(size uint64) error {
 	return nil
 }
 
-func (s *keyRange) verifyCheckpoint(checkpoint []byte) (Checkpoint, error) {
-	list := make([]sumdb.Verifier, len(s.keys))
-	for i, v := range s.keys {
-		list[i] = v
+func (s *keyRange) verifyCheckpoint(checkpoint []byte, witnesses []cosigner) (Checkpoint, error) {
+	var list []sumdb.Verifier
+	for _, v := range s.keys {
+		list = append(list, v)
+	}
+	for _, w := range witnesses {
+		list = append(list, w)
 	}
 	opened, err := sumdb.Open(checkpoint, sumdb.VerifierList(list...))
 	if err != nil {
@@ -140,28 +183,39 @@ func (s *keyRange) verifyCheckpoint(checkpoint []byte) (Checkpoint, error) {
 	if err := c.checkSignatures(s.keys, opened.Sigs); err != nil {
 		return c, err
 	}
-	return c, s.checkSize(c.Size)
+	if err := s.checkSize(c.Size); err != nil {
+		return c, err
+	}
+	for _, w := range witnesses {
+		if signedLine(opened.Sigs, w.verifier) == "" {
+			return c, fmt.Errorf("no signature by the witness %s+%08x: %w", w.name, w.id, errWitness)
+		}
+		c.Witnesses = append(c.Witnesses, w.name)
+	}
+	return c, nil
 }
 
-// checkSignatures checks that every given key made one of the verified signatures. It takes
+// signedLine returns the verified signature of a key, in base64; "" if there is none.
+func signedLine(signatures []sumdb.Signature, v *verifier) string {
+	for _, s := range signatures {
+		if s.Name == v.name && s.Hash == v.id {
+			return s.Base64
+		}
+	}
+	return ""
+}
+
+// checkSignatures checks that every key of a log made one of the verified signatures. It takes
 // the checkpoint's time from the cosignature.
 func (c *Checkpoint) checkSignatures(verifiers []*verifier, signatures []sumdb.Signature) error {
 	named, classic := false, false
 	for _, v := range verifiers {
-		line := ""
-		for _, s := range signatures {
-			if s.Name == v.name && s.Hash == v.id {
-				line = s.Base64
-			}
-		}
+		line := signedLine(signatures, v)
 		if line == "" {
 			return fmt.Errorf("no signature by %s+%08x: %w", v.name, v.id, ErrUnverified)
 		}
-		own := v.name == c.Origin && !v.timed
+		own := v.name == c.Origin
 		named = named || own
-		if v.timed {
-			continue // This is a witness's key; its time is not the log's.
-		}
 		if v.quantum == nil {
 			classic = true
 			continue
@@ -192,7 +246,45 @@ type verifier struct {
 	timed   bool // A witness's Ed25519 key, which signs the time, too.
 }
 
-func parseKeyRanges(keys string) ([]*keyRange, error) {
+// parseKeys reads a document of verifier keys. A key is a witness's if its type says so, or if it
+// is of ML-DSA-44 under a name that no Ed25519 key of a log has.
+func parseKeys(keys string) (*knownKeys, error) {
+	ranges, err := parseRanges(keys)
+	if err != nil {
+		return nil, err
+	}
+	var logs []string // Names of logs.
+	for _, s := range ranges {
+		for _, v := range s.keys {
+			if v.quantum == nil && !v.timed {
+				logs = append(logs, v.name)
+			}
+		}
+	}
+	known := &knownKeys{}
+	for _, s := range ranges {
+		own := &keyRange{from: s.from, to: s.to, endorsements: s.endorsements}
+		for i, v := range s.keys {
+			witness := v.timed || v.quantum != nil && len(logs) > 0 && !slices.Contains(logs, v.name)
+			switch {
+			case !witness:
+				own.keys, own.texts = append(own.keys, v), append(own.texts, s.texts[i])
+			case !slices.ContainsFunc(known.witnesses, func(w cosigner) bool { return w.key == s.texts[i] }):
+				known.witnesses = append(known.witnesses, cosigner{v, s.texts[i]})
+			}
+		}
+		if len(own.keys) > 0 {
+			known.ranges = append(known.ranges, own)
+		}
+	}
+	if len(known.ranges) == 0 {
+		return nil, fmt.Errorf("no verifier key of a log: %w", ErrMalformed)
+	}
+	return known, nil
+}
+
+// parseRanges reads the keys of a document as they stand, witnesses' keys among those of the log.
+func parseRanges(keys string) ([]*keyRange, error) {
 	all := []*keyRange{{to: math.MaxUint64}}
 	count := 0
 	for line := range strings.Lines(keys) {

@@ -41,6 +41,15 @@ func (s *Source) Checkpoint(ctx context.Context) ([]byte, error) {
 	return s.fetchDocument(ctx, "/log/checkpoint", note.CheckpointSizeMax)
 }
 
+// Head returns the signed tree head to verify with some keys, unverified: if they demand a
+// witness, the newest that witnesses cosigned.
+func (s *Source) Head(ctx context.Context, keys string) ([]byte, error) {
+	if len(note.Witnesses(keys)) > 0 {
+		return s.Cosigned(ctx)
+	}
+	return s.Checkpoint(ctx)
+}
+
 // Cosigned returns the newest checkpoint that witnesses cosigned, unverified.
 func (s *Source) Cosigned(ctx context.Context) ([]byte, error) {
 	return s.fetchDocument(ctx, "/log/cosigned", note.CheckpointSizeMax)

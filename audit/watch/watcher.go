@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"railguard/audit/note"
@@ -140,7 +139,7 @@ func (w *Watcher) checkSource(ctx context.Context, source *Source, now time.Time
 	away := func(err error) []Finding {
 		return []Finding{{Kind: KindAway, Source: source.Base, Text: err.Error()}}
 	}
-	signed, err := source.Checkpoint(ctx)
+	signed, err := source.Head(ctx, w.state.Keys())
 	if err != nil {
 		return away(err), nil
 	}
@@ -209,13 +208,7 @@ func (w *Watcher) knownOrigin() string {
 	if point, _, _, ok := w.state.Latest(); ok {
 		return point.Origin
 	}
-	for line := range strings.Lines(w.state.Keys()) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			name, _, _ := strings.Cut(line, "+")
-			return name
-		}
-	}
-	return ""
+	return note.NewestOrigin(w.state.Keys())
 }
 
 // judgeCheckpoint compares a checkpoint that the log signed with the last one.

@@ -214,7 +214,7 @@ func fetchCheckpoint(ctx context.Context, source *watch.Source, keys string, cos
 	if cosigned {
 		signed, err = source.Cosigned(ctx)
 	} else {
-		signed, err = source.Checkpoint(ctx)
+		signed, err = source.Head(ctx, keys)
 	}
 	if err != nil {
 		return nil, note.Checkpoint{}, awayOr(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/audit/examine"
 	"railguard/audit/note"
 	outside "railguard/audit/watch"
 	"railguard/audit/witness"
@@ -88,6 +89,44 @@ func TestCosignedCheckpoints(t *testing.T) {
 	told := len(around.cosigned)
 	leader.Witnesses().Round(context.Background())
 	require.Len(t, around.cosigned, told, "nothing new, nobody is asked")
+}
+
+// Exports and proofs lead to the newest tree head that a witness signed, if it covers them. An
+// export that asks for one waits until there is one.
+func TestEvidenceCarriesTheCosignedHead(t *testing.T) {
+	n := newTestNode(t)
+	one := n.startWitness(t, "witness.example.org/1")
+	leader := n.another(func(d *Deps) { d.Witnesses = []cosigning.Witness{one} })
+	n.api = leader
+	keys := n.logText(t, "/log/keys") + one.Key + "\n"
+	prove := func(path string) error {
+		w := n.do("auditor", "GET", path, "")
+		require.Equal(t, 200, w.Code, w.Body)
+		_, err := examine.File(w.Body, examine.Options{Keys: keys, KeysGiven: true})
+		return err
+	}
+	_, token := n.register(`,"spendPolicy":{"maxSingleTxUSDC":0}`)
+	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
+	proof := "/v1/audit/" + txn + "/proof"
+	require.ErrorContains(t, prove(proof), "no signature by the witness witness.example.org/1", "no witness has signed yet")
+	require.ErrorContains(t, prove("/v1/audit/export?cosigned=true"), "no signature by the witness", "where no witness signs nobody waits")
+	n.advance(2 * engine.Second)
+	leader.Witnesses().Round(context.Background())
+	require.NoError(t, prove(proof))
+	require.NoError(t, prove("/v1/audit/export"))
+	until := n.LogTime().String()
+	n.advance(2 * engine.Second)
+	require.Equal(t, 200, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"Carla"}`).Code)
+	require.ErrorContains(t, prove(proof), "no signature by the witness", "what was written since is not left out")
+	require.NoError(t, prove("/v1/audit/export?to="+until), "the cosigned head covers that time")
+	require.ErrorContains(t, prove("/v1/audit/export?cosigned=false"), "no signature by the witness")
+	require.Equal(t, 400, n.do("auditor", "GET", "/v1/audit/export?cosigned=yes", "").Code)
+	waited := make(chan error)
+	go func() { waited <- prove("/v1/audit/export?cosigned=true") }()
+	n.advance(2 * engine.Second)
+	leader.Witnesses().Round(context.Background())
+	require.NoError(t, <-waited)
+	require.NoError(t, prove(proof))
 }
 
 // A witness that never answers costs only its own signature: verdicts, checkpoints and the

@@ -3,6 +3,7 @@ package examine
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -12,6 +13,9 @@ func (r *Report) Shown() []string {
 		r.Leaves, r.Screens, r.Checkpoint.Origin, r.Checkpoint.Size)}
 	if at := r.signedAt(); at != "" {
 		said = append(said, "the log's tree head is signed (Ed25519 and ML-DSA-44), as of "+at)
+	}
+	if len(r.Checkpoint.Witnesses) > 0 {
+		said = append(said, "the witnesses that you demand signed that tree head: "+strings.Join(r.Checkpoint.Witnesses, ", "))
 	}
 	if list, named := r.Checkpoint.InForce(); named {
 		said = append(said, fmt.Sprintf("version %d of the sanctions list was in force at the end of that log: sha256 %x", list.Version, list.Digest))
@@ -109,6 +113,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		TreeSize    uint64     `json:"treeSize"`
 		Root        []byte     `json:"root"`
 		SignedAt    string     `json:"signedAt,omitempty"`
+		Witnesses   []string   `json:"witnesses,omitempty"` // Those that the caller's keys demand.
 		Fingerprint string     `json:"keysFingerprint"`
 		KeysGiven   bool       `json:"keysGiven"`
 		Leaves      int        `json:"leaves"`
@@ -120,7 +125,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Proven      []string   `json:"shown"`
 		Unproven    []string   `json:"notShown"`
 	}{
-		r.KeysGiven, true, r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Fingerprint(), r.KeysGiven,
+		r.KeysGiven, true, r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Checkpoint.Witnesses, r.Fingerprint(), r.KeysGiven,
 		r.Leaves, r.Screens, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
 	}
 	if r.Kind == "export" {

@@ -74,7 +74,7 @@ Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
 }
 
 func (x *exportRun) buildQuery() string {
-	query := url.Values{"format": {x.asked.Format}}
+	query := url.Values{"format": {x.asked.Format}, "cosigned": {"true"}}
 	for name, value := range map[string]string{"from": x.asked.From, "to": x.asked.To, "agentId": x.asked.Agent} {
 		if value != "" {
 			query.Set(name, value)

@@ -15,6 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/audit/note"
+	"railguard/audit/watch"
+	"railguard/audit/witness"
+	"railguard/httpapi/cosigning"
 	"railguard/ofac"
 )
 
@@ -79,8 +82,9 @@ func (o *outsider) checkpoint(size uint64) (text string) {
 	return text
 }
 
-func newOutsider(t *testing.T) *outsider {
+func newOutsider(t *testing.T, witnesses ...cosigning.Witness) *outsider {
 	g := newGroup(t, "n1")
+	g.witnesses = witnesses
 	g.form(ofac.Carried())
 	g.useSample()
 	g.awaitReady()
@@ -201,6 +205,49 @@ func TestLogWatch(t *testing.T) {
 	o.refused(exitAway, "no address answered", "log", "watch", lying.URL, "--state", o.in("state"), "--once")
 	o.refused(exitUsage, "--state", "log", "watch", o.server.URL)
 	o.refused(exitUsage, "--keys", "log", "watch", o.server.URL, "--state", o.in("state"), "--once", "--keys", hook)
+}
+
+// An export, a bundle and a proof satisfy a reader who demands a witness, before and after the
+// log's keys rotate, though the reader has only the first keys. What the witness has not signed
+// does not.
+func TestEvidenceSatisfiesAWitness(t *testing.T) {
+	t.Parallel() // The test mostly waits.
+	cosigner, err := note.NewCosigner("witness.example.org/1", bytes.Repeat([]byte{1}, note.SeedSize))
+	require.NoError(t, err)
+	late := &witness.Witness{Cosigner: cosigner, Now: time.Now, Log: func(string, ...any) {}}
+	server := httptest.NewServer(late)
+	t.Cleanup(server.Close)
+	o := newOutsider(t, cosigning.Witness{URL: server.URL, Key: cosigner.VerifierKey()})
+	keys := o.write("keys-with-witness", readFile(t, o.keys)+cosigner.VerifierKey()+"\n")
+	reach := []string{"--url", o.server.URL, "--key", groupKey, "--data", o.in("none")}
+	_, txn := o.node.pay(t, o.node.token(t))
+	o.checkpoint(o.now.Size)
+	fresh := o.write("fresh.json", o.ask(append([]string{"audit", "proof", txn}, reach...)...))
+	o.refused(exitFailed, "no signature by the witness witness.example.org/1", "verify", fresh, "--keys", keys)
+	require.Contains(t, o.ask("verify", fresh, "--keys", o.keys), "PROVEN")
+
+	state, err := watch.OpenState(t.TempDir(), o.get("/log/keys"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = state.Close() })
+	late.Store = state
+	o.node.api.Witnesses().Round(t.Context())
+	o.node.api.Witnesses().Start()
+	t.Cleanup(o.node.api.Witnesses().Stop)
+	for _, when := range []string{"before", "after"} {
+		export, dir := o.in(when+".ndjson"), o.in(when)
+		o.ask(append([]string{"audit", "export", "--file", export}, reach...)...)
+		o.ask(append([]string{"audit", "bundle", "--out", dir}, reach...)...)
+		proof := o.write(when+".json", o.ask(append([]string{"audit", "proof", txn}, reach...)...))
+		for _, path := range []string{proof, export, dir} {
+			require.Contains(t, o.ask("verify", path, "--keys", keys), "shown:      the witnesses that you demand signed that tree head: witness.example.org/1\n", path)
+			require.Contains(t, o.ask("verify", path, "--keys", keys, "-o", "json"), `"witnesses":["witness.example.org/1"]`, path)
+		}
+		require.Contains(t, o.ask("log", "checkpoint", "--keys", keys, "--url", o.server.URL, "--data", o.in("none")), "— witness.example.org/1 ")
+		status, _ := o.node.admin("POST", "/admin/log-key/rotate", `{"reason":"yearly"}`)
+		require.Equal(t, 201, status)
+		o.checkpoint(o.now.Size)
+		require.NoError(t, state.SetKeys(o.get("/log/keys"))) // A watcher follows by itself.
+	}
 }
 
 func readFile(t testing.TB, path string) string {

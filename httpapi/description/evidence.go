@@ -93,6 +93,7 @@ var evidenceOperations = []Operation{
 			{Name: "to", Text: "a time or a date", Of: "", Tags: `length:"1-" format:"date-time"`},
 			{Name: "agentId", Text: "only what is of this agent, with the decision before and the one after the time: complete by the numbers of its decisions"},
 			{Name: "format", Of: "", Tags: `enum:"ndjson csv"`},
+			{Name: "cosigned", Text: "wait, up to 20 seconds, until witnesses have signed a tree head that covers the range", Of: "", Tags: `enum:"true false"`},
 			{Name: "first", Text: "of the head of the export", Of: int64(0), Tags: `range:"0-"`},
 			{Name: "treeSize", Text: "of the head of the export", Of: int64(0), Tags: `range:"0-"`},
 		},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"railguard/audit/note"
 	"railguard/cluster/report"
@@ -149,6 +150,34 @@ func (e *Room) showCosigned(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, border.NotFound("no checkpoint has been cosigned: no witness is configured, or none has answered yet")
 	}
 	return c.Send(http.StatusOK, border.TextType, cosigned.point.text), nil
+}
+
+// cosignedWait is how long an export waits for witnesses, if its caller asks for that: two rounds
+// of them.
+const (
+	cosignedWait  = 20 * time.Second
+	cosignedPause = 100 * time.Millisecond
+)
+
+// coveringHead returns the tree head that evidence of need leaves leads to: the newest one that
+// witnesses cosigned if that covers the leaves, and otherwise a new one. It waits that long for
+// witnesses, if there are any.
+func (e *Room) coveringHead(c *border.Request, need uint64, wait time.Duration) (*Checkpoint, error) {
+	until := time.Now().Add(wait)
+	for {
+		cosigned, err := e.newestCosigned(c.Context())
+		if err == nil && cosigned != nil && cosigned.point.Size >= need {
+			return &cosigned.point, nil
+		}
+		if err != nil || cosigned == nil || !time.Now().Before(until) {
+			return e.loadCheckpoint(c, need)
+		}
+		select {
+		case <-c.Context().Done():
+			return nil, c.Context().Err()
+		case <-time.After(cosignedPause):
+		}
+	}
 }
 
 // withCosignatures returns a checkpoint's text, with the cosignatures for its tree.

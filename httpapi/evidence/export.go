@@ -11,6 +11,7 @@ import (
 	"hash"
 	"net/url"
 	"strconv"
+	"time"
 
 	"railguard/audit"
 	"railguard/audit/merkle"
@@ -23,7 +24,7 @@ import (
 )
 
 // GET /v1/audit/export streams history with its proofs, as NDJSON: a head line with the
-// signed checkpoint, one line per leaf (screens and every later event) with its audit path
+// signed checkpoint (the newest cosigned one if that covers the range), one line per leaf (screens and every later event) with its audit path
 // to that checkpoint, and an end line under the log's signature. A range holds every leaf
 // from first to before end. A key of one operator gets a selection of the range, and the
 // head says so.
@@ -69,6 +70,9 @@ func (e *Room) exportRecords(c *border.Request) (border.Answer, error) {
 	if format != "" && format != "ndjson" && format != "csv" {
 		return border.Answer{}, border.BadQuery("format", "must be ndjson or csv")
 	}
+	if cosigned := c.Query("cosigned"); cosigned != "" && cosigned != "true" && cosigned != "false" {
+		return border.Answer{}, border.BadQuery("cosigned", "must be true or false")
+	}
 	err := x.settleAgent()
 	if err != nil {
 		return border.Answer{}, err
@@ -105,7 +109,11 @@ func (x *Exporter) settleRange() error {
 	}
 	expired := x.Request.Published().LogTime() - engine.Retention
 	x.From = max(x.From, expired/engine.Millisecond*engine.Millisecond+engine.Millisecond)
-	point, err := x.room.loadCheckpoint(x.Request, x.indexBehind())
+	var wait time.Duration
+	if x.Request.Query("cosigned") == "true" {
+		wait = cosignedWait
+	}
+	point, err := x.room.coveringHead(x.Request, x.indexBehind(), wait)
 	if err != nil {
 		return edge.LeafError(err)
 	}

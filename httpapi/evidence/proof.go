@@ -26,15 +26,22 @@ func (e *Room) proveRecord(c *border.Request) (border.Answer, error) {
 			return border.Answer{}, err
 		}
 	}
-	cp, err := e.loadCheckpoint(c, l.Index+1)
+	asTlog := strings.Contains(c.RequestHeader("Accept"), tlogProofType[0])
+	newest := l.Index // The newest leaf of the proof.
+	if !asTlog {
+		if newest, err = newestAbout(c, l.Index); err != nil {
+			return border.Answer{}, err
+		}
+	}
+	cp, err := e.coveringHead(c, newest+1, 0)
 	if err != nil {
 		return border.Answer{}, edge.LeafError(err)
 	}
 	if cp.Size <= l.Index {
 		return border.Answer{}, border.Unavailable("overloaded", "this node is catching up; retry")
 	}
-	if strings.Contains(c.RequestHeader("Accept"), tlogProofType[0]) {
-		return e.sendTlogProof(c, &l, cp)
+	if asTlog {
+		return sendTlogProof(c, &l, cp)
 	}
 	m := &c.Out
 	m.Text("txnId", c.TxnID)
@@ -48,7 +55,7 @@ func (e *Room) proveRecord(c *border.Request) (border.Answer, error) {
 	} else if text != "" {
 		m.Text("keyRotations", text)
 	}
-	later, err := e.listLater(c, l.Index, cp.Size)
+	later, err := listLater(c, l.Index, newest, cp.Size)
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -60,32 +67,22 @@ func (e *Room) proveRecord(c *border.Request) (border.Answer, error) {
 
 var tlogProofType = []string{"text/x.tlog-proof"}
 
-// sendTlogProof answers with the record and its proof as a C2SP tlog-proof. The proof leads to
-// the newest cosigned checkpoint if that covers the record.
-func (e *Room) sendTlogProof(c *border.Request, l *edge.Leaf, cp *Checkpoint) (border.Answer, error) {
-	text := e.withCosignatures(c.Context(), cp)
-	size := cp.Size
-	if cosigned, err := e.newestCosigned(c.Context()); err == nil && cosigned != nil && cosigned.point.Size > l.Index {
-		text, size = cosigned.point.text, cosigned.point.Size
-	}
-	path, err := c.Records().Audit().Inclusion(l.Index, size)
+// sendTlogProof answers with the record and its proof as a C2SP tlog-proof.
+func sendTlogProof(c *border.Request, l *edge.Leaf, cp *Checkpoint) (border.Answer, error) {
+	path, err := c.Records().Audit().Inclusion(l.Index, cp.Size)
 	if err != nil {
 		return border.Answer{}, edge.LeafError(err)
 	}
-	t := proof.Tlog{Extra: l.Data, Index: l.Index, Path: path, Checkpoint: text}
+	t := proof.Tlog{Extra: l.Data, Index: l.Index, Path: path, Checkpoint: cp.text}
 	c.SetHeader("Content-Disposition", `attachment; filename="`+c.TxnID+`.tlog-proof"`)
 	return c.Send(http.StatusOK, tlogProofType, t.Bytes()), nil
 }
 
 // listLater proves what was written about a record since, the oldest first. Each of these leaves
 // names the one before it, so that the newest leads to all.
-func (e *Room) listLater(c *border.Request, record, size uint64) ([]strictjson.Members, error) {
-	at, err := newestAbout(c, record)
-	if err != nil {
-		return nil, err
-	}
+func listLater(c *border.Request, record, newest, size uint64) ([]strictjson.Members, error) {
 	var later []strictjson.Members
-	for at > record {
+	for at := newest; at > record; {
 		l, err := c.Judge.LoadLeaf(at)
 		if err != nil {
 			return nil, err

@@ -31,8 +31,8 @@ added or relabelled. FILE is what ` + "`railguard audit proof`" + ` or
 .tar.zst (` + "`railguard audit bundle`" + `): then every file is proven and each decision made again.
 
 An export of everything is a range: its records are numbered without a gap, and
-the tree proves it. An export by a key of one operator is a selection: its
-numbers have gaps, and that none is missing stands on the cluster's signature.
+the tree proves it. An export of one agent is a selection: the numbers of the
+leaves about the agent prove that none is missing.
 
 A C2SP tlog-proof (` + "`railguard audit proof --tlog`" + `) holds no keys: give --keys. A
 witness's verifier key among them demands its signature.

@@ -26,8 +26,8 @@ import (
 // GET /v1/audit/export streams history with its proofs, as NDJSON: a head line with the
 // signed checkpoint (the newest cosigned one if that covers the range), one line per leaf (screens and every later event) with its audit path
 // to that checkpoint, and an end line under the log's signature. A range holds every leaf
-// from first to before end. A key of one operator gets a selection of the range, and the
-// head says so.
+// from first to before end; the leaves of one agent are a selection of it, and the head says
+// so. Only the institution's keys can have the role that exports.
 //
 // An answer that cannot be finished breaks its connection, so that it never looks complete.
 // The caller asks for the rest with first, from, to and treeSize of its head, and with the
@@ -267,11 +267,7 @@ func (x *Exporter) writeHead() {
 	m.Time("to", x.To)
 	m.Uint("first", x.first)
 	m.Uint("end", x.End)
-	if operator := x.Request.Key.Owner; operator != "" {
-		var selection strictjson.Members
-		selection.Text("operator", operator)
-		m.Object("selection", selection)
-	} else if x.agent.id != "" {
+	if x.agent.id != "" {
 		var selection strictjson.Members
 		selection.Text("agent", x.agent.id)
 		m.Object("selection", selection)
@@ -323,11 +319,11 @@ func (x *Exporter) writePage() error {
 func (x *Exporter) writeEnd() error {
 	digest := [sha256.Size]byte(x.digest.Sum(nil))
 	if x.csv != nil {
-		return x.csv.Write(csvEnd(x.leaves, digest, x.Request.Key.Owner))
+		return x.csv.Write(csvEnd(x.leaves, digest))
 	}
 	signature := x.Point.signer.SignExport(note.Export{
 		Cluster: x.Request.Judge.Terms.Settings.Genesis.ClusterID, Size: x.Point.Size, Root: x.Point.root, First: x.first, End: x.End,
-		From: x.From.String(), To: x.To.String(), Operator: x.Request.Key.Owner, Leaves: x.leaves, Digest: digest,
+		From: x.From.String(), To: x.To.String(), Leaves: x.leaves, Digest: digest,
 		Agent: x.agent.id, Chain: x.agent.found,
 	})
 	m := &x.line
@@ -359,8 +355,8 @@ func (x *Exporter) flushAnswer() error {
 	return x.answer.Flush()
 }
 
-// writeLeaf handles the next leaf of the range. It writes the leaf if it is in the key's
-// scope and not before the cursor.
+// writeLeaf handles the next leaf of the range. It writes the leaf if it is selected and not
+// before the cursor.
 func (x *Exporter) writeLeaf(index uint64, data []byte) error {
 	if index != x.next {
 		return fmt.Errorf("leaf %d was erased meanwhile", x.next)
@@ -375,8 +371,8 @@ func (x *Exporter) writeLeaf(index uint64, data []byte) error {
 	if x.csv != nil && l.Kind() != "screen" {
 		return nil
 	}
-	if inScope, err := x.inScope(&l); err != nil || !inScope {
-		return err
+	if x.agent.id != "" && !x.agent.ofAgent(&l) {
+		return nil
 	}
 	x.agent.followLeaf(&l)
 	x.leaves++
@@ -437,46 +433,6 @@ func (x *Exporter) noteProfile(index uint64) bool {
 	}
 	x.sent[index] = struct{}{}
 	return false
-}
-
-// inScope reports whether a leaf belongs to the key's operator, by its own members or those
-// of the record that it is about. An event whose record is past its 90 days belongs to no
-// operator.
-func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
-	c := x.Request
-	if x.agent.id != "" {
-		return x.agent.ofAgent(l), nil
-	}
-	if c.Key.Institution() || c.Key.Covers(l.Text("operatorLegalName")) {
-		return true, nil
-	}
-	if !l.Has("reviewedLeaf") && !l.Has("screenedLeaf") {
-		return false, nil
-	}
-	reviewed, err := x.openReviewed(l)
-	if err != nil || reviewed == nil {
-		return false, err
-	}
-	defer c.Judge.DropLeaf()
-	return c.Key.Covers(reviewed.Text("operatorLegalName")), nil
-}
-
-// openReviewed opens the record that an event is about; nil: the record is past its 90
-// days. The caller drops it.
-func (x *Exporter) openReviewed(l *edge.Leaf) (*edge.Leaf, error) {
-	index := l.Number("reviewedLeaf")
-	if l.Has("screenedLeaf") {
-		index = l.Number("screenedLeaf")
-	}
-	data, err := x.Request.Records().Leaf(x.Request.Context(), index)
-	if errors.Is(err, audit.ErrPruned) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	reviewed, err := x.Request.Judge.OpenLeaf(index, data)
-	return &reviewed, err
 }
 
 // writeLine sends x.line as one NDJSON line.

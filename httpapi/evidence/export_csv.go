@@ -20,13 +20,10 @@ var CSVColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdic
 const csvEndMark = "end"
 
 // csvEnd makes the last row, which marks a table as complete: the mark, a digest over the
-// index and leaf hash of each row, the number of rows, and the operator of a selection.
-func csvEnd(rows uint64, digest [32]byte, operator string) []string {
+// index and leaf hash of each row, and the number of rows.
+func csvEnd(rows uint64, digest [32]byte) []string {
 	cells := make([]string, len(CSVColumns))
 	cells[0], cells[1], cells[2] = csvEndMark, hex.EncodeToString(digest[:]), strconv.FormatUint(rows, 10)+" rows"
-	if operator != "" {
-		cells[3] = "selection: operator " + operator
-	}
 	return cells
 }
 

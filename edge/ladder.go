@@ -61,7 +61,7 @@ func (x *ladder) writeRungs(m *strictjson.Members) {
 		outcome := x.outcomeOf(rule)
 		r.Text("outcome", outcome)
 		if outcome == rungDecided {
-			r.Text("reason", x.reason())
+			r.Text("reason", x.reason(true))
 		}
 		r.Text("trigger", rule.Trigger)
 		if x.known {
@@ -104,8 +104,14 @@ func comparedMembers(compared []engine.Compared) (m strictjson.Members) {
 	return m
 }
 
-// reason returns the text of the decision.
-func (x *ladder) reason() string { return x.rules.Reason(x.decision.Rule, x.decision.Sub) }
+// reason returns the text of the decision. Only those behind the wall are told in full.
+func (x *ladder) reason(full bool) string {
+	d := &x.decision
+	if full {
+		return x.rules.FullReason(d.Rule, d.Sub, d.Idle)
+	}
+	return x.rules.Reason(d.Rule, d.Sub, d.Idle)
+}
 
 // DryRun judges the request like Screen and writes the result, without a record, a debit or a
 // transaction id. It judges live rules on a frozen view, so the result is a forecast. The view
@@ -126,7 +132,7 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 	m.Bool("dryRun", true)
 	m.Text("verdict", x.decision.Verdict.String())
 	m.TextOrNull("rule", x.decision.Code())
-	m.Text("reason", x.reason())
+	m.Text("reason", x.reason(j.call.Caller.SeesAll()))
 	if !j.call.Caller.May(wire.RolePolicy | wire.RoleReviewer) {
 		writeForecast(m, j, &x.decision)
 		return nil

@@ -38,7 +38,7 @@ func (j *Judge) Recheck(m *strictjson.Members, l *Leaf) error {
 	var inner strictjson.Members
 	inner.Text("verdict", decision.Verdict.String())
 	inner.Text("rule", decision.Code())
-	inner.Text("reason", rules.Reason(decision.Rule, decision.Sub))
+	inner.Text("reason", rules.FullReason(decision.Rule, decision.Sub, decision.Idle))
 	inner.Uint("listVersion", j.Terms.Settings.ListVersion)
 	m.Object("recheck", inner)
 	return nil

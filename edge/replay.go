@@ -59,12 +59,12 @@ func (j *Judge) Replay(l *Leaf, m *strictjson.Members) error {
 	}
 	note("verdict", l.Text("verdict"), x.decision.Verdict.String())
 	note("rule", l.Text("rule"), x.decision.Code())
-	note("reason", l.Text("reason"), x.reason())
+	note("reason", l.Text("reason"), x.reason(true))
 	note("triggered", x.codeList(x.Recorded.Triggered), x.codeList(x.decision.Triggered))
 	note("shadow", x.codeList(x.Recorded.Shadow), x.codeList(x.decision.Shadow))
 	m.Bool("match", len(diff) == 0)
 	m.Object("recorded", decisionMembers(x.rules, l.Text("verdict"), l.Text("rule"), l.Text("reason"), &x.Recorded))
-	m.Object("replayed", decisionMembers(x.rules, x.decision.Verdict.String(), x.decision.Code(), x.reason(), &x.decision))
+	m.Object("replayed", decisionMembers(x.rules, x.decision.Verdict.String(), x.decision.Code(), x.reason(true), &x.decision))
 	m.List("diff", diff)
 	assumed := []string{}
 	for _, id := range outcome.Assumed {

@@ -45,11 +45,12 @@ func (j *Judge) Read() error {
 	}
 	s.strangers = strangers
 	literal := j.call.Document.Raw("amount")
-	amount, err := engine.ParseUSD(literal)
+	amount, rounded, err := engine.ReadUSD(literal)
 	if err != nil {
 		message := "amount must be a number from 0 to 1e12: " + amountProblem(literal, err)
 		return &Refusal{Code: "invalid_amount", Message: message, Param: "amount"}
 	}
+	s.rounded = rounded
 	s.request = engine.Request{
 		Amount: amount, AmountText: string(literal),
 		Chain: f.Text("chain", engine.FieldMax), Rail: f.Text("rail", engine.FieldMax),
@@ -114,7 +115,19 @@ func RefuseStrangers(strangers []strictjson.UnknownMember, strict bool) error {
 	return refused
 }
 
-func (s *screening) warnings() []strictjson.Members { return Warnings(s.strangers) }
+// warnings tells of what was read otherwise than its sender may have meant: unknown members were
+// ignored, and an amount below a micro-dollar was judged rounded up (decision 31, "Money").
+func (s *screening) warnings() []strictjson.Members {
+	items := Warnings(s.strangers)
+	if s.rounded {
+		var rounded strictjson.Members
+		rounded.Text("code", "amount_rounded")
+		rounded.Text("param", "amount")
+		rounded.USD("judgedAs", s.request.Amount)
+		items = append(items, rounded)
+	}
+	return items
+}
 
 // Warnings returns warnings that name the ignored members, nil if there are none.
 func Warnings(strangers []strictjson.UnknownMember) []strictjson.Members {

@@ -39,6 +39,7 @@ type screening struct {
 	userGiven bool
 	context   ofac.Context               // More details of the counterparty; no rule reads them.
 	strangers []strictjson.UnknownMember // Ignored unknown members, for warnings.
+	rounded   bool                       // The amount has more than six decimals, and was rounded up.
 	agent     credentialClaims
 	user      credentialClaims
 }

@@ -47,7 +47,8 @@ const (
 	WindowsMax          = 64
 	DepthMax            = 3 // Generations of delegates below the root.
 	AttestationsKept    = 8
-	CommentsKept        = 32
+	CommentsOfKeyMax    = 32  // Comments that one API key may write about a review.
+	CommentsKept        = 256 // Comments of a review from which on each key has one more.
 	UserAgentsMax       = 64
 	ListHistoryMax      = 256
 	HoldsMax            = 4_194_304

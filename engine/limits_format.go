@@ -44,7 +44,8 @@ type RowLimits struct {
 	HoursHolidays      int
 	HoursTransitions   int
 	Attestations       int // Attestations kept for an agent.
-	Comments           int // Comments kept for a review.
+	Comments           int // Comments of a review from which on each key may write one.
+	CommentsOfKey      int // Comments that one API key may write about a review.
 	FieldBytes         int
 	KeyIDBytes         int // Length of the id of a signing key, a lineage, a node or a node's incarnation.
 	RecordBytes        int // A record's body.
@@ -121,7 +122,8 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		HoursHolidays:      400,
 		HoursTransitions:   256,
 		Attestations:       8,
-		Comments:           32,
+		Comments:           256,
+		CommentsOfKey:      32,
 		FieldBytes:         256,
 		KeyIDBytes:         64,
 		RecordBytes:        262_144,

@@ -41,32 +41,38 @@ func (u USD) Exceeds(limit USD) bool { return limit != NoLimit && u > limit }
 // Errors: ErrAmountSyntax, ErrAmountNegative, ErrAmountTooLarge (AmountMax), ErrAmountLong
 // (FieldMax).
 func ParseUSD[T ~string | ~[]byte](literal T) (USD, error) {
+	amount, _, err := ReadUSD(literal)
+	return amount, err
+}
+
+// ReadUSD is ParseUSD for callers that tell whether the amount was rounded.
+func ReadUSD[T ~string | ~[]byte](literal T) (amount USD, rounded bool, err error) {
 	number, ok := scanNumber(literal)
 	if !ok {
 		if len(literal) > FieldMax && (literal[0] == '-' || literal[0] >= '0' && literal[0] <= '9') {
-			return 0, ErrAmountLong
+			return 0, false, ErrAmountLong
 		}
-		return 0, ErrAmountSyntax
+		return 0, false, ErrAmountSyntax
 	}
 	if number.size == 0 {
-		return 0, nil // 0, 0.00, -0 and 0e9 are all zero.
+		return 0, false, nil // 0, 0.00, -0 and 0e9 are all zero.
 	}
 	if number.negative {
-		return 0, ErrAmountNegative
+		return 0, false, ErrAmountNegative
 	}
 	const microDigits = 6
 	whole := number.size + number.exponent - number.fraction + microDigits // digits of the amount in micro-dollars
 	if whole > literalDigitsMax {
-		return 0, ErrAmountTooLarge
+		return 0, false, ErrAmountTooLarge
 	}
-	amount, rest := takeDigits(literal, number, whole)
-	if rest {
-		amount++
+	micro, rounded := takeDigits(literal, number, whole)
+	if rounded {
+		micro++
 	}
-	if amount > uint64(AmountMax) {
-		return 0, ErrAmountTooLarge
+	if micro > uint64(AmountMax) {
+		return 0, false, ErrAmountTooLarge
 	}
-	return USD(amount), nil
+	return USD(micro), rounded, nil
 }
 
 const (

@@ -21,6 +21,7 @@ func TestParseUSD(t *testing.T) {
 		{"one dollar", "1", Dollar, nil},
 		{"tenth", "0.1", 100_000, nil},
 		{"one micro-dollar", "0.000001", 1, nil},
+		{"far below every amount", "1e-400", 1, nil},
 		{"below a micro-dollar is rounded up", "0.0000001", 1, nil},
 		{"just above a micro-dollar", "0.0000010000001", 2, nil},
 		{"far below, as an exponent", "1e-07", 1, nil},
@@ -68,6 +69,18 @@ func TestParseUSD(t *testing.T) {
 			require.Equal(t, test.err, err)
 			require.Equal(t, got, fromBytes)
 		})
+	}
+}
+
+// An amount that was rounded says so; zeros behind the sixth decimal are nothing to round.
+func TestRoundedAmounts(t *testing.T) {
+	for literal, want := range map[string]bool{
+		"1": false, "0": false, "0e-400": false, "0.000001": false, "1.0000010000": false, "1e-6": false, "10e-7": false,
+		"1e-7": true, "1e-400": true, "0.0000001": true, "1.0000001": true, "12.3456789": true,
+	} {
+		_, rounded, err := ReadUSD(literal)
+		require.NoError(t, err)
+		require.Equal(t, want, rounded, literal)
 	}
 }
 

@@ -10,6 +10,7 @@ type Decision struct {
 	Sub       Sub
 	Triggered uint32 // Mask of the rules that fired with effect; bit n is rule Rn.
 	Shadow    uint32 // Mask of the rules that fired in shadow mode.
+	Idle      uint32 // Of ALL_CLEAR: mask of the rules that the policy has off or in shadow.
 }
 
 // Code returns the decision's rule id as the API shows it; "" for ALL_CLEAR,
@@ -71,7 +72,7 @@ func (s *RuleSet) JudgeLive(m *Moment) Hits {
 // whatever the mode of name matches is.
 func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 	if hits.Mask == 0 {
-		return Decision{Verdict: Proceed}
+		return s.clear(0, policy)
 	}
 	if hits.Has(RuleNoCredential) {
 		return Decision{Rule: RuleNoCredential, Verdict: Unknown, Sub: hits.Subs[RuleNoCredential], Triggered: 1 << RuleNoCredential}
@@ -114,9 +115,24 @@ func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 	if decision.Rule == 0 && behind != 0 {
 		decision.Rule, decision.Verdict = behind, s.Rule(behind).Verdict
 	}
+	if decision.Rule == 0 {
+		return s.clear(decision.Shadow, policy)
+	}
 	decision.Sub = hits.Subs[decision.Rule]
 	if decision.Rule == RulePossibleName && aged {
 		decision.Sub = SubListStale
+	}
+	return decision
+}
+
+// clear is the decision that lets a call pass: no rule in force was triggered.
+func (s *RuleSet) clear(shadow uint32, policy *Policy) Decision {
+	decision := Decision{Verdict: Proceed, Shadow: shadow}
+	for i := range s.Rules {
+		rule := &s.Rules[i]
+		if mode := policy.Modes[rule.ID]; rule.Verdict == Review && (mode == ModeOff || mode == ModeShadow) {
+			decision.Idle |= 1 << rule.ID
+		}
 	}
 	return decision
 }

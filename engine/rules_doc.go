@@ -12,7 +12,9 @@ func RulesMarkdown() string {
 	fmt.Fprintf(&b, "# The rules\n\nRule set %s has %d. A test writes this page from `engine/rulesets`, `engine/rules_static.go` and `engine/rules_live.go`: "+
 		"`go test ./engine -run TestRulesDocument -update`.\n\n", NewestRules.Name, len(Rules))
 	b.WriteString("All rules are evaluated. The first that fired, in the order of this page, decides; R1 is judged alone. " +
-		"Where none fired, the verdict is PROCEED and the rule " + AllClear + ": \"" + NewestRules.Clear + "\"\n\n" +
+		"Where none fired, the verdict is PROCEED and the rule " + AllClear + ": \"" + NewestRules.Clear.All + "\" " +
+		"Where the policy has rules off or in shadow, nobody says that they passed: \"" + NewestRules.Clear.Some + "\" " +
+		"Reviewer, auditor and admin of the institution also read which: \"" + strings.Replace(NewestRules.Clear.Which, "{rules}", RuleByID(RulePossibleName).Code, 1) + "\"\n\n" +
 		"The institution sets the mode of a REVIEW rule in `rules` of the policy document: `review` (the default), `off` " +
 		"(the rule is not judged), `shadow` (it is recorded without effect) or `block` (its verdict is BLOCK, decided ahead of every " +
 		"REVIEW). UNKNOWN and BLOCK rules have no mode: they are final.\n\n" +

@@ -53,7 +53,7 @@ func TestTableIsWhole(t *testing.T) {
 		require.Same(t, rule, RuleByID(rule.ID))
 		for n, reason := range rule.Reasons {
 			require.NotEmpty(t, reason)
-			require.Equal(t, reason, NewestRules.Reason(rule.ID, Sub(n+1)))
+			require.Equal(t, reason, NewestRules.Reason(rule.ID, Sub(n+1), 0))
 			require.Equal(t, n, slices.Index(rule.Reasons, reason), "two reasons of %s are one", rule.Code)
 		}
 		review = review || rule.Verdict == Review
@@ -95,14 +95,14 @@ func TestNamesOfRules(t *testing.T) {
 	require.Nil(t, RuleByID(0))
 	require.Nil(t, RuleByID(RuleID(len(Rules)+1)))
 	require.Empty(t, RuleID(0).Code())
-	require.Equal(t, NewestRules.Clear, NewestRules.Reason(0, 0))
-	require.Equal(t, Rules[0].Reasons[0], NewestRules.Reason(1, 0), "a sub-reason that is not there gives the first")
-	require.Equal(t, Rules[0].Reasons[0], NewestRules.Reason(1, 200))
+	require.Equal(t, NewestRules.Clear.All, NewestRules.Reason(0, 0, 0))
+	require.Equal(t, Rules[0].Reasons[0], NewestRules.Reason(1, 0, 0), "a sub-reason that is not there gives the first")
+	require.Equal(t, Rules[0].Reasons[0], NewestRules.Reason(1, 200, 0))
 	for sub, word := range map[Sub]string{SubSuperseded: "superseded", SubKeyRevoked: "key", SubParentSuspend: "parent of the delegate is suspended",
 		SubOperator: "operator is suspended", SubUserSuperseded: "user credential was superseded"} {
-		require.Contains(t, NewestRules.Reason(2, sub), word)
+		require.Contains(t, NewestRules.Reason(2, sub, 0), word)
 	}
-	require.Contains(t, NewestRules.Reason(21, SubListStale), "older")
+	require.Contains(t, NewestRules.Reason(21, SubListStale, 0), "older")
 }
 
 // TestDecidePairs goes through every pair of hits. The one that comes first in the order
@@ -118,7 +118,7 @@ func TestDecidePairs(t *testing.T) {
 			require.Equal(t, Rules[i].ID, got.Rule, "%s and %s", Rules[i].Code, Rules[j].Code)
 			require.Equal(t, Rules[i].Verdict, got.Verdict)
 			require.Equal(t, Rules[i].Code, got.Code())
-			require.Equal(t, Rules[i].Reasons[len(Rules[i].Reasons)-1], NewestRules.Reason(got.Rule, got.Sub))
+			require.Equal(t, Rules[i].Reasons[len(Rules[i].Reasons)-1], NewestRules.Reason(got.Rule, got.Sub, 0))
 			require.Zero(t, got.Shadow)
 			if Rules[i].ID == 1 {
 				require.Equal(t, uint32(1<<1), got.Triggered, "R1 stands alone")
@@ -174,7 +174,7 @@ func TestModesLeaveNothing(t *testing.T) {
 	var hits Hits
 	hits.Add(10, 1)
 	hits.Add(17, 1)
-	require.Equal(t, Decision{Verdict: Proceed, Shadow: 1 << 17}, NewestRules.Decide(&hits, policy))
+	require.Equal(t, Decision{Verdict: Proceed, Shadow: 1 << 17, Idle: 1<<10 | 1<<17}, NewestRules.Decide(&hits, policy))
 }
 
 func TestHitsMergeKeepsTheFirst(t *testing.T) {
@@ -232,7 +232,7 @@ func TestBadTokenStandsAlone(t *testing.T) {
 		f.Token, f.PartyListed, f.ChainBad = state, true, true
 		hits := NewestRules.JudgeStatic(f)
 		require.Equal(t, uint32(1<<1), hits.Mask)
-		require.NotEmpty(t, NewestRules.Reason(1, hits.Subs[1]))
+		require.NotEmpty(t, NewestRules.Reason(1, hits.Subs[1], 0))
 		require.Equal(t, Sub(state), hits.Subs[1])
 	}
 	require.Len(t, Rules[0].Reasons, int(TokenWrongType), "one reason for each token state")

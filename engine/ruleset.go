@@ -13,13 +13,21 @@ import (
 type RuleSet struct {
 	Number uint16 // Records hold this number instead of the name.
 	Name   string // "2026.1"
-	Clear  string // The reason of a PROCEED.
+	Clear  Clear
 	Rules  []Rule // In order of precedence: the first row with a hit decides.
 
 	mask     uint32          // Bit n is set if Rn is one of Rules.
 	byNumber [RuleBits]uint8 // Position in Rules plus one.
 	static   []judgement[Facts]
 	live     []judgement[Moment]
+}
+
+// Clear holds the texts of ALL_CLEAR. A rule that the policy has off, or in shadow, is not in
+// force: nobody may say that it passed.
+type Clear struct {
+	All   string // Every rule was in force.
+	Some  string // Some rules were not in force.
+	Which string // Names those, in place of {rules}.
 }
 
 // Rule is one row of a rule set.
@@ -157,17 +165,30 @@ func (s *RuleSet) RuleByCode(code string) (RuleID, bool) {
 	return 0, false
 }
 
-// Reason returns the fixed text of a rule's sub-reason. For rule 0 it returns the text of
-// ALL_CLEAR. For a sub-reason beyond the rule's texts it returns the first one.
-func (s *RuleSet) Reason(id RuleID, sub Sub) string {
+// Reason returns the fixed text of a decision. For a sub-reason beyond the rule's texts it
+// returns the first one. idle is Decision.Idle.
+func (s *RuleSet) Reason(id RuleID, sub Sub, idle uint32) string {
 	rule := s.Rule(id)
-	if rule == nil {
-		return s.Clear
+	switch {
+	case rule == nil && idle != 0:
+		return s.Clear.Some
+	case rule == nil:
+		return s.Clear.All
 	}
 	if sub == 0 || int(sub) > len(rule.Reasons) {
 		sub = 1
 	}
 	return rule.Reasons[sub-1]
+}
+
+// FullReason is Reason for those who may see what is behind the wall: of ALL_CLEAR it names the
+// rules that were not in force.
+func (s *RuleSet) FullReason(id RuleID, sub Sub, idle uint32) string {
+	reason := s.Reason(id, sub, idle)
+	if id != 0 || idle == 0 {
+		return reason
+	}
+	return reason + " " + strings.Replace(s.Clear.Which, "{rules}", strings.Join(s.Codes(idle), ", "), 1)
 }
 
 // Has reports whether id is ALL_CLEAR or one of the rules.
@@ -199,8 +220,8 @@ func joinRules(text string, judges ...map[RuleID]judge) *RuleSet {
 	for block := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "\n\n") {
 		lines := strings.Split(block, "\n\t")
 		code, verdict, _ := strings.Cut(lines[0], " ")
-		if code == AllClear {
-			set.Clear = lines[1]
+		if code == AllClear && len(lines) == 4 {
+			set.Clear = Clear{lines[1], lines[2], lines[3]}
 			continue
 		}
 		rule := Rule{ID: numberOfCode(code), Code: code, Verdict: verdictNamed(verdict), Reasons: lines[1:]}
@@ -216,7 +237,7 @@ func joinRules(text string, judges ...map[RuleID]judge) *RuleSet {
 		set.byNumber[rule.ID] = uint8(len(set.Rules))
 		set.mask |= 1 << rule.ID
 	}
-	if set.Clear == "" {
+	if set.Clear == (Clear{}) {
 		panic("BUG: rule set " + set.Name + " has no text for what is clear")
 	}
 	set.static = judgesOf(set.Rules, func(r *Rule) func(*Facts) Sub { return r.Static })

@@ -86,8 +86,8 @@ func TestAnotherTextIsAnotherRuleSet(t *testing.T) {
 	set := joinText(next)
 	require.Equal(t, "2026.2", set.Name)
 	require.EqualValues(t, 2, set.Number)
-	require.Equal(t, "The amount is above the single-transaction limit of the agent.", set.Reason(RuleSingleLimit, 1))
-	require.Equal(t, "The amount is above the single transaction limit of the agent.", RulesOf(Format1).Reason(RuleSingleLimit, 1))
+	require.Equal(t, "The amount is above the single-transaction limit of the agent.", set.Reason(RuleSingleLimit, 1, 0))
+	require.Equal(t, "The amount is above the single transaction limit of the agent.", RulesOf(Format1).Reason(RuleSingleLimit, 1, 0))
 }
 
 // The order of the text says which rule decides, among REVIEW rules and among BLOCK rules.
@@ -149,4 +149,36 @@ func TestPoliciesSpeakOfTheirRules(t *testing.T) {
 		change(&other)
 		require.False(t, other.SetsRulesOf(set))
 	}
+}
+
+// A rule that is off or in shadow did not pass, whether it fired or not: the sentence of a PROCEED
+// does not say so, and names the rule to those who may know.
+func TestReasonNamesRulesOffOrInShadow(t *testing.T) {
+	policy := DefaultPolicy()
+	clear := NewestRules.Decide(&Hits{}, policy)
+	require.Equal(t, Decision{Verdict: Proceed}, clear)
+	require.Equal(t, "No rule was triggered; all 25 rules passed.", NewestRules.FullReason(clear.Rule, clear.Sub, clear.Idle))
+	policy.Modes[RuleSingleLimit] = ModeBlock // Stricter than the default: it is in force.
+	require.Zero(t, NewestRules.Decide(&Hits{}, policy).Idle)
+	for _, mode := range []Mode{ModeOff, ModeShadow} {
+		for _, fired := range []bool{false, true} {
+			policy := DefaultPolicy()
+			policy.Modes[RulePossibleName], policy.Modes[RuleStructuring] = mode, ModeShadow
+			var hits Hits
+			if fired {
+				hits.Add(RulePossibleName, 1)
+			}
+			got := NewestRules.Decide(&hits, policy)
+			require.Equal(t, Proceed, got.Verdict)
+			require.Equal(t, "No rule in force was triggered.", NewestRules.Reason(got.Rule, got.Sub, got.Idle))
+			require.Equal(t, "No rule in force was triggered. Off or in shadow: R21_POSSIBLE_NAME_MATCH, R25_STRUCTURING.",
+				NewestRules.FullReason(got.Rule, got.Sub, got.Idle))
+		}
+	}
+	policy.Modes[RulePossibleName] = ModeOff
+	other := Hits{}
+	other.Add(RuleSingleLimit, 1)
+	got := NewestRules.Decide(&other, policy)
+	require.Zero(t, got.Idle, "a rule decided, and its sentence says all")
+	require.Equal(t, NewestRules.Reason(RuleSingleLimit, 1, 0), NewestRules.FullReason(got.Rule, got.Sub, 1<<RulePossibleName))
 }

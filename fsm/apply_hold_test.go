@@ -196,7 +196,7 @@ func TestReferenceIsUsedOnce(t *testing.T) {
 	first := w.held(slot, 1, 60, 9)
 	require.Equal(t, engine.Review, w.held(slot, 1, 60, 9).Verdict)
 	text := string(shown(w.leaves[len(w.leaves)-1]))
-	require.Contains(t, text, engine.NewestRules.Reason(25, engine.SubDuplicate))
+	require.Contains(t, text, engine.NewestRules.Reason(25, engine.SubDuplicate, 0))
 	require.Contains(t, text, `"referenceUsedBy":`)
 	require.Equal(t, engine.Proceed, w.held(slot, 1, 60, 8).Verdict)
 	require.Equal(t, wire.Applied, w.release(first).Code)

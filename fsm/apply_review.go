@@ -184,11 +184,15 @@ func (m *desk) commentReview(b *wire.Queue, r *wire.Result) {
 	if old := m.reviews.At(at).Claim; old != nil {
 		claim = *old
 	}
-	if len(claim.Comments) >= m.limits.Comments {
+	key := uint32(0)
+	if b.Key != nil {
+		key = b.Key.Row
+	}
+	if !m.roomForComment(claim.Comments, key) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	claim.Comments = append(append([]uint64(nil), claim.Comments...), m.size)
+	claim.Comments = append(claim.Comments[:len(claim.Comments):len(claim.Comments)], Comment{Leaf: m.size, Key: key})
 	m.reviews.Edit(at).Claim = &claim
 	m.out.Comments = append(m.out.Comments, LeafLink{Leaf: leaf, Later: m.size})
 	m.writeQueue(commented, leaf, nil, b, r)

@@ -189,14 +189,15 @@ func codeClaim(c *coder, claim *Claim) {
 	codeSigned(c, &claim.LeaseUntil)
 	count := uint64(len(claim.Comments))
 	if codeUnsigned(c, &count); c.reading && count > 0 {
-		if count > uint64(engine.LimitsOf(engine.FormatNewest).Comments) {
+		if count > uint64(commentsMost(engine.LimitsOf(engine.FormatNewest))) {
 			c.failReading()
 			return
 		}
-		claim.Comments = make([]uint64, count)
+		claim.Comments = make([]Comment, count)
 	}
 	for i := range claim.Comments {
-		codeUnsigned(c, &claim.Comments[i])
+		codeUnsigned(c, &claim.Comments[i].Leaf)
+		codeUnsigned(c, &claim.Comments[i].Key)
 	}
 }
 
@@ -242,5 +243,26 @@ type ReviewRow struct {
 type Claim struct {
 	Assignee   string      `cbor:"1,keyasint,omitempty"`
 	LeaseUntil engine.Time `cbor:"2,keyasint,omitempty"` // 0: assigned, without an end.
-	Comments   []uint64    `cbor:"3,keyasint,omitempty"` // Leaves, oldest first.
+	Comments   []Comment   `cbor:"3,keyasint,omitempty"` // Oldest first.
 }
+
+// Comment is a comment on a review.
+type Comment struct {
+	Leaf uint64 `cbor:"1,keyasint"`
+	Key  uint32 `cbor:"2,keyasint,omitempty"` // The row of the API key that wrote it.
+}
+
+// roomForComment tells whether a key may write another comment. Every key has room of its own, so
+// that nobody can fill a case before those who come later.
+func (m *desk) roomForComment(comments []Comment, key uint32) bool {
+	own := 0
+	for i := range comments {
+		if comments[i].Key == key {
+			own++
+		}
+	}
+	return own == 0 || own < m.limits.CommentsOfKey && len(comments) < m.limits.Comments
+}
+
+// commentsMost is how many comments a review can have: the common room, and one more of each key.
+func commentsMost(limits *engine.Limits) int { return limits.Comments + limits.APIKeys + 1 }

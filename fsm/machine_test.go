@@ -180,7 +180,7 @@ func TestTokenOfARevokedKeyBlocks(t *testing.T) {
 	s.Version = 0
 	r := w.do(wire.KindScreen, s)
 	require.Equal(t, `BLOCK "R2_CREDENTIAL_STATUS"`, verdict(r))
-	require.Equal(t, engine.NewestRules.Reason(2, engine.SubKeyRevoked), between(shown(r.Data), `"reason":"`, `"`))
+	require.Equal(t, engine.NewestRules.Reason(2, engine.SubKeyRevoked, 0), between(shown(r.Data), `"reason":"`, `"`))
 }
 
 // A full table of keys younger than five minutes takes no more keys and drops none; calls
@@ -345,6 +345,36 @@ func TestQueueClaims(t *testing.T) {
 	require.True(t, found)
 	require.Len(t, row.Claim.Comments, 1)
 	require.Equal(t, wire.RefusedNotOpen, claim(wire.QueueClaim, "omar", 0).Refusal)
+}
+
+// A key fills its own room alone: whoever comes later can still comment the case, even where
+// others have used up the common room.
+func TestCommentsOfEachKeyHaveRoom(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(1))
+	record := w.screen(slot, 5).Leaf
+	comment := func(by wire.Common) wire.Result {
+		return w.do(wire.KindQueue, &wire.Queue{Common: by, Op: wire.QueueComment, Leaves: []uint64{record}})
+	}
+	full := 0
+	for full < w.m.limits.Comments {
+		by := w.key("", wire.RoleReviewer)
+		for range min(w.m.limits.CommentsOfKey, w.m.limits.Comments-full) {
+			require.Equal(t, wire.Applied, comment(by).Code)
+			full++
+		}
+		if full < w.m.limits.Comments {
+			require.Equal(t, wire.RefusedFull, comment(by).Refusal, "a key's own room is full")
+		}
+	}
+	for range 2 {
+		later := w.key("", wire.RoleReviewer)
+		require.Equal(t, wire.Applied, comment(later).Code, "a later officer")
+		require.Equal(t, wire.RefusedFull, comment(later).Refusal, "the common room is full")
+	}
+	row, _ := w.m.Freeze().Review(record)
+	require.Len(t, row.Claim.Comments, w.m.limits.Comments+2)
+	require.Equal(t, w.m.Freeze().Digest(), restoredFrom(t, w.m).Freeze().Digest())
 }
 
 func TestSampleNeedsDev(t *testing.T) {

@@ -288,8 +288,8 @@ func (m *Machine) Everything(out *Effects) {
 		if row.Claim == nil {
 			continue
 		}
-		for _, leaf := range row.Claim.Comments {
-			out.Comments = append(out.Comments, LeafLink{Leaf: row.Leaf, Later: leaf})
+		for _, comment := range row.Claim.Comments {
+			out.Comments = append(out.Comments, LeafLink{Leaf: row.Leaf, Later: comment.Leaf})
 		}
 	}
 	out.Settings, out.ListData = m.settings, m.rulebook.listData

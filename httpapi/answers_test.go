@@ -43,7 +43,7 @@ func TestAnswersToStates(t *testing.T) {
 	answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/release", `{}`), 200)
 	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"APPROVED","reviewedBy":"o"}`), 200)
 	answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/assign", `{"assignee":"o"}`), 409)
-	for range engine.CommentsKept {
+	for range engine.CommentsOfKeyMax {
 		answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/comment", `{"comment":"o"}`), 200)
 	}
 	answer(t, n.do("reviewer", "POST", "/v1/queue/"+txn+"/comment", `{"comment":"o"}`), 409)

@@ -20,7 +20,7 @@ var documentedBounds = [][2]string{
 	{"JSON depth; members of an object; values of a payment; of another body", grouped(engine.JSONDepthMax) + "; " + grouped(engine.JSONMembersMax) + "; " + grouped(engine.ScreenValuesMax) + "; " + grouped(engine.BodyValuesMax)},
 	{"names; `purpose`, `note`, `notes`, `reason`, `metadata`, comments; other texts", grouped(engine.NameRunesMax) + " characters; " + inBytes(engine.TextMax) + "; " + grouped(engine.FieldMax) + " bytes"},
 	{"whitelist entries; children of one parent; generations below the root", grouped(engine.WhitelistMax) + "; " + grouped(engine.ChildrenMax) + "; " + grouped(engine.DepthMax)},
-	{"agents of one fleet; agents of one user; comments of one review", grouped(engine.FleetAgentsMax) + "; " + grouped(engine.UserAgentsMax) + "; " + grouped(engine.CommentsKept)},
+	{"agents of one fleet; agents of one user; comments of one key about one review", grouped(engine.FleetAgentsMax) + "; " + grouped(engine.UserAgentsMax) + "; " + grouped(engine.CommentsOfKeyMax)},
 }
 
 func inBytes(n int) string {

@@ -45,6 +45,47 @@ func TestMisspeltMembersOfAScreening(t *testing.T) {
 	}
 }
 
+// An amount with more than six decimals is judged rounded up, as decision 31 says, and answer and
+// record tell so.
+func TestRoundedAmountsAreWarnedOf(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for literal, judged := range map[string]string{"1e-7": "0.000001", "1e-400": "0.000001", "2.00000001": "2.000001"} {
+		body := `{"token":"` + token + `","amount":` + literal + `,"zz":1}`
+		want := `[{"code":"unknown_field","param":"zz"},{"code":"amount_rounded","param":"amount","judgedAs":` + judged + `}]`
+		v := answer(t, n.do("screener", "POST", "/v1/screen", body), 200)
+		require.Equal(t, "PROCEED", textOf(v, "verdict"))
+		require.Equal(t, want, v.Get("warnings").String())
+		record := answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(v, "txnId"), ""), 200)
+		require.Equal(t, want, record.Get("warnings").String())
+		require.Equal(t, literal, record.Get("_request", "amount").String(), "the literal is echoed as sent")
+		require.Equal(t, want, answer(t, n.do("policy", "POST", "/v1/screen/dry-run", body), 200).Get("warnings").String())
+	}
+	exact := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":2.00000100}`), 200)
+	require.Nil(t, exact.Get("warnings"))
+}
+
+// Where the policy has R21 off or in shadow, a payment to a name that resembles a listed one is not
+// said to have passed all rules. What the sentence names is the institution's own affair.
+func TestReasonNamesRulesThatWereOff(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	body := `{"token":"` + token + `","amount":1,"cpName":"Lazarus Groupe"}`
+	require.Equal(t, "REVIEW", textOf(answer(t, n.do("screener", "POST", "/v1/screen", body), 200), "verdict"))
+	const plain = "No rule in force was triggered."
+	for _, mode := range []string{"off", "shadow"} {
+		answer(t, n.do("policy", "PUT", "/v1/policy", `{"policy":{"rules":{"R21":"`+mode+`"}},"reason":"its list is noisy"}`), 200)
+		v := answer(t, n.do("screener", "POST", "/v1/screen", body), 200)
+		require.Equal(t, "PROCEED", textOf(v, "verdict"))
+		require.Equal(t, plain, textOf(v, "reason"), "a screener may not see behind the wall")
+		record := answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(v, "txnId"), ""), 200)
+		require.Equal(t, plain+" Off or in shadow: R21_POSSIBLE_NAME_MATCH.", textOf(record, "reason"))
+		require.NotEmpty(t, record.GetArray("matches"))
+		require.Equal(t, textOf(record, "reason"), textOf(answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(v, "txnId")+"/proof", ""), 200), "record", "reason"))
+		require.Equal(t, plain, textOf(answer(t, n.do("screener", "GET", "/v1/audit/"+textOf(v, "txnId"), ""), 200), "reason"))
+	}
+}
+
 // Any other unknown member is ignored in the judgement, and answer and record warn of it.
 func TestUnknownMembersAreWarnedOf(t *testing.T) {
 	n := newTestNode(t)
@@ -112,7 +153,7 @@ func TestHoldsOverHTTP(t *testing.T) {
 	require.EqualValues(t, 0, limits().GetInt("spentUSDC"))
 	twice := screen(`,"paymentRef":"ref-1"`)
 	require.Equal(t, "R25_STRUCTURING", textOf(twice, "rule"))
-	require.Equal(t, engine.NewestRules.Reason(25, engine.SubDuplicate), textOf(twice, "reason"))
+	require.Equal(t, engine.NewestRules.Reason(25, engine.SubDuplicate, 0), textOf(twice, "reason"))
 
 	path := "/v1/transactions/" + textOf(held, "txnId")
 	answer(t, n.do("auditor", "POST", path+"/settle", `{}`), 403)
@@ -137,7 +178,7 @@ func TestHoldsOverHTTP(t *testing.T) {
 	dry := func(reference string) *fastjson.Value {
 		return answer(t, n.do("policy", "POST", "/v1/screen/dry-run", `{"token":"`+token+`","amount":20,"paymentRef":"`+reference+`"}`), 200)
 	}
-	require.Equal(t, engine.NewestRules.Reason(25, engine.SubDuplicate), textOf(dry("ref-1"), "reason"))
+	require.Equal(t, engine.NewestRules.Reason(25, engine.SubDuplicate, 0), textOf(dry("ref-1"), "reason"))
 	require.Equal(t, "PROCEED", textOf(dry("ref-2"), "verdict"))
 
 	plain := screen("")

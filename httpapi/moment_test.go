@@ -27,7 +27,7 @@ func TestDryRunIsTheCall(t *testing.T) {
 			answer(n.t, n.do("admin", "POST", "/v1/users/"+textOf(v, "userId")+"/revoke", `{"reason":"x"}`), 200)
 			return textOf(v, "token")
 		}, func(*testNode) {}},
-		"clear": {engine.NewestRules.Clear, nil, func(*testNode) {}},
+		"clear": {engine.NewestRules.Clear.All, nil, func(*testNode) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newTestNode(t)

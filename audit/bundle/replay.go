@@ -60,7 +60,7 @@ func (p *replayer) decideAgain(x *leafjson.Screen) error {
 		p.replay.Assumed[id.Code()]++
 	}
 	was, is := &p.at.Recorded, &outcome.Decision
-	if was.Verdict == is.Verdict && was.Rule == is.Rule && p.at.Rules.Reason(was.Rule, was.Sub) == p.at.Rules.Reason(is.Rule, is.Sub) && was.Triggered == is.Triggered && was.Shadow == is.Shadow {
+	if was.Verdict == is.Verdict && was.Rule == is.Rule && p.at.Rules.FullReason(was.Rule, was.Sub, was.Idle) == p.at.Rules.FullReason(is.Rule, is.Sub, is.Idle) && was.Triggered == is.Triggered && was.Shadow == is.Shadow {
 		p.replay.Same++
 		return nil
 	}

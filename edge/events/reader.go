@@ -188,7 +188,13 @@ func (r *Reader) writeEnvelope(e *Event, o *origin, l *edge.Leaf, about *subject
 	m.Time("time", at)
 	m.TextOrNull("tenant", about.operator)
 	data := r.data[:0]
-	l.CopyTo(&data, o.members...)
+	for _, name := range o.members {
+		if name == "reason" && l.Record != nil {
+			data.Text(name, l.Record.Reason()) // Receivers outside the institution read it, so it names no rules of the policy.
+			continue
+		}
+		l.CopyTo(&data, name)
+	}
 	if o.Audience == leaf.OfPayment && l.Record == nil {
 		data.Optional("agentId", about.agent)
 		data.Optional("userId", about.user)

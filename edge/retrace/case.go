@@ -39,7 +39,7 @@ type Outcome struct {
 // Open fills the case from a record. A record of a call without a usable credential is not
 // Known, because tokens are not stored.
 func (c *Case) Open(x *leafjson.Screen) {
-	*c = Case{Record: x, Rules: x.RuleSet(), Recorded: engine.Decision{Verdict: x.Verdict, Rule: x.Rule, Sub: x.Sub, Triggered: x.Triggered, Shadow: x.Shadow}}
+	*c = Case{Record: x, Rules: x.RuleSet(), Recorded: engine.Decision{Verdict: x.Verdict, Rule: x.Rule, Sub: x.Sub, Triggered: x.Triggered, Shadow: x.Shadow, Idle: x.Idle}}
 	c.readRequest()
 	c.Facts = engine.Facts{Request: &c.request}
 	if !x.Judged || c.Rules == nil {

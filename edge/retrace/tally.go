@@ -57,9 +57,18 @@ type decisionKind struct {
 	verdict engine.Verdict
 	rule    engine.RuleID
 	sub     engine.Sub
+	idle    uint32 // See engine.Decision. It is told, and makes no difference.
 }
 
-func kindOfDecision(d *engine.Decision) decisionKind { return decisionKind{d.Verdict, d.Rule, d.Sub} }
+func kindOfDecision(d *engine.Decision) decisionKind {
+	return decisionKind{d.Verdict, d.Rule, d.Sub, d.Idle}
+}
+
+// decidesAs reports whether two decisions are the same, whatever rules were not in force.
+func (s decisionKind) decidesAs(other decisionKind) bool {
+	s.idle, other.idle = 0, 0
+	return s == other
+}
 
 type example struct {
 	txn, agent string
@@ -130,7 +139,7 @@ func (t *Tally) noteCase(c *Case, out *Outcome, truncated bool) {
 	if c.Known {
 		t.noteAgent(c, officer || gone || t.Truncated)
 	}
-	if kindOfDecision(was) != kindOfDecision(now) {
+	if !kindOfDecision(was).decidesAs(kindOfDecision(now)) {
 		t.keepExample(c, was, now)
 	}
 }
@@ -316,6 +325,6 @@ func (e *example) writeMembers(m *strictjson.Members) {
 func (s decisionKind) toMembers(rules *engine.RuleSet) (m strictjson.Members) {
 	m.Text("verdict", s.verdict.String())
 	m.TextOrNull("rule", s.rule.Code())
-	m.Text("reason", rules.Reason(s.rule, s.sub))
+	m.Text("reason", rules.FullReason(s.rule, s.sub, s.idle))
 	return m
 }

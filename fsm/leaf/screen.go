@@ -56,6 +56,7 @@ type Screen struct {
 	Sub       engine.Sub
 	Triggered uint32
 	Shadow    uint32
+	Idle      uint32 // Of a PROCEED: the rules that were off or in shadow.
 
 	PolicyVersion uint64
 	ListVersion   uint64
@@ -114,6 +115,7 @@ const (
 	flagFleetHeld
 	flagHold
 	flagUsed
+	flagIdle
 	flagsAll = 1<<iota - 1
 )
 
@@ -126,7 +128,7 @@ func (s *Screen) flags() uint64 {
 		{s.Judged, flagJudged}, {s.ListStale, flagListStale}, {s.Shadow != 0, flagShadow},
 		{s.Profile.Hash != [32]byte{}, flagProfile}, {s.User.Hash != [32]byte{}, flagUser}, {s.Sequence > 1, flagPrevious},
 		{s.InFleet, flagFleet}, {s.OperatorSuspended, flagOperatorSuspended}, {s.SameToken, flagSameToken}, {s.WithUser, flagWithUser},
-		{s.FleetHeld != 0, flagFleetHeld}, {s.HoldUntil != 0, flagHold}, {s.Used, flagUsed},
+		{s.FleetHeld != 0, flagFleetHeld}, {s.HoldUntil != 0, flagHold}, {s.Used, flagUsed}, {s.Idle != 0, flagIdle},
 	} {
 		if f.on {
 			flags |= f.bit
@@ -150,6 +152,9 @@ func AppendScreen(dst []byte, s *Screen) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.Triggered))
 	if flags&flagShadow != 0 {
 		dst = binary.AppendUvarint(dst, uint64(s.Shadow))
+	}
+	if flags&flagIdle != 0 {
+		dst = binary.AppendUvarint(dst, uint64(s.Idle))
 	}
 	dst = binary.AppendUvarint(dst, s.PolicyVersion)
 	dst = binary.AppendUvarint(dst, s.ListVersion)
@@ -249,6 +254,9 @@ func DecodeScreen(data []byte, s *Screen) error {
 	if flags&flagShadow != 0 {
 		s.Shadow = uint32(r.Limited(1<<engine.RuleBits - 1))
 	}
+	if flags&flagIdle != 0 {
+		s.Idle = uint32(r.Limited(1<<engine.RuleBits - 1))
+	}
 	s.PolicyVersion, s.ListVersion = r.Unsigned(), r.Unsigned()
 	r.Fill(s.ListDigest[:])
 	s.Matcher = uint16(r.Limited(1<<16 - 1))
@@ -271,7 +279,7 @@ func (s *Screen) RuleSet() *engine.RuleSet { return engine.RuleSetNumbered(s.Rul
 // soundRules reports whether the record names only rules of its rule set. For an unknown rule
 // set it allows every number.
 func (s *Screen) soundRules() bool {
-	set, masks := s.RuleSet(), s.Triggered|s.Shadow|s.StaticMask
+	set, masks := s.RuleSet(), s.Triggered|s.Shadow|s.StaticMask|s.Idle
 	if set == nil {
 		return s.Rules != 0 && masks&1 == 0 && s.Rule < engine.RuleBits
 	}

@@ -119,8 +119,12 @@ var members = [...]member{
 	{name: "warnings", json: leaf.TagWarnings},
 }
 
-// Append adds all of the record's members to m, with JSON from the edge unchanged.
+// Append adds all of the record's members to m, with JSON from the edge unchanged and the full
+// reason.
 func (x *Screen) Append(m *strictjson.Members) {
+	full := x.Full
+	x.Full = true
+	defer func() { x.Full = full }()
 	for i := range members {
 		switch of := &members[i]; {
 		case of.text != 0:

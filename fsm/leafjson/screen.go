@@ -17,6 +17,8 @@ type Screen struct {
 	Agent *leaf.Profile // The profile that Profile refers to.
 	Party *leaf.Profile // The profile that User refers to.
 	Edge  leaf.Fragment
+
+	Full bool // The reader may see what is behind the tipping-off wall, so the reason names the rules that were not in force.
 }
 
 // Open reads a screening record's bytes; the profiles are the caller's to add.
@@ -307,7 +309,10 @@ func (x *Screen) rule(m *strictjson.Members) {
 // Reason returns the text of the decision; "" if the rule set is unknown.
 func (x *Screen) Reason() string {
 	if set := x.RuleSet(); set != nil {
-		return set.Reason(x.Rule, x.Sub)
+		if x.Full {
+			return set.FullReason(x.Rule, x.Sub, x.Idle)
+		}
+		return set.Reason(x.Rule, x.Sub, x.Idle)
 	}
 	return ""
 }

@@ -44,6 +44,7 @@ func (c *Request) AnswerLeaf(l *edge.Leaf) (Answer, error) {
 
 func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) {
 	c.TxnID = x.TxnID()
+	x.Full = c.Key.SeesAll()
 	m.Text("verdict", x.Verdict.String())
 	m.Text("txnId", c.TxnID)
 	m.TextOrNull("rule", x.Rule.Code())
@@ -101,6 +102,7 @@ var (
 // WriteRecord writes a screening record as the caller may see it, from the leaf itself.
 func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Disposition) error {
 	x := l.Record
+	x.Full = c.Key.SeesAll()
 	if err := recordMembers.Append(x, m); err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func queueVerb(c *border.Request, op uint8) (border.Answer, error) {
 
 func queueRefused(r wire.Result) error {
 	if r.Refusal == wire.RefusedFull {
-		return border.Conflict("limit_reached", "a review keeps at most "+strconv.Itoa(engine.CommentsKept)+" comments", nil)
+		return border.Conflict("limit_reached", "a key writes at most "+strconv.Itoa(engine.CommentsOfKeyMax)+" comments about a review, and one where it has "+strconv.Itoa(engine.CommentsKept), nil)
 	}
 	return nil
 }

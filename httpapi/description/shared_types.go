@@ -41,6 +41,12 @@ type UnknownMember struct {
 	Param string `json:"param"`
 }
 
+type CallWarning struct {
+	Code     string `json:"code" enum:"unknown_field amount_rounded"`
+	Param    string `json:"param"`
+	JudgedAs Number `json:"judgedAs,omitempty" doc:"of amount_rounded: an amount with more than six decimals is judged and counted rounded up"`
+}
+
 type ProtectedResource struct {
 	Resource               string `json:"resource" format:"uri"`
 	ResourceName           any    `json:"resource_name" schema:"{\"const\": \"Railguard\"}"`
@@ -206,7 +212,7 @@ type judgedRecord struct {
 	Hold               Hold            `json:"hold,omitempty"`
 	Profile            ProfileLeaf     `json:"profile,omitempty"`
 	UserProfile        ProfileLeaf     `json:"userProfile,omitempty"`
-	Warnings           []UnknownMember `json:"warnings,omitempty"`
+	Warnings           []CallWarning   `json:"warnings,omitempty"`
 	Triggered          []RuleCode      `json:"triggered,omitempty"`
 	Shadow             []RuleCode      `json:"shadow,omitempty"`
 	Matches            []PartyMatch    `json:"matches,omitempty"`

@@ -21,6 +21,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
+	"railguard/httpapi/lanes"
 )
 
 var pathValue = regexp.MustCompile(`\{[^}]*\}`)
@@ -128,6 +129,7 @@ func (n *testNode) deadKeys() []string {
 // any other is admitted.
 func TestEveryRouteEveryKey(t *testing.T) {
 	n := newTestNode(t)
+	n.api.WrongKeys = lanes.NewAddresses(1_000_000, 1_000_000, 16) // Most keys here are wrong.
 	dead := n.deadKeys()
 	for _, role := range []string{"settler", "viewer"} { // Other transcripts do not need these two.
 		n.addKey(wire.APIKey{ID: "key_" + role, Roles: testRoles[role]}, testSecret(role))

@@ -365,7 +365,7 @@ func TestBeforeBootstrap(t *testing.T) {
 func TestHealthWithoutQuorum(t *testing.T) {
 	n := newTestNode(t)
 	n.status = &report.ClusterStatus{Role: "follower", Writes: report.WriteState{State: "no_quorum"}}
-	w := n.do("", "GET", "/v1/health", "")
+	w := n.do("ops", "GET", "/v1/health", "")
 	require.Equal(t, 200, w.Code)
 	require.Equal(t, "degraded", member(t, w.Body.Bytes(), "status"))
 	require.Equal(t, "disconnected", member(t, w.Body.Bytes(), "kv"))

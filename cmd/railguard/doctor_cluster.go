@@ -135,13 +135,16 @@ func (d *doctor) checkList(ctx context.Context) {
 	}
 }
 
-// checkReady asks an address whether it takes calls, as a load balancer does: without a key.
+// checkReady asks an address whether it takes calls. Only who shows a key hears why not.
 func (d *doctor) checkReady(ctx context.Context, base string) {
 	check := "ready " + hostOf(base)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/readyz", nil)
 	if err != nil {
 		d.addFinding(check, levelBad, "write the address as http://HOST:PORT or https://HOST:PORT", "%v", err)
 		return
+	}
+	if d.key != "" {
+		request.Header.Set("Authorization", "Bearer "+d.key)
 	}
 	response, err := d.http.Do(request)
 	if err != nil {

@@ -98,7 +98,7 @@ func (d *doctor) checkAll(ctx context.Context, alone bool, folders []string) {
 		steps = append(steps, func() { d.checkCluster(ctx) })
 	}
 	for _, address := range d.admin {
-		steps = append(steps, func() { d.checkNode(ctx, address) })
+		steps = append(steps, func() { d.checkReady(ctx, address) }, func() { d.checkNode(ctx, address) })
 	}
 	for _, folder := range folders {
 		steps = append(steps, func() { d.checkFolder(folder) })

@@ -57,6 +57,7 @@ type Border struct {
 	Streams   *lanes.Lane      // Places of long-lasting calls.
 	Watchers  *lanes.Lane      // Places of calls that wait for events.
 	Addresses *lanes.Addresses // Rates of callers without a key.
+	WrongKeys *lanes.Addresses // Rates of callers with a wrong key.
 
 	Share    fairShare
 	refusals *rate.Limiter // Limits log lines about refused calls.
@@ -84,6 +85,7 @@ func New(deps Deps) *Border {
 	b.Watchers = lanes.NewLane(watchPlaces, laneWaitingMax, WatchesOfOneKey)
 	b.Scans.Pace = timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied)
 	b.Addresses = lanes.NewAddresses(keylessRate, BurstFactor*keylessRate, addressesKnown)
+	b.WrongKeys = lanes.NewAddresses(wrongKeyRate, wrongKeyBurst, addressesKnown)
 	b.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
 	b.Idempotent.Running = make(map[[16]byte]struct{})
 	return b

@@ -200,11 +200,7 @@ func (c *Request) authenticateKey() error {
 		key = c.border.adminKey(bearerSecret(c.r), key)
 	}
 	if key == nil || c.isSessionOver(key) {
-		unauthorizedTotal.Inc()
-		if err := c.border.countKeyless(c.r, 1); err != nil {
-			return err
-		}
-		return newUnauthorized()
+		return c.refuseKey()
 	}
 	c.Key, c.Asked.Caller = key, &key.Caller
 	cost := c.route.charge.Cost + costOfBody(c.r.ContentLength) + guest.Cost(c.r.Context())
@@ -228,6 +224,39 @@ func (c *Request) authenticateKey() error {
 		return c.takeTokens(key.creates, registrationRate, 1)
 	}
 	return nil
+}
+
+// refuseKey counts a call whose key is missing or not good, and returns its error. An address
+// that sends many wrong keys is turned away. A right key from the same address is answered all
+// the same: strangers and customers may share the address of a balancer, and no stranger may lock
+// customers out. A key has 28 random characters, and is not found by asking.
+func (c *Request) refuseKey() error {
+	unauthorizedTotal.Inc()
+	if err := c.border.countKeyless(c.r, 1); err != nil {
+		return err
+	}
+	if c.r.Header.Get("Authorization") == "" || c.border.WrongKeys.Allow(c.border.ClientAddress(c.r), 1, time.Now()) {
+		return newUnauthorized()
+	}
+	rateLimitedTotal.Inc()
+	return &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: 1, Message: "too many wrong keys from this address"}
+}
+
+// FromHouse reports whether a call of a public route comes from the institution: by a key of it,
+// or on the admin listener. A wrong key makes a stranger.
+func (c *Request) FromHouse() bool {
+	if c.route.admin {
+		return true
+	}
+	if c.r.Header.Get("Authorization") == "" {
+		return false
+	}
+	key := c.border.KeysNow().Find(bearerSecret(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
+	if key == nil {
+		_ = c.refuseKey() // It counts the wrong key; the call is answered as a stranger's.
+		return false
+	}
+	return key.Institution()
 }
 
 // AuthenticateAgain looks the key up again after the log reported that it has changed. The

@@ -46,6 +46,8 @@ const (
 	ScanStep        = 1024 // Leaves or cases looked at between two turns.
 	keylessRate     = 2000 // Calls a second without a key from one address.
 	addressesKnown  = 65_536
+	wrongKeyRate    = 1   // Calls a second with a wrong key from one address,
+	wrongKeyBurst   = 100 // after so many at once.
 
 	// Log lines about refused calls: how many a second, and how many at once.
 	refusalLines      = 20

@@ -29,6 +29,7 @@ var operationsOperations = []Operation{
 	{
 		Name: "health", Route: "GET /v1/health", Tag: "health", Scope: Public,
 		Summary:    "The state of node and cluster",
+		Text:       "Without a key of the institution only status, version, kv, signingKey, and source, count and syncedAt of the list.",
 		Parameters: "consistency",
 		Answers:    []Answer{{Status: 200, Of: Health{}}},
 	},
@@ -51,7 +52,8 @@ var operationsOperations = []Operation{
 	},
 	{
 		Name: "readyz", Route: "GET /readyz", Tag: "health", Scope: Public,
-		Summary:    "Whether this node should be sent calls: one line a check",
+		Summary:    "Whether this node should be sent calls",
+		Text:       "With a key of the institution, and on the admin listener, one line a check.",
 		Parameters: "consistency",
 		Query: []Parameter{
 			{Name: "noleader", Of: "", Flag: true},

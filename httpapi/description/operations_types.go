@@ -17,18 +17,18 @@ type Health struct {
 	} `json:"ofac"`
 	Kv         string  `json:"kv" enum:"connected disconnected"`
 	SigningKey string  `json:"signingKey" enum:"production ephemeral unavailable"`
-	Node       string  `json:"node"`
-	Role       string  `json:"role"`
-	Leader     *string `json:"leader"`
+	Node       string  `json:"node,omitempty"`
+	Role       string  `json:"role,omitempty"`
+	Leader     *string `json:"leader,omitempty"`
 	Quorum     struct {
 		Voters           int64 `json:"voters"`
 		Healthy          int64 `json:"healthy"`
 		FailureTolerance int64 `json:"failureTolerance"`
-	} `json:"quorum"`
-	Index           int64 `json:"index"`
-	UptimeSeconds   int64 `json:"uptimeSeconds"`
-	Draining        bool  `json:"draining"`
-	ReviewQueueFull bool  `json:"reviewQueueFull"`
+	} `json:"quorum,omitempty"`
+	Index           int64 `json:"index,omitempty"`
+	UptimeSeconds   int64 `json:"uptimeSeconds,omitempty"`
+	Draining        bool  `json:"draining,omitempty"`
+	ReviewQueueFull bool  `json:"reviewQueueFull,omitempty"`
 }
 
 type JWKS struct {

@@ -53,7 +53,8 @@ func (o *Room) clusterStatus(c *border.Request) (status report.ClusterStatus, qu
 	return h.status, h.full
 }
 
-// health is GET /v1/health: the members of specification 4.9, and more.
+// health is GET /v1/health. Everybody hears the members of specification 4.9, and the
+// institution more.
 func (o *Room) health(c *border.Request) (border.Answer, error) {
 	settings := c.Judge.Terms.Settings
 	status, full := o.clusterStatus(c)
@@ -67,13 +68,17 @@ func (o *Room) health(c *border.Request) (border.Answer, error) {
 		m.Text("status", "degraded")
 	}
 	m.Text("version", o.deps.Version)
-	writeListHealth(c, m)
+	ofHouse := c.FromHouse()
+	writeListHealth(c, m, ofHouse)
 	if connected {
 		m.Text("kv", "connected")
 	} else {
 		m.Text("kv", "disconnected")
 	}
 	m.Text("signingKey", signing)
+	if !ofHouse {
+		return c.Reply(http.StatusOK, c.Out), nil
+	}
 	m.Text("node", c.NodeName())
 	m.Text("role", status.Role)
 	if status.Leader != nil {
@@ -93,7 +98,7 @@ func (o *Room) health(c *border.Request) (border.Answer, error) {
 	return c.Reply(http.StatusOK, c.Out), nil
 }
 
-func writeListHealth(c *border.Request, m *strictjson.Members) {
+func writeListHealth(c *border.Request, m *strictjson.Members, ofHouse bool) {
 	settings := c.Judge.Terms.Settings
 	var list strictjson.Members
 	if settings.List == nil {
@@ -107,6 +112,10 @@ func writeListHealth(c *border.Request, m *strictjson.Members) {
 	list.Text("source", edge.ListSource(settings.List))
 	list.Uint("count", uint64(settings.List.Entries))
 	list.Time("syncedAt", settings.ListSynced)
+	if !ofHouse {
+		m.Object("ofac", list)
+		return
+	}
 	list.Uint("listVersion", settings.ListVersion)
 	list.Int("ageSeconds", int64(max(age, 0)/engine.Second))
 	list.Texts("missing", append([]string{}, judge.Missing(settings.List)...))
@@ -169,7 +178,8 @@ func (o *Room) tellReadiness(readiness *report.Readiness) {
 	}
 }
 
-// ready is GET /readyz, in rqlite's form: one line per check.
+// ready is GET /readyz. The institution reads one line per check, in rqlite's form, and
+// strangers read whether the node is ready.
 func (o *Room) ready(c *border.Request) (border.Answer, error) {
 	query, err := readReadyQuery(c)
 	if err != nil {
@@ -186,8 +196,21 @@ func (o *Room) ready(c *border.Request) (border.Answer, error) {
 	if !c.HasAnyQuery() { // A query may add or exclude checks, so its answer is not logged.
 		o.tellReadiness(&readiness)
 	}
+	status, said := http.StatusOK, "ready\n"
+	if !readiness.Ready {
+		status, said = http.StatusServiceUnavailable, "not ready\n"
+		c.SetHeader("Retry-After", "1")
+		c.SetHeader(border.HeaderOutcome, border.OutcomeNone)
+	}
+	if c.FromHouse() {
+		said = listChecks(readiness.Checks)
+	}
+	return c.Send(status, border.TextType, []byte(said)), nil
+}
+
+func listChecks(checks []report.ReadyCheck) string {
 	var text strings.Builder
-	for _, check := range readiness.Checks {
+	for _, check := range checks {
 		sign := "[-]"
 		if check.OK {
 			sign = "[+]"
@@ -198,13 +221,7 @@ func (o *Room) ready(c *border.Request) (border.Answer, error) {
 		}
 		text.WriteByte('\n')
 	}
-	status := http.StatusOK
-	if !readiness.Ready {
-		status = http.StatusServiceUnavailable
-		c.SetHeader("Retry-After", "1")
-		c.SetHeader(border.HeaderOutcome, border.OutcomeNone)
-	}
-	return c.Send(status, border.TextType, []byte(text.String())), nil
+	return text.String()
 }
 
 func readReadyQuery(c *border.Request) (report.ReadyQuery, error) {

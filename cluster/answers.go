@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"railguard/audit"
 	"railguard/cluster/port"
 	"railguard/engine"
@@ -32,9 +34,12 @@ func (n *Node) answerPeers() *port.Service {
 		return &port.TermReply{Term: n.replica.raft.CurrentTerm()}, nil
 	})
 	port.Handle(s, func(ctx context.Context, _ string, q *port.JoinCall) (*port.Done, error) {
-		return &port.Done{}, n.membership.admitMember(ctx, q)
+		return &port.Done{}, n.membership.hearJoin(ctx, q)
 	})
-	port.Handle(s, func(ctx context.Context, _ string, q *port.VerbCall) (*port.Done, error) {
+	port.Handle(s, func(ctx context.Context, peer string, q *port.VerbCall) (*port.Done, error) {
+		if _, known := n.replica.findServer(raft.ServerID(peer)); !known { // A node must not admit itself.
+			return nil, fmt.Errorf("cluster: node %q is no member", peer)
+		}
 		return &port.Done{}, n.membership.doVerb(ctx, q)
 	})
 	port.Handle(s, func(_ context.Context, _ string, q *port.RemovedCall) (*port.Done, error) {

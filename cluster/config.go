@@ -38,6 +38,7 @@ type Config struct {
 	SecretsAlso  [][]byte          // Secrets accepted besides Secret, while Secret is changed on one node after the other.
 	Secret       []byte            // The cluster secret, which peers prove to know if they show no certificates.
 	Certificates port.Certificates // Certificates that nodes show instead, if they are given.
+	AdmitAll     bool              // A node that asks to join is taken in although no admin has admitted it: for a cluster that is thrown away.
 	Insecure     bool              // No TLS between nodes; refused unless all addresses are loopback.
 	Version      string
 

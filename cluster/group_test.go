@@ -87,7 +87,7 @@ func (g *group) config(id string, change ...func(*Config)) Config {
 	g.mu.Unlock()
 	config := Config{
 		ID: id, DataDir: filepath.Join(g.dir, id), ListenCluster: g.host(id), APIAddr: id + ".example:8080",
-		Secret: testSecret, Version: "test", Fatal: gave.fatal, Genesis: testGenesis,
+		Secret: testSecret, AdmitAll: true, Version: "test", Fatal: gave.fatal, Genesis: testGenesis,
 		Timing: Timing{Heartbeat: 300 * time.Millisecond, Commit: 5 * time.Millisecond, Stall: 10 * time.Second},
 	}
 	if os.Getenv("RAILGUARD_TEST_LOG") != "" {

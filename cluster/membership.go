@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/cluster/port"
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -25,7 +26,7 @@ const (
 // The verbs that the leader executes.
 const (
 	verbTransfer = "transfer"
-	verbJoin     = "join"
+	verbAdmit    = "admit"
 	verbRemove   = "remove"
 	verbPromote  = "promote"
 	verbDemote   = "demote"
@@ -45,6 +46,9 @@ type membership struct {
 	secret    *secretProver
 	deadAfter time.Duration // How long a voter may be silent; below 0: it never loses its vote.
 
+	admitAll bool // A node that asks to join needs no admin.
+
+	asking   askingNodes
 	changing gate                 // Only one change at a time.
 	caughtUp map[string]time.Time // Since when a node without a vote has kept up. Only duties use it.
 
@@ -91,8 +95,8 @@ func (m *membership) doVerb(ctx context.Context, v *port.VerbCall) error {
 	switch v.Verb {
 	case verbTransfer:
 		return m.transferLeadership(ctx, v.ID)
-	case verbJoin:
-		return m.admitMember(ctx, &port.JoinCall{ID: v.ID, Address: v.Addr, Format: uint16(engine.FormatNewest)})
+	case verbAdmit:
+		return m.admitNode(ctx, v.ID, v.Addr)
 	case verbRemove:
 		return m.removeMember(ctx, v.ID, v.Force)
 	case verbPromote:
@@ -124,11 +128,36 @@ func (m *membership) addServer(id raft.ServerID, to port.Address, vote bool) err
 	})
 }
 
-// admitMember takes in a new node, or a member at a new address. A new node has no vote until
-// it has caught up. A node that comes back with an empty folder first loses its former vote.
-func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
+// admitNode takes in a node that an admin has admitted: one that asks to join, or one that waits
+// at an address.
+func (m *membership) admitNode(ctx context.Context, id, address string) error {
+	q := &port.JoinCall{ID: id, Address: address, Format: uint16(engine.FormatNewest)}
+	if address == "" {
+		if _, known := m.replica.findServer(raft.ServerID(id)); known {
+			return nil
+		}
+		if q = m.asking.find(id, time.Now()); q == nil {
+			return report.ErrNotWaiting
+		}
+	}
+	return m.takeIn(ctx, q, true)
+}
+
+// hearJoin answers a node that asks to join.
+func (m *membership) hearJoin(ctx context.Context, q *port.JoinCall) error {
 	if !m.replica.isLeader() {
 		return m.passOn(ctx, q)
+	}
+	return m.takeIn(ctx, q, m.admitAll)
+}
+
+// takeIn takes in a new node if it is admitted, or a member at a new address. A new node has no
+// vote until it has caught up. A node that comes back with an empty folder first loses its former
+// vote. Who has the cluster secret can ask to join; so an admin says whether a node belongs to
+// the group.
+func (m *membership) takeIn(ctx context.Context, q *port.JoinCall, admitted bool) error {
+	if !m.replica.isLeader() {
+		return port.ErrNotLeader
 	}
 	if m.lineage.waiting.Load() {
 		return errLeafDue
@@ -147,6 +176,12 @@ func (m *membership) admitMember(ctx context.Context, q *port.JoinCall) error {
 	}
 	if m.isBuried(q.ID, to.Incarnation) {
 		return errors.New(wasRemoved(q.ID))
+	}
+	if _, known := m.replica.findServer(id); !known && !admitted {
+		if m.asking.note(q, time.Now()) {
+			m.life.log.Warn("a node asks to join, and no admin has admitted it: railguard cluster admit, or find out who it is", "peer", q.ID, "addr", to.Host)
+		}
+		return port.ErrNotAdmitted
 	}
 	before, err := m.checkDialled(ctx, q.ID, to) // Dialling comes before the gate, so that an unreachable node does not hold up others.
 	if err != nil {

@@ -141,7 +141,7 @@ func (n *Node) assembleParts() {
 	}
 	n.membership = &membership{
 		life: n.life, state: n.state, replica: n.replica, lineage: n.lineage, peers: n.peers, secret: n.greeter.secret,
-		deadAfter: n.config.DeadAfter, changing: newGate(), propose: n.proposeAnyway,
+		deadAfter: n.config.DeadAfter, admitAll: n.config.AdmitAll, changing: newGate(), propose: n.proposeAnyway,
 	}
 	n.finder = &finder{
 		life: n.life, folder: n.folder, state: n.state, replica: n.replica, greeter: n.greeter, peers: n.peers,

@@ -107,9 +107,12 @@ func (n *Node) Undrain() {
 	}
 }
 
-// Join takes in a node that runs and waits at a cluster address. Join asks it who it is; the
-// node gets a vote when it has caught up.
-func (n *Node) Join(ctx context.Context, id, addr string) error {
+// Admit takes in a node that asks to join, or one that runs and waits at a cluster address, which
+// Admit asks who it is. The node gets a vote when it has caught up.
+func (n *Node) Admit(ctx context.Context, id, addr string) error {
+	if addr == "" {
+		return n.membership.toLeader(ctx, port.VerbCall{Verb: verbAdmit, ID: id})
+	}
 	l := n.peers.linkToAddress(addr)
 	defer l.Close()
 	p, err := port.Ask(ctx, l, port.PingCall{})
@@ -119,7 +122,7 @@ func (n *Node) Join(ctx context.Context, id, addr string) error {
 	if p.ID != id {
 		return fmt.Errorf("cluster: the node at %s is %q, not %q", addr, p.ID, id)
 	}
-	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbJoin, ID: id, Addr: p.Address})
+	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbAdmit, ID: id, Addr: p.Address})
 }
 
 // Remove takes a node out of the group for good: its folder is not admitted again. Remove is

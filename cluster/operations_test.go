@@ -124,7 +124,7 @@ func TestJoinerMustBeReachable(t *testing.T) {
 		if leader.NodeID() == "n1" && name == "another is there" {
 			continue // A leader does not dial itself.
 		}
-		err := leader.membership.admitMember(t.Context(), &port.JoinCall{ID: "n4", Address: c.addr, Format: uint16(engine.FormatNewest)})
+		err := leader.membership.hearJoin(t.Context(), &port.JoinCall{ID: "n4", Address: c.addr, Format: uint16(engine.FormatNewest)})
 		require.ErrorContains(t, err, c.want, name)
 	}
 	require.Len(t, leader.replica.listServers(), 3)

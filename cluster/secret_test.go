@@ -21,11 +21,11 @@ func TestWrongSecretIsNoMember(t *testing.T) {
 	leader := g.open("n1", expect(1))
 	awaitReady(t, leader)
 	wrong := g.open("n2", join(g.host("n1")), func(c *Config) { c.Secret = []byte("another secret, as long as it must be") })
-	err := leader.membership.admitMember(t.Context(), &port.JoinCall{
+	err := leader.membership.hearJoin(t.Context(), &port.JoinCall{
 		ID: "n2", Address: wrong.greeter.address.String(), Format: uint16(engine.FormatNewest),
 	})
 	require.ErrorIs(t, err, errSecret)
-	require.ErrorIs(t, leader.Join(t.Context(), "n2", g.host("n2")), errSecret)
+	require.ErrorIs(t, leader.Admit(t.Context(), "n2", g.host("n2")), errSecret)
 	require.Len(t, leader.replica.listServers(), 1)
 	require.Empty(t, wrong.replica.listServers())
 	g.close("n2")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/report"
 	"railguard/edge"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
@@ -173,7 +174,7 @@ type joinFails struct {
 	err error
 }
 
-func (j joinFails) Join(context.Context, string, string) error { return j.err }
+func (j joinFails) Admit(context.Context, string, string) error { return j.err }
 
 // The answer to a failed join holds nothing that came from the address.
 func TestJoinTellsNothing(t *testing.T) {
@@ -181,13 +182,15 @@ func TestJoinTellsNothing(t *testing.T) {
 	n.api = n.another(func(d *Deps) {
 		d.Operations = joinFails{n, errors.New("dial tcp 10.0.0.1:22: got SSH-2.0-OpenSSH_9.9")}
 	})
-	w := n.do("ops", "POST", "/v1/cluster/join", `{"id":"n2","addr":"10.0.0.1:22"}`)
+	w := n.do("admin", "POST", "/v1/cluster/admit", `{"id":"n2","addr":"10.0.0.1:22"}`)
 	require.Equal(t, 422, w.Code)
 	require.NotContains(t, w.Body.String(), "SSH")
 	require.NotContains(t, w.Body.String(), "10.0.0.1")
 	require.Equal(t, "addr", member(t, w.Body.Bytes(), "param"))
+	n.api = n.another(func(d *Deps) { d.Operations = joinFails{n, report.ErrNotWaiting} })
+	require.Equal(t, 404, n.do("admin", "POST", "/v1/cluster/admit", `{"id":"n2"}`).Code)
 	n.api = n.another(func(d *Deps) { d.Operations = joinFails{n, wire.ErrNoLeader} })
-	require.Equal(t, 503, n.do("ops", "POST", "/v1/cluster/join", `{"id":"n2","addr":"10.0.0.1:22"}`).Code)
+	require.Equal(t, 503, n.do("admin", "POST", "/v1/cluster/admit", `{"id":"n2","addr":"10.0.0.1:22"}`).Code)
 }
 
 // A wallet that was listed at issuance is R3 until the institution's policy changes that: a

@@ -7,6 +7,7 @@ import (
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -45,12 +46,37 @@ const (
 const (
 	secretLength     = 28 // Random characters of an API key.
 	keyPrefixLength  = 16 // Shown characters of an API key: rg_live_ and eight more.
-	clusterSecretMin = 16 // Length of the shortest cluster secret, in bytes.
+	clusterSecretMin = 16 // Length of the shortest cluster secret of tests and of dev, in bytes.
+
+	clusterSecretSize      = 32 // Bytes of a cluster secret.
+	clusterSecretDifferent = 16 // Of 32 random bytes fewer are different in less than one of 10^14 cases.
 )
 
 const secretCheckText = "railguard"
 
 var errSealed = errors.New("sealed value cannot be opened: another cluster secret, or damage")
+
+// NewClusterSecret returns a cluster secret: 32 random bytes, in hex.
+func NewClusterSecret() string {
+	var random [clusterSecretSize]byte
+	_, _ = rand.Read(random[:]) // crypto/rand never fails.
+	return hex.EncodeToString(random[:])
+}
+
+// IsClusterSecret reports whether a text may be a cluster secret: 32 bytes in hex, which are not
+// evidently chosen by hand. Whoever reaches a node's port can test guesses without asking again,
+// so a phrase is no secret.
+func IsClusterSecret(text string) bool {
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != clusterSecretSize {
+		return false
+	}
+	different := map[byte]bool{}
+	for _, b := range raw {
+		different[b] = true
+	}
+	return len(different) >= clusterSecretDifferent
+}
 
 // NewSecrets takes the cluster secret and older secrets. The cluster secret has at least 16
 // bytes and is the same on all nodes. Some values may still be sealed under older secrets.

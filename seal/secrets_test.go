@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -127,4 +128,19 @@ func TestSealedAnew(t *testing.T) {
 	require.Equal(t, "text", string(plain))
 	_, err = NewSecrets(old).Open("one", again)
 	require.ErrorIs(t, err, errSealed)
+}
+
+// A cluster secret is 32 bytes in hex, and nothing that somebody made up.
+func TestClusterSecretsAreRandom(t *testing.T) {
+	one, other := NewClusterSecret(), NewClusterSecret()
+	require.True(t, IsClusterSecret(one))
+	require.True(t, IsClusterSecret(other))
+	require.NotEqual(t, one, other)
+	for _, bad := range []string{
+		"", "correct horse battery staple", "a-phrase-of-twenty-bytes", one[:62], one + "00", one + "\n", " " + one[1:],
+		strings.Repeat("0", 64), strings.Repeat("deadbeef", 8), strings.Repeat("0123456789abcdef", 4), strings.Repeat("x", 64),
+		hex.EncodeToString([]byte("aaaa bbbb aaaa bbbb aaaa bbbb aa")),
+	} {
+		require.False(t, IsClusterSecret(bad), bad)
+	}
 }

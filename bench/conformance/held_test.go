@@ -186,7 +186,7 @@ func (d *documented) walk(t *testing.T, cfg *Config) {
 var notWalked = map[string]string{
 	"GET /v1/events":         "a stream has no end",
 	"POST /v1/cluster/drain": "the node would refuse everything after it", "POST /v1/cluster/remove": "a member would be gone", "POST /v1/cluster/demote": "as remove",
-	"POST /v1/cluster/join": "as remove", "POST /v1/test/clock": "would move everything out of its time",
+	"POST /v1/cluster/admit": "as remove", "POST /v1/test/clock": "would move everything out of its time",
 	"POST /v1/webhooks": "would send to the outside", "POST /v1/ofac/sync": "would fetch from the outside",
 }
 

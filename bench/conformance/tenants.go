@@ -24,7 +24,7 @@ var institutionRoutes = []struct{ method, path string }{
 	{"GET", "/v1/whitelist"}, {"PUT", "/v1/whitelist"}, {"POST", "/v1/whitelist/entries"}, {"DELETE", "/v1/whitelist/entries/1"},
 	{"GET", "/v1/cleared"}, {"POST", "/v1/cleared"}, {"DELETE", "/v1/cleared/1"},
 	{"GET", "/v1/cluster/status"}, {"GET", "/v1/cluster/peers"}, {"GET", "/v1/cluster/leader"}, {"GET", "/v1/cluster/snapshot"},
-	{"POST", "/v1/cluster/snapshot"}, {"POST", "/v1/cluster/transfer-leader"}, {"POST", "/v1/cluster/join"},
+	{"POST", "/v1/cluster/snapshot"}, {"POST", "/v1/cluster/transfer-leader"}, {"POST", "/v1/cluster/admit"},
 	{"POST", "/v1/cluster/remove"}, {"POST", "/v1/cluster/promote"}, {"POST", "/v1/cluster/demote"}, {"POST", "/v1/cluster/drain"},
 	{"POST", "/v1/cluster/matcher"},
 	{"GET", "/log/tile/entries/000"},

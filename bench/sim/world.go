@@ -166,7 +166,7 @@ func (h *Host) Start() {
 	node, err := cluster.Open(cluster.Config{
 		Logger: h.world.logger(),
 		ID:     h.ID, DataDir: kept.root, Disk: kept, ListenCluster: h.address(), Join: others,
-		BootstrapExpect: len(h.world.hosts), Genesis: Genesis, Insecure: true, Version: "sim",
+		BootstrapExpect: len(h.world.hosts), Genesis: Genesis, Insecure: true, AdmitAll: true, Version: "sim",
 		Clock: h.Clock, Network: port, History: history,
 		OpenLog:   func(string) (datadir.LogStore, error) { return life, nil },
 		FreeSpace: func(string) (uint64, uint64, error) { return 1 << 40, 1 << 41, nil },

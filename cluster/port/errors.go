@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )
 
@@ -15,13 +16,15 @@ var (
 	ErrAlone     = errors.New("cluster: there is no other voter")
 	ErrWentBack  = errors.New("cluster: the node's log ends before what it had applied: its folder is an older copy")
 	ErrCopy      = errors.New("cluster: the member of this name and folder answers at its own address: this one runs on a copy of its folder")
-	ErrTooOld    = errors.New("cluster: this release is too old for the format that the group computes by: upgrade this node")
+	// ErrNotAdmitted: a node asks to join a group that does not know its id.
+	ErrNotAdmitted = errors.New("cluster: no admin has admitted this node yet: railguard cluster admit with its id")
+	ErrTooOld      = errors.New("cluster: this release is too old for the format that the group computes by: upgrade this node")
 )
 
 // remoteErrors are the errors that keep their meaning over the wire.
 var remoteErrors = []error{
 	wire.ErrNoLeader, wire.ErrNoQuorum, wire.ErrOverloaded, wire.ErrStorageLow, wire.ErrShuttingDown, wire.ErrUnknown,
-	ErrNotLeader, ErrNoPeer, ErrAlone, ErrWentBack, ErrCopy, ErrTooOld,
+	ErrNotLeader, ErrNoPeer, ErrAlone, ErrWentBack, ErrCopy, ErrTooOld, ErrNotAdmitted, report.ErrNotWaiting,
 }
 
 // remoteError makes an error of the text that a peer answered instead of a reply.

@@ -32,8 +32,8 @@ func clientCommands() []*cobra.Command {
 	under("ofac", newImport())
 	under("policy", newPolicyPut(), newPolicyDiff())
 	under("signing-key", newReissueAll())
-	under("cluster-secret", newSecretReseal())
-	under("cluster", newClusterStatus(), newClusterWait(), newClusterRecover(), newClusterUpgrade())
+	under("cluster-secret", newSecretNew(), newSecretReseal())
+	under("cluster", newClusterStatus(), newClusterAdmit(), newClusterWait(), newClusterRecover(), newClusterUpgrade())
 	return append(commands, newVerify(), newLog(), newDump(), newBackup(), newDrill(), newDoctor(), newHealth(), newTLS())
 }
 
@@ -243,6 +243,57 @@ node that stays up.`,
 	c.defineFlags(cmd, false)
 	cmd.Flags().StringVar(&node, "node", "", "the node that was replaced or restarted (required)")
 	cmd.Flags().DurationVar(&patience, "patience", 10*time.Minute, "how long to wait at most")
+	return cmd
+}
+
+// newClusterAdmit is `railguard cluster admit`: it waits until the node asks, and admits it.
+func newClusterAdmit() *cobra.Command {
+	c := &client{}
+	var addr string
+	var patience time.Duration
+	cmd := &cobra.Command{
+		Use: "admit ID", Short: "Admit a node that asks to join",
+		Long: `A node that is started with --join and an id that the cluster does not know waits until an
+admin admits it. The nodes that form a cluster together need nobody, nor does a member that
+comes back, with an empty folder too. A removed node needs it again.`,
+		Example: "  railguard serve --id n4 --join 10.0.0.1:8280 ...   # on its machine\n  railguard cluster admit n4                         # the key needs the role admin",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("expected the node's ID")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.findServer(cmd, false); err != nil {
+				return err
+			}
+			asked := map[string]string{"id": args[0]}
+			if addr != "" {
+				asked["addr"] = addr
+			}
+			body, err := json.Marshal(asked)
+			if err != nil {
+				return err
+			}
+			for end, told := time.Now().Add(patience), false; ; told = true {
+				_, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodPost, path: "/v1/cluster/admit", body: body})
+				refused := new(exitError)
+				switch {
+				case err == nil:
+					fmt.Fprintf(cmd.OutOrStdout(), "%s is admitted; it gets its vote when it has caught up\n", args[0])
+					return nil
+				case !errors.As(err, &refused) || refused.status != http.StatusNotFound || time.Now().After(end) || cmd.Context().Err() != nil:
+					return err
+				case !told:
+					fmt.Fprintf(cmd.ErrOrStderr(), "waiting until %s asks to join\n", args[0])
+				}
+				time.Sleep(waitPoll)
+			}
+		},
+	}
+	c.defineFlags(cmd, false)
+	cmd.Flags().StringVar(&addr, "addr", "", "its cluster address, where it was started without --join")
+	cmd.Flags().DurationVar(&patience, "patience", time.Minute, "how long to wait until it asks")
 	return cmd
 }
 

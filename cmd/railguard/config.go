@@ -80,7 +80,7 @@ func (f *serveFlags) checkAll() error {
 		keyErr = usageError("RAILGUARD_BOOTSTRAP_KEY: at least %d characters", bootstrapKeyMin)
 	}
 	_, secretErr := givenSecret(f)
-	_, _, otherErr := readAcceptedSecrets()
+	_, _, otherErr := f.readAcceptedSecrets()
 	var itself error
 	if f.bootstrapExpect > 0 && f.data != "" {
 		itself = f.namesItself()

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,5 +109,38 @@ func TestX402Settings(t *testing.T) {
 			continue
 		}
 		require.ErrorContains(t, err, wrong, flags)
+	}
+}
+
+// Outside of --dev a phrase is no cluster secret, and the refusal says what to do. A phrase of
+// before may still open what it sealed.
+func TestAPhraseIsNoClusterSecret(t *testing.T) {
+	check := []string{"config", "check", "--id", "n1", "--data", filepath.Join(t.TempDir(), "data"), "--bootstrap-expect", "1", "--public-url", "https://guard.example.org"}
+	made, code, err := run(t, "cluster-secret", "new")
+	require.NoError(t, err)
+	require.Zero(t, code)
+	made = strings.TrimSpace(made)
+	const phrase = "correct horse battery staple"
+	for _, c := range []struct {
+		name, secret, also, old, refused string
+		flags                            []string
+	}{
+		{name: "made", secret: made},
+		{name: "a phrase", secret: phrase, refused: "railguard cluster-secret new"},
+		{name: "a phrase of a cluster that is thrown away", secret: phrase, flags: []string{"--dev"}},
+		{name: "too short for that", secret: "short", flags: []string{"--dev"}, refused: "RAILGUARD_CLUSTER_SECRET: not 32 random bytes"},
+		{name: "a phrase beside it", secret: made, also: phrase, refused: "RAILGUARD_CLUSTER_SECRET_ALSO: not 32 random bytes"},
+		{name: "a phrase of before", secret: made, old: phrase},
+	} {
+		t.Setenv("RAILGUARD_CLUSTER_SECRET", c.secret)
+		t.Setenv("RAILGUARD_CLUSTER_SECRET_ALSO", c.also)
+		t.Setenv("RAILGUARD_CLUSTER_SECRET_OLD", c.old)
+		_, code, err := run(t, append(slices.Clone(check), c.flags...)...)
+		if c.refused == "" {
+			require.NoError(t, err, c.name)
+			continue
+		}
+		require.ErrorContains(t, err, c.refused, c.name)
+		require.Equal(t, exitUsage, code, c.name)
 	}
 }

@@ -104,7 +104,7 @@ func (p *park) drillsThatFail(full, backups, scratch string) {
 	require.Contains(t, r.Says, "NOT sleep: spoilt.rgbackup: backup: ")
 	require.Contains(t, r.Says, "part ")
 	// The cluster secret is another one.
-	r, _ = p.drilled([]string{"RAILGUARD_CLUSTER_SECRET=not the secret of that cluster"}, "--file", full, "--scratch", scratch)
+	r, _ = p.drilled([]string{"RAILGUARD_CLUSTER_SECRET=0d3c5e7f91a2b4c6d8e0f1a3b5c7d9ebfd0e1f2a3b4c5d6e7f8091a2b3c4d5e6"}, "--file", full, "--scratch", scratch)
 	require.Contains(t, r.Says, "this is not the secret of cluster")
 	require.Len(t, r.Why, 1)
 	require.NotContains(t, r.Says+r.Why[0], "\n", "one sentence, and not the node's log")

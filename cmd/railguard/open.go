@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,7 +61,7 @@ func (s *server) openNode() error {
 	}
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
-		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, Insecure: f.insecure,
+		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, AdmitAll: f.dev, Insecure: f.insecure,
 		Version: version, Logger: s.log.Logger, Fatal: s.endAtOnce, DeadAfter: deadAfter(f.deadAfter),
 	}
 	if f.bootstrapExpect > 0 {
@@ -259,14 +257,15 @@ func (f *serveFlags) readSecrets() (secret []byte, also [][]byte, all *seal.Secr
 	if secret, err = clusterSecret(f); err != nil {
 		return nil, nil, nil, err
 	}
-	also, old, err := readAcceptedSecrets()
+	also, old, err := f.readAcceptedSecrets()
 	return secret, also, seal.NewSecrets(secret, slices.Concat(also, old)...), err
 }
 
 // readAcceptedSecrets returns the secrets that are accepted besides the current one: also
 // authenticates other nodes and decrypts, while the cluster secret is exchanged on one node
-// after the other; old only decrypts, for as long as something is sealed under it.
-func readAcceptedSecrets() (also, old [][]byte, err error) {
+// after the other; old only decrypts, for as long as something is sealed under it, and may be a
+// phrase of before.
+func (f *serveFlags) readAcceptedSecrets() (also, old [][]byte, err error) {
 	for i, name := range []string{"RAILGUARD_CLUSTER_SECRET_ALSO", "RAILGUARD_CLUSTER_SECRET_OLD"} {
 		text, err := secretOf(name)
 		if err != nil {
@@ -274,14 +273,17 @@ func readAcceptedSecrets() (also, old [][]byte, err error) {
 		}
 		for secret := range strings.Lines(text) {
 			secret = strings.TrimSpace(secret)
-			if len(secret) < 16 {
-				return nil, nil, usageError("%s: at least 16 bytes each, one a line", name)
-			}
 			if i == 0 {
+				if err := f.checkSecretForm(name, secret); err != nil {
+					return nil, nil, err
+				}
 				also = append(also, []byte(secret))
-			} else {
-				old = append(old, []byte(secret))
+				continue
 			}
+			if len(secret) < secretMin {
+				return nil, nil, usageError("%s: at least %d bytes each, one a line", name, secretMin)
+			}
+			old = append(old, []byte(secret))
 		}
 	}
 	return also, old, nil
@@ -294,15 +296,24 @@ func givenSecret(f *serveFlags) (string, error) {
 		return "", err
 	}
 	if secret != "" {
-		if len(secret) < 16 {
-			return "", usageError("RAILGUARD_CLUSTER_SECRET: at least 16 bytes")
-		}
-		return secret, nil
+		return secret, f.checkSecretForm("RAILGUARD_CLUSTER_SECRET", secret)
 	}
 	if _, err := os.Stat(filepath.Join(f.data, secretFile)); err != nil && (f.bootstrapExpect != 1 || len(f.join) > 0) {
 		return "", usageError("RAILGUARD_CLUSTER_SECRET is not set (only a cluster of one, --bootstrap-expect 1, may do without)")
 	}
 	return "", nil
+}
+
+// secretMin is the length of the shortest secret of a cluster that is thrown away, in bytes.
+const secretMin = 16
+
+// checkSecretForm returns an error for a cluster secret that somebody could guess. A cluster that
+// is thrown away (--dev) may have any.
+func (f *serveFlags) checkSecretForm(name, secret string) error {
+	if seal.IsClusterSecret(secret) || f.dev && len(secret) >= secretMin {
+		return nil
+	}
+	return usageError(`%s: not 32 random bytes in hex. Whoever reaches a node's port can guess a phrase. Make a secret with "railguard cluster-secret new"; a cluster that has a phrase exchanges it first, while it runs its present release: "The cluster secret" in docs/OPERATING.md`, name)
 }
 
 // keptSecret reads a secret file. On first use it generates the secret and the file (mode
@@ -318,11 +329,7 @@ func keptSecret(path string) (string, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	random := make([]byte, 32)
-	if _, err := rand.Read(random); err != nil {
-		return "", err
-	}
-	text := hex.EncodeToString(random)
+	text := seal.NewClusterSecret()
 	return text, datadir.ReplaceFile(filepath.Dir(path), filepath.Base(path), []byte(text+"\n"))
 }
 

@@ -25,7 +25,7 @@ import (
 
 const (
 	parkKey    = "rg_live_key_of_the_operators_tests"
-	parkSecret = "the cluster secret of the operators tests"
+	parkSecret = "6fd4a1c07b93e85214c6b80f92ad37e5510c8b6e4f2da9731be0946853d7ca28"
 )
 
 // park starts several real processes of the real binary, as an operator starts them, and runs the

@@ -116,6 +116,10 @@ func (p *park) restore(count int, files ...string) map[string]any {
 	for _, m := range p.machines {
 		p.start(m)
 	}
+	p.awaitReady(first, "")
+	for _, m := range p.machines[1:] {
+		p.must("cluster", "admit", m.id, "--url", p.url(first))
+	}
 	for _, m := range p.machines {
 		p.awaitReady(m, "")
 	}

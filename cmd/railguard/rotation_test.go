@@ -17,7 +17,7 @@ func TestClusterSecretIsExchanged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
-	const fresh = "another cluster secret of the operators tests"
+	const fresh = "e91d5b3a70c84f26a2f07e6c1d98b4535fa6c30e8b7142d9e0657ac41f38db92"
 	p := newPark(t, 3)
 	p.form()
 	n1 := p.machines[0]
@@ -83,7 +83,7 @@ func TestFormerSecretIsRemoved(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
-	const fresh = "another cluster secret of the operators tests"
+	const fresh = "e91d5b3a70c84f26a2f07e6c1d98b4535fa6c30e8b7142d9e0657ac41f38db92"
 	p := newPark(t, 3)
 	p.form()
 	n1, n2, n3 := p.machines[0], p.machines[1], p.machines[2]

@@ -38,7 +38,6 @@ var operationVerbs = []verb{
 		fields: []field{{flag: "emergency", kind: description.TruthField, help: "sign with it at once"}, {flag: "revoke", help: "kid whose tokens become BLOCK R2"}, {flag: "reason", help: "why"}},
 	},
 	{path: "signing-key revoke", short: "Make every token of a retired key BLOCK R2", call: "POST /admin/signing-keys/{kid}/revoke", fields: []field{{flag: "reason", required: true, help: "why"}}},
-	{path: "cluster join", group: "operation", short: "Take in a node that waits at a cluster address", call: "POST /v1/cluster/join"},
 	{path: "cluster transfer-leader", group: "operation", short: "Hand leadership to another node", call: "POST /v1/cluster/transfer-leader", fields: []field{{name: "to", help: "node id"}}},
 	{
 		path: "cluster drain", short: "Take the node that is asked out of service: not ready, leadership handed on, then calls refused", call: "POST /v1/cluster/drain",

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railguard/cluster/report"
+	"railguard/seal"
 )
 
 // resealingText says how many values are still to be sealed anew, and what to do.
@@ -39,6 +40,21 @@ type secretReseal struct {
 	client
 	reason string
 	every  time.Duration // Time between two lines of progress.
+}
+
+// newSecretNew is `railguard cluster-secret new`: it asks no server.
+func newSecretNew() *cobra.Command {
+	return &cobra.Command{
+		Use: "new", Short: "Make a cluster secret: 32 random bytes, in hex", Args: cobra.NoArgs,
+		Long: `Print a cluster secret for RAILGUARD_CLUSTER_SECRET, or for the file that
+RAILGUARD_CLUSTER_SECRET_FILE names: the same on every node. serve takes no other form, outside
+of --dev: whoever reaches the port between nodes can guess a phrase without asking again.`,
+		Example: "  (umask 077; railguard cluster-secret new > cluster-secret)",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), seal.NewClusterSecret())
+			return err
+		},
+	}
 }
 
 // resealRounds bounds how often it goes through all values. A node that still seals under the

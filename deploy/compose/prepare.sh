@@ -8,7 +8,7 @@ railguard="${RAILGUARD:-railguard}"
 [ ! -e secrets ] || { echo "secrets/ is there already: nothing done" >&2; exit 1; }
 mkdir secrets
 random() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
-random > secrets/cluster-secret
+"$railguard" cluster-secret new > secrets/cluster-secret
 { printf rg_live_; random; } > secrets/first-key
 "$railguard" tls init --dir secrets/admin --name "railguard admin"
 "$railguard" tls issue --dir secrets/admin --id nodes --dns n1,n2,n3

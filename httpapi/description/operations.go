@@ -189,16 +189,17 @@ var operationsOperations = []Operation{
 		Codes:    Codes{422: "unknown_field missing_field invalid_field"},
 	},
 	{
-		Name: "joinNode", Route: "POST /v1/cluster/join", Tag: "cluster", Scope: Institution, Roles: "ops",
-		Summary:    "Take in a node that waits",
+		Name: "admitNode", Route: "POST /v1/cluster/admit", Tag: "cluster", Scope: Institution, Roles: "admin",
+		Summary:    "Admit a node",
+		Text:       "A node that asks to join, which is started with --join and waits, becomes a member; with addr one that waits there.",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			ID   string `json:"id" length:"-FieldMax" pattern:"\\S"`
-			Addr string `json:"addr" length:"-FieldMax" pattern:"\\S"`
-		}{}, Example: `{"id": "n2", "addr": "127.0.0.1:7001"}`},
+			ID   string  `json:"id" length:"-FieldMax" pattern:"\\S"`
+			Addr *string `json:"addr,omitempty" length:"-FieldMax" doc:"its cluster address, where it has no --join"`
+		}{}, Example: `{"id": "n4"}`},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
-		Refusals: "409",
-		Codes:    Codes{422: "unknown_field missing_field invalid_field"},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
 		Name: "removeNode", Route: "POST /v1/cluster/remove", Tag: "cluster", Scope: Institution, Roles: "ops",

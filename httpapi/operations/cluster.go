@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"railguard/cluster/report"
 	"railguard/edge"
 	"railguard/edge/rulebook"
 	"railguard/engine"
@@ -38,7 +39,7 @@ func (o *Room) clusterRoutes() []border.Route {
 		post("/v1/cluster/snapshot", o.takeSnapshot),
 		keep,
 		post("/v1/cluster/transfer-leader", o.transferLeader),
-		post("/v1/cluster/join", o.joinNode),
+		post("/v1/cluster/admit", o.admitNode),
 		post("/v1/cluster/remove", func(c *border.Request) (border.Answer, error) {
 			return takingVerb(c, o.deps.Operations.Remove)
 		}),
@@ -121,18 +122,26 @@ func (o *Room) transferLeader(c *border.Request) (border.Answer, error) {
 	return done(c)
 }
 
-func (o *Room) joinNode(c *border.Request) (border.Answer, error) {
+// admitNode is POST /v1/cluster/admit {"id", "addr"}: a node that asks to join, or waits at an
+// address, becomes a member.
+func (o *Room) admitNode(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	id, addr := f.RequiredText("id", engine.FieldMax), f.RequiredText("addr", engine.FieldMax)
+	id, addr := f.RequiredText("id", engine.FieldMax), f.Text("addr", engine.FieldMax)
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
 	ctx, cancel := operation(c)
 	defer cancel()
-	if err := o.deps.Operations.Join(ctx, id, addr); err != nil {
-		return border.Answer{}, joinError(c, err)
+	err := o.deps.Operations.Admit(ctx, id, addr)
+	switch {
+	case err == nil:
+		return done(c)
+	case errors.Is(err, report.ErrNotWaiting):
+		return border.Answer{}, border.NotFound("no node of this id asks to join: start it with --join, and admit it while it waits")
+	case addr == "":
+		return border.Answer{}, operationError(err)
 	}
-	return done(c)
+	return border.Answer{}, joinError(c, err)
 }
 
 // joinError answers a failed join without any text from the address: a caller that may join

@@ -2,6 +2,7 @@ package railguard
 
 import (
 	"debug/elf"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +21,12 @@ type (
 		Name     string
 		Services map[string]composeService
 		Networks map[string]struct {
-			IPAM struct{ Config []struct{ Subnet string } }
+			IPAM struct {
+				Config []struct {
+					Subnet  string
+					IPRange string `yaml:"ip_range"`
+				}
+			}
 		}
 		Volumes map[string]struct{}
 		Secrets map[string]struct{ File string }
@@ -33,7 +39,9 @@ type (
 		ReadOnly    bool     `yaml:"read_only"`
 		CapDrop     []string `yaml:"cap_drop"`
 		SecurityOpt []string `yaml:"security_opt"`
-		Networks    []string
+		Networks    map[string]struct {
+			Address string `yaml:"ipv4_address"`
+		}
 		Secrets     []string
 		Ports       []string
 		Volumes     []string
@@ -117,7 +125,7 @@ func TestComposeKnowsEveryField(t *testing.T) {
 			require.Contains(t, file.Secrets, secret, name)
 			used["secret "+secret] = true
 		}
-		for _, network := range service.Networks {
+		for network := range service.Networks {
 			require.Contains(t, file.Networks, network, name)
 		}
 		for _, mount := range service.Volumes {
@@ -136,6 +144,13 @@ func TestComposeKnowsEveryField(t *testing.T) {
 	}
 	require.Len(t, used, len(file.Secrets)+len(file.Volumes), "no secret and no volume that nobody uses")
 
+	for name, service := range file.Services {
+		require.Regexp(t, `^railguard:|:v?\d+\.\d+\.\d+$|@sha256:[0-9a-f]{64}$`, service.Image, "%s has an exact version", name)
+	}
+	require.Equal(t, "/run/secrets/grafana-password", file.Services["grafana"].Environment["GF_SECURITY_ADMIN_PASSWORD__FILE"], "no password that everybody knows")
+	address := file.Services["haproxy"].Networks["nodes"].Address
+	require.True(t, netip.MustParsePrefix(file.Networks["nodes"].IPAM.Config[0].Subnet).Contains(netip.MustParseAddr(address)))
+	require.False(t, netip.MustParsePrefix(file.Networks["nodes"].IPAM.Config[0].IPRange).Contains(netip.MustParseAddr(address)), "nobody else gets it")
 	proxy := file.Services["haproxy"].Environment
 	for _, variable := range regexp.MustCompile(`RAILGUARD_[A-Z0-9]+`).FindAllString(text(t, "deploy/haproxy/haproxy.cfg"), -1) {
 		require.Contains(t, proxy, variable, "haproxy.cfg asks for it")
@@ -145,6 +160,7 @@ func TestComposeKnowsEveryField(t *testing.T) {
 		require.Equal(t, id, s.Environment["RAILGUARD_ID"])
 		require.Equal(t, id+":8280", s.Environment["RAILGUARD_ADVERTISE"])
 		require.Contains(t, s.Environment["RAILGUARD_JOIN"], id+":8280")
+		require.Equal(t, address+"/32", s.Environment["RAILGUARD_TRUSTED_PROXIES"], "the proxy alone says who calls")
 		require.True(t, s.ReadOnly && len(s.CapDrop) == 1 && s.CapDrop[0] == "ALL", id)
 	}
 }

@@ -58,11 +58,12 @@ type Options struct {
 
 // Report says what was verified.
 type Report struct {
-	Kind       string          // "proof" or "export".
-	Checkpoint note.Checkpoint // The signed tree head.
-	Keys       string          // The verifier keys that were used.
-	KeysGiven  bool            // Keys came from the caller, not from the file.
-	Rotations  int             // How many rotations of keys, each endorsed by the keys before, were followed.
+	Kind       string           // "proof" or "export".
+	Checkpoint note.Checkpoint  // The signed tree head.
+	Keys       string           // The verifier keys that were used.
+	KeysGiven  bool             // Keys came from the caller, not from the file.
+	Head       *note.Checkpoint // The head that DemandHead compared; nil: none was given.
+	Rotations  int              // How many rotations of keys, each endorsed by the keys before, were followed.
 
 	Leaves  int // Records whose inclusion was proven.
 	Screens int // Screening records among them.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"railguard/audit/note"
 )
 
 // Shown says, one sentence each, what the file proves.
@@ -19,6 +21,9 @@ func (r *Report) Shown() []string {
 	}
 	if list, named := r.Checkpoint.InForce(); named {
 		said = append(said, fmt.Sprintf("version %d of the sanctions list was in force at the end of that log: sha256 %x", list.Version, list.Digest))
+	}
+	if r.Head != nil {
+		said = append(said, fmt.Sprintf("that tree and the head that you gave, of %d leaves, continue one another", r.Head.Size))
 	}
 	if r.Rotations > 0 {
 		said = append(said, fmt.Sprintf("the keys that signed it were endorsed by those given, over %d rotation(s)", r.Rotations))
@@ -48,6 +53,9 @@ func (r *Report) NotShown() []string {
 		open = append(open, "that anybody signed the tree head: no key stands in the file, and none was given")
 	case !r.KeysGiven:
 		open = append(open, "whose log this is: the keys came from the file itself; compare the fingerprint with one that you got another way")
+	}
+	if r.Head == nil && note.IsReplaced(r.Keys, &r.Checkpoint) {
+		open = append(open, "that the log went on from this tree: its keys were replaced since, and whoever has the former ones can sign another tree of that size; give --head with a newer one")
 	}
 	switch {
 	case r.Kind == "proof":
@@ -113,7 +121,8 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		TreeSize    uint64     `json:"treeSize"`
 		Root        []byte     `json:"root"`
 		SignedAt    string     `json:"signedAt,omitempty"`
-		Witnesses   []string   `json:"witnesses,omitempty"` // Those that the caller's keys demand.
+		Witnesses   []string   `json:"witnesses,omitempty"`    // Those that the caller's keys demand.
+		HeadSize    uint64     `json:"headTreeSize,omitempty"` // Of the head that the caller gave.
 		Fingerprint string     `json:"keysFingerprint"`
 		KeysGiven   bool       `json:"keysGiven"`
 		Leaves      int        `json:"leaves"`
@@ -125,8 +134,11 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Proven      []string   `json:"shown"`
 		Unproven    []string   `json:"notShown"`
 	}{
-		r.KeysGiven, true, r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Checkpoint.Witnesses, r.Fingerprint(), r.KeysGiven,
+		r.KeysGiven, true, r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Checkpoint.Witnesses, 0, r.Fingerprint(), r.KeysGiven,
 		r.Leaves, r.Screens, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
+	}
+	if r.Head != nil {
+		shown.HeadSize = r.Head.Size
 	}
 	if r.Kind == "export" {
 		shown.Range = &span{r.First, r.End, r.From, r.To, !r.Selection(), r.Gaps()}

@@ -79,6 +79,21 @@ func NewestOrigin(keys string) string {
 	return slices.MaxFunc(known.ranges, func(a, b *keyRange) int { return cmp.Compare(a.from, b.from) }).keys[0].name
 }
 
+// IsReplaced reports whether the keys that sign trees of a checkpoint's size were replaced by
+// others of the same log, which sign the larger ones.
+func IsReplaced(keys string, c *Checkpoint) bool {
+	known, err := parseKeys(keys)
+	if err != nil {
+		return false
+	}
+	for _, s := range known.ranges {
+		if s.isOfOrigin(c.Origin) && s.from > c.Size {
+			return true
+		}
+	}
+	return false
+}
+
 // Witnesses returns the names of the witnesses whose cosignatures a document of verifier keys
 // demands.
 func Witnesses(keys string) (names []string) {

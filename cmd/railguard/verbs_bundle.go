@@ -266,6 +266,9 @@ func (v *verification) verifyBundle(cmd *cobra.Command, path string) error {
 		path = dir
 	}
 	report, err := bundle.Verify(path, keys)
+	if err == nil {
+		err = v.demandHead(&report.Export)
+	}
 	if err != nil {
 		return v.printRefusal(cmd.OutOrStdout(), err)
 	}

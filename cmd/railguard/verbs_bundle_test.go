@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -94,6 +95,28 @@ func TestBundle(t *testing.T) {
 	o.refused(exitUsage, "exists", "audit", "bundle", "--out", dir, "--url", o.server.URL, "--key", groupKey)
 	o.refused(exitUsage, "--out", "audit", "bundle", "--url", o.server.URL, "--key", groupKey)
 	o.refused(exitFailed, "unauthorized", "audit", "bundle", "--out", o.in("other"), "--url", o.server.URL, "--key", "rg_live_nobody000000000000000000000", "--data", o.in("none"))
+}
+
+// A proof, an export and a bundle are compared with a newer head that the reader got himself.
+func TestVerifyDemandsTheHead(t *testing.T) {
+	t.Parallel() // The test mostly waits.
+	o, dir := makeBundle(t)
+	var made struct{ TreeSize uint64 }
+	require.NoError(t, json.Unmarshal([]byte(readFile(t, filepath.Join(dir, "bundle.json"))), &made))
+	token := o.node.token(t)
+	for range 3 {
+		o.node.pay(t, token)
+	}
+	head := o.write("head", o.checkpoint(made.TreeSize))
+	between := o.write("between", o.get(fmt.Sprintf("/log/consistency/%d/%d", made.TreeSize, o.now.Size)))
+	demand := []string{"verify", dir, "--keys", o.keys, "--head", head}
+	require.Contains(t, o.ask(append(demand, "--head-proof", between)...), fmt.Sprintf("the head that you gave, of %d leaves, continue one another", o.now.Size))
+	o.refused(exitUsage, "GET /log/consistency/", demand...)
+	o.refused(exitFailed, "do not continue one another", append(demand, "--head-proof", o.write("forged", strings.Replace(readFile(t, between), `"path":["`, `"path":["AAAA`, 1)))...)
+	o.refused(exitUsage, "--head", append(demand, "--head-proof", o.in("nowhere"))...)
+	o.refused(exitUsage, "--head needs --keys", "verify", dir, "--head", head)
+	o.refused(exitUsage, "--head-proof needs --head", "verify", dir, "--keys", o.keys, "--head-proof", between)
+	require.Contains(t, o.ask("verify", filepath.Join(dir, "records.ndjson"), "--keys", o.keys, "--head", o.write("same", readFile(t, filepath.Join(dir, "checkpoint.txt")))), "continue one another")
 }
 
 // Every changed, removed or added file is refused by its name, even if the checksums were

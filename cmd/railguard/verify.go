@@ -15,8 +15,9 @@ import (
 )
 
 type verification struct {
-	keysFile, output string
-	quiet, show      bool
+	keysFile, output   string
+	headFile, pathFile string
+	quiet, show        bool
 }
 
 // newVerify is `railguard verify`: it needs no server and imports none.
@@ -44,6 +45,10 @@ another way (GET /log/keys, once), or compare their fingerprint.
 The first line says "later: not shown": whatever was written behind the file's tree head, or
 after an export's time, no file can show.
 
+After the log's keys were replaced because somebody stole them, the thief can still sign trees of
+the sizes that were theirs. --head gives the newest checkpoint (` + "`railguard log checkpoint`" + `):
+then the file's tree must be of the same log, shown by --head-proof.
+
 A file may be indented, ordered or escaped otherwise than it was saved: what it says is
 compared by value. A record is held to the rule set that it was judged by, whichever release
 showed it; one of a rule set that this program does not know is neither proven nor altered.
@@ -58,9 +63,16 @@ not know: verify with one that is as new.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return v.verifyFile(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if v.headFile != "" && v.keysFile == "" || v.pathFile != "" && v.headFile == "" {
+				return usageError("--head needs --keys, and --head-proof needs --head")
+			}
+			return v.verifyFile(cmd, args[0])
+		},
 	}
 	cmd.Flags().StringVar(&v.keysFile, "keys", "", "file with the log's verifier keys (from GET /log/keys, received another way)")
+	cmd.Flags().StringVar(&v.headFile, "head", "", "file with the log's newest checkpoint, received another way: the file's tree and it must continue one another")
+	cmd.Flags().StringVar(&v.pathFile, "head-proof", "", "file with the proof of that, what GET /log/consistency answers for both sizes; not needed for equal ones")
 	cmd.Flags().BoolVar(&v.show, "show", false, "print the records too (a proof's always are)")
 	cmd.Flags().StringVarP(&v.output, "output", "o", "table", "table or json")
 	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but the verdict")
@@ -88,6 +100,9 @@ func (v *verification) verifyFile(cmd *cobra.Command, path string) error {
 	}
 	defer forget()
 	report, err := examine.File(file, options)
+	if err == nil {
+		err = v.demandHead(&report)
+	}
 	if err != nil {
 		return v.printRefusal(cmd.OutOrStdout(), err)
 	}
@@ -100,6 +115,24 @@ func (v *verification) verifyFile(cmd *cobra.Command, path string) error {
 		return err
 	}
 	return nameNobody(&report)
+}
+
+// demandHead compares a file's tree with the head that was given, if one was.
+func (v *verification) demandHead(r *examine.Report) error {
+	if v.headFile == "" {
+		return nil
+	}
+	signed, err := os.ReadFile(v.headFile)
+	if err != nil {
+		return fmt.Errorf("%w: --head: %w", examine.ErrFormat, err)
+	}
+	var path []byte
+	if v.pathFile != "" {
+		if path, err = os.ReadFile(v.pathFile); err != nil {
+			return fmt.Errorf("%w: --head-proof: %w", examine.ErrFormat, err)
+		}
+	}
+	return r.DemandHead(signed, path)
 }
 
 // nameNobody returns the error of a file that was verified with no keys but its own, which anybody

@@ -29,7 +29,7 @@ func (n *testNode) startWitness(t *testing.T, name string) cosigning.Witness {
 	require.NoError(t, err)
 	server := httptest.NewServer(&witness.Witness{Cosigner: cosigner, Store: state, Now: time.Now, Log: func(string, ...any) {}})
 	t.Cleanup(server.Close)
-	return cosigning.Witness{URL: server.URL, Key: cosigner.VerifierKey()}
+	return cosigning.Witness{URL: server.URL, Keys: cosigner.VerifierKeys()}
 }
 
 // deadWitness starts a witness that does not answer before release is called.
@@ -43,7 +43,7 @@ func deadWitness(t *testing.T) (w cosigning.Witness, asked chan struct{}, releas
 	}))
 	release = func() { close(held) }
 	t.Cleanup(server.Close)
-	return cosigning.Witness{URL: server.URL, Key: cosigner.VerifierKey()}, asked, release
+	return cosigning.Witness{URL: server.URL, Keys: cosigner.VerifierKey() + "\n"}, asked, release
 }
 
 // Two witnesses cosign the growing log, also across a key rotation. Every node serves the
@@ -56,7 +56,7 @@ func TestCosignedCheckpoints(t *testing.T) {
 	other := n.another(func(d *Deps) { d.Neighbours = around })
 	n.api = leader
 	require.Equal(t, 404, n.do("", "GET", "/log/cosigned", "").Code)
-	keys := n.logText(t, "/log/keys") + one.Key + "\n" + two.Key + "\n"
+	keys := n.logText(t, "/log/keys") + one.Keys + two.Keys
 	last := uint64(0)
 	for range 4 {
 		for range 7 {
@@ -69,8 +69,8 @@ func TestCosignedCheckpoints(t *testing.T) {
 		require.NoError(t, err, "both witnesses signed")
 		require.Greater(t, point.Size, last)
 		last = point.Size
-		require.Equal(t, 2, strings.Count(text, "— witness.example.org/"))
-		require.Equal(t, 2, strings.Count(n.logText(t, "/log/checkpoint"), "— witness.example.org/"), "the newest is the cosigned one, just now")
+		require.Equal(t, 4, strings.Count(text, "— witness.example.org/"), "each under two algorithms")
+		require.Equal(t, 4, strings.Count(n.logText(t, "/log/checkpoint"), "— witness.example.org/"), "the newest is the cosigned one, just now")
 		n.api = other
 		require.Equal(t, text, n.logText(t, "/log/cosigned"), "on any node")
 		n.api = leader
@@ -98,7 +98,7 @@ func TestEvidenceCarriesTheCosignedHead(t *testing.T) {
 	one := n.startWitness(t, "witness.example.org/1")
 	leader := n.another(func(d *Deps) { d.Witnesses = []cosigning.Witness{one} })
 	n.api = leader
-	keys := n.logText(t, "/log/keys") + one.Key + "\n"
+	keys := n.logText(t, "/log/keys") + one.Keys
 	prove := func(path string) error {
 		w := n.do("auditor", "GET", path, "")
 		require.Equal(t, 200, w.Code, w.Body)
@@ -147,7 +147,7 @@ func TestDeadWitnessDelaysNothing(t *testing.T) {
 	n.checkpointNow(t)
 	release()
 	<-done
-	require.Equal(t, 1, strings.Count(n.logText(t, "/log/cosigned"), "— witness.example.org/1 "))
+	require.Equal(t, 2, strings.Count(n.logText(t, "/log/cosigned"), "— witness.example.org/1 "))
 	status := answer(t, n.do("ops", "GET", "/v1/cluster/status", ""), 200)
 	require.Equal(t, 1, status.GetInt("log", "cosignatures"))
 	require.False(t, status.GetBool("log", "witnesses", "0", "cosigned"))

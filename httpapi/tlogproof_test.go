@@ -40,12 +40,12 @@ func TestTlogProof(t *testing.T) {
 	alone := get(txns[3])
 	_, err := verify(alone, logKeys)
 	require.NoError(t, err)
-	_, err = verify(alone, logKeys+one.Key+"\n")
+	_, err = verify(alone, logKeys+one.Keys)
 	require.ErrorIs(t, err, examine.ErrProof, "no witness has signed yet")
 	n.advance(2 * engine.Second)
 	n.api.Witnesses().Round(context.Background())
 	data := get(txns[3])
-	report, err := verify(data, logKeys+one.Key+"\n")
+	report, err := verify(data, logKeys+one.Keys)
 	require.NoError(t, err)
 	require.Equal(t, [3]any{"proof", txns[3], 1}, [3]any{report.Kind, report.TxnID, report.Screens})
 	report, err = verify(data, "")
@@ -71,7 +71,7 @@ func TestTlogProof(t *testing.T) {
 		_, err := verify(changed.Bytes(), logKeys)
 		require.ErrorIs(t, err, examine.ErrProof, name)
 	}
-	for _, bad := range []string{"c2sp.org/tlog-proof@v1", string(data[:len(data)/9]), strings.Replace(string(data), "extra "+base64.StdEncoding.EncodeToString(p.Extra)+"\n", "", 1)} {
+	for _, bad := range []string{"c2sp.org/tlog-proof@v1", string(data[:bytes.Index(data, []byte("\nindex "))]), strings.Replace(string(data), "extra "+base64.StdEncoding.EncodeToString(p.Extra)+"\n", "", 1)} {
 		_, err := verify([]byte(bad), logKeys)
 		require.ErrorIs(t, err, examine.ErrFormat)
 	}

@@ -234,7 +234,9 @@ func (r *Report) verifyCosigned(dir, keys string) error {
 		return fileError(WitnessesName, "%w", err)
 	}
 	for _, f := range found {
-		r.Witnesses = append(r.Witnesses, f.Name)
+		if !slices.Contains(r.Witnesses, f.Name) {
+			r.Witnesses = append(r.Witnesses, f.Name)
+		}
 	}
 	if len(found) == 0 {
 		return fileError(CosignedName, "bears no signature of the witnesses in %s", WitnessesName)

@@ -2,6 +2,8 @@ package note
 
 import (
 	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -21,10 +23,13 @@ const cosignersMax = 32
 const secretMark = "PRIVATE+KEY+"
 
 // Cosigner is a witness. It signs checkpoints of logs after it has verified that they continue
-// the earlier ones (C2SP tlog-cosignature, Ed25519). It is safe for concurrent use.
+// the earlier ones (C2SP tlog-cosignature), under Ed25519, which every verifier reads, and under
+// ML-DSA-44. It is safe for concurrent use.
 type Cosigner struct {
-	name string
-	key  ed25519.PrivateKey
+	name    string
+	key     ed25519.PrivateKey
+	quantum *mldsa44.PrivateKey
+	public  *mldsa44.PublicKey
 }
 
 // NewCosigner makes a witness from a name and a secret seed of SeedSize bytes. The signature
@@ -36,7 +41,13 @@ func NewCosigner(name string, seed []byte) (*Cosigner, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("seed of %d bytes: %w", len(seed), ErrMalformed)
 	}
-	return &Cosigner{name: name, key: ed25519.NewKeyFromSeed(seed)}, nil
+	derived, err := hkdf.Key(sha256.New, seed, nil, "railguard witness ml-dsa-44 v1\n"+name, mldsa44.SeedSize)
+	if err != nil {
+		return nil, fmt.Errorf("derive key: %w", err)
+	}
+	c := &Cosigner{name: name, key: ed25519.NewKeyFromSeed(seed)}
+	c.public, c.quantum = mldsa44.NewKeyFromSeed((*[mldsa44.SeedSize]byte)(derived))
+	return c, nil
 }
 
 // ParseCosigner reads what SecretKey returns.
@@ -63,23 +74,35 @@ func (c *Cosigner) publicKey() []byte {
 // Name is the witness's name.
 func (c *Cosigner) Name() string { return c.name }
 
-// VerifierKey returns the public key, one line without its end.
+// VerifierKey returns the Ed25519 public key, one line without its end.
 func (c *Cosigner) VerifierKey() string { return verifierKey(c.name, c.publicKey()) }
 
-// SecretKey returns the secret key, one line without its end.
+// VerifierKeys returns both public keys, one a line.
+func (c *Cosigner) VerifierKeys() string {
+	return c.VerifierKey() + "\n" + verifierKey(c.name, c.quantumKey()) + "\n"
+}
+
+func (c *Cosigner) quantumKey() []byte { return append([]byte{typeMLDSA44}, c.public.Bytes()...) }
+
+// SecretKey returns the secret key, one line without its end. The key of ML-DSA-44 follows from it.
 func (c *Cosigner) SecretKey() string {
 	secret := append([]byte{typeCosignature}, c.key.Seed()...)
 	return fmt.Sprintf("%s%s+%08x+%s", secretMark, c.name, keyID(c.name, c.publicKey()), base64.StdEncoding.EncodeToString(secret))
 }
 
-// Cosign returns the signature line of a witness for a checkpoint. seconds count from 1970.
-// The caller must have verified the checkpoint and that it continues the one before.
+// Cosign returns the two signature lines of a witness for a checkpoint, under Ed25519 and under
+// ML-DSA-44. seconds count from 1970. The caller must have verified the checkpoint and that it
+// continues the one before. The line under ML-DSA-44 does not cover extension lines.
 func (c *Cosigner) Cosign(checkpoint *Checkpoint, seconds int64) []byte {
 	timestamp := uint64(max(0, seconds))
 	text := string(checkpoint.signedText())
 	message, err := sumdb.Sign(&sumdb.Note{Text: text}, &lineSigner{c.name, keyID(c.name, c.publicKey()), func([]byte) ([]byte, error) {
 		line := binary.BigEndian.AppendUint64(nil, timestamp)
 		return append(line, ed25519.Sign(c.key, timedMessage(timestamp, []byte(text)))...), nil
+	}}, &lineSigner{c.name, keyID(c.name, c.quantumKey()), func([]byte) ([]byte, error) {
+		line := make([]byte, timestampSize+mldsa44.SignatureSize)
+		binary.BigEndian.PutUint64(line, timestamp)
+		return line, mldsa44.SignTo(c.quantum, cosignedMessage(c.name, timestamp, checkpoint), nil, false, line[timestampSize:])
 	}})
 	if err != nil {
 		panic("BUG: cosignature of a checked name: " + err.Error())

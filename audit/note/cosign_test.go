@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudflare/circl/sign/mldsa/mldsa44"
 	"github.com/stretchr/testify/require"
 )
 
@@ -26,7 +27,7 @@ func witness(t testing.TB, name string) *Cosigner {
 func TestCosignatureOfAWitness(t *testing.T) {
 	w := witness(t, "witness.example.com/w1")
 	c := Checkpoint{Origin: origin, Size: 20852163, Root: root}
-	line := string(w.Cosign(&c, 1679315147))
+	line, quantum, _ := strings.Cut(string(w.Cosign(&c, 1679315147)), "\n")
 	name, encoded, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(line, "— "), "\n"), " ")
 	require.True(t, ok)
 	require.Equal(t, "witness.example.com/w1", name)
@@ -39,6 +40,45 @@ func TestCosignatureOfAWitness(t *testing.T) {
 	text := fmt.Sprintf("cosignature/v1\ntime 1679315147\n%s\n20852163\n%s\n", origin, base64.StdEncoding.EncodeToString(root[:]))
 	require.True(t, ed25519.Verify(public, []byte(text), raw[12:]))
 	require.Equal(t, fmt.Sprintf("witness.example.com/w1+%x+%s", id[:4], base64.StdEncoding.EncodeToString(append([]byte{4}, public...))), w.VerifierKey())
+
+	// The second line is of type 6: signed are name, time, origin, sizes and root.
+	raw, err = base64.StdEncoding.DecodeString(strings.Fields(quantum)[2])
+	require.NoError(t, err)
+	require.Len(t, raw, 4+8+2420)
+	id = sha256.Sum256(append([]byte("witness.example.com/w1\n\x06"), w.public.Bytes()...))
+	require.Equal(t, id[:4], raw[:4])
+	message := "subtree/v1\n\x00" + "\x16witness.example.com/w1" + "\x00\x00\x00\x00\x64\x18\x50\xcb" + string(rune(len(origin))) + origin +
+		"\x00\x00\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x01\x3e\x2d\xc3" + string(root[:])
+	require.True(t, mldsa44.Verify(w.public, []byte(message), nil, raw[12:]))
+}
+
+// A witness signs under both algorithms, and a reader may demand either or both.
+func TestWitnessesSignTwice(t *testing.T) {
+	s, w := signer(t), witness(t, "one")
+	again, err := ParseCosigner(w.SecretKey())
+	require.NoError(t, err)
+	require.Equal(t, w.VerifierKeys(), again.VerifierKeys(), "both keys follow from one secret")
+	require.NoError(t, CheckCosigners(w.VerifierKeys()))
+	signed := s.Sign(9, root, noon)
+	c, err := Verify(signed, s.VerifierKeys())
+	require.NoError(t, err)
+	lines := strings.SplitAfter(string(w.Cosign(&c, 100)), "\n")
+	keys := strings.SplitAfter(w.VerifierKeys(), "\n")
+	for i := range 2 {
+		got, err := Verify(WithLines(signed, lines[i]), s.VerifierKeys()+keys[i])
+		require.NoError(t, err)
+		require.Equal(t, []string{"one"}, got.Witnesses)
+		_, err = Verify(WithLines(signed, lines[1-i]), s.VerifierKeys()+keys[i])
+		require.ErrorContains(t, err, "no signature by the witness one+")
+		_, err = Verify(WithLines(signed, lines[i]), s.VerifierKeys()+w.VerifierKeys())
+		require.ErrorContains(t, err, "no signature by the witness one+")
+	}
+	got, err := Verify(WithLines(signed, lines[0], lines[1]), s.VerifierKeys()+w.VerifierKeys())
+	require.NoError(t, err)
+	require.Equal(t, []string{"one"}, got.Witnesses, "one witness, by both keys")
+	found, err := Cosignatures(WithLines(signed, lines[0], lines[1]), w.VerifierKeys())
+	require.NoError(t, err)
+	require.Len(t, found, 2)
 }
 
 func TestCosignersSecretKey(t *testing.T) {

@@ -46,7 +46,9 @@
 //
 // A witness cosigns checkpoints of others (cosign.go) as C2SP tlog-cosignature says for
 // Ed25519: type 0x04, a timestamp before the signature, signed is "cosignature/v1\ntime
-// SECONDS\n" and the text. Its ML-DSA-44 cosignature is read as the log's own is.
+// SECONDS\n" and the text. Its ML-DSA-44 cosignature has the form of the log's own; the key's
+// seed is HKDF-SHA-256 of the secret seed, without salt and with info "railguard witness ml-dsa-44
+// v1\n"+name.
 //
 // A verifier key is one line, name+key id in hex+base64(type | public key).
 //

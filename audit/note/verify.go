@@ -205,7 +205,9 @@ func (s *keyRange) verifyCheckpoint(checkpoint []byte, witnesses []cosigner) (Ch
 		if signedLine(opened.Sigs, w.verifier) == "" {
 			return c, fmt.Errorf("no signature by the witness %s+%08x: %w", w.name, w.id, errWitness)
 		}
-		c.Witnesses = append(c.Witnesses, w.name)
+		if !slices.Contains(c.Witnesses, w.name) {
+			c.Witnesses = append(c.Witnesses, w.name)
+		}
 	}
 	return c, nil
 }

@@ -56,16 +56,16 @@ type WitnessStatus struct {
 type Cosigned struct {
 	Size  uint64   `cbor:"1,keyasint"` // Size of the tree.
 	Time  int64    `cbor:"2,keyasint"` // Log time in the signatures, in nanoseconds.
-	Lines []string `cbor:"3,keyasint"` // Signature lines, one for each witness.
+	Lines []string `cbor:"3,keyasint"` // Signature lines, one for each key of a witness.
 }
 
-// Sound reports whether it may be sent: it has at most 16 lines, with 64 KiB together.
+// Sound reports whether it may be sent: it has at most 32 lines, with 64 KiB together.
 func (c *Cosigned) Sound() bool {
 	size := 0
 	for _, line := range c.Lines {
 		size += len(line)
 	}
-	return len(c.Lines) <= 16 && size <= 64<<10
+	return len(c.Lines) <= 32 && size <= 64<<10
 }
 
 // TakeDown says whether a node may be stopped, wiped or replaced now, and if not, why.

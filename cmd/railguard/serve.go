@@ -130,7 +130,7 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks (CIDR) whose X-Forwarded-For is believed")
 	flags.IntVar(&f.client.connections, "connections-per-address", engine.AddressConnectionsMax, "open connections of one client address; behind a trusted proxy not counted; 0: no bound")
 	flags.IntVar(&f.client.unfinished, "unfinished-per-address", engine.AddressUnfinishedMax, "requests of one client address, or of one behind a trusted proxy, that are not here whole; 0: no bound")
-	flags.StringSliceVar(&f.witness.given, "witness", nil, "\"URL KEY\": a witness that is asked to cosign checkpoints of the log, and its verifier key; may be given up to 16 times, the same on every node")
+	flags.StringSliceVar(&f.witness.given, "witness", nil, "\"URL KEY KEY\": a witness that is asked to cosign checkpoints of the log, and its verifier keys, one or both; may be given up to 16 times, the same on every node")
 	flags.DurationVar(&f.witness.every, "witness-every", 10*time.Second, "how often witnesses are asked, at least 1s")
 	flags.StringVar(&f.config, "config", "", "YAML or JSON file with any of these settings")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error; changed while the node runs by 'log-level set'")

@@ -321,9 +321,9 @@ func consistentBy(path string, older, newer *note.Checkpoint) error {
 func newLogKeygen() *cobra.Command {
 	var name, path string
 	cmd := &cobra.Command{
-		Use: "keygen", Short: "Make the key of a witness; print its verifier key", Args: cobra.NoArgs,
+		Use: "keygen", Short: "Make the key of a witness; print its verifier keys", Args: cobra.NoArgs,
 		Long: `Make the secret key of a witness, for ` + "`railguard log watch --cosign`" + `, and print its
-verifier key, which the log's operator gives to ` + "`railguard serve --witness`" + `. NAME says
+verifier keys (Ed25519, ML-DSA-44), which the log's operator gives to ` + "`railguard serve --witness`" + `. NAME says
 who the witness is, for ever: by custom a URL without its scheme.`,
 		Example: "  railguard log keygen --name witness.example.org/w1 --file witness.key",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -344,7 +344,7 @@ who the witness is, for ever: by custom a URL without its scheme.`,
 			if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), cosigner.VerifierKey())
+			_, err = fmt.Fprint(cmd.OutOrStdout(), cosigner.VerifierKeys())
 			return err
 		},
 	}

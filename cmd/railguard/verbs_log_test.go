@@ -217,8 +217,8 @@ func TestEvidenceSatisfiesAWitness(t *testing.T) {
 	late := &witness.Witness{Cosigner: cosigner, Now: time.Now, Log: func(string, ...any) {}}
 	server := httptest.NewServer(late)
 	t.Cleanup(server.Close)
-	o := newOutsider(t, cosigning.Witness{URL: server.URL, Key: cosigner.VerifierKey()})
-	keys := o.write("keys-with-witness", readFile(t, o.keys)+cosigner.VerifierKey()+"\n")
+	o := newOutsider(t, cosigning.Witness{URL: server.URL, Keys: cosigner.VerifierKeys()})
+	keys := o.write("keys-with-witness", readFile(t, o.keys)+cosigner.VerifierKeys())
 	reach := []string{"--url", o.server.URL, "--key", groupKey, "--data", o.in("none")}
 	_, txn := o.node.pay(t, o.node.token(t))
 	o.checkpoint(o.now.Size)

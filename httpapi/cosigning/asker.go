@@ -28,34 +28,40 @@ const (
 
 // Witness is one witness to ask.
 type Witness struct {
-	URL string // Submission prefix, http or https.
-	Key string // Verifier key, in one line.
+	URL  string // Submission prefix, http or https.
+	Keys string // Verifier keys, one a line: of Ed25519, of ML-DSA-44, or both.
 }
 
 // Name returns the witness's name, from its key.
 func (w *Witness) Name() string {
-	name, _, _ := strings.Cut(w.Key, "+")
+	name, _, _ := strings.Cut(w.Keys, "+")
 	return name
 }
 
-// ParseWitnesses reads settings, each "URL KEY".
+// ParseWitnesses reads settings, each "URL KEY" or "URL KEY KEY".
 func ParseWitnesses(settings []string) ([]Witness, error) {
 	var all []Witness
 	var keys strings.Builder
 	for _, text := range settings {
 		words := strings.Fields(text)
-		if len(words) != 2 {
-			return nil, fmt.Errorf("%q: want the witness's URL and its verifier key, with a space between", text)
+		if len(words) != 2 && len(words) != 3 {
+			return nil, fmt.Errorf("%q: want the witness's URL and its verifier keys, one or two, with spaces between", text)
 		}
 		at, err := url.Parse(words[0])
 		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.RawQuery != "" || at.Fragment != "" || at.User != nil {
 			return nil, fmt.Errorf("%q: not an http or https address", words[0])
 		}
-		if err := note.CheckCosigners(words[1]); err != nil {
+		own := strings.Join(words[1:], "\n") + "\n"
+		if err := note.CheckCosigners(own); err != nil {
 			return nil, fmt.Errorf("witness %s: %w", words[0], err)
 		}
-		keys.WriteString(words[1] + "\n")
-		all = append(all, Witness{URL: words[0], Key: words[1]})
+		for _, key := range words[1:] {
+			if name, _, _ := strings.Cut(key, "+"); !strings.HasPrefix(words[1], name+"+") {
+				return nil, fmt.Errorf("witness %s: its keys have two names", words[0])
+			}
+		}
+		keys.WriteString(own)
+		all = append(all, Witness{URL: words[0], Keys: own})
 	}
 	if len(all) > WitnessesMax {
 		return nil, fmt.Errorf("%d witnesses; at most %d", len(all), WitnessesMax)
@@ -94,7 +100,13 @@ type Asker struct {
 	peers  []*peer
 	stop   context.CancelFunc
 	done   chan struct{}
-	newest atomic.Pointer[report.Cosigned]
+	newest atomic.Pointer[round]
+}
+
+// round is what witnesses answered to one head.
+type round struct {
+	size     uint64
+	answered int // How many witnesses signed it.
 }
 
 // peer is a witness with the outcome of the last round.
@@ -115,7 +127,7 @@ func New(config Config) *Asker {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	for _, w := range config.Witnesses {
-		a.peers = append(a.peers, &peer{Peer: witness.Peer{URL: w.URL, Keys: w.Key, HTTP: client}, name: w.Name()})
+		a.peers = append(a.peers, &peer{Peer: witness.Peer{URL: w.URL, Keys: w.Keys, HTTP: client}, name: w.Name()})
 	}
 	return a
 }
@@ -162,30 +174,31 @@ func (a *Asker) Round(ctx context.Context) {
 	if err != nil || head.Size == 0 {
 		return // The cluster is not bootstrapped or the node catches up, so the next round tries again.
 	}
-	if last := a.newest.Load(); last != nil && last.Size == head.Size && len(last.Lines) == len(a.peers) {
+	if last := a.newest.Load(); last != nil && last.size == head.Size && last.answered == len(a.peers) {
 		return // Nothing is new.
 	}
-	lines := make([]string, len(a.peers))
+	lines := make([][]string, len(a.peers))
 	var all sync.WaitGroup
 	for i, p := range a.peers {
 		all.Go(func() { lines[i] = a.ask(ctx, p, &head) })
 	}
 	all.Wait()
-	cosigned := report.Cosigned{Size: head.Size, Time: head.Time}
-	for _, line := range lines {
-		if line != "" {
-			cosigned.Lines = append(cosigned.Lines, line)
+	cosigned, answered := report.Cosigned{Size: head.Size, Time: head.Time}, 0
+	for _, own := range lines {
+		cosigned.Lines = append(cosigned.Lines, own...)
+		if len(own) > 0 {
+			answered++
 		}
 	}
-	if len(cosigned.Lines) == 0 {
+	if answered == 0 {
 		return // The previous cosigned checkpoint stays.
 	}
-	a.newest.Store(&cosigned)
+	a.newest.Store(&round{head.Size, answered})
 	a.config.Publish(cosigned)
 }
 
-// ask returns a witness's signature line; "": there is none.
-func (a *Asker) ask(ctx context.Context, p *peer, head *Head) string {
+// ask returns a witness's signature lines, one for each of its keys; none if it does not sign.
+func (a *Asker) ask(ctx context.Context, p *peer, head *Head) (lines []string) {
 	ctx, cancel := context.WithTimeout(ctx, a.config.Timeout)
 	defer cancel()
 	found, err := p.Ask(ctx, head.Signed, a.config.Path)
@@ -194,13 +207,16 @@ func (a *Asker) ask(ctx context.Context, p *peer, head *Head) string {
 		if p.failed.Swap(nil) != nil {
 			a.config.Logger.Info("witness cosigns again", "witness", p.name)
 		}
-		return found[0].Line
+		for _, f := range found {
+			lines = append(lines, f.Line)
+		}
+		return lines
 	}
 	why := err.Error()
 	if before := p.failed.Swap(&why); before == nil && ctx.Err() != context.Canceled { // Logged once, not every round.
 		a.config.Logger.Warn("witness does not cosign", "witness", p.name, "url", p.URL, "error", err, "ahead", errors.Is(err, witness.ErrAhead))
 	}
-	return ""
+	return nil
 }
 
 // Failures returns the witnesses that did not answer the last request, each with the
@@ -219,7 +235,7 @@ func (a *Asker) Failures() map[string]string {
 func (a *Asker) Keys() string {
 	var keys strings.Builder
 	for _, w := range a.config.Witnesses {
-		keys.WriteString(w.Key + "\n")
+		keys.WriteString(w.Keys)
 	}
 	return keys.String()
 }

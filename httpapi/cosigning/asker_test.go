@@ -25,11 +25,18 @@ func TestParseWitnesses(t *testing.T) {
 	good := "https://w.example.org/x " + c.VerifierKey()
 	all, err := ParseWitnesses([]string{good})
 	require.NoError(t, err)
-	require.Equal(t, []Witness{{URL: "https://w.example.org/x", Key: c.VerifierKey()}}, all)
+	require.Equal(t, []Witness{{URL: "https://w.example.org/x", Keys: c.VerifierKey() + "\n"}}, all)
 	require.Equal(t, "w.example.org", all[0].Name())
 	all, err = ParseWitnesses(nil)
 	require.NoError(t, err)
 	require.Empty(t, all)
+	all, err = ParseWitnesses([]string{"https://w.example.org/x " + strings.Join(strings.Fields(c.VerifierKeys()), " ")})
+	require.NoError(t, err)
+	require.Equal(t, []Witness{{URL: "https://w.example.org/x", Keys: c.VerifierKeys()}}, all)
+	other, err := note.NewCosigner("v.example.org", bytes.Repeat([]byte{2}, note.SeedSize))
+	require.NoError(t, err)
+	_, err = ParseWitnesses([]string{good + " " + other.VerifierKey()})
+	require.ErrorContains(t, err, "two names")
 	for _, bad := range []string{
 		"", "https://w.example.org", c.VerifierKey(), good + " more", "ftp://w.example.org " + c.VerifierKey(), "w.example.org " + c.VerifierKey(),
 		"https://u:p@w.example.org " + c.VerifierKey(), "https://w.example.org?x=1 " + c.VerifierKey(), "https://w.example.org " + strings.SplitN(log.VerifierKeys(), "\n", 2)[0],
@@ -56,7 +63,7 @@ func TestAskerLeadsAndStops(t *testing.T) {
 	heads, counted := make(chan struct{}, 100), make(chan bool, 100)
 	leads := atomic.Bool{}
 	a := New(Config{
-		Witnesses: []Witness{{URL: server.URL, Key: c.VerifierKey()}}, Leads: leads.Load,
+		Witnesses: []Witness{{URL: server.URL, Keys: c.VerifierKey() + "\n"}}, Leads: leads.Load,
 		Head: func(context.Context) (Head, error) {
 			heads <- struct{}{}
 			return Head{Size: 1, Signed: log.Sign(1, note.Hash{}, 0)}, nil

@@ -28,6 +28,13 @@ type cosignedPoint struct {
 	names []string   // Names of the witnesses.
 }
 
+// addLine adds a line of a witness, which may have a line under each of two algorithms.
+func (p *cosignedPoint) addLine(name, line string) {
+	if p.lines = append(p.lines, line); !slices.Contains(p.names, name) {
+		p.names = append(p.names, name)
+	}
+}
+
 // cosignedPoints keeps the newest one.
 type cosignedPoints struct {
 	asker *cosigning.Asker
@@ -127,12 +134,12 @@ func (e *Room) makeCosigned(ctx context.Context, told report.Cosigned) (*cosigne
 			return nil, err
 		}
 		for _, f := range found {
-			made.lines, made.names = append(made.lines, f.Line), append(made.names, f.Name)
+			made.addLine(f.Name, f.Line)
 		}
 	} else {
 		for _, line := range told.Lines {
 			name, _, _ := strings.Cut(strings.TrimPrefix(line, "— "), " ")
-			made.lines, made.names = append(made.lines, line), append(made.names, name)
+			made.addLine(name, line)
 		}
 	}
 	text = note.WithLines(signed, made.lines...)

@@ -141,7 +141,9 @@ func isAfter(info *wire.ListInfo, latest engine.Time) bool {
 // of its own.
 func listAct(info *wire.ListInfo, b *wire.ListActivate) *act {
 	said := wire.ListActivate{Digest: b.Digest, Force: b.Force, Rollback: b.Rollback}
-	a := &act{kind: wire.KindListActivate, whole: true, said: &said, record: &said, event: leaf.ActProposed{Kind: "list.activated"}}
+	kept := *b // With who leaves the list, for the alert, and the version that this was found against.
+	kept.Common = wire.Common{}
+	a := &act{kind: wire.KindListActivate, whole: true, said: &said, record: &kept, event: leaf.ActProposed{Kind: "list.activated"}}
 	switch {
 	case b.Rollback:
 		a.names = engine.ActListRollback

@@ -104,14 +104,13 @@ type examiner struct {
 
 	profiles profiles
 
-	demands  demands           // Of the policy in force at the record that is read.
-	proposed map[uint64]string // Who proposed, by the proposal's leaf.
+	persons persons
 }
 
 // File verifies a proof file (one JSON object, or a C2SP tlog-proof) or an export
 // (NDJSON with a head and an end line).
 func File(r io.Reader, options Options) (Report, error) {
-	x := &examiner{options: options, proposed: map[uint64]string{}}
+	x := &examiner{options: options, persons: persons{proposed: map[uint64]string{}, reviews: map[uint64]*reviewed{}}}
 	x.KeysGiven = options.KeysGiven
 	if x.KeysGiven {
 		if err := note.CheckKeys(options.Keys); err != nil {

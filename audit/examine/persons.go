@@ -3,54 +3,49 @@ package examine
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"railguard/engine"
 	"railguard/fsm/leaf"
 )
 
 // Acts counts the acts of a file that one person must not do alone (decision 96).
 type Acts struct {
-	Two   int // By two different persons.
-	Alone int // By one, because nobody else held the role; the leaf says so.
+	Two   int `json:"two"`     // By two different persons.
+	Alone int `json:"alone"`   // By one, because nobody else held the role; the leaf says so.
+	Open  int `json:"unknown"` // By one, as far as the file shows: it lacks the policy in force, or the record under review.
 }
 
-// demands is what a policy asks of acts, as far as the leaves of a file show it.
-type demands struct {
-	known bool // A policy was seen, or the file begins with the log.
-	names []string
-	every bool // Every review needs two persons.
+// persons is what the leaves that were read say of acts: what the policy demands, what waits
+// for a second person, and on what the demand for a disposition or a report depends. It is
+// derived from those leaves alone, and not from what the leaf of an act says of itself.
+type persons struct {
+	policy   *engine.Policy       // What is in force at the leaf that is read, as far as persons go; nil: the file does not show it.
+	proposed map[uint64]string    // Who proposed, by the proposal's leaf.
+	reviews  map[uint64]*reviewed // By the leaf of the record under review.
 }
 
-// allActs are the names that the profile "bank" stands for, as far as their leaves show them.
-var allActs = []string{"disposition", "policy.widen", "twoPersons", "list.activate", "list.force", "list.rollback", "key.create", "clear", "sar.move"}
+type reviewed struct {
+	known  bool // The record stands in the file.
+	amount engine.USD
+	rules  uint32 // All that it triggered: bit n is rule Rn.
+	two    bool   // Two persons escalated it.
+}
 
-// firstActs are demanded until a policy says otherwise.
-var firstActs = []string{"list.force", "list.rollback", "twoPersons"}
-
-// readDemands reads what a policy document asks for.
-func readDemands(document json.RawMessage) demands {
-	var said struct {
-		TwoPersons json.RawMessage
-		Review     struct{ FourEyes json.RawMessage }
+func (p *persons) review(at uint64) *reviewed {
+	if p.reviews[at] == nil {
+		p.reviews[at] = new(reviewed)
 	}
-	d := demands{known: json.Unmarshal(document, &said) == nil, names: firstActs}
-	if len(said.TwoPersons) > 0 && json.Unmarshal(said.TwoPersons, &d.names) != nil {
-		d.names = allActs // A word: the profile.
-	}
-	eyes := len(said.Review.FourEyes) > 0
-	d.every = eyes && strings.TrimSpace(string(said.Review.FourEyes)) == "{}" || !eyes && slices.Contains(d.names, "disposition")
-	if len(d.names) > 0 || eyes {
-		d.names = append(slices.Clone(d.names), "twoPersons")
-	}
-	return d
+	return p.reviews[at]
 }
 
 // actLeaf is what a leaf says of an act.
 type actLeaf struct {
-	Kind, To                   string
+	Kind, To, Disposition      string
 	TwoPersons, Persons        []string
-	ProposedLeaf               uint64
+	ProposedLeaf, ReviewedLeaf uint64
 	Alone                      bool
 	Rollback, Forced, Uploaded bool
 	Widened                    []string
@@ -58,66 +53,146 @@ type actLeaf struct {
 	ProposedBy                 string
 }
 
-// demandedOf returns the names under which the policy demanded two persons for a leaf's act, as
-// far as the leaf itself shows it.
-func (d *demands) demandedOf(l *actLeaf) (names []string) {
-	note := func(is bool, name string) {
-		if is && d.known && slices.Contains(d.names, name) {
-			names = append(names, name)
+// readDemands returns what a policy document demands of persons; nil: it cannot be read. It
+// reads two members alone, so that a document with members of another release says it, too.
+func readDemands(document json.RawMessage) *engine.Policy {
+	var said struct {
+		TwoPersons json.RawMessage `json:"twoPersons,omitempty"`
+		Review     struct {
+			FourEyes json.RawMessage `json:"fourEyes,omitempty"`
+		} `json:"review"`
+	}
+	if json.Unmarshal(document, &said) != nil {
+		return nil
+	}
+	short, err := json.Marshal(said)
+	if err != nil {
+		return nil
+	}
+	policy, wrong := engine.ParsePolicy(short, 0, engine.NewestRules)
+	if len(wrong) > 0 {
+		return nil
+	}
+	return policy
+}
+
+// demandedOf returns the names under which the policy in force demands two persons for an act;
+// sure is false if the file does not show whether it does.
+func (p *persons) demandedOf(l *actLeaf) (demanded engine.Acts, sure bool) {
+	var names, always engine.Acts
+	note := func(is bool, name engine.Acts) {
+		if is {
+			names |= name
 		}
 	}
 	switch l.Kind {
 	case "list.activated":
-		note(l.Rollback, "list.rollback")
-		note(l.Forced && !l.Rollback, "list.force")
-		note(l.Uploaded, "list.activate")
+		note(l.Rollback, engine.ActListRollback)
+		note(l.Forced && !l.Rollback, engine.ActListForce)
+		note(l.Uploaded, engine.ActListActivate)
 	case "key.created":
-		note(true, "key.create")
+		names = engine.ActKeyCreate
 	case "cleared.added":
-		note(true, "clear")
-	case "policy.activated":
-		note(len(l.Widened) > 0, "policy.widen")
-		note(slices.Contains(l.Widened, "twoPersons") || slices.Contains(l.Widened, "review.fourEyes"), "twoPersons")
+		names = engine.ActClear
+	case "policy.activated", "policy.whitelist":
+		note(len(l.Widened) > 0, engine.ActPolicyWiden)
+		if next := readDemands(l.Policy); next != nil && p.policy != nil {
+			names |= engine.ActsOf(p.policy, next) & engine.ActTwoPersons
+		}
 	case leaf.KindSARMoved:
-		note(l.To == "FILED" || l.To == "CLOSED", "sar.move")
+		if l.To == "FILED" || l.To == "CLOSED" {
+			names = engine.ActSARMove
+			if p.review(l.ReviewedLeaf).two {
+				always = engine.ActSARMove
+			}
+		}
 	case leaf.KindDispositioned:
-		note(d.every, "disposition")
+		return p.demandedOfReview(l)
 	}
-	return names
+	if p.policy == nil {
+		return always, names == always
+	}
+	return p.policy.Demands(names) | always, true
 }
 
-// checkPersons checks that the act of a record was done by as many persons as its leaf and the
-// policy of the file demand.
+// demandedOfReview is demandedOf for a disposition, which depends on the record under review.
+func (p *persons) demandedOfReview(l *actLeaf) (demanded engine.Acts, sure bool) {
+	if p.policy == nil {
+		return 0, false
+	}
+	most := p.policy.TwoDecide(math.MaxInt64-1, ^uint32(0)) // Of any record.
+	least := p.policy.TwoDecide(0, 0)                        // Of every record.
+	r := p.review(l.ReviewedLeaf)
+	if least || r.known && p.policy.TwoDecide(r.amount, r.rules) {
+		return engine.ActDisposition, true
+	}
+	return 0, r.known || !most
+}
+
+// checkPersons checks that the act of a record was done by as many persons as the policy in
+// force demands, and that what its leaf says of them is so. The policy is known only in an
+// export without gaps.
 func (x *examiner) checkPersons(r *Record) error {
-	if leaf.FormOf(r.stored) != leaf.FormEvent {
+	switch leaf.FormOf(r.stored) {
+	case leaf.FormProfile:
+		profile, err := leaf.DecodeProfile(r.stored)
+		if err == nil && profile.Policy != nil && x.seesAll() {
+			x.persons.policy = profile.Policy
+		}
+		return nil
+	case leaf.FormScreen:
+		var s leaf.Screen
+		if leaf.DecodeScreen(r.stored, &s) == nil && s.Verdict == engine.Review {
+			x.persons.reviews[r.Index] = &reviewed{known: true, amount: s.Amount, rules: s.Triggered}
+		}
+		return nil
+	case leaf.FormEvent:
+	default:
 		return nil
 	}
 	var l actLeaf
 	if err := json.Unmarshal(r.Raw, &l); err != nil {
 		return fmt.Errorf("%w: record %d: %w", ErrFormat, r.Index, err)
 	}
-	if r.Index == 0 {
-		x.demands = demands{known: true, names: firstActs}
+	if r.Index == 0 && x.seesAll() {
+		x.persons.policy = engine.DefaultPolicy() // A cluster is born with it.
 	}
 	if l.Kind == leaf.KindProposed || l.Kind == leaf.KindActProposed {
-		x.proposed[r.Index] = l.ProposedBy
+		x.persons.proposed[r.Index] = l.ProposedBy
 		return nil
 	}
-	for _, name := range x.demands.demandedOf(&l) {
+	if err := x.checkAct(r, &l); err != nil {
+		return err
+	}
+	if l.Kind == "policy.activated" && x.seesAll() {
+		x.persons.policy = readDemands(l.Policy)
+	}
+	return nil
+}
+
+// seesAll reports whether the file has every leaf of its range, so that the newest policy in it
+// is the one in force.
+func (x *examiner) seesAll() bool { return x.Kind == "export" && !x.Selection() }
+
+func (x *examiner) checkAct(r *Record, l *actLeaf) error {
+	demanded, sure := x.persons.demandedOf(l)
+	for _, name := range demanded.Names() {
 		if !slices.Contains(l.TwoPersons, name) {
 			return fmt.Errorf("%w: record %d (%s) was done by one person: the policy in force demands two for %s", ErrProof, r.Index, l.Kind, name)
 		}
 	}
-	if l.Kind == "policy.activated" {
-		x.demands = readDemands(l.Policy)
+	switch {
+	case strings.HasPrefix(l.Kind, "act.") || l.Kind == leaf.KindWithdrawn || l.Kind == leaf.KindDue || l.Kind == leaf.KindAlertOpened:
+		return nil // These tell of acts, and are none.
+	case len(l.TwoPersons) > 0:
+		return x.countPersons(r, l)
+	case !sure:
+		x.Acts.Open++
 	}
-	if len(l.TwoPersons) == 0 || strings.HasPrefix(l.Kind, "act.") || l.Kind == leaf.KindWithdrawn || l.Kind == leaf.KindDue || l.Kind == leaf.KindAlertOpened {
-		return nil
-	}
-	return x.countPersons(r, &l)
+	return nil
 }
 
-// countPersons counts an act for which its own leaf says that two persons were demanded.
+// countPersons counts an act whose leaf says that two persons were demanded.
 func (x *examiner) countPersons(r *Record, l *actLeaf) error {
 	same := len(l.Persons) == 2 && samePerson(l.Persons[0], l.Persons[1])
 	switch {
@@ -129,16 +204,17 @@ func (x *examiner) countPersons(r *Record, l *actLeaf) error {
 	case l.ProposedLeaf == 0 || l.ProposedLeaf >= r.Index:
 		return fmt.Errorf("%w: record %d (%s) names no proposal before it", ErrProof, r.Index, l.Kind)
 	}
-	if by, seen := x.proposed[l.ProposedLeaf]; seen && by != l.Persons[0] {
+	if by, seen := x.persons.proposed[l.ProposedLeaf]; seen && by != l.Persons[0] {
 		return fmt.Errorf("%w: record %d (%s) was proposed by %s, and says %s", ErrProof, r.Index, l.Kind, by, l.Persons[0])
-	} else if !seen && x.Kind == "export" && !x.Selection() && l.ProposedLeaf >= x.First {
+	} else if !seen && x.seesAll() && l.ProposedLeaf >= x.First {
 		return fmt.Errorf("%w: record %d (%s) confirms leaf %d, which is no proposal", ErrProof, r.Index, l.Kind, l.ProposedLeaf)
+	}
+	if l.Kind == leaf.KindDispositioned && l.Disposition == leaf.WordEscalateSAR {
+		x.persons.review(l.ReviewedLeaf).two = true
 	}
 	x.Acts.Two++
 	return nil
 }
 
 // samePerson compares two subjects once more, without trusting that the log compared them.
-func samePerson(a, b string) bool {
-	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
-}
+func samePerson(a, b string) bool { return engine.PersonKey(a) == engine.PersonKey(b) }

@@ -33,7 +33,7 @@ func (r *Report) Shown() []string {
 			r.describeRange(),
 			fmt.Sprintf("the cluster signed that these are all records from %s to %s", r.From, r.To))
 	}
-	if r.Acts != (Acts{}) {
+	if r.Acts.Two+r.Acts.Alone > 0 {
 		said = append(said, fmt.Sprintf("%d act(s) that one person must not do alone were done by two, and %d by one who says that nobody else held the role", r.Acts.Two, r.Acts.Alone))
 	}
 	if r.Agent != "" {
@@ -51,6 +51,9 @@ func (r *Report) NotShown() []string {
 		open = append(open, "that anybody signed the tree head: no key stands in the file, and none was given")
 	case !r.KeysGiven:
 		open = append(open, "whose log this is: the keys came from the file itself; compare the fingerprint with one that you got another way")
+	}
+	if r.Kind == "export" && r.Acts.Open > 0 {
+		open = append(open, fmt.Sprintf("whether %d act(s) of one person needed two: the policy in force then, or the record under review, is not in the file", r.Acts.Open))
 	}
 	switch {
 	case r.Kind == "proof":
@@ -121,6 +124,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		KeysGiven   bool       `json:"keysGiven"`
 		Leaves      int        `json:"leaves"`
 		Screens     int        `json:"screens"`
+		Acts        Acts       `json:"acts"`
 		Range       *span      `json:"range,omitempty"`
 		Selection   *selection `json:"selection,omitempty"`
 		Chain       *chain     `json:"numbers,omitempty"`
@@ -129,7 +133,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Unproven    []string   `json:"notShown"`
 	}{
 		r.KeysGiven, true, r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Checkpoint.Witnesses, r.Fingerprint(), r.KeysGiven,
-		r.Leaves, r.Screens, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
+		r.Leaves, r.Screens, r.Acts, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
 	}
 	if r.Kind == "export" {
 		shown.Range = &span{r.First, r.End, r.From, r.To, !r.Selection(), r.Gaps()}

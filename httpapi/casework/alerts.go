@@ -111,11 +111,20 @@ func listAlerts(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// alertRow returns the alert of the path, and the state that it was read in.
-func alertRow(c *border.Request) (*fsm.View, *fsm.AlertRow, error) {
+// pathAlert returns the leaf of the alert that the path names.
+func pathAlert(c *border.Request) (uint64, error) {
 	at, ok := c.Judge.Terms.IDs.ParseAlert(c.PathValue("id"))
 	if !ok {
-		return nil, nil, noAlert()
+		return 0, noAlert()
+	}
+	return at, nil
+}
+
+// alertRow returns the alert of the path, and the state that it was read in.
+func alertRow(c *border.Request) (*fsm.View, *fsm.AlertRow, error) {
+	at, err := pathAlert(c)
+	if err != nil {
+		return nil, nil, err
 	}
 	for fresh := false; ; fresh = true {
 		view, err := c.Judge.View()
@@ -264,9 +273,9 @@ func writeAcknowledged(m *strictjson.Members, done *edge.Leaf) {
 // acknowledgeAlert is POST /v1/alerts/{id}/acknowledge {"by","reason"}. It works once, for
 // good.
 func acknowledgeAlert(c *border.Request) (border.Answer, error) {
-	at, ok := c.Judge.Terms.IDs.ParseAlert(c.PathValue("id"))
-	if !ok {
-		return border.Answer{}, noAlert()
+	at, err := pathAlert(c)
+	if err != nil {
+		return border.Answer{}, err
 	}
 	f := c.ReadFields()
 	acknowledgement, err := desk.ReadAcknowledgement(&f)

@@ -71,6 +71,11 @@ func ActsOf(old, new *Policy) (acts Acts) {
 	return acts
 }
 
+// AlwaysTwo reports whether a policy lets holds return by themselves where the one before did
+// not. Two persons do that, whatever twoPersons says: what was allowed would count no more
+// without anybody's word (decision 94).
+func (p *Policy) AlwaysTwo(old *Policy) bool { return p.HoldsReturn && !old.HoldsReturn }
+
 func (p *Policy) operatorCaps() OperatorCaps {
 	if p.OperatorCaps == nil {
 		return OperatorCaps{MaxSingle: NoLimit, DailyLimit: NoLimit}

@@ -57,7 +57,11 @@ func (m *rulebook) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 		return
 	}
 	said := wire.PolicyPut{Policy: b.Policy, Acts: b.Acts}
-	m.putPolicy(&policy, "policy.activated", &act{kind: wire.KindPolicy, said: &said.Policy, record: &said, names: b.Acts}, &b.Common, r)
+	a := &act{kind: wire.KindPolicy, said: &said.Policy, record: &said, names: b.Acts}
+	if policy.AlwaysTwo(m.settings.Policy) {
+		a.names, a.always = a.names|engine.ActPolicyWiden, true
+	}
+	m.putPolicy(&policy, "policy.activated", a, &b.Common, r)
 }
 
 func (m *rulebook) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
@@ -161,7 +165,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 
 // settleKey decides whether a change of a key counts now, and says in the key who made it.
 // Whoever makes a key, or renews the secret of somebody else's, knows the secret: so he and
-// the key's holder are no two persons, unless two made the change.
+// the key's holder are no two persons, although another may have confirmed the change.
 func (m *keys) settleKey(b *wire.APIKeyPut, kind string, changed *wire.APIKey, r *wire.Result) (who leaf.Persons, counts bool) {
 	mine := m.subjectOf(&b.Common)
 	if b.Op != wire.KeyCreate && (b.Op != wire.KeyRotate || changed.Subject() == mine || changed.Owner != "") {
@@ -171,9 +175,12 @@ func (m *keys) settleKey(b *wire.APIKeyPut, kind string, changed *wire.APIKey, r
 	who, counts = m.rulebook.desk.settlePersons(&act{
 		kind: wire.KindAPIKey, names: engine.ActKeyCreate, said: &said, record: &said, event: leaf.ActProposed{Kind: kind, KeyID: b.Key.ID},
 	}, &b.Common, r)
-	changed.ChangedAt, changed.MadeBy = m.now, ""
-	if len(who.Persons) < 2 && mine.Kind != wire.SubjectMachine {
-		changed.MadeBy = mine.String()
+	maker := mine.String()
+	if len(who.Persons) > 0 {
+		maker = who.Persons[0] // The proposer has the secret; who confirms has not.
+	}
+	if changed.ChangedAt, changed.MadeBy = m.now, maker; maker == (wire.Subject{}).String() {
+		changed.MadeBy = ""
 	}
 	return who, counts
 }

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,20 +16,32 @@ import (
 // deskCommon returns the common part of an officer's record, with one of the API keys.
 func (w *world) deskCommon(random *rand.Rand) wire.Common {
 	common := randomCommon(random)
-	if n := len(w.m.settings.Keys); n > 0 {
-		row := random.IntN(n)
+	if rows := w.deskRows(); len(rows) > 0 {
+		row := rows[random.IntN(len(rows))]
 		common.Key = &wire.KeyRef{Row: uint32(row + 1), Rev: w.m.settings.Keys[row].Rev}
 	}
 	return common
+}
+
+// deskRows are the rows of the keys of officers that are valid.
+func (w *world) deskRows() (rows []int) {
+	for i, key := range w.m.settings.Keys {
+		if key.PersonKey != "" && key.RevokedAt == 0 {
+			rows = append(rows, i)
+		}
+	}
+	return rows
 }
 
 // deskStep makes one step of an officer or a node: a disposition with four eyes, a
 // withdrawal, a report, an alert, or an acknowledgement.
 func (w *world) deskStep(random *rand.Rand) {
 	common := w.deskCommon(random)
-	if n := len(w.m.settings.Keys); n < 3 {
-		id := fmt.Sprint("desk", n)
-		w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{ID: id, Name: "n", Hashes: key32(byte(200 + n)), Roles: wire.RoleReviewer, PersonKey: fmt.Sprint("officer ", n%2)}})
+	if len(w.deskRows()) < 3 {
+		n := len(w.m.settings.Keys)
+		w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{
+			ID: fmt.Sprint("desk", n), Name: "n", Hashes: [][]byte{bytes.Repeat([]byte{byte(n), 1}, 16)}, Roles: wire.RoleReviewer, PersonKey: fmt.Sprint("officer ", n%2),
+		}})
 	}
 	switch random.IntN(11) {
 	case 10:

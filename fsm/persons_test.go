@@ -181,7 +181,7 @@ func TestEveryActOfABankNeedsTwo(t *testing.T) {
 		}
 		require.Zero(t, w.m.desk.actsKept, name)
 	}
-	require.Empty(t, w.m.settings.Keys[6].MadeBy, "two made it")
+	require.Contains(t, []string{"person:ada", "person:alan"}, w.m.settings.Keys[6].MadeBy, "who proposed it has its secret")
 
 	b := w.held(slot, 20, 0, 0)
 	require.Contains(t, string(w.decide(b, reviewRosa, wire.EscalateSAR).Data), `"kind":"review.proposed"`)
@@ -253,6 +253,73 @@ func TestSigningOutNeedsNobodyElse(t *testing.T) {
 	proposal := w.proposed(change(adminAda, wire.KeyRotate, reviewRosa, engine.Hour, 202))
 	require.Contains(t, string(w.confirm(adminAlan, proposal).Data), `"kind":"key.rotated"`)
 	require.Equal(t, w.now+engine.Hour, w.m.settings.Keys[reviewRosa-1].OldUntil)
-	require.Empty(t, w.m.settings.Keys[reviewRosa-1].MadeBy, "two renewed it")
+	require.Equal(t, "person:ada", w.m.settings.Keys[reviewRosa-1].MadeBy, "who proposed it has the secret")
 	require.Contains(t, string(change(adminAda, wire.KeyRevoke, reviewRosa, 0, 0).Data), `"kind":"key.revoked"`)
+}
+
+// TestAConfirmedKeyIsItsProposersToo: who proposed a key has its secret, although another
+// confirmed it: the two are never the two persons of an act.
+func TestAConfirmedKeyIsItsProposersToo(t *testing.T) {
+	w := bank(t)
+	proposal := w.proposed(w.do(wire.KindAPIKey, &wire.APIKeyPut{Common: w.by(adminAda), Op: wire.KeyCreate, Key: wire.APIKey{
+		ID: "zed", Prefix: "n", Hashes: key32(77), Roles: wire.RolePolicy, Person: "zed", PersonKey: "zed",
+	}}))
+	require.Contains(t, string(w.confirm(adminAlan, proposal).Data), `"kind":"key.created"`)
+	const zed = reviewRon + 1
+	w.now += engine.DayLength
+	policy := bankPolicy()
+	policy.Modes[21] = engine.ModeOff
+	wider := w.proposed(w.putPolicy(adminAda, policy))
+	require.Equal(t, wire.RefusedMaker, w.confirm(zed, wider).Refusal)
+	require.Contains(t, string(w.confirm(policyPia, wider).Data), `"persons":["person:ada","person:pia"]`)
+}
+
+// TestAnActivationKeepsWhoLeaves: the list that a second person confirms opens the alert that
+// names who leaves it.
+func TestAnActivationKeepsWhoLeaves(t *testing.T) {
+	w := bank(t)
+	w.activateList([]byte("first"))
+	left := &wire.ListLeft{Parties: 1, Wallets: 2, First: []string{"LAZARUS GROUP"}}
+	proposal := w.proposed(w.do(wire.KindListActivate, &wire.ListActivate{
+		Common: w.by(policyPia), Digest: w.stage([]byte("second")), Force: true, Base: wire.ListBase(w.m.settings.ListVersion), Left: left,
+	}))
+	require.Contains(t, string(w.confirm(policyPaul, proposal).Data), `"kind":"list.activated"`)
+	require.Equal(t, 1, w.counted(`"leftParties":1,"leftWallets":2,"left":["LAZARUS GROUP"]`))
+}
+
+// TestHoldsReturnByTwo: that holds return by themselves is always decided by two, as long as
+// two may.
+func TestHoldsReturnByTwo(t *testing.T) {
+	w := newWorld(t)
+	policy := *engine.DefaultPolicy()
+	policy.TwoPersons, policy.HoldsReturn = 0, true
+	pia := w.makeKey(nil, "pia", wire.RolePolicy)
+	require.Contains(t, string(w.putPolicy(pia, policy).Data), `"twoPersons":["policy.widen","twoPersons"],"persons":["person:pia"],"alone":true`)
+	policy.HoldsReturn = false
+	require.NotContains(t, string(w.putPolicy(pia, policy).Data), `"persons"`)
+	paul := w.makeKey(nil, "paul", wire.RolePolicy)
+	w.now += engine.DayLength
+	policy.HoldsReturn = true
+	proposal := w.proposed(w.putPolicy(pia, policy))
+	require.False(t, w.m.settings.Policy.HoldsReturn)
+	require.Contains(t, string(w.confirm(paul, proposal).Data), `"twoPersons":["policy.widen"],"persons":["person:pia","person:paul"]`)
+}
+
+// TestAKeyThatIsNoneActsForNobody: a record that names no row of the keys is refused before
+// anybody asks whose it is.
+func TestAKeyThatIsNoneActsForNobody(t *testing.T) {
+	w := bank(t)
+	digest := w.stage([]byte("x1"))
+	for _, ref := range []wire.KeyRef{{Rev: 7}, {Row: 99, Rev: 1}} {
+		common := wire.Common{Key: &ref}
+		for kind, body := range map[wire.Kind]any{
+			wire.KindPolicy:       &wire.PolicyPut{Common: common, Policy: bankPolicy()},
+			wire.KindListActivate: &wire.ListActivate{Common: common, Digest: digest},
+			wire.KindAPIKey:       &wire.APIKeyPut{Common: common, Op: wire.KeyCreate, Key: wire.APIKey{ID: "x", Hashes: key32(9)}},
+			wire.KindCleared:      &wire.ClearedPut{Common: common}, wire.KindSAR: &wire.SAR{Common: common}, wire.KindConfirm: &wire.Confirm{Common: common},
+			wire.KindWithdraw: &wire.Withdraw{Common: common}, wire.KindDisposition: &wire.Disposition{Common: common}, wire.KindHold: &wire.Hold{Common: common},
+		} {
+			require.Equal(t, wire.KeyMoved, w.do(kind, body).Code, "%d %+v", kind, ref)
+		}
+	}
 }

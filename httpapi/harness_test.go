@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -42,6 +43,7 @@ type testNode struct {
 	now      engine.Time
 	store    *audit.Store
 	disk     *audittest.MemDir // The disk of the audit store.
+	written  []audit.Leaf      // All leaves.
 	builder  *fsm.StatusBuilder
 	statuses *fsm.Statuses // Statuses of the current minute.
 
@@ -252,6 +254,10 @@ func (n *testNode) publish() {
 	leaves := make([]audit.Leaf, len(n.out.Leaves))
 	for i, l := range n.out.Leaves {
 		leaves[i] = audit.Leaf{Time: int64(l.Time), Keys: l.Filters, Data: l.Data}
+	}
+	for _, l := range leaves {
+		l.Data = bytes.Clone(l.Data)
+		n.written = append(n.written, l)
 	}
 	if len(leaves) > 0 {
 		require.NoError(n.t, n.store.Append(n.out.FirstLeaf, leaves))

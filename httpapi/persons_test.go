@@ -72,6 +72,6 @@ func TestKeysOfABankAreMadeByTwo(t *testing.T) {
 	require.Nil(t, done.Get("key"))
 	keys := n.settings.Keys
 	require.Equal(t, "carla rossi", keys[len(keys)-1].PersonKey)
-	require.Empty(t, keys[len(keys)-1].MadeBy)
+	require.Equal(t, "person:alan", keys[len(keys)-1].MadeBy, "he has the secret")
 	answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"new","roles":["reviewer"]}`), 409)
 }

@@ -96,6 +96,9 @@ func (p *persons) demandedOf(l *actLeaf) (demanded engine.Acts, sure bool) {
 		names = engine.ActClear
 	case "policy.activated", "policy.whitelist":
 		note(len(l.Widened) > 0, engine.ActPolicyWiden)
+		if slices.Contains(l.Widened, "holds.onExpiry") {
+			always = engine.ActPolicyWiden
+		}
 		if next := readDemands(l.Policy); next != nil && p.policy != nil {
 			names |= engine.ActsOf(p.policy, next) & engine.ActTwoPersons
 		}
@@ -112,7 +115,7 @@ func (p *persons) demandedOf(l *actLeaf) (demanded engine.Acts, sure bool) {
 	if p.policy == nil {
 		return always, names == always
 	}
-	return p.policy.Demands(names) | always, true
+	return p.policy.Demands(names) | always, true // always is the act's own demand, whatever the policy says.
 }
 
 // demandedOfReview is demandedOf for a disposition, which depends on the record under review.
@@ -121,7 +124,7 @@ func (p *persons) demandedOfReview(l *actLeaf) (demanded engine.Acts, sure bool)
 		return 0, false
 	}
 	most := p.policy.TwoDecide(math.MaxInt64-1, ^uint32(0)) // Of any record.
-	least := p.policy.TwoDecide(0, 0)                        // Of every record.
+	least := p.policy.TwoDecide(0, 0)                       // Of every record.
 	r := p.review(l.ReviewedLeaf)
 	if least || r.known && p.policy.TwoDecide(r.amount, r.rules) {
 		return engine.ActDisposition, true

@@ -362,7 +362,7 @@ type APIKey struct {
 	Sessions  uint32      `cbor:"15,keyasint,omitempty"` // Counts how often the key's sessions were ended; set by Apply.
 	Person    string      `cbor:"16,keyasint,omitempty"` // Whose key it is, as the admin wrote it; "": nobody's.
 	PersonKey string      `cbor:"17,keyasint,omitempty"` // Person in the form in which persons are compared, see Subject.
-	MadeBy    string      `cbor:"18,keyasint,omitempty"` // The subject that alone made the key, or was the last to change it; "": two did, or the machine. Set by Apply.
+	MadeBy    string      `cbor:"18,keyasint,omitempty"` // The subject that got the secret when the key was made or renewed for somebody; "": the machine. Set by Apply.
 	ChangedAt engine.Time `cbor:"19,keyasint,omitempty"` // When its person or roles were set, or somebody else got its secret; set by Apply.
 }
 

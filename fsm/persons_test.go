@@ -72,7 +72,7 @@ func TestOnePersonDoesNotTakeTheDemandAway(t *testing.T) {
 	proposal := w.proposed(w.putPolicy(pia, *engine.DefaultPolicy()))
 	require.Equal(t, engine.ActTwoPersons, w.m.desk.proposals.At(w.m.desk.proposals.First()).Acts)
 	require.Contains(t, string(w.decide(b, pia, wire.Approved).Data), `"kind":"review.proposed"`, "the demand stands")
-	require.Equal(t, wire.RefusedSamePerson, w.confirm(pia, proposal).Refusal)
+	require.Equal(t, wire.RefusedSamePerson, w.confirm(pia, proposal).Refusal, "she proposed it herself")
 	done := w.confirm(paul, proposal)
 	require.Contains(t, string(done.Data), `"twoPersons":["twoPersons"],"persons":["person:pia","person:paul"]`)
 	require.Nil(t, w.m.settings.Policy.FourEyes)
@@ -89,7 +89,7 @@ func TestAFreshKeyDoesNotSecond(t *testing.T) {
 	b := review(20)
 	require.Contains(t, string(w.decide(b, ada, wire.Approved).Data), `"kind":"review.proposed"`)
 	w.makeKey(admin, "zed", wire.RoleReviewer)
-	require.Equal(t, wire.RefusedYoung, w.decide(b, zed, wire.Approved).Refusal)
+	require.Equal(t, wire.RefusedYoung, w.decide(b, zed, wire.Approved).Refusal, "the key is fresh")
 	w.now += engine.DayLength
 	b = review(20)
 	w.decide(b, ada, wire.Approved)

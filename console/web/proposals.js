@@ -23,7 +23,7 @@ async function content(p) {
     const gone = (left.parties ?? 0) + (left.names ?? 0) + (left.wallets ?? 0);
     return [h('p', {class: 'action'}, 'The list ', h('a', {href: `/console/lists/${said.snapshotId}`}, said.snapshotId), said.rollback ? ', an older one, comes back.' : ' comes in force.'),
       (said.problems ?? []).length > 0 && h('div', {class: 'note bad'}, h('p', null, 'These checks failed:'), h('ul', null, said.problems.map((text) => h('li', null, text)))),
-      gone > 0 ? h('div', {class: 'note warn left'}, h('p', null, `From the list leave ${left.parties} parties, ${left.names} names and ${left.wallets} wallets: they are not blocked any more.`),
+      gone > 0 ? h('div', {class: 'note warn leaving'}, h('p', null, `From the list leave ${left.parties} parties, ${left.names} names and ${left.wallets} wallets: they are not blocked any more.`),
         h('ul', null, (left.first ?? []).map((text) => h('li', null, text)))) : h('p', {class: 'quiet'}, 'Nobody leaves the list.')];
   }
   return h('pre', {tabindex: '0'}, JSON.stringify(said, null, 2));

@@ -126,7 +126,7 @@ func (m *desk) settlePersons(a *act, common *wire.Common, r *wire.Result) (who l
 		names = a.names
 	}
 	if names == 0 { // A proposal may be open because the policy demanded two persons before.
-		if open {
+		if open && !a.whole { // Otherwise dropTopic tells that it lapses.
 			m.closeProposal(at)
 		}
 		return who, true

@@ -233,6 +233,7 @@ func TestAnotherChangeLapsesAProposal(t *testing.T) {
 	require.Contains(t, string(w.putPolicy(policyPaul, tighter).Data), `"kind":"policy.activated"`)
 	require.Equal(t, wire.RefusedNotProposed, w.confirm(policyPaul, proposal).Refusal)
 	require.True(t, w.m.settings.Policy.RequireParty)
+	require.Equal(t, 1, w.counted(`"act.lapsed"`), "the log tells that it is over")
 }
 
 // TestSigningOutNeedsNobodyElse: in a bank, too, one admin ends a key's sessions, renews its

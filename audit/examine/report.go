@@ -52,9 +52,6 @@ func (r *Report) NotShown() []string {
 	case !r.KeysGiven:
 		open = append(open, "whose log this is: the keys came from the file itself; compare the fingerprint with one that you got another way")
 	}
-	if r.Kind == "export" && r.Acts.Open > 0 {
-		open = append(open, fmt.Sprintf("whether %d act(s) of one person needed two: the policy in force then, or the record under review, is not in the file", r.Acts.Open))
-	}
 	switch {
 	case r.Kind == "proof":
 		if !r.Disposition {
@@ -67,6 +64,9 @@ func (r *Report) NotShown() []string {
 		open = append(open, "by the tree itself, that nothing was left out: a selection has gaps; for that there is the cluster's signature, or an export by a key without an operator")
 	default:
 		open = append(open, "by the tree itself, that no record of this time stands outside these leaves: for that there is the cluster's signature, or an export of a wider range")
+	}
+	if r.Kind == "export" && r.Acts.Open > 0 {
+		open = append(open, fmt.Sprintf("whether %d act(s) of one person needed two: the policy in force then, or the record under review, is not in the file", r.Acts.Open))
 	}
 	return open
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"railguard/edge"
+	"railguard/httpapi/guest"
 	"railguard/strictjson"
 )
 
@@ -365,6 +366,12 @@ func (b *Border) logAccess(c *Request) {
 		level = slog.LevelWarn
 	}
 	look := c.looksAt()
+	if look != "" {
+		c.noteLook(look)
+	}
+	if look == "dry_run" { // It reads nothing: it is counted, and has no line of its own.
+		look = ""
+	}
 	if look != "" && level == slog.LevelDebug {
 		level = slog.LevelInfo
 	}
@@ -401,14 +408,17 @@ func (b *Border) logAccess(c *Request) {
 }
 
 // looksAt says what an answered call looked at, where somebody may ask later who looked: at
-// suspicion, at an export, for a name, or with the admin token of this machine. Each such call has
-// its line in the log of the node, whatever the rate of lines.
+// suspicion, at an export, for a name, at a sign-in, or with the admin token of this machine. Each
+// such call is counted (noteLook), and but for dry runs it has its line in the log of the node,
+// whatever the rate of lines.
 func (c *Request) looksAt() string {
 	switch {
 	case c.Key == nil || c.route == nil || c.Status >= http.StatusBadRequest:
 		return ""
 	case c.Key.ID == AdminTokenID:
 		return "admin_token"
+	case guest.SignsIn(c.r.Context()):
+		return "sign_in"
 	case c.route.Look != "":
 		return c.route.Look
 	case strings.Contains(c.r.URL.RawQuery, "name="):

@@ -294,10 +294,7 @@ type Disposition struct {
 func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	view := &Disposition{}
 	if l.Record.Verdict != engine.Review {
-		if l.Record.HoldUntil != 0 && !local && len(j.shared.deps.Published.Outcomes(l.Index)) == 0 {
-			j.ConfirmBriefly()
-		}
-		return view, LoadPayment(j, l, view)
+		return view, j.loadPaymentNow(l, view, local || l.Record.HoldUntil == 0)
 	}
 	later, decided := j.shared.deps.Published.Disposition(l.Index)
 	if !decided && !local {
@@ -319,10 +316,22 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 			return nil, err
 		}
 	}
-	if err := LoadPayment(j, l, view); err != nil {
+	if err := j.loadPaymentNow(l, view, local || !view.Present || view.Said.Disposition != leaf.WordApproved); err != nil {
 		return nil, err
 	}
 	return view, j.LoadComments(l, view)
+}
+
+// loadPaymentNow is LoadPayment. If the payment may have changed its state elsewhere, it first
+// asks the leader briefly for what this node lacks, unless local is set.
+func (j *Judge) loadPaymentNow(l *Leaf, view *Disposition, local bool) error {
+	err := LoadPayment(j, l, view)
+	if err != nil || local || !view.mayChange() {
+		return err
+	}
+	j.ConfirmBriefly()
+	view.Payment, view.Proposed = nil, nil
+	return LoadPayment(j, l, view)
 }
 
 // ReadDisposition returns the view of a disposition without comments, proposal and payment.
@@ -404,7 +413,7 @@ func (j *Judge) Record(txnID string) (Leaf, error) {
 		return Leaf{}, unknownTransaction()
 	}
 	l, err := j.LoadLeaf(index)
-	if refused := (*Refusal)(nil); errors.As(err, &refused) && refused.Code == "not_found" {
+	if IsGone(err) {
 		return Leaf{}, unknownTransaction() // The same words as for another caller's record, so that they do not reveal whether there is one.
 	}
 	if err != nil {
@@ -417,6 +426,12 @@ func (j *Judge) Record(txnID string) (Leaf, error) {
 		return Leaf{}, unknownTransaction()
 	}
 	return l, nil
+}
+
+// IsGone reports whether an error says that a leaf is not there, or not any more.
+func IsGone(err error) bool {
+	refused := (*Refusal)(nil)
+	return errors.As(err, &refused) && refused.Code == "not_found"
 }
 
 func unknownTransaction() *Refusal { return NotFound("no such transaction, or past its 90 days") }

@@ -242,7 +242,8 @@ func TestEndOfAPayment(t *testing.T) {
 	require.NoError(t, own(acme))
 	require.NoError(t, own(second), "keys come and go: the operator's call is the operator's")
 	require.Equal(t, "not_found", refusalOf(t, own(institution)).Code)
-	require.Equal(t, "not_found", refusalOf(t, own(edgetest.Admin())).Code, "who may read it may not end it")
+	require.Equal(t, "not_found", refusalOf(t, own(w.Caller("reviewer", wire.RoleReviewer, ""))).Code, "who may read it may not end it")
+	require.NoError(t, own(w.Caller("settler", wire.RoleSettler, "")), "the institution's settler")
 
 	referenced := func(caller *edge.Caller, reference string) error {
 		j, _ := w.Begin(caller, `{}`)
@@ -258,6 +259,7 @@ func TestEndOfAPayment(t *testing.T) {
 	other := w.Screened(institution, payment(token, `,"paymentRef":"r-1"`))
 	require.Equal(t, "PROCEED", other.Text("verdict"))
 
+	settler := w.Caller("acme_settler", wire.RoleSettler, "Acme Inc")
 	j, _ := w.Begin(acme, `{}`)
 	paid := engine.USD(700_000)
 	for _, c := range []struct {
@@ -286,7 +288,7 @@ func TestEndOfAPayment(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, d.Payment)
 	require.Equal(t, asked+1, w.Asked, "the ending of a held payment may be acknowledged elsewhere")
-	w.Settled(acme, &l, &edge.Outcome{Op: wire.HoldSettle, Amount: &paid})
+	w.Settled(settler, &l, &edge.Outcome{Op: wire.HoldSettle, Amount: &paid})
 	asked = w.Asked
 	d, err = j.Disposition(&l, false)
 	require.NoError(t, err)

@@ -15,12 +15,29 @@ func (j *Judge) Recheck(m *strictjson.Members, l *Leaf) error {
 	if err := j.Confirm(); err != nil {
 		return err
 	}
-	list, err := j.ActiveList()
-	if err != nil {
+	decision, err := j.decideNow(l)
+	if err != nil || decision.Verdict != engine.Block {
 		return err
 	}
+	rules := j.Terms.Settings.Rules()
+	var inner strictjson.Members
+	inner.Text("verdict", decision.Verdict.String())
+	inner.Text("rule", decision.Code())
+	inner.Text("reason", rules.Reason(decision.Rule, decision.Sub))
+	inner.Uint("listVersion", j.Terms.Settings.ListVersion)
+	m.Object("recheck", inner)
+	return nil
+}
+
+// decideNow screens a reviewed record with the list and the state that this node has. Limits,
+// velocity and the whitelist are not judged again.
+func (j *Judge) decideNow(l *Leaf) (engine.Decision, error) {
+	list, err := j.ActiveList()
+	if err != nil {
+		return engine.Decision{}, err
+	}
 	if err := j.factsOfRecord(l, list); err != nil {
-		return err
+		return engine.Decision{}, err
 	}
 	f := &j.screen.facts
 	looker := lookers.Get().(*engine.Looker)
@@ -29,19 +46,9 @@ func (j *Judge) Recheck(m *strictjson.Members, l *Leaf) error {
 	hits := rules.JudgeStatic(f)
 	lookers.Put(looker)
 	if err := j.addStatusHits(&hits); err != nil {
-		return err
+		return engine.Decision{}, err
 	}
-	decision := rules.Decide(&hits, f.Policy)
-	if decision.Verdict != engine.Block {
-		return nil
-	}
-	var inner strictjson.Members
-	inner.Text("verdict", decision.Verdict.String())
-	inner.Text("rule", decision.Code())
-	inner.Text("reason", rules.Reason(decision.Rule, decision.Sub))
-	inner.Uint("listVersion", j.Terms.Settings.ListVersion)
-	m.Object("recheck", inner)
-	return nil
+	return rules.Decide(&hits, f.Policy), nil
 }
 
 // factsOfRecord collects the facts of a recorded call as they are today.

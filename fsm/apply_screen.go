@@ -65,7 +65,10 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	}
 	m.finishScreen(s, &decision, r)
 	if s.Hold != 0 {
-		m.openHold(holdRow{Leaf: r.Leaf, Amount: s.Amount, Reference: s.Reference, Agent: s.Agent, Fleet: fleet}, s.Hold)
+		m.openHold(holdRow{
+			Leaf: r.Leaf, ExpiresAt: m.now + engine.Time(s.Hold)*engine.Second, Amount: s.Amount, Reference: s.Reference,
+			Agent: s.Agent, Fleet: fleet, Screener: s.Key.Row, Counts: s.Counts,
+		})
 	}
 	m.useReference(s.Reference, r.Leaf)
 }

@@ -134,6 +134,16 @@ func (m *core) isOfficers(common *wire.Common) bool {
 	return key == nil || key.Owner == "" && key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0
 }
 
+// policy returns the policy in force.
+func (m *core) policy() *engine.Policy { return m.settings.Policy }
+
+// isSettlers tells whether a record comes from the node itself, or from a key that may say what
+// became of payments.
+func (m *core) isSettlers(common *wire.Common) bool {
+	key := m.callerKey(common)
+	return key == nil || key.Roles == 0 || key.Roles&(wire.RoleSettler|wire.RoleAdmin) != 0
+}
+
 // expireDays forgets the days whose leaves have expired, 90 days after the day's end.
 func (m *core) expireDays() {
 	for n := 0; n < m.limits.ForgottenAtOneTime && m.days.Len() > 0; n++ {

@@ -102,6 +102,8 @@ func (w *world) paymentStep(random *rand.Rand) {
 		w.do(wire.KindWhitelist, &wire.WhitelistPut{})
 		policy := *engine.DefaultPolicy()
 		policy.FourEyes = maybe(random, engine.FourEyes{MinAmount: 9 * engine.Dollar})
+		policy.HoldsReturn, policy.SettlementSelf = random.IntN(2) == 0, random.IntN(4) == 0
+		policy.ApprovalLapse = engine.Time(1+random.IntN(4)) * engine.Hour
 		w.do(wire.KindPolicy, &wire.PolicyPut{Policy: policy})
 	case 9, 10, 11, 12:
 		w.approve(random)
@@ -125,7 +127,7 @@ func (w *world) endPayment(random *rand.Rand) {
 		return
 	}
 	b := w.paid[len(w.paid)-1-random.IntN(min(len(w.paid), 30))]
-	b.Common = keyedOnce(random)
+	b.Common, b.Screener = keyedOnce(random), uint32(random.IntN(3)) // 0: the key that settles made the screening call.
 	if b.Op = wire.HoldRelease; random.IntN(3) > 0 {
 		b.Op, b.Amount = wire.HoldSettle, b.Recorded*engine.USD(random.IntN(5))/3
 	}
@@ -165,12 +167,15 @@ func (w *world) approve(random *rand.Rand) {
 	})
 }
 
+// anotherKey is the row of a key that is not the one that settles.
+const anotherKey = 7
+
 // paidBy returns what an edge sends when a recorded call is settled or released.
 func paidBy(t testing.TB, s *wire.Screen, r *wire.Result, fleet engine.FleetSlot) wire.Hold {
 	var record leaf.Screen
 	require.NoError(t, leaf.DecodeScreen(r.Data, &record))
 	return wire.Hold{
-		Leaf: r.Leaf, Agent: s.Agent, Fleet: fleet, Verdict: record.Verdict, ScreenedAt: record.At, Recorded: s.Amount, Reference: s.Reference,
+		Screener: anotherKey, Leaf: r.Leaf, Agent: s.Agent, Fleet: fleet, Verdict: record.Verdict, ScreenedAt: record.At, Recorded: s.Amount, Reference: s.Reference,
 	}
 }
 

@@ -278,6 +278,9 @@ func (n *testNode) publish() {
 		}
 	}
 	for _, link := range n.out.Outcomes {
+		if !link.Late {
+			delete(n.outcomes, link.Leaf)
+		}
 		n.outcomes[link.Leaf] = append(n.outcomes[link.Leaf], link.Later)
 	}
 	for _, link := range n.out.Comments {

@@ -170,7 +170,7 @@ func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts", ""), 200)
 	n.advance(engine.Second) // Else the rate limits would answer.
 	return n, strings.NewReplacer("$token", token, "$userToken", textOf(user, "token"), "$autonomous", autonomous, "$agent", agent, "$user", textOf(user, "userId"), "$review", review,
-		"$paid", screened("5"), "$alert", textOf(alerts, "data", "0", "alertId"), "$older", lists["01"], "$snapshot", lists["02"], "$staged", lists["04"],
+		"$paid", textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":5}`), 200), "txnId"), "$alert", textOf(alerts, "data", "0", "alertId"), "$older", lists["01"], "$snapshot", lists["02"], "$staged", lists["04"],
 		"$fleet", fleet, "$cleared", cleared, "$webhook", id("webhookId", "/v1/webhooks", `{"url":"https://example.com/h","off":true}`))
 }
 

@@ -241,7 +241,7 @@ func (h *History) Finish(ctx context.Context, at func(try int) *Host, pick func(
 	op.Agent = paid.Agent
 	outcome := wire.Hold{
 		Op: wire.HoldRelease, Leaf: paid.Leaf, Agent: paid.Agent, Fleet: paid.Fleet, Verdict: engine.Proceed,
-		ScreenedAt: paid.At, Recorded: engine.Dollar,
+		ScreenedAt: paid.At, Recorded: engine.Dollar, Screener: 1, // Another key than the one that settles.
 	}
 	if pick(2) == 0 {
 		outcome.Op, outcome.Amount = wire.HoldSettle, engine.USD(pick(5))*engine.Dollar/2

@@ -21,4 +21,6 @@ type Hold struct {
 	Recorded   engine.USD          `cbor:"10,keyasint"`           // The record's amount.
 	Amount     engine.USD          `cbor:"11,keyasint,omitempty"` // For a settle: the amount that was paid.
 	Reference  engine.ReferenceKey `cbor:"12,keyasint,omitzero"`
+	Screener   uint32              `cbor:"13,keyasint,omitempty"` // The row of the API key that made the screening call; 0: the node itself.
+	Forwarded  bool                `cbor:"14,keyasint,omitempty"` // This product's facilitator forwarded the payment and was told the outcome.
 }

@@ -55,6 +55,8 @@ var CodeTable = []codeText{
 	{"forbidden", 403, "The API key is valid but lacks the role, or the operator is outside of its scope."},
 	{"not_found", 404, "No such path, or no such record, or one past its retention."},
 	{"method_not_allowed", 405, "The path exists, the method does not. See the Allow header."},
+	{"settler_required", 403, "What counts of a payment is given back by a key with the role settler that did not screen the payment, unless the policy says settlement: self. Settling the amount that was allowed, or more, needs no settler."},
+	{"approval_lapsed", 409, "The approval of this payment has ended (payBy). A settler says what became of the payment; to pay, screen it anew."},
 	{"already_dispositioned", 409, "The transaction has a disposition already."},
 	{"invalid_transition", 409, "The current status does not allow this change. The body holds it."},
 	{"parent_not_active", 409, "The parent, one of its ancestors or their operator is not ACTIVE."},
@@ -266,7 +268,7 @@ func RefusalOf(r wire.Result) error {
 	case wire.RefusedTransfer:
 		return NewError(http.StatusForbidden, "forbidden", "an ownership transfer is flagged: name its new operator, or use a key of the institution with the role policy")
 	case wire.RefusedEnded:
-		return Conflict("invalid_transition", "the payment's hold was settled or has expired", nil)
+		return Conflict("invalid_transition", "the payment was settled, or its hold has expired", nil)
 	case wire.RefusedNotHeld:
 		return Conflict("invalid_transition", "nothing of this payment counts: there is nothing to release", nil)
 	case wire.RefusedLate:
@@ -277,6 +279,10 @@ func RefusalOf(r wire.Result) error {
 		return Conflict("invalid_transition", "another person with another API key has to confirm or withdraw what is proposed", nil)
 	case wire.RefusedNotProposed:
 		return Conflict("invalid_transition", "nothing is proposed: it was confirmed, withdrawn, or has lapsed", nil)
+	case wire.RefusedSettler:
+		return NewError(http.StatusForbidden, "settler_required", "only a key with the role settler that did not screen this payment gives back what counts of it")
+	case wire.RefusedLapsed:
+		return Conflict("approval_lapsed", "the approval of this payment has ended: a settler says what became of it", nil)
 	case wire.RefusedNotOpen:
 		return Conflict("invalid_transition", "the review is not open", nil)
 	}

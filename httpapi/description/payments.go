@@ -46,8 +46,23 @@ var paymentsOperations = []Operation{
 		Codes:    Codes{404: "not_found"},
 	},
 	{
+		Name: "listUnresolved", Route: "GET /v1/transactions/unresolved", Tag: "screening", Scope: Owner, Roles: "screener settler reviewer auditor ops viewer",
+		Summary:    "Payments that still count and of which nobody has said what became of them",
+		Text:       "A hold or an approval that nobody ended becomes unresolved at its end. A settler settles or releases it while its record is kept.",
+		Parameters: "limit cursor order consistency timeout minIndex",
+		Query: []Parameter{
+			{Name: "agentId", Of: ""},
+		},
+		Answers: []Answer{{Status: 200, Of: struct {
+			Data       []UnresolvedPayment `json:"data"`
+			NextCursor *string             `json:"nextCursor"`
+			AsOfIndex  int64               `json:"asOfIndex"`
+		}{}}},
+	},
+	{
 		Name: "settlePayment", Route: "POST /v1/transactions/{txnId}/settle", Tag: "screening", Scope: Owner, Roles: "settler screener",
 		Summary:    "Say that a payment was made",
+		Text:       "Less than what was allowed is said by a settler's key that did not screen the payment, unless the policy says settlement: self.",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Amount  *Number `json:"amount,omitempty" range:"0-1000000000000"`
@@ -55,18 +70,19 @@ var paymentsOperations = []Operation{
 		}{}, Example: `{"amount": 15, "railRef": "0xabc"}`},
 		Answers:  []Answer{{Status: 200, Of: Settlement{}, Headers: "Replayed"}},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field"},
+		Codes:    Codes{403: "settler_required", 404: "not_found", 409: "approval_lapsed", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
 		Name: "releasePayment", Route: "POST /v1/transactions/{txnId}/release", Tag: "screening", Scope: Owner, Roles: "settler screener",
 		Summary:    "Say that a payment was not made",
+		Text:       "By a settler's key that did not screen the payment, unless the policy says settlement: self.",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Reason string `json:"reason" length:"-TextMax" pattern:"\\S"`
 		}{}, Example: `{"reason": "payment_failed"}`},
 		Answers:  []Answer{{Status: 200, Of: Settlement{}, Headers: "Replayed"}},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
+		Codes:    Codes{403: "settler_required", 404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
 		Name: "x402Supported", Route: "GET /x402/supported", Tag: "x402", Scope: Owner, Roles: "any", Guest: "x402",

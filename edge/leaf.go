@@ -419,7 +419,7 @@ func (j *Judge) Record(txnID string) (Leaf, error) {
 	if err != nil {
 		return Leaf{}, err
 	}
-	if l.Kind() != leaf.KindScreen || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l) {
+	if l.Kind() != leaf.KindScreen || j.PastRetention(l.Instant("screenedAt")) || !j.MayRead(&l) {
 		if err := j.Confirm(); err != nil { // LoadLeaf confirms for a missing record. Doing it here too keeps the time from revealing that there is one.
 			return Leaf{}, err
 		}
@@ -427,6 +427,9 @@ func (j *Judge) Record(txnID string) (Leaf, error) {
 	}
 	return l, nil
 }
+
+// MayRead reports whether the caller may read a record.
+func (j *Judge) MayRead(l *Leaf) bool { return j.Terms.MayRead(j.call.Caller, l) }
 
 // IsGone reports whether an error says that a leaf is not there, or not any more.
 func IsGone(err error) bool {

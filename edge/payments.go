@@ -86,7 +86,7 @@ func ReferencedRecord(j *Judge, reference string) (Leaf, error) {
 		return Leaf{}, NotFound("no payment uses this reference")
 	}
 	l, err := j.LoadLeaf(index)
-	if err == nil && (l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l)) {
+	if err == nil && (l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.MayRead(&l)) {
 		return Leaf{}, NotFound("no payment uses this reference")
 	}
 	return l, err

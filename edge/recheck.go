@@ -19,25 +19,31 @@ func (j *Judge) Recheck(m *strictjson.Members, l *Leaf) error {
 	if err != nil || decision.Verdict != engine.Block {
 		return err
 	}
-	rules := j.Terms.Settings.Rules()
 	var inner strictjson.Members
 	inner.Text("verdict", decision.Verdict.String())
 	inner.Text("rule", decision.Code())
-	inner.Text("reason", rules.Reason(decision.Rule, decision.Sub))
-	inner.Uint("listVersion", j.Terms.Settings.ListVersion)
+	inner.Text("reason", decision.reason)
+	inner.Uint("listVersion", decision.listVersion)
 	m.Object("recheck", inner)
 	return nil
 }
 
+// presentDecision is what the rules say of a past call now.
+type presentDecision struct {
+	engine.Decision
+	reason      string
+	listVersion uint64
+}
+
 // decideNow screens a reviewed record with the list and the state that this node has. Limits,
 // velocity and the whitelist are not judged again.
-func (j *Judge) decideNow(l *Leaf) (engine.Decision, error) {
+func (j *Judge) decideNow(l *Leaf) (presentDecision, error) {
 	list, err := j.ActiveList()
 	if err != nil {
-		return engine.Decision{}, err
+		return presentDecision{}, err
 	}
 	if err := j.factsOfRecord(l, list); err != nil {
-		return engine.Decision{}, err
+		return presentDecision{}, err
 	}
 	f := &j.screen.facts
 	looker := lookers.Get().(*engine.Looker)
@@ -46,9 +52,10 @@ func (j *Judge) decideNow(l *Leaf) (engine.Decision, error) {
 	hits := rules.JudgeStatic(f)
 	lookers.Put(looker)
 	if err := j.addStatusHits(&hits); err != nil {
-		return engine.Decision{}, err
+		return presentDecision{}, err
 	}
-	return rules.Decide(&hits, f.Policy), nil
+	decision := rules.Decide(&hits, f.Policy)
+	return presentDecision{decision, rules.Reason(decision.Rule, decision.Sub), j.Terms.Settings.ListVersion}, nil
 }
 
 // factsOfRecord collects the facts of a recorded call as they are today.

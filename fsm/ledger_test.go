@@ -187,6 +187,10 @@ func (l *bookkeeping) record(record wire.Record, r *wire.Result) {
 		if b := body[wire.Disposition](record); l.decided(b, r) {
 			l.disposition(b, r)
 		}
+	case wire.KindAPIKey:
+		if b := body[wire.APIKeyPut](record); b.Op == wire.KeyCreate {
+			l.keys = append(l.keys, b.Key)
+		}
 	case wire.KindWithdraw:
 		l.withdrawn(body[wire.Withdraw](record), r)
 	default:

@@ -129,6 +129,7 @@ func (n *testNode) genesis() *wire.Genesis {
 		Secrets: n.secrets, PublicURL: "https://pay.example.com", Dev: true, TestClock: true, APISecret: testAdminSecret,
 	})
 	require.NoError(n.t, err)
+	g.Policy.TwoPersons = 0 // Only tests of two persons want two.
 	g.ClusterID, g.IDKey, g.SaltKey, g.APIKey.ID = "cl_test", [16]byte{1, 2, 3}, [16]byte{4, 5, 6}, "key_bootstrap"
 	scalar := make([]byte, 32)
 	scalar[31] = 7
@@ -170,7 +171,7 @@ func (n *testNode) activate(entities []ofac.Entity, meta ofac.Meta) {
 	}
 	_, err = n.Stage(context.Background(), data, info, false, wire.Common{})
 	require.NoError(n.t, err)
-	n.must(wire.KindListActivate, &wire.ListActivate{Digest: info.Digest, Force: true})
+	n.must(wire.KindListActivate, &wire.ListActivate{Digest: info.Digest})
 }
 
 func (n *testNode) must(kind wire.Kind, record any) wire.Result {

@@ -106,5 +106,9 @@ func (c *WhitelistChange) OfInstitution(j *edge.Judge, policy *engine.Policy, gr
 		return nil, err
 	}
 	common, err := j.Recorded(m)
-	return &wire.WhitelistPut{Common: common, Base: policy.Version, Whitelist: c.next}, err
+	record := &wire.WhitelistPut{Common: common, Base: policy.Version, Whitelist: c.next}
+	if engine.WhitelistWidens(c.old, c.next) {
+		record.Acts = engine.ActPolicyWiden
+	}
+	return record, err
 }

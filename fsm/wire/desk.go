@@ -2,15 +2,53 @@ package wire
 
 import "railguard/engine"
 
-// Records of the officers' desk: four eyes, alerts, suspicious activity reports and
+// Records of the officers' desk: acts of two persons, alerts, suspicious activity reports and
 // retro-screening.
 
-// Withdraw takes back a proposed disposition that is not confirmed. Proposing and confirming
-// are both Disposition records; Apply tells them apart.
+// Subject is somebody who acts: the person that an API key names, or a key that names nobody.
+// Two keys of one person are one subject. The machine, which is the node itself and whoever
+// holds its admin token, is a subject that is no person.
+type Subject struct {
+	Kind SubjectKind
+	ID   string // For a person: APIKey.PersonKey. For a key: its id. For the machine: "".
+}
+
+// SubjectKind says what the id of a subject is.
+type SubjectKind uint8
+
+// The kinds of subject.
+const (
+	SubjectMachine SubjectKind = iota
+	SubjectKey
+	SubjectPerson
+)
+
+var subjectWords = [...]string{SubjectMachine: "machine", SubjectKey: "key:", SubjectPerson: "person:"}
+
+// String returns the subject as leaves name it. Different subjects have different texts.
+func (s Subject) String() string { return subjectWords[s.Kind] + s.ID }
+
+// Subject returns whom a key acts for.
+func (k *APIKey) Subject() Subject {
+	if k.PersonKey != "" {
+		return Subject{SubjectPerson, k.PersonKey}
+	}
+	return Subject{SubjectKey, k.ID}
+}
+
+// Withdraw takes back a proposal that is not confirmed. Proposing and confirming an act are
+// both the act's own record; Apply tells them apart.
 type Withdraw struct {
 	Common
-	Leaf uint64 `cbor:"4,keyasint"` // The record under review.
-	By   string `cbor:"5,keyasint"`
+	Leaf     uint64 `cbor:"4,keyasint,omitempty"` // The record under review whose proposed disposition is meant.
+	Proposal uint64 `cbor:"5,keyasint,omitempty"` // Otherwise: the proposal's leaf.
+}
+
+// Confirm does what was proposed, as the second person. Only a disposition is confirmed by
+// its own record instead, because its payment is judged again.
+type Confirm struct {
+	Common
+	Proposal uint64 `cbor:"4,keyasint"` // The proposal's leaf.
 }
 
 // Alert operations.
@@ -29,7 +67,8 @@ const (
 	AlertOperator   uint8 = 6 // An operator was listed after its agents' issuance.
 	AlertLeft       uint8 = 7 // Parties, names or wallets left the list.
 	AlertUnresolved uint8 = 8 // Payments of an agent whose outcome nobody told have reached a number or a sum.
-	AlertKinds            = AlertUnresolved
+	AlertAlone      uint8 = 9 // One person did what needs two, because there was no second.
+	AlertKinds            = AlertAlone
 )
 
 // Alert opens an alert or acknowledges one.
@@ -68,6 +107,8 @@ type SAR struct {
 	Leaf uint64 `cbor:"4,keyasint"` // The record under review.
 	From uint8  `cbor:"5,keyasint"`
 	To   uint8  `cbor:"6,keyasint"`
+
+	Filing [32]byte `cbor:"7,keyasint,omitzero"` // SHA-256 of bsaId and narrative, so that the second person confirms both.
 }
 
 // Retro operations.

@@ -274,9 +274,15 @@ func RefusalOf(r wire.Result) error {
 	case wire.RefusedLate:
 		return Conflict("invalid_transition", "a payment without a hold can be released until the end of the next UTC day", nil)
 	case wire.RefusedProposed:
-		return Conflict("invalid_transition", "another disposition is proposed: confirm it, or withdraw it first", nil)
+		return Conflict("invalid_transition", "something else is proposed for it: confirm that, or withdraw it first", nil)
 	case wire.RefusedSamePerson:
 		return Conflict("invalid_transition", "another person with another API key has to confirm or withdraw what is proposed", nil)
+	case wire.RefusedYoung:
+		return Conflict("invalid_transition", "this key, or what it says of its person and roles, is younger than 24 hours: it does not second what another person proposed", nil)
+	case wire.RefusedMaker:
+		return Conflict("invalid_transition", "one of the two persons made or changed the other's key: a third person has to confirm or withdraw what is proposed", nil)
+	case wire.RefusedNoPerson:
+		return Conflict("invalid_transition", "two persons have to do this, and the admin token names none: use an API key that names its person", nil)
 	case wire.RefusedNotProposed:
 		return Conflict("invalid_transition", "nothing is proposed: it was confirmed, withdrawn, or has lapsed", nil)
 	case wire.RefusedSettler:

@@ -36,6 +36,7 @@ var AlertTexts = map[uint8]string{
 	wire.AlertNotAllowed: "A payment was settled that was blocked, or that waits for a disposition.",
 	wire.AlertQuarantine: "Malformed entities of the active list were put aside: nobody is screened against them.",
 	wire.AlertLeft:       "Parties, names or wallets left the list: they are not blocked any more.",
+	wire.AlertAlone:      "One person did what needs two, because nobody else held the role.",
 	wire.AlertOperator:   "The active list names an operator who was not listed when the credential was issued.",
 	wire.AlertUnresolved: "Nobody said what became of payments of this agent: they go on counting until a settler says it.",
 }
@@ -178,7 +179,7 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 }
 
 // alertMembers are the members that say what an alert is about, in the order shown.
-var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments")
+var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments", "twoPersons", "person")
 
 func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
 	l.CopyTo(m, "alertId")

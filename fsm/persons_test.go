@@ -234,3 +234,25 @@ func TestAnotherChangeLapsesAProposal(t *testing.T) {
 	require.Equal(t, wire.RefusedNotProposed, w.confirm(policyPaul, proposal).Refusal)
 	require.True(t, w.m.settings.Policy.RequireParty)
 }
+
+// TestSigningOutNeedsNobodyElse: in a bank, too, one admin ends a key's sessions, renews its
+// own secret and revokes a key; somebody else's secret two admins renew, with the overlap that
+// was proposed.
+func TestSigningOutNeedsNobodyElse(t *testing.T) {
+	w := bank(t)
+	change := func(by uint32, op uint8, of uint32, overlap engine.Time, secret byte) wire.Result {
+		b := &wire.APIKeyPut{Common: w.by(by), Op: op, Key: wire.APIKey{ID: w.m.settings.Keys[of-1].ID}, Overlap: overlap}
+		if op == wire.KeyRotate {
+			b.Key.Prefix, b.Key.Hashes = "n", key32(secret)
+		}
+		return w.do(wire.KindAPIKey, b)
+	}
+	require.Contains(t, string(change(adminAda, wire.KeySignOut, reviewRosa, 0, 0).Data), `"kind":"key.sessions_ended"`)
+	require.Contains(t, string(change(adminAda, wire.KeyRotate, adminAda, 0, 201).Data), `"kind":"key.rotated"`)
+	require.Empty(t, w.m.settings.Keys[adminAda-1].MadeBy)
+	proposal := w.proposed(change(adminAda, wire.KeyRotate, reviewRosa, engine.Hour, 202))
+	require.Contains(t, string(w.confirm(adminAlan, proposal).Data), `"kind":"key.rotated"`)
+	require.Equal(t, w.now+engine.Hour, w.m.settings.Keys[reviewRosa-1].OldUntil)
+	require.Empty(t, w.m.settings.Keys[reviewRosa-1].MadeBy, "two renewed it")
+	require.Contains(t, string(change(adminAda, wire.KeyRevoke, reviewRosa, 0, 0).Data), `"kind":"key.revoked"`)
+}

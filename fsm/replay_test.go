@@ -81,7 +81,7 @@ func checkEffects(t testing.TB, a, b *Effects) {
 func TestHistoriesReachEveryKind(t *testing.T) {
 	applied, other := map[wire.Kind]int{}, map[wire.Kind]int{}
 	events := map[string]int{}
-	for seed := range uint64(10) {
+	for seed := range uint64(12) {
 		w := history(t, seed, 600)
 		m := New()
 		var out Effects

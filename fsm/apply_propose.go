@@ -26,8 +26,13 @@ func (m *desk) lapseOver(at uint64) bool {
 	return true
 }
 
-// proposerOf returns the key of who proposed.
-func (m *desk) proposerOf(row *proposalRow) *wire.APIKey { return m.settings.Keys[row.Key-1] }
+// proposerOf returns the key of who proposed; nil, which no correct row has: there is none.
+func (m *desk) proposerOf(row *proposalRow) *wire.APIKey {
+	if row.Key == 0 || uint64(row.Key) > uint64(len(m.settings.Keys)) {
+		return nil
+	}
+	return m.settings.Keys[row.Key-1]
+}
 
 // proposalNamed finds the open proposal that a leaf made.
 func (m *desk) proposalNamed(later uint64) (at uint64, open bool) {

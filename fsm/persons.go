@@ -74,10 +74,10 @@ func keyEnded(now engine.Time, key *wire.APIKey) engine.Time {
 // hasSecond tells whether two persons hold one of the roles: the caller and somebody else, or,
 // since the machine is no person, two others. A key that ended counts for another day, so that
 // nobody becomes the only one by revoking the keys of others.
-func (m *core) hasSecond(mine wire.Subject, roles uint16) bool {
+func (s *Settings) hasSecond(now engine.Time, mine wire.Subject, roles uint16) bool {
 	first := mine
-	for _, key := range m.settings.Keys {
-		if ended := keyEnded(m.now, key); ended != 0 && m.now >= ended+personYoung || !holdsRole(key, roles) || key.Subject() == first {
+	for _, key := range s.Keys {
+		if ended := keyEnded(now, key); ended != 0 && now >= ended+personYoung || !holdsRole(key, roles) || key.Subject() == first {
 			continue
 		}
 		if first.Kind != wire.SubjectMachine {
@@ -150,7 +150,7 @@ func (m *desk) settlePersons(a *act, common *wire.Common, r *wire.Result) (who l
 		return who, true
 	}
 	switch {
-	case !m.hasSecond(mine, ActRoles(a.kind)):
+	case !m.settings.hasSecond(m.now, mine, ActRoles(a.kind)):
 		who.Persons, who.Alone = []string{mine.String()}, true
 		return who, true
 	case mine.Kind == wire.SubjectMachine:

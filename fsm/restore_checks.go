@@ -176,7 +176,7 @@ func (m *desk) fitsDisposition(at uint64, row, before *dispositionRow) bool {
 // fitsProposal checks the order of proposals, and that a topic has at most one open proposal.
 func (m *desk) fitsProposal(at uint64, row, before *proposalRow) bool {
 	if !m.hasLeaf(row.Later) || row.Leaf >= row.Later || row.Disposition > wire.EscalateSAR || row.Kind > wire.KindNewest ||
-		row.Key == 0 || uint64(row.Key) > uint64(len(m.settings.Keys)) || before != nil && (row.At < before.At || row.Later <= before.Later) {
+		m.proposerOf(row) == nil || before != nil && (row.At < before.At || row.Later <= before.Later) {
 		return false
 	}
 	if row.Act != nil {

@@ -129,8 +129,7 @@ func (n *testNode) genesis() *wire.Genesis {
 		Secrets: n.secrets, PublicURL: "https://pay.example.com", Dev: true, TestClock: true, APISecret: testAdminSecret,
 	})
 	require.NoError(n.t, err)
-	g.Policy.TwoPersons = 0 // Only tests of two persons want two.
-	g.ClusterID, g.IDKey, g.SaltKey, g.APIKey.ID = "cl_test", [16]byte{1, 2, 3}, [16]byte{4, 5, 6}, "key_bootstrap"
+	g.ClusterID, g.IDKey, g.SaltKey, g.APIKey.ID, g.Policy.TwoPersons = "cl_test", [16]byte{1, 2, 3}, [16]byte{4, 5, 6}, "key_bootstrap", 0 // Only tests of two persons want two.
 	scalar := make([]byte, 32)
 	scalar[31] = 7
 	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar)

@@ -419,6 +419,7 @@ func TestFourEyesOverHTTP(t *testing.T) {
 	first := answer(t, n.do("reviewer", "POST", path, `{"disposition":"ESCALATE_SAR","reviewedBy":"Ann","notes":"layering"}`), 200)
 	require.Equal(t, "ESCALATE_SAR", textOf(first, "proposed", "disposition"))
 	require.Equal(t, "Ann", textOf(first, "proposed", "by"))
+	answer(t, n.do("reviewer", "POST", "/v1/proposals/"+textOf(first, "proposed", "proposalId")+"/withdraw", ""), 409)
 	require.Equal(t, "null", first.Get("disposition").String())
 	answer(t, n.do("reviewer", "POST", path, `{"disposition":"ESCALATE_SAR","reviewedBy":"Bob","notes":"so it is"}`), 409)
 	answer(t, n.do("admin", "POST", path, `{"disposition":"REJECTED","reviewedBy":"ANN ","notes":"so it is"}`), 409)

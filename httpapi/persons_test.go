@@ -42,6 +42,9 @@ func TestTwoPersonsOverHTTP(t *testing.T) {
 	require.Empty(t, answer(t, n.do("reviewer", "GET", "/v1/proposals", ""), 200).GetArray("data"), "it is no reviewer's act")
 	answer(t, n.do("reviewer", "GET", "/v1/proposals/"+id, ""), 404)
 	answer(t, n.do("auditor", "POST", "/v1/proposals/"+id+"/confirm", ``), 403)
+	for _, verb := range []string{"/confirm", "/withdraw"} {
+		require.Equal(t, "reason", textOf(answer(t, n.do("second", "POST", "/v1/proposals/"+id+verb, `{"reason":5}`), 422), "param"))
+	}
 	answer(t, n.do("second", "POST", "/v1/proposals/prp_aaaaaaaaaaaa/confirm", ``), 404)
 
 	v = answer(t, n.do("second", "POST", "/v1/proposals/"+id+"/confirm", `{"reason":"agreed"}`, "Idempotency-Key", "c"), 200)

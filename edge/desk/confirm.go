@@ -44,10 +44,8 @@ func (s *Confirmation) Withdrawal(j *edge.Judge, proposal uint64) (*wire.Withdra
 // whose names the person of the caller's key; for a key without one, the key.
 func whose(j *edge.Judge) string {
 	caller := j.Caller()
-	if row := caller.Key.Row; row != 0 && int(row) <= len(j.Terms.Settings.Keys) {
-		if person := j.Terms.Settings.Keys[row-1].Person; person != "" {
-			return cutText(person)
-		}
+	if caller.Person != "" {
+		return cutText(caller.Person)
 	}
 	if caller.Name != "" {
 		return cutText(caller.Name)

@@ -51,6 +51,25 @@ type Confirm struct {
 	Proposal uint64 `cbor:"4,keyasint"` // The proposal's leaf.
 }
 
+// ClearedPair is a possible match that a reviewer found to be a different person.
+type ClearedPair struct {
+	ID          uint32      `cbor:"1,keyasint"` // Set by Apply.
+	Name        string      `cbor:"2,keyasint"` // Normalised.
+	UID         uint32      `cbor:"3,keyasint"`
+	EntryDigest uint64      `cbor:"4,keyasint"` // The pair is void when the entry changes.
+	ExpiresAt   engine.Time `cbor:"5,keyasint,omitempty"`
+	Reason      string      `cbor:"6,keyasint"`
+	By          string      `cbor:"7,keyasint"`
+	At          engine.Time `cbor:"8,keyasint,omitempty"` // Set by Apply.
+}
+
+// ClearedPut adds a cleared pair or removes one.
+type ClearedPut struct {
+	Common
+	Pair   ClearedPair `cbor:"4,keyasint"`
+	Remove bool        `cbor:"5,keyasint,omitempty"`
+}
+
 // Alert operations.
 const (
 	AlertOpen        uint8 = 1

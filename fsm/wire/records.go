@@ -411,25 +411,6 @@ type SigningKeyPut struct {
 	Now bool       `cbor:"6,keyasint,omitempty"` // The key signs at once, in an emergency. Otherwise it signs 24 h after it was published.
 }
 
-// ClearedPair is a possible match that a reviewer found to be a different person.
-type ClearedPair struct {
-	ID          uint32      `cbor:"1,keyasint"` // Set by Apply.
-	Name        string      `cbor:"2,keyasint"` // Normalised.
-	UID         uint32      `cbor:"3,keyasint"`
-	EntryDigest uint64      `cbor:"4,keyasint"` // The pair is void when the entry changes.
-	ExpiresAt   engine.Time `cbor:"5,keyasint,omitempty"`
-	Reason      string      `cbor:"6,keyasint"`
-	By          string      `cbor:"7,keyasint"`
-	At          engine.Time `cbor:"8,keyasint,omitempty"` // Set by Apply.
-}
-
-// ClearedPut adds a cleared pair or removes one.
-type ClearedPut struct {
-	Common
-	Pair   ClearedPair `cbor:"4,keyasint"`
-	Remove bool        `cbor:"5,keyasint,omitempty"`
-}
-
 // Clock advances the test clock.
 type Clock struct {
 	Common

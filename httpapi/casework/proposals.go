@@ -205,7 +205,11 @@ func confirmProposal(c *border.Request) (border.Answer, error) {
 			Kind: wire.KindConfirm, Record: func() (any, error) { return confirmation.Record(&c.Judge, waiting.Later) },
 		}, nil)
 	}
-	l, err := c.Judge.Record(c.Judge.Terms.IDs.TxnID(waiting.Leaf))
+	proposal, err := c.Judge.LoadLeaf(waiting.Later)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	l, err := c.Judge.Record(proposal.Text("txnId"))
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -29,6 +29,9 @@ func (r *Report) Shown() []string {
 			r.describeRange(),
 			fmt.Sprintf("the cluster signed that these are all records from %s to %s", r.From, r.To))
 	}
+	if r.Acts != (Acts{}) {
+		said = append(said, fmt.Sprintf("%d act(s) that one person must not do alone were done by two, and %d by one who says that nobody else held the role", r.Acts.Two, r.Acts.Alone))
+	}
 	if r.Agent != "" {
 		said = append(said, r.Chain.listShown(r.Agent)...)
 	}

@@ -92,7 +92,7 @@ func ReduceUser(p *engine.UserProfile) *engine.UserProfile {
 // ReducePolicy keeps the compiled policy without its text and whitelist.
 func ReducePolicy(p *engine.Policy, now engine.Time) *engine.Policy {
 	reduced := *p
-	reduced.Document, reduced.Whitelist = nil, nil
+	reduced.Document, reduced.Whitelist, reduced.TwoPersons = nil, nil, 0 // No verdict depends on who may do what.
 	reduced.Hours = ReduceHours(p.Hours, now)
 	return &reduced
 }

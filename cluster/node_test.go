@@ -59,7 +59,7 @@ func awaitReady(t testing.TB, n *Node) {
 func register(name string) []byte {
 	return wire.Encode(&wire.Register{
 		Common:      wire.Common{Fragment: []byte(`"agentName":"` + name + `"`)},
-		OperatorKey: "acme",
+		Operator: wire.OperatorRef{Name: "acme"},
 		Profile: engine.AgentProfile{
 			AgentName: name, OperatorLegalName: "Acme", Type: engine.Supervised,
 			Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: engine.NoLimit},

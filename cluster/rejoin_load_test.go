@@ -39,7 +39,7 @@ func (l *screenLoad) registerAll(nodes []*Node) {
 		name := fmt.Sprintf("Procurement Agent %d", i)
 		body := wire.Encode(&wire.Register{
 			Common:      wire.Common{Fragment: []byte(`"agentName":"` + name + `"`)},
-			OperatorKey: fmt.Sprintf("example holdings %d gmbh", i%2000),
+			Operator: wire.OperatorRef{Name: fmt.Sprintf("example holdings %d gmbh", i%2000)},
 			Profile: engine.AgentProfile{
 				AgentName: name, OperatorLegalName: fmt.Sprintf("Example Holdings %d GmbH", i%2000), Type: engine.Supervised,
 				Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: engine.NoLimit},

@@ -47,6 +47,7 @@ type RowLimits struct {
 	Attestations       int // Attestations kept for an agent.
 	Comments           int // Comments kept for a review.
 	FieldBytes         int
+	OperatorNameBytes  int // A legal name, and its fold.
 	KeyIDBytes         int // Length of the id of a signing key, a lineage, a node or a node's incarnation.
 	RecordBytes        int // A record's body.
 	FragmentBytes      int // The edge's part of a leaf; it leaves room for the longest head.
@@ -124,6 +125,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		Attestations:       8,
 		Comments:           32,
 		FieldBytes:         256,
+		OperatorNameBytes:  8 * KiB,
 		KeyIDBytes:         64,
 		RecordBytes:        262_144,
 		FragmentBytes:      53_247,

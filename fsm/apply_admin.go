@@ -148,6 +148,13 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	if at >= 0 {
 		changed.Rev, changed.Sessions = keys[at].Rev+1, keys[at].Sessions+1
 	}
+	if b.Op == wire.KeyCreate && b.Operator != (wire.OperatorRef{}) {
+		operator := m.registry.enterOperator(&b.Operator, r)
+		if operator == 0 {
+			return
+		}
+		changed.Owner = m.ids.OperatorID(uint32(operator))
+	}
 	next := append([]*wire.APIKey(nil), keys...)
 	if at < 0 {
 		m.remindOfKey(len(next), &changed)
@@ -156,7 +163,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 		next[at] = &changed
 	}
 	m.editSettings().Keys = next
-	m.rulebook.desk.writeAct(kind, leaf.KeyChanged{Key: leaf.Key{ID: changed.ID, Prefix: changed.Prefix}, Persons: who}, &who, &b.Common, r)
+	m.rulebook.desk.writeAct(kind, leaf.KeyChanged{Key: leaf.Key{ID: changed.ID, Prefix: changed.Prefix}, Owner: changed.Owner, Persons: who}, &who, &b.Common, r)
 }
 
 // settleKey decides whether a change of a key counts now, and says in the key who made it.
@@ -167,7 +174,7 @@ func (m *keys) settleKey(b *wire.APIKeyPut, kind string, changed *wire.APIKey, r
 	if b.Op != wire.KeyCreate && (b.Op != wire.KeyRotate || changed.Subject() == mine || changed.Owner != "") {
 		return who, true
 	}
-	said := wire.APIKeyPut{Op: b.Op, Key: b.Key, Overlap: b.Overlap}
+	said := wire.APIKeyPut{Op: b.Op, Key: b.Key, Overlap: b.Overlap, Operator: b.Operator}
 	who, counts = m.rulebook.desk.settlePersons(&act{
 		kind: wire.KindAPIKey, names: engine.ActKeyCreate, said: &said, record: &said, event: leaf.ActProposed{Kind: kind, KeyID: b.Key.ID},
 	}, &b.Common, r)

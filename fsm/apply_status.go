@@ -113,8 +113,8 @@ func (m *registry) userStatus(b *wire.Status, r *wire.Result) {
 }
 
 func (m *registry) operatorStatus(b *wire.Status, r *wire.Result) {
-	slot, known := m.operatorByKey[b.OperatorKey]
-	if !known {
+	slot := engine.OperatorSlot(b.Slot)
+	if !m.operators.Has(uint64(slot)) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
@@ -139,7 +139,7 @@ func (m *registry) operatorStatus(b *wire.Status, r *wire.Result) {
 	m.allStatusesMoved()
 	id := m.ids.OperatorID(uint32(slot))
 	r.Value = uint64(row.Agents)
-	m.writeStatus(statusKinds[b.Target][b.To], id, current, b, r, engine.FilterKey(engine.FilterOperator, b.OperatorKey))
+	m.writeStatus(statusKinds[b.Target][b.To], id, current, b, r, m.operatorFilter(slot))
 }
 
 var statusKinds = [4][4]string{
@@ -189,17 +189,17 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 		return
 	case b.Cancel:
 		kind = "ownership.cancelled"
-	case b.OperatorKey == "":
-		refuse(r, wire.RefusedMalformed)
-		return
 	case !m.mayFlag(b, row.OwnershipFrom != 0):
 		refuse(r, wire.RefusedTransfer)
 		return
 	}
-	if b.Cancel {
-		b.OperatorKey = ""
+	to := engine.OperatorSlot(0)
+	if !b.Cancel {
+		if to = m.enterOperator(&b.Operator, r); to == 0 {
+			return
+		}
 	}
-	m.noteTransfer(b)
+	m.noteTransfer(b, to)
 	row = m.agents.Edit(slot)
 	event := leaf.Ownership{AgentID: id, Link: m.linkAgent(b.Agent)}
 	if b.Cancel {
@@ -213,7 +213,7 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 		if from != before { // Otherwise a reminder already waits for this time.
 			m.calendar.remindOfTransfer(slot, from)
 		}
-		event.FlaggedAt, event.EffectiveAt = m.now, row.OwnershipFrom
+		event.FlaggedAt, event.EffectiveAt, event.NewOperatorID = m.now, row.OwnershipFrom, m.ids.OperatorID(uint32(to))
 	}
 	m.writeEvent(kind, event, &b.Common, r, engine.FilterKey(engine.FilterAgent, id))
 }
@@ -223,17 +223,17 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 // whom the re-issue must name.
 func (m *registry) mayFlag(b *wire.Ownership, flagged bool) bool {
 	profile := *m.profiles.At(uint64(b.Agent))
-	return !flagged || profile.TransferTo == b.OperatorKey || m.isOfficers(&b.Common) ||
+	return !flagged || profile.TransferTo == m.operatorMeant(&b.Operator) || m.isOfficers(&b.Common) ||
 		!profile.TransferInstitutions && m.isInstitutions(&b.Common)
 }
 
 // noteTransfer stores who the new operator is, for the re-issue that ends the transfer. For a
-// cancelled transfer it clears the name.
-func (m *registry) noteTransfer(b *wire.Ownership) {
+// cancelled transfer to is 0.
+func (m *registry) noteTransfer(b *wire.Ownership, to engine.OperatorSlot) {
 	old := *m.profiles.At(uint64(b.Agent))
-	institutions := !b.Cancel && (m.isInstitutions(&b.Common) || old.TransferTo == b.OperatorKey && old.TransferInstitutions)
+	institutions := !b.Cancel && (m.isInstitutions(&b.Common) || old.TransferTo == to && old.TransferInstitutions)
 	profile := *old
 	profile.Rev++
-	profile.TransferTo, profile.TransferInstitutions = b.OperatorKey, institutions
+	profile.TransferTo, profile.TransferInstitutions = to, institutions
 	m.replaceProfile(&profile)
 }

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -27,7 +28,8 @@ type bookkeeping struct {
 	agents    map[engine.AgentSlot]*account
 	fleets    map[engine.FleetSlot]*account
 	users     map[engine.UserSlot]*account
-	suspended map[string]bool // Operators, by key.
+	suspended map[string]bool // Operators, by name.
+	operators []string
 	spent     map[purse]engine.USD
 	keyed     map[[16]byte]keyedCall
 	disposed  map[uint64]engine.Time
@@ -248,7 +250,7 @@ func (l *bookkeeping) registry(record wire.Record) {
 	switch record.Kind {
 	case wire.KindRegister:
 		b := body[wire.Register](record)
-		one := &account{limit: b.Profile.Policy.DailyLimit, parent: b.Profile.Parent, operator: b.OperatorKey, rev: 1, ein: string(b.Profile.EINSealed)}
+		one := &account{limit: b.Profile.Policy.DailyLimit, parent: b.Profile.Parent, operator: l.operator(&b.Operator), rev: 1, ein: string(b.Profile.EINSealed)}
 		if one.parent == 0 {
 			one.fleet = b.Profile.Fleet
 		}
@@ -256,8 +258,8 @@ func (l *bookkeeping) registry(record wire.Record) {
 	case wire.KindReissue:
 		b := body[wire.Reissue](record)
 		one := l.agents[b.Agent]
-		if one.operator != b.OperatorKey {
-			one.operator, one.fleet = b.OperatorKey, 0
+		if operator := l.operator(&b.Operator); one.operator != operator {
+			one.operator, one.fleet = operator, 0
 		}
 		one.limit, one.status, one.ein = b.Profile.Policy.DailyLimit, engine.Active, string(b.Profile.EINSealed)
 		one.rev++
@@ -271,9 +273,13 @@ func (l *bookkeeping) registry(record wire.Record) {
 	case wire.KindSettings:
 		l.agents[body[wire.Settings](record).Agent].rev++
 	case wire.KindOwnership:
-		l.agents[body[wire.Ownership](record).Agent].rev++
+		b := body[wire.Ownership](record)
+		if l.agents[b.Agent].rev++; !b.Cancel {
+			l.operator(&b.Operator)
+		}
 	case wire.KindFleet:
 		b := body[wire.Fleet](record)
+		l.operator(&b.Operator)
 		l.fleets[engine.FleetSlot(len(l.fleets)+1)] = &account{limit: b.Profile.DailyLimit, rev: 1}
 	case wire.KindFleetUpdate:
 		b := body[wire.FleetUpdate](record)
@@ -291,6 +297,18 @@ func (l *bookkeeping) registry(record wire.Record) {
 	case wire.KindStatus:
 		l.status(body[wire.Status](record))
 	}
+}
+
+// operator returns the name of the operator that a reference means. The first reference makes
+// it.
+func (l *bookkeeping) operator(ref *wire.OperatorRef) string {
+	if ref.Slot != 0 {
+		return l.operators[ref.Slot-1]
+	}
+	if !slices.Contains(l.operators, ref.Name) {
+		l.operators = append(l.operators, ref.Name)
+	}
+	return ref.Name
 }
 
 func (l *bookkeeping) assigned(b *wire.Assign) {
@@ -313,7 +331,7 @@ func (l *bookkeeping) status(b *wire.Status) {
 	case wire.TargetUser:
 		l.users[engine.UserSlot(b.Slot)].status = b.To
 	case wire.TargetOperator:
-		l.suspended[b.OperatorKey] = b.To == engine.Suspended
+		l.suspended[l.operators[b.Slot-1]] = b.To == engine.Suspended
 	}
 }
 
@@ -395,6 +413,9 @@ func (l *bookkeeping) basis(s *wire.Screen, r *wire.Result) {
 	}
 	if fleet != 0 {
 		own.Fold(engine.RevFleet, uint32(fleet), l.fleets[fleet].rev)
+	}
+	if len(slots) > 0 {
+		own.Fold(engine.RevOperator, uint32(1+slices.Index(l.operators, l.agents[slots[0]].operator)), 1)
 	}
 	if user := l.users[s.User]; user != nil {
 		if l.now >= user.until {

@@ -50,6 +50,7 @@ type testNode struct {
 	agents       map[engine.AgentSlot]*engine.AgentProfile
 	users        map[engine.UserSlot]*engine.UserProfile
 	fleets       map[engine.FleetSlot]*engine.FleetProfile
+	operators    map[engine.OperatorSlot]*engine.OperatorProfile
 	dispositions map[uint64]uint64
 	comments     map[uint64][]uint64
 	outcomes     map[uint64][]uint64
@@ -99,7 +100,7 @@ func newTestNode(t testing.TB) *testNode {
 	n := &testNode{
 		t: t, builder: fsm.NewStatusBuilder(), machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
-		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, dispositions: map[uint64]uint64{},
+		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, operators: map[engine.OperatorSlot]*engine.OperatorProfile{}, dispositions: map[uint64]uint64{},
 		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
 		secrets: seal.NewSecrets([]byte("a cluster secret of the tests")),
 	}
@@ -148,9 +149,27 @@ func (n *testNode) genesis() *wire.Genesis {
 	return &g
 }
 
+// The key's owner is an operator's legal name here.
 func (n *testNode) addKey(key wire.APIKey, secret string) {
 	key.Prefix, key.Hashes = seal.KeyPrefix(secret), [][]byte{seal.HashAPISecret(secret)}
-	n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
+	put := &wire.APIKeyPut{Op: wire.KeyCreate, Key: key, Operator: operatorNamed(key.Owner)}
+	put.Key.Owner = ""
+	n.must(wire.KindAPIKey, put)
+}
+
+// operatorNamed refers to an operator by its legal name; "" is none.
+func operatorNamed(name string) (ref wire.OperatorRef) {
+	if name != "" {
+		ref.Name, ref.Fold = engine.LegalText(name), edge.FoldName(name)
+	}
+	return ref
+}
+
+// operatorID is the id of the operator that one legal name names.
+func (n *testNode) operatorID(name string) string {
+	slot, count := n.OperatorsNamed(name)
+	require.Equal(n.t, 1, count, "operators named %q", name)
+	return n.api.Judges().Now().OperatorID(slot)
 }
 
 // activate stages and activates a list.
@@ -269,6 +288,9 @@ func (n *testNode) publish() {
 	for _, p := range n.out.Fleets {
 		n.fleets[p.Slot] = p
 	}
+	for _, p := range n.out.Operators {
+		n.operators[p.Slot] = p
+	}
 	for _, link := range n.out.Dispositions {
 		n.dispositions[link.Leaf] = link.Later
 	}
@@ -334,6 +356,12 @@ func (n *testNode) Fleet(slot engine.FleetSlot) *engine.FleetProfile {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	return n.fleets[slot]
+}
+
+func (n *testNode) Operator(slot engine.OperatorSlot) *engine.OperatorProfile {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.operators[slot]
 }
 
 func (n *testNode) Disposition(leaf uint64) (uint64, bool) {

@@ -405,6 +405,18 @@ func (n *testNode) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
 	return n.machine.ReferenceUsed(key)
 }
 
+func (n *testNode) OperatorsNamed(name string) (engine.OperatorSlot, int) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.machine.OperatorsNamed(name)
+}
+
+func (n *testNode) OperatorsLike(fold string) []engine.OperatorSlot {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.machine.OperatorsLike(fold)
+}
+
 // Two persons decide where the policy demands it; callers outside the wall do not see it.
 func TestFourEyesOverHTTP(t *testing.T) {
 	n := newTestNode(t)

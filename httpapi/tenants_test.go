@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/edge"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/httpapi/operations"
@@ -25,8 +24,8 @@ type tenants struct {
 
 func newTenants(t *testing.T) *tenants {
 	n := &tenants{testNode: newTestNode(t)}
-	n.addKey(wire.APIKey{ID: "key_acme", Roles: wire.RolesOfOutsiders, Owner: edge.OperatorKey("Acme")}, testSecret("acme"))
-	n.addKey(wire.APIKey{ID: "key_globex", Roles: wire.RolesOfOutsiders, Owner: edge.OperatorKey("Globex")}, testSecret("globex"))
+	n.addKey(wire.APIKey{ID: "key_acme", Roles: wire.RolesOfOutsiders, Owner: "Acme"}, testSecret("acme"))
+	n.addKey(wire.APIKey{ID: "key_globex", Roles: wire.RolesOfOutsiders, Owner: "Globex"}, testSecret("globex"))
 	made := func(path, body string) *httptest.ResponseRecorder {
 		w := n.do("acme", "POST", path, body)
 		require.Less(t, w.Code, 300, "%s: %s", path, w.Body)

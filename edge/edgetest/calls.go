@@ -16,15 +16,31 @@ import (
 )
 
 // Caller creates an API key and returns the caller for it. operator is the legal name of its
-// scope; "" is the institution.
+// owner; "" is the institution.
 func (w *World) Caller(id string, roles uint16, operator string) *edge.Caller {
 	w.T.Helper()
 	secret := seal.NewAPISecret()
 	w.Must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{
-		ID: id, Name: "test " + id, Prefix: seal.KeyPrefix(secret), Hashes: [][]byte{seal.HashAPISecret(secret)}, Roles: roles, Owner: edge.OperatorKey(operator),
-	}})
+		ID: id, Name: "test " + id, Prefix: seal.KeyPrefix(secret), Hashes: [][]byte{seal.HashAPISecret(secret)}, Roles: roles,
+	}, Operator: OperatorRef(operator)})
 	row := uint32(len(w.Settings().Keys))
-	return &edge.Caller{ID: id, Name: "test " + id, Roles: roles, Owner: edge.OperatorKey(operator), Key: wire.KeyRef{Row: row, Rev: 1}}
+	return &edge.Caller{ID: id, Name: "test " + id, Roles: roles, Owner: w.Settings().Keys[row-1].Owner, Key: wire.KeyRef{Row: row, Rev: 1}}
+}
+
+// OperatorRef names an operator by its legal name; "" is none.
+func OperatorRef(name string) (ref wire.OperatorRef) {
+	if name != "" {
+		ref.Name, ref.Fold = engine.LegalText(name), edge.FoldName(name)
+	}
+	return ref
+}
+
+// OperatorID returns the id of an operator that one legal name names.
+func (w *World) OperatorID(name string) string {
+	w.T.Helper()
+	slot, count := w.OperatorsNamed(engine.LegalText(name))
+	require.Equal(w.T, 1, count, "operators named %q", name)
+	return w.Judges.Now().OperatorID(slot)
 }
 
 // Admin returns the person at the node's own machine.
@@ -215,7 +231,7 @@ func (w *World) NewFleet(operator string, dailyLimit engine.USD) string {
 func (w *World) NewFleetOf(common wire.Common, operator string, dailyLimit engine.USD) string {
 	w.T.Helper()
 	profile := engine.FleetProfile{FleetName: "Fleet", OperatorLegalName: operator, DailyLimit: dailyLimit, DailyLimitText: "1"}
-	w.Must(wire.KindFleet, &wire.Fleet{Common: common, Profile: profile, OperatorKey: edge.OperatorKey(operator)})
+	w.Must(wire.KindFleet, &wire.Fleet{Common: common, Profile: profile, Operator: OperatorRef(operator)})
 	slot := engine.FleetSlot(0)
 	for next := slot + 1; w.Fleet(next) != nil; next++ {
 		slot = next

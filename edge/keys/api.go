@@ -25,6 +25,7 @@ type APIKeyChange struct {
 	op      uint8 // wire.KeyCreate or another operation.
 	key     wire.APIKey
 	overlap engine.Time // In a rotation: how long the secret before stays good.
+	operator wire.OperatorRef // Of a new key; zero: not an operator's.
 	Secret  string      // The secret of a key that was created or rotated. It is shown once and never stored.
 }
 
@@ -32,9 +33,9 @@ type APIKeyChange struct {
 func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 	key := wire.APIKey{ID: seal.NewKeyID(), Name: f.RequiredName("name")}
 	key.Roles = readRoles(f)
-	key.Owner = edge.OperatorKey(f.Name("operator"))
-	if f.Get("operator") != nil && key.Owner == "" {
-		f.Invalid("operator", "must have letters or digits")
+	operator := f.Name("operator")
+	if f.Get("operator") != nil && edge.FoldName(operator) == "" {
+		f.Invalid("operator", "must be an operator's id or legal name")
 	}
 	key.Person = f.Name("person")
 	if key.PersonKey = engine.PersonKey(key.Person); f.Get("person") != nil && key.PersonKey == "" || len(key.PersonKey) > engine.FieldMax {
@@ -54,6 +55,12 @@ func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 		}
 	}
 	change := APIKeyChange{op: wire.KeyCreate, key: key}
+	if operator != "" {
+		var err error
+		if change.operator, err = j.IDOrName(operator); err != nil {
+			return change, err
+		}
+	}
 	change.drawSecret(j)
 	return change, nil
 }
@@ -101,16 +108,18 @@ func (c *APIKeyChange) Record(j *edge.Judge) (*wire.APIKeyPut, error) {
 	var m strictjson.Members
 	if c.op == wire.KeyCreate {
 		WriteAPIKey(&m, &c.key)
+		if c.operator.Name != "" {
+			j.WriteSimilar(&m, &c.operator)
+		}
 	}
 	common, err := j.Recorded(m)
-	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key, Overlap: c.overlap}, err
+	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key, Overlap: c.overlap, Operator: c.operator}, err
 }
 
 // WriteAPIKey writes the rights of a key, in the form of leaves and answers.
 func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
 	m.Text("name", key.Name)
 	m.Texts("roles", edge.RoleList(key.Roles))
-	m.TextOrNull("operator", key.Owner)
 	m.TextOrNull("person", key.Person)
 	m.Texts("networks", key.Networks)
 	if key.Strict {

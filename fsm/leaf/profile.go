@@ -25,6 +25,8 @@ type Profile struct {
 	Policy   *engine.Policy        `cbor:"14,keyasint,omitempty"`
 	User     *engine.UserProfile   `cbor:"15,keyasint,omitempty"` // If it is set, the only other field that is set is the policy.
 	UserID   string                `cbor:"16,keyasint,omitempty"`
+
+	OperatorID string `cbor:"17,keyasint,omitempty"` // The operator of the agent, or of the user if it has one.
 }
 
 // AppendProfile writes the profile's bytes.

@@ -55,6 +55,7 @@ const (
 	RefusedYoung       // The key of the second person, or what it says of him, is younger than a day; Result.Value is the proposal's leaf.
 	RefusedMaker       // One of the two persons made or changed the key of the other; Result.Value is the proposal's leaf.
 	RefusedNoPerson    // Two persons must do it, and the machine's admin token names none.
+	RefusedAmbiguous   // Several operators have the legal name.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

@@ -439,7 +439,7 @@ func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
 	if x.agent.id != "" {
 		return x.agent.ofAgent(l), nil
 	}
-	if c.Key.Institution() || c.Key.Covers(l.Text("operatorLegalName")) {
+	if c.Key.Institution() || l.Text("operatorId") == c.Key.OwnerOperator() {
 		return true, nil
 	}
 	if !l.Has("reviewedLeaf") && !l.Has("screenedLeaf") {
@@ -450,7 +450,7 @@ func (x *Exporter) inScope(l *edge.Leaf) (bool, error) {
 		return false, err
 	}
 	defer c.Judge.DropLeaf()
-	return c.Key.Covers(reviewed.Text("operatorLegalName")), nil
+	return reviewed.Text("operatorId") == c.Key.OwnerOperator(), nil
 }
 
 // openReviewed opens the record that an event is about; nil: the record is past its 90

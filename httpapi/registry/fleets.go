@@ -76,7 +76,7 @@ func listFleets(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	operator, err := c.NormaliseQuery("operator", edge.OperatorKey)
+	operator, err := c.OperatorQuery()
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -90,8 +90,7 @@ func listFleets(c *border.Request) (border.Answer, error) {
 		if !known {
 			return false
 		}
-		_, named, known := view.Operator(profile.Operator)
-		if !known || !c.Key.Institution() && named.Key != c.Key.Owner || operator != "" && named.Key != operator {
+		if !c.Judge.Terms.Covers(c.Asked.Caller, profile.Operator) || operator != nil && profile.Operator != operator.Slot {
 			return false
 		}
 		items = append(items, fleetMembers(c, view, profile.Slot))

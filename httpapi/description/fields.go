@@ -139,7 +139,7 @@ var meanings = map[string]string{
 	"note":                     "free text",
 	"notes":                    "why",
 	"operatingHours":           "when it may pay; null takes it away",
-	"operator":                 "an operator's legal name",
+	"operator":                 "an operator's id, or its legal name where one operator has it",
 	"operatorEIN":              "the operator's EIN",
 	"operatorLegalName":        "the operator's legal name",
 	"operatorWallet":           "the operator's wallet",

@@ -106,7 +106,8 @@ var registryOperations = []Operation{
 		Summary:    "Flag a change of ownership: R8 until a re-issue",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			NewOperatorLegalName string  `json:"newOperatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+			NewOperatorID        *string `json:"newOperatorId,omitempty" length:"-FieldMax"`
+			NewOperatorLegalName *string `json:"newOperatorLegalName,omitempty" length:"-NameRunesMax"`
 			EffectiveAt          *string `json:"effectiveAt,omitempty" length:"10-256" format:"date-time"`
 			Note                 *string `json:"note,omitempty" length:"-TextMax"`
 			Actor                *string `json:"actor,omitempty" length:"-FieldMax"`
@@ -235,7 +236,8 @@ var registryOperations = []Operation{
 		Summary:    "Suspend every agent of an operator at once",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			OperatorLegalName string  `json:"operatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+			OperatorID        *string `json:"operatorId,omitempty" length:"-FieldMax"`
+			OperatorLegalName *string `json:"operatorLegalName,omitempty" length:"-NameRunesMax"`
 			Reason            string  `json:"reason" length:"-TextMax" pattern:"\\S"`
 			Actor             *string `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"operatorLegalName": "Acme Inc", "reason": "x"}`},
@@ -248,7 +250,8 @@ var registryOperations = []Operation{
 		Summary:    "Lift it",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			OperatorLegalName string  `json:"operatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+			OperatorID        *string `json:"operatorId,omitempty" length:"-FieldMax"`
+			OperatorLegalName *string `json:"operatorLegalName,omitempty" length:"-NameRunesMax"`
 			Reason            string  `json:"reason" length:"-TextMax" pattern:"\\S"`
 			Actor             *string `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"operatorLegalName": "Acme Inc", "reason": "x"}`},

@@ -164,6 +164,7 @@ type judgedRecord struct {
 	AgentName          string          `json:"agentName,omitempty"`
 	AgentType          string          `json:"agentType,omitempty"`
 	OperatorLegalName  string          `json:"operatorLegalName,omitempty"`
+	OperatorID         string          `json:"operatorId,omitempty"`
 	CredentialStatus   Status          `json:"credentialStatus,omitempty"`
 	OFACSource         string          `json:"ofacSource"`
 	ScreenedAt         Time            `json:"screenedAt"`

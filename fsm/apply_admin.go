@@ -191,7 +191,8 @@ func (m *keys) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string
 		return "", b.Key, wire.RefusedExists
 	case len(keys) >= m.limits.APIKeys:
 		return "", b.Key, wire.RefusedFull
-	case !m.soundAPIKey(&b.Key) || !wire.MayHold(b.Key.Owner, b.Key.Roles):
+	case !m.soundAPIKey(&b.Key) || !wire.MayHold(b.Key.Owner, b.Key.Roles),
+		b.Operator != (wire.OperatorRef{}) && (b.Key.Owner != "" || b.Key.Roles&^wire.RolesOfOutsiders != 0):
 		return "", b.Key, wire.RefusedMalformed
 	case hashKnown(keys, b.Key.Hashes[0]):
 		return "", b.Key, wire.RefusedExists

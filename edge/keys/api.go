@@ -22,11 +22,11 @@ const (
 
 // APIKeyChange creates, rotates or revokes an API key.
 type APIKeyChange struct {
-	op      uint8 // wire.KeyCreate or another operation.
-	key     wire.APIKey
-	overlap engine.Time // In a rotation: how long the secret before stays good.
+	op       uint8 // wire.KeyCreate or another operation.
+	key      wire.APIKey
+	overlap  engine.Time      // In a rotation: how long the secret before stays good.
 	operator wire.OperatorRef // Of a new key; zero: not an operator's.
-	Secret  string      // The secret of a key that was created or rotated. It is shown once and never stored.
+	Secret   string           // The secret of a key that was created or rotated. It is shown once and never stored.
 }
 
 // ReadAPIKey reads the body of a new key and draws its secret.
@@ -48,7 +48,7 @@ func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 	if err := f.Err(); err != nil {
 		return APIKeyChange{}, err
 	}
-	if !wire.MayHold(key.Owner, key.Roles) {
+	if operator != "" && key.Roles&^wire.RolesOfOutsiders != 0 {
 		return APIKeyChange{}, &edge.Refusal{
 			Code: "role_not_allowed", Param: "roles",
 			Message: "a key of an operator or a caller may have the roles " + strings.Join(edge.RoleList(wire.RolesOfOutsiders), ", ") + "; all others are the institution's",

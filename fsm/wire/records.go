@@ -392,10 +392,10 @@ const (
 // APIKeyPut creates, rotates or revokes an API key, or ends its sessions.
 type APIKeyPut struct {
 	Common
-	Op      uint8       `cbor:"4,keyasint"`
-	Key     APIKey      `cbor:"5,keyasint"`           // To rotate a key: ID, Prefix and one hash. To revoke it or to end its sessions: ID.
-	Overlap engine.Time `cbor:"6,keyasint,omitempty"` // To rotate a key: how long its secret of now stays good; 0: it ends at once.
-	Operator OperatorRef `cbor:"7,keyasint,omitzero"` // For a new key of an operator that its owner does not name.
+	Op       uint8       `cbor:"4,keyasint"`
+	Key      APIKey      `cbor:"5,keyasint"`           // To rotate a key: ID, Prefix and one hash. To revoke it or to end its sessions: ID.
+	Overlap  engine.Time `cbor:"6,keyasint,omitempty"` // To rotate a key: how long its secret of now stays good; 0: it ends at once.
+	Operator OperatorRef `cbor:"7,keyasint,omitzero"`  // For a new key of an operator that its owner does not name.
 }
 
 // SigningKey is one credential-signing key of the cluster.

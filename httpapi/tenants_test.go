@@ -245,7 +245,7 @@ func TestTenantsMayNotLift(t *testing.T) {
 	require.Contains(t, refused("POST", "/v1/agents/"+id+"/reissue", `{}`), "ownership transfer is flagged")
 	require.Contains(t, refused("DELETE", "/v1/agents/"+id+"/ownership-transfer", ""), "lacks the role policy")
 	require.Equal(t, 403, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{}`).Code, "a key without policy names the new operator")
-	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{"operatorLegalName":"GLOBEX"}`), 201)
+	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{"operatorLegalName":"Globex"}`), 201)
 }
 
 // A user's credential without an agent belongs to its operator, like an agent's: a key of

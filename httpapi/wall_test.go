@@ -82,7 +82,7 @@ func TestNobodyOutsideIsToldOfSuspicion(t *testing.T) {
 			}
 			for _, key := range keys {
 				w := n.do(key, http.MethodGet, path, "")
-				require.NotEqual(t, 500, w.Code, path)
+				require.NotEqual(t, 500, w.Code, "%s %s %s", path, key, w.Body)
 				if w.Code == 200 {
 					seen++
 				}
@@ -104,10 +104,10 @@ func TestNobodyOutsideIsToldOfSuspicion(t *testing.T) {
 
 // Bits of roles that a key of an operator cannot have give it nothing, however they came there.
 func TestRolesOfTheHouseAreItsOwn(t *testing.T) {
-	caller := edge.NewCaller(&wire.APIKey{ID: "k", Owner: "acme", Roles: border.AnyRole}, 1)
+	caller := edge.NewCaller(&wire.APIKey{ID: "k", Owner: "opr_acme", Roles: border.AnyRole}, 1)
 	require.Equal(t, wire.RolesOfOutsiders, caller.Roles)
 	require.False(t, caller.SeesAll())
-	require.False(t, (&edge.Caller{Owner: "acme", Roles: wire.RoleAdmin}).SeesAll())
+	require.False(t, (&edge.Caller{Owner: "opr_acme", Roles: wire.RoleAdmin}).SeesAll())
 	n := newTestNode(t)
 	for _, role := range []string{"reviewer", "auditor", "policy", "ops", "admin"} {
 		refused(t, n.doAdmin("POST", "/admin/keys", `{"name":"k","operator":"Acme","roles":["screener","`+role+`"]}`), 422, "role_not_allowed")

@@ -68,7 +68,7 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 }
 
 func writeKey(m *strictjson.Members, l *edge.Leaf) {
-	l.CopyTo(m, "keyId", "name", "prefix", "roles", "operator", "person", "networks", "expiresAt", "rate", "strict")
+	l.CopyTo(m, "keyId", "name", "prefix", "roles", "owner", "person", "networks", "expiresAt", "rate", "strict")
 }
 
 // renderKey answers the confirmation of a key that another person proposed. Who proposed it

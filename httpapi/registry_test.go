@@ -249,6 +249,7 @@ func TestRegistryLimits(t *testing.T) {
 		record := &wire.Register{Profile: profile, Operator: operatorNamed("Acme Inc")}
 		record.Basis.List = n.settings.ListVersion
 		record.Basis.Fold(engine.RevAgent, uint32(slot), 1)
+		record.Basis.Fold(engine.RevOperator, 1, 1)
 		n.must(wire.KindRegister, record)
 	}
 	v := answer(t, n.do("operator", "POST", "/v1/delegates/create", `{"parentAgentId":"`+agent+`","agentName":"one too many"}`), 409)

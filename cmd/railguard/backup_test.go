@@ -125,6 +125,12 @@ func (g *group) comesBack(taken *backup.Report, restored *backup.Restored, jwks 
 		g.open(id, ofac.Carried())
 	}
 	require.Eventually(g.t, func() bool { return g.leader() != nil }, 30*time.Second, 20*time.Millisecond)
+	restorer := g.leader()
+	for id, n := range g.nodes { // The restored group knows none of them, so an admin admits each.
+		if n != restorer {
+			require.Eventually(g.t, func() bool { return restorer.node.Admit(g.t.Context(), id, "") == nil }, 30*time.Second, 100*time.Millisecond, id)
+		}
+	}
 	g.awaitReady()
 	for id, n := range g.nodes {
 		require.Equal(g.t, jwks, n.must(g.t, http.StatusOK, "GET", "/v1/.well-known/jwks.json", ""), id)

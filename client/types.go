@@ -125,6 +125,9 @@ type Verdict struct {
 	ReviewedBy        string          `json:"reviewedBy"`
 	ReviewedAt        string          `json:"reviewedAt"`
 	Notes             string          `json:"notes"`
+	PayBy             string          `json:"payBy"`         // When an approval ends.
+	Payable           bool            `json:"payable"`       // Whether an approved payment may be made now.
+	PayableReason     string          `json:"payableReason"` // Why it may not.
 	Request           json.RawMessage `json:"_request"`
 }
 
@@ -154,6 +157,7 @@ type Transaction struct {
 	Late        bool   `json:"late"`
 	OverLimit   bool   `json:"overLimit"`
 	NotAllowed  bool   `json:"notAllowed"`
+	Forwarded   bool   `json:"forwarded"`
 	EventID     string `json:"eventId"`
 	Time        string `json:"time"`
 }

@@ -94,10 +94,11 @@ func (p *published) bringIndex(index *ofac.Index) {
 	}
 }
 
-// linkOutcome links a payment to the first leaf of its ending, or to its late settle.
+// linkOutcome links a payment to the leaf that says what became of it: that it is unresolved,
+// or how it ended. A late settle is linked besides.
 func (p *published) linkOutcome(link fsm.LeafLink) {
 	leaves := [2]uint64{link.Later}
-	if known, ok := p.outcomes.Load(link.Leaf); ok && known.([2]uint64)[0] < link.Later {
+	if known, ok := p.outcomes.Load(link.Leaf); ok && link.Late {
 		leaves = [2]uint64{known.([2]uint64)[0], link.Later}
 	}
 	p.outcomes.Store(link.Leaf, leaves)

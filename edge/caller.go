@@ -97,18 +97,28 @@ func ParseRole(name string) uint16 {
 	return 0
 }
 
-// owners maps the id of an API key to its owner. It includes revoked keys.
+// owners maps the id of an API key to its owner, and to its row in the settings. It includes
+// revoked keys.
 type owners struct {
 	source []*wire.APIKey
 	byKey  map[string]string
+	rows   map[string]uint32
 }
 
 func newOwners(source []*wire.APIKey) *owners {
-	o := &owners{source: source, byKey: make(map[string]string, len(source))}
-	for _, key := range source {
-		o.byKey[key.ID] = key.Owner
+	o := &owners{source: source, byKey: make(map[string]string, len(source)), rows: make(map[string]uint32, len(source))}
+	for i, key := range source {
+		o.byKey[key.ID], o.rows[key.ID] = key.Owner, uint32(i+1)
 	}
 	return o
+}
+
+// screenerOf returns the row of the API key that made a recorded call.
+func (t *Terms) screenerOf(l *Leaf) uint32 {
+	if row, known := t.owners.rows[l.KeyID()]; known {
+		return row
+	}
+	return wire.ScreenerUnknown
 }
 
 // ownCall reports whether the caller's owner made the recorded call.
@@ -117,6 +127,20 @@ func (t *Terms) ownCall(k *Caller, l *Leaf) bool {
 	owner, known := t.owners.byKey[id]
 	return id == k.ID || known && owner == k.Owner
 }
+
+// MaySettle reports whether a caller may know of the payments of an API key's owner: it is the
+// owner's key, or the institution's with a role that reads records.
+func (t *Terms) MaySettle(k *Caller, screener uint32) bool {
+	owner, keys := "", t.owners.source
+	if screener > 0 && int(screener) <= len(keys) {
+		owner = keys[screener-1].Owner
+	}
+	own := owner == k.Owner && screener != wire.ScreenerUnknown
+	return own || k.Institution() && k.May(readsRecords|wire.RoleSettler)
+}
+
+// readsRecords are the roles that may read records of others' calls within the key's scope.
+const readsRecords = wire.RoleReviewer | wire.RoleAuditor | wire.RoleOps | wire.RoleViewer
 
 // MayRead reports whether the caller may read the record at all. It may if its owner made the
 // call, or if its role may read records. In both cases the record must be within the caller's
@@ -135,7 +159,7 @@ func (t *Terms) MayRead(k *Caller, l *Leaf) bool {
 			return true
 		}
 	}
-	return own || k.May(wire.RoleReviewer|wire.RoleAuditor|wire.RoleOps|wire.RoleViewer)
+	return own || k.May(readsRecords) || k.Institution() && k.May(wire.RoleSettler)
 }
 
 // ReadsNames are the roles that may read the names in records: in all of them, or in those of

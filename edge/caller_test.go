@@ -72,7 +72,7 @@ func TestWhoReadsARecord(t *testing.T) {
 	}{
 		{"the tenant's own call", acmeScreener, token, []may{
 			{acmeScreener, true, false}, {acmeSecond, true, false}, {acmeOperator, true, false},
-			{acmeViewer, true, false}, {acmeSettler, true, false}, {viewer, true, true}, {settler, false, true},
+			{acmeViewer, true, false}, {acmeSettler, true, false}, {viewer, true, true}, {settler, true, true},
 			{globexOperator, false, true},
 			{screener, false, true}, {operator, false, true}, {policy, false, true}, {ops, true, true}, {reviewer, true, false}, {auditor, true, false},
 		}},

@@ -58,8 +58,7 @@ func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
 		if err != nil {
 			return Leaf{}, err
 		}
-		err = parseLeaf(j, &l, strictjson.Build(shownRoom, l.Record.Append))
-		return l, err
+		return j.parsed(&l)
 	}
 	if j.Between != nil {
 		j.Between()
@@ -73,6 +72,16 @@ func (j *Judge) OpenLeaf(index uint64, data []byte) (Leaf, error) {
 	}
 	err := parseLeaf(j, &l, text)
 	return l, err
+}
+
+// parsed returns a screening record with its JSON, which a walk over records does not make.
+func (j *Judge) parsed(l *Leaf) (Leaf, error) {
+	whole := *l
+	if whole.Value != nil {
+		return whole, nil
+	}
+	err := parseLeaf(j, &whole, strictjson.Build(shownRoom, whole.Record.Append))
+	return whole, err
 }
 
 // parseLeaf parses a leaf's JSON with a parser that the call holds.
@@ -294,10 +303,7 @@ type Disposition struct {
 func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 	view := &Disposition{}
 	if l.Record.Verdict != engine.Review {
-		if l.Record.HoldUntil != 0 && !local && len(j.shared.deps.Published.Outcomes(l.Index)) == 0 {
-			j.ConfirmBriefly()
-		}
-		return view, LoadPayment(j, l, view)
+		return view, j.loadPaymentNow(l, view, local || l.Record.HoldUntil == 0)
 	}
 	later, decided := j.shared.deps.Published.Disposition(l.Index)
 	if !decided && !local {
@@ -319,10 +325,22 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 			return nil, err
 		}
 	}
-	if err := LoadPayment(j, l, view); err != nil {
+	if err := j.loadPaymentNow(l, view, local || !view.Present || view.Said.Disposition != leaf.WordApproved); err != nil {
 		return nil, err
 	}
 	return view, j.LoadComments(l, view)
+}
+
+// loadPaymentNow is LoadPayment. If the payment may have changed its state elsewhere, it first
+// asks the leader briefly for what this node lacks, unless local is set.
+func (j *Judge) loadPaymentNow(l *Leaf, view *Disposition, local bool) error {
+	err := LoadPayment(j, l, view)
+	if err != nil || local || !view.mayChange() {
+		return err
+	}
+	j.ConfirmBriefly()
+	view.Payment, view.Proposed = nil, nil
+	return LoadPayment(j, l, view)
 }
 
 // ReadDisposition returns the view of a disposition without comments, proposal and payment.
@@ -404,19 +422,28 @@ func (j *Judge) Record(txnID string) (Leaf, error) {
 		return Leaf{}, unknownTransaction()
 	}
 	l, err := j.LoadLeaf(index)
-	if refused := (*Refusal)(nil); errors.As(err, &refused) && refused.Code == "not_found" {
+	if IsGone(err) {
 		return Leaf{}, unknownTransaction() // The same words as for another caller's record, so that they do not reveal whether there is one.
 	}
 	if err != nil {
 		return Leaf{}, err
 	}
-	if l.Kind() != leaf.KindScreen || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l) {
+	if l.Kind() != leaf.KindScreen || j.PastRetention(l.Instant("screenedAt")) || !j.MayRead(&l) {
 		if err := j.Confirm(); err != nil { // LoadLeaf confirms for a missing record. Doing it here too keeps the time from revealing that there is one.
 			return Leaf{}, err
 		}
 		return Leaf{}, unknownTransaction()
 	}
 	return l, nil
+}
+
+// MayRead reports whether the caller may read a record.
+func (j *Judge) MayRead(l *Leaf) bool { return j.Terms.MayRead(j.call.Caller, l) }
+
+// IsGone reports whether an error says that a leaf is not there, or not any more.
+func IsGone(err error) bool {
+	refused := (*Refusal)(nil)
+	return errors.As(err, &refused) && refused.Code == "not_found"
 }
 
 func unknownTransaction() *Refusal { return NotFound("no such transaction, or past its 90 days") }

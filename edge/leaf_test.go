@@ -227,6 +227,35 @@ func TestProposal(t *testing.T) {
 	require.Nil(t, known(acme).Proposed)
 }
 
+// A key that nobody knows made the call: nobody is taken for its screener, so that only a settler
+// of the institution gives the payment back.
+func TestScreenerThatNobodyKnows(t *testing.T) {
+	w := edgetest.New(t)
+	_, token := w.Registered("")
+	l := w.Screened(&edge.Caller{ID: "key_gone", Roles: wire.RoleScreener}, payment(token, ""))
+	screener, settler := w.Caller("screener", wire.RoleScreener, ""), w.Caller("settler", wire.RoleSettler, "")
+	j, _ := w.Begin(settler, `{}`)
+	require.EqualValues(t, wire.ScreenerUnknown, edge.ScreenerOf(j, &l))
+	require.True(t, w.Judges.Now().MaySettle(settler, wire.ScreenerUnknown))
+	require.False(t, w.Judges.Now().MaySettle(screener, wire.ScreenerUnknown))
+	known := w.Screened(w.Caller("acme_screener", wire.RoleScreener, "Acme Inc"), payment(token, ""))
+	j, _ = w.Begin(edgetest.Admin(), `{}`)
+	_, err := edge.OwnRecord(j, known.Text("txnId"))
+	require.Equal(t, "not_found", refusalOf(t, err).Code, "an admin is no settler")
+	require.EqualValues(t, len(w.Settings().Keys), edge.ScreenerOf(j, &known), "whoever asks")
+	none := engine.USD(0)
+	for _, c := range []struct {
+		caller  *edge.Caller
+		refused bool
+	}{{screener, true}, {w.Caller("acme", wire.RoleSettler, "Acme Inc"), true}, {w.Caller("both", wire.RoleScreener|wire.RoleSettler, ""), true}, {settler, false}} {
+		j, _ := w.Begin(c.caller, `{}`)
+		_, err := w.Settle(j, wire.KindHold, func() (any, error) {
+			return edge.Settlement(j, &l, &edge.Outcome{Op: wire.HoldSettle, Amount: &none})
+		})
+		require.Equal(t, c.refused, err != nil, c.caller.ID)
+	}
+}
+
 // Only the caller's owner may say how its payment ended. Both endings are shown.
 func TestEndOfAPayment(t *testing.T) {
 	w := edgetest.New(t)
@@ -242,7 +271,8 @@ func TestEndOfAPayment(t *testing.T) {
 	require.NoError(t, own(acme))
 	require.NoError(t, own(second), "keys come and go: the operator's call is the operator's")
 	require.Equal(t, "not_found", refusalOf(t, own(institution)).Code)
-	require.Equal(t, "not_found", refusalOf(t, own(edgetest.Admin())).Code, "who may read it may not end it")
+	require.Equal(t, "not_found", refusalOf(t, own(w.Caller("reviewer", wire.RoleReviewer, ""))).Code, "who may read it may not end it")
+	require.NoError(t, own(w.Caller("settler", wire.RoleSettler, "")), "the institution's settler")
 
 	referenced := func(caller *edge.Caller, reference string) error {
 		j, _ := w.Begin(caller, `{}`)
@@ -258,6 +288,7 @@ func TestEndOfAPayment(t *testing.T) {
 	other := w.Screened(institution, payment(token, `,"paymentRef":"r-1"`))
 	require.Equal(t, "PROCEED", other.Text("verdict"))
 
+	settler := w.Caller("acme_settler", wire.RoleSettler, "Acme Inc")
 	j, _ := w.Begin(acme, `{}`)
 	paid := engine.USD(700_000)
 	for _, c := range []struct {
@@ -286,7 +317,7 @@ func TestEndOfAPayment(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, d.Payment)
 	require.Equal(t, asked+1, w.Asked, "the ending of a held payment may be acknowledged elsewhere")
-	w.Settled(acme, &l, &edge.Outcome{Op: wire.HoldSettle, Amount: &paid})
+	w.Settled(settler, &l, &edge.Outcome{Op: wire.HoldSettle, Amount: &paid})
 	asked = w.Asked
 	d, err = j.Disposition(&l, false)
 	require.NoError(t, err)

@@ -58,6 +58,9 @@ func referenceKey(owner, text string) (key engine.ReferenceKey) {
 	return key
 }
 
+// ScreenerOf returns the row of the API key that made a recorded call, or wire.ScreenerUnknown.
+func ScreenerOf(j *Judge, l *Leaf) uint32 { return j.Terms.screenerOf(l) }
+
 // PaymentOf returns how long a recorded call asked to hold its payment, and its payment
 // reference in the scope of the call's owner.
 func PaymentOf(j *Judge, l *Leaf) (seconds uint32, reference engine.ReferenceKey) {
@@ -66,10 +69,11 @@ func PaymentOf(j *Judge, l *Leaf) (seconds uint32, reference engine.ReferenceKey
 }
 
 // OwnRecord loads the record of a call that the caller's owner made. Nobody else may report the
-// outcome of its payment.
+// outcome of its payment, but for the institution's settlers.
 func OwnRecord(j *Judge, txnID string) (Leaf, error) {
 	l, err := j.Record(txnID)
-	if err == nil && !j.Terms.ownCall(j.call.Caller, &l) {
+	k := j.call.Caller
+	if err == nil && !j.Terms.ownCall(k, &l) && !(k.Institution() && k.Roles&wire.RoleSettler != 0) {
 		return Leaf{}, unknownTransaction()
 	}
 	return l, err
@@ -82,7 +86,7 @@ func ReferencedRecord(j *Judge, reference string) (Leaf, error) {
 		return Leaf{}, NotFound("no payment uses this reference")
 	}
 	l, err := j.LoadLeaf(index)
-	if err == nil && (l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.Terms.MayRead(j.call.Caller, &l)) {
+	if err == nil && (l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.MayRead(&l)) {
 		return Leaf{}, NotFound("no payment uses this reference")
 	}
 	return l, err
@@ -114,6 +118,7 @@ func Settlement(j *Judge, l *Leaf, o *Outcome) (*wire.Hold, error) {
 		b.Fleet = slot
 	}
 	_, b.Reference = PaymentOf(j, l)
+	b.Screener, b.Forwarded = j.Terms.screenerOf(l), j.call.Facilitator
 	if o.Op == wire.HoldSettle {
 		if b.Amount = b.Recorded; o.Amount != nil {
 			b.Amount = *o.Amount

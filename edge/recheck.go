@@ -15,33 +15,48 @@ func (j *Judge) Recheck(m *strictjson.Members, l *Leaf) error {
 	if err := j.Confirm(); err != nil {
 		return err
 	}
-	list, err := j.ActiveList()
-	if err != nil {
+	decision, err := j.decideNow(l)
+	if err != nil || decision.Verdict != engine.Block {
 		return err
-	}
-	if err := j.factsOfRecord(l, list); err != nil {
-		return err
-	}
-	f := &j.screen.facts
-	looker := lookers.Get().(*engine.Looker)
-	looker.Look(f)
-	rules := j.Terms.Settings.Rules()
-	hits := rules.JudgeStatic(f)
-	lookers.Put(looker)
-	if err := j.addStatusHits(&hits); err != nil {
-		return err
-	}
-	decision := rules.Decide(&hits, f.Policy)
-	if decision.Verdict != engine.Block {
-		return nil
 	}
 	var inner strictjson.Members
 	inner.Text("verdict", decision.Verdict.String())
 	inner.Text("rule", decision.Code())
-	inner.Text("reason", rules.FullReason(decision.Rule, decision.Sub, decision.Idle))
-	inner.Uint("listVersion", j.Terms.Settings.ListVersion)
+	inner.Text("reason", decision.reason)
+	inner.Uint("listVersion", decision.listVersion)
 	m.Object("recheck", inner)
 	return nil
+}
+
+// presentDecision is what the rules say of a past call now.
+type presentDecision struct {
+	engine.Decision
+	reason      string
+	listVersion uint64
+}
+
+// decideNow screens a reviewed record with the list and the state that this node has. Limits,
+// velocity and the whitelist are not judged again.
+func (j *Judge) decideNow(l *Leaf) (presentDecision, error) {
+	list, err := j.ActiveList()
+	if err != nil {
+		return presentDecision{}, err
+	}
+	if err := j.factsOfRecord(l, list); err != nil {
+		return presentDecision{}, err
+	}
+	f, rules := &j.screen.facts, j.Terms.Settings.Rules()
+	var hits engine.Hits
+	looker, err := j.lookUp(func() { hits = rules.JudgeStatic(f) })
+	if err != nil {
+		return presentDecision{}, err
+	}
+	lookers.Put(looker)
+	if err := j.addStatusHits(&hits); err != nil {
+		return presentDecision{}, err
+	}
+	decision := rules.Decide(&hits, f.Policy)
+	return presentDecision{decision, rules.FullReason(decision.Rule, decision.Sub, decision.Idle), j.Terms.Settings.ListVersion}, nil
 }
 
 // factsOfRecord collects the facts of a recorded call as they are today.

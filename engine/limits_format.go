@@ -23,7 +23,7 @@ type TableLimits struct {
 	ListLeft                         int // Parties, names and wallets that a record names as having left a list.
 	Removed                          int // Removed members of the cluster that are remembered.
 	LogLines                         int // Names and keys of the log that are remembered.
-	Holds                            int // Open holds.
+	Holds, HoldsOfOwner              int // Open holds and unresolved payments: of all, and of one operator or caller.
 	Outcomes                         int // Ended holds and other settled payments, each kept as long as its record.
 	References                       int // Payment references that were used.
 	Proposals, Alerts, SARs          int // Open ones of each of the three.
@@ -108,7 +108,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		ClosedReviews: 33_554_432, Structuring: 1_048_576,
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
-		Holds: 4_194_304, Outcomes: 33_554_432, References: 16_777_216,
+		Holds: 4_194_304, HoldsOfOwner: 262_144, Outcomes: 33_554_432, References: 16_777_216,
 		Proposals: 65_536, Alerts: 65_536, SARs: 1_048_576,
 		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
 		Statuses: 67_108_864,

@@ -44,6 +44,11 @@ type Policy struct {
 	Whitelist         *Whitelist `cbor:"30,keyasint,omitempty"` // The institution's; kept apart from Document.
 	ReferenceOff      bool       `cbor:"31,keyasint,omitempty"` // paymentRef.once: off.
 	RetroSuspend      bool       `cbor:"32,keyasint,omitempty"` // retro.suspend: parties that a new list names are suspended.
+	ApprovalLapse     Time       `cbor:"41,keyasint,omitempty"` // review.approvalLapse: how long an approval is good.
+	SettlementSelf    bool       `cbor:"42,keyasint,omitempty"` // settlement: self. A key that screens also gives back.
+	HoldsReturn       bool       `cbor:"43,keyasint,omitempty"` // holds.onExpiry: return. A hold that nobody ends returns by itself.
+	UnresolvedCount   uint32     `cbor:"44,keyasint,omitempty"` // holds.alert.count: an agent's unresolved payments from which on an alert opens; 0: none.
+	UnresolvedSum     USD        `cbor:"45,keyasint"`           // holds.alert.amount: their sum; NoLimit when not set.
 
 	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
 }

@@ -23,7 +23,10 @@ import (
 //	 "structuring": {"count": 5, "low": 9000, "high": 10000, "window": "24h"},
 //	 "paymentRef": {"once": "review|off"},
 //	 "review": {"requireNotes": false, "fourEyes": {"minAmount": 10000, "rules": ["R21"]},   {}: every review
-//	            "sla": "24h"},                               how long one may wait
+//	            "sla": "24h",                                how long one may wait
+//	            "approvalLapse": "24h"},                     how long an approval is good
+//	 "settlement": "settler|self",                           who may give back what counts
+//	 "holds": {"onExpiry": "count|return", "alert": {"count": 1, "amount": 1000}},
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
 //	 "operators": {"caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}}}
@@ -41,6 +44,10 @@ const (
 	listAgeMax           = 30 * DayLength
 	reviewSLAMin         = Minute
 	reviewSLAMax         = 30 * DayLength
+	approvalLapse        = 24 * Hour
+	approvalLapseMin     = Hour
+	approvalLapseMax     = 7 * DayLength
+	unresolvedCountMax   = 1_000_000_000
 	velocityCountMax     = 1_000_000_000
 )
 
@@ -61,6 +68,9 @@ func DefaultPolicy() *Policy {
 		StructuringLow:    structuringLow,
 		StructuringHigh:   structuringHigh,
 		StructuringWindow: structuringWindow,
+		ApprovalLapse:     approvalLapse,
+		UnresolvedCount:   1,
+		UnresolvedSum:     NoLimit,
 	}
 }
 
@@ -104,6 +114,10 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			})
 		case "review":
 			r.readReview(path, value, policy)
+		case "settlement":
+			policy.SettlementSelf = r.readChoice(path, value, "settler", "self") == 1
+		case "holds":
+			r.readHolds(path, value, policy)
 		case "retro":
 			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
 				if name != "suspend" {
@@ -162,6 +176,33 @@ func (r *documentReader) readReview(param string, value json.RawMessage, policy 
 			policy.FourEyes = r.readFourEyes(path, value)
 		case "sla":
 			policy.ReviewSLA = r.readDuration(path, value, reviewSLAMin, reviewSLAMax)
+		case "approvalLapse":
+			policy.ApprovalLapse = r.readDuration(path, value, approvalLapseMin, approvalLapseMax)
+		default:
+			r.addUnknown(path)
+		}
+	})
+}
+
+// readHolds reads what becomes of a hold that nobody ends, and from which number or sum of such
+// payments of one agent on an alert opens. An alert without members never opens.
+func (r *documentReader) readHolds(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		switch name {
+		case "onExpiry":
+			policy.HoldsReturn = r.readChoice(path, value, "count", "return") == 1
+		case "alert":
+			policy.UnresolvedCount, policy.UnresolvedSum = 0, NoLimit
+			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
+				switch name {
+				case "count":
+					policy.UnresolvedCount = uint32(r.readInteger(path, value, 1, unresolvedCountMax))
+				case "amount":
+					policy.UnresolvedSum = r.readUSD(path, value)
+				default:
+					r.addUnknown(path)
+				}
+			})
 		default:
 			r.addUnknown(path)
 		}

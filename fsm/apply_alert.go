@@ -188,6 +188,19 @@ func (m *desk) alertPayment(kind uint8, b *wire.Hold, settled uint64) {
 	m.openAlert(&a, &wire.Common{})
 }
 
+// alertUnresolved opens an alert that an agent's unresolved payments have reached a number or a
+// sum. Its subject is the payment that made them reach it.
+func (m *desk) alertUnresolved(row *holdRow, of UnresolvedTotal) {
+	a := alarm{kind: wire.AlertUnresolved, subject: wire.AlertSubject(0, row.Leaf), filters: []uint64{engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf))}}
+	if row.Agent != 0 {
+		a.event.AgentID = m.ids.AgentID(uint32(row.Agent))
+		a.filters = append(a.filters, engine.FilterKey(engine.FilterAgent, a.event.AgentID))
+	}
+	sum := of.Sum()
+	a.event.Amount, a.event.Payments = &sum, of.Count
+	m.openAlert(&a, &wire.Common{})
+}
+
 // alertQuarantine opens an alert about the malformed entities that the newly active list left
 // out.
 func (m *desk) alertQuarantine(info *wire.ListInfo) {

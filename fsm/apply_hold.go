@@ -6,34 +6,70 @@ import (
 	"railguard/fsm/wire"
 )
 
-// Holds (decision 47): a held PROCEED counts against every limit like a spent one until it is
-// settled or released, or its time is over. Each hold ends exactly once. A settle reports
-// what has happened in the world, so no limit can refuse it.
+// Holds (decisions 47 and 94): a held payment counts against every limit like a spent one until
+// it is settled or released. If its time is over and nobody has said what became of it, it is
+// unresolved and goes on counting, unless the policy says that holds return by themselves. Each
+// hold ends once. A settle reports what has happened in the world, so no limit can refuse it.
 
 // soundHold tells whether the time of a hold is 0 (no hold) or within its bounds.
 func (m *ledger) soundHold(seconds uint32) bool {
 	return seconds == 0 || seconds >= m.limits.HoldSecondsLeast && seconds <= m.limits.HoldSecondsMost
 }
 
-// paymentsFull tells whether a table has no room for the hold or the reference of a call.
-func (m *ledger) paymentsFull(seconds uint32, reference engine.ReferenceKey) bool {
-	return seconds != 0 && m.holds.Len() >= m.limits.Holds || reference != (engine.ReferenceKey{}) && m.referencesFull()
+// refusePayment returns why there is no room for the hold or the reference of a call; 0: there
+// is.
+func (m *ledger) refusePayment(s *wire.Screen) wire.Refusal {
+	if s.Reference != (engine.ReferenceKey{}) && m.referencesFull() {
+		return wire.RefusedFull
+	}
+	if s.Hold == 0 {
+		return 0
+	}
+	return m.refuseHold(s.Key.Row)
+}
+
+// refuseHold returns why there is no room for another hold of an API key's owner; 0: there is.
+// Unresolved payments wait for months, so an operator or a caller has a share of the table. The
+// institution has all of it.
+func (m *ledger) refuseHold(screener uint32) wire.Refusal {
+	owner, _ := m.ownerOf(screener)
+	switch {
+	case m.holds.Len() >= m.limits.Holds:
+		return wire.RefusedFull
+	case owner != "" && m.holdsOf[owner] >= m.limits.HoldsOfOwner:
+		return wire.RefusedShare
+	}
+	return 0
 }
 
 // openHold opens a hold from now on and counts it on today's date.
-func (m *ledger) openHold(row holdRow, seconds uint32) {
-	row.Day, row.ExpiresAt = m.now.Day(), m.now+engine.Time(seconds)*engine.Second
+func (m *ledger) openHold(row holdRow) {
+	row.Day = m.now.Day()
 	m.registry.changeBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Hold(row.Day, row.Amount) })
 	m.holdHeap.add(row)
+	m.countOwner(row.Screener, 1)
 }
 
-// endHold removes an open hold from the counters and the table and notes how it ended. The
-// leaf of the ending is written next.
+// countOwner counts the holds of an API key's owner.
+func (m *ledger) countOwner(screener uint32, more int) {
+	owner, _ := m.ownerOf(screener)
+	if m.holdsOf[owner] += more; m.holdsOf[owner] == 0 {
+		delete(m.holdsOf, owner)
+	}
+}
+
+// uncountHold takes a hold off the counters.
+func (m *ledger) uncountHold(row *holdRow) {
+	m.registry.changeBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Unhold(row.Day, row.Amount) })
+}
+
+// endHold removes a hold from the counters and the table and notes how it ended. The leaf of
+// the ending is written next.
 func (m *ledger) endHold(at uint64, state HoldState) holdRow {
 	row := *m.holds.At(at)
-	m.registry.changeBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Unhold(row.Day, row.Amount) })
+	m.uncountHold(&row)
 	m.dropHold(at)
-	m.noteEnding(row.Leaf, state)
+	m.noteEnding(row.Leaf, state, row.Unresolved)
 	if state != HoldSettled {
 		m.freeReference(row.Reference, row.Leaf)
 	}
@@ -42,22 +78,13 @@ func (m *ledger) endHold(at uint64, state HoldState) holdRow {
 
 // noteEnding notes how a payment ended. In a full table the oldest ending makes room, because
 // no limit of ours may refuse what has happened in the world.
-func (m *ledger) noteEnding(record uint64, state HoldState) {
+func (m *ledger) noteEnding(record uint64, state HoldState, unresolved uint64) {
 	if m.outcomes.Len() >= m.limits.Outcomes {
 		m.forgetOutcome()
 		m.out.OutcomesDisplaced++
 	}
-	m.outcomeAt[record] = m.outcomes.Append(outcomeRow{Leaf: record, Later: m.size, At: m.now, State: state})
+	m.outcomeAt[record] = m.outcomes.Append(outcomeRow{Leaf: record, Later: m.size, At: m.now, State: state, Unresolved: unresolved})
 	m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: record, Later: m.size})
-}
-
-// heldUntil returns when the open hold of a record ends, and false if it has none.
-func (m *ledger) heldUntil(record uint64) (until engine.Time, held bool) {
-	at, held := m.holdAt[record]
-	if !held {
-		return 0, false
-	}
-	return m.holds.At(at).ExpiresAt, true
 }
 
 // hasEnded tells whether a payment is known to have ended.
@@ -66,8 +93,8 @@ func (m *ledger) hasEnded(record uint64) bool {
 	return ended
 }
 
-// expireHolds ends holds whose time is over, the earliest first, a bounded number in each
-// tick. The others count against limits until the next tick, which is the safe side.
+// expireHolds looks at holds whose time is over, the earliest first, a bounded number in each
+// tick. The others count as held until the next tick.
 func (m *ledger) expireHolds() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.holds.Len() > 0; n++ {
 		if m.now < m.holds.At(m.holds.First()).ExpiresAt {
@@ -77,16 +104,56 @@ func (m *ledger) expireHolds() {
 	}
 }
 
+// expireHold does what follows when the time of a hold is over.
 func (m *ledger) expireHold(at uint64) {
-	row := m.endHold(at, HoldExpired)
-	txn := m.ids.TxnID(row.Leaf)
-	keys := []uint64{engine.FilterKey(engine.FilterTxn, txn)}
+	row := *m.holds.At(at)
+	switch {
+	case row.Unresolved != 0: // Its record is gone, so nobody can say any more what became of the payment.
+		m.uncountHold(&row)
+		m.dropHold(at)
+	case m.policy().HoldsReturn && !row.Counts:
+		m.endHold(at, HoldExpired)
+		m.writeHoldOver(&row, leaf.DueHold, HoldExpired)
+	default:
+		m.leaveUnresolved(at)
+		m.writeHoldOver(&row, leaf.DueUnresolved, HoldUnresolved)
+		m.alertUnresolved(&row)
+	}
+}
+
+// leaveUnresolved makes a hold wait for somebody who says what became of the payment. The leaf
+// that says so is written next.
+func (m *ledger) leaveUnresolved(at uint64) {
+	row := m.holds.Edit(at)
+	row.Unresolved, row.ExpiresAt = m.size, m.recordEnds(row.Leaf)
+	m.noteUnresolved(unresolvedRow(row))
+	m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: row.Leaf, Later: m.size})
+	m.holdHeap.settle(at)
+}
+
+// alertUnresolved opens an alert if the payment that has just become unresolved makes its
+// agent's payments reach the number or the sum of the policy.
+func (m *ledger) alertUnresolved(row *holdRow) {
+	of, policy := m.unresolvedOf[row.Agent], m.policy()
+	before := of
+	before.remove(row.Amount)
+	if of.Count == policy.UnresolvedCount ||
+		policy.UnresolvedSum != engine.NoLimit && of.Sum() >= policy.UnresolvedSum && (before.Count == 0 || before.Sum() < policy.UnresolvedSum) {
+		m.officers.alertUnresolved(row, of)
+	}
+}
+
+// writeHoldOver writes that the time of a hold is over. If an approval opened it, the leaf says
+// that the approval has lapsed.
+func (m *ledger) writeHoldOver(row *holdRow, due leaf.Due, state HoldState) {
+	if row.Approved {
+		due = leaf.DueApproval
+	}
+	keys := []uint64{engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf))}
 	if row.Agent != 0 {
 		keys = append(keys, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(row.Agent))))
 	}
-	m.writeDueEvent(leaf.DueHold, leaf.HoldExpired{
-		Payment: m.paymentOf(row.Leaf, row.Agent, HoldExpired, row.Amount), ExpiredAt: row.ExpiresAt,
-	}, keys...)
+	m.writeDueEvent(due, leaf.HoldOver{Payment: m.paymentOf(row.Leaf, row.Agent, state, row.Amount), ExpiredAt: row.ExpiresAt}, keys...)
 }
 
 // paymentOf returns the members that name its payment in the leaf that is written next.
@@ -96,8 +163,11 @@ func (m *ledger) paymentOf(record uint64, agent engine.AgentSlot, state HoldStat
 	}
 }
 
-// endedBy returns the newest written leaf that ended a payment; 0: none.
+// endedBy returns the newest written leaf that says what became of a payment; 0: none.
 func (m *ledger) endedBy(record uint64) uint64 {
+	if at, held := m.holdAt[record]; held && m.holds.At(at).Unresolved < m.size {
+		return m.holds.At(at).Unresolved
+	}
 	at, ended := m.outcomeAt[record]
 	if !ended {
 		return 0
@@ -109,11 +179,11 @@ func (m *ledger) endedBy(record uint64) uint64 {
 	if row.Later < m.size {
 		return row.Later
 	}
-	return 0
+	return row.Unresolved
 }
 
-// applyHold settles or releases a payment. A hold whose time is over counts as ended even
-// before the tick that expires it.
+// applyHold settles or releases a payment. A hold whose time is over is treated so even before
+// the tick that looks at it.
 func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -143,18 +213,23 @@ func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 	var s settling
 	at, ended := m.outcomeAt[b.Leaf]
 	holdAt, open := m.holdAt[b.Leaf]
-	switch {
-	case ended && (m.outcomes.At(at).State == HoldSettled || m.outcomes.At(at).Late != 0):
+	if ended && (m.outcomes.At(at).State == HoldSettled || m.outcomes.At(at).Late != 0) {
 		row := m.outcomes.At(at)
 		r.Code, r.Leaf, r.Time = wire.Unchanged, max(row.Later, row.Late), row.At
 		return
+	}
+	if refusal := m.refuseSettle(b, ended); refusal != 0 {
+		refuse(r, refusal)
+		return
+	}
+	switch {
 	case ended:
 		s.late = true
 		m.outcomes.Edit(at).Late = m.size
-		m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: b.Leaf, Later: m.size})
+		m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: b.Leaf, Later: m.size, Late: true})
 	case !open && m.endingForgotten(b.Leaf): // The payment may count already, or have been returned. Counting it twice is the safe side.
 		s.late = true
-		m.noteEnding(b.Leaf, HoldSettled)
+		m.noteEnding(b.Leaf, HoldSettled, 0)
 	case open:
 		row := m.endHold(holdAt, HoldSettled)
 		s.counted = row.Amount
@@ -167,7 +242,7 @@ func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 			rest := max(b.Recorded-b.Amount, 0)
 			m.registry.changeBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Return(day, rest) })
 		}
-		m.noteEnding(b.Leaf, HoldSettled)
+		m.noteEnding(b.Leaf, HoldSettled, 0)
 	}
 	if more := b.Amount - s.counted; more > 0 {
 		s.overLimit = m.registry.overLimit(b.Agent, b.Fleet, more)
@@ -185,6 +260,7 @@ func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 	}
 	m.writePayment(leaf.KindHoldSettled, leaf.Settled{
 		Payment: m.paymentOf(b.Leaf, b.Agent, state, b.Amount), Counted: s.counted, Late: s.late, OverLimit: s.overLimit, NotAllowed: s.notAllowed,
+		Forwarded: b.Forwarded,
 	}, b, r)
 	for _, mark := range s.listMarks() {
 		if mark.set {
@@ -221,9 +297,47 @@ func (m *ledger) countsOn(b *wire.Hold) (engine.Day, bool) {
 		return b.ScreenedAt.Day(), true
 	}
 	if b.Verdict == engine.Review {
-		return m.officers.approvedOn(b.Leaf)
+		decided := m.officers.decisionOn(b.Leaf)
+		return decided.day, decided.approved
 	}
 	return 0, false
+}
+
+// mayGiveBack tells whether a call may take off what counts of a payment. Whoever spends does
+// not say what was spent: only a settler does, or a screener too if the policy lets screeners
+// settle. What this product's facilitator has seen itself counts too.
+func (m *ledger) mayGiveBack(b *wire.Hold) bool {
+	return b.Forwarded || m.policy().SettlementSelf || m.settlesFor(&b.Common, m.screenerOf(b))
+}
+
+// screenerOf returns the row of the API key that screened a payment: that of its hold, or else
+// the one that the edge read in the record.
+func (m *ledger) screenerOf(b *wire.Hold) uint32 {
+	if at, open := m.holdAt[b.Leaf]; open {
+		return m.holds.At(at).Screener
+	}
+	return b.Screener
+}
+
+// refuseSettle returns why a settle is refused; 0: it is not. A call that may not give back
+// can only confirm or raise what counts, and only while an approval is good.
+func (m *ledger) refuseSettle(b *wire.Hold, ended bool) wire.Refusal {
+	if m.mayGiveBack(b) {
+		return 0
+	}
+	decided := decision{}
+	if b.Verdict == engine.Review {
+		decided = m.officers.decisionOn(b.Leaf)
+	}
+	switch {
+	case decided.approved && m.now >= decided.payBy:
+		return wire.RefusedLapsed
+	case ended || b.Amount >= b.Recorded: // A payment counts with its recorded amount, or not at all.
+		return 0
+	case b.Verdict == engine.Proceed, b.Verdict == engine.Review && (decided.approved || !decided.made): // What nobody has decided yet may count soon.
+		return wire.RefusedSettler
+	}
+	return 0
 }
 
 func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
@@ -238,26 +352,35 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 		refuse(r, wire.RefusedEnded)
 		return
 	}
-	if at, open := m.holdAt[b.Leaf]; open {
+	at, open := m.holdAt[b.Leaf]
+	if refusal := m.refuseRelease(b, open); refusal != 0 {
+		refuse(r, refusal)
+		return
+	}
+	if open {
 		returned = m.endHold(at, HoldReleased).Amount
 	} else {
-		if m.endingForgotten(b.Leaf) { // It may have been returned already.
-			refuse(r, wire.RefusedFull)
-			return
-		}
-		day, counts := m.countsOn(b)
-		if !counts {
-			refuse(r, wire.RefusedNotHeld)
-			return
-		}
-		if m.now.Day() > day+1 {
-			refuse(r, wire.RefusedLate)
-			return
-		}
+		day, _ := m.countsOn(b)
 		returned = b.Recorded
 		m.registry.changeBooks(b.Agent, b.Fleet, func(s *engine.Spend) { s.Return(day, returned) })
 		m.freeReference(b.Reference, b.Leaf)
-		m.noteEnding(b.Leaf, HoldReleased)
+		m.noteEnding(b.Leaf, HoldReleased, 0)
 	}
 	m.writePayment(leaf.KindHoldReleased, m.paymentOf(b.Leaf, b.Agent, HoldReleased, returned), b, r)
+}
+
+// refuseRelease returns why a release of a payment that has not ended is refused; 0: it is not.
+func (m *ledger) refuseRelease(b *wire.Hold, open bool) wire.Refusal {
+	day, counts := m.countsOn(b)
+	switch {
+	case !open && m.endingForgotten(b.Leaf): // It may have been returned already.
+		return wire.RefusedFull
+	case !open && !counts:
+		return wire.RefusedNotHeld
+	case !open && m.now.Day() > day+1:
+		return wire.RefusedLate
+	case !m.mayGiveBack(b):
+		return wire.RefusedSettler
+	}
+	return 0
 }

@@ -76,7 +76,7 @@ func TestTwoPersonsDecide(t *testing.T) {
 	second := w.decide(b, "bob", 2, wire.Approved)
 	require.Contains(t, string(second.Data), `"kind":"review.dispositioned"`)
 	require.Contains(t, string(second.Data), `"proposedLeaf":`)
-	require.Equal(t, [2]engine.USD{20, 0}, w.books(slot))
+	require.Equal(t, [2]engine.USD{0, 20}, w.books(slot))
 	require.Equal(t, wire.RefusedDispositioned, w.decide(b, "cy", 2, wire.Approved).Refusal)
 }
 

@@ -34,9 +34,14 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if !counts {
 		return
 	}
-	over := b.Disposition == wire.Approved && m.payments.bookApproval(b)
+	var over, notHeld bool
+	var payBy engine.Time
+	if b.Disposition == wire.Approved {
+		payBy = m.approvalEnd(b)
+		over, notHeld = m.payments.bookApproval(b, payBy)
+	}
 	later := m.size
-	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Agent: b.Agent, Kind: b.Disposition})
+	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Agent: b.Agent, Kind: b.Disposition, PayBy: payBy})
 	if b.Disposition == wire.EscalateSAR {
 		m.openSAR(b.Leaf)
 	}
@@ -51,31 +56,40 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		SAREscalated: b.Disposition == wire.EscalateSAR, ProposedLeaf: confirms,
 	}
 	if b.Disposition == wire.Approved {
-		event.OverLimitApproved = &over
-		if until, held := m.payments.heldUntil(b.Leaf); held {
-			event.HeldUntil = until
-		} else {
-			event.NotHeld = b.Hold != 0 && !m.payments.hasEnded(b.Leaf)
-		}
+		event.OverLimitApproved, event.PayBy, event.NotHeld = &over, payBy, notHeld
 	}
 	m.writeEvent(leaf.KindDispositioned, event, &b.Common, r, filtersOf(&event.Reviewed)...)
 }
 
-// bookApproval books an approved payment as spent or as held, and uses its reference. A
-// payment that was settled before anybody approved it is booked already. over says that a
-// total is above its limit now.
-func (m *ledger) bookApproval(b *wire.Disposition) (over bool) {
-	if m.hasEnded(b.Leaf) || !m.registry.agents.Has(uint64(b.Agent)) {
-		return false
+// approvalEnd returns when an approval of now ends: as the policy says, and not after the hold
+// that the call asked for.
+func (m *desk) approvalEnd(b *wire.Disposition) engine.Time {
+	good := m.policy().ApprovalLapse
+	if b.Hold != 0 {
+		good = min(good, engine.Time(b.Hold)*engine.Second)
 	}
-	over = m.registry.overLimit(b.Agent, b.Fleet, b.Amount)
-	if b.Hold != 0 && m.holds.Len() < m.limits.Holds {
-		m.openHold(holdRow{Leaf: b.Leaf, Amount: b.Amount, Reference: b.Reference, Agent: b.Agent, Fleet: b.Fleet}, b.Hold)
-	} else {
+	return m.now + good
+}
+
+// bookApproval holds an approved payment until the approval ends, and uses its reference. A
+// payment that was settled before anybody approved it is booked already. over says that a
+// total is above its limit now; notHeld, that there was no room for a hold, so that the
+// payment counts as spent.
+func (m *ledger) bookApproval(b *wire.Disposition, until engine.Time) (over, notHeld bool) {
+	if m.hasEnded(b.Leaf) || !m.registry.agents.Has(uint64(b.Agent)) {
+		return false, false
+	}
+	over, notHeld = m.registry.overLimit(b.Agent, b.Fleet, b.Amount), m.refuseHold(b.Screener) != 0
+	if notHeld {
 		m.registry.bookSpend(b.Agent, b.Amount, b.Fleet)
+	} else {
+		m.openHold(holdRow{
+			Leaf: b.Leaf, ExpiresAt: until, Amount: b.Amount, Reference: b.Reference, Agent: b.Agent, Fleet: b.Fleet,
+			Screener: b.Screener, Approved: true,
+		})
 	}
 	m.useReference(b.Reference, b.Leaf)
-	return over
+	return over, notHeld
 }
 
 // reviewAt finds the position of an open review by binary search: reviews are
@@ -92,13 +106,21 @@ func (m *desk) enterReview(row ReviewRow) {
 	}
 }
 
-// approvedOn returns the date on which a record under review was approved.
-func (m *desk) approvedOn(record uint64) (day engine.Day, approved bool) {
-	at, done := m.disposedBy[record]
-	if !done || m.dispositions.At(at).Kind != wire.Approved {
-		return 0, false
+// decision is what the ledger asks of a disposition.
+type decision struct {
+	made, approved bool
+	day            engine.Day  // When it was approved.
+	payBy          engine.Time // When the approval ends.
+}
+
+// decisionOn returns what was decided on a record under review.
+func (m *desk) decisionOn(record uint64) decision {
+	at, made := m.disposedBy[record]
+	if !made {
+		return decision{}
 	}
-	return m.dispositions.At(at).At.Day(), true
+	row := m.dispositions.At(at)
+	return decision{made: true, approved: row.Kind == wire.Approved, day: row.At.Day(), payBy: row.PayBy}
 }
 
 // openWord is how many reviews one word (row) of the table "open" covers.

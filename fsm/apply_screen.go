@@ -37,8 +37,8 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if m.paymentsFull(s.Hold, s.Reference) {
-		refuse(r, wire.RefusedFull)
+	if refusal := m.refusePayment(s); refusal != 0 {
+		refuse(r, refusal)
 		return
 	}
 	observeCall(&m.moment, m.registry, m, s)
@@ -65,7 +65,10 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	}
 	m.finishScreen(s, &decision, r)
 	if s.Hold != 0 {
-		m.openHold(holdRow{Leaf: r.Leaf, Amount: s.Amount, Reference: s.Reference, Agent: s.Agent, Fleet: fleet}, s.Hold)
+		m.openHold(holdRow{
+			Leaf: r.Leaf, ExpiresAt: m.now + engine.Time(s.Hold)*engine.Second, Amount: s.Amount, Reference: s.Reference,
+			Agent: s.Agent, Fleet: fleet, Screener: s.Key.Row, Counts: s.Counts,
+		})
 	}
 	m.useReference(s.Reference, r.Leaf)
 }

@@ -117,7 +117,15 @@ func (m *core) callerKey(common *wire.Common) *wire.APIKey {
 	if common.Key == nil || *common.Key == (wire.KeyRef{}) {
 		return nil
 	}
-	return m.settings.Keys[common.Key.Row-1]
+	return m.keyAt(common.Key.Row)
+}
+
+// keyAt returns the API key of a row, nil if there is none.
+func (m *core) keyAt(row uint32) *wire.APIKey {
+	if row == 0 || uint64(row) > uint64(len(m.settings.Keys)) {
+		return nil
+	}
+	return m.settings.Keys[row-1]
 }
 
 // isInstitutions tells whether a record comes from the node itself or from a key without an
@@ -132,6 +140,49 @@ func (m *core) isInstitutions(common *wire.Common) bool {
 func (m *core) isOfficers(common *wire.Common) bool {
 	key := m.callerKey(common)
 	return key == nil || key.Owner == "" && key.Roles&(wire.RolePolicy|wire.RoleAdmin) != 0
+}
+
+// policy returns the policy in force.
+func (m *core) policy() *engine.Policy { return m.settings.Policy }
+
+// ownerOf returns the owner of a row of the API keys, "" for the institution. It returns false
+// if there is no such key, so that nobody knows whose call it was.
+func (m *core) ownerOf(row uint32) (owner string, known bool) {
+	if row == 0 {
+		return "", true // The node itself.
+	}
+	key := m.keyAt(row)
+	if key == nil {
+		return "", false
+	}
+	return key.Owner, true
+}
+
+// settlesFor tells whether a record comes from a key that may say what became of a payment that
+// another key screened (decision 94). It has the role settler, is its owner's or the
+// institution's, and is none with which that owner can screen too.
+func (m *core) settlesFor(common *wire.Common, screener uint32) bool {
+	key := m.callerKey(common)
+	if key == nil || key.Roles&wire.RoleSettler == 0 || keyRow(common) == screener {
+		return false
+	}
+	owner, known := m.ownerOf(screener)
+	if known && owner != key.Owner {
+		return key.Owner == ""
+	}
+	return key.Roles&(wire.RoleScreener|wire.RoleAdmin) == 0 && (known || key.Owner == "")
+}
+
+// recordEnds returns when the retention of a record ends. It is now if it is over already.
+func (m *core) recordEnds(record uint64) engine.Time {
+	at, first := searchReviews(m.days.First(), m.days.Next(), record, func(i uint64) uint64 { return m.days.At(i).First })
+	if !first {
+		at--
+	}
+	if !m.days.Has(at) {
+		return m.now
+	}
+	return m.days.At(at).Day.Start() + engine.DayLength + m.limits.Retention
 }
 
 // expireDays forgets the days whose leaves have expired, 90 days after the day's end.
@@ -180,11 +231,8 @@ func (m *core) keyMoved(ref wire.KeyRef) bool {
 	if ref == (wire.KeyRef{}) {
 		return false // The node itself.
 	}
-	if ref.Row == 0 || uint64(ref.Row) > uint64(len(m.settings.Keys)) {
-		return true
-	}
-	key := m.settings.Keys[ref.Row-1]
-	return key.Rev != ref.Rev || key.RevokedAt != 0 || key.ExpiresAt != 0 && m.now >= key.ExpiresAt
+	key := m.keyAt(ref.Row)
+	return key == nil || key.Rev != ref.Rev || key.RevokedAt != 0 || key.ExpiresAt != 0 && m.now >= key.ExpiresAt
 }
 
 // refuseOrReplay refuses a record if its API key has moved or its part of the leaf is too

@@ -83,7 +83,7 @@ type plan struct {
 	derived []derivation
 }
 
-var planned = newPlan(slices.Concat(coreDeclarations, registryDeclarations, ledgerDeclarations, deskDeclarations, calendarDeclarations, rulebookDeclarations, keyDeclarations), deskDerived...)
+var planned = newPlan(slices.Concat(coreDeclarations, registryDeclarations, ledgerDeclarations, deskDeclarations, calendarDeclarations, rulebookDeclarations, keyDeclarations), slices.Concat(deskDerived, ledgerDerived)...)
 
 func newPlan(all []declaration, derived ...derivation) *plan {
 	p := &plan{all: all, derived: derived}
@@ -486,6 +486,7 @@ type (
 	statusPage      = [64]statusRow
 
 	holdPage       = [16]holdRow
+	unresolvedPage = [16]UnresolvedRow
 	outcomePage    = [16]outcomeRow
 	referencePage  = [16]referenceRow
 	duePage        = [16]dueRow

@@ -22,9 +22,7 @@ type desk struct {
 // paymentLedger is the part of the ledger that the desk uses.
 type paymentLedger interface {
 	soundHold(seconds uint32) bool
-	bookApproval(b *wire.Disposition) (over bool)
-	heldUntil(record uint64) (until engine.Time, held bool)
-	hasEnded(record uint64) bool
+	bookApproval(b *wire.Disposition, until engine.Time) (over, notHeld bool)
 	endedBy(record uint64) uint64
 }
 
@@ -207,6 +205,7 @@ func codeDispositionRow(c *coder, row *dispositionRow) {
 	codeSigned(c, &row.At)
 	codeUnsigned(c, &row.Agent)
 	codeByte(c, &row.Kind)
+	codeSigned(c, &row.PayBy)
 }
 
 type dispositionRow struct {
@@ -215,6 +214,7 @@ type dispositionRow struct {
 	At    engine.Time
 	Agent engine.AgentSlot // The record's agent; 0: none.
 	Kind  uint8            // wire.Approved and so on.
+	PayBy engine.Time      // When an approval ends; 0: it is none.
 }
 
 // ReviewState is the state of a review.

@@ -17,6 +17,7 @@ type Leaf struct {
 type LeafLink struct {
 	Leaf  uint64
 	Later uint64
+	Late  bool // Of a payment: the settle came after the ending, which stays.
 }
 
 // Effects is the outcome of applying one entry. Apply overwrites all fields and may reuse the

@@ -123,7 +123,7 @@ func (l *bookkeeping) deskLeaf(out *Effects, at uint64, data []byte) {
 			l.add("leaf %d: %s", at, text)
 		}
 		l.lapsed[at] = record
-	case strings.HasPrefix(text, `{"kind":"due"`) && !strings.Contains(text, leaf.DueHold.String()):
+	case strings.HasPrefix(text, `{"kind":"due"`) && !tellsOfHold(data):
 		l.alerts[at] = true // Log time brought it about; it is not booked.
 		l.counts["fell due"]++
 	}

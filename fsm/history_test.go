@@ -314,7 +314,7 @@ func (w *world) randomAdministration(random *rand.Rand) {
 		if known := w.m.settings.Keys; len(known) > 0 && random.IntN(2) == 0 {
 			key.ID = known[random.IntN(len(known))].ID
 		}
-		w.do(wire.KindAPIKey, &wire.APIKeyPut{Common: common, Op: []uint8{wire.KeyCreate, wire.KeyCreate, wire.KeyRotate, wire.KeyRotate, wire.KeySignOut, wire.KeyRevoke}[random.IntN(6)], Key: key, Overlap: engine.Time(random.IntN(3)) * engine.Hour})
+		w.do(wire.KindAPIKey, &wire.APIKeyPut{Common: common, Op: []uint8{wire.KeyCreate, wire.KeyCreate, wire.KeyRotate, wire.KeySignOut, wire.KeyRevoke, wire.KeyRevoke}[random.IntN(6)], Key: key, Overlap: engine.Time(random.IntN(3)) * engine.Hour})
 	case 5, 6:
 		pair := wire.ClearedPair{Name: "x", UID: 7, Reason: "r", By: "b", ExpiresAt: engine.Time(random.IntN(2)) * (w.now + engine.Hour)}
 		if pairs := w.m.settings.Cleared; len(pairs) > 0 {

@@ -20,6 +20,9 @@ type ledger struct {
 	holdAt        map[uint64]uint64 // Position in holds, by the leaf of the screening record.
 	outcomeAt     map[uint64]uint64 // Position in outcomes, by the leaf of the screening record.
 	referenceAt   map[engine.ReferenceKey]uint64
+	unresolvedOf  map[engine.AgentSlot]UnresolvedTotal
+	unresolvedAt  map[uint64]uint64 // Position in unresolved, by the leaf of the screening record.
+	holdsOf       map[string]int    // Holds by the owner of the API key that screened, "" for the institution.
 
 	// Scratch space of applyScreen.
 	screen      wire.Screen
@@ -31,17 +34,19 @@ type ledger struct {
 // officers is the part of the desk that the ledger uses.
 type officers interface {
 	enterReview(row ReviewRow)
-	approvedOn(record uint64) (day engine.Day, approved bool)
+	decisionOn(record uint64) decision
 	alertOperator(slot engine.AgentSlot)
 	alertPayment(kind uint8, b *wire.Hold, settled uint64)
 	linkRecord(record uint64, agent engine.AgentSlot) leaf.RecordLink
+	alertUnresolved(row *holdRow, of UnresolvedTotal)
 }
 
 func newLedger(c *core, t *ledgerTables, registry *registry) *ledger {
 	m := &ledger{
 		core: c, ledgerTables: t, registry: registry,
 		structuringBy: map[structuringKey]uint64{}, holdAt: map[uint64]uint64{}, outcomeAt: map[uint64]uint64{},
-		referenceAt: map[engine.ReferenceKey]uint64{},
+		referenceAt: map[engine.ReferenceKey]uint64{}, unresolvedOf: map[engine.AgentSlot]UnresolvedTotal{},
+		unresolvedAt: map[uint64]uint64{}, holdsOf: map[string]int{},
 	}
 	m.beginHeap()
 	return m
@@ -62,6 +67,9 @@ type ledgerTables struct {
 
 	bandEnds      bandEnds // Derived from structuring.
 	activitySweep uint64   // The next row of activity to check for expiry.
+
+	unresolved      Table[UnresolvedRow, unresolvedPage] // Derived from holds, see unresolved.go.
+	unresolvedTotal UnresolvedTotal                      // Of all agents; derived from holds.
 }
 
 var ledgerDeclarations = []declaration{
@@ -84,8 +92,11 @@ var ledgerDeclarations = []declaration{
 		oldest: func(t *tables) uint64 { return t.bandEnds.oldest }, forget: func(m *Machine) { m.ledger.dropOldestBand() },
 	},
 	&tableOf[holdRow, holdPage]{
-		section: section{number: sectionHolds, most: func(l *engine.Limits) int { return l.Holds }, shownAs: "holds"},
-		of:      func(t *tables) *Table[holdRow, holdPage] { return &t.holds }, code: codeHoldRow, from: 1,
+		section: section{
+			number: sectionHolds, most: func(l *engine.Limits) int { return l.Holds }, shownAs: "holds",
+			sound: func(m *Machine) error { return m.ledger.checkUnresolved() },
+		},
+		of: func(t *tables) *Table[holdRow, holdPage] { return &t.holds }, code: codeHoldRow, from: 1,
 		fits: func(m *Machine) fitting[holdRow] { return m.ledger.fitsHold },
 	},
 	&tableOf[outcomeRow, outcomePage]{
@@ -104,17 +115,31 @@ var ledgerDeclarations = []declaration{
 	},
 }
 
+// ledgerDerived are the tables that are derived from others.
+var ledgerDerived = []derivation{
+	&derivedOf[UnresolvedRow, unresolvedPage]{
+		of: func(t *tables) *Table[UnresolvedRow, unresolvedPage] { return &t.unresolved }, from: func(*tables) uint64 { return 0 },
+	},
+}
+
 // bandEnds are the positions of the oldest and the newest pair; 0: there are none.
 type bandEnds struct{ oldest, newest uint64 }
 
+// holdRow is a payment that counts as held. When its time is over and nobody has ended it, it
+// becomes unresolved: it goes on counting, and waits as long as its record is kept for
+// somebody who says what became of it.
 type holdRow struct {
-	Leaf      uint64 // The screening record.
-	ExpiresAt engine.Time
-	Amount    engine.USD
-	Reference engine.ReferenceKey // Zero: none was given.
-	Agent     engine.AgentSlot
-	Fleet     engine.FleetSlot // The fleet of the agent's root when the payment was held.
-	Day       engine.Day       // The date it counts on.
+	Leaf       uint64      // The screening record.
+	ExpiresAt  engine.Time // The end of its time; if it is unresolved, the end of its record.
+	Amount     engine.USD
+	Reference  engine.ReferenceKey // Zero: none was given.
+	Agent      engine.AgentSlot
+	Fleet      engine.FleetSlot // The fleet of the agent's root when the payment was held.
+	Day        engine.Day       // The date it counts on.
+	Screener   uint32           // The row of the API key that made the screening call; 0: the node itself.
+	Unresolved uint64           // The leaf that says that it is unresolved; 0: its time is not over.
+	Approved   bool             // An approval opened it.
+	Counts     bool             // It never returns by itself, whatever the policy says.
 }
 
 // HoldState is the state of a payment that was held, settled or released.
@@ -126,9 +151,13 @@ const (
 	HoldSettled  HoldState = 1
 	HoldReleased HoldState = 2
 	HoldExpired  HoldState = 3
+
+	HoldUnresolved HoldState = 4
 )
 
-var holdStates = [...]string{HoldOpen: "held", HoldSettled: "settled", HoldReleased: "released", HoldExpired: "expired"}
+var holdStates = [...]string{
+	HoldOpen: "held", HoldSettled: "settled", HoldReleased: "released", HoldExpired: "expired", HoldUnresolved: "unresolved",
+}
 
 // String is the word of the API.
 func (s HoldState) String() string { return holdStates[s] }
@@ -140,6 +169,8 @@ type outcomeRow struct {
 	Late  uint64 // The leaf of a settle after a release or an expiry; 0: none.
 	At    engine.Time
 	State HoldState
+
+	Unresolved uint64 // The leaf that said before that it was unresolved; 0: none.
 }
 
 // referenceRow is a payment reference that was used, in the order of use.
@@ -157,6 +188,10 @@ func codeHoldRow(c *coder, row *holdRow) {
 	codeUnsigned(c, &row.Agent)
 	codeUnsigned(c, &row.Fleet)
 	codeUnsigned(c, &row.Day)
+	codeUnsigned(c, &row.Screener)
+	codeUnsigned(c, &row.Unresolved)
+	c.codeFlag(&row.Approved)
+	c.codeFlag(&row.Counts)
 }
 
 func codeOutcomeRow(c *coder, row *outcomeRow) {
@@ -165,6 +200,7 @@ func codeOutcomeRow(c *coder, row *outcomeRow) {
 	codeUnsigned(c, &row.Late)
 	codeSigned(c, &row.At)
 	codeByte(c, &row.State)
+	codeUnsigned(c, &row.Unresolved)
 }
 
 func codeReferenceRow(c *coder, row *referenceRow) {

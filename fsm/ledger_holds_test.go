@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"slices"
 	"strings"
 
 	"railguard/engine"
@@ -13,24 +14,80 @@ import (
 func (l *bookkeeping) counted(p purse) engine.USD { return l.spent[p] + l.held[p] }
 
 // between skips the leaves that are not a record's own: profiles, which stand before the
-// first record that names them, expired holds, and leaves of the desk.
+// first record that names them, holds whose time is over, and leaves of the desk.
 func (l *bookkeeping) between() {
 	for {
-		record, expired := l.expired[l.leaves]
-		if l.profiles[l.leaves] == nil && !expired && !l.deskPasses() {
+		over, is := l.over[l.leaves]
+		if l.profiles[l.leaves] == nil && !is && !l.deskPasses() {
 			return
 		}
 		l.leaves++
-		if !expired {
+		if !is {
 			continue
 		}
+		record := over.record
 		h, open := l.holds[record]
-		if !open || l.now < h.until {
-			l.add("leaf %d: the hold of leaf %d expires; open: %v, until %v, at %v", l.leaves-1, record, open, h.until, l.now)
+		if !open || l.now < h.until || h.unresolved {
+			l.add("leaf %d: the time of leaf %d's hold is over; open: %v, until %v, at %v", l.leaves-1, record, open, h.until, l.now)
 		}
-		l.counts["hold expired"]++
+		if want := map[bool]string{true: "expired", false: "unresolved"}[l.rules.HoldsReturn]; over.state != want {
+			l.add("leaf %d: the hold of leaf %d is %s, the policy says %s", l.leaves-1, record, over.state, want)
+		}
+		l.counts["hold "+over.state]++
+		if over.state == "unresolved" { // It goes on counting, and keeps its reference.
+			h.unresolved = true
+			l.holds[record] = h
+			continue
+		}
 		l.endHold(record, "expired")
 		l.free(h.reference, record)
+	}
+}
+
+// tellsOfHold reports whether a leaf says that the time of a hold is over.
+func tellsOfHold(data []byte) bool {
+	return strings.HasPrefix(string(data), `{"kind":"due"`) &&
+		slices.Contains([]string{leaf.DueHold.String(), leaf.DueUnresolved.String(), leaf.DueApproval.String()}, between(data, `"type":"`, `"`))
+}
+
+// isSettler tells whether the key of a settle or release may give back what another one screened.
+func (l *bookkeeping) isSettler(b *wire.Hold) bool {
+	screener, giver := b.Screener, wire.APIKey{}
+	if h, open := l.holds[b.Leaf]; open {
+		screener = h.screener
+	}
+	if row := keyRow(&b.Common); row > 0 {
+		giver = l.apiKeys[row-1]
+	}
+	owner := giver.Owner == ""
+	if screener == 0 || int(screener) <= len(l.apiKeys) {
+		owner = giver.Owner == ownerOf(l.apiKeys, screener)
+	}
+	settles, screens := giver.Roles&wire.RoleSettler != 0, giver.Roles&wire.RoleScreener != 0
+	return settles && (owner && !screens || !owner && giver.Owner == "")
+}
+
+func ownerOf(keys []wire.APIKey, row uint32) string {
+	if row == 0 || int(row) > len(keys) {
+		return ""
+	}
+	return keys[row-1].Owner
+}
+
+// givesBack checks what only a settler may do: no owner gives back what it screened itself with
+// a key that can screen.
+func (l *bookkeeping) givesBack(b *wire.Hold, r *wire.Result, allowed engine.USD) {
+	spender := !l.isSettler(b) && !l.rules.SettlementSelf
+	until, approved := l.payBy[b.Leaf]
+	switch {
+	case !spender:
+		l.counts["by a settler"]++
+	case b.Op == wire.HoldRelease || b.Amount < allowed:
+		l.add("leaf %d: no settler gives back %d of %d", r.Leaf, b.Amount, allowed)
+	case approved && l.now >= until:
+		l.add("leaf %d: settled by no settler after its approval had lapsed", r.Leaf)
+	default:
+		l.counts["by the spender"]++
 	}
 }
 
@@ -68,16 +125,21 @@ func (l *bookkeeping) proceeds(s *wire.Screen, fleet engine.FleetSlot, r *wire.R
 	if _, used := l.used[s.Reference]; used {
 		l.add("leaf %d: a second payment of one reference goes through", r.Leaf)
 	}
-	l.count(r.Leaf, heldAmount{agent: s.Agent, fleet: fleet, amount: s.Amount, reference: s.Reference}, s.Hold)
+	until := engine.Time(0)
+	if s.Hold != 0 {
+		until = l.now + engine.Time(s.Hold)*engine.Second
+	}
+	l.count(r.Leaf, heldAmount{agent: s.Agent, fleet: fleet, amount: s.Amount, reference: s.Reference, screener: s.Key.Row}, until)
 }
 
-func (l *bookkeeping) count(record uint64, h heldAmount, seconds uint32) {
-	if h.day = l.now.Day(); seconds == 0 {
+// count books a payment as held until then, or as spent if there is no hold.
+func (l *bookkeeping) count(record uint64, h heldAmount, until engine.Time) {
+	if h.day = l.now.Day(); until == 0 {
 		l.book(l.spent, h.agent, h.fleet, h.day, h.amount)
 		l.stood[record] = h.day
 	} else {
 		l.counts["held"]++
-		h.until = l.now + engine.Time(seconds)*engine.Second
+		h.until = until
 		l.book(l.held, h.agent, h.fleet, h.day, h.amount)
 		l.holds[record] = h
 	}
@@ -94,11 +156,18 @@ func (l *bookkeeping) use(key engine.ReferenceKey, record uint64) {
 func (l *bookkeeping) outcome(b *wire.Hold, r *wire.Result) {
 	marks := func(name string) bool { return strings.Contains(string(r.Data), `"`+name+`":true`) }
 	h, open := l.holds[b.Leaf]
-	if open && l.now >= h.until {
+	if open && l.now >= h.until && !h.unresolved {
 		l.add("leaf %d: a hold whose time is over is ended by a call", r.Leaf)
 	}
 	before := l.ended[b.Leaf]
 	day, stood := l.stood[b.Leaf]
+	allowed := engine.USD(0)
+	if before == "" && (open || stood) {
+		allowed = b.Recorded
+	}
+	if l.givesBack(b, r, allowed); h.unresolved {
+		l.counts["resolved"]++
+	}
 	if b.Op == wire.HoldRelease {
 		if before != "" || !open && !stood {
 			l.add("leaf %d: nothing is there to release: %q", r.Leaf, before)

@@ -3,7 +3,6 @@ package fsm
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -40,7 +39,10 @@ type bookkeeping struct {
 	used  map[engine.ReferenceKey]uint64
 
 	profiles map[uint64]*leaf.Profile // By leaf.
-	expired  map[uint64]uint64        // Expired holds. Key: the leaf of the expiry. Value: the leaf of the record.
+	over     map[uint64]holdOver      // Holds whose time is over, by the leaf that says so.
+	rules    engine.Policy            // The policy in force.
+	payBy    map[uint64]engine.Time   // Ends of approvals, by the leaf of the record.
+	apiKeys  []wire.APIKey            // By row.
 
 	deskLedger
 
@@ -74,6 +76,15 @@ type heldAmount struct {
 	day       engine.Day
 	until     engine.Time
 	reference engine.ReferenceKey
+	screener  uint32
+
+	unresolved bool
+}
+
+// holdOver is a hold whose time is over, and its state.
+type holdOver struct {
+	record uint64
+	state  string
 }
 
 type keyedCall struct {
@@ -87,7 +98,7 @@ func newBookkeeping() *bookkeeping {
 		suspended: map[string]bool{}, spent: map[purse]engine.USD{}, keyed: map[[16]byte]keyedCall{},
 		disposed: map[uint64]engine.Time{}, profiles: map[uint64]*leaf.Profile{},
 		held: map[purse]engine.USD{}, holds: map[uint64]heldAmount{}, ended: map[uint64]string{}, stood: map[uint64]engine.Day{},
-		used: map[engine.ReferenceKey]uint64{}, expired: map[uint64]uint64{}, counts: map[string]int{}, deskLedger: newDeskLedger(),
+		used: map[engine.ReferenceKey]uint64{}, over: map[uint64]holdOver{}, payBy: map[uint64]engine.Time{}, rules: *engine.DefaultPolicy(), counts: map[string]int{}, deskLedger: newDeskLedger(),
 	}
 }
 
@@ -123,10 +134,10 @@ func (l *bookkeeping) entry(t testing.TB, term uint64, entry []byte, out *Effect
 			l.profiles[out.FirstLeaf+uint64(i)] = p
 		}
 		l.deskLeaf(out, out.FirstLeaf+uint64(i), out.Leaves[i].Data)
-		if text := string(out.Leaves[i].Data); strings.HasPrefix(text, `{"kind":"due"`) && strings.Contains(text, `"hold.expired"`) {
-			record, err := strconv.ParseUint(between(out.Leaves[i].Data, `"screenedLeaf":`, `,`), 10, 64)
+		if data := out.Leaves[i].Data; tellsOfHold(data) {
+			record, err := strconv.ParseUint(between(data, `"screenedLeaf":`, `,`), 10, 64)
 			require.NoError(t, err)
-			l.expired[out.FirstLeaf+uint64(i)] = record
+			l.over[out.FirstLeaf+uint64(i)] = holdOver{record, between(data, `"state":"`, `"`)}
 		}
 	}
 	for n := range out.Results {
@@ -152,7 +163,8 @@ func (l *bookkeeping) record(record wire.Record, r *wire.Result) {
 	switch record.Kind {
 	case wire.KindPolicy:
 		l.policy++
-		l.two = body[wire.PolicyPut](record).Policy.FourEyes
+		l.rules = body[wire.PolicyPut](record).Policy
+		l.two = l.rules.FourEyes
 	case wire.KindGenesis, wire.KindWhitelist, wire.KindCleared:
 		l.policy++
 	case wire.KindSigningKey:
@@ -176,6 +188,10 @@ func (l *bookkeeping) record(record wire.Record, r *wire.Result) {
 	case wire.KindDisposition:
 		if b := body[wire.Disposition](record); l.decided(b, r) {
 			l.disposition(b, r)
+		}
+	case wire.KindAPIKey:
+		if b := body[wire.APIKeyPut](record); b.Op == wire.KeyCreate {
+			l.apiKeys = append(l.apiKeys, b.Key)
 		}
 	case wire.KindWithdraw:
 		l.withdrawn(body[wire.Withdraw](record), r)
@@ -427,10 +443,15 @@ func (l *bookkeeping) disposition(b *wire.Disposition, r *wire.Result) {
 		l.add("leaf %d: another disposition of leaf %d", r.Leaf, b.Leaf)
 	}
 	l.disposed[b.Leaf] = l.now
+	if b.Disposition == wire.Approved {
+		if l.payBy[b.Leaf] = l.now + l.rules.ApprovalLapse; b.Hold != 0 {
+			l.payBy[b.Leaf] = min(l.payBy[b.Leaf], l.now+engine.Time(b.Hold)*engine.Second)
+		}
+	}
 	if b.Disposition == wire.Approved && l.agents[b.Agent] != nil {
 		l.counts["approved"]++
 		if l.ended[b.Leaf] == "" {
-			l.count(b.Leaf, heldAmount{agent: b.Agent, fleet: b.Fleet, amount: b.Amount, reference: b.Reference}, b.Hold)
+			l.count(b.Leaf, heldAmount{agent: b.Agent, fleet: b.Fleet, amount: b.Amount, reference: b.Reference, screener: b.Screener}, l.payBy[b.Leaf])
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestApprovalBooksOnceAndIsNeverRefused(t *testing.T) {
 	require.Equal(t, wire.RefusedDispositioned, again.Refusal)
 	require.Equal(t, done.Leaf, again.Value)
 	row, _, _ := w.m.Freeze().Agent(slot)
-	require.Equal(t, 50*engine.Dollar, row.Spend.Spent)
+	require.Equal(t, 50*engine.Dollar, row.Spend.Held)
 	require.Zero(t, w.m.Freeze().OpenReviews())
 }
 
@@ -105,7 +105,7 @@ func TestApprovalAboveAFleetsLimitSaysSo(t *testing.T) {
 		require.Contains(t, string(done.Data), c.says)
 	}
 	fleet, _, _ := w.m.Freeze().Fleet(1)
-	require.Equal(t, 101*engine.Dollar, fleet.Spend.Spent)
+	require.Equal(t, 101*engine.Dollar, fleet.Spend.Held)
 }
 
 func TestRevokedAgentBlocks(t *testing.T) {

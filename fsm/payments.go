@@ -14,7 +14,12 @@ func (r *holdRow) before(other *holdRow) bool {
 func (m *ledger) placeHold(row *holdRow, at uint64) { m.holdAt[row.Leaf] = at }
 
 func (m *ledger) dropHold(at uint64) {
-	delete(m.holdAt, m.holds.At(at).Leaf)
+	row := m.holds.At(at)
+	if row.Unresolved != 0 {
+		m.forgetUnresolved(row)
+	}
+	delete(m.holdAt, row.Leaf)
+	m.countOwner(row.Screener, -1)
 	m.holdHeap.drop(at)
 }
 

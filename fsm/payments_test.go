@@ -37,6 +37,11 @@ func payments(t testing.TB, seed uint64, steps int) *world {
 		user.Basis.List = w.m.settings.ListVersion
 		require.Equal(t, wire.Applied, w.do(wire.KindUser, user).Code)
 	}
+	for n, roles := range []uint16{wire.RoleScreener, wire.RoleSettler, wire.RoleScreener | wire.RoleSettler} {
+		for _, owner := range []string{"", "opr_acme", "opr_globex"} {
+			w.keyWith(fmt.Sprint("payer", n, owner), wire.APIKey{Owner: owner, Roles: roles})
+		}
+	}
 	for range steps {
 		w.now += engine.Time(random.Int64N(int64(20 * engine.Minute)))
 		w.paymentStep(random)
@@ -102,6 +107,8 @@ func (w *world) paymentStep(random *rand.Rand) {
 		w.do(wire.KindWhitelist, &wire.WhitelistPut{})
 		policy := *engine.DefaultPolicy()
 		policy.FourEyes = maybe(random, engine.FourEyes{MinAmount: 9 * engine.Dollar})
+		policy.HoldsReturn, policy.SettlementSelf = random.IntN(2) == 0, random.IntN(4) == 0
+		policy.ApprovalLapse = engine.Time(1+random.IntN(4)) * engine.Hour
 		w.do(wire.KindPolicy, &wire.PolicyPut{Policy: policy})
 	case 9, 10, 11, 12:
 		w.approve(random)
@@ -125,11 +132,29 @@ func (w *world) endPayment(random *rand.Rand) {
 		return
 	}
 	b := w.paid[len(w.paid)-1-random.IntN(min(len(w.paid), 30))]
-	b.Common = keyedOnce(random)
+	b.Common, b.Key = keyedOnce(random), w.anyKey(random)
+	if random.IntN(2) == 0 {
+		b.Key = &wire.KeyRef{Row: settlerRow, Rev: 1}
+	}
+	if random.IntN(4) == 0 {
+		b.Screener = uint32(random.IntN(12)) // What a wrong edge would say. It counts only where the payment has no hold.
+	}
 	if b.Op = wire.HoldRelease; random.IntN(3) > 0 {
 		b.Op, b.Amount = wire.HoldSettle, b.Recorded*engine.USD(random.IntN(5))/3
 	}
 	w.do(wire.KindHold, &b)
+}
+
+// settlerRow is the row of the institution's settler in histories of payments.
+const settlerRow = 4
+
+// anyKey returns one of the keys, or nil for the node itself.
+func (w *world) anyKey(random *rand.Rand) *wire.KeyRef {
+	row := random.IntN(len(w.m.settings.Keys) + 1)
+	if row == 0 {
+		return nil
+	}
+	return &wire.KeyRef{Row: uint32(row), Rev: w.m.settings.Keys[row-1].Rev}
 }
 
 // randomReference returns one of a hundred references, or none.
@@ -162,6 +187,7 @@ func (w *world) approve(random *rand.Rand) {
 	w.do(wire.KindDisposition, &wire.Disposition{
 		Common: keyedOnce(random), Leaf: row.Leaf, Disposition: []uint8{wire.Approved, wire.Approved, wire.Rejected}[random.IntN(3)],
 		Agent: row.Agent, Amount: row.Amount, Fleet: w.m.registry.fleetOf(row.Agent), Hold: randomHold(random), Reference: randomReference(random),
+		Screener: uint32(row.Leaf % 12),
 	})
 }
 
@@ -170,7 +196,7 @@ func paidBy(t testing.TB, s *wire.Screen, r *wire.Result, fleet engine.FleetSlot
 	var record leaf.Screen
 	require.NoError(t, leaf.DecodeScreen(r.Data, &record))
 	return wire.Hold{
-		Leaf: r.Leaf, Agent: s.Agent, Fleet: fleet, Verdict: record.Verdict, ScreenedAt: record.At, Recorded: s.Amount, Reference: s.Reference,
+		Screener: s.Key.Row, Leaf: r.Leaf, Agent: s.Agent, Fleet: fleet, Verdict: record.Verdict, ScreenedAt: record.At, Recorded: s.Amount, Reference: s.Reference,
 	}
 }
 
@@ -184,6 +210,9 @@ func (w *world) pay(random *rand.Rand) {
 		s := w.screening(slot, engine.USD(1+random.IntN(30))*engine.Dollar)
 		s.Idem = keyedOnce(random).Idem
 		s.Hold, s.Reference = randomHold(random), randomReference(random)
+		if key := w.anyKey(random); key != nil {
+			s.Key = *key
+		}
 		if random.IntN(6) == 0 {
 			user := engine.UserSlot(1 + random.IntN(int(w.m.registry.users.Next()-1)))
 			s.User, s.UserVersion, s.UserExpires = user, 1, w.now+engine.Hour

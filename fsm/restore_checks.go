@@ -203,6 +203,13 @@ func (m *desk) fitsSAR(_ uint64, row, before *SARRow) bool {
 }
 
 func (m *ledger) fitsHold(at uint64, row, _ *holdRow) bool {
+	if row.Unresolved != 0 {
+		if !m.hasLeaf(row.Unresolved) || row.Unresolved <= row.Leaf {
+			return false
+		}
+		m.unresolved.Append(unresolvedRow(row)) // checkUnresolved puts them into their order.
+	}
+	m.countOwner(row.Screener, 1)
 	return m.hasLeaf(row.Leaf) && row.Amount >= 0 && (at == 1 || !row.before(m.holds.At(at/2))) &&
 		(row.Agent == 0 || m.registry.agents.Has(uint64(row.Agent))) && enterOnce(m.holdAt, row.Leaf, at)
 }
@@ -212,7 +219,7 @@ func (m *ledger) fitsOutcome(at uint64, row, before *outcomeRow) bool {
 	if _, open := m.holdAt[row.Leaf]; open || row.State == HoldOpen || row.State > HoldExpired {
 		return false
 	}
-	return row.Leaf < row.Later && m.hasLeaf(row.Later) && m.hasLeaf(row.Late) && (before == nil || row.Later > before.Later) && enterOnce(m.outcomeAt, row.Leaf, at)
+	return row.Leaf < row.Later && row.Unresolved < row.Later && m.hasLeaf(row.Later) && m.hasLeaf(row.Late) && (before == nil || row.Later > before.Later) && enterOnce(m.outcomeAt, row.Leaf, at)
 }
 
 func (m *ledger) fitsReference(at uint64, row, before *referenceRow) bool {

@@ -271,11 +271,16 @@ func (m *Machine) Everything(out *Effects) {
 		row := m.desk.dispositions.At(i)
 		out.Dispositions = append(out.Dispositions, LeafLink{Leaf: row.Leaf, Later: row.Later})
 	}
+	for i := m.ledger.holds.First(); i < m.ledger.holds.Next(); i++ {
+		if row := m.ledger.holds.At(i); row.Unresolved != 0 {
+			out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Unresolved})
+		}
+	}
 	for i := m.ledger.outcomes.First(); i < m.ledger.outcomes.Next(); i++ {
 		row := m.ledger.outcomes.At(i)
 		out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Later})
 		if row.Late != 0 {
-			out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Late})
+			out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Late, Late: true})
 		}
 	}
 	for i := m.desk.proposals.First(); i < m.desk.proposals.Next(); i++ {

@@ -27,7 +27,8 @@ type world struct {
 	terms   []uint64
 	leaves  [][]byte
 	list    []byte
-	paid    []wire.Hold // What an edge would send to settle or release the recorded calls.
+	paid    []wire.Hold  // What an edge would send to settle or release the recorded calls.
+	settler *wire.KeyRef // The key of the institution's settler, see end.
 }
 
 // start is 2026-03-22T03:33:28.589Z.

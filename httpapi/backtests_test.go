@@ -182,11 +182,11 @@ func (h *chronicle) change() {
 		h.try("admin", "PATCH", "/v1/fleets/"+h.pick(h.fleets), `{"dailyLimitUSDC":`+strconv.Itoa(10_000+r.IntN(90_000))+`,"reason":"test"}`)
 	case 10:
 		if len(h.paid) > 0 {
-			h.try("screener", "POST", "/v1/transactions/"+h.pick(h.paid)+"/settle", `{"amount":`+strconv.Itoa(1+r.IntN(2000))+`}`)
+			h.try("settler", "POST", "/v1/transactions/"+h.pick(h.paid)+"/settle", `{"amount":`+strconv.Itoa(1+r.IntN(2000))+`}`)
 		}
 	case 11:
 		if len(h.paid) > 0 {
-			h.try("screener", "POST", "/v1/transactions/"+h.pick(h.paid)+"/release", `{"reason":"test"}`)
+			h.try("settler", "POST", "/v1/transactions/"+h.pick(h.paid)+"/release", `{"reason":"test"}`)
 		}
 	case 12:
 		h.try("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Grupp","uid":`+strconv.Itoa(int(listedAs("LAZARUS GROUP")))+`,"reason":"test","expiresAt":"2026-04-20T00:00:00Z","clearedBy":"ann"}`)
@@ -274,6 +274,7 @@ func TestBacktestOfWhatWasLiveDiffersNowhere(t *testing.T) {
 // officers decided.
 func TestBacktestCountsWhatGoesAnotherWay(t *testing.T) {
 	n := newTestNode(t)
+	n.addSettler()
 	_, token := n.register(`,"spendPolicy":{"dailyLimitUSDC":100}`)
 	from := n.LogTime()
 	pay := func(amount, fields, want string) (txn string) {
@@ -284,10 +285,10 @@ func TestBacktestCountsWhatGoesAnotherWay(t *testing.T) {
 	reviewed := pay("60", `,"cpType":"ghost"`, "REVIEW R20_COUNTERPARTY_TYPE") // In the backtest this payment proceeds.
 	over := pay("60", "", "PROCEED null")                                      // In the backtest this payment is above the limit: 60 + 60.
 	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+reviewed, `{"disposition":"APPROVED","reviewedBy":"ann"}`), 200)
-	under := pay("10", "", "REVIEW R11_DAILY_LIMIT")                                                   // In the backtest this payment is within the limit: 60 + 10.
-	pay("35", "", "REVIEW R11_DAILY_LIMIT")                                                            // In the backtest the verdict is the same: 70 + 35.
-	answer(t, n.do("screener", "POST", "/v1/transactions/"+over+"/release", `{"reason":"test"}`), 200) // This releases a payment that was not made in the backtest.
-	pay("31", "", "PROCEED null")                                                                      // In the backtest 70 + 31 is too much, so this is a REVIEW.
+	under := pay("10", "", "REVIEW R11_DAILY_LIMIT")                                                  // In the backtest this payment is within the limit: 60 + 10.
+	pay("35", "", "REVIEW R11_DAILY_LIMIT")                                                           // In the backtest the verdict is the same: 70 + 35.
+	answer(t, n.do("settler", "POST", "/v1/transactions/"+over+"/release", `{"reason":"test"}`), 200) // This releases a payment that was not made in the backtest.
+	pay("31", "", "PROCEED null")                                                                     // In the backtest 70 + 31 is too much, so this is a REVIEW.
 	n.advance(engine.DayLength)
 	pay("100", "", "PROCEED null") // This payment is made on another day.
 

@@ -48,10 +48,16 @@ func (n *testNode) told(role, types string) (names []string, all []*fastjson.Val
 func (n *tenants) history() map[string]string {
 	n.t.Helper()
 	did := func(role, path, body string) *fastjson.Value {
-		w := n.do(role, "POST", path, body)
+		method := "POST"
+		if path == "/v1/policy" {
+			method = "PUT"
+		}
+		w := n.do(role, method, path, body)
 		require.Less(n.t, w.Code, 300, "%s: %s", path, w.Body)
 		return fastjson.MustParseBytes(w.Body.Bytes())
 	}
+	n.addSettler()
+	did("policy", "/v1/policy", `{"policy":{"holds":{"onExpiry":"return"}},"reason":"the rail tells of each payment"}`)
 	txns := map[string]string{"approved": n.txn}
 	screen := func(name, fields string) {
 		txns[name] = textOf(did("acme", "/v1/screen", `{"token":"`+n.token+`",`+fields+`}`), "txnId")
@@ -68,11 +74,11 @@ func (n *tenants) history() map[string]string {
 	screen("held", `"amount":0.1,"hold":{"ttlSeconds":30}`)
 	screen("over", `"amount":0.01,"hold":{"ttlSeconds":30}`)
 	n.advance(31 * engine.Second)
-	did("acme", "/v1/transactions/"+txns["held"]+"/settle", `{"amount":0.2}`)
+	did("settler", "/v1/transactions/"+txns["held"]+"/settle", `{"amount":0.2}`)
 	screen("released", `"amount":0.01,"hold":{"ttlSeconds":30}`)
-	did("acme", "/v1/transactions/"+txns["released"]+"/release", `{"reason":"payment_failed"}`)
+	did("settler", "/v1/transactions/"+txns["released"]+"/release", `{"reason":"payment_failed"}`)
 	screen("full", `"amount":0.3`)
-	did("acme", "/v1/transactions/"+txns["over"]+"/settle", `{"amount":0.5}`)
+	did("settler", "/v1/transactions/"+txns["over"]+"/settle", `{"amount":0.5}`)
 	did("admin", "/v1/agents/"+n.agent+"/suspend", `{"reason":"r"}`)
 	screen("blocked", `"amount":0.1`)
 	did("acme", "/v1/screen", `{"token":"x","amount":1}`)

@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"net/http/httptest"
+	"strings"
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 )
 
@@ -42,4 +44,23 @@ func (n *testNode) adminRoutes() (all []border.Route) {
 // call returns a call of the public API that no caller made.
 func (n *testNode) call() *border.Request {
 	return n.api.Begin(httptest.NewRecorder(), httptest.NewRequest("GET", "/v1/key", nil), &border.Route{})
+}
+
+// doAdmin sends one request to the admin listener.
+func (n *testNode) doAdmin(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = "127.0.0.1:8180"
+	r.Header.Set("Authorization", "Bearer admin-token-of-the-tests")
+	r.Header.Set("X-Request-Id", "req_test")
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	n.api.AdminHandler().ServeHTTP(w, r)
+	return w
+}
+
+// testKey returns a key of the institution that may do everything.
+func testKey(name string) wire.APIKey {
+	return wire.APIKey{ID: "key_" + name, Name: "test " + name, Roles: wire.RoleAdmin}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -278,6 +277,9 @@ func (n *testNode) publish() {
 		}
 	}
 	for _, link := range n.out.Outcomes {
+		if !link.Late {
+			delete(n.outcomes, link.Leaf)
+		}
 		n.outcomes[link.Leaf] = append(n.outcomes[link.Leaf], link.Later)
 	}
 	for _, link := range n.out.Comments {
@@ -478,23 +480,4 @@ func (n *testNode) Snapshot(context.Context) (report.SnapshotInfo, error) {
 func (n *testNode) SaveSnapshot(_ context.Context, w io.Writer) error {
 	_, err := io.WriteString(w, "snapshot bytes")
 	return err
-}
-
-// doAdmin sends one request to the admin listener.
-func (n *testNode) doAdmin(method, path, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
-	r.Host = "127.0.0.1:8180"
-	r.Header.Set("Authorization", "Bearer admin-token-of-the-tests")
-	r.Header.Set("X-Request-Id", "req_test")
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	n.api.AdminHandler().ServeHTTP(w, r)
-	return w
-}
-
-// testKey returns a key of the institution that may do everything.
-func testKey(name string) wire.APIKey {
-	return wire.APIKey{ID: "key_" + name, Name: "test " + name, Roles: wire.RoleAdmin}
 }

@@ -132,6 +132,7 @@ func TestStrictScreening(t *testing.T) {
 // TestHoldsOverHTTP walks a payment from its hold to its end.
 func TestHoldsOverHTTP(t *testing.T) {
 	n := newTestNode(t)
+	n.addSettler()
 	agent, token := n.registered("")
 	for _, bad := range []string{`"hold":{"ttlSeconds":29}`, `"hold":{"ttlSeconds":604801}`, `"hold":{}`, `"hold":60`, `"hold":{"ttlSeconds":60,"x":1}`,
 		`"hold":{"ttlseconds":60}`, `"hold":{"ttl\u017feconds":60}`, `"hold":{"ttlSeconds":60,"ttlseconds":600}`, `"hold":[]`,
@@ -157,24 +158,28 @@ func TestHoldsOverHTTP(t *testing.T) {
 
 	path := "/v1/transactions/" + textOf(held, "txnId")
 	answer(t, n.do("auditor", "POST", path+"/settle", `{}`), 403)
-	answer(t, n.do("screener", "POST", path+"/settle", `{"amount":"15"}`), 422)
-	answer(t, n.do("screener", "POST", path+"/release", `{}`), 422)
+	for verb, body := range map[string]string{"/settle": `{"amount":0}`, "/release": `{"reason":"payment failed"}`} { // Line T1.
+		require.Equal(t, "settler_required", textOf(answer(t, n.do("screener", "POST", path+verb, body), 403), "code"), verb)
+	}
+	require.EqualValues(t, 20, limits().GetInt("heldUSDC"))
+	answer(t, n.do("settler", "POST", path+"/settle", `{"amount":"15"}`), 422)
+	answer(t, n.do("settler", "POST", path+"/release", `{}`), 422)
 	answer(t, n.do("screener", "POST", "/v1/transactions/txn_00000000/settle", `{}`), 404)
-	settled := answer(t, n.do("screener", "POST", path+"/settle", `{"amount":15,"railRef":"0xabc"}`), 200)
+	settled := answer(t, n.do("settler", "POST", path+"/settle", `{"amount":15,"railRef":"0xabc"}`), 200)
 	require.Equal(t, "settled", textOf(settled, "state"))
 	require.Equal(t, "0xabc", textOf(settled, "railRef"))
 	require.EqualValues(t, 20, settled.GetInt("countedUSDC"))
-	again := answer(t, n.do("screener", "POST", path+"/settle", `{"amount":19}`), 200)
+	again := answer(t, n.do("settler", "POST", path+"/settle", `{"amount":19}`), 200)
 	require.Equal(t, textOf(settled, "eventId"), textOf(again, "eventId"), "the first answer stands")
 	require.EqualValues(t, 15, again.GetInt("amountUSDC"))
-	v := answer(t, n.do("screener", "POST", path+"/release", `{"reason":"late"}`), 409)
+	v := answer(t, n.do("settler", "POST", path+"/release", `{"reason":"late"}`), 409)
 	require.Equal(t, "invalid_transition", textOf(v, "code"))
 	require.EqualValues(t, 15, limits().GetInt("spentUSDC"))
 	require.EqualValues(t, 0, limits().GetInt("heldUSDC"))
 	shown := answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(held, "txnId"), ""), 200)
 	require.Equal(t, "settled", textOf(shown, "payment", "state"))
 	require.Equal(t, textOf(settled, "eventId"), textOf(shown, "payment", "eventId"))
-	require.Equal(t, "held", textOf(shown, "hold", "state"), "as the record says")
+	require.Equal(t, "settled", textOf(shown, "hold", "state"), "it follows the payment")
 	dry := func(reference string) *fastjson.Value {
 		return answer(t, n.do("policy", "POST", "/v1/screen/dry-run", `{"token":"`+token+`","amount":20,"paymentRef":"`+reference+`"}`), 200)
 	}
@@ -182,7 +187,7 @@ func TestHoldsOverHTTP(t *testing.T) {
 	require.Equal(t, "PROCEED", textOf(dry("ref-2"), "verdict"))
 
 	plain := screen("")
-	released := answer(t, n.do("screener", "POST", "/v1/transactions/"+textOf(plain, "txnId")+"/release", `{"reason":"payment_failed"}`), 200)
+	released := answer(t, n.do("settler", "POST", "/v1/transactions/"+textOf(plain, "txnId")+"/release", `{"reason":"payment_failed"}`), 200)
 	require.Equal(t, "released", textOf(released, "state"))
 	require.EqualValues(t, 15, limits().GetInt("spentUSDC"))
 	replayed := answer(t, n.do("auditor", "POST", "/v1/audit/"+textOf(twice, "txnId")+"/replay", `{}`), 200)
@@ -193,13 +198,14 @@ func TestHoldsOverHTTP(t *testing.T) {
 // once.
 func TestLateSettleIsShownAndCounted(t *testing.T) {
 	n := newTestNode(t)
+	n.addSettler()
 	_, token := n.registered("")
 	held := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":20,"hold":{"ttlSeconds":60}}`), 200)
 	path := "/v1/transactions/" + textOf(held, "txnId")
-	answer(t, n.do("screener", "POST", path+"/release", `{"reason":"payment_failed"}`), 200)
+	answer(t, n.do("settler", "POST", path+"/release", `{"reason":"payment_failed"}`), 200)
 	before := payments.SettleMarks["late"].Get()
 	for range 2 {
-		late := answer(t, n.do("screener", "POST", path+"/settle", `{"amount":7}`), 200)
+		late := answer(t, n.do("settler", "POST", path+"/settle", `{"amount":7}`), 200)
 		require.True(t, late.GetBool("late"))
 	}
 	require.Equal(t, before+1, payments.SettleMarks["late"].Get(), "a repeated call is the same settle")

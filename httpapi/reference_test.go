@@ -12,6 +12,7 @@ import (
 // reference.
 func TestFindPaymentByReference(t *testing.T) {
 	n := newTestNode(t)
+	n.addSettler()
 	_, token := n.registered("")
 	const path = "/v1/transactions?paymentRef="
 	answer(t, n.do("screener", "GET", path+"a%2Fb", ""), 404)
@@ -26,11 +27,11 @@ func TestFindPaymentByReference(t *testing.T) {
 	require.Nil(t, found.Get("payment"))
 	answer(t, n.do("screener", "GET", path+"a%2fB", ""), 404)
 
-	answer(t, n.do("screener", "POST", "/v1/transactions/"+textOf(held, "txnId")+"/settle", `{"railRef":"0xabc"}`), 200)
+	answer(t, n.do("settler", "POST", "/v1/transactions/"+textOf(held, "txnId")+"/settle", `{"railRef":"0xabc"}`), 200)
 	require.Equal(t, "0xabc", textOf(answer(t, n.do("screener", "GET", path+"a%2Fb", ""), 200), "payment", "railRef"))
 
 	other := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":20,"hold":{"ttlSeconds":60},"paymentRef":"c"}`), 200)
-	answer(t, n.do("screener", "POST", "/v1/transactions/"+textOf(other, "txnId")+"/release", `{"reason":"payment_failed"}`), 200)
+	answer(t, n.do("settler", "POST", "/v1/transactions/"+textOf(other, "txnId")+"/release", `{"reason":"payment_failed"}`), 200)
 	answer(t, n.do("screener", "GET", path+"c", ""), 404) // The reference is free again.
 }
 

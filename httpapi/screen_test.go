@@ -247,6 +247,13 @@ func TestIdempotencyInFlight(t *testing.T) {
 	require.Equal(t, http.StatusConflict, second.Code)
 	require.Equal(t, "idempotency_in_flight", member(t, second.Body.Bytes(), "code"))
 	require.Equal(t, "1", second.Header().Get("Retry-After"))
+	fleet := func() *httptest.ResponseRecorder {
+		return n.do("admin", "POST", "/v1/fleets/create", `{"fleetName":"f","operatorLegalName":"Acme Inc","dailyLimitUSDC":1}`, "Idempotency-Key", "fleet-1")
+	}
+	var other *httptest.ResponseRecorder
+	n.before = func(wire.Kind) { n.before, other = nil, fleet() }
+	require.Equal(t, 201, fleet().Code)
+	require.Equal(t, "idempotency_in_flight", textOf(answer(t, other, 409), "code"), "every write")
 	third := n.screen(token, "", "Idempotency-Key", "pay-9")
 	require.Equal(t, "true", third.Header().Get(border.HeaderReplayed))
 	require.Equal(t, member(t, first.Body.Bytes(), "txnId"), member(t, third.Body.Bytes(), "txnId"))

@@ -82,7 +82,7 @@ func TestNobodyOutsideIsToldOfSuspicion(t *testing.T) {
 			}
 			for _, key := range keys {
 				w := n.do(key, http.MethodGet, path, "")
-				require.NotEqual(t, 500, w.Code, path)
+				require.NotEqual(t, 500, w.Code, "%s %s %s", key, path, w.Body)
 				if w.Code == 200 {
 					seen++
 				}

@@ -13,7 +13,7 @@ func revokedKeys(ctx context.Context, s *stage) error {
 	refused := 0
 	for i := range s.times(10, 100) {
 		n := s.cluster.nodes[i%len(s.cluster.nodes)]
-		id, secret, err := s.createKey(ctx, n)
+		id, secret, err := s.createKey(ctx, n, "screener")
 		if err != nil {
 			return err
 		}
@@ -45,10 +45,10 @@ func revokedKeys(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// createKey makes an API key that may screen, at a node's admin listener.
-func (s *stage) createKey(ctx context.Context, n *node) (id, secret string, err error) {
+// createKey makes an API key with one role, at a node's admin listener.
+func (s *stage) createKey(ctx context.Context, n *node, role string) (id, secret string, err error) {
 	a, err := newCaller(s.cluster.key).do(ctx, request{
-		method: http.MethodPost, url: n.admin + "/admin/keys", body: []byte(`{"name":"for a moment","roles":["screener"]}`),
+		method: http.MethodPost, url: n.admin + "/admin/keys", body: []byte(`{"name":"for a moment","roles":["` + role + `"]}`),
 	})
 	if err != nil {
 		return "", "", err

@@ -21,16 +21,16 @@ import (
 )
 
 // Holds and webhooks across killed leaders (C23, C24). In each round callers hold payments under
-// the daily limit of a new agent. They settle some, release some and leave some to expire.
-// Meanwhile log time is moved on, so that holds of earlier rounds expire, and the leader dies. A
-// receiver gets the events by webhook, and now and then refuses one.
+// the daily limit of a new agent. A settler settles some and releases some; some are left, and are
+// unresolved at their end. Meanwhile log time is moved on, so that the time of earlier rounds'
+// holds is over, and the leader dies. A receiver gets the events by webhook, and now and then refuses one.
 const (
 	holdLimit   = 400 * engine.Dollar
 	holdCallers = 8
 	holdEach    = 12 // Payments that each caller makes between two kills.
 	holdLasts   = 10 * time.Minute
-	holdMoved   = 400 * time.Second // How far log time is moved in a round. A hold that a round leaves open expires two rounds later.
-	holdRounds  = 2                 // After so many further rounds all holds of a round have ended.
+	holdMoved   = 400 * time.Second // How far log time is moved in a round. A hold that a round leaves open is unresolved two rounds later.
+	holdRounds  = 2                 // After so many further rounds the time of all holds of a round is over.
 	dayMargin   = 5 * time.Second   // So long before midnight the counted amounts are not compared any more.
 	refuseEvery = 89                // The receiver refuses every refuseEvery-th message at its first attempt. Then the node sends nothing to it for a second.
 	receivedIn  = 3 * time.Minute
@@ -124,12 +124,12 @@ func (r *receiver) signed(header http.Header, body []byte) bool {
 }
 
 // persist makes a keyed call, at one node after the other, until it has an answer.
-func (s *stage) persist(ctx context.Context, path, key string, members map[string]any) (*answer, error) {
+func (s *stage) persist(ctx context.Context, c *caller, path, key string, members map[string]any) (*answer, error) {
 	deadline := time.Now().Add(settlePatience)
 	var last error
 	for i := 0; time.Now().Before(deadline) && ctx.Err() == nil; i++ {
 		nodes := s.cluster.members()
-		a, err := s.caller.post(ctx, nodes[i%len(nodes)].api+path, key, body(members))
+		a, err := c.post(ctx, nodes[i%len(nodes)].api+path, key, body(members))
 		switch {
 		case err != nil:
 			last = err
@@ -148,7 +148,7 @@ type heldPayment struct {
 	txn     string
 	verdict string
 	settled engine.USD // 0: the payment was not settled.
-	end     string     // How the hold must end: settled, released or expired; "": nothing was held.
+	end     string     // What the hold must become: settled, released or unresolved; "": nothing was held.
 }
 
 // holdsOfRound are the payments of one agent.
@@ -158,10 +158,10 @@ type holdsOfRound struct {
 	made  []*heldPayment
 }
 
-// payHeld makes one payment and then settles its hold, releases it or leaves it to expire, which
-// n decides.
-func (s *stage) payHeld(ctx context.Context, token, key string, n int) (*heldPayment, error) {
-	a, err := s.persist(ctx, "/v1/screen", key, map[string]any{"token": token, "amount": 10, "hold": map[string]any{"ttlSeconds": int(holdLasts.Seconds())}})
+// payHeld makes one payment. Then the settler settles its hold or releases it, or nobody ends it,
+// which n decides.
+func (s *stage) payHeld(ctx context.Context, settler *caller, token, key string, n int) (*heldPayment, error) {
+	a, err := s.persist(ctx, s.caller, "/v1/screen", key, map[string]any{"token": token, "amount": 10, "hold": map[string]any{"ttlSeconds": int(holdLasts.Seconds())}})
 	if err != nil {
 		return nil, err
 	}
@@ -177,12 +177,12 @@ func (s *stage) payHeld(ctx context.Context, token, key string, n int) (*heldPay
 	switch n % 3 {
 	case 0:
 		p.end, p.settled = "settled", engine.USD(n%10)*engine.Dollar
-		a, err = s.persist(ctx, path+"/settle", key+"-s", map[string]any{"amount": n % 10})
+		a, err = s.persist(ctx, settler, path+"/settle", key+"-s", map[string]any{"amount": n % 10})
 	case 1:
 		p.end = "released"
-		a, err = s.persist(ctx, path+"/release", key+"-r", map[string]any{"reason": "payment_failed"})
+		a, err = s.persist(ctx, settler, path+"/release", key+"-r", map[string]any{"reason": "payment_failed"})
 	default:
-		p.end = "expired"
+		p.end = "unresolved"
 	}
 	if err == nil && a.status != http.StatusOK {
 		err = fmt.Errorf("%s was to be %s: %d %.200s", p.txn, p.end, a.status, a.body)
@@ -201,21 +201,29 @@ func holdsAndWebhooks(ctx context.Context, s *stage) error {
 	if err := s.subscribe(ctx, r); err != nil {
 		return err
 	}
+	_, secret, err := s.createKey(ctx, s.cluster.nodes[0], "settler")
+	if err != nil {
+		return err
+	}
+	settler := newCaller(secret)
+	if err := s.keyKnown(ctx, settler); err != nil {
+		return err
+	}
 	random := newRandom(s.seed, 0)
 	kills, compared := s.times(4, 50), 0
 	var rounds []*holdsOfRound
 	for kill := range kills {
-		one, err := s.holdRound(ctx, kill, 1+random.IntN(holdCallers*holdEach-1))
+		one, err := s.holdRound(ctx, settler, kill, 1+random.IntN(holdCallers*holdEach-1))
 		if err != nil {
 			return fmt.Errorf("kill %d: %w", kill, err)
 		}
 		rounds = append(rounds, one)
-		same, err := s.budgetIs(ctx, one, false)
+		same, err := s.budgetIs(ctx, one)
 		if err != nil {
 			return err
 		}
 		if compared += same; kill >= holdRounds {
-			same, err = s.budgetIs(ctx, rounds[kill-holdRounds], true)
+			same, err = s.budgetIs(ctx, rounds[kill-holdRounds])
 			compared += same
 		}
 		if err != nil || len(s.findings.list) > 0 {
@@ -233,7 +241,7 @@ func holdsAndWebhooks(ctx context.Context, s *stage) error {
 
 // subscribe makes the webhook.
 func (s *stage) subscribe(ctx context.Context, r *receiver) error {
-	a, err := s.persist(ctx, "/v1/webhooks", randomHex(8), map[string]any{"url": r.address, "types": []string{"hold.*", "screen.*", "screen.proceed"}})
+	a, err := s.persist(ctx, s.caller, "/v1/webhooks", randomHex(8), map[string]any{"url": r.address, "types": []string{"hold.*", "screen.*", "screen.proceed"}})
 	if err != nil {
 		return err
 	}
@@ -247,7 +255,7 @@ func (s *stage) subscribe(ctx context.Context, r *receiver) error {
 
 // holdRound has callers pay while log time moves and, once they have so many answers, the
 // leader dies.
-func (s *stage) holdRound(ctx context.Context, round, answers int) (*holdsOfRound, error) {
+func (s *stage) holdRound(ctx context.Context, settler *caller, round, answers int) (*holdsOfRound, error) {
 	c := s.client()
 	c.patient = settlePatience
 	agent, o := c.register(ctx, s.newGroup(engine.NoLimit), account{parent: -1, daily: holdLimit, single: engine.NoLimit})
@@ -268,7 +276,7 @@ func (s *stage) holdRound(ctx context.Context, round, answers int) (*holdsOfRoun
 			defer callers.Done()
 			for i := range holdEach {
 				n := caller*holdEach + i
-				p, failed := s.payHeld(ctx, agent.token, fmt.Sprintf("hold-%d-%d", round, n), n)
+				p, failed := s.payHeld(ctx, settler, agent.token, fmt.Sprintf("hold-%d-%d", round, n), n)
 				mutex.Lock()
 				err = errors.Join(err, failed)
 				if one.made = append(one.made, p); len(one.made) == answers {
@@ -298,14 +306,14 @@ func (s *stage) logDay(later time.Duration) string {
 	return now.UTC().Format(time.DateOnly)
 }
 
-// budgetIs demands that every node counts exactly the settled amounts and, unless all holds have
-// ended, the held ones. It returns how many nodes it compared. If the UTC date has changed it
+// budgetIs demands that every node counts exactly the settled amounts and, whether their time is
+// over or not, those that nobody ended. It returns how many nodes it compared. If the UTC date has changed it
 // stops, because then other amounts count.
-func (s *stage) budgetIs(ctx context.Context, one *holdsOfRound, ended bool) (compared int, err error) {
+func (s *stage) budgetIs(ctx context.Context, one *holdsOfRound) (compared int, err error) {
 	var spent, held engine.USD
 	for _, p := range one.made {
 		spent += p.settled
-		if p.end == "expired" && !ended {
+		if p.end == "unresolved" {
 			held += 10 * engine.Dollar
 		}
 	}
@@ -372,8 +380,8 @@ func happened(told []toldEvent) map[string][]string {
 	return by
 }
 
-// endings demands that every payment was screened once and that every hold ended once, in the way
-// that callers were told. All nodes must show the same events, and the receiver must have got
+// endings demands that every payment was screened once and that every hold became one thing, once,
+// as callers were told. All nodes must show the same events, and the receiver must have got
 // each of them.
 func (s *stage) endings(ctx context.Context, r *receiver, rounds []*holdsOfRound) error {
 	const types = "hold.*,screen.*,screen.proceed"

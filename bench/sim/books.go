@@ -101,7 +101,7 @@ func (b *books) leaf(i int, leaf []byte) {
 			b.hold(i, at, member(leaf, "hold"), paid{agent: agent, fleet: fleet, amount: amount, date: date})
 		}
 	case "hold.settled", "hold.released", "due":
-		if kind == "due" && member(leaf, "type") != "hold.expired" {
+		if kind == "due" && member(leaf, "state") == "" {
 			break // It follows from the time, and no account changes.
 		}
 		b.finish(i, at, kind, amount, leaf)
@@ -194,6 +194,8 @@ type paid struct {
 	until  time.Time // When the hold expires.
 	ended  string    // How the payment ended; "": it has not.
 	late   bool      // The payment was settled after its hold had ended.
+
+	unresolved bool // The time of its hold is over, and it still counts.
 }
 
 func (b *books) hold(i int, at, seconds string, p paid) {
@@ -210,10 +212,21 @@ func (b *books) finish(i int, at, kind string, amount engine.USD, leaf []byte) {
 	p := b.paid[record]
 	how := strings.TrimPrefix(kind, "hold.")
 	if kind == "due" {
-		how = strings.TrimPrefix(member(leaf, "type"), "hold.")
+		how = member(leaf, "state")
+	}
+	if how == "unresolved" { // It goes on counting, and may still be settled or released.
+		if p != nil && (p.unresolved || p.ended != "" || !p.until.IsZero() && instant(at).Before(p.until)) {
+			b.found.add("leaf %d: leaf %d is unresolved, and had ended or was held until later", i, record)
+		} else if p != nil {
+			p.unresolved = true
+			b.counts[how]++
+		}
+		return
 	}
 	late := strings.Contains(string(leaf), `"late":true`)
 	switch {
+	case p == nil && kind == "due": // An approval that returned by itself: the policy of schedules keeps it.
+		b.found.add("leaf %d: leaf %d is %s, and the policy lets nothing return", i, record, how)
 	case p == nil || how == "expired" && (p.until.IsZero() || instant(at).Before(p.until)):
 		b.found.add("leaf %d: leaf %d is %s, and was not held until then", i, record, how)
 	case late != (p.ended != ""):
@@ -242,7 +255,7 @@ const endsWithin = 5 * time.Second
 // end checks that there is no hold whose time is over.
 func (b *books) end() {
 	for record, p := range b.paid {
-		if !p.until.IsZero() && p.ended == "" && p.until.Add(endsWithin).Before(instant(b.last)) {
+		if !p.until.IsZero() && p.ended == "" && !p.unresolved && p.until.Add(endsWithin).Before(instant(b.last)) {
 			b.found.add("leaf %d: held until %v, and never ended by %s", record, p.until, b.last)
 		}
 	}

@@ -241,7 +241,7 @@ func (h *History) Finish(ctx context.Context, at func(try int) *Host, pick func(
 	op.Agent = paid.Agent
 	outcome := wire.Hold{
 		Op: wire.HoldRelease, Leaf: paid.Leaf, Agent: paid.Agent, Fleet: paid.Fleet, Verdict: engine.Proceed,
-		ScreenedAt: paid.At, Recorded: engine.Dollar,
+		ScreenedAt: paid.At, Recorded: engine.Dollar, Forwarded: true, // There are no keys, so that no settler could end it.
 	}
 	if pick(2) == 0 {
 		outcome.Op, outcome.Amount = wire.HoldSettle, engine.USD(pick(5))*engine.Dollar/2

@@ -91,7 +91,7 @@ func TestSchedules(t *testing.T) {
 		require.GreaterOrEqual(t, sum["reads"], 5*runs, "reads that all fail show nothing: %v", sum)
 		require.GreaterOrEqual(t, sum["acknowledged"], 50*runs, "%v", sum)
 		require.GreaterOrEqual(t, sum["PROCEED"], 20*runs, "%v", sum)
-		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked", "held", "settled", "released", "expired", "settled late"} {
+		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked", "held", "settled", "released", "unresolved", "settled late"} {
 			require.GreaterOrEqual(t, sum[what], runs/20, "%s: %v", what, sum)
 		}
 		// The weights are such that a hundred schedules have every fault, and every event for

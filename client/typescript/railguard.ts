@@ -84,6 +84,9 @@ export interface Verdict {
   screenedAt: string;
   hold?: { state: string; amount: USD; expiresAt: string };
   disposition?: string;
+  payBy?: string;
+  payable?: boolean;
+  payableReason?: string;
   reviewedBy?: string;
   replayed?: boolean;
   [member: string]: unknown;
@@ -97,6 +100,7 @@ export interface Transaction {
   late?: boolean;
   overLimit?: boolean;
   notAllowed?: boolean;
+  forwarded?: boolean;
   eventId: string;
 }
 

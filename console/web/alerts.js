@@ -10,7 +10,7 @@ const every = 5000;
 const bulkMax = 100;
 export const kinds = {
   retro_hit: 'Named by a newer list', late_settle: 'Settled late', over_limit: 'Above a limit', not_allowed: 'Paid, not allowed',
-  list_quarantine: 'Entities put aside', operator_listed: 'Operator listed', list_left: 'Left the list',
+  list_quarantine: 'Entities put aside', operator_listed: 'Operator listed', list_left: 'Left the list', unresolved_payment: 'Outcome not known',
 };
 
 /** about links to what an alert is about. */

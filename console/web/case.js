@@ -164,7 +164,7 @@ export async function showCase(place, {id}, go) {
         api.may('reviewer') && [' ', h('button', {type: 'button', class: 'small', onclick: () => withdraw(record, reload)}, 'Withdraw …')]),
       record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy ?? 'an officer'} `, when(record.reviewedAt), record.notes && h('q', null, record.notes),
         record.confirms && h('span', {id: 'first'}, ` Proposed by ${record.confirms.by} `, when(record.confirms.at), '.', record.confirms.notes && h('q', null, record.confirms.notes)),
-        record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
+        record.payable !== undefined && (record.payable ? ` It may be paid until ${record.payBy}.` : h('strong', {class: 'over'}, ` It may not be paid now: ${record.payableReason}.`)), record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
       h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && proofBadge(record), claimView(record, claim, reload),
         api.may('reviewer') && record.verdict === 'REVIEW' && h('button', {type: 'button', class: 'small next', onclick: onward}, undecided ? 'Skip to the next case' : 'Next case', h('kbd', null, 'N')),
         h('button', {type: 'button', class: 'small', onclick: () => window.print()}, 'Print')),

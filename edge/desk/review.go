@@ -64,6 +64,7 @@ func (r *Review) Record(j *edge.Judge, l *edge.Leaf) (*wire.Disposition, error) 
 		record.Rule = l.Record.Rule
 	}
 	record.Hold, record.Reference = edge.PaymentOf(j, l)
+	record.Screener = edge.ScreenerOf(j, l)
 	if slot, ok := j.Terms.ParseAgent(l.Text("agentId")); ok {
 		record.Agent = slot
 	}

@@ -165,6 +165,9 @@ func (w *World) publish() {
 		s.comments[link.Leaf] = append(s.comments[link.Leaf], link.Later)
 	}
 	for _, link := range w.out.Outcomes {
+		if !link.Late { // It takes the place of the leaf that said that the payment is unresolved.
+			s.outcomes[link.Leaf] = nil
+		}
 		s.outcomes[link.Leaf] = append(s.outcomes[link.Leaf], link.Later)
 	}
 	if w.out.ListData != nil {

@@ -195,6 +195,9 @@ func (r *Reader) writeEnvelope(e *Event, o *origin, l *edge.Leaf, about *subject
 		}
 		l.CopyTo(&data, name)
 	}
+	if l.Text("disposition") == leaf.WordApproved && l.Has("payBy") {
+		writePayable(&data, l)
+	}
 	if o.Audience == leaf.OfPayment && l.Record == nil {
 		data.Optional("agentId", about.agent)
 		data.Optional("userId", about.user)
@@ -207,6 +210,15 @@ func (r *Reader) writeEnvelope(e *Event, o *origin, l *edge.Leaf, about *subject
 	sum := merkle.Leaf(l.Data)
 	m.Text("leafHash", base64.StdEncoding.EncodeToString(sum[:]))
 	r.body, r.data, e.Body = m, data, m
+}
+
+// writePayable says whether an approved payment could be made when it was approved: not if it
+// would have been a BLOCK then.
+func writePayable(data *strictjson.Members, l *edge.Leaf) {
+	data.Bool("payable", !l.Has("recheck"))
+	if l.Has("recheck") {
+		data.Text("payableReason", edge.WhyBlocked(l.Text("recheck", "rule")))
+	}
 }
 
 // writeRequest adds the request without the counterparty's identity. Events are read outside

@@ -126,9 +126,9 @@ var roles = map[string]uint16{"operator": wire.RoleOperator, "screener": wire.Ro
 // live makes history: events for every audience.
 func (w *past) live() {
 	t := w.T
+	w.SetPolicy(func(p *engine.Policy) { p.HoldsReturn = true })
 	w.callers()
-	approved := w.pay("6", ``)
-	suspicious := w.pay("7", ``)
+	approved, suspicious := w.pay("6", ``), w.pay("7", ``)
 	officer := w.callers()["reviewer"]
 	w.Must(wire.KindQueue, &wire.Queue{Common: common(`"assignee":"jane"`), Op: wire.QueueClaim, Leaves: []uint64{approved.Index}, Who: "jane"})
 	w.Disposed(officer, &approved, wire.Approved)
@@ -139,7 +139,7 @@ func (w *past) live() {
 	held := w.pay("1", `,"hold":{"ttlSeconds":30}`)
 	expired := w.pay("0.5", `,"hold":{"ttlSeconds":30}`)
 	more := 3 * engine.Dollar
-	acme := w.callers()["acme screener"]
+	acme := w.callers()["acme settler"]
 	released := w.pay("0.1", `,"hold":{"ttlSeconds":30}`)
 	w.Settled(acme, &released, &edge.Outcome{Op: wire.HoldRelease, Said: strictjson.Members(`"reason":"r"`)})
 	w.pay("0.5", ``) // It takes the fleet to 100 % of its day.
@@ -206,7 +206,7 @@ func hears(caller *edge.Caller, e *told, owner string) bool {
 	whole := caller.Institution()
 	mine := whole || e.tenant != "" && caller.Owner == edge.OperatorKey(e.tenant)
 	own := owner == caller.Owner // owner made the call.
-	reads := own && (e.tenant == "" || mine) || mine && (sees || caller.Roles&(wire.RoleOps|wire.RoleViewer) != 0 || !whole && caller.Roles&wire.RoleOperator != 0)
+	reads := own && (e.tenant == "" || mine) || mine && (sees || caller.Roles&(wire.RoleOps|wire.RoleViewer) != 0 || whole && caller.Roles&wire.RoleSettler != 0 || !whole && caller.Roles&wire.RoleOperator != 0)
 	switch audienceOf(e) {
 	case payments:
 		return reads

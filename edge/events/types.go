@@ -115,6 +115,8 @@ func appliesTo(l *edge.Leaf, name string) bool {
 		return passesMark(l, 5)
 	case "review.escalated", "sar.opened":
 		return l.Text("disposition") == leaf.WordEscalateSAR
+	case "hold.unresolved", "hold.expired":
+		return name == "hold."+l.Text("state")
 	case "hold.late":
 		return l.Flag("late")
 	case "hold.over_limit":

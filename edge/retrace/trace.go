@@ -174,6 +174,7 @@ type event struct {
 	Reviewed    uint64      `json:"reviewedLeaf"`
 	Screened    uint64      `json:"screenedLeaf"`
 	Disposition string      `json:"disposition"`
+	State       string      `json:"state"`
 	Amount      json.Number `json:"amountUSDC"`
 	Counted     json.Number `json:"countedUSDC"`
 }
@@ -208,7 +209,7 @@ func (t *Trace) takeEvent(data []byte) {
 	case leaf.KindHoldReleased:
 		t.drift.followRelease(e.Screened, at)
 	case leaf.KindDue:
-		if e.Type == leaf.DueHold.String() {
+		if e.State == "expired" { // An unresolved payment goes on counting.
 			t.drift.followRelease(e.Screened, at)
 		}
 	}

@@ -67,11 +67,13 @@ type player struct {
 	tokens  map[string]string
 	paid    []edge.Leaf
 	decided map[int]bool // The payment was approved.
+	settler *edge.Caller
 }
 
 func newPlayer(t *testing.T, policy func(*engine.Policy), agent string) *player {
 	p := &player{World: edgetest.New(t), t: t, tokens: map[string]string{}, decided: map[int]bool{}}
 	p.SetPolicy(policy)
+	p.settler = p.Caller("settler", wire.RoleSettler, "")
 	fleet := p.NewFleet("Acme Inc", 12*engine.Dollar)
 	root, token := p.Registered(strings.ReplaceAll(agent, "FLEET", fleet))
 	l, err := p.Delegate(edgetest.Admin(), `{"parentAgentId":"`+root+`","agentName":"Child"}`)
@@ -111,7 +113,7 @@ func (p *player) play(steps string) {
 					require.NoError(p.t, err)
 					outcome.Op, outcome.Amount = wire.HoldSettle, &amount
 				}
-				p.Settled(edgetest.Admin(), &p.paid[n], outcome)
+				p.Settled(p.settler, &p.paid[n], outcome)
 			}
 		case "wait":
 			hours, err := strconv.Atoi(strings.TrimSuffix(words[1], "h"))
@@ -133,6 +135,12 @@ func TestTraceIsWhatWouldHaveBeen(t *testing.T) {
 		return func(p *engine.Policy) { p.Modes[rule] = engine.ModeOff }
 	}
 	standard := func(*engine.Policy) {}
+	returning := func(more func(*engine.Policy)) func(*engine.Policy) {
+		return func(p *engine.Policy) {
+			p.HoldsReturn = true
+			more(p)
+		}
+	}
 	for _, c := range []struct {
 		story
 		was, now func(*engine.Policy)
@@ -148,7 +156,8 @@ func TestTraceIsWhatWouldHaveBeen(t *testing.T) {
 		{story{"a payment that is released counts no more", single, "pay 6 hold;release 0;pay 5;pay 5;pay 0.5"}, off(10), standard, 1},
 		{story{"a payment that is settled for less counts for less", single, "pay 6 hold;settle 0 2;pay 5;pay 3;pay 2"}, off(10), standard, 2},
 		{story{"a payment that is settled for more counts for more", single, "pay 4 hold;settle 0 9;pay 2"}, standard, off(10), 0},
-		{story{"a hold that ends by itself counts no more", single, "pay 6 hold;wait 2h;pay 5;pay 5;pay 1"}, off(10), standard, 1},
+		{story{"a hold that ends by itself counts no more", single, "pay 6 hold;wait 2h;pay 5;pay 5;pay 1"}, returning(off(10)), returning(standard), 1},
+		{story{"a hold that nobody ends goes on counting", single, "pay 4 hold;wait 2h;pay 5;pay 5;pay 1"}, standard, standard, 0},
 		{story{"a reference of what proceeds in neither world is free", single, "pay 6 ref=a;pay 1 ref=a;pay 1 ref=a"}, standard, standard, 0},
 		{story{"a reference of what proceeds now is used", single, "pay 6 ref=a;pay 1 ref=a"}, standard, off(10), 2},
 		{story{"a reference of what proceeds no more is free", single, "pay 6 ref=a;pay 1 ref=a;pay 1 ref=a"}, off(10), standard, 2},

@@ -33,7 +33,7 @@ type Payment struct {
 	ScreenedLeaf uint64 `leaf:"screenedLeaf"`
 	RecordLink
 	State  string     `leaf:"state" event:"2" doc:"how its hold ended"`
-	Amount engine.USD `leaf:"amountUSDC" event:"3" doc:"settled: what was paid; released: what returned; expired: what counted"`
+	Amount engine.USD `leaf:"amountUSDC" event:"3" doc:"settled: what was paid; released: what returned; expired: what counted; unresolved: what counts"`
 
 	RailRef string `leaf:"railRef,edge"`
 	Reason  string `leaf:"reason,edge"`
@@ -46,10 +46,12 @@ type Settled struct {
 	Late       bool       `leaf:"late,omitempty" event:"6"`
 	OverLimit  bool       `leaf:"overLimit,omitempty" event:"7"`
 	NotAllowed bool       `leaf:"notAllowed,omitempty" event:"8"`
+	Forwarded  bool       `leaf:"forwarded,omitempty" event:"9" doc:"this product's x402 facilitator sent the payment on and was told that it was made"`
 }
 
-// HoldExpired is a hold that log time ended.
-type HoldExpired struct {
+// HoldOver is a hold or an approval whose time is over. Its state says whether the payment
+// still counts (unresolved) or not (expired).
+type HoldOver struct {
 	Payment
 	ExpiredAt engine.Time `leaf:"expiredAt" event:"5"`
 }
@@ -69,11 +71,11 @@ type Dispositioned struct {
 	SAREscalated      bool        `leaf:"sarEscalated" event:"5"`
 	ProposedLeaf      uint64      `leaf:"proposedLeaf,omitempty" doc:"what it confirms"`
 	OverLimitApproved *bool       `leaf:"overLimitApproved,omitempty" event:"6" doc:"of an approval"`
-	HeldUntil         engine.Time `leaf:"heldUntil,omitempty"`
-	NotHeld           bool        `leaf:"notHeld,omitempty" doc:"the call asked for a hold and there was no room for one: it counts as spent"`
+	PayBy             engine.Time `leaf:"payBy,omitempty" event:"7" doc:"of an approval: when it ends"`
+	NotHeld           bool        `leaf:"notHeld,omitempty" doc:"of an approval: there was no room to hold the payment: it counts as spent"`
 
 	Officer
-	Recheck json.RawMessage `leaf:"recheck,edge"`
+	Recheck json.RawMessage `leaf:"recheck,edge" event:"8"`
 }
 
 // Officer is who answered a review, and why.
@@ -336,6 +338,7 @@ type AlertOpened struct {
 	LeftNames   uint32      `leaf:"leftNames,omitempty"`
 	LeftWallets uint32      `leaf:"leftWallets,omitempty"`
 	Left        []string    `leaf:"left,omitempty"`
+	Payments    uint32      `leaf:"payments,omitempty" event:"11" doc:"of unresolved payments: how many the agent has; amountUSDC is their sum"`
 }
 
 // RetroHit is a payment or a party that a run found.

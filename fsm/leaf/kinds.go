@@ -71,6 +71,8 @@ const (
 	DueAPIKey              Due = 11
 	DueOwnership           Due = 12
 	DueCleared             Due = 13
+	DueUnresolved          Due = 15 // The end of a hold that nobody ended, where it goes on counting.
+	DueApproval            Due = 16 // The end of an approval that nobody used.
 	DueUserErased          Due = 14 // Never in the heap: the tick that erases the user tells it.
 )
 
@@ -79,12 +81,14 @@ var dueNames = [...]string{
 	DueAgentExpiring: "agent.expiring", DueAgentExpired: "agent.expired", DueReviewSLA: "review.sla_breached", DueProposal: "review.proposal_lapsed",
 	DueSAR: "sar.due_soon", DueListStale: "list.stale", DueSigningKey: "signing_key.active", DueAPIKey: "key.expiring",
 	DueOwnership: "agent.ownership_effective", DueCleared: "cleared.expired", DueUserErased: "user.erased",
+	DueUnresolved: "hold.unresolved", DueApproval: "review.approval_lapsed",
 }
 
 // alertNames are the kinds of alert, by wire's numbers. The names never change.
 var alertNames = [...]string{
 	wire.AlertRetroHit: "retro_hit", wire.AlertLate: "late_settle", wire.AlertOverLimit: "over_limit", wire.AlertNotAllowed: "not_allowed",
 	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed", wire.AlertLeft: "list_left",
+	wire.AlertUnresolved: "unresolved_payment",
 }
 
 // AlertName returns the name of a kind of alert in leaves and answers, or "" for an unknown

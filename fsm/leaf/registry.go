@@ -44,8 +44,8 @@ func unanswered(why string, kind Kind) Kind {
 }
 
 // due returns the kind of an event that log time alone brings about.
-func due(audience Audience, what Due, members any) Kind {
-	return Kind{Name: KindDue + ":" + what.String(), Members: members, Audience: audience, Events: []string{what.String()}, Unanswered: byTime}
+func due(audience Audience, what Due, members any, types ...string) Kind {
+	return Kind{Name: KindDue + ":" + what.String(), Members: members, Audience: audience, Events: append([]string{what.String()}, types...), Unanswered: byTime}
 }
 
 // silent returns a kind whose leaf causes no event.
@@ -60,7 +60,9 @@ var Kinds = []Kind{
 	silent(KindProfile, nil, "the records that name it have events", byAnother),
 	own(OfPayment, KindHoldSettled, Settled{}, "hold.late", "hold.over_limit"),
 	own(OfPayment, KindHoldReleased, Payment{}),
-	due(OfPayment, DueHold, HoldExpired{}),
+	due(OfPayment, DueHold, HoldOver{}),
+	due(OfPayment, DueUnresolved, HoldOver{}),
+	due(OfPayment, DueApproval, HoldOver{}, DueUnresolved.String(), DueHold.String()),
 	own(OfPayment, KindDispositioned, Dispositioned{}, "review.escalated", "sar.opened"),
 	own(OfDesk, KindProposed, Proposed{}),
 	own(OfDesk, KindWithdrawn, Withdrawn{}),

@@ -1,6 +1,7 @@
 package leafjson
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
@@ -19,11 +20,12 @@ type Screen struct {
 	Edge  leaf.Fragment
 
 	Full bool // The reader may see what is behind the tipping-off wall, so the reason names the rules that were not in force.
+	HoldNow string // The state of the hold that AppendHold shows; "": that of the record.
 }
 
 // Open reads a screening record's bytes; the profiles are the caller's to add.
 func (x *Screen) Open(data []byte) error {
-	x.Agent, x.Party = nil, nil
+	x.Agent, x.Party, x.HoldNow = nil, nil, ""
 	if err := leaf.DecodeScreen(data, &x.Screen); err != nil {
 		return err
 	}
@@ -52,14 +54,14 @@ func (x *Screen) Source() string {
 	return ""
 }
 
-// AppendHold adds the hold of the payment, if there was one, in its state at the time of the
-// record.
+// AppendHold adds the hold of the payment, if there was one: in its state at the time of the
+// record, or in the one that the caller has put into HoldNow.
 func (x *Screen) AppendHold(m *strictjson.Members) {
 	if x.HoldUntil == 0 {
 		return
 	}
 	m.BeginObject("hold")
-	m.Text("state", "held")
+	m.Text("state", cmp.Or(x.HoldNow, "held"))
 	m.USD("amount", x.Amount)
 	m.Time("expiresAt", x.HoldUntil)
 	m.EndObject()

@@ -28,7 +28,8 @@ const (
 	AlertQuarantine uint8 = 5 // Malformed entities of a list were left out.
 	AlertOperator   uint8 = 6 // An operator was listed after its agents' issuance.
 	AlertLeft       uint8 = 7 // Parties, names or wallets left the list.
-	AlertKinds            = AlertLeft
+	AlertUnresolved uint8 = 8 // Payments of an agent whose outcome nobody told have reached a number or a sum.
+	AlertKinds            = AlertUnresolved
 )
 
 // Alert opens an alert or acknowledges one.

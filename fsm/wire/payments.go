@@ -8,6 +8,10 @@ const (
 	HoldRelease uint8 = 2
 )
 
+// ScreenerUnknown stands for the row of an API key where no key is known that made the screening
+// call.
+const ScreenerUnknown = 1<<32 - 1
+
 // Hold reports that a payment was made or not made. The edge has checked in the record what
 // can no longer change; Apply decides whether a hold is open, has ended or never existed.
 type Hold struct {
@@ -21,4 +25,6 @@ type Hold struct {
 	Recorded   engine.USD          `cbor:"10,keyasint"`           // The record's amount.
 	Amount     engine.USD          `cbor:"11,keyasint,omitempty"` // For a settle: the amount that was paid.
 	Reference  engine.ReferenceKey `cbor:"12,keyasint,omitzero"`
+	Screener   uint32              `cbor:"13,keyasint,omitempty"` // The row of the API key that made the screening call; 0: the node itself.
+	Forwarded  bool                `cbor:"14,keyasint,omitempty"` // This product's facilitator forwarded the payment and was told the outcome.
 }

@@ -119,6 +119,7 @@ type Screen struct {
 	Key         KeyRef              `cbor:"16,keyasint"`
 	Hold        uint32              `cbor:"17,keyasint,omitempty"` // How many seconds a PROCEED is held; 0: no hold.
 	Reference   engine.ReferenceKey `cbor:"18,keyasint,omitzero"`  // A hash of the paymentRef.
+	Counts      bool                `cbor:"19,keyasint,omitempty"` // The hold never returns by itself: somebody else may make the payment.
 }
 
 // Register creates an agent, or a delegate when Profile.Parent is set.
@@ -248,6 +249,7 @@ type Disposition struct {
 	Reference   engine.ReferenceKey `cbor:"10,keyasint,omitzero"`  // The reference of the reviewed call; an approval uses it.
 	By          string              `cbor:"11,keyasint,omitempty"` // reviewedBy; for four eyes.
 	Rule        engine.RuleID       `cbor:"12,keyasint,omitempty"` // The rule that decided, for four eyes.
+	Screener    uint32              `cbor:"13,keyasint,omitempty"` // The row of the API key that made the reviewed call; 0: the node itself.
 }
 
 // Queue operations (decision 48).

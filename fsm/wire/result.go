@@ -50,6 +50,9 @@ const (
 	RefusedProposed    // Another disposition is proposed; Result.Value is its leaf.
 	RefusedSamePerson  // The proposer cannot confirm or withdraw; Result.Value is the proposal's leaf.
 	RefusedNotProposed // No proposal is open.
+	RefusedSettler     // The key may not give back what counts of a payment.
+	RefusedLapsed      // The approval of the payment is no longer good.
+	RefusedShare       // The owner has used its share of a table.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

@@ -25,6 +25,7 @@ const (
 	screenKey
 	screenHold
 	screenReference
+	screenCounts
 	screenFlags = 1<<iota - 1
 )
 
@@ -96,6 +97,9 @@ func (s *Screen) flags() (flags uint64) {
 	if s.Reference != (engine.ReferenceKey{}) {
 		flags |= screenReference
 	}
+	if s.Counts {
+		flags |= screenCounts
+	}
 	return flags
 }
 
@@ -140,6 +144,7 @@ func DecodeScreen(data []byte, s *Screen) error {
 	if flags&screenReference != 0 {
 		r.Fill(s.Reference[:])
 	}
+	s.Counts = flags&screenCounts != 0
 	s.Amount = engine.USD(r.Signed())
 	s.Mask = uint32(r.Limited(1<<32 - 1))
 	if subs := r.Take(uint64(r.Byte())); len(subs) > 0 {

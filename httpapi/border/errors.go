@@ -55,6 +55,8 @@ var CodeTable = []codeText{
 	{"forbidden", 403, "The API key is valid but lacks the role, or the operator is outside of its scope."},
 	{"not_found", 404, "No such path, or no such record, or one past its retention."},
 	{"method_not_allowed", 405, "The path exists, the method does not. See the Allow header."},
+	{"settler_required", 403, "What counts of a payment is given back by a settler: a key with the role settler, of the owner that screened or of the institution, and none with which that owner can screen too. Policy settlement: self lifts it. Settling the amount that was allowed, or more, needs no settler."},
+	{"approval_lapsed", 409, "The approval of this payment has ended (payBy). A settler says what became of the payment; to pay, screen it anew."},
 	{"already_dispositioned", 409, "The transaction has a disposition already."},
 	{"invalid_transition", 409, "The current status does not allow this change. The body holds it."},
 	{"parent_not_active", 409, "The parent, one of its ancestors or their operator is not ACTIVE."},
@@ -66,7 +68,7 @@ var CodeTable = []codeText{
 	{"job_running", 409, "A backtest or a shadow runs on this node already, or a retro-screening on the leader: one of each at a time."},
 	{"matcher_not_ready", 409, "Not every voter answers, carries that version of the matcher and has compiled the active list for it. The message names one."},
 	{"format_not_ready", 409, "A member does not answer, or runs a release that does not know that format. The message names one."},
-	{"limit_reached", 409, "A table or an answer is full: children of one parent, agents of one fleet, what was written about one record."},
+	{"limit_reached", 409, "A table or an answer is full: children of one parent, agents of one fleet, held and unresolved payments of one owner, what was written about one record."},
 	{"version_mismatch", 412, "If-Match does not name the current version."},
 	{"payload_too_large", 413, "The body is larger than the limit of this path."},
 	{"invalid_field", 422, "A member has the wrong type or value (400 on a screening call)."},
@@ -266,7 +268,7 @@ func RefusalOf(r wire.Result) error {
 	case wire.RefusedTransfer:
 		return NewError(http.StatusForbidden, "forbidden", "an ownership transfer is flagged: name its new operator, or use a key of the institution with the role policy")
 	case wire.RefusedEnded:
-		return Conflict("invalid_transition", "the payment's hold was settled or has expired", nil)
+		return Conflict("invalid_transition", "the payment was settled, or its hold has expired", nil)
 	case wire.RefusedNotHeld:
 		return Conflict("invalid_transition", "nothing of this payment counts: there is nothing to release", nil)
 	case wire.RefusedLate:
@@ -277,6 +279,12 @@ func RefusalOf(r wire.Result) error {
 		return Conflict("invalid_transition", "another person with another API key has to confirm or withdraw what is proposed", nil)
 	case wire.RefusedNotProposed:
 		return Conflict("invalid_transition", "nothing is proposed: it was confirmed, withdrawn, or has lapsed", nil)
+	case wire.RefusedSettler:
+		return NewError(http.StatusForbidden, "settler_required", "only a settler gives back what counts of this payment: a key with the role settler, and none with which the owner of the screening call can screen too")
+	case wire.RefusedShare:
+		return Conflict("limit_reached", "as many payments of this owner are held or unresolved as one owner may have: settle or release some", nil)
+	case wire.RefusedLapsed:
+		return Conflict("approval_lapsed", "the approval of this payment has ended: a settler says what became of it", nil)
 	case wire.RefusedNotOpen:
 		return Conflict("invalid_transition", "the review is not open", nil)
 	}

@@ -123,9 +123,11 @@ func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Dispo
 		writeProposed(m, d.Proposed)
 		m.Bool("sarEscalated", false)
 	}
+	c.writePayable(m, l, d)
 	if err := x.AppendRequest(m, masks[masked]); err != nil {
 		return err
 	}
+	x.HoldNow = d.HoldState()
 	if err := recordExtras.Append(x, m); err != nil {
 		return err
 	}
@@ -144,6 +146,18 @@ func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Dispo
 		m.List("comments", items)
 	}
 	return nil
+}
+
+// writePayable writes until when an approved payment may be made, whether it may be made now,
+// and if not, why not.
+func (c *Request) writePayable(m *strictjson.Members, l *edge.Leaf, d *edge.Disposition) {
+	why, approved := c.Judge.Payable(l, d)
+	if !approved {
+		return
+	}
+	m.Time("payBy", d.Said.PayBy)
+	m.Bool("payable", why == "")
+	m.Optional("payableReason", why)
 }
 
 // writeProposed writes what one person proposed and another has to confirm (four eyes).
@@ -230,4 +244,4 @@ func CSVCell(text string) string {
 
 // PaymentMembers are the members that an event about a payment shows.
 var PaymentMembers = leaf.Select([]string{leaf.KindHoldSettled, leaf.KindDue + ":" + leaf.DueHold.String()},
-	"state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "railRef", "reason", "expiredAt", "eventId", "time")
+	"state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "forwarded", "railRef", "reason", "expiredAt", "eventId", "time")

@@ -163,7 +163,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/ofac/retro/{id}",
 	},
 	KindQueue: {
-		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/sar",
+		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/transactions/unresolved", "GET /v1/sar",
 	},
 	KindEvidence: {
 		"GET /v1/audit/{txnId}/explain", "GET /v1/audit/{txnId}/proof", "POST /v1/audit/{txnId}/replay",

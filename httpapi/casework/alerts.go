@@ -37,6 +37,7 @@ var AlertTexts = map[uint8]string{
 	wire.AlertQuarantine: "Malformed entities of the active list were put aside: nobody is screened against them.",
 	wire.AlertLeft:       "Parties, names or wallets left the list: they are not blocked any more.",
 	wire.AlertOperator:   "The active list names an operator who was not listed when the credential was issued.",
+	wire.AlertUnresolved: "Nobody said what became of payments of this agent: they go on counting until a settler says it.",
 }
 
 var alertStates = []string{"open", "acknowledged"}
@@ -177,7 +178,7 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 }
 
 // alertMembers are the members that say what an alert is about, in the order shown.
-var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left")
+var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments")
 
 func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
 	l.CopyTo(m, "alertId")

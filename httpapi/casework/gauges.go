@@ -10,7 +10,7 @@ import (
 	"railguard/httpapi/border"
 )
 
-// RegisterGauges registers gauges of the work that waits for officers.
+// RegisterGauges registers gauges of the work that waits for officers and settlers.
 func RegisterGauges(set *metrics.Set, published border.Published, records border.Records) {
 	set.NewGauge("railguard_review_oldest_age_seconds", func() float64 { return oldestReviewAge(published, records) })
 	set.NewGauge("railguard_review_open", func() float64 {
@@ -35,6 +35,16 @@ func RegisterGauges(set *metrics.Set, published border.Published, records border
 			}
 			open, late := view.SARsOpen()
 			return float64([]int{open, late}[at])
+		})
+	}
+	for at, name := range []string{"railguard_payments_unresolved", "railguard_payments_unresolved_usd"} {
+		set.NewGauge(name, func() float64 {
+			view, err := records.View(context.Background(), 0)
+			if err != nil {
+				return -1
+			}
+			total := view.UnresolvedTotal()
+			return []float64{float64(total.Count), float64(total.Sum()) / float64(engine.Dollar)}[at]
 		})
 	}
 	for _, kind := range alertKinds() {

@@ -138,6 +138,10 @@ func renderDisposition(c *border.Request, d *edge.Leaf, m *strictjson.Members) e
 	if err != nil {
 		return err
 	}
+	if err := edge.LoadPayment(&c.Judge, &l, view); err != nil {
+		return err
+	}
+	view.Proposed = nil // The answer to the second person is that of one who decides alone.
 	if err := c.WriteRecord(m, &l, view); err != nil {
 		return err
 	}

@@ -161,6 +161,7 @@ type Alert struct {
 	LeftNames         int64     `json:"leftNames,omitempty"`
 	LeftWallets       int64     `json:"leftWallets,omitempty"`
 	Left              []string  `json:"left,omitempty" doc:"the first of them"`
+	Payments          int64     `json:"payments,omitempty" doc:"how many unresolved payments the agent has; amountUSDC is their sum"`
 	AgentName         string    `json:"agentName,omitempty"`
 	CpName            *string   `json:"cpName,omitempty" doc:"who was paid"`
 	CpWallet          *string   `json:"cpWallet,omitempty"`

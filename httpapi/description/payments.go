@@ -8,7 +8,7 @@ var paymentsOperations = []Operation{
 		Body:       &Body{Of: ScreeningCall{}, Example: `{"token": "eyJhbGciOiJFUzI1NiIsImtpZCI6ImNjLXYxIiwi...", "amount": 1}`},
 		Answers:    []Answer{{Status: 200, Of: Screening{}, Example: `{"verdict": "PROCEED", "txnId": "txn_DnESDdVG", "rule": null, "reason": "No rule was triggered; all 25 rules passed.", "agentId": "agt_rfq3ao3wofwz", "agentName": "Bot", "operatorLegalName": "Acme Inc", "credentialStatus": "ACTIVE", "ofacSource": "kv:sample", "screenedAt": "2026-03-23T03:33:28.589Z", "latencyMs": 0.379, "ruleSet": "2026.1", "policyVersion": 1, "listVersion": 1, "index": 16}`, Headers: "Replayed Timing"}},
 		Refusals:   "409",
-		Codes:      Codes{400: "missing_token missing_amount invalid_amount invalid_field unknown_field", 422: "invalid_field", 503: "sanctions_data_unavailable"},
+		Codes:      Codes{400: "missing_token missing_amount invalid_amount invalid_field unknown_field", 409: "limit_reached", 422: "invalid_field", 503: "sanctions_data_unavailable"},
 	},
 	{
 		Name: "dryRun", Route: "POST /v1/screen/dry-run", Tag: "screening", Scope: Owner, Roles: "screener reviewer policy",
@@ -46,8 +46,23 @@ var paymentsOperations = []Operation{
 		Codes:    Codes{404: "not_found"},
 	},
 	{
+		Name: "listUnresolved", Route: "GET /v1/transactions/unresolved", Tag: "screening", Scope: Owner, Roles: "screener settler reviewer auditor ops viewer",
+		Summary:    "Payments that still count and of which nobody has said what became of them",
+		Text:       "A hold or an approval that nobody ended becomes unresolved at its end. A settler settles or releases it while its record is kept.",
+		Parameters: "limit cursor order consistency timeout minIndex",
+		Query: []Parameter{
+			{Name: "agentId", Of: ""},
+		},
+		Answers: []Answer{{Status: 200, Of: struct {
+			Data       []UnresolvedPayment `json:"data"`
+			NextCursor *string             `json:"nextCursor"`
+			AsOfIndex  int64               `json:"asOfIndex"`
+		}{}}},
+	},
+	{
 		Name: "settlePayment", Route: "POST /v1/transactions/{txnId}/settle", Tag: "screening", Scope: Owner, Roles: "settler screener",
 		Summary:    "Say that a payment was made",
+		Text:       "Less than what was allowed is said by a settler's key that did not screen the payment, unless the policy says settlement: self.",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Amount  *Number `json:"amount,omitempty" range:"0-1000000000000"`
@@ -55,18 +70,19 @@ var paymentsOperations = []Operation{
 		}{}, Example: `{"amount": 15, "railRef": "0xabc"}`},
 		Answers:  []Answer{{Status: 200, Of: Settlement{}, Headers: "Replayed"}},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field"},
+		Codes:    Codes{403: "settler_required", 404: "not_found", 409: "approval_lapsed", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
 		Name: "releasePayment", Route: "POST /v1/transactions/{txnId}/release", Tag: "screening", Scope: Owner, Roles: "settler screener",
 		Summary:    "Say that a payment was not made",
+		Text:       "By a settler's key that did not screen the payment, unless the policy says settlement: self.",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Reason string `json:"reason" length:"-TextMax" pattern:"\\S"`
 		}{}, Example: `{"reason": "payment_failed"}`},
 		Answers:  []Answer{{Status: 200, Of: Settlement{}, Headers: "Replayed"}},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
+		Codes:    Codes{403: "settler_required", 404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
 		Name: "x402Supported", Route: "GET /x402/supported", Tag: "x402", Scope: Owner, Roles: "any", Guest: "x402",

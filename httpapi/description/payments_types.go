@@ -30,6 +30,7 @@ type X402Screening struct {
 		Rule          RuleCode `json:"rule,omitempty"`
 		Reason        string   `json:"reason,omitempty"`
 		HoldExpiresAt Time     `json:"holdExpiresAt,omitempty"`
+		State         any      `json:"state,omitempty" schema:"{\"const\": \"unresolved\"}" doc:"Whether the payment was made is not known; it counts until a settler says what became of it."`
 		Replayed      bool     `json:"replayed,omitempty" doc:"The first answer to this payment, given again: open nothing for it."`
 	} `json:"railguard"`
 }
@@ -199,6 +200,24 @@ type DryRun struct {
 	Warnings           []CallWarning `json:"warnings,omitempty"`
 }
 
+type UnresolvedPayment struct {
+	TxnID             string `json:"txnId"`
+	State             any    `json:"state" schema:"{\"const\": \"unresolved\"}"`
+	AmountUSDC        Number `json:"amountUSDC"`
+	AgentID           string `json:"agentId,omitempty"`
+	AgentName         string `json:"agentName,omitempty"`
+	OperatorLegalName string `json:"operatorLegalName,omitempty"`
+	ScreenedAt        Time   `json:"screenedAt"`
+	CountsOn          string `json:"countsOn" format:"date" doc:"The UTC date on which it counts."`
+	UnresolvedSince   Time   `json:"unresolvedSince"`
+	Approved          bool   `json:"approved" doc:"An officer had approved it, and the approval has lapsed."`
+	KeyID             string `json:"keyId" doc:"The key that screened it."`
+	Chain             any    `json:"chain,omitempty"`
+	Rail              any    `json:"rail,omitempty"`
+	Protocol          any    `json:"protocol,omitempty"`
+	PaymentRef        string `json:"paymentRef,omitempty"`
+}
+
 type Settlement struct {
 	TxnID       string `json:"txnId"`
 	State       string `json:"state"`
@@ -209,6 +228,7 @@ type Settlement struct {
 	Late        bool   `json:"late,omitempty"`
 	OverLimit   bool   `json:"overLimit,omitempty"`
 	NotAllowed  bool   `json:"notAllowed,omitempty"`
+	Forwarded   bool   `json:"forwarded,omitempty" doc:"Our x402 facilitator sent it on and was told that it was made."`
 	EventID     string `json:"eventId"`
 	Time        Time   `json:"time"`
 	Unchanged   bool   `json:"unchanged,omitempty"`

@@ -116,6 +116,8 @@ var Help = map[string]string{
 	"railguard_screen_seconds":                           "Time of a screening call by stage: verify, rules, commit, total.",
 	"railguard_screen_total":                             "Verdicts by rule.",
 	"railguard_settle_marked_total":                      "Settles that a person must look at: late (after a release or an expiry), overLimit (a total went above its limit), notAllowed (no payment that was allowed).",
+	"railguard_payments_unresolved":                      "Payments that still count and of which nobody has said what became of them; -1: not known.",
+	"railguard_payments_unresolved_usd":                  "Their sum in USD; -1: not known.",
 	"railguard_payment_outcomes_displaced_total":         "Endings of payments that were forgotten within 90 days: their table is full. A release of such a payment is refused, a settle counts whole, as late.",
 	"railguard_state_rows":                               "Rows of a table of the state that has a bound; -1: not known.",
 	"railguard_state_rows_max":                           "The bound of that table: what would go beyond it is refused.",

@@ -112,7 +112,7 @@ func (w unstored) Write(p []byte) (int, error) {
 func (w unstored) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // admitScreeners passes on calls whose API key has the role screener, and refuses all
-// others.
+// others. A key that can give payments back is not for agents: it has no business here.
 func (g *Guest) admitScreeners(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := g.askAPI(guest.Costing(r.Context(), costMessage), r, http.MethodGet, "/v1/key", "", nil)
@@ -120,14 +120,21 @@ func (g *Guest) admitScreeners(next http.Handler) http.Handler {
 			Roles []string `json:"roles"`
 		}
 		_ = json.Unmarshal(answer.Body.Bytes(), &key)
+		message := ""
 		switch {
-		case answer.Status == http.StatusOK && (slices.Contains(key.Roles, "screener") || slices.Contains(key.Roles, "admin")):
+		case slices.Contains(key.Roles, "settler"):
+			message = "the API key has the role settler: an agent's key has the role screener alone"
+		case !slices.Contains(key.Roles, "screener") && !slices.Contains(key.Roles, "admin"):
+			message = "the API key lacks the role screener"
+		}
+		switch {
+		case answer.Status == http.StatusOK && message == "":
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, r)))
 			return
 		case answer.Status == http.StatusOK:
 			answer.Status = http.StatusForbidden
 			answer.Body.Reset()
-			_ = json.NewEncoder(&answer.Body).Encode(map[string]string{"error": "insufficient_scope", "code": "forbidden", "message": "the API key lacks the role screener"})
+			_ = json.NewEncoder(&answer.Body).Encode(map[string]string{"error": "insufficient_scope", "code": "forbidden", "message": message})
 			w.Header().Set("WWW-Authenticate", g.challenge()+`, error="insufficient_scope"`)
 		case answer.Status == http.StatusUnauthorized:
 			w.Header().Set("WWW-Authenticate", g.challenge())

@@ -48,3 +48,26 @@ func TestMessagesAreCharged(t *testing.T) {
 	}
 	require.Equal(t, 200, post(Path+"?", ping).Code, "an empty query is none")
 }
+
+// TestAgentsKeysAreNoSettlers (line T1): whoever may give payments back is not let in, whatever
+// else it may do.
+func TestAgentsKeysAreNoSettlers(t *testing.T) {
+	for roles, status := range map[string]int{
+		`["screener"]`: 200, `["screener","viewer"]`: 200, `["admin"]`: 200,
+		`["settler"]`: 403, `["screener","settler"]`: 403, `["admin","settler"]`: 403, `["viewer"]`: 403, `[]`: 403,
+	} {
+		asked := 0
+		g, err := New(Config{PublicURL: func() string { return "" }, API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			_, _ = w.Write([]byte(`{"roles":` + roles + `,"verdict":"PROCEED","txnId":"txn_1"}`))
+		})})
+		require.NoError(t, err)
+		r := httptest.NewRequest("POST", Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"screen","arguments":{"token":"x","amount":1,"idempotencyKey":"a"}}}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, r)
+		require.Equal(t, status, w.Code, roles)
+		require.Equal(t, map[int]int{200: 2, 403: 1}[status], asked, "nothing is screened: %s", roles)
+	}
+}

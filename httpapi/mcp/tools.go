@@ -96,7 +96,7 @@ func (g *Guest) addTools(server *sdk.Server) {
 			payment, []string{"token", "amount"}, false, g.tryPayment,
 		},
 		{
-			"get_verdict", "Read a verdict", "The verdict of an earlier payment, and the disposition of one that waits for review. Pay a REVIEW once its disposition is APPROVED.",
+			"get_verdict", "Read a verdict", "The verdict of an earlier payment, and the disposition of one that waits for review. Pay a REVIEW once its disposition is APPROVED and payable is true.",
 			transaction.withMore(members{"waitSeconds": `{"type":"integer","minimum":0,"maximum":30,"description":"Of a REVIEW: wait so long for its disposition."}`}), []string{"txnId"}, false, g.tellVerdict,
 		},
 		{
@@ -192,6 +192,7 @@ func (g *Guest) tryPayment(ctx context.Context, r *http.Request, in arguments) (
 // shown are the members of the API's answers that a tool passes on. None of them is behind
 // the tipping-off wall, even where the key may see more.
 var shown = []string{"dryRun", "verdict", "txnId", "rule", "reason", "agentId", "agentName", "operatorLegalName", "credentialStatus", "screenedAt", "hold", "payment",
+	"payBy", "payable", "payableReason",
 	"ruleSet", "policyVersion", "listVersion", "index", "warnings"}
 
 // passMembers returns the members of an answer that may be shown; false: the answer is no
@@ -226,7 +227,13 @@ func verdictOf(a *guest.Answer, before string) (*sdk.CallToolResult, *failure) {
 // recorded holds what tools read from the record of a transaction.
 type recorded struct {
 	decided
-	Disposition string `json:"disposition"`
+	Disposition   string `json:"disposition"`
+	PayBy         string `json:"payBy"`
+	Payable       bool   `json:"payable"`
+	PayableReason string `json:"payableReason"`
+	Payment       struct {
+		State string `json:"state"`
+	} `json:"payment"`
 
 	answer []byte // As the API sent it.
 }
@@ -272,12 +279,30 @@ func (g *Guest) tellVerdict(ctx context.Context, r *http.Request, in arguments) 
 		out["disposition"] = json.RawMessage("null")
 		switch d.Disposition { // An escalation must look like a review that nobody has decided.
 		case "APPROVED":
-			out["disposition"], sentence = json.RawMessage(`"APPROVED"`), "REVIEW, APPROVED: the payment may be made."
+			out["disposition"], sentence = json.RawMessage(`"APPROVED"`), d.approvedSentence()
 		case "REJECTED":
 			out["disposition"], sentence = json.RawMessage(`"REJECTED"`), "REVIEW, REJECTED: do not pay. "+d.Reason
 		}
+	} else if d.Verdict == "PROCEED" && d.Payment.State != "" {
+		sentence = "PROCEED" + endedSentences[d.Payment.State]
 	}
 	return newResult(sentence, out.body()), nil
+}
+
+// endedSentences say, by the state of a payment that was let through, what to do now.
+var endedSentences = map[string]string{
+	"settled":    ", and the payment was made: do not pay again.",
+	"released":   ", and the payment was given back: do not pay. Screen a payment that is to be made.",
+	"expired":    ", and the time to pay is over: do not pay. Screen a payment that is to be made.",
+	"unresolved": ", and whether the payment was made is not known: do not pay. It still counts against the limits.",
+}
+
+// approvedSentence says until when an approved payment may be made, or why it may not.
+func (d *recorded) approvedSentence() string {
+	if d.Payable {
+		return "REVIEW, APPROVED: the payment may be made until " + d.PayBy + "."
+	}
+	return "REVIEW, APPROVED, and may not be made now (" + d.PayableReason + "): do not pay."
 }
 
 // tellLimits reads the limits of the agent that a credential names. It first makes a dry

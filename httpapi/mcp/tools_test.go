@@ -160,15 +160,22 @@ func TestVerdictTellsTheDisposition(t *testing.T) {
 		sentence             string
 	}{
 		"nobody decided": {"REVIEW", `null`, nil, "REVIEW (R12): do not pay. An officer decides"},
-		"approved":       {"REVIEW", `"APPROVED"`, "APPROVED", "REVIEW, APPROVED: the payment may be made."},
-		"rejected":       {"REVIEW", `"REJECTED"`, "REJECTED", "REVIEW, REJECTED: do not pay. the reason."},
-		"escalated":      {"REVIEW", `"ESCALATE_SAR"`, nil, "REVIEW (R12): do not pay. An officer decides"},
+		"approved":       {"REVIEW", `"APPROVED","payBy":"2026-03-23T00:00:00.000Z","payable":true`, "APPROVED", "REVIEW, APPROVED: the payment may be made until 2026-03-23T00:00:00.000Z."},
+		"lapsed":         {"REVIEW", `"APPROVED","payable":false,"payableReason":"lapsed"`, "APPROVED", "REVIEW, APPROVED, and may not be made now (lapsed): do not pay."},
+		"approved, and nothing is said of paying": {"REVIEW", `"APPROVED"`, "APPROVED", "REVIEW, APPROVED, and may not be made now"},
+		"let through, and unresolved":             {"PROCEED", `null,"payment":{"state":"unresolved"}`, nil, "PROCEED, and whether the payment was made is not known: do not pay."},
+		"let through, and made":                   {"PROCEED", `null,"payment":{"state":"settled"}`, nil, "PROCEED, and the payment was made: do not pay again."},
+
+		"rejected":  {"REVIEW", `"REJECTED"`, "REJECTED", "REVIEW, REJECTED: do not pay. the reason."},
+		"escalated": {"REVIEW", `"ESCALATE_SAR"`, nil, "REVIEW (R12): do not pay. An officer decides"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, api := newDesk(t)
 			api.answers["GET /v1/audit/txn_1"] = fakeAnswer{status: 200, body: strings.Replace(verdictBody(c.verdict), `{`, `{"disposition":`+c.disposition+`,`, 1)}
 			o := callTool(t, g, "get_verdict", `{"txnId":"txn_1"}`)
-			require.Contains(t, o.Members, "disposition")
+			if c.verdict == "REVIEW" {
+				require.Contains(t, o.Members, "disposition")
+			}
 			require.Equal(t, c.told, o.Members["disposition"])
 			require.True(t, strings.HasPrefix(o.Content[0].Text, c.sentence), o.Content[0].Text)
 			requireNoSecret(t, o.Members)

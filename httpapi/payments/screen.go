@@ -30,6 +30,7 @@ func screenRoutes() []border.Route {
 		{Method: http.MethodPost, Path: screenPath, Max: engine.ScreenBodyMax, Handle: screen},
 		{Method: http.MethodPost, Path: "/v1/screen/dry-run", Max: engine.ScreenBodyMax, Handle: dryRun},
 		{Method: http.MethodGet, Path: "/v1/transactions", Handle: findPayment},
+		{Method: http.MethodGet, Path: "/v1/transactions/unresolved", Handle: listUnresolved},
 		{Method: http.MethodPost, Path: "/v1/transactions/{txnId}/settle", Handle: settlePayment},
 		{Method: http.MethodPost, Path: "/v1/transactions/{txnId}/release", Handle: releasePayment},
 		{Method: http.MethodPost, Path: "/v1/screen/batch", Body: border.BodyBatch, Max: engine.BatchBodyMax, Handle: screenBatch},

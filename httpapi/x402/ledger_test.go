@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"railguard/httpapi/guest"
 )
 
 // fakeLedger answers as the API does, as far as the facilitator asks: it keeps holds,
@@ -82,7 +84,9 @@ func (l *fakeLedger) answerCall(w http.ResponseWriter, r *http.Request, body []b
 	case len(parts) == 5 && parts[2] == "transactions" && l.records[parts[3]] != nil:
 		var said map[string]any
 		_ = json.Unmarshal(body, &said)
-		said["state"] = parts[4] + "d"
+		if said["state"] = parts[4] + "d"; said["state"] == "settled" && guest.ByFacilitator(r.Context()) {
+			said["forwarded"] = true
+		}
 		l.records[parts[3]]["payment"] = said
 		if parts[4] == "release" {
 			l.freeReference(parts[3])
@@ -152,6 +156,11 @@ func (l *fakeLedger) freeReference(txnID string) {
 func (l *fakeLedger) expire(txnID string) {
 	l.records[txnID]["payment"] = map[string]any{"state": "expired"}
 	l.freeReference(txnID)
+}
+
+// leaveUnresolved ends the time of a hold that nobody ended.
+func (l *fakeLedger) leaveUnresolved(txnID string) {
+	l.records[txnID]["payment"] = map[string]any{"state": "unresolved"}
 }
 
 // ending returns the outcome of a transaction's payment; nil while its hold is open.

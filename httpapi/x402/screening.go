@@ -77,9 +77,10 @@ type record struct {
 }
 
 type ending struct {
-	State   string `json:"state"`
-	RailRef string `json:"railRef"`
-	Reason  string `json:"reason"`
+	State     string `json:"state"`
+	RailRef   string `json:"railRef"`
+	Reason    string `json:"reason"`
+	Forwarded bool   `json:"forwarded"` // This facilitator, on any node, sent the payment on and was told that it was made.
 }
 
 // settledEnding returns the payment's settlement, in time or late; nil: it was not settled.
@@ -90,10 +91,17 @@ func (r *record) settledEnding() *ending {
 	return r.Late
 }
 
-// holdIsOpen tells whether the record's hold still counts.
+// holdIsOpen tells whether the record's hold lasts still.
 func (r *record) holdIsOpen() bool {
 	return r.Verdict == "PROCEED" && r.Hold != nil && r.Payment == nil
 }
+
+// isUnresolved tells whether the time of the record's hold is over and nobody has said what
+// became of the payment. It still counts.
+func (r *record) isUnresolved() bool { return r.Payment != nil && r.Payment.State == unresolved }
+
+// unresolved is the API's word for that state.
+const unresolved = "unresolved"
 
 // screeningCall is the body of POST /v1/screen. The same payment gives the same bytes.
 type screeningCall struct {

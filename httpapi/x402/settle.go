@@ -11,7 +11,8 @@ import (
 // forwards it. The first one that screens the payment for settlement takes its settlement
 // reference, and forwards. Every other caller finds the reference taken, and answers by the
 // outcome of the first one's attempt. An attempt whose outcome is unknown leaves the hold as it
-// is; once the attempt is certainly over, the facilitator behind is asked again. From then on
+// is, and the hold never returns by itself: at its end the payment is unresolved and goes on
+// counting. Once the attempt is certainly over, the facilitator behind is asked again. From then on
 // only a success ends the payment: a failure may be that of the second attempt, after a first one
 // that succeeded.
 //
@@ -74,6 +75,13 @@ func (p *payment) pendingAnswer(v *verdict, message string) *settleAnswer {
 	return p.notSettled("pending", "settlement_pending", message, v)
 }
 
+// pendingOutcome is pendingAnswer for a payment that was sent on, whose outcome is unknown.
+func (s *settlement) pendingOutcome(v *verdict, message string) *settleAnswer {
+	answer := s.p.pendingAnswer(v, message)
+	answer.Extensions[extension].State = unresolved
+	return answer
+}
+
 func (p *payment) settleWithoutVerdict(err error) *settleAnswer {
 	outcome, reason, message := noVerdict(err)
 	return p.notSettled(outcome, reason, message, nil)
@@ -121,6 +129,8 @@ func (s *settlement) claimPayment(ctx context.Context) *settleAnswer {
 	case s.held != nil && s.held.settledEnding() != nil:
 		s.claim, s.ownClaim = &s.held.verdict, s.keyID != "" && s.held.KeyID == s.keyID
 		return s.answerDuplicate() // Somebody booked it without settling it here.
+	case s.held != nil && s.held.isUnresolved(): // It was not sent on from here; somebody else may have made it.
+		return p.notSettled("refused", ours+unresolved, unresolvedMessage, &s.held.verdict)
 	case s.held != nil && !s.held.holdIsOpen():
 		s.held = nil
 	}
@@ -201,7 +211,7 @@ func (s *settlement) forwardPayment(ctx context.Context) *settleAnswer {
 		return s.p.notSettled("failed", reason, message, s.claim)
 	}
 	s.f.config.Logger.Warn("whether an x402 payment was made is not known; its hold stays", "txnId", s.claim.TxnID, "reason", reason)
-	return s.p.pendingAnswer(s.claim, "whether the payment was made is not known: ask again")
+	return s.pendingOutcome(s.claim, "whether the payment was made is not known: ask again")
 }
 
 // bookPayment settles the hold of a payment that was made.
@@ -231,11 +241,15 @@ func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAn
 		return s.p.settleWithoutVerdict(err)
 	}
 	for _, r := range []*record{held, claim} {
-		if r != nil && r.settledEnding() != nil {
+		switch {
+		case r == nil || r.settledEnding() == nil:
+		case !r.settledEnding().Forwarded: // Somebody says that it was made, and this facilitator has not seen it.
+			return s.answerDuplicate()
+		default:
 			return s.answerSettled(r.settledEnding().RailRef)
 		}
 	}
-	if s.held = nil; held != nil && held.holdIsOpen() {
+	if s.held = nil; held != nil && (held.holdIsOpen() || held.isUnresolved()) {
 		s.held = held
 	}
 	if claim.Payment != nil && claim.Payment.State == "released" {
@@ -250,15 +264,15 @@ func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAn
 	now, err := s.guestCall.judgeAgain(ctx, s.p, "", "")
 	switch {
 	case err != nil:
-		return s.p.pendingAnswer(s.claim, "whether the payment was made is not known, and it cannot be screened again now")
+		return s.pendingOutcome(s.claim, "whether the payment was made is not known, and it cannot be screened again now")
 	case now.Verdict != "PROCEED":
-		return s.p.pendingAnswer(now, "whether the payment was made is not known, and now it would not be: "+describeVerdict(now))
+		return s.pendingOutcome(now, "whether the payment was made is not known, and now it would not be: "+describeVerdict(now))
 	}
 	if o, transaction, _, _ := s.f.settleBehind(ctx, s.p); o == done {
 		s.bookPayment(ctx, transaction)
 		return s.p.settledBy("settled", transaction, s.claim)
 	}
-	return s.p.pendingAnswer(s.claim, "whether the payment was made is not known")
+	return s.pendingOutcome(s.claim, "whether the payment was made is not known")
 }
 
 // releasedReason returns the reason of the facilitator behind from the text of a release.

@@ -25,7 +25,7 @@ func TestSettleAfterVerify(t *testing.T) {
 	require.Equal(t, 0.0, again["amount"], "what the payment is worth is held already")
 	require.NotContains(t, again, "hold")
 	require.True(t, strings.HasPrefix(again["paymentRef"].(string), "x402:settlement:"))
-	require.Equal(t, map[string]any{"state": "settled", "amount": 0.000001, "railRef": "5sig"}, d.ledger.ending("txn_1"))
+	require.Equal(t, map[string]any{"state": "settled", "amount": 0.000001, "railRef": "5sig", "forwarded": true}, d.ledger.ending("txn_1"))
 	require.Nil(t, d.ledger.ending("txn_2"), "the judgement holds nothing")
 	require.Equal(t, "101", d.ledger.headers[len(d.ledger.headers)-2].Get("X-Railguard-Min-Index"), "who won is read from the claim's index on")
 
@@ -418,4 +418,58 @@ func TestSettleComparesThePayer(t *testing.T) {
 		_, settled := d.send(t, "/settle", evmBody(nil))
 		require.Equal(t, c.made, settled["success"], payer)
 	}
+}
+
+// TestForgedSettlementOpensNothing (line T12): a payment that somebody says was made, and that
+// this facilitator did not send on, is no success.
+func TestForgedSettlementOpensNothing(t *testing.T) {
+	d := newDesk(t)
+	d.chain.says(504, "")
+	body := evmBody(func(_, payload, _ map[string]any) {
+		payload["extensions"] = map[string]any{identifier: map[string]any{"info": map[string]any{"id": "p-1"}}, extension: map[string]any{"info": map[string]any{"token": "t"}}}
+	})
+	_, first := d.send(t, "/settle", body, "Authorization", "a")
+	require.Equal(t, "settlement_pending", first["errorReason"], first)
+	for _, record := range d.ledger.records {
+		record["payment"] = map[string]any{"state": "settled", "railRef": "0xFORGED"}
+	}
+	_, second := d.send(t, "/settle", body, "Authorization", "a")
+	require.Equal(t, false, second["success"], second)
+	require.Equal(t, "duplicate_settlement", second["errorReason"])
+	require.Empty(t, second["transaction"])
+}
+
+// TestLostAnswerIsUnresolved: a payment that was sent on and whose answer was lost is
+// unresolved. It is settled on its one hold when the outcome is known at last, and until then
+// neither verify nor settle holds anything more for it.
+func TestLostAnswerIsUnresolved(t *testing.T) {
+	d := newDesk(t)
+	require.Equal(t, true, d.verifies(t)["isValid"])
+	d.chain.says(504, "")
+	lost := d.settles(t)
+	require.Equal(t, "settlement_pending", lost["errorReason"])
+	require.Equal(t, "unresolved", lost["extensions"].(map[string]any)["railguard"].(map[string]any)["state"])
+	d.ledger.leaveUnresolved("txn_1")
+	d.ledger.now = d.ledger.now.Add(time.Hour)
+	screened := len(d.ledger.screened)
+	refused := d.verifies(t)
+	require.Equal(t, "railguard_unresolved", refused["invalidReason"], refused)
+	require.Len(t, d.ledger.screened, screened)
+	d.chain.says(200, chainGood)
+	require.Equal(t, true, d.settles(t)["success"])
+	require.Equal(t, "settled", d.ledger.ending("txn_1")["state"])
+	for _, call := range d.ledger.screened[screened:] {
+		require.Nil(t, call["hold"], "nothing more is held")
+	}
+}
+
+// TestLapsedHoldIsNotSentOn: a payment that was verified and not settled in time may have been
+// made by somebody else.
+func TestLapsedHoldIsNotSentOn(t *testing.T) {
+	d := newDesk(t)
+	require.Equal(t, true, d.verifies(t)["isValid"])
+	d.ledger.leaveUnresolved("txn_1")
+	require.Equal(t, "railguard_unresolved", d.settles(t)["errorReason"])
+	require.Len(t, d.ledger.screened, 1)
+	require.Len(t, d.chain.bodies, 1, "verify alone was sent on")
 }

@@ -12,6 +12,7 @@ type verdictShown struct {
 	Rule          string `json:"rule,omitempty"`
 	Reason        string `json:"reason,omitempty"`
 	HoldExpiresAt string `json:"holdExpiresAt,omitempty"`
+	State         string `json:"state,omitempty"`    // unresolved: whether the payment was made is not known, and it counts.
 	Replayed      bool   `json:"replayed,omitempty"` // The answer of an earlier call.
 }
 
@@ -85,6 +86,8 @@ func (g *guestCall) findHold(ctx context.Context, p *payment) (*verdict, *verify
 		return nil, notValid("refused", ours+"already_settled", "this payment was settled before")
 	case before != nil && before.holdIsOpen():
 		return &before.verdict, nil
+	case before != nil && before.isUnresolved():
+		return nil, notValid("refused", ours+unresolved, unresolvedMessage)
 	}
 	v, err := g.screenWithHold(ctx, p, "x402:verify:"+p.hash, p.holdReference())
 	if err != nil {
@@ -105,16 +108,20 @@ func (g *guestCall) findHold(ctx context.Context, p *payment) (*verdict, *verify
 		return nil, verifyWithoutVerdict(errUnavailable)
 	case first.holdIsOpen():
 		return v, nil
+	case first.isUnresolved():
+		return nil, notValid("refused", ours+unresolved, unresolvedMessage)
 	case first.Payment != nil && first.Payment.State == "released":
 		return nil, notValid("invalid", releasedReason(first.Payment.Reason), "as this payment was answered before")
 	}
 	return nil, notValid("refused", ours+"hold_ended", "the hold of this payment has ended: sign another payment")
 }
 
-// releaseHold releases a hold. If that fails, the hold expires by itself.
+const unresolvedMessage = "whether this payment was made is not known: a settler must say what became of it"
+
+// releaseHold releases a hold. If that fails, a settler must release it.
 func (g *guestCall) releaseHold(ctx context.Context, txnID, reason string) {
 	if err := g.bookReleased(ctx, txnID, releasePrefix+reason); err != nil {
-		g.f.config.Logger.Warn("a hold of an x402 payment was not released; it expires", "txnId", txnID, "error", err)
+		g.f.config.Logger.Warn("a hold of an x402 payment was not released; a settler must release it", "txnId", txnID, "error", err)
 	}
 }
 

@@ -1,0 +1,80 @@
+package edge
+
+import (
+	"strings"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+)
+
+// Why an approved payment may not be made now. The words never change.
+const (
+	PayLapsed   = "lapsed"       // The approval has ended.
+	PaySettled  = "settled"      // The payment was made.
+	PayReleased = "released"     // The payment was given back.
+	PayInactive = "agent_status" // The agent, one above it or its operator is suspended, revoked or expired.
+	PayListed   = "listed"       // The list names a party of the payment now.
+	PayBlocked  = "blocked"      // The payment would be a BLOCK now, for another reason.
+	PayUnknown  = "unknown"      // This node cannot judge the payment again now.
+)
+
+// Payable says whether an approved payment may be made now (Why is ""), and if not, why not.
+// It returns false if nobody approved the payment. It judges with what this node knows, and in
+// doubt it says no.
+func (j *Judge) Payable(l *Leaf, d *Disposition) (why string, approved bool) {
+	if !d.Present || d.Said.Disposition != leaf.WordApproved {
+		return "", false
+	}
+	for _, ending := range d.Payment {
+		switch ending.Text("state") {
+		case "settled":
+			return PaySettled, true
+		case "released":
+			return PayReleased, true
+		default:
+			return PayLapsed, true
+		}
+	}
+	if j.LogTime() >= d.Said.PayBy {
+		return PayLapsed, true
+	}
+	held := LeavesHeld(j)
+	defer func() { DropLeaves(j, held) }()
+	parsed, err := j.parsed(l)
+	if err != nil {
+		return PayUnknown, true
+	}
+	decision, err := j.decideNow(&parsed)
+	switch {
+	case err != nil:
+		return PayUnknown, true
+	case decision.Verdict == engine.Block:
+		return WhyBlocked(decision.Code()), true
+	}
+	return "", true
+}
+
+// WhyBlocked returns why a payment that a rule blocks now may not be made.
+func WhyBlocked(rule string) string {
+	switch {
+	case strings.HasPrefix(rule, "R2_"):
+		return PayInactive
+	case strings.HasSuffix(rule, "_OFAC") || strings.Contains(rule, "_OFAC_"):
+		return PayListed
+	}
+	return PayBlocked
+}
+
+// HoldState returns the present state of a hold: that of its payment's ending, or held.
+func (d *Disposition) HoldState() string {
+	if len(d.Payment) == 0 {
+		return "held"
+	}
+	return d.Payment[0].Text("state")
+}
+
+// mayChange tells whether a settler can still say what became of the payment.
+func (d *Disposition) mayChange() bool {
+	state := d.HoldState()
+	return state == "held" || state == "unresolved"
+}

@@ -71,6 +71,15 @@ func (g *guarded) counted(agent string) (spent, held float64) {
 	return limits["spentUSDC"].(float64), limits["heldUSDC"].(float64)
 }
 
+// awaitUnresolved waits until the agent has an unresolved payment.
+func (g *guarded) awaitUnresolved(agent string) {
+	require.Eventually(g.t, func() bool {
+		answer := g.nodes["n1"].must(g.t, http.StatusOK, "GET", "/v1/transactions/unresolved?consistency=leader&agentId="+agent, "")
+		payments, _ := answer["data"].([]any)
+		return len(payments) == 1
+	}, 20*time.Second, 20*time.Millisecond)
+}
+
 func TestX402(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three nodes and a chain")

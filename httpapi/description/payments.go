@@ -65,8 +65,8 @@ var paymentsOperations = []Operation{
 		Text:       "Less than what was allowed is said by a settler's key that did not screen the payment, unless the policy says settlement: self.",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Amount  *Number `json:"amount,omitempty" range:"0-1000000000000"`
-			RailRef *string `json:"railRef,omitempty" length:"-FieldMax"`
+			Amount  *Number `json:"amount,omitempty" range:"0-1000000000000" doc:"What was paid, in USDC; without it, the recorded amount."`
+			RailRef *string `json:"railRef,omitempty" length:"-FieldMax" doc:"What the rail calls the payment: a transaction hash, a bank's reference."`
 		}{}, Example: `{"amount": 15, "railRef": "0xabc"}`},
 		Answers:  []Answer{{Status: 200, Of: Settlement{}, Headers: "Replayed"}},
 		Refusals: "404 409",

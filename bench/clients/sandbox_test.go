@@ -106,9 +106,10 @@ func TestSandbox(t *testing.T) {
 			}
 		})
 	}
+	settler := servers.settlerKey(t)
 	for _, l := range languages {
 		t.Run(l.name+" afternoon", func(t *testing.T) {
-			spend(t, l, "RAILGUARD_URL="+servers.URLs()[0], "RAILGUARD_KEY="+servers.Key, "RAILGUARD_ISSUER=railguard-sandbox")
+			spend(t, l, "RAILGUARD_URL="+servers.URLs()[0], "RAILGUARD_KEY="+servers.Key, "RAILGUARD_SETTLER_KEY="+settler, "RAILGUARD_ISSUER=railguard-sandbox")
 		})
 	}
 	t.Run("mcp", func(t *testing.T) { sandboxMCP(t, servers, agent.Token, rows) })

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,6 +42,20 @@ func (c *cluster) killLeader(t *testing.T) {
 		}
 	}
 	require.Fail(t, "no leader")
+}
+
+// settlerKey makes a key of the role settler at the admin listener. It is no key that screens.
+func (c *cluster) settlerKey(t *testing.T) string {
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.Nodes[0].Admin+"/admin/keys", strings.NewReader(`{"name":"rail","roles":["settler"]}`))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+c.Key)
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	var made struct{ Key string }
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&made))
+	require.NotEmpty(t, made.Key, answer.Status)
+	return made.Key
 }
 
 // deaf is a proxy that drops every third answer: the server has carried out those calls,
@@ -86,7 +101,7 @@ BLOCK R6_COUNTERPARTY_WALLET_OFAC
 REVIEW R10_SINGLE_TX_LIMIT
 APPROVED
 PROCEED invalid_field hold
-spent 6100.5
+spent 100.5
 BLOCK R2_CREDENTIAL_STATUS
 `
 
@@ -98,9 +113,10 @@ func TestAfternoon(t *testing.T) {
 	}
 	servers := startCluster(t, 1)
 	through, broken := deaf(t, servers.URLs()[0])
+	settler := servers.settlerKey(t)
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
-			spend(t, l, "RAILGUARD_URL="+through+","+servers.URLs()[0], "RAILGUARD_KEY="+servers.Key)
+			spend(t, l, "RAILGUARD_URL="+through+","+servers.URLs()[0], "RAILGUARD_KEY="+servers.Key, "RAILGUARD_SETTLER_KEY="+settler)
 		})
 	}
 	require.Positive(t, broken.Load())

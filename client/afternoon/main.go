@@ -21,7 +21,7 @@ func main() {
 }
 
 func afternoon(ctx context.Context) error {
-	rail, err := client.New(client.Options{Addresses: strings.Split(os.Getenv("RAILGUARD_URL"), ","), Key: os.Getenv("RAILGUARD_KEY")})
+	rail, err := connect(os.Getenv("RAILGUARD_KEY"))
 	if err != nil {
 		return err
 	}
@@ -41,6 +41,11 @@ func afternoon(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// connect returns a client that uses an API key.
+func connect(key string) (*client.Client, error) {
+	return client.New(client.Options{Addresses: strings.Split(os.Getenv("RAILGUARD_URL"), ","), Key: key})
 }
 
 // issuer returns the service's name in credentials; a sandbox's is railguard-sandbox.
@@ -68,7 +73,8 @@ func verify(ctx context.Context, rail *client.Client, agent *client.Registration
 }
 
 // pay holds a payment, pays over the rail and settles it. A payment that is not made is
-// released. The key must be stored before the first attempt.
+// released. Whoever spends does not say what was spent: a settler settles less than was allowed,
+// and releases. The key must be stored before the first attempt.
 func pay(ctx context.Context, rail *client.Client, agent *client.Registration) error {
 	amount, err := client.ParseUSD("100.10")
 	if err != nil {
@@ -89,7 +95,11 @@ func pay(ctx context.Context, rail *client.Client, agent *client.Registration) e
 	if err != nil {
 		return err
 	}
-	settled, err := rail.Settle(ctx, verdict.TxnID, &paid, "wire-4711")
+	settler, err := connect(os.Getenv("RAILGUARD_SETTLER_KEY"))
+	if err != nil {
+		return err
+	}
+	settled, err := settler.Settle(ctx, verdict.TxnID, &paid, "wire-4711")
 	if err != nil {
 		return err
 	}
@@ -98,7 +108,7 @@ func pay(ctx context.Context, rail *client.Client, agent *client.Registration) e
 	if err != nil {
 		return err
 	}
-	released, err := rail.Release(ctx, verdict.TxnID, "cancelled by the buyer")
+	released, err := settler.Release(ctx, verdict.TxnID, "cancelled by the buyer")
 	if err != nil {
 		return err
 	}

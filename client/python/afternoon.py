@@ -1,4 +1,4 @@
-"""The integrator's afternoon: RAILGUARD_URL (several, comma-separated) and RAILGUARD_KEY say where."""
+"""The integrator's afternoon: RAILGUARD_URL (several, comma-separated), RAILGUARD_KEY and RAILGUARD_SETTLER_KEY say where."""
 
 import os
 from decimal import Decimal
@@ -7,6 +7,7 @@ from railguard import Client, TokenError, new_key, verify_token
 
 issuer = "did:kya:" + os.environ.get("RAILGUARD_ISSUER", "railguard")  # A sandbox's is railguard-sandbox.
 client = Client(os.environ["RAILGUARD_URL"].split(","), os.environ["RAILGUARD_KEY"])
+settler = Client(os.environ["RAILGUARD_URL"].split(","), os.environ["RAILGUARD_SETTLER_KEY"])
 
 # An agent that may pay up to 5,000 dollars at once.
 agent = client.register({
@@ -26,18 +27,19 @@ except TokenError as error:
     print("forged", error.code)
 
 # A payment: hold, pay over the rail, settle. The key is stored before the first attempt.
+# Whoever spends does not say what was spent: a settler settles less than was allowed, and releases.
 key = new_key()
 payment = {"token": token, "amount": Decimal("100.10"), "hold": {"ttlSeconds": 600}}
 verdict = client.screen(payment, idempotency_key=key)
 print(verdict["verdict"], verdict["hold"]["state"], verdict["hold"]["amount"])
 again = client.screen(payment, idempotency_key=key)  # As after a crash: the same key, the same payment.
 print("same", again["txnId"] == verdict["txnId"])
-settled = client.settle(verdict["txnId"], Decimal("99.5"), "wire-4711")
+settled = settler.settle(verdict["txnId"], Decimal("99.5"), "wire-4711")
 print(settled["state"], settled["amountUSDC"])
 
 # What is not made is released.
 verdict = client.screen({"token": token, "amount": 20, "hold": {"ttlSeconds": 600}})
-print(client.release(verdict["txnId"], "cancelled by the buyer")["state"])
+print(settler.release(verdict["txnId"], "cancelled by the buyer")["state"])
 
 # A listed wallet: BLOCK, for good.
 verdict = client.screen({"token": token, "amount": 100, "chain": "ETH", "cpWallet": "0x098B716B8Aaf21512996dC57EB0615e2383E2f96"})

@@ -1,11 +1,13 @@
-// The integrator's afternoon: RAILGUARD_URL (several, comma-separated) and RAILGUARD_KEY say where.
+// The integrator's afternoon: RAILGUARD_URL (several, comma-separated), RAILGUARD_KEY and RAILGUARD_SETTLER_KEY say where.
 
 import { Client, RailguardError, TokenError, newKey, verifyToken } from "./railguard.ts";
 
 declare const process: { env: Record<string, string> };
 
 const issuer = `did:kya:${process.env.RAILGUARD_ISSUER ?? "railguard"}`; // A sandbox's is railguard-sandbox.
-const client = new Client({ addresses: process.env.RAILGUARD_URL.split(","), key: process.env.RAILGUARD_KEY });
+const addresses = process.env.RAILGUARD_URL.split(",");
+const client = new Client({ addresses, key: process.env.RAILGUARD_KEY });
+const settler = new Client({ addresses, key: process.env.RAILGUARD_SETTLER_KEY });
 
 // An agent that may pay up to 5,000 dollars at once.
 const agent = await client.register({
@@ -26,18 +28,19 @@ try {
 }
 
 // A payment: hold, pay over the rail, settle. The key is stored before the first attempt.
+// Whoever spends does not say what was spent: a settler settles less than was allowed, and releases.
 const key = newKey();
 const payment = { token, amount: "100.10", hold: { ttlSeconds: 600 } };
 let verdict = await client.screen(payment, key);
 console.log(verdict.verdict, verdict.hold?.state, verdict.hold?.amount);
 const again = await client.screen(payment, key); // As after a crash: the same key, the same payment.
 console.log("same", again.txnId === verdict.txnId);
-const settled = await client.settle(verdict.txnId, { amount: "99.5", railRef: "wire-4711" });
+const settled = await settler.settle(verdict.txnId, { amount: "99.5", railRef: "wire-4711" });
 console.log(settled.state, settled.amountUSDC);
 
 // What is not made is released.
 verdict = await client.screen({ token, amount: "20", hold: { ttlSeconds: 600 } });
-console.log((await client.release(verdict.txnId, "cancelled by the buyer")).state);
+console.log((await settler.release(verdict.txnId, "cancelled by the buyer")).state);
 
 // A listed wallet: BLOCK, for good.
 verdict = await client.screen({ token, amount: "100", chain: "ETH", cpWallet: "0x098B716B8Aaf21512996dC57EB0615e2383E2f96" });

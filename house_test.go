@@ -69,7 +69,7 @@ var importLaw = map[string][]string{
 	"edge/registry":      {"edge", "engine", "ofac", "fsm/wire", "strictjson"},
 	"edge/retrace":       {"audit", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
 	"edge/turns":         {},
-	"edge":               {"edge/retrace", "edge/turns", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "fsm", "fsm/wire", "audit"},
+	"edge":               {"edge/retrace", "edge/turns", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "ofac/wallet", "fsm", "fsm/wire", "audit"},
 	"edge/edgetest":      {"audit", "audit/audittest", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},

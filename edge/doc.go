@@ -13,7 +13,7 @@
 // it. registration.go, delegation.go, renewal.go and user.go make the records of who may
 // act, with settings_input.go and whitelist_input.go; profiles.go looks parties up.
 //
-// May import: edge/retrace, edge/turns, engine, engine/credential, ofac, fsm (View, Settings, IDs),
+// May import: edge/retrace, edge/turns, engine, engine/credential, ofac, ofac/wallet, fsm (View, Settings, IDs),
 // fsm/wire, fsm/leaf, fsm/leafjson, audit (its errors), strictjson, seal; fastjson,
 // VictoriaMetrics/metrics.
 // Never: net/http, header names, status codes; httpapi, cluster.

@@ -89,6 +89,7 @@ func requestOfRecord(l *Leaf) engine.Request {
 	if request.Model == "" {
 		request.Model = text("model")
 	}
+	readElsewhere(&request, l.Text("walletsElsewhere"))
 	return request
 }
 

@@ -79,6 +79,13 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	if warnings := s.warnings(); len(warnings) > 0 {
 		f.Set(leaf.TagWarnings, strictjson.AppendList(nil, warnings))
 	}
+	if s.request.Elsewhere != "" {
+		text := s.request.Elsewhere
+		if s.request.ElsewhereMore {
+			text += "+"
+		}
+		f.Set(leaf.TagElsewhere, []byte(text))
+	}
 	for i := range requestTags {
 		if raw := j.call.Document.Raw(requestTags[i].name); raw != nil {
 			f.Set(requestTags[i].tag, raw)

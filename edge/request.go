@@ -1,12 +1,15 @@
 package edge
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"railguard/engine"
 	"railguard/ofac"
+	"railguard/ofac/wallet"
 	"railguard/strictjson"
 )
 
@@ -62,6 +65,7 @@ func (j *Judge) Read() error {
 		s.request.Model = alias
 	}
 	s.context = ofac.Context{Country: f.Text("cpCountry", engine.FieldMax), BirthDate: f.Text("cpDateOfBirth", engine.FieldMax), Address: f.Name("cpAddress")}
+	s.findElsewhere(j.call)
 	seconds, sound := readHold(j.call.Document.Raw("hold"))
 	if s.hold = seconds; !sound {
 		f.Invalid("hold", `must be {"ttlSeconds": a whole number from 30 to 604800}`)
@@ -72,6 +76,68 @@ func (j *Judge) Read() error {
 	s.token, s.userToken = borrowText(f.TrimmedText("token")), borrowText(f.TrimmedText("userToken")) // A value that is no string is a malformed credential (R1), not an error.
 	s.userGiven = f.Given("userToken")
 	return f.Err()
+}
+
+// ownWords are the members in which no wallet is looked for: the credentials, the wallet itself
+// and the key.
+var ownWords = [...]string{"token", "userToken", "cpWallet", "idempotencyKey"}
+
+// findElsewhere finds wallets in all texts of the call but those, in members that are unknown
+// too.
+func (s *screening) findElsewhere(call *Call) {
+	found, rest := wallet.Elsewhere{}, call.Body
+	for len(rest) > 0 {
+		next, end := len(rest), len(rest)
+		for _, name := range ownWords {
+			raw := call.Document.Raw(name)
+			if raw == nil || raw[0] != '"' {
+				continue
+			}
+			if at := offsetIn(rest, raw); at >= 0 && at < next {
+				next, end = at, at+len(raw)
+			}
+		}
+		found.Add(unescapeJSON(rest[:next]))
+		rest = rest[end:]
+	}
+	s.request.ElsewhereMore = found.More
+	if found.Count > 0 {
+		s.request.Elsewhere = string(found.Texts)
+	}
+}
+
+// offsetIn returns where part, which is a part of the same memory, begins in data; -1: before it
+// or not in it.
+func offsetIn(data, part []byte) int {
+	at := cap(data) - cap(part)
+	if at < 0 || at+len(part) > len(data) || &data[at] != &part[0] {
+		return -1
+	}
+	return at
+}
+
+// unescapeJSON returns JSON with every \u escape of an ASCII letter or digit read.
+func unescapeJSON(data []byte) []byte {
+	if !bytes.Contains(data, []byte(`\u00`)) {
+		return data
+	}
+	plain := make([]byte, 0, len(data))
+	for i := 0; i < len(data); i++ {
+		if i+6 <= len(data) && string(data[i:i+4]) == `\u00` {
+			if c, err := strconv.ParseUint(string(data[i+4:i+6]), 16, 8); err == nil {
+				plain = append(plain, byte(c))
+				i += 5
+				continue
+			}
+		}
+		plain = append(plain, data[i])
+	}
+	return plain
+}
+
+// readElsewhere reads the wallets back from a record.
+func readElsewhere(request *engine.Request, text string) {
+	request.Elsewhere, request.ElsewhereMore = strings.CutSuffix(text, "+")
 }
 
 // borrowText returns a text that shares the body's memory. It is valid until the call ends, and

@@ -14,6 +14,11 @@ type Request struct {
 	Protocol   string
 	Model      string // underlyingModel (alias model); "" when not given.
 	TravelRule string // travelRuleRef
+
+	// Elsewhere holds the wallets in members that are meant for something else, each behind a
+	// blank. They are looked up like cpWallet. ElsewhereMore: there are more than it holds.
+	Elsewhere     string
+	ElsewhereMore bool
 }
 
 // TokenState is the result of checking a credential without looking at any state.
@@ -104,10 +109,13 @@ type Moment struct {
 	UserVersion uint16
 	UserExpires Time
 
-	Minute      uint32 // Calls screened in the sliding minute, this call included.
-	PerHour     uint32
-	DayMeanX100 uint32 // Mean per minute over the trailing 24 h, times 100; 0 without 24 h of history.
-	Structuring uint8  // Calls in the amount band of R25 within its window, this one included.
-	Duplicate   bool   // The payment reference was used before.
-	ListStale   bool
+	Minute       uint32 // Calls screened in the sliding minute, this call included.
+	PerHour      uint32
+	DayMeanX100  uint32 // Mean per minute over the trailing 24 h, times 100; 0 without 24 h of history.
+	Root         *Pace  // What the root agent and all its delegates had screened, for a delegate's call; else nil.
+	AgentNear    Near   // R25: payments of the root agent and its delegates near limits, this one included; zero for any other amount.
+	OperatorNear Near
+	Structuring  uint8 // Calls in the amount band of R25 within its window, this one included.
+	Duplicate    bool  // The payment reference was used before.
+	ListStale    bool
 }

@@ -64,6 +64,9 @@ func (l *Looker) Look(f *Facts) {
 	if f.Request.Wallet != "" {
 		f.PartyWallet, f.PartyListed = f.List.Wallet(f.Request.Wallet)
 	}
+	if f.Request.Elsewhere != "" && !f.PartyListed {
+		f.PartyWallet, f.PartyListed = f.List.Wallet(f.Request.Elsewhere)
+	}
 	query := ofac.Query{
 		Brief: true, Review: f.Policy.NameReview, Block: f.Policy.NameBlock, WeakAliases: f.Policy.WeakAliases,
 		NonSDNPossible: f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS }),

@@ -119,6 +119,7 @@ type OperatorRow struct {
 	Institutions bool // As in AgentRow.
 	Agents       uint32
 	StatusAt     Time
+	Near         NearRow // R25, over all its agents.
 }
 
 // UserRow is the live state of one user credential.

@@ -34,6 +34,7 @@ const (
 	SubUserSuperseded Sub = 13
 
 	SubDuplicate Sub = 2 // A sub-reason of R25: duplicate_reference.
+	subNearSum   Sub = 3 // The first of four of R25: sum and number, of the agent and of the operator.
 )
 
 // liveJudges judges the live rules, and says of each what people read. A row is never edited in
@@ -52,7 +53,7 @@ var liveJudges = map[RuleID]judge{
 		Trigger: "The amount and what the fleet spent or holds on that UTC day come to more than its daily limit; the limit itself passes.",
 		Default: "on for members of a fleet", Params: "dailyLimitUSDC of the fleet; mode"},
 	RuleVelocity: {Live: velocityExceeded, ComparedLive: compareVelocity,
-		Trigger: "More screened payments in the last 60 seconds, or in the last hour, than the velocity setting allows; or, with 24 hours of history, more than 100 in the minute and more than the burst factor times the mean.",
+		Trigger: "More screened payments in the last 60 seconds, or in the last hour, than the velocity setting allows; or, with 24 hours of history, more than 100 in the minute and more than the burst factor times the mean. A delegate's payments count for its root agent as well.",
 		Default: "maxPerMinute 1,000; burstFactor 20", Params: "velocity of agent, fleet, institution (the strictest holds); mode"},
 	RuleHours: {Live: unusualHour,
 		Trigger: "Log time is outside the operating hours of agent, parent, fleet or institution.",
@@ -61,7 +62,7 @@ var liveJudges = map[RuleID]judge{
 		Trigger: "The agent is autonomous, its last attestation is 24 hours old or older or there is none, and the amount is above the attestation threshold.",
 		Default: "on, above 10,000 USD; never attested is stale", Params: "attestation.above (may only be lowered), attestation.issuanceCounts; mode"},
 	RuleStructuring: {Live: structuringSuspected, ComparedLive: compareStructuring,
-		Trigger: "Several screened payments of one root agent to one counterparty within the window, as many as the policy counts, each just below the reporting threshold; or the payment reference is that of a PROCEED or an open hold of the same owner of the last 30 days.",
+		Trigger: "Several screened payments of one root agent to one counterparty within the window, as many as the policy counts, each just below the reporting threshold; or, to any counterparties in 24 hours, payments of one root agent or of one operator that stand just below a limit of the policy, twice as many (an operator: ten times as many), or as large a sum of them in the band; or the payment reference is that of a PROCEED or an open hold of the same owner of the last 30 days.",
 		Default: "5 in 24 h in [9,000, 10,000); a paymentRef once", Params: "structuring.count, low, high, window; mode; paymentRef.once (review or off, apart from the mode)"},
 }
 
@@ -249,27 +250,46 @@ func compareFleetLimit(m *Moment) []Compared {
 }
 
 // velocityExceeded is R16. It compares the agent's own count with the strictest setting of
-// agent, ancestors, fleet and institution.
+// agent, ancestors, fleet and institution, and then the count of the root agent, which includes
+// all its delegates, with the root's.
 func velocityExceeded(m *Moment) Sub {
 	limit := m.Policy.Velocity
+	limit.Tighten(m.FleetPace)
+	tree := limit
 	for i := 0; i < m.LevelCount; i++ {
 		limit.Tighten(m.Levels[i].Profile.Settings.Velocity)
 	}
-	limit.Tighten(m.FleetPace)
+	own := Pace{Minute: m.Minute, PerHour: m.PerHour, DayMeanX100: m.DayMeanX100}
+	if sub := limit.exceededBy(&own); sub != 0 || m.Root == nil || m.LevelCount == 0 {
+		return sub
+	}
+	tree.Tighten(m.Levels[m.LevelCount-1].Profile.Settings.Velocity)
+	if sub := tree.exceededBy(m.Root); sub != 0 {
+		return sub + 3
+	}
+	return 0
+}
+
+// exceededBy returns which bound a pace exceeds; 0: none.
+func (v *Velocity) exceededBy(pace *Pace) Sub {
 	switch {
-	case limit.MaxPerMinute != 0 && m.Minute > limit.MaxPerMinute:
+	case v.MaxPerMinute != 0 && pace.Minute > v.MaxPerMinute:
 		return 1
-	case limit.MaxPerHour != 0 && m.PerHour > limit.MaxPerHour:
+	case v.MaxPerHour != 0 && pace.PerHour > v.MaxPerHour:
 		return 2
-	case limit.BurstFactor != 0 && m.DayMeanX100 != 0 && m.Minute > velocityBurstMin &&
-		uint64(m.Minute)*100 > uint64(limit.BurstFactor)*uint64(m.DayMeanX100):
+	case v.BurstFactor != 0 && pace.DayMeanX100 != 0 && pace.Minute > velocityBurstMin &&
+		uint64(pace.Minute)*100 > uint64(v.BurstFactor)*uint64(pace.DayMeanX100):
 		return 3
 	}
 	return 0
 }
 
 func compareVelocity(m *Moment) []Compared {
-	return []Compared{{"lastMinute", int(m.Minute)}, {"lastHour", int(m.PerHour)}, {"maxPerMinute", int(m.Policy.Velocity.MaxPerMinute)}}
+	all := []Compared{{"lastMinute", int(m.Minute)}, {"lastHour", int(m.PerHour)}, {"maxPerMinute", int(m.Policy.Velocity.MaxPerMinute)}}
+	if m.Root != nil {
+		all = append(all, Compared{"rootLastMinute", int(m.Root.Minute)}, Compared{"rootLastHour", int(m.Root.PerHour)})
+	}
+	return all
 }
 
 // unusualHour is R17. It fires outside the intersection of all hours that are set.
@@ -326,21 +346,47 @@ func compareAttestation(m *Moment) []Compared {
 
 // structuringSuspected is R25. The rule also fires if the payment reference was used before. The
 // rule's mode does not switch that off; paymentRef.once does. The reference is the reason only if
-// the amount band has no effect.
+// the amounts have no effect.
 func structuringSuspected(m *Moment) Sub {
-	banded := m.Policy.StructuringCount != 0 && m.Structuring >= m.Policy.StructuringCount && m.Policy.InBand(m.Amount)
-	mode := m.Policy.Modes[RuleStructuring]
-	switch {
-	case banded && (mode == ModeReview || mode == ModeBlock):
-		return 1
-	case m.Duplicate && !m.Policy.ReferenceOff:
+	amounts, mode := structuredAmounts(m), m.Policy.Modes[RuleStructuring]
+	if m.Duplicate && !m.Policy.ReferenceOff && (amounts == 0 || mode == ModeOff || mode == ModeShadow) {
 		return SubDuplicate
-	case banded:
+	}
+	return amounts
+}
+
+// structuredAmounts judges the amounts that were paid to one counterparty, then those of the
+// agent and of its operator to anybody.
+func structuredAmounts(m *Moment) Sub {
+	if m.Policy.StructuringCount == 0 {
+		return 0
+	}
+	if m.Structuring >= m.Policy.StructuringCount && m.Policy.InBand(m.Amount) {
 		return 1
+	}
+	if !m.Policy.NearLimit(m.Amount) {
+		return 0
+	}
+	banded := m.Policy.InBand(m.Amount)
+	for i, of := range [...]struct {
+		near   *Near
+		factor int64
+	}{{&m.AgentNear, nearOfAgent}, {&m.OperatorNear, nearOfOperator}} {
+		switch sum, count := of.near.exceeds(m.Policy, of.factor); {
+		case banded && sum:
+			return subNearSum + Sub(2*i)
+		case count:
+			return subNearSum + Sub(2*i) + 1
+		}
 	}
 	return 0
 }
 
 func compareStructuring(m *Moment) []Compared {
-	return []Compared{{"count", int(m.Structuring)}, {"threshold", int(m.Policy.StructuringCount)}, {"duplicateReference", m.Duplicate}}
+	all := []Compared{{"count", int(m.Structuring)}, {"threshold", int(m.Policy.StructuringCount)}, {"duplicateReference", m.Duplicate}}
+	if m.AgentNear.Count > 0 {
+		all = append(all, Compared{"agentNearLimits", int(m.AgentNear.Count)}, Compared{"agentInBand", m.AgentNear.Sum},
+			Compared{"operatorNearLimits", int(m.OperatorNear.Count)}, Compared{"operatorInBand", m.OperatorNear.Sum})
+	}
+	return all
 }

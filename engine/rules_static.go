@@ -52,7 +52,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The operator's legal name, or that of the user credential in the call, is a strong match of a listed name.",
 		Default: "on, final", Params: "names.block (may only be tightened)"},
 	RulePartyWallet: {Static: partyWalletListed,
-		Trigger: "The counterparty wallet is on the active list, whatever the chain or the currency label.",
+		Trigger: "The counterparty wallet is on the active list, whatever the chain or the currency label; or a listed wallet of unmistakable shape stands in any other text of the call.",
 		Default: "on, final", Params: "none"},
 	RulePartyName: {Static: partyNameListed,
 		Trigger: "The counterparty name is a strong match of a listed name.",
@@ -76,7 +76,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The rail of the payment is not among those that the agent or a parent is allowed; a payment that names none passes.",
 		Default: "on when a policy says so", Params: "allowedRails; mode"},
 	RuleRailChain: {Static: railChainMismatch, ComparedStatic: compareRailChain,
-		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain.",
+		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain, or has a word beside it that cannot be read; or other members name more than four wallets.",
 		Default: "on", Params: "mode"},
 	RulePartyType: {Static: partyType, ComparedStatic: comparePartyType,
 		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or the institution wants every counterparty identified and the call names none (over a chain: no wallet).",
@@ -337,6 +337,9 @@ func railChainMismatch(f *Facts) Sub {
 		return 3 // If there is an allow-list, R18 judges the same value.
 	case chainKnown && railKnown && !Compatible(chain, rail):
 		return 1
+	}
+	if f.Request.ElsewhereMore {
+		return 9
 	}
 	wallet := trimSpace(f.Request.Wallet)
 	if wallet == "" {

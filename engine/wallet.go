@@ -85,6 +85,8 @@ func walletGrammar(text string) Sub {
 	var reading wallet.Reading
 	wallet.Read(text, &reading)
 	switch {
+	case reading.Sole() && reading.Unread():
+		return 8
 	case reading.Sole():
 		return 0
 	case len(reading.Addresses()) == 0:

@@ -106,7 +106,7 @@ func (m *ledger) sweepActivity() {
 		}
 		at := m.activitySweep
 		row := m.activity.At(at)
-		if !row.Velocity.Idle(m.now) {
+		if !row.Velocity.Idle(m.now) || !row.Near.Idle(m.now) {
 			m.activitySweep++
 			continue
 		}

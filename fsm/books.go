@@ -80,6 +80,11 @@ func (m *registry) countedFrom(slot engine.AgentSlot, now engine.Time) int64 {
 	return row.CountedFrom
 }
 
+// countNear counts a payment near a limit for an operator and returns what its row holds.
+func (m *registry) countNear(slot engine.OperatorSlot, now engine.Time, policy *engine.Policy, amount engine.USD) engine.Near {
+	return m.operators.Edit(uint64(slot)).Near.Add(now, policy, amount)
+}
+
 // linkAgent counts the leaf that is written next among the leaves about an agent.
 func (m *registry) linkAgent(slot engine.AgentSlot) (link leaf.Link) {
 	row := m.agents.Edit(uint64(slot))

@@ -27,6 +27,7 @@ type ledger struct {
 	// Scratch space of applyScreen.
 	screen      wire.Screen
 	moment      engine.Moment
+	rootPace    engine.Pace
 	written     leaf.Screen
 	recordBlock []byte // The block that records are cut from; its length is the part in use.
 }
@@ -218,6 +219,7 @@ func codeActivityRow(c *coder, row *activityRow) {
 	codeRing(c, row.Velocity.Seconds[:])
 	codeRing(c, row.Velocity.Minutes[:])
 	codeRing(c, row.Velocity.Hours[:])
+	codeNear(c, &row.Near)
 }
 
 // codeRing codes the number of non-empty buckets, and for each the number of empty ones
@@ -266,7 +268,8 @@ func codeStructuringRow(c *coder, row *structuringRow) {
 type activityRow struct {
 	Agent    engine.AgentSlot
 	Judged   engine.ProfileUse
-	Velocity engine.VelocityRow
+	Velocity engine.VelocityRow // Of a root agent also the calls of its delegates.
+	Near     engine.NearRow     // R25, of a root agent and its delegates.
 }
 
 type structuringKey struct {

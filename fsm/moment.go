@@ -17,10 +17,10 @@ type parties interface {
 	userAt(engine.UserSlot) (*engine.UserRow, *engine.UserProfile)     // nil: no such user; no profile: erased.
 }
 
-// counter returns an agent's pace including this call, and R25's count. The ledger books
-// both; a View books nothing and returns 0 for R25.
+// counter fills in what a call counts: the pace of the agent and of its root, and R25's counts,
+// this call included. The ledger books all; a View books nothing, and looks up no pair of R25.
 type counter interface {
-	countCall(now engine.Time, root engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8)
+	countCall(o *engine.Moment, root *engine.AgentProfile, s *wire.Screen)
 }
 
 // isStale tells whether the record's basis differs from the state's, or is no longer valid.
@@ -111,9 +111,7 @@ func observeCall(o *engine.Moment, from parties, by counter, s *wire.Screen) {
 		o.Fleet, o.FleetLimit = row, fleet.DailyLimit
 		o.FleetHours, o.FleetPace = fleet.Hours, fleet.Velocity
 	}
-	var pace engine.Pace
-	pace, o.Structuring = by.countCall(now, root.Slot, s)
-	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute, pace.PerHour, pace.DayMeanX100
+	by.countCall(o, root, s)
 }
 
 // climbChain fills in the delegation chain of an agent, own level first, and the operator
@@ -180,12 +178,21 @@ func (m *registry) heldUser(slot uint64) (*engine.UserRow, *engine.UserProfile) 
 	return m.users.At(slot), *m.userProfiles.At(slot)
 }
 
-func (m *ledger) countCall(now engine.Time, root engine.AgentSlot, s *wire.Screen) (pace engine.Pace, band uint8) {
-	pace = m.countPace(s.Agent, now)
-	if s.Party != (engine.PartyKey{}) && m.settings.Policy.InBand(s.Amount) {
-		band = m.countBand(structuringKey{Root: root, Party: s.Party})
+func (m *ledger) countCall(o *engine.Moment, root *engine.AgentProfile, s *wire.Screen) {
+	pace, policy := m.countPace(s.Agent, o.Now), m.settings.Policy
+	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute, pace.PerHour, pace.DayMeanX100
+	if root.Slot != s.Agent {
+		m.rootPace = m.countPace(root.Slot, o.Now)
+		o.Root = &m.rootPace
 	}
-	return pace, band
+	if !policy.NearLimit(s.Amount) {
+		return
+	}
+	if s.Party != (engine.PartyKey{}) && policy.InBand(s.Amount) {
+		o.Structuring = m.countBand(structuringKey{Root: root.Slot, Party: s.Party})
+	}
+	o.AgentNear = m.activityOf(root.Slot).Near.Add(o.Now, policy, s.Amount)
+	o.OperatorNear = m.registry.countNear(root.Operator, o.Now, policy, s.Amount)
 }
 
 // glance is a View as parties and counter, at the reader's time if that is later.
@@ -224,12 +231,26 @@ func (v *View) heldUser(slot uint64) (*engine.UserRow, *engine.UserProfile) {
 	return v.users.At(slot), *v.userProfiles.At(slot)
 }
 
-func (g *glance) countCall(now engine.Time, _ engine.AgentSlot, s *wire.Screen) (engine.Pace, uint8) {
-	row, from := g.velocityOf(s.Agent), g.agents.At(uint64(s.Agent)).CountedFrom
+func (g *glance) countCall(o *engine.Moment, root *engine.AgentProfile, s *wire.Screen) {
+	pace, policy := g.paceWith(s.Agent, o.Now), g.settings.Policy
+	o.Minute, o.PerHour, o.DayMeanX100 = pace.Minute, pace.PerHour, pace.DayMeanX100
+	if root.Slot != s.Agent {
+		pace = g.paceWith(root.Slot, o.Now)
+		o.Root = &pace
+	}
+	if policy.NearLimit(s.Amount) {
+		agent, operator := g.activityRowOf(root.Slot).Near, g.operators.At(uint64(root.Operator)).Near
+		o.AgentNear, o.OperatorNear = agent.Add(o.Now, policy, s.Amount), operator.Add(o.Now, policy, s.Amount)
+	}
+}
+
+// paceWith returns an agent's pace with one more call.
+func (g *glance) paceWith(slot engine.AgentSlot, now engine.Time) engine.Pace {
+	row, from := g.velocityOf(slot), g.agents.At(uint64(slot)).CountedFrom
 	if from == 0 {
 		from = engine.UnixSecond(now)
 	}
-	return row.Add(now, from), 0
+	return row.Add(now, from)
 }
 
 // Moment returns what the live rules would see of a call at the later of now and the view's

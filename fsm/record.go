@@ -57,6 +57,10 @@ func (m *ledger) describeEvidence(c *leaf.Screen, s *wire.Screen) {
 		}
 	}
 	c.Minute, c.Hour, c.DayMeanX100, c.Structuring = o.Minute, o.PerHour, o.DayMeanX100, o.Structuring
+	c.AgentNear, c.OperatorNear = o.AgentNear, o.OperatorNear
+	if o.Root != nil {
+		c.WithRoot, c.Root = true, *o.Root
+	}
 }
 
 // placeRecord gives the record its leaf index, its number in the agent's sequence and its

@@ -147,6 +147,18 @@ func codeOperatorRow(c *coder, row *engine.OperatorRow) {
 	c.codeFlag(&row.Institutions)
 	codeUnsigned(c, &row.Agents)
 	codeSigned(c, &row.StatusAt)
+	codeNear(c, &row.Near)
+}
+
+// codeNear codes what R25 counts. Most rows hold nothing.
+func codeNear(c *coder, row *engine.NearRow) {
+	if codeSigned(c, &row.Block); row.Block == 0 {
+		return
+	}
+	for i := range row.Sums {
+		codeSigned(c, &row.Sums[i])
+		codeUnsigned(c, &row.Counts[i])
+	}
 }
 
 // statusRow is one version of a credential, at its position.

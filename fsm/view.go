@@ -100,11 +100,17 @@ func (v *View) Pace(slot engine.AgentSlot) engine.Pace {
 // velocityOf returns a copy of an agent's buckets. They are empty if the agent was not
 // screened lately.
 func (v *View) velocityOf(slot engine.AgentSlot) engine.VelocityRow {
+	return v.activityRowOf(slot).Velocity
+}
+
+// activityRowOf returns a copy of an agent's row of recent activity. It is empty if the agent
+// was not screened lately.
+func (v *View) activityRowOf(slot engine.AgentSlot) activityRow {
 	at := v.agents.At(uint64(slot)).Activity
 	if at == 0 {
-		return engine.VelocityRow{}
+		return activityRow{}
 	}
-	return v.activity.At(uint64(at)).Velocity
+	return *v.activity.At(uint64(at))
 }
 
 // Fill is the number of rows in one table, and its limit.

@@ -3,6 +3,7 @@ package retrace
 import (
 	"encoding/binary"
 	"encoding/json"
+	"strings"
 
 	"railguard/engine"
 	"railguard/fsm/leaf"
@@ -68,6 +69,7 @@ func (c *Case) readRequest() {
 		Name: text(leaf.TagName), Type: text(leaf.TagPartyType), Protocol: text(leaf.TagProtocol), Model: text(leaf.TagModel),
 		TravelRule: text(leaf.TagTravelRule),
 	}
+	c.request.Elsewhere, c.request.ElsewhereMore = strings.CutSuffix(string(x.Edge.Get(leaf.TagElsewhere)), "+")
 	if c.request.Model == "" {
 		c.request.Model = text(leaf.TagModelAlias)
 	}
@@ -138,8 +140,12 @@ func (c *Case) readEvidence() {
 	*o = engine.Moment{
 		Now: x.At, Amount: x.Amount, Policy: c.Policy, Version: version, Expires: expires,
 		Minute: x.Minute, PerHour: x.Hour, DayMeanX100: x.DayMeanX100, Structuring: x.Structuring,
+		AgentNear: x.AgentNear, OperatorNear: x.OperatorNear,
 		Duplicate: x.Used, ListStale: x.ListStale, Operator: &c.operator,
 		KeyRevoked: version == 0, // An edge sends version 0 for a token of a revoked key.
+	}
+	if x.WithRoot {
+		o.Root = &x.Root
 	}
 	day := x.At.Day()
 	for i := range min(int(x.LevelCount), c.Facts.ChainSize) {

@@ -235,7 +235,14 @@ func (b *counterDrift) followSettlement(record uint64, at engine.Time, amount, b
 // They count from the first call of the walk on.
 type bands struct {
 	rows map[bandKey]*engine.BandRow
+	near map[nearKey]*engine.NearRow
 	full bool // Pairs were dropped while they still counted.
+}
+
+// nearKey is a root agent or an operator.
+type nearKey struct {
+	agent    engine.AgentSlot
+	operator engine.OperatorSlot
 }
 
 type bandKey struct {
@@ -285,6 +292,47 @@ func (b *bands) countCase(c *Case, policy *engine.Policy) {
 	if sameBand(c.Policy, policy) {
 		c.Moment.Structuring = recorded
 	}
+	b.countNear(c, policy)
+}
+
+// countNear counts a call for its root agent and operator, unless the record's own counts hold
+// for the policy.
+func (b *bands) countNear(c *Case, policy *engine.Policy) {
+	if c.Facts.ChainSize == 0 || sameNear(c.Policy, policy) {
+		return
+	}
+	c.Moment.AgentNear, c.Moment.OperatorNear = engine.Near{}, engine.Near{}
+	if !policy.NearLimit(c.Moment.Amount) {
+		return
+	}
+	root := c.Facts.Chain[c.Facts.ChainSize-1]
+	c.Moment.AgentNear = b.nearRow(nearKey{agent: root.Slot}).Add(c.Moment.Now, policy, c.Moment.Amount)
+	c.Moment.OperatorNear = b.nearRow(nearKey{operator: root.Operator}).Add(c.Moment.Now, policy, c.Moment.Amount)
+}
+
+func (b *bands) nearRow(key nearKey) *engine.NearRow {
+	row := b.near[key]
+	if row == nil {
+		if len(b.near) >= bandsMax {
+			b.full = true
+			clear(b.near)
+		}
+		row = new(engine.NearRow)
+		b.near[key] = row
+	}
+	return row
+}
+
+// sameNear reports whether two policies count the same amounts as near limits.
+func sameNear(a, b *engine.Policy) bool {
+	from := func(p *engine.Policy) engine.USD {
+		if p.FourEyes == nil {
+			return engine.NoLimit
+		}
+		return p.FourEyes.MinAmount
+	}
+	return a.StructuringLow == b.StructuringLow && a.StructuringHigh == b.StructuringHigh && (a.StructuringCount == 0) == (b.StructuringCount == 0) &&
+		a.AttestationAbove == b.AttestationAbove && a.TypeCaps == b.TypeCaps && from(a) == from(b)
 }
 
 func sameBand(a, b *engine.Policy) bool {

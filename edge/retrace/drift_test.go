@@ -105,7 +105,7 @@ func TestCountersAreBounded(t *testing.T) {
 
 // The counted pairs of R25 are bounded too.
 func TestBandsAreBounded(t *testing.T) {
-	b := bands{rows: map[bandKey]*engine.BandRow{}}
+	b := bands{rows: map[bandKey]*engine.BandRow{}, near: map[nearKey]*engine.NearRow{}}
 	fill := func(window engine.Time) {
 		row := new(engine.BandRow)
 		row.Add(today, window)

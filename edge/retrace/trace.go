@@ -54,7 +54,7 @@ type Trace struct {
 func NewTrace(terms Terms, sources Sources, from engine.Time) *Trace {
 	return &Trace{
 		Tally: newTally(), terms: terms, sources: sources, from: from, looker: engine.NewLooker(),
-		drift: newCounterDrift(), bands: bands{rows: map[bandKey]*engine.BandRow{}},
+		drift: newCounterDrift(), bands: bands{rows: map[bandKey]*engine.BandRow{}, near: map[nearKey]*engine.NearRow{}},
 	}
 }
 

@@ -33,6 +33,7 @@ const (
 	TagUserOK      Tag = 19
 	TagPartyOK     Tag = 20
 	TagWarnings    Tag = 21 // warnings, a JSON array.
+	TagElsewhere   Tag = 22 // walletsElsewhere, text: wallets in members that are meant for something else, with blanks between them; + at the end: there are more.
 
 	TagAmount     Tag = 32 // _request.amount, literal. All tags below are literals of _request too.
 	TagChain      Tag = 33

@@ -94,6 +94,10 @@ type Evidence struct {
 	Hour              uint32
 	DayMeanX100       uint32
 	Structuring       uint8
+	WithRoot          bool        // The agent is a delegate.
+	Root              engine.Pace // The pace of its root agent and all the root's delegates.
+	AgentNear         engine.Near // R25: the root agent's payments near limits; its Count is 0 if the amount is not near one.
+	OperatorNear      engine.Near
 	FleetHeld         engine.USD
 	HoldUntil         engine.Time // When a held PROCEED expires; otherwise 0.
 	Used              bool        // The payment reference was used before.
@@ -116,6 +120,8 @@ const (
 	flagHold
 	flagUsed
 	flagIdle
+	flagRoot
+	flagNear
 	flagsAll = 1<<iota - 1
 )
 
@@ -129,6 +135,7 @@ func (s *Screen) flags() uint64 {
 		{s.Profile.Hash != [32]byte{}, flagProfile}, {s.User.Hash != [32]byte{}, flagUser}, {s.Sequence > 1, flagPrevious},
 		{s.InFleet, flagFleet}, {s.OperatorSuspended, flagOperatorSuspended}, {s.SameToken, flagSameToken}, {s.WithUser, flagWithUser},
 		{s.FleetHeld != 0, flagFleetHeld}, {s.HoldUntil != 0, flagHold}, {s.Used, flagUsed}, {s.Idle != 0, flagIdle},
+		{s.WithRoot, flagRoot}, {s.AgentNear.Count != 0, flagNear},
 	} {
 		if f.on {
 			flags |= f.bit
@@ -198,10 +205,14 @@ func (s *Screen) appendEvidence(dst []byte, flags uint64) []byte {
 		dst = binary.AppendUvarint(dst, uint64(u.Version))
 		dst = binary.AppendVarint(dst, int64(u.Expires))
 	}
-	dst = binary.AppendUvarint(dst, uint64(s.Minute))
-	dst = binary.AppendUvarint(dst, uint64(s.Hour))
-	dst = binary.AppendUvarint(dst, uint64(s.DayMeanX100))
+	dst = appendPace(dst, &engine.Pace{Minute: s.Minute, PerHour: s.Hour, DayMeanX100: s.DayMeanX100})
 	dst = append(dst, s.Structuring)
+	if s.WithRoot {
+		dst = appendPace(dst, &s.Root)
+	}
+	if flags&flagNear != 0 {
+		dst = appendNear(appendNear(dst, &s.AgentNear), &s.OperatorNear)
+	}
 	if flags&flagHold != 0 {
 		dst = binary.AppendVarint(dst, int64(s.HoldUntil))
 	}
@@ -209,6 +220,16 @@ func (s *Screen) appendEvidence(dst []byte, flags uint64) []byte {
 		dst = binary.AppendUvarint(dst, s.UsedBy)
 	}
 	return dst
+}
+
+func appendPace(dst []byte, pace *engine.Pace) []byte {
+	dst = binary.AppendUvarint(dst, uint64(pace.Minute))
+	dst = binary.AppendUvarint(dst, uint64(pace.PerHour))
+	return binary.AppendUvarint(dst, uint64(pace.DayMeanX100))
+}
+
+func appendNear(dst []byte, near *engine.Near) []byte {
+	return binary.AppendUvarint(binary.AppendVarint(dst, int64(near.Sum)), uint64(near.Count))
 }
 
 func appendRef(dst []byte, ref *Ref, present bool) []byte {
@@ -336,8 +357,14 @@ func (s *Screen) readEvidence(r *wire.Reader, flags uint64) {
 			Version: readVersion(r), Expires: readTime(r),
 		}
 	}
-	s.Minute, s.Hour = uint32(r.Limited(1<<32-1)), uint32(r.Limited(1<<32-1))
-	s.DayMeanX100, s.Structuring = uint32(r.Limited(1<<32-1)), r.Byte()
+	pace := readPace(r)
+	s.Minute, s.Hour, s.DayMeanX100, s.Structuring = pace.Minute, pace.PerHour, pace.DayMeanX100, r.Byte()
+	if s.WithRoot = flags&flagRoot != 0; s.WithRoot {
+		s.Root = readPace(r)
+	}
+	if flags&flagNear != 0 {
+		s.AgentNear, s.OperatorNear = readNear(r), readNear(r)
+	}
 	if flags&flagHold != 0 {
 		s.HoldUntil = readTime(r)
 	}
@@ -353,6 +380,14 @@ func readHeld(r *wire.Reader) engine.USD {
 		r.Fail()
 	}
 	return held
+}
+
+func readPace(r *wire.Reader) engine.Pace {
+	return engine.Pace{Minute: uint32(r.Limited(1<<32 - 1)), PerHour: uint32(r.Limited(1<<32 - 1)), DayMeanX100: uint32(r.Limited(1<<32 - 1))}
+}
+
+func readNear(r *wire.Reader) engine.Near {
+	return engine.Near{Sum: engine.USD(r.Signed()), Count: uint32(r.Limited(1<<32 - 1))}
 }
 
 func readRef(r *wire.Reader, ref *Ref, present bool) {

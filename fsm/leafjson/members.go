@@ -117,6 +117,7 @@ var members = [...]member{
 		}
 	}},
 	{name: "warnings", json: leaf.TagWarnings},
+	{name: "walletsElsewhere", text: leaf.TagElsewhere},
 }
 
 // Append adds all of the record's members to m, with JSON from the edge unchanged and the full

@@ -108,6 +108,21 @@ func (x *Screen) evidence(m *strictjson.Members) {
 	m.Uint("hour", uint64(x.Hour))
 	m.Uint("dayMeanX100", uint64(x.DayMeanX100))
 	m.Uint("structuring", uint64(x.Structuring))
+	if x.WithRoot {
+		m.BeginObject("root")
+		m.Uint("minute", uint64(x.Root.Minute))
+		m.Uint("hour", uint64(x.Root.PerHour))
+		m.Uint("dayMeanX100", uint64(x.Root.DayMeanX100))
+		m.EndObject()
+	}
+	if x.AgentNear.Count > 0 {
+		m.BeginObject("near")
+		m.Int("agentSum", int64(x.AgentNear.Sum))
+		m.Uint("agentCount", uint64(x.AgentNear.Count))
+		m.Int("operatorSum", int64(x.OperatorNear.Sum))
+		m.Uint("operatorCount", uint64(x.OperatorNear.Count))
+		m.EndObject()
+	}
 	if x.Used {
 		m.Uint("referenceUsedBy", x.UsedBy)
 	}
@@ -255,7 +270,7 @@ func RequestMembers() (names []string) {
 
 // shown has a bit for each tag with a name.
 var shown = func() (tags uint64) {
-	for t := leaf.TagSource; t <= leaf.TagWarnings; t++ {
+	for t := leaf.TagSource; t <= leaf.TagElsewhere; t++ {
 		tags |= 1 << t
 	}
 	for t := leaf.TagAmount; t <= leaf.TagHold; t++ {

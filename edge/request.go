@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"errors"
 	"strconv"
 	"strings"
@@ -97,7 +96,7 @@ func (s *screening) findElsewhere(call *Call) {
 				next, end = at, at+len(raw)
 			}
 		}
-		found.Add(unescapeJSON(rest[:next]))
+		found.Add(strictjson.ReadEscapes(rest[:next]))
 		rest = rest[end:]
 	}
 	s.request.ElsewhereMore = found.More
@@ -114,25 +113,6 @@ func offsetIn(data, part []byte) int {
 		return -1
 	}
 	return at
-}
-
-// unescapeJSON returns JSON with every \u escape of an ASCII letter or digit read.
-func unescapeJSON(data []byte) []byte {
-	if !bytes.Contains(data, []byte(`\u00`)) {
-		return data
-	}
-	plain := make([]byte, 0, len(data))
-	for i := 0; i < len(data); i++ {
-		if i+6 <= len(data) && string(data[i:i+4]) == `\u00` {
-			if c, err := strconv.ParseUint(string(data[i+4:i+6]), 16, 8); err == nil {
-				plain = append(plain, byte(c))
-				i += 5
-				continue
-			}
-		}
-		plain = append(plain, data[i])
-	}
-	return plain
 }
 
 // readElsewhere reads the wallets back from a record.

@@ -235,3 +235,44 @@ func (w *world) pay(random *rand.Rand) {
 		}
 	}
 }
+
+// TestPaymentsNearLimitsAreCounted: whoever they pay, R25 counts a root agent's payments just
+// below a limit together with its delegates', and those of all agents of an operator.
+func TestPaymentsNearLimitsAreCounted(t *testing.T) {
+	w := newWorld(t)
+	root, _ := w.register("root")
+	child, _ := w.register("child", parent(root))
+	for i := range 9 {
+		require.Equal(t, "PROCEED null", verdict(w.screen([2]engine.AgentSlot{root, child}[i%2], 8999)), i)
+	}
+	require.Equal(t, `REVIEW "R25_STRUCTURING"`, verdict(w.screen(child, 8999)), "root and delegate together")
+	require.Equal(t, "PROCEED null", verdict(w.screen(child, 20)), "near no limit")
+	for i := range 39 {
+		agent := engine.AgentSlot(0)
+		if i%9 == 0 {
+			agent, _ = w.register("another")
+		}
+		if agent == 0 {
+			agent = engine.AgentSlot(w.m.registry.agents.Next() - 1)
+		}
+		require.Equal(t, "PROCEED null", verdict(w.screen(agent, 8999)), i)
+	}
+	last, _ := w.register("last")
+	require.Equal(t, `REVIEW "R25_STRUCTURING"`, verdict(w.screen(last, 8999)), "the operator's fiftieth")
+}
+
+// TestDelegatesCountForTheirRoot: R16 counts a delegate's calls for its root agent too, so that
+// many delegates are no way around a root's pace.
+func TestDelegatesCountForTheirRoot(t *testing.T) {
+	w := newWorld(t)
+	root, _ := w.register("root")
+	var children []engine.AgentSlot
+	for range 2 {
+		child, _ := w.register("child", parent(root))
+		children = append(children, child)
+	}
+	for i := range 1000 {
+		require.Equal(t, "PROCEED null", verdict(w.screen(children[i%2], 1)), i)
+	}
+	require.Equal(t, `REVIEW "R16_VELOCITY_FLAG"`, verdict(w.screen(children[0], 1)), "the root's delegates make the 1,001st call of a minute")
+}

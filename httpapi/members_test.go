@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -42,6 +43,20 @@ func TestMisspeltMembersOfAScreening(t *testing.T) {
 	} {
 		v := answer(t, n.do("screener", "POST", "/v1/screen", body), 400)
 		require.Equal(t, want, [3]string{textOf(v, "code"), textOf(v, "param"), textOf(v, "didYouMean")}, body)
+	}
+}
+
+// A listed wallet blocks in whatever text of the call it stands, and the record names it.
+func TestWalletsInOtherTextsAreJudged(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for _, member := range []string{`"cpName":"refund to %s, please"`, `"paymentRef":"%s"`, `"whatever":{"to":["%s"]}`} {
+		for wallet, want := range map[string]string{"0x098B716B8Aaf21512996dC57EB0615e2383E2f96": "BLOCK", "0x098B716B8Aaf21512996dC57EB0615e2383E2f97": "PROCEED"} {
+			v := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,`+fmt.Sprintf(member, wallet)+`}`), 200)
+			require.Equal(t, want, textOf(v, "verdict"), member)
+			record := answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(v, "txnId"), ""), 200)
+			require.Equal(t, wallet, strings.TrimSpace(textOf(record, "walletsElsewhere")), "%s", record)
+		}
 	}
 }
 

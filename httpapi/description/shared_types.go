@@ -216,6 +216,7 @@ type judgedRecord struct {
 	Profile            ProfileLeaf     `json:"profile,omitempty"`
 	UserProfile        ProfileLeaf     `json:"userProfile,omitempty"`
 	Warnings           []CallWarning   `json:"warnings,omitempty"`
+	WalletsElsewhere   string          `json:"walletsElsewhere,omitempty" doc:"Wallets in other texts of the call than cpWallet, with blanks between them; + behind the last one: there were more."`
 	Triggered          []RuleCode      `json:"triggered,omitempty"`
 	Shadow             []RuleCode      `json:"shadow,omitempty"`
 	Matches            []PartyMatch    `json:"matches,omitempty"`

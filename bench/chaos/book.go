@@ -253,8 +253,8 @@ func limitText(limit engine.USD) string {
 	return string(usd(limit))
 }
 
-// dispose books a disposition. A REVIEW may have only one, and an approved amount counts as
-// spent.
+// dispose books a disposition. A REVIEW may have only one, and an approved amount counts, as held
+// and then as spent.
 func (b *book) dispose(l *leaf) {
 	if before, done := b.disposed[l.ReviewedLeaf]; done {
 		b.wrong.add("leaf %d: %s gets the disposition %s, and has %s already", l.Leaf, l.TxnID, l.Disposition, before)

@@ -199,10 +199,10 @@ func (in *inspection) checkBudgets(b *book) []string {
 		}
 		day := date.Unix() / 86400
 		if want := a.spentOn(day); g.spent != want {
-			f.add("node %s: agent %s spent %s on %s; the log says %s", g.node, g.agent, usd(g.spent), g.date, usd(want))
+			f.add("node %s: agent %s counts %s on %s; the log says %s", g.node, g.agent, usd(g.spent), g.date, usd(want))
 		}
 		if p := b.fleets[g.fleet]; p != nil && g.fleetSpent != p.spentOn(day) {
-			f.add("node %s: fleet %s spent %s on %s; the log says %s", g.node, g.fleet, usd(g.fleetSpent), g.date, usd(p.spentOn(day)))
+			f.add("node %s: fleet %s counts %s on %s; the log says %s", g.node, g.fleet, usd(g.fleetSpent), g.date, usd(p.spentOn(day)))
 		}
 	}
 	return f.all()

@@ -346,25 +346,33 @@ func (in *inspection) readBudgets(ctx context.Context, by *caller, n *node) erro
 	for _, g := range in.groups {
 		for _, a := range g.known() {
 			var b struct {
-				Date  string     `json:"date"`
-				Spent jsonAmount `json:"spentUSDC"`
+				Date string `json:"date"`
+				counters
 				Fleet *struct {
-					ID    string     `json:"fleetId"`
-					Spent jsonAmount `json:"spentUSDC"`
+					ID string `json:"fleetId"`
+					counters
 				} `json:"fleet"`
 			}
 			if err := by.read(ctx, n.api+"/v1/agents/"+a.id+"/limits", &b); err != nil {
 				return err
 			}
-			seen := budget{node: n.id, agent: a.id, date: b.Date, spent: engine.USD(b.Spent)}
+			seen := budget{node: n.id, agent: a.id, date: b.Date, spent: b.counted()}
 			if b.Fleet != nil {
-				seen.fleet, seen.fleetSpent = b.Fleet.ID, engine.USD(b.Fleet.Spent)
+				seen.fleet, seen.fleetSpent = b.Fleet.ID, b.Fleet.counted()
 			}
 			in.budgets = append(in.budgets, seen)
 		}
 	}
 	return nil
 }
+
+// counters are what counts against a limit. An approval is held until it is settled.
+type counters struct {
+	Spent jsonAmount `json:"spentUSDC"`
+	Held  jsonAmount `json:"heldUSDC"`
+}
+
+func (c *counters) counted() engine.USD { return engine.USD(c.Spent).Plus(engine.USD(c.Held)) }
 
 // jsonAmount reads an amount from its literal.
 type jsonAmount engine.USD

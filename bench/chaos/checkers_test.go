@@ -142,7 +142,7 @@ func ruleControls() []control {
 		{name: "a PROCEED that no record but Porcupine knows of", found: "no order that explains", spoil: func(f *forge, _ map[string]*entry) {
 			f.screen(0, 1, "PROCEED", "").record = nil
 		}},
-		{name: "an approval that is not counted", found: "agent agt_0 spent 100", after: func(in *inspection) { in.budgets[0].spent = 100 * engine.Dollar }},
+		{name: "an approval that is not counted", found: "agent agt_0 counts 100", after: func(in *inspection) { in.budgets[0].spent = 100 * engine.Dollar }},
 		{name: "the wrong rule decides", found: "demands REVIEW R11", spoil: func(_ *forge, named map[string]*entry) {
 			named["last"].op.rule, named["last"].record["rule"] = "R12_FLEET_DAILY_LIMIT", "R12_FLEET_DAILY_LIMIT"
 		}},
@@ -186,8 +186,8 @@ func nodeControls() []control {
 		{name: "an old checkpoint does not fit", found: "history was changed", after: func(in *inspection) { in.heads[1].Root[31] ^= 1 }},
 		{name: "an old checkpoint is longer than the log", found: "acknowledged records are gone", after: func(in *inspection) { in.heads[0].Size += 1000 }},
 		{name: "states differ at an index", found: "different states at index 15", after: func(in *inspection) { in.digests[3].hash = "cc" }},
-		{name: "a counter is wrong", found: "agent agt_0 spent 119", after: func(in *inspection) { in.budgets[1].spent -= engine.Dollar }},
-		{name: "a fleet's counter is wrong", found: "fleet flt_1 spent 121", after: func(in *inspection) { in.budgets[0].fleetSpent += engine.Dollar }},
+		{name: "a counter is wrong", found: "agent agt_0 counts 119", after: func(in *inspection) { in.budgets[1].spent -= engine.Dollar }},
+		{name: "a fleet's counter is wrong", found: "fleet flt_1 counts 121", after: func(in *inspection) { in.budgets[0].fleetSpent += engine.Dollar }},
 		{name: "a node does not show a record", found: "answers 404", after: func(in *inspection) {
 			in.records = append(in.records, shownRecord{node: "n2", txn: "txn_4", status: 404})
 		}},

@@ -26,7 +26,7 @@ var suites = []suite{
 	{name: "connections", about: "500 a second while 10,000 idle and 2,000 busy connections are open", run: runConnections},
 	{name: "snapshot", about: "a snapshot written at the leader under load", run: runSnapshot},
 	{name: "batch", about: "payments in batches of 100, 16 callers, against single calls", run: runBatch},
-	{name: "flood", about: "2,048 callers at once; one key's screening while another key, or one address, floods", run: runFlood},
+	{name: "flood", about: "2,048 callers at once; one key's screening while another key, another tenant's names, or one address floods", run: runFlood},
 	{name: "cpu", about: "CPU a verdict: saturated, at 1,000/s and 100/s, and nodes that do nothing, 20 seconds (only when named)", spawned: true, apart: true, run: runCPU},
 	{name: "soak", about: "open loop at 60 % of saturation, lists activated and snapshots written meanwhile (only when named)", spawned: true, apart: true, run: runSoak},
 	{name: "lists", about: "a list of full size activated under load", spawned: true, run: runLists},

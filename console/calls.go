@@ -61,7 +61,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := c.newSession(key)
-	answer := c.askAPI(translateCall(r, s, "/v1/key", ""), http.MethodGet)
+	answer := c.askAPI(translateCall(r.WithContext(guest.SigningIn(r.Context())), s, "/v1/key", ""), http.MethodGet)
 	if answer.Status != http.StatusOK {
 		writeAnswer(w, answer)
 		return

@@ -25,6 +25,7 @@ const goodKey = "rg_live_0123456789012345678901234567"
 type seen struct {
 	method, path, uri, authorization, cookie, body string
 	header                                         http.Header
+	signsIn                                        bool
 }
 
 // desk is a console before an API that knows one key.
@@ -47,7 +48,7 @@ func newDesk(t *testing.T, change func(*Config)) *desk {
 	d := &desk{t: t, at: time.Date(2026, 3, 21, 9, 0, 0, 0, time.UTC), live: true}
 	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		d.got = append(d.got, seen{r.Method, r.URL.Path, r.RequestURI, r.Header.Get("Authorization"), r.Header.Get("Cookie"), string(body), r.Header})
+		d.got = append(d.got, seen{r.Method, r.URL.Path, r.RequestURI, r.Header.Get("Authorization"), r.Header.Get("Cookie"), string(body), r.Header, guest.SignsIn(r.Context())})
 		w.Header().Set("Content-Type", "application/json")
 		switch {
 		case r.Header.Get("Authorization") != "Bearer "+goodKey || !d.live:
@@ -154,7 +155,9 @@ func TestSignIn(t *testing.T) {
 		require.Empty(t, answer.Cookies(), name)
 	}
 	cookie, token := d.signIn()
+	require.True(t, d.got[len(d.got)-1].signsIn, "the API keeps who signs in")
 	answer := d.do("GET", "/console/session", "", with(cookie, ""))
+	require.False(t, d.got[len(d.got)-1].signsIn, "a page load is no sign-in")
 	body, _ := io.ReadAll(answer.Body)
 	require.Contains(t, string(body), `"roles":["reviewer"]`, "roles are the API's word")
 	require.Contains(t, string(body), token)
@@ -313,7 +316,7 @@ func TestUpload(t *testing.T) {
 	var got []seen
 	takes := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		got = append(got, seen{r.Method, r.URL.Path, r.RequestURI, r.Header.Get("Authorization"), r.Header.Get("Cookie"), string(body), r.Header})
+		got = append(got, seen{r.Method, r.URL.Path, r.RequestURI, r.Header.Get("Authorization"), r.Header.Get("Cookie"), string(body), r.Header, false})
 	})
 	d := newDesk(t, func(c *Config) { c.Uploads = takes })
 	cookie, token := d.signIn()

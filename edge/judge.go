@@ -110,6 +110,7 @@ type Judge struct {
 	Index  uint64 // Log index that the answer rests on; 0: the applied one.
 	Timing Timing
 	Steps  int                  // Steps that the matcher took for the call; the key is charged for them.
+	Probe  Probe                // Of a dry run: what the counterparty's name came near.
 	Forged bool                 // The signature of one of the call's tokens was checked and is bad.
 	Agent  *engine.AgentProfile // The agent that the call was judged with; nil: none.
 	// Between, if not nil, is called before each leaf is opened, so that a walk over many
@@ -127,7 +128,7 @@ var leafParsers fastjson.ParserPool
 // Begin prepares the judge for a call, with the current terms.
 func (j *Judge) Begin(ctx context.Context, shared *Judges, call *Call) {
 	j.ctx, j.shared, j.call, j.Terms = ctx, shared, call, shared.Now()
-	j.Index, j.Timing, j.Steps, j.Forged, j.fresh = 0, Timing{}, 0, false, false
+	j.Index, j.Timing, j.Steps, j.Forged, j.fresh, j.Probe = 0, Timing{}, 0, false, false, Probe{}
 }
 
 // Caller returns who makes the call. It is nil only for public calls.
@@ -153,7 +154,7 @@ func (j *Judge) Reset() {
 	}
 	j.parsers = j.parsers[:0]
 	j.shared, j.call, j.ctx, j.Terms, j.Agent, j.Between = nil, nil, nil, nil, nil, nil
-	j.Index, j.Timing, j.Steps, j.Forged, j.fresh = 0, Timing{}, 0, false, false
+	j.Index, j.Timing, j.Steps, j.Forged, j.fresh, j.Probe = 0, Timing{}, 0, false, false, Probe{}
 	j.answer = leafjson.Screen{}
 	j.screen.reset()
 }

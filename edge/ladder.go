@@ -122,6 +122,7 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 		return err
 	}
 	defer lookers.Put(looker)
+	j.noteProbe()
 	s := &j.screen
 	x := &ladder{rules: j.Terms.Settings.Rules(), facts: &s.facts, moment: moment, known: s.facts.Token == engine.TokenGood}
 	if moment != nil {

@@ -47,8 +47,12 @@ const (
 	WindowsMax          = 64
 	DepthMax            = 3 // Generations of delegates below the root.
 	AttestationsKept    = 8
-	CommentsOfKeyMax    = 32  // Comments that one API key may write about a review.
-	CommentsKept        = 256 // Comments of a review from which on each key has one more.
+	CommentsOfKeyMax    = 32     // Comments that one API key may write about a review.
+	DryRunsCalm         = 200    // Dry runs of a key on one node within an hour; as many open an alert.
+	NamesCalm           = 8      // Different names near one listed party that a key tries in dry runs within an hour; as many open an alert.
+	LooksMax            = 16_384 // Rows of looks that a node counts within an hour, of probes, and of counts that wait for the log.
+	LooksBatch          = 500    // Counts in one record.
+	CommentsKept        = 256    // Comments of a review from which on each key has one more.
 	UserAgentsMax       = 64
 	ListHistoryMax      = 256
 	HoldsMax            = 4_194_304

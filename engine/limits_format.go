@@ -46,6 +46,7 @@ type RowLimits struct {
 	Attestations       int // Attestations kept for an agent.
 	Comments           int // Comments of a review from which on each key may write one.
 	CommentsOfKey      int // Comments that one API key may write about a review.
+	DryRuns            int // Dry runs of a key on one node within an hour from which on an alert opens.
 	FieldBytes         int
 	KeyIDBytes         int // Length of the id of a signing key, a lineage, a node or a node's incarnation.
 	RecordBytes        int // A record's body.
@@ -124,6 +125,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		Attestations:       8,
 		Comments:           256,
 		CommentsOfKey:      32,
+		DryRuns:            200,
 		FieldBytes:         256,
 		KeyIDBytes:         64,
 		RecordBytes:        262_144,

@@ -104,7 +104,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	switch {
 	case b.Op == wire.KeyCreate:
 		kind, changed, why = m.createKey(b, keys, at)
-		changed.CreatedAt, changed.RevokedAt, changed.OldUntil, changed.Sessions = m.now, 0, 0, 0
+		changed.CreatedAt, changed.RevokedAt, changed.OldUntil, changed.UsedAt, changed.Sessions = m.now, 0, 0, 0, 0
 	case at < 0:
 		why = wire.RefusedNotFound
 	case keys[at].RevokedAt != 0:

@@ -78,7 +78,7 @@ func (m *desk) nameSubject(s *leaf.Subject, a *alarm) {
 		s.UserID = m.ids.UserID(uint32(at))
 	case target == wire.TargetOperator:
 		s.OperatorID = m.ids.OperatorID(uint32(at))
-	case !isAboutList(a.kind):
+	case !isAboutList(a.kind) && !isAboutLook(a.kind):
 		s.TxnID, s.ScreenedLeaf = m.ids.TxnID(at), &at
 	}
 }
@@ -123,7 +123,7 @@ func (m *desk) applyAlert(b *wire.Alert, r *wire.Result) {
 }
 
 func (m *desk) openFound(b *wire.Alert, r *wire.Result) {
-	if leaf.AlertName(b.Kind) == "" || !m.soundSubject(b) {
+	if leaf.AlertName(b.Kind) == "" || isAboutLook(b.Kind) || !m.soundSubject(b) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}

@@ -212,6 +212,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.rulebook.applyRetro)
 	case wire.KindReseal:
 		applyBody(m, record.Body, r, m.keys.applyReseal)
+	case wire.KindLooks:
+		applyBody(m, record.Body, r, m.keys.applyLooks)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}

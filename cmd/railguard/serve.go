@@ -227,7 +227,7 @@ func (s *server) nodeDuties() []duty {
 		s.log.Warn("a rehearsal: no webhooks are sent, no witnesses asked, no lists fetched")
 		return nil
 	}
-	return []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks}
+	return []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks, s.api.Looks()}
 }
 
 func (f *serveFlags) checkSettings() error {
@@ -385,6 +385,7 @@ func (s *server) closeAll() {
 	s.retro.Stop()
 	s.api.Witnesses().Stop()
 	s.hooks.Stop()
+	s.api.Looks().Stop()
 	if err := s.node.Drain(ctx); err != nil {
 		s.log.Warn("drain", "error", err)
 	}

@@ -13,7 +13,7 @@ const words = {
   'fleet.assigned': 'Agent put into a fleet', 'fleet.created': 'Fleet created', 'fleet.limit_100': 'Fleet reached its daily limit', 'fleet.limit_80': 'Fleet spent 80 % of its daily limit', 'fleet.removed': 'Agent taken out of a fleet', 'fleet.updated': 'Fleet changed', 'fleet.whitelist': 'Whitelist of a fleet changed',
   'format.raised': 'Format of the log raised',
   'hold.expired': 'Hold ended without a settlement', 'hold.late': 'Settled after its hold had ended', 'hold.over_limit': 'Settled above a limit', 'hold.released': 'Hold released', 'hold.settled': 'Payment settled', 'hold.unresolved': 'What became of a payment is not known; it counts', 'review.approval_lapsed': 'Approval ended unused',
-  'key.created': 'API key created', 'key.expiring': 'API key ends soon', 'key.revoked': 'API key revoked', 'key.rotated': 'API key rotated', 'key.sessions_ended': 'Sessions of an API key ended',
+  'key.created': 'API key created', 'key.expiring': 'API key ends soon', 'key.revoked': 'API key revoked', 'key.rotated': 'API key rotated', 'key.looked': 'Somebody looked', 'key.sessions_ended': 'Sessions of an API key ended',
   'list.activated': 'Sanctions list put in force', 'list.staged': 'Sanctions list staged', 'list.stale': 'Sanctions list is too old', 'list.synced': 'Sanctions list asked for again', 'matcher.raised': 'Matcher raised',
   'operator.reinstated': 'Operator reinstated', 'operator.suspended': 'Operator suspended', 'policy.activated': 'Policy put in force', 'policy.whitelist': 'Whitelist of the institution changed',
   'retro.begun': 'Looking back began', 'retro.ended': 'Looking back ended', 'retro.hit': 'Looking back found a party',

@@ -202,6 +202,18 @@ type KeyChanged struct {
 	ExpiresAt json.RawMessage `leaf:"expiresAt,edge" event:"3"`
 }
 
+// Looked says that somebody looked at something, or asked, on one node within one hour.
+type Looked struct {
+	Look         string      `leaf:"look" event:"1" doc:"suspicion, records, export, names, match, sign_in, admin_token, dry_run or probe"`
+	KeyID        string      `leaf:"keyId,omitempty" event:"2" doc:"but of the admin token"`
+	Node         string      `leaf:"node" event:"3"`
+	Hour         engine.Time `leaf:"hour" event:"4" doc:"when it began"`
+	Count        uint32      `leaf:"count" event:"5" doc:"several leaves of an hour add up"`
+	FirstAddress string      `leaf:"firstAddress,omitempty" event:"6"`
+	LastAddress  string      `leaf:"lastAddress,omitempty" event:"7"`
+	UID          uint32      `leaf:"uid,omitempty" event:"8" doc:"of a probe: the listed party that the names come near"`
+}
+
 // SigningKeyChanged is a key that credentials are signed with.
 type SigningKeyChanged struct {
 	KID        string      `leaf:"kid" event:"1"`
@@ -339,6 +351,11 @@ type AlertOpened struct {
 	LeftWallets uint32      `leaf:"leftWallets,omitempty"`
 	Left        []string    `leaf:"left,omitempty"`
 	Payments    uint32      `leaf:"payments,omitempty" event:"11" doc:"of unresolved payments: how many the agent has; amountUSDC is their sum"`
+	LookedBy    string      `leaf:"lookedBy,omitempty" event:"12" doc:"this and the four behind it: of what a key or an admin token did, as in its key.looked"`
+	LookedOn    string      `leaf:"lookedOn,omitempty" event:"13"`
+	LookedAt    engine.Time `leaf:"lookedAt,omitempty" event:"14"`
+	LookCount   uint32      `leaf:"lookCount,omitempty" event:"15"`
+	UID         uint32      `leaf:"uid,omitempty" event:"16"`
 }
 
 // RetroHit is a payment or a party that a run found.

@@ -37,6 +37,8 @@ const (
 	KindRetroHit      = "retro.hit"
 	KindRetroEnded    = "retro.ended"
 
+	KindLooked = "key.looked"
+
 	KindResealed = "cluster.resealed" // Values were sealed again under another cluster secret.
 )
 
@@ -89,7 +91,25 @@ var alertNames = [...]string{
 	wire.AlertRetroHit: "retro_hit", wire.AlertLate: "late_settle", wire.AlertOverLimit: "over_limit", wire.AlertNotAllowed: "not_allowed",
 	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed", wire.AlertLeft: "list_left",
 	wire.AlertUnresolved: "unresolved_payment",
+	wire.AlertToken:      "admin_token_used", wire.AlertDryRuns: "many_dry_runs", wire.AlertProbe: "names_probed",
 }
+
+// lookNames are the kinds of look, by wire's numbers. The names never change.
+var lookNames = [...]string{
+	wire.LookSuspicion: "suspicion", wire.LookExport: "export", wire.LookNames: "names", wire.LookMatch: "match", wire.LookSignIn: "sign_in",
+	wire.LookAdminToken: "admin_token", wire.LookDryRun: "dry_run", wire.LookProbe: "probe", wire.LookRecords: "records",
+}
+
+// LookName returns the name of a kind of look, or "" for an unknown number.
+func LookName(kind uint8) string {
+	if int(kind) >= len(lookNames) {
+		return ""
+	}
+	return lookNames[kind]
+}
+
+// LookKind returns the number of a kind of look, or 0 for an unknown name.
+func LookKind(name string) uint8 { return uint8(max(slices.Index(lookNames[:], name), 0)) }
 
 // AlertName returns the name of a kind of alert in leaves and answers, or "" for an unknown
 // number.

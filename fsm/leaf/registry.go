@@ -127,6 +127,7 @@ var Kinds = []Kind{
 	unanswered("the answer is the list of keys", own(OfInstitution, "key.revoked", KeyChanged{})),
 	unanswered("the answer is the key", own(OfInstitution, "key.sessions_ended", KeyChanged{})),
 	due(OfInstitution, DueAPIKey, KeyDue{}),
+	unanswered(byCluster, own(OfAlerts, KindLooked, Looked{})),
 	unanswered("the answer is the list of keys", own(OfInstitution, "signing_key.added", SigningKeyChanged{})),
 	unanswered("the answer is the list of keys", own(OfInstitution, "signing_key.revoked", SigningKeyChanged{})),
 	due(OfInstitution, DueSigningKey, SigningKeyChanged{}),

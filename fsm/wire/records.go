@@ -45,10 +45,11 @@ const (
 	KindRetro
 	KindRestored
 	KindReseal
+	KindLooks
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindReseal
+const KindNewest = KindLooks
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.
@@ -345,6 +346,7 @@ type APIKey struct {
 	Strict    bool        `cbor:"13,keyasint,omitempty"` // Unknown members of a screening call are errors.
 	OldUntil  engine.Time `cbor:"14,keyasint,omitempty"` // From this log time on the secret before the last rotation is refused; set by Apply.
 	Sessions  uint32      `cbor:"15,keyasint,omitempty"` // Counts how often the key's sessions were ended; set by Apply.
+	UsedAt    engine.Time `cbor:"30,keyasint,omitempty"` // The beginning of the last hour in which it was used; 0: never. Set by Apply, which hears of it late.
 }
 
 // What the ids of the owners of keys begin with.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"railguard/edge"
+	"railguard/httpapi/guest"
 	"railguard/strictjson"
 )
 
@@ -365,6 +366,12 @@ func (b *Border) logAccess(c *Request) {
 		level = slog.LevelWarn
 	}
 	look := c.looksAt()
+	if look != "" {
+		c.noteLook(look)
+	}
+	if look == "dry_run" || look == "records" { // Programs do these all day: they are counted, and have no line of their own.
+		look = ""
+	}
 	if look != "" && level == slog.LevelDebug {
 		level = slog.LevelInfo
 	}
@@ -401,20 +408,26 @@ func (b *Border) logAccess(c *Request) {
 }
 
 // looksAt says what an answered call looked at, where somebody may ask later who looked: at
-// suspicion, at an export, for a name, or with the admin token of this machine. Each such call has
-// its line in the log of the node, whatever the rate of lines.
+// suspicion, at an export, for a name, at a sign-in, or with the admin token of this machine. Each
+// such call is counted (noteLook), and but for dry runs and reads of records it has its line in
+// the log of the node, whatever the rate of lines. Every use of the admin token counts; other
+// refused calls showed nothing. A screening looks at nothing, and is asked first.
 func (c *Request) looksAt() string {
 	switch {
-	case c.Key == nil || c.route == nil || c.Status >= http.StatusBadRequest:
+	case c.Key == nil || c.route == nil:
 		return ""
 	case c.Key.ID == AdminTokenID:
 		return "admin_token"
-	case c.route.Look != "":
-		return c.route.Look
-	case strings.Contains(c.r.URL.RawQuery, "name="):
+	case c.route.Look == "" || c.Status >= http.StatusBadRequest:
+		return ""
+	case c.route.Look == "sign_in" && !guest.SignsIn(c.r.Context()):
+		return ""
+	case c.route.Look == "records" && c.r.URL.Query().Has("name"):
 		return "names"
+	case c.route.Look == "records" && !c.Key.SeesAll():
+		return ""
 	}
-	return ""
+	return c.route.Look
 }
 
 var TextType = []string{"text/plain; charset=utf-8"}

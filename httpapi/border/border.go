@@ -72,6 +72,7 @@ type Border struct {
 	drains     atomic.Uint64 // Counts changes of leaving and draining: DrainLater compares it.
 	Idempotent inFlight
 	Large      largeBytes
+	looks      *Looks
 }
 
 // New makes a border without rooms.
@@ -87,6 +88,7 @@ func New(deps Deps) *Border {
 	b.Addresses = lanes.NewAddresses(keylessRate, BurstFactor*keylessRate, addressesKnown)
 	b.WrongKeys = lanes.NewAddresses(wrongKeyRate, wrongKeyBurst, addressesKnown)
 	b.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)
+	b.looks = newLooks(b)
 	b.Idempotent.Running = make(map[[16]byte]struct{})
 	return b
 }
@@ -250,7 +252,7 @@ type Route struct {
 	Body      BodyKind // httpapi/description gives it, unless the body is not one JSON object.
 	Max       int64    // Largest body in bytes; 0: engine.BodyMax.
 
-	Look       string           // What a call of it looks at, if that is logged; httpapi/description gives it.
+	Look       string           // What a call of it looks at, if that is kept; httpapi/description gives it.
 	Shape      strictjson.Shape // Members of the body; declareRoute sets it.
 	Late       bool             // The handler calls CheckMembers itself.
 	Parameters []string         // Of the query; declareRoute sets it.

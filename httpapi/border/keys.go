@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -31,6 +32,7 @@ type Key struct {
 	Calls    *rate.Limiter // nil: no limit.
 	creates  *rate.Limiter // Limits registrations; nil: no limit.
 	Use      *keyUse       // Demand of calls, by cost.
+	used     *atomic.Int64 // The hour in which it was used last on this node.
 	creating *keyUse       // Demand of registrations.
 }
 
@@ -50,7 +52,10 @@ func newKeyTable(keys []*wire.APIKey, before *KeyTable) *KeyTable {
 			continue
 		}
 		entry := &Key{
-			Caller: edge.NewCaller(key, uint32(i)+1), Expires: key.ExpiresAt, Sessions: key.Sessions, Strict: key.Strict, Use: new(keyUse), creating: new(keyUse),
+			Caller: edge.NewCaller(key, uint32(i)+1), Expires: key.ExpiresAt, Sessions: key.Sessions, Strict: key.Strict, Use: new(keyUse), creating: new(keyUse), used: new(atomic.Int64),
+		}
+		if before != nil && before.ByID[key.ID] != nil {
+			entry.used = before.ByID[key.ID].used
 		}
 		entry.networks = parseNetworks(key.Networks)
 		entry.setLimits(key.Rate, before)
@@ -156,6 +161,13 @@ func (t *KeyTable) Find(secret string, now engine.Time, from netip.Addr) *Key {
 	return key
 }
 
+// noteUse keeps the hour of a use. The admin token is no key, and has no hour.
+func (k *Key) noteUse(now engine.Time) {
+	if hour := int64(hourOf(now)); k.used != nil && k.used.Load() < hour {
+		k.used.Store(hour)
+	}
+}
+
 func boolToInt(b bool) int {
 	if b {
 		return 1
@@ -203,6 +215,7 @@ func (c *Request) authenticateKey() error {
 		return c.refuseKey()
 	}
 	c.Key, c.Asked.Caller = key, &key.Caller
+	key.noteUse(now)
 	cost := c.route.charge.Cost + costOfBody(c.r.ContentLength) + guest.Cost(c.r.Context())
 	if key.Use != nil {
 		key.Use.asked.Add(int64(cost))
@@ -256,6 +269,7 @@ func (c *Request) FromHouse() bool {
 		_ = c.refuseKey() // It counts the wrong key; the call is answered as a stranger's.
 		return false
 	}
+	key.noteUse(c.border.keyTime())
 	return key.Institution()
 }
 

@@ -25,6 +25,7 @@ var (
 	judgingCharged      = metrics.NewCounter("railguard_judging_charged_calls_total")
 	replayedTotal       = metrics.NewCounter("railguard_idempotent_replays_total")
 
+	looksLost          = metrics.NewCounter("railguard_looks_lost_total")
 	linesDropped       = metrics.NewCounter("railguard_http_log_lines_dropped_total")
 	connectionsDropped = metrics.NewCounter("railguard_http_connections_dropped_total")
 

@@ -36,6 +36,9 @@ var AlertTexts = map[uint8]string{
 	wire.AlertNotAllowed: "A payment was settled that was blocked, or that waits for a disposition.",
 	wire.AlertQuarantine: "Malformed entities of the active list were put aside: nobody is screened against them.",
 	wire.AlertLeft:       "Parties, names or wallets left the list: they are not blocked any more.",
+	wire.AlertToken:      "The admin token of a node was used: whoever reads its file is an admin.",
+	wire.AlertDryRuns:    "A key made many dry runs within an hour.",
+	wire.AlertProbe:      "A key tried many names near one listed party in dry runs.",
 	wire.AlertOperator:   "The active list names an operator who was not listed when the credential was issued.",
 	wire.AlertUnresolved: "Nobody said what became of payments of this agent: they go on counting until a settler says it.",
 }
@@ -178,7 +181,7 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 }
 
 // alertMembers are the members that say what an alert is about, in the order shown.
-var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments")
+var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments", "lookedBy", "lookedOn", "lookedAt", "lookCount", "uid")
 
 func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
 	l.CopyTo(m, "alertId")

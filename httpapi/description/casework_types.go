@@ -162,6 +162,11 @@ type Alert struct {
 	LeftWallets       int64     `json:"leftWallets,omitempty"`
 	Left              []string  `json:"left,omitempty" doc:"the first of them"`
 	Payments          int64     `json:"payments,omitempty" doc:"how many unresolved payments the agent has; amountUSDC is their sum"`
+	LookedBy          string    `json:"lookedBy,omitempty" doc:"the id of the key; without it, the admin token of a node"`
+	LookedOn          string    `json:"lookedOn,omitempty" doc:"the node"`
+	LookedAt          Time      `json:"lookedAt,omitempty" doc:"when the hour began"`
+	LookCount         int64     `json:"lookCount,omitempty"`
+	UID               int64     `json:"uid,omitempty" doc:"of names_probed: the listed party"`
 	AgentName         string    `json:"agentName,omitempty"`
 	CpName            *string   `json:"cpName,omitempty" doc:"who was paid"`
 	CpWallet          *string   `json:"cpWallet,omitempty"`

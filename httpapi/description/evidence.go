@@ -2,7 +2,7 @@ package description
 
 var evidenceOperations = []Operation{
 	{
-		Name: "listRecords", Route: "GET /v1/audit", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops settler viewer",
+		Name: "listRecords", Look: "records", Route: "GET /v1/audit", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops settler viewer",
 		Summary:    "Records, newest first",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
@@ -49,7 +49,7 @@ var evidenceOperations = []Operation{
 		Codes: Codes{422: "unknown_field invalid_field"},
 	},
 	{
-		Name: "showRecord", Route: "GET /v1/audit/{txnId}", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops settler viewer",
+		Name: "showRecord", Look: "records", Route: "GET /v1/audit/{txnId}", Tag: "audit", Scope: Owner, Roles: "operator screener reviewer auditor ops settler viewer",
 		Summary:    "One record",
 		Parameters: "txnId consistency timeout minIndex",
 		Query: []Parameter{
@@ -76,7 +76,7 @@ var evidenceOperations = []Operation{
 		Codes:      Codes{404: "not_found", 409: "limit_reached"},
 	},
 	{
-		Name: "replayRecord", Route: "POST /v1/audit/{txnId}/replay", Tag: "audit", Scope: Owner, Roles: "reviewer auditor",
+		Name: "replayRecord", Look: "suspicion", Route: "POST /v1/audit/{txnId}/replay", Tag: "audit", Scope: Owner, Roles: "reviewer auditor",
 		Summary:    "Judge again from the record alone",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body:       &Body{Of: struct{}{}, Optional: true},
@@ -119,7 +119,7 @@ var evidenceOperations = []Operation{
 		}{}}},
 	},
 	{
-		Name: "listEvents", Route: "GET /v1/events", Tag: "events", Scope: Owner, Roles: "any",
+		Name: "listEvents", Look: "records", Route: "GET /v1/events", Tag: "events", Scope: Owner, Roles: "any",
 		Summary:    "What happened, in the order of the log; with Accept text/event-stream as a stream",
 		Parameters: "limit consistency timeout minIndex",
 		Query: []Parameter{

@@ -16,7 +16,7 @@ type Operation struct {
 	Tag       string
 	Scope     Scope
 	Roles     string // Any one is enough; separated by spaces. "": none is needed.
-	Look      string // What a call of it looks at, where that is written into the node's log: suspicion, export or names.
+	Look      string // What a call of it looks at, where that is kept: the name of a kind of look (fsm/leaf).
 	Outsiders string // Roles that are also enough for a key of an operator or a caller.
 	Guest     string // The setting that switches the operation on.
 	Summary   string

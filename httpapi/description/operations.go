@@ -2,7 +2,7 @@ package description
 
 var operationsOperations = []Operation{
 	{
-		Name: "showOwnKey", Route: "GET /v1/key", Tag: "health", Scope: Reference, Roles: "any",
+		Name: "showOwnKey", Look: "sign_in", Route: "GET /v1/key", Tag: "health", Scope: Reference, Roles: "any",
 		Summary:    "What the caller's API key is and may do",
 		Parameters: "consistency timeout minIndex",
 		Answers: []Answer{{Status: 200, Of: struct {
@@ -153,7 +153,7 @@ var operationsOperations = []Operation{
 		Answers:    []Answer{{Status: 200, Of: Leader{}}},
 	},
 	{
-		Name: "downloadBackup", Route: "GET /v1/cluster/backup", Tag: "cluster", Scope: Institution, Roles: "admin",
+		Name: "downloadBackup", Look: "export", Route: "GET /v1/cluster/backup", Tag: "cluster", Scope: Institution, Roles: "admin",
 		Summary:    "State, history and lists as a tar; `railguard backup create` proves and encrypts it",
 		Parameters: "consistency timeout minIndex",
 		Query: []Parameter{
@@ -163,7 +163,7 @@ var operationsOperations = []Operation{
 		Answers: []Answer{{Status: 200, Media: []Media{{Type: "application/x-tar"}}}},
 	},
 	{
-		Name: "downloadSnapshot", Route: "GET /v1/cluster/snapshot", Tag: "cluster", Scope: Institution, Roles: "admin",
+		Name: "downloadSnapshot", Look: "export", Route: "GET /v1/cluster/snapshot", Tag: "cluster", Scope: Institution, Roles: "admin",
 		Summary:    "The newest snapshot, as a file",
 		Parameters: "consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Headers: "Disposition", Media: []Media{{Type: "application/octet-stream"}}}},

@@ -11,7 +11,7 @@ var paymentsOperations = []Operation{
 		Codes:      Codes{400: "missing_token missing_amount invalid_amount invalid_field unknown_field", 409: "limit_reached", 422: "invalid_field", 503: "sanctions_data_unavailable"},
 	},
 	{
-		Name: "dryRun", Route: "POST /v1/screen/dry-run", Tag: "screening", Scope: Owner, Roles: "screener reviewer policy",
+		Name: "dryRun", Look: "dry_run", Route: "POST /v1/screen/dry-run", Tag: "screening", Scope: Owner, Roles: "screener reviewer policy",
 		Summary:    "Judge a payment without a record, a debit or a counter",
 		Text:       "A key with the role screener alone is answered what the call itself would tell it.",
 		Parameters: "timeout minIndex idempotencyKey strict",

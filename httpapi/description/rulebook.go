@@ -173,7 +173,7 @@ var rulebookOperations = []Operation{
 		Codes:    Codes{409: "job_running", 422: "unknown_field invalid_field"},
 	},
 	{
-		Name: "getRetroScreening", Route: "GET /v1/ofac/retro/{id}", Tag: "foresight", Scope: Institution, Roles: "reviewer auditor policy",
+		Name: "getRetroScreening", Look: "suspicion", Route: "GET /v1/ofac/retro/{id}", Tag: "foresight", Scope: Institution, Roles: "reviewer auditor policy",
 		Summary:    "Whom a screening of the past found",
 		Parameters: "id limit cursor consistency timeout minIndex",
 		Answers:    []Answer{{Status: 200, Of: RetroReport{}}},
@@ -247,7 +247,7 @@ var rulebookOperations = []Operation{
 		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field list_rejected"},
 	},
 	{
-		Name: "matchName", Look: "names", Route: "GET /v1/match", Tag: "lists", Scope: Reference, Roles: "reviewer auditor policy",
+		Name: "matchName", Look: "match", Route: "GET /v1/match", Tag: "lists", Scope: Reference, Roles: "reviewer auditor policy",
 		Summary:    "Screen a name or a wallet without a record",
 		Parameters: "consistency timeout minIndex",
 		Query: []Parameter{
@@ -264,7 +264,7 @@ var rulebookOperations = []Operation{
 		Codes:   Codes{422: "missing_field invalid_field", 503: "sanctions_data_unavailable"},
 	},
 	{
-		Name: "askMatch", Look: "names", Route: "POST /v1/match", Tag: "lists", Scope: Reference, Roles: "reviewer auditor policy",
+		Name: "askMatch", Look: "match", Route: "POST /v1/match", Tag: "lists", Scope: Reference, Roles: "reviewer auditor policy",
 		Summary:    "The same, with the name in a body",
 		Text:       "Balancers log queries.",
 		Parameters: "timeout minIndex",

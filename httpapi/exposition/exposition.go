@@ -87,6 +87,7 @@ var Help = map[string]string{
 	"railguard_log_witness_answers_total":                "Witnesses asked by this node as leader, by what came of it.",
 	"railguard_log_witnesses":                            "Witnesses in this node's settings.",
 	"railguard_log_tree_size":                            "Leaves of the audit log.",
+	"railguard_looks_lost_total":                         "Looks, or counts of them, that found no room and are not in the audit log; those of people stand in the node's log lines.",
 	"railguard_ofac_age_seconds":                         "Time since the last sync of the list in force; -1: no list.",
 	"railguard_ofac_families_missing":                    "Families (SDN, CONS) that the list in force has no entry of.",
 	"railguard_ofac_publication_age_seconds":             "Time since the core sources of the list in force were published, however often a source confirmed them; -1: not known, or no list.",

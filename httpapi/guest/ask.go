@@ -84,6 +84,20 @@ func Session(ctx context.Context) (number uint32, given bool) {
 	return number, given
 }
 
+// signInKey is the context key of a sign-in's mark.
+type signInKey struct{}
+
+// SigningIn marks the call in ctx as the one by which a person signs in.
+func SigningIn(ctx context.Context) context.Context {
+	return context.WithValue(ctx, signInKey{}, true)
+}
+
+// SignsIn tells whether SigningIn marked ctx.
+func SignsIn(ctx context.Context) bool {
+	marked, _ := ctx.Value(signInKey{}).(bool)
+	return marked
+}
+
 // costKey is the context key of a guest's own cost.
 type costKey struct{}
 

@@ -82,6 +82,11 @@ func listKeys(c *border.Request) (border.Answer, error) {
 			m.Time("oldSecretUntil", key.OldUntil)
 		}
 		m.Time("createdAt", key.CreatedAt)
+		if key.UsedAt == 0 {
+			m.Null("lastUsedAt")
+		} else {
+			m.Time("lastUsedAt", key.UsedAt)
+		}
 		status := "active"
 		if key.ExpiresAt != 0 && key.ExpiresAt <= now {
 			status = "expired"

@@ -19,7 +19,7 @@ type Screen struct {
 	Party *leaf.Profile // The profile that User refers to.
 	Edge  leaf.Fragment
 
-	Full bool // The reader may see what is behind the tipping-off wall, so the reason names the rules that were not in force.
+	Full    bool   // The reader may see what is behind the tipping-off wall, so the reason names the rules that were not in force.
 	HoldNow string // The state of the hold that AppendHold shows; "": that of the record.
 }
 

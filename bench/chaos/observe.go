@@ -266,9 +266,6 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 	if err != nil {
 		return err
 	}
-	if in.exports, err = c.exports(ctx, by, keys, last); err != nil {
-		return err
-	}
 	for _, n := range c.nodes {
 		if err := in.readBudgets(ctx, by, n); err != nil {
 			return err
@@ -277,6 +274,14 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 		if err := in.readProofs(ctx, by, n, keys, in.answeredTxns()); err != nil {
 			return err
 		}
+	}
+	// What is read leaves looks in the log. The logs are read last, and a checkpoint that is seen
+	// from here on may cover looks that they lack.
+	o.mu.Lock()
+	in.heads = append(in.heads, o.heads...)
+	o.mu.Unlock()
+	if in.exports, err = c.exports(ctx, by, keys, last); err != nil {
+		return err
 	}
 	in.highest = o.seenHighest() // An index that a node reports from here on, perhaps because of a tick, may be newer than the log of a node that was asked before.
 	for _, n := range c.nodes {
@@ -288,19 +293,26 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	in.heads, in.digests = append(in.heads, o.heads...), append(in.digests, o.digests...)
+	in.digests = append(in.digests, o.digests...)
 	in.deaths = append(in.deaths, o.wrong.all()...)
 	return nil
 }
 
-// exportsTries bounds how often all logs are read. Reading them must be repeated if a leaf was
-// written between the reading of two logs. A tick may write one, such as for a hold that expires.
-const exportsTries = 3
+// exportsTries bounds how often all logs are read, exportsPause apart. Reading them must be repeated
+// if a leaf was written between the reading of two logs. A tick may write one, such as for a hold
+// that expires; and each node tells within a second who read its log first in an hour.
+const (
+	exportsTries = 6
+	exportsPause = 700 * time.Millisecond
+)
 
 // exports returns the logs of all nodes. It reads them until they have the same length, at most
 // exportsTries times.
 func (c *cluster) exports(ctx context.Context, by *caller, keys, last string) (all []*exported, err error) {
-	for range exportsTries {
+	for try := range exportsTries {
+		if try > 0 {
+			pause(ctx, exportsPause)
+		}
 		all = all[:0]
 		same := true
 		for _, n := range c.nodes {

@@ -173,6 +173,10 @@ func (s *stage) sameListAfterRestart(ctx context.Context) error {
 	if err := follower.restart(ctx); err != nil {
 		return err
 	}
+	// A ready node may be some entries behind.
+	if err := until(ctx, settlePatience, func() bool { return s.cluster.inStep(ctx, s.caller) }); err != nil {
+		return fmt.Errorf("the restarted node does not come into step: %w", err)
+	}
 	first := ""
 	for _, n := range s.cluster.nodes {
 		var list struct {

@@ -266,6 +266,9 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 	if err != nil {
 		return err
 	}
+	if _, err = c.exports(ctx, by, keys, last); err != nil { // It waits until every node has the newest transaction.
+		return err
+	}
 	for _, n := range c.nodes {
 		if err := in.readBudgets(ctx, by, n); err != nil {
 			return err

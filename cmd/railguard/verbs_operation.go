@@ -24,7 +24,7 @@ var operationVerbs = []verb{
 		},
 		example: `  railguard key create --name acme-prod --roles screener,operator --operator "Acme Inc" --expires 90d`,
 	},
-	{path: "key list", short: "List API keys", call: "GET /admin/keys", columns: "keyId name prefix roles operator strict expiresAt status", query: pageQuery},
+	{path: "key list", short: "List API keys", call: "GET /admin/keys", columns: "keyId name prefix roles operator strict expiresAt lastUsedAt status", query: pageQuery},
 	{path: "key rotate", short: "Give a key another secret; the one before ends at once, or after --overlap", call: "POST /admin/keys/{key-id}/rotate", fields: []field{{flag: "overlap", help: "how long the secret before stays good, e.g. 24h; at most 7d"}}},
 	{path: "key end-sessions", short: "Sign a key's person out of the console, everywhere", call: "POST /admin/keys/{key-id}/end-sessions"},
 	{path: "key revoke", short: "Revoke a key", call: "DELETE /admin/keys/{key-id}"},

@@ -51,7 +51,7 @@ var importLaw = map[string][]string{
 	"audit/watch":        {"audit/merkle", "audit/note", "audit/proof"},
 	"audit/witness":      {"audit/note", "audit/proof"},
 	"audit/audittest":    {"audit"},
-	"audit/examine":      {"audit/note", "audit/proof", "fsm/leaf", "fsm/leafjson"},
+	"audit/examine":      {"audit/note", "audit/proof", "engine", "fsm/leaf", "fsm/leafjson"},
 	"cluster":            {"cluster/datadir", "cluster/timing", "cluster/port", "cluster/report", "engine", "fsm", "fsm/wire", "audit", "ofac"},
 	"cluster/datadir":    {"cluster/timing", "engine"},
 	"cluster/recovery":   {"cluster/datadir", "cluster/port", "audit", "engine", "fsm", "fsm/wire"},

@@ -58,6 +58,7 @@ func (s *site) clears(d *day) {
 func TestClearedPairs(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
+	require.NoError(t, s.LetOneAct(t.Context()))
 	d := s.morning()
 	w := s.window(0)
 	w.signIn(s.key("Olga", "reviewer,policy"))

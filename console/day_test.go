@@ -90,9 +90,10 @@ func TestWholeDay(t *testing.T) {
 		more = []string{"--ofac-dir", old}
 	}
 	s := cluster(t, 3, more...)
-	d := s.morning()
-	s.call(0, s.Key, "PUT", "/v1/policy", `{"review":{"sla":"4h","fourEyes":{"rules":["R22"]}}}`, 200)
+	s.call(0, s.Key, "PUT", "/v1/policy?reason=test", `{"twoPersons":[],"review":{"sla":"4h","fourEyes":{"rules":["R22"]}}}`, 200)
 	dana, eric, olga := s.key("Dana", "reviewer"), s.key("Eric", "reviewer"), s.key("Olga", "policy,reviewer")
+	s.call(0, s.Key, "POST", "/v1/test/clock", `{"advance":"25h"}`, 200) // A younger key confirms nothing.
+	d := s.morning()
 
 	w := s.keyboard(0, dana)
 	w.decidesByKeys(s, d)

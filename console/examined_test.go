@@ -33,6 +33,7 @@ func spoilt(t *testing.T) []string {
 func TestQuarantineIsShown(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
+	require.NoError(t, s.LetOneAct(t.Context()))
 	w := s.window(0)
 	w.signIn(s.key("Olga", "policy,reviewer"))
 	w.at("/lists", "Lists")
@@ -162,6 +163,7 @@ func TestPartiesAndTheirHistory(t *testing.T) {
 func TestReportsAndAlertsTellAll(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
+	require.NoError(t, s.LetOneAct(t.Context()))
 	d := s.morning()
 	s.call(0, s.Key, "POST", "/v1/reviews/"+d.more[0], `{"disposition":"ESCALATE_SAR","reviewedBy":"Ann","notes":"layering"}`, 200)
 	w := s.window(0)

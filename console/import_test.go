@@ -65,6 +65,7 @@ func (w *tab) chooses(files []string) {
 func TestListImport(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
+	require.NoError(t, s.LetOneAct(t.Context()))
 	s.morning()
 	w := s.window(0)
 	w.signIn(s.key("Olga", "policy,reviewer"))

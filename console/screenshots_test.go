@@ -32,6 +32,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	browser(t)
 	s := cluster(t, 1)
+	require.NoError(t, s.LetOneAct(t.Context()))
 	d := s.morning()
 	s.clears(d)
 	w := s.window(0)

@@ -10,10 +10,11 @@ import (
 
 // Caller is who calls: an API key, with all that judging needs of it.
 type Caller struct {
-	ID    string
-	Name  string
-	Roles uint16 // wire.Role bits.
-	Owner string // Whose key it is, see wire.APIKey.
+	ID     string
+	Name   string
+	Person string // Whom the key names; "": nobody.
+	Roles  uint16 // wire.Role bits.
+	Owner  string // Whose key it is, see wire.APIKey.
 
 	// Key is the row and revision of the API key, which Apply checks records against. It is
 	// zero for the person at the node's own machine.
@@ -24,7 +25,7 @@ type Caller struct {
 // house are given to the institution's keys alone, whatever the bits of another's key say
 // (decision 92).
 func NewCaller(key *wire.APIKey, row uint32) Caller {
-	caller := Caller{ID: key.ID, Name: key.Name, Roles: key.Roles, Owner: key.Owner, Key: wire.KeyRef{Row: row, Rev: key.Rev}}
+	caller := Caller{ID: key.ID, Name: key.Name, Person: key.Person, Roles: key.Roles, Owner: key.Owner, Key: wire.KeyRef{Row: row, Rev: key.Rev}}
 	if key.Owner != "" {
 		caller.Roles &= wire.RolesOfOutsiders
 	}

@@ -209,6 +209,7 @@ func TestProposal(t *testing.T) {
 	w.SetPolicy(func(p *engine.Policy) { p.FourEyes = &engine.FourEyes{MinAmount: 0} })
 	_, token := w.Registered(`,"spendPolicy":{"maxSingleTxUSDC":0.5}`)
 	first, second, acme := w.Caller("first", wire.RoleReviewer, ""), w.Caller("second", wire.RoleReviewer, ""), w.Caller("acme", wire.RoleScreener, "Acme Inc")
+	w.Advance(engine.DayLength) // So that the keys are old enough to second.
 	l := w.Screened(acme, payment(token, ""))
 	known := func(caller *edge.Caller) *edge.Disposition {
 		j, _ := w.Begin(caller, `{}`)

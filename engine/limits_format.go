@@ -27,6 +27,7 @@ type TableLimits struct {
 	Outcomes                         int // Ended holds and other settled payments, each kept as long as its record.
 	References                       int // Payment references that were used.
 	Proposals, Alerts, SARs          int // Open ones of each of the three.
+	ProposedActs                     int // Open proposals that keep the record which would be applied, each of RecordBytes at most.
 	Webhooks, DeadLetters            int
 	WebhooksOfOperator               int
 	Dues, Epochs                     int
@@ -110,7 +111,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
 		Holds: 4_194_304, HoldsOfOwner: 262_144, Outcomes: 33_554_432, References: 16_777_216,
-		Proposals: 65_536, Alerts: 65_536, SARs: 1_048_576,
+		Proposals: 65_536, ProposedActs: 512, Alerts: 65_536, SARs: 1_048_576,
 		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
 		Statuses: 67_108_864,
 	}, RowLimits{

@@ -1,7 +1,5 @@
 package engine
 
-import "math"
-
 // Mode says how an institution treats a REVIEW rule. R1 to R8, R14, R23 and R24 have no mode:
 // BLOCK is final (decision 43, "Modes").
 type Mode uint8
@@ -49,6 +47,7 @@ type Policy struct {
 	HoldsReturn       bool       `cbor:"43,keyasint,omitempty"` // holds.onExpiry: return. A hold that nobody ends returns by itself.
 	UnresolvedCount   uint32     `cbor:"44,keyasint,omitempty"` // holds.alert.count: an agent's unresolved payments from which on an alert opens; 0: none.
 	UnresolvedSum     USD        `cbor:"45,keyasint"`           // holds.alert.amount: their sum; NoLimit when not set.
+	TwoPersons        Acts       `cbor:"46,keyasint,omitempty"` // twoPersons; default ActsDefault.
 
 	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
 }
@@ -57,13 +56,6 @@ type Policy struct {
 type OperatorCaps struct {
 	MaxSingle  USD `cbor:"1,keyasint"` // NoLimit: no cap.
 	DailyLimit USD `cbor:"2,keyasint"` // NoLimit: no cap.
-}
-
-// FourEyes says which reviews need two persons: those from an amount on, and those of some
-// rules.
-type FourEyes struct {
-	MinAmount USD    `cbor:"1,keyasint"`           // NoLimit: no review needs two because of its amount.
-	Rules     uint32 `cbor:"2,keyasint,omitempty"` // Bit n is rule Rn.
 }
 
 // SetsRulesOf reports whether every rule that the policy mentions is in a rule set.
@@ -77,13 +69,4 @@ func (p *Policy) SetsRulesOf(set *RuleSet) bool {
 		}
 	}
 	return true
-}
-
-// AmountFrom returns the amount from which on two persons decide. If none is set, it returns
-// the highest amount there is.
-func (f *FourEyes) AmountFrom() USD {
-	if f.MinAmount == NoLimit {
-		return math.MaxInt64
-	}
-	return f.MinAmount
 }

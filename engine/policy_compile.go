@@ -29,7 +29,8 @@ import (
 //	 "holds": {"onExpiry": "count|return", "alert": {"count": 1, "amount": 1000}},
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
-//	 "operators": {"caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}}}
+//	 "operators": {"caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
+//	 "twoPersons": ["list.force", "list.rollback", "twoPersons"]}   or the profile "bank": all acts (acts.go)
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
 const (
@@ -71,6 +72,7 @@ func DefaultPolicy() *Policy {
 		ApprovalLapse:     approvalLapse,
 		UnresolvedCount:   1,
 		UnresolvedSum:     NoLimit,
+		TwoPersons:        ActsDefault,
 	}
 }
 
@@ -118,6 +120,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			policy.SettlementSelf = r.readChoice(path, value, "settler", "self") == 1
 		case "holds":
 			r.readHolds(path, value, policy)
+		case "twoPersons":
+			policy.TwoPersons = r.readTwoPersons(path, value)
 		case "retro":
 			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
 				if name != "suspend" {

@@ -43,7 +43,7 @@ func Widens(old, new *Policy) []string {
 	note(new.StructuringWindow < old.StructuringWindow, "structuring.window")
 	note(new.ReferenceOff && !old.ReferenceOff, "paymentRef.once")
 	note(old.ReviewNotes && !new.ReviewNotes, "review.requireNotes")
-	note(fewerEyes(old.FourEyes, new.FourEyes), "review.fourEyes")
+	note(fewerEyes(old.eyes(), new.eyes()), "review.fourEyes")
 	note(old.ReviewSLA != 0 && (new.ReviewSLA == 0 || new.ReviewSLA > old.ReviewSLA), "review.sla")
 	note(new.ApprovalLapse > old.ApprovalLapse, "review.approvalLapse")
 	note(new.SettlementSelf && !old.SettlementSelf, "settlement")
@@ -55,8 +55,26 @@ func Widens(old, new *Policy) []string {
 	before, after := old.operatorCaps(), new.operatorCaps()
 	note(limitWidens(before.MaxSingle, after.MaxSingle), "operators.caps.maxSingleTxUSDC")
 	note(limitWidens(before.DailyLimit, after.DailyLimit), "operators.caps.dailyLimitUSDC")
+	note(old.TwoPersons&^new.TwoPersons != 0, "twoPersons")
 	return wider
 }
+
+// ActsOf returns what a change from one policy to another is called in twoPersons. Besides
+// policy.widen, a change that leaves to one person what needed two is called twoPersons.
+func ActsOf(old, new *Policy) (acts Acts) {
+	if len(Widens(old, new)) > 0 {
+		acts |= ActPolicyWiden
+	}
+	if fewerEyes(old.eyes(), new.eyes()) || old.TwoPersons&^new.TwoPersons != 0 {
+		acts |= ActTwoPersons
+	}
+	return acts
+}
+
+// AlwaysTwo reports whether a policy lets holds return by themselves where the one before did
+// not. Two persons do that, whatever twoPersons says: what was allowed would count no more
+// without anybody's word (decision 94).
+func (p *Policy) AlwaysTwo(old *Policy) bool { return p.HoldsReturn && !old.HoldsReturn }
 
 func (p *Policy) operatorCaps() OperatorCaps {
 	if p.OperatorCaps == nil {

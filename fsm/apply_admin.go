@@ -38,7 +38,7 @@ func (m *keys) beginKeys(b *wire.Genesis) *wire.SigningKey {
 	m.editSettings().SigningKeys = []*wire.SigningKey{&key}
 	if b.APIKey != nil {
 		api := *b.APIKey
-		api.CreatedAt, api.RevokedAt, api.Rev = m.now, 0, 1
+		api.CreatedAt, api.ChangedAt, api.RevokedAt, api.Rev, api.MadeBy = m.now, m.now, 0, 1, ""
 		m.editSettings().Keys = []*wire.APIKey{&api}
 		m.remindOfKey(0, &api)
 	}
@@ -56,7 +56,12 @@ func (m *rulebook) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	m.putPolicy(&policy, "policy.activated", &b.Common, r)
+	said := wire.PolicyPut{Policy: b.Policy, Acts: b.Acts}
+	a := &act{kind: wire.KindPolicy, said: &said.Policy, record: &said, names: b.Acts}
+	if policy.AlwaysTwo(m.settings.Policy) {
+		a.names, a.always = a.names|engine.ActPolicyWiden, true
+	}
+	m.putPolicy(&policy, "policy.activated", a, &b.Common, r)
 }
 
 func (m *rulebook) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
@@ -69,7 +74,8 @@ func (m *rulebook) applyWhitelist(b *wire.WhitelistPut, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	m.putPolicy(&policy, "policy.whitelist", &b.Common, r)
+	said := wire.WhitelistPut{Whitelist: b.Whitelist, Acts: b.Acts}
+	m.putPolicy(&policy, "policy.whitelist", &act{kind: wire.KindWhitelist, said: b.Whitelist, record: &said, names: b.Acts}, &b.Common, r)
 }
 
 func (m *rulebook) baseIs(base uint64, r *wire.Result) bool {
@@ -81,11 +87,19 @@ func (m *rulebook) baseIs(base uint64, r *wire.Result) bool {
 	return false
 }
 
-func (m *rulebook) putPolicy(policy *engine.Policy, kind string, common *wire.Common, r *wire.Result) {
+// putPolicy puts a policy in force, if it counts. What was proposed against the one before
+// lapses: a confirmation would take this change back.
+func (m *rulebook) putPolicy(policy *engine.Policy, kind string, a *act, common *wire.Common, r *wire.Result) {
+	a.whole, a.event.Kind = true, kind
+	who, counts := m.desk.settlePersons(a, common, r)
+	if !counts {
+		return
+	}
+	m.desk.dropTopic(a.kind)
 	policy.Version = m.settings.Policy.Version + 1
 	m.editSettings().Policy = policy
 	m.remindOfList()
-	m.writeEvent(kind, leaf.PolicyChanged{Version: policy.Version}, common, r)
+	m.desk.writeAct(kind, leaf.PolicyChanged{Version: policy.Version, Persons: who}, &who, common, r)
 }
 
 func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
@@ -130,6 +144,10 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 		refuse(r, why)
 		return
 	}
+	who, counts := m.settleKey(b, kind, &changed, r)
+	if !counts {
+		return
+	}
 	changed.Rev = 1
 	if at >= 0 {
 		changed.Rev, changed.Sessions = keys[at].Rev+1, keys[at].Sessions+1
@@ -142,7 +160,31 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 		next[at] = &changed
 	}
 	m.editSettings().Keys = next
-	m.writeEvent(kind, leaf.KeyChanged{Key: leaf.Key{ID: changed.ID, Prefix: changed.Prefix}}, &b.Common, r)
+	m.rulebook.desk.writeAct(kind, leaf.KeyChanged{Key: leaf.Key{ID: changed.ID, Prefix: changed.Prefix}, Persons: who}, &who, &b.Common, r)
+}
+
+// settleKey decides whether a change of a key counts now, and says in the key who made it.
+// Whoever makes a key, or renews the secret of somebody else's, knows the secret: so he and
+// the key's holder are no two persons, although another may have confirmed the change. A key is
+// as young as its newest secret, and while a secret before that one is good, younger: whoever
+// made that one may still use it.
+func (m *keys) settleKey(b *wire.APIKeyPut, kind string, changed *wire.APIKey, r *wire.Result) (who leaf.Persons, counts bool) {
+	mine := m.subjectOf(&b.Common)
+	if b.Op != wire.KeyCreate && (b.Op != wire.KeyRotate || changed.Subject() == mine || changed.Owner != "") {
+		return who, true
+	}
+	said := wire.APIKeyPut{Op: b.Op, Key: b.Key, Overlap: b.Overlap}
+	who, counts = m.rulebook.desk.settlePersons(&act{
+		kind: wire.KindAPIKey, names: engine.ActKeyCreate, said: &said, record: &said, event: leaf.ActProposed{Kind: kind, KeyID: b.Key.ID},
+	}, &b.Common, r)
+	maker := mine.String()
+	if len(who.Persons) > 0 {
+		maker = who.Persons[0] // The proposer has the secret; who confirms has not.
+	}
+	if changed.ChangedAt, changed.MadeBy = max(m.now, changed.OldUntil), maker; maker == (wire.Subject{}).String() {
+		changed.MadeBy = ""
+	}
+	return who, counts
 }
 
 func (m *keys) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string, wire.APIKey, wire.Refusal) {
@@ -243,6 +285,8 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 		}
 	}
 	pair := b.Pair
+	var who leaf.Persons
+	counts := true
 	switch {
 	case b.Remove && !found:
 		refuse(r, wire.RefusedNotFound)
@@ -251,6 +295,12 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	case !b.Remove:
+		said := wire.ClearedPut{Pair: b.Pair}
+		if who, counts = m.desk.settlePersons(&act{
+			kind: wire.KindCleared, names: engine.ActClear, said: &said, record: &said, event: leaf.ActProposed{Kind: "cleared.added"},
+		}, &b.Common, r); !counts {
+			return
+		}
 		pair.ID, pair.At = uint32(m.settings.Policy.Version), m.now // Each pair moves the version, so no id is given out twice.
 		next = append(next, &pair)
 		m.calendar.addReminder(pair.ExpiresAt, leaf.DueCleared, uint64(pair.ID), 0)
@@ -261,7 +311,7 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	if b.Remove {
 		kind = "cleared.removed"
 	}
-	m.writeEvent(kind, leaf.PairChanged{Pair: leaf.Pair{ID: uint64(pair.ID)}}, &b.Common, r)
+	m.desk.writeAct(kind, leaf.PairChanged{Pair: leaf.Pair{ID: uint64(pair.ID)}, Persons: who}, &who, &b.Common, r)
 }
 
 // movePolicy gives the policy a new version and changes nothing else.

@@ -78,7 +78,7 @@ func (m *desk) nameSubject(s *leaf.Subject, a *alarm) {
 		s.UserID = m.ids.UserID(uint32(at))
 	case target == wire.TargetOperator:
 		s.OperatorID = m.ids.OperatorID(uint32(at))
-	case !isAboutList(a.kind) && !isAboutLook(a.kind):
+	case !isAboutList(a.kind) && !isAboutLook(a.kind) && a.kind != wire.AlertAlone:
 		s.TxnID, s.ScreenedLeaf = m.ids.TxnID(at), &at
 	}
 }

@@ -137,10 +137,37 @@ func isAfter(info *wire.ListInfo, latest engine.Time) bool {
 	return newest > latest
 }
 
+// listAct is what the activation of a list does. A rollback is always forced, and has a name
+// of its own.
+func listAct(info *wire.ListInfo, b *wire.ListActivate) *act {
+	said := wire.ListActivate{Digest: b.Digest, Force: b.Force, Rollback: b.Rollback}
+	kept := *b // With who leaves the list, for the alert, and the version that this was found against.
+	kept.Common = wire.Common{}
+	a := &act{kind: wire.KindListActivate, whole: true, said: &said, record: &kept, event: leaf.ActProposed{Kind: "list.activated"}}
+	switch {
+	case b.Rollback:
+		a.names = engine.ActListRollback
+	case b.Force:
+		a.names = engine.ActListForce
+	}
+	if info.Uploaded {
+		a.names |= engine.ActListActivate
+	}
+	return a
+}
+
 func (m *rulebook) activateList(info *wire.ListInfo, data []byte, b *wire.ListActivate, r *wire.Result) {
+	who, counts := m.desk.settlePersons(listAct(info, b), &b.Common, r)
+	if !counts {
+		return
+	}
+	m.desk.dropTopic(wire.KindListActivate)
 	m.dropStaged(func(staged *wire.ListInfo) bool { return staged.Digest == info.Digest })
 	s := m.editSettings()
-	event := leaf.ListActivated{Digest: info.Digest, Version: s.ListVersion + 1, Entries: info.Entries, SyncedAt: m.now, Sample: info.Sample, Forced: b.Force}
+	event := leaf.ListActivated{
+		Digest: info.Digest, Version: s.ListVersion + 1, Entries: info.Entries, SyncedAt: m.now, Sample: info.Sample, Forced: b.Force,
+		Uploaded: info.Uploaded, Persons: who,
+	}
 	history := slices.Clone(s.History)
 	if s.List != nil {
 		event.Previous = &s.List.Digest
@@ -156,7 +183,7 @@ func (m *rulebook) activateList(info *wire.ListInfo, data []byte, b *wire.ListAc
 	m.remindOfList()
 	s.History = trimHistory(append(history, info), m.limits.ListHistory, m.now-m.limits.ListPeak)
 	m.listData, m.out.ListData = data, data
-	m.writeEvent("list.activated", event, &b.Common, r)
+	m.desk.writeAct("list.activated", event, &who, &b.Common, r)
 	if info.Quarantined > 0 {
 		m.desk.alertQuarantine(info)
 	}

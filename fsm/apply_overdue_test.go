@@ -45,7 +45,7 @@ func TestOverdueReviewsAreToldOnce(t *testing.T) {
 	w.tick()
 	require.Empty(t, w.overdue(), "once")
 
-	require.Equal(t, wire.Applied, w.decide(decided, "ann", 1, wire.Rejected).Code)
+	require.Equal(t, wire.Applied, w.decide(decided, w.makeKey(nil, "ann", wire.RoleReviewer), wire.Rejected).Code)
 	w.m = restoredFrom(t, w.m)
 	w.now += engine.Hour
 	w.tick()
@@ -57,7 +57,7 @@ func TestOverdueReviewsAreToldOnce(t *testing.T) {
 	w.tick()
 	require.Empty(t, w.overdue(), "told before")
 	require.Equal(t, 2, w.m.Freeze().Overdue())
-	require.Equal(t, wire.Applied, w.decide(first, "ann", 1, wire.Rejected).Code)
+	require.Equal(t, wire.Applied, w.decide(first, w.makeKey(nil, "ann", wire.RoleReviewer), wire.Rejected).Code)
 	require.Equal(t, 1, w.m.Freeze().Overdue())
 }
 

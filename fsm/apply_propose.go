@@ -1,95 +1,75 @@
 package fsm
 
 import (
-	"crypto/sha256"
-
+	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
-// Four eyes (decision 48): if the policy wants two persons, the first disposition is only a
-// proposal. Another person with another key confirms or withdraws it; after a day of log time
-// it lapses. A case has at most one open proposal.
+// Proposals of acts that need two persons (persons.go). Another person confirms or withdraws
+// a proposal; after a day of log time it lapses, and so it does when the proposer's key ends.
 
-// twoDecide tells whether the amount or the rule of a case demands two persons.
-func (m *desk) twoDecide(b *wire.Disposition) bool {
-	two := m.settings.Policy.FourEyes
-	return two != nil && (b.Amount >= two.AmountFrom() || two.Rules&(1<<b.Rule) != 0)
-}
-
-// personHash is the stored form of the proposer's name.
-func personHash(by string) (hash [16]byte) {
-	sum := sha256.Sum256([]byte(by))
-	copy(hash[:], sum[:])
-	return hash
-}
-
-// proposalOf finds the open proposal on a case. It lapses a proposal whose time is over, if
+// proposalOn finds the open proposal on a topic. It lapses a proposal whose time is over, if
 // no tick has done so yet.
-func (m *desk) proposalOf(record uint64) (at uint64, open bool) {
-	if at, open = m.proposalAt[record]; open && m.now >= m.proposals.At(at).At+m.limits.ProposalKept {
-		m.lapseProposal(at)
-		return 0, false
-	}
-	return at, open
+func (m *desk) proposalOn(topic [16]byte) (at uint64, open bool) {
+	at, open = m.proposalAt[topic]
+	return at, open && !m.lapseOver(at)
 }
 
-// keyRow returns the row of the API key that a call came with; 0: the node itself.
-func keyRow(common *wire.Common) uint32 {
-	if common.Key == nil {
-		return 0
-	}
-	return common.Key.Row
-}
-
-// samePerson tells whether a caller is the proposer, by name or by key.
-func (p *proposalRow) samePerson(by string, common *wire.Common) bool {
-	return p.By == personHash(by) || p.Key == keyRow(common)
-}
-
-// decideFourEyes decides whether a disposition counts, or must first be confirmed by a second
-// person. If it does not count, r holds the answer. confirms is the leaf of the proposal that
-// the disposition confirms, or 0.
-func (m *desk) decideFourEyes(b *wire.Disposition, r *wire.Result) (confirms uint64, counts bool) {
-	at, open := m.proposalOf(b.Leaf)
-	if !m.twoDecide(b) { // A proposal may be open because the policy demanded two persons before.
-		if open {
-			m.closeProposal(at)
-		}
-		return 0, true
-	}
-	if !open {
-		m.openProposal(b, r)
-		return 0, false
-	}
+// lapseOver lapses a proposal if its time is over or its proposer's key has ended.
+func (m *desk) lapseOver(at uint64) bool {
 	row := m.proposals.At(at)
-	r.Value = row.Later
-	switch {
-	case row.samePerson(b.By, &b.Common):
-		refuse(r, wire.RefusedSamePerson)
-	case row.Disposition != b.Disposition:
-		refuse(r, wire.RefusedProposed)
-	default:
-		confirms, r.Value = row.Later, 0
-		m.closeProposal(at)
-		return confirms, true
+	if m.now < row.At+m.limits.ProposalKept && keyEnded(m.now, m.proposerOf(row)) == 0 {
+		return false
 	}
-	return 0, false
+	m.lapseProposal(at)
+	return true
 }
 
-func (m *desk) openProposal(b *wire.Disposition, r *wire.Result) {
-	if m.proposals.Len() >= m.limits.Proposals {
+// proposerOf returns the key of who proposed; nil, which no correct row has: there is none.
+func (m *desk) proposerOf(row *proposalRow) *wire.APIKey {
+	if row.Key == 0 || uint64(row.Key) > uint64(len(m.settings.Keys)) {
+		return nil
+	}
+	return m.settings.Keys[row.Key-1]
+}
+
+// proposalNamed finds the open proposal that a leaf made.
+func (m *desk) proposalNamed(later uint64) (at uint64, open bool) {
+	at, open = searchReviews(m.proposals.First(), m.proposals.Next(), later, func(i uint64) uint64 { return m.proposals.At(i).Later })
+	return at, open && m.proposals.At(at).Kind != 0 && !m.lapseOver(at)
+}
+
+// openProposal writes a proposal and its leaf. The leaf holds the edge's part of the act, so
+// that the second person reads what he confirms.
+func (m *desk) openProposal(a *act, hash [32]byte, names engine.Acts, common *wire.Common, r *wire.Result) {
+	row := proposalRow{
+		Leaf: a.reviewed, Later: m.size, At: m.now, Topic: a.topicHash(hash), Hash: hash, Key: common.Key.Row,
+		Kind: a.kind, Acts: names, Disposition: a.disposition,
+	}
+	if a.record != nil {
+		row.Act = &keptAct{Fragment: common.Fragment, Filters: common.Filters, Body: wire.Encode(a.record)}
+	}
+	if m.proposals.Len() >= m.limits.Proposals || row.Act != nil && m.actsKept >= m.limits.ProposedActs {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	m.proposalAt[b.Leaf] = m.proposals.Append(proposalRow{
-		Leaf: b.Leaf, Later: m.size, At: m.now, By: personHash(b.By), Key: keyRow(&b.Common), Disposition: b.Disposition,
-	})
-	m.out.Proposals = append(m.out.Proposals, LeafLink{Leaf: b.Leaf, Later: m.size})
-	event := leaf.Proposed{
-		Reviewed: m.describeReviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], LapsesAt: m.now + m.limits.ProposalKept,
+	m.proposalAt[row.Topic] = m.proposals.Append(row)
+	proposal := m.describeProposal(&row)
+	if row.Act != nil {
+		m.actsKept++
 	}
-	m.writeEvent(leaf.KindProposed, event, &b.Common, r, filtersOf(&event.Reviewed)...)
+	if row.Disposition == 0 {
+		of, filters := m.describeCase(&row)
+		a.event.Case, a.event.LapsesAt, a.event.Proposal = of, m.now+m.limits.ProposalKept, proposal
+		m.writeEvent(leaf.KindActProposed, a.event, common, r, filters...)
+		return
+	}
+	m.out.Proposals = append(m.out.Proposals, LeafLink{Leaf: row.Leaf, Later: row.Later})
+	event := leaf.Proposed{
+		Reviewed: m.describeReviewed(row.Leaf), Disposition: dispositionNames[row.Disposition], LapsesAt: m.now + m.limits.ProposalKept, Proposal: proposal,
+	}
+	m.writeEvent(leaf.KindProposed, event, common, r, filtersOf(&event.Reviewed)...)
 }
 
 // describeReviewed returns the members that name its review in the leaf that is written next.
@@ -97,54 +77,143 @@ func (m *desk) describeReviewed(record uint64) leaf.Reviewed {
 	return leaf.Reviewed{TxnID: m.ids.TxnID(record), ReviewedLeaf: record, RecordLink: m.linkRecord(record, m.agentOf(record))}
 }
 
-func (m *desk) describeWithdrawn(row *proposalRow) leaf.Withdrawn {
-	return leaf.Withdrawn{Reviewed: m.describeReviewed(row.Leaf), Disposition: dispositionNames[row.Disposition], ProposedLeaf: row.Later}
+// describeCase returns the members that name the case of an act in the leaf that is written
+// next, and what it is found by.
+func (m *desk) describeCase(row *proposalRow) (of leaf.Case, filters []uint64) {
+	if row.Leaf == 0 {
+		return of, nil
+	}
+	r := m.describeReviewed(row.Leaf)
+	return leaf.Case{TxnID: r.TxnID, ReviewedLeaf: r.ReviewedLeaf, AgentID: r.AgentID, Link: r.Link, RecordPrevious: r.RecordPrevious}, filtersOf(&r)
+}
+
+func (m *desk) describeProposal(row *proposalRow) leaf.Proposal {
+	return leaf.Proposal{
+		ProposalID: m.ids.ProposalID(row.Later), Acts: row.Acts.Names(), Hash: row.Hash, ProposedBy: m.proposerOf(row).Subject().String(),
+	}
+}
+
+// describeEnd returns the leaf of a proposal that ended without being confirmed, and what it is
+// found by.
+func (m *desk) describeEnd(row *proposalRow) (event any, filters []uint64) {
+	if row.Disposition == 0 {
+		of, filters := m.describeCase(row)
+		return leaf.ActWithdrawn{Case: of, ProposedLeaf: row.Later, Proposal: m.describeProposal(row)}, filters
+	}
+	withdrawn := leaf.Withdrawn{
+		Reviewed: m.describeReviewed(row.Leaf), Disposition: dispositionNames[row.Disposition], ProposedLeaf: row.Later, Proposal: m.describeProposal(row),
+	}
+	return withdrawn, filtersOf(&withdrawn.Reviewed)
 }
 
 // closeProposal closes a proposal. Its row is dropped when it comes to the front of the
 // table.
 func (m *desk) closeProposal(at uint64) {
 	row := m.proposals.Edit(at)
-	delete(m.proposalAt, row.Leaf)
-	row.Disposition = 0
-	m.out.Proposals = append(m.out.Proposals, LeafLink{Leaf: row.Leaf})
+	delete(m.proposalAt, row.Topic)
+	if row.Disposition != 0 {
+		m.out.Proposals = append(m.out.Proposals, LeafLink{Leaf: row.Leaf})
+	}
+	if row.Act != nil {
+		m.actsKept--
+	}
+	row.Kind, row.Act = 0, nil
 }
 
-// applyWithdraw takes back what another person proposed.
+// applyWithdraw takes a proposal back. A disposition is taken back by another person alone,
+// so that nobody tries one answer after another; any other act by its proposer, too.
 func (m *desk) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if b.Leaf >= m.size || b.By == "" || len(b.By) > m.limits.FieldBytes {
+	if b.Leaf >= m.size || b.Proposal >= m.size {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	at, open := m.proposalOf(b.Leaf)
+	at, open := m.proposalNamed(b.Proposal)
+	if b.Proposal == 0 {
+		at, open = m.proposalOn(dispositionTopic(b.Leaf))
+	}
 	if !open {
 		refuse(r, wire.RefusedNotProposed)
 		return
 	}
 	row := *m.proposals.At(at)
-	if row.samePerson(b.By, &b.Common) {
+	if row.Disposition != 0 && m.subjectOf(&b.Common) == m.proposerOf(&row).Subject() {
 		r.Value = row.Later
 		refuse(r, wire.RefusedSamePerson)
 		return
 	}
 	m.closeProposal(at)
-	event := m.describeWithdrawn(&row)
-	m.writeEvent(leaf.KindWithdrawn, event, &b.Common, r, filtersOf(&event.Reviewed)...)
+	kind := leaf.KindActWithdrawn
+	if row.Disposition != 0 {
+		kind = leaf.KindWithdrawn
+	}
+	event, filters := m.describeEnd(&row)
+	m.writeEvent(kind, event, &b.Common, r, filters...)
+}
+
+// applyConfirm does what was proposed, with the second person's key. The part that owns the
+// act judges it again: what cannot be done any more is refused, and the proposal stays until
+// it lapses.
+func (m *Machine) applyConfirm(b *wire.Confirm, r *wire.Result) {
+	if m.refuseOrReplay(&b.Common, r) {
+		return
+	}
+	at, open := m.desk.proposalNamed(b.Proposal)
+	if !open {
+		refuse(r, wire.RefusedNotProposed)
+		return
+	}
+	row := m.desk.proposals.At(at)
+	switch row.Kind {
+	case wire.KindSAR:
+		confirmAct(b, row.Act, r, m.desk.applySAR)
+	case wire.KindListActivate:
+		confirmAct(b, row.Act, r, m.rulebook.applyListActivate)
+	case wire.KindPolicy:
+		confirmAct(b, row.Act, r, m.rulebook.applyPolicy)
+	case wire.KindWhitelist:
+		confirmAct(b, row.Act, r, m.rulebook.applyWhitelist)
+	case wire.KindAPIKey:
+		confirmAct(b, row.Act, r, m.keys.applyAPIKey)
+	case wire.KindCleared:
+		confirmAct(b, row.Act, r, m.rulebook.applyCleared)
+	default: // A disposition: the second person sends his own.
+		refuse(r, wire.RefusedMalformed)
+	}
+}
+
+// confirmAct applies a kept record for the second person.
+func confirmAct[B any, P interface {
+	*B
+	Adopt(*wire.Common)
+	Keep([]byte, []uint64)
+}](b *wire.Confirm, kept *keptAct, r *wire.Result, do func(*B, *wire.Result)) {
+	var record B
+	if err := wire.DecodeBody(kept.Body, &record); err != nil {
+		panic("BUG: a kept record that cannot be read: " + err.Error())
+	}
+	P(&record).Keep(kept.Fragment, kept.Filters)
+	P(&record).Adopt(&b.Common)
+	do(&record, r)
+}
+
+// dropTopic lapses the open proposal on the one thing of a kind, because it was changed in
+// another way and what was proposed no longer fits.
+func (m *desk) dropTopic(kind wire.Kind) {
+	topic := (&act{kind: kind, whole: true}).topicHash([32]byte{})
+	if at, open := m.proposalAt[topic]; open {
+		m.lapseProposal(at)
+	}
 }
 
 // lapseProposals ends proposals that are more than a day old, the oldest first, a bounded
 // number in each tick.
 func (m *desk) lapseProposals() {
 	for n := 0; n < m.limits.ExpiredAtOneTick && m.proposals.Len() > 0; n++ {
-		row := m.proposals.At(m.proposals.First())
-		if row.Disposition != 0 {
-			if m.now < row.At+m.limits.ProposalKept {
-				return
-			}
-			m.lapseProposal(m.proposals.First())
+		if first := m.proposals.First(); m.proposals.At(first).Kind != 0 && !m.lapseOver(first) {
+			return
 		}
 		m.proposals.DropFront()
 	}
@@ -153,6 +222,65 @@ func (m *desk) lapseProposals() {
 func (m *desk) lapseProposal(at uint64) {
 	row := *m.proposals.At(at)
 	m.closeProposal(at)
-	event := m.describeWithdrawn(&row)
-	m.writeDueEvent(leaf.DueProposal, event, filtersOf(&event.Reviewed)...)
+	due := leaf.DueAct
+	if row.Disposition != 0 {
+		due = leaf.DueProposal
+	}
+	event, filters := m.describeEnd(&row)
+	m.writeDueEvent(due, event, filters...)
+}
+
+// Waiting is a proposal that waits for its second person.
+type Waiting struct {
+	Leaf        uint64 // The record under review; 0: the act is about no review.
+	Later       uint64 // The proposal's leaf.
+	LapsesAt    engine.Time
+	Key         *wire.APIKey // The proposer's.
+	Kind        wire.Kind    // Of the record that would be applied.
+	Acts        engine.Acts
+	Hash        [32]byte
+	Disposition uint8 // 0: it is another act.
+}
+
+// waitingAt returns the proposal of a row; false: it is over.
+func (v *View) waitingAt(at uint64) (Waiting, bool) {
+	row := v.proposals.At(at)
+	if row.Kind == 0 {
+		return Waiting{}, false
+	}
+	key, lapses := v.settings.Keys[row.Key-1], row.At+engine.LimitsOf(v.Format).ProposalKept
+	return Waiting{row.Leaf, row.Later, lapses, key, row.Kind, row.Acts, row.Hash, row.Disposition}, v.Time < lapses && keyEnded(v.Time, key) == 0
+}
+
+// Proposal returns the open proposal that a leaf made.
+func (v *View) Proposal(later uint64) (Waiting, bool) {
+	at, found := searchReviews(v.proposals.First(), v.proposals.Next(), later, func(i uint64) uint64 { return v.proposals.At(i).Later })
+	if !found {
+		return Waiting{}, false
+	}
+	return v.waitingAt(at)
+}
+
+// Proposals calls fn with open proposals until fn returns false: those before a leaf, newest
+// first, or, if ascending, those after it, oldest first.
+func (v *View) Proposals(leaf uint64, ascending bool, fn func(Waiting) bool) {
+	first, next := v.proposals.First(), v.proposals.Next()
+	at, found := searchReviews(first, next, leaf, func(i uint64) uint64 { return v.proposals.At(i).Later })
+	if ascending && found {
+		at++
+	}
+	for {
+		if !ascending {
+			at--
+		}
+		if at < first || at >= next {
+			return
+		}
+		if waiting, open := v.waitingAt(at); open && !fn(waiting) {
+			return
+		}
+		if ascending {
+			at++
+		}
+	}
 }

@@ -17,7 +17,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		return
 	}
 	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.payments.soundHold(b.Hold) ||
-		!m.settings.Rules().Has(b.Rule) || len(b.By) > m.limits.FieldBytes {
+		!m.settings.Rules().HasAll(b.Rules) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -30,7 +30,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	confirms, counts := m.decideFourEyes(b, r)
+	who, counts := m.settlePersons(dispositionAct(b, m.settings.Policy), &b.Common, r)
 	if !counts {
 		return
 	}
@@ -43,7 +43,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	later := m.size
 	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Agent: b.Agent, Kind: b.Disposition, PayBy: payBy})
 	if b.Disposition == wire.EscalateSAR {
-		m.openSAR(b.Leaf)
+		m.openSAR(b.Leaf, len(who.Persons) > 1)
 	}
 	if at, open := m.reviewAt(b.Leaf); open {
 		row := m.reviews.Edit(at)
@@ -53,12 +53,30 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	m.out.Dispositions = append(m.out.Dispositions, LeafLink{Leaf: b.Leaf, Later: later})
 	event := leaf.Dispositioned{
 		Reviewed: m.describeReviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], ReviewedAt: m.now,
-		SAREscalated: b.Disposition == wire.EscalateSAR, ProposedLeaf: confirms,
+		SAREscalated: b.Disposition == wire.EscalateSAR, Persons: who,
 	}
 	if b.Disposition == wire.Approved {
 		event.OverLimitApproved, event.PayBy, event.NotHeld = &over, payBy, notHeld
 	}
-	m.writeEvent(leaf.KindDispositioned, event, &b.Common, r, filtersOf(&event.Reviewed)...)
+	m.writeAct(leaf.KindDispositioned, event, &who, &b.Common, r, filtersOf(&event.Reviewed)...)
+}
+
+// dispositionAct is what a disposition does. Its name is there only if the amount or a rule
+// demands two persons.
+func dispositionAct(b *wire.Disposition, policy *engine.Policy) *act {
+	a := &act{
+		kind: wire.KindDisposition, topic: b.Leaf, said: []uint64{b.Leaf, uint64(b.Disposition)},
+		reviewed: b.Leaf, disposition: b.Disposition,
+	}
+	if policy.TwoDecide(b.Amount, b.Rules) {
+		a.names = engine.ActDisposition
+	}
+	return a
+}
+
+// dispositionTopic is the topic of a disposition of a record.
+func dispositionTopic(record uint64) [16]byte {
+	return (&act{kind: wire.KindDisposition, topic: record}).topicHash([32]byte{})
 }
 
 // approvalEnd returns when an approval of now ends: as the policy says, and not after the hold

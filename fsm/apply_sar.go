@@ -52,7 +52,7 @@ func (r *SARRow) isUnfiled() bool { return r.State == wire.SARDraft || r.State =
 // openSAR opens the report of an escalated record, whose disposition is written next. In a
 // full table the oldest report makes room if it needs no more filing; otherwise the new one
 // is a leaf without a row.
-func (m *desk) openSAR(record uint64) {
+func (m *desk) openSAR(record uint64, two bool) {
 	for m.sars.Len() >= m.limits.SARs {
 		if m.sars.At(m.sars.First()).isUnfiled() {
 			m.out.SARsUnlisted++
@@ -60,7 +60,7 @@ func (m *desk) openSAR(record uint64) {
 		}
 		m.sars.DropFront()
 	}
-	m.sars.Append(SARRow{Leaf: record, Later: m.size, DueAt: m.now + m.limits.SARDue, First: m.size, State: wire.SARDraft})
+	m.sars.Append(SARRow{Leaf: record, Later: m.size, DueAt: m.now + m.limits.SARDue, First: m.size, State: wire.SARDraft, Two: two})
 }
 
 // sarOf finds the report of a record.
@@ -90,12 +90,30 @@ func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
 		refuse(r, wire.RefusedTransition)
 		return
 	}
+	who, counts := m.settlePersons(sarAct(b, row), &b.Common, r)
+	if !counts {
+		return
+	}
+	event := leaf.SARMoved{ // Before the row moves on: it may be all that knows the report's newest leaf.
+		Reviewed: m.describeReviewed(b.Leaf), From: SARState(b.From), To: SARState(b.To), DueAt: row.DueAt, Persons: who,
+	}
 	moved := m.sars.Edit(at)
 	moved.State, moved.Later = b.To, m.size
-	event := leaf.SARMoved{
-		Reviewed: m.describeReviewed(b.Leaf), From: SARState(b.From), To: SARState(b.To), DueAt: moved.DueAt,
+	m.writeAct(leaf.KindSARMoved, event, &who, &b.Common, r, filtersOf(&event.Reviewed)...)
+}
+
+// sarAct is what a step of a report does. Two persons file or close a report if the policy
+// says so, or if two persons escalated its case; a draft is one person's work.
+func sarAct(b *wire.SAR, row *SARRow) *act {
+	said := wire.SAR{Leaf: b.Leaf, From: b.From, To: b.To, Filing: b.Filing}
+	a := &act{
+		kind: wire.KindSAR, topic: b.Leaf, said: &said, record: &said, reviewed: b.Leaf,
+		event: leaf.ActProposed{Kind: leaf.KindSARMoved, From: SARState(b.From), To: SARState(b.To)},
 	}
-	m.writeEvent(leaf.KindSARMoved, event, &b.Common, r, filtersOf(&event.Reviewed)...)
+	if b.To == wire.SARFiled || b.To == wire.SARClosed {
+		a.names, a.always = engine.ActSARMove, row.Two
+	}
+	return a
 }
 
 // tellSARs writes a leaf for each report whose deadline is near and that is not filed: once,

@@ -57,5 +57,6 @@ func (m *keys) soundSigningKey(k *wire.SigningKey) bool {
 // soundAPIKey tells whether a new API key has an id and one secret.
 func (m *keys) soundAPIKey(k *wire.APIKey) bool {
 	return len(k.ID) > 0 && len(k.ID) <= m.limits.FieldBytes && len(k.Prefix) <= m.limits.FieldBytes &&
+		len(k.Person) <= m.limits.FieldBytes && len(k.PersonKey) <= m.limits.FieldBytes &&
 		len(k.Hashes) == 1 && len(k.Hashes[0]) == 32
 }

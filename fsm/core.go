@@ -128,6 +128,14 @@ func (m *core) keyAt(row uint32) *wire.APIKey {
 	return m.settings.Keys[row-1]
 }
 
+// keyRow returns the row of the API key that a call came with; 0: the node itself.
+func keyRow(common *wire.Common) uint32 {
+	if common.Key == nil {
+		return 0
+	}
+	return common.Key.Row
+}
+
 // isInstitutions tells whether a record comes from the node itself or from a key without an
 // operator's scope.
 func (m *core) isInstitutions(common *wire.Common) bool {

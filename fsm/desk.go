@@ -5,8 +5,8 @@ import (
 	"railguard/fsm/wire"
 )
 
-// desk is the part that knows what officers do: reviews, dispositions, proposals of four
-// eyes, alerts and suspicious activity reports.
+// desk is the part that knows what officers do: reviews, dispositions, what waits for a second
+// person, alerts and suspicious activity reports.
 type desk struct {
 	*core
 	*deskTables
@@ -14,8 +14,8 @@ type desk struct {
 	payments paymentLedger
 
 	// Rebuilt by Restore, never iterated.
-	disposedBy map[uint64]uint64 // Position in dispositions, by the record's leaf.
-	proposalAt map[uint64]uint64 // Positions of open proposals, by the record under review.
+	disposedBy map[uint64]uint64   // Position in dispositions, by the record's leaf.
+	proposalAt map[[16]byte]uint64 // Positions of open proposals, by topic.
 	alertAt    map[alertKey]uint64
 }
 
@@ -29,7 +29,7 @@ type paymentLedger interface {
 func newDesk(c *core, t *deskTables, registry *registry, payments paymentLedger) *desk {
 	return &desk{
 		core: c, deskTables: t, registry: registry, payments: payments,
-		disposedBy: map[uint64]uint64{}, proposalAt: map[uint64]uint64{}, alertAt: map[alertKey]uint64{},
+		disposedBy: map[uint64]uint64{}, proposalAt: map[[16]byte]uint64{}, alertAt: map[alertKey]uint64{},
 	}
 }
 
@@ -44,6 +44,7 @@ type deskTables struct {
 
 	openReviews int         // Derived from reviews.
 	alertsOpen  AlertCounts // Derived from alerts.
+	actsKept    int         // Open proposals that keep their record; derived from proposals.
 	overdueTold uint64      // Every review before this position that became overdue has been reported.
 	sarsTold    uint64      // Every report before this position that was due soon has been reported.
 }
@@ -69,7 +70,7 @@ var deskDeclarations = []declaration{
 		forget: func(m *Machine) { m.desk.forgetDisposition() },
 	},
 	&tableOf[proposalRow, proposalPage]{
-		section: section{number: sectionProposals, most: func(l *engine.Limits) int { return l.Proposals }},
+		section: section{number: sectionProposals, most: func(l *engine.Limits) int { return l.Proposals }, shownAs: "proposals"},
 		of:      func(t *tables) *Table[proposalRow, proposalPage] { return &t.proposals }, code: codeProposalRow, queue: true,
 		fits: func(m *Machine) fitting[proposalRow] { return m.desk.fitsProposal },
 	},
@@ -101,15 +102,26 @@ var deskDerived = []derivation{
 	},
 }
 
-// proposalRow is a disposition that waits for a second person. Rows are in the order of the
-// proposals' leaves.
+// proposalRow is an act that waits for a second person. Rows are in the order of the proposals'
+// leaves.
 type proposalRow struct {
-	Leaf        uint64 // The record under review.
+	Leaf        uint64 // The record under review; 0: the act is about no review.
 	Later       uint64 // The proposal's leaf.
 	At          engine.Time
-	By          [16]byte // The first half of the SHA-256 of the normalised reviewedBy.
-	Key         uint32   // The row of the proposer's API key.
-	Disposition uint8    // 0: confirmed, withdrawn or lapsed.
+	Topic       [16]byte
+	Hash        [32]byte
+	Key         uint32      // The row of the proposer's API key.
+	Acts        engine.Acts // For which of these names the policy demanded two persons.
+	Kind        wire.Kind   // 0: confirmed, withdrawn or lapsed.
+	Disposition uint8       // 0: it is another act.
+	Act         *keptAct    // nil for a disposition.
+}
+
+// keptAct is a record that waits for a second person. It is immutable.
+type keptAct struct {
+	Fragment []byte   `cbor:"1,keyasint,omitempty"`
+	Filters  []uint64 `cbor:"2,keyasint,omitempty"`
+	Body     []byte   `cbor:"3,keyasint"` // Without its common part.
 }
 
 // AlertRow is an alert. Rows are in the order of their leaves.
@@ -135,15 +147,20 @@ type SARRow struct {
 	DueAt engine.Time
 	First uint64 // The disposition that opened it.
 	State uint8
+	Two   bool // Two persons escalated the case, so one does not end it.
 }
 
 func codeProposalRow(c *coder, row *proposalRow) {
 	codeUnsigned(c, &row.Leaf)
 	codeUnsigned(c, &row.Later)
 	codeSigned(c, &row.At)
-	c.codeRaw(row.By[:])
+	c.codeRaw(row.Topic[:])
+	c.codeRaw(row.Hash[:])
 	codeUnsigned(c, &row.Key)
+	codeUnsigned(c, &row.Acts)
+	codeByte(c, &row.Kind)
 	codeByte(c, &row.Disposition)
+	codeValue(c, &row.Act)
 }
 
 func codeAlertRow(c *coder, row *AlertRow) {
@@ -161,6 +178,7 @@ func codeSARRow(c *coder, row *SARRow) {
 	codeSigned(c, &row.DueAt)
 	codeUnsigned(c, &row.First)
 	codeByte(c, &row.State)
+	c.codeFlag(&row.Two)
 }
 
 func codeReviewRow(c *coder, row *ReviewRow) {

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,20 +16,32 @@ import (
 // deskCommon returns the common part of an officer's record, with one of the API keys.
 func (w *world) deskCommon(random *rand.Rand) wire.Common {
 	common := randomCommon(random)
-	if n := len(w.m.settings.Keys); n > 0 {
-		row := random.IntN(n)
+	if rows := w.deskRows(); len(rows) > 0 {
+		row := rows[random.IntN(len(rows))]
 		common.Key = &wire.KeyRef{Row: uint32(row + 1), Rev: w.m.settings.Keys[row].Rev}
 	}
 	return common
 }
 
+// deskRows are the rows of the keys of officers that are valid.
+func (w *world) deskRows() (rows []int) {
+	for i, key := range w.m.settings.Keys {
+		if key.PersonKey != "" && key.RevokedAt == 0 {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
 // deskStep makes one step of an officer or a node: a disposition with four eyes, a
 // withdrawal, a report, an alert, or an acknowledgement.
 func (w *world) deskStep(random *rand.Rand) {
-	common, by := w.deskCommon(random), fmt.Sprint("officer ", random.IntN(4))
-	if n := len(w.m.settings.Keys); n < 3 {
-		id := fmt.Sprint("desk", n)
-		w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{ID: id, Name: "n", Hashes: key32(byte(200 + n)), Roles: wire.RoleReviewer}})
+	common := w.deskCommon(random)
+	if len(w.deskRows()) < 3 {
+		n := len(w.m.settings.Keys)
+		w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{
+			ID: fmt.Sprint("desk", n), Name: "n", Hashes: [][]byte{bytes.Repeat([]byte{byte(n), 1}, 16)}, Roles: wire.RoleReviewer, PersonKey: fmt.Sprint("officer ", n%2),
+		}})
 	}
 	switch random.IntN(11) {
 	case 10:
@@ -52,10 +65,18 @@ func (w *world) deskStep(random *rand.Rand) {
 			}
 		}
 		w.do(wire.KindDisposition, &wire.Disposition{
-			Common: common, Leaf: row.Leaf, Disposition: word, Agent: row.Agent, Amount: row.Amount, By: by, Rule: row.Rule,
+			Common: common, Leaf: row.Leaf, Disposition: word, Agent: row.Agent, Amount: row.Amount, Rules: 1 << row.Rule,
 		})
 	case 4:
-		body := &wire.Withdraw{Common: common, By: by, Leaf: random.Uint64N(w.m.size + 1)}
+		if p := w.m.desk.proposals.First() + random.Uint64N(uint64(w.m.desk.proposals.Len()+1)); random.IntN(2) == 0 && w.m.desk.proposals.Has(p) && w.m.desk.proposals.At(p).Act != nil {
+			if later := w.m.desk.proposals.At(p).Later; random.IntN(2) == 0 {
+				w.do(wire.KindWithdraw, &wire.Withdraw{Common: common, Proposal: later})
+			} else {
+				w.do(wire.KindConfirm, &wire.Confirm{Common: common, Proposal: later})
+			}
+			return
+		}
+		body := &wire.Withdraw{Common: common, Leaf: random.Uint64N(w.m.size + 1)}
 		if p, open := w.someProposal(random); open {
 			body.Leaf = p.Leaf
 		}
@@ -76,7 +97,7 @@ func (w *world) deskStep(random *rand.Rand) {
 // someProposal returns one of the open proposals.
 func (w *world) someProposal(random *rand.Rand) (found proposalRow, open bool) {
 	for i := w.m.desk.proposals.First(); i < w.m.desk.proposals.Next(); i++ {
-		if row := w.m.desk.proposals.At(i); row.Disposition != 0 && (!open || random.IntN(2) == 0) {
+		if row := w.m.desk.proposals.At(i); row.Kind == wire.KindDisposition && (!open || random.IntN(2) == 0) {
 			found, open = *row, true
 		}
 	}
@@ -93,7 +114,6 @@ type deskLedger struct {
 
 type proposedBy struct {
 	by   string
-	key  uint32
 	word uint8
 	at   engine.Time
 }
@@ -146,21 +166,33 @@ func (l *bookkeeping) deskPasses() bool {
 	return true
 }
 
+// subject is who sent a record.
+func (l *bookkeeping) subject(common *wire.Common) string {
+	if common.Key == nil || common.Key.Row == 0 {
+		return "machine"
+	}
+	return l.apiKeys[common.Key.Row-1].Subject().String()
+}
+
 // decided books a disposition; false if it is only a proposal. It checks that a case for two
-// persons is decided by two.
+// persons is decided by two, as long as there are two.
 func (l *bookkeeping) decided(b *wire.Disposition, r *wire.Result) bool {
-	two := l.two != nil && (b.Amount >= l.two.MinAmount || l.two.Rules&(1<<b.Rule) != 0)
+	two := l.two != nil && (b.Amount >= l.two.MinAmount || l.two.Rules&b.Rules != 0)
 	p, open := l.proposed[b.Leaf]
+	by, alone := l.subject(&b.Common), strings.Contains(string(r.Data), `"alone":true`)
 	if strings.HasPrefix(string(r.Data), `{"kind":"review.proposed"`) {
-		if !two || open {
+		if !two || open || by == "machine" {
 			l.add("leaf %d: proposed for leaf %d; two persons: %v, open: %v", r.Leaf, b.Leaf, two, open)
 		}
-		l.proposed[b.Leaf] = proposedBy{b.By, keyRow(&b.Common), b.Disposition, l.now}
+		l.proposed[b.Leaf] = proposedBy{by, b.Disposition, l.now}
 		l.counts["proposed"]++
 		return false
 	}
-	if two {
-		if !open || p.by == b.By || p.key == keyRow(&b.Common) || p.word != b.Disposition || l.now >= p.at+24*engine.Hour {
+	if alone && (!two || open) {
+		l.add("leaf %d: leaf %d is decided alone by %s", r.Leaf, b.Leaf, by)
+	}
+	if two && !alone {
+		if !open || p.by == by || by == "machine" || p.word != b.Disposition || l.now >= p.at+24*engine.Hour {
 			l.add("leaf %d: leaf %d is decided by one person: %+v, %v", r.Leaf, b.Leaf, p, open)
 		}
 		l.counts["confirmed"]++
@@ -170,7 +202,10 @@ func (l *bookkeeping) decided(b *wire.Disposition, r *wire.Result) bool {
 }
 
 func (l *bookkeeping) withdrawn(b *wire.Withdraw, r *wire.Result) {
-	if p, open := l.proposed[b.Leaf]; !open || p.by == b.By || p.key == keyRow(&b.Common) {
+	if b.Proposal != 0 {
+		return
+	}
+	if p, open := l.proposed[b.Leaf]; !open || p.by == l.subject(&b.Common) {
 		l.add("leaf %d: withdrawn by the same person: %+v, %v", r.Leaf, p, open)
 	}
 	delete(l.proposed, b.Leaf)

@@ -153,10 +153,14 @@ func (w *world) randomStep(random *rand.Rand) {
 	case 9:
 		w.do(wire.KindAttest, &wire.Attest{Common: randomCommon(random), Agent: slot, AttestedBy: "someone", Note: []string{"", "n"}[random.IntN(2)]})
 	case 10:
-		w.do(wire.KindDisposition, &wire.Disposition{
+		body := &wire.Disposition{
 			Common: randomCommon(random), Leaf: random.Uint64N(w.m.size + 1), Disposition: uint8(random.IntN(5)), Agent: slot,
 			Amount: engine.USD(random.IntN(9)) * engine.Dollar, Fleet: pick[engine.FleetSlot](random, w.m.registry.fleets.Len()),
-		})
+		}
+		if row, queued := w.m.Freeze().Review(body.Leaf); queued {
+			body.Agent = row.Agent // An edge reads it from the record.
+		}
+		w.do(wire.KindDisposition, body)
 	case 11, 12:
 		w.randomQueue(random)
 	case 13:

@@ -31,6 +31,7 @@ const (
 	domainOperator
 	domainAlert
 	domainStatus
+	domainProposal
 )
 
 const (
@@ -191,6 +192,20 @@ func (d *IDs) EventID(leaf uint64) string { return d.encode32("evt_", domainEven
 
 // AlertID returns alr_ and 12 base32 characters for the leaf that opened an alert.
 func (d *IDs) AlertID(leaf uint64) string { return d.encode32("alr_", domainAlert, d.ofLeaf(leaf)) }
+
+// ProposalID returns prp_ and 12 base32 characters for the leaf of a proposal.
+func (d *IDs) ProposalID(leaf uint64) string {
+	return d.encode32("prp_", domainProposal, d.ofLeaf(leaf))
+}
+
+// ParseProposal returns the leaf index of a proposal's id.
+func (d *IDs) ParseProposal(text string) (uint64, bool) {
+	v, ok := d.decode32("prp_", text, domainProposal)
+	if !ok {
+		return 0, false
+	}
+	return d.leafOf(v)
+}
 
 // ParseAlert returns the leaf index of an alert's id.
 func (d *IDs) ParseAlert(text string) (uint64, bool) {

@@ -38,7 +38,7 @@ func (m *desk) newestAbout(record uint64) uint64 {
 	if at, found := m.sarOf(record); found && m.sars.At(at).Later < m.size {
 		newest = max(newest, m.sars.At(at).Later)
 	}
-	if at, open := m.proposalAt[record]; open && m.proposals.At(at).Later < m.size {
+	if at, open := m.proposalAt[dispositionTopic(record)]; open && m.proposals.At(at).Later < m.size {
 		newest = max(newest, m.proposals.At(at).Later)
 	}
 	return newest

@@ -67,7 +67,7 @@ func TestLeavesAreChained(t *testing.T) {
 				if queued || proposed[*about] == 0 { // See newestAbout.
 					require.Equal(t, before, *l.RecordPrevious, "%s", data)
 				}
-				if l.Kind == leaf.KindProposed {
+				if l.Kind == leaf.KindProposed || l.Kind == leaf.KindActProposed {
 					proposed[*about]++
 				}
 				records[*about] = at

@@ -210,6 +210,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.desk.applySAR)
 	case wire.KindRetro:
 		applyBody(m, record.Body, r, m.rulebook.applyRetro)
+	case wire.KindConfirm:
+		applyBody(m, record.Body, r, m.applyConfirm)
 	case wire.KindReseal:
 		applyBody(m, record.Body, r, m.keys.applyReseal)
 	case wire.KindLooks:

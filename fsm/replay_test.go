@@ -81,7 +81,7 @@ func checkEffects(t testing.TB, a, b *Effects) {
 func TestHistoriesReachEveryKind(t *testing.T) {
 	applied, other := map[wire.Kind]int{}, map[wire.Kind]int{}
 	events := map[string]int{}
-	for seed := range uint64(10) {
+	for seed := range uint64(12) {
 		w := history(t, seed, 600)
 		m := New()
 		var out Effects
@@ -125,7 +125,7 @@ func TestHistoriesReachEveryKind(t *testing.T) {
 // judged with an outdated basis.
 func TestLimitsHoldInEveryHistory(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(10) {
+	for seed := range uint64(14) {
 		w := payments(t, seed, 600)
 		if seed%2 == 1 {
 			w = history(t, 100+seed, 400)

@@ -173,12 +173,19 @@ func (m *desk) fitsDisposition(at uint64, row, before *dispositionRow) bool {
 	return m.hasLeaf(row.Later) && row.Leaf < row.Later && (before == nil || row.Later > before.Later) && enterOnce(m.disposedBy, row.Leaf, at)
 }
 
-// fitsProposal checks the order of proposals, and that a case has at most one open proposal.
+// fitsProposal checks the order of proposals, and that a topic has at most one open proposal.
 func (m *desk) fitsProposal(at uint64, row, before *proposalRow) bool {
-	if !m.hasLeaf(row.Later) || row.Leaf >= row.Later || row.Disposition > wire.EscalateSAR || before != nil && row.At < before.At {
+	if !m.hasLeaf(row.Later) || row.Leaf >= row.Later || row.Disposition > wire.EscalateSAR || row.Kind > wire.KindNewest ||
+		m.proposerOf(row) == nil || before != nil && (row.At < before.At || row.Later <= before.Later) {
 		return false
 	}
-	return row.Disposition == 0 || enterOnce(m.proposalAt, row.Leaf, at)
+	if row.Act != nil {
+		m.actsKept++
+	}
+	if row.Kind == 0 || (row.Act == nil) != (row.Kind == wire.KindDisposition) || (row.Disposition == 0) != (row.Act != nil) {
+		return row.Kind == 0 && row.Act == nil
+	}
+	return enterOnce(m.proposalAt, row.Topic, at)
 }
 
 func (m *desk) fitsAlert(at uint64, row, before *AlertRow) bool {

@@ -36,7 +36,7 @@ func TestRulesBelongToTheFormat(t *testing.T) {
 	policy.Modes[ruleBeyond] = engine.ModeOff
 	put := &wire.PolicyPut{Policy: policy, Base: w.m.settings.Policy.Version}
 	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindPolicy, put).Refusal)
-	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindDisposition, &wire.Disposition{Disposition: wire.Rejected, Rule: ruleBeyond}).Refusal)
+	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindDisposition, &wire.Disposition{Disposition: wire.Rejected, Rules: 1 << ruleBeyond}).Refusal)
 	require.Equal(t, wire.Applied, w.do(wire.KindScreen, w.screening(slot, engine.Dollar)).Code)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"railguard/engine"
 	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
 )
 
 // View is the whole state at one log index, frozen. Any number of readers may use it, for as long
@@ -290,7 +291,7 @@ func (m *Machine) Everything(out *Effects) {
 		}
 	}
 	for i := m.desk.proposals.First(); i < m.desk.proposals.Next(); i++ {
-		if row := m.desk.proposals.At(i); row.Disposition != 0 {
+		if row := m.desk.proposals.At(i); row.Kind == wire.KindDisposition {
 			out.Proposals = append(out.Proposals, LeafLink{Leaf: row.Leaf, Later: row.Later})
 		}
 	}

@@ -51,16 +51,21 @@ func testGenesis() *wire.Genesis {
 }
 
 func (w *world) activateList(data []byte) {
-	digest := sha(data)
+	r := w.do(wire.KindListActivate, &wire.ListActivate{Digest: w.stage(data)})
+	require.Equal(w.t, wire.Applied, r.Code)
+	require.Equal(w.t, data, w.out.ListData)
 	w.list = data
+}
+
+// stage replicates a list, and returns its digest.
+func (w *world) stage(data []byte) [32]byte {
+	digest := sha(data)
 	half := len(data) / 2
 	info := &wire.ListInfo{Digest: digest, Source: "test", Entries: 3}
 	require.Equal(w.t, wire.Unchanged, w.do(wire.KindListChunk, &wire.ListChunk{Digest: digest, Total: uint32(len(data)), Data: data[:half]}).Code)
 	r := w.do(wire.KindListChunk, &wire.ListChunk{Digest: digest, Total: uint32(len(data)), Offset: uint32(half), Data: data[half:], Info: info})
 	require.Equal(w.t, wire.Applied, r.Code)
-	r = w.do(wire.KindListActivate, &wire.ListActivate{Digest: digest})
-	require.Equal(w.t, wire.Applied, r.Code)
-	require.Equal(w.t, data, w.out.ListData)
+	return digest
 }
 
 // entry seals records into one log entry of the world's term.

@@ -84,6 +84,7 @@ func TestBulkReview(t *testing.T) {
 // proposed.
 func TestBulkReviewWithFourEyes(t *testing.T) {
 	n := newTestNode(t)
+	n.advance(engine.DayLength) // So that the keys are old enough to second.
 	answer(t, n.do("policy", "PUT", "/v1/policy", `{"review":{"fourEyes":{}}}`), 200)
 	txns := n.cases(2)
 	first := answer(t, n.do("reviewer", "POST", "/v1/queue/bulk", `{"txnIds":`+quotedList(txns...)+`,"disposition":"APPROVED","reviewedBy":"Ann"}`), 200)
@@ -93,7 +94,7 @@ func TestBulkReviewWithFourEyes(t *testing.T) {
 	for _, item := range queue.GetArray("data") {
 		require.Equal(t, "Ann", textOf(item, "proposed", "by"))
 	}
-	same := answer(t, n.do("admin", "POST", "/v1/queue/bulk", `{"txnIds":`+quotedList(txns...)+`,"disposition":"APPROVED","reviewedBy":"ann"}`), 200)
+	same := answer(t, n.do("reviewer", "POST", "/v1/queue/bulk", `{"txnIds":`+quotedList(txns...)+`,"disposition":"APPROVED","reviewedBy":"Bob"}`), 200)
 	require.Equal(t, []int{409, 409}, statuses(same))
 	done := answer(t, n.do("admin", "POST", "/v1/queue/bulk", `{"txnIds":`+quotedList(txns...)+`,"disposition":"APPROVED","reviewedBy":"Bob"}`), 200)
 	require.Equal(t, []int{200, 200}, statuses(done))

@@ -57,7 +57,17 @@ func hold(t testing.TB, r *http.Request, sent string, w *httptest.ResponseRecord
 var neverSeen = map[string]string{
 	"POST /v1/agents/register 409": "needs a fleet of 100,000 agents",
 	"POST /v1/cleared 409":         "needs a full table of cleared pairs",
+
+	"PUT /v1/whitelist 202": likePolicy, "POST /v1/whitelist/entries 202": likePolicy, "DELETE /v1/whitelist/entries/{entry} 202": likePolicy,
+	"POST /v1/policy/shadow/{id}/promote 202": likePolicy, "POST /v1/ofac/{id}/activate 202": likePolicy, "POST /v1/ofac/{id}/rollback 202": likePolicy,
+	"POST /v1/ofac/rollback 202": likePolicy, "POST /v1/cleared 202": likePolicy, "POST /v1/sar/{txnId}/move 202": likePolicy,
+	"POST /v1/ofac/rollback 409": likePolicy, "POST /v1/ofac/{id}/activate 409": likePolicy, "POST /v1/ofac/{id}/rollback 409": likePolicy,
+	"POST /v1/policy/shadow/{id}/promote 409": likePolicy, "POST /v1/whitelist/entries 409": likePolicy,
+	"PUT /v1/whitelist 409": likePolicy, "DELETE /v1/whitelist/entries/{entry} 409": likePolicy,
 }
+
+// likePolicy: one renderer answers every proposal; TestTwoPersonsOverHTTP sees it.
+const likePolicy = "the answer of PUT /v1/policy: one renderer answers every proposal"
 
 // TestMain demands that a whole run produced every answer of every operation.
 func TestMain(m *testing.M) {

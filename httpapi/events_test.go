@@ -57,7 +57,9 @@ func (n *tenants) history() map[string]string {
 		return fastjson.MustParseBytes(w.Body.Bytes())
 	}
 	n.addSettler()
-	did("policy", "/v1/policy", `{"policy":{"holds":{"onExpiry":"return"}},"reason":"the rail tells of each payment"}`)
+	n.advance(engine.DayLength) // So that the second key is old enough.
+	proposed := did("policy", "/v1/policy", `{"policy":{"holds":{"onExpiry":"return"}},"reason":"the rail tells of each payment"}`)
+	did("admin", "/v1/proposals/"+textOf(proposed, "proposalId")+"/confirm", ``)
 	txns := map[string]string{"approved": n.txn}
 	screen := func(name, fields string) {
 		txns[name] = textOf(did("acme", "/v1/screen", `{"token":"`+n.token+`",`+fields+`}`), "txnId")

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -42,6 +43,7 @@ type testNode struct {
 	now      engine.Time
 	store    *audit.Store
 	disk     *audittest.MemDir // The disk of the audit store.
+	written  []audit.Leaf      // All leaves.
 	builder  *fsm.StatusBuilder
 	statuses *fsm.Statuses // Statuses of the current minute.
 
@@ -128,7 +130,7 @@ func (n *testNode) genesis() *wire.Genesis {
 		Secrets: n.secrets, PublicURL: "https://pay.example.com", Dev: true, TestClock: true, APISecret: testAdminSecret,
 	})
 	require.NoError(n.t, err)
-	g.ClusterID, g.IDKey, g.SaltKey, g.APIKey.ID = "cl_test", [16]byte{1, 2, 3}, [16]byte{4, 5, 6}, "key_bootstrap"
+	g.ClusterID, g.IDKey, g.SaltKey, g.APIKey.ID, g.Policy.TwoPersons = "cl_test", [16]byte{1, 2, 3}, [16]byte{4, 5, 6}, "key_bootstrap", 0 // Only tests of two persons want two.
 	scalar := make([]byte, 32)
 	scalar[31] = 7
 	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar)
@@ -169,7 +171,7 @@ func (n *testNode) activate(entities []ofac.Entity, meta ofac.Meta) {
 	}
 	_, err = n.Stage(context.Background(), data, info, false, wire.Common{})
 	require.NoError(n.t, err)
-	n.must(wire.KindListActivate, &wire.ListActivate{Digest: info.Digest, Force: true})
+	n.must(wire.KindListActivate, &wire.ListActivate{Digest: info.Digest})
 }
 
 func (n *testNode) must(kind wire.Kind, record any) wire.Result {
@@ -252,6 +254,10 @@ func (n *testNode) publish() {
 	leaves := make([]audit.Leaf, len(n.out.Leaves))
 	for i, l := range n.out.Leaves {
 		leaves[i] = audit.Leaf{Time: int64(l.Time), Keys: l.Filters, Data: l.Data}
+	}
+	for _, l := range leaves {
+		l.Data = bytes.Clone(l.Data)
+		n.written = append(n.written, l)
 	}
 	if len(leaves) > 0 {
 		require.NoError(n.t, n.store.Append(n.out.FirstLeaf, leaves))

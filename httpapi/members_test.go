@@ -464,6 +464,7 @@ func (n *testNode) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
 // Two persons decide where the policy demands it; callers outside the wall do not see it.
 func TestFourEyesOverHTTP(t *testing.T) {
 	n := newTestNode(t)
+	n.advance(engine.DayLength) // So that the keys are old enough to second.
 	answer(t, n.do("policy", "PUT", "/v1/policy", `{"review":{"requireNotes":true,"fourEyes":{}}}`), 200)
 	_, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":5}`)
 	case1 := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":20}`), 200)
@@ -474,9 +475,10 @@ func TestFourEyesOverHTTP(t *testing.T) {
 	first := answer(t, n.do("reviewer", "POST", path, `{"disposition":"ESCALATE_SAR","reviewedBy":"Ann","notes":"layering"}`), 200)
 	require.Equal(t, "ESCALATE_SAR", textOf(first, "proposed", "disposition"))
 	require.Equal(t, "Ann", textOf(first, "proposed", "by"))
+	answer(t, n.do("reviewer", "POST", "/v1/proposals/"+textOf(first, "proposed", "proposalId")+"/withdraw", ""), 409)
 	require.Equal(t, "null", first.Get("disposition").String())
 	answer(t, n.do("reviewer", "POST", path, `{"disposition":"ESCALATE_SAR","reviewedBy":"Bob","notes":"so it is"}`), 409)
-	answer(t, n.do("admin", "POST", path, `{"disposition":"ESCALATE_SAR","reviewedBy":"ANN ","notes":"so it is"}`), 409)
+	answer(t, n.do("admin", "POST", path, `{"disposition":"REJECTED","reviewedBy":"ANN ","notes":"so it is"}`), 409)
 	answer(t, n.do("admin", "POST", path, `{"disposition":"APPROVED","reviewedBy":"Bob"}`), 409)
 	audit := "/v1/audit/" + textOf(case1, "txnId")
 	require.Equal(t, "Ann", textOf(answer(t, n.do("auditor", "GET", audit, ""), 200), "proposed", "by"))

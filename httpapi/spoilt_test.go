@@ -130,6 +130,8 @@ var spoiltBefore = map[string]string{
 
 // spoiltNot are members that no body here has, each with the reason.
 var spoiltNot = map[string]string{
+	"POST /v1/proposals/{id}/confirm reason":   "needs what another person proposed: TestTwoPersonsOverHTTP",
+	"POST /v1/proposals/{id}/withdraw reason":  "needs what another person proposed: TestTwoPersonsOverHTTP",
 	"POST /v1/webhooks/{id}/redeliver eventId": "needs an event that a webhook is told of: TestWebhooksOverHTTP",
 	"POST /v1/audit/search cursor":             "needs a cursor that a page gave: TestNamesAreAskedByBody",
 	"POST /v1/cluster/drain grace":             "the node would answer nothing any more: TestDrainOverHTTP",

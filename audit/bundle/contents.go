@@ -186,8 +186,11 @@ func renderPolicy(policy *engine.Policy) ([]byte, error) {
 			continue
 		}
 		set := value.Field(i).Interface()
-		if field.Name == "Modes" {
+		switch field.Name {
+		case "Modes":
 			set = changedModes(policy)
+		case "TwoPersons":
+			set = policy.TwoPersons.Names()
 		}
 		setting, err := json.Marshal(set)
 		if err != nil {

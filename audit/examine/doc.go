@@ -6,6 +6,6 @@
 // an export is whole. An examiner can read this package in an hour: begin with
 // File; leaf.go is the one place that knows what the bytes of a leaf look like.
 //
-// May import: the standard library, audit/note, audit/proof, fsm/leaf, fsm/leafjson.
+// May import: the standard library, audit/note, audit/proof, engine, fsm/leaf, fsm/leafjson.
 // Never: the server, the store, the network, a clock.
 package examine

@@ -67,6 +67,7 @@ type Report struct {
 
 	Leaves  int // Records whose inclusion was proven.
 	Screens int // Screening records among them.
+	Acts    Acts
 
 	// Only for an export:
 	Cluster    string
@@ -103,12 +104,14 @@ type examiner struct {
 	unread  int // Number of records of a rule set that this program does not know.
 
 	profiles profiles
+
+	persons persons
 }
 
 // File verifies a proof file (one JSON object, or a C2SP tlog-proof) or an export
 // (NDJSON with a head and an end line).
 func File(r io.Reader, options Options) (Report, error) {
-	x := &examiner{options: options}
+	x := &examiner{options: options, persons: persons{proposed: map[uint64]string{}, reviews: map[uint64]*reviewed{}}}
 	x.KeysGiven = options.KeysGiven
 	if x.KeysGiven {
 		if err := note.CheckKeys(options.Keys); err != nil {
@@ -280,6 +283,9 @@ func (x *examiner) verifyLeaf(e *envelope, index uint64) (*Record, error) {
 
 // countRecord counts a record and passes it to Visit.
 func (x *examiner) countRecord(r *Record) error {
+	if err := x.checkPersons(r); err != nil {
+		return err
+	}
 	x.Leaves++
 	if r.Kind == leaf.KindScreen {
 		x.Screens++

@@ -38,6 +38,9 @@ func (r *Report) Shown() []string {
 			r.describeRange(),
 			fmt.Sprintf("the cluster signed that these are all records from %s to %s", r.From, r.To))
 	}
+	if r.Acts.Two+r.Acts.Alone > 0 {
+		said = append(said, fmt.Sprintf("%d act(s) that one person must not do alone were done by two, and %d by one who says that nobody else held the role", r.Acts.Two, r.Acts.Alone))
+	}
 	if r.Agent != "" {
 		said = append(said, r.Chain.listShown(r.Agent)...)
 	}
@@ -69,6 +72,9 @@ func (r *Report) NotShown() []string {
 		open = append(open, "by the tree itself, that nothing was left out: a selection has gaps; for that there is the cluster's signature, or an export by a key without an operator")
 	default:
 		open = append(open, "by the tree itself, that no record of this time stands outside these leaves: for that there is the cluster's signature, or an export of a wider range")
+	}
+	if r.Kind == "export" && r.Acts.Open > 0 {
+		open = append(open, fmt.Sprintf("whether %d act(s) of one person needed two: the policy in force then, or the record under review, is not in the file, or a policy became wider and its leaf does not say in what", r.Acts.Open))
 	}
 	return open
 }
@@ -127,6 +133,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		KeysGiven   bool       `json:"keysGiven"`
 		Leaves      int        `json:"leaves"`
 		Screens     int        `json:"screens"`
+		Acts        Acts       `json:"acts"`
 		Range       *span      `json:"range,omitempty"`
 		Selection   *selection `json:"selection,omitempty"`
 		Chain       *chain     `json:"numbers,omitempty"`
@@ -135,7 +142,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Unproven    []string   `json:"notShown"`
 	}{
 		r.KeysGiven, true, r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Checkpoint.Witnesses, 0, r.Fingerprint(), r.KeysGiven,
-		r.Leaves, r.Screens, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
+		r.Leaves, r.Screens, r.Acts, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
 	}
 	if r.Head != nil {
 		shown.HeadSize = r.Head.Size

@@ -39,6 +39,7 @@ func startTarget(t *testing.T, nodes int) *target {
 	var err error
 	d.file, err = ReadDevFile(d.Folder)
 	require.NoError(t, err)
+	require.NoError(t, d.LetOneAct(t.Context()))
 	return d
 }
 

@@ -72,7 +72,7 @@ func newPublisher(t *testing.T) *publisher {
 
 // begin puts the first publication in force by the only person there is yet, in place of the sample.
 func (w *world) begin(e conformance.Examiner) {
-	staged := w.upload(e, w.root, w.mirror.first)
+	staged := w.upload(e, w.root, "", w.mirror.first)
 	e.Must(staged.OK(), "the stage: the first list is not staged: %s", staged.Raw)
 	w.must(e, w.root, "POST", "/v1/ofac/"+staged.Text("snapshotId")+"/activate", obj{"force": true, "reason": "the list of the stage"})
 }
@@ -101,8 +101,8 @@ func (w *world) sync(e conformance.Examiner) *conformance.Answer {
 	}
 }
 
-// upload stages a publication by hand.
-func (w *world) upload(e conformance.Examiner, key string, what publication) *conformance.Answer {
+// upload stages a publication by hand. more is added to the query.
+func (w *world) upload(e conformance.Examiner, key, more string, what publication) *conformance.Answer {
 	var body bytes.Buffer
 	archive := zip.NewWriter(&body)
 	for name, data := range what.files() {
@@ -111,7 +111,7 @@ func (w *world) upload(e conformance.Examiner, key string, what publication) *co
 		_, _ = part.Write(data)
 	}
 	e.Must(archive.Close() == nil, "BUG: archive")
-	return e.Call(conformance.Sent{Method: "POST", Path: "/v1/ofac/snapshots?name=lists.zip", Key: key, Base: w.admin, Body: body.Bytes(), Header: map[string]string{"Content-Type": "application/zip"}})
+	return e.Call(conformance.Sent{Method: "POST", Path: "/v1/ofac/snapshots?name=lists.zip" + more, Key: key, Base: w.admin, Body: body.Bytes(), Header: map[string]string{"Content-Type": "application/zip"}})
 }
 
 // stillListed: what the first publication listed is stopped at every node.
@@ -131,7 +131,7 @@ func (w *world) bothWays(e conformance.Examiner, what string, p publication, wan
 	w.sync(e)
 	after, _ := w.active(e)
 	e.Expect(after == before, "%s is in force by the mirror", what)
-	staged := w.upload(e, w.house.keys["policy"], p)
+	staged := w.upload(e, w.house.keys["policy"], "&replace=true", p) // What one person staged before waits for a second.
 	if staged.OK() {
 		e.Expect(wantProblem == "" || strings.Contains(string(staged.Raw), wantProblem), "staging %s says no %s: %.300s", what, wantProblem, staged.Raw)
 		for _, body := range []obj{{}, {"force": true, "reason": "x"}} {
@@ -202,11 +202,11 @@ func (w *world) oneHand(e conformance.Examiner) {
 	}
 	cut := whole
 	cut.asOf, cut.sdn = time.Now().UTC().Add(-time.Hour), entriesSDN*2/5
-	staged := w.upload(e, w.house.keys["policy"], cut)
+	staged := w.upload(e, w.house.keys["policy"], "&replace=true", cut)
 	e.Expect(strings.Contains(string(staged.Raw), "shrunk"), "staging 40 %% of the list says no problem: %.300s", staged.Raw)
 	second := whole
 	second.asOf, second.sdn = time.Now().UTC().Add(-30*time.Minute), entriesSDN+6
-	w.upload(e, w.house.keys["policy"], second)
+	w.upload(e, w.house.keys["policy"], "", second)
 	a := w.call(e, w.house.keys["policy"], "POST", "/v1/ofac/"+staged.Text("snapshotId")+"/activate", obj{})
 	e.Expect(a.Status != 404, "a second upload threw the first away")
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -105,6 +106,25 @@ func (d *Development) AwaitReady(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// LetOneAct puts a policy in force that demands two persons for nothing. A test calls it before
+// it makes a second key, because from then on a second person would have to agree.
+func (d *Development) LetOneAct(ctx context.Context) error {
+	call, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+d.Nodes[0].HTTP+"/v1/policy", strings.NewReader(`{"policy":{"twoPersons":[]},"reason":"one person walks through the tests"}`))
+	if err != nil {
+		return err
+	}
+	call.Header.Set("Authorization", "Bearer "+d.Key)
+	answer, err := http.DefaultClient.Do(call)
+	if err != nil {
+		return err
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the policy for one person: %s", answer.Status)
+	}
+	return nil
 }
 
 // askReady asks a node whether it is ready.

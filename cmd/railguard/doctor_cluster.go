@@ -74,6 +74,26 @@ func (d *doctor) checkCluster(ctx context.Context) {
 		d.addFinding("warning", levelWarn, `see "First look" in docs/OPERATING.md`, "%s", warning)
 	}
 	d.checkList(ctx)
+	d.checkPersons(ctx)
+}
+
+// checkPersons checks whether the policy demands two persons for every act that one should not
+// do alone.
+func (d *doctor) checkPersons(ctx context.Context) {
+	var answer struct {
+		Policy struct {
+			TwoPersons json.RawMessage `json:"twoPersons"`
+		} `json:"policy"`
+	}
+	if err := d.readAnswer(ctx, "/v1/policy", &answer); err != nil {
+		d.addFinding("two persons", levelOK, "", "not looked at: %v", err) // A key with the role ops alone may not read the policy.
+		return
+	}
+	said := string(answer.Policy.TwoPersons)
+	if said == "" {
+		said = "the default"
+	}
+	d.addFinding("two persons", levelIf(false, said != `"bank"`), `one person may do alone what an institution wants two for: put "twoPersons": "bank" into the policy, and name the person in each key ("Two persons" in docs/API.md)`, "the policy's twoPersons is %s", said)
 }
 
 // checkMember checks one node of a cluster status.

@@ -60,6 +60,7 @@ func newImport() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("staged as %s but not activated: %w", staged.SnapshotID, err)
 			}
+			tellProposal(cmd.ErrOrStderr(), data)
 			return showAnswer(cmd.OutOrStdout(), data, c.output, nil)
 		},
 	}

@@ -123,6 +123,7 @@ func (v *verb) makeCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		tellProposal(cmd.ErrOrStderr(), data)
 		return v.tellOutcome(cmd.OutOrStdout(), v.addContext(cmd.Context(), c, args, data), v.outputForm(values, c.output))
 	}
 	return cmd

@@ -35,6 +35,16 @@ var complianceVerbs = []verb{
 	},
 	{path: "review withdraw", short: "Withdraw what another person proposed (four eyes)", call: "POST /v1/reviews/{txn}/withdraw", fields: []field{{name: "reviewedBy", help: "who withdraws: name or employee id"}}},
 	{
+		path: "proposal list", group: "compliance", short: "List acts that wait for a second person", call: "GET /v1/proposals", columns: "proposalId at act disposition twoPersons txnId proposedBy lapsesAt mayConfirm",
+		example: "  railguard proposal list",
+	},
+	{path: "proposal show", short: "Show what is proposed, by whom, and whether you may confirm it", call: "GET /v1/proposals/{proposal}"},
+	{
+		path: "proposal confirm", short: "Do what another person proposed", call: "POST /v1/proposals/{proposal}/confirm", fields: []field{{flag: "reason", help: "why"}},
+		example: "  railguard proposal confirm prp_fs5wtzwmmu4e",
+	},
+	{path: "proposal withdraw", short: "Withdraw a proposal", call: "POST /v1/proposals/{proposal}/withdraw", fields: []field{{flag: "reason", help: "why"}}},
+	{
 		path: "alerts list", group: "compliance", short: "List alerts: what is no review and wants a person", call: "GET /v1/alerts", columns: "alertId openedAt kind state txnId operatorLegalName amountUSDC acknowledgedBy",
 		example: "  railguard alerts list --state open",
 	},

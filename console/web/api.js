@@ -15,6 +15,14 @@ export class Failure extends Error {
   }
 }
 
+/** Proposed says that nothing is done yet: the policy demands a second person. */
+export class Proposed extends Error {
+  constructor(body) {
+    super('Nothing is done yet: this needs two persons. Somebody else confirms it under Proposals.');
+    this.proposal = body;
+  }
+}
+
 export const who = () => session;
 export const name = () => session.key?.name ?? '';
 
@@ -34,6 +42,7 @@ async function read(response) {
   }
   if (response.status === 204) return null;
   if (!response.ok) throw new Failure(response.status, body);
+  if (response.status === 202 && body?.state === 'proposed') throw new Proposed(body);
   return body;
 }
 

@@ -13,6 +13,7 @@ import {showPolicy} from './policy.js';
 import {showActivity, showCluster} from './system.js';
 import {showAlerts, showReports} from './alerts.js';
 import {showCleared} from './cleared.js';
+import {showProposals} from './proposals.js';
 import {showForesight, showBacktest, showShadow, showRetro} from './foresight.js';
 import {shortcuts, setShortcuts} from './settings.js';
 
@@ -23,6 +24,7 @@ const pages = [
   {path: 'case/:id', title: 'Case', show: showCase, hidden: true},
   {path: 'alerts', title: 'Alerts', show: showAlerts, roles: reader, whole: true},
   {path: 'reports', title: 'Reports', show: showReports, roles: reader, whole: true},
+  {path: 'proposals', title: 'Proposals', show: showProposals, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'match', title: 'Match', show: showMatch, roles: ['reviewer', 'policy', 'auditor']},
   {path: 'cleared', title: 'Cleared pairs', show: showCleared, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'lists', title: 'Lists', show: showLists, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},

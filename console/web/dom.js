@@ -165,6 +165,11 @@ export function dialog(title, body, word, kind, on) {
       box.close();
       await after?.();
     } catch (error) {
+      if (error.proposal) {
+        box.close();
+        toast(error.message, 'warn');
+        return;
+      }
       put(alert, error.shown ?? h('p', {class: 'note bad'}, error.message));
     } finally {
       go.disabled = false;

@@ -4,6 +4,7 @@
 import {h} from './dom.js';
 
 const words = {
+  'act.lapsed': 'Proposal of an act lapsed', 'act.proposed': 'Act waits for a second person', 'act.withdrawn': 'Proposal of an act withdrawn',
   'agent.expired': 'Credential of an agent ended', 'agent.expiring': 'Credential of an agent ends soon', 'agent.model_changed': 'Agent runs on another model', 'agent.ownership_cancelled': 'Transfer of an agent taken back',
   'agent.ownership_effective': 'Transfer of an agent took effect', 'agent.ownership_flagged': 'Transfer of an agent announced', 'agent.registered': 'Agent registered', 'agent.registered_with_match': 'Agent registered, its name or wallet resembles a listed one',
   'agent.reinstated': 'Agent reinstated', 'agent.reissued': 'Credential of an agent issued anew', 'agent.revoked': 'Agent revoked', 'agent.settings': 'Settings of an agent changed', 'agent.suspended': 'Agent suspended', 'agent.whitelist': 'Whitelist of an agent changed',

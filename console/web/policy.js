@@ -10,7 +10,7 @@ import {lines} from './lines.js';
 
 const linesView = (before, after) => h('ol', {class: 'diff', 'aria-label': 'Line by line'}, lines(before, after).map(([kind, text]) => h('li', {class: kind}, h('span', {'aria-hidden': 'true'}, kind === 'plus' ? '+ ' : kind === 'minus' ? '− ' : '  '), kind && h('span', {class: 'unseen'}, kind === 'plus' ? 'added: ' : 'removed: '), text)));
 const pretty = (document) => JSON.stringify(document, null, 2);
-const words = (list) => (list.length === 0 ? h('p', {class: 'quiet'}, 'Nothing: it says what is in force.') : h('ul', {class: 'words'}, list.map((x) => h('li', null, x.text))));
+export const words = (list) => (list.length === 0 ? h('p', {class: 'quiet'}, 'Nothing: it says what is in force.') : h('ul', {class: 'words'}, list.map((x) => h('li', null, x.text))));
 
 // The present edit. It is kept until the document is loaded again or the edit is in force, so
 // that it is not lost when the officer looks at a backtest. It belongs to the version from which

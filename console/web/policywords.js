@@ -5,7 +5,7 @@ import {money, ruleShort, ruleWords} from './dom.js';
 
 // The defaults of settings that the document leaves out. They are JSON, so that a test can
 // compare them with those of the engine.
-const defaults = {"velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": false, "ofac.maxAge": "48h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "review.approvalLapse": "24h", "settlement": "settler", "holds.onExpiry": "count", "registration.onMatch": "issue", "retro.suspend": false};
+const defaults = {"twoPersons": ["list.force", "list.rollback", "twoPersons"], "velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": false, "ofac.maxAge": "48h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "review.approvalLapse": "24h", "settlement": "settler", "holds.onExpiry": "count", "registration.onMatch": "issue", "retro.suspend": false};
 
 const yes = (v) => (v ? 'yes' : 'no');
 const plain = (v) => String(v);
@@ -43,6 +43,7 @@ export const settings = [
   ['holds.onExpiry', 'A hold that nobody ends', 'count: it goes on counting until a settler says what became of the payment. return: it counts no more.', plain],
   ['holds.alert.count', 'Unresolved payments, number', 'From how many unresolved payments of one agent on an alert opens; 1 where holds.alert is not set.', plain, 'by no number'],
   ['holds.alert.amount', 'Unresolved payments, sum', 'From which sum of unresolved payments of one agent on an alert opens.', usd, 'by no sum'],
+  ['twoPersons', 'Two persons', 'Which acts one person must not do alone. bank, which is recommended, means all of them.', (v) => (Array.isArray(v) ? v.join(', ') || 'none' : String(v))],
   ['registration.onMatch', 'A listed operator registers', 'issue: it gets a credential, and its payments are blocked. refuse: not at all.', plain],
   ['retro.suspend', 'Suspend whom a new list names', 'Whether agents, users and operators that a new list names are suspended at once.', yes],
 ].map(([path, label, what, say, none]) => ({path, label, what, say, none, standard: defaults[path]}));

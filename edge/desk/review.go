@@ -8,7 +8,6 @@ import (
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
-	"railguard/ofac"
 	"railguard/strictjson"
 )
 
@@ -58,10 +57,10 @@ func (r *Review) Record(j *edge.Judge, l *edge.Leaf) (*wire.Disposition, error) 
 	}
 	j.Actor(&fragment)
 	record := &wire.Disposition{
-		Common: j.Common(fragment), Leaf: l.Index, Disposition: r.disposition, Amount: edge.RecordAmount(l), By: normalisePerson(r.reviewedBy),
+		Common: j.Common(fragment), Leaf: l.Index, Disposition: r.disposition, Amount: edge.RecordAmount(l),
 	}
 	if l.Record != nil {
-		record.Rule = l.Record.Rule
+		record.Rules = l.Record.Triggered
 	}
 	record.Hold, record.Reference = edge.PaymentOf(j, l)
 	record.Screener = edge.ScreenerOf(j, l)
@@ -89,16 +88,7 @@ func (w *Withdrawal) Record(j *edge.Judge, l *edge.Leaf) (*wire.Withdraw, error)
 	fragment.Optional("reason", w.reason)
 	fragment.Text("reviewedByKey", j.Caller().ID)
 	j.Actor(&fragment)
-	return &wire.Withdraw{Common: j.Common(fragment), Leaf: l.Index, By: normalisePerson(w.by)}, nil
-}
-
-// normalisePerson returns a name in the form that the four-eyes check compares. Spellings that
-// a reader would take for the same person become equal.
-func normalisePerson(name string) string {
-	if text := ofac.NormaliseName(name); text != "" {
-		name = text
-	}
-	return cutText(strings.ToLower(strings.Join(strings.Fields(name), " ")))
+	return &wire.Withdraw{Common: j.Common(fragment), Leaf: l.Index}, nil
 }
 
 // cutText cuts a text to the length of a field in the log, in whole characters.

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"crypto/sha256"
 	"strings"
 
 	"railguard/edge"
@@ -49,5 +50,9 @@ func (s *ReportMove) Record(j *edge.Judge, leaf uint64, from uint8) (*wire.SAR, 
 	fragment.Optional("bsaId", s.bsaID)
 	fragment.Optional("narrative", s.narrative)
 	j.Actor(&fragment)
-	return &wire.SAR{Common: j.Common(fragment), Leaf: leaf, From: from, To: s.to}, nil
+	record := &wire.SAR{Common: j.Common(fragment), Leaf: leaf, From: from, To: s.to}
+	if s.bsaID != "" || s.narrative != "" {
+		record.Filing = sha256.Sum256([]byte(s.bsaID + "\x00" + s.narrative))
+	}
+	return record, nil
 }

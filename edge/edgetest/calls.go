@@ -177,7 +177,7 @@ func (w *World) DisposedBy(caller *edge.Caller, name string, l *edge.Leaf, dispo
 		common, err := j.Recorded(m)
 		seconds, reference := edge.PaymentOf(j, l)
 		b := &wire.Disposition{
-			Common: common, Leaf: l.Index, Disposition: disposition, Amount: edge.RecordAmount(l), Hold: seconds, Reference: reference, By: name, Rule: l.Record.Rule,
+			Common: common, Leaf: l.Index, Disposition: disposition, Amount: edge.RecordAmount(l), Hold: seconds, Reference: reference, Rules: l.Record.Triggered,
 		}
 		b.Agent, _ = j.Terms.ParseAgent(l.Text("agentId"))
 		b.Fleet, _ = j.Terms.ParseFleet(l.Text("fleetId"))

@@ -112,7 +112,8 @@ func (r *Reader) ownerNow(l *edge.Leaf) string {
 // behindWall reports whether an event reveals a suspicion, so that only reviewer, auditor and
 // admin may see it.
 func behindWall(l *edge.Leaf, name string) bool {
-	return TellsOfSuspicion(name) || l.Text("disposition") == leaf.WordEscalateSAR || l.Flag("sarEscalated")
+	return TellsOfSuspicion(name) || l.Text("disposition") == leaf.WordEscalateSAR || l.Flag("sarEscalated") ||
+		strings.HasPrefix(name, "act.") && l.Has("txnId") // A report's step waits for a second person.
 }
 
 // TellsOfSuspicion reports whether the name of an event type alone reveals a suspicion.

@@ -36,6 +36,10 @@ func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 	if f.Get("operator") != nil && key.Owner == "" {
 		f.Invalid("operator", "must have letters or digits")
 	}
+	key.Person = f.Name("person")
+	if key.PersonKey = engine.PersonKey(key.Person); f.Get("person") != nil && key.PersonKey == "" || len(key.PersonKey) > engine.FieldMax {
+		f.Invalid("person", "must have letters, and at most 256 bytes")
+	}
 	key.Networks = readNetworks(f)
 	key.ExpiresAt = readExpiry(f, j.LogTime(), key.Roles)
 	key.Rate = readRate(f)
@@ -107,6 +111,7 @@ func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
 	m.Text("name", key.Name)
 	m.Texts("roles", edge.RoleList(key.Roles))
 	m.TextOrNull("operator", key.Owner)
+	m.TextOrNull("person", key.Person)
 	m.Texts("networks", key.Networks)
 	if key.Strict {
 		m.Bool("strict", true)

@@ -105,6 +105,11 @@ func (c *WhitelistChange) OfInstitution(j *edge.Judge, policy *engine.Policy, gr
 	if err != nil {
 		return nil, err
 	}
-	common, err := j.Recorded(m)
-	return &wire.WhitelistPut{Common: common, Base: policy.Version, Whitelist: c.next}, err
+	record := &wire.WhitelistPut{Base: policy.Version, Whitelist: c.next}
+	if engine.WhitelistWidens(c.old, c.next) {
+		record.Acts = engine.ActPolicyWiden
+		m.Texts("widened", []string{"whitelist"})
+	}
+	record.Common, err = j.Recorded(m)
+	return record, err
 }

@@ -36,5 +36,5 @@ func (p *Policy) Record(j *edge.Judge, match uint64) (*wire.PolicyPut, error) {
 	m.Texts("widened", widened)
 	m.TextOrNull("reason", p.Reason)
 	common, err := j.Recorded(m)
-	return &wire.PolicyPut{Common: common, Base: current.Version, Policy: *p.Parsed}, err
+	return &wire.PolicyPut{Common: common, Base: current.Version, Policy: *p.Parsed, Acts: engine.ActsOf(current, p.Parsed)}, err
 }

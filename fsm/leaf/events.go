@@ -63,13 +63,23 @@ type Reviewed struct {
 	RecordLink
 }
 
+// Persons says of an act that one person must not do alone who did it (decision 96). It is
+// empty where the policy lets one person do it. Acts names the act as twoPersons does; Persons
+// are the two, the proposer first, or the one who was alone.
+type Persons struct {
+	Acts         []string `leaf:"twoPersons,omitempty"`
+	Persons      []string `leaf:"persons,omitempty"`
+	ProposedLeaf uint64   `leaf:"proposedLeaf,omitempty"`
+	Alone        bool     `leaf:"alone,omitempty"`
+}
+
 // Dispositioned is an officer's answer to a review.
 type Dispositioned struct {
 	Reviewed
-	Disposition       string      `leaf:"disposition" event:"3"`
-	ReviewedAt        engine.Time `leaf:"reviewedAt" event:"4"`
-	SAREscalated      bool        `leaf:"sarEscalated" event:"5"`
-	ProposedLeaf      uint64      `leaf:"proposedLeaf,omitempty" doc:"what it confirms"`
+	Disposition  string      `leaf:"disposition" event:"3"`
+	ReviewedAt   engine.Time `leaf:"reviewedAt" event:"4"`
+	SAREscalated bool        `leaf:"sarEscalated" event:"5"`
+	Persons
 	OverLimitApproved *bool       `leaf:"overLimitApproved,omitempty" event:"6" doc:"of an approval"`
 	PayBy             engine.Time `leaf:"payBy,omitempty" event:"7" doc:"of an approval: when it ends"`
 	NotHeld           bool        `leaf:"notHeld,omitempty" doc:"of an approval: there was no room to hold the payment: it counts as spent"`
@@ -85,11 +95,20 @@ type Officer struct {
 	Notes         string `leaf:"notes,edge"`
 }
 
+// Proposal is an act that waits for a second person.
+type Proposal struct {
+	ProposalID string   `leaf:"proposalId" event:"10"`
+	Acts       []string `leaf:"twoPersons" event:"11"`
+	Hash       [32]byte `leaf:"proposalHash"` // Of the record that would be applied, without what says who sent it.
+	ProposedBy string   `leaf:"proposedBy"`
+}
+
 // Proposed is a disposition that another person has to confirm.
 type Proposed struct {
 	Reviewed
 	Disposition string      `leaf:"disposition" event:"3"`
 	LapsesAt    engine.Time `leaf:"lapsesAt"`
+	Proposal
 
 	Officer
 }
@@ -99,9 +118,40 @@ type Withdrawn struct {
 	Reviewed
 	Disposition  string `leaf:"disposition" event:"3"`
 	ProposedLeaf uint64 `leaf:"proposedLeaf"`
+	Proposal
 
 	ReviewedBy string `leaf:"reviewedBy,edge"`
 	Reason     string `leaf:"reason,edge"`
+}
+
+// Case is the review whose report an act moves; it is empty for an act of another kind.
+type Case struct {
+	TxnID        string `leaf:"txnId,omitempty" event:"1"`
+	ReviewedLeaf uint64 `leaf:"reviewedLeaf,omitempty"`
+	AgentID      string `leaf:"agentId,omitempty"`
+	Link
+	RecordPrevious uint64 `leaf:"recordPrevious,omitempty"`
+}
+
+// ActProposed is an act, other than a disposition, that another person has to confirm. The
+// edge's members are those of the act's own leaf.
+type ActProposed struct {
+	Case
+	Kind     string      `leaf:"act" event:"2" doc:"the kind of the leaf that it will have"`
+	LapsesAt engine.Time `leaf:"lapsesAt" event:"12"`
+	Proposal
+	KeyID string `leaf:"keyId,omitempty"`
+	From  string `leaf:"from,omitempty" doc:"this and to: of a report's step"`
+	To    string `leaf:"to,omitempty"`
+}
+
+// ActWithdrawn is a proposed act that was taken back, or that lapsed.
+type ActWithdrawn struct {
+	Case
+	ProposedLeaf uint64 `leaf:"proposedLeaf"`
+	Proposal
+
+	Reason string `leaf:"reason,edge"`
 }
 
 // ReviewDue is a review or a report that is due.
@@ -126,6 +176,7 @@ type SARMoved struct {
 	From  string      `leaf:"from" event:"6"`
 	To    string      `leaf:"to" event:"7"`
 	DueAt engine.Time `leaf:"dueAt" event:"2"`
+	Persons
 
 	By        string `leaf:"by,edge"`
 	Reason    string `leaf:"reason,edge"`
@@ -187,6 +238,7 @@ type RetroEnded struct {
 // PolicyChanged is the version of a policy or of the institution's whitelist.
 type PolicyChanged struct {
 	Version uint64 `leaf:"policyVersion" event:"1"`
+	Persons
 }
 
 // Key is an API key.
@@ -198,6 +250,7 @@ type Key struct {
 // KeyChanged is a key that was made, rotated or revoked.
 type KeyChanged struct {
 	Key
+	Persons
 
 	ExpiresAt json.RawMessage `leaf:"expiresAt,edge" event:"3"`
 }
@@ -228,6 +281,7 @@ type Pair struct {
 // PairChanged is a pair that was cleared, or whose clearing was removed.
 type PairChanged struct {
 	Pair
+	Persons
 
 	ListVersion uint64          `leaf:"listVersion,edge" event:"1"`
 	ExpiresAt   json.RawMessage `leaf:"expiresAt,edge" event:"3"`
@@ -263,6 +317,8 @@ type ListActivated struct {
 	SyncedAt engine.Time `leaf:"syncedAt" event:"5"`
 	Sample   bool        `leaf:"sample"`
 	Forced   bool        `leaf:"forced"`
+	Uploaded bool        `leaf:"uploaded,omitempty" doc:"a caller sent it; the node did not fetch it"`
+	Persons
 }
 
 // ListSynced is a list that was found current.
@@ -356,6 +412,9 @@ type AlertOpened struct {
 	LookedAt    engine.Time `leaf:"lookedAt,omitempty" event:"14"`
 	LookCount   uint32      `leaf:"lookCount,omitempty" event:"15"`
 	UID         uint32      `leaf:"uid,omitempty" event:"16"`
+	Acts        []string    `leaf:"twoPersons,omitempty" event:"17" doc:"of an act that one person did alone"`
+	Person      string      `leaf:"person,omitempty" event:"18" doc:"who did it"`
+	ActLeaf     uint64      `leaf:"actLeaf,omitempty"`
 }
 
 // RetroHit is a payment or a party that a run found.

@@ -28,6 +28,8 @@ const (
 	KindCommented     = "review.commented"
 	KindProposed      = "review.proposed"
 	KindWithdrawn     = "review.withdrawn" // A person withdrew it; one that lapses is KindDue.
+	KindActProposed   = "act.proposed"     // Any other act of two persons than a disposition.
+	KindActWithdrawn  = "act.withdrawn"
 	KindAlertOpened   = "alert.opened"
 	KindAcknowledged  = "alert.acknowledged"
 	KindSARMoved      = "sar.moved"
@@ -76,6 +78,7 @@ const (
 	DueUnresolved          Due = 15 // The end of a hold that nobody ended, where it goes on counting.
 	DueApproval            Due = 16 // The end of an approval that nobody used.
 	DueUserErased          Due = 14 // Never in the heap: the tick that erases the user tells it.
+	DueAct                 Due = 17 // Never in the heap: the tick that lapses the proposal tells it.
 )
 
 var dueNames = [...]string{
@@ -84,14 +87,15 @@ var dueNames = [...]string{
 	DueSAR: "sar.due_soon", DueListStale: "list.stale", DueSigningKey: "signing_key.active", DueAPIKey: "key.expiring",
 	DueOwnership: "agent.ownership_effective", DueCleared: "cleared.expired", DueUserErased: "user.erased",
 	DueUnresolved: "hold.unresolved", DueApproval: "review.approval_lapsed",
+	DueAct: "act.lapsed",
 }
 
 // alertNames are the kinds of alert, by wire's numbers. The names never change.
 var alertNames = [...]string{
 	wire.AlertRetroHit: "retro_hit", wire.AlertLate: "late_settle", wire.AlertOverLimit: "over_limit", wire.AlertNotAllowed: "not_allowed",
 	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed", wire.AlertLeft: "list_left",
-	wire.AlertUnresolved: "unresolved_payment",
-	wire.AlertToken:      "admin_token_used", wire.AlertDryRuns: "many_dry_runs", wire.AlertProbe: "names_probed",
+	wire.AlertUnresolved: "unresolved_payment", wire.AlertAlone: "done_alone",
+	wire.AlertToken: "admin_token_used", wire.AlertDryRuns: "many_dry_runs", wire.AlertProbe: "names_probed",
 }
 
 // lookNames are the kinds of look, by wire's numbers. The names never change.

@@ -28,7 +28,6 @@ const (
 	byTime    = "log time wrote it"
 	byCluster = "the cluster wrote it"
 	byAnother = "the leaf of another kind brought it about"
-	bySecret  = "the answer shows a secret, which no leaf may hold"
 	byRefusal = "the call was refused"
 )
 
@@ -67,6 +66,9 @@ var Kinds = []Kind{
 	own(OfDesk, KindProposed, Proposed{}),
 	own(OfDesk, KindWithdrawn, Withdrawn{}),
 	due(OfDesk, DueProposal, Withdrawn{}),
+	own(OfInstitution, KindActProposed, ActProposed{}),
+	own(OfInstitution, KindActWithdrawn, ActWithdrawn{}),
+	due(OfInstitution, DueAct, ActWithdrawn{}),
 	due(OfDesk, DueReviewSLA, ReviewDue{}),
 	own(OfDesk, KindClaimed, Claimed{}),
 	own(OfDesk, KindReleased, Claimed{}),
@@ -122,8 +124,8 @@ var Kinds = []Kind{
 	own(OfInstitution, "cleared.added", PairChanged{}),
 	own(OfInstitution, "cleared.removed", PairChanged{}),
 	due(OfInstitution, DueCleared, PairDue{}),
-	unanswered(bySecret, own(OfInstitution, "key.created", KeyChanged{})),
-	unanswered(bySecret, own(OfInstitution, "key.rotated", KeyChanged{})),
+	own(OfInstitution, "key.created", KeyChanged{}),
+	own(OfInstitution, "key.rotated", KeyChanged{}),
 	unanswered("the answer is the list of keys", own(OfInstitution, "key.revoked", KeyChanged{})),
 	unanswered("the answer is the key", own(OfInstitution, "key.sessions_ended", KeyChanged{})),
 	due(OfInstitution, DueAPIKey, KeyDue{}),

@@ -2,15 +2,72 @@ package wire
 
 import "railguard/engine"
 
-// Records of the officers' desk: four eyes, alerts, suspicious activity reports and
+// Records of the officers' desk: acts of two persons, alerts, suspicious activity reports and
 // retro-screening.
 
-// Withdraw takes back a proposed disposition that is not confirmed. Proposing and confirming
-// are both Disposition records; Apply tells them apart.
+// Subject is somebody who acts: the person that an API key names, or a key that names nobody.
+// Two keys of one person are one subject. The machine, which is the node itself and whoever
+// holds its admin token, is a subject that is no person.
+type Subject struct {
+	Kind SubjectKind
+	ID   string // For a person: APIKey.PersonKey. For a key: its id. For the machine: "".
+}
+
+// SubjectKind says what the id of a subject is.
+type SubjectKind uint8
+
+// The kinds of subject.
+const (
+	SubjectMachine SubjectKind = iota
+	SubjectKey
+	SubjectPerson
+)
+
+var subjectWords = [...]string{SubjectMachine: "machine", SubjectKey: "key:", SubjectPerson: "person:"}
+
+// String returns the subject as leaves name it. Different subjects have different texts.
+func (s Subject) String() string { return subjectWords[s.Kind] + s.ID }
+
+// Subject returns whom a key acts for.
+func (k *APIKey) Subject() Subject {
+	if k.PersonKey != "" {
+		return Subject{SubjectPerson, k.PersonKey}
+	}
+	return Subject{SubjectKey, k.ID}
+}
+
+// Withdraw takes back a proposal that is not confirmed. Proposing and confirming an act are
+// both the act's own record; Apply tells them apart.
 type Withdraw struct {
 	Common
-	Leaf uint64 `cbor:"4,keyasint"` // The record under review.
-	By   string `cbor:"5,keyasint"`
+	Leaf     uint64 `cbor:"4,keyasint,omitempty"` // The record under review whose proposed disposition is meant.
+	Proposal uint64 `cbor:"5,keyasint,omitempty"` // Otherwise: the proposal's leaf.
+}
+
+// Confirm does what was proposed, as the second person. Only a disposition is confirmed by
+// its own record instead, because its payment is judged again.
+type Confirm struct {
+	Common
+	Proposal uint64 `cbor:"4,keyasint"` // The proposal's leaf.
+}
+
+// ClearedPair is a possible match that a reviewer found to be a different person.
+type ClearedPair struct {
+	ID          uint32      `cbor:"1,keyasint"` // Set by Apply.
+	Name        string      `cbor:"2,keyasint"` // Normalised.
+	UID         uint32      `cbor:"3,keyasint"`
+	EntryDigest uint64      `cbor:"4,keyasint"` // The pair is void when the entry changes.
+	ExpiresAt   engine.Time `cbor:"5,keyasint,omitempty"`
+	Reason      string      `cbor:"6,keyasint"`
+	By          string      `cbor:"7,keyasint"`
+	At          engine.Time `cbor:"8,keyasint,omitempty"` // Set by Apply.
+}
+
+// ClearedPut adds a cleared pair or removes one.
+type ClearedPut struct {
+	Common
+	Pair   ClearedPair `cbor:"4,keyasint"`
+	Remove bool        `cbor:"5,keyasint,omitempty"`
 }
 
 // Alert operations.
@@ -32,7 +89,8 @@ const (
 	AlertToken      uint8 = 9  // The admin token of a node was used.
 	AlertDryRuns    uint8 = 10 // A key made many dry runs.
 	AlertProbe      uint8 = 11 // A key tried many names near one listed party.
-	AlertKinds            = AlertProbe
+	AlertAlone      uint8 = 12 // One person did what needs two, because there was no second.
+	AlertKinds            = AlertAlone
 )
 
 // Alert opens an alert or acknowledges one.
@@ -71,6 +129,8 @@ type SAR struct {
 	Leaf uint64 `cbor:"4,keyasint"` // The record under review.
 	From uint8  `cbor:"5,keyasint"`
 	To   uint8  `cbor:"6,keyasint"`
+
+	Filing [32]byte `cbor:"7,keyasint,omitzero"` // SHA-256 of bsaId and narrative, so that the second person confirms both.
 }
 
 // Retro operations.

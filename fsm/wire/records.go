@@ -46,10 +46,11 @@ const (
 	KindRestored
 	KindReseal
 	KindLooks
+	KindConfirm
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindLooks
+const KindNewest = KindConfirm
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.
@@ -73,6 +74,19 @@ type Common struct {
 	Key      *KeyRef  `cbor:"60,keyasint,omitempty"` // nil: the node itself, see KeyRef.
 	Fragment []byte   `cbor:"2,keyasint,omitempty"`  // JSON members, no braces; copied into the leaf as they are.
 	Filters  []uint64 `cbor:"3,keyasint,omitempty"`  // engine.FilterKey values that the edge knows.
+}
+
+// Keep puts the edge's part back into a record that waited for a second person.
+func (c *Common) Keep(fragment []byte, filters []uint64) { c.Fragment, c.Filters = fragment, filters }
+
+// Adopt makes a record that waited for a second person the confirmer's: it comes with his key
+// and Idempotency-Key, and what his edge says stands behind what the first edge said.
+func (c *Common) Adopt(by *Common) {
+	c.Key, c.Idem = by.Key, by.Idem
+	if len(c.Fragment) > 0 && len(by.Fragment) > 0 {
+		c.Fragment = append(append([]byte(nil), c.Fragment...), ',')
+	}
+	c.Fragment = append(c.Fragment, by.Fragment...)
 }
 
 // Tick advances log time; the first entry of every term, then one a second.
@@ -248,8 +262,7 @@ type Disposition struct {
 	Amount      engine.USD          `cbor:"8,keyasint"`
 	Hold        uint32              `cbor:"9,keyasint,omitempty"`  // The hold that the reviewed call asked for, in seconds; an approval opens it.
 	Reference   engine.ReferenceKey `cbor:"10,keyasint,omitzero"`  // The reference of the reviewed call; an approval uses it.
-	By          string              `cbor:"11,keyasint,omitempty"` // reviewedBy; for four eyes.
-	Rule        engine.RuleID       `cbor:"12,keyasint,omitempty"` // The rule that decided, for four eyes.
+	Rules       uint32              `cbor:"12,keyasint,omitempty"` // All rules that the call triggered, for four eyes: bit n is rule Rn.
 	Screener    uint32              `cbor:"13,keyasint,omitempty"` // The row of the API key that made the reviewed call; 0: the node itself.
 }
 
@@ -300,6 +313,7 @@ type PolicyPut struct {
 	Common
 	Base   uint64        `cbor:"4,keyasint,omitempty"` // The policy version that If-Match names; 0: any.
 	Policy engine.Policy `cbor:"5,keyasint"`
+	Acts   engine.Acts   `cbor:"6,keyasint,omitempty"` // What the change from Base is called in twoPersons.
 }
 
 // WhitelistPut replaces the institution's whitelist.
@@ -307,6 +321,7 @@ type WhitelistPut struct {
 	Common
 	Base      uint64            `cbor:"4,keyasint,omitempty"`
 	Whitelist *engine.Whitelist `cbor:"5,keyasint,omitempty"`
+	Acts      engine.Acts       `cbor:"6,keyasint,omitempty"` // What the change from Base is called in twoPersons.
 }
 
 // Roles of an API key, a bit each (decision 33, "Roles").
@@ -347,6 +362,10 @@ type APIKey struct {
 	OldUntil  engine.Time `cbor:"14,keyasint,omitempty"` // From this log time on the secret before the last rotation is refused; set by Apply.
 	Sessions  uint32      `cbor:"15,keyasint,omitempty"` // Counts how often the key's sessions were ended; set by Apply.
 	UsedAt    engine.Time `cbor:"30,keyasint,omitempty"` // The beginning of the last hour in which it was used; 0: never. Set by Apply, which hears of it late.
+	Person    string      `cbor:"16,keyasint,omitempty"` // Whose key it is, as the admin wrote it; "": nobody's.
+	PersonKey string      `cbor:"17,keyasint,omitempty"` // Person in the form in which persons are compared, see Subject.
+	MadeBy    string      `cbor:"18,keyasint,omitempty"` // The subject that got the secret when the key was made or renewed for somebody; "": the machine. Set by Apply.
+	ChangedAt engine.Time `cbor:"19,keyasint,omitempty"` // When its person or roles were set, or somebody else got its secret; set by Apply.
 }
 
 // What the ids of the owners of keys begin with.
@@ -392,25 +411,6 @@ type SigningKeyPut struct {
 	Op  uint8      `cbor:"4,keyasint"`
 	Key SigningKey `cbor:"5,keyasint"`
 	Now bool       `cbor:"6,keyasint,omitempty"` // The key signs at once, in an emergency. Otherwise it signs 24 h after it was published.
-}
-
-// ClearedPair is a possible match that a reviewer found to be a different person.
-type ClearedPair struct {
-	ID          uint32      `cbor:"1,keyasint"` // Set by Apply.
-	Name        string      `cbor:"2,keyasint"` // Normalised.
-	UID         uint32      `cbor:"3,keyasint"`
-	EntryDigest uint64      `cbor:"4,keyasint"` // The pair is void when the entry changes.
-	ExpiresAt   engine.Time `cbor:"5,keyasint,omitempty"`
-	Reason      string      `cbor:"6,keyasint"`
-	By          string      `cbor:"7,keyasint"`
-	At          engine.Time `cbor:"8,keyasint,omitempty"` // Set by Apply.
-}
-
-// ClearedPut adds a cleared pair or removes one.
-type ClearedPut struct {
-	Common
-	Pair   ClearedPair `cbor:"4,keyasint"`
-	Remove bool        `cbor:"5,keyasint,omitempty"`
 }
 
 // Clock advances the test clock.

@@ -47,12 +47,16 @@ const (
 	RefusedEnded       // A payment's hold has ended in another way. Result.Value is the leaf that ended it.
 	RefusedNotHeld     // Nothing that counts of the payment can be released.
 	RefusedLate        // It is too late to release a payment without a hold.
-	RefusedProposed    // Another disposition is proposed; Result.Value is its leaf.
+	RefusedProposed    // Something else is proposed for the same thing; Result.Value is the proposal's leaf.
 	RefusedSamePerson  // The proposer cannot confirm or withdraw; Result.Value is the proposal's leaf.
 	RefusedNotProposed // No proposal is open.
 	RefusedSettler     // The key may not give back what counts of a payment.
 	RefusedLapsed      // The approval of the payment is no longer good.
 	RefusedShare       // The owner has used its share of a table.
+	RefusedYoung       // The key of the second person, or what it says of him, is younger than a day; Result.Value is the proposal's leaf.
+	RefusedMaker       // One of the two persons made or changed the key of the other; Result.Value is the proposal's leaf.
+	RefusedNoPerson    // Two persons must do it, and the machine's admin token names none.
+	RefusedUnnamed     // One of the two keys names a person and the other does not; Result.Value is the proposal's leaf.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

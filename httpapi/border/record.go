@@ -174,9 +174,11 @@ func ProposalMembers(proposal *edge.Leaf) (inner strictjson.Members) {
 	if err := leaf.ReadInto(proposal.Data, &said); err != nil {
 		panic("BUG: a proposal that cannot be read: " + err.Error())
 	}
+	inner.Text("proposalId", said.ProposalID)
 	inner.Text("disposition", said.Disposition)
 	inner.Text("by", said.ReviewedBy)
 	inner.Text("byKey", said.ReviewedByKey)
+	inner.Text("proposedBy", said.ProposedBy)
 	inner.Raw("at", proposal.Raw("time"))
 	proposal.CopyTo(&inner, proposalMembers...)
 	return inner

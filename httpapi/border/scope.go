@@ -124,7 +124,7 @@ var RoutesOf = [Kinds][]string{
 	},
 	KindRead: {
 		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
-		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
+		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/proposals/{id}", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
 		"GET /v1/backtests", "GET /v1/backtests/{id}", "GET /v1/ofac/retro", "GET /v1/policy/shadow", "GET /v1/policy/shadow/{id}",
 		"GET /v1/webhooks/{id}",
 	},
@@ -138,7 +138,7 @@ var RoutesOf = [Kinds][]string{
 		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
 		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
-		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge", "POST /v1/sar/{txnId}/move",
+		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/proposals/{id}/confirm", "POST /v1/proposals/{id}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge", "POST /v1/sar/{txnId}/move",
 		"POST /v1/backtests/{id}/cancel", "POST /v1/policy/shadow/{id}/stop",
 		"POST /v1/key/end-sessions", "POST /v1/webhooks", "PATCH /v1/webhooks/{id}", "DELETE /v1/webhooks/{id}", "POST /v1/webhooks/{id}/rotate-secret", "POST /v1/webhooks/{id}/redeliver",
 		"POST /v1/ofac/retro",
@@ -163,7 +163,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/ofac/retro/{id}",
 	},
 	KindQueue: {
-		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/transactions/unresolved", "GET /v1/sar",
+		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/proposals", "GET /v1/transactions/unresolved", "GET /v1/sar",
 	},
 	KindEvidence: {
 		"GET /v1/audit/{txnId}/explain", "GET /v1/audit/{txnId}/proof", "POST /v1/audit/{txnId}/replay",

@@ -39,6 +39,7 @@ var AlertTexts = map[uint8]string{
 	wire.AlertToken:      "The admin token of a node was used: whoever reads its file is an admin.",
 	wire.AlertDryRuns:    "A key made many dry runs within an hour.",
 	wire.AlertProbe:      "A key tried many names near one listed party in dry runs.",
+	wire.AlertAlone:      "One person did what needs two, because nobody else held the role.",
 	wire.AlertOperator:   "The active list names an operator who was not listed when the credential was issued.",
 	wire.AlertUnresolved: "Nobody said what became of payments of this agent: they go on counting until a settler says it.",
 }
@@ -113,11 +114,20 @@ func listAlerts(c *border.Request) (border.Answer, error) {
 	return c.AnswerList(items, next)
 }
 
-// alertRow returns the alert of the path, and the state that it was read in.
-func alertRow(c *border.Request) (*fsm.View, *fsm.AlertRow, error) {
+// pathAlert returns the leaf of the alert that the path names.
+func pathAlert(c *border.Request) (uint64, error) {
 	at, ok := c.Judge.Terms.IDs.ParseAlert(c.PathValue("id"))
 	if !ok {
-		return nil, nil, noAlert()
+		return 0, noAlert()
+	}
+	return at, nil
+}
+
+// alertRow returns the alert of the path, and the state that it was read in.
+func alertRow(c *border.Request) (*fsm.View, *fsm.AlertRow, error) {
+	at, err := pathAlert(c)
+	if err != nil {
+		return nil, nil, err
 	}
 	for fresh := false; ; fresh = true {
 		view, err := c.Judge.View()
@@ -181,7 +191,7 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 }
 
 // alertMembers are the members that say what an alert is about, in the order shown.
-var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments", "lookedBy", "lookedOn", "lookedAt", "lookCount", "uid")
+var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments", "lookedBy", "lookedOn", "lookedAt", "lookCount", "uid", "twoPersons", "person")
 
 func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
 	l.CopyTo(m, "alertId")
@@ -266,9 +276,9 @@ func writeAcknowledged(m *strictjson.Members, done *edge.Leaf) {
 // acknowledgeAlert is POST /v1/alerts/{id}/acknowledge {"by","reason"}. It works once, for
 // good.
 func acknowledgeAlert(c *border.Request) (border.Answer, error) {
-	at, ok := c.Judge.Terms.IDs.ParseAlert(c.PathValue("id"))
-	if !ok {
-		return border.Answer{}, noAlert()
+	at, err := pathAlert(c)
+	if err != nil {
+		return border.Answer{}, err
 	}
 	f := c.ReadFields()
 	acknowledgement, err := desk.ReadAcknowledgement(&f)

@@ -27,6 +27,52 @@ var caseworkOperations = []Operation{
 		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
+		Name: "listProposals", Look: "suspicion", Route: "GET /v1/proposals", Tag: "reviews", Scope: Institution, Roles: "reviewer auditor policy",
+		Summary:    "Acts that wait for a second person",
+		Text:       "The policy's twoPersons names the acts that one person must not do alone. Shown are those that the key may do; auditors see all of them.",
+		Parameters: "limit cursor order consistency timeout minIndex",
+		Answers: []Answer{{Status: 200, Of: struct {
+			Data       []Waiting `json:"data"`
+			NextCursor *string   `json:"nextCursor"`
+			AsOfIndex  int64     `json:"asOfIndex"`
+		}{}}},
+	},
+	{
+		Name: "showProposal", Look: "suspicion", Route: "GET /v1/proposals/{id}", Tag: "reviews", Scope: Institution, Roles: "reviewer auditor policy",
+		Summary:    "One act that waits for a second person",
+		Parameters: "id consistency timeout minIndex",
+		Answers:    []Answer{{Status: 200, Of: Waiting{}}},
+		Refusals:   "404",
+		Codes:      Codes{404: "not_found"},
+	},
+	{
+		Name: "confirmProposal", Route: "POST /v1/proposals/{id}/confirm", Tag: "reviews", Scope: Institution, Roles: "reviewer policy",
+		Summary:    "Do what another person proposed",
+		Text:       "The answer is that of the act itself. The key must be of another person, at least 24 hours old, and neither person may have made the other's key.",
+		Parameters: "id timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Reason *string `json:"reason,omitempty" length:"-FieldMax"`
+		}{}, Optional: true},
+		Answers: []Answer{
+			{Status: 200, Of: Free{}, Tags: `free:"the answer of the act itself"`, Headers: "ETag Replayed"},
+			{Status: 201, Text: "A key or a cleared pair was made.", Of: Free{}, Tags: `free:"the answer of the act itself"`, Headers: "Replayed"},
+		},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "invalid_transition already_dispositioned", 422: "unknown_field invalid_field list_rejected"},
+	},
+	{
+		Name: "withdrawAct", Route: "POST /v1/proposals/{id}/withdraw", Tag: "reviews", Scope: Institution, Roles: "reviewer policy",
+		Summary:    "Withdraw a proposal",
+		Text:       "A proposed disposition is withdrawn by another person alone; anything else by its proposer, too.",
+		Parameters: "id timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Reason *string `json:"reason,omitempty" length:"-FieldMax"`
+		}{}, Optional: true},
+		Answers:  []Answer{{Status: 200, Of: Free{}, Tags: `free:"the answer of the act itself"`, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field invalid_field"},
+	},
+	{
 		Name: "listQueue", Look: "suspicion", Route: "GET /v1/queue", Tag: "reviews", Scope: Owner, Roles: "reviewer auditor",
 		Summary:    "Reviews that wait",
 		Parameters: "limit cursor order consistency timeout minIndex",
@@ -174,7 +220,7 @@ var caseworkOperations = []Operation{
 			BsaID     *string  `json:"bsaId,omitempty" length:"-FieldMax" doc:"of the filing; required for FILED"`
 			Narrative *string  `json:"narrative,omitempty" length:"-32768"`
 		}{}, Example: `{"to": "FILED", "by": "Carla", "bsaId": "31000012345678"}`},
-		Answers:  []Answer{{Status: 200, Of: SARMove{}, Headers: "Replayed"}},
+		Answers:  []Answer{{Status: 200, Of: SARMove{}, Headers: "Replayed"}, proposedAnswer},
 		Refusals: "404 409",
 		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
 	},

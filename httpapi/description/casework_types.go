@@ -167,6 +167,8 @@ type Alert struct {
 	LookedAt          Time      `json:"lookedAt,omitempty" doc:"when the hour began"`
 	LookCount         int64     `json:"lookCount,omitempty"`
 	UID               int64     `json:"uid,omitempty" doc:"of names_probed: the listed party"`
+	TwoPersons        []string  `json:"twoPersons,omitempty" doc:"what one person did alone"`
+	Person            string    `json:"person,omitempty" doc:"who did it"`
 	AgentName         string    `json:"agentName,omitempty"`
 	CpName            *string   `json:"cpName,omitempty" doc:"who was paid"`
 	CpWallet          *string   `json:"cpWallet,omitempty"`
@@ -193,4 +195,47 @@ type QueueFilter struct {
 	Q           any `json:"q,omitempty"`
 	SLABreached any `json:"slaBreached,omitempty"`
 	Sort        any `json:"sort,omitempty"`
+}
+
+// proposedAnswer answers an act that waits for a second person; proposedPut answers a PUT, which
+// has no Idempotency-Key.
+var (
+	proposedAnswer = Answer{Status: 202, Text: "Proposed: another person has to confirm it (twoPersons).", Of: ActProposed{}, Headers: "Replayed"}
+	proposedPut    = Answer{Status: 202, Text: proposedAnswer.Text, Of: ActProposed{}}
+)
+
+type ActProposed struct {
+	State        string   `json:"state" enum:"proposed"`
+	ProposalID   string   `json:"proposalId"`
+	TwoPersons   []string `json:"twoPersons"`
+	Act          string   `json:"act" doc:"the kind of the leaf that it will have"`
+	TxnID        string   `json:"txnId,omitempty"`
+	KeyID        string   `json:"keyId,omitempty"`
+	From         string   `json:"from,omitempty"`
+	To           string   `json:"to,omitempty"`
+	ProposedBy   string   `json:"proposedBy" doc:"the person of the key, or the key itself"`
+	ByKey        string   `json:"byKey"`
+	At           Time     `json:"at"`
+	LapsesAt     Time     `json:"lapsesAt"`
+	ProposalHash string   `json:"proposalHash"`
+	Content      Free     `json:"content" free:"what the caller said, as the act's leaf will hold it: docs/FORMATS.md"`
+}
+
+type Waiting struct {
+	ProposalID   string      `json:"proposalId"`
+	TwoPersons   []string    `json:"twoPersons" doc:"what the act is called in the policy's twoPersons"`
+	Act          string      `json:"act,omitempty" doc:"the kind of the leaf that it will have; absent of a disposition"`
+	TxnID        string      `json:"txnId,omitempty"`
+	Disposition  Disposition `json:"disposition,omitempty"`
+	KeyID        string      `json:"keyId,omitempty"`
+	From         string      `json:"from,omitempty"`
+	To           string      `json:"to,omitempty"`
+	ProposedBy   string      `json:"proposedBy" doc:"the person of the key, or the key itself"`
+	ByKey        string      `json:"byKey"`
+	At           Time        `json:"at"`
+	LapsesAt     Time        `json:"lapsesAt"`
+	ProposalHash string      `json:"proposalHash"`
+	Content      Free        `json:"content" free:"what the caller said, as the act's leaf will hold it: docs/FORMATS.md"`
+	MayConfirm   bool        `json:"mayConfirm"`
+	Why          *string     `json:"why" doc:"why the caller may not"`
 }

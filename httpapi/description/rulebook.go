@@ -15,9 +15,9 @@ var rulebookOperations = []Operation{
 			{Name: "reason"},
 		},
 		Body:     &Body{Of: Free{}, Tags: `free:"as PolicyDocument" doc:"The document itself, or {\"policy\": {...}, \"reason\": \"...\"}; JSON or YAML."`, Example: `{"rules": {"R17": "shadow", "R20": "block"}, "velocity": {"maxPerMinute": 40}, "attestation": {"above": 5000.5}, "names": {"review": 0.85}, "counterpartyCaps": {"exchange": 3000}, "ofac": {"maxAge": "24h", "onStale": "review"}, "structuring": {"count": 4}, "requireCounterparty": true}`, YAML: true},
-		Answers:  []Answer{{Status: 200, Of: PolicyVersion{}, Headers: "ETag"}},
-		Refusals: "412",
-		Codes:    Codes{412: "version_mismatch", 422: "unknown_field missing_field invalid_field"},
+		Answers:  []Answer{{Status: 200, Of: PolicyVersion{}, Headers: "ETag"}, proposedPut},
+		Refusals: "409 412",
+		Codes:    Codes{409: "invalid_transition", 412: "version_mismatch", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
 		Name: "validatePolicy", Route: "POST /v1/policy/validate", Tag: "policy", Scope: Institution, Roles: "policy",
@@ -127,9 +127,9 @@ var rulebookOperations = []Operation{
 			Reason *string `json:"reason,omitempty" length:"-TextMax" doc:"Required where the policy is wider than the one in force."`
 			Actor  *string `json:"actor,omitempty" length:"-FieldMax" doc:"Of a list's activation."`
 		}{}, Optional: true},
-		Answers:  []Answer{{Status: 200, Text: "As PUT /v1/policy answers, or as the activation of the list does.", Of: anything, Tags: `schema:"{\"anyOf\": [{\"$ref\": \"#/components/schemas/PolicyVersion\"}, {\"$ref\": \"#/components/schemas/ListChange\"}]}"`, Headers: "ETag Replayed"}},
+		Answers:  []Answer{{Status: 200, Text: "As PUT /v1/policy answers, or as the activation of the list does.", Of: anything, Tags: `schema:"{\"anyOf\": [{\"$ref\": \"#/components/schemas/PolicyVersion\"}, {\"$ref\": \"#/components/schemas/ListChange\"}]}"`, Headers: "ETag Replayed"}, proposedAnswer},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field list_rejected", 503: "node_away"},
+		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field list_rejected", 503: "node_away"},
 	},
 	{
 		Name: "getLists", Route: "GET /v1/ofac", Tag: "lists", Scope: Institution, Roles: "any",
@@ -216,9 +216,9 @@ var rulebookOperations = []Operation{
 			Actor  *string `json:"actor,omitempty" length:"-FieldMax"`
 			Force  *bool   `json:"force,omitempty"`
 		}{}, Optional: true},
-		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}},
+		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}, proposedAnswer},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field list_rejected"},
+		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field list_rejected"},
 	},
 	{
 		Name: "rollbackToList", Route: "POST /v1/ofac/{id}/rollback", Tag: "lists", Scope: Institution, Roles: "policy",
@@ -229,9 +229,9 @@ var rulebookOperations = []Operation{
 			Actor  *string `json:"actor,omitempty" length:"-FieldMax"`
 			Force  *bool   `json:"force,omitempty"`
 		}{}, Example: `{"reason": "it was right"}`},
-		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}},
+		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}, proposedAnswer},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field list_rejected"},
+		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field list_rejected"},
 	},
 	{
 		Name: "rollbackList", Route: "POST /v1/ofac/rollback", Tag: "lists", Scope: Institution, Roles: "policy",
@@ -242,9 +242,9 @@ var rulebookOperations = []Operation{
 			Actor  *string `json:"actor,omitempty" length:"-FieldMax"`
 			Force  *bool   `json:"force,omitempty"`
 		}{}, Example: `{"reason": "bad list", "actor": "petra"}`},
-		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}},
+		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}, proposedAnswer},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field list_rejected"},
+		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field list_rejected"},
 	},
 	{
 		Name: "matchName", Look: "match", Route: "GET /v1/match", Tag: "lists", Scope: Reference, Roles: "reviewer auditor policy",
@@ -301,9 +301,9 @@ var rulebookOperations = []Operation{
 			ExpiresAt string  `json:"expiresAt" length:"10-256" format:"date-time" doc:"in the future, and within a year"`
 			ClearedBy *string `json:"clearedBy,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"name": "Lazarus Groupe", "uid": 27307, "reason": "our caterer", "expiresAt": "2027-01-01"}`},
-		Answers:  []Answer{{Status: 201, Text: "Created.", Of: ClearedChange{}, Headers: "Replayed"}},
+		Answers:  []Answer{{Status: 201, Text: "Created.", Of: ClearedChange{}, Headers: "Replayed"}, proposedAnswer},
 		Refusals: "409",
-		Codes:    Codes{409: "limit_reached", 422: "unknown_field missing_field invalid_field", 503: "sanctions_data_unavailable"},
+		Codes:    Codes{409: "limit_reached invalid_transition", 422: "unknown_field missing_field invalid_field", 503: "sanctions_data_unavailable"},
 	},
 	{
 		Name: "removeCleared", Route: "DELETE /v1/cleared/{id}", Tag: "lists", Scope: Institution, Roles: "reviewer",

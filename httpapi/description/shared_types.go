@@ -235,9 +235,11 @@ type Record struct {
 
 type Proposed struct {
 	_           struct{}    `doc:"What one person proposed and another has to confirm (review.fourEyes)."`
+	ProposalID  string      `json:"proposalId"`
 	Disposition Disposition `json:"disposition"`
 	By          string      `json:"by"`
 	ByKey       string      `json:"byKey"`
+	ProposedBy  string      `json:"proposedBy" doc:"the person of the key, or the key itself; by is only a label"`
 	At          Time        `json:"at"`
 	LapsesAt    Time        `json:"lapsesAt"`
 	Notes       string      `json:"notes,omitempty"`
@@ -305,7 +307,7 @@ var scalars = map[string]string{
 	"PolicyDocument":   `{"type": "object", "x-free": "the members of a policy document are checked by the policy compiler: docs/RULES.md", "additionalProperties": true}`,
 	"JobState":         `{"type": "string", "enum": ["running", "done", "cancelled", "failed"]}`,
 	"SARState":         `{"type": "string", "enum": ["DRAFT", "READY", "FILED", "CLOSED"]}`,
-	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed"]}`,
+	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed", "done_alone"]}`,
 	"Member":           `{"type": "object", "additionalProperties": true, "x-free": "a node as its cluster reports it: docs/OPERATING.md", "required": ["id", "role"]}`,
 	"ClusterStatus":    `{"type": "object", "additionalProperties": true, "x-free": "the state of the group as its nodes report it: docs/OPERATING.md", "required": ["clusterId", "node", "role", "term", "quorum", "nodes", "writes"]}`,
 	"Metadata":         `{"type": "object", "additionalProperties": true, "x-free": "the caller's own object, kept and returned; at most 8 KiB"}`,

@@ -47,7 +47,12 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 		return border.Answer{}, err
 	}
 	var m strictjson.Members
-	l.CopyTo(&m, "keyId", "name", "prefix", "roles", "operator", "networks", "expiresAt", "rate", "strict")
+	if l.Has("proposalId") { // The secret is good once another person has confirmed the key.
+		status = http.StatusAccepted
+		m.Text("state", "proposed")
+		l.CopyTo(&m, "proposalId", "lapsesAt")
+	}
+	writeKey(&m, &l)
 	switch {
 	case l.Kind() == "key.revoked":
 		m.Text("revokedAt", l.Text("time"))
@@ -60,6 +65,21 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 	}
 	m.Text("eventId", l.Text("eventId"))
 	return c.Reply(status, m), nil
+}
+
+func writeKey(m *strictjson.Members, l *edge.Leaf) {
+	l.CopyTo(m, "keyId", "name", "prefix", "roles", "operator", "person", "networks", "expiresAt", "rate", "strict")
+}
+
+// renderKey answers the confirmation of a key that another person proposed. Who proposed it
+// has its secret.
+func renderKey(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	if l.Kind() == "key.created" {
+		c.Status = http.StatusCreated
+	}
+	writeKey(m, l)
+	m.Text("eventId", l.Text("eventId"))
+	return nil
 }
 
 // listKeys is GET /admin/keys: everything except secrets.

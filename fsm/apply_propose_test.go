@@ -11,7 +11,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// fourEyes returns a world whose policy demands four eyes, and a function that makes cases.
+// fourEyes returns a world whose policy demands four eyes and nothing else, and a function that makes cases.
 // The keys 1 to 4 are those of Ann, Bob, Cy and, once more, Ann; they are older than a day.
 func fourEyes(t *testing.T, two engine.FourEyes) (w *world, slot engine.AgentSlot, review func(dollars engine.USD) wire.Hold) {
 	w = newWorld(t)
@@ -21,7 +21,7 @@ func fourEyes(t *testing.T, two engine.FourEyes) (w *world, slot engine.AgentSlo
 	w.now += engine.DayLength
 	slot, _ = w.register("a", dailyLimit(10))
 	policy := *engine.DefaultPolicy()
-	policy.FourEyes = &two
+	policy.FourEyes, policy.TwoPersons = &two, 0
 	require.Equal(t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: policy}).Code)
 	return w, slot, func(dollars engine.USD) wire.Hold {
 		b := w.held(slot, dollars, 0, 0)

@@ -120,6 +120,7 @@ func TestClearedPairs(t *testing.T) {
 func TestListedOperator(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
+	require.NoError(t, s.LetOneAct(t.Context()))
 	d := s.morning()
 	w := s.window(0)
 	w.signIn(s.key("Olga", "reviewer,policy"))

@@ -13,7 +13,7 @@ func (s *site) desk(d *day) {
 	s.call(0, s.Key, "POST", "/v1/transactions/"+d.more[0]+"/settle", "{}", 200)
 	s.call(0, s.Key, "POST", "/v1/transactions/"+d.more[1]+"/settle", "{}", 200)
 	s.call(0, s.Key, "POST", "/v1/reviews/"+d.stale, `{"disposition":"ESCALATE_SAR","reviewedBy":"Ann","notes":"layering"}`, 200)
-	s.call(0, s.Key, "PUT", "/v1/policy?reason=test", `{"twoPersons":[],"review":{"sla":"4h","fourEyes":{"rules":["R21"]}}}`, 200)
+	s.call(0, s.Key, "PUT", "/v1/policy?reason=test", `{"review":{"sla":"4h","fourEyes":{"rules":["R21"]}}}`, 200)
 	s.call(0, s.Key, "POST", "/v1/test/clock", `{"advance":"5h"}`, 200)
 }
 

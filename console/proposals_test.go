@@ -12,6 +12,9 @@ import (
 func TestProposals(t *testing.T) {
 	browser(t)
 	s := cluster(t, 1)
+	alone := s.window(0)
+	alone.signIn(s.Key)
+	alone.puts(s, publication(t, "ORION FREIGHT"))
 	made := func(person string) string {
 		return s.call(0, s.Key, "POST", "/admin/keys", `{"name":"`+person+`","roles":"policy,reviewer","person":"`+person+`"}`, 201)["key"].(string)
 	}
@@ -21,6 +24,7 @@ func TestProposals(t *testing.T) {
 	list := s.call(0, s.Key, "GET", "/v1/ofac", "", 200)["active"].(map[string]any)["snapshotId"].(string)
 
 	w := s.window(0)
+	w.lists = alone.lists
 	w.signIn(pia)
 	w.at("/proposals", "Proposals")
 	w.shows("#proposals", "Nothing waits for a second person")

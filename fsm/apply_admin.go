@@ -286,7 +286,6 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	}
 	pair := b.Pair
 	var who leaf.Persons
-	counts := true
 	switch {
 	case b.Remove && !found:
 		refuse(r, wire.RefusedNotFound)
@@ -296,6 +295,7 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 		return
 	case !b.Remove:
 		said := wire.ClearedPut{Pair: b.Pair}
+		var counts bool
 		if who, counts = m.desk.settlePersons(&act{
 			kind: wire.KindCleared, names: engine.ActClear, said: &said, record: &said, event: leaf.ActProposed{Kind: "cleared.added"},
 		}, &b.Common, r); !counts {

@@ -32,6 +32,7 @@ type Agent struct {
 	AgentName         string          `json:"agentName"`
 	AgentType         string          `json:"agentType"` // autonomous or supervised.
 	OperatorLegalName string          `json:"operatorLegalName"`
+	OperatorID        string          `json:"operatorId,omitempty"` // Which operator of this name; "new": another one.
 	Purpose           string          `json:"purpose"`
 	SpendPolicy       *SpendPolicy    `json:"spendPolicy,omitempty"`
 	UnderlyingModel   string          `json:"underlyingModel,omitempty"`
@@ -55,17 +56,25 @@ type Delegate struct {
 	IdempotencyKey string       `json:"-"`
 }
 
+// SimilarOperator is another operator whose legal name is alike.
+type SimilarOperator struct {
+	OperatorID        string `json:"operatorId"`
+	OperatorLegalName string `json:"operatorLegalName"`
+}
+
 // Registration is an issued credential.
 type Registration struct {
-	AgentID           string          `json:"agentId"`
-	Token             string          `json:"token"`
-	Credential        json.RawMessage `json:"credential"`
-	CredentialVersion int64           `json:"credentialVersion"`
-	FleetID           string          `json:"fleetId"`
-	ParentAgentID     string          `json:"parentAgentId"`
-	Depth             int             `json:"depth"`
-	Warnings          []Warning       `json:"warnings"`
-	EventID           string          `json:"eventId"`
+	OperatorID        string            `json:"operatorId"`
+	SimilarOperators  []SimilarOperator `json:"similarOperators"` // Of a new operator.
+	AgentID           string            `json:"agentId"`
+	Token             string            `json:"token"`
+	Credential        json.RawMessage   `json:"credential"`
+	CredentialVersion int64             `json:"credentialVersion"`
+	FleetID           string            `json:"fleetId"`
+	ParentAgentID     string            `json:"parentAgentId"`
+	Depth             int               `json:"depth"`
+	Warnings          []Warning         `json:"warnings"`
+	EventID           string            `json:"eventId"`
 }
 
 // Warning names a flaw that did not stop the call.
@@ -117,6 +126,7 @@ type Verdict struct {
 	AgentID           string          `json:"agentId"`
 	AgentName         string          `json:"agentName"`
 	OperatorLegalName string          `json:"operatorLegalName"`
+	OperatorID        string          `json:"operatorId"`
 	CredentialStatus  string          `json:"credentialStatus"`
 	ScreenedAt        string          `json:"screenedAt"`
 	Hold              *Hold           `json:"hold"`

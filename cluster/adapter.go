@@ -39,7 +39,7 @@ type adapter struct {
 	leaves  []audit.Leaf
 	halted  bool // The node must stop: nothing is applied or answered any more.
 
-	// mu guards machine for Apply, Freeze and referenceUsed, so that a reader gets the state
+	// mu guards machine for Apply, Freeze and the lookups, so that a reader gets the state
 	// between two entries. Nothing else is done under it.
 	mu      sync.Mutex
 	machine *fsm.Machine
@@ -105,11 +105,24 @@ func (a *adapter) Freeze() *fsm.View {
 	return a.machine.Freeze()
 }
 
-// referenceUsed looks a reference up in the state between two entries.
-func (a *adapter) referenceUsed(key engine.ReferenceKey) (uint64, bool) {
+// These methods look something up in the state between two entries.
+
+func (a *adapter) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.machine.ReferenceUsed(key)
+}
+
+func (a *adapter) OperatorsNamed(name string) (engine.OperatorSlot, int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.machine.OperatorsNamed(name)
+}
+
+func (a *adapter) OperatorsLike(fold string) []engine.OperatorSlot {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.machine.OperatorsLike(fold)
 }
 
 // StoreConfiguration implements raft.ConfigurationStore. It only advances the applied index,

@@ -84,7 +84,7 @@ func Open(config Config) (*Node, error) {
 	n.adapter = &adapter{machine: fsm.New()}
 	n.state = newState(config.Clock, n.adapter.Freeze)
 	n.state.statuses = newStatusKeeper(n.life)
-	n.state.referenceUsed = n.adapter.referenceUsed
+	n.state.asks = n.adapter
 	if err := n.openNode(); err != nil {
 		return nil, errors.Join(err, n.closeStores())
 	}

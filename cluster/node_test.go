@@ -58,8 +58,8 @@ func awaitReady(t testing.TB, n *Node) {
 // register returns a record that registers an agent under a name.
 func register(name string) []byte {
 	return wire.Encode(&wire.Register{
-		Common:      wire.Common{Fragment: []byte(`"agentName":"` + name + `"`)},
-		OperatorKey: "acme",
+		Common:   wire.Common{Fragment: []byte(`"agentName":"` + name + `"`)},
+		Operator: wire.OperatorRef{Name: "acme"},
 		Profile: engine.AgentProfile{
 			AgentName: name, OperatorLegalName: "Acme", Type: engine.Supervised,
 			Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: engine.NoLimit},

@@ -21,6 +21,8 @@ type published struct {
 	users  pages[engine.UserProfile]
 	fleets pages[engine.FleetProfile]
 
+	operators pages[engine.OperatorProfile]
+
 	listing  sync.Mutex // Held when list or settings is written.
 	settings atomic.Pointer[fsm.Settings]
 	list     atomic.Pointer[ofac.Index] // May be an older list than the settings name, while tables are being made.
@@ -37,6 +39,8 @@ func newPublished() *published {
 		agents: newPages[engine.AgentProfile](engine.AgentsMax),
 		users:  newPages[engine.UserProfile](math.MaxUint32), // Slots of erased users are not used again.
 		fleets: newPages[engine.FleetProfile](engine.FleetsMax),
+
+		operators: newPages[engine.OperatorProfile](engine.OperatorsMax),
 	}
 	p.settings.Store(&fsm.Settings{Format: engine.Format1})
 	return p
@@ -56,6 +60,9 @@ func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 	}
 	for _, profile := range out.Fleets {
 		p.fleets.putProfile(uint32(profile.Slot), profile)
+	}
+	for _, profile := range out.Operators {
+		p.operators.putProfile(uint32(profile.Slot), profile)
 	}
 	for _, link := range out.Dispositions {
 		p.dispositions.Store(link.Leaf, link.Later)
@@ -132,22 +139,29 @@ func (p *published) forgetOutcomes() {
 // state is what readers see of the applied log: the published values, log time, the applied
 // index, and frozen views.
 type state struct {
-	published     atomic.Pointer[published]
-	clock         Clock
-	statuses      *statusKeeper
-	logTime       atomic.Pointer[instant]
-	commands      atomic.Uint64 // Index of the last applied entry of our own kind.
-	progress      progress
-	views         viewCache
-	referenceUsed func(engine.ReferenceKey) (uint64, bool) // Asks the state between two entries.
-	hasten        func()                                   // Asks the leader for the commit index; nil: nobody is asked.
-	displaced     atomic.Int64                             // Log time at which R25 last forgot a pair that still counted; 0: never here.
+	published atomic.Pointer[published]
+	clock     Clock
+	statuses  *statusKeeper
+	logTime   atomic.Pointer[instant]
+	commands  atomic.Uint64 // Index of the last applied entry of our own kind.
+	progress  progress
+	views     viewCache
+	asks      asks
+	hasten    func()       // Asks the leader for the commit index; nil: nobody is asked.
+	displaced atomic.Int64 // Log time at which R25 last forgot a pair that still counted; 0: never here.
 }
 
 func newState(clock Clock, freeze func() *fsm.View) *state {
 	s := &state{clock: clock, views: viewCache{gate: newGate(), freeze: freeze}}
 	s.published.Store(newPublished())
 	return s
+}
+
+// asks is what readers ask the state between two entries, because no View has the maps.
+type asks interface {
+	ReferenceUsed(engine.ReferenceKey) (uint64, bool)
+	OperatorsNamed(name string) (engine.OperatorSlot, int)
+	OperatorsLike(fold string) []engine.OperatorSlot
 }
 
 // instant is log time after an entry, and the time when this node applied it.
@@ -180,6 +194,11 @@ func (s *state) User(slot engine.UserSlot) *engine.UserProfile {
 // Fleet returns a fleet's profile, nil when there is none.
 func (s *state) Fleet(slot engine.FleetSlot) *engine.FleetProfile {
 	return s.published.Load().fleets.profileAt(uint32(slot))
+}
+
+// Operator returns an operator's profile, nil when there is none.
+func (s *state) Operator(slot engine.OperatorSlot) *engine.OperatorProfile {
+	return s.published.Load().operators.profileAt(uint32(slot))
 }
 
 // Disposition returns the leaf of a review's disposition.
@@ -216,7 +235,17 @@ func (s *state) Outcomes(leaf uint64) []uint64 {
 
 // ReferenceUsed returns the leaf of the record that uses a payment reference, in the state
 // applied here.
-func (s *state) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) { return s.referenceUsed(key) }
+func (s *state) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
+	return s.asks.ReferenceUsed(key)
+}
+
+// OperatorsNamed returns how many operators have a legal name, and the first of them.
+func (s *state) OperatorsNamed(name string) (engine.OperatorSlot, int) {
+	return s.asks.OperatorsNamed(name)
+}
+
+// OperatorsLike returns operators whose names have the fold.
+func (s *state) OperatorsLike(fold string) []engine.OperatorSlot { return s.asks.OperatorsLike(fold) }
 
 // Comments returns the leaves of a review's comments, oldest first.
 func (s *state) Comments(leaf uint64) []uint64 {

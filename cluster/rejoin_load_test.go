@@ -38,8 +38,8 @@ func (l *screenLoad) registerAll(nodes []*Node) {
 	inParallel(l.agents, 256, func(i int, _ *rand.Rand) {
 		name := fmt.Sprintf("Procurement Agent %d", i)
 		body := wire.Encode(&wire.Register{
-			Common:      wire.Common{Fragment: []byte(`"agentName":"` + name + `"`)},
-			OperatorKey: fmt.Sprintf("example holdings %d gmbh", i%2000),
+			Common:   wire.Common{Fragment: []byte(`"agentName":"` + name + `"`)},
+			Operator: wire.OperatorRef{Name: fmt.Sprintf("example holdings %d gmbh", i%2000)},
 			Profile: engine.AgentProfile{
 				AgentName: name, OperatorLegalName: fmt.Sprintf("Example Holdings %d GmbH", i%2000), Type: engine.Supervised,
 				Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: engine.NoLimit},

@@ -1,11 +1,10 @@
 package edge
 
 import (
+	"slices"
 	"strings"
 
-	"railguard/engine"
 	"railguard/fsm/wire"
-	"railguard/ofac"
 )
 
 // Caller is who calls: an API key, with all that judging needs of it.
@@ -66,11 +65,6 @@ func (k *Caller) OwnerCaller() string {
 // institution's own and has the role policy.
 func (k *Caller) Officer() bool { return k.Institution() && k.May(wire.RolePolicy) }
 
-// Covers reports whether the operator is within the key's scope.
-func (k *Caller) Covers(operatorLegalName string) bool {
-	return k.Institution() || k.Owner == OperatorKey(operatorLegalName)
-}
-
 // RateDefault is how many calls a second a key may make if it has no rate of its own.
 const RateDefault = 10_000
 
@@ -114,6 +108,11 @@ func newOwners(source []*wire.APIKey) *owners {
 	return o
 }
 
+// OwnsKeys tells whether somebody has keys, revoked ones included.
+func (t *Terms) OwnsKeys(owner string) bool {
+	return slices.ContainsFunc(t.owners.source, func(key *wire.APIKey) bool { return key.Owner == owner })
+}
+
 // screenerOf returns the row of the API key that made a recorded call.
 func (t *Terms) screenerOf(l *Leaf) uint32 {
 	if row, known := t.owners.rows[l.KeyID()]; known {
@@ -144,16 +143,19 @@ func (t *Terms) MaySettle(k *Caller, screener uint32) bool {
 const readsRecords = wire.RoleReviewer | wire.RoleAuditor | wire.RoleOps | wire.RoleViewer
 
 // MayRead reports whether the caller may read the record at all. It may if its owner made the
-// call, or if its role may read records. In both cases the record must be within the caller's
-// operator's scope.
+// call, or if its role may read records. A key of an operator reads only records of its own
+// agents, a key of a caller only its own calls.
 func (t *Terms) MayRead(k *Caller, l *Leaf) bool {
 	own := t.ownCall(k, l)
+	if k.OwnerCaller() != "" {
+		return own
+	}
 	if !k.Institution() {
-		operator := l.OperatorLegalName()
+		operator := t.OperatorOf(l)
 		if operator == "" {
 			return own // Only the caller's owner may read a call without a credential.
 		}
-		if !k.Covers(operator) {
+		if operator != k.Owner {
 			return false
 		}
 		if k.Roles&(wire.RoleOperator|wire.RoleViewer) != 0 {
@@ -174,14 +176,6 @@ func (t *Terms) Masked(k *Caller, l *Leaf) bool {
 	if k.SeesAll() {
 		return false
 	}
-	own := t.ownCall(k, l) || !k.Institution() && k.Covers(l.OperatorLegalName())
+	own := t.ownCall(k, l) || !k.Institution() && t.OperatorOf(l) == k.Owner
 	return !own || !k.May(ReadsNames)
-}
-
-// OperatorKey returns the identity of an operator: its normalised legal name.
-func OperatorKey(legalName string) string { return ofac.NormaliseName(legalName) }
-
-// OperatorFilter returns the filter key that finds the leaves of an operator.
-func OperatorFilter(legalName string) uint64 {
-	return engine.FilterKey(engine.FilterOperator, OperatorKey(legalName))
 }

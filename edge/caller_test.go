@@ -34,12 +34,22 @@ func TestRoles(t *testing.T) {
 		require.Equal(t, c.officer, k.Officer(), c.name)
 		require.Equal(t, c.audit, k.May(wire.RoleAuditor), c.name)
 	}
-	scoped := &edge.Caller{Owner: edge.OperatorKey("ACME, Inc.")}
-	require.True(t, scoped.Covers("Acme Inc"))
-	require.False(t, scoped.Covers("Globex Ltd"))
-	require.False(t, scoped.Covers(""))
-	require.True(t, (&edge.Caller{}).Covers("Globex Ltd"))
-	require.Equal(t, edge.OperatorKey("Acme Inc"), scoped.Owner)
+}
+
+// Scopes go by owners: an operator covers itself alone, a caller no operator, the institution all.
+func TestWhomAnOwnerCovers(t *testing.T) {
+	w := edgetest.New(t)
+	terms, acme := w.Judges.Now(), w.Caller("key_a", wire.RoleScreener, "Acme Inc")
+	require.True(t, terms.Covers(acme, 1))
+	require.False(t, terms.Covers(acme, 2))
+	require.False(t, terms.Covers(acme, 0))
+	require.True(t, terms.Covers(&edge.Caller{}, 2))
+	merchant := &edge.Caller{Owner: "cal_merchant"}
+	require.False(t, terms.Covers(merchant, 0))
+	require.False(t, terms.Covers(merchant, 1))
+	require.Equal(t, []string{"", "cal_merchant"}, []string{merchant.OwnerOperator(), merchant.OwnerCaller()})
+	require.Equal(t, []string{terms.OperatorID(1), ""}, []string{acme.OwnerOperator(), acme.OwnerCaller()})
+	require.False(t, acme.Institution() || merchant.Institution())
 }
 
 // A record may be read by its owner, and by keys of some roles whose operator covers it. Fewer

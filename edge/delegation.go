@@ -11,18 +11,18 @@ import (
 // Delegation is the request for a new delegate.
 type Delegation struct {
 	Registration
-	now      engine.Time
-	expires  engine.Time      // The expiry asked for; 0: as late as allowed.
-	operator string           // The operator in the body; "": none was sent. If it is sent, it must be the parent's.
-	token    credentialClaims // Claims of parentToken; kind 0: none was sent.
-	Parent   engine.AgentSlot
+	now     engine.Time
+	expires engine.Time      // The expiry asked for; 0: as late as allowed.
+	name    string           // The operator's name in the body; "": none was sent. If it is sent, it must be the parent's.
+	token   credentialClaims // Claims of parentToken; kind 0: none was sent.
+	Parent  engine.AgentSlot
 }
 
 // Read reads the body of a new delegate and finds its parent.
 func (in *Delegation) Read(j *Judge, f *strictjson.Fields) error {
 	in.now = j.shared.deps.Published.LogTime()
 	in.Profile.AgentName = f.RequiredName("agentName")
-	in.operator = f.Name("operatorLegalName")
+	in.name = f.Name("operatorLegalName")
 	in.readAgentType(f, false)
 	in.Profile.Purpose = f.Text("purpose", engine.TextMax)
 	in.readCommon(f, in.now)
@@ -80,7 +80,7 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	if parent.Depth >= engine.DepthMax {
 		return nil, Refuse("delegation_depth_exceeded", "delegation goes at most three levels deep")
 	}
-	if in.operator != "" && OperatorKey(in.operator) != OperatorKey(parent.OperatorLegalName) {
+	if in.name != "" && engine.LegalText(in.name) != engine.LegalText(parent.OperatorLegalName) {
 		return nil, Refuse("operator_mismatch", "a delegate's operator is its parent's: leave operatorLegalName out, or say that one")
 	}
 	chain, err := j.chainOf(parent)
@@ -90,7 +90,7 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	if err := in.checkToken(j, parent); err != nil {
 		return nil, MarkChangeable(err)
 	}
-	child := Registration{Profile: in.Profile}
+	child := Registration{Profile: in.Profile, operator: wire.OperatorRef{Slot: parent.Operator}}
 	p := &child.Profile
 	granted, wider := engine.Narrow(grantOf(chain), in.askedGrant())
 	if len(wider) > 0 {

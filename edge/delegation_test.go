@@ -70,7 +70,8 @@ func TestDelegatesNarrow(t *testing.T) {
 		{"longer than the parent", `,"expiresAt":"` + later.String() + `"`, "policy_widening", "expiresAt", ``},
 		{"until now", `,"expiresAt":"` + edgetest.Start.String() + `"`, "expiresAt", "", ``},
 		{"a moment from now", `,"expiresAt":"` + (edgetest.Start + engine.Millisecond).String() + `"`, "", "", ``},
-		{"the parent's operator", `,"operatorLegalName":"ACME, Inc."`, "", "", ``},
+		{"the parent's operator", `,"operatorLegalName":"Acme  Inc"`, "", "", ``},
+		{"a name that only folds alike", `,"operatorLegalName":"ACME, Inc."`, "operator_mismatch", "", ``},
 		{"another operator", `,"operatorLegalName":"Globex Ltd"`, "operator_mismatch", "", ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,7 +22,7 @@ const scopeRoom = 512
 func (k *Caller) Idempotency(path, value string, content []byte) *Keyed {
 	owner := "institution" // Not the API key: a retry may come with a newer key of the same owner.
 	if k.Owner != "" {
-		owner = "operator " + k.Owner
+		owner = "owner " + k.Owner
 	}
 	var room [scopeRoom]byte
 	scope := room[:0]

@@ -32,11 +32,12 @@ type Deps struct {
 
 // Published is what this node knows now. Reading it takes no lock.
 type Published interface {
-	Settings() *fsm.Settings                           // Never nil.
-	List() *ofac.Index                                 // The active list; nil when none is open.
-	Agent(engine.AgentSlot) *engine.AgentProfile       // nil: unknown.
-	User(engine.UserSlot) *engine.UserProfile          // nil: unknown or erased.
-	Fleet(engine.FleetSlot) *engine.FleetProfile       // nil: unknown.
+	Settings() *fsm.Settings                     // Never nil.
+	List() *ofac.Index                           // The active list; nil when none is open.
+	Agent(engine.AgentSlot) *engine.AgentProfile // nil: unknown.
+	User(engine.UserSlot) *engine.UserProfile    // nil: unknown or erased.
+	Fleet(engine.FleetSlot) *engine.FleetProfile // nil: unknown.
+	Operator(engine.OperatorSlot) *engine.OperatorProfile
 	Disposition(leaf uint64) (uint64, bool)            // Leaf of a review's disposition.
 	Comments(leaf uint64) []uint64                     // Leaves of a review's comments.
 	Proposal(leaf uint64) (uint64, bool)               // Leaf of the open proposal on a review.
@@ -56,6 +57,9 @@ type Records interface {
 	ReadIndex(ctx context.Context) (uint64, error) // Leader's commit index, confirmed by a quorum; it returns when that index is applied here.
 	WaitApplied(ctx context.Context, index uint64) error
 	ReferenceUsed(engine.ReferenceKey) (leaf uint64, used bool) // Leaf of the payment that used the reference, as far as this node has applied.
+
+	OperatorsNamed(legalName string) (first engine.OperatorSlot, count int) // By engine.LegalText, as far as this node has applied.
+	OperatorsLike(fold string) []engine.OperatorSlot                        // By FoldName.
 }
 
 // Judges is what all judges of one node share: the current terms, and caches of verified

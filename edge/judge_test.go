@@ -44,6 +44,8 @@ func (n *testNode) Proposal(uint64) (uint64, bool)                   { return 0,
 func (n *testNode) Outcomes(uint64) []uint64                         { return nil }
 func (n *testNode) Statuses() *fsm.Statuses                          { return nil }
 func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool) { return 0, false }
+func (n *testNode) OperatorsNamed(string) (engine.OperatorSlot, int) { return 0, 0 }
+func (n *testNode) OperatorsLike(string) []engine.OperatorSlot       { return nil }
 func (n *testNode) Comments(uint64) []uint64                         { return nil }
 func (n *testNode) LogTime() engine.Time                             { return testNow }
 func (n *testNode) Applied() uint64                                  { return 1 }
@@ -70,6 +72,10 @@ func (n *testNode) Agent(slot engine.AgentSlot) *engine.AgentProfile {
 		return n.agent
 	}
 	return nil
+}
+
+func (n *testNode) Operator(slot engine.OperatorSlot) *engine.OperatorProfile {
+	return &engine.OperatorProfile{Slot: slot, Rev: 1, LegalName: "Acme Inc"}
 }
 
 func (n *testNode) ReadIndex(context.Context) (uint64, error) {
@@ -157,7 +163,7 @@ func TestScreenRefusals(t *testing.T) {
 		"no token":         {body: `{"amount":1}`, code: "missing_token"},
 		"no amount":        {body: `{"token":"x"}`, code: "missing_amount"},
 		"amount as text":   {body: `{"token":"x","amount":"1"}`, code: "invalid_amount"},
-		"foreign operator": {body: `{"token":"` + good + `","amount":1}`, operator: "OTHER", code: "forbidden"},
+		"foreign operator": {body: `{"token":"` + good + `","amount":1}`, operator: "opr_other", code: "forbidden"},
 		"no list": {body: `{"token":"` + good + `","amount":1}`, change: func() {
 			bare := *n.settings
 			bare.Index, bare.List = 2, nil

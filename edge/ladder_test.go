@@ -83,7 +83,7 @@ func scenarios() []scenario {
 		{name: "a possible name", extra: `,"cpName":"Lazarus Groupe"`, verdict: "REVIEW", rule: 21},
 		{name: "ownership", prepare: func(w *edgetest.World, agent string) {
 			slot, _ := w.Judges.Now().ParseAgent(agent)
-			w.Must(wire.KindOwnership, &wire.Ownership{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Agent: slot, OperatorKey: "globex ltd"})
+			w.Must(wire.KindOwnership, &wire.Ownership{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Agent: slot, Operator: edgetest.OperatorRef("Globex Ltd")})
 		}, verdict: "BLOCK", rule: 8, shows: `"flaggedFrom":"2026-03-22T03:33:28.589Z"`},
 		{name: "another chain", agent: `,"spendPolicy":{"allowedChains":["ETH","SOL"]}`, extra: `,"chain":"BASE"`, verdict: "REVIEW", rule: 9,
 			shows: `"chain":"BASE","limits":[{"level":0,"allowed":["ETH","SOL"]}]`},

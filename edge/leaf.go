@@ -211,12 +211,12 @@ func (l *Leaf) KeyID() string {
 	return l.Text("keyId")
 }
 
-// OperatorLegalName returns the operator that the leaf is about, "" if it is absent.
-func (l *Leaf) OperatorLegalName() string {
+// OperatorOf returns the id of the operator that the leaf is about, "" if it is absent.
+func (t *Terms) OperatorOf(l *Leaf) string {
 	if l.Record != nil {
-		return l.Record.OperatorLegalName()
+		return l.Record.OperatorID()
 	}
-	return l.Text("operatorLegalName")
+	return l.Text("operatorId")
 }
 
 // at returns the leaf's JSON. It panics for a leaf without parsed JSON, because a lookup there

@@ -158,7 +158,7 @@ func TestFilters(t *testing.T) {
 	ofWallet, _ := engine.WalletFilterKey(wallet)
 	counterparty := []uint64{ofWallet, engine.NameFilterKey("Paper")}
 	parties := []uint64{
-		engine.FilterKey(engine.FilterAgent, id), engine.FilterKey(engine.FilterOperator, edge.OperatorKey("Acme Inc")), engine.FilterKey(engine.FilterFleet, fleet),
+		engine.FilterKey(engine.FilterAgent, id), engine.FilterKey(engine.FilterOperator, w.OperatorID("Acme Inc")), engine.FilterKey(engine.FilterFleet, fleet),
 	}
 	ofUser := engine.FilterKey(engine.FilterAgent, user)
 	require.ElementsMatch(t, append(append([]uint64{}, parties...), counterparty...), judged(t, w, payment(token, extra)).Filters)

@@ -3,6 +3,7 @@ package edge
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"strings"
 
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -39,16 +40,30 @@ func SoundReference(text string) bool {
 	return len(text) > 0 && len(text) <= referenceMax
 }
 
-// referenceKey returns the key of a paymentRef within its owner's scope: two operators may use
-// the same reference.
+// OwnReference reports whether a paymentRef is one of this service's own: its x402 facilitator
+// alone makes payments under them, because what it finds there it takes for its own work.
+func OwnReference(text string) bool {
+	return len(text) >= len("x402:") && strings.EqualFold(text[:len("x402:")], "x402:")
+}
+
+// shared reports whether a paymentRef is that of a settlement by this service's facilitator. All
+// owners share these: whichever merchant sends a signed payment to be settled, it is settled
+// once.
+func shared(reference string) bool { return strings.HasPrefix(reference, "x402:settlement:") }
+
+// referenceKey returns the key of a paymentRef within its owner's scope: two owners may use the
+// same reference.
 func referenceKey(owner, text string) (key engine.ReferenceKey) {
 	if text == "" {
 		return key
 	}
 	scope := sha256.New()
 	whose := "institution"
-	if owner != "" {
-		whose = "operator " + owner
+	switch {
+	case shared(text):
+		whose = "facilitator"
+	case owner != "":
+		whose = "owner " + owner
 	}
 	for _, part := range []string{"railguard payment reference", whose, text} {
 		scope.Write([]byte(part))
@@ -79,14 +94,15 @@ func OwnRecord(j *Judge, txnID string) (Leaf, error) {
 	return l, err
 }
 
-// ReferencedRecord loads the record that uses a payment reference of the caller's owner.
+// ReferencedRecord loads the record that uses a payment reference of the caller's owner. The
+// facilitator finds every settlement, whoever asked for it.
 func ReferencedRecord(j *Judge, reference string) (Leaf, error) {
 	index, used := j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner, reference))
-	if !used {
+	if !used || shared(reference) && !j.call.Facilitator {
 		return Leaf{}, NotFound("no payment uses this reference")
 	}
 	l, err := j.LoadLeaf(index)
-	if err == nil && (l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.MayRead(&l)) {
+	if err == nil && (l.Kind() != "screen" || j.PastRetention(l.Instant("screenedAt")) || !j.MayRead(&l) && !(j.call.Facilitator && shared(reference))) {
 		return Leaf{}, NotFound("no payment uses this reference")
 	}
 	return l, err

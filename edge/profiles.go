@@ -31,7 +31,7 @@ func (j *Judge) KnownAgent(id string) (*engine.AgentProfile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if profile == nil || !j.call.Caller.Covers(profile.OperatorLegalName) {
+	if profile == nil || !j.Covers(profile.Operator) {
 		return nil, missing
 	}
 	return profile, nil
@@ -51,7 +51,7 @@ func (j *Judge) KnownFleet(id string) (*engine.FleetProfile, error) {
 		}
 		profile = j.shared.deps.Published.Fleet(slot)
 	}
-	if profile == nil || !j.call.Caller.Covers(profile.OperatorLegalName) {
+	if profile == nil || !j.Covers(profile.Operator) {
 		return nil, missing
 	}
 	return profile, nil
@@ -74,17 +74,18 @@ func (j *Judge) chainOf(profile *engine.AgentProfile) ([]*engine.AgentProfile, e
 }
 
 // foldChain adds a chain's revisions to a basis in the order of Apply: the agent first, then
-// its ancestors, then the root's fleet.
+// its ancestors, then the root's fleet and the agent's operator.
 func (j *Judge) foldChain(basis *engine.Basis, chain []*engine.AgentProfile) {
 	for _, profile := range chain {
 		basis.Fold(engine.RevAgent, uint32(profile.Slot), profile.Rev)
 	}
-	fleet := chain[len(chain)-1].Fleet
-	if fleet == 0 {
-		return
+	if fleet := chain[len(chain)-1].Fleet; fleet != 0 {
+		if profile := j.shared.deps.Published.Fleet(fleet); profile != nil {
+			basis.Fold(engine.RevFleet, uint32(fleet), profile.Rev)
+		}
 	}
-	if profile := j.shared.deps.Published.Fleet(fleet); profile != nil {
-		basis.Fold(engine.RevFleet, uint32(fleet), profile.Rev)
+	if profile := j.shared.deps.Published.Operator(chain[0].Operator); profile != nil {
+		basis.Fold(engine.RevOperator, uint32(profile.Slot), profile.Rev)
 	}
 }
 

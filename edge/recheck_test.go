@@ -39,7 +39,7 @@ func changes() []change {
 			if p.Parent != 0 {
 				slot = p.Parent
 			}
-			w.Must(wire.KindOwnership, &wire.Ownership{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Agent: slot, OperatorKey: "globex ltd", EffectiveAt: at})
+			w.Must(wire.KindOwnership, &wire.Ownership{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Agent: slot, Operator: edgetest.OperatorRef("Globex Ltd"), EffectiveAt: at})
 		}
 	}
 	return []change{

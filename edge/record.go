@@ -29,8 +29,8 @@ const (
 type agentCard struct {
 	profile        *engine.AgentProfile
 	id             string
-	operatorKey    string
-	head           strictjson.Members // agentId, agentName, agentType, operatorLegalName.
+	operatorID     string
+	head           strictjson.Members // agentId, agentName, agentType, operatorLegalName, operatorId.
 	shown          *leaf.Profile      // The same members, for an answer.
 	agentFilter    uint64
 	operatorFilter uint64
@@ -46,14 +46,15 @@ func (t *Terms) card(cache *cardCache, p *engine.AgentProfile) *agentCard {
 	if card := place.Load(); card != nil && card.profile == p {
 		return card
 	}
-	card := &agentCard{profile: p, id: t.AgentID(p.Slot), operatorKey: OperatorKey(p.OperatorLegalName)}
+	card := &agentCard{profile: p, id: t.AgentID(p.Slot), operatorID: t.OperatorID(p.Operator)}
 	card.head.Text("agentId", card.id)
 	card.head.Text("agentName", p.AgentName)
 	card.head.Text("agentType", p.Type.String())
 	card.head.Text("operatorLegalName", p.OperatorLegalName)
-	card.shown = &leaf.Profile{Agents: []engine.AgentProfile{*p}, AgentIDs: []string{card.id}}
+	card.head.Optional("operatorId", card.operatorID)
+	card.shown = &leaf.Profile{Agents: []engine.AgentProfile{*p}, AgentIDs: []string{card.id}, OperatorID: card.operatorID}
 	card.agentFilter = engine.FilterKey(engine.FilterAgent, card.id)
-	card.operatorFilter = engine.FilterKey(engine.FilterOperator, card.operatorKey)
+	card.operatorFilter = engine.FilterKey(engine.FilterOperator, card.operatorID)
 	place.Store(card)
 	return card
 }

@@ -14,9 +14,12 @@ import (
 // Registration is the body of POST /v1/agents/register, of a new delegate or of a re-issue,
 // while a profile is made of it.
 type Registration struct {
-	Profile engine.AgentProfile
-	ein     string // The EIN as it was sent. It is sealed before it is stored.
-	fleet   string // The fleetId as it was sent.
+	Profile    engine.AgentProfile
+	operatorID string // As it was sent.
+	ein        string // The EIN as it was sent. It is sealed before it is stored.
+	fleet      string // The fleetId as it was sent.
+
+	operator wire.OperatorRef
 }
 
 // Read reads the body of a new agent, within the caller's scope.
@@ -31,8 +34,9 @@ func (in *Registration) Read(j *Judge, f *strictjson.Fields) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	if !j.call.Caller.Covers(in.Profile.OperatorLegalName) {
-		return ForeignOperator()
+	var err error
+	if in.operator, err = j.NamedOperator(in.operatorID, in.Profile.OperatorLegalName, true); err != nil {
+		return err
 	}
 	if in.fleet != "" {
 		fleet, err := j.KnownFleet(in.fleet)
@@ -55,7 +59,8 @@ func (in *Registration) readAgentType(f *strictjson.Fields, required bool) {
 
 // readOperator reads the operator's wallet and EIN, and checks its legal name.
 func (in *Registration) readOperator(f *strictjson.Fields) {
-	if name := in.Profile.OperatorLegalName; name != "" && OperatorKey(name) == "" {
+	in.operatorID = f.Text("operatorId", engine.FieldMax)
+	if name := in.Profile.OperatorLegalName; name != "" && FoldName(name) == "" {
 		f.Invalid("operatorLegalName", "must have letters or digits")
 	}
 	if f.Get("operatorWallet") != nil {
@@ -129,16 +134,19 @@ func (in *Registration) Register(j *Judge) (any, error) {
 	if err := j.canSign(j.Terms.trialCredential(&p)); err != nil {
 		return nil, err
 	}
+	if err := j.walletFits(&in.operator, p.OperatorWallet); err != nil {
+		return nil, err
+	}
 	found, err := j.ScreenParty("operator", p.OperatorWallet, p.OperatorLegalName, ofac.PartyUnknown)
 	if err != nil {
 		return nil, err
 	}
 	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
-		refused.Note = j.attemptNote(&p, &found)
+		refused.Note = j.attemptNote(&p, &in.operator, &found)
 		return nil, refused
 	}
 	p.WalletMatched, p.NameMatched = found.walletMatched, found.NameMatched
-	record := &wire.Register{Profile: p, OperatorKey: OperatorKey(p.OperatorLegalName), Basis: j.Terms.basis()}
+	record := &wire.Register{Profile: p, Operator: in.operator, Basis: j.Terms.basis()}
 	var m strictjson.Members
 	writeProfile(&m, &p)
 	found.writeFindings(&m, j.Terms.Settings.ListVersion)
@@ -148,7 +156,8 @@ func (in *Registration) Register(j *Judge) (any, error) {
 	}
 	advice := append(in.giveAdvice(j, &p), WriteEffectiveVelocity(&m, p.Settings.Velocity, above...)...)
 	m.List("warnings", append(found.Warnings(), advice...))
-	record.Common, err = j.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
+	j.WriteSimilar(&m, &in.operator)
+	record.Common, err = j.Recorded(m)
 	return record, err
 }
 
@@ -163,15 +172,16 @@ func (t *Terms) trialCredential(p *engine.AgentProfile) *credential.Credential {
 }
 
 // attemptNote records a registration that the institution's policy refused.
-func (j *Judge) attemptNote(p *engine.AgentProfile, found *issuance) *wire.Note {
+func (j *Judge) attemptNote(p *engine.AgentProfile, operator *wire.OperatorRef, found *issuance) *wire.Note {
 	var m strictjson.Members
 	writeProfile(&m, p)
 	found.writeFindings(&m, j.Terms.Settings.ListVersion)
 	j.Actor(&m)
-	return &wire.Note{
-		Event:  "agent.refused",
-		Common: wire.Common{Key: j.keyOf(), Fragment: m, Filters: []uint64{engine.FilterKey(engine.FilterOperator, OperatorKey(p.OperatorLegalName))}},
+	var filters []uint64
+	if slot := j.operatorMeant(operator); slot != 0 {
+		filters = append(filters, j.OperatorFilter(slot))
 	}
+	return &wire.Note{Event: "agent.refused", Common: wire.Common{Key: j.keyOf(), Fragment: m, Filters: filters}}
 }
 
 // giveAdvice returns the warnings besides those of the list.

@@ -278,6 +278,8 @@ func TestReissueAndOperators(t *testing.T) {
 	_, err := w.Reissue(acme, id, `{"operatorLegalName":"Globex Ltd"}`)
 	require.Equal(t, "forbidden", refusalOf(t, err).Code)
 	_, err = w.Reissue(acme, id, `{"operatorLegalName":"ACME Inc"}`)
+	require.Equal(t, "forbidden", refusalOf(t, err).Code, "another text is another name")
+	_, err = w.Reissue(acme, id, `{"operatorLegalName":"Acme  Inc"}`)
 	require.NoError(t, err)
 	require.NotEmpty(t, agentOf(t, w, id).OperatorWallet)
 	_, err = w.Reissue(policy, id, `{"operatorLegalName":"Globex Ltd"}`)
@@ -314,4 +316,48 @@ func TestBasisOfARegistration(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "MATCH", l.Text("ofacAtIssuance"))
 	require.Equal(t, 1, w.Waited)
+}
+
+// Names that only fold alike are different operators: neither sees the other's agents, and the
+// answer names the one that is alike. The same text is one operator, and so is an id.
+func TestFoldedNamesAreNoTenants(t *testing.T) {
+	w := edgetest.New(t)
+	body := func(name, extra string) string {
+		return `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"` + name + `"` + extra + `,"purpose":"p"}`
+	}
+	for _, c := range []struct {
+		first, second string
+		same          bool
+	}{
+		{"Acme Payments LLC", "Acm\u0435 Payments LLC", false}, // The e is Cyrillic.
+		{"Romashka LLC", "Ромашка ООО", false},
+		{"Müller GmbH", "Muller GmbH", false},
+		{"Müller", "Müller GmbH", false},
+		{"Café Noir Ltd", "Cafe Noir Limited", false},
+		{"Beta Inc", "BETA, Inc.", false},
+		{"Epsilon Inc", "EPSILON INC", false},
+		{"Gamma Inc", "Gamma\u200b Inc", false},
+		{"Delta Inc", "Delta  Inc", true},
+		{"Caf\u00e9 Bleu", "Cafe\u0301 Bleu", true}, // Composed and not.
+	} {
+		t.Run(c.first+" "+c.second, func(t *testing.T) {
+			first, err := w.Register(edgetest.Admin(), body(c.first, ""))
+			require.NoError(t, err)
+			second, err := w.Register(edgetest.Admin(), body(c.second, ""))
+			require.NoError(t, err)
+			require.Equal(t, c.same, first.Text("operatorId") == second.Text("operatorId"))
+			require.False(t, c.same && second.Has("similarOperators"))
+			key := w.Caller("key_"+first.Text("operatorId"), wire.RoleOperator, first.Text("operatorLegalName"))
+			j, _ := w.Begin(key, `{}`)
+			_, err = j.KnownAgent(second.Text("agentId"))
+			require.Equal(t, c.same, err == nil)
+			_, err = w.Register(key, body(c.second, ""))
+			require.Equal(t, c.same, err == nil, "a key of an operator registers for it alone")
+			_, err = w.Register(edgetest.Admin(), body(c.second, `,"operatorId":"`+first.Text("operatorId")+`"`))
+			require.Equal(t, c.same, err == nil, "id and name must agree")
+		})
+	}
+	l, err := w.Register(edgetest.Admin(), body("ACME Payments LLC", ""))
+	require.NoError(t, err)
+	require.Len(t, l.Value.GetArray("similarOperators"), 2, "both that fold alike are shown to a person")
 }

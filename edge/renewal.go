@@ -25,13 +25,13 @@ type Reissue struct {
 func (in *Reissue) Read(j *Judge, f *strictjson.Fields, current *engine.AgentProfile) error {
 	in.slot, in.overlap = current.Slot, engine.OverlapDefault
 	given := func(name string) bool { return f.Get(name) != nil }
-	in.has.name, in.has.operator, in.has.wallet = given("agentName"), given("operatorLegalName"), given("operatorWallet")
+	in.has.name, in.has.operator, in.has.wallet = given("agentName"), given("operatorLegalName") || given("operatorId"), given("operatorWallet")
 	in.has.ein, in.has.purpose, in.has.policy = given("operatorEIN"), given("purpose"), given("spendPolicy")
 	in.has.model, in.has.framework = given("underlyingModel"), given("agentFramework")
 	if in.has.name {
 		in.Profile.AgentName = f.RequiredName("agentName")
 	}
-	if in.has.operator {
+	if given("operatorLegalName") {
 		in.Profile.OperatorLegalName = f.RequiredName("operatorLegalName")
 	}
 	in.readOperator(f)
@@ -48,8 +48,11 @@ func (in *Reissue) Read(j *Judge, f *strictjson.Fields, current *engine.AgentPro
 	if err := f.Err(); err != nil {
 		return err
 	}
-	if in.has.operator && !j.call.Caller.Covers(in.Profile.OperatorLegalName) {
-		return ForeignOperator()
+	if in.has.operator {
+		var err error
+		if in.operator, err = j.NamedOperator(in.operatorID, in.Profile.OperatorLegalName, false); err != nil {
+			return err
+		}
 	}
 	return in.sealEIN(j)
 }
@@ -75,12 +78,14 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 		return nil, err
 	}
 	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
-		refused.Note = j.attemptNote(&next, &found)
+		refused.Note = j.attemptNote(&next, &in.operator, &found)
 		return nil, refused
 	}
-	if old.WalletMatched && engine.CanonicalWallet(old.OperatorWallet) != engine.CanonicalWallet(next.OperatorWallet) && !j.call.Caller.Officer() {
-		return nil, MarkChangeable(Refuse("forbidden",
-			"the operator's wallet was on the sanctions list at issuance: another takes a key of the institution with the role policy"))
+	if err := j.keepsListed(old, &next); err != nil {
+		return nil, err
+	}
+	if err := j.walletFits(&in.operator, next.OperatorWallet); err != nil {
+		return nil, err
 	}
 	next.WalletMatched, next.NameMatched = found.walletMatched, found.NameMatched
 	plain, err := in.isPlain(j, old, &next)
@@ -88,7 +93,7 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 		return nil, err
 	}
 	record := &wire.Reissue{
-		Agent: in.slot, Profile: next, BaseRev: old.Rev, OperatorKey: OperatorKey(next.OperatorLegalName),
+		Agent: in.slot, Profile: next, BaseRev: old.Rev, Operator: in.operator,
 		List: j.Terms.Settings.ListVersion, Plain: plain, Overlap: in.overlap,
 	}
 	var m strictjson.Members
@@ -106,7 +111,8 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	}
 	advice := append(in.giveAdvice(j, &next), WriteEffectiveVelocity(&m, next.Settings.Velocity, above...)...)
 	m.List("warnings", append(found.Warnings(), advice...))
-	record.Common, err = j.Recorded(m, engine.FilterKey(engine.FilterOperator, record.OperatorKey))
+	j.WriteSimilar(&m, &in.operator)
+	record.Common, err = j.Recorded(m)
 	return record, err
 }
 
@@ -141,10 +147,18 @@ func (in *Reissue) applyChanges(j *Judge, next, old *engine.AgentProfile) error 
 	}
 	next.Settings.CurrentModel = ""
 	if in.has.operator {
-		if OperatorKey(in.Profile.OperatorLegalName) != OperatorKey(old.OperatorLegalName) {
+		if j.operatorMeant(&in.operator) != old.Operator {
 			next.OperatorWallet, next.EINSealed, next.EINMasked = "", nil, "" // These values belonged to the old operator.
 		}
-		next.OperatorLegalName = in.Profile.OperatorLegalName
+		if next.OperatorLegalName = in.Profile.OperatorLegalName; next.OperatorLegalName == "" {
+			operator, err := j.operatorProfile(in.operator.Slot)
+			if err != nil {
+				return err
+			}
+			next.OperatorLegalName = operator.LegalName
+		}
+	} else {
+		in.operator = wire.OperatorRef{Slot: old.Operator}
 	}
 	if in.has.wallet {
 		next.OperatorWallet = in.Profile.OperatorWallet
@@ -184,15 +198,37 @@ func (in *Reissue) narrowPolicy(j *Judge, next *engine.AgentProfile) error {
 	if in.has.policy {
 		next.PolicyJSON, next.Policy = inheritPolicy(own, &asked.Policy, &granted.Policy), granted.Policy
 	}
+	in.operator = wire.OperatorRef{Slot: parent.Operator}
 	next.OperatorLegalName, next.OperatorWallet = parent.OperatorLegalName, parent.OperatorWallet
 	next.EINSealed, next.EINMasked = parent.EINSealed, parent.EINMasked
+	return nil
+}
+
+// keepsListed refuses to take a wallet from an agent's operator that was listed at issuance or
+// is listed now, unless an officer does it.
+func (j *Judge) keepsListed(old, next *engine.AgentProfile) error {
+	if old.OperatorWallet == "" || engine.CanonicalWallet(old.OperatorWallet) == engine.CanonicalWallet(next.OperatorWallet) || j.call.Caller.Officer() {
+		return nil
+	}
+	listed := old.WalletMatched
+	if !listed {
+		list, err := j.ActiveList()
+		if err != nil {
+			return err
+		}
+		_, listed = list.Wallet(old.OperatorWallet)
+	}
+	if listed {
+		return MarkChangeable(Refuse("forbidden",
+			"the operator's wallet is on the sanctions list, or was at issuance: another takes a key of the institution with the role policy"))
+	}
 	return nil
 }
 
 // isPlain reports whether the re-issue is a mere renewal: operator, wallet, policy, model, name
 // and EIN stay the same.
 func (in *Reissue) isPlain(j *Judge, old, next *engine.AgentProfile) (bool, error) {
-	same := OperatorKey(old.OperatorLegalName) == OperatorKey(next.OperatorLegalName) &&
+	same := j.operatorMeant(&in.operator) == old.Operator &&
 		old.OperatorLegalName == next.OperatorLegalName && old.AgentName == next.AgentName &&
 		engine.CanonicalWallet(old.OperatorWallet) == engine.CanonicalWallet(next.OperatorWallet) &&
 		old.Policy == next.Policy && engine.SameModel(old.Model, next.Model)

@@ -74,7 +74,13 @@ func (j *Judge) Read() error {
 	}
 	s.token, s.userToken = borrowText(f.TrimmedText("token")), borrowText(f.TrimmedText("userToken")) // A value that is no string is a malformed credential (R1), not an error.
 	s.userGiven = f.Given("userToken")
-	return f.Err()
+	if err := f.Err(); err != nil {
+		return err
+	}
+	if !j.call.Facilitator && OwnReference(s.reference) {
+		return InvalidField("paymentRef", `must not begin with "x402:": such references are this service's own`)
+	}
+	return nil
 }
 
 // ownWords are the members in which no wallet is looked for: the credentials, the wallet itself

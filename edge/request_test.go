@@ -70,6 +70,8 @@ func TestReadingARequest(t *testing.T) {
 		{"a longer reference", `{"token":"x","amount":1,"paymentRef":"` + strings.Repeat("~", 129) + `"}`, "invalid", "paymentRef"},
 		{"an empty reference", `{"token":"x","amount":1,"paymentRef":""}`, "invalid", "paymentRef"},
 		{"a reference that is not ASCII", `{"token":"x","amount":1,"paymentRef":"ä"}`, "invalid", "paymentRef"},
+		{"a reference of the service's own", `{"token":"x","amount":1,"paymentRef":"X402:settlement:1"}`, "invalid_field", "paymentRef"},
+		{"a reference that names x402", `{"token":"x","amount":1,"paymentRef":"x402"}`, "", ""},
 		{"a reference with a control character", `{"token":"x","amount":1,"paymentRef":"a\tb"}`, "invalid", "paymentRef"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,6 +79,10 @@ func TestReadingARequest(t *testing.T) {
 			require.Equal(t, []string{c.code, c.param}, []string{code, param})
 		})
 	}
+	own := w.NewCall(edgetest.Admin(), `{"token":"x","amount":1,"paymentRef":"x402:settlement:1"}`)
+	own.Facilitator = true
+	code, _ := readOf(w, own)
+	require.Empty(t, code, "the facilitator makes payments under them")
 	for literal, says := range map[string]string{`"1"`: "it is a string", `true`: "not a number", `-1`: "below zero"} {
 		j := w.BeginCall(w.NewCall(edgetest.Admin(), `{"token":"x","amount":`+literal+`}`))
 		require.Contains(t, refusalOf(t, j.Read()).Message, says)

@@ -233,7 +233,7 @@ func (j *Judge) userAlone() error {
 	return j.loadParties(agent.Slot, agent.CredentialVersion, agent.ExpiresAt)
 }
 
-// loadParties loads the delegation chain, the root's fleet and the user, in the order in which
+// loadParties loads the delegation chain, the root's fleet, the operator and the user, in the order in which
 // Apply folds their revisions.
 func (j *Judge) loadParties(slot engine.AgentSlot, version uint16, expires engine.Time) error {
 	s := &j.screen
@@ -254,6 +254,15 @@ func (j *Judge) loadParties(slot engine.AgentSlot, version uint16, expires engin
 			if f.Fleet = j.shared.deps.Published.Fleet(fleet); f.Fleet != nil {
 				record.Basis.Fold(engine.RevFleet, uint32(fleet), f.Fleet.Rev)
 			}
+		}
+	}
+	if f.ChainSize > 0 {
+		operator, err := j.operatorProfile(f.Chain[0].Operator)
+		if err != nil {
+			return err
+		}
+		if f.Operator = operator; operator != nil {
+			record.Basis.Fold(engine.RevOperator, uint32(operator.Slot), operator.Rev)
 		}
 	}
 	if s.user.kind == 0 {
@@ -333,19 +342,19 @@ func (j *Judge) UserProfile(slot engine.UserSlot) (*engine.UserProfile, error) {
 // to the agent counts as the agent's, whoever registered it.
 func (j *Judge) checkScope() error {
 	f := &j.screen.facts
-	if j.call.Caller.Institution() || f.Token != engine.TokenGood {
+	if j.call.Caller.OwnerOperator() == "" || f.Token != engine.TokenGood {
 		return nil
 	}
 	if f.ChainSize == 0 { // A user credential alone that stands for no single agent.
-		if f.User == nil || !j.call.Caller.Covers(f.User.OperatorLegalName) {
+		if f.User == nil || !j.Covers(f.User.Operator) {
 			return ForeignOperator()
 		}
 		return nil
 	}
-	if j.Terms.card(j.shared.cards, f.Chain[0]).operatorKey != j.call.Caller.Owner {
+	if j.Terms.card(j.shared.cards, f.Chain[0]).operatorID != j.call.Caller.Owner {
 		return ForeignOperator()
 	}
-	if f.User != nil && !slices.Contains(f.User.Agents, f.Chain[0].Slot) && !j.call.Caller.Covers(f.User.OperatorLegalName) {
+	if f.User != nil && !slices.Contains(f.User.Agents, f.Chain[0].Slot) && !j.Covers(f.User.Operator) {
 		return ForeignOperator()
 	}
 	return nil

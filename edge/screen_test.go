@@ -400,7 +400,7 @@ func TestScopeOfAPayment(t *testing.T) {
 		require.NoError(t, err)
 		return w.UserToken(&l)
 	}
-	acme := w.Caller("key_acme", wire.RoleScreener, "ACME, Inc.")
+	acme := w.Caller("key_acme", wire.RoleScreener, "Acme Inc")
 	with := func(token string) string { return `,"userToken":` + strconv.Quote(token) }
 	for _, c := range []struct {
 		name, body string

@@ -10,8 +10,15 @@ import (
 	"railguard/strictjson"
 )
 
+// NewUser is the body of POST /v1/users/register.
+type NewUser struct {
+	profile  engine.UserProfile
+	operator wire.OperatorRef // Zero: only the institution knows the user.
+}
+
 // ReadUser reads the body of a new user, within the caller's scope.
-func (j *Judge) ReadUser(f *strictjson.Fields) (profile engine.UserProfile, err error) {
+func (j *Judge) ReadUser(f *strictjson.Fields) (user NewUser, err error) {
+	profile := &user.profile
 	if f.Get("legalName") == nil && f.Get("userName") != nil {
 		profile.LegalName = f.RequiredName("userName")
 	} else {
@@ -20,24 +27,48 @@ func (j *Judge) ReadUser(f *strictjson.Fields) (profile engine.UserProfile, err 
 	}
 	profile.Email = f.Text("email", engine.NameRunesMax)
 	profile.OperatorLegalName = f.Name("operatorLegalName")
+	operator := f.Text("operatorId", engine.FieldMax)
 	ids, _ := f.Texts("agentIds", engine.UserAgentsMax, engine.FieldMax)
 	kind := f.OneOf("agentType", "supervised", "autonomous")
-	if profile.LegalName != "" && OperatorKey(profile.LegalName) == "" {
+	if profile.LegalName != "" && FoldName(profile.LegalName) == "" {
 		f.Invalid("legalName", "must have letters or digits")
 	}
 	if err := f.Err(); err != nil {
-		return profile, err
+		return user, err
 	}
 	if kind == engine.Autonomous.String() {
-		return profile, notSupervised("agentType")
+		return user, notSupervised("agentType")
 	}
-	if err := j.bindAgents(&profile, ids); err != nil {
-		return profile, err
+	if err := j.bindAgents(profile, ids); err != nil {
+		return user, err
 	}
-	if err := j.userScope(&profile); err != nil {
-		return profile, err
+	return user, j.nameUsersOperator(&user, operator)
+}
+
+// nameUsersOperator finds the user's operator: the one that the body or the key names, else that
+// of the first agent.
+func (j *Judge) nameUsersOperator(user *NewUser, id string) (err error) {
+	profile := &user.profile
+	switch {
+	case id != "" || profile.OperatorLegalName != "" || !j.call.Caller.Institution():
+		if user.operator, err = j.NamedOperator(id, profile.OperatorLegalName, false); err != nil {
+			return err
+		}
+	case len(profile.Agents) > 0:
+		agent, err := j.agentProfile(profile.Agents[0])
+		if err != nil {
+			return err
+		}
+		user.operator.Slot, profile.OperatorLegalName = agent.Operator, agent.OperatorLegalName
 	}
-	return profile, nil
+	if profile.OperatorLegalName == "" && user.operator.Slot != 0 {
+		operator, err := j.operatorProfile(user.operator.Slot)
+		if err != nil {
+			return err
+		}
+		profile.OperatorLegalName = operator.LegalName
+	}
+	return nil
 }
 
 func notSupervised(param string) *Refusal {
@@ -62,31 +93,14 @@ func (j *Judge) bindAgents(profile *engine.UserProfile, ids []string) error {
 		}
 		seen[agent.Slot] = true
 		profile.Agents = append(profile.Agents, agent.Slot)
-		if profile.OperatorLegalName == "" {
-			profile.OperatorLegalName = agent.OperatorLegalName
-		}
-	}
-	return nil
-}
-
-// userScope refuses a user whose operator is outside the caller's scope.
-func (j *Judge) userScope(profile *engine.UserProfile) error {
-	switch {
-	case j.call.Caller.Institution():
-		return nil
-	case profile.OperatorLegalName == "":
-		return &Refusal{Code: "missing_field", Param: "operatorLegalName",
-			Message: "operatorLegalName is required with this key",
-		}
-	case !j.call.Caller.Covers(profile.OperatorLegalName):
-		return ForeignOperator()
 	}
 	return nil
 }
 
 // UserRecord screens the person and builds the record. The record's basis has the revisions of
 // the bound agents.
-func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
+func (j *Judge) UserRecord(user NewUser) (any, error) {
+	profile := user.profile
 	if err := j.canSign(j.Terms.trialUser(&profile)); err != nil {
 		return nil, err
 	}
@@ -95,11 +109,11 @@ func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
 		return nil, err
 	}
 	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
-		refused.Note = attemptedUser(j, &profile, &found)
+		refused.Note = attemptedUser(j, &profile, j.operatorMeant(&user.operator), &found)
 		return nil, refused
 	}
 	profile.NameMatched = found.NameMatched
-	record := &wire.User{Profile: profile, Basis: j.Terms.basis()}
+	record := &wire.User{Profile: profile, Operator: user.operator, Basis: j.Terms.basis()}
 	for _, slot := range profile.Agents {
 		agent, err := j.agentProfile(slot)
 		if err != nil {
@@ -115,7 +129,10 @@ func (j *Judge) UserRecord(profile engine.UserProfile) (any, error) {
 	j.Terms.writeUser(&m, &profile)
 	found.writeFindings(&m, j.Terms.Settings.ListVersion)
 	m.List("warnings", found.userWarnings())
-	record.Common, err = j.Recorded(m, j.Terms.userFilters(&profile)...)
+	if user.operator.Slot == 0 && user.operator.Name != "" {
+		j.WriteSimilar(&m, &user.operator)
+	}
+	record.Common, err = j.Recorded(m)
 	return record, err
 }
 
@@ -124,13 +141,6 @@ func (t *Terms) trialUser(p *engine.UserProfile) *credential.Credential {
 	s := t.newCredential(credential.KindUser)
 	s.Name, s.AgentType, s.OperatorLegalName, s.Agents = p.LegalName, engine.Supervised.String(), p.OperatorLegalName, t.AgentIDs(p.Agents)
 	return s
-}
-
-func (t *Terms) userFilters(profile *engine.UserProfile) []uint64 {
-	if profile.OperatorLegalName == "" {
-		return nil
-	}
-	return []uint64{engine.FilterKey(engine.FilterOperator, OperatorKey(profile.OperatorLegalName))}
 }
 
 func (t *Terms) writeUser(m *strictjson.Members, p *engine.UserProfile) {
@@ -151,12 +161,16 @@ func (i *issuance) userWarnings() []strictjson.Members {
 }
 
 // attemptedUser records a user's registration that the institution's policy refused.
-func attemptedUser(j *Judge, profile *engine.UserProfile, found *issuance) *wire.Note {
+func attemptedUser(j *Judge, profile *engine.UserProfile, operator engine.OperatorSlot, found *issuance) *wire.Note {
 	var m strictjson.Members
 	j.Terms.writeUser(&m, profile)
 	found.writeFindings(&m, j.Terms.Settings.ListVersion)
 	j.Actor(&m)
-	return &wire.Note{Event: "user.refused", Common: wire.Common{Key: j.keyOf(), Fragment: m, Filters: j.Terms.userFilters(profile)}}
+	note := &wire.Note{Event: "user.refused", Common: wire.Common{Key: j.keyOf(), Fragment: m}}
+	if operator != 0 {
+		note.Filters = []uint64{j.OperatorFilter(operator)}
+	}
+	return note
 }
 
 // UserReissue is the body of a user's re-issue.
@@ -196,6 +210,6 @@ func (in *UserReissue) Build(j *Judge) (any, error) {
 	m.TextOrNull("reason", in.reason)
 	m.TextOrNull("actor", in.actor)
 	m.List("warnings", found.userWarnings())
-	record.Common, err = j.Recorded(m, j.Terms.userFilters(current)...)
+	record.Common, err = j.Recorded(m)
 	return record, err
 }

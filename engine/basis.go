@@ -20,10 +20,13 @@ const (
 	// RevPolicy is the institution's policy, folded where one sum stands for everything that a
 	// profile leaf shows.
 	RevPolicy byte = 4
+
+	RevOperator byte = 5
 )
 
 // Fold adds one profile's revision to the sum. Revision 0 means that the edge knows no such
-// profile. The order matters: the agent itself first, then its ancestors, the fleet, the user.
+// profile. The order matters: the agent itself first, then its ancestors, the fleet, the
+// operator, the user.
 func (b *Basis) Fold(kind byte, slot uint32, rev uint32) {
 	const prime = 0x9E3779B97F4A7C15
 	h := b.Revs ^ (uint64(kind)<<56 ^ uint64(slot)<<24 ^ uint64(rev))

@@ -37,6 +37,7 @@ const (
 	UsersMax            = 4_194_304
 	FleetsMax           = 262_144
 	OperatorsMax        = 1_048_576
+	OperatorWalletsMax  = 64 // Wallets of one operator.
 	OpenReviewsMax      = 4_194_304
 	APIKeysMax          = 10_000
 	SigningKeysMax      = 64

@@ -49,6 +49,8 @@ type RowLimits struct {
 	CommentsOfKey      int // Comments that one API key may write about a review.
 	DryRuns            int // Dry runs of a key on one node within an hour from which on an alert opens.
 	FieldBytes         int
+	OperatorNameBytes  int // A legal name, and its fold.
+	OperatorWallets    int // Wallets of one operator.
 	KeyIDBytes         int // Length of the id of a signing key, a lineage, a node or a node's incarnation.
 	RecordBytes        int // A record's body.
 	FragmentBytes      int // The edge's part of a leaf; it leaves room for the longest head.
@@ -128,6 +130,8 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		CommentsOfKey:      32,
 		DryRuns:            200,
 		FieldBytes:         256,
+		OperatorNameBytes:  8 * KiB,
+		OperatorWallets:    OperatorWalletsMax,
 		KeyIDBytes:         64,
 		RecordBytes:        262_144,
 		FragmentBytes:      53_247,

@@ -61,6 +61,10 @@ func (l *Looker) Look(f *Facts) {
 			f.OperatorLevel = uint8(i)
 		}
 	}
+	for i := 0; f.Operator != nil && i < len(f.Operator.Wallets) && !f.OperatorListed; i++ {
+		f.OperatorWallet, f.OperatorListed = f.List.Wallet(f.Operator.Wallets[i].Wallet)
+		f.OperatorLevel = 0
+	}
 	if f.Request.Wallet != "" {
 		f.PartyWallet, f.PartyListed = f.List.Wallet(f.Request.Wallet)
 	}

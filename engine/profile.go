@@ -1,5 +1,11 @@
 package engine
 
+import (
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
 // A profile is one immutable value per agent, fleet or user. A change replaces the whole value
 // (Rev+1). Edges read profiles through atomic pointers; nobody may change a field of a
 // published one. The integer keys are the CBOR keys of the log and the snapshot: never reuse
@@ -71,12 +77,14 @@ type InstitutionSet struct {
 	FleetInstitutions  bool `cbor:"47,keyasint,omitempty"` // It put the agent into its fleet.
 }
 
-// OwnershipTransfer is set while an ownership transfer is flagged (R8). It holds the normalised
-// name of the new operator, which a re-issue must name, and whether a key of the whole
-// institution flagged it.
+// OwnershipTransfer is set while an ownership transfer is flagged (R8). It holds the new
+// operator, which a re-issue must name, and whether a key of the institution flagged it. A flag
+// that has only a legal name makes no operator and tells of none: its re-issue must name an
+// operator of this name.
 type OwnershipTransfer struct {
-	TransferTo           string `cbor:"37,keyasint,omitempty"`
-	TransferInstitutions bool   `cbor:"38,keyasint,omitempty"`
+	TransferTo           OperatorSlot `cbor:"37,keyasint,omitempty"`
+	TransferInstitutions bool         `cbor:"38,keyasint,omitempty"`
+	TransferName         string       `cbor:"39,keyasint,omitempty"` // The legal name, where TransferTo is 0.
 }
 
 // CredentialEpochs says in which epochs of the log a party's credentials were issued. After a
@@ -140,28 +148,47 @@ type FleetProfile struct {
 	Velocity          *Velocity    `cbor:"22,keyasint,omitempty"`
 }
 
-// OperatorProfile names an operator.
+// OperatorProfile is everything known about an operator that is not in its row. The operator is
+// its slot, which its id shows; names are not unique.
 type OperatorProfile struct {
 	Slot      OperatorSlot `cbor:"1,keyasint"`
-	LegalName string       `cbor:"2,keyasint"` // As first registered.
-	Key       string       `cbor:"3,keyasint"` // Normalised; the operator's identity.
+	LegalName string       `cbor:"2,keyasint"` // As LegalText writes it.
+	Fold      string       `cbor:"3,keyasint"` // The name as listed names are compared, when the operator was made. It only finds similar operators.
 	CreatedAt Time         `cbor:"4,keyasint"`
+	Rev       uint32       `cbor:"5,keyasint"` // 1 when it was made; it rises when what is judged of Wallets changes.
+
+	// Wallets are those with which its agents were registered, oldest first. What hits one of
+	// them hits every agent of the operator, whenever that was registered.
+	Wallets []OperatorWallet `cbor:"6,keyasint,omitempty"`
 }
+
+// OperatorWallet is a wallet of an operator.
+type OperatorWallet struct {
+	Wallet  string `cbor:"1,keyasint"`           // As sent.
+	Matched bool   `cbor:"2,keyasint,omitempty"` // It was listed when an agent was last registered with it; R3.
+	Agents  uint32 `cbor:"3,keyasint"`           // Agents that were registered with it for this operator. Those whose re-issue for it named another wallet do not count.
+}
+
+// LegalText returns the text by which the legal names of operators are compared: composed
+// letters (NFC) and single spaces. The letters and their case stay as they are, so two names
+// are one only if they look alike to a computer.
+func LegalText(name string) string { return norm.NFC.String(strings.Join(strings.Fields(name), " ")) }
 
 // UserProfile is everything known about a user credential that is not in its row.
 type UserProfile struct {
-	Slot              UserSlot    `cbor:"1,keyasint"`
-	Rev               uint32      `cbor:"2,keyasint"`
-	LegalName         string      `cbor:"10,keyasint"`
-	Email             string      `cbor:"11,keyasint,omitempty"`
-	Agents            []AgentSlot `cbor:"12,keyasint,omitempty"` // The supervised agents that the credential is bound to.
-	OperatorLegalName string      `cbor:"13,keyasint,omitempty"`
-	NameMatched       bool        `cbor:"14,keyasint,omitempty"`
-	CredentialVersion uint16      `cbor:"20,keyasint"`
-	IssuedAt          Time        `cbor:"21,keyasint"`
-	ExpiresAt         Time        `cbor:"22,keyasint"` // 30 days after issuance.
-	StoredUntil       Time        `cbor:"23,keyasint"` // 31 days after issuance.
-	KeyID             string      `cbor:"24,keyasint"`
+	Slot              UserSlot     `cbor:"1,keyasint"`
+	Rev               uint32       `cbor:"2,keyasint"`
+	LegalName         string       `cbor:"10,keyasint"`
+	Email             string       `cbor:"11,keyasint,omitempty"`
+	Agents            []AgentSlot  `cbor:"12,keyasint,omitempty"` // The supervised agents that the credential is bound to.
+	OperatorLegalName string       `cbor:"13,keyasint,omitempty"`
+	NameMatched       bool         `cbor:"14,keyasint,omitempty"`
+	Operator          OperatorSlot `cbor:"15,keyasint,omitempty"` // 0: only the institution knows the user.
+	CredentialVersion uint16       `cbor:"20,keyasint"`
+	IssuedAt          Time         `cbor:"21,keyasint"`
+	ExpiresAt         Time         `cbor:"22,keyasint"` // 30 days after issuance.
+	StoredUntil       Time         `cbor:"23,keyasint"` // 31 days after issuance.
+	KeyID             string       `cbor:"24,keyasint"`
 
 	Epochs *CredentialEpochs `cbor:"25,keyasint,omitempty"` // As in AgentProfile.
 

@@ -113,7 +113,7 @@ type FleetRow struct {
 	Spend  Spend
 }
 
-// OperatorRow is the live state of one operator (one normalised legal name).
+// OperatorRow is the live state of one operator (opr_…).
 type OperatorRow struct {
 	Suspended    bool
 	Institutions bool // As in AgentRow.

@@ -43,10 +43,10 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The token is empty or malformed, its signature is bad, its key, algorithm, issuer or agent is unknown, or it is of another type.",
 		Default: "on, alone: no other rule is judged", Params: "none"},
 	RuleOperatorAtIssuance: {Static: operatorListedAtIssuance,
-		Trigger: "The registry says that the operator wallet was listed at issuance, of the agent or of a parent.",
+		Trigger: "The registry says that the operator wallet was listed at issuance, of the agent, of a parent, or of another agent of the same operator.",
 		Default: "on, final", Params: "none"},
 	RuleOperatorWallet: {Static: operatorWalletListed,
-		Trigger: "The operator wallet, of the agent or of a parent, is on the active list.",
+		Trigger: "The operator wallet, of the agent, of a parent, or of another agent of the same operator, is on the active list.",
 		Default: "on, final", Params: "none"},
 	RuleOperatorName: {Static: operatorNameListed,
 		Trigger: "The operator's legal name, or that of the user credential in the call, is a strong match of a listed name.",
@@ -101,6 +101,13 @@ func operatorListedAtIssuance(f *Facts) Sub {
 	for i := 0; i < f.ChainSize; i++ {
 		if f.Chain[i].WalletMatched {
 			return Sub(min(i, 1)) + 1
+		}
+	}
+	if f.Operator != nil {
+		for i := range f.Operator.Wallets {
+			if f.Operator.Wallets[i].Matched {
+				return 1
+			}
 		}
 	}
 	return 0
@@ -437,6 +444,13 @@ func mixerProtocol(f *Facts) Sub {
 	for i := 0; i < f.ChainSize; i++ {
 		if wallet := f.Chain[i].OperatorWallet; wallet != "" {
 			if _, found := FindMixerContract(wallet); found {
+				return 4
+			}
+		}
+	}
+	if f.Operator != nil {
+		for i := range f.Operator.Wallets {
+			if _, found := FindMixerContract(f.Operator.Wallets[i].Wallet); found {
 				return 4
 			}
 		}

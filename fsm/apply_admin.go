@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"strings"
 
 	"railguard/engine"
 	"railguard/fsm/leaf"
@@ -140,6 +141,10 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	default:
 		why = wire.RefusedMalformed
 	}
+	named := b.Op == wire.KeyCreate && b.Operator != (wire.OperatorRef{})
+	if why == 0 && named { // Before two persons are asked: a refusal must not use their proposal up.
+		_, why = m.registry.findOperator(&b.Operator)
+	}
 	if why != 0 {
 		refuse(r, why)
 		return
@@ -152,6 +157,9 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 	if at >= 0 {
 		changed.Rev, changed.Sessions = keys[at].Rev+1, keys[at].Sessions+1
 	}
+	if named {
+		changed.Owner = m.registry.operatorID(m.registry.enterOperator(&b.Operator, r))
+	}
 	next := append([]*wire.APIKey(nil), keys...)
 	if at < 0 {
 		m.remindOfKey(len(next), &changed)
@@ -160,7 +168,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 		next[at] = &changed
 	}
 	m.editSettings().Keys = next
-	m.rulebook.desk.writeAct(kind, leaf.KeyChanged{Key: leaf.Key{ID: changed.ID, Prefix: changed.Prefix}, Persons: who}, &who, &b.Common, r)
+	m.rulebook.desk.writeAct(kind, leaf.KeyChanged{Key: leaf.Key{ID: changed.ID, Prefix: changed.Prefix}, Owner: changed.Owner, Persons: who}, &who, &b.Common, r)
 }
 
 // settleKey decides whether a change of a key counts now, and says in the key who made it.
@@ -173,7 +181,7 @@ func (m *keys) settleKey(b *wire.APIKeyPut, kind string, changed *wire.APIKey, r
 	if b.Op != wire.KeyCreate && (b.Op != wire.KeyRotate || changed.Subject() == mine || changed.Owner != "") {
 		return who, true
 	}
-	said := wire.APIKeyPut{Op: b.Op, Key: b.Key, Overlap: b.Overlap}
+	said := wire.APIKeyPut{Op: b.Op, Key: b.Key, Overlap: b.Overlap, Operator: b.Operator}
 	who, counts = m.rulebook.desk.settlePersons(&act{
 		kind: wire.KindAPIKey, names: engine.ActKeyCreate, said: &said, record: &said, event: leaf.ActProposed{Kind: kind, KeyID: b.Key.ID},
 	}, &b.Common, r)
@@ -193,12 +201,19 @@ func (m *keys) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string
 		return "", b.Key, wire.RefusedExists
 	case len(keys) >= m.limits.APIKeys:
 		return "", b.Key, wire.RefusedFull
-	case !m.soundAPIKey(&b.Key) || !wire.MayHold(b.Key.Owner, b.Key.Roles):
+	case !m.soundAPIKey(&b.Key) || !wire.MayHold(b.Key.Owner, b.Key.Roles), !soundOwner(b.Key.Owner),
+		b.Operator != (wire.OperatorRef{}) && (b.Key.Owner != "" || b.Key.Roles&^wire.RolesOfOutsiders != 0):
 		return "", b.Key, wire.RefusedMalformed
 	case hashKnown(keys, b.Key.Hashes[0]):
 		return "", b.Key, wire.RefusedExists
 	}
 	return "key.created", b.Key, 0
+}
+
+// soundOwner tells whether a new key may name its owner: nobody but the institution ("") and
+// callers. An operator is named by APIKeyPut.Operator.
+func soundOwner(owner string) bool {
+	return owner == "" || strings.HasPrefix(owner, wire.OwnerCallerPrefix) && len(owner) > len(wire.OwnerCallerPrefix)
 }
 
 // hashKnown tells whether a key already has this secret. A secret must belong to one key only.

@@ -36,7 +36,7 @@ func TestWhatFallsDue(t *testing.T) {
 	w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
 	w.do(wire.KindSigningKey, &wire.SigningKeyPut{Op: wire.SigningAdd, Key: wire.SigningKey{KID: "cc-v2", Public: make([]byte, 64), Sealed: []byte{1}}})
 	w.do(wire.KindCleared, &wire.ClearedPut{Pair: wire.ClearedPair{Name: "x", UID: 7, Reason: "r", ExpiresAt: start + 3*engine.DayLength}})
-	w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: start + 2*engine.DayLength})
+	w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, Operator: named("globex"), EffectiveAt: start + 2*engine.DayLength})
 	types, hours := w.told(start+100*engine.DayLength, engine.Hour)
 	require.Equal(t, []string{
 		"attestation.expiring", "attestation.stale", "signing_key.active", "list.stale", "agent.ownership_effective", "cleared.expired", "key.expiring",
@@ -60,8 +60,8 @@ func TestWhatDoesNotFallDueAnyMore(t *testing.T) {
 		policy.ListAgeMax = age
 		require.Equal(t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: policy}).Code)
 	}
-	w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: start + 20*engine.Hour})
-	w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", Cancel: true})
+	w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, Operator: named("globex"), EffectiveAt: start + 20*engine.Hour})
+	w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, Operator: named("globex"), Cancel: true})
 	key := wire.APIKey{ID: "k", Name: "n", Hashes: key32(1), ExpiresAt: start + 10*engine.DayLength}
 	w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
 	w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: "k"}})
@@ -70,7 +70,7 @@ func TestWhatDoesNotFallDueAnyMore(t *testing.T) {
 	require.Equal(t, []int64{24, 38, 39}, hours)
 	w.do(wire.KindListActivate, &wire.ListActivate{Digest: w.m.settings.List.Digest, Refresh: true})
 	profile := **w.m.registry.profiles.At(uint64(agent))
-	w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true})
+	w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, Operator: named("acme inc"), List: w.m.settings.ListVersion, Plain: true})
 	types, hours = w.told(start+160*engine.DayLength, engine.Hour)
 	require.Equal(t, []string{"list.stale", "agent.expiring", "agent.expired"}, types, "the credential that was renewed does not end")
 	require.Equal(t, []int64{61 * 24, 144 * 24, 151 * 24}, hours)
@@ -86,7 +86,7 @@ func TestAnAgentHasOneRowOfAKind(t *testing.T) {
 		w.now += 20 * engine.Minute
 		require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: agent, AttestedBy: "x"}).Code)
 		profile := **w.m.registry.profiles.At(uint64(agent))
-		r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true})
+		r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, Operator: named("acme inc"), List: w.m.settings.ListVersion, Plain: true})
 		require.Equal(t, wire.Applied, r.Code)
 		if i%5 == 0 {
 			w.tick()
@@ -94,7 +94,7 @@ func TestAnAgentHasOneRowOfAKind(t *testing.T) {
 		require.LessOrEqual(t, w.m.calendar.dues.Len(), begun+1)
 	}
 	for i := range engine.Time(50) { // Each one brings the transfer forward.
-		w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: start + 10*engine.DayLength + (50-i)*engine.Minute})
+		w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, Operator: named("globex"), EffectiveAt: start + 10*engine.DayLength + (50-i)*engine.Minute})
 	}
 	require.LessOrEqual(t, w.m.calendar.dues.Len(), begun+2)
 	last := int64((w.now - start) / engine.Hour) // 66 hours and 40 minutes.
@@ -127,7 +127,7 @@ func TestTransfersAgainstAModel(t *testing.T) {
 			case 0, 1, 2:
 				before := w.m.registry.agents.At(slot).OwnershipFrom
 				at := w.now + engine.Time(random.Int64N(100)-5)*engine.Minute
-				require.Equal(t, wire.Applied, w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, OperatorKey: "globex", EffectiveAt: at}).Code)
+				require.Equal(t, wire.Applied, w.do(wire.KindOwnership, &wire.Ownership{Agent: agent, Operator: named("globex"), EffectiveAt: at}).Code)
 				from := max(at, w.m.now)
 				if before != 0 {
 					from = min(from, before)
@@ -145,7 +145,7 @@ func TestTransfersAgainstAModel(t *testing.T) {
 				delete(waits, agent)
 			case 4:
 				profile := **w.m.registry.profiles.At(slot)
-				r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "globex", List: w.m.settings.ListVersion, Plain: true})
+				r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, Operator: named("globex"), List: w.m.settings.ListVersion, Plain: true})
 				require.Equal(t, wire.Applied, r.Code)
 				delete(waits, agent)
 			case 5:
@@ -221,7 +221,7 @@ func TestRowsOfRenewedAgents(t *testing.T) {
 	child, _ := w.register("child", parent(root))
 	renew := func(agent engine.AgentSlot) {
 		profile := **w.m.registry.profiles.At(uint64(agent))
-		r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true})
+		r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, Operator: named("acme inc"), List: w.m.settings.ListVersion, Plain: true})
 		require.Equal(t, wire.Applied, r.Code)
 	}
 	w.now += 5 * engine.DayLength // Within the notice: the notice was given for the parent first.

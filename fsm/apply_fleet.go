@@ -11,7 +11,7 @@ func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
 		return
 	}
 	profile := b.Profile
-	if b.OperatorKey == "" || !m.soundFleet(&profile) {
+	if !m.soundFleet(&profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -19,8 +19,7 @@ func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
-	if profile.Operator = m.enterOperator(b.OperatorKey, profile.OperatorLegalName); profile.Operator == 0 {
-		refuse(r, wire.RefusedFull)
+	if profile.Operator = m.enterOperator(&b.Operator, r); profile.Operator == 0 {
 		return
 	}
 	profile.Slot, profile.Rev, profile.CreatedAt = engine.FleetSlot(m.fleets.Append(engine.FleetRow{})), 1, m.now
@@ -29,7 +28,7 @@ func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
 	id := m.ids.FleetID(uint32(profile.Slot))
 	m.writeEvent("fleet.created", leaf.FleetCreated{
 		FleetID: id, OperatorID: m.ids.OperatorID(uint32(profile.Operator)), Date: string(m.now.Day().AppendDate(nil)),
-	}, &b.Common, r, engine.FilterKey(engine.FilterFleet, id))
+	}, &b.Common, r, engine.FilterKey(engine.FilterFleet, id), m.operatorFilter(profile.Operator))
 }
 
 func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
@@ -56,7 +55,7 @@ func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 	*m.fleetProfiles.Edit(uint64(b.Fleet)) = &profile
 	m.out.Fleets = append(m.out.Fleets, &profile)
 	id := m.ids.FleetID(uint32(b.Fleet))
-	m.writeNamed(b.Event, leaf.FleetChanged{FleetID: id, Rev: uint64(profile.Rev)}, &b.Common, r, engine.FilterKey(engine.FilterFleet, id))
+	m.writeNamed(b.Event, leaf.FleetChanged{FleetID: id, OperatorID: m.ids.OperatorID(uint32(profile.Operator)), Rev: uint64(profile.Rev)}, &b.Common, r, engine.FilterKey(engine.FilterFleet, id))
 }
 
 // applyAssign puts agents into a fleet, or takes them out of it: all of them or none.

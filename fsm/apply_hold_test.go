@@ -53,7 +53,7 @@ func (w *world) books(slot engine.AgentSlot) [2]engine.USD {
 
 func TestHoldCountsEverywhereUntilItEnds(t *testing.T) {
 	w := newWorld(t)
-	require.Equal(t, wire.Applied, w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Acme Inc", DailyLimit: 100 * engine.Dollar}, OperatorKey: "acme inc"}).Code)
+	require.Equal(t, wire.Applied, w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Acme Inc", DailyLimit: 100 * engine.Dollar}, Operator: named("acme inc")}).Code)
 	root, _ := w.register("root", dailyLimit(100), func(p *engine.AgentProfile) { p.Fleet = 1 })
 	child, _ := w.register("child", dailyLimit(100), parent(root))
 	b := w.held(child, 60, 60, 0)

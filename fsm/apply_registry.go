@@ -9,21 +9,6 @@ import (
 	"railguard/fsm/wire"
 )
 
-// enterOperator returns the slot of a normalised legal name. It adds a row for a new
-// operator, and returns 0 when the table is full.
-func (m *registry) enterOperator(key, legalName string) engine.OperatorSlot {
-	if slot, known := m.operatorByKey[key]; known {
-		return slot
-	}
-	if m.operators.Len() >= m.limits.Operators {
-		return 0
-	}
-	slot := engine.OperatorSlot(m.operators.Append(engine.OperatorRow{}))
-	m.operatorProfiles.Append(&engine.OperatorProfile{Slot: slot, LegalName: legalName, Key: key, CreatedAt: m.now})
-	m.operatorByKey[key] = slot
-	return slot
-}
-
 func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -35,7 +20,7 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 		r.Code = wire.Stale
 		return
 	}
-	if b.OperatorKey == "" || !m.soundAgent(&profile) {
+	if !m.soundAgent(&profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -47,11 +32,14 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 	case profile.Parent != 0 && !m.adoptDelegate(&profile, r):
 		return
 	}
-	if profile.Fleet != 0 && !m.mayJoin(profile.Fleet, b.OperatorKey, profile.Parent, r) {
+	if profile.Fleet != 0 && !m.mayJoin(profile.Fleet, &b.Operator, profile.Parent, r) {
 		return
 	}
-	if profile.Operator = m.enterOperator(b.OperatorKey, profile.OperatorLegalName); profile.Operator == 0 {
+	if !m.walletFits(m.operatorMeant(&b.Operator), profile.OperatorWallet) {
 		refuse(r, wire.RefusedFull)
+		return
+	}
+	if profile.Operator = m.enterOperator(&b.Operator, r); profile.Operator == 0 {
 		return
 	}
 	m.enrolAgent(&profile, b, signing)
@@ -60,7 +48,7 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 		kind = "delegate.created"
 	}
 	credential := m.credentialOf(&profile)
-	m.writeEvent(kind, credential, &b.Common, r, engine.FilterKey(engine.FilterAgent, credential.AgentID))
+	m.writeEvent(kind, credential, &b.Common, r, engine.FilterKey(engine.FilterAgent, credential.AgentID), m.operatorFilter(profile.Operator))
 }
 
 // adoptDelegate checks a delegate's parent and copies what the delegate inherits.
@@ -88,11 +76,11 @@ func (m *registry) adoptDelegate(profile *engine.AgentProfile, r *wire.Result) b
 }
 
 // mayJoin checks that a new root agent may join a fleet.
-func (m *registry) mayJoin(fleet engine.FleetSlot, operatorKey string, parent engine.AgentSlot, r *wire.Result) bool {
+func (m *registry) mayJoin(fleet engine.FleetSlot, operator *wire.OperatorRef, parent engine.AgentSlot, r *wire.Result) bool {
 	switch {
 	case parent != 0 || !m.fleets.Has(uint64(fleet)):
 		refuse(r, wire.RefusedNotFound)
-	case m.operatorByKey[operatorKey] != (*m.fleetProfiles.At(uint64(fleet))).Operator:
+	case m.operatorMeant(operator) != (*m.fleetProfiles.At(uint64(fleet))).Operator:
 		refuse(r, wire.RefusedOperator)
 	case int(m.fleets.At(uint64(fleet)).Agents) >= m.limits.FleetAgents:
 		refuse(r, wire.RefusedFull)
@@ -110,7 +98,7 @@ func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, si
 	}
 	profile.CredentialVersion, profile.KeyID = 1, signing.KID
 	profile.Epochs = profile.Epochs.WithIssued(1, m.epochNumber())
-	profile.TransferTo, profile.TransferInstitutions = "", false
+	profile.OwnershipTransfer = engine.OwnershipTransfer{}
 	institutions := m.isInstitutions(&b.Common)
 	profile.PolicyInstitutions, profile.FleetInstitutions = institutions && len(profile.PolicyJSON) > 0, institutions && profile.Fleet != 0
 	profile.IssuedAt, profile.RegisteredAt = m.now, m.now
@@ -125,6 +113,7 @@ func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, si
 	m.profiles.Append(profile)
 	m.attestations.Append(nil)
 	m.operators.Edit(uint64(profile.Operator)).Agents++
+	m.noteWallet(profile, 1)
 	if profile.Parent != 0 {
 		m.agents.Edit(uint64(profile.Parent)).Children++
 	}
@@ -197,7 +186,7 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 		r.State = engine.Suspended
 		refuse(r, wire.RefusedScope)
 		return
-	case row.OwnershipFrom != 0 && b.OperatorKey != old.TransferTo && !m.isOfficers(&b.Common):
+	case row.OwnershipFrom != 0 && !m.endsTransfer(&b.Operator, old) && !m.isOfficers(&b.Common):
 		refuse(r, wire.RefusedTransfer)
 		return
 	case old.Rev != b.BaseRev || b.List != m.settings.ListVersion:
@@ -212,11 +201,11 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 		return
 	}
 	profile := b.Profile
-	if b.OperatorKey == "" || !m.soundAgent(&profile) {
+	if !m.soundAgent(&profile) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if !m.keepIdentity(&profile, old, b.OperatorKey, r) {
+	if !m.keepIdentity(&profile, old, &b.Operator, r) {
 		return
 	}
 	profile.PolicyInstitutions = old.PolicyInstitutions || profile.Policy != old.Policy && m.isInstitutions(&b.Common)
@@ -227,21 +216,25 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	m.agentStatusMoved(b.Agent, old.Status, row.MinVersion)
 	m.enterAgentStatus(&profile, old.Status)
 	superseded := m.renewCredential(b, &profile)
+	m.replaceWallet(old, &profile)
 	event := leaf.Reissued{Credential: m.credentialOf(&profile), Previous: previous.String(), Superseded: superseded}
 	if !superseded {
 		event.OverlapUntil = m.agents.At(uint64(b.Agent)).OverlapUntil
 	}
-	m.writeEvent("agent.reissued", event, &b.Common, r, engine.FilterKey(engine.FilterAgent, event.AgentID))
+	m.writeEvent("agent.reissued", event, &b.Common, r, engine.FilterKey(engine.FilterAgent, event.AgentID), m.operatorFilter(profile.Operator))
 }
 
 // keepIdentity carries over what a re-issue cannot change, and counts the agent for its new
 // operator.
-func (m *registry) keepIdentity(profile, old *engine.AgentProfile, operatorKey string, r *wire.Result) bool {
+func (m *registry) keepIdentity(profile, old *engine.AgentProfile, operator *wire.OperatorRef, r *wire.Result) bool {
 	profile.Slot, profile.Rev = old.Slot, old.Rev+1
 	profile.Parent, profile.Root, profile.Depth = old.Parent, old.Root, old.Depth
 	profile.RegisteredAt, profile.Fleet, profile.FleetInstitutions = old.RegisteredAt, old.Fleet, old.FleetInstitutions
-	if profile.Operator = m.enterOperator(operatorKey, profile.OperatorLegalName); profile.Operator == 0 {
+	if !m.walletFits(m.operatorMeant(operator), profile.OperatorWallet) {
 		refuse(r, wire.RefusedFull)
+		return false
+	}
+	if profile.Operator = m.enterOperator(operator, r); profile.Operator == 0 {
 		return false
 	}
 	if profile.Operator != old.Operator {
@@ -269,7 +262,7 @@ func (m *registry) renewCredential(b *wire.Reissue, profile *engine.AgentProfile
 	if row.OwnershipFrom != 0 {
 		row.OwnershipFrom, row.OwnershipAt, row.AttestedAt = 0, 0, 0
 	}
-	profile.TransferTo, profile.TransferInstitutions = "", false
+	profile.OwnershipTransfer = engine.OwnershipTransfer{}
 	row.Status, row.Institutions, row.StatusReason, row.StatusAt = engine.Active, false, 0, m.now
 	before := (*m.profiles.At(uint64(b.Agent))).ExpiresAt
 	m.replaceProfile(profile)

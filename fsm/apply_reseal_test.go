@@ -77,7 +77,7 @@ func TestReseal(t *testing.T) {
 	// A re-issue that was prepared with the old bytes does not bring them back.
 	stale := *(*w.m.registry.profiles.At(uint64(root)))
 	stale.EINSealed = all[9]
-	require.Equal(t, wire.Stale, w.do(wire.KindReissue, &wire.Reissue{Agent: root, Profile: stale, BaseRev: 1, OperatorKey: "acme inc", List: w.m.settings.ListVersion}).Code)
+	require.Equal(t, wire.Stale, w.do(wire.KindReissue, &wire.Reissue{Agent: root, Profile: stale, BaseRev: 1, Operator: named("acme inc"), List: w.m.settings.ListVersion}).Code)
 
 	require.Equal(t, wire.Unchanged, w.do(wire.KindReseal, record).Code, "the same once more finds nothing")
 	last := &wire.Reseal{Values: []wire.Resealed{{Agent: other, Old: all[10], New: anew}}}

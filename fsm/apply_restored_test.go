@@ -25,7 +25,7 @@ func TestNoIDIsGivenOutTwiceAfterARestore(t *testing.T) {
 	lost := map[string]bool{}
 	reissue := func() {
 		profile := *(*w.m.registry.profiles.At(uint64(old)))
-		body := &wire.Reissue{Agent: old, BaseRev: profile.Rev, List: w.m.settings.ListVersion, OperatorKey: "acme inc", Profile: profile, Overlap: engine.Hour}
+		body := &wire.Reissue{Agent: old, BaseRev: profile.Rev, List: w.m.settings.ListVersion, Operator: named("acme inc"), Profile: profile, Overlap: engine.Hour}
 		require.Equal(t, wire.Applied, w.do(wire.KindReissue, body).Code)
 	}
 	goOn := func() []string {

@@ -166,7 +166,6 @@ func (m *rulebook) retroSuspend(run *wire.RetroRun, hit *wire.RetroHit) {
 	status := &wire.Status{Target: hit.Target, Slot: hit.Slot, To: engine.Suspended}
 	if hit.Target == wire.TargetOperator {
 		operator := *m.registry.operatorProfiles.At(uint64(hit.Slot))
-		status.OperatorKey = operator.Key
 		said.OperatorLegalName = operator.LegalName
 	}
 	status.Fragment = leaf.AppendMembers(nil, said)[1:]

@@ -143,7 +143,7 @@ func TestRetroSuspends(t *testing.T) {
 	w.retro(wire.RetroAdvance, run, wire.RetroHit{Target: wire.TargetOperator, Slot: operator, Entries: []uint32{9}, Listed: true})
 	suspended := w.leavesOf("operator.suspended")
 	require.Len(t, suspended, 1)
-	require.Contains(t, suspended[0], `"operatorLegalName":"Acme Inc"`)
+	require.Contains(t, suspended[0], `"operatorLegalName":"acme inc"`)
 	require.True(t, w.m.registry.operators.At(uint64(operator)).Suspended)
 	require.True(t, w.m.registry.operators.At(uint64(operator)).Institutions, "it does not lift it itself")
 }

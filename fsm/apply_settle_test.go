@@ -36,9 +36,9 @@ func TestTheSpenderGivesNothingBack(t *testing.T) {
 	for name, key := range map[string]wire.APIKey{
 		"house screener": {Roles: wire.RoleScreener}, "house settler": {Roles: wire.RoleSettler}, "house both": {Roles: wire.RoleScreener | wire.RoleSettler},
 		"house admin": {Roles: wire.RoleAdmin}, "house admin settler": {Roles: wire.RoleAdmin | wire.RoleSettler}, "house nothing": {},
-		"acme screener": {Owner: "acme", Roles: wire.RoleScreener}, "acme second": {Owner: "acme", Roles: wire.RoleScreener}, "acme nothing": {Owner: "acme"},
-		"acme settler": {Owner: "acme", Roles: wire.RoleSettler}, "acme both": {Owner: "acme", Roles: wire.RoleScreener | wire.RoleSettler},
-		"globex settler": {Owner: "globex", Roles: wire.RoleSettler}, "globex both": {Owner: "globex", Roles: wire.RoleScreener | wire.RoleSettler},
+		"acme screener": {Owner: "cal_acme", Roles: wire.RoleScreener}, "acme second": {Owner: "cal_acme", Roles: wire.RoleScreener}, "acme nothing": {Owner: "cal_acme"},
+		"acme settler": {Owner: "cal_acme", Roles: wire.RoleSettler}, "acme both": {Owner: "cal_acme", Roles: wire.RoleScreener | wire.RoleSettler},
+		"globex settler": {Owner: "cal_globex", Roles: wire.RoleSettler}, "globex both": {Owner: "cal_globex", Roles: wire.RoleScreener | wire.RoleSettler},
 	} {
 		keys[name] = w.keyWith(name, key)
 	}
@@ -87,7 +87,7 @@ func (w *world) giveBack(b wire.Hold, op uint8, dollars engine.USD) wire.Result 
 func TestWhoScreenedStandsInTheHold(t *testing.T) {
 	w := newWorld(t)
 	both := w.keyWith("both", wire.APIKey{Roles: wire.RoleScreener | wire.RoleSettler})
-	other := w.keyWith("other", wire.APIKey{Owner: "acme", Roles: wire.RoleScreener})
+	other := w.keyWith("other", wire.APIKey{Owner: "cal_acme", Roles: wire.RoleScreener})
 	slot, _ := w.register("a", dailyLimit(100))
 	b := w.heldBy(both.Key, slot, 40, 60)
 	b.Common, b.Screener = both, other.Key.Row
@@ -121,8 +121,8 @@ func TestOwnersHaveAShareOfTheHolds(t *testing.T) {
 	limits := *w.m.limits
 	limits.HoldsOfOwner = 2
 	w.m.limits = &limits
-	acme := w.keyWith("acme", wire.APIKey{Owner: "acme", Roles: wire.RoleScreener})
-	second := w.keyWith("second", wire.APIKey{Owner: "acme", Roles: wire.RoleScreener})
+	acme := w.keyWith("acme", wire.APIKey{Owner: "cal_acme", Roles: wire.RoleScreener})
+	second := w.keyWith("second", wire.APIKey{Owner: "cal_acme", Roles: wire.RoleScreener})
 	house := w.keyWith("house", wire.APIKey{Roles: wire.RoleScreener})
 	slot, _ := w.register("a", dailyLimit(100))
 	screen := func(key wire.Common, seconds uint32) wire.Result {
@@ -142,7 +142,7 @@ func TestOwnersHaveAShareOfTheHolds(t *testing.T) {
 		require.Equal(t, wire.Applied, screen(house, 60).Code, "the institution has all of the table")
 	}
 	restored := restoredFrom(t, w.m)
-	require.Equal(t, map[string]int{"": 3, "acme": 2}, w.m.ledger.holdsOf)
+	require.Equal(t, map[string]int{"": 3, "cal_acme": 2}, w.m.ledger.holdsOf)
 	require.Equal(t, w.m.ledger.holdsOf, restored.ledger.holdsOf)
 
 	review := w.heldBy(acme.Key, slot, 130, 0)
@@ -152,7 +152,7 @@ func TestOwnersHaveAShareOfTheHolds(t *testing.T) {
 	require.Equal(t, wire.Applied, w.release(held).Code)
 	other, _ := w.register("b", dailyLimit(100))
 	w.heldBy(acme.Key, other, 1, 60)
-	require.Equal(t, 2, w.m.ledger.holdsOf["acme"])
+	require.Equal(t, 2, w.m.ledger.holdsOf["cal_acme"])
 }
 
 // TestUnresolvedWaitsAsLongAsItsRecord: not as long as its approval's day, and then it leaves

@@ -113,8 +113,8 @@ func (m *registry) userStatus(b *wire.Status, r *wire.Result) {
 }
 
 func (m *registry) operatorStatus(b *wire.Status, r *wire.Result) {
-	slot, known := m.operatorByKey[b.OperatorKey]
-	if !known {
+	slot := engine.OperatorSlot(b.Slot)
+	if !m.operators.Has(uint64(slot)) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
@@ -139,7 +139,7 @@ func (m *registry) operatorStatus(b *wire.Status, r *wire.Result) {
 	m.allStatusesMoved()
 	id := m.ids.OperatorID(uint32(slot))
 	r.Value = uint64(row.Agents)
-	m.writeStatus(statusKinds[b.Target][b.To], id, current, b, r, engine.FilterKey(engine.FilterOperator, b.OperatorKey))
+	m.writeStatus(statusKinds[b.Target][b.To], id, current, b, r, m.operatorFilter(slot))
 }
 
 var statusKinds = [4][4]string{
@@ -189,15 +189,15 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 		return
 	case b.Cancel:
 		kind = "ownership.cancelled"
-	case b.OperatorKey == "":
+	case b.Operator.Slot == 0 && !m.soundOperatorName(&b.Operator):
 		refuse(r, wire.RefusedMalformed)
+		return
+	case b.Operator.Slot != 0 && !m.operators.Has(uint64(b.Operator.Slot)):
+		refuse(r, wire.RefusedNotFound)
 		return
 	case !m.mayFlag(b, row.OwnershipFrom != 0):
 		refuse(r, wire.RefusedTransfer)
 		return
-	}
-	if b.Cancel {
-		b.OperatorKey = ""
 	}
 	m.noteTransfer(b)
 	row = m.agents.Edit(slot)
@@ -213,7 +213,7 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 		if from != before { // Otherwise a reminder already waits for this time.
 			m.calendar.remindOfTransfer(slot, from)
 		}
-		event.FlaggedAt, event.EffectiveAt = m.now, row.OwnershipFrom
+		event.FlaggedAt, event.EffectiveAt, event.NewOperatorID = m.now, row.OwnershipFrom, m.operatorID(b.Operator.Slot)
 	}
 	m.writeEvent(kind, event, &b.Common, r, engine.FilterKey(engine.FilterAgent, id))
 }
@@ -223,17 +223,48 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 // whom the re-issue must name.
 func (m *registry) mayFlag(b *wire.Ownership, flagged bool) bool {
 	profile := *m.profiles.At(uint64(b.Agent))
-	return !flagged || profile.TransferTo == b.OperatorKey || m.isOfficers(&b.Common) ||
+	return !flagged || transferOf(b).goesTo(profile) || m.isOfficers(&b.Common) ||
 		!profile.TransferInstitutions && m.isInstitutions(&b.Common)
 }
 
-// noteTransfer stores who the new operator is, for the re-issue that ends the transfer. For a
-// cancelled transfer it clears the name.
+// transfer is the operator that a flag names: an operator, or else any of this name.
+type transfer struct {
+	to   engine.OperatorSlot
+	name string
+}
+
+func transferOf(b *wire.Ownership) transfer {
+	if b.Cancel || b.Operator.Slot != 0 {
+		return transfer{to: b.Operator.Slot}
+	}
+	return transfer{name: b.Operator.Name}
+}
+
+func (t transfer) goesTo(p *engine.AgentProfile) bool {
+	return t == transfer{p.TransferTo, p.TransferName}
+}
+
+// endsTransfer tells whether a re-issue for an operator ends the transfer that is flagged on an
+// agent.
+func (m *registry) endsTransfer(ref *wire.OperatorRef, p *engine.AgentProfile) bool {
+	to, name := m.operatorMeant(ref), ref.Name
+	if p.TransferTo != 0 {
+		return to == p.TransferTo
+	}
+	if to != 0 && m.operators.Has(uint64(to)) {
+		name = (*m.operatorProfiles.At(uint64(to))).LegalName
+	}
+	return name == p.TransferName
+}
+
+// noteTransfer stores who the new operator is, for the re-issue that ends the transfer; nobody
+// for a cancelled transfer.
 func (m *registry) noteTransfer(b *wire.Ownership) {
 	old := *m.profiles.At(uint64(b.Agent))
-	institutions := !b.Cancel && (m.isInstitutions(&b.Common) || old.TransferTo == b.OperatorKey && old.TransferInstitutions)
+	flag := transferOf(b)
+	institutions := !b.Cancel && (m.isInstitutions(&b.Common) || flag.goesTo(old) && old.TransferInstitutions)
 	profile := *old
 	profile.Rev++
-	profile.TransferTo, profile.TransferInstitutions = b.OperatorKey, institutions
+	profile.OwnershipTransfer = engine.OwnershipTransfer{TransferTo: flag.to, TransferName: flag.name, TransferInstitutions: institutions}
 	m.replaceProfile(&profile)
 }

@@ -100,9 +100,9 @@ func TestWebhookIsAKeys(t *testing.T) {
 		require.Equal(t, wire.Applied, w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}).Code)
 		return wire.Common{Key: &wire.KeyRef{Row: uint32(len(w.m.settings.Keys)), Rev: 1}}
 	}
-	acme, institution, other := by("a", "acme inc"), by("i", ""), by("b", "acme inc")
-	w.hook(wire.WebhookCreate, 0, testHook(func(h *wire.Webhook) { h.Owner, h.Key = "globex", 9 }), acme)
-	require.Equal(t, "acme inc", w.m.settings.Webhooks[0].Owner, "whose it is follows from the key alone")
+	acme, institution, other := by("a", "cal_acme"), by("i", ""), by("b", "cal_acme")
+	w.hook(wire.WebhookCreate, 0, testHook(func(h *wire.Webhook) { h.Owner, h.Key = "cal_globex", 9 }), acme)
+	require.Equal(t, "cal_acme", w.m.settings.Webhooks[0].Owner, "whose it is follows from the key alone")
 	require.Equal(t, acme.Key.Row, w.m.settings.Webhooks[0].Key)
 	change := func(base uint32, common wire.Common) uint32 {
 		require.Equal(t, wire.Applied, w.hook(wire.WebhookChange, base, testHook(func(h *wire.Webhook) { h.ID = 1 }), common).Code)
@@ -190,7 +190,7 @@ func TestDeadLettersOfOthersStay(t *testing.T) {
 	limits := *w.m.limits
 	limits.DeadLetters = 8
 	w.m.limits = &limits
-	for row, operator := range []string{"acme", "globex", "globex"} {
+	for row, operator := range []string{"cal_acme", "cal_globex", "cal_globex"} {
 		if row < 2 {
 			key := wire.APIKey{ID: operator, Owner: operator, Hashes: key32(byte(100 + row))}
 			require.Equal(t, wire.Applied, w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}).Code)

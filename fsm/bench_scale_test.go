@@ -118,7 +118,7 @@ func (w *world) fill(agents int) {
 		operator := fmt.Sprintf("Operator %d Incorporated", first/500)
 		var records []wire.Record
 		for n := first; n < min(first+500, agents); n++ {
-			body := &wire.Register{OperatorKey: operator, Profile: engine.AgentProfile{
+			body := &wire.Register{Operator: named(operator), Profile: engine.AgentProfile{
 				AgentName: fmt.Sprintf("Procurement agent %d", n), Type: engine.Supervised, OperatorLegalName: operator,
 				AgentFramework: []string{"langgraph", "crewai", "autogen"}[n%3], Model: []string{"model-large-4", "model-small-4"}[n%2],
 				OperatorWallet: fmt.Sprintf("0x%040d", first/500), Purpose: "Buys office supplies from approved vendors.",

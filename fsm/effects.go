@@ -35,6 +35,7 @@ type Effects struct {
 	Users        []*engine.UserProfile
 	UsersGone    []engine.UserSlot // Profiles erased after their 31 days.
 	Fleets       []*engine.FleetProfile
+	Operators    []*engine.OperatorProfile
 	Dispositions []LeafLink
 	Comments     []LeafLink
 	Outcomes     []LeafLink // The leaves that ended holds and payments, including late settles.

@@ -124,7 +124,7 @@ func (w *world) randomAgent(random *rand.Rand, p *engine.AgentProfile) {
 		ChainsSet: random.IntN(2) == 0, Chains: uint8(random.IntN(128)), RailsSet: random.IntN(2) == 0, Rails: uint8(random.IntN(64)),
 		CONS: random.IntN(2) == 0, ScreenSet: random.IntN(2) == 0, NoMixer: random.IntN(2) == 0, NoMixerSet: random.IntN(2) == 0,
 	}
-	p.AgentFramework, p.Model, p.OperatorWallet = "framework", "model-1", "0xAB"
+	p.AgentFramework, p.Model, p.OperatorWallet = "framework", "model-1", []string{"0xAB", "0xCD", ""}[random.IntN(3)]
 	p.EINSealed, p.EINMasked, p.Purpose = []byte{byte(random.IntN(3))}, "**-***6789", "pürpose"
 	p.PolicyJSON, p.Metadata = []byte("{}"), []byte([]string{"", `{"a":1}`}[random.IntN(2)])
 	p.WalletMatched, p.NameMatched = random.IntN(9) == 0, random.IntN(9) == 0
@@ -142,7 +142,10 @@ func (w *world) randomStep(random *rand.Rand) {
 	case 2, 3, 4, 5, 6, 7:
 		w.randomScreens(random)
 	case 8, 20, 21:
-		body := &wire.Status{Common: randomCommon(random), Target: wire.Target(1 + random.IntN(3)), Slot: uint32(slot), OperatorKey: randomOperator(random), To: engine.Status(random.IntN(9) % 4), ReasonCode: uint8(random.IntN(3))}
+		body := &wire.Status{Common: randomCommon(random), Target: wire.Target(1 + random.IntN(3)), Slot: uint32(slot), To: engine.Status(random.IntN(9) % 4), ReasonCode: uint8(random.IntN(3))}
+		if body.Target == wire.TargetOperator {
+			body.Slot = pick[uint32](random, w.m.registry.operators.Len())
+		}
 		if body.Target == wire.TargetUser {
 			body.Slot = pick[uint32](random, int(w.m.registry.users.Next()-1))
 		}
@@ -164,7 +167,7 @@ func (w *world) randomStep(random *rand.Rand) {
 	case 11, 12:
 		w.randomQueue(random)
 	case 13:
-		w.do(wire.KindOwnership, &wire.Ownership{Common: randomCommon(random), Agent: slot, OperatorKey: []string{"acme", "globex"}[random.IntN(2)], Cancel: random.IntN(2) == 0, EffectiveAt: engine.Time(random.IntN(2)) * (w.now + engine.Hour)})
+		w.do(wire.KindOwnership, &wire.Ownership{Common: randomCommon(random), Agent: slot, Operator: named([]string{"acme", "globex"}[random.IntN(2)]), Cancel: random.IntN(2) == 0, EffectiveAt: engine.Time(random.IntN(2)) * (w.now + engine.Hour)})
 	case 14:
 		w.randomUser(random)
 	case 15:
@@ -190,7 +193,7 @@ func (w *world) randomRegistration(random *rand.Rand, slot engine.AgentSlot) {
 	if random.IntN(2) == 0 {
 		profile.Parent = slot
 	}
-	body := &wire.Register{Common: randomCommon(random), Profile: profile, OperatorKey: randomOperator(random)}
+	body := &wire.Register{Common: randomCommon(random), Profile: profile, Operator: named(randomOperator(random))}
 	body.Basis.List = w.m.settings.ListVersion
 	foldAgent(w.m.registry, &body.Basis, profile.Parent)
 	if random.IntN(4) == 0 {
@@ -273,7 +276,7 @@ func (w *world) randomRevision(random *rand.Rand, slot engine.AgentSlot) {
 		w.randomAgent(random, &profile)
 	}
 	w.do(wire.KindReissue, &wire.Reissue{
-		Common: randomCommon(random), Agent: slot, Profile: profile, BaseRev: rev, OperatorKey: randomOperator(random),
+		Common: randomCommon(random), Agent: slot, Profile: profile, BaseRev: rev, Operator: named(randomOperator(random)),
 		List: w.m.settings.ListVersion, Plain: random.IntN(2) == 0, Overlap: engine.Time(random.IntN(3)) * engine.Hour,
 	})
 }
@@ -286,7 +289,7 @@ func (w *world) randomFleet(random *rand.Rand, slot engine.AgentSlot) {
 	}
 	switch random.IntN(4) {
 	case 0:
-		w.do(wire.KindFleet, &wire.Fleet{Common: randomCommon(random), Profile: profile, OperatorKey: randomOperator(random)})
+		w.do(wire.KindFleet, &wire.Fleet{Common: randomCommon(random), Profile: profile, Operator: named(randomOperator(random))})
 	case 1:
 		rev := uint32(1)
 		if w.m.registry.fleets.Has(uint64(fleet)) {

@@ -27,7 +27,8 @@ type bookkeeping struct {
 	agents    map[engine.AgentSlot]*account
 	fleets    map[engine.FleetSlot]*account
 	users     map[engine.UserSlot]*account
-	suspended map[string]bool // Operators, by key.
+	suspended map[string]bool // Operators, by name.
+	operators []*operatorBook // By slot.
 	spent     map[purse]engine.USD
 	keyed     map[[16]byte]keyedCall
 	disposed  map[uint64]engine.Time
@@ -59,6 +60,7 @@ type account struct {
 	status   engine.Status
 	rev      uint32
 	ein      string      // Sealed.
+	wallet   string      // Its operator's, as registered.
 	until    engine.Time // A user's record is stored until then.
 }
 
@@ -250,7 +252,8 @@ func (l *bookkeeping) registry(record wire.Record) {
 	switch record.Kind {
 	case wire.KindRegister:
 		b := body[wire.Register](record)
-		one := &account{limit: b.Profile.Policy.DailyLimit, parent: b.Profile.Parent, operator: b.OperatorKey, rev: 1, ein: string(b.Profile.EINSealed)}
+		one := &account{limit: b.Profile.Policy.DailyLimit, parent: b.Profile.Parent, operator: l.operator(&b.Operator), rev: 1, ein: string(b.Profile.EINSealed), wallet: b.Profile.OperatorWallet}
+		l.bookOf(one.operator).count(one.wallet, 1, b.Profile.WalletMatched)
 		if one.parent == 0 {
 			one.fleet = b.Profile.Fleet
 		}
@@ -258,9 +261,18 @@ func (l *bookkeeping) registry(record wire.Record) {
 	case wire.KindReissue:
 		b := body[wire.Reissue](record)
 		one := l.agents[b.Agent]
-		if one.operator != b.OperatorKey {
-			one.operator, one.fleet = b.OperatorKey, 0
+		operator, wallet, before := l.operator(&b.Operator), b.Profile.OperatorWallet, one.wallet
+		switch {
+		case one.operator != operator:
+			one.operator, one.fleet = operator, 0
+			l.bookOf(operator).count(wallet, 1, b.Profile.WalletMatched)
+		case wallet != before:
+			l.bookOf(operator).count(wallet, 1, b.Profile.WalletMatched)
+			l.bookOf(operator).drop(before)
+		default:
+			l.bookOf(operator).count(wallet, 0, b.Profile.WalletMatched)
 		}
+		one.wallet = wallet
 		one.limit, one.status, one.ein = b.Profile.Policy.DailyLimit, engine.Active, string(b.Profile.EINSealed)
 		one.rev++
 	case wire.KindReseal:
@@ -276,6 +288,7 @@ func (l *bookkeeping) registry(record wire.Record) {
 		l.agents[body[wire.Ownership](record).Agent].rev++
 	case wire.KindFleet:
 		b := body[wire.Fleet](record)
+		l.operator(&b.Operator)
 		l.fleets[engine.FleetSlot(len(l.fleets)+1)] = &account{limit: b.Profile.DailyLimit, rev: 1}
 	case wire.KindFleetUpdate:
 		b := body[wire.FleetUpdate](record)
@@ -315,7 +328,7 @@ func (l *bookkeeping) status(b *wire.Status) {
 	case wire.TargetUser:
 		l.users[engine.UserSlot(b.Slot)].status = b.To
 	case wire.TargetOperator:
-		l.suspended[b.OperatorKey] = b.To == engine.Suspended
+		l.suspended[l.operators[b.Slot-1].name] = b.To == engine.Suspended
 	}
 }
 
@@ -397,6 +410,10 @@ func (l *bookkeeping) basis(s *wire.Screen, r *wire.Result) {
 	}
 	if fleet != 0 {
 		own.Fold(engine.RevFleet, uint32(fleet), l.fleets[fleet].rev)
+	}
+	if len(slots) > 0 {
+		name := l.agents[slots[0]].operator
+		own.Fold(engine.RevOperator, l.slotOf(name), l.bookOf(name).rev)
 	}
 	if user := l.users[s.User]; user != nil {
 		if l.now >= user.until {

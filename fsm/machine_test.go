@@ -57,7 +57,7 @@ func TestDelegatesDebitEveryAncestor(t *testing.T) {
 
 func TestFleetLimitIsAtomicWithTheAgents(t *testing.T) {
 	w := newWorld(t)
-	body := &wire.Fleet{Profile: engine.FleetProfile{FleetName: "f", OperatorLegalName: "Acme Inc", DailyLimit: 100 * engine.Dollar}, OperatorKey: "acme inc"}
+	body := &wire.Fleet{Profile: engine.FleetProfile{FleetName: "f", OperatorLegalName: "Acme Inc", DailyLimit: 100 * engine.Dollar}, Operator: named("acme inc")}
 	require.Equal(t, wire.Applied, w.do(wire.KindFleet, body).Code)
 	inFleet := func(p *engine.AgentProfile) { p.Fleet = 1 }
 	a, _ := w.register("a", dailyLimit(1000), inFleet)
@@ -91,7 +91,7 @@ func TestApprovalBooksOnceAndIsNeverRefused(t *testing.T) {
 
 func TestApprovalAboveAFleetsLimitSaysSo(t *testing.T) {
 	w := newWorld(t)
-	body := &wire.Fleet{Profile: engine.FleetProfile{FleetName: "f", OperatorLegalName: "Acme Inc", DailyLimit: 100 * engine.Dollar}, OperatorKey: "acme inc"}
+	body := &wire.Fleet{Profile: engine.FleetProfile{FleetName: "f", OperatorLegalName: "Acme Inc", DailyLimit: 100 * engine.Dollar}, Operator: named("acme inc")}
 	require.Equal(t, wire.Applied, w.do(wire.KindFleet, body).Code)
 	slot, _ := w.register("a", dailyLimit(1000), func(p *engine.AgentProfile) { p.Fleet = 1 })
 	for _, c := range []struct {
@@ -259,12 +259,12 @@ func TestOwnershipTransferBlocksUntilReissue(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", autonomous)
 	old := w.screening(slot, engine.Dollar)
-	require.Equal(t, wire.Applied, w.do(wire.KindOwnership, &wire.Ownership{Agent: slot, OperatorKey: "new", EffectiveAt: w.now + engine.Hour}).Code)
+	require.Equal(t, wire.Applied, w.do(wire.KindOwnership, &wire.Ownership{Agent: slot, Operator: named("new"), EffectiveAt: w.now + engine.Hour}).Code)
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)))
 	w.now += engine.Hour
 	require.Equal(t, `BLOCK "R8_OWNERSHIP_TRANSFER"`, verdict(w.screen(slot, 1)))
 	profile := **w.m.registry.profiles.At(uint64(slot))
-	r := w.do(wire.KindReissue, &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, OperatorKey: "other ltd", List: w.m.settings.ListVersion, Plain: true, Overlap: engine.Hour})
+	r := w.do(wire.KindReissue, &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, Operator: named("other ltd"), List: w.m.settings.ListVersion, Plain: true, Overlap: engine.Hour})
 	require.Equal(t, wire.Applied, r.Code)
 	require.Contains(t, string(r.Data), `"superseded":true`)
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)))
@@ -277,7 +277,7 @@ func TestPlainRenewalOverlaps(t *testing.T) {
 	slot, _ := w.register("a")
 	old := w.screening(slot, engine.Dollar)
 	profile := **w.m.registry.profiles.At(uint64(slot))
-	r := w.do(wire.KindReissue, &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion, Plain: true, Overlap: engine.Hour})
+	r := w.do(wire.KindReissue, &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, Operator: named("acme inc"), List: w.m.settings.ListVersion, Plain: true, Overlap: engine.Hour})
 	require.Contains(t, string(r.Data), `"superseded":false`)
 	old.Basis.Revs = w.screening(slot, 1).Basis.Revs
 	require.Equal(t, `PROCEED null`, verdict(w.do(wire.KindScreen, old)))

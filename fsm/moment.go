@@ -12,7 +12,7 @@ type parties interface {
 	logTime() engine.Time
 	inForce() *Settings
 	agentAt(engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) // nil: no such agent.
-	operatorAt(engine.OperatorSlot) *engine.OperatorRow
+	operatorAt(engine.OperatorSlot) (*engine.OperatorRow, *engine.OperatorProfile)
 	fleetAt(engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) // nil: no such fleet.
 	userAt(engine.UserSlot) (*engine.UserRow, *engine.UserProfile)     // nil: no such user; no profile: erased.
 }
@@ -41,10 +41,11 @@ func isStale(from parties, s *wire.Screen) bool {
 	return own.Revs != s.Basis.Revs
 }
 
-// foldAgent folds the revisions of an agent, its ancestors and its root's fleet,
+// foldAgent folds the revisions of an agent, its ancestors, its root's fleet and its operator,
 // in that order; an unknown agent counts with revision 0. Slot 0 folds nothing.
 func foldAgent(from parties, b *engine.Basis, slot engine.AgentSlot) {
 	var fleet engine.FleetSlot
+	var operator engine.OperatorSlot
 	for range engine.DepthMax + 1 {
 		if slot == 0 {
 			break
@@ -52,15 +53,22 @@ func foldAgent(from parties, b *engine.Basis, slot engine.AgentSlot) {
 		_, profile := from.agentAt(slot)
 		if profile == nil {
 			b.Fold(engine.RevAgent, uint32(slot), 0)
-			return
+			break
 		}
 		b.Fold(engine.RevAgent, uint32(slot), profile.Rev)
 		slot, fleet = profile.Parent, profile.Fleet
+		if operator == 0 {
+			operator = profile.Operator
+		}
 	}
 	if fleet != 0 {
 		if _, profile := from.fleetAt(fleet); profile != nil {
 			b.Fold(engine.RevFleet, uint32(fleet), profile.Rev)
 		}
+	}
+	if operator != 0 {
+		_, profile := from.operatorAt(operator)
+		b.Fold(engine.RevOperator, uint32(operator), profile.Rev)
 	}
 }
 
@@ -126,7 +134,7 @@ func climbChain(o *engine.Moment, from parties, slot engine.AgentSlot) {
 		slot = profile.Parent
 	}
 	for i := range o.LevelCount {
-		if o.Operator = from.operatorAt(o.Levels[i].Profile.Operator); o.Operator.Suspended {
+		if o.Operator, _ = from.operatorAt(o.Levels[i].Profile.Operator); o.Operator.Suspended {
 			break
 		}
 	}
@@ -159,8 +167,8 @@ func (m *registry) agentAt(slot engine.AgentSlot) (*engine.AgentRow, *engine.Age
 	return m.agents.At(uint64(slot)), *m.profiles.At(uint64(slot))
 }
 
-func (m *registry) operatorAt(slot engine.OperatorSlot) *engine.OperatorRow {
-	return m.operators.At(uint64(slot))
+func (m *registry) operatorAt(slot engine.OperatorSlot) (*engine.OperatorRow, *engine.OperatorProfile) {
+	return m.operators.At(uint64(slot)), *m.operatorProfiles.At(uint64(slot))
 }
 
 func (m *registry) fleetAt(slot engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) {
@@ -212,8 +220,8 @@ func (g *glance) agentAt(slot engine.AgentSlot) (*engine.AgentRow, *engine.Agent
 	return g.agents.At(uint64(slot)), *g.profiles.At(uint64(slot))
 }
 
-func (g *glance) operatorAt(slot engine.OperatorSlot) *engine.OperatorRow {
-	return g.operators.At(uint64(slot))
+func (g *glance) operatorAt(slot engine.OperatorSlot) (*engine.OperatorRow, *engine.OperatorProfile) {
+	return g.operators.At(uint64(slot)), *g.operatorProfiles.At(uint64(slot))
 }
 
 func (g *glance) fleetAt(slot engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) {

@@ -21,8 +21,8 @@ func payments(t testing.TB, seed uint64, steps int) *world {
 	random := rand.New(rand.NewPCG(seed, 11))
 	for n := range 3 {
 		w.do(wire.KindFleet, &wire.Fleet{
-			Profile:     engine.FleetProfile{FleetName: "f", OperatorLegalName: "Acme Inc", DailyLimit: engine.USD(100+100*n) * engine.Dollar},
-			OperatorKey: randomOperator(random),
+			Profile:  engine.FleetProfile{FleetName: "f", OperatorLegalName: "Acme Inc", DailyLimit: engine.USD(100+100*n) * engine.Dollar},
+			Operator: named(randomOperator(random)),
 		})
 	}
 	for n := range 16 {
@@ -38,7 +38,7 @@ func payments(t testing.TB, seed uint64, steps int) *world {
 		require.Equal(t, wire.Applied, w.do(wire.KindUser, user).Code)
 	}
 	for n, roles := range []uint16{wire.RoleScreener, wire.RoleSettler, wire.RoleScreener | wire.RoleSettler} {
-		for _, owner := range []string{"", "opr_acme", "opr_globex"} {
+		for _, owner := range []string{"", "cal_acme", "cal_globex"} {
 			w.keyWith(fmt.Sprint("payer", n, owner), wire.APIKey{Owner: owner, Roles: roles})
 		}
 	}
@@ -59,9 +59,9 @@ func (w *world) payer(random *rand.Rand, under engine.AgentSlot) {
 	if under == 0 && random.IntN(4) > 0 {
 		fleet := engine.FleetSlot(1 + random.IntN(w.m.registry.fleets.Len()))
 		profile.Fleet = fleet
-		operator = (*w.m.registry.operatorProfiles.At(uint64((*w.m.registry.fleetProfiles.At(uint64(fleet))).Operator))).Key
+		operator = (*w.m.registry.operatorProfiles.At(uint64((*w.m.registry.fleetProfiles.At(uint64(fleet))).Operator))).LegalName
 	}
-	body := &wire.Register{Common: keyedOnce(random), Profile: profile, OperatorKey: operator}
+	body := &wire.Register{Common: keyedOnce(random), Profile: profile, Operator: named(operator)}
 	body.Basis.List = w.m.settings.ListVersion
 	foldAgent(w.m.registry, &body.Basis, under)
 	w.do(wire.KindRegister, body)
@@ -82,7 +82,7 @@ func (w *world) paymentStep(random *rand.Rand) {
 	case 0:
 		w.turn(random, wire.Status{Target: wire.TargetAgent, Slot: uint32(slot)})
 	case 1:
-		w.turn(random, wire.Status{Target: wire.TargetOperator, OperatorKey: randomOperator(random)})
+		w.turn(random, wire.Status{Target: wire.TargetOperator, Slot: uint32(1 + random.IntN(w.m.registry.operators.Len()))})
 	case 2:
 		w.turn(random, wire.Status{Target: wire.TargetUser, Slot: uint32(1 + random.IntN(int(w.m.registry.users.Next()-1)))})
 	case 3:
@@ -96,7 +96,7 @@ func (w *world) paymentStep(random *rand.Rand) {
 		profile := *old
 		profile.Policy.DailyLimit = engine.USD(20+random.IntN(200)) * engine.Dollar
 		w.do(wire.KindReissue, &wire.Reissue{
-			Agent: slot, Profile: profile, BaseRev: old.Rev, OperatorKey: (*w.m.registry.operatorProfiles.At(uint64(old.Operator))).Key, List: w.m.settings.ListVersion,
+			Agent: slot, Profile: profile, BaseRev: old.Rev, Operator: wire.OperatorRef{Slot: old.Operator}, List: w.m.settings.ListVersion,
 		})
 	case 6:
 		fleet := engine.FleetSlot(1 + random.IntN(w.m.registry.fleets.Len()))

@@ -78,7 +78,7 @@ func TestLeafFitsItsBound(t *testing.T) {
 
 func TestLongestHeadFits(t *testing.T) {
 	w := newWorld(t)
-	w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Acme Inc"}, OperatorKey: "acme inc"})
+	w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Acme Inc"}, Operator: named("acme inc")})
 	var slots []engine.AgentSlot
 	for range engine.PageMax {
 		slot, _ := w.register("a")
@@ -123,7 +123,7 @@ func TestKeyIDsNeedNoEscape(t *testing.T) {
 func TestProfilesAreChecked(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
-	require.Equal(t, wire.Applied, w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Acme Inc"}, OperatorKey: "acme inc"}).Code)
+	require.Equal(t, wire.Applied, w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Acme Inc"}, Operator: named("acme inc")}).Code)
 	long := &engine.Whitelist{Entries: make([]engine.WhitelistEntry, engine.WhitelistMax+1)}
 	windows := &engine.Hours{Windows: make([]engine.HoursWindow, engine.WindowsMax+1)}
 	holidays := &engine.Hours{Holidays: make([]engine.Day, engine.HolidaysMax+1)}
@@ -134,7 +134,7 @@ func TestProfilesAreChecked(t *testing.T) {
 		body := &wire.Settings{Agent: slot, BaseRev: profile.Rev, Settings: settings, Event: "agent.settings"}
 		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindSettings, body).Refusal, name)
 		profile.Settings = settings
-		reissue := &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion}
+		reissue := &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, Operator: named("acme inc"), List: w.m.settings.ListVersion}
 		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindReissue, reissue).Refusal, name)
 		_, r := w.register("b", func(p *engine.AgentProfile) { p.Settings = settings })
 		require.Equal(t, wire.RefusedMalformed, r.Refusal, name)
@@ -154,13 +154,13 @@ func TestReissueIsChecked(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
 	for name, spoil := range map[string]func(*wire.Reissue){
-		"no operator":    func(b *wire.Reissue) { b.OperatorKey = "" },
+		"no operator":    func(b *wire.Reissue) { b.Operator = wire.OperatorRef{} },
 		"no agent type":  func(b *wire.Reissue) { b.Profile.Type = 0 },
 		"unknown type":   func(b *wire.Reissue) { b.Profile.Type = 3 },
 		"negative limit": func(b *wire.Reissue) { b.Profile.Policy.DailyLimit = -2 },
 	} {
 		profile := **w.m.registry.profiles.At(uint64(slot))
-		body := &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc", List: w.m.settings.ListVersion}
+		body := &wire.Reissue{Agent: slot, Profile: profile, BaseRev: profile.Rev, Operator: named("acme inc"), List: w.m.settings.ListVersion}
 		spoil(body)
 		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindReissue, body).Refusal, name)
 	}

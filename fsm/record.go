@@ -118,8 +118,9 @@ func (m *ledger) profileOf(slot engine.AgentSlot) leaf.Ref {
 		p.Fleet = leaf.ReduceFleet(*m.registry.fleetProfiles.At(uint64(fleet)), m.now)
 		p.FleetID = m.ids.FleetID(uint32(fleet))
 	}
-	operator := (*m.registry.operatorProfiles.At(uint64(p.Agents[0].Operator))).Key
-	ref := m.writeProfile(p, engine.FilterKey(engine.FilterAgent, p.AgentIDs[0]), engine.FilterKey(engine.FilterOperator, operator))
+	operator := p.Agents[0].Operator
+	p.OperatorID, p.Operator = m.ids.OperatorID(uint32(operator)), leaf.ReduceOperator(*m.registry.operatorProfiles.At(uint64(operator)))
+	ref := m.writeProfile(p, engine.FilterKey(engine.FilterAgent, p.AgentIDs[0]), engine.FilterKey(engine.FilterOperator, p.OperatorID))
 	m.activityOf(slot).Judged = engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash}
 	return ref
 }
@@ -138,7 +139,7 @@ func (m *ledger) profileOfUser(slot engine.UserSlot) leaf.Ref {
 		return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
 	}
 	p := m.newProfile()
-	p.User, p.UserID = leaf.ReduceUser(profile), m.ids.UserID(uint32(slot))
+	p.User, p.UserID, p.OperatorID = leaf.ReduceUser(profile), m.ids.UserID(uint32(slot)), m.registry.operatorID(profile.Operator)
 	ref := m.writeProfile(p, engine.FilterKey(engine.FilterAgent, p.UserID))
 	m.registry.noteProfile(slot, engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash})
 	return ref

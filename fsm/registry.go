@@ -9,12 +9,18 @@ type registry struct {
 	*registryTables
 	calendar *calendar
 
-	operatorByKey map[string]engine.OperatorSlot // Rebuilt by Restore, never iterated.
-	shared        sharer
+	// Rebuilt by Restore, never iterated.
+	operatorsNamed map[string]namesakes             // By legal name.
+	operatorsLike  map[string][]engine.OperatorSlot // By fold.
+
+	shared sharer
 }
 
 func newRegistry(c *core, t *registryTables, calendar *calendar) *registry {
-	return &registry{core: c, registryTables: t, calendar: calendar, operatorByKey: map[string]engine.OperatorSlot{}}
+	return &registry{
+		core: c, registryTables: t, calendar: calendar,
+		operatorsNamed: map[string]namesakes{}, operatorsLike: map[string][]engine.OperatorSlot{},
+	}
 }
 
 // registryTables are the tables of the registry: agents, users, fleets, operators, and

@@ -136,13 +136,10 @@ func (m *registry) fitsFleet(at uint64, row, _ **engine.FleetProfile) bool {
 
 func (m *registry) fitsOperator(at uint64, row, _ **engine.OperatorProfile) bool {
 	p := *row
-	if p == nil || uint64(p.Slot) != at {
+	if p == nil || uint64(p.Slot) != at || p.Rev == 0 {
 		return false
 	}
-	if _, twice := m.operatorByKey[p.Key]; twice {
-		return false
-	}
-	m.operatorByKey[p.Key] = p.Slot
+	m.noteOperator(p)
 	return true
 }
 

@@ -65,8 +65,8 @@ func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 		"null staged":                 settings(func(s *Settings) { s.Staged = []*wire.ListInfo{nil} }),
 		"staged that is not there":    settings(func(s *Settings) { s.Staged = []*wire.ListInfo{{Digest: [32]byte{1}}} }),
 		"no policy":                   settings(func(s *Settings) { s.Policy = nil }),
-		"operator twice": func(m *Machine) {
-			*m.registry.operatorProfiles.Edit(2) = &engine.OperatorProfile{Slot: 2, Key: "acme inc"}
+		"operator without a revision": func(m *Machine) {
+			*m.registry.operatorProfiles.Edit(2) = &engine.OperatorProfile{Slot: 2, LegalName: "acme inc"}
 		},
 		"list of another digest":      func(m *Machine) { m.rulebook.listData = []byte("x") },
 		"more staged than its length": func(m *Machine) { m.rulebook.staged = staging{total: 1, data: []byte("xx")} },
@@ -97,7 +97,7 @@ func furnished(t testing.TB) *world {
 	root, _ := w.register("root", dailyLimit(1))
 	w.register("child", parent(root))
 	w.register("other", dailyLimit(1))
-	w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Other Ltd"}, OperatorKey: "other ltd"})
+	w.do(wire.KindFleet, &wire.Fleet{Profile: engine.FleetProfile{OperatorLegalName: "Other Ltd"}, Operator: named("other ltd")})
 	user := &wire.User{Profile: engine.UserProfile{LegalName: "Nia", Agents: []engine.AgentSlot{root}}}
 	user.Basis.List = w.m.settings.ListVersion
 	foldAgent(w.m.registry, &user.Basis, root)
@@ -228,7 +228,7 @@ func driveAll(t testing.TB, m *Machine, term uint64) {
 			w.record(wire.KindScreen, w.screening(agent, 9_500*engine.Dollar)),
 			w.record(wire.KindAttest, &wire.Attest{Agent: agent}),
 			w.record(wire.KindStatus, &wire.Status{Target: wire.TargetAgent, Slot: uint32(slot), To: engine.Suspended}),
-			w.record(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: **m.registry.profiles.At(slot), BaseRev: (*m.registry.profiles.At(slot)).Rev, OperatorKey: "o", List: m.settings.ListVersion}),
+			w.record(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: **m.registry.profiles.At(slot), BaseRev: (*m.registry.profiles.At(slot)).Rev, Operator: named("o"), List: m.settings.ListVersion}),
 			w.record(wire.KindAssign, &wire.Assign{Fleet: 1, Agents: []engine.AgentSlot{agent}}),
 			w.record(wire.KindUserReissue, &wire.UserReissue{User: engine.UserSlot(slot), BaseRev: 1}),
 			w.record(wire.KindDisposition, &wire.Disposition{Leaf: slot, Disposition: wire.Approved, Agent: agent, Fleet: 1}),

@@ -13,13 +13,19 @@ import (
 // key creates an API key and returns the common part of its records.
 func (w *world) key(operator string, roles uint16) wire.Common {
 	row := uint32(len(w.m.settings.Keys) + 1)
-	key := wire.APIKey{ID: fmt.Sprintf("k%d", row), Roles: roles, Owner: operator, Hashes: key32(byte(100 + row))}
-	require.Equal(w.t, wire.Applied, w.do(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}).Code)
+	put := &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{ID: fmt.Sprintf("k%d", row), Roles: roles, Hashes: key32(byte(100 + row))}}
+	if operator != "" {
+		put.Operator = named(operator)
+	}
+	require.Equal(w.t, wire.Applied, w.do(wire.KindAPIKey, put).Code)
 	return wire.Common{Key: &wire.KeyRef{Row: row, Rev: w.m.settings.Keys[row-1].Rev}}
 }
 
 func (w *world) setStatus(common wire.Common, target wire.Target, slot uint32, to engine.Status) wire.Result {
-	return w.do(wire.KindStatus, &wire.Status{Common: common, Target: target, Slot: slot, OperatorKey: "acme inc", To: to})
+	if target == wire.TargetOperator {
+		slot = w.operatorSlot("acme inc")
+	}
+	return w.do(wire.KindStatus, &wire.Status{Common: common, Target: target, Slot: slot, To: to})
 }
 
 // An operator's key cannot lift the institution's suspension: not by reinstating, not by a
@@ -71,7 +77,7 @@ func (w *world) reissueBy(common wire.Common, target wire.Target, agent engine.A
 func (w *world) reissueAs(common wire.Common, agent engine.AgentSlot, operator string) wire.Result {
 	profile := **w.m.registry.profiles.At(uint64(agent))
 	return w.do(wire.KindReissue, &wire.Reissue{
-		Common: common, Agent: agent, Profile: profile, BaseRev: profile.Rev, OperatorKey: operator, List: w.m.settings.ListVersion,
+		Common: common, Agent: agent, Profile: profile, BaseRev: profile.Rev, Operator: named(operator), List: w.m.settings.ListVersion,
 	})
 }
 
@@ -82,7 +88,7 @@ func TestTransferEndsWithItsOperator(t *testing.T) {
 	agent, _ := w.register("a")
 	institution, tenant, officer := w.key("", wire.RoleOperator), w.key("acme inc", wire.RoleOperator), w.key("", wire.RoleOperator|wire.RolePolicy)
 	flag := func(common wire.Common, operator string) wire.Result {
-		return w.do(wire.KindOwnership, &wire.Ownership{Common: common, Agent: agent, OperatorKey: operator})
+		return w.do(wire.KindOwnership, &wire.Ownership{Common: common, Agent: agent, Operator: named(operator)})
 	}
 	blocked := func() bool {
 		return verdict(w.screen(agent, 1)) == `BLOCK "R8_OWNERSHIP_TRANSFER"`

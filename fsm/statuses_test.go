@@ -34,14 +34,17 @@ func (w *world) statusOf(slot engine.AgentSlot) uint32 {
 
 func (w *world) put(target wire.Target, slot uint32, to engine.Status) {
 	w.t.Helper()
-	r := w.do(wire.KindStatus, &wire.Status{Target: target, Slot: slot, OperatorKey: "acme inc", To: to})
+	if target == wire.TargetOperator {
+		slot = w.operatorSlot("acme inc")
+	}
+	r := w.do(wire.KindStatus, &wire.Status{Target: target, Slot: slot, To: to})
 	require.Equal(w.t, wire.Applied, r.Code, "refusal %d", r.Refusal)
 }
 
 func (w *world) renewed(slot engine.AgentSlot, plain bool, overlap engine.Time) {
 	w.t.Helper()
 	old := *w.m.registry.profiles.At(uint64(slot))
-	body := &wire.Reissue{Agent: slot, Profile: *old, OperatorKey: "acme inc", BaseRev: old.Rev, Plain: plain, Overlap: overlap, List: w.m.settings.ListVersion}
+	body := &wire.Reissue{Agent: slot, Profile: *old, Operator: named("acme inc"), BaseRev: old.Rev, Plain: plain, Overlap: overlap, List: w.m.settings.ListVersion}
 	body.Profile.WalletMatched, body.Profile.NameMatched = false, false
 	r := w.do(wire.KindReissue, body)
 	require.Equal(w.t, wire.Applied, r.Code, "refusal %d", r.Refusal)
@@ -76,7 +79,7 @@ func TestStatusOfEachVersion(t *testing.T) {
 	read(s, s, s, s)
 	w.put(wire.TargetOperator, 0, engine.Active)
 	read(v, v, v, s)
-	w.do(wire.KindOwnership, &wire.Ownership{Agent: other, OperatorKey: "buyer"})
+	w.do(wire.KindOwnership, &wire.Ownership{Agent: other, Operator: named("buyer")})
 	read(v, v, v, s) // R8 does not change the status; the re-issue that ends the transfer supersedes.
 	w.do(wire.KindOwnership, &wire.Ownership{Agent: other, Cancel: true})
 

@@ -17,7 +17,7 @@ import (
 func (w *world) reissue(slot engine.AgentSlot, overlap engine.Time) wire.Result {
 	profile := **w.m.registry.profiles.At(uint64(slot))
 	return w.do(wire.KindReissue, &wire.Reissue{
-		Agent: slot, Profile: profile, BaseRev: profile.Rev, OperatorKey: "acme inc",
+		Agent: slot, Profile: profile, BaseRev: profile.Rev, Operator: named("acme inc"),
 		List: w.m.settings.ListVersion, Plain: true, Overlap: overlap,
 	})
 }
@@ -76,7 +76,7 @@ func TestOwnershipTransferCannotBePutOff(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
 	flag := func(at engine.Time) wire.Result {
-		return w.do(wire.KindOwnership, &wire.Ownership{Agent: slot, OperatorKey: "new", EffectiveAt: at})
+		return w.do(wire.KindOwnership, &wire.Ownership{Agent: slot, Operator: named("new"), EffectiveAt: at})
 	}
 	require.Equal(t, wire.Applied, flag(0).Code)
 	require.Equal(t, `BLOCK "R8_OWNERSHIP_TRANSFER"`, verdict(w.screen(slot, 1)))
@@ -165,10 +165,10 @@ func TestSuspendedOperatorOfADelegateBlocks(t *testing.T) {
 	root, _ := w.register("root")
 	child, _ := w.register("child", parent(root))
 	profile := **w.m.registry.profiles.At(uint64(root))
-	r := w.do(wire.KindReissue, &wire.Reissue{Agent: root, Profile: profile, BaseRev: profile.Rev, OperatorKey: "other ltd", List: w.m.settings.ListVersion})
+	r := w.do(wire.KindReissue, &wire.Reissue{Agent: root, Profile: profile, BaseRev: profile.Rev, Operator: named("other ltd"), List: w.m.settings.ListVersion})
 	require.Equal(t, wire.Applied, r.Code)
 	suspend := func(key string, to engine.Status) {
-		require.Equal(t, wire.Applied, w.do(wire.KindStatus, &wire.Status{Target: wire.TargetOperator, OperatorKey: key, To: to}).Code)
+		require.Equal(t, wire.Applied, w.do(wire.KindStatus, &wire.Status{Target: wire.TargetOperator, Slot: w.operatorSlot(key), To: to}).Code)
 	}
 	suspend("acme inc", engine.Suspended)
 	require.Equal(t, engine.Suspended, w.m.Freeze().Effective(child))

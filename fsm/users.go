@@ -61,8 +61,8 @@ func (m *registry) sweepUsers() {
 func (m *registry) writeErased(p *engine.UserProfile) {
 	id := m.ids.UserID(uint32(p.Slot))
 	m.writeDueEvent(leaf.DueUserErased, leaf.UserErased{
-		UserID: id, OperatorLegalName: p.OperatorLegalName, StoredUntil: p.StoredUntil,
-	}, engine.FilterKey(engine.FilterAgent, id))
+		UserID: id, OperatorID: m.operatorID(p.Operator), OperatorLegalName: p.OperatorLegalName, StoredUntil: p.StoredUntil,
+	}, m.filtersOf(id, p.Operator)...)
 }
 
 func (m *registry) eraseUser(slot uint64) {
@@ -133,6 +133,11 @@ func (m *registry) applyUser(b *wire.User, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
+	if profile.Operator = 0; b.Operator != (wire.OperatorRef{}) {
+		if profile.Operator = m.enterOperator(&b.Operator, r); profile.Operator == 0 {
+			return
+		}
+	}
 	profile.Slot, profile.Rev, profile.CredentialVersion = engine.UserSlot(m.users.Next()), 1, 1
 	profile.Epochs = profile.Epochs.WithIssued(1, m.epochNumber())
 	m.dateUser(&profile, signing)
@@ -155,7 +160,8 @@ func (m *registry) writeUser(kind string, p *engine.UserProfile, common *wire.Co
 		CredentialID: m.ids.CredentialID(CredentialUser, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion),
 		Version:      p.CredentialVersion, IssuedAt: p.IssuedAt, ExpiresAt: p.ExpiresAt, StoredUntil: p.StoredUntil,
 		KID: p.KeyID, StatusPlace: m.placeOfStatus(p.Status), NameMatched: p.NameMatched,
-	}, common, r, engine.FilterKey(engine.FilterAgent, id))
+		OperatorID: m.operatorID(p.Operator),
+	}, common, r, m.filtersOf(id, p.Operator)...)
 }
 
 // userHeld returns a user's profile while its record is stored (31 days), nil after.

@@ -271,6 +271,9 @@ func (m *Machine) Everything(out *Effects) {
 			out.Users = append(out.Users, profile)
 		}
 	}
+	for i := m.registry.operatorProfiles.First(); i < m.registry.operatorProfiles.Next(); i++ {
+		out.Operators = append(out.Operators, *m.registry.operatorProfiles.At(i))
+	}
 	for i := m.registry.fleetProfiles.First(); i < m.registry.fleetProfiles.Next(); i++ {
 		out.Fleets = append(out.Fleets, *m.registry.fleetProfiles.At(i))
 	}

@@ -117,7 +117,7 @@ func (w *world) register(name string, options ...agentOption) (engine.AgentSlot,
 	for _, option := range options {
 		option(&profile)
 	}
-	body := &wire.Register{Profile: profile, OperatorKey: "acme inc"}
+	body := &wire.Register{Profile: profile, Operator: named("acme inc")}
 	quotedName, err := json.Marshal(name)
 	require.NoError(w.t, err)
 	body.Fragment = append([]byte(`"agentName":`), quotedName...)
@@ -189,4 +189,14 @@ func restoredFrom(t testing.TB, m *Machine) *Machine {
 	copied, err := Restore(&buffer)
 	require.NoError(t, err)
 	return copied
+}
+
+// named refers to an operator by its name.
+func named(name string) wire.OperatorRef { return wire.OperatorRef{Name: name, Fold: name} }
+
+// operatorSlot is the slot of the one operator that has a name.
+func (w *world) operatorSlot(name string) uint32 {
+	slot, count := w.m.OperatorsNamed(name)
+	require.Equal(w.t, 1, count, name)
+	return uint32(slot)
 }

@@ -25,7 +25,7 @@ func TestAPIKeyLife(t *testing.T) {
 	require.Regexp(t, `^rg_live_[0-9A-Za-z]{28}$`, first)
 	require.Equal(t, first[:16], textOf(v, "prefix"))
 	require.Equal(t, []string{"operator", "screener"}, []string{textOf(v, "roles", "0"), textOf(v, "roles", "1")})
-	require.Equal(t, "acme inc", textOf(v, "operator"))
+	require.Equal(t, n.operatorID("Acme Inc"), textOf(v, "owner"))
 	require.Equal(t, 2000, v.GetInt("rate"))
 	require.Equal(t, 200, n.doKey(first, "GET", "/v1/agents", ""))
 	require.Equal(t, 403, n.doKey(first, "GET", "/v1/match?name=x", ""))

@@ -77,16 +77,18 @@ func (h *chronicle) begin() {
 		`,"spendPolicy":{"dailyLimitUSDC":9000,"counterpartyScreening":"OFAC+CONS"}`, ``,
 		`,"velocity":{"maxPerMinute":6}`, `,"operatingHours":{"timezone":"Europe/Berlin","windows":[{"days":["MON","TUE","WED","THU","FRI"],"from":"08:00","to":"18:00"}]}`,
 		`,"allowedCounterpartyTypes":["business"]`, `,"whitelist":{"mode":"enforce","entries":[{"name":"Good Shop"}]}`,
-		`,"operatorWallet":"0x098B716B8Aaf21512996dC57EB0615e2383E2f96"`,
+		`,"operatorWallet":"0x098B716B8Aaf21512996dC57EB0615e2383E2f96"`, `,"metadata":{"note":"of the operator with the listed wallet"}`,
 	}
 	for i, extra := range extras {
 		kind := []string{"supervised", "autonomous"}[i%2]
-		fleet := ""
-		if i%2 == 0 {
+		operator, fleet := "Acme Inc", ""
+		if strings.Contains(extra, "operatorWallet") || strings.Contains(extra, "listed wallet") {
+			operator = "Listed Wallet Inc" // A listed wallet blocks all agents of its operator.
+		} else if i%2 == 0 {
 			fleet = `,"fleetId":"` + h.fleets[i/2] + `"`
 		}
 		v := h.must("admin", "POST", "/v1/agents/register",
-			`{"agentName":"A`+strconv.Itoa(i)+`","agentType":"`+kind+`","operatorLegalName":"Acme Inc","purpose":"buy"`+extra+fleet+`}`)
+			`{"agentName":"A`+strconv.Itoa(i)+`","agentType":"`+kind+`","operatorLegalName":"`+operator+`","purpose":"buy"`+extra+fleet+`}`)
 		id := textOf(v, "agentId")
 		h.agents, h.tokens = append(h.agents, id), append(h.tokens, textOf(v, "token"))
 		if kind == "supervised" {

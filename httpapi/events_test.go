@@ -114,7 +114,7 @@ func TestEventsByAudience(t *testing.T) {
 	names, _ := n.told("globex", "")
 	require.Empty(t, names, "another operator's")
 
-	n.addKey(wire.APIKey{ID: "key_acme_screener", Owner: "acme", Roles: wire.RoleScreener | wire.RoleOperator}, testSecret("acmescreener"))
+	n.addKey(wire.APIKey{ID: "key_acme_screener", Owner: "Acme", Roles: wire.RoleScreener | wire.RoleOperator}, testSecret("acmescreener"))
 	names, all = n.told("acmescreener", "")
 	require.Equal(t, []string{
 		"agent.registered", "fleet.created", "user.registered", "screen.review", "review.dispositioned", "screen.review", "fleet.assigned",
@@ -124,7 +124,7 @@ func TestEventsByAudience(t *testing.T) {
 	dispositions := 0
 	for _, e := range all {
 		if textOf(e, "type") != "screen.unknown" { // It names no agent, so it is shown to its caller alone.
-			require.Equal(t, "Acme", textOf(e, "tenant"))
+			require.Equal(t, n.operatorID("Acme"), textOf(e, "tenant"))
 		}
 		require.False(t, strings.HasPrefix(textOf(e, "type"), "sar."))
 		require.False(t, e.GetBool("data", "sarEscalated"))

@@ -51,6 +51,7 @@ type testNode struct {
 	agents       map[engine.AgentSlot]*engine.AgentProfile
 	users        map[engine.UserSlot]*engine.UserProfile
 	fleets       map[engine.FleetSlot]*engine.FleetProfile
+	operators    map[engine.OperatorSlot]*engine.OperatorProfile
 	dispositions map[uint64]uint64
 	comments     map[uint64][]uint64
 	outcomes     map[uint64][]uint64
@@ -100,7 +101,7 @@ func newTestNode(t testing.TB) *testNode {
 	n := &testNode{
 		t: t, builder: fsm.NewStatusBuilder(), machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
-		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, dispositions: map[uint64]uint64{},
+		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, operators: map[engine.OperatorSlot]*engine.OperatorProfile{}, dispositions: map[uint64]uint64{},
 		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
 		secrets: seal.NewSecrets([]byte("a cluster secret of the tests")),
 	}
@@ -149,9 +150,14 @@ func (n *testNode) genesis() *wire.Genesis {
 	return &g
 }
 
+// addKey makes an API key. Its owner is an operator's legal name here, or a caller's id.
 func (n *testNode) addKey(key wire.APIKey, secret string) {
 	key.Prefix, key.Hashes = seal.KeyPrefix(secret), [][]byte{seal.HashAPISecret(secret)}
-	n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: key})
+	put := &wire.APIKeyPut{Op: wire.KeyCreate, Key: key}
+	if !strings.HasPrefix(key.Owner, wire.OwnerCallerPrefix) {
+		put.Operator, put.Key.Owner = operatorNamed(key.Owner), ""
+	}
+	n.must(wire.KindAPIKey, put)
 }
 
 // activate stages and activates a list.
@@ -273,6 +279,9 @@ func (n *testNode) publish() {
 	}
 	for _, p := range n.out.Fleets {
 		n.fleets[p.Slot] = p
+	}
+	for _, p := range n.out.Operators {
+		n.operators[p.Slot] = p
 	}
 	for _, link := range n.out.Dispositions {
 		n.dispositions[link.Leaf] = link.Later

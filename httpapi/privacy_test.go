@@ -8,14 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/edge"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 )
 
 // addCaller adds a key with roles for an operator ("": the institution).
 func (n *testNode) addCaller(name, operator string, roles uint16) {
-	n.addKey(wire.APIKey{ID: "key_" + name, Name: name, Roles: roles, Owner: edge.OperatorKey(operator)}, testSecret(name))
+	n.addKey(wire.APIKey{ID: "key_" + name, Name: name, Roles: roles, Owner: operator}, testSecret(name))
 }
 
 // Reviewers see names; callers who pay see those of their own payments. A key that also has

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fastjson"
 
-	"railguard/edge"
 	"railguard/engine"
 	"railguard/engine/credential"
 	"railguard/fsm"
@@ -247,9 +246,10 @@ func TestRegistryLimits(t *testing.T) {
 	slot, _ := n.api.Judges().Now().ParseAgent(agent)
 	for range engine.ChildrenMax {
 		profile := engine.AgentProfile{AgentName: "c", Type: engine.Supervised, OperatorLegalName: "Acme Inc", Parent: slot, Policy: engine.NoSpendPolicy()}
-		record := &wire.Register{Profile: profile, OperatorKey: edge.OperatorKey("Acme Inc")}
+		record := &wire.Register{Profile: profile, Operator: operatorNamed("Acme Inc")}
 		record.Basis.List = n.settings.ListVersion
 		record.Basis.Fold(engine.RevAgent, uint32(slot), 1)
+		record.Basis.Fold(engine.RevOperator, 1, 1)
 		n.must(wire.KindRegister, record)
 	}
 	v := answer(t, n.do("operator", "POST", "/v1/delegates/create", `{"parentAgentId":"`+agent+`","agentName":"one too many"}`), 409)

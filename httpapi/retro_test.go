@@ -58,8 +58,9 @@ func (n *testNode) retroReport(query string) *fastjson.Value {
 func (n *testNode) plant() (token, user string, planted []string, added []ofac.Entity) {
 	t := n.t
 	_, token = n.register("")
-	listedID, _ := n.register(`,"operatorWallet":"0x1111111111111111111111111111111111111111"`)
-	w := n.do("admin", "POST", "/v1/agents/register", `{"agentName":"B","agentType":"supervised","operatorLegalName":"Paper Tiger Holding","purpose":"x"}`)
+	w := n.do("admin", "POST", "/v1/agents/register", `{"agentName":"W","agentType":"supervised","operatorLegalName":"Wallet Works Ltd","purpose":"x","operatorWallet":"0x1111111111111111111111111111111111111111"}`)
+	listedID := textOf(answer(t, w, 201), "agentId")
+	w = n.do("admin", "POST", "/v1/agents/register", `{"agentName":"B","agentType":"supervised","operatorLegalName":"Paper Tiger Holding","purpose":"x"}`)
 	require.Equal(t, 201, w.Code)
 	user = textOf(answer(t, n.do("admin", "POST", "/v1/users/register", `{"legalName":"Lone Paper Person","agentIds":["`+listedID+`"]}`), 201), "userId")
 	for i := range 200 {

@@ -136,7 +136,7 @@ func TestEveryRouteEveryKey(t *testing.T) {
 	}
 	for role, bit := range testRoles {
 		if bit&wire.RolesOfOutsiders != 0 {
-			n.addKey(wire.APIKey{ID: "key_acme_" + role, Roles: bit, Owner: edge.OperatorKey("Acme")}, testSecret("acme"+role))
+			n.addKey(wire.APIKey{ID: "key_acme_" + role, Roles: bit, Owner: "Acme"}, testSecret("acme"+role))
 		}
 	}
 	roles := map[string]uint16{"admin": wire.RoleAdmin}
@@ -177,7 +177,7 @@ func requireLetIn(t *testing.T, n *testNode, r border.Route, key, path string, m
 // The admin listener accepts no key with an operator's scope.
 func TestAdminListenerHasNoTenants(t *testing.T) {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_acme", Roles: wire.RolesOfOutsiders, Owner: edge.OperatorKey("Acme")}, testSecret("acme"))
+	n.addKey(wire.APIKey{ID: "key_acme", Roles: wire.RolesOfOutsiders, Owner: "Acme"}, testSecret("acme"))
 	for _, r := range n.adminRoutes() {
 		if r.Roles == 0 {
 			continue

@@ -31,27 +31,27 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/transactions/{txnId}/settle":  {`{"amount":1,"railRef":"wire-1"}`},
 	"POST /v1/transactions/{txnId}/release": {`{"reason":"payment_failed"}`},
 
-	"POST /v1/agents/register": {`{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p","underlyingModel":"m","agentFramework":"f",` +
+	"POST /v1/agents/register": {`{"agentName":"Bot","agentType":"supervised","operatorId":"$operator","operatorLegalName":"Acme Inc","purpose":"p","underlyingModel":"m","agentFramework":"f",` +
 		`"operatorWallet":"0x1111111111111111111111111111111111111111","operatorEIN":"12-3456789","fleetId":"$fleet","metadata":{"a":1},$settings,$spend}`},
 	"POST /v1/delegates/create": {`{"parentAgentId":"$agent","agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p","underlyingModel":"m",` +
 		`"agentFramework":"f","expiresAt":"2026-04-22","metadata":{"a":1},$settings,$spend}`, `{"parentToken":"$token","agentName":"Bot"}`},
 	"PATCH /v1/agents/{id}":                            {`{$settings,$why}`},
 	"POST /v1/agents/{id}/attest":                      {`{"attestedBy":"Ann","note":"n"}`},
 	"POST /v1/agents/{id}/model":                       {`{"underlyingModel":"m",$why}`, `{"model":"m"}`},
-	"POST /v1/agents/{id}/reissue":                     {`{"agentName":"Bot","operatorLegalName":"Acme Inc","operatorWallet":"0x1111111111111111111111111111111111111111","operatorEIN":"12-3456789","purpose":"p","underlyingModel":"m","agentFramework":"f","overlapHours":2,$spend,$why}`},
-	"POST /v1/agents/{id}/ownership-transfer":          {`{"newOperatorLegalName":"Other Inc","effectiveAt":"2026-04-22","note":"n","actor":"Ann"}`},
+	"POST /v1/agents/{id}/reissue":                     {`{"agentName":"Bot","operatorId":"$operator","operatorLegalName":"Acme Inc","operatorWallet":"0x1111111111111111111111111111111111111111","operatorEIN":"12-3456789","purpose":"p","underlyingModel":"m","agentFramework":"f","overlapHours":2,$spend,$why}`},
+	"POST /v1/agents/{id}/ownership-transfer":          {`{"newOperatorId":"$operator","newOperatorLegalName":"Acme Inc","effectiveAt":"2026-04-22","note":"n","actor":"Ann"}`},
 	"DELETE /v1/agents/{id}/ownership-transfer":        {`{$why}`},
 	"POST /v1/agents/{id}/suspend":                     {`{$why}`},
 	"POST /v1/agents/{id}/reinstate":                   {`{$why}`},
 	"POST /v1/agents/{id}/revoke":                      {`{$why,"reasonCode":"OTHER"}`},
-	"POST /v1/users/register":                          {`{"legalName":"Ann Lee","email":"a@example.com","agentIds":["$agent"],"agentType":"supervised","operatorLegalName":"Acme Inc"}`, `{"userName":"Ann Lee"}`},
+	"POST /v1/users/register":                          {`{"legalName":"Ann Lee","email":"a@example.com","agentIds":["$agent"],"agentType":"supervised","operatorId":"$operator","operatorLegalName":"Acme Inc"}`, `{"userName":"Ann Lee"}`},
 	"POST /v1/users/{id}/reissue":                      {`{"overlapHours":2,$why}`},
 	"POST /v1/users/{id}/suspend":                      {`{$why}`},
 	"POST /v1/users/{id}/reinstate":                    {`{$why}`},
 	"POST /v1/users/{id}/revoke":                       {`{$why,"reasonCode":"OTHER"}`},
-	"POST /v1/operators/suspend":                       {`{"operatorLegalName":"Acme Inc",$why}`},
-	"POST /v1/operators/reinstate":                     {`{"operatorLegalName":"Acme Inc",$why}`},
-	"POST /v1/fleets/create":                           {`{"fleetName":"F","operatorLegalName":"Acme Inc","dailyLimitUSDC":10,$hours,$velocity,$list}`},
+	"POST /v1/operators/suspend":                       {`{"operatorId":"$operator","operatorLegalName":"Acme Inc",$why}`},
+	"POST /v1/operators/reinstate":                     {`{"operatorId":"$operator","operatorLegalName":"Acme Inc",$why}`},
+	"POST /v1/fleets/create":                           {`{"fleetName":"F","operatorId":"$operator","operatorLegalName":"Acme Inc","dailyLimitUSDC":10,$hours,$velocity,$list}`},
 	"PATCH /v1/fleets/{id}":                            {`{"fleetName":"F","dailyLimitUSDC":10,$hours,$velocity,$why}`},
 	"POST /v1/fleets/{id}/agents":                      {`{"agentId":"$agent"}`, `{"agentIds":["$agent"]}`},
 	"PUT /v1/agents/{id}/whitelist":                    {`{$entries,$why}`},
@@ -158,6 +158,7 @@ func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	}
 	autonomous := id("agentId", "/v1/agents/register", `{"agentName":"Bot","agentType":"autonomous","operatorLegalName":"Acme Inc","purpose":"p"}`)
 	agent, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":50}`)
+	operator := textOf(answer(t, n.do("admin", "GET", "/v1/agents/"+agent, ""), 200), "operatorId")
 	fleet := id("fleetId", "/v1/fleets/create", `{"fleetName":"F","operatorLegalName":"Acme Inc","dailyLimitUSDC":100}`)
 	for _, owner := range []string{"", "/agents/" + agent, "/fleets/" + fleet} {
 		id("", "/v1"+owner+"/whitelist/entries", `{"name":"Old Shop"}`)
@@ -173,7 +174,7 @@ func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	n.advance(engine.Second) // Else the rate limits would answer.
 	return n, strings.NewReplacer("$token", token, "$userToken", textOf(user, "token"), "$autonomous", autonomous, "$agent", agent, "$user", textOf(user, "userId"), "$review", review,
 		"$paid", textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":5}`), 200), "txnId"), "$alert", textOf(alerts, "data", "0", "alertId"), "$older", lists["01"], "$snapshot", lists["02"], "$staged", lists["04"],
-		"$fleet", fleet, "$cleared", cleared, "$webhook", id("webhookId", "/v1/webhooks", `{"url":"https://example.com/h","off":true}`))
+		"$fleet", fleet, "$operator", operator, "$cleared", cleared, "$webhook", id("webhookId", "/v1/webhooks", `{"url":"https://example.com/h","off":true}`))
 }
 
 // spoiltPath returns the path at which an operation is called.

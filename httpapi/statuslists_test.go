@@ -14,7 +14,6 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
 
-	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -176,7 +175,7 @@ func TestStatusListAndARevokedKey(t *testing.T) {
 func TestStatusOfAMatchedOperator(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
-	n.must(wire.KindStatus, &wire.Status{Target: wire.TargetOperator, OperatorKey: edge.OperatorKey("Acme Inc"), To: engine.Suspended})
+	n.must(wire.KindStatus, &wire.Status{Target: wire.TargetOperator, Slot: 1, To: engine.Suspended})
 	n.advance(engine.Minute)
 	require.Equal(t, byte(2), n.entry(token))
 }

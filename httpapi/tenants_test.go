@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/report"
-	"railguard/edge"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/httpapi/operations"
@@ -26,8 +25,8 @@ type tenants struct {
 
 func newTenants(t *testing.T) *tenants {
 	n := &tenants{testNode: newTestNode(t)}
-	n.addKey(wire.APIKey{ID: "key_acme", Roles: wire.RolesOfOutsiders, Owner: edge.OperatorKey("Acme")}, testSecret("acme"))
-	n.addKey(wire.APIKey{ID: "key_globex", Roles: wire.RolesOfOutsiders, Owner: edge.OperatorKey("Globex")}, testSecret("globex"))
+	n.addKey(wire.APIKey{ID: "key_acme", Roles: wire.RolesOfOutsiders, Owner: "Acme"}, testSecret("acme"))
+	n.addKey(wire.APIKey{ID: "key_globex", Roles: wire.RolesOfOutsiders, Owner: "Globex"}, testSecret("globex"))
 	made := func(path, body string) *httptest.ResponseRecorder {
 		w := n.do("acme", "POST", path, body)
 		require.Less(t, w.Code, 300, "%s: %s", path, w.Body)
@@ -116,6 +115,46 @@ func TestTenantsAreApart(t *testing.T) {
 		require.NotContains(t, strings.ToLower(w.Body.String()), "acme", "%s %s", r.Method, r.Path)
 	}
 	require.Equal(t, before, n.store.Size(), "nothing came into the log")
+}
+
+// A key of a caller sees and ends what its own keys screened and nothing else; references and
+// idempotency keys of others are not in its way. It has no agents, and registers none.
+func TestCallersAreApart(t *testing.T) {
+	n := newTenants(t)
+	n.addKey(wire.APIKey{ID: "key_shop", Roles: wire.RoleScreener, Owner: "cal_shop"}, testSecret("shop"))
+	n.addKey(wire.APIKey{ID: "key_shop_all", Roles: wire.RolesOfOutsiders, Owner: "cal_shop"}, testSecret("shopall"))
+	n.addKey(wire.APIKey{ID: "key_gate", Roles: wire.RolesOfOutsiders, Owner: "cal_gate"}, testSecret("gate"))
+	pay := func(key, amount string) string {
+		w := n.do(key, "POST", "/v1/screen", `{"token":"`+n.token+`","amount":`+amount+`,"paymentRef":"inv-1","hold":{"ttlSeconds":600}}`, "Idempotency-Key", "order-1")
+		require.Equal(t, "PROCEED null", verdict(t, w))
+		return member(t, w.Body.Bytes(), "txnId")
+	}
+	mine, theirs := pay("shop", "1"), pay("gate", "0.5")
+	require.NotEqual(t, mine, theirs)
+	for _, path := range []string{"/v1/audit/" + mine, "/v1/audit/" + mine + "/proof"} {
+		require.NotEqual(t, 200, n.do("gate", "GET", path, "").Code, path)
+	}
+	require.Equal(t, 200, n.do("shopall", "GET", "/v1/audit/"+mine, "").Code, "another key of the owner")
+	require.Equal(t, 404, n.do("gate", "POST", "/v1/transactions/"+mine+"/release", `{"reason":"x"}`).Code)
+	require.Equal(t, 404, n.do("gate", "POST", "/v1/transactions/"+mine+"/settle", `{}`).Code)
+	require.Equal(t, theirs, member(t, n.do("gate", "GET", "/v1/transactions?paymentRef=inv-1", "").Body.Bytes(), "txnId"))
+	for path, holds := range map[string]bool{
+		"/v1/audit": true, "/v1/events?types=screen.proceed": true, "/v1/transactions/unresolved": false, "/v1/agents": false, "/v1/users": false, "/v1/fleets": false, "/v1/webhooks": false,
+	} {
+		text := n.do("gate", "GET", path, "").Body.String()
+		require.Equal(t, holds, strings.Contains(text, theirs), "%s: %s", path, text)
+		require.NotContains(t, text, mine, path)
+		require.NotContains(t, text, n.txn, path)
+	}
+	require.Equal(t, 404, n.do("gate", "GET", "/v1/agents/"+n.agent, "").Code)
+	require.Equal(t, 403, n.do("gate", "POST", "/v1/agents/register", `{"agentName":"B","agentType":"supervised","operatorLegalName":"Gate","purpose":"p"}`).Code)
+	require.Equal(t, 403, n.do("gate", "POST", "/v1/fleets/create", `{"fleetName":"F","operatorLegalName":"Gate","dailyLimitUSDC":5}`).Code)
+
+	made := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"shop","roles":["screener"],"caller":"new"}`), 201)
+	owner := textOf(made, "owner")
+	require.Regexp(t, "^cal_[a-z2-7]{12}$", owner)
+	second := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"shop 2","roles":["screener"],"caller":"`+owner+`"}`), 201)
+	require.Equal(t, owner, textOf(second, "owner"))
 }
 
 // On every route, a record of another operator is answered in the same words as a record
@@ -249,7 +288,7 @@ func TestTenantsMayNotLift(t *testing.T) {
 	require.Contains(t, refused("POST", "/v1/agents/"+id+"/reissue", `{}`), "ownership transfer is flagged")
 	require.Contains(t, refused("DELETE", "/v1/agents/"+id+"/ownership-transfer", ""), "lacks the role policy")
 	require.Equal(t, 403, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{}`).Code, "a key without policy names the new operator")
-	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{"operatorLegalName":"GLOBEX"}`), 201)
+	answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", `{"operatorLegalName":"Globex"}`), 201)
 }
 
 // A user's credential without an agent belongs to its operator, like an agent's: a key of

@@ -157,7 +157,7 @@ func (s *script) key(t *testing.T, line string) string {
 	for _, role := range strings.Split(words[2], "|") {
 		key.Roles |= edge.ParseRole(role)
 	}
-	key.Owner = edge.OperatorKey(operator)
+	key.Owner = operator
 	s.n.addKey(key, testSecret(words[1]))
 	return "ok"
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -20,7 +19,7 @@ func (n *testNode) addSettler() {
 func TestUnresolvedPaymentsAreListed(t *testing.T) {
 	n := newTestNode(t)
 	n.addSettler()
-	n.addKey(wire.APIKey{ID: "key_acme", Owner: edge.OperatorKey("Acme Inc"), Roles: wire.RoleScreener}, testSecret("acme"))
+	n.addKey(wire.APIKey{ID: "key_acme", Owner: "Acme Inc", Roles: wire.RoleScreener}, testSecret("acme"))
 	agent, token := n.registered("")
 	pay := func(key, amount string) string {
 		return textOf(answer(t, n.do(key, "POST", "/v1/screen", `{"token":"`+token+`","amount":`+amount+`,"hold":{"ttlSeconds":30},"paymentRef":"r`+amount+`"}`), 200), "txnId")

@@ -61,7 +61,7 @@ func TestNobodyOutsideIsToldOfSuspicion(t *testing.T) {
 	refused(t, n.do("admin", "PATCH", "/v1/webhooks/"+hook, `{"sarAllowed":true}`), 422, "invalid_field")
 	keys := []string{"acme"}
 	for _, name := range edge.RoleList(wire.RolesOfOutsiders) {
-		n.addKey(wire.APIKey{ID: "key_acme_" + name, Roles: testRoles[name], Owner: edge.OperatorKey("Acme")}, testSecret("acme"+name))
+		n.addKey(wire.APIKey{ID: "key_acme_" + name, Roles: testRoles[name], Owner: "Acme"}, testSecret("acme"+name))
 		keys = append(keys, "acme"+name)
 	}
 	seen, inside := 0, 0

@@ -127,8 +127,8 @@ func TestBadWebhooks(t *testing.T) {
 // An operator's key manages its own webhooks and sees no other's.
 func TestWebhooksOfTenants(t *testing.T) {
 	n := newTenants(t)
-	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "acme", Roles: wire.RoleOperator}, testSecret("acmeadmin"))
-	n.addKey(wire.APIKey{ID: "key_globex_admin", Owner: "globex", Roles: wire.RoleOperator}, testSecret("globexadmin"))
+	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "Acme", Roles: wire.RoleOperator}, testSecret("acmeadmin"))
+	n.addKey(wire.APIKey{ID: "key_globex_admin", Owner: "Globex", Roles: wire.RoleOperator}, testSecret("globexadmin"))
 	answer(t, n.do("acmeadmin", "POST", "/v1/webhooks", hookBody), 201)
 	answer(t, n.do("admin", "POST", "/v1/webhooks", hookBody), 201)
 	require.Len(t, answer(t, n.do("acmeadmin", "GET", "/v1/webhooks", ""), 200).GetArray("data"), 1)
@@ -177,35 +177,35 @@ func TestWebhooksKeepTheWall(t *testing.T) {
 		n.addKey(wire.APIKey{ID: id, Owner: operator, Roles: roles}, testSecret(strings.TrimPrefix(id, "key_")))
 		return uint32(len(n.Settings().Keys))
 	}
-	for _, owner := range []struct{ id, operator string }{{"key_one", ""}, {"key_two", "acme"}, {"key_three", "globex"}} {
+	for _, owner := range []struct{ id, operator string }{{"key_one", ""}, {"key_two", "Acme"}, {"key_three", "Globex"}} {
 		roles := wire.RoleAdmin
 		if owner.operator != "" {
 			roles = wire.RolesOfOutsiders
 		}
 		row := add(owner.id, owner.operator, roles)
 		all, feed := n.told(strings.TrimPrefix(owner.id, "key_"), "")
-		told, bodies := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: owner.operator, SARAllowed: true})
+		told, bodies := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: n.Settings().Keys[row-1].Owner, SARAllowed: true})
 		require.Equal(t, all, told, owner.id)
 		for i, body := range bodies {
 			require.JSONEq(t, feed[i].String(), "{"+body+"}")
 		}
-		walled, bodies := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: owner.operator})
+		walled, bodies := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: n.Settings().Keys[row-1].Owner})
 		for i, name := range walled {
 			require.False(t, events.TellsOfSuspicion(name), name)
 			require.NotContains(t, bodies[i], "ESCALATE_SAR")
 			require.NotContains(t, bodies[i], `"sarEscalated":true`)
 		}
 		require.Equal(t, owner.operator == "", slices.Contains(told, "sar.opened"), "the institution alone is told of suspicion, whatever the webhook says")
-		if owner.operator != "globex" {
+		if owner.operator != "Globex" {
 			require.Contains(t, walled, "review.dispositioned", "others' dispositions are told")
 		}
 	}
-	row := add("key_narrow", "acme", wire.RoleScreener)
+	row := add("key_narrow", "Acme", wire.RoleScreener)
 	narrow, _ := n.told("narrow", "")
-	told, _ := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: "acme", SARAllowed: true})
+	told, _ := n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: n.operatorID("Acme"), SARAllowed: true})
 	require.Equal(t, narrow, told, "a key that stands outside the wall has a webhook that does")
 	n.must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyRevoke, Key: wire.APIKey{ID: "key_narrow"}})
-	told, _ = n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: "acme", SARAllowed: true})
+	told, _ = n.toldByWebhook(wire.Webhook{ID: 7, Key: row, Owner: n.operatorID("Acme"), SARAllowed: true})
 	require.Empty(t, told)
 }
 
@@ -279,7 +279,7 @@ func TestDeliveriesOverHTTP(t *testing.T) {
 // A full table of webhooks is reported as full.
 func TestWebhooksFill(t *testing.T) {
 	n := newTestNode(t)
-	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "acme", Roles: wire.RoleOperator}, testSecret("acmeadmin"))
+	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "Acme", Roles: wire.RoleOperator}, testSecret("acmeadmin"))
 	for range 32 {
 		answer(t, n.do("acmeadmin", "POST", "/v1/webhooks", hookBody), 201)
 	}

@@ -219,11 +219,17 @@ func HashAPISecret(secret string) []byte {
 }
 
 // NewKeyID returns a fresh API key id: key_ and 12 base32 characters.
-func NewKeyID() string {
+func NewKeyID() string { return newID("key_") }
+
+// NewCallerID returns the id of a new owner of keys that is no operator: cal_ and 12 base32
+// characters.
+func NewCallerID() string { return newID("cal_") }
+
+func newID(prefix string) string {
 	const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
 	var random [12]byte
 	_, _ = rand.Read(random[:])
-	id := []byte("key_")
+	id := []byte(prefix)
 	for _, b := range random {
 		id = append(id, alphabet[b&31])
 	}

@@ -175,7 +175,7 @@ func checkVC(p *probe) {
 
 func checkIssuanceScreening(p *probe) {
 	for what, alter := range map[string]change{
-		"wallet": with("operatorWallet", p.listedWallet()),
+		"wallet": p.walletOf(p.listedWallet()),
 		"name":   with("operatorLegalName", p.listedIndividual()),
 	} {
 		a := p.post("/v1/agents/register", p.registration(alter))

@@ -29,6 +29,13 @@ func with(name string, value any) change { return func(body obj) { body[name] = 
 // policy gives the agent a spend policy.
 func policy(members obj) change { return with("spendPolicy", members) }
 
+// walletOf gives an operator of its own a wallet: a listed one hits every agent of its operator.
+func (p *probe) walletOf(wallet string) change {
+	return func(body obj) {
+		body["operatorWallet"], body["operatorLegalName"] = wallet, p.name("Wallet Orchard Works")
+	}
+}
+
 func autonomous(body obj) { body["agentType"] = "autonomous" }
 
 // registration is the smallest clean registration body with the changes made.

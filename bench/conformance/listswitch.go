@@ -120,7 +120,7 @@ func (p *probe) stranger(wallet string) listtest.Entity {
 
 func checkR4(p *probe) {
 	wallet := cleanWallet()
-	g := p.register(with("operatorWallet", wallet))
+	g := p.register(p.walletOf(wallet))
 	child := p.delegate(g)
 	p.proceeds(p.screen(g, "1"))
 	p.switched(func() {
@@ -135,11 +135,11 @@ func checkR3Delisted(p *probe) {
 	wallet := cleanWallet()
 	var g agent
 	p.switched(func() {
-		g = p.issuedToListed(with("operatorWallet", wallet))
+		g = p.issuedToListed(p.walletOf(wallet))
 		p.verdict(p.screen(g, "1"), "BLOCK", "R3_OPERATOR_OFAC_ISSUANCE")
 	}, p.stranger(wallet))
 	p.verdict(p.screen(g, "1"), "BLOCK", "R3_OPERATOR_OFAC_ISSUANCE")
-	p.proceeds(p.screen(p.register(with("operatorWallet", wallet)), "1"))
+	p.proceeds(p.screen(p.register(p.walletOf(wallet)), "1"))
 }
 
 func checkListFollows(p *probe) {

@@ -142,9 +142,11 @@ func checkTippingOff(p *probe) {
 func checkOperatorScope(p *probe) {
 	operator := p.name("Scoped Orchard Holdings")
 	key := p.makeKey(operator, "operator")
-	mine := p.register(with("operatorLegalName", strings.ToUpper(operator)))
+	mine := p.register(with("operatorLegalName", operator))
 	foreign := p.register()
 	p.same(p.success(p.get("/v1/agents/"+mine.id, withKey(key.secret))), "agentId", mine.id)
+	folded := p.register(with("operatorLegalName", strings.ToUpper(operator)))
+	p.status(p.get("/v1/agents/"+folded.id, withKey(key.secret)), 404) // A name that folds alike is another operator's.
 	a := p.get("/v1/agents/"+foreign.id, withKey(key.secret))
 	p.expect(a.status == 404 || a.status == 403, "a foreign agent: status %d, want 404", a.status)
 	a = p.post("/v1/agents/"+foreign.id+"/suspend", obj{"reason": "x"}, withKey(key.secret))

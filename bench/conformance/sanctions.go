@@ -74,7 +74,7 @@ func (p *probe) issuedToListed(changes ...change) agent {
 
 func checkR3(p *probe) {
 	for _, wallet := range walletSpellings(p.listedWallet()) {
-		g := p.issuedToListed(with("operatorWallet", wallet))
+		g := p.issuedToListed(p.walletOf(wallet))
 		p.verdict(p.screen(g, "1"), "BLOCK", "R3_OPERATOR_OFAC_ISSUANCE")
 		if p.cfg.OnlySpec {
 			continue
@@ -140,7 +140,7 @@ func checkNumericOrder(p *probe) {
 	p.verdict(p.screen(g, "1", listed), "BLOCK", "R6_COUNTERPARTY_WALLET_OFAC")
 	g = p.issuedToListed(with("operatorLegalName", p.listedCompany()))
 	p.verdict(p.screen(g, "1", listed), "BLOCK", "R5_OPERATOR_NAME_OFAC")
-	g = p.issuedToListed(with("operatorLegalName", p.listedCompany()), with("operatorWallet", p.listedWallet()))
+	g = p.issuedToListed(with("operatorLegalName", strings.ToLower(p.listedCompany())), with("operatorWallet", p.listedWallet()))
 	p.verdict(p.screen(g, "1", listed), "BLOCK", "R3_OPERATOR_OFAC_ISSUANCE")
 	p.setStatus("agents", g.id, "suspend")
 	p.verdict(p.screen(g, "1", listed), "BLOCK", "R2_CREDENTIAL_STATUS")

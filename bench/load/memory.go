@@ -110,7 +110,7 @@ func (c *crowd) inEntries(ctx context.Context, count int, record func(n int) wir
 
 func (c *crowd) registration(n int) *wire.Register {
 	operator := fmt.Sprintf("Operator %d Incorporated", n/500)
-	body := &wire.Register{OperatorKey: operator, Profile: engine.AgentProfile{
+	body := &wire.Register{Operator: wire.OperatorRef{Name: operator}, Profile: engine.AgentProfile{
 		AgentName: fmt.Sprintf("Procurement agent %d", n), Type: engine.Supervised, OperatorLegalName: operator,
 		AgentFramework: []string{"langgraph", "crewai", "autogen"}[n%3], Model: []string{"model-large-4", "model-small-4"}[n%2],
 		OperatorWallet: fmt.Sprintf("0x%040d", n/500), Purpose: "Buys office supplies from approved vendors.",
@@ -130,6 +130,7 @@ func (c *crowd) toReview(agent *engine.AgentProfile) *wire.Screen {
 	}
 	s.Basis = engine.Basis{List: c.settings.ListVersion, Policy: c.settings.Policy.Version, Matcher: c.settings.Matcher, Rules: c.settings.Rules().Number}
 	s.Basis.Fold(engine.RevAgent, uint32(agent.Slot), agent.Rev)
+	s.Basis.Fold(engine.RevOperator, uint32(agent.Operator), 2) // Its second revision has its wallet.
 	return s
 }
 

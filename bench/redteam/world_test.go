@@ -32,7 +32,7 @@ var (
 // party is an owner of keys, with what it owns.
 type party struct {
 	word     string            // One of the names of everything it owns, and of nothing else.
-	name, id string            // Its legal name and id, if it is an operator.
+	name, id string            // Its legal name, if it is an operator; its id.
 	keys     map[string]string // Secrets by role; "all" has all roles that the owner can have.
 	owned    map[string]string // Ids by kind: agent, fleet, user, txn, case, webhook; and its agent's token.
 }
@@ -77,8 +77,14 @@ func (w *world) must(e conformance.Examiner, key, method, path string, body any)
 // tryKey asks for an API key. The owner is nil for the institution.
 func (w *world) tryKey(e conformance.Examiner, owner *party, more obj, roles ...string) *conformance.Answer {
 	body := obj{"name": e.Name("redteam"), "roles": roles}
-	if owner != nil && owner.id != "" {
-		body["operator"] = owner.name
+	switch {
+	case owner == nil:
+	case owner.name != "":
+		body["operator"] = owner.id
+	case owner.id == "":
+		body["caller"] = "new"
+	default:
+		body["caller"] = owner.id
 	}
 	for name, value := range more {
 		body[name] = value
@@ -96,6 +102,9 @@ func (w *world) newKey(e conformance.Examiner, owner *party, more obj, roles ...
 		return ""
 	}
 	e.Must(a.OK() && a.Text("key") != "", "the stage: a key with %v: %d %s", roles, a.Status, a.Raw)
+	if owner != nil && owner.id == "" {
+		owner.id = a.Text("owner")
+	}
 	w.awaitKey(e, owner, a.Text("key"))
 	return a.Text("key")
 }
@@ -176,16 +185,11 @@ func (w *world) settleOperator(e conformance.Examiner, p *party) {
 		"spendPolicy": obj{"maxSingleTxUSDC": 100, "dailyLimitUSDC": 10000},
 	})
 	p.id, p.owned["agent"], p.owned["token"] = registered.Text("operatorId"), registered.Text("agentId"), registered.Text("token")
-	if p.id == "" {
-		p.id = registered.Text("operator.operatorId")
-	}
+	e.Must(p.id != "", "the stage: an operator has no id: %s", registered.Raw)
 	fleet := w.must(e, w.root, "POST", "/v1/fleets/create", obj{"fleetName": p.word + " fleet", "operatorLegalName": p.name, "dailyLimitUSDC": 500})
 	p.owned["fleet"] = fleet.Text("fleetId")
 	user := w.must(e, w.root, "POST", "/v1/users/register", obj{"legalName": p.word + " user", "agentIds": list{p.owned["agent"]}})
 	p.owned["user"] = user.Text("userId")
-	if p.id == "" {
-		p.id = "opr_unknown" // An operator, though the product does not tell its id.
-	}
 }
 
 // screenAll makes every owner's payments and what an officer does about them.

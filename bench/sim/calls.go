@@ -28,8 +28,8 @@ func (h *History) register(ctx context.Context, host *Host, name string, a Accou
 		a.Operator = acme
 	}
 	body := wire.Register{
-		Common:      wire.Common{Fragment: []byte(`"name":"` + name + `"`)},
-		OperatorKey: a.Operator,
+		Common:   wire.Common{Fragment: []byte(`"name":"` + name + `"`)},
+		Operator: wire.OperatorRef{Name: a.Operator},
 		Profile: engine.AgentProfile{
 			AgentName: name, OperatorLegalName: a.Operator, Type: engine.Supervised, Parent: a.Parent, Fleet: a.Fleet,
 			Policy: engine.SpendPolicy{MaxSingle: engine.NoLimit, DailyLimit: a.Daily},
@@ -40,20 +40,27 @@ func (h *History) register(ctx context.Context, host *Host, name string, a Accou
 	return h.once(ctx, host, h.begin(host, wire.KindRegister, name), wire.Encode(&body))
 }
 
-// foldAgent folds what a node knows of an agent, its ancestors and its fleet, and
+// foldAgent folds what a node knows of an agent, its ancestors, its fleet and its operator, and
 // returns the fleet.
 func foldAgent(node *cluster.Node, b *engine.Basis, slot engine.AgentSlot) (fleet engine.FleetSlot) {
+	var operator engine.OperatorSlot
 	for slot != 0 {
 		profile := node.Agent(slot)
 		if profile == nil {
 			b.Fold(engine.RevAgent, uint32(slot), 0)
-			return 0
+			break
 		}
 		b.Fold(engine.RevAgent, uint32(slot), profile.Rev)
 		slot, fleet = profile.Parent, profile.Fleet
+		if operator == 0 {
+			operator = profile.Operator
+		}
 	}
 	if fleet != 0 {
 		b.Fold(engine.RevFleet, uint32(fleet), node.Fleet(fleet).Rev)
+	}
+	if operator != 0 {
+		b.Fold(engine.RevOperator, uint32(operator), node.Operator(operator).Rev)
 	}
 	return fleet
 }
@@ -179,8 +186,12 @@ func (h *History) Turn(ctx context.Context, host *Host, whose subject, to engine
 	case wire.TargetOperator:
 		fragment = fmt.Appendf(fragment, `,"operator":"%s"`, whose.operator)
 	}
+	if node := host.Node(); node != nil && whose.target == wire.TargetOperator {
+		slot, _ := node.OperatorsNamed(whose.operator)
+		whose.slot = uint32(slot)
+	}
 	return h.once(ctx, host, op, wire.Encode(&wire.Status{
-		Common: wire.Common{Fragment: fragment}, Target: whose.target, Slot: whose.slot, OperatorKey: whose.operator, To: to,
+		Common: wire.Common{Fragment: fragment}, Target: whose.target, Slot: whose.slot, To: to,
 	}))
 }
 

@@ -52,7 +52,7 @@ func prepare(w *World, h *History) {
 	until(func() *Op {
 		return h.once(ctx, host, h.begin(host, wire.KindFleet, "fleet"), wire.Encode(&wire.Fleet{
 			Common:  wire.Common{Fragment: []byte(`"name":"fleet"`)},
-			Profile: engine.FleetProfile{FleetName: "convoy", OperatorLegalName: acme, DailyLimit: spendLimits.Fleets[convoy]}, OperatorKey: acme,
+			Profile: engine.FleetProfile{FleetName: "convoy", OperatorLegalName: acme, DailyLimit: spendLimits.Fleets[convoy]}, Operator: wire.OperatorRef{Name: acme},
 		}))
 	})
 	for slot := spender; slot <= orphan; slot++ {

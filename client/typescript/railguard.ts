@@ -24,6 +24,7 @@ export interface Agent {
   agentName: string;
   agentType: "autonomous" | "supervised";
   operatorLegalName: string;
+  operatorId?: string; // Which operator of this name; "new": another one.
   purpose: string;
   spendPolicy?: SpendPolicy;
   underlyingModel?: string;
@@ -45,6 +46,8 @@ export interface Delegate {
 }
 
 export interface Registration {
+  operatorId: string;
+  similarOperators?: { operatorId: string; operatorLegalName: string }[];
   agentId: string;
   token: string;
   credential: unknown;

@@ -104,7 +104,7 @@ var complianceVerbs = []verb{
 // webhookVerbs are about webhooks, to which events are sent.
 var webhookVerbs = []verb{
 	{path: "webhook create", group: "compliance", short: "Have events sent to a URL; prints the secret, once", call: "POST /v1/webhooks", fields: hookFields, example: "  railguard webhook create --endpoint https://hooks.example.com/railguard --types 'screen.block,review.*,hold.*'"},
-	{path: "webhook list", short: "List webhooks", call: "GET /v1/webhooks", columns: "webhookId name url state operator types"},
+	{path: "webhook list", short: "List webhooks", call: "GET /v1/webhooks", columns: "webhookId name url state owner types"},
 	{path: "webhook show", short: "Show a webhook and how far it is", call: "GET /v1/webhooks/{webhook}"},
 	{path: "webhook set", short: "Change a webhook; it is your key's from then on", call: "PATCH /v1/webhooks/{webhook}", fields: hookFields},
 	{path: "webhook delete", short: "Delete a webhook", call: "DELETE /v1/webhooks/{webhook}"},

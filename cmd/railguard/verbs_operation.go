@@ -16,7 +16,8 @@ var operationVerbs = []verb{
 		fields: []field{
 			{flag: "name", required: true, help: "what it is for"},
 			{flag: "roles", required: true, kind: description.ListField, help: "operator, screener, settler, viewer; the institution's keys also reviewer, auditor, policy, ops, admin"},
-			{flag: "operator", help: "only this operator's agents and fleets"},
+			{flag: "operator", help: "an operator's id or legal name: only its agents and fleets"},
+			{flag: "caller", help: "new: of a merchant, a gateway or a resource server, which sees only its own calls; or the id (cal_…) of one that has keys"},
 			{flag: "person", help: "whose key it is; two keys of one person are one person"},
 			{flag: "networks", name: "ips", kind: description.ListField, help: "CIDRs it may be used from"},
 			{flag: "expires", help: "e.g. 90d, or never (default: 365d, with the role admin 90d)"},
@@ -25,7 +26,7 @@ var operationVerbs = []verb{
 		},
 		example: `  railguard key create --name acme-prod --roles screener,operator --operator "Acme Inc" --expires 90d`,
 	},
-	{path: "key list", short: "List API keys", call: "GET /admin/keys", columns: "keyId name person prefix roles operator strict expiresAt lastUsedAt status", query: pageQuery},
+	{path: "key list", short: "List API keys", call: "GET /admin/keys", columns: "keyId name person prefix roles owner strict expiresAt lastUsedAt status", query: pageQuery},
 	{path: "key rotate", short: "Give a key another secret; the one before ends at once, or after --overlap", call: "POST /admin/keys/{key-id}/rotate", fields: []field{{flag: "overlap", help: "how long the secret before stays good, e.g. 24h; at most 7d"}}},
 	{path: "key end-sessions", short: "Sign a key's person out of the console, everywhere", call: "POST /admin/keys/{key-id}/end-sessions"},
 	{path: "key revoke", short: "Revoke a key", call: "DELETE /admin/keys/{key-id}"},

@@ -29,7 +29,7 @@ export const name = () => session.key?.name ?? '';
 /** may reports whether the key has one of the roles. What is hidden here is refused there. */
 export const may = (...roles) => (session.key?.roles ?? []).some((role) => role === 'admin' || roles.includes(role));
 /** whole reports whether the key is not limited to one operator. */
-export const whole = () => !session.key?.operator;
+export const whole = () => !session.key?.owner;
 export const onEnded = (then) => { ended = then; };
 
 async function read(response) {

@@ -113,7 +113,7 @@ function header(current) {
     h('nav', {'aria-label': 'Pages'}, pages.filter((p) => !p.hidden && allowed(p)).map((p) =>
       h('a', {href: `/console/${p.path}`, 'aria-current': current && (p === current || (p.path && current.path.startsWith(`${p.path}/`))) ? 'page' : undefined}, p.title))),
     h('details', {class: 'menu'}, h('summary', null, key.name || key.keyId), h('div', null,
-      h('p', null, `Roles: ${key.roles.join(', ')}`), key.operator && h('p', null, `Operator: ${key.operator}`),
+      h('p', null, `Roles: ${key.roles.join(', ')}`), key.owner && h('p', null, `Owner: ${key.owner}`),
       h('label', null, h('input', {type: 'checkbox', checked: shortcuts(), onchange: (e) => setShortcuts(e.target.checked)}), ' Keyboard shortcuts'),
       h('label', null, 'Look ', themes()),
       h('button', {onclick: async () => { await api.signOut(); signInPage(); }}, 'Sign out'))));

@@ -78,7 +78,7 @@ export async function showAgent(place, {id}) {
     api.may('policy') && api.whole() && a.ownershipTransfer?.flagged && h('div', {class: 'actions left'}, h('button', {type: 'button', onclick: () => act('Take the transfer back?', `${a.agentName} stays with ${a.operatorLegalName}.`, 'Take back', 'warn', `/agents/${id}/ownership-transfer`, redraw, {}, 'DELETE')}, 'Take the transfer back …')),
     h('div', {class: 'columns'}, h('div', null, limits && h('section', {class: 'card'}, h('h2', null, 'Spent today'), bar('This agent', limits.spentUSDC, limits.heldUSDC, limits.dailyLimitUSDC), limits.fleet && bar('Its fleet', limits.fleet.spentUSDC ?? limits.fleet.spentTodayUSDC, limits.fleet.heldUSDC, limits.fleet.dailyLimitUSDC),
       facts([['Left', money(limits.availableUSDC)], ['Single payment', money(limits.maxSingleTxUSDC)]])), h('section', {class: 'card'}, h('h2', null, 'History'), h('ol', {class: 'comments'}, timeline.map(([at, what]) => h('li', null, when(at), ' ', what))))),
-    h('div', null, h('section', {class: 'card'}, h('h2', null, 'Credential and settings'), facts([['Purpose', a.purpose], ['Version', a.credentialVersion], ['Issued', when(a.issuedAt)], ['Expires', when(a.expiresAt)], ['Operator', badge(a.operatorStatus ?? 'ACTIVE')], ['Fleet', a.fleetId && partyLink(a.fleetId)],
+    h('div', null, h('section', {class: 'card'}, h('h2', null, 'Credential and settings'), facts([['Purpose', a.purpose], ['Version', a.credentialVersion], ['Issued', when(a.issuedAt)], ['Expires', when(a.expiresAt)], ['Operator', badge(a.operatorStatus ?? 'ACTIVE')], ['Operator id', h('span', {class: 'mono'}, a.operatorId)], ['Fleet', a.fleetId && partyLink(a.fleetId)],
       ['Parent', a.parentAgentId && partyLink(a.parentAgentId)], ['Model', a.currentModel ?? a.underlyingModel], ['Framework', a.agentFramework], ['Chains', (p.allowedChains ?? []).join(', ') || 'any'], ['Rails', (p.allowedRails ?? []).join(', ') || 'any'], ['Screening', p.counterpartyScreening]])),
     a.attestation?.required !== undefined && h('section', {class: 'card'}, h('h2', null, 'Attestation'), facts([['Needed', a.attestation.required ? 'yes' : 'no'], ['Last', when(a.attestation.attestedAt)], ['Until', when(a.attestation.validUntil)]])))));
 }
@@ -96,8 +96,8 @@ function attest(a, redraw) {
 function transfer(a, redraw) {
   const to = h('input', {required: true, maxlength: 512});
   const note = h('textarea', {rows: 3, maxlength: 8192});
-  dialog('Flag an ownership transfer?', [h('p', {class: 'action'}, `${a.agentName} goes from ${a.operatorLegalName} to another operator. Its payments are blocked until a re-issue.`), field('New operator, legal name', to), field('Note', note)], 'Flag the transfer', 'warn', async () => {
-    await api.call(`/agents/${a.agentId}/ownership-transfer`, {method: 'POST', body: {newOperatorLegalName: to.value.trim(), actor: officer(), ...(note.value.trim() && {note: note.value.trim()})}});
+  dialog('Flag an ownership transfer?', [h('p', {class: 'action'}, `${a.agentName} goes from ${a.operatorLegalName} to another operator. Its payments are blocked until a re-issue.`), field('New operator, legal name or id (opr_…)', to), field('Note', note)], 'Flag the transfer', 'warn', async () => {
+    await api.call(`/agents/${a.agentId}/ownership-transfer`, {method: 'POST', body: {[to.value.trim().startsWith('opr_') ? 'newOperatorId' : 'newOperatorLegalName']: to.value.trim(), actor: officer(), ...(note.value.trim() && {note: note.value.trim()})}});
     toast('Flagged.');
     redraw();
   });
@@ -144,11 +144,13 @@ const operatorsAsked = 40; // Whose state is shown: one question each.
 export async function showOperators(place) {
   const page = await api.call(`/agents${api.query({limit: 500})}`);
   const redraw = () => showOperators(place);
-  const names = [...new Set(page.data.map((a) => a.operatorLegalName))].sort((x, y) => x.localeCompare(y));
-  const change = (name, verb, word, kind) => h('button', {type: 'button', class: `small ${kind}`, onclick: () => act(`${word}?`, `${word} ${name}: this counts for all its agents at once.`, word, kind, `/operators/${verb}`, redraw, {operatorLegalName: ['Operator', h('input', {value: name, required: true})]})}, `${word} …`);
-  const states = new Map(await Promise.all(names.slice(0, operatorsAsked).map(async (name) => [name, (await api.maybe(`/agents/${page.data.find((a) => a.operatorLegalName === name).agentId}`).catch(() => null))?.operatorStatus])));
-  put(place, h('h1', null, 'Operators'), page.nextCursor && h('p', {class: 'quiet'}, 'Of the newest 500 agents.'), h('section', {class: 'card'}, table('Operators', ['Operator', 'Status', 'Agents', 'Active agents', 'Change'], names.map((name) => {
-    const own = page.data.filter((a) => a.operatorLegalName === name);
-    return [h('a', {href: `/console/agents${api.query({operator: name})}`}, name), states.get(name) ? badge(states.get(name)) : '–', count(own.length), count(own.filter((a) => a.credentialStatus === 'ACTIVE').length), api.may('operator') ? h('span', {class: 'actions left'}, states.get(name) !== 'SUSPENDED' && change(name, 'suspend', 'Suspend', 'warn'), states.get(name) !== 'ACTIVE' && change(name, 'reinstate', 'Reinstate', 'good')) : '–'];
+  const byId = new Map(page.data.map((a) => [a.operatorId, a]));
+  const operators = [...byId.values()].sort((x, y) => x.operatorLegalName.localeCompare(y.operatorLegalName) || x.operatorId.localeCompare(y.operatorId));
+  const change = (a, verb, word, kind) => h('button', {type: 'button', class: `small ${kind}`, onclick: () => act(`${word}?`, `${word} ${a.operatorLegalName}: this counts for all its agents at once.`, word, kind, `/operators/${verb}`, redraw, {operatorId: ['Operator', h('input', {value: a.operatorId, required: true})]})}, `${word} …`);
+  const states = new Map(await Promise.all(operators.slice(0, operatorsAsked).map(async (a) => [a.operatorId, (await api.maybe(`/agents/${a.agentId}`).catch(() => null))?.operatorStatus])));
+  put(place, h('h1', null, 'Operators'), page.nextCursor && h('p', {class: 'quiet'}, 'Of the newest 500 agents.'), h('section', {class: 'card'}, table('Operators', ['Operator', 'Status', 'Agents', 'Active agents', 'Id', 'Change'], operators.map((a) => {
+    const own = page.data.filter((other) => other.operatorId === a.operatorId);
+    const state = states.get(a.operatorId);
+    return [h('a', {href: `/console/agents${api.query({operator: a.operatorId})}`}, a.operatorLegalName), state ? badge(state) : '–', count(own.length), count(own.filter((other) => other.credentialStatus === 'ACTIVE').length), h('span', {class: 'mono'}, a.operatorId), api.may('operator') ? h('span', {class: 'actions left'}, state !== 'SUSPENDED' && change(a, 'suspend', 'Suspend', 'warn'), state !== 'ACTIVE' && change(a, 'reinstate', 'Reinstate', 'good')) : '–'];
   }))));
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,16 +16,38 @@ import (
 	"railguard/strictjson"
 )
 
-// Caller creates an API key and returns the caller for it. operator is the legal name of its
-// scope; "" is the institution.
-func (w *World) Caller(id string, roles uint16, operator string) *edge.Caller {
+// Caller creates an API key and returns the caller for it. owner is the legal name of an
+// operator, or the id of a caller (cal_…); "" is the institution.
+func (w *World) Caller(id string, roles uint16, owner string) *edge.Caller {
 	w.T.Helper()
 	secret := seal.NewAPISecret()
-	w.Must(wire.KindAPIKey, &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{
-		ID: id, Name: "test " + id, Prefix: seal.KeyPrefix(secret), Hashes: [][]byte{seal.HashAPISecret(secret)}, Roles: roles, Owner: edge.OperatorKey(operator),
-	}})
+	put := &wire.APIKeyPut{Op: wire.KeyCreate, Key: wire.APIKey{
+		ID: id, Name: "test " + id, Prefix: seal.KeyPrefix(secret), Hashes: [][]byte{seal.HashAPISecret(secret)}, Roles: roles,
+	}}
+	if strings.HasPrefix(owner, wire.OwnerCallerPrefix) {
+		put.Key.Owner = owner
+	} else {
+		put.Operator = OperatorRef(owner)
+	}
+	w.Must(wire.KindAPIKey, put)
 	row := uint32(len(w.Settings().Keys))
-	return &edge.Caller{ID: id, Name: "test " + id, Roles: roles, Owner: edge.OperatorKey(operator), Key: wire.KeyRef{Row: row, Rev: 1}}
+	return &edge.Caller{ID: id, Name: "test " + id, Roles: roles, Owner: w.Settings().Keys[row-1].Owner, Key: wire.KeyRef{Row: row, Rev: 1}}
+}
+
+// OperatorRef names an operator by its legal name; "" is none.
+func OperatorRef(name string) (ref wire.OperatorRef) {
+	if name != "" {
+		ref.Name, ref.Fold = engine.LegalText(name), edge.FoldName(name)
+	}
+	return ref
+}
+
+// OperatorID returns the id of an operator that one legal name names.
+func (w *World) OperatorID(name string) string {
+	w.T.Helper()
+	slot, count := w.OperatorsNamed(engine.LegalText(name))
+	require.Equal(w.T, 1, count, "operators named %q", name)
+	return w.Judges.Now().OperatorID(slot)
 }
 
 // Admin returns the person at the node's own machine.
@@ -206,7 +229,7 @@ func (w *World) NewFleet(operator string, dailyLimit engine.USD) string {
 func (w *World) NewFleetOf(common wire.Common, operator string, dailyLimit engine.USD) string {
 	w.T.Helper()
 	profile := engine.FleetProfile{FleetName: "Fleet", OperatorLegalName: operator, DailyLimit: dailyLimit, DailyLimitText: "1"}
-	w.Must(wire.KindFleet, &wire.Fleet{Common: common, Profile: profile, OperatorKey: edge.OperatorKey(operator)})
+	w.Must(wire.KindFleet, &wire.Fleet{Common: common, Profile: profile, Operator: OperatorRef(operator)})
 	slot := engine.FleetSlot(0)
 	for next := slot + 1; w.Fleet(next) != nil; next++ {
 		slot = next

@@ -60,6 +60,7 @@ type state struct {
 	agents       map[engine.AgentSlot]*engine.AgentProfile
 	users        map[engine.UserSlot]*engine.UserProfile
 	fleets       map[engine.FleetSlot]*engine.FleetProfile
+	operators    map[engine.OperatorSlot]*engine.OperatorProfile
 	dispositions map[uint64]uint64
 	proposals    map[uint64]uint64
 	comments     map[uint64][]uint64
@@ -79,7 +80,7 @@ func NewWith(t testing.TB, change func(*wire.Genesis)) *World {
 		T: t, Secrets: seal.NewSecrets([]byte("a cluster secret of the tests")), machine: fsm.New(), lists: map[[32]byte]*ofac.Index{},
 		leads: state{
 			now: Start, settings: &fsm.Settings{Policy: engine.DefaultPolicy()}, agents: map[engine.AgentSlot]*engine.AgentProfile{},
-			users: map[engine.UserSlot]*engine.UserProfile{}, fleets: map[engine.FleetSlot]*engine.FleetProfile{},
+			users: map[engine.UserSlot]*engine.UserProfile{}, fleets: map[engine.FleetSlot]*engine.FleetProfile{}, operators: map[engine.OperatorSlot]*engine.OperatorProfile{},
 			dispositions: map[uint64]uint64{}, proposals: map[uint64]uint64{}, comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{},
 		},
 	}
@@ -153,6 +154,9 @@ func (w *World) publish() {
 	for _, p := range w.out.Fleets {
 		s.fleets[p.Slot] = p
 	}
+	for _, p := range w.out.Operators {
+		s.operators[p.Slot] = p
+	}
 	for _, link := range w.out.Dispositions {
 		s.dispositions[link.Leaf] = link.Later
 	}
@@ -196,7 +200,7 @@ func (w *World) snapshot() *state {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	s := w.leads
-	s.agents, s.users, s.fleets = maps.Clone(s.agents), maps.Clone(s.users), maps.Clone(s.fleets)
+	s.agents, s.users, s.fleets, s.operators = maps.Clone(s.agents), maps.Clone(s.users), maps.Clone(s.fleets), maps.Clone(s.operators)
 	s.dispositions, s.proposals = maps.Clone(s.dispositions), maps.Clone(s.proposals)
 	s.comments, s.outcomes = maps.Clone(s.comments), maps.Clone(s.outcomes)
 	s.view = w.machine.Freeze()
@@ -275,6 +279,9 @@ func (w *World) User(slot engine.UserSlot) *engine.UserProfile {
 }
 func (w *World) Fleet(slot engine.FleetSlot) *engine.FleetProfile {
 	return read(w, func(s *state) *engine.FleetProfile { return s.fleets[slot] })
+}
+func (w *World) Operator(slot engine.OperatorSlot) *engine.OperatorProfile {
+	return read(w, func(s *state) *engine.OperatorProfile { return s.operators[slot] })
 }
 func (w *World) Comments(leaf uint64) []uint64 {
 	return read(w, func(s *state) []uint64 { return s.comments[leaf] })
@@ -361,6 +368,18 @@ func (w *World) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return w.machine.ReferenceUsed(key)
+}
+
+func (w *World) OperatorsNamed(name string) (engine.OperatorSlot, int) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.machine.OperatorsNamed(name)
+}
+
+func (w *World) OperatorsLike(fold string) []engine.OperatorSlot {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.machine.OperatorsLike(fold)
 }
 
 // Role implements retrace.Cluster: a cluster of one leads.

@@ -20,7 +20,8 @@ const (
 // subject is what a leaf is about: as much as is needed to tell who may see it.
 type subject struct {
 	admitted bool   // The caller may see the leaf; events behind the wall are checked apart.
-	operator string // Legal name; "": only the institution may see it.
+	operator string // Its id; "": only the institution may see it.
+	name     string // Its legal name.
 	agent    string
 	user     string
 }
@@ -67,15 +68,15 @@ func (r *Reader) aboutPayment(o *origin, l *edge.Leaf) (subject, error) {
 func (r *Reader) subjectOf(record *edge.Leaf) subject {
 	return subject{
 		admitted: r.judge.Terms.MayRead(r.caller, record),
-		operator: record.Text("operatorLegalName"), agent: record.Text("agentId"), user: record.Text("userId"),
+		operator: record.Text("operatorId"), name: record.Text("operatorLegalName"), agent: record.Text("agentId"), user: record.Text("userId"),
 	}
 }
 
-// aboutParty decides by the operator of the party. A key with an operator's scope sees a leaf
-// only if the party was its operator's when the leaf was written and still is. So after a
-// transfer neither side sees what the other did.
+// aboutParty decides by the operator of the party. A key of an operator sees a leaf only if the
+// party was its operator's when the leaf was written and still is. So after a transfer neither
+// side sees what the other did.
 func (r *Reader) aboutParty(l *edge.Leaf, keys []uint64) (subject, error) {
-	s := subject{operator: l.Text("operatorLegalName"), admitted: r.caller.May(readsParties)}
+	s := subject{operator: l.Text("operatorId"), name: l.Text("operatorLegalName"), admitted: r.caller.May(readsParties)}
 	now := r.ownerNow(l)
 	if s.operator == "" {
 		s.operator = now
@@ -83,27 +84,28 @@ func (r *Reader) aboutParty(l *edge.Leaf, keys []uint64) (subject, error) {
 	if r.caller.Institution() || !s.admitted {
 		return s, nil
 	}
-	written := l.Kind() == leaf.KindDue || slices.Contains(keys, engine.FilterKey(engine.FilterOperator, r.caller.Owner))
-	s.admitted = written && s.operator != "" && r.caller.Covers(s.operator) && (now == "" && l.Has("operatorLegalName") || now != "" && r.caller.Covers(now))
+	own := r.caller.OwnerOperator()
+	written := l.Kind() == leaf.KindDue || slices.Contains(keys, engine.FilterKey(engine.FilterOperator, own))
+	s.admitted = written && own != "" && s.operator == own && (now == own || now == "" && l.Has("operatorId"))
 	return s, nil
 }
 
-// ownerNow returns the legal name of the operator that now has the leaf's party. It returns ""
-// if there is no party or it is not known any more.
+// ownerNow returns the id of the operator that now has the leaf's party. It returns "" if there
+// is no party or it is not known any more.
 func (r *Reader) ownerNow(l *edge.Leaf) string {
 	if slot, ok := r.judge.Terms.ParseAgent(l.Text("agentId")); ok {
 		if profile := r.published.Agent(slot); profile != nil {
-			return profile.OperatorLegalName
+			return r.judge.OperatorID(profile.Operator)
 		}
 	}
 	if slot, ok := r.judge.Terms.ParseUser(l.Text("userId")); ok {
 		if profile := r.published.User(slot); profile != nil {
-			return profile.OperatorLegalName
+			return r.judge.OperatorID(profile.Operator)
 		}
 	}
 	if slot, ok := r.judge.Terms.ParseFleet(l.Text("fleetId")); ok {
 		if profile := r.published.Fleet(slot); profile != nil {
-			return profile.OperatorLegalName
+			return r.judge.OperatorID(profile.Operator)
 		}
 	}
 	return ""

@@ -201,7 +201,8 @@ func (r *Reader) writeEnvelope(e *Event, o *origin, l *edge.Leaf, about *subject
 	if o.Audience == leaf.OfPayment && l.Record == nil {
 		data.Optional("agentId", about.agent)
 		data.Optional("userId", about.user)
-		data.Optional("operatorLegalName", about.operator)
+		data.Optional("operatorLegalName", about.name)
+		data.Optional("operatorId", about.operator)
 	}
 	if l.Record != nil {
 		writeRequest(&data, l)

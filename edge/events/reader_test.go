@@ -85,15 +85,15 @@ type past struct {
 func common(members string) wire.Common { return wire.Common{Fragment: []byte(members)} }
 
 // about returns the common part of a record about a tenant's party.
-func about(operator string) wire.Common {
+func (w *past) about(operator string) wire.Common {
 	c := common(`"by":"x"`)
-	c.Filters = []uint64{engine.FilterKey(engine.FilterOperator, edge.OperatorKey(operator))}
+	c.Filters = []uint64{engine.FilterKey(engine.FilterOperator, w.OperatorID(operator))}
 	return c
 }
 
 func newPast(t *testing.T) *past {
 	w := &past{World: edgetest.New(t)}
-	w.fleet = w.NewFleetOf(about("Acme Inc"), "Acme Inc", 10*engine.Dollar)
+	w.fleet = w.NewFleetOf(common(`"by":"x"`), "Acme Inc", 10*engine.Dollar)
 	w.agent, w.token = w.Registered(`,"fleetId":"` + w.fleet + `","spendPolicy":{"maxSingleTxUSDC":5}`)
 	l, err := w.Register(edgetest.Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Globex Ltd","purpose":"p"}`)
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func (w *past) live() {
 	w.Screened(acme, `{"token":"x","amount":1}`)
 	w.Screened(w.callers()["screener"], `{"token":"x","amount":1}`)
 	slot, _ := w.Judges.Now().ParseAgent(w.agent)
-	w.Must(wire.KindStatus, &wire.Status{Common: about("Acme Inc"), Target: wire.TargetAgent, Slot: uint32(slot), To: engine.Suspended})
+	w.Must(wire.KindStatus, &wire.Status{Common: w.about("Acme Inc"), Target: wire.TargetAgent, Slot: uint32(slot), To: engine.Suspended})
 	_, err := w.Reissue(edgetest.Admin(), w.globex, `{}`)
 	require.NoError(t, err)
 	listed := w.List().Entities()[0].Names[0].Full
@@ -204,7 +204,7 @@ func hears(caller *edge.Caller, e *told, owner string) bool {
 	sees := caller.Institution() && caller.Roles&(wire.RoleReviewer|wire.RoleAuditor|wire.RoleAdmin) != 0
 	works := sees || caller.Roles&(wire.RoleOperator|wire.RolePolicy|wire.RoleViewer) != 0
 	whole := caller.Institution()
-	mine := whole || e.tenant != "" && caller.Owner == edge.OperatorKey(e.tenant)
+	mine := whole || e.tenant != "" && caller.Owner == e.tenant
 	own := owner == caller.Owner // owner made the call.
 	reads := own && (e.tenant == "" || mine) || mine && (sees || caller.Roles&(wire.RoleOps|wire.RoleViewer) != 0 || whole && caller.Roles&wire.RoleSettler != 0 || !whole && caller.Roles&wire.RoleOperator != 0)
 	switch audienceOf(e) {
@@ -239,7 +239,7 @@ func TestWhoIsToldOfWhat(t *testing.T) {
 	}
 	made := map[string]string{} // The owner of each call, by event id: Acme for all but one.
 	for i := range whole {
-		made[whole[i].id] = edge.OperatorKey("Acme Inc")
+		made[whole[i].id] = w.OperatorID("Acme Inc")
 	}
 	unknown := whole[slices.IndexFunc(whole, func(e told) bool {
 		return e.name == "screen.unknown" && strings.HasPrefix(e.id, "evt_"+lastUnknown(whole)+"_")
@@ -335,7 +335,7 @@ func TestEnvelope(t *testing.T) {
 	at := slices.IndexFunc(all, func(e told) bool { return e.name == "screen.review" })
 	e := all[at]
 	require.Equal(t, events.ID(l.Index, 1), e.id)
-	require.Equal(t, "Acme Inc", e.tenant)
+	require.Equal(t, w.OperatorID("Acme Inc"), e.tenant)
 	require.Equal(t, "2026-03-22T03:33:28.589Z", string(e.body.GetStringBytes("time")))
 	data := e.body.Get("data")
 	for member, want := range map[string]string{"txnId": l.Text("txnId"), "verdict": "REVIEW", "rule": "R10_SINGLE_TX_LIMIT", "agentId": w.agent, "chain": "BASE", "paymentRef": "r-1", "operatorLegalName": "Acme Inc"} {
@@ -391,7 +391,7 @@ func TestTransferredAgent(t *testing.T) {
 	w := newPast(t)
 	slot, _ := w.Judges.Now().ParseAgent(w.agent)
 	suspend := func(operator string, to engine.Status) {
-		w.Must(wire.KindStatus, &wire.Status{Common: about(operator), Target: wire.TargetAgent, Slot: uint32(slot), To: to})
+		w.Must(wire.KindStatus, &wire.Status{Common: w.about(operator), Target: wire.TargetAgent, Slot: uint32(slot), To: to})
 	}
 	suspend("Acme Inc", engine.Suspended)
 	suspend("Acme Inc", engine.Active)

@@ -17,7 +17,7 @@ type origin struct {
 }
 
 // screenMembers are the members of a screening record that are shown in data.
-var screenMembers = []string{"txnId", "verdict", "rule", "reason", "screenedAt", "agentId", "userId", "fleetId", "operatorLegalName", "hold"}
+var screenMembers = []string{"txnId", "verdict", "rule", "reason", "screenedAt", "agentId", "userId", "fleetId", "operatorId", "operatorLegalName", "hold"}
 
 // origins are the kinds of leaves that have events, by the name of their row in the registry.
 // Any other kind has no events, or this release does not know it.

@@ -22,19 +22,24 @@ const (
 
 // APIKeyChange creates, rotates or revokes an API key.
 type APIKeyChange struct {
-	op      uint8 // wire.KeyCreate or another operation.
-	key     wire.APIKey
-	overlap engine.Time // In a rotation: how long the secret before stays good.
-	Secret  string      // The secret of a key that was created or rotated. It is shown once and never stored.
+	op       uint8 // wire.KeyCreate or another operation.
+	key      wire.APIKey
+	overlap  engine.Time      // In a rotation: how long the secret before stays good.
+	operator wire.OperatorRef // Of a new key; zero: not an operator's.
+	Secret   string           // The secret of a key that was created or rotated. It is shown once and never stored.
 }
 
 // ReadAPIKey reads the body of a new key and draws its secret.
 func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 	key := wire.APIKey{ID: seal.NewKeyID(), Name: f.RequiredName("name")}
 	key.Roles = readRoles(f)
-	key.Owner = edge.OperatorKey(f.Name("operator"))
-	if f.Get("operator") != nil && key.Owner == "" {
-		f.Invalid("operator", "must have letters or digits")
+	operator := f.Name("operator")
+	if f.Get("operator") != nil && edge.FoldName(operator) == "" {
+		f.Invalid("operator", "must be an operator's id or legal name")
+	}
+	caller := f.Text("caller", engine.FieldMax)
+	if key.Owner = callerMeant(j, caller); caller != "" && (key.Owner == "" || operator != "") {
+		f.Invalid("caller", "must be new, or the id (cal_…) of a caller that has keys; a key has one owner")
 	}
 	key.Person = f.Name("person")
 	if key.PersonKey = engine.PersonKey(key.Person); f.Get("person") != nil && key.PersonKey == "" || len(key.PersonKey) > engine.FieldMax {
@@ -47,15 +52,33 @@ func ReadAPIKey(j *edge.Judge, f *strictjson.Fields) (APIKeyChange, error) {
 	if err := f.Err(); err != nil {
 		return APIKeyChange{}, err
 	}
-	if !wire.MayHold(key.Owner, key.Roles) {
+	if (operator != "" || caller != "") && key.Roles&^wire.RolesOfOutsiders != 0 {
 		return APIKeyChange{}, &edge.Refusal{
 			Code: "role_not_allowed", Param: "roles",
 			Message: "a key of an operator or a caller may have the roles " + strings.Join(edge.RoleList(wire.RolesOfOutsiders), ", ") + "; all others are the institution's",
 		}
 	}
 	change := APIKeyChange{op: wire.KeyCreate, key: key}
+	if operator != "" {
+		var err error
+		if change.operator, err = j.IDOrName(operator); err != nil {
+			return change, err
+		}
+	}
 	change.drawSecret(j)
 	return change, nil
+}
+
+// callerMeant returns the id of the caller whose key is to be made: of a new one, or of one that
+// has keys already. "" means that there is none.
+func callerMeant(j *edge.Judge, text string) string {
+	if text == "new" {
+		return seal.NewCallerID()
+	}
+	if strings.HasPrefix(text, wire.OwnerCallerPrefix) && j.Terms.OwnsKeys(text) {
+		return text
+	}
+	return ""
 }
 
 // ReadRotation reads how a key gets another secret. The older one ends at once, or after an
@@ -101,16 +124,18 @@ func (c *APIKeyChange) Record(j *edge.Judge) (*wire.APIKeyPut, error) {
 	var m strictjson.Members
 	if c.op == wire.KeyCreate {
 		WriteAPIKey(&m, &c.key)
+		if c.operator.Name != "" {
+			j.WriteSimilar(&m, &c.operator)
+		}
 	}
 	common, err := j.Recorded(m)
-	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key, Overlap: c.overlap}, err
+	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key, Overlap: c.overlap, Operator: c.operator}, err
 }
 
 // WriteAPIKey writes the rights of a key, in the form of leaves and answers.
 func WriteAPIKey(m *strictjson.Members, key *wire.APIKey) {
 	m.Text("name", key.Name)
 	m.Texts("roles", edge.RoleList(key.Roles))
-	m.TextOrNull("operator", key.Owner)
 	m.TextOrNull("person", key.Person)
 	m.Texts("networks", key.Networks)
 	if key.Strict {

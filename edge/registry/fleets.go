@@ -11,7 +11,10 @@ import (
 )
 
 // NewFleet is a fleet to be created (specification 4.3, decision 39).
-type NewFleet struct{ profile engine.FleetProfile }
+type NewFleet struct {
+	profile  engine.FleetProfile
+	operator wire.OperatorRef
+}
 
 // ReadNewFleet reads a fleet within the caller's scope.
 func ReadNewFleet(j *edge.Judge, f *strictjson.Fields) (NewFleet, error) {
@@ -19,16 +22,15 @@ func ReadNewFleet(j *edge.Judge, f *strictjson.Fields) (NewFleet, error) {
 	profile.DailyLimit, profile.DailyLimitText = f.RequiredUSD("dailyLimitUSDC")
 	profile.Hours, profile.Velocity = edge.ReadHours(f, j.LogTime()), edge.ReadVelocity(f)
 	profile.Whitelist = edge.ReadWhitelist(f, "whitelist", nil)
-	if profile.OperatorLegalName != "" && edge.OperatorKey(profile.OperatorLegalName) == "" {
+	if profile.OperatorLegalName != "" && edge.FoldName(profile.OperatorLegalName) == "" {
 		f.Invalid("operatorLegalName", "must have letters or digits")
 	}
+	id := f.Text("operatorId", engine.FieldMax)
 	if err := f.Err(); err != nil {
 		return NewFleet{}, err
 	}
-	if !j.Caller().Covers(profile.OperatorLegalName) {
-		return NewFleet{}, edge.ForeignOperator()
-	}
-	return NewFleet{profile}, nil
+	operator, err := j.NamedOperator(id, profile.OperatorLegalName, false)
+	return NewFleet{profile, operator}, err
 }
 
 // Record screens the operator against the present list and builds the record.
@@ -48,8 +50,9 @@ func (n *NewFleet) Record(j *edge.Judge) (*wire.Fleet, error) {
 	m.Bool("operatorMatched", found.NameMatched)
 	effect := edge.WriteEffectiveVelocity(&m, profile.Velocity, &j.Terms.Settings.Policy.Velocity)
 	m.List("warnings", append(found.Warnings(), effect...))
-	common, err := j.Recorded(m, edge.OperatorFilter(profile.OperatorLegalName))
-	return &wire.Fleet{Common: common, Profile: profile, OperatorKey: edge.OperatorKey(profile.OperatorLegalName)}, err
+	j.WriteSimilar(&m, &n.operator)
+	common, err := j.Recorded(m)
+	return &wire.Fleet{Common: common, Profile: profile, Operator: n.operator}, err
 }
 
 // WriteFleet writes a fleet's settings, as leaves keep them and answers show them.
@@ -106,7 +109,7 @@ func (p *FleetPatch) Record(j *edge.Judge) (*wire.FleetUpdate, error) {
 // buildFleet builds the record that replaces a fleet's settings. The log refuses it if the
 // fleet's revision has changed meanwhile.
 func buildFleet(j *edge.Judge, old *engine.FleetProfile, next engine.FleetProfile, event string, m strictjson.Members) (*wire.FleetUpdate, error) {
-	common, err := j.Recorded(m, edge.OperatorFilter(old.OperatorLegalName))
+	common, err := j.Recorded(m, j.OperatorFilter(old.Operator))
 	return &wire.FleetUpdate{Common: common, Fleet: old.Slot, BaseRev: old.Rev, Profile: next, Event: event}, err
 }
 
@@ -164,6 +167,6 @@ func ReadRemoval(j *edge.Judge, id string) (Assignment, error) {
 
 // Record builds the record. The log refuses all of it if one agent cannot be moved.
 func (a *Assignment) Record(j *edge.Judge, fleet *engine.FleetProfile) (*wire.Assign, error) {
-	common, err := j.Recorded(nil, edge.OperatorFilter(fleet.OperatorLegalName))
+	common, err := j.Recorded(nil, j.OperatorFilter(fleet.Operator))
 	return &wire.Assign{Common: common, Fleet: fleet.Slot, Agents: a.Agents, Remove: a.Remove}, err
 }

@@ -11,6 +11,7 @@ import (
 	"railguard/edge/registry"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/seal"
 )
 
 // requireResult checks the result of a call: refused with code, or done if code is "".
@@ -136,7 +137,9 @@ func TestStatusChangesOfAgentsUsersAndOperators(t *testing.T) {
 		return s.OfUser(j, w.User(slot))
 	}
 	ofOperator := func(j *edge.Judge, s *registry.StatusChange) (*wire.Status, error) {
-		return s.OfOperator(j, "ACME Inc.")
+		operator, err := j.KnownOperator("Acme  Inc")
+		require.NoError(t, err)
+		return s.OfOperator(j, operator)
 	}
 
 	_, err = change(`{}`, engine.Suspended, ofAgent)
@@ -152,7 +155,7 @@ func TestStatusChangesOfAgentsUsersAndOperators(t *testing.T) {
 	require.Equal(t, user.Text("userId"), l.Text("userId"))
 	l, err = change(`{"reason":"fraud"}`, engine.Suspended, ofOperator)
 	require.NoError(t, err)
-	require.Equal(t, "ACME Inc.", l.Text("operatorLegalName"))
+	require.Equal(t, "Acme Inc", l.Text("operatorLegalName"))
 	l, err = change(`{"reason":"stolen","reasonCode":"KEY_COMPROMISE"}`, engine.Revoked, ofAgent)
 	require.NoError(t, err)
 	require.Equal(t, "KEY_COMPROMISE", l.Text("reasonCode"))
@@ -202,9 +205,10 @@ func TestFleetsAreMadeWithinTheScopeOfTheCaller(t *testing.T) {
 		{`{"fleetName":"F","operatorLegalName":"…","dailyLimitUSDC":5}`, "invalid_field", "operatorLegalName"},
 		{`{"fleetName":"F","operatorLegalName":"Acme Inc","dailyLimitUSDC":-1}`, "invalid_field", "dailyLimitUSDC"},
 		{`{"fleetName":"F","operatorLegalName":"Beta Inc","dailyLimitUSDC":5}`, "forbidden", ""},
-		{`{"fleetName":"F","operatorLegalName":"ACME INC","dailyLimitUSDC":5}`, "", ""},
+		{`{"fleetName":"F","operatorLegalName":"ACME INC","dailyLimitUSDC":5}`, "forbidden", ""},
+		{`{"fleetName":"F","operatorLegalName":"Acme  Inc","dailyLimitUSDC":5}`, "", ""},
 	} {
-		_, err := newFleet(w, w.Caller("key_"+c.code+c.param, wire.RoleOperator, "Acme Inc"), c.body)
+		_, err := newFleet(w, w.Caller("key_"+seal.NewKeyID(), wire.RoleOperator, "Acme Inc"), c.body)
 		requireResult(t, err, c.code, c.param)
 	}
 	l, err := newFleet(w, edgetest.Admin(), `{"fleetName":"F","operatorLegalName":"Sovereign Atlas Ltd","dailyLimitUSDC":5,"velocity":{"maxPerHour":10}}`)

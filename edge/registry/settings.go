@@ -64,7 +64,7 @@ func WriteWarnings(m *strictjson.Members, warnings []strictjson.Members) {
 // buildSettings builds the record that replaces an agent's settings. The log refuses it if the
 // profile's revision has changed meanwhile.
 func buildSettings(j *edge.Judge, profile *engine.AgentProfile, next engine.AgentSettings, event string, m strictjson.Members) (*wire.Settings, error) {
-	common, err := j.Recorded(m, edge.OperatorFilter(profile.OperatorLegalName))
+	common, err := j.Recorded(m, j.OperatorFilter(profile.Operator))
 	return &wire.Settings{Common: common, Agent: profile.Slot, BaseRev: profile.Rev, Settings: next, Event: event}, err
 }
 
@@ -118,6 +118,6 @@ func (a *Attestation) Record(j *edge.Judge, profile *engine.AgentProfile) (*wire
 	var m strictjson.Members
 	m.Text("attestedBy", a.by)
 	m.TextOrNull("note", a.note)
-	common, err := j.Recorded(m, edge.OperatorFilter(profile.OperatorLegalName))
+	common, err := j.Recorded(m, j.OperatorFilter(profile.Operator))
 	return &wire.Attest{Common: common, Agent: profile.Slot, AttestedBy: a.by, Note: a.note}, err
 }

@@ -39,20 +39,20 @@ func (s *StatusChange) Write(m *strictjson.Members) {
 
 // OfAgent builds the record that changes an agent's status.
 func (s *StatusChange) OfAgent(j *edge.Judge, profile *engine.AgentProfile) (*wire.Status, error) {
-	return s.build(j, wire.TargetAgent, uint32(profile.Slot), profile.OperatorLegalName)
+	return s.build(j, wire.TargetAgent, uint32(profile.Slot), profile.Operator)
 }
 
 // OfUser builds the record that changes a user's status. A user may belong to no operator.
 func (s *StatusChange) OfUser(j *edge.Judge, profile *engine.UserProfile) (*wire.Status, error) {
-	return s.build(j, wire.TargetUser, uint32(profile.Slot), profile.OperatorLegalName)
+	return s.build(j, wire.TargetUser, uint32(profile.Slot), profile.Operator)
 }
 
-func (s *StatusChange) build(j *edge.Judge, target wire.Target, slot uint32, operator string) (*wire.Status, error) {
+func (s *StatusChange) build(j *edge.Judge, target wire.Target, slot uint32, operator engine.OperatorSlot) (*wire.Status, error) {
 	var m strictjson.Members
 	s.Write(&m)
 	var filters []uint64
-	if operator != "" {
-		filters = append(filters, edge.OperatorFilter(operator))
+	if operator != 0 {
+		filters = append(filters, j.OperatorFilter(operator))
 	}
 	common, err := j.Recorded(m, filters...)
 	return &wire.Status{Common: common, Target: target, Slot: slot, To: s.To, ReasonCode: uint8(max(slices.Index(reasonCodes, s.code), 0))}, err
@@ -60,26 +60,29 @@ func (s *StatusChange) build(j *edge.Judge, target wire.Target, slot uint32, ope
 
 // OfOperator builds the record that changes an operator's status. That status applies to all
 // its agents.
-func (s *StatusChange) OfOperator(j *edge.Judge, name string) (*wire.Status, error) {
+func (s *StatusChange) OfOperator(j *edge.Judge, operator *engine.OperatorProfile) (*wire.Status, error) {
 	var m strictjson.Members
-	m.Text("operatorLegalName", name)
+	m.Text("operatorLegalName", operator.LegalName)
 	s.Write(&m)
-	common, err := j.Recorded(m, edge.OperatorFilter(name))
-	return &wire.Status{Common: common, Target: wire.TargetOperator, OperatorKey: edge.OperatorKey(name), To: s.To}, err
+	common, err := j.Recorded(m)
+	return &wire.Status{Common: common, Target: wire.TargetOperator, Slot: uint32(operator.Slot), To: s.To}, err
 }
 
 // OwnershipFlag announces that an agent goes to another operator. From effectiveAt until its
 // credential is issued again, rule R8 blocks it (decision 36).
 type OwnershipFlag struct {
-	owner       string
+	id, name    string      // Of the new operator.
 	effectiveAt engine.Time // 0: from now on.
 	note, actor string
 }
 
 // ReadOwnershipFlag reads the new operator, and when it takes over the agent.
 func ReadOwnershipFlag(f *strictjson.Fields) (OwnershipFlag, error) {
-	flag := OwnershipFlag{owner: f.RequiredName("newOperatorLegalName")}
-	if flag.owner != "" && edge.OperatorKey(flag.owner) == "" {
+	flag := OwnershipFlag{id: f.Text("newOperatorId", engine.FieldMax), name: f.Name("newOperatorLegalName")}
+	if flag.id == "" && flag.name == "" {
+		f.Missing("newOperatorLegalName")
+	}
+	if flag.name != "" && edge.FoldName(flag.name) == "" {
 		f.Invalid("newOperatorLegalName", "must have letters or digits")
 	}
 	if at, given := f.Instant("effectiveAt"); given {
@@ -92,17 +95,21 @@ func ReadOwnershipFlag(f *strictjson.Fields) (OwnershipFlag, error) {
 // Record builds the record.
 func (o *OwnershipFlag) Record(j *edge.Judge, profile *engine.AgentProfile) (*wire.Ownership, error) {
 	var m strictjson.Members
-	m.Text("newOperatorLegalName", o.owner)
+	operator, err := j.FutureOperator(o.id, o.name)
+	if err != nil {
+		return nil, err
+	}
+	m.Optional("newOperatorLegalName", o.name)
 	m.TextOrNull("note", o.note)
 	m.TextOrNull("actor", o.actor)
-	common, err := j.Recorded(m, edge.OperatorFilter(profile.OperatorLegalName))
-	return &wire.Ownership{Common: common, Agent: profile.Slot, OperatorKey: edge.OperatorKey(o.owner), EffectiveAt: o.effectiveAt}, err
+	common, err := j.Recorded(m, j.OperatorFilter(profile.Operator))
+	return &wire.Ownership{Common: common, Agent: profile.Slot, Operator: operator, EffectiveAt: o.effectiveAt}, err
 }
 
 // CancelOwnership builds the record that removes an agent's ownership flag.
 func CancelOwnership(j *edge.Judge, profile *engine.AgentProfile, grounds edge.Grounds) (*wire.Ownership, error) {
 	var m strictjson.Members
 	grounds.Write(&m)
-	common, err := j.Recorded(m, edge.OperatorFilter(profile.OperatorLegalName))
+	common, err := j.Recorded(m, j.OperatorFilter(profile.Operator))
 	return &wire.Ownership{Common: common, Agent: profile.Slot, Cancel: true}, err
 }

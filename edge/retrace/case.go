@@ -105,7 +105,7 @@ func (c *Case) readProfiles() {
 			f.Chain[i] = &x.Agent.Agents[i]
 		}
 		f.ChainSize = len(x.Agent.Agents)
-		f.Fleet = x.Agent.Fleet
+		f.Fleet, f.Operator = x.Agent.Fleet, x.Agent.Operator
 	}
 	if x.Party != nil {
 		f.User = x.Party.User

@@ -250,6 +250,7 @@ type Key struct {
 // KeyChanged is a key that was made, rotated or revoked.
 type KeyChanged struct {
 	Key
+	Owner string `leaf:"owner,omitempty" event:"9" doc:"an operator or a caller; else the institution"`
 	Persons
 
 	ExpiresAt json.RawMessage `leaf:"expiresAt,edge" event:"3"`

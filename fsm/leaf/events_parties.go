@@ -53,7 +53,8 @@ type UserCredential struct {
 	StoredUntil  engine.Time `leaf:"storedUntil"`
 	KID          string      `leaf:"kid"`
 	StatusPlace
-	NameMatched bool `leaf:"nameMatched"`
+	NameMatched bool   `leaf:"nameMatched"`
+	OperatorID  string `leaf:"operatorId,omitempty" event:"4"`
 
 	OperatorLegalName string `leaf:"operatorLegalName,edge" event:"5"`
 }
@@ -86,6 +87,8 @@ type Ownership struct {
 	Link
 	FlaggedAt   engine.Time `leaf:"flaggedAt,omitempty" event:"15"`
 	EffectiveAt engine.Time `leaf:"effectiveAt,omitempty" event:"16"`
+
+	NewOperatorID string `leaf:"newOperatorId,omitempty" event:"22"`
 }
 
 // Attested is a human's attestation of an autonomous agent.
@@ -109,8 +112,9 @@ type FleetCreated struct {
 
 // FleetChanged is the new revision of a fleet.
 type FleetChanged struct {
-	FleetID string `leaf:"fleetId" event:"3"`
-	Rev     uint64 `leaf:"rev" event:"21"`
+	FleetID    string `leaf:"fleetId" event:"3"`
+	Rev        uint64 `leaf:"rev" event:"21"`
+	OperatorID string `leaf:"operatorId" event:"4"`
 
 	OperatorLegalName string `leaf:"operatorLegalName,edge" event:"5"`
 }
@@ -148,6 +152,7 @@ type OwnershipDue struct {
 // UserErased is a user whose record is gone.
 type UserErased struct {
 	UserID            string      `leaf:"userId" event:"2"`
+	OperatorID        string      `leaf:"operatorId,omitempty" event:"4"`
 	OperatorLegalName string      `leaf:"operatorLegalName,omitempty" event:"5"`
 	StoredUntil       engine.Time `leaf:"storedUntil"`
 }

@@ -2,6 +2,7 @@ package leaf
 
 import (
 	"bytes"
+	"slices"
 
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -25,6 +26,9 @@ type Profile struct {
 	Policy   *engine.Policy        `cbor:"14,keyasint,omitempty"`
 	User     *engine.UserProfile   `cbor:"15,keyasint,omitempty"` // If it is set, the only other field that is set is the policy.
 	UserID   string                `cbor:"16,keyasint,omitempty"`
+
+	OperatorID string                  `cbor:"17,keyasint,omitempty"` // The operator of the agent, or of the user if it has one.
+	Operator   *engine.OperatorProfile `cbor:"18,keyasint,omitempty"` // Of the agent; nil where it has no wallets.
 }
 
 // AppendProfile writes the profile's bytes.
@@ -42,7 +46,7 @@ func DecodeProfile(data []byte) (*Profile, error) {
 		return nil, ErrForm
 	}
 	if len(p.Agents) != len(p.AgentIDs) || len(p.Agents) > engine.DepthMax+1 || p.Policy == nil ||
-		(p.User == nil) == (len(p.Agents) == 0) || p.Fleet != nil && len(p.Agents) == 0 {
+		(p.User == nil) == (len(p.Agents) == 0) || (p.Fleet != nil || p.Operator != nil) && len(p.Agents) == 0 {
 		return nil, ErrForm
 	}
 	if !bytes.Equal(AppendProfile(nil, p), data) {
@@ -77,6 +81,18 @@ func ReduceFleet(p *engine.FleetProfile, now engine.Time) *engine.FleetProfile {
 		Slot: p.Slot, Rev: p.Rev, Operator: p.Operator, FleetName: p.FleetName, DailyLimit: p.DailyLimit,
 		Velocity: p.Velocity, Hours: ReduceHours(p.Hours, now),
 	}
+}
+
+// ReduceOperator keeps what rules read; nil where they read nothing.
+func ReduceOperator(p *engine.OperatorProfile) *engine.OperatorProfile {
+	if len(p.Wallets) == 0 {
+		return nil
+	}
+	reduced := &engine.OperatorProfile{Slot: p.Slot, Rev: p.Rev, Wallets: slices.Clone(p.Wallets)}
+	for i := range reduced.Wallets {
+		reduced.Wallets[i].Agents = 0
+	}
+	return reduced
 }
 
 // ReduceUser keeps everything but the address, which no rule reads.

@@ -27,6 +27,9 @@ func inputs(m *strictjson.Members, p *leaf.Profile) {
 	if p.Fleet != nil {
 		inner.Text("fleet", encoded(p.Fleet))
 	}
+	if p.Operator != nil {
+		inner.Text("operator", encoded(p.Operator))
+	}
 	if p.User != nil {
 		inner.Text("user", encoded(p.User))
 	}

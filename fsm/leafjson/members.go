@@ -83,6 +83,11 @@ var members = [...]member{
 			m.Text("operatorLegalName", own.OperatorLegalName)
 		}
 	}},
+	{name: "operatorId", write: func(x *Screen, m *strictjson.Members) {
+		if x.own() != nil {
+			m.Optional("operatorId", x.Agent.OperatorID)
+		}
+	}},
 	{name: "chain", write: (*Screen).delegation},
 	{name: "fleetId", write: func(x *Screen, m *strictjson.Members) {
 		if x.own() != nil {
@@ -242,10 +247,10 @@ func (x *Screen) UserID() string {
 	return string(x.Edge.Get(leaf.TagUser))
 }
 
-// OperatorLegalName names the operator of the agent that was judged; "" without one.
-func (x *Screen) OperatorLegalName() string {
-	if own := x.own(); own != nil {
-		return own.OperatorLegalName
+// OperatorID is the id of the operator of the agent that was judged; "" without one.
+func (x *Screen) OperatorID() string {
+	if x.own() != nil {
+		return x.Agent.OperatorID
 	}
 	return ""
 }

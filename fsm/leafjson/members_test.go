@@ -159,7 +159,7 @@ func askAlike(t *testing.T, x *Screen, parsed *fastjson.Value) {
 	require.Equal(t, text("agentId"), quoted(x.AgentID()))
 	require.Equal(t, text("userId"), quoted(x.UserID()))
 	require.Equal(t, text("keyId"), quoted(x.KeyID()))
-	require.Equal(t, text("operatorLegalName"), x.OperatorLegalName())
+	require.Equal(t, text("operatorId"), x.OperatorID())
 	require.Equal(t, text("_request", "cpName"), x.RequestText(leaf.TagName))
 	require.Equal(t, text("_request", "cpWallet"), x.RequestText(leaf.TagWallet))
 	require.Equal(t, text("rule"), x.Rule.Code())

@@ -357,11 +357,13 @@ func Profile(m *strictjson.Members, p *leaf.Profile) {
 		m.Text("agentName", own.AgentName)
 		m.Text("agentType", own.Type.String())
 		m.Text("operatorLegalName", own.OperatorLegalName)
+		m.Optional("operatorId", p.OperatorID)
 		m.Optional("fleetId", p.FleetID)
 	}
 	if p.User != nil {
 		m.Text("userId", p.UserID)
 		m.Optional("operatorLegalName", p.User.OperatorLegalName)
+		m.Optional("operatorId", p.OperatorID)
 	}
 	inputs(m, p)
 }

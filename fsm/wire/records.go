@@ -137,33 +137,45 @@ type Screen struct {
 	Counts      bool                `cbor:"19,keyasint,omitempty"` // The hold never returns by itself: somebody else may make the payment.
 }
 
+// OperatorRef names an operator: by its slot or, where Slot is 0, by its legal name. Apply then
+// takes the one operator of that name, or makes one where there is none.
+type OperatorRef struct {
+	Slot engine.OperatorSlot `cbor:"1,keyasint,omitempty"`
+	Name string              `cbor:"2,keyasint,omitempty"` // As engine.LegalText writes it.
+	Fold string              `cbor:"3,keyasint,omitempty"` // As in engine.OperatorProfile.
+	New  bool                `cbor:"4,keyasint,omitempty"` // Makes an operator also where several have the name; otherwise Apply refuses.
+
+	Another bool `cbor:"5,keyasint,omitempty"` // Makes an operator whoever has the name.
+}
+
 // Register creates an agent, or a delegate when Profile.Parent is set.
 type Register struct {
 	Common
-	Profile     engine.AgentProfile `cbor:"4,keyasint"`           // Slot, Rev, Operator, times and KeyID are assigned by Apply.
-	OperatorKey string              `cbor:"5,keyasint"`           // Normalised legal name.
-	Basis       engine.Basis        `cbor:"6,keyasint"`           // Revs has the parent chain, and List the list that the agent was screened against.
-	ExpiresAt   engine.Time         `cbor:"7,keyasint,omitempty"` // The expiry that a delegate asks for; 0: as late as allowed.
+	Profile   engine.AgentProfile `cbor:"4,keyasint"` // Slot, Rev, Operator, times and KeyID are assigned by Apply.
+	Operator  OperatorRef         `cbor:"5,keyasint"`
+	Basis     engine.Basis        `cbor:"6,keyasint"`           // Revs has the parent chain, and List the list that the agent was screened against.
+	ExpiresAt engine.Time         `cbor:"7,keyasint,omitempty"` // The expiry that a delegate asks for; 0: as late as allowed.
 	// Key 8 is not used.
 }
 
 // Reissue gives an agent a new credential version.
 type Reissue struct {
 	Common
-	Agent       engine.AgentSlot    `cbor:"4,keyasint"`
-	Profile     engine.AgentProfile `cbor:"5,keyasint"` // The whole new profile, made from revision BaseRev.
-	BaseRev     uint32              `cbor:"6,keyasint"`
-	OperatorKey string              `cbor:"7,keyasint"`
-	List        uint64              `cbor:"8,keyasint"`           // The list version that the agent was screened against.
-	Plain       bool                `cbor:"9,keyasint,omitempty"` // Same operator, wallet, policy and model.
-	Overlap     engine.Time         `cbor:"10,keyasint,omitempty"`
+	Agent    engine.AgentSlot    `cbor:"4,keyasint"`
+	Profile  engine.AgentProfile `cbor:"5,keyasint"` // The whole new profile, made from revision BaseRev.
+	BaseRev  uint32              `cbor:"6,keyasint"`
+	Operator OperatorRef         `cbor:"7,keyasint"`
+	List     uint64              `cbor:"8,keyasint"`           // The list version that the agent was screened against.
+	Plain    bool                `cbor:"9,keyasint,omitempty"` // Same operator, wallet, policy and model.
+	Overlap  engine.Time         `cbor:"10,keyasint,omitempty"`
 }
 
 // User creates a user credential.
 type User struct {
 	Common
-	Profile engine.UserProfile `cbor:"4,keyasint"`
-	Basis   engine.Basis       `cbor:"5,keyasint"` // Revs has the agents to which the user is bound.
+	Profile  engine.UserProfile `cbor:"4,keyasint"`
+	Basis    engine.Basis       `cbor:"5,keyasint"` // Revs has the agents to which the user is bound.
+	Operator OperatorRef        `cbor:"6,keyasint,omitzero"`
 }
 
 // UserReissue gives a user a new credential version.
@@ -178,8 +190,8 @@ type UserReissue struct {
 // Fleet creates a fleet.
 type Fleet struct {
 	Common
-	Profile     engine.FleetProfile `cbor:"4,keyasint"`
-	OperatorKey string              `cbor:"5,keyasint"`
+	Profile  engine.FleetProfile `cbor:"4,keyasint"`
+	Operator OperatorRef         `cbor:"5,keyasint"`
 }
 
 // FleetUpdate replaces a fleet's settings.
@@ -229,11 +241,10 @@ const (
 // Status suspends, reinstates or revokes.
 type Status struct {
 	Common
-	Target      Target        `cbor:"4,keyasint"`
-	Slot        uint32        `cbor:"5,keyasint,omitempty"`
-	OperatorKey string        `cbor:"6,keyasint,omitempty"`
-	To          engine.Status `cbor:"7,keyasint"`
-	ReasonCode  uint8         `cbor:"8,keyasint,omitempty"`
+	Target     Target        `cbor:"4,keyasint"`
+	Slot       uint32        `cbor:"5,keyasint"`
+	To         engine.Status `cbor:"7,keyasint"`
+	ReasonCode uint8         `cbor:"8,keyasint,omitempty"`
 }
 
 // Ownership flags an ownership transfer (R8) or cancels one.
@@ -242,7 +253,7 @@ type Ownership struct {
 	Agent       engine.AgentSlot `cbor:"4,keyasint"`
 	EffectiveAt engine.Time      `cbor:"5,keyasint,omitempty"` // 0: at once.
 	Cancel      bool             `cbor:"6,keyasint,omitempty"`
-	OperatorKey string           `cbor:"7,keyasint,omitempty"` // The new operator, normalised; "" when cancelling.
+	Operator    OperatorRef      `cbor:"7,keyasint,omitzero"` // The new operator; zero when cancelling.
 }
 
 // Dispositions of specification 4.7.
@@ -385,9 +396,10 @@ const (
 // APIKeyPut creates, rotates or revokes an API key, or ends its sessions.
 type APIKeyPut struct {
 	Common
-	Op      uint8       `cbor:"4,keyasint"`
-	Key     APIKey      `cbor:"5,keyasint"`           // To rotate a key: ID, Prefix and one hash. To revoke it or to end its sessions: ID.
-	Overlap engine.Time `cbor:"6,keyasint,omitempty"` // To rotate a key: how long its secret of now stays good; 0: it ends at once.
+	Op       uint8       `cbor:"4,keyasint"`
+	Key      APIKey      `cbor:"5,keyasint"`           // To rotate a key: ID, Prefix and one hash. To revoke it or to end its sessions: ID.
+	Overlap  engine.Time `cbor:"6,keyasint,omitempty"` // To rotate a key: how long its secret of now stays good; 0: it ends at once.
+	Operator OperatorRef `cbor:"7,keyasint,omitzero"`  // For a new key of an operator that its owner does not name.
 }
 
 // SigningKey is one credential-signing key of the cluster.

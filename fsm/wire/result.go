@@ -57,6 +57,7 @@ const (
 	RefusedMaker       // One of the two persons made or changed the key of the other; Result.Value is the proposal's leaf.
 	RefusedNoPerson    // Two persons must do it, and the machine's admin token names none.
 	RefusedUnnamed     // One of the two keys names a person and the other does not; Result.Value is the proposal's leaf.
+	RefusedAmbiguous   // Several operators have the legal name.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

@@ -80,7 +80,8 @@ var CodeTable = []codeText{
 	{"delegation_depth_exceeded", 422, "A delegation chain has at most three generations below the root."},
 	{"agent_not_autonomous", 422, "Only autonomous agents are attested."},
 	{"agent_not_supervised", 422, "A user credential is for supervised agents only."},
-	{"operator_mismatch", 422, "The operators of fleet and agent, or of parent and delegate, differ."},
+	{"operator_mismatch", 422, "The operators of fleet and agent, or of parent and delegate, or of operatorId and operatorLegalName, differ."},
+	{"operator_ambiguous", 422, "Several operators have this legal name: name the operator by its id."},
 	{"operator_sanctioned", 422, "The operator matches the sanctions list and this institution refuses such registrations."},
 	{"idempotency_conflict", 422, "This Idempotency-Key was used for another body."},
 	{"list_rejected", 422, "The list is empty, unreadable, older than the active one, or shrank too much."},
@@ -250,6 +251,8 @@ func RefusalOf(r wire.Result) error {
 		return NewError(http.StatusUnprocessableEntity, "agent_not_autonomous", "the agent is not autonomous")
 	case wire.RefusedOperator:
 		return NewError(http.StatusUnprocessableEntity, "operator_mismatch", "the operators differ")
+	case wire.RefusedAmbiguous:
+		return edge.AmbiguousOperator()
 	case wire.RefusedDepth:
 		return NewError(http.StatusUnprocessableEntity, "delegation_depth_exceeded", "delegation goes at most three levels deep")
 	case wire.RefusedList:

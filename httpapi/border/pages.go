@@ -2,6 +2,7 @@ package border
 
 import (
 	"encoding/base64"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/ofac"
 	"railguard/strictjson"
@@ -349,6 +351,25 @@ func (c *Request) NormaliseQuery(name string, form func(string) string) (string,
 		return "", BadQuery(name, "has nothing to compare in it")
 	}
 	return text, nil
+}
+
+// OperatorQuery reads the parameter operator, an id or a legal name that one operator has; nil:
+// it was not sent. It finds operators within the key's scope.
+func (c *Request) OperatorQuery() (*engine.OperatorProfile, error) {
+	return c.NamedOperator(c.Query("operator"), BadQuery)
+}
+
+// NamedOperator is OperatorQuery for a text from elsewhere; bad makes the refusal of an unknown
+// one.
+func (c *Request) NamedOperator(text string, bad func(param, message string) *Error) (*engine.OperatorProfile, error) {
+	if text == "" {
+		return nil, nil
+	}
+	profile, err := c.Judge.KnownOperator(text)
+	if refused := (*edge.Refusal)(nil); errors.As(err, &refused) && refused.Code == "not_found" {
+		return nil, bad("operator", "is neither an operator's id nor its legal name")
+	}
+	return profile, err
 }
 
 // PartyQuery reads a parameter that names an agent or a user by id.

@@ -37,7 +37,7 @@ type queueFilter struct {
 	state       string // "": every undecided review.
 	rule        engine.RuleID
 	agent       engine.AgentSlot
-	operator    string // The normalised legal name to filter by.
+	operator    engine.OperatorSlot // 0: any.
 	min, max    engine.USD
 	from, to    engine.Time
 	assignee    string
@@ -119,14 +119,14 @@ func readQueueFilter(c *border.Request, get func(string) string, bad func(param,
 		}
 	}
 	q.wait = c.Published().Settings().Policy.ReviewSLA
-	operator := get("operator")
-	if q.operator = edge.OperatorKey(operator); operator != "" && q.operator == "" {
-		return nil, bad("operator", "has nothing to compare in it")
-	}
-	if q.operator == "" {
-		q.operator = c.Key.Owner
-	} else if !c.Key.Institution() && q.operator != c.Key.Owner {
-		return nil, border.OutOfScope()
+	operator, err := c.NamedOperator(get("operator"), bad)
+	switch {
+	case err != nil:
+		return nil, err
+	case operator != nil:
+		q.operator = operator.Slot
+	case !c.Key.Institution():
+		q.operator, _ = c.Judge.ParseOperator(c.Key.OwnerOperator())
 	}
 	switch get("slaBreached") {
 	case "":
@@ -316,9 +316,9 @@ func queueMatch(c *border.Request, view *fsm.View, q *queueFilter, item *queueIt
 	if row.At < q.from || q.to != 0 && row.At > q.to || q.assignee != "" && (!item.claimed || row.Claim.Assignee != q.assignee) {
 		return false, nil
 	}
-	if q.operator != "" {
+	if q.operator != 0 {
 		_, profile, ok := view.Agent(row.Agent)
-		if !ok || edge.OperatorKey(profile.OperatorLegalName) != q.operator {
+		if !ok || profile.Operator != q.operator {
 			return false, nil
 		}
 	}

@@ -31,7 +31,7 @@ type Webhook struct {
 	Types            []string `json:"types"`
 	SARAllowed       bool     `json:"sarAllowed"`
 	State            string   `json:"state" enum:"on off key_gone" doc:"key_gone: the API key whose it is is none any more; nothing is sent until another one changes it"`
-	Operator         *string  `json:"operator" doc:"whose events; null is the institution's: all"`
+	Owner            *string  `json:"owner" doc:"whose events, an operator's id; null is the institution's: all"`
 	KeyID            *string  `json:"keyId" doc:"whose it is: it is told what that key may know"`
 	PublicKeys       []string `json:"publicKeys" doc:"of the v1a signatures, newest first: whpk_ and base64"`
 	OlderSecretUntil Time     `json:"olderSecretUntil,omitempty"`

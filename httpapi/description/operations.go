@@ -9,7 +9,7 @@ var operationsOperations = []Operation{
 			KeyID     string   `json:"keyId"`
 			Name      string   `json:"name"`
 			Roles     []string `json:"roles" each:"{\"enum\": [\"operator\", \"screener\", \"reviewer\", \"auditor\", \"policy\", \"ops\", \"admin\", \"settler\", \"viewer\"]}"`
-			Operator  *string  `json:"operator" doc:"whose data it is limited to; null: all operators"`
+			Owner     *string  `json:"owner" doc:"whose key it is: an operator (opr_…) or a caller (cal_…); null: the institution's"`
 			ExpiresAt *string  `json:"expiresAt" format:"date-time"`
 			Sessions  int64    `json:"sessions" doc:"how often the key's sessions in the console were ended"`
 		}{}}},
@@ -22,6 +22,7 @@ var operationsOperations = []Operation{
 		Answers: []Answer{{Status: 200, Of: struct {
 			KeyID   string `json:"keyId"`
 			Prefix  string `json:"prefix"`
+			Owner   string `json:"owner,omitempty"`
 			EndedAt string `json:"endedAt" format:"date-time"`
 			EventID string `json:"eventId"`
 		}{}, Headers: "Replayed"}},

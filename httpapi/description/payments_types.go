@@ -180,6 +180,7 @@ type DryRun struct {
 	AgentName          string        `json:"agentName,omitempty"`
 	AgentType          string        `json:"agentType,omitempty"`
 	OperatorLegalName  string        `json:"operatorLegalName,omitempty"`
+	OperatorID         string        `json:"operatorId,omitempty"`
 	CredentialStatus   Status        `json:"credentialStatus,omitempty"`
 	FleetID            string        `json:"fleetId,omitempty"`
 	UserID             string        `json:"userId,omitempty"`

@@ -24,7 +24,7 @@ var registryOperations = []Operation{
 			Data       []AgentSummary `json:"data"`
 			NextCursor *string        `json:"nextCursor"`
 			AsOfIndex  int64          `json:"asOfIndex"`
-		}{}, Example: `{"data": [{"agentId": "agt_rfq3ao3wofwz", "agentName": "Bot", "agentType": "supervised", "operatorLegalName": "Acme Inc", "credentialStatus": "ACTIVE", "ownStatus": "ACTIVE", "statusChangedAt": "2026-03-22T03:33:28.589Z", "credentialVersion": 1, "issuedAt": "2026-03-22T03:33:28.589Z", "expiresAt": "2026-06-21T03:33:28.000Z", "registeredAt": "2026-03-22T03:33:28.589Z", "fleetId": null, "parentAgentId": null, "depth": 0}], "nextCursor": null, "asOfIndex": 18}`}},
+		}{}, Example: `{"data": [{"agentId": "agt_rfq3ao3wofwz", "agentName": "Bot", "agentType": "supervised", "operatorId": "opr_c4jxp3wz442t", "operatorLegalName": "Acme Inc", "credentialStatus": "ACTIVE", "ownStatus": "ACTIVE", "statusChangedAt": "2026-03-22T03:33:28.589Z", "credentialVersion": 1, "issuedAt": "2026-03-22T03:33:28.589Z", "expiresAt": "2026-06-21T03:33:28.000Z", "registeredAt": "2026-03-22T03:33:28.589Z", "fleetId": null, "parentAgentId": null, "depth": 0}], "nextCursor": null, "asOfIndex": 18}`}},
 		Refusals: "404",
 		Codes:    Codes{404: "not_found"},
 	},
@@ -106,7 +106,8 @@ var registryOperations = []Operation{
 		Summary:    "Flag a change of ownership: R8 until a re-issue",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			NewOperatorLegalName string  `json:"newOperatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+			NewOperatorID        *string `json:"newOperatorId,omitempty" length:"-FieldMax"`
+			NewOperatorLegalName *string `json:"newOperatorLegalName,omitempty" length:"-NameRunesMax"`
 			EffectiveAt          *string `json:"effectiveAt,omitempty" length:"10-256" format:"date-time"`
 			Note                 *string `json:"note,omitempty" length:"-TextMax"`
 			Actor                *string `json:"actor,omitempty" length:"-FieldMax"`
@@ -207,7 +208,7 @@ var registryOperations = []Operation{
 			Data       []UserSummary `json:"data"`
 			NextCursor *string       `json:"nextCursor"`
 			AsOfIndex  int64         `json:"asOfIndex"`
-		}{}, Example: `{"data": [{"userId": "usr_rfq3ao3wofwz", "legalName": "Ada Example", "email": null, "operatorLegalName": "Acme Inc", "agentIds": ["agt_rfq3ao3wofwz"], "credentialStatus": "ACTIVE", "statusChangedAt": "2026-03-22T03:33:28.589Z", "credentialVersion": 1, "issuedAt": "2026-03-22T03:33:28.589Z", "expiresAt": "2026-04-21T03:33:28.000Z", "storedUntil": "2026-04-22T03:33:28.000Z", "kid": "cc-v1"}], "nextCursor": null, "asOfIndex": 18}`}},
+		}{}, Example: `{"data": [{"userId": "usr_rfq3ao3wofwz", "legalName": "Ada Example", "email": null, "operatorId": "opr_c4jxp3wz442t", "operatorLegalName": "Acme Inc", "agentIds": ["agt_rfq3ao3wofwz"], "credentialStatus": "ACTIVE", "statusChangedAt": "2026-03-22T03:33:28.589Z", "credentialVersion": 1, "issuedAt": "2026-03-22T03:33:28.589Z", "expiresAt": "2026-04-21T03:33:28.000Z", "storedUntil": "2026-04-22T03:33:28.000Z", "kid": "cc-v1"}], "nextCursor": null, "asOfIndex": 18}`}},
 	},
 	{
 		Name: "getUser", Route: "GET /v1/users/{id}", Tag: "users", Scope: Owner, Roles: "operator reviewer auditor policy viewer",
@@ -235,7 +236,8 @@ var registryOperations = []Operation{
 		Summary:    "Suspend every agent of an operator at once",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			OperatorLegalName string  `json:"operatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+			OperatorID        *string `json:"operatorId,omitempty" length:"-FieldMax"`
+			OperatorLegalName *string `json:"operatorLegalName,omitempty" length:"-NameRunesMax"`
 			Reason            string  `json:"reason" length:"-TextMax" pattern:"\\S"`
 			Actor             *string `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"operatorLegalName": "Acme Inc", "reason": "x"}`},
@@ -248,7 +250,8 @@ var registryOperations = []Operation{
 		Summary:    "Lift it",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			OperatorLegalName string  `json:"operatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+			OperatorID        *string `json:"operatorId,omitempty" length:"-FieldMax"`
+			OperatorLegalName *string `json:"operatorLegalName,omitempty" length:"-NameRunesMax"`
 			Reason            string  `json:"reason" length:"-TextMax" pattern:"\\S"`
 			Actor             *string `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"operatorLegalName": "Acme Inc", "reason": "x"}`},

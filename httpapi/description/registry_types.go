@@ -42,20 +42,28 @@ type Credential struct {
 	CredentialSubject CredentialSubject `json:"credentialSubject"`
 }
 
+// SimilarOperator is an operator whose legal name is alike: another one, unless a person finds otherwise.
+type SimilarOperator struct {
+	OperatorID        string `json:"operatorId"`
+	OperatorLegalName string `json:"operatorLegalName"`
+}
+
 type IssuedAgent struct {
-	AgentID           string      `json:"agentId"`
-	Token             string      `json:"token"`
-	Credential        Credential  `json:"credential"`
-	FleetID           *string     `json:"fleetId"`
-	CredentialVersion int64       `json:"credentialVersion"`
-	ParentAgentID     string      `json:"parentAgentId,omitempty"`
-	RootAgentID       string      `json:"rootAgentId,omitempty"`
-	Depth             int64       `json:"depth,omitempty"`
-	EffectivePolicy   SpendPolicy `json:"effectivePolicy,omitempty"`
-	Warnings          []Warning   `json:"warnings"`
-	EventID           string      `json:"eventId"`
-	OperatorEIN       string      `json:"operatorEIN,omitempty"`
-	EffectiveVelocity Velocity    `json:"effectiveVelocity,omitempty"`
+	OperatorID        string            `json:"operatorId,omitempty"`
+	SimilarOperators  []SimilarOperator `json:"similarOperators,omitempty"`
+	AgentID           string            `json:"agentId"`
+	Token             string            `json:"token"`
+	Credential        Credential        `json:"credential"`
+	FleetID           *string           `json:"fleetId"`
+	CredentialVersion int64             `json:"credentialVersion"`
+	ParentAgentID     string            `json:"parentAgentId,omitempty"`
+	RootAgentID       string            `json:"rootAgentId,omitempty"`
+	Depth             int64             `json:"depth,omitempty"`
+	EffectivePolicy   SpendPolicy       `json:"effectivePolicy,omitempty"`
+	Warnings          []Warning         `json:"warnings"`
+	EventID           string            `json:"eventId"`
+	OperatorEIN       string            `json:"operatorEIN,omitempty"`
+	EffectiveVelocity Velocity          `json:"effectiveVelocity,omitempty"`
 }
 
 type ReissuedAgent struct {
@@ -70,6 +78,7 @@ type AgentSummary struct {
 	AgentName         string  `json:"agentName"`
 	AgentType         string  `json:"agentType" enum:"autonomous supervised"`
 	OperatorLegalName string  `json:"operatorLegalName"`
+	OperatorID        string  `json:"operatorId"`
 	CredentialStatus  Status  `json:"credentialStatus"`
 	OwnStatus         Status  `json:"ownStatus"`
 	StatusChangedAt   Time    `json:"statusChangedAt"`
@@ -87,6 +96,7 @@ type OwnershipTransfer struct {
 	FlaggedAt            Time    `json:"flaggedAt,omitempty"`
 	EffectiveAt          Time    `json:"effectiveAt,omitempty"`
 	Effective            bool    `json:"effective,omitempty"`
+	NewOperatorID        string  `json:"newOperatorId,omitempty"`
 	NewOperatorLegalName string  `json:"newOperatorLegalName,omitempty"`
 	Note                 *string `json:"note,omitempty"`
 	Actor                *string `json:"actor,omitempty"`
@@ -177,17 +187,19 @@ type StatusChange struct {
 }
 
 type IssuedUser struct {
-	UserID            string     `json:"userId"`
-	Token             string     `json:"token"`
-	Credential        Credential `json:"credential"`
-	AgentIDs          []string   `json:"agentIds"`
-	CredentialVersion int64      `json:"credentialVersion"`
-	PreviousStatus    Status     `json:"previousStatus,omitempty"`
-	Superseded        bool       `json:"superseded,omitempty"`
-	OverlapUntil      Time       `json:"overlapUntil,omitempty"`
-	StoredUntil       Time       `json:"storedUntil"`
-	Warnings          []Warning  `json:"warnings"`
-	EventID           string     `json:"eventId"`
+	OperatorID        string            `json:"operatorId,omitempty"`
+	SimilarOperators  []SimilarOperator `json:"similarOperators,omitempty"`
+	UserID            string            `json:"userId"`
+	Token             string            `json:"token"`
+	Credential        Credential        `json:"credential"`
+	AgentIDs          []string          `json:"agentIds"`
+	CredentialVersion int64             `json:"credentialVersion"`
+	PreviousStatus    Status            `json:"previousStatus,omitempty"`
+	Superseded        bool              `json:"superseded,omitempty"`
+	OverlapUntil      Time              `json:"overlapUntil,omitempty"`
+	StoredUntil       Time              `json:"storedUntil"`
+	Warnings          []Warning         `json:"warnings"`
+	EventID           string            `json:"eventId"`
 }
 
 type UserSummary struct {
@@ -195,6 +207,7 @@ type UserSummary struct {
 	LegalName         string   `json:"legalName"`
 	Email             *string  `json:"email"`
 	OperatorLegalName *string  `json:"operatorLegalName"`
+	OperatorID        *string  `json:"operatorId"`
 	AgentIDs          []string `json:"agentIds"`
 	CredentialStatus  Status   `json:"credentialStatus"`
 	StatusChangedAt   Time     `json:"statusChangedAt"`
@@ -210,6 +223,7 @@ type User struct {
 	LegalName         string      `json:"legalName"`
 	Email             *string     `json:"email"`
 	OperatorLegalName *string     `json:"operatorLegalName"`
+	OperatorID        *string     `json:"operatorId"`
 	AgentIDs          []string    `json:"agentIds"`
 	CredentialStatus  Status      `json:"credentialStatus"`
 	StatusChangedAt   Time        `json:"statusChangedAt"`
@@ -223,30 +237,33 @@ type User struct {
 }
 
 type Fleet struct {
-	FleetID            string           `json:"fleetId"`
-	FleetName          string           `json:"fleetName"`
-	OperatorLegalName  string           `json:"operatorLegalName"`
-	DailyLimitUSDC     Number           `json:"dailyLimitUSDC"`
-	OperatingHours     *OperatingHours  `json:"operatingHours,omitempty"`
-	Velocity           *Velocity        `json:"velocity,omitempty"`
-	EffectiveVelocity  Velocity         `json:"effectiveVelocity,omitempty"`
-	Whitelist          WhitelistSummary `json:"whitelist,omitempty"`
-	AgentCount         int64            `json:"agentCount"`
-	SpentTodayUSDC     Number           `json:"spentTodayUSDC"`
-	RemainingTodayUSDC Number           `json:"remainingTodayUSDC,omitempty"`
-	Date               string           `json:"date"`
-	OperatorStatus     Status           `json:"operatorStatus,omitempty"`
-	OperatorMatched    bool             `json:"operatorMatched"`
-	CreatedAt          Time             `json:"createdAt"`
-	Warnings           []Warning        `json:"warnings,omitempty"`
-	EventID            string           `json:"eventId,omitempty"`
-	AsOfIndex          int64            `json:"asOfIndex,omitempty"`
+	SimilarOperators   []SimilarOperator `json:"similarOperators,omitempty"`
+	FleetID            string            `json:"fleetId"`
+	FleetName          string            `json:"fleetName"`
+	OperatorLegalName  string            `json:"operatorLegalName"`
+	OperatorID         string            `json:"operatorId"`
+	DailyLimitUSDC     Number            `json:"dailyLimitUSDC"`
+	OperatingHours     *OperatingHours   `json:"operatingHours,omitempty"`
+	Velocity           *Velocity         `json:"velocity,omitempty"`
+	EffectiveVelocity  Velocity          `json:"effectiveVelocity,omitempty"`
+	Whitelist          WhitelistSummary  `json:"whitelist,omitempty"`
+	AgentCount         int64             `json:"agentCount"`
+	SpentTodayUSDC     Number            `json:"spentTodayUSDC"`
+	RemainingTodayUSDC Number            `json:"remainingTodayUSDC,omitempty"`
+	Date               string            `json:"date"`
+	OperatorStatus     Status            `json:"operatorStatus,omitempty"`
+	OperatorMatched    bool              `json:"operatorMatched"`
+	CreatedAt          Time              `json:"createdAt"`
+	Warnings           []Warning         `json:"warnings,omitempty"`
+	EventID            string            `json:"eventId,omitempty"`
+	AsOfIndex          int64             `json:"asOfIndex,omitempty"`
 }
 
 type FleetChange struct {
 	FleetID                string           `json:"fleetId"`
 	FleetName              string           `json:"fleetName"`
 	OperatorLegalName      string           `json:"operatorLegalName"`
+	OperatorID             string           `json:"operatorId"`
 	DailyLimitUSDC         Number           `json:"dailyLimitUSDC"`
 	PreviousDailyLimitUSDC Number           `json:"previousDailyLimitUSDC,omitempty"`
 	OperatingHours         *OperatingHours  `json:"operatingHours,omitempty"`
@@ -276,6 +293,7 @@ type NewAgent struct {
 	AgentName                string             `json:"agentName" length:"-NameRunesMax" pattern:"\\S"`
 	AgentType                AgentType          `json:"agentType"`
 	OperatorLegalName        string             `json:"operatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+	OperatorID               *string            `json:"operatorId,omitempty" length:"-FieldMax"`
 	Purpose                  string             `json:"purpose" length:"-TextMax" pattern:"\\S"`
 	SpendPolicy              *SpendPolicy       `json:"spendPolicy,omitempty"`
 	UnderlyingModel          *string            `json:"underlyingModel,omitempty" length:"-FieldMax"`
@@ -312,6 +330,7 @@ type NewDelegate struct {
 type Reissue struct {
 	AgentName         *string      `json:"agentName,omitempty" length:"-NameRunesMax"`
 	OperatorLegalName *string      `json:"operatorLegalName,omitempty" length:"-NameRunesMax"`
+	OperatorID        *string      `json:"operatorId,omitempty" length:"-FieldMax"`
 	OperatorWallet    *string      `json:"operatorWallet,omitempty" length:"-FieldMax"`
 	OperatorEIN       EIN          `json:"operatorEIN,omitempty"`
 	Purpose           *string      `json:"purpose,omitempty" length:"-TextMax"`
@@ -342,11 +361,13 @@ type NewUser struct {
 	AgentIDs          *[]string  `json:"agentIds,omitempty" each:"{\"maxLength\": 256}" items:"-UserAgentsMax"`
 	AgentType         *AgentType `json:"agentType,omitempty"`
 	OperatorLegalName *string    `json:"operatorLegalName,omitempty" length:"-NameRunesMax"`
+	OperatorID        *string    `json:"operatorId,omitempty" length:"-FieldMax"`
 }
 
 type NewFleet struct {
 	FleetName         string          `json:"fleetName" length:"-NameRunesMax" pattern:"\\S"`
 	OperatorLegalName string          `json:"operatorLegalName" length:"-NameRunesMax" pattern:"\\S"`
+	OperatorID        *string         `json:"operatorId,omitempty" length:"-FieldMax"`
 	DailyLimitUSDC    Number          `json:"dailyLimitUSDC" range:"0-1000000000000"`
 	OperatingHours    *OperatingHours `json:"operatingHours,omitempty"`
 	Velocity          *Velocity       `json:"velocity,omitempty"`

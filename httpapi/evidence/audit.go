@@ -132,7 +132,7 @@ func (q *recordQuery) matchesRecord(x *leafjson.Screen) bool {
 	if q.agent != "" && x.AgentID() != q.agent && x.UserID() != q.agent {
 		return false
 	}
-	if q.operator != "" && edge.OperatorKey(x.OperatorLegalName()) != q.operator {
+	if q.operator != "" && x.OperatorID() != q.operator {
 		return false
 	}
 	if q.wallet != "" && engine.CanonicalWallet(x.RequestText(leaf.TagWallet)) != q.wallet {
@@ -219,11 +219,12 @@ func readRecordQuery(c *border.Request) (*recordQuery, error) {
 	if q.agent != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterAgent, q.agent))
 	}
-	if q.operator, err = c.NormaliseQuery("operator", edge.OperatorKey); err != nil {
+	operator, err := c.OperatorQuery()
+	if err != nil {
 		return nil, err
 	}
-	if q.operator == "" {
-		q.operator = c.Key.Owner
+	if q.operator = c.Key.OwnerOperator(); operator != nil {
+		q.operator = c.Judge.OperatorID(operator.Slot)
 	}
 	if q.operator != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterOperator, q.operator))

@@ -206,7 +206,7 @@ func writeWebhook(c *border.Request, hook *wire.Webhook, m *strictjson.Members) 
 		state = "off"
 	}
 	m.Text("state", state)
-	m.TextOrNull("operator", hook.Owner)
+	m.TextOrNull("owner", hook.Owner)
 	if hook.Key == 0 {
 		m.Null("keyId")
 	} else {

@@ -68,7 +68,7 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 }
 
 func writeKey(m *strictjson.Members, l *edge.Leaf) {
-	l.CopyTo(m, "keyId", "name", "prefix", "roles", "operator", "person", "networks", "expiresAt", "rate", "strict")
+	l.CopyTo(m, "keyId", "name", "prefix", "roles", "owner", "similarOperators", "person", "networks", "expiresAt", "rate", "strict")
 }
 
 // renderKey answers the confirmation of a key that another person proposed. Who proposed it
@@ -97,6 +97,7 @@ func listKeys(c *border.Request) (border.Answer, error) {
 		m.Text("keyId", key.ID)
 		m.Text("prefix", key.Prefix)
 		keys.WriteAPIKey(&m, key)
+		m.TextOrNull("owner", key.Owner)
 		m.Int("liveSecrets", int64(len(liveSecrets(key, now))))
 		if key.OldUntil > now {
 			m.Time("oldSecretUntil", key.OldUntil)
@@ -166,7 +167,7 @@ func showOwnKey(c *border.Request) (border.Answer, error) {
 	m.Text("keyId", c.Key.ID)
 	m.Text("name", c.Key.Name)
 	m.Texts("roles", edge.RoleList(c.Key.Roles))
-	m.TextOrNull("operator", c.Key.Owner)
+	m.TextOrNull("owner", c.Key.Owner)
 	if c.Key.Expires == 0 {
 		m.Null("expiresAt")
 	} else {

@@ -12,7 +12,7 @@ var (
 
 // operationsBodies are the members of every JSON body of the room on the admin listener, by method and path.
 var operationsBodies = map[string]strictjson.Shape{
-	"POST /admin/keys":                      strictjson.Names("name", "roles", "operator", "person", "networks", "ips", "expires", "expiresAt", "rate", "strict"),
+	"POST /admin/keys":                      strictjson.Names("name", "roles", "operator", "caller", "person", "networks", "ips", "expires", "expiresAt", "rate", "strict"),
 	"POST /admin/keys/{id}/rotate":          whySaid.With("overlap"),
 	"POST /admin/cluster-secret/reseal":     whySaid.With("from"),
 	"POST /admin/log-level":                 strictjson.Names("level"),

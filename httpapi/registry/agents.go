@@ -52,7 +52,7 @@ func renderAgent(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 		return err
 	}
 	m.Raw("fleetId", l.Raw("fleetId"))
-	l.CopyTo(m, "credentialVersion", "operatorEIN", "parentAgentId", "rootAgentId", "depth", "effectivePolicy",
+	l.CopyTo(m, "operatorId", "similarOperators", "credentialVersion", "operatorEIN", "parentAgentId", "rootAgentId", "depth", "effectivePolicy",
 		"previousStatus", "superseded", "overlapUntil")
 	l.CopyTo(m, "effectiveVelocity")
 	m.Raw("warnings", l.Raw("warnings"))

@@ -61,6 +61,7 @@ func agentSummary(c *border.Request, view *fsm.View, chain []*engine.AgentProfil
 	m.Text("agentName", p.AgentName)
 	m.Text("agentType", p.Type.String())
 	m.Text("operatorLegalName", p.OperatorLegalName)
+	m.Text("operatorId", c.Judge.OperatorID(p.Operator))
 	m.Text("credentialStatus", view.Effective(p.Slot).String())
 	own := engine.CredentialStatus(row.Status, p.ExpiresAt, view.Time, view.Settings().KeyRevoked(p.KeyID))
 	m.Text("ownStatus", own.String())
@@ -167,7 +168,7 @@ func listAgents(c *border.Request) (border.Answer, error) {
 // readAgentFilter makes a filter from the query of a list of agents. It includes the key's
 // scope.
 func readAgentFilter(c *border.Request) (func(*fsm.View, []*engine.AgentProfile) bool, error) {
-	operator, err := c.NormaliseQuery("operator", edge.OperatorKey)
+	operator, err := c.OperatorQuery()
 	if err != nil {
 		return nil, err
 	}
@@ -192,11 +193,9 @@ func readAgentFilter(c *border.Request) (func(*fsm.View, []*engine.AgentProfile)
 		}
 		fleet = profile.Slot
 	}
-	scope := c.Key.Owner
 	return func(view *fsm.View, chain []*engine.AgentProfile) bool {
 		p := chain[0]
-		if _, named, known := view.Operator(p.Operator); !known ||
-			scope != "" && named.Key != scope || operator != "" && named.Key != operator {
+		if !c.Judge.Covers(p.Operator) || operator != nil && p.Operator != operator.Slot {
 			return false
 		}
 		return (kind == 0 || p.Type == kind) && (fleet == 0 || chain[len(chain)-1].Fleet == fleet) &&

@@ -26,7 +26,7 @@ func createFleet(c *border.Request) (border.Answer, error) {
 func renderFleet(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	c.Status = http.StatusCreated
 	c.SetHeader("Location", "/v1/fleets/"+l.Text("fleetId"))
-	l.CopyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC")
+	l.CopyTo(m, "fleetId", "fleetName", "operatorId", "operatorLegalName", "similarOperators", "dailyLimitUSDC")
 	m.Int("agentCount", 0)
 	m.Int("spentTodayUSDC", 0)
 	l.CopyTo(m, "date")
@@ -64,6 +64,7 @@ func fleetMembers(c *border.Request, view *fsm.View, slot engine.FleetSlot) stri
 	m.USD("spentTodayUSDC", row.Spend.SpentOn(today))
 	m.USD("remainingTodayUSDC", max(p.DailyLimit-row.Spend.Counted(today), 0))
 	m.Text("date", dateText(today))
+	m.Text("operatorId", c.Judge.OperatorID(p.Operator))
 	m.Text("operatorStatus", operatorStatus(view, p.Operator).String())
 	m.Bool("operatorMatched", p.NameMatched)
 	m.Time("createdAt", p.CreatedAt)
@@ -76,7 +77,7 @@ func listFleets(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	operator, err := c.NormaliseQuery("operator", edge.OperatorKey)
+	operator, err := c.OperatorQuery()
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -90,8 +91,7 @@ func listFleets(c *border.Request) (border.Answer, error) {
 		if !known {
 			return false
 		}
-		_, named, known := view.Operator(profile.Operator)
-		if !known || !c.Key.Institution() && named.Key != c.Key.Owner || operator != "" && named.Key != operator {
+		if !c.Judge.Covers(profile.Operator) || operator != nil && profile.Operator != operator.Slot {
 			return false
 		}
 		items = append(items, fleetMembers(c, view, profile.Slot))
@@ -126,7 +126,7 @@ func patchFleet(c *border.Request) (border.Answer, error) {
 
 // renderFleetUpdate answers a PATCH of a fleet.
 func renderFleetUpdate(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
-	l.CopyTo(m, "fleetId", "fleetName", "operatorLegalName", "dailyLimitUSDC", "previousDailyLimitUSDC",
+	l.CopyTo(m, "fleetId", "fleetName", "operatorId", "operatorLegalName", "dailyLimitUSDC", "previousDailyLimitUSDC",
 		"operatingHours", "velocity", "effectiveVelocity", "warnings", "whitelist", "rev", "reason", "actor")
 	m.Text("updatedAt", l.Text("time"))
 	m.Text("eventId", l.Text("eventId"))

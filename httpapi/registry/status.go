@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -56,18 +57,26 @@ func changeStatus(c *border.Request, to engine.Status, idName, id string, build 
 func operatorStatusChange(to engine.Status) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
 		f := c.ReadFields()
-		name := f.RequiredName("operatorLegalName")
+		id, name := f.Text("operatorId", engine.FieldMax), f.Name("operatorLegalName")
 		change, err := registry.ReadStatusChange(&f, to)
+		if err == nil && id == "" && name == "" {
+			return border.Answer{}, edge.MissingField("operatorLegalName", "operatorLegalName or operatorId is required")
+		}
 		if err != nil {
 			return border.Answer{}, err
 		}
-		if !c.Key.Covers(name) {
-			return border.Answer{}, border.NotFound("no such operator")
+		operator, err := c.Judge.KnownOperator(cmp.Or(id, name))
+		if err == nil && name != "" && engine.LegalText(name) != operator.LegalName {
+			err = edge.Refuse("operator_mismatch", "operatorLegalName is not the name of this operatorId")
+		}
+		if err != nil {
+			return border.Answer{}, err
 		}
 		var subject strictjson.Members
-		subject.Text("operatorLegalName", name)
+		subject.Text("operatorId", c.Judge.OperatorID(operator.Slot))
+		subject.Text("operatorLegalName", operator.LegalName)
 		return answerStatus(c, subject, &change, func(change *registry.StatusChange) (*wire.Status, error) {
-			return change.OfOperator(&c.Judge, name)
+			return change.OfOperator(&c.Judge, operator)
 		})
 	}
 }
@@ -147,7 +156,7 @@ func renderOwnership(_ *border.Request, l *edge.Leaf, m *strictjson.Members) err
 	var flag strictjson.Members
 	flag.Bool("flagged", flagged)
 	if flagged {
-		l.CopyTo(&flag, "flaggedAt", "effectiveAt", "newOperatorLegalName", "note", "actor")
+		l.CopyTo(&flag, "flaggedAt", "effectiveAt", "newOperatorId", "newOperatorLegalName", "note", "actor")
 	} else {
 		flag.Text("cancelledAt", l.Text("time"))
 		l.CopyTo(&flag, "reason", "actor")

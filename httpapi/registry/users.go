@@ -16,11 +16,11 @@ import (
 // supervised agents only.
 func registerUser(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	profile, err := c.Judge.ReadUser(&f)
+	user, err := c.Judge.ReadUser(&f)
 	if err != nil {
 		return border.Answer{}, err
 	}
-	return c.AnswerChangeable(border.Proposal{Kind: wire.KindUser, Record: func() (any, error) { return c.Judge.UserRecord(profile) }}, nil)
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindUser, Record: func() (any, error) { return c.Judge.UserRecord(user) }}, nil)
 }
 
 // renderUser answers a user's registration or re-issue.
@@ -32,7 +32,7 @@ func renderUser(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 		return err
 	}
 	m.Raw("agentIds", l.Raw("boundAgents"))
-	l.CopyTo(m, "credentialVersion", "storedUntil", "previousStatus", "warnings", "eventId")
+	l.CopyTo(m, "operatorId", "similarOperators", "credentialVersion", "storedUntil", "previousStatus", "warnings", "eventId")
 	return nil
 }
 
@@ -59,7 +59,7 @@ func pathUser(c *border.Request) (*engine.UserProfile, error) {
 
 // mayKnowUser tells whether a user is within the key's scope.
 func mayKnowUser(c *border.Request, profile *engine.UserProfile) bool {
-	return c.Key.Institution() || profile.OperatorLegalName != "" && c.Key.Covers(profile.OperatorLegalName)
+	return c.Judge.Covers(profile.Operator)
 }
 
 // userNames tells whether a caller sees the names of persons: keys that register users or view
@@ -80,6 +80,7 @@ func userSummary(c *border.Request, view *fsm.View, row *engine.UserRow, profile
 		m.Text("email", border.MaskedText)
 	}
 	m.TextOrNull("operatorLegalName", profile.OperatorLegalName)
+	m.TextOrNull("operatorId", c.Judge.OperatorID(profile.Operator))
 	m.Texts("agentIds", c.Judge.Terms.AgentIDs(profile.Agents))
 	m.Text("credentialStatus", engine.CredentialStatus(row.Status, profile.ExpiresAt, view.Time, view.Settings().KeyRevoked(profile.KeyID)).String())
 	m.Time("statusChangedAt", row.StatusAt)

@@ -233,7 +233,10 @@ func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAn
 	s.claim = &claim.verdict
 	s.ownClaim = s.keyID != "" && claim.KeyID == s.keyID
 	s.repeatsClaim = s.ownClaim && claim.RequestID == s.requestID
-	if claim.Verdict != "PROCEED" {
+	switch {
+	case claim.Verdict != "PROCEED" && !s.ownClaim: // Perhaps another owner's, of which this caller learns nothing.
+		return s.answerDuplicate()
+	case claim.Verdict != "PROCEED":
 		return s.p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
 	}
 	held, err := s.guestCall.readByReference(ctx, s.p.holdReference(), 0)

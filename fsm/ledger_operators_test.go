@@ -1,0 +1,66 @@
+package fsm
+
+import (
+	"slices"
+
+	"railguard/fsm/wire"
+)
+
+// operatorBook is an operator: its revision, and of each wallet how many agents have it and what
+// the list said last.
+type operatorBook struct {
+	name    string
+	rev     uint32
+	agents  map[string]int
+	matched map[string]bool
+}
+
+// count says that n agents more have a wallet, which the list matched or not.
+func (o *operatorBook) count(wallet string, n int, matched bool) {
+	if wallet == "" {
+		return
+	}
+	before, known := o.matched[wallet]
+	o.agents[wallet] += n
+	if !known || before != matched {
+		o.rev++
+	}
+	o.matched[wallet] = matched
+}
+
+// drop says that one agent less has a wallet.
+func (o *operatorBook) drop(wallet string) {
+	if wallet == "" {
+		return
+	}
+	if o.agents[wallet]--; o.agents[wallet] == 0 {
+		delete(o.agents, wallet)
+		delete(o.matched, wallet)
+		o.rev++
+	}
+}
+
+// operator returns the name of the operator that a reference means. The first reference makes
+// it.
+func (l *bookkeeping) operator(ref *wire.OperatorRef) string {
+	if ref.Slot != 0 {
+		return l.operators[ref.Slot-1].name
+	}
+	if l.bookOf(ref.Name) == nil {
+		l.operators = append(l.operators, &operatorBook{name: ref.Name, rev: 1, agents: map[string]int{}, matched: map[string]bool{}})
+	}
+	return ref.Name
+}
+
+// bookOf returns the operator of a name. In these histories no two have one.
+func (l *bookkeeping) bookOf(name string) *operatorBook {
+	at := l.slotOf(name)
+	if at == 0 {
+		return nil
+	}
+	return l.operators[at-1]
+}
+
+func (l *bookkeeping) slotOf(name string) uint32 {
+	return uint32(1 + slices.IndexFunc(l.operators, func(o *operatorBook) bool { return o.name == name }))
+}

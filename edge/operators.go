@@ -77,20 +77,11 @@ func (j *Judge) operatorProfile(slot engine.OperatorSlot) (*engine.OperatorProfi
 // the key's scope.
 func (j *Judge) KnownOperator(text string) (*engine.OperatorProfile, error) {
 	missing := NotFound("no such operator")
-	slot, ok := j.ParseOperator(text)
-	if !ok {
-		count := 0
-		if slot, count = j.deps().Records.OperatorsNamed(engine.LegalText(text)); count == 0 {
-			if err := j.CatchUp(); err != nil {
-				return nil, err
-			}
-			slot, count = j.deps().Records.OperatorsNamed(engine.LegalText(text))
-		}
-		if count > 1 && j.call.Caller.Institution() {
-			return nil, AmbiguousOperator()
-		}
-		if own := j.call.Caller.OwnerOperator(); own != "" {
-			slot, _ = j.ParseOperator(own)
+	slot, byID := j.ParseOperator(text)
+	if !byID {
+		var err error
+		if slot, err = j.operatorNamed(text); err != nil {
+			return nil, err
 		}
 	}
 	if slot == 0 || !j.Covers(slot) {
@@ -100,10 +91,31 @@ func (j *Judge) KnownOperator(text string) (*engine.OperatorProfile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if profile == nil || !ok && profile.LegalName != engine.LegalText(text) {
+	if profile == nil || !byID && profile.LegalName != engine.LegalText(text) {
 		return nil, missing
 	}
 	return profile, nil
+}
+
+// operatorNamed returns the operator that a legal name may mean; 0: none. A key of an operator
+// can only mean its own, and what others are called is not looked up for it.
+func (j *Judge) operatorNamed(text string) (slot engine.OperatorSlot, err error) {
+	if caller := j.call.Caller; !caller.Institution() {
+		slot, _ = j.ParseOperator(caller.OwnerOperator())
+		return slot, nil
+	}
+	records, name := j.deps().Records, engine.LegalText(text)
+	slot, count := records.OperatorsNamed(name)
+	if count == 0 {
+		if err = j.CatchUp(); err != nil {
+			return 0, err
+		}
+		slot, count = records.OperatorsNamed(name)
+	}
+	if count > 1 {
+		return 0, AmbiguousOperator()
+	}
+	return slot, nil
 }
 
 // AmbiguousOperator returns the refusal of a legal name that several operators have.

@@ -51,15 +51,10 @@ func pathUser(c *border.Request) (*engine.UserProfile, error) {
 	if profile == nil || c.Published().LogTime() >= profile.StoredUntil {
 		return nil, missing
 	}
-	if !mayKnowUser(c, profile) {
+	if !c.Judge.Covers(profile.Operator) {
 		return nil, missing
 	}
 	return profile, nil
-}
-
-// mayKnowUser tells whether a user is within the key's scope.
-func mayKnowUser(c *border.Request, profile *engine.UserProfile) bool {
-	return c.Judge.Covers(profile.Operator)
 }
 
 // userNames tells whether a caller sees the names of persons: keys that register users or view
@@ -112,7 +107,7 @@ func listUsers(c *border.Request) (border.Answer, error) {
 	var items []strictjson.Members
 	next := p.Scan(end-1, func(slot uint64) bool {
 		row, profile, known := view.User(engine.UserSlot(slot))
-		if !known || !mayKnowUser(c, profile) {
+		if !known || !c.Judge.Covers(profile.Operator) {
 			return false
 		}
 		if is := engine.CredentialStatus(row.Status, profile.ExpiresAt, view.Time, view.Settings().KeyRevoked(profile.KeyID)); status != "" && !strings.EqualFold(status, is.String()) {

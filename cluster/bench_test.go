@@ -104,6 +104,7 @@ func benchScreen(n *Node) []byte {
 	settings := n.Settings()
 	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number}
 	basis.Fold(engine.RevAgent, 1, n.Agent(1).Rev)
+	basis.Fold(engine.RevOperator, uint32(n.Agent(1).Operator), n.Operator(n.Agent(1).Operator).Rev)
 	return wire.Encode(&wire.Screen{
 		Agent: 1, Version: 1, Expires: n.Agent(1).ExpiresAt, Amount: engine.Dollar, Basis: basis,
 		Fragment: benchFragment("1", "0x52908400098527886E0F7030069857D2E4169EE7", "Some Company", [32]byte{1}),

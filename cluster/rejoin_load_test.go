@@ -103,6 +103,7 @@ func (l *screenLoad) screen(n *Node, random *rand.Rand) []byte {
 	settings, agent := n.Settings(), n.Agent(slot)
 	basis := engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number}
 	basis.Fold(engine.RevAgent, uint32(slot), agent.Rev)
+	basis.Fold(engine.RevOperator, uint32(agent.Operator), n.Operator(agent.Operator).Rev)
 	party := random.IntN(50_000)
 	var request [32]byte
 	for i := 0; i < len(request); i += 8 {

@@ -133,6 +133,9 @@ func Settlement(j *Judge, l *Leaf, o *Outcome) (*wire.Hold, error) {
 	if slot, ok := j.Terms.ParseFleet(l.Text("fleetId")); ok {
 		b.Fleet = slot
 	}
+	if slot, ok := j.Terms.ParseOperator(l.Text("operatorId")); ok {
+		b.Operator = slot
+	}
 	_, b.Reference = PaymentOf(j, l)
 	b.Screener, b.Forwarded = j.Terms.screenerOf(l), j.call.Facilitator
 	if o.Op == wire.HoldSettle {

@@ -96,6 +96,8 @@ type Moment struct {
 	Levels     [DepthMax + 1]Level // The agent itself first.
 	LevelCount int
 	Operator   *OperatorRow
+	Owner      *Spend    // What the agent's own operator spent and holds; nil without an agent.
+	OwnerLimit *USD      // That operator's own limit; nil: the policy's.
 	Fleet      *FleetRow // nil without a fleet.
 	FleetLimit USD
 	FleetHours *Hours

@@ -37,7 +37,7 @@ func (p *SpendPolicy) Widens(old *SpendPolicy) bool {
 	maskWidens := func(old uint8, oldSet bool, new uint8, newSet bool) bool {
 		return oldSet && (!newSet || new&^old != 0)
 	}
-	return limitWidens(old.MaxSingle, p.MaxSingle) || limitWidens(old.DailyLimit, p.DailyLimit) ||
+	return LimitWidens(old.MaxSingle, p.MaxSingle) || LimitWidens(old.DailyLimit, p.DailyLimit) ||
 		maskWidens(old.Chains, old.ChainsSet, p.Chains, p.ChainsSet) || maskWidens(old.Rails, old.RailsSet, p.Rails, p.RailsSet) ||
 		old.CONS && !p.CONS || old.NoMixer && !p.NoMixer
 }
@@ -48,7 +48,7 @@ func (p *SpendPolicy) AboveCaps(institution *Policy) []Widening {
 	var wider []Widening
 	caps := institution.operatorCaps()
 	limit := func(param string, most, asked USD) {
-		if limitWidens(most, asked) {
+		if LimitWidens(most, asked) {
 			wider = append(wider, Widening{param, limitText(most), limitText(asked)})
 		}
 	}

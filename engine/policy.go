@@ -48,6 +48,7 @@ type Policy struct {
 	UnresolvedCount   uint32     `cbor:"44,keyasint,omitempty"` // holds.alert.count: an agent's unresolved payments from which on an alert opens; 0: none.
 	UnresolvedSum     USD        `cbor:"45,keyasint"`           // holds.alert.amount: their sum; NoLimit when not set.
 	TwoPersons        Acts       `cbor:"46,keyasint,omitempty"` // twoPersons; default ActsDefault.
+	OperatorDaily     USD        `cbor:"47,keyasint"`           // operators.dailyLimitUSDC: of an operator that has no limit of its own; NoLimit when not set.
 
 	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
 }
@@ -56,6 +57,15 @@ type Policy struct {
 type OperatorCaps struct {
 	MaxSingle  USD `cbor:"1,keyasint"` // NoLimit: no cap.
 	DailyLimit USD `cbor:"2,keyasint"` // NoLimit: no cap.
+}
+
+// LimitOf returns what all agents of an operator may spend on a UTC day: the operator's own limit,
+// and the policy's where that is nil. NoLimit: as much as they like.
+func (p *Policy) LimitOf(own *USD) USD {
+	if own != nil {
+		return *own
+	}
+	return p.OperatorDaily
 }
 
 // SetsRulesOf reports whether every rule that the policy mentions is in a rule set.

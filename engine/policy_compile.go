@@ -29,7 +29,7 @@ import (
 //	 "holds": {"onExpiry": "count|return", "alert": {"count": 1, "amount": 1000}},
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
-//	 "operators": {"caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
+//	 "operators": {"dailyLimitUSDC": 100000, "caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
 //	 "twoPersons": ["list.force", "list.rollback", "twoPersons"]}   or the profile "bank": all acts (acts.go)
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
@@ -72,6 +72,7 @@ func DefaultPolicy() *Policy {
 		ApprovalLapse:     approvalLapse,
 		UnresolvedCount:   1,
 		UnresolvedSum:     NoLimit,
+		OperatorDaily:     NoLimit,
 		TwoPersons:        ActsDefault,
 	}
 }
@@ -152,23 +153,30 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 
 func (r *documentReader) readOperators(param string, value json.RawMessage, policy *Policy) {
 	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
-		if name != "caps" {
+		switch name {
+		case "dailyLimitUSDC":
+			policy.OperatorDaily = r.readUSD(path, value)
+		case "caps":
+			policy.OperatorCaps = r.readOperatorCaps(path, value)
+		default:
 			r.addUnknown(path)
-			return
 		}
-		caps := OperatorCaps{MaxSingle: NoLimit, DailyLimit: NoLimit}
-		r.readMembers(path, value, func(name, path string, value json.RawMessage) {
-			switch name {
-			case "maxSingleTxUSDC":
-				caps.MaxSingle = r.readUSD(path, value)
-			case "dailyLimitUSDC":
-				caps.DailyLimit = r.readUSD(path, value)
-			default:
-				r.addUnknown(path)
-			}
-		})
-		policy.OperatorCaps = &caps
 	})
+}
+
+func (r *documentReader) readOperatorCaps(param string, value json.RawMessage) *OperatorCaps {
+	caps := OperatorCaps{MaxSingle: NoLimit, DailyLimit: NoLimit}
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		switch name {
+		case "maxSingleTxUSDC":
+			caps.MaxSingle = r.readUSD(path, value)
+		case "dailyLimitUSDC":
+			caps.DailyLimit = r.readUSD(path, value)
+		default:
+			r.addUnknown(path)
+		}
+	})
+	return &caps
 }
 
 func (r *documentReader) readReview(param string, value json.RawMessage, policy *Policy) {

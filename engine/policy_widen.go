@@ -53,8 +53,9 @@ func Widens(old, new *Policy) []string {
 	note(old.RefuseOnMatch && !new.RefuseOnMatch, "registration.onMatch")
 	note(old.RetroSuspend && !new.RetroSuspend, "retro.suspend")
 	before, after := old.operatorCaps(), new.operatorCaps()
-	note(limitWidens(before.MaxSingle, after.MaxSingle), "operators.caps.maxSingleTxUSDC")
-	note(limitWidens(before.DailyLimit, after.DailyLimit), "operators.caps.dailyLimitUSDC")
+	note(LimitWidens(before.MaxSingle, after.MaxSingle), "operators.caps.maxSingleTxUSDC")
+	note(LimitWidens(before.DailyLimit, after.DailyLimit), "operators.caps.dailyLimitUSDC")
+	note(LimitWidens(old.OperatorDaily, new.OperatorDaily), "operators.dailyLimitUSDC")
 	note(old.TwoPersons&^new.TwoPersons != 0, "twoPersons")
 	return wider
 }
@@ -83,8 +84,8 @@ func (p *Policy) operatorCaps() OperatorCaps {
 	return *p.OperatorCaps
 }
 
-// limitWidens reports whether a limit lets through what the one before stopped.
-func limitWidens(old, new USD) bool { return old != NoLimit && (new == NoLimit || new > old) }
+// LimitWidens reports whether a limit lets through what the one before stopped.
+func LimitWidens(old, new USD) bool { return old != NoLimit && (new == NoLimit || new > old) }
 
 // fewerEyes reports whether one person may now decide a review that needed two.
 func fewerEyes(old, new *FourEyes) bool {

@@ -160,6 +160,8 @@ type OperatorProfile struct {
 	// Wallets are those with which its agents were registered, oldest first. What hits one of
 	// them hits every agent of the operator, whenever that was registered.
 	Wallets []OperatorWallet `cbor:"6,keyasint,omitempty"`
+
+	DailyLimit *USD `cbor:"7,keyasint,omitempty"` // Over all its agents, on a UTC day; nil: the policy's.
 }
 
 // OperatorWallet is a wallet of an operator.

@@ -120,6 +120,7 @@ type OperatorRow struct {
 	Agents       uint32
 	StatusAt     Time
 	Near         NearRow // R25, over all its agents.
+	Spend        Spend   // R11, over all its agents.
 }
 
 // UserRow is the live state of one user credential.

@@ -33,6 +33,8 @@ const (
 	SubUserSuspended  Sub = 12
 	SubUserSuperseded Sub = 13
 
+	subOperatorLimit Sub = 5 // The last sub-reason of R11, after the four levels.
+
 	SubDuplicate Sub = 2 // A sub-reason of R25: duplicate_reference.
 	subNearSum   Sub = 3 // The first of four of R25: sum and number, of the agent and of the operator.
 )
@@ -47,8 +49,8 @@ var liveJudges = map[RuleID]judge{
 		Trigger: "An ownership transfer is flagged and in effect, on the agent or on a parent.",
 		Default: "on", Params: "none"},
 	RuleDailyLimit: {Live: dailyLimit, ComparedLive: compareDailyLimit,
-		Trigger: "The amount and what was spent or is held on that UTC day come to more than the daily limit of the agent or of a parent; the limit itself passes.",
-		Default: "on when a policy says so", Params: "dailyLimitUSDC; mode"},
+		Trigger: "The amount and what was spent or is held on that UTC day come to more than the daily limit of the agent, of a parent or of the operator, over all its agents; the limit itself passes.",
+		Default: "on when a policy says so", Params: "dailyLimitUSDC of agents and of operators, operators.dailyLimitUSDC; mode"},
 	RuleFleetLimit: {Live: fleetLimit, ComparedLive: compareFleetLimit,
 		Trigger: "The amount and what the fleet spent or holds on that UTC day come to more than its daily limit; the limit itself passes.",
 		Default: "on for members of a fleet", Params: "dailyLimitUSDC of the fleet; mode"},
@@ -209,7 +211,8 @@ func compareOwnership(m *Moment) []Compared {
 	return []Compared{{"flaggedFrom", m.Levels[0].Row.OwnershipFrom}}
 }
 
-// dailyLimit is R11. It checks the counters of the UTC day of the agent and of every ancestor.
+// dailyLimit is R11. It checks the counters of the UTC day of the agent, of every ancestor and of
+// the agent's operator.
 func dailyLimit(m *Moment) Sub {
 	day := m.Now.Day()
 	for i := 0; i < m.LevelCount; i++ {
@@ -217,6 +220,9 @@ func dailyLimit(m *Moment) Sub {
 		if level.Row.Spend.Counted(day).Plus(m.Amount).Exceeds(level.Profile.Policy.DailyLimit) {
 			return atLevel(i)
 		}
+	}
+	if m.Owner != nil && m.Owner.Counted(day).Plus(m.Amount).Exceeds(m.Policy.LimitOf(m.OwnerLimit)) {
+		return subOperatorLimit
 	}
 	return 0
 }
@@ -230,7 +236,16 @@ func compareDailyLimit(m *Moment) []Compared {
 			levels[i][3].Value = limit
 		}
 	}
-	return []Compared{{"amount", m.Amount}, {"levels", levels}}
+	all := []Compared{{"amount", m.Amount}, {"levels", levels}}
+	if m.Owner == nil {
+		return all
+	}
+	if limit := m.Policy.LimitOf(m.OwnerLimit); limit != NoLimit {
+		all = append(all, Compared{"operator", []Compared{
+			{"spentUSDC", m.Owner.SpentOn(day)}, {"heldUSDC", m.Owner.HeldOn(day)}, {"dailyLimitUSDC", limit},
+		}})
+	}
+	return all
 }
 
 // fleetLimit is R12.

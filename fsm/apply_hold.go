@@ -45,7 +45,7 @@ func (m *ledger) refuseHold(screener uint32) wire.Refusal {
 // openHold opens a hold from now on and counts it on today's date.
 func (m *ledger) openHold(row holdRow) {
 	row.Day = m.now.Day()
-	m.registry.changeBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Hold(row.Day, row.Amount) })
+	m.registry.changeBooks(row.payer(), func(s *engine.Spend) { s.Hold(row.Day, row.Amount) })
 	m.holdHeap.add(row)
 	m.countOwner(row.Screener, 1)
 }
@@ -60,7 +60,7 @@ func (m *ledger) countOwner(screener uint32, more int) {
 
 // uncountHold takes a hold off the counters.
 func (m *ledger) uncountHold(row *holdRow) {
-	m.registry.changeBooks(row.Agent, row.Fleet, func(s *engine.Spend) { s.Unhold(row.Day, row.Amount) })
+	m.registry.changeBooks(row.payer(), func(s *engine.Spend) { s.Unhold(row.Day, row.Amount) })
 }
 
 // endHold removes a hold from the counters and the table and notes how it ended. The leaf of
@@ -203,6 +203,9 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 	m.releasePayment(b, r)
 }
 
+// payerIn returns whose counters the payment counts in, as its record names them.
+func payerIn(b *wire.Hold) payer { return payer{b.Agent, b.Fleet, b.Operator} }
+
 // settling is what a settle found and what it did to the counters.
 type settling struct {
 	counted                     engine.USD // How much of the payment was counted until now.
@@ -234,20 +237,19 @@ func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 		row := m.endHold(holdAt, HoldSettled)
 		s.counted = row.Amount
 		paid := min(b.Amount, row.Amount)
-		m.registry.changeBooks(row.Agent, row.Fleet, func(books *engine.Spend) { books.AddOn(row.Day, paid) })
+		m.registry.changeBooks(row.payer(), func(books *engine.Spend) { books.AddOn(row.Day, paid) })
 	default:
 		day, counts := m.countsOn(b)
 		if s.notAllowed = !counts; counts {
 			s.counted = b.Recorded
 			rest := max(b.Recorded-b.Amount, 0)
-			m.registry.changeBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Return(day, rest) })
+			m.registry.changeBooks(payerIn(b), func(books *engine.Spend) { books.Return(day, rest) })
 		}
 		m.noteEnding(b.Leaf, HoldSettled, 0)
 	}
 	if more := b.Amount - s.counted; more > 0 {
-		s.overLimit = m.registry.overLimit(b.Agent, b.Fleet, more)
-		day := m.now.Day()
-		m.registry.changeBooks(b.Agent, b.Fleet, func(books *engine.Spend) { books.Add(day, more) })
+		s.overLimit = m.registry.overLimit(payerIn(b), more)
+		m.registry.bookSpend(payerIn(b), more)
 	}
 	m.useReference(b.Reference, b.Leaf)
 	m.writeSettled(b, &s, r)
@@ -362,7 +364,7 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 	} else {
 		day, _ := m.countsOn(b)
 		returned = b.Recorded
-		m.registry.changeBooks(b.Agent, b.Fleet, func(s *engine.Spend) { s.Return(day, returned) })
+		m.registry.changeBooks(payerIn(b), func(s *engine.Spend) { s.Return(day, returned) })
 		m.freeReference(b.Reference, b.Leaf)
 		m.noteEnding(b.Leaf, HoldReleased, 0)
 	}

@@ -20,7 +20,7 @@ func (w *world) held(slot engine.AgentSlot, dollars engine.USD, seconds uint32, 
 	}
 	r := w.do(wire.KindScreen, s)
 	require.Equal(w.t, wire.Applied, r.Code, "%+v", r)
-	return paidBy(w.t, s, &r, w.m.registry.fleetOf(slot))
+	return paidBy(w.t, s, &r, w.payerOf(slot))
 }
 
 func (w *world) settle(b wire.Hold, dollars engine.USD) wire.Result {

@@ -97,12 +97,13 @@ func (m *ledger) bookApproval(b *wire.Disposition, until engine.Time) (over, not
 	if m.hasEnded(b.Leaf) || !m.registry.agents.Has(uint64(b.Agent)) {
 		return false, false
 	}
-	over, notHeld = m.registry.overLimit(b.Agent, b.Fleet, b.Amount), m.refuseHold(b.Screener) != 0
+	by := payer{b.Agent, b.Fleet, b.Operator}
+	over, notHeld = m.registry.overLimit(by, b.Amount), m.refuseHold(b.Screener) != 0
 	if notHeld {
-		m.registry.bookSpend(b.Agent, b.Amount, b.Fleet)
+		m.registry.bookSpend(by, b.Amount)
 	} else {
 		m.openHold(holdRow{
-			Leaf: b.Leaf, ExpiresAt: until, Amount: b.Amount, Reference: b.Reference, Agent: b.Agent, Fleet: b.Fleet,
+			Leaf: b.Leaf, ExpiresAt: until, Amount: b.Amount, Reference: b.Reference, Agent: b.Agent, Fleet: b.Fleet, Operator: b.Operator,
 			Screener: b.Screener, Approved: true,
 		})
 	}

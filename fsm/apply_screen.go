@@ -57,9 +57,9 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		}
 		return
 	}
-	fleet := m.registry.fleetOf(s.Agent)
+	by := m.registry.payerOf(s.Agent)
 	if s.Hold == 0 {
-		m.registry.bookSpend(s.Agent, s.Amount, fleet)
+		m.registry.bookSpend(by, s.Amount)
 	} else {
 		m.written.HoldUntil = m.now + engine.Time(s.Hold)*engine.Second
 	}
@@ -67,7 +67,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	if s.Hold != 0 {
 		m.openHold(holdRow{
 			Leaf: r.Leaf, ExpiresAt: m.now + engine.Time(s.Hold)*engine.Second, Amount: s.Amount, Reference: s.Reference,
-			Agent: s.Agent, Fleet: fleet, Screener: s.Key.Row, Counts: s.Counts,
+			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row, Counts: s.Counts,
 		})
 	}
 	m.useReference(s.Reference, r.Leaf)

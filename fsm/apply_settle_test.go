@@ -25,7 +25,7 @@ func (w *world) heldBy(key *wire.KeyRef, slot engine.AgentSlot, dollars engine.U
 	s.Hold, s.Key = seconds, *key
 	r := w.do(wire.KindScreen, s)
 	require.Equal(w.t, wire.Applied, r.Code, "%+v", r)
-	return paidBy(w.t, s, &r, w.m.registry.fleetOf(slot))
+	return paidBy(w.t, s, &r, w.payerOf(slot))
 }
 
 // TestTheSpenderGivesNothingBack (line T1): what was told PROCEED counts until a settler says

@@ -5,12 +5,27 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// The ledger's bookings on parties. The counters are in the rows of agents and fleets, so the
-// ledger calls the registry to change them.
+// The ledger's bookings on parties. The counters are in the rows of agents, fleets and operators,
+// so the ledger calls the registry to change them.
 
-// changeBooks calls change with each counter that a payment counts in: the agent's, its
-// ancestors' and the fleet's.
-func (m *registry) changeBooks(slot engine.AgentSlot, fleet engine.FleetSlot, change func(*engine.Spend)) {
+// payer is whose counters a payment counts in: the agent's and its ancestors', those of the fleet
+// of the agent's root, and those of the agent's operator, as they were when it was screened.
+type payer struct {
+	agent    engine.AgentSlot
+	fleet    engine.FleetSlot
+	operator engine.OperatorSlot
+}
+
+// payerOf returns whose counters a payment counts in that an agent makes now.
+func (m *registry) payerOf(slot engine.AgentSlot) payer {
+	return payer{slot, m.fleetOf(slot), (*m.profiles.At(uint64(slot))).Operator}
+}
+
+func (row *holdRow) payer() payer { return payer{row.Agent, row.Fleet, row.Operator} }
+
+// changeBooks calls change with each counter that a payment counts in.
+func (m *registry) changeBooks(by payer, change func(*engine.Spend)) {
+	slot := by.agent
 	for range engine.DepthMax + 1 {
 		if !m.agents.Has(uint64(slot)) {
 			break
@@ -18,29 +33,35 @@ func (m *registry) changeBooks(slot engine.AgentSlot, fleet engine.FleetSlot, ch
 		change(&m.agents.Edit(uint64(slot)).Spend)
 		slot = (*m.profiles.At(uint64(slot))).Parent
 	}
-	if m.fleets.Has(uint64(fleet)) {
-		change(&m.fleets.Edit(uint64(fleet)).Spend)
+	if m.fleets.Has(uint64(by.fleet)) {
+		change(&m.fleets.Edit(uint64(by.fleet)).Spend)
+	}
+	if m.operators.Has(uint64(by.operator)) {
+		change(&m.operators.Edit(uint64(by.operator)).Spend)
 	}
 }
 
 // overLimit tells whether an amount lifts any counter above its limit.
-func (m *registry) overLimit(slot engine.AgentSlot, fleetSlot engine.FleetSlot, amount engine.USD) bool {
-	day := m.now.Day()
+func (m *registry) overLimit(by payer, amount engine.USD) bool {
+	over := func(spend *engine.Spend, limit engine.USD) bool {
+		return spend.Counted(m.now.Day()).Plus(amount).Exceeds(limit)
+	}
+	slot := by.agent
 	for range engine.DepthMax + 1 {
 		if !m.agents.Has(uint64(slot)) {
 			break
 		}
 		profile := *m.profiles.At(uint64(slot))
-		if m.agents.At(uint64(slot)).Spend.Counted(day).Plus(amount).Exceeds(profile.Policy.DailyLimit) {
+		if over(&m.agents.At(uint64(slot)).Spend, profile.Policy.DailyLimit) {
 			return true
 		}
 		slot = profile.Parent
 	}
-	if !m.fleets.Has(uint64(fleetSlot)) {
-		return false
+	if fleet := uint64(by.fleet); m.fleets.Has(fleet) && over(&m.fleets.At(fleet).Spend, (*m.fleetProfiles.At(fleet)).DailyLimit) {
+		return true
 	}
-	fleet := *m.fleetProfiles.At(uint64(fleetSlot))
-	return m.fleets.At(uint64(fleetSlot)).Spend.Counted(day).Plus(amount).Exceeds(fleet.DailyLimit)
+	operator := uint64(by.operator)
+	return m.operators.Has(operator) && over(&m.operators.At(operator).Spend, m.policy().LimitOf((*m.operatorProfiles.At(operator)).DailyLimit))
 }
 
 func (m *registry) fleetOf(slot engine.AgentSlot) engine.FleetSlot {
@@ -48,19 +69,10 @@ func (m *registry) fleetOf(slot engine.AgentSlot) engine.FleetSlot {
 	return (*m.profiles.At(uint64(root))).Fleet
 }
 
-// bookSpend books an amount on an agent, its ancestors and a fleet, on today's date.
-func (m *registry) bookSpend(slot engine.AgentSlot, amount engine.USD, fleet engine.FleetSlot) {
+// bookSpend books an amount on today's date.
+func (m *registry) bookSpend(by payer, amount engine.USD) {
 	day := m.now.Day()
-	for range engine.DepthMax + 1 {
-		if slot == 0 {
-			break
-		}
-		m.agents.Edit(uint64(slot)).Spend.Add(day, amount)
-		slot = (*m.profiles.At(uint64(slot))).Parent
-	}
-	if fleet != 0 && m.fleets.Has(uint64(fleet)) {
-		m.fleets.Edit(uint64(fleet)).Spend.Add(day, amount)
-	}
+	m.changeBooks(by, func(books *engine.Spend) { books.Add(day, amount) })
 }
 
 // placeActivity stores the position of an agent's activity row in the agent's row; 0: it has

@@ -287,6 +287,12 @@ func (w *world) randomFleet(random *rand.Rand, slot engine.AgentSlot) {
 		FleetName: "f", OperatorLegalName: "Acme Inc", DailyLimit: engine.USD(random.IntN(9000)) * engine.Dollar, DailyLimitText: "1",
 		Whitelist: randomWhitelist(random), Hours: randomHours(random), Velocity: maybe(random, engine.Velocity{MaxPerMinute: 3}),
 	}
+	if operator := pick[engine.OperatorSlot](random, w.m.registry.operators.Len()); random.IntN(5) == 0 && w.m.registry.operators.Has(uint64(operator)) {
+		limit := maybe(random, engine.USD(random.IntN(9000))*engine.Dollar)
+		w.do(wire.KindOperatorLimit, &wire.OperatorLimit{
+			Common: randomCommon(random), Operator: operator, BaseRev: (*w.m.registry.operatorProfiles.At(uint64(operator))).Rev, Limit: limit,
+		})
+	}
 	switch random.IntN(4) {
 	case 0:
 		w.do(wire.KindFleet, &wire.Fleet{Common: randomCommon(random), Profile: profile, Operator: named(randomOperator(random))})

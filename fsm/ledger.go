@@ -135,12 +135,13 @@ type holdRow struct {
 	Amount     engine.USD
 	Reference  engine.ReferenceKey // Zero: none was given.
 	Agent      engine.AgentSlot
-	Fleet      engine.FleetSlot // The fleet of the agent's root when the payment was held.
-	Day        engine.Day       // The date it counts on.
-	Screener   uint32           // The row of the API key that made the screening call; 0: the node itself.
-	Unresolved uint64           // The leaf that says that it is unresolved; 0: its time is not over.
-	Approved   bool             // An approval opened it.
-	Counts     bool             // It never returns by itself, whatever the policy says.
+	Fleet      engine.FleetSlot    // The fleet of the agent's root when the payment was held.
+	Operator   engine.OperatorSlot // The agent's, likewise.
+	Day        engine.Day          // The date it counts on.
+	Screener   uint32              // The row of the API key that made the screening call; 0: the node itself.
+	Unresolved uint64              // The leaf that says that it is unresolved; 0: its time is not over.
+	Approved   bool                // An approval opened it.
+	Counts     bool                // It never returns by itself, whatever the policy says.
 }
 
 // HoldState is the state of a payment that was held, settled or released.
@@ -188,6 +189,7 @@ func codeHoldRow(c *coder, row *holdRow) {
 	c.codeRaw(row.Reference[:])
 	codeUnsigned(c, &row.Agent)
 	codeUnsigned(c, &row.Fleet)
+	codeUnsigned(c, &row.Operator)
 	codeUnsigned(c, &row.Day)
 	codeUnsigned(c, &row.Screener)
 	codeUnsigned(c, &row.Unresolved)

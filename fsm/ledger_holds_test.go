@@ -93,7 +93,7 @@ func (l *bookkeeping) givesBack(b *wire.Hold, r *wire.Result, allowed engine.USD
 
 func (l *bookkeeping) endHold(record uint64, how string) {
 	h := l.holds[record]
-	l.book(l.held, h.agent, h.fleet, h.day, -h.amount)
+	l.book(l.held, h.by, h.day, -h.amount)
 	delete(l.holds, record)
 	l.ended[record] = how
 }
@@ -129,18 +129,18 @@ func (l *bookkeeping) proceeds(s *wire.Screen, fleet engine.FleetSlot, r *wire.R
 	if s.Hold != 0 {
 		until = l.now + engine.Time(s.Hold)*engine.Second
 	}
-	l.count(r.Leaf, heldAmount{agent: s.Agent, fleet: fleet, amount: s.Amount, reference: s.Reference, screener: s.Key.Row}, until)
+	l.count(r.Leaf, heldAmount{by: payer{s.Agent, fleet, l.ownerOf(s.Agent)}, amount: s.Amount, reference: s.Reference, screener: s.Key.Row}, until)
 }
 
 // count books a payment as held until then, or as spent if there is no hold.
 func (l *bookkeeping) count(record uint64, h heldAmount, until engine.Time) {
 	if h.day = l.now.Day(); until == 0 {
-		l.book(l.spent, h.agent, h.fleet, h.day, h.amount)
+		l.book(l.spent, h.by, h.day, h.amount)
 		l.stood[record] = h.day
 	} else {
 		l.counts["held"]++
 		h.until = until
-		l.book(l.held, h.agent, h.fleet, h.day, h.amount)
+		l.book(l.held, h.by, h.day, h.amount)
 		l.holds[record] = h
 	}
 	l.use(h.reference, record)
@@ -178,7 +178,7 @@ func (l *bookkeeping) outcome(b *wire.Hold, r *wire.Result) {
 			l.free(h.reference, b.Leaf)
 			return
 		}
-		l.book(l.spent, b.Agent, b.Fleet, day, -b.Recorded)
+		l.book(l.spent, payerIn(b), day, -b.Recorded)
 		l.ended[b.Leaf] = "released"
 		l.free(b.Reference, b.Leaf)
 		return
@@ -193,12 +193,12 @@ func (l *bookkeeping) outcome(b *wire.Hold, r *wire.Result) {
 	case open:
 		l.counts["hold settled"]++
 		l.endHold(b.Leaf, "settled")
-		l.book(l.spent, h.agent, h.fleet, h.day, min(b.Amount, h.amount))
+		l.book(l.spent, h.by, h.day, min(b.Amount, h.amount))
 		more = b.Amount - h.amount
 	case stood:
 		l.counts["without a hold"]++
 		l.ended[b.Leaf] = "settled"
-		l.book(l.spent, b.Agent, b.Fleet, day, -max(b.Recorded-b.Amount, 0))
+		l.book(l.spent, payerIn(b), day, -max(b.Recorded-b.Amount, 0))
 		more = b.Amount - b.Recorded
 	default:
 		l.counts["not allowed"]++
@@ -209,7 +209,7 @@ func (l *bookkeeping) outcome(b *wire.Hold, r *wire.Result) {
 	}
 	if more > 0 {
 		l.counts["over the hold"]++
-		l.book(l.spent, b.Agent, b.Fleet, l.now.Day(), more)
+		l.book(l.spent, payerIn(b), l.now.Day(), more)
 	}
 	l.use(b.Reference, b.Leaf)
 }

@@ -3,6 +3,7 @@ package fsm
 import (
 	"slices"
 
+	"railguard/engine"
 	"railguard/fsm/wire"
 )
 
@@ -13,6 +14,12 @@ type operatorBook struct {
 	rev     uint32
 	agents  map[string]int
 	matched map[string]bool
+	limit   *engine.USD
+}
+
+// ownerOf returns the operator of an agent.
+func (l *bookkeeping) ownerOf(slot engine.AgentSlot) engine.OperatorSlot {
+	return engine.OperatorSlot(l.slotOf(l.agents[slot].operator))
 }
 
 // count says that n agents more have a wallet, which the list matched or not.

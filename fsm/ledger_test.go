@@ -64,16 +64,16 @@ type account struct {
 	until    engine.Time // A user's record is stored until then.
 }
 
-// purse is one counter: an agent's or a fleet's on one UTC day.
+// purse is one counter: an agent's, a fleet's or an operator's on one UTC day.
 type purse struct {
-	agent engine.AgentSlot
-	fleet engine.FleetSlot
-	day   engine.Day
+	agent    engine.AgentSlot
+	fleet    engine.FleetSlot
+	operator engine.OperatorSlot
+	day      engine.Day
 }
 
 type heldAmount struct {
-	agent     engine.AgentSlot
-	fleet     engine.FleetSlot
+	by        payer
 	amount    engine.USD
 	day       engine.Day
 	until     engine.Time
@@ -290,6 +290,10 @@ func (l *bookkeeping) registry(record wire.Record) {
 		b := body[wire.Fleet](record)
 		l.operator(&b.Operator)
 		l.fleets[engine.FleetSlot(len(l.fleets)+1)] = &account{limit: b.Profile.DailyLimit, rev: 1}
+	case wire.KindOperatorLimit:
+		b := body[wire.OperatorLimit](record)
+		l.operators[b.Operator-1].limit = b.Limit
+		l.operators[b.Operator-1].rev++
 	case wire.KindFleetUpdate:
 		b := body[wire.FleetUpdate](record)
 		one := l.fleets[b.Fleet]
@@ -341,16 +345,19 @@ func (l *bookkeeping) chain(slot engine.AgentSlot) (slots []engine.AgentSlot, fl
 	return slots, fleet
 }
 
-func (l *bookkeeping) book(sums map[purse]engine.USD, slot engine.AgentSlot, fleet engine.FleetSlot, day engine.Day, amount engine.USD) {
-	if l.agents[slot] == nil {
+func (l *bookkeeping) book(sums map[purse]engine.USD, by payer, day engine.Day, amount engine.USD) {
+	if l.agents[by.agent] == nil {
 		return
 	}
-	slots, _ := l.chain(slot)
+	slots, _ := l.chain(by.agent)
 	for _, one := range slots {
 		sums[purse{agent: one, day: day}] += amount
 	}
-	if l.fleets[fleet] != nil {
-		sums[purse{fleet: fleet, day: day}] += amount
+	if l.fleets[by.fleet] != nil {
+		sums[purse{fleet: by.fleet, day: day}] += amount
+	}
+	if by.operator != 0 {
+		sums[purse{operator: by.operator, day: day}] += amount
 	}
 }
 
@@ -388,6 +395,14 @@ func (l *bookkeeping) screened(s *wire.Screen, r *wire.Result) {
 		if total := l.counted(purse{fleet: fleet, day: l.now.Day()}) + s.Amount; total > l.fleets[fleet].limit {
 			l.add("leaf %d: fleet %d spent %d of %d", r.Leaf, fleet, total, l.fleets[fleet].limit)
 		}
+	}
+	owner := l.ownerOf(s.Agent)
+	limit := l.rules.LimitOf(l.operators[owner-1].limit)
+	if total := l.counted(purse{operator: owner, day: l.now.Day()}) + s.Amount; limit != engine.NoLimit && total > limit {
+		l.add("leaf %d: operator %d spent %d of %d", r.Leaf, owner, total, limit)
+	}
+	if limit != engine.NoLimit {
+		l.counts["proceed below an operator's limit"]++
 	}
 	if s.User != 0 && l.users[s.User].status != engine.Active {
 		l.add("leaf %d: user %d goes through with status %d", r.Leaf, s.User, l.users[s.User].status)
@@ -445,6 +460,10 @@ func (l *bookkeeping) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet e
 			l.add("leaf %d: evidence %v of agent %d, booked are %d of %d", r.Leaf, e.Levels[i], one, spent, l.agents[one].limit)
 		}
 	}
+	owner := purse{operator: l.ownerOf(s.Agent), day: l.now.Day()}
+	if !e.InOperator || e.OperatorSpent != l.spent[owner] || e.OperatorHeld != l.held[owner] {
+		l.add("leaf %d: evidence %v, %v of operator %d, booked are %d, %d", r.Leaf, e.OperatorSpent, e.OperatorHeld, owner.operator, l.spent[owner], l.held[owner])
+	}
 	if fleet == 0 {
 		return
 	}
@@ -468,7 +487,7 @@ func (l *bookkeeping) disposition(b *wire.Disposition, r *wire.Result) {
 	if b.Disposition == wire.Approved && l.agents[b.Agent] != nil {
 		l.counts["approved"]++
 		if l.ended[b.Leaf] == "" {
-			l.count(b.Leaf, heldAmount{agent: b.Agent, fleet: b.Fleet, amount: b.Amount, reference: b.Reference, screener: b.Screener}, l.payBy[b.Leaf])
+			l.count(b.Leaf, heldAmount{by: payer{b.Agent, b.Fleet, b.Operator}, amount: b.Amount, reference: b.Reference, screener: b.Screener}, l.payBy[b.Leaf])
 		}
 	}
 }

@@ -212,6 +212,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.rulebook.applyRetro)
 	case wire.KindConfirm:
 		applyBody(m, record.Body, r, m.applyConfirm)
+	case wire.KindOperatorLimit:
+		applyBody(m, record.Body, r, m.registry.applyOperatorLimit)
 	case wire.KindReseal:
 		applyBody(m, record.Body, r, m.keys.applyReseal)
 	case wire.KindLooks:

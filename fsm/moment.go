@@ -113,6 +113,8 @@ func observeCall(o *engine.Moment, from parties, by counter, s *wire.Screen) {
 		return
 	}
 	climbChain(o, from, s.Agent)
+	row, operator := from.operatorAt(o.Levels[0].Profile.Operator)
+	o.Owner, o.OwnerLimit = &row.Spend, operator.DailyLimit
 	root := o.Levels[o.LevelCount-1].Profile
 	if root.Fleet != 0 {
 		row, fleet := from.fleetAt(root.Fleet)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 
@@ -156,8 +157,42 @@ func (m *registry) editWallets(slot engine.OperatorSlot, edit func(*engine.Opera
 	if edit(&profile) {
 		profile.Rev++
 	}
-	*m.operatorProfiles.Edit(uint64(slot)) = &profile
-	m.out.Operators = append(m.out.Operators, &profile)
+	m.replaceOperator(&profile)
+}
+
+func (m *registry) replaceOperator(profile *engine.OperatorProfile) {
+	*m.operatorProfiles.Edit(uint64(profile.Slot)) = profile
+	m.out.Operators = append(m.out.Operators, profile)
+}
+
+// applyOperatorLimit sets what all agents of an operator may spend on a UTC day. The institution
+// sets it, so that nobody widens what holds for himself.
+func (m *registry) applyOperatorLimit(b *wire.OperatorLimit, r *wire.Result) {
+	if m.refuseOrReplay(&b.Common, r) {
+		return
+	}
+	switch {
+	case !m.operators.Has(uint64(b.Operator)):
+		refuse(r, wire.RefusedNotFound)
+		return
+	case !m.isInstitutions(&b.Common):
+		refuse(r, wire.RefusedScope)
+		return
+	case b.Limit != nil && *b.Limit < 0:
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	profile := **m.operatorProfiles.At(uint64(b.Operator))
+	if profile.Rev != b.BaseRev {
+		r.Value = uint64(profile.Rev)
+		refuse(r, wire.RefusedVersion)
+		return
+	}
+	profile.DailyLimit = b.Limit
+	profile.Rev++
+	m.replaceOperator(&profile)
+	id := m.ids.OperatorID(uint32(b.Operator))
+	m.writeEvent("operator.limit", leaf.OperatorChanged{OperatorID: id, Rev: uint64(profile.Rev)}, &b.Common, r, m.operatorFilter(b.Operator))
 }
 
 // operatorFilter is the filter key that finds an operator's leaves.

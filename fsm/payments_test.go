@@ -184,19 +184,28 @@ func (w *world) approve(random *rand.Rand) {
 		return
 	}
 	row := w.m.desk.reviews.At(w.m.desk.reviews.First() + random.Uint64N(uint64(w.m.desk.reviews.Len())))
+	by := w.payerOf(row.Agent)
 	w.do(wire.KindDisposition, &wire.Disposition{
 		Common: keyedOnce(random), Leaf: row.Leaf, Disposition: []uint8{wire.Approved, wire.Approved, wire.Rejected}[random.IntN(3)],
-		Agent: row.Agent, Amount: row.Amount, Fleet: w.m.registry.fleetOf(row.Agent), Hold: randomHold(random), Reference: randomReference(random),
+		Agent: row.Agent, Amount: row.Amount, Fleet: by.fleet, Operator: by.operator, Hold: randomHold(random), Reference: randomReference(random),
 		Screener: uint32(row.Leaf % 12),
 	})
 }
 
+// payerOf is registry.payerOf, with the agent alone if it is unknown.
+func (w *world) payerOf(slot engine.AgentSlot) payer {
+	if !w.m.registry.agents.Has(uint64(slot)) {
+		return payer{agent: slot}
+	}
+	return w.m.registry.payerOf(slot)
+}
+
 // paidBy returns what an edge sends when a recorded call is settled or released.
-func paidBy(t testing.TB, s *wire.Screen, r *wire.Result, fleet engine.FleetSlot) wire.Hold {
+func paidBy(t testing.TB, s *wire.Screen, r *wire.Result, by payer) wire.Hold {
 	var record leaf.Screen
 	require.NoError(t, leaf.DecodeScreen(r.Data, &record))
 	return wire.Hold{
-		Screener: s.Key.Row, Leaf: r.Leaf, Agent: s.Agent, Fleet: fleet, Verdict: record.Verdict, ScreenedAt: record.At, Recorded: s.Amount, Reference: s.Reference,
+		Screener: s.Key.Row, Leaf: r.Leaf, Agent: by.agent, Fleet: by.fleet, Operator: by.operator, Verdict: record.Verdict, ScreenedAt: record.At, Recorded: s.Amount, Reference: s.Reference,
 	}
 }
 
@@ -231,7 +240,7 @@ func (w *world) pay(random *rand.Rand) {
 	w.apply(w.entry(records...))
 	for i, s := range calls {
 		if r := &w.out.Results[i]; r.Code == wire.Applied {
-			w.paid = append(w.paid, paidBy(w.t, s, r, w.m.registry.fleetOf(s.Agent)))
+			w.paid = append(w.paid, paidBy(w.t, s, r, w.payerOf(s.Agent)))
 		}
 	}
 }

@@ -43,6 +43,9 @@ func (m *ledger) describeEvidence(c *leaf.Screen, s *wire.Screen) {
 	if o.Fleet != nil {
 		c.InFleet, c.FleetSpent, c.FleetHeld = true, o.Fleet.Spend.SpentOn(day), o.Fleet.Spend.HeldOn(day)
 	}
+	if o.Owner != nil {
+		c.InOperator, c.OperatorSpent, c.OperatorHeld = true, o.Owner.SpentOn(day), o.Owner.HeldOn(day)
+	}
 	c.OperatorSuspended = o.Operator != nil && o.Operator.Suspended
 	if o.LevelCount > 0 && o.Version == o.Levels[0].Profile.CredentialVersion && o.Expires == o.Levels[0].Profile.ExpiresAt {
 		c.SameToken = true

@@ -154,6 +154,7 @@ func codeOperatorRow(c *coder, row *engine.OperatorRow) {
 	codeUnsigned(c, &row.Agents)
 	codeSigned(c, &row.StatusAt)
 	codeNear(c, &row.Near)
+	c.codeSpend(&row.Spend)
 }
 
 // codeNear codes what R25 counts. Most rows hold nothing.

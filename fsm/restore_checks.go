@@ -136,7 +136,7 @@ func (m *registry) fitsFleet(at uint64, row, _ **engine.FleetProfile) bool {
 
 func (m *registry) fitsOperator(at uint64, row, _ **engine.OperatorProfile) bool {
 	p := *row
-	if p == nil || uint64(p.Slot) != at || p.Rev == 0 {
+	if p == nil || uint64(p.Slot) != at || p.Rev == 0 || p.DailyLimit != nil && *p.DailyLimit < 0 {
 		return false
 	}
 	m.noteOperator(p)
@@ -215,7 +215,8 @@ func (m *ledger) fitsHold(at uint64, row, _ *holdRow) bool {
 	}
 	m.countOwner(row.Screener, 1)
 	return m.hasLeaf(row.Leaf) && row.Amount >= 0 && (at == 1 || !row.before(m.holds.At(at/2))) &&
-		(row.Agent == 0 || m.registry.agents.Has(uint64(row.Agent))) && enterOnce(m.holdAt, row.Leaf, at)
+		(row.Agent == 0 || m.registry.agents.Has(uint64(row.Agent))) &&
+		(row.Operator == 0 || m.registry.operators.Has(uint64(row.Operator))) && enterOnce(m.holdAt, row.Leaf, at)
 }
 
 // fitsOutcome checks that a payment that has ended is not held.

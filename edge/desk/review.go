@@ -70,6 +70,9 @@ func (r *Review) Record(j *edge.Judge, l *edge.Leaf) (*wire.Disposition, error) 
 	if slot, ok := j.Terms.ParseFleet(l.Text("fleetId")); ok {
 		record.Fleet = slot
 	}
+	if slot, ok := j.Terms.ParseOperator(l.Text("operatorId")); ok {
+		record.Operator = slot
+	}
 	return record, nil
 }
 

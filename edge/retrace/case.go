@@ -163,6 +163,12 @@ func (c *Case) readEvidence() {
 			o.FleetLimit, o.FleetHours, o.FleetPace = fleet.DailyLimit, fleet.Hours, fleet.Velocity
 		}
 	}
+	if x.InOperator {
+		c.operator.Spend = engine.Spend{Day: day, Spent: x.OperatorSpent, Held: x.OperatorHeld}
+		if o.Owner = &c.operator.Spend; c.Facts.Operator != nil {
+			o.OwnerLimit = c.Facts.Operator.DailyLimit
+		}
+	}
 	if x.WithUser {
 		c.user = engine.UserRow{Status: x.UserSeen.Status, MinVersion: x.UserSeen.MinVersion, OverlapUntil: x.UserSeen.OverlapUntil}
 		o.User, o.UserVersion, o.UserExpires = &c.user, x.UserSeen.Version, x.UserSeen.Expires

@@ -17,6 +17,7 @@ type counterDrift struct {
 	day     engine.Day
 	agents  map[engine.AgentSlot]engine.USD
 	fleets  map[engine.FleetSlot]engine.USD
+	owners  map[engine.OperatorSlot]engine.USD
 	changed map[uint64]*divergentPayment         // By the leaf of the payment's record.
 	used    map[engine.ReferenceKey]referenceUse // References of payments that proceed only under the tried terms.
 	full    bool                                 // There was no room for a divergent payment: later results are not exact.
@@ -37,6 +38,7 @@ type divergentPayment struct {
 	agents    [engine.DepthMax + 1]engine.AgentSlot
 	levels    int
 	fleet     engine.FleetSlot
+	owner     engine.OperatorSlot
 	was, now  dayAmount // The amounts that count: was is that in history, and now is that under the tried terms.
 	amount    engine.USD
 	proceeds  bool // The payment proceeds under the tried terms.
@@ -52,7 +54,7 @@ type dayAmount struct {
 
 func newCounterDrift() *counterDrift {
 	return &counterDrift{
-		agents: map[engine.AgentSlot]engine.USD{}, fleets: map[engine.FleetSlot]engine.USD{},
+		agents: map[engine.AgentSlot]engine.USD{}, fleets: map[engine.FleetSlot]engine.USD{}, owners: map[engine.OperatorSlot]engine.USD{},
 		changed: map[uint64]*divergentPayment{}, used: map[engine.ReferenceKey]referenceUse{},
 	}
 }
@@ -63,6 +65,7 @@ func (b *counterDrift) beginDay(day engine.Day) {
 		b.day = day
 		clear(b.agents)
 		clear(b.fleets)
+		clear(b.owners)
 	}
 }
 
@@ -76,6 +79,9 @@ func (b *counterDrift) correctCounters(c *Case, reference engine.ReferenceKey) {
 	}
 	if c.Moment.Fleet != nil && c.Facts.Fleet != nil {
 		shiftCounter(&c.fleet.Spend, day, b.fleets[c.Facts.Fleet.Slot])
+	}
+	if c.Moment.Owner != nil {
+		shiftCounter(&c.operator.Spend, day, b.owners[c.Facts.Chain[0].Operator])
 	}
 	if c.Record.Used {
 		if by := b.changed[c.Record.UsedBy]; by != nil && !by.proceeds {
@@ -118,6 +124,9 @@ func (b *counterDrift) keepOutcome(c *Case, d *engine.Decision, reference engine
 	}
 	if c.Facts.Fleet != nil {
 		ch.fleet = c.Facts.Fleet.Slot
+	}
+	if c.Moment.Owner != nil {
+		ch.owner = c.Facts.Chain[0].Operator
 	}
 	day := c.Moment.Now.Day()
 	if was {
@@ -173,6 +182,9 @@ func (b *counterDrift) addDifference(ch *divergentPayment, day engine.Day, amoun
 	}
 	if ch.fleet != 0 {
 		b.fleets[ch.fleet] = addBounded(b.fleets[ch.fleet], amount)
+	}
+	if ch.owner != 0 {
+		b.owners[ch.owner] = addBounded(b.owners[ch.owner], amount)
 	}
 }
 

@@ -101,6 +101,14 @@ type Attested struct {
 	RecordExpiresAt engine.Time `leaf:"recordExpiresAt"`
 }
 
+// OperatorChanged is the new revision of an operator.
+type OperatorChanged struct {
+	OperatorID string `leaf:"operatorId" event:"4"`
+	Rev        uint64 `leaf:"rev" event:"21"`
+
+	OperatorLegalName string `leaf:"operatorLegalName,edge" event:"5"`
+}
+
 // FleetCreated is a fleet that was made.
 type FleetCreated struct {
 	FleetID    string `leaf:"fleetId" event:"3"`

@@ -62,6 +62,9 @@ func randomEvidence(r *rand.Rand, s *Screen) {
 	if s.InFleet = coin(r); s.InFleet {
 		s.FleetSpent = engine.USD(r.Int64())
 	}
+	if s.InOperator = coin(r); s.InOperator {
+		s.OperatorSpent = engine.USD(r.Int64())
+	}
 	s.OperatorSuspended = coin(r)
 	if s.SameToken = coin(r); !s.SameToken {
 		s.TokenVersion, s.TokenExpires = uint16(r.Uint32()), engine.Time(r.Int64())
@@ -84,6 +87,9 @@ func randomPayments(r *rand.Rand, s *Screen) {
 	}
 	if s.InFleet && coin(r) {
 		s.FleetHeld = 1 + engine.USD(r.Int64())
+	}
+	if s.InOperator && coin(r) {
+		s.OperatorHeld = 1 + engine.USD(r.Int64())
 	}
 	if coin(r) {
 		s.HoldUntil = 1 + engine.Time(r.Int64())

@@ -28,7 +28,7 @@ type Profile struct {
 	UserID   string                `cbor:"16,keyasint,omitempty"`
 
 	OperatorID string                  `cbor:"17,keyasint,omitempty"` // The operator of the agent, or of the user if it has one.
-	Operator   *engine.OperatorProfile `cbor:"18,keyasint,omitempty"` // Of the agent; nil where it has no wallets.
+	Operator   *engine.OperatorProfile `cbor:"18,keyasint,omitempty"` // Of the agent; nil where it has neither wallets nor a limit.
 }
 
 // AppendProfile writes the profile's bytes.
@@ -85,10 +85,10 @@ func ReduceFleet(p *engine.FleetProfile, now engine.Time) *engine.FleetProfile {
 
 // ReduceOperator keeps what rules read; nil where they read nothing.
 func ReduceOperator(p *engine.OperatorProfile) *engine.OperatorProfile {
-	if len(p.Wallets) == 0 {
+	if len(p.Wallets) == 0 && p.DailyLimit == nil {
 		return nil
 	}
-	reduced := &engine.OperatorProfile{Slot: p.Slot, Rev: p.Rev, Wallets: slices.Clone(p.Wallets)}
+	reduced := &engine.OperatorProfile{Slot: p.Slot, Rev: p.Rev, Wallets: slices.Clone(p.Wallets), DailyLimit: p.DailyLimit}
 	for i := range reduced.Wallets {
 		reduced.Wallets[i].Agents = 0
 	}

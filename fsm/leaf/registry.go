@@ -108,6 +108,7 @@ var Kinds = []Kind{
 	due(OfParty, DueUserErased, UserErased{}),
 	own(OfParty, "operator.suspended", StatusChanged{}),
 	own(OfParty, "operator.reinstated", StatusChanged{}),
+	own(OfParty, "operator.limit", OperatorChanged{}),
 	own(OfParty, "fleet.created", FleetCreated{}),
 	own(OfParty, "fleet.updated", FleetChanged{}),
 	own(OfParty, "fleet.whitelist", FleetChanged{}),

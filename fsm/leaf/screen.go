@@ -84,6 +84,9 @@ type Evidence struct {
 	LevelCount        uint8
 	InFleet           bool
 	FleetSpent        engine.USD
+	InOperator        bool // The agent's operator is known, and what all its agents spent.
+	OperatorSpent     engine.USD
+	OperatorHeld      engine.USD
 	OperatorSuspended bool
 	SameToken         bool // The token claims the profile's own version and expiry. The next two fields are then zero.
 	TokenVersion      uint16
@@ -122,6 +125,8 @@ const (
 	flagIdle
 	flagRoot
 	flagNear
+	flagOperator
+	flagOperatorHeld
 	flagsAll = 1<<iota - 1
 )
 
@@ -136,6 +141,7 @@ func (s *Screen) flags() uint64 {
 		{s.InFleet, flagFleet}, {s.OperatorSuspended, flagOperatorSuspended}, {s.SameToken, flagSameToken}, {s.WithUser, flagWithUser},
 		{s.FleetHeld != 0, flagFleetHeld}, {s.HoldUntil != 0, flagHold}, {s.Used, flagUsed}, {s.Idle != 0, flagIdle},
 		{s.WithRoot, flagRoot}, {s.AgentNear.Count != 0, flagNear},
+		{s.InOperator, flagOperator}, {s.OperatorHeld != 0, flagOperatorHeld},
 	} {
 		if f.on {
 			flags |= f.bit
@@ -192,6 +198,12 @@ func (s *Screen) appendEvidence(dst []byte, flags uint64) []byte {
 	}
 	if flags&flagFleetHeld != 0 {
 		dst = binary.AppendVarint(dst, int64(s.FleetHeld))
+	}
+	if s.InOperator {
+		dst = binary.AppendVarint(dst, int64(s.OperatorSpent))
+	}
+	if flags&flagOperatorHeld != 0 {
+		dst = binary.AppendVarint(dst, int64(s.OperatorHeld))
 	}
 	if !s.SameToken {
 		dst = binary.AppendUvarint(dst, uint64(s.TokenVersion))
@@ -347,6 +359,12 @@ func (s *Screen) readEvidence(r *wire.Reader, flags uint64) {
 	}
 	if flags&flagFleetHeld != 0 {
 		s.FleetHeld = readHeld(r)
+	}
+	if s.InOperator = flags&flagOperator != 0; s.InOperator {
+		s.OperatorSpent = engine.USD(r.Signed())
+	}
+	if flags&flagOperatorHeld != 0 {
+		s.OperatorHeld = readHeld(r)
 	}
 	if !s.SameToken {
 		s.TokenVersion, s.TokenExpires = readVersion(r), readTime(r)

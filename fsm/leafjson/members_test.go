@@ -34,6 +34,7 @@ func drawRecord(r *rand.Rand) *Screen {
 		s.Sequence, s.Previous, s.Amount = uint64(r.IntN(3)), r.Uint64(), engine.USD(r.Int64())
 		s.LevelCount = uint8(r.IntN(engine.DepthMax + 2))
 		s.InFleet, s.FleetSpent, s.FleetHeld = coin(), 5, engine.USD(r.IntN(2))
+		s.InOperator, s.OperatorSpent, s.OperatorHeld = coin(), 6, engine.USD(r.IntN(2))
 		s.SameToken, s.WithUser, s.Used, s.HoldUntil = coin(), coin(), coin(), engine.Time(r.IntN(2))
 		if coin() {
 			s.Profile = leaf.Ref{Leaf: 3, Hash: [32]byte{1}}

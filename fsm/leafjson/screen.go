@@ -67,6 +67,25 @@ func (x *Screen) AppendHold(m *strictjson.Members) {
 	m.EndObject()
 }
 
+// operatorTotal writes what all agents of the operator had spent, in micro-dollars.
+func (x *Screen) operatorTotal(m *strictjson.Members) {
+	m.BeginObject("operator")
+	if x.Agent != nil && x.Agent.Policy != nil {
+		var own *engine.USD
+		if x.Agent.Operator != nil {
+			own = x.Agent.Operator.DailyLimit
+		}
+		if limit := x.Agent.Policy.LimitOf(own); limit != engine.NoLimit {
+			m.Int("limit", int64(limit))
+		}
+	}
+	m.Int("spent", int64(x.OperatorSpent))
+	if x.OperatorHeld != 0 {
+		m.Int("held", int64(x.OperatorHeld))
+	}
+	m.EndObject()
+}
+
 // evidence adds what the live rules saw: micro-dollars, nanoseconds of log time, counts.
 func (x *Screen) evidence(m *strictjson.Members) {
 	if !x.Judged {
@@ -87,6 +106,9 @@ func (x *Screen) evidence(m *strictjson.Members) {
 			m.Int("held", int64(x.FleetHeld))
 		}
 		m.EndObject()
+	}
+	if x.InOperator {
+		x.operatorTotal(m)
 	}
 	m.Bool("operatorSuspended", x.OperatorSuspended)
 	version, expires := x.Token()

@@ -26,5 +26,6 @@ type Hold struct {
 	Amount     engine.USD          `cbor:"11,keyasint,omitempty"` // For a settle: the amount that was paid.
 	Reference  engine.ReferenceKey `cbor:"12,keyasint,omitzero"`
 	Screener   uint32              `cbor:"13,keyasint,omitempty"` // The row of the API key that made the screening call; 0: the node itself.
+	Operator   engine.OperatorSlot `cbor:"15,keyasint,omitempty"` // The agent's operator, from the record.
 	Forwarded  bool                `cbor:"14,keyasint,omitempty"` // This product's facilitator forwarded the payment and was told the outcome.
 }

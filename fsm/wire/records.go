@@ -47,10 +47,11 @@ const (
 	KindReseal
 	KindLooks
 	KindConfirm
+	KindOperatorLimit
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindConfirm
+const KindNewest = KindOperatorLimit
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.
@@ -194,6 +195,14 @@ type Fleet struct {
 	Operator OperatorRef         `cbor:"5,keyasint"`
 }
 
+// OperatorLimit sets or removes an operator's own daily limit.
+type OperatorLimit struct {
+	Common
+	Operator engine.OperatorSlot `cbor:"4,keyasint"`
+	BaseRev  uint32              `cbor:"5,keyasint"`
+	Limit    *engine.USD         `cbor:"6,keyasint,omitempty"` // nil: the policy's limit holds.
+}
+
 // FleetUpdate replaces a fleet's settings.
 type FleetUpdate struct {
 	Common
@@ -275,6 +284,7 @@ type Disposition struct {
 	Reference   engine.ReferenceKey `cbor:"10,keyasint,omitzero"`  // The reference of the reviewed call; an approval uses it.
 	Rules       uint32              `cbor:"12,keyasint,omitempty"` // All rules that the call triggered, for four eyes: bit n is rule Rn.
 	Screener    uint32              `cbor:"13,keyasint,omitempty"` // The row of the API key that made the reviewed call; 0: the node itself.
+	Operator    engine.OperatorSlot `cbor:"14,keyasint,omitempty"` // The agent's operator that the reviewed record names.
 }
 
 // Queue operations (decision 48).

@@ -49,7 +49,7 @@ var registryOperations = []Operation{
 		Name: "getLimits", Route: "GET /v1/agents/{id}/limits", Tag: "agents", Scope: Owner, Roles: "operator screener reviewer auditor policy viewer",
 		Summary:    "What may still be spent today",
 		Parameters: "id consistency timeout minIndex",
-		Answers:    []Answer{{Status: 200, Of: Limits{}, Example: `{"agentId": "agt_eh5ugy5nkirj", "date": "2026-03-22", "dailyLimitUSDC": 500.5, "spentUSDC": 0, "heldUSDC": 0, "remainingUSDC": 500.5, "maxSingleTxUSDC": 5, "fleet": null, "ancestors": [{"agentId": "agt_iptavo32xmfw", "dailyLimitUSDC": 500.5, "spentUSDC": 100, "heldUSDC": 0, "remainingUSDC": 400.5}, {"agentId": "agt_rfq3ao3wofwz", "dailyLimitUSDC": 1000, "spentUSDC": 100, "heldUSDC": 0, "remainingUSDC": 900}], "availableUSDC": 400.5, "asOfIndex": 15}`}},
+		Answers:    []Answer{{Status: 200, Of: Limits{}, Example: `{"agentId": "agt_eh5ugy5nkirj", "date": "2026-03-22", "dailyLimitUSDC": 500.5, "spentUSDC": 0, "heldUSDC": 0, "remainingUSDC": 500.5, "maxSingleTxUSDC": 5, "fleet": null, "operator": {"operatorId": "opr_g4zqmvk2y3xs", "dailyLimitUSDC": null, "spentUSDC": 100, "heldUSDC": 0, "remainingUSDC": null}, "ancestors": [{"agentId": "agt_iptavo32xmfw", "dailyLimitUSDC": 500.5, "spentUSDC": 100, "heldUSDC": 0, "remainingUSDC": 400.5}, {"agentId": "agt_rfq3ao3wofwz", "dailyLimitUSDC": 1000, "spentUSDC": 100, "heldUSDC": 0, "remainingUSDC": 900}], "availableUSDC": 400.5, "asOfIndex": 15}`}},
 		Refusals:   "404",
 		Codes:      Codes{404: "not_found"},
 	},
@@ -258,6 +258,21 @@ var registryOperations = []Operation{
 		Answers:  []Answer{{Status: 200, Of: StatusChange{}, Headers: "Replayed"}},
 		Refusals: "404 409",
 		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "limitOperator", Route: "POST /v1/operators/limit", Tag: "operators", Scope: Institution, Roles: "operator policy",
+		Summary:    "Set one daily limit over all agents of an operator; null: the policy's holds. A widening needs the role policy and a reason",
+		Parameters: "timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			OperatorID        *string `json:"operatorId,omitempty" length:"-FieldMax"`
+			OperatorLegalName *string `json:"operatorLegalName,omitempty" length:"-NameRunesMax"`
+			DailyLimitUSDC    *Number `json:"dailyLimitUSDC" range:"0-1000000000000"`
+			Reason            *string `json:"reason,omitempty" length:"-TextMax"`
+			Actor             *string `json:"actor,omitempty" length:"-FieldMax"`
+		}{}, Example: `{"operatorLegalName": "Acme Inc", "dailyLimitUSDC": 50000}`},
+		Answers:  []Answer{{Status: 200, Of: OperatorLimit{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field operator_mismatch operator_ambiguous"},
 	},
 	{
 		Name: "createFleet", Route: "POST /v1/fleets/create", Tag: "fleets", Scope: Owner, Roles: "operator",

@@ -259,6 +259,18 @@ type Fleet struct {
 	AsOfIndex          int64             `json:"asOfIndex,omitempty"`
 }
 
+type OperatorLimit struct {
+	OperatorID             string  `json:"operatorId"`
+	OperatorLegalName      string  `json:"operatorLegalName"`
+	DailyLimitUSDC         *Number `json:"dailyLimitUSDC"`
+	PreviousDailyLimitUSDC *Number `json:"previousDailyLimitUSDC"`
+	Rev                    int64   `json:"rev"`
+	Reason                 *string `json:"reason"`
+	Actor                  *string `json:"actor"`
+	UpdatedAt              Time    `json:"updatedAt"`
+	EventID                string  `json:"eventId,omitempty"`
+}
+
 type FleetChange struct {
 	FleetID                string           `json:"fleetId"`
 	FleetName              string           `json:"fleetName"`

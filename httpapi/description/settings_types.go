@@ -98,6 +98,13 @@ type Limits struct {
 		HeldUSDC       Number  `json:"heldUSDC"`
 		RemainingUSDC  *Number `json:"remainingUSDC"`
 	} `json:"fleet"`
+	Operator struct {
+		OperatorID     string  `json:"operatorId"`
+		DailyLimitUSDC *Number `json:"dailyLimitUSDC"`
+		SpentUSDC      Number  `json:"spentUSDC"`
+		HeldUSDC       Number  `json:"heldUSDC"`
+		RemainingUSDC  *Number `json:"remainingUSDC"`
+	} `json:"operator"`
 	Ancestors []struct {
 		AgentID        string  `json:"agentId"`
 		DailyLimitUSDC *Number `json:"dailyLimitUSDC"`

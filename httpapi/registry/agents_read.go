@@ -253,6 +253,11 @@ func getLimits(c *border.Request) (border.Answer, error) {
 	} else {
 		m.Null("fleet")
 	}
+	operator, named, _ := view.Operator(profile.Operator)
+	var envelope strictjson.Members
+	envelope.Text("operatorId", c.Judge.OperatorID(profile.Operator))
+	writeBudget(&envelope, view.Settings().Policy.LimitOf(named.DailyLimit), &operator.Spend, today, &available)
+	m.Object("operator", envelope)
 	m.List("ancestors", ancestors)
 	m.Limit("availableUSDC", available)
 	m.Uint("asOfIndex", view.Index)

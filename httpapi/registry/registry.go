@@ -45,7 +45,7 @@ func statusRoutes() []border.Route {
 			})
 		}
 	}
-	return all
+	return append(all, border.Route{Method: http.MethodPost, Path: "/v1/operators/limit", Handle: limitOperator})
 }
 
 func fleetRoutes() []border.Route {
@@ -95,7 +95,7 @@ func Table() border.Room {
 			"agent.registered": renderAgent, "agent.reissued": renderAgent, "delegate.created": renderAgent,
 			"agent.suspended": renderStatus, "agent.reinstated": renderStatus, "agent.revoked": renderStatus,
 			"user.suspended": renderStatus, "user.reinstated": renderStatus, "user.revoked": renderStatus,
-			"operator.suspended": renderStatus, "operator.reinstated": renderStatus,
+			"operator.suspended": renderStatus, "operator.reinstated": renderStatus, "operator.limit": renderOperatorLimit,
 			"user.registered": renderUser, "user.reissued": renderUser,
 			"fleet.created": renderFleet, "fleet.updated": renderFleetUpdate, "fleet.assigned": renderAssign, "fleet.removed": renderAssign,
 			"agent.settings": renderSettings, "agent.model_changed": renderModel, "attestation.recorded": renderAttestation,

@@ -57,18 +57,12 @@ func changeStatus(c *border.Request, to engine.Status, idName, id string, build 
 func operatorStatusChange(to engine.Status) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
 		f := c.ReadFields()
-		id, name := f.Text("operatorId", engine.FieldMax), f.Name("operatorLegalName")
+		meant := readOperator(&f)
 		change, err := registry.ReadStatusChange(&f, to)
-		if err == nil && id == "" && name == "" {
-			return border.Answer{}, edge.MissingField("operatorLegalName", "operatorLegalName or operatorId is required")
-		}
 		if err != nil {
 			return border.Answer{}, err
 		}
-		operator, err := c.Judge.KnownOperator(cmp.Or(id, name))
-		if err == nil && name != "" && engine.LegalText(name) != operator.LegalName {
-			err = edge.Refuse("operator_mismatch", "operatorLegalName is not the name of this operatorId")
-		}
+		operator, err := meant.find(c)
 		if err != nil {
 			return border.Answer{}, err
 		}
@@ -79,6 +73,49 @@ func operatorStatusChange(to engine.Status) func(*border.Request) (border.Answer
 			return change.OfOperator(&c.Judge, operator)
 		})
 	}
+}
+
+// operatorMeant is the operator that a body names by its id, by its legal name, or by both.
+type operatorMeant struct{ id, name string }
+
+func readOperator(f *strictjson.Fields) operatorMeant {
+	return operatorMeant{f.Text("operatorId", engine.FieldMax), f.Name("operatorLegalName")}
+}
+
+func (o operatorMeant) find(c *border.Request) (*engine.OperatorProfile, error) {
+	if o.id == "" && o.name == "" {
+		return nil, edge.MissingField("operatorLegalName", "operatorLegalName or operatorId is required")
+	}
+	operator, err := c.Judge.KnownOperator(cmp.Or(o.id, o.name))
+	if err == nil && o.name != "" && engine.LegalText(o.name) != operator.LegalName {
+		err = edge.Refuse("operator_mismatch", "operatorLegalName is not the name of this operatorId")
+	}
+	return operator, err
+}
+
+// limitOperator is POST /v1/operators/limit: one daily limit over all agents of an operator.
+func limitOperator(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	meant := readOperator(&f)
+	limit, err := registry.ReadOperatorLimit(&f)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerRevision(wire.KindOperatorLimit, func() (any, error) {
+		operator, err := meant.find(c)
+		if err != nil {
+			return nil, err
+		}
+		return limit.Record(&c.Judge, operator)
+	})
+}
+
+// renderOperatorLimit answers it.
+func renderOperatorLimit(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "operatorId", "operatorLegalName", "dailyLimitUSDC", "previousDailyLimitUSDC", "rev", "reason", "actor")
+	m.Text("updatedAt", l.Text("time"))
+	m.Text("eventId", l.Text("eventId"))
+	return nil
 }
 
 // answerStatus proposes the change. If the party has that status already, the answer is that of a

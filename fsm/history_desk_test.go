@@ -59,7 +59,7 @@ func (w *world) deskStep(random *rand.Rand) {
 		}
 		at := w.m.desk.reviews.Next() - 1 - random.Uint64N(uint64(min(w.m.desk.reviews.Len(), 6)))
 		row, word := *w.m.desk.reviews.At(at), 1+uint8(random.IntN(3))
-		if p, open := w.someProposal(random); open && random.IntN(2) == 0 {
+		if p, open := w.someProposal(random, ofDisposition); open && random.IntN(2) == 0 {
 			if found, known := w.m.Freeze().Review(p.Leaf); known {
 				row, word = found, p.Disposition
 			}
@@ -68,16 +68,16 @@ func (w *world) deskStep(random *rand.Rand) {
 			Common: common, Leaf: row.Leaf, Disposition: word, Agent: row.Agent, Amount: row.Amount, Rules: 1 << row.Rule,
 		})
 	case 4:
-		if p := w.m.desk.proposals.First() + random.Uint64N(uint64(w.m.desk.proposals.Len()+1)); random.IntN(2) == 0 && w.m.desk.proposals.Has(p) && w.m.desk.proposals.At(p).Act != nil {
-			if later := w.m.desk.proposals.At(p).Later; random.IntN(2) == 0 {
-				w.do(wire.KindWithdraw, &wire.Withdraw{Common: common, Proposal: later})
+		if p, open := w.someProposal(random, func(row *proposalRow) bool { return row.Act != nil }); open && random.IntN(2) == 0 {
+			if random.IntN(2) == 0 {
+				w.do(wire.KindWithdraw, &wire.Withdraw{Common: common, Proposal: p.Later})
 			} else {
-				w.do(wire.KindConfirm, &wire.Confirm{Common: common, Proposal: later})
+				w.do(wire.KindConfirm, &wire.Confirm{Common: common, Proposal: p.Later})
 			}
 			return
 		}
 		body := &wire.Withdraw{Common: common, Leaf: random.Uint64N(w.m.size + 1)}
-		if p, open := w.someProposal(random); open {
+		if p, open := w.someProposal(random, ofDisposition); open {
 			body.Leaf = p.Leaf
 		}
 		w.do(wire.KindWithdraw, body)
@@ -94,10 +94,12 @@ func (w *world) deskStep(random *rand.Rand) {
 	}
 }
 
-// someProposal returns one of the open proposals.
-func (w *world) someProposal(random *rand.Rand) (found proposalRow, open bool) {
+func ofDisposition(row *proposalRow) bool { return row.Kind == wire.KindDisposition }
+
+// someProposal returns one of the open proposals that are wanted.
+func (w *world) someProposal(random *rand.Rand, wanted func(*proposalRow) bool) (found proposalRow, open bool) {
 	for i := w.m.desk.proposals.First(); i < w.m.desk.proposals.Next(); i++ {
-		if row := w.m.desk.proposals.At(i); row.Kind == wire.KindDisposition && (!open || random.IntN(2) == 0) {
+		if row := w.m.desk.proposals.At(i); wanted(row) && (!open || random.IntN(2) == 0) {
 			found, open = *row, true
 		}
 	}

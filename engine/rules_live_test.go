@@ -43,6 +43,11 @@ func rowOf(m *Moment, level int) *AgentRow { return m.Levels[level].Row }
 
 func profileOf(m *Moment, level int) *AgentProfile { return m.Levels[level].Profile }
 
+// ofOperator says what all agents of the operator spent today, and the operator's own limit.
+func ofOperator(m *Moment, spent, limit USD) {
+	m.Owner, m.OwnerLimit = &Spend{Day: someday.Day(), Spent: spent}, &limit
+}
+
 // liveCases change one thing of a clean moment each and expect one rule.
 var liveCases = []struct {
 	name   string
@@ -92,6 +97,18 @@ var liveCases = []struct {
 	{"R11 parent's counter", 11, 2, func(m *Moment) {
 		profileOf(m, 1).Policy.DailyLimit = 1000 * Dollar
 		rowOf(m, 1).Spend = Spend{Day: someday.Day(), Spent: maxUSD}
+	}},
+	{"R11 lands on the operator's limit", 0, 0, func(m *Moment) { ofOperator(m, 900*Dollar, 1000*Dollar) }},
+	{"R11 a micro-dollar above the operator's limit", 11, 5, func(m *Moment) { ofOperator(m, 900*Dollar+1, 1000*Dollar) }},
+	{"R11 what the operator holds counts", 11, 5, func(m *Moment) { ofOperator(m, 0, 1000*Dollar); m.Owner.Held = 901 * Dollar }},
+	{"R11 what the operator spent yesterday does not count", 0, 0, func(m *Moment) { ofOperator(m, 1000*Dollar, 1000*Dollar); m.Owner.Day-- }},
+	{"R11 the policy's limit of operators", 11, 5, func(m *Moment) {
+		m.Owner, m.Policy.OperatorDaily = &Spend{Day: someday.Day(), Spent: 901 * Dollar}, 1000*Dollar
+	}},
+	{"R11 the operator's own limit instead of the policy's", 0, 0, func(m *Moment) { ofOperator(m, 900*Dollar, 1000*Dollar); m.Policy.OperatorDaily = 0 }},
+	{"R11 the agent's limit is named before the operator's", 11, 1, func(m *Moment) {
+		ofOperator(m, 1000*Dollar, 1000*Dollar)
+		profileOf(m, 0).Policy.DailyLimit = 0
 	}},
 	{"R12 lands on the limit", 0, 0, func(m *Moment) { m.FleetLimit = 100 * Dollar }},
 	{"R12 above", 12, 1, func(m *Moment) { m.FleetLimit, m.Fleet.Spend = 100*Dollar, Spend{Day: someday.Day(), Spent: 1} }},

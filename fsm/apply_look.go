@@ -82,7 +82,7 @@ func (m *keys) writeLook(node string, row *wire.Look, key *wire.APIKey, r *wire.
 		FirstAddress: row.First, LastAddress: row.Last, UID: row.UID,
 	}
 	if key != nil {
-		event.KeyID = key.ID
+		event.KeyID, event.Subject = key.ID, key.Subject().String()
 	}
 	m.writeEvent(leaf.KindLooked, event, &wire.Common{}, r)
 	a := alarm{event: leaf.AlertOpened{LookedBy: event.KeyID, LookedOn: node, LookedAt: event.Hour, LookCount: row.Count, UID: row.UID}}

@@ -30,7 +30,7 @@ func TestLooksAreLeaves(t *testing.T) {
 	require.Equal(t, wire.Applied, r.Code)
 	all := w.leavesOf(leaf.KindLooked)
 	require.Len(t, all, 2)
-	require.Contains(t, all[0], `"look":"suspicion","keyId":"`+id+`","node":"n1","hour":"`)
+	require.Contains(t, all[0], `"look":"suspicion","keyId":"`+id+`","subject":"key:`+id+`","node":"n1","hour":"`)
 	require.Contains(t, all[0], `"count":60,"firstAddress":"192.0.2.1","lastAddress":"192.0.2.9"`)
 	require.Contains(t, all[1], `"look":"export"`)
 	require.Empty(t, w.alerts(), "officers look at such things every day")

@@ -441,37 +441,6 @@ func (l *bookkeeping) basis(s *wire.Screen, r *wire.Result) {
 	}
 }
 
-// evidence checks that the amounts spent according to the leaf are those booked.
-func (l *bookkeeping) evidence(s *wire.Screen, slots []engine.AgentSlot, fleet engine.FleetSlot, r *wire.Result) {
-	var e leaf.Screen
-	if err := leaf.DecodeScreen(r.Data, &e); err != nil {
-		l.add("leaf %d: %v", r.Leaf, err)
-		return
-	}
-	p := l.profiles[e.Profile.Leaf]
-	if e.At != l.now || e.Amount != s.Amount || int(e.LevelCount) != len(slots) || e.InFleet != (fleet != 0) || p == nil || len(p.Agents) != len(slots) {
-		l.add("leaf %d: its evidence is of another call: %s", r.Leaf, shown(r.Data))
-		return
-	}
-	for i, one := range slots {
-		mine := purse{agent: one, day: l.now.Day()}
-		if spent := l.spent[mine]; e.Levels[i].Spent != spent || e.Levels[i].Held != l.held[mine] || p.Agents[i].Policy.DailyLimit != l.agents[one].limit ||
-			p.Agents[i].Slot != one {
-			l.add("leaf %d: evidence %v of agent %d, booked are %d of %d", r.Leaf, e.Levels[i], one, spent, l.agents[one].limit)
-		}
-	}
-	owner := purse{operator: l.ownerOf(s.Agent), day: l.now.Day()}
-	if !e.InOperator || e.OperatorSpent != l.spent[owner] || e.OperatorHeld != l.held[owner] {
-		l.add("leaf %d: evidence %v, %v of operator %d, booked are %d, %d", r.Leaf, e.OperatorSpent, e.OperatorHeld, owner.operator, l.spent[owner], l.held[owner])
-	}
-	if fleet == 0 {
-		return
-	}
-	if spent := l.spent[purse{fleet: fleet, day: l.now.Day()}]; e.FleetSpent != spent || e.FleetHeld != l.held[purse{fleet: fleet, day: l.now.Day()}] || p.Fleet.DailyLimit != l.fleets[fleet].limit {
-		l.add("leaf %d: evidence %v of fleet %d, booked are %d of %d", r.Leaf, e.FleetSpent, fleet, spent, l.fleets[fleet].limit)
-	}
-}
-
 // disposition checks that a leaf has at most one disposition within retention, and books an
 // approval.
 func (l *bookkeeping) disposition(b *wire.Disposition, r *wire.Result) {

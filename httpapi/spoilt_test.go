@@ -51,6 +51,7 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/users/{id}/revoke":                       {`{$why,"reasonCode":"OTHER"}`},
 	"POST /v1/operators/suspend":                       {`{"operatorId":"$operator","operatorLegalName":"Acme Inc",$why}`},
 	"POST /v1/operators/reinstate":                     {`{"operatorId":"$operator","operatorLegalName":"Acme Inc",$why}`},
+	"POST /v1/operators/limit":                         {`{"operatorId":"$operator","operatorLegalName":"Acme Inc","dailyLimitUSDC":10,$why}`},
 	"POST /v1/fleets/create":                           {`{"fleetName":"F","operatorId":"$operator","operatorLegalName":"Acme Inc","dailyLimitUSDC":10,$hours,$velocity,$list}`},
 	"PATCH /v1/fleets/{id}":                            {`{"fleetName":"F","dailyLimitUSDC":10,$hours,$velocity,$why}`},
 	"POST /v1/fleets/{id}/agents":                      {`{"agentId":"$agent"}`, `{"agentIds":["$agent"]}`},

@@ -1,11 +1,33 @@
 package registry
 
 import (
+	"cmp"
+
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
+
+// NamedOperator is the operator that a body names by its id, by its legal name, or by both.
+type NamedOperator struct{ id, name string }
+
+// ReadNamedOperator reads operatorId and operatorLegalName.
+func ReadNamedOperator(f *strictjson.Fields) NamedOperator {
+	return NamedOperator{f.Text("operatorId", engine.FieldMax), f.Name("operatorLegalName")}
+}
+
+// Find returns the operator, if the caller may see it.
+func (o NamedOperator) Find(j *edge.Judge) (*engine.OperatorProfile, error) {
+	if o.id == "" && o.name == "" {
+		return nil, edge.MissingField("operatorLegalName", "operatorLegalName or operatorId is required")
+	}
+	operator, err := j.KnownOperator(cmp.Or(o.id, o.name))
+	if err == nil && o.name != "" && engine.LegalText(o.name) != operator.LegalName {
+		err = edge.Refuse("operator_mismatch", "operatorLegalName is not the name of this operatorId")
+	}
+	return operator, err
+}
 
 // OperatorLimit is what all agents of an operator may spend on a UTC day.
 type OperatorLimit struct {

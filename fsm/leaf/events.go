@@ -260,6 +260,7 @@ type KeyChanged struct {
 type Looked struct {
 	Look         string      `leaf:"look" event:"1" doc:"suspicion, records, export, names, match, sign_in, admin_token, dry_run or probe"`
 	KeyID        string      `leaf:"keyId,omitempty" event:"2" doc:"but of the admin token"`
+	Subject      string      `leaf:"subject,omitempty" event:"9" doc:"whom the key acts for: its person, or the key"`
 	Node         string      `leaf:"node" event:"3"`
 	Hour         engine.Time `leaf:"hour" event:"4" doc:"when it began"`
 	Count        uint32      `leaf:"count" event:"5" doc:"several leaves of an hour add up"`

@@ -240,10 +240,10 @@ var ErrMoved = errors.New("revision moved")
 // AnswerRevision submits a change that is based on a revision. When another change came
 // first, it builds the change again from the newer revision. build checks the caller's
 // If-Match each time.
-func (c *Request) AnswerRevision(kind wire.Kind, build func() (any, error)) (Answer, error) {
+func (c *Request) AnswerRevision(kind wire.Kind, build func(*edge.Judge) (any, error)) (Answer, error) {
 	for try := 0; ; try++ {
 		var moved uint64
-		answer, err := c.AnswerChangeable(Proposal{Kind: kind, Record: build, Refused: func(r wire.Result) error {
+		answer, err := c.AnswerChangeable(Proposal{Kind: kind, Record: func() (any, error) { return build(&c.Judge) }, Refused: func(r wire.Result) error {
 			if r.Refusal == wire.RefusedVersion {
 				moved = r.Index
 				return ErrMoved

@@ -108,7 +108,7 @@ func (e *Room) changeWebhook(c *border.Request) (border.Answer, error) {
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
-	return c.AnswerRevision(wire.KindWebhook, func() (any, error) {
+	return c.AnswerRevision(wire.KindWebhook, func(j *edge.Judge) (any, error) {
 		hook, err := knownWebhook(c)
 		if err != nil {
 			return nil, err
@@ -118,7 +118,7 @@ func (e *Room) changeWebhook(c *border.Request) (border.Answer, error) {
 			return nil, err
 		}
 		again := c.ReadFields()
-		return keys.ChangeWebhook(&c.Judge, &again, hook, check, reason)
+		return keys.ChangeWebhook(j, &again, hook, check, reason)
 	})
 }
 
@@ -129,12 +129,12 @@ func deleteWebhook(c *border.Request) (border.Answer, error) {
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
-	return c.AnswerRevision(wire.KindWebhook, func() (any, error) {
+	return c.AnswerRevision(wire.KindWebhook, func(j *edge.Judge) (any, error) {
 		hook, err := knownWebhook(c)
 		if err != nil {
 			return nil, err
 		}
-		return keys.DeleteWebhook(&c.Judge, hook, reason)
+		return keys.DeleteWebhook(j, hook, reason)
 	})
 }
 
@@ -145,12 +145,12 @@ func rotateWebhook(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	return c.AnswerRevision(wire.KindWebhook, func() (any, error) {
+	return c.AnswerRevision(wire.KindWebhook, func(j *edge.Judge) (any, error) {
 		hook, err := knownWebhook(c)
 		if err != nil {
 			return nil, err
 		}
-		return rotation.Record(&c.Judge, hook)
+		return rotation.Record(j, hook)
 	})
 }
 

@@ -21,7 +21,7 @@ func patchAgent(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	return c.AnswerRevision(wire.KindSettings, func() (any, error) {
+	return c.AnswerRevision(wire.KindSettings, func(j *edge.Judge) (any, error) {
 		profile, err := c.PathAgent()
 		if err != nil {
 			return nil, err
@@ -30,11 +30,11 @@ func patchAgent(c *border.Request) (border.Answer, error) {
 			return nil, border.VersionMismatch(uint64(profile.Rev))
 		}
 		f := c.ReadFields()
-		patch, err := registry.ReadAgentPatch(&c.Judge, &f, profile)
+		patch, err := registry.ReadAgentPatch(j, &f, profile)
 		if err != nil {
 			return nil, err
 		}
-		return patch.Record(&c.Judge)
+		return patch.Record(j)
 	})
 }
 
@@ -59,12 +59,12 @@ func setModel(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	return c.AnswerRevision(wire.KindSettings, func() (any, error) {
+	return c.AnswerRevision(wire.KindSettings, func(j *edge.Judge) (any, error) {
 		profile, err := c.PathAgent()
 		if err != nil {
 			return nil, err
 		}
-		return change.Record(&c.Judge, profile)
+		return change.Record(j, profile)
 	})
 }
 

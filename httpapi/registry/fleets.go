@@ -107,7 +107,7 @@ func patchFleet(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	return c.AnswerRevision(wire.KindFleetUpdate, func() (any, error) {
+	return c.AnswerRevision(wire.KindFleetUpdate, func(j *edge.Judge) (any, error) {
 		old, err := c.PathFleet()
 		if err != nil {
 			return nil, err
@@ -116,11 +116,11 @@ func patchFleet(c *border.Request) (border.Answer, error) {
 			return nil, border.VersionMismatch(uint64(old.Rev))
 		}
 		f := c.ReadFields()
-		patch, err := registry.ReadFleetPatch(&c.Judge, &f, old)
+		patch, err := registry.ReadFleetPatch(j, &f, old)
 		if err != nil {
 			return nil, err
 		}
-		return patch.Record(&c.Judge)
+		return patch.Record(j)
 	})
 }
 

@@ -57,12 +57,12 @@ func changeStatus(c *border.Request, to engine.Status, idName, id string, build 
 func operatorStatusChange(to engine.Status) func(*border.Request) (border.Answer, error) {
 	return func(c *border.Request) (border.Answer, error) {
 		f := c.ReadFields()
-		meant := readOperator(&f)
+		meant := registry.ReadNamedOperator(&f)
 		change, err := registry.ReadStatusChange(&f, to)
 		if err != nil {
 			return border.Answer{}, err
 		}
-		operator, err := meant.find(c)
+		operator, err := meant.Find(&c.Judge)
 		if err != nil {
 			return border.Answer{}, err
 		}
@@ -75,38 +75,20 @@ func operatorStatusChange(to engine.Status) func(*border.Request) (border.Answer
 	}
 }
 
-// operatorMeant is the operator that a body names by its id, by its legal name, or by both.
-type operatorMeant struct{ id, name string }
-
-func readOperator(f *strictjson.Fields) operatorMeant {
-	return operatorMeant{f.Text("operatorId", engine.FieldMax), f.Name("operatorLegalName")}
-}
-
-func (o operatorMeant) find(c *border.Request) (*engine.OperatorProfile, error) {
-	if o.id == "" && o.name == "" {
-		return nil, edge.MissingField("operatorLegalName", "operatorLegalName or operatorId is required")
-	}
-	operator, err := c.Judge.KnownOperator(cmp.Or(o.id, o.name))
-	if err == nil && o.name != "" && engine.LegalText(o.name) != operator.LegalName {
-		err = edge.Refuse("operator_mismatch", "operatorLegalName is not the name of this operatorId")
-	}
-	return operator, err
-}
-
 // limitOperator is POST /v1/operators/limit: one daily limit over all agents of an operator.
 func limitOperator(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	meant := readOperator(&f)
+	meant := registry.ReadNamedOperator(&f)
 	limit, err := registry.ReadOperatorLimit(&f)
 	if err != nil {
 		return border.Answer{}, err
 	}
-	return c.AnswerRevision(wire.KindOperatorLimit, func() (any, error) {
-		operator, err := meant.find(c)
+	return c.AnswerRevision(wire.KindOperatorLimit, func(j *edge.Judge) (any, error) {
+		operator, err := meant.Find(j)
 		if err != nil {
 			return nil, err
 		}
-		return limit.Record(&c.Judge, operator)
+		return limit.Record(j, operator)
 	})
 }
 

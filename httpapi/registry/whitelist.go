@@ -112,7 +112,7 @@ func changeWhitelist(find placeOf, read readChange) func(*border.Request) (borde
 		if err != nil {
 			return border.Answer{}, err
 		}
-		return c.AnswerRevision(place.kind, func() (any, error) { return whitelistRecord(c, find, read, match) })
+		return c.AnswerRevision(place.kind, func(_ *edge.Judge) (any, error) { return whitelistRecord(c, find, read, match) })
 	}
 }
 

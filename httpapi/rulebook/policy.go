@@ -104,9 +104,9 @@ func putPolicy(c *border.Request) (border.Answer, error) {
 
 // activatePolicy puts a policy in force. match is the version that it must replace; 0: any.
 func activatePolicy(c *border.Request, draft policyDraft, match uint64) (border.Answer, error) {
-	return c.AnswerRevision(wire.KindPolicy, func() (any, error) {
+	return c.AnswerRevision(wire.KindPolicy, func(j *edge.Judge) (any, error) {
 		policy := rulebook.Policy{Document: draft.document, Parsed: draft.policy, Reason: draft.reason}
-		return policy.Record(&c.Judge, match)
+		return policy.Record(j, match)
 	})
 }
 

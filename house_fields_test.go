@@ -23,12 +23,11 @@ var fieldHands = map[string]struct {
 }{
 	"httpapi/border.Request.Judge": {216, "the one thing that handlers ask; what it shows of the state is immutable"},
 	"edge.Judge.Terms":             {145, "immutable values that were published together, read by whoever judges"},
-	"edge.Terms.Settings":          {90, "an immutable value"},
+	"edge.Terms.Settings":          {80, "an immutable value"},
 	"fsm.core.now":                 {105, "log time, set by the entry alone and read by every part"},
 	"fsm.core.limits":              {100, "immutable; of the format"},
 	"fsm.core.settings":            {80, "an immutable value, replaced by one function"},
 	"fsm.Settings.Genesis":         {60, "a member of an immutable value"},
-	"fsm.Settings.Policy":          {60, "a member of an immutable value"},
 	"fsm/wire.Result.Code":         {55, "a member of a plain value"},
 	"engine.AgentProfile.Slot":     {55, "a member of an immutable value"},
 	"cluster.life.log":             {55, "the logger"},

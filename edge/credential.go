@@ -206,7 +206,7 @@ func (j *Judge) ScreenParty(party, wallet, name string, kind ofac.PartyType) (is
 			found.Evidence = append(found.Evidence, walletEvidence(party, &match, list))
 		}
 	}
-	policy := j.Terms.Settings.Policy
+	policy := j.Terms.Policy()
 	asked := ofac.Query{Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases}
 	err = j.screenAlone(list, &asked, func(result ofac.Result) {
 		found.NameMatched, found.possible = result.Outcome == ofac.Listed, result.Outcome == ofac.Possible

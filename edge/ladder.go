@@ -129,7 +129,7 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 		live := x.rules.JudgeLive(moment)
 		s.hits.Merge(&live)
 	}
-	x.decision, x.mask = x.rules.Decide(&s.hits, j.Terms.Settings.Policy), s.hits.Mask
+	x.decision, x.mask = x.rules.Decide(&s.hits, j.Terms.Policy()), s.hits.Mask
 	m.Bool("dryRun", true)
 	m.Text("verdict", x.decision.Verdict.String())
 	m.TextOrNull("rule", x.decision.Code())
@@ -141,7 +141,7 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 	j.writeParties(m)
 	m.Text("ofacSource", ListSource(j.Terms.Settings.List))
 	m.Text("ruleSet", x.rules.Name)
-	m.Uint("policyVersion", j.Terms.Settings.Policy.Version)
+	m.Uint("policyVersion", j.Terms.Policy().Version)
 	m.Uint("listVersion", j.Terms.Settings.ListVersion)
 	m.Texts("triggered", x.rules.Codes(x.decision.Triggered))
 	m.Texts("shadow", x.rules.Codes(x.decision.Shadow))
@@ -167,7 +167,7 @@ func writeForecast(m *strictjson.Members, j *Judge, d *engine.Decision) {
 		}
 	}
 	m.Text("ruleSet", j.Terms.Settings.Rules().Name)
-	m.Uint("policyVersion", j.Terms.Settings.Policy.Version)
+	m.Uint("policyVersion", j.Terms.Policy().Version)
 	m.Uint("listVersion", j.Terms.Settings.ListVersion)
 	if warnings := j.screen.warnings(); len(warnings) > 0 {
 		m.List("warnings", warnings)

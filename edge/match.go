@@ -25,7 +25,7 @@ type MatchQuestion struct {
 // and cleared pairs are named but not applied. The wallet's match, which is certain, comes
 // before those of the name.
 func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) (m strictjson.Members, err error) {
-	policy := j.Terms.Settings.Policy
+	policy := j.Terms.Policy()
 	asked := ofac.Query{
 		Name: question.Name, Type: question.Type, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
 		Context: question.Context,
@@ -74,7 +74,7 @@ func (j *Judge) writeMatchAnswer(question *MatchQuestion, asked *ofac.Query, res
 // Resembles reports whether a name comes near a listed entry, asked as Matches asks. listed
 // says that it is one of the entry's names; such a name blocks even if the pair is cleared.
 func (j *Judge) Resembles(name string, uid uint32, list *ofac.Index) (near, listed bool) {
-	policy, scratch := j.Terms.Settings.Policy, scratches.Get().(*ofac.Scratch)
+	policy, scratch := j.Terms.Policy(), scratches.Get().(*ofac.Scratch)
 	defer scratches.Put(scratch)
 	match, near := list.ScreenEntry(uid, &ofac.Query{
 		Name: name, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,

@@ -64,7 +64,7 @@ func (j *Judge) factsOfRecord(l *Leaf, list *ofac.Index) error {
 	s := &j.screen
 	s.request = requestOfRecord(l)
 	s.facts = engine.Facts{
-		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: j.Terms.Settings.Policy, List: list,
+		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: j.Terms.Policy(), List: list,
 	}
 	s.record, s.agent, s.user = wire.Screen{}, credentialClaims{}, credentialClaims{}
 	if slot, ok := j.Terms.ParseUser(l.Text("userId")); ok && j.shared.deps.Published.User(slot) != nil {

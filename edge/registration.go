@@ -128,7 +128,7 @@ func (in *Registration) sealEIN(j *Judge) error {
 // Register judges a new agent or delegate and builds its record.
 func (in *Registration) Register(j *Judge) (any, error) {
 	p := in.Profile
-	if err := j.checkCaps(&p.Policy, j.Terms.Settings.Policy); err != nil {
+	if err := j.checkCaps(&p.Policy, j.Terms.Policy()); err != nil {
 		return nil, err
 	}
 	if err := j.canSign(j.Terms.trialCredential(&p)); err != nil {
@@ -141,7 +141,7 @@ func (in *Registration) Register(j *Judge) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
+	if refused := found.refusedBy(j.Terms.Policy()); refused != nil {
 		refused.Note = j.attemptNote(&p, &in.operator, &found)
 		return nil, refused
 	}
@@ -193,7 +193,7 @@ func (in *Registration) giveAdvice(j *Judge, p *engine.AgentProfile) []strictjso
 	if p.Parent == 0 && len(p.EINSealed) == 0 {
 		items = append(items, makeWarning("operator_ein_missing", "operatorEIN is needed for bank and ACH flows", ""))
 	}
-	policy := j.Terms.Settings.Policy
+	policy := j.Terms.Policy()
 	if p.Type == engine.Autonomous && !policy.IssuanceAttests {
 		above := string(engine.AppendUSD(nil, policy.AttestationAbove))
 		items = append(items, makeWarning("attestation_required", "attest this agent before payments above "+above+" USD", "R22_ATTESTATION_STALE"))

@@ -67,7 +67,7 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if err := in.applyChanges(j, &next, old); err != nil {
 		return nil, err
 	}
-	if err := in.checkPolicy(j, j.Terms.Settings.Policy, old, &next); err != nil {
+	if err := in.checkPolicy(j, j.Terms.Policy(), old, &next); err != nil {
 		return nil, err
 	}
 	if err := j.canSign(j.Terms.trialCredential(&next)); err != nil {
@@ -77,7 +77,7 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
+	if refused := found.refusedBy(j.Terms.Policy()); refused != nil {
 		refused.Note = j.attemptNote(&next, &in.operator, &found)
 		return nil, refused
 	}

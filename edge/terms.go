@@ -144,6 +144,9 @@ func (t *Terms) Signer(kid string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
+// Policy returns the institution's policy.
+func (t *Terms) Policy() *engine.Policy { return t.Settings.Policy }
+
 // AgentID returns the id of a slot, as FleetID and UserID do.
 func (t *Terms) AgentID(slot engine.AgentSlot) string { return t.IDs.AgentID(uint32(slot)) }
 func (t *Terms) FleetID(slot engine.FleetSlot) string { return t.IDs.FleetID(uint32(slot)) }

@@ -108,7 +108,7 @@ func (j *Judge) UserRecord(user NewUser) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if refused := found.refusedBy(j.Terms.Settings.Policy); refused != nil {
+	if refused := found.refusedBy(j.Terms.Policy()); refused != nil {
 		refused.Note = attemptedUser(j, &profile, j.operatorMeant(&user.operator), &found)
 		return nil, refused
 	}

@@ -58,7 +58,7 @@ func VelocityAbove(j *Judge, profile *engine.AgentProfile) ([]*engine.Velocity, 
 	if slot := chain[len(chain)-1].Fleet; slot != 0 {
 		fleet = j.shared.deps.Published.Fleet(slot)
 	}
-	return VelocityOf(j.Terms.Settings.Policy, chain, fleet), nil
+	return VelocityOf(j.Terms.Policy(), chain, fleet), nil
 }
 
 // VelocityOf is VelocityAbove for a given chain (the agent's profile first) and fleet (nil:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 )
 

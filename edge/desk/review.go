@@ -29,7 +29,7 @@ func ReadReview(j *edge.Judge, f *strictjson.Fields) (Review, error) {
 	if err := f.Err(); err != nil {
 		return review, err
 	}
-	if j.Terms.Settings.Policy.ReviewNotes && disposition != wire.Approved && strings.TrimSpace(review.notes) == "" {
+	if j.Terms.Policy().ReviewNotes && disposition != wire.Approved && strings.TrimSpace(review.notes) == "" {
 		return review, edge.MissingField("notes", "notes are required for "+word+" (review.requireNotes)")
 	}
 	return review, nil

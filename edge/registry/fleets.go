@@ -48,7 +48,7 @@ func (n *NewFleet) Record(j *edge.Judge) (*wire.Fleet, error) {
 		m.List("matches", found.Evidence)
 	}
 	m.Bool("operatorMatched", found.NameMatched)
-	effect := edge.WriteEffectiveVelocity(&m, profile.Velocity, &j.Terms.Settings.Policy.Velocity)
+	effect := edge.WriteEffectiveVelocity(&m, profile.Velocity, &j.Terms.Policy().Velocity)
 	m.List("warnings", append(found.Warnings(), effect...))
 	j.WriteSimilar(&m, &n.operator)
 	common, err := j.Recorded(m)
@@ -100,7 +100,7 @@ func (p *FleetPatch) Record(j *edge.Judge) (*wire.FleetUpdate, error) {
 	}
 	var m strictjson.Members
 	WriteFleet(&m, &p.next)
-	WriteWarnings(&m, edge.WriteEffectiveVelocity(&m, p.next.Velocity, &j.Terms.Settings.Policy.Velocity))
+	WriteWarnings(&m, edge.WriteEffectiveVelocity(&m, p.next.Velocity, &j.Terms.Policy().Velocity))
 	m.Raw("previousDailyLimitUSDC", []byte(p.old.DailyLimitText))
 	p.grounds.Write(&m)
 	return buildFleet(j, p.old, p.next, "fleet.updated", m)

@@ -51,7 +51,7 @@ func ReadOperatorLimit(f *strictjson.Fields) (OperatorLimit, error) {
 // Record builds the record. A higher limit needs the role policy. The log refuses it if the
 // operator's revision has changed meanwhile.
 func (o *OperatorLimit) Record(j *edge.Judge, operator *engine.OperatorProfile) (*wire.OperatorLimit, error) {
-	policy := j.Terms.Settings.Policy
+	policy := j.Terms.Policy()
 	before, after := policy.LimitOf(operator.DailyLimit), policy.LimitOf(o.limit)
 	if err := checkWidening(j, engine.LimitWidens(before, after), o.grounds.Reason); err != nil {
 		return nil, err

@@ -330,7 +330,7 @@ func TestWhitelistsAreChangedWhereverTheyStand(t *testing.T) {
 	require.Equal(t, []string{"added", "off"}, []string{l.Text("change"), l.Text("whitelist", "mode")}, "a list that was never set stays off")
 
 	l, err = w.Settle(j, wire.KindWhitelist, func() (any, error) {
-		return added.OfInstitution(j, j.Terms.Settings.Policy, edge.Grounds{Reason: "r"})
+		return added.OfInstitution(j, j.Terms.Policy(), edge.Grounds{Reason: "r"})
 	})
 	require.NoError(t, err)
 	require.Equal(t, "1", string(l.Raw("whitelist", "entryCount")))
@@ -344,7 +344,7 @@ func TestWhitelistsAreChangedWhereverTheyStand(t *testing.T) {
 	edgetest.RequireCode(t, err, "invalid_field", "entries")
 	removed, err = registry.RemoveEntry("7", full)
 	require.NoError(t, err)
-	record, err := removed.OfInstitution(j, j.Terms.Settings.Policy, edge.Grounds{Reason: "r"})
+	record, err := removed.OfInstitution(j, j.Terms.Policy(), edge.Grounds{Reason: "r"})
 	require.NoError(t, err)
 	require.NotContains(t, string(record.Fragment), `"entries":`, "a leaf does not hold so many")
 }

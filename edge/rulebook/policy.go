@@ -19,7 +19,7 @@ type Policy struct {
 // Record builds the record. A policy that lets through what was stopped before needs a reason
 // (decision 52). match is the version that must be in force; 0: any.
 func (p *Policy) Record(j *edge.Judge, match uint64) (*wire.PolicyPut, error) {
-	current := j.Terms.Settings.Policy
+	current := j.Terms.Policy()
 	if match != 0 && match != current.Version {
 		return nil, edge.VersionMismatch(current.Version)
 	}

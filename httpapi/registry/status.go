@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"

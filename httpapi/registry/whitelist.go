@@ -56,7 +56,7 @@ func fleetPlace(c *border.Request) (listPlace, error) {
 }
 
 func institutionPlace(c *border.Request) (listPlace, error) {
-	policy := c.Judge.Terms.Settings.Policy
+	policy := c.Judge.Terms.Policy()
 	place := listPlace{kind: wire.KindWhitelist, current: policy.Whitelist}
 	place.build = func(change *registry.WhitelistChange, grounds edge.Grounds) (any, error) {
 		return change.OfInstitution(&c.Judge, policy, grounds)

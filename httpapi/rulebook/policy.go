@@ -123,7 +123,7 @@ func renderPolicy(c *border.Request, l *edge.Leaf, m *strictjson.Members) error 
 // getPolicy is GET /v1/policy: the document as put, and the mode of every rule that has
 // one.
 func getPolicy(c *border.Request) (border.Answer, error) {
-	policy := c.Judge.Terms.Settings.Policy
+	policy := c.Judge.Terms.Policy()
 	var m, modes strictjson.Members
 	m.Uint("policyVersion", policy.Version)
 	rules := c.Judge.Terms.Settings.Rules()
@@ -158,7 +158,7 @@ func validatePolicy(c *border.Request) (border.Answer, error) {
 	m.List("errors", items)
 	widens := []string{}
 	if len(draft.wrong) == 0 {
-		widens = append(widens, engine.Widens(c.Judge.Terms.Settings.Policy, draft.policy)...)
+		widens = append(widens, engine.Widens(c.Judge.Terms.Policy(), draft.policy)...)
 	}
 	m.Texts("widens", widens)
 	m.Bool("needsReason", len(widens) > 0)

@@ -92,7 +92,7 @@ func (w *world) paymentStep(random *rand.Rand) {
 		profile.DailyLimit = engine.USD(50+random.IntN(400)) * engine.Dollar
 		w.do(wire.KindFleetUpdate, &wire.FleetUpdate{Fleet: fleet, BaseRev: old.Rev, Profile: profile, Event: "fleet.updated"})
 		operator := engine.OperatorSlot(1 + random.IntN(w.m.registry.operators.Len()))
-		limit := maybe(random, engine.USD(200+random.IntN(2000))*engine.Dollar)
+		limit := maybe(random, engine.USD(50+random.IntN(400))*engine.Dollar)
 		w.do(wire.KindOperatorLimit, &wire.OperatorLimit{Operator: operator, BaseRev: (*w.m.registry.operatorProfiles.At(uint64(operator))).Rev, Limit: limit})
 	case 4, 5:
 		old := *w.m.registry.profiles.At(uint64(slot))

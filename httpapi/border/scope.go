@@ -5,10 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"runtime"
-	"time"
 
 	"railguard/cluster/timing"
-	"railguard/edge"
 	"railguard/httpapi/lanes"
 )
 

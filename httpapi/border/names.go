@@ -16,8 +16,9 @@ import (
 // that is half a second of a processor when it is spent on names.
 
 const (
-	// namesPart is which part of its rate a key may spend on names beyond what its calls cost. Real
-	// names take a hundredth: one in fifty counts more than its call, most of these by one or two.
+	// namesPart is which part of its rate a key may spend on names beyond what its calls cost. A
+	// real name takes 22 µs on average and one in a hundred more than 90 (docs/PERFORMANCE.md),
+	// which counts three calls: a key that screens nothing but new names stays far below.
 	namesPart = 10
 
 	// namesOf is appended to a key's id to name its dear names among the uses that nodes exchange.

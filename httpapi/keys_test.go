@@ -98,9 +98,8 @@ func TestCallsAreChargedByCost(t *testing.T) {
 	require.Equal(t, 429, n.do("tiny", "GET", "/v1/agents", "").Code)
 }
 
-// A key may spend a tenth of its rate on names beyond what its calls cost, and one second's worth
-// at once. Then it is 429 wherever names are judged, until the debt is paid; what judges no names
-// is answered, and so are other keys.
+// A key may spend a tenth of its rate on names beyond what its calls cost. Then it is 429 wherever
+// names are judged, until the debt is paid; what judges no names is answered, and so are other keys.
 func TestDearNamesHaveAShareOfTheRate(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")

@@ -21,6 +21,9 @@ const (
 	// which counts three calls: a key that screens nothing but new names stays far below.
 	namesPart = 10
 
+	// namesBurst is which part of a second's share may be spent at once on each node.
+	namesBurst = 8
+
 	// namesOf is appended to a key's id to name its dear names among the uses that nodes exchange.
 	namesOf = " names"
 )
@@ -34,10 +37,10 @@ type NameShare struct {
 	owes   atomic.Bool // Set when something was charged; without it a call need not ask for tokens.
 }
 
-// newNameShare returns the share of a key with a rate. A burst is one second's worth.
+// newNameShare returns the share of a key with a rate.
 func newNameShare(perSecond int) *NameShare {
 	limit := max(1, perSecond/namesPart)
-	return &NameShare{limit: float64(limit), tokens: rate.NewLimiter(rate.Limit(limit), limit)}
+	return &NameShare{limit: float64(limit), tokens: rate.NewLimiter(rate.Limit(limit), max(1, limit/namesBurst))}
 }
 
 // chargeJudging charges the key for what the call's names really took beyond an ordinary
@@ -57,7 +60,7 @@ func (c *Request) chargeJudging() {
 // Charge charges the share for names that were judged.
 func (s *NameShare) Charge(more int) {
 	s.asked.asked.Add(int64(more))
-	chargeLater(s.tokens, more)
+	chargeLater(s.tokens, more, int(s.limit))
 	s.owes.Store(true)
 }
 
@@ -88,11 +91,11 @@ func (r *Route) judgesNames() bool {
 	return false
 }
 
-// chargeLater takes tokens that are used already. Later calls wait for them. The debt is at most
-// one burst, because otherwise a long export would shut its key out for an hour.
-func chargeLater(tokens *rate.Limiter, more int) {
+// chargeLater takes tokens that are used already. Later calls wait for them. The debt is bounded,
+// because otherwise a long export would shut its key out for an hour.
+func chargeLater(tokens *rate.Limiter, more, debtMax int) {
 	burst := tokens.Burst()
-	for more = min(more, burst+int(tokens.Tokens())); more > 0; more -= burst {
+	for more = min(more, debtMax+int(tokens.Tokens())); more > 0; more -= burst {
 		tokens.ReserveN(time.Now(), min(more, burst))
 	}
 }

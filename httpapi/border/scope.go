@@ -243,7 +243,7 @@ func (k *Key) Charge(more int) {
 		return
 	}
 	k.Use.asked.Add(int64(more))
-	chargeLater(k.Calls, more)
+	chargeLater(k.Calls, more, k.Calls.Burst()) // A debt of one burst at most.
 }
 
 // ScreeningCost is the cost of one payment of a batch.

@@ -140,10 +140,13 @@ A call is counted in screening calls, by the processor time that it takes within
 - Each 16 KiB of a body beyond the first count one more. A screening call whose token had to be tried and was no good counts 10.
 - A name counts what it took, once that is known: one more for every 14,000 steps of the matcher, which are 28 µs. An ordinary name counts none; one of 512
   single letters 70 to 80. A name that was asked a moment ago is remembered and counts none ([decision 100](decisions/0100-neighbours.md)).
+- What names take beyond their calls may be a tenth of the key's rate, with a burst of an eighth of a second on each node. A key that owes more gets 429 wherever names are judged, but for
+  officers' dispositions, until the debt, of one second at most, is paid ([decision 108](decisions/0108-share-of-names.md)).
 - A batch counts its payments, each as a call of its own. A message of [MCP](mcp.md) counts 9, and what its tool calls.
 
 The processors go to owners in turns: when names are being judged on all of them, the owner that had the least work done comes next. An owner whose names are dear
-has half of them at most. Whoever has more than 200 ms of work waiting gets 503 ` + "`overloaded`" + `.
+(60 µs on average) has half of them at most, and beside owners whose names are not it rests seven times as long as each turn took. Whoever has more than 200 ms of
+work waiting, or would wait half a second behind rests, gets 503 ` + "`overloaded`" + `.
 
 Lanes bound what runs at once on one node:
 

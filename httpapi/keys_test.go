@@ -98,6 +98,38 @@ func TestCallsAreChargedByCost(t *testing.T) {
 	require.Equal(t, 429, n.do("tiny", "GET", "/v1/agents", "").Code)
 }
 
+// A key may spend a tenth of its rate on names beyond what its calls cost. Then it is 429 wherever
+// names are judged, until the debt is paid; what judges no names is answered, and so are other keys.
+func TestDearNamesHaveAShareOfTheRate(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for _, name := range []string{"dear", "other"} {
+		key := testKey(name)
+		key.Rate = 1000
+		n.addKey(key, testSecret(name))
+	}
+	const alphabet = "b c d e f g h i k l m n o p q r s t u v w x y z "
+	var limited *httptest.ResponseRecorder
+	for i := 0; i < 15 && limited == nil; i++ { // All together count less than the burst of the rate.
+		letters := alphabet[2*i : 2*i+14]
+		w := n.do("dear", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"cpName":"`+strings.Repeat(letters, 36)+`"}`)
+		if w.Code == http.StatusTooManyRequests {
+			limited = w
+		}
+	}
+	require.NotNil(t, limited, "never limited")
+	require.Equal(t, "1", limited.Header().Get("Retry-After"))
+	require.Equal(t, "100", limited.Header().Get("RateLimit-Limit"))
+	require.Contains(t, limited.Body.String(), `"rate_limited"`)
+	n.api.KeysNow().ByID[testKey("dear").ID].Names.Charge(1000) // Lest the debt is paid before the next line.
+	plain := `{"token":"` + token + `","amount":1,"cpName":"Maria Delgado"}`
+	require.Equal(t, 429, n.do("dear", "POST", "/v1/screen", plain).Code)
+	require.Equal(t, 429, n.do("dear", "GET", "/v1/match?name=Maria", "").Code)
+	require.NotEqual(t, 429, n.do("dear", "GET", "/v1/audit/txn_00000000", "").Code)
+	require.NotEqual(t, 429, n.do("dear", "POST", "/v1/reviews/txn_00000000", "{}").Code, "an officer is not kept waiting")
+	require.Equal(t, 200, n.do("other", "POST", "/v1/screen", plain).Code)
+}
+
 // If a hop cannot be read, the caller has no address. Otherwise everybody behind the proxies
 // could use a key that is only for the proxies' network.
 func TestUnreadableHopIsNoAddress(t *testing.T) {

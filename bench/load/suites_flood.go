@@ -6,20 +6,17 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strconv"
-	"sync/atomic"
 	"time"
-	"unicode/utf8"
+
+	"railguard/cluster/testcluster"
 )
 
 const (
 	quietRate    = 200 // Screening calls a second of the key that is disturbed.
 	quietCallers = 32
-	dearRate     = 1000 // The most expensive calls a second on another key, five times as many as its rate allows.
-	namesRate    = 1000 // Screening calls with dear names a second of another tenant.
-	dearCallers  = 64
 	halfSentRate = 500 // Connections a second from one address.
 	halfSentKept = 2000
+	floodRounds  = 5
 )
 
 // runFlood sends far more calls than can be served: the excess must be refused at once,
@@ -55,19 +52,25 @@ func (t *target) disturb(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.report.Notes = append(b.report.Notes, fmt.Sprintf("flood: %d screening calls a second of one key, calm; beside %d/s of pages and searches on another key with the rate a key has unless told; beside %d/s of dear names of another tenant; beside %d connections a second from one address that send half a header",
-		quietRate, dearRate, namesRate, halfSentRate))
-	for round := range b.times(3) {
-		dear, names := t.dearCalls(flood), t.dearNames(tenant)
+	sender, err := b.floodSender(ctx)
+	if err != nil {
+		return err
+	}
+	defer sender.close()
+	b.report.Notes = append(b.report.Notes, fmt.Sprintf("flood: %d screening calls a second of one key, calm; beside %d/s of pages and searches on another key with the rate a key has unless told; beside %d/s of dear names of another tenant; beside %d connections a second from one address that send half a header; both floods of calls come from a process of their own, which is idle in the calm",
+		quietRate, pagesRate, namesRate, halfSentRate))
+	for round := range b.times(floodRounds) {
 		for _, part := range []struct {
 			key, name string
 			beside    func(context.Context) error
 		}{
 			{"flood.calm", "a quiet key, calm", nil},
-			{"flood.dear", "a quiet key, another one floods", dear},
-			{"flood.names", "a quiet key, another tenant screens dear names", names},
+			{"flood.names", "a quiet key, another tenant screens dear names", t.flood(sender, &floodOrder{Kind: "names", Key: tenant.key, Token: tenant.token})},
+			{"flood.plain", "a quiet key, another tenant screens ordinary names", t.flood(sender, &floodOrder{Kind: "plain", Key: tenant.key, Token: tenant.token})},
+			{"flood.dear", "a quiet key, another one floods", t.flood(sender, &floodOrder{Kind: "dear", Key: flood})},
 			{"flood.half", "a quiet key, requests half sent", t.halfSent},
 		} {
+			busy := machineBusy()
 			l := t.screening(fmt.Sprintf("%s, round %d", part.name, round+1), t.homes, quietCallers, quietRate, b.span(4*time.Second))
 			o, err := t.beside(ctx, l, part.beside)
 			if err != nil {
@@ -78,10 +81,20 @@ func (t *target) disturb(ctx context.Context) error {
 			b.add(part.key+".failed", "", less, float64(o.failed))
 			if o.err == nil {
 				b.add(part.key+".cores", "", less, o.used.cpu.Seconds()/o.took.Seconds())
+				b.add(part.key+".allCores", "", less, (machineBusy()-busy).Seconds()/(o.took+l.warm).Seconds())
 			}
 		}
 	}
 	return nil
+}
+
+// floodSender starts the process that sends floods.
+func (b *bench) floodSender(ctx context.Context) (*helper, error) {
+	ports, err := testcluster.FreePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	return b.launchHelper(ctx, "floods", ports[0], "serve-floods", "--listen", ports[0])
 }
 
 // floodKey makes a key with the default rate that may make the dear calls.
@@ -124,17 +137,32 @@ func (t *target) beside(ctx context.Context, l load, other func(context.Context)
 	return o, err
 }
 
-// dearCalls makes expensive calls (pages and searches) until ctx ends. A refusal counts as a
-// success.
-func (t *target) dearCalls(key string) func(ctx context.Context) error {
-	dear := []string{"/v1/agents?limit=500", "/v1/audit?limit=500", "/v1/agents?limit=500&status=suspended"}
-	return t.flood(&load{
-		name: "dear calls", callers: dearCallers, rate: dearRate,
-		make: func(_ *caller, serial uint64, out []byte) []byte {
-			out = append(append(out, "GET "...), dear[serial%uint64(len(dear))]...)
-			return append(append(append(out, " HTTP/1.1\r\nHost: railguard\r\nAuthorization: Bearer "...), key...), "\r\n\r\n"...)
-		},
-	}, "flood.dear.answered")
+// flood makes the sender flood until ctx ends, and adds what became of it under a key.
+func (t *target) flood(sender *helper, order *floodOrder) func(ctx context.Context) error {
+	for _, home := range t.homes {
+		order.Homes = append(order.Homes, home.url)
+	}
+	key := "flood." + order.Kind
+	return func(ctx context.Context) error {
+		plain := newAPI("")
+		defer plain.client.CloseIdleConnections()
+		if err := plain.ask(ctx, http.MethodPost, sender.url+"/begin", order, nil); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		var result floodResult
+		if err := plain.ask(context.WithoutCancel(ctx), http.MethodPost, sender.url+"/end", nil, &result); err != nil {
+			return err
+		}
+		t.bench.add(key+".answered", "/s", more, float64(result.Answered)/result.Seconds)
+		t.bench.add(key+".limited", "/s", more, float64(result.Limited)/result.Seconds)
+		t.bench.add(key+".busy", "/s", more, float64(result.Busy)/result.Seconds)
+		t.bench.add(key+".senderCores", "", less, result.CPU/result.Seconds)
+		if result.Failed > result.Answered+result.Limited+result.Busy {
+			return fmt.Errorf("of the flood of %s %d calls failed, %d were answered", order.Kind, result.Failed, result.Answered)
+		}
+		return nil
+	}
 }
 
 // tenant is an operator's key, and the credential of an agent of that operator.
@@ -162,76 +190,6 @@ func (t *target) floodingTenant(ctx context.Context) (*tenant, error) {
 		return last == nil
 	})
 	return &tenant{key.Key, agent.Token}, errors.Join(err, last)
-}
-
-// dearNames screens, for another tenant, the names that cost most until ctx ends: no two alike, of
-// 64 and of 500 Han characters without a blank, and of many words.
-func (t *target) dearNames(of *tenant) func(ctx context.Context) error {
-	head := "POST /v1/screen HTTP/1.1\r\nHost: railguard\r\nAuthorization: Bearer " + of.key + "\r\nContent-Type: application/json\r\nContent-Length: "
-	return t.flood(&load{
-		name: "dear names", callers: dearCallers, rate: namesRate,
-		make: func(_ *caller, serial uint64, out []byte) []byte {
-			name := appendDearName(nil, serial)
-			size := len(`{"token":"","amount":1,"cpName":""}`) + len(of.token) + len(name)
-			out = strconv.AppendInt(append(out, head...), int64(size), 10)
-			out = append(append(append(out, "\r\n\r\n{\"token\":\""...), of.token...), `","amount":1,"cpName":"`...)
-			return append(append(out, name...), `"}`...)
-		},
-	}, "flood.names.answered")
-}
-
-// appendDearName writes the name with a number.
-func appendDearName(out []byte, serial uint64) []byte {
-	switch serial % 3 {
-	case 0:
-		return appendHan(out, serial, 64)
-	case 1:
-		return appendHan(out, serial, 500)
-	}
-	for i := range uint64(40) {
-		out = append(appendName(out, serial*40+i), ' ')
-	}
-	return out[:min(len(out)-1, 500)]
-}
-
-func appendHan(out []byte, serial uint64, characters int) []byte {
-	for i := range characters {
-		serial = serial*6364136223846793005 + 1442695040888963407
-		out = utf8.AppendRune(out, rune(0x4E00+(serial>>33+uint64(i))%20_000))
-	}
-	return out
-}
-
-// flood drives a load until ctx ends. A refusal counts as a success; gauge is the name of how many
-// calls a second were answered.
-func (t *target) flood(l *load, gauge string) func(ctx context.Context) error {
-	var answered atomic.Int64
-	l.homes, l.span, l.greet = t.homes, time.Hour, true
-	l.accept = func(got reply) string {
-		switch got.status {
-		case http.StatusOK:
-			answered.Add(1)
-			return ""
-		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-			return ""
-		}
-		return acceptOK(got)
-	}
-	run := t.bench.gather(l)
-	return func(ctx context.Context) error {
-		defer func() {
-			for _, c := range run.callers {
-				c.link.close()
-			}
-		}()
-		run.begins()
-		_ = run.open(ctx) // Ends with ctx alone.
-		t.bench.add(gauge, "/s", more, float64(answered.Load())/time.Since(run.begin).Seconds())
-		if failed, done := run.failed.Load(), run.done.Load(); failed > done {
-			return fmt.Errorf("of the %s %d failed, %d were answered", l.name, failed, done)
-		}
-		return nil
-	}
 }
 
 // halfSent opens connections from one address and leaves each with half a header, until

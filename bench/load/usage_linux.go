@@ -46,3 +46,25 @@ func processUsage(pid int) (usage, error) {
 	}
 	return u, err
 }
+
+// machineBusy is how long all processors together have worked since the machine started; 0: the
+// system does not tell it.
+func machineBusy() time.Duration {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	line, _, _ := bytes.Cut(stat, []byte("\n"))
+	var ticks int64
+	for i, field := range bytes.Fields(line) {
+		if i == 0 || i == 4 || i == 5 || i > 8 { // The name; idle and waiting for disks; guests, who are counted already.
+			continue
+		}
+		n, err := strconv.ParseInt(string(field), 10, 64)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * clockTick
+}

@@ -14,21 +14,40 @@ import (
 var ErrFull = errors.New("too much work of this owner waits for a turn")
 
 const (
-	dearMean   = 100 * time.Microsecond // An owner whose turns take longer on average is a dear one.
+	dearMean   = 60 * time.Microsecond  // An owner whose turns take longer on average is a dear one. An ordinary name takes 32.
 	backlogMax = 200 * time.Millisecond // Work that one owner may have waiting.
+	waitMax    = 500 * time.Millisecond // How long a call may have to wait behind the rests of its own owner.
 	waitingMin = 16                     // Calls that one owner may always have waiting.
 	debtMax    = 50 * time.Millisecond  // Work that is remembered against an owner that waits again.
 	meanOf     = 8                      // Turns that the mean is made of, about.
 	ownersKept = 32_768                 // Owners that are remembered.
+
+	// Beside others a dear owner rests after each of its turns so many times as long as it
+	// worked: it has an eighth of each of its places.
+	restTimes = 7
+	besideFor = 100 * time.Millisecond // How long after a turn of a cheap owner dear ones still rest.
 )
 
 // Turns are places for work of the processor, one for each processor. A call that finds a
 // free place takes it at the price of a few atomic operations. Otherwise it waits in its
 // owner's queue, and a free place goes to the owner that had the least work done (start-time
 // fair queueing). An owner whose turns are long may have half of the places at once, so that
-// one is soon free for the others. Turns is safe for concurrent use.
+// one is soon free for the others.
+//
+// A free place is not enough for the others. A call crosses three nodes and wakes some eight
+// goroutines, and whatever a flood computes meanwhile, on any of them, comes before some of
+// these. So an owner whose turns are long also rests after each, as long as owners whose turns
+// are short are served beside it. Nobody rests for an owner that is dear itself: two such owners
+// share all the time there is. Turns is safe for concurrent use.
 type Turns struct {
 	places int
+	began  time.Time
+
+	// When a cheap owner was last seen beside a dear one, in nanoseconds since began. Whoever
+	// ends a dear turn asks for it, and the next cheap turn answers, so that a turn beside which
+	// nothing is dear reads no clock.
+	cheapAt atomic.Int64
+	asked   atomic.Bool
 
 	// Calls that wait, above the places that are taken. Both stand in one number, so that a
 	// call that wants a free place and one that leaves cannot miss each other: whoever finds
@@ -48,7 +67,7 @@ const (
 
 // Owner is on whose account calls are judged.
 type Owner struct {
-	held  atomic.Int64 // Its places.
+	held  atomic.Int64 // Its places, and those that it gave back and rests for.
 	mean  atomic.Int64 // Mean length of its latest turns, in nanoseconds.
 	spent atomic.Int64 // Work done that is not in done yet.
 
@@ -73,7 +92,8 @@ type waiter struct {
 
 // New returns turns with that many places.
 func New(places int) *Turns {
-	t := &Turns{places: max(1, places)}
+	t := &Turns{places: max(1, places), began: time.Now()}
+	t.cheapAt.Store(-int64(besideFor))
 	t.owners.Store(&map[string]*Owner{})
 	return t
 }
@@ -110,6 +130,10 @@ func (t *Turns) addOwner(name string) *Owner {
 // Take takes a place for a call of the owner; it waits for one until ctx ends. It returns
 // ErrFull at once, or the error of ctx.
 func (t *Turns) Take(ctx context.Context, o *Owner) (Turn, error) {
+	if t.asked.Load() && !o.isDear() {
+		t.cheapAt.Store(int64(time.Since(t.began)))
+		t.asked.Store(false)
+	}
 	if o.held.Add(1) <= t.mostOf(o) {
 		if t.state.Add(1) <= uint64(t.places) { // A free place, and nobody waits.
 			return Turn{turns: t, owner: o}, nil
@@ -122,16 +146,42 @@ func (t *Turns) Take(ctx context.Context, o *Owner) (Turn, error) {
 
 // mostOf returns how many places the owner may have.
 func (t *Turns) mostOf(o *Owner) int64 {
-	if o.mean.Load() > int64(dearMean) {
+	if o.isDear() {
 		return int64(max(1, t.places/2))
 	}
 	return int64(t.places)
 }
 
+// isDear reports whether the owner's turns are long.
+func (o *Owner) isDear() bool { return o.mean.Load() > int64(dearMean) }
+
+// restAfter returns how long the owner rests after a turn.
+func (t *Turns) restAfter(o *Owner, worked time.Duration) time.Duration {
+	if !o.isDear() {
+		return 0
+	}
+	t.asked.Store(true)
+	if int64(time.Since(t.began))-t.cheapAt.Load() >= int64(besideFor) {
+		return 0
+	}
+	return worked * restTimes
+}
+
+// isFull reports whether more of the owner's work waits than may. Called with the mutex held.
+func (t *Turns) isFull(o *Owner) bool {
+	n := int64(o.waiting.Len())
+	if n < waitingMin {
+		return false
+	}
+	mean := o.mean.Load()
+	rest := int64(t.restAfter(o, time.Duration(mean)))
+	return n*mean > int64(backlogMax) || rest > 0 && n*(mean+rest)/t.mostOf(o) > int64(waitMax)
+}
+
 // waitTurn waits in the owner's queue.
 func (t *Turns) waitTurn(ctx context.Context, o *Owner) (Turn, error) {
 	t.mutex.Lock()
-	if n := int64(o.waiting.Len()); n >= waitingMin && n*o.mean.Load() > int64(backlogMax) {
+	if t.isFull(o) {
 		t.admit(o) // The failed try of Take may have hidden a free place from others.
 		t.mutex.Unlock()
 		return Turn{}, ErrFull
@@ -176,10 +226,22 @@ func (u *Turn) End(worked time.Duration) {
 		o.mean.Store(mean + change) // Another turn may end at the same time; the mean need not be exact.
 	}
 	o.spent.Add(int64(worked) - u.booked)
-	o.held.Add(-1)
+	if rest := t.restAfter(o, worked); rest > 0 {
+		time.AfterFunc(rest, func() { t.endRest(o) })
+	} else {
+		o.held.Add(-1)
+	}
 	if t.state.Add(^uint64(0)) < oneWaits {
 		return
 	}
+	t.mutex.Lock()
+	t.admit(o)
+	t.mutex.Unlock()
+}
+
+// endRest lets the owner have a place again.
+func (t *Turns) endRest(o *Owner) {
+	o.held.Add(-1)
 	t.mutex.Lock()
 	t.admit(o)
 	t.mutex.Unlock()

@@ -29,9 +29,11 @@ func work(t *Turns, name string, length time.Duration) error {
 	return nil
 }
 
-// requireIdle checks that nothing is left behind.
+// requireIdle checks that nothing is left behind when every rest is over.
 func requireIdle(t *testing.T, turns *Turns) {
 	t.Helper()
+	time.Sleep(time.Second)
+	synctest.Wait()
 	require.Zero(t, turns.state.Load())
 	require.Empty(t, turns.ready)
 	for name, owner := range *turns.owners.Load() {
@@ -52,7 +54,9 @@ func TestCalmOwnerWaitsForOneTurn(t *testing.T) {
 				for range 32 {
 					flood.Go(func() {
 						for ctx.Err() == nil {
-							require.NoError(t, work(turns, "flood", dear))
+							if work(turns, "flood", dear) != nil {
+								time.Sleep(dear) // Too much of its work waits.
+							}
 						}
 					})
 				}
@@ -77,13 +81,13 @@ func TestCalmOwnerWaitsForOneTurn(t *testing.T) {
 	}
 }
 
-// Two owners that always have work waiting get the same time, however long their turns are.
+// Dear owners that always have work waiting get the same time, however long their turns are.
 func TestOwnersGetTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := New(1)
 		ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
 		defer stop()
-		lengths := map[string]time.Duration{"short": 50 * time.Microsecond, "long": 2 * time.Millisecond, "longer": 5 * time.Millisecond}
+		lengths := map[string]time.Duration{"short": 100 * time.Microsecond, "long": 2 * time.Millisecond, "longer": 5 * time.Millisecond}
 		var had sync.Map
 		var all sync.WaitGroup
 		for name, length := range lengths {
@@ -104,6 +108,91 @@ func TestOwnersGetTheSameTime(t *testing.T) {
 			share := time.Duration(total.(*atomic.Int64).Load()).Seconds() / 2
 			require.InDelta(t, 1.0/3, share, 0.02, name)
 		}
+		requireIdle(t, turns)
+	})
+}
+
+// Beside calm owners a dear one has a sixteenth of the processors, or an eighth of the only one;
+// alone, and beside another dear owner, it rests for nobody.
+func TestDearOwnerRestsBesideOthers(t *testing.T) {
+	for _, places := range []int{1, 2, 8} {
+		t.Run(strconv.Itoa(places), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				turns := New(places)
+				ctx, stop := context.WithCancel(context.Background())
+				var worked [2]atomic.Int64
+				var flood sync.WaitGroup
+				for i := range 64 {
+					name := i % len(worked)
+					flood.Go(func() {
+						for ctx.Err() == nil {
+							if work(turns, "flood "+strconv.Itoa(name), dear) == nil {
+								worked[name].Add(int64(dear))
+							} else {
+								time.Sleep(dear) // Too much of its work waits.
+							}
+						}
+					})
+				}
+				// shares returns what part of the processors each of the floods has in a second.
+				shares := func(meanwhile func()) (shares [2]float64) {
+					before := [2]int64{worked[0].Load(), worked[1].Load()}
+					end := time.Now().Add(time.Second)
+					for time.Now().Before(end) {
+						meanwhile()
+						time.Sleep(time.Millisecond)
+					}
+					for i := range shares {
+						shares[i] = time.Duration(worked[i].Load()-before[i]).Seconds() / float64(places)
+					}
+					return shares
+				}
+				rest := func() {}
+				calm := func() { require.NoError(t, work(turns, "calm", cheap)) }
+				for _, share := range shares(rest) {
+					require.InDelta(t, 1.0/2, share, 0.05, "two dear owners share the processors")
+				}
+				shares(calm)
+				most := 1.0 / 16
+				if places == 1 {
+					most = 1.0 / 8
+				}
+				for _, share := range shares(calm) {
+					require.InDelta(t, most, share, 0.01)
+				}
+				shares(rest)
+				for _, share := range shares(rest) {
+					require.InDelta(t, 1.0/2, share, 0.05, "the calm owner has gone")
+				}
+				stop()
+				flood.Wait()
+				requireIdle(t, turns)
+			})
+		})
+	}
+}
+
+// Beside calm owners no more dear calls may wait than are served in time, rests included.
+func TestBacklogCountsRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := New(1)
+		for range 100 {
+			require.NoError(t, work(turns, "flood", dear))
+			require.NoError(t, work(turns, "calm", cheap))
+		}
+		var refused atomic.Int64
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				if work(turns, "flood", dear) == ErrFull {
+					refused.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		most := int64(waitMax/(dear*(1+restTimes))) + 2 // As above.
+		require.InDelta(t, 100-most, refused.Load(), 2)
+		all.Wait()
 		requireIdle(t, turns)
 	})
 }
@@ -189,7 +278,9 @@ func TestWaitingEndsWithTheCall(t *testing.T) {
 
 // Many goroutines take and end turns at once: no place is lost, and never more are taken than
 // there are.
-func TestNoPlaceIsLost(t *testing.T) {
+func TestNoPlaceIsLost(t *testing.T) { synctest.Test(t, takeManyTurns) }
+
+func takeManyTurns(t *testing.T) {
 	turns := New(3)
 	var inside, most atomic.Int64
 	var all sync.WaitGroup

@@ -78,6 +78,7 @@ func (t *KeyTable) divideRates(passed time.Duration, others map[string]uint64) [
 		}
 		share(id, key.Calls, key.Use, float64(key.Limit))
 		share(id+registrationsOf, key.creates, key.creating, registrationRate)
+		share(id+namesOf, key.Names.tokens, &key.Names.asked, key.Names.limit)
 	}
 	slices.SortFunc(use, func(a, b report.KeyUse) int { return cmp.Compare(b.Milli, a.Milli) })
 	return use[:min(len(use), report.KeyUseMax)]

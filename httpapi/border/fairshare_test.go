@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/report"
+	"railguard/edge"
 	"railguard/fsm/wire"
 )
 
@@ -101,4 +102,27 @@ func TestRegistrationRateIsTheClusters(t *testing.T) {
 		sum += float64(node.ByID["a"].creates.Limit())
 	}
 	require.InDelta(t, registrationRate, sum, 1)
+}
+
+// What a key spends on dear names on other nodes reduces what it may spend here.
+func TestShareOfNamesIsTheClusters(t *testing.T) {
+	var nodes [3]*KeyTable
+	for i := range nodes {
+		nodes[i] = newKeyTable([]*wire.APIKey{{ID: "a"}}, nil)
+	}
+	told := [3]uint64{}
+	for range 40 {
+		for i, node := range nodes {
+			node.ByID["a"].Names.asked.asked.Store(1000)
+			use := node.divideRates(time.Second, map[string]uint64{"a" + namesOf: told[(i+1)%3] + told[(i+2)%3]})
+			require.Len(t, use, 1)
+			require.Equal(t, "a"+namesOf, use[0].Key)
+			told[i] = uint64(use[0].Milli)
+		}
+	}
+	sum := 0.0
+	for _, node := range nodes {
+		sum += float64(node.ByID["a"].Names.tokens.Limit())
+	}
+	require.InDelta(t, edge.RateDefault/namesPart, sum, 1)
 }

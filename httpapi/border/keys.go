@@ -34,6 +34,7 @@ type Key struct {
 	Use      *keyUse       // Demand of calls, by cost.
 	used     *atomic.Int64 // The hour in which it was used last on this node.
 	creating *keyUse       // Demand of registrations.
+	Names    *NameShare    // What it may spend on dear names; nil: no limit.
 }
 
 // KeyTable is the immutable table of all valid secrets, by their SHA-256.
@@ -114,12 +115,13 @@ func (k *Key) setLimits(perSecond int32, before *KeyTable) {
 	}
 	if before != nil {
 		if old := before.ByID[k.ID]; old != nil && old.Limit == k.Limit && old.Calls != nil {
-			k.Calls, k.creates, k.Use, k.creating = old.Calls, old.creates, old.Use, old.creating
+			k.Calls, k.creates, k.Use, k.creating, k.Names = old.Calls, old.creates, old.Use, old.creating, old.Names
 			return
 		}
 	}
 	k.Calls = rate.NewLimiter(rate.Limit(k.Limit), BurstFactor*k.Limit)
 	k.creates = rate.NewLimiter(registrationRate, RegistrationBurst)
+	k.Names = newNameShare(k.Limit)
 }
 
 // parseNetworks reads CIDRs and single addresses. A text that cannot be read admits nobody:
@@ -225,6 +227,9 @@ func (c *Request) authenticateKey() error {
 		c.border.divideRates(keys)
 	}
 	if err := c.takeTokens(key.Calls, key.Limit, cost); err != nil {
+		return err
+	}
+	if err := c.admitNames(key); err != nil {
 		return err
 	}
 	if roles := c.route.rolesOf(key); !key.May(roles) {
@@ -348,6 +353,11 @@ func (c *Request) takeTokens(limiter *rate.Limiter, whole, cost int) error {
 	if limiter == nil || limiter.AllowN(time.Now(), min(cost, limiter.Burst())) {
 		return nil
 	}
+	return c.refuseRate(limiter, whole, "more than "+strconv.Itoa(whole)+" calls a second with this key; a dear one counts as several")
+}
+
+// refuseRate is the 429 of a key whose tokens are used.
+func (c *Request) refuseRate(limiter *rate.Limiter, whole int, message string) error {
 	rateLimitedTotal.Inc()
 	perSecond := float64(limiter.Limit())
 	wait := 1
@@ -358,10 +368,7 @@ func (c *Request) takeTokens(limiter *rate.Limiter, whole, cost int) error {
 	h.Set("RateLimit-Limit", strconv.Itoa(whole))
 	h.Set("RateLimit-Remaining", "0")
 	h.Set("RateLimit-Reset", strconv.Itoa(wait))
-	return &Error{
-		Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: wait,
-		Message: "more than " + strconv.Itoa(whole) + " calls a second with this key; a dear one counts as several",
-	}
+	return &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: wait, Message: message}
 }
 
 // Forbidden is the 403 of a key that has none of the roles.

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"runtime"
-	"time"
 
 	"railguard/cluster/timing"
-	"railguard/edge"
 	"railguard/httpapi/lanes"
 )
 
@@ -239,26 +237,13 @@ func costOfBody(size int64) int {
 }
 
 // Charge charges the key when a call turns out to cost more. It refuses nothing; later calls wait
-// for it. The debt is at most one burst, because otherwise a long export would shut its key out
-// for an hour.
+// for it.
 func (k *Key) Charge(more int) {
 	if k.Calls == nil || more <= 0 {
 		return
 	}
 	k.Use.asked.Add(int64(more))
-	burst := k.Calls.Burst()
-	for more = min(more, burst+int(k.Calls.Tokens())); more > 0; more -= burst {
-		k.Calls.ReserveN(time.Now(), min(more, burst))
-	}
-}
-
-// chargeJudging charges the key for what the call's names really took beyond an ordinary
-// call (decision 100).
-func (c *Request) chargeJudging() {
-	if more := edge.CallsOf(c.Judge.Steps); more > 0 && c.Key != nil {
-		c.Key.Charge(more)
-		judgingCharged.Add(more)
-	}
+	chargeLater(k.Calls, more, k.Calls.Burst()) // A debt of one burst at most.
 }
 
 // ScreeningCost is the cost of one payment of a batch.

@@ -125,8 +125,8 @@ func NewScratch() *Scratch {
 // valid until the next one. whole is false when the name was too long to be read whole.
 func (s *Scratch) Normal() (form []byte, whole bool) { return s.normal, s.whole }
 
-// Steps returns the work that the name screened last took: bytes of keys looked up, rows read
-// and names compared. It is the same on every machine, so that a caller is charged alike
+// Steps returns the work that the name screened last took: bytes read, bytes of keys looked up,
+// rows read and names compared. It is the same on every machine, so that a caller is charged alike
 // everywhere.
 func (s *Scratch) Steps() int { return s.steps + s.maker.Steps + s.scorer.finder.Steps }
 
@@ -154,10 +154,14 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	return result
 }
 
+// readSteps is how many steps it takes to read a byte of a name: to fold it, and to cut it into
+// words. A name of few listed letters has hardly any other work.
+const readSteps = 12
+
 // screenText appends the hits of one reading of the query. It returns true when not all of
 // it was read.
 func (x *Index) screenText(name string, q *Query, s *Scratch) (truncated bool) {
-	s.steps += len(name)
+	s.steps += readSteps * len(name)
 	s.scorer.words = text.AppendWords(s.scorer.words[:0], name, false)
 	x.findExact(name, q, s)
 	if !(q.Brief && anyBlocks(s.hits)) {

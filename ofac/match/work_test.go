@@ -122,6 +122,17 @@ func TestWorkGrowsWithTheName(t *testing.T) {
 	}
 }
 
+// Reading a name counts, although nothing of it is on the list: 500 Han characters take as long
+// to read as an ordinary call takes, and half of that was charged for nothing.
+func TestReadingCounts(t *testing.T) {
+	t.Parallel()
+	list, scratch := mustBuild(t, []listed.Entity{
+		{UID: 1, Type: listed.Company, Lists: listed.ListSDN, Names: []listed.Name{{Full: "Aerocaribbean Airlines", Primary: true}}},
+	}), NewScratch()
+	require.Greater(t, work(list, dearNames["Han"](500), scratch), 14_000)
+	require.Less(t, work(list, "Quiet Harbour Bakery", scratch), 1_000)
+}
+
 // A name in a script without blanks is read to 64 characters in a row. What is longer is
 // said to be too long, and the whole of it is still looked up.
 func TestNamesWithoutBlanksAreReadTo64Characters(t *testing.T) {

@@ -205,6 +205,17 @@ func newServeEcho() *cobra.Command {
 	return cmd
 }
 
+// newServeFloods is a child of a run: it sends the floods beside which another key is measured.
+func newServeFloods() *cobra.Command {
+	var listen string
+	cmd := &cobra.Command{
+		Use: "serve-floods", Short: "Send floods when told to", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return load.ServeFloods(cmd.Context(), listen) },
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "address where it is told to")
+	return cmd
+}
+
 // newServeRaft is a child of a run: bare raft.
 func newServeRaft() *cobra.Command {
 	var o load.RaftOptions

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"railguard/engine/credential"
 	"railguard/fsm"
 	"railguard/ofac"
+	"railguard/seal"
 	"railguard/strictjson"
 )
 
@@ -62,7 +64,7 @@ func (t *Terms) AgentCredential(l *Leaf) *credential.Credential {
 	s.ID, s.Subject, s.IssuedAt, s.ExpiresAt = l.Text("credentialId"), l.Text("agentId"), l.Instant("issuedAt"), l.Instant("expiresAt")
 	s.Name, s.AgentType, s.OperatorLegalName = l.Text("agentName"), l.Text("agentType"), l.Text("operatorLegalName")
 	s.SpendPolicy, s.ScreenedAt = l.Raw("spendPolicy"), s.IssuedAt
-	s.Matched = l.Flag("walletMatched") || l.Flag("nameMatched")
+	s.Matched = l.Flag("walletMatched") || l.Flag("nameMatched") || l.Flag("taxMatched")
 	if l.Has("parentAgentId") {
 		s.Kind, s.ParentID, s.RootID, s.Depth = credential.KindDelegate, l.Text("parentAgentId"), l.Text("rootAgentId"), int(l.Number("depth"))
 		s.Chain = l.Texts("chain")
@@ -77,7 +79,7 @@ func (t *Terms) ProfileCredential(chain []*engine.AgentProfile) *credential.Cred
 	s.ID, s.Subject = t.IDs.CredentialID(kindAgent, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion), t.AgentID(p.Slot)
 	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
 	s.Name, s.AgentType, s.OperatorLegalName = p.AgentName, p.Type.String(), p.OperatorLegalName
-	s.SpendPolicy, s.Matched = p.PolicyJSON, p.WalletMatched || p.NameMatched
+	s.SpendPolicy, s.Matched = p.PolicyJSON, p.WalletMatched || p.NameMatched || p.TaxMatched
 	if p.Parent != 0 {
 		s.Kind, s.ParentID, s.RootID, s.Depth = credential.KindDelegate, t.AgentID(p.Parent), t.AgentID(p.Root), int(p.Depth)
 		s.Chain = t.AncestorIDs(chain)
@@ -186,6 +188,7 @@ func (j *Judge) canSign(s *credential.Credential) error {
 // issuance holds what the list says of a party when its credential is issued.
 type issuance struct {
 	walletMatched bool
+	taxMatched    bool // R5, of the operator's tax number.
 	NameMatched   bool // A certain match: R5.
 	possible      bool // A possible match: R21.
 	Evidence      []strictjson.Members
@@ -217,7 +220,66 @@ func (j *Judge) ScreenParty(party, wallet, name string, kind ofac.PartyType) (is
 	return found, err
 }
 
-func (i *issuance) matched() bool { return i.walletMatched || i.NameMatched }
+// screenOperator looks an operator up in the active list: its wallet, its legal name and its tax
+// number. A number that this node cannot open is an error, because nobody could say that it is not
+// listed.
+func (j *Judge) screenOperator(p *engine.AgentProfile) (issuance, error) {
+	found, err := j.ScreenParty("operator", p.OperatorWallet, p.OperatorLegalName, ofac.PartyUnknown)
+	if err != nil {
+		return found, err
+	}
+	match, listed, err := j.listedTax(p.EINSealed)
+	if err != nil || !listed {
+		return found, err
+	}
+	list, err := j.ActiveList()
+	found.taxMatched = true
+	found.Evidence = append(found.Evidence, taxEvidence(&match, list))
+	return found, err
+}
+
+// listedTax looks a sealed tax number up in the active list.
+func (j *Judge) listedTax(sealed []byte) (match ofac.TaxMatch, listed bool, err error) {
+	if len(sealed) == 0 {
+		return match, false, nil
+	}
+	list, err := j.ActiveList()
+	if err != nil {
+		return match, false, err
+	}
+	digits, err := j.openEIN(sealed)
+	if err != nil {
+		return match, false, err
+	}
+	match, listed = list.TaxNumber(digits)
+	return match, listed, nil
+}
+
+// openEIN opens a sealed tax number.
+func (j *Judge) openEIN(sealed []byte) (string, error) {
+	digits, err := j.shared.deps.Secrets.Open(seal.LabelEIN, sealed)
+	if err != nil {
+		return "", fmt.Errorf("the operator's tax number cannot be opened: %w", err)
+	}
+	return string(digits), nil
+}
+
+// taxEvidence names the listed party, and not the number, which is masked wherever it is shown.
+func taxEvidence(match *ofac.TaxMatch, list *ofac.Index) strictjson.Members {
+	var m strictjson.Members
+	m.Text("party", "operator")
+	m.Text("list", ListName(match.Lists))
+	m.Text("uid", strconv.FormatUint(uint64(match.UID), 10))
+	if entry, ok := list.Entry(match.UID); ok {
+		m.Text("name", entry.Primary)
+		m.Texts("programs", entry.Programs)
+	}
+	m.Text("document", match.Label)
+	m.Text("outcome", ofac.Listed.String())
+	return m
+}
+
+func (i *issuance) matched() bool { return i.walletMatched || i.NameMatched || i.taxMatched }
 
 // refusedBy returns a refusal if the policy refuses to register a party that matches.
 func (i *issuance) refusedBy(policy *engine.Policy) *Refusal {
@@ -245,6 +307,8 @@ func (i *issuance) Warnings() []strictjson.Members {
 		return []strictjson.Members{makeWarning("operator_sanctions_match", "the operator's wallet is on the sanctions list: every payment will be blocked", "R3_OPERATOR_OFAC_ISSUANCE")}
 	case i.NameMatched:
 		return []strictjson.Members{makeWarning("operator_sanctions_match", "the operator's legal name is on the sanctions list: every payment will be blocked", "R5_OPERATOR_NAME_OFAC")}
+	case i.taxMatched:
+		return []strictjson.Members{makeWarning("operator_sanctions_match", "the operator's tax number is on the sanctions list: every payment will be blocked", "R5_OPERATOR_NAME_OFAC")}
 	case i.possible:
 		return []strictjson.Members{makeWarning("operator_possible_match", "the operator's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
 	}

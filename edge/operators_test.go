@@ -78,6 +78,69 @@ func TestWhatHitsAnOperatorHitsAllItsAgents(t *testing.T) {
 	require.Equal(t, "R2_CREDENTIAL_STATUS", rule(w, late))
 }
 
+// A tax number that is listed when an agent is registered or re-issued hits each agent of its
+// operator. The answer says whose it is and does not show the number. It leaves the agent by an
+// officer's word alone.
+func TestAListedTaxNumberHitsAllAgents(t *testing.T) {
+	const listed, clean = `,"operatorEIN":"95-4227517"`, `,"operatorEIN":"111111111"`
+	w := edgetest.New(t)
+	tenant := w.Caller("key_acme", wire.RoleOperator, "Acme Inc")
+	officer := w.Caller("key_officer", wire.RolePolicy|wire.RoleOperator, "")
+	register := func(caller *edge.Caller, operator, extra string) (l edge.Leaf, id, token string) {
+		l, err := w.Register(caller, `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"`+operator+`","purpose":"p"`+extra+`}`)
+		require.NoError(t, err)
+		return l, l.Text("agentId"), w.AgentToken(&l)
+	}
+	uid := w.List().Entities()[0].UID
+	w.ChangeEntry(uid, func(e *ofac.Entity) {
+		e.Facts = append(e.Facts, ofac.Fact{Kind: ofac.FactDocument, Label: "US FEIN", Value: "95-4227517"})
+	})
+	l, _, before := register(tenant, "Acme Inc", clean)
+	require.Equal(t, "CLEAR", l.Text("ofacAtIssuance"))
+	_, _, other := register(edgetest.Admin(), "Globex Ltd", "")
+	require.Empty(t, rule(w, before))
+	l, id, own := register(tenant, "Acme Inc", listed)
+	require.Equal(t, "MATCH", l.Text("ofacAtIssuance"))
+	said := string(l.Raw("matches"))
+	require.Contains(t, said, `"uid":"`+strconv.FormatUint(uint64(uid), 10)+`"`)
+	require.Contains(t, said, `"document":"US FEIN"`)
+	require.NotContains(t, said, "4227517")
+	_, _, after := register(tenant, "Acme Inc", "")
+	delegate, err := w.Delegate(tenant, `{"parentAgentId":"`+id+`","agentName":"Sub","purpose":"p"}`)
+	require.NoError(t, err)
+	for _, token := range []string{own, before, after, w.AgentToken(&delegate)} {
+		require.Equal(t, "R5_OPERATOR_NAME_OFAC", rule(w, token))
+	}
+	seen := w.Screened(edgetest.Admin(), payment(own, ""))
+	require.Equal(t, "The operator's tax number is on the OFAC list.", seen.Text("reason"))
+	require.Empty(t, rule(w, other), "another operator's")
+
+	_, err = w.Reissue(tenant, id, `{"operatorEIN":"11-1111111"}`)
+	require.Equal(t, "forbidden", refusalOf(t, err).Code)
+	_, err = w.Reissue(tenant, id, `{"operatorEIN":"954227517"}`)
+	require.NoError(t, err, "the same number")
+	_, err = w.Reissue(tenant, delegate.Text("agentId"), `{"agentName":"Other"}`)
+	require.NoError(t, err)
+	require.Equal(t, "R5_OPERATOR_NAME_OFAC", rule(w, before))
+	_, err = w.Reissue(officer, id, `{"operatorEIN":"11-1111111"}`)
+	require.NoError(t, err)
+	require.Equal(t, "R5_OPERATOR_NAME_OFAC", rule(w, before), "its delegate has the number still")
+	_, err = w.Reissue(tenant, delegate.Text("agentId"), `{}`)
+	require.Equal(t, "forbidden", refusalOf(t, err).Code)
+	_, err = w.Reissue(officer, delegate.Text("agentId"), `{}`)
+	require.NoError(t, err)
+	require.Empty(t, rule(w, before))
+	l, err = w.Reissue(officer, id, `{"operatorEIN":"95-4227517"}`)
+	require.NoError(t, err)
+	require.True(t, l.Flag("taxMatched"), "a re-issue looks, too")
+	require.Equal(t, "R5_OPERATOR_NAME_OFAC", rule(w, before))
+
+	// A policy that refuses who matches refuses a listed number.
+	w.SetPolicy(func(p *engine.Policy) { p.RefuseOnMatch = true })
+	_, err = w.Register(tenant, `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p"`+listed+`}`)
+	require.Equal(t, "operator_sanctioned", refusalOf(t, err).Code)
+}
+
 // An operator has a bounded number of wallets: one more is refused, and one that it has is not.
 func TestWalletsOfAnOperator(t *testing.T) {
 	w := edgetest.New(t)

@@ -6,7 +6,6 @@ import (
 	"railguard/engine"
 	"railguard/engine/credential"
 	"railguard/fsm/wire"
-	"railguard/ofac"
 	"railguard/seal"
 	"railguard/strictjson"
 )
@@ -137,7 +136,7 @@ func (in *Registration) Register(j *Judge) (any, error) {
 	if err := j.walletFits(&in.operator, p.OperatorWallet); err != nil {
 		return nil, err
 	}
-	found, err := j.ScreenParty("operator", p.OperatorWallet, p.OperatorLegalName, ofac.PartyUnknown)
+	found, err := j.screenOperator(&p)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +144,7 @@ func (in *Registration) Register(j *Judge) (any, error) {
 		refused.Note = j.attemptNote(&p, &in.operator, &found)
 		return nil, refused
 	}
-	p.WalletMatched, p.NameMatched = found.walletMatched, found.NameMatched
+	p.WalletMatched, p.NameMatched, p.TaxMatched = found.walletMatched, found.NameMatched, found.taxMatched
 	record := &wire.Register{Profile: p, Operator: in.operator, Basis: j.Terms.basis()}
 	var m strictjson.Members
 	writeProfile(&m, &p)

@@ -2,12 +2,9 @@ package edge
 
 import (
 	"bytes"
-	"strings"
 
 	"railguard/engine"
 	"railguard/fsm/wire"
-	"railguard/ofac"
-	"railguard/seal"
 	"railguard/strictjson"
 )
 
@@ -73,7 +70,7 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if err := j.canSign(j.Terms.trialCredential(&next)); err != nil {
 		return nil, err
 	}
-	found, err := j.ScreenParty("operator", next.OperatorWallet, next.OperatorLegalName, ofac.PartyUnknown)
+	found, err := j.screenOperator(&next)
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +81,13 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if err := j.keepsListed(old, &next); err != nil {
 		return nil, err
 	}
+	if err := j.keepsListedTax(old, &next); err != nil {
+		return nil, err
+	}
 	if err := j.walletFits(&in.operator, next.OperatorWallet); err != nil {
 		return nil, err
 	}
-	next.WalletMatched, next.NameMatched = found.walletMatched, found.NameMatched
+	next.WalletMatched, next.NameMatched, next.TaxMatched = found.walletMatched, found.NameMatched, found.taxMatched
 	plain, err := in.isPlain(j, old, &next)
 	if err != nil {
 		return nil, err
@@ -225,6 +225,42 @@ func (j *Judge) keepsListed(old, next *engine.AgentProfile) error {
 	return nil
 }
 
+// keepsListedTax refuses to take a tax number from an agent that is listed, or was when it was
+// registered, unless an officer does it.
+func (j *Judge) keepsListedTax(old, next *engine.AgentProfile) error {
+	if len(old.EINSealed) == 0 || bytes.Equal(old.EINSealed, next.EINSealed) || j.call.Caller.Officer() {
+		return nil
+	}
+	listed := old.TaxMatched
+	if !listed {
+		var err error
+		if _, listed, err = j.listedTax(old.EINSealed); err != nil {
+			return err
+		}
+	}
+	if !listed {
+		return nil
+	}
+	if same, err := j.isSameEIN(old.EINSealed, next.EINSealed); err != nil || same {
+		return err
+	}
+	return MarkChangeable(Refuse("forbidden",
+		"the operator's tax number is on the sanctions list, or was: another takes a key of the institution with the role policy"))
+}
+
+// isSameEIN reports whether two sealed tax numbers are one. An empty one is nobody's.
+func (j *Judge) isSameEIN(a, b []byte) (bool, error) {
+	if len(a) == 0 || len(b) == 0 {
+		return false, nil
+	}
+	first, err := j.openEIN(a)
+	if err != nil {
+		return false, err
+	}
+	second, err := j.openEIN(b)
+	return first == second, err
+}
+
 // isPlain reports whether the re-issue is a mere renewal: operator, wallet, policy, model, name
 // and EIN stay the same.
 func (in *Reissue) isPlain(j *Judge, old, next *engine.AgentProfile) (bool, error) {
@@ -238,9 +274,5 @@ func (in *Reissue) isPlain(j *Judge, old, next *engine.AgentProfile) (bool, erro
 	if len(old.EINSealed) == 0 {
 		return true, nil // A first EIN is an addition to the operator's data, not a change.
 	}
-	before, err := j.shared.deps.Secrets.Open(seal.LabelEIN, old.EINSealed)
-	if err != nil {
-		return false, err
-	}
-	return bytes.Equal(before, []byte(strings.ReplaceAll(in.ein, "-", ""))), nil
+	return j.isSameEIN(old.EINSealed, next.EINSealed)
 }

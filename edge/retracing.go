@@ -9,6 +9,7 @@ import (
 	"railguard/engine"
 	"railguard/fsm/leafjson"
 	"railguard/ofac"
+	"railguard/seal"
 )
 
 // Retracing returns what judging history again reads from this node.
@@ -24,6 +25,10 @@ func (js *Judges) Retracing() retrace.Sources {
 		List: js.pastList,
 		Reference: func(keyID, text string) engine.ReferenceKey {
 			return referenceKey(js.Now().owners.byKey[keyID], text)
+		},
+		EIN: func(sealed []byte) (string, error) {
+			digits, err := js.deps.Secrets.Open(seal.LabelEIN, sealed)
+			return string(digits), err
 		},
 		Cleared: func(name string, list *ofac.Index) []uint32 {
 			uids, _ := js.Now().cleared.findEntries(name, list, js.deps.Published.LogTime())

@@ -58,6 +58,7 @@ type AgentProfile struct {
 	KeyID             string `cbor:"34,keyasint"`           // kid that signs the current version.
 	WalletMatched     bool   `cbor:"35,keyasint,omitempty"` // Operator wallet was listed at issuance; R3.
 	NameMatched       bool   `cbor:"36,keyasint,omitempty"` // Operator name was listed at issuance.
+	TaxMatched        bool   `cbor:"37,keyasint,omitempty"` // Operator tax number was listed at issuance, or came on the list since; R5.
 
 	OwnershipTransfer
 
@@ -155,13 +156,17 @@ type OperatorProfile struct {
 	LegalName string       `cbor:"2,keyasint"` // As LegalText writes it.
 	Fold      string       `cbor:"3,keyasint"` // The name as listed names are compared, when the operator was made. It only finds similar operators.
 	CreatedAt Time         `cbor:"4,keyasint"`
-	Rev       uint32       `cbor:"5,keyasint"` // 1 when it was made; it rises when what is judged of Wallets changes.
+	Rev       uint32       `cbor:"5,keyasint"` // 1 when it was made; it rises when what is judged of Wallets or TaxMatched changes.
 
 	// Wallets are those with which its agents were registered, oldest first. What hits one of
 	// them hits every agent of the operator, whenever that was registered.
 	Wallets []OperatorWallet `cbor:"6,keyasint,omitempty"`
 
 	DailyLimit *USD `cbor:"7,keyasint,omitempty"` // Over all its agents, on a UTC day; nil: the policy's.
+	// TaxMatched is how many of its agents were registered for it with a tax number that is
+	// listed. It hits every agent of the operator. An agent that a re-issue gave to another
+	// operator goes on to count here.
+	TaxMatched uint32 `cbor:"8,keyasint,omitempty"`
 }
 
 // OperatorWallet is a wallet of an operator.

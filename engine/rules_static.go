@@ -34,7 +34,11 @@ const (
 	RuleUserContext        RuleID = 24
 )
 
-const SubListStale Sub = 4 // A sub-reason of R21 that code outside the rules uses.
+// Sub-reasons that code outside the rules uses.
+const (
+	SubListStale   Sub = 4 // Of R21.
+	SubOperatorTax Sub = 5 // Of R5.
+)
 
 // staticJudges judges the static rules, and says of each what people read. A row is never
 // edited in what it judges, because that is the meaning of old entries: see rulesByFormat.
@@ -49,7 +53,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The operator wallet, of the agent, of a parent, or of another agent of the same operator, is on the active list.",
 		Default: "on, final", Params: "none"},
 	RuleOperatorName: {Static: operatorNameListed,
-		Trigger: "The operator's legal name, or that of the user credential in the call, is a strong match of a listed name.",
+		Trigger: "The operator's legal name, or that of the user credential in the call, is a strong match of a listed name; or the registry says that a tax number of the operator is listed.",
 		Default: "on, final", Params: "names.block (may only be tightened)"},
 	RulePartyWallet: {Static: partyWalletListed,
 		Trigger: "The counterparty wallet is on the active list, whatever the chain or the currency label; or a listed wallet of unmistakable shape stands in any other text of the call.",
@@ -130,7 +134,22 @@ func operatorNameListed(f *Facts) Sub {
 	if f.UserName.Outcome == ofac.Listed {
 		return 3 + listFamily(&f.UserName)
 	}
+	if operatorTaxListed(f) {
+		return SubOperatorTax
+	}
 	return 0
+}
+
+// operatorTaxListed reports whether the registry says that a tax number of the operator is listed.
+// It is kept encrypted, so that it is compared when it is registered and when a list comes in
+// force, and not with each call.
+func operatorTaxListed(f *Facts) bool {
+	for i := 0; i < f.ChainSize; i++ {
+		if f.Chain[i].TaxMatched {
+			return true
+		}
+	}
+	return f.Operator != nil && f.Operator.TaxMatched > 0
 }
 
 // partyWalletListed is R6.

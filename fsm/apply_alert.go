@@ -225,7 +225,7 @@ func isAboutList(kind uint8) bool { return kind == wire.AlertQuarantine || kind 
 // operatorListed tells whether a call was blocked because of its operator, who was not
 // listed when the credential was issued.
 func (m *ledger) operatorListed(hits *engine.Hits) bool {
-	const ofUser = 3 // R5's sub-reasons from this one on are about the user.
+	const ofUser = 3 // R5's sub-reasons from this one on are about the user, or the tax number, of which the registry knew.
 	byWallet, byName := hits.Has(engine.RuleOperatorWallet), hits.Has(engine.RuleOperatorName) && hits.Subs[engine.RuleOperatorName] < ofUser
 	for i := range m.moment.LevelCount {
 		byWallet = byWallet && !m.moment.Levels[i].Profile.WalletMatched

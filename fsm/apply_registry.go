@@ -114,6 +114,7 @@ func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, si
 	m.attestations.Append(nil)
 	m.operators.Edit(uint64(profile.Operator)).Agents++
 	m.noteWallet(profile, 1)
+	m.noteTax(profile.Operator, false, profile.TaxMatched)
 	if profile.Parent != 0 {
 		m.agents.Edit(uint64(profile.Parent)).Children++
 	}
@@ -145,7 +146,7 @@ func (m *registry) credentialOf(p *engine.AgentProfile) leaf.Credential {
 		AgentID: m.ids.AgentID(uint32(p.Slot)), Link: m.linkAgent(p.Slot),
 		CredentialID: m.ids.CredentialID(CredentialAgent, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion),
 		Version:      p.CredentialVersion, IssuedAt: p.IssuedAt, ExpiresAt: p.ExpiresAt, KID: p.KeyID, StatusPlace: m.placeOfStatus(p.Status),
-		OperatorID: m.ids.OperatorID(uint32(p.Operator)), WalletMatched: p.WalletMatched, NameMatched: p.NameMatched,
+		OperatorID: m.ids.OperatorID(uint32(p.Operator)), WalletMatched: p.WalletMatched, NameMatched: p.NameMatched, TaxMatched: p.TaxMatched,
 	}
 	if p.Parent != 0 {
 		c.ParentAgentID, c.RootAgentID, c.Depth = m.ids.AgentID(uint32(p.Parent)), m.ids.AgentID(uint32(p.Root)), p.Depth
@@ -217,6 +218,7 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	m.enterAgentStatus(&profile, old.Status)
 	superseded := m.renewCredential(b, &profile)
 	m.replaceWallet(old, &profile)
+	m.noteTax(profile.Operator, old.TaxMatched && old.Operator == profile.Operator, profile.TaxMatched)
 	event := leaf.Reissued{Credential: m.credentialOf(&profile), Previous: previous.String(), Superseded: superseded}
 	if !superseded {
 		event.OverlapUntil = m.agents.At(uint64(b.Agent)).OverlapUntil

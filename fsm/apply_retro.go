@@ -111,6 +111,9 @@ func (m *rulebook) soundHit(hit *wire.RetroHit) bool {
 	if len(hit.Entries) == 0 || len(hit.Entries) > wire.RetroEntriesMost || hit.Amount < 0 || hit.Verdict > engine.Unknown {
 		return false
 	}
+	if hit.Tax && hit.Target != wire.TargetAgent {
+		return false
+	}
 	switch hit.Target {
 	case 0:
 		return hit.Leaf < m.size
@@ -134,13 +137,16 @@ func (m *rulebook) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 	if hit.Target == 0 {
 		at = hit.Leaf
 	}
+	if hit.Tax {
+		m.registry.taxListed(engine.AgentSlot(hit.Slot))
+	}
 	a := alarm{kind: wire.AlertRetroHit, list: run.List, subject: wire.AlertSubject(hit.Target, at)}
 	if m.desk.hasAlert(&a) {
 		run.Known++
 		return
 	}
 	run.Hits++
-	event := leaf.RetroHit{Run: m.runOf(run), Entries: hit.Entries, Wallet: hit.Wallet, Listed: hit.Listed}
+	event := leaf.RetroHit{Run: m.runOf(run), Entries: hit.Entries, Wallet: hit.Wallet, Listed: hit.Listed, Tax: hit.Tax}
 	m.desk.nameSubject(&event.Subject, &a)
 	if hit.Target == 0 {
 		event.Verdict, event.ScreenedAt, event.Amount = hit.Verdict.String(), &hit.At, &hit.Amount

@@ -149,6 +149,36 @@ func (m *registry) replaceWallet(old, renewed *engine.AgentProfile) {
 	})
 }
 
+// noteTax counts an agent whose tax number was or is listed, for the operator that it has now. An
+// agent that went to another operator goes on to count for the one before.
+func (m *registry) noteTax(slot engine.OperatorSlot, was, is bool) {
+	if was == is {
+		return
+	}
+	m.editWallets(slot, func(p *engine.OperatorProfile) (judged bool) {
+		if is {
+			p.TaxMatched++
+			return p.TaxMatched == 1
+		}
+		p.TaxMatched--
+		return p.TaxMatched == 0
+	})
+}
+
+// taxListed notes that an agent's tax number came on the list. It reports whether that is new.
+func (m *registry) taxListed(slot engine.AgentSlot) bool {
+	old := *m.profiles.At(uint64(slot))
+	if old.TaxMatched || len(old.EINSealed) == 0 {
+		return false
+	}
+	profile := *old
+	profile.Rev++
+	profile.TaxMatched = true
+	m.replaceProfile(&profile)
+	m.noteTax(profile.Operator, false, true)
+	return true
+}
+
 // editWallets replaces an operator's profile. The revision rises if edit says that what is judged
 // has changed.
 func (m *registry) editWallets(slot engine.OperatorSlot, edit func(*engine.OperatorProfile) (judged bool)) {

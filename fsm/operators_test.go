@@ -97,6 +97,46 @@ func TestWalletsOfAnOperatorFit(t *testing.T) {
 	require.Equal(t, wallets(), (*restoredFrom(t, w.m).registry.operatorProfiles.At(1)).Wallets)
 }
 
+// TestTaxNumbersOfAnOperatorCount: an operator's agents with a listed tax number are counted, in a
+// snapshot too; one that goes to another operator goes on to count for the one before.
+func TestTaxNumbersOfAnOperatorCount(t *testing.T) {
+	w := newWorld(t)
+	tax := func(matched bool) agentOption {
+		return func(p *engine.AgentProfile) { p.EINSealed, p.TaxMatched = []byte("sealed"), matched }
+	}
+	operator := func(slot uint64) *engine.OperatorProfile { return *w.m.registry.operatorProfiles.At(slot) }
+	first, _ := w.register("a", tax(true))
+	second, _ := w.register("b", tax(false))
+	require.EqualValues(t, 1, operator(1).TaxMatched)
+	rev := operator(1).Rev
+	w.register("c", tax(true))
+	require.EqualValues(t, 2, operator(1).TaxMatched)
+	require.Equal(t, rev, operator(1).Rev, "how many there are is not judged")
+	hit := wire.RetroHit{Target: wire.TargetAgent, Slot: uint32(second), Entries: []uint32{7}, Listed: true, Tax: true}
+	for range 2 { // What is known already changes nothing.
+		w.retro(wire.RetroBegin, wire.RetroRun{List: w.m.settings.ListVersion, Asked: true})
+		run := *w.m.settings.Retro
+		run.Agent = uint32(second) + 1
+		require.NotEqual(t, wire.Refused, w.retro(wire.RetroAdvance, run, hit).Code)
+		w.retro(wire.RetroEnd, run)
+	}
+	require.EqualValues(t, 3, operator(1).TaxMatched)
+	require.True(t, (*w.m.registry.profiles.At(uint64(second))).TaxMatched)
+	reissue := func(agent engine.AgentSlot, ref wire.OperatorRef, matched bool) {
+		profile := **w.m.registry.profiles.At(uint64(agent))
+		profile.TaxMatched = matched
+		r := w.do(wire.KindReissue, &wire.Reissue{Agent: agent, Profile: profile, BaseRev: profile.Rev, Operator: ref, List: w.m.settings.ListVersion})
+		require.Equal(t, wire.Applied, r.Code)
+	}
+	reissue(second, wire.OperatorRef{Slot: 1}, false)
+	require.EqualValues(t, 2, operator(1).TaxMatched)
+	slot, _ := w.enter(named("Globex Ltd"))
+	reissue(first, wire.OperatorRef{Slot: slot}, true)
+	require.EqualValues(t, 2, operator(1).TaxMatched)
+	require.EqualValues(t, 1, operator(uint64(slot)).TaxMatched)
+	require.Equal(t, operator(1), *restoredFrom(t, w.m).registry.operatorProfiles.At(1))
+}
+
 // TestAFlagMakesNoOperator: a transfer that names its new operator by name makes none, and a
 // re-issue ends it for any operator of that name, but for nobody else.
 func TestAFlagMakesNoOperator(t *testing.T) {

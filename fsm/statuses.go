@@ -33,7 +33,7 @@ func (m *registry) enterStatus(row statusRow) uint32 {
 func (m *registry) enterAgentStatus(p *engine.AgentProfile, older uint32) {
 	p.Status = m.enterStatus(statusRow{
 		Slot: uint32(p.Slot), Expires: uint32(p.ExpiresAt / engine.Second), Older: older, Key: keyMark(p.KeyID),
-		Version: p.CredentialVersion, Kind: CredentialAgent, Matched: p.WalletMatched || p.NameMatched,
+		Version: p.CredentialVersion, Kind: CredentialAgent, Matched: p.WalletMatched || p.NameMatched || p.TaxMatched,
 	})
 	if m.operators.At(uint64(p.Operator)).Suspended {
 		m.standing.changed = m.index

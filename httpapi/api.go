@@ -51,6 +51,7 @@ type Deps struct {
 	Ephemeral      bool                   // This is a throw-away development node. Its health answer says that the signing key will not last.
 
 	Witnesses      []cosigning.Witness // They cosign checkpoints while this node leads.
+	LogPolicy      *cosigning.Policy   // If set, cosigned checkpoints meet its quorum; its witnesses are Witnesses.
 	WitnessEvery   time.Duration       // Shortest time between two rounds; 0: cosigning.EveryMin.
 	WitnessTimeout time.Duration       // Longest wait for one witness; 0: cosigning.DefaultTimeout.
 
@@ -98,7 +99,7 @@ func New(deps Deps) (*API, error) {
 	a.evidence = evidence.Open(evidence.Deps{
 		Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Judges: front.Judges(), Logger: deps.Logger,
 		Leads: front.IsLeader, Tellers: deps.Neighbours, Webhooks: deps.Webhooks,
-		Witnesses: deps.Witnesses, WitnessEvery: deps.WitnessEvery, WitnessTimeout: deps.WitnessTimeout,
+		Witnesses: deps.Witnesses, LogPolicy: deps.LogPolicy, WitnessEvery: deps.WitnessEvery, WitnessTimeout: deps.WitnessTimeout,
 	})
 	a.rulebook = rulebook.Open(rulebook.Deps{
 		Published: deps.Published, Records: deps.Records, Judges: front.Judges(), Logger: deps.Logger, Node: deps.Node,

@@ -3,8 +3,10 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +91,45 @@ func TestCosignedCheckpoints(t *testing.T) {
 	told := len(around.cosigned)
 	leader.Witnesses().Round(context.Background())
 	require.Len(t, around.cosigned, told, "nothing new, nobody is asked")
+}
+
+// With a policy only what its quorum signed is handed out, on each node; too little changes nothing
+// and is told.
+func TestOnlyAQuorumIsHandedOut(t *testing.T) {
+	n := newTestNode(t)
+	one, two, three := n.startWitness(t, "witness.example.org/1"), n.startWitness(t, "witness.example.org/2"), n.startWitness(t, "witness.example.org/3")
+	var text strings.Builder
+	for i, w := range []cosigning.Witness{one, two, three} {
+		fmt.Fprintf(&text, "witness w%d %s %s\n", i, strings.Fields(w.Keys)[0], w.URL)
+	}
+	text.WriteString("group g 2 w0 w1 w2\nquorum g\n")
+	policy, asked, err := cosigning.ParsePolicy(text.String())
+	require.NoError(t, err)
+	around := &neighbours{}
+	whole := n.another(func(d *Deps) { d.Witnesses, d.LogPolicy, d.Neighbours = asked, policy, around })
+	lone := n.another(func(d *Deps) { d.Witnesses, d.Neighbours = asked[:1], around }) // A leader without the policy.
+	away := slices.Clone(asked)
+	away[1].URL, away[2].URL = "http://127.0.0.1:1", "http://127.0.0.1:1"
+	failing := n.another(func(d *Deps) { d.Witnesses, d.LogPolicy, d.Neighbours = away, policy, around })
+	n.screen("x", "")
+	lone.Witnesses().Round(context.Background())
+	n.api = whole
+	require.Equal(t, 404, n.do("", "GET", "/log/cosigned", "").Code, "one of three is no quorum, whoever tells it")
+	whole.Witnesses().Round(context.Background())
+	good := n.logText(t, "/log/cosigned")
+	_, err = note.Verify([]byte(good), n.logText(t, "/log/keys")+text.String())
+	require.NoError(t, err)
+	n.screen("x", "")
+	n.advance(2 * engine.Second)
+	failing.Witnesses().Round(context.Background())
+	require.Equal(t, good, n.logText(t, "/log/cosigned"), "the newest that enough signed stays")
+	n.api = failing
+	require.Equal(t, good, n.logText(t, "/log/cosigned"))
+	status := answer(t, n.do("ops", "GET", "/v1/cluster/status", ""), 200)
+	require.Equal(t, "2 of g (witness.example.org/1, witness.example.org/2, witness.example.org/3)", string(status.GetStringBytes("log", "quorum")))
+	require.Contains(t, string(status.GetStringBytes("log", "short")), "signed by witness.example.org/1; wanted are 2 of g")
+	whole.Witnesses().Round(context.Background())
+	require.NotEqual(t, good, n.logText(t, "/log/cosigned"))
 }
 
 // Exports and proofs lead to the newest tree head that a witness signed, if it covers them. An

@@ -81,6 +81,7 @@ type (
 	Help         = match.Help
 	Counts       = index.Counts
 	WalletMatch  = index.WalletMatch
+	TaxMatch     = index.TaxMatch
 	ListDiff     = index.ListDiff
 	ListedWallet = index.ListedWallet
 )

@@ -29,6 +29,9 @@ var (
 	ErrRelease = errors.New("rendered by a release that this program does not know")
 )
 
+// QuorumError says that too few of the witnesses that the caller demands signed the file's tree head.
+type QuorumError = note.QuorumError
+
 // LineError is an ErrFormat, ErrProof or ErrRelease with its line.
 type LineError struct {
 	Line int // Line of an export, from 1; 0 for a proof file.

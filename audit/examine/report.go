@@ -16,6 +16,9 @@ func (r *Report) Shown() []string {
 	if at := r.signedAt(); at != "" {
 		said = append(said, "the log's tree head is signed (Ed25519 and ML-DSA-44), as of "+at)
 	}
+	if r.Checkpoint.Quorum != "" {
+		said = append(said, "the quorum of witnesses that you demand signed that tree head: "+r.Checkpoint.Quorum)
+	}
 	if len(r.Checkpoint.Witnesses) > 0 {
 		said = append(said, "the witnesses that you demand signed that tree head: "+strings.Join(r.Checkpoint.Witnesses, ", "))
 	}
@@ -56,6 +59,9 @@ func (r *Report) NotShown() []string {
 		open = append(open, "that anybody signed the tree head: no key stands in the file, and none was given")
 	case !r.KeysGiven:
 		open = append(open, "whose log this is: the keys came from the file itself; compare the fingerprint with one that you got another way")
+	}
+	if r.KeysGiven && len(r.Checkpoint.Witnesses) == 0 && r.Checkpoint.Quorum == "" {
+		open = append(open, "that any witness saw that tree head: none was demanded (--policy, or a witness's key among --keys)")
 	}
 	if r.Head == nil && note.IsReplaced(r.Keys, &r.Checkpoint) {
 		open = append(open, "that the log went on from this tree: its keys were replaced since, and whoever has the former ones can sign another tree of that size; give --head with a newer one")
@@ -128,6 +134,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Root        []byte     `json:"root"`
 		SignedAt    string     `json:"signedAt,omitempty"`
 		Witnesses   []string   `json:"witnesses,omitempty"`    // Those that the caller's keys demand.
+		Quorum      string     `json:"quorum,omitempty"`       // What the caller's policy demands of witnesses, and got.
 		HeadSize    uint64     `json:"headTreeSize,omitempty"` // Of the head that the caller gave.
 		Fingerprint string     `json:"keysFingerprint"`
 		KeysGiven   bool       `json:"keysGiven"`
@@ -141,7 +148,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Proven      []string   `json:"shown"`
 		Unproven    []string   `json:"notShown"`
 	}{
-		r.KeysGiven, true, r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Checkpoint.Witnesses, 0, r.Fingerprint(), r.KeysGiven,
+		r.KeysGiven, true, r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Checkpoint.Witnesses, r.Checkpoint.Quorum, 0, r.Fingerprint(), r.KeysGiven,
 		r.Leaves, r.Screens, r.Acts, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
 	}
 	if r.Head != nil {

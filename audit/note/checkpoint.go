@@ -40,8 +40,10 @@ type Checkpoint struct {
 	// Time is when the cosigner signed, in seconds since 1970; 0 if no
 	// cosignature was verified.
 	Time int64
-	// Witnesses are the names of those whose cosignatures Verify demanded and found.
+	// Witnesses are the names of those whose cosignatures Verify demanded, or counted, and found.
 	Witnesses []string
+	// Quorum says in words what a policy demanded of witnesses, and got; "" if none demanded any.
+	Quorum string
 }
 
 // signedText returns the text of the note, which is what a log signs.

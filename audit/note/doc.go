@@ -50,6 +50,9 @@
 // seed is HKDF-SHA-256 of the secret seed, without salt and with info "railguard witness ml-dsa-44
 // v1\n"+name.
 //
+// A reader's policy (policy.go) is a C2SP tlog-policy. It may stand among verifier keys, which have
+// no space in them: its lines begin with "log", "witness", "group" or "quorum" and a blank.
+//
 // A verifier key is one line, name+key id in hex+base64(type | public key).
 //
 // Both keys come from one 32-byte seed: HKDF-SHA-256 with no salt and with info

@@ -18,6 +18,9 @@ func CheckServed(keys string) error {
 	if err != nil {
 		return err
 	}
+	if known.policy != nil {
+		return fmt.Errorf("a policy stands among the keys: %w", ErrMalformed)
+	}
 	if len(known.witnesses) > 0 {
 		return fmt.Errorf("the key %s is a witness's: %w", shortenLine(known.witnesses[0].key), ErrMalformed)
 	}
@@ -57,7 +60,7 @@ func (s *keyRange) signedEndorsement(next *keyRange, line string) bool {
 // MatchKeys compares the keys inside a file with those that its reader was given. It returns the
 // keys to verify the file with: the given ones, with those that they endorse, and the number of
 // rotations between them. The error names a key that only one side has. The given keys may have
-// further ranges; witnesses among them are demanded of the file.
+// further ranges; witnesses and a policy among them are demanded of the file.
 func MatchKeys(inside, given, rotations string) (keys string, steps int, err error) {
 	held, err := parseKeys(inside)
 	if err != nil {
@@ -66,6 +69,9 @@ func MatchKeys(inside, given, rotations string) (keys string, steps int, err err
 	known, err := parseKeys(given)
 	if err != nil {
 		return "", 0, err
+	}
+	if held.policy != nil {
+		return "", 0, fmt.Errorf("a policy stands among the keys of a file: %w", ErrUnverified)
 	}
 	if len(held.witnesses) > 0 {
 		return "", 0, fmt.Errorf("the key %s is not among those given, nor endorsed by them: %w", shortenLine(held.witnesses[0].key), ErrUnverified)

@@ -60,7 +60,7 @@ type Rotation struct {
 // Succession starts with trusted keys and reads a document of the log's keys (GET /log/keys).
 // It follows the ranges of keys as long as each range endorses the next. It returns the
 // trusted keys with the new ones added, and the rotations. It is no error if there are none. A
-// range that is not endorsed is ErrUnverified. Witnesses that the trusted keys demand stay
+// range that is not endorsed is ErrUnverified. Witnesses and the quorum that the trusted keys demand stay
 // demanded; those that the log lists do not matter.
 func Succession(known, listed string) (string, []Rotation, error) {
 	start, err := parseKeys(known)
@@ -99,6 +99,9 @@ func Succession(known, listed string) (string, []Rotation, error) {
 	}
 	for _, w := range start.witnesses {
 		text.WriteString(w.key + "\n")
+	}
+	if start.policy != nil {
+		text.WriteString(start.policy.text)
 	}
 	return text.String(), steps, nil
 }

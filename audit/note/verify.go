@@ -32,7 +32,8 @@ const timestampMax = 1 << 62
 // be signed by the keys of one range, and its size must be in that range.
 //
 // A witness's key belongs to no range: wherever it stands, its cosignature is required of every
-// checkpoint, so that a rotation of the log's keys never ends the demand.
+// checkpoint, so that a rotation of the log's keys never ends the demand. Lines of a policy
+// (ParsePolicy) demand a quorum of its witnesses in the same way.
 func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	if len(checkpoint) > CheckpointSizeMax {
 		return Checkpoint{}, fmt.Errorf("checkpoint of %d bytes: %w", len(checkpoint), ErrMalformed)
@@ -44,7 +45,7 @@ func Verify(checkpoint []byte, keys string) (Checkpoint, error) {
 	origin, _, _ := strings.Cut(string(checkpoint), "\n")
 	told := 0 // Rank of the error to return. It is the error of the range that came closest to verifying.
 	for _, s := range known.ranges {
-		c, why := s.verifyCheckpoint(checkpoint, known.witnesses)
+		c, why := s.verifyCheckpoint(checkpoint, known)
 		near := 1
 		switch {
 		case why == nil:
@@ -95,7 +96,7 @@ func IsReplaced(keys string, c *Checkpoint) bool {
 }
 
 // Witnesses returns the names of the witnesses whose cosignatures a document of verifier keys
-// demands.
+// demands, or may be satisfied by.
 func Witnesses(keys string) (names []string) {
 	known, err := parseKeys(keys)
 	if err != nil {
@@ -106,13 +107,20 @@ func Witnesses(keys string) (names []string) {
 			names = append(names, w.name)
 		}
 	}
+	if known.policy != nil && known.policy.Demands() {
+		for _, w := range known.policy.Witnesses() {
+			if !slices.Contains(names, w.Name) {
+				names = append(names, w.Name)
+			}
+		}
+	}
 	return names
 }
 
 var (
 	// errSizes: the keys signed, but not for trees of that size.
 	errSizes = fmt.Errorf("these keys do not vouch for a tree of that size: %w", ErrUnverified)
-	// errWitness: the log signed, and a witness whose key was given did not.
+	// errWitness: the log signed, and a witness whose key was given did not, or too few of a policy did.
 	errWitness = fmt.Errorf("a witness that is demanded did not sign: %w", ErrUnverified)
 )
 
@@ -120,6 +128,7 @@ var (
 type knownKeys struct {
 	ranges    []*keyRange
 	witnesses []cosigner
+	policy    *Policy // Nil: the document has none.
 }
 
 // keyRange holds the keys of a log that together sign some sizes of its tree.
@@ -129,6 +138,9 @@ type keyRange struct {
 	texts        []string // The lines of the keys.
 	endorsements []string // Signature lines by the keys of the range before.
 }
+
+// newestRange returns a range of all sizes, without keys.
+func newestRange() *keyRange { return &keyRange{to: math.MaxUint64} }
 
 const sizesMark = "#: "
 
@@ -176,12 +188,12 @@ func (s *keyRange) checkSize(size uint64) error {
 	return nil
 }
 
-func (s *keyRange) verifyCheckpoint(checkpoint []byte, witnesses []cosigner) (Checkpoint, error) {
+func (s *keyRange) verifyCheckpoint(checkpoint []byte, known *knownKeys) (Checkpoint, error) {
 	var list []sumdb.Verifier
 	for _, v := range s.keys {
 		list = append(list, v)
 	}
-	for _, w := range witnesses {
+	for _, w := range known.allWitnesses() {
 		list = append(list, w)
 	}
 	opened, err := sumdb.Open(checkpoint, sumdb.VerifierList(list...))
@@ -201,7 +213,7 @@ func (s *keyRange) verifyCheckpoint(checkpoint []byte, witnesses []cosigner) (Ch
 	if err := s.checkSize(c.Size); err != nil {
 		return c, err
 	}
-	for _, w := range witnesses {
+	for _, w := range known.witnesses {
 		if signedLine(opened.Sigs, w.verifier) == "" {
 			return c, fmt.Errorf("no signature by the witness %s+%08x: %w", w.name, w.id, errWitness)
 		}
@@ -209,7 +221,24 @@ func (s *keyRange) verifyCheckpoint(checkpoint []byte, witnesses []cosigner) (Ch
 			c.Witnesses = append(c.Witnesses, w.name)
 		}
 	}
+	if known.policy != nil {
+		return c, known.policy.demandPolicy(&c, opened.Sigs)
+	}
 	return c, nil
+}
+
+// allWitnesses returns the witnesses of a document and those of its policy, each key once.
+func (k *knownKeys) allWitnesses() []cosigner {
+	all := slices.Clone(k.witnesses)
+	if k.policy == nil {
+		return all
+	}
+	for _, e := range k.policy.entries {
+		if e.witness != nil && !slices.ContainsFunc(all, func(w cosigner) bool { return w.key == e.witness.key }) {
+			all = append(all, *e.witness)
+		}
+	}
+	return all
 }
 
 // signedLine returns the verified signature of a key, in base64; "" if there is none.
@@ -264,8 +293,12 @@ type verifier struct {
 }
 
 // parseKeys reads a document of verifier keys. A key is a witness's if its type says so, or if it
-// is of ML-DSA-44 under a name that no Ed25519 key of a log has.
-func parseKeys(keys string) (*knownKeys, error) {
+// is of ML-DSA-44 under a name that no Ed25519 key of a log has. Lines of a policy stand anywhere.
+func parseKeys(document string) (*knownKeys, error) {
+	keys, policy, err := splitPolicy(document)
+	if err != nil {
+		return nil, err
+	}
 	ranges, err := parseRanges(keys)
 	if err != nil {
 		return nil, err
@@ -294,6 +327,11 @@ func parseKeys(keys string) (*knownKeys, error) {
 			known.ranges = append(known.ranges, own)
 		}
 	}
+	if policy != nil {
+		if err := known.addPolicy(policy); err != nil {
+			return nil, err
+		}
+	}
 	if len(known.ranges) == 0 {
 		return nil, fmt.Errorf("no verifier key of a log: %w", ErrMalformed)
 	}
@@ -302,7 +340,7 @@ func parseKeys(keys string) (*knownKeys, error) {
 
 // parseRanges reads the keys of a document as they stand, witnesses' keys among those of the log.
 func parseRanges(keys string) ([]*keyRange, error) {
-	all := []*keyRange{{to: math.MaxUint64}}
+	all := []*keyRange{newestRange()}
 	count := 0
 	for line := range strings.Lines(keys) {
 		line = strings.TrimSpace(line)
@@ -332,11 +370,7 @@ func parseRanges(keys string) ([]*keyRange, error) {
 		}
 		last.keys, last.texts = append(last.keys, v), append(last.texts, line)
 	}
-	all = slices.DeleteFunc(all, func(s *keyRange) bool { return len(s.keys) == 0 })
-	if len(all) == 0 {
-		return nil, fmt.Errorf("no verifier key: %w", ErrMalformed)
-	}
-	return all, nil
+	return slices.DeleteFunc(all, func(s *keyRange) bool { return len(s.keys) == 0 }), nil
 }
 
 func parseKey(line string) (*verifier, error) {

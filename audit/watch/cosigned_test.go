@@ -3,6 +3,7 @@ package watch
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +38,35 @@ func TestDemandsAWitness(t *testing.T) {
 	f.grow(1)
 	f.cosigned = f.sign(len(f.leaves))
 	require.Equal(t, KindSignature, w.look(), "after the rotation the witness is demanded as before")
+}
+
+// Witnesses that lag behind the log for too long are an alarm; when they catch up it ends.
+func TestWitnessesThatLag(t *testing.T) {
+	f := newFakeLog(t, 40)
+	one, err := note.NewCosigner("witness.example.org/1", bytes.Repeat([]byte{8}, note.SeedSize))
+	require.NoError(t, err)
+	cosign := func() {
+		signed := f.sign(len(f.leaves))
+		point, err := note.Parse(signed)
+		require.NoError(t, err)
+		f.cosigned = note.WithLines(signed, string(one.Cosign(&point, f.seconds)))
+	}
+	cosign()
+	policy, err := note.JoinPolicy(f.signer.VerifierKeys(), "witness w "+one.VerifierKey()+"\nquorum w\n")
+	require.NoError(t, err)
+	w := follow(t, f, policy, Options{Unwitnessed: 150 * time.Second})
+	require.Equal(t, KindFirst, w.look())
+	later := func() string { w.now = w.now.Add(time.Minute); return w.look() }
+	f.grow(3)
+	for range 3 {
+		require.Equal(t, KindSame, later())
+	}
+	require.Equal(t, "same unwitnessed", later())
+	require.Equal(t, "same unwitnessed", later())
+	cosign()
+	f.grow(1)
+	require.Equal(t, KindGrown, later(), "they signed what they had not, and the log has grown since")
+	require.Equal(t, KindSame, later())
 }
 
 // A checkpoint submitted for cosigning is compared with the tree that the log shows publicly.

@@ -23,6 +23,8 @@ const (
 	KindStale     = "stale"     // Alarm: the tree has not grown for too long.
 	KindList      = "list"      // Alarm: the log names another sanctions list than before as the same version, or an earlier one.
 
+	KindUnwitnessed = "unwitnessed" // Alarm: for too long the demanded witnesses have signed no tree as large as the log's.
+
 	KindFirst    = "first"    // The first checkpoint was taken.
 	KindGrown    = "grown"    // A new one was verified to continue the last.
 	KindSame     = "same"     // There is no new checkpoint.
@@ -47,7 +49,7 @@ type Finding struct {
 // Alarm reports whether the finding is an alarm.
 func (f *Finding) Alarm() bool {
 	switch f.Kind {
-	case KindFork, KindRollback, KindSignature, KindLineage, KindGap, KindSilence, KindStale, KindList:
+	case KindFork, KindRollback, KindSignature, KindLineage, KindGap, KindSilence, KindStale, KindList, KindUnwitnessed:
 		return true
 	}
 	return false
@@ -55,9 +57,10 @@ func (f *Finding) Alarm() bool {
 
 // Options say when a watcher raises an alarm.
 type Options struct {
-	Silence time.Duration // Alarm when no checkpoint has verified, or no proof was given, for so long; 0: never.
-	Stale   time.Duration // Alarm when the tree has not grown for so long; 0: never.
-	Lineage string        // A new name of the log, which the operator accepts.
+	Silence     time.Duration // Alarm when no checkpoint has verified, or no proof was given, for so long; 0: never.
+	Stale       time.Duration // Alarm when the tree has not grown for so long; 0: never.
+	Unwitnessed time.Duration // Alarm when demanded witnesses lag behind the log for so long; 0: never.
+	Lineage     string        // A new name of the log, which the operator accepts.
 }
 
 // Watcher follows a log at one or several addresses, which must all show the same tree. One
@@ -70,12 +73,19 @@ type Watcher struct {
 	openAlarms       map[string]string // The alarms of the last step and their files.
 	verifiedAt       time.Time         // When a checkpoint last verified.
 	comparedCosigned []byte            // The last cosigned checkpoint that was compared with the log's tree and did not differ.
-	unprovenSince    time.Time         // Since when the newest checkpoint lacks a proof; zero if it does not.
+	unwitnessed      unwitnessed
+	unprovenSince    time.Time // Since when the newest checkpoint lacks a proof; zero if it does not.
 }
 
 // New returns a watcher. The delays of its options count from now.
 func New(state *State, sources []*Source, options Options, now time.Time) *Watcher {
 	return &Watcher{state: state, sources: sources, options: options, verifiedAt: now}
+}
+
+// unwitnessed is a tree that the log claims and that the demanded witnesses have not signed.
+type unwitnessed struct {
+	size  uint64 // 0: there is none.
+	since time.Time
 }
 
 // Step checks every address once. It returns an error only for the watcher's own folder.
@@ -88,6 +98,7 @@ func (w *Watcher) Step(ctx context.Context, now time.Time) ([]Finding, error) {
 		}
 		found = append(found, more...)
 	}
+	w.compareWitnessed(ctx, now)
 	found = append(found, w.checkDelays(now)...)
 	more, err := w.checkCosigned(ctx)
 	if err != nil {
@@ -127,11 +138,38 @@ func (w *Watcher) checkDelays(now time.Time) (found []Finding) {
 	if !w.unprovenSince.IsZero() && w.options.Silence > 0 && now.Sub(w.unprovenSince) > w.options.Silence {
 		found = append(found, Finding{Kind: KindGap, Text: fmt.Sprintf("for %s the log has not shown how its newest tree continues the last one that was verified", now.Sub(w.unprovenSince).Round(time.Second))})
 	}
+	if lag := now.Sub(w.unwitnessed.since); w.unwitnessed.size > 0 && w.options.Unwitnessed > 0 && lag > w.options.Unwitnessed {
+		found = append(found, Finding{Kind: KindUnwitnessed, Size: w.unwitnessed.size, Text: fmt.Sprintf("for %s the witnesses that are demanded have not signed the log's tree of %d leaves, or a larger one", lag.Round(time.Second), w.unwitnessed.size)})
+	}
 	point, _, taken, ok := w.state.Latest()
 	if still := now.Sub(taken); ok && w.options.Stale > 0 && still > w.options.Stale {
 		found = append(found, Finding{Kind: KindStale, Size: point.Size, Text: fmt.Sprintf("the tree has had %d leaves for %s", point.Size, still.Round(time.Second))})
 	}
 	return found
+}
+
+// compareWitnessed notes since when the log has a larger tree than the demanded witnesses signed.
+// The log's own checkpoint is not verified: whoever forges a larger one causes an alarm that is due.
+func (w *Watcher) compareWitnessed(ctx context.Context, now time.Time) {
+	if w.options.Unwitnessed == 0 || len(note.Witnesses(w.state.Keys())) == 0 {
+		return
+	}
+	signed, _, _, _ := w.state.Latest()
+	if w.unwitnessed.size <= signed.Size {
+		w.unwitnessed = unwitnessed{}
+	}
+	for _, source := range w.sources {
+		if w.unwitnessed.size > 0 {
+			return
+		}
+		text, err := source.Checkpoint(ctx)
+		if err != nil {
+			continue
+		}
+		if claimed, err := note.Parse(text); err == nil && claimed.Origin == w.knownOrigin() && claimed.Size > signed.Size {
+			w.unwitnessed = unwitnessed{claimed.Size, now}
+		}
+	}
 }
 
 // checkSource fetches the checkpoint of one address, verifies it and compares it with the last.

@@ -5,7 +5,7 @@
 // owner on objects that are not its own. Each attack held or fell, and the run fails if one fell.
 // routes.txt says who may make which call, written from the contract and not from the product.
 // attacks/*.txt are attacks in the language of bench/conformance; open.txt names attacks that are
-// known to get through, each with the reason: one that holds must be taken out of it.
+// known to get through, each with the reason: one that holds fails the run until it is taken out.
 //
 // `make redteam` runs everything; `go test` runs the short form, which CI runs too.
 //

@@ -31,6 +31,8 @@ type LogStatus struct {
 	CosignedAt   string          `json:"cosignedAt,omitempty"` // Log time of that checkpoint.
 	Cosignatures int             `json:"cosignatures"`         // Signatures of witnesses under that checkpoint.
 	Witnesses    []WitnessStatus `json:"witnesses"`            // The witnesses in this node's settings.
+	Quorum       string          `json:"quorum,omitempty"`     // Which of them must have signed a checkpoint that counts as cosigned.
+	Short        string          `json:"short,omitempty"`      // Why what they last answered was too little. Only the leader, which asks them, knows.
 }
 
 // Resealing says how far the cluster has sealed again what former cluster secrets had sealed.

@@ -157,7 +157,13 @@ func printStatus(out io.Writer, s *report.ClusterStatus) {
 	fmt.Fprintf(out, "leader %s, writes %s, %d of %d voters healthy, survives the loss of %d\n", leader, s.Writes.State, s.Quorum.Healthy, s.Quorum.Voters, s.Quorum.FailureTolerance)
 	fmt.Fprintf(out, "commit %d, applied %d, snapshot %d, log time %s, feature level %d, matcher %d\n\n", s.Index.Commit, s.Index.Applied, s.Index.Snapshot, s.LogTime, s.FeatureLevel, s.Matcher)
 	if s.Log != nil && len(s.Log.Witnesses) > 0 {
-		fmt.Fprintf(out, "audit log: %d leaves; a checkpoint of %d has %d of %d cosignatures\n\n", s.Log.TreeSize, s.Log.CosignedSize, s.Log.Cosignatures, len(s.Log.Witnesses))
+		fmt.Fprintf(out, "audit log: %d leaves; a checkpoint of %d has %d of %d cosignatures\n", s.Log.TreeSize, s.Log.CosignedSize, s.Log.Cosignatures, len(s.Log.Witnesses))
+		for _, line := range []string{s.Log.Quorum, s.Log.Short} {
+			if line != "" {
+				fmt.Fprintln(out, "witnesses:", line)
+			}
+		}
+		fmt.Fprintln(out)
 	}
 	if s.Secret != nil {
 		fmt.Fprintf(out, "cluster secret: %s\n\n", resealingText(s.Secret))

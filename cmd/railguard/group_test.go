@@ -43,6 +43,7 @@ type group struct {
 	hosts map[string]string
 
 	witnesses []cosigning.Witness // Those whom the nodes ask to cosign; set before a node is opened.
+	policy    *cosigning.Policy   // What is handed out as cosigned meets it; nil: none.
 
 	mu    sync.RWMutex // Guards nodes. Calls hold it for reading, so that no node closes during a call.
 	nodes map[string]*groupNode
@@ -103,7 +104,7 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 		Jobs:     datadir.NewShelf(filepath.Join(g.dir, id, datadir.JobFolder)),
 		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node.Neighbours(), Relay: relay{node}, Secrets: secrets,
 		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, ListFiles: rulebook.ListsIn(filepath.Join(g.dir, id, "lists")), Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
-		Witnesses: g.witnesses,
+		Witnesses: g.witnesses, LogPolicy: g.policy,
 	})
 	require.NoError(g.t, err)
 	n := &groupNode{node, api, filepath.Join(g.dir, id)}

@@ -53,16 +53,35 @@ type clientBounds struct{ connections, unfinished int }
 // witnessFlags say who cosigns the log's checkpoints.
 type witnessFlags struct {
 	given  []string
+	file   string // A policy in place of given.
 	every  time.Duration
+	policy *cosigning.Policy   // Parsed from file by checkFlags.
 	parsed []cosigning.Witness // Parsed from given by checkFlags.
 }
 
 func (w *witnessFlags) checkFlags() (err error) {
-	if len(w.given) > 0 && w.every < cosigning.EveryMin {
+	if (len(w.given) > 0 || w.file != "") && w.every < cosigning.EveryMin {
 		return usageError("--witness-every must be at least %v", cosigning.EveryMin)
+	}
+	if w.file != "" {
+		return w.readPolicy()
 	}
 	if w.parsed, err = cosigning.ParseWitnesses(w.given); err != nil {
 		return usageError("--witness: %w", err)
+	}
+	return nil
+}
+
+func (w *witnessFlags) readPolicy() error {
+	if len(w.given) > 0 {
+		return usageError("--witness and --log-policy: give one of them")
+	}
+	text, err := os.ReadFile(w.file)
+	if err == nil {
+		w.policy, w.parsed, err = cosigning.ParsePolicy(string(text))
+	}
+	if err != nil {
+		return usageError("--log-policy: %w", err)
 	}
 	return nil
 }
@@ -131,6 +150,7 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&f.client.connections, "connections-per-address", engine.AddressConnectionsMax, "open connections of one client address; behind a trusted proxy not counted; 0: no bound")
 	flags.IntVar(&f.client.unfinished, "unfinished-per-address", engine.AddressUnfinishedMax, "requests of one client address, or of one behind a trusted proxy, that are not here whole; 0: no bound")
 	flags.StringSliceVar(&f.witness.given, "witness", nil, "\"URL KEY KEY\": a witness that is asked to cosign checkpoints of the log, and its verifier keys, one or both; may be given up to 16 times, the same on every node")
+	flags.StringVar(&f.witness.file, "log-policy", "", "file with a C2SP tlog-policy, in place of --witness: its witnesses are asked at their URLs, and a checkpoint is handed out as cosigned only if its quorum signed; the same on every node")
 	flags.DurationVar(&f.witness.every, "witness-every", 10*time.Second, "how often witnesses are asked, at least 1s")
 	flags.StringVar(&f.config, "config", "", "YAML or JSON file with any of these settings")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error; changed while the node runs by 'log-level set'")

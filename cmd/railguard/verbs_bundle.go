@@ -243,9 +243,9 @@ func isBundle(path string) bool {
 // verifyBundle verifies an examiner's folder without a server.
 func (v *verification) verifyBundle(cmd *cobra.Command, path string) error {
 	keys := ""
-	if v.keysFile != "" {
+	if v.keysFile != "" || v.policyFile != "" {
 		var err error
-		if keys, err = readKeys(v.keysFile); err != nil {
+		if keys, err = readTrust(v.keysFile, v.policyFile); err != nil {
 			return err
 		}
 	}

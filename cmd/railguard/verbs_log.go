@@ -34,22 +34,28 @@ another, a watcher that keeps them all, and a witness that cosigns them.`,
 // logVerb is what the verbs of the log have in common.
 type logVerb struct {
 	client
-	keysFile string
+	keysFile, policyFile string
 }
+
+const policyUsage = "file with your C2SP tlog-policy: a quorum of its witnesses must have signed every tree head (without --keys its logs are the trusted ones)"
 
 func (v *logVerb) defineFlags(cmd *cobra.Command) {
 	v.client.defineFlags(cmd, false)
+	cmd.Flags().StringVar(&v.policyFile, "policy", "", policyUsage)
 	cmd.Flags().StringVar(&v.keysFile, "keys", "", "file with the log's verifier keys, received another way (default: what the server lists, which shows no more than that it agrees with itself)")
 }
 
 // openSource returns the server's log and the keys to verify it with.
 func (v *logVerb) openSource(ctx context.Context) (*watch.Source, string, error) {
 	source := &watch.Source{Base: v.url[0], HTTP: v.http}
+	keys := ""
 	if v.keysFile == "" {
-		keys, err := source.Keys(ctx)
-		return source, keys, awayOr(err)
+		var err error
+		if keys, err = v.listedKeys(ctx, source); err != nil || keys != "" {
+			return source, keys, err
+		}
 	}
-	keys, err := readKeys(v.keysFile)
+	keys, err := readTrust(v.keysFile, v.policyFile)
 	if err != nil {
 		return source, "", err
 	}
@@ -60,6 +66,55 @@ func (v *logVerb) openSource(ctx context.Context) (*watch.Source, string, error)
 		}
 	}
 	return source, keys, nil
+}
+
+// listedKeys returns the keys that the log lists, with what the policy demands; "" if the policy
+// names the logs to trust.
+func (v *logVerb) listedKeys(ctx context.Context, source *watch.Source) (string, error) {
+	text, policy, err := readPolicy(v.policyFile)
+	if err != nil || policy != nil && policy.HasLogs() {
+		return "", err
+	}
+	keys, err := source.Keys(ctx)
+	if err != nil || policy == nil {
+		return keys, awayOr(err)
+	}
+	return note.JoinPolicy(keys, text)
+}
+
+// readPolicy reads a policy of witnesses; nil: no path was given.
+func readPolicy(path string) (text string, policy *note.Policy, err error) {
+	if path == "" {
+		return "", nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err == nil {
+		policy, err = note.ParsePolicy(string(data))
+	}
+	if err != nil {
+		return "", nil, usageError("--policy: %w", err)
+	}
+	return string(data), policy, nil
+}
+
+// readTrust reads verifier keys, a policy of witnesses, or both, into one document.
+func readTrust(keysPath, policyPath string) (keys string, err error) {
+	if keysPath != "" {
+		if keys, err = readKeys(keysPath); err != nil || policyPath == "" {
+			return keys, err
+		}
+	}
+	text, policy, err := readPolicy(policyPath)
+	switch {
+	case err != nil:
+		return "", err
+	case keysPath == "" && !policy.HasLogs():
+		return "", usageError("--policy names no log: give --keys")
+	}
+	if keys, err = note.JoinPolicy(keys, text); err != nil {
+		return "", usageError("--policy: %w", err)
+	}
+	return keys, nil
 }
 
 func readKeys(path string) (string, error) {
@@ -253,10 +308,10 @@ func (v *logVerb) proveConsistency(cmd *cobra.Command, args []string, proofFile 
 	var keys string
 	var err error
 	if proofFile != "" {
-		if len(args) < 2 || v.keysFile == "" {
+		if len(args) < 2 || v.keysFile == "" && v.policyFile == "" {
 			return usageError("--proof needs NEW and --keys")
 		}
-		keys, err = readKeys(v.keysFile)
+		keys, err = readTrust(v.keysFile, v.policyFile)
 	} else if err = v.findServer(cmd, false); err == nil {
 		source, keys, err = v.openSource(cmd.Context())
 	}

@@ -85,6 +85,11 @@ func (o *outsider) checkpoint(size uint64) (text string) {
 func newOutsider(t *testing.T, witnesses ...cosigning.Witness) *outsider {
 	g := newGroup(t, "n1")
 	g.witnesses = witnesses
+	return observeGroup(t, g)
+}
+
+// observeGroup forms a group of one node.
+func observeGroup(t *testing.T, g *group) *outsider {
 	g.form(ofac.Carried())
 	g.useSample()
 	g.awaitReady()
@@ -248,6 +253,123 @@ func TestEvidenceSatisfiesAWitness(t *testing.T) {
 		o.checkpoint(o.now.Size)
 		require.NoError(t, state.SetKeys(o.get("/log/keys"))) // A watcher follows by itself.
 	}
+}
+
+// A reader's policy wants two witnesses of three. The group, which has the same policy, hands out
+// only what satisfies it, before and after the log's keys rotate; what too few signed is refused,
+// with the names of those that did.
+func TestQuorumOfWitnesses(t *testing.T) {
+	t.Parallel() // The test mostly waits.
+	var policy strings.Builder
+	var late [3]*witness.Witness
+	for i := range late {
+		cosigner, err := note.NewCosigner(fmt.Sprintf("w%d.example.org", i+1), bytes.Repeat([]byte{byte(i + 1)}, note.SeedSize))
+		require.NoError(t, err)
+		late[i] = &witness.Witness{Cosigner: cosigner, Now: time.Now, Log: func(string, ...any) {}}
+		server := httptest.NewServer(late[i])
+		t.Cleanup(server.Close)
+		fmt.Fprintf(&policy, "witness w%d %s %s\n", i+1, cosigner.VerifierKey(), server.URL)
+	}
+	policy.WriteString("group three 2 w1 w2 w3\nquorum three\n")
+	parsed, asked, err := cosigning.ParsePolicy(policy.String())
+	require.NoError(t, err)
+	g := newGroup(t, "n1")
+	g.witnesses, g.policy = asked, parsed
+	o := observeGroup(t, g)
+	mine := o.write("policy", policy.String())
+	reach := []string{"--url", o.server.URL, "--key", groupKey, "--data", o.in("none")}
+	trust := []string{"--keys", o.keys, "--policy", mine}
+	_, txn := o.node.pay(t, o.node.token(t))
+	o.checkpoint(o.now.Size)
+	begin := func(i int) *watch.State {
+		state, err := watch.OpenState(t.TempDir(), o.get("/log/keys"))
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = state.Close() })
+		late[i].Store = state
+		return state
+	}
+	first := begin(0)
+	o.node.api.Witnesses().Round(t.Context())
+	o.refused(exitAway, "no checkpoint has been cosigned", append([]string{"log", "checkpoint", "--url", o.server.URL, "--data", o.in("none")}, trust...)...)
+	require.Contains(t, o.node.api.Witnesses().Short(), "signed by w1.example.org; wanted are 2 of three (w1.example.org, w2.example.org, w3.example.org); no signature by w2.example.org, w3.example.org")
+	fresh := o.write("fresh.json", o.ask(append([]string{"audit", "proof", txn}, reach...)...))
+	o.refused(exitFailed, "the quorum of witnesses is not met: signed by none; wanted are 2 of three", append([]string{"verify", fresh}, trust...)...)
+	said, _, _ := run(t, append([]string{"verify", fresh, "-o", "json"}, trust...)...)
+	require.Contains(t, said, `"quorum":{"have":[],"need":"2 of three (w1.example.org, w2.example.org, w3.example.org)","missing":["w1.example.org","w2.example.org","w3.example.org"]}`)
+	require.Contains(t, o.ask("verify", fresh, "--keys", o.keys), "none was demanded")
+
+	third := begin(2)
+	o.node.api.Witnesses().Round(t.Context())
+	o.node.api.Witnesses().Start()
+	t.Cleanup(o.node.api.Witnesses().Stop)
+	for _, when := range []string{"before", "after"} {
+		export, dir := o.in(when+".ndjson"), o.in(when)
+		o.ask(append([]string{"audit", "export", "--file", export}, reach...)...)
+		o.ask(append([]string{"audit", "bundle", "--out", dir}, reach...)...)
+		proof := o.write(when+".json", o.ask(append([]string{"audit", "proof", txn}, reach...)...))
+		paths := []string{proof, export, dir}
+		if when == "before" { // It holds no keys, so nothing leads from the first ones to others.
+			paths = append(paths, o.write("tlog-proof", o.ask(append([]string{"audit", "proof", txn, "--tlog"}, reach...)...)))
+		}
+		for _, path := range paths {
+			shown := o.ask(append([]string{"verify", path}, trust...)...)
+			require.Contains(t, shown, "shown:      the quorum of witnesses that you demand signed that tree head: 2 of three (", path)
+			require.Contains(t, shown, "signed that tree head: w1.example.org, w3.example.org\n", path)
+			o.refused(exitFailed, "wanted are 3 of all (", "verify", path, "--keys", o.keys, "--policy", o.write("all", strings.NewReplacer("three", "all", " 2 ", " 3 ").Replace(policy.String())))
+		}
+		o.ask(append([]string{"log", "checkpoint", "--url", o.server.URL, "--data", o.in("none")}, trust...)...)
+		o.ask(append([]string{"log", "watch", o.server.URL, "--state", o.in("state"), "--once"}, trust...)...)
+		status, _ := o.node.admin("POST", "/admin/log-key/rotate", `{"reason":"yearly"}`)
+		require.Equal(t, 201, status)
+		o.checkpoint(o.now.Size)
+		require.NoError(t, first.SetKeys(o.get("/log/keys")))
+		require.NoError(t, third.SetKeys(o.get("/log/keys")))
+	}
+	refusedPolicies(o, fresh, mine, policy.String())
+}
+
+// refusedPolicies shows which policies, and which keys beside them, are no use.
+func refusedPolicies(o *outsider, fresh, mine, policy string) {
+	for name, flags := range map[string][]string{
+		"names no log":         {"--policy", mine},
+		"--policy: ":           {"--policy", o.write("bad", policy+"quorum none\n"), "--keys", o.keys},
+		"no such file":         {"--policy", o.in("nothing"), "--keys", o.keys},
+		"about other logs":     {"--policy", o.write("other", "log "+strings.Fields(stranger(o.t).VerifierKeys())[0]+"\nquorum none\n"), "--keys", o.keys},
+		"no verifier key of a": {"--policy", mine, "--keys", mine},
+	} {
+		o.refused(exitUsage, name, append([]string{"verify", fresh}, flags...)...)
+	}
+}
+
+func stranger(t *testing.T) *note.Signer {
+	s, err := note.NewSigner("stranger.example.org", make([]byte, note.SeedSize))
+	require.NoError(t, err)
+	return s
+}
+
+// A node takes witnesses one by one or a policy, whose witnesses it can ask.
+func TestLogPolicyFlag(t *testing.T) {
+	cosigner, err := note.NewCosigner("w.example.org", make([]byte, note.SeedSize))
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "policy")
+	keys := strings.Fields(cosigner.VerifierKeys())
+	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
+	write("witness e " + keys[0] + " https://w.example.org\nwitness q " + keys[1] + " https://w.example.org\ngroup w all e q\nquorum w\n")
+	f := witnessFlags{file: path, every: time.Second}
+	require.NoError(t, f.checkFlags())
+	require.Equal(t, []cosigning.Witness{{URL: "https://w.example.org", Keys: cosigner.VerifierKeys()}}, f.parsed, "one witness with two keys")
+	require.True(t, f.policy.Demands())
+	f.given = []string{"https://w.example.org " + keys[0]}
+	require.ErrorContains(t, f.checkFlags(), "give one of them")
+	f = witnessFlags{file: path}
+	require.ErrorContains(t, f.checkFlags(), "--witness-every")
+	f.every = time.Second
+	write("witness e " + keys[0] + "\nquorum e\n")
+	require.ErrorContains(t, f.checkFlags(), "w.example.org has no URL")
+	write("quorum e\n")
+	require.ErrorContains(t, f.checkFlags(), "not defined above")
+	f.file = path + "x"
+	require.ErrorContains(t, f.checkFlags(), "--log-policy")
 }
 
 func readFile(t testing.TB, path string) string {

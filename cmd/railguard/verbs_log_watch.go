@@ -22,6 +22,8 @@ type logWatch struct {
 	client
 	state, keysFile, hook    string
 	interval, silence, stale time.Duration
+	policyFile               string
+	unwitnessed              time.Duration
 	lineage, cosign, listen  string
 	tlsCert, tlsKey          string
 	logLevel, logFormat      string
@@ -51,6 +53,7 @@ ends with exit code 1, or goes on with --keep-going. Alarms are:
   gap        for --silence the log has not shown how its newest tree continues the last
   silence    no checkpoint that verifies for --silence
   stale      the tree has not grown for --stale
+  unwitnessed  the witnesses that you demand have signed nothing newer for --unwitnessed, while the log grew
 
 Keys that the old ones endorse (log-key rotate) are followed, and told.
 
@@ -75,6 +78,8 @@ Exit codes: 0 ended on request (--once: nothing wrong), 1 an alarm, 2 wrong flag
 	flags.DurationVar(&w.stale, "stale", 24*time.Hour, "alarm after so long without growth; 0: never")
 	flags.StringVar(&w.hook, "hook", "", "program to run at each new alarm, at most 30 seconds")
 	flags.StringVar(&w.lineage, "lineage", "", "accept this name of the log in place of the one it had")
+	flags.StringVar(&w.policyFile, "policy", "", policyUsage)
+	flags.DurationVar(&w.unwitnessed, "unwitnessed", time.Hour, "alarm when the witnesses that you demand lag behind the log for so long; 0: never")
 	flags.StringVar(&w.cosign, "cosign", "", "file with a witness's secret key (railguard log keygen): cosign on request")
 	flags.StringVar(&w.listen, "listen", "127.0.0.1:8380", "address of the witness")
 	flags.StringVar(&w.tlsCert, "tls-cert", "", "certificate file of the witness's address")
@@ -106,7 +111,7 @@ func (w *logWatch) watchServers(cmd *cobra.Command, urls []string) error {
 	for _, address := range urls {
 		sources = append(sources, &watch.Source{Base: address, HTTP: w.http})
 	}
-	watcher := watch.New(state, sources, watch.Options{Silence: w.silence, Stale: w.stale, Lineage: w.lineage}, time.Now())
+	watcher := watch.New(state, sources, watch.Options{Silence: w.silence, Unwitnessed: w.unwitnessed, Stale: w.stale, Lineage: w.lineage}, time.Now())
 	for {
 		found, err := watcher.Step(cmd.Context(), time.Now())
 		if err != nil {
@@ -146,8 +151,8 @@ func (w *logWatch) checkFlags(cmd *cobra.Command) (keys string, err error) {
 	if w.log, err = newLogs(cmd.ErrOrStderr(), w.logLevel, w.logFormat); err != nil {
 		return "", err
 	}
-	if w.keysFile != "" {
-		if keys, err = readKeys(w.keysFile); err != nil {
+	if w.keysFile != "" || w.policyFile != "" {
+		if keys, err = readTrust(w.keysFile, w.policyFile); err != nil {
 			return "", err
 		}
 	}

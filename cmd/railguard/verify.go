@@ -16,6 +16,7 @@ import (
 
 type verification struct {
 	keysFile, output   string
+	policyFile         string
 	headFile, pathFile string
 	quiet, show        bool
 }
@@ -36,7 +37,7 @@ the tree proves it. An export of one agent is a selection: the numbers of the
 leaves about the agent prove that none is missing.
 
 A C2SP tlog-proof (` + "`railguard audit proof --tlog`" + `) holds no keys: give --keys. A
-witness's verifier key among them demands its signature.
+witness's verifier key among them demands its signature, and --policy a quorum of witnesses.
 
 Without --keys the verifier keys inside the file are used, which anybody can have made. Then
 nothing is proven: verify says CONSISTENT, WHOSE LOG IS NOT SHOWN and ends with 4. Get the keys
@@ -64,13 +65,14 @@ not know: verify with one that is as new.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if v.headFile != "" && v.keysFile == "" || v.pathFile != "" && v.headFile == "" {
+			if v.headFile != "" && v.keysFile == "" && v.policyFile == "" || v.pathFile != "" && v.headFile == "" {
 				return usageError("--head needs --keys, and --head-proof needs --head")
 			}
 			return v.verifyFile(cmd, args[0])
 		},
 	}
 	cmd.Flags().StringVar(&v.keysFile, "keys", "", "file with the log's verifier keys (from GET /log/keys, received another way)")
+	cmd.Flags().StringVar(&v.policyFile, "policy", "", policyUsage)
 	cmd.Flags().StringVar(&v.headFile, "head", "", "file with the log's newest checkpoint, received another way: the file's tree and it must continue one another")
 	cmd.Flags().StringVar(&v.pathFile, "head-proof", "", "file with the proof of that, what GET /log/consistency answers for both sizes; not needed for equal ones")
 	cmd.Flags().BoolVar(&v.show, "show", false, "print the records too (a proof's always are)")
@@ -87,12 +89,18 @@ func (v *verification) verifyFile(cmd *cobra.Command, path string) error {
 		return v.verifyBundle(cmd, path)
 	}
 	options := examine.Options{}
-	if v.keysFile != "" {
+	if v.keysFile != "" && v.policyFile == "" {
 		data, err := os.ReadFile(v.keysFile)
 		if err != nil {
 			return usageError("--keys: %w", err)
 		}
 		options.Keys, options.KeysGiven = string(data), true
+	} else if v.policyFile != "" {
+		keys, err := readTrust(v.keysFile, v.policyFile)
+		if err != nil {
+			return err
+		}
+		options.Keys, options.KeysGiven = keys, true
 	}
 	file, forget, err := openEvidence(path)
 	if err != nil {
@@ -171,6 +179,13 @@ func openEvidence(path string) (file *os.File, forget func(), err error) {
 	return file, forget, err
 }
 
+// short says which witnesses of a quorum signed, and what is wanted.
+type short struct {
+	Have    []string `json:"have"`
+	Need    string   `json:"need"`
+	Missing []string `json:"missing"`
+}
+
 // printRefusal says why a file proves nothing.
 func (v *verification) printRefusal(out io.Writer, err error) error {
 	code := exitFailed
@@ -187,10 +202,14 @@ func (v *verification) printRefusal(out io.Writer, err error) error {
 			Newer  bool   `json:"newerRelease,omitempty"` // Neither proven nor altered.
 			Error  string `json:"error"`
 			Line   int    `json:"line,omitempty"`
+			Quorum *short `json:"quorum,omitempty"`
 		}{Newer: code == exitNewer, Error: err.Error()}
 		var placed *examine.LineError
 		if errors.As(err, &placed) {
 			verdict.Line = placed.Line
+		}
+		if few := (*examine.QuorumError)(nil); errors.As(err, &few) {
+			verdict.Quorum = &short{Have: append([]string{}, few.Have...), Need: few.Need, Missing: few.Missing}
 		}
 		_ = json.NewEncoder(out).Encode(verdict)
 	}

@@ -122,7 +122,7 @@ func appliesTo(l *edge.Leaf, name string) bool {
 	case "hold.over_limit":
 		return l.Flag("overLimit")
 	case "agent.registered_with_match":
-		return l.Flag("nameMatched") || l.Flag("walletMatched")
+		return l.Flag("nameMatched") || l.Flag("walletMatched") || l.Flag("taxMatched")
 	case "sar.filed":
 		return strings.EqualFold(l.Text("to"), "filed")
 	}

@@ -248,7 +248,11 @@ func (r *Retro) lookAtParties(ctx context.Context, view *fsm.View, policy *engin
 			if f.User != nil {
 				f.UserCleared = r.clearedEntries(f.User.LegalName, compared)
 			}
-			if hit, found := r.askLists(&f, compared); found {
+			hit, found := r.askLists(&f, compared)
+			if target == wire.TargetAgent {
+				found = r.askTax(view, engine.AgentSlot(*kind.at), compared.now, &hit) || found
+			}
+			if found {
 				hit.Target, hit.Slot = target, *kind.at
 				*hits = append(*hits, hit)
 			}
@@ -282,6 +286,30 @@ func agentFacts(view *fsm.View, slot uint32) (f engine.Facts) {
 		f.Chain[0], f.ChainSize = &engine.AgentProfile{OperatorWallet: profile.OperatorWallet, Policy: profile.Policy}, 1
 	}
 	return f
+}
+
+// askTax looks an agent's tax number up in the list that is in force, unless the registry says
+// already that it is listed. It adds what it finds to a hit. An agent that is revoked counts too: its
+// number is its operator's, who may have others.
+func (r *Retro) askTax(view *fsm.View, slot engine.AgentSlot, list *ofac.Index, hit *wire.RetroHit) bool {
+	_, profile, known := view.Agent(slot)
+	if !known || profile.TaxMatched || len(profile.EINSealed) == 0 {
+		return false
+	}
+	digits, err := r.sources.EIN(profile.EINSealed)
+	if err != nil {
+		r.log.Error("retro-screening: a tax number that this node cannot open is passed over", "agent", slot, "error", err)
+		return false
+	}
+	match, listed := list.TaxNumber(digits)
+	if !listed {
+		return false
+	}
+	hit.Tax, hit.Listed = true, true
+	if len(hit.Entries) < wire.RetroEntriesMost && !slices.Contains(hit.Entries, match.UID) {
+		hit.Entries = append(hit.Entries, match.UID)
+	}
+	return true
 }
 
 // userFacts returns facts that ask the list for the name of a user that is not revoked.

@@ -77,6 +77,39 @@ func added(w *edgetest.World, names ...string) []ofac.Entity {
 	return entities
 }
 
+// A tax number that comes on the list later is found among the registered ones, of a revoked agent
+// too, once; from then on it hits each agent of the operator.
+func TestRetroFindsTaxNumbers(t *testing.T) {
+	w := edgetest.New(t)
+	register := func(operator, extra string) (id, token string) {
+		l, err := w.Register(edgetest.Admin(), `{"agentName":"Bot","agentType":"supervised","operatorLegalName":"`+operator+`","purpose":"p"`+extra+`}`)
+		require.NoError(t, err)
+		return l.Text("agentId"), w.AgentToken(&l)
+	}
+	rule := func(token string) string {
+		l := w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1}`)
+		return l.Text("rule")
+	}
+	_, token := register("Acme Inc", `,"operatorEIN":"11-1111111"`)
+	_, other := register("Globex Ltd", `,"operatorEIN":"22-2222222"`)
+	first, _ := register("Acme Inc", `,"operatorEIN":"95-4227517"`)
+	gone, _ := register("Acme Inc", `,"operatorEIN":"95-4227517"`)
+	w.SetStatus(gone, engine.Revoked)
+	screenPast(t, leading(w))
+	entities := added(w, "HOLY LAND")
+	entities[len(entities)-1].Facts = []ofac.Fact{{Kind: ofac.FactDocument, Label: "US FEIN", Value: "95-4227517"}}
+	w.Activate(entities)
+	require.Empty(t, rule(token))
+	screenPast(t, leading(w))
+	require.Equal(t, []hit{{first, `[900001]`}, {gone, `[900001]`}}, hits(t, w))
+	require.Equal(t, "R5_OPERATOR_NAME_OFAC", rule(token))
+	require.Empty(t, rule(other))
+	w.Activate(added(w, "SOMEBODY ELSE"))
+	screenPast(t, leading(w))
+	require.Len(t, hits(t, w), 2, "what the registry knows is not found again")
+	require.Equal(t, "R5_OPERATOR_NAME_OFAC", rule(token))
+}
+
 // A newly activated list is compared with the past: operators, wallets of agents, users and the
 // counterparties of payments. A party that the list before had already is not reported again.
 func TestRetroFindsThePast(t *testing.T) {

@@ -26,6 +26,8 @@ type Sources struct {
 	List func(ctx context.Context, digest [32]byte, matcher uint16) (*ofac.Index, error)
 	// Reference returns the key of a payment reference within the scope of an API key.
 	Reference func(keyID, text string) engine.ReferenceKey
+	// EIN opens an operator's tax number.
+	EIN func(sealed []byte) (string, error)
 	// Cleared returns the entries of a list that an officer has cleared for a name, as of now.
 	Cleared func(name string, list *ofac.Index) []uint32
 }

@@ -428,7 +428,8 @@ type RetroHit struct {
 	Amount     *engine.USD  `leaf:"amountUSDC,omitempty" event:"9"`
 	Entries    []uint32     `leaf:"entries" event:"10"`
 	Wallet     bool         `leaf:"wallet"`
-	Listed     bool         `leaf:"listed" doc:"by name or wallet, not only alike"`
+	Listed     bool         `leaf:"listed" doc:"by name, wallet or tax number, not only alike"`
+	Tax        bool         `leaf:"taxNumber,omitempty" doc:"by the operator's tax number"`
 }
 
 // RetroSuspension is written by Apply in place of an edge's part when retro-screening

@@ -18,6 +18,7 @@ type Credential struct {
 	OperatorID    string   `leaf:"operatorId" event:"4"`
 	WalletMatched bool     `leaf:"walletMatched"`
 	NameMatched   bool     `leaf:"nameMatched"`
+	TaxMatched    bool     `leaf:"taxMatched,omitempty" doc:"the operator's tax number was on the list"`
 	ParentAgentID string   `leaf:"parentAgentId,omitempty" event:"7" doc:"this and the three behind it: of a delegate"`
 	RootAgentID   string   `leaf:"rootAgentId,omitempty"`
 	Depth         uint8    `leaf:"depth,omitempty"`

@@ -63,7 +63,7 @@ func ReduceAgent(p *engine.AgentProfile, now engine.Time) engine.AgentProfile {
 		Depth: p.Depth, Type: p.Type, AgentName: p.AgentName, Model: p.Model, OperatorLegalName: p.OperatorLegalName,
 		OperatorWallet: p.OperatorWallet, Policy: p.Policy, CredentialVersion: p.CredentialVersion,
 		IssuedAt: p.IssuedAt, ExpiresAt: p.ExpiresAt, RegisteredAt: p.RegisteredAt, KeyID: p.KeyID,
-		WalletMatched: p.WalletMatched, NameMatched: p.NameMatched,
+		WalletMatched: p.WalletMatched, NameMatched: p.NameMatched, TaxMatched: p.TaxMatched,
 	}
 	reduced.Settings.Velocity = p.Settings.Velocity
 	reduced.Settings.PartyTypes = p.Settings.PartyTypes
@@ -85,10 +85,12 @@ func ReduceFleet(p *engine.FleetProfile, now engine.Time) *engine.FleetProfile {
 
 // ReduceOperator keeps what rules read; nil where they read nothing.
 func ReduceOperator(p *engine.OperatorProfile) *engine.OperatorProfile {
-	if len(p.Wallets) == 0 && p.DailyLimit == nil {
+	if len(p.Wallets) == 0 && p.DailyLimit == nil && p.TaxMatched == 0 {
 		return nil
 	}
-	reduced := &engine.OperatorProfile{Slot: p.Slot, Rev: p.Rev, Wallets: slices.Clone(p.Wallets), DailyLimit: p.DailyLimit}
+	reduced := &engine.OperatorProfile{
+		Slot: p.Slot, Rev: p.Rev, Wallets: slices.Clone(p.Wallets), DailyLimit: p.DailyLimit, TaxMatched: min(p.TaxMatched, 1),
+	}
 	for i := range reduced.Wallets {
 		reduced.Wallets[i].Agents = 0
 	}

@@ -185,5 +185,7 @@ type RetroHit struct {
 	At      engine.Time    `cbor:"6,keyasint,omitempty"`
 	Verdict engine.Verdict `cbor:"7,keyasint,omitempty"`
 	Wallet  bool           `cbor:"8,keyasint,omitempty"` // It matches by a wallet.
-	Listed  bool           `cbor:"9,keyasint,omitempty"` // It matches by a wallet or a name above the blocking threshold; otherwise the name is only similar.
+	Listed  bool           `cbor:"9,keyasint,omitempty"` // It matches by a wallet, a tax number or a name above the blocking threshold; otherwise the name is only similar.
+
+	Tax bool `cbor:"10,keyasint,omitempty"` // Only for an agent: it matches by its operator's tax number, so the registry keeps that.
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -74,6 +75,36 @@ func ParseWitnesses(settings []string) ([]Witness, error) {
 	return all, nil
 }
 
+// Policy says which witnesses must have cosigned a checkpoint: a C2SP tlog-policy.
+type Policy = note.Policy
+
+// ParsePolicy reads a policy, and returns its witnesses, which are to be asked. Each must have a URL.
+// Two keys under one name and URL are one witness's.
+func ParsePolicy(text string) (*Policy, []Witness, error) {
+	p, err := note.ParsePolicy(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []Witness
+	for _, w := range p.Witnesses() {
+		at := slices.IndexFunc(all, func(known Witness) bool { return known.URL == w.URL && known.Name() == w.Name })
+		if at >= 0 {
+			all[at].Keys += w.Key + "\n"
+			continue
+		}
+		if w.URL == "" {
+			return nil, nil, fmt.Errorf("the witness %s has no URL to ask it at", w.Name)
+		}
+		all = append(all, Witness{URL: w.URL, Keys: w.Key + "\n"})
+	}
+	settings := make([]string, len(all))
+	for i, w := range all {
+		settings[i] = w.URL + " " + strings.Join(strings.Fields(w.Keys), " ")
+	}
+	all, err = ParseWitnesses(settings)
+	return p, all, err
+}
+
 // Head is a signed checkpoint.
 type Head struct {
 	Size   uint64
@@ -84,6 +115,7 @@ type Head struct {
 // Config is what an asker needs.
 type Config struct {
 	Witnesses []Witness
+	Policy    *Policy       // If set, only what meets its quorum is published.
 	Every     time.Duration // Time between the beginnings of two rounds; at least EveryMin.
 	Timeout   time.Duration // Time limit for one witness; 0: DefaultTimeout.
 	Leads     func() bool   // Whether this node leads; only the leader asks.
@@ -101,6 +133,7 @@ type Asker struct {
 	stop   context.CancelFunc
 	done   chan struct{}
 	newest atomic.Pointer[round]
+	short  atomic.Pointer[string] // Why the last round met no quorum; nil: it did, or there was none.
 }
 
 // round is what witnesses answered to one head.
@@ -190,12 +223,41 @@ func (a *Asker) Round(ctx context.Context) {
 			answered++
 		}
 	}
-	if answered == 0 {
+	if a.isShort(&head, cosigned.Lines) || answered == 0 {
 		return // The previous cosigned checkpoint stays.
 	}
 	a.newest.Store(&round{head.Size, answered})
 	a.config.Publish(cosigned)
 }
+
+// isShort reports whether signature lines under a head are too few for the policy. It is logged when
+// that begins.
+func (a *Asker) isShort(head *Head, lines []string) bool {
+	if a.config.Policy == nil {
+		return false
+	}
+	err := a.config.Policy.Check(note.WithLines(head.Signed, lines...))
+	if err == nil {
+		a.short.Store(nil)
+		return false
+	}
+	why := err.Error()
+	if a.short.Swap(&why) == nil {
+		a.config.Logger.Warn("too few witnesses cosign: the last checkpoint that enough of them signed stays", "error", err)
+	}
+	return true
+}
+
+// Short says why the last round that this node asked for met no quorum; "" if it did.
+func (a *Asker) Short() string {
+	if why := a.short.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
+// Policy is the policy that published checkpoints meet; nil: none.
+func (a *Asker) Policy() *Policy { return a.config.Policy }
 
 // ask returns a witness's signature lines, one for each of its keys; none if it does not sign.
 func (a *Asker) ask(ctx context.Context, p *peer, head *Head) (lines []string) {

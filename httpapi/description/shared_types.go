@@ -113,6 +113,7 @@ type PartyMatch struct {
 	Outcome  string   `json:"outcome"`
 	Programs []string `json:"programs,omitempty"`
 	Ticker   string   `json:"ticker,omitempty"`
+	Document string   `json:"document,omitempty"`
 	Cleared  bool     `json:"cleared,omitempty"`
 	Why      string   `json:"why,omitempty"`
 }

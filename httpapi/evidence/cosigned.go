@@ -46,7 +46,7 @@ type cosignedPoints struct {
 // makeAsker makes the asker of this API's witnesses.
 func (e *Room) makeAsker() {
 	e.cosigned.asker = cosigning.New(cosigning.Config{
-		Witnesses: e.deps.Witnesses, Every: e.deps.WitnessEvery, Timeout: e.deps.WitnessTimeout,
+		Witnesses: e.deps.Witnesses, Policy: e.deps.LogPolicy, Every: e.deps.WitnessEvery, Timeout: e.deps.WitnessTimeout,
 		Leads:   e.deps.Leads,
 		Head:    e.witnessedHead,
 		Path:    func(from, to uint64) ([][]byte, error) { return e.deps.Records.Audit().Consistency(from, to) },
@@ -111,7 +111,8 @@ func (e *Room) newestCosigned(ctx context.Context) (*cosignedPoint, error) {
 }
 
 // makeCosigned makes the checkpoint from what a node sent. It drops signature lines that
-// are invalid under the witnesses of this node's settings, if there are any.
+// are invalid under the witnesses of this node's settings, if there are any. Where those demand a
+// quorum it makes none of fewer.
 func (e *Room) makeCosigned(ctx context.Context, told report.Cosigned) (*cosignedPoint, error) {
 	view, err := e.deps.Records.View(ctx, 0)
 	if err != nil || view.Size < told.Size {
@@ -143,6 +144,9 @@ func (e *Room) makeCosigned(ctx context.Context, told report.Cosigned) (*cosigne
 		}
 	}
 	text = note.WithLines(signed, made.lines...)
+	if policy := e.cosigned.asker.Policy(); policy != nil && policy.Check(text) != nil {
+		return nil, nil
+	}
 	made.point = Checkpoint{Size: told.Size, root: root, at: engine.Time(told.Time), text: text, signer: signer}
 	return made, nil
 }
@@ -198,7 +202,10 @@ func (e *Room) withCosignatures(ctx context.Context, cp *Checkpoint) []byte {
 
 // LogStatus returns the log's part of the cluster's status.
 func (e *Room) LogStatus(ctx context.Context) *report.LogStatus {
-	s := &report.LogStatus{TreeSize: e.treeSize(), Witnesses: []report.WitnessStatus{}}
+	s := &report.LogStatus{TreeSize: e.treeSize(), Witnesses: []report.WitnessStatus{}, Short: e.cosigned.asker.Short()}
+	if policy := e.cosigned.asker.Policy(); policy != nil {
+		s.Quorum = policy.Need()
+	}
 	cosigned, err := e.newestCosigned(ctx)
 	var names []string
 	if err == nil && cosigned != nil {

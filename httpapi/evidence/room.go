@@ -30,6 +30,7 @@ type Deps struct {
 	Webhooks  *webhooks.Sender // nil: this node sends none.
 
 	Witnesses      []cosigning.Witness // They cosign checkpoints while this node leads.
+	LogPolicy      *cosigning.Policy   // If set, cosigned checkpoints meet its quorum.
 	WitnessEvery   time.Duration       // Shortest time between two rounds; 0: cosigning.EveryMin.
 	WitnessTimeout time.Duration       // Longest wait for one witness; 0: cosigning.DefaultTimeout.
 }

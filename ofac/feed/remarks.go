@@ -85,6 +85,7 @@ var remarkWords = []struct {
 	{"National ID No. ", ofac.FactDocument, "National ID No."}, {"Tax ID No. ", ofac.FactDocument, "Tax ID No."}, {"Cedula No. ", ofac.FactDocument, "Cedula No."},
 	{"Registration Number ", ofac.FactDocument, "Registration Number"}, {"Identification Number ", ofac.FactDocument, "Identification Number"},
 	{"D.N.I. ", ofac.FactDocument, "D.N.I."}, {"C.U.R.P. ", ofac.FactDocument, "C.U.R.P."}, {"R.F.C. ", ofac.FactDocument, "R.F.C."}, {"SSN ", ofac.FactDocument, "SSN"},
+	{"US FEIN ", ofac.FactDocument, "US FEIN"},
 	{"Vessel Registration Identification ", ofac.FactDocument, "Vessel Registration Identification"}, {"MMSI ", ofac.FactDocument, "MMSI"},
 }
 

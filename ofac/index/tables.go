@@ -22,6 +22,7 @@ type Tables struct {
 	addresses   []addressRecord
 	Facts       []factRecord
 
+	taxes      []taxRecord      // By number, then party.
 	wallets    perfect.Multimap // By canonical address: rows of addresses.
 	forms      perfect.Multimap // By form of a name: name<<4 | form.
 	Words      WordLayer
@@ -73,9 +74,9 @@ func (x *Tables) Size() int {
 		total += 4 * len(numbers)
 	}
 	total += 4*len(l.neighbourRows) + x.wallets.Size() + x.forms.Size() + l.hash.Size()
-	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes = 40, 32, 8, 16, 12, 36, 8
+	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes, taxBytes = 40, 32, 8, 16, 12, 36, 8, 12
 	return total + entityBytes*len(x.entities) + nameBytes*len(x.names) + partBytes*len(x.parts) + addressBytes*len(x.addresses) +
-		factBytes*len(x.Facts) + wordBytes*len(l.records) + deletionBytes*len(l.deletionRows)
+		factBytes*len(x.Facts) + wordBytes*len(l.records) + deletionBytes*len(l.deletionRows) + taxBytes*len(x.taxes)
 }
 
 func (x *Tables) TextAt(i uint32) string {

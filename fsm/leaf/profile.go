@@ -28,7 +28,7 @@ type Profile struct {
 	UserID   string                `cbor:"16,keyasint,omitempty"`
 
 	OperatorID string                  `cbor:"17,keyasint,omitempty"` // The operator of the agent, or of the user if it has one.
-	Operator   *engine.OperatorProfile `cbor:"18,keyasint,omitempty"` // Of the agent; nil where it has neither wallets nor a limit.
+	Operator   *engine.OperatorProfile `cbor:"18,keyasint,omitempty"` // Of the agent; nil where rules read nothing of it.
 }
 
 // AppendProfile writes the profile's bytes.

@@ -4,11 +4,38 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// A folder's key is made with it, is its own, and only its owner can read it.
+func TestAFolderHasAKey(t *testing.T) {
+	dir := t.TempDir()
+	f, err := Open(SystemDisk{}, dir, "n1")
+	require.NoError(t, err)
+	key := f.Key()
+	require.Equal(t, f.Identity().Incarnation, key.Digest())
+	require.NoError(t, f.Close())
+	require.NoError(t, os.Chmod(filepath.Join(dir, KeyFile), 0o644))
+	f, err = Open(SystemDisk{}, dir, "n1")
+	require.NoError(t, err)
+	require.Equal(t, key, f.Key())
+	require.NoError(t, f.Close())
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(filepath.Join(dir, KeyFile))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	}
+	// A start that ended before node.json was written leaves no node behind.
+	require.NoError(t, os.Remove(filepath.Join(dir, IdentityFile)))
+	f, err = Open(SystemDisk{}, dir, "n2")
+	require.NoError(t, err)
+	require.NotEqual(t, key, f.Key())
+	require.NoError(t, f.Close())
+}
 
 func TestFolderRefuses(t *testing.T) {
 	settle := func(t *testing.T) string {
@@ -49,6 +76,24 @@ func TestFolderRefuses(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, IdentityFile), []byte("{"), 0o600))
 		_, err := Open(SystemDisk{}, dir, "n1")
 		require.ErrorContains(t, err, "cannot be read")
+	})
+	t.Run("no key", func(t *testing.T) {
+		dir := settle(t)
+		require.NoError(t, os.Remove(filepath.Join(dir, KeyFile)))
+		_, err := Open(SystemDisk{}, dir, "n1")
+		require.ErrorContains(t, err, "has no node.key")
+	})
+	t.Run("another's key", func(t *testing.T) {
+		dir, other := settle(t), settle(t)
+		require.NoError(t, os.Rename(filepath.Join(other, KeyFile), filepath.Join(dir, KeyFile)))
+		_, err := Open(SystemDisk{}, dir, "n1")
+		require.ErrorContains(t, err, "the key of another folder")
+	})
+	t.Run("broken key", func(t *testing.T) {
+		dir := settle(t)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, KeyFile), []byte("x"), 0o600))
+		_, err := Open(SystemDisk{}, dir, "n1")
+		require.ErrorContains(t, err, "node.key")
 	})
 	t.Run("data without identity", func(t *testing.T) {
 		dir := settle(t)

@@ -138,7 +138,7 @@ func TestAWipedMemberIsAdmittedAgain(t *testing.T) {
 // was admitted.
 func TestAWipedMemberWithACertificateNeedsNobody(t *testing.T) {
 	root := porttest.New(t, "root", nil)
-	g := newGroup(t, func(c *Config) { c.AdmitAll, c.Certificates = false, root.Files(c.ID, nil) })
+	g := newGroup(t, patient, func(c *Config) { c.AdmitAll, c.Certificates = false, root.Files(c.ID, nil) })
 	g.form(3)
 	wiped := g.follower().NodeID()
 	g.close(wiped)

@@ -258,8 +258,8 @@ admin admits it. So does a member that comes back with an empty folder: its key 
 nobody can tell it from somebody who took its name. The nodes that form a cluster together need
 nobody, nor does a member that comes back with its folder.
 
-Each node logs its key at its start. With --key no other node is admitted in its place.`,
-		Example: "  railguard serve --id n4 --join 10.0.0.1:8280 ...   # on its machine; its log has its key\n  railguard cluster admit n4 --key 6f1d0c55e2a94b17c0a84b10d3f5e296   # the API key needs the role admin",
+Each node logs its key at its start. With --node-key no other node is admitted in its place.`,
+		Example: "  railguard serve --id n4 --join 10.0.0.1:8280 ...   # on its machine; its log has its key\n  railguard cluster admit n4 --node-key 6f1d0c55e2a94b17c0a84b10d3f5e296   # the API key needs the role admin",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError("expected the node's ID")
@@ -300,7 +300,7 @@ Each node logs its key at its start. With --key no other node is admitted in its
 	}
 	c.defineFlags(cmd, false)
 	cmd.Flags().StringVar(&addr, "addr", "", "its cluster address, where it was started without --join")
-	cmd.Flags().StringVar(&key, "key", "", "the key that it must have, as its own log says")
+	cmd.Flags().StringVar(&key, "node-key", "", "the key that it must have, as its own log says")
 	cmd.Flags().DurationVar(&patience, "patience", time.Minute, "how long to wait until it asks")
 	return cmd
 }

@@ -56,7 +56,7 @@ func TestTheSecretIsNoMembership(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(p.said(thief), "no admin has admitted") }, 30*time.Second, 100*time.Millisecond)
 	time.Sleep(2 * time.Second) // Without keys it would be a voter by now.
 	require.Equal(t, keys, p.nodeKeys(n1))
-	_, complaint, code := p.cli("cluster", "admit", n3.id, "--key", keys[n3.id], "--patience", "1s", "--url", p.url(n1))
+	_, complaint, code := p.cli("cluster", "admit", n3.id, "--node-key", keys[n3.id], "--patience", "1s", "--url", p.url(n1))
 	require.NotZero(t, code, "it asks with another key than the one given")
 	require.Contains(t, complaint, "key")
 	p.kill(thief)

@@ -37,14 +37,37 @@ func TestAFolderHasAKey(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
+// settle makes a new node's folder, which nobody uses.
+func settle(t *testing.T) string {
+	dir := t.TempDir()
+	f, err := Open(SystemDisk{}, dir, "n1")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	return dir
+}
+
+func TestFolderRefusesOtherKeys(t *testing.T) {
+	t.Run("no key", func(t *testing.T) {
+		dir := settle(t)
+		require.NoError(t, os.Remove(filepath.Join(dir, KeyFile)))
+		_, err := Open(SystemDisk{}, dir, "n1")
+		require.ErrorContains(t, err, "has no node.key")
+	})
+	t.Run("another's key", func(t *testing.T) {
+		dir, other := settle(t), settle(t)
+		require.NoError(t, os.Rename(filepath.Join(other, KeyFile), filepath.Join(dir, KeyFile)))
+		_, err := Open(SystemDisk{}, dir, "n1")
+		require.ErrorContains(t, err, "the key of another folder")
+	})
+	t.Run("broken key", func(t *testing.T) {
+		dir := settle(t)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, KeyFile), []byte("x"), 0o600))
+		_, err := Open(SystemDisk{}, dir, "n1")
+		require.ErrorContains(t, err, "node.key")
+	})
+}
+
 func TestFolderRefuses(t *testing.T) {
-	settle := func(t *testing.T) string {
-		dir := t.TempDir()
-		f, err := Open(SystemDisk{}, dir, "n1")
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-		return dir
-	}
 	t.Run("own id", func(t *testing.T) {
 		dir := settle(t)
 		f, err := Open(SystemDisk{}, dir, "n1")
@@ -76,24 +99,6 @@ func TestFolderRefuses(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, IdentityFile), []byte("{"), 0o600))
 		_, err := Open(SystemDisk{}, dir, "n1")
 		require.ErrorContains(t, err, "cannot be read")
-	})
-	t.Run("no key", func(t *testing.T) {
-		dir := settle(t)
-		require.NoError(t, os.Remove(filepath.Join(dir, KeyFile)))
-		_, err := Open(SystemDisk{}, dir, "n1")
-		require.ErrorContains(t, err, "has no node.key")
-	})
-	t.Run("another's key", func(t *testing.T) {
-		dir, other := settle(t), settle(t)
-		require.NoError(t, os.Rename(filepath.Join(other, KeyFile), filepath.Join(dir, KeyFile)))
-		_, err := Open(SystemDisk{}, dir, "n1")
-		require.ErrorContains(t, err, "the key of another folder")
-	})
-	t.Run("broken key", func(t *testing.T) {
-		dir := settle(t)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, KeyFile), []byte("x"), 0o600))
-		_, err := Open(SystemDisk{}, dir, "n1")
-		require.ErrorContains(t, err, "node.key")
 	})
 	t.Run("data without identity", func(t *testing.T) {
 		dir := settle(t)

@@ -11,6 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// strangersWithAnothersFolder know the secret and claim an incarnation whose key they do not have.
+func strangersWithAnothersFolder(t *testing.T, friend *Authority, plain func(*testing.T) net.Conn, silent func(*testing.T, net.Conn)) {
+	t.Run("a member's folder that is not its own", func(t *testing.T) {
+		for _, protocol := range []byte{ProtocolRaft, ProtocolCalls} {
+			before := foreignKeys.Get()
+			conn := tls.Client(plain(t), friend.makeConfig())
+			_, err := conn.Write(helloAs(protocol, "n2", drawKey(t).Digest()))
+			require.NoError(t, err)
+			var w Welcome
+			require.NoError(t, readSized(conn, &w))
+			require.Contains(t, w.Refused, "has not the key of the node that it says it is")
+			silent(t, conn)
+			require.Equal(t, before+1, foreignKeys.Get())
+		}
+	})
+}
+
 // TestAPeerThatAnswersWithAnothersKey has the secret and a key of its own, and says that it is the
 // member that the dialler looks for: it says so with the member's incarnation, which it cannot
 // prove, or with its own, which is not the member's.

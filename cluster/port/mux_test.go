@@ -116,19 +116,7 @@ func TestStrangersGetNothing(t *testing.T) {
 		require.Contains(t, w.Refused, "not the one its certificate names")
 		silent(t, conn)
 	})
-	t.Run("a member's folder that is not its own", func(t *testing.T) {
-		for _, protocol := range []byte{ProtocolRaft, ProtocolCalls} {
-			before := foreignKeys.Get()
-			conn := tls.Client(plain(t), friend.makeConfig())
-			_, err := conn.Write(helloAs(protocol, "n2", drawKey(t).Digest()))
-			require.NoError(t, err)
-			var w Welcome
-			require.NoError(t, readSized(conn, &w))
-			require.Contains(t, w.Refused, "has not the key of the node that it says it is")
-			silent(t, conn)
-			require.Equal(t, before+1, foreignKeys.Get())
-		}
-	})
+	strangersWithAnothersFolder(t, friend, plain, silent)
 	strangersWithTheSecret(t, friend, plain, silent)
 	require.NoError(t, answers(k.welcomed(t, friend, ProtocolCalls, "n2")), "the control: a true peer gets in")
 }

@@ -23,6 +23,7 @@ var errOffset = errors.New("cluster: no such place in the segment's file")
 // answerPeers returns the calls that this node answers its peers.
 func (n *Node) answerPeers() *port.Service {
 	s := port.NewService()
+	s.Guard = n.greeter.refuseStranger
 	port.HandleInOrder(s, n.arrivals.takeForwarded)
 	port.HandleInOrder(s, n.arrivals.takeGiveUp)
 	port.Handle(s, func(context.Context, string, *port.PingCall) (*port.Pong, error) { return n.makePong(), nil })
@@ -52,6 +53,7 @@ func (n *Node) answerPeers() *port.Service {
 		return &port.Done{}, n.finder.givePromise(q)
 	})
 	port.Handle(s, n.greeter.secret.answerChallenge)
+	port.Handle(s, n.greeter.answerVouch)
 	port.Handle(s, n.history.answerLeaf)
 	port.Handle(s, func(_ context.Context, _ string, q *port.RootsCall) (*port.RootsReply, error) {
 		roots, err := n.audit.SegmentRoots(q.Size)

@@ -155,7 +155,7 @@ func (f *finder) joinThrough(hosts []string) {
 	var last error
 	for _, host := range hosts {
 		ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
-		l := f.peers.linkToAddress(host)
+		l, met := f.peers.linkAndMeet(host)
 		_, last = port.Ask(ctx, l, &message)
 		l.Close()
 		cancel()
@@ -164,6 +164,9 @@ func (f *finder) joinThrough(hosts []string) {
 			f.greeter.noteUnwelcome(nil)
 			return
 		case errors.Is(last, port.ErrWentBack), errors.Is(last, port.ErrCopy), errors.Is(last, port.ErrTooOld):
+			if f.greeter.judgeStanding(*met) != nil {
+				continue // No node ends because a stranger says so.
+			}
 			f.life.endProcess("this node is not taken in at " + f.greeter.address.Host + ": " + port.Plain(last.Error()))
 			return
 		}

@@ -37,7 +37,7 @@ func (m *membership) checkReachable(ctx context.Context, id string, to port.Addr
 		return w, fmt.Errorf("cluster: node %q at %s, the address it gives (its --advertise): %w", id, to.Host, err)
 	case err != nil:
 		return w, fmt.Errorf("cluster: node %q cannot be reached from the leader at %s, the address it gives (its --advertise): %w", id, to.Host, err)
-	case w.ID != id || port.Shown(w.Incarnation) != to.Incarnation:
+	case w.ID != id || w.Incarnation != to.Incarnation:
 		return w, fmt.Errorf("cluster: at %s, the address that node %q gives (its --advertise), is another node: %q", to.Host, id, w.ID)
 	case heard.wentBack(w.Incarnation, w.LastIndex):
 		return w, port.ErrWentBack

@@ -4,7 +4,7 @@
 // on every node, keep what was acknowledged, and say truthfully how the group stands. It owns the
 // raft group, the sequencer, and the published values that edges read without a lock.
 //
-// May import: hashicorp/raft, hclog, VictoriaMetrics/metrics; port, datadir, report; engine
+// May import: hashicorp/raft, hclog, VictoriaMetrics/metrics; port, datadir, nodekey, report; engine
 // (Time, Format, limits, profiles as values), fsm, fsm/wire, audit, ofac (to open the list that
 // the log activated). Never: httpapi, JSON of requests, engine's rules, credentials.
 //
@@ -22,6 +22,7 @@
 //	clocks       clock.go                       this clock, the others' and log time
 //	gateway      gateway.go                     the port between nodes, and raft's network over it
 //	greeter      greeter.go, secret.go          who is let in, dialled, and knows the secret
+//	             standing.go                    who is a member, and what others may ask
 //	peers        peers.go                       links to the others, and how they are
 //	lineage      lineage.go, note.go            of which recovery this folder is
 //	membership   membership.go, autopilot.go    changes of the group, on the leader

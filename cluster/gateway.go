@@ -31,12 +31,13 @@ type gateway struct {
 // openPort binds the port between nodes and makes raft's network over it. Nothing is
 // accepted before the node's state is loaded.
 func (w *gateway) openPort(service *port.Service) (err error) {
-	w.greeter.address = port.Address{Host: w.config.Advertise, Incarnation: port.Shown(w.folder.Identity().Incarnation)}
+	w.greeter.address = port.Address{Host: w.config.Advertise, Incarnation: w.folder.Identity().Incarnation}
 	if w.config.ListenCluster == "" {
 		w.greeter.address.Host = w.config.ID
 		w.transport, w.committed = port.LoneTransport(w.greeter.address), func(string, uint64, uint64) {}
 		return nil
 	}
+	w.life.log.Info("this node's key", "key", w.folder.Key().Digest())
 	proof, err := w.portProof()
 	if err != nil {
 		return err
@@ -81,7 +82,7 @@ func (w *gateway) portProof() (func() *port.Authority, error) {
 		}
 		return w.certificates.Current, nil
 	}
-	drawn, err := port.NewAuthority(w.config.Secret, w.config.ID, w.config.SecretsAlso...)
+	drawn, err := port.NewAuthority(w.config.Secret, w.config.ID, w.folder.Key(), w.config.SecretsAlso...)
 	return func() *port.Authority { return drawn }, err
 }
 

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 )
@@ -35,6 +33,10 @@ type greeter struct {
 	mu                 sync.Mutex
 	reached            map[string]reached
 	trouble, unwelcome trouble
+	foreignTold        time.Time // When a node with a foreign key was last logged.
+
+	vouchers vouchers
+	askAbout func(port.Peer) // Asks members whether a node is one of them. Set before the port opens.
 }
 
 func newGreeter(config *Config, l *life, folder *datadir.Folder, s *state, r *replica, k *lineage) *greeter {
@@ -120,8 +122,8 @@ func (g *greeter) noteArrival() func(port.Hello, byte) port.Welcome {
 }
 
 // greetNode judges a dialler. It refuses a node of another cluster, a stranger to this lineage
-// and a removed node. It also refuses raft to a node whose data folder is not the member's, or
-// went back.
+// and a removed node. It also refuses raft to a node that is no member, or has another key than
+// the member of its name, or whose folder went back.
 func (g *greeter) greetNode(h port.Hello, protocol byte, heard map[string]reached) port.Welcome {
 	own := g.greetPeer()
 	w := port.Welcome{
@@ -138,9 +140,10 @@ func (g *greeter) greetNode(h port.Hello, protocol byte, heard map[string]reache
 	case isGone(g.state, h.ID, h.Incarnation) && !isMember(g.replica, h.ID, h.Incarnation):
 		w.Refused, w.Removed = wasRemoved(h.ID), h.Incarnation
 	case protocol == port.ProtocolRaft:
-		known, err := g.replica.addressOf(raft.ServerID(h.ID))
-		if err == nil && known.Incarnation != port.Shown(h.Incarnation) {
-			w.Refused = fmt.Sprintf("node %q has another data folder than the member of that name: it must join anew", h.ID)
+		peer := port.Peer{ID: h.ID, Incarnation: h.Incarnation}
+		if err := g.refuseStranger(peer); err != nil {
+			w.Refused = port.Plain(err.Error())
+			g.askAbout(peer)
 		}
 		if heard[h.ID].wentBack(h.Incarnation, h.LastIndex) {
 			w.Refused, w.Reached = port.ErrWentBack.Error(), heard[h.ID].applied
@@ -159,6 +162,9 @@ func (g *greeter) checkWelcome(w *port.Welcome, refused bool) error {
 	}
 	if stranger := g.lineage.judgeLineage(&own, other, port.ProtocolCalls); stranger != "" && !refused {
 		return fmt.Errorf("%w: %s", errStranger, stranger)
+	}
+	if g.judgeStanding(port.Peer{ID: w.ID, Incarnation: w.Incarnation}) != nil {
+		return nil // No node ends because a stranger says so.
 	}
 	if refused && w.Removed == own.Incarnation && w.Lineage == own.Lineage {
 		endRemoved(g.folder, g.life, w.ID)

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/cluster/port"
-	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -47,6 +46,7 @@ type membership struct {
 	deadAfter time.Duration // How long a voter may be silent; below 0: it never loses its vote.
 
 	admitAll bool // A node that asks to join needs no admin.
+	named    bool // The operator's authority says which node it is, and not the node's key.
 
 	asking   askingNodes
 	changing gate                 // Only one change at a time.
@@ -96,7 +96,7 @@ func (m *membership) doVerb(ctx context.Context, v *port.VerbCall) error {
 	case verbTransfer:
 		return m.transferLeadership(ctx, v.ID)
 	case verbAdmit:
-		return m.admitNode(ctx, v.ID, v.Addr)
+		return m.admitNode(ctx, v)
 	case verbRemove:
 		return m.removeMember(ctx, v.ID, v.Force)
 	case verbPromote:
@@ -128,21 +128,6 @@ func (m *membership) addServer(id raft.ServerID, to port.Address, vote bool) err
 	})
 }
 
-// admitNode takes in a node that an admin has admitted: one that asks to join, or one that waits
-// at an address.
-func (m *membership) admitNode(ctx context.Context, id, address string) error {
-	q := &port.JoinCall{ID: id, Address: address, Format: uint16(engine.FormatNewest)}
-	if address == "" {
-		if _, known := m.replica.findServer(raft.ServerID(id)); known {
-			return nil
-		}
-		if q = m.asking.find(id, time.Now()); q == nil {
-			return report.ErrNotWaiting
-		}
-	}
-	return m.takeIn(ctx, q, true)
-}
-
 // hearJoin answers a node that asks to join.
 func (m *membership) hearJoin(ctx context.Context, q *port.JoinCall) error {
 	if !m.replica.isLeader() {
@@ -153,8 +138,8 @@ func (m *membership) hearJoin(ctx context.Context, q *port.JoinCall) error {
 
 // takeIn takes in a new node if it is admitted, or a member at a new address. A new node has no
 // vote until it has caught up. A node that comes back with an empty folder first loses its former
-// vote. Who has the cluster secret can ask to join; so an admin says whether a node belongs to
-// the group.
+// vote. Who has the cluster secret can ask to join, under any name; so an admin says whether a
+// node belongs to the group.
 func (m *membership) takeIn(ctx context.Context, q *port.JoinCall, admitted bool) error {
 	if !m.replica.isLeader() {
 		return port.ErrNotLeader
@@ -177,9 +162,12 @@ func (m *membership) takeIn(ctx context.Context, q *port.JoinCall, admitted bool
 	if m.isBuried(q.ID, to.Incarnation) {
 		return errors.New(wasRemoved(q.ID))
 	}
-	if _, known := m.replica.findServer(id); !known && !admitted {
+	if err := m.refuseTwin(q.ID, to); err != nil {
+		return err
+	}
+	if !admitted && !m.isAdmitted(id, to) {
 		if m.asking.note(q, time.Now()) {
-			m.life.log.Warn("a node asks to join, and no admin has admitted it: railguard cluster admit, or find out who it is", "peer", q.ID, "addr", to.Host)
+			m.life.log.Warn("a node asks to join, and no admin has admitted it: railguard cluster admit, or find out who it is", "peer", q.ID, "addr", to.Host, "key", to.Incarnation)
 		}
 		return port.ErrNotAdmitted
 	}
@@ -243,8 +231,8 @@ func (m *membership) followServer(ctx context.Context, server raft.Server, to po
 // replaceServer takes in a node whose id a member with another data folder has.
 func (m *membership) replaceServer(ctx context.Context, server raft.Server, before, to port.Address) error {
 	id := string(server.ID)
-	if _, alive := m.peers.freshSample(id); alive || id == string(m.replica.self) {
-		return fmt.Errorf("cluster: a node %q with another data folder is alive: stop that one to replace it, or give this one an --id of its own", id)
+	if err := m.refuseTwin(id, to); err != nil {
+		return err
 	}
 	m.life.log.Warn("a member comes back with another data folder: it has forgotten its votes and joins without one", "peer", id)
 	if err := m.buryMember(ctx, id, before.Incarnation); err != nil {

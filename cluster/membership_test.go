@@ -90,9 +90,9 @@ func TestOtherClusterIsRefused(t *testing.T) {
 		}
 	})
 	awaitReady(t, other)
-	err := first.Admit(t.Context(), "n2", g.host("n2"))
+	err := first.Admit(t.Context(), "n2", g.host("n2"), "")
 	require.ErrorContains(t, err, "is of cluster")
-	require.ErrorContains(t, first.Admit(t.Context(), "n9", g.host("n1")), `not "n9"`)
+	require.ErrorContains(t, first.Admit(t.Context(), "n9", g.host("n1"), ""), `not "n9"`)
 	require.Len(t, first.replica.listServers(), 1)
 }
 

@@ -141,12 +141,13 @@ func (n *Node) assembleParts() {
 	}
 	n.membership = &membership{
 		life: n.life, state: n.state, replica: n.replica, lineage: n.lineage, peers: n.peers, secret: n.greeter.secret,
-		deadAfter: n.config.DeadAfter, admitAll: n.config.AdmitAll, changing: newGate(), propose: n.proposeAnyway,
+		deadAfter: n.config.DeadAfter, admitAll: n.config.AdmitAll, named: n.config.Certificates.Given(), changing: newGate(), propose: n.proposeAnyway,
 	}
 	n.finder = &finder{
 		life: n.life, folder: n.folder, state: n.state, replica: n.replica, greeter: n.greeter, peers: n.peers,
 		membership: n.membership, secret: n.greeter.secret, join: n.config.Join, expect: n.config.BootstrapExpect, release: n.config.Version,
 	}
+	n.greeter.askAbout = n.finder.askAbout
 	n.digester = newDigester(n.life, n.replica, n.peers)
 	n.scrubber = newScrubber(n.life, n.audit, n.config.ScrubEvery)
 	n.compaction = &compaction{

@@ -108,10 +108,11 @@ func (n *Node) Undrain() {
 }
 
 // Admit takes in a node that asks to join, or one that runs and waits at a cluster address, which
-// Admit asks who it is. The node gets a vote when it has caught up.
-func (n *Node) Admit(ctx context.Context, id, addr string) error {
+// Admit asks who it is. Where a key is given, the node must have that one. It gets a vote when it
+// has caught up.
+func (n *Node) Admit(ctx context.Context, id, addr, key string) error {
 	if addr == "" {
-		return n.membership.toLeader(ctx, port.VerbCall{Verb: verbAdmit, ID: id})
+		return n.admit(ctx, port.VerbCall{Verb: verbAdmit, ID: id, Key: key})
 	}
 	l := n.peers.linkToAddress(addr)
 	defer l.Close()
@@ -122,7 +123,16 @@ func (n *Node) Admit(ctx context.Context, id, addr string) error {
 	if p.ID != id {
 		return fmt.Errorf("cluster: the node at %s is %q, not %q", addr, p.ID, id)
 	}
-	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbAdmit, ID: id, Addr: p.Address})
+	return n.admit(ctx, port.VerbCall{Verb: verbAdmit, ID: id, Addr: p.Address, Key: key})
+}
+
+// admit asks the leader to admit a node. Then this node knows the member too, and its key.
+func (n *Node) admit(ctx context.Context, call port.VerbCall) error {
+	if err := n.membership.toLeader(ctx, call); err != nil {
+		return err
+	}
+	_, _ = n.ReadIndex(ctx) // The node is admitted, whether or not this node hears of it in time.
+	return nil
 }
 
 // Remove takes a node out of the group for good: its folder is not admitted again. Remove is

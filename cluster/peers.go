@@ -112,9 +112,18 @@ func (p *peers) linkTo(id string, use linkUse) *port.Link {
 
 // linkToAddress returns a link to an address whose node is not known yet.
 func (p *peers) linkToAddress(host string) *port.Link {
+	l, _ := p.linkAndMeet(host)
+	return l
+}
+
+// linkAndMeet is linkToAddress, and returns who was met there, once the link was used.
+func (p *peers) linkAndMeet(host string) (l *port.Link, met *port.Peer) {
+	met = new(port.Peer)
 	return port.NewLink(func(timeout time.Duration) (net.Conn, error) {
-		return p.greeter.dialNode(host, port.ProtocolCalls, "", "", timeout)
-	})
+		conn, w, err := p.greeter.meetNode(host, port.ProtocolCalls, "", "", timeout)
+		*met = port.Peer{ID: w.ID, Incarnation: w.Incarnation}
+		return conn, err
+	}), met
 }
 
 func (p *peers) closePeers() {
@@ -193,6 +202,7 @@ func (p *peers) watchPeers() {
 		}
 		members := p.replica.listServers()
 		p.forgetMembers(members)
+		p.greeter.endStrangers()
 		for _, member := range members {
 			if member.ID != p.replica.self {
 				p.pingBeside(string(member.ID))

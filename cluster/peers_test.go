@@ -23,6 +23,9 @@ func TestForgedRaftMessages(t *testing.T) {
 	n := g.open("n1", expect(1))
 	awaitReady(t, n)
 	friend := newStranger(t, root.Files("n2", nil), "n2")
+	_, err := friend.dial(g.host("n1"), port.ProtocolRaft)
+	require.ErrorContains(t, err, "is no member", "raft is spoken with members")
+	n.greeter.vouchers.note(port.Peer{ID: "n2", Incarnation: "x"})
 	term := n.replica.raft.CurrentTerm()
 	liar := port.NewPeerTransport(port.Address{Host: "127.0.0.1:1", Incarnation: "x"}, hclog.NewNullLogger(), func() uint64 { return 0 },
 		func(string, port.Address, time.Duration) (net.Conn, error) {
@@ -65,8 +68,8 @@ func TestAPromiseIsAskedForInOnesOwnName(t *testing.T) {
 
 // stranger has a certificate and no node.
 type stranger struct {
-	id  string
-	mux *port.Mux
+	id, incarnation string
+	mux             *port.Mux
 }
 
 func newStranger(t *testing.T, files port.Certificates, id string) *stranger {
@@ -75,11 +78,11 @@ func newStranger(t *testing.T, files port.Certificates, id string) *stranger {
 	m, err := port.Listen(port.TCP{}, func() *port.Authority { return own }, "127.0.0.1:0", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = m.Close() })
-	return &stranger{id, m}
+	return &stranger{id, "x", m}
 }
 
 func (s *stranger) dial(host string, protocol byte) (net.Conn, error) {
-	conn, _, err := s.mux.Dial(host, protocol, func() port.Hello { return port.Hello{ID: s.id, Incarnation: "x"} }, "", "", 10*time.Second)
+	conn, _, err := s.mux.Dial(host, protocol, func() port.Hello { return port.Hello{ID: s.id, Incarnation: s.incarnation} }, "", "", 10*time.Second)
 	return conn, err
 }
 

@@ -81,7 +81,7 @@ func (m *membership) isBuried(id, incarnation string) bool {
 
 func isGone(s *state, id, incarnation string) bool {
 	for _, removed := range s.Settings().Removed {
-		if removed.ID == id && removed.Incarnation == port.Shown(incarnation) {
+		if removed.ID == id && removed.Incarnation == incarnation {
 			return true
 		}
 	}
@@ -90,13 +90,13 @@ func isGone(s *state, id, incarnation string) bool {
 
 func isMember(r *replica, id, incarnation string) bool {
 	known, err := r.addressOf(raft.ServerID(id))
-	return err == nil && known.Incarnation == port.Shown(incarnation)
+	return err == nil && known.Incarnation == incarnation
 }
 
 // hearRemoved handles a peer's message that this node may no longer be a member.
 func (f *finder) hearRemoved(q *port.RemovedCall) error {
 	own := f.folder.Identity()
-	if q.ID != own.ID || q.Incarnation != port.Shown(own.Incarnation) {
+	if q.ID != own.ID || q.Incarnation != own.Incarnation {
 		return fmt.Errorf("cluster: this is node %q with another data folder than the one that was removed", own.ID)
 	}
 	f.askBeside()

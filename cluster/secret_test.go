@@ -25,7 +25,7 @@ func TestWrongSecretIsNoMember(t *testing.T) {
 		ID: "n2", Address: wrong.greeter.address.String(), Format: uint16(engine.FormatNewest),
 	})
 	require.ErrorIs(t, err, errSecret)
-	require.ErrorIs(t, leader.Admit(t.Context(), "n2", g.host("n2")), errSecret)
+	require.ErrorIs(t, leader.Admit(t.Context(), "n2", g.host("n2"), ""), errSecret)
 	require.Len(t, leader.replica.listServers(), 1)
 	require.Empty(t, wrong.replica.listServers())
 	g.close("n2")

@@ -132,11 +132,12 @@ func (n *Node) listNodes(_ context.Context, commit uint64) []report.NodeStatus {
 		if string(server.ID) != n.config.ID {
 			node = n.peerStatus(string(server.ID), commit, time.Now())
 		}
-		node.Addr = port.HostOf(string(server.Address))
+		to, err := port.ParseAddress(string(server.Address))
+		node.Addr, node.Key = port.HostOf(string(server.Address)), to.Incarnation
 		node.Suffrage = suffrageNonvoter
 		if server.Suffrage == raft.Voter {
 			node.Suffrage = suffrageVoter
-		} else if to, err := port.ParseAddress(string(server.Address)); err == nil && !to.Hold {
+		} else if err == nil && !to.Hold {
 			node.Healthy = false // It has no vote yet, and should have one.
 		}
 		nodes = append(nodes, node)
@@ -208,7 +209,7 @@ func (n *Node) describeSelf(commit uint64) report.NodeStatus {
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
 		ClockSkewMs: int64(n.clocks.clockOffset() / engine.Millisecond),
 		DiskFreePct: int(n.disk.percent.Load()),
-		ListVersion: n.Settings().ListVersion, Matchers: n.lists.matchers, FormatMax: uint16(engine.FormatNewest),
+		ListVersion: n.Settings().ListVersion, Key: n.folder.Identity().Incarnation, Matchers: n.lists.matchers, FormatMax: uint16(engine.FormatNewest),
 	}
 }
 

@@ -464,7 +464,9 @@ func (n *testNode) verb(words ...string) error {
 func (n *testNode) TransferLeader(_ context.Context, to string) error { return n.verb("transfer", to) }
 func (n *testNode) Undrain()                                          { _ = n.verb("undrain") }
 func (n *testNode) Drain(context.Context) error                       { return n.verb("drain") }
-func (n *testNode) Admit(_ context.Context, id, addr string) error    { return n.verb("admit", id, addr) }
+func (n *testNode) Admit(_ context.Context, id, addr, _ string) error {
+	return n.verb("admit", id, addr)
+}
 func (n *testNode) Remove(_ context.Context, id string, force bool) error {
 	return n.verb(forced("remove", id, force)...)
 }

@@ -213,7 +213,7 @@ type joinFails struct {
 	err error
 }
 
-func (j joinFails) Admit(context.Context, string, string) error { return j.err }
+func (j joinFails) Admit(context.Context, string, string, string) error { return j.err }
 
 // The answer to a failed join holds nothing that came from the address.
 func TestJoinTellsNothing(t *testing.T) {
@@ -228,6 +228,10 @@ func TestJoinTellsNothing(t *testing.T) {
 	require.Equal(t, "addr", member(t, w.Body.Bytes(), "param"))
 	n.api = n.another(func(d *Deps) { d.Operations = joinFails{n, report.ErrNotWaiting} })
 	require.Equal(t, 404, n.do("admin", "POST", "/v1/cluster/admit", `{"id":"n2"}`).Code)
+	n.api = n.another(func(d *Deps) { d.Operations = joinFails{n, report.ErrOtherKey} })
+	w = n.do("admin", "POST", "/v1/cluster/admit", `{"id":"n2","key":"aa"}`)
+	require.Equal(t, 422, w.Code)
+	require.Equal(t, "key", member(t, w.Body.Bytes(), "param"))
 	n.api = n.another(func(d *Deps) { d.Operations = joinFails{n, wire.ErrNoLeader} })
 	require.Equal(t, 503, n.do("admin", "POST", "/v1/cluster/admit", `{"id":"n2","addr":"10.0.0.1:22"}`).Code)
 }

@@ -5,7 +5,7 @@
 // (docs/decisions/0069).
 //
 // May import: filippo.io/age (encryption), hashicorp/raft (its snapshots),
-// transparency-dev/merkle (compact ranges), datadir, port (addresses), audit, engine,
+// transparency-dev/merkle (compact ranges), datadir, nodekey, port (addresses), audit, engine,
 // engine/credential (the key set), fsm, fsm/wire. Never: cluster, HTTP. It runs no node, and
 // decrypts nothing but the file itself: what is sealed under the cluster secret stays sealed.
 //

@@ -17,6 +17,7 @@ import (
 
 	"railguard/audit"
 	"railguard/cluster/datadir"
+	"railguard/cluster/nodekey"
 	"railguard/cluster/port"
 	"railguard/engine"
 	"railguard/fsm"
@@ -65,7 +66,7 @@ type restoring struct {
 	lists   string
 	store   *audit.Store
 	machine *fsm.Machine
-	drawn   string
+	key     *nodekey.Key // The new node's.
 	cluster string
 }
 
@@ -123,6 +124,9 @@ func Restore(files []string, keys *Keys, order Order) (result *Restored, err err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	r := &restoring{order: order, lists: filepath.Join(order.Dir, datadir.ListFolder)}
+	if r.key, err = nodekey.Draw(); err != nil {
+		return nil, fmt.Errorf("backup: the node's key: %w", err)
+	}
 	if r.store, err = audit.Open(audit.OSDir(filepath.Join(order.Dir, datadir.AuditFolder)), audit.Options{}); err != nil {
 		return nil, fmt.Errorf("backup: history: %w", err)
 	}
@@ -309,25 +313,18 @@ func (r *restoring) listMembers() raft.Configuration {
 	}
 	return raft.Configuration{Servers: []raft.Server{{
 		Suffrage: raft.Voter, ID: raft.ServerID(r.order.ID),
-		Address: raft.ServerAddress(port.Address{Host: host, Incarnation: port.Shown(r.readIncarnation())}.String()),
+		Address: raft.ServerAddress(port.Address{Host: host, Incarnation: r.key.Digest()}.String()),
 	}}}
 }
 
-// readIncarnation returns the folder's random incarnation, drawn at the first call.
-func (r *restoring) readIncarnation() string {
-	if r.drawn == "" {
-		var random [16]byte
-		rand.Read(random[:])
-		r.drawn = hex.EncodeToString(random[:])
-	}
-	return r.drawn
-}
-
-// writeIdentity writes node.json. It is the last step: no node starts on a folder without that
-// file.
+// writeIdentity writes the node's key and then node.json. It is the last step: no node starts on
+// a folder without that file.
 func (r *restoring) writeIdentity(result *Restored) error {
+	if err := datadir.WriteKey(datadir.SystemDisk{}, r.order.Dir, r.key); err != nil {
+		return err
+	}
 	who := datadir.Identity{
-		Format: datadir.Format, ID: r.order.ID, Incarnation: r.readIncarnation(), ClusterID: r.cluster,
+		Format: datadir.Format, ID: r.order.ID, Incarnation: r.key.Digest(), ClusterID: r.cluster,
 		Recovery: result.Recovery + 1, Lineage: result.Lineage,
 	}
 	data, err := json.MarshalIndent(&who, "", "  ")

@@ -17,6 +17,7 @@ import (
 
 	"railguard/audit"
 	"railguard/cluster/datadir"
+	"railguard/cluster/nodekey"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -119,7 +120,12 @@ func requireGroupOfOne(t *testing.T, order Order, who datadir.Identity, restored
 	require.Equal(t, raft.ServerID("m1"), servers[0].ID)
 	require.Equal(t, raft.Voter, servers[0].Suffrage)
 	require.Contains(t, string(servers[0].Address), "10.0.0.1:7001")
-	require.Contains(t, string(servers[0].Address), who.Incarnation[:16])
+	require.Contains(t, string(servers[0].Address), who.Incarnation)
+	data, err := os.ReadFile(filepath.Join(order.Dir, datadir.KeyFile))
+	require.NoError(t, err)
+	key, err := nodekey.Parse(data)
+	require.NoError(t, err)
+	require.Equal(t, who.Incarnation, key.Digest(), "a new key: no backup has one")
 	store, err := datadir.OpenLog(folder)
 	require.NoError(t, err)
 	defer store.Close()
@@ -130,10 +136,10 @@ func requireGroupOfOne(t *testing.T, order Order, who datadir.Identity, restored
 
 // A restored node without an address has its id in place of it until it gives one.
 func TestRestoreWithoutAnAddress(t *testing.T) {
-	r := &restoring{order: Order{ID: "m1"}}
-	require.Contains(t, string(r.listMembers().Servers[0].Address), "m1")
-	require.Equal(t, r.readIncarnation(), r.readIncarnation(), "drawn once")
-	require.NotEqual(t, r.readIncarnation(), (&restoring{}).readIncarnation())
+	key, err := nodekey.Draw()
+	require.NoError(t, err)
+	r := &restoring{order: Order{ID: "m1"}, key: key}
+	require.Equal(t, "m1/"+key.Digest(), string(r.listMembers().Servers[0].Address))
 }
 
 // History comes from several files: a full one, and what was added since.

@@ -1,8 +1,6 @@
 package datadir
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,12 +9,15 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"railguard/cluster/nodekey"
 )
 
 // The data folder holds:
 //
 //	DIR/lock            held by the one process that may use DIR
 //	DIR/node.json       the node's identity
+//	DIR/node.key        the node's key, which is nowhere else: no backup, no copy before a recovery
 //	DIR/recovery.json   the last recovery of a lost majority, if there was one
 //	DIR/before-recovery-N-LINEAGE   node.json, raft.db and the log's files as they were before it
 //	DIR/raft/raft.db    term and vote (bbolt)
@@ -28,6 +29,7 @@ import (
 const (
 	LockFile     = "lock"
 	IdentityFile = "node.json"
+	KeyFile      = "node.key"
 	RaftFolder   = "raft"
 	AuditFolder  = "audit"
 	ListFolder   = "lists"
@@ -38,9 +40,9 @@ const (
 // CheckFormat refuses a folder of another format.
 const Format = 3
 
-// Identity is the content of node.json. The incarnation is random and made with the folder. It
-// tells a node that comes back under its old id with an empty disk from the one that has the
-// votes and entries it acknowledged.
+// Identity is the content of node.json. The incarnation is made with the folder: it is the digest
+// of the node's key. It tells a node that comes back under its old id with an empty disk from the
+// one that has the votes and entries it acknowledged, and no other node can prove it.
 type Identity struct {
 	Format      int    `json:"format"`
 	ID          string `json:"id"`
@@ -60,6 +62,7 @@ type Folder struct {
 	disk     Disk
 	mu       sync.Mutex // Guards what changes in identity.
 	identity Identity
+	key      *nodekey.Key
 	fresh    bool // This start made node.json.
 	lock     *os.File
 }
@@ -70,6 +73,9 @@ func (f *Folder) Identity() Identity {
 	defer f.mu.Unlock()
 	return f.identity
 }
+
+// Key returns the node's key.
+func (f *Folder) Key() *nodekey.Key { return f.key }
 
 // Sub returns the path of a file or folder in the data folder.
 func (f *Folder) Sub(name string) string { return filepath.Join(f.path, name) }
@@ -114,7 +120,36 @@ func (f *Folder) identifyNode(id string) error {
 		return fmt.Errorf("cluster: data folder %s belongs to node %q, this is node %q: start it under its own id or give it its own folder",
 			f.path, f.identity.ID, id)
 	}
-	return nil
+	return f.readKey()
+}
+
+// readKey reads the node's key. It must be the one that was made with the folder: the group knows
+// the node by it.
+func (f *Folder) readKey() error {
+	const remedy = "wipe the folder and let an admin admit the node again, or restore a backup where no quorum is left"
+	data, err := os.ReadFile(f.Sub(KeyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cluster: data folder %s has no %s, which was lost, or a draft before 0.2.0 wrote the folder: %s", f.path, KeyFile, remedy)
+	}
+	if err == nil {
+		f.key, err = nodekey.Parse(data)
+	}
+	if err != nil {
+		return fmt.Errorf("cluster: %s in %s cannot be read: %w", KeyFile, f.path, err)
+	}
+	if f.key.Digest() != f.identity.Incarnation {
+		return fmt.Errorf("cluster: %s in %s is the key of another folder: put its own back, or %s", KeyFile, f.path, remedy)
+	}
+	return os.Chmod(f.Sub(KeyFile), 0o600)
+}
+
+// WriteKey writes a node's key into its data folder, before node.json.
+func WriteKey(disk Disk, dir string, key *nodekey.Key) error {
+	data, err := key.Encode()
+	if err != nil {
+		return fmt.Errorf("cluster: %s: %w", KeyFile, err)
+	}
+	return replaceFile(disk, dir, KeyFile, data)
 }
 
 // ErrFormat says that another release wrote the folder, and this one does not read it.
@@ -135,7 +170,7 @@ func CheckFormat(what string, format int) error {
 	return fmt.Errorf("%w: %s has format %d and this release reads %d: %s", ErrFormat, what, format, Format, do)
 }
 
-// moveIn writes node.json into an empty folder, which makes it a new node's.
+// moveIn writes a new key and then node.json into an empty folder, which makes it a new node's.
 func (f *Folder) moveIn(id string) error {
 	for _, name := range []string{RaftFolder, AuditFolder} {
 		entries, err := os.ReadDir(f.Sub(name))
@@ -147,10 +182,15 @@ func (f *Folder) moveIn(id string) error {
 				f.path, IdentityFile)
 		}
 	}
-	var random [16]byte
-	rand.Read(random[:])
-	f.identity = Identity{Format: Format, ID: id, Incarnation: hex.EncodeToString(random[:])}
-	f.fresh = true
+	key, err := nodekey.Draw()
+	if err != nil {
+		return fmt.Errorf("cluster: %s: %w", KeyFile, err)
+	}
+	if err := WriteKey(f.disk, f.path, key); err != nil {
+		return fmt.Errorf("cluster: data folder: %w", err)
+	}
+	f.key, f.fresh = key, true
+	f.identity = Identity{Format: Format, ID: id, Incarnation: key.Digest()}
 	return f.saveNode()
 }
 

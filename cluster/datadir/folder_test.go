@@ -4,20 +4,70 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-func TestFolderRefuses(t *testing.T) {
-	settle := func(t *testing.T) string {
-		dir := t.TempDir()
-		f, err := Open(SystemDisk{}, dir, "n1")
+// A folder's key is made with it, is its own, and only its owner can read it.
+func TestAFolderHasAKey(t *testing.T) {
+	dir := t.TempDir()
+	f, err := Open(SystemDisk{}, dir, "n1")
+	require.NoError(t, err)
+	key := f.Key()
+	require.Equal(t, f.Identity().Incarnation, key.Digest())
+	require.NoError(t, f.Close())
+	require.NoError(t, os.Chmod(filepath.Join(dir, KeyFile), 0o644))
+	f, err = Open(SystemDisk{}, dir, "n1")
+	require.NoError(t, err)
+	require.Equal(t, key, f.Key())
+	require.NoError(t, f.Close())
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(filepath.Join(dir, KeyFile))
 		require.NoError(t, err)
-		require.NoError(t, f.Close())
-		return dir
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	}
+	// A start that ended before node.json was written leaves no node behind.
+	require.NoError(t, os.Remove(filepath.Join(dir, IdentityFile)))
+	f, err = Open(SystemDisk{}, dir, "n2")
+	require.NoError(t, err)
+	require.NotEqual(t, key, f.Key())
+	require.NoError(t, f.Close())
+}
+
+// settle makes a new node's folder, which nobody uses.
+func settle(t *testing.T) string {
+	dir := t.TempDir()
+	f, err := Open(SystemDisk{}, dir, "n1")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	return dir
+}
+
+func TestFolderRefusesOtherKeys(t *testing.T) {
+	t.Run("no key", func(t *testing.T) {
+		dir := settle(t)
+		require.NoError(t, os.Remove(filepath.Join(dir, KeyFile)))
+		_, err := Open(SystemDisk{}, dir, "n1")
+		require.ErrorContains(t, err, "has no node.key")
+	})
+	t.Run("another's key", func(t *testing.T) {
+		dir, other := settle(t), settle(t)
+		require.NoError(t, os.Rename(filepath.Join(other, KeyFile), filepath.Join(dir, KeyFile)))
+		_, err := Open(SystemDisk{}, dir, "n1")
+		require.ErrorContains(t, err, "the key of another folder")
+	})
+	t.Run("broken key", func(t *testing.T) {
+		dir := settle(t)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, KeyFile), []byte("x"), 0o600))
+		_, err := Open(SystemDisk{}, dir, "n1")
+		require.ErrorContains(t, err, "node.key")
+	})
+}
+
+func TestFolderRefuses(t *testing.T) {
 	t.Run("own id", func(t *testing.T) {
 		dir := settle(t)
 		f, err := Open(SystemDisk{}, dir, "n1")

@@ -11,21 +11,19 @@ import (
 // listens, which incarnation its data folder has, and whether an operator keeps it without a
 // vote.
 //
-//	10.0.0.1:7000/6f1d0c55e2a94b17
-//	10.0.0.1:7000/6f1d0c55e2a94b17/hold
+//	10.0.0.1:7000/6f1d0c55e2a94b17c0a84b10d3f5e296
+//	10.0.0.1:7000/6f1d0c55e2a94b17c0a84b10d3f5e296/hold
 //
-// The incarnation keeps a wiped node out: its new folder has another one, so nobody who knows
-// the configuration speaks raft with it until it has joined anew.
+// The incarnation is the digest of the node's key. It keeps everybody else out: another folder
+// has another key, so nobody who knows the configuration speaks raft with its node until that
+// has joined anew.
 type Address struct {
 	Host        string
 	Incarnation string
 	Hold        bool
 }
 
-const (
-	incarnationShown = 16 // How many of the 32 characters an address has. They are enough to distinguish the folders of one id.
-	holdMark         = "hold"
-)
+const holdMark = "hold"
 
 func (a Address) String() string {
 	text := a.Host + "/" + a.Incarnation
@@ -88,6 +86,3 @@ func ValidID(id string) error {
 	}
 	return nil
 }
-
-// Shown returns the part of an incarnation that a member's address has.
-func Shown(incarnation string) string { return incarnation[:min(len(incarnation), incarnationShown)] }

@@ -114,7 +114,7 @@ func TestNodeURI(t *testing.T) {
 	for _, id := range []string{"", ".", "n1.", ".n1", "a..b", "a b", "n1:80", "n/1", "ä", strings.Repeat("x", IDMax+1)} {
 		_, err := NodeURI(id)
 		require.Error(t, err, id)
-		_, err = NewAuthority(testSecret, id)
+		_, err = NewAuthority(testSecret, id, drawKey(t))
 		require.Error(t, err, id)
 	}
 }
@@ -268,7 +268,7 @@ func TestPeersAreHeldToTheirCertificates(t *testing.T) {
 	_, err = here.peerID(long)
 	require.ErrorContains(t, err, "shows 5 certificates")
 
-	drawn, err := NewAuthority(testSecret, "n2")
+	drawn, err := NewAuthority(testSecret, "n2", drawKey(t))
 	require.NoError(t, err)
 	leaf, err := x509.ParseCertificate(drawn.own.Certificate[0])
 	require.NoError(t, err)

@@ -18,13 +18,15 @@ var (
 	ErrCopy      = errors.New("cluster: the member of this name and folder answers at its own address: this one runs on a copy of its folder")
 	// ErrNotAdmitted: a node asks to join a group that does not know its id.
 	ErrNotAdmitted = errors.New("cluster: no admin has admitted this node yet: railguard cluster admit with its id")
-	ErrTooOld      = errors.New("cluster: this release is too old for the format that the group computes by: upgrade this node")
+	// ErrForeignKey: a node shows another key than the one by which the group knows its name.
+	ErrForeignKey = errors.New("cluster: the node has another key than the member of that name, or is no member: an admin must admit it")
+	ErrTooOld     = errors.New("cluster: this release is too old for the format that the group computes by: upgrade this node")
 )
 
 // remoteErrors are the errors that keep their meaning over the wire.
 var remoteErrors = []error{
 	wire.ErrNoLeader, wire.ErrNoQuorum, wire.ErrOverloaded, wire.ErrStorageLow, wire.ErrShuttingDown, wire.ErrUnknown,
-	ErrNotLeader, ErrNoPeer, ErrAlone, ErrWentBack, ErrCopy, ErrTooOld, ErrNotAdmitted, report.ErrNotWaiting,
+	ErrNotLeader, ErrNoPeer, ErrAlone, ErrWentBack, ErrCopy, ErrTooOld, ErrNotAdmitted, ErrForeignKey, report.ErrNotWaiting, report.ErrOtherKey,
 }
 
 // remoteError makes an error of the text that a peer answered instead of a reply.

@@ -29,8 +29,19 @@ const (
 	callRemoved Kind = 16
 	callSecret  Kind = 17
 	callRelay   Kind = 18
+	callVouch   Kind = 19
 	callFailed  Kind = 255
 )
+
+// isKnock reports whether a node may ask it that is no member yet: who is there, whether it may
+// come in, and whether both have the cluster secret. No answer has a record.
+func (k Kind) isKnock() bool {
+	switch k {
+	case callPing, callJoin, callPromise, callRemoved, callSecret:
+		return true
+	}
+	return false
+}
 
 // The messages have one type for each question and one for each answer. The method kind ties
 // the two together: Ask and Handle accept no other pairs. An empty message is sent as no bytes
@@ -139,6 +150,19 @@ type VerbCall struct {
 	Addr string `cbor:"3,keyasint,omitempty"`
 
 	Force bool `cbor:"4,keyasint,omitempty"` // Do it even if too few of the remaining voters answer.
+
+	Key string `cbor:"5,keyasint,omitempty"` // The key that the node must have; "": any.
+}
+
+// VouchCall asks a member whether a node is a member too.
+type VouchCall struct {
+	ID          string `cbor:"1,keyasint"`
+	Incarnation string `cbor:"2,keyasint"`
+}
+
+// VouchReply has the answer.
+type VouchReply struct {
+	Member bool `cbor:"1,keyasint,omitempty"`
 }
 
 // RemovedCall tells a node that it may no longer be a member. It does not end the node: the
@@ -282,4 +306,5 @@ func (BundleCall) kind(BundleReply) Kind       { return callBundle }
 func (SegmentCall) kind(SegmentReply) Kind     { return callSegment }
 func (DigestCall) kind(DigestReply) Kind       { return callDigest }
 func (ListCall) kind(ListReply) Kind           { return callList }
+func (VouchCall) kind(VouchReply) Kind         { return callVouch }
 func (RelayCall) kind(RelayReply) Kind         { return callRelay }

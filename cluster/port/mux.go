@@ -43,8 +43,11 @@ type Door struct {
 	// does not count against it.
 	Arrival func() func(h Hello, protocol byte) Welcome
 	Raft    func(id string, conn net.Conn) // Serves a raft connection until it ends.
-	Calls   func(id string, conn net.Conn) // Serves a call connection until it ends.
+	Calls   func(peer Peer, conn net.Conn) // Serves a call connection until it ends.
 }
+
+// Peer is the node at the other end of a connection, as it has proven itself.
+type Peer struct{ ID, Incarnation string }
 
 // Mux is the one port between nodes. TLS must prove within 2 s that a connection belongs to the
 // cluster, and to which node. Only then does a byte of it reach raft or the calls.
@@ -144,13 +147,13 @@ func (m *Mux) receiveConn(raw net.Conn) {
 	case ProtocolRaft:
 		m.door.Raft(in.who, in.conn)
 	case ProtocolCalls:
-		m.door.Calls(in.who, in.conn)
+		m.door.Calls(in.Peer(), in.conn)
 	}
 }
 
 // keepConn records a proven connection, unless its proof has become invalid since.
 func (m *Mux) keepConn(to *openConns, raw net.Conn, p *proven) bool {
-	if !to.addConn(raw, &openConn{who: p.who, chain: p.chain}) {
+	if !to.addConn(raw, &openConn{who: p.who, incarnation: p.incarnation, protocol: p.protocol, chain: p.chain}) {
 		return false
 	}
 	if m.authority == nil {
@@ -177,13 +180,40 @@ func (m *Mux) ProveAnew() {
 	}
 }
 
+// EndRaft ends the raft connections of the nodes for which judge returns true.
+func (m *Mux) EndRaft(judge func(Peer) bool) {
+	for _, all := range []*openConns{m.peers, m.dialled} {
+		all.endConns(func(g *openConn) bool {
+			return g.protocol == ProtocolRaft && judge(Peer{g.who, g.incarnation})
+		})
+	}
+}
+
 // proven is a connection whose peer has proven itself.
 type proven struct {
-	conn     net.Conn
-	who      string // Node id.
-	protocol byte
-	by       *Authority          // The authority that proved it; nil: insecure.
-	chain    []*x509.Certificate // The peer's certificates, the leaf first.
+	conn        net.Conn
+	who         string // Node id.
+	key         string // Digest of its key; "": the id alone is proven, or nothing (insecure).
+	incarnation string
+	protocol    byte
+	by          *Authority          // The authority that proved it; nil: insecure.
+	chain       []*x509.Certificate // The peer's certificates, the leaf first.
+}
+
+// Peer returns the node that has proven itself.
+func (p *proven) Peer() Peer { return Peer{p.who, p.incarnation} }
+
+// refuseOther returns why a peer is not the node that it says it is; nil: it is. An incarnation is
+// the digest of a key, so that a node proves it by the key of its certificate.
+func (p *proven) refuseOther(id, incarnation string) error {
+	switch {
+	case p.by != nil && id != p.who:
+		return fmt.Errorf("cluster: node %q is not the one its certificate names", id)
+	case p.key != "" && incarnation != p.key:
+		foreignKeys.Inc()
+		return fmt.Errorf("cluster: node %q has not the key of the node that it says it is", id)
+	}
+	return nil
 }
 
 // proveConn does the TLS handshake.
@@ -197,11 +227,11 @@ func (m *Mux) proveConn(raw net.Conn, side func(net.Conn, *tls.Config) *tls.Conn
 		return nil, err
 	}
 	state := secure.ConnectionState()
-	id, err := a.peerID(state)
+	id, key, err := a.provePeer(state)
 	if err != nil {
 		return nil, err
 	}
-	return &proven{conn: secure, who: id, by: a, chain: state.PeerCertificates}, nil
+	return &proven{conn: secure, who: id, key: key, by: a, chain: state.PeerCertificates}, nil
 }
 
 func (m *Mux) admitConn(raw net.Conn) (*proven, error) {
@@ -228,14 +258,14 @@ func (m *Mux) admitConn(raw net.Conn) (*proven, error) {
 	if err := readSized(in.conn, &h); err != nil {
 		return nil, err
 	}
-	w := m.judgeHello(h, in.who, in.protocol, greet)
+	w := in.judgeHello(h, greet)
 	if err := writeSized(in.conn, nil, &w); err != nil {
 		return nil, err
 	}
 	if w.Refused != "" {
 		return nil, errors.New(w.Refused)
 	}
-	in.who = h.ID
+	in.who, in.incarnation = h.ID, h.Incarnation
 	return in, raw.SetDeadline(time.Time{})
 }
 
@@ -243,11 +273,15 @@ var muxMagic = []byte("RG")
 
 // judgeHello checks that a dialler's hello names the node that its certificate proves, and then
 // asks greet.
-func (m *Mux) judgeHello(h Hello, proven string, protocol byte, greet func(Hello, byte) Welcome) Welcome {
-	if m.authority != nil && h.ID != proven || ValidID(h.ID) != nil {
-		return Welcome{Refused: fmt.Sprintf("node %q is not the one its certificate names", h.ID)}
+func (p *proven) judgeHello(h Hello, greet func(Hello, byte) Welcome) Welcome {
+	err := ValidID(h.ID)
+	if err == nil {
+		err = p.refuseOther(h.ID, h.Incarnation)
 	}
-	return greet(h, protocol)
+	if err != nil {
+		return Welcome{Refused: Plain(err.Error())}
+	}
+	return greet(h, p.protocol)
 }
 
 // Dial opens a connection to a peer and exchanges hello and welcome. The peer must have
@@ -265,8 +299,9 @@ func (m *Mux) Dial(host string, protocol byte, h func() Hello, expectID, expectI
 	case err != nil:
 	case expectID != "" && w.ID != expectID:
 		err = fmt.Errorf("cluster: %s is node %q, not %q", host, w.ID, expectID)
-	case expectIncarnation != "" && Shown(w.Incarnation) != expectIncarnation:
-		err = fmt.Errorf("cluster: node %q at %s has another data folder than the member of that name: it must join anew", w.ID, host)
+	case expectIncarnation != "" && w.Incarnation != expectIncarnation:
+		foreignKeys.Inc()
+		err = fmt.Errorf("%w: node %q at %s", ErrForeignKey, w.ID, host)
 	case !m.keepConn(m.dialled, raw, out):
 		err = net.ErrClosed
 	default:
@@ -312,13 +347,14 @@ func (m *Mux) enterConn(raw net.Conn, protocol byte, h func() Hello) (*proven, W
 		}
 		return nil, w, err
 	}
+	other := out.refuseOther(w.ID, w.Incarnation)
 	switch {
+	case other != nil && (w.ID != "" || w.Refused == ""): // A refusal before the greeting is nobody's.
+		return nil, Welcome{}, other
 	case w.Refused != "":
 		return nil, w, fmt.Errorf("%w: %s", ErrRefused, w.Refused)
-	case m.authority != nil && w.ID != out.who:
-		return nil, w, fmt.Errorf("cluster: node %q is not the one its certificate names", w.ID)
 	}
-	out.who = w.ID
+	out.who, out.incarnation, out.protocol = w.ID, w.Incarnation, protocol
 	return out, w, raw.SetDeadline(time.Time{})
 }
 

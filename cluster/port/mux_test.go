@@ -20,15 +20,15 @@ import (
 )
 
 func TestAuthorityIsAFunctionOfTheSecret(t *testing.T) {
-	one, err := NewAuthority(testSecret, "n1")
+	one, err := NewAuthority(testSecret, "n1", drawKey(t))
 	require.NoError(t, err)
-	two, err := NewAuthority(testSecret, "n2")
+	two, err := NewAuthority(testSecret, "n2", drawKey(t))
 	require.NoError(t, err)
 	require.True(t, one.pool.Equal(two.pool))
-	other, err := NewAuthority([]byte("another secret, long enough"), "n1")
+	other, err := NewAuthority([]byte("another secret, long enough"), "n1", drawKey(t))
 	require.NoError(t, err)
 	require.False(t, one.pool.Equal(other.pool))
-	_, err = NewAuthority(make([]byte, secretMin-1), "n1")
+	_, err = NewAuthority(make([]byte, secretMin-1), "n1", drawKey(t))
 	require.ErrorContains(t, err, "at least 16 bytes")
 }
 
@@ -43,7 +43,7 @@ func TestAuthorityBelievesTheOtherSecret(t *testing.T) {
 		return err
 	}
 	authority := func(secret []byte, id string, also ...[]byte) *Authority {
-		a, err := NewAuthority(secret, id, also...)
+		a, err := NewAuthority(secret, id, drawKey(t), also...)
 		require.NoError(t, err)
 		return a
 	}
@@ -55,18 +55,18 @@ func TestAuthorityBelievesTheOtherSecret(t *testing.T) {
 	require.NoError(t, believes(after, done))
 	require.NoError(t, believes(done, after))
 	require.ErrorContains(t, believes(done, before), "does not know this cluster's secret")
-	_, err := NewAuthority(testSecret, "n1", []byte("short"))
+	_, err := NewAuthority(testSecret, "n1", drawKey(t), []byte("short"))
 	require.ErrorContains(t, err, "at least 16 bytes")
 }
 
 // TestStrangersGetNothing tries to get into a node's port in every wrong way.
 func TestStrangersGetNothing(t *testing.T) {
-	own, err := NewAuthority(testSecret, "n1")
+	own, err := NewAuthority(testSecret, "n1", drawKey(t))
 	require.NoError(t, err)
 	k := openedPort(t, own)
-	stranger, err := NewAuthority([]byte("another secret, long enough"), "n2")
+	stranger, err := NewAuthority([]byte("another secret, long enough"), "n2", drawKey(t))
 	require.NoError(t, err)
-	friend, err := NewAuthority(testSecret, "n2")
+	friend, err := NewAuthority(testSecret, "n2", drawKey(t))
 	require.NoError(t, err)
 	plain := func(t *testing.T) net.Conn {
 		conn, err := net.Dial("tcp", k.host)
@@ -116,6 +116,7 @@ func TestStrangersGetNothing(t *testing.T) {
 		require.Contains(t, w.Refused, "not the one its certificate names")
 		silent(t, conn)
 	})
+	strangersWithAnothersFolder(t, friend, plain, silent)
 	strangersWithTheSecret(t, friend, plain, silent)
 	require.NoError(t, answers(k.welcomed(t, friend, ProtocolCalls, "n2")), "the control: a true peer gets in")
 }
@@ -136,7 +137,7 @@ func strangersWithTheSecret(t *testing.T, friend *Authority, plain func(*testing
 	})
 	t.Run("a frame too long", func(t *testing.T) {
 		conn := tls.Client(plain(t), friend.makeConfig())
-		require.NoError(t, writeSized(conn, []byte("RGC\x03"), &Hello{ID: "n2", Incarnation: "x"}))
+		require.NoError(t, writeSized(conn, []byte("RGC\x03"), &Hello{ID: "n2", Incarnation: incarnationOf(friend)}))
 		var w Welcome
 		require.NoError(t, readSized(conn, &w))
 		require.Empty(t, w.Refused)
@@ -163,7 +164,7 @@ func TestPlainTextStaysOnLoopback(t *testing.T) {
 
 // TestAPeerThatAnswersInAnothersName has a certificate of n2 and says that it is n1.
 func TestAPeerThatAnswersInAnothersName(t *testing.T) {
-	peer, err := NewAuthority(testSecret, "n2")
+	peer, err := NewAuthority(testSecret, "n2", drawKey(t))
 	require.NoError(t, err)
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", peer.makeConfig())
 	require.NoError(t, err)
@@ -180,7 +181,7 @@ func TestAPeerThatAnswersInAnothersName(t *testing.T) {
 		_ = writeSized(conn, nil, &Welcome{ID: "n1", Incarnation: "x"})
 		_ = readFull(conn, make([]byte, 1)) // The read ends when the dialler hangs up.
 	}()
-	own, err := NewAuthority(testSecret, "n3")
+	own, err := NewAuthority(testSecret, "n3", drawKey(t))
 	require.NoError(t, err)
 	m := &Mux{network: TCP{}, authority: func() *Authority { return own }, log: slog.New(slog.DiscardHandler), dialled: newOpenConns(1, 1)}
 	_, _, err = m.Dial(listener.Addr().String(), ProtocolRaft, func() Hello { return Hello{ID: "n3", Incarnation: "x"} }, "n1", "", time.Second)
@@ -190,9 +191,9 @@ func TestAPeerThatAnswersInAnothersName(t *testing.T) {
 // A peer that ends in the middle of a handshake counts as away and not as a stranger. A peer
 // with another secret is logged.
 func TestAPeerThatEndsIsNoStranger(t *testing.T) {
-	own, err := NewAuthority(testSecret, "n3")
+	own, err := NewAuthority(testSecret, "n3", drawKey(t))
 	require.NoError(t, err)
-	stranger, err := NewAuthority([]byte("another secret, long enough"), "n2")
+	stranger, err := NewAuthority([]byte("another secret, long enough"), "n2", drawKey(t))
 	require.NoError(t, err)
 	met := func(answer func(net.Conn)) (said string, err error) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")

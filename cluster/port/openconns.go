@@ -30,6 +30,9 @@ type openConn struct {
 	who    string              // A node's id, or a stranger's network address.
 	number uint64              // Increases in the order of arrival.
 	chain  []*x509.Certificate // What proved it; empty for a stranger or in insecure mode.
+
+	incarnation string // Empty for a stranger.
+	protocol    byte
 }
 
 // openConns is a bounded set of open connections. When there is one too many, the oldest

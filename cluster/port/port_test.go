@@ -2,6 +2,7 @@ package port
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
@@ -20,6 +21,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/nodekey"
 	"railguard/cluster/porttest"
 )
 
@@ -40,7 +42,7 @@ func openedPort(t *testing.T, own *Authority) *knocking {
 	Handle(calls, func(context.Context, string, *PingCall) (*Pong, error) { return &Pong{ID: "n1"}, nil })
 	m.Open(Door{
 		Arrival: func() func(Hello, byte) Welcome {
-			return func(Hello, byte) Welcome { return Welcome{ID: "n1", Incarnation: "x"} }
+			return func(Hello, byte) Welcome { return Welcome{ID: "n1", Incarnation: incarnationOf(own)} }
 		},
 		Raft: transport.Receive, Calls: calls.Serve,
 	})
@@ -70,10 +72,28 @@ func turnedAway(t *testing.T, conn net.Conn, say []byte) {
 	require.False(t, errors.As(err, &timeout) && timeout.Timeout(), "still open: %v", err)
 }
 
+// drawKey makes a node's key.
+func drawKey(t testing.TB) *nodekey.Key {
+	key, err := nodekey.Draw()
+	require.NoError(t, err)
+	return key
+}
+
+// incarnationOf returns the incarnation that a node with an authority can prove. Where
+// certificates are given, any will do.
+func incarnationOf(a *Authority) string {
+	if !a.bound {
+		return "x"
+	}
+	return nodekey.DigestOf(a.own.PrivateKey.(ed25519.PrivateKey).Public().(ed25519.PublicKey))
+}
+
 // helloBytes returns a peer's first bytes.
-func helloBytes(protocol byte, id string) []byte {
+func helloBytes(protocol byte, id string) []byte { return helloAs(protocol, id, "x") }
+
+func helloAs(protocol byte, id, incarnation string) []byte {
 	var out writerOf
-	_ = writeSized(&out, append(append([]byte(nil), muxMagic...), protocol, muxVersion), &Hello{ID: id, Incarnation: "x"})
+	_ = writeSized(&out, append(append([]byte(nil), muxMagic...), protocol, muxVersion), &Hello{ID: id, Incarnation: incarnation})
 	return out
 }
 
@@ -84,7 +104,7 @@ func (w *writerOf) Write(p []byte) (int, error) { *w = append(*w, p...); return 
 // welcomed opens a connection, is accepted and keeps it open.
 func (k *knocking) welcomed(t *testing.T, a *Authority, protocol byte, id string) net.Conn {
 	conn := tls.Client(k.knock(t), a.makeConfig())
-	_, err := conn.Write(helloBytes(protocol, id))
+	_, err := conn.Write(helloAs(protocol, id, incarnationOf(a)))
 	require.NoError(t, err)
 	var w Welcome
 	require.NoError(t, readSized(conn, &w))
@@ -119,7 +139,7 @@ func unproven(t *testing.T, c Certificates) *Authority {
 func TestStrangersToCertificatesGetNothing(t *testing.T) {
 	root, other := porttest.New(t, "root", nil), porttest.New(t, "root", nil) // Both have the same name.
 	k := withCertificates(t, root)
-	drawn, err := NewAuthority(testSecret, "n2")
+	drawn, err := NewAuthority(testSecret, "n2", drawKey(t))
 	require.NoError(t, err)
 	self, selfKey := porttest.Sign(t, porttest.Template("n2"), nil)
 	for name, a := range map[string]*Authority{
@@ -197,7 +217,7 @@ func noTLS(t *testing.T, k *knocking) {
 // TestSecretAndCertificatesDoNotMix: a node with the secret and a node with certificates are
 // strangers to each other.
 func TestSecretAndCertificatesDoNotMix(t *testing.T) {
-	own, err := NewAuthority(testSecret, "n1")
+	own, err := NewAuthority(testSecret, "n1", drawKey(t))
 	require.NoError(t, err)
 	a := given(t, porttest.New(t, "root", nil).Files("n2", nil), "n2")
 	config := a.makeConfig()

@@ -55,6 +55,10 @@ func (c *callConn) sendReply(number uint64, payload []byte, err error) {
 // Service answers what peers ask. It is filled by Handle and HandleInOrder before
 // the port opens.
 type Service struct {
+	// Guard returns why a node may ask nothing but what every node may ask; nil: no reason. It is
+	// asked for each question, as members come and go. Without it every node may ask everything.
+	Guard func(peer Peer) error
+
 	beside  map[Kind]func(ctx context.Context, peer string, payload []byte) ([]byte, error)
 	inOrder map[Kind]func(c *callConn, number uint64, payload []byte)
 }
@@ -110,8 +114,8 @@ var ErrUnknownCall = errors.New("cluster: this release does not know that call")
 
 // Serve answers one peer's connection until it breaks. It runs the handlers in order at once,
 // and a bounded number of the others on their own goroutines.
-func (s *Service) Serve(id string, conn net.Conn) {
-	c := &callConn{Conn: conn, peer: id}
+func (s *Service) Serve(peer Peer, conn net.Conn) {
+	c := &callConn{Conn: conn, peer: peer.ID}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	slots := make(chan struct{}, callsAtOnce)
@@ -123,6 +127,12 @@ func (s *Service) Serve(id string, conn net.Conn) {
 		if err != nil {
 			cancel()
 			return
+		}
+		if s.Guard != nil && !kind.isKnock() {
+			if err := s.Guard(peer); err != nil {
+				c.sendReply(number, nil, err)
+				continue
+			}
 		}
 		if take := s.inOrder[kind]; take != nil {
 			take(c, number, payload)
@@ -138,7 +148,7 @@ func (s *Service) Serve(id string, conn net.Conn) {
 				c.sendReply(number, nil, ErrUnknownCall)
 				return
 			}
-			data, err := answer(limit, id, payload)
+			data, err := answer(limit, peer.ID, payload)
 			c.sendReply(number, data, err)
 		})
 	}

@@ -31,7 +31,7 @@ func newSlowPeer(t *testing.T, late time.Duration) *slowPeer {
 	p.Link = NewLink(func(time.Duration) (net.Conn, error) {
 		p.dialled++
 		near, far := net.Pipe()
-		go service.Serve("n1", far)
+		go service.Serve(Peer{ID: "n1"}, far)
 		return near, nil
 	})
 	t.Cleanup(p.Close)

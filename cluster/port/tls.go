@@ -15,6 +15,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"railguard/cluster/nodekey"
 )
 
 // secretMin is the shortest cluster secret.
@@ -27,10 +29,11 @@ const identityScheme = "railguard"
 // certificate. It never changes. There are two kinds.
 //
 // The cluster's own authority has a key that is derived from the cluster secret. So every node
-// that knows the secret has it and issues its own certificate; there is nothing to distribute
-// or renew. A given authority has the operator's certificates, read from files
-// (certificates.go). A peer that cannot prove itself to the authority gets no further than the
-// handshake.
+// that knows the secret has it and issues a certificate for its own key; there is nothing to
+// distribute or renew. The authority only proves that the secret is known: the key says which
+// node it is. A given authority has the operator's certificates, read from files
+// (certificates.go), and says itself which node it is. A peer that cannot prove itself to the
+// authority gets no further than the handshake.
 type Authority struct {
 	pool     *x509.CertPool
 	own      tls.Certificate
@@ -39,6 +42,7 @@ type Authority struct {
 	chainMax int              // Most certificates that a peer may show.
 	distrust string           // The error text for a peer whose certificate does not lead to pool.
 	until    time.Time        // When own expires; zero: never.
+	bound    bool             // A peer's incarnation must be the digest of its certificate's key.
 }
 
 // Certificates must be valid on a node whose clock is wrong by years: the secret is the proof,
@@ -49,16 +53,16 @@ var (
 	certificateNow  = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 )
 
-// NewAuthority derives the authority of a secret, with which the node of that id proves itself.
-// Nodes that prove one of the secrets in also are accepted too.
-func NewAuthority(secret []byte, id string, also ...[]byte) (*Authority, error) {
+// NewAuthority derives the authority of a secret, with which the node of that id and key proves
+// itself. Nodes that prove one of the secrets in also are accepted too.
+func NewAuthority(secret []byte, id string, own *nodekey.Key, also ...[]byte) (*Authority, error) {
 	root, key, err := rootOf(secret)
 	if err != nil {
 		return nil, err
 	}
 	a := &Authority{
 		pool: x509.NewCertPool(), now: certificateNow, chainMax: 1,
-		distrust: "peer does not know this cluster's secret",
+		distrust: "peer does not know this cluster's secret", bound: true,
 	}
 	a.pool.AddCert(root)
 	for _, other := range also {
@@ -68,7 +72,7 @@ func NewAuthority(secret []byte, id string, also ...[]byte) (*Authority, error) 
 		}
 		a.pool.AddCert(believed)
 	}
-	a.own, err = issueCertificate(root, key, id)
+	a.own, err = issueCertificate(root, key, id, own)
 	return a, err
 }
 
@@ -97,12 +101,8 @@ func rootOf(secret []byte) (*x509.Certificate, ed25519.PrivateKey, error) {
 	return root, key, nil
 }
 
-// issueCertificate makes a certificate for the node's name. Each start makes a new one.
-func issueCertificate(root *x509.Certificate, key ed25519.PrivateKey, id string) (tls.Certificate, error) {
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
+// issueCertificate makes a certificate for the node's name and key. Each start makes a new one.
+func issueCertificate(root *x509.Certificate, key ed25519.PrivateKey, id string, own *nodekey.Key) (tls.Certificate, error) {
 	name, err := NodeURI(id)
 	if err != nil {
 		return tls.Certificate{}, err
@@ -114,11 +114,11 @@ func issueCertificate(root *x509.Certificate, key ed25519.PrivateKey, id string)
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, root, public, key)
+	der, err := x509.CreateCertificate(rand.Reader, leaf, root, own.Public(), key)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("cluster: certificate: %w", err)
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, nil
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: own.Private()}, nil
 }
 
 // makeConfig returns a configuration for TLS 1.3 in which the authority proves both sides. Host
@@ -150,13 +150,29 @@ func (a *Authority) Equal(other *Authority) bool {
 
 // peerID verifies the peer's chain and returns its node id.
 func (a *Authority) peerID(state tls.ConnectionState) (string, error) {
+	id, _, err := a.provePeer(state)
+	return id, err
+}
+
+// provePeer verifies the peer's chain and returns its node id and the digest of its key. There is
+// no digest where certificates are given.
+func (a *Authority) provePeer(state tls.ConnectionState) (id, key string, err error) {
 	if len(state.PeerCertificates) == 0 || len(state.PeerCertificates) > a.chainMax {
-		return "", fmt.Errorf("cluster: peer shows %d certificates, 1 to %d are allowed", len(state.PeerCertificates), a.chainMax)
+		return "", "", fmt.Errorf("cluster: peer shows %d certificates, 1 to %d are allowed", len(state.PeerCertificates), a.chainMax)
 	}
 	if _, err := a.verifyChain(state.PeerCertificates); err != nil {
-		return "", err
+		return "", "", err
 	}
-	return NodeID(state.PeerCertificates[0])
+	leaf := state.PeerCertificates[0]
+	if a.bound {
+		public, is := leaf.PublicKey.(ed25519.PublicKey)
+		if !is {
+			return "", "", errors.New("cluster: the certificate's key is no node's: it must be Ed25519")
+		}
+		key = nodekey.DigestOf(public)
+	}
+	id, err = NodeID(leaf)
+	return id, key, err
 }
 
 // nodeUsages are the usages of a node's certificate: a node dials and listens.

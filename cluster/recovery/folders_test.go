@@ -40,7 +40,7 @@ type oldGroup struct {
 func newOldGroup(t testing.TB) *oldGroup {
 	g := &oldGroup{t: t}
 	for _, id := range []string{"n1", "n2", "n3"} {
-		address := port.Address{Host: id + ".example:7001", Incarnation: port.Shown(incarnation(id))}.String()
+		address := port.Address{Host: id + ".example:7001", Incarnation: incarnation(id)}.String()
 		g.servers = append(g.servers, raft.Server{ID: raft.ServerID(id), Address: raft.ServerAddress(address)})
 	}
 	g.add(raft.LogConfiguration, raft.EncodeConfiguration(raft.Configuration{Servers: g.servers}))

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"railguard/cluster/datadir"
-	"railguard/cluster/port"
 )
 
 // Follow makes another survivor, with its folder, a member of a recovered group. from is
@@ -103,7 +102,7 @@ func checkFollower(r *datadir.Record, f *stillFolder) error {
 		return fmt.Errorf("%s ends at %d/%d, further than %s at %d/%d: recover from %s instead", end.Node, end.Index, end.Term, r.Node, r.LastIndex, r.LastTerm, end.Node)
 	}
 	for _, m := range r.Former {
-		if m.ID == f.identity.ID && m.Incarnation != port.Shown(f.identity.Incarnation) {
+		if m.ID == f.identity.ID && m.Incarnation != f.identity.Incarnation {
 			return fmt.Errorf("the folder is not the one that the group knows as %s: wipe it and let the node join anew", m.ID)
 		}
 	}

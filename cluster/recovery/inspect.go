@@ -71,7 +71,7 @@ func (r *Report) judgeMembers(f *stillFolder) {
 		}
 		if m.Self {
 			member, vote = true, m.Voter
-			if m.Incarnation != port.Shown(f.identity.Incarnation) {
+			if m.Incarnation != f.identity.Incarnation {
 				r.addProblem("this folder is not the one that the group knows as %s: it was wiped and never joined anew", m.ID)
 			}
 		}

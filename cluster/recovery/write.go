@@ -248,7 +248,7 @@ func (c *Recoverer) rewriteMembership(f *stillFolder, plan *datadir.Record) (err
 	if err := c.After("term"); err != nil {
 		return err
 	}
-	return appendMembership(store, plan, port.Shown(f.identity.Incarnation))
+	return appendMembership(store, plan, f.identity.Incarnation)
 }
 
 // appendMembership writes the entry unless it is there already.

@@ -117,6 +117,8 @@ type NodeStatus struct {
 	FormatMax uint16 `json:"maxFeatureLevel"` // Highest format that it can apply; 0: it never answered.
 
 	Matchers []uint16 `json:"matcherVersions"` // Versions of the matcher that it carries; null: it never answered.
+
+	Key string `json:"nodeKey"` // Digest of the key by which the group knows it.
 }
 
 // KeyUse is how often one node was called with an API key lately.

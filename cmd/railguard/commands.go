@@ -255,14 +255,17 @@ node that stays up.`,
 // newClusterAdmit is `railguard cluster admit`: it waits until the node asks, and admits it.
 func newClusterAdmit() *cobra.Command {
 	c := &client{}
-	var addr string
+	var addr, key string
 	var patience time.Duration
 	cmd := &cobra.Command{
 		Use: "admit ID", Short: "Admit a node that asks to join",
 		Long: `A node that is started with --join and an id that the cluster does not know waits until an
-admin admits it. The nodes that form a cluster together need nobody, nor does a member that
-comes back, with an empty folder too. A removed node needs it again.`,
-		Example: "  railguard serve --id n4 --join 10.0.0.1:8280 ...   # on its machine\n  railguard cluster admit n4                         # the key needs the role admin",
+admin admits it. So does a member that comes back with an empty folder: its key is a new one, and
+nobody can tell it from somebody who took its name. The nodes that form a cluster together need
+nobody, nor does a member that comes back with its folder.
+
+Each node logs its key at its start. With --node-key no other node is admitted in its place.`,
+		Example: "  railguard serve --id n4 --join 10.0.0.1:8280 ...   # on its machine; its log has its key\n  railguard cluster admit n4 --node-key 6f1d0c55e2a94b17c0a84b10d3f5e296   # the API key needs the role admin",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError("expected the node's ID")
@@ -277,6 +280,9 @@ comes back, with an empty folder too. A removed node needs it again.`,
 			if addr != "" {
 				asked["addr"] = addr
 			}
+			if key != "" {
+				asked["key"] = key
+			}
 			body, err := json.Marshal(asked)
 			if err != nil {
 				return err
@@ -287,6 +293,7 @@ comes back, with an empty folder too. A removed node needs it again.`,
 				switch {
 				case err == nil:
 					fmt.Fprintf(cmd.OutOrStdout(), "%s is admitted; it gets its vote when it has caught up\n", args[0])
+					c.tellNodeKey(cmd, args[0])
 					return nil
 				case !errors.As(err, &refused) || refused.status != http.StatusNotFound || time.Now().After(end) || cmd.Context().Err() != nil:
 					return err
@@ -299,8 +306,24 @@ comes back, with an empty folder too. A removed node needs it again.`,
 	}
 	c.defineFlags(cmd, false)
 	cmd.Flags().StringVar(&addr, "addr", "", "its cluster address, where it was started without --join")
+	cmd.Flags().StringVar(&key, "node-key", "", "the key that it must have, as its own log says")
 	cmd.Flags().DurationVar(&patience, "patience", time.Minute, "how long to wait until it asks")
 	return cmd
+}
+
+// tellNodeKey prints the key with which a node was admitted, so that a person can compare it.
+func (c *client) tellNodeKey(cmd *cobra.Command, id string) {
+	key := "the nodeKey in `railguard cluster status -o json`"
+	var s report.ClusterStatus
+	status, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/status"})
+	if err == nil && json.Unmarshal(status, &s) == nil {
+		for _, node := range s.Nodes {
+			if node.ID == id && node.Key != "" {
+				key = node.Key
+			}
+		}
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "its key is %s: compare it with the line \"this node's key\" in its log\n", key)
 }
 
 // waitsFor says why the next node may not be taken down yet, according to a status; "": it

@@ -152,17 +152,19 @@ func (p *park) follower() *machine {
 	return nil
 }
 
-// replace kills a machine, removes its disk, and starts an empty machine in its place.
+// replace kills a machine, removes its disk, and starts an empty machine in its place, which an
+// admin admits.
 func (p *park) replace(m *machine) {
 	p.t.Helper()
 	p.kill(m)
 	require.NoError(p.t, os.RemoveAll(m.data))
 	p.start(m)
-	p.awaitReady(m, "")
 	other := p.machines[0]
 	if other == m {
 		other = p.machines[1]
 	}
+	require.Contains(p.t, p.must("cluster", "admit", m.id, "--url", p.url(other)), "its key is ")
+	p.awaitReady(m, "")
 	p.must("cluster", "wait", "--node", m.id, "--url", p.url(other), "--patience", "2m")
 }
 

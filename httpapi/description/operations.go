@@ -192,11 +192,12 @@ var operationsOperations = []Operation{
 	{
 		Name: "admitNode", Route: "POST /v1/cluster/admit", Tag: "cluster", Scope: Institution, Roles: "admin",
 		Summary:    "Admit a node",
-		Text:       "A node that asks to join, which is started with --join and waits, becomes a member; with addr one that waits there.",
+		Text:       "A node that asks to join, which is started with --join and waits, becomes a member; with addr one that waits there. From then on only a node with its key is the member of that name. A member that comes back with an empty folder has a new key and waits too.",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			ID   string  `json:"id" length:"-FieldMax" pattern:"\\S"`
 			Addr *string `json:"addr,omitempty" length:"-FieldMax" doc:"its cluster address, where it has no --join"`
+			Key  *string `json:"key,omitempty" length:"-FieldMax" doc:"The key that it must have, as its own log says. Without it the node that asks now is admitted."`
 		}{}, Example: `{"id": "n4"}`},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "404 409",

@@ -38,6 +38,7 @@ var Help = map[string]string{
 	"railguard_cluster_elections_total":                  "Elections this node stood in.",
 	"railguard_cluster_entries_applied_total":            "Log entries applied.",
 	"railguard_cluster_entries_proposed_total":           "Log entries proposed by this node as leader.",
+	"railguard_cluster_foreign_keys_refused_total":       "Times a node was refused that has the cluster secret and is no member, or has another key than the member of its name.",
 	"railguard_cluster_handshakes_refused_total":         "Connections between nodes refused: wrong secret, wrong cluster, or a stranger.",
 	"railguard_cluster_heartbeats_failed_total":          "Heartbeats of this node as leader that a peer did not answer.",
 	"railguard_cluster_history_incomplete":               "1 while history is fetched from peers.",

@@ -122,22 +122,24 @@ func (o *Room) transferLeader(c *border.Request) (border.Answer, error) {
 	return done(c)
 }
 
-// admitNode is POST /v1/cluster/admit {"id", "addr"}: a node that asks to join, or waits at an
-// address, becomes a member.
+// admitNode is POST /v1/cluster/admit {"id", "addr", "key"}: a node that asks to join, or waits at
+// an address, becomes a member.
 func (o *Room) admitNode(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
-	id, addr := f.RequiredText("id", engine.FieldMax), f.Text("addr", engine.FieldMax)
+	id, addr, key := f.RequiredText("id", engine.FieldMax), f.Text("addr", engine.FieldMax), f.Text("key", engine.FieldMax)
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
 	ctx, cancel := operation(c)
 	defer cancel()
-	err := o.deps.Operations.Admit(ctx, id, addr)
+	err := o.deps.Operations.Admit(ctx, id, addr, key)
 	switch {
 	case err == nil:
 		return done(c)
 	case errors.Is(err, report.ErrNotWaiting):
 		return border.Answer{}, border.NotFound("no node of this id asks to join: start it with --join, and admit it while it waits")
+	case errors.Is(err, report.ErrOtherKey):
+		return border.Answer{}, border.InvalidField("key", "is not the key of the node that asks to join")
 	case addr == "":
 		return border.Answer{}, operationError(err)
 	}

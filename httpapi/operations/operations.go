@@ -132,7 +132,7 @@ type Operations interface {
 	Undrain()
 	Snapshot(ctx context.Context) (report.SnapshotInfo, error)
 	SaveSnapshot(ctx context.Context, w io.Writer) error
-	Admit(ctx context.Context, id, addr string) error
+	Admit(ctx context.Context, id, addr, key string) error
 	Remove(ctx context.Context, id string, force bool) error
 	Promote(ctx context.Context, id string) error
 	Demote(ctx context.Context, id string, force bool) error

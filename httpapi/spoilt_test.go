@@ -95,7 +95,7 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/webhooks/{id}/rotate-secret": {`{"overlapSeconds":60,"secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=","reason":"r"}`},
 	"POST /v1/webhooks/{id}/redeliver":     {`{"all":true}`},
 
-	"POST /v1/cluster/admit":           {`{"id":"n9","addr":"10.0.0.9:7000"}`},
+	"POST /v1/cluster/admit":           {`{"id":"n9","addr":"10.0.0.9:7000","key":"aa"}`},
 	"POST /v1/cluster/promote":         {`{"id":"n2"}`},
 	"POST /v1/cluster/demote":          {`{"id":"n2","force":true}`},
 	"POST /v1/cluster/remove":          {`{"id":"n2","force":true}`},

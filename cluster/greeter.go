@@ -164,7 +164,7 @@ func (g *greeter) checkWelcome(w *port.Welcome, refused bool) error {
 		return fmt.Errorf("%w: %s", errStranger, stranger)
 	}
 	if g.judgeStanding(port.Peer{ID: w.ID, Incarnation: w.Incarnation}) != nil {
-		return nil // No node ends because a stranger says so.
+		return nil //nolint:nilerr // No node ends because a stranger says so.
 	}
 	if refused && w.Removed == own.Incarnation && w.Lineage == own.Lineage {
 		endRemoved(g.folder, g.life, w.ID)

@@ -21,7 +21,7 @@ func (m *registry) payerOf(slot engine.AgentSlot) payer {
 	return payer{slot, m.fleetOf(slot), (*m.profiles.At(uint64(slot))).Operator}
 }
 
-func (row *holdRow) payer() payer { return payer{row.Agent, row.Fleet, row.Operator} }
+func (r *holdRow) payer() payer { return payer{r.Agent, r.Fleet, r.Operator} }
 
 // changeBooks calls change with each counter that a payment counts in.
 func (m *registry) changeBooks(by payer, change func(*engine.Spend)) {

@@ -48,10 +48,8 @@ func (v *logVerb) defineFlags(cmd *cobra.Command) {
 // openSource returns the server's log and the keys to verify it with.
 func (v *logVerb) openSource(ctx context.Context) (*watch.Source, string, error) {
 	source := &watch.Source{Base: v.url[0], HTTP: v.http}
-	keys := ""
 	if v.keysFile == "" {
-		var err error
-		if keys, err = v.listedKeys(ctx, source); err != nil || keys != "" {
+		if keys, err := v.listedKeys(ctx, source); err != nil || keys != "" {
 			return source, keys, err
 		}
 	}

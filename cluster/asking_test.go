@@ -14,7 +14,7 @@ import (
 // A node that knows the cluster secret and asks to join becomes no member before an admin has
 // admitted it, at any node. It cannot admit itself. The nodes that form the cluster need nobody.
 func TestNodesAreAdmitted(t *testing.T) {
-	g := newGroup(t)
+	g := newGroup(t, patient)
 	g.change = append(g.change, func(c *Config) { c.AdmitAll = false })
 	g.form(3)
 	leader, follower := g.leader(), g.follower()

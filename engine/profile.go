@@ -58,7 +58,7 @@ type AgentProfile struct {
 	KeyID             string `cbor:"34,keyasint"`           // kid that signs the current version.
 	WalletMatched     bool   `cbor:"35,keyasint,omitempty"` // Operator wallet was listed at issuance; R3.
 	NameMatched       bool   `cbor:"36,keyasint,omitempty"` // Operator name was listed at issuance.
-	TaxMatched        bool   `cbor:"37,keyasint,omitempty"` // Operator tax number was listed at issuance, or came on the list since; R5.
+	TaxMatched        bool   `cbor:"48,keyasint,omitempty"` // Operator tax number was listed at issuance, or came on the list since; R5.
 
 	OwnershipTransfer
 

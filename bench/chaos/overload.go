@@ -34,14 +34,14 @@ func overloaded(ctx context.Context, s *stage) error {
 	defer storm.stop()
 	flood := newFlood(s, payer)
 	defer flood.caller.close()
-	rate := flood.capacity(ctx, s.span(2*time.Second, 10*time.Second))
+	rate := flood.capacity(ctx, s.span(time.Second, 10*time.Second))
 	if rate == 0 {
 		return fmt.Errorf("no call succeeds in peace: %v", flood.codes)
 	}
 	s.figure("verdicts a second with all clients busy", rate)
 	flood.reset()
 	elections := s.cluster.elections()
-	flood.pour(ctx, overloadFactor*rate, s.span(4*time.Second, 20*time.Second))
+	flood.pour(ctx, overloadFactor*rate, s.span(2*time.Second, 20*time.Second))
 	s.figure("offered a second", overloadFactor*rate)
 	flood.tell(s)
 	s.figure("elections meanwhile", s.cluster.elections()-elections)

@@ -85,6 +85,7 @@ type Settings struct {
 	Staged      []*wire.ListInfo    `cbor:"7,keyasint,omitempty"`
 	History     []*wire.ListInfo    `cbor:"-"`                     // Activated lists, newest last.
 	ClockOffset engine.Time         `cbor:"8,keyasint"`            // How far the test clock was moved.
+	LeapUntil   engine.Time         `cbor:"16,keyasint,omitempty"` // Up to here two persons let log time leap, in stamps.
 	Webhooks    []*wire.Webhook     `cbor:"-"`                     // In order of ids.
 	WebhookNext uint32              `cbor:"15,keyasint,omitempty"` // The highest id given out so far.
 	Retro       *wire.RetroRun      `cbor:"14,keyasint,omitempty"` // The retro-screening that runs or ran last; nil: there was none.

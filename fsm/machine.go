@@ -212,6 +212,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.rulebook.applyRetro)
 	case wire.KindConfirm:
 		applyBody(m, record.Body, r, m.applyConfirm)
+	case wire.KindTime:
+		applyBody(m, record.Body, r, m.applyTime)
 	case wire.KindReseal:
 		applyBody(m, record.Body, r, m.keys.applyReseal)
 	case wire.KindLooks:

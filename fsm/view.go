@@ -21,6 +21,7 @@ type View struct {
 	Root   [32]byte // The tree head over these leaves.
 	Oldest uint64   // First leaf within retention.
 
+	lived    engine.Time
 	settings *Settings
 	ratchet  leaf.Ratchet
 	identity *identity
@@ -33,7 +34,7 @@ func (m *Machine) Freeze() *View {
 	v := &View{
 		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
 		Size: m.size, Root: m.treeHead(), Oldest: m.oldest,
-		settings: m.settings, ratchet: m.ratchet, identity: m.identity,
+		lived: m.lived, settings: m.settings, ratchet: m.ratchet, identity: m.identity,
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
 		tables:   m.tables,
 	}

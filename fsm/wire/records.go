@@ -47,10 +47,11 @@ const (
 	KindReseal
 	KindLooks
 	KindConfirm
+	KindTime
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindConfirm
+const KindNewest = KindTime
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.
@@ -429,6 +430,12 @@ type SigningKeyPut struct {
 type Clock struct {
 	Common
 	Advance engine.Time `cbor:"4,keyasint"`
+}
+
+// TimeConfirm lets log time leap up to an instant, because the clocks are right (decision 111).
+type TimeConfirm struct {
+	Common
+	NotAfter engine.Time `cbor:"4,keyasint"`
 }
 
 // FormatRaise raises the format.

@@ -51,6 +51,7 @@ func (n *Node) answerPeers() *port.Service {
 		}
 		return &port.Done{}, n.finder.givePromise(q)
 	})
+	port.Handle(s, n.answerTime)
 	port.Handle(s, n.greeter.secret.answerChallenge)
 	port.Handle(s, n.history.answerLeaf)
 	port.Handle(s, func(_ context.Context, _ string, q *port.RootsCall) (*port.RootsReply, error) {

@@ -32,6 +32,7 @@ type published struct {
 	proposals    sync.Map // leaf uint64 -> leaf uint64, only open ones
 	outcomes     sync.Map // leaf uint64 -> [2]uint64: the ending, and a late settle or 0
 	oldest       atomic.Uint64
+	oldestDay    atomic.Uint32 // The date of the oldest leaf.
 }
 
 func newPublished() *published {
@@ -89,6 +90,7 @@ func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 		p.listing.Unlock()
 	}
 	p.oldest.Store(out.Oldest)
+	p.oldestDay.Store(uint32(out.OldestDay))
 }
 
 // bringIndex publishes a list, if the settings name it and its version of the matcher.

@@ -215,6 +215,14 @@ func (m *core) expireDays() {
 	}
 }
 
+// oldestDay returns the date of the oldest leaves within retention.
+func (m *core) oldestDay() engine.Day {
+	if m.days.Len() == 0 {
+		return m.now.Day()
+	}
+	return m.days.At(m.days.First()).Day
+}
+
 func (m *core) enterEntry(index, term uint64, out *Effects) {
 	m.index, m.term, m.out = index, term, out
 }
@@ -230,7 +238,7 @@ func (m *core) moveTime(stamp engine.Time) {
 
 // leaveEntry ends the entry and publishes the settings that it changed.
 func (m *core) leaveEntry() {
-	m.out.Time, m.out.Oldest = m.now, m.oldest
+	m.out.Time, m.out.Oldest, m.out.OldestDay = m.now, m.oldest, m.oldestDay()
 	if m.edited {
 		m.edited, m.out.Settings = false, m.settings
 	}

@@ -50,7 +50,8 @@ type Effects struct {
 
 	OutcomesDisplaced int // Endings of payments that were forgotten within their retention: their table is full.
 
-	Oldest uint64 // The first leaf within retention.
+	Oldest    uint64     // The first leaf within retention.
+	OldestDay engine.Day // The date of that leaf; without any leaf, of the entry.
 
 	Statuses *View // Non-nil if the status lists of a new minute can be made: the view to make them of.
 

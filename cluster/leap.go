@@ -41,7 +41,7 @@ type leap struct {
 // looks within the hours before it.
 func (l *leap) describeLeap() string {
 	return fmt.Sprintf("no leader opens its term: the clocks say %v, which is %v beyond the log (%v), and an outage looks like wrong clocks. "+
-		"If the clocks are wrong, mend NTP, and the term opens by itself; if they are right, two admins say so: railguard cluster confirm-time %s",
+		"If the clocks are wrong, mend NTP, and the term opens by itself; if they are right, two admins say so: railguard cluster confirm-time --not-after %s",
 		l.to, describeSpan(l.to-l.from), l.from, l.confirmDate())
 }
 
@@ -151,7 +151,7 @@ func (c *clocks) timeWarnings() (warnings []string) {
 	clocks := &leap{to: c.evenTime() + behind}
 	switch {
 	case behind > behindMax && clocks.to > c.leapLimit():
-		return []string{fmt.Sprintf("log time is %s behind the clocks, further than it may leap: if the clocks are right, two admins say so (railguard cluster confirm-time %s), and it catches up; if not, mend NTP. Credentials that ended meanwhile get no verdict",
+		return []string{fmt.Sprintf("log time is %s behind the clocks, further than it may leap: if the clocks are right, two admins say so (railguard cluster confirm-time --not-after %s), and it catches up; if not, mend NTP. Credentials that ended meanwhile get no verdict",
 			describeSpan(behind), clocks.confirmDate())}
 	case behind > behindMax:
 		return []string{fmt.Sprintf("log time is %s behind the clocks: it catches up within minutes; credentials that ended meanwhile get no verdict", describeSpan(behind))}

@@ -77,7 +77,7 @@ func TestALeapWaits(t *testing.T) {
 	require.ErrorIs(t, errs[0], wire.ErrTimeUncertain)
 	said, ok := says(n, "leader")
 	require.False(t, ok)
-	for _, part := range []string{"100 days beyond", "mend NTP", "railguard cluster confirm-time " + n.clocks.waiting.Load().confirmDate()} {
+	for _, part := range []string{"100 days beyond", "mend NTP", "railguard cluster confirm-time --not-after " + n.clocks.waiting.Load().confirmDate()} {
 		require.Contains(t, said, part)
 	}
 	status := n.Status(t.Context())

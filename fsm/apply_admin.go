@@ -380,7 +380,7 @@ func (m *Machine) applyTime(b *wire.TimeConfirm, r *wire.Result) {
 		return
 	}
 	m.allowLeap(b.NotAfter)
-	m.desk.writeAct(leaf.KindTimeConfirmed, leaf.TimeConfirmed{NotAfter: b.NotAfter, LogTime: m.now, Persons: who}, &who, &b.Common, r)
+	m.desk.writeAct(leaf.KindTimeConfirmed, leaf.TimeConfirmed{LeapUntil: b.NotAfter, LogTime: m.now, Persons: who}, &who, &b.Common, r)
 }
 
 func (m *core) allowLeap(until engine.Time) { m.editSettings().LeapUntil = until }

@@ -298,8 +298,8 @@ const KindTimeConfirmed = "clock.confirmed"
 
 // TimeConfirmed is the instant up to which log time may leap, and log time until then.
 type TimeConfirmed struct {
-	NotAfter engine.Time `leaf:"notAfter"`
-	LogTime  engine.Time `leaf:"logTime"`
+	LeapUntil engine.Time `leaf:"leapUntil"`
+	LogTime   engine.Time `leaf:"logTime"`
 	Persons
 }
 

@@ -27,6 +27,9 @@ const (
 	behindSteady = engine.Minute
 	// behindNoise is how far published log time may be behind without meaning anything.
 	behindNoise = logTimeAhead
+	// steadyRun is for how long a process must have applied entries as they came to know log time
+	// better than the clocks do.
+	steadyRun = 10 * engine.Second
 	// leapRetry is the pause between two looks at the clocks while a leap waits.
 	leapRetry = 50 * time.Millisecond
 )
@@ -78,6 +81,15 @@ func (c *clocks) borneOut() engine.Time {
 		}
 	}
 	return even
+}
+
+// livedThrough reports whether this process has applied entries as they came until a moment ago. Then
+// it knows by its monotonic clock what time it is, whatever the clocks say. The ticks of leaders
+// that wait for persons make no such run.
+func (c *clocks) livedThrough() bool {
+	_, fresh := c.logOffset()
+	last := c.state.logTime.Load()
+	return fresh && last.at-last.run >= steadyRun
 }
 
 // leapLimit returns the time up to which log time may leap, and lean.
@@ -162,18 +174,24 @@ func (c *clocks) timeWarnings() (warnings []string) {
 }
 
 // beginTime is the first part of opening a term: it moves log time to what the clocks say, if that
-// is credible. A node that becomes leader may not have applied all of the log yet and so take its
+// is credible. If it is not, a leader that lived through the time until now goes on without a leap,
+// as it would have if the leader before were still there; any other waits for persons. A node that becomes leader may not have applied all of the log yet and so take its
 // log time for older than it is. So before it judges a leap it ticks without one; when that tick is
 // applied, everything before it is.
 func (s *sequencer) beginTime(term uint64) bool {
 	target := s.clocks.targetTime()
-	if s.state.Settings().Genesis == nil || s.clocks.judgeLeap(target) != nil {
+	waiting := s.clocks.judgeLeap(target)
+	if waiting != nil && s.ticked != term && s.clocks.livedThrough() {
+		target, waiting = s.clocks.evenTime(), nil
+	}
+	if s.state.Settings().Genesis == nil || waiting != nil {
 		if s.ticked != term {
 			s.clock.restartStamps(s.state.rawLogTime(), 0)
 			if !s.proposeAlone(term, wire.KindTick, nil) {
 				return false
 			}
 			s.ticked = term
+			s.replica.settled.Store(term) // Reads go on although nothing is decided.
 			target = s.clocks.targetTime()
 		}
 		if waiting := s.clocks.judgeLeap(target); waiting != nil {

@@ -171,6 +171,16 @@ type instant struct {
 	time engine.Time
 	at   engine.Time // Monotonic.
 	live bool        // When it was applied, the entry was the newest committed one, and of the present term.
+	run  engine.Time // Monotonic: since when live entries have come without a longer pause.
+}
+
+// follow notes that an entry was applied after the one before.
+func (i *instant) follow(before *instant) *instant {
+	i.run = i.at
+	if before != nil && before.live && i.live && i.at-before.at <= engine.Time(sampleFresh) {
+		i.run = before.run
+	}
+	return i
 }
 
 // logTimeAhead is how far published log time may run ahead of the last entry.

@@ -123,6 +123,7 @@ func (s *sequencer) sequenceRecords() {
 func (s *sequencer) proposeWaiting() {
 	if !s.replica.isLeader() {
 		s.replica.opened.Store(0)
+		s.replica.settled.Store(0)
 		s.noteLeap(nil)
 		s.dropBatches()
 		s.forwarder.forwardWaiting()
@@ -158,6 +159,9 @@ func (s *sequencer) hasGathered() bool {
 // openTerm begins a term of leadership.
 func (s *sequencer) openTerm(term uint64) bool {
 	s.replica.opened.Store(0)
+	if s.ticked != term {
+		s.replica.settled.Store(0)
+	}
 	s.dropBatches()
 	if !s.clocks.clocksKnown() {
 		return false
@@ -170,6 +174,7 @@ func (s *sequencer) openTerm(term uint64) bool {
 	}
 	s.clock.restartStamps(max(s.clock.last, s.state.rawLogTime()), s.clocks.credibleTarget(0))
 	s.behindSince = 0
+	s.replica.settled.Store(term)
 	s.replica.opened.Store(term)
 	s.tickDue = false
 	termsLed.Inc()

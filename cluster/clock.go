@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/report"
 	"railguard/engine"
 )
 
@@ -221,4 +223,19 @@ func (c *clocks) clockOffset() engine.Time {
 	}
 	median, _ := c.medianOffset()
 	return -median
+}
+
+// checkClock fails for a node whose clock differs from the others'. That log time differs from the
+// clocks of all is told beside it, and takes no node out of service. A group of one has no other
+// clocks: it is not ready while its clock and log time differ by more than it slews away.
+func (n *Node) checkClock() report.ReadyCheck {
+	offset, most := n.clocks.clockOffset(), clockOffsetMax
+	if n.replica.alone.Load() {
+		most = behindMax
+	}
+	text := fmt.Sprintf("%dms", offset/engine.Millisecond)
+	for _, warning := range n.clocks.timeWarnings() {
+		text += "; " + warning
+	}
+	return report.ReadyCheck{Name: "clock", OK: offset <= most && offset >= -most, Text: text}
 }

@@ -23,7 +23,9 @@ type worldClock struct {
 func (c *worldClock) Wall() engine.Time {
 	return c.Clock.Wall() + engine.Time(c.wall.Load()+c.passed.Load())
 }
-func (c *worldClock) Monotonic() engine.Time { return c.Clock.Monotonic() + engine.Time(c.passed.Load()) }
+func (c *worldClock) Monotonic() engine.Time {
+	return c.Clock.Monotonic() + engine.Time(c.passed.Load())
+}
 
 func (c *worldClock) set(by engine.Time)  { c.wall.Store(int64(by)) }
 func (c *worldClock) pass(by engine.Time) { c.passed.Add(int64(by)) }
@@ -189,7 +191,7 @@ func TestLogTimeCatchesUp(t *testing.T) {
 // persons say. One that lived through the pause bears it out.
 func TestAllClocksLeapAtAStart(t *testing.T) {
 	clock, with := newWorldClock()
-	g := newGroup(t, with)
+	g := newGroup(t, with, patient)
 	g.form(3)
 	first := propose(t, g.leader(), wire.KindRegister, register("first"))
 	g.closeAll()

@@ -489,18 +489,3 @@ func (n *Node) checkDiskRoom() report.ReadyCheck {
 	}
 	return report.ReadyCheck{Name: "disk", OK: !n.disk.isLow(), Text: text}
 }
-
-// checkClock fails for a node whose clock differs from the others'. That log time differs from the
-// clocks of all is told beside it, and takes no node out of service. A group of one has no other
-// clocks: it is not ready while its clock and log time differ by more than it slews away.
-func (n *Node) checkClock() report.ReadyCheck {
-	offset, most := n.clocks.clockOffset(), clockOffsetMax
-	if n.replica.alone.Load() {
-		most = behindMax
-	}
-	text := fmt.Sprintf("%dms", offset/engine.Millisecond)
-	for _, warning := range n.clocks.timeWarnings() {
-		text += "; " + warning
-	}
-	return report.ReadyCheck{Name: "clock", OK: offset <= most && offset >= -most, Text: text}
-}

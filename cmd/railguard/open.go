@@ -17,6 +17,7 @@ import (
 	"railguard/cluster/datadir"
 	"railguard/console"
 	"railguard/edge"
+	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/httpapi"

@@ -432,12 +432,6 @@ type Clock struct {
 	Advance engine.Time `cbor:"4,keyasint"`
 }
 
-// TimeConfirm lets log time leap up to an instant, because the clocks are right (decision 111).
-type TimeConfirm struct {
-	Common
-	NotAfter engine.Time `cbor:"4,keyasint"`
-}
-
 // FormatRaise raises the format.
 type FormatRaise struct {
 	Common

@@ -94,7 +94,7 @@ type MatcherChange struct {
 }
 
 type TimeConfirmation struct {
-	LeapUntil   Time     `json:"leapUntil"`
+	LeapUntil   Time     `json:"leapUntil,omitempty"`
 	Unchanged   bool     `json:"unchanged,omitempty"`
 	LogTime     Time     `json:"logTime,omitempty"`
 	ConfirmedAt Time     `json:"confirmedAt,omitempty"`

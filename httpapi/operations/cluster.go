@@ -360,7 +360,6 @@ func confirmTime(c *border.Request) (border.Answer, error) {
 		return rulebook.ConfirmedTime(&c.Judge, notAfter, grounds)
 	}}, func(wire.Result) (border.Answer, error) {
 		var m strictjson.Members
-		m.Time("leapUntil", max(c.Judge.Terms.Settings.LeapUntil, notAfter))
 		m.Bool("unchanged", true)
 		return c.Reply(http.StatusOK, m), nil
 	})

@@ -68,7 +68,7 @@ func (c *clocks) evenTime() engine.Time {
 	if last == nil {
 		return 0
 	}
-	return last.time - c.state.Settings().ClockOffset + max(c.clock.Monotonic()-last.at, 0)
+	return last.time - last.off + max(c.clock.Monotonic()-last.at, 0)
 }
 
 // borneOut returns the latest time that the processes of the voters bear out: one of them may have

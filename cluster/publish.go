@@ -171,6 +171,7 @@ type instant struct {
 	time engine.Time
 	at   engine.Time // Monotonic.
 	live bool        // When it was applied, the entry was the newest committed one, and of the present term.
+	off  engine.Time // The test clock's offset then: settings may be newer than this.
 	run  engine.Time // Monotonic: since when live entries have come without a longer pause.
 }
 
@@ -286,7 +287,7 @@ func (s *state) rawLogTime() engine.Time {
 	if last == nil {
 		return 0
 	}
-	return last.time - s.Settings().ClockOffset
+	return last.time - last.off
 }
 
 // Applied returns the applied log index.

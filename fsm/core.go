@@ -236,6 +236,9 @@ func (m *core) moveTime(stamp engine.Time) {
 	m.now = now
 }
 
+// liveThrough counts a time as lived through that entries do not show.
+func (m *core) liveThrough(span engine.Time) { m.lived += max(span, 0) }
+
 // leaveEntry ends the entry and publishes the settings that it changed.
 func (m *core) leaveEntry() {
 	m.out.Time, m.out.Oldest, m.out.OldestDay = m.now, m.oldest, m.oldestDay()

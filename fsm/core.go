@@ -215,10 +215,10 @@ func (m *core) expireDays() {
 	}
 }
 
-// oldestDay returns the date of the oldest leaves within retention.
-func (m *core) oldestDay() engine.Day {
+// oldestDay returns the date of the oldest leaves within retention; without any, today's.
+func (m *core) oldestDay(now engine.Time) engine.Day {
 	if m.days.Len() == 0 {
-		return m.now.Day()
+		return now.Day()
 	}
 	return m.days.At(m.days.First()).Day
 }
@@ -241,7 +241,7 @@ func (m *core) liveThrough(span engine.Time) { m.lived += max(span, 0) }
 
 // leaveEntry ends the entry and publishes the settings that it changed.
 func (m *core) leaveEntry() {
-	m.out.Time, m.out.Oldest, m.out.OldestDay = m.now, m.oldest, m.oldestDay()
+	m.out.Time, m.out.Oldest, m.out.OldestDay = m.now, m.oldest, m.oldestDay(m.now)
 	if m.edited {
 		m.edited, m.out.Settings = false, m.settings
 	}

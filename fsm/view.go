@@ -263,7 +263,7 @@ func (v *View) waitedSince(at engine.Time) uint64 {
 // the edges of a node that started or installed a snapshot.
 func (m *Machine) Everything(out *Effects) {
 	out.beginEntry(m.index, m.term, m.size)
-	out.Time, out.Oldest, out.OldestDay = m.now, m.oldest, m.oldestDay()
+	out.Time, out.Oldest, out.OldestDay = m.now, m.oldest, m.oldestDay(m.now)
 	for i := m.registry.profiles.First(); i < m.registry.profiles.Next(); i++ {
 		out.Agents = append(out.Agents, *m.registry.profiles.At(i))
 	}

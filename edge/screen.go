@@ -20,6 +20,7 @@ import (
 
 // screening is the memory that one screening call needs. It is pooled with its call.
 type screening struct {
+	ahead    engine.Time // How far the clocks are ahead of log time.
 	request  engine.Request
 	facts    engine.Facts
 	hits     engine.Hits
@@ -162,6 +163,7 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 	s.facts = engine.Facts{
 		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: settings.Policy, List: list,
 	}
+	s.ahead = j.shared.deps.Published.ClocksAhead()
 	s.record = wire.Screen{
 		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner, s.reference),
 		Counts: j.call.Facilitator && s.hold != 0, // Whoever has the signed payment can make it.
@@ -240,7 +242,7 @@ func (j *Judge) userAlone() error {
 // time, which is behind them (decision 111). It is no BLOCK: the log, by which everybody judges
 // again later, would not bear it out. Log time catches up, and then it is one.
 func (j *Judge) endedByClocks() error {
-	ahead := j.shared.deps.Published.ClocksAhead()
+	ahead := j.screen.ahead
 	if ahead == 0 {
 		return nil
 	}

@@ -326,6 +326,8 @@ func (n *testNode) LogTime() engine.Time {
 	defer n.mutex.Unlock()
 	return n.now - n.behind
 }
+func (n *testNode) ClocksAhead() engine.Time { return 0 }
+
 func (n *testNode) Applied() uint64 { n.mutex.Lock(); defer n.mutex.Unlock(); return n.index }
 
 func (n *testNode) Agent(slot engine.AgentSlot) *engine.AgentProfile {

@@ -98,6 +98,7 @@ var complianceVerbs = []verb{
 	{path: "whitelist add", short: "Add an entry to the institution's whitelist", call: "POST /v1/whitelist/entries", omit: "actor", fields: entryFields, example: `  railguard whitelist add --name "Acme Ltd" --by carla`},
 	{path: "whitelist remove", short: "Remove an entry from the institution's whitelist", call: "DELETE /v1/whitelist/entries/{entry}"},
 	{path: "operator suspend", group: "compliance", short: "Suspend all agents of an operator", call: "POST /v1/operators/suspend", fields: []field{{name: "actor", required: true}}},
+	{path: "operator limit", short: "Set one daily limit over all agents of an operator (widening needs the role policy)", call: "POST /v1/operators/limit"},
 	{path: "operator reinstate", short: "Lift an operator's suspension", call: "POST /v1/operators/reinstate", fields: []field{{name: "actor", required: true}}},
 }
 

@@ -209,7 +209,8 @@ func (a *adapter) publishEffects(out *fsm.Effects, size int) error {
 	p.takeEffects(out, a.lists.followEntry(out))
 	a.lists.publishReady(out)
 	live := a.replica.started.Load() && a.replica.raft.CurrentTerm() == out.Term && a.replica.raft.CommitIndex() <= out.Index
-	a.state.logTime.Store(&instant{out.Time, a.state.clock.Monotonic(), live})
+	next := &instant{time: out.Time, at: a.state.clock.Monotonic(), live: live, off: p.settings.Load().ClockOffset}
+	a.state.logTime.Store(next.follow(a.state.logTime.Load()))
 	if out.Statuses != nil {
 		a.state.statuses.offerView(out.Statuses)
 	}
@@ -239,7 +240,7 @@ func (a *adapter) publishRestored(out *fsm.Effects) error {
 	p.takeEffects(out, a.lists.followEntry(out))
 	a.state.published.Store(p)
 	a.lists.publishReady(out)
-	a.state.logTime.Store(&instant{time: out.Time, at: a.state.clock.Monotonic()})
+	a.state.logTime.Store(&instant{time: out.Time, at: a.state.clock.Monotonic(), off: out.Settings.ClockOffset})
 	a.state.statuses.replaceView(out.Statuses)
 	a.state.commands.Store(out.Index)
 	a.compaction.installedAt = out.Index

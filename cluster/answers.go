@@ -52,6 +52,7 @@ func (n *Node) answerPeers() *port.Service {
 		}
 		return &port.Done{}, n.finder.givePromise(q)
 	})
+	port.Handle(s, n.answerTime)
 	port.Handle(s, n.greeter.secret.answerChallenge)
 	port.Handle(s, n.greeter.answerVouch)
 	port.Handle(s, n.history.answerLeaf)

@@ -2,13 +2,16 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/report"
 	"railguard/engine"
 )
 
@@ -53,7 +56,7 @@ type stamper struct {
 }
 
 // restartStamps begins a term: stamps go on from log time, or from the target if that is later
-// (nobody may have led for a while).
+// (nobody may have led for a while). Whether the target is credible, the caller has judged.
 func (s *stamper) restartStamps(logTime, target engine.Time) {
 	s.last = max(logTime, target)
 	s.at = s.clock.Monotonic()
@@ -69,6 +72,9 @@ func (s *stamper) nextStamp(target engine.Time) engine.Time {
 	s.last = even + lean
 	return s.last
 }
+
+// evenStamp returns the stamp that would be next if it leaned nowhere.
+func (s *stamper) evenStamp() engine.Time { return s.last + max(s.clock.Monotonic()-s.at, 0) }
 
 // clockBase is the wall clock minus the monotonic clock. It changes only when the wall clock is
 // set.
@@ -88,7 +94,12 @@ type clocks struct {
 	state   *state
 	replica *replica
 	peers   *peers
-	told    bool // The log says that this node's clock is off. Owned by the caller of tellOffset.
+	leapMax engine.Time // How far a term may leap beyond the log if nobody confirms it; below 0: any distance.
+
+	waiting atomic.Pointer[leap] // The leap that waits for persons, here or at the leader. A duty keeps it and behind.
+	behind  atomic.Int64         // How far log time is behind the clocks of a quorum, as far as this node knows log time.
+
+	told bool // The log says that this node's clock is off. Owned by the caller of tellOffset.
 }
 
 // tellOffset says in the log once that this node's clock is off, and once that it is right again.
@@ -144,7 +155,7 @@ func (c *clocks) medianOffset() (engine.Time, bool) {
 // and was new then: log time of a replay or a snapshot says nothing about the present.
 func (c *clocks) logOffset() (engine.Time, bool) {
 	last := c.state.logTime.Load()
-	if last == nil || !last.live {
+	if last == nil || !last.live || last.time == 0 {
 		return 0, false
 	}
 	passed := c.clock.Monotonic() - last.at
@@ -212,4 +223,19 @@ func (c *clocks) clockOffset() engine.Time {
 	}
 	median, _ := c.medianOffset()
 	return -median
+}
+
+// checkClock fails for a node whose clock differs from the others'. That log time differs from the
+// clocks of all is told beside it, and takes no node out of service. A group of one has no other
+// clocks: it is not ready while its clock and log time differ by more than it slews away.
+func (n *Node) checkClock() report.ReadyCheck {
+	offset, most := n.clocks.clockOffset(), clockOffsetMax
+	if n.replica.alone.Load() {
+		most = behindMax
+	}
+	text := fmt.Sprintf("%dms", offset/engine.Millisecond)
+	for _, warning := range n.clocks.timeWarnings() {
+		text += "; " + warning
+	}
+	return report.ReadyCheck{Name: "clock", OK: offset <= most && offset >= -most, Text: text}
 }

@@ -63,6 +63,10 @@ type Config struct {
 	// 0: 10 s, below 0: never.
 	ScrubEvery time.Duration
 
+	// LeapMax is how far the clocks may be beyond the log for a leader to open its term without
+	// persons who confirm them; 0: an hour, below 0: any distance.
+	LeapMax engine.Time
+
 	WriteDeadline time.Duration // Longest wait of a proposal; 0: 2 s.
 
 	// Matchers are the versions of the matcher for which lists are compiled; nil: those of
@@ -142,6 +146,9 @@ func (c *Config) fillDefaults() {
 	setDefault(&c.Timing.Stall, 1500*time.Millisecond)
 	setDefault(&c.Timing.StallAlone, 15*time.Second)
 	setDefault(&c.Snapshot.Interval, 30*time.Second)
+	if c.LeapMax == 0 {
+		c.LeapMax = leapMaxDefault
+	}
 	if c.Snapshot.LogAge == 0 {
 		c.Snapshot.LogAge = engine.LogKept
 	}

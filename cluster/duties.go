@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"time"
+
+	"railguard/fsm/wire"
 )
 
 const (
@@ -18,6 +20,7 @@ type duties struct {
 	state      *state
 	replica    *replica
 	peers      *peers
+	clocks     *clocks
 	waiters    *waiters
 	signal     func() // Wakes the sequencer.
 	membership *membership
@@ -43,6 +46,7 @@ func (d *duties) doDuties() {
 			d.lookAtLeader()
 		case <-fast.C:
 			d.lookAtLeader()
+			d.clocks.lookAtTime()
 			d.failWhenLeaderless()
 		case now := <-slow.C:
 			d.compaction.takeWhenDue(now)
@@ -82,10 +86,15 @@ func (d *duties) lookAtLeader() {
 	d.signal()
 }
 
-// failWhenLeaderless answers the proposals that have waited too long for a leader. Certainly
+// failWhenLeaderless answers the proposals that have waited too long for a leader, or for one that
+// opens its term. Certainly
 // nothing of them happened, and the caller can go to another node.
 func (d *duties) failWhenLeaderless() {
-	if err := d.peers.leaderlessError(); err != nil {
+	err := d.peers.leaderlessError()
+	if err == nil && d.clocks.waiting.Load() != nil {
+		err = wire.ErrTimeUncertain
+	}
+	if err != nil {
 		d.waiters.failQueued(err)
 	}
 }

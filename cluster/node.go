@@ -133,7 +133,7 @@ func (n *Node) assembleParts() {
 	n.greeter = newGreeter(&n.config, n.life, n.folder, n.state, n.replica, n.lineage)
 	n.gateway = &gateway{config: &n.config, life: n.life, folder: n.folder, replica: n.replica, greeter: n.greeter}
 	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
-	n.clocks = &clocks{clock: n.config.Clock, state: n.state, replica: n.replica, peers: n.peers}
+	n.clocks = &clocks{clock: n.config.Clock, state: n.state, replica: n.replica, peers: n.peers, leapMax: n.config.LeapMax}
 	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder), n.config.Matchers, n.life, n.state, n.peers)
 	n.history = &history{
 		life: n.life, folder: n.folder, audit: n.audit, state: n.state, replica: n.replica, peers: n.peers, disk: n.disk,
@@ -159,7 +159,7 @@ func (n *Node) assembleParts() {
 	}
 	n.assembleWay()
 	n.duties = &duties{
-		life: n.life, state: n.state, replica: n.replica, peers: n.peers, waiters: n.waiters,
+		life: n.life, state: n.state, replica: n.replica, peers: n.peers, clocks: n.clocks, waiters: n.waiters,
 		signal: n.sequencer.wakeSequencer, membership: n.membership, disk: n.disk, compaction: n.compaction, lists: n.lists,
 		scrubber: n.scrubber, askGroup: n.finder.askBeside, measure: n.setMetrics,
 	}
@@ -170,7 +170,7 @@ func (n *Node) assembleWay() {
 	n.sequencer = &sequencer{
 		life: n.life, state: n.state, replica: n.replica, clocks: n.clocks, lineage: n.lineage,
 		waiters: n.waiters, digests: n.digester.digests, pingNow: n.peers.pingNow, clock: stamper{clock: n.config.Clock},
-		wake: make(chan struct{}, 1), slots: make(chan struct{}, entriesInFlight),
+		said: make(chan saying), wake: make(chan struct{}, 1), slots: make(chan struct{}, entriesInFlight),
 	}
 	if n.config.BootstrapExpect > 0 {
 		n.sequencer.founding = n.config.Genesis
@@ -362,7 +362,11 @@ func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 	if len(body) > recordMax(kind) {
 		return wire.Result{}, fmt.Errorf("record of %d bytes: %w", len(body), wire.ErrTooLarge)
 	}
-	if err := n.checkServing(); err != nil {
+	err := n.checkServing()
+	if errors.Is(err, wire.ErrTimeUncertain) {
+		return n.proposeTime(ctx, kind, body)
+	}
+	if err != nil {
 		return wire.Result{}, err
 	}
 	return n.proposeAnyway(ctx, kind, body)
@@ -396,6 +400,9 @@ func (n *Node) checkServing() error {
 	if err := n.peers.leaderlessError(); err != nil {
 		return err
 	}
+	if n.clocks.waiting.Load() != nil {
+		return wire.ErrTimeUncertain
+	}
 	if n.storageLow() {
 		return wire.ErrStorageLow
 	}
@@ -411,6 +418,9 @@ func (n *Node) whyUnserved() error {
 	leader, _, without := n.replica.currentLeader(time.Now())
 	if without > 0 || !n.peers.isAnswering(string(leader)) {
 		return n.peers.noLeaderError()
+	}
+	if n.clocks.waiting.Load() != nil {
+		return wire.ErrTimeUncertain
 	}
 	if n.storageLow() {
 		return wire.ErrStorageLow

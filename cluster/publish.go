@@ -32,6 +32,7 @@ type published struct {
 	proposals    sync.Map // leaf uint64 -> leaf uint64, only open ones
 	outcomes     sync.Map // leaf uint64 -> [2]uint64: the ending, and a late settle or 0
 	oldest       atomic.Uint64
+	oldestDay    atomic.Uint32 // The date of the oldest leaf.
 }
 
 func newPublished() *published {
@@ -89,6 +90,7 @@ func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 		p.listing.Unlock()
 	}
 	p.oldest.Store(out.Oldest)
+	p.oldestDay.Store(uint32(out.OldestDay))
 }
 
 // bringIndex publishes a list, if the settings name it and its version of the matcher.
@@ -169,6 +171,17 @@ type instant struct {
 	time engine.Time
 	at   engine.Time // Monotonic.
 	live bool        // When it was applied, the entry was the newest committed one, and of the present term.
+	off  engine.Time // The test clock's offset then: settings may be newer than this.
+	run  engine.Time // Monotonic: since when live entries have come without a longer pause.
+}
+
+// follow notes that an entry was applied after the one before.
+func (i *instant) follow(before *instant) *instant {
+	i.run = i.at
+	if before != nil && before.live && i.live && i.at-before.at <= engine.Time(sampleFresh) {
+		i.run = before.run
+	}
+	return i
 }
 
 // logTimeAhead is how far published log time may run ahead of the last entry.
@@ -274,7 +287,7 @@ func (s *state) rawLogTime() engine.Time {
 	if last == nil {
 		return 0
 	}
-	return last.time - s.Settings().ClockOffset
+	return last.time - last.off
 }
 
 // Applied returns the applied log index.

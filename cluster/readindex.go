@@ -85,14 +85,14 @@ func (r *readRounds) runReadRounds(term uint64) {
 		round.term = term
 		round.index, round.err = r.readRoundOnce(term)
 		close(round.done)
-		if opened := r.replica.opened.Load(); opened != 0 {
-			term = opened
+		if settled := r.replica.settled.Load(); settled != 0 {
+			term = settled
 		}
 	}
 }
 
 func (r *readRounds) readRoundOnce(term uint64) (uint64, error) {
-	if r.replica.opened.Load() != term {
+	if r.replica.settled.Load() != term {
 		return 0, wire.ErrNoLeader
 	}
 	index := r.replica.raft.CommitIndex()
@@ -139,7 +139,7 @@ func (r *readRounds) readRoundOnce(term uint64) (uint64, error) {
 
 // askReadIndexHere answers a peer. It fails if this node does not lead.
 func (r *readRounds) askReadIndexHere(ctx context.Context) (index, of uint64, err error) {
-	term := r.replica.opened.Load()
+	term := r.replica.settled.Load()
 	if term == 0 || !r.replica.isLeader() {
 		return 0, 0, port.ErrNotLeader
 	}
@@ -231,7 +231,7 @@ func (r *readRounds) hastenRound() {
 func (r *readRounds) contactLeader(ctx context.Context) error {
 	leader, _ := r.replica.remoteLeader()
 	if leader == "" {
-		if r.replica.opened.Load() == 0 {
+		if r.replica.settled.Load() == 0 {
 			return wire.ErrNoLeader
 		}
 		return nil

@@ -27,9 +27,11 @@ type replica struct {
 	observer *raft.Observer
 	changes  chan raft.Observation
 
-	alone        atomic.Bool   // This node is the only voter.
-	opened       atomic.Uint64 // This node's term that is open for proposals; 0: none. Only the sequencer sets it.
-	transferring atomic.Bool   // Leadership is being handed over.
+	alone        atomic.Bool          // This node is the only voter.
+	opened       atomic.Uint64        // This node's term that is open for proposals; 0: none. Only the sequencer sets it.
+	settled      atomic.Uint64        // This node's term whose first entry is applied here, so that reads can be confirmed; 0: none. It may not be open for proposals yet.
+	leap         atomic.Pointer[leap] // This node leads, and its term is not opened until persons confirm this. Only the sequencer sets it.
+	transferring atomic.Bool          // Leadership is being handed over.
 
 	mu        sync.Mutex
 	leaderID  raft.ServerID

@@ -17,8 +17,8 @@ const (
 	eraseStep   = 16 // Segments erased at a time.
 )
 
-// retention erases from this node's disk what is past retention by log time, whatever the node
-// has been through. The replicated state says which leaves are past it, and the entries say how
+// retention erases from this node's disk what is past retention by the time that the group lived
+// through (decision 111), whatever the node has been through. The replicated state says which leaves are past it, and the entries say how
 // old the log is. So a node that was restarted, away or wiped knows it as soon as it has the
 // state. Without a quorum log time stands still and nothing is erased.
 type retention struct {
@@ -65,7 +65,10 @@ func (r *retention) forgetBackups() {
 	if now == nil {
 		return
 	}
-	before := now.time - (engine.Retention - r.compaction.policy.LogAge)
+	// Log time may have leapt past the retention of records that are kept, so a copy of them is
+	// kept as long as the oldest of them.
+	oldest := engine.Day(r.state.published.Load().oldestDay.Load()).Start()
+	before := min(now.time-engine.Retention, oldest) + r.compaction.policy.LogAge
 	gone, err := datadir.ForgetRestoredOver(r.dataDir, time.Unix(0, int64(before)))
 	if err != nil {
 		r.life.log.Error("what a restore moved aside is past its retention and not deleted", "error", err)

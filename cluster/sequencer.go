@@ -46,6 +46,10 @@ type sequencer struct {
 	pingNow   chan<- struct{}
 	clock     stamper
 
+	said        chan saying // What persons say of the time while a leap waits.
+	ticked      uint64      // The term in which a tick without a leap was applied.
+	behindSince engine.Time // Since when log time has been behind the clocks, on the monotonic clock; 0: it is not.
+
 	wake  chan struct{}
 	slots chan struct{} // One token for each entry in flight.
 
@@ -119,14 +123,23 @@ func (s *sequencer) sequenceRecords() {
 func (s *sequencer) proposeWaiting() {
 	if !s.replica.isLeader() {
 		s.replica.opened.Store(0)
+		s.replica.settled.Store(0)
+		s.noteLeap(nil)
 		s.dropBatches()
 		s.forwarder.forwardWaiting()
 		return
 	}
 	term := s.replica.raft.CurrentTerm()
 	if term != s.replica.opened.Load() && !s.openTerm(term) {
-		time.AfterFunc(retryPause, s.wakeSequencer)
+		pause := retryPause
+		if s.replica.leap.Load() != nil {
+			pause = leapRetry
+		}
+		time.AfterFunc(pause, s.wakeSequencer)
 		return
+	}
+	if s.tickDue {
+		s.catchUp(term)
 	}
 	for s.hasGathered() { // finishEntry signals, which leads back here.
 		e := s.buildEntry(term)
@@ -146,18 +159,22 @@ func (s *sequencer) hasGathered() bool {
 // openTerm begins a term of leadership.
 func (s *sequencer) openTerm(term uint64) bool {
 	s.replica.opened.Store(0)
+	if s.ticked != term {
+		s.replica.settled.Store(0)
+	}
 	s.dropBatches()
 	if !s.clocks.clocksKnown() {
 		return false
 	}
-	s.clock.restartStamps(s.state.rawLogTime(), s.clocks.targetTime())
-	if !s.proposeAlone(term, wire.KindTick, nil) {
+	if !s.beginTime(term) {
 		return false
 	}
 	if !s.proposeGenesis(term) || !s.recordRecovery(term) {
 		return false
 	}
-	s.clock.restartStamps(max(s.clock.last, s.state.rawLogTime()), s.clocks.targetTime())
+	s.clock.restartStamps(max(s.clock.last, s.state.rawLogTime()), s.clocks.credibleTarget(0))
+	s.behindSince = 0
+	s.replica.settled.Store(term)
 	s.replica.opened.Store(term)
 	s.tickDue = false
 	termsLed.Inc()
@@ -214,7 +231,7 @@ func (s *sequencer) proposeOne(term uint64, kind wire.Kind, body []byte) (wire.R
 
 func (s *sequencer) beginEntry(term uint64, size int) *entry {
 	format := max(s.state.Settings().Format, engine.Format1)
-	header := wire.Header{Format: format, Term: term, Time: s.clock.nextStamp(s.clocks.targetTime())}
+	header := wire.Header{Format: format, Term: term, Time: s.clock.nextStamp(s.clocks.credibleTarget(s.clock.evenStamp()))}
 	return &entry{term: term, data: wire.AppendHeader(make([]byte, 0, size+entryFrame), header)}
 }
 

@@ -117,6 +117,8 @@ func (n *Node) whyNoWrites(s *report.ClusterStatus) string {
 	switch {
 	case s.Leader == nil || answering < voters/2+1 || n.life.dead.Load() != nil:
 		return "no_quorum"
+	case n.clocks.waiting.Load() != nil:
+		return "time_unconfirmed"
 	case n.replica.transferring.Load():
 		return "transferring"
 	}
@@ -186,12 +188,15 @@ func (n *Node) makePong() *port.Pong {
 		Healthy: self.Healthy, Member: len(n.replica.listServers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
 		Missing: n.history.busy.Load(), Use: n.use.recentUse(), Cosigned: n.use.cosigned.Load(), Process: n.greeter.process, Low: n.disk.isLow(),
-		Tables: n.lists.nameTables(), Matchers: self.Matchers,
+		Tables: n.lists.nameTables(), Matchers: self.Matchers, LogTime: n.clocks.evenTime(),
 	}
 	if settings.Genesis != nil {
 		p.ClusterID = settings.Genesis.ClusterID
 	}
 	_, p.Recovery, _ = n.folder.Known()
+	if waiting := n.replica.leap.Load(); waiting != nil {
+		p.LeapTo = waiting.to
+	}
 	p.Recorded = p.Recovery > 0 && !n.lineage.waiting.Load()
 	return p
 }
@@ -233,7 +238,7 @@ func (n *Node) listWarnings() []string {
 	case diskLow, diskFull:
 		warnings = append(warnings, fmt.Sprintf("disk nearly full, no writes here: %d%% free", n.disk.percent.Load()))
 	}
-	warnings = append(warnings, n.findSkewed()...)
+	warnings = append(append(warnings, n.clocks.timeWarnings()...), n.findSkewed()...)
 	if offset := n.clocks.clockOffset(); offset > clockOffsetMax || offset < -clockOffsetMax {
 		warnings = append(warnings, fmt.Sprintf("this node's clock is %d ms off", offset/engine.Millisecond))
 	}
@@ -415,6 +420,9 @@ func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.
 	if address == "" {
 		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("none for %v%s", without.Round(time.Millisecond), n.greeter.describeTrouble())}
 	}
+	if waiting := n.clocks.waiting.Load(); waiting != nil {
+		return report.ReadyCheck{Name: "leader", Text: waiting.describeLeap()}
+	}
 	if query.Leader && string(id) != n.config.ID {
 		return report.ReadyCheck{Name: "leader", Text: fmt.Sprintf("is %s, not this node", id)}
 	}
@@ -481,12 +489,4 @@ func (n *Node) checkDiskRoom() report.ReadyCheck {
 		text = "free space not known"
 	}
 	return report.ReadyCheck{Name: "disk", OK: !n.disk.isLow(), Text: text}
-}
-
-func (n *Node) checkClock() report.ReadyCheck {
-	offset := n.clocks.clockOffset()
-	return report.ReadyCheck{
-		Name: "clock", OK: offset <= clockOffsetMax && offset >= -clockOffsetMax,
-		Text: fmt.Sprintf("%dms", offset/engine.Millisecond),
-	}
 }

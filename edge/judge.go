@@ -43,6 +43,7 @@ type Published interface {
 	Proposal(leaf uint64) (uint64, bool)               // Leaf of the open proposal on a review.
 	Outcomes(leaf uint64) []uint64                     // Leaves that say how a payment ended: its ending, then a late settle.
 	LogTime() engine.Time                              // Log time of the last entry, plus at most 2 s of this node's clock since.
+	ClocksAhead() engine.Time                          // How far a quorum's clocks are ahead of log time; 0: they agree, or nobody knows.
 	Applied() uint64                                   // Applied log index.
 	Statuses() *fsm.Statuses                           // The status lists of this minute; nil: this node has none that is valid.
 	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days, for comparing lists.

@@ -49,6 +49,7 @@ func (n *testNode) OperatorsLike(string) []engine.OperatorSlot       { return ni
 func (n *testNode) Comments(uint64) []uint64                         { return nil }
 func (n *testNode) LogTime() engine.Time                             { return testNow }
 func (n *testNode) Applied() uint64                                  { return 1 }
+func (n *testNode) ClocksAhead() engine.Time                         { return 0 }
 func (n *testNode) ListByDigest([32]byte) (*ofac.Index, error)       { return nil, nil }
 func (n *testNode) Leaf(context.Context, uint64) ([]byte, error)     { return nil, wire.ErrNoLeader }
 func (n *testNode) WaitApplied(context.Context, uint64) error        { return nil }

@@ -190,6 +190,9 @@ func (j *Judge) judgeForecast() (*engine.Looker, *ofac.Index, *engine.Moment, er
 		if err := j.checkScope(); err != nil {
 			return nil, nil, nil, err
 		}
+		if err := j.endedByClocks(); err != nil {
+			return nil, nil, nil, err
+		}
 		j.lookUpCleared(list)
 		looker, err := j.lookUp(func() { s.hits = judgeStatic(j) })
 		if err != nil {

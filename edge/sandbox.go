@@ -29,7 +29,7 @@ const (
 )
 
 // sandboxOutages are codes of a 503. Consecutive wallets, from sandboxOutage on, ask for them.
-var sandboxOutages = []string{"no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "storage_low", "shutting_down", "outcome_unknown"}
+var sandboxOutages = []string{"no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "storage_low", "shutting_down", "outcome_unknown", "time_uncertain"}
 
 // SandboxAsks returns the answer that the present call asks a sandbox for: the code of an
 // error, or a rule ("R7"). It returns "" if the call asks for none or this is no sandbox.

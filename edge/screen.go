@@ -20,6 +20,7 @@ import (
 
 // screening is the memory that one screening call needs. It is pooled with its call.
 type screening struct {
+	ahead    engine.Time // How far the clocks are ahead of log time.
 	request  engine.Request
 	facts    engine.Facts
 	hits     engine.Hits
@@ -72,6 +73,9 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 		return nil, err
 	}
 	if err := j.checkScope(); err != nil {
+		return nil, err
+	}
+	if err := j.endedByClocks(); err != nil {
 		return nil, err
 	}
 	j.Forged = j.screen.facts.Token == engine.TokenSignature
@@ -159,6 +163,7 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 	s.facts = engine.Facts{
 		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: settings.Policy, List: list,
 	}
+	s.ahead = j.shared.deps.Published.ClocksAhead()
 	s.record = wire.Screen{
 		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner, s.reference),
 		Counts: j.call.Facilitator && s.hold != 0, // Whoever has the signed payment can make it.
@@ -231,6 +236,27 @@ func (j *Judge) userAlone() error {
 	}
 	// The call has no agent's token, so the registry's current credential is used.
 	return j.loadParties(agent.Slot, agent.CredentialVersion, agent.ExpiresAt)
+}
+
+// endedByClocks refuses a call whose credential has ended by the clocks of a quorum, and not by log
+// time, which is behind them (decision 111). It is no BLOCK: the log, by which everybody judges
+// again later, would not bear it out. Log time catches up, and then it is one.
+func (j *Judge) endedByClocks() error {
+	ahead := j.screen.ahead
+	if ahead == 0 {
+		return nil
+	}
+	s := &j.screen
+	now, ends := s.facts.Now, []engine.Time{s.record.Expires, s.record.UserExpires}
+	for _, profile := range s.facts.Chain[:s.facts.ChainSize] {
+		ends = append(ends, profile.ExpiresAt)
+	}
+	for _, end := range ends {
+		if end > now && end <= now+ahead {
+			return Refuse("time_uncertain", "a credential of the call has ended by the clocks, and log time is behind them: no verdict before it has caught up")
+		}
+	}
+	return nil
 }
 
 // loadParties loads the delegation chain, the root's fleet, the operator and the user, in the order in which

@@ -193,7 +193,7 @@ func TestSandbox(t *testing.T) {
 		{`,"cpName":"SANDBOX no_quorum"`, "no_quorum", ""}, {`,"cpName":"sandbox R7"`, "", ""},
 		{`,"cpWallet":"` + wallet + `0007"`, "R7", "R7_COUNTERPARTY_NAME_OFAC"}, {`,"cpWallet":"` + wallet + `0025"`, "R25", "R25_STRUCTURING"},
 		{`,"cpWallet":"` + wallet + `0000"`, "", ""}, {`,"cpWallet":"` + wallet + `0031"`, "", ""}, {`,"cpWallet":"` + wallet + `0500"`, "", ""},
-		{`,"cpWallet":"` + wallet + `0501"`, "no_quorum", ""}, {`,"cpWallet":"` + wallet + `0507"`, "outcome_unknown", ""}, {`,"cpWallet":"` + wallet + `0508"`, "", ""},
+		{`,"cpWallet":"` + wallet + `0501"`, "no_quorum", ""}, {`,"cpWallet":"` + wallet + `0507"`, "outcome_unknown", ""}, {`,"cpWallet":"` + wallet + `0508"`, "time_uncertain", ""}, {`,"cpWallet":"` + wallet + `0509"`, "", ""},
 		{`,"cpWallet":"` + wallet + `000a"`, "", ""},
 		{`,"cpName":"SANDBOX R7","cpWallet":"` + wallet + `0008"`, "R7", "R7_COUNTERPARTY_NAME_OFAC"},
 	} {

@@ -14,8 +14,9 @@ import (
 // Acts is a set of acts that one person must not do alone (decision 96), a bit each.
 type Acts uint32
 
-// The acts, in the order in which a policy's twoPersons shows them. The last three are names
-// that a policy may hold already; nothing is done under them yet.
+// The acts, in the order in which a policy's twoPersons shows them. The three from
+// ActSanctionsClose on are names that a policy may hold already; nothing is done under them yet.
+// ActTime needs two persons whatever the policy says.
 const (
 	ActDisposition Acts = 1 << iota
 	ActPolicyWiden
@@ -29,6 +30,7 @@ const (
 	ActSanctionsClose
 	ActLicence
 	ActOverrides
+	ActTime
 	actsEnd
 )
 
@@ -44,7 +46,7 @@ const profileBank = "bank"
 
 var actNames = [...]string{
 	"disposition", "policy.widen", "twoPersons", "list.activate", "list.force", "list.rollback",
-	"key.create", "clear", "sar.move", "sanctions.close", "licence", "overrides",
+	"key.create", "clear", "sar.move", "sanctions.close", "licence", "overrides", "clock.confirm",
 }
 
 // ActNames returns the names of all acts, in their order.

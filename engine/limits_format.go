@@ -75,7 +75,8 @@ type TimeLimits struct {
 	UserStored          Time
 	AttestationValidity Time
 	AttestationStored   Time
-	Retention           Time
+	Retention           Time // Of leaves, in time that the group lived through.
+	LivedAtOnce         Time // How much of the time between two entries counts as lived through.
 	IdempotencyKept     Time
 	IdempotencyYoung    Time // A key younger than this is never displaced.
 	ClaimLease          Time
@@ -154,6 +155,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		AttestationValidity: 24 * Hour,
 		AttestationStored:   25 * Hour,
 		Retention:           90 * DayLength,
+		LivedAtOnce:         Hour,
 		IdempotencyKept:     24 * Hour,
 		IdempotencyYoung:    5 * Minute,
 		ClaimLease:          10 * Minute,

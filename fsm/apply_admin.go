@@ -351,9 +351,39 @@ func (m *core) applyClock(b *wire.Clock, r *wire.Result) {
 	}
 	m.editSettings().ClockOffset += b.Advance
 	m.now += b.Advance
+	m.lived += b.Advance // Whoever moves the test clock wants the days to have passed.
 	r.Time = m.now
 	m.writeEvent("clock.advanced", leaf.ClockAdvanced{LogTime: m.now}, &b.Common, r)
 }
+
+// applyTime lets log time leap up to an instant. It moves nothing itself: the leader's next stamp
+// does, if the clocks of a quorum say so too. Two persons must do it, whatever the policy says: a
+// leap begins the day's limits anew and ends credentials.
+func (m *Machine) applyTime(b *wire.TimeConfirm, r *wire.Result) {
+	if m.refuseOrReplay(&b.Common, r) {
+		return
+	}
+	switch until := m.settings.LeapUntil; {
+	case b.NotAfter <= 0:
+		refuse(r, wire.RefusedMalformed)
+		return
+	case b.NotAfter <= until || b.NotAfter+m.settings.ClockOffset <= m.now:
+		r.Code = wire.Unchanged
+		return
+	}
+	said := wire.TimeConfirm{NotAfter: b.NotAfter}
+	who, counts := m.desk.settlePersons(&act{
+		kind: wire.KindTime, names: engine.ActTime, always: true, said: &said, record: &said, whole: true,
+		event: leaf.ActProposed{Kind: leaf.KindTimeConfirmed},
+	}, &b.Common, r)
+	if !counts {
+		return
+	}
+	m.allowLeap(b.NotAfter)
+	m.desk.writeAct(leaf.KindTimeConfirmed, leaf.TimeConfirmed{LeapUntil: b.NotAfter, LogTime: m.now, Persons: who}, &who, &b.Common, r)
+}
+
+func (m *core) allowLeap(until engine.Time) { m.editSettings().LeapUntil = until }
 
 // applyFormat raises the format; it never falls.
 func (m *core) applyFormat(b *wire.FormatRaise, r *wire.Result) {

@@ -134,8 +134,7 @@ func TestAlertsGoWithTheirLeaves(t *testing.T) {
 	w := newWorld(t)
 	r := w.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, Subject: 1})
 	require.Equal(t, wire.Applied, r.Code)
-	w.now += 92 * engine.DayLength
-	w.tick()
+	w.live(92 * engine.DayLength)
 	w.tickWithNote()
 	require.Zero(t, w.m.desk.alerts.Len())
 	require.Empty(t, w.m.desk.alertAt)

@@ -108,6 +108,9 @@ func (m *ledger) expireHolds() {
 func (m *ledger) expireHold(at uint64) {
 	row := *m.holds.At(at)
 	switch {
+	case row.Unresolved != 0 && m.recordEnds(row.Leaf) > m.now: // Log time leapt, and the record is kept longer.
+		m.holds.Edit(at).ExpiresAt = m.recordEnds(row.Leaf)
+		m.holdHeap.settle(at)
 	case row.Unresolved != 0: // Its record is gone, so nobody can say any more what became of the payment.
 		m.uncountHold(&row)
 		m.dropHold(at)

@@ -60,6 +60,7 @@ func (m *Machine) applyRestored(b *wire.Restored, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
+	m.liveThrough(b.Passed)
 	m.beginEpoch(epoch, b.Lineage)
 	m.writeEvent(leaf.KindClusterLineage, leaf.Restored{Lineage: b.Lineage, Backup: b.Backup, Epoch: uint64(epoch)}, &b.Common, r)
 }

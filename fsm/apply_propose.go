@@ -179,6 +179,8 @@ func (m *Machine) applyConfirm(b *wire.Confirm, r *wire.Result) {
 		confirmAct(b, row.Act, r, m.keys.applyAPIKey)
 	case wire.KindCleared:
 		confirmAct(b, row.Act, r, m.rulebook.applyCleared)
+	case wire.KindTime:
+		confirmAct(b, row.Act, r, m.applyTime)
 	default: // A disposition: the second person sends his own.
 		refuse(r, wire.RefusedMalformed)
 	}

@@ -76,8 +76,7 @@ func TestReportsAreToldOfBeforeTheirTime(t *testing.T) {
 	require.Empty(t, told())
 	_, overdue = w.m.Freeze().SARsOpen()
 	require.Equal(t, 1, overdue)
-	w.now += 90 * engine.DayLength
-	w.tick()
+	w.live(115 * engine.DayLength)
 	w.tickWithNote()
 	require.Zero(t, w.m.desk.sars.Len(), "gone with its leaf")
 }

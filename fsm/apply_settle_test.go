@@ -162,11 +162,9 @@ func TestUnresolvedWaitsAsLongAsItsRecord(t *testing.T) {
 	slot, _ := w.register("a", dailyLimit(100))
 	b := w.held(slot, 130, 0, 0)
 	gone := b.ScreenedAt.Day().Start() + engine.DayLength + w.m.limits.Retention
-	w.now = gone - 5*engine.DayLength
-	w.tick()
+	w.liveUntil(gone - 5*engine.DayLength)
 	require.Equal(t, wire.Applied, w.do(wire.KindDisposition, &wire.Disposition{Leaf: b.Leaf, Disposition: wire.Approved, Agent: slot, Amount: b.Recorded}).Code)
-	w.now = gone - 1
-	w.tick()
+	w.liveUntil(gone - 1)
 	require.EqualValues(t, 1, w.m.Freeze().UnresolvedTotal().Count)
 	spend := func() engine.Spend { return w.m.registry.agents.At(uint64(slot)).Spend }
 	require.Equal(t, 130*engine.Dollar, spend().Held)
@@ -244,7 +242,7 @@ func TestHoldThatNobodyEndsIsUnresolved(t *testing.T) {
 	require.Equal(t, w.m.ledger.unresolvedOf, m.ledger.unresolvedOf)
 	require.Equal(t, w.m.ledger.unresolvedTotal, m.ledger.unresolvedTotal)
 
-	w.now = third.ScreenedAt.Day().Start() + engine.DayLength + w.m.limits.Retention
+	w.liveUntil(third.ScreenedAt.Day().Start() + engine.DayLength + w.m.limits.Retention)
 	w.tick()
 	require.Zero(t, w.m.ledger.holds.Len(), "its record is gone")
 	require.Zero(t, w.m.ledger.unresolvedTotal)

@@ -114,13 +114,12 @@ func TestDispositionsAreBounded(t *testing.T) {
 		return w.do(wire.KindDisposition, &wire.Disposition{Leaf: leaf, Disposition: wire.Approved, Agent: slot, Amount: 5 * engine.Dollar})
 	}
 	require.Equal(t, wire.Applied, decide(one.Leaf).Code)
-	w.now += engine.DayLength
+	w.live(engine.DayLength)
 	two := w.screen(slot, 6)
 	require.Equal(t, wire.RefusedFull, decide(two.Leaf).Refusal)
 	require.Zero(t, w.m.registry.agents.At(uint64(slot)).Spend.SpentOn(w.m.now.Day()))
 	require.Equal(t, 1, w.m.desk.openReviews)
-	w.now = start.Day().Start() + engine.DayLength + engine.Retention
-	w.tick()
+	w.liveUntil(start.Day().Start() + engine.DayLength + engine.Retention)
 	w.tick()
 	require.Equal(t, wire.Applied, decide(two.Leaf).Code)
 }

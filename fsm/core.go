@@ -18,6 +18,7 @@ type core struct {
 	index  uint64
 	term   uint64
 	now    engine.Time    // Log time: the highest stamp seen.
+	lived  engine.Time    // How much of log time the group lived through; a leap adds an hour at most.
 	limits *engine.Limits // The limits of the format.
 
 	settings *Settings // Immutable; changed through editSettings.
@@ -69,6 +70,7 @@ func codeIdemRow(c *coder, row *idemRow) {
 func codeDayRow(c *coder, row *dayRow) {
 	codeUnsigned(c, &row.Day)
 	codeUnsigned(c, &row.First)
+	codeSigned(c, &row.Ends)
 }
 
 type idemRow struct {
@@ -81,6 +83,9 @@ type idemRow struct {
 type dayRow struct {
 	Day   engine.Day
 	First uint64 // First leaf of that UTC date.
+	// Ends is the lived time at which the date ends if all of it is lived through from the first
+	// leaf on. Lived time never runs faster than log time, so no leaf of the date is younger.
+	Ends engine.Time
 }
 
 // beginCluster takes over the ids' key and the salts' key from the genesis.
@@ -181,7 +186,8 @@ func (m *core) settlesFor(common *wire.Common, screener uint32) bool {
 	return key.Roles&(wire.RoleScreener|wire.RoleAdmin) == 0 && (known || key.Owner == "")
 }
 
-// recordEnds returns when the retention of a record ends. It is now if it is over already.
+// recordEnds returns when the retention of a record ends if the group lives through the time
+// until then; otherwise it ends later. It is now if it is over already.
 func (m *core) recordEnds(record uint64) engine.Time {
 	at, first := searchReviews(m.days.First(), m.days.Next(), record, func(i uint64) uint64 { return m.days.At(i).First })
 	if !first {
@@ -190,13 +196,15 @@ func (m *core) recordEnds(record uint64) engine.Time {
 	if !m.days.Has(at) {
 		return m.now
 	}
-	return m.days.At(at).Day.Start() + engine.DayLength + m.limits.Retention
+	return m.now + max(m.days.At(at).Ends+m.limits.Retention-m.lived, 0)
 }
 
-// expireDays forgets the days whose leaves have expired, 90 days after the day's end.
+// expireDays forgets the days whose leaves have expired: the group has lived through 90 days
+// since the day's end. A leap of log time brings no leaf nearer to that, so wrong clocks erase
+// nothing (decision 111).
 func (m *core) expireDays() {
 	for n := 0; n < m.limits.ForgottenAtOneTime && m.days.Len() > 0; n++ {
-		if m.now < (m.days.At(m.days.First())).Day.Start()+engine.DayLength+m.limits.Retention {
+		if m.lived < m.days.At(m.days.First()).Ends+m.limits.Retention {
 			return
 		}
 		m.days.DropFront()
@@ -207,16 +215,33 @@ func (m *core) expireDays() {
 	}
 }
 
+// oldestDay returns the date of the oldest leaves within retention; without any, today's.
+func (m *core) oldestDay(now engine.Time) engine.Day {
+	if m.days.Len() == 0 {
+		return now.Day()
+	}
+	return m.days.At(m.days.First()).Day
+}
+
 func (m *core) enterEntry(index, term uint64, out *Effects) {
 	m.index, m.term, m.out = index, term, out
 }
 
-// moveTime moves log time on to an entry's stamp; log time never goes back.
-func (m *core) moveTime(stamp engine.Time) { m.now = max(m.now, stamp+m.settings.ClockOffset) }
+// moveTime moves log time on to an entry's stamp; log time never goes back. Of the time between
+// two entries, an hour at most counts as lived through: while a group serves it ticks every
+// second, so more than that is an outage or a wrong clock, and nobody can tell which.
+func (m *core) moveTime(stamp engine.Time) {
+	now := max(m.now, stamp+m.settings.ClockOffset)
+	m.lived += min(now-m.now, m.limits.LivedAtOnce)
+	m.now = now
+}
+
+// liveThrough counts a time as lived through that entries do not show.
+func (m *core) liveThrough(span engine.Time) { m.lived += max(span, 0) }
 
 // leaveEntry ends the entry and publishes the settings that it changed.
 func (m *core) leaveEntry() {
-	m.out.Time, m.out.Oldest = m.now, m.oldest
+	m.out.Time, m.out.Oldest, m.out.OldestDay = m.now, m.oldest, m.oldestDay(m.now)
 	if m.edited {
 		m.edited, m.out.Settings = false, m.settings
 	}

@@ -50,7 +50,8 @@ type Effects struct {
 
 	OutcomesDisplaced int // Endings of payments that were forgotten within their retention: their table is full.
 
-	Oldest uint64 // The first leaf within retention.
+	Oldest    uint64     // The first leaf within retention.
+	OldestDay engine.Day // The date of that leaf; without any leaf, of the entry.
 
 	Statuses *View // Non-nil if the status lists of a new minute can be made: the view to make them of.
 
@@ -85,6 +86,7 @@ type Settings struct {
 	Staged      []*wire.ListInfo    `cbor:"7,keyasint,omitempty"`
 	History     []*wire.ListInfo    `cbor:"-"`                     // Activated lists, newest last.
 	ClockOffset engine.Time         `cbor:"8,keyasint"`            // How far the test clock was moved.
+	LeapUntil   engine.Time         `cbor:"16,keyasint,omitempty"` // Up to here two persons let log time leap, in stamps.
 	Webhooks    []*wire.Webhook     `cbor:"-"`                     // In order of ids.
 	WebhookNext uint32              `cbor:"15,keyasint,omitempty"` // The highest id given out so far.
 	Retro       *wire.RetroRun      `cbor:"14,keyasint,omitempty"` // The retro-screening that runs or ran last; nil: there was none.

@@ -126,7 +126,7 @@ const overdueLooked = 16
 // tellOverdue writes a leaf for each open review that is overdue, a bounded number in each
 // tick.
 func (m *desk) tellOverdue() {
-	wait := m.settings.Policy.ReviewSLA
+	wait := m.policy().ReviewSLA
 	if wait == 0 {
 		return
 	}

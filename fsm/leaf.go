@@ -75,7 +75,7 @@ func (m *core) appendLeaf(data []byte, filters []uint64) [32]byte {
 		panic("BUG: merkle frontier: " + err.Error())
 	}
 	if day := m.now.Day(); m.days.Len() == 0 || m.days.At(m.days.Next()-1).Day != day {
-		m.days.Append(dayRow{Day: day, First: m.size})
+		m.days.Append(dayRow{Day: day, First: m.size, Ends: m.lived + day.Start() + engine.DayLength - m.now})
 	}
 	m.size++
 	m.out.Leaves = append(m.out.Leaves, Leaf{Time: m.now, Data: data, Filters: filters, Hash: hash})

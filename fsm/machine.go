@@ -214,6 +214,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.applyConfirm)
 	case wire.KindOperatorLimit:
 		applyBody(m, record.Body, r, m.registry.applyOperatorLimit)
+	case wire.KindTime:
+		applyBody(m, record.Body, r, m.applyTime)
 	case wire.KindReseal:
 		applyBody(m, record.Body, r, m.keys.applyReseal)
 	case wire.KindLooks:

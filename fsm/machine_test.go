@@ -320,10 +320,9 @@ func TestRetentionMovesByDays(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
 	old := w.m.size
-	w.now += engine.DayLength
+	w.live(engine.DayLength)
 	w.screen(slot, 1)
-	w.now += engine.Retention - engine.Hour
-	w.tick()
+	w.live(engine.Retention - engine.Hour)
 	require.Equal(t, old, w.out.Oldest, "the first day is gone, the second is not")
 }
 

@@ -110,7 +110,7 @@ func Seconds(now engine.Time, proposer, key *wire.APIKey) wire.Refusal {
 // ActRoles are the roles that may do, and so confirm, an act of two persons.
 func ActRoles(kind wire.Kind) uint16 {
 	switch kind {
-	case wire.KindAPIKey:
+	case wire.KindAPIKey, wire.KindTime:
 		return wire.RoleAdmin
 	case wire.KindPolicy, wire.KindWhitelist, wire.KindListActivate:
 		return wire.RolePolicy

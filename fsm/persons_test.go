@@ -379,3 +379,36 @@ func TestAKeyThatIsNoneActsForNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyTwoPersonsLetTimeLeap (line K1): whatever the policy says, two admins confirm the same
+// instant, and the second may send it himself or confirm the proposal.
+func TestOnlyTwoPersonsLetTimeLeap(t *testing.T) {
+	w := newWorld(t)
+	ada, alan := w.makeKey(nil, "ada", wire.RoleAdmin), w.makeKey(nil, "alan", wire.RoleAdmin)
+	w.live(engine.DayLength)
+	until := w.now + 100*engine.DayLength
+	confirm := func(by uint32, until engine.Time) wire.Result {
+		return w.do(wire.KindTime, &wire.TimeConfirm{Common: w.by(by), NotAfter: until})
+	}
+	require.Equal(t, wire.RefusedNoPerson, w.do(wire.KindTime, &wire.TimeConfirm{NotAfter: until}).Refusal, "the machine is no person")
+	proposed := confirm(ada, until)
+	require.Equal(t, wire.Applied, proposed.Code)
+	require.Contains(t, string(proposed.Data), `"kind":"act.proposed"`)
+	require.Zero(t, w.m.settings.LeapUntil)
+	require.Equal(t, wire.RefusedSamePerson, confirm(ada, until).Refusal)
+	require.Equal(t, wire.RefusedProposed, confirm(alan, until+1).Refusal, "both name one instant")
+	r := confirm(alan, until)
+	require.Equal(t, wire.Applied, r.Code)
+	require.Contains(t, string(r.Data), `"persons":["person:ada","person:alan"]`)
+	require.Equal(t, until, w.m.settings.LeapUntil)
+	require.Equal(t, start.Day().Start()+engine.DayLength, w.m.now.Day().Start(), "nothing leapt yet")
+	require.Equal(t, wire.Unchanged, confirm(alan, until).Code)
+	require.Equal(t, wire.Unchanged, confirm(alan, w.now-1).Code, "the past needs no leave")
+	require.Equal(t, wire.RefusedMalformed, confirm(alan, 0).Refusal)
+	proposed = confirm(alan, until+engine.DayLength)
+	r = w.do(wire.KindConfirm, &wire.Confirm{Common: w.by(ada), Proposal: proposed.Leaf})
+	require.Equal(t, wire.Applied, r.Code)
+	require.Equal(t, until+engine.DayLength, w.m.settings.LeapUntil)
+	require.Equal(t, until+engine.DayLength, restoredFrom(t, w.m).settings.LeapUntil)
+	replayAgrees(t, w, 1)
+}

@@ -149,9 +149,11 @@ func (m *core) fitsKey(at uint64, row, _ *idemRow) bool {
 	return m.hasLeaf(row.Leaf) && enterOnce(m.idemByKey, row.Key, at)
 }
 
-// fitsDay checks that days and their first leaves rise.
+// fitsDay checks that days and their first leaves rise, and that no day ends later in lived time
+// than it can. It may end before the day before it: a leap shortens days.
 func (m *core) fitsDay(_ uint64, row, before *dayRow) bool {
-	return m.hasLeaf(row.First) && (before == nil || row.Day > before.Day && row.First > before.First)
+	return m.hasLeaf(row.First) && (before == nil || row.Day > before.Day && row.First > before.First) &&
+		row.Ends <= m.lived+engine.DayLength
 }
 
 // fitsReview checks that reviews name written leaves in order, and finds the open ones.

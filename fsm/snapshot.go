@@ -93,6 +93,7 @@ type snapshotMeta struct {
 	UserNext  uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
 	SARsTold  uint64        `cbor:"17,keyasint,omitempty"` // Every report before this position that was due soon has been reported.
 	Statuses  statusMeta    `cbor:"18,keyasint"`
+	Lived     engine.Time   `cbor:"19,keyasint"`
 	Overdue   uint64        `cbor:"16,keyasint,omitempty"` // Every review before this position that became overdue has been reported.
 }
 
@@ -192,7 +193,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 // writeHead writes the sections before the tables.
 func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
-		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Size: v.Size, Oldest: v.Oldest,
+		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Lived: v.lived, Size: v.Size, Oldest: v.Oldest,
 		Frontier: v.frontier, Root: v.Root, SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
 		Statuses: statusMeta{Minute: v.standing.minute, Changed: v.standing.changed},
 	}

@@ -100,12 +100,10 @@ func TestDispositionOutlivesItsLeaf(t *testing.T) {
 	review := w.screen(slot, 50)
 	body := &wire.Disposition{Leaf: review.Leaf, Disposition: wire.Approved, Agent: slot, Amount: 50 * engine.Dollar}
 	require.Equal(t, wire.Applied, w.do(wire.KindDisposition, body).Code)
-	w.now += engine.Retention + engine.Minute
-	w.tick()
+	w.live(engine.Retention + engine.Minute)
 	require.LessOrEqual(t, w.out.Oldest, review.Leaf, "still readable")
 	require.Equal(t, wire.RefusedDispositioned, w.do(wire.KindDisposition, body).Refusal)
-	w.now = w.now.Day().Start() + engine.DayLength
-	w.tick()
+	w.liveUntil(w.now.Day().Start() + engine.DayLength)
 	require.Greater(t, w.out.Oldest, review.Leaf)
 	w.tick()
 	require.Zero(t, w.m.desk.dispositions.Len())
@@ -125,12 +123,10 @@ func TestReviewsStayInTheQueueWithTheirLeaf(t *testing.T) {
 	require.True(t, found, "decided, and the oldest: still listed")
 	require.Equal(t, ReviewDone, row.State)
 	require.Equal(t, wire.Applied, w.do(wire.KindQueue, &wire.Queue{Op: wire.QueueComment, Leaves: []uint64{one.Leaf}, Who: "carla"}).Code)
-	w.now += engine.Retention + engine.Hour
-	w.tick()
+	w.live(engine.Retention + engine.Hour)
 	require.Equal(t, 1, w.m.Freeze().OpenReviews(), "readable, so it can be decided")
 	decide(two.Leaf)
-	w.now += engine.DayLength
-	w.tick()
+	w.live(engine.DayLength)
 	w.tick()
 	require.Zero(t, w.m.Freeze().OpenReviews())
 	require.Zero(t, w.m.desk.reviews.Len())
@@ -142,18 +138,14 @@ func TestRetentionNeedsNoNewLeaves(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
 	first := w.m.size
-	w.now = start.Day().Start() + 40*engine.DayLength
+	w.liveUntil(start.Day().Start() + 40*engine.DayLength)
 	w.screen(slot, 1)
-	w.now = (start.Day() + 1).Start() + engine.Retention - engine.Millisecond
-	w.tick()
+	w.liveUntil((start.Day() + 1).Start() + engine.Retention - engine.Millisecond)
 	require.Zero(t, w.out.Oldest)
 	w.now += engine.Millisecond
 	w.tick()
 	require.Equal(t, first, w.out.Oldest)
-	for range 3 { // Leaves of reminders written meanwhile expire too.
-		w.now += 100 * engine.DayLength
-		w.tick()
-	}
+	w.live(300 * engine.DayLength) // Leaves of reminders written meanwhile expire too.
 	require.Equal(t, w.m.size, w.out.Oldest, "nothing was written since")
 	replayAgrees(t, w, 1)
 	w.screen(slot, 1)
@@ -332,13 +324,13 @@ func TestOpenReviewsAreIndexed(t *testing.T) {
 		}
 	}
 	check()
-	w.now += engine.Retention - engine.DayLength
+	w.live(engine.Retention - engine.DayLength)
 	for range 10 {
 		w.now += engine.Second
 		w.tick()
 	}
 	check()
-	w.now += 10 * engine.DayLength
+	w.live(10 * engine.DayLength)
 	for range 10 {
 		w.now += engine.Second
 		w.tick()

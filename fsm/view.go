@@ -21,6 +21,7 @@ type View struct {
 	Root   [32]byte // The tree head over these leaves.
 	Oldest uint64   // First leaf within retention.
 
+	lived    engine.Time
 	settings *Settings
 	ratchet  leaf.Ratchet
 	identity *identity
@@ -33,7 +34,7 @@ func (m *Machine) Freeze() *View {
 	v := &View{
 		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
 		Size: m.size, Root: m.treeHead(), Oldest: m.oldest,
-		settings: m.settings, ratchet: m.ratchet, identity: m.identity,
+		lived: m.lived, settings: m.settings, ratchet: m.ratchet, identity: m.identity,
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
 		tables:   m.tables,
 	}
@@ -262,7 +263,7 @@ func (v *View) waitedSince(at engine.Time) uint64 {
 // the edges of a node that started or installed a snapshot.
 func (m *Machine) Everything(out *Effects) {
 	out.beginEntry(m.index, m.term, m.size)
-	out.Time, out.Oldest = m.now, m.oldest
+	out.Time, out.Oldest, out.OldestDay = m.now, m.oldest, m.oldestDay(m.now)
 	for i := m.registry.profiles.First(); i < m.registry.profiles.Next(); i++ {
 		out.Agents = append(out.Agents, *m.registry.profiles.At(i))
 	}

@@ -107,6 +107,16 @@ func (w *world) do(kind wire.Kind, body any) wire.Result {
 
 func (w *world) tick() { w.do(wire.KindTick, &wire.Tick{}) }
 
+// live lets the group live through some time: it ticks every hour. A leap of w.now is none.
+func (w *world) live(span engine.Time) { w.liveUntil(w.now + span) }
+
+func (w *world) liveUntil(end engine.Time) {
+	for w.now < end {
+		w.now = min(w.now+engine.Hour, end)
+		w.tick()
+	}
+}
+
 type agentOption func(*engine.AgentProfile)
 
 func (w *world) register(name string, options ...agentOption) (engine.AgentSlot, wire.Result) {

@@ -196,3 +196,5 @@ func TestAddingEntriesNeverEnforces(t *testing.T) {
 		answer(t, n.do("policy", "PUT", place, `{"mode":"off","reason":"r"}`), 200)
 	}
 }
+
+func (n *testNode) ClocksAhead() engine.Time { return 0 }

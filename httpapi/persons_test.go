@@ -81,3 +81,26 @@ func TestKeysOfABankAreMadeByTwo(t *testing.T) {
 	require.Equal(t, "person:alan", keys[len(keys)-1].MadeBy, "he has the secret")
 	answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"new","roles":["reviewer"]}`), 409)
 }
+
+// TestConfirmTime: two admins let log time leap, whatever the policy says; the same instant, sent by
+// the second or confirmed by him.
+func TestConfirmTime(t *testing.T) {
+	n := newBank(t)
+	const path = "/v1/cluster/confirm-time"
+	answer(t, n.do("pia", "POST", path, `{"notAfter":"2030-01-01"}`), 403)
+	answer(t, n.do("alan", "POST", path, `{}`), 422)
+	answer(t, n.do("alan", "POST", path, `{"notAfter":"tomorrow"}`), 422)
+	v := answer(t, n.do("alan", "POST", path, `{"notAfter":"2030-01-01","reason":"power cut"}`), 202)
+	require.Equal(t, `["clock.confirm"]`, v.Get("twoPersons").String())
+	require.Equal(t, "2030-01-01T00:00:00.000Z", textOf(v, "content", "notAfter"))
+	require.Equal(t, "power cut", textOf(v, "content", "reason"))
+	answer(t, n.do("alan", "POST", path, `{"notAfter":"2030-01-01"}`), 409)
+	answer(t, n.do("ada", "POST", path, `{"notAfter":"2030-01-02"}`), 409)
+	v = answer(t, n.do("ada", "POST", path, `{"notAfter":"2030-01-01"}`), 200)
+	require.Equal(t, "2030-01-01T00:00:00.000Z", textOf(v, "leapUntil"))
+	require.Equal(t, `["person:alan","person:ada"]`, v.Get("persons").String())
+	v = answer(t, n.do("alan", "POST", path, `{"notAfter":"2029-01-01"}`), 200)
+	require.Equal(t, "true", v.Get("unchanged").String())
+	v = answer(t, n.do("alan", "POST", path, `{"notAfter":"2031-01-01"}`), 202)
+	answer(t, n.do("ada", "POST", "/v1/proposals/"+textOf(v, "proposalId")+"/confirm", `{}`), 200)
+}

@@ -101,6 +101,8 @@ func (p *persons) demandedOf(l *actLeaf) (demanded engine.Acts, sure bool) {
 		names = engine.ActKeyCreate
 	case "cleared.added":
 		names = engine.ActClear
+	case leaf.KindTimeConfirmed:
+		always = engine.ActTime
 	case "policy.activated":
 		return p.demandedOfPolicy(l)
 	case "policy.whitelist":

@@ -29,6 +29,7 @@ var scenarios = []scenario{
 	{id: "A1", statement: "one node, kill -9 at random moments under load", shape: alone, fresh: true, rounds: 5, run: killAlone},
 	{id: "C04", statement: "no overspend over the change of the UTC date", shape: three, fresh: true, rounds: 10, run: overspendAtMidnight},
 	{id: "C04/skew", statement: "no overspend, and the right time, with a clock 5 minutes off that jumps, and UTC midnight in the middle", shape: three, fresh: true, rounds: 20, run: wrongClock},
+	{id: "C04/power", statement: "the power goes away and all clocks come up wrong: no verdict, no record lost, every node says why, and right clocks end it", shape: three, fresh: true, rounds: 2, run: powerWithWrongClocks},
 	{id: "C07", statement: "list activation is atomic at one log index, and survives a restart", shape: three, fresh: true, rounds: 5, run: listSwitch},
 	{id: "C07/delta", statement: "a newer list un-lists and lists what it should at one log index, under load; rolled back likewise", shape: three, fresh: true, rounds: 2, run: deltaOf(ownPair)},
 	{id: "C07/published", statement: "the delta from the list of 2025-03-04 to that of 2025-03-21 is the golden one, under load, at one log index", shape: three, fresh: true, rounds: 1, run: deltaOf(publishedPair)},

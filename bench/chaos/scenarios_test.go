@@ -152,6 +152,7 @@ func TestFaultsApart(t *testing.T)  { play(t, "A3/apart") }
 func TestKillAlone(t *testing.T)    { play(t, "A1") }
 func TestC04(t *testing.T)          { play(t, "C04") }
 func TestC04Skew(t *testing.T)      { play(t, "C04/skew") }
+func TestC04Power(t *testing.T)     { play(t, "C04/power") }
 func TestC07(t *testing.T)          { play(t, "C07") }
 func TestC07Delta(t *testing.T)     { play(t, "C07/delta") }
 func TestC07Published(t *testing.T) { play(t, "C07/published") }

@@ -47,6 +47,7 @@ var faults = []fault{
 	{"snapshot on all", 2, func(w *World) { w.snapshotAll() }},
 	{"wipe", 1, func(w *World) { w.wipe(w.one()) }},
 	{"clock", 3, func(w *World) { w.clock(w.one()) }},
+	{"all clocks leap together", 3, func(w *World) { w.allClocks() }},
 	{"list", 5, func(w *World) { w.list() }},
 	{"disk error", 2, func(w *World) { w.one().Doom().Break(); w.pause(800) }},
 	{"slow disk", 4, func(w *World) { w.slow(w.one()) }},
@@ -247,6 +248,29 @@ func (w *World) clock(host *Host) {
 	}
 	host.Clock.Jump([]time.Duration{24 * time.Hour, -24 * time.Hour, time.Hour, -5 * time.Minute, 700 * time.Millisecond}[w.Random.IntN(5)])
 	w.pause(1000)
+}
+
+// allClocks makes the clocks of all hosts wrong together, as one source of time does: further than
+// is credible, or back. Meanwhile the power goes away, or the leader changes, or nothing else
+// happens.
+func (w *World) allClocks() {
+	by := []time.Duration{100 * 24 * time.Hour, 9 * time.Hour, 2 * time.Hour, -24 * time.Hour}[w.Random.IntN(4)]
+	leap := func(host *Host) {
+		host.Clock.Right()
+		host.Clock.Jump(by)
+	}
+	if w.Random.IntN(2) == 0 {
+		w.crashAllWith(leap)
+	} else {
+		for _, host := range w.hosts {
+			leap(host)
+		}
+		w.transfer()
+	}
+	w.pause(4000)
+	for _, host := range w.hosts {
+		host.Clock.Right()
+	}
 }
 
 func (w *World) slow(host *Host) {

@@ -163,6 +163,7 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 	time.Sleep(300 * time.Millisecond)
 	l.end()
 	w.settle(t)
+	w.requireTime(t)
 	h.CheckAll(t, w, spendLimits)
 	reads := h.CheckReads(t, 0)
 	good, unknown, refused := h.Count()
@@ -185,6 +186,16 @@ func (w *World) settle(t testing.TB) {
 	w.AwaitReady(liveAfter)
 	w.AwaitEqual(liveAfter)
 	require.Empty(t, w.GaveUp())
+}
+
+// requireTime requires that log time is right, whatever the clocks were meanwhile, and that no leaf
+// is erased: no world lives as long as 90 days.
+func (w *World) requireTime(t testing.TB) {
+	for _, host := range w.hosts {
+		off := time.Duration(host.Node().LogTime()) - time.Duration(time.Now().UnixNano())
+		require.Less(t, off.Abs(), time.Minute, "log time of %s is %v off", host.ID, off)
+		require.Zero(t, host.Node().Audit().Oldest(), "leaves are erased on %s", host.ID)
+	}
 }
 
 // scheduleMax is much longer than a schedule takes in its virtual time. A schedule that waits for

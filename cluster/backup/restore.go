@@ -237,7 +237,7 @@ func (r *restoring) beginLineage(result *Restored, digest string) (*fsm.View, er
 	if err != nil {
 		return nil, err
 	}
-	record := &wire.Restored{Lineage: result.Lineage, Backup: digest, Number: r.order.Epoch, Common: wire.Common{Fragment: fragment[1 : len(fragment)-1]}}
+	record := &wire.Restored{Lineage: result.Lineage, Backup: digest, Number: r.order.Epoch, Passed: engine.Time(r.order.Now.UnixNano()) + view.Settings().ClockOffset - view.Time, Common: wire.Common{Fragment: fragment[1 : len(fragment)-1]}}
 	applied, err := apply(wire.KindRestored, record)
 	if err != nil {
 		return nil, err

@@ -317,7 +317,7 @@ func TestRestoreErasesWhatHasExpired(t *testing.T) {
 	keys := keyPair(t)
 	w.notes(40)
 	old := w.machine.Freeze().Size
-	w.now += 60 * engine.DayLength
+	w.apply(wire.KindClock, &wire.Clock{Advance: 60 * engine.DayLength}) // Only days that the group lived through count.
 	w.notes(3)
 	path, saved := w.save(keys, 0)
 	order := w.order()

@@ -25,7 +25,7 @@ var (
 
 // remoteErrors are the errors that keep their meaning over the wire.
 var remoteErrors = []error{
-	wire.ErrNoLeader, wire.ErrNoQuorum, wire.ErrOverloaded, wire.ErrStorageLow, wire.ErrShuttingDown, wire.ErrUnknown,
+	wire.ErrNoLeader, wire.ErrNoQuorum, wire.ErrOverloaded, wire.ErrStorageLow, wire.ErrTimeUncertain, wire.ErrShuttingDown, wire.ErrUnknown,
 	ErrNotLeader, ErrNoPeer, ErrAlone, ErrWentBack, ErrCopy, ErrTooOld, ErrNotAdmitted, ErrForeignKey, report.ErrNotWaiting, report.ErrOtherKey,
 }
 

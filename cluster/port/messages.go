@@ -30,6 +30,7 @@ const (
 	callSecret  Kind = 17
 	callRelay   Kind = 18
 	callVouch   Kind = 19
+	callTime    Kind = 20
 	callFailed  Kind = 255
 )
 
@@ -100,6 +101,9 @@ type Pong struct {
 	Matchers []uint16 `cbor:"27,keyasint,omitempty"` // Versions of the matcher that its binary carries.
 
 	Cosigned *report.Cosigned `cbor:"28,keyasint,omitempty"` // The newest checkpoint that witnesses cosigned for it.
+
+	LogTime engine.Time `cbor:"29,keyasint,omitempty"` // Log time, moved on by its monotonic clock since it applied the last entry.
+	LeapTo  engine.Time `cbor:"30,keyasint,omitempty"` // It leads, and does not open its term before persons confirm that it may leap to here.
 }
 
 // ListTables names a compiled list: the digest of its entities and the version of the matcher.
@@ -163,6 +167,18 @@ type VouchCall struct {
 // VouchReply has the answer.
 type VouchReply struct {
 	Member bool `cbor:"1,keyasint,omitempty"`
+}
+
+// TimeCall is a record by which persons say what the time is, on its way to a leader that does not
+// open its term without it.
+type TimeCall struct {
+	Kind wire.Kind `cbor:"1,keyasint"`
+	Body []byte    `cbor:"2,keyasint"`
+}
+
+// TimeReply has the record's result.
+type TimeReply struct {
+	Result wire.Result `cbor:"1,keyasint"`
 }
 
 // RemovedCall tells a node that it may no longer be a member. It does not end the node: the
@@ -308,3 +324,4 @@ func (DigestCall) kind(DigestReply) Kind       { return callDigest }
 func (ListCall) kind(ListReply) Kind           { return callList }
 func (VouchCall) kind(VouchReply) Kind         { return callVouch }
 func (RelayCall) kind(RelayReply) Kind         { return callRelay }
+func (TimeCall) kind(TimeReply) Kind           { return callTime }

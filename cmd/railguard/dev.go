@@ -277,7 +277,7 @@ func (c *devCluster) spawnNode(node *devNode) (*devChild, error) {
 }
 
 func (c *devCluster) serveArguments(node *devNode, folder string) []string {
-	args := []string{"serve", "--dev", "--id", node.ID, "--data", folder, "--http", node.HTTP, "--admin", node.Admin,
+	args := []string{"serve", "--dev", "--leap-max", "0", "--id", node.ID, "--data", folder, "--http", node.HTTP, "--admin", node.Admin,
 		"--bootstrap-expect", strconv.Itoa(len(c.file.Nodes)), "--public-url", "http://" + c.addressAt(0)}
 	if len(c.file.Nodes) > 1 {
 		var peers []string

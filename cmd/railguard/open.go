@@ -17,6 +17,7 @@ import (
 	"railguard/cluster/datadir"
 	"railguard/console"
 	"railguard/edge"
+	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
@@ -62,7 +63,7 @@ func (s *server) openNode() error {
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
 		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, AdmitAll: f.dev, Insecure: f.insecure,
-		Version: version, Logger: s.log.Logger, Fatal: s.endAtOnce, DeadAfter: deadAfter(f.deadAfter),
+		Version: version, Logger: s.log.Logger, Fatal: s.endAtOnce, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax),
 	}
 	if f.bootstrapExpect > 0 {
 		if err := f.namesItself(); err != nil {
@@ -348,6 +349,15 @@ func dataTrouble(where string, err error) error {
 func (s *server) endAtOnce(string) {
 	time.Sleep(50 * time.Millisecond) // Gives the line time to reach the log.
 	os.Exit(exitFatal)
+}
+
+// leapMax translates the flag into the node's setting, as deadAfter does: "any distance" is 0 in
+// the flag and below 0 in the setting.
+func leapMax(flag time.Duration) engine.Time {
+	if flag <= 0 {
+		return -1
+	}
+	return engine.Time(flag)
 }
 
 // deadAfter translates the flag into the node's setting. "Never" is 0 in the flag and -1 in the

@@ -41,7 +41,7 @@ type serveFlags struct {
 	config, logLevel, logFormat               string
 	insecure, dev, testClock                  bool
 	testClockFile                             string // A wrong clock for fault tests.
-	ofacEvery, deadAfter                      time.Duration
+	ofacEvery, deadAfter, leapMax             time.Duration
 	client                                    clientBounds
 	witness                                   witnessFlags
 	guestFlags
@@ -138,6 +138,7 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.ofacSource, "ofac-source", "", "where to fetch lists: \"published\" for OFAC's own addresses, or a mirror's https base URL; empty: never fetch")
 	flags.DurationVar(&f.ofacEvery, "ofac-every", 6*time.Hour, "how often to fetch")
 	flags.DurationVar(&f.deadAfter, "dead-after", 10*time.Minute, "a voter silent for so long loses its vote until it answers, where more than three have one; 0: never")
+	flags.DurationVar(&f.leapMax, "leap-max", time.Hour, "how far the clocks may be beyond the log for the cluster to begin to serve without persons who confirm them, after an outage that no node lived through; 0: any distance")
 	flags.StringVar(&f.publicURL, "public-url", "", "address under which callers know the service; part of issued credentials, fixed at bootstrap")
 	flags.StringVar(&f.issuer, "issuer", "railguard", "issuer name in did:kya:NAME, fixed at bootstrap")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate file of the public API")

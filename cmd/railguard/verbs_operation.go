@@ -54,6 +54,11 @@ var operationVerbs = []verb{
 		path: "cluster raise-matcher", short: "Judge names with the next version of the matcher, on every node at once: the last step of an upgrade that brings one", call: "POST /v1/cluster/matcher",
 		fields: []field{{name: "to", help: "the version, one above the one in force (cluster status shows both)"}},
 	},
+	{
+		path: "cluster confirm-time", short: "Say that the clocks are right, so that log time may leap: two admins name the same instant", call: "POST /v1/cluster/confirm-time",
+		fields:  []field{{flag: "not-after", name: "notAfter", required: true, help: "it is not later than this; readiness names a date"}},
+		example: `  railguard cluster confirm-time --not-after 2026-03-23 --reason "the power was away for two days"`,
+	},
 	{path: "cluster snapshot", short: "Cut the log with a snapshot now", call: "POST /v1/cluster/snapshot"},
 	{path: "clock advance", group: "operation", short: "Advance the test clock (development clusters only)", call: "POST /v1/test/clock", fields: []field{{flag: "by", name: "advance", help: "e.g. 25h"}}},
 }

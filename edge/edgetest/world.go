@@ -33,11 +33,12 @@ type World struct {
 	Store   *audit.Store
 	Secrets *seal.Secrets
 
-	ReadError  error // If set, every question to the leader fails with it.
-	LeafError  error // If set, every reading of a leaf fails with it.
-	Asked      int   // How often the leader was asked.
-	Waited     int   // How often a judge waited for an entry.
-	Uncompiled bool  // No list has its tables: whoever asks for one has to wait.
+	ReadError  error       // If set, every question to the leader fails with it.
+	LeafError  error       // If set, every reading of a leaf fails with it.
+	Asked      int         // How often the leader was asked.
+	Waited     int         // How often a judge waited for an entry.
+	Ahead      engine.Time // How far the clocks are ahead of log time.
+	Uncompiled bool        // No list has its tables: whoever asks for one has to wait.
 
 	ViewIsNewer bool // A View shows the leader's state even if this node is behind.
 	Stuck       bool // A node that is behind stays so, whatever it waits for.
@@ -268,9 +269,10 @@ func read[T any](w *World, look func(*state) T) T {
 func (w *World) Settings() *fsm.Settings {
 	return read(w, func(s *state) *fsm.Settings { return s.settings })
 }
-func (w *World) List() *ofac.Index    { return read(w, func(s *state) *ofac.Index { return s.list }) }
-func (w *World) LogTime() engine.Time { return read(w, func(s *state) engine.Time { return s.now }) }
-func (w *World) Applied() uint64      { return read(w, func(s *state) uint64 { return s.index }) }
+func (w *World) List() *ofac.Index        { return read(w, func(s *state) *ofac.Index { return s.list }) }
+func (w *World) LogTime() engine.Time     { return read(w, func(s *state) engine.Time { return s.now }) }
+func (w *World) ClocksAhead() engine.Time { return w.Ahead }
+func (w *World) Applied() uint64          { return read(w, func(s *state) uint64 { return s.index }) }
 func (w *World) Agent(slot engine.AgentSlot) *engine.AgentProfile {
 	return read(w, func(s *state) *engine.AgentProfile { return s.agents[slot] })
 }

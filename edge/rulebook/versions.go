@@ -27,6 +27,16 @@ func RaisedFormat(j *edge.Judge, to engine.Format, grounds edge.Grounds) (*wire.
 	return &wire.FormatRaise{Common: common, To: to}, err
 }
 
+// ConfirmedTime builds the record by which a person says that it is not later than an instant, so
+// that log time may leap up to it.
+func ConfirmedTime(j *edge.Judge, notAfter engine.Time, grounds edge.Grounds) (*wire.TimeConfirm, error) {
+	var m strictjson.Members
+	m.Time("notAfter", notAfter)
+	grounds.Write(&m)
+	common, err := j.Recorded(m)
+	return &wire.TimeConfirm{Common: common, NotAfter: notAfter}, err
+}
+
 // advanceMax is how far one record may move the test clock.
 const advanceMax = 1000 * engine.DayLength
 

@@ -294,6 +294,16 @@ type ClockAdvanced struct {
 	LogTime engine.Time `leaf:"logTime"`
 }
 
+// KindTimeConfirmed is the kind of the leaf by which persons let log time leap.
+const KindTimeConfirmed = "clock.confirmed"
+
+// TimeConfirmed is the instant up to which log time may leap, and log time until then.
+type TimeConfirmed struct {
+	LeapUntil engine.Time `leaf:"leapUntil"`
+	LogTime   engine.Time `leaf:"logTime"`
+	Persons
+}
+
 // FormatRaised is the format that applies from then on.
 type FormatRaised struct {
 	Format uint16 `leaf:"format"`

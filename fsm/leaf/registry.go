@@ -136,6 +136,7 @@ var Kinds = []Kind{
 	due(OfInstitution, DueSigningKey, SigningKeyChanged{}),
 	own(OfInstitution, KindWebhook, WebhookChanged{}),
 	unanswered(byCluster, own(OfInstitution, KindDeadLetter, DeadLetter{})),
+	own(OfInstitution, KindTimeConfirmed, TimeConfirmed{}),
 	silent("clock.advanced", ClockAdvanced{}, "only a development cluster has a clock to move", ""),
 	silent("cluster.created", ClusterCreated{}, "nobody has a key before it", byCluster),
 	silent("cluster.member_removed", MemberRemoved{}, "nodes are told of by metrics and the cluster's status", byCluster),

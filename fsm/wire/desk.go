@@ -51,6 +51,12 @@ type Confirm struct {
 	Proposal uint64 `cbor:"4,keyasint"` // The proposal's leaf.
 }
 
+// TimeConfirm lets log time leap up to an instant, because the clocks are right (decision 111).
+type TimeConfirm struct {
+	Common
+	NotAfter engine.Time `cbor:"4,keyasint"`
+}
+
 // ClearedPair is a possible match that a reviewer found to be a different person.
 type ClearedPair struct {
 	ID          uint32      `cbor:"1,keyasint"` // Set by Apply.

@@ -48,10 +48,11 @@ const (
 	KindLooks
 	KindConfirm
 	KindOperatorLimit
+	KindTime
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindOperatorLimit
+const KindNewest = KindTime
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.

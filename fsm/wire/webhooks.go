@@ -67,6 +67,9 @@ type Restored struct {
 	Lineage string `cbor:"4,keyasint"`
 	Backup  string `cbor:"5,keyasint"`           // The backup's digest, hexadecimal.
 	Number  uint16 `cbor:"6,keyasint,omitempty"` // The number of the epoch that it begins; 0: the next one.
+	// Passed is the time since the backup, by the clock of whoever restores. It counts as lived
+	// through, so that what has expired does not come back; the backup itself is still there.
+	Passed engine.Time `cbor:"7,keyasint,omitempty"`
 }
 
 // Epoch is a range of slots and leaves with one number. That number is put above the slot or

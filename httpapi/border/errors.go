@@ -94,6 +94,7 @@ var CodeTable = []codeText{
 	{"sanctions_data_unavailable", 503, "No published sanctions list is loaded: no verdict can be given."},
 	{"overloaded", 503, "A queue or table of this node is full, or it is fetching the history asked for from another node."},
 	{"node_away", 503, "The one node that keeps this backtest or shadow does not answer. Its jobs are there again when it is."},
+	{"time_uncertain", 503, "The clocks and the log disagree about the time: no leader opens its term before persons confirm the clocks, or the credential has ended by the clocks alone."},
 	{"storage_low", 503, "No voter's disk has room. Reads go on; writes come back by themselves when there is room."},
 	{"shutting_down", 503, "This node is going down."},
 	{"outcome_unknown", 503, "It is not known whether the call took effect. Retry with the same Idempotency-Key."},
@@ -168,6 +169,8 @@ func ProposalError(err error) error {
 		return Unavailable("overloaded", "too many calls wait")
 	case errors.Is(err, wire.ErrStorageLow):
 		return Unavailable("storage_low", "the disks of the cluster are nearly full: reads go on, writes wait for room")
+	case errors.Is(err, wire.ErrTimeUncertain):
+		return Unavailable("time_uncertain", "the clocks are further beyond the log than is credible: readiness says what to do")
 	case errors.Is(err, wire.ErrShuttingDown):
 		return Unavailable("shutting_down", "this node is going down")
 	case errors.Is(err, wire.ErrTooLarge):

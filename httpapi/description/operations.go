@@ -277,6 +277,20 @@ var operationsOperations = []Operation{
 		Codes:    Codes{409: "matcher_not_ready", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
+		Name: "confirmTime", Route: "POST /v1/cluster/confirm-time", Tag: "cluster", Scope: Institution, Roles: "admin",
+		Summary:    "Let log time leap to what the clocks say",
+		Text:       "For a cluster whose clocks are further beyond its log than is credible: readiness says so. Two admins name the same instant.",
+		Parameters: "timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			NotAfter Time    `json:"notAfter" doc:"It is not later than this; readiness names a date"`
+			Reason   *string `json:"reason,omitempty" length:"-TextMax"`
+			Actor    *string `json:"actor,omitempty" length:"-FieldMax"`
+		}{}, Example: `{"notAfter": "2026-03-23", "reason": "the power was away for two days"}`},
+		Answers:  []Answer{{Status: 200, Of: TimeConfirmation{}, Headers: "Replayed"}, proposedAnswer},
+		Refusals: "409",
+		Codes:    Codes{409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
 		Name: "advanceClock", Route: "POST /v1/test/clock", Tag: "cluster", Scope: Institution, Roles: "ops",
 		Summary:    "Move the clock of a development cluster",
 		Parameters: "timeout minIndex idempotencyKey",

@@ -93,6 +93,19 @@ type MatcherChange struct {
 	ActorKeyID             string  `json:"actorKeyId,omitempty"`
 }
 
+type TimeConfirmation struct {
+	LeapUntil   Time     `json:"leapUntil,omitempty"`
+	Unchanged   bool     `json:"unchanged,omitempty"`
+	LogTime     Time     `json:"logTime,omitempty"`
+	ConfirmedAt Time     `json:"confirmedAt,omitempty"`
+	Persons     []string `json:"persons,omitempty"`
+	Alone       bool     `json:"alone,omitempty"`
+	Reason      *string  `json:"reason,omitempty"`
+	Actor       *string  `json:"actor,omitempty"`
+	EventID     string   `json:"eventId,omitempty"`
+	ActorKeyID  string   `json:"actorKeyId,omitempty"`
+}
+
 type Snapshot struct {
 	ID    string `json:"id"`
 	Index int64  `json:"index"`

@@ -243,7 +243,7 @@ var registryOperations = []Operation{
 		}{}, Example: `{"operatorLegalName": "Acme Inc", "reason": "x"}`},
 		Answers:  []Answer{{Status: 200, Of: StatusChange{}, Headers: "Replayed"}},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field"},
+		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field operator_mismatch operator_ambiguous"},
 	},
 	{
 		Name: "reinstateOperator", Route: "POST /v1/operators/reinstate", Tag: "operators", Scope: Owner, Roles: "operator",
@@ -257,7 +257,7 @@ var registryOperations = []Operation{
 		}{}, Example: `{"operatorLegalName": "Acme Inc", "reason": "x"}`},
 		Answers:  []Answer{{Status: 200, Of: StatusChange{}, Headers: "Replayed"}},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field"},
+		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field operator_mismatch operator_ambiguous"},
 	},
 	{
 		Name: "limitOperator", Route: "POST /v1/operators/limit", Tag: "operators", Scope: Institution, Roles: "operator policy",

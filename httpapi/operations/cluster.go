@@ -52,6 +52,7 @@ func (o *Room) clusterRoutes() []border.Route {
 		post("/v1/cluster/drain", o.drain),
 		{Method: http.MethodPost, Path: "/v1/cluster/matcher", Reserved: true, Handle: o.raiseMatcher},
 		{Method: http.MethodPost, Path: "/v1/cluster/format", Reserved: true, Handle: o.raiseFormat},
+		{Method: http.MethodPost, Path: "/v1/cluster/confirm-time", Reserved: true, Always: true, Handle: confirmTime},
 	}
 }
 
@@ -341,6 +342,36 @@ func (o *Room) matcherProblem(c *border.Request, to uint16) error {
 	if err := o.deps.Operations.MatcherReady(to); err != nil {
 		return border.Conflict("matcher_not_ready", strings.TrimPrefix(err.Error(), "cluster: "), nil)
 	}
+	return nil
+}
+
+// confirmTime is POST /v1/cluster/confirm-time: a person says that it is not later than an instant.
+// When a second one has said the same, log time may leap up to it, if the clocks of a quorum say
+// so. It works while no leader opens its term because nobody has confirmed the clocks.
+func confirmTime(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	notAfter, given := f.Instant("notAfter")
+	if !given && f.Get("notAfter") == nil {
+		f.Missing("notAfter")
+	}
+	grounds := edge.ReadGrounds(&f)
+	if err := f.Err(); err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerChangeable(border.Proposal{Kind: wire.KindTime, Record: func() (any, error) {
+		return rulebook.ConfirmedTime(&c.Judge, notAfter, grounds)
+	}}, func(wire.Result) (border.Answer, error) {
+		var m strictjson.Members
+		m.Bool("unchanged", true)
+		return c.Reply(http.StatusOK, m), nil
+	})
+}
+
+// renderTime answers confirmTime.
+func renderTime(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "leapUntil", "logTime")
+	m.Text("confirmedAt", l.Text("time"))
+	l.CopyTo(m, "persons", "alone", "reason", "actor", "eventId", "actorKeyId")
 	return nil
 }
 

@@ -96,8 +96,8 @@ type clocks struct {
 	peers   *peers
 	leapMax engine.Time // How far a term may leap beyond the log if nobody confirms it; below 0: any distance.
 
-	waiting atomic.Pointer[leap] // The leap that waits for persons, here or at the leader. A duty keeps it and behind.
-	behind  atomic.Int64         // How far log time is behind the clocks of a quorum, as far as this node knows log time.
+	waiting atomic.Pointer[leap]        // The leap that waits for persons, here or at the leader. A duty keeps it and median.
+	median  atomic.Pointer[engine.Time] // How far the clocks of a quorum are from this one; nil: nobody knows.
 
 	told bool // The log says that this node's clock is off. Owned by the caller of tellOffset.
 }

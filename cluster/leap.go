@@ -118,8 +118,8 @@ func (c *clocks) credibleTarget(even engine.Time) engine.Time {
 	return target
 }
 
-// lookAtTime is a duty: it finds whether a leap waits, here or at the leader, and how far log time
-// is behind.
+// lookAtTime is a duty: it finds whether a leap waits, here or at the leader, and what the clocks
+// of a quorum say.
 func (c *clocks) lookAtTime() {
 	waiting := c.replica.leap.Load()
 	if leader, _ := c.replica.remoteLeader(); waiting == nil && leader != "" {
@@ -128,11 +128,21 @@ func (c *clocks) lookAtTime() {
 		}
 	}
 	c.waiting.Store(waiting)
-	behind := engine.Time(0)
-	if median, known := c.medianOffset(); known && c.state.rawLogTime() > 0 {
-		behind = c.clock.Wall() + median - c.evenTime()
+	if median, known := c.medianOffset(); known {
+		c.median.Store(&median)
+	} else {
+		c.median.Store(nil)
 	}
-	c.behind.Store(int64(behind))
+}
+
+// behindClocks returns how far log time, as far as this node knows it, is behind the clocks of a
+// quorum (below 0: ahead of them); 0: it knows neither, or has applied no entry yet.
+func (c *clocks) behindClocks() engine.Time {
+	median, even := c.median.Load(), c.evenTime()
+	if median == nil || even == 0 {
+		return 0
+	}
+	return c.clock.Wall() + *median - even
 }
 
 // logBehind returns how far log time is behind the clocks of a quorum (below 0: ahead of them). It
@@ -141,14 +151,14 @@ func (c *clocks) logBehind() engine.Time {
 	if _, fresh := c.logOffset(); !fresh {
 		return 0
 	}
-	return engine.Time(c.behind.Load())
+	return c.behindClocks()
 }
 
 // ClocksAhead returns how far the clocks of a quorum are ahead of the log time that this node
 // knows; 0: they agree, or nobody knows. What has ended by these clocks must not be taken as good
 // (edge).
 func (n *Node) ClocksAhead() engine.Time {
-	if ahead := engine.Time(n.clocks.behind.Load()); ahead > behindNoise {
+	if ahead := n.clocks.behindClocks(); ahead > behindNoise {
 		return ahead
 	}
 	return 0

@@ -153,7 +153,7 @@ func TestLostSnapshotsAreNamed(t *testing.T) {
 	require.NoError(t, err)
 	first, err := n.store.FirstIndex()
 	require.NoError(t, err)
-	require.NoError(t, n.store.DeleteRange(first, first+1)) // As after a snapshot of a long log.
+	require.NoError(t, n.store.DeleteRange(first, first)) // As after a snapshot of a long log.
 	require.NoError(t, n.Close())
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, datadir.RaftFolder, datadir.SnapshotFolder)))
 	_, err = Open(n.config)

@@ -299,7 +299,7 @@ const KindTimeConfirmed = "clock.confirmed"
 
 // TimeConfirmed is the instant up to which log time may leap, and log time until then.
 type TimeConfirmed struct {
-	LeapUntil engine.Time `leaf:"leapUntil"`
+	LeapUntil engine.Time `leaf:"leapUntil" event:"1"`
 	LogTime   engine.Time `leaf:"logTime"`
 	Persons
 }

@@ -273,7 +273,7 @@ func (s *sequencer) hearSaying(ctx context.Context, kind wire.Kind, body []byte)
 // saysTime reports whether a record belongs to what persons say of the time: it proposes, confirms
 // or withdraws that.
 func (n *Node) saysTime(kind wire.Kind, body []byte) bool {
-	proposal := uint64(0)
+	var proposal uint64
 	switch kind {
 	case wire.KindTime:
 		return true

@@ -1,11 +1,9 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -179,17 +177,16 @@ func (c *clocks) clocksKnown() bool {
 	if _, ok := c.logOffset(); ok {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-	defer cancel()
-	var all sync.WaitGroup
-	for _, server := range c.replica.listServers() {
-		if id := string(server.ID); server.ID != c.replica.self && server.Suffrage == raft.Voter {
-			all.Go(func() { _ = c.peers.pingNode(ctx, id) })
-		}
-	}
-	all.Wait()
+	c.peers.pingVoters()
 	_, ok := c.medianOffset()
 	return ok
+}
+
+// hasFreshEntry reports whether an entry was applied lately and was new then. So a majority that
+// this node belongs to commits entries.
+func (c *clocks) hasFreshEntry() bool {
+	_, fresh := c.logOffset()
+	return fresh
 }
 
 // targetTime returns the time that the leader's stamps lean to: its own wall clock, clamped to

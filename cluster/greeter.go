@@ -36,6 +36,7 @@ type greeter struct {
 	foreignTold        time.Time // When a node with a foreign key was last logged.
 
 	vouchers vouchers
+	join     []string        // Where this node looks for its group.
 	askAbout func(port.Peer) // Asks members whether a node is one of them. Set before the port opens.
 }
 
@@ -43,7 +44,7 @@ func newGreeter(config *Config, l *life, folder *datadir.Folder, s *state, r *re
 	return &greeter{
 		id: config.ID, version: config.Version, process: randomSeq(), log: l.log, life: l, folder: folder, state: s, replica: r, lineage: k,
 		secret:  &secretProver{config.Secret, config.SecretsAlso, config.ID, folder.Identity().Incarnation},
-		reached: map[string]reached{},
+		reached: map[string]reached{}, join: config.Join,
 	}
 }
 
@@ -175,11 +176,31 @@ func (g *greeter) checkWelcome(w *port.Welcome, refused bool) error {
 	return nil
 }
 
-// probeFormer keeps a recovered node from its first start while a member of the old group
-// answers, as then the majority may not be lost at all. Nothing has been applied or promised
-// yet, so the recovery can still be given up.
+// formerMembers returns whom this node asks before the first start after a recovery or a restore.
+// The members that a recovery keeps have this lineage, so they are not among them.
+func (g *greeter) formerMembers() (former []datadir.Member) {
+	if restored := g.folder.Identity().Restored; restored != nil {
+		former = append(former, restored.Former...)
+		for _, host := range g.join {
+			former = append(former, datadir.Member{Addr: host})
+		}
+	}
+	if k := g.lineage; k.waiting.Load() {
+		for _, m := range k.record.Former {
+			if m.ID != g.id && m.ID != k.record.Node && !slices.Contains(k.record.Kept, m.ID) {
+				former = append(former, m)
+			}
+		}
+	}
+	return former
+}
+
+// probeFormer keeps a recovered or restored node from its first start while a member of the old
+// group answers, as then the majority may not be lost at all. Nothing has been applied or
+// promised yet, so the recovery can still be given up.
 func (g *greeter) probeFormer() error {
-	if !g.lineage.waiting.Load() {
+	former := g.formerMembers()
+	if len(former) == 0 {
 		return nil
 	}
 	if g.mux == nil {
@@ -189,14 +210,11 @@ func (g *greeter) probeFormer() error {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var alive []string
-	for _, m := range g.lineage.record.Former {
-		if m.ID == g.id || m.ID == g.lineage.record.Node || slices.Contains(g.lineage.record.Kept, m.ID) {
-			continue
-		}
+	for _, m := range former {
 		all.Go(func() {
-			if g.stillOld(m.Addr) {
+			if id := g.stillOld(m.Addr); id != "" {
 				mu.Lock()
-				alive = append(alive, m.ID+" at "+m.Addr)
+				alive = append(alive, id+" at "+m.Addr)
 				mu.Unlock()
 			}
 		})
@@ -205,12 +223,13 @@ func (g *greeter) probeFormer() error {
 	if len(alive) == 0 {
 		return nil
 	}
-	return fmt.Errorf("cluster: the group was recovered without them, and yet they answer: %s. Stop them (and wipe them, to join anew), or give the recovery up",
-		strings.Join(alive, ", "))
+	slices.Sort(alive)
+	return fmt.Errorf("cluster: this folder was recovered or restored without them, and yet they answer as the old group: %s. What they decided since is not in this folder. Stop them (and wipe them, to join anew), or give the recovery or restore up",
+		strings.Join(slices.Compact(alive), ", "))
 }
 
-// stillOld reports whether a node of the old group answers at an address.
-func (g *greeter) stillOld(host string) bool {
+// stillOld returns the name of the node of the old group that answers at an address, or "".
+func (g *greeter) stillOld(host string) string {
 	conn, w, err := g.mux.Dial(host, port.ProtocolCalls, g.greetPeer, "", "", probePatience)
 	if err == nil {
 		err = conn.Close()
@@ -219,7 +238,10 @@ func (g *greeter) stillOld(host string) bool {
 		g.log.Info("a former member does not answer", "addr", host, "error", err)
 	}
 	own := g.greetPeer()
-	return w.ID != "" && w.ClusterID == own.ClusterID && w.Lineage != own.Lineage
+	if w.ClusterID != own.ClusterID || w.Lineage == own.Lineage {
+		return ""
+	}
+	return w.ID
 }
 
 // newestGroup returns the node through which a node without data joins. It prefers a recovered

@@ -17,7 +17,9 @@ import (
 // recovery, which have the same cluster id, secret and names, and may come back. It is in
 // node.json and in every hello and welcome. Nodes of two lineages never talk. If a node that
 // proved the secret shows that the group was recovered without this node, this node stops for
-// good: the two halves must not serve side by side.
+// good: the two halves must not serve side by side. A node behind which a majority stands does
+// not: its group lives, so the other was made by mistake, or by a thief of the secret. It refuses
+// the other, says so in its status, and goes on until a person decides (decision 117).
 
 // lineage is what a running node records of recoveries.
 type lineage struct {
@@ -28,16 +30,26 @@ type lineage struct {
 	folder  *datadir.Folder
 	replica *replica
 
+	// lives reports whether a majority stands behind this node: it applies entries as they come,
+	// or a member of its lineage says that it stays.
+	lives     func() bool
+	outranked atomic.Pointer[string] // A group was recovered without this node; nil: none that this process has met.
+	stays     atomic.Bool            // And this node stays nevertheless.
+
 	record  *datadir.Record // nil: no recovery was begun on this folder.
 	waiting atomic.Bool     // The leaf of the recovery is not in the log yet.
 
-	mu   sync.Mutex
-	told time.Time // When a stranger was last logged.
+	mu       sync.Mutex
+	told     time.Time // When a stranger was last logged.
+	stranger string    // What was last said of one.
+	met      time.Time // When.
 }
 
 const (
 	probePatience     = time.Second
 	strangerToldEvery = 10 * time.Second
+	yieldAfter        = 2 * time.Second // How long a node that was left behind looks for a majority of its own.
+	strangerShown     = 5 * time.Minute // How long the status warns of a node of another recovery after it was met.
 )
 
 var errStranger = errors.New("cluster: the node is of another recovery of this cluster")
@@ -71,8 +83,12 @@ func (k *lineage) fillHello(h *port.Hello) {
 		h.ClusterID = clusterID
 	}
 	h.Recovery, h.Lineage = recovery, line
-	h.Recorded = line != "" && !k.waiting.Load()
+	h.Recorded = line != "" && k.isRecorded()
 }
+
+// isRecorded reports whether this node's recovery or restore can no longer be given up: its leaf is
+// in the log, and the node has started.
+func (k *lineage) isRecorded() bool { return !k.waiting.Load() && k.folder.Identity().Restored == nil }
 
 // refuseStranger returns why two nodes must not talk to each other, or "". A node without data
 // may talk to everybody: it will be of the group that takes it in.
@@ -122,19 +138,63 @@ func (k *lineage) refusesKin(own, h *port.Hello, protocol byte, w *port.Welcome)
 func (k *lineage) tellStranger(what string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.stranger, k.met = what, time.Now()
 	if time.Since(k.told) >= strangerToldEvery {
 		k.told = time.Now()
 		k.log.Error("nodes of two recoveries meet", "reason", what)
 	}
 }
 
-// yieldTo ends a node whose group was recovered without it, if that recovery is on record.
-// Before, the recovery could still be given up.
+// strangerLately returns what was said of a node of another recovery that was met lately, or "".
+func (k *lineage) strangerLately() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.met.IsZero() || time.Since(k.met) > strangerShown {
+		return ""
+	}
+	return k.stranger
+}
+
+// yieldTo hears of a group that was recovered without this node, if that recovery is on record:
+// before, it could still be given up. Until it is settled which of the two groups lives, this
+// node opens no term.
 func (k *lineage) yieldTo(own, other *port.Hello) {
 	if own.ClusterID != other.ClusterID || other.Recovery <= own.Recovery || !other.Recorded {
 		return
 	}
 	reason := leftBehind(own.ID, other)
+	if !k.outranked.CompareAndSwap(nil, &reason) || k.maySpeak() {
+		return
+	}
+	k.life.running.Go(func() {
+		timer := time.NewTimer(yieldAfter)
+		defer timer.Stop()
+		select {
+		case <-k.life.stop:
+		case <-timer.C:
+			k.yieldNow(reason)
+		}
+	})
+}
+
+// maySpeak reports whether this node may open a term and goes on: no group was recovered without
+// it, or a majority stands or stood behind it or a member of its group since. The first such
+// answer after a meeting holds as long as the process lives.
+func (k *lineage) maySpeak() bool {
+	if k.outranked.Load() == nil || k.stays.Load() {
+		return true
+	}
+	if k.lives() {
+		k.stays.Store(true)
+	}
+	return k.stays.Load()
+}
+
+// yieldNow ends this node, unless its group lives.
+func (k *lineage) yieldNow(reason string) {
+	if k.maySpeak() {
+		return
+	}
 	if err := k.folder.Supersede(reason); err != nil {
 		k.log.Error("not written down that this node was left behind", "error", err)
 	}

@@ -24,7 +24,7 @@ func TestKin(t *testing.T) {
 	twin := port.Hello{ID: "t", ClusterID: "c", Recovery: 1, Lineage: "bb"}
 	second := port.Hello{ID: "s", ClusterID: "c", Recovery: 2, Lineage: "cc"}
 	taken := port.Hello{ID: "j", Recovery: 1, Lineage: "aa"} // A joining node, with the lineage and no state yet.
-	k := &lineage{replica: newReplica("n1", time.Now())}
+	k := &lineage{replica: newReplica("n1", time.Now()), lives: func() bool { return false }}
 	cases := []struct {
 		name       string
 		own, other port.Hello

@@ -157,6 +157,7 @@ func (n *Node) assembleParts() {
 		life: n.life, dataDir: n.config.DataDir, audit: n.audit, snaps: n.snaps, state: n.state, lineage: n.lineage,
 		compaction: n.compaction,
 	}
+	n.lineage.lives = func() bool { return n.clocks.hasFreshEntry() || n.peers.anyStays() }
 	n.assembleWay()
 	n.duties = &duties{
 		life: n.life, state: n.state, replica: n.replica, peers: n.peers, clocks: n.clocks, waiters: n.waiters,
@@ -247,7 +248,7 @@ func (n *Node) startRaft() error {
 		return fmt.Errorf("cluster: raft: %w", err)
 	}
 	n.replica.beginWith(replica)
-	return nil
+	return n.folder.NoteStarted()
 }
 
 // newRaft calls raft.NewRaft and turns its panic into an error. It panics if the log begins

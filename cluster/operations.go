@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/cluster/report"
@@ -30,6 +32,23 @@ func (n *Node) Snapshot(ctx context.Context) (report.SnapshotInfo, error) {
 		ID: meta.ID, Index: meta.Index, Term: meta.Term, Size: meta.Size,
 		Time: time.Now().UTC().Format(datadir.TimeFormat),
 	}, nil
+}
+
+// Members returns the members of the group, as this node knows them.
+func (n *Node) Members() []datadir.Member {
+	servers := n.replica.listServers()
+	members := make([]datadir.Member, 0, len(servers))
+	for _, server := range servers {
+		address, err := port.ParseAddress(string(server.Address))
+		if err != nil {
+			address.Host = string(server.Address)
+		}
+		members = append(members, datadir.Member{
+			ID: string(server.ID), Addr: address.Host, Incarnation: address.Incarnation,
+			Voter: server.Suffrage == raft.Voter, Self: server.ID == n.replica.self,
+		})
+	}
+	return members
 }
 
 // SaveSnapshot writes the newest snapshot on this node's disk to w. If there is none, it takes

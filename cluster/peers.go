@@ -85,6 +85,19 @@ var errNoPort = errors.New("cluster: this node has no port between nodes")
 // hasNoPort reports whether the node has no port and so can ask nobody.
 func (p *peers) hasNoPort() bool { return p.greeter.mux == nil }
 
+// pingVoters asks every other voter, and waits for their answers.
+func (p *peers) pingVoters() {
+	ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, server := range p.replica.listServers() {
+		if id := string(server.ID); server.ID != p.replica.self && server.Suffrage == raft.Voter {
+			all.Go(func() { _ = p.pingNode(ctx, id) })
+		}
+	}
+	all.Wait()
+}
+
 // linkTo returns the link to a member. It is dialled at its first use.
 func (p *peers) linkTo(id string, use linkUse) *port.Link {
 	p.mu.Lock()
@@ -284,6 +297,14 @@ func (p *peers) isAnswering(id string) bool {
 	}
 	s, fresh := p.freshSample(id)
 	return fresh && !s.silent
+}
+
+// anyStays reports whether a member stays although it met a later recovery.
+func (p *peers) anyStays() bool {
+	return slices.ContainsFunc(p.replica.otherIDs(), func(id raft.ServerID) bool {
+		s, fresh := p.freshSample(string(id))
+		return fresh && s.pong.Stays
+	})
 }
 
 // findRoomiest returns another voter that answers and whose disk has room: the one that has

@@ -48,6 +48,7 @@ type sequencer struct {
 
 	said        chan saying // What persons say of the time while a leap waits.
 	ticked      uint64      // The term in which a tick without a leap was applied.
+	met         bool        // This process has asked the other voters once.
 	behindSince engine.Time // Since when log time has been behind the clocks, on the monotonic clock; 0: it is not.
 
 	wake  chan struct{}
@@ -163,7 +164,11 @@ func (s *sequencer) openTerm(term uint64) bool {
 		s.replica.settled.Store(0)
 	}
 	s.dropBatches()
-	if !s.clocks.clocksKnown() {
+	if !s.met { // One of them may be of a recovery without this node.
+		s.clocks.peers.pingVoters()
+		s.met = true
+	}
+	if !s.lineage.maySpeak() || !s.clocks.clocksKnown() {
 		return false
 	}
 	if !s.beginTime(term) {

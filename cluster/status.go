@@ -197,7 +197,8 @@ func (n *Node) makePong() *port.Pong {
 	if waiting := n.replica.leap.Load(); waiting != nil {
 		p.LeapTo = waiting.to
 	}
-	p.Recorded = p.Recovery > 0 && !n.lineage.waiting.Load()
+	p.Recorded = p.Recovery > 0 && n.lineage.isRecorded()
+	p.Stays = n.lineage.stays.Load()
 	return p
 }
 
@@ -250,6 +251,9 @@ func (n *Node) listWarnings() []string {
 	}
 	if at := engine.Time(n.state.displaced.Load()); at > 0 && n.LogTime() < at+displacedShown {
 		warnings = append(warnings, "R25 forgets payments that still count: there are more pairs of agent and counterparty than its table holds")
+	}
+	if stranger := n.lineage.strangerLately(); stranger != "" {
+		warnings = append(warnings, "a node of another recovery of this cluster is there: "+stranger)
 	}
 	warnings = append(warnings, listWarnings(n.Settings().List)...)
 	if n.waitsToBeTold() {

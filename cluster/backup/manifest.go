@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"railguard/cluster/datadir"
 	"railguard/engine"
 	"railguard/engine/credential"
 	"railguard/fsm"
@@ -50,7 +51,10 @@ type Manifest struct {
 	Recovery  uint64 `json:"recovery"` // How often the group was recovered or restored before.
 	Lineage   string `json:"lineage,omitempty"`
 	Epoch     uint16 `json:"epoch"`
-	List      string `json:"list,omitempty"` // Digest of the active list; it is in the state.
+
+	Members []datadir.Member `json:"members,omitempty"` // Members of the group. A restored node asks them before its first start.
+
+	List string `json:"list,omitempty"` // Digest of the active list; it is in the state.
 
 	// From is the first leaf of history in this file: 0 in a full backup. The leaves before
 	// it are in earlier backups, which a restore needs too.

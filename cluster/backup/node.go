@@ -17,6 +17,7 @@ type Node interface {
 	NodeID() string
 	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
 	Audit() *audit.Store
+	Members() []datadir.Member
 }
 
 // errHistoryIncomplete refuses a backup of history in which leaves are missing or damaged.
@@ -42,15 +43,15 @@ func Saver(n Node, dir string) func(ctx context.Context, w io.Writer, from uint6
 		}
 		return Write(w, &Source{
 			View: view, History: history, Lists: filepath.Join(dir, datadir.ListFolder), Scratch: filepath.Join(dir, datadir.RaftFolder),
-			Node: n.NodeID(), Recovery: who.Recovery, From: from, Since: since,
+			Node: n.NodeID(), Recovery: who.Recovery, Members: n.Members(), From: from, Since: since,
 		})
 	}
 }
 
-// Stopped is Saver for a stopped node: view is its state, who its identity, and dir its
-// folder. The caller holds the folder's lock; nothing is written to the folder. scratch is where
+// Stopped is Saver for a stopped node: view is its state, who its identity, members
+// its group, and dir its folder. The caller holds the folder's lock; nothing is written to the folder. scratch is where
 // the state's temporary file goes ("": the system's folder for such files).
-func Stopped(view *fsm.View, who datadir.Identity, dir, scratch string) func(w io.Writer, from uint64) error {
+func Stopped(view *fsm.View, who datadir.Identity, members []datadir.Member, dir, scratch string) func(w io.Writer, from uint64) error {
 	return func(w io.Writer, from uint64) (err error) {
 		history, err := audit.OpenReadOnly(audit.OSDir(filepath.Join(dir, datadir.AuditFolder)), audit.Options{})
 		if err != nil {
@@ -66,7 +67,7 @@ func Stopped(view *fsm.View, who datadir.Identity, dir, scratch string) func(w i
 		}
 		return Write(w, &Source{
 			View: view, History: history, Lists: filepath.Join(dir, datadir.ListFolder), Scratch: scratch,
-			Node: who.ID, Recovery: who.Recovery, From: from,
+			Node: who.ID, Recovery: who.Recovery, Members: members, From: from,
 		})
 	}
 }

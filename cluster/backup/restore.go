@@ -30,6 +30,7 @@ type Order struct {
 	ID      string    // The new node's id.
 	Address string    // The address of its port between nodes; "": the node gives it when it starts.
 	Confirm string    // The cluster's id, which a person typed. With it, files in Dir are moved aside.
+	Ask     []string  // Addresses of other nodes that may be of a group of this cluster that lives. They are asked before the first start, with the members of the backup.
 	Epoch   uint16    // The epoch of new ids; 0: the one after the backup's. Give a higher one if a cluster restored from this backup has served before.
 	Now     time.Time // The log time at which the new lineage begins.
 }
@@ -326,6 +327,10 @@ func (r *restoring) writeIdentity(result *Restored) error {
 	who := datadir.Identity{
 		Format: datadir.Format, ID: r.order.ID, Incarnation: r.key.Digest(), ClusterID: r.cluster,
 		Recovery: result.Recovery + 1, Lineage: result.Lineage,
+		Restored: &datadir.Restored{Former: result.Members},
+	}
+	for _, address := range r.order.Ask {
+		who.Restored.Former = append(who.Restored.Former, datadir.Member{Addr: address})
 	}
 	data, err := json.MarshalIndent(&who, "", "  ")
 	if err != nil {

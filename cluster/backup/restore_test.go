@@ -295,7 +295,7 @@ func stoppedParts(t *testing.T, restored *Restored, from uint64) []byte {
 	who, err := datadir.ReadIdentity(restored.Dir)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, Stopped(stateOf(t, restored).Freeze(), who, restored.Dir, t.TempDir())(&out, from))
+	require.NoError(t, Stopped(stateOf(t, restored).Freeze(), who, nil, restored.Dir, t.TempDir())(&out, from))
 	return out.Bytes()
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"railguard/audit"
+	"railguard/cluster/datadir"
 	"railguard/fsm"
 )
 
@@ -32,6 +33,7 @@ type Source struct {
 	Scratch  string // Folder for the state's temporary file; nothing stays there.
 	Node     string
 	Recovery uint64
+	Members  []datadir.Member
 
 	From  uint64 // The first leaf of the backup. It is rounded down to the beginning of a bundle.
 	Since int64  // Only lists in use after this log time (nanoseconds); 0: all.
@@ -52,7 +54,7 @@ func Write(w io.Writer, s *Source) (err error) {
 	if err != nil {
 		return err
 	}
-	m.Node, m.Recovery = s.Node, s.Recovery
+	m.Node, m.Recovery, m.Members = s.Node, s.Recovery, s.Members
 	if s.From > m.TreeSize {
 		return fmt.Errorf("backup: history from leaf %d on was asked for, and the log has %d", s.From, m.TreeSize)
 	}

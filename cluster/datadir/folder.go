@@ -54,6 +54,14 @@ type Identity struct {
 	Recovery   uint64 `json:"recovery,omitempty"`   // How often the group lost its majority and was recovered.
 	Lineage    string `json:"lineage,omitempty"`    // Identifies the last recovery of the cluster.
 	Superseded string `json:"superseded,omitempty"` // Why no node may start here any more.
+
+	Restored *Restored `json:"restored,omitempty"` // A backup was restored here, and no node has started on it yet.
+}
+
+// Restored is what a folder knows of the group whose backup was restored into it. Before the first
+// start the node asks these members, and starts only if none of them answers.
+type Restored struct {
+	Former []Member `json:"former"` // Also the addresses that the operator gave, without a name.
 }
 
 // Folder is the opened data folder.
@@ -308,6 +316,17 @@ func Inherit(dir string, who Identity, recovery uint64, lineage string) (Identit
 	f := Folder{path: dir, disk: SystemDisk{}, identity: who}
 	err := f.Inherit(recovery, lineage)
 	return f.identity, err
+}
+
+// NoteStarted records that a node has started on a restored folder.
+func (f *Folder) NoteStarted() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.identity.Restored == nil {
+		return nil
+	}
+	f.identity.Restored = nil
+	return f.saveNode()
 }
 
 // Supersede records why no node may start on the folder any more.

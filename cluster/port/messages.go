@@ -104,6 +104,8 @@ type Pong struct {
 
 	LogTime engine.Time `cbor:"29,keyasint,omitempty"` // Log time, moved on by its monotonic clock since it applied the last entry.
 	LeapTo  engine.Time `cbor:"30,keyasint,omitempty"` // It leads, and does not open its term before persons confirm that it may leap to here.
+
+	Stays bool `cbor:"31,keyasint,omitempty"` // It met a later recovery of its cluster, and stays: a majority stood behind it.
 }
 
 // ListTables names a compiled list: the digest of its entities and the version of the matcher.

@@ -18,6 +18,7 @@ type Still struct {
 	// LastIndex is the last index of the log. Entries after the view's index may never have been
 	// committed, so the view does not have them.
 	LastIndex uint64
+	Members   []datadir.Member // Members of the group, as the folder's log ends.
 
 	folder *stillFolder
 }
@@ -61,7 +62,7 @@ func Committed(dir string) (s *Still, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Still{View: view, Identity: f.identity, LastIndex: f.lastIndex, folder: f}, nil
+	return &Still{View: view, Identity: f.identity, LastIndex: f.lastIndex, Members: f.readMembers(), folder: f}, nil
 }
 
 // stateAt returns the state after the entry at an index, from the snapshot and the log.

@@ -205,7 +205,7 @@ func (b *backupRun) takeStopped(cmd *cobra.Command, path string, keys *backup.Ke
 	if left := still.LastIndex - still.View.Index; left > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d entries at the end of its log are not in the backup: this disk does not know that they were committed\n", left)
 	}
-	save := backup.Stopped(still.View, still.Identity, b.folder, "")
+	save := backup.Stopped(still.View, still.Identity, still.Members, b.folder, "")
 	out, in := io.Pipe()
 	ended := make(chan struct{})
 	go func() {
@@ -284,8 +284,11 @@ with the same cluster secret, public URL and flags as before; the others join it
 empty folders.
 
 The restored cluster is a new lineage: ids and credentials that the old one gave out
-after the backup are unknown to it and are never given out again. Nodes of the old one
-are refused. Fence them first: two lineages must not serve side by side.
+after the backup are unknown to it and are never given out again. Two lineages must not
+serve side by side: before its first start the node asks the members that the backup
+names, those of --join here and those of serve's --join, and does not start while one of
+them answers as the old group. Stop them and wipe them, or give the restore up. A member
+that cannot be reached then is refused later, and ends if no majority stands behind it.
 
 If this backup, or an older one, was restored before and served, or a lost majority was
 recovered since, give --epoch a number above that of the last restore or recovery: what
@@ -315,6 +318,7 @@ Where there are data it refuses; --confirm CLUSTER-ID moves them aside.`,
 	flags.StringVar(&order.ID, "id", "", "the new node's id (required)")
 	flags.StringVar(&order.Address, "cluster", "", "address of its port between nodes (default: it tells when it starts)")
 	flags.StringVar(&order.Confirm, "confirm", "", "the cluster's id, typed: move data that are there aside")
+	flags.StringSliceVar(&order.Ask, "join", nil, "addresses of further nodes that may be alive: its first start asks them, and the members of the backup")
 	flags.Uint16Var(&order.Epoch, "epoch", 0, "number of the epoch of ids (default: the one after the backup's)")
 	return cmd
 }

@@ -18,6 +18,7 @@ const (
 	HeaderNode     = "X-Railguard-Node"
 	HeaderIndex    = "X-Railguard-Index"
 	HeaderRole     = "X-Railguard-Role"
+	HeaderLineage  = "X-Railguard-Lineage"
 	HeaderOutcome  = "X-Railguard-Outcome"
 	HeaderRequest  = "X-Request-Id"
 	HeaderReplayed = "Idempotent-Replayed"
@@ -81,6 +82,9 @@ func (c *Request) commonHeaders(length int) {
 	set(HeaderNode, c.border.deps.Node)
 	set(HeaderIndex, numbers[:indexEnd])
 	set(HeaderRole, c.border.role.roleText(c.border))
+	if settings := c.border.deps.Published.Settings(); settings.Lineage != "" { // After a recovery or a restore only, for a ninth header costs every answer.
+		h[HeaderLineage] = []string{settings.Lineage}
+	}
 	if timingEnd > indexEnd {
 		set("Server-Timing", numbers[indexEnd:timingEnd])
 	}

@@ -18,7 +18,7 @@ func (r *refusal) describe() Object {
 	out := Object{{"description", r.text}}
 	names, bare := strings.CutPrefix(r.headers, "-")
 	if !bare {
-		names = "RequestId Node Index Role " + names
+		names = "RequestId Node Index Role Lineage " + names
 	}
 	headers := Object{}
 	for name := range strings.FieldsSeq(names) {

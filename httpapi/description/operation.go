@@ -217,7 +217,7 @@ func (a *Answer) describe(m *schemaMaker) Object {
 	if names, bare := strings.CutPrefix(a.Headers, "-"); names != "" || !bare {
 		headers := Object{}
 		if !bare {
-			names = "RequestId Node Index Role " + names
+			names = "RequestId Node Index Role Lineage " + names
 		}
 		for name := range strings.FieldsSeq(names) {
 			headers = append(headers, Pair{headerNames[name], Object{{"$ref", "#/components/headers/" + name}}})

@@ -26,29 +26,31 @@ import (
 
 // Order says where a backup is restored, and as which node.
 type Order struct {
-	Dir     string    // The new node's data folder: empty, or Confirm is given.
-	ID      string    // The new node's id.
-	Address string    // The address of its port between nodes; "": the node gives it when it starts.
-	Confirm string    // The cluster's id, which a person typed. With it, files in Dir are moved aside.
-	Ask     []string  // Addresses of other nodes that may be of a group of this cluster that lives. They are asked before the first start, with the members of the backup.
-	Epoch   uint16    // The epoch of new ids; 0: the one after the backup's. Give a higher one if a cluster restored from this backup has served before.
-	Now     time.Time // The log time at which the new lineage begins.
+	Dir         string    // The new node's data folder: empty, or Confirm is given.
+	ID          string    // The new node's id.
+	Address     string    // The address of its port between nodes; "": the node gives it when it starts.
+	Confirm     string    // The cluster's id, which a person typed. With it, files in Dir are moved aside.
+	Ask         []string  // Addresses of other nodes that may be of a group of this cluster that lives. They are asked before the first start, with the members of the backup.
+	Revocations []string  // Files of events, and data folders of the lost group: what ended after the backup ends again.
+	Epoch       uint16    // The epoch of new ids; 0: the one after the backup's. Give a higher one if a cluster restored from this backup has served before.
+	Now         time.Time // The log time at which the new lineage begins.
 }
 
 // Restored is the result of Restore.
 type Restored struct {
 	Report
-	Dir       string `json:"dir"`
-	NodeID    string `json:"nodeId"`
-	Lineage   string `json:"newLineage"`
-	Epoch     uint16 `json:"newEpoch"`
-	Index     uint64 `json:"newIndex"`
-	TreeSize  uint64 `json:"newTreeSize"`
-	TreeHead  string `json:"newTreeHead"`
-	Digest    string `json:"newDigest"` // Digest of the state as it is written.
-	Counts    Counts `json:"newCounts"`
-	Forgotten uint64 `json:"leavesPastRetention"` // Leaves whose retention ended between the backup and now: their texts were erased.
-	Aside     string `json:"movedAside,omitempty"`
+	Dir       string   `json:"dir"`
+	NodeID    string   `json:"nodeId"`
+	Lineage   string   `json:"newLineage"`
+	Epoch     uint16   `json:"newEpoch"`
+	Index     uint64   `json:"newIndex"`
+	TreeSize  uint64   `json:"newTreeSize"`
+	TreeHead  string   `json:"newTreeHead"`
+	Digest    string   `json:"newDigest"` // Digest of the state as it is written.
+	Counts    Counts   `json:"newCounts"`
+	Forgotten uint64   `json:"leavesPastRetention"` // Leaves whose retention ended between the backup and now: their texts were erased.
+	Aside     string   `json:"movedAside,omitempty"`
+	Revoked   *Revoked `json:"revocations"` // What ended after the backup, and ended again.
 }
 
 const (
@@ -64,6 +66,7 @@ var ErrNotEmpty = errors.New("backup: the folder is not empty: restoring goes on
 // restoring fills a folder.
 type restoring struct {
 	order   Order
+	aside   string // Where the folder's former content is; "": there was none.
 	lists   string
 	store   *audit.Store
 	machine *fsm.Machine
@@ -109,9 +112,10 @@ func Restore(files []string, keys *Keys, order Order) (result *Restored, err err
 	if err != nil {
 		return nil, err
 	}
+	aside := ""
 	for _, name := range []string{"", datadir.RaftFolder, datadir.AuditFolder, datadir.ListFolder} {
 		if name == datadir.RaftFolder {
-			if err := order.clearFolder(first.ClusterID); err != nil {
+			if aside, err = order.clearFolder(first.ClusterID); err != nil {
 				return nil, err
 			}
 		}
@@ -124,7 +128,7 @@ func Restore(files []string, keys *Keys, order Order) (result *Restored, err err
 		return nil, fmt.Errorf("backup: data folder %s is in use: %w", order.Dir, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	r := &restoring{order: order, lists: filepath.Join(order.Dir, datadir.ListFolder)}
+	r := &restoring{order: order, aside: aside, lists: filepath.Join(order.Dir, datadir.ListFolder)}
 	if r.key, err = nodekey.Draw(); err != nil {
 		return nil, fmt.Errorf("backup: the node's key: %w", err)
 	}
@@ -139,37 +143,37 @@ func Restore(files []string, keys *Keys, order Order) (result *Restored, err err
 }
 
 // clearFolder refuses a folder with data in it, unless Confirm names the cluster: then it moves
-// the data into a folder beside them.
-func (o *Order) clearFolder(clusterID string) error {
+// the data into a folder beside them and returns it.
+func (o *Order) clearFolder(clusterID string) (aside string, err error) {
 	if o.Confirm != "" && o.Confirm != clusterID {
-		return fmt.Errorf("backup: the backup is of cluster %q, not of %q", clusterID, o.Confirm)
+		return "", fmt.Errorf("backup: the backup is of cluster %q, not of %q", clusterID, o.Confirm)
 	}
 	entries, err := os.ReadDir(o.Dir)
 	if err != nil {
-		return fmt.Errorf("backup: data folder: %w", err)
+		return "", fmt.Errorf("backup: data folder: %w", err)
 	}
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.Name() == "lost+found" })
 	if len(entries) == 0 {
-		return nil
+		return "", nil
 	}
 	if o.Confirm == "" {
-		return fmt.Errorf("%w (%s has %s): --confirm %s moves what is there aside", ErrNotEmpty, o.Dir, entries[0].Name(), clusterID)
+		return "", fmt.Errorf("%w (%s has %s): --confirm %s moves what is there aside", ErrNotEmpty, o.Dir, entries[0].Name(), clusterID)
 	}
 	held, err := datadir.Lock(filepath.Join(o.Dir, datadir.LockFile))
 	if err != nil {
-		return fmt.Errorf("backup: data folder %s is in use: stop the node: %w", o.Dir, err)
+		return "", fmt.Errorf("backup: data folder %s is in use: stop the node: %w", o.Dir, err)
 	}
 	defer held.Close()
-	aside := filepath.Join(o.Dir, datadir.RestoreAside(o.Now))
+	aside = filepath.Join(o.Dir, datadir.RestoreAside(o.Now))
 	if err := os.Mkdir(aside, 0o700); err != nil {
-		return fmt.Errorf("backup: data folder: %w", err)
+		return "", fmt.Errorf("backup: data folder: %w", err)
 	}
 	for _, entry := range entries {
 		if err := os.Rename(filepath.Join(o.Dir, entry.Name()), filepath.Join(aside, entry.Name())); err != nil {
-			return fmt.Errorf("backup: data folder: %w", err)
+			return "", fmt.Errorf("backup: data folder: %w", err)
 		}
 	}
-	return datadir.SyncFolder(o.Dir)
+	return aside, datadir.SyncFolder(o.Dir)
 }
 
 func (r *restoring) restoreFiles(files []string, keys *Keys) (*Restored, error) {
@@ -246,6 +250,14 @@ func (r *restoring) beginLineage(result *Restored, digest string) (*fsm.View, er
 	if applied.Code != wire.Applied {
 		return nil, fmt.Errorf("backup: epoch %d cannot begin here: the backup is of epoch %d, and the last one is 197", r.order.Epoch, result.Report.Epoch)
 	}
+	events, damaged, err := r.gatherRevocations(view.Size)
+	if err != nil {
+		return nil, err
+	}
+	if result.Revoked, err = r.replayRevocations(events, apply); err != nil {
+		return nil, err
+	}
+	result.Revoked.Refused = append(result.Revoked.Refused, damaged...)
 	type held struct {
 		oldest         uint64
 		users, reviews int

@@ -24,7 +24,7 @@ const backupSuffix = ".rgbackup"
 
 func newBackup() *cobra.Command {
 	cmd := &cobra.Command{Use: "backup", Short: "Take, prove and restore backups", GroupID: "operation", RunE: helpOnly}
-	cmd.AddCommand(newBackupCreate(), newBackupVerify(), newBackupInspect(), newBackupRestore())
+	cmd.AddCommand(newBackupCreate(), newBackupVerify(), newBackupInspect(), newBackupRestore(), newBackupRevocations())
 	return cmd
 }
 
@@ -275,7 +275,7 @@ func newBackupInspect() *cobra.Command {
 }
 
 func newBackupRestore() *cobra.Command {
-	k, order := &backupKeys{}, backup.Order{}
+	k, order, without := &backupKeys{}, backup.Order{}, false
 	cmd := &cobra.Command{
 		Use: "restore FILE [FILE...]", Short: "Make an empty folder the first node of a new lineage", Args: cobra.MinimumNArgs(1),
 		Long: `Restore a backup into an empty data folder; of a full backup and its incremental ones
@@ -290,15 +290,24 @@ names, those of --join here and those of serve's --join, and does not start whil
 them answers as the old group. Stop them and wipe them, or give the restore up. A member
 that cannot be reached then is refused later, and ends if no majority stands behind it.
 
+What was revoked, suspended or renewed after the backup must not come back with it: name
+the file that "backup revocations" kept, or the data folder of a node that was lost, with
+--revocations. Each event in it ends the same again, before anybody is served. A folder that
+--confirm moves aside is read too. --without-revocations restores without them: keys,
+credentials and suspensions are then as good as they were at the backup.
+
 If this backup, or an older one, was restored before and served, or a lost majority was
 recovered since, give --epoch a number above that of the last restore or recovery: what
 that lineage gave out must not be given out again.
 
 Where there are data it refuses; --confirm CLUSTER-ID moves them aside.`,
-		Example: `  railguard backup restore monday.rgbackup --data /var/lib/railguard --id n1 --cluster 10.0.0.1:8280`,
+		Example: `  railguard backup restore monday.rgbackup --data /var/lib/railguard --id n1 --cluster 10.0.0.1:8280 --revocations revocations.ndjson`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if order.Dir == "" || order.ID == "" {
 				return usageError("--data and --id are required")
+			}
+			if (len(order.Revocations) > 0) == without {
+				return usageError("say what was revoked after the backup: --revocations with the file that backup revocations kept or with the data folder of a lost node; if there is none, --without-revocations, and what was revoked since is good again")
 			}
 			keys, err := k.readKeys()
 			if err != nil {
@@ -309,11 +318,16 @@ Where there are data it refuses; --confirm CLUSTER-ID moves them aside.`,
 			if err != nil {
 				return err
 			}
+			for _, refused := range restored.Revoked.Refused {
+				fmt.Fprintln(cmd.ErrOrStderr(), "NOT ended again, do it yourself before callers come:", refused)
+			}
 			return printJSON(cmd.OutOrStdout(), restored)
 		},
 	}
 	k.defineFlags(cmd, false)
 	flags := cmd.Flags()
+	flags.StringSliceVar(&order.Revocations, "revocations", nil, "file that backup revocations kept, or data folder of a lost node (repeatable)")
+	flags.BoolVar(&without, "without-revocations", false, "there is none: what was revoked after the backup is good again")
 	flags.StringVar(&order.Dir, "data", "", "the new node's data folder, empty (required)")
 	flags.StringVar(&order.ID, "id", "", "the new node's id (required)")
 	flags.StringVar(&order.Address, "cluster", "", "address of its port between nodes (default: it tells when it starts)")

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/cluster/backup"
+	"railguard/ofac"
+)
+
+// agentOf registers an agent of an operator and returns its id and credential.
+func (n *groupNode) agentOf(t testing.TB, operator string) (id, token string) {
+	answer := n.must(t, http.StatusCreated, "POST", "/v1/agents/register", `{"agentName":"payer","agentType":"supervised","operatorLegalName":"`+operator+`","purpose":"pays"}`)
+	return answer["agentId"].(string), answer["token"].(string)
+}
+
+// TestWhatWasRevokedStaysRevoked: after a backup an agent is revoked, one suspended, one
+// suspended and reinstated, one renewed, one made and revoked, and an operator suspended; a key is
+// revoked and one rotated. The backup is restored three times: without the events everything is
+// good again, with the file of them or the lost node's folder it is not.
+func TestWhatWasRevokedStaysRevoked(t *testing.T) {
+	t.Parallel() // The test mostly waits.
+	o := newOutsider(t)
+	n, g := o.node, o.group
+	agents, tokens := map[string]string{}, map[string]string{}
+	for _, name := range []string{"revoked", "suspended", "reinstated", "renewed", "untouched", "operator"} {
+		operator := "Quiet Harbour Bakery"
+		if name == "operator" {
+			operator = "Loud Harbour Bakery"
+		}
+		agents[name], tokens[name] = n.agentOf(t, operator)
+	}
+	made := map[string]string{}
+	for _, name := range []string{"revoked", "rotated", "untouched"} {
+		_, answer := n.admin("POST", "/admin/keys", `{"name":"`+name+`","roles":["auditor"]}`)
+		made[name], agents["key "+name] = answer["key"].(string), answer["keyId"].(string)
+	}
+	file := filepath.Join(t.TempDir(), "a")
+	n.takeBackup(t, file, 0)
+
+	move := func(name, verb string) {
+		n.must(t, http.StatusOK, "POST", "/v1/agents/"+agents[name]+"/"+verb, `{"reason":"x"}`)
+	}
+	move("revoked", "revoke")
+	move("suspended", "suspend")
+	move("reinstated", "suspend")
+	move("reinstated", "reinstate")
+	n.must(t, http.StatusCreated, "POST", "/v1/agents/"+agents["renewed"]+"/reissue", `{}`)
+	agents["late"], _ = n.agentOf(t, "Quiet Harbour Bakery")
+	move("late", "revoke")
+	n.must(t, http.StatusOK, "POST", "/v1/operators/suspend", `{"operatorLegalName":"Loud Harbour Bakery","reason":"x"}`)
+	status, answer := n.admin("DELETE", "/admin/keys/"+agents["key revoked"], "")
+	require.Equal(t, 200, status, "%v", answer)
+	status, answer = n.admin("POST", "/admin/keys/"+agents["key rotated"]+"/rotate", `{}`)
+	require.Equal(t, 200, status, "%v", answer)
+
+	events := o.in("revocations.ndjson")
+	follow := []string{"backup", "revocations", "--once", "--file", events, "--url", o.server.URL, "--key", groupKey, "--data", o.in("none")}
+	o.ask(follow...)
+	once := readFile(t, events)
+	require.Equal(t, 9, strings.Count(once, `"type"`))
+	require.NoError(t, os.WriteFile(events, []byte(once+`{"id":"evt_`), 0o600)) // A crash tore the last line.
+	o.ask(follow...)
+	require.Equal(t, 9, strings.Count(readFile(t, events), `"type"`), "it goes on where the file ends")
+
+	old := filepath.Join(g.dir, "n1")
+	g.close("n1")
+	verdicts := func(name string, order backup.Order) map[string]string {
+		g.dir = filepath.Join(t.TempDir(), name)
+		order.Dir, order.ID, order.Address, order.Now = filepath.Join(g.dir, "n1"), "n1", g.hosts["n1"], time.Now()
+		restored, err := backup.Restore([]string{file}, testBackupKeys, order)
+		require.NoError(t, err)
+		require.Empty(t, restored.Revoked.Refused)
+		if name != "without" {
+			require.Len(t, restored.Revoked.Applied, 6, "%v", restored.Revoked)
+			require.Equal(t, 1, restored.Revoked.Unknown, "the agent that the backup does not know")
+			require.Equal(t, 9, restored.Revoked.Events)
+		}
+		g.open("n1", ofac.Carried())
+		g.awaitReady()
+		defer g.close("n1")
+		n := g.nodes["n1"]
+		seen := map[string]string{}
+		for name, token := range tokens {
+			seen[name], _ = n.pay(t, token)
+		}
+		for name, secret := range made {
+			status, _ := serveCall(n.api.Handler(), secret, "GET", "/v1/events", "")
+			seen["key "+name] = http.StatusText(status)
+		}
+		_, answer := n.call("GET", "/v1/events?types=agent.reissued,agent.suspended,operator.suspended", "")
+		if data, _ := answer["data"].([]any); name != "without" {
+			require.Len(t, data, 3, "%v", answer)
+		}
+		return seen
+	}
+	all := map[string]string{"revoked": "PROCEED", "suspended": "PROCEED", "reinstated": "PROCEED", "renewed": "PROCEED", "untouched": "PROCEED", "operator": "PROCEED", "key revoked": "OK", "key rotated": "OK", "key untouched": "OK"}
+	require.Equal(t, all, verdicts("without", backup.Order{}))
+	ended := map[string]string{"revoked": "BLOCK", "suspended": "BLOCK", "reinstated": "PROCEED", "renewed": "BLOCK", "untouched": "PROCEED", "operator": "BLOCK", "key revoked": "Unauthorized", "key rotated": "Unauthorized", "key untouched": "OK"}
+	require.Equal(t, ended, verdicts("file", backup.Order{Revocations: []string{events}}))
+	require.Equal(t, ended, verdicts("folder", backup.Order{Revocations: []string{old}}))
+
+	_, err := backup.Restore([]string{file}, testBackupKeys, backup.Order{Dir: filepath.Join(t.TempDir(), "n1"), ID: "n1", Now: time.Now(), Revocations: []string{o.write("odd", "{]\n")}})
+	require.ErrorContains(t, err, "line 1")
+	o.refused(exitUsage, "--without-revocations", "backup", "restore", file, "--data", o.in("new"), "--id", "n1")
+}
+
+// TestARevokedSigningKeyStaysRevoked: the signing key of the backup was revoked in an emergency.
+// What it signed is blocked after the restore, too, and an admin makes the next one.
+func TestARevokedSigningKeyStaysRevoked(t *testing.T) {
+	t.Parallel() // The test mostly waits.
+	o := newOutsider(t)
+	n, g := o.node, o.group
+	_, token := n.agentOf(t, "Quiet Harbour Bakery")
+	file := filepath.Join(t.TempDir(), "a")
+	n.takeBackup(t, file, 0)
+	status, answer := n.admin("POST", "/admin/signing-key/rotate", `{"emergency":true,"revoke":"cc-v1","reason":"stolen"}`)
+	require.Equal(t, 201, status, "%v", answer)
+	old := filepath.Join(g.dir, "n1")
+	g.close("n1")
+	g.dir = t.TempDir()
+	restored, err := backup.Restore([]string{file}, testBackupKeys, backup.Order{
+		Dir: filepath.Join(g.dir, "n1"), ID: "n1", Address: g.hosts["n1"], Now: time.Now(), Revocations: []string{old},
+	})
+	require.NoError(t, err)
+	require.Len(t, restored.Revoked.Applied, 1, "%v", restored.Revoked)
+	g.open("n1", ofac.Carried())
+	g.awaitReady()
+	n = g.nodes["n1"]
+	verdict, _ := n.pay(t, token)
+	require.Equal(t, "BLOCK", verdict)
+	status, answer = n.admin("POST", "/admin/signing-key/rotate", `{"emergency":true,"reason":"restored"}`)
+	require.Equal(t, 201, status, "%v", answer)
+	_, token = n.agentOf(t, "Quiet Harbour Bakery")
+	verdict, _ = n.pay(t, token)
+	require.Equal(t, "PROCEED", verdict)
+}

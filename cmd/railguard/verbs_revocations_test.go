@@ -20,95 +20,111 @@ func (n *groupNode) agentOf(t testing.TB, operator string) (id, token string) {
 	return answer["agentId"].(string), answer["token"].(string)
 }
 
+// revokedPark is a node with agents and keys, some of which end after a backup.
+type revokedPark struct {
+	*outsider
+	ids, tokens, secrets map[string]string
+	backup, events       string
+}
+
+// endAfterBackup makes agents and keys, takes a backup, and ends some of them.
+func endAfterBackup(t *testing.T) *revokedPark {
+	p := &revokedPark{outsider: newOutsider(t), ids: map[string]string{}, tokens: map[string]string{}, secrets: map[string]string{}}
+	n := p.node
+	for _, name := range []string{"revoked", "suspended", "reinstated", "renewed", "untouched", "operator"} {
+		operator := "Quiet Harbour Bakery"
+		if name == "operator" {
+			operator = "Loud Harbour Bakery"
+		}
+		p.ids[name], p.tokens[name] = n.agentOf(t, operator)
+	}
+	for _, name := range []string{"revoked", "rotated", "untouched"} {
+		_, answer := n.admin("POST", "/admin/keys", `{"name":"`+name+`","roles":["auditor"]}`)
+		p.secrets[name], p.ids["key "+name] = answer["key"].(string), answer["keyId"].(string)
+	}
+	p.backup = filepath.Join(t.TempDir(), "a")
+	n.takeBackup(t, p.backup, 0)
+
+	move := func(name, verb string) {
+		n.must(t, http.StatusOK, "POST", "/v1/agents/"+p.ids[name]+"/"+verb, `{"reason":"x"}`)
+	}
+	move("revoked", "revoke")
+	move("suspended", "suspend")
+	move("reinstated", "suspend")
+	move("reinstated", "reinstate")
+	n.must(t, http.StatusCreated, "POST", "/v1/agents/"+p.ids["renewed"]+"/reissue", `{}`)
+	p.ids["late"], _ = n.agentOf(t, "Quiet Harbour Bakery")
+	move("late", "revoke")
+	n.must(t, http.StatusOK, "POST", "/v1/operators/suspend", `{"operatorLegalName":"Loud Harbour Bakery","reason":"x"}`)
+	status, answer := n.admin("DELETE", "/admin/keys/"+p.ids["key revoked"], "")
+	require.Equal(t, 200, status, "%v", answer)
+	status, answer = n.admin("POST", "/admin/keys/"+p.ids["key rotated"]+"/rotate", `{}`)
+	require.Equal(t, 200, status, "%v", answer)
+	return p
+}
+
+// keepEvents has the verb keep the events, over a crash that tore the last line.
+func (p *revokedPark) keepEvents(t *testing.T) {
+	p.events = p.in("revocations.ndjson")
+	follow := []string{"backup", "revocations", "--once", "--file", p.events, "--url", p.server.URL, "--key", groupKey, "--data", p.in("none")}
+	p.ask(follow...)
+	once := readFile(t, p.events)
+	require.Equal(t, 9, strings.Count(once, `"type"`))
+	require.NoError(t, os.WriteFile(p.events, []byte(once+`{"id":"evt_`), 0o600))
+	p.ask(follow...)
+	require.Equal(t, 9, strings.Count(readFile(t, p.events), `"type"`), "it goes on where the file ends")
+}
+
+// restored restores the backup with these revocations and returns what then works.
+func (p *revokedPark) restored(t *testing.T, revocations ...string) map[string]string {
+	g := p.group
+	g.dir = t.TempDir()
+	restored, err := backup.Restore([]string{p.backup}, testBackupKeys, backup.Order{
+		Dir: filepath.Join(g.dir, "n1"), ID: "n1", Address: g.hosts["n1"], Now: time.Now(), Revocations: revocations,
+	})
+	require.NoError(t, err)
+	require.Empty(t, restored.Revoked.Refused)
+	g.open("n1", ofac.Carried())
+	g.awaitReady()
+	defer g.close("n1")
+	n := g.nodes["n1"]
+	works := map[string]string{}
+	for name, token := range p.tokens {
+		works[name], _ = n.pay(t, token)
+	}
+	for name, secret := range p.secrets {
+		status, _ := serveCall(n.api.Handler(), secret, "GET", "/v1/events", "")
+		works["key "+name] = http.StatusText(status)
+	}
+	if len(revocations) > 0 {
+		require.Len(t, restored.Revoked.Applied, 6, "%v", restored.Revoked)
+		require.Equal(t, 1, restored.Revoked.Unknown, "the agent that the backup does not know")
+		require.Equal(t, 9, restored.Revoked.Events)
+		_, answer := n.call("GET", "/v1/events?types=agent.reissued,agent.suspended,operator.suspended", "")
+		require.Len(t, answer["data"], 3, "%v", answer)
+	}
+	return works
+}
+
 // TestWhatWasRevokedStaysRevoked: after a backup an agent is revoked, one suspended, one
 // suspended and reinstated, one renewed, one made and revoked, and an operator suspended; a key is
 // revoked and one rotated. The backup is restored three times: without the events everything is
 // good again, with the file of them or the lost node's folder it is not.
 func TestWhatWasRevokedStaysRevoked(t *testing.T) {
 	t.Parallel() // The test mostly waits.
-	o := newOutsider(t)
-	n, g := o.node, o.group
-	agents, tokens := map[string]string{}, map[string]string{}
-	for _, name := range []string{"revoked", "suspended", "reinstated", "renewed", "untouched", "operator"} {
-		operator := "Quiet Harbour Bakery"
-		if name == "operator" {
-			operator = "Loud Harbour Bakery"
-		}
-		agents[name], tokens[name] = n.agentOf(t, operator)
-	}
-	made := map[string]string{}
-	for _, name := range []string{"revoked", "rotated", "untouched"} {
-		_, answer := n.admin("POST", "/admin/keys", `{"name":"`+name+`","roles":["auditor"]}`)
-		made[name], agents["key "+name] = answer["key"].(string), answer["keyId"].(string)
-	}
-	file := filepath.Join(t.TempDir(), "a")
-	n.takeBackup(t, file, 0)
-
-	move := func(name, verb string) {
-		n.must(t, http.StatusOK, "POST", "/v1/agents/"+agents[name]+"/"+verb, `{"reason":"x"}`)
-	}
-	move("revoked", "revoke")
-	move("suspended", "suspend")
-	move("reinstated", "suspend")
-	move("reinstated", "reinstate")
-	n.must(t, http.StatusCreated, "POST", "/v1/agents/"+agents["renewed"]+"/reissue", `{}`)
-	agents["late"], _ = n.agentOf(t, "Quiet Harbour Bakery")
-	move("late", "revoke")
-	n.must(t, http.StatusOK, "POST", "/v1/operators/suspend", `{"operatorLegalName":"Loud Harbour Bakery","reason":"x"}`)
-	status, answer := n.admin("DELETE", "/admin/keys/"+agents["key revoked"], "")
-	require.Equal(t, 200, status, "%v", answer)
-	status, answer = n.admin("POST", "/admin/keys/"+agents["key rotated"]+"/rotate", `{}`)
-	require.Equal(t, 200, status, "%v", answer)
-
-	events := o.in("revocations.ndjson")
-	follow := []string{"backup", "revocations", "--once", "--file", events, "--url", o.server.URL, "--key", groupKey, "--data", o.in("none")}
-	o.ask(follow...)
-	once := readFile(t, events)
-	require.Equal(t, 9, strings.Count(once, `"type"`))
-	require.NoError(t, os.WriteFile(events, []byte(once+`{"id":"evt_`), 0o600)) // A crash tore the last line.
-	o.ask(follow...)
-	require.Equal(t, 9, strings.Count(readFile(t, events), `"type"`), "it goes on where the file ends")
-
-	old := filepath.Join(g.dir, "n1")
-	g.close("n1")
-	verdicts := func(name string, order backup.Order) map[string]string {
-		g.dir = filepath.Join(t.TempDir(), name)
-		order.Dir, order.ID, order.Address, order.Now = filepath.Join(g.dir, "n1"), "n1", g.hosts["n1"], time.Now()
-		restored, err := backup.Restore([]string{file}, testBackupKeys, order)
-		require.NoError(t, err)
-		require.Empty(t, restored.Revoked.Refused)
-		if name != "without" {
-			require.Len(t, restored.Revoked.Applied, 6, "%v", restored.Revoked)
-			require.Equal(t, 1, restored.Revoked.Unknown, "the agent that the backup does not know")
-			require.Equal(t, 9, restored.Revoked.Events)
-		}
-		g.open("n1", ofac.Carried())
-		g.awaitReady()
-		defer g.close("n1")
-		n := g.nodes["n1"]
-		seen := map[string]string{}
-		for name, token := range tokens {
-			seen[name], _ = n.pay(t, token)
-		}
-		for name, secret := range made {
-			status, _ := serveCall(n.api.Handler(), secret, "GET", "/v1/events", "")
-			seen["key "+name] = http.StatusText(status)
-		}
-		_, answer := n.call("GET", "/v1/events?types=agent.reissued,agent.suspended,operator.suspended", "")
-		if data, _ := answer["data"].([]any); name != "without" {
-			require.Len(t, data, 3, "%v", answer)
-		}
-		return seen
-	}
+	p := endAfterBackup(t)
+	p.keepEvents(t)
+	old := filepath.Join(p.group.dir, "n1")
+	p.group.close("n1")
 	all := map[string]string{"revoked": "PROCEED", "suspended": "PROCEED", "reinstated": "PROCEED", "renewed": "PROCEED", "untouched": "PROCEED", "operator": "PROCEED", "key revoked": "OK", "key rotated": "OK", "key untouched": "OK"}
-	require.Equal(t, all, verdicts("without", backup.Order{}))
+	require.Equal(t, all, p.restored(t))
 	ended := map[string]string{"revoked": "BLOCK", "suspended": "BLOCK", "reinstated": "PROCEED", "renewed": "BLOCK", "untouched": "PROCEED", "operator": "BLOCK", "key revoked": "Unauthorized", "key rotated": "Unauthorized", "key untouched": "OK"}
-	require.Equal(t, ended, verdicts("file", backup.Order{Revocations: []string{events}}))
-	require.Equal(t, ended, verdicts("folder", backup.Order{Revocations: []string{old}}))
+	require.Equal(t, ended, p.restored(t, p.events))
+	require.Equal(t, ended, p.restored(t, old))
 
-	_, err := backup.Restore([]string{file}, testBackupKeys, backup.Order{Dir: filepath.Join(t.TempDir(), "n1"), ID: "n1", Now: time.Now(), Revocations: []string{o.write("odd", "{]\n")}})
+	_, err := backup.Restore([]string{p.backup}, testBackupKeys, backup.Order{Dir: filepath.Join(t.TempDir(), "n1"), ID: "n1", Now: time.Now(), Revocations: []string{p.write("odd", "{]\n")}})
 	require.ErrorContains(t, err, "line 1")
-	o.refused(exitUsage, "--without-revocations", "backup", "restore", file, "--data", o.in("new"), "--id", "n1")
+	p.refused(exitUsage, "--without-revocations", "backup", "restore", p.backup, "--data", p.in("new"), "--id", "n1")
 }
 
 // TestARevokedSigningKeyStaysRevoked: the signing key of the backup was revoked in an emergency.

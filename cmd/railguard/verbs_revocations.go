@@ -74,9 +74,10 @@ func (k *revocationsKept) follow(cmd *cobra.Command) error {
 	for {
 		count, next, err := k.keepAnswer(cmd.Context(), cursor)
 		refused := new(exitError)
+		if cmd.Context().Err() != nil {
+			return nil //nolint:nilerr // Somebody stopped it, which broke the call off.
+		}
 		switch {
-		case cmd.Context().Err() != nil:
-			return nil
 		case err != nil && errors.As(err, &refused) && refused.status == http.StatusBadRequest && cursor != "":
 			fmt.Fprintf(cmd.ErrOrStderr(), "the server does not know event %s: the last 30 days are read again\n", cursor)
 			cursor = ""

@@ -151,7 +151,7 @@ func (n *Node) assembleParts() {
 	n.digester = newDigester(n.life, n.replica, n.peers)
 	n.scrubber = newScrubber(n.life, n.audit, n.config.ScrubEvery)
 	n.compaction = &compaction{
-		policy: n.config.Snapshot, life: n.life, replica: n.replica, peers: n.peers, disk: n.disk, taken: n.gauges.snapshotTime, gate: newGate(),
+		policy: n.config.Snapshot, life: n.life, replica: n.replica, peers: n.peers, disk: n.disk, taken: n.gauges.snapshotTime, snaps: n.snaps, gate: newGate(),
 	}
 	n.retention = &retention{
 		life: n.life, dataDir: n.config.DataDir, audit: n.audit, snaps: n.snaps, state: n.state, lineage: n.lineage,

@@ -33,6 +33,12 @@ type compaction struct {
 	size  atomic.Int64 // Size of the last snapshot.
 	ages  ages
 
+	snaps raft.SnapshotStore
+	// fetching is, for each member that has applied nothing yet, the newest snapshot when it was
+	// first seen so: it installs that one or a newer one, and then needs the log from there on.
+	// Whoever holds gate owns it.
+	fetching map[raft.ServerID]uint64
+
 	gate gate // Only one snapshot at a time.
 	last time.Time
 
@@ -171,7 +177,7 @@ const (
 // the log may reach.
 func (c *compaction) keepTrailing() {
 	last := c.replica.raft.LastIndex()
-	from := c.keptFrom(last, c.bytesMax(), c.furthestBehind(last))
+	from := c.keptFrom(last, c.bytesMax(), c.furthestBehind(c.replica.otherIDs(), last))
 	reload := c.replica.raft.ReloadableConfig()
 	reload.TrailingLogs = max(last-min(from, last), 1)
 	if err := c.replica.raft.ReloadConfig(reload); err != nil {
@@ -207,16 +213,28 @@ func (c *compaction) bytesMax() int64 {
 	return bytes
 }
 
-// furthestBehind returns the applied index of the member that has applied least, by the last
+// furthestBehind returns the applied index of that other member which has applied least, by the last
 // answers. It returns 0 if that is close to the log's end. A member that never answered does
-// not count.
-func (c *compaction) furthestBehind(last uint64) (behind uint64) {
-	for _, id := range c.replica.otherIDs() {
+// not count, and one that still installs its first snapshot stands where that ends.
+func (c *compaction) furthestBehind(others []raft.ServerID, last uint64) (behind uint64) {
+	fetching := map[raft.ServerID]uint64{}
+	for _, id := range others {
 		sample, known := c.peers.lastSample(string(id))
-		if applied := sample.pong.Applied; known && applied > 0 && applied+behindMin < last && (behind == 0 || applied < behind) {
-			behind = applied
+		if !known {
+			continue
+		}
+		at := sample.pong.Applied
+		if at == 0 {
+			if at = c.fetching[id]; at == 0 {
+				at = max(newestSnapshot(c.snaps), 1)
+			}
+			fetching[id] = at
+		}
+		if at+behindMin < last && (behind == 0 || at < behind) {
+			behind = at
 		}
 	}
+	c.fetching = fetching
 	return behind
 }
 

@@ -4,8 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
 	"railguard/engine"
 )
 
@@ -53,6 +55,31 @@ func TestTrailingLogByTime(t *testing.T) {
 		c := loggedFor(last, engine.Second, 500, short)
 		near(t, last-60, c.keptFrom(last, trailingBytesMax, 10), 11)
 	})
+}
+
+// TestTheLogWaitsForAFirstSnapshot: a member that installs its first snapshot needs the log from
+// there on, however many snapshots are taken meanwhile. Once it has applied something, that counts.
+func TestTheLogWaitsForAFirstSnapshot(t *testing.T) {
+	snaps := raft.NewInmemSnapshotStore()
+	take := func(index uint64) {
+		_, nowhere := raft.NewInmemTransport("")
+		sink, err := snaps.Create(raft.SnapshotVersionMax, index, 1, raft.Configuration{}, 1, nowhere)
+		require.NoError(t, err)
+		require.NoError(t, sink.Close())
+	}
+	p := &peers{clock: SystemClock(), samples: map[string]sample{}}
+	c := &compaction{peers: p, snaps: snaps}
+	others := []raft.ServerID{"n2"}
+	require.Zero(t, c.furthestBehind(others, 50_000), "it never answered")
+	take(10_000)
+	p.samples["n2"] = sample{}
+	require.EqualValues(t, 10_000, c.furthestBehind(others, 50_000))
+	take(40_000)
+	require.EqualValues(t, 10_000, c.furthestBehind(others, 90_000), "it may still install the first one")
+	p.samples["n2"] = sample{pong: port.Pong{Applied: 10_000}}
+	require.EqualValues(t, 10_000, c.furthestBehind(others, 90_000))
+	p.samples["n2"] = sample{pong: port.Pong{Applied: 89_000}}
+	require.Zero(t, c.furthestBehind(others, 90_000))
 }
 
 // TestTrailingLogBytes: the log may take 2 GiB, a tenth of a small disk, and next to nothing on

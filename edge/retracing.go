@@ -34,6 +34,7 @@ func (js *Judges) Retracing() retrace.Sources {
 			uids, _ := js.Now().cleared.findEntries(name, list, js.deps.Published.LogTime())
 			return uids
 		},
+		Panicked: containedTotal.Inc,
 	}
 }
 

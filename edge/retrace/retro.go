@@ -240,25 +240,35 @@ func (r *Retro) lookAtParties(ctx context.Context, view *fsm.View, policy *engin
 				}
 				began = time.Now()
 			}
-			f, target := kind.look(*kind.at)
-			f.Policy = policy
-			if f.ChainSize > 0 {
-				f.OperatorCleared = r.clearedEntries(f.Chain[0].OperatorLegalName, compared)
-			}
-			if f.User != nil {
-				f.UserCleared = r.clearedEntries(f.User.LegalName, compared)
-			}
-			hit, found := r.askLists(&f, compared)
-			if target == wire.TargetAgent {
-				found = r.askTax(view, engine.AgentSlot(*kind.at), compared.now, &hit) || found
-			}
-			if found {
-				hit.Target, hit.Slot = target, *kind.at
-				*hits = append(*hits, hit)
+			if err := r.passOver(contain(func() error {
+				f, target := kind.look(*kind.at)
+				f.Policy = policy
+				r.lookAtParty(view, f, target, *kind.at, compared, hits)
+				return nil
+			}), "slot", uint64(*kind.at)); err != nil {
+				return true, err
 			}
 		}
 	}
 	return false, nil
+}
+
+// lookAtParty asks the lists about one party.
+func (r *Retro) lookAtParty(view *fsm.View, f engine.Facts, target wire.Target, slot uint32, compared *lists, hits *[]wire.RetroHit) {
+	if f.ChainSize > 0 {
+		f.OperatorCleared = r.clearedEntries(f.Chain[0].OperatorLegalName, compared)
+	}
+	if f.User != nil {
+		f.UserCleared = r.clearedEntries(f.User.LegalName, compared)
+	}
+	hit, found := r.askLists(&f, compared)
+	if target == wire.TargetAgent {
+		found = r.askTax(view, engine.AgentSlot(slot), compared.now, &hit) || found
+	}
+	if found {
+		hit.Target, hit.Slot = target, slot
+		*hits = append(*hits, hit)
+	}
 }
 
 // clearedEntries returns the entries that an officer has cleared for a name by today: what was
@@ -327,7 +337,7 @@ func (r *Retro) lookAtRecords(ctx context.Context, policy *engine.Policy, compar
 	defer func() { next.Leaf = r.walk.Next }()
 	for r.walk.Next < next.Leaf+r.leaves && len(*hits) < wire.RetroHitsMost {
 		passed, err := r.walk.Step(ctx, next.Until, func(ctx context.Context, data []byte, _ []uint64) error {
-			return r.lookAtRecord(ctx, data, next, policy, compared, hits)
+			return r.passOver(contain(func() error { return r.lookAtRecord(ctx, data, next, policy, compared, hits) }), "leaf", r.walk.Next)
 		})
 		if err != nil || passed {
 			return false, err

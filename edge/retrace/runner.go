@@ -226,7 +226,11 @@ func (d *JobRunner) Stop(job *Job) {
 // runJob is the goroutine of a job: it does the work and records how it ended.
 func (d *JobRunner) runJob(ctx context.Context, job *Job, work func() error) {
 	defer job.stop()
-	if cut := job.endWith(work(), d.ctx.Err() != nil, d.logTime()); !cut {
+	err := contain(work)
+	if errors.Is(err, errPanicked) {
+		d.sources.Panicked()
+	}
+	if cut := job.endWith(err, d.ctx.Err() != nil, d.logTime()); !cut {
 		d.keepJob(job)
 	}
 }
@@ -248,6 +252,8 @@ func (j *Job) endWith(err error, down bool, at engine.Time) (cut bool) {
 		return true
 	case errors.Is(err, ErrTermsGone):
 		j.state, j.why = Failed, err.Error()
+	case errors.Is(err, errPanicked):
+		j.state, j.why = Failed, "a fault of ours: "+err.Error()
 	default:
 		j.state, j.why = Failed, "history could not be read: "+err.Error()
 	}

@@ -30,6 +30,8 @@ type Sources struct {
 	EIN func(sealed []byte) (string, error)
 	// Cleared returns the entries of a list that an officer has cleared for a name, as of now.
 	Cleared func(name string, list *ofac.Index) []uint32
+	// Panicked counts a panic that was contained.
+	Panicked func()
 }
 
 // Trace judges leaves again in the order of the log, and keeps the tally. It takes counters

@@ -78,6 +78,7 @@ var Help = map[string]string{
 	"railguard_http_in_flight":                           "Calls being answered.",
 	"railguard_http_internal_errors_total":               "Answers 500: faults of ours.",
 	"railguard_http_log_lines_dropped_total":             "Lines about refused calls that were not written: at most 20 a second are.",
+	"railguard_contained_panics_total":                   "Panics in background work that ended one piece of it: faults of ours.",
 	"railguard_http_panics_total":                        "Calls that ended in a panic: faults of ours.",
 	"railguard_http_rate_limited_total":                  "Answers 429.",
 	"railguard_http_certificate_expires_seconds":         "Time until the certificate of a listener (public, admin) ends; only where it has one.",

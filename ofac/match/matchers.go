@@ -3,6 +3,7 @@ package match
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"railguard/ofac/index"
@@ -70,8 +71,14 @@ func (m Matchers) Compile(encoded []byte, version uint16) (*Index, error) {
 	return m.CompileWith(Help{}, encoded, version)
 }
 
-// CompileWith is Compile with help.
-func (m Matchers) CompileWith(help Help, encoded []byte, version uint16) (*Index, error) {
+// CompileWith is Compile with help. A list that brings out a fault of ours is refused: lists are
+// replicated, so a panic would end every node, and again after each start.
+func (m Matchers) CompileWith(help Help, encoded []byte, version uint16) (compiled *Index, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			compiled, err = nil, fmt.Errorf("%w: BUG: its compilation panicked: %v\n%s", list.ErrEntities, p, debug.Stack())
+		}
+	}()
 	if !m.Carries(version) {
 		return nil, fmt.Errorf("%w %d: this program has %v", ErrMatcherVersion, version, []uint16(m))
 	}

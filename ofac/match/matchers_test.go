@@ -43,3 +43,12 @@ func TestMatchers(t *testing.T) {
 		require.ErrorIs(t, err, ErrMatcherVersion)
 	}
 }
+
+// A list whose compilation panics is refused like any list that cannot be compiled.
+func TestACompilationThatPanicsIsRefused(t *testing.T) {
+	encoded, err := list.Encode(listtest.SmallList(), list.Meta{Source: "test", PublishedAt: 1})
+	require.NoError(t, err)
+	_, err = Carried().CompileWith(Help{Step: func() { panic("a fault of ours") }}, encoded, MatcherVersion)
+	require.ErrorIs(t, err, list.ErrEntities)
+	require.ErrorContains(t, err, "its compilation panicked: a fault of ours")
+}

@@ -312,8 +312,9 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
-	if server.Suffrage == raft.Voter {
-		return nil
+	to, err := port.ParseAddress(string(server.Address))
+	if err != nil || server.Suffrage == raft.Voter && !to.Hold {
+		return err
 	}
 	if !m.keepsUp(id) {
 		return fmt.Errorf("cluster: %s has not caught up with the log yet", id)
@@ -321,16 +322,14 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 	if err := m.refuseCrowding(time.Now()); err != nil {
 		return err
 	}
-	to, err := port.ParseAddress(string(server.Address))
-	if err != nil {
-		return err
-	}
 	to.Hold = false
 	m.life.log.Info("a node gets a vote", "peer", id)
 	return m.addServer(server.ID, to, true)
 }
 
-// demoteMember takes a member's vote and keeps it without one.
+// demoteMember takes a member's vote and keeps it without one. First the configuration says that an
+// operator keeps it so: if the leader dies before the second change, it has its vote still, and
+// never loses the vote only to be promoted again.
 func (m *membership) demoteMember(ctx context.Context, id string, force bool) error {
 	if err := m.changing.enterGate(ctx); err != nil {
 		return err
@@ -340,24 +339,29 @@ func (m *membership) demoteMember(ctx context.Context, id string, force bool) er
 	if !known {
 		return fmt.Errorf("%w: %s", port.ErrNoPeer, id)
 	}
-	if server.Suffrage == raft.Voter {
-		if m.replica.voterCount() == 1 {
-			return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
-		}
+	voter := server.Suffrage == raft.Voter
+	if voter && m.replica.voterCount() == 1 {
+		return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
+	}
+	if voter {
 		if err := m.refuseOutvoting(ctx, server, force); err != nil {
-			return err
-		}
-		err := m.changeMembership(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
-		if err != nil {
 			return err
 		}
 	}
 	to, err := port.ParseAddress(string(server.Address))
-	if err != nil || to.Hold {
+	if err != nil {
 		return err
 	}
-	to.Hold = true
-	return m.addServer(server.ID, to, false)
+	if !to.Hold {
+		to.Hold = true
+		if err := m.addServer(server.ID, to, voter); err != nil {
+			return err
+		}
+	}
+	if !voter {
+		return nil
+	}
+	return m.changeMembership(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 }
 
 // keepsUp reports whether a peer answers and its log is close behind.

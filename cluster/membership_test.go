@@ -240,3 +240,46 @@ func TestFolderFromAnOlderCopy(t *testing.T) {
 	g.awaitReady()
 	g.awaitEqual()
 }
+
+// TestADemotionNeverStandsHalf: no configuration in the log has a demoted member without a vote and
+// without the note that an operator keeps it so. A leader that died there would leave a member
+// that is promoted again by itself. Promoting it ends the note.
+func TestADemotionNeverStandsHalf(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	leader, id := g.leader(), g.follower().NodeID()
+	held := func() (suffrage raft.ServerSuffrage, hold bool) {
+		server, known := leader.replica.findServer(raft.ServerID(id))
+		require.True(t, known)
+		to, err := port.ParseAddress(string(server.Address))
+		require.NoError(t, err)
+		return server.Suffrage, to.Hold
+	}
+	first, err := leader.store.LastIndex()
+	require.NoError(t, err)
+	require.NoError(t, leader.Demote(t.Context(), id, false))
+	suffrage, hold := held()
+	require.Equal(t, raft.Nonvoter, suffrage)
+	require.True(t, hold)
+	last, err := leader.store.LastIndex()
+	require.NoError(t, err)
+	changes := 0
+	for index := first + 1; index <= last; index++ {
+		var entry raft.Log
+		require.NoError(t, leader.store.GetLog(index, &entry))
+		if entry.Type != raft.LogConfiguration {
+			continue
+		}
+		changes++
+		for _, server := range raft.DecodeConfiguration(entry.Data).Servers {
+			to, err := port.ParseAddress(string(server.Address))
+			require.NoError(t, err)
+			require.True(t, server.Suffrage == raft.Voter || to.Hold, "%v of entry %d", server, index)
+		}
+	}
+	require.Equal(t, 2, changes)
+	require.Eventually(t, func() bool { return leader.Promote(t.Context(), id) == nil }, groupPatience, 10*time.Millisecond)
+	suffrage, hold = held()
+	require.Equal(t, raft.Voter, suffrage)
+	require.False(t, hold)
+}
